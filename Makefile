@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# iot: one non-recursive makefile. `make help` lists the targets. V=1 shows the commands.
+MAKEFLAGS += -rR
+SHELL = /bin/bash
+.SHELLFLAGS = -euc
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC = cc
+CLANG ?= clang
+CFLAGS ?= -O2 -g
+VERSION := 0.1
+
+B := build
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
+
+# Debian packages that `make setup` installs: to build, to run, to test.
+PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev
+PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
+PKGS_TEST := bats fio strace libaio-dev python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
+CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -I$(B)
+CFLAGS_ALL := -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(CFLAGS)
+BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
+	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
+
+bpf_src := $(wildcard bpf/*.bpf.c)
+bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
+tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
+analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c))
+reports := $(wildcard reports/*.sql reports/*.gp)
+
+.PHONY: all help setup demo check bench install clean
+all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make setup     install the Debian packages that iot needs (root)
+setup:
+	$(Q)export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -q; \
+	apt-get install -y --no-install-recommends $(PKGS_BUILD) $(PKGS_RUN) $(PKGS_TEST)
+
+## make all       build iot-trace, iot-analyze and the workload generator into build/
+# One line that names the package, instead of a compiler's error.
+need = command -v $1 >/dev/null || { echo "iot: '$1' is missing: install the Debian package '$2' (make setup installs all)" >&2; exit 1; }
+$(B)/.tools:
+	@$(call need,$(CC),gcc); $(call need,$(CLANG),clang)
+	@for h in bpf/libbpf.h:libbpf-dev libelf.h:libelf-dev cjson/cJSON.h:libcjson-dev sqlite3.h:libsqlite3-dev; do \
+		echo "#include <$${h%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
+		{ echo "iot: header <$${h%:*}> is missing: install the Debian package '$${h#*:}' (make setup installs all)" >&2; exit 1; }; done
+	@mkdir -p $(B) && touch $@
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
+	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
+
+# The objects are carried inside the tracer.
+$(B)/tracer/probe.o: $(bpf_obj)
+
+$(B)/%.o: %.c Makefile | $(B)/.tools
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(B)/iot-trace: $(tracer_obj) $(stream_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lbpf -lelf -lcjson -lsqlite3
+
+$(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
+
+$(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@
+
+## make demo      set up, build, trace real workloads, print the amplification table and draw its charts (root)
+demo: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)workloads/demo.sh
+
+## make check     set up, build and run the tests (root)
+check: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/run
+
+## make bench     measure iot's own cost beside other tracers, interleaved (root)
+bench: all
+	$(Q)tests/bench
+
+## make install   install into $(DESTDIR)$(PREFIX)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
+	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+
+## make clean     remove build/
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

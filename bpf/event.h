@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* event.h - what both sides share: enums and the event struct made from the tables, ring records,
+ * map keys and values, and the configuration that the tracer writes before loading. */
+#ifndef IOT_EVENT_H
+#define IOT_EVENT_H
+
+#ifndef __IOT_KERNEL__
+#include <stdint.h>
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef uint16_t u16;
+typedef uint8_t u8;
+typedef int64_t s64;
+typedef int32_t s32;
+#endif
+
+enum iot_layer {
+#define LAYER(sym, name, text, doc) LAYER_##sym,
+#include "kinds.def"
+	LAYER_MAX
+};
+
+enum iot_kind {
+#define KIND(sym, layer, name, dir, text, doc) KIND_##sym,
+#include "kinds.def"
+	KIND_MAX
+};
+
+enum iot_cause {
+#define CAUSE(sym, name, doc) CAUSE_##sym,
+#include "kinds.def"
+	CAUSE_MAX
+};
+
+enum iot_how {
+#define HOW(sym, name, doc) HOW_##sym,
+#include "kinds.def"
+	HOW_MAX
+};
+
+enum iot_sub {
+#define SUB(sym, name, doc) SUB_##sym,
+#include "kinds.def"
+	SUB_MAX
+};
+
+enum iot_flag {
+#define FLAG(sym, bit, name, doc) FLAG_##sym = 1 << bit,
+#include "kinds.def"
+};
+
+/* One operation. Times are since boot (CLOCK_MONOTONIC) in the kernel and since the start of the run
+ * in everything the tracer writes. */
+struct iot_event {
+#define FIELD(type, name, presence, unit, doc) type name;
+#include "fields.def"
+};
+
+/* Process ids that have a fixed meaning; real processes start at PROC_FIRST. */
+enum {
+	PROC_NONE = 0,    /* not known */
+	PROC_SELF = 1,    /* the tracer and its outputs */
+	PROC_OTHER = 2,   /* everything that the filters exclude, lumped together */
+	PROC_FIRST = 3,
+};
+
+#define IOT_COMM_LEN 16
+#define IOT_NAME_MAX 255   /* longest file name, without its end */
+#define IOT_PATH_PARTS 32  /* deepest path that is resolved */
+
+/* What a ring record is: the first u32 of each. Events come as struct iot_ring_event. */
+enum iot_ring_type {
+	RING_EVENT = 1,
+	RING_PROCESS,      /* struct iot_proc: a process seen for the first time, or gone */
+	RING_PATH,         /* struct iot_path */
+};
+
+struct iot_ring_event {
+	u32 type, pad;
+	struct iot_event e;
+};
+
+/* flags of iot_proc */
+enum {
+	PROC_KTHREAD = 1 << 0,
+	PROC_WANTED = 1 << 1,  /* passes the filters */
+	PROC_BORN = 1 << 2,    /* forked inside the run: its accounting starts at zero */
+	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
+};
+
+/* A process as the kernel side knows it; also the value of map `procs`. */
+struct iot_proc {
+	u32 type;              /* RING_PROCESS, for the ring */
+	u32 id;                /* process.id */
+	u32 pid, ppid;         /* thread-group ids */
+	u32 flags;
+	u32 group;             /* histogram group, written by the tracer: 0 outside any system */
+	u64 start_ns;          /* start of the thread-group leader since boot */
+	u64 exec_no;           /* tells one program of the same process from the next */
+	u64 cgroup;            /* cgroup v2 id */
+	u64 rchar, wchar;      /* task accounting of the threads that ended */
+	char comm[IOT_COMM_LEN];
+};
+
+struct iot_proc_key {
+	u32 pid, exec_no;
+	u64 start_ns;
+};
+
+/* The path of a file, components from the leaf to the root, each ended by a NUL. */
+struct iot_path {
+	u32 type;              /* RING_PATH */
+	u32 file;              /* file.id */
+	u32 dev, gen;
+	u64 ino;
+	u32 parts;             /* number of components */
+	u32 len;               /* bytes of buf in use */
+	u32 whole;             /* 1 when the walk reached the root */
+	u32 pad;
+	char buf[1024];
+};
+
+/* One aggregate: what it is about, and its sums (one copy a processor). */
+struct iot_cell_key {
+	u32 owner;             /* process.id */
+	u32 dev;
+	u8 kind, cause, how, sub;
+	u32 flags;             /* FLAG_DIRECT, FLAG_FUA only */
+};
+
+struct iot_cell {
+	u64 ops, errors, bytes, touched, lat_ns, max_ns;
+};
+
+/* Losses, counted per processor in map `losses`. */
+enum iot_loss {
+#define LOSS(sym, layer, what, effect) LOSS_##sym,
+#include "kinds.def"
+	LOSS_MAX
+};
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* stream.h - the records of a run, and the sinks that take them: JSON Lines, a SQLite store.
+ *
+ * Both programs link this folder: iot-trace writes records into a sink, `iot-analyze ingest` reads JSON
+ * Lines and writes the same records into a store. Nothing here knows about libbpf.
+ */
+#ifndef IOT_STREAM_H
+#define IOT_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "event.h"
+
+#define IOT_SCHEMA 1u               /* version of records.def and fields.def together */
+#define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
+#define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */
+
+enum rec_type {
+#define RECORD(name, doc) REC_##name,
+#include "records.def"
+	REC_MAX
+};
+
+/* C types of the column types in records.def. STR is not owned by the record: it lives until the call
+ * that takes the record returns. */
+typedef u64 col_U64;
+typedef s64 col_I64;
+typedef const char *col_STR;
+typedef u32 col_DEV;
+typedef u8 col_KIND;
+typedef u8 col_CAUSE;
+typedef u8 col_HOW;
+typedef u8 col_SUB;
+
+/* One struct a record: struct rec_run, struct rec_probe, ... `present` has one bit for each column of
+ * records.def, in order; a column whose bit is 0 is absent (NULL). STR columns are absent when NULL,
+ * whatever their bit says; REQ columns are always taken as present. */
+#define RECORD(name, doc) struct rec_##name { u64 present;
+#define COL(name, type, presence, unit, doc) col_##type name;
+#define END(name) };
+#include "records.def"
+
+/* rec_set(&r, map_bytes, 123): sets an optional number and marks it present. The bit is found by the
+ * offset of the column in its struct (rec_bit() in stream.c), so that names need no second table. */
+#define rec_set(rec, type, col, value) \
+	((rec)->col = (value), rec_mark((rec), REC_##type, offsetof(struct rec_##type, col)))
+
+/* Marks the column at byte offset `off` of a record as present. */
+void rec_mark(void *rec, enum rec_type type, size_t off);
+
+/* A place that takes a run, record by record, in the order of records.def with events among them.
+ * Every call returns 0 or a negative errno, after having reported the error once on stderr. */
+struct sink {
+	const char *name;                                   /* for messages; owned by the sink */
+	int (*record)(struct sink *, enum rec_type, const void *rec);
+	int (*events)(struct sink *, const struct iot_event *, size_t n); /* n <= IOT_EVENT_BATCH */
+	int (*commit)(struct sink *);                       /* one second is whole: make it durable */
+	int (*close)(struct sink *, bool complete);         /* frees the sink; complete: write the end */
+};
+
+/* JSON Lines to a file descriptor, which the sink does not close. Lines are collected in a 1 MiB buffer and
+ * written whole; commit flushes. EPIPE is returned as -EPIPE without a message: the reader left. */
+int sink_jsonl(struct sink **out, int fd, const char *name);
+
+/* A store at `path`, created (mode 0600, never through a symlink in a directory that others can write) or
+ * appended to. Refuses files that are not ours, are corrupt, or are newer than IOT_SCHEMA. */
+int sink_store(struct sink **out, const char *path);
+
+/* Reads JSON Lines from fd until the end and gives every record to `to`. Stops at the first line that cannot
+ * be read, after everything before it was given and committed. `name` is for messages. Returns 0, 1 when the
+ * stream had no `end` record (the run is marked incomplete), or a negative errno. */
+int jsonl_read(int fd, const char *name, struct sink *to);
+
+/* Computes the dirty ledger (METRICS section 3) of one run from its events and writes table `ledger`. Called by
+ * the store sink at the end of a run. db is a struct sqlite3 *. Returns 0 or a negative errno. */
+int ledger_build(void *db, long long run);
+
+/* Text of a device number, "8:1", in a buffer of at least 24 bytes; and back: 0 or -EINVAL. */
+const char *dev_text(u32 dev, char buf[24]);
+int dev_parse(const char *text, u32 *dev);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* probe.h - the kernel side as the rest of the tracer sees it: load, attach, gate, consume, read.
+ *
+ * Only probe.c includes libbpf. Every function that can fail returns 0 or a negative errno and has reported
+ * the error on stderr by then.
+ */
+#ifndef IOT_PROBE_H
+#define IOT_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "event.h"
+
+struct probes;
+
+/* What to measure and of whom. A process is wanted when every filter that is set matches it; what is not
+ * wanted is lumped together as PROC_OTHER in the aggregates and has no events. */
+struct probe_opts {
+	u32 layers;                 /* bit 1 << LAYER_x for each layer; 0: all */
+	bool events;                /* deliver events, not only aggregates */
+	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
+	u32 self_pid;               /* the tracer: excluded, accounted as PROC_SELF */
+	bool by_pid;                /* filter: only processes given to probes_want_pid() and their children */
+	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
+	u64 cgroup;                 /* filter: cgroup v2 id, descendants not included; 0 none */
+	u32 dev;                    /* filter: device number of a disk; 0 none */
+	bool verbose;               /* show libbpf's messages */
+};
+
+/* One program of the kernel side, after probes_open(). Strings belong to `struct probes`. */
+struct probe_info {
+	const char *name, *layer, *target;
+	bool chosen;
+	const char *reason;         /* why not; NULL when chosen */
+};
+
+struct probe_callbacks {
+	void *arg;
+	/* ts_ns is already relative to the start of the run */
+	void (*event)(void *arg, const struct iot_event *);
+	void (*process)(void *arg, const struct iot_proc *);
+	void (*path)(void *arg, const struct iot_path *);
+};
+
+/* Opens, loads and attaches everything with the gate closed: nothing is recorded yet. `out` may be set even
+ * when an error is returned, so that probes_list() can say what was refused. */
+int probes_open(struct probes **out, const struct probe_opts *opts);
+size_t probes_list(const struct probes *, const struct probe_info **list);
+u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
+const char *probes_tier(const struct probes *); /* "full" or "reduced" */
+
+/* Adds a process and its future children to the by_pid filter. Its present descendants are the caller's to add. */
+int probes_want_pid(struct probes *, u32 pid);
+
+/* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC, ns) in *start_ns. */
+int probes_start(struct probes *, u64 *start_ns);
+/* Closes the gate. What is in the ring and the maps stays to be read. */
+int probes_stop(struct probes *);
+
+/* Gives everything that is in the ring now to the callbacks; never blocks. Returns the number of records. */
+int probes_consume(struct probes *, const struct probe_callbacks *);
+
+/* Calls back once for every aggregate with its sums since the start, over all processors. */
+int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_key *, const struct iot_cell *), void *arg);
+/* Calls back for every histogram bucket that is not empty. */
+int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u32 bucket, u64 n), void *arg);
+/* Calls back for every process of the run, with its accounting so far. */
+int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
+/* Number of losses of each kind since the start. */
+int probes_losses(struct probes *, u64 n[LOSS_MAX]);
+/* Sets the histogram group of a process (0 .. 7). */
+int probes_set_group(struct probes *, const struct iot_proc *, u32 group);
+/* Time spent inside the programs, ns, when the kernel measures it (kernel.bpf_stats_enabled); else -ENODATA, silently. */
+int probes_cpu_ns(struct probes *, u64 *ns);
+
+void probes_close(struct probes *);
+
+#endif
