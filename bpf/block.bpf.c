@@ -65,6 +65,7 @@ struct walk {
 	u32 top_file, top_demanded;
 	/* queueing: what a reader has asked for, and how much of it had to be read */
 	u64 range_inode, range_off, range_len, missed;
+	u32 task, pad;         /* who submits, for the event */
 };
 
 /* Too large for the stack. One for queueing and one for completion on each processor: a program is never entered twice
@@ -100,42 +101,27 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	cell_add(cell_find(&k), ops, bytes, 0, ops ? w->lat_ns : 0, false);
 }
 
-struct txn_walk {
-	struct walk *w;
-	struct txn *x;
-	u64 bytes, given;
-};
-
-static long txn_give(u32 n, struct txn_walk *t)
-{
-	u64 part;
-
-	if (n >= TXN_OWNERS)
-		return 1;
-	if (n >= t->x->n)
-		return 1;
-	part = t->bytes * t->x->share[n].weight / t->x->total;
-	piece_add(t->w, t->x->share[n].proc, part, 0);
-	t->given += part;
-	return 0;
-}
-
 /* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. */
-static __noinline int txn_split(struct walk *w, u64 owner, u64 bytes)
+static __always_inline void txn_split(struct walk *w, u64 owner, u64 bytes)
 {
 	struct txn *x = txn_find(owner);
-	struct txn_walk t = { .w = w, .x = x, .bytes = bytes };
+	u64 part, given = 0;
 
 	if (!x || !x->total) {
 		w->key.how = HOW_NONE;
 		piece_add(w, PROC_NONE, bytes, w->ops);
 		w->ops = 0;
-		return 0;
+		return;
 	}
-	bpf_loop(TXN_OWNERS, txn_give, &t, 0);
-	piece_add(w, x->top, bytes - t.given, w->ops);
+	for (u32 n = 0; n < TXN_OWNERS; n++) {
+		if (n >= x->n)
+			break;
+		part = bytes * x->share[n].weight / x->total;
+		piece_add(w, x->share[n].proc, part, 0);
+		given += part;
+	}
+	piece_add(w, x->top, bytes - given, w->ops);
 	w->ops = 0;
-	return 0;
 }
 
 static __always_inline void piece_event(struct walk *w)
@@ -151,7 +137,7 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.ts_ns = bpf_ktime_get_ns();
 	r->e.offset = w->off;
 	r->e.bytes = r->e.size = w->bytes;
-	r->e.task = proc_running(ctx_find());
+	r->e.task = w->task;
 	r->e.tid = bpf_get_current_pid_tgid();
 	r->e.owner = proc;
 	r->e.kind = w->key.kind;
@@ -558,6 +544,8 @@ int BPF_PROG(block__queue, struct bio *b)
 		w->range_off = c->range_off;
 		w->range_len = c->range_len;
 	}
+	if (cfg.events)
+		w->task = proc_running(c);
 	tag_bio(b, &w->tag, c);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
