@@ -67,7 +67,16 @@ fs_down() {
 	IOT_MNT='' IOT_DEV='' IOT_IMG=''
 }
 
-with_fs() { # TYPE SIZE [MKFS OPTIONS] -- COMMAND
+# Ends the command, if it is what a signal interrupted, then releases what was made. Keeps the exit status.
+fs_end() {
+	if [ -n "${fs_child-}" ] && kill "$fs_child" 2>/dev/null; then
+		wait "$fs_child" 2>/dev/null || :
+	fi
+	fs_down
+}
+
+# with_fs in the shell itself. The command runs beside it, so that a signal is acted on at once.
+with_fs_here() { # TYPE SIZE [MKFS OPTIONS] -- COMMAND
 	local args=() errexit=${-//[!e]/}
 
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -76,17 +85,19 @@ with_fs() { # TYPE SIZE [MKFS OPTIONS] -- COMMAND
 	done
 	[ ${#args[@]} -ge 2 ] && [ $# -ge 2 ] || { echo "usage: with_fs TYPE SIZE [MKFS OPTIONS] -- COMMAND" >&2; return 2; }
 	shift
-	(
-		IOT_MNT='' IOT_DEV='' IOT_IMG=''
-		trap fs_down EXIT
-		trap 'exit 130' INT
-		trap 'exit 143' TERM HUP
-		set -e
-		fs_up "${args[@]}"
-		[ -n "$errexit" ] || set +e
-		"$@"
-	)
+	IOT_MNT='' IOT_DEV='' IOT_IMG='' fs_child=''
+	trap fs_end EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	set -e
+	fs_up "${args[@]}"
+	[ -n "$errexit" ] || set +e
+	"$@" <&0 &
+	fs_child=$!
+	wait "$fs_child"
 }
+
+with_fs() { (with_fs_here "$@"); }
 
 # Fields of /sys/block/DEV/stat, in order: Documentation/block/stat.rst.
 dev_fields="reads read_merges read_sectors read_ms writes write_merges write_sectors write_ms in_flight io_ms queue_ms \
@@ -175,7 +186,8 @@ journal_kinds() { # DEVICE AFTER_TRANSACTION
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
 	set -eu -o pipefail
 	case ${1-} in
-	with_fs | dev_bytes | dev_count | journal | journal_kinds) "$@" ;;
+	with_fs) with_fs_here "${@:2}" ;;
+	dev_bytes | dev_count | journal | journal_kinds) "$@" ;;
 	*)
 		sed -n 's/^# \(usage:\|  *workloads\)/\1/p' "$0" >&2
 		exit 2
