@@ -70,6 +70,9 @@ q() { # SQL
 		$1"
 }
 
+# Any query on $store.
+sql() { sqlite3 -readonly -separator ' ' "$store" "$1"; }
+
 # Sum of a column of c over rows that match, 0 for none: total bytes "kind = 'write'".
 total() { # COLUMN CONDITION
 	q "SELECT COALESCE(SUM($1), 0) FROM c WHERE $2;"
