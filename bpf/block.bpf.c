@@ -49,8 +49,7 @@ struct {
 
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
 struct walk {
-	struct bio *bio;
-	struct task_ctx *c;    /* queueing only */
+	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
 	struct bio_tag tag;
 	/* position inside the bio */
 	u32 idx, done, left;
@@ -64,8 +63,14 @@ struct walk {
 	struct iot_cell_key top_key;
 	u64 top_bytes, top_owner;
 	u32 top_file, top_demanded;
-	/* queueing: what a reader had asked for */
-	u64 missed;
+	/* queueing: what a reader has asked for, and how much of it had to be read */
+	u64 range_inode, range_off, range_len, missed;
+};
+
+/* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
+ * are global: the verifier looks at each once, not at every call. */
+struct walk_ref {
+	struct walk *w;
 };
 
 /* Adds bytes to the aggregate of one owner. */
@@ -128,7 +133,7 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.ts_ns = bpf_ktime_get_ns();
 	r->e.offset = w->off;
 	r->e.bytes = r->e.size = w->bytes;
-	r->e.task = proc_running(w->c);
+	r->e.task = proc_running(ctx_find());
 	r->e.tid = bpf_get_current_pid_tgid();
 	r->e.owner = proc;
 	r->e.kind = w->key.kind;
@@ -141,9 +146,9 @@ static __always_inline void piece_event(struct walk *w)
 }
 
 /* Counts the piece that was put together, and begins a new one. */
-static __noinline int piece_flush(struct walk *w)
+__noinline int piece_flush(struct walk *w)
 {
-	if (!w->bytes)
+	if (!w || !w->bytes)
 		return 0;
 	if (w->owner & OWNER_TXN) {
 		txn_split(w, w->owner, w->bytes);
@@ -185,25 +190,24 @@ static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8
 }
 
 /* Bytes of [off, off + len) that the system call in progress asks for. */
-static __always_inline u64 asked_bytes(struct task_ctx *c, struct inode *i, u64 off, u64 len)
+static __always_inline u64 asked_bytes(const struct walk *w, struct inode *i, u64 off, u64 len)
 {
-	u64 end = off + len, to;
+	u64 end = off + len, to = w->range_off + w->range_len;
 
-	if (!c || !c->range_known || c->range_known == 2)
+	if (w->range_inode != (u64)i)
 		return len; /* nobody's range: the read was demanded as a whole */
-	if (c->range_inode != (u64)i)
-		return len;
-	to = c->range_off + c->range_len;
-	if (off < c->range_off)
-		off = c->range_off;
+	if (off < w->range_off)
+		off = w->range_off;
 	if (end > to)
 		end = to;
 	return end > off ? end - off : 0;
 }
 
 /* One folio, or one page of a file with several writers, of a bio's data. */
-static long walk_step(u32 n, struct walk *w)
+static long walk_step(u32 n, struct walk_ref *ref)
 {
+	struct walk *w = ref->w;
+	struct bio *b = (struct bio *)w->bio;
 	struct bio_vec *v;
 	struct bio_vec bv;
 	struct folio *f;
@@ -215,7 +219,7 @@ static long walk_step(u32 n, struct walk *w)
 
 	if (!w->left)
 		return 1;
-	v = BPF_CORE_READ(w->bio, bi_io_vec);
+	v = BPF_CORE_READ(b, bi_io_vec);
 	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
 		return 1;
 	at = bv.bv_offset + w->done;
@@ -235,14 +239,14 @@ static long walk_step(u32 n, struct walk *w)
 		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {
-		u64 asked = asked_bytes(w->c, i, pos, len);
+		u64 asked = asked_bytes(w, i, pos, len);
 		u64 page_off = pos & ~(PAGE_SIZE - 1);
 
 		w->missed += asked;
 		if (asked == len)
 			w->tag.demanded += len;
 		else if (asked) /* whole pages count as demanded: less cannot be read */
-			w->tag.demanded += asked_bytes(w->c, i, page_off, len) + PAGE_SIZE - 1 > len ? len :
+			w->tag.demanded += asked_bytes(w, i, page_off, len) + PAGE_SIZE - 1 > len ? len :
 					   (asked + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 	}
 	w->left -= len;
@@ -254,13 +258,17 @@ static long walk_step(u32 n, struct walk *w)
 	return 0;
 }
 
-static __noinline int walk_bio(struct walk *w)
+__noinline int walk_bio(struct walk *w)
 {
+	struct walk_ref ref = { w };
+	struct bio *b;
+
 	if (!w || !w->bio)
 		return 0;
-	w->idx = BPF_CORE_READ(w->bio, bi_iter.bi_idx);
-	w->done = BPF_CORE_READ(w->bio, bi_iter.bi_bvec_done);
-	bpf_loop(MAX_STEPS, walk_step, w, 0);
+	b = (struct bio *)w->bio;
+	w->idx = BPF_CORE_READ(b, bi_iter.bi_idx);
+	w->done = BPF_CORE_READ(b, bi_iter.bi_bvec_done);
+	bpf_loop(MAX_STEPS, walk_step, &ref, 0);
 	if (w->left) {
 		lose(LOSS_WALK);
 		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, w->left);
@@ -272,7 +280,7 @@ static __noinline int walk_bio(struct walk *w)
 /* ---- queueing: what is this bio, and whose ---- */
 
 struct first_page {
-	struct folio *folio;
+
 	struct inode *inode;
 	u64 index;             /* page of the file or device that the bio's first byte is on */
 	u32 offset;            /* inside that page */
@@ -281,6 +289,7 @@ struct first_page {
 static __always_inline void first_page(struct bio *b, struct first_page *fp)
 {
 	struct bio_vec *v = b->bi_io_vec;
+	struct folio *f;
 	struct page *p;
 	u32 at;
 
@@ -290,9 +299,9 @@ static __always_inline void first_page(struct bio *b, struct first_page *fp)
 		return;
 	at = BPF_CORE_READ(v, bv_offset) + b->bi_iter.bi_bvec_done;
 	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
-	fp->folio = page_folio(p);
-	fp->inode = folio_inode(fp->folio);
-	fp->index = BPF_CORE_READ(fp->folio, index) + ((u64)p - (u64)fp->folio) / bpf_core_type_size(struct page);
+	f = page_folio(p);
+	fp->inode = folio_inode(f);
+	fp->index = BPF_CORE_READ(f, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
 }
 
@@ -300,7 +309,7 @@ static __always_inline void first_page(struct bio *b, struct first_page *fp)
 static __always_inline bool is_journal(struct bio *b, struct first_page *fp, struct task_ctx *c, bool *data)
 {
 	*data = false;
-	if (!c || (c->behalf != BEHALF_TXN && c->behalf != BEHALF_JSUPER))
+	if (!c || c->behalf != BEHALF_TXN)
 		return false;
 	if (!fp->inode || is_blockdev(fp->inode))
 		return true;
@@ -316,12 +325,7 @@ static __always_inline void tag_journal(struct bio *b, struct bio_tag *t, struct
 	t->cause = CAUSE_JOURNAL;
 	t->owner = c->behalf_id;
 	t->how = HOW_TRANSACTION;
-	if (c->behalf == BEHALF_JSUPER) {
-		t->sub = SUB_J_JSUPER;
-		c->behalf = BEHALF_NONE;
-	} else {
-		t->sub = data ? SUB_J_DATA : journal_kind(b, fp->inode, fp->index, fp->offset);
-	}
+	t->sub = data ? SUB_J_DATA : journal_kind(b, fp->inode, fp->index, fp->offset);
 	x = txn_find(t->owner);
 	if (x && t->sub != SUB_J_JSUPER) {
 		x->journal_bytes += b->bi_iter.bi_size;
@@ -464,10 +468,10 @@ static __always_inline void tag_bio(struct bio *b, struct bio_tag *t, struct tas
 }
 
 /* What the file system submits (layer fs): one record for each contiguous range. */
-static __always_inline void submit_record(struct walk *w, bool write)
+static __always_inline void submit_record(struct walk *w, struct bio *b, bool write)
 {
 	struct iot_cell_key miss;
-	u32 size = w->bio->bi_iter.bi_size;
+	u32 size = b->bi_iter.bi_size;
 
 	w->key.dev = w->tag.disk;
 	w->key.kind = write ? KIND_FS_WRITE : KIND_FS_READ;
@@ -482,7 +486,7 @@ static __always_inline void submit_record(struct walk *w, bool write)
 		piece_flush(w);
 	} else {
 		w->owner = w->tag.owner;
-		w->off = w->bio->bi_iter.bi_sector << 9;
+		w->off = b->bi_iter.bi_sector << 9;
 		w->bytes = size;
 		piece_flush(w);
 	}
@@ -503,6 +507,7 @@ static __always_inline void submit_record(struct walk *w, bool write)
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block__queue, struct bio *b)
 {
+	struct task_ctx *c;
 	struct walk w = {};
 	u32 op, size;
 	u64 key = (u64)b;
@@ -515,23 +520,28 @@ int BPF_PROG(block__queue, struct bio *b)
 	w.tag.disk = disk_of(b->bi_bdev);
 	if (!dev_wanted(w.tag.disk))
 		return 0;
-	w.c = ctx_find();
-	w.bio = b;
+	c = ctx_find();
+	w.bio = (u64)b;
 	if (!size) {
-		u64 owner = owner_current(w.c, &how);
+		u64 owner = owner_current(c, &how);
 
 		bpf_map_update_elem(&flushers, &w.tag.disk, &owner, BPF_ANY);
-		if (w.c && w.c->sync_ns && !w.c->flush_ns)
-			w.c->flush_ns = bpf_ktime_get_ns();
+		if (c && c->sync_ns && !c->flush_ns)
+			c->flush_ns = bpf_ktime_get_ns();
 		return 0;
 	}
-	if (w.c && op == REQ_OP_READ)
-		range_look(w.c);
-	tag_bio(b, &w.tag, w.c);
+	if (c && op == REQ_OP_READ)
+		range_look(c);
+	if (c && (c->range_known == 1 || c->range_known == 3)) {
+		w.range_inode = c->range_inode;
+		w.range_off = c->range_off;
+		w.range_len = c->range_len;
+	}
+	tag_bio(b, &w.tag, c);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		bpf_map_update_elem(&flushers, &w.tag.disk, &w.tag.owner, BPF_ANY);
 	if (op <= REQ_OP_WRITE && w.tag.cause != CAUSE_LOOPBACK)
-		submit_record(&w, op == REQ_OP_WRITE);
+		submit_record(&w, b, op == REQ_OP_WRITE);
 	if (bpf_map_update_elem(&bios, &key, &w.tag, BPF_ANY))
 		lose(LOSS_BIO_TABLE);
 	return 0;
@@ -587,15 +597,14 @@ int BPF_PROG(block__insert, struct request *rq)
 
 /* A write to a loop device is about to become a write to its backing file: its owner goes along, 64 KiB at a time. */
 struct loop_walk {
-	struct bio *bio;
-	struct inode *backing;
+	u64 bio, backing;
 	u64 offset;
 	u64 owner, index, last;
 };
 
 static long loop_mark(u32 n, struct loop_walk *w)
 {
-	struct page_key k = { (u64)w->backing, INDEX_COARSE | w->index };
+	struct page_key k = { w->backing, INDEX_COARSE | w->index };
 
 	if (w->index > w->last)
 		return 1;
@@ -606,41 +615,41 @@ static long loop_mark(u32 n, struct loop_walk *w)
 
 static long loop_bio(u32 n, struct loop_walk *w)
 {
+	struct bio *b = (struct bio *)w->bio;
 	struct bio_tag *t;
-	u64 key = (u64)w->bio, from, size;
+	u64 key = w->bio, from, size;
 
 	if (!w->bio)
 		return 1;
 	t = bpf_map_lookup_elem(&bios, &key);
 	if (t && t->owner) {
-		from = w->offset + (BPF_CORE_READ(w->bio, bi_iter.bi_sector) << 9);
-		size = BPF_CORE_READ(w->bio, bi_iter.bi_size);
+		from = w->offset + (BPF_CORE_READ(b, bi_iter.bi_sector) << 9);
+		size = BPF_CORE_READ(b, bi_iter.bi_size);
 		w->owner = t->owner;
 		w->index = from >> (PAGE_SHIFT + COARSE_SHIFT);
 		w->last = (from + size - 1) >> (PAGE_SHIFT + COARSE_SHIFT);
 		bpf_loop(256, loop_mark, w, 0);
 	}
-	w->bio = BPF_CORE_READ(w->bio, bi_next);
+	w->bio = (u64)BPF_CORE_READ(b, bi_next);
 	return 0;
 }
 
 static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 {
 	struct loop_device *lo = d->private_data;
-	struct loop_walk w = { .bio = rq->bio };
+	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
+	struct loop_walk w = { .bio = (u64)rq->bio, .backing = (u64)backing };
 	struct writer *v, new = {};
-	u64 key;
+	u64 key = w.backing;
 
-	w.backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
 	w.offset = BPF_CORE_READ(lo, lo_offset);
-	if (!w.backing)
+	if (!backing)
 		return;
-	v = writer_find(w.backing);
+	v = writer_find(backing);
 	if (!v) {
-		key = (u64)w.backing;
-		new.ino = BPF_CORE_READ(w.backing, i_ino);
-		new.gen = BPF_CORE_READ(w.backing, i_generation);
-		new.dev = BPF_CORE_READ(w.backing, i_sb, s_dev);
+		new.ino = BPF_CORE_READ(backing, i_ino);
+		new.gen = BPF_CORE_READ(backing, i_generation);
+		new.dev = BPF_CORE_READ(backing, i_sb, s_dev);
 		new.loop = 1;
 		bpf_map_update_elem(&writers, &key, &new, BPF_ANY);
 	} else {
@@ -674,19 +683,20 @@ int BPF_PROG(block__issue, struct request *rq)
 /* One bio of a request that completes. */
 static long complete_bio(u32 n, struct walk *w)
 {
+	struct bio *b = (struct bio *)w->bio;
 	struct bio_tag *t;
-	u64 key = (u64)w->bio;
+	u64 key = w->bio;
 	u32 size, demanded;
 
 	if (!w->bio || !w->budget)
 		return 1;
-	size = BPF_CORE_READ(w->bio, bi_iter.bi_size);
+	size = BPF_CORE_READ(b, bi_iter.bi_size);
 	if (size > w->budget)
 		size = w->budget;
 	t = bpf_map_lookup_elem(&bios, &key);
 	if (t) {
 		w->tag = *t;
-		if (size == BPF_CORE_READ(w->bio, bi_iter.bi_size))
+		if (size == BPF_CORE_READ(b, bi_iter.bi_size))
 			bpf_map_delete_elem(&bios, &key);
 	} else {
 		__builtin_memset(&w->tag, 0, sizeof(w->tag));
@@ -715,7 +725,7 @@ static long complete_bio(u32 n, struct walk *w)
 		piece_flush(w);
 		w->budget = 0;
 	}
-	w->bio = BPF_CORE_READ(w->bio, bi_next);
+	w->bio = (u64)BPF_CORE_READ(b, bi_next);
 	return 0;
 }
 
@@ -773,7 +783,7 @@ static __always_inline void request_event(const struct walk *w, const struct iot
 /* A flush, a discard, or anything else that moves no bytes. */
 static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
 {
-	u64 *flusher, key = (u64)w->bio, owner = PROC_NONE;
+	u64 *flusher, key = w->bio, owner = PROC_NONE;
 	struct bio_tag *t;
 	struct iot_cell_key k = {};
 
@@ -842,7 +852,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	d.size = bytes;
 	d.flags = request_flags(rq->cmd_flags);
 	d.error = (u8)error ? 5 : 0; /* EIO: the block layer's own codes are not errno */
-	w.bio = rq->bio;
+	w.bio = (u64)rq->bio;
 	w.lat_ns = d.dur_ns;
 	w.ops = 1;
 	if (op > REQ_OP_WRITE) {

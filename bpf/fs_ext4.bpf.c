@@ -235,12 +235,12 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	return 0;
 }
 
-/* The journal's own superblock is written before or between commits, by whoever moves the log's tail. */
+/* The journal's own superblock is written before or between commits, by whoever moves the log's tail: block.bpf.c knows
+ * it by its place, here the transaction that it belongs to is noted. */
 SEC("tp_btf/jbd2_write_superblock")
 int BPF_PROG(ext4__journal_super, struct journal_s *j)
 {
 	struct transaction_s *t;
-	struct task_ctx *c;
 	struct journal *g;
 	u64 owner;
 	u32 dev;

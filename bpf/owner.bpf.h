@@ -203,7 +203,7 @@ static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
 		*how = w && w->first ? HOW_INODE : HOW_NONE;
 		return w ? w->first : PROC_NONE;
 	}
-	if (c && (c->behalf == BEHALF_TXN || c->behalf == BEHALF_JSUPER)) {
+	if (c && c->behalf == BEHALF_TXN) {
 		*how = HOW_TRANSACTION;
 		return c->behalf_id;
 	}
@@ -286,7 +286,7 @@ static __always_inline bool is_blockdev(struct inode *i)
 
 /* Looks once a call which bytes of which inode it asks for: a read knows then what it demanded, a write whom it
  * concerns. range_inode is the inode of the mapping, so that it compares with the pages of a bio. */
-static __noinline int range_look(struct task_ctx *c)
+__noinline int range_look(struct task_ctx *c)
 {
 	struct file *f;
 	struct inode *i;

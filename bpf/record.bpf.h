@@ -22,7 +22,6 @@ enum behalf {
 	BEHALF_NONE,
 	BEHALF_INODE,      /* behalf_id: the inode that is written back or converted */
 	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
-	BEHALF_JSUPER,     /* behalf_id: likewise; the next bio is the journal's superblock */
 	BEHALF_FASTCOMMIT, /* the current process's fast commit */
 	BEHALF_LOOP,       /* a loop device's worker */
 };
@@ -61,6 +60,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE); /* the tracer opens the gate by a store */
 	__type(key, u32);
 	__type(value, struct iot_state);
 } state SEC(".maps");

@@ -168,14 +168,15 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id)
 	return 0;
 }
 
-/* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
-static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
+/* Another file than last time: everything about it is looked up. */
+__noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 {
+	struct inode *i = (struct inode *)inode;
+	struct file *f = (struct file *)file;
 	struct super_block *sb;
-	u64 ino = BPF_CORE_READ(i, i_ino);
 
-	if (c->seen_inode == (u64)i && c->seen_ino == ino)
-		return;
+	if (!c)
+		return 0;
 	sb = BPF_CORE_READ(i, i_sb);
 	c->seen_inode = (u64)i;
 	c->seen_ino = ino;
@@ -188,6 +189,16 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 		c->seen_file = file_number(i);
 		path_send(f, i, c->seen_file);
 	}
+	return 0;
+}
+
+/* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
+static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
+{
+	u64 ino = BPF_CORE_READ(i, i_ino);
+
+	if (c->seen_inode != (u64)i || c->seen_ino != ino)
+		file_change(c, (u64)f, (u64)i, ino);
 }
 
 static __always_inline u32 flags_of(u32 f)
@@ -242,11 +253,13 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 }
 
 /* Aggregate and event of one operation on the file in the context. o->write: 0 read, 1 write, 2 no bytes. */
-static __always_inline void op_record(struct task_ctx *c, const struct op *o, u32 proc)
+__noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	struct iot_cell_key k = {};
 	u64 bytes = 0, touched = 0;
 
+	if (!c || !o)
+		return 0;
 	k.owner = proc;
 	k.dev = c->seen_dev;
 	k.kind = o->kind;
@@ -267,6 +280,7 @@ static __always_inline void op_record(struct task_ctx *c, const struct op *o, u3
 	hist_add(k.kind, o->dur_ns);
 	if (wants_event(proc))
 		op_event(c, o, proc);
+	return 0;
 }
 
 /* A write is about to happen: its pages get their writer now, because a synchronous write submits them before it
