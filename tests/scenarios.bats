@@ -390,7 +390,7 @@ api_bytes() {
 @test "a flood of 1000000 one-byte writes into a tiny ring: sums are exact, losses are counted and said" {
 	body() {
 		dev_mark
-		IOT_RING=65536 traced -- "$io" --api write --file "$IOT_MNT/f" --count 1000000 --size 1 --sync fsync > ledger.json
+		traced --ring 64k -- "$io" --api write --file "$IOT_MNT/f" --count 1000000 --size 1 --sync fsync > ledger.json
 		delta=$(dev_wrote)
 		same "ops" "$(total ops "kind = 'write' AND comm = 'iot-io'")" 1000000
 		same "S" "$(total bytes "kind = 'write' AND sub = 'regular' AND comm = 'iot-io'")" 1000000
