@@ -79,9 +79,10 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
+# Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
 
 ## make demo      set up, build, trace real workloads, print the amplification table and draw its charts (root)
 demo: setup
