@@ -37,6 +37,6 @@ sys_engine() {
 }
 
 prepare_defrag() { kv_profile write "$(data_set)"; }
-load_defrag() { ctl defrag >&2; echo '{"defrags":1,"errors":0}'; }
+load_defrag() { ctl defrag >&2 && echo '{"defrags":1,"errors":0}'; }
 
 system_main "$@"

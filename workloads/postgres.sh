@@ -68,8 +68,8 @@ acknowledged() { printf '{"%s_ops":%d,"logical_%s_bytes":%d,"value_bytes":%d,"cl
 
 prepare_copy() { new_table bulk; }
 load_copy() {
-	kv lines "$COUNT" "$SIZE" | sql -c 'copy bulk (v) from stdin'
-	acknowledged write "$COUNT"
+	kv lines "$COUNT" "$SIZE" | sql -c 'copy bulk (v) from stdin' &&
+		acknowledged write "$COUNT"
 }
 
 prepare_insert() { new_table small; }
@@ -78,8 +78,8 @@ load_insert() {
 
 	[ $((SIZE % 32)) = 0 ] || die "SIZE must be a multiple of 32 for this profile"
 	echo "insert into small (v) values (repeat(md5(random()::text), $((SIZE / 32))));" >"$script"
-	committed=$(bench -t $((COUNT / CLIENTS)) -f "$script")
-	acknowledged write "$committed"
+	committed=$(bench -t $((COUNT / CLIENTS)) -f "$script") &&
+		acknowledged write "$committed"
 }
 
 # bench OPTIONS...: prints how many transactions were committed.
@@ -92,8 +92,8 @@ prepare_scan-cold() { sql -c 'drop table if exists bulk'; prepare_copy; load_cop
 load_scan-cold() {
 	local rows
 
-	rows=$(sql -c 'copy bulk (v) to stdout' | wc -l)
-	acknowledged read "$rows"
+	rows=$(sql -c 'copy bulk (v) to stdout' | wc -l) &&
+		acknowledged read "$rows"
 }
 prepare_scan-warm() { prepare_scan-cold; }
 load_scan-warm() { load_scan-cold; }
@@ -103,8 +103,8 @@ bench_init() { as_service pgbench -h "$WORK/run" -p "$PORT" -U postgres -i -q -s
 load_tpcb() {
 	local committed
 
-	committed=$(bench -t $((COUNT / CLIENTS)))
-	printf '{"transactions":%d,"clients":%d,"errors":0}\n' "$committed" "$CLIENTS"
+	committed=$(bench -t $((COUNT / CLIENTS))) &&
+		printf '{"transactions":%d,"clients":%d,"errors":0}\n' "$committed" "$CLIENTS"
 }
 
 system_main "$@"

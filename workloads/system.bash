@@ -22,7 +22,7 @@
 # State: $WORK/undo lists what was taken, in order, so that `down` also cleans up after a crash.
 
 set -euo pipefail
-export LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin:${PATH:-}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 FS=ext4 DRIVES=1 DRIVE_SIZE=2G SERVICE_USER='' COPIES='"replicas":1' COLD=drop LIMIT=300 STOP_SIGNAL=TERM
 SKIP=77
