@@ -54,8 +54,10 @@ sys_start() {
 	cli volume info $VOLUME >/dev/null 2>&1 || {
 		cli volume create $VOLUME replica 3 "${bricks[@]}" force
 		cli volume set $VOLUME transport.address-family inet
-	} >&2
-	cli volume start $VOLUME force >&2
+		cli volume set $VOLUME diagnostics.latency-measurement on
+		cli volume set $VOLUME diagnostics.count-fop-hits on
+	} >/dev/null
+	cli volume start $VOLUME force >/dev/null
 	wait_for 60 "all bricks are online" bricks_online
 	adopt brick glusterfsd "$WORK/mnt"
 	adopt heal glusterfs shd/$VOLUME
@@ -79,8 +81,7 @@ sys_ready() { mountpoint -q "$WORK/run/gv" && bricks_online; }
 
 sys_stop() {
 	! mountpoint -q "$WORK/run/gv" || lim 60 umount "$WORK/run/gv" || umount -l "$WORK/run/gv"
-	cli volume stop $VOLUME force >&2
-	[ "${IOT_STOPPING:-}" != down ] || cli volume delete $VOLUME >&2
+	cli volume stop $VOLUME force >/dev/null
 }
 
 sys_erase() { rm -rf "/var/lib/glusterd/vols/$VOLUME" /var/lib/glusterd/glusterd.info; }
@@ -92,9 +93,17 @@ sys_client() {
 }
 
 sys_engine() {
-	cli volume status $VOLUME detail >"$1/status.txt" && rm "$1/status.txt"
-	cli volume profile $VOLUME info cumulative >/dev/null 2>&1 || true
-	cli volume heal $VOLUME info summary | sed -n 's/^\(Number of entries.*\|Total Number of entries\): */\1\t/p' | sort | uniq >"$1/heal.kv"
+	local i=0 brick
+
+	# One section a brick, starting with "Brick: HOST:PATH": bytes and calls since the volume was started.
+	cli volume profile $VOLUME info cumulative >"$WORK/run/profile"
+	for brick in $(sed -n 's/^Brick: //p' "$WORK/run/profile"); do
+		i=$((i + 1))
+		awk -v b="Brick: $brick" '$0 == b { on = 1; next } /^Brick: / { on = 0 }
+			on && /Data (Read|Written):/ { sub(/ bytes$/, ""); print }
+			on && $NF ~ /^[A-Z]+$/ && $1 ~ /^[0-9.]+$/ && NF == 9 { print "calls_" $NF ": " $8 }' "$WORK/run/profile" |
+			sed 's/^ *//' >"$1/brick$i.kv"
+	done
 }
 
 system_main "$@"

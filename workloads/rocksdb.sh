@@ -44,7 +44,7 @@ acknowledged() {
 }
 
 KEYS=200000
-base() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom --num=$KEYS; }
+base() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom,flush,waitforcompaction --num=$KEYS; }
 existing() { bench --use_existing_db=1 --num=$KEYS --benchmarks="$@" && acknowledged; }
 
 load_fill() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom --num="$COUNT" && acknowledged; }
