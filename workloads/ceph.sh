@@ -109,7 +109,7 @@ new_osd() {
 	lim 120 ceph-osd -c "$(conf)" -i "$2" --mkfs --osd-uuid "$uuid" --no-mon-config >>"$WORK/log/osd.$2" 2>&1
 }
 
-osds_up() { [ "$(ceph_ osd stat -f json | sed 's/.*"num_up_osds":\([0-9]*\).*/\1/')" = "$DRIVES" ]; }
+osds_up() { [ "$(ceph_ osd stat -f json | sed -n 's/.*"num_up_osds":\([0-9]*\).*/\1/p')" = "$DRIVES" ]; }
 
 new_pool() {
 	ceph_ osd pool create $POOL 8 8

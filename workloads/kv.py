@@ -77,7 +77,7 @@ def plan(op, count, rng):
 def run(backend, op, name, count, size, clients, options):
     module = importlib.import_module(backend)
     todo = plan(op, count, random.Random(f'{name}/{op}'))
-    keys = f'{name}/%07d'
+    keys = f'{name}-%07d'
     team = [Client(module.Store(options), keys, todo[c::clients], size) for c in range(clients)]
     begin = time.monotonic()
     for c in team:

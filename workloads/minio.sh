@@ -4,7 +4,8 @@
 # See system.bash for the commands. The server is $MINIO_BIN, or minio on PATH, or built once by its documented
 # route (go install) into ~/.cache/iot/bin.
 . "$(dirname "$0")/system.bash"
-SYSTEM=minio PORT=19000 DRIVES=4 COPIES='"k":2,"m":2'
+# 4G: ext4 spreads the directories of a drive over block groups only when it has several flex groups (16 x 128 MiB).
+SYSTEM=minio PORT=19000 DRIVE_SIZE=4G DRIVES=4 COPIES='"k":2,"m":2'
 [ "${IOT_MINIO:-}" != single ] || DRIVES=1 COPIES='"k":1,"m":0'
 # profile    operation  count  size      clients
 PROFILES='
@@ -60,7 +61,7 @@ sys_start() {
 	[ "$DRIVES" = 1 ] || paths="$WORK/mnt/d{1...$DRIVES}"
 	[ "$DRIVES" = 1 ] || export MINIO_STORAGE_CLASS_STANDARD=EC:2
 	serve server env MINIO_SCANNER_SPEED=slowest MINIO_BROWSER=off MINIO_PROMETHEUS_AUTH_TYPE=public \
-		_MINIO_DRIVE_ACTIVE_MONITORING=off HOME="$WORK/run" \
+		HOME="$WORK/run" \
 		"$(minio_bin)" server --address "127.0.0.1:$PORT" --console-address "127.0.0.1:$((PORT + 1))" "$paths"
 }
 

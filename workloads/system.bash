@@ -33,7 +33,7 @@ skip() { say "skipped: $*"; exit $SKIP; }
 usage() { say "usage: $SYSTEM.sh up | prepare PROFILE | load PROFILE [COUNT [SIZE [CLIENTS]]] | idle SECONDS | status | down"; exit 2; }
 lim() { timeout -k 5 "$@"; }
 defined() { declare -F "$1" >/dev/null; }
-optional() { ! defined "$1" || "$@"; }
+optional() { if defined "$1"; then "$@"; fi; }
 
 # ---- packages ----------------------------------------------------------------------------------------------------
 
@@ -195,9 +195,11 @@ all_alive() {
 	done <"$WORK/pids"
 }
 
+# Not to be called where the shell ignores errors (before || or in a condition).
 servers_start() {
 	sys_start
-	wait_for 60 "$SYSTEM answers" sys_ready && all_alive
+	wait_for 60 "$SYSTEM answers" sys_ready
+	all_alive
 }
 
 gone() { ! alive "$1" "$2"; }
@@ -262,14 +264,20 @@ cmd_up() {
 	! is_up || die "already up in $WORK: run '$SYSTEM.sh down' first"
 	sys_need
 	work_create
-	trap 'cmd_down' EXIT
+	trap 'up_failed' EXIT
 	for ((i = 1; i <= DRIVES; i++)); do
 		drive "d$i"
 	done
-	optional sys_create >"$WORK/log/create" 2>&1 || { tail -n 5 "$WORK/log/create" >&2; die "cannot create the data"; }
-	servers_start || { tail -n 5 "$WORK"/log/* >&2 2>/dev/null || true; die "did not start"; }
+	optional sys_create >"$WORK/log/create" 2>&1
+	servers_start
 	trap - EXIT
 	say "up in $WORK, port $PORT"
+}
+
+up_failed() {
+	say "did not start; the ends of its logs:"
+	find "$WORK/log" -type f -size +0 -exec tail -n 3 {} + >&2
+	cmd_down
 }
 
 # find_profile NAME [COUNT [SIZE [CLIENTS]]] sets PROFILE OP COUNT SIZE CLIENTS.
