@@ -240,7 +240,7 @@ static int list_rules(int n, char **paths)
 static int pattern(const char *text, const char *subject)
 {
 	const char *why;
-	struct pattern *p = pattern_new(text, &why);
+	struct pattern *p = pattern_new(text, true, &why);
 
 	puts(!p ? why : pattern_match(p, subject) ? "yes" : "no");
 	pattern_free(p);
@@ -366,7 +366,7 @@ static int fuzz(unsigned seed, unsigned rounds)
 
 		scribble(&seed, text, sizeof(text));
 		scribble(&seed, subject, sizeof(subject));
-		p = pattern_new(text, &why);
+		p = pattern_new(text, true, &why);
 		if (p)
 			pattern_match(p, subject);
 		pattern_free(p);

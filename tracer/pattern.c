@@ -33,6 +33,7 @@ struct pattern {
 /* What is being compiled; `why` is set by the first thing that is wrong. */
 struct compiler {
 	struct pattern *p;
+	bool path;
 	const char *at, *why;
 };
 
@@ -76,11 +77,11 @@ static bool emit(struct compiler *c, enum tok_kind kind, unsigned char arg, unsi
 static bool star(struct compiler *c)
 {
 	struct pattern *p = c->p;
-	bool starts = c->at == p->text || c->at[-1] == '/';
+	bool starts = c->path && (c->at == p->text || c->at[-1] == '/');
 
 	if (c->at[1] != '*') {
 		c->at++;
-		return emit(c, TOK_LOOP, SET_NO_SLASH, 1);
+		return emit(c, TOK_LOOP, c->path ? SET_NO_SLASH : SET_ANY, 1);
 	}
 	c->at += 2;
 	if (*c->at == '*')
@@ -125,7 +126,7 @@ static bool class(struct compiler *c)
 		return false;
 	for (int i = 0; negated && i < 4; i++)
 		set->bits[i] = ~set->bits[i];
-	set->bits[0] &= ~(1ull | 1ull << '/');
+	set->bits[0] &= ~(1ull | (c->path ? 1ull << '/' : 0));
 	return emit(c, TOK_ONE, SET_CLASS + p->classes++, 1);
 }
 
@@ -181,7 +182,7 @@ static bool token(struct compiler *c)
 		return named(c);
 	case '?':
 		c->at++;
-		return emit(c, TOK_ONE, SET_NO_SLASH, 1);
+		return emit(c, TOK_ONE, c->path ? SET_NO_SLASH : SET_ANY, 1);
 	case '\\':
 		if (!*++c->at)
 			return wrong(c, "a '\\' with nothing behind it");
@@ -198,9 +199,9 @@ static bool compile(struct compiler *c)
 	return c->p->n > 0 || wrong(c, "empty");
 }
 
-struct pattern *pattern_new(const char *text, const char **why)
+struct pattern *pattern_new(const char *text, bool path, const char **why)
 {
-	struct compiler c = { .p = NULL };
+	struct compiler c = { .path = path };
 
 	*why = "too long: 512 bytes are allowed";
 	if (strlen(text) > PATTERN_MAX)

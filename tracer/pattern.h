@@ -20,9 +20,10 @@
 
 struct pattern;
 
-/* Compiles `text`, which must be NUL-terminated. Returns NULL when it is no pattern, or without memory, and then
+/* Compiles `text`, which must be NUL-terminated. Without `path` the subject is no path, and '/' is a byte like any
+ * other: what is said about it above does not apply. Returns NULL when it is no pattern, or without memory, and then
  * *why is a constant string that says what is wrong. Freed with pattern_free(). */
-struct pattern *pattern_new(const char *text, const char **why);
+struct pattern *pattern_new(const char *text, bool path, const char **why);
 void pattern_free(struct pattern *);
 
 /* True when the whole of `subject` matches. */

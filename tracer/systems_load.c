@@ -22,7 +22,7 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 extern const char systems_json[];
 
-enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_COMPONENT, KEY_OP, KEY_PATTERNS, KEY_STRINGS, KEY_RULES };
+enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_COMPONENT, KEY_OP, KEY_PATTERNS, KEY_PATHS, KEY_STRINGS, KEY_RULES };
 
 struct object;
 
@@ -52,7 +52,7 @@ static const struct key process_keys[] = {
 	OPT(sys_process_rule, KEY_PATTERNS, name),
 	OPT(sys_process_rule, KEY_PATTERNS, title),
 	OPT(sys_process_rule, KEY_PATTERNS, argv),
-	OPT(sys_process_rule, KEY_PATTERNS, cgroup),
+	OPT(sys_process_rule, KEY_PATHS, cgroup),
 	OPT(sys_process_rule, KEY_PATTERNS, env),
 	OPT(sys_process_rule, KEY_STRINGS, instance),
 	OPT(sys_process_rule, KEY_BOOL, files),
@@ -75,12 +75,12 @@ static const struct key thread_keys[] = {
 static const struct key root_keys[] = {
 	NOTE,
 	OPT(sys_root_rule, KEY_STRINGS, all),
-	OPT(sys_root_rule, KEY_PATTERNS, layout),
+	OPT(sys_root_rule, KEY_PATHS, layout),
 };
 
 static const struct key file_keys[] = {
 	NOTE,
-	REQ(sys_file_rule, KEY_PATTERNS, path),
+	REQ(sys_file_rule, KEY_PATHS, path),
 	REQ(sys_file_rule, KEY_COMPONENT, component),
 	OPT(sys_file_rule, KEY_COMPONENT, beside),
 	OPT(sys_file_rule, KEY_BOOL, operation),
@@ -187,11 +187,11 @@ static int read_component(const struct where *w, const cJSON *j, const char **to
 	return fail_at(w, EINVAL, "\"%.40s\" is no component (systems(5) lists them)", j->valuestring);
 }
 
-static int read_pattern(struct where *w, const char *text, struct pattern **to)
+static int read_pattern(struct where *w, const char *text, bool path, struct pattern **to)
 {
 	const char *why;
 
-	*to = pattern_new(text, &why);
+	*to = pattern_new(text, path, &why);
 	if (!*to)
 		return fail_at(w, EINVAL, "pattern \"%.60s\": %s", text, why);
 	w->tokens += pattern_tokens(*to);
@@ -229,11 +229,11 @@ static int read_texts(struct where *w, const cJSON *j, enum key_type type, void 
 			return fail_at(w, EINVAL, "wants text in its list, not %s", type_name(e));
 		if (strlen(e->valuestring) > PATTERN_MAX)
 			return fail_at(w, EINVAL, "has a text of more than 512 bytes");
-		err = type == KEY_PATTERNS ? read_pattern(w, e->valuestring, &patterns->p[patterns->n]) :
-			keep(&strings->s[strings->n], e->valuestring);
+		err = type == KEY_STRINGS ? keep(&strings->s[strings->n], e->valuestring) :
+			read_pattern(w, e->valuestring, type == KEY_PATHS, &patterns->p[patterns->n]);
+		patterns->n += !!patterns->p[patterns->n];
 		if (err)
 			return err;
-		patterns->n++;
 	}
 	return 0;
 }
@@ -274,6 +274,7 @@ static bool right_type(const cJSON *j, enum key_type type)
 	case KEY_BOOL:
 		return cJSON_IsBool(j);
 	case KEY_PATTERNS:
+	case KEY_PATHS:
 	case KEY_STRINGS:
 		return cJSON_IsString(j) || cJSON_IsArray(j);
 	case KEY_RULES:
@@ -285,7 +286,7 @@ static bool right_type(const cJSON *j, enum key_type type)
 static int read_value(struct where *w, const cJSON *j, const struct key *key, void *object)
 {
 	static const char *const wanted[] = { "text", "text", "text", "true or false", "text", "text", "text or a list of texts",
-		"text or a list of texts", "a list" };
+		"text or a list of texts", "text or a list of texts", "a list" };
 	char *to = (char *)object + key->off;
 
 	if (!right_type(j, key->type))
@@ -311,6 +312,7 @@ static int read_value(struct where *w, const cJSON *j, const struct key *key, vo
 			return fail_at(w, EINVAL, "wants \"read\" or \"write\", not \"%.40s\"", j->valuestring);
 		return keep((char **)to, j->valuestring);
 	case KEY_PATTERNS:
+	case KEY_PATHS:
 	case KEY_STRINGS:
 		return read_texts(w, j, key->type, to);
 	case KEY_RULES:
@@ -390,7 +392,7 @@ static void free_object(const struct object *object, void *of)
 				free(strings->s[s]);
 			free(strings->s);
 		}
-		if (key->type == KEY_PATTERNS) {
+		if (key->type == KEY_PATTERNS || key->type == KEY_PATHS) {
 			for (size_t p = 0; p < patterns->n; p++)
 				pattern_free(patterns->p[p]);
 			free(patterns->p);
@@ -583,7 +585,7 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 	doc = cJSON_ParseWithOpts(text, &end, true);
 	if (!doc) {
 		place(text, end, &line, &column);
-		return fail_at(&w, EINVAL, "line %u, column %u: not JSON from here on (or nested more than %d deep)", line, column,
+		return fail_at(&w, EINVAL, "near line %u, column %u: not JSON from here on (or nested more than %d deep)", line, column,
 			       CJSON_NESTING_LIMIT);
 	}
 	err = add_document(db, &w, doc);
