@@ -154,6 +154,20 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	[ "$("$detect" container "/docker/${id}0")" = none ]
 }
 
+@test "the name of a container is taken from what docker and podman keep" {
+	local id d=$T/var/lib/docker/containers p=$T/var/lib/containers/storage/overlay-containers
+	id=$(printf 'ab%.0s' {1..32})
+	[ "$("$asan" container-name "$T" "$id")" = none ]
+	mkdir -p "$p" "$d/$id"
+	echo '[{"id":"x"},{"id":"'"$id"'","names":["pod"]}]' >"$p/containers.json"
+	[ "$("$asan" container-name "$T" "$id")" = pod ]
+	echo '{"Name":"/web","State":{}}' >"$d/$id/config.v2.json"
+	[ "$("$asan" container-name "$T" "$id")" = web ]
+	echo '[[[' >"$d/$id/config.v2.json"
+	[ "$("$asan" container-name "$T" "$id")" = pod ]
+	[ "$("$asan" container-name "$T" ../../x)" = none ]
+}
+
 # --- files ---
 
 # expect SYSTEM COMPONENT ENGINE ROOT EVIDENCE, of line $1
@@ -263,6 +277,47 @@ line_is() {
 	line_is 10 - - - - -
 }
 
+@test "a data root in another mount namespace is found through the process that uses it" {
+	needs unshare
+	mkdir "$T/m"
+	unshare -m sh -c 'mount -t tmpfs none "$1/m" && mkdir "$1/m/base" "$1/m/global" && touch "$1/m/PG_VERSION" "$1/m/ready" && exec sleep 60' sh "$T" &
+	pids+=($!)
+	wait_for test -e "/proc/$!/root$T/m/ready" || skip "no mount namespaces here"
+	run "$asan" file "none@$!" "$T/m/pg_xyz/f"
+	line_is 0 postgresql metadata - "$T/m" root
+	run "$asan" file none "$T/m/pg_xyz/f"
+	line_is 0 - - - - -
+}
+
+@test "a FUSE file system that never answers is not touched" {
+	needs python3
+	[ -c /dev/fuse ] || skip "/dev/fuse is not there"
+	mkdir "$T/hung" "$T/base" "$T/global"
+	touch "$T/PG_VERSION"
+	python3 -c '
+import ctypes, os, sys, time
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = "fd=%d,rootmode=40000,user_id=0,group_id=0" % fd
+if ctypes.CDLL(None).mount(b"hung", sys.argv[1].encode(), b"fuse", 0, options.encode()):
+    sys.exit(1)
+open(sys.argv[2], "w").close()
+time.sleep(60)' "$T/hung" "$T/ready" &
+	pids+=($!)
+	wait_for test -e "$T/ready" || skip "FUSE cannot be mounted here"
+	run timeout -s KILL 20 "$detect" file none "$T/hung/base/f" "$T/hung/x-wal" "$T/base/1/2"
+	kill "$!"
+	wait_gone "$!"
+	umount -l "$T/hung"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	line_is 2 postgresql data - "$T" root
+}
+
+@test "twenty thousand paths of 4000 bytes fit into 64 MB" {
+	run bash -c 'ulimit -v 65536 && timeout 120 "$1" flood 20000' sh "$detect"
+	[ "$output" = "20000 paths" ]
+}
+
 # --- rule files ---
 
 @test "a rule file adds a system, and replaces one of the same name" {
@@ -330,16 +385,16 @@ line_is() {
 	python3 -c 'print("{\"systems\":[{\"name\":\"a\",\"title\":\"x\",\"tested\":true,\"files\":[" + ",".join(["1"] * 300000) + "]}]}")' >"$T/rules.json"
 	refused 'files: has more than 512 elements'
 	python3 -c 'print("{\"systems\":[" + ",".join("{\"name\":\"a%d\",\"title\":\"x\",\"tested\":true}" % i for i in range(1000000)) + "]}")' >"$T/rules.json"
-	refused 'a rule file of more than 1048576 is refused'
+	refused 'larger than 1 MiB'
 	truncate -s 100M "$T/rules.json"
-	refused '104857600 bytes'
+	refused 'larger than 1 MiB'
 	rm "$T/rules.json"
-	refused 'cannot open: No such file'
+	refused 'cannot read: No such file'
 	mkdir "$T/rules.json"
-	refused 'not a regular file'
+	refused 'cannot read: not a regular file'
 	rmdir "$T/rules.json"
 	mkfifo "$T/rules.json"
-	refused 'not a regular file'
+	refused 'cannot read: not a regular file'
 }
 
 @test "patterns that are many and long are refused before they cost memory or time" {

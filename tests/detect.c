@@ -7,7 +7,10 @@
  *   detect processes TSV               compares recorded processes with what the rules say
  *   detect threads TSV                 the same for threads
  *   detect bytes TSV                   bytes that iot and a substring match on thread names would each find
- *   detect file SYSTEM:ROLE PATH...    prints system, component, engine, root and evidence of each path, in order
+ *   detect file NAME[:ROLE][@PID] PATH...   prints system, component, engine, root and evidence of each path, in order,
+ *                                           for a process of this name and role, in the mount namespace of PID
+ *   detect flood N                     N long and deep paths that do not exist
+ *   detect container-name ROOT ID      prints the name of a container
  *   detect container CGROUP            prints the id of the container
  *   detect list [FILE...]              lists what runs now
  *   detect ident PID                   prints what a running process is, with what its files tell
@@ -208,17 +211,19 @@ static int bytes(char *path)
 static int files(char *user, int n, char **paths)
 {
 	struct systems *db = rules(0, NULL);
-	char *role = strchr(user, ':');
+	char *at = strchr(user, '@'), *role = strchr(user, ':');
+	uint32_t pid = at ? strtoul(at + 1, NULL, 10) : 0;
 	struct sys_match m = { 0 };
 	struct sys_file f;
 
 	if (role) {
 		*role++ = '\0';
 		match_as(db, user, user, &m);
+		role[strcspn(role, "@")] = '\0';
 		m.role = role;
 	}
 	for (int i = 0; i < n; i++) {
-		systems_file(db, paths[i], 0, role ? &m : NULL, &f);
+		systems_file(db, paths[i], pid, role ? &m : NULL, &f);
 		printf("%s\t%s\t%s\t%s\t%s\n", or_dash(f.system), or_dash(f.component), or_dash(f.engine), or_dash(f.root),
 		       file_by_names[f.by]);
 	}
@@ -234,6 +239,32 @@ static int list_rules(int n, char **paths)
 	for (size_t i = 0; (a = systems_about(db, i)); i++)
 		printf("%s\t%s\t%s\t%s\n", a->name, a->title, a->tested ? "tested" : "never run", a->origin);
 	systems_close(db);
+	return 0;
+}
+
+static int flood(unsigned n)
+{
+	struct systems *db = rules(0, NULL);
+	char path[4000];
+	struct sys_file f;
+
+	for (unsigned i = 0; i < n; i++) {
+		size_t len = snprintf(path, sizeof(path), "/nowhere");
+
+		while (len < sizeof(path) - 80)
+			len += snprintf(path + len, sizeof(path) - len, "/%064u", i);
+		systems_file(db, path, 0, NULL, &f);
+	}
+	printf("%u paths\n", n);
+	systems_close(db);
+	return 0;
+}
+
+static int container_name(const char *root, const char *id)
+{
+	char name[SYS_CONTAINER_LEN];
+
+	puts(systems_container_name(root, id, name) ? name : "none");
 	return 0;
 }
 
@@ -400,6 +431,10 @@ int main(int argc, char **argv)
 		return files(argv[2], argc - 3, argv + 3);
 	if (!strcmp(what, "container") && argc == 3)
 		return container(argv[2]);
+	if (!strcmp(what, "flood") && argc == 3)
+		return flood(strtoul(argv[2], NULL, 10));
+	if (!strcmp(what, "container-name") && argc == 4)
+		return container_name(argv[2], argv[3]);
 	if (!strcmp(what, "list"))
 		return list(argc - 2, argv + 2);
 	if (!strcmp(what, "ident") && argc == 3)

@@ -101,6 +101,10 @@ const char *systems_thread_component(const struct sys_match *, const char *comm,
  * `out` has SYS_CONTAINER_LEN bytes. False, and "", when it is none. */
 bool systems_container(const char *cgroup, char *out);
 
+/* Name that people gave to the container with this id, from the files of docker and podman below `root` ("" for the
+ * machine's own). Same buffer. False, and "", when there is none. */
+bool systems_container_name(const char *root, const char *id, char *out);
+
 /* --- files --- */
 
 enum sys_file_by { SYS_FILE_NONE, SYS_FILE_ROOT, SYS_FILE_LAYOUT, SYS_FILE_SIBLING, SYS_FILE_USER };

@@ -137,23 +137,30 @@ void sys_text(char *to, size_t size, const char *from)
 {
 	size_t n = 0;
 
-	for (; from && *from && n + 1 < size; from++)
-		to[n++] = (unsigned char)*from < ' ' || *from == 127 ? '?' : *from;
+	for (; from && *from && n + 1 < size; from++) {
+		unsigned char c = *from, after = from[1];
+		/* U+0080 to U+009F are control characters too */
+		bool control = c < ' ' || c == 127 || (c == 0xc2 && after >= 0x80 && after <= 0x9f);
+
+		to[n++] = control ? '?' : c;
+		from += control && c == 0xc2;
+	}
 	to[n] = '\0';
 }
 
 __attribute__((format(printf, 3, 4)))
 static int fail_at(const struct where *w, int error, const char *fmt, ...)
 {
-	char text[512], clean[512];
+	char text[512], line[1024], clean[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	sys_text(clean, sizeof(clean), text);
-	fprintf(stderr, "%s: %s: %s%s%s%s%s\n", program_invocation_short_name, w->file, w->entry[0] ? "system " : "", w->entry,
-		w->entry[0] ? ": " : "", w->key, clean);
+	snprintf(line, sizeof(line), "%.300s: %s%s%s%s%s", w->file, w->entry[0] ? "system " : "", w->entry, w->entry[0] ? ": " : "", w->key,
+		 text);
+	sys_text(clean, sizeof(clean), line);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, clean);
 	return -error;
 }
 
@@ -595,42 +602,48 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 	return err;
 }
 
-/* The whole of a regular file that is not too large, NUL-terminated, to be freed. */
-static int read_small(const struct where *w, char **text, size_t *len)
+char *sys_read_small(const char *path, size_t *len, const char **why)
 {
-	int fd = open(w->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char *text = NULL;
 	struct stat st;
 	ssize_t n = 1;
 
-	*text = NULL;
 	*len = 0;
-	if (fd < 0)
-		return fail_at(w, errno, "cannot open: %s", strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		err = fail_at(w, EINVAL, "not a regular file");
+	*why = NULL;
+	if (fd < 0 || fstat(fd, &st))
+		*why = strerror(errno);
+	else if (!S_ISREG(st.st_mode))
+		*why = "not a regular file";
 	else if (st.st_size > SYS_FILE_BYTES)
-		err = fail_at(w, EFBIG, "%lld bytes: a rule file of more than %u is refused", (long long)st.st_size, SYS_FILE_BYTES);
-	else if (!(*text = calloc(1, SYS_FILE_BYTES + 1)))
-		err = fail_at(w, ENOMEM, "out of memory");
-	while (!err && n > 0 && *len < SYS_FILE_BYTES) {
-		n = read(fd, *text + *len, SYS_FILE_BYTES - *len);
+		*why = "larger than 1 MiB, which is refused";
+	else if (!(text = calloc(1, SYS_FILE_BYTES + 1)))
+		*why = "out of memory";
+	while (!*why && n > 0 && *len < SYS_FILE_BYTES) {
+		n = read(fd, text + *len, SYS_FILE_BYTES - *len);
 		if (n < 0)
-			err = fail_at(w, errno, "cannot read: %s", strerror(errno));
+			*why = strerror(errno);
 		*len += n > 0 ? n : 0;
 	}
-	close(fd);
-	return err;
+	if (fd >= 0)
+		close(fd);
+	if (!*why)
+		return text;
+	free(text);
+	return NULL;
 }
 
 int systems_add_file(struct systems *db, const char *path)
 {
 	struct where w = { .file = path };
-	char *text;
+	const char *why;
 	size_t len;
-	int err = read_small(&w, &text, &len);
+	char *text = sys_read_small(path, &len, &why);
+	int err;
 
-	if (!err)
-		err = add_text(db, path, text, len);
+	if (!text)
+		return fail_at(&w, EINVAL, "cannot read: %s", why);
+	err = add_text(db, path, text, len);
 	free(text);
 	return err;
 }

@@ -5,6 +5,7 @@
  * argv[0], program, control group, arguments. The name of the current thread is never asked: the threads that do
  * the I/O of Ceph, GlusterFS and RocksDB are not named after their system.
  */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 #include "systems_rules.h"
@@ -506,4 +507,46 @@ bool systems_container(const char *cgroup, char *out)
 		cgroup += len + (cgroup[len] == '/');
 	}
 	return found;
+}
+
+/* The text of a key in a small JSON file that holds an object, or a list of them of which one has this "id". */
+static bool name_in(const char *path, const char *id, char *out)
+{
+	const char *why;
+	size_t len;
+	char *text = sys_read_small(path, &len, &why);
+	cJSON *doc = text ? cJSON_Parse(text) : NULL;
+	const cJSON *found = cJSON_IsArray(doc) ? NULL : doc, *name;
+
+	for (const cJSON *e = cJSON_IsArray(doc) ? doc->child : NULL; e && !found; e = e->next) {
+		const char *its = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(e, "id"));
+
+		if (its && !strcmp(its, id))
+			found = e;
+	}
+	name = cJSON_GetObjectItemCaseSensitive(found, "Name");
+	if (!name)
+		name = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(found, "names"), 0);
+	if (cJSON_IsString(name))
+		sys_text(out, SYS_CONTAINER_LEN, name->valuestring + (name->valuestring[0] == '/'));
+	cJSON_Delete(doc);
+	free(text);
+	return out[0];
+}
+
+bool systems_container_name(const char *root, const char *id, char *out)
+{
+	static const char *const files[] = { "%s/var/lib/docker/containers/%s/config.v2.json",
+		"%s/var/lib/containers/storage/overlay-containers/containers.json" };
+	char path[4096];
+
+	out[0] = '\0';
+	if (strlen(id) != 64 || strspn(id, "0123456789abcdef") != 64)
+		return false;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), files[i], root, id);
+		if (name_in(path, id, out))
+			return true;
+	}
+	return false;
 }

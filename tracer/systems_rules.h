@@ -88,6 +88,8 @@ bool sys_any(const struct sys_patterns *, const char *subject);
 /* Makes and frees the cache of data roots. */
 struct sys_cache *sys_cache_new(void);
 void sys_cache_free(struct sys_cache *);
+/* The whole of a regular file of at most SYS_FILE_BYTES, NUL-terminated, to be freed; NULL with *why set. */
+char *sys_read_small(const char *path, size_t *len, const char **why);
 /* Forgets what the cache holds: call it when entries went away. */
 void sys_cache_forget(struct sys_cache *);
 /* Copies printable text; control bytes become '?'. Always ends with NUL. */
