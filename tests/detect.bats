@@ -97,7 +97,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 
 @test "all fifteen systems are there and say whether they were ever run" {
 	run "$detect" rules
-	[ "$(cut -f1 <<<"$output" | tr '\n' ' ')" = "minio ceph etcd postgresql gluster mariadb redis rocksdb leveldb sqlite mongodb cassandra elasticsearch kafka clickhouse " ]
+	[ "$(cut -f1 <<<"$output" | tr '\n' ' ')" = "minio ceph etcd postgresql gluster mariadb redis leveldb rocksdb sqlite mongodb cassandra elasticsearch kafka clickhouse " ]
 	[ "$(grep -c 'never run' <<<"$output")" -eq 5 ]
 	[ "$("$detect" name postgres)" = postgresql ]
 	[ "$("$detect" name valkey)" = redis ]
@@ -316,6 +316,16 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 @test "twenty thousand paths of 4000 bytes fit into 64 MB" {
 	run bash -c 'ulimit -v 65536 && timeout 120 "$1" flood 20000' sh "$detect"
 	[ "$output" = "20000 paths" ]
+}
+
+@test "a data root that is made later is found, and one that is gone is forgotten for its successor" {
+	mkdir -p "$T/d"
+	run "$asan" file none "$T/d/000001.log" "touch:$T/d/CURRENT" "touch:$T/d/LOCK" sleep:2 "$T/d/000001.log"
+	line_is 0 - - - - -
+	line_is 1 leveldb wal leveldb "$T/d" root
+	run "$asan" file none "$T/d/000001.log" "touch:$T/d/IDENTITY" sleep:11 "$T/d/000001.log"
+	line_is 0 leveldb wal leveldb "$T/d" root
+	line_is 1 rocksdb wal rocksdb "$T/d" root
 }
 
 # --- rule files ---

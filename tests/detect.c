@@ -8,7 +8,8 @@
  *   detect threads TSV                 the same for threads
  *   detect bytes TSV                   bytes that iot and a substring match on thread names would each find
  *   detect file NAME[:ROLE][@PID] PATH...   prints system, component, engine, root and evidence of each path, in order,
- *                                           for a process of this name and role, in the mount namespace of PID
+ *                                           for a process of this name and role, in the mount namespace of PID;
+ *                                           touch:FILE and sleep:SECONDS happen in between
  *   detect flood N                     N long and deep paths that do not exist
  *   detect container-name ROOT ID      prints the name of a container
  *   detect container CGROUP            prints the id of the container
@@ -19,6 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "pattern.h"
 #include "systems.h"
 
@@ -208,6 +210,18 @@ static int bytes(char *path)
 	return 0;
 }
 
+/* touch:FILE and sleep:SECONDS among the paths: something happens before the next one. */
+static bool aside(const char *path)
+{
+	FILE *f = strncmp(path, "touch:", 6) ? NULL : fopen(path + 6, "w");
+
+	if (f)
+		fclose(f);
+	if (!strncmp(path, "sleep:", 6))
+		sleep(strtoul(path + 6, NULL, 10));
+	return f || !strncmp(path, "sleep:", 6);
+}
+
 static int files(char *user, int n, char **paths)
 {
 	struct systems *db = rules(0, NULL);
@@ -223,6 +237,8 @@ static int files(char *user, int n, char **paths)
 		m.role = role;
 	}
 	for (int i = 0; i < n; i++) {
+		if (aside(paths[i]))
+			continue;
 		systems_file(db, paths[i], pid, role ? &m : NULL, &f);
 		printf("%s\t%s\t%s\t%s\t%s\n", or_dash(f.system), or_dash(f.component), or_dash(f.engine), or_dash(f.root),
 		       file_by_names[f.by]);
