@@ -23,7 +23,7 @@ PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
 PKGS_TEST := bats fio strace libaio-dev python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
-CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -Ianalyzer -I$(B)
+CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -I$(B)
 CFLAGS_ALL := -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(CFLAGS)
 BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
@@ -75,7 +75,7 @@ $(B)/%.o: %.c Makefile | $(B)/.tools
 $(B)/reports.c: $(reports) reports Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q){ echo '#include "report.h"'; echo 'const struct report_file report_files[] = {'; \
+	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
 	for f in $(reports); do echo "{ \"$${f##*/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 

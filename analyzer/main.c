@@ -61,12 +61,12 @@ static bool is_plain(const char *name)
 
 static int warn_incomplete(const struct answer *a, const char *store)
 {
-	int col = table_find(&a->run, "complete"), run = table_find(&a->run, "run");
+	int col = grid_find(&a->run, "complete"), run = grid_find(&a->run, "run");
 
-	if (a->about_store || !a->run.rows || col < 0 || run < 0 || table_cell(&a->run, 0, col)->i)
+	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
 		return EXIT_OK;
 	return fail(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
-		    (long long)table_cell(&a->run, 0, run)->i, store);
+		    (long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
 static int draw_report(const struct options *o, const struct answer *a)

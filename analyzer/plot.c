@@ -44,7 +44,7 @@ static FILE *create(const char *work, const char *name, const char *ending)
 
 /* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would number the blocks anew
  * if one had no row at all. */
-static void put_block(FILE *f, const struct table *t)
+static void put_block(FILE *f, const struct grid *t)
 {
 	size_t row;
 	int col;
@@ -53,7 +53,7 @@ static void put_block(FILE *f, const struct table *t)
 		fprintf(f, "%s%s", col ? "\t" : "# ", t->col[col]);
 	for (row = 0; row < t->rows; row++) {
 		for (col = 0; col < t->cols; col++) {
-			auto_free char *s = cell_string(table_cell(t, row, col), "NaN", text_plot);
+			auto_free char *s = cell_string(grid_cell(t, row, col), "NaN", text_plot);
 
 			fprintf(f, "%c%s", col ? '\t' : '\n', s && *s ? s : "-");
 		}
@@ -66,12 +66,12 @@ static void put_block(FILE *f, const struct table *t)
 /* Block 0 is the line that says which run it is; then the tables for the picture, or else the first table. */
 static void put_head(FILE *f, const struct answer *a)
 {
-	int col = table_find(&a->head, "line");
+	int col = grid_find(&a->head, "line");
 	size_t row;
 
 	fputs("# line\n", f);
 	for (row = 0; col >= 0 && row < a->head.rows && row < 2; row++) {
-		const struct cell *c = table_cell(&a->head, row, col);
+		const struct cell *c = grid_cell(&a->head, row, col);
 		auto_free char *s = c->type == CELL_TEXT ? text_line(c->text, c->len) : NULL;
 
 		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");

@@ -39,34 +39,34 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-static bool is_hidden(const struct table *t, int col)
+static bool is_hidden(const struct grid *t, int col)
 {
 	return t->hide && has_word(t->hide, t->col[col]);
 }
 
-static bool is_numeric(const struct table *t, int col)
+static bool is_numeric(const struct grid *t, int col)
 {
 	size_t r;
 	bool any = false;
 
 	for (r = 0; r < t->rows; r++) {
-		if (table_cell(t, r, col)->type == CELL_TEXT)
+		if (grid_cell(t, r, col)->type == CELL_TEXT)
 			return false;
-		any |= table_cell(t, r, col)->type != CELL_NULL;
+		any |= grid_cell(t, r, col)->type != CELL_NULL;
 	}
 	return any;
 }
 
 /* In text a column `bound...` (=, >=, <=, n/a) is printed with the value behind it. */
-static bool is_bound(const struct table *t, int col)
+static bool is_bound(const struct grid *t, int col)
 {
 	return col + 1 < t->cols && !strncmp(t->col[col], "bound", 5);
 }
 
-static char *text_cell(const struct table *t, size_t row, int col)
+static char *text_cell(const struct grid *t, size_t row, int col)
 {
-	auto_free char *value = cell_string(table_cell(t, row, col), ABSENT, text_terminal);
-	const struct cell *bound = col && is_bound(t, col - 1) ? table_cell(t, row, col - 1) : NULL;
+	auto_free char *value = cell_string(grid_cell(t, row, col), ABSENT, text_terminal);
+	const struct cell *bound = col && is_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
 	char *both = NULL;
 
 	if (!value || !bound || bound->type != CELL_TEXT || *bound->text == '=' || *bound->text == 'n')
@@ -90,7 +90,7 @@ struct layout {
 	bool shown, right;
 };
 
-static int text_layout(const struct table *t, char **cell, struct layout *l)
+static int text_layout(const struct grid *t, char **cell, struct layout *l)
 {
 	int col, last = 0;
 	size_t row, width;
@@ -110,7 +110,7 @@ static int text_layout(const struct table *t, char **cell, struct layout *l)
 	return last;
 }
 
-static int text_rows(const struct table *t, char **cell)
+static int text_rows(const struct grid *t, char **cell)
 {
 	struct layout *l = calloc(t->cols, sizeof(*l));
 	int col, last;
@@ -133,7 +133,7 @@ static int text_rows(const struct table *t, char **cell)
 	return 0;
 }
 
-static int text_table(const struct table *t)
+static int text_table(const struct grid *t)
 {
 	size_t n = t->rows * t->cols, i;
 	char **cell = calloc(n ? n : 1, sizeof(*cell));
@@ -153,12 +153,12 @@ static int text_table(const struct table *t)
 
 static int print_text(const struct answer *a)
 {
-	int line = table_find(&a->head, "line"), i, err = 0;
+	int line = grid_find(&a->head, "line"), i, err = 0;
 	size_t row;
 
 	printf("%s\n", a->title);
 	for (row = 0; line >= 0 && row < a->head.rows; row++) {
-		auto_free char *s = cell_string(table_cell(&a->head, row, line), ABSENT, text_terminal);
+		auto_free char *s = cell_string(grid_cell(&a->head, row, line), ABSENT, text_terminal);
 
 		if (!s)
 			return -ENOMEM;
@@ -175,13 +175,13 @@ static int print_text(const struct answer *a)
 	return err;
 }
 
-static int put_line(const struct table *t, size_t row, char between, char *(*escape)(const char *, size_t))
+static int put_line(const struct grid *t, size_t row, char between, char *(*escape)(const char *, size_t))
 {
 	bool tty = isatty(STDOUT_FILENO);
 	int col;
 
 	for (col = 0; col < t->cols; col++) {
-		auto_free char *s = cell_string(table_cell(t, row, col), ABSENT, escape), *safe = NULL;
+		auto_free char *s = cell_string(grid_cell(t, row, col), ABSENT, escape), *safe = NULL;
 
 		if (s && tty)
 			safe = text_terminal(s, strlen(s));
@@ -192,7 +192,7 @@ static int put_line(const struct table *t, size_t row, char between, char *(*esc
 	return 0;
 }
 
-static int print_lines(const struct table *t, char between, char *(*escape)(const char *, size_t))
+static int print_lines(const struct grid *t, char between, char *(*escape)(const char *, size_t))
 {
 	int col, err = 0;
 	size_t row;
@@ -212,13 +212,13 @@ static cJSON *json_cell(const struct cell *c)
 	return s ? cJSON_CreateRaw(s) : NULL;
 }
 
-static cJSON *json_row(const struct table *t, size_t row)
+static cJSON *json_row(const struct grid *t, size_t row)
 {
 	cJSON *object = cJSON_CreateObject(), *value;
 	int col;
 
 	for (col = 0; object && col < t->cols; col++) {
-		value = json_cell(table_cell(t, row, col));
+		value = json_cell(grid_cell(t, row, col));
 		if (!value || !cJSON_AddItemToObject(object, t->col[col], value)) {
 			cJSON_Delete(value);
 			cJSON_Delete(object);
@@ -228,7 +228,7 @@ static cJSON *json_row(const struct table *t, size_t row)
 	return object;
 }
 
-static bool json_rows(cJSON *parent, const char *name, const struct table *t)
+static bool json_rows(cJSON *parent, const char *name, const struct grid *t)
 {
 	cJSON *array = cJSON_AddArrayToObject(parent, name), *row;
 	size_t r;
@@ -273,12 +273,12 @@ static int print_json(const struct answer *a)
 	return text ? 0 : -ENOMEM;
 }
 
-static const struct table *choose(const struct answer *a, const char *only)
+static const struct grid *choose(const struct answer *a, const char *only)
 {
 	int i;
 
 	for (i = 0; i < a->tables; i++) {
-		const struct table *t = &a->table[i];
+		const struct grid *t = &a->table[i];
 
 		if (only ? t->name && !strcmp(t->name, only) : !t->plot)
 			return t;
@@ -288,7 +288,7 @@ static const struct table *choose(const struct answer *a, const char *only)
 
 int print_answer(const struct answer *a, enum format format, const char *only)
 {
-	const struct table *t = choose(a, only);
+	const struct grid *t = choose(a, only);
 	int err = 0;
 
 	if (!t)

@@ -3,7 +3,7 @@
 #ifndef IOT_ANALYZER_PRINT_H
 #define IOT_ANALYZER_PRINT_H
 
-#include "table.h"
+#include "grid.h"
 
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON };
 
@@ -11,10 +11,10 @@ enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON };
 struct answer {
 	const char *name, *title;
 	char *caption;               /* lines */
-	struct table head;           /* lines above a text report: columns ord, line */
-	struct table run;            /* one row: the run */
-	struct table lost;           /* what could not be recorded */
-	struct table *table;         /* the tables of the report, in order */
+	struct grid head;           /* lines above a text report: columns ord, line */
+	struct grid run;            /* one row: the run */
+	struct grid lost;           /* what could not be recorded */
+	struct grid *table;         /* the tables of the report, in order */
 	int tables;
 	bool about_store;            /* says something about all runs: no head */
 };

@@ -177,11 +177,11 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
 static int store_knows_system(struct store *s)
 {
 	static const char sql[] = "SELECT COUNT(*) FROM process WHERE run = :run AND system = :system";
-	struct table t = { 0 };
+	struct grid t = { 0 };
 	int err = store_query(s, "systems", sql, NULL, &t);
-	bool known = !err && t.rows && table_cell(&t, 0, 0)->i > 0;
+	bool known = !err && t.rows && grid_cell(&t, 0, 0)->i > 0;
 
-	table_free(&t);
+	grid_free(&t);
 	if (err || known)
 		return err;
 	return fail(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run,
@@ -192,7 +192,7 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 {
 	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, logical_bytes INTEGER)";
 	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :logical_bytes)";
-	struct table t = { 0 };
+	struct grid t = { 0 };
 	const char *tail = views;
 	int err;
 
@@ -200,12 +200,12 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 	if (sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_query(s, "ask", fill, NULL, &t);
-	table_free(&t);
+	grid_free(&t);
 	if (!err && ask->system)
 		err = store_knows_system(s);
 	while (!err && *tail) {
 		err = store_query(s, views_name, tail, &tail, &t);
-		table_free(&t);
+		grid_free(&t);
 	}
 	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
 	return err;
@@ -232,7 +232,7 @@ static int take_cell(sqlite3_stmt *st, int col, struct cell *c)
 	}
 }
 
-static int take_columns(sqlite3_stmt *st, struct table *out)
+static int take_columns(sqlite3_stmt *st, struct grid *out)
 {
 	int i, cols = sqlite3_column_count(st);
 
@@ -248,12 +248,12 @@ static int take_columns(sqlite3_stmt *st, struct table *out)
 	return 0;
 }
 
-static int take_row(sqlite3_stmt *st, struct table *out)
+static int take_row(sqlite3_stmt *st, struct grid *out)
 {
 	struct cell *row;
 	int i, err = 0;
 
-	row = out->cols ? table_add(out) : NULL;
+	row = out->cols ? grid_add(out) : NULL;
 	if (!row)
 		return -ENOMEM;
 	for (i = 0; !err && i < out->cols; i++)
@@ -261,7 +261,7 @@ static int take_row(sqlite3_stmt *st, struct table *out)
 	return err;
 }
 
-int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct table *out)
+int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, tail), err = 0;

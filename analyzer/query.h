@@ -3,7 +3,7 @@
 #ifndef IOT_ANALYZER_QUERY_H
 #define IOT_ANALYZER_QUERY_H
 
-#include "table.h"
+#include "grid.h"
 
 struct store;
 
@@ -30,6 +30,6 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 
 /* Runs the first statement of `sql` and stores its answer. *tail is set behind the statement. A text without any
  * statement gives a table without columns. `name` is for messages. Returns 0 or an exit status. */
-int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct table *out);
+int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out);
 
 #endif

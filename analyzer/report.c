@@ -148,7 +148,7 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 }
 
 /* What the comments in front of one statement say about its table. */
-static int read_directives(struct table *t, const char *from, const char *to)
+static int read_directives(struct grid *t, const char *from, const char *to)
 {
 	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL;
 	char *colon;
@@ -170,9 +170,9 @@ static int read_directives(struct table *t, const char *from, const char *to)
 	return t->name ? 0 : -ENOMEM;
 }
 
-static int add_table(struct answer *a, struct table *t)
+static int add_table(struct answer *a, struct grid *t)
 {
-	struct table *grown = reallocarray(a->table, a->tables + 1, sizeof(*grown));
+	struct grid *grown = reallocarray(a->table, a->tables + 1, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -187,7 +187,7 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 	int err = 0;
 
 	while (*tail) {
-		struct table t = { 0 };
+		struct grid t = { 0 };
 		const char *from = tail;
 
 		err = store_query(s, name, from, &tail, &t);
@@ -196,7 +196,7 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 		if (!err)
 			err = read_directives(&t, from, tail) || add_table(a, &t) ? fail(EXIT_DATA, ENOMEM, "%s", name) : 0;
 		if (err) {
-			table_free(&t);
+			grid_free(&t);
 			return err;
 		}
 	}
@@ -226,11 +226,11 @@ int answer_mismatch(const struct answer *a)
 	size_t row;
 
 	for (i = 0; i < a->tables; i++) {
-		const struct table *t = &a->table[i];
+		const struct grid *t = &a->table[i];
 
-		col = table_find(t, "result");
+		col = grid_find(t, "result");
 		for (row = 0; col >= 0 && row < t->rows; row++) {
-			const struct cell *c = table_cell(t, row, col);
+			const struct cell *c = grid_cell(t, row, col);
 
 			if (c->type == CELL_TEXT && !strcmp(c->text, "MISMATCH"))
 				return 1;
@@ -244,11 +244,11 @@ void answer_free(struct answer *a)
 	int i;
 
 	for (i = 0; i < a->tables; i++)
-		table_free(&a->table[i]);
+		grid_free(&a->table[i]);
 	free(a->table);
 	free((char *)a->title);
 	free(a->caption);
-	table_free(&a->head);
-	table_free(&a->run);
-	table_free(&a->lost);
+	grid_free(&a->head);
+	grid_free(&a->run);
+	grid_free(&a->lost);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "text.h"
 
-#define PLOT_CHARS 40
+#define PLOT_CHARS 80
 #define LINE_CHARS 160
 
 size_t utf8_next(const char *p, size_t len, long *code)

@@ -61,7 +61,7 @@ GROUP BY c.gid, c.cause
 ORDER BY v.rank, v.B + v.B_r DESC, c.gid, written + read DESC;
 
 -- plot: bars
-SELECT who || CASE pid WHEN '-' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
+SELECT substr(who, 1, 22) || CASE pid WHEN '-' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
 FROM v_volume
 WHERE shown AND (rank <= 3 OR rank = 5) AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0
 ORDER BY rank, COALESCE(B, 0) + COALESCE(S, 0) DESC, gid
@@ -70,21 +70,23 @@ LIMIT 6;
 -- plot: waterfall
 WITH top AS (SELECT * FROM v_volume WHERE shown AND rank <= 4 AND S > 0 ORDER BY rank = 4 DESC, B DESC, gid LIMIT 1),
      step(ord, label, low, high, kind) AS (
-       SELECT 1, 'S: calls', 0, S, 'level' FROM top
+       SELECT 1, 'S calls', 0, S, 'level' FROM top
        UNION ALL SELECT 2, 'whole blocks', S, T, 'step' FROM top WHERE T IS NOT NULL
-       UNION ALL SELECT 3, 'absorbed by the cache', T, D, 'step' FROM top WHERE T IS NOT NULL AND D IS NOT NULL
-       UNION ALL SELECT 4, 'cancelled or still dirty', D, W, 'step' FROM top WHERE D IS NOT NULL AND W IS NOT NULL
-       UNION ALL SELECT 5, 'not written out as touched', T, W, 'step' FROM top WHERE D IS NULL AND T IS NOT NULL AND W IS NOT NULL
-       UNION ALL SELECT 6, 'journal and metadata', W, F, 'step' FROM top WHERE W IS NOT NULL AND F IS NOT NULL
-       UNION ALL SELECT 7, 'below the file system', F, B, 'step' FROM top WHERE F IS NOT NULL AND B IS NOT NULL
-       UNION ALL SELECT 8, 'B: device', 0, B, 'level' FROM top WHERE B IS NOT NULL)
+       UNION ALL SELECT 3, 'absorbed by cache', T, D, 'step' FROM top WHERE T IS NOT NULL AND D IS NOT NULL
+       UNION ALL SELECT 4, 'cancelled, dirty', D, W, 'step' FROM top WHERE D IS NOT NULL AND W IS NOT NULL
+       UNION ALL SELECT 5, 'not written out', T, W, 'step' FROM top WHERE D IS NULL AND T IS NOT NULL AND W IS NOT NULL
+       UNION ALL SELECT 6, 'journal, metadata', W, F, 'step' FROM top WHERE W IS NOT NULL AND F IS NOT NULL
+       UNION ALL SELECT 7, 'below the fs', F, B, 'step' FROM top WHERE F IS NOT NULL AND B IS NOT NULL
+       UNION ALL SELECT 8, 'B devices', 0, B, 'level' FROM top WHERE B IS NOT NULL)
 SELECT label, low, high, CASE WHEN kind = 'level' THEN 0 WHEN high >= low THEN 1 ELSE 2 END AS colour, high - low AS delta
 FROM step
 ORDER BY ord;
 
 -- plot: whose
-SELECT CASE rank WHEN 4 THEN 'all traced processes and kernel threads' ELSE who || CASE pid WHEN '-' THEN '' ELSE ' [' || pid || ']' END END AS who, S, B
-FROM v_volume
-WHERE shown AND rank <= 4 AND S > 0
-ORDER BY rank = 4 DESC, B DESC, gid
+SELECT CASE v.rank WHEN 4 THEN 'all traced processes and kernel threads' ELSE v.who || CASE v.pid WHEN '-' THEN '' ELSE ' [' || v.pid || ']' END END AS who,
+       CASE WHEN r.value IS NULL THEN 'waf_sys n/a: ' || r.note
+            ELSE printf('waf_sys = B/S = %d/%d %s %.3f', r.numerator, r.denominator, r.bound, r.value) END AS waf_sys
+FROM v_volume v JOIN v_ratio r ON r.ratio = 'waf_sys' AND (r.gid = v.gid OR v.rank = 4 AND r.rank < 4)
+WHERE v.shown AND v.rank <= 4 AND v.S > 0
+ORDER BY v.rank = 4 DESC, r.rank = 4 DESC, v.B DESC, v.gid
 LIMIT 1;

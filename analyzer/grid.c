@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* table.c - rows and columns in memory. */
+/* grid.c - rows and columns in memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "table.h"
+#include "grid.h"
 
-int table_find(const struct table *t, const char *name)
+int grid_find(const struct grid *t, const char *name)
 {
 	int i;
 
@@ -16,7 +16,7 @@ int table_find(const struct table *t, const char *name)
 	return -1;
 }
 
-struct cell *table_add(struct table *t)
+struct cell *grid_add(struct grid *t)
 {
 	size_t room = t->room ? t->room * 2 : 64;
 	struct cell *row;
@@ -29,7 +29,7 @@ struct cell *table_add(struct table *t)
 		t->cell = grown;
 		t->room = room;
 	}
-	row = table_cell(t, t->rows, 0);
+	row = grid_cell(t, t->rows, 0);
 	memset(row, 0, sizeof(*row) * t->cols);
 	t->rows++;
 	return row;
@@ -47,7 +47,7 @@ int cell_text(struct cell *c, const char *text, size_t len)
 	return 0;
 }
 
-void table_free(struct table *t)
+void grid_free(struct grid *t)
 {
 	size_t n = t->rows * t->cols, i;
 	int c;

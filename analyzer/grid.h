@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* table.h - the answer of one statement, held in memory: so that an error in the last row prints no half table. */
-#ifndef IOT_ANALYZER_TABLE_H
-#define IOT_ANALYZER_TABLE_H
+/* grid.h - the answer of one statement, held in memory: so that an error in the last row prints no half table. */
+#ifndef IOT_ANALYZER_GRID_H
+#define IOT_ANALYZER_GRID_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct cell {
 	size_t len;
 };
 
-struct table {
+struct grid {
 	char *name;      /* word after "-- table:", or NULL */
 	char *title;     /* rest of that line, or NULL */
 	char *hide;      /* columns left out of the text format, blank separated, or NULL */
@@ -33,21 +33,21 @@ struct table {
 	struct cell *cell; /* rows x cols */
 };
 
-static inline struct cell *table_cell(const struct table *t, size_t row, int col)
+static inline struct cell *grid_cell(const struct grid *t, size_t row, int col)
 {
 	return &t->cell[row * t->cols + col];
 }
 
 /* Number of column `name`, or -1. */
-int table_find(const struct table *t, const char *name);
+int grid_find(const struct grid *t, const char *name);
 
 /* A new row of empty cells; NULL without memory. */
-struct cell *table_add(struct table *t);
+struct cell *grid_add(struct grid *t);
 
 /* Sets a cell to a copy of len bytes. 0 or -ENOMEM. */
 int cell_text(struct cell *c, const char *text, size_t len);
 
 /* Frees what the table holds, not the table. */
-void table_free(struct table *t);
+void grid_free(struct grid *t);
 
 #endif
