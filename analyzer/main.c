@@ -69,17 +69,22 @@ static int warn_incomplete(const struct answer *a, const char *store)
 		    (long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
-static int draw_report(const struct options *o, const struct answer *a)
-{
-	auto_free char *file = NULL, *script = NULL, *style = NULL;
+/* The scripts of a picture; without --plot there are none to find. */
+struct scripts {
+	char *style, *report;
+};
 
-	if (asprintf(&file, "%s.gp", a->name) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", a->name);
-	script = report_text(o->reports, file);
-	style = report_text(o->reports, "style.gp");
-	if (!script || !style)
-		return fail(EXIT_USAGE, 0, "report '%s' has no picture", a->name);
-	return plot_answer(a, style, script, o->plot);
+static int find_scripts(const struct options *o, const char *name, struct scripts *s)
+{
+	auto_free char *file = NULL;
+
+	if (!o->plot)
+		return 0;
+	if (asprintf(&file, "%s.gp", name) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", name);
+	s->style = report_text(o->reports, "style.gp");
+	s->report = report_text(o->reports, file);
+	return s->style && s->report ? 0 : fail(EXIT_USAGE, 0, "report '%s' has no picture", name);
 }
 
 static int answer_report(const struct options *o, const char *name, const char *text, struct store *s)
@@ -87,9 +92,12 @@ static int answer_report(const struct options *o, const char *name, const char *
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .has_logical = o->has_logical,
 			   .logical_bytes = o->logical_bytes };
 	auto_free char *views = report_text(o->reports, "views.sql");
+	struct scripts scripts = { 0 };
 	struct answer a = { 0 };
-	int err = store_run(s, o->run, &ask.run);
+	int err = find_scripts(o, name, &scripts);
 
+	if (!err)
+		err = store_run(s, o->run, &ask.run);
 	if (!err && !views)
 		err = fail(EXIT_DATA, errno, "cannot read views.sql");
 	if (!err)
@@ -99,12 +107,14 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = draw_report(o, &a);
+		err = plot_answer(&a, scripts.style, scripts.report, o->plot);
 	if (!err)
 		err = warn_incomplete(&a, o->arg[1]);
 	if (!err)
 		err = answer_mismatch(&a) ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
+	free(scripts.style);
+	free(scripts.report);
 	return err;
 }
 

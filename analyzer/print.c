@@ -57,7 +57,7 @@ static bool is_numeric(const struct grid *t, int col)
 	return any;
 }
 
-/* In text a column `bound...` (=, >=, <=, n/a) is printed with the value behind it. */
+/* In text a column `bound...` (exact, >=, <=, n/a) is printed with the value behind it. */
 static bool is_bound(const struct grid *t, int col)
 {
 	return col + 1 < t->cols && !strncmp(t->col[col], "bound", 5);
@@ -69,7 +69,7 @@ static char *text_cell(const struct grid *t, size_t row, int col)
 	const struct cell *bound = col && is_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
 	char *both = NULL;
 
-	if (!value || !bound || bound->type != CELL_TEXT || *bound->text == '=' || *bound->text == 'n')
+	if (!value || !bound || bound->type != CELL_TEXT || *bound->text == 'e' || *bound->text == 'n')
 		return value ? strdup(value) : NULL;
 	return asprintf(&both, "%s %s", bound->text, value) < 0 ? NULL : both;
 }

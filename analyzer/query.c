@@ -58,31 +58,36 @@ static char *uri_of(const char *path)
 	return uri;
 }
 
+/* Opens `name` and reads its header. Returns an SQLite code. */
+static int store_try(struct store *s, const char *name, int flags)
+{
+	int rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READONLY | flags, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	return sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA schema_version", NULL, NULL, NULL);
+}
+
 static int store_connect(struct store *s)
 {
-	auto_free char *uri = NULL, *path = NULL;
-	int64_t pages;
+	auto_free char *uri = NULL, *path = NULL, *wal = NULL;
+	int rc;
 
 	/* ":memory:" and "" are not files to SQLite. */
-	if (asprintf(&path, "%s%s", *s->path == '/' ? "" : "./", s->path) < 0)
+	if (asprintf(&path, "%s%s", *s->path == '/' ? "" : "./", s->path) < 0 || asprintf(&wal, "%s-wal", path) < 0)
 		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-		return store_fail(s, "cannot open");
-	sqlite3_busy_timeout(s->db, BUSY_MS);
-	sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-	if (sqlite3_exec(s->db, "PRAGMA schema_version", NULL, NULL, NULL) != SQLITE_CANTOPEN)
-		return store_number(s, "PRAGMA page_count", &pages);
-
-	/* A store in WAL mode, in a folder where no index of the log may be made: nobody writes there either. */
-	sqlite3_close(s->db);
-	s->db = NULL;
-	uri = uri_of(path);
-	if (!uri)
-		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
-	if (sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
-		return store_fail(s, "cannot open");
-	sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-	return store_number(s, "PRAGMA page_count", &pages);
+	rc = store_try(s, path, 0);
+	if ((rc == SQLITE_CANTOPEN || rc == SQLITE_READONLY) && access(wal, F_OK)) {
+		/* In WAL mode, in a folder where we may not make its index: without a log nobody writes it either. */
+		sqlite3_close(s->db);
+		s->db = NULL;
+		uri = uri_of(path);
+		if (!uri)
+			return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+		rc = store_try(s, uri, SQLITE_OPEN_URI);
+	}
+	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot open");
 }
 
 static int store_check(struct store *s)

@@ -61,7 +61,7 @@ GROUP BY c.gid, c.cause
 ORDER BY v.rank, v.B + v.B_r DESC, c.gid, written + read DESC;
 
 -- plot: bars
-SELECT substr(who, 1, 22) || CASE pid WHEN '-' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
+SELECT substr(who, 1, 22) || CASE pid WHEN '' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
 FROM v_volume
 WHERE shown AND (rank <= 3 OR rank = 5) AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0
 ORDER BY rank, COALESCE(B, 0) + COALESCE(S, 0) DESC, gid
@@ -83,9 +83,9 @@ FROM step
 ORDER BY ord;
 
 -- plot: whose
-SELECT CASE v.rank WHEN 4 THEN 'all traced processes and kernel threads' ELSE v.who || CASE v.pid WHEN '-' THEN '' ELSE ' [' || v.pid || ']' END END AS who,
+SELECT CASE v.rank WHEN 4 THEN 'all traced processes and kernel threads' ELSE v.who || CASE v.pid WHEN '' THEN '' ELSE ' [' || v.pid || ']' END END AS who,
        CASE WHEN r.value IS NULL THEN 'waf_sys n/a: ' || r.note
-            ELSE printf('waf_sys = B/S = %d/%d %s %.3f', r.numerator, r.denominator, r.bound, r.value) END AS waf_sys
+            ELSE printf('waf_sys = B/S = %d/%d %s %.3f', r.numerator, r.denominator, CASE r.bound WHEN 'exact' THEN '=' ELSE r.bound END, r.value) END AS waf_sys
 FROM v_volume v JOIN v_ratio r ON r.ratio = 'waf_sys' AND (r.gid = v.gid OR v.rank = 4 AND r.rank < 4)
 WHERE v.shown AND v.rank <= 4 AND v.S > 0
 ORDER BY v.rank = 4 DESC, r.rank = 4 DESC, v.B DESC, v.gid

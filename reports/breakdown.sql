@@ -16,7 +16,7 @@ FROM (SELECT rank, gid, what, who, pid, cause, how, part.written, part.written *
       FROM part JOIN whole
       WHERE part.written + part.read > 0
       UNION ALL
-      SELECT 8, '', 'total', 'total', '-', '-', '-', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0)
+      SELECT 8, '', 'total', 'total', '', '', '', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0)
       FROM whole)
 ORDER BY rank, SUM(written + read) OVER (PARTITION BY gid) DESC, gid, written + read DESC;
 
@@ -59,7 +59,7 @@ FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes / 4096.0 AS block
 ORDER BY device, ord, bytes DESC, structure;
 
 -- plot: stack
-SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '-' THEN '' ELSE ' [' || g.pid || ']' END AS who,
+SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who,
        SUM(CASE WHEN c.cause = 'data' THEN c.written ELSE 0 END) AS data,
        SUM(CASE WHEN c.cause = 'direct' THEN c.written ELSE 0 END) AS direct,
        SUM(CASE WHEN c.cause = 'journal' THEN c.written ELSE 0 END) AS journal,

@@ -73,9 +73,9 @@ FROM named;
 
 CREATE TEMP TABLE v_group AS
 SELECT gid, what, who, MAX(shown) AS shown,
-       CASE WHEN what IN ('unattributed', 'self', 'other') THEN '-'
+       CASE WHEN what IN ('unattributed', 'self', 'other') THEN ''
             WHEN COUNT(DISTINCT pid || '/' || start_ns) = 1 THEN CAST(MIN(pid) AS TEXT)
-            WHEN COUNT(DISTINCT pid || '/' || start_ns) = 0 THEN '-'
+            WHEN COUNT(DISTINCT pid || '/' || start_ns) = 0 THEN ''
             ELSE COUNT(DISTINCT pid || '/' || start_ns) || ' procs' END AS pid,
        CASE what WHEN 'run' THEN 1 WHEN 'system' THEN 1 WHEN 'process' THEN 2 WHEN 'kthread' THEN 3
                  WHEN 'unattributed' THEN 5 WHEN 'other' THEN 6 ELSE 7 END AS rank
@@ -166,14 +166,14 @@ WITH part AS MATERIALIZED (
               d_w, absorbed, cancelled, dirty_end, unexpected, slack
        FROM part
        UNION ALL
-       SELECT 'all:', 'all', 'all traced', '-', 4, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
+       SELECT 'all:', 'all', 'all traced', '', 4, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
               SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
               SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
               SUM(b_for_write), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
               SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
        FROM ask JOIN part WHERE rank < 4
        UNION ALL
-       SELECT 'total:', 'total', 'total', '-', 8, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
+       SELECT 'total:', 'total', 'total', '', 8, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
               SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
               SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
               SUM(b_for_write), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
@@ -319,7 +319,7 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
           OR (d.needs = 'L' AND v.L IS NOT NULL)
           OR (d.needs = 'no D' AND v.D IS NULL AND COALESCE(v.S, 0) > 0))
 SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
-       CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE '=' END AS bound,
+       CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
        CASE WHEN absent IS NOT NULL THEN NULL
             WHEN complement THEN (denominator - numerator) * 1.0 / denominator
             ELSE numerator * 1.0 / denominator END AS value,
@@ -518,7 +518,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
                    WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirtied + unexpected'
        FROM v_measured m JOIN v_run r JOIN sums s
        UNION ALL
-       SELECT 5, 'ledger: unexplained, at most 1 % of D', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER),
+       SELECT 5, 'ledger: unexplained (at most 1 % of D)', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER),
               CASE WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
        FROM v_measured m JOIN sums s
        UNION ALL
