@@ -32,8 +32,8 @@ bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
-analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c))
-reports := $(wildcard reports/*.sql reports/*.gp)
+analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
+reports := $(sort $(wildcard reports/*.sql reports/*.gp))
 
 .PHONY: all help setup demo check bench install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
@@ -83,6 +83,18 @@ $(B)/tracer/probe.o: $(bpf_obj)
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+# Reports are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
+$(B)/reports.c: $(reports) reports Makefile
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
+	for f in $(reports); do echo "{ \"$${f##*/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	echo '{ 0 } };'; } > $@
+
+$(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
+	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 $(B)/iot-trace: $(tracer_obj) $(stream_obj)
