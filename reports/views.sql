@@ -266,6 +266,7 @@ SELECT f.gid, f.sym, f.value, COALESCE(f.residual, 0) AS residual, f.whole,
             WHEN f.sym = 'L' THEN 'L is not given (--logical-bytes)'
             WHEN f.sym = 'readahead unused' THEN 'unused read-ahead is not measured'
             WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
+            WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'D needs all events, and some were lost'
             WHEN f.class = 'ledger' THEN 'D needs the dirty ledger, and the store has none for this run'
             WHEN f.class = 'app' THEN 'layer syscall was not measured'
             WHEN f.class = 'miss' THEN 'layer cache was not measured'
@@ -515,6 +516,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        SELECT 4, 'ledger: dirtied = written + cancelled + still dirty', 'run',
               s.dirtied + s.unexpected, s.written + s.cancelled + s.dirty_end, 0,
               CASE WHEN m.ledger IS NULL AND r.events = 0 THEN 'needs events, and the run recorded none'
+                   WHEN m.ledger IS NULL AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'needs all events, and some were lost'
                    WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirtied + unexpected'
        FROM v_measured m JOIN v_run r JOIN sums s
        UNION ALL
