@@ -266,6 +266,7 @@ SELECT f.gid, f.sym, f.value, COALESCE(f.residual, 0) AS residual, f.whole,
             WHEN f.sym = 'L' THEN 'L is not given (--logical-bytes)'
             WHEN f.sym = 'readahead unused' THEN 'unused read-ahead is not measured'
             WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
+            WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'D needs all events, and some were lost'
             WHEN f.class = 'ledger' THEN 'D needs the dirty ledger, and the store has none for this run'
             WHEN f.class = 'app' THEN 'layer syscall was not measured'
             WHEN f.class = 'miss' THEN 'layer cache was not measured'
@@ -503,9 +504,21 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.rchar IS NOT NULL
        UNION ALL
-       SELECT 3, 'process bytes', n || ' processes', NULL, NULL, 0, 'not born and ended inside the run: no accounting to compare with', ''
+       SELECT 3, CASE t.what WHEN 'wchar' THEN 'process bytes written' ELSE 'process bytes read' END, MAX(p.comm) || ' [' || t.pid || ']',
+              COALESCE(c.bytes, 0) * m.syscall, t.delta, 0,
+              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured'
+                   WHEN COALESCE(c.bytes, 0) < t.delta
+                     THEN printf('it ran while tracing began or ended: %d of %d bytes traced', COALESCE(c.bytes, 0), t.delta) END, t.what
+       FROM t JOIN v_measured m JOIN v_process p ON p.pid = t.pid
+       LEFT JOIN (SELECT pid, 'rchar' AS what, SUM(r) AS bytes FROM calls GROUP BY pid UNION ALL SELECT pid, 'wchar', SUM(w) FROM calls GROUP BY pid) c
+         ON c.pid = t.pid AND c.what = t.what
+       WHERE t.what IN ('rchar', 'wchar') AND t.pid IS NOT NULL AND p.id > 2
+       GROUP BY t.pid, t.what
+       UNION ALL
+       SELECT 3, 'process bytes', n || ' processes', NULL, NULL, 0, 'neither born and ended inside the run, nor there from its start to its end', ''
        FROM (SELECT COUNT(*) AS n FROM v_process p
-             WHERE p.id > 2 AND NOT p.kthread AND NOT EXISTS (SELECT 1 FROM life l WHERE l.pid = p.pid AND l.start_ns = p.start_ns))
+             WHERE p.id > 2 AND NOT p.kthread AND NOT EXISTS (SELECT 1 FROM life l WHERE l.pid = p.pid AND l.start_ns = p.start_ns)
+               AND NOT EXISTS (SELECT 1 FROM t WHERE t.pid = p.pid))
        WHERE n > 0),
      sums AS (
        SELECT SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
@@ -515,6 +528,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        SELECT 4, 'ledger: dirtied = written + cancelled + still dirty', 'run',
               s.dirtied + s.unexpected, s.written + s.cancelled + s.dirty_end, 0,
               CASE WHEN m.ledger IS NULL AND r.events = 0 THEN 'needs events, and the run recorded none'
+                   WHEN m.ledger IS NULL AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'needs all events, and some were lost'
                    WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirtied + unexpected'
        FROM v_measured m JOIN v_run r JOIN sums s
        UNION ALL
@@ -530,7 +544,8 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
      ext4 AS (
        SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), COALESCE(a.bytes, 0) * m.block, t.delta, 1023,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
-                   WHEN d.type = 'partition' THEN 'requests of partitions are counted on their disk' END, t.source
+                   WHEN d.type = 'partition' THEN 'requests of partitions are counted on their disk'
+                   WHEN t.begin_value = 0 AND a.bytes > t.delta THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev AND a.kind = 'block_write'
        WHERE t.what = 'session_write_bytes'),
      lines AS (SELECT * FROM disk UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),

@@ -285,6 +285,25 @@ mismatch() {
 	[[ $output == *"process bytes written,dd [812],10485845,10485845,0,OK,"* ]]
 }
 
+@test "verify: a process that was there before is exact, n/a when it ran on the edge, a mismatch when more was traced" {
+	sqlite3 "$S" "INSERT INTO truth (run, source, what, pid, begin_value, end_value) VALUES (1, '/proc/813/io', 'rchar', 813, 1000, 17384)"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"process bytes read,cat [813],16384,16384,0,OK,rchar"* ]]
+	[[ $output != *"1 processes"* ]]
+	sqlite3 "$S" "UPDATE truth SET end_value = 17385 WHERE pid = 813"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"process bytes read,cat [813],16384,16385,-1,n/a,it ran while tracing began or ended: 16384 of 16385 bytes traced"* ]]
+	sqlite3 "$S" "UPDATE truth SET end_value = 17383 WHERE pid = 813"
+	run -1 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"process bytes read,cat [813],16384,16383,1,MISMATCH,rchar"* ]]
+}
+
+@test "verify: a file system mounted inside the run counts less than its device" {
+	sqlite3 "$S" "UPDATE truth SET end_value = 4096 WHERE what = 'session_write_bytes'"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"ext4 session_write_bytes,loop0,10514432,4096,10510336,n/a,mounted inside the run: it counts from then on"* ]]
+}
+
 @test "verify: libaio, io_uring and splice are not in wchar" {
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 3, 0, 1, s.id, 0, 1, 0, 4099, 8192, 0, 0 FROM kind k, sub s WHERE k.name IN ('aio_write', 'uring_write', 'splice_out') AND s.name = 'regular'"
