@@ -32,8 +32,8 @@ bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
-analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c))
-reports := $(wildcard reports/*.sql reports/*.gp)
+analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
+reports := $(sort $(wildcard reports/*.sql reports/*.gp))
 
 .PHONY: all help setup demo check bench install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
@@ -63,12 +63,38 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
 
+# The rules are carried inside the tracer.
+$(B)/tracer/systems_load.o: systems.json
+
+# Test programs that need no kernel side.
+detect_src := tracer/pattern.c $(wildcard tracer/systems*.c)
+$(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/*.def) systems.json
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
+
 # The objects are carried inside the tracer.
 $(B)/tracer/probe.o: $(bpf_obj)
 
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+# Reports are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
+$(B)/reports.c: $(reports) reports Makefile
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
+	for f in $(reports); do echo "{ \"$${f##*/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	echo '{ 0 } };'; } > $@
+
+$(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
+	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 $(B)/iot-trace: $(tracer_obj) $(stream_obj)
@@ -79,9 +105,20 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
+# Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
+
+# Drivers of the tests, plain and with sanitizers.
+SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+$(B)/stream-tool: tests/stream-tool.c $(stream_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson -lsqlite3
+
+$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/records.def bpf/fields.def bpf/kinds.def
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 
 ## make demo      set up, build, trace real workloads, print the amplification table and draw its charts (root)
 demo: setup
@@ -102,6 +139,9 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
+	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 systems.json $(DESTDIR)$(PREFIX)/share/iot/
+	install -m 644 tracer/systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 

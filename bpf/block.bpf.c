@@ -65,7 +65,26 @@ struct walk {
 	u32 top_file, top_demanded;
 	/* queueing: what a reader has asked for, and how much of it had to be read */
 	u64 range_inode, range_off, range_len, missed;
+	u32 task, pad;         /* who submits, for the event */
 };
+
+/* Too large for the stack. One for queueing and one for completion on each processor: a program is never entered twice
+ * on one processor (the kernel counts what it skips for that, and so do we). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+static __always_inline struct walk *walk_begin(u32 n)
+{
+	struct walk *w = bpf_map_lookup_elem(&walks, &n);
+
+	if (w)
+		__builtin_memset(w, 0, sizeof(*w));
+	return w;
+}
 
 /* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
  * are global: the verifier looks at each once, not at every call. */
@@ -82,42 +101,27 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	cell_add(cell_find(&k), ops, bytes, 0, ops ? w->lat_ns : 0, false);
 }
 
-struct txn_walk {
-	struct walk *w;
-	struct txn *x;
-	u64 bytes, given;
-};
-
-static long txn_give(u32 n, struct txn_walk *t)
-{
-	u64 part;
-
-	if (n >= TXN_OWNERS)
-		return 1;
-	if (n >= t->x->n)
-		return 1;
-	part = t->bytes * t->x->share[n].weight / t->x->total;
-	piece_add(t->w, t->x->share[n].proc, part, 0);
-	t->given += part;
-	return 0;
-}
-
 /* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. */
-static __noinline int txn_split(struct walk *w, u64 owner, u64 bytes)
+static __always_inline void txn_split(struct walk *w, u64 owner, u64 bytes)
 {
 	struct txn *x = txn_find(owner);
-	struct txn_walk t = { .w = w, .x = x, .bytes = bytes };
+	u64 part, given = 0;
 
 	if (!x || !x->total) {
 		w->key.how = HOW_NONE;
 		piece_add(w, PROC_NONE, bytes, w->ops);
 		w->ops = 0;
-		return 0;
+		return;
 	}
-	bpf_loop(TXN_OWNERS, txn_give, &t, 0);
-	piece_add(w, x->top, bytes - t.given, w->ops);
+	for (u32 n = 0; n < TXN_OWNERS; n++) {
+		if (n >= x->n)
+			break;
+		part = bytes * x->share[n].weight / x->total;
+		piece_add(w, x->share[n].proc, part, 0);
+		given += part;
+	}
+	piece_add(w, x->top, bytes - given, w->ops);
 	w->ops = 0;
-	return 0;
 }
 
 static __always_inline void piece_event(struct walk *w)
@@ -133,7 +137,7 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.ts_ns = bpf_ktime_get_ns();
 	r->e.offset = w->off;
 	r->e.bytes = r->e.size = w->bytes;
-	r->e.task = proc_running(ctx_find());
+	r->e.task = w->task;
 	r->e.tid = bpf_get_current_pid_tgid();
 	r->e.owner = proc;
 	r->e.kind = w->key.kind;
@@ -508,24 +512,27 @@ SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block__queue, struct bio *b)
 {
 	struct task_ctx *c;
-	struct walk w = {};
+	struct walk *w;
 	u32 op, size;
 	u64 key = (u64)b;
 	u8 how;
 
 	if (!b || !gate_open())
 		return 0;
+	w = walk_begin(0);
+	if (!w)
+		return 0;
 	op = b->bi_opf & 0xff;
 	size = b->bi_iter.bi_size;
-	w.tag.disk = disk_of(b->bi_bdev);
-	if (!dev_wanted(w.tag.disk))
+	w->tag.disk = disk_of(b->bi_bdev);
+	if (!dev_wanted(w->tag.disk))
 		return 0;
 	c = ctx_find();
-	w.bio = (u64)b;
+	w->bio = (u64)b;
 	if (!size) {
 		u64 owner = owner_current(c, &how);
 
-		bpf_map_update_elem(&flushers, &w.tag.disk, &owner, BPF_ANY);
+		bpf_map_update_elem(&flushers, &w->tag.disk, &owner, BPF_ANY);
 		if (c && c->sync_ns && !c->flush_ns)
 			c->flush_ns = bpf_ktime_get_ns();
 		return 0;
@@ -533,16 +540,18 @@ int BPF_PROG(block__queue, struct bio *b)
 	if (c && op == REQ_OP_READ)
 		range_look(c);
 	if (c && (c->range_known == 1 || c->range_known == 3)) {
-		w.range_inode = c->range_inode;
-		w.range_off = c->range_off;
-		w.range_len = c->range_len;
+		w->range_inode = c->range_inode;
+		w->range_off = c->range_off;
+		w->range_len = c->range_len;
 	}
-	tag_bio(b, &w.tag, c);
+	if (cfg.events)
+		w->task = proc_running(c);
+	tag_bio(b, &w->tag, c);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
-		bpf_map_update_elem(&flushers, &w.tag.disk, &w.tag.owner, BPF_ANY);
-	if (op <= REQ_OP_WRITE && w.tag.cause != CAUSE_LOOPBACK)
-		submit_record(&w, b, op == REQ_OP_WRITE);
-	if (bpf_map_update_elem(&bios, &key, &w.tag, BPF_ANY))
+		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
+	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK)
+		submit_record(w, b, op == REQ_OP_WRITE);
+	if (bpf_map_update_elem(&bios, &key, &w->tag, BPF_ANY))
 		lose(LOSS_BIO_TABLE);
 	return 0;
 }
@@ -681,8 +690,9 @@ int BPF_PROG(block__issue, struct request *rq)
 }
 
 /* One bio of a request that completes. */
-static long complete_bio(u32 n, struct walk *w)
+static long complete_bio(u32 n, struct walk_ref *ref)
 {
+	struct walk *w = ref->w;
 	struct bio *b = (struct bio *)w->bio;
 	struct bio_tag *t;
 	u64 key = w->bio;
@@ -826,11 +836,15 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 {
 	u64 key = (u64)rq, now;
 	struct request_times *t;
-	struct walk w = {};
+	struct walk_ref ref;
+	struct walk *w;
 	struct done d = {};
 	u32 disk, op;
 
 	if (!gate_open())
+		return 0;
+	w = ref.w = walk_begin(1);
+	if (!w)
 		return 0;
 	now = bpf_ktime_get_ns();
 	disk = rq->q->disk->part0->bd_dev;
@@ -852,34 +866,34 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	d.size = bytes;
 	d.flags = request_flags(rq->cmd_flags);
 	d.error = (u8)error ? 5 : 0; /* EIO: the block layer's own codes are not errno */
-	w.bio = (u64)rq->bio;
-	w.lat_ns = d.dur_ns;
-	w.ops = 1;
+	w->bio = (u64)rq->bio;
+	w->lat_ns = d.dur_ns;
+	w->ops = 1;
 	if (op > REQ_OP_WRITE) {
-		complete_other(&w, op, disk, &d, d.error);
+		complete_other(w, op, disk, &d, d.error);
 		return 0;
 	}
 	if (!bytes)
 		return 0; /* the end of a flush sequence: its flush request is counted */
-	w.key.dev = disk;
-	w.key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
-	w.key.flags = d.flags & FLAG_FUA;
+	w->key.dev = disk;
+	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
+	w->key.flags = d.flags & FLAG_FUA;
 	if (d.error) { /* no bytes moved; the tags go with the bios */
-		w.key.cause = CAUSE_UNKNOWN;
-		cell_add(cell_find(&w.key), 1, 0, 0, d.dur_ns, true);
+		w->key.cause = CAUSE_UNKNOWN;
+		cell_add(cell_find(&w->key), 1, 0, 0, d.dur_ns, true);
 		return 0;
 	}
-	w.budget = bytes;
+	w->budget = bytes;
 	d.bytes = bytes;
-	bpf_loop(MAX_BIOS, complete_bio, &w, 0);
-	if (w.budget) { /* a request without bios, or longer than the walk */
+	bpf_loop(MAX_BIOS, complete_bio, &ref, 0);
+	if (w->budget) { /* a request without bios, or longer than the walk */
 		lose(LOSS_WALK);
-		w.key.cause = CAUSE_UNKNOWN;
-		w.key.how = HOW_NONE;
-		piece_add(&w, PROC_NONE, w.budget, w.ops);
+		w->key.cause = CAUSE_UNKNOWN;
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, w->budget, w->ops);
 	}
-	hist_add(w.key.kind, d.dur_ns);
-	queue_record(&w.top_key, w.top_owner, d.queue_ns);
-	request_event(&w, &w.top_key, w.top_owner, w.top_file, &d);
+	hist_add(w->key.kind, d.dur_ns);
+	queue_record(&w->top_key, w->top_owner, d.queue_ns);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
 	return 0;
 }

@@ -67,6 +67,7 @@ enum {
 #define IOT_COMM_LEN 16
 #define IOT_NAME_MAX 255   /* longest file name, without its end */
 #define IOT_PATH_PARTS 32  /* deepest path that is resolved */
+#define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
 
 /* What a ring record is: the first u32 of each. Events come as struct iot_ring_event. */
 enum iot_ring_type {
@@ -117,7 +118,7 @@ struct iot_path {
 	u32 len;               /* bytes of buf in use */
 	u32 whole;             /* 1 when the walk reached the root */
 	u32 pad;
-	char buf[1024];
+	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 
 /* One aggregate: what it is about, and its sums (one copy a processor). */

@@ -104,7 +104,8 @@ static long path_part(u32 n, struct path_walk *w)
 {
 	struct dentry *d = w->d, *up, *root;
 	struct mount *m = w->m, *above;
-	u32 len = w->out->len;
+	const unsigned char *name;
+	u64 len = w->out->len;
 	long got;
 
 	if (!d || !m)
@@ -123,9 +124,12 @@ static long path_part(u32 n, struct path_walk *w)
 	}
 	if (d == up)
 		return 1;
-	if (len >= sizeof(w->out->buf) - IOT_NAME_MAX - 1)
+	if (len >= IOT_PATH_MAX)
 		return 1;
-	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, BPF_CORE_READ(d, d_name.name));
+	name = BPF_CORE_READ(d, d_name.name);
+	/* 6.1's verifier forgets the bound above when the register was spilled: said again, where the compiler cannot see */
+	asm volatile("%0 &= 1023" : "+r"(len));
+	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, name);
 	if (got <= 0)
 		return 1;
 	w->out->len = len + got;

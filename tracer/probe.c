@@ -771,6 +771,34 @@ static u64 count_keys(struct probes *p, const char *map)
 	return n;
 }
 
+/* Calls body for every program that is loaded, with what the kernel says of it. */
+static void each_program(struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
+{
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		if (!p->obj[i])
+			continue;
+		bpf_object__for_each_program(g, p->obj[i]) {
+			struct bpf_prog_info info = {};
+			u32 len = sizeof(info);
+
+			if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+				body(&info, sum);
+		}
+	}
+}
+
+static void add_misses(const struct bpf_prog_info *info, u64 *sum)
+{
+	*sum += info->recursion_misses;
+}
+
+static void add_time(const struct bpf_prog_info *info, u64 *sum)
+{
+	*sum += info->run_time_ns;
+}
+
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
@@ -784,6 +812,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 			n[i] += values[cpu];
 	}
 	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
+	each_program(p, add_misses, &n[LOSS_REENTERED]);
 	return 0;
 }
 
@@ -803,19 +832,7 @@ int probes_cpu_ns(struct probes *p, u64 *ns)
 {
 	u64 sum = 0;
 
-	for (size_t i = 0; i < N_OBJECTS; i++) {
-		struct bpf_program *g;
-
-		if (!p->obj[i])
-			continue;
-		bpf_object__for_each_program(g, p->obj[i]) {
-			struct bpf_prog_info info = {};
-			u32 len = sizeof(info);
-
-			if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
-				sum += info.run_time_ns;
-		}
-	}
+	each_program(p, add_time, &sum);
 	*ns = sum;
 	return sum ? 0 : -ENODATA;
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* main.c - iot-analyze: answers from a store. Commands are rows; every report is a command too. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include "fail.h"
+#include "options.h"
+#include "plot.h"
+#include "report.h"
+#include "stream.h"
+int ingest(int fd, const char *name, const char *store) __attribute__((weak));
+
+struct command {
+	const char *name, *args, *doc;
+	int min, max;                    /* arguments behind the name */
+	int (*run)(const struct options *o);
+};
+
+static int cmd_ingest(const struct options *o)
+{
+	const char *name = o->args > 2 ? o->arg[2] : "-";
+	bool is_stdin = !strcmp(name, "-");
+	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail(EXIT_DATA, errno, "cannot open %s", is_stdin ? "stdin" : name);
+	return ingest(fd, is_stdin ? "stdin" : name, o->arg[1]) ? EXIT_DATA : EXIT_OK;
+}
+
+/* To add a command that is not a report: a row here. */
+static const struct command commands[] = {
+	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
+};
+
+static void help_report(const char *name, const char *title)
+{
+	printf("  %-14s STORE         %s\n", name, title);
+}
+
+static int help(const struct options *o)
+{
+	size_t i;
+	int err;
+
+	printf("usage: iot-analyze COMMAND STORE [OPTIONS]\n\ncommands:\n");
+	for (i = 0; i < ARRAY_LEN(commands); i++)
+		printf("  %-14s %-13s %s\n", commands[i].name, commands[i].args, commands[i].doc);
+	printf("\nreports:\n");
+	err = report_each(o->reports, help_report);
+	printf("\noptions:\n");
+	options_help();
+	printf("\nexit status: 0 all is well; 1 something is wrong with the data; 2 wrong usage\n");
+	return err;
+}
+
+/* Names of reports become file names. */
+static bool is_plain(const char *name)
+{
+	return *name && strlen(name) < 64 && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] && strcmp(name, "views");
+}
+
+static int warn_incomplete(const struct answer *a, const char *store)
+{
+	int col = grid_find(&a->run, "complete"), run = grid_find(&a->run, "run");
+
+	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
+		return EXIT_OK;
+	return fail(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
+		    (long long)grid_cell(&a->run, 0, run)->i, store);
+}
+
+/* The scripts of a picture; without --plot there are none to find. */
+struct scripts {
+	char *style, *report;
+};
+
+static int find_scripts(const struct options *o, const char *name, struct scripts *s)
+{
+	auto_free char *file = NULL;
+
+	if (!o->plot)
+		return 0;
+	if (asprintf(&file, "%s.gp", name) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", name);
+	s->style = report_text(o->reports, "style.gp");
+	s->report = report_text(o->reports, file);
+	return s->style && s->report ? 0 : fail(EXIT_USAGE, 0, "report '%s' has no picture", name);
+}
+
+static int answer_report(const struct options *o, const char *name, const char *text, struct store *s)
+{
+	struct ask ask = { .per = per_names[o->per], .system = o->system, .has_logical = o->has_logical,
+			   .logical_bytes = o->logical_bytes };
+	auto_free char *views = report_text(o->reports, "views.sql");
+	struct scripts scripts = { 0 };
+	struct answer a = { 0 };
+	int err = find_scripts(o, name, &scripts);
+
+	if (!err)
+		err = store_run(s, o->run, &ask.run);
+	if (!err && !views)
+		err = fail(EXIT_DATA, errno, "cannot read views.sql");
+	if (!err)
+		err = store_ask(s, &ask, "views.sql", views);
+	if (!err)
+		err = report_run(s, name, text, &a);
+	if (!err)
+		err = print_answer(&a, o->format, o->table);
+	if (!err && o->plot)
+		err = plot_answer(&a, scripts.style, scripts.report, o->plot);
+	if (!err)
+		err = warn_incomplete(&a, o->arg[1]);
+	if (!err)
+		err = answer_mismatch(&a) ? EXIT_DATA : EXIT_OK;
+	answer_free(&a);
+	free(scripts.style);
+	free(scripts.report);
+	return err;
+}
+
+static int run_report(const struct options *o)
+{
+	auto_free char *file = NULL, *text = NULL;
+	const char *name = o->seed ? "seed" : o->arg[0];
+	struct store *s = NULL;
+	int err;
+
+	if (asprintf(&file, "%s.sql", name) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", name);
+	errno = ENOENT;
+	text = is_plain(name) ? report_text(o->reports, file) : NULL;
+	if (!text && errno == ENOENT)
+		return fail(EXIT_USAGE, 0, "unknown command '%s' (--help lists commands and reports)", o->arg[0]);
+	if (!text)
+		return fail(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
+	if (o->seed && strcmp(o->arg[0], "amplification"))
+		return fail(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
+	if (o->args != 2)
+		return fail(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
+	err = store_open(&s, o->arg[1]);
+	if (!err)
+		err = answer_report(o, name, text, s);
+	store_close(s);
+	return err;
+}
+
+static int run_command(const struct options *o)
+{
+	size_t i;
+
+	if (o->version)
+		return printf("iot-analyze %s\n", IOT_VERSION) < 0;
+	if (o->help)
+		return help(o);
+	if (!o->args)
+		return fail(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
+	for (i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(commands[i].name, o->arg[0]))
+			continue;
+		if (o->args - 1 < commands[i].min || o->args - 1 > commands[i].max)
+			return fail(EXIT_USAGE, 0, "usage: iot-analyze %s %s", commands[i].name, commands[i].args);
+		return commands[i].run(o);
+	}
+	return run_report(o);
+}
+
+/* A reader that left (`| head -1`) is no error of ours; a full disk is. */
+static int finish(int status)
+{
+	int bad = fflush(stdout) | ferror(stdout);
+
+	if (!bad)
+		return status;
+	if (errno == EPIPE)
+		return EXIT_DATA;
+	return fail(EXIT_DATA, errno, "cannot write the answer");
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	int err;
+
+	signal(SIGPIPE, SIG_DFL);
+	err = options_read(&o, argc, argv);
+	return finish(err ? err : run_command(&o));
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* options.c - the options of iot-analyze. To add one: a member in struct options and a row here. */
+#include <errno.h>
+#include "fail.h"
+#include "options.h"
+
+enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_CHOICE };
+
+struct option_row {
+	const char *name, *value;    /* "--run", name of its value in --help */
+	enum option_type type;
+	size_t offset, has;          /* members of struct options; has: set when the option is given, 0 for none */
+	const char *const *choices;  /* OPT_CHOICE: stored as an index */
+	const char *doc;
+};
+
+static const char *const format_names[] = { "text", "csv", "tsv", "json", NULL }; /* enum format */
+const char *const per_names[] = { "system", "comm", "pid", "all", NULL };
+
+#define AT(member) offsetof(struct options, member)
+static const struct option_row rows[] = {
+	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
+	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system" },
+	{ "--by", "WHAT", OPT_CHOICE, AT(per), 0, per_names, "one line a WHAT (system: a detected system, else a program)" },
+	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
+	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv: default the first)" },
+	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png, and .tsv and .gp beside" },
+	{ "--logical-bytes", "N", OPT_NUMBER, AT(logical_bytes), AT(has_logical), NULL,
+	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
+	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
+	{ "--help", NULL, OPT_FLAG, AT(help), 0, NULL, "this text" },
+	{ "--version", NULL, OPT_FLAG, AT(version), 0, NULL, "the version" },
+};
+
+int number_read(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno || *end || *out > INT64_MAX ? -EINVAL : 0;
+}
+
+static int take_choice(const struct option_row *r, const char *value, int *out)
+{
+	char all[128] = "";
+	int i;
+
+	for (i = 0; r->choices[i]; i++) {
+		if (!strcmp(r->choices[i], value)) {
+			*out = i;
+			return 0;
+		}
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", r->choices[i]);
+	}
+	return fail(EXIT_USAGE, 0, "%s: unknown value '%s' (there are %s)", r->name, value, all);
+}
+
+static int take_value(const struct option_row *r, const char *value, struct options *o)
+{
+	void *at = (char *)o + r->offset;
+
+	if (r->has)
+		*(bool *)((char *)o + r->has) = true;
+	if (r->type == OPT_FLAG)
+		*(bool *)at = true;
+	if (r->type == OPT_TEXT)
+		*(const char **)at = value;
+	if (r->type == OPT_CHOICE)
+		return take_choice(r, value, at);
+	if (r->type == OPT_NUMBER && number_read(value, at))
+		return fail(EXIT_USAGE, 0, "%s: '%s' is not a whole number of bytes", r->name, value);
+	return 0;
+}
+
+static const struct option_row *find(const char *arg, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strlen(rows[i].name) == len && !strncmp(rows[i].name, arg, len))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* One option at argv[*i], as "--name value" or "--name=value". */
+static int take_option(struct options *o, int argc, char **argv, int *i)
+{
+	const char *arg = argv[*i], *value = strchr(arg, '=');
+	const struct option_row *r = find(arg, value ? (size_t)(value - arg) : strlen(arg));
+
+	if (!r)
+		return fail(EXIT_USAGE, 0, "unknown option '%s' (--help lists them)", arg);
+	if (r->type == OPT_FLAG && value)
+		return fail(EXIT_USAGE, 0, "option %s takes no value", r->name);
+	if (r->type != OPT_FLAG && !value && ++*i >= argc)
+		return fail(EXIT_USAGE, 0, "option %s needs a value: %s", r->name, r->value);
+	return take_value(r, value ? value + 1 : argv[*i], o);
+}
+
+int options_read(struct options *o, int argc, char **argv)
+{
+	bool plain = false;
+	int i, err;
+
+	for (i = 1; i < argc; i++) {
+		if (!plain && !strcmp(argv[i], "--")) {
+			plain = true;
+			continue;
+		}
+		if (!plain && *argv[i] == '-' && argv[i][1]) {
+			err = take_option(o, argc, argv, &i);
+			if (err)
+				return err;
+			continue;
+		}
+		if (o->args == ARRAY_LEN(o->arg))
+			return fail(EXIT_USAGE, 0, "too many arguments: '%s'", argv[i]);
+		o->arg[o->args++] = argv[i];
+	}
+	return 0;
+}
+
+void options_help(void)
+{
+	char left[64];
+	size_t i;
+	int c;
+
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(left, sizeof(left), "%s%s%s", rows[i].name, rows[i].value ? " " : "", rows[i].value ?: "");
+		printf("  %-22s %s", left, rows[i].doc);
+		for (c = 0; rows[i].choices && rows[i].choices[c]; c++)
+			printf("%s%s", c ? ", " : ": ", rows[i].choices[c]);
+		printf("\n");
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* options.h - the command line as typed tables, from which --help is made too. */
+#ifndef IOT_ANALYZER_OPTIONS_H
+#define IOT_ANALYZER_OPTIONS_H
+
+#include "print.h"
+
+struct options {
+	const char *run, *system, *plot, *reports, *table;
+	int format;              /* enum format */
+	int per;                 /* index into per_names */
+	uint64_t logical_bytes;
+	bool has_logical;
+	bool seed, help, version;
+	const char *arg[3];      /* command, store, file */
+	int args;
+};
+
+extern const char *const per_names[];
+
+/* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
+int options_read(struct options *o, int argc, char **argv);
+
+/* Prints the options, one a line, to stdout. */
+void options_help(void);
+
+/* Reads a whole number that is not negative: no sign, no trailing text, no overflow. Returns 0 or -EINVAL. */
+int number_read(const char *text, uint64_t *out);
+
+#endif

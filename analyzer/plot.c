@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* plot.c - write the data beside the script, run gnuplot, put the products in their place.
+ *
+ * gnuplot runs back-ticks and has a shell: nothing from a store ever becomes part of a script. Names reach it as
+ * cells of a .tsv. It works in a folder of its own that only we can enter, and its products are renamed into place,
+ * so that no symlink that others planted under a name that we are going to use is followed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "fail.h"
+#include "plot.h"
+#include "text.h"
+
+static const char *const endings[] = { ".tsv", ".gp", ".svg", ".png" };
+
+/* A folder to write to: there, writable, and not a symlink that another user planted. */
+static int check_dir(const char *dir)
+{
+	struct stat st;
+
+	if (lstat(dir, &st))
+		return fail(EXIT_DATA, errno, "cannot write pictures to %s", dir);
+	if (S_ISLNK(st.st_mode) && st.st_uid && st.st_uid != geteuid())
+		return fail(EXIT_DATA, 0, "will not write pictures to %s: it is a symbolic link of another user", dir);
+	if (stat(dir, &st))
+		return fail(EXIT_DATA, errno, "cannot write pictures to %s", dir);
+	if (!S_ISDIR(st.st_mode))
+		return fail(EXIT_DATA, ENOTDIR, "cannot write pictures to %s", dir);
+	return 0;
+}
+
+static FILE *create(const char *work, const char *name, const char *ending)
+{
+	auto_free char *path = NULL;
+	int fd;
+
+	if (asprintf(&path, "%s/%s%s", work, name, ending) < 0)
+		return NULL;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+/* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would number the blocks anew
+ * if one had no row at all. */
+static void put_block(FILE *f, const struct grid *t)
+{
+	size_t row;
+	int col;
+
+	for (col = 0; col < t->cols; col++)
+		fprintf(f, "%s%s", col ? "\t" : "# ", t->col[col]);
+	for (row = 0; row < t->rows; row++) {
+		for (col = 0; col < t->cols; col++) {
+			auto_free char *s = cell_string(grid_cell(t, row, col), "NaN", text_plot);
+
+			fprintf(f, "%c%s", col ? '\t' : '\n', s && *s ? s : "-");
+		}
+	}
+	for (col = 0; !t->rows && col < t->cols; col++)
+		fprintf(f, "%cNaN", col ? '\t' : '\n');
+	fputs("\n\n\n", f);
+}
+
+/* Block 0 is the line that says which run it is; then the tables for the picture, or else the first table. */
+static void put_head(FILE *f, const struct answer *a)
+{
+	int col = grid_find(&a->head, "line");
+	size_t row;
+
+	fputs("# line\n", f);
+	for (row = 0; col >= 0 && row < a->head.rows && row < 2; row++) {
+		const struct cell *c = grid_cell(&a->head, row, col);
+		auto_free char *s = c->type == CELL_TEXT ? text_line(c->text, c->len) : NULL;
+
+		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");
+	}
+	fputs("\n\n\n", f);
+}
+
+static int put_data(FILE *f, const struct answer *a)
+{
+	size_t rows = 0;
+	int i, plots = 0;
+
+	put_head(f, a);
+	for (i = 0; i < a->tables; i++) {
+		if (!a->table[i].plot)
+			continue;
+		plots++;
+		rows += a->table[i].rows;
+		put_block(f, &a->table[i]);
+	}
+	if (!plots) {
+		rows = a->table[0].rows;
+		put_block(f, &a->table[0]);
+	}
+	return rows ? 0 : fail(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
+}
+
+static int write_inputs(const struct answer *a, const char *style, const char *script, const char *work)
+{
+	FILE *data = create(work, a->name, ".tsv"), *code;
+	int err, bad;
+
+	if (!data)
+		return fail(EXIT_DATA, errno, "cannot write in %s", work);
+	err = put_data(data, a);
+	bad = ferror(data);
+	if ((fclose(data) || bad) && !err)
+		err = fail(EXIT_DATA, errno, "cannot write the data of the picture in %s", work);
+	if (err)
+		return err;
+	code = create(work, a->name, ".gp");
+	if (!code)
+		return fail(EXIT_DATA, errno, "cannot write in %s", work);
+	fprintf(code, "%s\n%s", style, script);
+	bad = ferror(code);
+	if (fclose(code) || bad)
+		return fail(EXIT_DATA, errno, "cannot write the script of the picture in %s", work);
+	return 0;
+}
+
+static void run_child(const char *work, const char *script, const char *kind)
+{
+	int log, null;
+
+	if (chdir(work))
+		_exit(126);
+	log = open("log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (log < 0 || null < 0 || dup2(log, 2) < 0 || dup2(null, 1) < 0 || dup2(null, 0) < 0)
+		_exit(126);
+	umask(077);
+	execlp("gnuplot", "gnuplot", "-d", "-c", script, kind, (char *)NULL);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* The first line that gnuplot wrote about its failure. */
+static void read_log(const char *work, char *line, size_t size)
+{
+	auto_free char *path = NULL;
+	FILE *f;
+
+	*line = '\0';
+	if (asprintf(&path, "%s/log", work) < 0)
+		return;
+	f = fopen(path, "re");
+	while (f && fgets(line, size, f) && !line[strspn(line, " \n")])
+		;
+	if (f)
+		fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+}
+
+static int draw(const struct answer *a, const char *work, const char *kind)
+{
+	auto_free char *script = NULL;
+	char line[256];
+	int status;
+	pid_t pid;
+
+	if (asprintf(&script, "%s.gp", a->name) < 0)
+		return fail(EXIT_DATA, ENOMEM, "gnuplot");
+	pid = fork();
+	if (pid < 0)
+		return fail(EXIT_DATA, errno, "cannot start gnuplot");
+	if (!pid)
+		run_child(work, script, kind);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return fail(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
+	read_log(work, line, sizeof(line));
+	return fail(EXIT_DATA, 0, "gnuplot failed on report '%s': %s", a->name, *line ? line : "it was killed");
+}
+
+static int place(const char *work, const char *dir, const char *name, const char *ending)
+{
+	auto_free char *from = NULL, *to = NULL;
+
+	if (asprintf(&from, "%s/%s%s", work, name, ending) < 0 || asprintf(&to, "%s/%s%s", dir, name, ending) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", name);
+	if (rename(from, to))
+		return fail(EXIT_DATA, errno, "cannot write %s", to);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "iot-analyze: wrote %s\n", to);
+	return 0;
+}
+
+static void clean(const char *work, const char *name)
+{
+	auto_free char *log = NULL;
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(endings); i++) {
+		auto_free char *path = NULL;
+
+		if (asprintf(&path, "%s/%s%s", work, name, endings[i]) >= 0)
+			unlink(path);
+	}
+	if (asprintf(&log, "%s/log", work) >= 0)
+		unlink(log);
+	rmdir(work);
+}
+
+int plot_answer(const struct answer *a, const char *style, const char *script, const char *dir)
+{
+	auto_free char *work = NULL;
+	size_t i;
+	int err = check_dir(dir);
+
+	if (err)
+		return err;
+	if (asprintf(&work, "%s/.iot-XXXXXX", dir) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", dir);
+	if (!mkdtemp(work))
+		return fail(EXIT_DATA, errno, "cannot write pictures to %s", dir);
+	err = write_inputs(a, style, script, work);
+	if (!err)
+		err = draw(a, work, "svg");
+	if (!err)
+		err = draw(a, work, "png");
+	for (i = 0; !err && i < ARRAY_LEN(endings); i++)
+		err = place(work, dir, a->name, endings[i]);
+	clean(work, a->name);
+	return err;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* print.c - the four formats of a report. What was not measured is n/a, and null in JSON. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include "fail.h"
+#include "print.h"
+#include "text.h"
+
+#define ABSENT "n/a"
+
+char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
+{
+	char *s = NULL;
+	int n = 0;
+
+	switch (c->type) {
+	case CELL_TEXT:
+		return escape(c->text, c->len);
+	case CELL_INT:
+		n = asprintf(&s, "%lld", (long long)c->i);
+		break;
+	case CELL_REAL:
+		n = asprintf(&s, "%.3f", c->r);
+		break;
+	case CELL_NULL:
+		return strdup(absent);
+	}
+	return n < 0 ? NULL : s;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; words && (words = strstr(words, word)); words += len) {
+		if ((words[-1] == ' ') && (!words[len] || words[len] == ' '))
+			return true;
+	}
+	return false;
+}
+
+static bool is_hidden(const struct grid *t, int col)
+{
+	return t->hide && has_word(t->hide, t->col[col]);
+}
+
+static bool is_numeric(const struct grid *t, int col)
+{
+	size_t r;
+	bool any = false;
+
+	for (r = 0; r < t->rows; r++) {
+		if (grid_cell(t, r, col)->type == CELL_TEXT)
+			return false;
+		any |= grid_cell(t, r, col)->type != CELL_NULL;
+	}
+	return any;
+}
+
+/* In text a column `bound...` (exact, >=, <=, n/a) is printed with the value behind it. */
+static bool is_bound(const struct grid *t, int col)
+{
+	return col + 1 < t->cols && !strncmp(t->col[col], "bound", 5);
+}
+
+static char *text_cell(const struct grid *t, size_t row, int col)
+{
+	auto_free char *value = cell_string(grid_cell(t, row, col), ABSENT, text_terminal);
+	const struct cell *bound = col && is_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
+	char *both = NULL;
+
+	if (!value || !bound || bound->type != CELL_TEXT || *bound->text == 'e' || *bound->text == 'n')
+		return value ? strdup(value) : NULL;
+	return asprintf(&both, "%s %s", bound->text, value) < 0 ? NULL : both;
+}
+
+static void put_padded(const char *s, size_t width, bool right, bool last)
+{
+	size_t have = text_width(s), pad = width > have ? width - have : 0;
+
+	if (right)
+		printf("%*s%s", (int)pad, "", s);
+	else
+		printf("%s%*s", s, last ? 0 : (int)pad, "");
+	fputs(last ? "\n" : "  ", stdout);
+}
+
+struct layout {
+	size_t width;
+	bool shown, right;
+};
+
+static int text_layout(const struct grid *t, char **cell, struct layout *l)
+{
+	int col, last = 0;
+	size_t row, width;
+
+	for (col = 0; col < t->cols; col++) {
+		l[col].shown = !is_hidden(t, col) && !is_bound(t, col);
+		l[col].right = is_numeric(t, col);
+		l[col].width = text_width(t->col[col]);
+		if (l[col].shown)
+			last = col;
+		for (row = 0; row < t->rows; row++) {
+			width = text_width(cell[row * t->cols + col]);
+			if (width > l[col].width)
+				l[col].width = width;
+		}
+	}
+	return last;
+}
+
+static int text_rows(const struct grid *t, char **cell)
+{
+	struct layout *l = calloc(t->cols, sizeof(*l));
+	int col, last;
+	size_t row;
+
+	if (!l)
+		return -ENOMEM;
+	last = text_layout(t, cell, l);
+	for (col = 0; col < t->cols; col++) {
+		if (l[col].shown)
+			put_padded(t->col[col], l[col].width, l[col].right, col == last);
+	}
+	for (row = 0; row < t->rows; row++) {
+		for (col = 0; col < t->cols; col++) {
+			if (l[col].shown)
+				put_padded(cell[row * t->cols + col], l[col].width, l[col].right, col == last);
+		}
+	}
+	free(l);
+	return 0;
+}
+
+static int text_table(const struct grid *t)
+{
+	size_t n = t->rows * t->cols, i;
+	char **cell = calloc(n ? n : 1, sizeof(*cell));
+	int err = cell ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < n; i++) {
+		cell[i] = text_cell(t, i / t->cols, i % t->cols);
+		err = cell[i] ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = text_rows(t, cell);
+	for (i = 0; cell && i < n; i++)
+		free(cell[i]);
+	free(cell);
+	return err;
+}
+
+static int print_text(const struct answer *a)
+{
+	int line = grid_find(&a->head, "line"), i, err = 0;
+	size_t row;
+
+	printf("%s\n", a->title);
+	for (row = 0; line >= 0 && row < a->head.rows; row++) {
+		auto_free char *s = cell_string(grid_cell(&a->head, row, line), ABSENT, text_terminal);
+
+		if (!s)
+			return -ENOMEM;
+		printf("%s\n", s);
+	}
+	for (i = 0; !err && i < a->tables; i++) {
+		if (a->table[i].plot || !a->table[i].rows)
+			continue;
+		printf("\n%s%s", a->table[i].title ?: "", a->table[i].title ? "\n" : "");
+		err = text_table(&a->table[i]);
+	}
+	if (a->caption)
+		printf("\n%s", a->caption);
+	return err;
+}
+
+static int put_line(const struct grid *t, size_t row, char between, char *(*escape)(const char *, size_t))
+{
+	bool tty = isatty(STDOUT_FILENO);
+	int col;
+
+	for (col = 0; col < t->cols; col++) {
+		auto_free char *s = cell_string(grid_cell(t, row, col), ABSENT, escape), *safe = NULL;
+
+		if (s && tty)
+			safe = text_terminal(s, strlen(s));
+		if (!s || (tty && !safe))
+			return -ENOMEM;
+		printf("%s%c", safe ?: s, col + 1 < t->cols ? between : '\n');
+	}
+	return 0;
+}
+
+static int print_lines(const struct grid *t, char between, char *(*escape)(const char *, size_t))
+{
+	int col, err = 0;
+	size_t row;
+
+	for (col = 0; col < t->cols; col++)
+		printf("%s%c", t->col[col], col + 1 < t->cols ? between : '\n');
+	for (row = 0; !err && row < t->rows; row++)
+		err = put_line(t, row, between, escape);
+	return err;
+}
+
+/* cJSON keeps numbers in doubles: integers go in as their own text, and so do strings that it would not escape. */
+static cJSON *json_cell(const struct cell *c)
+{
+	auto_free char *s = cell_string(c, "null", text_json);
+
+	return s ? cJSON_CreateRaw(s) : NULL;
+}
+
+static cJSON *json_row(const struct grid *t, size_t row)
+{
+	cJSON *object = cJSON_CreateObject(), *value;
+	int col;
+
+	for (col = 0; object && col < t->cols; col++) {
+		value = json_cell(grid_cell(t, row, col));
+		if (!value || !cJSON_AddItemToObject(object, t->col[col], value)) {
+			cJSON_Delete(value);
+			cJSON_Delete(object);
+			return NULL;
+		}
+	}
+	return object;
+}
+
+static bool json_rows(cJSON *parent, const char *name, const struct grid *t)
+{
+	cJSON *array = cJSON_AddArrayToObject(parent, name), *row;
+	size_t r;
+
+	for (r = 0; array && r < t->rows; r++) {
+		row = json_row(t, r);
+		if (!row)
+			return false;
+		cJSON_AddItemToArray(array, row);
+	}
+	return array;
+}
+
+static bool json_build(cJSON *root, const struct answer *a)
+{
+	cJSON *tables;
+	int i;
+
+	if (!cJSON_AddStringToObject(root, "report", a->name) || !cJSON_AddStringToObject(root, "title", a->title))
+		return false;
+	if (a->run.rows && !a->about_store && !cJSON_AddItemToObject(root, "run", json_row(&a->run, 0)))
+		return false;
+	if (!a->about_store && !json_rows(root, "lost", &a->lost))
+		return false;
+	tables = cJSON_AddObjectToObject(root, "tables");
+	for (i = 0; tables && i < a->tables; i++) {
+		if (!a->table[i].plot && !json_rows(tables, a->table[i].name ?: "rows", &a->table[i]))
+			return false;
+	}
+	return tables;
+}
+
+static int print_json(const struct answer *a)
+{
+	cJSON *root = cJSON_CreateObject();
+	char *text = root && json_build(root, a) ? cJSON_Print(root) : NULL;
+
+	if (text)
+		printf("%s\n", text);
+	cJSON_free(text);
+	cJSON_Delete(root);
+	return text ? 0 : -ENOMEM;
+}
+
+static const struct grid *choose(const struct answer *a, const char *only)
+{
+	int i;
+
+	for (i = 0; i < a->tables; i++) {
+		const struct grid *t = &a->table[i];
+
+		if (only ? t->name && !strcmp(t->name, only) : !t->plot)
+			return t;
+	}
+	return NULL;
+}
+
+int print_answer(const struct answer *a, enum format format, const char *only)
+{
+	const struct grid *t = choose(a, only);
+	int err = 0;
+
+	if (!t)
+		return fail(EXIT_USAGE, 0, "report '%s' has no table '%s'", a->name, only ?: "");
+	switch (format) {
+	case FORMAT_TEXT:
+		err = only ? text_table(t) : print_text(a);
+		break;
+	case FORMAT_CSV:
+		err = print_lines(t, ',', text_csv);
+		break;
+	case FORMAT_TSV:
+		err = print_lines(t, '\t', text_tsv);
+		break;
+	case FORMAT_JSON:
+		err = print_json(a);
+		break;
+	}
+	return err ? fail(EXIT_DATA, -err, "cannot print report '%s'", a->name) : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* print.h - answers on stdout: text for people, CSV, TSV and JSON for programs. */
+#ifndef IOT_ANALYZER_PRINT_H
+#define IOT_ANALYZER_PRINT_H
+
+#include "grid.h"
+
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON };
+
+/* Everything that a report says. */
+struct answer {
+	const char *name, *title;
+	char *caption;               /* lines */
+	struct grid head;           /* lines above a text report: columns ord, line */
+	struct grid run;            /* one row: the run */
+	struct grid lost;           /* what could not be recorded */
+	struct grid *table;         /* the tables of the report, in order */
+	int tables;
+	bool about_store;            /* says something about all runs: no head */
+};
+
+/* Print to stdout. CSV and TSV hold one table: `only` names it, NULL takes the first that is not for a picture.
+ * Return 0 or an exit status. */
+int print_answer(const struct answer *a, enum format format, const char *only);
+
+/* One cell as a plain number or as text escaped by `escape`, allocated; NULL without memory. absent: what NULL prints as. */
+char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t));
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* query.c - the query runner: the only file of the analyzer that knows SQLite.
+ *
+ * A store may come from a stranger: it is opened read-only, its own views and triggers may not call functions with
+ * side effects (trusted_schema), and every value of the command line is bound, never pasted.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include "fail.h"
+#include "query.h"
+#include "stream.h"
+
+#define BUSY_MS 5000 /* a tracer that writes the same store commits every second */
+
+struct store {
+	sqlite3 *db;
+	const char *path;
+	struct ask ask;
+};
+
+static int store_fail(struct store *s, const char *what)
+{
+	int code = sqlite3_errcode(s->db);
+
+	if (code == SQLITE_NOTADB)
+		return fail(EXIT_DATA, 0, "%s is not a store of iot: it is not a SQLite file", s->path);
+	if (code == SQLITE_CORRUPT)
+		return fail(EXIT_DATA, 0, "%s is damaged: %s", s->path, sqlite3_errmsg(s->db));
+	return fail(EXIT_DATA, 0, "%s: %s: %s", s->path, what, sqlite3_errmsg(s->db));
+}
+
+/* One number from a statement without parameters. */
+static int store_number(struct store *s, const char *sql, int64_t *out)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*out = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW ? 0 : store_fail(s, "cannot be read");
+}
+
+/* The name as SQLite wants it in a URI: what is special there is escaped. */
+static char *uri_of(const char *path)
+{
+	char *uri = malloc(strlen(path) * 3 + 32), *p = uri;
+
+	if (!uri)
+		return NULL;
+	p += sprintf(p, "file:");
+	for (; *path; path++)
+		p += strchr("%?#", *path) ? sprintf(p, "%%%02x", *path) : sprintf(p, "%c", *path);
+	sprintf(p, "?immutable=1");
+	return uri;
+}
+
+/* Opens `name` and reads its header. Returns an SQLite code. */
+static int store_try(struct store *s, const char *name, int flags)
+{
+	int rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READONLY | flags, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	return sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA schema_version", NULL, NULL, NULL);
+}
+
+static int store_connect(struct store *s)
+{
+	auto_free char *uri = NULL, *path = NULL, *wal = NULL;
+	int rc;
+
+	/* ":memory:" and "" are not files to SQLite. */
+	if (asprintf(&path, "%s%s", *s->path == '/' ? "" : "./", s->path) < 0 || asprintf(&wal, "%s-wal", path) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+	rc = store_try(s, path, 0);
+	if ((rc == SQLITE_CANTOPEN || rc == SQLITE_READONLY) && access(wal, F_OK)) {
+		/* In WAL mode, in a folder where we may not make its index: without a log nobody writes it either. */
+		sqlite3_close(s->db);
+		s->db = NULL;
+		uri = uri_of(path);
+		if (!uri)
+			return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+		rc = store_try(s, uri, SQLITE_OPEN_URI);
+	}
+	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot open");
+}
+
+static int store_check(struct store *s)
+{
+	int64_t id, version;
+	int err = store_number(s, "PRAGMA application_id", &id);
+
+	if (err)
+		return err;
+	if (id != IOT_APPLICATION_ID)
+		return fail(EXIT_DATA, 0, "%s is not a store of iot: another program made this SQLite file", s->path);
+	err = store_number(s, "PRAGMA user_version", &version);
+	if (err)
+		return err;
+	if (version > IOT_SCHEMA)
+		return fail(EXIT_DATA, 0, "%s was written by a newer version of iot (format %lld, this is %u): update iot-analyze",
+			    s->path, (long long)version, IOT_SCHEMA);
+	return 0;
+}
+
+int store_open(struct store **out, const char *path)
+{
+	struct stat st;
+	int err;
+
+	if (stat(path, &st))
+		return fail(EXIT_DATA, errno, "cannot open %s", path);
+	if (!S_ISREG(st.st_mode))
+		return fail(EXIT_DATA, 0, "%s is not a regular file", path);
+	if (!st.st_size)
+		return fail(EXIT_DATA, 0, "%s is empty: not a store of iot", path);
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return fail(EXIT_DATA, ENOMEM, "%s", path);
+	(*out)->path = path;
+	err = store_connect(*out);
+	return err ? err : store_check(*out);
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	sqlite3_close(s->db);
+	free(s);
+}
+
+int store_run(struct store *s, const char *which, int64_t *run)
+{
+	static const char sql[] =
+		"SELECT run FROM (SELECT run, 1 AS best FROM run WHERE CAST(run AS TEXT) = :which"
+		" UNION ALL SELECT run, 2 FROM run WHERE label = :which"
+		" UNION ALL SELECT run, 3 FROM run WHERE :which IS NULL) ORDER BY best, run DESC LIMIT 1";
+	sqlite3_stmt *st = NULL;
+	int64_t newest = 0;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(st, 1, which, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*run = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	if (rc == SQLITE_ROW)
+		return 0;
+	if (rc != SQLITE_DONE)
+		return store_fail(s, "cannot read the runs");
+	if (!which)
+		return fail(EXIT_DATA, 0, "%s holds no run", s->path);
+	if (store_number(s, "SELECT COALESCE(MAX(run), 0) FROM run", &newest))
+		return EXIT_DATA;
+	return fail(EXIT_USAGE, 0, "%s has no run '%s' (the newest is %lld; `iot-analyze runs` lists them)", s->path, which,
+		    (long long)newest);
+}
+
+/* Binds what the statement has a parameter for. */
+static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
+{
+	int i;
+
+	if ((i = sqlite3_bind_parameter_index(st, ":run")))
+		sqlite3_bind_int64(st, i, ask->run);
+	if ((i = sqlite3_bind_parameter_index(st, ":per")))
+		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":system")) && ask->system)
+		sqlite3_bind_text(st, i, ask->system, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":logical_bytes")) && ask->has_logical)
+		sqlite3_bind_int64(st, i, ask->logical_bytes);
+}
+
+static int store_knows_system(struct store *s)
+{
+	static const char sql[] = "SELECT COUNT(*) FROM process WHERE run = :run AND system = :system";
+	struct grid t = { 0 };
+	int err = store_query(s, "systems", sql, NULL, &t);
+	bool known = !err && t.rows && grid_cell(&t, 0, 0)->i > 0;
+
+	grid_free(&t);
+	if (err || known)
+		return err;
+	return fail(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run,
+		    s->ask.system);
+}
+
+int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views)
+{
+	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, logical_bytes INTEGER)";
+	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :logical_bytes)";
+	struct grid t = { 0 };
+	const char *tail = views;
+	int err;
+
+	s->ask = *ask;
+	if (sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
+		return store_fail(s, "cannot be asked");
+	err = store_query(s, "ask", fill, NULL, &t);
+	grid_free(&t);
+	if (!err && ask->system)
+		err = store_knows_system(s);
+	while (!err && *tail) {
+		err = store_query(s, views_name, tail, &tail, &t);
+		grid_free(&t);
+	}
+	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
+	return err;
+}
+
+static int take_cell(sqlite3_stmt *st, int col, struct cell *c)
+{
+	switch (sqlite3_column_type(st, col)) {
+	case SQLITE_NULL:
+		return 0;
+	case SQLITE_INTEGER:
+		c->type = CELL_INT;
+		c->i = sqlite3_column_int64(st, col);
+		return 0;
+	case SQLITE_FLOAT:
+		c->type = CELL_REAL;
+		c->r = sqlite3_column_double(st, col);
+		return 0;
+	default: { /* SQLite wants the pointer asked for before the length */
+		const void *bytes = sqlite3_column_blob(st, col);
+
+		return cell_text(c, bytes ? bytes : "", sqlite3_column_bytes(st, col));
+	}
+	}
+}
+
+static int take_columns(sqlite3_stmt *st, struct grid *out)
+{
+	int i, cols = sqlite3_column_count(st);
+
+	out->col = calloc(cols ? cols : 1, sizeof(*out->col));
+	if (!out->col)
+		return -ENOMEM;
+	for (i = 0; i < cols; i++) {
+		out->col[i] = strdup(sqlite3_column_name(st, i));
+		if (!out->col[i])
+			return -ENOMEM;
+		out->cols = i + 1;
+	}
+	return 0;
+}
+
+static int take_row(sqlite3_stmt *st, struct grid *out)
+{
+	struct cell *row;
+	int i, err = 0;
+
+	row = out->cols ? grid_add(out) : NULL;
+	if (!row)
+		return -ENOMEM;
+	for (i = 0; !err && i < out->cols; i++)
+		err = take_cell(st, i, &row[i]);
+	return err;
+}
+
+int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, tail), err = 0;
+
+	if (rc == SQLITE_OK && !st)
+		return 0;
+	if (rc == SQLITE_OK) {
+		bind_ask(st, &s->ask);
+		err = take_columns(st, out);
+	}
+	while (rc == SQLITE_OK && !err && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		err = take_row(st, out);
+		rc = SQLITE_OK;
+	}
+	if (err)
+		err = fail(EXIT_DATA, -err, "%s", name);
+	else if (rc != SQLITE_DONE)
+		err = store_fail(s, name);
+	sqlite3_finalize(st);
+	return err;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* query.h - a store, opened to be read, and statements asked of it. Only query.c knows SQLite. */
+#ifndef IOT_ANALYZER_QUERY_H
+#define IOT_ANALYZER_QUERY_H
+
+#include "grid.h"
+
+struct store;
+
+/* What reports are asked about: the parameters :run, :per, :system, :logical_bytes, and the table `ask`. */
+struct ask {
+	int64_t run;
+	const char *per;        /* system, comm, pid or all */
+	const char *system;     /* NULL: all */
+	bool has_logical;
+	uint64_t logical_bytes;
+};
+
+/* Opens a store for reading. Refuses what is not a store of iot, and what a newer version wrote. Returns 0 or an exit
+ * status, the error reported. store_close() takes NULL too. */
+int store_open(struct store **out, const char *path);
+void store_close(struct store *s);
+
+/* Finds the run named `which`: a number, else the newest run with that label, else, for NULL, the newest run. Returns 0
+ * and the number, or an exit status: EXIT_USAGE when there is no such run. */
+int store_run(struct store *s, const char *which, int64_t *run);
+
+/* Says what is asked and makes the views, from the text of views.sql. EXIT_USAGE when the run has no such system. */
+int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views);
+
+/* Runs the first statement of `sql` and stores its answer. *tail is set behind the statement. A text without any
+ * statement gives a table without columns. `name` is for messages. Returns 0 or an exit status. */
+int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* report.c - find reports, read what their comments say, run their statements. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "fail.h"
+#include "report.h"
+
+#define REPORT_MAX (1 << 20)
+
+static char *read_text(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = NULL;
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return NULL;
+	text = malloc(REPORT_MAX + 1);
+	while (text && n > 0 && len < REPORT_MAX) {
+		n = read(fd, text + len, REPORT_MAX - len);
+		len += n > 0 ? n : 0;
+	}
+	if (!text || n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[len] = '\0';
+	return text;
+}
+
+char *report_text(const char *dir, const char *name)
+{
+	const struct report_file *f;
+	auto_free char *path = NULL;
+	char *text;
+
+	if (dir) {
+		if (asprintf(&path, "%s/%s", dir, name) < 0)
+			return NULL;
+		text = read_text(path);
+		if (text || errno != ENOENT)
+			return text;
+	}
+	for (f = report_files; f->name; f++) {
+		if (!strcmp(f->name, name))
+			return strdup(f->text);
+	}
+	errno = ENOENT;
+	return NULL;
+}
+
+/* Length of the line at p without its end. */
+static size_t line_len(const char *p)
+{
+	return strcspn(p, "\n");
+}
+
+/* The value when the line at p is "-- KEY: value", else NULL. */
+static const char *line_value(const char *p, const char *key)
+{
+	size_t n = strlen(key);
+
+	if (strncmp(p, "-- ", 3) || strncmp(p + 3, key, n) || p[3 + n] != ':')
+		return NULL;
+	p += 4 + n;
+	return p + (*p == ' ');
+}
+
+static const char *next_line(const char *p)
+{
+	p += line_len(p);
+	return p + (*p == '\n');
+}
+
+char *report_line(const char *text, const char *key)
+{
+	const char *p, *value;
+
+	for (p = text; *p; p = next_line(p)) {
+		value = line_value(p, key);
+		if (value)
+			return strndup(value, line_len(value));
+	}
+	return NULL;
+}
+
+/* All lines of that key, each with its end. */
+static char *report_lines(const char *text, const char *key)
+{
+	char *all = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&all, &len);
+	const char *p, *value;
+
+	if (!f)
+		return NULL;
+	for (p = text; *p; p = next_line(p)) {
+		value = line_value(p, key);
+		if (value)
+			fprintf(f, "%.*s\n", (int)line_len(value), value);
+	}
+	fclose(f);
+	return all;
+}
+
+static void show_one(const char *name, const char *text, void (*call)(const char *, const char *))
+{
+	auto_free char *title = report_line(text, "title");
+	auto_free char *base = strndup(name, strlen(name) - 4);
+
+	if (title && base)
+		call(base, title);
+}
+
+static int is_sql(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return n > 4 && !strcmp(d->d_name + n - 4, ".sql");
+}
+
+int report_each(const char *dir, void (*call)(const char *name, const char *title))
+{
+	const struct report_file *f;
+	struct dirent **list = NULL;
+	int i, n = 0;
+
+	for (f = report_files; f->name; f++) {
+		if (strstr(f->name, ".sql"))
+			show_one(f->name, f->text, call);
+	}
+	if (dir)
+		n = scandir(dir, &list, is_sql, alphasort);
+	if (n < 0)
+		return fail(EXIT_USAGE, errno, "cannot read the folder of reports %s", dir);
+	for (i = 0; i < n; i++) {
+		auto_free char *text = report_text(dir, list[i]->d_name);
+
+		if (text)
+			show_one(list[i]->d_name, text, call);
+		free(list[i]);
+	}
+	free(list);
+	return 0;
+}
+
+/* What the comments in front of one statement say about its table. */
+static int read_directives(struct grid *t, const char *from, const char *to)
+{
+	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL;
+	char *colon;
+
+	if (!part)
+		return -ENOMEM;
+	spec = report_line(part, "plot");
+	t->plot = spec;
+	if (!spec)
+		spec = report_line(part, "table");
+	hide = report_line(part, "hide");
+	if (hide && asprintf(&t->hide, " %s", hide) < 0)
+		return -ENOMEM;
+	if (!spec)
+		return 0;
+	colon = strstr(spec, ": ");
+	t->title = colon ? strdup(colon + 2) : NULL;
+	t->name = colon ? strndup(spec, colon - spec) : strdup(spec);
+	return t->name ? 0 : -ENOMEM;
+}
+
+static int add_table(struct answer *a, struct grid *t)
+{
+	struct grid *grown = reallocarray(a->table, a->tables + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	a->table = grown;
+	a->table[a->tables++] = *t;
+	return 0;
+}
+
+static int run_statements(struct store *s, const char *name, const char *text, struct answer *a)
+{
+	const char *tail = text;
+	int err = 0;
+
+	while (*tail) {
+		struct grid t = { 0 };
+		const char *from = tail;
+
+		err = store_query(s, name, from, &tail, &t);
+		if (!err && !t.cols)
+			break;
+		if (!err)
+			err = read_directives(&t, from, tail) || add_table(a, &t) ? fail(EXIT_DATA, ENOMEM, "%s", name) : 0;
+		if (err) {
+			grid_free(&t);
+			return err;
+		}
+	}
+	return a->tables ? 0 : fail(EXIT_DATA, 0, "report '%s' asks nothing", name);
+}
+
+int report_run(struct store *s, const char *name, const char *text, struct answer *a)
+{
+	auto_free char *scope = report_line(text, "scope");
+	int err;
+
+	a->name = name;
+	a->title = report_line(text, "title") ?: strdup(name);
+	a->caption = report_lines(text, "caption");
+	a->about_store = scope && !strcmp(scope, "store");
+	err = store_query(s, "run", "SELECT * FROM v_run", NULL, &a->run);
+	if (!err)
+		err = store_query(s, "lost", "SELECT * FROM v_lost", NULL, &a->lost);
+	if (!err && !a->about_store)
+		err = store_query(s, "head", "SELECT * FROM v_head ORDER BY ord", NULL, &a->head);
+	return err ? err : run_statements(s, name, text, a);
+}
+
+int answer_mismatch(const struct answer *a)
+{
+	int i, col;
+	size_t row;
+
+	for (i = 0; i < a->tables; i++) {
+		const struct grid *t = &a->table[i];
+
+		col = grid_find(t, "result");
+		for (row = 0; col >= 0 && row < t->rows; row++) {
+			const struct cell *c = grid_cell(t, row, col);
+
+			if (c->type == CELL_TEXT && !strcmp(c->text, "MISMATCH"))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+void answer_free(struct answer *a)
+{
+	int i;
+
+	for (i = 0; i < a->tables; i++)
+		grid_free(&a->table[i]);
+	free(a->table);
+	free((char *)a->title);
+	free(a->caption);
+	grid_free(&a->head);
+	grid_free(&a->run);
+	grid_free(&a->lost);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* report.h - reports are files: reports/NAME.sql asks, reports/NAME.gp draws. They are carried inside the program;
+ * a folder given with --reports adds to them and goes before them.
+ *
+ * A NAME.sql begins with lines "-- title: ..." and "-- caption: ..." (may be repeated). Each statement answers one table,
+ * announced by "-- table: WORD: heading", or "-- plot: WORD" when it is data of the picture only. "-- hide: COLUMN ..."
+ * leaves columns out of the text format. "-- scope: store" in front: about all runs.
+ * A column `result` that holds MISMATCH makes the exit status 1.
+ */
+#ifndef IOT_ANALYZER_REPORT_H
+#define IOT_ANALYZER_REPORT_H
+
+#include "print.h"
+#include "query.h"
+
+struct report_file {
+	const char *name; /* "amplification.sql"; NULL ends the list */
+	const char *text;
+};
+
+extern const struct report_file report_files[]; /* generated from reports/ */
+
+/* The text of `name` in folder `dir` (NULL: none), else of the one inside the program; allocated, NULL if there is none
+ * or it cannot be read (then errno is not ENOENT). */
+char *report_text(const char *dir, const char *name);
+
+/* Calls back with name (without .sql) and title of every report there is, sorted within each place. 0 or an exit status. */
+int report_each(const char *dir, void (*call)(const char *name, const char *title));
+
+/* Value of the first line "-- KEY: value" in text, allocated, or NULL. */
+char *report_line(const char *text, const char *key);
+
+/* Asks the store all statements of the report; free with answer_free(). `s` was asked with store_ask(). */
+int report_run(struct store *s, const char *name, const char *text, struct answer *a);
+
+/* 1 when a column `result` says MISMATCH. */
+int answer_mismatch(const struct answer *a);
+void answer_free(struct answer *a);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* text.h - bytes from strangers, written so that terminals, spreadsheets and parsers take them as text. */
+#ifndef IOT_ANALYZER_TEXT_H
+#define IOT_ANALYZER_TEXT_H
+
+#include <stddef.h>
+
+/* One character at p (len > 0 bytes left): how many bytes it takes and its number. Bytes that are not UTF-8 take one
+ * byte and give -1. */
+size_t utf8_next(const char *p, size_t len, long *code);
+
+/* Each returns an allocated string, NULL without memory.
+ *
+ * For terminals: control characters (C0, DEL, C1), characters that change the direction of writing, and bytes that
+ * are not UTF-8 become \n, \t, \xHH or \u{HHHH}; a backslash becomes two. */
+char *text_terminal(const char *text, size_t len);
+
+/* One field of CSV (RFC 4180): quoted where needed; a text that a spreadsheet would take as a formula gets a ' in front. */
+char *text_csv(const char *text, size_t len);
+
+/* One field of TSV: tab, line feed, carriage return, NUL and backslash become \t \n \r \0 \\. */
+char *text_tsv(const char *text, size_t len);
+
+/* One field of a .tsv that gnuplot reads: printable characters only, no quotes, no backslashes; at most 80 characters. */
+char *text_plot(const char *text, size_t len);
+
+/* The same for a whole line, at most 160 characters. */
+char *text_line(const char *text, size_t len);
+
+/* A JSON string with its quotes. A byte XX that is not UTF-8 becomes \udcXX, as in the records of a run. */
+char *text_json(const char *text, size_t len);
+
+/* Columns that a string made by text_terminal() takes. */
+size_t text_width(const char *text);
+
+#endif

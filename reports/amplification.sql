@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Amplification: what each byte became on its way to the device
+-- caption: Written bytes: S returned by calls on files; V through the VFS; T touched, in whole blocks; D made dirty, or direct; W file
+-- caption: data submitted; F all that the file system submits; B completed by leaf devices. Read bytes end in _r. `all traced` is every
+-- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed from; >= and <= are
+-- caption: bounds, where losses or bytes without an owner allow no more.
+
+-- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r/S_r)
+-- hide: what horizon lost residual residual_r
+SELECT v.what, v.who, v.pid, v.S, v.B, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r, d.value AS raf_dev,
+       r.horizon, l.lost, w.numerator_residual AS residual, d.numerator_residual AS residual_r
+FROM v_volume v JOIN v_run r JOIN v_lost_text l
+LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
+LEFT JOIN v_ratio d ON d.gid = v.gid AND d.ratio = 'raf_dev'
+WHERE v.shown AND (v.rank >= 4 OR COALESCE(v.S, 0) + COALESCE(v.S_r, 0) + COALESCE(v.B, 0) + COALESCE(v.B_r, 0) > 0)
+ORDER BY v.rank, v.B + v.B_r DESC, v.gid;
+
+-- table: ratios: Ratios (bytes, or operations where the formula says so)
+-- hide: what rank weight ord gid horizon lost numerator_residual denominator_residual
+SELECT v.what, v.who, v.pid, v.ratio, v.formula, v.bound, v.value, v.numerator, v.denominator, v.note,
+       r.horizon, l.lost, v.numerator_residual, v.denominator_residual
+FROM v_ratio v JOIN v_run r JOIN v_lost_text l
+ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
+
+-- table: volumes: Bytes written
+-- hide: what L copied
+SELECT what, who, pid, L, S, V, T, D, W, F, B, absorbed, cancelled, dirty_end, copied
+FROM v_volume
+WHERE shown AND (rank >= 4 OR COALESCE(S, 0) + COALESCE(T, 0) + COALESCE(D, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0)
+ORDER BY rank, B + B_r DESC, gid;
+
+-- table: reads: Bytes read
+-- hide: what
+SELECT what, who, pid, S_r, V_r, missed, readahead, B_r
+FROM v_volume
+WHERE shown AND (rank >= 4 OR COALESCE(S_r, 0) + COALESCE(missed, 0) + COALESCE(B_r, 0) > 0)
+ORDER BY rank, B + B_r DESC, gid;
+
+-- table: again: The same bytes again, on other devices of the stack: in no total
+SELECT t.who, t.written, t.read
+FROM (SELECT 1 AS ord, 'loop devices, on the device below' AS who, loop_w AS written, loop_r AS read FROM v_volume WHERE what = 'total'
+      UNION ALL
+      SELECT 2, 'partitions, device mapper, md', stacked_w, stacked_r FROM v_volume WHERE what = 'total') t JOIN v_measured m
+WHERE :system IS NULL AND t.written + t.read > 0
+ORDER BY ord;
+
+-- table: layers: Operations and bytes a layer
+-- hide: what
+SELECT g.what, g.who, g.pid, l.layer, l.op, l.ops, l.errors, l.bytes, l.source
+FROM v_layer l JOIN v_group g ON g.gid = l.gid
+WHERE g.shown AND l.ops > 0
+ORDER BY g.rank, g.who, g.gid, l.layer_id, l.layer, l.op;
+
+-- table: causes: Device bytes by cause (share: of B, of B_r)
+-- hide: what
+SELECT v.what, v.who, v.pid, c.cause, SUM(c.written) AS written,
+       SUM(c.written) * 1.0 / NULLIF(v.B, 0) AS share, SUM(c.read) AS read, SUM(c.read) * 1.0 / NULLIF(v.B_r, 0) AS share_r
+FROM v_cause c JOIN v_volume v ON v.gid = c.gid
+WHERE v.shown AND c.written + c.read > 0
+GROUP BY c.gid, c.cause
+ORDER BY v.rank, v.B + v.B_r DESC, c.gid, written + read DESC;
+
+-- plot: bars
+SELECT substr(who, 1, 22) || CASE pid WHEN '' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
+FROM v_volume
+WHERE shown AND (rank <= 3 OR rank = 5) AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0
+ORDER BY rank, COALESCE(B, 0) + COALESCE(S, 0) DESC, gid
+LIMIT 6;
+
+-- plot: waterfall
+WITH top AS (SELECT * FROM v_volume WHERE shown AND rank <= 4 AND S > 0 ORDER BY rank = 4 DESC, B DESC, gid LIMIT 1),
+     step(ord, label, low, high, kind) AS (
+       SELECT 1, 'S calls', 0, S, 'level' FROM top
+       UNION ALL SELECT 2, 'whole blocks', S, T, 'step' FROM top WHERE T IS NOT NULL
+       UNION ALL SELECT 3, 'absorbed by cache', T, D, 'step' FROM top WHERE T IS NOT NULL AND D IS NOT NULL
+       UNION ALL SELECT 4, 'cancelled, dirty', D, W, 'step' FROM top WHERE D IS NOT NULL AND W IS NOT NULL
+       UNION ALL SELECT 5, 'not written out', T, W, 'step' FROM top WHERE D IS NULL AND T IS NOT NULL AND W IS NOT NULL
+       UNION ALL SELECT 6, 'journal, metadata', W, F, 'step' FROM top WHERE W IS NOT NULL AND F IS NOT NULL
+       UNION ALL SELECT 7, 'below the fs', F, B, 'step' FROM top WHERE F IS NOT NULL AND B IS NOT NULL
+       UNION ALL SELECT 8, 'B devices', 0, B, 'level' FROM top WHERE B IS NOT NULL)
+SELECT label, low, high, CASE WHEN kind = 'level' THEN 0 WHEN high >= low THEN 1 ELSE 2 END AS colour, high - low AS delta
+FROM step
+ORDER BY ord;
+
+-- plot: whose
+SELECT CASE v.rank WHEN 4 THEN 'all traced processes and kernel threads' ELSE v.who || CASE v.pid WHEN '' THEN '' ELSE ' [' || v.pid || ']' END END AS who,
+       CASE WHEN r.value IS NULL THEN 'waf_sys n/a: ' || r.note
+            ELSE printf('waf_sys = B/S = %d/%d %s %.3f', r.numerator, r.denominator, CASE r.bound WHEN 'exact' THEN '=' ELSE r.bound END, r.value) END AS waf_sys
+FROM v_volume v JOIN v_ratio r ON r.ratio = 'waf_sys' AND (r.gid = v.gid OR v.rank = 4 AND r.rank < 4)
+WHERE v.shown AND v.rank <= 4 AND v.S > 0
+ORDER BY v.rank = 4 DESC, r.rank = 4 DESC, v.B DESC, v.gid
+LIMIT 1;

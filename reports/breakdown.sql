@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Breakdown: whose device bytes these are, and why they were moved
+-- caption: Every byte has one owner, one cause, and a way in which the owner is known. Journal blocks are counted in 4 KiB.
+
+-- table: owners: Device bytes by owner and cause
+-- hide: what
+WITH part AS MATERIALIZED (
+       SELECT g.rank, g.what, g.who, g.pid, c.gid, c.cause, c.how, SUM(c.written) AS written, SUM(c.read) AS read
+       FROM v_cause c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown
+       GROUP BY c.gid, c.cause, c.how),
+     whole AS (SELECT SUM(written) AS written, SUM(read) AS read FROM part)
+SELECT what, who, pid, cause, how, written, share, read, share_r
+FROM (SELECT rank, gid, what, who, pid, cause, how, part.written, part.written * 1.0 / NULLIF(whole.written, 0) AS share,
+             part.read, part.read * 1.0 / NULLIF(whole.read, 0) AS share_r
+      FROM part JOIN whole
+      WHERE part.written + part.read > 0
+      UNION ALL
+      SELECT 8, '', 'total', 'total', '', '', '', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0)
+      FROM whole)
+ORDER BY rank, SUM(written + read) OVER (PARTITION BY gid) DESC, gid, written + read DESC;
+
+-- table: causes: Device bytes by cause
+WITH part AS MATERIALIZED (
+       SELECT c.cause, SUM(c.written) AS written, SUM(c.read) AS read
+       FROM v_cause c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown
+       GROUP BY c.cause),
+     whole AS (SELECT SUM(written) AS written, SUM(read) AS read FROM part)
+SELECT cause, written, share, read, share_r
+FROM (SELECT 1 AS ord, cause, part.written, part.written * 1.0 / NULLIF(whole.written, 0) AS share,
+             part.read, part.read * 1.0 / NULLIF(whole.read, 0) AS share_r
+      FROM part JOIN whole
+      WHERE part.written + part.read > 0
+      UNION ALL
+      SELECT 2, 'total', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0) FROM whole)
+ORDER BY ord, written + read DESC;
+
+-- table: devices: By device (again: the bytes of a stacked or loop device on the device below, in no total)
+SELECT COALESCE(c.device, '(unknown)') AS device, SUM(c.written) AS written, SUM(c.read) AS read,
+       SUM(c.written_again) AS written_again, SUM(c.read_again) AS read_again
+FROM v_cause c JOIN v_group g ON g.gid = c.gid
+WHERE g.shown
+GROUP BY c.device
+HAVING SUM(c.written + c.read + c.written_again + c.read_again) > 0
+ORDER BY written + read DESC, device;
+
+-- table: journal: Journal anatomy: what the journal's bytes are
+WITH part AS MATERIALIZED (SELECT device, structure, bytes FROM v_journal),
+     whole AS (SELECT j.device, SUM(j.bytes) AS bytes, MAX(c.commits) AS commits
+               FROM part j LEFT JOIN v_commit c ON c.device IS j.device GROUP BY j.device)
+SELECT device, structure, bytes, blocks, share, blocks_per_commit, commits
+FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes / 4096.0 AS blocks, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share,
+             p.bytes / 4096.0 / NULLIF(w.commits, 0) AS blocks_per_commit, w.commits
+      FROM part p JOIN whole w ON w.device IS p.device
+      UNION ALL
+      SELECT 2, device, 'total', bytes, bytes / 4096.0, bytes * 1.0 / NULLIF(bytes, 0), bytes / 4096.0 / NULLIF(commits, 0), commits
+      FROM whole)
+ORDER BY device, ord, bytes DESC, structure;
+
+-- plot: stack
+SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who,
+       SUM(CASE WHEN c.cause = 'data' THEN c.written ELSE 0 END) AS data,
+       SUM(CASE WHEN c.cause = 'direct' THEN c.written ELSE 0 END) AS direct,
+       SUM(CASE WHEN c.cause = 'journal' THEN c.written ELSE 0 END) AS journal,
+       SUM(CASE WHEN c.cause = 'metadata' THEN c.written ELSE 0 END) AS metadata,
+       SUM(CASE WHEN c.cause NOT IN ('data', 'direct', 'journal', 'metadata') THEN c.written ELSE 0 END) AS rest,
+       SUM(c.read) AS read
+FROM v_cause c JOIN v_group g ON g.gid = c.gid
+WHERE g.shown
+GROUP BY c.gid
+HAVING SUM(c.written + c.read) > 0
+ORDER BY SUM(c.written + c.read) DESC, c.gid
+LIMIT 12;

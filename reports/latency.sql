@@ -1,0 +1,40 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Latency by layer and operation
+-- caption: Microseconds. ops, sum and max are exact; percentiles come from histograms (timed: how many operations they hold) and are the
+-- caption: middle of their bucket, at most 6.25 % off. block_read and block_write: from issue to completion in the device;
+-- caption: queue_read and queue_write: from insert to issue. (none): processes outside any storage system.
+
+-- table: latency
+WITH h AS MATERIALIZED (SELECT * FROM v_hist),
+     p AS (SELECT kind, system, MAX(total) AS timed,
+                  MIN(CASE WHEN upto >= total * 0.50 THEN middle_ns END) AS p50,
+                  MIN(CASE WHEN upto >= total * 0.95 THEN middle_ns END) AS p95,
+                  MIN(CASE WHEN upto >= total * 0.99 THEN middle_ns END) AS p99,
+                  MIN(CASE WHEN upto >= total * 0.999 THEN middle_ns END) AS p999
+           FROM h
+           GROUP BY kind, system)
+SELECT COALESCE(d.system, '(none)') AS system, d.layer, d.kind AS operation,
+       CASE WHEN d.kind LIKE 'queue_%' THEN 'queue' WHEN d.kind LIKE 'block_%' THEN 'device' WHEN d.kind LIKE 'fs_sync%' THEN 'fsync' ELSE '' END AS part,
+       d.ops, COALESCE(p.timed, 0) AS timed, d.sum_ns / 1000.0 AS sum_us, d.sum_ns / 1000.0 / NULLIF(d.ops, 0) AS mean_us,
+       p.p50 / 1000.0 AS p50_us, p.p95 / 1000.0 AS p95_us, p.p99 / 1000.0 AS p99_us, p.p999 / 1000.0 AS p999_us, d.max_ns / 1000.0 AS max_us
+FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
+WHERE d.sum_ns > 0 OR p.timed > 0
+ORDER BY d.system IS NULL, d.system, l.id, k.id;
+
+-- table: fsync: Where fsync waited
+WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%'),
+     whole AS (SELECT system, sum_ns, ops FROM d WHERE kind = 'fs_sync')
+SELECT COALESCE(d.system, '(none)') AS system,
+       CASE d.kind WHEN 'fs_sync_data' THEN 'data writeback' WHEN 'fs_sync_commit' THEN 'journal commit' WHEN 'fs_sync_flush' THEN 'device flush'
+                   ELSE 'whole fsync' END AS part,
+       d.ops, d.sum_ns / 1000.0 AS sum_us, d.sum_ns * 1.0 / NULLIF(w.sum_ns, 0) AS share
+FROM d LEFT JOIN whole w ON w.system IS d.system JOIN kind k ON k.name = d.kind
+ORDER BY d.system IS NULL, d.system, k.id;
+
+-- plot: percentiles
+WITH top AS (SELECT kind, SUM(n) AS n, MIN(layer) AS layer FROM v_hist GROUP BY kind ORDER BY n DESC LIMIT 8),
+     b AS (SELECT h.kind, h.bucket, MIN(h.middle_ns) AS middle_ns, SUM(h.n) AS n FROM v_hist h JOIN top ON top.kind = h.kind GROUP BY h.kind, h.bucket)
+SELECT DENSE_RANK() OVER (ORDER BY k.id) AS series, b.kind, b.middle_ns / 1000.0 AS us,
+       SUM(b.n) OVER (PARTITION BY b.kind ORDER BY b.bucket) * 100.0 / SUM(b.n) OVER (PARTITION BY b.kind) AS percent
+FROM b JOIN kind k ON k.name = b.kind
+ORDER BY series, b.bucket;

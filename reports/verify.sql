@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Verify: what was traced against counters that the kernel keeps itself
+-- caption: OK: equal. MISMATCH: not equal, and the exit status is 1. n/a: cannot be compared, with the reason.
+
+-- table: checks
+SELECT what, subject, traced, kernel, difference, result, note
+FROM v_check
+ORDER BY ord, subject, what;

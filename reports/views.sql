@@ -1,0 +1,542 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- views.sql: what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS defines every number.
+--
+-- The query runner makes the table `ask` first, one row: run, per (system, comm, pid or all), system (NULL: all), logical_bytes (NULL:
+-- not given). A report may also use the parameters :run, :per, :system and :logical_bytes.
+-- To add a number: a column in v_sum, and a line in v_symbol when ratios use it. To add a ratio: a row in v_ratio's def.
+
+-- The run itself. A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
+CREATE TEMP TABLE v_run AS
+SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
+       r.settle, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
+       e.dur_ns, e.status, e.dirty_bytes, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, r.map_bytes,
+       e.run IS NOT NULL AS complete,
+       COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
+FROM ask JOIN run r ON r.run = ask.run LEFT JOIN run_end e ON e.run = r.run;
+
+CREATE TEMP TABLE v_measured AS
+SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall,
+       CASE WHEN ',' || r.layers || ',' LIKE '%,uring,%' THEN 1 END AS uring,
+       CASE WHEN ',' || r.layers || ',' LIKE '%,cache,%' THEN 1 END AS cache,
+       CASE WHEN ',' || r.layers || ',' LIKE '%,fs,%' THEN 1 END AS fs,
+       CASE WHEN ',' || r.layers || ',' LIKE '%,block,%' THEN 1 END AS block,
+       CASE WHEN EXISTS (SELECT 1 FROM agg_total t JOIN kind k ON k.id = t.kind JOIN layer l ON l.id = k.layer
+                         WHERE t.run = ask.run AND l.name = 'vfs') THEN 1 END AS vfs,
+       CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS ledger
+FROM ask JOIN run r ON r.run = ask.run;
+
+CREATE TEMP VIEW v_lost AS
+SELECT l.layer, l.what, l.effect, l.n
+FROM ask JOIN lost l ON l.run = ask.run
+WHERE l.n > 0;
+
+CREATE TEMP VIEW v_lost_text AS
+SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
+FROM v_lost;
+
+CREATE TEMP TABLE v_device AS
+SELECT d.dev, MIN(d.name) AS device, MIN(d.type) AS type, MAX(d.leaf) AS leaf, MIN(d.parent) AS parent,
+       MIN(d.rotational) AS rotational, MAX(d.size) AS size_bytes, MIN(d.fs) AS fs, MIN(d.options) AS options, MIN(d.mount) AS mount
+FROM ask JOIN device d ON d.run = ask.run
+GROUP BY d.dev;
+
+CREATE TEMP TABLE v_process AS
+SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.kthread, p.system, p.role, p.matched, p.rchar, p.wchar
+FROM ask JOIN process p ON p.run = ask.run;
+
+-- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always.
+CREATE TEMP TABLE v_owner AS
+WITH seen AS (SELECT DISTINCT t.owner FROM ask JOIN agg_total t ON t.run = ask.run
+              UNION
+              SELECT g.owner FROM ask JOIN ledger g ON g.run = ask.run),
+     named AS (SELECT s.owner, p.pid, p.start_ns, p.comm, p.system,
+                      CASE WHEN s.owner = 0 THEN 'unattributed'
+                           WHEN s.owner = 1 THEN 'self'
+                           WHEN s.owner = 2 THEN 'other'
+                           WHEN p.kthread THEN 'kthread'
+                           WHEN ask.per = 'all' THEN 'run'
+                           WHEN ask.per = 'system' AND p.system IS NOT NULL THEN 'system'
+                           ELSE 'process' END AS what,
+                      CASE WHEN s.owner = 0 THEN 'unattributed'
+                           WHEN s.owner = 1 THEN 'iot-trace itself'
+                           WHEN s.owner = 2 THEN 'other processes'
+                           WHEN ask.per = 'all' AND NOT p.kthread THEN 'all processes'
+                           WHEN ask.per = 'system' AND p.system IS NOT NULL THEN p.system
+                           ELSE COALESCE(p.comm, 'process ' || s.owner || ', name lost') END AS who,
+                      CASE WHEN ask.per = 'pid' THEN s.owner ELSE 0 END AS part,
+                      s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted,
+                      ask.system IS NULL AS unfiltered
+               FROM ask JOIN seen s LEFT JOIN v_process p ON p.id = s.owner)
+SELECT owner, pid, start_ns, comm, system, what, who, wanted, wanted OR (unfiltered AND owner <= 2) AS shown,
+       what || ':' || part || ':' || who AS gid
+FROM named;
+
+CREATE TEMP TABLE v_group AS
+SELECT gid, what, who, MAX(shown) AS shown,
+       CASE WHEN what IN ('unattributed', 'self', 'other') THEN ''
+            WHEN COUNT(DISTINCT pid || '/' || start_ns) = 1 THEN CAST(MIN(pid) AS TEXT)
+            WHEN COUNT(DISTINCT pid || '/' || start_ns) = 0 THEN ''
+            ELSE COUNT(DISTINCT pid || '/' || start_ns) || ' procs' END AS pid,
+       CASE what WHEN 'run' THEN 1 WHEN 'system' THEN 1 WHEN 'process' THEN 2 WHEN 'kthread' THEN 3
+                 WHEN 'unattributed' THEN 5 WHEN 'other' THEN 6 ELSE 7 END AS rank
+FROM v_owner
+GROUP BY gid;
+
+-- The words of kinds and causes, with what sums ask of them as numbers: comparing text for every aggregate and sum costs.
+CREATE TEMP TABLE v_kind AS
+SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN ('syscall', 'uring') AS app, l.name = 'block' AS block,
+       k.dir = 'r' AS r, k.dir = 'w' AS w, l.name = 'vfs' AND k.dir = 'r' AS vfs_r, l.name = 'vfs' AND k.dir = 'w' AS vfs_w,
+       k.name IN ('copy_in', 'copy_out') AS copy, k.name = 'miss' AS miss, k.name = 'readahead' AS readahead,
+       k.name = 'fs_write' AS fs_write, k.name = 'block_write' AS block_write, k.name = 'block_read' AS block_read,
+       k.name = 'block_flush' AS flush, k.name = 'commit' AS is_commit,
+       k.name IN ('fsync', 'fdatasync', 'sync', 'syncfs', 'msync', 'aio_fsync', 'uring_fsync') AS fsync
+FROM kind k JOIN layer l ON l.id = k.layer;
+
+-- Every aggregate of the run in words. on_file: file I/O in the sense of S (METRICS section 1). on_leaf: device bytes
+-- that belong into totals: leaf devices, without a loop device's bytes again on the device below.
+CREATE TEMP TABLE v_cell AS
+SELECT t.owner, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, c.name AS cause, h.name AS how, s.name AS sub, t.flags & 1 AS direct,
+       t.ops, t.errors, t.bytes, t.touched, t.lat_ns, t.max_ns,
+       k.app AND s.name IN ('regular', 'blockdev') AS on_file,
+       k.block AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' AS on_leaf,
+       c.name = 'loopback' AS loopback, c.name IN ('data', 'direct') AS file_data
+FROM ask JOIN agg_total t ON t.run = ask.run
+JOIN v_owner o ON o.owner = t.owner
+JOIN v_kind k ON k.id = t.kind
+JOIN cause c ON c.id = t.cause
+JOIN how h ON h.id = t.how
+JOIN sub s ON s.id = t.sub
+LEFT JOIN v_device d ON d.dev = t.dev;
+
+-- All sums of METRICS that come from aggregates, one row a line of the report. `w` written, `r` read.
+CREATE TEMP TABLE v_sum AS
+SELECT c.gid,
+       SUM(CASE WHEN c.on_file AND c.w THEN c.bytes ELSE 0 END) AS s_w,
+       SUM(CASE WHEN c.on_file AND c.r THEN c.bytes ELSE 0 END) AS s_r,
+       SUM(CASE WHEN c.on_file AND c.w THEN c.ops ELSE 0 END) AS s_ops_w,
+       SUM(CASE WHEN c.on_file AND c.r THEN c.ops ELSE 0 END) AS s_ops_r,
+       SUM(CASE WHEN c.on_file AND c.w THEN c.lat_ns ELSE 0 END) AS s_lat_w,
+       SUM(CASE WHEN c.on_file AND c.r THEN c.lat_ns ELSE 0 END) AS s_lat_r,
+       SUM(CASE WHEN c.on_file AND c.r AND c.direct THEN c.bytes ELSE 0 END) AS s_direct_r,
+       SUM(CASE WHEN c.on_file AND c.w THEN c.touched ELSE 0 END) AS t_w,
+       SUM(CASE WHEN c.on_file AND c.copy THEN c.bytes ELSE 0 END) AS copied,
+       SUM(CASE WHEN c.vfs_w THEN c.bytes ELSE 0 END) AS v_w,
+       SUM(CASE WHEN c.vfs_r THEN c.bytes ELSE 0 END) AS v_r,
+       SUM(CASE WHEN c.vfs_w THEN c.ops ELSE 0 END) AS v_ops_w,
+       SUM(CASE WHEN c.vfs_r THEN c.ops ELSE 0 END) AS v_ops_r,
+       SUM(CASE WHEN c.miss THEN c.bytes ELSE 0 END) AS missed,
+       SUM(CASE WHEN c.readahead THEN c.bytes ELSE 0 END) AS readahead,
+       SUM(CASE WHEN c.fs_write AND c.file_data THEN c.bytes ELSE 0 END) AS f_data,
+       SUM(CASE WHEN c.fs_write AND NOT c.loopback THEN c.bytes ELSE 0 END) AS f_w,
+       SUM(CASE WHEN c.block_write AND c.on_leaf THEN c.bytes ELSE 0 END) AS b_w,
+       SUM(CASE WHEN c.block_read AND c.on_leaf THEN c.bytes ELSE 0 END) AS b_r,
+       SUM(CASE WHEN c.block_write AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_w,
+       SUM(CASE WHEN c.block_read AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_r,
+       SUM(CASE WHEN c.block_read AND c.on_leaf AND c.cause = 'direct' THEN c.bytes ELSE 0 END) AS b_direct_r,
+       SUM(CASE WHEN c.block_read AND c.on_leaf AND c.sub = 'for_write' THEN c.bytes ELSE 0 END) AS b_for_write,
+       SUM(CASE WHEN c.block_write AND c.leaf AND c.loopback THEN c.bytes ELSE 0 END) AS loop_w,
+       SUM(CASE WHEN c.block_read AND c.leaf AND c.loopback THEN c.bytes ELSE 0 END) AS loop_r,
+       SUM(CASE WHEN c.block_write AND NOT c.leaf THEN c.bytes ELSE 0 END) AS stacked_w,
+       SUM(CASE WHEN c.block_read AND NOT c.leaf THEN c.bytes ELSE 0 END) AS stacked_r,
+       SUM(CASE WHEN c.flush AND c.on_leaf THEN c.ops ELSE 0 END) AS flushes,
+       SUM(CASE WHEN c.fsync THEN c.ops ELSE 0 END) AS fsyncs,
+       SUM(CASE WHEN c.is_commit THEN c.ops ELSE 0 END) AS commits
+FROM v_cell c
+GROUP BY c.gid;
+
+-- The dirty ledger, one row a line of the report. slack: bytes that the ledger cannot explain (METRICS section 3): carried
+-- by a request but not held by the simulation, and, after a settle, still held by it.
+CREATE TEMP TABLE v_ledger AS
+SELECT o.gid, SUM(g.dirtied + g.direct) AS d_w, SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.absorbed) AS absorbed,
+       SUM(g.written) AS written, SUM(g.cancelled) AS cancelled, SUM(g.dirty_end) AS dirty_end, SUM(g.unexpected) AS unexpected,
+       SUM(g.unexpected + CASE WHEN r.horizon = 'at_ack' THEN 0 ELSE g.dirty_end END) AS slack
+FROM ask JOIN ledger g ON g.run = ask.run JOIN v_run r JOIN v_owner o ON o.owner = g.owner
+GROUP BY o.gid;
+
+-- The volumes of METRICS section 1, in bytes unless the name says ops. Line `all` is every process and kernel thread that
+-- was traced; `total` is every device byte, so it also holds what no owner is known for, other processes and the tracer.
+CREATE TEMP TABLE v_volume AS
+WITH part AS MATERIALIZED (
+       SELECT g.gid, g.what, g.who, g.pid, g.rank, g.shown, s.*, l.d_w, l.absorbed, l.cancelled, l.dirty_end, l.unexpected, l.slack
+       FROM v_group g LEFT JOIN v_sum s ON s.gid = g.gid LEFT JOIN v_ledger l ON l.gid = g.gid),
+     line AS MATERIALIZED (
+       SELECT gid, what, who, pid, rank, shown, s_w, s_r, s_ops_w, s_ops_r, s_lat_w, s_lat_r, s_direct_r, t_w, copied,
+              v_w, v_r, v_ops_w, v_ops_r, missed, readahead, f_data, f_w, b_w, b_r, b_ops_w, b_ops_r, b_direct_r, b_for_write,
+              loop_w, loop_r, stacked_w, stacked_r, flushes, fsyncs, commits,
+              d_w, absorbed, cancelled, dirty_end, unexpected, slack
+       FROM part
+       UNION ALL
+       SELECT 'all:', 'all', 'all traced', '', 4, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
+              SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
+              SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
+              SUM(b_for_write), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
+              SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
+       FROM ask JOIN part WHERE rank < 4
+       UNION ALL
+       SELECT 'total:', 'total', 'total', '', 8, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
+              SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
+              SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
+              SUM(b_for_write), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
+              SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
+       FROM ask JOIN part)
+SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
+       CASE WHEN (ask.system IS NULL AND p.what = 'all') OR (ask.system IS NOT NULL AND p.who = ask.system AND p.what = 'system')
+            THEN ask.logical_bytes END AS L,
+       COALESCE(p.s_w, 0) * m.syscall AS S,
+       COALESCE(CASE WHEN m.vfs THEN p.v_w ELSE p.s_w END, 0) * COALESCE(m.vfs, m.syscall) AS V,
+       COALESCE(p.t_w, 0) * m.syscall AS T,
+       COALESCE(p.d_w, 0) * m.ledger AS D,
+       COALESCE(p.f_data, 0) * m.fs AS W,
+       COALESCE(p.f_w, 0) * m.fs AS F,
+       COALESCE(p.b_w, 0) * m.block AS B,
+       COALESCE(p.s_r, 0) * m.syscall AS S_r,
+       COALESCE(CASE WHEN m.vfs THEN p.v_r ELSE p.s_r END, 0) * COALESCE(m.vfs, m.syscall) AS V_r,
+       COALESCE(p.missed, 0) * m.cache AS missed,
+       COALESCE(p.readahead, 0) * m.cache AS readahead,
+       COALESCE(p.b_r, 0) * m.block AS B_r,
+       (COALESCE(p.s_r, 0) - COALESCE(p.s_direct_r, 0)) * m.syscall AS S_r_cached,
+       (COALESCE(p.b_r, 0) - COALESCE(p.b_direct_r, 0)) * m.block AS B_r_cached,
+       COALESCE(p.b_for_write, 0) * m.block AS B_r_for_write,
+       COALESCE(p.s_ops_w, 0) * m.syscall AS ops_S_w, COALESCE(p.s_ops_r, 0) * m.syscall AS ops_S_r,
+       COALESCE(CASE WHEN m.vfs THEN p.v_ops_w ELSE p.s_ops_w END, 0) * COALESCE(m.vfs, m.syscall) AS ops_V_w,
+       COALESCE(CASE WHEN m.vfs THEN p.v_ops_r ELSE p.s_ops_r END, 0) * COALESCE(m.vfs, m.syscall) AS ops_V_r,
+       COALESCE(p.b_ops_w, 0) * m.block AS ops_B_w, COALESCE(p.b_ops_r, 0) * m.block AS ops_B_r,
+       COALESCE(p.s_lat_w, 0) * m.syscall AS lat_S_w, COALESCE(p.s_lat_r, 0) * m.syscall AS lat_S_r,
+       COALESCE(p.flushes, 0) * m.block AS flushes, COALESCE(p.fsyncs, 0) * m.syscall AS fsyncs,
+       COALESCE(p.commits, 0) * m.fs AS commits,
+       COALESCE(p.copied, 0) * m.syscall AS copied,
+       COALESCE(p.loop_w, 0) * m.block AS loop_w, COALESCE(p.loop_r, 0) * m.block AS loop_r,
+       COALESCE(p.stacked_w, 0) * m.block AS stacked_w, COALESCE(p.stacked_r, 0) * m.block AS stacked_r,
+       COALESCE(p.absorbed, 0) * m.ledger AS absorbed, COALESCE(p.cancelled, 0) * m.ledger AS cancelled,
+       COALESCE(p.dirty_end, 0) * m.ledger AS dirty_end, COALESCE(p.unexpected, 0) * m.ledger AS unexpected,
+       COALESCE(p.slack, 0) * m.ledger AS slack,
+       CASE WHEN m.vfs THEN 'measured' ELSE 'derived from syscall and uring' END AS vfs_source
+FROM ask JOIN v_measured m JOIN line p;
+
+-- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own; for D what the
+-- ledger cannot explain), and short: 1 when the value may be too small, by the rule of METRICS section 3.
+CREATE TEMP TABLE v_symbol AS
+WITH v AS MATERIALIZED (SELECT * FROM v_volume),
+     none AS MATERIALIZED (SELECT * FROM v WHERE what = 'unattributed'),
+     total AS MATERIALIZED (SELECT * FROM v WHERE what = 'total'),
+     feeds(layer, class) AS (VALUES
+       ('syscall', 'app'), ('uring', 'app'), ('all', 'app'),
+       ('cache', 'miss'), ('all', 'miss'),
+       ('cache', 'fs'), ('fs', 'fs'), ('all', 'fs'),
+       ('fs', 'commit'), ('all', 'commit'),
+       ('cache', 'block'), ('fs', 'block'), ('block', 'block'), ('all', 'block')),
+     bad AS MATERIALIZED (
+       SELECT DISTINCT f.class FROM v_lost l JOIN feeds f ON f.layer = l.layer WHERE l.effect IN ('bytes', 'owner')
+       UNION
+       SELECT 'ledger' FROM v_lost l WHERE l.effect IN ('bytes', 'owner', 'events') AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'all')
+       UNION
+       SELECT 'app' FROM v_measured WHERE uring IS NULL),
+     flat AS (
+       SELECT gid, 'L' AS sym, 'given' AS class, L AS value, 0 AS residual, NULL AS whole FROM v
+       UNION ALL SELECT v.gid, 'S', 'app', v.S, none.S, total.S FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'V', 'app', v.V, none.V, total.V FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'T', 'app', v.T, none.T, total.T FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'D', 'ledger', v.D, v.slack, v.D FROM v
+       UNION ALL SELECT v.gid, 'W', 'fs', v.W, none.W, total.W FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'F', 'fs', v.F, none.F, total.F FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'B', 'block', v.B, none.B, total.B FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'S_r', 'app', v.S_r, none.S_r, total.S_r FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'S_r_cached', 'app', v.S_r_cached, none.S_r_cached, total.S_r_cached FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'missed', 'miss', v.missed, none.missed, total.missed FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'B_r', 'block', v.B_r, none.B_r, total.B_r FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'B_r_cached', 'block', v.B_r_cached, none.B_r_cached, total.B_r_cached FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'B_r_for_write', 'block', v.B_r_for_write, none.B_r_for_write, total.B_r_for_write FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT gid, 'flushes', 'block', flushes, 0, NULL FROM v
+       UNION ALL SELECT gid, 'fsyncs', 'app', fsyncs, 0, NULL FROM v
+       UNION ALL SELECT gid, 'commits', 'commit', commits, 0, NULL FROM v
+       UNION ALL SELECT gid, 'syscall ops (w)', 'app', ops_S_w, 0, NULL FROM v
+       UNION ALL SELECT gid, 'syscall ops (r)', 'app', ops_S_r, 0, NULL FROM v
+       UNION ALL SELECT gid, 'VFS + block ops (w)', 'block', ops_V_w + ops_B_w, 0, NULL FROM v
+       UNION ALL SELECT gid, 'VFS + block ops (r)', 'block', ops_V_r + ops_B_r, 0, NULL FROM v
+       UNION ALL SELECT gid, 'readahead unused', 'miss', NULL, 0, NULL FROM v
+       UNION ALL SELECT gid, 'readahead', 'miss', readahead, 0, NULL FROM v)
+SELECT f.gid, f.sym, f.value, COALESCE(f.residual, 0) AS residual, f.whole,
+       COALESCE(b.class IS NOT NULL OR COALESCE(f.residual, 0) > 0.01 * f.whole, 0) AS short,
+       CASE WHEN b.class IS NOT NULL THEN f.sym || ' lost records'
+            WHEN COALESCE(f.residual, 0) > 0.01 * f.whole AND f.class = 'ledger'
+              THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
+            WHEN COALESCE(f.residual, 0) > 0.01 * f.whole
+              THEN printf('%d of %d bytes of %s have no owner', f.residual, f.whole, f.sym) END AS short_why,
+       CASE WHEN f.value IS NOT NULL THEN NULL
+            WHEN f.sym = 'L' THEN 'L is not given (--logical-bytes)'
+            WHEN f.sym = 'readahead unused' THEN 'unused read-ahead is not measured'
+            WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
+            WHEN f.class = 'ledger' THEN 'D needs the dirty ledger, and the store has none for this run'
+            WHEN f.class = 'app' THEN 'layer syscall was not measured'
+            WHEN f.class = 'miss' THEN 'layer cache was not measured'
+            WHEN f.class = 'block' THEN 'layer block was not measured'
+            ELSE 'layer fs was not measured' END AS why
+FROM v_run r JOIN flat f LEFT JOIN bad b ON b.class = f.class;
+
+-- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
+-- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given.
+CREATE TEMP TABLE v_ratio AS
+WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
+       (1, 'waf_sys', 'B', 'S', 'B/S', 'w', 0),
+       (2, 'waf_e2e', 'B', 'L', 'B/L', 'L', 0),
+       (3, 'hop_app', 'S', 'L', 'S/L', 'L', 0),
+       (4, 'hop_page', 'T', 'S', 'T/S', 'w', 0),
+       (5, 'hop_coalesce', 'D', 'T', 'D/T', 'w', 0),
+       (6, 'hop_flush', 'W', 'D', 'W/D', 'w', 0),
+       (7, 'hop_coalesce x hop_flush', 'W', 'T', 'W/T', 'no D', 0),
+       (8, 'hop_fs', 'F', 'W', 'F/W', 'w', 0),
+       (9, 'hop_blk', 'B', 'F', 'B/F', 'w', 0),
+       (10, 'raf_dev', 'B_r', 'S_r', 'B_r/S_r', 'r', 0),
+       (11, 'raf_miss', 'B_r_cached', 'missed', 'B_r/missed, without direct I/O', 'r', 0),
+       (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed/S_r, without direct I/O', 'r', 1),
+       (13, 'ra_waste', 'readahead unused', 'readahead', 'unused/readahead', 'r', 0),
+       (14, 'wra', 'B_r_for_write', 'S', 'B_r for writes/S', 'w', 0),
+       (15, 'flush_amp', 'flushes', 'fsyncs', 'flushes/fsyncs', 's', 0),
+       (16, 'commits_per_fsync', 'commits', 'fsyncs', 'commits/fsyncs', 's', 0),
+       (17, 'seed_op_amp_r', 'VFS + block ops (r)', 'syscall ops (r)', '(VFS ops + block ops)/syscall ops', 'r', 0),
+       (18, 'seed_op_amp_w', 'VFS + block ops (w)', 'syscall ops (w)', '(VFS ops + block ops)/syscall ops', 'w', 0)),
+     v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, S, D, B, S_r, B_r, flushes, fsyncs, commits FROM v_volume
+                        WHERE shown AND rank <= 4 AND (rank < 4 OR L IS NOT NULL OR
+                              1 < (SELECT COUNT(*) FROM v_volume o WHERE o.rank < 4 AND
+                                   COALESCE(o.S, 0) + COALESCE(o.B, 0) + COALESCE(o.S_r, 0) + COALESCE(o.B_r, 0) > 0))),
+     sym AS MATERIALIZED (SELECT * FROM v_symbol),
+     pair AS (
+       SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight, d.ord, d.ratio, d.formula, d.num, d.den, d.complement,
+              n.value AS numerator, m.value AS denominator,
+              n.residual AS numerator_residual, m.residual AS denominator_residual,
+              CASE d.complement WHEN 0 THEN n.short ELSE m.short END AS up,
+              CASE d.complement WHEN 0 THEN m.short ELSE n.short END AS down,
+              COALESCE(n.why, m.why, CASE WHEN m.value = 0 THEN d.den || ' is 0' END,
+                       CASE WHEN d.complement AND n.value > m.value THEN 'more was missed than calls read: memory-mapped reads' END,
+                       CASE WHEN n.short AND m.short THEN n.short_why || ', and ' || m.short_why END) AS absent,
+              COALESCE(n.short_why, m.short_why) AS note
+       FROM v JOIN def d
+       JOIN sym n ON n.gid = v.gid AND n.sym = d.num
+       JOIN sym m ON m.gid = v.gid AND m.sym = d.den
+       WHERE (d.needs = 'w' AND (COALESCE(v.S, 0) > 0 OR COALESCE(v.B, 0) > 0))
+          OR (d.needs = 'r' AND (COALESCE(v.S_r, 0) > 0 OR COALESCE(v.B_r, 0) > 0))
+          OR (d.needs = 's' AND (v.fsyncs > 0 OR v.flushes > 0 OR v.commits > 0))
+          OR (d.needs = 'L' AND v.L IS NOT NULL)
+          OR (d.needs = 'no D' AND v.D IS NULL AND COALESCE(v.S, 0) > 0))
+SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
+       CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
+       CASE WHEN absent IS NOT NULL THEN NULL
+            WHEN complement THEN (denominator - numerator) * 1.0 / denominator
+            ELSE numerator * 1.0 / denominator END AS value,
+       COALESCE(absent, note, '') AS note, numerator_residual, denominator_residual
+FROM pair;
+
+-- Operations and bytes a layer. Kinds that never carry bytes have none (NULL), not 0.
+CREATE TEMP VIEW v_layer AS
+WITH c AS MATERIALIZED (
+       SELECT gid, layer_id, layer, dir, on_file, app AND (r OR w) AND NOT on_file AS elsewhere, block AND NOT leaf AS stacked, block AND loopback AS again,
+              SUM(ops) AS ops, SUM(errors) AS errors, SUM(bytes) AS bytes
+       FROM v_cell
+       WHERE kind NOT IN ('queue_read', 'queue_write')
+       GROUP BY gid, layer_id, dir, on_file, elsewhere, stacked, again)
+SELECT gid, layer_id, layer || CASE WHEN elsewhere THEN ', not files' WHEN stacked THEN ', stacked' WHEN again THEN ', loop again' ELSE '' END AS layer,
+       CASE dir WHEN 'r' THEN 'read' WHEN 'w' THEN 'write' WHEN 's' THEN 'sync' WHEN 'm' THEN 'name' ELSE 'other' END AS op,
+       SUM(ops) AS ops, SUM(errors) AS errors, CASE WHEN dir IN ('r', 'w') THEN SUM(bytes) END AS bytes, 'measured' AS source
+FROM c
+GROUP BY gid, layer_id, elsewhere, stacked, again, dir
+UNION ALL
+SELECT c.gid, l.id, 'vfs', CASE c.dir WHEN 'r' THEN 'read' ELSE 'write' END, SUM(c.ops), SUM(c.errors), SUM(c.bytes), 'derived'
+FROM c JOIN v_measured m JOIN layer l ON l.name = 'vfs'
+WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w')
+GROUP BY c.gid, c.dir;
+
+-- Device bytes by cause. share_* of METRICS section 2.
+CREATE TEMP VIEW v_cause AS
+SELECT c.gid, c.cause, c.how, c.device,
+       SUM(CASE WHEN c.block_write AND c.on_leaf THEN c.bytes ELSE 0 END) AS written,
+       SUM(CASE WHEN c.block_read AND c.on_leaf THEN c.bytes ELSE 0 END) AS read,
+       SUM(CASE WHEN c.block_write AND NOT c.on_leaf THEN c.bytes ELSE 0 END) AS written_again,
+       SUM(CASE WHEN c.block_read AND NOT c.on_leaf THEN c.bytes ELSE 0 END) AS read_again
+FROM v_cell c
+WHERE c.block
+GROUP BY c.gid, c.cause, c.how, c.device;
+
+-- Latency buckets. system NULL: processes outside any system. middle: within 6.25 % of every value of the bucket.
+CREATE TEMP VIEW v_hist AS
+SELECT l.name AS layer, k.name AS kind, h.system, h.bucket, h.low_ns, h.high_ns, (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n,
+       SUM(h.n) OVER (PARTITION BY h.kind, h.system ORDER BY h.bucket) AS upto,
+       SUM(h.n) OVER (PARTITION BY h.kind, h.system) AS total
+FROM ask JOIN hist h ON h.run = ask.run
+JOIN kind k ON k.id = h.kind
+JOIN layer l ON l.id = k.layer
+WHERE ask.system IS NULL OR h.system = ask.system;
+
+-- Exact count, sum and maximum of durations, by kind and system.
+CREATE TEMP VIEW v_duration AS
+SELECT c.layer, c.kind, o.system, SUM(c.ops) AS ops, SUM(c.errors) AS errors, SUM(c.lat_ns) AS sum_ns, MAX(c.max_ns) AS max_ns
+FROM ask JOIN v_cell c JOIN v_owner o ON o.owner = c.owner
+WHERE o.owner <> 1 AND (ask.system IS NULL OR o.system = ask.system)
+GROUP BY c.layer, c.kind, o.system;
+
+-- Aggregates a second, only what timelines need.
+CREATE TEMP VIEW v_second AS
+SELECT a.sec,
+       SUM(CASE WHEN k.dir = 'w' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') THEN a.bytes ELSE 0 END) AS S,
+       SUM(CASE WHEN k.dir = 'r' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') THEN a.bytes ELSE 0 END) AS S_r,
+       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name IN ('data', 'direct') THEN a.bytes ELSE 0 END) AS B_data,
+       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name = 'journal' THEN a.bytes ELSE 0 END) AS B_journal,
+       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name = 'metadata' THEN a.bytes ELSE 0 END) AS B_metadata,
+       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name NOT IN ('data', 'direct', 'journal', 'metadata', 'loopback')
+                THEN a.bytes ELSE 0 END) AS B_rest,
+       SUM(CASE WHEN k.name = 'block_read' AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' THEN a.bytes ELSE 0 END) AS B_r,
+       SUM(CASE WHEN k.name = 'block_flush' THEN a.ops ELSE 0 END) AS flushes
+FROM ask JOIN agg a ON a.run = ask.run
+JOIN kind k ON k.id = a.kind
+JOIN layer l ON l.id = k.layer
+JOIN cause c ON c.id = a.cause
+JOIN sub s ON s.id = a.sub
+LEFT JOIN v_device d ON d.dev = a.dev
+LEFT JOIN v_process p ON p.id = a.owner
+WHERE a.owner <> 1 AND (ask.system IS NULL OR p.system = ask.system)
+GROUP BY a.sec;
+
+CREATE TEMP VIEW v_file AS
+SELECT f.id, f.dev, d.device, f.ino, COALESCE(f.path, '(path not resolved)') AS path, f.component,
+       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.cancelled, g.dirty_end, g.unexpected
+FROM ask JOIN ledger g ON g.run = ask.run
+LEFT JOIN file f ON f.run = g.run AND f.id = g.file
+LEFT JOIN v_device d ON d.dev = f.dev;
+
+CREATE TEMP VIEW v_truth AS
+SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value, t.end_value - t.begin_value AS delta
+FROM ask JOIN truth t ON t.run = ask.run;
+
+-- The lines printed above every text report.
+CREATE TEMP VIEW v_head AS
+SELECT 1 AS ord, 'run ' || run || CASE WHEN label IS NULL THEN '' ELSE ' (' || label || ')' END || ' on ' || host || ', Linux ' || kernel ||
+       ', ' || started || COALESCE(printf(', %.3f s', dur_ns / 1e9), '') || COALESCE(': ' || command, '') AS line
+FROM v_run
+UNION ALL
+SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || CASE WHEN r.filters IS NULL THEN '' ELSE '; only ' || r.filters END
+FROM v_run r JOIN v_lost_text l
+UNION ALL
+SELECT 3, CASE WHEN horizon = 'at_ack' THEN 'nothing was settled: ' || COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was') ||
+       ' still dirty in the whole machine' ELSE 'the run is incomplete: what follows ends at its last whole second' END
+FROM v_run
+WHERE horizon NOT IN ('after_sync', 'after_checkpoint');
+
+-- Operations a storage system (NULL: processes outside any), whatever the lines of other reports stand for. Bytes that
+-- nobody is known to own, other processes and the tracer are in none.
+CREATE TEMP VIEW v_system AS
+WITH part AS (
+       SELECT p.system,
+              SUM(CASE WHEN c.on_file AND c.dir = 'r' THEN c.bytes ELSE 0 END) AS s_r,
+              SUM(CASE WHEN c.on_file AND c.dir = 'w' THEN c.bytes ELSE 0 END) AS s_w,
+              SUM(CASE WHEN c.on_file AND c.dir = 'r' THEN c.ops ELSE 0 END) AS s_ops_r,
+              SUM(CASE WHEN c.on_file AND c.dir = 'w' THEN c.ops ELSE 0 END) AS s_ops_w,
+              SUM(CASE WHEN c.on_file AND c.dir = 'r' THEN c.lat_ns ELSE 0 END) AS s_lat_r,
+              SUM(CASE WHEN c.on_file AND c.dir = 'w' THEN c.lat_ns ELSE 0 END) AS s_lat_w,
+              SUM(CASE WHEN c.layer = 'vfs' AND c.dir = 'r' THEN c.ops ELSE 0 END) AS v_ops_r,
+              SUM(CASE WHEN c.layer = 'vfs' AND c.dir = 'w' THEN c.ops ELSE 0 END) AS v_ops_w,
+              SUM(CASE WHEN c.kind = 'block_read' AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_r,
+              SUM(CASE WHEN c.kind = 'block_write' AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_w
+       FROM ask JOIN v_cell c JOIN v_process p ON p.id = c.owner
+       WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system)
+       GROUP BY p.system)
+SELECT p.system, p.s_r * m.syscall AS S_r, p.s_w * m.syscall AS S, p.s_ops_r * m.syscall AS ops_S_r, p.s_ops_w * m.syscall AS ops_S_w,
+       p.s_lat_r * m.syscall AS lat_S_r, p.s_lat_w * m.syscall AS lat_S_w,
+       CASE WHEN m.vfs THEN p.v_ops_r ELSE p.s_ops_r * m.syscall END AS ops_V_r,
+       CASE WHEN m.vfs THEN p.v_ops_w ELSE p.s_ops_w * m.syscall END AS ops_V_w,
+       p.b_ops_r * m.block AS ops_B_r, p.b_ops_w * m.block AS ops_B_w
+FROM part p JOIN v_measured m;
+
+-- All runs of the store.
+CREATE TEMP VIEW v_runs AS
+SELECT r.run, r.label, r.host, r.kernel, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
+       e.dur_ns / 1e9 AS seconds, e.horizon, e.status, COALESCE(e.events, 0) AS events,
+       (SELECT COALESCE(SUM(l.n), 0) FROM lost l WHERE l.run = r.run) AS lost,
+       CASE WHEN e.run IS NULL THEN 'incomplete' ELSE 'complete' END AS state, r.command
+FROM run r LEFT JOIN run_end e ON e.run = r.run;
+
+-- Journal bytes on devices by the structure that each block is, and the commits that wrote them.
+CREATE TEMP VIEW v_journal AS
+SELECT c.device, c.sub AS structure, SUM(c.bytes) AS bytes
+FROM ask JOIN v_cell c JOIN v_owner o ON o.owner = c.owner
+WHERE c.kind = 'block_write' AND c.on_leaf AND c.cause = 'journal' AND o.shown
+GROUP BY c.device, c.sub;
+
+CREATE TEMP VIEW v_commit AS
+SELECT c.device, SUM(c.ops) AS commits
+FROM v_cell c JOIN v_owner o ON o.owner = c.owner
+WHERE c.kind = 'commit' AND o.shown
+GROUP BY c.device;
+
+-- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
+CREATE TEMP VIEW v_check AS
+WITH t AS MATERIALIZED (SELECT * FROM v_truth),
+     device AS (
+       SELECT c.dev, c.kind, SUM(c.bytes) AS bytes
+       FROM v_cell c
+       WHERE c.kind IN ('block_read', 'block_write')
+       GROUP BY c.dev, c.kind),
+     disk AS (
+       SELECT 1 AS ord, CASE t.what WHEN 'read_bytes' THEN 'device bytes read' ELSE 'device bytes written' END AS what,
+              COALESCE(d.device, t.source) AS subject, COALESCE(a.bytes, 0) * m.block AS traced, t.delta AS kernel, 0 AS slack,
+              CASE WHEN m.block IS NULL THEN 'layer block was not measured' END AS absent, t.source AS note
+       FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev
+       LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
+       WHERE t.what IN ('read_bytes', 'write_bytes') AND t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
+     life AS (
+       SELECT p.pid, p.start_ns, MAX(p.comm) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar, COUNT(*) AS programs
+       FROM v_process p
+       WHERE p.id > 2
+       GROUP BY p.pid, p.start_ns
+       HAVING MAX(p.rchar) IS NOT NULL OR MAX(p.wchar) IS NOT NULL),
+     calls AS (
+       SELECT p.pid, p.start_ns, SUM(CASE WHEN c.dir = 'r' THEN c.bytes ELSE 0 END) AS r, SUM(CASE WHEN c.dir = 'w' THEN c.bytes ELSE 0 END) AS w
+       FROM v_cell c JOIN v_process p ON p.id = c.owner
+       WHERE c.layer = 'syscall' AND c.kind NOT LIKE 'aio%' AND c.kind NOT LIKE 'splice%'
+       GROUP BY p.pid, p.start_ns),
+     task AS (
+       SELECT 2, 'process bytes written', l.comm || ' [' || l.pid || ']', COALESCE(c.w, 0) * m.syscall, l.wchar, 0,
+              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END, 'wchar'
+       FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
+       WHERE l.wchar IS NOT NULL
+       UNION ALL
+       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar, 0,
+              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END, 'rchar'
+       FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
+       WHERE l.rchar IS NOT NULL
+       UNION ALL
+       SELECT 3, 'process bytes', n || ' processes', NULL, NULL, 0, 'not born and ended inside the run: no accounting to compare with', ''
+       FROM (SELECT COUNT(*) AS n FROM v_process p
+             WHERE p.id > 2 AND NOT p.kthread AND NOT EXISTS (SELECT 1 FROM life l WHERE l.pid = p.pid AND l.start_ns = p.start_ns))
+       WHERE n > 0),
+     sums AS (
+       SELECT SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
+              SUM(g.dirty_end) AS dirty_end, SUM(g.unexpected) AS unexpected, SUM(g.slack) AS slack, SUM(g.d_w) AS d_w
+       FROM v_ledger g),
+     ledger AS (
+       SELECT 4, 'ledger: dirtied = written + cancelled + still dirty', 'run',
+              s.dirtied + s.unexpected, s.written + s.cancelled + s.dirty_end, 0,
+              CASE WHEN m.ledger IS NULL AND r.events = 0 THEN 'needs events, and the run recorded none'
+                   WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirtied + unexpected'
+       FROM v_measured m JOIN v_run r JOIN sums s
+       UNION ALL
+       SELECT 5, 'ledger: unexplained (at most 1 % of D)', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER),
+              CASE WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
+       FROM v_measured m JOIN sums s
+       UNION ALL
+       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.direct, a.f_data, 0,
+              CASE WHEN m.ledger IS NULL THEN 'no ledger' WHEN m.fs IS NULL THEN 'layer fs was not measured'
+                   WHEN EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events' AND layer = 'fs') THEN 'events of layer fs were lost' END,
+              'events against aggregates'
+       FROM v_measured m JOIN sums s JOIN (SELECT COALESCE(SUM(f_data), 0) AS f_data FROM v_sum) a),
+     ext4 AS (
+       SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), COALESCE(a.bytes, 0) * m.block, t.delta, 1023,
+              CASE WHEN m.block IS NULL THEN 'layer block was not measured'
+                   WHEN d.type = 'partition' THEN 'requests of partitions are counted on their disk' END, t.source
+       FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev AND a.kind = 'block_write'
+       WHERE t.what = 'session_write_bytes'),
+     lines AS (SELECT * FROM disk UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),
+     lossy AS (SELECT MAX(effect = 'bytes') AS bytes FROM v_lost)
+SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS difference,
+       CASE WHEN l.absent IS NOT NULL OR l.traced IS NULL OR l.kernel IS NULL THEN 'n/a'
+            WHEN abs(l.traced - l.kernel) <= l.slack THEN 'OK' ELSE 'MISMATCH' END AS result,
+       COALESCE(l.absent, l.note) || CASE WHEN lossy.bytes AND l.absent IS NULL THEN '; the run lost records' ELSE '' END AS note
+FROM lines l JOIN lossy;

@@ -1,0 +1,341 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# analyze.bats: every number of a report against a store whose answers were worked out by hand.
+#
+# fixtures/analyze_base.sql, run 1: dd writes 10 x 1 MiB to a file (and 8 bytes to a pipe) and calls fsync once. Its device bytes are
+# 10485760 data + 16384 journal + 8192 metadata = 10510336; 4096 bytes of metadata have no owner. cat reads 16384 bytes in 4 calls
+# and missed 4096 of them. The loop device's 10514432 bytes appear again on vda, where the tracer wrote 65536 of its own.
+
+load analyze_lib
+
+setup_file() {
+	make_store "$BATS_FILE_TMPDIR/base.sqlite"
+	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
+}
+
+setup() {
+	S=$BATS_TEST_TMPDIR/run.sqlite
+	store_with "$S"
+}
+
+@test "10485760 bytes written that cost 10510336 are a waf_sys of 1.002" {
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+}
+
+@test "the hops are B/F, F/W, W/D, D/T and T/S of the same volumes" {
+	sqlite3 "$S" "UPDATE agg_total SET touched = 12582912 WHERE touched = 10485760; UPDATE ledger SET dirtied = 11534336, absorbed = 1048576, cancelled = 1048576"
+	[ "$(ratio "$S" dd hop_page)" = "exact 1.200 12582912 10485760" ]
+	[ "$(ratio "$S" dd hop_coalesce)" = "exact 0.917 11534336 12582912" ]
+	[ "$(ratio "$S" dd hop_flush)" = "exact 0.909 10485760 11534336" ]
+	[ "$(ratio "$S" dd hop_fs)" = "exact 1.002 10510336 10485760" ]
+	[ "$(ratio "$S" dd hop_blk)" = "exact 1.000 10510336 10510336" ]
+	[ -z "$(ratio "$S" dd "hop_coalesce x hop_flush")" ]
+}
+
+@test "reads: 16384 from the device, 4096 missed of 16384 asked for" {
+	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
+	[ "$(ratio "$S" cat raf_miss)" = "exact 4.000 16384 4096" ]
+	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.750 4096 16384" ]
+	[ "$(ratio "$S" cat ra_waste)" = "n/a n/a n/a 12288 unused read-ahead is not measured" ]
+}
+
+@test "direct reads are in raf_dev, and not in raf_miss and hit_ratio" {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 5, 7340032, c.id, 1, s.id, 1, 1, 0, 32768, 0, 0, 0 FROM kind k, cause c, sub s
+		WHERE (k.name, c.name, s.name) IN (('pread64', 'none', 'regular'), ('block_read', 'direct', 'none'))"
+	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 49152 49152" ]
+	[ "$(ratio "$S" cat raf_miss)" = "exact 4.000 16384 4096" ]
+	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.750 4096 16384" ]
+}
+
+@test "2 flushes and 1 commit for 1 fsync" {
+	[ "$(ratio "$S" dd flush_amp)" = "exact 2.000 2 1" ]
+	[ "$(ratio "$S" dd commits_per_fsync)" = "exact 1.000 1 1" ]
+}
+
+@test "seed_op_amp is (VFS + block operations) / system calls" {
+	[ "$(ratio "$S" dd seed_op_amp_w)" = "exact 3.500 35 10" ]
+	[ "$(ratio "$S" cat seed_op_amp_r)" = "exact 1.500 6 4" ]
+}
+
+@test "the total is every device byte: owners, unattributed and the tracer; loop bytes stand apart" {
+	[ "$(cell "$S" amplification volumes what total B)" = $((10510336 + 4096 + 65536)) ]
+	[ "$(cell "$S" amplification volumes what unattributed B)" = 4096 ]
+	[ "$(cell "$S" amplification volumes what self B)" = 65536 ]
+	[ "$(cell "$S" amplification volumes what all B)" = 10510336 ]
+	[ "$(cell "$S" amplification again who "loop devices, on the device below" written)" = 10514432 ]
+}
+
+@test "sockets, pipes and character devices are not in S" {
+	[ "$(cell "$S" amplification volumes who dd S)" = 10485760 ]
+	[ "$(cell "$S" amplification layers layer "syscall, not files" bytes | paste -sd' ')" = "10485760 8" ]
+}
+
+@test "the VFS is derived and says so, until it is measured" {
+	[ "$(cell "$S" amplification layers layer vfs source | sort -u)" = derived ]
+	[ "$(cell "$S" amplification volumes who dd V)" = 10485760 ]
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, id, 3, 0, 1, 0, 0, 11, 0, 10485961, 0, 0, 0 FROM kind WHERE name = 'vfs_write'"
+	[ "$(cell "$S" amplification layers layer vfs source | sort -u)" = measured ]
+	[ "$(cell "$S" amplification volumes who dd V)" = 10485961 ]
+}
+
+@test "without events D is n/a with the reason, and W/T is one factor" {
+	sqlite3 "$S" "DELETE FROM ledger; UPDATE run SET events = 0"
+	[ "$(ratio "$S" dd hop_coalesce)" = "n/a n/a n/a 10485760 D needs events, and the run recorded none" ]
+	[ "$(ratio "$S" dd "hop_coalesce x hop_flush")" = "exact 1.000 10485760 10485760" ]
+	[ "$(cell "$S" amplification volumes who dd D)" = n/a ]
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+}
+
+@test "a layer that was not measured is n/a, never 0" {
+	sqlite3 "$S" "UPDATE run SET layers = 'syscall,uring,block'; DELETE FROM agg_total WHERE kind IN (SELECT k.id FROM kind k JOIN layer l ON l.id = k.layer WHERE l.name IN ('fs', 'cache'))"
+	[ "$(cell "$S" amplification volumes who dd W)" = n/a ]
+	[ "$(cell "$S" amplification reads who cat missed)" = n/a ]
+	[ "$(ratio "$S" dd hop_fs)" = "n/a n/a n/a n/a layer fs was not measured" ]
+	[ "$(ratio "$S" cat raf_miss)" = "n/a n/a 16384 n/a layer cache was not measured" ]
+}
+
+@test "memory-mapped stores: B without S is no ratio, with the reason" {
+	sqlite3 "$S" "DELETE FROM agg_total WHERE owner = 3 AND kind IN (SELECT id FROM kind WHERE name = 'write')"
+	[ "$(ratio "$S" dd waf_sys)" = "n/a n/a 10510336 0 S is 0" ]
+}
+
+@test "losses in the numerator's layer give >=, in the denominator's <=, in both none" {
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	[ "$(ratio "$S" dd waf_sys)" = ">= 1.002 10510336 10485760 B lost records" ]
+	[ "$(ratio "$S" dd hop_page)" = "exact 1.000 10485760 10485760" ]
+	sqlite3 "$S" "UPDATE lost SET layer = 'syscall', what = 'libaio request table full', effect = 'bytes'"
+	[ "$(ratio "$S" dd waf_sys)" = "<= 1.002 10510336 10485760 S lost records" ]
+	sqlite3 "$S" "UPDATE lost SET layer = 'all', what = 'aggregate not found'"
+	[ "$(ratio "$S" dd waf_sys)" = "n/a n/a 10510336 10485760 B lost records, and S lost records" ]
+	run -0 "$ANALYZE" amplification "$S"
+	[[ $output == *"lost: 7 x all: aggregate not found (bytes)"* ]]
+}
+
+@test "lost events leave every ratio from aggregates exact, and bound D" {
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'syscall', 'ring full', 'events', 999983)"
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+	[ "$(ratio "$S" dd hop_coalesce)" = ">= 1.000 10485760 10485760 D lost records" ]
+	[ "$(ratio "$S" dd hop_flush)" = "<= 1.000 10485760 10485760 D lost records" ]
+	[[ "$("$ANALYZE" amplification "$S")" == *"lost: 999983 x syscall: ring full (events)"* ]]
+}
+
+@test "more than 1 % of the device bytes without an owner makes waf_sys a bound, exactly 1 % does not" {
+	# 1 % of B's total: x / (10510336 + 65536 + x) = 0.01 at x = 106827.0
+	sqlite3 "$S" "UPDATE agg_total SET bytes = 106826 WHERE owner = 0 AND bytes = 4096"
+	[[ "$(ratio "$S" dd waf_sys)" == "exact 1.002 10510336 10485760" ]]
+	sqlite3 "$S" "UPDATE agg_total SET bytes = 106829 WHERE owner = 0 AND bytes = 106826"
+	[ "$(ratio "$S" dd waf_sys)" = ">= 1.002 10510336 10485760 106829 of 10682701 bytes of B have no owner" ]
+}
+
+@test "a ledger that leaves more than 1 % of D unexplained bounds the ratios of D" {
+	sqlite3 "$S" "UPDATE ledger SET unexpected = 104858"
+	[ "$(ratio "$S" dd hop_flush)" = "<= 1.000 10485760 10485760 the ledger leaves 104858 of 10485760 bytes of D unexplained" ]
+	sqlite3 "$S" "UPDATE ledger SET unexpected = 104857"
+	[ "$(ratio "$S" dd hop_flush)" = "exact 1.000 10485760 10485760" ]
+}
+
+@test "still dirty after a settle is unexplained, still dirty without one is not" {
+	sqlite3 "$S" "UPDATE ledger SET dirty_end = 1048576, written = 9437184"
+	[[ "$(ratio "$S" dd hop_coalesce)" == ">= "* ]]
+	sqlite3 "$S" "UPDATE run_end SET horizon = 'at_ack', dirty_bytes = 1234567"
+	[[ "$(ratio "$S" dd hop_coalesce)" == "exact "* ]]
+	[[ "$("$ANALYZE" amplification "$S")" == *"nothing was settled: 1234567 bytes were still dirty in the whole machine"* ]]
+}
+
+@test "--logical-bytes gives waf_e2e and hop_app, and without it they are not there" {
+	[ "$(ratio "$S" "all traced" waf_e2e --logical-bytes 5000000)" = "exact 2.102 10510336 5000000" ]
+	[ "$(ratio "$S" "all traced" hop_app --logical-bytes 5000000)" = "exact 2.097 10485760 5000000" ]
+	[ -z "$(ratio "$S" "all traced" waf_e2e)" ]
+	[ "$(ratio "$S" "all traced" waf_e2e --logical-bytes 0)" = "n/a n/a 10510336 0 L is 0" ]
+}
+
+two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
+	INSERT INTO process (run, id, pid, start_ns, comm, kthread) VALUES (1, 6, 900, 9, 'dd', 0);
+	INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+	SELECT 1, id, 6, 7340032, 0, 1, 1, 0, 3, 0, 3000, 12288, 0, 0 FROM kind WHERE name = 'write';
+	UPDATE agg_total SET owner = 4 WHERE cause = (SELECT id FROM cause WHERE name = 'metadata') AND owner = 3"
+
+@test "processes of one system are one line, kernel threads and others have their own" {
+	sqlite3 "$S" "$two_systems"
+	[ "$("$ANALYZE" amplification "$S" --format csv | cut -d, -f1-5 | sed 1d | paste -sd' ')" = \
+		"system,PostgreSQL,2 procs,10485760,10502144 process,dd,900,3000,0 kthread,jbd2/loop0-8,300,0,8192 all,all traced,,10488760,10510336 unattributed,unattributed,,0,4096 self,iot-trace itself,,0,65536 total,total,,10488760,10579968" ]
+}
+
+@test "--by comm, pid and all" {
+	sqlite3 "$S" "$two_systems"
+	[ "$(cell "$S" amplification summary who dd pid --by comm)" = "2 procs" ]
+	[ "$(cell "$S" amplification summary who dd S --by comm)" = 10488760 ]
+	[ "$(cell "$S" amplification summary who dd S --by pid | paste -sd' ')" = "10485760 3000" ]
+	[ "$(cell "$S" amplification summary who "all processes" S --by all)" = 10488760 ]
+	[ "$(cell "$S" amplification summary what kthread B --by all)" = 8192 ]
+}
+
+@test "--system shows that system only, and gives it the logical bytes" {
+	sqlite3 "$S" "$two_systems"
+	[ "$("$ANALYZE" amplification "$S" --system PostgreSQL --format csv | sed 1d | cut -d, -f1-5)" = "system,PostgreSQL,2 procs,10485760,10502144" ]
+	[ "$(ratio "$S" PostgreSQL waf_e2e --system PostgreSQL --logical-bytes 5000000)" = "exact 2.100 10502144 5000000" ]
+	run -2 "$ANALYZE" amplification "$S" --system MinIO
+	[ "$output" = "iot-analyze: run 1 has no system 'MinIO' (\`iot-analyze systems\` lists them)" ]
+}
+
+@test "a process named like a line of the report stays apart from it" {
+	sqlite3 "$S" "UPDATE process SET comm = 'unattributed' WHERE id = 3"
+	[ "$(cell "$S" amplification volumes who unattributed B | paste -sd' ')" = "10510336 4096" ]
+	[ "$(cell "$S" amplification volumes what unattributed B)" = 4096 ]
+}
+
+@test "an owner without a process record has a line that says so" {
+	sqlite3 "$S" "DELETE FROM process WHERE id = 3"
+	[ "$(cell "$S" amplification volumes who "process 3, name lost" B)" = 10510336 ]
+}
+
+@test "every ratio stands with horizon, losses and residual" {
+	[ "$("$ANALYZE" amplification "$S" --format csv --table ratios | sed -n 2p)" = \
+		"process,dd,812,waf_sys,B/S,exact,1.002,10510336,10485760,,after_sync,nothing,4096,0" ]
+}
+
+@test "the csv of --seed has the header and the values that its users know" {
+	run -0 "$ANALYZE" amplification "$S" --seed --format csv
+	[ "${lines[0]}" = "System,Read_Amplification,Write_Amplification,Syscall_Reads,Syscall_Writes,Backend_Reads,Backend_Writes,Read_Bytes,Write_Bytes,Avg_Read_Latency_us,Avg_Write_Latency_us,Total_Operations" ]
+	[ "${lines[1]}" = "(none),1.500,3.500,4,10,6,35,16384,10485760,100.000,2000.000,55" ]
+}
+
+@test "systems prints the table that its users know" {
+	sqlite3 "$S" "$two_systems"
+	run -0 "$ANALYZE" systems "$S"
+	[[ $output == *$'\n'"SYSTEM      SYS_R  SYS_W  VFS_R  VFS_W  BLK_R  BLK_W  R_AMP  W_AMP"$'\n'* ]]
+	[ "$("$ANALYZE" systems "$S" --format csv | sed -n 2p)" = "PostgreSQL,4,10,4,10,2,23,1.500,3.300" ]
+	[ "$("$ANALYZE" systems "$S" --format csv | sed -n 3p)" = "(none),0,3,0,3,0,2,n/a,1.667" ]
+}
+
+@test "breakdown: owners and causes sum to the device's bytes" {
+	[ "$(cell "$S" breakdown owners who total written)" = 10579968 ]
+	[ "$("$ANALYZE" breakdown "$S" --format csv | awk -F, 'NR > 1 && $1 != "total" { s += $6 } END { printf "%d", s }')" = 10579968 ]
+	[ "$(cell "$S" breakdown causes cause journal written)" = 16384 ]
+	[ "$(cell "$S" breakdown causes cause metadata written)" = 12288 ]
+	[ "$(cell "$S" breakdown devices device vda written_again)" = 10514432 ]
+	[ "$(cell "$S" breakdown owners cause journal how)" = transaction ]
+}
+
+@test "breakdown: a commit of 4 journal blocks is 2 inode table, 1 descriptor, 1 commit" {
+	[ "$("$ANALYZE" breakdown "$S" --format csv --table journal | sed 1d | cut -d, -f2-4,6 | paste -sd' ')" = \
+		"inode_table,8192,2.000,2.000 commit,4096,1.000,1.000 descriptor,4096,1.000,1.000 total,16384,4.000,4.000" ]
+}
+
+@test "latency: 100 durations in 4 buckets have the middles of the right ones as percentiles" {
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,write, | cut -d, -f5-)" = "11,100,20001.000,1818.273,1.088,4.352,69.632,1114.112,4000.000" ]
+}
+
+@test "latency: an operation without a histogram has its exact numbers and no percentiles" {
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,fsync, | cut -d, -f5-)" = "1,0,30000.000,30000.000,n/a,n/a,n/a,n/a,30000.000" ]
+}
+
+@test "latency: queue and device apart, and fsync split into its parts" {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, id, 3, 7340032, 0, 1, 0, 0, 1, 0, 0, 0, CASE name WHEN 'fs_sync' THEN 1000 WHEN 'fs_sync_data' THEN 700 WHEN 'fs_sync_commit' THEN 200 ELSE 100 END, 1
+		FROM kind WHERE name LIKE 'fs_sync%'"
+	[ "$(cell "$S" latency latency part queue operation)" = queue_write ]
+	[ "$(cell "$S" latency latency part device operation | paste -sd' ')" = "block_read block_write block_flush" ]
+	[ "$("$ANALYZE" latency "$S" --format csv --table fsync | sed 1d | cut -d, -f2,5 | paste -sd' ')" = \
+		"whole fsync,1.000 data writeback,0.700 journal commit,0.200 device flush,0.100" ]
+}
+
+@test "verify: everything agrees, exit status 0" {
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output != *,MISMATCH,* ]]
+	[ "$("$ANALYZE" verify "$S" --format csv | grep -c ,OK,)" = 9 ]
+}
+
+# mismatch SQL SUBJECT WHAT
+mismatch() {
+	store_with "$S" "$1"
+	run -1 "$ANALYZE" verify "$S" --format csv
+	[ "$(grep -c ,MISMATCH, <<<"$output")" = 1 ]
+	[[ "$(grep ,MISMATCH, <<<"$output")" == "$3,$2,"* ]]
+}
+
+@test "verify: one byte of difference in any independent counter is a mismatch, exit status 1" {
+	mismatch "UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'" loop0 "device bytes read"
+	mismatch "UPDATE truth SET end_value = end_value - 512 WHERE dev = 266338304" vda "device bytes written"
+	mismatch "UPDATE truth SET begin_value = begin_value + 1 WHERE what = 'write_bytes' AND dev = 7340032" loop0 "device bytes written"
+	mismatch "UPDATE process SET wchar = 10485767 WHERE id = 3" "dd [812]" "process bytes written"
+	mismatch "UPDATE process SET rchar = 10485759 WHERE id = 3" "dd [812]" "process bytes read"
+	mismatch "UPDATE truth SET end_value = end_value + 1024 WHERE what = 'session_write_bytes'" loop0 "ext4 session_write_bytes"
+	mismatch "UPDATE ledger SET cancelled = 1" run "ledger: dirtied = written + cancelled + still dirty"
+	mismatch "UPDATE ledger SET unexpected = 200000, cancelled = 200000" run "ledger: unexplained (at most 1 % of D)"
+	mismatch "UPDATE ledger SET written = written - 1, cancelled = 1" run "ledger: file data submitted"
+}
+
+@test "verify: what cannot be compared says why" {
+	sqlite3 "$S" "DELETE FROM ledger; UPDATE run SET events = 0; UPDATE process SET rchar = NULL, wchar = NULL; UPDATE run SET layers = 'syscall,fs'"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"device bytes written,loop0,n/a,10514432,n/a,n/a,layer block was not measured"* ]]
+	[[ $output == *"n/a,\"needs events, and the run recorded none\""* ]]
+	[[ $output == *"2 processes,n/a,n/a,n/a,n/a,"* ]]
+}
+
+@test "verify: a process that called exec is one process with two programs" {
+	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread) VALUES (1, 9, 812, 5, 'bash', 0);
+		UPDATE process SET wchar = wchar + 77 WHERE id = 3;
+		INSERT INTO agg_total (run, kind, owner, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 9, 0, 1, s.id, 0, 1, 0, 77, 0, 0, 0 FROM kind k, sub s WHERE k.name = 'write' AND s.name = 'pipe'"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"process bytes written,dd [812],10485845,10485845,0,OK,"* ]]
+}
+
+@test "verify: libaio, io_uring and splice are not in wchar" {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 3, 0, 1, s.id, 0, 1, 0, 4099, 8192, 0, 0 FROM kind k, sub s WHERE k.name IN ('aio_write', 'uring_write', 'splice_out') AND s.name = 'regular'"
+	[ "$(cell "$S" amplification volumes who dd S)" = $((10485760 + 3 * 4099)) ]
+	run -0 "$ANALYZE" verify "$S" --table checks
+	[[ $output == *"process bytes written"*"dd [812]  "*"10485768  10485768"* ]]
+}
+
+@test "the newest run is the default, --run takes a number or a label" {
+	sqlite3 "$S" "INSERT INTO run SELECT 2, schema, 'u2', 'second', host, kernel, machine, cpus, tool, command, filters, layers, tier, events, settle, wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns FROM run WHERE run = 1;
+		INSERT INTO run_end (run, dur_ns, horizon, events) VALUES (2, 1, 'after_sync', 0)"
+	[[ "$("$ANALYZE" amplification "$S")" == *"run 2 (second)"* ]]
+	[[ "$("$ANALYZE" amplification "$S" --run 1)" == *"run 1 (dd)"* ]]
+	[[ "$("$ANALYZE" amplification "$S" --run=dd)" == *"run 1 (dd)"* ]]
+	run -2 "$ANALYZE" amplification "$S" --run 3
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == *"has no run '3' (the newest is 2"* ]]
+	[ "$("$ANALYZE" runs "$S" --format csv | cut -d, -f1,2 | sed 1d | paste -sd' ')" = "1,dd 2,second" ]
+}
+
+@test "a run without an end is answered, said to be incomplete, and the exit status is 1" {
+	sqlite3 "$S" "DELETE FROM run_end"
+	run --separate-stderr -1 "$ANALYZE" amplification "$S" --format csv
+	[ "${#lines[@]}" = 7 ]
+	[[ $stderr == "iot-analyze: run 1 of "*"is incomplete"* ]]
+	[[ "$("$ANALYZE" amplification "$S" 2>&1)" == *"horizon unknown"* ]]
+}
+
+@test "integers of 64 bits are exact in every format" {
+	sqlite3 "$S" "UPDATE agg_total SET bytes = 9007199254740993 WHERE owner = 3 AND bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'block_write') AND dev = 7340032"
+	[ "$("$ANALYZE" amplification "$S" --format json | grep -oE '"B":[[:space:]]*9007199254765569' | head -1 | tr -d '[:space:]')" = '"B":9007199254765569' ]
+	[ "$(cell "$S" amplification summary who dd B)" = 9007199254765569 ]
+	[[ "$("$ANALYZE" amplification "$S")" == *9007199254765569* ]]
+}
+
+@test "json is one document with run, losses and tables" {
+	"$ANALYZE" amplification "$S" --format json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert d["report"] == "amplification" and d["run"]["run"] == 1 and d["run"]["horizon"] == "after_sync" and d["lost"] == []
+r = {(x["who"], x["ratio"]): x for x in d["tables"]["ratios"]}
+assert r["dd", "waf_sys"]["numerator"] == 10510336 and r["dd", "waf_sys"]["value"] == 1.002
+assert r["cat", "ra_waste"]["value"] is None'
+}
+
+@test "timeline has a line for every second, also for those in which nothing happened" {
+	sqlite3 "$S" "UPDATE agg SET sec = 3 WHERE owner = 5"
+	[ "$("$ANALYZE" timeline "$S" --format csv | cut -d, -f1-3,8 | sed 1d | paste -sd' ')" = "0,10485760,0,0 1,0,0,0 2,0,0,0 3,0,16384,16384" ]
+}
+
+@test "files names what the ledger knows, and inodes above 2^63" {
+	sqlite3 "$S" "UPDATE file SET ino = -1"
+	[ "$("$ANALYZE" files "$S" --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0" ]
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# analyze_hostile.bats: names that strangers chose, broken stores, wrong usage.
+
+load analyze_lib
+
+setup_file() {
+	make_store "$BATS_FILE_TMPDIR/base.sqlite"
+	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
+}
+
+setup() {
+	S=$BATS_TEST_TMPDIR/run.sqlite
+	store_with "$S"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# name_dd TEXT: dd is called TEXT
+name_dd() {
+	sqlite3 "$S" "UPDATE process SET comm = CAST(X'$(printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n')' AS TEXT) WHERE id = 3; UPDATE run SET label = (SELECT comm FROM process WHERE id = 3), command = (SELECT comm FROM process WHERE id = 3)"
+}
+
+# one_line STATUS TEXT COMMAND...: fails with that status and exactly one line that holds TEXT
+one_line() {
+	local status_wanted=$1 text=$2
+	shift 2
+	run --separate-stderr "-$status_wanted" "$@"
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" = 1 ]
+	[[ $stderr == "iot-analyze: "*"$text"* ]] || { echo "said: $stderr"; false; }
+}
+
+@test "control characters, bad UTF-8 and reordering characters do not reach a terminal" {
+	name_dd $'\e]0;owned\a\nTOTAL \x9b31m\xff\u202e\u009b'
+	run -0 "$ANALYZE" amplification "$S"
+	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' <<<"$output"
+	! LC_ALL=C grep -qP '\xff|\xe2\x80\xae|\xc2\x9b|(?<!\xc2)\x9b' <<<"$output"
+	[[ $output == *'\x1b]0;owned\x07\nTOTAL \x9b31m\xff\u{202e}\u{9b}'* ]]
+}
+
+@test "a formula in a csv cell is defused, a negative number is not text" {
+	for name in '=1+1' '+1' '-1' '@A1' $'\t=1'; do
+		name_dd "$name"
+		"$ANALYZE" amplification "$S" --format csv | python3 -c '
+import csv, sys
+rows = list(csv.reader(sys.stdin))
+assert rows[1][1] == "\x27" + sys.argv[1], rows[1]' "$name"
+	done
+	sqlite3 "$S" "UPDATE truth SET begin_value = begin_value + 7 WHERE what = 'read_bytes'"
+	[ "$(cell "$S" verify checks what "device bytes read" difference)" = 7 ]
+	sqlite3 "$S" "UPDATE truth SET begin_value = begin_value - 14 WHERE what = 'read_bytes'"
+	[ "$("$ANALYZE" verify "$S" --format csv | grep "device bytes read" | cut -d, -f5)" = -7 ]
+}
+
+@test "quotes, commas and line ends survive csv, tsv and json unchanged" {
+	name=$'a"b,c\n\'d\\e</script>;DROP TABLE run;--'
+	name_dd "$name"
+	"$ANALYZE" amplification "$S" --format csv | python3 -c 'import csv, sys; assert list(csv.reader(sys.stdin))[1][1] == sys.argv[1]' "$name"
+	"$ANALYZE" amplification "$S" --format tsv | python3 -c '
+import sys
+assert sys.stdin.read().split("\n")[1].split("\t")[1] == "a\"b,c\\n\x27d\\\\e</script>;DROP TABLE run;--"'
+	"$ANALYZE" amplification "$S" --format json | python3 -c 'import json, sys; assert json.load(sys.stdin)["tables"]["summary"][0]["who"] == sys.argv[1]' "$name"
+	[ "$(sqlite3 "$S" "SELECT COUNT(*) FROM run")" = 1 ]
+}
+
+@test "bytes that are not UTF-8 make valid json, as surrogate escapes" {
+	name_dd $'x\xff\xc3'
+	"$ANALYZE" amplification "$S" --format json | python3 -c '
+import json, sys
+assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][0]["who"] == "x\udcff\udcc3"'
+}
+
+@test "back-ticks, quotes and markup in names are neither run nor drawn as markup" {
+	name_dd $'`touch pwned`"; system("touch pwned2") #$(touch pwned3)\n@{/=40 x}<script>&_^%d%s\\'
+	mkdir out
+	for report in amplification breakdown latency timeline; do
+		run -0 "$ANALYZE" "$report" "$S" --plot out
+		python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); assert not d.getElementsByTagName("script")' "out/$report.svg"
+		[ "$(head -c 8 "out/$report.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+		[ -s "out/$report.tsv" ] && [ -s "out/$report.gp" ]
+	done
+	grep -q "touch pwned" out/breakdown.svg
+	[ -z "$(find . -name 'pwned*')" ]
+	[ "$(find out -type f | wc -l)" = 16 ]
+	[ -z "$(find out ! -perm 0600 -type f)" ]
+}
+
+@test "the script beside a picture draws it again" {
+	mkdir out
+	"$ANALYZE" breakdown "$S" --plot out >&2
+	rm out/breakdown.svg
+	(cd out && gnuplot breakdown.gp)
+	[ -s out/breakdown.svg ]
+}
+
+@test "--plot goes through no symlink, and needs a folder that is there" {
+	mkdir out
+	echo precious > target
+	ln -s ../target out/breakdown.svg
+	run -0 "$ANALYZE" breakdown "$S" --plot out
+	[ "$(cat target)" = precious ]
+	[ ! -L out/breakdown.svg ]
+	mkdir real
+	ln -s real planted
+	chown -h 65534 planted
+	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot planted
+	[[ $stderr == "iot-analyze: will not write pictures to planted: it is a symbolic link of another user" ]]
+	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot nowhere
+	[ "$stderr" = "iot-analyze: cannot write pictures to nowhere: No such file or directory" ]
+	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot target
+	[ "$stderr" = "iot-analyze: cannot write pictures to target: Not a directory" ]
+}
+
+@test "a missing gnuplot is one line that names its package" {
+	mkdir out empty
+	run --separate-stderr -1 env PATH=$PWD/empty "$ANALYZE" breakdown "$S" --plot out
+	[ "$stderr" = "iot-analyze: cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'" ]
+	[ -z "$(ls -A out)" ]
+}
+
+@test "nothing to draw is said, not drawn" {
+	mkdir out
+	sqlite3 "$S" "DELETE FROM agg"
+	run --separate-stderr -1 "$ANALYZE" timeline "$S" --plot out
+	[[ $stderr == *"nothing to draw"* ]]
+	[ -z "$(ls -A out)" ]
+}
+
+@test "a store that is missing, empty, a folder, text, foreign or newer is one line, exit status 1" {
+	one_line 1 "cannot open none.sqlite: No such file" "$ANALYZE" amplification none.sqlite
+	: > empty.sqlite
+	one_line 1 "empty.sqlite is empty" "$ANALYZE" amplification empty.sqlite
+	one_line 1 ". is not a regular file" "$ANALYZE" amplification .
+	seq 1000 > text.sqlite
+	one_line 1 "text.sqlite is not a store of iot" "$ANALYZE" amplification text.sqlite
+	sqlite3 foreign.sqlite "CREATE TABLE run (run INTEGER)"
+	one_line 1 "foreign.sqlite is not a store of iot: another program" "$ANALYZE" amplification foreign.sqlite
+	sqlite3 "$S" "PRAGMA user_version = 99"
+	one_line 1 "was written by a newer version of iot (format 99" "$ANALYZE" amplification "$S"
+	one_line 1 ":memory:: No such file" "$ANALYZE" amplification :memory:
+}
+
+@test "a truncated or damaged store is one line, exit status 1, and no half answer" {
+	head -c 20000 "$S" > cut.sqlite
+	run --separate-stderr -1 "$ANALYZE" amplification cut.sqlite
+	[ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ]
+	# every page but the first is overwritten, one at a time
+	pages=$(($(stat -c %s "$S") / 4096))
+	for page in $(seq 2 "$pages"); do
+		cp "$S" bad.sqlite
+		head -c 4096 /dev/urandom | dd of=bad.sqlite bs=4096 seek=$((page - 1)) conv=notrunc status=none
+		for report in amplification breakdown latency verify files; do
+			run --separate-stderr timeout 20 "$ANALYZE" "$report" bad.sqlite
+			[ "$status" -le 1 ]
+			[ "${#stderr_lines[@]}" -le 1 ]
+		done
+	done
+}
+
+@test "a store without a table, or without a run, is one line" {
+	sqlite3 "$S" "DELETE FROM run"
+	one_line 1 "holds no run" "$ANALYZE" amplification "$S"
+	store_with "$S" "DROP TABLE agg_total"
+	one_line 1 "no such table: agg_total" "$ANALYZE" amplification "$S"
+}
+
+@test "a store with views and triggers of a stranger runs none of them" {
+	sqlite3 "$S" "DROP TABLE lost; CREATE VIEW lost AS SELECT 1 AS run, 'x' AS layer, writefile('pwned', 'x') AS what, 'bytes' AS effect, 1 AS n" || true
+	run "$ANALYZE" amplification "$S"
+	[ ! -e pwned ]
+	[ "$status" -le 1 ]
+}
+
+@test "a store may be read while it is written, and by a user who cannot write beside it" {
+	chmod 755 "$BATS_TEST_TMPDIR"
+	chmod 644 "$S"
+	mkdir locked && cp "$S" locked/run.sqlite && chmod 555 locked
+	command -v setpriv || skip "setpriv (util-linux) is missing"
+	sqlite3 locked/run.sqlite "PRAGMA journal_mode = WAL" && rm -f locked/run.sqlite-wal locked/run.sqlite-shm
+	cp "$ANALYZE" . && chmod 755 iot-analyze
+	setpriv --reuid=65534 --clear-groups test -r locked/run.sqlite || skip "the folder of this test cannot be entered by others"
+	run -0 setpriv --reuid=65534 --clear-groups ./iot-analyze amplification locked/run.sqlite
+	[[ $output == *waf_sys* ]]
+	[ "$(ls locked)" = run.sqlite ]
+}
+
+@test "wrong usage is one line, exit status 2" {
+	one_line 2 "what shall I do" "$ANALYZE"
+	one_line 2 "unknown command 'amplificate'" "$ANALYZE" amplificate "$S"
+	one_line 2 "unknown command '../reports/verify'" "$ANALYZE" ../reports/verify "$S" --reports "$ROOT/reports"
+	one_line 2 "unknown command 'views'" "$ANALYZE" views "$S"
+	one_line 2 "unknown option '--fast'" "$ANALYZE" amplification "$S" --fast
+	one_line 2 "option --run needs a value" "$ANALYZE" amplification "$S" --run
+	one_line 2 "option --seed takes no value" "$ANALYZE" amplification "$S" --seed=1
+	one_line 2 "--format: unknown value 'xml' (there are text, csv, tsv, json)" "$ANALYZE" amplification "$S" --format xml
+	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification
+	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification "$S" "$S"
+	one_line 2 "has no table 'none'" "$ANALYZE" amplification "$S" --table none
+	one_line 2 "report 'files' has no picture" "$ANALYZE" files "$S" --plot .
+	for n in "" -1 +1 1k 0x10 1.5 " 1" 99999999999999999999; do
+		one_line 2 "--logical-bytes: '$n' is not a whole number" "$ANALYZE" amplification "$S" --logical-bytes "$n"
+	done
+	one_line 2 "usage: iot-analyze ingest" "$ANALYZE" ingest
+	one_line 2 "too many arguments" "$ANALYZE" amplification a b c
+}
+
+@test "a name with a line end in an error stays one line" {
+	one_line 1 "cannot open a?b?[2J: No such file" "$ANALYZE" amplification $'a\nb\e[2J'
+}
+
+@test "--help lists every command, report and option" {
+	run -0 "$ANALYZE" --help
+	for word in ingest amplification breakdown latency verify systems timeline files runs --run --system --by --format --table --plot --logical-bytes --seed --reports; do
+		[[ $output == *" $word "* ]]
+	done
+	run -0 "$ANALYZE" --version
+}
+
+@test "a reader that leaves is no message, a full disk is" {
+	run --separate-stderr bash -c 'set -o pipefail; "$0" amplification "$1" | head -1; exit 0' "$ANALYZE" "$S"
+	[ "${#lines[@]}" = 1 ] && [ -z "$stderr" ]
+	run --separate-stderr -1 bash -c '"$0" amplification "$1" > /dev/full' "$ANALYZE" "$S"
+	[ "$stderr" = "iot-analyze: cannot write the answer: No space left on device" ]
+}
+
+@test "a report and a chart are added by adding files" {
+	mkdir mine out
+	cat > mine/owners.sql <<-'SQL'
+		-- title: Mine
+		-- table: owners: Who
+		SELECT who, B FROM v_volume WHERE what = 'process' AND :run = 1 ORDER BY who;
+	SQL
+	printf '%s\n' 'set output "owners." . kind' 'plot "owners.tsv" index 1 using 0:2:xtic(1) with boxes' > mine/owners.gp
+	run -0 "$ANALYZE" owners "$S" --reports mine --format csv --plot out
+	[ "$output" = $'who,B\ncat,0\ndd,10510336' ]
+	[ -s out/owners.svg ]
+	[[ "$("$ANALYZE" --help --reports mine)" == *owners*Mine* ]]
+	printf -- '-- title: Broken\n-- table: x\nSELECT a FROM nowhere;\n' > mine/runs.sql
+	one_line 1 "no such table: nowhere" "$ANALYZE" runs "$S" --reports mine
+}
+
+@test "a report cannot write to the store" {
+	mkdir mine
+	printf -- '-- title: Evil\n-- table: x\nDELETE FROM run;\n' > mine/evil.sql
+	run -1 "$ANALYZE" evil "$S" --reports mine
+	[ "$(sqlite3 "$S" "SELECT COUNT(*) FROM run")" = 1 ]
+}
+
+@test "reports read views only, and one file of the analyzer knows SQLite" {
+	run grep -nEi '\b(FROM|JOIN)[[:space:]]+(run|run_end|probe|device|process|file|agg|agg_total|hist|lost|truth|event|ledger)\b' "$ROOT"/reports/[!v]*.sql "$ROOT"/reports/verify.sql
+	[ "$status" = 1 ] || { echo "$output"; false; }
+	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/*)" = "$ROOT/analyzer/query.c" ]
+	! grep -nE 'include.*(libbpf|bpf/)' "$ROOT"/analyzer/*
+}
+
+@test "the manual has OVERHEAD, CAVEATS and every option" {
+	for word in OVERHEAD CAVEATS 'EXIT STATUS'; do
+		grep -q "^\.SH $word" "$ROOT/analyzer/iot-analyze.1"
+	done
+	"$ANALYZE" --help | grep -oE '^  --[a-z-]+' | tr -d ' ' | while read -r option; do
+		sed 's/\\-/-/g' "$ROOT/analyzer/iot-analyze.1" | grep -q -- "$option" || { echo "$option"; exit 1; }
+	done
+}
