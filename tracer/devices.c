@@ -191,6 +191,13 @@ static struct known *find_known(struct devices *d, u32 dev)
 	return NULL;
 }
 
+bool devices_known(struct devices *d, u32 dev)
+{
+	const struct known *k = find_known(d, dev);
+
+	return k && k->listed;
+}
+
 const struct rec_device *devices_learn(struct devices *d, u32 dev, u64 sec)
 {
 	struct known *k = find_known(d, dev);

@@ -16,6 +16,9 @@ void devices_free(struct devices *);
  * next call. */
 const struct rec_device *devices_learn(struct devices *, u32 dev, u64 sec);
 
+/* Was its record given? */
+bool devices_known(struct devices *, u32 dev);
+
 /* Calls back with the number of every block device that has a capacity. */
 void devices_list(void (*device)(void *arg, u32 dev), void *arg);
 

@@ -304,6 +304,15 @@ static void on_truth(void *arg, const struct rec_truth *rec)
 	take_error(r, r->sink->record(r->sink, REC_truth, rec));
 }
 
+/* Disks that nobody used or knows are left out. */
+static void on_device_truth(void *arg, const struct rec_truth *rec)
+{
+	struct run *r = arg;
+
+	if (rec->begin_value != rec->end_value || devices_known(r->devices, rec->dev))
+		on_truth(r, rec);
+}
+
 /* What the ring could not carry is still in the table of processes. */
 static void on_proc(void *arg, const struct iot_proc *p)
 {
@@ -343,7 +352,7 @@ static void give_end(struct run *r)
 	end_second(r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
 	take_error(r, describe_losses(r->sink, r->probes));
-	truth_devices(r->truth, on_truth, r);
+	truth_devices(r->truth, on_device_truth, r);
 	end.events = r->events;
 	take_error(r, describe_end(r->sink, r->probes, &end));
 	take_error(r, r->sink->commit(r->sink));
@@ -461,20 +470,27 @@ static int prepare(struct run *r)
 	return probes_open(&r->probes, &p) ? STATUS_FAILED : 0;
 }
 
-/* From attached to the gate open. */
-static int begin(struct run *r, u64 begun_ns)
+static void describe(struct run *r, u64 attach_ns)
 {
-	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
-
-	if (start_command(r) || privilege_drop() || want_families(r) || outputs_begin(&r->outputs) || truth_begin(&r->truth) ||
-	    probes_start(r->probes, &r->start_ns))
-		return STATUS_FAILED;
-	r->next_ns = NSEC;
 	take_error(r, describe_run(r->sink, r->opts, r->probes, r->start_ns, attach_ns));
 	if (!r->err)
 		take_error(r, describe_probes(r->sink, r->probes, r->opts));
 	if (!r->err)
 		devices_list(learn_device, r);
+}
+
+/* From attached to recording. The command is forked when the gate is open, so that it counts as born inside the run, and
+ * before privileges are dropped, so that it has those of the user. */
+static int begin(struct run *r, u64 begun_ns)
+{
+	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
+
+	if (want_families(r) || outputs_begin(&r->outputs) || truth_begin(&r->truth) || probes_start(r->probes, &r->start_ns))
+		return STATUS_FAILED;
+	r->next_ns = NSEC;
+	describe(r, attach_ns);
+	if (start_command(r) || privilege_drop())
+		return STATUS_FAILED;
 	note("recording, attached in %.2f s%s", attach_ns / 1e9,
 	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
 	return r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
