@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,19 +67,21 @@ int command_check(const char *name)
 	return err ? not_run(err, name) : 0;
 }
 
-/* Waits with poll(2), which is not recorded: nothing is charged to the command before it is the command. */
+/* Until it is let go it makes only calls that are not recorded, such as poll(2) and prctl(2), and it already has the
+ * command's name: reading the program file is part of starting the command. */
 static void __attribute__((noreturn)) child(char **argv, int gate, int report, const sigset_t *mask, bool to_stderr)
 {
 	struct pollfd wait = { .fd = gate, .events = POLLIN };
+	const char *slash = strrchr(argv[0], '/');
 	int err;
 
+	prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* both ends of the pipe are here: it would never hang up */
 	if (to_stderr)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-	signal(SIGPIPE, SIG_DFL);
-	while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+	while (poll(&wait, 1, -1) < 1)
 		;
-	if (!(wait.revents & POLLIN))
-		_exit(STATUS_FAILED); /* the tracer gave up */
+	prctl(PR_SET_PDEATHSIG, 0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;
@@ -98,10 +101,8 @@ int command_start(struct command *c, char **argv, const sigset_t *mask, bool to_
 	c->pid = fork();
 	if (c->pid < 0)
 		return fail(errno, "cannot start a process");
-	if (!c->pid) {
-		close(gate[1]);
+	if (!c->pid)
 		child(argv, gate[0], report[1], mask, to_stderr);
-	}
 	close(gate[0]);
 	close(report[1]);
 	c->gate = gate[1];
@@ -142,6 +143,7 @@ void command_cancel(struct command *c)
 {
 	if (c->gate < 0)
 		return;
+	kill(c->pid, SIGKILL);
 	close(c->gate);
 	close(report_pipe);
 	c->gate = -1;
