@@ -139,6 +139,8 @@ struct iot_config {
 	u32 by_pid;            /* 1: only processes in map `want_pids` are wanted */
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
+	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
+	u32 pad;
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };

@@ -178,17 +178,38 @@ static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct 
 	k->start_ns = t->group_leader->start_boottime;
 }
 
+/* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
+ * call where it cannot. */
+#define NUMBER_AT(address, type, field) ({ \
+	typeof(((type *)0)->field) __v; \
+	if (cfg.cast) \
+		__v = ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))->field; \
+	else \
+		__v = BPF_CORE_READ((type *)(address), field); \
+	__v; })
+
+/* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
+ * 64-bit number in it serves. */
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 v = 0;
+
+	if (cfg.cast)
+		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
+	return v;
+}
+
+#define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
+
 /* The open file behind a descriptor of the current process, or NULL. */
 static __always_inline struct file *file_of(u32 fd)
 {
 	struct fdtable *t = bpf_get_current_task_btf()->files->fdt;
-	struct file *f = NULL, **slot;
 
 	if (fd >= t->max_fds)
 		return NULL;
-	slot = BPF_CORE_READ(t, fd);
-	bpf_probe_read_kernel(&f, sizeof(f), slot + fd);
-	return f;
+	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
 }
 
 #define MAX_IOVEC 16

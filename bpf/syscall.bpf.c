@@ -199,7 +199,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 /* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
 static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
 {
-	u64 ino = BPF_CORE_READ(i, i_ino);
+	u64 ino = NUMBER_AT(i, struct inode, i_ino);
 
 	if (c->seen_inode != (u64)i || c->seen_ino != ino)
 		file_change(c, (u64)f, (u64)i, ino);
@@ -472,7 +472,7 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 		struct file *f = file_of(c->arg[0]);
 
 		if (f)
-			file_see(c, f, BPF_CORE_READ(f, f_inode));
+			file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
 		else
 			c->seen_inode = 0, c->seen_type = SUB_FT_OTHER, c->seen_dev = 0, c->seen_file = 0;
 	}
@@ -491,7 +491,7 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	struct file *f = fd < 0 ? NULL : file_of(fd);
 
 	if (f) {
-		file_see(c, f, BPF_CORE_READ(f, f_inode));
+		file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
 		return f;
 	}
 	c->seen_inode = 0;
@@ -509,7 +509,7 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 	if (shape == SHAPE_RWV || shape == SHAPE_PRWV)
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
 	if (f)
-		o->flags = flags_of(BPF_CORE_READ(f, f_flags));
+		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
 	if (shape == SHAPE_PRWV) {
 		o->offset = c->arg[3];
 		if (c->arg[5] & RWF_SYNC)
@@ -522,7 +522,7 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 		o->offset = c->arg[3];
 	}
 	if (f && is_storage(c->seen_type) && (shape == SHAPE_RW || shape == SHAPE_RWV || (s64)o->offset == -1)) {
-		o->offset = BPF_CORE_READ(f, f_pos);
+		o->offset = NUMBER_AT(f, struct file, f_pos);
 		if (o->ret > 0)
 			o->offset -= o->ret;
 	}
