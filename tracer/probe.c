@@ -185,7 +185,7 @@ struct probes {
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	u64 start_ns;
-	u64 misses_before;             /* skipped while the gate was still closed */
+	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
 	struct iot_cell_key *cell_keys; /* by number of the aggregate */
 	bool *cell_known;
@@ -782,11 +782,11 @@ static void each_program(const struct probes *p, void (*body)(const struct bpf_p
 }
 
 /* What the kernel skipped because the same program was already running on the processor. */
-static void add_misses(const struct bpf_prog_info *info, u64 *sum)
+static void add_misses(const struct bpf_prog_info *info, u64 *n)
 {
-	if (said.verbose && info->recursion_misses)
-		fprintf(stderr, "iot-trace: %s was skipped %llu times\n", info->name, (unsigned long long)info->recursion_misses);
-	*sum += info->recursion_misses;
+	bool call = !strncmp(info->name, "syscall__", strlen("syscall__"));
+
+	n[call ? LOSS_SKIPPED_CALL : LOSS_SKIPPED] += info->recursion_misses;
 }
 
 static void add_time(const struct bpf_prog_info *info, u64 *sum)
@@ -796,8 +796,8 @@ static void add_time(const struct bpf_prog_info *info, u64 *sum)
 
 int probes_start(struct probes *p, u64 *start_ns)
 {
-	p->misses_before = 0;
-	each_program(p, add_misses, &p->misses_before);
+	memset(p->misses_before, 0, sizeof(p->misses_before));
+	each_program(p, add_misses, p->misses_before);
 	p->state->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	p->state->start_ns = p->start_ns = clock_ns(CLOCK_MONOTONIC);
 	*start_ns = p->start_ns;
@@ -824,8 +824,9 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 			n[i] += values[cpu];
 	}
 	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
-	each_program(p, add_misses, &n[LOSS_REENTERED]);
-	n[LOSS_REENTERED] -= p->misses_before;
+	each_program(p, add_misses, n);
+	for (u32 i = 0; i < LOSS_MAX; i++)
+		n[i] -= p->misses_before[i];
 	return 0;
 }
 
