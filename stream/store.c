@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "batch.h"
+#include "ledger.h"
 #include "schema.h"
 
 #define BUSY_MS 10000
@@ -23,6 +24,7 @@ struct store {
 	bool began, ended;      /* a transaction is open; the last run has its end */
 	s64 run;                /* 0: none yet */
 	struct batch batch;
+	struct ledger *ledger;  /* of the run, when it has events */
 	sqlite3_stmt *insert[REC_MAX + 1], *total;
 };
 
@@ -367,7 +369,9 @@ static int finish_run(struct store *s)
 	int err = store_commit(&s->sink);
 
 	if (!err && s->ended)
-		err = s->err = ledger_build(s->db, s->run);
+		err = s->err = ledger_write(s->ledger, s->db, s->run);
+	ledger_close(s->ledger);
+	s->ledger = NULL;
 	s->ended = false;
 	return err;
 }
@@ -390,8 +394,10 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		rc = add_total(s, rec);
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot write");
-	if (type == REC_run)
+	if (type == REC_run) {
 		s->run = sqlite3_last_insert_rowid(s->db);
+		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open() : NULL;
+	}
 	s->ended = type == REC_end;
 	return 0;
 }
@@ -403,6 +409,7 @@ static int store_events(struct sink *sink, const struct iot_event *e, size_t n)
 
 	if (begin(s))
 		return s->err;
+	ledger_events(s->ledger, e, n);
 	s->batch.events = e;
 	s->batch.n = n;
 	sqlite3_bind_int64(s->insert[REC_EVENT], 1, s->run);
@@ -417,6 +424,7 @@ static void store_free(struct store *s)
 	for (i = 0; i <= REC_MAX; i++)
 		sqlite3_finalize(s->insert[i]);
 	sqlite3_finalize(s->total);
+	ledger_close(s->ledger);
 	sqlite3_close(s->db);
 	if (s->fd >= 0)
 		close(s->fd);
