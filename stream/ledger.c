@@ -69,7 +69,9 @@ struct ledger {
 
 static size_t hash2(u32 a, u32 b)
 {
-	return (((u64)a << 32 | b) * 0x9e3779b97f4a7c15ULL) >> 20;
+	u64 h = ((u64)a << 32 | b) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
 static struct row *row_slot(struct row *rows, size_t room, u32 file, u32 owner)
