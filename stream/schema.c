@@ -288,16 +288,24 @@ static int compare_words(sqlite3 *db, const char *table, const struct word *w, s
 	return rc;
 }
 
-int schema_dictionaries(sqlite3 *db, const char **which)
+int schema_check(sqlite3 *db, const char **which)
 {
 	size_t i;
 	int rc = SQLITE_OK;
 
 	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++) {
 		*which = dictionaries[i].table;
-		rc = insert_words(db, dictionaries[i].insert, dictionaries[i].words, dictionaries[i].n);
-		if (rc == SQLITE_OK)
-			rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
+		rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
 	}
+	return rc;
+}
+
+int schema_dictionaries(sqlite3 *db)
+{
+	size_t i;
+	int rc = SQLITE_OK;
+
+	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++)
+		rc = insert_words(db, dictionaries[i].insert, dictionaries[i].words, dictionaries[i].n);
 	return rc;
 }

@@ -173,15 +173,15 @@ static int exec(struct store *s, const char *sql, const char *what)
 	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, what);
 }
 
-static int fill_dictionaries(struct store *s)
+static int check_dictionaries(struct store *s)
 {
-	const char *which;
-	int rc = schema_dictionaries(s->db, &which);
+	const char *which = "";
+	int rc = schema_check(s->db, &which);
 
 	if (rc == SQLITE_MISMATCH)
 		return stream_fail(-ENOTSUP, "%s was written by another version of iot: its table '%s' differs; use a new store",
 				   s->sink.name, which);
-	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, "cannot write the dictionaries");
+	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, "cannot be read");
 }
 
 static int open_schema(struct store *s)
@@ -189,21 +189,19 @@ static int open_schema(struct store *s)
 	bool fresh;
 	int err = check_identity(s->db, s->sink.name, &fresh), rc;
 
-	if (!err && fresh)
-		err = exec(s, "PRAGMA page_size = 16384", "cannot be set up");
+	if (!err) /* nothing is written before it is known to be ours */
+		err = fresh ? exec(s, "PRAGMA page_size = 16384", "cannot be set up") : check_dictionaries(s);
 	if (!err)
 		err = exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "cannot be set up");
 	if (err)
 		return err;
 	s->began = true;
-	if (fresh) {
-		rc = schema_create(s->db);
-		if (rc != SQLITE_OK)
-			return sql_fail(s->db, s->sink.name, rc, "cannot make its tables");
-	}
-	err = fill_dictionaries(s);
-	if (!err)
-		err = exec(s, "COMMIT", "cannot be set up");
+	rc = fresh ? schema_create(s->db) : SQLITE_OK;
+	if (rc == SQLITE_OK)
+		rc = schema_dictionaries(s->db);
+	if (rc != SQLITE_OK)
+		return sql_fail(s->db, s->sink.name, rc, "cannot make its tables");
+	err = exec(s, "COMMIT", "cannot be set up");
 	s->began = err;
 	return err;
 }

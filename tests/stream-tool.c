@@ -6,6 +6,7 @@
  *        stream-tool copy [NAME]             JSON Lines from stdin read and written again to stdout
  *        stream-tool careful-copy [NAME]     the same, never by the fast scanner
  *        stream-tool ledger STORE RUN        computes the ledger of a run again from the events in the store
+ *        stream-tool scan                    prints how many of the lines on stdin the fast scanner takes
  *        stream-tool check STORE             opens a store for reading
  *        stream-tool open FILE               opens FILE for output and writes "x" to it
  *        stream-tool slow STORE              as ingest, and prints "committed N" after each commit
@@ -78,6 +79,18 @@ static int slow(const char *store)
 	return err ? err : closed;
 }
 
+static int scan(void)
+{
+	static char line[1 << 16];
+	unsigned long n = 0, all = 0;
+	struct iot_event e;
+
+	for (; fgets(line, sizeof(line) - LINE_SLACK, stdin); all++)
+		n += scan_event(line, line + strlen(line) - 1, &e);
+	printf("%lu of %lu\n", n, all);
+	return 0;
+}
+
 static int check(const char *store)
 {
 	sqlite3 *db = NULL;
@@ -120,6 +133,8 @@ int main(int argc, char **argv)
 		err = copy(arg ? arg : "stdin", true);
 	else if (!strcmp(verb, "ledger") && argc > 3)
 		err = ledger_again(arg, atoll(argv[3]));
+	else if (!strcmp(verb, "scan"))
+		err = scan();
 	else if (!strcmp(verb, "check") && arg)
 		err = check(arg);
 	else if (!strcmp(verb, "open") && arg)
@@ -127,6 +142,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(verb, "slow") && arg)
 		err = slow(arg);
 	else
-		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|careful-copy|check|ledger|open|slow ...\n"), 2;
+		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|careful-copy|scan|check|ledger|open|slow ...\n"), 2;
 	return err < 0 ? 1 : err ? 3 : 0;
 }
