@@ -222,6 +222,9 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 @test "breakdown: a commit of 4 journal blocks is 2 inode table, 1 descriptor, 1 commit" {
 	[ "$("$ANALYZE" breakdown "$S" --format csv --table journal | sed 1d | cut -d, -f2-4,6 | paste -sd' ')" = \
 		"inode_table,8192,2.000,2.000 commit,4096,1.000,1.000 descriptor,4096,1.000,1.000 total,16384,4.000,4.000" ]
+	sqlite3 "$S" "UPDATE agg_total SET ops = 2 WHERE kind = (SELECT id FROM kind WHERE name = 'commit')"
+	[ "$(cell "$S" breakdown journal structure total blocks_per_commit)" = 2.000 ]
+	[ "$(cell "$S" breakdown journal structure descriptor blocks_per_commit)" = 0.500 ]
 }
 
 @test "latency: 100 durations in 4 buckets have the middles of the right ones as percentiles" {
