@@ -63,6 +63,20 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
 
+# The rules are carried inside the tracer.
+$(B)/tracer/systems_load.o: systems.json
+
+# Test programs that need no kernel side.
+detect_src := tracer/pattern.c $(wildcard tracer/systems*.c)
+$(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/*.def) systems.json
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
+
 # The objects are carried inside the tracer.
 $(B)/tracer/probe.o: $(bpf_obj)
 
@@ -91,9 +105,10 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
+# Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
 
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -124,6 +139,9 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
+	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 systems.json $(DESTDIR)$(PREFIX)/share/iot/
+	install -m 644 tracer/systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 

@@ -67,6 +67,7 @@ enum {
 #define IOT_COMM_LEN 16
 #define IOT_NAME_MAX 255   /* longest file name, without its end */
 #define IOT_PATH_PARTS 32  /* deepest path that is resolved */
+#define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
 
 /* What a ring record is: the first u32 of each. Events come as struct iot_ring_event. */
 enum iot_ring_type {
@@ -117,7 +118,7 @@ struct iot_path {
 	u32 len;               /* bytes of buf in use */
 	u32 whole;             /* 1 when the walk reached the root */
 	u32 pad;
-	char buf[1024];
+	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 
 /* One aggregate: what it is about, and its sums (one copy a processor). */
@@ -130,6 +131,66 @@ struct iot_cell_key {
 
 struct iot_cell {
 	u64 ops, errors, bytes, touched, lat_ns, max_ns;
+};
+
+/* What the tracer tells the kernel side before loading (read-only data of every object). */
+struct iot_config {
+	u32 self_pid;          /* the tracer */
+	u32 by_pid;            /* 1: only processes in map `want_pids` are wanted */
+	u32 dev;               /* only this disk; 0: every disk */
+	u32 events;            /* 1: deliver events */
+	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
+	u32 pad;
+	u64 cgroup;            /* only this cgroup v2; 0: any */
+	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
+};
+
+/* What the kernel side keeps for the whole run: the one element of map `state`. */
+struct iot_state {
+	u32 gate;              /* 1: record */
+	u32 next_proc, next_file, next_cell;
+	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
+	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
+};
+
+#define IOT_MAX_CELLS 32768
+#define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
+#define IOT_HIST_GROUPS 8
+
+/* How the arguments of a system call are read. */
+enum iot_shape {
+	SHAPE_NONE,
+	SHAPE_RW,        /* fd, buffer, count; at the file position */
+	SHAPE_PRW,       /* fd, buffer, count, offset */
+	SHAPE_RWV,       /* fd, iovec, count; at the file position */
+	SHAPE_PRWV,      /* fd, iovec, count, offset [, high, flags] */
+	SHAPE_SENDFILE,  /* out, in, offset pointer, count */
+	SHAPE_SPLICE,    /* in, offset pointer, out, offset pointer, count */
+	SHAPE_FD,        /* fd; no bytes */
+	SHAPE_FTRUNCATE, /* fd, length */
+	SHAPE_FALLOCATE, /* fd, mode, offset, length */
+	SHAPE_OPEN,      /* returns fd */
+	SHAPE_CLOSE,     /* fd, gone at the exit */
+	SHAPE_MMAP,      /* address, length, protection, flags, fd, offset */
+	SHAPE_PATH,      /* no descriptor */
+	SHAPE_AIO_SUBMIT,
+	SHAPE_AIO_REAP,
+	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
+};
+
+/* One row of the table of system calls. */
+struct iot_syscall {
+	u8 kind, shape, write, pad;
+};
+#define IOT_MAX_SYSCALL 512
+
+/* Work functions and end-of-bio functions that mean something; the tracer finds their addresses. */
+enum iot_function {
+	FN_NONE,
+	FN_LOOP_WORK,       /* a loop device's worker */
+	FN_EXT4_CONVERT,    /* ext4 converts unwritten extents behind a write */
+	FN_END_DIRECT,      /* ends direct I/O */
+	FN_END_BUFFER,      /* ends a buffer head */
 };
 
 /* Losses, counted per processor in map `losses`. */

@@ -1,0 +1,899 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* block.bpf.c - every device byte, with owner and cause.
+ *
+ * A bio is classified when it is queued, because the submitter's context is gone later; what it is stays in a tag
+ * until its request completes, where bytes are counted, so that they equal /sys/block/DEV/stat. Pages of files
+ * with several writers are looked up one by one, at both places.
+ */
+#include "owner.bpf.h"
+#include "journal.bpf.h"
+
+#define MAX_BIOS 1024          /* bios of one request that are walked */
+#define MAX_STEPS 8192         /* folios of one bio that are walked */
+#define LOOP_MAJOR 7
+
+/* What a queued bio is. */
+struct bio_tag {
+	u64 owner;
+	u32 disk, file;
+	u32 demanded;          /* read: bytes on pages that the reader had asked for */
+	u8 cause, how, sub;
+	u8 many;               /* 1: owners are looked up page by page */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);      /* bio */
+	__type(value, struct bio_tag);
+} bios SEC(".maps");
+
+struct request_times {
+	u64 insert_ns, issue_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);      /* request */
+	__type(value, struct request_times);
+} requests SEC(".maps");
+
+/* Who asked last for a flush of a disk: flush requests are shared and carry no bio. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 256);
+	__type(key, u32);
+	__type(value, u64);
+} flushers SEC(".maps");
+
+/* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
+struct walk {
+	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
+	struct bio_tag tag;
+	/* position inside the bio */
+	u32 idx, done, left;
+	u32 by_page;           /* 1: look owners up */
+	/* the piece that is being put together */
+	struct iot_cell_key key;
+	u64 owner, off, bytes;
+	/* completion: the request */
+	u32 budget, ops, pieces;
+	u64 lat_ns;
+	struct iot_cell_key top_key;
+	u64 top_bytes, top_owner;
+	u32 top_file, top_demanded;
+	/* queueing: what a reader has asked for, and how much of it had to be read */
+	u64 range_inode, range_off, range_len, missed;
+	u32 task, pad;         /* who submits, for the event */
+};
+
+/* Too large for the stack. One for queueing and one for completion on each processor: a program is never entered twice
+ * on one processor (the kernel counts what it skips for that, and so do we). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+static __always_inline struct walk *walk_begin(u32 n)
+{
+	struct walk *w = bpf_map_lookup_elem(&walks, &n);
+
+	if (w)
+		__builtin_memset(w, 0, sizeof(*w));
+	return w;
+}
+
+/* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
+ * are global: the verifier looks at each once, not at every call. */
+struct walk_ref {
+	struct walk *w;
+};
+
+/* Adds bytes to the aggregate of one owner. */
+static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+{
+	struct iot_cell_key k = w->key;
+
+	k.owner = proc;
+	cell_add(cell_find(&k), ops, bytes, 0, ops ? w->lat_ns : 0, false);
+}
+
+/* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. */
+static __always_inline void txn_split(struct walk *w, u64 owner, u64 bytes)
+{
+	struct txn *x = txn_find(owner);
+	u64 part, given = 0;
+
+	if (!x || !x->total) {
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, bytes, w->ops);
+		w->ops = 0;
+		return;
+	}
+	for (u32 n = 0; n < TXN_OWNERS; n++) {
+		if (n >= x->n)
+			break;
+		part = bytes * x->share[n].weight / x->total;
+		piece_add(w, x->share[n].proc, part, 0);
+		given += part;
+	}
+	piece_add(w, x->top, bytes - given, w->ops);
+	w->ops = 0;
+}
+
+static __always_inline void piece_event(struct walk *w)
+{
+	u32 proc = owner_top(w->owner);
+	struct iot_ring_event *r;
+
+	if (!wants_event(proc))
+		return;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return;
+	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.offset = w->off;
+	r->e.bytes = r->e.size = w->bytes;
+	r->e.task = w->task;
+	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.owner = proc;
+	r->e.kind = w->key.kind;
+	r->e.cause = w->key.cause;
+	r->e.how = w->key.how;
+	r->e.sub = w->key.sub;
+	r->e.file = w->tag.file;
+	r->e.dev = w->key.dev;
+	event_submit(r);
+}
+
+/* Counts the piece that was put together, and begins a new one. */
+__noinline int piece_flush(struct walk *w)
+{
+	if (!w || !w->bytes)
+		return 0;
+	if (w->owner & OWNER_TXN) {
+		txn_split(w, w->owner, w->bytes);
+	} else {
+		piece_add(w, w->owner & ~OWNER_DATA, w->bytes, w->ops);
+		w->ops = 0;
+	}
+	if (w->budget) { /* completion */
+		w->pieces++;
+		if (w->bytes > w->top_bytes) {
+			w->top_bytes = w->bytes;
+			w->top_key = w->key;
+			w->top_owner = w->owner;
+			w->top_file = w->tag.file;
+		}
+	} else {
+		piece_event(w);
+		w->ops = 1; /* every contiguous range that is submitted is an operation */
+	}
+	w->bytes = 0;
+	return 0;
+}
+
+/* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
+static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
+{
+	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how;
+
+	if (follows && !w->budget)
+		follows = w->off + w->bytes == off;
+	if (!follows) {
+		piece_flush(w);
+		w->owner = owner;
+		w->key.cause = cause;
+		w->key.how = how;
+		w->off = off;
+	}
+	w->bytes += bytes;
+}
+
+/* Bytes of [off, off + len) that the system call in progress asks for. */
+static __always_inline u64 asked_bytes(const struct walk *w, struct inode *i, u64 off, u64 len)
+{
+	u64 end = off + len, to = w->range_off + w->range_len;
+
+	if (w->range_inode != (u64)i)
+		return len; /* nobody's range: the read was demanded as a whole */
+	if (off < w->range_off)
+		off = w->range_off;
+	if (end > to)
+		end = to;
+	return end > off ? end - off : 0;
+}
+
+/* One folio, or one page of a file with several writers, of a bio's data. */
+static long walk_step(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct bio *b = (struct bio *)w->bio;
+	struct bio_vec *v;
+	struct bio_vec bv;
+	struct folio *f;
+	struct page *p;
+	struct inode *i;
+	u64 first, in_folio, size, pos, owner = w->tag.owner;
+	u8 how = w->tag.how, cause = w->tag.cause;
+	u32 at, len;
+
+	if (!w->left)
+		return 1;
+	v = BPF_CORE_READ(b, bi_io_vec);
+	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
+		return 1;
+	at = bv.bv_offset + w->done;
+	p = (struct page *)((u64)bv.bv_page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
+	f = page_folio(p);
+	first = ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	in_folio = (first << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
+	size = w->by_page ? (first + 1) << PAGE_SHIFT : folio_pages(f) << PAGE_SHIFT;
+	len = size > in_folio ? size - in_folio : PAGE_SIZE;
+	if (len > bv.bv_len - w->done)
+		len = bv.bv_len - w->done;
+	if (len > w->left)
+		len = w->left;
+	pos = ((u64)BPF_CORE_READ(f, index) << PAGE_SHIFT) + in_folio;
+	i = folio_inode(f);
+	if (w->by_page && i)
+		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+	piece_extend(w, owner, cause, how, pos, len);
+	if (w->key.kind == KIND_FS_READ && i) {
+		u64 asked = asked_bytes(w, i, pos, len);
+		u64 page_off = pos & ~(PAGE_SIZE - 1);
+
+		w->missed += asked;
+		if (asked == len)
+			w->tag.demanded += len;
+		else if (asked) /* whole pages count as demanded: less cannot be read */
+			w->tag.demanded += asked_bytes(w, i, page_off, len) + PAGE_SIZE - 1 > len ? len :
+					   (asked + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+	}
+	w->left -= len;
+	w->done += len;
+	if (w->done >= bv.bv_len) {
+		w->idx++;
+		w->done = 0;
+	}
+	return 0;
+}
+
+__noinline int walk_bio(struct walk *w)
+{
+	struct walk_ref ref = { w };
+	struct bio *b;
+
+	if (!w || !w->bio)
+		return 0;
+	b = (struct bio *)w->bio;
+	w->idx = BPF_CORE_READ(b, bi_iter.bi_idx);
+	w->done = BPF_CORE_READ(b, bi_iter.bi_bvec_done);
+	bpf_loop(MAX_STEPS, walk_step, &ref, 0);
+	if (w->left) {
+		lose(LOSS_WALK);
+		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, w->left);
+		w->left = 0;
+	}
+	return 0;
+}
+
+/* ---- queueing: what is this bio, and whose ---- */
+
+struct first_page {
+
+	struct inode *inode;
+	u64 index;             /* page of the file or device that the bio's first byte is on */
+	u32 offset;            /* inside that page */
+};
+
+static __always_inline void first_page(struct bio *b, struct first_page *fp)
+{
+	struct bio_vec *v = b->bi_io_vec;
+	struct folio *f;
+	struct page *p;
+	u32 at;
+
+	v += b->bi_iter.bi_idx;
+	p = BPF_CORE_READ(v, bv_page);
+	if (!p)
+		return;
+	at = BPF_CORE_READ(v, bv_offset) + b->bi_iter.bi_bvec_done;
+	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
+	f = page_folio(p);
+	fp->inode = folio_inode(f);
+	fp->index = BPF_CORE_READ(f, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	fp->offset = at & (PAGE_SIZE - 1);
+}
+
+/* A write by the journal's thread inside a commit: the journal, or file data that must be on disk before it. */
+static __always_inline bool is_journal(struct bio *b, struct first_page *fp, struct task_ctx *c, bool *data)
+{
+	*data = false;
+	if (!c || c->behalf != BEHALF_TXN)
+		return false;
+	if (!fp->inode || is_blockdev(fp->inode))
+		return true;
+	*data = function_of((u64)b->bi_end_io) == FN_END_BUFFER; /* data=journal: the file's own page */
+	return *data;
+}
+
+static __always_inline void tag_journal(struct bio *b, struct bio_tag *t, struct first_page *fp, struct task_ctx *c,
+					bool data)
+{
+	struct txn *x;
+
+	t->cause = CAUSE_JOURNAL;
+	t->owner = c->behalf_id;
+	t->how = HOW_TRANSACTION;
+	t->sub = data ? SUB_J_DATA : journal_kind(b, fp->inode, fp->index, fp->offset);
+	x = txn_find(t->owner);
+	if (x && t->sub != SUB_J_JSUPER) {
+		x->journal_bytes += b->bi_iter.bi_size;
+		x->journal_blocks++;
+	}
+}
+
+static __always_inline void tag_file(struct bio_tag *t, struct inode *i, struct task_ctx *c, bool write)
+{
+	struct writer *w = writer_find(i);
+
+	t->file = w && w->file ? w->file : file_number(i);
+	if (w && !w->file)
+		w->file = t->file;
+	if (w && w->loop) {
+		t->cause = CAUSE_LOOPBACK;
+		t->many = 0;
+		return;
+	}
+	t->cause = CAUSE_DATA;
+	if (!write) {
+		t->owner = owner_current(c, &t->how);
+		return;
+	}
+	t->many = w && w->many;
+	t->owner = w ? w->first : PROC_NONE;
+	t->how = t->owner ? HOW_INODE : HOW_NONE;
+}
+
+static __always_inline void tag_loop(struct bio_tag *t, struct inode *i, u64 index)
+{
+	struct page_key k = { (u64)i, INDEX_COARSE | index >> COARSE_SHIFT };
+	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
+
+	t->cause = CAUSE_LOOPBACK;
+	if (!o)
+		return;
+	t->owner = *o;
+	t->how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
+}
+
+static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct first_page *fp, struct task_ctx *c, bool write)
+{
+	struct journal *j = journal_of(b->bi_bdev->bd_dev);
+	u64 block;
+
+	t->cause = CAUSE_METADATA;
+	if (!write) {
+		t->owner = owner_current(c, &t->how);
+		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode)
+			t->cause = CAUSE_DATA;
+		return;
+	}
+	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
+	if (t->owner & OWNER_DATA) {
+		t->cause = CAUSE_DATA;
+		t->many = 1;
+		t->how = HOW_EXACT;
+		return;
+	}
+	t->many = b->bi_iter.bi_size > PAGE_SIZE;
+	if (!j)
+		return;
+	block = ((fp->index << PAGE_SHIFT) + fp->offset) >> j->block_bits;
+	if (block == j->super_block) { /* the log's tail moved */
+		t->cause = CAUSE_JOURNAL;
+		t->sub = SUB_J_JSUPER;
+		t->many = 0;
+		if (!t->owner) {
+			t->owner = j->last_txn;
+			t->how = j->last_txn ? HOW_TRANSACTION : HOW_NONE;
+		}
+	} else if (!t->owner && j->last_txn) {
+		/* written by the file system itself, such as its superblock: on behalf of who used it last */
+		t->owner = j->last_txn;
+		t->how = HOW_TRANSACTION;
+	}
+}
+
+static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task_ctx *c, bool write)
+{
+	struct first_page fp = {};
+	bool data;
+	u32 end = function_of((u64)b->bi_end_io);
+
+	first_page(b, &fp);
+	if (c && c->behalf == BEHALF_LOOP) {
+		t->cause = CAUSE_LOOPBACK;
+		if (fp.inode && write)
+			t->owner = writer_of_page(fp.inode, fp.index, &t->how);
+		return;
+	}
+	if (write && is_journal(b, &fp, c, &data)) {
+		tag_journal(b, t, &fp, c, data);
+		return;
+	}
+	if (write && c && c->behalf == BEHALF_FASTCOMMIT && fp.inode && is_blockdev(fp.inode)) {
+		t->cause = CAUSE_JOURNAL;
+		t->sub = SUB_J_FASTCOMMIT;
+		t->owner = proc_current(c);
+		t->how = HOW_EXACT;
+		return;
+	}
+	if (end == FN_END_DIRECT || !fp.inode) {
+		t->owner = owner_current(c, &t->how);
+		t->cause = end == FN_END_DIRECT || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+		if (c && c->call && c->range_known == 1 && !c->range_blockdev)
+			t->file = file_number((struct inode *)c->range_inode);
+		return;
+	}
+	if (is_blockdev(fp.inode)) {
+		tag_device(b, t, &fp, c, write);
+		return;
+	}
+	tag_file(t, fp.inode, c, write);
+	if (t->cause == CAUSE_LOOPBACK)
+		tag_loop(t, fp.inode, fp.index);
+}
+
+static __always_inline void tag_bio(struct bio *b, struct bio_tag *t, struct task_ctx *c)
+{
+	u32 op = b->bi_opf & 0xff;
+
+	switch (op) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
+		    b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
+			t->cause = CAUSE_SWAP;
+			return;
+		}
+		tag_rw(b, t, c, op == REQ_OP_WRITE);
+		if (op == REQ_OP_READ && c && c->call && c->write)
+			t->sub = SUB_FOR_WRITE;
+		return;
+	default:
+		t->cause = CAUSE_DISCARD;
+		t->owner = owner_current(c, &t->how);
+	}
+}
+
+/* What the file system submits (layer fs): one record for each contiguous range. */
+static __always_inline void submit_record(struct walk *w, struct bio *b, bool write)
+{
+	struct iot_cell_key miss;
+	u32 size = b->bi_iter.bi_size;
+
+	w->key.dev = w->tag.disk;
+	w->key.kind = write ? KIND_FS_WRITE : KIND_FS_READ;
+	w->key.cause = w->tag.cause;
+	w->key.how = w->tag.how;
+	w->key.sub = w->tag.sub;
+	w->ops = 1;
+	w->left = size;
+	w->by_page = w->tag.many;
+	if (w->tag.cause == CAUSE_DATA) {
+		walk_bio(w);
+		piece_flush(w);
+	} else {
+		w->owner = w->tag.owner;
+		w->off = b->bi_iter.bi_sector << 9;
+		w->bytes = size;
+		piece_flush(w);
+	}
+	if (write || w->tag.cause != CAUSE_DATA)
+		return;
+	__builtin_memset(&miss, 0, sizeof(miss));
+	miss = w->key;
+	miss.owner = owner_top(w->tag.owner);
+	miss.kind = KIND_MISS;
+	miss.sub = SUB_FT_REG;
+	if (w->missed)
+		count(&miss, 1, w->missed, 0, false);
+	miss.kind = KIND_READAHEAD;
+	if (size > w->missed)
+		count(&miss, 1, size - w->missed, 0, false);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(block__queue, struct bio *b)
+{
+	struct task_ctx *c;
+	struct walk *w;
+	u32 op, size;
+	u64 key = (u64)b;
+	u8 how;
+
+	if (!b || !gate_open())
+		return 0;
+	w = walk_begin(0);
+	if (!w)
+		return 0;
+	op = b->bi_opf & 0xff;
+	size = b->bi_iter.bi_size;
+	w->tag.disk = disk_of(b->bi_bdev);
+	if (!dev_wanted(w->tag.disk))
+		return 0;
+	c = ctx_find();
+	w->bio = (u64)b;
+	if (!size) {
+		u64 owner = owner_current(c, &how);
+
+		bpf_map_update_elem(&flushers, &w->tag.disk, &owner, BPF_ANY);
+		if (c && c->sync_ns && !c->flush_ns)
+			c->flush_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	if (c && op == REQ_OP_READ)
+		range_look(c);
+	if (c && (c->range_known == 1 || c->range_known == 3)) {
+		w->range_inode = c->range_inode;
+		w->range_off = c->range_off;
+		w->range_len = c->range_len;
+	}
+	if (cfg.events)
+		w->task = proc_running(c);
+	tag_bio(b, &w->tag, c);
+	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
+		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
+	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK)
+		submit_record(w, b, op == REQ_OP_WRITE);
+	if (bpf_map_update_elem(&bios, &key, &w->tag, BPF_ANY))
+		lose(LOSS_BIO_TABLE);
+	return 0;
+}
+
+/* The front of a bio that is too large becomes a bio of its own; the rest keeps the tag. */
+SEC("tp_btf/block_split")
+int BPF_PROG(block__split, struct bio *b)
+{
+	u64 key = (u64)b, parent;
+	struct bio_tag *t, copy;
+
+	if (!b || !gate_open())
+		return 0;
+	parent = (u64)b->bi_private;
+	t = bpf_map_lookup_elem(&bios, &parent);
+	if (!t)
+		return 0;
+	copy = *t;
+	if (copy.demanded > b->bi_iter.bi_size)
+		copy.demanded = b->bi_iter.bi_size;
+	t->demanded -= copy.demanded;
+	if (bpf_map_update_elem(&bios, &key, &copy, BPF_ANY))
+		lose(LOSS_BIO_TABLE);
+	return 0;
+}
+
+/* Only devices without requests (dm, md, zram) end their bios here. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(block__bio_end, struct request_queue *q, struct bio *b)
+{
+	u64 key = (u64)b;
+
+	bpf_map_delete_elem(&bios, &key);
+	return 0;
+}
+
+/* ---- requests ---- */
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(block__insert, struct request *rq)
+{
+	struct request_times t = {};
+	u64 key = (u64)rq;
+
+	if (!gate_open())
+		return 0;
+	t.insert_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&requests, &key, &t, BPF_ANY))
+		lose(LOSS_REQUEST_TABLE);
+	return 0;
+}
+
+/* A write to a loop device is about to become a write to its backing file: its owner goes along, 64 KiB at a time. */
+struct loop_walk {
+	u64 bio, backing;
+	u64 offset;
+	u64 owner, index, last;
+};
+
+static long loop_mark(u32 n, struct loop_walk *w)
+{
+	struct page_key k = { w->backing, INDEX_COARSE | w->index };
+
+	if (w->index > w->last)
+		return 1;
+	bpf_map_update_elem(&page_writer, &k, &w->owner, BPF_ANY);
+	w->index++;
+	return 0;
+}
+
+static long loop_bio(u32 n, struct loop_walk *w)
+{
+	struct bio *b = (struct bio *)w->bio;
+	struct bio_tag *t;
+	u64 key = w->bio, from, size;
+
+	if (!w->bio)
+		return 1;
+	t = bpf_map_lookup_elem(&bios, &key);
+	if (t && t->owner) {
+		from = w->offset + (BPF_CORE_READ(b, bi_iter.bi_sector) << 9);
+		size = BPF_CORE_READ(b, bi_iter.bi_size);
+		w->owner = t->owner;
+		w->index = from >> (PAGE_SHIFT + COARSE_SHIFT);
+		w->last = (from + size - 1) >> (PAGE_SHIFT + COARSE_SHIFT);
+		bpf_loop(256, loop_mark, w, 0);
+	}
+	w->bio = (u64)BPF_CORE_READ(b, bi_next);
+	return 0;
+}
+
+static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
+{
+	struct loop_device *lo = d->private_data;
+	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
+	struct loop_walk w = { .bio = (u64)rq->bio, .backing = (u64)backing };
+	struct writer *v, new = {};
+	u64 key = w.backing;
+
+	w.offset = BPF_CORE_READ(lo, lo_offset);
+	if (!backing)
+		return;
+	v = writer_find(backing);
+	if (!v) {
+		new.ino = BPF_CORE_READ(backing, i_ino);
+		new.gen = BPF_CORE_READ(backing, i_generation);
+		new.dev = BPF_CORE_READ(backing, i_sb, s_dev);
+		new.loop = 1;
+		bpf_map_update_elem(&writers, &key, &new, BPF_ANY);
+	} else {
+		v->loop = 1;
+	}
+	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)
+		bpf_loop(MAX_BIOS, loop_bio, &w, 0);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(block__issue, struct request *rq)
+{
+	struct request_times t = {}, *old;
+	u64 key = (u64)rq;
+	struct gendisk *d;
+
+	if (!gate_open())
+		return 0;
+	t.issue_ns = bpf_ktime_get_ns();
+	old = bpf_map_lookup_elem(&requests, &key);
+	if (old)
+		old->issue_ns = t.issue_ns;
+	else if (bpf_map_update_elem(&requests, &key, &t, BPF_ANY))
+		lose(LOSS_REQUEST_TABLE);
+	d = rq->q->disk;
+	if (d->major == LOOP_MAJOR)
+		loop_issue(rq, d);
+	return 0;
+}
+
+/* One bio of a request that completes. */
+static long complete_bio(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct bio *b = (struct bio *)w->bio;
+	struct bio_tag *t;
+	u64 key = w->bio;
+	u32 size, demanded;
+
+	if (!w->bio || !w->budget)
+		return 1;
+	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	if (size > w->budget)
+		size = w->budget;
+	t = bpf_map_lookup_elem(&bios, &key);
+	if (t) {
+		w->tag = *t;
+		if (size == BPF_CORE_READ(b, bi_iter.bi_size))
+			bpf_map_delete_elem(&bios, &key);
+	} else {
+		__builtin_memset(&w->tag, 0, sizeof(w->tag));
+		w->tag.cause = CAUSE_UNKNOWN; /* queued before the run began */
+	}
+	if (w->key.sub != w->tag.sub) {
+		piece_flush(w);
+		w->key.sub = w->tag.sub;
+	}
+	if (w->tag.many) {
+		w->by_page = 1;
+		w->left = size;
+		walk_bio(w);
+	} else if (w->key.kind == KIND_BLK_READ && w->tag.cause == CAUSE_DATA) {
+		demanded = w->tag.demanded < size ? w->tag.demanded : size;
+		if (demanded)
+			piece_extend(w, w->tag.owner, CAUSE_DATA, w->tag.how, 0, demanded);
+		if (size > demanded)
+			piece_extend(w, w->tag.owner, CAUSE_READAHEAD, w->tag.how, 0, size - demanded);
+	} else {
+		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, size);
+	}
+	w->budget -= size;
+	if (!w->budget) {
+		w->budget = 1; /* keeps piece_flush() on the completion's side */
+		piece_flush(w);
+		w->budget = 0;
+	}
+	w->bio = (u64)BPF_CORE_READ(b, bi_next);
+	return 0;
+}
+
+static __always_inline u32 request_flags(u32 f)
+{
+	u32 r = 0;
+
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SYNC___iot))
+		r |= FLAG_SYNC;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot))
+		r |= FLAG_META;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_FUA___iot))
+		r |= FLAG_FUA;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
+		r |= FLAG_PREFLUSH;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_RAHEAD___iot))
+		r |= FLAG_RAHEAD;
+	return r;
+}
+
+struct done {
+	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
+	u32 flags, error;
+};
+
+static __always_inline void request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+					  const struct done *d)
+{
+	u32 proc = owner_top(owner);
+	struct iot_ring_event *r;
+
+	if (!wants_event(proc))
+		return;
+	r = event_reserve(LOSS_EVENT_BLOCK);
+	if (!r)
+		return;
+	r->e.ts_ns = d->issue_ns;
+	r->e.dur_ns = d->dur_ns;
+	r->e.queue_ns = d->queue_ns;
+	r->e.offset = d->sector << 9;
+	r->e.size = d->size;
+	r->e.bytes = d->bytes;
+	r->e.owner = proc;
+	r->e.file = file;
+	r->e.dev = k->dev;
+	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0);
+	r->e.err = d->error;
+	r->e.kind = k->kind;
+	r->e.cause = k->cause;
+	r->e.how = k->how;
+	r->e.sub = k->sub;
+	event_submit(r);
+}
+
+/* A flush, a discard, or anything else that moves no bytes. */
+static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
+{
+	u64 *flusher, key = w->bio, owner = PROC_NONE;
+	struct bio_tag *t;
+	struct iot_cell_key k = {};
+
+	k.dev = disk;
+	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
+		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
+	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : CAUSE_DISCARD;
+	if (op == REQ_OP_FLUSH) {
+		flusher = bpf_map_lookup_elem(&flushers, &disk);
+		if (flusher)
+			owner = *flusher;
+	} else {
+		t = bpf_map_lookup_elem(&bios, &key);
+		if (t) {
+			owner = t->owner;
+			bpf_map_delete_elem(&bios, &key);
+		}
+	}
+	k.owner = owner_top(owner);
+	k.how = k.owner ? HOW_EXACT : HOW_NONE;
+	count(&k, 1, 0, d->dur_ns, error);
+	request_event(w, &k, owner, 0, d);
+}
+
+static __always_inline void queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
+{
+	struct iot_cell_key k = {};
+
+	if (!queue_ns)
+		return;
+	k.owner = owner_top(owner);
+	k.dev = top->dev;
+	k.kind = top->kind == KIND_BLK_READ ? KIND_BLK_QUEUE_READ : KIND_BLK_QUEUE_WRITE;
+	k.how = top->how;
+	count(&k, 1, 0, queue_ns, false);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
+{
+	u64 key = (u64)rq, now;
+	struct request_times *t;
+	struct walk_ref ref;
+	struct walk *w;
+	struct done d = {};
+	u32 disk, op;
+
+	if (!gate_open())
+		return 0;
+	w = ref.w = walk_begin(1);
+	if (!w)
+		return 0;
+	now = bpf_ktime_get_ns();
+	disk = rq->q->disk->part0->bd_dev;
+	op = rq->cmd_flags & 0xff;
+	t = bpf_map_lookup_elem(&requests, &key);
+	if (t && t->issue_ns) {
+		d.issue_ns = t->issue_ns;
+		d.dur_ns = now - t->issue_ns;
+		if (t->insert_ns)
+			d.queue_ns = t->issue_ns - t->insert_ns;
+	} else {
+		d.issue_ns = now;
+	}
+	if (t && bytes >= rq->__data_len)
+		bpf_map_delete_elem(&requests, &key);
+	if (!dev_wanted(disk))
+		return 0;
+	d.sector = rq->__sector;
+	d.size = bytes;
+	d.flags = request_flags(rq->cmd_flags);
+	d.error = (u8)error ? 5 : 0; /* EIO: the block layer's own codes are not errno */
+	w->bio = (u64)rq->bio;
+	w->lat_ns = d.dur_ns;
+	w->ops = 1;
+	if (op > REQ_OP_WRITE) {
+		complete_other(w, op, disk, &d, d.error);
+		return 0;
+	}
+	if (!bytes)
+		return 0; /* the end of a flush sequence: its flush request is counted */
+	w->key.dev = disk;
+	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
+	w->key.flags = d.flags & FLAG_FUA;
+	if (d.error) { /* no bytes moved; the tags go with the bios */
+		w->key.cause = CAUSE_UNKNOWN;
+		cell_add(cell_find(&w->key), 1, 0, 0, d.dur_ns, true);
+		return 0;
+	}
+	w->budget = bytes;
+	d.bytes = bytes;
+	bpf_loop(MAX_BIOS, complete_bio, &ref, 0);
+	if (w->budget) { /* a request without bios, or longer than the walk */
+		lose(LOSS_WALK);
+		w->key.cause = CAUSE_UNKNOWN;
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, w->budget, w->ops);
+	}
+	hist_add(w->key.kind, d.dur_ns);
+	queue_record(&w->top_key, w->top_owner, d.queue_ns);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
+	return 0;
+}

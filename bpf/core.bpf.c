@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* core.bpf.c - the life of processes, and the contexts in which kernel threads work for somebody else. */
+#include "owner.bpf.h"
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(core__fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 from = parent->tgid, to = child->tgid, one = 1;
+
+	/* Before the gate opens too: the command's first children must not be missed. */
+	if (!cfg.by_pid || from == to || !bpf_map_lookup_elem(&want_pids, &from))
+		return 0;
+	if (bpf_map_update_elem(&want_pids, &to, &one, BPF_ANY))
+		lose(LOSS_PROC_TABLE);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(core__exec, struct task_struct *t)
+{
+	struct task_ctx *c = ctx_find();
+
+	if (c)
+		c->proc = 0; /* a new program: matched again by name */
+	if (gate_open() && t->tgid != cfg.self_pid)
+		proc_make();
+	return 0;
+}
+
+/* Task accounting is kept per thread until it is reaped, so each thread adds its own when it ends. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(core__exit, struct task_struct *t)
+{
+	u32 pid = t->tgid;
+	struct iot_proc *p;
+	bool last = t->signal->live.counter == 0;
+
+	if (last && cfg.by_pid)
+		bpf_map_delete_elem(&want_pids, &pid);
+	if (!gate_open() || t->flags & PF_KTHREAD)
+		return 0;
+	p = proc_find(t);
+	if (!p)
+		return 0;
+	__sync_fetch_and_add(&p->rchar, t->ioac.rchar);
+	__sync_fetch_and_add(&p->wchar, t->ioac.wchar);
+	if (!last)
+		return 0;
+	p->flags |= PROC_EXITED;
+	if (p->flags & PROC_WANTED)
+		proc_send(p);
+	return 0;
+}
+
+static __always_inline int behalf_begin(u32 kind, u64 id)
+{
+	struct task_ctx *c = ctx_make();
+
+	if (c && c->behalf == BEHALF_NONE) {
+		c->behalf = kind;
+		c->behalf_id = id;
+	}
+	return 0;
+}
+
+static __always_inline int behalf_end(u32 kind)
+{
+	struct task_ctx *c = ctx_find();
+
+	if (c && c->behalf == kind)
+		c->behalf = BEHALF_NONE;
+	return 0;
+}
+
+SEC("tp_btf/writeback_single_inode_start")
+int BPF_PROG(core__writeback_begin, struct inode *i)
+{
+	return behalf_begin(BEHALF_INODE, (u64)i);
+}
+
+SEC("tp_btf/writeback_single_inode")
+int BPF_PROG(core__writeback_end, struct inode *i)
+{
+	return behalf_end(BEHALF_INODE);
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(core__work_begin, struct work_struct *w)
+{
+	u64 address = (u64)w->func;
+
+	/* FN_EXT4_CONVERT is in fs_ext4.bpf.c, where the type that the work sits in is known */
+	if (function_of(address) == FN_LOOP_WORK)
+		return behalf_begin(BEHALF_LOOP, 0);
+	return 0;
+}
+
+/* tp_btf cannot read arguments that are functions: the raw tracepoint can. */
+SEC("raw_tp/workqueue_execute_end")
+int core__work_end(struct bpf_raw_tracepoint_args *a)
+{
+	u32 f = function_of(a->args[1]);
+
+	if (f == FN_LOOP_WORK)
+		return behalf_end(BEHALF_LOOP);
+	if (f == FN_EXT4_CONVERT)
+		return behalf_end(BEHALF_INODE);
+	return 0;
+}

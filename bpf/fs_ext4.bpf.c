@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* fs_ext4.bpf.c - ext4 and its journal: whose handles share a transaction, commits, fsync and what it waits for, files
+ * that lose bytes before they are written. Its types may live in a module, so it is an object of its own; arguments of
+ * a module's tracepoints may be NULL to the verifier, so each is checked.
+ */
+#include "owner.bpf.h"
+#include "journal.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct transaction_s {
+	u32 t_tid;
+};
+
+struct journal_s {
+	struct buffer_head *j_sb_buffer;
+	struct transaction_s *j_running_transaction, *j_committing_transaction;
+	struct block_device *j_fs_dev;
+	void *j_private;
+};
+
+struct ext4_super_block {
+	u32 s_first_data_block;
+};
+
+struct ext4_sb_info {
+	unsigned long s_desc_size, s_blocks_per_group, s_itb_per_group, s_gdb_count, s_desc_per_block;
+	u32 s_groups_count;
+	struct buffer_head *s_sbh;
+	struct ext4_super_block *s_es;
+	struct buffer_head **s_group_desc;
+	unsigned int s_log_groups_per_flex;
+};
+
+struct ext4_inode_info {
+	struct inode vfs_inode;
+	struct work_struct i_rsv_conversion_work;
+};
+
+#pragma clang attribute pop
+
+/* Reads where the structures of a file system lie. Done at each commit: resizing moves them. */
+static __noinline int geometry_read(struct journal_s *j, struct journal *g)
+{
+	struct super_block *sb;
+	struct ext4_sb_info *sbi;
+
+	if (!j || !g)
+		return 0;
+	sb = BPF_CORE_READ(j, j_private);
+	g->block_bits = BPF_CORE_READ(sb, s_blocksize_bits);
+	g->super_block = BPF_CORE_READ(j, j_sb_buffer, b_blocknr);
+	if (BPF_CORE_READ(sb, s_magic) != EXT4_SUPER_MAGIC)
+		return 0; /* jbd2 serves ocfs2 too */
+	sbi = BPF_CORE_READ(sb, s_fs_info);
+	g->group_desc = (u64)BPF_CORE_READ(sbi, s_group_desc);
+	g->blocks_per_group = BPF_CORE_READ(sbi, s_blocks_per_group);
+	g->inode_table_blocks = BPF_CORE_READ(sbi, s_itb_per_group);
+	g->desc_blocks = BPF_CORE_READ(sbi, s_gdb_count);
+	g->desc_per_block = BPF_CORE_READ(sbi, s_desc_per_block);
+	g->desc_size = BPF_CORE_READ(sbi, s_desc_size);
+	g->groups = BPF_CORE_READ(sbi, s_groups_count);
+	g->flex = 1U << (BPF_CORE_READ(sbi, s_log_groups_per_flex) & 31);
+	g->first_data_block = BPF_CORE_READ(sbi, s_es, s_first_data_block);
+	g->fs_super = BPF_CORE_READ(sbi, s_sbh, b_blocknr);
+	return 0;
+}
+
+/* The journal of a device, made or brought up to date. */
+static __always_inline struct journal *journal_see(struct journal_s *j, u32 dev)
+{
+	struct journal g = {}, *old = journal_of(dev);
+
+	if (old) {
+		geometry_read(j, old);
+		return old;
+	}
+	geometry_read(j, &g);
+	if (bpf_map_update_elem(&journals, &dev, &g, BPF_ANY))
+		lose(LOSS_TXN_TABLE);
+	return journal_of(dev);
+}
+
+SEC("tp_btf/jbd2_start_commit")
+int BPF_PROG(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
+{
+	struct task_ctx *c;
+	struct journal *g;
+	struct txn *x;
+	u64 owner;
+	u32 dev;
+
+	if (!j || !t || !gate_open())
+		return 0;
+	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
+	owner = txn_owner(dev, BPF_CORE_READ(t, t_tid));
+	c = ctx_make();
+	if (c) {
+		c->behalf = BEHALF_TXN;
+		c->behalf_id = owner;
+	}
+	g = journal_see(j, dev);
+	if (g)
+		g->last_txn = owner;
+	x = txn_find(owner);
+	if (x)
+		x->commit_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void commit_event(struct task_ctx *c, const struct txn *x, u32 dev, u64 now, u32 disk)
+{
+	struct iot_ring_event *r;
+
+	if (!wants_event(x->top))
+		return;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return;
+	r->e.ts_ns = x->commit_ns;
+	r->e.dur_ns = now - x->commit_ns;
+	r->e.size = x->journal_bytes;
+	r->e.task = proc_running(c);
+	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.owner = x->top;
+	r->e.dev = disk;
+	r->e.kind = KIND_COMMIT;
+	r->e.cause = CAUSE_JOURNAL;
+	r->e.how = HOW_TRANSACTION;
+	event_submit(r);
+}
+
+SEC("tp_btf/jbd2_end_commit")
+int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
+{
+	struct task_ctx *c = ctx_find();
+	u64 now = bpf_ktime_get_ns(), owner;
+	struct iot_cell_key k = {};
+	struct journal *g;
+	struct txn *x;
+	u32 dev;
+
+	if (!j || !c || c->behalf != BEHALF_TXN)
+		return 0;
+	owner = c->behalf_id;
+	c->behalf = BEHALF_NONE;
+	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
+	x = txn_find(owner);
+	g = journal_of(dev);
+	if (!x || !x->commit_ns || !gate_open())
+		return 0;
+	if (g) {
+		g->commit_begin = x->commit_ns;
+		g->commit_end = now;
+	}
+	k.owner = x->top;
+	k.dev = BPF_CORE_READ(j, j_fs_dev, bd_disk, part0, bd_dev);
+	k.kind = KIND_COMMIT;
+	k.cause = CAUSE_JOURNAL;
+	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
+	count(&k, 1, 0, now - x->commit_ns, false);
+	commit_event(c, x, dev, now, k.dev);
+	return 0;
+}
+
+struct share_walk {
+	struct txn *x;
+	u32 proc, weight, done, sum;
+};
+
+/* Adds a weight to the share of a process, or takes a free place; two processors may want the same one. */
+static long share_add(u32 n, struct share_walk *w)
+{
+	struct txn_share *s;
+
+	if (n >= TXN_OWNERS)
+		return 1;
+	s = &w->x->share[n];
+	if (!s->proc && !s->weight && n >= w->x->n) {
+		if (__sync_val_compare_and_swap(&s->proc, 0, w->proc) == 0 || s->proc == w->proc) {
+			if (w->x->n <= n)
+				w->x->n = n + 1;
+		}
+	}
+	if (s->proc != w->proc)
+		return 0;
+	w->sum = __sync_fetch_and_add(&s->weight, w->weight) + w->weight;
+	w->done = 1;
+	return 1;
+}
+
+/* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
+ * had dirtied already counts as one block. */
+SEC("tp_btf/jbd2_handle_stats")
+int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, int interval, int sync, int requested,
+	     int dirtied)
+{
+	struct task_ctx *c = ctx_find();
+	struct share_walk w = {};
+	struct txn *x, new = {};
+	u64 owner, key;
+	u8 how;
+
+	if (!gate_open())
+		return 0;
+	owner = owner_current(c, &how);
+	if (owner & OWNER_TXN)
+		return 0; /* the commit's own handles */
+	key = txn_owner(dev, tid) & ~OWNER_TXN;
+	x = bpf_map_lookup_elem(&txns, &key);
+	if (!x) {
+		if (bpf_map_update_elem(&txns, &key, &new, BPF_NOEXIST))
+			bpf_map_lookup_elem(&txns, &key);
+		x = bpf_map_lookup_elem(&txns, &key);
+		if (!x) {
+			lose(LOSS_TXN_TABLE);
+			return 0;
+		}
+	}
+	w.x = x;
+	w.proc = owner;
+	w.weight = dirtied > 0 ? dirtied : 1;
+	if (!w.proc)
+		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
+	bpf_loop(TXN_OWNERS, share_add, &w, 0);
+	if (!w.done) {
+		lose(LOSS_TXN_OWNERS);
+		return 0;
+	}
+	__sync_fetch_and_add(&x->total, w.weight);
+	if (w.sum > x->top_weight || !x->top) {
+		x->top = w.proc;
+		x->top_weight = w.sum;
+	}
+	return 0;
+}
+
+/* The journal's own superblock is written before or between commits, by whoever moves the log's tail: block.bpf.c knows
+ * it by its place, here the transaction that it belongs to is noted. */
+SEC("tp_btf/jbd2_write_superblock")
+int BPF_PROG(ext4__journal_super, struct journal_s *j)
+{
+	struct transaction_s *t;
+	struct journal *g;
+	u64 owner;
+	u32 dev;
+
+	if (!j || !gate_open())
+		return 0;
+	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
+	g = journal_see(j, dev);
+	t = BPF_CORE_READ(j, j_committing_transaction);
+	if (!t)
+		t = BPF_CORE_READ(j, j_running_transaction);
+	owner = t ? txn_owner(dev, BPF_CORE_READ(t, t_tid)) : g ? g->last_txn : 0;
+	if (g && owner)
+		g->last_txn = owner;
+	return 0;
+}
+
+SEC("tp_btf/jbd2_checkpoint")
+int BPF_PROG(ext4__checkpoint, struct journal_s *j, int result)
+{
+	struct iot_cell_key k = {};
+	u8 how;
+
+	if (!j || !gate_open())
+		return 0;
+	k.owner = owner_top(owner_current(ctx_find(), &how));
+	k.dev = BPF_CORE_READ(j, j_fs_dev, bd_disk, part0, bd_dev);
+	k.kind = KIND_CHECKPOINT;
+	k.cause = CAUSE_METADATA;
+	k.how = how;
+	count(&k, 1, 0, 0, result < 0);
+	return 0;
+}
+
+/* ---- fsync, and what it waits for ---- */
+
+SEC("tp_btf/ext4_sync_file_enter")
+int BPF_PROG(ext4__sync_begin, struct file *f, int datasync)
+{
+	struct task_ctx *c;
+
+	if (!f || !gate_open())
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	c->sync_dev = BPF_CORE_READ(f, f_inode, i_sb, s_dev);
+	c->flush_ns = 0;
+	c->sync_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void sync_part(struct iot_cell_key *k, u8 kind, u64 ns)
+{
+	if (!ns)
+		return;
+	k->kind = kind;
+	count(k, 1, 0, ns, false);
+}
+
+SEC("tp_btf/ext4_sync_file_exit")
+int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
+{
+	struct task_ctx *c = ctx_find();
+	u64 begin, now, from, to, commit = 0, flush;
+	struct iot_cell_key k = {};
+	struct journal *g;
+
+	if (!c || !c->sync_ns)
+		return 0;
+	begin = c->sync_ns;
+	c->sync_ns = 0;
+	if (!i || !gate_open())
+		return 0;
+	now = bpf_ktime_get_ns();
+	flush = c->flush_ns > begin ? now - c->flush_ns : 0;
+	g = journal_of(c->sync_dev);
+	if (g && g->commit_end > begin) {
+		from = g->commit_begin > begin ? g->commit_begin : begin;
+		to = g->commit_end < now ? g->commit_end : now;
+		commit = to > from ? to - from : 0;
+	}
+	if (commit + flush > now - begin)
+		flush = now - begin - commit;
+	k.owner = proc_current(c);
+	k.dev = c->sync_dev;
+	k.how = HOW_EXACT;
+	k.kind = KIND_FS_SYNC;
+	count(&k, 1, 0, now - begin, ret < 0);
+	sync_part(&k, KIND_FS_SYNC_DATA, now - begin - commit - flush);
+	sync_part(&k, KIND_FS_SYNC_COMMIT, commit);
+	sync_part(&k, KIND_FS_SYNC_FLUSH, flush);
+	return 0;
+}
+
+/* ---- bytes that are dropped before they are written ---- */
+
+static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
+{
+	struct task_ctx *c = ctx_find();
+	struct iot_cell_key k = {};
+	struct iot_ring_event *r;
+	u8 how;
+
+	k.owner = owner_top(owner_current(c, &how));
+	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.kind = kind;
+	k.how = how;
+	k.sub = SUB_FT_REG;
+	count(&k, 1, 0, 0, false);
+	if (!wants_event(k.owner))
+		return 0;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return 0;
+	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.offset = off;
+	r->e.size = size;
+	r->e.task = proc_running(c);
+	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.owner = k.owner;
+	r->e.kind = kind;
+	r->e.how = how;
+	r->e.sub = SUB_FT_REG;
+	r->e.file = file_number(i);
+	r->e.dev = k.dev;
+	event_submit(r);
+	return 0;
+}
+
+static __always_inline bool is_regular(struct inode *i)
+{
+	return (BPF_CORE_READ(i, i_mode) & S_IFMT) == S_IFREG;
+}
+
+SEC("tp_btf/ext4_evict_inode")
+int BPF_PROG(ext4__evict, struct inode *i)
+{
+	u64 key = (u64)i;
+
+	if (!i || !gate_open())
+		return 0;
+	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
+		drop_record(i, KIND_FS_EVICT, 0, 0);
+	bpf_map_delete_elem(&writers, &key);
+	return 0;
+}
+
+SEC("tp_btf/ext4_truncate_enter")
+int BPF_PROG(ext4__truncate, struct inode *i)
+{
+	if (!i || !gate_open() || !is_regular(i))
+		return 0;
+	return drop_record(i, KIND_FS_TRUNCATE, BPF_CORE_READ(i, i_size), 0);
+}
+
+SEC("tp_btf/ext4_punch_hole")
+int BPF_PROG(ext4__punch, struct inode *i, long long off, long long len)
+{
+	if (!i || !gate_open())
+		return 0;
+	return drop_record(i, KIND_FS_PUNCH, off, len);
+}
+
+/* ---- contexts ---- */
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(ext4__convert_begin, struct work_struct *w)
+{
+	struct task_ctx *c;
+
+	if (function_of((u64)w->func) != FN_EXT4_CONVERT)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	c->behalf = BEHALF_INODE;
+	c->behalf_id = (u64)w - bpf_core_field_offset(struct ext4_inode_info, i_rsv_conversion_work) +
+		       bpf_core_field_offset(struct ext4_inode_info, vfs_inode);
+	return 0;
+}
+
+SEC("tp_btf/ext4_fc_commit_start")
+int BPF_PROG(ext4__fastcommit_begin, struct super_block *sb)
+{
+	struct task_ctx *c;
+
+	if (!sb || !gate_open())
+		return 0;
+	c = ctx_make();
+	if (c && c->behalf == BEHALF_NONE)
+		c->behalf = BEHALF_FASTCOMMIT;
+	return 0;
+}
+
+SEC("tp_btf/ext4_fc_commit_stop")
+int BPF_PROG(ext4__fastcommit_end, struct super_block *sb)
+{
+	struct task_ctx *c = ctx_find();
+
+	if (c && c->behalf == BEHALF_FASTCOMMIT)
+		c->behalf = BEHALF_NONE;
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* journal.bpf.h - which structure of an ext4 file system a journal block is a copy of.
+ *
+ * A journal bio carries the original metadata page, so the page's index is the home of the block. The home is
+ * compared with the group descriptors in memory; a block whose home is its own place in the log belongs to the
+ * log itself, and its header says what it is. fs_ext4.bpf.c fills in the geometry when a commit begins.
+ */
+#ifndef IOT_JOURNAL_BPF_H
+#define IOT_JOURNAL_BPF_H
+
+#include "owner.bpf.h"
+
+#define JBD2_MAGIC 0xc03b3998U
+#define MAX_FLEX 1024          /* groups that share one place for their bitmaps and tables */
+
+struct journal {
+	u64 group_desc;        /* address of the array of buffer heads; 0: geometry not known */
+	u64 blocks_per_group, inode_table_blocks, desc_blocks;
+	u64 super_block;       /* home of the journal's superblock */
+	u64 fs_super;          /* home of the file system's superblock */
+	u64 first_data_block;
+	u32 groups, flex, desc_per_block, desc_size;
+	u32 block_bits, pad;
+	u64 last_txn;          /* owner of the newest transaction */
+	u64 commit_begin, commit_end; /* ns of the newest commit that ended */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 256);
+	__type(key, u32);      /* device of the file system */
+	__type(value, struct journal);
+} journals SEC(".maps");
+
+struct home_key {
+	u64 group_desc, block;
+};
+
+/* What a home block is; kept because the same few blocks are journalled again and again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct home_key);
+	__type(value, u32);
+} homes SEC(".maps");
+
+static __always_inline struct journal *journal_of(u32 dev)
+{
+	return bpf_map_lookup_elem(&journals, &dev);
+}
+
+/* The part of an ext4 group descriptor that is the same since 32-bit times; the high halves follow at 32 bytes. */
+struct group_desc {
+	u32 block_bitmap, inode_bitmap, inode_table;
+};
+
+struct home_walk {
+	struct journal j;
+	u64 block;
+	u32 group, kind;
+};
+
+static __always_inline u64 wide(u32 lo, u32 hi)
+{
+	return (u64)hi << 32 | lo;
+}
+
+/* Is the block one of this group's own? */
+static long home_group(u32 n, struct home_walk *w)
+{
+	struct group_desc lo = {}, hi = {};
+	struct buffer_head *bh = NULL;
+	u32 g = w->group + n;
+	u64 data, table;
+
+	if (g >= w->j.groups || n >= w->j.flex || !w->j.desc_per_block)
+		return 1;
+	bpf_probe_read_kernel(&bh, sizeof(bh), (void *)(w->j.group_desc + g / w->j.desc_per_block * sizeof(bh)));
+	data = (u64)BPF_CORE_READ(bh, b_data) + (u64)(g % w->j.desc_per_block) * w->j.desc_size;
+	if (bpf_probe_read_kernel(&lo, sizeof(lo), (void *)data))
+		return 1;
+	if (w->j.desc_size > 32)
+		bpf_probe_read_kernel(&hi, sizeof(hi), (void *)(data + 32));
+	table = wide(lo.inode_table, hi.inode_table);
+	if (w->block == wide(lo.block_bitmap, hi.block_bitmap))
+		w->kind = SUB_J_BLOCK_BITMAP;
+	else if (w->block == wide(lo.inode_bitmap, hi.inode_bitmap))
+		w->kind = SUB_J_INODE_BITMAP;
+	else if (w->block >= table && w->block < table + w->j.inode_table_blocks)
+		w->kind = SUB_J_INODE_TABLE;
+	return w->kind ? 1 : 0;
+}
+
+static __noinline u32 home_kind(struct journal *j, u64 block)
+{
+	struct home_walk w = { .block = block };
+	struct home_key k = { 0, block };
+	u32 *known;
+
+	if (!j || !j->group_desc || !j->blocks_per_group || !j->flex)
+		return SUB_J_UNCLASSIFIED;
+	k.group_desc = j->group_desc;
+	known = bpf_map_lookup_elem(&homes, &k);
+	if (known)
+		return *known;
+	w.j = *j;
+	if (block == j->fs_super)
+		w.kind = SUB_J_SUPER;
+	else if (block > j->fs_super && block <= j->fs_super + j->desc_blocks)
+		w.kind = SUB_J_GROUP_DESC;
+	if (!w.kind) {
+		w.group = (block - j->first_data_block) / j->blocks_per_group;
+		w.group -= w.group % j->flex;
+		bpf_loop(MAX_FLEX, home_group, &w, 0);
+	}
+	if (!w.kind)
+		w.kind = SUB_J_DIR_XATTR;
+	bpf_map_update_elem(&homes, &k, &w.kind, BPF_ANY);
+	return w.kind;
+}
+
+/* The log's own block by its header: descriptor, commit, superblock, revoke. */
+static __always_inline u32 log_kind(struct bio *b)
+{
+	struct buffer_head *bh = b->bi_private;
+	struct {
+		u32 magic, type;
+	} h = {};
+
+	bpf_probe_read_kernel(&h, sizeof(h), BPF_CORE_READ(bh, b_data));
+	if (h.magic != __builtin_bswap32(JBD2_MAGIC))
+		return SUB_J_UNCLASSIFIED;
+	switch (__builtin_bswap32(h.type)) {
+	case 1:
+		return SUB_J_DESCRIPTOR;
+	case 2:
+		return SUB_J_COMMIT;
+	case 3:
+	case 4:
+		return SUB_J_JSUPER;
+	case 5:
+		return SUB_J_REVOKE;
+	}
+	return SUB_J_UNCLASSIFIED;
+}
+
+/* What a journal bio holds. `index` and `offset` say which page of the device its first byte is at home on. */
+static __always_inline u32 journal_kind(struct bio *b, struct inode *i, u64 index, u32 offset)
+{
+	u64 home = (index << PAGE_SHIFT) + offset;
+	u64 place = (b->bi_iter.bi_sector - b->bi_bdev->bd_start_sect) << 9;
+	struct journal *j;
+
+	if (!i)
+		return SUB_J_FROZEN;
+	if (home == place)
+		return log_kind(b);
+	j = journal_of(b->bi_bdev->bd_dev);
+	return j ? home_kind(j, home >> j->block_bits) : SUB_J_UNCLASSIFIED;
+}
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* owner.bpf.h - on whose behalf: inode and page to last writer, transaction to the handles that shared it, and
+ * the numbers of files.
+ *
+ * An inode with one writer costs one look-up a write. Only from its second writer on are its pages followed
+ * one by one; pages that were written before belong to the first writer.
+ */
+#ifndef IOT_OWNER_BPF_H
+#define IOT_OWNER_BPF_H
+
+#include "record.bpf.h"
+
+#define MAPPING_FLAGS 3UL      /* low bits of folio->mapping: anonymous or movable */
+#define MARK_PAGES 4096        /* pages of one write that are marked one by one */
+#define TXN_OWNERS 32
+
+struct writer {
+	u64 ino;
+	u32 gen, dev;
+	u32 first;             /* process.id of the first writer */
+	u32 many;              /* 1: pages are followed in page_writer */
+	u32 file;              /* file.id, 0 none yet */
+	u32 loop;              /* 1: backing file of a loop device */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);      /* inode */
+	__type(value, struct writer);
+} writers SEC(".maps");
+
+struct page_key {
+	u64 inode, index;
+};
+
+/* Bit 62 of a page's owner: file contents on a block device, not a structure of a file system. */
+#define OWNER_DATA (1ULL << 62)
+/* Index bit of the coarse marks on a loop device's backing file. */
+#define INDEX_COARSE (1ULL << 63)
+#define COARSE_SHIFT 4         /* 16 pages a mark */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 131072);
+	__type(key, struct page_key);
+	__type(value, u64);    /* owner */
+} page_writer SEC(".maps");
+
+struct txn_share {
+	u32 proc, weight;
+};
+
+/* Who dirtied how many blocks of a journal transaction. */
+struct txn {
+	u64 total;             /* sum of weights, the ones that did not fit included */
+	u64 journal_bytes, journal_blocks;
+	u64 commit_ns;         /* when its commit began */
+	u32 n, top, top_weight, pad;
+	struct txn_share share[TXN_OWNERS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);      /* owner without OWNER_TXN */
+	__type(value, struct txn);
+} txns SEC(".maps");
+
+/* The addresses of functions that mean something (enum iot_function), filled in by the tracer. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, u64);
+	__type(value, u32);
+} functions SEC(".maps");
+
+static __always_inline u32 function_of(u64 address)
+{
+	u32 *f = bpf_map_lookup_elem(&functions, &address);
+
+	return f ? *f : FN_NONE;
+}
+
+static __always_inline u64 txn_owner(u32 dev, u32 tid)
+{
+	return OWNER_TXN | ((u64)dev << 32 & ~(OWNER_TXN | OWNER_DATA)) | tid;
+}
+
+static __always_inline struct txn *txn_find(u64 owner)
+{
+	u64 k = owner & ~(OWNER_TXN | OWNER_DATA);
+
+	return bpf_map_lookup_elem(&txns, &k);
+}
+
+/* The process that stands for an owner in an event: itself, or the largest share of a transaction. */
+static __always_inline u32 owner_top(u64 owner)
+{
+	struct txn *x;
+
+	if (!(owner & OWNER_TXN))
+		return owner & ~OWNER_DATA;
+	x = txn_find(owner);
+	return x ? x->top : PROC_NONE;
+}
+
+static __always_inline struct writer *writer_find(struct inode *i)
+{
+	u64 k = (u64)i;
+	struct writer *w = bpf_map_lookup_elem(&writers, &k);
+
+	/* the memory of an inode is used again for another file */
+	if (w && (w->ino != BPF_CORE_READ(i, i_ino) || w->gen != BPF_CORE_READ(i, i_generation)))
+		return NULL;
+	return w;
+}
+
+struct mark {
+	struct page_key k;
+	u64 owner;
+};
+
+static long mark_page(u32 n, struct mark *m)
+{
+	bpf_map_update_elem(&page_writer, &m->k, &m->owner, BPF_ANY);
+	m->k.index++;
+	return 0;
+}
+
+/* Pages that bytes [off, off + len) of an inode lie on belong to `owner` from now. */
+static __always_inline void mark_pages(struct inode *i, u64 off, u64 len, u64 owner)
+{
+	struct mark m = { { (u64)i, off >> PAGE_SHIFT }, owner };
+	u64 last = (off + len - 1) >> PAGE_SHIFT, n;
+
+	if (!len)
+		return;
+	n = last - m.k.index + 1;
+	if (n > MARK_PAGES) {
+		lose(LOSS_WALK);
+		n = MARK_PAGES;
+	}
+	bpf_loop(n, mark_page, &m, 0);
+}
+
+/* Process `proc` writes bytes [off, off + len) of a file. */
+static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
+{
+	struct writer *w, new = {};
+	u64 k = (u64)i;
+
+	if (!i || !proc)
+		return 0;
+	w = writer_find(i);
+	if (!w) {
+		new.ino = BPF_CORE_READ(i, i_ino);
+		new.gen = BPF_CORE_READ(i, i_generation);
+		new.dev = BPF_CORE_READ(i, i_sb, s_dev);
+		new.first = proc;
+		if (bpf_map_update_elem(&writers, &k, &new, BPF_ANY))
+			lose(LOSS_INODE_TABLE);
+		return 0;
+	}
+	if (!w->first)
+		w->first = proc;
+	if (w->first == proc && !w->many)
+		return 0;
+	w->many = 1;
+	mark_pages(i, off, len, proc);
+	return 0;
+}
+
+/* Who wrote page `index` of an inode; *how says how that is known. */
+static __always_inline u64 writer_of_page(struct inode *i, u64 index, u8 *how)
+{
+	struct page_key k = { (u64)i, index };
+	struct writer *w = writer_find(i);
+	u64 *o;
+
+	if (w && !w->many) {
+		*how = w->first ? HOW_INODE : HOW_NONE;
+		return w->first;
+	}
+	o = bpf_map_lookup_elem(&page_writer, &k);
+	if (o) {
+		*how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_EXACT;
+		return *o;
+	}
+	*how = w && w->first ? HOW_INODE : HOW_NONE;
+	return w ? w->first : PROC_NONE;
+}
+
+/* On whose behalf the current task works: an owner, and how it is known. */
+static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
+{
+	u32 id;
+
+	*how = HOW_EXACT;
+	if (c && c->behalf == BEHALF_INODE) {
+		struct writer *w = writer_find((struct inode *)c->behalf_id);
+
+		*how = w && w->first ? HOW_INODE : HOW_NONE;
+		return w ? w->first : PROC_NONE;
+	}
+	if (c && c->behalf == BEHALF_TXN) {
+		*how = HOW_TRANSACTION;
+		return c->behalf_id;
+	}
+	id = proc_current(c);
+	if (!id)
+		*how = HOW_NONE;
+	return id;
+}
+
+/* The number of a file, made at first sight; 0 when the table refuses. */
+static __noinline u32 file_number(struct inode *i)
+{
+	struct iot_state *s = run_state();
+	struct file_entry e = {}, *old;
+	struct file_key k = {};
+
+	if (!s || !i)
+		return 0;
+	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.ino = BPF_CORE_READ(i, i_ino);
+	k.gen = BPF_CORE_READ(i, i_generation);
+	old = bpf_map_lookup_elem(&files, &k);
+	if (old)
+		return old->id;
+	e.id = __sync_fetch_and_add(&s->next_file, 1) + 1;
+	if (bpf_map_update_elem(&files, &k, &e, BPF_NOEXIST)) {
+		old = bpf_map_lookup_elem(&files, &k);
+		if (old)
+			return old->id;
+		lose(LOSS_FILE_TABLE);
+		return 0;
+	}
+	return e.id;
+}
+
+/* Head of the folio that a page belongs to. */
+static __always_inline struct folio *page_folio(struct page *p)
+{
+	u64 head, inverse;
+
+	if (bpf_core_field_exists(struct page, compound_head))
+		head = BPF_CORE_READ(p, compound_head);
+	else
+		head = BPF_CORE_READ((struct page___info *)p, compound_info);
+	if (!(head & 1))
+		return (struct folio *)p;
+	inverse = ~(head - 1);
+	if (!(inverse & (inverse + 1))) /* a mask, since 7.1 */
+		return (struct folio *)((u64)p & head);
+	return (struct folio *)(head - 1);
+}
+
+/* Pages of a folio. */
+static __always_inline u64 folio_pages(struct folio *f)
+{
+	u64 flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), f); /* first word of every page, whatever its type is called */
+	if (!(flags >> bpf_core_enum_value(enum pageflags___iot, PG_head___iot) & 1))
+		return 1;
+	if (bpf_core_field_exists(struct folio, _nr_pages))
+		return BPF_CORE_READ(f, _nr_pages);
+	return BPF_CORE_READ((struct folio___old_nr *)f, _folio_nr_pages);
+}
+
+/* The inode behind a folio, or NULL: anonymous, or a page without a mapping. */
+static __always_inline struct inode *folio_inode(struct folio *f)
+{
+	u64 m = (u64)BPF_CORE_READ(f, mapping);
+
+	if (!m || m & MAPPING_FLAGS)
+		return NULL;
+	return BPF_CORE_READ((struct address_space *)m, host);
+}
+
+static __always_inline bool is_blockdev(struct inode *i)
+{
+	return (BPF_CORE_READ(i, i_mode) & S_IFMT) == S_IFBLK;
+}
+
+/* Looks once a call which bytes of which inode it asks for: a read knows then what it demanded, a write whom it
+ * concerns. range_inode is the inode of the mapping, so that it compares with the pages of a bio. */
+__noinline int range_look(struct task_ctx *c)
+{
+	struct file *f;
+	struct inode *i;
+	u64 len, fd, user_pos = 0;
+	u32 mode;
+
+	if (!c || c->range_known || !c->call)
+		return 0;
+	c->range_known = 2;
+	fd = c->arg[0];
+	len = c->arg[2];
+	switch (c->shape) {
+	case SHAPE_RW:
+	case SHAPE_PRW:
+		break;
+	case SHAPE_RWV:
+	case SHAPE_PRWV:
+		len = iovec_len(c->arg[1], c->arg[2]);
+		break;
+	case SHAPE_SENDFILE:
+		fd = c->write ? c->arg[0] : c->arg[1];
+		user_pos = c->write ? 0 : c->arg[2];
+		len = c->arg[3];
+		break;
+	case SHAPE_SPLICE:
+		fd = c->write ? c->arg[2] : c->arg[0];
+		user_pos = c->write ? c->arg[3] : c->arg[1];
+		len = c->arg[4];
+		break;
+	default:
+		return 0;
+	}
+	f = file_of(fd);
+	if (!f)
+		return 0;
+	i = BPF_CORE_READ(f, f_inode);
+	mode = BPF_CORE_READ(i, i_mode) & S_IFMT;
+	if (mode != S_IFREG && mode != S_IFBLK)
+		return 0;
+	if (c->shape == SHAPE_PRW || c->shape == SHAPE_PRWV)
+		c->range_off = c->arg[3];
+	else if (c->write && BPF_CORE_READ(f, f_flags) & O_APPEND)
+		c->range_off = BPF_CORE_READ(i, i_size);
+	else
+		c->range_off = BPF_CORE_READ(f, f_pos);
+	if (user_pos)
+		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
+	c->range_inode = (u64)BPF_CORE_READ(f, f_mapping, host);
+	c->range_len = len;
+	c->range_blockdev = mode == S_IFBLK;
+	c->range_known = 1;
+	return 0;
+}
+
+#endif

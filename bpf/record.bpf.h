@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* record.bpf.h - what every probe calls: the gate, who the current task is, aggregates, histograms, the ring,
+ * losses. The maps are declared in every object that includes this and exist once: the tracer gives the
+ * later objects the maps of the first.
+ */
+#ifndef IOT_RECORD_BPF_H
+#define IOT_RECORD_BPF_H
+
+#include "kernel.h"
+#include "event.h"
+#include "../stream/hist.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile struct iot_config cfg = {};
+
+/* Owners are 64 bits wide in here: a process id, or a journal transaction whose handles share the bytes. */
+#define OWNER_TXN (1ULL << 63)
+
+/* On whose behalf a kernel thread works. */
+enum behalf {
+	BEHALF_NONE,
+	BEHALF_INODE,      /* behalf_id: the inode that is written back or converted */
+	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
+	BEHALF_FASTCOMMIT, /* the current process's fast commit */
+	BEHALF_LOOP,       /* a loop device's worker */
+};
+
+/* What is remembered of a thread while it lives. */
+struct task_ctx {
+	u64 enter_ns;
+	u64 arg[6];
+	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
+	u32 proc;          /* process.id, 0 not resolved */
+	u32 behalf;
+	u16 shape, write;  /* of that call */
+	u32 range_known;   /* 0 not looked at, 1 known, 2 none */
+	u64 behalf_id;
+	/* the byte range that the system call asks for */
+	u64 range_inode, range_off, range_len;
+	u32 range_blockdev, pad;
+	/* the file that it used last: resolved once, compared afterwards */
+	u64 seen_inode, seen_ino;
+	u32 seen_dev, seen_gen, seen_file, seen_type;
+	/* the aggregate that it used last */
+	struct iot_cell_key cell_key;
+	u32 cell;
+	/* fsync in progress */
+	u32 sync_dev;
+	u64 sync_ns, flush_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_ctx);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE); /* the tracer opens the gate by a store */
+	__type(key, u32);
+	__type(value, struct iot_state);
+} state SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_proc_key);
+	__type(value, struct iot_proc);
+} procs SEC(".maps");
+
+/* Thread-group ids that the by_pid filter wants; children are added at fork. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, u32);
+} want_pids SEC(".maps");
+
+struct file_key {
+	u32 dev, gen;
+	u64 ino;
+};
+
+struct file_entry {
+	u32 id, named;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct file_key);
+	__type(value, struct file_entry);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_CELLS);
+	__type(key, struct iot_cell_key);
+	__type(value, u32);
+} cell_index SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOT_MAX_CELLS);
+	__type(key, u32);
+	__type(value, struct iot_cell);
+} cells SEC(".maps");
+
+struct hist {
+	u64 n[HIST_BUCKETS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KIND_MAX * IOT_HIST_GROUPS);
+	__type(key, u32);
+	__type(value, struct hist);
+} hists SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LOSS_MAX);
+	__type(key, u32);
+	__type(value, u64);
+} losses SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} ring SEC(".maps");
+
+static __always_inline struct iot_state *run_state(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&state, &zero);
+}
+
+static __always_inline bool gate_open(void)
+{
+	struct iot_state *s = run_state();
+
+	return s && s->gate;
+}
+
+static __always_inline void lose(u32 what)
+{
+	u64 *n = bpf_map_lookup_elem(&losses, &what);
+
+	if (n)
+		*n += 1;
+}
+
+static __always_inline struct task_ctx *ctx_find(void)
+{
+	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+}
+
+static __always_inline struct task_ctx *ctx_make(void)
+{
+	struct task_ctx *c = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!c)
+		lose(LOSS_TASK_STORAGE);
+	return c;
+}
+
+static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct *t)
+{
+	k->pid = t->tgid;
+	k->exec_no = t->group_leader->self_exec_id;
+	k->start_ns = t->group_leader->start_boottime;
+}
+
+/* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
+ * call where it cannot. */
+#define NUMBER_AT(address, type, field) ({ \
+	typeof(((type *)0)->field) __v; \
+	if (cfg.cast) \
+		__v = ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))->field; \
+	else \
+		__v = BPF_CORE_READ((type *)(address), field); \
+	__v; })
+
+/* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
+ * 64-bit number in it serves. */
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 v = 0;
+
+	if (cfg.cast)
+		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
+	return v;
+}
+
+#define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
+
+/* The open file behind a descriptor of the current process, or NULL. */
+static __always_inline struct file *file_of(u32 fd)
+{
+	struct fdtable *t = bpf_get_current_task_btf()->files->fdt;
+
+	if (fd >= t->max_fds)
+		return NULL;
+	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
+}
+
+#define MAX_IOVEC 16
+
+struct user_iovec {
+	u64 base, len;
+};
+
+/* Sum of the lengths of an iovec in user memory; 0 when it cannot be read. */
+static __always_inline u64 iovec_len(u64 address, u64 n)
+{
+	struct user_iovec v;
+	u64 sum = 0;
+
+	for (u32 i = 0; i < MAX_IOVEC; i++) {
+		if (i >= n || bpf_probe_read_user(&v, sizeof(v), (void *)(address + i * sizeof(v))))
+			break;
+		sum += v.len;
+	}
+	return sum;
+}
+
+static __always_inline bool comm_wanted(const char *comm)
+{
+	if (!cfg.comm[0])
+		return true;
+	for (int i = 0; i < IOT_COMM_LEN; i++) {
+		if (comm[i] != cfg.comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+static __always_inline bool proc_wanted(u32 pid, const char *comm, u64 cgroup)
+{
+	if (cfg.by_pid && !bpf_map_lookup_elem(&want_pids, &pid))
+		return false;
+	if (cfg.cgroup && cfg.cgroup != cgroup)
+		return false;
+	return comm_wanted(comm);
+}
+
+/* Puts a process record into the ring; the map stays the authority when the ring is full. */
+static __always_inline void proc_send(const struct iot_proc *p)
+{
+	if (bpf_ringbuf_output(&ring, (void *)p, sizeof(*p), BPF_RB_NO_WAKEUP))
+		lose(LOSS_EVENT_OTHER);
+}
+
+/* First sight of a process: gives it a number. Returns 0 when the table is full. */
+static __noinline u32 proc_make(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct iot_state *s = run_state();
+	struct iot_proc_key k = {};
+	struct iot_proc p = {}, *old;
+
+	if (!s)
+		return 0;
+	proc_key(&k, t);
+	old = bpf_map_lookup_elem(&procs, &k);
+	if (old)
+		return old->id;
+	p.type = RING_PROCESS;
+	p.pid = t->tgid;
+	p.ppid = t->real_parent->tgid;
+	p.start_ns = k.start_ns;
+	p.exec_no = k.exec_no;
+	p.cgroup = bpf_get_current_cgroup_id();
+	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
+	if (t->flags & PF_KTHREAD)
+		p.flags |= PROC_KTHREAD;
+	else if (proc_wanted(p.pid, p.comm, p.cgroup))
+		p.flags |= PROC_WANTED;
+	if (p.start_ns >= s->boot_ns)
+		p.flags |= PROC_BORN;
+	p.id = __sync_fetch_and_add(&s->next_proc, 1) + PROC_FIRST;
+	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
+		old = bpf_map_lookup_elem(&procs, &k);
+		if (old)
+			return old->id;
+		lose(LOSS_PROC_TABLE);
+		return 0;
+	}
+	if (p.flags & (PROC_WANTED | PROC_KTHREAD))
+		proc_send(&p);
+	return p.id;
+}
+
+static __always_inline struct iot_proc *proc_find(struct task_struct *t)
+{
+	struct iot_proc_key k = {};
+
+	proc_key(&k, t);
+	return bpf_map_lookup_elem(&procs, &k);
+}
+
+/* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
+static __always_inline u32 proc_current(struct task_ctx *c)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct iot_proc *p;
+	u32 id;
+
+	if (c && c->proc)
+		return c->proc;
+	if (t->tgid == cfg.self_pid)
+		return PROC_SELF;
+	if (t->flags & PF_KTHREAD)
+		return PROC_NONE;
+	id = proc_make();
+	p = proc_find(t);
+	if (p && !(p->flags & PROC_WANTED))
+		id = PROC_OTHER;
+	if (c)
+		c->proc = id;
+	return id;
+}
+
+/* The number of the current process as the one that runs: kernel threads have one here. */
+static __always_inline u32 proc_running(struct task_ctx *c)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	if (t->flags & PF_KTHREAD)
+		return t->tgid ? proc_make() : 0;
+	return proc_current(c);
+}
+
+/* Finds or makes the aggregate of a key. Returns its number, or IOT_MAX_CELLS when there is no room. */
+static __noinline u32 cell_make(struct iot_cell_key *key)
+{
+	struct iot_state *s = run_state();
+	struct iot_cell_key k;
+	u32 *n, next;
+
+	if (!s || !key)
+		return IOT_MAX_CELLS;
+	k = *key;
+	if (s->next_cell >= IOT_MAX_CELLS - IOT_CELL_RESERVE) {
+		lose(LOSS_CELL_TABLE);
+		k.owner = PROC_NONE;
+		n = bpf_map_lookup_elem(&cell_index, &k);
+		if (n)
+			return *n;
+	}
+	next = __sync_fetch_and_add(&s->next_cell, 1);
+	if (next >= IOT_MAX_CELLS)
+		return IOT_MAX_CELLS;
+	if (!bpf_map_update_elem(&cell_index, &k, &next, BPF_NOEXIST))
+		return next;
+	n = bpf_map_lookup_elem(&cell_index, &k); /* another processor was first: one number stays unused */
+	return n ? *n : IOT_MAX_CELLS;
+}
+
+static __always_inline u32 cell_find(struct iot_cell_key *k)
+{
+	u32 *n = bpf_map_lookup_elem(&cell_index, k);
+
+	return n ? *n : cell_make(k);
+}
+
+static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64 lat_ns, bool error)
+{
+	struct iot_cell *v = bpf_map_lookup_elem(&cells, &n);
+
+	if (!v) {
+		lose(LOSS_CELL_BYTES);
+		return;
+	}
+	v->ops += ops;
+	v->bytes += bytes;
+	v->touched += touched;
+	v->lat_ns += lat_ns;
+	if (error)
+		v->errors += 1;
+	if (lat_ns > v->max_ns)
+		v->max_ns = lat_ns;
+}
+
+static __always_inline void hist_add(u32 kind, u64 ns)
+{
+	struct hist *h = bpf_map_lookup_elem(&hists, &kind);
+	u32 b = hist_bucket(ns);
+
+	if (h && b < HIST_BUCKETS)
+		h->n[b] += 1;
+}
+
+/* Adds one operation to the aggregate of `k`, and its duration to the histogram when it has one. */
+static __always_inline void count(struct iot_cell_key *k, u64 ops, u64 bytes, u64 lat_ns, bool error)
+{
+	cell_add(cell_find(k), ops, bytes, 0, lat_ns, error);
+	if (lat_ns)
+		hist_add(k->kind, lat_ns);
+}
+
+static __always_inline bool wants_event(u32 owner)
+{
+	return cfg.events && (owner >= PROC_FIRST || (!owner && !cfg.by_pid && !cfg.comm[0] && !cfg.cgroup));
+}
+
+/* Takes room for an event in the ring, zeroed; counts the loss when there is none. */
+static __always_inline struct iot_ring_event *event_reserve(u32 loss)
+{
+	struct iot_ring_event *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		lose(loss);
+		return NULL;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->type = RING_EVENT;
+	return r;
+}
+
+static __always_inline void event_submit(struct iot_ring_event *r)
+{
+	r->e.cpu = bpf_get_smp_processor_id();
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* Number of the disk that a block device is, or is part of. */
+static __always_inline u32 disk_of(struct block_device *b)
+{
+	return b->bd_disk->part0->bd_dev;
+}
+
+static __always_inline bool dev_wanted(u32 disk)
+{
+	return !cfg.dev || cfg.dev == disk;
+}
+
+#endif

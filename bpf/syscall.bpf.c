@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* syscall.bpf.c - system calls on files: bytes returned, where, how long. One pair of programs walks a table of
+ * calls (tracer/probe.c); what a call moves is known at its exit, only close and the writer's mark need its entry.
+ */
+#include "owner.bpf.h"
+
+const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
+
+#define TS_COMPAT 2            /* thread_info.status: a 32-bit system call on x86-64 */
+#define RWF_DSYNC 2
+#define RWF_SYNC 4
+#define RWF_APPEND 16
+#define MAX_IOCB 1024
+
+/* The user interface of libaio (include/uapi/linux/aio_abi.h), which never changes. */
+struct user_iocb {
+	u64 data;
+	u32 key, rw_flags;
+	u16 opcode;
+	s16 reqprio;
+	u32 fd;
+	u64 buf, nbytes;
+	s64 offset;
+	u64 reserved;
+	u32 flags, resfd;
+};
+
+struct user_io_event {
+	u64 data, obj;
+	s64 res, res2;
+};
+
+struct aio_key {
+	u64 iocb;
+	u32 pid, pad;
+};
+
+/* A libaio request on its way. */
+struct aio {
+	u64 ts_ns, offset, size;
+	u32 file, dev, flags, proc, tid;
+	u8 kind, type, pad[2];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct aio_key);
+	__type(value, struct aio);
+} aios SEC(".maps");
+
+/* File systems whose regular files are no storage: nothing on them is file I/O (METRICS section 4). */
+static __always_inline bool is_pseudo(u64 magic)
+{
+	switch (magic) {
+	case 0x9fa0:     /* proc */
+	case 0x62656572: /* sysfs */
+	case 0x74726163: /* tracefs */
+	case 0x64626720: /* debugfs */
+	case 0x27e0eb:   /* cgroup */
+	case 0x63677270: /* cgroup2 */
+	case 0xcafe4a11: /* bpf */
+	case 0x73636673: /* securityfs */
+	case 0x62656570: /* configfs */
+	case 0x50495045: /* pipefs */
+	case 0x09041934: /* anonymous inodes */
+		return true;
+	}
+	return false;
+}
+
+static __always_inline u8 type_of(u16 mode, u64 magic)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return is_pseudo(magic) ? SUB_FT_PSEUDO : SUB_FT_REG;
+	case S_IFBLK:
+		return SUB_FT_BLK;
+	case S_IFDIR:
+		return SUB_FT_DIR;
+	case S_IFSOCK:
+		return SUB_FT_SOCK;
+	case S_IFIFO:
+		return SUB_FT_PIPE;
+	case S_IFCHR:
+		return SUB_FT_CHR;
+	}
+	return SUB_FT_OTHER;
+}
+
+static __always_inline bool is_storage(u8 type)
+{
+	return type == SUB_FT_REG || type == SUB_FT_BLK;
+}
+
+struct path_walk {
+	struct iot_path *out;
+	struct dentry *d;
+	struct mount *m;
+};
+
+/* One component of a path, from the leaf upwards, crossing mounts. */
+static long path_part(u32 n, struct path_walk *w)
+{
+	struct dentry *d = w->d, *up, *root;
+	struct mount *m = w->m, *above;
+	const unsigned char *name;
+	u64 len = w->out->len;
+	long got;
+
+	if (!d || !m)
+		return 1;
+	up = BPF_CORE_READ(d, d_parent);
+	root = BPF_CORE_READ(m, mnt.mnt_root);
+	if (d == root) {
+		above = BPF_CORE_READ(m, mnt_parent);
+		if (above == m) {
+			w->out->whole = 1;
+			return 1;
+		}
+		w->d = BPF_CORE_READ(m, mnt_mountpoint);
+		w->m = above;
+		return 0;
+	}
+	if (d == up)
+		return 1;
+	if (len >= IOT_PATH_MAX)
+		return 1;
+	name = BPF_CORE_READ(d, d_name.name);
+	/* 6.1's verifier forgets the bound above when the register was spilled: said again, where the compiler cannot see */
+	asm volatile("%0 &= 1023" : "+r"(len));
+	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, name);
+	if (got <= 0)
+		return 1;
+	w->out->len = len + got;
+	w->out->parts++;
+	w->d = up;
+	return 0;
+}
+
+/* Sends the path of a file, once per file. */
+static __noinline int path_send(struct file *f, struct inode *i, u32 id)
+{
+	struct path_walk w = {};
+	struct file_entry *e;
+	struct file_key k = {};
+
+	if (!f || !i)
+		return 0;
+	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.ino = BPF_CORE_READ(i, i_ino);
+	k.gen = BPF_CORE_READ(i, i_generation);
+	e = bpf_map_lookup_elem(&files, &k);
+	if (!e || e->named)
+		return 0;
+	w.out = bpf_ringbuf_reserve(&ring, sizeof(*w.out), 0);
+	if (!w.out) {
+		lose(LOSS_EVENT_OTHER);
+		return 0;
+	}
+	e->named = 1;
+	w.out->type = RING_PATH;
+	w.out->file = id;
+	w.out->dev = k.dev;
+	w.out->gen = k.gen;
+	w.out->ino = k.ino;
+	w.out->parts = w.out->len = w.out->whole = w.out->pad = 0;
+	w.d = BPF_CORE_READ(f, f_path.dentry);
+	w.m = (struct mount *)((u64)BPF_CORE_READ(f, f_path.mnt) - bpf_core_field_offset(struct mount, mnt));
+	bpf_loop(2 * IOT_PATH_PARTS, path_part, &w, 0);
+	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* Another file than last time: everything about it is looked up. */
+__noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
+{
+	struct inode *i = (struct inode *)inode;
+	struct file *f = (struct file *)file;
+	struct super_block *sb;
+
+	if (!c)
+		return 0;
+	sb = BPF_CORE_READ(i, i_sb);
+	c->seen_inode = (u64)i;
+	c->seen_ino = ino;
+	c->seen_dev = BPF_CORE_READ(sb, s_dev);
+	c->seen_type = type_of(BPF_CORE_READ(i, i_mode), BPF_CORE_READ(sb, s_magic));
+	c->seen_file = 0;
+	if (c->seen_type == SUB_FT_BLK)
+		c->seen_dev = BPF_CORE_READ(i, i_rdev);
+	if (is_storage(c->seen_type)) {
+		c->seen_file = file_number(i);
+		path_send(f, i, c->seen_file);
+	}
+	return 0;
+}
+
+/* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
+static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
+{
+	u64 ino = NUMBER_AT(i, struct inode, i_ino);
+
+	if (c->seen_inode != (u64)i || c->seen_ino != ino)
+		file_change(c, (u64)f, (u64)i, ino);
+}
+
+static __always_inline u32 flags_of(u32 f)
+{
+	u32 r = 0;
+
+	if (f & O_DIRECT)
+		r |= FLAG_DIRECT;
+	if (f & __O_SYNC)
+		r |= FLAG_SYNC;
+	else if (f & O_DSYNC)
+		r |= FLAG_DSYNC;
+	if (f & O_APPEND)
+		r |= FLAG_APPEND;
+	return r;
+}
+
+/* One operation as it is recorded. */
+struct op {
+	u64 ts_ns, dur_ns, offset, size;
+	s64 ret;
+	u32 flags;
+	u8 kind, write;
+};
+
+/* The event, after the aggregate was made. Out of line: most runs of the hot path do not come here. */
+static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	struct iot_ring_event *r = event_reserve(LOSS_EVENT_SYSCALL);
+
+	if (!r)
+		return;
+	r->e.ts_ns = o->ts_ns;
+	r->e.dur_ns = o->dur_ns;
+	r->e.offset = o->offset;
+	r->e.size = o->size;
+	r->e.task = r->e.owner = proc;
+	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.how = HOW_EXACT;
+	r->e.kind = o->kind;
+	r->e.flags = o->flags;
+	r->e.file = c->seen_file;
+	r->e.dev = c->seen_dev;
+	r->e.sub = c->seen_type;
+	if (o->ret < 0)
+		r->e.err = -o->ret;
+	else if (o->write != 2)
+		r->e.bytes = o->ret;
+	if (r->e.bytes < o->size && o->write != 2 && o->ret >= 0)
+		r->e.flags |= FLAG_SHORT;
+	event_submit(r);
+}
+
+/* Aggregate and event of one operation on the file in the context. o->write: 0 read, 1 write, 2 no bytes. */
+__noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
+{
+	struct iot_cell_key k = {};
+	u64 bytes = 0, touched = 0;
+
+	if (!c || !o)
+		return 0;
+	k.owner = proc;
+	k.dev = c->seen_dev;
+	k.kind = o->kind;
+	k.how = HOW_EXACT;
+	k.sub = c->seen_type;
+	k.flags = o->flags & FLAG_DIRECT;
+	if (o->ret > 0 && o->write != 2) {
+		bytes = o->ret;
+		if (o->write && is_storage(k.sub))
+			touched = ((o->offset + bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)) - (o->offset & ~(PAGE_SIZE - 1));
+	}
+	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != *(u32 *)&k.kind ||
+	    c->cell_key.flags != k.flags || !k.owner) {
+		c->cell = cell_find(&k);
+		c->cell_key = k;
+	}
+	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
+	hist_add(k.kind, o->dur_ns);
+	if (wants_event(proc))
+		op_event(c, o, proc);
+	return 0;
+}
+
+/* A write is about to happen: its pages get their writer now, because a synchronous write submits them before it
+ * returns. */
+static __always_inline void write_begins(struct task_ctx *c, u32 proc)
+{
+	range_look(c);
+	if (c->range_known != 1)
+		return;
+	if (c->range_blockdev)
+		mark_pages((struct inode *)c->range_inode, c->range_off, c->range_len, proc | OWNER_DATA);
+	else
+		writer_mark((struct inode *)c->range_inode, c->range_off, c->range_len, proc);
+}
+
+struct aio_walk {
+	u64 base;
+	u32 proc, drop;
+	struct task_ctx *c;
+};
+
+/* One control block of io_submit: what it asks for is kept until its event is reaped. */
+static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 ts_ns)
+{
+	struct aio_key k = { address, bpf_get_current_pid_tgid() >> 32 };
+	struct user_iocb b;
+	struct aio a = {};
+	struct file *f;
+	struct inode *i;
+
+	if (!c)
+		return 0;
+	if (bpf_probe_read_user(&b, sizeof(b), (void *)address)) {
+		lose(LOSS_AIO_UNREAD);
+		return 0;
+	}
+	f = file_of(b.fd);
+	if (!f)
+		return 0;
+	i = BPF_CORE_READ(f, f_inode);
+	file_see(c, f, i);
+	a.ts_ns = ts_ns;
+	a.offset = b.offset;
+	a.file = c->seen_file;
+	a.dev = c->seen_dev;
+	a.type = c->seen_type;
+	a.flags = flags_of(BPF_CORE_READ(f, f_flags));
+	a.proc = proc;
+	a.tid = bpf_get_current_pid_tgid();
+	a.size = b.nbytes;
+	switch (b.opcode) {
+	case 7: /* IOCB_CMD_PREADV */
+		a.size = iovec_len(b.buf, b.nbytes);
+		/* fall through */
+	case 0: /* IOCB_CMD_PREAD */
+		a.kind = KIND_AIO_READ;
+		break;
+	case 8: /* IOCB_CMD_PWRITEV */
+		a.size = iovec_len(b.buf, b.nbytes);
+		/* fall through */
+	case 1: /* IOCB_CMD_PWRITE */
+		a.kind = KIND_AIO_WRITE;
+		writer_mark(BPF_CORE_READ(f, f_mapping, host), a.offset, a.size, proc);
+		break;
+	case 2: /* IOCB_CMD_FSYNC */
+	case 3: /* IOCB_CMD_FDSYNC */
+		a.kind = KIND_AIO_FSYNC;
+		a.offset = a.size = 0;
+		break;
+	default:
+		return 0;
+	}
+	if (bpf_map_update_elem(&aios, &k, &a, BPF_ANY))
+		lose(LOSS_AIO_TABLE);
+	return 0;
+}
+
+static long aio_begin_one(u32 n, struct aio_walk *w)
+{
+	u64 address = 0;
+
+	if (bpf_probe_read_user(&address, sizeof(address), (void *)(w->base + n * sizeof(address)))) {
+		lose(LOSS_AIO_UNREAD);
+		return 1;
+	}
+	aio_begin(address, w->c, w->proc, w->c->enter_ns);
+	return 0;
+}
+
+/* Control blocks that io_submit did not take. */
+static long aio_forget_one(u32 n, struct aio_walk *w)
+{
+	struct aio_key k = { 0, bpf_get_current_pid_tgid() >> 32 };
+
+	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb), (void *)(w->base + (w->drop + n) * sizeof(u64))))
+		return 1;
+	bpf_map_delete_elem(&aios, &k);
+	return 0;
+}
+
+static __always_inline void aio_forget(struct task_ctx *c, s64 taken)
+{
+	struct aio_walk w = { .base = c->arg[2], .drop = taken < 0 ? 0 : taken };
+	s64 n = c->arg[1] - w.drop;
+
+	if (n > 0 && c->arg[1] <= MAX_IOCB)
+		bpf_loop(n & (2 * MAX_IOCB - 1), aio_forget_one, &w, 0);
+}
+
+/* One event of io_getevents: the request is done. */
+static long aio_end_one(u32 n, struct aio_walk *w)
+{
+	struct aio_key k = { 0, bpf_get_current_pid_tgid() >> 32 };
+	struct task_ctx *c = w->c;
+	struct user_io_event e;
+	struct op o = {};
+	struct aio *a;
+
+	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->base + n * sizeof(e)))) {
+		lose(LOSS_AIO_UNREAD);
+		return 1;
+	}
+	k.iocb = e.obj;
+	a = bpf_map_lookup_elem(&aios, &k);
+	if (!a)
+		return 0; /* submitted before the run, or not a file operation */
+	c->seen_inode = 0; /* the context's file is replaced by the request's */
+	c->seen_dev = a->dev;
+	c->seen_file = a->file;
+	c->seen_type = a->type;
+	o.ts_ns = a->ts_ns;
+	o.dur_ns = bpf_ktime_get_ns() - a->ts_ns;
+	o.offset = a->offset;
+	o.size = a->size;
+	o.ret = e.res;
+	o.flags = a->flags;
+	o.kind = a->kind;
+	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
+	op_record(c, &o, a->proc);
+	bpf_map_delete_elem(&aios, &k);
+	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	const volatile struct iot_syscall *v;
+	struct iot_syscall s;
+	struct task_ctx *c;
+	u32 proc;
+
+	if ((u64)id >= IOT_MAX_SYSCALL)
+		return 0;
+	v = &calls[id];
+	s.shape = v->shape;
+	if (!s.shape || !gate_open() || t->tgid == cfg.self_pid)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	if (t->thread_info.status & TS_COMPAT) {
+		lose(LOSS_COMPAT);
+		return 0;
+	}
+	s.write = v->write;
+	c->call = id + 1;
+	c->shape = s.shape;
+	c->write = s.write;
+	c->range_known = 0;
+	c->arg[0] = regs->di;
+	c->arg[1] = regs->si;
+	c->arg[2] = regs->dx;
+	c->arg[3] = regs->r10;
+	if (s.shape >= SHAPE_SPLICE) {
+		c->arg[4] = regs->r8;
+		c->arg[5] = regs->r9;
+	} else if (s.shape == SHAPE_PRWV) {
+		c->arg[5] = regs->r9;
+	}
+	if (s.write) {
+		proc = proc_current(c);
+		write_begins(c, proc);
+	} else if (s.shape == SHAPE_CLOSE) {
+		struct file *f = file_of(c->arg[0]);
+
+		if (f)
+			file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
+		else
+			c->seen_inode = 0, c->seen_type = SUB_FT_OTHER, c->seen_dev = 0, c->seen_file = 0;
+	}
+	c->enter_ns = bpf_ktime_get_ns();
+	if (s.shape == SHAPE_AIO_SUBMIT) {
+		struct aio_walk w = { .base = c->arg[2], .proc = proc_current(c), .c = c };
+
+		bpf_loop(c->arg[1] & (2 * MAX_IOCB - 1), aio_begin_one, &w, 0);
+	}
+	return 0;
+}
+
+/* A descriptor's file into the context; no file: type other. */
+static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
+{
+	struct file *f = fd < 0 ? NULL : file_of(fd);
+
+	if (f) {
+		file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
+		return f;
+	}
+	c->seen_inode = 0;
+	c->seen_type = SUB_FT_OTHER;
+	c->seen_dev = c->seen_file = 0;
+	return NULL;
+}
+
+/* read, write and their relatives. */
+static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 proc)
+{
+	struct file *f = see_fd(c, c->arg[0]);
+
+	o->size = c->arg[2];
+	if (shape == SHAPE_RWV || shape == SHAPE_PRWV)
+		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
+	if (f)
+		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
+	if (shape == SHAPE_PRWV) {
+		o->offset = c->arg[3];
+		if (c->arg[5] & RWF_SYNC)
+			o->flags |= FLAG_SYNC;
+		else if (c->arg[5] & RWF_DSYNC)
+			o->flags |= FLAG_DSYNC;
+		if (c->arg[5] & RWF_APPEND)
+			o->flags |= FLAG_APPEND;
+	} else if (shape == SHAPE_PRW) {
+		o->offset = c->arg[3];
+	}
+	if (f && is_storage(c->seen_type) && (shape == SHAPE_RW || shape == SHAPE_RWV || (s64)o->offset == -1)) {
+		o->offset = NUMBER_AT(f, struct file, f_pos);
+		if (o->ret > 0)
+			o->offset -= o->ret;
+	}
+	op_record(c, o, proc);
+}
+
+/* sendfile, splice, copy_file_range: one record for each side that is a file. */
+static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s32 out, u64 in_pos, u64 out_pos, u64 size,
+				     u32 proc)
+{
+	u8 kind = o->kind;
+	struct file *f;
+	u64 pos;
+
+	o->size = size;
+	for (int side = 0; side < 2; side++) {
+		u64 user = side ? out_pos : in_pos;
+
+		f = see_fd(c, side ? out : in);
+		o->kind = kind + side;
+		o->write = side;
+		o->offset = 0;
+		o->flags = f ? flags_of(BPF_CORE_READ(f, f_flags)) : 0;
+		if (f && is_storage(c->seen_type)) {
+			/* the position moved on: in the caller's variable when there is one, else in the file */
+			pos = BPF_CORE_READ(f, f_pos);
+			if (user)
+				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
+			o->offset = o->ret > 0 ? pos - o->ret : pos;
+		}
+		op_record(c, o, proc);
+	}
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+{
+	struct task_ctx *c = ctx_find();
+	struct op o = {};
+	struct iot_syscall s;
+	u32 id, proc;
+
+	if (!c || !c->call)
+		return 0;
+	id = c->call - 1;
+	c->call = 0;
+	if (id >= IOT_MAX_SYSCALL || !gate_open())
+		return 0;
+	s.kind = calls[id].kind;
+	s.shape = calls[id].shape;
+	s.write = calls[id].write;
+	proc = proc_current(c);
+	o.ts_ns = c->enter_ns;
+	o.dur_ns = bpf_ktime_get_ns() - c->enter_ns;
+	o.ret = ret;
+	o.kind = s.kind;
+	o.write = s.write;
+	switch (s.shape) {
+	case SHAPE_RW:
+	case SHAPE_PRW:
+	case SHAPE_RWV:
+	case SHAPE_PRWV:
+		exit_rw(c, &o, s.shape, proc);
+		return 0;
+	case SHAPE_SENDFILE:
+		exit_two(c, &o, c->arg[1], c->arg[0], c->arg[2], 0, c->arg[3], proc);
+		return 0;
+	case SHAPE_SPLICE:
+		exit_two(c, &o, c->arg[0], c->arg[2], c->arg[1], c->arg[3], c->arg[4], proc);
+		return 0;
+	case SHAPE_AIO_SUBMIT:
+		aio_forget(c, ret);
+		break;
+	case SHAPE_AIO_REAP:
+		if (ret > 0) {
+			struct aio_walk w = { .base = c->arg[3], .c = c };
+
+			bpf_loop(ret & (2 * MAX_IOCB - 1), aio_end_one, &w, 0);
+		}
+		break;
+	case SHAPE_URING:
+	case SHAPE_NONE:
+		return 0;
+	}
+	o.write = 2;
+	switch (s.shape) {
+	case SHAPE_FD:
+		see_fd(c, c->arg[0]);
+		break;
+	case SHAPE_FTRUNCATE:
+		see_fd(c, c->arg[0]);
+		o.offset = c->arg[1];
+		break;
+	case SHAPE_FALLOCATE:
+		see_fd(c, c->arg[0]);
+		o.offset = c->arg[2];
+		o.size = c->arg[3];
+		break;
+	case SHAPE_OPEN:
+		see_fd(c, ret);
+		break;
+	case SHAPE_MMAP:
+		if ((s32)c->arg[4] < 0)
+			return 0; /* anonymous memory */
+		see_fd(c, c->arg[4]);
+		o.offset = c->arg[5];
+		o.size = c->arg[1];
+		if (ret > 0)
+			o.ret = 0;
+		break;
+	case SHAPE_CLOSE:
+		break; /* the file was seen at the entry */
+	default:
+		c->seen_inode = 0;
+		c->seen_type = SUB_NONE;
+		c->seen_dev = c->seen_file = 0;
+	}
+	op_record(c, &o, proc);
+	return 0;
+}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# helper.bash - what every test file loads: where things are, skips that name what is missing, and questions to a store.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export IOT_BUILD=${IOT_BUILD:-$root/build}
+trace=$IOT_BUILD/iot-trace analyze=$IOT_BUILD/iot-analyze io=$IOT_BUILD/iot-io
+export trace analyze io root
+# Images in memory: what reaches the loop device is then all that is measured, and nothing waits for a disk.
+export IOT_IMG_DIR=${IOT_IMG_DIR:-/dev/shm}
+# shellcheck source=workloads/scenario.sh
+. "$root/workloads/scenario.sh"
+
+need() { # PROGRAM PACKAGE
+	command -v "$1" >/dev/null || skip "$1 is missing: install the Debian package $2"
+}
+
+need_root() {
+	[ "$(id -u)" = 0 ] || skip "root is missing: loop devices and BPF need it"
+}
+
+# Everything that an end-to-end test takes for granted.
+need_tracer() {
+	need_root
+	[ -r /sys/kernel/btf/vmlinux ] || skip "BTF is missing: this kernel has no /sys/kernel/btf/vmlinux"
+	[ -e /dev/loop-control ] || modprobe loop 2>/dev/null || skip "loop devices are missing"
+	need sqlite3 sqlite3
+}
+
+fail() {
+	echo "$*" >&2
+	return 1
+}
+
+same() { # WHAT GOT WANTED
+	[ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"
+}
+
+between() { # WHAT GOT LOW HIGH (reals)
+	awk -v v="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(v != "" && v >= low && v <= high) }' ||
+		fail "$1: got '$2', wanted $3 to $4"
+}
+
+empty() { # WHAT TEXT
+	[ -z "$2" ] || fail "$1: $2"
+}
+
+# Runs the tracer into $store (default: run.sqlite of this test), quietly.
+traced() { # TRACER OPTIONS -- COMMAND
+	store=${store:-$BATS_TEST_TMPDIR/run.sqlite}
+	"$trace" -q -o "$store" "$@"
+}
+
+# A query on a run of $store, the newest unless $run_no says which. Table c: every aggregate in words, with
+# the owner's comm and pid and the device as "major:minor"; table l: the dirty ledger; table r: the run.
+q() { # SQL
+	sqlite3 -readonly -separator ' ' "$store" "
+		WITH r AS (SELECT * FROM run WHERE run = COALESCE(${run_no:-NULL}, (SELECT MAX(run) FROM run))),
+		c AS (SELECT y.name AS layer, k.name AS kind, k.dir AS dir, z.name AS cause, h.name AS how, s.name AS sub, t.flags,
+				t.owner, p.comm, p.pid, (t.dev >> 20) || ':' || (t.dev & 1048575) AS dev,
+				t.ops, t.errors, t.bytes, t.touched, t.lat_ns
+			FROM agg_total t JOIN r ON r.run = t.run
+			JOIN kind k ON k.id = t.kind JOIN layer y ON y.id = k.layer
+			JOIN cause z ON z.id = t.cause JOIN how h ON h.id = t.how JOIN sub s ON s.id = t.sub
+			LEFT JOIN process p ON p.run = t.run AND p.id = t.owner),
+		l AS (SELECT g.*, p.comm, p.pid, f.path, f.ino, (f.dev >> 20) || ':' || (f.dev & 1048575) AS dev FROM ledger g
+			JOIN r ON r.run = g.run
+			LEFT JOIN process p ON p.run = g.run AND p.id = g.owner
+			LEFT JOIN file f ON f.run = g.run AND f.id = g.file)
+		$1"
+}
+
+# Any query on $store.
+sql() { sqlite3 -readonly -separator ' ' "$store" "$1"; }
+
+# Sum of a column of c over rows that match, 0 for none: total bytes "kind = 'write'".
+total() { # COLUMN CONDITION
+	q "SELECT COALESCE(SUM($1), 0) FROM c WHERE $2;"
+}
+
+# A number of an iot-io ledger: ledger FILE written
+ledger() { # FILE KEY
+	sqlite3 :memory: "SELECT json_extract(readfile('$1'), '\$.$2');"
+}
+
+# Device bytes written since dev_mark.
+dev_mark() { read -r mark_read mark_write < <(dev_bytes "$IOT_DEV"); }
+dev_wrote() {
+	local now_read now_write
+
+	read -r now_read now_write < <(dev_bytes "$IOT_DEV")
+	: "$now_read"
+	echo $((now_write - mark_write))
+}
+dev_read() {
+	local now_read now_write
+
+	read -r now_read now_write < <(dev_bytes "$IOT_DEV")
+	: "$now_write"
+	echo $((now_read - mark_read))
+}
+
+# iot-io under another name, so that a test can tell writers apart: as alpha --api ...
+as() { # NAME ARGS...
+	local name=$1
+
+	shift
+	ln -sf "$io" "$BATS_TEST_TMPDIR/$name"
+	"$BATS_TEST_TMPDIR/$name" "$@"
+}

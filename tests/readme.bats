@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# readme.bats - the README's examples do what it shows. A block of "console" holds commands behind "$ " and what they
+# print; "..." in a line stands for any text, and a line that is only "..." for any lines.
+
+load helper
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	PATH=$IOT_BUILD:$root:$PATH
+}
+
+# Writes block number N of the README: commands to cmd, what is expected to want. Fails when there is none.
+example() { # N
+	awk -v wanted="$1" '
+		/^```console/ { n++; inside = 1; next }
+		/^```/ { inside = 0 }
+		inside && n == wanted { print (sub(/^\$ /, "") ? "c" : "o") $0 }' "$root/README.md" > block
+	sed -n 's/^c//p' block > cmd
+	sed -n 's/^o//p' block > want
+	[ -s cmd ]
+}
+
+# The lines of `got` against those of `want`.
+matches() {
+	awk '
+		function pattern(s,   i, c, out) {
+			gsub(/\.\.\./, "\001", s)
+			for (i = 1; i <= length(s); i++) {
+				c = substr(s, i, 1)
+				out = out (c == "\001" ? ".*" : index("\\^$.[]|()*+?{}", c) ? "\\" c : c)
+			}
+			return "^" out "$"
+		}
+		NR == FNR { got[++n] = $0; next }
+		$0 == "..." { any = 1; next }
+		{
+			for (at++; any && at <= n && got[at] !~ pattern($0); at++) { }
+			if (at > n || got[at] !~ pattern($0)) { print "no line like: " $0; bad = 1; exit }
+			any = 0
+		}
+		END { if (!bad && !any && at < n) { print "not in the README: " got[at + 1]; bad = 1 } exit bad }' got want
+}
+
+@test "the README has five examples" {
+	example 5
+}
+
+@test "the README's examples print what it shows" {
+	body() {
+		cd "$IOT_MNT"
+		for n in 1 2 3 4 5 6 7 8 9; do
+			(cd "$BATS_TEST_TMPDIR" && example "$n") || break
+			bash -eu "$BATS_TEST_TMPDIR/cmd" > "$BATS_TEST_TMPDIR/got" 2> "$BATS_TEST_TMPDIR/err" ||
+				{ cat "$BATS_TEST_TMPDIR/err"; fail "example $n failed"; }
+			(cd "$BATS_TEST_TMPDIR" && matches) || { cat "$BATS_TEST_TMPDIR/got"; fail "example $n prints something else"; }
+		done
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "every folder and option that the README names exists" {
+	cd "$root"
+	for dir in $(grep -oE '^\| `[a-z]+/`' README.md | tr -d '|` '); do
+		[ -d "$dir" ] || fail "no folder $dir"
+	done
+}

@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# scenarios.bats - from known work to the store, end to end: every byte against a counter that iot does not keep:
+# /sys/block/DEV/stat read by the test, debugfs on the image, iot-io's ledgers, /proc/PID/io.
+# Tests whose names begin with "guest:" run in the virtual machines of vm.bats too.
+
+load helper
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+# Bytes written to the scenario's device, by condition.
+written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
+
+# At least 99.9 % of what the device wrote has an owner.
+attributed() {
+	local all none
+
+	all=$(written 1)
+	none=$(written 'owner = 0')
+	[ "$((none * 1000))" -le "$all" ] || fail "$none of $all device bytes have no owner"
+}
+
+# The device's bytes are the kernel's, by the test's own reading, and what the run stored says the same.
+covered() { # DEVICE_DELTA
+	same "device bytes" "$(written 1)" "$1"
+	same "the stored counter" "$(sql "SELECT end_value - begin_value FROM truth
+		WHERE source = '/sys/block/${IOT_DEV#/dev/}/stat' AND what = 'write_bytes' AND run = (SELECT MAX(run) FROM run)")" "$1"
+}
+
+nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
+
+# One value of a report in CSV: csv_value COLUMN CONDITION < report.csv
+csv_value() {
+	sqlite3 :memory: -cmd '.mode csv' -cmd '.import /dev/stdin t' "SELECT $1 FROM t WHERE $2;"
+}
+
+# What the journal holds on the device, kind by kind, is what the run says it wrote there.
+journal_agrees() { # AFTER_TRANSACTION
+	local image store_says
+
+	image=$(journal_kinds "$IOT_DEV" "$1")
+	store_says=$(q "SELECT sub, SUM(bytes) / 4096 FROM c WHERE kind = 'block_write' AND cause = 'journal' AND dev = '$IOT_DEVNO'
+		AND sub <> 'journal_super' GROUP BY sub ORDER BY sub")
+	same "journal blocks by kind" "$store_says" "$image"
+}
+
+@test "guest: dd of 10 MiB with fdatasync is 10485760 bytes, the device's counter says what iot says, and every byte is dd's or metadata" {
+	body() {
+		dev_mark
+		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=10 conv=fdatasync status=none
+		delta=$(dev_wrote)
+		same "S" "$(total bytes "layer = 'syscall' AND dir = 'w' AND sub = 'regular' AND comm = 'dd'")" 10485760
+		same "write calls" "$(total ops "kind = 'write' AND comm = 'dd'")" 10
+		covered "$delta"
+		same "dd's data" "$(written "cause = 'data' AND comm = 'dd'")" 10485760
+		between "waf_sys" "$(awk -v b="$delta" 'BEGIN { print b / 10485760 }')" 1.000 1.020
+		same "bytes of nobody's" "$(written "NOT (comm = 'dd' OR (cause IN ('journal', 'metadata') AND owner > 2))")" 0
+		nothing_lost
+		"$analyze" amplification "$store" --format csv > report.csv
+		grep -q waf_sys report.csv
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "guest: A wrote 8 MiB, B 4 MiB, C called sync: each is charged its own, C nothing" {
+	body() {
+		ln -s "$io" alpha
+		ln -s "$io" beta
+		dev_mark
+		traced -- sh -c './alpha --api write --file $IOT_MNT/a --count 128 --size 64k > /dev/null
+			./beta --api write --file $IOT_MNT/b --count 64 --size 64k > /dev/null; exec sync'
+		delta=$(dev_wrote)
+		covered "$delta"
+		attributed
+		same "A's data" "$(written "cause = 'data' AND comm = 'alpha'")" 8388608
+		same "B's data" "$(written "cause = 'data' AND comm = 'beta'")" 4194304
+		same "C's data" "$(written "cause = 'data' AND comm = 'sync'")" 0
+		nothing_lost
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "500 overwrites of 8 KiB in a file of large folios dirty 4096000 bytes, not whole folios" {
+	body() {
+		dd if=/dev/zero of="$IOT_MNT/f" bs=4M count=2 conv=fdatasync status=none
+		dev_mark
+		traced -- "$io" --api pwrite --file "$IOT_MNT/f" --count 500 --size 8k --sync fdatasync --every 1 > ledger.json
+		delta=$(dev_wrote)
+		same "D" "$(q "SELECT SUM(dirtied) FROM l WHERE dev = '$IOT_DEVNO' AND comm = 'iot-io'")" 4096000
+		same "data on the device" "$(written "cause = 'data' AND comm = 'iot-io'")" 4096000
+		same "ledger" "$(q "SELECT SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected) FROM l WHERE dev = '$IOT_DEVNO'")" "0 0 0 0"
+		covered "$delta"
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "101 overwrites of 4 KiB with fsync are 101 data blocks and 101 commits of descriptor, inode table and commit block" {
+	body() {
+		"$io" --api pwrite --file "$IOT_MNT/f" --count 1 --sync fsync > /dev/null
+		sync -f "$IOT_MNT"
+		last=$(journal_last "$IOT_DEV")
+		dev_mark
+		traced -- "$io" --api pwrite --file "$IOT_MNT/f" --count 101 --pattern fixed --pause 10 --sync fsync --every 1 > ledger.json
+		delta=$(dev_wrote)
+		covered "$delta"
+		same "data" "$(written "cause = 'data'")" 413696
+		for kind in descriptor inode_table commit; do
+			same "$kind" "$(written "cause = 'journal' AND sub = '$kind'")" 413696
+		done
+		same "commits" "$(total ops "kind = 'commit' AND dev = '$IOT_DEVNO'")" 101
+		same "fsyncs" "$(total ops "kind = 'fsync' AND comm = 'iot-io'")" 101
+		"$analyze" amplification "$store" --format csv > report.csv
+		grep commits_per_fsync report.csv | grep -qw '1.000'
+		fs_umount
+		journal_agrees "$last"
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "101 appends of 4 KiB with fsync: the journal by kind of block is what debugfs finds in the image" {
+	body() {
+		last=$(journal_last "$IOT_DEV")
+		dev_mark
+		traced -- "$io" --api append --file "$IOT_MNT/f" --count 101 --pause 10 --sync fsync --every 1 > ledger.json
+		delta=$(dev_wrote)
+		covered "$delta"
+		attributed
+		same "data" "$(written "cause = 'data'")" 413696
+		fs_umount
+		journal_agrees "$last"
+	}
+	with_fs ext4 256M -J size=64 -- body
+}
+
+@test "101 files created, synced and renamed: the journal by kind of block is what debugfs finds in the image" {
+	body() {
+		last=$(journal_last "$IOT_DEV")
+		dev_mark
+		traced -- "$io" --api create-rename --file "$IOT_MNT/n" --count 101 > ledger.json
+		delta=$(dev_wrote)
+		covered "$delta"
+		attributed
+		same "data" "$(written "cause = 'data'")" 413696
+		same "renames" "$(total ops "kind = 'rename' AND comm = 'iot-io'")" 101
+		same "commit blocks" "$(($(written "cause = 'journal' AND sub = 'commit'") / 4096))" \
+			"$(total ops "kind = 'commit' AND dev = '$IOT_DEVNO'")"
+		fs_umount
+		journal_agrees "$last"
+	}
+	with_fs ext4 256M -J size=64 -- body
+}
+
+# Every row of the ledgers in the folder against the same process's aggregates, where a call returns bytes or syncs.
+ledgers_agree() {
+	local file rows
+
+	for file in ledger.*.json; do
+		rows=$(sql "WITH r AS (SELECT MAX(run) AS run FROM run),
+			want AS (SELECT json_extract(value, '\$.kind') AS kind, json_extract(value, '\$.type') AS type,
+					json_extract(value, '\$.ops') AS ops, json_extract(value, '\$.bytes') AS bytes,
+					json_extract(value, '\$.errors') AS errors
+				FROM json_each(readfile('$file'), '\$.calls')
+				WHERE kind NOT IN ('load', 'store', 'open', 'close', 'mmap', 'rename', 'unlink', 'truncate')),
+			got AS (SELECT k.name AS kind, s.name AS type, SUM(t.ops) AS ops, SUM(t.bytes) AS bytes, SUM(t.errors) AS errors
+				FROM agg_total t JOIN r ON r.run = t.run JOIN process p ON p.run = t.run AND p.id = t.owner
+				JOIN kind k ON k.id = t.kind JOIN layer y ON y.id = k.layer JOIN sub s ON s.id = t.sub
+				WHERE p.pid = json_extract(readfile('$file'), '\$.pid') AND y.name IN ('syscall', 'uring')
+				GROUP BY k.name, s.name)
+			SELECT want.*, 'but the store has', got.ops, got.bytes, got.errors FROM want LEFT JOIN got
+				ON got.kind = want.kind AND got.type = want.type
+			WHERE got.ops IS NOT want.ops OR got.bytes IS NOT want.bytes OR got.errors IS NOT want.errors;")
+		empty "$file" "$rows"
+	done
+}
+
+# One traced run of many iot-io, each with its ledger in a file; read through a pipe, so that ledgers are not file I/O.
+run_apis() { # DIRECTION SIZE OPTIONS...
+	local direction=$1 size=$2
+
+	shift 2
+	cat > apis.sh <<-SCRIPT
+		set -e
+		cd "$IOT_MNT"
+		"$io" --list | while read -r api dir; do
+			[ "\$dir" = "$direction" ] || continue
+			case \$api in create-rename) continue ;; esac
+			file=f
+			[ "$direction" = r ] || file=f.\$api
+			"$io" --api "\$api" --file "\$file" --from src --count 23 --size "$size" $* | cat > "$BATS_TEST_TMPDIR/ledger.\$api.json"
+		done
+	SCRIPT
+	dev_mark
+	traced -- bash apis.sh
+	delta=$(dev_wrote)
+	delta_read=$(dev_read)
+}
+
+# Bytes of one ledger on the device: api_bytes API KIND CAUSES
+api_bytes() {
+	total bytes "kind = '$2' AND dev = '$IOT_DEVNO' AND cause IN ($3) AND pid = $(ledger "ledger.$1.json" pid)"
+}
+
+@test "every writing call, 23 times 4099 bytes, is in S as its ledger says, and the device agrees" {
+	body() {
+		head -c 200000 /dev/urandom > "$IOT_MNT/src"
+		sync -f "$IOT_MNT"
+		run_apis w 4099 --sync fsync || : # direct: 4099 is no multiple of a sector, 23 errors are right
+		ledgers_agree
+		covered "$delta"
+		attributed
+		same "T of write" "$(total touched "kind = 'write' AND pid = $(ledger ledger.write.json pid)")" "$(ledger ledger.write.json touched)"
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "every writing call, 23 times 8 KiB, brings its 188416 bytes to the device and is charged for them" {
+	body() {
+		head -c 200000 /dev/urandom > "$IOT_MNT/src"
+		sync -f "$IOT_MNT"
+		run_apis w 8k --sync fsync
+		ledgers_agree
+		covered "$delta"
+		for file in ledger.*.json; do
+			api=$(ledger "$file" api)
+			case $api in zero | bad-address) continue ;; esac
+			same "$api" "$(api_bytes "$api" block_write "'data', 'direct'")" 188416
+		done
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "every writing call with O_DIRECT and several in flight is charged as direct I/O" {
+	body() {
+		head -c 200000 /dev/urandom > "$IOT_MNT/src"
+		sync -f "$IOT_MNT"
+		run_apis w 8k --direct --depth 5 --sync native
+		ledgers_agree
+		covered "$delta"
+		for api in write pwrite writev pwritev libaio uring uring-sqpoll uring-async; do
+			same "$api" "$(api_bytes "$api" block_write "'direct'")" 188416
+		done
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "every reading call of a file that is not cached is in S as its ledger says, and fetches the file exactly once" {
+	body() {
+		head -c 188416 /dev/urandom > "$IOT_MNT/f"
+		sync -f "$IOT_MNT"
+		run_apis r 8k --cold
+		ledgers_agree
+		same "device bytes read" "$(total bytes "kind = 'block_read' AND dev = '$IOT_DEVNO'")" "$delta_read"
+		for file in ledger.*.json; do
+			api=$(ledger "$file" api)
+			case $api in short-read | end-read) continue ;; esac
+			same "$api" "$(api_bytes "$api" block_read "'data', 'readahead', 'direct'")" 188416
+		done
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "a cached file is read without device bytes: S counts, the device does not" {
+	body() {
+		head -c 188416 /dev/urandom > "$IOT_MNT/f"
+		cat "$IOT_MNT/f" > /dev/null
+		dev_mark
+		traced -- "$io" --api pread --file "$IOT_MNT/f" --count 23 --size 8k > ledger.json
+		same "S" "$(total bytes "kind = 'pread64' AND sub = 'regular' AND comm = 'iot-io'")" 188416
+		same "device" "$(dev_read) $(total bytes "kind = 'block_read' AND dev = '$IOT_DEVNO'")" "0 0"
+		same "misses" "$(total bytes "kind = 'miss' AND comm = 'iot-io'")" 0
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "failed, short and empty calls, sockets, pipes and /proc are operations, and no bytes of S" {
+	body() {
+		head -c 20000 /dev/urandom > "$IOT_MNT/f"
+		cat > calls.sh <<-SCRIPT
+			for api in bad-fd bad-address zero short-read end-read socket pipe proc; do
+				"$io" --api \$api --file "$IOT_MNT/f" --count 23 --size 4098 | cat > ledger.\$api.json
+			done
+		SCRIPT
+		traced -- bash calls.sh
+		ledgers_agree
+		same "S" "$(total bytes "layer = 'syscall' AND dir = 'w' AND sub IN ('regular', 'blockdev') AND comm = 'iot-io'")" 0
+		same "S_r" "$(total bytes "layer = 'syscall' AND dir = 'r' AND sub IN ('regular', 'blockdev') AND comm = 'iot-io'")" 47127
+		same "errors" "$(total errors "layer = 'syscall' AND dir IN ('r', 'w') AND comm = 'iot-io'")" 69
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "stores into a mapping have no system call bytes and are charged to who stored them" {
+	body() {
+		"$io" --api pwrite --file "$IOT_MNT/f" --count 101 --size 4k --sync fsync > /dev/null
+		traced -- "$io" --api mmap --file "$IOT_MNT/f" --count 101 --size 4k --sync native > ledger.json
+		same "S" "$(total bytes "layer = 'syscall' AND dir = 'w' AND sub = 'regular' AND comm = 'iot-io'")" 0
+		same "data" "$(written "cause = 'data' AND comm = 'iot-io'")" 413696
+		attributed
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "101 overwrites of one block before a single fsync: 100 are absorbed by the cache" {
+	body() {
+		traced -- "$io" --api pwrite --file "$IOT_MNT/f" --count 101 --pattern fixed --sync fsync > ledger.json
+		same "S" "$(total bytes "kind = 'pwrite64' AND comm = 'iot-io'")" 413696
+		same "data" "$(written "cause = 'data'")" 4096
+		same "ledger" "$(q "SELECT SUM(dirtied), SUM(absorbed), SUM(written) FROM l WHERE dev = '$IOT_DEVNO' AND comm = 'iot-io'")" \
+			"4096 409600 4096"
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "a file deleted before writeback is cancelled, and brings no data to the device" {
+	body() {
+		dev_mark
+		traced -- "$io" --api write --file "$IOT_MNT/f" --count 101 --size 4k --end unlink > ledger.json
+		delta=$(dev_wrote)
+		same "cancelled" "$(q "SELECT SUM(dirtied), SUM(cancelled), SUM(dirty_end) FROM l WHERE dev = '$IOT_DEVNO'")" "413696 413696 0"
+		same "data" "$(written "cause = 'data'")" 0
+		covered "$delta"
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "a file truncated before writeback is cancelled" {
+	body() {
+		traced -- "$io" --api write --file "$IOT_MNT/f" --count 101 --size 4k --end truncate > ledger.json
+		same "cancelled" "$(q "SELECT SUM(dirtied), SUM(cancelled), SUM(dirty_end) FROM l WHERE dev = '$IOT_DEVNO'")" "413696 413696 0"
+		same "data" "$(written "cause = 'data'")" 0
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "two writers of one file are each charged the blocks that they wrote" {
+	body() {
+		ln -s "$io" alpha
+		ln -s "$io" beta
+		traced -- sh -c './alpha --api pwrite --file $IOT_MNT/f --count 151 --size 4k > /dev/null
+			./beta --api pwrite --file $IOT_MNT/f --at 618496 --count 101 --size 4k > /dev/null'
+		same "alpha" "$(written "cause = 'data' AND comm = 'alpha'")" 618496
+		same "beta" "$(written "cause = 'data' AND comm = 'beta'")" 413696
+		attributed
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "the text trace of dd answers the three user commands with dd's bytes and the device's" {
+	body() {
+		others_before=$(cat /sys/block/*/stat | awk '{ sum += $3 + $7 } END { print sum }')
+		dev_mark
+		"$root/working_trace.sh" 8 "$PWD/out.txt" 2> trace.log &
+		tracer=$!
+		for _ in $(seq 50); do [ ! -s trace.log ] || break; sleep 0.1; done
+		dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=10 conv=fdatasync status=none
+		dd if=/dev/zero of="$IOT_MNT/g" bs=4k count=10 oflag=sync status=none
+		wait "$tracer"
+		delta=$(dev_wrote)
+		others=$(($(cat /sys/block/*/stat | awk '{ sum += $3 + $7 } END { print sum }') - others_before))
+		same "App bytes" "$(grep "APPLICATION.*dd.*WRITE" out.txt | awk '{sum+=$5} END {print "App bytes:", sum}')" "App bytes: 10526720"
+		same "write lines" "$(grep -c "APPLICATION.*dd.*WRITE" out.txt)" 20
+		for layer in APPLICATION OS FILESYSTEM DEVICE; do
+			[ "$(grep -c "$layer" out.txt)" -gt 0 ] || fail "no line of layer $layer"
+		done
+		# dd's own lines carry its data, and no more than the device wrote.
+		dd_bytes=$(grep "DEVICE.* dd .*WRITE" out.txt | awk '{sum+=$5} END {print sum}')
+		between "dd's device bytes" "$dd_bytes" 10526720 "$delta"
+		# The user's sum has every device; it can be compared where no other device worked meanwhile.
+		if [ "$((others * 512))" = "$delta" ]; then
+			same "Device bytes" "$(grep "DEVICE" out.txt | awk '{sum+=$5} END {print "Device bytes:", sum}')" "Device bytes: $delta"
+		fi
+		[[ $(head -n 1 out.txt) = "TIME             LAYER        EVENT  "*"SIZE ALIGNED LAT(μs) COMM            FLAGS" ]]
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "two runs into one store are two runs, and --run selects" {
+	traced --label first -- true
+	traced --label second -- true
+	same "runs" "$(sql 'SELECT COUNT(*), COUNT(DISTINCT uuid) FROM run')" "2 2"
+	"$analyze" amplification "$store" > newest.txt
+	"$analyze" amplification "$store" --run 1 > first.txt
+	grep -q second newest.txt
+	grep -q first first.txt
+}
+
+@test "a flood of 1000000 one-byte writes into a tiny ring: sums are exact, losses are counted and said" {
+	body() {
+		dev_mark
+		traced --ring 64k -- "$io" --api write --file "$IOT_MNT/f" --count 1000000 --size 1 --sync fsync > ledger.json
+		delta=$(dev_wrote)
+		same "ops" "$(total ops "kind = 'write' AND comm = 'iot-io'")" 1000000
+		same "S" "$(total bytes "kind = 'write' AND sub = 'regular' AND comm = 'iot-io'")" 1000000
+		covered "$delta"
+		lost=$(q "SELECT SUM(n) FROM lost WHERE effect = 'events' AND run = (SELECT run FROM r)")
+		[ "${lost:-0}" -gt 0 ] || fail "nothing was lost: the ring is not tiny enough for this test"
+		seen=$(sql "SELECT COUNT(*) FROM event e JOIN kind k ON k.id = e.kind WHERE k.name = 'write'
+			AND e.owner IN (SELECT id FROM process WHERE comm = 'iot-io')")
+		[ "$seen" -lt 1000000 ] || fail "no write event is missing"
+		"$analyze" amplification "$store" > report.txt
+		grep -qi lost report.txt
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "an idle run on the device that holds its own store charges none of it to anybody else" {
+	body() {
+		store=$IOT_MNT/run.sqlite
+		traced -d 5
+		same "bytes of others" "$(total bytes "layer IN ('syscall', 'block') AND dev = '$IOT_DEVNO' AND owner <> 1")" 0
+		same "rows of the tracer as somebody else" "$(q "SELECT COUNT(*) FROM c WHERE comm = 'iot-trace' AND owner <> 1")" 0
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "bytes of a process that lived inside the run equal its /proc/PID/io" {
+	body() {
+		traced -- sh -c "'$io' --api write --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null
+			'$io' --api read --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null"
+		same "rchar and wchar" "$(q "SELECT COUNT(*) FROM process p JOIN r ON r.run = p.run WHERE p.comm = 'iot-io' AND
+			p.rchar = (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE c.owner = p.id AND c.layer = 'syscall' AND c.dir = 'r') AND
+			p.wchar = (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE c.owner = p.id AND c.layer = 'syscall' AND c.dir = 'w')")" 2
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "fio's own count of its bytes is iot's, for four engines" {
+	need fio fio
+	body() {
+		for engine in psync pvsync libaio io_uring; do
+			traced -- fio --name=job --directory="$IOT_MNT" --ioengine="$engine" --rw=randrw --bs=4k --size=2M --iodepth=4 \
+				--fallocate=none --thread --output-format=json --output=fio.json > /dev/null
+			want=$(sqlite3 :memory: "SELECT json_extract(readfile('fio.json'), '\$.jobs[0].read.io_bytes') || ' ' ||
+				json_extract(readfile('fio.json'), '\$.jobs[0].write.io_bytes')")
+			files=$(q "SELECT COALESCE(SUM(CASE WHEN dir = 'r' THEN bytes END), 0), COALESCE(SUM(CASE WHEN dir = 'w' THEN bytes END), 0)
+				FROM c WHERE layer IN ('syscall', 'uring') AND sub = 'regular' AND dev = '$IOT_DEVNO' AND comm = 'fio'")
+			same "$engine" "$files" "$want"
+			rm -f "$IOT_MNT"/job*
+		done
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "verify says that the counters agree" {
+	body() {
+		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=101 conv=fsync status=none
+		"$analyze" verify "$store"
+	}
+	with_fs ext4 256M -- body
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# style.bats - the rules of the house that a machine can check: who includes whom, licences, lengths, scripts.
+
+load helper
+
+setup() {
+	cd "$root"
+	# The files of the project; without git, everything but build products.
+	mapfile -t files < <(git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -not -path './.git/*')
+	mapfile -t files < <(for f in "${files[@]}"; do if [ -f "$f" ]; then echo "$f"; fi; done)
+}
+
+sources() { printf '%s\n' "${files[@]}" | grep -E "$1" || :; }
+
+includes() { # FILES_REGEX: "file header" lines
+	sources "$1" | xargs -r grep -HoE '^ *# *include *[<"][^>"]+[>"]' | sed -E 's/: *# *include */ /'
+}
+
+@test "every source file says its licence in its first lines" {
+	for f in "${files[@]}"; do
+		case $f in
+		LICENSE | README.md | .gitignore | *.tsv | *.json | *.jsonl | *.csv | *.txt | tests/fixtures/*) continue ;;
+		esac
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: GPL-3.0-only' || fail "$f has no SPDX line"
+	done
+}
+
+@test "kernel programs include the kernel side, libbpf's headers for it and the histogram that both sides share" {
+	allowed='"([a-z_0-9]+\.(bpf\.)?h|kinds\.def|fields\.def|\.\./stream/hist\.h)"|<linux/[a-z_]+\.h>|<bpf/bpf_(helpers|tracing|core_read|endian)\.h>|<asm[a-z-]*/[a-z_]+\.h>'
+	empty "foreign includes" "$(includes '^bpf/.*\.bpf\.[ch]$' | grep -vE " ($allowed)\$" || :)"
+}
+
+@test "libbpf is included by the tracer's probe files only" {
+	empty "libbpf elsewhere" "$(includes '\.[ch]$' | grep -E '<bpf/(libbpf|bpf|btf)\.h>' | grep -vE '^tracer/probe[a-z_]*\.[ch] ' || :)"
+}
+
+@test "sqlite3.h is included by the store's writer and the query runner only" {
+	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/query|tests/[a-z_-]+)\.[ch] ' || :)"
+	empty "SQLite in the tracer" "$(includes '^(tracer|bpf|workloads)/' | grep -F '<sqlite3.h>' || :)"
+}
+
+@test "the analyzer knows nothing of the kernel side or of the tracer" {
+	empty "kernel side in the analyzer" "$(includes '^analyzer/.*\.[ch]$' | grep -E '\.bpf\.|"kernel\.h"|<bpf/|"probe\.h"|tracer/' || :)"
+	empty "tracer or analyzer in the stream" "$(includes '^stream/.*\.[ch]$' | grep -E '<bpf/|"probe\.h"|tracer/|analyzer/' || :)"
+}
+
+@test "reports read views, not tables" {
+	tables=$(sed -nE 's/^RECORD\(([a-z_]+),.*/\1/p' stream/records.def | sed 's/^end$/run_end/' | paste -sd '|')
+	empty "tables in reports" "$(sources '^reports/.*\.sql$' | grep -v views.sql | xargs -r grep -nHiE "\\b(from|join) +($tables|event|agg_total|ledger)\\b" || :)"
+}
+
+@test "functions are shorter than 80 lines" {
+	for f in $(sources '\.c$'); do
+		awk -v file="$f" '/^\{/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
+	done
+	for f in $(sources '^(tests|workloads|\.ci)/' | xargs -r grep -lE '^#!.*sh\b'); do
+		awk -v file="$f" '/^[a-z_]+\(\) \{$/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
+	done
+}
+
+@test "nothing is left to be done later" {
+	word='TO''DO|FIX''ME|X''XX'
+	empty "unfinished" "$(printf '%s\0' "${files[@]}" | grep -zv LICENSE | xargs -0 grep -nHIwE "$word" || :)"
+}
+
+@test "no line ends in blanks, and code lines have at most 160 columns" {
+	empty "trailing blanks" "$(printf '%s\0' "${files[@]}" | grep -zvE 'LICENSE|fixtures/' | xargs -0 grep -nHIE '[ 	]+$' || :)"
+	empty "long lines" "$(sources '\.[ch]$' | xargs -r awk 'length($0) > 160 { print FILENAME ":" FNR }')"
+}
+
+@test "shell scripts pass shellcheck" {
+	need shellcheck shellcheck
+	mapfile -t scripts < <(printf '%s\0' "${files[@]}" | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | grep -v '\.bats$'; echo tests/helper.bash)
+	shellcheck "${scripts[@]}"
+}
+
+@test "nothing generated is in git" {
+	git rev-parse --git-dir >/dev/null 2>&1 || skip "git's data are missing: not a clone"
+	empty "generated" "$(git ls-files | grep -E '\.(o|d|skel\.h|sqlite|jsonl\.gz|svg|png|log)$|vmlinux\.h|^build/' | grep -v '^tests/fixtures/' || :)"
+}

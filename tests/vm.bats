@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# vm.bats - the same scenarios under other kernels, where file systems are modules; and that the guest runner is honest.
+
+load helper
+
+setup() {
+	need_root
+	need qemu-system-x86_64 qemu-system-x86
+	need busybox busybox-static
+	need cpio cpio
+	cd "$root"
+}
+
+# Skips when the kernel cannot be downloaded, which is not the fault of what is tested.
+kernel() { # SERIES
+	"$root/tests/vm/fetch" "$1" >/dev/null || skip "kernel $1 is missing: no download"
+}
+
+scenarios() { # SERIES
+	kernel "$1"
+	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats
+}
+
+not_each_time() {
+	[ -n "${IOT_ALL_VMS-}" ] || skip "IOT_ALL_VMS=1 is missing: this kernel is not run each time"
+}
+
+@test "a guest runs the kernel that was asked for and hands back output and exit status" {
+	kernel 6.1
+	run tests/vm/run 6.1 -- sh -c 'uname -r; echo "a  b"; exit 42'
+	[[ $status = 42 && ${lines[0]} = 6.1.* && ${lines[1]} = "a  b" ]]
+}
+
+@test "a guest that panics and a guest that hangs have exit status 125" {
+	kernel 6.1
+	run tests/vm/run 6.1 -- sh -c 'echo c > /proc/sysrq-trigger'
+	same "panic" "$status" 125
+	run tests/vm/run -t 30 6.1 -- sleep 600
+	same "hang" "$status" 125
+}
+
+@test "the scenarios hold under 6.1, where ext4 is a module" {
+	scenarios 6.1
+}
+
+@test "the scenarios hold under 6.12" {
+	not_each_time
+	scenarios 6.12
+}
+
+@test "the scenarios hold under 6.17" {
+	not_each_time
+	scenarios 6.17
+}
+
+@test "the scenarios hold under 7.2" {
+	not_each_time
+	scenarios 7.2
+}

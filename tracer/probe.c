@@ -1,0 +1,856 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe.c - loads and attaches the kernel side, and reads what it gathered. The only file that knows libbpf.
+ *
+ * A program is chosen by trying it: what the kernel refuses is left out with its reason, and the rest is loaded.
+ * To add a probe, or another shape of it for another kernel: the program in bpf/, and a row in `programs`.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include "hist.h"
+#include "probe.h"
+
+#define DEFAULT_RING (16u << 20)
+
+/* The objects are carried inside the program. */
+#define CARRY(name) \
+	__asm__(".section .rodata\n.balign 16\nobj_" #name ":\n.incbin \"build/bpf/" #name ".bpf.o\"\n" \
+		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
+	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
+
+CARRY(core);
+CARRY(syscall);
+CARRY(cache);
+CARRY(block);
+CARRY(fs_ext4);
+CARRY(uring);
+
+/* One kernel object. `core` is first: the others take its maps. `needs` names the types that must be there. */
+static const struct object {
+	const char *name, *data, *end;
+	u32 layers;            /* bits of the layers that it serves; 0: always */
+	const char *needs;
+} objects[] = {
+	{ "core", obj_core, obj_core_end, 0, NULL },
+	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS, NULL },
+	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK, NULL },
+	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4" },
+	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL },
+	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS, NULL },
+};
+#define N_OBJECTS (sizeof(objects) / sizeof(*objects))
+
+/* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
+ * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). */
+static const struct program {
+	const char *name, *layer;
+	int args;
+	bool full;
+} programs[] = {
+	{ "core__fork", "all", 0, true },
+	{ "core__exec", "all", 0, true },
+	{ "core__exit", "all", 0, true },
+	{ "core__writeback_begin", "fs", 0, true },
+	{ "core__writeback_end", "fs", 0, true },
+	{ "core__work_begin", "all", 0, true },
+	{ "core__work_end", "all", 0, true },
+	{ "syscall__enter", "syscall", 0, true },
+	{ "syscall__exit", "syscall", 0, true },
+	{ "cache__dirty", "cache", 2, true },
+	{ "cache__fault", "cache", 2, false },       /* 6.12 */
+	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
+	{ "block__split", "block", 2, true },
+	{ "block__bio_end", "block", 2, true },
+	{ "block__insert", "block", 1, true },
+	{ "block__issue", "block", 1, true },
+	{ "block__complete", "block", 3, true },
+	{ "ext4__commit_begin", "fs", 0, true },
+	{ "ext4__commit_end", "fs", 0, true },
+	{ "ext4__handle", "fs", 0, true },
+	{ "ext4__journal_super", "fs", 0, true },
+	{ "ext4__checkpoint", "fs", 0, false },
+	{ "ext4__sync_begin", "fs", 0, false },
+	{ "ext4__sync_end", "fs", 0, false },
+	{ "ext4__evict", "fs", 0, true },
+	{ "ext4__truncate", "fs", 0, true },
+	{ "ext4__punch", "fs", 0, true },
+	{ "ext4__convert_begin", "fs", 0, true },
+	{ "ext4__fastcommit_begin", "fs", 0, false },
+	{ "ext4__fastcommit_end", "fs", 0, false },
+	{ "uring__submit", "uring", 1, false },      /* 6.4 */
+	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
+	{ "uring__worker", "uring", 2, false },      /* 6.0 */
+	{ "uring__complete", "uring", 3, false },    /* 6.15 */
+	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
+};
+#define N_PROGRAMS (sizeof(programs) / sizeof(*programs))
+
+/* System calls: what they are, and how their arguments are read. 1 in the last column: they write. */
+static const struct {
+	int nr;
+	struct iot_syscall call;
+} syscalls[] = {
+	{ SYS_read, { KIND_READ, SHAPE_RW, 0 } },
+	{ SYS_pread64, { KIND_PREAD, SHAPE_PRW, 0 } },
+	{ SYS_readv, { KIND_READV, SHAPE_RWV, 0 } },
+	{ SYS_preadv, { KIND_PREADV, SHAPE_PRWV, 0 } },
+	{ SYS_preadv2, { KIND_PREADV, SHAPE_PRWV, 0 } },
+	{ SYS_write, { KIND_WRITE, SHAPE_RW, 1 } },
+	{ SYS_pwrite64, { KIND_PWRITE, SHAPE_PRW, 1 } },
+	{ SYS_writev, { KIND_WRITEV, SHAPE_RWV, 1 } },
+	{ SYS_pwritev, { KIND_PWRITEV, SHAPE_PRWV, 1 } },
+	{ SYS_pwritev2, { KIND_PWRITEV, SHAPE_PRWV, 1 } },
+	{ SYS_sendfile, { KIND_SENDFILE_IN, SHAPE_SENDFILE, 1 } },
+	{ SYS_splice, { KIND_SPLICE_IN, SHAPE_SPLICE, 1 } },
+	{ SYS_copy_file_range, { KIND_COPY_IN, SHAPE_SPLICE, 1 } },
+	{ SYS_io_submit, { KIND_AIO_SUBMIT, SHAPE_AIO_SUBMIT, 0 } },
+	{ SYS_io_getevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
+	{ SYS_io_pgetevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
+	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
+	{ SYS_fsync, { KIND_FSYNC, SHAPE_FD, 0 } },
+	{ SYS_fdatasync, { KIND_FDATASYNC, SHAPE_FD, 0 } },
+	{ SYS_sync, { KIND_SYNC, SHAPE_PATH, 0 } },
+	{ SYS_syncfs, { KIND_SYNCFS, SHAPE_FD, 0 } },
+	{ SYS_sync_file_range, { KIND_SYNC_RANGE, SHAPE_FD, 0 } },
+	{ SYS_msync, { KIND_MSYNC, SHAPE_PATH, 0 } },
+	{ SYS_openat, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_openat2, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_close, { KIND_CLOSE, SHAPE_CLOSE, 0 } },
+	{ SYS_truncate, { KIND_TRUNCATE, SHAPE_PATH, 0 } },
+	{ SYS_ftruncate, { KIND_TRUNCATE, SHAPE_FTRUNCATE, 0 } },
+	{ SYS_fallocate, { KIND_FALLOCATE, SHAPE_FALLOCATE, 0 } },
+	{ SYS_renameat, { KIND_RENAME, SHAPE_PATH, 0 } },
+	{ SYS_renameat2, { KIND_RENAME, SHAPE_PATH, 0 } },
+	{ SYS_unlinkat, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_linkat, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_symlinkat, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_mkdirat, { KIND_MKDIR, SHAPE_PATH, 0 } },
+	{ SYS_mmap, { KIND_MMAP, SHAPE_MMAP, 0 } },
+	{ SYS_setxattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_lsetxattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_fsetxattr, { KIND_XATTR, SHAPE_FD, 0 } },
+	{ SYS_removexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_lremovexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_fremovexattr, { KIND_XATTR, SHAPE_FD, 0 } },
+#ifdef SYS_open /* the older calls that new architectures do not have */
+	{ SYS_open, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_creat, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_rename, { KIND_RENAME, SHAPE_PATH, 0 } },
+	{ SYS_unlink, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_rmdir, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_link, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_symlink, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_mkdir, { KIND_MKDIR, SHAPE_PATH, 0 } },
+#endif
+};
+
+/* Kernel functions whose address tells what a thread or a bio is doing. */
+static const struct {
+	const char *name;
+	u32 function;
+} functions[] = {
+	{ "loop_workfn", FN_LOOP_WORK },
+	{ "loop_rootcg_workfn", FN_LOOP_WORK },
+	{ "ext4_end_io_rsv_work", FN_EXT4_CONVERT },
+	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
+	{ "blkdev_bio_end_io", FN_END_DIRECT },
+	{ "blkdev_bio_end_io_async", FN_END_DIRECT },
+	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
+	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
+};
+
+#define MAX_MAPS 64
+
+struct probes {
+	struct probe_opts opts;
+	struct bpf_object *obj[N_OBJECTS];
+	struct bpf_link *link[N_PROGRAMS];
+	struct probe_info info[N_PROGRAMS];
+	char reason[N_PROGRAMS][128];
+	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
+	size_t n_maps;
+	struct btf *vmlinux;
+	struct ring_buffer *ring;
+	struct iot_state *state;       /* the kernel's own, mapped */
+	const struct probe_callbacks *callbacks; /* during probes_consume() */
+	u64 start_ns;
+	int cpus;
+	struct iot_cell_key *cell_keys; /* by number of the aggregate */
+	bool *cell_known;
+	u32 n_cells;
+};
+
+/* libbpf's last complaint, and the program that it was about. */
+static struct {
+	bool verbose;
+	char text[128], program[64];
+} said;
+
+static int say(int err, const char *format, ...)
+{
+	va_list a;
+
+	fputs("iot-trace: ", stderr);
+	va_start(a, format);
+	vfprintf(stderr, format, a);
+	va_end(a);
+	if (err)
+		fprintf(stderr, ": %s", strerror(err < 0 ? -err : err));
+	fputc('\n', stderr);
+	return err > 0 ? -err : err;
+}
+
+static int libbpf_says(enum libbpf_print_level level, const char *format, va_list a)
+{
+	char line[512];
+	const char *p;
+	size_t n;
+
+	vsnprintf(line, sizeof(line), format, a);
+	if (said.verbose)
+		fprintf(stderr, "%s", line);
+	if (level != LIBBPF_WARN)
+		return 0;
+	p = strstr(line, "prog '");
+	if (!p)
+		return 0;
+	p += strlen("prog '");
+	n = strcspn(p, "'");
+	if (n >= sizeof(said.program))
+		return 0;
+	memcpy(said.program, p, n);
+	said.program[n] = '\0';
+	if (strstr(p, "BEGIN PROG LOAD LOG"))
+		return 0;
+	snprintf(said.text, sizeof(said.text), "%s", p[n] ? p + n + 1 : "");
+	said.text[strcspn(said.text, "\n")] = '\0';
+	return 0;
+}
+
+static int program_row(const char *name)
+{
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		if (!strcmp(programs[i].name, name))
+			return i;
+	return -1;
+}
+
+/* Switches a program off and notes why. */
+static void refuse(struct probes *p, const char *name, const char *why)
+{
+	int row = program_row(name);
+
+	if (row < 0)
+		return;
+	snprintf(p->reason[row], sizeof(p->reason[row]), "%s", why);
+	p->info[row].reason = p->reason[row];
+	p->info[row].chosen = false;
+}
+
+/* Number of arguments of a tracepoint in the running kernel, without the first that every one has; -1 not there, or in
+ * a module. */
+static int tracepoint_args(struct btf *b, const char *name)
+{
+	const struct btf_type *t;
+	char type[128];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -1;
+	t = btf__type_by_id(b, btf__type_by_id(b, id)->type);
+	t = t ? btf__type_by_id(b, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
+}
+
+/* The variable `name` in the read-only data of an object, before it is loaded. */
+static void *rodata(struct bpf_object *o, const char *name, size_t size)
+{
+	struct btf *b = bpf_object__btf(o);
+	int id = btf__find_by_name_kind(b, ".rodata", BTF_KIND_DATASEC);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(b, id) : NULL;
+	struct bpf_map *m;
+
+	if (!t)
+		return NULL;
+	bpf_object__for_each_map(m, o) {
+		const char *map_name = bpf_map__name(m);
+		size_t have;
+		char *base;
+
+		if (!strstr(map_name, ".rodata"))
+			continue;
+		base = (char *)bpf_map__initial_value(m, &have); /* writable until it is loaded */
+		for (int i = 0; i < btf_vlen(t); i++) {
+			const struct btf_var_secinfo *v = btf_var_secinfos(t) + i;
+
+			if (!strcmp(btf__name_by_offset(b, btf__type_by_id(b, v->type)->name_off), name) &&
+			    v->offset + size <= have)
+				return base + v->offset;
+		}
+	}
+	return NULL;
+}
+
+static void configure(struct probes *p, struct bpf_object *o)
+{
+	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
+	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
+
+	if (c) {
+		c->self_pid = p->opts.self_pid;
+		c->by_pid = p->opts.by_pid;
+		c->dev = p->opts.dev;
+		c->events = p->opts.events;
+		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+		c->cgroup = p->opts.cgroup;
+		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
+		c->comm[sizeof(c->comm) - 1] = '\0';
+	}
+	for (size_t i = 0; s && i < sizeof(syscalls) / sizeof(*syscalls); i++)
+		if (syscalls[i].nr >= 0 && syscalls[i].nr < IOT_MAX_SYSCALL)
+			s[syscalls[i].nr] = syscalls[i].call;
+}
+
+static struct bpf_map *map_of(const struct probes *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_maps; i++)
+		if (!strcmp(bpf_map__name(p->maps[i]), name))
+			return p->maps[i];
+	return NULL;
+}
+
+static int map_fd(const struct probes *p, const char *name)
+{
+	struct bpf_map *m = map_of(p, name);
+
+	return m ? bpf_map__fd(m) : -ENOENT;
+}
+
+/* Gives an object the maps that are there already, and sizes its own. */
+static int share_maps(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_map *m, *have;
+	int err;
+
+	bpf_object__for_each_map(m, o) {
+		if (bpf_map__is_internal(m))
+			continue;
+		have = map_of(p, bpf_map__name(m));
+		if (have) {
+			err = bpf_map__reuse_fd(m, bpf_map__fd(have));
+			if (err)
+				return say(err, "cannot share map %s", bpf_map__name(m));
+		} else if (!strcmp(bpf_map__name(m), "ring")) {
+			bpf_map__set_max_entries(m, p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING);
+		}
+	}
+	return 0;
+}
+
+static void remember_maps(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_map *m;
+
+	bpf_object__for_each_map(m, o)
+		if (!bpf_map__is_internal(m) && !map_of(p, bpf_map__name(m)) && p->n_maps < MAX_MAPS)
+			p->maps[p->n_maps++] = m;
+}
+
+/* Leaves out the programs that were refused before, and those whose tracepoint has other arguments. */
+static void choose(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+		const char *target = strchr(bpf_program__section_name(g), '/');
+		int args;
+		char why[64];
+
+		if (row < 0) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (p->info[row].reason) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (!programs[row].args)
+			continue;
+		args = tracepoint_args(p->vmlinux, target + 1);
+		if (args == programs[row].args)
+			continue;
+		if (args < 0)
+			snprintf(why, sizeof(why), "this kernel has no such tracepoint");
+		else
+			snprintf(why, sizeof(why), "tracepoint has %d arguments, this probe is for %d", args, programs[row].args);
+		refuse(p, bpf_program__name(g), why);
+		bpf_program__set_autoload(g, false);
+	}
+}
+
+static void refuse_object(struct probes *p, struct bpf_object *o, const char *why)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+
+		if (row >= 0 && !p->info[row].reason)
+			refuse(p, bpf_program__name(g), why);
+	}
+}
+
+/* Names of the programs of an object, whether or not it can be loaded. */
+static int name_programs(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+
+		if (row < 0)
+			return say(EINVAL, "program %s has no row in the table", bpf_program__name(g));
+		p->info[row].target = bpf_program__section_name(g);
+	}
+	return 0;
+}
+
+/* Loads one object; a program that the kernel refuses is left out, and the rest is tried again. */
+static int load_object(struct probes *p, size_t n)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name);
+	char why[128];
+	int err, row;
+
+	for (size_t attempt = 0; attempt <= N_PROGRAMS; attempt++) {
+		struct bpf_object *o = bpf_object__open_mem(objects[n].data, objects[n].end - objects[n].data, &opts);
+
+		if (!o)
+			return say(errno, "cannot open object %s", objects[n].name);
+		err = name_programs(p, o);
+		if (err) {
+			bpf_object__close(o);
+			return err;
+		}
+		choose(p, o);
+		configure(p, o);
+		err = share_maps(p, o);
+		if (err) {
+			bpf_object__close(o);
+			return err;
+		}
+		said.program[0] = said.text[0] = '\0';
+		err = bpf_object__load(o);
+		if (!err) {
+			p->obj[n] = o;
+			remember_maps(p, o);
+			return 0;
+		}
+		row = program_row(said.program);
+		if (row < 0 || p->info[row].reason) {
+			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
+			refuse_object(p, o, why);
+			/* the names that `info` points to belong to the object: it is kept, unloaded */
+			p->obj[n] = o;
+			return n ? 0 : say(err, "cannot load the kernel side");
+		}
+		snprintf(why, sizeof(why), "%s (%s)", strerror(-err), said.text);
+		refuse(p, said.program, why);
+		bpf_object__close(o);
+	}
+	return -E2BIG;
+}
+
+static int attach_object(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+	char why[64];
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+
+		if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
+			continue;
+		p->link[row] = bpf_program__attach(g);
+		if (!p->link[row]) {
+			snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
+			refuse(p, bpf_program__name(g), why);
+			continue;
+		}
+		p->info[row].chosen = true;
+	}
+	return 0;
+}
+
+/* Tells the kernel side the addresses of the functions it compares with. Hidden addresses leave them unknown. */
+static void find_functions(struct probes *p)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	int fd = map_fd(p, "functions");
+	unsigned long long address;
+	char name[256];
+
+	if (!f)
+		return;
+	while (fscanf(f, "%llx %*c %255s%*[^\n]", &address, name) == 2)
+		for (size_t i = 0; address && i < sizeof(functions) / sizeof(*functions); i++)
+			if (!strcmp(name, functions[i].name)) {
+				u64 key = address;
+
+				bpf_map_update_elem(fd, &key, &functions[i].function, BPF_ANY);
+			}
+	fclose(f);
+}
+
+static int on_record(void *arg, void *data, size_t size)
+{
+	struct probes *p = arg;
+	const struct probe_callbacks *cb = p->callbacks;
+	struct iot_event e;
+
+	switch (*(const u32 *)data) {
+	case RING_EVENT:
+		e = ((struct iot_ring_event *)data)->e;
+		e.ts_ns = e.ts_ns > p->start_ns ? e.ts_ns - p->start_ns : 0;
+		cb->event(cb->arg, &e);
+		break;
+	case RING_PROCESS:
+		cb->process(cb->arg, data);
+		break;
+	case RING_PATH:
+		cb->path(cb->arg, data);
+		break;
+	}
+	return 0;
+}
+
+static int prepare(struct probes *p)
+{
+	p->cpus = libbpf_num_possible_cpus();
+	if (p->cpus < 1)
+		return say(p->cpus, "cannot count processors");
+	p->cell_keys = calloc(IOT_MAX_CELLS, sizeof(*p->cell_keys));
+	p->cell_known = calloc(IOT_MAX_CELLS, sizeof(*p->cell_known));
+	if (!p->cell_keys || !p->cell_known)
+		return say(ENOMEM, "aggregates");
+	for (size_t i = 0; i < N_PROGRAMS; i++) {
+		p->info[i].name = programs[i].name;
+		p->info[i].layer = programs[i].layer;
+		p->info[i].target = "";
+	}
+	p->vmlinux = btf__load_vmlinux_btf();
+	if (!p->vmlinux)
+		return say(errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux");
+	return 0;
+}
+
+int probes_open(struct probes **out, const struct probe_opts *opts)
+{
+	struct probes *p = calloc(1, sizeof(*p));
+	u32 layers = opts->layers ? opts->layers : ~0u;
+	int err;
+
+	*out = p;
+	if (!p)
+		return say(ENOMEM, "probes");
+	p->opts = *opts;
+	said.verbose = opts->verbose;
+	libbpf_set_print(libbpf_says);
+	err = prepare(p);
+	if (err)
+		return err;
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		if (objects[i].layers && !(objects[i].layers & layers))
+			continue;
+		err = load_object(p, i);
+		if (err)
+			return err;
+	}
+	find_functions(p);
+	for (size_t i = 0; i < N_OBJECTS; i++)
+		if (p->obj[i])
+			attach_object(p, p->obj[i]);
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		if (!p->info[i].chosen && !p->info[i].reason)
+			refuse(p, programs[i].name, "layer not asked for");
+	p->ring = ring_buffer__new(map_fd(p, "ring"), on_record, p, NULL);
+	if (!p->ring)
+		return say(errno, "cannot map the ring");
+	p->state = mmap(NULL, sizeof(*p->state), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "state"), 0);
+	if (p->state == MAP_FAILED) {
+		p->state = NULL;
+		return say(errno, "cannot map the kernel side's state");
+	}
+	return 0;
+}
+
+size_t probes_list(const struct probes *p, const struct probe_info **list)
+{
+	*list = p->info;
+	return N_PROGRAMS;
+}
+
+u64 probes_map_bytes(const struct probes *p)
+{
+	u64 sum = 0;
+
+	for (size_t i = 0; i < p->n_maps; i++) {
+		unsigned long long bytes;
+		char path[64], line[128];
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(p->maps[i]));
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "memlock: %llu", &bytes) == 1)
+				sum += bytes;
+		if (f)
+			fclose(f);
+	}
+	return sum;
+}
+
+const char *probes_tier(const struct probes *p)
+{
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		if (programs[i].full && !p->info[i].chosen)
+			return "reduced";
+	return "full";
+}
+
+int probes_want_pid(struct probes *p, u32 pid)
+{
+	u32 one = 1;
+	int err = bpf_map_update_elem(map_fd(p, "want_pids"), &pid, &one, BPF_ANY);
+
+	return err ? say(err, "cannot follow process %u", pid) : 0;
+}
+
+static u64 clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+int probes_start(struct probes *p, u64 *start_ns)
+{
+	p->state->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	p->state->start_ns = p->start_ns = clock_ns(CLOCK_MONOTONIC);
+	*start_ns = p->start_ns;
+	__atomic_store_n(&p->state->gate, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int probes_stop(struct probes *p)
+{
+	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int probes_consume(struct probes *p, const struct probe_callbacks *cb)
+{
+	int n;
+
+	p->callbacks = cb;
+	n = ring_buffer__consume(p->ring);
+	return n < 0 ? say(n, "cannot read the ring") : n;
+}
+
+/* Learns the keys of aggregates that are new since the last call. */
+static int learn_cells(struct probes *p, u32 n)
+{
+	int fd = map_fd(p, "cell_index");
+	struct iot_cell_key key, *at = NULL;
+	u32 number;
+
+	if (n == p->n_cells)
+		return 0;
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &number) && number < IOT_MAX_CELLS) {
+			p->cell_keys[number] = key;
+			p->cell_known[number] = true;
+		}
+		at = &key;
+	}
+	p->n_cells = n;
+	return 0;
+}
+
+int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_key *, const struct iot_cell *), void *arg)
+{
+	int fd = map_fd(p, "cells");
+	struct iot_cell values[p->cpus];
+	u32 n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
+
+	if (n > IOT_MAX_CELLS)
+		n = IOT_MAX_CELLS;
+	learn_cells(p, n);
+	for (u32 i = 0; i < n; i++) {
+		struct iot_cell sum = {};
+
+		if (!p->cell_known[i] || bpf_map_lookup_elem(fd, &i, values))
+			continue;
+		for (int cpu = 0; cpu < p->cpus; cpu++) {
+			sum.ops += values[cpu].ops;
+			sum.errors += values[cpu].errors;
+			sum.bytes += values[cpu].bytes;
+			sum.touched += values[cpu].touched;
+			sum.lat_ns += values[cpu].lat_ns;
+			if (values[cpu].max_ns > sum.max_ns)
+				sum.max_ns = values[cpu].max_ns;
+		}
+		cell(arg, &p->cell_keys[i], &sum);
+	}
+	return 0;
+}
+
+int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void *arg)
+{
+	int fd = map_fd(p, "hists");
+	size_t row = HIST_BUCKETS * sizeof(u64);
+	u64 *values = calloc(p->cpus, row);
+
+	if (!values)
+		return say(ENOMEM, "histograms");
+	for (u32 i = 0; i < KIND_MAX * IOT_HIST_GROUPS; i++) {
+		if (bpf_map_lookup_elem(fd, &i, values))
+			continue;
+		for (u32 b = 0; b < HIST_BUCKETS; b++) {
+			u64 n = 0;
+
+			for (int cpu = 0; cpu < p->cpus; cpu++)
+				n += values[cpu * HIST_BUCKETS + b];
+			if (n)
+				hist(arg, i % KIND_MAX, i / KIND_MAX, b, n);
+		}
+	}
+	free(values);
+	return 0;
+}
+
+int probes_procs(struct probes *p, void (*proc)(void *, const struct iot_proc *), void *arg)
+{
+	int fd = map_fd(p, "procs");
+	struct iot_proc_key key, *at = NULL;
+	struct iot_proc v;
+
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v))
+			proc(arg, &v);
+		at = &key;
+	}
+	return 0;
+}
+
+static u64 count_keys(struct probes *p, const char *map)
+{
+	char key[64];
+	void *at = NULL;
+	int fd = map_fd(p, map);
+	u64 n = 0;
+
+	if (fd < 0)
+		return 0;
+	while (!bpf_map_get_next_key(fd, at, key)) {
+		at = key;
+		n++;
+	}
+	return n;
+}
+
+/* Calls body for every program that is loaded, with what the kernel says of it. */
+static void each_program(struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
+{
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		if (!p->obj[i])
+			continue;
+		bpf_object__for_each_program(g, p->obj[i]) {
+			struct bpf_prog_info info = {};
+			u32 len = sizeof(info);
+
+			if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+				body(&info, sum);
+		}
+	}
+}
+
+static void add_misses(const struct bpf_prog_info *info, u64 *sum)
+{
+	*sum += info->recursion_misses;
+}
+
+static void add_time(const struct bpf_prog_info *info, u64 *sum)
+{
+	*sum += info->run_time_ns;
+}
+
+int probes_losses(struct probes *p, u64 n[LOSS_MAX])
+{
+	int fd = map_fd(p, "losses");
+	u64 values[p->cpus];
+
+	for (u32 i = 0; i < LOSS_MAX; i++) {
+		n[i] = 0;
+		if (bpf_map_lookup_elem(fd, &i, values))
+			return say(errno, "cannot read the losses");
+		for (int cpu = 0; cpu < p->cpus; cpu++)
+			n[i] += values[cpu];
+	}
+	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
+	each_program(p, add_misses, &n[LOSS_REENTERED]);
+	return 0;
+}
+
+int probes_set_group(struct probes *p, const struct iot_proc *proc, u32 group)
+{
+	struct iot_proc_key k = { proc->pid, proc->exec_no, proc->start_ns };
+	int fd = map_fd(p, "procs");
+	struct iot_proc v;
+
+	if (bpf_map_lookup_elem(fd, &k, &v))
+		return 0; /* gone from the table */
+	v.group = group;
+	return bpf_map_update_elem(fd, &k, &v, BPF_EXIST) ? -errno : 0;
+}
+
+int probes_cpu_ns(struct probes *p, u64 *ns)
+{
+	u64 sum = 0;
+
+	each_program(p, add_time, &sum);
+	*ns = sum;
+	return sum ? 0 : -ENODATA;
+}
+
+void probes_close(struct probes *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		bpf_link__destroy(p->link[i]);
+	ring_buffer__free(p->ring);
+	if (p->state)
+		munmap(p->state, sizeof(*p->state));
+	for (size_t i = 0; i < N_OBJECTS; i++)
+		bpf_object__close(p->obj[i]);
+	btf__free(p->vmlinux);
+	free(p->cell_keys);
+	free(p->cell_known);
+	free(p);
+}

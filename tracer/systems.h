@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* systems.h - which storage system a process belongs to, in which role, and which component a file is.
+ *
+ * The rules are data: systems.json inside the program, /etc/iot/systems.d/NAME.json, and files of the user
+ * (tracer/systems.5 is their manual). Needs cJSON; knows nothing of probes or stores. Not thread-safe.
+ *
+ * Strings that are returned as `const char *` belong to `struct systems` and live as long as it does.
+ * Functions that return int return 0 or a negative errno, after having reported the error in one line on stderr.
+ */
+#ifndef IOT_SYSTEMS_H
+#define IOT_SYSTEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SYSTEMS_DIR "/etc/iot/systems.d"
+#define SYS_INSTANCE_LEN 256
+#define SYS_WHY_LEN 256
+#define SYS_CONTAINER_LEN 80
+#define SYS_ROOT_LEN 1024
+
+struct systems;
+struct sys_entry;
+
+/* --- rules --- */
+
+/* The built-in rules, then those of SYSTEMS_DIR in the order of their names, then `files`. A later entry replaces
+ * an earlier one of the same name. */
+int systems_open(struct systems **out, const char *const *files, size_t n);
+/* The same, step by step. A folder that does not exist is no error. After an error only systems_close() may follow. */
+int systems_builtin(struct systems **out);
+int systems_add_dir(struct systems *, const char *dir);
+int systems_add_file(struct systems *, const char *path);
+void systems_close(struct systems *);
+
+/* The name of a system from its name or an alias, as in --system NAME; NULL when there is none. */
+const char *systems_name(const struct systems *, const char *name);
+
+/* One entry for lists: i from 0; NULL behind the last. `tested`: its rules were run against the real system. */
+struct sys_about {
+	const char *name, *title, *origin;   /* origin: the file it was read from */
+	bool tested, engine;
+};
+const struct sys_about *systems_about(const struct systems *, size_t i);
+
+/* --- processes --- */
+
+/* How a process was recognised, best evidence first (DESIGN section 6), and how far it can be trusted. */
+enum sys_by { SYS_BY_NONE, SYS_BY_COMM, SYS_BY_ARGV, SYS_BY_EXE, SYS_BY_CGROUP, SYS_BY_ARGS, SYS_BY_FORK, SYS_BY_FILES };
+enum sys_sure {
+	SYS_SURE_NONE,
+	SYS_SURE_NAME,      /* it only calls itself so: its program is another, or could not be read */
+	SYS_SURE_PROGRAM,   /* name and program agree */
+	SYS_SURE_FILES,     /* and it uses files that only this system has */
+};
+
+/* What a process was found to be. A plain value: copy it, keep it; all zero means "nothing". */
+struct sys_match {
+	const struct sys_entry *entry;
+	const char *system, *role;           /* NULL: not a storage system */
+	const char *client_of;               /* when system is NULL: it is a known client or tool of this system */
+	const struct sys_entry *maybe;       /* when system is NULL: its arguments fit, its files must show (systems_learn) */
+	const char *maybe_role;
+	const char *forked_role;             /* what a child of the same program is called; NULL: like itself */
+	enum sys_by by;
+	enum sys_sure sure;
+	bool tested;                         /* false: the rules come from documentation and were never run */
+	char instance[SYS_INSTANCE_LEN];     /* which of several servers: data root, or what its arguments say; "" unknown */
+	char container[SYS_CONTAINER_LEN];   /* id or name of its container; "" none */
+	char why[SYS_WHY_LEN];               /* one line for people: which rule, on what evidence */
+};
+
+/* A process as seen from outside. Everything may be NULL or 0 when it is not known; nothing is kept. */
+struct sys_proc {
+	const char *comm;                    /* of the thread-group leader */
+	const char *const *argv;             /* argc strings */
+	size_t argc;
+	const char *exe;                     /* target of /proc/PID/exe */
+	const char *cgroup;                  /* path inside the cgroup file system */
+	const char *env;                     /* environment, NUL-separated as in /proc/PID/environ */
+	size_t env_len;
+	const struct sys_match *parent;      /* what its parent was found to be */
+	bool forked;                         /* runs its parent's program: forked, no exec since */
+};
+
+/* Decides what a process is; again after every exec, and after a fork when it has set its title. Returns true
+ * when it belongs to a system. *out is always filled. */
+bool systems_match(const struct systems *, const struct sys_proc *, struct sys_match *out);
+
+/* Role of a thread of a matched process by the thread's own name, such as "flush" for rocksdb:high; NULL none. */
+const char *systems_thread_role(const struct sys_match *, const char *comm);
+
+/* What a thread does to a file, for component rules that look at threads (inside BlueStore all is one device). */
+enum sys_op { SYS_READ, SYS_WRITE };
+/* Component of one operation: what the thread's rule says, else `component` (that of the file, may be NULL). */
+const char *systems_thread_component(const struct sys_match *, const char *comm, enum sys_op, bool direct, const char *component);
+
+/* Id of the container that a cgroup path belongs to (docker, containerd, cri-o, podman, kubernetes, lxc, nspawn);
+ * `out` has SYS_CONTAINER_LEN bytes. False, and "", when it is none. */
+bool systems_container(const char *cgroup, char *out);
+
+/* Name that people gave to the container with this id, from the files of docker and podman below `root` ("" for the
+ * machine's own). Same buffer. False, and "", when there is none. */
+bool systems_container_name(const char *root, const char *id, char *out);
+
+/* --- files --- */
+
+enum sys_file_by { SYS_FILE_NONE, SYS_FILE_ROOT, SYS_FILE_LAYOUT, SYS_FILE_SIBLING, SYS_FILE_USER };
+
+struct sys_file {
+	const char *system;                  /* whose data root it lies in, or whose process uses it; NULL none */
+	const char *component;               /* row of components.def; NULL: no rule says */
+	const char *engine;                  /* embedded engine (rocksdb, leveldb, sqlite) whose file it is; NULL none */
+	enum sys_file_by by;                 /* markers in the root; shape of the path; files beside it; its user only */
+	bool tested;
+	char root[SYS_ROOT_LEN];             /* data root: tells two instances apart; "" unknown */
+};
+
+/* What a file is. `path` is absolute; `pid` is a process that uses it and whose mount namespace the path is of,
+ * 0 for the caller's; `user` is what this process was found to be, or NULL. Looks for marker files in the folders
+ * above (never at contents, never on network file systems), remembers what it found for seconds, in bounded memory.
+ * After a rename call it again with the new path. Returns true when system or component is known. */
+bool systems_file(struct systems *, const char *path, uint32_t pid, const struct sys_match *user, struct sys_file *out);
+
+/* Tells what a process was found to be, that it uses file `f`: a renamed server is then recognised, a bare name
+ * becomes sure, an unknown program that writes files of an embedded engine belongs to the engine, and the
+ * instance becomes the data root. Call it for files that the process writes. Returns true when *m changed. */
+bool systems_learn(const struct systems *, struct sys_match *m, const struct sys_file *f);
+
+/* --- what runs now --- */
+
+/* What /proc says about a process; strings are owned by it. `parent` of `proc` is left NULL. */
+struct sys_ident {
+	uint32_t pid, ppid;
+	uint64_t start_ticks;
+	bool kthread;
+	struct sys_proc proc;
+	void *memory;
+};
+/* Reads it, silently: -ESRCH when the process is gone. Freed with systems_ident_free(). */
+int systems_ident(uint32_t pid, struct sys_ident *out);
+void systems_ident_free(struct sys_ident *);
+
+/* Lists the storage systems that run now and why they were recognised, with the default rules. */
+int systems_list(FILE *out);
+/* The same, with these rules. */
+int systems_list_with(struct systems *, FILE *out);
+#endif

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* systems_files.c - which data root a file lies in, and which component it is there.
+ *
+ * A data root is recognised by marker files that are only looked at, never read. Folders are remembered for a few
+ * seconds in a table of fixed size, so that a million paths cost bounded memory and a new server is soon seen.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+#include "systems_rules.h"
+
+#define PATH_BYTES 4096
+#define DIR_SLOTS 1024          /* folders remembered */
+#define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
+#define DEPTH_MAX 64            /* folders looked at above a file */
+#define FOUND_S 10              /* how long a root is believed */
+#define EMPTY_S 1               /* how long the absence of one is */
+#define MOUNTS_BYTES (1u << 20) /* of mountinfo */
+
+/* What one folder is: a root of a system, of an engine, of both or of none. */
+struct dir {
+	char *path;
+	const struct sys_entry *system, *engine;
+	time_t until;
+};
+
+struct sys_cache {
+	struct dir dir[DIR_SLOTS];
+	uint64_t seen[SEEN_SLOTS];
+	char *mounts;           /* mount points that must not be touched, each NUL-terminated, ended by an empty one */
+	int mountinfo;          /* /proc/self/mountinfo, polled for changes */
+	uint32_t mounts_pid;    /* whose they are; 0 ours */
+};
+
+struct sys_cache *sys_cache_new(void)
+{
+	struct sys_cache *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->mountinfo = -1;
+	return c;
+}
+
+void sys_cache_free(struct sys_cache *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < DIR_SLOTS; i++)
+		free(c->dir[i].path);
+	free(c->mounts);
+	if (c->mountinfo >= 0)
+		close(c->mountinfo);
+	free(c);
+}
+
+/* Forgets what was found: rules were added. */
+void sys_cache_forget(struct sys_cache *c)
+{
+	for (size_t i = 0; i < DIR_SLOTS; i++) {
+		free(c->dir[i].path);
+		c->dir[i] = (struct dir){ NULL };
+	}
+}
+
+/* FNV-1a; 0 is left for "empty". */
+static uint64_t hash(uint64_t h, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)s[i]) * 1099511628211ull;
+	return h | 1;
+}
+
+#define HASH_START 14695981039346656037ull
+
+static time_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* --- mounts that could hang us --- */
+
+static bool is_remote(const char *type)
+{
+	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "afs", "autofs", "ceph", "lustre", "beegfs", "ocfs2", "gfs2",
+		"9p", "glusterfs", "orangefs", "coda", NULL };
+
+	for (int i = 0; types[i]; i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return !strncmp(type, "fuse", 4);
+}
+
+/* Undoes the octal escapes of mountinfo in place. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++, to++) {
+		*to = *s;
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*to = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
+			s += 3;
+		}
+	}
+	*to = '\0';
+}
+
+/* Keeps the mount points of remote file systems of a mountinfo text, in place. */
+static void keep_remote(char *text)
+{
+	char *to = text, *line, *next;
+
+	for (line = text; *line; line = next) {
+		char point[PATH_BYTES], type[64];
+		size_t len = strcspn(line, "\n");
+		const char *dash;
+		bool ended = line[len] == '\n';
+
+		next = line + len + ended;
+		line[len] = '\0';
+		dash = strstr(line, " - ");
+		if (dash && sscanf(line, "%*d %*d %*s %*s %4095s", point) == 1 && sscanf(dash + 3, "%63s", type) == 1 &&
+		    is_remote(type)) {
+			unescape(point);
+			/* never longer than its line */
+			memmove(to, point, strlen(point) + 1);
+			to += strlen(point) + 1;
+		}
+	}
+	*to = '\0';
+}
+
+static char *read_mounts(int fd)
+{
+	char *text = calloc(1, MOUNTS_BYTES + 2);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (text && n > 0 && len < MOUNTS_BYTES) {
+		n = pread(fd, text + len, MOUNTS_BYTES - len, len);
+		len += n > 0 ? n : 0;
+	}
+	if (text)
+		keep_remote(text);
+	return text;
+}
+
+static void refresh_mounts(struct sys_cache *c, uint32_t pid)
+{
+	struct pollfd p = { .events = POLLPRI };
+	char path[64];
+
+	p.fd = c->mountinfo;
+	if (c->mounts && c->mounts_pid == pid && p.fd >= 0 && !(poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLPRI)))
+		return;
+	if (p.fd >= 0)
+		close(p.fd);
+	free(c->mounts);
+	c->mounts = NULL;
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
+	c->mountinfo = open(pid ? path : "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	c->mounts_pid = pid;
+	if (c->mountinfo >= 0)
+		c->mounts = read_mounts(c->mountinfo);
+}
+
+static bool lies_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !strncmp(path, folder, len) && (path[len] == '/' || !path[len] || len == 1);
+}
+
+/* Folders on network and FUSE file systems are never touched: a look could hang, and would be traffic of our own. */
+static bool is_untouchable(const struct sys_cache *c, const char *dir)
+{
+	for (const char *m = c->mounts; m && *m; m += strlen(m) + 1)
+		if (lies_below(dir, m))
+			return true;
+	return false;
+}
+
+/* --- data roots --- */
+
+static bool has_xattr(int dir, const char *name)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
+	return getxattr(self, name, NULL, 0) >= 0;
+}
+
+/* "name" a file, "name/" a folder (a symbolic link may be either), "!name" nothing of this name, "xattr:name". */
+static bool marker_holds(int dir, const char *marker)
+{
+	char name[PATTERN_MAX + 1];
+	bool absent = marker[0] == '!', folder;
+	struct stat st;
+	size_t len;
+
+	if (!strncmp(marker, "xattr:", 6))
+		return has_xattr(dir, marker + 6);
+	snprintf(name, sizeof(name), "%s", marker + absent);
+	len = strlen(name);
+	if (!len || name[0] == '/')
+		return false;
+	folder = name[len - 1] == '/';
+	if (folder)
+		name[len - 1] = '\0';
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return absent && errno == ENOENT;
+	return !absent && (S_ISLNK(st.st_mode) || !!S_ISDIR(st.st_mode) == folder);
+}
+
+static bool is_root_of(int dir, const struct sys_entry *e)
+{
+	for (size_t i = 0; i < e->n_roots; i++) {
+		const struct sys_strings *all = &e->roots[i].all;
+		size_t n;
+
+		for (n = 0; n < all->n && marker_holds(dir, all->s[n]); n++)
+			;
+		if (n && n == all->n)
+			return true;
+	}
+	return false;
+}
+
+static void look_at(const struct systems *db, struct dir *d)
+{
+	int dir = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; dir >= 0 && i < db->n; i++) {
+		const struct sys_entry *e = db->entry[i];
+		const struct sys_entry **to = e->engine ? &d->engine : &d->system;
+
+		if (!*to && is_root_of(dir, e))
+			*to = e;
+	}
+	if (dir >= 0)
+		close(dir);
+	d->until = now_s() + (d->system || d->engine ? FOUND_S : EMPTY_S);
+}
+
+/* `inside` is the folder as its user names it, `prefix` leads to it from here. */
+static const struct dir *lookup(const struct systems *db, const char *prefix, const char *inside)
+{
+	static const struct dir none;
+	struct sys_cache *c = db->cache;
+	char path[PATH_BYTES + 64];
+	struct dir *d;
+
+	if (is_untouchable(c, inside))
+		return &none;
+	snprintf(path, sizeof(path), "%s%s", prefix, inside);
+	d = &c->dir[hash(HASH_START, path, strlen(path)) / 2 % DIR_SLOTS];
+	if (d->path && !strcmp(d->path, path) && now_s() < d->until)
+		return d;
+	free(d->path);
+	*d = (struct dir){ .path = strdup(path) };
+	if (d->path)
+		look_at(db, d);
+	return d;
+}
+
+/* The way from here to the mount namespace of a process: "" when it is ours. */
+static uint32_t foreign_pid(uint32_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
+	if (!pid || stat(path, &theirs) || stat("/proc/self/ns/mnt", &ours) || ours.st_ino == theirs.st_ino)
+		return 0;
+	return pid;
+}
+
+/* --- one file --- */
+
+struct place {
+	const struct systems *db;
+	const char *path;
+	const struct sys_match *user;
+	char prefix[32];
+	const struct sys_entry *system, *engine;
+	size_t system_root, engine_root;      /* length of the root inside path; 0 for "/" */
+	enum sys_file_by by;
+	bool looked;                          /* the markers could be asked for */
+};
+
+static void remember(struct sys_cache *c, uint64_t h)
+{
+	c->seen[h / 2 % SEEN_SLOTS] = h;
+}
+
+static bool is_remembered(const struct sys_cache *c, uint64_t h)
+{
+	return c->seen[h / 2 % SEEN_SLOTS] == h;
+}
+
+/* Walks up from the file's folder to the nearest root of a system and of an engine. */
+static void find_roots(struct place *p)
+{
+	char dir[PATH_BYTES];
+	size_t len = strlen(p->path);
+
+	memcpy(dir, p->path, len + 1);
+	for (int depth = 0; depth < DEPTH_MAX && len && !(p->system && p->engine); depth++) {
+		const struct dir *d;
+
+		while (len && dir[len - 1] != '/')
+			len--;
+		len -= len > 0;
+		dir[len] = '\0';
+		d = lookup(p->db, p->prefix, len ? dir : "/");
+		if (!p->system && d->system) {
+			p->system = d->system;
+			p->system_root = len;
+			p->by = SYS_FILE_ROOT;
+		}
+		if (!p->engine && d->engine) {
+			p->engine = d->engine;
+			p->engine_root = len;
+		}
+	}
+}
+
+static bool has_layout(const struct sys_entry *e, const char *relative)
+{
+	for (size_t i = 0; i < e->n_roots; i++)
+		if (sys_any(&e->roots[i].layout, relative))
+			return true;
+	return false;
+}
+
+static bool layout_at(struct place *p, const struct sys_entry *e, size_t root)
+{
+	if (e->engine || !has_layout(e, p->path + root + 1))
+		return false;
+	p->system = e;
+	p->system_root = root;
+	p->by = SYS_FILE_LAYOUT;
+	return true;
+}
+
+/* Without markers (folder gone, not readable, in a container) the shape of the path decides: first for the system
+ * of the process that uses it, else for any. */
+static void find_layout(struct place *p)
+{
+	int depth = 0;
+
+	for (size_t i = 0; p->path[i] && depth < DEPTH_MAX; i++) {
+		if (p->path[i] != '/')
+			continue;
+		depth++;
+		if (p->user && p->user->entry) {
+			if (layout_at(p, p->user->entry, i))
+				return;
+			continue;
+		}
+		for (size_t e = 0; e < p->db->n; e++)
+			if (layout_at(p, p->db->entry[e], i))
+				return;
+	}
+}
+
+/* The folder of one operation is two folders above a file that rules mark, the folder itself of one that asks. */
+static uint64_t operation(const char *path, int up)
+{
+	size_t len = strlen(path);
+
+	while (up-- >= 0 && len) {
+		while (len && path[len - 1] != '/')
+			len--;
+		len -= len > 0;
+	}
+	return hash(HASH_START, path, len);
+}
+
+static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct sys_file_rule *r = &rules[i];
+
+		if (r->in && !(p->user && p->user->role && !strcmp(r->in, p->user->role)))
+			continue;
+		if (!sys_any(&r->path, subject))
+			continue;
+		if (r->operation)
+			remember(p->db->cache, operation(p->path, 1));
+		if (r->beside && is_remembered(p->db->cache, operation(p->path, 0)))
+			return r->beside;
+		return r->component;
+	}
+	return NULL;
+}
+
+static bool is_file(const struct place *p, const char *path)
+{
+	char whole[PATH_BYTES + 64];
+	struct stat st;
+	int n = snprintf(whole, sizeof(whole), "%s%s", p->prefix, path);
+
+	return n < (int)sizeof(whole) && !is_untouchable(p->db->cache, path) && !lstat(whole, &st) && S_ISREG(st.st_mode);
+}
+
+/* X-wal, X-journal: an engine known by the files beside its database X. Returns the component, NULL when it is none;
+ * *len is the length of X. */
+static const char *sibling(const struct place *p, const struct sys_entry *e, size_t *len)
+{
+	size_t whole = strlen(p->path);
+	char other[PATH_BYTES + 64];
+
+	for (size_t i = 0; i < e->n_siblings; i++) {
+		const struct sys_sibling_rule *s = &e->siblings[i];
+		size_t n = strlen(s->suffix);
+
+		snprintf(other, sizeof(other), "%s", p->path);
+		if (whole > n && !strcmp(p->path + whole - n, s->suffix)) {
+			other[*len = whole - n] = '\0';
+			if (!is_file(p, other) && !is_remembered(p->db->cache, hash(HASH_START, p->path, *len)))
+				continue;
+			remember(p->db->cache, hash(HASH_START, p->path, *len));
+			return s->component;
+		}
+		snprintf(other + whole, sizeof(other) - whole, "%s", s->suffix);
+		*len = whole;
+		if (is_remembered(p->db->cache, hash(HASH_START, p->path, whole)) || is_file(p, other)) {
+			remember(p->db->cache, hash(HASH_START, p->path, whole));
+			return e->main;
+		}
+	}
+	return NULL;
+}
+
+static void set_root(struct sys_file *out, const char *path, size_t len)
+{
+	char root[PATH_BYTES];
+
+	snprintf(root, sizeof(root), "%.*s", (int)(len ? len : 1), path);
+	if (strlen(root) < sizeof(out->root))
+		sys_text(out->root, sizeof(out->root), root);
+}
+
+static void use_system(struct place *p, struct sys_file *out)
+{
+	out->system = p->system->name;
+	out->tested = p->system->tested;
+	out->by = p->by;
+	set_root(out, p->path, p->system_root);
+	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1);
+}
+
+/* An engine's own files; they belong to the system in whose root they lie, else to the engine itself. */
+static void use_engine(struct place *p, struct sys_file *out)
+{
+	const char *component = apply(p, p->engine->files, p->engine->n_files, p->path + p->engine_root + 1);
+
+	if (!component)
+		return;
+	out->engine = p->engine->name;
+	if (!out->component)
+		out->component = component;
+	if (out->system)
+		return;
+	out->system = p->engine->name;
+	out->tested = p->engine->tested;
+	out->by = SYS_FILE_ROOT;
+	set_root(out, p->path, p->engine_root);
+}
+
+static void use_siblings(struct place *p, struct sys_file *out)
+{
+	for (size_t i = 0; i < p->db->n; i++) {
+		const struct sys_entry *e = p->db->entry[i];
+		size_t len;
+		const char *component = sibling(p, e, &len);
+
+		if (!component)
+			continue;
+		out->engine = e->name;
+		out->component = component;
+		if (out->system)
+			return;
+		out->system = e->name;
+		out->tested = e->tested;
+		out->by = SYS_FILE_SIBLING;
+		set_root(out, p->path, len);
+		return;
+	}
+}
+
+/* Absolute paths that a system's processes use outside any root: devices, temporary files, logs. */
+static void use_user(struct place *p, struct sys_file *out)
+{
+	const struct sys_match *m = p->user;
+	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths, p->path) : NULL;
+
+	if (!component)
+		return;
+	out->component = component;
+	if (out->system)
+		return;
+	out->system = m->system;
+	out->tested = m->tested;
+	out->by = SYS_FILE_USER;
+}
+
+static void cut_deleted(char *path)
+{
+	static const char gone[] = " (deleted)";
+	size_t len = strlen(path), n = sizeof(gone) - 1;
+
+	if (len > n && !strcmp(path + len - n, gone))
+		path[len - n] = '\0';
+}
+
+bool systems_file(struct systems *db, const char *path, uint32_t pid, const struct sys_match *user, struct sys_file *out)
+{
+	struct place p = { .db = db, .user = user };
+	char copy[PATH_BYTES];
+	uint32_t foreign;
+
+	memset(out, 0, sizeof(*out));
+	if (path[0] != '/' || strlen(path) >= sizeof(copy))
+		return false;
+	strcpy(copy, path);
+	cut_deleted(copy);
+	p.path = copy;
+	foreign = foreign_pid(pid);
+	if (foreign)
+		snprintf(p.prefix, sizeof(p.prefix), "/proc/%u/root", foreign);
+	refresh_mounts(db->cache, foreign);
+	find_roots(&p);
+	if (!p.system)
+		find_layout(&p);
+	if (p.system)
+		use_system(&p, out);
+	if (p.engine)
+		use_engine(&p, out);
+	if (!out->component)
+		use_user(&p, out);
+	if (!out->component)
+		use_siblings(&p, out);
+	return out->system || out->component;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* systems_proc.c - what runs now: reads /proc, asks the rules, prints a list. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "systems_rules.h"
+
+#define STAT_BYTES 4096
+#define CMDLINE_BYTES 65536
+#define ENVIRON_BYTES 65536
+#define CGROUP_BYTES 4096
+#define PATH_BYTES 4096
+#define ARGS 4096               /* arguments kept */
+#define FDS 256                 /* open files looked at, of one process */
+
+/* from the kernel's include/linux/sched.h; field 9 of /proc/PID/stat */
+#define PF_FORKNOEXEC 0x00000040u
+#define PF_KTHREAD 0x00200000u
+
+/* Everything read of one process. */
+struct memory {
+	char stat[STAT_BYTES], cgroup[CGROUP_BYTES], exe[PATH_BYTES];
+	char cmdline[CMDLINE_BYTES], env[ENVIRON_BYTES];
+	const char *argv[ARGS];
+};
+
+/* At most size - 1 bytes, NUL-terminated; the number of them, or -1. */
+static ssize_t read_some(uint32_t pid, const char *name, char *to, size_t size)
+{
+	char path[64];
+	ssize_t n = 1;
+	size_t len = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	to[0] = '\0';
+	if (fd < 0)
+		return -1;
+	while (n > 0 && len < size - 1) {
+		n = read(fd, to + len, size - 1 - len);
+		len += n > 0 ? n : 0;
+	}
+	close(fd);
+	to[len] = '\0';
+	return n < 0 && !len ? -1 : (ssize_t)len;
+}
+
+/* pid (comm) state ppid ... flags ... starttime; comm may hold anything, so it ends at the last ')'. */
+static int parse_stat(char *text, struct sys_ident *id)
+{
+	char *open = strchr(text, '('), *end = strrchr(text, ')');
+	unsigned long long start;
+	unsigned flags;
+	char state;
+
+	if (!open || !end)
+		return -ESRCH;
+	*end = '\0';
+	if (sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &id->ppid,
+		   &flags, &start) != 4 || state == 'Z' || state == 'X')
+		return -ESRCH;
+	id->proc.comm = open + 1;
+	id->start_ticks = start;
+	id->kthread = flags & PF_KTHREAD;
+	id->proc.forked = flags & PF_FORKNOEXEC;
+	return 0;
+}
+
+static void split_args(struct memory *m, size_t len, struct sys_proc *p)
+{
+	for (size_t at = 0; at < len && p->argc < ARGS; at += strlen(m->cmdline + at) + 1)
+		m->argv[p->argc++] = m->cmdline + at;
+	p->argv = m->argv;
+}
+
+/* The control group: that of version 2 when it says anything, else the longest of version 1. */
+static const char *pick_cgroup(char *text)
+{
+	const char *best = NULL;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		char *first = strchr(line, ':'), *path = first ? strchr(first + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		path++;
+		if (!strncmp(line, "0::", 3) && strcmp(path, "/"))
+			return path;
+		if (!best || strlen(path) > strlen(best))
+			best = path;
+	}
+	return best;
+}
+
+int systems_ident(uint32_t pid, struct sys_ident *out)
+{
+	struct memory *m = calloc(1, sizeof(*m));
+	char path[64];
+	ssize_t n;
+
+	memset(out, 0, sizeof(*out));
+	if (!m)
+		return -ENOMEM;
+	out->pid = pid;
+	out->memory = m;
+	if (read_some(pid, "stat", m->stat, sizeof(m->stat)) <= 0 || parse_stat(m->stat, out)) {
+		systems_ident_free(out);
+		return -ESRCH;
+	}
+	n = read_some(pid, "cmdline", m->cmdline, sizeof(m->cmdline));
+	split_args(m, n > 0 ? n : 0, &out->proc);
+	n = read_some(pid, "environ", m->env, sizeof(m->env));
+	out->proc.env = n > 0 ? m->env : NULL;
+	out->proc.env_len = n > 0 ? n : 0;
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	n = readlink(path, m->exe, sizeof(m->exe) - 1);
+	out->proc.exe = n > 0 ? m->exe : NULL;
+	if (read_some(pid, "cgroup", m->cgroup, sizeof(m->cgroup)) > 0)
+		out->proc.cgroup = pick_cgroup(m->cgroup);
+	return 0;
+}
+
+void systems_ident_free(struct sys_ident *id)
+{
+	free(id->memory);
+	memset(id, 0, sizeof(*id));
+}
+
+/* One process of the list. */
+struct row {
+	uint32_t pid, ppid;
+	uint64_t start;
+	struct sys_match m;
+};
+
+struct table {
+	struct row *row;
+	size_t n;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Parents first: a parent is never younger than its child. */
+static int by_start(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : by_pid(a, b);
+}
+
+static bool is_pid(const char *s)
+{
+	return isdigit((unsigned char)*s) && strlen(s) == strspn(s, "0123456789");
+}
+
+static int list_pids(struct table *t)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	size_t room = 0;
+
+	if (!proc)
+		return -errno;
+	while ((d = readdir(proc))) {
+		struct sys_ident id;
+
+		if (!is_pid(d->d_name) || systems_ident(strtoul(d->d_name, NULL, 10), &id))
+			continue;
+		if (t->n == room) {
+			struct row *more = realloc(t->row, (room = room * 2 + 256) * sizeof(*more));
+
+			if (!more) {
+				systems_ident_free(&id);
+				closedir(proc);
+				return -ENOMEM;
+			}
+			t->row = more;
+		}
+		if (!id.kthread)
+			t->row[t->n++] = (struct row){ .pid = id.pid, .ppid = id.ppid, .start = id.start_ticks };
+		systems_ident_free(&id);
+	}
+	closedir(proc);
+	return 0;
+}
+
+/* What its open files and its working folder tell about a process. */
+static void learn_files(struct systems *db, struct row *r)
+{
+	char dir[64], link[PATH_BYTES];
+	struct sys_file f;
+	struct dirent *d;
+	int left = FDS;
+	DIR *fds;
+
+	snprintf(dir, sizeof(dir), "/proc/%u/fd", r->pid);
+	fds = opendir(dir);
+	while (fds && left-- && r->m.sure != SYS_SURE_FILES && (d = readdir(fds))) {
+		ssize_t n = d->d_name[0] == '.' ? -1 : readlinkat(dirfd(fds), d->d_name, link, sizeof(link) - 1);
+
+		link[n > 0 ? n : 0] = '\0';
+		if (link[0] == '/' && strncmp(link, "/dev/", 5) && strncmp(link, "/proc/", 6) &&
+		    systems_file(db, link, r->pid, &r->m, &f))
+			systems_learn(db, &r->m, &f);
+	}
+	if (fds)
+		closedir(fds);
+}
+
+/* A server that keeps no file open may still stand in its data root (postgres), or name it. */
+static void learn_folder(struct systems *db, struct row *r)
+{
+	char path[64], link[PATH_BYTES];
+	struct sys_file f;
+	ssize_t n;
+
+	if (!r->m.system || r->m.sure == SYS_SURE_FILES)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/cwd", r->pid);
+	n = readlink(path, link, sizeof(link) - 3);
+	if (n > 0)
+		strcpy(link + n, "/x");
+	if (n > 0 && systems_file(db, link, r->pid, &r->m, &f) && systems_learn(db, &r->m, &f))
+		return;
+	n = snprintf(link, sizeof(link), "%s/x", r->m.instance);
+	if (link[0] == '/' && systems_file(db, link, r->pid, &r->m, &f))
+		systems_learn(db, &r->m, &f);
+}
+
+static void match_row(struct systems *db, const struct table *by_number, struct row *r)
+{
+	struct row key = { .pid = r->ppid }, *parent = bsearch(&key, by_number->row, by_number->n, sizeof(key), by_pid);
+	struct sys_ident id;
+
+	if (systems_ident(r->pid, &id))
+		return;
+	id.proc.parent = parent ? &parent->m : NULL;
+	if (id.start_ticks == r->start)
+		systems_match(db, &id.proc, &r->m);
+	systems_ident_free(&id);
+	if (!r->m.client_of)
+		learn_files(db, r);
+	learn_folder(db, r);
+}
+
+/* Matches in order of age, in a table that stays sorted by number so that parents are found. */
+static int match_all(struct systems *db, struct table *t)
+{
+	struct row *ages = malloc((t->n ? t->n : 1) * sizeof(*ages));
+
+	if (!ages)
+		return -ENOMEM;
+	memcpy(ages, t->row, t->n * sizeof(*ages));
+	qsort(ages, t->n, sizeof(*ages), by_start);
+	qsort(t->row, t->n, sizeof(*t->row), by_pid);
+	for (size_t i = 0; i < t->n; i++)
+		match_row(db, t, bsearch(&ages[i], t->row, t->n, sizeof(*t->row), by_pid));
+	free(ages);
+	return 0;
+}
+
+static void print_row(FILE *out, const struct row *r)
+{
+	static const char *const sure[] = { "", "name only", "program", "files" };
+
+	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s%s\n", r->pid, r->m.system, r->m.role, sure[r->m.sure], r->m.why,
+		r->m.instance[0] && !strstr(r->m.why, r->m.instance) ? "; instance " : "",
+		r->m.instance[0] && !strstr(r->m.why, r->m.instance) ? r->m.instance : "",
+		r->m.container[0] ? "; container " : "", r->m.container, r->m.tested ? "" : "; rules from documentation, never run");
+}
+
+int systems_list_with(struct systems *db, FILE *out)
+{
+	struct table t = { NULL, 0 };
+	size_t found = 0;
+	int err = list_pids(&t);
+
+	if (!err)
+		err = match_all(db, &t);
+	if (err) {
+		fprintf(stderr, "%s: cannot list processes: %s\n", program_invocation_short_name, strerror(-err));
+		free(t.row);
+		return err;
+	}
+	fprintf(out, "%-8s %-13s %-14s %-9s %s\n", "PID", "SYSTEM", "ROLE", "EVIDENCE", "WHY");
+	for (size_t i = 0; i < t.n; i++) {
+		if (!t.row[i].m.system)
+			continue;
+		print_row(out, &t.row[i]);
+		found++;
+	}
+	fprintf(out, "%zu of %zu processes belong to a storage system\n", found, t.n);
+	free(t.row);
+	return 0;
+}
+
+int systems_list(FILE *out)
+{
+	struct systems *db;
+	int err = systems_open(&db, NULL, 0);
+
+	if (!err)
+		err = systems_list_with(db, out);
+	systems_close(db);
+	return err;
+}

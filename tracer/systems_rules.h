@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* systems_rules.h - the rules as the files of tracer/systems*.c share them. Made from JSON by systems_load.c. */
+#ifndef IOT_SYSTEMS_RULES_H
+#define IOT_SYSTEMS_RULES_H
+
+#include "pattern.h"
+#include "systems.h"
+
+/* Bounds on what a rule file may ask for; beyond them it is refused. */
+#define SYS_FILE_BYTES (1u << 20)    /* one file */
+#define SYS_ENTRIES 256              /* all systems */
+#define SYS_LIST 512                 /* elements of one list */
+#define SYS_TOKENS 65536             /* compiled patterns of all systems together */
+
+struct sys_patterns {
+	struct pattern **p;
+	size_t n;
+};
+
+struct sys_strings {
+	char **s;
+	size_t n;
+};
+
+/* All that is given must hold; a list holds when one of it does, but for argv and env, where all must. */
+struct sys_process_rule {
+	struct sys_patterns name;        /* comm, else argv[0], else exe: basename */
+	struct sys_patterns title;       /* argv[0], whole */
+	struct sys_patterns argv, cgroup, env;
+	struct sys_strings instance;     /* options whose value names the instance */
+	char *role, *forked;             /* forked: role of its children that run the same program; NULL: role */
+	bool files;                      /* only when it uses files of this system */
+};
+
+struct sys_thread_rule {
+	struct sys_patterns comm;
+	char *role, *in;                 /* in: only in processes of this role */
+	const char *component;           /* row of components.def or NULL */
+	const char *of;                  /* only for files of this component */
+	char *op;                        /* "read", "write" or NULL */
+	bool direct, buffered;           /* only operations of this kind */
+};
+
+struct sys_root_rule {
+	struct sys_strings all;          /* markers that a data root has; see marker_holds() */
+	struct sys_patterns layout;      /* paths below it that no other system has */
+};
+
+struct sys_file_rule {
+	struct sys_patterns path;
+	const char *component;           /* row of components.def or NULL */
+	const char *beside;              /* component instead, once a rule with `operation` was seen in its folder */
+	bool operation;                  /* two folders up is the folder of one operation */
+	char *in;                        /* only for processes of this role */
+};
+
+struct sys_sibling_rule {
+	char *suffix;
+	const char *component;
+};
+
+struct sys_entry {
+	struct sys_about about;
+	char *name, *title, *origin;
+	const char *main;                /* component of the file that `siblings` stand beside */
+	bool tested, engine;
+	struct sys_strings aliases;
+	struct sys_patterns clients, programs;
+	struct sys_process_rule *processes;
+	struct sys_thread_rule *threads;
+	struct sys_root_rule *roots;
+	struct sys_file_rule *files, *paths;
+	struct sys_sibling_rule *siblings;
+	size_t n_processes, n_threads, n_roots, n_files, n_paths, n_siblings;
+	size_t tokens;
+};
+
+struct sys_cache;
+
+struct systems {
+	struct sys_entry *entry[SYS_ENTRIES];
+	size_t n, tokens;
+	struct sys_cache *cache;         /* systems_files.c */
+};
+
+/* True when one of the patterns matches. */
+bool sys_any(const struct sys_patterns *, const char *subject);
+/* Makes and frees the cache of data roots. */
+struct sys_cache *sys_cache_new(void);
+void sys_cache_free(struct sys_cache *);
+/* The whole of a regular file of at most SYS_FILE_BYTES, NUL-terminated, to be freed; NULL with *why set. */
+char *sys_read_small(const char *path, size_t *len, const char **why);
+/* Forgets what the cache holds: call it when entries went away. */
+void sys_cache_forget(struct sys_cache *);
+/* Copies printable text; control bytes become '?'. Always ends with NUL. */
+void sys_text(char *to, size_t size, const char *from);
+#endif

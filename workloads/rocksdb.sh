@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-only
+# rocksdb.sh - db_bench of RocksDB on one loop device; the engine lives in the client. See system.bash for the commands.
+. "$(dirname "$0")/system.bash"
+SYSTEM=rocksdb PORT=0
+KEY=16
+# Size is that of the value; a key of 16 bytes counts as payload too.
+# profile    operation    count   size  clients
+PROFILES='
+bulk         fill         200000  1024  1
+small        sync         2000    1024  1
+read-cold    random-cold 5000    1024  1
+read-warm    random-warm 5000    1024  1
+overwrite    update       20000   1024  1
+mixed        mix          20000   1024  1
+'
+
+sys_need() { need db_bench rocksdb-tools; }
+sys_start() { :; }
+sys_ready() { :; }
+sys_client() { CLIENT=(); }
+# Its tickers begin at every open: the load's own are those found after it.
+sys_engine() { [ ! -e "$WORK/run/tickers" ] || mv "$WORK/run/tickers" "$1/statistics.kv"; }
+
+# bench OPTIONS...: a database a profile. The tickers "rocksdb.NAME COUNT : N" of --statistics go where sys_engine finds them.
+bench() {
+	local db=$WORK/mnt/d1/$PROFILE log=$WORK/log/db_bench
+
+	lim "$LIMIT" db_bench --db="$db" --wal_dir="$db" --value_size="$SIZE" --key_size=$KEY --compression_type=none \
+		--write_buffer_size=8388608 --statistics --stats_interval=0 --threads="$CLIENTS" "$@" >"$log" 2>&1 ||
+		{ tail -n 3 "$log" >&2; return 1; }
+	sed -n 's/^\(rocksdb\.[a-z.0-9-]*\) COUNT : \([0-9]*\)$/\1\t\2/p' "$log" >"$WORK/run/tickers"
+}
+
+ticker() { awk -v t="rocksdb.$1" '$1 == t { n = $2 } END { printf "%.0f", n }' "$WORK/run/tickers"; }
+
+# What the engine counted as written and read by its user: keys are written, values are read.
+acknowledged() {
+	local written
+
+	written=$(ticker number.keys.written)
+	printf '{"write_ops":%s,"logical_write_bytes":%s,"read_ops":%s,"logical_read_bytes":%s,"value_bytes":%s,"errors":0}\n' \
+		"$written" $((written * (SIZE + KEY))) "$(ticker number.keys.read)" "$(ticker bytes.read)" "$SIZE"
+}
+
+KEYS=200000
+base() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom,flush,waitforcompaction --num=$KEYS; }
+existing() { bench --use_existing_db=1 --num=$KEYS --benchmarks="$@" && acknowledged; }
+
+load_fill() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom --num="$COUNT" && acknowledged; }
+load_sync() { bench --benchmarks=fillrandom --num="$COUNT" --sync=1 && acknowledged; }
+prepare_random-cold() { base; }
+prepare_random-warm() { base; }
+prepare_update() { base; }
+prepare_mix() { base; }
+load_random-cold() { existing readrandom --reads="$COUNT"; }
+load_random-warm() { existing readrandom --reads="$COUNT"; }
+load_update() { existing overwrite --writes="$COUNT"; }
+load_mix() { existing readrandomwriterandom --readwritepercent=50 --reads="$COUNT"; }
+
+system_main "$@"
