@@ -116,6 +116,8 @@ static const struct {
 	{ SYS_io_getevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_pgetevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
+	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
+	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_fsync, { KIND_FSYNC, SHAPE_FD, 0 } },
 	{ SYS_fdatasync, { KIND_FDATASYNC, SHAPE_FD, 0 } },
 	{ SYS_sync, { KIND_SYNC, SHAPE_PATH, 0 } },
