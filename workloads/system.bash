@@ -25,50 +25,15 @@
 set -euo pipefail
 export LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin:${PATH:-}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=workloads/packages.bash
+. "$HERE/packages.bash"
 FS=ext4 DRIVES=1 DRIVE_SIZE=2G SERVICE_USER='' COPIES='"replicas":1' COLD=drop LIMIT=300 STOP_SIGNAL=TERM
-SKIP=77
 
 say() { printf '%s.sh: %s\n' "$SYSTEM" "$*" >&2; }
 die() { say "$*"; exit 1; }
-skip() { say "skipped: $*"; exit $SKIP; }
 usage() { say "usage: $SYSTEM.sh up | prepare PROFILE | load PROFILE [COUNT [SIZE [CLIENTS]]] | idle SECONDS | status | down"; exit 2; }
-lim() { timeout -k 5 "$@"; }
 defined() { declare -F "$1" >/dev/null; }
 optional() { if defined "$1"; then "$@"; fi; }
-
-# ---- packages ----------------------------------------------------------------------------------------------------
-
-# need COMMAND-OR-FILE PACKAGE...: installs the packages when the command is missing, or skips.
-need() {
-	local what=$1
-
-	shift
-	! have "$what" || return 0
-	[ "$(id -u)" = 0 ] && [ -z "${IOT_NO_INSTALL:-}" ] && command -v apt-get >/dev/null || skip "needs $what (Debian: $*)"
-	say "installing $*"
-	apt_install "$@" >/dev/null || true
-	have "$what" || skip "needs $what (Debian: $*), and it could not be installed"
-}
-
-have() {
-	case $1 in
-	/*) compgen -G "$1" >/dev/null ;;
-	*) command -v "$1" >/dev/null ;;
-	esac
-}
-
-# Services must not start by themselves: policy-rc.d says no while packages are configured.
-apt_install() (
-	policy=/usr/sbin/policy-rc.d
-	if [ ! -e $policy ]; then
-		printf '#!/bin/sh\nexit 101\n' >$policy
-		chmod 755 $policy
-		trap 'rm -f $policy' EXIT
-	fi
-	apt=(lim 900 env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
-	"${apt[@]}" install -y --no-install-recommends "$@" && return 0
-	"${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "$@"
-)
 
 # ---- state -------------------------------------------------------------------------------------------------------
 
