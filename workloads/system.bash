@@ -240,6 +240,7 @@ cmd_up() {
 	done
 	optional sys_create >"$WORK/log/create" 2>&1
 	servers_start
+	settle
 	trap - EXIT
 	say "up in $WORK, port $PORT"
 }
