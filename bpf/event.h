@@ -95,7 +95,7 @@ struct iot_proc {
 	u32 id;                /* process.id */
 	u32 pid, ppid;         /* thread-group ids */
 	u32 flags;
-	u32 group;             /* histogram group, written by the tracer: 0 outside any system */
+	u32 pad;
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
@@ -156,6 +156,7 @@ struct iot_state {
 #define IOT_MAX_CELLS 32768
 #define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
 #define IOT_HIST_GROUPS 8
+#define IOT_MAX_GROUPED 65536 /* processes that can be in a group other than 0 */
 
 /* How the arguments of a system call are read. */
 enum iot_shape {

@@ -127,6 +127,14 @@ struct {
 	__type(value, struct hist);
 } hists SEC(".maps");
 
+/* Histogram group of a process by its id, written by the tracer; what is beyond the end is in group 0. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_GROUPED);
+	__type(key, u32);
+	__type(value, u32);
+} groups SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LOSS_MAX);
@@ -406,10 +414,18 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		v->max_ns = lat_ns;
 }
 
-static __always_inline void hist_add(u32 kind, u64 ns)
+/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. */
+static __always_inline void hist_add(u32 owner, u32 kind, u64 ns)
 {
-	struct hist *h = bpf_map_lookup_elem(&hists, &kind);
-	u32 b = hist_bucket(ns);
+	u32 b = hist_bucket(ns), *group;
+	struct hist *h;
+
+	if (owner == PROC_SELF || owner == PROC_OTHER)
+		return;
+	group = bpf_map_lookup_elem(&groups, &owner);
+	if (group)
+		kind += (*group & (IOT_HIST_GROUPS - 1)) * KIND_MAX;
+	h = bpf_map_lookup_elem(&hists, &kind);
 
 	if (h && b < HIST_BUCKETS)
 		h->n[b] += 1;
@@ -420,7 +436,7 @@ static __always_inline void count(struct iot_cell_key *k, u64 ops, u64 bytes, u6
 {
 	cell_add(cell_find(k), ops, bytes, 0, lat_ns, error);
 	if (lat_ns)
-		hist_add(k->kind, lat_ns);
+		hist_add(k->owner, k->kind, lat_ns);
 }
 
 static __always_inline bool wants_event(u32 owner)

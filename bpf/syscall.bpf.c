@@ -281,7 +281,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 		c->cell_key = k;
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
-	hist_add(k.kind, o->dur_ns);
+	hist_add(proc, k.kind, o->dur_ns);
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;
@@ -526,7 +526,7 @@ static __always_inline bool exit_fast(struct task_ctx *c, u32 call, s64 ret, u64
 	v->lat_ns += dur_ns;
 	if (dur_ns > v->max_ns)
 		v->max_ns = dur_ns;
-	hist_add(kind, dur_ns);
+	hist_add(c->proc, kind, dur_ns);
 	return true;
 }
 

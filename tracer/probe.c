@@ -832,14 +832,10 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 
 int probes_set_group(struct probes *p, const struct iot_proc *proc, u32 group)
 {
-	struct iot_proc_key k = { proc->pid, proc->exec_no, proc->start_ns };
-	int fd = map_fd(p, "procs");
-	struct iot_proc v;
-
-	if (bpf_map_lookup_elem(fd, &k, &v))
-		return 0; /* gone from the table */
-	v.group = group;
-	return bpf_map_update_elem(fd, &k, &v, BPF_EXIST) ? -errno : 0;
+	if (proc->id >= IOT_MAX_GROUPED || group >= IOT_HIST_GROUPS)
+		return 0;
+	return bpf_map_update_elem(map_fd(p, "groups"), &proc->id, &group, BPF_ANY) ?
+		say(errno, "cannot set the group of process %u", proc->pid) : 0;
 }
 
 int probes_cpu_ns(struct probes *p, u64 *ns)
