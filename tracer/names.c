@@ -28,6 +28,7 @@ struct entry {
 };
 
 struct names {
+	struct detect *detect;
 	long tick_ns;
 	struct entry *entries;  /* by process id */
 	size_t room;
@@ -39,13 +40,14 @@ struct names {
 	char path[sizeof(((struct iot_path *)0)->buf) + 2];
 };
 
-int names_new(struct names **out)
+int names_new(struct names **out, struct detect *detect)
 {
 	struct names *n = calloc(1, sizeof(*n));
 
 	*out = n;
 	if (!n)
 		return fail(ENOMEM, "names");
+	n->detect = detect;
 	n->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
 	return 0;
 }
@@ -214,11 +216,6 @@ static void recall(const struct entry *e, struct rec_process *r)
 	}
 }
 
-/* Which storage system a process belongs to, and its histogram group: the one place that decides it. */
-static void detect(struct names *n, const struct iot_proc *p, struct rec_process *r)
-{
-}
-
 static void identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
 	if (!still_there(n, p))
@@ -259,6 +256,15 @@ static void forget_ended(struct names *n)
 	n->ended = NULL;
 }
 
+static void begin_record(struct names *n, const struct iot_proc *p, struct rec_process *r)
+{
+	*r = (struct rec_process){ .id = p->id, .pid = p->pid, .start_ns = p->start_ns };
+	memcpy(n->comm, p->comm, IOT_COMM_LEN);
+	r->comm = n->comm;
+	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
+	rec_set(r, process, ppid, p->ppid);
+}
+
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
 {
 	struct rec_process *r = &n->process;
@@ -268,19 +274,28 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 	forget_ended(n);
 	if (!e || e->state == ENTRY_OVER || (e->state == ENTRY_TOLD && !exited))
 		return NULL;
-	*r = (struct rec_process){ .id = p->id, .pid = p->pid, .start_ns = p->start_ns };
-	memcpy(n->comm, p->comm, IOT_COMM_LEN);
-	r->comm = n->comm;
-	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
-	rec_set(r, process, ppid, p->ppid);
+	begin_record(n, p, r);
 	if (!exited) {
 		identify(n, p, r);
 		keep(n, e, r);
 	} else if (!over(n, p, e, r) && e->state == ENTRY_TOLD) {
 		return NULL;
 	}
-	detect(n, p, r);
+	detect_process(n->detect, p, r);
 	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
+	return r;
+}
+
+const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
+{
+	struct rec_process *r = &n->process;
+	struct entry *e = find_entry(n, p->id);
+
+	if (!e || e->state != ENTRY_TOLD || !e->kept)
+		return NULL;
+	begin_record(n, p, r);
+	recall(e, r);
+	detect_process(n->detect, p, r);
 	return r;
 }
 
@@ -315,10 +330,6 @@ const struct rec_file *names_file(struct names *n, const struct iot_path *p)
 {
 	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen };
 	n->file.path = join_path(p, n->path) ? n->path : NULL;
+	detect_file(n->detect, p, &n->file);
 	return &n->file;
-}
-
-const char *names_group(const struct names *n, u32 group)
-{
-	return NULL;
 }
