@@ -96,7 +96,7 @@ static bool count(struct fileio *f, const struct iot_event *e)
 
 	if (!is_counted(e, s))
 		return true;
-	r = row_of(f, e->file, e->owner ? e->owner : e->task);
+	r = row_of(f, e->file, e->owner);
 	if (!r)
 		return false;
 	if (s == SUM_SYNC_OPS)
@@ -205,7 +205,7 @@ static char *sum_sql(void)
 	put_sum(f, SUM_SYNC_OPS, "1");
 	put_sum(f, SUM_FS_READ, "e.bytes");
 	put_sum(f, SUM_FS_WRITE, "e.bytes");
-	fprintf(f, " FROM (SELECT kind, ifnull(file, 0) AS file, ifnull(ifnull(owner, task), 0) AS who, ifnull(bytes, 0) AS bytes,"
+	fprintf(f, " FROM (SELECT kind, ifnull(file, 0) AS file, ifnull(owner, 0) AS who, ifnull(bytes, 0) AS bytes,"
 		" ifnull(sub IN (%d, %d), 0) AS on_file, ifnull(cause IN (%d, %d, %d), 0) AS by_data FROM event WHERE run = ?1) e"
 		" WHERE (e.on_file AND (", SUB_FT_REG, SUB_FT_BLK, CAUSE_DATA, CAUSE_DIRECT, CAUSE_READAHEAD);
 	put_kinds(f, SUM_READ);
