@@ -110,6 +110,16 @@ $(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
 
+# Drivers of the tests, plain and with sanitizers.
+SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+$(B)/stream-tool: tests/stream-tool.c $(stream_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson -lsqlite3
+
+$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/records.def bpf/fields.def bpf/kinds.def
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
+
 ## make demo      set up, build, trace real workloads, print the amplification table and draw its charts (root)
 demo: setup
 	$(Q)$(MAKE) --no-print-directory all

@@ -99,7 +99,7 @@ struct iot_proc {
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
-	u64 rchar, wchar;      /* task accounting of the threads that ended */
+	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
 };
 
@@ -139,6 +139,8 @@ struct iot_config {
 	u32 by_pid;            /* 1: only processes in map `want_pids` are wanted */
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
+	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
+	u32 pad;
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -174,6 +176,7 @@ enum iot_shape {
 	SHAPE_AIO_SUBMIT,
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
+	SHAPE_EXEC,      /* execve: what it reads itself is taken out of the accounting */
 };
 
 /* One row of the table of system calls. */

@@ -45,6 +45,10 @@ struct task_ctx {
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
+	u64 exec_rchar;    /* bytes read before the exec in progress */
+	/* the last read or write: when the next is like it, its aggregate is at hand */
+	u64 fast_inode, fast_ino;
+	u32 fast_call, fast_flags, fast_cell, fast_pad;
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
@@ -178,17 +182,48 @@ static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct 
 	k->start_ns = t->group_leader->start_boottime;
 }
 
+/* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
+ * call where it cannot. */
+#define NUMBER_AT(address, type, field) ({ \
+	typeof(((type *)0)->field) __v; \
+	if (cfg.cast) \
+		__v = ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))->field; \
+	else \
+		__v = BPF_CORE_READ((type *)(address), field); \
+	__v; })
+
+/* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
+ * 64-bit number in it serves. */
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 v = 0;
+
+	if (cfg.cast)
+		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
+	return v;
+}
+
+/* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
+ * at every step of every path: half of the time to attach. */
+#define UNTRUSTED(pointer, type) \
+	(cfg.cast ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return UNTRUSTED(bpf_get_current_task_btf(), struct task_struct);
+}
+
+#define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
+
 /* The open file behind a descriptor of the current process, or NULL. */
 static __always_inline struct file *file_of(u32 fd)
 {
-	struct fdtable *t = bpf_get_current_task_btf()->files->fdt;
-	struct file *f = NULL, **slot;
+	struct fdtable *t = current_task()->files->fdt;
 
 	if (fd >= t->max_fds)
 		return NULL;
-	slot = BPF_CORE_READ(t, fd);
-	bpf_probe_read_kernel(&f, sizeof(f), slot + fd);
-	return f;
+	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
 }
 
 #define MAX_IOVEC 16
@@ -243,7 +278,7 @@ static __always_inline void proc_send(const struct iot_proc *p)
 /* First sight of a process: gives it a number. Returns 0 when the table is full. */
 static __noinline u32 proc_make(void)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct iot_state *s = run_state();
 	struct iot_proc_key k = {};
 	struct iot_proc p = {}, *old;
@@ -291,7 +326,7 @@ static __always_inline struct iot_proc *proc_find(struct task_struct *t)
 /* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
 static __always_inline u32 proc_current(struct task_ctx *c)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct iot_proc *p;
 	u32 id;
 
@@ -313,7 +348,7 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 /* The number of the current process as the one that runs: kernel threads have one here. */
 static __always_inline u32 proc_running(struct task_ctx *c)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 
 	if (t->flags & PF_KTHREAD)
 		return t->tgid ? proc_make() : 0;

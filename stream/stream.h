@@ -71,6 +71,20 @@ int sink_store(struct sink **out, const char *path);
  * stream had no `end` record (the run is marked incomplete), or a negative errno. */
 int jsonl_read(int fd, const char *name, struct sink *to);
 
+/* Reads JSON Lines from fd into the store at `store_path`: what `iot-analyze ingest` does. Returns as jsonl_read(). */
+int ingest(int fd, const char *name, const char *store_path);
+
+/* Opens a store for reading only, after checking that it is one of ours, not newer, and not damaged where it is quick to
+ * tell (everything but the rows of events and aggregates per second). Readers wait up to 10 s for a writer. The caller
+ * closes *db with sqlite3_close(). Returns 0 or a negative errno, after having reported the error. */
+struct sqlite3;
+int store_open_readonly(const char *path, struct sqlite3 **db);
+
+/* Opens a file for output, created with mode 0600. In a folder that others can write, a symlink that neither root nor we
+ * made is not followed, anywhere in the path. flags: O_RDWR or O_WRONLY, with O_TRUNC, O_APPEND or O_EXCL.
+ * Returns the descriptor (O_CLOEXEC) or a negative errno, after having reported the error. */
+int output_open(const char *path, int flags);
+
 /* Computes the dirty ledger (METRICS section 3) of one run from its events and writes table `ledger`. Called by
  * the store sink at the end of a run. db is a struct sqlite3 *. Returns 0 or a negative errno. */
 int ledger_build(void *db, long long run);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* read.c - JSON Lines from a descriptor into a sink: lines, batches, the order of records, commits. */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include "scan.h"
+
+#define READ_BYTES (1 << 20)
+#define LINE_BYTES_MAX (8 << 20)  /* a command line of ARG_MAX, escaped, fits */
+#define COMMIT_LINES (1 << 18)    /* bounds what a crash loses, and the log that SQLite keeps */
+
+struct reader {
+	int fd;
+	const char *name;
+	struct sink *to;
+	char *buf;
+	size_t size, from, len;         /* buf[from .. len) is not yet read */
+	unsigned long long number;      /* of the line */
+	bool open, ended;               /* inside a run; the last run had its end */
+	struct line line;
+	struct iot_event batch[IOT_EVENT_BATCH];
+	size_t n;
+	unsigned long long uncommitted;
+	time_t committed;
+	bool careful;
+};
+
+static time_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec;
+}
+
+static int give_events(struct reader *r)
+{
+	size_t n = r->n;
+
+	r->n = 0;
+	return n ? r->to->events(r->to, r->batch, n) : 0;
+}
+
+static int commit(struct reader *r)
+{
+	int err = give_events(r);
+
+	r->uncommitted = 0;
+	r->committed = now_s();
+	return err ? err : r->to->commit(r->to);
+}
+
+/* Keeps what was read before a bad line. */
+static int bad_line(struct reader *r, const char *why)
+{
+	int err = r->open || r->ended ? commit(r) : 0;
+
+	return err ? err : stream_fail(-EINVAL, "%s: line %llu %s", r->name, r->number, why);
+}
+
+static int give_record(struct reader *r)
+{
+	int err;
+
+	if (r->line.type == REC_run && r->open)
+		return bad_line(r, "begins a run inside a run");
+	if (r->line.type != REC_run && !r->open)
+		return bad_line(r, r->ended ? "follows the end of the run" : "comes before the record 'run'");
+	err = give_events(r);
+	if (!err)
+		err = r->to->record(r->to, r->line.type, &r->line.present);
+	if (!err && r->line.type == REC_run)
+		r->open = true, r->ended = false;
+	if (!err && r->line.type == REC_end) {
+		r->open = false, r->ended = true;
+		err = commit(r);
+	}
+	return err;
+}
+
+static int give_event(struct reader *r)
+{
+	if (!r->open)
+		return bad_line(r, r->ended ? "follows the end of the run" : "comes before the record 'run'");
+	return ++r->n == IOT_EVENT_BATCH ? give_events(r) : 0;
+}
+
+static bool is_blank(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+		p++;
+	return p == end;
+}
+
+static int read_line(struct reader *r, const char *p, const char *end)
+{
+	int err;
+
+	r->number++;
+	r->uncommitted++;
+	if (end - p > LINE_BYTES_MAX)
+		return bad_line(r, "is longer than 8 MiB");
+	if (!r->careful && scan_event(p, end, &r->batch[r->n]))
+		return give_event(r);
+	if (is_blank(p, end))
+		return 0;
+	err = parse_line(p, end, &r->line);
+	if (err)
+		return bad_line(r, r->line.why);
+	if (r->line.type != REC_EVENT)
+		return give_record(r);
+	r->batch[r->n] = r->line.event;
+	return give_event(r);
+}
+
+static int read_lines(struct reader *r)
+{
+	int err = 0;
+
+	while (!err) {
+		char *p = r->buf + r->from, *end = memchr(p, '\n', r->len - r->from);
+
+		if (!end)
+			return 0;
+		err = read_line(r, p, end);
+		r->from = end + 1 - r->buf;
+	}
+	return err;
+}
+
+/* Makes room behind what is there, with slack for the scanner. */
+static int make_room(struct reader *r)
+{
+	size_t rest = r->len - r->from;
+	char *bigger;
+
+	memmove(r->buf, r->buf + r->from, rest);
+	r->from = 0;
+	r->len = rest;
+	if (rest + READ_BYTES / 2 <= r->size)
+		return 0;
+	if (rest > LINE_BYTES_MAX) {
+		r->number++;
+		return bad_line(r, "is longer than 8 MiB");
+	}
+	bigger = realloc(r->buf, 2 * r->size + LINE_SLACK);
+	if (!bigger)
+		return stream_fail(-ENOMEM, "%s: no memory for line %llu", r->name, r->number + 1);
+	r->buf = bigger;
+	r->size *= 2;
+	return 0;
+}
+
+/* The last line may lack its newline; what cannot be read then is the place where the stream was cut. */
+static int read_rest(struct reader *r)
+{
+	char *p = r->buf + r->from, *end = r->buf + r->len;
+	int err;
+
+	if (p == end)
+		return 0;
+	memset(end, '\n', LINE_SLACK);
+	if (is_blank(p, end) || !r->open || parse_line(p, end, &r->line) != -EINVAL || !r->line.cut)
+		return read_line(r, p, end);
+	err = commit(r);
+	if (err)
+		return err;
+	stream_fail(0, "%s: line %llu ends in the middle of a record: run marked incomplete", r->name, r->number + 1);
+	return 1;
+}
+
+static int read_all(struct reader *r)
+{
+	int err;
+
+	for (;;) {
+		ssize_t n;
+
+		err = make_room(r);
+		if (err)
+			return err;
+		n = read(r->fd, r->buf + r->len, r->size - r->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			err = errno;
+			stream_fail(0, "%s: cannot read: %s", r->name, strerror(err));
+			return commit(r) ? -EIO : -err;
+		}
+		if (!n)
+			return read_rest(r);
+		r->len += n;
+		err = read_lines(r);
+		if (!err && r->open && r->uncommitted && (r->uncommitted >= COMMIT_LINES || now_s() > r->committed))
+			err = commit(r);
+		if (err)
+			return err;
+	}
+}
+
+static int finish(struct reader *r)
+{
+	int err = commit(r);
+
+	if (err)
+		return err;
+	if (!r->open && !r->ended)
+		return stream_fail(-ENODATA, "%s: holds no run", r->name);
+	if (r->ended)
+		return 0;
+	stream_fail(0, "%s: has no record 'end': run marked incomplete", r->name);
+	return 1;
+}
+
+int jsonl_read_by(int fd, const char *name, struct sink *to, bool careful)
+{
+	auto_free struct reader *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return stream_fail(-ENOMEM, "%s: no memory to read it", name);
+	r->fd = fd;
+	r->name = name;
+	r->to = to;
+	r->size = READ_BYTES;
+	r->careful = careful;
+	r->committed = now_s();
+	r->buf = malloc(r->size + LINE_SLACK);
+	err = r->buf ? read_all(r) : stream_fail(-ENOMEM, "%s: no memory to read it", name);
+	if (!err)
+		err = finish(r);
+	line_free(&r->line);
+	free(r->buf);
+	return err;
+}
+
+int jsonl_read(int fd, const char *name, struct sink *to)
+{
+	return jsonl_read_by(fd, name, to, false);
+}
+
+int ingest(int fd, const char *name, const char *store_path)
+{
+	struct sink *to = NULL;
+	int err = sink_store(&to, store_path), closed;
+
+	if (err)
+		return err;
+	err = jsonl_read(fd, name, to);
+	closed = to->close(to, !err);
+	return err ? err : closed;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* schema.c - the tables of a store, made from records.def, fields.def and kinds.def with their documentation inside.
+ *
+ * SQLite keeps the text of CREATE TABLE with its comments, so `.schema` explains a store without this source.
+ */
+#include <stdio.h>
+#include "schema.h"
+
+/* What is particular about some tables; the others are plain. */
+static const struct { unsigned int type; const char *key, *note; } particular[] = {
+	{ REC_run,     NULL, "Integers are 64 bits: a value of 2^63 or more is stored as its signed bit pattern. NULL: not measured." },
+	{ REC_process, "id", "Given twice: the last one stands." },
+	{ REC_file,    "id", "Given twice: the last one stands." },
+	{ REC_device,  "dev", "Given twice: the last one stands." },
+	{ REC_end,     "",   "A run without a row here is incomplete: it was interrupted, or its stream was cut." },
+	{ REC_EVENT,   NULL, "No index: events are read whole, in the order of their arrival; those of several processors may be out of order.\n"
+	               "  -- `0 is absent` below: such a value is NULL here." },
+};
+
+static const char *key_of(unsigned int type, const char **note)
+{
+	size_t i;
+
+	*note = NULL;
+	for (i = 0; i < sizeof(particular) / sizeof(*particular); i++)
+		if (particular[i].type == type) {
+			*note = particular[i].note;
+			return particular[i].key;
+		}
+	return NULL;
+}
+
+static const char *refers_to(const struct column *c)
+{
+	static const char *const text[] = {
+		[TYPE_DEV] = "; major << 20 | minor", [TYPE_KIND] = "; kind.id", [TYPE_CAUSE] = "; cause.id",
+		[TYPE_HOW] = "; how.id", [TYPE_SUB] = "; sub.id",
+	};
+
+	return c->type < TYPE_DEV || strstr(c->doc, "<<") ? "" : text[c->type];
+}
+
+static void put_column(FILE *f, const struct column *c, bool checked, bool comma)
+{
+	fprintf(f, "  %s %s%s%s  -- %s%s%s%s\n", c->name, c->type == TYPE_STR ? "TEXT" : "INTEGER",
+		c->optional || !checked ? "" : " NOT NULL", comma ? "," : "", c->unit, *c->unit ? ": " : "", c->doc, refers_to(c));
+}
+
+static void put_table(FILE *f, unsigned int type)
+{
+	const struct table *t = table_of(type);
+	const char *note, *key = key_of(type, &note);
+	bool keyed = key && *key, checked = type != REC_EVENT; /* checking each value costs a tenth of storing an event */
+	size_t i;
+
+	fprintf(f, "CREATE TABLE %s(\n  -- %s\n", schema_table(type), t->doc);
+	if (note)
+		fprintf(f, "  -- %s\n", note);
+	fprintf(f, "  run INTEGER%s,  -- number of the run in this store\n",
+		type == REC_run || (key && !*key) ? " PRIMARY KEY" : checked ? " NOT NULL" : "");
+	for (i = 0; i < t->n; i++)
+		put_column(f, &t->cols[i], checked, keyed || type == REC_run || i + 1 < t->n);
+	if (keyed)
+		fprintf(f, "  PRIMARY KEY(run, %s)\n", key);
+	if (type == REC_run)
+		fprintf(f, "  UNIQUE(uuid)\n");
+	fprintf(f, ")%s%s;\n", checked ? " STRICT" : "", keyed ? ", WITHOUT ROWID" : "");
+}
+
+static const char fixed_tables[] =
+	"CREATE TABLE agg_total(\n"
+	"  -- agg summed over the seconds of a run; kept with every commit. Columns as in agg.\n"
+	"  run INTEGER NOT NULL,\n"
+	"  kind INTEGER NOT NULL,\n"
+	"  owner INTEGER NOT NULL,\n"
+	"  dev INTEGER,\n"
+	"  cause INTEGER NOT NULL,\n"
+	"  how INTEGER NOT NULL,\n"
+	"  sub INTEGER NOT NULL,\n"
+	"  flags INTEGER NOT NULL,\n"
+	"  ops INTEGER NOT NULL,\n"
+	"  errors INTEGER NOT NULL,\n"
+	"  bytes INTEGER NOT NULL,\n"
+	"  touched INTEGER NOT NULL,\n"
+	"  lat_ns INTEGER NOT NULL,\n"
+	"  max_ns INTEGER NOT NULL\n"
+	") STRICT;\n"
+	"CREATE UNIQUE INDEX agg_total_key ON agg_total(run, kind, owner, ifnull(dev, -1), cause, how, sub, flags);\n"
+	"CREATE TABLE ledger(\n"
+	"  -- the dirty ledger of a run (METRICS section 3), from its events; no rows when they are missing or have gaps.\n"
+	"  -- In every row: dirtied + unexpected = written + cancelled + dirty_end. D = dirtied + direct, W = written + direct.\n"
+	"  -- Residual: unexpected, and after a settle also dirty_end. Files of one (dev, ino, gen) are one file: the first id.\n"
+	"  run INTEGER NOT NULL,         -- number of the run in this store\n"
+	"  file INTEGER NOT NULL,        -- file.id; 0: the event named no file\n"
+	"  owner INTEGER NOT NULL,       -- process.id: who dirtied the bytes; for unexpected, whom the tracer charged\n"
+	"  touched INTEGER NOT NULL,     -- bytes: writes rounded out to 4 KiB blocks, direct I/O included\n"
+	"  dirtied INTEGER NOT NULL,     -- bytes: blocks that went from clean to dirty\n"
+	"  absorbed INTEGER NOT NULL,    -- bytes: blocks that were written again while they were dirty\n"
+	"  written INTEGER NOT NULL,     -- bytes: file data submitted by writeback\n"
+	"  direct INTEGER NOT NULL,      -- bytes: direct I/O\n"
+	"  cancelled INTEGER NOT NULL,   -- bytes: truncated, punched or unlinked while dirty\n"
+	"  dirty_end INTEGER NOT NULL,   -- bytes: still dirty when the events ended\n"
+	"  unexpected INTEGER NOT NULL,  -- bytes: submitted by writeback without having been dirtied inside the run\n"
+	"  PRIMARY KEY(run, file, owner)\n"
+	") STRICT, WITHOUT ROWID;\n"
+	"CREATE TABLE layer(\n"
+	"  -- layers of the I/O stack\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
+	"CREATE TABLE kind(\n"
+	"  -- kinds of operation. layer: layer.id. dir: r read, w write, s synchronisation, m namespace or metadata, o other.\n"
+	"  id INTEGER PRIMARY KEY, layer INTEGER NOT NULL, name TEXT NOT NULL, dir TEXT NOT NULL, label TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
+	"CREATE TABLE cause(\n"
+	"  -- why a byte moved between file system and device\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
+	"CREATE TABLE how(\n"
+	"  -- how the owner of a byte is known\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
+	"CREATE TABLE sub(\n"
+	"  -- details of an operation\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
+	"CREATE TABLE flag(\n"
+	"  -- properties of an operation; id: value of the bit in flags\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n";
+
+/* A field of an event as v_event shows it: 0 where its documentation says that absent means so, names for numbers. */
+static void put_view_field(FILE *f, const struct column *c)
+{
+	if (c->type == TYPE_KIND)
+		fprintf(f, ", l.name AS layer, k.name AS kind, k.dir AS dir");
+	else if (c->type == TYPE_DEV)
+		fprintf(f, ", (e.dev >> 20) || ':' || (e.dev & 1048575) AS dev");
+	else if (c->type > TYPE_DEV)
+		fprintf(f, ", (SELECT d.name FROM %s d WHERE d.id = ifnull(e.%s, 0)) AS %s", c->name, c->name, c->name);
+	else if (strstr(c->doc, "means 0") || strstr(c->doc, "means none"))
+		fprintf(f, ", ifnull(e.%s, 0) AS %s", c->name, c->name);
+	else
+		fprintf(f, ", e.%s", c->name);
+}
+
+static void put_event_view(FILE *f)
+{
+	const struct table *t = table_of(REC_EVENT);
+	size_t i;
+
+	fprintf(f, "CREATE VIEW v_event AS\n-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run");
+	for (i = 0; i < t->n; i++)
+		put_view_field(f, &t->cols[i]);
+	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system, p.path AS path, p.component AS component\n"
+		"FROM event e JOIN kind k ON k.id = e.kind JOIN layer l ON l.id = k.layer\n"
+		"LEFT JOIN process r ON r.run = e.run AND r.id = e.task\n"
+		"LEFT JOIN process o ON o.run = e.run AND o.id = e.owner\n"
+		"LEFT JOIN file p ON p.run = e.run AND p.id = e.file;\n");
+}
+
+static void put_agg_view(FILE *f, const char *view, const char *table, const char *sec, const char *doc)
+{
+	fprintf(f, "CREATE VIEW %s AS\n-- %s\n"
+		"SELECT a.run%s, l.name AS layer, k.name AS kind, k.dir AS dir, a.owner, o.pid AS owner_pid, o.comm AS owner_comm,\n"
+		"  o.system AS system, (a.dev >> 20) || ':' || (a.dev & 1048575) AS dev, d.name AS device, d.leaf AS leaf,\n"
+		"  c.name AS cause, h.name AS how, s.name AS sub, a.flags, a.ops, a.errors, a.bytes, a.touched, a.lat_ns, a.max_ns\n"
+		"FROM %s a JOIN kind k ON k.id = a.kind JOIN layer l ON l.id = k.layer JOIN cause c ON c.id = a.cause\n"
+		"JOIN how h ON h.id = a.how JOIN sub s ON s.id = a.sub\n"
+		"LEFT JOIN process o ON o.run = a.run AND o.id = a.owner\n"
+		"LEFT JOIN device d ON d.run = a.run AND d.dev = a.dev;\n", view, doc, sec, table);
+}
+
+int schema_create(sqlite3 *db)
+{
+	char *sql = NULL;
+	size_t n;
+	FILE *f = open_memstream(&sql, &n);
+	unsigned int type;
+	int rc;
+
+	if (!f)
+		return SQLITE_NOMEM;
+	fprintf(f, "PRAGMA application_id = %d;\nPRAGMA user_version = %u;\n", IOT_APPLICATION_ID, IOT_SCHEMA);
+	for (type = 0; type <= REC_EVENT; type++)
+		put_table(f, type);
+	fputs(fixed_tables, f);
+	put_event_view(f);
+	put_agg_view(f, "v_agg", "agg", ", a.sec", "aggregates of each second in words");
+	put_agg_view(f, "v_total", "agg_total", "", "aggregates of a whole run in words");
+	if (fclose(f)) {
+		free(sql);
+		return SQLITE_NOMEM;
+	}
+	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	free(sql);
+	return rc;
+}
+
+/* Rows of the dictionaries: number, name, and the other columns of the table in its order. */
+struct word {
+	long long id;
+	const char *name, *rest[3];
+	int layer;
+};
+
+static const struct word layers[] = {
+#define LAYER(sym, name, text, doc) { LAYER_##sym, name, { text, doc }, -1 },
+#include "kinds.def"
+};
+
+#define DIR_TEXT(c) ((char[]){ c, 0 })
+static const struct word kinds[] = {
+#define KIND(sym, layer, name, dir, text, doc) { KIND_##sym, name, { DIR_TEXT(dir), text, doc }, LAYER_##layer },
+#include "kinds.def"
+};
+
+static const struct word causes[] = {
+#define CAUSE(sym, name, doc) { CAUSE_##sym, name, { doc }, -1 },
+#include "kinds.def"
+};
+
+static const struct word hows[] = {
+#define HOW(sym, name, doc) { HOW_##sym, name, { doc }, -1 },
+#include "kinds.def"
+};
+
+static const struct word subs[] = {
+#define SUB(sym, name, doc) { SUB_##sym, name, { doc }, -1 },
+#include "kinds.def"
+};
+
+static const struct word flags[] = {
+#define FLAG(sym, bit, name, doc) { 1 << bit, name, { doc }, -1 },
+#include "kinds.def"
+};
+
+#define WORDS(list) list, sizeof(list) / sizeof(*list)
+static const struct { const char *table, *insert; const struct word *words; size_t n; } dictionaries[] = {
+	{ "layer", "INSERT OR IGNORE INTO layer(id, name, label, doc) VALUES(?1, ?2, ?3, ?4)", WORDS(layers) },
+	{ "kind", "INSERT OR IGNORE INTO kind(id, name, dir, label, doc, layer) VALUES(?1, ?2, ?3, ?4, ?5, ?6)", WORDS(kinds) },
+	{ "cause", "INSERT OR IGNORE INTO cause(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(causes) },
+	{ "how", "INSERT OR IGNORE INTO how(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(hows) },
+	{ "sub", "INSERT OR IGNORE INTO sub(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(subs) },
+	{ "flag", "INSERT OR IGNORE INTO flag(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(flags) },
+};
+
+static int insert_words(sqlite3 *db, const char *sql, const struct word *w, size_t n)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL), i;
+
+	for (; n && rc == SQLITE_OK; w++, n--) {
+		sqlite3_bind_int64(st, 1, w->id);
+		sqlite3_bind_text(st, 2, w->name, -1, SQLITE_STATIC);
+		for (i = 0; i < 3 && w->rest[i]; i++)
+			sqlite3_bind_text(st, 3 + i, w->rest[i], -1, SQLITE_STATIC);
+		if (w->layer >= 0)
+			sqlite3_bind_int(st, 6, w->layer);
+		sqlite3_step(st);
+		rc = sqlite3_reset(st);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Numbers are positions in kinds.def: a store whose numbers mean something else must not be appended to. */
+static int compare_words(sqlite3 *db, const char *table, const struct word *w, size_t n)
+{
+	sqlite3_stmt *st = NULL;
+	char sql[64];
+	int rc;
+
+	snprintf(sql, sizeof(sql), "SELECT name FROM %s WHERE id = ?1", table);
+	rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+	for (; n && rc == SQLITE_OK; w++, n--) {
+		sqlite3_bind_int64(st, 1, w->id);
+		if (sqlite3_step(st) == SQLITE_ROW) {
+			const char *name = (const char *)sqlite3_column_text(st, 0);
+
+			if (!name || strcmp(name, w->name)) {
+				sqlite3_finalize(st);
+				return SQLITE_MISMATCH;
+			}
+		}
+		rc = sqlite3_reset(st);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+int schema_check(sqlite3 *db, const char **which)
+{
+	size_t i;
+	int rc = SQLITE_OK;
+
+	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++) {
+		*which = dictionaries[i].table;
+		rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
+	}
+	return rc;
+}
+
+int schema_dictionaries(sqlite3 *db)
+{
+	size_t i;
+	int rc = SQLITE_OK;
+
+	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++)
+		rc = insert_words(db, dictionaries[i].insert, dictionaries[i].words, dictionaries[i].n);
+	return rc;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* schema.h - the tables of a store. Not for other folders. */
+#ifndef IOT_STREAM_SCHEMA_H
+#define IOT_STREAM_SCHEMA_H
+
+#include <sqlite3.h>
+#include "table.h"
+
+/* Makes every table and view of a new store. The caller has begun a transaction. Returns an SQLite code. */
+int schema_create(sqlite3 *db);
+
+/* Whether the numbers of an existing store mean what they mean here. Returns an SQLite code; SQLITE_MISMATCH
+ * when one has another name there, with the name of the dictionary in *which. */
+int schema_check(sqlite3 *db, const char **which);
+
+/* Fills the dictionaries with the rows of kinds.def that are not there yet. Returns an SQLite code. */
+int schema_dictionaries(sqlite3 *db);
+
+/* The table of a record. */
+static inline const char *schema_table(unsigned int type)
+{
+	return type == REC_end ? "run_end" : table_of(type)->name; /* END is a keyword */
+}
+
+#endif

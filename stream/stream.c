@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* stream.c - the tables as data: columns, dictionaries, device numbers; and how errors are reported. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "table.h"
+
+#define TYPE_(type) TYPE_##type
+#define IS_OPTIONAL_REQ false
+#define IS_OPTIONAL_OPT true
+
+/* A function a record, because only a block can give "the struct of this record" one name for all its columns. */
+#define RECORD(record, text) \
+	static const struct table *table_##record(void) \
+	{ \
+		typedef struct rec_##record self; \
+		static const char name[] = #record, about[] = text; \
+		static const struct column cols[] = {
+#define COL(name, type, presence, unit, doc) \
+	{ #name, unit, doc, TYPE_(type), sizeof(col_##type), IS_OPTIONAL_##presence, offsetof(self, name) },
+#define END(record) \
+		}; \
+		static const struct table t = { name, about, cols, sizeof(cols) / sizeof(*cols), sizeof(self) }; \
+		_Static_assert(sizeof(cols) / sizeof(*cols) <= 64, "`present` has 64 bits"); \
+		return &t; \
+	}
+#include "records.def"
+
+static const struct table *table_event(void)
+{
+	static struct column cols[] = {
+#define FIELD(type, name, presence, unit, doc) \
+	{ #name, unit, doc, 0, sizeof(type), IS_OPTIONAL_##presence, offsetof(struct iot_event, name) },
+#include "fields.def"
+	};
+	static const struct table t = { "event", "one operation; only in runs that recorded events", cols,
+					sizeof(cols) / sizeof(*cols), sizeof(struct iot_event) };
+	size_t i;
+
+	for (i = 0; i < t.n; i++)
+		cols[i].type = field_type(cols[i].name);
+	return &t;
+}
+
+const struct table *table_of(unsigned int type)
+{
+	static const struct table *(*const tables[])(void) = {
+#define RECORD(name, doc) table_##name,
+#include "records.def"
+		table_event,
+	};
+
+	return tables[type]();
+}
+
+int table_find(const struct table *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (!strcmp(t->cols[i].name, name))
+			return i;
+	return -1;
+}
+
+void rec_mark(void *rec, enum rec_type type, size_t off)
+{
+	const struct table *t = table_of(type);
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (t->cols[i].offset == off)
+			*(u64 *)rec |= 1ULL << i;
+}
+
+static const char *const kind_names[] = {
+#define KIND(sym, layer, name, dir, text, doc) name,
+#include "kinds.def"
+};
+
+static const char *const cause_names[] = {
+#define CAUSE(sym, name, doc) name,
+#include "kinds.def"
+};
+
+static const char *const how_names[] = {
+#define HOW(sym, name, doc) name,
+#include "kinds.def"
+};
+
+static const char *const sub_names[] = {
+#define SUB(sym, name, doc) name,
+#include "kinds.def"
+};
+
+/* Numbers of slots are bytes, and a table that is nearly full is slow. */
+_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200, "struct dict is too small");
+
+static void dict_fill(struct dict *d)
+{
+	unsigned int i, h;
+
+	for (i = 0; i < d->n; i++) {
+		char name[DICT_NAME_MAX] = "";
+
+		d->len[i] = snprintf(name, sizeof(name), "%s", d->names[i]);
+		for (h = dict_hash(name, d->len[i]); d->slot[h & 255]; h++)
+			;
+		d->slot[h & 255] = i + 1;
+	}
+}
+
+struct dict stream_dicts[] = {
+	[TYPE_KIND] = { "kind", kind_names, KIND_MAX, { 0 }, { 0 } },
+	[TYPE_CAUSE] = { "cause", cause_names, CAUSE_MAX, { 0 }, { 0 } },
+	[TYPE_HOW] = { "how", how_names, HOW_MAX, { 0 }, { 0 } },
+	[TYPE_SUB] = { "sub", sub_names, SUB_MAX, { 0 }, { 0 } },
+};
+
+__attribute__((constructor)) static void dicts_fill(void)
+{
+	size_t i;
+
+	for (i = TYPE_KIND; i <= TYPE_SUB; i++)
+		dict_fill(&stream_dicts[i]);
+}
+
+/* Device numbers are the kernel's: 12 bits major, 20 bits minor. */
+const char *dev_text(u32 dev, char buf[24])
+{
+	snprintf(buf, 24, "%u:%u", dev >> 20, dev & 0xfffff);
+	return buf;
+}
+
+/* Digits without sign, blanks or leading zeros; NULL when there are none or the number is above max. */
+static const char *dev_part(const char *p, u32 max, u32 *out)
+{
+	u32 v = 0;
+
+	if (*p < '0' || *p > '9' || (*p == '0' && p[1] >= '0' && p[1] <= '9'))
+		return NULL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		v = v * 10 + (*p - '0');
+		if (v > max)
+			return NULL;
+	}
+	*out = v;
+	return p;
+}
+
+int dev_parse(const char *text, u32 *dev)
+{
+	u32 major, minor;
+	const char *p = dev_part(text, 0xfff, &major);
+
+	if (!p || *p != ':')
+		return -EINVAL;
+	p = dev_part(p + 1, 0xfffff, &minor);
+	if (!p || *p)
+		return -EINVAL;
+	*dev = major << 20 | minor;
+	return 0;
+}
+
+size_t utf8_len(const unsigned char *p, const unsigned char *end)
+{
+	static const struct { unsigned char mask, lead; unsigned int least; } form[] = {
+		{ 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
+	};
+	unsigned int n, i, c;
+
+	for (n = 0; n < 4 && (*p & form[n].mask) != form[n].lead; n++)
+		;
+	if (n == 4 || end - p <= n)
+		return 0;
+	c = *p & ~form[n].mask & 0xff;
+	for (i = 1; i <= n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < form[n].least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	return n + 1;
+}
+
+int stream_fail(int err, const char *format, ...)
+{
+	auto_free char *text = NULL;
+	va_list args;
+	char *p;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0) {
+		text = NULL;
+		return err;
+	}
+	for (p = text; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
+	return err;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* table.h - records.def and fields.def as data, and what the files of this folder share. Not for other folders. */
+#ifndef IOT_STREAM_TABLE_H
+#define IOT_STREAM_TABLE_H
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "stream.h"
+
+enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB };
+
+/* One column of a record, or one field of an event. */
+struct column {
+	const char *name, *unit, *doc;
+	u8 type;                /* enum col_type */
+	u8 size;                /* bytes in the struct */
+	bool optional;
+	u16 offset;             /* in the struct */
+};
+
+struct table {
+	const char *name, *doc;
+	const struct column *cols;
+	size_t n, size;         /* columns; bytes of the struct */
+};
+
+/* Events are handled as one more record where speed does not matter. */
+#define REC_EVENT REC_MAX
+const struct table *table_of(unsigned int type);
+
+/* Position of the column, or -1. */
+int table_find(const struct table *, const char *name);
+
+/* The type of a field of fields.def, by its name; folded by the compiler. */
+static inline __attribute__((always_inline)) enum col_type field_type(const char *name)
+{
+	return !strcmp(name, "dev") ? TYPE_DEV :
+	       !strcmp(name, "kind") ? TYPE_KIND :
+	       !strcmp(name, "cause") ? TYPE_CAUSE :
+	       !strcmp(name, "how") ? TYPE_HOW :
+	       !strcmp(name, "sub") ? TYPE_SUB : TYPE_U64;
+}
+
+/* The names of a dictionary type; NULL for the other types. */
+struct dict {
+	const char *what;
+	const char *const *names;
+	unsigned int n;
+	u8 slot[256];           /* open addressing: number + 1 by dict_hash() */
+	u8 len[256];            /* of each name */
+};
+extern struct dict stream_dicts[TYPE_SUB + 1]; /* by type; filled before main() */
+
+static inline const struct dict *dict_of(enum col_type type)
+{
+	return type >= TYPE_KIND ? &stream_dicts[type] : NULL;
+}
+
+#define DICT_NAME_MAX 32
+
+/* Hash of a name of `len` bytes. Reads 8 bytes from `s` whatever len is. */
+static inline unsigned int dict_hash(const char *s, size_t len)
+{
+	u64 head, tail = 0;
+
+	memcpy(&head, s, 8);
+	if (len < 8)
+		head &= (1ULL << 8 * len) - 1;
+	else
+		memcpy(&tail, s + len - 8, 8);
+	return ((head ^ tail * 0x9e3779b97f4a7c15ULL ^ len) * 0xff51afd7ed558ccdULL) >> 56;
+}
+
+/* Number of a name, or -1. Reads 8 bytes from `s` whatever len is. */
+static inline int dict_find(const struct dict *d, const char *s, size_t len)
+{
+	unsigned int h = dict_hash(s, len);
+
+	for (; d->slot[h & 255]; h++) {
+		unsigned int i = d->slot[h & 255] - 1;
+
+		if (d->len[i] == len && !memcmp(d->names[i], s, len))
+			return i;
+	}
+	return -1;
+}
+
+/* Length of the UTF-8 character at p, before end; 0 when it is none. */
+size_t utf8_len(const unsigned char *p, const unsigned char *end);
+
+/* Writes one line "PROGRAM: MESSAGE" to stderr, control characters replaced, and returns err (negative). */
+int stream_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static inline void stream_free(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void stream_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+#define auto_free __attribute__((cleanup(stream_free)))
+#define auto_close __attribute__((cleanup(stream_close_fd)))
+
+/* Whether column i of a record is there. */
+static inline bool col_present(const struct table *t, const void *rec, size_t i)
+{
+	const struct column *c = &t->cols[i];
+
+	if (c->type == TYPE_STR)
+		return *(const char *const *)((const char *)rec + c->offset);
+	return !c->optional || *(const u64 *)rec >> i & 1;
+}
+
+/* A number of a record or an event, whatever its size. */
+static inline u64 col_number(const struct column *c, const void *rec)
+{
+	const char *at = (const char *)rec + c->offset;
+
+	switch (c->size) {
+	case 1:
+		return *(const u8 *)at;
+	case 2:
+		return *(const u16 *)at;
+	case 4:
+		return *(const u32 *)at;
+	default:
+		return *(const u64 *)at;
+	}
+}
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* describe.c - run, probe, lost and end records, and the table of --probes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "describe.h"
+#include "truth.h"
+
+#define COMMAND_MAX 4096
+
+static const char *const layer_names[] = {
+#define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
+#include "kinds.def"
+};
+
+static const struct {
+	const char *layer, *what, *effect;
+} losses[] = {
+#define LOSS(sym, layer, what, effect) [LOSS_##sym] = { layer, what, effect },
+#include "kinds.def"
+};
+
+static bool wanted(const struct options *o, int layer)
+{
+	return !o->layers || o->layers & 1u << layer;
+}
+
+static bool layer_has(const struct probes *p, const char *layer, bool chosen)
+{
+	const struct probe_info *list;
+	size_t n = probes_list(p, &list);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i].layer, layer) && (list[i].chosen || !chosen))
+			return true;
+	return false;
+}
+
+/* Where no probe serves the VFS, its numbers are those of the calls above it, and the run says so. */
+static bool vfs_is_derived(const struct probes *p, const struct options *o, struct probe_info *row)
+{
+	*row = (struct probe_info){ "vfs__derived", "vfs", "syscall and uring layers", false,
+				    "no probe of its own: derived from the calls, and marked so" };
+	return wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false);
+}
+
+static void measured_layers(const struct probes *p, const struct options *o, char *buf)
+{
+	buf[0] = '\0';
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
+		if (wanted(o, i) && layer_has(p, layer_names[i], true))
+			strcat(strcat(buf, *buf ? "," : ""), layer_names[i]);
+}
+
+static int make_uuid(char buf[37])
+{
+	u8 b[16];
+
+	if (getrandom(b, sizeof(b), 0) != sizeof(b))
+		return fail(errno, "cannot get random bytes");
+	b[6] = (b[6] & 0x0f) | 0x40; /* version 4 */
+	b[8] = (b[8] & 0x3f) | 0x80;
+	for (int i = 0, at = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			buf[at++] = '-';
+		at += sprintf(buf + at, "%02x", b[i]);
+	}
+	return 0;
+}
+
+static void join(char *const *argv, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (; *argv && n < size; argv++)
+		n += snprintf(buf + n, size - n, "%s%s", n ? " " : "", *argv);
+}
+
+int describe_run(struct sink *s, const struct options *o, const struct probes *p, u64 start_ns, u64 attach_ns)
+{
+	char uuid[37], layers[128], filters[1024], command[COMMAND_MAX];
+	time_t now = time(NULL);
+	struct utsname u;
+	struct tm tm;
+	struct rec_run r = {
+		.schema = IOT_SCHEMA, .uuid = uuid, .label = o->label, .tool = IOT_VERSION, .tier = probes_tier(p),
+		.layers = layers, .events = !o->no_events, .settle = o->settle_text,
+		.boot_ns = start_ns, .cpus = sysconf(_SC_NPROCESSORS_ONLN),
+	};
+	int err = make_uuid(uuid);
+
+	if (err)
+		return err;
+	uname(&u);
+	localtime_r(&now, &tm);
+	r.host = u.nodename;
+	r.kernel = u.release;
+	r.machine = u.machine;
+	r.utc_offset_s = tm.tm_gmtoff;
+	r.wall_ns = clock_now(CLOCK_REALTIME) - (clock_now(CLOCK_MONOTONIC) - start_ns);
+	measured_layers(p, o, layers);
+	options_filters(o, filters, sizeof(filters));
+	r.filters = *filters ? filters : NULL;
+	if (o->command) {
+		join(o->command, command, sizeof(command));
+		r.command = command;
+	}
+	rec_set(&r, run, map_bytes, probes_map_bytes(p));
+	rec_set(&r, run, attach_ns, attach_ns);
+	return s->record(s, REC_run, &r);
+}
+
+static int describe_probe(struct sink *s, const struct probe_info *i)
+{
+	struct rec_probe r = { .name = i->name, .layer = i->layer, .target = i->target, .chosen = i->chosen, .reason = i->reason };
+
+	return s->record(s, REC_probe, &r);
+}
+
+int describe_probes(struct sink *s, const struct probes *p, const struct options *o)
+{
+	const struct probe_info *list;
+	struct probe_info vfs;
+	size_t n = probes_list(p, &list);
+	int err = vfs_is_derived(p, o, &vfs) ? describe_probe(s, &vfs) : 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = describe_probe(s, &list[i]);
+	return err;
+}
+
+/* A kind of loss that did not happen is written too: that nothing was lost is a fact. */
+int describe_losses(struct sink *s, struct probes *p)
+{
+	u64 n[LOSS_MAX];
+	int err = probes_losses(p, n);
+
+	for (size_t i = 0; i < LOSS_MAX && !err; i++) {
+		struct rec_lost r = { .layer = losses[i].layer, .what = losses[i].what, .effect = losses[i].effect, .n = n[i] };
+
+		err = s->record(s, REC_lost, &r);
+	}
+	return err;
+}
+
+int describe_end(struct sink *s, struct probes *p, const struct run_end *e)
+{
+	struct rec_end r = { .dur_ns = e->dur_ns, .horizon = e->horizon, .events = e->events };
+	struct rusage u;
+	u64 n;
+
+	if (e->status >= 0)
+		rec_set(&r, end, status, e->status);
+	if (!truth_dirty(&n))
+		rec_set(&r, end, dirty_bytes, n);
+	if (!getrusage(RUSAGE_SELF, &u)) {
+		rec_set(&r, end, self_cpu_ns, (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NSEC +
+						      (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ull);
+		rec_set(&r, end, rss_bytes, u.ru_maxrss * 1024ull);
+	}
+	if (!probes_cpu_ns(p, &n))
+		rec_set(&r, end, probe_cpu_ns, n);
+	return s->record(s, REC_end, &r);
+}
+
+static void print_probe(const struct probe_info *i)
+{
+	printf("%-9s %-26s %-36s %-8s%s%s\n", i->layer, i->name, i->target, i->chosen ? "yes" : "no", i->reason ? " " : "",
+	       i->reason ? i->reason : "");
+}
+
+void print_probes(const struct probes *p, const struct options *o, u64 attach_ns)
+{
+	const struct probe_info *list;
+	struct probe_info vfs;
+	size_t n = probes_list(p, &list);
+	struct utsname u;
+
+	uname(&u);
+	printf("%-9s %-26s %-36s %-8s %s\n", "LAYER", "PROBE", "TARGET", "CHOSEN", "REASON");
+	for (size_t i = 0; i < n; i++)
+		print_probe(&list[i]);
+	if (vfs_is_derived(p, o, &vfs))
+		print_probe(&vfs);
+	printf("\nkernel    %s %s\n", u.release, u.machine);
+	printf("tier      %s\n", probes_tier(p));
+	printf("memory    %.1f MiB of maps and ring in the kernel\n", probes_map_bytes(p) / 1048576.0);
+	printf("attached  in %.3f s\n", attach_ns / 1e9);
+}
+
+void note_losses(struct probes *p)
+{
+	u64 n[LOSS_MAX], sum = 0;
+
+	if (probes_losses(p, n))
+		return;
+	for (size_t i = 0; i < LOSS_MAX; i++) {
+		if (n[i])
+			note("lost: %s: %s: %llu (%s)", losses[i].layer, losses[i].what, (unsigned long long)n[i], losses[i].effect);
+		sum += n[i];
+	}
+	if (sum)
+		note("reports print bounds where that matters; a larger --ring loses fewer events");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* describe.h - the records that describe a run as a whole: its head, its probes, its losses, its end. */
+#ifndef IOT_DESCRIBE_H
+#define IOT_DESCRIBE_H
+
+#include "options.h"
+#include "probe.h"
+#include "stream.h"
+
+/* What the tracer did, for the end record. */
+struct run_end {
+	u64 dur_ns, events;
+	int status;             /* of the command; -1 not known */
+	const char *horizon;
+};
+
+/* Each writes its records and returns 0 or a negative errno, reported. */
+int describe_run(struct sink *, const struct options *, const struct probes *, u64 start_ns, u64 attach_ns);
+int describe_probes(struct sink *, const struct probes *, const struct options *);
+int describe_losses(struct sink *, struct probes *);
+int describe_end(struct sink *, struct probes *, const struct run_end *);
+
+/* The same for people, on standard output. */
+void print_probes(const struct probes *, const struct options *, u64 attach_ns);
+
+/* Losses that leave gaps in what is recorded, in one line on stderr; nothing when there are none. */
+void note_losses(struct probes *);
+
+#endif

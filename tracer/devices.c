@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* devices.c - device records from /sys/dev/block and /proc/self/mountinfo. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/major.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "devices.h"
+#include "tracer.h"
+
+#define FIELD_MAX 4096
+
+struct known {
+	u32 dev;
+	bool mounted, listed;
+	u64 sec;                /* when it was looked at last */
+};
+
+struct mounted {
+	char fs[64], options[FIELD_MAX], at[FIELD_MAX];
+};
+
+struct devices {
+	struct known *known;
+	size_t n, room;
+	struct rec_device rec;
+	struct mounted mount;
+	char name[64];
+};
+
+int devices_new(struct devices **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : fail(ENOMEM, "devices");
+}
+
+void devices_free(struct devices *d)
+{
+	if (d)
+		free(d->known);
+	free(d);
+}
+
+/* Blanks and backslashes are written as octal numbers there. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		unsigned int c;
+
+		if (*s == '\\' && sscanf(s + 1, "%3o", &c) == 1) {
+			*to++ = c;
+			s += 3;
+			continue;
+		}
+		*to++ = *s;
+	}
+	*to = '\0';
+}
+
+/* Looks for a device among the mounts: the first line that names it. */
+static bool find_mount(u32 dev, struct mounted *m)
+{
+	auto_fclose FILE *f = fopen("/proc/self/mountinfo", "re");
+	auto_free char *line = NULL;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		unsigned int major, minor;
+		const char *rest = strstr(line, " - ");
+
+		if (!rest || sscanf(line, "%*s %*s %u:%u %*s %4095s", &major, &minor, m->at) != 3 || (major << 20 | minor) != dev)
+			continue;
+		if (sscanf(rest, " - %63s %*s %4095s", m->fs, m->options) != 2)
+			continue;
+		unescape(m->at);
+		return true;
+	}
+	return false;
+}
+
+const char *devices_mount(struct devices *d, u32 dev)
+{
+	return find_mount(dev, &d->mount) ? d->mount.at : NULL;
+}
+
+/* Path of a file of a block device in /sys. */
+static const char *sys_path(u32 dev, const char *file, char buf[128])
+{
+	snprintf(buf, 128, "/sys/dev/block/%u:%u/%s", dev >> 20, dev & 0xfffff, file);
+	return buf;
+}
+
+static bool sys_has(u32 dev, const char *file)
+{
+	char path[128];
+
+	return !access(sys_path(dev, file, path), F_OK);
+}
+
+static int sys_number(u32 dev, const char *file, u64 *out)
+{
+	char path[128], text[64];
+
+	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT : parse_number(text, out);
+}
+
+static int sys_dev(u32 dev, const char *file, u32 *out)
+{
+	char path[128], text[64];
+
+	return read_line(sys_path(dev, file, path), text, sizeof(text)) < 0 ? -ENOENT : dev_parse(text, out);
+}
+
+/* How a type is recognised by a file in /sys, most special first. To add a type: a row. */
+static const struct {
+	const char *file, *type;
+	bool leaf;
+} types[] = {
+	{ "partition", "partition", false },
+	{ "dm/uuid", "dm", false },
+	{ "md/level", "md", false },
+	{ "mm_stat", "zram", false },
+	{ "", "disk", true },
+};
+
+static const char *type_of(u32 dev, bool *leaf)
+{
+	size_t i = 0;
+
+	if (dev >> 20 == LOOP_MAJOR && !sys_has(dev, "partition")) {
+		*leaf = true;
+		return "loop";
+	}
+	while (*types[i].file && !sys_has(dev, types[i].file))
+		i++;
+	/* a driver without request queues is never seen completing a request: nothing of it can be in a total */
+	*leaf = types[i].leaf && sys_has(dev, "mq");
+	return types[i].type;
+}
+
+/* The disk of a partition; the device of the file system that holds a loop device's file. */
+static int parent_of(u32 dev, const char *type, u32 *parent)
+{
+	char path[128], file[FIELD_MAX];
+	struct stat s;
+
+	if (!strcmp(type, "partition"))
+		return sys_dev(dev, "../dev", parent);
+	if (strcmp(type, "loop") || read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0 || stat(file, &s))
+		return -ENOENT;
+	*parent = major(s.st_dev) << 20 | minor(s.st_dev);
+	return 0;
+}
+
+static void describe_block(struct devices *d, u32 dev)
+{
+	struct rec_device *r = &d->rec;
+	char path[128], target[512];
+	ssize_t len;
+	bool leaf;
+	u64 n;
+	u32 parent;
+
+	sys_path(dev, "", path);
+	path[strlen(path) - 1] = '\0';
+	len = readlink(path, target, sizeof(target) - 1);
+	target[len > 0 ? len : 0] = '\0';
+	snprintf(d->name, sizeof(d->name), "%.63s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	r->name = d->name;
+	r->type = type_of(dev, &leaf);
+	r->leaf = leaf;
+	if (!parent_of(dev, r->type, &parent))
+		rec_set(r, device, parent, parent);
+	if (!sys_number(dev, "queue/rotational", &n) || !sys_number(dev, "../queue/rotational", &n))
+		rec_set(r, device, rotational, n);
+	if (!sys_number(dev, "size", &n))
+		rec_set(r, device, size, n * 512);
+}
+
+static struct known *find_known(struct devices *d, u32 dev)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->known[i].dev == dev)
+			return &d->known[i];
+	return NULL;
+}
+
+bool devices_known(struct devices *d, u32 dev)
+{
+	const struct known *k = find_known(d, dev);
+
+	return k && k->listed;
+}
+
+const struct rec_device *devices_learn(struct devices *d, u32 dev, u64 sec)
+{
+	struct known *k = find_known(d, dev);
+	struct rec_device *r = &d->rec;
+	bool block;
+
+	if (!dev || (k && (k->mounted || k->sec == sec)))
+		return NULL;
+	block = dev >> 20 && sys_has(dev, "dev");
+	if (!k) {
+		if (grow((void **)&d->known, d->n, &d->room, sizeof(*d->known)))
+			return NULL;
+		k = &d->known[d->n++];
+		*k = (struct known){ .dev = dev };
+	}
+	k->sec = sec;
+	k->mounted = find_mount(dev, &d->mount);
+	if (!k->mounted && (k->listed || !block))
+		return NULL;
+	k->listed = true;
+	*r = (struct rec_device){ .dev = dev, .type = "fs" };
+	if (block)
+		describe_block(d, dev);
+	if (k->mounted) {
+		r->fs = d->mount.fs;
+		r->options = d->mount.options;
+		r->mount = d->mount.at;
+	}
+	return r;
+}
+
+void devices_list(void (*device)(void *arg, u32 dev), void *arg)
+{
+	DIR *dir = opendir("/sys/dev/block");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		u64 size;
+		u32 dev;
+
+		if (!dev_parse(e->d_name, &dev) && !sys_number(dev, "size", &size) && size)
+			device(arg, dev);
+	}
+	if (dir)
+		closedir(dir);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* devices.h - what a device number is: disk, partition, loop, or a file system without a device. */
+#ifndef IOT_DEVICES_H
+#define IOT_DEVICES_H
+
+#include "stream.h"
+
+struct devices;
+
+/* Returns 0 or a negative errno after a message. */
+int devices_new(struct devices **out);
+void devices_free(struct devices *);
+
+/* The record of a device that was not given before, or that is mounted by now and was not then; NULL otherwise, and when
+ * nothing is known about it. Looks at a device that is not mounted once in each second `sec` only. Strings live until the
+ * next call. */
+const struct rec_device *devices_learn(struct devices *, u32 dev, u64 sec);
+
+/* Was its record given? */
+bool devices_known(struct devices *, u32 dev);
+
+/* Calls back with the number of every block device that has a capacity. */
+void devices_list(void (*device)(void *arg, u32 dev), void *arg);
+
+/* First place where a file system with this number is mounted; NULL none. Lives until the next call. */
+const char *devices_mount(struct devices *, u32 dev);
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* names.c - names of processes and files.
+ *
+ * The kernel side says that a process is there, with pid, start and the leader's name. The rest is read from /proc as
+ * soon as that record arrives, some milliseconds later. By then the process may be gone, its pid may be another's, or it
+ * may run another program: then the rest is absent, never guessed.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "names.h"
+#include "tracer.h"
+
+#define CMDLINE_MAX 4096
+#define TICK_SLACK 1 /* the kernel rounds the start down to a tick */
+#define KEPT_MAX (16u << 20)
+
+/* What is remembered of a process: the record at its end repeats the names of the record at its first sight. */
+struct entry {
+	enum { ENTRY_NEW, ENTRY_TOLD, ENTRY_OVER } state;
+	char *kept;             /* its names, each ended by a NUL; an empty one is absent. NULL: none, or no room */
+};
+
+struct names {
+	long tick_ns;
+	struct entry *entries;  /* by process id */
+	size_t room;
+	size_t kept_bytes;
+	char *ended;            /* names in the record that was given last */
+	struct rec_process process;
+	struct rec_file file;
+	char comm[IOT_COMM_LEN + 1], exe[PATH_MAX], cmdline[CMDLINE_MAX], cgroup[PATH_MAX];
+	char path[sizeof(((struct iot_path *)0)->buf) + 2];
+};
+
+int names_new(struct names **out)
+{
+	struct names *n = calloc(1, sizeof(*n));
+
+	*out = n;
+	if (!n)
+		return fail(ENOMEM, "names");
+	n->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
+	return 0;
+}
+
+void names_free(struct names *n)
+{
+	for (size_t i = 0; n && i < n->room; i++)
+		free(n->entries[i].kept);
+	if (n) {
+		free(n->ended);
+		free(n->entries);
+	}
+	free(n);
+}
+
+/* Field of /proc/PID/stat behind the name, which may itself hold blanks and brackets. 3 is the first of them. */
+static u64 stat_field(const char *stat, int field)
+{
+	const char *p = strrchr(stat, ')');
+
+	for (int i = 2; p && i < field; i++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	return p ? strtoull(p, NULL, 10) : 0;
+}
+
+static int read_stat(u32 pid, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	return read_line(path, buf, size);
+}
+
+u64 process_start_ticks(u32 pid)
+{
+	char stat[1024];
+
+	return read_stat(pid, stat, sizeof(stat)) < 0 ? 0 : stat_field(stat, 22);
+}
+
+void processes_list(void (*process)(void *arg, u32 pid, u32 ppid), void *arg)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	char stat[1024];
+
+	while (d && (e = readdir(d))) {
+		u64 pid;
+
+		if (!parse_number(e->d_name, &pid) && read_stat(pid, stat, sizeof(stat)) >= 0)
+			process(arg, pid, stat_field(stat, 4));
+	}
+	if (d)
+		closedir(d);
+}
+
+/* Does /proc still show this very process, running this very program? */
+static bool still_there(const struct names *n, const struct iot_proc *p)
+{
+	u64 ticks = process_start_ticks(p->pid), want = p->start_ns / n->tick_ns;
+	char path[64], comm[64];
+
+	if (!ticks || ticks + TICK_SLACK < want || ticks > want + TICK_SLACK)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%u/comm", p->pid);
+	return read_line(path, comm, sizeof(comm)) >= 0 && !strncmp(comm, p->comm, IOT_COMM_LEN);
+}
+
+static const char *read_exe(struct names *n, u32 pid)
+{
+	static const char gone[] = " (deleted)";
+	struct stat s;
+	char path[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	len = readlink(path, n->exe, sizeof(n->exe) - 1);
+	if (len <= 0)
+		return NULL;
+	n->exe[len] = '\0';
+	/* the kernel's remark is no part of the name; a file may really be called so */
+	if (!stat(path, &s) && !s.st_nlink && len > (ssize_t)strlen(gone) && !strcmp(n->exe + len - strlen(gone), gone))
+		n->exe[len - strlen(gone)] = '\0';
+	return n->exe;
+}
+
+static const char *read_cmdline(struct names *n, u32 pid)
+{
+	char path[64];
+	int len;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	len = read_file(path, n->cmdline, sizeof(n->cmdline));
+	while (len > 0 && !n->cmdline[len - 1])
+		len--;
+	if (len <= 0)
+		return NULL;
+	for (int i = 0; i < len; i++)
+		if (!n->cmdline[i])
+			n->cmdline[i] = ' ';
+	return n->cmdline;
+}
+
+/* The version 2 group is the line "0::PATH"; where only version 1 is in use, any other line says nothing about it. */
+static const char *read_cgroup(struct names *n, u32 pid)
+{
+	auto_fclose FILE *f = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && fgets(n->cgroup, sizeof(n->cgroup), f)) {
+		if (strncmp(n->cgroup, "0::", 3))
+			continue;
+		n->cgroup[strcspn(n->cgroup, "\n")] = '\0';
+		return n->cgroup + 3;
+	}
+	return NULL;
+}
+
+static struct entry *find_entry(struct names *n, u32 id)
+{
+	while (id >= n->room) {
+		size_t old = n->room;
+
+		if (grow((void **)&n->entries, n->room, &n->room, sizeof(*n->entries)))
+			return NULL;
+		memset(n->entries + old, 0, (n->room - old) * sizeof(*n->entries));
+	}
+	return &n->entries[id];
+}
+
+/* The names that are kept, in their order. */
+static const char **name_of(struct rec_process *r, size_t i)
+{
+	const char **names[] = { &r->exe, &r->cmdline, &r->cgroup };
+
+	return i < N_OF(names) ? names[i] : NULL;
+}
+
+static void keep(struct names *n, struct entry *e, struct rec_process *r)
+{
+	size_t len = 0;
+	const char **name;
+	char *to;
+
+	for (size_t i = 0; (name = name_of(r, i)); i++)
+		len += *name ? strlen(*name) + 1 : 1;
+	if (n->kept_bytes + len > KEPT_MAX || !(to = e->kept = malloc(len)))
+		return;
+	n->kept_bytes += len;
+	for (size_t i = 0; (name = name_of(r, i)); i++)
+		to = stpcpy(to, *name ? *name : "") + 1;
+}
+
+static void recall(const struct entry *e, struct rec_process *r)
+{
+	const char *from = e->kept, **name;
+
+	for (size_t i = 0; (name = name_of(r, i)); i++) {
+		*name = *from ? from : NULL;
+		from += strlen(from) + 1;
+	}
+}
+
+/* Which storage system a process belongs to, and its histogram group: the one place that decides it. */
+static void detect(struct names *n, const struct iot_proc *p, struct rec_process *r)
+{
+}
+
+static void identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
+{
+	if (!still_there(n, p))
+		return;
+	r->cgroup = read_cgroup(n, p->pid);
+	if (p->flags & PROC_KTHREAD)
+		return;
+	r->exe = read_exe(n, p->pid);
+	r->cmdline = read_cmdline(n, p->pid);
+	if (still_there(n, p))
+		return;
+	r->exe = r->cmdline = r->cgroup = NULL; /* it went, or changed, while we looked */
+}
+
+/* The end of a process, with its names again; false when they were not kept. Its names go with the next call. */
+static bool over(struct names *n, const struct iot_proc *p, struct entry *e, struct rec_process *r)
+{
+	if (!(p->flags & PROC_BORN) || (e->state == ENTRY_TOLD && !e->kept))
+		return false;
+	rec_set(r, process, rchar, p->rchar);
+	rec_set(r, process, wchar, p->wchar);
+	if (!e->kept)
+		return true;
+	recall(e, r);
+	n->ended = e->kept;
+	e->kept = NULL;
+	return true;
+}
+
+static void forget_ended(struct names *n)
+{
+	const char *end = n->ended;
+
+	for (size_t i = 0; end && name_of(&n->process, i); i++)
+		end += strlen(end) + 1;
+	n->kept_bytes -= end ? end - n->ended : 0;
+	free(n->ended);
+	n->ended = NULL;
+}
+
+const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
+{
+	struct rec_process *r = &n->process;
+	struct entry *e = find_entry(n, p->id);
+	bool exited = p->flags & PROC_EXITED;
+
+	forget_ended(n);
+	if (!e || e->state == ENTRY_OVER || (e->state == ENTRY_TOLD && !exited))
+		return NULL;
+	*r = (struct rec_process){ .id = p->id, .pid = p->pid, .start_ns = p->start_ns };
+	memcpy(n->comm, p->comm, IOT_COMM_LEN);
+	r->comm = n->comm;
+	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
+	rec_set(r, process, ppid, p->ppid);
+	if (!exited) {
+		identify(n, p, r);
+		keep(n, e, r);
+	} else if (!over(n, p, e, r) && e->state == ENTRY_TOLD) {
+		return NULL;
+	}
+	detect(n, p, r);
+	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
+	return r;
+}
+
+/* Joins the components, which come from the leaf to the root. False when the walk did not reach the root. */
+static bool join_path(const struct iot_path *p, char *out)
+{
+	const char *parts[sizeof(p->buf)];
+	u32 n = 0, at = 0;
+
+	if (!p->whole || p->len > sizeof(p->buf))
+		return false;
+	while (at < p->len) {
+		size_t len = strnlen(p->buf + at, p->len - at);
+
+		if (at + len == p->len)
+			return false; /* not ended: cut off */
+		parts[n++] = p->buf + at;
+		at += len + 1;
+	}
+	if (n != p->parts)
+		return false;
+	if (!n)
+		strcpy(out, "/");
+	while (n) {
+		*out++ = '/';
+		out = stpcpy(out, parts[--n]);
+	}
+	return true;
+}
+
+const struct rec_file *names_file(struct names *n, const struct iot_path *p)
+{
+	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen };
+	n->file.path = join_path(p, n->path) ? n->path : NULL;
+	return &n->file;
+}
+
+const char *names_group(const struct names *n, u32 group)
+{
+	return NULL;
+}

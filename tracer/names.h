@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* names.h - who a process is and what a file is called: ring records and /proc made into records. */
+#ifndef IOT_NAMES_H
+#define IOT_NAMES_H
+
+#include "probe.h"
+#include "stream.h"
+
+struct names;
+
+/* Returns 0 or a negative errno after a message. */
+int names_new(struct names **out);
+void names_free(struct names *);
+
+/* Makes the record of a process that was seen for the first time, or that ended (then with its accounting), or NULL when
+ * there is nothing new to say. What /proc no longer shows, or shows of another program, is absent. The record and its
+ * strings live until the next call. */
+const struct rec_process *names_process(struct names *, const struct iot_proc *);
+
+/* Makes the record of a file; likewise. */
+const struct rec_file *names_file(struct names *, const struct iot_path *);
+
+/* Name of a histogram group; NULL for group 0, and when nothing belongs to it. */
+const char *names_group(const struct names *, u32 group);
+
+/* Start of a process in clock ticks since boot, from /proc/PID/stat; 0 when it is gone. */
+u64 process_start_ticks(u32 pid);
+
+/* Calls back for every process that /proc shows, with its parent. */
+void processes_list(void (*process)(void *arg, u32 pid, u32 ppid), void *arg);
+
+#endif

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* options.c - one table of options, from which both the parser and --help are made.
+ *
+ * To add an option: a row in `rows`, and the function that takes its value.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "options.h"
+
+/* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a message. */
+typedef int take(struct options *, const char *value);
+
+static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
+	take_no_events, take_settle, take_label, take_ring, take_probes, take_quiet, take_verbose;
+
+/* A row: letter (0 none), name, what its value is called (NULL: no value), help, function (NULL: main option, below). */
+static const struct row {
+	char letter;
+	const char *name, *value, *help;
+	take *take;
+} rows[] = {
+	{ 'd', "duration", "SECONDS", "record for so long; fractions allowed (default: until the command ends, or Ctrl-C)", take_duration },
+	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
+	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },
+	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
+	{ 0, "comm", "NAME", "only processes whose leader has this name", take_comm },
+	{ 0, "cgroup", "PATH", "only processes directly in this control group (version 2)", take_cgroup },
+	{ 0, "dev", "NAME", "only requests of this disk, such as sda or 8:0", take_dev },
+	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
+	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
+	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
+	{ 0, "settle", "HOW", "dirty bytes at the end: sync, none, or SECONDS to wait (default: sync for a command, else none)", take_settle },
+	{ 0, "label", "NAME", "label of the run in the store", take_label },
+	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
+	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
+	{ 'q', "quiet", NULL, "only errors on standard error", take_quiet },
+	{ 'v', "verbose", NULL, "also what the kernel says about each probe", take_verbose },
+	{ 'h', "help", NULL, "this list", NULL },
+	{ 'V', "version", NULL, "version", NULL },
+};
+
+static const char *const layer_names[] = {
+#define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
+#include "kinds.def"
+};
+
+static void print_help(void)
+{
+	printf("Usage: iot-trace [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	       "Records every layer that a byte crosses between an application and a device, and on whose behalf.\n"
+	       "Without an output, the amplification table is printed at the end.\n\n");
+	for (size_t i = 0; i < N_OF(rows); i++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name, rows[i].value ? " " : "", rows[i].value ? rows[i].value : "");
+		if (rows[i].letter)
+			printf("  -%c, %-20s %s\n", rows[i].letter, left, rows[i].help);
+		else
+			printf("      %-20s %s\n", left, rows[i].help);
+	}
+	printf("\nLayers:");
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
+		printf(" %s", layer_names[i]);
+	printf("\nExit status: the command's; else 0 complete, 1 failed or incomplete, 2 wrong usage, 126 command cannot be run,\n"
+	       "127 command not found, 141 the reader of standard output left. See iot-trace(8).\n");
+}
+
+static int take_duration(struct options *o, const char *value)
+{
+	if (parse_seconds(value, &o->duration_ns))
+		return fail_usage("duration '%s' is not a number of seconds above 0", value);
+	return 0;
+}
+
+static int take_output(struct options *o, const char *value)
+{
+	if (!*value)
+		return fail_usage("the name of an output is empty");
+	if (o->n_outputs == MAX_OUTPUTS)
+		return fail_usage("more than %d outputs", MAX_OUTPUTS);
+	o->outputs[o->n_outputs++].path = value;
+	return 0;
+}
+
+static int take_format(struct options *o, const char *value)
+{
+	static const char *const names[] = { [FORMAT_TEXT] = "text", [FORMAT_TABLE] = "table", [FORMAT_JSONL] = "jsonl" };
+
+	for (size_t i = FORMAT_TEXT; i < N_OF(names); i++)
+		if (!strcmp(value, names[i])) {
+			o->format = i;
+			return 0;
+		}
+	return fail_usage("unknown format '%s' (there are text, table, jsonl)", value);
+}
+
+/* Threads have folders in /proc too: only the whole process can be followed. */
+static int take_pid(struct options *o, const char *value)
+{
+	char path[64], status[4096], *line;
+	u64 pid, leader;
+
+	if (parse_number(value, &pid) || !pid || pid > INT_MAX)
+		return fail_usage("process id '%s' is not a number", value);
+	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)pid);
+	if (read_file(path, status, sizeof(status)) < 0)
+		return fail_usage("there is no process %s", value);
+	line = strstr(status, "\nTgid:");
+	leader = line ? strtoull(line + 6, NULL, 10) : pid;
+	if (leader != pid)
+		return fail_usage("%s is a thread of process %llu: give the process", value, (unsigned long long)leader);
+	if (o->n_pids == MAX_PIDS)
+		return fail_usage("more than %d processes", MAX_PIDS);
+	o->pids[o->n_pids++] = pid;
+	return 0;
+}
+
+static int take_comm(struct options *o, const char *value)
+{
+	if (!*value || strlen(value) >= sizeof(o->comm))
+		return fail_usage("process name '%s' must have 1 to %d bytes: the kernel keeps no more", value, IOT_COMM_LEN - 1);
+	strcpy(o->comm, value);
+	return 0;
+}
+
+/* Where the version 2 hierarchy is mounted. */
+static int cgroup_root(char *root, size_t size)
+{
+	auto_fclose FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[8192], at[4096];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", at) == 1 && strlen(at) < size) {
+			strcpy(root, at);
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* The id of a version 2 group is the inode number of its folder. */
+static int take_cgroup(struct options *o, const char *value)
+{
+	char root[4096], path[8192];
+	struct stat s;
+
+	o->cgroup_path = value;
+	if (cgroup_root(root, sizeof(root)))
+		return fail_usage("no cgroup version 2 hierarchy is mounted");
+	snprintf(path, sizeof(path), "%s", value);
+	if (strncmp(value, root, strlen(root)))
+		snprintf(path, sizeof(path), "%s/%s", root, value);
+	if (stat(path, &s) || !S_ISDIR(s.st_mode))
+		return fail_usage("there is no control group '%s' below %s", value, root);
+	o->cgroup = s.st_ino;
+	return 0;
+}
+
+static int take_dev(struct options *o, const char *value)
+{
+	const char *name = strncmp(value, "/dev/", 5) ? value : value + 5;
+	char path[PATH_MAX], text[32];
+	unsigned int major, minor;
+	int end = 0;
+
+	o->dev_name = value;
+	if (sscanf(value, "%u:%u%n", &major, &minor, &end) == 2 && !value[end])
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/", major, minor);
+	else if (!strchr(name, '/') && *name != '.' && strlen(name) < 64)
+		snprintf(path, sizeof(path), "/sys/class/block/%s/", name);
+	else
+		return fail_usage("'%s' is not the name of a disk", value);
+	end = strlen(path);
+	strcpy(path + end, "dev");
+	if (read_line(path, text, sizeof(text)) < 0 || sscanf(text, "%u:%u", &major, &minor) != 2)
+		return fail_usage("there is no disk '%s'", value);
+	strcpy(path + end, "partition");
+	if (!access(path, F_OK))
+		return fail_usage("'%s' is a partition: requests belong to its disk, give that", value);
+	o->dev = major << 20 | minor;
+	return 0;
+}
+
+static int take_all(struct options *o, const char *value)
+{
+	o->all = true;
+	return 0;
+}
+
+static int take_layer(struct options *o, const char *name, size_t len)
+{
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
+		if (strlen(layer_names[i]) == len && !memcmp(layer_names[i], name, len)) {
+			o->layers |= 1u << i;
+			return 0;
+		}
+	return fail_usage("unknown layer '%.*s'", (int)len, name);
+}
+
+static int take_layers(struct options *o, const char *value)
+{
+	for (;;) {
+		size_t len = strcspn(value, ",");
+		int status = take_layer(o, value, len);
+
+		if (status || !value[len])
+			return status;
+		value += len + 1;
+	}
+}
+
+static int take_no_events(struct options *o, const char *value)
+{
+	o->no_events = true;
+	return 0;
+}
+
+static int take_settle(struct options *o, const char *value)
+{
+	o->settle_text = value;
+	if (!strcmp(value, "sync")) {
+		o->settle = SETTLE_SYNC;
+		return 0;
+	}
+	if (!strcmp(value, "none")) {
+		o->settle = SETTLE_NONE;
+		return 0;
+	}
+	o->settle = SETTLE_WAIT;
+	if (parse_seconds(value, &o->settle_ns))
+		return fail_usage("settle '%s' is not sync, none or a number of seconds above 0", value);
+	return 0;
+}
+
+static int take_label(struct options *o, const char *value)
+{
+	o->label = value;
+	return 0;
+}
+
+static int take_ring(struct options *o, const char *value)
+{
+	u64 page = sysconf(_SC_PAGESIZE);
+
+	if (parse_size(value, &o->ring_bytes) || o->ring_bytes < page || o->ring_bytes > 1u << 30 ||
+	    o->ring_bytes & (o->ring_bytes - 1))
+		return fail_usage("ring size '%s' is not a power of two from %lluK to 1G", value, (unsigned long long)page / 1024);
+	return 0;
+}
+
+static int take_probes(struct options *o, const char *value)
+{
+	o->mode = MODE_PROBES;
+	return 0;
+}
+
+static int take_quiet(struct options *o, const char *value)
+{
+	o->quiet = true;
+	return 0;
+}
+
+static int take_verbose(struct options *o, const char *value)
+{
+	o->verbose = true;
+	return 0;
+}
+
+/* The row of an argument such as -d, -d5, --duration, --duration=5, and the value that is in the same argument. */
+static const struct row *find_row(const char *arg, const char **value)
+{
+	size_t len = strcspn(arg + 2, "=");
+
+	*value = NULL;
+	for (size_t i = 0; i < N_OF(rows); i++) {
+		const struct row *r = &rows[i];
+
+		if (arg[1] != '-' && arg[1] == r->letter && (r->value || !arg[2])) {
+			*value = arg[2] ? arg + 2 : NULL;
+			return r;
+		}
+		if (arg[1] == '-' && strlen(r->name) == len && !memcmp(arg + 2, r->name, len)) {
+			*value = arg[2 + len] ? arg + 3 + len : NULL;
+			return r;
+		}
+	}
+	return NULL;
+}
+
+static int take_row(struct options *o, const struct row *r, const char *value)
+{
+	if (r->take)
+		return r->take(o, value);
+	if (r->letter == 'h')
+		print_help();
+	else
+		printf("iot-trace %s\n", IOT_VERSION);
+	return fflush(stdout) ? STATUS_FAILED : STATUS_OK;
+}
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t a = strlen(path), b = strlen(suffix);
+
+	return a > b && !strcmp(path + a - b, suffix);
+}
+
+/* A store is known by its name. Everything else has the format that was asked for, or is JSON Lines by its name. */
+static int choose_formats(struct options *o)
+{
+	size_t streams = 0;
+
+	for (size_t i = 0; i < o->n_outputs; i++) {
+		struct output *out = &o->outputs[i];
+		bool standard = !strcmp(out->path, "-");
+
+		if (has_suffix(out->path, ".sqlite") || has_suffix(out->path, ".db"))
+			out->format = FORMAT_STORE;
+		else if (o->format != FORMAT_NONE)
+			out->format = o->format;
+		else if (standard || has_suffix(out->path, ".jsonl"))
+			out->format = FORMAT_JSONL;
+		else
+			return fail_usage("output '%s' is neither FILE.sqlite, FILE.jsonl nor -, and no format is given", out->path);
+		streams += out->format != FORMAT_STORE;
+	}
+	if (o->format == FORMAT_NONE || streams)
+		return 0;
+	if (o->n_outputs == MAX_OUTPUTS)
+		return fail_usage("more than %d outputs", MAX_OUTPUTS);
+	o->outputs[o->n_outputs++] = (struct output){ "-", o->format };
+	return 0;
+}
+
+static int finish(struct options *o)
+{
+	if (o->settle == SETTLE_DEFAULT) {
+		o->settle = o->command ? SETTLE_SYNC : SETTLE_NONE;
+		o->settle_text = o->command ? "sync" : "none";
+	}
+	for (size_t i = 0; i < o->n_outputs; i++)
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(o->outputs[i].path, o->outputs[j].path))
+				return fail_usage("output '%s' is given twice", o->outputs[i].path);
+	return choose_formats(o);
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	int i, status;
+
+	*o = (struct options){};
+	for (i = 1; i < argc; i++) {
+		const char *arg = argv[i], *value;
+		const struct row *r;
+
+		if (!strcmp(arg, "--"))
+			break;
+		if (arg[0] != '-' || !arg[1])
+			return fail_usage("'%s' is not an option: a command stands behind --", arg);
+		r = find_row(arg, &value);
+		if (!r)
+			return fail_usage("unknown option '%s'", arg);
+		if (!r->value && value)
+			return fail_usage("option --%s takes no value", r->name);
+		if (r->value && !value) {
+			if (i + 1 == argc)
+				return fail_usage("option --%s needs %s", r->name, r->value);
+			value = argv[++i];
+		}
+		status = take_row(o, r, value);
+		if (status || !r->take)
+			return status;
+	}
+	if (i < argc && i + 1 == argc)
+		return fail_usage("no command behind --");
+	if (i < argc)
+		o->command = argv + i + 1;
+	status = finish(o);
+	return status ? status : -1;
+}
+
+bool options_by_pid(const struct options *o)
+{
+	return o->n_pids || (o->command && !o->all);
+}
+
+/* Adds formatted text to the end of buf, as much as fits. */
+__attribute__((format(printf, 3, 4))) static void add_text(char *buf, size_t size, const char *format, ...)
+{
+	size_t n = strlen(buf);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(buf + n, size - n, format, args);
+	va_end(args);
+}
+
+void options_filters(const struct options *o, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (o->command && !o->all)
+		add_text(buf, size, " command");
+	for (size_t i = 0; i < o->n_pids; i++)
+		add_text(buf, size, " pid=%u", o->pids[i]);
+	if (o->comm[0])
+		add_text(buf, size, " comm=%s", o->comm);
+	if (o->cgroup)
+		add_text(buf, size, " cgroup=%s", o->cgroup_path);
+	if (o->dev)
+		add_text(buf, size, " dev=%s", o->dev_name);
+	if (buf[0])
+		memmove(buf, buf + 1, strlen(buf));
+}

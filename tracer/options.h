@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* options.h - the command line of iot-trace, checked as far as it can be without touching the kernel side. */
+#ifndef IOT_OPTIONS_H
+#define IOT_OPTIONS_H
+
+#include "tracer.h"
+
+#define MAX_OUTPUTS 8
+#define MAX_PIDS 64
+
+enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STORE };
+enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_WAIT };
+enum mode { MODE_TRACE, MODE_PROBES };
+
+struct output {
+	const char *path;       /* "-": standard output */
+	enum format format;
+};
+
+/* Strings point into argv. */
+struct options {
+	enum mode mode;
+	u64 duration_ns;        /* 0: until the command ends, or a signal */
+	struct output outputs[MAX_OUTPUTS];
+	size_t n_outputs;       /* 0: print the amplification table at the end */
+	enum format format;
+	u32 pids[MAX_PIDS];
+	size_t n_pids;
+	char comm[IOT_COMM_LEN];
+	const char *cgroup_path;
+	u64 cgroup;             /* cgroup v2 id; 0 none */
+	const char *dev_name;
+	u32 dev;                /* device number of a disk; 0 none */
+	bool all;               /* everything, although a command is given */
+	u32 layers;             /* bits of LAYER_x; 0 all */
+	bool no_events;
+	enum settle settle;     /* never SETTLE_DEFAULT after parsing */
+	u64 settle_ns;          /* of SETTLE_WAIT */
+	const char *settle_text;
+	const char *label;
+	u64 ring_bytes;         /* 0 default */
+	bool quiet, verbose;
+	char **command;         /* NULL-terminated; NULL none */
+};
+
+/* Fills *o. Returns -1 to go on, or the exit status to leave with: STATUS_OK after --help or --version, STATUS_USAGE
+ * after a message. */
+int options_parse(struct options *o, int argc, char **argv);
+
+/* Only the process tree of the command and of --pid is wanted. */
+bool options_by_pid(const struct options *);
+
+/* The filters in words, such as "command pid=12 dev=8:0"; "" when there are none. */
+void options_filters(const struct options *, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* outputs.c - opens outputs, gives every record to all of them, and reports when there was none.
+ *
+ * To add a format: a row in `makers`, and its name in options.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "outputs.h"
+#include "text.h"
+
+struct branch {
+	struct sink *sink;      /* NULL once it failed */
+	const char *name;
+	int fd;                 /* -1: the sink has its own */
+};
+
+struct tee {
+	struct sink sink;
+	struct branch branches[MAX_OUTPUTS];
+	size_t n;
+	int err;                /* the first error */
+};
+
+static int make_text(struct sink **out, int fd, const char *name)
+{
+	return sink_text(out, fd, name, TEXT_TRACE);
+}
+
+static int make_table(struct sink **out, int fd, const char *name)
+{
+	return sink_text(out, fd, name, TEXT_TABLE);
+}
+
+static int (*const makers[])(struct sink **out, int fd, const char *name) = {
+	[FORMAT_TEXT] = make_text,
+	[FORMAT_TABLE] = make_table,
+	[FORMAT_JSONL] = sink_jsonl,
+};
+
+/* One output failed: the others go on, and the caller hears of it once. */
+static void tee_drop(struct tee *t, struct branch *b, int err)
+{
+	b->sink->close(b->sink, false);
+	b->sink = NULL;
+	if (!t->err)
+		t->err = err;
+}
+
+/* Does `call` for every sink `s` that still works; the result is the first error. */
+#define TEE(tee, s, call) ({ \
+	struct tee *t_ = (struct tee *)(tee); \
+	int first_ = 0; \
+	for (struct branch *b_ = t_->branches; b_ < t_->branches + t_->n; b_++) { \
+		struct sink *s = b_->sink; \
+		int err_ = s ? (call) : 0; \
+		if (err_) \
+			tee_drop(t_, b_, err_); \
+		first_ = first_ ? first_ : err_; \
+	} \
+	first_; \
+})
+
+static int tee_record(struct sink *tee, enum rec_type type, const void *rec)
+{
+	return TEE(tee, s, s->record(s, type, rec));
+}
+
+static int tee_events(struct sink *tee, const struct iot_event *e, size_t n)
+{
+	return TEE(tee, s, s->events(s, e, n));
+}
+
+static int tee_commit(struct sink *tee)
+{
+	return TEE(tee, s, s->commit(s));
+}
+
+static int tee_close(struct sink *s, bool complete)
+{
+	struct tee *t = (struct tee *)s;
+	int err;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct branch *b = &t->branches[i];
+
+		err = b->sink ? b->sink->close(b->sink, complete) : 0;
+		t->err = t->err ? t->err : err;
+		if (b->fd > STDERR_FILENO && close(b->fd) && !t->err)
+			t->err = fail(errno, "cannot write %s", b->name);
+	}
+	err = t->err;
+	free(t);
+	return err;
+}
+
+/* A file that is there already is written anew: not one that has other names, which somebody may have linked here. */
+static int open_file(const char *path)
+{
+	struct stat s;
+	int fd = output_open(path, O_WRONLY);
+
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_nlink > 1) {
+		close(fd);
+		return fail(EPERM, "%s has other names (hard links): will not write over it", path);
+	}
+	return fd;
+}
+
+static int open_branch(struct branch *b, const struct output *out)
+{
+	bool standard = !strcmp(out->path, "-");
+
+	b->name = standard ? "standard output" : out->path;
+	b->fd = -1;
+	if (out->format == FORMAT_STORE)
+		return sink_store(&b->sink, out->path);
+	b->fd = standard ? STDOUT_FILENO : open_file(out->path);
+	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
+}
+
+/* The program of this name beside ours, else in the search path; NULL when there is none. To be freed. */
+static char *find_program(const char *name)
+{
+	char path[PATH_MAX + 64];
+	const char *dir = getenv("PATH");
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+
+	if (n > 0) {
+		path[n] = '\0';
+		strcpy(strrchr(path, '/') + 1, name);
+		if (!access(path, X_OK))
+			return strdup(path);
+	}
+	while (dir && *dir) {
+		size_t len = strcspn(dir, ":");
+
+		/* never from the current folder: we may be root */
+		if (*dir == '/' && snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) < PATH_MAX && !access(path, X_OK))
+			return strdup(path);
+		dir += len + (dir[len] == ':');
+	}
+	return NULL;
+}
+
+static int open_temporary(struct outputs *o, struct branch *b)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct output out = { NULL, FORMAT_STORE };
+
+	o->analyzer = find_program("iot-analyze");
+	if (!o->analyzer)
+		return fail(ENOENT, "cannot find iot-analyze, which prints the table (give an output to do without)");
+	if (asprintf(&o->folder, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0)
+		return fail(ENOMEM, "temporary store");
+	if (!mkdtemp(o->folder)) {
+		int err = fail(errno, "cannot make a temporary folder %s (TMPDIR names another place)", o->folder);
+
+		free(o->folder);
+		o->folder = NULL;
+		return err;
+	}
+	if (asprintf(&o->store, "%s/run.sqlite", o->folder) < 0)
+		return fail(ENOMEM, "temporary store");
+	out.path = o->store;
+	return open_branch(b, &out);
+}
+
+int outputs_open(struct outputs *o, const struct options *opts)
+{
+	struct tee *t = calloc(1, sizeof(*t));
+	int err;
+
+	*o = (struct outputs){};
+	if (!t)
+		return fail(ENOMEM, "outputs");
+	t->sink = (struct sink){ "outputs", tee_record, tee_events, tee_commit, tee_close };
+	o->sink = &t->sink;
+	if (!opts->n_outputs) {
+		err = open_temporary(o, &t->branches[0]);
+		t->n = 1;
+		return err;
+	}
+	for (; t->n < opts->n_outputs; t->n++) {
+		err = open_branch(&t->branches[t->n], &opts->outputs[t->n]);
+		if (err)
+			return err;
+		o->standard |= t->branches[t->n].fd == STDOUT_FILENO;
+	}
+	return 0;
+}
+
+int outputs_begin(struct outputs *o)
+{
+	struct tee *t = (struct tee *)o->sink;
+	struct stat s;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct branch *b = &t->branches[i];
+
+		if (b->fd > STDERR_FILENO && !fstat(b->fd, &s) && S_ISREG(s.st_mode) && ftruncate(b->fd, 0))
+			return fail(errno, "cannot empty %s", b->name);
+	}
+	return 0;
+}
+
+int outputs_close(struct outputs *o, bool complete)
+{
+	int err = o->sink ? o->sink->close(o->sink, complete) : 0;
+
+	o->sink = NULL;
+	return err;
+}
+
+int outputs_report(struct outputs *o)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execl(o->analyzer, o->analyzer, "amplification", o->store, (char *)NULL);
+		fail(errno, "cannot run %s", o->analyzer);
+		_exit(STATUS_FAILED);
+	}
+	if (pid < 0)
+		return fail(errno, "cannot start %s", o->analyzer);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail(errno, "cannot wait for %s", o->analyzer);
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+}
+
+void outputs_free(struct outputs *o)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+	char path[PATH_MAX];
+
+	outputs_close(o, false);
+	for (size_t i = 0; o->store && i < N_OF(suffixes); i++) {
+		snprintf(path, sizeof(path), "%s%s", o->store, suffixes[i]);
+		unlink(path);
+	}
+	if (o->folder)
+		rmdir(o->folder);
+	free(o->folder);
+	free(o->store);
+	free(o->analyzer);
+	*o = (struct outputs){};
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* outputs.h - everything that a run is written to, as one sink. */
+#ifndef IOT_OUTPUTS_H
+#define IOT_OUTPUTS_H
+
+#include "options.h"
+#include "stream.h"
+
+struct outputs {
+	struct sink *sink;      /* gives to all of them; one that fails is closed as incomplete, the others go on */
+	bool standard;          /* standard output carries data */
+	char *folder, *store;   /* the temporary store when there was no output; else NULL */
+	char *analyzer;         /* the program that reports on it */
+};
+
+/* Opens every output, before anything is recorded and without changing what is in the files. Without an output: makes a
+ * temporary store, and looks for iot-analyze. Returns 0 or a negative errno after a message. */
+int outputs_open(struct outputs *, const struct options *);
+
+/* Empties the files that are written anew. Call it before the first record. */
+int outputs_begin(struct outputs *);
+
+/* Closes everything; complete: the run ended as it should. Returns the first error. */
+int outputs_close(struct outputs *, bool complete);
+
+/* Prints the amplification table of a temporary store. */
+int outputs_report(struct outputs *);
+
+/* Removes the temporary store. */
+void outputs_free(struct outputs *);
+
+#endif

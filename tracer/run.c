@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* run.c - the run loop: attach everything, open one gate, record, settle, close the gate, read what was summed.
+ *
+ * One thread does it all but the syncing. It wakes up every few milliseconds to empty the ring, because programs never
+ * wake it: a wake-up an event costs more than the event (facts measured in OVERHEAD of iot-trace(8)).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cells.h"
+#include "command.h"
+#include "describe.h"
+#include "devices.h"
+#include "hist.h"
+#include "names.h"
+#include "outputs.h"
+#include "privilege.h"
+#include "run.h"
+#include "settle.h"
+#include "truth.h"
+
+#define POLL_NS (5 * NSEC / 1000)
+#define CALM_NS (NSEC / 10)           /* nobody's device requests for so long: writeback is over */
+#define CALM_LIMIT_NS (5 * NSEC)
+#define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
+#define MAX_DEVICES 64
+
+struct run {
+	const struct options *opts;
+	struct outputs outputs;
+	struct sink *sink;
+	struct probes *probes;
+	struct names *names;
+	struct devices *devices;
+	struct truth *truth;
+	struct cells *cells;
+	struct command command;
+	struct settle_job *job;
+	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
+	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
+	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
+	u64 calm_ops, calm_since, calm_begun;
+	u64 events;
+	struct iot_event *batch;
+	size_t n_batch;
+	int stop_signal;              /* asked to end */
+	int abort_signal;             /* asked again: end at once */
+	int err;                      /* the first error; ends the run */
+	const char *horizon;
+	bool progress;
+};
+
+static void take_error(struct run *r, int err)
+{
+	if (err && !r->err)
+		r->err = err;
+}
+
+/* --- records from the ring --- */
+
+static void give_batch(struct run *r)
+{
+	if (!r->n_batch)
+		return;
+	take_error(r, r->sink->events(r->sink, r->batch, r->n_batch));
+	r->events += r->n_batch;
+	r->n_batch = 0;
+}
+
+static void on_event(void *arg, const struct iot_event *e)
+{
+	struct run *r = arg;
+
+	r->batch[r->n_batch++] = *e;
+	if (r->n_batch == IOT_EVENT_BATCH)
+		give_batch(r);
+}
+
+static void on_process(void *arg, const struct iot_proc *p)
+{
+	struct run *r = arg;
+	const struct rec_process *rec = names_process(r->names, p);
+
+	if (rec)
+		take_error(r, r->sink->record(r->sink, REC_process, rec));
+}
+
+static void learn_device(void *arg, u32 dev)
+{
+	struct run *r = arg;
+	const struct rec_device *rec = devices_learn(r->devices, dev, r->sec);
+
+	if (rec)
+		take_error(r, r->sink->record(r->sink, REC_device, rec));
+}
+
+static void on_path(void *arg, const struct iot_path *p)
+{
+	struct run *r = arg;
+
+	learn_device(r, p->dev);
+	take_error(r, r->sink->record(r->sink, REC_file, names_file(r->names, p)));
+}
+
+static void drain(struct run *r)
+{
+	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
+	int n = probes_consume(r->probes, &callbacks);
+
+	give_batch(r);
+	if (n < 0)
+		take_error(r, n);
+}
+
+/* --- aggregates, once a second --- */
+
+static int on_cell(void *arg, const struct rec_agg *rec)
+{
+	struct run *r = arg;
+
+	learn_device(r, rec->dev);
+	return r->sink->record(r->sink, REC_agg, rec);
+}
+
+static u64 since_start(const struct run *r)
+{
+	return clock_now(CLOCK_MONOTONIC) - r->start_ns;
+}
+
+static void show_progress(const struct run *r)
+{
+	u64 n[LOSS_MAX], lost = 0;
+
+	if (!r->progress || probes_losses(r->probes, n))
+		return;
+	for (size_t i = 0; i < LOSS_MAX; i++)
+		lost += n[i];
+	fprintf(stderr, "\r%llu s, %llu events, %llu lost ", (unsigned long long)(since_start(r) / NSEC),
+		(unsigned long long)r->events, (unsigned long long)lost);
+}
+
+/* Gives what was added to the aggregates in this second, and makes the second durable. A late call gives more than a
+ * second's worth to the second in which it began. */
+static void end_second(struct run *r)
+{
+	u64 now = since_start(r);
+
+	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
+	take_error(r, r->sink->commit(r->sink));
+	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
+	r->next_ns = (r->sec + 1) * NSEC;
+	show_progress(r);
+}
+
+/* --- the loop --- */
+
+static void wait_signal(struct run *r, u64 ns)
+{
+	struct timespec t = { .tv_sec = ns / NSEC, .tv_nsec = ns % NSEC };
+	int got = sigtimedwait(&r->signals, NULL, &t);
+
+	if (got <= 0 || got == SIGCHLD)
+		return;
+	if (r->stop_signal)
+		r->abort_signal = got;
+	else
+		r->stop_signal = got;
+	if (!r->stop_ns)
+		r->stop_ns = clock_now(CLOCK_MONOTONIC);
+}
+
+/* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
+static void record_until(struct run *r, bool (*over)(struct run *))
+{
+	u64 deadline = r->opts->duration_ns;
+
+	while (!r->err && !r->abort_signal) {
+		u64 now, wait = POLL_NS;
+
+		drain(r);
+		now = since_start(r);
+		if (now >= r->next_ns)
+			end_second(r);
+		if (over(r))
+			return;
+		if (deadline > now && deadline - now < wait)
+			wait = deadline - now;
+		wait_signal(r, wait);
+	}
+}
+
+static bool recording_over(struct run *r)
+{
+	u64 now = clock_now(CLOCK_MONOTONIC);
+
+	if (command_ended(&r->command))
+		return true;
+	if (r->opts->duration_ns && now - r->start_ns >= r->opts->duration_ns)
+		return true;
+	return r->stop_signal && (!r->command.pid || now - r->stop_ns >= COMMAND_GRACE_NS);
+}
+
+static bool wait_over(struct run *r)
+{
+	return clock_now(CLOCK_MONOTONIC) - r->calm_begun >= r->opts->settle_ns;
+}
+
+static bool sync_over(struct run *r)
+{
+	int err = 0;
+
+	if (!settle_over(r->job, &err))
+		return false;
+	if (!err)
+		r->horizon = "after_sync";
+	return true;
+}
+
+/* sync returns when the data is out; journal tails and the completion of the last requests come shortly after. */
+static bool writeback_over(struct run *r)
+{
+	u64 now = clock_now(CLOCK_MONOTONIC), ops = cells_device_ops(r->probes);
+
+	if (ops != r->calm_ops) {
+		r->calm_ops = ops;
+		r->calm_since = now;
+	}
+	return now - r->calm_since >= CALM_NS || now - r->calm_begun >= CALM_LIMIT_NS;
+}
+
+/* --- settling --- */
+
+/* The places where what was traced is mounted. None, for everything, when a device was written past the file systems, or
+ * is not mounted where we see it. Returns false when nothing was used at all. */
+static bool find_mounts(struct run *r, char *mounts[MAX_DEVICES], size_t *n)
+{
+	u32 devs[MAX_DEVICES];
+	bool raw = false, hidden = false;
+	size_t n_devs = cells_devices(r->probes, devs, MAX_DEVICES, &raw);
+
+	*n = 0;
+	for (size_t i = 0; i < n_devs; i++) {
+		const char *at = devices_mount(r->devices, devs[i]);
+
+		if (at && (mounts[*n] = strdup(at)))
+			(*n)++;
+		else
+			hidden |= devs[i] >> 20 != 0;
+	}
+	if (!raw && !hidden && n_devs < MAX_DEVICES)
+		return *n > 0;
+	while (*n)
+		free(mounts[--*n]);
+	return true;
+}
+
+static void settle_sync(struct run *r)
+{
+	char *mounts[MAX_DEVICES];
+	size_t n;
+
+	if (!find_mounts(r, mounts, &n)) {
+		r->horizon = "after_sync"; /* nothing was written, nothing is dirty */
+		return;
+	}
+	take_error(r, settle_start(&r->job, (const char *const *)mounts, n));
+	while (n)
+		free(mounts[--n]);
+	if (r->err)
+		return;
+	record_until(r, sync_over);
+	if (r->err || r->abort_signal)
+		return; /* the job may hang in the kernel: it is left behind */
+	settle_free(r->job);
+	r->calm_begun = r->calm_since = clock_now(CLOCK_MONOTONIC);
+	record_until(r, writeback_over);
+}
+
+static void settle(struct run *r)
+{
+	r->horizon = "at_ack";
+	if (r->err || r->abort_signal)
+		return;
+	if (r->progress && r->opts->settle != SETTLE_NONE)
+		fprintf(stderr, "\rwriting out dirty bytes ");
+	if (r->opts->settle == SETTLE_SYNC)
+		settle_sync(r);
+	if (r->opts->settle != SETTLE_WAIT)
+		return;
+	r->calm_begun = clock_now(CLOCK_MONOTONIC);
+	record_until(r, wait_over);
+}
+
+/* --- the end --- */
+
+static void on_truth(void *arg, const struct rec_truth *rec)
+{
+	struct run *r = arg;
+
+	take_error(r, r->sink->record(r->sink, REC_truth, rec));
+}
+
+/* Disks that nobody used or knows are left out. */
+static void on_device_truth(void *arg, const struct rec_truth *rec)
+{
+	struct run *r = arg;
+
+	if (rec->begin_value != rec->end_value || devices_known(r->devices, rec->dev))
+		on_truth(r, rec);
+}
+
+/* What the ring could not carry is still in the table of processes. */
+static void on_proc(void *arg, const struct iot_proc *p)
+{
+	struct run *r = arg;
+
+	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
+		on_process(r, p);
+	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED)
+		truth_process(r->truth, p->pid, on_truth, r);
+}
+
+static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
+{
+	struct run *r = arg;
+	struct rec_hist rec = { .kind = kind, .system = names_group(r->names, group), .bucket = bucket, .n = n };
+
+	rec.low_ns = hist_low_ns(bucket);
+	rec.high_ns = hist_low_ns(bucket + 1);
+	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
+}
+
+static void close_gate(struct run *r)
+{
+	truth_calm(CALM_NS / 2);
+	take_error(r, probes_stop(r->probes));
+	r->stop_ns = clock_now(CLOCK_MONOTONIC);
+	take_error(r, truth_end(r->truth));
+	drain(r);
+}
+
+/* Everything that is known only at the end. After an error of one output this is for the others. */
+static void give_end(struct run *r)
+{
+	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon };
+
+	take_error(r, probes_procs(r->probes, on_proc, r));
+	end_second(r);
+	take_error(r, probes_hists(r->probes, on_hist, r));
+	take_error(r, describe_losses(r->sink, r->probes));
+	truth_devices(r->truth, on_device_truth, r);
+	end.events = r->events;
+	take_error(r, describe_end(r->sink, r->probes, &end));
+	take_error(r, r->sink->commit(r->sink));
+}
+
+/* --- the beginning --- */
+
+static void take_signals(struct run *r)
+{
+	struct sigaction old;
+
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&r->signals);
+	sigaddset(&r->signals, SIGINT);
+	sigaddset(&r->signals, SIGTERM);
+	sigaddset(&r->signals, SIGCHLD);
+	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
+		sigaddset(&r->signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &r->signals, &r->before);
+}
+
+/* A reader that leaves is an error of write(2), not a signal. */
+static void block_sigpipe(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void fill_probe_opts(const struct options *o, struct probe_opts *p)
+{
+	*p = (struct probe_opts){
+		.layers = o->layers, .events = !o->no_events, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
+		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
+	};
+	memcpy(p->comm, o->comm, sizeof(p->comm));
+}
+
+struct family {
+	u32 pids[4096];
+	size_t n;
+	bool more;
+};
+
+static void add_child(void *arg, u32 pid, u32 ppid)
+{
+	struct family *f = arg;
+	bool known = false, child = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		known |= f->pids[i] == pid;
+		child |= f->pids[i] == ppid;
+	}
+	if (!child || known || f->n == N_OF(f->pids))
+		return;
+	f->pids[f->n++] = pid;
+	f->more = true;
+}
+
+/* Wants the processes of --pid and their present descendants. Children of a process that is wanted already are added by
+ * the kernel side, so that looking until nothing new turns up misses nobody. */
+static int want_families(struct run *r)
+{
+	auto_free struct family *f = calloc(1, sizeof(*f));
+	size_t wanted = 0;
+	int err = 0;
+
+	if (!f)
+		return fail(ENOMEM, "processes to follow");
+	for (; f->n < r->opts->n_pids; f->n++)
+		f->pids[f->n] = r->opts->pids[f->n];
+	do {
+		for (; wanted < f->n && !err; wanted++)
+			err = probes_want_pid(r->probes, f->pids[wanted]);
+		f->more = false;
+		if (!err && f->n)
+			processes_list(add_child, f);
+	} while (f->more && !err);
+	return err;
+}
+
+static int start_command(struct run *r)
+{
+	int err;
+
+	if (!r->opts->command)
+		return 0;
+	err = command_start(&r->command, r->opts->command, &r->before, r->outputs.standard);
+	if (!err && options_by_pid(r->opts))
+		err = probes_want_pid(r->probes, r->command.pid);
+	return err;
+}
+
+/* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
+static int prepare(struct run *r)
+{
+	const struct options *o = r->opts;
+	struct probe_opts p;
+	int status;
+
+	if (privilege_check())
+		return STATUS_FAILED;
+	status = o->command ? command_check(o->command[0]) : 0;
+	if (status)
+		return status;
+	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
+	if (!r->batch)
+		return STATUS_FAILED;
+	if (outputs_open(&r->outputs, o) || names_new(&r->names) || devices_new(&r->devices) || cells_new(&r->cells))
+		return STATUS_FAILED;
+	r->sink = r->outputs.sink;
+	fill_probe_opts(o, &p);
+	return probes_open(&r->probes, &p) ? STATUS_FAILED : 0;
+}
+
+static void describe(struct run *r, u64 attach_ns)
+{
+	take_error(r, describe_run(r->sink, r->opts, r->probes, r->start_ns, attach_ns));
+	if (!r->err)
+		take_error(r, describe_probes(r->sink, r->probes, r->opts));
+	if (!r->err)
+		devices_list(learn_device, r);
+}
+
+/* From attached to recording. The command is forked when the gate is open, so that it counts as born inside the run, and
+ * before privileges are dropped, so that it has those of the user. */
+static int begin(struct run *r, u64 begun_ns)
+{
+	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
+
+	if (want_families(r) || outputs_begin(&r->outputs) || truth_begin(&r->truth) || probes_start(r->probes, &r->start_ns))
+		return STATUS_FAILED;
+	r->next_ns = NSEC;
+	describe(r, attach_ns);
+	if (start_command(r) || privilege_drop())
+		return STATUS_FAILED;
+	note("recording, attached in %.2f s%s", attach_ns / 1e9,
+	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
+	return r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
+}
+
+static void note_command(const struct run *r)
+{
+	if (r->command.pid)
+		note("the command still runs as process %d", (int)r->command.pid);
+	else if (r->command.status >= 0)
+		note("the command ended with status %d", r->command.status);
+}
+
+static int exit_status(const struct run *r)
+{
+	if (r->abort_signal)
+		return STATUS_SIGNAL + r->abort_signal;
+	if (r->err == -EPIPE)
+		return STATUS_SIGNAL + SIGPIPE;
+	if (r->err)
+		return STATUS_FAILED;
+	return r->command.status > 0 ? r->command.status : STATUS_OK;
+}
+
+static int finish(struct run *r)
+{
+	int status;
+
+	settle(r);
+	if (r->progress)
+		fputc('\n', stderr);
+	if (!r->abort_signal) {
+		close_gate(r);
+		give_end(r);
+		note_losses(r->probes);
+	}
+	take_error(r, outputs_close(&r->outputs, !r->abort_signal));
+	note_command(r);
+	status = exit_status(r);
+	if (r->abort_signal)
+		note("ended at once: the run is incomplete");
+	else if (r->outputs.store && !r->err && outputs_report(&r->outputs))
+		status = STATUS_FAILED;
+	return status;
+}
+
+static void release(struct run *r)
+{
+	command_cancel(&r->command);
+	probes_close(r->probes);
+	outputs_free(&r->outputs);
+	names_free(r->names);
+	devices_free(r->devices);
+	cells_free(r->cells);
+	truth_free(r->truth);
+	free(r->batch);
+}
+
+int run_trace(const struct options *o, u64 begun_ns)
+{
+	struct run r = { .opts = o, .command = { .gate = -1, .status = -1 } };
+	int status;
+
+	note_quiet(o->quiet);
+	r.progress = !o->quiet && isatty(STDERR_FILENO);
+	take_signals(&r);
+	block_sigpipe();
+	status = prepare(&r);
+	if (!status)
+		status = begin(&r, begun_ns);
+	if (!status) {
+		record_until(&r, recording_over);
+		status = finish(&r);
+	}
+	release(&r);
+	return status;
+}
+
+int run_probes(const struct options *o, u64 begun_ns)
+{
+	struct probes *probes = NULL;
+	struct probe_opts p;
+	int err;
+
+	if (privilege_check())
+		return STATUS_FAILED;
+	fill_probe_opts(o, &p);
+	err = probes_open(&probes, &p);
+	if (probes)
+		print_probes(probes, o, clock_now(CLOCK_MONOTONIC) - begun_ns);
+	probes_close(probes);
+	if (fflush(stdout))
+		err = fail(errno, "cannot write standard output");
+	return err ? STATUS_FAILED : STATUS_OK;
+}

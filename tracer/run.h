@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* run.h - one run, from opening the outputs to the last record. */
+#ifndef IOT_RUN_H
+#define IOT_RUN_H
+
+#include "options.h"
+
+/* Records as the options say. begun_ns: when the program began (CLOCK_MONOTONIC). Returns the exit status. */
+int run_trace(const struct options *, u64 begun_ns);
+
+/* Tries every probe and prints what came of it. Returns the exit status. */
+int run_probes(const struct options *, u64 begun_ns);
+
+#endif
