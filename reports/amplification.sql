@@ -4,6 +4,7 @@
 -- caption: data submitted; F all that the file system submits; B completed by leaf devices. Read bytes end in _r. `all traced` is every
 -- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed from; >= and <= are
 -- caption: bounds, where losses or bytes without an owner allow no more.
+-- main: ratios
 
 -- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r/S_r; none for bytes that are not of a traced process)
 -- hide: what horizon lost residual residual_r

@@ -525,7 +525,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
        WHERE t.what IN ('read_bytes', 'write_bytes') AND t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
      life AS (
-       SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar, COUNT(*) AS programs
+       SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar
        FROM v_process p
        WHERE p.id > 2
        GROUP BY p.pid, p.start_ns
@@ -541,11 +541,8 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.wchar IS NOT NULL
        UNION ALL
-       -- exec reads the headers of a program and of its interpreter inside the kernel: never a call, always in rchar
-       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar,
-              CASE WHEN COALESCE(c.r, 0) < l.rchar THEN l.programs * 4096 ELSE 0 END,
-              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END,
-              'rchar' || CASE WHEN l.rchar - COALESCE(c.r, 0) BETWEEN 1 AND l.programs * 4096 THEN ', and program headers that exec read' ELSE '' END
+       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar, 0,
+              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END, 'rchar'
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.rchar IS NOT NULL
        UNION ALL
