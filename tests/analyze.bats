@@ -317,6 +317,27 @@ mismatch() {
 	[[ $output == *"process bytes read,cat [813],16384,16383,1,MISMATCH,rchar"* ]]
 }
 
+@test "verify: write-zeroes, which the kernel counts as written, make a device n/a when it wrote more, a mismatch when less" {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 2, 7340032, c.id, 1, 0, 0, 19, 0, 0, 0, 0, 0 FROM kind k, cause c WHERE (k.name, c.name) = ('block_zeroes', 'discard');
+		UPDATE truth SET end_value = end_value + 1048576 WHERE dev = 7340032 AND what IN ('write_bytes', 'session_write_bytes')"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[ "$(grep -c "n/a,the kernel counts 19 write-zeroes requests as written" <<<"$output")" = 2 ]
+	sqlite3 "$S" "UPDATE truth SET end_value = end_value - 1048577 WHERE dev = 7340032 AND what = 'write_bytes'"
+	run -1 "$ANALYZE" verify "$S"
+}
+
+@test "ratios leave out programs that only read a few cached bytes, the summary and --by pid do not" {
+	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread) VALUES (1, 6, 900, 9, 'tiny', 0), (1, 7, 901, 9, 'warm', 0);
+		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, id, 6, 7340032, 0, 1, 1, 0, 1, 0, 16, 0, 0, 0 FROM kind WHERE name = 'read'
+		UNION ALL SELECT 1, id, 7, 7340032, 0, 1, 1, 0, 1, 0, 1000000, 0, 0, 0 FROM kind WHERE name = 'read'"
+	[ -z "$(ratio "$S" tiny raf_dev)" ]
+	[ "$(ratio "$S" tiny raf_dev --by pid)" = "exact 0.000 0 16" ]
+	[ "$(ratio "$S" warm hit_ratio)" = "exact 1.000 0 1000000" ]
+	[ "$(cell "$S" amplification summary who tiny S_r)" = 16 ]
+}
+
 @test "verify: a file system mounted inside the run counts less than its device" {
 	sqlite3 "$S" "UPDATE truth SET end_value = 4096 WHERE what = 'session_write_bytes'"
 	run -0 "$ANALYZE" verify "$S" --format csv
