@@ -8,7 +8,6 @@
 #include "plot.h"
 #include "report.h"
 #include "stream.h"
-int ingest(int fd, const char *name, const char *store) __attribute__((weak));
 
 struct command {
 	const char *name, *args, *doc;

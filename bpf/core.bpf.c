@@ -19,11 +19,18 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(core__exec, struct task_struct *t)
 {
 	struct task_ctx *c = ctx_find();
+	struct iot_proc *p;
 
-	if (c)
+	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
-	if (gate_open() && t->tgid != cfg.self_pid)
-		proc_make();
+		c->fast_call = 0;
+	}
+	if (!gate_open() || t->tgid == cfg.self_pid)
+		return 0;
+	proc_make();
+	p = proc_find(t);
+	if (p && c && c->exec_rchar) /* the headers of the program, which no call of the process read */
+		__sync_fetch_and_sub(&p->rchar, t->ioac.rchar - (c->exec_rchar - 1));
 	return 0;
 }
 

@@ -95,11 +95,11 @@ struct iot_proc {
 	u32 id;                /* process.id */
 	u32 pid, ppid;         /* thread-group ids */
 	u32 flags;
-	u32 group;             /* histogram group, written by the tracer: 0 outside any system */
+	u32 pad;
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
-	u64 rchar, wchar;      /* task accounting of the threads that ended */
+	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
 };
 
@@ -156,6 +156,7 @@ struct iot_state {
 #define IOT_MAX_CELLS 32768
 #define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
 #define IOT_HIST_GROUPS 8
+#define IOT_MAX_GROUPED 65536 /* processes that can be in a group other than 0 */
 
 /* How the arguments of a system call are read. */
 enum iot_shape {
@@ -176,6 +177,7 @@ enum iot_shape {
 	SHAPE_AIO_SUBMIT,
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
+	SHAPE_EXEC,      /* execve: what it reads itself is taken out of the accounting */
 };
 
 /* One row of the table of system calls. */

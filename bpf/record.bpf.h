@@ -45,6 +45,10 @@ struct task_ctx {
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
+	u64 exec_rchar;    /* bytes read before the exec in progress */
+	/* the last read or write: when the next is like it, its aggregate is at hand */
+	u64 fast_inode, fast_ino;
+	u32 fast_call, fast_flags, fast_cell, fast_pad;
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
@@ -123,6 +127,14 @@ struct {
 	__type(value, struct hist);
 } hists SEC(".maps");
 
+/* Histogram group of a process by its id, written by the tracer; what is beyond the end is in group 0. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_GROUPED);
+	__type(key, u32);
+	__type(value, u32);
+} groups SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LOSS_MAX);
@@ -200,12 +212,22 @@ static __always_inline u64 pointer_at(u64 address)
 	return v;
 }
 
+/* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
+ * at every step of every path: half of the time to attach. */
+#define UNTRUSTED(pointer, type) \
+	(cfg.cast ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return UNTRUSTED(bpf_get_current_task_btf(), struct task_struct);
+}
+
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
 
 /* The open file behind a descriptor of the current process, or NULL. */
 static __always_inline struct file *file_of(u32 fd)
 {
-	struct fdtable *t = bpf_get_current_task_btf()->files->fdt;
+	struct fdtable *t = current_task()->files->fdt;
 
 	if (fd >= t->max_fds)
 		return NULL;
@@ -264,7 +286,7 @@ static __always_inline void proc_send(const struct iot_proc *p)
 /* First sight of a process: gives it a number. Returns 0 when the table is full. */
 static __noinline u32 proc_make(void)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct iot_state *s = run_state();
 	struct iot_proc_key k = {};
 	struct iot_proc p = {}, *old;
@@ -312,7 +334,7 @@ static __always_inline struct iot_proc *proc_find(struct task_struct *t)
 /* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
 static __always_inline u32 proc_current(struct task_ctx *c)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct iot_proc *p;
 	u32 id;
 
@@ -334,7 +356,7 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 /* The number of the current process as the one that runs: kernel threads have one here. */
 static __always_inline u32 proc_running(struct task_ctx *c)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 
 	if (t->flags & PF_KTHREAD)
 		return t->tgid ? proc_make() : 0;
@@ -392,10 +414,18 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		v->max_ns = lat_ns;
 }
 
-static __always_inline void hist_add(u32 kind, u64 ns)
+/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. */
+static __always_inline void hist_add(u32 owner, u32 kind, u64 ns)
 {
-	struct hist *h = bpf_map_lookup_elem(&hists, &kind);
-	u32 b = hist_bucket(ns);
+	u32 b = hist_bucket(ns), *group;
+	struct hist *h;
+
+	if (owner == PROC_SELF || owner == PROC_OTHER)
+		return;
+	group = bpf_map_lookup_elem(&groups, &owner);
+	if (group)
+		kind += (*group & (IOT_HIST_GROUPS - 1)) * KIND_MAX;
+	h = bpf_map_lookup_elem(&hists, &kind);
 
 	if (h && b < HIST_BUCKETS)
 		h->n[b] += 1;
@@ -406,7 +436,7 @@ static __always_inline void count(struct iot_cell_key *k, u64 ops, u64 bytes, u6
 {
 	cell_add(cell_find(k), ops, bytes, 0, lat_ns, error);
 	if (lat_ns)
-		hist_add(k->kind, lat_ns);
+		hist_add(k->owner, k->kind, lat_ns);
 }
 
 static __always_inline bool wants_event(u32 owner)

@@ -41,7 +41,7 @@ static __always_inline u8 kind_of(u32 opcode)
 
 static __always_inline int submit(struct io_kiocb *req)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct uring_request u = {};
 	struct io_rw *rw;
 	u64 key = (u64)req;
@@ -181,7 +181,7 @@ static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags
 	k.sub = t.type;
 	k.flags = t.flags & FLAG_DIRECT;
 	cell_add(cell_find(&k), 1, bytes, touched, now - u->ts_ns, res < 0);
-	hist_add(kind, now - u->ts_ns);
+	hist_add(u->proc, kind, now - u->ts_ns);
 	done_event(u, &t, kind, now, bytes, res);
 	if (!(cqe_flags & IORING_CQE_F_MORE))
 		bpf_map_delete_elem(&urings, &key);

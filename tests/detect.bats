@@ -471,7 +471,7 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 	run "$detect" list
 	echo "$output"
 	grep -qE "^[0-9]+ +etcd +server +files +comm \"etcd\" and program [^ ]*etcd; uses $T/e1$" <<<"$output"
-	grep -qE "^[0-9]+ +etcd +server +files +arguments of a etcd server; program $T/kvstore; uses $T/e2$" <<<"$output"
+	grep -qE "^[0-9]+ +etcd +server +files +arguments like those of the etcd server; program $T/kvstore; uses $T/e2$" <<<"$output"
 	grep -qE "^[0-9]+ +etcd +server +files +comm \"etcd\" and program [^ ]*etcd; uses $T/e3$" <<<"$output"
 	[ "$(grep -c "$T/e" <<<"$output")" -eq 3 ]
 }

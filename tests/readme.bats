@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# readme.bats - the README's examples do what it shows. A block of "console" holds commands behind "$ " and what they
-# print; "..." in a line stands for any text, and a line that is only "..." for any lines.
+# readme.bats - the README's examples do what it shows. A block of "console" holds commands behind "$ ", which go on in
+# lines that begin with four blanks, and what they print; "..." in a line stands for any text, and a line that is only
+# "..." for any lines. Runs of blanks are one blank: columns are as wide as their numbers.
 
 load helper
 
@@ -15,7 +16,7 @@ example() { # N
 	awk -v wanted="$1" '
 		/^```console/ { n++; inside = 1; next }
 		/^```/ { inside = 0 }
-		inside && n == wanted { print (sub(/^\$ /, "") ? "c" : "o") $0 }' "$root/README.md" > block
+		inside && n == wanted { print (sub(/^\$ /, "") || /^    / ? "c" : "o") $0 }' "$root/README.md" > block
 	sed -n 's/^c//p' block > cmd
 	sed -n 's/^o//p' block > want
 	[ -s cmd ]
@@ -32,6 +33,7 @@ matches() {
 			}
 			return "^" out "$"
 		}
+		{ gsub(/ +/, " "); sub(/ $/, "") }
 		NR == FNR { got[++n] = $0; next }
 		$0 == "..." { any = 1; next }
 		{
@@ -49,6 +51,7 @@ matches() {
 @test "the README's examples print what it shows" {
 	body() {
 		cd "$IOT_MNT"
+		export HOME=$BATS_TEST_TMPDIR
 		for n in 1 2 3 4 5 6 7 8 9; do
 			(cd "$BATS_TEST_TMPDIR" && example "$n") || break
 			bash -eu "$BATS_TEST_TMPDIR/cmd" > "$BATS_TEST_TMPDIR/got" 2> "$BATS_TEST_TMPDIR/err" ||

@@ -248,6 +248,12 @@ struct states {
 	uint64_t on[(PATTERN_TOKENS + 64) / 64];
 };
 
+static void clear(struct states *s)
+{
+	s->n = 0;
+	memset(s->on, 0, sizeof(s->on));
+}
+
 static bool turn_on(struct states *s, unsigned i)
 {
 	if (s->on[i / 64] >> (i % 64) & 1)
@@ -299,11 +305,12 @@ bool pattern_match(const struct pattern *p, const char *subject)
 	for (; i < p->n && p->tok[i].kind == TOK_CHAR; i++, subject++)
 		if ((unsigned char)*subject != p->tok[i].arg)
 			return false;
-	memset(now, 0, sizeof(*now));
+	if (i == p->n)
+		return !*subject;
+	clear(now);
 	reach(now, p, i);
 	for (; *subject && now->n; subject++) {
-		next->n = 0;
-		memset(next->on, 0, sizeof(next->on));
+		clear(next);
 		for (unsigned s = 0; s < now->n; s++)
 			if (now->list[s] < p->n)
 				step(p, now->list[s], (unsigned char)*subject, next);

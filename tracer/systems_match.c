@@ -241,7 +241,7 @@ static void say_why(struct sys_match *m, const struct sys_entry *e, const struct
 	if (m->by == SYS_BY_EXE)
 		snprintf(m->why, sizeof(m->why), "program %s, which calls itself \"%.15s\"", exe, s->comm);
 	else if (m->by == SYS_BY_ARGS)
-		snprintf(m->why, sizeof(m->why), "arguments of a %s %s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
+		snprintf(m->why, sizeof(m->why), "arguments like those of the %s %s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
 	else if (!exe[0])
 		snprintf(m->why, sizeof(m->why), "%s \"%s\"; its program cannot be read", what[m->by], shown);
 	else if (m->sure == SYS_SURE_PROGRAM)

@@ -5,11 +5,6 @@
 # usage: workloads/demo.sh [FOLDER]     default: build/demo; the store and the charts are left there
 set -eu -o pipefail
 
-root=$(dirname "$(dirname "$(readlink -f "$0")")")
-. "$root/workloads/scenario.sh"
-bin=${IOT_BUILD:-$root/build}
-out=${1:-$root/build/demo}
-
 say() { echo "demo: $*" >&2; }
 
 # What runs under the tracer. Bulk first, then what every storage paper warns of: small synchronous writes.
@@ -28,35 +23,39 @@ load() {
 	say "sqlite3: 300 transactions of one row, with a write-ahead log"
 	{
 		echo "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(k INTEGER PRIMARY KEY, v TEXT);"
-		for n in $(seq 300); do
-			echo "INSERT INTO t VALUES($n, hex(randomblob(100)));"
-		done
+		printf 'INSERT INTO t VALUES(%d, hex(randomblob(100)));\n' {1..300}
 	} | sqlite3 db > /dev/null
 }
 
 report() {
 	local name
 
-	"$bin/iot-analyze" amplification "$out/run.sqlite"
-	echo
-	"$bin/iot-analyze" breakdown "$out/run.sqlite"
-	echo
-	for name in amplification breakdown; do
-		"$bin/iot-analyze" "$name" "$out/run.sqlite" --plot "$out" > /dev/null
+	for name in breakdown amplification; do
+		"$analyze" "$name" "$out/run.sqlite" --plot "$out" > "$out/$name.txt"
 	done
-	echo "charts:"
-	find "$out" -name '*.svg' | sort | sed 's/^/  /'
+	echo "Journal anatomy: what the file system's journal wrote for them"
+	"$analyze" breakdown "$out/run.sqlite" --table journal | grep -E "^(device|${IOT_DEV#/dev/}) "
+	echo
+	sed '/^Ratios/,$d' "$out/amplification.txt"
+	echo "whole reports: $out/amplification.txt, $out/breakdown.txt"
+	echo "charts: $out/amplification.svg, $out/breakdown.svg"
 }
 
 body() {
-	"$bin/iot-trace" --label demo -o "$out/run.sqlite" -- "$root/workloads/demo.sh" --load
+	sync # what others left dirty is not the demo's
+	"$trace" --label demo -o "$out/run.sqlite" -- "$root/workloads/demo.sh" --load
 	report
 }
 
+# Before anything else: what runs under the tracer should be the load, not this script's own start.
 if [ "${1-}" = --load ]; then
 	load
 	exit
 fi
+root=$(dirname "$(dirname "$(readlink -f "$0")")")
+. "$root/workloads/scenario.sh"
+trace=${IOT_BUILD:-$root/build}/iot-trace analyze=${IOT_BUILD:-$root/build}/iot-analyze
+out=${1:-$root/build/demo}
 [ "$(id -u)" = 0 ] || { echo "demo: run it as root: loop devices and BPF need it" >&2; exit 1; }
 mkdir -p "$out"
 rm -f "$out"/run.sqlite* "$out"/*.svg
