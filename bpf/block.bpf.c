@@ -522,6 +522,7 @@ int BPF_PROG(block__queue, struct bio *b)
 	w = walk_begin(0);
 	if (!w)
 		return 0;
+	b = UNTRUSTED(b, struct bio);
 	op = b->bi_opf & 0xff;
 	size = b->bi_iter.bi_size;
 	w->tag.disk = disk_of(b->bi_bdev);
@@ -847,6 +848,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	if (!w)
 		return 0;
 	now = bpf_ktime_get_ns();
+	rq = UNTRUSTED(rq, struct request);
 	disk = rq->q->disk->part0->bd_dev;
 	op = rq->cmd_flags & 0xff;
 	t = bpf_map_lookup_elem(&requests, &key);

@@ -54,7 +54,7 @@ static __always_inline void dirty_mmap(struct inode *i, u64 off, u64 pages, u32 
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct iot_cell_key k = {};
 	struct task_ctx *c;
 	struct inode *i;

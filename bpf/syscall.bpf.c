@@ -431,7 +431,7 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	const volatile struct iot_syscall *v;
 	struct iot_syscall s;
 	struct task_ctx *c;

@@ -41,7 +41,7 @@ static __always_inline u8 kind_of(u32 opcode)
 
 static __always_inline int submit(struct io_kiocb *req)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
+	struct task_struct *t = current_task();
 	struct uring_request u = {};
 	struct io_rw *rw;
 	u64 key = (u64)req;

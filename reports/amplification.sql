@@ -5,7 +5,7 @@
 -- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed from; >= and <= are
 -- caption: bounds, where losses or bytes without an owner allow no more.
 
--- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r/S_r)
+-- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r/S_r; none for bytes that are not of a traced process)
 -- hide: what horizon lost residual residual_r
 SELECT v.what, v.who, v.pid, v.S, v.B, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r, d.value AS raf_dev,
        r.horizon, l.lost, w.numerator_residual AS residual, d.numerator_residual AS residual_r
@@ -20,6 +20,7 @@ ORDER BY v.rank, v.B + v.B_r DESC, v.gid;
 SELECT v.what, v.who, v.pid, v.ratio, v.formula, v.bound, v.value, v.numerator, v.denominator, v.note,
        r.horizon, l.lost, v.numerator_residual, v.denominator_residual
 FROM v_ratio v JOIN v_run r JOIN v_lost_text l
+WHERE v.rank < 4 OR :logical_bytes IS NOT NULL OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
 ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
 
 -- table: volumes: Bytes written

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Breakdown: whose device bytes these are, and why they were moved
--- caption: Every byte has one owner, one cause, and a way in which the owner is known. Journal blocks are counted in 4 KiB.
+-- caption: Every byte has one owner, one cause, and a way in which the owner is known. block_bytes: size of a journal
+-- caption: block, which is the size of a commit record.
 
 -- table: owners: Device bytes by owner and cause
 -- hide: what
@@ -47,14 +48,16 @@ ORDER BY written + read DESC, device;
 
 -- table: journal: Journal anatomy: what the journal's bytes are
 WITH part AS MATERIALIZED (SELECT device, structure, bytes FROM v_journal),
-     whole AS (SELECT j.device, SUM(j.bytes) AS bytes, MAX(c.commits) AS commits
-               FROM part j LEFT JOIN v_commit c ON c.device IS j.device GROUP BY j.device)
-SELECT device, structure, bytes, blocks, share, blocks_per_commit, commits
-FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes / 4096.0 AS blocks, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share,
-             p.bytes / 4096.0 / NULLIF(w.commits, 0) AS blocks_per_commit, w.commits
+     whole AS (SELECT j.device, SUM(j.bytes) AS bytes, MAX(c.commits) AS commits, MAX(b.block_bytes) AS block_bytes
+               FROM part j LEFT JOIN v_commit c ON c.device IS j.device LEFT JOIN v_journal_block b ON b.device IS j.device
+               GROUP BY j.device)
+SELECT device, structure, bytes, share, blocks, blocks_per_commit, commits, block_bytes
+FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share, p.bytes * 1.0 / w.block_bytes AS blocks,
+             p.bytes * 1.0 / w.block_bytes / NULLIF(w.commits, 0) AS blocks_per_commit, w.commits, w.block_bytes
       FROM part p JOIN whole w ON w.device IS p.device
       UNION ALL
-      SELECT 2, device, 'total', bytes, bytes / 4096.0, bytes * 1.0 / NULLIF(bytes, 0), bytes / 4096.0 / NULLIF(commits, 0), commits
+      SELECT 2, device, 'total', bytes, bytes * 1.0 / NULLIF(bytes, 0), bytes * 1.0 / block_bytes, bytes * 1.0 / block_bytes / NULLIF(commits, 0),
+             commits, block_bytes
       FROM whole)
 ORDER BY device, ord, bytes DESC, structure;
 

@@ -213,8 +213,43 @@ SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
        CASE WHEN m.vfs THEN 'measured' ELSE 'derived from syscall and uring' END AS vfs_source
 FROM ask JOIN v_measured m JOIN line p;
 
--- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own; for D what the
--- ledger cannot explain), and short: 1 when the value may be too small, by the rule of METRICS section 3.
+-- What of a volume has no known owner: the share that has none on each device, weighted with the line's own bytes there, so
+-- that work of others on a device that the line hardly used does not spoil its ratios.
+CREATE TEMP TABLE v_residual AS
+WITH place AS MATERIALIZED (
+       SELECT gid, dev,
+              SUM(CASE WHEN fs_write AND file_data THEN bytes ELSE 0 END) AS W,
+              SUM(CASE WHEN fs_write AND NOT loopback THEN bytes ELSE 0 END) AS F,
+              SUM(CASE WHEN block_write AND on_leaf THEN bytes ELSE 0 END) AS B,
+              SUM(CASE WHEN miss THEN bytes ELSE 0 END) AS missed,
+              SUM(CASE WHEN block_read AND on_leaf THEN bytes ELSE 0 END) AS B_r,
+              SUM(CASE WHEN block_read AND on_leaf AND cause <> 'direct' THEN bytes ELSE 0 END) AS B_r_cached,
+              SUM(CASE WHEN block_read AND on_leaf AND sub = 'for_write' THEN bytes ELSE 0 END) AS B_r_for_write
+       FROM v_cell
+       WHERE fs_write OR block_write OR block_read OR miss
+       GROUP BY gid, dev),
+     part AS MATERIALIZED (
+       SELECT gid, dev, 'W' AS sym, W AS bytes FROM place
+       UNION ALL SELECT gid, dev, 'F', F FROM place
+       UNION ALL SELECT gid, dev, 'B', B FROM place
+       UNION ALL SELECT gid, dev, 'missed', missed FROM place
+       UNION ALL SELECT gid, dev, 'B_r', B_r FROM place
+       UNION ALL SELECT gid, dev, 'B_r_cached', B_r_cached FROM place
+       UNION ALL SELECT gid, dev, 'B_r_for_write', B_r_for_write FROM place),
+     device AS MATERIALIZED (
+       SELECT p.dev, p.sym, SUM(CASE WHEN g.what = 'unattributed' THEN p.bytes ELSE 0 END) AS residual, SUM(p.bytes) AS whole
+       FROM part p JOIN v_group g ON g.gid = p.gid
+       GROUP BY p.dev, p.sym),
+     own AS (
+       SELECT gid, dev, sym, bytes FROM part WHERE bytes > 0
+       UNION ALL
+       SELECT 'all:', p.dev, p.sym, SUM(p.bytes) FROM part p JOIN v_group g ON g.gid = p.gid WHERE p.bytes > 0 AND g.rank < 4 GROUP BY p.dev, p.sym)
+SELECT o.gid, o.sym, CAST(round(SUM(o.bytes * (d.residual * 1.0 / d.whole))) AS INTEGER) AS residual, SUM(o.bytes) AS whole
+FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym
+GROUP BY o.gid, o.sym;
+
+-- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own, see v_residual; for
+-- D what the ledger cannot explain), and short: 1 when the value may be too small, by the rule of METRICS section 3.
 CREATE TEMP TABLE v_symbol AS
 WITH v AS MATERIALIZED (SELECT * FROM v_volume),
      none AS MATERIALIZED (SELECT * FROM v WHERE what = 'unattributed'),
@@ -237,15 +272,15 @@ WITH v AS MATERIALIZED (SELECT * FROM v_volume),
        UNION ALL SELECT v.gid, 'V', 'app', v.V, none.V, total.V FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'T', 'app', v.T, none.T, total.T FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'D', 'ledger', v.D, v.slack, v.D FROM v
-       UNION ALL SELECT v.gid, 'W', 'fs', v.W, none.W, total.W FROM v JOIN total LEFT JOIN none
-       UNION ALL SELECT v.gid, 'F', 'fs', v.F, none.F, total.F FROM v JOIN total LEFT JOIN none
-       UNION ALL SELECT v.gid, 'B', 'block', v.B, none.B, total.B FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'W', 'fs', v.W, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'W'
+       UNION ALL SELECT v.gid, 'F', 'fs', v.F, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'F'
+       UNION ALL SELECT v.gid, 'B', 'block', v.B, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B'
        UNION ALL SELECT v.gid, 'S_r', 'app', v.S_r, none.S_r, total.S_r FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'S_r_cached', 'app', v.S_r_cached, none.S_r_cached, total.S_r_cached FROM v JOIN total LEFT JOIN none
-       UNION ALL SELECT v.gid, 'missed', 'miss', v.missed, none.missed, total.missed FROM v JOIN total LEFT JOIN none
-       UNION ALL SELECT v.gid, 'B_r', 'block', v.B_r, none.B_r, total.B_r FROM v JOIN total LEFT JOIN none
-       UNION ALL SELECT v.gid, 'B_r_cached', 'block', v.B_r_cached, none.B_r_cached, total.B_r_cached FROM v JOIN total LEFT JOIN none
-       UNION ALL SELECT v.gid, 'B_r_for_write', 'block', v.B_r_for_write, none.B_r_for_write, total.B_r_for_write FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'missed', 'miss', v.missed, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'missed'
+       UNION ALL SELECT v.gid, 'B_r', 'block', v.B_r, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r'
+       UNION ALL SELECT v.gid, 'B_r_cached', 'block', v.B_r_cached, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r_cached'
+       UNION ALL SELECT v.gid, 'B_r_for_write', 'block', v.B_r_for_write, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r_for_write'
        UNION ALL SELECT gid, 'flushes', 'block', flushes, 0, NULL FROM v
        UNION ALL SELECT gid, 'fsyncs', 'app', fsyncs, 0, NULL FROM v
        UNION ALL SELECT gid, 'commits', 'commit', commits, 0, NULL FROM v
@@ -261,7 +296,8 @@ SELECT f.gid, f.sym, f.value, COALESCE(f.residual, 0) AS residual, f.whole,
             WHEN COALESCE(f.residual, 0) > 0.01 * f.whole AND f.class = 'ledger'
               THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
             WHEN COALESCE(f.residual, 0) > 0.01 * f.whole
-              THEN printf('%d of %d bytes of %s have no owner', f.residual, f.whole, f.sym) END AS short_why,
+              THEN printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, f.sym, CASE f.class WHEN 'app' THEN '' ELSE ' on its devices' END)
+            END AS short_why,
        CASE WHEN f.value IS NOT NULL THEN NULL
             WHEN f.sym = 'L' THEN 'L is not given (--logical-bytes)'
             WHEN f.sym = 'readahead unused' THEN 'unused read-ahead is not measured'
@@ -297,9 +333,7 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
        (17, 'seed_op_amp_r', 'VFS + block ops (r)', 'syscall ops (r)', '(VFS ops + block ops)/syscall ops', 'r', 0),
        (18, 'seed_op_amp_w', 'VFS + block ops (w)', 'syscall ops (w)', '(VFS ops + block ops)/syscall ops', 'w', 0)),
      v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, S, D, B, S_r, B_r, flushes, fsyncs, commits FROM v_volume
-                        WHERE shown AND rank <= 4 AND (rank < 4 OR L IS NOT NULL OR
-                              1 < (SELECT COUNT(*) FROM v_volume o WHERE o.rank < 4 AND
-                                   COALESCE(o.S, 0) + COALESCE(o.B, 0) + COALESCE(o.S_r, 0) + COALESCE(o.B_r, 0) > 0))),
+                        WHERE shown AND rank <= 4),
      sym AS MATERIALIZED (SELECT * FROM v_symbol),
      pair AS (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight, d.ord, d.ratio, d.formula, d.num, d.den, d.complement,
@@ -464,8 +498,16 @@ GROUP BY c.device, c.sub;
 CREATE TEMP VIEW v_commit AS
 SELECT c.device, SUM(c.ops) AS commits
 FROM v_cell c JOIN v_owner o ON o.owner = c.owner
-WHERE c.kind = 'commit' AND o.shown
+WHERE c.is_commit AND o.shown
 GROUP BY c.device;
+
+-- The block size of a journal: a commit record is one block and one request of its own. NULL when that does not come out even.
+CREATE TEMP VIEW v_journal_block AS
+SELECT device, CASE WHEN ops > 0 AND bytes % ops = 0 AND bytes / ops IN (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536) THEN bytes / ops END AS block_bytes
+FROM (SELECT c.device, SUM(c.ops) AS ops, SUM(c.bytes) AS bytes
+      FROM v_cell c
+      WHERE c.block_write AND c.on_leaf AND c.cause = 'journal' AND c.sub = 'commit'
+      GROUP BY c.device);
 
 -- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
 CREATE TEMP VIEW v_check AS
@@ -483,7 +525,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
        WHERE t.what IN ('read_bytes', 'write_bytes') AND t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
      life AS (
-       SELECT p.pid, p.start_ns, MAX(p.comm) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar, COUNT(*) AS programs
+       SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar, COUNT(*) AS programs
        FROM v_process p
        WHERE p.id > 2
        GROUP BY p.pid, p.start_ns
@@ -499,8 +541,11 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.wchar IS NOT NULL
        UNION ALL
-       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar, 0,
-              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END, 'rchar'
+       -- exec reads the headers of a program and of its interpreter inside the kernel: never a call, always in rchar
+       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar,
+              CASE WHEN COALESCE(c.r, 0) < l.rchar THEN l.programs * 4096 ELSE 0 END,
+              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END,
+              'rchar' || CASE WHEN l.rchar - COALESCE(c.r, 0) BETWEEN 1 AND l.programs * 4096 THEN ', and program headers that exec read' ELSE '' END
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.rchar IS NOT NULL
        UNION ALL
@@ -539,8 +584,10 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        SELECT 6, 'ledger: file data submitted', 'run', s.written + s.direct, a.f_data, 0,
               CASE WHEN m.ledger IS NULL THEN 'no ledger' WHEN m.fs IS NULL THEN 'layer fs was not measured'
                    WHEN EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events' AND layer = 'fs') THEN 'events of layer fs were lost' END,
-              'events against aggregates'
-       FROM v_measured m JOIN sums s JOIN (SELECT COALESCE(SUM(f_data), 0) AS f_data FROM v_sum) a),
+              'events against aggregates, of traced processes'
+       FROM v_measured m
+       JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.direct), 0) AS direct FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4) s
+       JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4) a),
      ext4 AS (
        SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), COALESCE(a.bytes, 0) * m.block, t.delta, 1023,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'

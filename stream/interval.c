@@ -10,6 +10,19 @@ struct interval {
 	u32 owner, priority;
 };
 
+static size_t count;
+
+size_t interval_count(void)
+{
+	return count;
+}
+
+static void drop(struct interval *n)
+{
+	count--;
+	free(n);
+}
+
 static u32 random_u32(void)
 {
 	static u64 state = 0x2545f4914f6cdd1dULL;
@@ -24,6 +37,7 @@ static struct interval *node(u64 from, u64 to, u32 owner)
 {
 	struct interval *n = malloc(sizeof(*n));
 
+	count += n != NULL;
 	if (n)
 		*n = (struct interval){ .from = from, .to = to, .owner = owner, .priority = random_u32() };
 	return n;
@@ -104,7 +118,7 @@ static void append(struct interval **set, struct interval *n)
 
 	if (*last && (*last)->to == n->from && (*last)->owner == n->owner) {
 		(*last)->to = n->to;
-		free(n);
+		drop(n);
 		return;
 	}
 	*set = merge(*set, n);
@@ -182,7 +196,7 @@ static void give(struct interval *t, void (*given)(void *arg, u32 owner, u64 byt
 	give(t->left, given, arg);
 	given(arg, t->owner, t->to - t->from);
 	give(t->right, given, arg);
-	free(t);
+	drop(t);
 }
 
 int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg)

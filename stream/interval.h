@@ -7,6 +7,7 @@
 #ifndef IOT_STREAM_INTERVAL_H
 #define IOT_STREAM_INTERVAL_H
 
+#include <stddef.h>
 #include "event.h"
 
 struct interval;
@@ -17,5 +18,8 @@ int interval_add(struct interval **set, u64 from, u64 to, u32 owner, u64 *fresh)
 
 /* Takes [from, to) out of the set; given() is called for each piece that was in it. Returns 0 or -ENOMEM. */
 int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg);
+
+/* Intervals that exist now, in all sets. */
+size_t interval_count(void);
 
 #endif

@@ -14,12 +14,14 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include "interval.h"
+#include "ledger.h"
 #include "table.h"
 
-#define BLOCK 4096ULL
-#define WINDOW (1u << 17)  /* operations that may overtake one that takes long, before the slow way is needed */
+#define BLOCK_BYTES 4096ULL
+#define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
+#define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
-enum op_what { OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_CANCEL };
+enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_CUT, OP_PUNCH, OP_EVICT };
 
 struct op {
 	u64 ts, seq;
@@ -58,7 +60,8 @@ struct ledger {
 	struct op *ops;
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */
-	bool late, overflow;    /* an operation came too late for the window; a sum left 64 bits */
+	bool failed;            /* what it holds is of no use: out of order, or too much */
+	bool overflow;          /* a sum left 64 bits */
 	int err;
 };
 
@@ -66,7 +69,9 @@ struct ledger {
 
 static size_t hash2(u32 a, u32 b)
 {
-	return (((u64)a << 32 | b) * 0x9e3779b97f4a7c15ULL) >> 20;
+	u64 h = ((u64)a << 32 | b) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
 static struct row *row_slot(struct row *rows, size_t room, u32 file, u32 owner)
@@ -192,12 +197,12 @@ static void count_taken(void *arg, u32 owner, u64 bytes)
 
 static u64 block_down(u64 at)
 {
-	return at & ~(BLOCK - 1);
+	return at & ~(BLOCK_BYTES - 1);
 }
 
 static u64 block_up(u64 at)
 {
-	return at > ~0ULL - BLOCK ? ~0ULL & ~(BLOCK - 1) : block_down(at + BLOCK - 1);
+	return at > ~0ULL - BLOCK_BYTES ? ~0ULL & ~(BLOCK_BYTES - 1) : block_down(at + BLOCK_BYTES - 1);
 }
 
 static void apply_dirty(struct ledger *g, const struct op *o)
@@ -265,7 +270,7 @@ static void apply(struct ledger *g, const struct op *o)
 {
 	static void (*const how[])(struct ledger *, const struct op *) = {
 		[OP_WRITE] = apply_dirty, [OP_DIRECT] = apply_direct, [OP_MMAP] = apply_dirty,
-		[OP_BIO] = apply_bio, [OP_CANCEL] = apply_cancel,
+		[OP_BIO] = apply_bio, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
 	};
 
 	how[o->what](g, o);
@@ -313,46 +318,73 @@ static void apply_first(struct ledger *g, size_t n)
 static void push(struct ledger *g, const struct op *o)
 {
 	if (o->ts < g->applied)
-		g->late = true;
+		g->failed = true;
 	g->ops[g->n] = *o;
 	g->ops[g->n++].seq = g->seq++;
 	if (g->n == 2 * WINDOW)
 		apply_first(g, WINDOW);
 }
 
-/* Columns of the query in events_sql. */
-enum { AT_TS, AT_KIND, AT_OFFSET, AT_SIZE, AT_BYTES, AT_OWNER, AT_FILE, AT_FLAGS };
-
-static const char kind_dir[] = {
-#define KIND(sym, layer, name, dir, text, doc) dir,
+/* What a kind of operation does to the ledger. Writes are those of processes: what the VFS and below see is the same bytes. */
+#define WRITES(layer, dir) ((LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING) && (dir) == 'w')
+static const u8 kind_what[256] = {
+#define KIND(sym, layer, name, dir, text, doc) \
+	[KIND_##sym] = KIND_##sym == KIND_DIRTY_MMAP ? OP_MMAP : KIND_##sym == KIND_FS_WRITE ? OP_BIO : \
+		       KIND_##sym == KIND_FS_TRUNCATE ? OP_CUT : KIND_##sym == KIND_FS_PUNCH ? OP_PUNCH : \
+		       KIND_##sym == KIND_FS_EVICT ? OP_EVICT : WRITES(layer, dir) ? OP_WRITE : OP_NONE,
 #include "kinds.def"
 };
 
-static bool op_of(sqlite3_stmt *st, struct op *o)
+/* False when the event changes nothing. */
+static bool op_of(const struct iot_event *e, struct op *o)
 {
-	u32 kind = sqlite3_column_int64(st, AT_KIND), flags = sqlite3_column_int64(st, AT_FLAGS);
-	u64 bytes = sqlite3_column_int64(st, AT_BYTES);
+	u64 bytes = e->bytes;
 
-	o->ts = sqlite3_column_int64(st, AT_TS);
-	o->from = sqlite3_column_int64(st, AT_OFFSET);
-	o->file = sqlite3_column_int64(st, AT_FILE);
-	o->owner = sqlite3_column_int64(st, AT_OWNER);
-	if (kind == KIND_FS_TRUNCATE || kind == KIND_FS_EVICT) {
-		if (kind == KIND_FS_EVICT)
-			o->from = 0;
-		o->to = ~0ULL;
-		o->what = OP_CANCEL;
-		return true;
+	o->what = kind_what[e->kind];
+	o->ts = e->ts_ns;
+	o->from = e->offset;
+	o->file = e->file;
+	o->owner = e->owner ? e->owner : e->task;
+	switch (o->what) {
+	case OP_NONE:
+		return false;
+	case OP_WRITE:
+		if (e->sub != SUB_FT_REG && e->sub != SUB_FT_BLK)
+			return false;
+		if (e->flags & FLAG_DIRECT)
+			o->what = OP_DIRECT;
+		break;
+	case OP_BIO:
+		if (e->cause != CAUSE_DATA)
+			return false;
+		break;
+	case OP_PUNCH:
+		bytes = e->size;
+		break;
+	case OP_EVICT:
+		o->from = 0;
+		bytes = ~0ULL;
+		break;
+	case OP_CUT:
+		bytes = ~0ULL;
+		break;
 	}
-	if (kind == KIND_FS_PUNCH)
-		bytes = sqlite3_column_int64(st, AT_SIZE);
-	o->what = kind == KIND_FS_PUNCH ? OP_CANCEL : kind == KIND_FS_WRITE ? OP_BIO : kind == KIND_DIRTY_MMAP ? OP_MMAP :
-		  flags & FLAG_DIRECT ? OP_DIRECT : OP_WRITE;
 	o->to = o->from + bytes < o->from ? ~0ULL : o->from + bytes;
 	return bytes;
 }
 
-/* Every event that can change the ledger. */
+void ledger_events(struct ledger *g, const struct iot_event *e, size_t n)
+{
+	struct op o;
+
+	for (; g && !g->failed && n; e++, n--)
+		if (kind_what[e->kind] && op_of(e, &o))
+			push(g, &o);
+	if (g && !g->failed && (g->err || interval_count() > INTERVALS_MAX))
+		g->failed = true;
+}
+
+/* Every event that can change the ledger, in the order of the columns of `struct iot_event` that op_of() reads. */
 static char *events_sql(s64 first, bool sorted)
 {
 	char *sql = NULL;
@@ -362,15 +394,23 @@ static char *events_sql(s64 first, bool sorted)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, coalesce(owner, task, 0), file, flags FROM event WHERE rowid >= %lld"
-		" AND run = ?1 AND (kind IN (%d, %d, %d, %d) OR (kind = %d AND cause = %d) OR (sub IN (%d, %d) AND kind IN (0",
-		(long long)first, KIND_DIRTY_MMAP, KIND_FS_TRUNCATE, KIND_FS_PUNCH, KIND_FS_EVICT, KIND_FS_WRITE, CAUSE_DATA,
-		SUB_FT_REG, SUB_FT_BLK);
+	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub, cause FROM event WHERE rowid >= %lld"
+		" AND run = ?1 AND kind IN (", (long long)first);
 	for (k = 0; k < KIND_MAX; k++)
-		if (kind_dir[k] == 'w' && (k < KIND_VFS_READ))
-			fprintf(f, ", %d", k);
-	fprintf(f, ")))%s", sorted ? " ORDER BY ts_ns, rowid" : "");
+		if (kind_what[k])
+			fprintf(f, "%d, ", k);
+	fprintf(f, "-1)%s", sorted ? " ORDER BY ts_ns, rowid" : "");
 	return fclose(f) ? NULL : sql;
+}
+
+static struct iot_event event_of(sqlite3_stmt *st)
+{
+	return (struct iot_event){
+		.ts_ns = sqlite3_column_int64(st, 0), .kind = sqlite3_column_int64(st, 1), .offset = sqlite3_column_int64(st, 2),
+		.size = sqlite3_column_int64(st, 3), .bytes = sqlite3_column_int64(st, 4), .owner = sqlite3_column_int64(st, 5),
+		.task = sqlite3_column_int64(st, 6), .file = sqlite3_column_int64(st, 7), .flags = sqlite3_column_int64(st, 8),
+		.sub = sqlite3_column_int64(st, 9), .cause = sqlite3_column_int64(st, 10),
+	};
 }
 
 static int sql_error(struct ledger *g)
@@ -390,28 +430,23 @@ static int simulate(struct ledger *g, s64 first, bool sorted)
 	rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_int64(st, 1, g->run);
-	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
-		rc = sqlite3_step(st);
-		if (rc != SQLITE_ROW)
-			break;
-		if (!op_of(st, &o))
+	while (rc == SQLITE_OK && !g->err && !g->failed && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct iot_event e = event_of(st);
+
+		rc = SQLITE_OK;
+		if (!op_of(&e, &o))
 			continue;
 		o.file = first_id(g, o.file);
 		push(g, &o);
-		if (g->err || g->late)
-			break;
 	}
 	sqlite3_finalize(st);
-	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
-		return sql_error(g);
-	if (!g->err && !g->late)
-		apply_first(g, g->n);
-	return g->err;
+	return rc == SQLITE_DONE || rc == SQLITE_OK ? g->err : sql_error(g);
 }
 
+/* Back to the beginning; only the file aliases stay. */
 static void forget(struct ledger *g)
 {
-	g->late = g->overflow = false;
+	g->err = 0;
 	count_dirty_end(g); /* frees the sets */
 	free(g->rows);
 	free(g->files);
@@ -419,6 +454,8 @@ static void forget(struct ledger *g)
 	g->files = NULL;
 	g->row_room = g->row_n = g->file_room = g->file_n = 0;
 	g->n = g->seq = g->applied = 0;
+	g->failed = g->overflow = false;
+	g->err = 0;
 }
 
 /* ---- the store ---- */
@@ -476,12 +513,15 @@ static int read_aliases(struct ledger *g)
 	int rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
 	size_t room = 0;
 
+	g->alias_n = 0;
 	if (rc == SQLITE_OK)
 		sqlite3_bind_int64(st, 1, g->run);
 	while (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
 		if (g->alias_n == room) {
-			struct alias *bigger = realloc(g->aliases, (room = 2 * room + 64) * sizeof(*bigger));
+			struct alias *bigger;
 
+			room = 2 * room + 64;
+			bigger = realloc(g->aliases, room * sizeof(*bigger));
 			if (!bigger) {
 				g->err = -ENOMEM;
 				break;
@@ -527,17 +567,27 @@ static int write_rows(struct ledger *g)
 	return g->err;
 }
 
-static int compute(struct ledger *g)
+/* Plays the events of the store through again: as they come, and in a second go sorted by SQLite if that was out of order. */
+static int play_again(struct ledger *g)
 {
 	s64 first = 0;
 
-	if (read_aliases(g) || first_event(g, &first) || simulate(g, first, false))
+	forget(g);
+	if (first_event(g, &first) || simulate(g, first, false))
 		return g->err;
-	if (g->late) {
-		forget(g);
-		if (simulate(g, first, true))
-			return g->err;
-	}
+	if (!g->failed)
+		return 0;
+	forget(g);
+	return simulate(g, first, true);
+}
+
+static int compute(struct ledger *g)
+{
+	if (read_aliases(g))
+		return g->err;
+	if ((g->failed || g->alias_n) && play_again(g))
+		return g->err;
+	apply_first(g, g->n);
 	count_dirty_end(g);
 	if (g->err || !g->overflow)
 		return g->err ? g->err : write_rows(g);
@@ -551,26 +601,66 @@ static int rebuild(struct ledger *g)
 
 	if (number(g, "DELETE FROM ledger WHERE run = ?1", g->run, &unused) || is_measured(g, &measured) || !measured)
 		return g->err;
-	g->ops = malloc(2 * WINDOW * sizeof(*g->ops));
-	return g->ops ? compute(g) : (g->err = -ENOMEM);
+	return compute(g);
+}
+
+static int write_all(struct ledger *g)
+{
+	int err;
+
+	if (sqlite3_exec(g->db, "SAVEPOINT ledger", NULL, NULL, NULL) != SQLITE_OK)
+		return sql_error(g);
+	err = rebuild(g);
+	if (err == -ENOMEM)
+		stream_fail(0, "the ledger of run %lld: no memory", (long long)g->run);
+	if (err)
+		sqlite3_exec(g->db, "ROLLBACK TO ledger", NULL, NULL, NULL);
+	if (sqlite3_exec(g->db, "RELEASE ledger", NULL, NULL, NULL) != SQLITE_OK && !err)
+		err = sql_error(g);
+	return err;
+}
+
+struct ledger *ledger_open(void)
+{
+	struct ledger *g = calloc(1, sizeof(*g));
+
+	if (g)
+		g->ops = malloc(2 * WINDOW * sizeof(*g->ops));
+	if (g && !g->ops) {
+		free(g);
+		g = NULL;
+	}
+	return g;
+}
+
+void ledger_close(struct ledger *g)
+{
+	if (!g)
+		return;
+	forget(g);
+	free(g->ops);
+	free(g->aliases);
+	free(g);
+}
+
+int ledger_write(struct ledger *g, void *db, long long run)
+{
+	if (!g)
+		return ledger_build(db, run);
+	g->db = db;
+	g->run = run;
+	return write_all(g);
 }
 
 int ledger_build(void *db, long long run)
 {
-	struct ledger g = { .db = db, .run = run };
+	struct ledger *g = ledger_open();
 	int err;
 
-	if (sqlite3_exec(db, "SAVEPOINT ledger", NULL, NULL, NULL) != SQLITE_OK)
-		return sql_error(&g);
-	err = rebuild(&g);
-	if (err == -ENOMEM)
-		stream_fail(0, "the ledger of run %lld: no memory", run);
-	if (err)
-		sqlite3_exec(db, "ROLLBACK TO ledger", NULL, NULL, NULL);
-	if (sqlite3_exec(db, "RELEASE ledger", NULL, NULL, NULL) != SQLITE_OK && !err)
-		err = sql_error(&g);
-	forget(&g);
-	free(g.ops);
-	free(g.aliases);
+	if (!g)
+		return stream_fail(-ENOMEM, "the ledger of run %lld: no memory", run);
+	g->failed = true; /* it has seen nothing */
+	err = ledger_write(g, db, run);
+	ledger_close(g);
 	return err;
 }

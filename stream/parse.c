@@ -195,6 +195,7 @@ static int tame_token(struct tamer *t)
 		return refuse(t->l, "has too many keys");
 	if (!*t->p || !strchr("{}]:, \t\r", *t->p))
 		return tame_word(t);
+	t->l->closed |= *t->p == '}';
 	*t->out++ = *t->p++;
 	return 0;
 }
@@ -205,6 +206,10 @@ static int tame(const char *p, const char *end, struct line *l)
 	size_t size = 3 * (end - p) + 16;
 	struct tamer t = { .p = p, .end = end, .l = l };
 
+	while (t.p < end && strchr(" \t\r", *t.p) && *t.p)
+		t.p++;
+	if (t.p == end || *t.p != '{')
+		return refuse(l, "is not a JSON object");
 	if (l->tame_size < size) {
 		free(l->tame);
 		l->tame = malloc(size);
@@ -406,20 +411,17 @@ static int read_object(struct line *l, const cJSON *object)
 
 int parse_line(const char *p, const char *end, struct line *l)
 {
-	const char *stop = NULL;
 	int err;
 
-	l->cut = false;
+	l->cut = l->closed = false;
 	cJSON_Delete(l->keep);
 	l->keep = NULL;
 	err = tame(p, end, l);
 	if (err)
 		return err;
-	l->keep = cJSON_ParseWithLengthOpts(l->tame, strlen(l->tame) + 1, &stop, true);
+	l->keep = cJSON_ParseWithLengthOpts(l->tame, strlen(l->tame) + 1, NULL, true);
 	if (!l->keep)
-		return stop && (size_t)(stop - l->tame) + 1 >= strlen(l->tame) ? cut(l) : refuse(l, "is not JSON");
-	if (!cJSON_IsObject((cJSON *)l->keep))
-		return refuse(l, "is not a JSON object");
+		return l->closed ? refuse(l, "is not JSON") : cut(l);
 	return read_object(l, l->keep);
 }
 

@@ -18,6 +18,7 @@ struct line {
 	char *tame;             /* the careful way's copy of the line */
 	size_t tame_size;
 	char why[256];          /* why the line was refused */
+	bool closed;            /* its object ends inside it */
 	bool cut;               /* it was refused because it ends too early */
 };
 

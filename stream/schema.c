@@ -13,7 +13,8 @@ static const struct { unsigned int type; const char *key, *note; } particular[] 
 	{ REC_file,    "id", "Given twice: the last one stands." },
 	{ REC_device,  "dev", "Given twice: the last one stands." },
 	{ REC_end,     "",   "A run without a row here is incomplete: it was interrupted, or its stream was cut." },
-	{ REC_EVENT,   NULL, "No index: events are read whole, in the order of their arrival; several processors may be out of order." },
+	{ REC_EVENT,   NULL, "No index: events are read whole, in the order of their arrival; those of several processors may be out of order.\n"
+	               "  -- `0 is absent` below: such a value is NULL here." },
 };
 
 static const char *key_of(unsigned int type, const char **note)
@@ -36,35 +37,34 @@ static const char *refers_to(const struct column *c)
 		[TYPE_HOW] = "; how.id", [TYPE_SUB] = "; sub.id",
 	};
 
-	return c->type >= TYPE_DEV ? text[c->type] : "";
+	return c->type < TYPE_DEV || strstr(c->doc, "<<") ? "" : text[c->type];
 }
 
-/* Event fields that are 0 are NULL in the store; their documentation already says so in the words of the struct. */
-static void put_column(FILE *f, const struct column *c, bool comma)
+static void put_column(FILE *f, const struct column *c, bool checked, bool comma)
 {
-	fprintf(f, "  %s %s%s%s  -- %s%s%s%s\n", c->name, c->type == TYPE_STR ? "TEXT" : "INTEGER", c->optional ? "" : " NOT NULL",
-		comma ? "," : "", c->unit, *c->unit ? ": " : "", c->doc, refers_to(c));
+	fprintf(f, "  %s %s%s%s  -- %s%s%s%s\n", c->name, c->type == TYPE_STR ? "TEXT" : "INTEGER",
+		c->optional || !checked ? "" : " NOT NULL", comma ? "," : "", c->unit, *c->unit ? ": " : "", c->doc, refers_to(c));
 }
 
 static void put_table(FILE *f, unsigned int type)
 {
 	const struct table *t = table_of(type);
 	const char *note, *key = key_of(type, &note);
-	bool keyed = key && *key;
+	bool keyed = key && *key, checked = type != REC_EVENT; /* checking each value costs a tenth of storing an event */
 	size_t i;
 
 	fprintf(f, "CREATE TABLE %s(\n  -- %s\n", schema_table(type), t->doc);
 	if (note)
 		fprintf(f, "  -- %s\n", note);
-	fprintf(f, "  run INTEGER %s,  -- number of the run in this store\n",
-		type == REC_run || (key && !*key) ? "PRIMARY KEY" : "NOT NULL");
+	fprintf(f, "  run INTEGER%s,  -- number of the run in this store\n",
+		type == REC_run || (key && !*key) ? " PRIMARY KEY" : checked ? " NOT NULL" : "");
 	for (i = 0; i < t->n; i++)
-		put_column(f, &t->cols[i], keyed || type == REC_run || i + 1 < t->n);
+		put_column(f, &t->cols[i], checked, keyed || type == REC_run || i + 1 < t->n);
 	if (keyed)
 		fprintf(f, "  PRIMARY KEY(run, %s)\n", key);
 	if (type == REC_run)
 		fprintf(f, "  UNIQUE(uuid)\n");
-	fprintf(f, ") STRICT%s;\n", keyed ? ", WITHOUT ROWID" : "");
+	fprintf(f, ")%s%s;\n", checked ? " STRICT" : "", keyed ? ", WITHOUT ROWID" : "");
 }
 
 static const char fixed_tables[] =
@@ -288,16 +288,24 @@ static int compare_words(sqlite3 *db, const char *table, const struct word *w, s
 	return rc;
 }
 
-int schema_dictionaries(sqlite3 *db, const char **which)
+int schema_check(sqlite3 *db, const char **which)
 {
 	size_t i;
 	int rc = SQLITE_OK;
 
 	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++) {
 		*which = dictionaries[i].table;
-		rc = insert_words(db, dictionaries[i].insert, dictionaries[i].words, dictionaries[i].n);
-		if (rc == SQLITE_OK)
-			rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
+		rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
 	}
+	return rc;
+}
+
+int schema_dictionaries(sqlite3 *db)
+{
+	size_t i;
+	int rc = SQLITE_OK;
+
+	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++)
+		rc = insert_words(db, dictionaries[i].insert, dictionaries[i].words, dictionaries[i].n);
 	return rc;
 }

@@ -9,9 +9,12 @@
 /* Makes every table and view of a new store. The caller has begun a transaction. Returns an SQLite code. */
 int schema_create(sqlite3 *db);
 
-/* Fills the dictionaries with the rows of kinds.def that are not there yet. Returns an SQLite code;
- * SQLITE_MISMATCH when a number has another name in this store, with the name of the dictionary in *which. */
-int schema_dictionaries(sqlite3 *db, const char **which);
+/* Whether the numbers of an existing store mean what they mean here. Returns an SQLite code; SQLITE_MISMATCH
+ * when one has another name there, with the name of the dictionary in *which. */
+int schema_check(sqlite3 *db, const char **which);
+
+/* Fills the dictionaries with the rows of kinds.def that are not there yet. Returns an SQLite code. */
+int schema_dictionaries(sqlite3 *db);
 
 /* The table of a record. */
 static inline const char *schema_table(unsigned int type)

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "batch.h"
+#include "ledger.h"
 #include "schema.h"
 
 #define BUSY_MS 10000
@@ -23,6 +24,7 @@ struct store {
 	bool began, ended;      /* a transaction is open; the last run has its end */
 	s64 run;                /* 0: none yet */
 	struct batch batch;
+	struct ledger *ledger;  /* of the run, when it has events */
 	sqlite3_stmt *insert[REC_MAX + 1], *total;
 };
 
@@ -171,15 +173,15 @@ static int exec(struct store *s, const char *sql, const char *what)
 	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, what);
 }
 
-static int fill_dictionaries(struct store *s)
+static int check_dictionaries(struct store *s)
 {
-	const char *which;
-	int rc = schema_dictionaries(s->db, &which);
+	const char *which = "";
+	int rc = schema_check(s->db, &which);
 
 	if (rc == SQLITE_MISMATCH)
 		return stream_fail(-ENOTSUP, "%s was written by another version of iot: its table '%s' differs; use a new store",
 				   s->sink.name, which);
-	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, "cannot write the dictionaries");
+	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, "cannot be read");
 }
 
 static int open_schema(struct store *s)
@@ -187,21 +189,19 @@ static int open_schema(struct store *s)
 	bool fresh;
 	int err = check_identity(s->db, s->sink.name, &fresh), rc;
 
-	if (!err && fresh)
-		err = exec(s, "PRAGMA page_size = 16384", "cannot be set up");
+	if (!err) /* nothing is written before it is known to be ours */
+		err = fresh ? exec(s, "PRAGMA page_size = 16384", "cannot be set up") : check_dictionaries(s);
 	if (!err)
 		err = exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "cannot be set up");
 	if (err)
 		return err;
 	s->began = true;
-	if (fresh) {
-		rc = schema_create(s->db);
-		if (rc != SQLITE_OK)
-			return sql_fail(s->db, s->sink.name, rc, "cannot make its tables");
-	}
-	err = fill_dictionaries(s);
-	if (!err)
-		err = exec(s, "COMMIT", "cannot be set up");
+	rc = fresh ? schema_create(s->db) : SQLITE_OK;
+	if (rc == SQLITE_OK)
+		rc = schema_dictionaries(s->db);
+	if (rc != SQLITE_OK)
+		return sql_fail(s->db, s->sink.name, rc, "cannot make its tables");
+	err = exec(s, "COMMIT", "cannot be set up");
 	s->began = err;
 	return err;
 }
@@ -367,7 +367,9 @@ static int finish_run(struct store *s)
 	int err = store_commit(&s->sink);
 
 	if (!err && s->ended)
-		err = s->err = ledger_build(s->db, s->run);
+		err = s->err = ledger_write(s->ledger, s->db, s->run);
+	ledger_close(s->ledger);
+	s->ledger = NULL;
 	s->ended = false;
 	return err;
 }
@@ -390,8 +392,10 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		rc = add_total(s, rec);
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot write");
-	if (type == REC_run)
+	if (type == REC_run) {
 		s->run = sqlite3_last_insert_rowid(s->db);
+		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open() : NULL;
+	}
 	s->ended = type == REC_end;
 	return 0;
 }
@@ -403,6 +407,7 @@ static int store_events(struct sink *sink, const struct iot_event *e, size_t n)
 
 	if (begin(s))
 		return s->err;
+	ledger_events(s->ledger, e, n);
 	s->batch.events = e;
 	s->batch.n = n;
 	sqlite3_bind_int64(s->insert[REC_EVENT], 1, s->run);
@@ -417,6 +422,7 @@ static void store_free(struct store *s)
 	for (i = 0; i <= REC_MAX; i++)
 		sqlite3_finalize(s->insert[i]);
 	sqlite3_finalize(s->total);
+	ledger_close(s->ledger);
 	sqlite3_close(s->db);
 	if (s->fd >= 0)
 		close(s->fd);

@@ -4,6 +4,9 @@
  * usage: stream-tool ingest STORE [NAME]     JSON Lines from stdin into a store
  *        stream-tool careful STORE [NAME]    the same, never by the fast scanner
  *        stream-tool copy [NAME]             JSON Lines from stdin read and written again to stdout
+ *        stream-tool careful-copy [NAME]     the same, never by the fast scanner
+ *        stream-tool ledger STORE RUN        computes the ledger of a run again from the events in the store
+ *        stream-tool scan                    prints how many of the lines on stdin the fast scanner takes
  *        stream-tool check STORE             opens a store for reading
  *        stream-tool open FILE               opens FILE for output and writes "x" to it
  *        stream-tool slow STORE              as ingest, and prints "committed N" after each commit
@@ -25,14 +28,14 @@ static int into_store(const char *store, const char *name, bool careful)
 	return err ? err : closed;
 }
 
-static int copy(const char *name)
+static int copy(const char *name, bool careful)
 {
 	struct sink *to = NULL;
 	int err = sink_jsonl(&to, 1, "stdout"), closed;
 
 	if (err)
 		return err;
-	err = jsonl_read(0, name, to);
+	err = jsonl_read_by(0, name, to, careful);
 	closed = to->close(to, !err);
 	return err ? err : closed;
 }
@@ -76,10 +79,31 @@ static int slow(const char *store)
 	return err ? err : closed;
 }
 
+static int scan(void)
+{
+	static char line[1 << 16];
+	unsigned long n = 0, all = 0;
+	struct iot_event e;
+
+	for (; fgets(line, sizeof(line) - LINE_SLACK, stdin); all++)
+		n += scan_event(line, line + strlen(line) - 1, &e);
+	printf("%lu of %lu\n", n, all);
+	return 0;
+}
+
 static int check(const char *store)
 {
 	sqlite3 *db = NULL;
 	int err = store_open_readonly(store, &db);
+
+	sqlite3_close(db);
+	return err;
+}
+
+static int ledger_again(const char *store, long long run)
+{
+	sqlite3 *db = NULL;
+	int err = sqlite3_open_v2(store, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ? ledger_build(db, run) : -1;
 
 	sqlite3_close(db);
 	return err;
@@ -104,7 +128,13 @@ int main(int argc, char **argv)
 	else if (!strcmp(verb, "careful") && arg)
 		err = into_store(arg, name, true);
 	else if (!strcmp(verb, "copy"))
-		err = copy(arg ? arg : "stdin");
+		err = copy(arg ? arg : "stdin", false);
+	else if (!strcmp(verb, "careful-copy"))
+		err = copy(arg ? arg : "stdin", true);
+	else if (!strcmp(verb, "ledger") && argc > 3)
+		err = ledger_again(arg, atoll(argv[3]));
+	else if (!strcmp(verb, "scan"))
+		err = scan();
 	else if (!strcmp(verb, "check") && arg)
 		err = check(arg);
 	else if (!strcmp(verb, "open") && arg)
@@ -112,6 +142,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(verb, "slow") && arg)
 		err = slow(arg);
 	else
-		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|check|open|slow ...\n"), 2;
+		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|careful-copy|scan|check|ledger|open|slow ...\n"), 2;
 	return err < 0 ? 1 : err ? 3 : 0;
 }

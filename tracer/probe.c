@@ -185,6 +185,7 @@ struct probes {
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	u64 start_ns;
+	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
 	struct iot_cell_key *cell_keys; /* by number of the aggregate */
 	bool *cell_known;
@@ -501,18 +502,21 @@ static void find_functions(struct probes *p)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	int fd = map_fd(p, "functions");
-	unsigned long long address;
-	char name[256];
+	char line[512], *name;
 
 	if (!f)
 		return;
-	while (fscanf(f, "%llx %*c %255s%*[^\n]", &address, name) == 2)
-		for (size_t i = 0; address && i < sizeof(functions) / sizeof(*functions); i++)
-			if (!strcmp(name, functions[i].name)) {
-				u64 key = address;
+	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
+		u64 address = strtoull(line, &name, 16);
 
-				bpf_map_update_elem(fd, &key, &functions[i].function, BPF_ANY);
-			}
+		if (!address || strlen(name) < 4)
+			continue;
+		name += 3;
+		name[strcspn(name, " \t\n")] = '\0';
+		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+			if (!strcmp(name, functions[i].name))
+				bpf_map_update_elem(fd, &address, &functions[i].function, BPF_ANY);
+	}
 	fclose(f);
 }
 
@@ -648,21 +652,6 @@ static u64 clock_ns(clockid_t id)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-int probes_start(struct probes *p, u64 *start_ns)
-{
-	p->state->boot_ns = clock_ns(CLOCK_BOOTTIME);
-	p->state->start_ns = p->start_ns = clock_ns(CLOCK_MONOTONIC);
-	*start_ns = p->start_ns;
-	__atomic_store_n(&p->state->gate, 1, __ATOMIC_RELEASE);
-	return 0;
-}
-
-int probes_stop(struct probes *p)
-{
-	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
-	return 0;
-}
-
 int probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
 	int n;
@@ -775,7 +764,7 @@ static u64 count_keys(struct probes *p, const char *map)
 }
 
 /* Calls body for every program that is loaded, with what the kernel says of it. */
-static void each_program(struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
+static void each_program(const struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
 {
 	struct bpf_program *g;
 
@@ -792,14 +781,34 @@ static void each_program(struct probes *p, void (*body)(const struct bpf_prog_in
 	}
 }
 
-static void add_misses(const struct bpf_prog_info *info, u64 *sum)
+/* What the kernel skipped because the same program was already running on the processor. */
+static void add_misses(const struct bpf_prog_info *info, u64 *n)
 {
-	*sum += info->recursion_misses;
+	bool call = !strncmp(info->name, "syscall__", strlen("syscall__"));
+
+	n[call ? LOSS_SKIPPED_CALL : LOSS_SKIPPED] += info->recursion_misses;
 }
 
 static void add_time(const struct bpf_prog_info *info, u64 *sum)
 {
 	*sum += info->run_time_ns;
+}
+
+int probes_start(struct probes *p, u64 *start_ns)
+{
+	memset(p->misses_before, 0, sizeof(p->misses_before));
+	each_program(p, add_misses, p->misses_before);
+	p->state->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	p->state->start_ns = p->start_ns = clock_ns(CLOCK_MONOTONIC);
+	*start_ns = p->start_ns;
+	__atomic_store_n(&p->state->gate, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int probes_stop(struct probes *p)
+{
+	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
+	return 0;
 }
 
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
@@ -815,7 +824,9 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 			n[i] += values[cpu];
 	}
 	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
-	each_program(p, add_misses, &n[LOSS_REENTERED]);
+	each_program(p, add_misses, n);
+	for (u32 i = 0; i < LOSS_MAX; i++)
+		n[i] -= p->misses_before[i];
 	return 0;
 }
 

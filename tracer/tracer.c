@@ -124,7 +124,7 @@ int parse_size(const char *text, u64 *out)
 
 	if (take_digits(&text, out))
 		return -EINVAL;
-	unit = *text ? strchr(units, *text) : NULL;
+	unit = *text ? strchr(units, toupper((unsigned char)*text)) : NULL;
 	if (unit) {
 		factor = 1024ull << 10 * (unit - units);
 		text++;

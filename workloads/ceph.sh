@@ -3,6 +3,7 @@
 # ceph.sh - one monitor and three BlueStore OSDs on raw loop devices, pool of size 3; IOT_CEPH_SIZE=1: one OSD, size 1.
 # IOT_CEPH_SSD=1 calls the devices non-rotational, which changes what BlueStore defers. No manager: I/O needs none.
 # See system.bash for the commands.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 SIZE_OF_POOL=${IOT_CEPH_SIZE:-3}
 SYSTEM=ceph PORT=33300 FS=raw DRIVES=$SIZE_OF_POOL DRIVE_SIZE=6G COPIES="\"replicas\":$SIZE_OF_POOL" COLD=restart
@@ -88,13 +89,13 @@ sys_start() {
 
 	conf=$(conf)
 	serve mon ceph-mon -c "$conf" -i a -f
-	wait_for 60 "the monitor answers" ceph_ -s
+	wait_for 60 "the monitor answers" ceph_ -s || return 1
 	for ((i = 1; i <= DRIVES; i++)); do
 		id=$((i - 1))
-		[ -e "$WORK/run/osd/$id/block" ] || new_osd "$i" "$id"
+		[ -e "$WORK/run/osd/$id/block" ] || new_osd "$i" "$id" || return 1
 		serve "osd.$id" ceph-osd -c "$conf" -i "$id" -f
 	done
-	wait_for 90 "$DRIVES OSDs are up" osds_up
+	wait_for 90 "$DRIVES OSDs are up" osds_up || return 1
 	ceph_ osd pool ls | grep -qx $POOL || new_pool
 }
 
@@ -103,7 +104,7 @@ new_osd() {
 	local dir=$WORK/run/osd/$2 uuid
 
 	uuid=$(cat "$WORK/run/d$1.uuid")
-	[ "$(ceph_ osd new "$uuid")" = "$2" ]
+	[ "$(ceph_ osd new "$uuid")" = "$2" ] || return 1
 	mkdir -p "$dir"
 	ln -s "$(readlink "$WORK/run/d$1")" "$dir/block"
 	lim 120 ceph-osd -c "$(conf)" -i "$2" --mkfs --osd-uuid "$uuid" --no-mon-config >>"$WORK/log/osd.$2" 2>&1

@@ -3,6 +3,7 @@
 # gluster.sh - one GlusterFS volume, replica 3, bricks on three loop devices, mounted through FUSE.
 # glusterd keeps its state in /var/lib/glusterd and its lock in /run: one instance a machine.
 # See system.bash for the commands.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 SYSTEM=gluster PORT=24007 DRIVES=3 DRIVE_SIZE=1G COPIES='"replicas":3' COLD=restart
 # profile    operation  count  size      clients
@@ -46,7 +47,7 @@ sys_start() {
 	local i bricks=()
 
 	serve glusterd glusterd -f "$WORK/run/glusterd.vol" -N -l "$WORK/log/glusterd.log"
-	wait_for 60 "glusterd answers" cli pool list
+	wait_for 60 "glusterd answers" cli pool list || return 1
 	for ((i = 1; i <= DRIVES; i++)); do
 		mkdir -p "$WORK/mnt/d$i/brick"
 		bricks+=("$NAME:$WORK/mnt/d$i/brick")
@@ -57,12 +58,12 @@ sys_start() {
 		cli volume set $VOLUME diagnostics.latency-measurement on
 		cli volume set $VOLUME diagnostics.count-fop-hits on
 	} >/dev/null
-	cli volume start $VOLUME force >/dev/null
-	wait_for 60 "all bricks are online" bricks_online
+	cli volume start $VOLUME force >/dev/null || return 1
+	wait_for 60 "all bricks are online" bricks_online || return 1
 	adopt brick glusterfsd "$WORK/mnt"
 	adopt heal glusterfs shd/$VOLUME
 	mkdir -p "$WORK/run/gv"
-	lim 60 mount -t glusterfs -o "log-file=$WORK/log/client.log" "$NAME:/$VOLUME" "$WORK/run/gv"
+	lim 60 mount -t glusterfs -o "log-file=$WORK/log/client.log" "$NAME:/$VOLUME" "$WORK/run/gv" || return 1
 	adopt client glusterfs "$WORK/run/gv"
 }
 
@@ -97,13 +98,13 @@ sys_engine() {
 
 	# One section a brick, starting with "Brick: HOST:PATH": bytes and calls since the volume was started.
 	cli volume profile $VOLUME info cumulative >"$WORK/run/profile"
-	for brick in $(sed -n 's/^Brick: //p' "$WORK/run/profile"); do
+	while read -r brick; do
 		i=$((i + 1))
 		awk -v b="Brick: $brick" '$0 == b { on = 1; next } /^Brick: / { on = 0 }
 			on && /Data (Read|Written):/ { sub(/ bytes$/, ""); print }
 			on && $NF ~ /^[A-Z]+$/ && $1 ~ /^[0-9.]+$/ && NF == 9 { print "calls_" $NF ": " $8 }' "$WORK/run/profile" |
 			sed 's/^ *//' >"$1/brick$i.kv"
-	done
+	done < <(sed -n 's/^Brick: //p' "$WORK/run/profile")
 }
 
 system_main "$@"

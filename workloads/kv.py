@@ -53,7 +53,7 @@ class Client(threading.Thread):
 
     def read(self, key, _):
         if self.store.get(key) != payload(key, self.size):
-            raise ValueError(f'{key} is not what was written')
+            raise ValueError(f"{key} is not what was written")
         self.done['read'] += 1
 
     def peek(self, key, _):

@@ -1,6 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-only
-"""ledger.py WORK JSON - joins the snapshots of one load into its ledger, a JSON document on stdout.
+"""ledger.py - joins the snapshots of one load into its ledger, and ledgers into the rows of a sweep.
+
+ledger.py join WORK JSON      the ledger, a JSON document
+ledger.py row tsv|json OPERATION SIZE REPEAT LABEL LOAD IDLE     one row, from the ledgers of a load and of an idle window
+ledger.py head                the names of a row's columns        ledger.py seconds LEDGER     length of its window
 
 WORK/snap/HORIZON/ holds DRIVE.stat (/sys/block/*/stat) and engine/NAME.{json,kv,prom}; horizons are begin, at_ack
 and after_sync, or after_checkpoint where the engine's own checkpoint came before the sync. WORK/snap/client is what the client saw
@@ -122,7 +126,7 @@ def totals(ledger, horizons):
         ledger[h] = row
 
 
-def main(work, known):
+def join(work, known):
     snap = f'{work}/snap'
     horizons = [h for h in HORIZONS if os.path.isdir(f'{snap}/{h}')]
     ledger = {'ledger': 1, **json.loads(known), 'work': work}
@@ -140,9 +144,44 @@ def main(work, known):
     before = engine(f'{snap}/begin/engine')
     after = engine(f'{snap}/{horizons[-1]}/engine')
     ledger['engine'] = {'before': before, 'after': after, 'change': minus(after, before) or {}}
-    json.dump(ledger, sys.stdout)
-    print()
+    return ledger
+
+
+ROW = ('system', 'operation', 'size', 'repeat', 'ops', 'errors', 'logical_bytes', 'device_write_bytes', 'device_read_bytes',
+       'idle_write_bytes', 'idle_read_bytes', 'window_s', 'idle_s', 'copies', 'horizon', 'label', 'error')
+
+
+def seconds(ledger):
+    return round((ledger['end_wall_ns'] - ledger['begin_wall_ns']) / 1e9, 3)
+
+
+def row(operation, size, repeat, label, load, idle):
+    """One line of a sweep: a load beside an idle window of the same length. None where nothing was measured."""
+    last = [h for h in HORIZONS if h in load][-1]
+    control = [h for h in HORIZONS if h in idle][-1]
+    copies = load['replicas'] if 'replicas' in load else (load['k'] + load['m']) / load['k']
+    values = [load['system'], operation, int(size), int(repeat), load.get(f'{operation}_ops'), load.get('errors'),
+              load.get(f'logical_{operation}_bytes'), load[last]['device_write_bytes'], load[last]['device_read_bytes'],
+              idle[control]['device_write_bytes'], idle[control]['device_read_bytes'], seconds(load), seconds(idle),
+              copies, last, label, load.get('error')]
+    return dict(zip(ROW, values))
+
+
+def tsv(value):
+    return '' if value is None else re.sub(r'[\t\r\n]', ' ', str(value))
+
+
+def main(argv):
+    if argv[0] == 'join':
+        print(json.dumps(join(*argv[1:])))
+    elif argv[0] == 'head':
+        print('\t'.join(ROW))
+    elif argv[0] == 'seconds':
+        print(seconds(json.loads(read(argv[1]))))
+    elif argv[0] == 'row':
+        found = row(*argv[2:6], *(json.loads(read(path)) for path in argv[6:8]))
+        print(json.dumps(found) if argv[1] == 'json' else '\t'.join(map(tsv, found.values())))
 
 
 if __name__ == '__main__':
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1:])

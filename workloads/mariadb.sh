@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
 # mariadb.sh - one MariaDB server (InnoDB, binary log) on one loop device. See system.bash for the commands.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 SYSTEM=mariadb PORT=53306 SERVICE_USER=mysql COLD=restart
 # profile    operation  count  size     clients
@@ -30,7 +31,7 @@ sys_start() {
 		--pid-file="$WORK/run/pid" --bind-address=127.0.0.1 --port="$PORT" --log-bin=binlog --server-id=1 --sync-binlog=1 \
 		--innodb-buffer-pool-size=128M --max-allowed-packet=1G --innodb-log-file-size=256M \
 		--innodb-buffer-pool-dump-at-shutdown=OFF --innodb-buffer-pool-load-at-startup=OFF
-	wait_for 60 "mariadbd answers" sql -e 'select 1'
+	wait_for 60 "mariadbd answers" sql -e 'select 1' || return 1
 	sql -e 'create database if not exists iot'
 }
 

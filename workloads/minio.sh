@@ -3,6 +3,7 @@
 # minio.sh - one MinIO server: one erasure set of four drives, 2 data + 2 parity; IOT_MINIO=single: one drive.
 # See system.bash for the commands. The server is $MINIO_BIN, or minio on PATH, or built once by its documented
 # route (go install) into ~/.cache/iot/bin.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 # 4G: ext4 spreads the directories of a drive over block groups only when it has several flex groups (16 x 128 MiB).
 SYSTEM=minio PORT=19000 DRIVE_SIZE=4G DRIVES=4 COPIES='"k":2,"m":2'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # postgres.sh - one PostgreSQL cluster on one loop device. See system.bash for the commands.
 # IOT_SERVER_ARGS adds options to the server, such as '-c wal_init_zero=off'.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 SYSTEM=postgres PORT=55432 SERVICE_USER=postgres COLD=restart STOP_SIGNAL=INT
 # profile    operation   count  size  clients

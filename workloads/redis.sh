@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # redis.sh - one Redis server with an append-only file on one loop device. IOT_FSYNC=always|everysec|no.
 # See system.bash for the commands.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 # All data is in memory: the only cold read is the start, which loads the append-only file.
 SYSTEM=redis PORT=56379 COLD=start DRIVE_SIZE=1G

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
 # rocksdb.sh - db_bench of RocksDB on one loop device; the engine lives in the client. See system.bash for the commands.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 SYSTEM=rocksdb PORT=0
 KEY=16
@@ -45,7 +46,7 @@ acknowledged() {
 
 KEYS=200000
 base() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom,flush,waitforcompaction --num=$KEYS; }
-existing() { bench --use_existing_db=1 --num=$KEYS --benchmarks="$@" && acknowledged; }
+existing() { bench --use_existing_db=1 --num=$KEYS --benchmarks="$1" "${@:2}" && acknowledged; }
 
 load_fill() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom --num="$COUNT" && acknowledged; }
 load_sync() { bench --benchmarks=fillrandom --num="$COUNT" --sync=1 && acknowledged; }

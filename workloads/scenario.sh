@@ -19,7 +19,7 @@ fs_make() { # TYPE MKFS_OPTIONS...
 	case $type in
 	none) ;;
 	ext2 | ext3 | ext4) "mkfs.$type" -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$@" "$IOT_DEV" ;;
-	xfs | btrfs | f2fs) "mkfs.$type" -q -f "$@" "$IOT_DEV" ;;
+	xfs | btrfs | f2fs) "mkfs.$type" -q -f "$@" "$IOT_DEV" >&2 ;; # btrfs prints a note, even so
 	*)
 		echo "scenario: file system $type is not known (none, ext2, ext3, ext4, xfs, btrfs, f2fs)" >&2
 		return 2

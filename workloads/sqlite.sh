@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
 # sqlite.sh - a SQLite file on one loop device; the engine lives in the client. See system.bash for the commands.
+# shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
 SYSTEM=sqlite PORT=0 DRIVE_SIZE=1G
 # profile    operation  count  size  clients

@@ -1,5 +1,5 @@
-# shellcheck shell=bash disable=SC2015,SC2034,SC2153
 # SPDX-License-Identifier: GPL-3.0-only
+# shellcheck shell=bash disable=SC2015,SC2034,SC2153
 # system.bash - what all workloads/SYSTEM.sh share: packages, loop devices, servers, waiting, snapshots, the ledger.
 #
 # A system script sets the variables and functions below, sources this file, and ends with `system_main "$@"`.
@@ -18,56 +18,22 @@
 #   sys_flush               optional: the engine's checkpoint; the last horizon is then after_checkpoint
 #   sys_client              sets array CLIENT: the backend of kv.py and its key=value options
 # Environment: IOT_WORK (state directory), IOT_PORT, IOT_NO_INSTALL=1 (never install packages),
-# IOT_HORIZON=after_sync (leave the engine's checkpoint out).
+# IOT_HORIZON=after_sync (leave the engine's checkpoint out), IOT_IMG_DIR (where the images of the drives are),
+# IOT_SET (name of the keys that `load` writes or reads, so that one load reads what another wrote).
 # State: $WORK/undo lists what was taken, in order, so that `down` also cleans up after a crash.
 
 set -euo pipefail
 export LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin:${PATH:-}
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=workloads/packages.bash
+. "$HERE/packages.bash"
 FS=ext4 DRIVES=1 DRIVE_SIZE=2G SERVICE_USER='' COPIES='"replicas":1' COLD=drop LIMIT=300 STOP_SIGNAL=TERM
-SKIP=77
 
 say() { printf '%s.sh: %s\n' "$SYSTEM" "$*" >&2; }
 die() { say "$*"; exit 1; }
-skip() { say "skipped: $*"; exit $SKIP; }
 usage() { say "usage: $SYSTEM.sh up | prepare PROFILE | load PROFILE [COUNT [SIZE [CLIENTS]]] | idle SECONDS | status | down"; exit 2; }
-lim() { timeout -k 5 "$@"; }
 defined() { declare -F "$1" >/dev/null; }
 optional() { if defined "$1"; then "$@"; fi; }
-
-# ---- packages ----------------------------------------------------------------------------------------------------
-
-# need COMMAND-OR-FILE PACKAGE...: installs the packages when the command is missing, or skips.
-need() {
-	local what=$1
-
-	shift
-	! have "$what" || return 0
-	[ "$(id -u)" = 0 ] && [ -z "${IOT_NO_INSTALL:-}" ] && command -v apt-get >/dev/null || skip "needs $what (Debian: $*)"
-	say "installing $*"
-	apt_install "$@" >/dev/null || true
-	have "$what" || skip "needs $what (Debian: $*), and it could not be installed"
-}
-
-have() {
-	case $1 in
-	/*) compgen -G "$1" >/dev/null ;;
-	*) command -v "$1" >/dev/null ;;
-	esac
-}
-
-# Services must not start by themselves: policy-rc.d says no while packages are configured.
-apt_install() (
-	policy=/usr/sbin/policy-rc.d
-	if [ ! -e $policy ]; then
-		printf '#!/bin/sh\nexit 101\n' >$policy
-		chmod 755 $policy
-		trap 'rm -f $policy' EXIT
-	fi
-	apt=(lim 900 env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
-	"${apt[@]}" install -y --no-install-recommends "$@" && return 0
-	"${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "$@"
-)
 
 # ---- state -------------------------------------------------------------------------------------------------------
 
@@ -109,8 +75,10 @@ undo_note() { printf '%s\n' "$*" >>"$WORK/undo"; }
 # drive NAME: a loop device of DRIVE_SIZE, with a file system on $WORK/mnt/NAME unless FS=raw. Its node: $WORK/run/NAME.
 # lazy_*=0: else the kernel zeroes inode tables in the background, for minutes, into the counters.
 drive() {
-	local name=$1 img=$WORK/img/$1 mnt=$WORK/mnt/$1 dev
+	local name=$1 mnt=$WORK/mnt/$1 img dev
 
+	img=$(mktemp "${IOT_IMG_DIR:-$WORK/img}/iot-$SYSTEM-$1.XXXXXX")
+	undo_note "image $img"
 	truncate -s "$DRIVE_SIZE" "$img"
 	dev=$(lim 30 losetup -f --show "$img")
 	undo_note "loop $name $dev $img"
@@ -187,19 +155,21 @@ wait_for() {
 	done
 }
 
-all_alive() {
+# The first server that is no longer there, and its last words.
+dead_server() {
 	local role pid start
 
 	while read -r role pid start; do
-		alive "$pid" "$start" || { say "$role ended: $(tail -n 1 "$WORK/log/$role" 2>/dev/null)"; return 1; }
+		alive "$pid" "$start" || { echo "$role ended: $(tail -n 1 "$WORK/log/$role" 2>/dev/null)"; return 0; }
 	done <"$WORK/pids"
+	return 1
 }
 
-# Not to be called where the shell ignores errors (before || or in a condition).
+ready_or_dead() { dead_server || sys_ready; }
+
 servers_start() {
-	sys_start
-	wait_for 60 "$SYSTEM answers" sys_ready
-	all_alive
+	sys_start && wait_for 60 "$SYSTEM answers" ready_or_dead || return 1
+	! dead_server >&2
 }
 
 gone() { ! alive "$1" "$2"; }
@@ -253,7 +223,7 @@ measure() {
 }
 
 ledger() {
-	/usr/bin/python3 "$HERE/ledger.py" "$WORK" "{\"system\":\"$SYSTEM\",\"profile\":\"$1\",$COPIES}"
+	/usr/bin/python3 "$HERE/ledger.py" join "$WORK" "{\"system\":\"$SYSTEM\",\"profile\":\"$1\",$COPIES}"
 }
 
 # ---- commands ----------------------------------------------------------------------------------------------------
@@ -270,6 +240,7 @@ cmd_up() {
 	done
 	optional sys_create >"$WORK/log/create" 2>&1
 	servers_start
+	settle
 	trap - EXIT
 	say "up in $WORK, port $PORT"
 }
@@ -290,17 +261,18 @@ find_profile() {
 	sys_client
 }
 
-data_set() { echo "$PROFILE-$COUNT-$SIZE"; }
+data_set() { echo "${IOT_SET:-$PROFILE-$COUNT-$SIZE}"; }
+has_set() { grep -qxF "$(data_set)" "$WORK/sets" 2>/dev/null; }
 kv_profile() { kv "${CLIENT[0]}" "$1" "$2" "$COUNT" "$SIZE" "$CLIENTS" "${CLIENT[@]:1}"; }
 
 # What a profile reads or overwrites is written beforehand, once, outside the measurement.
 cmd_prepare() {
 	up_or_die
 	find_profile "$@"
-	if ! grep -qx "$(data_set)" "$WORK/sets" 2>/dev/null; then
+	if ! has_set; then
 		case $OP in
-		write | idle) ;;
-		read | read-cold | read-warm | overwrite | mixed) kv_profile write "$(data_set)" >/dev/null ;;
+		write) return 0 ;;
+		read-cold | read-warm | overwrite | mixed) kv_profile write "$(data_set)" >/dev/null ;;
 		*) optional "prepare_$OP" >/dev/null ;;
 		esac
 		data_set >>"$WORK/sets"
@@ -320,13 +292,24 @@ make_cold() {
 }
 
 load_once() {
-	[ -s "$WORK/pids" ] || [ "$COLD" != start ] || servers_start
+	[ -s "$WORK/pids" ] || [ "$COLD" != start ] || servers_start || { no_server; return 1; }
 	case $OP in
-	write) kv_profile write "$(data_set)-$(date +%s%N)" ;;
-	read | read-cold | read-warm) kv_profile read "$(data_set)" ;;
+	write) write_once ;;
+	read-cold | read-warm) kv_profile read "$(data_set)" ;;
 	overwrite | mixed) kv_profile "$OP" "$(data_set)" ;;
 	*) "load_$OP" ;;
 	esac
+}
+
+# What a load reports that needed a start, and the server did not.
+no_server() { printf '{"errors":1,"error":"%s"}\n' "$( (dead_server || echo "$SYSTEM does not answer") | tr -cd '[:print:]' | tr '"\\' "'/")"; }
+
+# Always new keys, unless they were given a name to be found by.
+write_once() {
+	[ -n "${IOT_SET:-}" ] || { kv_profile write "$(data_set)-$(date +%s%N)"; return; }
+	! has_set || die "the set $IOT_SET was written before"
+	data_set >>"$WORK/sets"
+	kv_profile write "$IOT_SET"
 }
 
 cmd_load() {
@@ -369,7 +352,8 @@ undo_one() {
 	mount) ! mountpoint -q "$2" || lim 60 umount "$2" || lim 60 umount -l "$2" ;;
 	# The number may have been given to another image since: it is ours only with our image behind it.
 	loop) [ "$(losetup -nO BACK-FILE "$3" 2>/dev/null)" != "$4" ] || lim 30 losetup -d "$3" ;;
-	call) shift; "$@" ;;
+	image) rm -f "$2" ;;
+	call) "${@:2}" ;;
 	esac
 }
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# loads-etcd.bats - the etcd workload: what it says was acknowledged, against the server and the devices.
+
+load loads_lib
+
+setup_file() { load loads_lib; system_up etcd; }
+teardown_file() { load loads_lib; system_down; }
+
+@test "1009 puts of 1 KiB by one client are 10.3 times their payload within 40 %, one fsync of the log each" {
+	loaded small-one 1009
+	acknowledged_all 1033216
+	waf_between 6.2 14.4
+	syncs=$(led 'engine.change.metrics.etcd_disk_wal_fsync_duration_seconds_count')
+	[ "$syncs" -ge 1009 ] && [ "$syncs" -le 1109 ] || fail "$syncs fsyncs of the log"
+	puts=$(led 'engine.change.metrics.etcd_debugging_mvcc_put_total')
+	same "puts by the server's count" "$puts" 1009
+}
+
+@test "eight clients share commits: less than one client's amplification" {
+	loaded small-one 1000
+	one=$(last_horizon waf_e2e)
+	loaded small 1000
+	awk -v one="$one" -v eight="$(last_horizon waf_e2e)" 'BEGIN { exit !(eight < one) }' || fail "one $one, eight $(last_horizon waf_e2e)"
+}
+
+@test "warm reads touch no device: the bytes come from a mapped file" {
+	loaded read-warm 500
+	same "acknowledged bytes" "$(led logical_read_bytes)" 512000
+	same "device reads" "$(led at_ack.device_read_bytes)" 0
+}
+
+@test "a cold read is measured with the start of the server" {
+	loaded read-cold 500
+	raf_between 1.0 1000
+	same "errors" "$(led errors)" 0
+	same "servers that run" "$("$root/workloads/etcd.sh" status | grep -c ' runs$')" 1
+}
+
+@test "a server that was killed is reported with what was acknowledged, and down releases everything" {
+	kill -KILL "$(awk '{ print $2 }' "$IOT_WORK/pids")"
+	run "$root/workloads/etcd.sh" load small 10
+	[ "$status" = 1 ] || fail "status $status"
+	[[ $output == *'"errors": '[1-9]* && $output == *'"logical_write_bytes": 0'* ]] || fail "$output"
+	images=$(awk '$1 == "image" { print $2 }' "$IOT_WORK/undo")
+	"$root/workloads/etcd.sh" down
+	[ ! -e "$images" ] && [ -z "$(losetup -j "$images")" ] || fail "$images is still there"
+}
+
+@test "two instances at once: other state directory, other port" {
+	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" up
+	IOT_WORK=$IOT_WORK-b IOT_PORT=52579 "$root/workloads/etcd.sh" up
+	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" load small 100 >"$BATS_TEST_TMPDIR/a"
+	IOT_WORK=$IOT_WORK-b IOT_PORT=52579 "$root/workloads/etcd.sh" load small 50 >"$BATS_TEST_TMPDIR/b"
+	IOT_WORK=$IOT_WORK-a "$root/workloads/etcd.sh" down
+	IOT_WORK=$IOT_WORK-b "$root/workloads/etcd.sh" down
+	same "a" "$(ledger_file=$BATS_TEST_TMPDIR/a; led write_ops)" 100
+	same "b" "$(ledger_file=$BATS_TEST_TMPDIR/b; led write_ops)" 50
+}
+
+teardown() {
+	for work in "$IOT_WORK-a" "$IOT_WORK-b"; do
+		IOT_WORK=$work "$root/workloads/etcd.sh" down
+	done
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# shellcheck shell=bash disable=SC2154
+# loads_lib.bash - what the tests of the storage workloads share: an instance a test file, ledgers, known ratios.
+
+load helper
+
+# Its own state directory: the account of a server must be able to pass through, so not below the tests' own.
+system_up() { # SYSTEM
+	need_root
+	export IOT_WORK=/var/tmp/iot-test-$1-$$ IOT_IMG_DIR=${IOT_IMG_DIR:-/dev/shm}
+	local status=0
+
+	"$root/workloads/$1.sh" up >"$BATS_FILE_TMPDIR/up" 2>&1 || status=$?
+	[ "$status" != 77 ] || skip "$(sed -n 's/.*skipped: //p' "$BATS_FILE_TMPDIR/up")"
+	[ "$status" = 0 ] || fail "$(cat "$BATS_FILE_TMPDIR/up")"
+	export IOT_TEST_SYSTEM=$1
+}
+
+system_down() {
+	[ -z "${IOT_TEST_SYSTEM-}" ] || "$root/workloads/$IOT_TEST_SYSTEM.sh" down
+	[ ! -e "${IOT_WORK:-/nonexistent}" ] || fail "$IOT_WORK was left behind"
+}
+
+all_systems() {
+	[ "${IOT_SYSTEMS-}" = all ] || skip "IOT_SYSTEMS=all is missing: only PostgreSQL and etcd are run each time"
+}
+
+# Loads a profile; its ledger is then asked by `led`. Sums of /sys/block are taken by the test itself, around it.
+loaded() { # PROFILE [COUNT [SIZE [CLIENTS]]]
+	ledger_file=$BATS_TEST_TMPDIR/ledger.json
+	"$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file"
+}
+
+led() { sqlite3 :memory: "SELECT json_extract(readfile('$ledger_file'), '\$.$1');"; } # PATH
+last_horizon() { sqlite3 :memory: "SELECT COALESCE(json_extract(readfile('$ledger_file'), '\$.after_checkpoint.$1'),
+	json_extract(readfile('$ledger_file'), '\$.after_sync.$1'));"; } # KEY
+
+# Bytes that the devices of the instance wrote since they were made, by the test's own reading.
+devices_wrote() {
+	local sum=0 bytes dev
+
+	for dev in $(awk '$1 == "loop" { print $3 }' "$IOT_WORK/undo"); do
+		read -r _ bytes < <(dev_bytes "$dev")
+		sum=$((sum + bytes))
+	done
+	echo $sum
+}
+
+# Device bytes / acknowledged bytes of the last load lies between two reals.
+waf_between() { between "waf_e2e" "$(last_horizon waf_e2e)" "$1" "$2"; }
+raf_between() { between "raf_e2e" "$(last_horizon raf_e2e)" "$1" "$2"; }
+
+acknowledged_all() { # BYTES
+	same "acknowledged bytes" "$(led logical_write_bytes)" "$1"
+	same "errors" "$(led errors)" 0
+}

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# stream_ledger.bats - the dirty ledger (METRICS section 3): answers worked out by hand.
+# shellcheck shell=bash
+
+load stream_lib
+
+# Makes the ledger of the events on stdin by every way there is (while they pass, and from the store again) and prints its
+# rows: file|owner|touched|dirtied|absorbed|written|direct|cancelled|dirty_end|unexpected.
+ledger_of() { # [RECORDS BEFORE THE EVENTS]
+	rm -f x.sqlite
+	{ run_line "${events:-1}"; printf '%s' "${1-}"; cat; end_line; } | "$asan" ingest x.sqlite
+	rows >first
+	"$asan" ledger x.sqlite 1
+	rows | cmp - first
+	cat first
+}
+
+rows() {
+	sqlite3 x.sqlite 'SELECT file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, unexpected FROM ledger ORDER BY 1, 2'
+}
+
+ts=0
+ev() { # KIND OFFSET BYTES [OWNER [FILE [MORE]]]
+	ts=$((ts + 10))
+	printf '{"t":"event","ts_ns":%s,"offset":%s,"size":%s,"bytes":%s,"task":%s,"owner":%s,"file":%s,%s"kind":"%s"%s}\n' \
+		$ts "$2" "$3" "$3" "${4:-3}" "${4:-3}" "${5:-1}" "${6-}" "$1" "$(tail_of "$1")"
+}
+
+tail_of() {
+	case $1 in
+	fs_write) echo ',"cause":"data"' ;;
+	*write* | *out) echo ',"sub":"regular"' ;;
+	esac
+}
+
+@test "500 x 8 KiB written and carried away is 4096000 dirtied, however large the folios are" {
+	for ((i = 0; i < 500; i++)); do ev pwrite64 $((i * 8192)) 8192; ev fs_write $((i * 8192)) 8192; done >e
+	same ledger "$(ledger_of <e)" "1|3|4096000|4096000|0|4096000|0|0|0|0"
+}
+
+@test "a write is rounded out to blocks, and what is written again while dirty is absorbed" {
+	{ ev write 100 50; ev write 4000 200; ev write 0 4096; ev fs_write 0 8192; } >e
+	# blocks 0 | 0 and 1, of which 0 is dirty | 0 again
+	same ledger "$(ledger_of <e)" "1|3|16384|8192|8192|8192|0|0|0|0"
+}
+
+@test "a block stays with who dirtied it, not with who wrote it again or whom the bio names" {
+	{ ev write 0 8192 3; ev write 4096 8192 4; ev fs_write 0 12288 5; } >e
+	same ledger "$(ledger_of <e)" "$(printf '1|3|8192|8192|0|8192|0|0|0|0\n1|4|8192|4096|4096|4096|0|0|0|0')"
+}
+
+@test "what a bio carries that nobody dirtied is unexpected, what no bio carries is dirty at the end" {
+	{ ev write 0 4096; ev write 40960 4096; ev fs_write 0 12288 4; } >e
+	same ledger "$(ledger_of <e)" "$(printf '1|3|8192|8192|0|4096|0|0|4096|0\n1|4|0|0|0|8192|0|0|0|8192')"
+}
+
+@test "truncated, punched and unlinked bytes are cancelled; the block that a cut goes through stays" {
+	{ ev write 0 40960; ev fs_truncate 10000 0; } >e
+	same truncate "$(ledger_of <e)" "1|3|40960|40960|0|0|0|28672|12288|0"
+	{ ev write 0 40960; ev fs_punch 4000 13000; } >e
+	same punch "$(ledger_of <e | cut -d'|' -f8,9)" "12288|28672" # blocks 1 to 3 lie inside 4000 .. 17000
+	{ ev write 0 40960; ev fs_evict 0 0; ev write 0 40960 3 2; } >e
+	same evict "$(ledger_of <e)" "$(printf '1|3|40960|40960|0|0|0|40960|0|0\n2|3|40960|40960|0|0|0|0|40960|0')"
+}
+
+@test "direct I/O counts as dirtied and written at once, and leaves the simulation alone" {
+	{ ev write 0 4096; ev write 0 8192 3 1 '"flags":1,'; ev fs_write 0 4096; } >e
+	same ledger "$(ledger_of <e)" "1|3|12288|4096|0|4096|8192|0|0|0"
+}
+
+@test "mmap dirties without touching; sockets, pipes, failed calls, the VFS and other causes count nothing" {
+	{
+		ev dirty_mmap 4096 8192
+		ev fs_write 4096 8192
+		ev write 0 4096 | sed 's/regular/socket/'
+		ev write 0 4096 | sed 's/regular/pipe/'
+		ev write 0 0
+		ev vfs_write 0 4096
+		ev fs_write 0 4096 | sed 's/"data"/"journal"/'
+		ev block_write 0 4096
+		ev read 0 4096
+	} >e
+	same ledger "$(ledger_of <e)" "1|3|0|8192|0|8192|0|0|0|0"
+}
+
+@test "every way of writing counts: libaio, io_uring, vectors, sendfile, splice, copy_file_range, block devices" {
+	i=0
+	for kind in write pwrite64 writev pwritev sendfile_out splice_out copy_out aio_write uring_write; do
+		ev $kind $((i * 4096)) 4096
+		i=$((i + 1))
+	done >e
+	ev write $((i * 4096)) 4096 | sed 's/regular/blockdev/' >>e
+	same ledger "$(ledger_of <e | cut -d'|' -f3,4)" "40960|40960"
+}
+
+@test "ids of one (dev, ino, gen) are one file" {
+	files='{"t":"file","id":5,"dev":"7:0","ino":9,"gen":1}
+{"t":"file","id":6,"dev":"7:0","ino":9,"gen":1}
+{"t":"file","id":7,"dev":"7:0","ino":9,"gen":2}
+'
+	{ ev write 0 4096 3 5; ev fs_write 0 4096 3 6; ev write 0 4096 3 7; } >e
+	same ledger "$(ledger_of "$files" <e)" "$(printf '5|3|4096|4096|0|4096|0|0|0|0\n7|3|4096|4096|0|0|0|0|4096|0')"
+}
+
+@test "an event without a file is not simulated, and what its bios carry is unexpected" {
+	{ ev write 0 4096 3 0; ev fs_write 0 4096 3 0; } >e
+	same ledger "$(ledger_of <e)" "0|3|4096|0|0|4096|0|0|0|4096"
+}
+
+@test "the order is that in which operations began, also when one ends after 200000 others" {
+	python3 - >e <<-'PY'
+		# The write began first and is told last: in the order of the lines its bio would be unexpected.
+		print('{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}')
+		for i in range(200000):
+		    print('{"t":"event","ts_ns":%d,"offset":0,"bytes":1,"owner":4,"file":2,"kind":"write","sub":"regular"}' % (10 + i))
+		print('{"t":"event","ts_ns":1,"dur_ns":9,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"write","sub":"regular"}')
+	PY
+	same ledger "$(ledger_of <e)" "$(printf '1|3|4096|4096|0|4096|0|0|0|0\n2|4|819200000|4096|819195904|0|0|0|4096|0')"
+}
+
+@test "without events, with lost events or without the layers that feed it there are no rows; with nothing written, a row of zeros" {
+	ev write 0 4096 >e
+	same none "$(events=0 ledger_of </dev/null)" ""
+	lost() { printf '{"t":"lost","layer":"%s","what":"ring full","effect":"%s","n":%s}\n' "$@"; }
+	same lost "$(ledger_of "$(lost fs events 1)
+" <e)" ""
+	same lost "$(ledger_of "$(lost syscall bytes 1)
+" <e)" ""
+	same "not lost" "$(ledger_of "$(lost fs events 0; lost block events 5; lost cache owner 5)
+" <e | cut -d'|' -f4)" 4096
+	same nothing "$(ev read 0 1 | ledger_of)" "0|0|0|0|0|0|0|0|0|0"
+	{ run_line | sed 's/syscall,uring,cache,fs/syscall/'; cat e; end_line; } | "$asan" ingest y.sqlite
+	same layers "$(sqlite3 y.sqlite 'SELECT count(*) FROM ledger')" 0
+	{ run_line; cat e; } | "$asan" ingest z.sqlite || [ $? = 3 ]
+	same incomplete "$(sqlite3 z.sqlite 'SELECT count(*) FROM ledger')" 0
+}
+
+@test "offsets and lengths at the end of 64 bits do no harm" {
+	{ ev write 18446744073709551615 1; ev write 0 9223372036854775807; ev fs_write 18446744073709547520 18446744073709551615; } >e
+	{ run_line; cat e; end_line; } | "$asan" ingest x.sqlite
+	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirtied + unexpected <> written + cancelled + dirty_end')" 0
+}
+
+@test "random writes, bios, cuts and punches agree with a simulation of single blocks, and every row closes" {
+	for seed in 1 2 3 4; do
+		python3 "$root/tests/ledger-model.py" $seed events >e
+		python3 "$root/tests/ledger-model.py" $seed rows >wanted
+		[ "$(wc -l <wanted)" -gt 5 ]
+		ledger_of <e | diff - wanted
+	done
+}
