@@ -244,16 +244,16 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 @test "the store knows the command, its executable, arguments and accounting" {
 	traced -- dd if=/dev/zero of=f bs=4099 count=23 status=none
 	same "command" "$(sql 'SELECT command FROM run')" "dd if=/dev/zero of=f bs=4099 count=23 status=none"
-	same "process" "$(sql "SELECT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
+	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
 		"dd $(readlink -f "$(command -v dd)") dd if=/dev/zero of=f bs=4099 count=23 status=none"
-	same "wchar" "$(sql "SELECT wchar FROM process WHERE comm = 'dd'")" 94277
+	same "wchar" "$(sql "SELECT MAX(wchar) FROM process WHERE comm = 'dd'")" 94277
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }
 
 @test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
 	need sqlite3 sqlite3
 	traced -- sqlite3 known.db 'PRAGMA synchronous = FULL; CREATE TABLE t(a); INSERT INTO t VALUES (1);'
-	same "system" "$(sql "SELECT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
+	same "system" "$(sql "SELECT DISTINCT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
 	same "component" "$(sql "SELECT DISTINCT component FROM file WHERE path = '$PWD/known.db'")" data
 	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
 }
