@@ -237,6 +237,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "a flood of events needs less than 64 MiB of the tracer's memory" {
+	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they take memory themselves"; fi
 	"$trace" -q -o /dev/null --format jsonl -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=1000000 status=none
 	between "resident bytes" "$(sql 'SELECT rss_bytes FROM run_end')" 1 67108864
 }
