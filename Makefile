@@ -35,7 +35,7 @@ tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp))
 
-.PHONY: all help setup demo check bench install clean
+.PHONY: all help setup demo check check-systems bench install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -129,6 +129,11 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/run
+
+## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
+check-systems: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats
 
 ## make bench     measure iot's own cost beside other tracers, interleaved (root)
 bench: all

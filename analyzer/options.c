@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system" },
 	{ "--by", "WHAT", OPT_CHOICE, AT(per), 0, per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
-	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv: default the first)" },
+	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png, and .tsv and .gp beside" },
 	{ "--logical-bytes", "N", OPT_NUMBER, AT(logical_bytes), AT(has_logical), NULL,
 	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },

@@ -72,7 +72,7 @@ static void put_head(FILE *f, const struct answer *a)
 	fputs("# line\n", f);
 	for (row = 0; col >= 0 && row < a->head.rows && row < 2; row++) {
 		const struct cell *c = grid_cell(&a->head, row, col);
-		auto_free char *s = c->type == CELL_TEXT ? text_line(c->text, c->len) : NULL;
+		auto_free char *s = c->type == CELL_TEXT ? text_plot(c->text, c->len) : NULL;
 
 		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");
 	}

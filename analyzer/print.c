@@ -288,7 +288,7 @@ static const struct grid *choose(const struct answer *a, const char *only)
 
 int print_answer(const struct answer *a, enum format format, const char *only)
 {
-	const struct grid *t = choose(a, only);
+	const struct grid *t = choose(a, only ?: a->main);
 	int err = 0;
 
 	if (!t)

@@ -11,6 +11,7 @@ enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON };
 struct answer {
 	const char *name, *title;
 	char *caption;               /* lines */
+	char *main;                  /* name of the table for CSV and TSV; NULL: the first */
 	struct grid head;           /* lines above a text report: columns ord, line */
 	struct grid run;            /* one row: the run */
 	struct grid lost;           /* what could not be recorded */
@@ -19,7 +20,7 @@ struct answer {
 	bool about_store;            /* says something about all runs: no head */
 };
 
-/* Print to stdout. CSV and TSV hold one table: `only` names it, NULL takes the first that is not for a picture.
+/* Print to stdout. CSV and TSV hold one table: `only` names it, NULL takes the report's main one.
  * Return 0 or an exit status. */
 int print_answer(const struct answer *a, enum format format, const char *only);
 

@@ -211,6 +211,7 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 	a->name = name;
 	a->title = report_line(text, "title") ?: strdup(name);
 	a->caption = report_lines(text, "caption");
+	a->main = report_line(text, "main");
 	a->about_store = scope && !strcmp(scope, "store");
 	err = store_query(s, "run", "SELECT * FROM v_run", NULL, &a->run);
 	if (!err)
@@ -248,6 +249,7 @@ void answer_free(struct answer *a)
 	free(a->table);
 	free((char *)a->title);
 	free(a->caption);
+	free(a->main);
 	grid_free(&a->head);
 	grid_free(&a->run);
 	grid_free(&a->lost);

@@ -4,7 +4,8 @@
  *
  * A NAME.sql begins with lines "-- title: ..." and "-- caption: ..." (may be repeated). Each statement answers one table,
  * announced by "-- table: WORD: heading", or "-- plot: WORD" when it is data of the picture only. "-- hide: COLUMN ..."
- * leaves columns out of the text format. "-- scope: store" in front: about all runs.
+ * leaves columns out of the text format. In front, "-- main: WORD" names the table for CSV and TSV (else the first), and
+ * "-- scope: store" says that the report is about all runs.
  * A column `result` that holds MISMATCH makes the exit status 1.
  */
 #ifndef IOT_ANALYZER_REPORT_H

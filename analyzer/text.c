@@ -6,8 +6,7 @@
 #include <string.h>
 #include "text.h"
 
-#define PLOT_CHARS 80
-#define LINE_CHARS 160
+#define PLOT_CHARS 200
 
 size_t utf8_next(const char *p, size_t len, long *code)
 {
@@ -133,11 +132,6 @@ char *text_tsv(const char *text, size_t len)
 char *text_plot(const char *text, size_t len)
 {
 	return map_text(text, len, put_plot, PLOT_CHARS);
-}
-
-char *text_line(const char *text, size_t len)
-{
-	return map_text(text, len, put_plot, LINE_CHARS);
 }
 
 char *text_json(const char *text, size_t len)

@@ -21,11 +21,8 @@ char *text_csv(const char *text, size_t len);
 /* One field of TSV: tab, line feed, carriage return, NUL and backslash become \t \n \r \0 \\. */
 char *text_tsv(const char *text, size_t len);
 
-/* One field of a .tsv that gnuplot reads: printable characters only, no quotes, no backslashes; at most 80 characters. */
+/* One field of a .tsv that gnuplot reads: printable characters only, no quotes, no backslashes; at most 200 characters. */
 char *text_plot(const char *text, size_t len);
-
-/* The same for a whole line, at most 160 characters. */
-char *text_line(const char *text, size_t len);
 
 /* A JSON string with its quotes. A byte XX that is not UTF-8 becomes \udcXX, as in the records of a run. */
 char *text_json(const char *text, size_t len);

@@ -361,7 +361,7 @@ static __always_inline void tag_file(struct bio_tag *t, struct inode *i, struct 
 
 static __always_inline void tag_loop(struct bio_tag *t, struct inode *i, u64 index)
 {
-	struct page_key k = { (u64)i, INDEX_COARSE | index >> COARSE_SHIFT };
+	struct page_key k = { page_space(i), INDEX_COARSE | index >> COARSE_SHIFT };
 	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
 
 	t->cause = CAUSE_LOOPBACK;
@@ -402,8 +402,8 @@ static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct 
 			t->owner = j->last_txn;
 			t->how = j->last_txn ? HOW_TRANSACTION : HOW_NONE;
 		}
-	} else if (!t->owner && j->last_txn) {
-		/* written by the file system itself, such as its superblock: on behalf of who used it last */
+	} else if (!t->owner && j->last_txn && block == j->fs_super) {
+		/* written by the file system itself: on behalf of who used it last */
 		t->owner = j->last_txn;
 		t->how = HOW_TRANSACTION;
 	}
@@ -607,14 +607,14 @@ int BPF_PROG(block__insert, struct request *rq)
 
 /* A write to a loop device is about to become a write to its backing file: its owner goes along, 64 KiB at a time. */
 struct loop_walk {
-	u64 bio, backing;
+	u64 bio, space;        /* page_space() of the backing file */
 	u64 offset;
 	u64 owner, index, last;
 };
 
 static long loop_mark(u32 n, struct loop_walk *w)
 {
-	struct page_key k = { w->backing, INDEX_COARSE | w->index };
+	struct page_key k = { w->space, INDEX_COARSE | w->index };
 
 	if (w->index > w->last)
 		return 1;
@@ -648,13 +648,14 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 {
 	struct loop_device *lo = d->private_data;
 	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
-	struct loop_walk w = { .bio = (u64)rq->bio, .backing = (u64)backing };
+	struct loop_walk w = { .bio = (u64)rq->bio };
 	struct writer *v, new = {};
-	u64 key = w.backing;
+	u64 key = (u64)backing;
 
-	w.offset = BPF_CORE_READ(lo, lo_offset);
 	if (!backing)
 		return;
+	w.space = page_space(backing);
+	w.offset = BPF_CORE_READ(lo, lo_offset);
 	v = writer_find(backing);
 	if (!v) {
 		new.ino = BPF_CORE_READ(backing, i_ino);
@@ -801,7 +802,8 @@ static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, con
 	k.dev = disk;
 	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
 		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
-	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : CAUSE_DISCARD;
+	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER && op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
+		  CAUSE_DISCARD;
 	if (op == REQ_OP_FLUSH) {
 		flusher = bpf_map_lookup_elem(&flushers, &disk);
 		if (flusher)

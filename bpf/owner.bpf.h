@@ -11,7 +11,8 @@
 #include "record.bpf.h"
 
 #define MAPPING_FLAGS 3UL      /* low bits of folio->mapping: anonymous or movable */
-#define MARK_PAGES 4096        /* pages of one write that are marked one by one */
+#define MARK_PAGES 65536       /* pages of one write that are marked one by one */
+#define MARK_AHEAD 4096        /* pages that are marked before a call whose length is only a limit */
 #define TXN_OWNERS 32
 
 struct writer {
@@ -31,7 +32,7 @@ struct {
 } writers SEC(".maps");
 
 struct page_key {
-	u64 inode, index;
+	u64 space, index;      /* page_space(), page of the file */
 };
 
 /* Bit 62 of a page's owner: file contents on a block device, not a structure of a file system. */
@@ -116,6 +117,12 @@ static __always_inline struct writer *writer_find(struct inode *i)
 	return w;
 }
 
+/* Tells the pages of one inode from those of another, also when the second lives where the first was. */
+static __always_inline u64 page_space(struct inode *i)
+{
+	return (u64)i + BPF_CORE_READ(i, i_ino) * 0x9e3779b97f4a7c15ULL + ((u64)BPF_CORE_READ(i, i_generation) << 32);
+}
+
 struct mark {
 	struct page_key k;
 	u64 owner;
@@ -131,7 +138,7 @@ static long mark_page(u32 n, struct mark *m)
 /* Pages that bytes [off, off + len) of an inode lie on belong to `owner` from now. */
 static __always_inline void mark_pages(struct inode *i, u64 off, u64 len, u64 owner)
 {
-	struct mark m = { { (u64)i, off >> PAGE_SHIFT }, owner };
+	struct mark m = { { page_space(i), off >> PAGE_SHIFT }, owner };
 	u64 last = (off + len - 1) >> PAGE_SHIFT, n;
 
 	if (!len)
@@ -174,14 +181,15 @@ static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
 /* Who wrote page `index` of an inode; *how says how that is known. */
 static __always_inline u64 writer_of_page(struct inode *i, u64 index, u8 *how)
 {
-	struct page_key k = { (u64)i, index };
 	struct writer *w = writer_find(i);
+	struct page_key k = { 0, index };
 	u64 *o;
 
 	if (w && !w->many) {
 		*how = w->first ? HOW_INODE : HOW_NONE;
 		return w->first;
 	}
+	k.space = page_space(i);
 	o = bpf_map_lookup_elem(&page_writer, &k);
 	if (o) {
 		*how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_EXACT;

@@ -307,6 +307,9 @@ static __always_inline void write_begins(struct task_ctx *c, u32 proc)
 	range_look(c);
 	if (c->range_known != 1)
 		return;
+	/* copies give a limit, often all of memory: what they did is marked when they end */
+	if (c->shape >= SHAPE_SENDFILE && c->range_len > MARK_AHEAD << PAGE_SHIFT)
+		c->range_len = MARK_AHEAD << PAGE_SHIFT;
 	if (c->range_blockdev)
 		mark_pages((struct inode *)c->range_inode, c->range_off, c->range_len, proc | OWNER_DATA);
 	else
@@ -515,46 +518,8 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	return NULL;
 }
 
-/* The most frequent case: a read at the same file, by the same call, as this thread's last one. Only the aggregate and the
- * histogram are touched. False: not that case. */
-static __always_inline bool exit_fast(struct task_ctx *c, u32 call, s64 ret, u64 dur_ns, u8 kind)
-{
-	struct iot_cell *v;
-	u64 f, i;
-
-	if (c->fast_call != call || cfg.events)
-		return false;
-	f = (u64)file_of(c->arg[0]);
-	if (!f || ret < 0)
-		return false;
-	i = POINTER_AT(f, struct file, f_inode);
-	if (i != c->fast_inode || NUMBER_AT(i, struct inode, i_ino) != c->fast_ino ||
-	    NUMBER_AT(f, struct file, f_flags) != c->fast_flags)
-		return false;
-	v = bpf_map_lookup_elem(&cells, &c->fast_cell);
-	if (!v)
-		return false;
-	v->ops += 1;
-	v->bytes += ret;
-	v->lat_ns += dur_ns;
-	if (dur_ns > v->max_ns)
-		v->max_ns = dur_ns;
-	hist_add(c->proc, kind, dur_ns);
-	return true;
-}
-
-/* Remembers a read for exit_fast(). */
-static __always_inline void fast_remember(struct task_ctx *c, u32 call, struct file *f)
-{
-	c->fast_call = call;
-	c->fast_inode = c->seen_inode;
-	c->fast_ino = c->seen_ino;
-	c->fast_flags = NUMBER_AT(f, struct file, f_flags);
-	c->fast_cell = c->cell;
-}
-
 /* read, write and their relatives. */
-static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 call, u32 proc)
+static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 proc)
 {
 	struct file *f = see_fd(c, c->arg[0]);
 
@@ -580,8 +545,6 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 			o->offset -= o->ret;
 	}
 	op_record(c, o, proc);
-	if (f && !o->write && c->cell_key.kind == o->kind && c->cell_key.owner == proc)
-		fast_remember(c, call, f);
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
@@ -607,23 +570,33 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 			if (user)
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
+			if (side && o->ret > 0 && c->range_known == 1 && !c->range_blockdev)
+				writer_mark((struct inode *)c->range_inode, o->offset, o->ret, proc);
 		}
 		op_record(c, o, proc);
 	}
 }
 
-/* Every call that is not the fast case. */
-static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *call, u32 id, s64 ret, u64 dur_ns)
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 {
-	struct iot_syscall s = *call;
+	struct task_ctx *c = ctx_find();
 	struct op o = {};
-	u32 proc;
+	struct iot_syscall s;
+	u32 id, proc;
 
-	if (!c)
+	if (!c || !c->call)
 		return 0;
+	id = c->call - 1;
+	c->call = 0;
+	if (id >= IOT_MAX_SYSCALL || !gate_open())
+		return 0;
+	s.kind = calls[id].kind;
+	s.shape = calls[id].shape;
+	s.write = calls[id].write;
 	proc = proc_current(c);
 	o.ts_ns = c->enter_ns;
-	o.dur_ns = dur_ns;
+	o.dur_ns = bpf_ktime_get_ns() - c->enter_ns;
 	o.ret = ret;
 	o.kind = s.kind;
 	o.write = s.write;
@@ -632,7 +605,7 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 	case SHAPE_PRW:
 	case SHAPE_RWV:
 	case SHAPE_PRWV:
-		exit_rw(c, &o, s.shape, id + 1, proc);
+		exit_rw(c, &o, s.shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
 		exit_two(c, &o, c->arg[1], c->arg[0], c->arg[2], 0, c->arg[3], proc);
@@ -690,27 +663,4 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 	}
 	op_record(c, &o, proc);
 	return 0;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
-{
-	struct task_ctx *c = ctx_find();
-	struct iot_syscall s;
-	u64 dur_ns;
-	u32 id;
-
-	if (!c || !c->call)
-		return 0;
-	id = c->call - 1;
-	c->call = 0;
-	if (id >= IOT_MAX_SYSCALL || !gate_open())
-		return 0;
-	dur_ns = bpf_ktime_get_ns() - c->enter_ns;
-	s.kind = calls[id].kind;
-	if (exit_fast(c, id + 1, ret, dur_ns, s.kind))
-		return 0;
-	s.shape = calls[id].shape;
-	s.write = calls[id].write;
-	return exit_any(c, &s, id, ret, dur_ns);
 }

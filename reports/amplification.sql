@@ -4,6 +4,7 @@
 -- caption: data submitted; F all that the file system submits; B completed by leaf devices. Read bytes end in _r. `all traced` is every
 -- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed from; >= and <= are
 -- caption: bounds, where losses or bytes without an owner allow no more.
+-- main: ratios
 
 -- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r/S_r; none for bytes that are not of a traced process)
 -- hide: what horizon lost residual residual_r
@@ -15,12 +16,14 @@ LEFT JOIN v_ratio d ON d.gid = v.gid AND d.ratio = 'raf_dev'
 WHERE v.shown AND (v.rank >= 4 OR COALESCE(v.S, 0) + COALESCE(v.S_r, 0) + COALESCE(v.B, 0) + COALESCE(v.B_r, 0) > 0)
 ORDER BY v.rank, v.B + v.B_r DESC, v.gid;
 
--- table: ratios: Ratios (bytes, or operations where the formula says so)
+-- table: ratios: Ratios (bytes, or operations where the formula says so; programs that only read a few cached bytes are in the summary)
 -- hide: what rank weight ord gid horizon lost numerator_residual denominator_residual
 SELECT v.what, v.who, v.pid, v.ratio, v.formula, v.bound, v.value, v.numerator, v.denominator, v.note,
        r.horizon, l.lost, v.numerator_residual, v.denominator_residual
 FROM v_ratio v JOIN v_run r JOIN v_lost_text l
-WHERE v.rank < 4 OR :logical_bytes IS NOT NULL OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
+WHERE CASE v.rank WHEN 4 THEN :logical_bytes IS NOT NULL OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
+           ELSE :per = 'pid' OR v.what <> 'process' OR v.gid IN (SELECT gid FROM v_volume
+                WHERE S > 0 OR B > 0 OR B_r > 0 OR S_r >= 0.01 * (SELECT SUM(S_r) FROM v_volume WHERE rank < 4)) END
 ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
 
 -- table: volumes: Bytes written

@@ -8,10 +8,13 @@ set output "breakdown." . kind
 set label 1 "Whose device bytes, and why" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
 set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
 set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+apart = ""
+stats file index 2 using (apart = strcol(1) eq "NaN" ? "" : strcol(1), 1) nooutput
+set label 4 apart at screen 0.02, 0.02 left font ",10" textcolor rgb "#666666"
 set lmargin at screen 0.25
 set rmargin at screen 0.9
 set tmargin at screen 0.8
-set bmargin at screen 0.09
+set bmargin at screen 0.12
 set key horizontal outside at screen 0.98, 0.855 right top samplen 1.2 width 1 noautotitle
 written(i) = column(2) + column(3) + column(4) + column(5) + column(6)
 most = 1

@@ -87,8 +87,22 @@ SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || 
        SUM(CASE WHEN c.cause NOT IN ('data', 'direct', 'journal', 'metadata') THEN c.written ELSE 0 END) AS rest,
        SUM(c.read) AS read
 FROM v_cause c JOIN v_group g ON g.gid = c.gid
-WHERE g.shown
+WHERE g.shown AND g.rank <= 5
 GROUP BY c.gid
 HAVING SUM(c.written + c.read) > 0
 ORDER BY SUM(c.written + c.read) DESC, c.gid
 LIMIT 12;
+
+-- plot: apart
+WITH part AS (SELECT g.who, g.rank, SUM(c.written) AS written, SUM(c.read) AS read,
+                     ROW_NUMBER() OVER (ORDER BY g.rank <= 5 DESC, SUM(c.written + c.read) DESC, c.gid) AS place
+              FROM v_cause c JOIN v_group g ON g.gid = c.gid
+              WHERE g.shown
+              GROUP BY c.gid)
+SELECT 'not drawn: ' || group_concat(who || ' (' || written || ' bytes written, ' || read || ' read)', '; ') AS apart
+FROM (SELECT CASE WHEN rank > 5 THEN who ELSE 'smaller ones' END AS who, SUM(written) AS written, SUM(read) AS read
+      FROM part
+      WHERE rank > 5 OR place > 12
+      GROUP BY CASE WHEN rank > 5 THEN who ELSE 'smaller ones' END
+      HAVING SUM(written + read) > 0)
+HAVING COUNT(*) > 0;

@@ -30,6 +30,5 @@ set format y "%.0f %%"
 set ylabel "operations" offset 1
 set grid xtics ytics linecolor rgb "#dddddd"
 array colour[8] = [BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK, GREY]
-array dash[8] = [1, 1, 1, 1, 2, 2, 2, 2]
-plot for [k = 1:series] file index 1 using ($1 == k ? $3 : NaN):4 with steps linewidth 2.5 dashtype dash[k] linecolor rgb colour[k] title name[k], \
+plot for [k = 1:series] file index 1 using ($1 == k ? $3 : NaN):4 with steps linewidth 2.5 linecolor rgb colour[k] title name[k], \
      for [k = 1:series] file index 1 using ($1 == k ? $3 : NaN):4 with points pointtype 7 pointsize 0.35 linecolor rgb colour[k]

@@ -33,7 +33,8 @@ FROM d LEFT JOIN whole w ON w.system IS d.system JOIN kind k ON k.name = d.kind
 ORDER BY d.system IS NULL, d.system, k.id;
 
 -- plot: percentiles
-WITH top AS (SELECT kind, SUM(n) AS n, MIN(layer) AS layer FROM v_hist GROUP BY kind ORDER BY n DESC LIMIT 8),
+WITH top AS (SELECT h.kind, SUM(h.n) AS n FROM v_hist h JOIN v_kind k ON k.kind = h.kind
+             WHERE k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%' GROUP BY h.kind ORDER BY n DESC LIMIT 8),
      b AS (SELECT h.kind, h.bucket, MIN(h.middle_ns) AS middle_ns, SUM(h.n) AS n FROM v_hist h JOIN top ON top.kind = h.kind GROUP BY h.kind, h.bucket)
 SELECT DENSE_RANK() OVER (ORDER BY k.id) AS series, b.kind, b.middle_ns / 1000.0 AS us,
        SUM(b.n) OVER (PARTITION BY b.kind ORDER BY b.bucket) * 100.0 / SUM(b.n) OVER (PARTITION BY b.kind) AS percent

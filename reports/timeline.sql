@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Timeline: bytes a second, as applications and devices saw them
--- caption: Without the tracer's own bytes. B is on leaf devices.
+-- caption: Without the bytes of the tracer and of other processes. B is on leaf devices.
 
 -- table: timeline
 WITH RECURSIVE t AS MATERIALIZED (SELECT * FROM v_second),

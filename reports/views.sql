@@ -428,7 +428,7 @@ JOIN cause c ON c.id = a.cause
 JOIN sub s ON s.id = a.sub
 LEFT JOIN v_device d ON d.dev = a.dev
 LEFT JOIN v_process p ON p.id = a.owner
-WHERE a.owner <> 1 AND (ask.system IS NULL OR p.system = ask.system)
+WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)
 GROUP BY a.sec;
 
 CREATE TEMP VIEW v_file AS
@@ -518,15 +518,19 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM v_cell c
        WHERE c.kind IN ('block_read', 'block_write')
        GROUP BY c.dev, c.kind),
+     -- the kernel counts the ranges of write-zeroes as written; they are no bytes here, and their sizes are in events only
+     zeroed AS (SELECT c.dev, SUM(c.ops) AS ops FROM v_cell c WHERE c.kind = 'block_zeroes' GROUP BY c.dev),
      disk AS (
        SELECT 1 AS ord, CASE t.what WHEN 'read_bytes' THEN 'device bytes read' ELSE 'device bytes written' END AS what,
               COALESCE(d.device, t.source) AS subject, COALESCE(a.bytes, 0) * m.block AS traced, t.delta AS kernel, 0 AS slack,
-              CASE WHEN m.block IS NULL THEN 'layer block was not measured' END AS absent, t.source AS note
-       FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev
+              CASE WHEN m.block IS NULL THEN 'layer block was not measured'
+                   WHEN t.what = 'write_bytes' AND z.ops > 0 AND COALESCE(a.bytes, 0) < t.delta
+                     THEN printf('the kernel counts %d write-zeroes requests as written', z.ops) END AS absent, t.source AS note
+       FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN zeroed z ON z.dev = t.dev
        LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
        WHERE t.what IN ('read_bytes', 'write_bytes') AND t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
      life AS (
-       SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar, COUNT(*) AS programs
+       SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar
        FROM v_process p
        WHERE p.id > 2
        GROUP BY p.pid, p.start_ns
@@ -542,11 +546,8 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.wchar IS NOT NULL
        UNION ALL
-       -- exec reads the headers of a program and of its interpreter inside the kernel: never a call, always in rchar
-       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar,
-              CASE WHEN COALESCE(c.r, 0) < l.rchar THEN l.programs * 4096 ELSE 0 END,
-              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END,
-              'rchar' || CASE WHEN l.rchar - COALESCE(c.r, 0) BETWEEN 1 AND l.programs * 4096 THEN ', and program headers that exec read' ELSE '' END
+       SELECT 2, 'process bytes read', l.comm || ' [' || l.pid || ']', COALESCE(c.r, 0) * m.syscall, l.rchar, 0,
+              CASE WHEN m.syscall IS NULL THEN 'layer syscall was not measured' END, 'rchar'
        FROM life l JOIN v_measured m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns
        WHERE l.rchar IS NOT NULL
        UNION ALL
@@ -593,8 +594,11 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), COALESCE(a.bytes, 0) * m.block, t.delta, 1023,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
                    WHEN d.type = 'partition' THEN 'requests of partitions are counted on their disk'
+                   WHEN z.ops > 0 AND COALESCE(a.bytes, 0) < t.delta
+                     THEN printf('the kernel counts %d write-zeroes requests as written', z.ops)
                    WHEN t.begin_value = 0 AND a.bytes > t.delta THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev AND a.kind = 'block_write'
+       LEFT JOIN zeroed z ON z.dev = t.dev
        WHERE t.what = 'session_write_bytes'),
      lines AS (SELECT * FROM disk UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),
      lossy AS (SELECT MAX(effect = 'bytes') AS bytes FROM v_lost)

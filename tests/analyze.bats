@@ -169,7 +169,7 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 
 @test "processes of one system are one line, kernel threads and others have their own" {
 	sqlite3 "$S" "$two_systems"
-	[ "$("$ANALYZE" amplification "$S" --format csv | cut -d, -f1-5 | sed 1d | paste -sd' ')" = \
+	[ "$("$ANALYZE" amplification "$S" --format csv --table summary | cut -d, -f1-5 | sed 1d | paste -sd' ')" = \
 		"system,PostgreSQL,2 procs,10485760,10502144 process,dd,900,3000,0 kthread,jbd2/loop0-8,300,0,8192 all,all traced,,10488760,10510336 unattributed,unattributed,,0,4096 self,iot-trace itself,,0,65536 total,total,,10488760,10579968" ]
 }
 
@@ -184,7 +184,7 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 
 @test "--system shows that system only, and gives it the logical bytes" {
 	sqlite3 "$S" "$two_systems"
-	[ "$("$ANALYZE" amplification "$S" --system PostgreSQL --format csv | sed 1d | cut -d, -f1-5)" = "system,PostgreSQL,2 procs,10485760,10502144" ]
+	[ "$("$ANALYZE" amplification "$S" --system PostgreSQL --format csv --table summary | sed 1d | cut -d, -f1-5)" = "system,PostgreSQL,2 procs,10485760,10502144" ]
 	[ "$(ratio "$S" PostgreSQL waf_e2e --system PostgreSQL --logical-bytes 5000000)" = "exact 2.100 10502144 5000000" ]
 	run -2 "$ANALYZE" amplification "$S" --system MinIO
 	[ "$output" = "iot-analyze: run 1 has no system 'MinIO' (\`iot-analyze systems\` lists them)" ]
@@ -317,19 +317,31 @@ mismatch() {
 	[[ $output == *"process bytes read,cat [813],16384,16383,1,MISMATCH,rchar"* ]]
 }
 
+@test "verify: write-zeroes, which the kernel counts as written, make a device n/a when it wrote more, a mismatch when less" {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 2, 7340032, c.id, 1, 0, 0, 19, 0, 0, 0, 0, 0 FROM kind k, cause c WHERE (k.name, c.name) = ('block_zeroes', 'discard');
+		UPDATE truth SET end_value = end_value + 1048576 WHERE dev = 7340032 AND what IN ('write_bytes', 'session_write_bytes')"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[ "$(grep -c "n/a,the kernel counts 19 write-zeroes requests as written" <<<"$output")" = 2 ]
+	sqlite3 "$S" "UPDATE truth SET end_value = end_value - 1048577 WHERE dev = 7340032 AND what = 'write_bytes'"
+	run -1 "$ANALYZE" verify "$S"
+}
+
+@test "ratios leave out programs that only read a few cached bytes, the summary and --by pid do not" {
+	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread) VALUES (1, 6, 900, 9, 'tiny', 0), (1, 7, 901, 9, 'warm', 0);
+		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, id, 6, 7340032, 0, 1, 1, 0, 1, 0, 16, 0, 0, 0 FROM kind WHERE name = 'read'
+		UNION ALL SELECT 1, id, 7, 7340032, 0, 1, 1, 0, 1, 0, 1000000, 0, 0, 0 FROM kind WHERE name = 'read'"
+	[ -z "$(ratio "$S" tiny raf_dev)" ]
+	[ "$(ratio "$S" tiny raf_dev --by pid)" = "exact 0.000 0 16" ]
+	[ "$(ratio "$S" warm hit_ratio)" = "exact 1.000 0 1000000" ]
+	[ "$(cell "$S" amplification summary who tiny S_r)" = 16 ]
+}
+
 @test "verify: a file system mounted inside the run counts less than its device" {
 	sqlite3 "$S" "UPDATE truth SET end_value = 4096 WHERE what = 'session_write_bytes'"
 	run -0 "$ANALYZE" verify "$S" --format csv
 	[[ $output == *"ext4 session_write_bytes,loop0,10514432,4096,10510336,n/a,mounted inside the run: it counts from then on"* ]]
-}
-
-@test "verify: rchar may hold the headers that exec read, up to 4096 bytes a program, and wchar nothing of the kind" {
-	sqlite3 "$S" "UPDATE process SET rchar = rchar + 1580 WHERE id = 3"
-	run -0 "$ANALYZE" verify "$S" --format csv
-	[[ $output == *'process bytes read,dd [812],10485760,10487340,-1580,OK,"rchar, and program headers that exec read"'* ]]
-	sqlite3 "$S" "UPDATE process SET rchar = rchar + 2517 WHERE id = 3"
-	run -1 "$ANALYZE" verify "$S" --format csv
-	[[ $output == *"process bytes read,dd [812],10485760,10489857,-4097,MISMATCH,rchar"* ]]
 }
 
 @test "verify: libaio, io_uring and splice are not in wchar" {
@@ -354,7 +366,7 @@ mismatch() {
 
 @test "a run without an end is answered, said to be incomplete, and the exit status is 1" {
 	sqlite3 "$S" "DELETE FROM run_end"
-	run --separate-stderr -1 "$ANALYZE" amplification "$S" --format csv
+	run --separate-stderr -1 "$ANALYZE" amplification "$S" --format csv --table summary
 	[ "${#lines[@]}" = 7 ]
 	[[ $stderr == "iot-analyze: run 1 of "*"is incomplete"* ]]
 	[[ "$("$ANALYZE" amplification "$S" 2>&1)" == *"horizon unknown"* ]]

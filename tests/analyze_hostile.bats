@@ -41,7 +41,7 @@ one_line() {
 @test "a formula in a csv cell is defused, a negative number is not text" {
 	for name in '=1+1' '+1' '-1' '@A1' $'\t=1'; do
 		name_dd "$name"
-		"$ANALYZE" amplification "$S" --format csv | python3 -c '
+		"$ANALYZE" amplification "$S" --format csv --table summary | python3 -c '
 import csv, sys
 rows = list(csv.reader(sys.stdin))
 assert rows[1][1] == "\x27" + sys.argv[1], rows[1]' "$name"
@@ -55,8 +55,8 @@ assert rows[1][1] == "\x27" + sys.argv[1], rows[1]' "$name"
 @test "quotes, commas and line ends survive csv, tsv and json unchanged" {
 	name=$'a"b,c\n\'d\\e</script>;DROP TABLE run;--'
 	name_dd "$name"
-	"$ANALYZE" amplification "$S" --format csv | python3 -c 'import csv, sys; assert list(csv.reader(sys.stdin))[1][1] == sys.argv[1]' "$name"
-	"$ANALYZE" amplification "$S" --format tsv | python3 -c '
+	"$ANALYZE" amplification "$S" --format csv --table summary | python3 -c 'import csv, sys; assert list(csv.reader(sys.stdin))[1][1] == sys.argv[1]' "$name"
+	"$ANALYZE" amplification "$S" --format tsv --table summary | python3 -c '
 import sys
 assert sys.stdin.read().split("\n")[1].split("\t")[1] == "a\"b,c\\n\x27d\\\\e</script>;DROP TABLE run;--"'
 	"$ANALYZE" amplification "$S" --format json | python3 -c 'import json, sys; assert json.load(sys.stdin)["tables"]["summary"][0]["who"] == sys.argv[1]' "$name"
@@ -206,6 +206,17 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 
 @test "a name with a line end in an error stays one line" {
 	one_line 1 "cannot open a?b?[2J: No such file" "$ANALYZE" amplification $'a\nb\e[2J'
+}
+
+@test "ingest: a cut stream is an incomplete run with status 1, the same run again is refused, a missing file is one line" {
+	python3 "$BATS_TEST_DIRNAME/gen-run.py" 1000 > run.jsonl
+	run -0 "$ANALYZE" ingest whole.sqlite run.jsonl
+	run -0 "$ANALYZE" verify whole.sqlite
+	one_line 1 "is already in this store" "$ANALYZE" ingest whole.sqlite run.jsonl
+	head -c -100 run.jsonl > cut.jsonl
+	one_line 1 "cut.jsonl: line" "$ANALYZE" ingest cut.sqlite cut.jsonl
+	[ "$("$ANALYZE" runs cut.sqlite --format csv | sed 1d | cut -d, -f11)" = incomplete ]
+	one_line 1 "cannot open none.jsonl: No such file" "$ANALYZE" ingest cut.sqlite none.jsonl
 }
 
 @test "--help lists every command, report and option" {

@@ -45,7 +45,7 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 /* Where no probe serves the VFS, its numbers are those of the calls above it, and the run says so. */
 static bool vfs_is_derived(const struct probes *p, const struct options *o, struct probe_info *row)
 {
-	*row = (struct probe_info){ "vfs__derived", "vfs", "syscall and uring layers", false,
+	*row = (struct probe_info){ "vfs__derived", "vfs", "syscall,uring", false,
 				    "no probe of its own: derived from the calls, and marked so" };
 	return wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false);
 }

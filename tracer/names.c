@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "detect.h"
 #include "names.h"
 #include "tracer.h"
 

@@ -5,7 +5,9 @@
 # route (go install) into ~/.cache/iot/bin.
 # shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
-# 4G: ext4 spreads the directories of a drive over block groups only when it has several flex groups (16 x 128 MiB).
+# 4G: two flex groups (16 x 128 MiB each), so that ext4 puts .minio.sys and the bucket apart, as on a real drive. A commit
+# then has a second inode bitmap and mostly a second block bitmap. Measured, 4 KiB PUTs on one drive, device bytes / payload:
+# 18.6 to 19.7 with 2G, 20.7 to 21.7 with 4G and 8G.
 SYSTEM=minio PORT=19000 DRIVE_SIZE=4G DRIVES=4 COPIES='"k":2,"m":2'
 [ "${IOT_MINIO:-}" != single ] || DRIVES=1 COPIES='"k":1,"m":0'
 # profile    operation  count  size      clients

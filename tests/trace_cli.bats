@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# trace_cli.bats - the command line of iot-trace: what it refuses, in one line, with which exit status.
+
+load helper
+
+setup() { cd "$BATS_TEST_TMPDIR"; }
+
+# One line on stderr that names the thing, nothing on stdout, and this status.
+refuses() { # STATUS TEXT ARGS...
+	local want=$1 text=$2 status=0
+
+	shift 2
+	timeout 60 "$trace" "$@" > out.log 2> err.log || status=$?
+	same "status of $*" "$status" "$want"
+	same "lines for $*" "$(wc -l < err.log)" 1
+	grep -qF -- "$text" err.log || fail "$*: '$(cat err.log)' does not say '$text'"
+	empty "output" "$(cat out.log)"
+}
+
+@test "--help lists each option of the table exactly once, and each is taken" {
+	"$trace" --help > help.txt
+	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options.c")
+	[ "${#names[@]}" -ge 18 ]
+	for name in "${names[@]}"; do
+		same "--$name in the help" "$(grep -cE -- "--$name( |\$)" help.txt)" 1
+		"$trace" "--$name" '' -- > /dev/null 2> err.log || :
+		if grep -q "unknown option" err.log; then fail "--$name is unknown"; fi
+	done
+	same "options in the help" "$(grep -cE '^ +(-., )?--' help.txt)" "${#names[@]}"
+}
+
+@test "the manual describes each option that --help lists" {
+	"$trace" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p' > options.txt
+	[ -s options.txt ]
+	while read -r option; do
+		grep -qF -- "$(sed 's/-/\\-/g' <<< "$option")" "$root/tracer/iot-trace.8" || fail "$option is not in iot-trace.8"
+	done < options.txt
+}
+
+@test "--version prints one line with the version" {
+	[[ $("$trace" --version) =~ ^iot-trace\ [0-9]+\.[0-9]+$ ]]
+}
+
+@test "an unknown option, layer, format or a word that is no option is refused with status 2" {
+	refuses 2 "unknown option '--nonsense'" --nonsense
+	refuses 2 "unknown option '-Z'" -Z
+	refuses 2 "unknown option '-qv'" -qv
+	refuses 2 "unknown layer 'disc'" --layers block,disc
+	refuses 2 "unknown layer ''" --layers block,
+	refuses 2 "unknown format 'xml'" --format xml
+	refuses 2 "'dd' is not an option" dd
+	refuses 2 "'-' is not an option" -
+	refuses 2 "no command" --
+	refuses 2 "needs SECONDS" -d
+	refuses 2 "takes no value" --all=1
+}
+
+@test "a duration that is not a number of seconds above 0 is refused with status 2" {
+	for d in abc '' -1 +1 1s 1e3 0x10 0 0.0 ' 5' '5 ' 1. .5 1..2 1,5 99999999999999999999 400000000 nan inf; do
+		refuses 2 "duration '$d'" -d "$d" -- true
+		refuses 2 "duration '$d'" --duration="$d"
+	done
+}
+
+@test "a settle or a ring size that is not a number is refused with status 2" {
+	for s in soon '' -1 0 1x; do refuses 2 "settle '$s'" --settle "$s"; done
+	for r in 3M 0 1 -4K 4T 16MM 18446744073709551616 2G ''; do refuses 2 "ring size '$r'" --ring "$r"; done
+}
+
+@test "an output whose format cannot be told, that is named twice, or nameless is refused with status 2" {
+	refuses 2 "run.txt" -o run.txt
+	refuses 2 "given twice" -o a.jsonl -o a.jsonl
+	refuses 2 "empty" -o ''
+	[ ! -e run.txt ] && [ ! -e a.jsonl ]
+}
+
+@test "a process, name, disk or control group that does not exist is refused with status 2" {
+	refuses 2 "there is no process 4194305" --pid 4194305
+	refuses 2 "process id '1x'" --pid 1x
+	refuses 2 "process id '0'" --pid 0
+	refuses 2 "1 to 15 bytes" --comm a-name-of-16-byte
+	refuses 2 "1 to 15 bytes" --comm ''
+	refuses 2 "there is no disk 'nodisk'" --dev nodisk
+	refuses 2 "there is no disk '4095:1'" --dev 4095:1
+	refuses 2 "'../vda' is not the name of a disk" --dev ../vda
+	if grep -q ' - cgroup2 ' /proc/self/mountinfo; then refuses 2 "no control group 'no/such'" --cgroup no/such; fi
+}
+
+@test "without root the missing capabilities are named, with status 1" {
+	need_root
+	need setpriv util-linux
+	chmod 711 .
+	status=0
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$trace" -d 1 -o - > out.log 2> err.log || status=$?
+	same status "$status" 1
+	grep -q "CAP_BPF and CAP_PERFMON missing" err.log
+	same "lines" "$(wc -l < err.log)" 1
+	empty "output" "$(cat out.log)"
+}
+
+@test "root without one capability is told which, with status 1" {
+	need_root
+	need setpriv util-linux
+	status=0
+	setpriv --bounding-set=-perfmon "$trace" -d 1 -o run.jsonl 2> err.log || status=$?
+	same status "$status" 1
+	grep -q "CAP_PERFMON missing" err.log
+	if grep -q CAP_BPF err.log; then fail "CAP_BPF is there"; fi
+	[ ! -e run.jsonl ]
+}
+
+@test "CAP_BPF and CAP_PERFMON are enough to record" {
+	need_tracer
+	need setpriv util-linux
+	setpriv --bounding-set=-all,+bpf,+perfmon "$trace" -q -o run.jsonl -- true
+	tail -n 1 run.jsonl | grep -q '"t":"end"'
+}
+
+@test "a kernel without types is named, with status 1" {
+	need_root
+	[ -d /sys/kernel/btf ] || skip "BTF is missing: this kernel has no /sys/kernel/btf"
+	status=0
+	unshare --mount sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" -d 1 -o -' "$trace" > out.log 2> err.log || status=$?
+	same status "$status" 1
+	grep -q /sys/kernel/btf/vmlinux err.log
+	same "lines" "$(wc -l < err.log)" 1
+}
+
+@test "a command that does not exist is 127, one that cannot be run 126, and no output is touched" {
+	need_root
+	echo old > run.jsonl
+	echo 'true' > not-executable
+	for c in no-such-command ./no-such-command /no/such/command not-executable/x ''; do
+		refuses 127 "cannot run command '$c'" -o run.jsonl -- "$c"
+	done
+	for c in ./not-executable "$PWD"; do refuses 126 "cannot run command '$c'" -o run.jsonl -- "$c"; done
+	same "the old file" "$(cat run.jsonl)" old
+}
+
+@test "a script whose interpreter does not exist is 127 with its name" {
+	need_tracer
+	printf '#!/no/such/interpreter\n' > script
+	chmod +x script
+	status=0
+	"$trace" -q -o a.jsonl -- ./script 2> err.log || status=$?
+	same status "$status" 127
+	grep -q "cannot run command './script'" err.log
+}
+
+@test "an output folder that does not exist or cannot be written is named, with status 1" {
+	need_root
+	for format in jsonl sqlite; do
+		refuses 1 "no/such/run.$format" -o "no/such/run.$format" -- true
+		refuses 1 "/proc/run.$format" -o "/proc/run.$format" -- true
+	done
+	mkdir folder.jsonl
+	refuses 1 folder.jsonl -o folder.jsonl -- true
+	status=0
+	unshare --mount sh -c 'mkdir ro && mount -t tmpfs -o ro none ro && exec "$0" -o ro/run.jsonl -- true' "$trace" 2> err.log || status=$?
+	same status "$status" 1
+	grep -q "ro/run.jsonl" err.log
+}
+
+@test "an output through a symlink that somebody else planted is refused, in the folder and in the name" {
+	need_root
+	mkdir -m 1777 shared
+	mkdir mine
+	echo precious > mine/file.jsonl
+	ln -s "$PWD/mine" shared/folder
+	ln -s "$PWD/mine/file.jsonl" shared/run.jsonl
+	ln -s "$PWD/mine/new.sqlite" shared/run.sqlite
+	chown -h 65534 shared/folder shared/run.jsonl shared/run.sqlite
+	for path in shared/folder/file.jsonl shared/folder/new.sqlite shared/run.jsonl shared/run.sqlite; do
+		refuses 1 "$path" -o "$path" -- true
+	done
+	same "the file behind" "$(cat mine/file.jsonl)" precious
+	[ ! -e mine/new.sqlite ]
+}
+
+@test "a file with a second name is not written over" {
+	need_root
+	echo precious > file
+	ln file run.jsonl
+	refuses 1 "run.jsonl" -o run.jsonl -- true
+	same "the file" "$(cat file)" precious
+}
+
+@test "a foreign file is not taken for a store, with status 1" {
+	need_root
+	echo "not a database, but a file of somebody's" > run.sqlite
+	status=0
+	timeout 60 "$trace" -o run.sqlite -- true 2> err.log || status=$?
+	same status "$status" 1
+	grep -q "run.sqlite" err.log
+	same "the file" "$(cat run.sqlite)" "not a database, but a file of somebody's"
+}
+
+@test "without iot-analyze beside it or in the path a run without outputs is refused before it starts" {
+	need_root
+	cp "$trace" ./alone
+	status=0
+	PATH=/usr/sbin:/sbin ./alone -- /usr/bin/touch ran 2> err.log || status=$?
+	if PATH=/usr/sbin:/sbin command -v iot-analyze > /dev/null; then skip "iot-analyze is installed"; fi
+	same status "$status" 1
+	grep -q iot-analyze err.log
+	[ ! -e ran ]
+}
+
+@test "working_trace.sh without two arguments says how it is used, with status 2" {
+	status=0
+	"$root/working_trace.sh" 5 2> err.log || status=$?
+	same status "$status" 2
+	grep -q "usage: working_trace.sh DURATION OUTFILE" err.log
+	status=0
+	"$root/working_trace.sh" soon out.txt 2> err.log || status=$?
+	same status "$status" 2
+	grep -q "duration 'soon'" err.log
+}

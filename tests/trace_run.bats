@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# trace_run.bats - how runs of iot-trace begin and end: statuses, signals, outputs that fail, scope, privileges, the text.
+
+load helper
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+	tracer=
+	mounted=
+}
+
+teardown() {
+	if [ -n "$tracer" ]; then kill -KILL "$tracer" 2> /dev/null || :; fi
+	if [ -n "$mounted" ]; then umount --lazy "$mounted"; fi
+}
+
+# Starts the tracer in the background and waits until it says that it records.
+start() { # TRACER OPTIONS
+	"$trace" "$@" > out.log 2> trace.log 3>&- &
+	tracer=$!
+	for _ in $(seq 200); do
+		if grep -q "recording, attached" trace.log; then return; fi
+		kill -0 "$tracer" || fail "the tracer ended: $(cat trace.log)"
+		sleep 0.1
+	done
+	fail "not attached: $(cat trace.log)"
+}
+
+# Waits until a test is true, 20 s at most.
+until_true() { # COMMAND
+	for _ in $(seq 200); do
+		if "$@"; then return; fi
+		sleep 0.1
+	done
+	fail "never true: $*"
+}
+
+# Waits for the tracer: its status is in $status.
+finished() {
+	status=0
+	wait "$tracer" || status=$?
+	tracer=
+}
+
+complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
+
+@test "the status of the command is returned and said" {
+	status=0
+	"$trace" -o run.jsonl -- sh -c 'exit 7' 2> err.log || status=$?
+	same status "$status" 7
+	grep -q "status 7" err.log
+	grep -q '"status":7' run.jsonl
+	complete run.jsonl
+}
+
+@test "a command killed by a signal is 128 and the signal's number" {
+	status=0
+	"$trace" -q -o run.jsonl -- sh -c 'kill -TERM $$' 2> err.log || status=$?
+	same status "$status" 143
+	complete run.jsonl
+	empty "messages" "$(cat err.log)"
+}
+
+@test "a run without a duration or a command ends completely with SIGINT, and with SIGTERM" {
+	for signal in INT TERM; do
+		start -o "$signal.jsonl"
+		kill "-$signal" "$tracer"
+		finished
+		same "status after $signal" "$status" 0
+		complete "$signal.jsonl"
+	done
+}
+
+@test "a second SIGINT ends at once with 130 and an incomplete run" {
+	start -o run.jsonl --settle 600
+	kill -INT "$tracer"
+	sleep 0.5
+	kill -0 "$tracer"
+	kill -INT "$tracer"
+	finished
+	same status "$status" 130
+	grep -q incomplete trace.log
+	if grep -q '"t":"end"' run.jsonl; then fail "there is an end"; fi
+}
+
+@test "with a duration and a command the run ends first, and the command runs on" {
+	"$trace" -d 0.5 --settle none -o run.jsonl -- sh -c 'echo $$ > pid; sleep 300' 2> err.log
+	complete run.jsonl
+	pid=$(cat pid)
+	grep -q "still runs as process $pid" err.log
+	kill "$pid"
+	if grep -q '"status":' run.jsonl; then fail "a status that is not known"; fi
+}
+
+@test "a reader that leaves ends the run quietly with 141" {
+	status=0
+	timeout 120 bash -c 'set -o pipefail; "$0" -q -o - | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" 2> err.log || status=$?
+	same status "$status" 141
+	grep -q '"t":"run"' first.txt
+	empty "messages" "$(cat err.log)"
+}
+
+@test "when one output fails the others get a complete run, and the status is 1" {
+	mkdir small
+	mount -t tmpfs -o size=64k none small
+	mounted=$PWD/small
+	status=0
+	"$trace" -q -o small/run.jsonl -o run.sqlite -- dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none 2> err.log || status=$?
+	same status "$status" 1
+	same "lines" "$(wc -l < err.log)" 1
+	grep -q "small/run.jsonl" err.log
+	if grep -q '"t":"end"' small/run.jsonl; then fail "an end in a full file"; fi
+	same "ends in the store" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
+}
+
+@test "a store on a full disk is an error that names it, and the run in it is incomplete" {
+	mkdir small
+	mount -t tmpfs -o size=1m none small
+	mounted=$PWD/small
+	store=$PWD/small/run.sqlite
+	status=0
+	"$trace" -q -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none 2> err.log || status=$?
+	same status "$status" 1
+	grep -q "small/run.sqlite" err.log
+	same "ends" "$(sqlite3 "$store" 'SELECT COUNT(*) FROM run_end')" 0
+}
+
+@test "after kill -9 the store holds the seconds that were committed and the run is incomplete" {
+	start -o "$store"
+	seconds() { [ "$(sql 'SELECT COUNT(DISTINCT sec) FROM agg' 2> /dev/null || echo 0)" -ge 3 ]; }
+	until_true seconds
+	kill -KILL "$tracer"
+	finished
+	same "check" "$(sqlite3 "$store" 'PRAGMA integrity_check')" ok
+	[ "$(sql 'SELECT COUNT(DISTINCT sec) FROM agg')" -ge 3 ]
+	same "ends" "$(sql 'SELECT COUNT(*) FROM run_end')" 0
+	"$analyze" amplification "$store" > report.txt || :
+	grep -qi incomplete report.txt
+}
+
+@test "without an output the amplification table is printed and nothing is left behind" {
+	mkdir tmp
+	status=0
+	TMPDIR=$PWD/tmp "$trace" -- sh -c 'exit 3' > table.txt 2> err.log || status=$?
+	same status "$status" 3
+	grep -q waf_sys table.txt
+	empty "left behind" "$(ls -A tmp)"
+}
+
+@test "the command keeps its privileges, environment and standard input; the tracer gives its own up" {
+	grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > mine
+	echo input > input
+	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; sleep 300"
+	until_true test -s pid
+	same "the command's" "$(cat command)" "$(cat mine)"
+	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000008000080006
+	grep -q 'NoNewPrivs:.*1' "/proc/$tracer/status"
+	kill "$(cat pid)"
+	finished
+	"$trace" -q -o run.jsonl -- cat < input > output
+	same "input" "$(cat output)" input
+}
+
+@test "with data on standard output the command's output goes to standard error, and each line is JSON" {
+	"$trace" -q -o - -- echo from-the-command > out.jsonl 2> err.log
+	same "stderr" "$(cat err.log)" from-the-command
+	if grep -q from-the-command <(grep -v cmdline out.jsonl | grep -v '"command"'); then fail "mixed"; fi
+	same "broken lines" "$(sqlite3 :memory: "CREATE TABLE t(j)" ".mode ascii" ".separator '	' '
+'" ".import out.jsonl t" "SELECT COUNT(*) FROM t WHERE NOT json_valid(j)")" 0
+	complete out.jsonl
+}
+
+@test "several outputs get the same run" {
+	"$trace" -q -o run.jsonl -o "$store" -- dd if=/dev/zero of=f bs=4099 count=23 status=none
+	"$analyze" ingest other.sqlite < run.jsonl
+	for f in "$store" other.sqlite; do sqlite3 "$f" .dump | sort > "$(basename "$f").dump"; done
+	cmp run.sqlite.dump other.sqlite.dump
+}
+
+@test "with --no-events there are sums and no events" {
+	traced --no-events -- dd if=/dev/zero of=f bs=4099 count=23 status=none
+	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+	same "events" "$(sql 'SELECT COUNT(*) FROM event')" 0
+	same "the run says" "$(sql 'SELECT events FROM run')" 0
+}
+
+@test "a command's whole tree is recorded and nobody else, and --all lifts that" {
+	dd if=/dev/zero of=other bs=4099 count=1000000 status=none 3>&- &
+	other=$!
+	traced -- sh -c '(dd if=/dev/zero of=f bs=4099 count=23 status=none & wait)'
+	same "bytes of the tree" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+	same "filters" "$(sql 'SELECT filters FROM run')" command
+	run_no=2 traced --all --settle none -- sleep 0.3
+	kill "$other" && wait "$other" || :
+	run_no=2
+	[ "$(total bytes "kind = 'write' AND comm = 'dd' AND pid = $other")" -gt 0 ]
+}
+
+@test "--pid follows the process, its present descendants and its later children" {
+	mkfifo go1 go2
+	sh -c '(read -r line < go1; dd if=/dev/zero of=f1 bs=4099 count=23 status=none) & read -r line < go2
+		dd if=/dev/zero of=f2 bs=4099 count=29 status=none; wait' 3>&- &
+	parent=$!
+	start -o "$store" --pid "$parent"
+	echo > go1
+	echo > go2
+	wait "$parent"
+	dd if=/dev/zero of=f3 bs=4099 count=31 status=none
+	kill -INT "$tracer"
+	finished
+	same status "$status" 0
+	same "dd's bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" "$(((23 + 29) * 4099))"
+}
+
+@test "--comm is the exact name of the leader" {
+	traced --comm dd -- sh -c 'dd if=/dev/zero of=f bs=4099 count=23 status=none; echo more > g'
+	same "owners" "$(q "SELECT DISTINCT comm FROM c WHERE owner > 2 AND layer = 'syscall'")" dd
+	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+}
+
+@test "--layers measures what it names, and the run says so" {
+	traced --layers syscall -- dd if=/dev/zero of=f bs=4099 count=23 conv=fsync status=none
+	same "layers" "$(sql 'SELECT layers FROM run')" syscall
+	same "others" "$(total ops "layer NOT IN ('syscall')")" 0
+	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+}
+
+@test "--probes says for each probe what was chosen, or why not, and what it takes" {
+	"$trace" --probes > probes.txt
+	head -n 1 probes.txt | grep -qE '^LAYER +PROBE +TARGET +CHOSEN +REASON$'
+	awk 'NR > 1 && !NF { exit } NR > 1 { if ($4 != "yes" && ($4 != "no" || NF < 5)) { print; bad = 1 } n++ } END { exit bad || n < 20 }' probes.txt
+	grep -qE '^tier +(full|reduced)$' probes.txt
+	between "MiB in the kernel" "$(awk '/^memory/ { print $2 }' probes.txt)" 1 192
+	grep -qE '^attached +in [0-9.]+ s$' probes.txt
+}
+
+@test "a flood of events needs less than 64 MiB of the tracer's memory" {
+	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they take memory themselves"; fi
+	"$trace" -q -o /dev/null --format jsonl -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=1000000 status=none
+	between "resident bytes" "$(sql 'SELECT rss_bytes FROM run_end')" 1 67108864
+}
+
+@test "the store knows the command, its executable, arguments and accounting" {
+	traced -- dd if=/dev/zero of=f bs=4099 count=23 status=none
+	same "command" "$(sql 'SELECT command FROM run')" "dd if=/dev/zero of=f bs=4099 count=23 status=none"
+	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
+		"dd $(readlink -f "$(command -v dd)") dd if=/dev/zero of=f bs=4099 count=23 status=none"
+	same "wchar" "$(sql "SELECT MAX(wchar) FROM process WHERE comm = 'dd'")" 94277
+	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
+}
+
+@test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
+	need sqlite3 sqlite3
+	traced -- sqlite3 known.db 'PRAGMA synchronous = FULL; CREATE TABLE t(a); INSERT INTO t VALUES (1);'
+	same "system" "$(sql "SELECT DISTINCT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
+	same "component" "$(sql "SELECT DISTINCT component FROM file WHERE path = '$PWD/known.db'")" data
+	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
+}
+
+@test "losses are in every run, those that did not happen as 0" {
+	traced -- true
+	same "rows" "$(sql 'SELECT COUNT(*) FROM lost')" "$(grep -c '^LOSS(' "$root/bpf/kinds.def")"
+}
+
+@test "the text has the layer's word in its own column only, whatever a process calls itself" {
+	cp "$(command -v dd)" 'my OS DEVICE'
+	"$trace" -q -o out.txt --format text -- './my OS DEVICE' if=/dev/zero of=f bs=4099 count=23 conv=fsync status=none
+	for word in APPLICATION STORAGE_SVC OS FILESYSTEM DEVICE; do
+		same "$word" "$(grep -c "$word" out.txt)" "$(awk -v w="$word" '$2 == w' out.txt | wc -l)"
+	done
+	same "bytes" "$(grep "APPLICATION.*my_os_device.*WRITE" out.txt | awk '{ sum += $5 } END { print sum }')" 94277
+	same "OS lines are the application's reads and writes" "$(awk '$2 == "OS"' out.txt | wc -l)" \
+		"$(awk '$2 == "APPLICATION" && $8 ~ /READ|WRITE/' out.txt | wc -l)"
+}
+
+@test "times never go back, although processors deliver out of order" {
+	"$trace" -q -o out.txt --format table -- sh -c 'for f in 1 2 3; do dd if=/dev/zero of=f$f bs=1 count=20011 status=none & done; wait'
+	[ "$(grep -c SYSCALL_WRITE out.txt)" -ge 60033 ]
+	awk 'NR > 1 { print $1 }' out.txt | sort -c
+}
+
+@test "the text's columns are those of its header, its times never go back" {
+	"$trace" -q -o out.txt --format text -- dd if=/dev/zero of=f bs=4k count=501 oflag=sync status=none
+	same "header" "$(head -n 1 out.txt)" "TIME             LAYER        EVENT                        SIZE ALIGNED LAT(μs) COMM            FLAGS"
+	same "line" "$(sed -n 2p out.txt)" "$(printf '=%.0s' $(seq 72))"
+	awk 'NR > 2 { if ($1 !~ /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9][0-9][0-9]$/ || NF < 8 || $4 !~ /^[0-9]+$/ || $5 !~ /^[0-9]+$/ ||
+		$6 !~ /^[0-9]+\.[0-9][0-9]$/ || $8 !~ /^\[[A-Z]+\]$/) { print; bad = 1 } } END { exit bad }' out.txt
+	awk 'NR > 2' out.txt | cut -c1-12 | sort -c
+	same "writes" "$(grep -c 'APPLICATION.*APP_WRITE ' out.txt)" 501
+}
+
+@test "the table has a line for each operation with what was asked for and what was returned" {
+	"$trace" -q -o out.txt --format table -- sh -c 'dd if=/dev/zero of=f bs=4099 count=23 status=none; cat nothing-there 2> /dev/null || :'
+	same "header" "$(head -n 1 out.txt | tr -s ' ')" "TIME SYSTEM EVENT_TYPE PID TID COMM SIZE OFFSET LAT(us) RET"
+	same "writes" "$(awk '$3 == "SYSCALL_WRITE" && $6 == "dd" && $7 == 4099 && $10 == 4099' out.txt | wc -l)" 23
+	[ "$(awk '$3 == "SYSCALL_OPEN" && $6 == "cat" && $10 == -2' out.txt | wc -l)" -ge 1 ]
+}
+
+@test "working_trace.sh writes text and a store of the same run, from any folder" {
+	ln -s "$root/working_trace.sh" trace-here
+	IOT_STORE=$store ./trace-here 1.5 out.txt 2> err.log
+	same "lines on stderr that say it records" "$(grep -c 'recording, attached' err.log)" 1
+	[ "$(wc -l < out.txt)" -ge 2 ]
+	same "ends" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
+	same "mode" "$(stat -c %a out.txt)" 600
+}
+
+@test "an old JSON Lines file is written anew, and a store gets one more run" {
+	for _ in 1 2; do "$trace" -q -o run.jsonl -o "$store" -- true; done
+	same "runs in the file" "$(grep -c '"t":"run"' run.jsonl)" 1
+	same "runs in the store" "$(sql 'SELECT COUNT(*) FROM run')" 2
+}
+
+@test "devices carry their type, file system, mount and parent" {
+	body() {
+		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 conv=fsync status=none
+		same "device" "$(sql "SELECT name, type, leaf, fs, mount FROM device WHERE name = '${IOT_DEV#/dev/}'")" \
+			"${IOT_DEV#/dev/} loop 1 ext4 $IOT_MNT"
+		same "counters" "$(sql "SELECT COUNT(*) FROM truth t JOIN device d ON d.dev = t.dev AND d.run = t.run
+			WHERE d.name = '${IOT_DEV#/dev/}' AND t.what IN ('read_bytes', 'write_bytes', 'session_write_bytes')")" 3
+	}
+	with_fs ext4 64M -- body
+}
