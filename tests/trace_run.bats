@@ -94,6 +94,14 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	if grep -q '"status":' run.jsonl; then fail "a status that is not known"; fi
 }
 
+@test "a duration ends although events come faster than a store takes them" {
+	status=0
+	timeout 100 "$trace" -q -d 1 --settle none -o run.sqlite -- sh -c 'echo $$ > pid; exec dd if=/dev/zero of=/dev/null bs=1' || status=$?
+	kill "$(cat pid)"
+	same status "$status" 0
+	same "seconds" "$(sql 'SELECT MIN(sec), COUNT(DISTINCT sec) >= 1 FROM agg')" "0 1"
+}
+
 @test "a reader that leaves ends the run quietly with 141" {
 	status=0
 	timeout 120 bash -c 'set -o pipefail; "$0" -q -o - | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" 2> err.log || status=$?

@@ -184,6 +184,7 @@ struct probes {
 	struct ring_buffer *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
+	int taken;             /* records given by it */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
@@ -539,7 +540,7 @@ static int on_record(void *arg, void *data, size_t size)
 		cb->path(cb->arg, data);
 		break;
 	}
-	return 0;
+	return ++p->taken < PROBES_TAKE ? 0 : -EAGAIN; /* the ring keeps its place */
 }
 
 static int prepare(struct probes *p)
@@ -657,8 +658,9 @@ int probes_consume(struct probes *p, const struct probe_callbacks *cb)
 	int n;
 
 	p->callbacks = cb;
+	p->taken = 0;
 	n = ring_buffer__consume(p->ring);
-	return n < 0 ? say(n, "cannot read the ring") : n;
+	return n < 0 && n != -EAGAIN ? say(n, "cannot read the ring") : p->taken;
 }
 
 /* Learns the keys of aggregates that are new since the last call. */

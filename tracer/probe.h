@@ -57,7 +57,9 @@ int probes_start(struct probes *, u64 *start_ns);
 /* Closes the gate. What is in the ring and the maps stays to be read. */
 int probes_stop(struct probes *);
 
-/* Gives everything that is in the ring now to the callbacks; never blocks. Returns the number of records. */
+/* Gives what is in the ring now to the callbacks; never blocks. Returns the number of records: PROBES_TAKE when there may be
+ * more, so that a flood of events does not keep the caller from everything else. */
+#define PROBES_TAKE 16384
 int probes_consume(struct probes *, const struct probe_callbacks *);
 
 /* Calls back once for every aggregate with its sums since the start, over all processors. */

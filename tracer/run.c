@@ -111,7 +111,8 @@ static void on_path(void *arg, const struct iot_path *p)
 	take_error(r, r->sink->record(r->sink, REC_file, names_file(r->names, p)));
 }
 
-static void drain(struct run *r)
+/* Returns true when there is more. */
+static bool drain(struct run *r)
 {
 	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
 	int n = probes_consume(r->probes, &callbacks);
@@ -119,6 +120,7 @@ static void drain(struct run *r)
 	give_batch(r);
 	if (n < 0)
 		take_error(r, n);
+	return n >= PROBES_TAKE;
 }
 
 /* --- aggregates, once a second --- */
@@ -184,9 +186,8 @@ static void record_until(struct run *r, bool (*over)(struct run *))
 	u64 deadline = r->opts->duration_ns;
 
 	while (!r->err && !r->abort_signal) {
-		u64 now, wait = POLL_NS;
+		u64 now, wait = drain(r) ? 0 : POLL_NS;
 
-		drain(r);
 		now = since_start(r);
 		if (now >= r->next_ns)
 			end_second(r);
@@ -345,7 +346,8 @@ static void close_gate(struct run *r)
 	take_error(r, probes_stop(r->probes));
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
 	take_error(r, truth_end(r->truth));
-	drain(r);
+	while (drain(r))
+		;
 }
 
 /* Everything that is known only at the end. After an error of one output this is for the others. */
