@@ -117,7 +117,8 @@ struct iot_path {
 	u32 parts;             /* number of components */
 	u32 len;               /* bytes of buf in use */
 	u32 whole;             /* 1 when the walk reached the root */
-	u32 pad;
+	u32 user;              /* process.id of who used it when this was sent */
+	u32 writes, pad;       /* 1: it was open for writing then */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 

@@ -124,6 +124,7 @@ struct inode {
 };
 
 struct qstr {
+	u32 hash;
 	const unsigned char *name;
 };
 

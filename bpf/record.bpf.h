@@ -90,7 +90,9 @@ struct file_key {
 };
 
 struct file_entry {
-	u32 id, named;
+	u32 id;
+	u32 named;             /* what its name looked like when its path was sent; 0 never */
+	u32 sent, pad;         /* how often */
 };
 
 struct {

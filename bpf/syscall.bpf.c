@@ -11,6 +11,8 @@ const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 #define RWF_SYNC 4
 #define RWF_APPEND 16
 #define MAX_IOCB 1024
+#define O_ACCMODE 3
+#define MAX_PATHS 8           /* sent for one file */
 
 /* The user interface of libaio (include/uapi/linux/aio_abi.h), which never changes. */
 struct user_iocb {
@@ -138,12 +140,19 @@ static long path_part(u32 n, struct path_walk *w)
 	return 0;
 }
 
-/* Sends the path of a file, once per file. */
-static __noinline int path_send(struct file *f, struct inode *i, u32 id)
+/* What tells a name from another: its hash and the folder it is in. A rename changes both in place. */
+static __always_inline u32 name_mark(struct dentry *d)
+{
+	return (BPF_CORE_READ(d, d_name.hash) ^ (u32)((u64)BPF_CORE_READ(d, d_parent) >> 6)) | 1;
+}
+
+/* Sends the path of a file, once a name: again when a file was renamed, but not for ever when it has two. */
+static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 user)
 {
 	struct path_walk w = {};
 	struct file_entry *e;
 	struct file_key k = {};
+	u32 mark;
 
 	if (!f || !i)
 		return 0;
@@ -151,20 +160,24 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id)
 	k.ino = BPF_CORE_READ(i, i_ino);
 	k.gen = BPF_CORE_READ(i, i_generation);
 	e = bpf_map_lookup_elem(&files, &k);
-	if (!e || e->named)
+	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
+	if (!e || e->named == mark || e->sent >= MAX_PATHS)
 		return 0;
 	w.out = bpf_ringbuf_reserve(&ring, sizeof(*w.out), 0);
 	if (!w.out) {
 		lose(LOSS_EVENT_OTHER);
 		return 0;
 	}
-	e->named = 1;
+	e->named = mark;
+	e->sent++;
 	w.out->type = RING_PATH;
 	w.out->file = id;
 	w.out->dev = k.dev;
 	w.out->gen = k.gen;
 	w.out->ino = k.ino;
 	w.out->parts = w.out->len = w.out->whole = w.out->pad = 0;
+	w.out->user = user;
+	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
 	w.d = BPF_CORE_READ(f, f_path.dentry);
 	w.m = (struct mount *)((u64)BPF_CORE_READ(f, f_path.mnt) - bpf_core_field_offset(struct mount, mnt));
 	bpf_loop(2 * IOT_PATH_PARTS, path_part, &w, 0);
@@ -191,7 +204,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
 	if (is_storage(c->seen_type)) {
 		c->seen_file = file_number(i);
-		path_send(f, i, c->seen_file);
+		path_send(f, i, c->seen_file, proc_current(c));
 	}
 	return 0;
 }

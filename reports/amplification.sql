@@ -64,6 +64,14 @@ WHERE v.shown AND c.written + c.read > 0
 GROUP BY c.gid, c.cause
 ORDER BY v.rank, v.B + v.B_r DESC, c.gid, written + read DESC;
 
+-- table: components: Storage systems by component (amp: B/S of the component; of_waf: B of the component/S of the line, which sum to waf_sys)
+-- hide: what
+SELECT l.what, l.who, l.pid, COALESCE(c.component, '(not measured)') AS component, c.S, c.written AS B, c.written * 1.0 / NULLIF(c.S, 0) AS amp,
+       c.written * 1.0 / NULLIF(v.S, 0) AS of_waf, c.S_r, c.read AS B_r, c.read * 1.0 / NULLIF(c.S_r, 0) AS amp_r, c.ops_w, c.ops_r, c.syncs
+FROM v_component_line l JOIN v_component c ON c.gid = l.gid JOIN v_volume v ON v.gid = l.gid
+WHERE c.part <> 'rest' OR c.S IS NULL OR c.S + c.S_r + c.syncs <> 0 OR c.written <> 0 OR c.read <> 0
+ORDER BY l.rank, v.B + v.B_r DESC, l.gid, c.part = 'fs', c.part = 'rest', c.written + c.read DESC, c.component;
+
 -- plot: bars
 SELECT substr(who, 1, 22) || CASE pid WHEN '' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
 FROM v_volume

@@ -37,6 +37,23 @@ FROM (SELECT 1 AS ord, cause, part.written, part.written * 1.0 / NULLIF(whole.wr
       SELECT 2, 'total', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0) FROM whole)
 ORDER BY ord, written + read DESC;
 
+-- table: components: Device bytes of storage systems by component (fs: what the file system adds; unclassified: file data of no known component)
+-- hide: what
+WITH part AS MATERIALIZED (
+       SELECT l.rank, l.gid, l.what, l.who, l.pid, c.part, COALESCE(c.component, '(not measured)') AS component, c.written, c.read,
+              SUM(c.written) OVER (PARTITION BY l.gid) AS B, SUM(c.read) OVER (PARTITION BY l.gid) AS B_r
+       FROM v_component_line l JOIN v_component c ON c.gid = l.gid)
+SELECT what, who, pid, component, written, share, read, share_r
+FROM (SELECT rank, gid, part = 'fs' AS fs, part = 'rest' AS rest, 0 AS sum, what, who, pid, component, written, written * 1.0 / NULLIF(B, 0) AS share,
+             read, read * 1.0 / NULLIF(B_r, 0) AS share_r, B, B_r
+      FROM part
+      WHERE written <> 0 OR read <> 0
+      UNION ALL
+      SELECT DISTINCT rank, gid, 1, 1, 1, what, who, pid, 'total', B, B * 1.0 / NULLIF(B, 0), B_r, B_r * 1.0 / NULLIF(B_r, 0), B, B_r
+      FROM part
+      WHERE B + B_r > 0)
+ORDER BY rank, B + B_r DESC, gid, sum, fs, rest, written + read DESC, component;
+
 -- table: devices: By device (again: the bytes of a stacked or loop device on the device below, in no total)
 SELECT COALESCE(c.device, '(unknown)') AS device, SUM(c.written) AS written, SUM(c.read) AS read,
        SUM(c.written_again) AS written_again, SUM(c.read_again) AS read_again

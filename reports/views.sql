@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- views.sql: what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS defines every number.
 --
--- The query runner makes the table `ask` first, one row: run, per (system, comm, pid or all), system (NULL: all), logical_bytes (NULL:
+-- The query runner makes the table `ask` first, one row: run, per (system, instance, comm, pid or all), system (NULL: all), logical_bytes (NULL:
 -- not given). A report may also use the parameters :run, :per, :system and :logical_bytes.
 -- To add a number: a column in v_sum, and a line in v_symbol when ratios use it. To add a ratio: a row in v_ratio's def.
 
@@ -41,7 +41,7 @@ FROM ask JOIN device d ON d.run = ask.run
 GROUP BY d.dev;
 
 CREATE TEMP TABLE v_process AS
-SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.kthread, p.system, p.role, p.matched, p.rchar, p.wchar
+SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.kthread, p.system, p.role, p.matched, p.instance, p.rchar, p.wchar
 FROM ask JOIN process p ON p.run = ask.run;
 
 -- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always.
@@ -55,13 +55,14 @@ WITH seen AS (SELECT DISTINCT t.owner FROM ask JOIN agg_total t ON t.run = ask.r
                            WHEN s.owner = 2 THEN 'other'
                            WHEN p.kthread THEN 'kthread'
                            WHEN ask.per = 'all' THEN 'run'
-                           WHEN ask.per = 'system' AND p.system IS NOT NULL THEN 'system'
+                           WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                            ELSE 'process' END AS what,
                       CASE WHEN s.owner = 0 THEN 'unattributed'
                            WHEN s.owner = 1 THEN 'iot-trace itself'
                            WHEN s.owner = 2 THEN 'other processes'
                            WHEN ask.per = 'all' AND NOT p.kthread THEN 'all processes'
                            WHEN ask.per = 'system' AND p.system IS NOT NULL THEN p.system
+                           WHEN ask.per = 'instance' AND p.system IS NOT NULL THEN p.system || ' ' || COALESCE(p.instance, '(instance unknown)')
                            ELSE COALESCE(p.comm, 'process ' || s.owner || ', name lost') END AS who,
                       CASE WHEN ask.per = 'pid' THEN s.owner ELSE 0 END AS part,
                       s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted,
@@ -606,3 +607,53 @@ SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS diff
             WHEN abs(l.traced - l.kernel) <= l.slack THEN 'OK' ELSE 'MISMATCH' END AS result,
        COALESCE(l.absent, l.note) || CASE WHEN lossy.bytes AND l.absent IS NULL THEN '; the run lost records' ELSE '' END AS note
 FROM lines l JOIN lossy;
+
+-- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from calls and file data
+-- (METRICS: S, S_r, and the file's part of B, B_r); 'rest', file data of no known component, what the components leave of the line's
+-- device bytes; 'fs', what the file system adds: its journal, its structures. written and read of a line sum to its B and B_r. Without
+-- complete events (table file_io) there is one row 'rest', whose component is NULL.
+CREATE TEMP TABLE v_component AS
+WITH known AS (SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run) AS yes),
+     io AS MATERIALIZED (
+       SELECT o.gid, f.component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
+              SUM(i.sync_ops) AS syncs, SUM(i.fs_write_bytes) AS written, SUM(i.fs_read_bytes) AS read
+       FROM ask JOIN file_io i ON i.run = ask.run
+       JOIN v_owner o ON o.owner = i.owner
+       LEFT JOIN file f ON f.run = i.run AND f.id = i.file
+       GROUP BY o.gid, f.component),
+     cause AS MATERIALIZED (
+       SELECT gid, cause, SUM(written) AS written, SUM(read) AS read, cause IN ('data', 'direct', 'readahead') AS of_files
+       FROM v_cause
+       GROUP BY gid, cause),
+     line AS (SELECT gid FROM io UNION SELECT gid FROM cause),
+     named AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM io WHERE component IS NOT NULL GROUP BY gid),
+     whole AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM cause WHERE of_files GROUP BY gid)
+SELECT gid, 'component' AS part, component, S, S_r, ops_w, ops_r, syncs, written, read
+FROM io
+WHERE component IS NOT NULL
+UNION ALL
+SELECT l.gid, 'rest', CASE WHEN k.yes THEN 'unclassified' END, CASE WHEN k.yes THEN COALESCE(i.S, 0) END, CASE WHEN k.yes THEN COALESCE(i.S_r, 0) END,
+       CASE WHEN k.yes THEN COALESCE(i.ops_w, 0) END, CASE WHEN k.yes THEN COALESCE(i.ops_r, 0) END, CASE WHEN k.yes THEN COALESCE(i.syncs, 0) END,
+       (COALESCE(w.written, 0) - COALESCE(n.written, 0)) * m.block, (COALESCE(w.read, 0) - COALESCE(n.read, 0)) * m.block
+FROM known k JOIN v_measured m JOIN line l
+LEFT JOIN io i ON i.gid = l.gid AND i.component IS NULL
+LEFT JOIN named n ON n.gid = l.gid
+LEFT JOIN whole w ON w.gid = l.gid
+UNION ALL
+SELECT gid, 'fs', 'fs ' || cause, NULL, NULL, NULL, NULL, NULL, written, read
+FROM cause
+WHERE NOT of_files AND written + read > 0;
+
+-- The lines that have components at all: those of storage systems, and of others that use their files.
+CREATE TEMP VIEW v_component_line AS
+SELECT g.gid, g.what, g.who, g.pid, g.rank
+FROM v_group g
+WHERE g.shown AND g.rank <= 4 AND (g.what = 'system' OR EXISTS (SELECT 1 FROM v_component c WHERE c.gid = g.gid AND c.part = 'component'));
+
+-- Bytes by file, whatever the dirty ledger knows.
+CREATE TEMP VIEW v_file_io AS
+SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, f.component, i.owner,
+       i.write_bytes AS S, i.read_bytes AS S_r, i.write_ops AS ops_w, i.read_ops AS ops_r, i.sync_ops AS syncs, i.fs_write_bytes AS written, i.fs_read_bytes AS read
+FROM ask JOIN file_io i ON i.run = ask.run
+LEFT JOIN file f ON f.run = i.run AND f.id = i.file
+LEFT JOIN v_device d ON d.dev = f.dev;

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "batch.h"
+#include "fileio.h"
 #include "ledger.h"
 #include "schema.h"
 
@@ -25,6 +26,7 @@ struct store {
 	s64 run;                /* 0: none yet */
 	struct batch batch;
 	struct ledger *ledger;  /* of the run, when it has events */
+	struct fileio *fileio;  /* likewise */
 	sqlite3_stmt *insert[REC_MAX + 1], *total;
 };
 
@@ -361,15 +363,19 @@ static int insert_record(struct store *s, enum rec_type type, const void *rec)
 	return step(st);
 }
 
-/* The run that ended gets its ledger. */
+/* The run that ended gets its ledger and its bytes by file. */
 static int finish_run(struct store *s)
 {
 	int err = store_commit(&s->sink);
 
 	if (!err && s->ended)
 		err = s->err = ledger_write(s->ledger, s->db, s->run);
+	if (!err && s->ended)
+		err = s->err = fileio_write(s->fileio, s->db, s->run);
 	ledger_close(s->ledger);
+	fileio_close(s->fileio);
 	s->ledger = NULL;
+	s->fileio = NULL;
 	s->ended = false;
 	return err;
 }
@@ -395,6 +401,7 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 	if (type == REC_run) {
 		s->run = sqlite3_last_insert_rowid(s->db);
 		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open() : NULL;
+		s->fileio = ((const struct rec_run *)rec)->events ? fileio_open() : NULL;
 	}
 	s->ended = type == REC_end;
 	return 0;
@@ -408,6 +415,7 @@ static int store_events(struct sink *sink, const struct iot_event *e, size_t n)
 	if (begin(s))
 		return s->err;
 	ledger_events(s->ledger, e, n);
+	fileio_events(s->fileio, e, n);
 	s->batch.events = e;
 	s->batch.n = n;
 	sqlite3_bind_int64(s->insert[REC_EVENT], 1, s->run);
@@ -423,6 +431,7 @@ static void store_free(struct store *s)
 		sqlite3_finalize(s->insert[i]);
 	sqlite3_finalize(s->total);
 	ledger_close(s->ledger);
+	fileio_close(s->fileio);
 	sqlite3_close(s->db);
 	if (s->fd >= 0)
 		close(s->fd);

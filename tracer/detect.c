@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* detect.c - which storage system a process of the run belongs to, and which component a file is.
+/* detect.c - which storage system each process of a run belongs to, and which component each file is.
  *
- * What was found is kept for processes that belong to a system, or may, because their children ask for it.
+ * A process is decided when its record arrives, some milliseconds after its first operation; a program that it starts is
+ * another process. One that was forked is what its parent is, also when it has ended by then: the number of execs, which
+ * the kernel side sends, tells a fork from an exec. What a process writes may tell more, and then its record is given again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,158 +13,384 @@
 #include "systems.h"
 #include "tracer.h"
 
-struct found {
-	u32 id, pid;
-	struct sys_match match;
+#define TICK_SLACK 1           /* the kernel rounds the start of a process down to a tick */
+#define BUCKETS 4096           /* of process numbers */
+#define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
+#define PLACES_MAX 4096        /* data roots that are remembered */
+#define AGAIN_MAX 256          /* titles read a second */
+
+/* One process of the run. */
+struct seen {
+	struct iot_proc proc;       /* id 0: no record of it came */
+	struct sys_match *match;    /* NULL: nothing to be said */
+	const char *system;         /* stays when the process is over */
+	u32 older;                  /* id of the one before in its bucket; 0 none */
+	u8 group;
+	bool over;
+};
+
+/* One file: what its data root says about who writes to it. */
+struct place {
+	struct sys_file file;
+	struct place *next;
 };
 
 struct detect {
-	struct systems *rules;
-	struct found **found;
-	size_t n, room;
-	const char *groups[IOT_HIST_GROUPS]; /* from 1 */
+	struct systems *db;
+	const char *only;
 	long tick_ns;
+	struct seen *seen;          /* by process.id */
+	size_t room;
+	u32 bucket[BUCKETS];
+	struct place **file;        /* by file.id; NULL: tells nothing */
+	size_t file_room;
+	struct place *places;
+	size_t n_places;
+	const char *group[IOT_HIST_GROUPS];
+	u32 *changed;               /* process ids */
+	size_t n_changed, at_changed, changed_room;
+	u32 *titles;                /* process ids whose title is read again */
+	size_t n_titles, titles_room;
+	struct sys_match *ended;    /* of the record that was given last */
 };
 
-int detect_new(struct detect **out)
+int detect_new(struct detect **out, const char *const *files, size_t n)
 {
 	struct detect *d = calloc(1, sizeof(*d));
 
 	*out = d;
 	if (!d)
-		return fail(ENOMEM, "storage systems");
+		return fail(ENOMEM, "detection of storage systems");
 	d->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
-	return systems_open(&d->rules, NULL, 0);
+	return systems_open(&d->db, files, n);
 }
 
 void detect_free(struct detect *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->n; i++)
-		free(d->found[i]);
-	free(d->found);
-	systems_close(d->rules);
+	for (size_t i = 0; i < d->room; i++)
+		free(d->seen[i].match);
+	while (d->places) {
+		struct place *p = d->places;
+
+		d->places = p->next;
+		free(p);
+	}
+	systems_close(d->db);
+	free(d->seen);
+	free(d->file);
+	free(d->changed);
+	free(d->titles);
+	free(d->ended);
 	free(d);
 }
 
-/* The newest process with this pid: pids are used again. */
-static struct found *find_pid(const struct detect *d, u32 pid)
+int detect_only(struct detect *d, const char *system)
 {
-	for (size_t i = d->n; i; i--)
-		if (d->found[i - 1]->pid == pid)
-			return d->found[i - 1];
-	return NULL;
+	d->only = systems_name(d->db, system);
+	return d->only ? 0 : -ENOENT;
 }
 
-static size_t find_id(const struct detect *d, u32 id)
+static struct seen *seen_of(const struct detect *d, u32 id)
 {
-	size_t i = d->n;
-
-	while (i && d->found[i - 1]->id != id)
-		i--;
-	return i; /* 1 + index, 0 none */
+	return id < d->room && d->seen[id].proc.id ? &d->seen[id] : NULL;
 }
 
-static void fill(const struct sys_match *m, struct rec_process *r)
+/* Room for element `id` of an array whose new elements are zero. */
+static int make_room(void **array, size_t *room, u32 id, size_t size)
 {
-	if (!m->system)
-		return;
-	r->system = m->system;
-	r->role = m->role;
-	r->matched = m->why;
-}
+	while (id >= *room) {
+		size_t old = *room;
 
-/* Is what /proc shows under this pid still the process and the program that the kernel side saw? */
-static bool same_program(const struct detect *d, const struct sys_ident *id, const struct iot_proc *p)
-{
-	u64 ticks = p->start_ns / d->tick_ns;
-
-	return id->start_ticks + 1 >= ticks && id->start_ticks <= ticks + 1 && !strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
-}
-
-/* A process that is gone is known by its name only. */
-static bool match(struct detect *d, const struct iot_proc *p, struct sys_match *m)
-{
-	const struct found *parent = find_pid(d, p->ppid);
-	struct sys_proc name_only = { .comm = p->comm };
-	struct sys_ident id;
-	char comm[IOT_COMM_LEN + 1] = "";
-	bool is;
-
-	memcpy(comm, p->comm, IOT_COMM_LEN);
-	name_only.comm = comm;
-	if (systems_ident(p->pid, &id))
-		return systems_match(d->rules, &name_only, m);
-	if (same_program(d, &id, p)) {
-		id.proc.parent = parent ? &parent->match : NULL;
-		is = systems_match(d->rules, &id.proc, m);
-	} else {
-		is = systems_match(d->rules, &name_only, m);
-	}
-	systems_ident_free(&id);
-	return is;
-}
-
-void detect_process(struct detect *d, const struct iot_proc *p, struct rec_process *r)
-{
-	struct found *f;
-
-	if (p->flags & PROC_KTHREAD || grow((void **)&d->found, d->n, &d->room, sizeof(*d->found)))
-		return;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return;
-	f->id = p->id;
-	f->pid = p->pid;
-	if (!match(d, p, &f->match) && !f->match.maybe && !f->match.client_of) {
-		free(f);
-		return;
-	}
-	d->found[d->n++] = f;
-	fill(&f->match, r);
-}
-
-void detect_again(const struct detect *d, struct rec_process *r)
-{
-	size_t at = find_id(d, r->id);
-
-	if (at)
-		fill(&d->found[at - 1]->match, r);
-}
-
-void detect_forget(struct detect *d, u32 id)
-{
-	size_t at = find_id(d, id);
-
-	if (!at)
-		return;
-	free(d->found[at - 1]);
-	memmove(d->found + at - 1, d->found + at, (--d->n - (at - 1)) * sizeof(*d->found));
-}
-
-void detect_file(struct detect *d, struct rec_file *r)
-{
-	struct sys_file f;
-
-	if (r->path && systems_file(d->rules, r->path, 0, NULL, &f))
-		r->component = f.component;
-}
-
-u32 detect_group(struct detect *d, const char *system)
-{
-	u32 g;
-
-	for (g = 1; system && g < IOT_HIST_GROUPS; g++) {
-		if (!d->groups[g])
-			d->groups[g] = system;
-		if (!strcmp(d->groups[g], system))
-			return g;
+		if (grow(array, old, room, size))
+			return -ENOMEM;
+		memset((char *)*array + old * size, 0, (*room - old) * size);
 	}
 	return 0;
 }
 
+static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
+{
+	u32 *bucket = &d->bucket[p->pid % BUCKETS];
+	struct seen *s;
+
+	if (make_room((void **)&d->seen, &d->room, p->id, sizeof(*d->seen)))
+		return NULL;
+	s = &d->seen[p->id];
+	s->proc = *p;
+	s->older = *bucket;
+	*bucket = p->id;
+	return s;
+}
+
+static void push(u32 **list, size_t *n, size_t *room, u32 id)
+{
+	if (!grow((void **)list, *n, room, sizeof(**list)))
+		(*list)[(*n)++] = id;
+}
+
+/* --- groups --- */
+
+static u8 group_of(struct detect *d, const char *system)
+{
+	for (u8 i = 1; system && i < IOT_HIST_GROUPS; i++) {
+		if (!d->group[i])
+			d->group[i] = system;
+		if (!strcmp(d->group[i], system))
+			return i;
+	}
+	return 0;
+}
+
+u32 detect_group(const struct detect *d, u32 id)
+{
+	const struct seen *s = seen_of(d, id);
+
+	return s ? s->group : 0;
+}
+
 const char *detect_group_name(const struct detect *d, u32 group)
 {
-	return group && group < IOT_HIST_GROUPS ? d->groups[group] : NULL;
+	return group < IOT_HIST_GROUPS ? d->group[group] : NULL;
+}
+
+bool detect_wanted_system(const struct detect *d, const char *system)
+{
+	return !d->only || (system && !strcmp(system, d->only));
+}
+
+bool detect_wanted(const struct detect *d, u32 id)
+{
+	const struct seen *s;
+
+	if (!d->only || id < PROC_FIRST)
+		return true;
+	s = seen_of(d, id);
+	return s && (s->proc.flags & PROC_KTHREAD || detect_wanted_system(d, s->system));
+}
+
+/* --- processes --- */
+
+/* Is what /proc shows this very process, running this very program? */
+static bool is_same(const struct detect *d, const struct sys_ident *id, const struct iot_proc *p)
+{
+	u64 want = p->start_ns / d->tick_ns;
+
+	return id->start_ticks + TICK_SLACK >= want && id->start_ticks <= want + TICK_SLACK &&
+		!strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
+}
+
+/* The process that a record names as its parent, while it ran the program that the child was forked with. */
+static const struct seen *parent_of(const struct detect *d, const struct iot_proc *p)
+{
+	for (u32 id = d->bucket[p->ppid % BUCKETS]; id; id = d->seen[id].older) {
+		const struct seen *s = &d->seen[id];
+
+		if (s->proc.pid == p->ppid && s->proc.exec_no == p->exec_no && s->proc.start_ns <= p->start_ns)
+			return s;
+	}
+	return NULL;
+}
+
+/* What a process is that has no record: it did nothing since the run began. */
+static void match_outside(const struct detect *d, u32 pid, int generations, struct sys_match *m)
+{
+	struct sys_match up = {};
+	struct sys_ident id;
+
+	memset(m, 0, sizeof(*m));
+	if (!generations || systems_ident(pid, &id))
+		return;
+	if (id.proc.forked && !id.kthread)
+		match_outside(d, id.ppid, generations - 1, &up);
+	id.proc.parent = &up;
+	if (!id.kthread)
+		systems_match(d->db, &id.proc, m);
+	systems_ident_free(&id);
+}
+
+/* What a process is, from /proc as long as it is there, else from its name and its parent. */
+static void match(const struct detect *d, const struct iot_proc *p, struct sys_match *m)
+{
+	const struct seen *parent = parent_of(d, p);
+	struct sys_match up = {};
+	struct sys_ident id = {};
+	struct sys_proc proc = { .comm = p->comm, .forked = parent };
+
+	if (!systems_ident(p->pid, &id) && is_same(d, &id, p))
+		proc = id.proc;
+	if (parent && parent->match)
+		up = *parent->match;
+	else if (!parent && proc.forked)
+		match_outside(d, p->ppid, FAMILY_MAX, &up);
+	proc.parent = &up;
+	systems_match(d->db, &proc, m);
+	systems_ident_free(&id);
+}
+
+/* Keeps what is known of a process, when it is anything. */
+static void take(struct detect *d, struct seen *s, const struct sys_match *m)
+{
+	if (!s->match)
+		s->match = malloc(sizeof(*s->match));
+	if (!s->match)
+		return;
+	*s->match = *m;
+	s->system = m->system;
+	s->group = group_of(d, m->system);
+}
+
+static void decide(struct detect *d, struct seen *s)
+{
+	struct sys_match m;
+
+	if (s->proc.flags & PROC_KTHREAD)
+		return;
+	match(d, &s->proc, &m);
+	if (m.system || m.client_of || m.maybe)
+		take(d, s, &m);
+	if (m.by == SYS_BY_FORK && !(s->proc.flags & PROC_EXITED))
+		push(&d->titles, &d->n_titles, &d->titles_room, s->proc.id);
+}
+
+static const char *text_or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+void detect_process(struct detect *d, const struct iot_proc *p, struct rec_process *r)
+{
+	struct seen *s = seen_of(d, p->id);
+	const struct sys_match *m;
+
+	free(d->ended);
+	d->ended = NULL;
+	if (!s && (s = seen_make(d, p)))
+		decide(d, s);
+	m = s ? s->match : NULL;
+	if (!m)
+		return;
+	if (p->flags & PROC_EXITED) {
+		s->over = true;
+		d->ended = s->match;
+		s->match = NULL;
+	}
+	if (!m->system)
+		return;
+	r->system = m->system;
+	r->role = text_or_null(m->role);
+	r->matched = text_or_null(m->why);
+	r->instance = text_or_null(m->instance);
+}
+
+static void change(struct detect *d, struct seen *s, const struct sys_match *m)
+{
+	take(d, s, m);
+	push(&d->changed, &d->n_changed, &d->changed_room, s->proc.id);
+}
+
+const struct iot_proc *detect_changed(struct detect *d)
+{
+	while (d->at_changed < d->n_changed) {
+		const struct seen *s = seen_of(d, d->changed[d->at_changed++]);
+
+		if (s)
+			return &s->proc;
+	}
+	d->at_changed = d->n_changed = 0;
+	return NULL;
+}
+
+void detect_again(struct detect *d)
+{
+	size_t n = d->n_titles < AGAIN_MAX ? d->n_titles : AGAIN_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		struct seen *s = seen_of(d, d->titles[i]);
+		struct sys_ident id;
+		struct sys_match m, up;
+		bool there;
+
+		if (!s || !s->match || s->over || systems_ident(s->proc.pid, &id))
+			continue;
+		there = is_same(d, &id, &s->proc);
+		systems_ident_free(&id);
+		if (!there)
+			continue;
+		match(d, &s->proc, &m);
+		if (!m.role || (s->match->role && !strcmp(m.role, s->match->role)))
+			continue;
+		up = *s->match;
+		up.role = m.role;
+		change(d, s, &up);
+	}
+	d->n_titles -= n;
+	memmove(d->titles, d->titles + n, d->n_titles * sizeof(*d->titles));
+}
+
+/* --- files --- */
+
+static void learn(struct detect *d, u32 proc, const struct sys_file *f)
+{
+	struct seen *s = seen_of(d, proc);
+	struct sys_match m = {};
+
+	if (!s || s->over || s->proc.flags & PROC_KTHREAD)
+		return;
+	if (s->match)
+		m = *s->match;
+	if (m.sure != SYS_SURE_FILES && systems_learn(d->db, &m, f))
+		change(d, s, &m);
+}
+
+static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
+{
+	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root);
+}
+
+/* Remembers for events what a file says about who writes to it. */
+static void remember(struct detect *d, u32 id, const struct sys_file *f)
+{
+	struct place *p = d->places;
+
+	if (make_room((void **)&d->file, &d->file_room, id, sizeof(*d->file)))
+		return;
+	d->file[id] = NULL;
+	if (!f->root[0])
+		return;
+	while (p && !is_same_place(&p->file, f))
+		p = p->next;
+	if (!p && d->n_places < PLACES_MAX && (p = malloc(sizeof(*p)))) {
+		*p = (struct place){ *f, d->places };
+		d->places = p;
+		d->n_places++;
+	}
+	d->file[id] = p;
+}
+
+void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
+{
+	const struct seen *s = seen_of(d, p->user);
+	struct sys_file f;
+
+	if (!r->path)
+		return;
+	systems_file(d->db, r->path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
+	r->component = f.component;
+	remember(d, p->file, &f);
+	if (p->writes && f.root[0])
+		learn(d, p->user, &f);
+}
+
+static const bool is_write[KIND_MAX] = {
+#define KIND(sym, layer, name, dir, text, doc) \
+	[KIND_##sym] = (dir) == 'w' && (LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_CACHE),
+#include "kinds.def"
+};
+
+void detect_event(struct detect *d, const struct iot_event *e)
+{
+	if (e->file < d->file_room && d->file[e->file] && e->kind < KIND_MAX && is_write[e->kind])
+		learn(d, e->task, &d->file[e->file]->file);
 }

@@ -1,32 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* detect.h - the rules of systems.h applied to the processes and files of a run. */
+/* detect.h - the storage systems of a run: whose process, which component of a file. The rules are systems.h's. */
 #ifndef IOT_DETECT_H
 #define IOT_DETECT_H
 
-#include "probe.h"
+#include "event.h"
 #include "stream.h"
 
 struct detect;
 
-/* Reads the rules. Returns 0 or a negative errno after a message. */
-int detect_new(struct detect **out);
+/* Opens the rules: built in, those of the machine, then `files`. Returns 0 or a negative errno after a message. */
+int detect_new(struct detect **out, const char *const *files, size_t n);
 void detect_free(struct detect *);
 
-/* Fills system, role and reason of a process that was seen for the first time, from what /proc says now and what its parent
- * is. The strings live until detect_forget(). */
-void detect_process(struct detect *, const struct iot_proc *, struct rec_process *);
+/* Only the processes of this system are wanted. Returns 0, or -ENOENT silently when no system has this name or alias. */
+int detect_only(struct detect *, const char *system);
 
-/* Fills them again as they were found. */
-void detect_again(const struct detect *, struct rec_process *);
+/* Decides what a process is, by its record from the ring: at its first sight, and after each exec, which makes another
+ * process. Fills system, role, matched and instance of *r; their strings live until the next call. */
+void detect_process(struct detect *, const struct iot_proc *, struct rec_process *r);
 
-/* The process ended. */
-void detect_forget(struct detect *, u32 id);
+/* Which component a file is; fills component of *r, whose path must be there, and learns from who uses it. */
+void detect_file(struct detect *, const struct iot_path *, struct rec_file *r);
 
-/* Fills the component of a file whose path is known. */
-void detect_file(struct detect *, struct rec_file *);
+/* A write to a file that only one system has tells who its process is. */
+void detect_event(struct detect *, const struct iot_event *);
 
-/* The histogram group of a system, 0 for none and when there are no more groups; and back: NULL for group 0. */
-u32 detect_group(struct detect *, const char *system);
+/* Looks again, once, at processes that have set their title since they were forked. To be called every second. */
+void detect_again(struct detect *);
+
+/* The next process of which something else is known since its record was given; NULL when there is none. */
+const struct iot_proc *detect_changed(struct detect *);
+
+/* False for a process that detect_only() excludes. Kernel threads and ids below PROC_FIRST are always wanted. */
+bool detect_wanted(const struct detect *, u32 id);
+bool detect_wanted_system(const struct detect *, const char *system);
+
+/* Histogram group of a process: one for each of the first seven systems of a run, else 0. Name of a group; NULL for 0. */
+u32 detect_group(const struct detect *, u32 id);
 const char *detect_group_name(const struct detect *, u32 group);
 
 #endif

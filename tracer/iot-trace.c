@@ -28,5 +28,12 @@ int main(int argc, char **argv)
 	status = options_parse(&o, argc, argv);
 	if (status >= 0)
 		return status;
-	return o.mode == MODE_PROBES ? run_probes(&o, begun_ns) : run_trace(&o, begun_ns);
+	switch (o.mode) {
+	case MODE_PROBES:
+		return run_probes(&o, begun_ns);
+	case MODE_SYSTEMS:
+		return run_systems(&o);
+	default:
+		return run_trace(&o, begun_ns);
+	}
 }

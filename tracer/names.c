@@ -29,28 +29,28 @@ struct entry {
 };
 
 struct names {
+	struct detect *detect;
 	long tick_ns;
 	struct entry *entries;  /* by process id */
 	size_t room;
 	size_t kept_bytes;
-	char *ended;            /* names in the record that was given last, and whose it was */
-	u32 ended_id;
-	struct detect *detect;
+	char *ended;            /* names in the record that was given last */
 	struct rec_process process;
 	struct rec_file file;
 	char comm[IOT_COMM_LEN + 1], exe[PATH_MAX], cmdline[CMDLINE_MAX], cgroup[PATH_MAX];
 	char path[sizeof(((struct iot_path *)0)->buf) + 2];
 };
 
-int names_new(struct names **out)
+int names_new(struct names **out, struct detect *detect)
 {
 	struct names *n = calloc(1, sizeof(*n));
 
 	*out = n;
 	if (!n)
 		return fail(ENOMEM, "names");
+	n->detect = detect;
 	n->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
-	return detect_new(&n->detect);
+	return 0;
 }
 
 void names_free(struct names *n)
@@ -58,7 +58,6 @@ void names_free(struct names *n)
 	for (size_t i = 0; n && i < n->room; i++)
 		free(n->entries[i].kept);
 	if (n) {
-		detect_free(n->detect);
 		free(n->ended);
 		free(n->entries);
 	}
@@ -256,9 +255,15 @@ static void forget_ended(struct names *n)
 	n->kept_bytes -= end ? end - n->ended : 0;
 	free(n->ended);
 	n->ended = NULL;
-	if (n->ended_id)
-		detect_forget(n->detect, n->ended_id);
-	n->ended_id = 0;
+}
+
+static void begin_record(struct names *n, const struct iot_proc *p, struct rec_process *r)
+{
+	*r = (struct rec_process){ .id = p->id, .pid = p->pid, .start_ns = p->start_ns };
+	memcpy(n->comm, p->comm, IOT_COMM_LEN);
+	r->comm = n->comm;
+	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
+	rec_set(r, process, ppid, p->ppid);
 }
 
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
@@ -270,24 +275,28 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 	forget_ended(n);
 	if (!e || e->state == ENTRY_OVER || (e->state == ENTRY_TOLD && !exited))
 		return NULL;
-	*r = (struct rec_process){ .id = p->id, .pid = p->pid, .start_ns = p->start_ns };
-	memcpy(n->comm, p->comm, IOT_COMM_LEN);
-	r->comm = n->comm;
-	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
-	rec_set(r, process, ppid, p->ppid);
-	if (exited)
-		n->ended_id = p->id;
+	begin_record(n, p, r);
 	if (!exited) {
 		identify(n, p, r);
 		keep(n, e, r);
 	} else if (!over(n, p, e, r) && e->state == ENTRY_TOLD) {
 		return NULL;
 	}
-	if (e->state == ENTRY_NEW)
-		detect_process(n->detect, p, r);
-	else
-		detect_again(n->detect, r);
+	detect_process(n->detect, p, r);
 	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
+	return r;
+}
+
+const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
+{
+	struct rec_process *r = &n->process;
+	struct entry *e = find_entry(n, p->id);
+
+	if (!e || e->state != ENTRY_TOLD || !e->kept)
+		return NULL;
+	begin_record(n, p, r);
+	recall(e, r);
+	detect_process(n->detect, p, r);
 	return r;
 }
 
@@ -322,16 +331,6 @@ const struct rec_file *names_file(struct names *n, const struct iot_path *p)
 {
 	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen };
 	n->file.path = join_path(p, n->path) ? n->path : NULL;
-	detect_file(n->detect, &n->file);
+	detect_file(n->detect, p, &n->file);
 	return &n->file;
-}
-
-u32 names_group(struct names *n, const char *system)
-{
-	return detect_group(n->detect, system);
-}
-
-const char *names_of_group(const struct names *n, u32 group)
-{
-	return detect_group_name(n->detect, group);
 }

@@ -3,13 +3,14 @@
 #ifndef IOT_NAMES_H
 #define IOT_NAMES_H
 
+#include "detect.h"
 #include "probe.h"
 #include "stream.h"
 
 struct names;
 
-/* Returns 0 or a negative errno after a message. */
-int names_new(struct names **out);
+/* The detection fills what it knows into the records; it stays the caller's. Returns 0 or a negative errno after a message. */
+int names_new(struct names **out, struct detect *);
 void names_free(struct names *);
 
 /* Makes the record of a process that was seen for the first time, or that ended (then with its accounting), or NULL when
@@ -17,12 +18,11 @@ void names_free(struct names *);
  * strings live until the next call. */
 const struct rec_process *names_process(struct names *, const struct iot_proc *);
 
+/* The same record again, with what the detection knows by now; NULL when the process ended, or its names were not kept. */
+const struct rec_process *names_again(struct names *, const struct iot_proc *);
+
 /* Makes the record of a file; likewise. */
 const struct rec_file *names_file(struct names *, const struct iot_path *);
-
-/* The histogram group of a storage system, 0 for none; and the system of a group, NULL for none. */
-u32 names_group(struct names *, const char *system);
-const char *names_of_group(const struct names *, u32 group);
 
 /* Start of a process in clock ticks since boot, from /proc/PID/stat; 0 when it is gone. */
 u64 process_start_ticks(u32 pid);

@@ -18,9 +18,9 @@
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
-	take_no_events, take_settle, take_label, take_ring, take_probes, take_quiet, take_verbose;
+	take_no_events, take_settle, take_label, take_ring, take_probes, take_system, take_systems, take_quiet, take_verbose;
 
-/* A row: letter (0 none), name, what its value is called (NULL: no value), help, function (NULL: main option, below). */
+/* A row: letter (0 none), name, what its value is called (NULL: no value; in brackets: it may be left out), help, function (NULL: main option, below). */
 static const struct row {
 	char letter;
 	const char *name, *value, *help;
@@ -33,6 +33,7 @@ static const struct row {
 	{ 0, "comm", "NAME", "only processes whose leader has this name", take_comm },
 	{ 0, "cgroup", "PATH", "only processes directly in this control group (version 2)", take_cgroup },
 	{ 0, "dev", "NAME", "only requests of this disk, such as sda or 8:0", take_dev },
+	{ 0, "system", "NAME", "only processes of this storage system, such as etcd", take_system },
 	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
 	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
 	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
@@ -40,6 +41,7 @@ static const struct row {
 	{ 0, "label", "NAME", "label of the run in the store", take_label },
 	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
 	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
+	{ 0, "systems", "[FILE]", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 'q', "quiet", NULL, "only errors on standard error", take_quiet },
 	{ 'v', "verbose", NULL, "also what the kernel says about each probe", take_verbose },
 	{ 'h', "help", NULL, "this list", NULL },
@@ -260,6 +262,27 @@ static int take_probes(struct options *o, const char *value)
 	return 0;
 }
 
+/* Whether the system is known is seen when all rules have been read. */
+static int take_system(struct options *o, const char *value)
+{
+	if (!*value)
+		return fail_usage("the name of a storage system is empty");
+	o->system = value;
+	return 0;
+}
+
+static int take_systems(struct options *o, const char *value)
+{
+	if (!value) {
+		o->mode = MODE_SYSTEMS;
+		return 0;
+	}
+	if (o->n_rules == MAX_RULES)
+		return fail_usage("more than %d files of rules", MAX_RULES);
+	o->rules[o->n_rules++] = value;
+	return 0;
+}
+
 static int take_quiet(struct options *o, const char *value)
 {
 	o->quiet = true;
@@ -369,7 +392,10 @@ int options_parse(struct options *o, int argc, char **argv)
 			return fail_usage("unknown option '%s'", arg);
 		if (!r->value && value)
 			return fail_usage("option --%s takes no value", r->name);
-		if (r->value && !value) {
+		if (r->value && *r->value == '[') {
+			if (!value && i + 1 < argc && argv[i + 1][0] != '-')
+				value = argv[++i];
+		} else if (r->value && !value) {
 			if (i + 1 == argc)
 				return fail_usage("option --%s needs %s", r->name, r->value);
 			value = argv[++i];
@@ -413,6 +439,8 @@ void options_filters(const struct options *o, char *buf, size_t size)
 		add_text(buf, size, " comm=%s", o->comm);
 	if (o->cgroup)
 		add_text(buf, size, " cgroup=%s", o->cgroup_path);
+	if (o->system)
+		add_text(buf, size, " system=%s", o->system);
 	if (o->dev)
 		add_text(buf, size, " dev=%s", o->dev_name);
 	if (buf[0])

@@ -7,10 +7,11 @@
 
 #define MAX_OUTPUTS 8
 #define MAX_PIDS 64
+#define MAX_RULES 16
 
 enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STORE };
 enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_WAIT };
-enum mode { MODE_TRACE, MODE_PROBES };
+enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS };
 
 struct output {
 	const char *path;       /* "-": standard output */
@@ -31,6 +32,9 @@ struct options {
 	u64 cgroup;             /* cgroup v2 id; 0 none */
 	const char *dev_name;
 	u32 dev;                /* device number of a disk; 0 none */
+	const char *rules[MAX_RULES]; /* files that add rules of storage systems */
+	size_t n_rules;
+	const char *system;     /* only processes of this storage system */
 	bool all;               /* everything, although a command is given */
 	u32 layers;             /* bits of LAYER_x; 0 all */
 	bool no_events;

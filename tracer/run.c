@@ -14,6 +14,7 @@
 #include "cells.h"
 #include "command.h"
 #include "describe.h"
+#include "detect.h"
 #include "devices.h"
 #include "hist.h"
 #include "names.h"
@@ -21,6 +22,7 @@
 #include "privilege.h"
 #include "run.h"
 #include "settle.h"
+#include "systems.h"
 #include "truth.h"
 
 #define POLL_NS (5 * NSEC / 1000)
@@ -34,6 +36,7 @@ struct run {
 	struct outputs outputs;
 	struct sink *sink;
 	struct probes *probes;
+	struct detect *detect;
 	struct names *names;
 	struct devices *devices;
 	struct truth *truth;
@@ -75,23 +78,38 @@ static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
 
+	detect_event(r->detect, e);
+	if (r->opts->system && (!e->owner || !detect_wanted(r->detect, e->owner)))
+		return;
 	r->batch[r->n_batch++] = *e;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
 }
 
+static void give_process(struct run *r, const struct iot_proc *p, const struct rec_process *rec)
+{
+	u32 group = detect_group(r->detect, p->id);
+
+	if (group)
+		take_error(r, probes_set_group(r->probes, p, group));
+	if (rec && detect_wanted(r->detect, p->id))
+		take_error(r, r->sink->record(r->sink, REC_process, rec));
+}
+
 static void on_process(void *arg, const struct iot_proc *p)
 {
 	struct run *r = arg;
-	const struct rec_process *rec = names_process(r->names, p);
-	u32 group;
 
-	if (!rec)
-		return;
-	take_error(r, r->sink->record(r->sink, REC_process, rec));
-	group = p->flags & PROC_EXITED ? 0 : names_group(r->names, rec->system);
-	if (group)
-		take_error(r, probes_set_group(r->probes, p, group));
+	give_process(r, p, names_process(r->names, p));
+}
+
+/* Processes of which more is known by now: a later record replaces an earlier one. */
+static void give_changed(struct run *r)
+{
+	const struct iot_proc *p;
+
+	while ((p = detect_changed(r->detect)))
+		give_process(r, p, names_again(r->names, p));
 }
 
 static void learn_device(void *arg, u32 dev)
@@ -118,6 +136,7 @@ static bool drain(struct run *r)
 	int n = probes_consume(r->probes, &callbacks);
 
 	give_batch(r);
+	give_changed(r);
 	if (n < 0)
 		take_error(r, n);
 	return n >= PROBES_TAKE;
@@ -128,9 +147,13 @@ static bool drain(struct run *r)
 static int on_cell(void *arg, const struct rec_agg *rec)
 {
 	struct run *r = arg;
+	struct rec_agg others = *rec;
 
 	learn_device(r, rec->dev);
-	return r->sink->record(r->sink, REC_agg, rec);
+	if (detect_wanted(r->detect, rec->owner))
+		return r->sink->record(r->sink, REC_agg, rec);
+	others.owner = PROC_OTHER;
+	return r->sink->record(r->sink, REC_agg, &others);
 }
 
 static u64 since_start(const struct run *r)
@@ -156,6 +179,8 @@ static void end_second(struct run *r)
 {
 	u64 now = since_start(r);
 
+	detect_again(r->detect);
+	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));
 	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
@@ -326,15 +351,17 @@ static void on_proc(void *arg, const struct iot_proc *p)
 
 	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
 		on_process(r, p);
-	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED)
+	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED && detect_wanted(r->detect, p->id))
 		truth_process(r->truth, p->pid, on_truth, r);
 }
 
 static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 {
 	struct run *r = arg;
-	struct rec_hist rec = { .kind = kind, .system = names_of_group(r->names, group), .bucket = bucket, .n = n };
+	struct rec_hist rec = { .kind = kind, .system = detect_group_name(r->detect, group), .bucket = bucket, .n = n };
 
+	if (!detect_wanted_system(r->detect, rec.system))
+		return;
 	rec.low_ns = hist_low_ns(bucket);
 	rec.high_ns = hist_low_ns(bucket + 1);
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
@@ -455,6 +482,17 @@ static int start_command(struct run *r)
 	return err;
 }
 
+static int prepare_detection(struct run *r)
+{
+	const struct options *o = r->opts;
+
+	if (detect_new(&r->detect, o->rules, o->n_rules))
+		return STATUS_FAILED;
+	if (o->system && detect_only(r->detect, o->system))
+		return fail_usage("unknown storage system '%s' (systems(5) lists them)", o->system);
+	return 0;
+}
+
 /* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
 static int prepare(struct run *r)
 {
@@ -467,10 +505,13 @@ static int prepare(struct run *r)
 	status = o->command ? command_check(o->command[0]) : 0;
 	if (status)
 		return status;
+	status = prepare_detection(r);
+	if (status)
+		return status;
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
 		return STATUS_FAILED;
-	if (outputs_open(&r->outputs, o) || names_new(&r->names) || devices_new(&r->devices) || cells_new(&r->cells))
+	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells))
 		return STATUS_FAILED;
 	r->sink = r->outputs.sink;
 	fill_probe_opts(o, &p);
@@ -550,6 +591,7 @@ static void release(struct run *r)
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
 	names_free(r->names);
+	detect_free(r->detect);
 	devices_free(r->devices);
 	cells_free(r->cells);
 	truth_free(r->truth);
@@ -574,6 +616,19 @@ int run_trace(const struct options *o, u64 begun_ns)
 	}
 	release(&r);
 	return status;
+}
+
+int run_systems(const struct options *o)
+{
+	struct systems *rules = NULL;
+	int err = systems_open(&rules, o->rules, o->n_rules);
+
+	if (!err)
+		err = systems_list_with(rules, stdout);
+	systems_close(rules);
+	if (fflush(stdout))
+		err = fail(errno, "cannot write standard output");
+	return err ? STATUS_FAILED : STATUS_OK;
 }
 
 int run_probes(const struct options *o, u64 begun_ns)

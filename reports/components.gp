@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# components.gp: bytes that devices wrote (upper bar) and read (lower bar) for each storage system, by component.
+file = "components.tsv"
+stats file index 0 using (head = strcol(1), horizon = strcol(2), 1) nooutput
+stats file index 1 using 0 nooutput
+parts = STATS_records
+stats file index 2 using 0 nooutput
+rows = STATS_records
+stats file index 3 using 0 nooutput
+names = STATS_records
+set output "components." . kind
+set label 1 "Device bytes of storage systems, by component" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
+set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
+set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+set lmargin at screen 0.2
+set rmargin at screen 0.8
+set tmargin at screen 0.84
+set bmargin at screen 0.09
+unset key
+most = 1
+stats file index 2 using (most = ($2 > most ? $2 : most), most = ($3 > most ? $3 : most), 1) nooutput
+set xrange [0:most * 1.12]
+set yrange [rows - 0.4:-0.6]
+unset ytics
+set grid noytics xtics linecolor rgb "#dddddd"
+tick = 10 ** floor(log10(most))
+tick = most / tick < 2 ? tick / 4 : most / tick < 5 ? tick / 2 : tick
+set xtics ("0" 0)
+do for [i = 1:9] { if (i * tick <= most * 1.1) { set xtics add (bytes(i * tick) i * tick) } }
+set xlabel "bytes at the device: upper bar written, lower bar read"
+# 1 to 13 components, from the one with most bytes on; then what the file system adds, and what is left.
+array colour[17] = [BLUE, SKY, GREEN, YELLOW, PINK, 0x332288, 0x88ccee, 0x117733, 0xddcc77, 0xaa4499, 0x44aa99, 0x882255, 0x661100, ORANGE, RED, GREY, 0xcccccc]
+paint(n) = n == n ? colour[int(n)] : 0xffffff
+plot file index 1 using (0):($1):3:4:1:2:(paint($5)) with boxxyerror linecolor rgb variable, \
+     file index 2 using 2:($0 - 0.14):($2 > 0 ? bytes($2) : "") with labels left offset 0.6, 0 font ",10" textcolor rgb "#222222", \
+     file index 2 using 3:($0 + 0.22):($3 > 0 ? bytes($3) : "") with labels left offset 0.6, 0 font ",10" textcolor rgb "#222222", \
+     file index 2 using (0):($0 + 0.04):1 with labels right offset -1, 0 font ",12" textcolor rgb "#111111", \
+     file index 3 using (most * 1.15):(rows - 0.4 - (rows + 0.2) * (1 - ($0 + 0.5) / 19.0)):(paint($2)) with points pointtype 5 pointsize 1.4 linecolor rgb variable, \
+     file index 3 using (most * 1.15):(rows - 0.4 - (rows + 0.2) * (1 - ($0 + 0.5) / 19.0)):1 with labels left offset 1.5, 0 font ",11" textcolor rgb "#111111"

@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Components: which part of each storage system moved the bytes
+-- caption: A component is what a file is to its system: its log, its tables, its objects. S: bytes that calls returned; B: of file data on
+-- caption: the devices. fs journal, fs metadata: what the file system adds. unclassified: file data of no known component. From events.
+
+-- table: components
+-- hide: what
+SELECT l.what, l.who, l.pid, COALESCE(c.component, '(not measured)') AS component, c.S, c.ops_w, c.syncs, c.written AS B,
+       c.written * 1.0 / NULLIF(SUM(c.written) OVER (PARTITION BY l.gid), 0) AS share, c.S_r, c.ops_r, c.read AS B_r,
+       c.read * 1.0 / NULLIF(SUM(c.read) OVER (PARTITION BY l.gid), 0) AS share_r
+FROM v_component_line l JOIN v_component c ON c.gid = l.gid
+ORDER BY l.rank, SUM(c.written + c.read) OVER (PARTITION BY l.gid) DESC, l.gid, c.part = 'fs', c.part = 'rest', c.written + c.read DESC, c.component;
+
+-- table: instances: Servers of each system (instance: data root, or what the arguments say)
+SELECT p.system, COALESCE(p.instance, '(unknown)') AS instance, COALESCE(p.role, '') AS role, COUNT(DISTINCT p.pid || '/' || p.start_ns) AS processes,
+       SUM(c.S) AS S, SUM(c.S_r) AS S_r, SUM(c.B) AS B, SUM(c.B_r) AS B_r, MIN(p.matched) AS matched
+FROM v_process p JOIN v_measured m
+LEFT JOIN (SELECT owner, SUM(CASE WHEN on_file AND w THEN bytes ELSE 0 END) AS S, SUM(CASE WHEN on_file AND r THEN bytes ELSE 0 END) AS S_r,
+                  SUM(CASE WHEN block_write AND on_leaf THEN bytes ELSE 0 END) AS B, SUM(CASE WHEN block_read AND on_leaf THEN bytes ELSE 0 END) AS B_r
+           FROM v_cell GROUP BY owner) c ON c.owner = p.id
+JOIN ask ON ask.system IS NULL OR p.system = ask.system
+WHERE p.system IS NOT NULL
+GROUP BY p.system, p.instance, p.role
+ORDER BY p.system, p.instance, B DESC, p.role;
+
+-- plot: bars
+WITH line AS (
+       SELECT l.gid, substr(l.who, 1, 22) AS who, SUM(c.written) AS written, SUM(c.read) AS read, ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, l.gid) - 1 AS y
+       FROM v_component_line l JOIN v_component c ON c.gid = l.gid
+       GROUP BY l.gid
+       HAVING SUM(c.written + c.read) > 0
+       ORDER BY y
+       LIMIT 8),
+     side AS (
+       SELECT l.y, 0 AS side, c.part, COALESCE(c.component, '(not measured)') AS component, c.written AS bytes FROM line l JOIN v_component c ON c.gid = l.gid
+       UNION ALL
+       SELECT l.y, 1, c.part, COALESCE(c.component, '(not measured)'), c.read FROM line l JOIN v_component c ON c.gid = l.gid),
+     colour AS (
+       SELECT component, part, CASE component WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 ELSE CASE part WHEN 'component' THEN
+              min(ROW_NUMBER() OVER (ORDER BY part <> 'component', SUM(bytes) DESC, component), 13) ELSE 17 END END AS n
+       FROM side
+       WHERE bytes > 0
+       GROUP BY component)
+SELECT s.y + s.side * 0.36 - 0.3 AS low, s.y + s.side * 0.36 - 0.3 + 0.32 AS high,
+       SUM(s.bytes) OVER w - s.bytes AS "from", SUM(s.bytes) OVER w AS upto, c.n AS colour, s.component, s.side
+FROM side s JOIN colour c ON c.component = s.component AND c.part = s.part
+WHERE s.bytes > 0
+WINDOW w AS (PARTITION BY s.y, s.side ORDER BY c.n, s.component)
+ORDER BY low, "from";
+
+-- plot: names
+SELECT substr(l.who, 1, 22) || CASE l.pid WHEN '' THEN '' ELSE ' [' || l.pid || ']' END AS who, SUM(c.written) AS written, SUM(c.read) AS read
+FROM v_component_line l JOIN v_component c ON c.gid = l.gid
+GROUP BY l.gid
+HAVING SUM(c.written + c.read) > 0
+ORDER BY SUM(c.written + c.read) DESC, l.gid
+LIMIT 8;
+
+-- plot: legend
+SELECT component, CASE component WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 ELSE CASE part WHEN 'component' THEN
+       min(ROW_NUMBER() OVER (ORDER BY part <> 'component', bytes DESC, component), 13) ELSE 17 END END AS colour
+FROM (SELECT COALESCE(c.component, '(not measured)') AS component, c.part, SUM(c.written + c.read) AS bytes
+      FROM v_component_line l JOIN v_component c ON c.gid = l.gid
+      GROUP BY c.part, c.component
+      HAVING SUM(c.written + c.read) > 0)
+ORDER BY colour;
