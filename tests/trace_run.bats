@@ -251,10 +251,11 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "the store knows the command, its executable, arguments and accounting" {
-	traced -- dd if=/dev/zero of=f bs=4099 count=23 status=none
-	same "command" "$(sql 'SELECT command FROM run')" "dd if=/dev/zero of=f bs=4099 count=23 status=none"
-	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
-		"dd $(readlink -f "$(command -v dd)") dd if=/dev/zero of=f bs=4099 count=23 status=none"
+	printf 'dd if=/dev/zero of=f bs=4099 count=23 status=none\nsleep 0.5\n' > script
+	traced -- sh -e script
+	same "command" "$(sql 'SELECT command FROM run')" "sh -e script"
+	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'sh' AND exe IS NOT NULL AND rchar IS NOT NULL")" \
+		"sh $(readlink -f "$(command -v sh)") sh -e script"
 	same "wchar" "$(sql "SELECT MAX(wchar) FROM process WHERE comm = 'dd'")" 94277
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }
