@@ -3,6 +3,7 @@
  * calls (tracer/probe.c); what a call moves is known at its exit, only close and the writer's mark need its entry.
  */
 #include "owner.bpf.h"
+#include "net.bpf.h"
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
@@ -540,6 +541,17 @@ static __always_inline void fast_remember(struct task_ctx *c, u32 call, struct f
 	c->fast_cell = c->cell;
 }
 
+/* Bytes that a call moved on the socket `f`. Out of line: files do not come here. */
+static __noinline int socket_call(struct file *f, u32 proc, u16 kind, s64 bytes)
+{
+	struct socket_use u = { .bytes = bytes, .proc = proc, .kind = kind, .derived = 1 };
+
+	if (!f || bytes <= 0)
+		return 0;
+	u.sock = sock_of(f);
+	return u.sock ? socket_used(&u) : 0;
+}
+
 /* read, write and their relatives. */
 static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 call, u32 proc)
 {
@@ -567,6 +579,10 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 			o->offset -= o->ret;
 	}
 	op_record(c, o, proc);
+	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK) {
+		socket_call(f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+		return;
+	}
 	if (f && !o->write && c->cell_key.kind == o->kind && c->cell_key.owner == proc)
 		fast_remember(c, call, f);
 }
@@ -596,7 +612,75 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
 		}
 		op_record(c, o, proc);
+		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
+			continue;
+		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
+			socket_call(f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	}
+}
+
+/* The beginning of struct msghdr of the user interface, its size in struct mmsghdr, and where that has the bytes moved. */
+struct user_msghdr {
+	u64 name;
+	u32 name_len, pad;
+};
+#define MSGHDR_BYTES 56
+#define MMSGHDR_BYTES 64
+
+struct message_walk {
+	struct socket_use use;
+	u64 base;
+};
+
+/* The peer's address that a message header names, or 0. */
+static __always_inline u64 message_name(u64 header)
+{
+	struct user_msghdr m;
+
+	return bpf_probe_read_user(&m, sizeof(m), (void *)header) || !m.name_len ? 0 : m.name;
+}
+
+static long message_one(u32 n, struct message_walk *w)
+{
+	u64 header = w->base + n * MMSGHDR_BYTES;
+	u32 len = 0;
+
+	if (bpf_probe_read_user(&len, sizeof(len), (void *)(header + MSGHDR_BYTES))) {
+		lose(LOSS_NET_UNREAD);
+		return 1;
+	}
+	w->use.name = message_name(header);
+	w->use.bytes = len;
+	socket_used(&w->use);
+	return 0;
+}
+
+/* sendto, sendmsg, sendmmsg and their readers: datagrams, whose peer the call names; every socket where nothing else tells
+ * of its bytes. */
+static __noinline int exit_message(struct task_ctx *c, u8 shape, u8 kind, s64 ret)
+{
+	struct message_walk w = { .use = { .kind = kind, .derived = 1 } };
+	struct file *f;
+	u64 flags;
+
+	if (!c || ret <= 0)
+		return 0;
+	flags = c->arg[shape == SHAPE_MSG ? 2 : 3];
+	f = file_of(c->arg[0]);
+	if (!f || (kind == KIND_NET_RECV && flags & (MSG_PEEK | MSG_ERRQUEUE)))
+		return 0;
+	w.use.sock = sock_of(f);
+	if (!w.use.sock || (cfg.sockets != SOCKETS_ALL && !is_datagram(w.use.sock)))
+		return 0;
+	w.use.proc = proc_current(c);
+	w.use.bytes = ret;
+	w.base = c->arg[1];
+	if (shape == SHAPE_MMSG) {
+		bpf_loop(ret & (2 * MAX_MESSAGES - 1), message_one, &w, 0);
+		return 0;
+	}
+	w.use.name = shape == SHAPE_TO ? c->arg[4] : message_name(w.base);
+	return socket_used(&w.use);
 }
 
 /* Every call that is not the fast case. */
@@ -637,6 +721,10 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 			bpf_loop(ret & (2 * MAX_IOCB - 1), aio_end_one, &w, 0);
 		}
 		break;
+	case SHAPE_TO:
+	case SHAPE_MSG:
+	case SHAPE_MMSG:
+		return exit_message(c, s.shape, s.kind, ret);
 	case SHAPE_URING:
 	case SHAPE_EXEC:
 	case SHAPE_NONE:
