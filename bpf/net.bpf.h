@@ -214,8 +214,8 @@ static __always_inline void net_event(const struct socket_use *u, u8 sub)
 	event_submit(r);
 }
 
-/* Counts what a socket operation moved. */
-static __noinline int socket_used(struct socket_use *u)
+/* Counts what a socket operation moved. Global, so that the verifier looks at it once and not for each caller. */
+__noinline int socket_used(struct socket_use *u)
 {
 	struct iot_flow_key k = {};
 	struct iot_cell_key c = {};

@@ -541,14 +541,14 @@ static __always_inline void fast_remember(struct task_ctx *c, u32 call, struct f
 	c->fast_cell = c->cell;
 }
 
-/* Bytes that a call moved on the socket `f`. Out of line: files do not come here. */
-static __noinline int socket_call(struct file *f, u32 proc, u16 kind, s64 bytes)
+/* Bytes that a call moved on the socket behind `file`. Out of line: files do not come here. */
+__noinline int socket_call(u64 file, u32 proc, u16 kind, s64 bytes)
 {
 	struct socket_use u = { .bytes = bytes, .proc = proc, .kind = kind, .derived = 1 };
 
-	if (!f || bytes <= 0)
+	if (!file || bytes <= 0)
 		return 0;
-	u.sock = sock_of(f);
+	u.sock = sock_of((struct file *)file);
 	return u.sock ? socket_used(&u) : 0;
 }
 
@@ -580,7 +580,7 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 	}
 	op_record(c, o, proc);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK) {
-		socket_call(f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 		return;
 	}
 	if (f && !o->write && c->cell_key.kind == o->kind && c->cell_key.owner == proc)
@@ -615,7 +615,7 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
-			socket_call(f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+			socket_call((u64)f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	}
 }
 
