@@ -19,18 +19,16 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(core__exec, struct task_struct *t)
 {
 	struct task_ctx *c = ctx_find();
-	struct iot_proc *p;
 
 	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
 		c->fast_call = 0;
+		if (c->exec_rchar)
+			c->exec_read += t->ioac.rchar - (c->exec_rchar - 1);
+		c->exec_rchar = 0;
 	}
-	if (!gate_open() || t->tgid == cfg.self_pid)
-		return 0;
-	proc_make();
-	p = proc_find(t);
-	if (p && c && c->exec_rchar) /* the headers of the program, which no call of the process read */
-		__sync_fetch_and_sub(&p->rchar, t->ioac.rchar - (c->exec_rchar - 1));
+	if (gate_open() && t->tgid != cfg.self_pid)
+		proc_make();
 	return 0;
 }
 
@@ -39,6 +37,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(core__exit, struct task_struct *t)
 {
 	u32 pid = t->tgid;
+	struct task_ctx *c;
 	struct iot_proc *p;
 	bool last = t->signal->live.counter == 0;
 
@@ -49,7 +48,8 @@ int BPF_PROG(core__exit, struct task_struct *t)
 	p = proc_find(t);
 	if (!p)
 		return 0;
-	__sync_fetch_and_add(&p->rchar, t->ioac.rchar);
+	c = ctx_find();
+	__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->exec_read : 0));
 	__sync_fetch_and_add(&p->wchar, t->ioac.wchar);
 	if (!last)
 		return 0;

@@ -11,7 +11,8 @@
 #include "record.bpf.h"
 
 #define MAPPING_FLAGS 3UL      /* low bits of folio->mapping: anonymous or movable */
-#define MARK_PAGES 4096        /* pages of one write that are marked one by one */
+#define MARK_PAGES 65536       /* pages of one write that are marked one by one */
+#define MARK_AHEAD 4096        /* pages that are marked before a call whose length is only a limit */
 #define TXN_OWNERS 32
 
 struct writer {

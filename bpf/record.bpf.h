@@ -45,7 +45,8 @@ struct task_ctx {
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
-	u64 exec_rchar;    /* bytes read before the exec in progress */
+	u64 exec_rchar;    /* task accounting when the exec in progress began */
+	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
 	/* the last read or write: when the next is like it, its aggregate is at hand */
 	u64 fast_inode, fast_ino;
 	u32 fast_call, fast_flags, fast_cell, fast_pad;

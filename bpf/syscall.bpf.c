@@ -295,6 +295,9 @@ static __always_inline void write_begins(struct task_ctx *c, u32 proc)
 	range_look(c);
 	if (c->range_known != 1)
 		return;
+	/* copies give a limit, often all of memory: what they did is marked when they end */
+	if (c->shape >= SHAPE_SENDFILE && c->range_len > MARK_AHEAD << PAGE_SHIFT)
+		c->range_len = MARK_AHEAD << PAGE_SHIFT;
 	if (c->range_blockdev)
 		mark_pages((struct inode *)c->range_inode, c->range_off, c->range_len, proc | OWNER_DATA);
 	else
@@ -610,6 +613,8 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 			if (user)
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
+			if (side && o->ret > 0 && c->range_known == 1 && !c->range_blockdev)
+				writer_mark((struct inode *)c->range_inode, o->offset, o->ret, proc);
 		}
 		op_record(c, o, proc);
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)

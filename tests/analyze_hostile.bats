@@ -208,6 +208,17 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 1 "cannot open a?b?[2J: No such file" "$ANALYZE" amplification $'a\nb\e[2J'
 }
 
+@test "ingest: a cut stream is an incomplete run with status 1, the same run again is refused, a missing file is one line" {
+	python3 "$BATS_TEST_DIRNAME/gen-run.py" 1000 > run.jsonl
+	run -0 "$ANALYZE" ingest whole.sqlite run.jsonl
+	run -0 "$ANALYZE" verify whole.sqlite
+	one_line 1 "is already in this store" "$ANALYZE" ingest whole.sqlite run.jsonl
+	head -c -100 run.jsonl > cut.jsonl
+	one_line 1 "cut.jsonl: line" "$ANALYZE" ingest cut.sqlite cut.jsonl
+	[ "$("$ANALYZE" runs cut.sqlite --format csv | sed 1d | cut -d, -f11)" = incomplete ]
+	one_line 1 "cannot open none.jsonl: No such file" "$ANALYZE" ingest cut.sqlite none.jsonl
+}
+
 @test "--help lists every command, report and option" {
 	run -0 "$ANALYZE" --help
 	for word in ingest amplification breakdown latency verify systems timeline files runs --run --system --by --format --table --plot --logical-bytes --seed --reports; do

@@ -250,6 +250,14 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }
 
+@test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
+	need sqlite3 sqlite3
+	traced -- sqlite3 known.db 'PRAGMA synchronous = FULL; CREATE TABLE t(a); INSERT INTO t VALUES (1);'
+	same "system" "$(sql "SELECT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
+	same "component" "$(sql "SELECT DISTINCT component FROM file WHERE path = '$PWD/known.db'")" data
+	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
+}
+
 @test "losses are in every run, those that did not happen as 0" {
 	traced -- true
 	same "rows" "$(sql 'SELECT COUNT(*) FROM lost')" "$(grep -c '^LOSS(' "$root/bpf/kinds.def")"

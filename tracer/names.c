@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "detect.h"
 #include "names.h"
 #include "tracer.h"
 
@@ -32,7 +33,9 @@ struct names {
 	struct entry *entries;  /* by process id */
 	size_t room;
 	size_t kept_bytes;
-	char *ended;            /* names in the record that was given last */
+	char *ended;            /* names in the record that was given last, and whose it was */
+	u32 ended_id;
+	struct detect *detect;
 	struct rec_process process;
 	struct rec_file file;
 	char comm[IOT_COMM_LEN + 1], exe[PATH_MAX], cmdline[CMDLINE_MAX], cgroup[PATH_MAX];
@@ -47,7 +50,7 @@ int names_new(struct names **out)
 	if (!n)
 		return fail(ENOMEM, "names");
 	n->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
-	return 0;
+	return detect_new(&n->detect);
 }
 
 void names_free(struct names *n)
@@ -55,6 +58,7 @@ void names_free(struct names *n)
 	for (size_t i = 0; n && i < n->room; i++)
 		free(n->entries[i].kept);
 	if (n) {
+		detect_free(n->detect);
 		free(n->ended);
 		free(n->entries);
 	}
@@ -214,11 +218,6 @@ static void recall(const struct entry *e, struct rec_process *r)
 	}
 }
 
-/* Which storage system a process belongs to, and its histogram group: the one place that decides it. */
-static void detect(struct names *n, const struct iot_proc *p, struct rec_process *r)
-{
-}
-
 static void identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
 	if (!still_there(n, p))
@@ -257,6 +256,9 @@ static void forget_ended(struct names *n)
 	n->kept_bytes -= end ? end - n->ended : 0;
 	free(n->ended);
 	n->ended = NULL;
+	if (n->ended_id)
+		detect_forget(n->detect, n->ended_id);
+	n->ended_id = 0;
 }
 
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
@@ -273,13 +275,18 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 	r->comm = n->comm;
 	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
 	rec_set(r, process, ppid, p->ppid);
+	if (exited)
+		n->ended_id = p->id;
 	if (!exited) {
 		identify(n, p, r);
 		keep(n, e, r);
 	} else if (!over(n, p, e, r) && e->state == ENTRY_TOLD) {
 		return NULL;
 	}
-	detect(n, p, r);
+	if (e->state == ENTRY_NEW)
+		detect_process(n->detect, p, r);
+	else
+		detect_again(n->detect, r);
 	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
 	return r;
 }
@@ -315,10 +322,16 @@ const struct rec_file *names_file(struct names *n, const struct iot_path *p)
 {
 	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen };
 	n->file.path = join_path(p, n->path) ? n->path : NULL;
+	detect_file(n->detect, &n->file);
 	return &n->file;
 }
 
-const char *names_group(const struct names *n, u32 group)
+u32 names_group(struct names *n, const char *system)
 {
-	return NULL;
+	return detect_group(n->detect, system);
+}
+
+const char *names_of_group(const struct names *n, u32 group)
+{
+	return detect_group_name(n->detect, group);
 }

@@ -20,8 +20,9 @@ const struct rec_process *names_process(struct names *, const struct iot_proc *)
 /* Makes the record of a file; likewise. */
 const struct rec_file *names_file(struct names *, const struct iot_path *);
 
-/* Name of a histogram group; NULL for group 0, and when nothing belongs to it. */
-const char *names_group(const struct names *, u32 group);
+/* The histogram group of a storage system, 0 for none; and the system of a group, NULL for none. */
+u32 names_group(struct names *, const char *system);
+const char *names_of_group(const struct names *, u32 group);
 
 /* Start of a process in clock ticks since boot, from /proc/PID/stat; 0 when it is gone. */
 u64 process_start_ticks(u32 pid);

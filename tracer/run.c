@@ -85,9 +85,14 @@ static void on_process(void *arg, const struct iot_proc *p)
 {
 	struct run *r = arg;
 	const struct rec_process *rec = names_process(r->names, p);
+	u32 group;
 
-	if (rec)
-		take_error(r, r->sink->record(r->sink, REC_process, rec));
+	if (!rec)
+		return;
+	take_error(r, r->sink->record(r->sink, REC_process, rec));
+	group = p->flags & PROC_EXITED ? 0 : names_group(r->names, rec->system);
+	if (group)
+		take_error(r, probes_set_group(r->probes, p, group));
 }
 
 static void learn_device(void *arg, u32 dev)
@@ -328,7 +333,7 @@ static void on_proc(void *arg, const struct iot_proc *p)
 static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 {
 	struct run *r = arg;
-	struct rec_hist rec = { .kind = kind, .system = names_group(r->names, group), .bucket = bucket, .n = n };
+	struct rec_hist rec = { .kind = kind, .system = names_of_group(r->names, group), .bucket = bucket, .n = n };
 
 	rec.low_ns = hist_low_ns(bucket);
 	rec.high_ns = hist_low_ns(bucket + 1);
