@@ -697,6 +697,8 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 
 	if (!c)
 		return 0;
+	if (s.shape >= SHAPE_TO)
+		return exit_message(c, s.shape, s.kind, ret);
 	proc = proc_current(c);
 	o.ts_ns = c->enter_ns;
 	o.dur_ns = dur_ns;
@@ -726,10 +728,6 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 			bpf_loop(ret & (2 * MAX_IOCB - 1), aio_end_one, &w, 0);
 		}
 		break;
-	case SHAPE_TO:
-	case SHAPE_MSG:
-	case SHAPE_MMSG:
-		return exit_message(c, s.shape, s.kind, ret);
 	case SHAPE_URING:
 	case SHAPE_EXEC:
 	case SHAPE_NONE:
