@@ -22,7 +22,6 @@ int BPF_PROG(core__exec, struct task_struct *t)
 
 	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
-		c->fast_call = 0;
 		if (c->exec_rchar)
 			c->exec_read += t->ioac.rchar - (c->exec_rchar - 1);
 		c->exec_rchar = 0;

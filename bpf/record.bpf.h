@@ -47,9 +47,6 @@ struct task_ctx {
 	u32 cell;
 	u64 exec_rchar;    /* task accounting when the exec in progress began */
 	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
-	/* the last read or write: when the next is like it, its aggregate is at hand */
-	u64 fast_inode, fast_ino;
-	u32 fast_call, fast_flags, fast_cell, fast_pad;
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;

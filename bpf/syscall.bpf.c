@@ -506,44 +506,6 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	return NULL;
 }
 
-/* The most frequent case: a read at the same file, by the same call, as this thread's last one. Only the aggregate and the
- * histogram are touched. False: not that case. */
-static __always_inline bool exit_fast(struct task_ctx *c, u32 call, s64 ret, u64 dur_ns, u8 kind)
-{
-	struct iot_cell *v;
-	u64 f, i;
-
-	if (c->fast_call != call || cfg.events)
-		return false;
-	f = (u64)file_of(c->arg[0]);
-	if (!f || ret < 0)
-		return false;
-	i = POINTER_AT(f, struct file, f_inode);
-	if (i != c->fast_inode || NUMBER_AT(i, struct inode, i_ino) != c->fast_ino ||
-	    NUMBER_AT(f, struct file, f_flags) != c->fast_flags)
-		return false;
-	v = bpf_map_lookup_elem(&cells, &c->fast_cell);
-	if (!v)
-		return false;
-	v->ops += 1;
-	v->bytes += ret;
-	v->lat_ns += dur_ns;
-	if (dur_ns > v->max_ns)
-		v->max_ns = dur_ns;
-	hist_add(c->proc, kind, dur_ns);
-	return true;
-}
-
-/* Remembers a read for exit_fast(). */
-static __always_inline void fast_remember(struct task_ctx *c, u32 call, struct file *f)
-{
-	c->fast_call = call;
-	c->fast_inode = c->seen_inode;
-	c->fast_ino = c->seen_ino;
-	c->fast_flags = NUMBER_AT(f, struct file, f_flags);
-	c->fast_cell = c->cell;
-}
-
 /* Bytes that a call moved on the socket behind `file`. Out of line: files do not come here. */
 __noinline int socket_call(u64 file, u32 proc, u16 kind, s64 bytes)
 {
@@ -556,7 +518,7 @@ __noinline int socket_call(u64 file, u32 proc, u16 kind, s64 bytes)
 }
 
 /* read, write and their relatives. */
-static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 call, u32 proc)
+static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 proc)
 {
 	struct file *f = see_fd(c, c->arg[0]);
 
@@ -582,12 +544,8 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 			o->offset -= o->ret;
 	}
 	op_record(c, o, proc);
-	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK) {
+	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
-		return;
-	}
-	if (f && !o->write && c->cell_key.kind == o->kind && c->cell_key.owner == proc)
-		fast_remember(c, call, f);
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
@@ -688,20 +646,67 @@ static __noinline int exit_message(struct task_ctx *c, u8 shape, u8 kind, s64 re
 	return socket_used(&w.use);
 }
 
-/* Every call that is not the fast case. */
-static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *call, u32 id, s64 ret, u64 dur_ns)
+/* Calls that move no bytes. False: nothing to record. */
+static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shape, s64 ret)
 {
-	struct iot_syscall s = *call;
-	struct op o = {};
-	u32 proc;
+	o->write = 2;
+	switch (shape) {
+	case SHAPE_FD:
+		see_fd(c, c->arg[0]);
+		break;
+	case SHAPE_FTRUNCATE:
+		see_fd(c, c->arg[0]);
+		o->offset = c->arg[1];
+		break;
+	case SHAPE_FALLOCATE:
+		see_fd(c, c->arg[0]);
+		o->offset = c->arg[2];
+		o->size = c->arg[3];
+		break;
+	case SHAPE_OPEN:
+		see_fd(c, ret);
+		break;
+	case SHAPE_MMAP:
+		if ((s32)c->arg[4] < 0)
+			return false; /* anonymous memory */
+		see_fd(c, c->arg[4]);
+		o->offset = c->arg[5];
+		o->size = c->arg[1];
+		if (ret > 0)
+			o->ret = 0;
+		break;
+	case SHAPE_CLOSE:
+		break; /* the file was seen at the entry */
+	default:
+		c->seen_inode = 0;
+		c->seen_type = SUB_NONE;
+		c->seen_dev = c->seen_file = 0;
+	}
+	return true;
+}
 
-	if (!c)
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+{
+	struct task_ctx *c = ctx_find();
+	struct op o = {};
+	struct iot_syscall s;
+	u32 id, proc;
+
+	if (!c || !c->call)
 		return 0;
+	id = c->call - 1;
+	c->call = 0;
+	if (id >= IOT_MAX_SYSCALL || !gate_open())
+		return 0;
+	s.kind = calls[id].kind;
+	s.shape = calls[id].shape;
+	s.write = calls[id].write;
 	if (s.shape >= SHAPE_TO)
 		return exit_message(c, s.shape, s.kind, ret);
 	proc = proc_current(c);
 	o.ts_ns = c->enter_ns;
-	o.dur_ns = dur_ns;
+	o.dur_ns = bpf_ktime_get_ns() - c->enter_ns;
 	o.ret = ret;
 	o.kind = s.kind;
 	o.write = s.write;
@@ -710,7 +715,7 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 	case SHAPE_PRW:
 	case SHAPE_RWV:
 	case SHAPE_PRWV:
-		exit_rw(c, &o, s.shape, id + 1, proc);
+		exit_rw(c, &o, s.shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
 		exit_two(c, &o, c->arg[1], c->arg[0], c->arg[2], 0, c->arg[3], proc);
@@ -733,62 +738,7 @@ static __noinline int exit_any(struct task_ctx *c, const struct iot_syscall *cal
 	case SHAPE_NONE:
 		return 0;
 	}
-	o.write = 2;
-	switch (s.shape) {
-	case SHAPE_FD:
-		see_fd(c, c->arg[0]);
-		break;
-	case SHAPE_FTRUNCATE:
-		see_fd(c, c->arg[0]);
-		o.offset = c->arg[1];
-		break;
-	case SHAPE_FALLOCATE:
-		see_fd(c, c->arg[0]);
-		o.offset = c->arg[2];
-		o.size = c->arg[3];
-		break;
-	case SHAPE_OPEN:
-		see_fd(c, ret);
-		break;
-	case SHAPE_MMAP:
-		if ((s32)c->arg[4] < 0)
-			return 0; /* anonymous memory */
-		see_fd(c, c->arg[4]);
-		o.offset = c->arg[5];
-		o.size = c->arg[1];
-		if (ret > 0)
-			o.ret = 0;
-		break;
-	case SHAPE_CLOSE:
-		break; /* the file was seen at the entry */
-	default:
-		c->seen_inode = 0;
-		c->seen_type = SUB_NONE;
-		c->seen_dev = c->seen_file = 0;
-	}
-	op_record(c, &o, proc);
+	if (exit_plain(c, &o, s.shape, ret))
+		op_record(c, &o, proc);
 	return 0;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
-{
-	struct task_ctx *c = ctx_find();
-	struct iot_syscall s;
-	u64 dur_ns;
-	u32 id;
-
-	if (!c || !c->call)
-		return 0;
-	id = c->call - 1;
-	c->call = 0;
-	if (id >= IOT_MAX_SYSCALL || !gate_open())
-		return 0;
-	dur_ns = bpf_ktime_get_ns() - c->enter_ns;
-	s.kind = calls[id].kind;
-	if (exit_fast(c, id + 1, ret, dur_ns, s.kind))
-		return 0;
-	s.shape = calls[id].shape;
-	s.write = calls[id].write;
-	return exit_any(c, &s, id, ret, dur_ns);
 }

@@ -59,7 +59,7 @@ journal_agrees() { # AFTER_TRANSACTION
 		between "waf_sys" "$(awk -v b="$delta" 'BEGIN { print b / 10485760 }')" 1.000 1.020
 		same "bytes of nobody's" "$(written "NOT (comm = 'dd' OR (cause IN ('journal', 'metadata') AND owner > 2))")" 0
 		nothing_lost
-		"$analyze" amplification "$store" --format csv > report.csv
+		"$analyze" amplification "$store" --table volumes --format csv > report.csv
 		same "S and B of the report" "$(csv_value "S || ' ' || B" "who = 'dd'" < report.csv)" "10485760 $(written "comm = 'dd'")"
 	}
 	with_fs ext4 256M -- body

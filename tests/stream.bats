@@ -107,6 +107,17 @@ refused() { # MESSAGE LINE
 
 @test "bad lines: duplicate keys, wrong types, odd numbers, garbage and unknown names get one answer each" {
 	e='{"t":"event","ts_ns":1,"kind":"read"'
+	n() { printf '{"t":"event","ts_ns":1,"bytes":%s,"tid":%s,"cpu":%s,"kind":"read"}' "$@"; } # in the scanner's own order
+	refused "has a 'bytes' beyond 64 bits" "$(n 18446744073709551616 1 1)"
+	refused "has a 'bytes' beyond 64 bits" "$(n 99999999999999999999999 1 1)"
+	refused "has a 'tid' beyond 32 bits" "$(n 1 4294967296 1)"
+	refused "has a 'cpu' beyond 16 bits" "$(n 1 1 65536)"
+	refused "has a number with a leading zero" "$(n 01 1 1)"
+	refused "has a number with a leading zero" "$(n 00 1 1)"
+	refused "is not a non-negative integer: 1e400" "$(n 1e400 1 1)"
+	refused "is not a non-negative integer: -1" "$(n -1 1 1)"
+	refused "is not JSON" "$(n '' 1 1)"
+	refused "is not JSON" "$(n 1 1 1)x"
 	refused "has the key 'bytes' twice" "$e,\"bytes\":1,\"bytes\":1}"
 	refused "has the key 't' twice" "$e,\"t\":\"event\"}"
 	refused "has a 'bytes' that is not a number" "$e,\"bytes\":\"1\"}"

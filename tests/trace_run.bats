@@ -237,6 +237,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "a flood of events needs less than 64 MiB of the tracer's memory" {
+	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they take memory themselves"; fi
 	"$trace" -q -o /dev/null --format jsonl -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=1000000 status=none
 	between "resident bytes" "$(sql 'SELECT rss_bytes FROM run_end')" 1 67108864
 }
@@ -244,16 +245,16 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 @test "the store knows the command, its executable, arguments and accounting" {
 	traced -- dd if=/dev/zero of=f bs=4099 count=23 status=none
 	same "command" "$(sql 'SELECT command FROM run')" "dd if=/dev/zero of=f bs=4099 count=23 status=none"
-	same "process" "$(sql "SELECT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
+	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
 		"dd $(readlink -f "$(command -v dd)") dd if=/dev/zero of=f bs=4099 count=23 status=none"
-	same "wchar" "$(sql "SELECT wchar FROM process WHERE comm = 'dd'")" 94277
+	same "wchar" "$(sql "SELECT MAX(wchar) FROM process WHERE comm = 'dd'")" 94277
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }
 
 @test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
 	need sqlite3 sqlite3
 	traced -- sqlite3 known.db 'PRAGMA synchronous = FULL; CREATE TABLE t(a); INSERT INTO t VALUES (1);'
-	same "system" "$(sql "SELECT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
+	same "system" "$(sql "SELECT DISTINCT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
 	same "component" "$(sql "SELECT DISTINCT component FROM file WHERE path = '$PWD/known.db'")" data
 	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
 }
@@ -272,6 +273,12 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "bytes" "$(grep "APPLICATION.*my_os_device.*WRITE" out.txt | awk '{ sum += $5 } END { print sum }')" 94277
 	same "OS lines are the application's reads and writes" "$(awk '$2 == "OS"' out.txt | wc -l)" \
 		"$(awk '$2 == "APPLICATION" && $8 ~ /READ|WRITE/' out.txt | wc -l)"
+}
+
+@test "times never go back, although processors deliver out of order" {
+	"$trace" -q -o out.txt --format table -- sh -c 'for f in 1 2 3; do dd if=/dev/zero of=f$f bs=1 count=20011 status=none & done; wait'
+	[ "$(grep -c SYSCALL_WRITE out.txt)" -ge 60033 ]
+	awk 'NR > 1 { print $1 }' out.txt | sort -c
 }
 
 @test "the text's columns are those of its header, its times never go back" {
