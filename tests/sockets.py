@@ -3,17 +3,19 @@
 """sockets.py - known bytes over sockets: a client sends COUNT times SIZE bytes to a server, its own child, which answers.
 
 usage: sockets.py PROTOCOL ADDRESS SENDER READER COUNT SIZE [--answer BYTES] [--server-netns NAME]
-  PROTOCOL  tcp, udp, unix or pipe; ADDRESS is the server's (a path for unix)
-  SENDER    tcp: write send sendmsg sendfile splice; udp: write send sendto sendmsg sendmmsg
-  READER    tcp: read recv recvmsg splice peek; udp: read recv recvfrom recvmsg recvmmsg
+  PROTOCOL  tcp, udp or unix; ADDRESS is the server's (a path for unix)
+  SENDER    tcp: write send sendmsg sendfile splice uring; udp: write send sendto sendmsg sendmmsg
+  READER    tcp: read recv recvmsg splice peek uring; udp: read recv recvfrom recvmsg recvmmsg
 Prints a ledger in JSON: pid, port, sent and received bytes of both. A time limit of 60 s ends it.
 """
 import argparse
 import ctypes
 import json
+import mmap
 import os
 import signal
 import socket
+import struct
 import sys
 import tempfile
 
@@ -106,7 +108,45 @@ def peek(sock, size):
     return len(sock.recv(size))
 
 
+class Uring:
+    """One request at a time: linux/io_uring.h, by the raw system calls."""
+    SEND, RECV = 26, 27
+
+    def __init__(self):
+        self.libc, params = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(120)
+        self.fd = self.libc.syscall(425, 1, params)
+        assert self.fd >= 0, "io_uring_setup: " + os.strerror(ctypes.get_errno())
+        self.sq = struct.unpack_from("10I", params, 40)  # head tail mask entries flags dropped array ...
+        self.cq = struct.unpack_from("10I", params, 80)  # head tail mask entries overflow cqes ...
+        self.sq_ring = mmap.mmap(self.fd, self.sq[6] + 4, offset=0)
+        self.cq_ring = mmap.mmap(self.fd, self.cq[5] + 32, offset=0x8000000)
+        self.sqes = mmap.mmap(self.fd, 64, offset=0x10000000)
+
+    def run(self, opcode, fd, buffer, size):
+        self.sqes[:64] = struct.pack("BBHiQQIIQ24x", opcode, 0, 0, fd, 0, ctypes.addressof(buffer), size, 0, 1)
+        struct.pack_into("I", self.sq_ring, self.sq[6], 0)
+        tail = struct.unpack_from("I", self.sq_ring, self.sq[1])[0]
+        struct.pack_into("I", self.sq_ring, self.sq[1], tail + 1)
+        assert self.libc.syscall(426, self.fd, 1, 1, 1, None, 0) == 1, "io_uring_enter: " + os.strerror(ctypes.get_errno())
+        head, mask = (struct.unpack_from("I", self.cq_ring, self.cq[i])[0] for i in (0, 2))
+        res = struct.unpack_from("i", self.cq_ring, self.cq[5] + (head & mask) * 16 + 8)[0]
+        struct.pack_into("I", self.cq_ring, self.cq[0], head + 1)
+        assert res >= 0, "io_uring: " + os.strerror(-res)
+        return res
+
+
+rings = {}
+
+
+def uring(opcode, sock, payload):
+    ring = rings.setdefault(os.getpid(), None) or Uring()
+    rings[os.getpid()] = ring
+    buffer = ctypes.create_string_buffer(payload, len(payload))
+    return ring.run(opcode, sock.fileno(), buffer, len(payload))
+
+
 SENDERS = {
+    "uring": lambda s, data, peer: uring(Uring.SEND, s, data),
     "write": lambda s, data, peer: os.write(s.fileno(), data),
     "send": lambda s, data, peer: s.send(data),
     "sendto": lambda s, data, peer: s.sendto(data, peer),
@@ -116,6 +156,7 @@ SENDERS = {
     "splice": lambda s, data, peer: splice_out(s, data),
 }
 READERS = {
+    "uring": lambda s, size: (uring(Uring.RECV, s, bytes(size)), None),
     "read": lambda s, size: (len(os.read(s.fileno(), size)), None),
     "recv": lambda s, size: (len(s.recv(size)), None),
     "recvfrom": lambda s, size: (lambda data, peer: (len(data), peer[:2]))(*s.recvfrom(size)),
