@@ -68,6 +68,11 @@ int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_
 int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
+/* Calls back for every flow of the run. Nothing where layer net is not measured. */
+int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+/* How layer net is measured: SOCKETS_UNSEEN by tracepoints of the socket layer and, for the rest, by the calls; SOCKETS_ALL by
+ * the calls alone; SOCKETS_NONE not at all. */
+enum iot_sockets probes_sockets(const struct probes *);
 /* Number of losses of each kind since the start. */
 int probes_losses(struct probes *, u64 n[LOSS_MAX]);
 /* Sets the histogram group of a process (0 .. 7). */

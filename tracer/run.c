@@ -16,6 +16,7 @@
 #include "describe.h"
 #include "detect.h"
 #include "devices.h"
+#include "flows.h"
 #include "hist.h"
 #include "names.h"
 #include "outputs.h"
@@ -367,6 +368,14 @@ static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
 }
 
+static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
+{
+	struct run *r = arg;
+	struct flow_text text;
+
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(key, sums, &text)));
+}
+
 static void close_gate(struct run *r)
 {
 	truth_calm(CALM_NS / 2);
@@ -385,6 +394,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	end_second(r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
+	take_error(r, probes_flows(r->probes, on_flow, r));
 	take_error(r, describe_losses(r->sink, r->probes));
 	truth_devices(r->truth, on_device_truth, r);
 	end.events = r->events;

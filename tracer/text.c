@@ -361,6 +361,9 @@ static void put_trace(struct text *t, const struct iot_event *e)
 		if (e->cause != CAUSE_LOOPBACK && is_leaf(t, e->dev))
 			put_line(t, e, "DEVICE", kinds[e->kind].text, e->bytes, e->flags);
 		break;
+	case LAYER_NET:
+		put_line(t, e, "NETWORK", kinds[e->kind].text, e->bytes, e->flags);
+		break;
 	default: /* the page cache moves no bytes of its own */
 		break;
 	}
