@@ -141,7 +141,7 @@ struct iot_config {
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
 	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
-	u32 pad;
+	u32 sockets;           /* enum iot_sockets */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -157,6 +157,35 @@ struct iot_state {
 #define IOT_MAX_CELLS 32768
 #define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
 #define IOT_HIST_GROUPS 8
+
+/* Which socket bytes are counted where the call returns. */
+enum iot_sockets {
+	SOCKETS_NONE,          /* layer net is not measured */
+	SOCKETS_UNSEEN,        /* those that the tracepoints of net.bpf.c do not see, or see without the peer */
+	SOCKETS_ALL,           /* every one: the kernel has no such tracepoints */
+};
+
+enum {
+	ROLE_NONE,             /* not known */
+	ROLE_CLIENT,           /* it connected */
+	ROLE_SERVER,           /* it was accepted */
+};
+
+/* One flow: a pair of socket addresses as one process sees it, and what it sent and received there. */
+struct iot_flow_key {
+	u8 local[16] __attribute__((aligned(8))), remote[16]; /* as on the wire; AF_INET: the last 4 bytes, as in a mapped address */
+	u32 owner;             /* process.id */
+	u16 family, protocol;  /* AF_INET or AF_INET6; IPPROTO_x */
+	u16 local_port, remote_port;
+	u32 pad;
+};
+
+struct iot_flow {
+	u64 sent_bytes, recv_bytes, sends, recvs;
+	u32 role, loopback;
+};
+
+#define IOT_MAX_FLOWS 32768
 #define IOT_MAX_GROUPED 65536 /* processes that can be in a group other than 0 */
 
 /* How the arguments of a system call are read. */
@@ -179,6 +208,9 @@ enum iot_shape {
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
 	SHAPE_EXEC,      /* execve: what it reads itself is taken out of the accounting */
+	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
+	SHAPE_MSG,       /* socket, message header, flags */
+	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */
 };
 
 /* One row of the table of system calls. */

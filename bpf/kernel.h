@@ -278,6 +278,52 @@ struct linux_binprm {
 	const char *filename;
 };
 
+struct in6_addr {
+	u8 bytes[16]; /* called otherwise there: only where it lies is asked for */
+};
+
+struct sock_common {
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport, skc_num; /* the first as on the wire, the second as the host writes it */
+	u16 skc_family;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+
+struct net_device {
+	unsigned int flags;
+};
+
+struct dst_entry {
+	struct net_device *dev;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+	struct dst_entry *sk_dst_cache;
+};
+
+struct proto_ops {
+	void *splice_read; /* a function; only whether there is one */
+};
+
+struct socket {
+	struct sock *sk;
+	const struct proto_ops *ops;
+};
+
+struct inet_bind_bucket {
+	signed char fastreuse;
+};
+
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+};
+
+struct io_sr_msg {
+	unsigned int msg_flags;
+};
+
 #pragma clang attribute pop
 
 /* Turns an address into a typed pointer that can be followed without a helper call. Since 6.2 (a35b9af4ec2c); the tracer

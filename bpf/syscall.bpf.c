@@ -3,6 +3,7 @@
  * calls (tracer/probe.c); what a call moves is known at its exit, only close and the writer's mark need its entry.
  */
 #include "owner.bpf.h"
+#include "net.bpf.h"
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
@@ -518,6 +519,17 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	return NULL;
 }
 
+/* Bytes that a call moved on the socket behind `file`. Out of line: files do not come here. */
+__noinline int socket_call(u64 file, u32 proc, u16 kind, s64 bytes)
+{
+	struct socket_use u = { .bytes = bytes, .proc = proc, .kind = kind, .derived = 1 };
+
+	if (!file || bytes <= 0)
+		return 0;
+	u.sock = sock_of((struct file *)file);
+	return u.sock ? socket_used(&u) : 0;
+}
+
 /* read, write and their relatives. */
 static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, u32 proc)
 {
@@ -545,6 +557,8 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 			o->offset -= o->ret;
 	}
 	op_record(c, o, proc);
+	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
+		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
@@ -574,7 +588,114 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 				writer_mark((struct inode *)c->range_inode, o->offset, o->ret, proc);
 		}
 		op_record(c, o, proc);
+		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
+			continue;
+		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
+			socket_call((u64)f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	}
+}
+
+/* The beginning of struct msghdr of the user interface, its size in struct mmsghdr, and where that has the bytes moved. */
+struct user_msghdr {
+	u64 name;
+	u32 name_len, pad;
+};
+#define MSGHDR_BYTES 56
+#define MMSGHDR_BYTES 64
+
+struct message_walk {
+	struct socket_use use;
+	u64 base;
+};
+
+/* The peer's address that a message header names, or 0. */
+static __always_inline u64 message_name(u64 header)
+{
+	struct user_msghdr m;
+
+	return bpf_probe_read_user(&m, sizeof(m), (void *)header) || !m.name_len ? 0 : m.name;
+}
+
+static long message_one(u32 n, struct message_walk *w)
+{
+	u64 header = w->base + n * MMSGHDR_BYTES;
+	u32 len = 0;
+
+	if (bpf_probe_read_user(&len, sizeof(len), (void *)(header + MSGHDR_BYTES))) {
+		lose(LOSS_NET_UNREAD);
+		return 1;
+	}
+	w->use.name = message_name(header);
+	w->use.bytes = len;
+	socket_used(&w->use);
+	return 0;
+}
+
+/* sendto, sendmsg, sendmmsg and their readers: datagrams, whose peer the call names; every socket where nothing else tells
+ * of its bytes. */
+static __noinline int exit_message(struct task_ctx *c, u8 shape, u8 kind, s64 ret)
+{
+	struct message_walk w = { .use = { .kind = kind, .derived = 1 } };
+	struct file *f;
+	u64 flags;
+
+	if (!c || ret <= 0)
+		return 0;
+	flags = c->arg[shape == SHAPE_MSG ? 2 : 3];
+	f = file_of(c->arg[0]);
+	if (!f || (kind == KIND_NET_RECV && flags & (MSG_PEEK | MSG_ERRQUEUE)))
+		return 0;
+	w.use.sock = sock_of(f);
+	if (!w.use.sock || (cfg.sockets != SOCKETS_ALL && !is_datagram(w.use.sock)))
+		return 0;
+	w.use.proc = proc_current(c);
+	w.use.bytes = ret;
+	w.base = c->arg[1];
+	if (shape == SHAPE_MMSG) {
+		bpf_loop(ret & (2 * MAX_MESSAGES - 1), message_one, &w, 0);
+		return 0;
+	}
+	w.use.name = shape == SHAPE_TO ? c->arg[4] : message_name(w.base);
+	return socket_used(&w.use);
+}
+
+/* Calls that move no bytes. False: nothing to record. */
+static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shape, s64 ret)
+{
+	o->write = 2;
+	switch (shape) {
+	case SHAPE_FD:
+		see_fd(c, c->arg[0]);
+		break;
+	case SHAPE_FTRUNCATE:
+		see_fd(c, c->arg[0]);
+		o->offset = c->arg[1];
+		break;
+	case SHAPE_FALLOCATE:
+		see_fd(c, c->arg[0]);
+		o->offset = c->arg[2];
+		o->size = c->arg[3];
+		break;
+	case SHAPE_OPEN:
+		see_fd(c, ret);
+		break;
+	case SHAPE_MMAP:
+		if ((s32)c->arg[4] < 0)
+			return false; /* anonymous memory */
+		see_fd(c, c->arg[4]);
+		o->offset = c->arg[5];
+		o->size = c->arg[1];
+		if (ret > 0)
+			o->ret = 0;
+		break;
+	case SHAPE_CLOSE:
+		break; /* the file was seen at the entry */
+	default:
+		c->seen_inode = 0;
+		c->seen_type = SUB_NONE;
+		c->seen_dev = c->seen_file = 0;
+	}
+	return true;
 }
 
 SEC("tp_btf/sys_exit")
@@ -594,6 +715,8 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 	s.kind = calls[id].kind;
 	s.shape = calls[id].shape;
 	s.write = calls[id].write;
+	if (s.shape >= SHAPE_TO)
+		return exit_message(c, s.shape, s.kind, ret);
 	proc = proc_current(c);
 	o.ts_ns = c->enter_ns;
 	o.dur_ns = bpf_ktime_get_ns() - c->enter_ns;
@@ -628,39 +751,7 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 	case SHAPE_NONE:
 		return 0;
 	}
-	o.write = 2;
-	switch (s.shape) {
-	case SHAPE_FD:
-		see_fd(c, c->arg[0]);
-		break;
-	case SHAPE_FTRUNCATE:
-		see_fd(c, c->arg[0]);
-		o.offset = c->arg[1];
-		break;
-	case SHAPE_FALLOCATE:
-		see_fd(c, c->arg[0]);
-		o.offset = c->arg[2];
-		o.size = c->arg[3];
-		break;
-	case SHAPE_OPEN:
-		see_fd(c, ret);
-		break;
-	case SHAPE_MMAP:
-		if ((s32)c->arg[4] < 0)
-			return 0; /* anonymous memory */
-		see_fd(c, c->arg[4]);
-		o.offset = c->arg[5];
-		o.size = c->arg[1];
-		if (ret > 0)
-			o.ret = 0;
-		break;
-	case SHAPE_CLOSE:
-		break; /* the file was seen at the entry */
-	default:
-		c->seen_inode = 0;
-		c->seen_type = SUB_NONE;
-		c->seen_dev = c->seen_file = 0;
-	}
-	op_record(c, &o, proc);
+	if (exit_plain(c, &o, s.shape, ret))
+		op_record(c, &o, proc);
 	return 0;
 }

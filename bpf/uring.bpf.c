@@ -3,9 +3,11 @@
  * to the process of its owner, so the current process is the owner also for polling threads and workers.
  */
 #include "owner.bpf.h"
+#include "net.bpf.h"
 
 #define IORING_SETUP_SQPOLL 2
 #define IORING_CQE_F_MORE 2
+#define IORING_CQE_F_NOTIF 8
 
 struct uring_request {
 	u64 ts_ns, offset, size;
@@ -154,6 +156,44 @@ static __always_inline void done_event(const struct uring_request *u, const stru
 	event_submit(r);
 }
 
+/* Whether an operation sends or receives on a socket. */
+static __always_inline u16 socket_kind(u32 opcode)
+{
+	switch (opcode) {
+	case 2:  /* WRITEV */
+	case 5:  /* WRITE_FIXED */
+	case 9:  /* SENDMSG */
+	case 23: /* WRITE */
+	case 26: /* SEND */
+	case 47: /* SEND_ZC */
+	case 48: /* SENDMSG_ZC */
+		return KIND_NET_SEND;
+	case 1:  /* READV */
+	case 4:  /* READ_FIXED */
+	case 10: /* RECVMSG */
+	case 22: /* READ */
+	case 27: /* RECV */
+		return KIND_NET_RECV;
+	}
+	return KIND_NONE;
+}
+
+/* Bytes of a request on a socket, where the socket layer does not tell them itself. */
+static __always_inline void socket_done(struct io_kiocb *req, u32 opcode, u32 proc, s32 res, u32 cqe_flags)
+{
+	struct socket_use u = { .bytes = res, .proc = proc, .kind = socket_kind(opcode), .derived = 1 };
+	struct file *f = BPF_CORE_READ(req, file);
+	struct io_sr_msg *m = (struct io_sr_msg *)((u64)req + bpf_core_field_offset(struct io_kiocb, cmd));
+
+	if (!u.kind || !f || cqe_flags & IORING_CQE_F_NOTIF)
+		return;
+	if ((opcode == 10 || opcode == 27) && BPF_CORE_READ(m, msg_flags) & (MSG_PEEK | MSG_ERRQUEUE))
+		return;
+	u.sock = sock_of(f);
+	if (u.sock)
+		socket_used(&u);
+}
+
 static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags)
 {
 	struct iot_cell_key k = {};
@@ -183,6 +223,8 @@ static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags
 	cell_add(cell_find(&k), 1, bytes, touched, now - u->ts_ns, res < 0);
 	hist_add(u->proc, kind, now - u->ts_ns);
 	done_event(u, &t, kind, now, bytes, res);
+	if (cfg.sockets == SOCKETS_ALL && t.type == SUB_FT_SOCK && res > 0)
+		socket_done(req, u->opcode, u->proc, res, cqe_flags);
 	if (!(cqe_flags & IORING_CQE_F_MORE))
 		bpf_map_delete_elem(&urings, &key);
 	return 0;

@@ -55,6 +55,14 @@ FROM v_layer l JOIN v_group g ON g.gid = l.gid
 WHERE g.shown AND l.ops > 0
 ORDER BY g.rank, g.who, g.gid, l.layer_id, l.layer, l.op;
 
+-- table: clients: Bytes on client sockets: what connections that a process had accepted brought and took (iot-analyze network says more)
+-- hide: what
+SELECT g.what, g.who, g.pid, SUM(f.received) AS client_socket_in, SUM(f.sent) AS client_socket_out
+FROM v_flow f JOIN v_group g ON g.gid = f.gid
+WHERE g.shown AND f.link IN ('client', 'accepted')
+GROUP BY f.gid
+ORDER BY g.rank, SUM(f.received + f.sent) DESC, f.gid;
+
 -- table: causes: Device bytes by cause (share: of B, of B_r)
 -- hide: what
 SELECT v.what, v.who, v.pid, c.cause, SUM(c.written) AS written,

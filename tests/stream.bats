@@ -361,7 +361,7 @@ print(n)')"
 		until [ "$(wc -l <commits)" -ge $round ]; do sleep 0.01; done
 		writer=$(pgrep -f "^$tool slow x.sqlite" -n)
 		kill -9 "$writer"
-		wait || :
+		wait $! || :
 		committed=$(awk 'END { print $2 }' commits)
 		[ "$committed" -gt 0 ]
 		"$tool" check x.sqlite

@@ -94,6 +94,14 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	if grep -q '"status":' run.jsonl; then fail "a status that is not known"; fi
 }
 
+@test "a duration ends although events come faster than a store takes them" {
+	status=0
+	timeout 100 "$trace" -q -d 1 --settle none -o run.sqlite -- sh -c 'echo $$ > pid; exec dd if=/dev/zero of=/dev/null bs=1' || status=$?
+	kill "$(cat pid)"
+	same status "$status" 0
+	same "seconds" "$(sql 'SELECT MIN(sec), COUNT(DISTINCT sec) >= 1 FROM agg')" "0 1"
+}
+
 @test "a reader that leaves ends the run quietly with 141" {
 	status=0
 	timeout 120 bash -c 'set -o pipefail; "$0" -q -o - | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" 2> err.log || status=$?
@@ -243,10 +251,11 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "the store knows the command, its executable, arguments and accounting" {
-	traced -- dd if=/dev/zero of=f bs=4099 count=23 status=none
-	same "command" "$(sql 'SELECT command FROM run')" "dd if=/dev/zero of=f bs=4099 count=23 status=none"
-	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'dd'")" \
-		"dd $(readlink -f "$(command -v dd)") dd if=/dev/zero of=f bs=4099 count=23 status=none"
+	printf 'dd if=/dev/zero of=f bs=4099 count=23 status=none\nsleep 0.5\n' > script
+	traced -- sh -e script
+	same "command" "$(sql 'SELECT command FROM run')" "sh -e script"
+	same "process" "$(sql "SELECT DISTINCT comm, exe, cmdline FROM process WHERE comm = 'sh' AND exe IS NOT NULL AND rchar IS NOT NULL")" \
+		"sh $(readlink -f "$(command -v sh)") sh -e script"
 	same "wchar" "$(sql "SELECT MAX(wchar) FROM process WHERE comm = 'dd'")" 94277
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }

@@ -42,19 +42,33 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 	return false;
 }
 
-/* Where no probe serves the VFS, its numbers are those of the calls above it, and the run says so. */
-static bool vfs_is_derived(const struct probes *p, const struct options *o, struct probe_info *row)
+#define MAX_INDIRECT 2
+
+/* Layers without probes of their own whose numbers come from other layers, and the run says so: the VFS where no probe serves
+ * it, sockets where the kernel has no tracepoints for their bytes. Returns how many rows. */
+static size_t indirect(const struct probes *p, const struct options *o, struct probe_info rows[MAX_INDIRECT])
 {
-	*row = (struct probe_info){ "vfs__derived", "vfs", "syscall,uring", false,
-				    "no probe of its own: derived from the calls, and marked so" };
-	return wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false);
+	size_t n = 0;
+
+	if (wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false))
+		rows[n++] = (struct probe_info){ "vfs__derived", "vfs", "syscall,uring", false,
+						 "no probe of its own: derived from the calls, and marked so" };
+	if (probes_sockets(p) == SOCKETS_ALL)
+		rows[n++] = (struct probe_info){ "net__by_call", "net", "syscall,uring", true, NULL };
+	return n;
+}
+
+/* What only tells the side of a connection measures no bytes. */
+static bool layer_measured(const struct probes *p, size_t layer)
+{
+	return layer_has(p, layer_names[layer], true) && (layer != LAYER_NET || probes_sockets(p) != SOCKETS_NONE);
 }
 
 static void measured_layers(const struct probes *p, const struct options *o, char *buf)
 {
 	buf[0] = '\0';
 	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
-		if (wanted(o, i) && layer_has(p, layer_names[i], true))
+		if (wanted(o, i) && layer_measured(p, i))
 			strcat(strcat(buf, *buf ? "," : ""), layer_names[i]);
 }
 
@@ -127,10 +141,12 @@ static int describe_probe(struct sink *s, const struct probe_info *i)
 int describe_probes(struct sink *s, const struct probes *p, const struct options *o)
 {
 	const struct probe_info *list;
-	struct probe_info vfs;
-	size_t n = probes_list(p, &list);
-	int err = vfs_is_derived(p, o, &vfs) ? describe_probe(s, &vfs) : 0;
+	struct probe_info others[MAX_INDIRECT];
+	size_t n = probes_list(p, &list), n_others = indirect(p, o, others);
+	int err = 0;
 
+	for (size_t i = 0; i < n_others && !err; i++)
+		err = describe_probe(s, &others[i]);
 	for (size_t i = 0; i < n && !err; i++)
 		err = describe_probe(s, &list[i]);
 	return err;
@@ -179,16 +195,16 @@ static void print_probe(const struct probe_info *i)
 void print_probes(const struct probes *p, const struct options *o, u64 attach_ns)
 {
 	const struct probe_info *list;
-	struct probe_info vfs;
-	size_t n = probes_list(p, &list);
+	struct probe_info others[MAX_INDIRECT];
+	size_t n = probes_list(p, &list), n_others = indirect(p, o, others);
 	struct utsname u;
 
 	uname(&u);
 	printf("%-9s %-26s %-36s %-8s %s\n", "LAYER", "PROBE", "TARGET", "CHOSEN", "REASON");
 	for (size_t i = 0; i < n; i++)
 		print_probe(&list[i]);
-	if (vfs_is_derived(p, o, &vfs))
-		print_probe(&vfs);
+	for (size_t i = 0; i < n_others; i++)
+		print_probe(&others[i]);
 	printf("\nkernel    %s %s\n", u.release, u.machine);
 	printf("tier      %s\n", probes_tier(p));
 	printf("memory    %.1f MiB of maps and ring in the kernel\n", probes_map_bytes(p) / 1048576.0);

@@ -306,6 +306,8 @@ void detect_again(struct detect *d)
 {
 	size_t n = d->n_titles < AGAIN_MAX ? d->n_titles : AGAIN_MAX;
 
+	if (!n)
+		return;
 	for (size_t i = 0; i < n; i++) {
 		struct seen *s = seen_of(d, d->titles[i]);
 		struct sys_ident id;

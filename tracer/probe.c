@@ -28,6 +28,7 @@
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
 
 CARRY(core);
+CARRY(net);
 CARRY(syscall);
 CARRY(cache);
 CARRY(block);
@@ -41,11 +42,13 @@ static const struct object {
 	const char *needs;
 } objects[] = {
 	{ "core", obj_core, obj_core_end, 0, NULL },
-	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS, NULL },
+	/* before those that count what it cannot */
+	{ "net", obj_net, obj_net_end, 1 << LAYER_NET, NULL },
+	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET, NULL },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK, NULL },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4" },
 	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL },
-	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS, NULL },
+	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET, NULL },
 };
 #define N_OBJECTS (sizeof(objects) / sizeof(*objects))
 
@@ -63,6 +66,9 @@ static const struct program {
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
 	{ "core__work_end", "all", 0, true },
+	{ "net__send", "net", 3, false },            /* 6.3 */
+	{ "net__recv", "net", 3, false },
+	{ "net__state", "net", 3, false },
 	{ "syscall__enter", "syscall", 0, true },
 	{ "syscall__exit", "syscall", 0, true },
 	{ "cache__dirty", "cache", 2, true },
@@ -118,6 +124,12 @@ static const struct {
 	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
 	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
+	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
+	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
+	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },
+	{ SYS_recvfrom, { KIND_NET_RECV, SHAPE_TO, 0 } },
+	{ SYS_recvmsg, { KIND_NET_RECV, SHAPE_MSG, 0 } },
+	{ SYS_recvmmsg, { KIND_NET_RECV, SHAPE_MMSG, 0 } },
 	{ SYS_fsync, { KIND_FSYNC, SHAPE_FD, 0 } },
 	{ SYS_fdatasync, { KIND_FDATASYNC, SHAPE_FD, 0 } },
 	{ SYS_sync, { KIND_SYNC, SHAPE_PATH, 0 } },
@@ -184,6 +196,7 @@ struct probes {
 	struct ring_buffer *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
+	int taken;             /* records given by it */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
@@ -216,11 +229,14 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 {
 	char line[512];
 	const char *p;
+	va_list again;
 	size_t n;
 
+	va_copy(again, a);
 	vsnprintf(line, sizeof(line), format, a);
 	if (said.verbose)
-		fprintf(stderr, "%s", line);
+		vfprintf(stderr, format, again); /* whole: the verifier's log is one message */
+	va_end(again);
 	if (level != LIBBPF_WARN)
 		return 0;
 	p = strstr(line, "prog '");
@@ -305,6 +321,21 @@ static void *rodata(struct bpf_object *o, const char *name, size_t size)
 	return NULL;
 }
 
+/* Which socket bytes the calls must tell: see enum iot_sockets. */
+static enum iot_sockets sockets_by_call(const struct probes *p)
+{
+	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
+
+	if (!(layers & 1 << LAYER_NET))
+		return SOCKETS_NONE;
+	return p->info[program_row("net__send")].reason || p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
+}
+
+static bool call_wanted(const struct iot_config *c, const struct iot_syscall *call)
+{
+	return call->shape < SHAPE_TO || (c && c->sockets);
+}
+
 static void configure(struct probes *p, struct bpf_object *o)
 {
 	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
@@ -317,11 +348,12 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->events = p->opts.events;
 		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
+		c->sockets = sockets_by_call(p);
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
 	for (size_t i = 0; s && i < sizeof(syscalls) / sizeof(*syscalls); i++)
-		if (syscalls[i].nr >= 0 && syscalls[i].nr < IOT_MAX_SYSCALL)
+		if (syscalls[i].nr >= 0 && syscalls[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &syscalls[i].call))
 			s[syscalls[i].nr] = syscalls[i].call;
 }
 
@@ -539,7 +571,7 @@ static int on_record(void *arg, void *data, size_t size)
 		cb->path(cb->arg, data);
 		break;
 	}
-	return 0;
+	return ++p->taken < PROBES_TAKE ? 0 : -EAGAIN; /* the ring keeps its place */
 }
 
 static int prepare(struct probes *p)
@@ -657,8 +689,9 @@ int probes_consume(struct probes *p, const struct probe_callbacks *cb)
 	int n;
 
 	p->callbacks = cb;
+	p->taken = 0;
 	n = ring_buffer__consume(p->ring);
-	return n < 0 ? say(n, "cannot read the ring") : n;
+	return n < 0 && n != -EAGAIN ? say(n, "cannot read the ring") : p->taken;
 }
 
 /* Learns the keys of aggregates that are new since the last call. */
@@ -745,6 +778,29 @@ int probes_procs(struct probes *p, void (*proc)(void *, const struct iot_proc *)
 		at = &key;
 	}
 	return 0;
+}
+
+int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_key *, const struct iot_flow *), void *arg)
+{
+	int fd = map_fd(p, "flows");
+	struct iot_flow_key key, *at = NULL;
+	struct iot_flow v;
+
+	if (fd < 0)
+		return 0; /* layer net is not measured */
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v))
+			flow(arg, &key, &v);
+		at = &key;
+	}
+	return 0;
+}
+
+enum iot_sockets probes_sockets(const struct probes *p)
+{
+	enum iot_sockets how = sockets_by_call(p);
+
+	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE : how;
 }
 
 static u64 count_keys(struct probes *p, const char *map)

@@ -57,7 +57,9 @@ int probes_start(struct probes *, u64 *start_ns);
 /* Closes the gate. What is in the ring and the maps stays to be read. */
 int probes_stop(struct probes *);
 
-/* Gives everything that is in the ring now to the callbacks; never blocks. Returns the number of records. */
+/* Gives what is in the ring now to the callbacks; never blocks. Returns the number of records: PROBES_TAKE when there may be
+ * more, so that a flood of events does not keep the caller from everything else. */
+#define PROBES_TAKE 16384
 int probes_consume(struct probes *, const struct probe_callbacks *);
 
 /* Calls back once for every aggregate with its sums since the start, over all processors. */
@@ -66,6 +68,11 @@ int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_
 int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
+/* Calls back for every flow of the run. Nothing where layer net is not measured. */
+int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+/* How layer net is measured: SOCKETS_UNSEEN by tracepoints of the socket layer and, for the rest, by the calls; SOCKETS_ALL by
+ * the calls alone; SOCKETS_NONE not at all. */
+enum iot_sockets probes_sockets(const struct probes *);
 /* Number of losses of each kind since the start. */
 int probes_losses(struct probes *, u64 n[LOSS_MAX]);
 /* Sets the histogram group of a process (0 .. 7). */

@@ -16,6 +16,7 @@
 #include "describe.h"
 #include "detect.h"
 #include "devices.h"
+#include "flows.h"
 #include "hist.h"
 #include "names.h"
 #include "outputs.h"
@@ -129,7 +130,8 @@ static void on_path(void *arg, const struct iot_path *p)
 	take_error(r, r->sink->record(r->sink, REC_file, names_file(r->names, p)));
 }
 
-static void drain(struct run *r)
+/* Returns true when there is more. */
+static bool drain(struct run *r)
 {
 	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
 	int n = probes_consume(r->probes, &callbacks);
@@ -138,6 +140,7 @@ static void drain(struct run *r)
 	give_changed(r);
 	if (n < 0)
 		take_error(r, n);
+	return n >= PROBES_TAKE;
 }
 
 /* --- aggregates, once a second --- */
@@ -209,9 +212,8 @@ static void record_until(struct run *r, bool (*over)(struct run *))
 	u64 deadline = r->opts->duration_ns;
 
 	while (!r->err && !r->abort_signal) {
-		u64 now, wait = POLL_NS;
+		u64 now, wait = drain(r) ? 0 : POLL_NS;
 
-		drain(r);
 		now = since_start(r);
 		if (now >= r->next_ns)
 			end_second(r);
@@ -366,13 +368,22 @@ static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
 }
 
+static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
+{
+	struct run *r = arg;
+	struct flow_text text;
+
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(key, sums, &text)));
+}
+
 static void close_gate(struct run *r)
 {
 	truth_calm(CALM_NS / 2);
 	take_error(r, probes_stop(r->probes));
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
 	take_error(r, truth_end(r->truth));
-	drain(r);
+	while (drain(r))
+		;
 }
 
 /* Everything that is known only at the end. After an error of one output this is for the others. */
@@ -383,6 +394,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	end_second(r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
+	take_error(r, probes_flows(r->probes, on_flow, r));
 	take_error(r, describe_losses(r->sink, r->probes));
 	truth_devices(r->truth, on_device_truth, r);
 	end.events = r->events;

@@ -59,10 +59,10 @@ static const struct {
 	{ KIND_BLK_ZEROES, "ZEROES" },
 };
 
+/* Events are held in slots; their order is kept apart, so that only small things move. */
 struct held {
 	u64 end_ns;
-	u32 nr;
-	struct iot_event e;
+	u32 slot;
 };
 
 struct who {
@@ -77,10 +77,10 @@ struct text {
 	enum text_style style;
 	u64 wall_ns, start_ns, last_ns;
 	bool vfs_measured;
-	struct held *held;
-	size_t n_held;
-	u32 nr;
-	u64 sorted_ns;          /* when lines were last written */
+	struct iot_event *slots;
+	u32 *free_slots;
+	struct held *held;      /* by time; the first n_done of them were written */
+	size_t n_held, n_done;
 	struct who *who;        /* by process id */
 	size_t room_who;
 	u32 *stacked;           /* devices whose bytes are those of another one */
@@ -216,18 +216,74 @@ static const char *tag_of(u8 kind)
 	}
 }
 
-static void put_flags(char *to, size_t size, const struct iot_event *e, u32 bits)
+/* --- lines, without printf: a million events a second must not wait for it --- */
+
+static void put_text(struct text *t, const char *s, size_t width)
+{
+	size_t len = strlen(s);
+
+	memcpy(t->buf + t->n, s, len);
+	t->n += len;
+	for (; len < width; len++)
+		t->buf[t->n++] = ' ';
+}
+
+static void put_number(struct text *t, u64 v, size_t width)
+{
+	char digits[20];
+	size_t n = 0;
+
+	do
+		digits[n++] = '0' + v % 10;
+	while (v /= 10);
+	for (; width > n; width--)
+		t->buf[t->n++] = ' ';
+	while (n)
+		t->buf[t->n++] = digits[--n];
+}
+
+/* The last `n` digits, with zeros in front. */
+static void put_digits(struct text *t, u64 v, size_t n)
+{
+	for (size_t i = n; i; i--, v /= 10)
+		t->buf[t->n + i - 1] = '0' + v % 10;
+	t->n += n;
+}
+
+/* Nanoseconds as microseconds with two decimals. */
+static void put_us(struct text *t, u64 ns, size_t width)
+{
+	u64 hundredths = (ns + 5) / 10;
+
+	put_number(t, hundredths / 100, width - 3);
+	t->buf[t->n++] = '.';
+	put_digits(t, hundredths % 100, 2);
+}
+
+static void put_blank(struct text *t)
+{
+	t->buf[t->n++] = ' ';
+}
+
+static void put_flags(struct text *t, const struct iot_event *e, u32 bits)
 {
 	char sep = ' ';
-	size_t n = snprintf(to, size, "[%s]", tag_of(e->kind));
 
-	for (size_t i = 0; i < N_OF(flags); i++)
-		if (bits & flags[i].bit && n < size) {
-			n += snprintf(to + n, size - n, "%c%s", sep, flags[i].name);
-			sep = '|';
-		}
-	if (e->cause && e->cause < CAUSE_MAX && n < size)
-		snprintf(to + n, size - n, " %s", causes[e->cause]);
+	t->buf[t->n++] = '[';
+	put_text(t, tag_of(e->kind), 0);
+	t->buf[t->n++] = ']';
+	for (size_t i = 0; bits && i < N_OF(flags); i++) {
+		if (!(bits & flags[i].bit))
+			continue;
+		t->buf[t->n++] = sep;
+		put_text(t, flags[i].name, 0);
+		bits &= ~flags[i].bit;
+		sep = '|';
+	}
+	if (!e->cause || e->cause >= CAUSE_MAX)
+		return;
+	put_blank(t);
+	put_text(t, causes[e->cause], 0);
 }
 
 /* Bytes of the blocks that a range of a file touches. */
@@ -241,12 +297,25 @@ static u64 aligned(const struct iot_event *e)
 static void put_line(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned, u32 bits)
 {
 	u64 ns = t->last_ns + t->wall_ns;
-	char text[128];
 
-	put_flags(text, sizeof(text), e, bits);
-	t->n += sprintf(t->buf + t->n, "%s.%03llu %-12s %-25s %7llu %7llu %8.2f %-15s %s\n", clock_text(t, ns),
-			(unsigned long long)(ns % NSEC / 1000000), layer, event, (unsigned long long)e->bytes,
-			(unsigned long long)size_aligned, e->dur_ns / 1000.0, who_is(t, e->owner ? e->owner : e->task)->comm, text);
+	put_text(t, clock_text(t, ns), 0);
+	t->buf[t->n++] = '.';
+	put_digits(t, ns / 1000000, 3);
+	put_blank(t);
+	put_text(t, layer, 12);
+	put_blank(t);
+	put_text(t, event, 25);
+	put_blank(t);
+	put_number(t, e->bytes, 7);
+	put_blank(t);
+	put_number(t, size_aligned, 7);
+	put_blank(t);
+	put_us(t, e->dur_ns, 8);
+	put_blank(t);
+	put_text(t, who_is(t, e->owner ? e->owner : e->task)->comm, 15);
+	put_blank(t);
+	put_flags(t, e, bits);
+	t->buf[t->n++] = '\n';
 }
 
 static bool on_file(const struct iot_event *e)
@@ -292,98 +361,138 @@ static void put_trace(struct text *t, const struct iot_event *e)
 		if (e->cause != CAUSE_LOOPBACK && is_leaf(t, e->dev))
 			put_line(t, e, "DEVICE", kinds[e->kind].text, e->bytes, e->flags);
 		break;
+	case LAYER_NET:
+		put_line(t, e, "NETWORK", kinds[e->kind].text, e->bytes, e->flags);
+		break;
 	default: /* the page cache moves no bytes of its own */
 		break;
 	}
 }
 
-static void upper(char *to, size_t size, const char *from)
+/* Blanks up to `width` columns behind `from`. */
+static void pad(struct text *t, size_t from, size_t width)
 {
-	size_t n;
+	while (t->n - from < width)
+		put_blank(t);
+	put_blank(t);
+}
 
-	for (n = 0; from[n] && n < size - 1; n++)
-		to[n] = toupper((unsigned char)from[n]);
-	to[n] = '\0';
+static void put_left(struct text *t, u64 v, size_t width)
+{
+	size_t from = t->n;
+
+	put_number(t, v, 0);
+	pad(t, from, width);
+}
+
+static void put_upper(struct text *t, const char *s)
+{
+	while (*s)
+		t->buf[t->n++] = toupper((unsigned char)*s++);
+}
+
+static void put_type(struct text *t, u8 kind, size_t width)
+{
+	size_t from = t->n;
+
+	put_upper(t, layers[kinds[kind].layer].name);
+	t->buf[t->n++] = '_';
+	put_upper(t, kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" : kinds[kind].name);
+	pad(t, from, width);
 }
 
 static void put_table(struct text *t, const struct iot_event *e)
 {
 	u64 ns = t->last_ns + t->wall_ns;
 	const struct who *w = who_is(t, e->owner ? e->owner : e->task);
-	char dir = kinds[e->kind].dir, what[48], type[64], when[40];
+	size_t from = t->n;
 
-	upper(what, sizeof(what), dir == 'r' ? "read" : dir == 'w' ? "write" : kinds[e->kind].name);
-	upper(type, sizeof(type), layers[kinds[e->kind].layer].name);
-	strcat(strcat(type, "_"), what);
-	snprintf(when, sizeof(when), "%s.%09llu", clock_text(t, ns), (unsigned long long)(ns % NSEC));
-	t->n += sprintf(t->buf + t->n, "%-23s %-8s %-12s %-8u %-8u %-15s %-8llu %-12llu %-7.2f %lld\n", when, w->system, type, w->pid,
-			e->tid, w->comm, (unsigned long long)e->size, (unsigned long long)e->offset, e->dur_ns / 1000.0,
-			e->err ? -(long long)e->err : (long long)e->bytes);
+	put_text(t, clock_text(t, ns), 0);
+	t->buf[t->n++] = '.';
+	put_digits(t, ns, 9);
+	pad(t, from, 23);
+	put_text(t, w->system, 8);
+	put_blank(t);
+	put_type(t, e->kind, 12);
+	put_left(t, w->pid, 8);
+	put_left(t, e->tid, 8);
+	put_text(t, w->comm, 15);
+	put_blank(t);
+	put_left(t, e->size, 8);
+	put_left(t, e->offset, 12);
+	from = t->n;
+	put_us(t, e->dur_ns, 3);
+	pad(t, from, 7);
+	if (e->err)
+		t->buf[t->n++] = '-';
+	put_number(t, e->err ? e->err : e->bytes, 0);
+	t->buf[t->n++] = '\n';
 }
 
-static int by_end(const void *a, const void *b)
+/* Writes the oldest event. */
+static int release_one(struct text *t)
 {
-	const struct held *x = a, *y = b;
+	const struct held *h = &t->held[t->n_done++];
 
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->nr < y->nr ? -1 : 1;
+	if (h->end_ns > t->last_ns)
+		t->last_ns = h->end_ns;
+	if (t->style == TEXT_TABLE)
+		put_table(t, &t->slots[h->slot]);
+	else
+		put_trace(t, &t->slots[h->slot]);
+	t->free_slots[MAX_HELD - (t->n_held - t->n_done) - 1] = h->slot;
+	return t->n + 2 * LINE_MAX_BYTES < BUFFER ? 0 : text_flush(t);
 }
 
 /* Writes what ended at `until_ns` or before. */
 static int release(struct text *t, u64 until_ns)
 {
-	size_t i;
-	int err;
+	int err = 0;
 
-	qsort(t->held, t->n_held, sizeof(*t->held), by_end);
-	for (i = 0; i < t->n_held && t->held[i].end_ns <= until_ns; i++) {
-		const struct iot_event *e = &t->held[i].e;
-
-		if (t->held[i].end_ns > t->last_ns)
-			t->last_ns = t->held[i].end_ns;
-		if (t->style == TEXT_TABLE)
-			put_table(t, e);
-		else
-			put_trace(t, e);
-		if (t->n + 2 * LINE_MAX_BYTES < BUFFER)
-			continue;
-		err = text_flush(t);
-		if (err)
-			return err;
-	}
-	t->n_held -= i;
-	memmove(t->held, t->held + i, t->n_held * sizeof(*t->held));
-	return 0;
+	while (!err && t->n_done < t->n_held && t->held[t->n_done].end_ns <= until_ns)
+		err = release_one(t);
+	return err;
 }
 
-static int release_old(struct text *t, bool now)
+static int release_old(struct text *t)
 {
 	u64 since = clock_now(CLOCK_MONOTONIC) - t->start_ns;
 
-	if (!now && since < t->sorted_ns + HOLD_NS)
-		return 0;
-	t->sorted_ns = since;
 	return release(t, since > HOLD_NS ? since - HOLD_NS : 0);
+}
+
+/* Nearly always the newest: the way to its place is short. */
+static void hold(struct text *t, const struct iot_event *e)
+{
+	u64 end_ns = e->ts_ns + e->dur_ns;
+	size_t i;
+	u32 slot;
+
+	if (t->n_held == 2 * MAX_HELD) {
+		t->n_held -= t->n_done;
+		memmove(t->held, t->held + t->n_done, t->n_held * sizeof(*t->held));
+		t->n_done = 0;
+	}
+	slot = t->free_slots[MAX_HELD - (t->n_held - t->n_done) - 1];
+	t->slots[slot] = *e;
+	for (i = t->n_held++; i > t->n_done && t->held[i - 1].end_ns > end_ns; i--)
+		t->held[i] = t->held[i - 1];
+	t->held[i] = (struct held){ end_ns, slot };
 }
 
 static int text_events(struct sink *s, const struct iot_event *e, size_t n)
 {
 	struct text *t = (struct text *)s;
-	int err;
+	int err = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !err; i++) {
 		if (e[i].kind >= KIND_MAX)
 			continue;
-		if (t->n_held == MAX_HELD) { /* a flood: what is older than the middle goes early */
-			qsort(t->held, t->n_held, sizeof(*t->held), by_end);
-			err = release(t, t->held[MAX_HELD / 2].end_ns);
-			if (err)
-				return err;
-		}
-		t->held[t->n_held++] = (struct held){ e[i].ts_ns + e[i].dur_ns, t->nr++, e[i] };
+		if (t->n_held - t->n_done == MAX_HELD) /* a flood: the oldest goes early */
+			err = release_one(t);
+		hold(t, &e[i]);
 	}
-	return release_old(t, false);
+	return err ? err : release_old(t);
 }
 
 static int text_record(struct sink *s, enum rec_type type, const void *rec)
@@ -410,7 +519,7 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 static int text_commit(struct sink *s)
 {
 	struct text *t = (struct text *)s;
-	int err = release_old(t, true);
+	int err = release_old(t);
 
 	return err ? err : text_flush(t);
 }
@@ -422,6 +531,8 @@ static int text_close(struct sink *s, bool complete)
 
 	if (!err && complete)
 		err = text_flush(t);
+	free(t->slots);
+	free(t->free_slots);
 	free(t->held);
 	free(t->who);
 	free(t->stacked);
@@ -442,11 +553,15 @@ int sink_text(struct sink **out, int fd, const char *name, enum text_style style
 	t->style = style;
 	t->second = -1;
 	t->name = strdup(name);
-	t->held = calloc(MAX_HELD, sizeof(*t->held));
+	t->slots = calloc(MAX_HELD, sizeof(*t->slots));
+	t->free_slots = calloc(MAX_HELD, sizeof(*t->free_slots));
+	t->held = calloc(2 * MAX_HELD, sizeof(*t->held));
 	t->buf = malloc(BUFFER);
 	t->sink = (struct sink){ t->name, text_record, text_events, text_commit, text_close };
 	*out = &t->sink;
-	if (t->name && t->held && t->buf)
+	for (u32 i = 0; t->free_slots && i < MAX_HELD; i++)
+		t->free_slots[i] = i;
+	if (t->name && t->slots && t->free_slots && t->held && t->buf)
 		return 0;
 	text_close(&t->sink, false);
 	*out = NULL;

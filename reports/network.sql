@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Network: payload bytes on sockets, by process and by flow
+-- caption: Payload of TCP and UDP as the socket layer took and gave it; no headers, no retransmissions. A connection whose two ends are both
+-- caption: traced is seen from either end: what one sent the other received, so received bytes are never added to sent bytes. link: internal,
+-- caption: both ends are of one storage system; client, accepted from a traced process outside; accepted, from a peer that is not traced;
+-- caption: connected, by this process; other, not known. loopback: the peer is on this host, reached by the loopback device.
+
+-- table: owners: By process
+-- hide: what lost
+SELECT g.what, g.who, g.pid, n.sent, n.sent_loopback, n.sends, n.received, n.received_loopback, n.receives, l.lost
+FROM v_net n JOIN v_group g ON g.gid = n.gid JOIN v_lost_text l
+WHERE g.shown
+ORDER BY g.rank, n.sent + n.received DESC, n.gid;
+
+-- table: links: By link
+-- hide: what
+SELECT g.what, g.who, g.pid, f.link, f.loopback, COUNT(*) AS flows, SUM(f.sent) AS sent, SUM(f.received) AS received
+FROM v_flow f JOIN v_group g ON g.gid = f.gid
+WHERE g.shown
+GROUP BY f.gid, f.link, f.loopback
+ORDER BY g.rank, SUM(f.sent + f.received) DESC, f.gid, f.link, f.loopback;
+
+-- table: ratios: Network amplification (N_cli: both directions on client links; N_int: sent on internal links; L: payload)
+SELECT ratio, formula, bound, value, numerator, denominator, note
+FROM v_naf
+ORDER BY ord;
+
+-- table: rest: Bytes whose flow has no row, because the table of flows was full
+WITH rows AS (SELECT gid, SUM(sent) AS sent, SUM(received) AS received FROM v_flow GROUP BY gid)
+SELECT g.who, g.pid, n.sent - COALESCE(r.sent, 0) AS sent, n.received - COALESCE(r.received, 0) AS received
+FROM v_net n JOIN v_group g ON g.gid = n.gid LEFT JOIN rows r ON r.gid = n.gid
+WHERE g.shown AND g.rank < 4 AND (n.sent > COALESCE(r.sent, 0) OR n.received > COALESCE(r.received, 0))
+ORDER BY g.rank, n.gid;
+
+-- table: flows: The 100 flows with most bytes
+SELECT g.who, g.pid, f.protocol, CASE WHEN instr(f.local, ':') THEN '[' || f.local || ']' ELSE f.local END || ':' || f.local_port AS local,
+       CASE WHEN instr(f.remote, ':') THEN '[' || f.remote || ']' ELSE f.remote END || ':' || f.remote_port AS remote,
+       f.role, f.link, f.loopback, f.sent, f.sends, f.received, f.receives,
+       CASE WHEN f.peer > 2 THEN COALESCE(f.peer_comm || ' ' || f.peer_pid, 'process ' || f.peer) END AS peer
+FROM v_flow f JOIN v_group g ON g.gid = f.gid
+WHERE g.shown
+ORDER BY f.sent + f.received DESC, f.gid, f.protocol, f.local, f.local_port, f.remote, f.remote_port
+LIMIT 100;
+
+-- plot: bars
+SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who, n.sent - n.sent_loopback AS sent, n.sent_loopback,
+       n.received - n.received_loopback AS received, n.received_loopback
+FROM v_net n JOIN v_group g ON g.gid = n.gid
+WHERE g.shown AND n.sent + n.received > 0
+ORDER BY n.sent + n.received DESC, n.gid
+LIMIT 12;
