@@ -252,8 +252,9 @@ int BPF_PROG(ext4__journal_super, struct journal_s *j)
 	t = BPF_CORE_READ(j, j_committing_transaction);
 	if (!t)
 		t = BPF_CORE_READ(j, j_running_transaction);
-	owner = t ? txn_owner(dev, BPF_CORE_READ(t, t_tid)) : g ? g->last_txn : 0;
-	if (g && owner)
+	owner = t ? txn_owner(dev, BPF_CORE_READ(t, t_tid)) : 0;
+	/* a transaction that has just begun has no handle that ended: the one before it moved the tail */
+	if (g && owner && txn_find(owner))
 		g->last_txn = owner;
 	return 0;
 }

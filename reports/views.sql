@@ -675,11 +675,14 @@ SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS diff
 FROM lines l JOIN lossy;
 
 -- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from calls and file data
--- (METRICS: S, S_r, and the file's part of B, B_r); 'rest', file data of no known component, what the components leave of the line's
+-- (METRICS: S, S_r, and the file's part of B, B_r; of calls NULL where records of them were lost); 'rest', file data of no known component, what the components leave of the line's
 -- device bytes; 'fs', what the file system adds: its journal, its structures. written and read of a line sum to its B and B_r. Without
 -- complete events (table file_io) there is one row 'rest', whose component is NULL.
 CREATE TEMP TABLE v_component AS
-WITH known AS (SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run) AS yes),
+WITH known AS (
+       SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run) AS yes,
+              CASE WHEN m.syscall AND NOT EXISTS (SELECT 1 FROM v_lost WHERE layer IN ('syscall', 'uring') AND effect IN ('events', 'bytes')) THEN 1 END AS calls
+       FROM v_measured m),
      io AS MATERIALIZED (
        SELECT o.gid, f.component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
               SUM(i.sync_ops) AS syncs, SUM(i.fs_write_bytes) AS written, SUM(i.fs_read_bytes) AS read
@@ -694,12 +697,14 @@ WITH known AS (SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.ru
      line AS (SELECT gid FROM io UNION SELECT gid FROM cause),
      named AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM io WHERE component IS NOT NULL GROUP BY gid),
      whole AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM cause WHERE of_files GROUP BY gid)
-SELECT gid, 'component' AS part, component, S, S_r, ops_w, ops_r, syncs, written, read
-FROM io
+SELECT gid, 'component' AS part, component, S * k.calls AS S, S_r * k.calls AS S_r, ops_w * k.calls AS ops_w, ops_r * k.calls AS ops_r,
+       syncs * k.calls AS syncs, written, read
+FROM known k JOIN io
 WHERE component IS NOT NULL
 UNION ALL
-SELECT l.gid, 'rest', CASE WHEN k.yes THEN 'unclassified' END, CASE WHEN k.yes THEN COALESCE(i.S, 0) END, CASE WHEN k.yes THEN COALESCE(i.S_r, 0) END,
-       CASE WHEN k.yes THEN COALESCE(i.ops_w, 0) END, CASE WHEN k.yes THEN COALESCE(i.ops_r, 0) END, CASE WHEN k.yes THEN COALESCE(i.syncs, 0) END,
+SELECT l.gid, 'rest', CASE WHEN k.yes THEN 'unclassified' END, CASE WHEN k.yes THEN COALESCE(i.S, 0) * k.calls END, CASE WHEN k.yes THEN COALESCE(i.S_r, 0) * k.calls END,
+       CASE WHEN k.yes THEN COALESCE(i.ops_w, 0) * k.calls END, CASE WHEN k.yes THEN COALESCE(i.ops_r, 0) * k.calls END,
+       CASE WHEN k.yes THEN COALESCE(i.syncs, 0) * k.calls END,
        (COALESCE(w.written, 0) - COALESCE(n.written, 0)) * m.block, (COALESCE(w.read, 0) - COALESCE(n.read, 0)) * m.block
 FROM known k JOIN v_measured m JOIN line l
 LEFT JOIN io i ON i.gid = l.gid AND i.component IS NULL

@@ -121,12 +121,12 @@ static int sql_error(sqlite3 *db, s64 run)
 	return stream_fail(-EIO, "the bytes by file of run %lld: %s", (long long)run, sqlite3_errmsg(db));
 }
 
-/* Whether the run has every event of the layers that the sums are made from. */
+/* Whether the run has every event that says what file systems moved. What is lost of calls makes only their columns short. */
 static const char measured_sql[] =
 	"SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
-	" AND ',' || r.layers || ',' LIKE '%,syscall,%' AND ',' || r.layers || ',' LIKE '%,fs,%'"
+	" AND ',' || r.layers || ',' LIKE '%,fs,%'"
 	" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0 AND l.effect IN ('events', 'bytes')"
-	" AND l.layer IN ('syscall', 'uring', 'fs', 'block', 'all'))";
+	" AND l.layer IN ('fs', 'block', 'all'))";
 
 static int is_measured(sqlite3 *db, s64 run, bool *yes)
 {

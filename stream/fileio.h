@@ -11,7 +11,7 @@ struct fileio;
 struct fileio *fileio_open(void);
 void fileio_events(struct fileio *, const struct iot_event *, size_t n);
 
-/* Writes table `file_io` of a run whose records are all in the store: nothing when the run has no events or lost some. What
+/* Writes table `file_io` of a run whose records are all in the store: nothing when the run has no events, or lost some of layer fs. What
  * did not fit into memory is summed from the events of the store. db is a struct sqlite3 *. Returns 0 or a negative errno. */
 int fileio_write(struct fileio *, void *db, long long run);
 void fileio_close(struct fileio *);

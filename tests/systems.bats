@@ -73,7 +73,8 @@ report_sql() {
 	sqlite3 :memory: -cmd '.mode csv' -cmd ".import $BATS_TEST_TMPDIR/report.csv t" -cmd '.mode list' "$3"
 }
 
-nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
+# Requests of libaio that are under way when a run ends are no gap in what the devices moved.
+nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND what <> 'libaio completion never seen' AND run = (SELECT run FROM r)")"; }
 
 # Bytes that the kernel counted on the instance's devices from the start of the run to its end; the test's own reading, which
 # began before and ended after it, is that or the little more that an idle server writes.
