@@ -13,13 +13,13 @@ set label 1 "Device bytes of storage systems, by component" at screen 0.02, 0.96
 set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
 set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
 set lmargin at screen 0.2
-set rmargin at screen 0.8
+set rmargin at screen 0.98
 set tmargin at screen 0.84
 set bmargin at screen 0.09
 unset key
 most = 1
 stats file index 2 using (most = ($2 > most ? $2 : most), most = ($3 > most ? $3 : most), 1) nooutput
-set xrange [0:most * 1.12]
+set xrange [0:most * 1.4]
 set yrange [rows - 0.4:-0.6]
 unset ytics
 set grid noytics xtics linecolor rgb "#dddddd"
@@ -35,5 +35,5 @@ plot file index 1 using (0):($1):3:4:1:2:(paint($5)) with boxxyerror linecolor r
      file index 2 using 2:($0 - 0.14):($2 > 0 ? bytes($2) : "") with labels left offset 0.6, 0 font ",10" textcolor rgb "#222222", \
      file index 2 using 3:($0 + 0.22):($3 > 0 ? bytes($3) : "") with labels left offset 0.6, 0 font ",10" textcolor rgb "#222222", \
      file index 2 using (0):($0 + 0.04):1 with labels right offset -1, 0 font ",12" textcolor rgb "#111111", \
-     file index 3 using (most * 1.15):(rows - 0.4 - (rows + 0.2) * (1 - ($0 + 0.5) / 19.0)):(paint($2)) with points pointtype 5 pointsize 1.4 linecolor rgb variable, \
-     file index 3 using (most * 1.15):(rows - 0.4 - (rows + 0.2) * (1 - ($0 + 0.5) / 19.0)):1 with labels left offset 1.5, 0 font ",11" textcolor rgb "#111111"
+     file index 3 using (most * 1.2):(rows - 0.4 - (rows + 0.2) * (1 - ($0 + 0.5) / 19.0)):(paint($2)) with points pointtype 5 pointsize 1.4 linecolor rgb variable, \
+     file index 3 using (most * 1.2):(rows - 0.4 - (rows + 0.2) * (1 - ($0 + 0.5) / 19.0)):1 with labels left offset 1.5, 0 font ",11" textcolor rgb "#111111"

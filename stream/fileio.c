@@ -25,7 +25,8 @@ struct row {
 struct fileio {
 	struct row *rows;         /* open addressing, size is a power of two */
 	size_t room, n;
-	bool failed;              /* too many rows, no memory, or a sum that left 64 bits */
+	bool failed;              /* too many rows, or no memory */
+	bool overflow;            /* a sum left 64 bits */
 };
 
 static struct row *slot(struct row *rows, size_t room, u32 file, u32 owner)
@@ -84,9 +85,10 @@ static bool is_counted(const struct iot_event *e, enum sum s)
 	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK || (s == SUM_SYNC_OPS && e->file);
 }
 
-static bool add(u64 *sum, u64 n)
+static void add(struct fileio *f, u64 *sum, u64 n)
 {
-	return !__builtin_add_overflow(*sum, n, sum) && *sum <= INT64_MAX;
+	if (__builtin_add_overflow(*sum, n, sum) || *sum > INT64_MAX)
+		f->overflow = true;
 }
 
 static bool count(struct fileio *f, const struct iot_event *e)
@@ -99,11 +101,10 @@ static bool count(struct fileio *f, const struct iot_event *e)
 	r = row_of(f, e->file, e->owner);
 	if (!r)
 		return false;
-	if (s == SUM_SYNC_OPS)
-		return add(&r->sum[s], 1);
 	if (s == SUM_READ || s == SUM_WRITE)
 		r->sum[s - 1]++;
-	return add(&r->sum[s], e->bytes);
+	add(f, &r->sum[s], s == SUM_SYNC_OPS ? 1 : e->bytes);
+	return true;
 }
 
 void fileio_events(struct fileio *f, const struct iot_event *e, size_t n)
@@ -221,6 +222,12 @@ static char *sum_sql(void)
 	return fclose(f) ? NULL : sql;
 }
 
+static int too_large(s64 run)
+{
+	stream_fail(0, "run %lld has no bytes by file: its sums do not fit in 64 bits", (long long)run);
+	return 0;
+}
+
 static int sum_events(sqlite3 *db, s64 run)
 {
 	auto_free char *sql = sum_sql();
@@ -235,7 +242,8 @@ static int sum_events(sqlite3 *db, s64 run)
 		sqlite3_step(st);
 		rc = sqlite3_finalize(st);
 	}
-	return rc == SQLITE_OK ? 0 : sql_error(db, run);
+	/* sum() has no other way to say that it left 64 bits */
+	return rc == SQLITE_OK ? 0 : rc == SQLITE_ERROR ? too_large(run) : sql_error(db, run);
 }
 
 static int rebuild(struct fileio *f, sqlite3 *db, s64 run)
@@ -245,7 +253,9 @@ static int rebuild(struct fileio *f, sqlite3 *db, s64 run)
 
 	if (err || !measured)
 		return err;
-	return f && !f->failed ? write_rows(f, db, run) : sum_events(db, run);
+	if (f && !f->failed)
+		return f->overflow ? too_large(run) : write_rows(f, db, run);
+	return sum_events(db, run);
 }
 
 int fileio_write(struct fileio *f, void *db, long long run)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# systems.bats - real storage systems under the real tracer: recognised, charged with every byte, split into components, and
+# compared with the devices' own counters and with what each engine says about itself.
+
+load loads_lib
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+teardown() {
+	local work
+
+	system_down
+	for work in "${IOT_WORK:-/nonexistent}"-a "${IOT_WORK:-/nonexistent}"-b; do
+		[ ! -e "$work" ] || IOT_WORK=$work "$root/workloads/$IOT_TEST_SYSTEM.sh" down
+	done
+}
+
+# Loads a profile of the system that is up, everything traced and settled; its ledger is then asked by `led`.
+traced_load() { # [TRACER OPTIONS --] PROFILE [COUNT [SIZE [CLIENTS]]]
+	local options=()
+
+	while [[ " $* " == *" -- "* ]]; do
+		[ "$1" = -- ] || options+=("$1")
+		shift
+	done
+	ledger_file=$BATS_TEST_TMPDIR/ledger.json
+	mark=$(devices_wrote)
+	# What the load itself stores must not be on the devices that are measured.
+	traced --all --ring 64M "${options[@]}" -- "$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file"
+	delta=$(($(devices_wrote) - mark))
+}
+
+# The devices of the instance as SQL wants them: '7:0', '7:1'.
+device_list() {
+	awk '$1 == "loop" { print $3 }' "${1:-$IOT_WORK}/undo" | while read -r dev; do
+		printf "%s'%s'" "${comma-}" "$(cat "/sys/block/${dev#/dev/}/dev")"
+		comma=,
+	done
+}
+
+# Bytes written to the instance's devices by condition on c, p (the owner's process).
+wrote() { # CONDITION
+	q "SELECT COALESCE(SUM(c.bytes), 0) FROM c LEFT JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+		WHERE c.kind = 'block_write' AND c.dev IN ($(device_list)) AND $1"
+}
+
+# Sum of a column of file_io by component, of a system's processes.
+component() { # COLUMN SYSTEM COMPONENT
+	q "SELECT COALESCE(SUM(i.$1), 0) FROM r JOIN file_io i ON i.run = r.run JOIN process p ON p.run = i.run AND p.id = i.owner
+		JOIN file f ON f.run = i.run AND f.id = i.file WHERE p.system = '$2' AND f.component = '$3'"
+}
+
+# One report as CSV in a table t: report_sql REPORT TABLE "SELECT ..."
+report_sql() {
+	"$analyze" "$1" "$store" --table "$2" --format csv >"$BATS_TEST_TMPDIR/report.csv"
+	sqlite3 :memory: -cmd '.mode csv' -cmd ".import $BATS_TEST_TMPDIR/report.csv t" "$3"
+}
+
+nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
+
+# Equal to /sys/block; at least 99 % the system's, nobody else's but what is named; components sum to the whole.
+charged_to() { # SYSTEM
+	local all mine
+
+	nothing_lost
+	all=$(wrote 1)
+	mine=$(wrote "p.system = '$1'")
+	same "device bytes" "$all" "$delta"
+	[ "$all" -gt 0 ] || fail "nothing was written"
+	[ $((mine * 100)) -ge $((all * 99)) ] || fail "$mine of $all bytes are charged to $1; others: $(q "SELECT c.owner, p.comm, c.cause, SUM(c.bytes)
+		FROM c LEFT JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE c.kind = 'block_write' AND c.dev IN ($(device_list)) GROUP BY 1, 2, 3")"
+	components_sum "$1"
+}
+
+components_sum() { # SYSTEM
+	same "components of $1" "$(report_sql breakdown components "SELECT SUM(written) = SUM(CASE component WHEN 'total' THEN 2 * written ELSE 0 END)
+		FROM t WHERE who = '$1'")" 1
+	same "the whole of $1" "$(report_sql breakdown components "SELECT written FROM t WHERE who = '$1' AND component = 'total'")" \
+		"$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE c.kind = 'block_write' AND p.system = '$1'
+			AND c.cause <> 'loopback'")"
+	# File data that reached the devices, by file and by device, are the same bytes.
+	same "file data of $1" "$(q "SELECT SUM(i.fs_write_bytes) FROM r JOIN file_io i ON i.run = r.run JOIN process p ON p.run = i.run AND p.id = i.owner
+		WHERE p.system = '$1'")" "$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+		WHERE c.kind = 'block_write' AND c.cause IN ('data', 'direct') AND p.system = '$1'")"
+}
+
+unclassified_at_most() { # PERCENT SYSTEM
+	between "unclassified share of $2" "$(report_sql components components "SELECT COALESCE(SUM(B) * 100.0 / (SELECT SUM(B) FROM t WHERE who = '$2'), 0)
+		FROM t WHERE who = '$2' AND component = 'unclassified'")" 0 "$1"
+}
+
+# Programs of the processes that the system was found in, one a line.
+programs_of() { q "SELECT DISTINCT exe FROM process WHERE run = (SELECT run FROM r) AND system = '$1' AND exe IS NOT NULL"; }
+
+@test "PostgreSQL, bulk: every device byte is its own, components sum to the whole, and the wal component is pg_stat_wal's within 2 %" {
+	IOT_SERVER_ARGS='-c wal_init_zero=off' system_up postgres
+	traced_load bulk 32768
+	acknowledged_all 33554432
+	charged_to postgresql
+	unclassified_at_most 0.1 postgresql
+	wal=$(led engine.change.pg_stat_wal.wal_bytes)
+	between "wal bytes against $wal" "$(component fs_write_bytes postgresql wal)" "$((wal * 98 / 100))" "$((wal * 102 / 100))"
+	same "flushes of the wal" "$(component sync_ops postgresql wal)" "$(led engine.change.pg_stat_wal.wal_sync)"
+	[[ $(programs_of postgresql) =~ ^/usr/lib/postgresql/[0-9]+/bin/postgres$ ]] || fail "charged too: $(programs_of postgresql)"
+	same "psql" "$(q "SELECT COUNT(*), COUNT(system) FROM process WHERE run = (SELECT run FROM r) AND exe LIKE '%/psql'")" \
+		"$(q "SELECT COUNT(*), 0 FROM process WHERE run = (SELECT run FROM r) AND exe LIKE '%/psql'")"
+	for role in backend checkpointer; do
+		[ "$(q "SELECT COUNT(*) FROM process WHERE run = (SELECT run FROM r) AND system = 'postgresql' AND role = '$role'")" -gt 0 ] || fail "no $role"
+	done
+}
+
+@test "PostgreSQL, small commits: wal, data, metadata and journal are the device's bytes; the table of operations has its line" {
+	system_up postgres
+	traced_load small 1000
+	charged_to postgresql
+	for part in wal data metadata; do
+		[ "$(component fs_write_bytes postgresql $part)" -gt 0 ] || fail "nothing was written to $part"
+	done
+	[ "$(report_sql breakdown components "SELECT written FROM t WHERE who = 'postgresql' AND component = 'fs journal'")" -gt 0 ]
+	same "what each component adds, together" "$(report_sql amplification components "SELECT ROUND(SUM(of_waf), 3) FROM t WHERE who = 'postgresql'")" \
+		"$(report_sql amplification ratios "SELECT ROUND(value, 3) FROM t WHERE who = 'postgresql' AND ratio = 'waf_sys'")"
+	same "write operations" "$(report_sql systems systems "SELECT SYS_W FROM t WHERE SYSTEM = 'postgresql'")" \
+		"$(q "SELECT SUM(c.ops) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE p.system = 'postgresql'
+			AND c.layer = 'syscall' AND c.dir = 'w' AND c.sub IN ('regular', 'blockdev')")"
+	[ "$(sql "SELECT COUNT(*) FROM hist WHERE system = 'postgresql'")" -gt 0 ] || fail "no latencies of postgresql"
+}
+
+@test "without events a system is charged the same, and its components are not measured instead of zero" {
+	system_up postgres
+	traced_load --no-events -- small 200
+	nothing_lost
+	same "device bytes" "$(wrote 1)" "$delta"
+	[ $(($(wrote "p.system = 'postgresql'") * 100)) -ge $((delta * 99)) ]
+	same "rows by file" "$(sql "SELECT COUNT(*) FROM file_io")" 0
+	same "components" "$(report_sql components components "SELECT group_concat(component) FROM t WHERE who = 'postgresql' AND component NOT LIKE 'fs %'")" "(not measured)"
+	same "S of components" "$(report_sql components components "SELECT DISTINCT S FROM t WHERE who = 'postgresql'")" ""
+}
+
+@test "two PostgreSQL clusters at once are apart, each with its own device" {
+	export IOT_WORK=/var/tmp/iot-test-postgres-$$ IOT_TEST_SYSTEM=postgres
+	IOT_WORK=$IOT_WORK-a IOT_PORT=55632 "$root/workloads/postgres.sh" up
+	IOT_WORK=$IOT_WORK-b IOT_PORT=55732 "$root/workloads/postgres.sh" up
+	traced --all --ring 64M -- sh -c "IOT_WORK=$IOT_WORK-a IOT_PORT=55632 '$root/workloads/postgres.sh' load small 400 > a.json
+		IOT_WORK=$IOT_WORK-b IOT_PORT=55732 '$root/workloads/postgres.sh' load small 200 > b.json"
+	nothing_lost
+	for one in a b; do
+		data=$(cd "$IOT_WORK-$one/mnt/d1/data" && pwd -P)
+		all=$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev IN ($(device_list "$IOT_WORK-$one"))")
+		own=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+			WHERE c.kind = 'block_write' AND c.dev IN ($(device_list "$IOT_WORK-$one")) AND p.instance = '$data'")
+		[ $((own * 100)) -ge $((all * 99)) ] || fail "$own of $all bytes of $one are its own: $(sql "SELECT id, role, instance FROM process WHERE system IS NOT NULL")"
+		same "lines of $one" "$("$analyze" amplification "$store" --by instance --table summary --format csv | grep -cF "postgresql $data")" 1
+		IOT_WORK=$IOT_WORK-$one "$root/workloads/postgres.sh" down
+	done
+}
+
+@test "etcd: every device byte is its own, components sum to the whole, and its fsync counts are equal" {
+	system_up etcd
+	traced_load small-one 1009
+	acknowledged_all 1033216
+	charged_to etcd
+	unclassified_at_most 0.1 etcd
+	same "fsyncs of the log" "$(component sync_ops etcd wal)" "$(led 'engine.change.metrics.etcd_disk_wal_fsync_duration_seconds_count')"
+	same "programs" "$(programs_of etcd)" "$(readlink -f "$(command -v etcd)")"
+}
+
+@test "a renamed etcd behind a wrapper script, started inside the run, is etcd; etcdctl is not" {
+	need etcd etcd-server
+	need etcdctl etcd-client
+	body() {
+		cp "$(command -v etcd)" kvstore
+		cat >serve <<-END
+			#!/bin/sh
+			# a wrapper, as packages have them
+			"$PWD/kvstore" --name t0 --data-dir "$IOT_MNT/data" --listen-client-urls http://127.0.0.1:53379 \\
+				--advertise-client-urls http://127.0.0.1:53379 --listen-peer-urls http://127.0.0.1:53380 \\
+				--initial-advertise-peer-urls http://127.0.0.1:53380 --initial-cluster t0=http://127.0.0.1:53380 2>server.log &
+			server=\$!
+			export ETCDCTL_API=3
+			i=0
+			until etcdctl --endpoints=127.0.0.1:53379 put key value >/dev/null 2>&1; do i=\$((i + 1)); [ \$i -lt 100 ] || break; sleep 0.1; done
+			for i in 1 2 3 4 5 6 7 8 9 10; do etcdctl --endpoints=127.0.0.1:53379 put key\$i value; done
+			kill \$server
+			wait \$server
+			exit 0
+		END
+		chmod +x serve
+		dev_mark
+		traced --ring 64M -- ./serve
+		same "device bytes" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$IOT_DEVNO'")" "$(dev_wrote)"
+		all=$(dev_wrote)
+		own=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+			WHERE c.kind = 'block_write' AND c.dev = '$IOT_DEVNO' AND p.system = 'etcd'")
+		[ $((own * 100)) -ge $((all * 99)) ] || fail "$own of $all: $(sql "SELECT id, comm, exe, system, matched FROM process")"
+		same "programs of etcd" "$(programs_of etcd)" "$PWD/kvstore"
+		[ "$(sql "SELECT COUNT(*) FROM process WHERE comm = 'etcdctl' AND system IS NULL")" -gt 0 ] || fail "no etcdctl"
+		[ "$(component fs_write_bytes etcd wal)" -gt 0 ]
+		components_sum etcd
+	}
+	with_fs ext4 256M -- body
+}
+
+@test "--system keeps one system and lumps the rest together; an alias is taken, an unknown name refused" {
+	system_up etcd
+	traced_load --system etcd -- small-one 101
+	nothing_lost
+	same "device bytes" "$(wrote 1)" "$delta"
+	[ $(($(wrote "p.system = 'etcd'") * 100)) -ge $((delta * 99)) ]
+	same "others" "$(sql "SELECT COUNT(*) FROM process WHERE NOT kthread AND system IS NOT 'etcd' AND id > 2")" 0
+	same "events of others" "$(sql "SELECT COUNT(*) FROM event e LEFT JOIN process p ON p.run = e.run AND p.id = e.owner WHERE p.system IS NOT 'etcd'")" 0
+	same "other systems' latencies" "$(sql "SELECT COUNT(*) FROM hist WHERE system IS NOT 'etcd'")" 0
+	same "filter" "$(sql "SELECT filters FROM run")" "system=etcd"
+	components_sum etcd
+	"$trace" --system postgres -q -o alias.sqlite -- true
+	run -2 --separate-stderr "$trace" --system nonesuch -- true
+	same "message" "${#stderr_lines[@]} ${stderr_lines[0]%% (*}" "1 iot-trace: unknown storage system 'nonesuch'"
+}
+
+@test "--systems lists what runs and why; --systems FILE adds a system" {
+	system_up etcd
+	"$trace" --systems >list
+	grep -E "^$(awk '$1 == "member" { print $2 }' "$IOT_WORK/pids") +etcd +server +files +.*etcd" list || fail "$(cat list)"
+	cat >mine.json <<-'END'
+		{"systems": [{"name": "mine", "title": "Mine", "processes": [{"name": "iot-io", "role": "writer"}],
+			"paths": [{"path": "**/*.log", "component": "wal"}]}]}
+	END
+	traced --systems mine.json -- "$io" --api write --file x.log --count 3 --size 4096
+	same "process" "$(sql "SELECT comm, role FROM process WHERE system = 'mine'")" "iot-io writer"
+	same "bytes" "$(component write_bytes mine wal)" 12288
+	run -1 "$trace" --systems nonesuch.json -- true
+	same "lines" "${#lines[@]}" 1
+}
+
+@test "a file that is renamed while it is written has the component of its last name" {
+	body() {
+		cat >mine.json <<-'END'
+			{"systems": [{"name": "mine", "title": "Mine", "processes": [{"name": "python3*", "role": "writer"}],
+				"paths": [{"path": "**/*.tmp", "component": "temp"}, {"path": "**/*.log", "component": "wal"}]}]}
+		END
+		traced --systems mine.json -- python3 -c "
+import os
+f = open('$IOT_MNT/a.tmp', 'wb', buffering=0)
+f.write(bytes(4096))
+os.rename('$IOT_MNT/a.tmp', '$IOT_MNT/a.log')
+f.write(bytes(4096))
+f.close()
+g = open('$IOT_MNT/b.tmp', 'wb', buffering=0)
+g.write(bytes(4096))
+g.close()"
+		same "wal" "$(component write_bytes mine wal)" 8192
+		same "temp" "$(component write_bytes mine temp)" 4096
+		same "wal on the device" "$(component fs_write_bytes mine wal)" 8192
+	}
+	need python3 python3-minimal
+	with_fs ext4 64M -- body
+}
+
+@test "an unknown program that writes an SQLite database belongs to SQLite from its first byte" {
+	need sqlite3 sqlite3
+	body() {
+		cp "$(command -v sqlite3)" ledgerd
+		traced -- ./ledgerd "$IOT_MNT/x.db" "PRAGMA journal_mode = WAL; CREATE TABLE t(a); INSERT INTO t VALUES(1);"
+		same "process" "$(sql "SELECT comm, role FROM process WHERE system = 'sqlite'")" "ledgerd embedded"
+		[ "$(component fs_write_bytes sqlite wal)" -ge 0 ]
+		components_sum sqlite
+	}
+	with_fs ext4 64M -- body
+}
+
+# The systems that are not run each time: the same questions for each.
+other_system() { # WORKLOAD SYSTEM PROFILE...
+	all_systems
+	system_up "$1"
+	traced_load "${@:3}"
+	charged_to "$2"
+}
+
+@test "GlusterFS: every device byte is its own, components sum to the whole" { other_system gluster gluster bulk; }
+@test "Ceph: every device byte is its own, components sum to the whole" { other_system ceph ceph bulk; }
+@test "MinIO: every device byte is its own, components sum to the whole" { other_system minio minio small; }
+@test "MariaDB: every device byte is its own, components sum to the whole" { other_system mariadb mariadb small-one 300; }
+@test "Redis: every device byte is its own, components sum to the whole" { other_system redis redis small-one 500; }
+@test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb bulk; }
+@test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite bulk; }
+@test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb small; }
