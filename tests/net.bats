@@ -47,13 +47,24 @@ flow_of() { # PID COLUMNS
 	q "SELECT $2 FROM flow f JOIN r ON r.run = f.run JOIN process p ON p.run = f.run AND p.id = f.owner WHERE p.pid = $1"
 }
 
-nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
+# A preemptible kernel skips a program where a thread was preempted inside the same one, and counts it.
+SKIPPED='program skipped by the kernel'
+nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r) AND what <> '$SKIPPED'")"; }
+
+# Numbers that must be equal; where the run says that programs were skipped, none may be too large.
+same_bytes() { # WHAT GOT WANTED
+	if [ "$(q "SELECT SUM(n) FROM lost WHERE run = (SELECT run FROM r) AND what = '$SKIPPED'")" = 0 ]; then
+		same "$@"
+		return
+	fi
+	paste <(tr ' ' '\n' <<< "$2") <(tr ' ' '\n' <<< "$3") | awk '$1 > $2 { exit 1 }' || fail "$1: got '$2', wanted at most '$3'"
+}
 
 # Both sides have every byte, in the sums and in the flows, once.
 exact() {
-	same "bytes of the client" "$(moved "$client_pid")" "$client_sent $client_received $client_sent $client_received"
-	same "bytes of the server" "$(moved "$server_pid")" "$server_sent $server_received $server_sent $server_received"
 	nothing_lost
+	same_bytes "bytes of the client" "$(moved "$client_pid")" "$client_sent $client_received $client_sent $client_received"
+	same_bytes "bytes of the server" "$(moved "$server_pid")" "$server_sent $server_received $server_sent $server_received"
 }
 
 # One flow a side, with its addresses, marked as loopback.
@@ -78,7 +89,7 @@ one_flow() { # FAMILY PROTOCOL ADDRESS
 		one_flow "$(case $line in *::*) echo ipv6 ;; *) echo ipv4 ;; esac)" tcp "$(cut -d' ' -f2 <<< "$line")"
 		same "roles" "$(flow_of "$client_pid" f.role) $(flow_of "$server_pid" f.role)" "client server"
 	done
-	same "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((6 * 2 * (94277 + 1013)))
+	same_bytes "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((6 * 2 * (94277 + 1013)))
 }
 
 @test "guest: 23 datagrams of 1009 bytes and their answers of 17 are exact at either end, each with its peer's address" {
@@ -96,7 +107,7 @@ one_flow() { # FAMILY PROTOCOL ADDRESS
 		one_flow "$(case $line in *::*) echo ipv6 ;; *) echo ipv4 ;; esac)" udp "$(cut -d' ' -f2 <<< "$line")"
 		same "roles" "$(flow_of "$client_pid" f.role) $(flow_of "$server_pid" f.role)" " "
 	done
-	same "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((8 * 2 * (23207 + 391)))
+	same_bytes "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((8 * 2 * (23207 + 391)))
 }
 
 @test "guest: the bytes of a unix socket and of a pipe are no network bytes" {

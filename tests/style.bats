@@ -78,3 +78,10 @@ includes() { # FILES_REGEX: "file header" lines
 	git rev-parse --git-dir >/dev/null 2>&1 || skip "git's data are missing: not a clone"
 	empty "generated" "$(git ls-files | grep -E '\.(o|d|skel\.h|sqlite|jsonl\.gz|svg|png|log)$|vmlinux\.h|^build/' | grep -v '^tests/fixtures/' || :)"
 }
+
+@test "no two rows of a table of the vocabulary have the same name" {
+	for table in LAYER KIND CAUSE HOW SUB FLAG; do
+		twice=$(sed -n "s/^$table(\(.*\))\$/\1/p" "$root/bpf/kinds.def" | awk -F '"' '{ print $2 }' | sort | uniq -d)
+		[ -z "$twice" ] || fail "$table: $twice"
+	done
+}
