@@ -231,7 +231,7 @@ programs_of() { q "SELECT DISTINCT exe FROM process WHERE run = (SELECT run FROM
 
 @test "--system keeps one system and lumps the rest together; an alias is taken, an unknown name refused" {
 	system_up etcd
-	traced_load --system etcd -- small-one 101
+	traced_load --system etcd -- small-one 1009
 	nothing_lost
 	same "device bytes" "$(wrote 1)" "$(counted)"
 	[ $(($(wrote "p.system = 'etcd'") * 100)) -ge $((delta * 99)) ] || fail "$(wrote "p.system = 'etcd'") of $delta: $(q "SELECT c.owner, c.comm, c.cause, SUM(c.bytes) FROM c
