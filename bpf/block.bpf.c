@@ -12,21 +12,19 @@
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
 #define LOOP_MAJOR 7
 
-/* What a queued bio is. */
-struct bio_tag {
-	u64 owner;
-	u32 disk, file;
-	u32 demanded;          /* read: bytes on pages that the reader had asked for */
-	u8 cause, how, sub;
-	u8 many;               /* 1: owners are looked up page by page */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__type(key, u64);      /* bio */
-	__type(value, struct bio_tag);
+	__type(value, struct iot_bio);
 } bios SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);      /* disk */
+	__type(value, struct iot_outside);
+} outside SEC(".maps");
 
 struct request_times {
 	u64 insert_ns, issue_ns;
@@ -50,7 +48,7 @@ struct {
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
 struct walk {
 	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
-	struct bio_tag tag;
+	struct iot_bio tag;
 	/* position inside the bio */
 	u32 idx, done, left;
 	u32 by_page;           /* 1: look owners up */
@@ -321,7 +319,7 @@ static __always_inline bool is_journal(struct bio *b, struct first_page *fp, str
 	return *data;
 }
 
-static __always_inline void tag_journal(struct bio *b, struct bio_tag *t, struct first_page *fp, struct task_ctx *c,
+static __always_inline void tag_journal(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c,
 					bool data)
 {
 	struct txn *x;
@@ -337,7 +335,7 @@ static __always_inline void tag_journal(struct bio *b, struct bio_tag *t, struct
 	}
 }
 
-static __always_inline void tag_file(struct bio_tag *t, struct inode *i, struct task_ctx *c, bool write)
+static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct task_ctx *c, bool write)
 {
 	struct writer *w = writer_find(i);
 
@@ -359,7 +357,7 @@ static __always_inline void tag_file(struct bio_tag *t, struct inode *i, struct 
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
 }
 
-static __always_inline void tag_loop(struct bio_tag *t, struct inode *i, u64 index)
+static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
 {
 	struct page_key k = { page_space(i), INDEX_COARSE | index >> COARSE_SHIFT };
 	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
@@ -371,7 +369,7 @@ static __always_inline void tag_loop(struct bio_tag *t, struct inode *i, u64 ind
 	t->how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
 }
 
-static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct first_page *fp, struct task_ctx *c, bool write)
+static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
 {
 	struct journal *j = journal_of(b->bi_bdev->bd_dev);
 	u64 block;
@@ -409,7 +407,7 @@ static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct 
 	}
 }
 
-static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task_ctx *c, bool write)
+static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	struct first_page fp = {};
 	bool data;
@@ -449,7 +447,7 @@ static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task
 		tag_loop(t, fp.inode, fp.index);
 }
 
-static __always_inline void tag_bio(struct bio *b, struct bio_tag *t, struct task_ctx *c)
+static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
 {
 	u32 op = b->bi_opf & 0xff;
 
@@ -508,6 +506,20 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 		count(&miss, 1, size - w->missed, 0, false);
 }
 
+/* Queued before the run begins: it may complete inside it. */
+static __always_inline void tag_early(struct bio *b)
+{
+	struct iot_bio t = { .cause = CAUSE_BEFORE };
+	u64 key = (u64)b;
+
+	b = UNTRUSTED(b, struct bio);
+	t.disk = disk_of(b->bi_bdev);
+	t.op = b->bi_opf & 0xff;
+	t.size = b->bi_iter.bi_size;
+	if (t.size && dev_wanted(t.disk) && bpf_map_update_elem(&bios, &key, &t, BPF_ANY))
+		lose(LOSS_BIO_TABLE);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block__queue, struct bio *b)
 {
@@ -517,14 +529,18 @@ int BPF_PROG(block__queue, struct bio *b)
 	u64 key = (u64)b;
 	u8 how;
 
-	if (!b || !gate_open())
+	if (!b)
 		return 0;
+	if (!gate_open()) {
+		tag_early(b);
+		return 0;
+	}
 	w = walk_begin(0);
 	if (!w)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
-	op = b->bi_opf & 0xff;
-	size = b->bi_iter.bi_size;
+	op = w->tag.op = b->bi_opf & 0xff;
+	size = w->tag.size = b->bi_iter.bi_size;
 	w->tag.disk = disk_of(b->bi_bdev);
 	if (!dev_wanted(w->tag.disk))
 		return 0;
@@ -562,15 +578,17 @@ SEC("tp_btf/block_split")
 int BPF_PROG(block__split, struct bio *b)
 {
 	u64 key = (u64)b, parent;
-	struct bio_tag *t, copy;
+	struct iot_bio *t, copy;
 
-	if (!b || !gate_open())
+	if (!b)
 		return 0;
 	parent = (u64)b->bi_private;
 	t = bpf_map_lookup_elem(&bios, &parent);
 	if (!t)
 		return 0;
 	copy = *t;
+	copy.size = b->bi_iter.bi_size;
+	t->size -= copy.size;
 	if (copy.demanded > b->bi_iter.bi_size)
 		copy.demanded = b->bi_iter.bi_size;
 	t->demanded -= copy.demanded;
@@ -626,7 +644,7 @@ static long loop_mark(u32 n, struct loop_walk *w)
 static long loop_bio(u32 n, struct loop_walk *w)
 {
 	struct bio *b = (struct bio *)w->bio;
-	struct bio_tag *t;
+	struct iot_bio *t;
 	u64 key = w->bio, from, size;
 
 	if (!w->bio)
@@ -696,7 +714,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 {
 	struct walk *w = ref->w;
 	struct bio *b = (struct bio *)w->bio;
-	struct bio_tag *t;
+	struct iot_bio *t;
 	u64 key = w->bio;
 	u32 size, demanded;
 
@@ -708,11 +726,12 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 	t = bpf_map_lookup_elem(&bios, &key);
 	if (t) {
 		w->tag = *t;
+		t->size -= size;
 		if (size == BPF_CORE_READ(b, bi_iter.bi_size))
 			bpf_map_delete_elem(&bios, &key);
 	} else {
 		__builtin_memset(&w->tag, 0, sizeof(w->tag));
-		w->tag.cause = CAUSE_UNKNOWN; /* queued before the run began */
+		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
 	}
 	if (w->key.sub != w->tag.sub) {
 		piece_flush(w);
@@ -796,7 +815,7 @@ static __always_inline void request_event(const struct walk *w, const struct iot
 static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
 {
 	u64 *flusher, key = w->bio, owner = PROC_NONE;
-	struct bio_tag *t;
+	struct iot_bio *t;
 	struct iot_cell_key k = {};
 
 	k.dev = disk;
@@ -834,6 +853,65 @@ static __always_inline void queue_record(const struct iot_cell_key *top, u64 own
 	count(&k, 1, 0, queue_ns, false);
 }
 
+/* A request whose bios are not counted: they only lose their tags. */
+struct forget {
+	u64 bio, left;
+	u64 late;              /* bytes that were queued while the gate was open */
+};
+
+static long forget_bio(u32 n, struct forget *f)
+{
+	struct bio *b = (struct bio *)f->bio;
+	struct iot_bio *t;
+	u64 key = f->bio, size;
+	bool whole;
+
+	if (!f->bio || !f->left)
+		return 1;
+	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	whole = size <= f->left;
+	if (!whole)
+		size = f->left;
+	t = bpf_map_lookup_elem(&bios, &key);
+	if (t) {
+		if (t->cause != CAUSE_BEFORE)
+			f->late += size;
+		t->size -= size;
+		if (whole)
+			bpf_map_delete_elem(&bios, &key);
+	}
+	f->left -= size;
+	f->bio = (u64)BPF_CORE_READ(b, bi_next);
+	return 0;
+}
+
+/* Bytes that the kernel counts and this run does not, because the gate is closed. */
+static __always_inline void complete_outside(struct request *rq, u32 disk, u32 bytes)
+{
+	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
+	struct iot_outside none = {}, *o;
+	u32 op = rq->cmd_flags & 0xff;
+
+	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
+	/* write-zeroes: the kernel counts them as written */
+	if (op > REQ_OP_WRITE && op != REQ_OP_WRITE_ZEROES)
+		return;
+	o = bpf_map_lookup_elem(&outside, &disk);
+	if (!o) {
+		bpf_map_update_elem(&outside, &disk, &none, BPF_NOEXIST);
+		o = bpf_map_lookup_elem(&outside, &disk);
+	}
+	if (!o) {
+		lose(LOSS_CELL_BYTES);
+	} else if (op == REQ_OP_READ) {
+		__sync_fetch_and_add(&o->late_read, f.late);
+		__sync_fetch_and_add(&o->read, bytes);
+	} else {
+		__sync_fetch_and_add(&o->late_write, f.late);
+		__sync_fetch_and_add(&o->write, bytes);
+	}
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 {
@@ -842,16 +920,19 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	struct walk_ref ref;
 	struct walk *w;
 	struct done d = {};
+	struct forget f = {};
 	u32 disk, op;
 
-	if (!gate_open())
+	rq = UNTRUSTED(rq, struct request);
+	disk = rq->q->disk->part0->bd_dev;
+	if (!gate_open()) {
+		complete_outside(rq, disk, bytes);
 		return 0;
+	}
 	w = ref.w = walk_begin(1);
 	if (!w)
 		return 0;
 	now = bpf_ktime_get_ns();
-	rq = UNTRUSTED(rq, struct request);
-	disk = rq->q->disk->part0->bd_dev;
 	op = rq->cmd_flags & 0xff;
 	t = bpf_map_lookup_elem(&requests, &key);
 	if (t && t->issue_ns) {
@@ -882,7 +963,10 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	w->key.dev = disk;
 	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
 	w->key.flags = d.flags & FLAG_FUA;
-	if (d.error) { /* no bytes moved; the tags go with the bios */
+	if (d.error) { /* no bytes moved */
+		f.bio = w->bio;
+		f.left = bytes;
+		bpf_loop(MAX_BIOS, forget_bio, &f, 0);
 		w->key.cause = CAUSE_UNKNOWN;
 		cell_add(cell_find(&w->key), 1, 0, 0, d.dur_ns, true);
 		return 0;

@@ -134,6 +134,25 @@ struct iot_cell {
 	u64 ops, errors, bytes, touched, lat_ns, max_ns;
 };
 
+/* What a queued bio is, until it completes: the value of map `bios`, whose key is its address. */
+struct iot_bio {
+	u64 owner;
+	u32 disk, file;
+	u32 size;              /* bytes that did not complete yet */
+	u32 demanded;          /* read: bytes on pages that the reader had asked for */
+	u8 cause, how, sub;
+	u8 many;               /* 1: owners are looked up page by page */
+	u8 op;                 /* REQ_OP_READ, REQ_OP_WRITE, ... */
+	u8 pad[3];
+};
+
+/* Device bytes that completed while the gate was closed, since the programs are attached: the value of map `outside`, whose
+ * key is the disk. What the kernel's counters moved between a reading and the gate is known by it. late: those of them that
+ * were queued while it was open. */
+struct iot_outside {
+	u64 read, write, late_read, late_write;
+};
+
 /* What the tracer tells the kernel side before loading (read-only data of every object). */
 struct iot_config {
 	u32 self_pid;          /* the tracer */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "event.h"
 
-#define IOT_SCHEMA 1u               /* version of records.def and fields.def together */
+#define IOT_SCHEMA 2u               /* version of records.def and fields.def together */
 #define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
 #define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */
 

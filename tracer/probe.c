@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <linux/membarrier.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -861,10 +862,79 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
+/* Returns when no program runs any more that found the gate open: it may be about to count. */
 int probes_stop(struct probes *p)
 {
+	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
+
 	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
+		nanosleep(&while_one_runs, NULL);
 	return 0;
+}
+
+bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
+{
+	int fd = map_fd(p, "outside");
+
+	if (fd < 0)
+		return false;
+	if (bpf_map_lookup_elem(fd, &disk, o))
+		memset(o, 0, sizeof(*o)); /* nothing completed there */
+	return true;
+}
+
+#define MAX_UNDER_WAY 65536
+
+struct under_way {
+	u64 bio, size;
+	bool write;
+};
+
+static int by_bio(const void *a, const void *b)
+{
+	u64 x = ((const struct under_way *)a)->bio, y = ((const struct under_way *)b)->bio;
+
+	return (x > y) - (x < y);
+}
+
+/* Tags of a disk's bios that were queued inside the run. Where a key vanishes under the walk it begins again: a bio can
+ * be there several times. */
+static size_t list_bios(int fd, u32 disk, struct under_way *list)
+{
+	u64 key, *at = NULL;
+	struct iot_bio t;
+	size_t n = 0;
+
+	for (size_t steps = 0; steps < 4 * MAX_UNDER_WAY && n < MAX_UNDER_WAY && !bpf_map_get_next_key(fd, at, &key); steps++) {
+		if (!bpf_map_lookup_elem(fd, &key, &t) && t.disk == disk && t.cause != CAUSE_BEFORE && t.op <= 1)
+			list[n++] = (struct under_way){ key, t.size, t.op };
+		at = &key;
+	}
+	qsort(list, n, sizeof(*list), by_bio);
+	return n;
+}
+
+bool probes_under_way(const struct probes *p, u32 disk, u64 *read, u64 *written)
+{
+	int fd = map_fd(p, "bios");
+	struct under_way *list = calloc(MAX_UNDER_WAY, sizeof(*list));
+	struct iot_outside before, after;
+	bool known = false;
+
+	for (int attempt = 0; list && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
+		size_t n = list_bios(fd, disk, list);
+
+		*read = before.late_read;
+		*written = before.late_write;
+		for (size_t i = 0; i < n; i++)
+			if (!i || list[i].bio != list[i - 1].bio)
+				*(list[i].write ? written : read) += list[i].size;
+		probes_outside(p, disk, &after);
+		known = before.late_read == after.late_read && before.late_write == after.late_write;
+	}
+	free(list);
+	return known;
 }
 
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])

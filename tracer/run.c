@@ -543,7 +543,7 @@ static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
 
-	if (want_families(r) || outputs_begin(&r->outputs) || truth_begin(&r->truth) || probes_start(r->probes, &r->start_ns))
+	if (want_families(r) || outputs_begin(&r->outputs) || truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
 	describe(r, attach_ns);

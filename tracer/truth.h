@@ -3,14 +3,16 @@
 #ifndef IOT_TRUTH_H
 #define IOT_TRUTH_H
 
+#include "probe.h"
 #include "stream.h"
 
 struct truth;
 
-/* Reads everything at the start. Returns 0 or a negative errno after a message. */
-int truth_begin(struct truth **out);
+/* Reads everything at the start, the gate still closed. The probes tell what completes between a reading and the gate; they
+ * live until the end. Returns 0 or a negative errno after a message. */
+int truth_begin(struct truth **out, const struct probes *);
 
-/* Reads the devices and file systems at the end. */
+/* Reads the devices and file systems at the end, the gate closed again. */
 int truth_end(struct truth *);
 
 /* Gives what both ends have of devices and file systems as records. A device that was not there at the start was created
