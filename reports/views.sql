@@ -506,7 +506,7 @@ LEFT JOIN v_device d ON d.dev = f.dev;
 
 CREATE TEMP VIEW v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value, t.end_value - t.begin_value AS delta,
-       COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way
+       COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way, t.unseen
 FROM ask JOIN truth t ON t.run = ask.run;
 
 -- The lines printed above every text report.
@@ -593,7 +593,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
                    WHEN t.what = 'write_bytes' AND z.ops > 0 AND COALESCE(a.bytes, 0) + t.outside < t.delta
                      THEN printf('the kernel counts %d write-zeroes requests as written', z.ops) END AS absent, t.source AS note,
-              a.early, t.outside, t.under_way
+              a.early, t.outside, t.under_way, t.unseen
        FROM t JOIN (SELECT 'read_bytes' AS name, 'device bytes read' AS what UNION ALL SELECT 'write_bytes', 'device bytes written') w ON w.name = t.what
        JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN zeroed z ON z.dev = t.dev
        LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
@@ -604,7 +604,9 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        UNION ALL
        SELECT 1, what || ', outside the run', subject, outside, NULL, 0, 'completed between a reading of the counter and the run', '' FROM disk WHERE outside > 0
        UNION ALL
-       SELECT 1, what || ', under way at its end', subject, under_way, NULL, 0, 'queued inside it, not completed when it ended', '' FROM disk WHERE under_way > 0),
+       SELECT 1, what || ', under way at its end', subject, under_way, NULL, 0, 'of requests that began inside it and had not completed', '' FROM disk WHERE under_way > 0
+       UNION ALL
+       SELECT 1, what || ', completion not told', subject, unseen, NULL, 0, 'the kernel called no program; known by the requests', '' FROM disk WHERE unseen > 0),
      life AS (
        SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar
        FROM v_process p

@@ -76,10 +76,11 @@ report_sql() {
 # Requests of libaio that are under way when a run ends are no gap in what the devices moved.
 nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND what <> 'libaio completion never seen' AND run = (SELECT run FROM r)")"; }
 
-# Bytes that the kernel counted on the instance's devices from the start of the run to its end; the test's own reading, which
-# began before and ended after it, is that or the little more that an idle server writes.
+# Bytes that the kernel counted on the instance's devices from the start of the run to its end, without what completed between a
+# reading of its counters and the run; the test's own reading, which began before and ended after it, is that or the little
+# more that an idle server writes.
 counted() {
-	sum=$(q "SELECT SUM(t.end_value - t.begin_value) FROM truth t JOIN r ON r.run = t.run WHERE t.what = 'write_bytes'
+	sum=$(q "SELECT SUM(t.end_value - t.begin_value - COALESCE(t.outside, 0)) FROM truth t JOIN r ON r.run = t.run WHERE t.what = 'write_bytes'
 		AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($(device_list))")
 	[ "$sum" -le "$delta" ] && [ $((delta - sum)) -le 65536 ] || fail "the run's reading of the devices is $sum, the test's $delta"
 	echo "$sum"

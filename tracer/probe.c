@@ -80,6 +80,7 @@ static const struct program {
 	{ "block__insert", "block", 1, true },
 	{ "block__issue", "block", 1, true },
 	{ "block__complete", "block", 3, true },
+	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
@@ -519,6 +520,10 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 
 		if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
 			continue;
+		if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
+			p->info[row].chosen = true;
+			continue;
+		}
 		p->link[row] = bpf_program__attach(g);
 		if (!p->link[row]) {
 			snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
@@ -862,6 +867,19 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
+/* Lets the kernel side look for requests whose end it was not told. */
+static void sweep(const struct probes *p)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], "block__sweep") : NULL;
+		if (g && bpf_program__fd(g) >= 0)
+			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	}
+}
+
 /* Returns when no program runs any more that found the gate open: it may be about to count. */
 int probes_stop(struct probes *p)
 {
@@ -870,6 +888,7 @@ int probes_stop(struct probes *p)
 	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
 		nanosleep(&while_one_runs, NULL);
+	sweep(p);
 	return 0;
 }
 
@@ -884,52 +903,51 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 	return true;
 }
 
-#define MAX_UNDER_WAY 65536
+#define MAX_UNDER_WAY 16384
 
 struct under_way {
-	u64 bio, size;
+	u64 key, bytes;
 	bool write;
 };
 
-static int by_bio(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-	u64 x = ((const struct under_way *)a)->bio, y = ((const struct under_way *)b)->bio;
+	u64 x = ((const struct under_way *)a)->key, y = ((const struct under_way *)b)->key;
 
 	return (x > y) - (x < y);
 }
 
-/* Tags of a disk's bios that were queued inside the run. Where a key vanishes under the walk it begins again: a bio can
- * be there several times. */
-static size_t list_bios(int fd, u32 disk, struct under_way *list)
+/* Requests of a disk in the map. Where a key vanishes under the walk it begins again: a request can be there several times. */
+static size_t list_requests(int fd, u32 disk, struct under_way *list)
 {
 	u64 key, *at = NULL;
-	struct iot_bio t;
+	struct iot_request u;
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < 4 * MAX_UNDER_WAY && n < MAX_UNDER_WAY && !bpf_map_get_next_key(fd, at, &key); steps++) {
-		if (!bpf_map_lookup_elem(fd, &key, &t) && t.disk == disk && t.cause != CAUSE_BEFORE && t.op <= 1)
-			list[n++] = (struct under_way){ key, t.size, t.op };
+		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+			list[n++] = (struct under_way){ key, u.bytes, u.op };
 		at = &key;
 	}
-	qsort(list, n, sizeof(*list), by_bio);
+	qsort(list, n, sizeof(*list), by_key);
 	return n;
 }
 
 bool probes_under_way(const struct probes *p, u32 disk, u64 *read, u64 *written)
 {
-	int fd = map_fd(p, "bios");
+	int fd = map_fd(p, "requests");
 	struct under_way *list = calloc(MAX_UNDER_WAY, sizeof(*list));
 	struct iot_outside before, after;
 	bool known = false;
 
 	for (int attempt = 0; list && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
-		size_t n = list_bios(fd, disk, list);
+		size_t n = list_requests(fd, disk, list);
 
 		*read = before.late_read;
 		*written = before.late_write;
 		for (size_t i = 0; i < n; i++)
-			if (!i || list[i].bio != list[i - 1].bio)
-				*(list[i].write ? written : read) += list[i].size;
+			if (!i || list[i].key != list[i - 1].key)
+				*(list[i].write ? written : read) += list[i].bytes;
 		probes_outside(p, disk, &after);
 		known = before.late_read == after.late_read && before.late_write == after.late_write;
 	}

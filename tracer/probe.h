@@ -67,7 +67,7 @@ int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_
 /* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
  * they are until probes_stop(). False where layer block is not measured. */
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
-/* Bytes of a disk that were queued while the gate was open and had not completed when it closed; only after probes_stop().
+/* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
 bool probes_under_way(const struct probes *, u32 disk, u64 *read, u64 *written);
 /* Calls back for every histogram bucket that is not empty. */

@@ -51,7 +51,7 @@ struct counter {
 	bool around_known;
 	u64 before, after; /* struct around, of the bytes that this counts */
 	bool under_way_known;
-	u64 under_way;
+	u64 under_way, unseen;
 };
 
 struct counters {
@@ -152,6 +152,7 @@ static void set_edge(struct counter *c, const struct around *a, bool write)
 	c->around_known = a->known;
 	c->before = write ? a->before.write : a->before.read;
 	c->after = write ? a->after.write : a->after.read;
+	c->unseen = write ? a->after.unseen_write : a->after.unseen_read;
 }
 
 /* Requests of a disk that were cut off by the end. */
@@ -279,8 +280,10 @@ static void give_edge(const struct counter *begin, const struct counter *end, st
 		if (r->outside != most)
 			rec_set(r, truth, outside_max, most);
 	}
-	if (end->under_way_known)
+	if (end->under_way_known) {
 		rec_set(r, truth, under_way, end->under_way);
+		rec_set(r, truth, unseen, end->unseen);
+	}
 }
 
 void truth_devices(const struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
