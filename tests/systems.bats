@@ -314,3 +314,42 @@ other_system() { # WORKLOAD SYSTEM PROFILE...
 @test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb bulk; }
 @test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite bulk; }
 @test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb small; }
+
+# What breakdown says of one drive, in bytes an operation of the ledger.
+per_put() { # DEVICE PARTS
+	report_sql breakdown anatomy "SELECT COALESCE(SUM(written), 0) * 1.0 / $(led write_ops) FROM t WHERE device = '$1' AND part $2"
+}
+
+# MinIO's 4 KiB PUTs: what each drive's bytes are, an operation; the parts are the drive's total, and the total the kernel's.
+drives_explained() { # DATA_LOW DATA_HIGH
+	local drive
+
+	nothing_lost
+	same "puts" "$(led write_ops)" 500
+	for drive in $(awk '$1 == "loop" { sub("/dev/", "", $3); print $3 }' "$IOT_WORK/undo"); do
+		same "parts of $drive" "$(report_sql breakdown anatomy "SELECT SUM(CASE part WHEN 'total' THEN -written ELSE written END) FROM t WHERE device = '$drive'")" 0
+		same "total of $drive" "$(report_sql breakdown anatomy "SELECT written FROM t WHERE device = '$drive' AND part = 'total'")" \
+			"$(sql "SELECT end_value - begin_value - outside FROM truth WHERE what = 'write_bytes' AND source = '/sys/block/$drive/stat'")"
+		between "object data a PUT on $drive" "$(per_put "$drive" "IN ('data', 'direct')")" "$1" "$2"
+		# A commit or more a PUT, each with a descriptor and a commit block; inodes, directories and bitmaps of what was made.
+		for part in descriptor commit inode_table directory inode_bitmap block_bitmap; do
+			between "journal $part a PUT on $drive" "$(per_put "$drive" "= 'journal: $part'")" 2048 40960
+		done
+		between "metadata in place a PUT on $drive" "$(per_put "$drive" "= 'metadata'")" 1024 40960
+		between "what has no name on $drive" "$(per_put "$drive" "NOT IN ('data', 'direct', 'metadata', 'total') AND part NOT LIKE 'journal: %'")" 0 40
+	done
+}
+
+@test "MinIO with one drive, 4 KiB PUTs: object data, journal by kind of block and metadata are the drive's bytes" {
+	all_systems
+	IOT_MINIO=single system_up minio
+	IOT_MINIO=single traced_load small 500
+	drives_explained 8192 8300 # xl.meta is the object and its 440 bytes
+}
+
+@test "MinIO with 2 data and 2 parity drives, 4 KiB PUTs: object data, journal by kind of block and metadata are each drive's bytes" {
+	all_systems
+	system_up minio
+	traced_load small 500
+	drives_explained 4096 4200 # half of the object and 440 bytes
+}
