@@ -353,3 +353,25 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	traced_load small 500
 	drives_explained 4096 4200 # half of the object and 440 bytes
 }
+
+@test "MinIO whose port is taken says so in a line and leaves nothing; killed inside a traced load, the run and its ledger end, and the sums hold" {
+	all_systems
+	need python3 python3-minimal
+	export IOT_MINIO=single IOT_PORT=19400 IOT_WORK=/var/tmp/iot-test-taken-$$
+	python3 -c 'import socket, time; s = socket.socket(); s.bind(("127.0.0.1", 19400)); s.listen(); print("bound", flush=True); time.sleep(60)' >taken &
+	taken=$!
+	until grep -q bound taken; do sleep 0.1; done
+	run -1 "$root/workloads/minio.sh" up
+	kill "$taken"
+	grep -q '^server ended: FATAL.*port is already in use' <<<"$output" || fail "$output"
+	[ ! -e "$IOT_WORK" ] || fail "$IOT_WORK was left behind"
+	system_up minio
+	ledger_file=$BATS_TEST_TMPDIR/ledger.json
+	(sleep 2 && kill -9 "$(awk '$1 == "server" { print $2 }' "$IOT_WORK/pids")") &
+	run -1 --separate-stderr "$trace" -q -o run.sqlite --all --ring 64M -- "$root/workloads/minio.sh" load small 20000
+	printf '%s\n' "$output" >"$ledger_file"
+	same "errors" "$(led errors)" 1
+	[ "$(led write_ops)" -gt 0 ] || fail "nothing was acknowledged before it was killed"
+	same "device bytes" "$(wrote 1)" "$(q "SELECT SUM(t.end_value - t.begin_value - t.outside) FROM truth t JOIN r ON r.run = t.run
+		WHERE t.what = 'write_bytes' AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($(device_list))")"
+}
