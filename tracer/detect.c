@@ -18,6 +18,8 @@
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
 #define PLACES_MAX 4096        /* data roots that are remembered */
 #define AGAIN_MAX 256          /* titles read a second */
+#define DEVICES_MAX 4096       /* devices whose path is kept for later users */
+#define THREADS_MAX 65536      /* threads whose name is remembered */
 
 /* One process of the run. */
 struct seen {
@@ -27,12 +29,28 @@ struct seen {
 	u32 older;                  /* id of the one before in its bucket; 0 none */
 	u8 group;
 	bool over;
+	bool mixed;                 /* struct sys_use */
 };
 
 /* One file: what its data root says about who writes to it. */
 struct place {
 	struct sys_file file;
 	struct place *next;
+};
+
+/* What is known of a file. */
+struct known {
+	struct place *place;        /* NULL: tells nothing about who writes there */
+	const char *component;
+	bool threads;               /* threads may tell more */
+	u32 asked;                  /* process that was asked last what the device at `path` is to it */
+	char *path;                 /* of a device whose first user told nothing; else NULL */
+};
+
+/* A thread that used such a file, by its number and process. */
+struct thread {
+	u32 proc, tid;              /* proc 0: unused */
+	char comm[IOT_COMM_LEN];    /* "": it could not be read */
 };
 
 struct detect {
@@ -42,8 +60,10 @@ struct detect {
 	struct seen *seen;          /* by process.id */
 	size_t room;
 	u32 bucket[BUCKETS];
-	struct place **file;        /* by file.id; NULL: tells nothing */
-	size_t file_room;
+	struct known *file;         /* by file.id */
+	size_t file_room, n_devices;
+	struct thread *threads;     /* open addressing, size is a power of two */
+	size_t threads_room, n_threads;
 	struct place *places;
 	size_t n_places;
 	const char *group[IOT_HIST_GROUPS];
@@ -79,7 +99,10 @@ void detect_free(struct detect *d)
 	}
 	systems_close(d->db);
 	free(d->seen);
+	for (size_t i = 0; i < d->file_room; i++)
+		free(d->file[i].path);
 	free(d->file);
+	free(d->threads);
 	free(d->changed);
 	free(d->titles);
 	free(d->ended);
@@ -351,14 +374,17 @@ static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root);
 }
 
-/* Remembers for events what a file says about who writes to it. */
+/* Remembers for events what a file is, and what it says about who writes to it. */
 static void remember(struct detect *d, u32 id, const struct sys_file *f)
 {
 	struct place *p = d->places;
+	struct known *k;
 
 	if (make_room((void **)&d->file, &d->file_room, id, sizeof(*d->file)))
 		return;
-	d->file[id] = NULL;
+	k = &d->file[id];
+	free(k->path);
+	*k = (struct known){ .component = f->component, .threads = f->threads || systems_threads_tell(d->db, f->component) };
 	if (!f->root[0])
 		return;
 	while (p && !is_same_place(&p->file, f))
@@ -368,7 +394,16 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 		d->places = p;
 		d->n_places++;
 	}
-	d->file[id] = p;
+	k->place = p;
+}
+
+/* A device belongs to whoever writes to it, which need not be who used it first. */
+static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
+{
+	struct known *k = p->file < d->file_room ? &d->file[p->file] : NULL;
+
+	if (k && !k->component && !strncmp(path, "/dev/", 5) && d->n_devices < DEVICES_MAX && (k->path = strdup(path)))
+		d->n_devices++;
 }
 
 void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
@@ -379,8 +414,9 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 	if (!r->path)
 		return;
 	systems_file(d->db, r->path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
-	r->component = f.component;
+	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
+	keep_device(d, p, r->path);
 	if (p->writes && f.root[0])
 		learn(d, p->user, &f);
 }
@@ -391,8 +427,111 @@ static const bool is_write[KIND_MAX] = {
 #include "kinds.def"
 };
 
-void detect_event(struct detect *d, const struct iot_event *e)
+/* --- threads --- */
+
+static struct thread *thread_slot(struct thread *threads, size_t room, u32 proc, u32 tid)
 {
-	if (e->file < d->file_room && d->file[e->file] && e->kind < KIND_MAX && is_write[e->kind])
-		learn(d, e->task, &d->file[e->file]->file);
+	size_t i = ((u64)proc << 32 | tid) * 0x9e3779b97f4a7c15ULL >> 32 & (room - 1);
+
+	while (threads[i].proc && (threads[i].proc != proc || threads[i].tid != tid))
+		i = (i + 1) & (room - 1);
+	return &threads[i];
+}
+
+static bool more_threads(struct detect *d)
+{
+	size_t room = d->threads_room ? 2 * d->threads_room : 256;
+	struct thread *threads = room > 2 * THREADS_MAX ? NULL : calloc(room, sizeof(*threads));
+
+	if (!threads)
+		return false;
+	for (size_t i = 0; i < d->threads_room; i++)
+		if (d->threads[i].proc)
+			*thread_slot(threads, room, d->threads[i].proc, d->threads[i].tid) = d->threads[i];
+	free(d->threads);
+	d->threads = threads;
+	d->threads_room = room;
+	return true;
+}
+
+/* The name of a thread when it was first seen here; "" when it had ended by then. */
+static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
+{
+	char path[64], comm[64];
+	struct thread *t;
+
+	if (2 * d->n_threads >= d->threads_room && !more_threads(d))
+		return "";
+	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
+	if (t->proc)
+		return t->comm;
+	*t = (struct thread){ .proc = s->proc.id, .tid = tid };
+	d->n_threads++;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", s->proc.pid, tid);
+	if (!s->over && read_line(path, comm, sizeof(comm)) >= 0)
+		snprintf(t->comm, sizeof(t->comm), "%.15s", comm);
+	return t->comm;
+}
+
+/* What moves bytes where a thread can be named: calls, and what is submitted for one on the spot. Who writes back what was
+ * written before says nothing: that is counted by what was written (stream/fileio.c). */
+static bool use_of(const struct iot_event *e, struct sys_use *u)
+{
+	static const u8 direction[KIND_MAX] = {
+#define KIND(sym, layer, name, dir, text, doc) \
+		[KIND_##sym] = LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_FS ? (dir) : 0,
+#include "kinds.def"
+	};
+	bool fs = e->kind == KIND_FS_READ || e->kind == KIND_FS_WRITE;
+
+	if (e->kind >= KIND_MAX || (direction[e->kind] != 'r' && direction[e->kind] != 'w'))
+		return false;
+	u->op = direction[e->kind] == 'r' ? SYS_READ : SYS_WRITE;
+	u->direct = fs ? e->cause == CAUSE_DIRECT : e->flags & FLAG_DIRECT;
+	return u->direct || e->kind != KIND_FS_WRITE;
+}
+
+/* Another user of a device: it may know what the first one did not. */
+static void ask_again(struct detect *d, struct known *k, u32 proc)
+{
+	const struct seen *s = seen_of(d, proc);
+	struct sys_file f;
+
+	k->asked = proc;
+	if (!s || !s->match || !s->match->system)
+		return;
+	systems_file(d->db, k->path, s->proc.pid, s->match, &f);
+	if (!f.threads)
+		return;
+	k->component = f.component;
+	k->threads = true;
+	free(k->path);
+	k->path = NULL;
+}
+
+static void tell_component(struct detect *d, const struct known *k, struct iot_event *e)
+{
+	struct seen *s = seen_of(d, e->task);
+	struct sys_use use = { .component = k->component };
+
+	if (!s || !s->match || !s->match->system || !use_of(e, &use))
+		return;
+	use.mixed = s->mixed;
+	e->component = component_number(systems_thread_component(s->match, thread_comm(d, s, e->tid), &use));
+	s->mixed = use.mixed;
+}
+
+void detect_event(struct detect *d, struct iot_event *e)
+{
+	struct known *k;
+
+	if (e->file >= d->file_room || e->kind >= KIND_MAX)
+		return;
+	k = &d->file[e->file];
+	if (k->place && is_write[e->kind])
+		learn(d, e->task, &k->place->file);
+	if (k->path && k->asked != e->task)
+		ask_again(d, k, e->task);
+	if (k->threads)
+		tell_component(d, k, e);
 }

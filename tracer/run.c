@@ -79,10 +79,13 @@ static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
 
-	detect_event(r->detect, e);
+	struct iot_event *own = &r->batch[r->n_batch];
+
+	*own = *e;
+	detect_event(r->detect, own);
 	if (r->opts->system && (!e->owner || !detect_wanted(r->detect, e->owner)))
 		return;
-	r->batch[r->n_batch++] = *e;
+	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
 }

@@ -386,7 +386,8 @@ static uint64_t operation(const char *path, int up)
 	return hash(HASH_START, path, len);
 }
 
-static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject)
+/* The component by the first rule that holds, NULL none; *threads is set when only threads tell more. */
+static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject, bool *threads)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct sys_file_rule *r = &rules[i];
@@ -399,6 +400,7 @@ static const char *apply(struct place *p, const struct sys_file_rule *rules, siz
 			remember(p->db->cache, operation(p->path, 1));
 		if (r->beside && is_remembered(p->db->cache, operation(p->path, 0)))
 			return r->beside;
+		*threads = r->threads;
 		return r->component;
 	}
 	return NULL;
@@ -457,19 +459,22 @@ static void use_system(struct place *p, struct sys_file *out)
 	out->tested = p->system->tested;
 	out->by = p->by;
 	set_root(out, p->path, p->system_root);
-	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1);
+	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1, &out->threads);
 }
 
 /* An engine's own files; they belong to the system in whose root they lie, else to the engine itself. */
 static void use_engine(struct place *p, struct sys_file *out)
 {
-	const char *component = apply(p, p->engine->files, p->engine->n_files, p->path + p->engine_root + 1);
+	bool threads = false;
+	const char *component = apply(p, p->engine->files, p->engine->n_files, p->path + p->engine_root + 1, &threads);
 
 	if (!component)
 		return;
 	out->engine = p->engine->name;
-	if (!out->component)
+	if (!out->component) {
 		out->component = component;
+		out->threads = threads;
+	}
 	if (out->system)
 		return;
 	out->system = p->engine->name;
@@ -503,11 +508,13 @@ static void use_siblings(struct place *p, struct sys_file *out)
 static void use_user(struct place *p, struct sys_file *out)
 {
 	const struct sys_match *m = p->user;
-	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths, p->path) : NULL;
+	bool threads = false;
+	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths, p->path, &threads) : NULL;
 
 	if (!component)
 		return;
 	out->component = component;
+	out->threads = threads;
 	if (out->system)
 		return;
 	out->system = m->system;
