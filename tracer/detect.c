@@ -18,6 +18,8 @@
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
 #define PLACES_MAX 4096        /* data roots that are remembered */
 #define AGAIN_MAX 256          /* titles read a second */
+#define LATE_MAX 4096          /* files without a component that are looked at again */
+#define LATE_TRIES 3           /* how often, a second apart */
 #define DEVICES_MAX 4096       /* devices whose path is kept for later users */
 #define THREADS_MAX 65536      /* threads whose name is remembered */
 
@@ -47,6 +49,12 @@ struct known {
 	char *path;                 /* of a device whose first user told nothing; else NULL */
 };
 
+/* A file that no rule knew when it was first written to. */
+struct late {
+	struct rec_file rec;        /* its path is ours */
+	u32 user, tries;
+};
+
 /* A thread that used such a file, by its number and process. */
 struct thread {
 	u32 proc, tid;              /* proc 0: unused */
@@ -62,6 +70,9 @@ struct detect {
 	u32 bucket[BUCKETS];
 	struct known *file;         /* by file.id */
 	size_t file_room, n_devices;
+	struct late *late;
+	size_t late_room, n_late, at_late;
+	struct rec_file late_rec;   /* that was given last; its path is ours */
 	struct thread *threads;     /* open addressing, size is a power of two */
 	size_t threads_room, n_threads;
 	struct place *places;
@@ -103,6 +114,10 @@ void detect_free(struct detect *d)
 		free(d->file[i].path);
 	free(d->file);
 	free(d->threads);
+	for (size_t i = 0; i < d->n_late; i++)
+		free((char *)d->late[i].rec.path);
+	free(d->late);
+	free((char *)d->late_rec.path);
 	free(d->changed);
 	free(d->titles);
 	free(d->ended);
@@ -397,6 +412,56 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 	k->place = p;
 }
 
+static void look_later(struct detect *d, const struct iot_path *p, const struct rec_file *r)
+{
+	struct late *l;
+	char *path;
+
+	if (!p->writes || d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room, sizeof(*d->late)))
+		return;
+	path = strdup(r->path);
+	if (!path)
+		return;
+	l = &d->late[d->n_late++];
+	*l = (struct late){ .rec = *r, .user = p->user };
+	l->rec.path = path;
+}
+
+/* Looks again at one file; true when that is over: it is known, or given up. */
+static bool look_again(struct detect *d, struct late *l)
+{
+	const struct seen *s = seen_of(d, l->user);
+	struct sys_file f;
+
+	systems_file(d->db, l->rec.path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
+	if (!f.component)
+		return ++l->tries >= LATE_TRIES;
+	remember(d, l->rec.id, &f);
+	if (f.root[0])
+		learn(d, l->user, &f);
+	l->rec.component = f.threads ? NULL : f.component;
+	return true;
+}
+
+const struct rec_file *detect_late(struct detect *d)
+{
+	while (d->at_late < d->n_late) {
+		struct late *l = &d->late[d->at_late];
+
+		if (!look_again(d, l)) {
+			d->at_late++;
+			continue;
+		}
+		free((char *)d->late_rec.path);
+		d->late_rec = l->rec;
+		*l = d->late[--d->n_late];
+		if (d->late_rec.component)
+			return &d->late_rec;
+	}
+	d->at_late = 0;
+	return NULL;
+}
+
 /* A device belongs to whoever writes to it, which need not be who used it first. */
 static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
 {
@@ -417,6 +482,8 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
+	if (!f.component && strncmp(r->path, "/dev/", 5))
+		look_later(d, p, r);
 	if (p->writes && f.root[0])
 		learn(d, p->user, &f);
 }

@@ -181,9 +181,12 @@ static void show_progress(const struct run *r)
  * second's worth to the second in which it began. */
 static void end_second(struct run *r)
 {
+	const struct rec_file *late;
 	u64 now = since_start(r);
 
 	detect_again(r->detect);
+	while ((late = detect_late(r->detect)))
+		take_error(r, r->sink->record(r->sink, REC_file, late));
 	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));

@@ -19,15 +19,15 @@
 #define DIR_SLOTS 1024          /* folders remembered */
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
 #define DEPTH_MAX 64            /* folders looked at above a file */
-#define FOUND_S 10              /* how long a root is believed */
-#define EMPTY_S 1               /* how long the absence of one is */
+#define FOUND_MS 10000          /* how long a root is believed */
+#define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
 #define MOUNTS_BYTES (1u << 20) /* of mountinfo */
 
 /* What one folder is: a root of a system, of an engine, of both or of none. */
 struct dir {
 	char *path;
 	const struct sys_entry *system, *engine;
-	time_t until;
+	uint64_t until_ms;
 };
 
 struct sys_cache {
@@ -78,12 +78,12 @@ static uint64_t hash(uint64_t h, const char *s, size_t len)
 
 #define HASH_START 14695981039346656037ull
 
-static time_t now_s(void)
+static uint64_t now_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
 
 /* --- mounts that could hang us --- */
@@ -248,7 +248,7 @@ static void look_at(const struct systems *db, struct dir *d)
 	}
 	if (dir >= 0)
 		close(dir);
-	d->until = now_s() + (d->system || d->engine ? FOUND_S : EMPTY_S);
+	d->until_ms = now_ms() + (d->system || d->engine ? FOUND_MS : EMPTY_MS);
 }
 
 /* `inside` is the folder as its user names it, `prefix` leads to it from here. */
@@ -263,7 +263,7 @@ static const struct dir *lookup(const struct systems *db, const char *prefix, co
 		return &none;
 	snprintf(path, sizeof(path), "%s%s", prefix, inside);
 	d = &c->dir[hash(HASH_START, path, strlen(path)) / 2 % DIR_SLOTS];
-	if (d->path && !strcmp(d->path, path) && now_s() < d->until)
+	if (d->path && !strcmp(d->path, path) && now_ms() < d->until_ms)
 		return d;
 	free(d->path);
 	*d = (struct dir){ .path = strdup(path) };
