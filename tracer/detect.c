@@ -26,6 +26,7 @@
 /* One process of the run. */
 struct seen {
 	struct iot_proc proc;       /* id 0: no record of it came */
+	char comm[IOT_COMM_LEN + 1];
 	struct sys_match *match;    /* NULL: nothing to be said */
 	const char *system;         /* stays when the process is over */
 	u32 older;                  /* id of the one before in its bucket; 0 none */
@@ -157,6 +158,7 @@ static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 		return NULL;
 	s = &d->seen[p->id];
 	s->proc = *p;
+	memcpy(s->comm, p->comm, IOT_COMM_LEN);
 	s->older = *bucket;
 	*bucket = p->id;
 	return s;
@@ -521,12 +523,14 @@ static bool more_threads(struct detect *d)
 	return true;
 }
 
-/* The name of a thread when it was first seen here; "" when it had ended by then. */
+/* The name of a thread when it was first seen here; "" when it had ended by then. The leader's came with its process. */
 static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 {
 	char path[64], comm[64];
 	struct thread *t;
 
+	if (tid == s->proc.pid)
+		return s->comm;
 	if (2 * d->n_threads >= d->threads_room && !more_threads(d))
 		return "";
 	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
