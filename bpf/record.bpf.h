@@ -33,7 +33,8 @@ struct task_ctx {
 	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
 	u32 proc;          /* process.id, 0 not resolved */
 	u32 behalf;
-	u16 shape, write;  /* of that call */
+	u8 shape, write;   /* of that call */
+	u16 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
 	u32 range_known;   /* 0 not looked at, 1 known, 2 none */
 	u64 behalf_id;
 	/* the byte range that the system call asks for */

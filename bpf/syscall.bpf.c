@@ -204,8 +204,11 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	if (c->seen_type == SUB_FT_BLK)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
 	if (is_storage(c->seen_type)) {
+		u32 proc = proc_current(c);
+
 		c->seen_file = file_number(i);
-		path_send(f, i, c->seen_file, proc_current(c));
+		if (proc >= PROC_FIRST) /* names that others use are none of ours */
+			path_send(f, i, c->seen_file, proc);
 	}
 	return 0;
 }
@@ -445,8 +448,10 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	return 0;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+/* Some kernels preempt a thread inside these programs, and skip the program for the next thread on that processor. There a
+ * second copy of each follows the first (`again`), and does its work when it was skipped; both skipped is a loss.
+ */
+static __always_inline int call_begins(struct pt_regs *regs, long id, bool again)
 {
 	struct task_struct *t = current_task();
 	const volatile struct iot_syscall *v;
@@ -461,14 +466,18 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	if (!s.shape || !gate_open() || t->tgid == cfg.self_pid)
 		return 0;
 	c = ctx_make();
-	if (!c)
+	if (!c || (again && c->call))
 		return 0;
 	if (t->thread_info.status & TS_COMPAT) {
-		lose(LOSS_COMPAT);
+		if (!again)
+			lose(LOSS_COMPAT);
 		return 0;
 	}
 	s.write = v->write;
+	if (c->call)
+		lose(LOSS_SKIPPED_CALL); /* the one before: its exit was not seen */
 	c->call = id + 1;
+	c->ended = 0;
 	c->shape = s.shape;
 	c->write = s.write;
 	c->range_known = 0;
@@ -502,6 +511,18 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 		bpf_loop(c->arg[1] & (2 * MAX_IOCB - 1), aio_begin_one, &w, 0);
 	}
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+{
+	return call_begins(regs, id, false);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall__enter_again, struct pt_regs *regs, long id)
+{
+	return call_begins(regs, id, true);
 }
 
 /* A descriptor's file into the context; no file: type other. */
@@ -698,19 +719,39 @@ static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shap
 	return true;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+/* The call in the context is over: its number; -1 when nothing is known of it. */
+static __always_inline s64 call_over(struct task_ctx *c, u64 id, bool again)
+{
+	u32 call = c->call;
+
+	if (again && c->ended) {
+		c->ended = 0;
+		return -1;
+	}
+	if (cfg.again)
+		c->ended = !again;
+	c->call = 0;
+	if (call && call == id + 1)
+		return id;
+	/* not seen: the entry of this call, or the exit of the last. Also calls that began before the gate opened, and those
+	 * that seccomp refused: the tracer counts no more than the kernel skipped. */
+	if (call || (id < IOT_MAX_SYSCALL && calls[id].shape && gate_open()))
+		lose(LOSS_SKIPPED_CALL);
+	return -1;
+}
+
+static __always_inline int call_ends(struct pt_regs *regs, long ret, bool again)
 {
 	struct task_ctx *c = ctx_find();
 	struct op o = {};
 	struct iot_syscall s;
-	u32 id, proc;
+	u32 proc;
+	s64 id;
 
-	if (!c || !c->call)
+	if (!c)
 		return 0;
-	id = c->call - 1;
-	c->call = 0;
-	if (id >= IOT_MAX_SYSCALL || !gate_open())
+	id = call_over(c, regs->orig_ax, again);
+	if (id < 0 || id >= IOT_MAX_SYSCALL || !gate_open())
 		return 0;
 	s.kind = calls[id].kind;
 	s.shape = calls[id].shape;
@@ -754,4 +795,16 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 	if (exit_plain(c, &o, s.shape, ret))
 		op_record(c, &o, proc);
 	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+{
+	return call_ends(regs, ret, false);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit_again, struct pt_regs *regs, long ret)
+{
+	return call_ends(regs, ret, true);
 }
