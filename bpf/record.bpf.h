@@ -32,6 +32,7 @@ struct task_ctx {
 	u64 arg[6];
 	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
 	u32 proc;          /* process.id, 0 not resolved */
+	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.again) */
 	u32 behalf;
 	u8 shape, write;   /* of that call */
 	u16 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
@@ -339,7 +340,7 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 	struct iot_proc *p;
 	u32 id;
 
-	if (c && c->proc)
+	if (c && c->proc && (!cfg.again || c->exec_no == t->group_leader->self_exec_id))
 		return c->proc;
 	if (t->tgid == cfg.self_pid)
 		return PROC_SELF;
@@ -349,8 +350,10 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 	p = proc_find(t);
 	if (p && !(p->flags & PROC_WANTED))
 		id = PROC_OTHER;
-	if (c)
+	if (c) {
 		c->proc = id;
+		c->exec_no = t->group_leader->self_exec_id;
+	}
 	return id;
 }
 

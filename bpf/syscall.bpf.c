@@ -33,6 +33,18 @@ struct user_io_event {
 	s64 res, res2;
 };
 
+/* What a program on raw_syscalls:sys_enter and sys_exit is given (their `format` in tracefs). */
+struct enter_event {
+	u64 common;
+	long id;
+	u64 args[6];
+};
+
+struct exit_event {
+	u64 common;
+	long id, ret;
+};
+
 struct aio_key {
 	u64 iocb;
 	u32 pid, pad;
@@ -448,10 +460,32 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	return 0;
 }
 
-/* Some kernels preempt a thread inside these programs, and skip the program for the next thread on that processor. There a
- * second copy of each follows the first (`again`), and does its work when it was skipped; both skipped is a loss.
+static __always_inline void args_of_regs(struct task_ctx *c, const struct pt_regs *regs)
+{
+	c->arg[0] = regs->di;
+	c->arg[1] = regs->si;
+	c->arg[2] = regs->dx;
+	c->arg[3] = regs->r10;
+	if (c->shape >= SHAPE_SPLICE) {
+		c->arg[4] = regs->r8;
+		c->arg[5] = regs->r9;
+	} else if (c->shape == SHAPE_PRWV) {
+		c->arg[5] = regs->r9;
+	}
+}
+
+static __always_inline void args_of_event(struct task_ctx *c, const struct enter_event *e)
+{
+	for (int i = 0; i < 6; i++)
+		c->arg[i] = e->args[i];
+}
+
+/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
+ * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
+ * second copy of each program follows (`again`), attached in the older way, which disables preemption; it does the
+ * work when the first was skipped. Both skipped is a loss.
  */
-static __always_inline int call_begins(struct pt_regs *regs, long id, bool again)
+static __always_inline int call_begins(const void *from, long id, bool again)
 {
 	struct task_struct *t = current_task();
 	const volatile struct iot_syscall *v;
@@ -481,16 +515,10 @@ static __always_inline int call_begins(struct pt_regs *regs, long id, bool again
 	c->shape = s.shape;
 	c->write = s.write;
 	c->range_known = 0;
-	c->arg[0] = regs->di;
-	c->arg[1] = regs->si;
-	c->arg[2] = regs->dx;
-	c->arg[3] = regs->r10;
-	if (s.shape >= SHAPE_SPLICE) {
-		c->arg[4] = regs->r8;
-		c->arg[5] = regs->r9;
-	} else if (s.shape == SHAPE_PRWV) {
-		c->arg[5] = regs->r9;
-	}
+	if (again)
+		args_of_event(c, from);
+	else
+		args_of_regs(c, from);
 	if (s.write) {
 		proc = proc_current(c);
 		write_begins(c, proc);
@@ -519,10 +547,10 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	return call_begins(regs, id, false);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscall__enter_again, struct pt_regs *regs, long id)
+SEC("tp/raw_syscalls/sys_enter")
+int syscall__enter_again(struct enter_event *e)
 {
-	return call_begins(regs, id, true);
+	return call_begins(e, e->id, true);
 }
 
 /* A descriptor's file into the context; no file: type other. */
@@ -740,7 +768,7 @@ static __always_inline s64 call_over(struct task_ctx *c, u64 id, bool again)
 	return -1;
 }
 
-static __always_inline int call_ends(struct pt_regs *regs, long ret, bool again)
+static __always_inline int call_ends(u64 nr, long ret, bool again)
 {
 	struct task_ctx *c = ctx_find();
 	struct op o = {};
@@ -750,7 +778,7 @@ static __always_inline int call_ends(struct pt_regs *regs, long ret, bool again)
 
 	if (!c)
 		return 0;
-	id = call_over(c, regs->orig_ax, again);
+	id = call_over(c, nr, again);
 	if (id < 0 || id >= IOT_MAX_SYSCALL || !gate_open())
 		return 0;
 	s.kind = calls[id].kind;
@@ -800,11 +828,11 @@ static __always_inline int call_ends(struct pt_regs *regs, long ret, bool again)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 {
-	return call_ends(regs, ret, false);
+	return call_ends(regs->orig_ax, ret, false);
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscall__exit_again, struct pt_regs *regs, long ret)
+SEC("tp/raw_syscalls/sys_exit")
+int syscall__exit_again(struct exit_event *e)
 {
-	return call_ends(regs, ret, true);
+	return call_ends(e->id, e->ret, true);
 }
