@@ -163,12 +163,21 @@ static __always_inline bool gate_open(void)
 	return s && s->gate;
 }
 
+/* Adds to a sum of this processor. Another thread can be in the middle of the same where probes are preempted. */
+static __always_inline void sum_add(u64 *sum, u64 n)
+{
+	if (cfg.again)
+		__sync_fetch_and_add(sum, n);
+	else
+		*sum += n;
+}
+
 static __always_inline void lose(u32 what)
 {
 	u64 *n = bpf_map_lookup_elem(&losses, &what);
 
 	if (n)
-		*n += 1;
+		sum_add(n, 1);
 }
 
 static __always_inline struct task_ctx *ctx_find(void)
@@ -408,12 +417,12 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		lose(LOSS_CELL_BYTES);
 		return;
 	}
-	v->ops += ops;
-	v->bytes += bytes;
-	v->touched += touched;
-	v->lat_ns += lat_ns;
+	sum_add(&v->ops, ops);
+	sum_add(&v->bytes, bytes);
+	sum_add(&v->touched, touched);
+	sum_add(&v->lat_ns, lat_ns);
 	if (error)
-		v->errors += 1;
+		sum_add(&v->errors, 1);
 	if (lat_ns > v->max_ns)
 		v->max_ns = lat_ns;
 }
@@ -432,7 +441,7 @@ static __always_inline void hist_add(u32 owner, u32 kind, u64 ns)
 	h = bpf_map_lookup_elem(&hists, &kind);
 
 	if (h && b < HIST_BUCKETS)
-		h->n[b] += 1;
+		sum_add(&h->n[b], 1);
 }
 
 /* Adds one operation to the aggregate of `k`, and its duration to the histogram when it has one. */
