@@ -290,21 +290,22 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	struct iot_cell_key k = {};
 	u64 bytes = 0, touched = 0;
+	u32 what;
 
 	if (!c || !o)
 		return 0;
 	k.owner = proc;
 	k.dev = c->seen_dev;
-	k.kind = o->kind;
-	k.how = HOW_EXACT;
-	k.sub = c->seen_type;
+	/* its four small fields in one store: loading them at once after storing each stalls */
+	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
+	*(u32 *)&k.kind = what;
 	k.flags = o->flags & FLAG_DIRECT;
 	if (o->ret > 0 && o->write != 2) {
 		bytes = o->ret;
-		if (o->write && is_storage(k.sub))
+		if (o->write && is_storage(c->seen_type))
 			touched = ((o->offset + bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)) - (o->offset & ~(PAGE_SIZE - 1));
 	}
-	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != *(u32 *)&k.kind ||
+	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
 	    c->cell_key.flags != k.flags || !k.owner) {
 		c->cell = cell_find(&k);
 		c->cell_key = k;
