@@ -169,9 +169,9 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 
 	if (!f || !i)
 		return 0;
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
-	k.ino = BPF_CORE_READ(i, i_ino);
-	k.gen = BPF_CORE_READ(i, i_generation);
+	k.dev = inode_dev(i);
+	k.ino = inode_number(i);
+	k.gen = inode_generation(i);
 	e = bpf_map_lookup_elem(&files, &k);
 	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
 	if (!e || e->named == mark || e->sent >= MAX_PATHS)
@@ -211,7 +211,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	c->seen_inode = (u64)i;
 	c->seen_ino = ino;
 	c->seen_dev = BPF_CORE_READ(sb, s_dev);
-	c->seen_type = type_of(BPF_CORE_READ(i, i_mode), BPF_CORE_READ(sb, s_magic));
+	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
 	c->seen_file = 0;
 	if (c->seen_type == SUB_FT_BLK)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
