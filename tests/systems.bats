@@ -143,9 +143,11 @@ programs_of() { q "SELECT DISTINCT exe FROM process WHERE run = (SELECT run FROM
 	traced_load small 1000
 	charged_to postgresql
 	same "flushes of the wal" "$(component sync_ops postgresql wal)" "$(led engine.change.pg_stat_wal.wal_sync)"
-	for part in wal data metadata; do
+	# Tables reach the device by the checkpointer, whose writes of table files are the checkpoint.
+	for part in wal checkpoint metadata; do
 		[ "$(component fs_write_bytes postgresql $part)" -gt 0 ] || fail "nothing was written to $part"
 	done
+	[ "$(component write_bytes postgresql data)" -gt 0 ] || fail "no backend wrote to a table"
 	[ "$(report_sql breakdown components "SELECT written FROM t WHERE who = 'postgresql' AND component = 'fs journal'")" -gt 0 ]
 	same "numerator of waf_sys" "$(report_sql amplification components "SELECT SUM(B) FROM t WHERE who = 'postgresql'")" \
 		"$(report_sql amplification ratios "SELECT numerator FROM t WHERE who = 'postgresql' AND ratio = 'waf_sys'")"
