@@ -325,7 +325,7 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 	grid_free(&t);
 	if (!err)
 		err = store_given(s, ask);
-	if (!err && ask->system)
+	if (!err && ask->system && !ask->any_system)
 		err = store_knows_system(s);
 	while (!err && *tail) {
 		err = store_query(s, views_name, tail, &tail, &t);

@@ -14,6 +14,7 @@ struct ask {
 	int64_t run;
 	const char *per;        /* system, comm, pid or all */
 	const char *system;     /* NULL: all */
+	bool any_system;        /* it need not be one of the run */
 	bool has_logical;
 	uint64_t logical_bytes;
 	const struct rec_load *ledger; /* NULL: none */

@@ -68,3 +68,68 @@ WHERE :system IS NULL OR system = :system
 GROUP BY system, operation, size, part
 HAVING SUM(bytes) <> 0
 ORDER BY system, operation DESC, size, rank, SUM(bytes) DESC, part;
+
+-- plot: series
+SELECT system || ' ' || operation AS series, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
+ORDER BY colour
+LIMIT 8;
+
+-- plot: amplification
+WITH step AS (
+       SELECT system, operation, size, device * 1.0 / payload AS amp, ROW_NUMBER() OVER (PARTITION BY system, operation, size ORDER BY device * 1.0 / payload) AS at,
+              COUNT(*) OVER (PARTITION BY system, operation, size) AS n, DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour
+       FROM v_sweep_step
+       WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
+SELECT colour, size, AVG(CASE WHEN 2 * at IN (n, n + 1, n + 2) THEN amp END) AS median, MIN(amp) AS least, MAX(amp) AS most
+FROM step
+GROUP BY colour, size
+ORDER BY colour, size;
+
+-- plot: slopes
+WITH panel AS (
+       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)))
+SELECT p.colour, m.ratio || ' ' || COALESCE(printf('%.3f', m.value), 'n/a') AS slope
+FROM panel p LEFT JOIN v_sweep_marginal m ON m.system = p.system AND m.operation = p.operation
+ORDER BY p.colour;
+
+-- plot: layers
+WITH step AS MATERIALIZED (
+       SELECT DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour, operation, size, ops, payload, S, S_r, D, missed, F, B, B_r
+       FROM v_sweep_step
+       WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
+SELECT colour, size, SUM(payload) * 1.0 / SUM(ops) AS L, SUM(CASE operation WHEN 'read' THEN S_r ELSE S END) * 1.0 / SUM(ops) AS calls,
+       SUM(CASE operation WHEN 'read' THEN missed ELSE D END) * 1.0 / SUM(ops) AS cache, SUM(CASE operation WHEN 'read' THEN NULL ELSE F END) * 1.0 / SUM(ops) AS fs,
+       SUM(CASE operation WHEN 'read' THEN B_r ELSE B END) * 1.0 / SUM(ops) AS device
+FROM step
+WHERE colour <= 4
+GROUP BY colour, size
+ORDER BY colour, size;
+
+-- plot: shares
+WITH panel AS MATERIALIZED (
+       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))),
+     place AS MATERIALIZED (SELECT size, ROW_NUMBER() OVER (ORDER BY size) - 1 AS x FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)),
+     part AS MATERIALIZED (SELECT system, operation, size, part, rank, SUM(bytes) AS bytes FROM v_sweep_part GROUP BY system, operation, size, part HAVING SUM(bytes) > 0),
+     paint AS MATERIALIZED (
+       SELECT part, rank, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) ELSE 17 END END AS n
+       FROM part
+       GROUP BY part)
+SELECT p.colour, l.x, (SUM(a.bytes) OVER w - a.bytes) * 1.0 / SUM(a.bytes) OVER whole AS low, SUM(a.bytes) OVER w * 1.0 / SUM(a.bytes) OVER whole AS high, c.n AS paint, a.part
+FROM part a JOIN panel p ON p.system = a.system AND p.operation = a.operation AND p.colour <= 4
+JOIN place l ON l.size = a.size
+JOIN paint c ON c.part = a.part
+WINDOW whole AS (PARTITION BY p.colour, l.x), w AS (PARTITION BY p.colour, l.x ORDER BY c.n, a.part)
+ORDER BY p.colour, l.x, c.n;
+
+-- plot: parts
+SELECT part, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) ELSE 17 END END AS paint
+FROM (SELECT part, MIN(rank) AS rank FROM v_sweep_part WHERE :system IS NULL OR system = :system GROUP BY part HAVING SUM(bytes) > 0)
+ORDER BY paint;
+
+-- plot: places
+SELECT ROW_NUMBER() OVER (ORDER BY size) - 1 AS x, size
+FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)
+ORDER BY size;

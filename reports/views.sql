@@ -784,11 +784,11 @@ WITH word AS (
        WHERE r.label GLOB 'sweep [a-z]* [a-z]* [0-9]* [0-9]*' AND r.label NOT GLOB '*[^a-z0-9 ]*'),
      part AS (
        SELECT run, label, layers, json_array_length(words) AS n, json_extract(words, '$[1]') AS system, json_extract(words, '$[2]') = 'idle' AS idle,
-              json_extract(words, '$[#-3]') AS operation, CAST(json_extract(words, '$[#-2]') AS INTEGER) AS size, CAST(json_extract(words, '$[#-1]') AS INTEGER) AS repeat
+              json_extract(words, '$[#-3]') AS operation, json_extract(words, '$[#-2]') AS size, json_extract(words, '$[#-1]') AS repeat
        FROM word)
-SELECT MAX(run) AS run, label, layers, system, idle, operation, size, repeat
+SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size, CAST(repeat AS INTEGER) AS repeat
 FROM part
-WHERE n = 5 + idle
+WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
 GROUP BY label;
 
 -- What each of them did to the devices that its ledger names, whoever did it: they are the system's own.

@@ -10,6 +10,7 @@
 # IOT_TRACE=path of iot-trace: every step is traced into the store $IOT_STORE (default sweep-SYSTEM.sqlite) as a run
 # labelled "sweep SYSTEM OPERATION SIZE REPEAT"; the idle control has "idle" before the operation. The ledger of the step
 # is put into its run with $IOT_ANALYZE (default: beside iot-trace): `iot-analyze sizes STORE` needs nothing else.
+# IOT_TRACE_OPTIONS: instead of '--all --ring 64M'; '--all --system NAME' keeps the store small on a busy machine.
 set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -40,6 +41,7 @@ done
 }
 [[ $sizes =~ ^[0-9]+(,[0-9]+)*$ && $repeats =~ ^[1-9][0-9]*$ ]] || usage
 
+read -ra options <<<"${IOT_TRACE_OPTIONS:---all --ring 64M}"
 store=${IOT_STORE:-sweep-$system.sqlite}
 analyze=${IOT_ANALYZE:-$(dirname "${IOT_TRACE:-}")/iot-analyze}
 [ -z "${IOT_TRACE:-}" ] || command -v "$analyze" >/dev/null || {
@@ -50,7 +52,13 @@ analyze=${IOT_ANALYZE:-$(dirname "${IOT_TRACE:-}")/iot-analyze}
 tmp=$(mktemp -d /var/tmp/iot-sweep.XXXXXX)
 chmod 711 "$tmp" # the account of the server passes through
 export IOT_WORK=$tmp/work
-trap '"$script" down >&2 || :; rm -rf --one-file-system "$tmp"' EXIT
+# Not to be interrupted: what a second ^C left behind nobody would release.
+clean_up() {
+	trap '' INT TERM HUP
+	"$script" down >&2 || :
+	rm -rf --one-file-system "$tmp"
+}
+trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -77,7 +85,7 @@ step() {
 
 	shift 2
 	[ -n "${IOT_TRACE:-}" ] || { "$script" "$@" >"$file"; return; }
-	"$IOT_TRACE" -q -o "$store" --label "$label" -- "$script" "$@" >"$file" || status=$?
+	"$IOT_TRACE" -q "${options[@]}" -o "$store" --label "$label" -- "$script" "$@" >"$file" || status=$?
 	[ ! -s "$file" ] || "$analyze" attach "$store" "$file" --run "$label" || exit 1
 	return $status
 }
