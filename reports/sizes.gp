@@ -43,7 +43,9 @@ set ylabel "device bytes/payload" offset -1
 set offsets 0, 0, 0, 0
 set key at screen 0.755, 0.945 left top vertical Left reverse samplen 2.5 spacing 1.5 noautotitle
 set autoscale
-set xrange [0.6:]
+largest = 1
+stats file index 7 using (largest = ($2 > largest ? $2 : largest), 1) nooutput
+set xrange [0.6:largest * 1.6]
 set style line 100 linecolor rgb "#888888" dashtype 3
 plot 1 with lines linestyle 100 notitle, \
      for [k = 1:(series > 8 ? 8 : series)] file index 2 using ($1 == k ? $2 : NaN):3:4:5 with yerrorbars linecolor rgb tint[k] linewidth 1.5 pointtype (k % 2 ? 7 : 5) pointsize 0.9 notitle, \
@@ -53,7 +55,8 @@ plot 1 with lines linestyle 100 notitle, \
 unset label 2
 left(p) = 0.075 + (p - 1) * (0.735 - 0.075) / panels
 right(p) = 0.075 + p * (0.735 - 0.075) / panels - 0.012
-set xtics ("1 B" 1, "" 10, "" 100, "1 kB" 1e3, "" 1e4, "" 1e5, "1 MB" 1e6, "" 1e7, "100 MB" 1e8, "1 GB" 1e9)
+# The last label would run into the next panel.
+set xtics ("1 B" 1, "" 10, "" 100, "1 kB" 1e3, "" 1e4, "" 1e5, "1 MB" 1e6, "" 1e7, "" 1e8, "1 GB" 1e9)
 set ytics ("1 B" 1, "10 B" 10, "100 B" 100, "1 kB" 1e3, "10 kB" 1e4, "100 kB" 1e5, "1 MB" 1e6, "10 MB" 1e7, "100 MB" 1e8, "1 GB" 1e9, "10 GB" 1e10)
 array layer[5] = ["L payload", "S calls", "D dirtied, or missed in the cache", "F file system", "B devices"]
 array layer_tint[5] = [BLACK, SKY, GREEN, YELLOW, RED]
