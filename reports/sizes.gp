@@ -24,10 +24,10 @@ set multiplot
 
 set label 1 "Amplification against the size of objects" at screen 0.02, 0.982 left font ",17" textcolor rgb "#111111"
 set label 2 "device bytes/payload: waf_e2e = B/L written, raf_e2e = B_r/L_r read; median and range of the repeats; the idle control is subtracted in marginal_* only" at screen 0.02, 0.96 left textcolor rgb "#444444"
-set lmargin at screen 0.075
+set lmargin at screen 0.09
 set rmargin at screen 0.735
 set tmargin at screen 0.94
-set bmargin at screen 0.61
+set bmargin at screen 0.645
 set logscale xy 10
 set format x ""
 set format y ""
@@ -39,7 +39,7 @@ set xtics ("1 B" 1, "10 B" 10, "100 B" 100, "1 kB" 1e3, "10 kB" 1e4, "100 kB" 1e
 set ytics ("0.001" 0.001, "0.01" 0.01, "0.1" 0.1, "1" 1, "10" 10, "100" 100, "1 000" 1e3, "10 000" 1e4, "100 000" 1e5, "1 000 000" 1e6)
 set grid xtics ytics linecolor rgb "#dddddd"
 set xlabel "payload of one object" offset 0, 0.4
-set ylabel "device bytes/payload" offset -1
+set ylabel "device bytes/payload" offset -0.5
 set offsets 0, 0, 0, 0
 set key at screen 0.755, 0.945 left top vertical Left reverse samplen 2.5 spacing 1.5 noautotitle
 set autoscale
@@ -52,9 +52,9 @@ plot 1 with lines linestyle 100 notitle, \
      for [k = 1:(series > 8 ? 8 : series)] file index 2 using ($1 == k ? $2 : NaN):3 with linespoints linecolor rgb tint[k] linewidth 2 pointtype (k % 2 ? 7 : 5) pointsize 0.9 \
          title series_name[k] . ": " . slope[k]
 
-unset label 2
-left(p) = 0.075 + (p - 1) * (0.735 - 0.075) / panels
-right(p) = 0.075 + p * (0.735 - 0.075) / panels - 0.012
+set label 2 "Bytes of one operation, layer by layer" at screen 0.02, 0.575 left font ",13" textcolor rgb "#111111"
+left(p) = 0.09 + (p - 1) * (0.735 - 0.09) / panels
+right(p) = 0.09 + p * (0.735 - 0.09) / panels - 0.012
 # The last label would run into the next panel.
 set xtics ("1 B" 1, "" 10, "" 100, "1 kB" 1e3, "" 1e4, "" 1e5, "1 MB" 1e6, "" 1e7, "" 1e8, "1 GB" 1e9)
 set ytics ("1 B" 1, "10 B" 10, "100 B" 100, "1 kB" 1e3, "10 kB" 1e4, "100 kB" 1e5, "1 MB" 1e6, "10 MB" 1e7, "100 MB" 1e8, "1 GB" 1e9, "10 GB" 1e10)
@@ -69,7 +69,7 @@ set yrange [low * 0.6:high * 2]
 set tmargin at screen 0.535
 set bmargin at screen 0.335
 do for [p = 1:panels] {
-	set label 1 series_name[p] . ": bytes of one operation" at screen left(p), 0.549 left font ",12" textcolor rgb "#111111"
+	set label 1 series_name[p] at screen left(p) + 0.005, 0.547 left font ",11" textcolor rgb "#111111"
 	set lmargin at screen left(p)
 	set rmargin at screen right(p)
 	if (p > 1) {
@@ -83,11 +83,13 @@ do for [p = 1:panels] {
 	}
 	plot for [c = 1:5] file index 4 using ($1 == p ? $2 : NaN):(column(c + 2) > 0 ? column(c + 2) : NaN) with linespoints linecolor rgb layer_tint[c] dashtype layer_dash[c] \
 	         linewidth layer_width[c] pointtype 7 pointsize 0.5 title layer[c]
+	unset label 2
 }
 
 unset logscale
 unset key
 set autoscale
+set label 2 "What the device bytes are" at screen 0.02, 0.275 left font ",13" textcolor rgb "#111111"
 set tmargin at screen 0.235
 set bmargin at screen 0.075
 stats file index 7 using 0 nooutput
@@ -103,7 +105,7 @@ do for [i = 0:places - 1] {
 unset xlabel
 set grid noxtics ytics linecolor rgb "#dddddd"
 do for [p = 1:panels] {
-	set label 1 series_name[p] . ": what its device bytes are" at screen left(p), 0.249 left font ",12" textcolor rgb "#111111"
+	set label 1 series_name[p] at screen left(p) + 0.005, 0.247 left font ",11" textcolor rgb "#111111"
 	set lmargin at screen left(p)
 	set rmargin at screen right(p)
 	if (p > 1) {
@@ -115,6 +117,7 @@ do for [p = 1:panels] {
 		set ytics ("0" 0, "0.25" 0.25, "0.5" 0.5, "0.75" 0.75, "1" 1)
 	}
 	plot file index 5 using ($1 == p ? $2 : NaN):3:($2 - 0.4):($2 + 0.4):3:4:(paint[int($5)]) with boxxyerror linecolor rgb variable notitle
+	unset label 2
 }
 # The names of the parts, in the place of a key.
 unset label 1

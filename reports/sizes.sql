@@ -114,7 +114,7 @@ WITH panel AS MATERIALIZED (
      place AS MATERIALIZED (SELECT size, ROW_NUMBER() OVER (ORDER BY size) - 1 AS x FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)),
      part AS MATERIALIZED (SELECT system, operation, size, part, rank, SUM(bytes) AS bytes FROM v_sweep_part GROUP BY system, operation, size, part HAVING SUM(bytes) > 0),
      paint AS MATERIALIZED (
-       SELECT part, rank, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) ELSE 17 END END AS n
+       SELECT part, rank, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) WHEN 2 THEN 16 ELSE 17 END END AS n
        FROM part
        GROUP BY part)
 SELECT p.colour, l.x, (SUM(a.bytes) OVER w - a.bytes) * 1.0 / SUM(a.bytes) OVER whole AS low, SUM(a.bytes) OVER w * 1.0 / SUM(a.bytes) OVER whole AS high, c.n AS paint, a.part
@@ -125,7 +125,7 @@ WINDOW whole AS (PARTITION BY p.colour, l.x), w AS (PARTITION BY p.colour, l.x O
 ORDER BY p.colour, l.x, c.n;
 
 -- plot: parts
-SELECT part, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) ELSE 17 END END AS paint
+SELECT part, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) WHEN 2 THEN 16 ELSE 17 END END AS paint
 FROM (SELECT part, MIN(rank) AS rank FROM v_sweep_part WHERE :system IS NULL OR system = :system GROUP BY part HAVING SUM(bytes) > 0)
 ORDER BY paint;
 

@@ -815,7 +815,7 @@ WITH place AS MATERIALIZED (
        GROUP BY run),
      dirty AS MATERIALIZED (
        SELECT g.run, SUM(g.dirtied + g.direct) AS D
-       FROM place p JOIN file f ON f.run = p.run AND f.dev = p.dev JOIN ledger g ON g.run = f.run AND g.file = f.id
+       FROM place p CROSS JOIN ledger g ON g.run = p.run CROSS JOIN file f ON f.run = g.run AND f.id = g.file AND f.dev = p.dev
        GROUP BY g.run),
      known AS MATERIALIZED (
        SELECT run, CASE WHEN ',' || layers || ',' LIKE '%,syscall,%' THEN 1 END AS app, CASE WHEN ',' || layers || ',' LIKE '%,cache,%' THEN 1 END AS cache,
@@ -831,6 +831,8 @@ FROM known k LEFT JOIN total t ON t.run = k.run LEFT JOIN dirty d ON d.run = k.r
 -- One row a step of a sweep: what a load cost beside its idle control. payload: L, or L_r where the operation reads; device and
 -- idle: B or B_r likewise. good: 1 when every object was acknowledged.
 CREATE TEMP VIEW v_sweep_step AS
+WITH moved AS MATERIALIZED (SELECT * FROM v_sweep_bytes),
+     sweep AS MATERIALIZED (SELECT * FROM v_sweep_run)
 SELECT r.run, r.system, r.operation, r.size, r.repeat, l.horizon, COALESCE(l.errors, 0) = 0 AS good, l.error, b.short,
        CASE r.operation WHEN 'read' THEN l.logical_read_bytes ELSE l.logical_write_bytes END AS payload,
        CASE r.operation WHEN 'read' THEN l.read_ops ELSE l.write_ops END AS ops,
@@ -838,9 +840,9 @@ SELECT r.run, r.system, r.operation, r.size, r.repeat, l.horizon, COALESCE(l.err
        CASE r.operation WHEN 'read' THEN l.device_read_bytes ELSE l.device_write_bytes END AS counted,
        CASE r.operation WHEN 'read' THEN i.B_r ELSE i.B END AS idle,
        b.S, b.S_r, b.T, b.D, b.W, b.journal, b.metadata, b.F, b.missed, b.readahead, b.B, b.B_r
-FROM v_sweep_run r JOIN load l ON l.run = r.run
-JOIN v_sweep_bytes b ON b.run = r.run
-LEFT JOIN (SELECT c.system, c.operation, c.size, c.repeat, b.B, b.B_r FROM v_sweep_run c JOIN v_sweep_bytes b ON b.run = c.run
+FROM sweep r JOIN load l ON l.run = r.run
+JOIN moved b ON b.run = r.run
+LEFT JOIN (SELECT c.system, c.operation, c.size, c.repeat, b.B, b.B_r FROM sweep c JOIN moved b ON b.run = c.run
            WHERE c.idle AND EXISTS (SELECT 1 FROM load l WHERE l.run = c.run AND l.devices IS NOT NULL)) i
        ON i.system = r.system AND i.operation = r.operation AND i.size = r.size AND i.repeat = r.repeat
 WHERE NOT r.idle AND l.devices IS NOT NULL;
@@ -882,7 +884,7 @@ WITH step AS MATERIALIZED (
        GROUP BY s.run, f.component)
 SELECT run, system, operation, size, component AS part, 1 AS rank, bytes FROM file_data WHERE bytes > 0
 UNION ALL
-SELECT c.run, c.system, c.operation, c.size, CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = c.run) THEN 'unclassified' ELSE 'data' END, 2,
+SELECT c.run, c.system, c.operation, c.size, CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = c.run) THEN 'unclassified' ELSE '(not measured)' END, 2,
        SUM(c.bytes) - COALESCE((SELECT SUM(f.bytes) FROM file_data f WHERE f.run = c.run), 0)
 FROM moved c
 WHERE c.cause IN ('data', 'direct', 'readahead')

@@ -51,7 +51,7 @@ analyze=${IOT_ANALYZE:-$(dirname "${IOT_TRACE:-}")/iot-analyze}
 
 tmp=$(mktemp -d /var/tmp/iot-sweep.XXXXXX)
 chmod 711 "$tmp" # the account of the server passes through
-export IOT_WORK=$tmp/work
+export IOT_WORK=$tmp/work IOT_NO_ENGINE=1
 # Not to be interrupted: what a second ^C left behind nobody would release.
 clean_up() {
 	trap '' INT TERM HUP
