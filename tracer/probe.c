@@ -53,11 +53,12 @@ static const struct object {
 #define N_OBJECTS (sizeof(objects) / sizeof(*objects))
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
- * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). */
+ * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). again: a second copy, for kernels
+ * that skip the first. */
 static const struct program {
 	const char *name, *layer;
 	int args;
-	bool full;
+	bool full, again;
 } programs[] = {
 	{ "core__fork", "all", 0, true },
 	{ "core__exec", "all", 0, true },
@@ -71,6 +72,8 @@ static const struct program {
 	{ "net__state", "net", 3, false },
 	{ "syscall__enter", "syscall", 0, true },
 	{ "syscall__exit", "syscall", 0, true },
+	{ "syscall__enter_again", "syscall", 0, false, true },
+	{ "syscall__exit_again", "syscall", 0, false, true },
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
@@ -193,6 +196,7 @@ struct probes {
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;
+	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	struct ring_buffer *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
@@ -349,6 +353,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
+		c->again = p->skips;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
@@ -418,6 +423,11 @@ static void choose(struct probes *p, struct bpf_object *o)
 			continue;
 		}
 		if (p->info[row].reason) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (programs[row].again && !p->skips) {
+			refuse(p, bpf_program__name(g), "this kernel does not skip the first");
 			bpf_program__set_autoload(g, false);
 			continue;
 		}
@@ -529,6 +539,9 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 	return 0;
 }
 
+/* Came with the change that lets a probe of a system call be preempted (7.0). */
+#define SYMBOL_SKIPS "tracepoint_srcu"
+
 /* Tells the kernel side the addresses of the functions it compares with. Hidden addresses leave them unknown. */
 static void find_functions(struct probes *p)
 {
@@ -541,10 +554,13 @@ static void find_functions(struct probes *p)
 	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address = strtoull(line, &name, 16);
 
-		if (!address || strlen(name) < 4)
+		if (strlen(name) < 4)
 			continue;
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
+		p->skips |= !strcmp(name, SYMBOL_SKIPS);
+		if (!address)
+			continue;
 		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 			if (!strcmp(name, functions[i].name))
 				bpf_map_update_elem(fd, &address, &functions[i].function, BPF_ANY);
@@ -615,8 +631,9 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		err = load_object(p, i);
 		if (err)
 			return err;
+		if (!i)
+			find_functions(p); /* the first object has their map; the others depend on what is found */
 	}
-	find_functions(p);
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		if (p->obj[i])
 			attach_object(p, p->obj[i]);
@@ -870,7 +887,7 @@ int probes_stop(struct probes *p)
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
-	u64 values[p->cpus];
+	u64 values[p->cpus], misses[LOSS_MAX] = { 0 };
 
 	for (u32 i = 0; i < LOSS_MAX; i++) {
 		n[i] = 0;
@@ -880,9 +897,13 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 			n[i] += values[cpu];
 	}
 	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
-	each_program(p, add_misses, n);
+	each_program(p, add_misses, misses);
 	for (u32 i = 0; i < LOSS_MAX; i++)
-		n[i] -= p->misses_before[i];
+		misses[i] -= p->misses_before[i];
+	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
+	/* the kernel side saw which calls lack their begin or end; what the kernel did not skip has another reason */
+	if (n[LOSS_SKIPPED_CALL] > misses[LOSS_SKIPPED_CALL])
+		n[LOSS_SKIPPED_CALL] = misses[LOSS_SKIPPED_CALL];
 	return 0;
 }
 
