@@ -235,6 +235,14 @@ static __always_inline struct task_struct *current_task(void)
 
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
 
+static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
+static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i, struct inode, i_generation); }
+static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode, i_mode); }
+static __always_inline u32 inode_dev(const struct inode *i)
+{
+	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_dev);
+}
+
 /* The open file behind a descriptor of the current process, or NULL. */
 static __always_inline struct file *file_of(u32 fd)
 {

@@ -169,9 +169,9 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 
 	if (!f || !i)
 		return 0;
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
-	k.ino = BPF_CORE_READ(i, i_ino);
-	k.gen = BPF_CORE_READ(i, i_generation);
+	k.dev = inode_dev(i);
+	k.ino = inode_number(i);
+	k.gen = inode_generation(i);
 	e = bpf_map_lookup_elem(&files, &k);
 	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
 	if (!e || e->named == mark || e->sent >= MAX_PATHS)
@@ -211,7 +211,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	c->seen_inode = (u64)i;
 	c->seen_ino = ino;
 	c->seen_dev = BPF_CORE_READ(sb, s_dev);
-	c->seen_type = type_of(BPF_CORE_READ(i, i_mode), BPF_CORE_READ(sb, s_magic));
+	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
 	c->seen_file = 0;
 	if (c->seen_type == SUB_FT_BLK)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
@@ -290,21 +290,22 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	struct iot_cell_key k = {};
 	u64 bytes = 0, touched = 0;
+	u32 what;
 
 	if (!c || !o)
 		return 0;
 	k.owner = proc;
 	k.dev = c->seen_dev;
-	k.kind = o->kind;
-	k.how = HOW_EXACT;
-	k.sub = c->seen_type;
+	/* its four small fields in one store: loading them at once after storing each stalls */
+	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
+	*(u32 *)&k.kind = what;
 	k.flags = o->flags & FLAG_DIRECT;
 	if (o->ret > 0 && o->write != 2) {
 		bytes = o->ret;
-		if (o->write && is_storage(k.sub))
+		if (o->write && is_storage(c->seen_type))
 			touched = ((o->offset + bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)) - (o->offset & ~(PAGE_SIZE - 1));
 	}
-	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != *(u32 *)&k.kind ||
+	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
 	    c->cell_key.flags != k.flags || !k.owner) {
 		c->cell = cell_find(&k);
 		c->cell_key = k;
