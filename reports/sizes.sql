@@ -96,12 +96,14 @@ ORDER BY p.colour;
 
 -- plot: layers
 WITH step AS MATERIALIZED (
-       SELECT DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour, operation, size, ops, payload, S, S_r, D, missed, F, B, B_r
+       SELECT DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour, size, ops, payload, CASE operation WHEN 'read' THEN S_r ELSE S END AS calls,
+              CASE operation WHEN 'read' THEN missed ELSE D END AS cache, CASE operation WHEN 'read' THEN NULL ELSE F END AS fs, device
        FROM v_sweep_step
        WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
-SELECT colour, size, SUM(payload) * 1.0 / SUM(ops) AS L, SUM(CASE operation WHEN 'read' THEN S_r ELSE S END) * 1.0 / SUM(ops) AS calls,
-       SUM(CASE operation WHEN 'read' THEN missed ELSE D END) * 1.0 / SUM(ops) AS cache, SUM(CASE operation WHEN 'read' THEN NULL ELSE F END) * 1.0 / SUM(ops) AS fs,
-       SUM(CASE operation WHEN 'read' THEN B_r ELSE B END) * 1.0 / SUM(ops) AS device
+-- A repeat in which a layer is not known leaves its size without that point.
+SELECT colour, size, SUM(payload) * 1.0 / SUM(ops) AS L, CASE WHEN COUNT(calls) = COUNT(*) THEN SUM(calls) * 1.0 / SUM(ops) END AS calls,
+       CASE WHEN COUNT(cache) = COUNT(*) THEN SUM(cache) * 1.0 / SUM(ops) END AS cache, CASE WHEN COUNT(fs) = COUNT(*) THEN SUM(fs) * 1.0 / SUM(ops) END AS fs,
+       SUM(device) * 1.0 / SUM(ops) AS device
 FROM step
 WHERE colour <= 4
 GROUP BY colour, size
