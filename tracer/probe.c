@@ -18,6 +18,7 @@
 #include <bpf/libbpf.h>
 #include "hist.h"
 #include "probe.h"
+#include "ring.h"
 
 #define DEFAULT_RING (16u << 20)
 
@@ -197,10 +198,9 @@ struct probes {
 	size_t n_maps;
 	struct btf *vmlinux;
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
-	struct ring_buffer *ring;
+	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
-	int taken;             /* records given by it */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
@@ -568,7 +568,7 @@ static void find_functions(struct probes *p)
 	fclose(f);
 }
 
-static int on_record(void *arg, void *data, size_t size)
+static void on_record(void *arg, const void *data)
 {
 	struct probes *p = arg;
 	const struct probe_callbacks *cb = p->callbacks;
@@ -576,7 +576,7 @@ static int on_record(void *arg, void *data, size_t size)
 
 	switch (*(const u32 *)data) {
 	case RING_EVENT:
-		e = ((struct iot_ring_event *)data)->e;
+		e = ((const struct iot_ring_event *)data)->e;
 		e.ts_ns = e.ts_ns > p->start_ns ? e.ts_ns - p->start_ns : 0;
 		cb->event(cb->arg, &e);
 		break;
@@ -587,7 +587,6 @@ static int on_record(void *arg, void *data, size_t size)
 		cb->path(cb->arg, data);
 		break;
 	}
-	return ++p->taken < PROBES_TAKE ? 0 : -EAGAIN; /* the ring keeps its place */
 }
 
 static int prepare(struct probes *p)
@@ -640,9 +639,9 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			refuse(p, programs[i].name, "layer not asked for");
-	p->ring = ring_buffer__new(map_fd(p, "ring"), on_record, p, NULL);
-	if (!p->ring)
-		return say(errno, "cannot map the ring");
+	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
+	if (err)
+		return say(err, "cannot map the ring");
 	p->state = mmap(NULL, sizeof(*p->state), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "state"), 0);
 	if (p->state == MAP_FAILED) {
 		p->state = NULL;
@@ -701,14 +700,10 @@ static u64 clock_ns(clockid_t id)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-int probes_consume(struct probes *p, const struct probe_callbacks *cb)
+size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
-	int n;
-
 	p->callbacks = cb;
-	p->taken = 0;
-	n = ring_buffer__consume(p->ring);
-	return n < 0 && n != -EAGAIN ? say(n, "cannot read the ring") : p->taken;
+	return ring_take(p->ring, PROBES_TAKE, on_record, p);
 }
 
 /* Learns the keys of aggregates that are new since the last call. */
@@ -934,7 +929,7 @@ void probes_close(struct probes *p)
 		return;
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		bpf_link__destroy(p->link[i]);
-	ring_buffer__free(p->ring);
+	ring_close(p->ring);
 	if (p->state)
 		munmap(p->state, sizeof(*p->state));
 	for (size_t i = 0; i < N_OBJECTS; i++)
