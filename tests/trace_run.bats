@@ -86,7 +86,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "with a duration and a command the run ends first, and the command runs on" {
-	"$trace" -d 0.5 --settle none -o run.jsonl -- sh -c 'echo $$ > pid; sleep 300' 2> err.log
+	"$trace" -d 0.5 --settle none -o run.jsonl -- sh -c 'echo $$ > pid; exec sleep 300' 2> err.log
 	complete run.jsonl
 	pid=$(cat pid)
 	grep -q "still runs as process $pid" err.log
@@ -160,7 +160,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 @test "the command keeps its privileges, environment and standard input; the tracer gives its own up" {
 	grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > mine
 	echo input > input
-	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; sleep 300"
+	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; exec sleep 300"
 	until_true test -s pid
 	same "the command's" "$(cat command)" "$(cat mine)"
 	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000008000080006
