@@ -9,7 +9,7 @@ setup() {
 }
 
 # The runner on its own, with nothing of the run that this test belongs to.
-runs() { env -i PATH="$PATH" HOME="$HOME" timeout 300 "$root/tests/run" "$@" > out.log 2>&1; }
+runs() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$HOME" timeout 300 "$root/tests/run" "$@" > out.log 2>&1; }
 
 @test "a process that a test left behind is named, ended and a failure, also when it holds the runner's output" {
 	printf '@test "holds it" { sleep 1009 & }\n@test "does not" { sleep 1013 >/dev/null 2>&1 3>&- & }\n' > left.bats
