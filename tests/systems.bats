@@ -164,23 +164,57 @@ programs_of() { q "SELECT DISTINCT exe FROM process WHERE run = (SELECT run FROM
 	same "S of components" "$(report_sql components components "SELECT DISTINCT S FROM t WHERE who = 'postgresql'")" "n/a"
 }
 
-@test "two PostgreSQL clusters at once are apart, each with its own device" {
+# Writes to and reads from devices of an instance, by the owner's instance or name: moved DIRECTION DEVICES CONDITION
+moved() {
+	q "SELECT COALESCE(SUM(c.bytes), 0) FROM c LEFT JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+		WHERE c.kind = 'block_$1' AND c.dev IN ($2) AND $3"
+}
+
+# At least 99 % of what was written to devices is the part's.
+mostly() { # WHAT DEVICES CONDITION
+	local part all
+
+	part=$(moved write "$2" "$3")
+	all=$(moved write "$2" 1)
+	[ "$all" -gt 0 ] && [ $((part * 100)) -ge $((all * 99)) ] || fail "$1: $part of $all: $(q "SELECT c.owner, p.comm, p.system, p.role, p.instance, c.cause, SUM(c.bytes)
+		FROM c LEFT JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE c.kind = 'block_write' AND c.dev IN ($2) GROUP BY 1, 2, 3, 4, 5, 6")"
+}
+
+@test "two PostgreSQL clusters at once and a pg_basebackup of one are apart, each with its own device" {
 	export IOT_WORK=/var/tmp/iot-test-postgres-$$ IOT_TEST_SYSTEM=postgres
 	IOT_WORK=$IOT_WORK-a IOT_PORT=55632 "$root/workloads/postgres.sh" up
 	IOT_WORK=$IOT_WORK-b IOT_PORT=55732 "$root/workloads/postgres.sh" up
-	settled "$IOT_WORK-a" "$IOT_WORK-b"
-	traced --all --ring 64M -- sh -c "IOT_WORK=$IOT_WORK-a IOT_PORT=55632 '$root/workloads/postgres.sh' load small 400 > a.json
-		IOT_WORK=$IOT_WORK-b IOT_PORT=55732 '$root/workloads/postgres.sh' load small 200 > b.json"
-	nothing_lost
-	for one in a b; do
-		data=$(cd "$IOT_WORK-$one/mnt/d1/data" && pwd -P)
-		all=$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev IN ($(device_list "$IOT_WORK-$one"))")
-		own=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
-			WHERE c.kind = 'block_write' AND c.dev IN ($(device_list "$IOT_WORK-$one")) AND p.instance = '$data'")
-		[ $((own * 100)) -ge $((all * 99)) ] || fail "$own of $all bytes of $one are its own: $(sql "SELECT id, role, instance FROM process WHERE system IS NOT NULL")"
-		same "lines of $one" "$("$analyze" amplification "$store" --by instance --table summary --format csv | grep -cF "postgresql $data")" 1
-		IOT_WORK=$IOT_WORK-$one "$root/workloads/postgres.sh" down
-	done
+	body() {
+		# The copy is a data root of its own, so its writer is another instance than the cluster that it is of.
+		chmod 711 "$IOT_MNT"
+		install -d -o postgres -g postgres -m 700 "$IOT_MNT/copy"
+		settled "$IOT_WORK-a" "$IOT_WORK-b"
+		sync -f "$IOT_MNT" && sync -f "$IOT_MNT"
+		dev_mark
+		traced --all --ring 64M -- sh -c "IOT_WORK=$IOT_WORK-a IOT_PORT=55632 '$root/workloads/postgres.sh' load small 400 > a.json
+			IOT_WORK=$IOT_WORK-b IOT_PORT=55732 '$root/workloads/postgres.sh' load small 200 > b.json &
+			cd / && setpriv --reuid=postgres --regid=postgres --init-groups $(ls -d /usr/lib/postgresql/*/bin | tail -n 1)/pg_basebackup \
+				-h $IOT_WORK-a/run -p 55632 -U postgres -D $IOT_MNT/copy -X fetch -c fast || exit 1
+			wait"
+		nothing_lost
+		for one in a b; do
+			data=$(cd "$IOT_WORK-$one/mnt/d1/data" && pwd -P)
+			mostly "bytes of $one" "$(device_list "$IOT_WORK-$one")" "p.instance = '$data'"
+			same "lines of $one" "$("$analyze" amplification "$store" --by instance --table summary --format csv | grep -cF "postgresql $data")" 1
+		done
+		same "bytes of the copy" "$(moved write "'$IOT_DEVNO'" 1)" "$(dev_wrote)"
+		mostly "the copy is its client's" "'$IOT_DEVNO'" "p.comm = 'pg_basebackup' AND p.role = 'basebackup' AND p.instance = '$IOT_MNT/copy'"
+		same "the servers' part of the copy" "$(moved write "'$IOT_DEVNO'" "p.comm <> 'pg_basebackup'")" 0
+		# What the copy holds was read by the server's own process, and only by that one.
+		size=$(du -sb --exclude=backup_manifest "$IOT_MNT/copy" | cut -f1)
+		read=$(q "SELECT SUM(i.read_bytes) FROM r JOIN file_io i ON i.run = r.run JOIN process p ON p.run = i.run AND p.id = i.owner
+			WHERE p.role = 'walsender' AND p.instance = '$IOT_WORK-a/mnt/d1/data'")
+		between "bytes that the server read for the copy" "$read" "$((size * 98 / 100))" "$((size * 102 / 100))"
+		same "reads of the client in the server's files" "$(q "SELECT COUNT(*) FROM r JOIN file_io i ON i.run = r.run JOIN process p ON p.run = i.run AND p.id = i.owner
+			JOIN file f ON f.run = i.run AND f.id = i.file WHERE p.comm = 'pg_basebackup' AND f.path GLOB '$IOT_WORK-[ab]/*'")" 0
+	}
+	with_fs ext4 512M -- body
+	for one in a b; do IOT_WORK=$IOT_WORK-$one "$root/workloads/postgres.sh" down; done
 }
 
 @test "etcd: every device byte is its own, components sum to the whole, and its fsync counts are equal" {
@@ -193,40 +227,77 @@ programs_of() { q "SELECT DISTINCT exe FROM process WHERE run = (SELECT run FROM
 	same "programs" "$(programs_of etcd)" "$(readlink -f "$(command -v etcd)")"
 }
 
+# A wrapper, as packages have them, around etcd under another name: starts it, puts eleven keys, stops it.
+wrapped_etcd() { # FIRST COMMAND
+	cp "$(command -v etcd)" kvstore
+	cat >serve <<-END
+		#!/bin/sh
+		$1
+		"$PWD/kvstore" --name t0 --data-dir "$IOT_MNT/data" --listen-client-urls http://127.0.0.1:53379 \\
+			--advertise-client-urls http://127.0.0.1:53379 --listen-peer-urls http://127.0.0.1:53380 \\
+			--initial-advertise-peer-urls http://127.0.0.1:53380 --initial-cluster t0=http://127.0.0.1:53380 2>server.log &
+		server=\$!
+		export ETCDCTL_API=3
+		i=0
+		until etcdctl --endpoints=127.0.0.1:53379 put key value >/dev/null 2>&1; do i=\$((i + 1)); [ \$i -lt 100 ] || break; sleep 0.1; done
+		for i in 1 2 3 4 5 6 7 8 9 10; do etcdctl --endpoints=127.0.0.1:53379 put key\$i value; done
+		readlink /proc/\$server/ns/net /proc/\$server/ns/cgroup > namespaces
+		kill \$server
+		wait \$server
+		exit 0
+	END
+	chmod +x serve
+	dev_mark
+}
+
+# All that its device wrote is etcd's, whose only program is the renamed one.
+is_etcd_by_another_name() {
+	same "device bytes" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$IOT_DEVNO'")" "$(dev_wrote)"
+	mostly "bytes of etcd" "'$IOT_DEVNO'" "p.system = 'etcd'"
+	same "programs of etcd" "$(programs_of etcd)" "$PWD/kvstore"
+	[ "$(component fs_write_bytes etcd wal)" -gt 0 ]
+	components_sum etcd
+}
+
 @test "a renamed etcd behind a wrapper script, started inside the run, is etcd; etcdctl is not" {
 	need etcd etcd-server
 	need etcdctl etcd-client
 	body() {
-		cp "$(command -v etcd)" kvstore
-		cat >serve <<-END
-			#!/bin/sh
-			# a wrapper, as packages have them
-			"$PWD/kvstore" --name t0 --data-dir "$IOT_MNT/data" --listen-client-urls http://127.0.0.1:53379 \\
-				--advertise-client-urls http://127.0.0.1:53379 --listen-peer-urls http://127.0.0.1:53380 \\
-				--initial-advertise-peer-urls http://127.0.0.1:53380 --initial-cluster t0=http://127.0.0.1:53380 2>server.log &
-			server=\$!
-			export ETCDCTL_API=3
-			i=0
-			until etcdctl --endpoints=127.0.0.1:53379 put key value >/dev/null 2>&1; do i=\$((i + 1)); [ \$i -lt 100 ] || break; sleep 0.1; done
-			for i in 1 2 3 4 5 6 7 8 9 10; do etcdctl --endpoints=127.0.0.1:53379 put key\$i value; done
-			kill \$server
-			wait \$server
-			exit 0
-		END
-		chmod +x serve
-		dev_mark
+		wrapped_etcd ":"
 		traced --ring 64M -- ./serve
-		same "device bytes" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$IOT_DEVNO'")" "$(dev_wrote)"
-		all=$(dev_wrote)
-		own=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
-			WHERE c.kind = 'block_write' AND c.dev = '$IOT_DEVNO' AND p.system = 'etcd'")
-		[ $((own * 100)) -ge $((all * 99)) ] || fail "$own of $all: $(sql "SELECT id, comm, exe, system, matched FROM process")"
-		same "programs of etcd" "$(programs_of etcd)" "$PWD/kvstore"
+		is_etcd_by_another_name
 		[ "$(sql "SELECT COUNT(*) FROM process WHERE comm = 'etcdctl' AND system IS NULL")" -gt 0 ] || fail "no etcdctl"
-		[ "$(component fs_write_bytes etcd wal)" -gt 0 ]
-		components_sum etcd
 	}
 	with_fs ext4 256M -- body
+}
+
+@test "in a network namespace and a cgroup namespace of its own it is etcd as well; --cgroup finds it by its group" {
+	need etcd etcd-server
+	need etcdctl etcd-client
+	need ip iproute2
+	hierarchy=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+	[ -w "${hierarchy:-/nonexistent}/cgroup.procs" ] || skip "a writable hierarchy of control groups (version 2) is missing"
+	body() {
+		wrapped_etcd "ip link set lo up"
+		traced --ring 64M -- unshare -n -C ./serve
+		is_etcd_by_another_name
+		for ns in net cgroup; do
+			if grep -qxF "$(readlink /proc/self/ns/$ns)" namespaces; then fail "the server ran in the namespace of the test: $ns"; fi
+		done
+		# Once more, with its group as the filter: the wrapper joins it, and so what it starts.
+		mkdir "$group"
+		rm -rf "$IOT_MNT/data"
+		sync -f "$IOT_MNT" && sync -f "$IOT_MNT"
+		wrapped_etcd "ip link set lo up; echo \$\$ > $group/cgroup.procs"
+		traced --ring 64M --all --cgroup "$group" -- unshare -n -C ./serve
+		is_etcd_by_another_name
+		same "others" "$(sql "SELECT COUNT(*) FROM process WHERE run = 2 AND comm IN ('systemd', 'unshare')")" 0
+	}
+	group=$hierarchy/iot-test-$$
+	status=0
+	with_fs ext4 256M -- body || status=$?
+	[ ! -d "$group" ] || rmdir "$group"
+	return $status
 }
 
 @test "--system keeps one system and lumps the rest together; an alias is taken, an unknown name refused" {
