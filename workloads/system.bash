@@ -235,6 +235,7 @@ cmd_up() {
 
 	! is_up || die "already up in $WORK: run '$SYSTEM.sh down' first"
 	sys_need
+	! port_taken || die "port $PORT is taken by another program: set IOT_PORT"
 	work_create
 	trap 'up_failed' EXIT
 	for ((i = 1; i <= DRIVES; i++)); do
@@ -246,6 +247,9 @@ cmd_up() {
 	trap - EXIT
 	say "up in $WORK, port $PORT"
 }
+
+# Asked beforehand: a server of another instance would answer for ours, which ends a moment later.
+port_taken() { [ "$PORT" != 0 ] && lim 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/$PORT" 2>/dev/null; }
 
 up_failed() {
 	say "did not start; the ends of its logs:"
