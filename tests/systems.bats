@@ -14,6 +14,7 @@ setup() {
 teardown() {
 	local work
 
+	rmdir "/sys/kernel/tracing/instances/iot-test-$$" 2>/dev/null || :
 	system_down
 	for work in "${IOT_WORK:-/nonexistent}"-a "${IOT_WORK:-/nonexistent}"-b; do
 		[ ! -e "$work" ] || IOT_WORK=$work "$root/workloads/$IOT_TEST_SYSTEM.sh" down
@@ -499,3 +500,85 @@ other_system() { # WORKLOAD SYSTEM PROFILE...
 @test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb bulk; }
 @test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite bulk; }
 @test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb small; }
+
+# What a tool would have charged that looks for a word in the name of the thread which runs when a request is issued or a bio
+# queued: the kernel's own trace of these events says the name in brackets.
+named_threads() { # EVENT WORD: bytes of the instance's devices by such threads, then of all
+	awk -v event="$1:" -v word="$2" '
+		index($0, " " event " ") {
+			line = substr($0, index($0, event))
+			name = substr(line, match(line, /\[[^]]*\]$/) + 1)
+			for (n = split(line, field, " "); n; n--) if (field[n] == "+") bytes = field[n + 1] * 512
+			split(line, field, " ")
+			if (field[3] !~ /W/) next
+			all += bytes
+			if (index(name, word)) found += bytes
+		}
+		END { print found + 0, all + 0 }' "$BATS_TEST_TMPDIR/kernel-trace"
+}
+
+kernel_trace() { # begin|end
+	local dir=/sys/kernel/tracing/instances/iot-test-$$ event filter
+
+	if [ "$1" = end ]; then
+		cat "$dir/trace" >"$BATS_TEST_TMPDIR/kernel-trace"
+		rmdir "$dir"
+		return
+	fi
+	mkdir "$dir" 2>/dev/null || skip "an instance of the kernel's trace is missing: /sys/kernel/tracing"
+	echo 65536 >"$dir/buffer_size_kb"
+	filter=$(device_list | tr -d "'" | tr ',' '\n' | awk -F: '{ printf "%sdev == %d", (NR > 1 ? " || " : ""), $1 * 1048576 + $2 }')
+	for event in block_rq_issue block_bio_queue; do
+		echo "$filter" >"$dir/events/block/$event/filter"
+		echo 1 >"$dir/events/block/$event/enable"
+	done
+}
+
+substring_misses() { # WORKLOAD SYSTEM WORD
+	all_systems
+	system_up "$1"
+	kernel_trace begin
+	traced_load bulk
+	kernel_trace end
+	nothing_lost
+	all=$(wrote 1)
+	mine=$(wrote "p.system = '$2'")
+	read -r queued total < <(named_threads block_bio_queue "$3")
+	read -r issued _ < <(named_threads block_rq_issue "$3")
+	echo "# $2: $mine of $all bytes by iot; by the word '$3' in the thread's name: $queued when queued, $issued when issued" >&3
+	[ "$total" -ge "$all" ] || fail "the kernel's trace has $total of $all bytes"
+	same "bytes by the word '$3'" "$queued $issued" "0 0"
+	[ $((mine * 100)) -ge $((all * 99)) ] || fail "$mine of $all bytes are charged to $2"
+}
+
+@test "a search for 'gluster' in the names of running threads finds none of GlusterFS's bytes; iot finds them" { substring_misses gluster gluster gluster; }
+@test "a search for 'ceph' in the names of running threads finds none of Ceph's bytes; iot finds them" { substring_misses ceph ceph ceph; }
+
+@test "five systems in one run of one store: both tables that compare them, and their charts" {
+	all_systems
+	out=$BATS_TEST_TMPDIR/five
+	status=0
+	"$root/workloads/five.sh" "$out" >tables 2>log || status=$?
+	[ "$status" != 77 ] && ! grep -q 'skipped: ' log || skip "$(sed -n 's/.*skipped: //p' log | paste -sd ';')"
+	[ "$status" = 0 ] || fail "$(tail -n 20 log)"
+	store=$out/run.sqlite
+	nothing_lost
+	same "runs" "$(sql "SELECT COUNT(*) FROM run")" 1
+	same "header" "$(sed -n 2p tables | tr -s ' ')" "SYSTEM SYS_R SYS_W VFS_R VFS_W BLK_R BLK_W R_AMP W_AMP"
+	for pair in minio:minio ceph:ceph etcd:etcd postgres:postgresql gluster:gluster; do
+		system=${pair#*:}
+		same "lines of $system in the table" "$(grep -cE "^$system( +[0-9]+){6}( +([0-9]+\.[0-9]{3}|n/a)){2}\$" tables)" 1
+		same "writing calls of $system" "$(awk -v s="$system" '$1 == s && NF == 9 { print $3 }' tables)" \
+			"$(q "SELECT SUM(c.ops) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE p.system = '$system'
+				AND c.layer IN ('syscall', 'uring') AND c.dir = 'w' AND c.sub IN ('regular', 'blockdev')")"
+		devices=$(sqlite3 :memory: "SELECT group_concat(quote(json_extract(value, '\$.dev'))) FROM json_each(readfile('$out/${pair%:*}-write.json'), '\$.devices')")
+		mostly "bytes of $system" "$devices" "p.system = '$system'"
+		same "bytes of $system's devices" "$(moved write "$devices" 1)" "$(q "SELECT SUM(t.end_value - t.begin_value) FROM truth t JOIN r ON r.run = t.run
+			WHERE t.what = 'write_bytes' AND t.subject LIKE '/sys/block/%' AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($devices)")"
+		components_sum "$system"
+	done
+	for name in amplification breakdown components latency network timeline; do
+		[ -s "$out/$name.svg" ] || fail "no picture of $name"
+	done
+	empty "left behind" "$(losetup --list --noheadings --output BACK-FILE | grep -F "$IOT_IMG_DIR/" || :)$(find /var/tmp -maxdepth 1 -name 'iot-five.*')"
+}
