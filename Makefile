@@ -63,6 +63,14 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
 
+# What any tracer of system calls costs, for the bench.
+$(B)/floor.bpf.o: tests/floor.bpf.c Makefile | $(B)/.tools
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPFFLAGS) -c $< -o $@
+$(B)/floor: tests/floor.c $(B)/floor.bpf.o
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
+
 # The rules are carried inside the tracer.
 $(B)/tracer/systems_load.o: systems.json
 
@@ -136,7 +144,7 @@ check-systems: setup
 	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats
 
 ## make bench     measure iot's own cost beside other tracers, interleaved (root)
-bench: all
+bench: all $(B)/floor
 	$(Q)tests/bench
 
 ## make install   install into $(DESTDIR)$(PREFIX)

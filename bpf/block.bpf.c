@@ -223,7 +223,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 
 	if (!w->left)
 		return 1;
-	v = BPF_CORE_READ(b, bi_io_vec);
+	v = (struct bio_vec *)POINTER_AT(b, struct bio, bi_io_vec);
 	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
 		return 1;
 	at = bv.bv_offset + w->done;
@@ -237,7 +237,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 		len = bv.bv_len - w->done;
 	if (len > w->left)
 		len = w->left;
-	pos = ((u64)BPF_CORE_READ(f, index) << PAGE_SHIFT) + in_folio;
+	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
 	if (w->by_page && i)
 		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
@@ -298,14 +298,14 @@ static __always_inline void first_page(struct bio *b, struct first_page *fp)
 	u32 at;
 
 	v += b->bi_iter.bi_idx;
-	p = BPF_CORE_READ(v, bv_page);
+	p = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
 	if (!p)
 		return;
-	at = BPF_CORE_READ(v, bv_offset) + b->bi_iter.bi_bvec_done;
+	at = NUMBER_AT(v, struct bio_vec, bv_offset) + b->bi_iter.bi_bvec_done;
 	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
 	f = page_folio(p);
 	fp->inode = folio_inode(f);
-	fp->index = BPF_CORE_READ(f, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
 }
 

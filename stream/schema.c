@@ -12,6 +12,7 @@ static const struct { unsigned int type; const char *key, *note; } particular[] 
 	{ REC_process, "id", "Given twice: the last one stands." },
 	{ REC_file,    "id", "Given twice: the last one stands." },
 	{ REC_device,  "dev", "Given twice: the last one stands." },
+	{ REC_load,    "",   "Given twice: the last one stands. `iot-analyze attach` puts it in." },
 	{ REC_end,     "",   "A run without a row here is incomplete: it was interrupted, or its stream was cut." },
 	{ REC_EVENT,   NULL, "No index: events are read whole, in the order of their arrival; those of several processors may be out of order.\n"
 	               "  -- `0 is absent` below: such a value is NULL here." },

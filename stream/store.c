@@ -489,6 +489,20 @@ int sink_store(struct sink **out, const char *path)
 	return 0;
 }
 
+int store_attach(const char *path, s64 run, enum rec_type type, const void *rec)
+{
+	struct sink *sink;
+	int err = access(path, F_OK) ? stream_fail(-errno, "cannot open %s: %s", path, strerror(errno)) : sink_store(&sink, path);
+
+	if (err)
+		return err;
+	((struct store *)sink)->run = run;
+	err = store_record(sink, type, rec);
+	if (!err)
+		err = store_commit(sink);
+	return store_close(sink, false) ?: err;
+}
+
 /* ---- open for reading ---- */
 
 /* A name as a URI wants it: what is special there is escaped. */

@@ -73,6 +73,21 @@ void rec_mark(void *rec, enum rec_type type, size_t off)
 			*(u64 *)rec |= 1ULL << i;
 }
 
+void rec_each(enum rec_type type, const void *rec,
+	      void (*column)(void *arg, const char *name, bool present, const char *text, u64 number), void *arg)
+{
+	const struct table *t = table_of(type);
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		const struct column *c = &t->cols[i];
+		bool present = col_present(t, rec, i), is_text = c->type == TYPE_STR;
+
+		column(arg, c->name, present, is_text && present ? *(const char *const *)((const char *)rec + c->offset) : NULL,
+		       is_text || !present ? 0 : col_number(c, rec));
+	}
+}
+
 static const char *const kind_names[] = {
 #define KIND(sym, layer, name, dir, text, doc) name,
 #include "kinds.def"

@@ -50,6 +50,11 @@ typedef u8 col_SUB;
 /* Marks the column at byte offset `off` of a record as present. */
 void rec_mark(void *rec, enum rec_type type, size_t off);
 
+/* Calls back with each column of a record, in order. text: of a STR column, else NULL; a column that is absent is called with
+ * present = false. */
+void rec_each(enum rec_type type, const void *rec,
+	      void (*column)(void *arg, const char *name, bool present, const char *text, u64 number), void *arg);
+
 /* A place that takes a run, record by record, in the order of records.def with events among them.
  * Every call returns 0 or a negative errno, after having reported the error once on stderr. */
 struct sink {
@@ -67,6 +72,10 @@ int sink_jsonl(struct sink **out, int fd, const char *name);
 /* A store at `path`, created (mode 0600, never through a symlink in a directory that others can write) or
  * appended to. Refuses files that are not ours, are corrupt, or are not of IOT_SCHEMA. */
 int sink_store(struct sink **out, const char *path);
+
+/* Adds one record to run number `run` of the store at `path`, which must be there. Returns 0 or a negative errno, after having
+ * reported the error. */
+int store_attach(const char *path, s64 run, enum rec_type type, const void *rec);
 
 /* Reads JSON Lines from fd until the end and gives every record to `to`. Stops at the first line that cannot
  * be read, after everything before it was given and committed. `name` is for messages. Returns 0, 1 when the

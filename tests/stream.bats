@@ -273,7 +273,7 @@ print(n)')"
 	sqlite3 x.sqlite .schema >schema
 	grep -q 'dur_ns INTEGER,  -- ns: how long it took' schema
 	grep -q 'rchar INTEGER,  -- bytes: task accounting' schema
-	for t in run probe device process file agg hist event lost truth run_end agg_total ledger layer kind cause how sub flag; do
+	for t in run probe device process file agg hist event lost truth load run_end agg_total ledger layer kind cause how sub flag; do
 		grep -q "^CREATE TABLE $t(" schema || fail "no table $t"
 	done
 	same kinds "$(sqlite3 x.sqlite 'SELECT count(*) FROM kind')" "$(grep -c '^KIND(' "$root/bpf/kinds.def")"

@@ -501,6 +501,32 @@ other_system() { # WORKLOAD SYSTEM PROFILE...
 @test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite bulk; }
 @test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb small; }
 
+@test "GlusterFS replica 3: what its client sends to the bricks is naf_int, three times the payload, and waf_norm leaves the replicas out" {
+	all_systems
+	system_up gluster
+	traced_load bulk 1 8388608
+	same "payload" "$(led logical_write_bytes)" 8388608
+	network() { "$analyze" network "$store" --ledger "$ledger_file" --system gluster --table ratios --format csv | awk -F , -v r="$1" '$1 == r { print $'"$2"' }'; }
+	between "naf_int" "$(network naf_int 4)" 3.0 3.1
+	same "formula" "$(network naf_int 2)" N_int/L
+	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "all traced" && $4 == r { print $'"$2"' }'; }
+	between "waf_e2e" "$(ratios waf_e2e 7)" 3.0 3.1
+	between "waf_norm" "$(ratios waf_norm 7)" 1.0 1.04
+	same "L x R" "$(ratios waf_norm 9)" 25165824
+	same "what clients wrote to the mount" "$("$analyze" amplification "$store" --table fuse --format csv | awk -F , '$1 == "fuse.glusterfs" { print $3 }')" 8388608
+}
+
+@test "etcd's own payload: waf_e2e from the ledger is the devices' own bytes over it, and naf_cli counts the client link" {
+	system_up etcd
+	traced_load small-one 211
+	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "all traced" && $4 == r { print $'"$2"' }'; }
+	same "L" "$(ratios waf_e2e 9)" 216064
+	[ $((100 * $(ratios waf_e2e 8))) -ge $((99 * $(counted))) ] || fail "$(ratios waf_e2e 8) of $(counted)"
+	same "waf_norm with one replica" "$(ratios waf_norm 7)" "$(ratios waf_e2e 7)"
+	# keys, JSON and base64: at least 4/3 of the payload
+	between "naf_cli" "$("$analyze" network "$store" --ledger "$ledger_file" --system etcd --table ratios --format csv | awk -F , '$1 == "naf_cli" { print $4 }')" 1.34 4
+}
+
 # What a tool would have charged that looks for a word in the name of the thread which runs when a request is issued or a bio
 # queued: the kernel's own trace of these events says the name in brackets.
 named_threads() { # EVENT WORD: bytes of the instance's devices by such threads, then of all
@@ -581,4 +607,3 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 		[ -s "$out/$name.svg" ] || fail "no picture of $name"
 	done
 	empty "left behind" "$(losetup --list --noheadings --output BACK-FILE | grep -F "$IOT_IMG_DIR/" || :)$(find /var/tmp -maxdepth 1 -name 'iot-five.*')"
-}

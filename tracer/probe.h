@@ -60,7 +60,7 @@ int probes_stop(struct probes *);
 /* Gives what is in the ring now to the callbacks; never blocks. Returns the number of records: PROBES_TAKE when there may be
  * more, so that a flood of events does not keep the caller from everything else. */
 #define PROBES_TAKE 16384
-int probes_consume(struct probes *, const struct probe_callbacks *);
+size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
 /* Calls back once for every aggregate with its sums since the start, over all processors. */
 int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_key *, const struct iot_cell *), void *arg);

@@ -134,12 +134,10 @@ static void on_path(void *arg, const struct iot_path *p)
 static bool drain(struct run *r)
 {
 	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
-	int n = probes_consume(r->probes, &callbacks);
+	size_t n = probes_consume(r->probes, &callbacks);
 
 	give_batch(r);
 	give_changed(r);
-	if (n < 0)
-		take_error(r, n);
 	return n >= PROBES_TAKE;
 }
 

@@ -20,6 +20,7 @@
 # Environment: IOT_WORK (state directory), IOT_PORT, IOT_NO_INSTALL=1 (never install packages),
 # IOT_HORIZON=after_sync (leave the engine's checkpoint out), IOT_IMG_DIR (where the images of the drives are),
 # IOT_LIMIT (seconds that any one call may take at most: for servers that may not answer),
+# IOT_NO_ENGINE=1 (no engine statistics: asking for them is work of the server too, and warms what a cold read must find cold),
 # IOT_SET (name of the keys that `load` writes or reads, so that one load reads what another wrote).
 # State: $WORK/undo lists what was taken, in order, so that `down` also cleans up after a crash.
 
@@ -196,7 +197,7 @@ snapshot() {
 	local dir=$WORK/snap/$1 name dev
 
 	mkdir -p "$dir/engine"
-	[ $# = 1 ] || optional sys_engine "$dir/engine" || say "no engine statistics at $1"
+	[ $# = 1 ] || [ -n "${IOT_NO_ENGINE:-}" ] || optional sys_engine "$dir/engine" || say "no engine statistics at $1"
 	while read -r name dev; do
 		cat "/sys/block/${dev#/dev/}/stat" >"$dir/$name.stat"
 	done < <(drives)
@@ -277,7 +278,7 @@ cmd_prepare() {
 	find_profile "$@"
 	if ! has_set; then
 		case $OP in
-		write) return 0 ;;
+		write) settle; return 0 ;; # what the server did since its start is not the load's
 		read-cold | read-warm | overwrite | mixed) kv_profile write "$(data_set)" >/dev/null ;;
 		*) optional "prepare_$OP" >/dev/null ;;
 		esac
