@@ -20,7 +20,7 @@ say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
 # Debian packages that `make setup` installs: to build, to run, to test.
 PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev
 PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
-PKGS_TEST := bats fio strace libaio-dev python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
+PKGS_TEST := bats fio iproute2 strace libaio-dev python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -I$(B)
@@ -63,6 +63,14 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
 
+# What any tracer of system calls costs, for the bench.
+$(B)/floor.bpf.o: tests/floor.bpf.c Makefile | $(B)/.tools
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) $(BPFFLAGS) -c $< -o $@
+$(B)/floor: tests/floor.c $(B)/floor.bpf.o
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
+
 # The rules are carried inside the tracer.
 $(B)/tracer/systems_load.o: systems.json
 
@@ -72,7 +80,7 @@ $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/*.def) systems.json
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h stream/*.def) systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
@@ -116,7 +124,7 @@ $(B)/stream-tool: tests/stream-tool.c $(stream_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson -lsqlite3
 
-$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/records.def bpf/fields.def bpf/kinds.def
+$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 
@@ -136,7 +144,7 @@ check-systems: setup
 	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats
 
 ## make bench     measure iot's own cost beside other tracers, interleaved (root)
-bench: all
+bench: all $(B)/floor
 	$(Q)tests/bench
 
 ## make install   install into $(DESTDIR)$(PREFIX)

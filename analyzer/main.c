@@ -5,6 +5,7 @@
 #include <signal.h>
 #include "fail.h"
 #include "options.h"
+#include "payload.h"
 #include "plot.h"
 #include "report.h"
 #include "stream.h"
@@ -26,9 +27,31 @@ static int cmd_ingest(const struct options *o)
 	return ingest(fd, is_stdin ? "stdin" : name, o->arg[1]) ? EXIT_DATA : EXIT_OK;
 }
 
+/* Puts a ledger into the run that it is of, so that reports need no --ledger. */
+static int cmd_attach(const struct options *o)
+{
+	struct payload p = { 0 };
+	struct store *s = NULL;
+	int64_t run;
+	int err = store_open(&s, o->arg[1]);
+
+	if (!err)
+		err = store_run(s, o->run, &run);
+	if (!err)
+		err = payload_read(&p, o->arg[2]);
+	if (!err)
+		err = store_check_ledger(s, run, &p.load, o->arg[2]);
+	store_close(s);
+	if (!err)
+		err = store_attach(o->arg[1], run, REC_load, &p.load) ? EXIT_DATA : EXIT_OK;
+	payload_free(&p);
+	return err;
+}
+
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
 	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
+	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
 
 static void help_report(const char *name, const char *title)
@@ -86,10 +109,10 @@ static int find_scripts(const struct options *o, const char *name, struct script
 	return s->style && s->report ? 0 : fail(EXIT_USAGE, 0, "report '%s' has no picture", name);
 }
 
-static int answer_report(const struct options *o, const char *name, const char *text, struct store *s)
+static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
 {
-	struct ask ask = { .per = per_names[o->per], .system = o->system, .has_logical = o->has_logical,
-			   .logical_bytes = o->logical_bytes };
+	struct ask ask = { .per = per_names[o->per], .system = o->system, .any_system = report_about_store(text), .has_logical = o->has_logical,
+			   .logical_bytes = o->logical_bytes, .ledger = ledger, .ledger_name = o->ledger };
 	auto_free char *views = report_text(o->reports, "views.sql");
 	struct scripts scripts = { 0 };
 	struct answer a = { 0 };
@@ -121,8 +144,9 @@ static int run_report(const struct options *o)
 {
 	auto_free char *file = NULL, *text = NULL;
 	const char *name = o->seed ? "seed" : o->arg[0];
+	struct payload p = { 0 };
 	struct store *s = NULL;
-	int err;
+	int err = 0;
 
 	if (asprintf(&file, "%s.sql", name) < 0)
 		return fail(EXIT_DATA, ENOMEM, "%s", name);
@@ -136,10 +160,16 @@ static int run_report(const struct options *o)
 		return fail(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
 	if (o->args != 2)
 		return fail(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
-	err = store_open(&s, o->arg[1]);
+	if (o->ledger && o->has_logical)
+		return fail(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
+	if (o->ledger)
+		err = payload_read(&p, o->ledger);
 	if (!err)
-		err = answer_report(o, name, text, s);
+		err = store_open(&s, o->arg[1]);
+	if (!err)
+		err = answer_report(o, name, text, o->ledger ? &p.load : NULL, s);
 	store_close(s);
+	payload_free(&p);
 	return err;
 }
 

@@ -6,7 +6,7 @@
 #include "print.h"
 
 struct options {
-	const char *run, *system, *plot, *reports, *table;
+	const char *run, *system, *plot, *reports, *table, *ledger;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	uint64_t logical_bytes;

@@ -63,7 +63,7 @@ static void put_block(FILE *f, const struct grid *t)
 	fputs("\n\n\n", f);
 }
 
-/* Block 0 is the line that says which run it is; then the tables for the picture, or else the first table. */
+/* Block 0 is the line that says which run it is, - for a report about all runs; then the tables for the picture, or else the first table. */
 static void put_head(FILE *f, const struct answer *a)
 {
 	int col = grid_find(&a->head, "line");
@@ -76,6 +76,8 @@ static void put_head(FILE *f, const struct answer *a)
 
 		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");
 	}
+	if (!row)
+		fputs("-\t-", f);
 	fputs("\n\n\n", f);
 }
 

@@ -106,8 +106,8 @@ static int store_check(struct store *s)
 		return fail(EXIT_DATA, 0, "%s was written by a newer version of iot (format %lld, this is %u): update iot-analyze",
 			    s->path, (long long)version, IOT_SCHEMA);
 	if (version < IOT_SCHEMA)
-		return fail(EXIT_DATA, 0, "%s was written by an older version of iot (format %lld, this is %u): trace again",
-			    s->path, (long long)version, IOT_SCHEMA);
+		return fail(EXIT_DATA, 0, "%s was written by an older version of iot (format %lld, this is %u): read it with that version, "
+			    "or record it again", s->path, (long long)version, IOT_SCHEMA);
 	return 0;
 }
 
@@ -178,8 +178,6 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":system")) && ask->system)
 		sqlite3_bind_text(st, i, ask->system, -1, SQLITE_STATIC);
-	if ((i = sqlite3_bind_parameter_index(st, ":logical_bytes")) && ask->has_logical)
-		sqlite3_bind_int64(st, i, ask->logical_bytes);
 }
 
 static int store_knows_system(struct store *s)
@@ -196,10 +194,129 @@ static int store_knows_system(struct store *s)
 		    s->ask.system);
 }
 
+/* An INSERT into table `given`, made from the columns of the record. */
+struct given {
+	FILE *columns, *values;
+	sqlite3_stmt *st;
+	int n;
+};
+
+static void name_column(void *arg, const char *name, bool present, const char *text, u64 number)
+{
+	struct given *g = arg;
+
+	fprintf(g->columns, "%s%s", g->n ? ", " : "", name);
+	fprintf(g->values, "%s?%d", g->n ? ", " : "", g->n + 1);
+	g->n++;
+}
+
+static void bind_column(void *arg, const char *name, bool present, const char *text, u64 number)
+{
+	struct given *g = arg;
+
+	g->n++;
+	if (text)
+		sqlite3_bind_text(g->st, g->n, text, -1, SQLITE_TRANSIENT);
+	else if (present)
+		sqlite3_bind_int64(g->st, g->n, number);
+}
+
+static char *given_sql(const struct rec_load *ledger)
+{
+	char *columns = NULL, *values = NULL, *sql = NULL;
+	size_t a, b;
+	struct given g = { .columns = open_memstream(&columns, &a), .values = open_memstream(&values, &b) };
+
+	if (g.columns && g.values)
+		rec_each(REC_load, ledger, name_column, &g);
+	if (g.columns)
+		fclose(g.columns);
+	if (g.values)
+		fclose(g.values);
+	if (!g.n || asprintf(&sql, "INSERT INTO given (%s) VALUES (%s)", columns, values) < 0)
+		sql = NULL;
+	free(columns);
+	free(values);
+	return sql;
+}
+
+/* Fills table `given`; `ledger` NULL: with what the store has for the run. */
+static int give(struct store *s, int64_t run, const struct rec_load *ledger)
+{
+	static const char make[] = "CREATE TEMP TABLE given AS SELECT * FROM load WHERE run = :run";
+	auto_free char *sql = ledger ? given_sql(ledger) : NULL;
+	struct given g = { 0 };
+	int rc;
+
+	s->ask.run = run;
+	rc = sqlite3_prepare_v2(s->db, make, -1, &g.st, NULL);
+	if (rc == SQLITE_OK) {
+		bind_ask(g.st, &s->ask);
+		sqlite3_step(g.st);
+	}
+	rc = sqlite3_finalize(g.st) ?: rc;
+	if (rc != SQLITE_OK)
+		return store_fail(s, "cannot be asked");
+	if (!ledger)
+		return 0;
+	if (!sql)
+		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+	rc = sqlite3_exec(s->db, "DELETE FROM given", NULL, NULL, NULL) ?: sqlite3_prepare_v2(s->db, sql, -1, &g.st, NULL);
+	if (rc == SQLITE_OK) {
+		rec_each(REC_load, ledger, bind_column, &g);
+		sqlite3_step(g.st);
+	}
+	rc = sqlite3_finalize(g.st) ?: rc;
+	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
+}
+
+/* Why what is in `given` cannot be of the run, or no row. A second of slack: the wall clock may be slewed. */
+static const char foreign_sql[] =
+	"SELECT CASE"
+	" WHEN g.devices IS NOT NULL AND (SELECT COUNT(DISTINCT d.dev) FROM device d WHERE d.run = r.run AND d.leaf = 1"
+	"   AND instr(',' || g.devices || ',', ',' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ','))"
+	"   <> length(g.devices) - length(replace(g.devices, ',', '')) + 1"
+	"  THEN 'not every one of its devices (' || g.devices || ') is a leaf device of it'"
+	" WHEN g.begin_wall_ns < r.wall_ns - 1000000000 OR g.begin_wall_ns > r.wall_ns + e.dur_ns + 1000000000"
+	"  OR g.end_wall_ns > r.wall_ns + e.dur_ns + 1000000000"
+	"  THEN 'its load ran ' || printf('%+.1f', (g.begin_wall_ns - r.wall_ns) / 1e9) || ' to ' ||"
+	"   printf('%+.1f', (g.end_wall_ns - r.wall_ns) / 1e9) || ' s from its start, the run for ' || printf('%.1f', e.dur_ns / 1e9) || ' s'"
+	" END AS why "
+	"FROM given g JOIN run r ON r.run = :run LEFT JOIN run_end e ON e.run = r.run";
+
+static int check_given(struct store *s, const char *name)
+{
+	struct grid t = { 0 };
+	int err = store_query(s, "ledger", foreign_sql, NULL, &t);
+
+	if (!err && t.rows && grid_cell(&t, 0, 0)->type == CELL_TEXT)
+		err = fail(EXIT_DATA, 0, "%s is not a ledger of run %lld: %s", name, (long long)s->ask.run, grid_cell(&t, 0, 0)->text);
+	grid_free(&t);
+	return err;
+}
+
+int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name)
+{
+	return give(s, run, ledger) ?: check_given(s, name);
+}
+
+/* Table `given`, from what the command line says. */
+static int store_given(struct store *s, const struct ask *ask)
+{
+	struct rec_load plain = { 0 };
+
+	if (ask->ledger)
+		return store_check_ledger(s, ask->run, ask->ledger, ask->ledger_name);
+	if (!ask->has_logical)
+		return give(s, ask->run, NULL);
+	rec_set(&plain, load, logical_write_bytes, ask->logical_bytes);
+	return give(s, ask->run, &plain);
+}
+
 int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views)
 {
-	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, logical_bytes INTEGER)";
-	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :logical_bytes)";
+	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT)";
+	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system)";
 	struct grid t = { 0 };
 	const char *tail = views;
 	int err;
@@ -209,7 +326,9 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 		return store_fail(s, "cannot be asked");
 	err = store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);
-	if (!err && ask->system)
+	if (!err)
+		err = store_given(s, ask);
+	if (!err && ask->system && !ask->any_system)
 		err = store_knows_system(s);
 	while (!err && *tail) {
 		err = store_query(s, views_name, tail, &tail, &t);

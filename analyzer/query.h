@@ -6,14 +6,19 @@
 #include "grid.h"
 
 struct store;
+struct rec_load;
 
-/* What reports are asked about: the parameters :run, :per, :system, :logical_bytes, and the table `ask`. */
+/* What reports are asked about: the parameters :run, :per, :system, and the table `ask`. What clients had acknowledged is table
+ * `given`: the ledger, else the logical bytes, else the ledger that the store has for the run; it may be empty. */
 struct ask {
 	int64_t run;
 	const char *per;        /* system, comm, pid or all */
 	const char *system;     /* NULL: all */
+	bool any_system;        /* it need not be one of the run */
 	bool has_logical;
 	uint64_t logical_bytes;
+	const struct rec_load *ledger; /* NULL: none */
+	const char *ledger_name;       /* for messages */
 };
 
 /* Opens a store for reading. Refuses what is not a store of iot, and what a newer version wrote. Returns 0 or an exit
@@ -27,6 +32,10 @@ int store_run(struct store *s, const char *which, int64_t *run);
 
 /* Says what is asked and makes the views, from the text of views.sql. EXIT_USAGE when the run has no such system. */
 int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views);
+
+/* Whether a ledger can be one of the run: its devices are there, and its load ran while the run did. Returns 0, or EXIT_DATA with
+ * one line on stderr. */
+int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name);
 
 /* Runs the first statement of `sql` and stores its answer. *tail is set behind the statement. A text without any
  * statement gives a table without columns. `name` is for messages. Returns 0 or an exit status. */

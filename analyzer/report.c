@@ -203,16 +203,22 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 	return a->tables ? 0 : fail(EXIT_DATA, 0, "report '%s' asks nothing", name);
 }
 
-int report_run(struct store *s, const char *name, const char *text, struct answer *a)
+bool report_about_store(const char *text)
 {
 	auto_free char *scope = report_line(text, "scope");
+
+	return scope && !strcmp(scope, "store");
+}
+
+int report_run(struct store *s, const char *name, const char *text, struct answer *a)
+{
 	int err;
 
 	a->name = name;
 	a->title = report_line(text, "title") ?: strdup(name);
 	a->caption = report_lines(text, "caption");
 	a->main = report_line(text, "main");
-	a->about_store = scope && !strcmp(scope, "store");
+	a->about_store = report_about_store(text);
 	err = store_query(s, "run", "SELECT * FROM v_run", NULL, &a->run);
 	if (!err)
 		err = store_query(s, "lost", "SELECT * FROM v_lost", NULL, &a->lost);

@@ -31,6 +31,9 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 /* Value of the first line "-- KEY: value" in text, allocated, or NULL. */
 char *report_line(const char *text, const char *key);
 
+/* Whether the report of that text is about all runs of a store ("-- scope: store"). */
+bool report_about_store(const char *text);
+
 /* Asks the store all statements of the report; free with answer_free(). `s` was asked with store_ask(). */
 int report_run(struct store *s, const char *name, const char *text, struct answer *a);
 

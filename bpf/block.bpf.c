@@ -217,7 +217,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 
 	if (!w->left)
 		return 1;
-	v = BPF_CORE_READ(b, bi_io_vec);
+	v = (struct bio_vec *)POINTER_AT(b, struct bio, bi_io_vec);
 	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
 		return 1;
 	at = bv.bv_offset + w->done;
@@ -231,7 +231,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 		len = bv.bv_len - w->done;
 	if (len > w->left)
 		len = w->left;
-	pos = ((u64)BPF_CORE_READ(f, index) << PAGE_SHIFT) + in_folio;
+	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
 	if (w->by_page && i)
 		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
@@ -292,14 +292,14 @@ static __always_inline void first_page(struct bio *b, struct first_page *fp)
 	u32 at;
 
 	v += b->bi_iter.bi_idx;
-	p = BPF_CORE_READ(v, bv_page);
+	p = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
 	if (!p)
 		return;
-	at = BPF_CORE_READ(v, bv_offset) + b->bi_iter.bi_bvec_done;
+	at = NUMBER_AT(v, struct bio_vec, bv_offset) + b->bi_iter.bi_bvec_done;
 	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
 	f = page_folio(p);
 	fp->inode = folio_inode(f);
-	fp->index = BPF_CORE_READ(f, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
 }
 
@@ -373,13 +373,18 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 	t->cause = CAUSE_METADATA;
 	if (!write) {
 		t->owner = owner_current(c, &t->how);
-		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode)
+		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode) {
 			t->cause = CAUSE_DATA;
+			t->file = file_number((struct inode *)c->range_node);
+		}
 		return;
 	}
 	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
 	if (t->owner & OWNER_DATA) {
+		struct writer *w = writer_find(fp->inode);
+
 		t->cause = CAUSE_DATA;
+		t->file = w ? w->file : 0;
 		t->many = 1;
 		t->how = HOW_EXACT;
 		return;
@@ -401,6 +406,18 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		t->owner = j->last_txn;
 		t->how = HOW_TRANSACTION;
 	}
+}
+
+/* The file of the direct I/O that is being submitted, as far as the call in progress tells. */
+static __always_inline u32 file_direct(struct task_ctx *c)
+{
+	if (!c || !c->call)
+		return 0;
+	if (c->shape == SHAPE_AIO_SUBMIT)
+		return c->aio_file;
+	if (c->range_known != 1)
+		return 0;
+	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }
 
 static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
@@ -430,8 +447,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	if (end == FN_END_DIRECT || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = end == FN_END_DIRECT || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		if (c && c->call && c->range_known == 1 && !c->range_blockdev)
-			t->file = file_number((struct inode *)c->range_inode);
+		t->file = file_direct(c);
 		return;
 	}
 	if (is_blockdev(fp.inode)) {

@@ -29,7 +29,7 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 	r->e.kind = KIND_DIRTY_MMAP;
 	r->e.sub = SUB_FT_REG;
 	r->e.file = file_number(i);
-	r->e.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	r->e.dev = inode_dev(i);
 	event_submit(r);
 }
 
@@ -37,13 +37,13 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 static __always_inline void dirty_mmap(struct inode *i, u64 off, u64 pages, u32 proc, u8 how)
 {
 	struct iot_cell_key k = {};
-	u64 bytes = pages << PAGE_SHIFT, end = BPF_CORE_READ(i, i_size);
+	u64 bytes = pages << PAGE_SHIFT, end = NUMBER_AT(i, struct inode, i_size);
 
 	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 	if (off + bytes > end)
 		bytes = end > off ? end - off : 0;
 	k.owner = proc;
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY_MMAP;
 	k.how = how;
 	k.sub = SUB_FT_REG;
@@ -63,11 +63,11 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 
 	if (!m || !f || !gate_open())
 		return 0;
-	i = BPF_CORE_READ(m, host);
+	i = (struct inode *)POINTER_AT(m, struct address_space, host);
 	if (!i)
 		return 0;
 	c = ctx_find();
-	off = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
+	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	if (is_blockdev(i)) {
 		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)i)
 			return 0; /* write(2) on the device: marked at its entry */
@@ -80,7 +80,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
 	k.owner = owner_top(owner);
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY;
 	k.how = how;
 	k.sub = SUB_FT_REG;
@@ -107,7 +107,7 @@ int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
 	c = ctx_make();
 	if (!c || c->call)
 		return 0;
-	c->range_inode = (u64)BPF_CORE_READ(m, host);
+	c->range_inode = POINTER_AT(m, struct address_space, host);
 	c->range_off = (u64)index << PAGE_SHIFT;
 	c->range_len = PAGE_SIZE;
 	c->range_known = 3; /* only until the next system call */

@@ -171,6 +171,7 @@ struct iot_config {
 	u32 events;            /* 1: deliver events */
 	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
+	u32 again, pad;        /* 1: the programs of system calls have a second copy */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };

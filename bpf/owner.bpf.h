@@ -112,7 +112,7 @@ static __always_inline struct writer *writer_find(struct inode *i)
 	struct writer *w = bpf_map_lookup_elem(&writers, &k);
 
 	/* the memory of an inode is used again for another file */
-	if (w && (w->ino != BPF_CORE_READ(i, i_ino) || w->gen != BPF_CORE_READ(i, i_generation)))
+	if (w && (w->ino != inode_number(i) || w->gen != inode_generation(i)))
 		return NULL;
 	return w;
 }
@@ -120,7 +120,7 @@ static __always_inline struct writer *writer_find(struct inode *i)
 /* Tells the pages of one inode from those of another, also when the second lives where the first was. */
 static __always_inline u64 page_space(struct inode *i)
 {
-	return (u64)i + BPF_CORE_READ(i, i_ino) * 0x9e3779b97f4a7c15ULL + ((u64)BPF_CORE_READ(i, i_generation) << 32);
+	return (u64)i + inode_number(i) * 0x9e3779b97f4a7c15ULL + ((u64)inode_generation(i) << 32);
 }
 
 struct mark {
@@ -161,9 +161,9 @@ static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
 		return 0;
 	w = writer_find(i);
 	if (!w) {
-		new.ino = BPF_CORE_READ(i, i_ino);
-		new.gen = BPF_CORE_READ(i, i_generation);
-		new.dev = BPF_CORE_READ(i, i_sb, s_dev);
+		new.ino = inode_number(i);
+		new.gen = inode_generation(i);
+		new.dev = inode_dev(i);
 		new.first = proc;
 		if (bpf_map_update_elem(&writers, &k, &new, BPF_ANY))
 			lose(LOSS_INODE_TABLE);
@@ -175,6 +175,27 @@ static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
 		return 0;
 	w->many = 1;
 	mark_pages(i, off, len, proc);
+	return 0;
+}
+
+/* The file behind a block device's own inode is the node that it was opened by. Its pages are followed one by one. */
+static __noinline int device_name(struct inode *i, u32 file)
+{
+	struct writer *w, new = { .many = 1, .file = file };
+	u64 k = (u64)i;
+
+	if (!i || !file)
+		return 0;
+	w = writer_find(i);
+	if (w) {
+		w->file = file;
+		return 0;
+	}
+	new.ino = BPF_CORE_READ(i, i_ino);
+	new.gen = BPF_CORE_READ(i, i_generation);
+	new.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	if (bpf_map_update_elem(&writers, &k, &new, BPF_ANY))
+		lose(LOSS_INODE_TABLE);
 	return 0;
 }
 
@@ -230,9 +251,9 @@ static __noinline u32 file_number(struct inode *i)
 
 	if (!s || !i)
 		return 0;
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
-	k.ino = BPF_CORE_READ(i, i_ino);
-	k.gen = BPF_CORE_READ(i, i_generation);
+	k.dev = inode_dev(i);
+	k.ino = inode_number(i);
+	k.gen = inode_generation(i);
 	old = bpf_map_lookup_elem(&files, &k);
 	if (old)
 		return old->id;
@@ -253,7 +274,7 @@ static __always_inline struct folio *page_folio(struct page *p)
 	u64 head, inverse;
 
 	if (bpf_core_field_exists(struct page, compound_head))
-		head = BPF_CORE_READ(p, compound_head);
+		head = POINTER_AT(p, struct page, compound_head); /* shares its place with a list */
 	else
 		head = BPF_CORE_READ((struct page___info *)p, compound_info);
 	if (!(head & 1))
@@ -267,29 +288,28 @@ static __always_inline struct folio *page_folio(struct page *p)
 /* Pages of a folio. */
 static __always_inline u64 folio_pages(struct folio *f)
 {
-	u64 flags = 0;
+	u64 flags = pointer_at((u64)f); /* first word of every page, whatever its type is called */
 
-	bpf_probe_read_kernel(&flags, sizeof(flags), f); /* first word of every page, whatever its type is called */
 	if (!(flags >> bpf_core_enum_value(enum pageflags___iot, PG_head___iot) & 1))
 		return 1;
 	if (bpf_core_field_exists(struct folio, _nr_pages))
-		return BPF_CORE_READ(f, _nr_pages);
+		return NUMBER_AT(f, struct folio, _nr_pages);
 	return BPF_CORE_READ((struct folio___old_nr *)f, _folio_nr_pages);
 }
 
 /* The inode behind a folio, or NULL: anonymous, or a page without a mapping. */
 static __always_inline struct inode *folio_inode(struct folio *f)
 {
-	u64 m = (u64)BPF_CORE_READ(f, mapping);
+	u64 m = POINTER_AT(f, struct folio, mapping);
 
 	if (!m || m & MAPPING_FLAGS)
 		return NULL;
-	return BPF_CORE_READ((struct address_space *)m, host);
+	return (struct inode *)POINTER_AT(m, struct address_space, host);
 }
 
 static __always_inline bool is_blockdev(struct inode *i)
 {
-	return (BPF_CORE_READ(i, i_mode) & S_IFMT) == S_IFBLK;
+	return (inode_mode(i) & S_IFMT) == S_IFBLK;
 }
 
 /* Looks once a call which bytes of which inode it asks for: a read knows then what it demanded, a write whom it
@@ -330,19 +350,20 @@ __noinline int range_look(struct task_ctx *c)
 	f = file_of(fd);
 	if (!f)
 		return 0;
-	i = BPF_CORE_READ(f, f_inode);
-	mode = BPF_CORE_READ(i, i_mode) & S_IFMT;
+	i = (struct inode *)POINTER_AT(f, struct file, f_inode);
+	mode = inode_mode(i) & S_IFMT;
 	if (mode != S_IFREG && mode != S_IFBLK)
 		return 0;
 	if (c->shape == SHAPE_PRW || c->shape == SHAPE_PRWV)
 		c->range_off = c->arg[3];
-	else if (c->write && BPF_CORE_READ(f, f_flags) & O_APPEND)
-		c->range_off = BPF_CORE_READ(i, i_size);
+	else if (c->write && NUMBER_AT(f, struct file, f_flags) & O_APPEND)
+		c->range_off = NUMBER_AT(i, struct inode, i_size);
 	else
-		c->range_off = BPF_CORE_READ(f, f_pos);
+		c->range_off = NUMBER_AT(f, struct file, f_pos);
 	if (user_pos)
 		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
-	c->range_inode = (u64)BPF_CORE_READ(f, f_mapping, host);
+	c->range_inode = POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
+	c->range_node = (u64)i;
 	c->range_len = len;
 	c->range_blockdev = mode == S_IFBLK;
 	c->range_known = 1;

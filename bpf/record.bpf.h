@@ -32,13 +32,17 @@ struct task_ctx {
 	u64 arg[6];
 	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
 	u32 proc;          /* process.id, 0 not resolved */
+	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.again) */
 	u32 behalf;
-	u16 shape, write;  /* of that call */
+	u8 shape, write;   /* of that call */
+	u16 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
 	u32 range_known;   /* 0 not looked at, 1 known, 2 none */
 	u64 behalf_id;
 	/* the byte range that the system call asks for */
 	u64 range_inode, range_off, range_len;
-	u32 range_blockdev, pad;
+	u64 range_node;    /* of a block device: the inode that it was opened by */
+	u32 range_blockdev;
+	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u32 seen_dev, seen_gen, seen_file, seen_type;
@@ -161,12 +165,21 @@ static __always_inline bool gate_open(void)
 	return s && s->gate;
 }
 
+/* Adds to a sum of this processor. Another thread can be in the middle of the same where probes are preempted. */
+static __always_inline void sum_add(u64 *sum, u64 n)
+{
+	if (cfg.again)
+		__sync_fetch_and_add(sum, n);
+	else
+		*sum += n;
+}
+
 static __always_inline void lose(u32 what)
 {
 	u64 *n = bpf_map_lookup_elem(&losses, &what);
 
 	if (n)
-		*n += 1;
+		sum_add(n, 1);
 }
 
 static __always_inline struct task_ctx *ctx_find(void)
@@ -223,6 +236,14 @@ static __always_inline struct task_struct *current_task(void)
 }
 
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
+
+static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
+static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i, struct inode, i_generation); }
+static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode, i_mode); }
+static __always_inline u32 inode_dev(const struct inode *i)
+{
+	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_dev);
+}
 
 /* The open file behind a descriptor of the current process, or NULL. */
 static __always_inline struct file *file_of(u32 fd)
@@ -338,7 +359,7 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 	struct iot_proc *p;
 	u32 id;
 
-	if (c && c->proc)
+	if (c && c->proc && (!cfg.again || c->exec_no == t->group_leader->self_exec_id))
 		return c->proc;
 	if (t->tgid == cfg.self_pid)
 		return PROC_SELF;
@@ -348,8 +369,10 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 	p = proc_find(t);
 	if (p && !(p->flags & PROC_WANTED))
 		id = PROC_OTHER;
-	if (c)
+	if (c) {
 		c->proc = id;
+		c->exec_no = t->group_leader->self_exec_id;
+	}
 	return id;
 }
 
@@ -404,12 +427,12 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		lose(LOSS_CELL_BYTES);
 		return;
 	}
-	v->ops += ops;
-	v->bytes += bytes;
-	v->touched += touched;
-	v->lat_ns += lat_ns;
+	sum_add(&v->ops, ops);
+	sum_add(&v->bytes, bytes);
+	sum_add(&v->touched, touched);
+	sum_add(&v->lat_ns, lat_ns);
 	if (error)
-		v->errors += 1;
+		sum_add(&v->errors, 1);
 	if (lat_ns > v->max_ns)
 		v->max_ns = lat_ns;
 }
@@ -428,7 +451,7 @@ static __always_inline void hist_add(u32 owner, u32 kind, u64 ns)
 	h = bpf_map_lookup_elem(&hists, &kind);
 
 	if (h && b < HIST_BUCKETS)
-		h->n[b] += 1;
+		sum_add(&h->n[b], 1);
 }
 
 /* Adds one operation to the aggregate of `k`, and its duration to the histogram when it has one. */

@@ -12,6 +12,7 @@ const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 #define RWF_SYNC 4
 #define RWF_APPEND 16
 #define MAX_IOCB 1024
+#define AIO_FILE_ANY (~0U)     /* no request seen yet */
 #define O_ACCMODE 3
 #define MAX_PATHS 8           /* sent for one file */
 
@@ -31,6 +32,18 @@ struct user_iocb {
 struct user_io_event {
 	u64 data, obj;
 	s64 res, res2;
+};
+
+/* What a program on raw_syscalls:sys_enter and sys_exit is given (their `format` in tracefs). */
+struct enter_event {
+	u64 common;
+	long id;
+	u64 args[6];
+};
+
+struct exit_event {
+	u64 common;
+	long id, ret;
 };
 
 struct aio_key {
@@ -157,9 +170,9 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 
 	if (!f || !i)
 		return 0;
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
-	k.ino = BPF_CORE_READ(i, i_ino);
-	k.gen = BPF_CORE_READ(i, i_generation);
+	k.dev = inode_dev(i);
+	k.ino = inode_number(i);
+	k.gen = inode_generation(i);
 	e = bpf_map_lookup_elem(&files, &k);
 	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
 	if (!e || e->named == mark || e->sent >= MAX_PATHS)
@@ -199,13 +212,16 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	c->seen_inode = (u64)i;
 	c->seen_ino = ino;
 	c->seen_dev = BPF_CORE_READ(sb, s_dev);
-	c->seen_type = type_of(BPF_CORE_READ(i, i_mode), BPF_CORE_READ(sb, s_magic));
+	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
 	c->seen_file = 0;
 	if (c->seen_type == SUB_FT_BLK)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
 	if (is_storage(c->seen_type)) {
+		u32 proc = proc_current(c);
+
 		c->seen_file = file_number(i);
-		path_send(f, i, c->seen_file, proc_current(c));
+		if (proc >= PROC_FIRST) /* names that others use are none of ours */
+			path_send(f, i, c->seen_file, proc);
 	}
 	return 0;
 }
@@ -238,7 +254,7 @@ static __always_inline u32 flags_of(u32 f)
 struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
-	u32 flags;
+	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
 	u8 kind, write;
 };
 
@@ -254,7 +270,7 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.offset = o->offset;
 	r->e.size = o->size;
 	r->e.task = r->e.owner = proc;
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = o->tid ?: (u32)bpf_get_current_pid_tgid();
 	r->e.how = HOW_EXACT;
 	r->e.kind = o->kind;
 	r->e.flags = o->flags;
@@ -275,21 +291,22 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	struct iot_cell_key k = {};
 	u64 bytes = 0, touched = 0;
+	u32 what;
 
 	if (!c || !o)
 		return 0;
 	k.owner = proc;
 	k.dev = c->seen_dev;
-	k.kind = o->kind;
-	k.how = HOW_EXACT;
-	k.sub = c->seen_type;
+	/* its four small fields in one store: loading them at once after storing each stalls */
+	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
+	*(u32 *)&k.kind = what;
 	k.flags = o->flags & FLAG_DIRECT;
 	if (o->ret > 0 && o->write != 2) {
 		bytes = o->ret;
-		if (o->write && is_storage(k.sub))
+		if (o->write && is_storage(c->seen_type))
 			touched = ((o->offset + bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)) - (o->offset & ~(PAGE_SIZE - 1));
 	}
-	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != *(u32 *)&k.kind ||
+	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
 	    c->cell_key.flags != k.flags || !k.owner) {
 		c->cell = cell_find(&k);
 		c->cell_key = k;
@@ -311,10 +328,12 @@ static __always_inline void write_begins(struct task_ctx *c, u32 proc)
 	/* copies give a limit, often all of memory: what they did is marked when they end */
 	if (c->shape >= SHAPE_SENDFILE && c->range_len > MARK_AHEAD << PAGE_SHIFT)
 		c->range_len = MARK_AHEAD << PAGE_SHIFT;
-	if (c->range_blockdev)
+	if (c->range_blockdev) {
 		mark_pages((struct inode *)c->range_inode, c->range_off, c->range_len, proc | OWNER_DATA);
-	else
+		device_name((struct inode *)c->range_inode, file_number((struct inode *)c->range_node));
+	} else {
 		writer_mark((struct inode *)c->range_inode, c->range_off, c->range_len, proc);
+	}
 }
 
 struct aio_walk {
@@ -322,6 +341,21 @@ struct aio_walk {
 	u32 proc, drop;
 	struct task_ctx *c;
 };
+
+/* A write of libaio is about to happen. Direct I/O on a block device leaves no page behind. */
+static __always_inline void aio_write_begins(struct task_ctx *c, struct file *f, const struct aio *a, u32 proc)
+{
+	struct inode *i = BPF_CORE_READ(f, f_mapping, host);
+
+	if (a->type != SUB_FT_BLK) {
+		writer_mark(i, a->offset, a->size, proc);
+		return;
+	}
+	if (a->flags & FLAG_DIRECT)
+		return;
+	mark_pages(i, a->offset, a->size, proc | OWNER_DATA);
+	device_name(i, c->seen_file);
+}
 
 /* One control block of io_submit: what it asks for is kept until its event is reaped. */
 static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 ts_ns)
@@ -343,6 +377,10 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 		return 0;
 	i = BPF_CORE_READ(f, f_inode);
 	file_see(c, f, i);
+	if (c->aio_file == AIO_FILE_ANY)
+		c->aio_file = c->seen_file;
+	else if (c->aio_file != c->seen_file)
+		c->aio_file = 0;
 	a.ts_ns = ts_ns;
 	a.offset = b.offset;
 	a.file = c->seen_file;
@@ -364,7 +402,7 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 		/* fall through */
 	case 1: /* IOCB_CMD_PWRITE */
 		a.kind = KIND_AIO_WRITE;
-		writer_mark(BPF_CORE_READ(f, f_mapping, host), a.offset, a.size, proc);
+		aio_write_begins(c, f, &a, proc);
 		break;
 	case 2: /* IOCB_CMD_FSYNC */
 	case 3: /* IOCB_CMD_FDSYNC */
@@ -438,6 +476,7 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	o.size = a->size;
 	o.ret = e.res;
 	o.flags = a->flags;
+	o.tid = a->tid;
 	o.kind = a->kind;
 	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
 	op_record(c, &o, a->proc);
@@ -445,8 +484,32 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	return 0;
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+static __always_inline void args_of_regs(struct task_ctx *c, const struct pt_regs *regs)
+{
+	c->arg[0] = regs->di;
+	c->arg[1] = regs->si;
+	c->arg[2] = regs->dx;
+	c->arg[3] = regs->r10;
+	if (c->shape >= SHAPE_SPLICE) {
+		c->arg[4] = regs->r8;
+		c->arg[5] = regs->r9;
+	} else if (c->shape == SHAPE_PRWV) {
+		c->arg[5] = regs->r9;
+	}
+}
+
+static __always_inline void args_of_event(struct task_ctx *c, const struct enter_event *e)
+{
+	for (int i = 0; i < 6; i++)
+		c->arg[i] = e->args[i];
+}
+
+/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
+ * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
+ * second copy of each program follows (`again`), attached in the older way, which disables preemption; it does the
+ * work when the first was skipped. Both skipped is a loss.
+ */
+static __always_inline int call_begins(const void *from, long id, bool again)
 {
 	struct task_struct *t = current_task();
 	const volatile struct iot_syscall *v;
@@ -461,27 +524,25 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	if (!s.shape || !gate_open() || t->tgid == cfg.self_pid)
 		return 0;
 	c = ctx_make();
-	if (!c)
+	if (!c || (again && c->call))
 		return 0;
 	if (t->thread_info.status & TS_COMPAT) {
-		lose(LOSS_COMPAT);
+		if (!again)
+			lose(LOSS_COMPAT);
 		return 0;
 	}
 	s.write = v->write;
+	if (c->call)
+		lose(LOSS_SKIPPED_CALL); /* the one before: its exit was not seen */
 	c->call = id + 1;
+	c->ended = 0;
 	c->shape = s.shape;
 	c->write = s.write;
 	c->range_known = 0;
-	c->arg[0] = regs->di;
-	c->arg[1] = regs->si;
-	c->arg[2] = regs->dx;
-	c->arg[3] = regs->r10;
-	if (s.shape >= SHAPE_SPLICE) {
-		c->arg[4] = regs->r8;
-		c->arg[5] = regs->r9;
-	} else if (s.shape == SHAPE_PRWV) {
-		c->arg[5] = regs->r9;
-	}
+	if (again)
+		args_of_event(c, from);
+	else
+		args_of_regs(c, from);
 	if (s.write) {
 		proc = proc_current(c);
 		write_begins(c, proc);
@@ -499,9 +560,22 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	if (s.shape == SHAPE_AIO_SUBMIT) {
 		struct aio_walk w = { .base = c->arg[2], .proc = proc_current(c), .c = c };
 
+		c->aio_file = AIO_FILE_ANY;
 		bpf_loop(c->arg[1] & (2 * MAX_IOCB - 1), aio_begin_one, &w, 0);
 	}
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+{
+	return call_begins(regs, id, false);
+}
+
+SEC("tp/raw_syscalls/sys_enter")
+int syscall__enter_again(struct enter_event *e)
+{
+	return call_begins(e, e->id, true);
 }
 
 /* A descriptor's file into the context; no file: type other. */
@@ -698,19 +772,39 @@ static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shap
 	return true;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+/* The call in the context is over: its number; -1 when nothing is known of it. */
+static __always_inline s64 call_over(struct task_ctx *c, u64 id, bool again)
+{
+	u32 call = c->call;
+
+	if (again && c->ended) {
+		c->ended = 0;
+		return -1;
+	}
+	if (cfg.again)
+		c->ended = !again;
+	c->call = 0;
+	if (call && call == id + 1)
+		return id;
+	/* not seen: the entry of this call, or the exit of the last. Also calls that began before the gate opened, and those
+	 * that seccomp refused: the tracer counts no more than the kernel skipped. */
+	if (call || (id < IOT_MAX_SYSCALL && calls[id].shape && gate_open()))
+		lose(LOSS_SKIPPED_CALL);
+	return -1;
+}
+
+static __always_inline int call_ends(u64 nr, long ret, bool again)
 {
 	struct task_ctx *c = ctx_find();
 	struct op o = {};
 	struct iot_syscall s;
-	u32 id, proc;
+	u32 proc;
+	s64 id;
 
-	if (!c || !c->call)
+	if (!c)
 		return 0;
-	id = c->call - 1;
-	c->call = 0;
-	if (id >= IOT_MAX_SYSCALL || !gate_open())
+	id = call_over(c, nr, again);
+	if (id < 0 || id >= IOT_MAX_SYSCALL || !gate_open())
 		return 0;
 	s.kind = calls[id].kind;
 	s.shape = calls[id].shape;
@@ -754,4 +848,16 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 	if (exit_plain(c, &o, s.shape, ret))
 		op_record(c, &o, proc);
 	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+{
+	return call_ends(regs->orig_ax, ret, false);
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int syscall__exit_again(struct exit_event *e)
+{
+	return call_ends(e->id, e->ret, true);
 }

@@ -21,7 +21,7 @@ ORDER BY v.rank, v.B + v.B_r DESC, v.gid;
 SELECT v.what, v.who, v.pid, v.ratio, v.formula, v.bound, v.value, v.numerator, v.denominator, v.note,
        r.horizon, l.lost, v.numerator_residual, v.denominator_residual
 FROM v_ratio v JOIN v_run r JOIN v_lost_text l
-WHERE CASE v.rank WHEN 4 THEN :logical_bytes IS NOT NULL OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
+WHERE CASE v.rank WHEN 4 THEN EXISTS (SELECT 1 FROM v_load WHERE L IS NOT NULL OR L_r IS NOT NULL) OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
            ELSE :per = 'pid' OR v.what <> 'process' OR v.gid IN (SELECT gid FROM v_volume
                 WHERE S > 0 OR B > 0 OR B_r > 0 OR S_r >= 0.01 * (SELECT SUM(S_r) FROM v_volume WHERE rank < 4)) END
 ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
@@ -62,6 +62,12 @@ FROM v_flow f JOIN v_group g ON g.gid = f.gid
 WHERE g.shown AND f.link IN ('client', 'accepted')
 GROUP BY f.gid
 ORDER BY g.rank, SUM(f.received + f.sent) DESC, f.gid;
+
+-- table: fuse: Bytes on FUSE mounts, by processes other than the system behind the mount
+SELECT fs, mount, client_fuse_in, client_fuse_out
+FROM v_fuse
+WHERE :system IS NULL OR fs LIKE 'fuse.' || :system || '%'
+ORDER BY client_fuse_in + client_fuse_out DESC, mount;
 
 -- table: causes: Device bytes by cause (share: of B, of B_r)
 -- hide: what

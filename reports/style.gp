@@ -2,11 +2,13 @@
 # style.gp: how every picture looks; put in front of each script. gnuplot NAME.gp draws NAME.svg from NAME.tsv, gnuplot -c NAME.gp png NAME.png.
 # Colours: Okabe and Ito, which people with colour-blindness can tell apart. Names are data: never markup, never code.
 kind = exists("ARG1") && ARG1 eq "png" ? "png" : "svg"
+# A picture that needs another size says `eval sprintf(canvas, WIDTH, HEIGHT)`.
 if (kind eq "png") {
-	set terminal pngcairo noenhanced size 1200,760 font "DejaVu Sans,11" background "#ffffff"
+	canvas = 'set terminal pngcairo noenhanced size %d,%d font "DejaVu Sans,11" background "#ffffff"'
 } else {
-	set terminal svg noenhanced size 1200,760 font "DejaVu Sans,13" background "#ffffff"
+	canvas = 'set terminal svg noenhanced size %d,%d font "DejaVu Sans,13" background "#ffffff"'
 }
+eval sprintf(canvas, 1200, 760)
 set datafile separator "\t"
 set datafile missing "NaN"
 set encoding utf8

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- views.sql: what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS defines every number.
 --
--- The query runner makes the table `ask` first, one row: run, per (system, instance, comm, pid or all), system (NULL: all), logical_bytes (NULL:
--- not given). A report may also use the parameters :run, :per, :system and :logical_bytes.
+-- The query runner makes two tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all); and
+-- `given`, at most one row, as table `load` of the store: what clients had acknowledged. A report may also use the parameters :run, :per
+-- and :system.
 -- To add a number: a column in v_sum, and a line in v_symbol when ratios use it. To add a ratio: a row in v_ratio's def.
 
 -- The run itself. A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
@@ -25,6 +26,19 @@ SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall
                          WHERE t.run = ask.run AND l.name = 'vfs') THEN 1 END AS vfs,
        CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS ledger
 FROM ask JOIN run r ON r.run = ask.run;
+
+-- What clients had acknowledged, always one row. N: payload on client links, in either direction. intended: L times the
+-- redundancy R that was asked for. note: in words, for ratios. formula_N: how the ratios of the network are written.
+CREATE TEMP TABLE v_load AS
+SELECT g.system, g.logical_write_bytes AS L, g.logical_read_bytes AS L_r, g.devices,
+       COALESCE(g.logical_write_bytes, 0) + COALESCE(g.logical_read_bytes, 0) AS N, g.copies * 1.0 / NULLIF(g.shares, 0) AS R,
+       CASE WHEN g.logical_write_bytes * g.copies % NULLIF(g.shares, 0) = 0 THEN g.logical_write_bytes * g.copies / g.shares
+            ELSE g.logical_write_bytes * 1.0 * g.copies / NULLIF(g.shares, 0) END AS intended,
+       CASE WHEN COALESCE(g.logical_read_bytes, 0) = 0 THEN 'L' WHEN COALESCE(g.logical_write_bytes, 0) = 0 THEN 'L_r' ELSE '(L + L_r)' END AS formula_N,
+       g.system IS NOT NULL AS has_ledger,
+       CASE WHEN g.devices IS NOT NULL THEN 'devices ' || g.devices ELSE '' END || CASE WHEN g.errors > 0 THEN CASE WHEN g.devices IS NOT NULL THEN '; ' ELSE '' END ||
+            'the load had errors' || COALESCE(': ' || g.error, '') ELSE '' END AS note
+FROM ask LEFT JOIN given g;
 
 CREATE TEMP VIEW v_lost AS
 SELECT l.layer, l.what, l.effect, l.n
@@ -97,14 +111,16 @@ SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN
 FROM kind k JOIN layer l ON l.id = k.layer;
 
 -- Every aggregate of the run in words. on_file: file I/O in the sense of S (METRICS section 1). on_leaf: device bytes
--- that belong into totals: leaf devices, without a loop device's bytes again on the device below.
+-- that belong into totals: leaf devices, without a loop device's bytes again on the device below. of_load: on a device that the
+-- ledger of the load names, or on any, where none names some.
 CREATE TEMP TABLE v_cell AS
 SELECT t.owner, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, c.name AS cause, h.name AS how, s.name AS sub, t.flags & 1 AS direct,
        t.ops, t.errors, t.bytes, t.touched, t.lat_ns, t.max_ns,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        k.block AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' AS on_leaf,
+       l.devices IS NULL OR COALESCE(instr(',' || l.devices || ',', ',' || (t.dev >> 20) || ':' || (t.dev & 1048575) || ','), 0) > 0 AS of_load,
        c.name = 'loopback' AS loopback, c.name IN ('data', 'direct') AS file_data
-FROM ask JOIN agg_total t ON t.run = ask.run
+FROM ask JOIN v_load l JOIN agg_total t ON t.run = ask.run
 JOIN v_owner o ON o.owner = t.owner
 JOIN v_kind k ON k.id = t.kind
 JOIN cause c ON c.id = t.cause
@@ -142,6 +158,9 @@ SELECT c.gid,
        SUM(CASE WHEN c.block_read AND c.leaf AND c.loopback THEN c.bytes ELSE 0 END) AS loop_r,
        SUM(CASE WHEN c.block_write AND NOT c.leaf THEN c.bytes ELSE 0 END) AS stacked_w,
        SUM(CASE WHEN c.block_read AND NOT c.leaf THEN c.bytes ELSE 0 END) AS stacked_r,
+       SUM(CASE WHEN c.on_file AND c.w AND c.of_load THEN c.bytes ELSE 0 END) AS s_w_load,
+       SUM(CASE WHEN c.block_write AND c.on_leaf AND c.of_load THEN c.bytes ELSE 0 END) AS b_w_load,
+       SUM(CASE WHEN c.block_read AND c.on_leaf AND c.of_load THEN c.bytes ELSE 0 END) AS b_r_load,
        SUM(CASE WHEN c.flush AND c.on_leaf THEN c.ops ELSE 0 END) AS flushes,
        SUM(CASE WHEN c.fsync THEN c.ops ELSE 0 END) AS fsyncs,
        SUM(CASE WHEN c.is_commit THEN c.ops ELSE 0 END) AS commits
@@ -166,26 +185,29 @@ WITH part AS MATERIALIZED (
      line AS MATERIALIZED (
        SELECT gid, what, who, pid, rank, shown, s_w, s_r, s_ops_w, s_ops_r, s_lat_w, s_lat_r, s_direct_r, t_w, copied,
               v_w, v_r, v_ops_w, v_ops_r, missed, readahead, f_data, f_w, b_w, b_r, b_ops_w, b_ops_r, b_direct_r, b_for_write,
-              loop_w, loop_r, stacked_w, stacked_r, flushes, fsyncs, commits,
+              s_w_load, b_w_load, b_r_load, loop_w, loop_r, stacked_w, stacked_r, flushes, fsyncs, commits,
               d_w, absorbed, cancelled, dirty_end, unexpected, slack
        FROM part
        UNION ALL
        SELECT 'all:', 'all', 'all traced', '', 4, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
               SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
               SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
-              SUM(b_for_write), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
+              SUM(b_for_write), SUM(s_w_load), SUM(b_w_load), SUM(b_r_load), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
               SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
        FROM ask JOIN part WHERE rank < 4
        UNION ALL
        SELECT 'total:', 'total', 'total', '', 8, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
               SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
               SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
-              SUM(b_for_write), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
+              SUM(b_for_write), SUM(s_w_load), SUM(b_w_load), SUM(b_r_load), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
               SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
        FROM ask JOIN part)
 SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
        CASE WHEN (ask.system IS NULL AND p.what = 'all') OR (ask.system IS NOT NULL AND p.who = ask.system AND p.what = 'system')
-            THEN ask.logical_bytes END AS L,
+            THEN a.L END AS L,
+       CASE WHEN (ask.system IS NULL AND p.what = 'all') OR (ask.system IS NOT NULL AND p.who = ask.system AND p.what = 'system')
+            THEN a.L_r END AS L_r,
+       COALESCE(p.s_w_load, 0) * m.syscall AS S_load, COALESCE(p.b_w_load, 0) * m.block AS B_load, COALESCE(p.b_r_load, 0) * m.block AS B_r_load,
        COALESCE(p.s_w, 0) * m.syscall AS S,
        COALESCE(CASE WHEN m.vfs THEN p.v_w ELSE p.s_w END, 0) * COALESCE(m.vfs, m.syscall) AS V,
        COALESCE(p.t_w, 0) * m.syscall AS T,
@@ -215,7 +237,7 @@ SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
        COALESCE(p.dirty_end, 0) * m.ledger AS dirty_end, COALESCE(p.unexpected, 0) * m.ledger AS unexpected,
        COALESCE(p.slack, 0) * m.ledger AS slack,
        CASE WHEN m.vfs THEN 'measured' ELSE 'derived from syscall and uring' END AS vfs_source
-FROM ask JOIN v_measured m JOIN line p;
+FROM ask JOIN v_load a JOIN v_measured m JOIN line p;
 
 -- What of a volume has no known owner: the share that has none on each device, weighted with the line's own bytes there, so
 -- that work of others on a device that the line hardly used does not spoil its ratios.
@@ -228,7 +250,9 @@ WITH place AS MATERIALIZED (
               SUM(CASE WHEN miss THEN bytes ELSE 0 END) AS missed,
               SUM(CASE WHEN block_read AND on_leaf THEN bytes ELSE 0 END) AS B_r,
               SUM(CASE WHEN block_read AND on_leaf AND cause <> 'direct' THEN bytes ELSE 0 END) AS B_r_cached,
-              SUM(CASE WHEN block_read AND on_leaf AND sub = 'for_write' THEN bytes ELSE 0 END) AS B_r_for_write
+              SUM(CASE WHEN block_read AND on_leaf AND sub = 'for_write' THEN bytes ELSE 0 END) AS B_r_for_write,
+              SUM(CASE WHEN block_write AND on_leaf AND of_load THEN bytes ELSE 0 END) AS B_load,
+              SUM(CASE WHEN block_read AND on_leaf AND of_load THEN bytes ELSE 0 END) AS B_r_load
        FROM v_cell
        WHERE fs_write OR block_write OR block_read OR miss
        GROUP BY gid, dev),
@@ -239,7 +263,9 @@ WITH place AS MATERIALIZED (
        UNION ALL SELECT gid, dev, 'missed', missed FROM place
        UNION ALL SELECT gid, dev, 'B_r', B_r FROM place
        UNION ALL SELECT gid, dev, 'B_r_cached', B_r_cached FROM place
-       UNION ALL SELECT gid, dev, 'B_r_for_write', B_r_for_write FROM place),
+       UNION ALL SELECT gid, dev, 'B_r_for_write', B_r_for_write FROM place
+       UNION ALL SELECT gid, dev, 'B_load', B_load FROM place
+       UNION ALL SELECT gid, dev, 'B_r_load', B_r_load FROM place),
      device AS MATERIALIZED (
        SELECT p.dev, p.sym, SUM(CASE WHEN g.what = 'unattributed' THEN p.bytes ELSE 0 END) AS residual, SUM(p.bytes) AS whole
        FROM part p JOIN v_group g ON g.gid = p.gid
@@ -272,6 +298,11 @@ WITH v AS MATERIALIZED (SELECT * FROM v_volume),
        SELECT 'app' FROM v_measured WHERE uring IS NULL),
      flat AS (
        SELECT gid, 'L' AS sym, 'given' AS class, L AS value, 0 AS residual, NULL AS whole FROM v
+       UNION ALL SELECT v.gid, 'L x R', 'given', CASE WHEN v.L IS NOT NULL THEN a.intended END, 0, NULL FROM v JOIN v_load a
+       UNION ALL SELECT gid, 'L_r', 'given', L_r, 0, NULL FROM v
+       UNION ALL SELECT v.gid, 'S_load', 'app', v.S_load, none.S_load, total.S_load FROM v JOIN total LEFT JOIN none
+       UNION ALL SELECT v.gid, 'B_load', 'block', v.B_load, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_load'
+       UNION ALL SELECT v.gid, 'B_r_load', 'block', v.B_r_load, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r_load'
        UNION ALL SELECT v.gid, 'S', 'app', v.S, none.S, total.S FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'V', 'app', v.V, none.V, total.V FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'T', 'app', v.T, none.T, total.T FROM v JOIN total LEFT JOIN none
@@ -296,14 +327,15 @@ WITH v AS MATERIALIZED (SELECT * FROM v_volume),
        UNION ALL SELECT gid, 'readahead', 'miss', readahead, 0, NULL FROM v)
 SELECT f.gid, f.sym, f.value, COALESCE(f.residual, 0) AS residual, f.whole,
        COALESCE(b.class IS NOT NULL OR COALESCE(f.residual, 0) > 0.01 * f.whole, 0) AS short,
-       CASE WHEN b.class IS NOT NULL THEN f.sym || ' lost records'
+       CASE WHEN b.class IS NOT NULL THEN replace(f.sym, '_load', '') || ' lost records'
             WHEN COALESCE(f.residual, 0) > 0.01 * f.whole AND f.class = 'ledger'
               THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
             WHEN COALESCE(f.residual, 0) > 0.01 * f.whole
-              THEN printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, f.sym, CASE f.class WHEN 'app' THEN '' ELSE ' on its devices' END)
+              THEN printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, replace(f.sym, '_load', ''), CASE f.class WHEN 'app' THEN '' ELSE ' on its devices' END)
             END AS short_why,
        CASE WHEN f.value IS NOT NULL THEN NULL
-            WHEN f.sym = 'L' THEN 'L is not given (--logical-bytes)'
+            WHEN f.sym IN ('L', 'L_r') THEN f.sym || ' is not given (--ledger, --logical-bytes)'
+            WHEN f.sym = 'L x R' THEN 'the ledger says neither replicas nor k and m'
             WHEN f.sym = 'readahead unused' THEN 'unused read-ahead is not measured'
             WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
             WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'D needs all events, and some were lost'
@@ -319,8 +351,10 @@ FROM v_run r JOIN flat f LEFT JOIN bad b ON b.class = f.class;
 CREATE TEMP TABLE v_ratio AS
 WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
        (1, 'waf_sys', 'B', 'S', 'B/S', 'w', 0),
-       (2, 'waf_e2e', 'B', 'L', 'B/L', 'L', 0),
-       (3, 'hop_app', 'S', 'L', 'S/L', 'L', 0),
+       (2, 'waf_e2e', 'B_load', 'L', 'B/L', 'L', 0),
+       (2.1, 'waf_norm', 'B_load', 'L x R', 'B/(L x R)', 'R', 0),
+       (3, 'hop_app', 'S_load', 'L', 'S/L', 'L', 0),
+       (3.1, 'raf_e2e', 'B_r_load', 'L_r', 'B_r/L_r', 'L_r', 0),
        (4, 'hop_page', 'T', 'S', 'T/S', 'w', 0),
        (5, 'hop_coalesce', 'D', 'T', 'D/T', 'w', 0),
        (6, 'hop_flush', 'W', 'D', 'W/D', 'w', 0),
@@ -336,7 +370,7 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
        (16, 'commits_per_fsync', 'commits', 'fsyncs', 'commits/fsyncs', 's', 0),
        (17, 'seed_op_amp_r', 'VFS + block ops (r)', 'syscall ops (r)', '(VFS ops + block ops)/syscall ops', 'r', 0),
        (18, 'seed_op_amp_w', 'VFS + block ops (w)', 'syscall ops (w)', '(VFS ops + block ops)/syscall ops', 'w', 0)),
-     v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, S, D, B, S_r, B_r, flushes, fsyncs, commits FROM v_volume
+     v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, L_r, S, D, B, S_r, B_r, flushes, fsyncs, commits FROM v_volume
                         WHERE shown AND rank <= 4),
      sym AS MATERIALIZED (SELECT * FROM v_symbol),
      pair AS (
@@ -345,24 +379,26 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
               n.residual AS numerator_residual, m.residual AS denominator_residual,
               CASE d.complement WHEN 0 THEN n.short ELSE m.short END AS up,
               CASE d.complement WHEN 0 THEN m.short ELSE n.short END AS down,
-              COALESCE(n.why, m.why, CASE WHEN m.value = 0 THEN d.den || ' is 0' END,
+              COALESCE(n.why, m.why, CASE WHEN m.value = 0 THEN replace(d.den, '_load', '') || ' is 0' END,
                        CASE WHEN d.complement AND n.value > m.value THEN 'more was missed than calls read: memory-mapped reads' END,
                        CASE WHEN n.short AND m.short THEN n.short_why || ', and ' || m.short_why END) AS absent,
-              COALESCE(n.short_why, m.short_why) AS note
-       FROM v JOIN def d
+              COALESCE(n.short_why, m.short_why) AS short, CASE WHEN d.needs IN ('L', 'L_r', 'R') THEN NULLIF(a.note, '') END AS about
+       FROM v JOIN v_load a JOIN def d
        JOIN sym n ON n.gid = v.gid AND n.sym = d.num
        JOIN sym m ON m.gid = v.gid AND m.sym = d.den
        WHERE (d.needs = 'w' AND (COALESCE(v.S, 0) > 0 OR COALESCE(v.B, 0) > 0))
           OR (d.needs = 'r' AND (COALESCE(v.S_r, 0) > 0 OR COALESCE(v.B_r, 0) > 0))
           OR (d.needs = 's' AND (v.fsyncs > 0 OR v.flushes > 0 OR v.commits > 0))
           OR (d.needs = 'L' AND v.L IS NOT NULL)
+          OR (d.needs = 'R' AND v.L IS NOT NULL AND a.has_ledger)
+          OR (d.needs = 'L_r' AND v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0))
           OR (d.needs = 'no D' AND v.D IS NULL AND COALESCE(v.S, 0) > 0))
 SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
        CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
        CASE WHEN absent IS NOT NULL THEN NULL
             WHEN complement THEN (denominator - numerator) * 1.0 / denominator
             ELSE numerator * 1.0 / denominator END AS value,
-       COALESCE(absent, note, '') AS note, numerator_residual, denominator_residual
+       COALESCE(absent, short || COALESCE('; ' || about, ''), about, '') AS note, numerator_residual, denominator_residual
 FROM pair;
 
 -- Operations and bytes a layer. Kinds that never carry bytes have none (NULL), not 0.
@@ -393,6 +429,16 @@ SELECT c.gid, SUM(CASE WHEN c.w THEN c.bytes ELSE 0 END) AS sent, SUM(CASE WHEN 
 FROM v_cell c
 WHERE c.layer = 'net'
 GROUP BY c.gid;
+
+-- What clients wrote to and read from files that a storage system serves through FUSE: calls of anybody but the system itself.
+CREATE TEMP VIEW v_fuse AS
+SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, SUM(CASE WHEN c.w THEN c.bytes ELSE 0 END) AS client_fuse_in,
+       SUM(CASE WHEN c.r THEN c.bytes ELSE 0 END) AS client_fuse_out
+FROM v_cell c JOIN v_device d ON d.dev = c.dev
+LEFT JOIN v_process p ON p.id = c.owner
+WHERE c.on_file AND c.owner <> 1 AND d.fs LIKE 'fuse%' AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
+GROUP BY c.dev
+HAVING SUM(c.bytes) > 0;
 
 -- The owner of each end of a flow: the smallest, where several processes use one socket.
 CREATE TEMP VIEW v_end AS
@@ -434,18 +480,18 @@ WITH n AS (SELECT COALESCE(SUM(CASE WHEN f.link = 'client' THEN f.sent + f.recei
            FROM ask JOIN v_flow f
            WHERE f.owner > 2 AND (ask.system IS NULL OR f.system = ask.system)),
      d(ord, ratio, formula, numerator) AS (
-           SELECT 1, 'naf_cli', 'N_cli/L', client FROM n
+           SELECT 1, 'naf_cli', 'N_cli/', client FROM n
            UNION ALL
-           SELECT 2, 'naf_int', 'N_int/L', internal FROM n),
+           SELECT 2, 'naf_int', 'N_int/', internal FROM n),
      lossy AS (SELECT COUNT(*) AS n FROM v_lost WHERE what = 'flow table full' OR layer IN ('net', 'all') AND effect = 'bytes')
-SELECT d.ord, d.ratio, d.formula,
-       CASE WHEN m.net IS NULL OR d.numerator IS NULL OR COALESCE(ask.logical_bytes, 0) = 0 THEN '' WHEN n.open + lossy.n > 0 THEN '>=' ELSE 'exact' END AS bound,
-       d.numerator * m.net * 1.0 / NULLIF(ask.logical_bytes, 0) AS value, d.numerator * m.net AS numerator, ask.logical_bytes AS denominator,
+SELECT d.ord, d.ratio, d.formula || a.formula_N AS formula,
+       CASE WHEN m.net IS NULL OR d.numerator IS NULL OR a.N = 0 THEN '' WHEN n.open + lossy.n > 0 THEN '>=' ELSE 'exact' END AS bound,
+       d.numerator * m.net * 1.0 / NULLIF(a.N, 0) AS value, d.numerator * m.net AS numerator, a.N AS denominator,
        CASE WHEN m.net IS NULL THEN 'layer net was not measured' WHEN d.numerator IS NULL THEN 'no storage system was recognised'
             WHEN n.open > 0 THEN n.open || ' bytes with peers that are not traced'
             WHEN lossy.n > 0 THEN 'the run lost flows' END AS note
-FROM ask JOIN v_measured m JOIN n JOIN d JOIN lossy
-WHERE ask.logical_bytes IS NOT NULL;
+FROM v_load a JOIN v_measured m JOIN n JOIN d JOIN lossy
+WHERE a.L IS NOT NULL OR a.L_r IS NOT NULL;
 
 -- Device bytes by cause. share_* of METRICS section 2.
 CREATE TEMP VIEW v_cause AS
@@ -696,12 +742,13 @@ WITH known AS (
               CASE WHEN m.syscall AND NOT EXISTS (SELECT 1 FROM v_lost WHERE layer IN ('syscall', 'uring') AND effect IN ('events', 'bytes')) THEN 1 END AS calls
        FROM v_measured m),
      io AS MATERIALIZED (
-       SELECT o.gid, f.component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
+       SELECT o.gid, COALESCE(n.name, f.component) AS component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
               SUM(i.sync_ops) AS syncs, SUM(i.fs_write_bytes) AS written, SUM(i.fs_read_bytes) AS read
        FROM ask JOIN file_io i ON i.run = ask.run
        JOIN v_owner o ON o.owner = i.owner
        LEFT JOIN file f ON f.run = i.run AND f.id = i.file
-       GROUP BY o.gid, f.component),
+       LEFT JOIN component n ON n.id = i.component
+       GROUP BY o.gid, COALESCE(n.name, f.component)),
      cause AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written, SUM(read) AS read, cause IN ('data', 'direct', 'readahead') AS of_files
        FROM v_cause
@@ -735,8 +782,126 @@ WHERE g.shown AND g.rank <= 4 AND (g.what = 'system' OR EXISTS (SELECT 1 FROM v_
 
 -- Bytes by file, whatever the dirty ledger knows.
 CREATE TEMP VIEW v_file_io AS
-SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, f.component, i.owner,
+SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, COALESCE(n.name, f.component) AS component, i.owner,
        i.write_bytes AS S, i.read_bytes AS S_r, i.write_ops AS ops_w, i.read_ops AS ops_r, i.sync_ops AS syncs, i.fs_write_bytes AS written, i.fs_read_bytes AS read
 FROM ask JOIN file_io i ON i.run = ask.run
 LEFT JOIN file f ON f.run = i.run AND f.id = i.file
+LEFT JOIN component n ON n.id = i.component
 LEFT JOIN v_device d ON d.dev = f.dev;
+
+-- The runs of object-size sweeps, of the whole store: workloads/sweep.sh labels them "sweep SYSTEM [idle] OPERATION SIZE REPEAT".
+-- Of several runs with one label the newest complete one stands.
+CREATE TEMP VIEW v_sweep_run AS
+WITH word AS (
+       SELECT r.run, r.label, r.layers, '["' || replace(r.label, ' ', '","') || '"]' AS words
+       FROM run r JOIN run_end e ON e.run = r.run
+       WHERE r.label GLOB 'sweep [a-z]* [a-z]* [0-9]* [0-9]*' AND r.label NOT GLOB '*[^a-z0-9 ]*'),
+     part AS (
+       SELECT run, label, layers, json_array_length(words) AS n, json_extract(words, '$[1]') AS system, json_extract(words, '$[2]') = 'idle' AS idle,
+              json_extract(words, '$[#-3]') AS operation, json_extract(words, '$[#-2]') AS size, json_extract(words, '$[#-1]') AS repeat
+       FROM word)
+SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size, CAST(repeat AS INTEGER) AS repeat
+FROM part
+WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
+GROUP BY label;
+
+-- What each of them did to the devices that its ledger names, whoever did it: they are the system's own.
+CREATE TEMP VIEW v_sweep_bytes AS
+WITH place AS MATERIALIZED (
+       SELECT r.run, d.dev
+       FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN device d ON d.run = r.run
+       WHERE instr(',' || l.devices || ',', ',' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ',') > 0),
+     cell AS (
+       SELECT t.run, k.*, c.name AS cause, s.name IN ('regular', 'blockdev') AS on_file, t.bytes, t.touched
+       FROM place p JOIN agg_total t ON t.run = p.run AND t.dev = p.dev
+       JOIN v_kind k ON k.id = t.kind
+       JOIN cause c ON c.id = t.cause
+       JOIN sub s ON s.id = t.sub
+       WHERE c.name <> 'loopback'),
+     total AS MATERIALIZED (
+       SELECT run, SUM(CASE WHEN app AND on_file AND w THEN bytes ELSE 0 END) AS S, SUM(CASE WHEN app AND on_file AND r THEN bytes ELSE 0 END) AS S_r,
+              SUM(CASE WHEN app AND on_file AND w THEN touched ELSE 0 END) AS T,
+              SUM(CASE WHEN fs_write AND cause IN ('data', 'direct') THEN bytes ELSE 0 END) AS W, SUM(CASE WHEN fs_write THEN bytes ELSE 0 END) AS F,
+              SUM(CASE WHEN fs_write AND cause = 'journal' THEN bytes ELSE 0 END) AS journal, SUM(CASE WHEN fs_write AND cause = 'metadata' THEN bytes ELSE 0 END) AS metadata,
+              SUM(CASE WHEN miss THEN bytes ELSE 0 END) AS missed, SUM(CASE WHEN readahead THEN bytes ELSE 0 END) AS readahead,
+              SUM(CASE WHEN block_write THEN bytes ELSE 0 END) AS B, SUM(CASE WHEN block_read THEN bytes ELSE 0 END) AS B_r
+       FROM cell
+       GROUP BY run),
+     dirty AS MATERIALIZED (
+       SELECT g.run, SUM(g.dirtied + g.direct) AS D
+       FROM place p CROSS JOIN ledger g ON g.run = p.run CROSS JOIN file f ON f.run = g.run AND f.id = g.file AND f.dev = p.dev
+       GROUP BY g.run),
+     known AS MATERIALIZED (
+       SELECT run, CASE WHEN ',' || layers || ',' LIKE '%,syscall,%' THEN 1 END AS app, CASE WHEN ',' || layers || ',' LIKE '%,cache,%' THEN 1 END AS cache,
+              CASE WHEN ',' || layers || ',' LIKE '%,fs,%' THEN 1 END AS fs, CASE WHEN ',' || layers || ',' LIKE '%,block,%' THEN 1 END AS block,
+              CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) THEN 1 END AS ledger,
+              EXISTS (SELECT 1 FROM lost x WHERE x.run = r.run AND x.n > 0 AND x.effect = 'bytes' AND x.layer IN ('cache', 'fs', 'block', 'all')) AS short
+       FROM v_sweep_run r)
+SELECT k.run, COALESCE(t.S, 0) * k.app AS S, COALESCE(t.S_r, 0) * k.app AS S_r, COALESCE(t.T, 0) * k.app AS T, COALESCE(d.D, 0) * k.ledger AS D,
+       COALESCE(t.W, 0) * k.fs AS W, COALESCE(t.journal, 0) * k.fs AS journal, COALESCE(t.metadata, 0) * k.fs AS metadata, COALESCE(t.F, 0) * k.fs AS F,
+       COALESCE(t.missed, 0) * k.cache AS missed, COALESCE(t.readahead, 0) * k.cache AS readahead, COALESCE(t.B, 0) * k.block AS B, COALESCE(t.B_r, 0) * k.block AS B_r, k.short
+FROM known k LEFT JOIN total t ON t.run = k.run LEFT JOIN dirty d ON d.run = k.run;
+
+-- One row a step of a sweep: what a load cost beside its idle control. payload: L, or L_r where the operation reads; device and
+-- idle: B or B_r likewise. good: 1 when every object was acknowledged.
+CREATE TEMP VIEW v_sweep_step AS
+WITH moved AS MATERIALIZED (SELECT * FROM v_sweep_bytes),
+     sweep AS MATERIALIZED (SELECT * FROM v_sweep_run)
+SELECT r.run, r.system, r.operation, r.size, r.repeat, l.horizon, COALESCE(l.errors, 0) = 0 AS good, l.error, b.short,
+       CASE r.operation WHEN 'read' THEN l.logical_read_bytes ELSE l.logical_write_bytes END AS payload,
+       CASE r.operation WHEN 'read' THEN l.read_ops ELSE l.write_ops END AS ops,
+       CASE r.operation WHEN 'read' THEN b.B_r ELSE b.B END AS device,
+       CASE r.operation WHEN 'read' THEN l.device_read_bytes ELSE l.device_write_bytes END AS counted,
+       CASE r.operation WHEN 'read' THEN i.B_r ELSE i.B END AS idle,
+       b.S, b.S_r, b.T, b.D, b.W, b.journal, b.metadata, b.F, b.missed, b.readahead, b.B, b.B_r
+FROM sweep r JOIN load l ON l.run = r.run
+JOIN moved b ON b.run = r.run
+LEFT JOIN (SELECT c.system, c.operation, c.size, c.repeat, b.B, b.B_r FROM sweep c JOIN moved b ON b.run = c.run
+           WHERE c.idle AND EXISTS (SELECT 1 FROM load l WHERE l.run = c.run AND l.devices IS NOT NULL)) i
+       ON i.system = r.system AND i.operation = r.operation AND i.size = r.size AND i.repeat = r.repeat
+WHERE NOT r.idle AND l.devices IS NOT NULL;
+
+-- marginal_waf (METRICS section 2): the slope of B over L across sizes, idle control subtracted; marginal_raf likewise for reads. Least squares of
+-- the device bytes of one operation over its payload bytes, one point a step, so that the number of objects of a size does not
+-- matter: slope = sum((x - mean x) (y - mean y)) / sum((x - mean x)^2), fixed = mean y - slope mean x, what an operation costs whatever its size.
+CREATE TEMP VIEW v_sweep_marginal AS
+WITH point AS MATERIALIZED (
+       SELECT system, operation, size, payload * 1.0 / ops AS x, (device - idle) * 1.0 / ops AS y
+       FROM v_sweep_step
+       WHERE good AND ops > 0 AND payload IS NOT NULL AND device IS NOT NULL AND idle IS NOT NULL),
+     middle AS (SELECT system, operation, COUNT(*) AS points, MIN(size) AS smallest, MAX(size) AS largest, AVG(x) AS x, AVG(y) AS y FROM point GROUP BY system, operation),
+     slope AS (
+       SELECT m.system, m.operation, m.points, m.smallest, m.largest, m.x, m.y, SUM((p.x - m.x) * (p.y - m.y)) / NULLIF(SUM((p.x - m.x) * (p.x - m.x)), 0) AS value
+       FROM middle m JOIN point p ON p.system = m.system AND p.operation = m.operation
+       GROUP BY m.system, m.operation)
+SELECT system, operation, CASE operation WHEN 'read' THEN 'marginal_raf' ELSE 'marginal_waf' END AS ratio, value, y - value * x AS fixed, points, smallest, largest
+FROM slope;
+
+-- Device bytes of the steps by what they are: file data by component, journal, metadata. They sum to the step's device bytes.
+CREATE TEMP VIEW v_sweep_part AS
+WITH step AS MATERIALIZED (
+       SELECT r.run, r.system, r.operation, r.size, r.operation = 'read' AS reads, d.dev
+       FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN device d ON d.run = r.run
+       WHERE NOT r.idle AND COALESCE(l.errors, 0) = 0 AND ',' || r.layers || ',' LIKE '%,block,%'
+         AND instr(',' || l.devices || ',', ',' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ',') > 0),
+     moved AS MATERIALIZED (
+       SELECT s.run, s.system, s.operation, s.size, c.name AS cause, SUM(t.bytes) AS bytes
+       FROM step s JOIN agg_total t ON t.run = s.run AND t.dev = s.dev
+       JOIN v_kind k ON k.id = t.kind AND (CASE WHEN s.reads THEN k.block_read ELSE k.block_write END)
+       JOIN cause c ON c.id = t.cause
+       WHERE c.name <> 'loopback'
+       GROUP BY s.run, c.name),
+     file_data AS MATERIALIZED (
+       SELECT s.run, s.system, s.operation, s.size, f.component, SUM(CASE WHEN s.reads THEN i.fs_read_bytes ELSE i.fs_write_bytes END) AS bytes
+       FROM step s JOIN file f ON f.run = s.run AND f.dev = s.dev JOIN file_io i ON i.run = f.run AND i.file = f.id
+       WHERE f.component IS NOT NULL
+       GROUP BY s.run, f.component)
+SELECT run, system, operation, size, component AS part, 1 AS rank, bytes FROM file_data WHERE bytes > 0
+UNION ALL
+SELECT c.run, c.system, c.operation, c.size, CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = c.run) THEN 'unclassified' ELSE '(not measured)' END, 2,
+       SUM(c.bytes) - COALESCE((SELECT SUM(f.bytes) FROM file_data f WHERE f.run = c.run), 0)
+FROM moved c
+WHERE c.cause IN ('data', 'direct', 'readahead')
+GROUP BY c.run
+UNION ALL
+SELECT run, system, operation, size, 'fs ' || cause, 3, bytes FROM moved WHERE cause NOT IN ('data', 'direct', 'readahead') AND bytes > 0;

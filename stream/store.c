@@ -115,8 +115,8 @@ static int check_identity(sqlite3 *db, const char *name, bool *fresh)
 		return stream_fail(-ENOTSUP, "%s was written by a newer version of iot (format %lld, this is %u)", name,
 				   (long long)version, IOT_SCHEMA);
 	if (version < IOT_SCHEMA)
-		return stream_fail(-ENOTSUP, "%s was written by an older version of iot (format %lld, this is %u)", name,
-				   (long long)version, IOT_SCHEMA);
+		return stream_fail(-ENOTSUP, "%s was written by an older version of iot (format %lld, this is %u): give a new file",
+				   name, (long long)version, IOT_SCHEMA);
 	return check_pages(db, name);
 }
 
@@ -487,6 +487,20 @@ int sink_store(struct sink **out, const char *path)
 	}
 	*out = &s->sink;
 	return 0;
+}
+
+int store_attach(const char *path, s64 run, enum rec_type type, const void *rec)
+{
+	struct sink *sink;
+	int err = access(path, F_OK) ? stream_fail(-errno, "cannot open %s: %s", path, strerror(errno)) : sink_store(&sink, path);
+
+	if (err)
+		return err;
+	((struct store *)sink)->run = run;
+	err = store_record(sink, type, rec);
+	if (!err)
+		err = store_commit(sink);
+	return store_close(sink, false) ?: err;
 }
 
 /* ---- open for reading ---- */

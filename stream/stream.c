@@ -73,6 +73,21 @@ void rec_mark(void *rec, enum rec_type type, size_t off)
 			*(u64 *)rec |= 1ULL << i;
 }
 
+void rec_each(enum rec_type type, const void *rec,
+	      void (*column)(void *arg, const char *name, bool present, const char *text, u64 number), void *arg)
+{
+	const struct table *t = table_of(type);
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		const struct column *c = &t->cols[i];
+		bool present = col_present(t, rec, i), is_text = c->type == TYPE_STR;
+
+		column(arg, c->name, present, is_text && present ? *(const char *const *)((const char *)rec + c->offset) : NULL,
+		       is_text || !present ? 0 : col_number(c, rec));
+	}
+}
+
 static const char *const kind_names[] = {
 #define KIND(sym, layer, name, dir, text, doc) name,
 #include "kinds.def"
@@ -93,8 +108,22 @@ static const char *const sub_names[] = {
 #include "kinds.def"
 };
 
+static const char *const component_names[] = {
+	[COMPONENT_NONE] = "none",
+#define COMPONENT(sym, name, doc) name,
+#include "components.def"
+};
+
+u8 component_number(const char *name)
+{
+	for (u8 i = 1; name && i < COMPONENT_MAX; i++)
+		if (!strcmp(component_names[i], name))
+			return i;
+	return 0;
+}
+
 /* Numbers of slots are bytes, and a table that is nearly full is slow. */
-_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200, "struct dict is too small");
+_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200 && COMPONENT_MAX < 200, "struct dict is too small");
 
 static void dict_fill(struct dict *d)
 {
@@ -115,13 +144,14 @@ struct dict stream_dicts[] = {
 	[TYPE_CAUSE] = { "cause", cause_names, CAUSE_MAX, { 0 }, { 0 } },
 	[TYPE_HOW] = { "how", how_names, HOW_MAX, { 0 }, { 0 } },
 	[TYPE_SUB] = { "sub", sub_names, SUB_MAX, { 0 }, { 0 } },
+	[TYPE_COMPONENT] = { "component", component_names, COMPONENT_MAX, { 0 }, { 0 } },
 };
 
 __attribute__((constructor)) static void dicts_fill(void)
 {
 	size_t i;
 
-	for (i = TYPE_KIND; i <= TYPE_SUB; i++)
+	for (i = TYPE_KIND; i <= TYPE_COMPONENT; i++)
 		dict_fill(&stream_dicts[i]);
 }
 

@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include "event.h"
 
-#define IOT_SCHEMA 2u               /* version of records.def and fields.def together */
+/* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
+ * no longer be read or appended to: 2 has flows, file_io and process.instance. */
+#define IOT_SCHEMA 2u
 #define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
 #define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */
 
@@ -20,6 +22,17 @@ enum rec_type {
 #include "records.def"
 	REC_MAX
 };
+
+/* Components of storage systems, by their position in components.def from 1; 0 none. */
+enum iot_component {
+	COMPONENT_NONE,
+#define COMPONENT(sym, name, doc) COMPONENT_##sym,
+#include "components.def"
+	COMPONENT_MAX
+};
+
+/* The number of a component's name; 0 when it is none, or NULL. */
+u8 component_number(const char *name);
 
 /* C types of the column types in records.def. STR is not owned by the record: it lives until the call
  * that takes the record returns. */
@@ -48,6 +61,11 @@ typedef u8 col_SUB;
 /* Marks the column at byte offset `off` of a record as present. */
 void rec_mark(void *rec, enum rec_type type, size_t off);
 
+/* Calls back with each column of a record, in order. text: of a STR column, else NULL; a column that is absent is called with
+ * present = false. */
+void rec_each(enum rec_type type, const void *rec,
+	      void (*column)(void *arg, const char *name, bool present, const char *text, u64 number), void *arg);
+
 /* A place that takes a run, record by record, in the order of records.def with events among them.
  * Every call returns 0 or a negative errno, after having reported the error once on stderr. */
 struct sink {
@@ -63,8 +81,12 @@ struct sink {
 int sink_jsonl(struct sink **out, int fd, const char *name);
 
 /* A store at `path`, created (mode 0600, never through a symlink in a directory that others can write) or
- * appended to. Refuses files that are not ours, are corrupt, or are newer than IOT_SCHEMA. */
+ * appended to. Refuses files that are not ours, are corrupt, or are not of IOT_SCHEMA. */
 int sink_store(struct sink **out, const char *path);
+
+/* Adds one record to run number `run` of the store at `path`, which must be there. Returns 0 or a negative errno, after having
+ * reported the error. */
+int store_attach(const char *path, s64 run, enum rec_type type, const void *rec);
 
 /* Reads JSON Lines from fd until the end and gives every record to `to`. Stops at the first line that cannot
  * be read, after everything before it was given and committed. `name` is for messages. Returns 0, 1 when the
@@ -74,7 +96,7 @@ int jsonl_read(int fd, const char *name, struct sink *to);
 /* Reads JSON Lines from fd into the store at `store_path`: what `iot-analyze ingest` does. Returns as jsonl_read(). */
 int ingest(int fd, const char *name, const char *store_path);
 
-/* Opens a store for reading only, after checking that it is one of ours, not newer, and not damaged where it is quick to
+/* Opens a store for reading only, after checking that it is one of ours, of IOT_SCHEMA, and not damaged where it is quick to
  * tell (everything but the rows of events and aggregates per second). Readers wait up to 10 s for a writer. The caller
  * closes *db with sqlite3_close(). Returns 0 or a negative errno, after having reported the error. */
 struct sqlite3;

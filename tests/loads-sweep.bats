@@ -21,6 +21,89 @@ setup() {
 		WHERE operation = 'write' AND size = 10), (SELECT device_write_bytes * 1.0 / logical_bytes AS v FROM t WHERE operation = 'write' AND size = 1024)")" 1
 }
 
+@test "a traced sweep keeps its ledgers in the store, and the report of sizes has its payload, its devices' bytes and their shares" {
+	need_tracer
+	command -v etcd >/dev/null || need etcd etcd-server
+	export store=$BATS_TEST_TMPDIR/sweep.sqlite
+	IOT_TRACE=$trace IOT_STORE=$store "$sweep" etcd --sizes 10,10240 --repeats 1 >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+	table() { "$analyze" sizes "$store" --format csv --table "$1" >"$BATS_TEST_TMPDIR/$1.csv"; }
+	for t in sizes layers reads shares marginal; do table $t; done
+	asked() { sqlite3 :memory: -cmd '.mode csv' -cmd ".import $BATS_TEST_TMPDIR/$1.csv $1" -cmd '.mode tabs' -cmd ".import $BATS_TEST_TMPDIR/rows r" -cmd '.mode list' -cmd '.separator " "' "$2"; }
+	same "rows" "$(asked sizes 'SELECT system, operation, size, repeats, failed, ops, payload, bound FROM sizes')" "etcd write 10 1 0 100 1000 exact
+etcd write 10240 1 0 100 1024000 exact
+etcd read 10 1 0 100 1000 exact
+etcd read 10240 1 0 100 1024000 exact"
+	same "the sweep's own rows" "$(asked sizes "SELECT COUNT(*) FROM sizes s JOIN r ON r.operation = s.operation AND r.size = s.size AND r.logical_bytes = s.payload
+		AND CASE s.operation WHEN 'read' THEN r.device_read_bytes ELSE r.device_write_bytes END = s.counted")" 4
+	# the tracer runs a little longer than the load: what the server did since it was prepared is written by the first sync
+	same "device bytes, by the tracer and by the workload" "$(asked sizes 'SELECT COUNT(*) FROM sizes WHERE device - counted BETWEEN 0 AND 65536 AND device > 0')" 4
+	same "an idle control" "$(asked sizes "SELECT COUNT(*) FROM sizes WHERE idle <> 'n/a'")" 4
+	same "shares" "$(asked shares "SELECT operation, size, SUM(bytes) FROM shares GROUP BY 1, 2 ORDER BY 1, size + 0")" \
+		"$(asked sizes 'SELECT operation, size, device FROM sizes ORDER BY 1, size + 0')"
+	between "share of the log in small writes" "$(asked shares "SELECT share FROM shares WHERE operation = 'write' AND size = 10 AND part = 'wal'")" 0.4 0.95
+	between "marginal_waf" "$(asked marginal "SELECT value FROM marginal WHERE ratio = 'marginal_waf'")" 2 8
+	same "layers" "$(asked layers 'SELECT COUNT(*) FROM layers WHERE S + 0 >= L + 0 AND T + 0 >= S + 0 AND W + 0 > 0 AND journal + 0 > 0 AND B + 0 >= W + 0')" 2
+	# D needs every call: a libaio request of another program that was never reaped is a gap, and D is then absent
+	whole=$(sqlite3 "$store" "SELECT COUNT(*) FROM run r WHERE label LIKE 'sweep etcd write %' AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n > 0)")
+	dirtied=$(asked layers "SELECT COUNT(*) FROM layers WHERE D <> 'n/a' AND D + 0 > 0")
+	[ "$dirtied" -ge "$whole" ] || fail "D is known of $dirtied sizes, $whole runs lost nothing"
+	same "reads" "$(asked reads 'SELECT COUNT(*) FROM reads WHERE S_r + 0 >= L_r + 0 AND B_r + 0 >= L_r + 0')" 2
+	mkdir "$BATS_TEST_TMPDIR/out"
+	"$analyze" sizes "$store" --table marginal --plot "$BATS_TEST_TMPDIR/out" >/dev/null
+	grep -q "etcd write: marginal_waf" "$BATS_TEST_TMPDIR/out/sizes.svg"
+}
+
+# Nothing of the sweep that wrote $1 to standard error is left: no state, no server, no device.
+nothing_left_of() { # FILE
+	local work
+
+	work=$(sed -n 's/.* up in \([^,]*\),.*/\1/p' "$1" | tail -n 1)
+	empty "state" "$(ls -d "${work:-/var/tmp/iot-sweep.none}" 2>/dev/null || :)"
+	empty "servers" "$(pgrep -fa "${work:-iot-sweep.none}" || :)"
+	empty "devices" "$(losetup -nO NAME,BACK-FILE | grep -F "$IOT_IMG_DIR" || :)"
+	empty "images" "$(ls "$IOT_IMG_DIR")"
+}
+
+@test "^C in the middle of a sweep ends it and leaves nothing behind" {
+	command -v etcd >/dev/null || need etcd etcd-server
+	export IOT_IMG_DIR=$BATS_TEST_TMPDIR/img
+	mkdir "$IOT_IMG_DIR"
+	setsid env --default-signal=INT "$sweep" etcd --sizes 10,1024 --repeats 9 >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	pid=$!
+	until [ "$(wc -l <"$BATS_TEST_TMPDIR/rows")" -ge 2 ] || ! kill -0 $pid; do sleep 0.1; done
+	sleep 0.3
+	kill -INT -- -$pid
+	status=0
+	wait $pid || status=$?
+	same "status" "$status" 130
+	nothing_left_of "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a sweep of a system that does not start says so, and leaves nothing behind" {
+	mkdir "$BATS_TEST_TMPDIR/w" "$BATS_TEST_TMPDIR/img"
+	cp "$root"/workloads/*.{sh,bash,py} "$BATS_TEST_TMPDIR/w/"
+	sed -i 's/serve member etcd/serve member false/' "$BATS_TEST_TMPDIR/w/etcd.sh"
+	command -v etcd >/dev/null || need etcd etcd-server
+	export IOT_IMG_DIR=$BATS_TEST_TMPDIR/img
+	status=0
+	"$BATS_TEST_TMPDIR/w/sweep.sh" etcd --sizes 10 --repeats 1 >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	same "status" "$status" 1
+	grep -q "etcd.sh: did not start" "$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+	nothing_left_of "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a size whose server dies under the load has a row that says so, and the sweep goes on" {
+	mkdir "$BATS_TEST_TMPDIR/w"
+	cp "$root"/workloads/*.{sh,bash,py} "$BATS_TEST_TMPDIR/w/"
+	# the 51st value of 100 bytes kills the server
+	sed -i "s/^    def put(self, key, value):/&\n        if len(value) == 100 and key.endswith('50'): __import__('os').kill(int(open(__import__('os').environ['IOT_WORK'] + '\/pids').read().split()[1]), 9)/" "$BATS_TEST_TMPDIR/w/etcdkv.py"
+	command -v etcd >/dev/null || need etcd etcd-server
+	"$BATS_TEST_TMPDIR/w/sweep.sh" etcd --sizes 100,1000 --repeats 1 >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+	same "rows" "$(cut -f2,3,6 "$BATS_TEST_TMPDIR/rows" | sed 1d | tr '\t\n' ' ;')" "write 100 1;read 100 1;write 1000 0;read 1000 0;"
+	same "acknowledged before" "$(awk -F '\t' '$2 == "write" && $3 == 100 { print $5, $7 }' "$BATS_TEST_TMPDIR/rows")" "50 5000"
+	[ -n "$(awk -F '\t' '$2 == "write" && $3 == 100 { print $17 }' "$BATS_TEST_TMPDIR/rows")" ] || fail "no reason"
+}
+
 @test "an overwrite of 4 KiB whose clock ticked is four blocks on ext4: data, descriptor, inode table, commit" {
 	"$bench" --tsv --count 53 ext4 >"$BATS_TEST_TMPDIR/rows"
 	cell() { awk -F '\t' -v op="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $2 == op { print $at[name] }' "$BATS_TEST_TMPDIR/rows"; }

@@ -83,6 +83,21 @@ journal_agrees() { # AFTER_TRANSACTION
 	with_fs ext4 256M -- body
 }
 
+@test "guest: processes that take turns on the processors lose no call" {
+	body() {
+		dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=1 status=none
+		for i in 1 2 3 4 5 6; do ln -s "$io" "turn$i"; done
+		traced --settle none -- sh -c 'for i in 1 2 3 4 5 6; do
+			"./turn$i" --api pread --file $IOT_MNT/f --count 5000 --size 512 --span 128 > "ledger$i" & done; wait'
+		for i in 1 2 3 4 5 6; do
+			same "reads of turn$i" "$(total ops "kind = 'pread64' AND comm = 'turn$i'") $(total bytes "kind = 'pread64' AND comm = 'turn$i'")" \
+				"$(ledger "ledger$i" read_ops) $(ledger "ledger$i" read)"
+		done
+		empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND layer = 'syscall' AND run = (SELECT run FROM r)")"
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "500 overwrites of 8 KiB in a file of large folios dirty 4096000 bytes, not whole folios" {
 	body() {
 		dd if=/dev/zero of="$IOT_MNT/f" bs=4M count=2 conv=fdatasync status=none

@@ -71,7 +71,7 @@ load stream_lib
 	python3 - >x.jsonl 2>/dev/null <<-'PY'
 		import json, sys
 		names = [bytes(range(1, 256)), "é€😀".encode(), b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b'"\\/\x7f', b"\xe2\x82"]
-		print('{"t":"run","schema":1,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
+		print('{"t":"run","schema":2,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
 		      '"events":0,"settle":"none","wall_ns":1,"boot_ns":1,"utc_offset_s":0}')
 		for i, n in enumerate(names):
 		    open("name%d" % i, "wb").write(n)
@@ -224,7 +224,7 @@ print(n)')"
 	{ run_line; end_line; end_line; } >x.jsonl
 	run "$tool" ingest x.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"line 3 follows the end of the run" ]]
-	run_line | sed 's/"schema":1/"schema":3,"colour":"red"/' >x.jsonl
+	run_line | sed 's/"schema":2/"schema":3,"colour":"red"/' >x.jsonl
 	run "$tool" ingest y.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"newer version of iot"* ]]
 }
@@ -273,7 +273,7 @@ print(n)')"
 	sqlite3 x.sqlite .schema >schema
 	grep -q 'dur_ns INTEGER,  -- ns: how long it took' schema
 	grep -q 'rchar INTEGER,  -- bytes: task accounting' schema
-	for t in run probe device process file agg hist event lost truth run_end agg_total ledger layer kind cause how sub flag; do
+	for t in run probe device process file agg hist event lost truth load run_end agg_total ledger layer kind cause how sub flag; do
 		grep -q "^CREATE TABLE $t(" schema || fail "no table $t"
 	done
 	same kinds "$(sqlite3 x.sqlite 'SELECT count(*) FROM kind')" "$(grep -c '^KIND(' "$root/bpf/kinds.def")"
@@ -294,7 +294,7 @@ print(n)')"
 	"$tool" ingest good.sqlite <a.jsonl
 	sqlite3 foreign.sqlite 'CREATE TABLE t(x)'
 	cp good.sqlite newer.sqlite && sqlite3 newer.sqlite 'PRAGMA user_version = 99'
-	cp good.sqlite older.sqlite && sqlite3 older.sqlite 'PRAGMA user_version = 1'
+	cp good.sqlite older.sqlite && sqlite3 older.sqlite 'DROP TABLE file_io; PRAGMA user_version = 1'
 	cp good.sqlite other.sqlite && sqlite3 other.sqlite "UPDATE kind SET name = 'scribble' WHERE id = 3"
 	head -c 100000 /dev/zero | tr '\0' 'x' >text.sqlite
 	head -c 65536 good.sqlite >truncated.sqlite
@@ -313,14 +313,14 @@ print(n)')"
 	}
 	refused_store foreign.sqlite "is not a store of iot: another program made this SQLite file"
 	refused_store newer.sqlite "was written by a newer version of iot (format 99, this is 2)"
-	refused_store older.sqlite "was written by an older version of iot (format 1, this is 2)"
+	refused_store older.sqlite "was written by an older version of iot (format 1, this is 2): give a new file"
 	refused_store other.sqlite "its table 'kind' differs"
 	refused_store text.sqlite "is not a store of iot: it is not a SQLite file"
 	refused_store truncated.sqlite "is damaged"
 	refused_store corrupt.sqlite "is damaged"
 	refused_store schema.sqlite "is damaged"
 	refused_store folder.sqlite "Is a directory"
-	for f in foreign newer text truncated corrupt; do
+	for f in foreign newer older text truncated corrupt; do
 		run "$asan" check $f.sqlite
 		[ "$status" = 1 ] && [ "${#lines[@]}" = 1 ] || fail "check of $f: $output"
 	done

@@ -19,6 +19,7 @@
 #include <bpf/libbpf.h>
 #include "hist.h"
 #include "probe.h"
+#include "ring.h"
 
 #define DEFAULT_RING (16u << 20)
 
@@ -54,11 +55,12 @@ static const struct object {
 #define N_OBJECTS (sizeof(objects) / sizeof(*objects))
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
- * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). */
+ * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). again: a second copy, for kernels
+ * that skip the first. */
 static const struct program {
 	const char *name, *layer;
 	int args;
-	bool full;
+	bool full, again;
 } programs[] = {
 	{ "core__fork", "all", 0, true },
 	{ "core__exec", "all", 0, true },
@@ -72,6 +74,8 @@ static const struct program {
 	{ "net__state", "net", 3, false },
 	{ "syscall__enter", "syscall", 0, true },
 	{ "syscall__exit", "syscall", 0, true },
+	{ "syscall__enter_again", "syscall", 0, false, true },
+	{ "syscall__exit_again", "syscall", 0, false, true },
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
@@ -195,10 +199,10 @@ struct probes {
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;
-	struct ring_buffer *ring;
+	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
+	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
-	int taken;             /* records given by it */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
@@ -209,7 +213,7 @@ struct probes {
 
 /* libbpf's last complaint, and the program that it was about. */
 static struct {
-	bool verbose;
+	unsigned int verbose;
 	char text[128], program[64];
 } said;
 
@@ -227,6 +231,28 @@ static int say(int err, const char *format, ...)
 	return err > 0 ? -err : err;
 }
 
+#define LOG_LINES 50           /* of the verifier's log that -v shows: the reason stands at its end */
+
+/* A message of libbpf; of a long one, which holds the verifier's log, the first line and the last ones. */
+static void show(const char *format, va_list args)
+{
+	char *text, *p;
+	int lines = 0;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	for (p = text; *p; p++)
+		lines += *p == '\n';
+	p = text;
+	if (said.verbose < 2 && lines > LOG_LINES + 1) {
+		for (int skipped = lines - LOG_LINES; skipped; skipped--)
+			p = strchr(p, '\n') + 1;
+		fprintf(stderr, "%.*s\n[%d lines are left out: -vv prints them]\n", (int)strcspn(text, "\n"), text, lines - LOG_LINES - 1);
+	}
+	fputs(p, stderr);
+	free(text);
+}
+
 static int libbpf_says(enum libbpf_print_level level, const char *format, va_list a)
 {
 	char line[512];
@@ -236,8 +262,8 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 
 	va_copy(again, a);
 	vsnprintf(line, sizeof(line), format, a);
-	if (said.verbose)
-		vfprintf(stderr, format, again); /* whole: the verifier's log is one message */
+	if (said.verbose > (level == LIBBPF_DEBUG))
+		show(format, again);
 	va_end(again);
 	if (level != LIBBPF_WARN)
 		return 0;
@@ -252,7 +278,8 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 	said.program[n] = '\0';
 	if (strstr(p, "BEGIN PROG LOAD LOG"))
 		return 0;
-	snprintf(said.text, sizeof(said.text), "%s", p[n] ? p + n + 1 : "");
+	p += n + !!p[n];
+	snprintf(said.text, sizeof(said.text), "%s", p + strspn(p, ": "));
 	said.text[strcspn(said.text, "\n")] = '\0';
 	return 0;
 }
@@ -351,6 +378,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
+		c->again = p->skips;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
@@ -420,6 +448,11 @@ static void choose(struct probes *p, struct bpf_object *o)
 			continue;
 		}
 		if (p->info[row].reason) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (programs[row].again && !p->skips) {
+			refuse(p, bpf_program__name(g), "this kernel does not skip the first");
 			bpf_program__set_autoload(g, false);
 			continue;
 		}
@@ -535,6 +568,9 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 	return 0;
 }
 
+/* Came with the change that lets a probe of a system call be preempted (7.0). */
+#define SYMBOL_SKIPS "tracepoint_srcu"
+
 /* Tells the kernel side the addresses of the functions it compares with. Hidden addresses leave them unknown. */
 static void find_functions(struct probes *p)
 {
@@ -547,10 +583,13 @@ static void find_functions(struct probes *p)
 	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address = strtoull(line, &name, 16);
 
-		if (!address || strlen(name) < 4)
+		if (strlen(name) < 4)
 			continue;
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
+		p->skips |= !strcmp(name, SYMBOL_SKIPS);
+		if (!address)
+			continue;
 		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 			if (!strcmp(name, functions[i].name))
 				bpf_map_update_elem(fd, &address, &functions[i].function, BPF_ANY);
@@ -558,7 +597,7 @@ static void find_functions(struct probes *p)
 	fclose(f);
 }
 
-static int on_record(void *arg, void *data, size_t size)
+static void on_record(void *arg, const void *data)
 {
 	struct probes *p = arg;
 	const struct probe_callbacks *cb = p->callbacks;
@@ -566,7 +605,7 @@ static int on_record(void *arg, void *data, size_t size)
 
 	switch (*(const u32 *)data) {
 	case RING_EVENT:
-		e = ((struct iot_ring_event *)data)->e;
+		e = ((const struct iot_ring_event *)data)->e;
 		e.ts_ns = e.ts_ns > p->start_ns ? e.ts_ns - p->start_ns : 0;
 		cb->event(cb->arg, &e);
 		break;
@@ -577,7 +616,6 @@ static int on_record(void *arg, void *data, size_t size)
 		cb->path(cb->arg, data);
 		break;
 	}
-	return ++p->taken < PROBES_TAKE ? 0 : -EAGAIN; /* the ring keeps its place */
 }
 
 static int prepare(struct probes *p)
@@ -621,17 +659,18 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		err = load_object(p, i);
 		if (err)
 			return err;
+		if (!i)
+			find_functions(p); /* the first object has their map; the others depend on what is found */
 	}
-	find_functions(p);
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		if (p->obj[i])
 			attach_object(p, p->obj[i]);
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			refuse(p, programs[i].name, "layer not asked for");
-	p->ring = ring_buffer__new(map_fd(p, "ring"), on_record, p, NULL);
-	if (!p->ring)
-		return say(errno, "cannot map the ring");
+	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
+	if (err)
+		return say(err, "cannot map the ring");
 	p->state = mmap(NULL, sizeof(*p->state), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "state"), 0);
 	if (p->state == MAP_FAILED) {
 		p->state = NULL;
@@ -690,14 +729,10 @@ static u64 clock_ns(clockid_t id)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-int probes_consume(struct probes *p, const struct probe_callbacks *cb)
+size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
-	int n;
-
 	p->callbacks = cb;
-	p->taken = 0;
-	n = ring_buffer__consume(p->ring);
-	return n < 0 && n != -EAGAIN ? say(n, "cannot read the ring") : p->taken;
+	return ring_take(p->ring, PROBES_TAKE, on_record, p);
 }
 
 /* Learns the keys of aggregates that are new since the last call. */
@@ -856,10 +891,14 @@ static void add_time(const struct bpf_prog_info *info, u64 *sum)
 	*sum += info->run_time_ns;
 }
 
-int probes_start(struct probes *p, u64 *start_ns)
+void probes_ready(struct probes *p)
 {
 	memset(p->misses_before, 0, sizeof(p->misses_before));
 	each_program(p, add_misses, p->misses_before);
+}
+
+int probes_start(struct probes *p, u64 *start_ns)
+{
 	p->state->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	p->state->start_ns = p->start_ns = clock_ns(CLOCK_MONOTONIC);
 	*start_ns = p->start_ns;
@@ -958,7 +997,7 @@ bool probes_under_way(const struct probes *p, u32 disk, u64 *read, u64 *written)
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
-	u64 values[p->cpus];
+	u64 values[p->cpus], misses[LOSS_MAX] = { 0 };
 
 	for (u32 i = 0; i < LOSS_MAX; i++) {
 		n[i] = 0;
@@ -968,9 +1007,13 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 			n[i] += values[cpu];
 	}
 	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
-	each_program(p, add_misses, n);
+	each_program(p, add_misses, misses);
 	for (u32 i = 0; i < LOSS_MAX; i++)
-		n[i] -= p->misses_before[i];
+		misses[i] -= p->misses_before[i];
+	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
+	/* the kernel side saw which calls lack their begin or end; what the kernel did not skip has another reason */
+	if (n[LOSS_SKIPPED_CALL] > misses[LOSS_SKIPPED_CALL])
+		n[LOSS_SKIPPED_CALL] = misses[LOSS_SKIPPED_CALL];
 	return 0;
 }
 
@@ -997,7 +1040,7 @@ void probes_close(struct probes *p)
 		return;
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		bpf_link__destroy(p->link[i]);
-	ring_buffer__free(p->ring);
+	ring_close(p->ring);
 	if (p->state)
 		munmap(p->state, sizeof(*p->state));
 	for (size_t i = 0; i < N_OBJECTS; i++)

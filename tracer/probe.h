@@ -24,7 +24,7 @@ struct probe_opts {
 	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
 	u64 cgroup;                 /* filter: cgroup v2 id, descendants not included; 0 none */
 	u32 dev;                    /* filter: device number of a disk; 0 none */
-	bool verbose;               /* show libbpf's messages */
+	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
 };
 
 /* One program of the kernel side, after probes_open(). Strings belong to `struct probes`. */
@@ -52,6 +52,9 @@ const char *probes_tier(const struct probes *); /* "full" or "reduced" */
 /* Adds a process and its future children to the by_pid filter. Its present descendants are the caller's to add. */
 int probes_want_pid(struct probes *, u32 pid);
 
+/* Reads what opening the gate would be late for. */
+void probes_ready(struct probes *);
+
 /* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC, ns) in *start_ns. */
 int probes_start(struct probes *, u64 *start_ns);
 /* Closes the gate. What is in the ring and the maps stays to be read. */
@@ -60,7 +63,7 @@ int probes_stop(struct probes *);
 /* Gives what is in the ring now to the callbacks; never blocks. Returns the number of records: PROBES_TAKE when there may be
  * more, so that a flood of events does not keep the caller from everything else. */
 #define PROBES_TAKE 16384
-int probes_consume(struct probes *, const struct probe_callbacks *);
+size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
 /* Calls back once for every aggregate with its sums since the start, over all processors. */
 int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_key *, const struct iot_cell *), void *arg);

@@ -25,7 +25,10 @@ class Store:
         self.call('/v3/kv/put', {'key': b64(key.encode()), 'value': b64(value)})
 
     def get(self, key):
-        return base64.b64decode(self.call('/v3/kv/range', {'key': b64(key.encode())})['kvs'][0]['value'])
+        found = self.call('/v3/kv/range', {'key': b64(key.encode())}).get('kvs')
+        if not found:
+            raise LookupError(f'{key} is not there')
+        return base64.b64decode(found[0].get('value', ''))
 
     def close(self):
         self.http.close()

@@ -45,7 +45,10 @@ class Store:
         self.run(b'insert into kv values ($1::text, $2::bytea) on conflict (k) do update set v = excluded.v', key.encode(), value)
 
     def get(self, key):
-        return self.run(b'select v from kv where k = $1::text', key.encode())
+        value = self.run(b'select v from kv where k = $1::text', key.encode())
+        if value is None:
+            raise LookupError(f'{key} is not there')
+        return value
 
     def close(self):
         LIB.PQfinish(self.conn)

@@ -8,7 +8,9 @@
 # row a step: bytes that were acknowledged, bytes of the devices, bytes of the devices while idle. An empty field
 # was not measured. A size that the system refuses has a row with errors = 1 and the reason.
 # IOT_TRACE=path of iot-trace: every step is traced into the store $IOT_STORE (default sweep-SYSTEM.sqlite) as a run
-# labelled "sweep SYSTEM OPERATION SIZE REPEAT"; the idle control has "idle" before the operation.
+# labelled "sweep SYSTEM OPERATION SIZE REPEAT"; the idle control has "idle" before the operation. The ledger of the step
+# is put into its run with $IOT_ANALYZE (default: beside iot-trace): `iot-analyze sizes STORE` needs nothing else.
+# IOT_TRACE_OPTIONS: instead of '--all --ring 64M'; '--all --system NAME' keeps the store small on a busy machine.
 set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,10 +41,24 @@ done
 }
 [[ $sizes =~ ^[0-9]+(,[0-9]+)*$ && $repeats =~ ^[1-9][0-9]*$ ]] || usage
 
+read -ra options <<<"${IOT_TRACE_OPTIONS:---all --ring 64M}"
+store=${IOT_STORE:-sweep-$system.sqlite}
+analyze=${IOT_ANALYZE:-$(dirname "${IOT_TRACE:-}")/iot-analyze}
+[ -z "${IOT_TRACE:-}" ] || command -v "$analyze" >/dev/null || {
+	echo "sweep.sh: iot-analyze is not beside $IOT_TRACE: say where with IOT_ANALYZE" >&2
+	exit 2
+}
+
 tmp=$(mktemp -d /var/tmp/iot-sweep.XXXXXX)
 chmod 711 "$tmp" # the account of the server passes through
-export IOT_WORK=$tmp/work
-trap '"$script" down >&2 || :; rm -rf --one-file-system "$tmp"' EXIT
+export IOT_WORK=$tmp/work IOT_NO_ENGINE=1
+# Not to be interrupted: what a second ^C left behind nobody would release.
+clean_up() {
+	trap '' INT TERM HUP
+	"$script" down >&2 || :
+	rm -rf --one-file-system "$tmp"
+}
+trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -63,16 +79,15 @@ count_of() {
 	fi
 }
 
-# step LABEL FILE COMMAND...: runs the system's script, traced when asked for; its ledger goes to FILE.
+# step LABEL FILE COMMAND...: runs the system's script, traced when asked for; its ledger goes to FILE, and into the run.
 step() {
-	local label=$1 file=$2
+	local label=$1 file=$2 status=0
 
 	shift 2
-	if [ -n "${IOT_TRACE:-}" ]; then
-		"$IOT_TRACE" -q -o "${IOT_STORE:-sweep-$system.sqlite}" --label "$label" -- "$script" "$@" >"$file"
-	else
-		"$script" "$@" >"$file"
-	fi
+	[ -n "${IOT_TRACE:-}" ] || { "$script" "$@" >"$file"; return; }
+	"$IOT_TRACE" -q "${options[@]}" -o "$store" --label "$label" -- "$script" "$@" >"$file" || status=$?
+	[ ! -s "$file" ] || "$analyze" attach "$store" "$file" --run "$label" || exit 1
+	return $status
 }
 
 # A load that failed has its ledger too, with what was acknowledged and why it ended.

@@ -1,0 +1,137 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Sizes: amplification against the size of objects
+-- caption: From the runs of workloads/sweep.sh that the store holds. payload: bytes that clients had acknowledged; device: bytes of the
+-- caption: system's devices, written for writes, read for reads; counted: the same by the workload's own reading of /sys/block; idle: of an
+-- caption: idle control as long as the load. All are sums over the repeats. Small objects have huge ratios: look at per_op and marginal first.
+-- scope: store
+
+-- table: sizes: Amplification by size (waf_e2e = B/L, raf_e2e = B_r/L_r: median and range of the repeats; net, per_op, marginal: idle subtracted)
+-- hide: horizon
+WITH step AS MATERIALIZED (
+       SELECT *, CASE WHEN good THEN device * 1.0 / NULLIF(payload, 0) END AS amp, CASE WHEN good THEN (device - idle) * 1.0 / NULLIF(payload, 0) END AS net
+       FROM v_sweep_step),
+     ranked AS (
+       SELECT system, operation, size, amp, net, ROW_NUMBER() OVER (PARTITION BY system, operation, size ORDER BY amp) AS at_amp,
+              ROW_NUMBER() OVER (PARTITION BY system, operation, size ORDER BY net) AS at_net, COUNT(*) OVER (PARTITION BY system, operation, size) AS n
+       FROM step
+       WHERE amp IS NOT NULL),
+     middle AS (
+       SELECT system, operation, size, AVG(CASE WHEN 2 * at_amp IN (n, n + 1, n + 2) THEN amp END) AS median, MIN(amp) AS least, MAX(amp) AS most,
+              CASE WHEN COUNT(net) = COUNT(*) THEN AVG(CASE WHEN 2 * at_net IN (n, n + 1, n + 2) THEN net END) END AS net
+       FROM ranked
+       GROUP BY system, operation, size),
+     cell AS (
+       SELECT system, operation, size, COUNT(*) AS repeats, SUM(NOT good) AS failed, MAX(short) AS short, MIN(horizon) AS horizon, MIN(CASE WHEN NOT good THEN error END) AS error,
+              SUM(ops) AS ops, SUM(payload) AS payload, CASE WHEN COUNT(device) = COUNT(*) THEN SUM(device) END AS device,
+              CASE WHEN COUNT(counted) = COUNT(*) THEN SUM(counted) END AS counted, CASE WHEN COUNT(idle) = COUNT(*) THEN SUM(idle) END AS idle,
+              CASE WHEN SUM(good) = COUNT(*) AND COUNT(idle) = COUNT(*) THEN SUM(device - idle) * 1.0 / NULLIF(SUM(ops), 0) END AS per_op,
+              CASE WHEN SUM(good) = COUNT(*) THEN SUM(payload) * 1.0 / NULLIF(SUM(ops), 0) END AS x
+       FROM step
+       GROUP BY system, operation, size)
+SELECT c.system, c.operation, c.size, c.repeats, c.failed, c.ops, c.payload, c.device, c.counted, c.idle, CASE c.operation WHEN 'read' THEN 'raf_e2e' ELSE 'waf_e2e' END AS ratio,
+       CASE WHEN m.median IS NULL THEN 'n/a' WHEN c.short THEN '>=' ELSE 'exact' END AS bound, m.median, m.least, m.most, m.net, c.per_op,
+       (c.per_op - LAG(c.per_op) OVER w) / NULLIF(c.x - LAG(c.x) OVER w, 0) AS marginal, c.horizon,
+       CASE WHEN c.failed = c.repeats THEN 'refused: ' || COALESCE(c.error, 'no reason was given')
+            WHEN c.failed THEN c.failed || ' of ' || c.repeats || ' failed: ' || COALESCE(c.error, 'no reason was given') ELSE '' END AS note
+FROM cell c LEFT JOIN middle m ON m.system = c.system AND m.operation = c.operation AND m.size = c.size
+WHERE :system IS NULL OR c.system = :system
+WINDOW w AS (PARTITION BY c.system, c.operation ORDER BY c.size)
+ORDER BY c.system, c.operation DESC, c.size;
+
+-- table: marginal: What one more byte costs across all sizes (slope of device bytes over payload, both of one operation, by least squares, idle subtracted; fixed: bytes of an operation whatever its size)
+SELECT system, operation, ratio, 'slope of (device - idle)/ops over payload/ops' AS formula, value, fixed, points, smallest, largest
+FROM v_sweep_marginal
+WHERE :system IS NULL OR system = :system
+ORDER BY system, operation DESC;
+
+-- table: layers: Bytes written a layer (S calls, T their blocks, D made dirty, W file data, F the file system, B devices)
+SELECT system, operation, size, COUNT(*) AS repeats, SUM(payload) AS L, CASE WHEN COUNT(S) = COUNT(*) THEN SUM(S) END AS S, CASE WHEN COUNT(T) = COUNT(*) THEN SUM(T) END AS T,
+       CASE WHEN COUNT(D) = COUNT(*) THEN SUM(D) END AS D, CASE WHEN COUNT(W) = COUNT(*) THEN SUM(W) END AS W, CASE WHEN COUNT(journal) = COUNT(*) THEN SUM(journal) END AS journal,
+       CASE WHEN COUNT(metadata) = COUNT(*) THEN SUM(metadata) END AS metadata, CASE WHEN COUNT(F) = COUNT(*) THEN SUM(F) END AS F, CASE WHEN COUNT(B) = COUNT(*) THEN SUM(B) END AS B
+FROM v_sweep_step
+WHERE good AND operation <> 'read' AND (:system IS NULL OR system = :system)
+GROUP BY system, operation, size
+ORDER BY system, operation DESC, size;
+
+-- table: reads: Bytes read a layer (S_r calls, missed in the page cache, readahead, B_r devices)
+SELECT system, operation, size, COUNT(*) AS repeats, SUM(payload) AS L_r, CASE WHEN COUNT(S_r) = COUNT(*) THEN SUM(S_r) END AS S_r,
+       CASE WHEN COUNT(missed) = COUNT(*) THEN SUM(missed) END AS missed, CASE WHEN COUNT(readahead) = COUNT(*) THEN SUM(readahead) END AS readahead, CASE WHEN COUNT(B_r) = COUNT(*) THEN SUM(B_r) END AS B_r
+FROM v_sweep_step
+WHERE good AND operation = 'read' AND (:system IS NULL OR system = :system)
+GROUP BY system, operation, size
+ORDER BY system, operation DESC, size;
+
+-- table: shares: What the device bytes are: components of the system, file data of no known one, what the file system adds (they sum to device)
+SELECT system, operation, size, part, SUM(bytes) AS bytes, SUM(bytes) * 1.0 / NULLIF(SUM(SUM(bytes)) OVER (PARTITION BY system, operation, size), 0) AS share
+FROM v_sweep_part
+WHERE :system IS NULL OR system = :system
+GROUP BY system, operation, size, part
+HAVING SUM(bytes) <> 0
+ORDER BY system, operation DESC, size, rank, SUM(bytes) DESC, part;
+
+-- plot: series
+SELECT system || ' ' || operation AS series, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
+ORDER BY colour
+LIMIT 8;
+
+-- plot: amplification
+WITH step AS (
+       SELECT system, operation, size, device * 1.0 / payload AS amp, ROW_NUMBER() OVER (PARTITION BY system, operation, size ORDER BY device * 1.0 / payload) AS at,
+              COUNT(*) OVER (PARTITION BY system, operation, size) AS n, DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour
+       FROM v_sweep_step
+       WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
+SELECT colour, size, AVG(CASE WHEN 2 * at IN (n, n + 1, n + 2) THEN amp END) AS median, MIN(amp) AS least, MAX(amp) AS most
+FROM step
+GROUP BY colour, size
+ORDER BY colour, size;
+
+-- plot: slopes
+WITH panel AS (
+       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)))
+SELECT p.colour, m.ratio || ' ' || COALESCE(printf('%.3f', m.value), 'n/a') AS slope
+FROM panel p LEFT JOIN v_sweep_marginal m ON m.system = p.system AND m.operation = p.operation
+ORDER BY p.colour;
+
+-- plot: layers
+WITH step AS MATERIALIZED (
+       SELECT DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour, size, ops, payload, CASE operation WHEN 'read' THEN S_r ELSE S END AS calls,
+              CASE operation WHEN 'read' THEN missed ELSE D END AS cache, CASE operation WHEN 'read' THEN NULL ELSE F END AS fs, device
+       FROM v_sweep_step
+       WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
+-- A repeat in which a layer is not known leaves its size without that point.
+SELECT colour, size, SUM(payload) * 1.0 / SUM(ops) AS L, CASE WHEN COUNT(calls) = COUNT(*) THEN SUM(calls) * 1.0 / SUM(ops) END AS calls,
+       CASE WHEN COUNT(cache) = COUNT(*) THEN SUM(cache) * 1.0 / SUM(ops) END AS cache, CASE WHEN COUNT(fs) = COUNT(*) THEN SUM(fs) * 1.0 / SUM(ops) END AS fs,
+       SUM(device) * 1.0 / SUM(ops) AS device
+FROM step
+WHERE colour <= 4
+GROUP BY colour, size
+ORDER BY colour, size;
+
+-- plot: shares
+WITH panel AS MATERIALIZED (
+       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))),
+     place AS MATERIALIZED (SELECT size, ROW_NUMBER() OVER (ORDER BY size) - 1 AS x FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)),
+     part AS MATERIALIZED (SELECT system, operation, size, part, rank, SUM(bytes) AS bytes FROM v_sweep_part GROUP BY system, operation, size, part HAVING SUM(bytes) > 0),
+     paint AS MATERIALIZED (
+       SELECT part, rank, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) WHEN 2 THEN 16 ELSE 17 END END AS n
+       FROM part
+       GROUP BY part)
+SELECT p.colour, l.x, (SUM(a.bytes) OVER w - a.bytes) * 1.0 / SUM(a.bytes) OVER whole AS low, SUM(a.bytes) OVER w * 1.0 / SUM(a.bytes) OVER whole AS high, c.n AS paint, a.part
+FROM part a JOIN panel p ON p.system = a.system AND p.operation = a.operation AND p.colour <= 4
+JOIN place l ON l.size = a.size
+JOIN paint c ON c.part = a.part
+WINDOW whole AS (PARTITION BY p.colour, l.x), w AS (PARTITION BY p.colour, l.x ORDER BY c.n, a.part)
+ORDER BY p.colour, l.x, c.n;
+
+-- plot: parts
+SELECT part, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) WHEN 2 THEN 16 ELSE 17 END END AS paint
+FROM (SELECT part, MIN(rank) AS rank FROM v_sweep_part WHERE :system IS NULL OR system = :system GROUP BY part HAVING SUM(bytes) > 0)
+ORDER BY paint;
+
+-- plot: places
+SELECT ROW_NUMBER() OVER (ORDER BY size) - 1 AS x, size
+FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)
+ORDER BY size;

@@ -1,0 +1,300 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# analyze_ledger.bats: what the ledger of a workload adds to the reports, and the report of object-size sweeps. Answers worked out by hand.
+#
+# The store is that of analyze.bats: dd wrote 10485760 bytes, which cost 10510336 on loop0 (7:0); 16384 bytes were read from it.
+
+load analyze_lib
+
+setup_file() {
+	make_store "$BATS_FILE_TMPDIR/empty.sqlite"
+	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$BATS_FILE_TMPDIR/base.sqlite"
+	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
+}
+
+setup() {
+	S=$BATS_TEST_TMPDIR/run.sqlite
+	store_with "$S"
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# ledger MEMBERS [NAME]: a ledger with those members
+ledger() { printf '{"ledger": 1, "system": "sys"%s%s}' "${1:+, }" "$1" > "${2:-ledger.json}"; }
+
+on_loop0='"devices": [{"drive": "d1", "dev": "7:0"}]'
+in_time='"begin_wall_ns": 1700000000100000000, "end_wall_ns": 1700000002400000000'
+
+# refused TEXT COMMAND...: status 1 and one line with TEXT
+refused() {
+	local text=$1
+	shift
+	run --separate-stderr -1 "$@"
+	[ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ] && [[ $stderr == "iot-analyze: "*"$text"* ]] || { echo "said: $output $stderr, wanted: $text"; false; }
+}
+
+@test "a ledger of 5000000 bytes kept twice: waf_e2e 2.102, waf_norm 1.051, raf_e2e 2.000" {
+	ledger "\"logical_write_bytes\": 5000000, \"logical_read_bytes\": 8192, \"replicas\": 2, $on_loop0, $in_time"
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2.102 10510336 5000000 devices 7:0" ]
+	[ "$(ratio "$S" "all traced" waf_norm --ledger ledger.json)" = "exact 1.051 10510336 10000000 devices 7:0" ]
+	[ "$(ratio "$S" "all traced" hop_app --ledger ledger.json)" = "exact 2.097 10485760 5000000 devices 7:0" ]
+	[ "$(ratio "$S" "all traced" raf_e2e --ledger ledger.json)" = "exact 2.000 16384 8192 devices 7:0" ]
+	[ -z "$(ratio "$S" "all traced" waf_norm)" ]
+}
+
+@test "k = 4 and m = 2 are a redundancy of 1.5, also where it does not come out even" {
+	ledger "\"logical_write_bytes\": 5000000, \"k\": 4, \"m\": 2, $on_loop0"
+	[ "$(ratio "$S" "all traced" waf_norm --ledger ledger.json)" = "exact 1.401 10510336 7500000 devices 7:0" ]
+	ledger "\"logical_write_bytes\": 5000001, \"k\": 4, \"m\": 2, $on_loop0"
+	[ "$(ratio "$S" "all traced" waf_norm --ledger ledger.json)" = "exact 1.401 10510336 7500001.500 devices 7:0" ]
+	ledger "\"logical_write_bytes\": 5000000, $on_loop0"
+	[ "$(ratio "$S" "all traced" waf_norm --ledger ledger.json)" = "n/a n/a 10510336 n/a the ledger says neither replicas nor k and m" ]
+}
+
+@test "only the devices of the ledger count: bytes on others are in waf_sys and not in waf_e2e" {
+	sqlite3 "$S" "UPDATE agg_total SET dev = 266338304 WHERE owner = 3 AND bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
+	ledger "\"logical_write_bytes\": 4096, $on_loop0"
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json | cut -d' ' -f2-4)" = "6.000 24576 4096" ]
+	[ "$(ratio "$S" dd waf_sys | cut -d' ' -f3)" = 10510336 ]
+	ledger '"logical_write_bytes": 4096'
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2566.000 10510336 4096" ]
+}
+
+@test "a ledger that was put into the run is read without being named, and the command line goes before it" {
+	ledger "\"logical_write_bytes\": 5000000, \"replicas\": 2, $on_loop0, $in_time"
+	run -0 "$ANALYZE" attach "$S" ledger.json --run dd
+	[ "$(ratio "$S" "all traced" waf_norm)" = "exact 1.051 10510336 10000000 devices 7:0" ]
+	[ "$(ratio "$S" "all traced" waf_e2e --logical-bytes 10510336)" = "exact 1.000 10510336 10510336" ]
+	ledger "\"logical_write_bytes\": 2500000, $on_loop0, $in_time"
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json | cut -d' ' -f4)" = 2500000 ]
+	run -0 "$ANALYZE" attach "$S" ledger.json
+	[ "$(ratio "$S" "all traced" waf_e2e | cut -d' ' -f4)" = 2500000 ]
+	[ "$(sqlite3 "$S" "SELECT COUNT(*), system, devices FROM load")" = "1|sys|7:0" ]
+}
+
+@test "a load with errors says so beside its ratios" {
+	ledger "\"logical_write_bytes\": 5000000, \"errors\": 1, \"error\": \"the disk is full\", $on_loop0"
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2.102 10510336 5000000 devices 7:0; the load had errors: the disk is full" ]
+}
+
+@test "payloads above 2^53 are exact" {
+	ledger '"logical_write_bytes": 9007199254740993, "logical_read_bytes": 9223372036854775807' big.json
+	refused "the payload does not fit in 63 bits" "$ANALYZE" amplification "$S" --ledger big.json
+	ledger '"logical_write_bytes": 9007199254740993'
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json | cut -d' ' -f4)" = 9007199254740993 ]
+}
+
+@test "replica traffic of a storage system is naf_int: three bricks of 1000 bytes each are 3.000 times the payload" {
+	sqlite3 "$S" "UPDATE run SET layers = layers || ',net';
+		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) VALUES (1, 10, 910, 9, 'glusterfs', 0, 'gluster'),
+			(1, 11, 911, 9, 'glusterfsd', 0, 'gluster'), (1, 12, 912, 9, 'glusterfsd', 0, 'gluster'), (1, 13, 913, 9, 'glusterfsd', 0, 'gluster');"
+	local n
+	for n in 1 2 3; do
+		sqlite3 "$S" "INSERT INTO flow VALUES
+			(1, 10, 'ipv4', 'tcp', '127.0.0.1', 100$n, '127.0.0.1', 4915$n, 'client', 1, 1000, 40, 1, 1),
+			(1, 1$n, 'ipv4', 'tcp', '127.0.0.1', 4915$n, '127.0.0.1', 100$n, 'server', 1, 40, 1000, 1, 1)"
+	done
+	ledger "\"logical_write_bytes\": 1000, \"replicas\": 3, $on_loop0"
+	# 3 x 1000 bytes to the bricks and 3 x 40 back, each counted once, where it was sent
+	naf() { "$ANALYZE" network "$S" --table ratios --format csv "$@" | grep ^naf_int; }
+	[ "$(naf --ledger ledger.json)" = "naf_int,N_int/L,exact,3.120,3120,1000,n/a" ]
+	[ "$(naf --ledger ledger.json --system gluster)" = "naf_int,N_int/L,exact,3.120,3120,1000,n/a" ]
+	ledger "\"logical_write_bytes\": 1000, \"logical_read_bytes\": 560, \"replicas\": 3, $on_loop0"
+	[ "$(naf --ledger ledger.json)" = "naf_int,N_int/(L + L_r),exact,2.000,3120,1560,n/a" ]
+	ledger "\"logical_write_bytes\": 0, \"logical_read_bytes\": 1560, $on_loop0"
+	[ "$(naf --ledger ledger.json)" = "naf_int,N_int/L_r,exact,2.000,3120,1560,n/a" ]
+	sqlite3 "$S" "UPDATE process SET system = 'other' WHERE id = 13"
+	[ "$(naf --ledger ledger.json --system gluster)" = "naf_int,N_int/L_r,exact,1.333,2080,1560,n/a" ]
+}
+
+@test "what clients wrote to a FUSE mount is a column of its own, without what the system behind it wrote" {
+	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf, fs, mount) VALUES (1, 77, NULL, 'fs', 0, 'fuse.glusterfs', '/mnt/gv');
+		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) VALUES (1, 10, 910, 9, 'glusterfs', 0, 'gluster');
+		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, o.column1, 77, 0, 1, s.id, 0, 1, 0, o.column2, 0, 0, 0 FROM kind k, sub s, (VALUES (3, 4099), (10, 77)) o WHERE k.name = 'write' AND s.name = 'regular'"
+	[ "$("$ANALYZE" amplification "$S" --table fuse --format csv | sed 1d)" = "fuse.glusterfs,/mnt/gv,4099,0" ]
+}
+
+@test "a ledger that is missing, empty, a folder, not JSON or not a ledger is one line, status 1" {
+	refused "cannot read the ledger none.json: No such file" "$ANALYZE" amplification "$S" --ledger none.json
+	: > bad.json
+	refused "bad.json is not a ledger: it is empty" "$ANALYZE" amplification "$S" --ledger bad.json
+	refused "cannot read the ledger .: Is a directory" "$ANALYZE" amplification "$S" --ledger .
+	for text in 'hello' '{"ledger": 1' '[1]' '1' '{"ledger": 1} x' '{"ledger": 1, "system": "a",}' '"' '{"a' '\'; do
+		printf '%s' "$text" > bad.json
+		refused "bad.json: is not a ledger: not one JSON object" "$ANALYZE" amplification "$S" --ledger bad.json
+	done
+	printf '{"ledger": 1, "system": "s"}\0' > bad.json
+	refused "not one JSON object" "$ANALYZE" amplification "$S" --ledger bad.json
+	for text in '{}' '{"written": 4096}' '{"ledger": 2, "system": "s"}' '{"ledger": "1", "system": "s"}' '{"ledger": true, "system": "s"}'; do
+		printf '%s' "$text" > bad.json
+		refused 'bad.json: is not the ledger of a workload: it has no "ledger": 1' "$ANALYZE" amplification "$S" --ledger bad.json
+	done
+	printf '{"ledger": 1}' > bad.json
+	refused "bad.json: system is missing" "$ANALYZE" amplification "$S" --ledger bad.json
+	head -c 17000000 /dev/zero | tr '\0' ' ' > bad.json
+	refused "it is longer than 16 MiB" "$ANALYZE" amplification "$S" --ledger bad.json
+	head -c 2000 /dev/zero | tr '\0' '[' > bad.json
+	refused "not one JSON object" "$ANALYZE" amplification "$S" --ledger bad.json
+}
+
+@test "a ledger with a wrong type, a negative number, or one beyond 63 bits names the member" {
+	bad() { # TEXT MEMBERS
+		ledger "$2" bad.json
+		refused "bad.json: $1" "$ANALYZE" amplification "$S" --ledger bad.json
+	}
+	bad "logical_write_bytes is not a number" '"logical_write_bytes": "4096"'
+	bad "logical_write_bytes is not a number" '"logical_write_bytes": "#4096"'
+	bad "logical_write_bytes is not a number" '"logical_write_bytes": [4096]'
+	bad "logical_write_bytes is not a number" '"logical_write_bytes": true'
+	bad "logical_write_bytes is negative" '"logical_write_bytes": -1'
+	bad "logical_read_bytes is negative" '"logical_read_bytes": -0'
+	bad "logical_write_bytes is not a whole number" '"logical_write_bytes": 4096.0'
+	bad "logical_write_bytes is not a whole number" '"logical_write_bytes": 4e3'
+	bad "logical_write_bytes is not a whole number" '"logical_write_bytes": 007'
+	bad "logical_write_bytes does not fit in 63 bits" '"logical_write_bytes": 9223372036854775808'
+	bad "logical_write_bytes does not fit in 63 bits" '"logical_write_bytes": 99999999999999999999999999'
+	bad "the payload does not fit in 63 bits" '"logical_write_bytes": 9223372036854775807, "replicas": 3'
+	bad "errors is not a number" '"errors": "none"'
+	bad "error is not a string" '"error": 7'
+	bad "replicas is not possible" '"replicas": 0'
+	bad "replicas is not possible" '"replicas": 1000001'
+	bad "its redundancy must hold either replicas, or k and m" '"replicas": 3, "k": 2, "m": 2'
+	bad "its redundancy must hold either replicas, or k and m" '"k": 2'
+	bad "k or m is not possible" '"k": 0, "m": 2'
+	bad "devices is not a list of devices" '"devices": "7:0"'
+	bad "devices is not a list of devices" '"devices": []'
+	bad "devices has an entry whose dev is not" '"devices": [{"dev": "loop0"}]'
+	bad "devices has an entry whose dev is not" '"devices": ["7:0"]'
+	bad "after_sync is not an object" '"after_sync": 3'
+	bad "device_write_bytes is negative" '"after_sync": {"device_write_bytes": -4096}'
+	printf '{"ledger": 1, "system": ["sys"]}' > bad.json
+	refused "bad.json: system is not a string" "$ANALYZE" amplification "$S" --ledger bad.json
+}
+
+@test "a ledger of another run is refused: its devices are not there, or its load ran at another time" {
+	ledger '"logical_write_bytes": 1, "devices": [{"dev": "7:0"}, {"dev": "7:1"}]'
+	refused "ledger.json is not a ledger of run 1: not every one of its devices (7:0,7:1) is a leaf device of it" "$ANALYZE" amplification "$S" --ledger ledger.json
+	ledger "\"logical_write_bytes\": 1, $on_loop0, \"begin_wall_ns\": 1699999998000000000, \"end_wall_ns\": 1700000001000000000"
+	refused "is not a ledger of run 1: its load ran -2.0 to +1.0 s from its start, the run for 2.5 s" "$ANALYZE" amplification "$S" --ledger ledger.json
+	ledger "\"logical_write_bytes\": 1, $on_loop0, \"begin_wall_ns\": 1700000001000000000, \"end_wall_ns\": 1700000004000000000"
+	refused "its load ran +1.0 to +4.0 s" "$ANALYZE" attach "$S" ledger.json
+	[ "$(sqlite3 "$S" "SELECT COUNT(*) FROM load")" = 0 ]
+}
+
+@test "--ledger beside --logical-bytes, and attach without a file or a run, are wrong usage" {
+	ledger '"logical_write_bytes": 1'
+	run --separate-stderr -2 "$ANALYZE" amplification "$S" --ledger ledger.json --logical-bytes 1
+	[[ $stderr == *"--ledger and --logical-bytes say the same thing"* ]]
+	run --separate-stderr -2 "$ANALYZE" attach "$S"
+	[[ $stderr == *"usage: iot-analyze attach STORE LEDGER"* ]]
+	run --separate-stderr -2 "$ANALYZE" attach "$S" ledger.json --run none
+	[[ $stderr == *"has no run 'none'"* ]]
+	refused "cannot open none.sqlite" "$ANALYZE" attach none.sqlite ledger.json
+	[ ! -e none.sqlite ]
+}
+
+# step RUN LABEL PROFILE PAYLOAD OPS DEVICE [ERROR]: a run of a sweep whose device wrote DEVICE bytes, a quarter of them to the journal
+step() {
+	sqlite3 "$S" "INSERT INTO run (run, schema, uuid, label, host, kernel, machine, cpus, tool, layers, tier, events, settle, wall_ns, boot_ns, utc_offset_s)
+			VALUES ($1, 1, 'u$1', '$2', 'h', 'k', 'm', 1, '0', 'syscall,cache,fs,block', 'full', 1, 'sync', 1700000000000000000, 1, 0);
+		INSERT INTO run_end (run, dur_ns, horizon, events) VALUES ($1, 1000000000, 'after_sync', 1);
+		INSERT INTO device (run, dev, name, type, leaf) VALUES ($1, 7340032, 'loop0', 'loop', 1), ($1, 266338304, 'vda', 'disk', 1);
+		INSERT INTO load (run, system, profile, logical_write_bytes, write_ops, errors, error, devices, horizon, device_write_bytes)
+			VALUES ($1, 'sys', '$3', $4, $5, ${7:+1} + 0, '${7:-}', '7:0', 'after_sync', $6);
+		INSERT INTO file (run, id, dev, ino, gen, component) VALUES ($1, 1, 7340032, 5, 1, 'wal');
+		INSERT INTO file_io VALUES ($1, 1, 3, 0, 0, 1, 1, 0, 0, $6 / 2);
+		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+			SELECT $1, k.id, 3, d.column2, c.id, 1, 0, 0, 1, 0, d.column3, 0, 0, 0 FROM kind k, cause c,
+				(VALUES ('data', 7340032, $6 - $6 / 4), ('journal', 7340032, $6 / 4), ('data', 266338304, 999)) d
+			WHERE k.name = 'block_write' AND c.name = d.column1"
+}
+
+# Objects of 10 bytes cost 4096 each and of 1010 bytes 6096: 2 for each further byte. The control idles at 1000 bytes a step.
+sweep() {
+	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$S"
+	step 1 "sweep sys write 10 1" write 100 10 41960
+	step 2 "sweep sys idle write 10 1" idle NULL NULL 1000
+	step 3 "sweep sys write 10 2" write 100 10 51960
+	step 4 "sweep sys idle write 10 2" idle NULL NULL 11000
+	step 5 "sweep sys write 10 3" write 100 10 45960
+	step 6 "sweep sys idle write 10 3" idle NULL NULL 5000
+	step 7 "sweep sys write 1010 1" write 4040 4 25384
+	step 8 "sweep sys idle write 1010 1" idle NULL NULL 1000
+}
+
+row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,write,$1,"; }
+
+@test "sizes: median and range of three repeats, the idle control subtracted, and what each further byte costs" {
+	sweep
+	# 41960, 51960, 45960 of 100 bytes; idle 17000 of 139880: (139880 - 17000) / 30 = 4096
+	[ "$(row 10)" = "sys,write,10,3,0,30,300,139880,139880,17000,waf_e2e,exact,459.600,419.600,519.600,409.600,4096.000,n/a,after_sync," ]
+	[ "$(row 1010)" = "sys,write,1010,1,0,4,4040,25384,25384,1000,waf_e2e,exact,6.283,6.283,6.283,6.036,6096.000,2.000,after_sync," ]
+}
+
+@test "sizes: marginal_waf is the slope over all sizes, idle subtracted, and fixed what an object costs without a byte" {
+	sweep
+	[ "$("$ANALYZE" sizes "$S" --format csv --table marginal | sed 1d)" = "sys,write,marginal_waf,slope of (device - idle)/ops over payload/ops,2.000,4076.000,4,10,1010" ]
+}
+
+@test "sizes: shares of components, journal and what is not classified sum to the device's bytes" {
+	sweep
+	# half of the bytes are file data of the log, a quarter the journal
+	[ "$(row 1010 shares | cut -d, -f4-)" = $'wal,12692,0.500\nunclassified,6346,0.250\nfs journal,6346,0.250' ]
+}
+
+@test "sizes: two repeats have the mean of both as median, and of one label the newest complete run stands" {
+	sweep
+	sqlite3 "$S" "DELETE FROM run WHERE run IN (5, 6)"
+	[ "$(row 10 | cut -d, -f4,13-15)" = "2,469.600,419.600,519.600" ]
+	step 20 "sweep sys write 10 1" write 100 10 51960
+	[ "$(row 10 | cut -d, -f4,13-15)" = "2,519.600,519.600,519.600" ]
+	sqlite3 "$S" "DELETE FROM run_end WHERE run = 20"
+	[ "$(row 10 | cut -d, -f4,13-15)" = "2,469.600,419.600,519.600" ]
+}
+
+@test "sizes: a size that the system refused has a row that says why, and is in no ratio" {
+	sweep
+	step 30 "sweep sys write 99999 1" write 0 0 8192 "row is too big"
+	step 31 "sweep sys idle write 99999 1" idle NULL NULL 0
+	[ "$(row 99999)" = "sys,write,99999,1,1,0,0,8192,8192,0,waf_e2e,n/a,n/a,n/a,n/a,n/a,n/a,n/a,after_sync,refused: row is too big" ]
+	[ "$("$ANALYZE" sizes "$S" --format csv --table marginal | sed 1d | cut -d, -f5)" = 2.000 ]
+	[ -z "$(row 99999 shares)" ] && [ -z "$(row 99999 layers)" ]
+}
+
+@test "sizes: a layer that was not measured is n/a, bytes lost make a bound, a missing idle control leaves nothing subtracted" {
+	sweep
+	sqlite3 "$S" "UPDATE run SET layers = 'syscall,block' WHERE run = 7; INSERT INTO lost VALUES (7, 'block', 'request table full', 'bytes', 3); DELETE FROM run WHERE run = 8"
+	[ "$(row 1010)" = "sys,write,1010,1,0,4,4040,25384,25384,n/a,waf_e2e,>=,6.283,6.283,6.283,n/a,n/a,n/a,after_sync," ]
+	[ "$(row 1010 layers | cut -d, -f5-)" = "4040,0,0,n/a,n/a,n/a,n/a,n/a,25384" ]
+	sqlite3 "$S" "UPDATE run SET layers = 'syscall' WHERE run = 3"
+	[ "$(row 10 | cut -d, -f8)" = n/a ]
+}
+
+@test "sizes: labels that only look like a sweep's are left alone, a store without sweeps has no rows" {
+	sweep
+	step 40 "sweep sys write 10" write 1 1 4096
+	step 41 'sweep "sys write 10 1' write 1 1 4096
+	step 42 "sweep sys idle write 10 1 2" write 1 1 4096
+	step 43 "sweep sys write 1x 1" write 1 1 4096
+	[ "$("$ANALYZE" sizes "$S" --format csv | sed 1d | wc -l)" = 2 ]
+	[ "$("$ANALYZE" sizes "$S" --format csv --system none | sed 1d | wc -l)" = 0 ]
+	store_with "$S"
+	[ "$("$ANALYZE" sizes "$S" --format csv | sed 1d | wc -l)" = 0 ]
+}
+
+@test "sizes: the picture is drawn with its data and its script beside it" {
+	sweep
+	mkdir out
+	run -0 "$ANALYZE" sizes "$S" --plot out --table marginal
+	[ "$(head -c 8 out/sizes.png | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' out/sizes.svg
+	grep -q "sys write: marginal_waf 2.000" out/sizes.svg
+	(cd out && rm sizes.svg && gnuplot sizes.gp && [ -s sizes.svg ])
+	# D is not known of one of the repeats: the picture has no point there, rather than one that is too low
+	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0)"
+	run -0 "$ANALYZE" sizes "$S" --plot out --table marginal
+	[ "$(awk -F '\t' '/^# colour\tsize\tL/ { on = 1; next } /^$/ { on = 0 } on { print $2, $5 }' out/sizes.tsv | paste -sd' ')" = "10 NaN 1010 1024.000" ]
+	store_with "$S"
+	run --separate-stderr -1 "$ANALYZE" sizes "$S" --plot out
+	[[ $stderr == "iot-analyze: nothing to draw"* ]]
+}

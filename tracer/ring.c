@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* ring.c - the reading side of a BPF ring buffer. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <linux/bpf.h>
+#include "ring.h"
+
+#define GIVE_BACK 65536 /* bytes that are read before the writers get their room again; a quarter of a smaller ring */
+
+struct ring {
+	size_t page, size, give_back;
+	u64 *taken;            /* position of the reader: a page that we write */
+	const u64 *written;    /* position of the writers: a page that the kernel writes, and behind it the data, mapped twice */
+	const char *data;
+};
+
+int ring_open(struct ring **out, int fd, size_t size)
+{
+	struct ring *r = calloc(1, sizeof(*r));
+	void *p;
+
+	*out = r;
+	if (!r)
+		return -ENOMEM;
+	r->page = sysconf(_SC_PAGESIZE);
+	r->size = size;
+	r->give_back = size / 4 < GIVE_BACK ? size / 4 : GIVE_BACK;
+	p = mmap(NULL, r->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->taken = p;
+	p = mmap(NULL, r->page + 2 * size, PROT_READ, MAP_SHARED, fd, r->page);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->written = p;
+	r->data = (const char *)p + r->page;
+	return 0;
+}
+
+size_t ring_take(struct ring *r, size_t limit, void (*record)(void *, const void *), void *arg)
+{
+	u64 at = *r->taken, given = at, end = __atomic_load_n(r->written, __ATOMIC_ACQUIRE);
+	size_t n = 0;
+
+	while (at < end && n < limit) {
+		const char *head = r->data + (at & (r->size - 1));
+		u32 len = __atomic_load_n((const u32 *)head, __ATOMIC_ACQUIRE);
+
+		if (len & BPF_RINGBUF_BUSY_BIT)
+			break; /* still being written, and so is what follows */
+		if (!(len & BPF_RINGBUF_DISCARD_BIT)) {
+			record(arg, head + BPF_RINGBUF_HDR_SZ);
+			n++;
+		}
+		len &= ~BPF_RINGBUF_DISCARD_BIT;
+		at += (len + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
+		if (at - given >= r->give_back)
+			__atomic_store_n(r->taken, given = at, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(r->taken, at, __ATOMIC_RELEASE);
+	return n;
+}
+
+void ring_close(struct ring *r)
+{
+	if (!r)
+		return;
+	if (r->taken)
+		munmap(r->taken, r->page);
+	if (r->written)
+		munmap((void *)r->written, r->page + 2 * r->size);
+	free(r);
+}

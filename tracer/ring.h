@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* ring.h - takes records out of a BPF ring buffer (Documentation/bpf/ringbuf.rst). libbpf gives room back after every
+ * record, in the cache line that each writer looks at: here it is given back in larger pieces.
+ */
+#ifndef IOT_RING_H
+#define IOT_RING_H
+
+#include <stddef.h>
+#include "event.h"
+
+struct ring;
+
+/* Maps the ring of a map's descriptor; `size` is its number of bytes, a power of two. Returns 0 or a negative errno. */
+int ring_open(struct ring **, int fd, size_t size);
+
+/* Gives the records that are there now, at most `limit`, to `record`; their memory is valid inside it. Never blocks. Returns
+ * how many there were. */
+size_t ring_take(struct ring *, size_t limit, void (*record)(void *arg, const void *data), void *arg);
+
+void ring_close(struct ring *);
+
+#endif
