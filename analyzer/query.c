@@ -105,6 +105,9 @@ static int store_check(struct store *s)
 	if (version > IOT_SCHEMA)
 		return fail(EXIT_DATA, 0, "%s was written by a newer version of iot (format %lld, this is %u): update iot-analyze",
 			    s->path, (long long)version, IOT_SCHEMA);
+	if (version < IOT_SCHEMA)
+		return fail(EXIT_DATA, 0, "%s was written by an older version of iot (format %lld, this is %u): read it with that version, "
+			    "or record it again", s->path, (long long)version, IOT_SCHEMA);
 	return 0;
 }
 

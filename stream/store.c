@@ -114,6 +114,9 @@ static int check_identity(sqlite3 *db, const char *name, bool *fresh)
 	if (version > IOT_SCHEMA)
 		return stream_fail(-ENOTSUP, "%s was written by a newer version of iot (format %lld, this is %u)", name,
 				   (long long)version, IOT_SCHEMA);
+	if (version < IOT_SCHEMA)
+		return stream_fail(-ENOTSUP, "%s was written by an older version of iot (format %lld, this is %u): give a new file",
+				   name, (long long)version, IOT_SCHEMA);
 	return check_pages(db, name);
 }
 

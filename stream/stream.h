@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include "event.h"
 
-#define IOT_SCHEMA 1u               /* version of records.def and fields.def together */
+/* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
+ * no longer be read or appended to: 2 has flows, file_io and process.instance. */
+#define IOT_SCHEMA 2u
 #define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
 #define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */
 
@@ -79,7 +81,7 @@ struct sink {
 int sink_jsonl(struct sink **out, int fd, const char *name);
 
 /* A store at `path`, created (mode 0600, never through a symlink in a directory that others can write) or
- * appended to. Refuses files that are not ours, are corrupt, or are newer than IOT_SCHEMA. */
+ * appended to. Refuses files that are not ours, are corrupt, or are not of IOT_SCHEMA. */
 int sink_store(struct sink **out, const char *path);
 
 /* Adds one record to run number `run` of the store at `path`, which must be there. Returns 0 or a negative errno, after having
@@ -94,7 +96,7 @@ int jsonl_read(int fd, const char *name, struct sink *to);
 /* Reads JSON Lines from fd into the store at `store_path`: what `iot-analyze ingest` does. Returns as jsonl_read(). */
 int ingest(int fd, const char *name, const char *store_path);
 
-/* Opens a store for reading only, after checking that it is one of ours, not newer, and not damaged where it is quick to
+/* Opens a store for reading only, after checking that it is one of ours, of IOT_SCHEMA, and not damaged where it is quick to
  * tell (everything but the rows of events and aggregates per second). Readers wait up to 10 s for a writer. The caller
  * closes *db with sqlite3_close(). Returns 0 or a negative errno, after having reported the error. */
 struct sqlite3;

@@ -126,7 +126,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ -z "$(ls -A out)" ]
 }
 
-@test "a store that is missing, empty, a folder, text, foreign or newer is one line, exit status 1" {
+@test "a store that is missing, empty, a folder, text, foreign, newer or older is one line, exit status 1" {
 	one_line 1 "cannot open none.sqlite: No such file" "$ANALYZE" amplification none.sqlite
 	: > empty.sqlite
 	one_line 1 "empty.sqlite is empty" "$ANALYZE" amplification empty.sqlite
@@ -137,6 +137,8 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 1 "foreign.sqlite is not a store of iot: another program" "$ANALYZE" amplification foreign.sqlite
 	sqlite3 "$S" "PRAGMA user_version = 99"
 	one_line 1 "was written by a newer version of iot (format 99" "$ANALYZE" amplification "$S"
+	sqlite3 "$S" "PRAGMA user_version = 1; DROP TABLE flow"
+	one_line 1 "was written by an older version of iot (format 1, this is 2): read it with that version, or record it again" "$ANALYZE" amplification "$S"
 	one_line 1 ":memory:: No such file" "$ANALYZE" amplification :memory:
 }
 

@@ -46,6 +46,34 @@ teardown_file() { load loads_lib; system_down; }
 	[ ! -e "$images" ] && [ -z "$(losetup -j "$images")" ] || fail "$images is still there"
 }
 
+@test "a server that does not answer ends the load in time with one reason, and is stopped in good order" {
+	export IOT_WORK=$IOT_WORK-a IOT_PORT=52479
+	"$root/workloads/etcd.sh" up
+	member=$(awk '{ print $2 }' "$IOT_WORK/pids")
+	kill -STOP "$member"
+	IOT_LIMIT=2 run "$root/workloads/etcd.sh" load small 10
+	[ "$status" = 1 ] || fail "status $status"
+	same "last line" "${lines[-1]}" "etcd.sh: load small: etcd did not answer in time; the ledger holds what was acknowledged"
+	images=$(awk '$1 == "image" { print $2 }' "$IOT_WORK/undo")
+	run "$root/workloads/etcd.sh" down
+	same "down" "$status $output" "0 "
+	same "state" "$(awk '$1 == "State:" && $2 != "Z" { print $2 }' "/proc/$member/status" 2>/dev/null)" ""
+	[ ! -e "$images" ] && [ -z "$(losetup -j "$images")" ] || fail "left behind: $images"
+	IOT_WORK=${IOT_WORK%-a}
+}
+
+@test "a server whose port is taken does not start: one line, status 1, nothing left behind" {
+	images() { find "$IOT_IMG_DIR" -name 'iot-etcd-*' | sort; }
+	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" up
+	before=$(images)
+	IOT_WORK=$IOT_WORK-b IOT_PORT=52479 run "$root/workloads/etcd.sh" up
+	[ "$status" = 1 ] || fail "status $status: $output"
+	same "message" "$output" "etcd.sh: port 52479 is taken by another program: set IOT_PORT"
+	[ ! -e "$IOT_WORK-b" ] || fail "$IOT_WORK-b is still there"
+	same "images" "$(images)" "$before"
+	IOT_WORK=$IOT_WORK-a "$root/workloads/etcd.sh" down
+}
+
 @test "two instances at once: other state directory, other port" {
 	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" up
 	IOT_WORK=$IOT_WORK-b IOT_PORT=52579 "$root/workloads/etcd.sh" up

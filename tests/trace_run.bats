@@ -86,7 +86,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 }
 
 @test "with a duration and a command the run ends first, and the command runs on" {
-	"$trace" -d 0.5 --settle none -o run.jsonl -- sh -c 'echo $$ > pid; sleep 300' 2> err.log
+	"$trace" -d 0.5 --settle none -o run.jsonl -- sh -c 'echo $$ > pid; exec sleep 300' 2> err.log
 	complete run.jsonl
 	pid=$(cat pid)
 	grep -q "still runs as process $pid" err.log
@@ -160,7 +160,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 @test "the command keeps its privileges, environment and standard input; the tracer gives its own up" {
 	grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > mine
 	echo input > input
-	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; sleep 300"
+	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; exec sleep 300"
 	until_true test -s pid
 	same "the command's" "$(cat command)" "$(cat mine)"
 	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000008000080006
@@ -242,6 +242,25 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	grep -qE '^tier +(full|reduced)$' probes.txt
 	between "MiB in the kernel" "$(awk '/^memory/ { print $2 }' probes.txt)" 1 192
 	grep -qE '^attached +in [0-9.]+ s$' probes.txt
+}
+
+@test "a program that the kernel refuses is left out with the reason; -v shows the end of its log, -vv all of it" {
+	need cc gcc
+	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/refuse.c"
+	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they must be the first library"; fi
+	export IOT_REFUSE=uring__complete
+	LD_PRELOAD=$PWD/refuse.so "$trace" --probes > probes.txt
+	grep -qE '^uring +uring__complete +tp_btf/io_uring_complete +no +Permission denied' probes.txt
+	LD_PRELOAD=$PWD/refuse.so "$trace" -q -o "$store" -- dd if=/dev/zero of=f bs=4099 count=23 status=none
+	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+	LD_PRELOAD=$PWD/refuse.so "$trace" -v -o run.jsonl -- true 2> brief.log
+	[ "$(wc -l < brief.log)" -lt 70 ] || fail "$(wc -l < brief.log) lines"
+	grep -qE '^\[[0-9]+ lines are left out: -vv prints them\]$' brief.log
+	grep -q '^1009: ' brief.log
+	if grep -q '^7: ' brief.log; then fail "the begin of the log"; fi
+	LD_PRELOAD=$PWD/refuse.so "$trace" -vv -o run.jsonl -- true 2> whole.log
+	same "lines of the log" "$(grep -c '^[0-9]*: (85) refused for a test$' whole.log)" 1009
+	if grep -q 'left out' whole.log; then fail "not whole"; fi
 }
 
 @test "a flood of events needs less than 64 MiB of the tracer's memory" {

@@ -43,7 +43,7 @@ static const struct row {
 	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
 	{ 0, "systems", "[FILE]", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 'q', "quiet", NULL, "only errors on standard error", take_quiet },
-	{ 'v', "verbose", NULL, "also what the kernel says about each probe", take_verbose },
+	{ 'v', "verbose", NULL, "also why the kernel refuses a probe; twice (-vv): all that is said about each", take_verbose },
 	{ 'h', "help", NULL, "this list", NULL },
 	{ 'V', "version", NULL, "version", NULL },
 };
@@ -291,8 +291,16 @@ static int take_quiet(struct options *o, const char *value)
 
 static int take_verbose(struct options *o, const char *value)
 {
-	o->verbose = true;
+	o->verbose++;
 	return 0;
+}
+
+/* -d, -d5; a letter without a value may be repeated: -vv is -v -v. */
+static bool is_letter_of(const struct row *r, const char *arg)
+{
+	const char letter[] = { r->letter, 0 };
+
+	return r->letter && arg[1] == r->letter && (r->value || !arg[1 + strspn(arg + 1, letter)]);
 }
 
 /* The row of an argument such as -d, -d5, --duration, --duration=5, and the value that is in the same argument. */
@@ -304,8 +312,8 @@ static const struct row *find_row(const char *arg, const char **value)
 	for (size_t i = 0; i < N_OF(rows); i++) {
 		const struct row *r = &rows[i];
 
-		if (arg[1] != '-' && arg[1] == r->letter && (r->value || !arg[2])) {
-			*value = arg[2] ? arg + 2 : NULL;
+		if (is_letter_of(r, arg)) {
+			*value = r->value && arg[2] ? arg + 2 : NULL;
 			return r;
 		}
 		if (arg[1] == '-' && strlen(r->name) == len && !memcmp(arg + 2, r->name, len)) {
@@ -401,6 +409,8 @@ int options_parse(struct options *o, int argc, char **argv)
 			value = argv[++i];
 		}
 		status = take_row(o, r, value);
+		for (const char *again = arg + 2; !status && r->take && !r->value && *again == r->letter; again++)
+			status = take_row(o, r, NULL);
 		if (status || !r->take)
 			return status;
 	}

@@ -43,7 +43,8 @@ struct options {
 	const char *settle_text;
 	const char *label;
 	u64 ring_bytes;         /* 0 default */
-	bool quiet, verbose;
+	bool quiet;
+	unsigned int verbose;  /* as in struct probe_options */
 	char **command;         /* NULL-terminated; NULL none */
 };
 

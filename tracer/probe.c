@@ -211,7 +211,7 @@ struct probes {
 
 /* libbpf's last complaint, and the program that it was about. */
 static struct {
-	bool verbose;
+	unsigned int verbose;
 	char text[128], program[64];
 } said;
 
@@ -229,6 +229,28 @@ static int say(int err, const char *format, ...)
 	return err > 0 ? -err : err;
 }
 
+#define LOG_LINES 50           /* of the verifier's log that -v shows: the reason stands at its end */
+
+/* A message of libbpf; of a long one, which holds the verifier's log, the first line and the last ones. */
+static void show(const char *format, va_list args)
+{
+	char *text, *p;
+	int lines = 0;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	for (p = text; *p; p++)
+		lines += *p == '\n';
+	p = text;
+	if (said.verbose < 2 && lines > LOG_LINES + 1) {
+		for (int skipped = lines - LOG_LINES; skipped; skipped--)
+			p = strchr(p, '\n') + 1;
+		fprintf(stderr, "%.*s\n[%d lines are left out: -vv prints them]\n", (int)strcspn(text, "\n"), text, lines - LOG_LINES - 1);
+	}
+	fputs(p, stderr);
+	free(text);
+}
+
 static int libbpf_says(enum libbpf_print_level level, const char *format, va_list a)
 {
 	char line[512];
@@ -238,8 +260,8 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 
 	va_copy(again, a);
 	vsnprintf(line, sizeof(line), format, a);
-	if (said.verbose)
-		vfprintf(stderr, format, again); /* whole: the verifier's log is one message */
+	if (said.verbose > (level == LIBBPF_DEBUG))
+		show(format, again);
 	va_end(again);
 	if (level != LIBBPF_WARN)
 		return 0;
@@ -254,7 +276,8 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 	said.program[n] = '\0';
 	if (strstr(p, "BEGIN PROG LOAD LOG"))
 		return 0;
-	snprintf(said.text, sizeof(said.text), "%s", p[n] ? p + n + 1 : "");
+	p += n + !!p[n];
+	snprintf(said.text, sizeof(said.text), "%s", p + strspn(p, ": "));
 	said.text[strcspn(said.text, "\n")] = '\0';
 	return 0;
 }

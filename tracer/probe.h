@@ -24,7 +24,7 @@ struct probe_opts {
 	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
 	u64 cgroup;                 /* filter: cgroup v2 id, descendants not included; 0 none */
 	u32 dev;                    /* filter: device number of a disk; 0 none */
-	bool verbose;               /* show libbpf's messages */
+	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
 };
 
 /* One program of the kernel side, after probes_open(). Strings belong to `struct probes`. */

@@ -4,7 +4,8 @@
 # The script that sources it has a function `say` for messages. IOT_NO_INSTALL=1: never install.
 
 SKIP=77
-lim() { timeout -k 5 "$@"; }
+# lim SECONDS COMMAND...: within so many seconds, or within IOT_LIMIT when that is less.
+lim() { timeout -k 5 "$((${IOT_LIMIT:-$1} < $1 ? ${IOT_LIMIT:-$1} : $1))" "${@:2}"; }
 skip() { say "skipped: $*"; exit $SKIP; }
 
 # need COMMAND-OR-FILE PACKAGE...: installs the packages when the command is missing, or skips.

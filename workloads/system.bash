@@ -19,6 +19,7 @@
 #   sys_client              sets array CLIENT: the backend of kv.py and its key=value options
 # Environment: IOT_WORK (state directory), IOT_PORT, IOT_NO_INSTALL=1 (never install packages),
 # IOT_HORIZON=after_sync (leave the engine's checkpoint out), IOT_IMG_DIR (where the images of the drives are),
+# IOT_LIMIT (seconds that any one call may take at most: for servers that may not answer),
 # IOT_NO_ENGINE=1 (no engine statistics: asking for them is work of the server too, and warms what a cold read must find cold),
 # IOT_SET (name of the keys that `load` writes or reads, so that one load reads what another wrote).
 # State: $WORK/undo lists what was taken, in order, so that `down` also cleans up after a crash.
@@ -181,7 +182,8 @@ servers_stop() {
 	[ -s "$WORK/pids" ] || return 0
 	optional sys_stop || true
 	while read -r role pid start; do
-		! alive "$pid" "$start" || kill -"$STOP_SIGNAL" "$pid" 2>/dev/null || true
+		# A stopped process takes no other signal before it goes on.
+		! alive "$pid" "$start" || kill -"$STOP_SIGNAL" "$pid" 2>/dev/null && kill -CONT "$pid" 2>/dev/null || true
 		wait_for 60 "$role ($pid) ends" gone "$pid" "$start" || kill -KILL "$pid" 2>/dev/null || true
 		wait_for 10 "$role ($pid) is killed" gone "$pid" "$start" || true
 	done < <(tac "$WORK/pids")
@@ -234,6 +236,7 @@ cmd_up() {
 
 	! is_up || die "already up in $WORK: run '$SYSTEM.sh down' first"
 	sys_need
+	! port_taken || die "port $PORT is taken by another program: set IOT_PORT"
 	work_create
 	trap 'up_failed' EXIT
 	for ((i = 1; i <= DRIVES; i++)); do
@@ -245,6 +248,9 @@ cmd_up() {
 	trap - EXIT
 	say "up in $WORK, port $PORT"
 }
+
+# Asked beforehand: a server of another instance would answer for ours, which ends a moment later.
+port_taken() { [ "$PORT" != 0 ] && lim 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/$PORT" 2>/dev/null; }
 
 up_failed() {
 	say "did not start; the ends of its logs:"
@@ -323,6 +329,7 @@ cmd_load() {
 	rm -f "$WORK/prepared"
 	measure load_once || status=$?
 	ledger "$PROFILE"
+	[ $status != 124 ] || die "load $PROFILE: $SYSTEM did not answer in time; the ledger holds what was acknowledged"
 	[ $status = 0 ] || die "load $PROFILE failed with status $status; the ledger holds what was acknowledged"
 }
 
