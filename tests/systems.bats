@@ -607,3 +607,4 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 		[ -s "$out/$name.svg" ] || fail "no picture of $name"
 	done
 	empty "left behind" "$(losetup --list --noheadings --output BACK-FILE | grep -F "$IOT_IMG_DIR/" || :)$(find /var/tmp -maxdepth 1 -name 'iot-five.*')"
+}
