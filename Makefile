@@ -80,7 +80,7 @@ $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/*.def) systems.json
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h stream/*.def) systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
@@ -124,7 +124,7 @@ $(B)/stream-tool: tests/stream-tool.c $(stream_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson -lsqlite3
 
-$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/records.def bpf/fields.def bpf/kinds.def
+$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 

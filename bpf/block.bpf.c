@@ -379,13 +379,18 @@ static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct 
 	t->cause = CAUSE_METADATA;
 	if (!write) {
 		t->owner = owner_current(c, &t->how);
-		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode)
+		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode) {
 			t->cause = CAUSE_DATA;
+			t->file = file_number((struct inode *)c->range_node);
+		}
 		return;
 	}
 	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
 	if (t->owner & OWNER_DATA) {
+		struct writer *w = writer_find(fp->inode);
+
 		t->cause = CAUSE_DATA;
+		t->file = w ? w->file : 0;
 		t->many = 1;
 		t->how = HOW_EXACT;
 		return;
@@ -407,6 +412,18 @@ static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct 
 		t->owner = j->last_txn;
 		t->how = HOW_TRANSACTION;
 	}
+}
+
+/* The file of the direct I/O that is being submitted, as far as the call in progress tells. */
+static __always_inline u32 file_direct(struct task_ctx *c)
+{
+	if (!c || !c->call)
+		return 0;
+	if (c->shape == SHAPE_AIO_SUBMIT)
+		return c->aio_file;
+	if (c->range_known != 1)
+		return 0;
+	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }
 
 static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task_ctx *c, bool write)
@@ -436,8 +453,7 @@ static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task
 	if (end == FN_END_DIRECT || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = end == FN_END_DIRECT || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		if (c && c->call && c->range_known == 1 && !c->range_blockdev)
-			t->file = file_number((struct inode *)c->range_inode);
+		t->file = file_direct(c);
 		return;
 	}
 	if (is_blockdev(fp.inode)) {

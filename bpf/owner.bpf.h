@@ -178,6 +178,27 @@ static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
 	return 0;
 }
 
+/* The file behind a block device's own inode is the node that it was opened by. Its pages are followed one by one. */
+static __noinline int device_name(struct inode *i, u32 file)
+{
+	struct writer *w, new = { .many = 1, .file = file };
+	u64 k = (u64)i;
+
+	if (!i || !file)
+		return 0;
+	w = writer_find(i);
+	if (w) {
+		w->file = file;
+		return 0;
+	}
+	new.ino = BPF_CORE_READ(i, i_ino);
+	new.gen = BPF_CORE_READ(i, i_generation);
+	new.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	if (bpf_map_update_elem(&writers, &k, &new, BPF_ANY))
+		lose(LOSS_INODE_TABLE);
+	return 0;
+}
+
 /* Who wrote page `index` of an inode; *how says how that is known. */
 static __always_inline u64 writer_of_page(struct inode *i, u64 index, u8 *how)
 {
@@ -342,6 +363,7 @@ __noinline int range_look(struct task_ctx *c)
 	if (user_pos)
 		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
 	c->range_inode = POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
+	c->range_node = (u64)i;
 	c->range_len = len;
 	c->range_blockdev = mode == S_IFBLK;
 	c->range_known = 1;

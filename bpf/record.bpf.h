@@ -40,7 +40,9 @@ struct task_ctx {
 	u64 behalf_id;
 	/* the byte range that the system call asks for */
 	u64 range_inode, range_off, range_len;
-	u32 range_blockdev, pad;
+	u64 range_node;    /* of a block device: the inode that it was opened by */
+	u32 range_blockdev;
+	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u32 seen_dev, seen_gen, seen_file, seen_type;

@@ -12,6 +12,7 @@ const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 #define RWF_SYNC 4
 #define RWF_APPEND 16
 #define MAX_IOCB 1024
+#define AIO_FILE_ANY (~0U)     /* no request seen yet */
 #define O_ACCMODE 3
 #define MAX_PATHS 8           /* sent for one file */
 
@@ -253,7 +254,7 @@ static __always_inline u32 flags_of(u32 f)
 struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
-	u32 flags;
+	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
 	u8 kind, write;
 };
 
@@ -269,7 +270,7 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.offset = o->offset;
 	r->e.size = o->size;
 	r->e.task = r->e.owner = proc;
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = o->tid ?: (u32)bpf_get_current_pid_tgid();
 	r->e.how = HOW_EXACT;
 	r->e.kind = o->kind;
 	r->e.flags = o->flags;
@@ -327,10 +328,12 @@ static __always_inline void write_begins(struct task_ctx *c, u32 proc)
 	/* copies give a limit, often all of memory: what they did is marked when they end */
 	if (c->shape >= SHAPE_SENDFILE && c->range_len > MARK_AHEAD << PAGE_SHIFT)
 		c->range_len = MARK_AHEAD << PAGE_SHIFT;
-	if (c->range_blockdev)
+	if (c->range_blockdev) {
 		mark_pages((struct inode *)c->range_inode, c->range_off, c->range_len, proc | OWNER_DATA);
-	else
+		device_name((struct inode *)c->range_inode, file_number((struct inode *)c->range_node));
+	} else {
 		writer_mark((struct inode *)c->range_inode, c->range_off, c->range_len, proc);
+	}
 }
 
 struct aio_walk {
@@ -338,6 +341,21 @@ struct aio_walk {
 	u32 proc, drop;
 	struct task_ctx *c;
 };
+
+/* A write of libaio is about to happen. Direct I/O on a block device leaves no page behind. */
+static __always_inline void aio_write_begins(struct task_ctx *c, struct file *f, const struct aio *a, u32 proc)
+{
+	struct inode *i = BPF_CORE_READ(f, f_mapping, host);
+
+	if (a->type != SUB_FT_BLK) {
+		writer_mark(i, a->offset, a->size, proc);
+		return;
+	}
+	if (a->flags & FLAG_DIRECT)
+		return;
+	mark_pages(i, a->offset, a->size, proc | OWNER_DATA);
+	device_name(i, c->seen_file);
+}
 
 /* One control block of io_submit: what it asks for is kept until its event is reaped. */
 static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 ts_ns)
@@ -359,6 +377,10 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 		return 0;
 	i = BPF_CORE_READ(f, f_inode);
 	file_see(c, f, i);
+	if (c->aio_file == AIO_FILE_ANY)
+		c->aio_file = c->seen_file;
+	else if (c->aio_file != c->seen_file)
+		c->aio_file = 0;
 	a.ts_ns = ts_ns;
 	a.offset = b.offset;
 	a.file = c->seen_file;
@@ -380,7 +402,7 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 		/* fall through */
 	case 1: /* IOCB_CMD_PWRITE */
 		a.kind = KIND_AIO_WRITE;
-		writer_mark(BPF_CORE_READ(f, f_mapping, host), a.offset, a.size, proc);
+		aio_write_begins(c, f, &a, proc);
 		break;
 	case 2: /* IOCB_CMD_FSYNC */
 	case 3: /* IOCB_CMD_FDSYNC */
@@ -454,6 +476,7 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	o.size = a->size;
 	o.ret = e.res;
 	o.flags = a->flags;
+	o.tid = a->tid;
 	o.kind = a->kind;
 	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
 	op_record(c, &o, a->proc);
@@ -537,6 +560,7 @@ static __always_inline int call_begins(const void *from, long id, bool again)
 	if (s.shape == SHAPE_AIO_SUBMIT) {
 		struct aio_walk w = { .base = c->arg[2], .proc = proc_current(c), .c = c };
 
+		c->aio_file = AIO_FILE_ANY;
 		bpf_loop(c->arg[1] & (2 * MAX_IOCB - 1), aio_begin_one, &w, 0);
 	}
 	return 0;

@@ -15,6 +15,6 @@ SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, SUM(f.S
        SUM(f.ops_r) AS ops_r, SUM(f.syncs) AS syncs, SUM(f.written) AS written, SUM(f.read) AS read
 FROM v_file_io f JOIN v_owner o ON o.owner = f.owner
 WHERE o.shown AND f.S + f.ops_w + f.S_r + f.ops_r + f.syncs + f.written + f.read > 0
-GROUP BY f.file, o.gid
-ORDER BY SUM(f.written + f.read + f.S + f.S_r) DESC, f.path, f.file, o.gid
+GROUP BY f.file, o.gid, f.component
+ORDER BY SUM(f.written + f.read + f.S + f.S_r) DESC, f.path, f.file, o.gid, f.component
 LIMIT 100;

@@ -730,12 +730,13 @@ WITH known AS (
               CASE WHEN m.syscall AND NOT EXISTS (SELECT 1 FROM v_lost WHERE layer IN ('syscall', 'uring') AND effect IN ('events', 'bytes')) THEN 1 END AS calls
        FROM v_measured m),
      io AS MATERIALIZED (
-       SELECT o.gid, f.component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
+       SELECT o.gid, COALESCE(n.name, f.component) AS component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
               SUM(i.sync_ops) AS syncs, SUM(i.fs_write_bytes) AS written, SUM(i.fs_read_bytes) AS read
        FROM ask JOIN file_io i ON i.run = ask.run
        JOIN v_owner o ON o.owner = i.owner
        LEFT JOIN file f ON f.run = i.run AND f.id = i.file
-       GROUP BY o.gid, f.component),
+       LEFT JOIN component n ON n.id = i.component
+       GROUP BY o.gid, COALESCE(n.name, f.component)),
      cause AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written, SUM(read) AS read, cause IN ('data', 'direct', 'readahead') AS of_files
        FROM v_cause
@@ -769,10 +770,11 @@ WHERE g.shown AND g.rank <= 4 AND (g.what = 'system' OR EXISTS (SELECT 1 FROM v_
 
 -- Bytes by file, whatever the dirty ledger knows.
 CREATE TEMP VIEW v_file_io AS
-SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, f.component, i.owner,
+SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, COALESCE(n.name, f.component) AS component, i.owner,
        i.write_bytes AS S, i.read_bytes AS S_r, i.write_ops AS ops_w, i.read_ops AS ops_r, i.sync_ops AS syncs, i.fs_write_bytes AS written, i.fs_read_bytes AS read
 FROM ask JOIN file_io i ON i.run = ask.run
 LEFT JOIN file f ON f.run = i.run AND f.id = i.file
+LEFT JOIN component n ON n.id = i.component
 LEFT JOIN v_device d ON d.dev = f.dev;
 
 -- The runs of object-size sweeps, of the whole store: workloads/sweep.sh labels them "sweep SYSTEM [idle] OPERATION SIZE REPEAT".

@@ -213,3 +213,19 @@ int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *a
 	*set = merge(before, rest);
 	return 0;
 }
+
+void interval_look(const struct interval *t, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg)
+{
+	u64 low, high;
+
+	if (!t)
+		return;
+	low = from > t->from ? from : t->from;
+	high = to < t->to ? to : t->to;
+	if (from < t->from)
+		interval_look(t->left, from, to, given, arg);
+	if (low < high)
+		given(arg, t->owner, high - low);
+	if (to > t->to)
+		interval_look(t->right, from, to, given, arg);
+}

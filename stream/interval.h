@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* interval.h - which byte ranges of one file are dirty, and by whom. Not for other folders.
+/* interval.h - which byte ranges of one file are dirty, and by whom; or what else each range is. Not for other folders.
  *
  * A set of intervals that do not overlap, each with an owner, kept as a treap: every call is O(log n + what it changes), memory
  * is one node an interval. Neighbours of one owner are joined, so that a file written in sequence is one node.
@@ -18,6 +18,9 @@ int interval_add(struct interval **set, u64 from, u64 to, u32 owner, u64 *fresh)
 
 /* Takes [from, to) out of the set; given() is called for each piece that was in it. Returns 0 or -ENOMEM. */
 int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg);
+
+/* Calls given() for each piece of [from, to) that is in the set, which stays as it is. */
+void interval_look(const struct interval *set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg);
 
 /* Intervals that exist now, in all sets. */
 size_t interval_count(void);

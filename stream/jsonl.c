@@ -25,7 +25,7 @@ struct word {
 	u8 len;
 };
 
-static struct word kind_word[KIND_MAX], cause_word[CAUSE_MAX], how_word[HOW_MAX], sub_word[SUB_MAX];
+static struct word kind_word[KIND_MAX], cause_word[CAUSE_MAX], how_word[HOW_MAX], sub_word[SUB_MAX], component_word[COMPONENT_MAX];
 
 static void words_make(struct word *w, const struct dict *d)
 {
@@ -139,6 +139,8 @@ static inline __attribute__((always_inline)) char *put_field(char *p, const char
 		return put_word(p, &how_word[v]);
 	case TYPE_SUB:
 		return put_word(p, &sub_word[v]);
+	case TYPE_COMPONENT:
+		return put_word(p, &component_word[v]);
 	default:
 		memcpy(p, key, key_len);
 		p += key_len;
@@ -170,9 +172,9 @@ static int jsonl_events(struct sink *sink, const struct iot_event *e, size_t n)
 	for (; n; e++, n--) {
 		if (room(j, EVENT_MAX))
 			return j->err;
-		if (e->kind >= KIND_MAX || e->cause >= CAUSE_MAX || e->how >= HOW_MAX || e->sub >= SUB_MAX)
-			return j->err = stream_fail(-EINVAL, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u)",
-						    sink->name, e->kind, e->cause, e->how, e->sub);
+		if (e->kind >= KIND_MAX || e->cause >= CAUSE_MAX || e->how >= HOW_MAX || e->sub >= SUB_MAX || e->component >= COMPONENT_MAX)
+			return j->err = stream_fail(-EINVAL, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
+						    sink->name, e->kind, e->cause, e->how, e->sub, e->component);
 		j->p = put_event(j->p, e);
 	}
 	return 0;
@@ -305,6 +307,7 @@ int sink_jsonl(struct sink **out, int fd, const char *name)
 	words_make(cause_word, dict_of(TYPE_CAUSE));
 	words_make(how_word, dict_of(TYPE_HOW));
 	words_make(sub_word, dict_of(TYPE_SUB));
+	words_make(component_word, dict_of(TYPE_COMPONENT));
 	j->size = BUFFER_BYTES;
 	j->fd = fd;
 	j->sink.record = jsonl_record;

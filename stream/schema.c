@@ -36,6 +36,7 @@ static const char *refers_to(const struct column *c)
 	static const char *const text[] = {
 		[TYPE_DEV] = "; major << 20 | minor", [TYPE_KIND] = "; kind.id", [TYPE_CAUSE] = "; cause.id",
 		[TYPE_HOW] = "; how.id", [TYPE_SUB] = "; sub.id",
+		[TYPE_COMPONENT] = "; component.id",
 	};
 
 	return c->type < TYPE_DEV || strstr(c->doc, "<<") ? "" : text[c->type];
@@ -107,11 +108,12 @@ static const char fixed_tables[] =
 	"CREATE TABLE file_io(\n"
 	"  -- bytes by file and owner, from events; no rows when those of layer fs are missing or have gaps. What calls\n"
 	"  -- returned is short when records of layers syscall or uring were lost, or the layers not measured. Components of storage systems are\n"
-	"  -- counted with it: join with file.component, where the last record of a file stands, late or after a rename. Device bytes of\n"
+	"  -- counted with it: component, or file.component, where the last record of a file stands, late or after a rename. Device bytes of\n"
 	"  -- file data are fs_read_bytes and fs_write_bytes; journals and metadata of file systems are in agg_total by cause.\n"
 	"  run INTEGER NOT NULL,             -- number of the run in this store\n"
 	"  file INTEGER NOT NULL,            -- file.id; 0: the event named no file\n"
 	"  owner INTEGER NOT NULL,           -- process.id on whose behalf; 0 unattributed\n"
+	"  component INTEGER NOT NULL,       -- what its threads do there: component.id; 0: what the file is, file.component\n"
 	"  read_ops INTEGER NOT NULL,        -- reading calls on regular files and block devices\n"
 	"  read_bytes INTEGER NOT NULL,      -- bytes: what they returned\n"
 	"  write_ops INTEGER NOT NULL,       -- writing calls\n"
@@ -119,7 +121,7 @@ static const char fixed_tables[] =
 	"  sync_ops INTEGER NOT NULL,        -- calls of the fsync family\n"
 	"  fs_read_bytes INTEGER NOT NULL,   -- bytes: file data that the file system read, buffered or direct\n"
 	"  fs_write_bytes INTEGER NOT NULL,  -- bytes: file data that the file system wrote, buffered or direct\n"
-	"  PRIMARY KEY(run, file, owner)\n"
+	"  PRIMARY KEY(run, file, owner, component)\n"
 	") STRICT, WITHOUT ROWID;\n"
 	"CREATE TABLE layer(\n"
 	"  -- layers of the I/O stack\n"
@@ -141,6 +143,10 @@ static const char fixed_tables[] =
 	"  -- details of an operation\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n"
+	"CREATE TABLE component(\n"
+	"  -- what files, and what threads do to them, are to their storage system\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
 	"CREATE TABLE flag(\n"
 	"  -- properties of an operation; id: value of the bit in flags\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
@@ -153,6 +159,8 @@ static void put_view_field(FILE *f, const struct column *c)
 		fprintf(f, ", l.name AS layer, k.name AS kind, k.dir AS dir");
 	else if (c->type == TYPE_DEV)
 		fprintf(f, ", (e.dev >> 20) || ':' || (e.dev & 1048575) AS dev");
+	else if (c->type == TYPE_COMPONENT)
+		fprintf(f, ", ifnull((SELECT d.name FROM component d WHERE d.id = e.component), p.component) AS component");
 	else if (c->type > TYPE_DEV)
 		fprintf(f, ", (SELECT d.name FROM %s d WHERE d.id = ifnull(e.%s, 0)) AS %s", c->name, c->name, c->name);
 	else if (strstr(c->doc, "means 0") || strstr(c->doc, "means none"))
@@ -169,7 +177,7 @@ static void put_event_view(FILE *f)
 	fprintf(f, "CREATE VIEW v_event AS\n-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run");
 	for (i = 0; i < t->n; i++)
 		put_view_field(f, &t->cols[i]);
-	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system, p.path AS path, p.component AS component\n"
+	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system, p.path AS path\n"
 		"FROM event e JOIN kind k ON k.id = e.kind JOIN layer l ON l.id = k.layer\n"
 		"LEFT JOIN process r ON r.run = e.run AND r.id = e.task\n"
 		"LEFT JOIN process o ON o.run = e.run AND o.id = e.owner\n"
@@ -247,6 +255,11 @@ static const struct word subs[] = {
 #include "kinds.def"
 };
 
+static const struct word components[] = {
+#define COMPONENT(sym, name, doc) { COMPONENT_##sym, name, { doc }, -1 },
+#include "components.def"
+};
+
 static const struct word flags[] = {
 #define FLAG(sym, bit, name, doc) { 1 << bit, name, { doc }, -1 },
 #include "kinds.def"
@@ -259,6 +272,7 @@ static const struct { const char *table, *insert; const struct word *words; size
 	{ "cause", "INSERT OR IGNORE INTO cause(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(causes) },
 	{ "how", "INSERT OR IGNORE INTO how(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(hows) },
 	{ "sub", "INSERT OR IGNORE INTO sub(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(subs) },
+	{ "component", "INSERT OR IGNORE INTO component(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(components) },
 	{ "flag", "INSERT OR IGNORE INTO flag(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(flags) },
 };
 

@@ -108,8 +108,22 @@ static const char *const sub_names[] = {
 #include "kinds.def"
 };
 
+static const char *const component_names[] = {
+	[COMPONENT_NONE] = "none",
+#define COMPONENT(sym, name, doc) name,
+#include "components.def"
+};
+
+u8 component_number(const char *name)
+{
+	for (u8 i = 1; name && i < COMPONENT_MAX; i++)
+		if (!strcmp(component_names[i], name))
+			return i;
+	return 0;
+}
+
 /* Numbers of slots are bytes, and a table that is nearly full is slow. */
-_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200, "struct dict is too small");
+_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200 && COMPONENT_MAX < 200, "struct dict is too small");
 
 static void dict_fill(struct dict *d)
 {
@@ -130,13 +144,14 @@ struct dict stream_dicts[] = {
 	[TYPE_CAUSE] = { "cause", cause_names, CAUSE_MAX, { 0 }, { 0 } },
 	[TYPE_HOW] = { "how", how_names, HOW_MAX, { 0 }, { 0 } },
 	[TYPE_SUB] = { "sub", sub_names, SUB_MAX, { 0 }, { 0 } },
+	[TYPE_COMPONENT] = { "component", component_names, COMPONENT_MAX, { 0 }, { 0 } },
 };
 
 __attribute__((constructor)) static void dicts_fill(void)
 {
 	size_t i;
 
-	for (i = TYPE_KIND; i <= TYPE_SUB; i++)
+	for (i = TYPE_KIND; i <= TYPE_COMPONENT; i++)
 		dict_fill(&stream_dicts[i]);
 }
 

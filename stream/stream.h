@@ -23,6 +23,17 @@ enum rec_type {
 	REC_MAX
 };
 
+/* Components of storage systems, by their position in components.def from 1; 0 none. */
+enum iot_component {
+	COMPONENT_NONE,
+#define COMPONENT(sym, name, doc) COMPONENT_##sym,
+#include "components.def"
+	COMPONENT_MAX
+};
+
+/* The number of a component's name; 0 when it is none, or NULL. */
+u8 component_number(const char *name);
+
 /* C types of the column types in records.def. STR is not owned by the record: it lives until the call
  * that takes the record returns. */
 typedef u64 col_U64;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "stream.h"
 
-enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB };
+enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB, TYPE_COMPONENT };
 
 /* One column of a record, or one field of an event. */
 struct column {
@@ -39,7 +39,8 @@ static inline __attribute__((always_inline)) enum col_type field_type(const char
 	       !strcmp(name, "kind") ? TYPE_KIND :
 	       !strcmp(name, "cause") ? TYPE_CAUSE :
 	       !strcmp(name, "how") ? TYPE_HOW :
-	       !strcmp(name, "sub") ? TYPE_SUB : TYPE_U64;
+	       !strcmp(name, "sub") ? TYPE_SUB :
+	       !strcmp(name, "component") ? TYPE_COMPONENT : TYPE_U64;
 }
 
 /* The names of a dictionary type; NULL for the other types. */
@@ -50,7 +51,7 @@ struct dict {
 	u8 slot[256];           /* open addressing: number + 1 by dict_hash() */
 	u8 len[256];            /* of each name */
 };
-extern struct dict stream_dicts[TYPE_SUB + 1]; /* by type; filled before main() */
+extern struct dict stream_dicts[TYPE_COMPONENT + 1]; /* by type; filled before main() */
 
 static inline const struct dict *dict_of(enum col_type type)
 {

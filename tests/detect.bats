@@ -109,7 +109,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|LIST\([a-z]+,' tracer/systems_load.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
 		grep -qE "^\.B \"?$key" tracer/systems.5 || { echo "systems.5 does not describe $key"; return 1; }
 	done
-	for key in $(sed -nE 's/^COMPONENT\("([a-z]+)".*/\1/p' tracer/components.def); do
+	for key in $(sed -nE 's/^COMPONENT\([A-Z]+, *"([a-z]+)".*/\1/p' stream/components.def); do
 		grep -q "^\.B $key\$" tracer/systems.5 || { echo "systems.5 does not describe component $key"; return 1; }
 	done
 }

@@ -149,13 +149,14 @@ static int threads(char *path)
 	while (fgets(line, sizeof(line), in)) {
 		struct sys_match m;
 		const char *role, *component;
+		struct sys_use use;
 
 		if (fields(line, f) < 8)
 			continue;
 		match_as(db, f[0], f[1], &m);
 		role = systems_thread_role(&m, f[2]);
-		component = systems_thread_component(&m, f[2], f[4][0] == 'r' ? SYS_READ : SYS_WRITE, !strcmp(f[5], "direct"),
-						     or_null(f[6]));
+		use = (struct sys_use){ f[4][0] == 'r' ? SYS_READ : SYS_WRITE, strcmp(f[5], "buffered"), or_null(f[6]), !strcmp(f[5], "mixed") };
+		component = systems_thread_component(&m, f[2], &use);
 		n++;
 		if (strcmp(or_dash(role), f[3]) || strcmp(or_dash(component), f[7])) {
 			wrong++;
@@ -378,7 +379,7 @@ static void fuzz_match(struct systems *db, unsigned *seed)
 	systems_file(db, path, 0, &m, &f);
 	systems_learn(db, &m, &f);
 	systems_thread_role(&m, comm);
-	systems_thread_component(&m, comm, SYS_WRITE, next(seed) % 2, f.component);
+	systems_thread_component(&m, comm, &(struct sys_use){ SYS_WRITE, next(seed) % 2, f.component, next(seed) % 2 });
 }
 
 /* The built-in rules with a few bytes damaged, given as a file. */

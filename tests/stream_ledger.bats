@@ -149,3 +149,32 @@ tail_of() {
 		ledger_of <e | diff - wanted
 	done
 }
+
+@test "what is written back has the component of the thread that wrote the range last, whoever carries it; the rest that of its file" {
+	parts() { sqlite3 x.sqlite "SELECT COALESCE(n.name, '-'), i.owner, i.write_bytes, i.fs_write_bytes FROM file_io i LEFT JOIN component n ON n.id = i.component
+		WHERE i.write_bytes + i.fs_write_bytes > 0 ORDER BY 1, i.file" | tr '\n' ' '; }
+	event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}}/"; }
+	# before any component is known | wal | 100 bytes of the table's second block | again, by a thread of no rule | one bio over all
+	{
+		event write 0 4096 ''
+		event write 4096 8192 wal
+		event write 16484 100 flush
+		event write 8192 4096 ''
+		event write 0 4096 '' 2
+		event fs_write 0 20480 ''
+		event fs_write 0 4096 '' 2
+	} >e
+	ledger_of <e >/dev/null
+	# blocks 0, 2, 3 of file 1 and block 0 of file 2 | block 4 | block 1
+	same parts "$(parts)" "-|3|8192|12288 -|3|4096|4096 flush|3|100|4096 wal|3|8192|4096 "
+	# A direct request says itself what it is; the same range written again is the last one's.
+	{
+		event write 0 8192 wal
+		event write 0 4096 flush
+		event fs_write 0 8192 ''
+		event fs_write 0 8192 ''
+		ev fs_write 40960 4096 | sed 's/"cause":"data"/"cause":"direct","component":"object"/'
+	} >e
+	ledger_of <e >/dev/null
+	same "again" "$(parts)" "flush|3|4096|8192 object|3|0|4096 wal|3|8192|8192 "
+}

@@ -18,21 +18,48 @@
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
 #define PLACES_MAX 4096        /* data roots that are remembered */
 #define AGAIN_MAX 256          /* titles read a second */
+#define LATE_MAX 4096          /* files without a component that are looked at again */
+#define LATE_TRIES 3           /* how often, a second apart */
+#define DEVICES_MAX 4096       /* devices whose path is kept for later users */
+#define THREADS_MAX 65536      /* threads whose name is remembered */
 
 /* One process of the run. */
 struct seen {
 	struct iot_proc proc;       /* id 0: no record of it came */
+	char comm[IOT_COMM_LEN + 1];
 	struct sys_match *match;    /* NULL: nothing to be said */
 	const char *system;         /* stays when the process is over */
 	u32 older;                  /* id of the one before in its bucket; 0 none */
 	u8 group;
 	bool over;
+	bool mixed;                 /* struct sys_use */
 };
 
 /* One file: what its data root says about who writes to it. */
 struct place {
 	struct sys_file file;
 	struct place *next;
+};
+
+/* What is known of a file. */
+struct known {
+	struct place *place;        /* NULL: tells nothing about who writes there */
+	const char *component;
+	bool threads;               /* threads may tell more */
+	u32 asked;                  /* process that was asked last what the device at `path` is to it */
+	char *path;                 /* of a device whose first user told nothing; else NULL */
+};
+
+/* A file that no rule knew when it was first written to. */
+struct late {
+	struct rec_file rec;        /* its path is ours */
+	u32 user, tries;
+};
+
+/* A thread that used such a file, by its number and process. */
+struct thread {
+	u32 proc, tid;              /* proc 0: unused */
+	char comm[IOT_COMM_LEN];    /* "": it could not be read */
 };
 
 struct detect {
@@ -42,8 +69,13 @@ struct detect {
 	struct seen *seen;          /* by process.id */
 	size_t room;
 	u32 bucket[BUCKETS];
-	struct place **file;        /* by file.id; NULL: tells nothing */
-	size_t file_room;
+	struct known *file;         /* by file.id */
+	size_t file_room, n_devices;
+	struct late *late;
+	size_t late_room, n_late, at_late;
+	struct rec_file late_rec;   /* that was given last; its path is ours */
+	struct thread *threads;     /* open addressing, size is a power of two */
+	size_t threads_room, n_threads;
 	struct place *places;
 	size_t n_places;
 	const char *group[IOT_HIST_GROUPS];
@@ -79,7 +111,14 @@ void detect_free(struct detect *d)
 	}
 	systems_close(d->db);
 	free(d->seen);
+	for (size_t i = 0; i < d->file_room; i++)
+		free(d->file[i].path);
 	free(d->file);
+	free(d->threads);
+	for (size_t i = 0; i < d->n_late; i++)
+		free((char *)d->late[i].rec.path);
+	free(d->late);
+	free((char *)d->late_rec.path);
 	free(d->changed);
 	free(d->titles);
 	free(d->ended);
@@ -119,6 +158,7 @@ static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 		return NULL;
 	s = &d->seen[p->id];
 	s->proc = *p;
+	memcpy(s->comm, p->comm, IOT_COMM_LEN);
 	s->older = *bucket;
 	*bucket = p->id;
 	return s;
@@ -351,14 +391,17 @@ static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root);
 }
 
-/* Remembers for events what a file says about who writes to it. */
+/* Remembers for events what a file is, and what it says about who writes to it. */
 static void remember(struct detect *d, u32 id, const struct sys_file *f)
 {
 	struct place *p = d->places;
+	struct known *k;
 
 	if (make_room((void **)&d->file, &d->file_room, id, sizeof(*d->file)))
 		return;
-	d->file[id] = NULL;
+	k = &d->file[id];
+	free(k->path);
+	*k = (struct known){ .component = f->component, .threads = f->threads || systems_threads_tell(d->db, f->component) };
 	if (!f->root[0])
 		return;
 	while (p && !is_same_place(&p->file, f))
@@ -368,7 +411,66 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 		d->places = p;
 		d->n_places++;
 	}
-	d->file[id] = p;
+	k->place = p;
+}
+
+static void look_later(struct detect *d, const struct iot_path *p, const struct rec_file *r)
+{
+	struct late *l;
+	char *path;
+
+	if (!p->writes || d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room, sizeof(*d->late)))
+		return;
+	path = strdup(r->path);
+	if (!path)
+		return;
+	l = &d->late[d->n_late++];
+	*l = (struct late){ .rec = *r, .user = p->user };
+	l->rec.path = path;
+}
+
+/* Looks again at one file; true when that is over: it is known, or given up. */
+static bool look_again(struct detect *d, struct late *l)
+{
+	const struct seen *s = seen_of(d, l->user);
+	struct sys_file f;
+
+	systems_file(d->db, l->rec.path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
+	if (!f.component)
+		return ++l->tries >= LATE_TRIES;
+	remember(d, l->rec.id, &f);
+	if (f.root[0])
+		learn(d, l->user, &f);
+	l->rec.component = f.threads ? NULL : f.component;
+	return true;
+}
+
+const struct rec_file *detect_late(struct detect *d)
+{
+	while (d->at_late < d->n_late) {
+		struct late *l = &d->late[d->at_late];
+
+		if (!look_again(d, l)) {
+			d->at_late++;
+			continue;
+		}
+		free((char *)d->late_rec.path);
+		d->late_rec = l->rec;
+		*l = d->late[--d->n_late];
+		if (d->late_rec.component)
+			return &d->late_rec;
+	}
+	d->at_late = 0;
+	return NULL;
+}
+
+/* A device belongs to whoever writes to it, which need not be who used it first. */
+static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
+{
+	struct known *k = p->file < d->file_room ? &d->file[p->file] : NULL;
+
+	if (k && !k->component && !strncmp(path, "/dev/", 5) && d->n_devices < DEVICES_MAX && (k->path = strdup(path)))
+		d->n_devices++;
 }
 
 void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
@@ -379,8 +481,11 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 	if (!r->path)
 		return;
 	systems_file(d->db, r->path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
-	r->component = f.component;
+	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
+	keep_device(d, p, r->path);
+	if (!f.component && strncmp(r->path, "/dev/", 5))
+		look_later(d, p, r);
 	if (p->writes && f.root[0])
 		learn(d, p->user, &f);
 }
@@ -391,8 +496,113 @@ static const bool is_write[KIND_MAX] = {
 #include "kinds.def"
 };
 
-void detect_event(struct detect *d, const struct iot_event *e)
+/* --- threads --- */
+
+static struct thread *thread_slot(struct thread *threads, size_t room, u32 proc, u32 tid)
 {
-	if (e->file < d->file_room && d->file[e->file] && e->kind < KIND_MAX && is_write[e->kind])
-		learn(d, e->task, &d->file[e->file]->file);
+	size_t i = ((u64)proc << 32 | tid) * 0x9e3779b97f4a7c15ULL >> 32 & (room - 1);
+
+	while (threads[i].proc && (threads[i].proc != proc || threads[i].tid != tid))
+		i = (i + 1) & (room - 1);
+	return &threads[i];
+}
+
+static bool more_threads(struct detect *d)
+{
+	size_t room = d->threads_room ? 2 * d->threads_room : 256;
+	struct thread *threads = room > 2 * THREADS_MAX ? NULL : calloc(room, sizeof(*threads));
+
+	if (!threads)
+		return false;
+	for (size_t i = 0; i < d->threads_room; i++)
+		if (d->threads[i].proc)
+			*thread_slot(threads, room, d->threads[i].proc, d->threads[i].tid) = d->threads[i];
+	free(d->threads);
+	d->threads = threads;
+	d->threads_room = room;
+	return true;
+}
+
+/* The name of a thread when it was first seen here; "" when it had ended by then. The leader's came with its process. */
+static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
+{
+	char path[64], comm[64];
+	struct thread *t;
+
+	if (tid == s->proc.pid)
+		return s->comm;
+	if (2 * d->n_threads >= d->threads_room && !more_threads(d))
+		return "";
+	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
+	if (t->proc)
+		return t->comm;
+	*t = (struct thread){ .proc = s->proc.id, .tid = tid };
+	d->n_threads++;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", s->proc.pid, tid);
+	if (!s->over && read_line(path, comm, sizeof(comm)) >= 0)
+		snprintf(t->comm, sizeof(t->comm), "%.15s", comm);
+	return t->comm;
+}
+
+/* What moves bytes where a thread can be named: calls, and what is submitted for one on the spot. Who writes back what was
+ * written before says nothing: that is counted by what was written (stream/fileio.c). */
+static bool use_of(const struct iot_event *e, struct sys_use *u)
+{
+	static const u8 direction[KIND_MAX] = {
+#define KIND(sym, layer, name, dir, text, doc) \
+		[KIND_##sym] = LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_FS ? (dir) : 0,
+#include "kinds.def"
+	};
+	bool fs = e->kind == KIND_FS_READ || e->kind == KIND_FS_WRITE;
+
+	if (e->kind >= KIND_MAX || (direction[e->kind] != 'r' && direction[e->kind] != 'w'))
+		return false;
+	u->op = direction[e->kind] == 'r' ? SYS_READ : SYS_WRITE;
+	u->direct = fs ? e->cause == CAUSE_DIRECT : e->flags & FLAG_DIRECT;
+	return u->direct || e->kind != KIND_FS_WRITE;
+}
+
+/* Another user of a device: it may know what the first one did not. */
+static void ask_again(struct detect *d, struct known *k, u32 proc)
+{
+	const struct seen *s = seen_of(d, proc);
+	struct sys_file f;
+
+	k->asked = proc;
+	if (!s || !s->match || !s->match->system)
+		return;
+	systems_file(d->db, k->path, s->proc.pid, s->match, &f);
+	if (!f.threads)
+		return;
+	k->component = f.component;
+	k->threads = true;
+	free(k->path);
+	k->path = NULL;
+}
+
+static void tell_component(struct detect *d, const struct known *k, struct iot_event *e)
+{
+	struct seen *s = seen_of(d, e->task);
+	struct sys_use use = { .component = k->component };
+
+	if (!s || !s->match || !s->match->system || !use_of(e, &use))
+		return;
+	use.mixed = s->mixed;
+	e->component = component_number(systems_thread_component(s->match, thread_comm(d, s, e->tid), &use));
+	s->mixed = use.mixed;
+}
+
+void detect_event(struct detect *d, struct iot_event *e)
+{
+	struct known *k;
+
+	if (e->file >= d->file_room || e->kind >= KIND_MAX)
+		return;
+	k = &d->file[e->file];
+	if (k->place && is_write[e->kind])
+		learn(d, e->task, &k->place->file);
+	if (k->path && k->asked != e->task)
+		ask_again(d, k, e->task);
+	if (k->threads)
+		tell_component(d, k, e);
 }

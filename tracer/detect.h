@@ -22,8 +22,13 @@ void detect_process(struct detect *, const struct iot_proc *, struct rec_process
 /* Which component a file is; fills component of *r, whose path must be there, and learns from who uses it. */
 void detect_file(struct detect *, const struct iot_path *, struct rec_file *r);
 
-/* A write to a file that only one system has tells who its process is. */
-void detect_event(struct detect *, const struct iot_event *);
+/* The next file of which the component is known since its record was given; NULL when there is none. To be called every
+ * second: files are looked at again for some seconds, because a server writes before its data root can be told. The record
+ * lives until the next call. */
+const struct rec_file *detect_late(struct detect *);
+
+/* A write to a file that only one system has tells who its process is; the thread tells the component, which is filled in. */
+void detect_event(struct detect *, struct iot_event *);
 
 /* Looks again, once, at processes that have set their title since they were forked. To be called every second. */
 void detect_again(struct detect *);

@@ -885,10 +885,14 @@ static void add_time(const struct bpf_prog_info *info, u64 *sum)
 	*sum += info->run_time_ns;
 }
 
-int probes_start(struct probes *p, u64 *start_ns)
+void probes_ready(struct probes *p)
 {
 	memset(p->misses_before, 0, sizeof(p->misses_before));
 	each_program(p, add_misses, p->misses_before);
+}
+
+int probes_start(struct probes *p, u64 *start_ns)
+{
 	p->state->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	p->state->start_ns = p->start_ns = clock_ns(CLOCK_MONOTONIC);
 	*start_ns = p->start_ns;

@@ -52,6 +52,9 @@ const char *probes_tier(const struct probes *); /* "full" or "reduced" */
 /* Adds a process and its future children to the by_pid filter. Its present descendants are the caller's to add. */
 int probes_want_pid(struct probes *, u32 pid);
 
+/* Reads what opening the gate would be late for. */
+void probes_ready(struct probes *);
+
 /* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC, ns) in *start_ns. */
 int probes_start(struct probes *, u64 *start_ns);
 /* Closes the gate. What is in the ring and the maps stays to be read. */

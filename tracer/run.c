@@ -79,10 +79,13 @@ static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
 
-	detect_event(r->detect, e);
+	struct iot_event *own = &r->batch[r->n_batch];
+
+	*own = *e;
+	detect_event(r->detect, own);
 	if (r->opts->system && (!e->owner || !detect_wanted(r->detect, e->owner)))
 		return;
-	r->batch[r->n_batch++] = *e;
+	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
 }
@@ -176,9 +179,12 @@ static void show_progress(const struct run *r)
  * second's worth to the second in which it began. */
 static void end_second(struct run *r)
 {
+	const struct rec_file *late;
 	u64 now = since_start(r);
 
 	detect_again(r->detect);
+	while ((late = detect_late(r->detect)))
+		take_error(r, r->sink->record(r->sink, REC_file, late));
 	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));
@@ -374,12 +380,54 @@ static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_
 	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(key, sums, &text)));
 }
 
+/* The counters of the kernel cannot be read in the moment in which the gate opens or closes. A server that is never idle may
+ * complete a request in between: whether one was recorded tells which of two readings is that of the gate. */
+struct busy {
+	struct disk_ops disks[MAX_DEVICES], now[MAX_DEVICES];
+	size_t n, n_now;
+	struct run *r;
+	bool looked;
+};
+
+static u64 ops_of(const struct disk_ops *disks, size_t n, u32 dev)
+{
+	for (size_t i = 0; i < n; i++)
+		if (disks[i].dev == dev)
+			return disks[i].ops;
+	return 0;
+}
+
+static bool is_busy(void *arg, u32 dev)
+{
+	struct busy *b = arg;
+
+	if (!b->looked)
+		b->n_now = cells_disks(b->r->probes, b->now, MAX_DEVICES);
+	b->looked = true;
+	return ops_of(b->now, b->n_now, dev) != ops_of(b->disks, b->n, dev);
+}
+
+static int open_gate(struct run *r)
+{
+	struct busy busy = { .r = r };
+
+	probes_ready(r->probes);
+	if (truth_begin(&r->truth) || probes_start(r->probes, &r->start_ns))
+		return STATUS_FAILED;
+	truth_opened(r->truth, is_busy, &busy);
+	return 0;
+}
+
 static void close_gate(struct run *r)
 {
+	struct busy busy = { .r = r };
+
 	truth_calm(CALM_NS / 2);
+	busy.n = cells_disks(r->probes, busy.disks, MAX_DEVICES);
+	take_error(r, truth_end(r->truth));
 	take_error(r, probes_stop(r->probes));
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
-	take_error(r, truth_end(r->truth));
+	truth_closed(r->truth, is_busy, &busy);
 	while (drain(r))
 		;
 }
@@ -541,7 +589,7 @@ static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
 
-	if (want_families(r) || outputs_begin(&r->outputs) || truth_begin(&r->truth) || probes_start(r->probes, &r->start_ns))
+	if (want_families(r) || outputs_begin(&r->outputs) || open_gate(r))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
 	describe(r, attach_ns);

@@ -94,8 +94,16 @@ const char *systems_thread_role(const struct sys_match *, const char *comm);
 
 /* What a thread does to a file, for component rules that look at threads (inside BlueStore all is one device). */
 enum sys_op { SYS_READ, SYS_WRITE };
-/* Component of one operation: what the thread's rule says, else `component` (that of the file, may be NULL). */
-const char *systems_thread_component(const struct sys_match *, const char *comm, enum sys_op, bool direct, const char *component);
+struct sys_use {
+	enum sys_op op;
+	bool direct;
+	const char *component;               /* what the file is; may be NULL */
+	bool mixed;                          /* in: a rule for buffered I/O held in this process before; out: also after this one */
+};
+/* Component of one operation: what the thread's rule says; NULL: no rule, it is what the file is. */
+const char *systems_thread_component(const struct sys_match *, const char *comm, struct sys_use *);
+/* Is there a system whose threads may tell more than that a file is `component`? */
+bool systems_threads_tell(const struct systems *, const char *component);
 
 /* Id of the container that a cgroup path belongs to (docker, containerd, cri-o, podman, kubernetes, lxc, nspawn);
  * `out` has SYS_CONTAINER_LEN bytes. False, and "", when it is none. */
@@ -112,6 +120,7 @@ enum sys_file_by { SYS_FILE_NONE, SYS_FILE_ROOT, SYS_FILE_LAYOUT, SYS_FILE_SIBLI
 struct sys_file {
 	const char *system;                  /* whose data root it lies in, or whose process uses it; NULL none */
 	const char *component;               /* row of components.def; NULL: no rule says */
+	bool threads;                        /* only threads tell more: `component` is what their rules compare with */
 	const char *engine;                  /* embedded engine (rocksdb, leveldb, sqlite) whose file it is; NULL none */
 	enum sys_file_by by;                 /* markers in the root; shape of the path; files beside it; its user only */
 	bool tested;

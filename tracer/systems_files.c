@@ -19,15 +19,15 @@
 #define DIR_SLOTS 1024          /* folders remembered */
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
 #define DEPTH_MAX 64            /* folders looked at above a file */
-#define FOUND_S 10              /* how long a root is believed */
-#define EMPTY_S 1               /* how long the absence of one is */
+#define FOUND_MS 10000          /* how long a root is believed */
+#define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
 #define MOUNTS_BYTES (1u << 20) /* of mountinfo */
 
 /* What one folder is: a root of a system, of an engine, of both or of none. */
 struct dir {
 	char *path;
 	const struct sys_entry *system, *engine;
-	time_t until;
+	uint64_t until_ms;
 };
 
 struct sys_cache {
@@ -78,12 +78,12 @@ static uint64_t hash(uint64_t h, const char *s, size_t len)
 
 #define HASH_START 14695981039346656037ull
 
-static time_t now_s(void)
+static uint64_t now_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
 
 /* --- mounts that could hang us --- */
@@ -248,7 +248,7 @@ static void look_at(const struct systems *db, struct dir *d)
 	}
 	if (dir >= 0)
 		close(dir);
-	d->until = now_s() + (d->system || d->engine ? FOUND_S : EMPTY_S);
+	d->until_ms = now_ms() + (d->system || d->engine ? FOUND_MS : EMPTY_MS);
 }
 
 /* `inside` is the folder as its user names it, `prefix` leads to it from here. */
@@ -263,7 +263,7 @@ static const struct dir *lookup(const struct systems *db, const char *prefix, co
 		return &none;
 	snprintf(path, sizeof(path), "%s%s", prefix, inside);
 	d = &c->dir[hash(HASH_START, path, strlen(path)) / 2 % DIR_SLOTS];
-	if (d->path && !strcmp(d->path, path) && now_s() < d->until)
+	if (d->path && !strcmp(d->path, path) && now_ms() < d->until_ms)
 		return d;
 	free(d->path);
 	*d = (struct dir){ .path = strdup(path) };
@@ -386,7 +386,8 @@ static uint64_t operation(const char *path, int up)
 	return hash(HASH_START, path, len);
 }
 
-static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject)
+/* The component by the first rule that holds, NULL none; *threads is set when only threads tell more. */
+static const char *apply(struct place *p, const struct sys_file_rule *rules, size_t n, const char *subject, bool *threads)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct sys_file_rule *r = &rules[i];
@@ -399,6 +400,7 @@ static const char *apply(struct place *p, const struct sys_file_rule *rules, siz
 			remember(p->db->cache, operation(p->path, 1));
 		if (r->beside && is_remembered(p->db->cache, operation(p->path, 0)))
 			return r->beside;
+		*threads = r->threads;
 		return r->component;
 	}
 	return NULL;
@@ -457,19 +459,22 @@ static void use_system(struct place *p, struct sys_file *out)
 	out->tested = p->system->tested;
 	out->by = p->by;
 	set_root(out, p->path, p->system_root);
-	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1);
+	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1, &out->threads);
 }
 
 /* An engine's own files; they belong to the system in whose root they lie, else to the engine itself. */
 static void use_engine(struct place *p, struct sys_file *out)
 {
-	const char *component = apply(p, p->engine->files, p->engine->n_files, p->path + p->engine_root + 1);
+	bool threads = false;
+	const char *component = apply(p, p->engine->files, p->engine->n_files, p->path + p->engine_root + 1, &threads);
 
 	if (!component)
 		return;
 	out->engine = p->engine->name;
-	if (!out->component)
+	if (!out->component) {
 		out->component = component;
+		out->threads = threads;
+	}
 	if (out->system)
 		return;
 	out->system = p->engine->name;
@@ -503,11 +508,13 @@ static void use_siblings(struct place *p, struct sys_file *out)
 static void use_user(struct place *p, struct sys_file *out)
 {
 	const struct sys_match *m = p->user;
-	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths, p->path) : NULL;
+	bool threads = false;
+	const char *component = m && m->entry ? apply(p, m->entry->paths, m->entry->n_paths, p->path, &threads) : NULL;
 
 	if (!component)
 		return;
 	out->component = component;
+	out->threads = threads;
 	if (out->system)
 		return;
 	out->system = m->system;

@@ -70,6 +70,7 @@ static const struct key thread_keys[] = {
 	OPT(sys_thread_rule, KEY_OP, op),
 	OPT(sys_thread_rule, KEY_BOOL, direct),
 	OPT(sys_thread_rule, KEY_BOOL, buffered),
+	OPT(sys_thread_rule, KEY_BOOL, mixed),
 };
 
 static const struct key root_keys[] = {
@@ -84,6 +85,7 @@ static const struct key file_keys[] = {
 	REQ(sys_file_rule, KEY_COMPONENT, component),
 	OPT(sys_file_rule, KEY_COMPONENT, beside),
 	OPT(sys_file_rule, KEY_BOOL, operation),
+	OPT(sys_file_rule, KEY_BOOL, threads),
 	OPT(sys_file_rule, KEY_NAME, in),
 };
 
@@ -120,7 +122,7 @@ static const struct key entry_keys[] = {
 static const struct object entry_object = OBJECT("system", sys_entry, entry_keys);
 
 static const char *const component_names[] = {
-#define COMPONENT(name, doc) name,
+#define COMPONENT(sym, name, doc) name,
 #include "components.def"
 };
 

@@ -380,19 +380,38 @@ const char *systems_thread_role(const struct sys_match *m, const char *comm)
 	return NULL;
 }
 
-const char *systems_thread_component(const struct sys_match *m, const char *comm, enum sys_op op, bool direct, const char *component)
+static bool thread_rule_holds(const struct sys_thread_rule *r, const struct sys_match *m, const char *comm, const struct sys_use *u)
+{
+	if (!r->component || (r->direct && !u->direct) || (r->buffered && u->direct) || (r->mixed && !u->mixed))
+		return false;
+	if (!is_in_role(r->in, m) || (r->of && !is_same(r->of, u->component)))
+		return false;
+	return (!r->op || (u->op == SYS_READ) == (r->op[0] == 'r')) && sys_any(&r->comm, comm);
+}
+
+const char *systems_thread_component(const struct sys_match *m, const char *comm, struct sys_use *u)
 {
 	for (size_t i = 0; m->entry && i < m->entry->n_threads; i++) {
 		const struct sys_thread_rule *r = &m->entry->threads[i];
 
-		if (!r->component || (r->direct && !direct) || (r->buffered && direct) || !is_in_role(r->in, m))
+		if (!thread_rule_holds(r, m, comm, u))
 			continue;
-		if ((r->op && (op == SYS_READ) != (r->op[0] == 'r')) || (r->of && !is_same(r->of, component)))
-			continue;
-		if (sys_any(&r->comm, comm))
-			return r->component;
+		u->mixed |= r->buffered;
+		return r->component;
 	}
-	return component;
+	return NULL;
+}
+
+bool systems_threads_tell(const struct systems *db, const char *component)
+{
+	for (size_t i = 0; component && i < db->n; i++)
+		for (size_t n = 0; n < db->entry[i]->n_threads; n++) {
+			const struct sys_thread_rule *r = &db->entry[i]->threads[n];
+
+			if (r->component && (!r->of || is_same(r->of, component)))
+				return true;
+		}
+	return false;
 }
 
 /* Learned from its files: the process is a server under another name, or one that embeds an engine. */

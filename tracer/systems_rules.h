@@ -39,6 +39,7 @@ struct sys_thread_rule {
 	const char *of;                  /* only for files of this component */
 	char *op;                        /* "read", "write" or NULL */
 	bool direct, buffered;           /* only operations of this kind */
+	bool mixed;                      /* only once a rule with `buffered` held in the same process */
 };
 
 struct sys_root_rule {
@@ -51,6 +52,7 @@ struct sys_file_rule {
 	const char *component;           /* row of components.def or NULL */
 	const char *beside;              /* component instead, once a rule with `operation` was seen in its folder */
 	bool operation;                  /* two folders up is the folder of one operation */
+	bool threads;                    /* only threads tell what is done there */
 	char *in;                        /* only for processes of this role */
 };
 

@@ -188,7 +188,7 @@ int truth_end(struct truth *t)
 	return 0;
 }
 
-static const struct counter *find(const struct counters *list, const struct counter *like)
+static struct counter *find(struct counters *list, const struct counter *like)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (list->c[i].what == like->what && !strcmp(list->c[i].source, like->source))
@@ -196,7 +196,36 @@ static const struct counter *find(const struct counters *list, const struct coun
 	return NULL;
 }
 
-void truth_devices(const struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
+/* Another reading for the disks of which `recorded` says what is wanted. */
+static void read_again(struct counters *list, bool wanted, bool (*recorded)(void *arg, u32 dev), void *arg)
+{
+	struct counters now = {};
+
+	read_counters(&now);
+	for (size_t i = 0; i < now.n; i++) {
+		struct counter *c = find(list, &now.c[i]);
+
+		if (strncmp(now.c[i].source, "/sys/block/", 11) || recorded(arg, now.c[i].dev) != wanted)
+			continue;
+		if (c)
+			*c = now.c[i];
+		else
+			add(list, &now.c[i]);
+	}
+	free(now.c);
+}
+
+void truth_opened(struct truth *t, bool (*recorded)(void *arg, u32 dev), void *arg)
+{
+	read_again(&t->begin, false, recorded, arg);
+}
+
+void truth_closed(struct truth *t, bool (*recorded)(void *arg, u32 dev), void *arg)
+{
+	read_again(&t->end, true, recorded, arg);
+}
+
+void truth_devices(struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	for (size_t i = 0; i < t->end.n; i++) {
 		const struct counter *end = &t->end.c[i], *begin = find(&t->begin, end);

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """leveldb.py - backend of kv.py: LevelDB through its C API. Options: path; sync=1: fsync every write; stats=FILE:
-where its own statistics go when it is closed. One process opens a database: clients share it."""
+where its own statistics go when it is closed. One process opens a database: clients share it.
+
+leveldb.py fill PATH COUNT SIZE STATS   puts COUNT values under random keys of 16 bytes, without fsync, as fast as it can"""
 import ctypes
 import ctypes.util
+import json
+import random
+import sys
 import threading
+import time
 
 LIB = ctypes.CDLL(ctypes.util.find_library('leveldb') or 'libleveldb.so.1d')
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
@@ -83,3 +89,33 @@ class Store:
                     for name, value in zip(('files', 'size_mb', 'seconds', 'read_mb', 'written_mb'), row[1:]):
                         f.write(f'level{row[0]}_{name}\t{value}\n')
         release(text)
+
+
+KEY, POOL = 16, 1 << 22
+
+
+def fill(path, count, size, stats):
+    """How much is compacted depends on how fast the client is: values are slices of random bytes made beforehand."""
+    store, rng = Store({'path': path, 'stats': stats}), random.Random(1)
+    pool = rng.randbytes(POOL + size)
+    at, error = ctypes.cast(ctypes.c_char_p(pool), POINTER).value, ctypes.c_char_p()
+    put, db, options, drawn, why = db_put, SHARED['db'], store.writing, rng.random, ctypes.byref(error)
+    put.argtypes = [POINTER, POINTER, ctypes.c_char_p, SIZE, POINTER, SIZE, POINTER]
+    begin, done = time.monotonic(), 0
+    for _ in range(count):
+        put(db, options, b'%0*d' % (KEY, int(drawn() * count)), KEY, at + int(drawn() * POOL), size, why)
+        if error:
+            break
+        done += 1
+    took = time.monotonic() - begin
+    store.close()
+    print(json.dumps({'duration_s': round(took, 6), 'errors': count - done, 'write_ops': done, 'logical_write_bytes': done * (KEY + size),
+                      'read_ops': 0, 'logical_read_bytes': 0, 'value_bytes': size, 'clients': 1}))
+    check(error)
+
+
+if __name__ == '__main__':
+    sys.dont_write_bytecode = True
+    if len(sys.argv) != 6 or sys.argv[1] != 'fill':
+        sys.exit(__doc__)
+    fill(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])

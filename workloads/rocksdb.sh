@@ -9,6 +9,7 @@ KEY=16
 # profile    operation    count   size  clients
 PROFILES='
 bulk         fill         200000  1024  1
+compact      compacted    200000  1024  1
 small        sync         2000    1024  1
 read-cold    random-cold 5000    1024  1
 read-warm    random-warm 5000    1024  1
@@ -49,6 +50,8 @@ base() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom,flush,w
 existing() { bench --use_existing_db=1 --num=$KEYS --benchmarks="$1" "${@:2}" && acknowledged; }
 
 load_fill() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom --num="$COUNT" && acknowledged; }
+# Until nothing is left to flush or to compact: a compaction that is cut off by the end is in no ticker.
+load_compacted() { rm -rf "$WORK/mnt/d1/$PROFILE" && bench --benchmarks=fillrandom,flush,waitforcompaction --num="$COUNT" && acknowledged; }
 load_sync() { bench --benchmarks=fillrandom --num="$COUNT" --sync=1 && acknowledged; }
 prepare_random-cold() { base; }
 prepare_random-warm() { base; }
