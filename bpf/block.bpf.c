@@ -12,31 +12,25 @@
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
 #define LOOP_MAJOR 7
 
-/* What a queued bio is. */
-struct bio_tag {
-	u64 owner;
-	u32 disk, file;
-	u32 demanded;          /* read: bytes on pages that the reader had asked for */
-	u8 cause, how, sub;
-	u8 many;               /* 1: owners are looked up page by page */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__type(key, u64);      /* bio */
-	__type(value, struct bio_tag);
+	__type(value, struct iot_bio);
 } bios SEC(".maps");
 
-struct request_times {
-	u64 insert_ns, issue_ns;
-};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);      /* disk */
+	__type(value, struct iot_outside);
+} outside SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u64);      /* request */
-	__type(value, struct request_times);
+	__type(value, struct iot_request);
 } requests SEC(".maps");
 
 /* Who asked last for a flush of a disk: flush requests are shared and carry no bio. */
@@ -50,7 +44,7 @@ struct {
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
 struct walk {
 	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
-	struct bio_tag tag;
+	struct iot_bio tag;
 	/* position inside the bio */
 	u32 idx, done, left;
 	u32 by_page;           /* 1: look owners up */
@@ -68,11 +62,11 @@ struct walk {
 	u32 task, pad;         /* who submits, for the event */
 };
 
-/* Too large for the stack. One for queueing and one for completion on each processor: a program is never entered twice
- * on one processor (the kernel counts what it skips for that, and so do we). */
+/* Too large for the stack. One for queueing, one for completion and one for issuing on each processor: a program is never entered
+ * twice on one processor (the kernel counts what it skips for that, and so do we). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, u32);
 	__type(value, struct walk);
 } walks SEC(".maps");
@@ -321,7 +315,7 @@ static __always_inline bool is_journal(struct bio *b, struct first_page *fp, str
 	return *data;
 }
 
-static __always_inline void tag_journal(struct bio *b, struct bio_tag *t, struct first_page *fp, struct task_ctx *c,
+static __always_inline void tag_journal(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c,
 					bool data)
 {
 	struct txn *x;
@@ -337,7 +331,7 @@ static __always_inline void tag_journal(struct bio *b, struct bio_tag *t, struct
 	}
 }
 
-static __always_inline void tag_file(struct bio_tag *t, struct inode *i, struct task_ctx *c, bool write)
+static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct task_ctx *c, bool write)
 {
 	struct writer *w = writer_find(i);
 
@@ -359,7 +353,7 @@ static __always_inline void tag_file(struct bio_tag *t, struct inode *i, struct 
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
 }
 
-static __always_inline void tag_loop(struct bio_tag *t, struct inode *i, u64 index)
+static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
 {
 	struct page_key k = { page_space(i), INDEX_COARSE | index >> COARSE_SHIFT };
 	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
@@ -371,7 +365,7 @@ static __always_inline void tag_loop(struct bio_tag *t, struct inode *i, u64 ind
 	t->how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
 }
 
-static __always_inline void tag_device(struct bio *b, struct bio_tag *t, struct first_page *fp, struct task_ctx *c, bool write)
+static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
 {
 	struct journal *j = journal_of(b->bi_bdev->bd_dev);
 	u64 block;
@@ -426,7 +420,7 @@ static __always_inline u32 file_direct(struct task_ctx *c)
 	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }
 
-static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task_ctx *c, bool write)
+static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	struct first_page fp = {};
 	bool data;
@@ -465,7 +459,7 @@ static __always_inline void tag_rw(struct bio *b, struct bio_tag *t, struct task
 		tag_loop(t, fp.inode, fp.index);
 }
 
-static __always_inline void tag_bio(struct bio *b, struct bio_tag *t, struct task_ctx *c)
+static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
 {
 	u32 op = b->bi_opf & 0xff;
 
@@ -524,6 +518,18 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 		count(&miss, 1, size - w->missed, 0, false);
 }
 
+/* Queued before the run begins: it may complete inside it. */
+static __always_inline void tag_early(struct bio *b)
+{
+	struct iot_bio t = { .cause = CAUSE_BEFORE };
+	u64 key = (u64)b;
+
+	b = UNTRUSTED(b, struct bio);
+	t.disk = disk_of(b->bi_bdev);
+	if (b->bi_iter.bi_size && dev_wanted(t.disk) && bpf_map_update_elem(&bios, &key, &t, BPF_ANY))
+		lose(LOSS_BIO_TABLE);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block__queue, struct bio *b)
 {
@@ -533,8 +539,12 @@ int BPF_PROG(block__queue, struct bio *b)
 	u64 key = (u64)b;
 	u8 how;
 
-	if (!b || !gate_open())
+	if (!b)
 		return 0;
+	if (!gate_open()) {
+		tag_early(b);
+		return 0;
+	}
 	w = walk_begin(0);
 	if (!w)
 		return 0;
@@ -578,9 +588,9 @@ SEC("tp_btf/block_split")
 int BPF_PROG(block__split, struct bio *b)
 {
 	u64 key = (u64)b, parent;
-	struct bio_tag *t, copy;
+	struct iot_bio *t, copy;
 
-	if (!b || !gate_open())
+	if (!b)
 		return 0;
 	parent = (u64)b->bi_private;
 	t = bpf_map_lookup_elem(&bios, &parent);
@@ -607,20 +617,6 @@ int BPF_PROG(block__bio_end, struct request_queue *q, struct bio *b)
 
 /* ---- requests ---- */
 
-SEC("tp_btf/block_rq_insert")
-int BPF_PROG(block__insert, struct request *rq)
-{
-	struct request_times t = {};
-	u64 key = (u64)rq;
-
-	if (!gate_open())
-		return 0;
-	t.insert_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&requests, &key, &t, BPF_ANY))
-		lose(LOSS_REQUEST_TABLE);
-	return 0;
-}
-
 /* A write to a loop device is about to become a write to its backing file: its owner goes along, 64 KiB at a time. */
 struct loop_walk {
 	u64 bio, space;        /* page_space() of the backing file */
@@ -642,7 +638,7 @@ static long loop_mark(u32 n, struct loop_walk *w)
 static long loop_bio(u32 n, struct loop_walk *w)
 {
 	struct bio *b = (struct bio *)w->bio;
-	struct bio_tag *t;
+	struct iot_bio *t;
 	u64 key = w->bio, from, size;
 
 	if (!w->bio)
@@ -686,33 +682,12 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 		bpf_loop(MAX_BIOS, loop_bio, &w, 0);
 }
 
-SEC("tp_btf/block_rq_issue")
-int BPF_PROG(block__issue, struct request *rq)
-{
-	struct request_times t = {}, *old;
-	u64 key = (u64)rq;
-	struct gendisk *d;
-
-	if (!gate_open())
-		return 0;
-	t.issue_ns = bpf_ktime_get_ns();
-	old = bpf_map_lookup_elem(&requests, &key);
-	if (old)
-		old->issue_ns = t.issue_ns;
-	else if (bpf_map_update_elem(&requests, &key, &t, BPF_ANY))
-		lose(LOSS_REQUEST_TABLE);
-	d = rq->q->disk;
-	if (d->major == LOOP_MAJOR)
-		loop_issue(rq, d);
-	return 0;
-}
-
 /* One bio of a request that completes. */
 static long complete_bio(u32 n, struct walk_ref *ref)
 {
 	struct walk *w = ref->w;
 	struct bio *b = (struct bio *)w->bio;
-	struct bio_tag *t;
+	struct iot_bio *t;
 	u64 key = w->bio;
 	u32 size, demanded;
 
@@ -728,7 +703,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 			bpf_map_delete_elem(&bios, &key);
 	} else {
 		__builtin_memset(&w->tag, 0, sizeof(w->tag));
-		w->tag.cause = CAUSE_UNKNOWN; /* queued before the run began */
+		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
 	}
 	if (w->key.sub != w->tag.sub) {
 		piece_flush(w);
@@ -812,7 +787,7 @@ static __always_inline void request_event(const struct walk *w, const struct iot
 static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
 {
 	u64 *flusher, key = w->bio, owner = PROC_NONE;
-	struct bio_tag *t;
+	struct iot_bio *t;
 	struct iot_cell_key k = {};
 
 	k.dev = disk;
@@ -850,24 +825,210 @@ static __always_inline void queue_record(const struct iot_cell_key *top, u64 own
 	count(&k, 1, 0, queue_ns, false);
 }
 
+static __always_inline struct iot_outside *outside_of(u32 disk)
+{
+	struct iot_outside none = {}, *o = bpf_map_lookup_elem(&outside, &disk);
+
+	if (o)
+		return o;
+	bpf_map_update_elem(&outside, &disk, &none, BPF_NOEXIST);
+	o = bpf_map_lookup_elem(&outside, &disk);
+	if (!o)
+		lose(LOSS_CELL_BYTES);
+	return o;
+}
+
+/* A request whose bios are not counted: they only lose their tags. */
+struct forget {
+	u64 bio, left;
+};
+
+static long forget_bio(u32 n, struct forget *f)
+{
+	struct bio *b = (struct bio *)f->bio;
+	u64 key = f->bio, size;
+	bool whole;
+
+	if (!f->bio || !f->left)
+		return 1;
+	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	whole = size <= f->left;
+	if (!whole)
+		size = f->left;
+	if (whole)
+		bpf_map_delete_elem(&bios, &key);
+	f->left -= size;
+	f->bio = (u64)BPF_CORE_READ(b, bi_next);
+	return 0;
+}
+
+/* Bytes that the kernel counts and this run does not, because the gate is closed. */
+static __always_inline void complete_outside(struct request *rq, u32 disk, u32 bytes)
+{
+	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
+	struct iot_outside *o;
+	u32 op = rq->cmd_flags & 0xff;
+	u64 key = (u64)rq, late = 0;
+	struct iot_request *u;
+
+	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
+	u = bpf_map_lookup_elem(&requests, &key);
+	if (u) { /* of this run */
+		late = bytes;
+		u->bytes -= bytes;
+		if (bytes >= rq->__data_len)
+			bpf_map_delete_elem(&requests, &key);
+	}
+	/* write-zeroes: the kernel counts them as written */
+	if (op > REQ_OP_WRITE && op != REQ_OP_WRITE_ZEROES)
+		return;
+	o = outside_of(disk);
+	if (!o)
+		return;
+	if (op == REQ_OP_READ) {
+		__sync_fetch_and_add(&o->late_read, late);
+		__sync_fetch_and_add(&o->read, bytes);
+	} else {
+		__sync_fetch_and_add(&o->late_write, late);
+		__sync_fetch_and_add(&o->write, bytes);
+	}
+}
+
+/* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
+static __always_inline void unseen(const struct iot_request *u)
+{
+	struct iot_outside *o = outside_of(u->disk);
+	struct walk *w = walk_begin(2);
+	struct done d = {};
+
+	if (!o || !w || u->op > REQ_OP_WRITE)
+		return;
+	__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->unseen_write : &o->unseen_read, u->bytes);
+	w->key.dev = u->disk;
+	w->key.kind = u->op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
+	w->key.cause = CAUSE_UNKNOWN;
+	if (u->same) {
+		w->tag = u->tag;
+		w->owner = u->tag.owner;
+		w->key.cause = u->tag.cause;
+		w->key.how = u->tag.how;
+		w->key.sub = u->tag.sub;
+	}
+	w->ops = w->budget = 1;
+	d.issue_ns = u->issue_ns;
+	d.bytes = d.size = w->bytes = u->bytes;
+	piece_flush(w);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
+}
+
+static __always_inline u64 use_of(struct request *rq)
+{
+	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
+}
+
+/* A request that is used again although nobody saw it complete. */
+static __always_inline void used_again(const struct iot_request *old, u64 start_ns)
+{
+	if (old && old->issue_ns && old->start_ns != start_ns)
+		unseen(old);
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(block__insert, struct request *rq)
+{
+	struct iot_request u = {};
+	u64 key = (u64)rq;
+
+	if (!gate_open())
+		return 0;
+	rq = UNTRUSTED(rq, struct request);
+	u.start_ns = use_of(rq);
+	used_again(bpf_map_lookup_elem(&requests, &key), u.start_ns);
+	u.insert_ns = bpf_ktime_get_ns();
+	u.disk = rq->q->disk->part0->bd_dev;
+	u.bytes = rq->__data_len;
+	u.op = rq->cmd_flags & 0xff;
+	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
+		lose(LOSS_REQUEST_TABLE);
+	return 0;
+}
+
+struct compare {
+	u64 bio;
+	struct iot_bio first;
+	u32 same;
+};
+
+static long compare_bio(u32 n, struct compare *c)
+{
+	struct iot_bio *t;
+	u64 key = c->bio;
+
+	if (!c->bio || !c->same)
+		return 1;
+	t = bpf_map_lookup_elem(&bios, &key);
+	if (!t || t->many || (n && (t->owner != c->first.owner || t->file != c->first.file || t->cause != c->first.cause ||
+				    t->how != c->first.how || t->sub != c->first.sub)))
+		c->same = 0;
+	else if (!n)
+		c->first = *t;
+	c->bio = (u64)BPF_CORE_READ((struct bio *)key, bi_next);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(block__issue, struct request *rq)
+{
+	struct iot_request u = {}, *old;
+	struct compare c = { .same = 1 };
+	u64 key = (u64)rq;
+	struct gendisk *d;
+
+	if (!gate_open())
+		return 0;
+	rq = UNTRUSTED(rq, struct request);
+	d = rq->q->disk;
+	u.start_ns = use_of(rq);
+	u.issue_ns = bpf_ktime_get_ns();
+	u.disk = d->part0->bd_dev;
+	u.bytes = rq->__data_len;
+	u.op = rq->cmd_flags & 0xff;
+	c.bio = (u64)rq->bio;
+	bpf_loop(MAX_BIOS, compare_bio, &c, 0);
+	u.same = c.same && !c.bio;
+	u.tag = c.first;
+	old = bpf_map_lookup_elem(&requests, &key);
+	used_again(old, u.start_ns);
+	if (old && old->start_ns == u.start_ns)
+		u.insert_ns = old->insert_ns;
+	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
+		lose(LOSS_REQUEST_TABLE);
+	if (d->major == LOOP_MAJOR)
+		loop_issue(rq, d);
+	return 0;
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 {
 	u64 key = (u64)rq, now;
-	struct request_times *t;
+	struct iot_request *t;
 	struct walk_ref ref;
 	struct walk *w;
 	struct done d = {};
+	struct forget f = {};
 	u32 disk, op;
 
-	if (!gate_open())
+	rq = UNTRUSTED(rq, struct request);
+	disk = rq->q->disk->part0->bd_dev;
+	if (!gate_open()) {
+		complete_outside(rq, disk, bytes);
 		return 0;
+	}
 	w = ref.w = walk_begin(1);
 	if (!w)
 		return 0;
 	now = bpf_ktime_get_ns();
-	rq = UNTRUSTED(rq, struct request);
-	disk = rq->q->disk->part0->bd_dev;
 	op = rq->cmd_flags & 0xff;
 	t = bpf_map_lookup_elem(&requests, &key);
 	if (t && t->issue_ns) {
@@ -878,6 +1039,8 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	} else {
 		d.issue_ns = now;
 	}
+	if (t)
+		t->bytes -= bytes;
 	if (t && bytes >= rq->__data_len)
 		bpf_map_delete_elem(&requests, &key);
 	if (!dev_wanted(disk))
@@ -898,7 +1061,10 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	w->key.dev = disk;
 	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
 	w->key.flags = d.flags & FLAG_FUA;
-	if (d.error) { /* no bytes moved; the tags go with the bios */
+	if (d.error) { /* no bytes moved */
+		f.bio = w->bio;
+		f.left = bytes;
+		bpf_loop(MAX_BIOS, forget_bio, &f, 0);
 		w->key.cause = CAUSE_UNKNOWN;
 		cell_add(cell_find(&w->key), 1, 0, 0, d.dur_ns, true);
 		return 0;
@@ -915,5 +1081,26 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	hist_add(owner_top(w->top_owner), w->key.kind, d.dur_ns);
 	queue_record(&w->top_key, w->top_owner, d.queue_ns);
 	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
+	return 0;
+}
+
+/* At the end of the run, called by the tracer: requests that completed without a call of block__complete, and were not used
+ * again since. */
+static long sweep_one(void *map, u64 *key, struct iot_request *u, void *none)
+{
+	struct request *rq = (struct request *)*key;
+
+	if (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter))
+		return 0;
+	if (u->issue_ns)
+		unseen(u);
+	bpf_map_delete_elem(&requests, key);
+	return 0;
+}
+
+SEC("syscall")
+int block__sweep(void *none)
+{
+	bpf_for_each_map_elem(&requests, sweep_one, NULL, 0);
 	return 0;
 }

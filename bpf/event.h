@@ -134,6 +134,35 @@ struct iot_cell {
 	u64 ops, errors, bytes, touched, lat_ns, max_ns;
 };
 
+/* What a queued bio is, until it completes. */
+struct iot_bio {
+	u64 owner;
+	u32 disk, file;
+	u32 demanded;          /* read: bytes on pages that the reader had asked for */
+	u8 cause, how, sub;
+	u8 many;               /* 1: owners are looked up page by page */
+};
+
+/* A request of the run under way: the value of map `requests`, whose key is its address. Its bytes and what they are serve
+ * where nobody tells that it completed: the kernel skips a program that runs on the processor already, and it may run
+ * tasks without tracepoints, on top of which interrupts complete the requests of others. */
+struct iot_request {
+	u64 insert_ns, issue_ns;
+	u64 start_ns;          /* tells one use of the same struct request from the next */
+	u32 disk, bytes;       /* bytes that did not complete yet */
+	u32 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
+	u32 same;              /* 1: all its bios are like `tag` */
+	struct iot_bio tag;
+};
+
+/* Device bytes that completed while the gate was closed, since the programs are attached: the value of map `outside`, whose
+ * key is the disk. What the kernel's counters moved between a reading and the gate is known by it. late: of requests that were
+ * under way when it closed. */
+struct iot_outside {
+	u64 read, write, late_read, late_write;
+	u64 unseen_read, unseen_write; /* inside the run, without a call of block__complete */
+};
+
 /* What the tracer tells the kernel side before loading (read-only data of every object). */
 struct iot_config {
 	u32 self_pid;          /* the tracer */

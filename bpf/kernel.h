@@ -203,6 +203,8 @@ struct request {
 	unsigned int __data_len;
 	u64 __sector;
 	struct bio *bio;
+	u64 start_time_ns;  /* of this use; requests are used again and again */
+	atomic_t ref;       /* 0: it has completed and waits for its next use */
 };
 
 struct page {

@@ -63,6 +63,19 @@ GROUP BY c.device
 HAVING SUM(c.written + c.read + c.written_again + c.read_again) > 0
 ORDER BY written + read DESC, device;
 
+-- table: anatomy: What was written to each device: file data, the journal by structure, the rest in place
+WITH part AS MATERIALIZED (
+       SELECT COALESCE(c.device, '(unknown)') AS device, CASE c.cause WHEN 'journal' THEN 'journal: ' || c.sub ELSE c.cause END AS part, SUM(c.bytes) AS written
+       FROM v_cell c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown AND c.block_write AND c.on_leaf AND c.bytes > 0
+       GROUP BY 1, 2),
+     whole AS (SELECT device, SUM(written) AS written FROM part GROUP BY device)
+SELECT device, part, written, share
+FROM (SELECT 1 AS ord, p.device, p.part, p.written, p.written * 1.0 / w.written AS share FROM part p JOIN whole w ON w.device = p.device
+      UNION ALL
+      SELECT 2, device, 'total', written, 1.0 FROM whole)
+ORDER BY device, ord, written DESC, part;
+
 -- table: journal: Journal anatomy: what the journal's bytes are
 WITH part AS MATERIALIZED (SELECT device, structure, bytes FROM v_journal),
      whole AS (SELECT j.device, SUM(j.bytes) AS bytes, MAX(c.commits) AS commits, MAX(b.block_bytes) AS block_bytes

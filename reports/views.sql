@@ -551,7 +551,8 @@ LEFT JOIN file f ON f.run = g.run AND f.id = g.file
 LEFT JOIN v_device d ON d.dev = f.dev;
 
 CREATE TEMP VIEW v_truth AS
-SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value, t.end_value - t.begin_value AS delta
+SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value, t.end_value - t.begin_value AS delta,
+       COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way, t.unseen
 FROM ask JOIN truth t ON t.run = ask.run;
 
 -- The lines printed above every text report.
@@ -626,21 +627,32 @@ FROM (SELECT c.device, SUM(c.ops) AS ops, SUM(c.bytes) AS bytes
 CREATE TEMP VIEW v_check AS
 WITH t AS MATERIALIZED (SELECT * FROM v_truth),
      device AS (
-       SELECT c.dev, c.kind, SUM(c.bytes) AS bytes
+       SELECT c.dev, c.kind, SUM(c.bytes) AS bytes, SUM(CASE WHEN c.cause = 'before_run' THEN c.bytes ELSE 0 END) AS early
        FROM v_cell c
        WHERE c.kind IN ('block_read', 'block_write')
        GROUP BY c.dev, c.kind),
      -- the kernel counts the ranges of write-zeroes as written; they are no bytes here, and their sizes are in events only
      zeroed AS (SELECT c.dev, SUM(c.ops) AS ops FROM v_cell c WHERE c.kind = 'block_zeroes' GROUP BY c.dev),
      disk AS (
-       SELECT 1 AS ord, CASE t.what WHEN 'read_bytes' THEN 'device bytes read' ELSE 'device bytes written' END AS what,
-              COALESCE(d.device, t.source) AS subject, COALESCE(a.bytes, 0) * m.block AS traced, t.delta AS kernel, 0 AS slack,
+       SELECT 1 AS ord, w.what, COALESCE(d.device, t.source) AS subject, (COALESCE(a.bytes, 0) + t.outside) * m.block AS traced, t.delta AS kernel,
+              t.outside_slack AS slack,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
-                   WHEN t.what = 'write_bytes' AND z.ops > 0 AND COALESCE(a.bytes, 0) < t.delta
-                     THEN printf('the kernel counts %d write-zeroes requests as written', z.ops) END AS absent, t.source AS note
-       FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN zeroed z ON z.dev = t.dev
+                   WHEN t.what = 'write_bytes' AND z.ops > 0 AND COALESCE(a.bytes, 0) + t.outside < t.delta
+                     THEN printf('the kernel counts %d write-zeroes requests as written', z.ops) END AS absent, t.source AS note,
+              a.early, t.outside, t.under_way, t.unseen
+       FROM t JOIN (SELECT 'read_bytes' AS name, 'device bytes read' AS what UNION ALL SELECT 'write_bytes', 'device bytes written') w ON w.name = t.what
+       JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN zeroed z ON z.dev = t.dev
        LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
-       WHERE t.what IN ('read_bytes', 'write_bytes') AND t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
+       WHERE t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
+     -- what the edges of the run cut through: no request of a server that is never idle waits for the gate
+     edge AS (
+       SELECT 1, what || ', begun before the run', subject, early, NULL, 0, 'queued before it, completed inside it: owner not known', '' FROM disk WHERE early > 0
+       UNION ALL
+       SELECT 1, what || ', outside the run', subject, outside, NULL, 0, 'completed between a reading of the counter and the run', '' FROM disk WHERE outside > 0
+       UNION ALL
+       SELECT 1, what || ', under way at its end', subject, under_way, NULL, 0, 'of requests that began inside it and had not completed', '' FROM disk WHERE under_way > 0
+       UNION ALL
+       SELECT 1, what || ', completion not told', subject, unseen, NULL, 0, 'the kernel called no program; known by the requests', '' FROM disk WHERE unseen > 0),
      life AS (
        SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar
        FROM v_process p
@@ -703,16 +715,16 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.direct), 0) AS direct FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4) s
        JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4) a),
      ext4 AS (
-       SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), COALESCE(a.bytes, 0) * m.block, t.delta, 1023,
+       SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), (COALESCE(a.bytes, 0) + t.outside) * m.block, t.delta, 1023 + t.outside_slack,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
                    WHEN d.type = 'partition' THEN 'requests of partitions are counted on their disk'
-                   WHEN z.ops > 0 AND COALESCE(a.bytes, 0) < t.delta
+                   WHEN z.ops > 0 AND COALESCE(a.bytes, 0) + t.outside < t.delta
                      THEN printf('the kernel counts %d write-zeroes requests as written', z.ops)
                    WHEN t.begin_value = 0 AND a.bytes > t.delta THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev AND a.kind = 'block_write'
        LEFT JOIN zeroed z ON z.dev = t.dev
        WHERE t.what = 'session_write_bytes'),
-     lines AS (SELECT * FROM disk UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),
+     lines AS (SELECT ord, what, subject, traced, kernel, slack, absent, note FROM disk UNION ALL SELECT * FROM edge UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),
      lossy AS (SELECT MAX(effect = 'bytes') AS bytes FROM v_lost)
 SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS difference,
        CASE WHEN l.absent IS NOT NULL OR l.traced IS NULL OR l.kernel IS NULL THEN 'n/a'

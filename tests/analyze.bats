@@ -287,6 +287,17 @@ mismatch() {
 	mismatch "UPDATE ledger SET written = written - 1, cancelled = 1" run "ledger: file data submitted"
 }
 
+@test "verify: bytes that completed between a counter's reading and the run are named, and more or less than them is a mismatch" {
+	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 8192, outside = 8192, under_way = 12288, unseen = 4096 WHERE what = 'write_bytes' AND dev = 7340032"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"device bytes written,loop0,10522624,10522624,0,OK,"* ]]
+	[[ $output == *'"device bytes written, outside the run",loop0,8192,n/a,n/a,n/a,'* ]]
+	[[ $output == *'"device bytes written, under way at its end",loop0,12288,n/a,n/a,n/a,'* ]]
+	[[ $output == *'"device bytes written, completion not told",loop0,4096,n/a,n/a,n/a,'* ]]
+	mismatch "UPDATE truth SET end_value = end_value + 8192, outside = 4096 WHERE what = 'write_bytes' AND dev = 7340032" loop0 "device bytes written"
+	mismatch "UPDATE truth SET outside = 512 WHERE what = 'write_bytes' AND dev = 7340032" loop0 "device bytes written"
+}
+
 @test "verify: what cannot be compared says why" {
 	sqlite3 "$S" "DELETE FROM ledger; UPDATE run SET events = 0; UPDATE process SET rchar = NULL, wchar = NULL; UPDATE run SET layers = 'syscall,fs'"
 	run -0 "$ANALYZE" verify "$S" --format csv

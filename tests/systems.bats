@@ -81,10 +81,11 @@ nothing_lost() {
 	empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND what NOT IN ('libaio completion never seen', '${may_lose-}') AND run = (SELECT run FROM r)")"
 }
 
-# $kernel: bytes that the kernel counted on the instance's devices from the start of the run to its end; the test's own reading, which
-# began before and ended after it, is that or the little more that an idle server writes: at most 64 KiB a drive.
+# $kernel: bytes that the kernel counted on the instance's devices from the start of the run to its end, without what completed
+# between a reading of its counters and the run; the test's own reading, which began before and ended after it, is that or
+# the little more that an idle server writes: at most 64 KiB a drive.
 counted() {
-	sum=$(q "SELECT SUM(t.end_value - t.begin_value) FROM truth t JOIN r ON r.run = t.run WHERE t.what = 'write_bytes'
+	sum=$(q "SELECT SUM(t.end_value - t.begin_value - COALESCE(t.outside, 0)) FROM truth t JOIN r ON r.run = t.run WHERE t.what = 'write_bytes'
 		AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($(device_list))")
 	[ "$sum" -le "$delta" ] && [ $((delta - sum)) -le $((65536 * $(grep -c "^loop" "$IOT_WORK/undo"))) ] || fail "the run's reading of the devices is $sum, the test's $delta"
 	kernel=$sum
@@ -684,7 +685,7 @@ only_ceph() {
 		system=$(cat "$IOT_WORK-$one/system")
 		devices=$(device_list "$IOT_WORK-$one")
 		all=$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev IN ($devices)")
-		same "device bytes of $system" "$all" "$(q "SELECT SUM(t.end_value - t.begin_value) FROM truth t JOIN r ON r.run = t.run WHERE t.what = 'write_bytes'
+		same "device bytes of $system" "$all" "$(q "SELECT SUM(t.end_value - t.begin_value - COALESCE(t.outside, 0)) FROM truth t JOIN r ON r.run = t.run WHERE t.what = 'write_bytes'
 			AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($devices)")"
 		own=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
 			WHERE c.kind = 'block_write' AND c.dev IN ($devices) AND p.system = '$system'")
@@ -749,6 +750,67 @@ other_system() { # WORKLOAD SYSTEM PROFILE...
 @test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb bulk; }
 @test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite bulk; }
 @test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb small; }
+
+# What breakdown says of one drive, in bytes an operation of the ledger.
+per_put() { # DEVICE PARTS
+	report_sql breakdown anatomy "SELECT COALESCE(SUM(written), 0) * 1.0 / $(led write_ops) FROM t WHERE device = '$1' AND part $2"
+}
+
+# MinIO's 4 KiB PUTs: what each drive's bytes are, an operation; the parts are the drive's total, and the total the kernel's.
+drives_explained() { # DATA_LOW DATA_HIGH
+	local drive
+
+	nothing_lost
+	same "puts" "$(led write_ops)" 500
+	for drive in $(awk '$1 == "loop" { sub("/dev/", "", $3); print $3 }' "$IOT_WORK/undo"); do
+		same "parts of $drive" "$(report_sql breakdown anatomy "SELECT SUM(CASE part WHEN 'total' THEN -written ELSE written END) FROM t WHERE device = '$drive'")" 0
+		same "total of $drive" "$(report_sql breakdown anatomy "SELECT written FROM t WHERE device = '$drive' AND part = 'total'")" \
+			"$(sql "SELECT end_value - begin_value - outside FROM truth WHERE what = 'write_bytes' AND source = '/sys/block/$drive/stat'")"
+		between "object data a PUT on $drive" "$(per_put "$drive" "IN ('data', 'direct')")" "$1" "$2"
+		# A commit or more a PUT, each with a descriptor and a commit block; inodes, directories and bitmaps of what was made.
+		for part in descriptor commit inode_table directory inode_bitmap block_bitmap; do
+			between "journal $part a PUT on $drive" "$(per_put "$drive" "= 'journal: $part'")" 2048 40960
+		done
+		between "metadata in place a PUT on $drive" "$(per_put "$drive" "= 'metadata'")" 1024 40960
+		between "what has no name on $drive" "$(per_put "$drive" "NOT IN ('data', 'direct', 'metadata', 'total') AND part NOT LIKE 'journal: %'")" 0 40
+	done
+}
+
+@test "MinIO with one drive, 4 KiB PUTs: object data, journal by kind of block and metadata are the drive's bytes" {
+	all_systems
+	IOT_MINIO=single system_up minio
+	IOT_MINIO=single traced_load small 500
+	drives_explained 8192 8300 # xl.meta is the object and its 440 bytes
+}
+
+@test "MinIO with 2 data and 2 parity drives, 4 KiB PUTs: object data, journal by kind of block and metadata are each drive's bytes" {
+	all_systems
+	system_up minio
+	traced_load small 500
+	drives_explained 4096 4200 # half of the object and 440 bytes
+}
+
+@test "MinIO whose port is taken says so in a line and leaves nothing; killed inside a traced load, the run and its ledger end, and the sums hold" {
+	all_systems
+	need python3 python3-minimal
+	export IOT_MINIO=single IOT_PORT=19400 IOT_WORK=/var/tmp/iot-test-taken-$$
+	python3 -c 'import socket, time; s = socket.socket(); s.bind(("127.0.0.1", 19400)); s.listen(); print("bound", flush=True); time.sleep(60)' >taken &
+	taken=$!
+	until grep -q bound taken; do sleep 0.1; done
+	run -1 "$root/workloads/minio.sh" up
+	kill "$taken"
+	grep -q '^server ended: FATAL.*port is already in use' <<<"$output" || fail "$output"
+	[ ! -e "$IOT_WORK" ] || fail "$IOT_WORK was left behind"
+	system_up minio
+	ledger_file=$BATS_TEST_TMPDIR/ledger.json
+	(sleep 2 && kill -9 "$(awk '$1 == "server" { print $2 }' "$IOT_WORK/pids")") &
+	run -1 --separate-stderr "$trace" -q -o run.sqlite --all --ring 64M -- "$root/workloads/minio.sh" load small 20000
+	printf '%s\n' "$output" >"$ledger_file"
+	same "errors" "$(led errors)" 1
+	[ "$(led write_ops)" -gt 0 ] || fail "nothing was acknowledged before it was killed"
+	same "device bytes" "$(wrote 1)" "$(q "SELECT SUM(t.end_value - t.begin_value - t.outside) FROM truth t JOIN r ON r.run = t.run
+		WHERE t.what = 'write_bytes' AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($(device_list))")"
+}
 
 @test "GlusterFS replica 3: what its client sends to the bricks is naf_int, three times the payload, and waf_norm leaves the replicas out" {
 	all_systems
@@ -848,7 +910,7 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 				AND c.layer IN ('syscall', 'uring') AND c.dir = 'w' AND c.sub IN ('regular', 'blockdev')")"
 		devices=$(sqlite3 :memory: "SELECT group_concat(quote(json_extract(value, '\$.dev'))) FROM json_each(readfile('$out/${pair%:*}-write.json'), '\$.devices')")
 		mostly "bytes of $system" "$devices" "p.system = '$system'"
-		same "bytes of $system's devices" "$(moved write "$devices" 1)" "$(q "SELECT SUM(t.end_value - t.begin_value) FROM truth t JOIN r ON r.run = t.run
+		same "bytes of $system's devices" "$(moved write "$devices" 1)" "$(q "SELECT SUM(t.end_value - t.begin_value - COALESCE(t.outside, 0)) FROM truth t JOIN r ON r.run = t.run
 			WHERE t.what = 'write_bytes' AND t.subject LIKE '/sys/block/%' AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($devices)")"
 		components_sum "$system"
 	done

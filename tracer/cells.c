@@ -111,36 +111,6 @@ u64 cells_device_ops(struct probes *p)
 	return ops;
 }
 
-struct disk_list {
-	struct disk_ops *disks;
-	size_t n, room;
-};
-
-static void count_disk(void *arg, const struct iot_cell_key *key, const struct iot_cell *now)
-{
-	struct disk_list *l = arg;
-	size_t i;
-
-	if (key->kind != KIND_BLK_READ && key->kind != KIND_BLK_WRITE)
-		return;
-	for (i = 0; i < l->n && l->disks[i].dev != key->dev; i++)
-		;
-	if (i == l->room)
-		return;
-	if (i == l->n)
-		l->disks[l->n++] = (struct disk_ops){ .dev = key->dev };
-	l->disks[i].ops += now->ops;
-	l->disks[i].bytes += now->bytes;
-}
-
-size_t cells_disks(struct probes *p, struct disk_ops *disks, size_t room)
-{
-	struct disk_list l = { .disks = disks, .room = room };
-
-	probes_cells(p, count_disk, &l);
-	return l.n;
-}
-
 struct device_list {
 	u32 *devs;
 	size_t n, room;

@@ -25,11 +25,4 @@ u64 cells_device_ops(struct probes *);
 /* The devices that traced processes used, as numbers; at most `room`. *raw: a block device was used as a file. */
 size_t cells_devices(struct probes *, u32 *devs, size_t room, bool *raw);
 
-/* Requests that moved bytes and were recorded until now, by disk: at most `room` disks. Returns their number. */
-struct disk_ops {
-	u32 dev;
-	u64 ops, bytes;
-};
-size_t cells_disks(struct probes *, struct disk_ops *, size_t room);
-
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <linux/membarrier.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -83,6 +84,7 @@ static const struct program {
 	{ "block__insert", "block", 1, true },
 	{ "block__issue", "block", 1, true },
 	{ "block__complete", "block", 3, true },
+	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
@@ -551,6 +553,10 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 
 		if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
 			continue;
+		if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
+			p->info[row].chosen = true;
+			continue;
+		}
 		p->link[row] = bpf_program__attach(g);
 		if (!p->link[row]) {
 			snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
@@ -900,10 +906,92 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
+/* Lets the kernel side look for requests whose end it was not told. */
+static void sweep(const struct probes *p)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], "block__sweep") : NULL;
+		if (g && bpf_program__fd(g) >= 0)
+			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	}
+}
+
+/* Returns when no program runs any more that found the gate open: it may be about to count. */
 int probes_stop(struct probes *p)
 {
+	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
+
 	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
+		nanosleep(&while_one_runs, NULL);
+	sweep(p);
 	return 0;
+}
+
+bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
+{
+	int fd = map_fd(p, "outside");
+
+	if (fd < 0)
+		return false;
+	if (bpf_map_lookup_elem(fd, &disk, o))
+		memset(o, 0, sizeof(*o)); /* nothing completed there */
+	return true;
+}
+
+#define MAX_UNDER_WAY 16384
+
+struct under_way {
+	u64 key, bytes;
+	bool write;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	u64 x = ((const struct under_way *)a)->key, y = ((const struct under_way *)b)->key;
+
+	return (x > y) - (x < y);
+}
+
+/* Requests of a disk in the map. Where a key vanishes under the walk it begins again: a request can be there several times. */
+static size_t list_requests(int fd, u32 disk, struct under_way *list)
+{
+	u64 key, *at = NULL;
+	struct iot_request u;
+	size_t n = 0;
+
+	for (size_t steps = 0; steps < 4 * MAX_UNDER_WAY && n < MAX_UNDER_WAY && !bpf_map_get_next_key(fd, at, &key); steps++) {
+		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+			list[n++] = (struct under_way){ key, u.bytes, u.op };
+		at = &key;
+	}
+	qsort(list, n, sizeof(*list), by_key);
+	return n;
+}
+
+bool probes_under_way(const struct probes *p, u32 disk, u64 *read, u64 *written)
+{
+	int fd = map_fd(p, "requests");
+	struct under_way *list = calloc(MAX_UNDER_WAY, sizeof(*list));
+	struct iot_outside before, after;
+	bool known = false;
+
+	for (int attempt = 0; list && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
+		size_t n = list_requests(fd, disk, list);
+
+		*read = before.late_read;
+		*written = before.late_write;
+		for (size_t i = 0; i < n; i++)
+			if (!i || list[i].key != list[i - 1].key)
+				*(list[i].write ? written : read) += list[i].bytes;
+		probes_outside(p, disk, &after);
+		known = before.late_read == after.late_read && before.late_write == after.late_write;
+	}
+	free(list);
+	return known;
 }
 
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])

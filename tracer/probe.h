@@ -67,6 +67,12 @@ size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
 /* Calls back once for every aggregate with its sums since the start, over all processors. */
 int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_key *, const struct iot_cell *), void *arg);
+/* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
+ * they are until probes_stop(). False where layer block is not measured. */
+bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
+/* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
+ * False where they are not known. */
+bool probes_under_way(const struct probes *, u32 disk, u64 *read, u64 *written);
 /* Calls back for every histogram bucket that is not empty. */
 int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */

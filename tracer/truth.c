@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* truth.c - /sys/block counters, ext4's session_write_kbytes, /proc/PID/io and /proc/meminfo.
  *
+ * The gate and a counter cannot be used at one instant, and a disk need not wait for us. So the programs count what completes
+ * while the gate is closed: what the kernel counted between its two readings is what was recorded and that.
  * To add a counter of disks: a row in `columns`.
  */
 #include <dirent.h>
@@ -20,16 +22,25 @@ static const struct {
 	int column;
 	u64 unit;
 	const char *what;
+	bool write;
 } columns[] = {
-	{ 2, 512, "read_bytes" },
-	{ 6, 512, "write_bytes" },
-	{ 0, 1, "reads" },
-	{ 4, 1, "writes" },
-	{ 11, 1, "discards" },
-	{ 15, 1, "flushes" },
+	{ 2, 512, "read_bytes", false },
+	{ 6, 512, "write_bytes", true },
+	{ 0, 1, "reads", false },
+	{ 4, 1, "writes", true },
+	{ 11, 1, "discards", true },
+	{ 15, 1, "flushes", true },
 };
 #define IN_FLIGHT 8
 #define MAX_COLUMNS 20
+#define MAX_READINGS 200        /* of one counter, until no request of its disk completes meanwhile */
+
+/* Bytes that completed while the gate was closed, just before and just after a reading: the same unless the disk is faster
+ * than we read. */
+struct around {
+	bool known;
+	struct iot_outside before, after;
+};
 
 struct counter {
 	char source[128];
@@ -37,9 +48,15 @@ struct counter {
 	u32 dev;
 	u64 object;     /* inode number of its folder: another one when it was made again under the same name */
 	u64 value;
+	bool around_known;
+	u64 before, after; /* struct around, of the bytes that this counts */
+	bool under_way_known;
+	u64 under_way, unseen;
 };
 
 struct counters {
+	const struct probes *probes;
+	bool end;
 	struct counter *c;
 	size_t n, room;
 };
@@ -101,19 +118,67 @@ static void each_entry(const char *folder, void (*entry)(struct counters *, cons
 		closedir(d);
 }
 
+static bool same_counts(const u64 *a, const u64 *b, int n)
+{
+	bool same = true;
+
+	for (size_t i = 0; i < N_OF(columns); i++)
+		same &= columns[i].column >= n || a[columns[i].column] == b[columns[i].column];
+	return same;
+}
+
+/* Reads the numbers of a counter of a disk between two of its requests; returns how many. */
+static int read_between(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a)
+{
+	u64 again[MAX_COLUMNS];
+	char line[512];
+	int n = 0;
+
+	for (int i = 0; i < MAX_READINGS; i++) {
+		a->known = probes_outside(p, disk, &a->before);
+		n = read_line(path, line, sizeof(line)) < 0 ? 0 : numbers(line, v);
+		if (!a->known || !n || read_line(path, line, sizeof(line)) < 0 || numbers(line, again) != n)
+			return n;
+		probes_outside(p, disk, &a->after);
+		if (a->before.read == a->after.read && a->before.write == a->after.write && same_counts(v, again, n))
+			break;
+	}
+	return n;
+}
+
+/* What a counter of bytes says of the edges of the recording. */
+static void set_edge(struct counter *c, const struct around *a, bool write)
+{
+	c->around_known = a->known;
+	c->before = write ? a->before.write : a->before.read;
+	c->after = write ? a->after.write : a->after.read;
+	c->unseen = write ? a->after.unseen_write : a->after.unseen_read;
+}
+
+/* Requests of a disk that were cut off by the end. */
+static void set_under_way(const struct probes *p, struct counter *c, bool write)
+{
+	u64 read, written;
+
+	c->under_way_known = probes_under_way(p, c->dev, &read, &written);
+	if (c->under_way_known)
+		c->under_way = write ? written : read;
+}
+
 /* A disk that was never used is left out at both ends. */
 static void read_disk(struct counters *list, const char *name)
 {
 	struct counter c = {};
-	char folder[300], line[512];
+	struct around a = {};
+	char folder[300];
 	u64 v[MAX_COLUMNS], used = 0;
 	int n;
 
 	snprintf(folder, sizeof(folder), "/sys/block/%s", name);
 	snprintf(c.source, sizeof(c.source), "/sys/block/%.100s/stat", name);
-	if (!folder_dev(folder, &c.dev, &c.object) || read_line(c.source, line, sizeof(line)) < 0)
+	if (!folder_dev(folder, &c.dev, &c.object))
 		return;
-	n = numbers(line, v);
+	n = read_between(list->probes, c.dev, c.source, v, &a);
 	for (int i = 0; i < n; i++)
 		used |= v[i];
 	for (size_t i = 0; used && i < N_OF(columns); i++) {
@@ -121,6 +186,12 @@ static void read_disk(struct counters *list, const char *name)
 			continue;
 		c.what = columns[i].what;
 		c.value = v[columns[i].column] * columns[i].unit;
+		c.around_known = c.under_way_known = false;
+		if (columns[i].unit > 1) {
+			set_edge(&c, &a, columns[i].write);
+			if (list->end)
+				set_under_way(list->probes, &c, columns[i].write);
+		}
 		add(list, &c);
 	}
 }
@@ -128,17 +199,18 @@ static void read_disk(struct counters *list, const char *name)
 static void read_ext4(struct counters *list, const char *name)
 {
 	struct counter c = { .what = "session_write_bytes" };
-	char folder[300], line[64];
+	struct around a = {};
+	u64 v[MAX_COLUMNS], object;
+	char folder[300];
 	struct stat s;
-	u64 object;
 
 	snprintf(c.source, sizeof(c.source), "/sys/fs/ext4/%.90s/session_write_kbytes", name);
 	snprintf(folder, sizeof(folder), "/sys/class/block/%s", name);
-	if (stat(c.source, &s) || read_line(c.source, line, sizeof(line)) < 0 || !folder_dev(folder, &c.dev, &object) ||
-	    parse_number(line, &c.value))
+	if (stat(c.source, &s) || !folder_dev(folder, &c.dev, &object) || read_between(list->probes, c.dev, c.source, v, &a) != 1)
 		return;
 	c.object = s.st_ino; /* of this mount */
-	c.value *= 1024;
+	c.value = v[0] * 1024;
+	set_edge(&c, &a, true);
 	add(list, &c);
 }
 
@@ -168,13 +240,15 @@ static void begin_process(void *arg, u32 pid, u32 ppid)
 		t->n_io++;
 }
 
-int truth_begin(struct truth **out)
+int truth_begin(struct truth **out, const struct probes *probes)
 {
 	struct truth *t = calloc(1, sizeof(*t));
 
 	*out = t;
 	if (!t)
 		return fail(ENOMEM, "counters");
+	t->begin.probes = t->end.probes = probes;
+	t->end.end = true;
 	processes_list(begin_process, t);
 	truth_calm(NSEC / 20);
 	read_counters(&t->begin);
@@ -188,7 +262,7 @@ int truth_end(struct truth *t)
 	return 0;
 }
 
-static struct counter *find(struct counters *list, const struct counter *like)
+static const struct counter *find(const struct counters *list, const struct counter *like)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (list->c[i].what == like->what && !strcmp(list->c[i].source, like->source))
@@ -196,36 +270,23 @@ static struct counter *find(struct counters *list, const struct counter *like)
 	return NULL;
 }
 
-/* Another reading for the disks of which `recorded` says what is wanted. */
-static void read_again(struct counters *list, bool wanted, bool (*recorded)(void *arg, u32 dev), void *arg)
+/* Of the bytes between two readings, those that completed while the gate was closed. */
+static void give_edge(const struct counter *begin, const struct counter *end, struct rec_truth *r)
 {
-	struct counters now = {};
+	u64 before = begin ? begin->before : 0, after = begin ? begin->after : 0, most = end->after - before;
 
-	read_counters(&now);
-	for (size_t i = 0; i < now.n; i++) {
-		struct counter *c = find(list, &now.c[i]);
-
-		if (strncmp(now.c[i].source, "/sys/block/", 11) || recorded(arg, now.c[i].dev) != wanted)
-			continue;
-		if (c)
-			*c = now.c[i];
-		else
-			add(list, &now.c[i]);
+	if (end->around_known && (!begin || begin->around_known)) {
+		rec_set(r, truth, outside, end->before > after ? end->before - after : 0);
+		if (r->outside != most)
+			rec_set(r, truth, outside_max, most);
 	}
-	free(now.c);
+	if (end->under_way_known) {
+		rec_set(r, truth, under_way, end->under_way);
+		rec_set(r, truth, unseen, end->unseen);
+	}
 }
 
-void truth_opened(struct truth *t, bool (*recorded)(void *arg, u32 dev), void *arg)
-{
-	read_again(&t->begin, false, recorded, arg);
-}
-
-void truth_closed(struct truth *t, bool (*recorded)(void *arg, u32 dev), void *arg)
-{
-	read_again(&t->end, true, recorded, arg);
-}
-
-void truth_devices(struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
+void truth_devices(const struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	for (size_t i = 0; i < t->end.n; i++) {
 		const struct counter *end = &t->end.c[i], *begin = find(&t->begin, end);
@@ -236,6 +297,7 @@ void truth_devices(struct truth *t, void (*give)(void *arg, const struct rec_tru
 			continue;
 		r.begin_value = begin ? begin->value : 0;
 		rec_set(&r, truth, dev, end->dev);
+		give_edge(begin, end, &r);
 		give(arg, &r);
 	}
 }

@@ -157,12 +157,12 @@ wait_for() {
 	done
 }
 
-# The first server that is no longer there, and its last words.
+# The first server that is no longer there, and its last words: the line that says FATAL, where advice comes after it.
 dead_server() {
 	local role pid start
 
 	while read -r role pid start; do
-		alive "$pid" "$start" || { echo "$role ended: $(tail -n 1 "$WORK/log/$role" 2>/dev/null)"; return 0; }
+		alive "$pid" "$start" || { echo "$role ended: $(grep -a FATAL "$WORK/log/$role" | tail -n 1 | grep . || tail -n 1 "$WORK/log/$role" 2>/dev/null)"; return 0; }
 	done <"$WORK/pids"
 	return 1
 }

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# edges.bats - runs that begin and end in the middle of other people's requests: the sums stay exact, and what the edges cut has a name.
+
+load helper
+bats_require_minimum_version 1.5.0
+
+setup() {
+	need_tracer
+	need fio fio
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+teardown() {
+	[ -z "${writer-}" ] || kill "$writer" 2>/dev/null || :
+}
+
+# One line of verify about the device: traced, kernel, difference, result.
+check_of() { # WHAT
+	awk -F, -v what="$1" -v dev="${IOT_DEV#/dev/}" '$1 == what && $2 == dev { print $3, $4, $5, $6 }' verify.csv
+}
+
+@test "a device that is never idle: traced is what the kernel counted, 20 runs of 20, and what the edges cut has a name" {
+	body() {
+		fio --name=busy --filename="$IOT_DEV" --direct=1 --rw=randrw --bs=4k --ioengine=psync --numjobs=2 --thread --rate_iops=700 --time_based --runtime=100 >fio.log 2>&1 &
+		writer=$!
+		for n in $(seq 20); do
+			rm -f run.sqlite*
+			traced --no-events --layers block --settle none -- sleep 0.1
+			"$analyze" verify run.sqlite --format csv >verify.csv || :
+			for what in "device bytes read" "device bytes written"; do
+				read -r got counted difference result < <(check_of "$what") || fail "run $n: no line of $what: $(cat verify.csv fio.log)"
+				[ "$got $difference $result" = "$counted 0 OK" ] && [ "$got" -gt 0 ] || fail "run $n: $(grep -F ",${IOT_DEV#/dev/}," verify.csv)"
+			done
+			# The kernel's own numbers are stored as they were read.
+			same "the kernel's counter" "$counted" "$(sql "SELECT end_value - begin_value FROM truth WHERE what = 'write_bytes' AND source LIKE '%/${IOT_DEV#/dev/}/%'")"
+			outside=$((${outside:-0} + $(sql "SELECT SUM(outside) FROM truth WHERE source LIKE '%/${IOT_DEV#/dev/}/%'")))
+			early=$((${early:-0} + $(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND cause = 'before_run'")))
+		done
+		kill "$writer" && wait "$writer" || :
+		# 20 runs beside 2800 requests a second: not one of them is between a reading and the gate?
+		[ "$outside" -gt 0 ] || fail "nothing was outside of any run"
+		same "owners of what began before a run" "$(sql "SELECT COUNT(*) FROM agg_total t JOIN cause c ON c.id = t.cause WHERE c.name = 'before_run' AND t.owner <> 0")" 0
+		echo "outside $outside, begun before $early"
+	}
+	with_fs none 64M -- body
+}
+
+@test "nothing is outside a run whose device nobody else uses, and nothing under way at its end" {
+	body() {
+		traced --no-events --layers block --settle none -- dd if=/dev/zero of="$IOT_DEV" bs=64k count=16 oflag=direct status=none
+		same "dd's bytes" "$(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND cause = 'direct'")" 1048576
+		same "under way" "$(sql "SELECT COALESCE(SUM(under_way), 0), COALESCE(SUM(outside), 0) FROM truth WHERE source LIKE '%/${IOT_DEV#/dev/}/%'")" "0 0"
+	}
+	with_fs none 64M -- body
+}
