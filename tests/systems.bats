@@ -907,8 +907,8 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 	same "header" "$(sed -n 2p tables | tr -s ' ')" "SYSTEM SYS_R SYS_W VFS_R VFS_W BLK_R BLK_W R_AMP W_AMP"
 	for pair in minio:minio ceph:ceph etcd:etcd postgres:postgresql gluster:gluster; do
 		system=${pair#*:}
-		same "lines of $system in the table" "$(grep -cE "^$system( +[0-9]+){6}( +([0-9]+\.[0-9]{3}|n/a)){2}\$" tables)" 1
-		same "writing calls of $system" "$(awk -v s="$system" '$1 == s && NF == 9 { print $3 }' tables)" \
+		same "lines of $system in the table of operations" "$(grep -cE "^$system( +[0-9]+){6}( +([0-9]+\.[0-9]{3}|n/a)){2}\$" tables)" 1
+		same "writing calls of $system" "$(awk -v s="$system" '$1 == s && NF == 9 { print $3; exit }' tables)" \
 			"$(q "SELECT SUM(c.ops) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE p.system = '$system'
 				AND c.layer IN ('syscall', 'uring') AND c.dir = 'w' AND c.sub IN ('regular', 'blockdev')")"
 		devices=$(sqlite3 :memory: "SELECT group_concat(quote(json_extract(value, '\$.dev'))) FROM json_each(readfile('$out/${pair%:*}-write.json'), '\$.devices')")
