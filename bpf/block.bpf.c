@@ -862,43 +862,11 @@ static long forget_bio(u32 n, struct forget *f)
 	return 0;
 }
 
-/* Bytes that the kernel counts and this run does not, because the gate is closed. */
-static __always_inline void complete_outside(struct request *rq, u32 disk, u32 bytes)
-{
-	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
-	struct iot_outside *o;
-	u32 op = rq->cmd_flags & 0xff;
-	u64 key = (u64)rq, late = 0;
-	struct iot_request *u;
-
-	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
-	u = bpf_map_lookup_elem(&requests, &key);
-	if (u) { /* of this run */
-		late = bytes;
-		u->bytes -= bytes;
-		if (bytes >= rq->__data_len)
-			bpf_map_delete_elem(&requests, &key);
-	}
-	/* write-zeroes: the kernel counts them as written */
-	if (op > REQ_OP_WRITE && op != REQ_OP_WRITE_ZEROES)
-		return;
-	o = outside_of(disk);
-	if (!o)
-		return;
-	if (op == REQ_OP_READ) {
-		__sync_fetch_and_add(&o->late_read, late);
-		__sync_fetch_and_add(&o->read, bytes);
-	} else {
-		__sync_fetch_and_add(&o->late_write, late);
-		__sync_fetch_and_add(&o->write, bytes);
-	}
-}
-
 /* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
-static __always_inline void unseen(const struct iot_request *u)
+static __always_inline void unseen(const struct iot_request *u, u32 walk)
 {
 	struct iot_outside *o = outside_of(u->disk);
-	struct walk *w = walk_begin(2);
+	struct walk *w = walk_begin(walk);
 	struct done d = {};
 
 	if (!o || !w || u->op > REQ_OP_WRITE)
@@ -921,6 +889,46 @@ static __always_inline void unseen(const struct iot_request *u)
 	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
 }
 
+/* The end of a flush sequence has no bytes: they completed before. Was that told? */
+static __always_inline bool end_without_data(const struct iot_request *u, u32 bytes)
+{
+	return u && u->issue_ns && u->bytes && !bytes;
+}
+
+/* Bytes that the kernel counts and this run does not, because the gate is closed. */
+static __always_inline void complete_outside(struct request *rq, u32 disk, u32 bytes)
+{
+	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
+	struct iot_outside *o;
+	u32 op = rq->cmd_flags & 0xff;
+	u64 key = (u64)rq, late = 0;
+	struct iot_request *u;
+
+	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
+	u = bpf_map_lookup_elem(&requests, &key);
+	if (end_without_data(u, bytes))
+		unseen(u, 1);
+	if (u) { /* of this run */
+		late = bytes;
+		u->bytes -= bytes;
+		if (bytes >= rq->__data_len)
+			bpf_map_delete_elem(&requests, &key);
+	}
+	/* write-zeroes: the kernel counts them as written */
+	if (op > REQ_OP_WRITE && op != REQ_OP_WRITE_ZEROES)
+		return;
+	o = outside_of(disk);
+	if (!o)
+		return;
+	if (op == REQ_OP_READ) {
+		__sync_fetch_and_add(&o->late_read, late);
+		__sync_fetch_and_add(&o->read, bytes);
+	} else {
+		__sync_fetch_and_add(&o->late_write, late);
+		__sync_fetch_and_add(&o->write, bytes);
+	}
+}
+
 static __always_inline u64 use_of(struct request *rq)
 {
 	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
@@ -930,7 +938,7 @@ static __always_inline u64 use_of(struct request *rq)
 static __always_inline void used_again(const struct iot_request *old, u64 start_ns)
 {
 	if (old && old->issue_ns && old->start_ns != start_ns)
-		unseen(old);
+		unseen(old, 2);
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -1025,12 +1033,14 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		complete_outside(rq, disk, bytes);
 		return 0;
 	}
+	t = bpf_map_lookup_elem(&requests, &key);
+	if (end_without_data(t, bytes))
+		unseen(t, 1);
 	w = ref.w = walk_begin(1);
 	if (!w)
 		return 0;
 	now = bpf_ktime_get_ns();
 	op = rq->cmd_flags & 0xff;
-	t = bpf_map_lookup_elem(&requests, &key);
 	if (t && t->issue_ns) {
 		d.issue_ns = t->issue_ns;
 		d.dur_ns = now - t->issue_ns;
@@ -1093,7 +1103,7 @@ static long sweep_one(void *map, u64 *key, struct iot_request *u, void *none)
 	if (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter))
 		return 0;
 	if (u->issue_ns)
-		unseen(u);
+		unseen(u, 2);
 	bpf_map_delete_elem(&requests, key);
 	return 0;
 }

@@ -816,9 +816,22 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	[ ! -e "$IOT_WORK" ] || fail "$IOT_WORK was left behind"
 	system_up minio
 	ledger_file=$BATS_TEST_TMPDIR/ledger.json
-	(sleep 2 && kill -9 "$(awk '$1 == "server" { print $2 }' "$IOT_WORK/pids")") &
-	run -1 --separate-stderr "$trace" -q -o run.sqlite --all --ring 64M -- "$root/workloads/minio.sh" load small 20000
-	printf '%s\n' "$output" >"$ledger_file"
+	server=$(awk '$1 == "server" { print $2 }' "$IOT_WORK/pids")
+	stat=/sys/block/$(awk '$1 == "loop" { print $3 }' "$IOT_WORK/undo" | cut -d/ -f3)/stat
+	cat >load <<-END
+		#!/bin/bash
+		wrote() { awk '{ print \$7 }' $stat; }
+		begin=\$(wrote)
+		"$root/workloads/minio.sh" load small 5000 >ledger.json &
+		load=\$!
+		# in the middle: 8 MiB, of about 20 KiB a PUT, are on its device
+		while kill -0 \$load 2>/dev/null && [ \$((\$(wrote) - begin)) -lt 16384 ]; do sleep 0.05; done
+		kill -KILL $server
+		wait \$load || echo \$? >failed
+	END
+	chmod +x load
+	traced --all --ring 64M -- ./load
+	same "status of the load" "$(cat failed)" 1
 	same "errors" "$(led errors)" 1
 	[ "$(led write_ops)" -gt 0 ] || fail "nothing was acknowledged before it was killed"
 	same "device bytes" "$(wrote 1)" "$(q "SELECT SUM(t.end_value - t.begin_value - t.outside) FROM truth t JOIN r ON r.run = t.run
