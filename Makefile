@@ -35,7 +35,7 @@ tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp))
 
-.PHONY: all help setup demo check check-systems bench install clean
+.PHONY: all help setup demo check check-systems five bench install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -142,6 +142,10 @@ check: setup
 check-systems: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats
+
+## make five      five real storage systems in one traced run: the tables that compare them, and charts in build/five (root)
+five: all
+	$(Q)workloads/five.sh
 
 ## make bench     measure iot's own cost beside other tracers, interleaved (root)
 bench: all $(B)/floor

@@ -74,6 +74,16 @@ teardown_file() { load loads_lib; system_down; }
 	IOT_WORK=$IOT_WORK-a "$root/workloads/etcd.sh" down
 }
 
+@test "a server that ends while it starts: its own last words, status 1, nothing left behind" {
+	# A data folder that is a file: `up` makes the drive first, so the server finds it there.
+	sed 's|--data-dir "$WORK/mnt/d1/data"|--data-dir "$WORK/undo"|' "$root/workloads/etcd.sh" >"$BATS_TEST_TMPDIR/etcd.sh"
+	ln -s "$root"/workloads/*.bash "$root"/workloads/*.py "$BATS_TEST_TMPDIR/"
+	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 run bash "$BATS_TEST_TMPDIR/etcd.sh" up
+	[ "$status" = 1 ] || fail "status $status: $output"
+	[[ $output == *"member ended:"*"error listing data dir"* ]] || fail "$output"
+	[ ! -e "$IOT_WORK-a" ] || fail "$IOT_WORK-a is still there"
+}
+
 @test "two instances at once: other state directory, other port" {
 	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" up
 	IOT_WORK=$IOT_WORK-b IOT_PORT=52579 "$root/workloads/etcd.sh" up

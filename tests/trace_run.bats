@@ -281,13 +281,39 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
 	need sqlite3 sqlite3
-	# A file of this name is a database because its journal lies beside it when the name is looked at; a journal that lived
-	# for milliseconds only cannot be found any more, so this one stays.
-	sqlite3 known.db 'PRAGMA journal_mode = PERSIST; CREATE TABLE t(a);' > created
-	traced -- sqlite3 known.db 'PRAGMA journal_mode = PERSIST; PRAGMA synchronous = FULL; INSERT INTO t VALUES (1);' > inserted
+	sqlite3 known.db 'CREATE TABLE t(a);' > created
+	traced -- sqlite3 known.db 'PRAGMA synchronous = FULL; INSERT INTO t VALUES (1);' > inserted
 	same "system" "$(sql "SELECT DISTINCT system, matched LIKE 'comm \"sqlite3\"%' FROM process WHERE comm = 'sqlite3'")" "sqlite 1"
 	same "component" "$(sql "SELECT DISTINCT component FROM file WHERE path = '$PWD/known.db'")" data
 	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
+}
+
+# Writes a database NAME under a journal that lives for a moment, after some seconds in which it only wrote the database.
+keeper() { # NAME SECONDS
+	python3 -c '
+import os, sys, time
+name, journal = sys.argv[1], sys.argv[1] + "-journal"
+f = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+os.pwrite(f, bytes(4096), 0)
+time.sleep(float(sys.argv[2]))
+j = os.open(journal, os.O_RDWR | os.O_CREAT, 0o600)
+os.pwrite(j, bytes(512), 0)
+os.close(j)
+os.unlink(journal)
+os.pwrite(f, bytes(4096), 4096)
+os.fsync(f)' "$@"
+}
+
+@test "an unknown program's database is known by a journal that lived for less than a moment, at once and after five seconds" {
+	need python3 python3-minimal
+	for seconds in 0 5; do
+		run_no=$((seconds ? 2 : 1))
+		traced -- bash -c "$(declare -f keeper); keeper $PWD/ledger$seconds $seconds"
+		same "components" "$(sql "SELECT substr(path, length('$PWD/') + 1), component FROM file WHERE path LIKE '$PWD/ledger$seconds%' AND run = $run_no ORDER BY 1" | paste -sd ,)" \
+			"ledger$seconds data,ledger$seconds-journal undo"
+		same "process" "$(sql "SELECT DISTINCT system, role, instance FROM process WHERE system IS NOT NULL AND run = $run_no")" "sqlite embedded $PWD/ledger$seconds"
+		same "bytes of data" "$(sql "SELECT SUM(i.write_bytes) FROM file_io i JOIN file f ON f.run = i.run AND f.id = i.file WHERE f.component = 'data' AND i.run = $run_no")" 8192
+	done
 }
 
 @test "losses are in every run, those that did not happen as 0" {

@@ -20,6 +20,7 @@
 #define AGAIN_MAX 256          /* titles read a second */
 #define LATE_MAX 4096          /* files without a component that are looked at again */
 #define LATE_TRIES 3           /* how often, a second apart */
+#define STRANGERS 4096         /* files without a component that may turn out to be databases */
 #define DEVICES_MAX 4096       /* devices whose path is kept for later users */
 #define THREADS_MAX 65536      /* threads whose name is remembered */
 
@@ -54,6 +55,16 @@ struct known {
 struct late {
 	struct rec_file rec;        /* its path is ours */
 	u32 user, tries;
+	bool writes;
+};
+
+/* A file without a component, by the hash of its path. The file beside it that would tell, the journal of a database, may come
+ * at any time, and may be gone before it can be looked for: what remains is its own record. */
+struct stranger {
+	u64 path;                   /* 0: unused */
+	struct rec_file rec;        /* without its path */
+	u32 user;
+	bool writes;
 };
 
 /* A thread that used such a file, by its number and process. */
@@ -73,6 +84,7 @@ struct detect {
 	size_t file_room, n_devices;
 	struct late *late;
 	size_t late_room, n_late, at_late;
+	struct stranger strangers[STRANGERS]; /* the last one of each slot */
 	struct rec_file late_rec;   /* that was given last; its path is ours */
 	struct thread *threads;     /* open addressing, size is a power of two */
 	size_t threads_room, n_threads;
@@ -414,19 +426,47 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 	k->place = p;
 }
 
-static void look_later(struct detect *d, const struct iot_path *p, const struct rec_file *r)
+/* The path is the first `len` bytes of `path`. */
+static void look_later(struct detect *d, const struct rec_file *r, u32 user, bool writes, const char *path, size_t len)
 {
-	struct late *l;
-	char *path;
+	char *copy;
 
-	if (!p->writes || d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room, sizeof(*d->late)))
+	if (d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room, sizeof(*d->late)))
 		return;
-	path = strdup(r->path);
-	if (!path)
+	copy = strndup(path, len);
+	if (!copy)
 		return;
-	l = &d->late[d->n_late++];
-	*l = (struct late){ .rec = *r, .user = p->user };
-	l->rec.path = path;
+	d->late[d->n_late] = (struct late){ .rec = *r, .user = user, .writes = writes };
+	d->late[d->n_late++].rec.path = copy;
+}
+
+/* FNV-1a; 0 is left for "unused". */
+static u64 path_hash(const char *path, size_t len)
+{
+	u64 h = 14695981039346656037ULL;
+
+	while (len--)
+		h = (h ^ (u8)*path++) * 1099511628211ULL;
+	return h | 1;
+}
+
+static void meet(struct detect *d, const struct iot_path *p, const struct rec_file *r)
+{
+	u64 h = path_hash(r->path, strlen(r->path));
+
+	d->strangers[h / 2 % STRANGERS] = (struct stranger){ .path = h, .rec = *r, .user = p->user, .writes = p->writes };
+}
+
+/* A file beside a database says what the other one is. */
+static void introduce(struct detect *d, u32 dev, const char *path, size_t len)
+{
+	u64 h = path_hash(path, len);
+	struct stranger *s = &d->strangers[h / 2 % STRANGERS];
+
+	if (s->path != h || s->rec.dev != dev)
+		return;
+	look_later(d, &s->rec, s->user, s->writes, path, len);
+	s->path = 0;
 }
 
 /* Looks again at one file; true when that is over: it is known, or given up. */
@@ -439,7 +479,7 @@ static bool look_again(struct detect *d, struct late *l)
 	if (!f.component)
 		return ++l->tries >= LATE_TRIES;
 	remember(d, l->rec.id, &f);
-	if (f.root[0])
+	if (l->writes && f.root[0])
 		learn(d, l->user, &f);
 	l->rec.component = f.threads ? NULL : f.component;
 	return true;
@@ -484,8 +524,13 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
-	if (!f.component && strncmp(r->path, "/dev/", 5))
-		look_later(d, p, r);
+	if (!f.component && strncmp(r->path, "/dev/", 5)) {
+		if (p->writes)
+			look_later(d, r, p->user, true, r->path, strlen(r->path));
+		meet(d, p, r);
+	}
+	if (f.main)
+		introduce(d, p->dev, r->path, f.main);
 	if (p->writes && f.root[0])
 		learn(d, p->user, &f);
 }

@@ -124,6 +124,7 @@ struct sys_file {
 	const char *engine;                  /* embedded engine (rocksdb, leveldb, sqlite) whose file it is; NULL none */
 	enum sys_file_by by;                 /* markers in the root; shape of the path; files beside it; its user only */
 	bool tested;
+	size_t main;                         /* it lies beside a database, whose path is so many bytes of its own; else 0 */
 	char root[SYS_ROOT_LEN];             /* data root: tells two instances apart; "" unknown */
 };
 

@@ -494,6 +494,7 @@ static void use_siblings(struct place *p, struct sys_file *out)
 			continue;
 		out->engine = e->name;
 		out->component = component;
+		out->main = p->path[len] ? len : 0;
 		if (out->system)
 			return;
 		out->system = e->name;

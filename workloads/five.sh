@@ -6,7 +6,7 @@
 # Starts all five, each on loop devices of its own, then traces the same short load on each after the other: 500 writes of
 # 4 KiB and 200 mixed reads and writes of 64 KiB, by one client. Only they and their clients are recorded, whatever else
 # the machine does. FOLDER then holds run.sqlite, the ledger of each load (SYSTEM-PROFILE.json), the reports and their charts;
-# the two tables that compare the systems are printed. A system that is not there is named and left out.
+# the tables that compare the systems are printed. A system that is not there is named and left out.
 # Environment: IOT_PORT (first of 600 ports, default 20000), IOT_BUILD (folder of the programs), and those of system.bash.
 set -euo pipefail
 
@@ -98,6 +98,9 @@ report() {
 	done
 	echo "Operations, the way earlier tools counted them"
 	"$analyze" systems "$out/run.sqlite" --table systems
+	echo
+	echo "Bytes by system: S returned by calls, B written to devices; S_r and B_r are reads"
+	"$analyze" amplification "$out/run.sqlite" --table summary
 	echo
 	echo "Bytes by system and by component"
 	"$analyze" components "$out/run.sqlite" --table components
