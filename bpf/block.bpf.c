@@ -871,6 +871,10 @@ static __always_inline void unseen(const struct iot_request *u, u32 walk)
 
 	if (!o || !w || u->op > REQ_OP_WRITE)
 		return;
+	if (!u->inside) {
+		__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->write : &o->read, u->bytes);
+		return;
+	}
 	__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->unseen_write : &o->unseen_read, u->bytes);
 	w->key.dev = u->disk;
 	w->key.kind = u->op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
@@ -908,8 +912,8 @@ static __always_inline void complete_outside(struct request *rq, u32 disk, u32 b
 	u = bpf_map_lookup_elem(&requests, &key);
 	if (end_without_data(u, bytes))
 		unseen(u, 1);
-	if (u) { /* of this run */
-		late = bytes;
+	if (u) {
+		late = u->inside ? bytes : 0;
 		u->bytes -= bytes;
 		if (bytes >= rq->__data_len)
 			bpf_map_delete_elem(&requests, &key);
@@ -944,11 +948,9 @@ static __always_inline void used_again(const struct iot_request *old, u64 start_
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(block__insert, struct request *rq)
 {
-	struct iot_request u = {};
+	struct iot_request u = { .inside = gate_open() };
 	u64 key = (u64)rq;
 
-	if (!gate_open())
-		return 0;
 	rq = UNTRUSTED(rq, struct request);
 	u.start_ns = use_of(rq);
 	used_again(bpf_map_lookup_elem(&requests, &key), u.start_ns);
@@ -987,13 +989,11 @@ static long compare_bio(u32 n, struct compare *c)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block__issue, struct request *rq)
 {
-	struct iot_request u = {}, *old;
+	struct iot_request u = { .inside = gate_open() }, *old;
 	struct compare c = { .same = 1 };
 	u64 key = (u64)rq;
 	struct gendisk *d;
 
-	if (!gate_open())
-		return 0;
 	rq = UNTRUSTED(rq, struct request);
 	d = rq->q->disk;
 	u.start_ns = use_of(rq);
@@ -1011,7 +1011,7 @@ int BPF_PROG(block__issue, struct request *rq)
 		u.insert_ns = old->insert_ns;
 	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
 		lose(LOSS_REQUEST_TABLE);
-	if (d->major == LOOP_MAJOR)
+	if (u.inside && d->major == LOOP_MAJOR)
 		loop_issue(rq, d);
 	return 0;
 }
@@ -1094,12 +1094,14 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	return 0;
 }
 
-/* At the end of the run, called by the tracer: requests that completed without a call of block__complete, and were not used
- * again since. */
-static long sweep_one(void *map, u64 *key, struct iot_request *u, void *none)
+/* Called by the tracer: finds the requests of a disk that completed without a call of block__complete and were not used again
+ * since. */
+static long sweep_one(void *map, u64 *key, struct iot_request *u, struct iot_sweep *s)
 {
 	struct request *rq = (struct request *)*key;
 
+	if (u->disk != s->disk)
+		return 0;
 	if (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter))
 		return 0;
 	if (u->issue_ns)
@@ -1109,8 +1111,10 @@ static long sweep_one(void *map, u64 *key, struct iot_request *u, void *none)
 }
 
 SEC("syscall")
-int block__sweep(void *none)
+int block__sweep(struct iot_sweep *ask)
 {
-	bpf_for_each_map_elem(&requests, sweep_one, NULL, 0);
+	struct iot_sweep s = { ask->disk };
+
+	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
 	return 0;
 }

@@ -143,7 +143,12 @@ struct iot_bio {
 	u8 many;               /* 1: owners are looked up page by page */
 };
 
-/* A request of the run under way: the value of map `requests`, whose key is its address. Its bytes and what they are serve
+/* What block__sweep() is called with. */
+struct iot_sweep {
+	u32 disk;
+};
+
+/* A request under way: the value of map `requests`, whose key is its address. Its bytes and what they are serve
  * where nobody tells that it completed: the kernel skips a program that runs on the processor already, and it may run
  * tasks without tracepoints, on top of which interrupts complete the requests of others. */
 struct iot_request {
@@ -151,7 +156,8 @@ struct iot_request {
 	u64 start_ns;          /* tells one use of the same struct request from the next */
 	u32 disk, bytes;       /* bytes that did not complete yet */
 	u32 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
-	u32 same;              /* 1: all its bios are like `tag` */
+	u16 same;              /* 1: all its bios are like `tag` */
+	u16 inside;            /* 1: inserted or issued while the gate was open */
 	struct iot_bio tag;
 };
 

@@ -906,10 +906,22 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
-/* Lets the kernel side look for requests whose end it was not told. */
-static void sweep(const struct probes *p)
+/* Returns when no program runs any more that found the gate open: it may be about to count. */
+int probes_stop(struct probes *p)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
+
+	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
+		nanosleep(&while_one_runs, NULL);
+	return 0;
+}
+
+/* Lets the kernel side look for requests of a disk whose end it was not told. */
+static void sweep(const struct probes *p, u32 disk)
+{
+	struct iot_sweep ask = { disk };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &ask, .ctx_size_in = sizeof(ask));
 	struct bpf_program *g;
 
 	for (size_t i = 0; i < N_OBJECTS; i++) {
@@ -919,24 +931,13 @@ static void sweep(const struct probes *p)
 	}
 }
 
-/* Returns when no program runs any more that found the gate open: it may be about to count. */
-int probes_stop(struct probes *p)
-{
-	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
-
-	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
-		nanosleep(&while_one_runs, NULL);
-	sweep(p);
-	return 0;
-}
-
 bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 {
 	int fd = map_fd(p, "outside");
 
 	if (fd < 0)
 		return false;
+	sweep(p, disk);
 	if (bpf_map_lookup_elem(fd, &disk, o))
 		memset(o, 0, sizeof(*o)); /* nothing completed there */
 	return true;
@@ -964,7 +965,7 @@ static size_t list_requests(int fd, u32 disk, struct under_way *list)
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < 4 * MAX_UNDER_WAY && n < MAX_UNDER_WAY && !bpf_map_get_next_key(fd, at, &key); steps++) {
-		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.inside && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
 			list[n++] = (struct under_way){ key, u.bytes, u.op };
 		at = &key;
 	}

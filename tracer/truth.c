@@ -140,7 +140,7 @@ static int read_between(const struct probes *p, u32 disk, const char *path, u64 
 		if (!a->known || !n || read_line(path, line, sizeof(line)) < 0 || numbers(line, again) != n)
 			return n;
 		probes_outside(p, disk, &a->after);
-		if (a->before.read == a->after.read && a->before.write == a->after.write && same_counts(v, again, n))
+		if (!memcmp(&a->before, &a->after, sizeof(a->before)) && same_counts(v, again, n))
 			break;
 	}
 	return n;
