@@ -807,9 +807,12 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	all_systems
 	need python3 python3-minimal
 	export IOT_MINIO=single IOT_PORT=19400 IOT_WORK=/var/tmp/iot-test-taken-$$
-	python3 -c 'import socket, time; s = socket.socket(); s.bind(("127.0.0.1", 19400)); s.listen(); print("bound", flush=True); time.sleep(60)' >taken &
+	python3 -c 'import socket, time; s = socket.create_server(("127.0.0.1", 19400)); print("bound", flush=True); time.sleep(60)' >taken &
 	taken=$!
-	until grep -q bound taken; do sleep 0.1; done
+	until grep -q bound taken; do
+		kill -0 "$taken" || fail "port 19400 is not free"
+		sleep 0.1
+	done
 	run -1 "$root/workloads/minio.sh" up
 	kill "$taken"
 	same "message" "$output" "minio.sh: port 19400 is taken by another program: set IOT_PORT"
