@@ -141,7 +141,7 @@ check: setup
 ## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
 check-systems: setup
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats
+	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats tests/systems.bats
 
 ## make five      five real storage systems in one traced run: the tables that compare them, and charts in build/five (root)
 five: all
