@@ -657,7 +657,8 @@ only_ceph() {
 	charged_to ceph
 	change() { sqlite3 :memory: "SELECT json_extract(readfile('after'), '\$.$1') - json_extract(readfile('before'), '\$.$1')"; }
 	same "deferred" "$(component fs_write_bytes ceph deferred)" "$(change bluestore.deferred_write_bytes)"
-	same "deferred in blocks" "$(change bluestore.deferred_write_bytes)" 28672
+	# one block for each of the seven, and what the OSD itself may defer meanwhile
+	[ "$(change bluestore.deferred_write_bytes)" -ge 28672 ] || fail "deferred: $(change bluestore.deferred_write_bytes)"
 	as_counted object "$(change bluestore.bluestore_write_big_bytes)"
 	as_counted wal "$(change bluefs.bytes_written_wal)"
 	as_counted journal "$(change bluefs.logged_bytes)"
