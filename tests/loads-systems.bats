@@ -43,7 +43,12 @@ teardown() { system_down; }
 	waf_between 1.83 4.27
 }
 
+# The published drives were images on a disk. In memory, where a flush takes no time, 4 KiB objects on one drive
+# cost 20.7 times their bytes instead of 21.7, those of 64 KiB 2.16 instead of 2.29.
+on_a_disk() { export IOT_IMG_DIR=$BATS_TEST_TMPDIR; }
+
 @test "MinIO with 2 data and 2 parity drives writes 16 MiB objects 2.00 to 2.06 times, 4 KiB ones 79.3 and 64 KiB ones 6.98 within 10 %" {
+	on_a_disk
 	system_up minio
 	loaded small
 	waf_between 71.4 87.3
@@ -55,6 +60,7 @@ teardown() { system_down; }
 }
 
 @test "MinIO with one drive writes 16 MiB objects 1.00 to 1.02 times, 4 KiB ones 22.66 and 64 KiB ones 2.418 within 10 %" {
+	on_a_disk
 	export IOT_MINIO=single
 	system_up minio
 	loaded small
