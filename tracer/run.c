@@ -78,7 +78,6 @@ static void give_batch(struct run *r)
 static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
-
 	struct iot_event *own = &r->batch[r->n_batch];
 
 	*own = *e;
