@@ -38,7 +38,7 @@ struct row {
 };
 
 struct file {
-	bool used;
+	bool used, through;     /* through: its file system has no dirty pages */
 	u32 id;
 	struct interval *dirty;
 };
@@ -581,6 +581,49 @@ static int play_again(struct ledger *g)
 	return simulate(g, first, true);
 }
 
+/* What the simulation still holds of these files was never dirty. */
+static void write_through(struct ledger *g)
+{
+	struct row *r;
+
+	for (r = g->rows; r < g->rows + g->row_room; r++) {
+		if (!r->used || !file_slot(g->files, g->file_room, r->file)->through)
+			continue;
+		r->absorbed += r->dirtied - (r->written - r->unexpected);
+		r->dirtied = r->written - r->unexpected;
+		r->cancelled = r->dirty_end = 0;
+	}
+}
+
+/* Not every file system has dirty pages: tmpfs keeps what it is given, FUSE and the like pass writes on in the call. Known by
+ * the kernel, not by their names: no folio of theirs went dirty in the run. Only where that is watched, and on devices that
+ * file systems made up themselves (major 0): those of a disk may have been dirty from before the run. */
+static int apply_write_through(struct ledger *g)
+{
+	static const char sql[] =
+		"SELECT f.id FROM file f WHERE f.run = ?1 AND f.dev < 1 << 20"
+		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = f.run AND p.chosen AND p.target LIKE '%/writeback_dirty_%')"
+		" AND f.dev NOT IN (SELECT a.dev FROM agg a WHERE a.run = f.run AND a.kind IN (?2, ?3, ?4) AND a.dev IS NOT NULL)";
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, g->run);
+		sqlite3_bind_int64(st, 2, KIND_DIRTY);
+		sqlite3_bind_int64(st, 3, KIND_DIRTY_MMAP);
+		sqlite3_bind_int64(st, 4, KIND_FS_WRITE);
+	}
+	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
+		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
+
+		f->through = f->used;
+	}
+	rc = sqlite3_finalize(st);
+	if (g->file_n)
+		write_through(g);
+	return rc == SQLITE_OK ? 0 : sql_error(g);
+}
+
 static int compute(struct ledger *g)
 {
 	if (read_aliases(g))
@@ -589,6 +632,8 @@ static int compute(struct ledger *g)
 		return g->err;
 	apply_first(g, g->n);
 	count_dirty_end(g);
+	if (!g->err)
+		apply_write_through(g);
 	if (g->err || !g->overflow)
 		return g->err ? g->err : write_rows(g);
 	stream_fail(0, "run %lld has no ledger: its sums do not fit in 64 bits", (long long)g->run);

@@ -97,7 +97,7 @@ static const char fixed_tables[] =
 	"  owner INTEGER NOT NULL,       -- process.id: who dirtied the bytes; for unexpected, whom the tracer charged\n"
 	"  touched INTEGER NOT NULL,     -- bytes: writes rounded out to 4 KiB blocks, direct I/O included\n"
 	"  dirtied INTEGER NOT NULL,     -- bytes: blocks that went from clean to dirty\n"
-	"  absorbed INTEGER NOT NULL,    -- bytes: blocks that were written again while they were dirty\n"
+	"  absorbed INTEGER NOT NULL,    -- bytes: blocks that were written again while they were dirty, or whose file system has no dirty pages\n"
 	"  written INTEGER NOT NULL,     -- bytes: file data submitted by writeback\n"
 	"  direct INTEGER NOT NULL,      -- bytes: direct I/O\n"
 	"  cancelled INTEGER NOT NULL,   -- bytes: truncated, punched or unlinked while dirty\n"

@@ -68,6 +68,21 @@ tail_of() {
 	same ledger "$(ledger_of <e)" "1|3|12288|4096|0|4096|8192|0|0|0"
 }
 
+@test "on file systems whose folios never go dirty nothing is: memory, or calls that pass writes on" {
+	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
+	file() { printf '{"t":"file","id":%s,"dev":"%s","ino":%s,"gen":0}\n' "$@"; }
+	files() { file 1 0:30 1; file 2 0:31 2; file 3 7:0 3; }
+	dirty=$(agg_line 0 1 | sed 's/"write"/"dirty","dev":"0:31"/')
+	{ for file in 1 2 3; do ev write 0 8192 3 $file; ev write 0 4096 3 $file; done; ev fs_evict 0 0 3 1; } >e
+	held() { printf '%s|3|12288|8192|4096|0|0|%s|%s|0\n' "$@"; }
+	# 0:31 had a folio that went dirty, and a disk's pages may have been dirty from before
+	same rule "$(ledger_of "$(printf '%s\n' "$probe" "$(files)" "$dirty")
+" <e)" "$(echo '1|3|12288|0|12288|0|0|0|0|0'; held 2 0 8192; held 3 0 8192)"
+	# unless nobody watched
+	same unwatched "$(ledger_of "$(printf '%s\n' "${probe/chosen\":1/chosen\":0}" "$(files)" "$dirty")
+" <e)" "$(held 1 8192 0; held 2 0 8192; held 3 0 8192)"
+}
+
 @test "mmap dirties without touching; sockets, pipes, failed calls, the VFS and other causes count nothing" {
 	{
 		ev dirty_mmap 4096 8192

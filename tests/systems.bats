@@ -855,6 +855,8 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	between "waf_norm" "$(ratios waf_norm 7)" 1.0 1.04
 	same "L x R" "$(ratios waf_norm 9)" 25165824
 	same "what clients wrote to the mount" "$("$analyze" amplification "$store" --table fuse --format csv | awk -F , '$1 == "fuse.glusterfs" { print $3 }')" 8388608
+	same "touched, and dirty, on the mount" "$(q "SELECT SUM(l.touched), SUM(l.dirtied), SUM(l.dirty_end) FROM ledger l JOIN r ON r.run = l.run
+		JOIN file f ON f.run = l.run AND f.id = l.file JOIN device d ON d.run = f.run AND d.dev = f.dev WHERE d.fs LIKE 'fuse%'")" "8388608 0 0"
 }
 
 @test "etcd's own payload: waf_e2e from the ledger is the devices' own bytes over it, and naf_cli counts the client link" {

@@ -370,6 +370,15 @@ os.fsync(f)' "$@"
 	same "runs in the store" "$(sql 'SELECT COUNT(*) FROM run')" 2
 }
 
+@test "files in memory never go dirty: D is 0, and the ledger closes" {
+	mkdir small
+	mount -t tmpfs none small
+	mounted=$PWD/small
+	"$trace" -q -o "$store" -- dd if=/dev/zero of=small/file bs=4096 count=100 status=none
+	same "D" "$(sql "SELECT SUM(touched), SUM(dirtied), SUM(dirty_end) FROM ledger")" "409600 0 0"
+	"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+}
+
 @test "devices carry their type, file system, mount and parent" {
 	body() {
 		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 conv=fsync status=none
