@@ -60,6 +60,10 @@ struct walk {
 	/* queueing: what a reader has asked for, and how much of it had to be read */
 	u64 range_inode, range_off, range_len, missed;
 	u32 task, pad;         /* who submits, for the event */
+	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
+	struct {
+		u64 txn, next, total, weight, left;
+	} split;
 };
 
 /* Too large for the stack. One for queueing, one for completion and one for issuing on each processor: a program is never entered
@@ -95,27 +99,57 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	cell_add(cell_find(&k), ops, bytes, 0, ops ? w->lat_ns : 0, false);
 }
 
-/* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. */
-static __always_inline void txn_split(struct walk *w, u64 owner, u64 bytes)
+static long split_share(u32 n, struct walk_ref *r)
 {
-	struct txn *x = txn_find(owner);
-	u64 part, given = 0;
+	struct walk *w = r->w;
+	u32 proc = w->split.next;
+	struct txn_share *s = txn_share_find(w->split.txn, proc);
+	u64 part;
+
+	if (!s || s->place != w->split.next >> 32)
+		return 1; /* thrown out, or that and made again */
+	w->split.next = s->next;
+	w->split.weight += s->weight;
+	part = w->bytes * s->weight / w->split.total;
+	if (part > w->split.left)
+		part = w->split.left;
+	w->split.left -= part;
+	piece_add(w, proc, part, 0);
+	return !w->split.next;
+}
+
+/* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. What shares that were thrown
+ * out had is nobody's. */
+static __always_inline void txn_split(struct walk *w)
+{
+	struct txn *x = txn_find(w->owner);
+	struct walk_ref ref = { w };
+	u8 how = w->key.how;
+	u64 part;
 
 	if (!x || !x->total) {
 		w->key.how = HOW_NONE;
-		piece_add(w, PROC_NONE, bytes, w->ops);
-		w->ops = 0;
+		piece_add(w, PROC_NONE, w->bytes, w->ops);
 		return;
 	}
-	for (u32 n = 0; n < TXN_OWNERS; n++) {
-		if (n >= x->n)
-			break;
-		part = bytes * x->share[n].weight / x->total;
-		piece_add(w, x->share[n].proc, part, 0);
-		given += part;
+	w->split.txn = w->owner & ~(OWNER_TXN | OWNER_DATA);
+	w->split.next = x->shares;
+	w->split.total = x->total;
+	w->split.left = w->bytes;
+	w->split.weight = 0;
+	if (w->split.next)
+		bpf_loop(TXN_SHARES, split_share, &ref, 0);
+	if (w->split.weight < w->split.total) {
+		lose(LOSS_TXN_SHARE);
+		part = w->bytes * (w->split.total - w->split.weight) / w->split.total;
+		if (part > w->split.left)
+			part = w->split.left;
+		w->split.left -= part;
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, part, 0);
+		w->key.how = how;
 	}
-	piece_add(w, x->top, bytes - given, w->ops);
-	w->ops = 0;
+	piece_add(w, x->top, w->split.left, w->ops);
 }
 
 static __always_inline void piece_event(struct walk *w)
@@ -148,12 +182,11 @@ __noinline int piece_flush(struct walk *w)
 {
 	if (!w || !w->bytes)
 		return 0;
-	if (w->owner & OWNER_TXN) {
-		txn_split(w, w->owner, w->bytes);
-	} else {
+	if (w->owner & OWNER_TXN)
+		txn_split(w);
+	else
 		piece_add(w, w->owner & ~OWNER_DATA, w->bytes, w->ops);
-		w->ops = 0;
-	}
+	w->ops = 0;
 	if (w->budget) { /* completion */
 		w->pieces++;
 		if (w->bytes > w->top_bytes) {

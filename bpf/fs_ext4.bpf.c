@@ -163,30 +163,25 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	return 0;
 }
 
-struct share_walk {
-	struct txn *x;
-	u32 proc, weight, done, sum;
-};
-
-/* Adds a weight to the share of a process, or takes a free place; two processors may want the same one. */
-static long share_add(u32 n, struct share_walk *w)
+/* The share of a process, put before the others of its transaction when it is new. NULL when the table refuses. */
+static __always_inline struct txn_share *share_of(struct txn *x, const struct txn_share_key *k)
 {
-	struct txn_share *s;
+	struct txn_share *s = bpf_map_lookup_elem(&txn_shares, k), new = {};
+	u64 first;
 
-	if (n >= TXN_OWNERS)
-		return 1;
-	s = &w->x->share[n];
-	if (!s->proc && !s->weight && n >= w->x->n) {
-		if (__sync_val_compare_and_swap(&s->proc, 0, w->proc) == 0 || s->proc == w->proc) {
-			if (w->x->n <= n)
-				w->x->n = n + 1;
-		}
+	if (s)
+		return s;
+	if (bpf_map_update_elem(&txn_shares, k, &new, BPF_NOEXIST))
+		return bpf_map_lookup_elem(&txn_shares, k); /* another processor was faster, and links it */
+	s = bpf_map_lookup_elem(&txn_shares, k);
+	for (int n = 0; s && n < 8; n++) { /* one that is not linked in time misses in the sum, which is counted */
+		first = *(volatile u64 *)&x->shares;
+		s->next = first;
+		s->place = (first >> 32) + 1;
+		if (__sync_val_compare_and_swap(&x->shares, first, (u64)s->place << 32 | k->proc) == first)
+			break;
 	}
-	if (s->proc != w->proc)
-		return 0;
-	w->sum = __sync_fetch_and_add(&s->weight, w->weight) + w->weight;
-	w->done = 1;
-	return 1;
+	return s;
 }
 
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
@@ -196,9 +191,11 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	     int dirtied)
 {
 	struct task_ctx *c = ctx_find();
-	struct share_walk w = {};
+	struct txn_share_key k = {};
 	struct txn *x, new = {};
-	u64 owner, key;
+	struct txn_share *s;
+	u32 weight, sum;
+	u64 owner;
 	u8 how;
 
 	if (!gate_open())
@@ -206,31 +203,26 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0; /* the commit's own handles */
-	key = txn_owner(dev, tid) & ~OWNER_TXN;
-	x = bpf_map_lookup_elem(&txns, &key);
-	if (!x) {
-		if (bpf_map_update_elem(&txns, &key, &new, BPF_NOEXIST))
-			bpf_map_lookup_elem(&txns, &key);
-		x = bpf_map_lookup_elem(&txns, &key);
-		if (!x) {
-			lose(LOSS_TXN_TABLE);
-			return 0;
-		}
-	}
-	w.x = x;
-	w.proc = owner;
-	w.weight = dirtied > 0 ? dirtied : 1;
-	if (!w.proc)
+	k.proc = owner;
+	if (!k.proc)
 		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
-	bpf_loop(TXN_OWNERS, share_add, &w, 0);
-	if (!w.done) {
-		lose(LOSS_TXN_OWNERS);
+	k.txn = txn_owner(dev, tid) & ~OWNER_TXN;
+	x = bpf_map_lookup_elem(&txns, &k.txn);
+	if (!x) {
+		bpf_map_update_elem(&txns, &k.txn, &new, BPF_NOEXIST);
+		x = bpf_map_lookup_elem(&txns, &k.txn);
+	}
+	s = x ? share_of(x, &k) : NULL;
+	if (!s) {
+		lose(LOSS_TXN_TABLE);
 		return 0;
 	}
-	__sync_fetch_and_add(&x->total, w.weight);
-	if (w.sum > x->top_weight || !x->top) {
-		x->top = w.proc;
-		x->top_weight = w.sum;
+	weight = dirtied > 0 ? dirtied : 1;
+	__sync_fetch_and_add(&x->total, weight);
+	sum = __sync_fetch_and_add(&s->weight, weight) + weight;
+	if (sum > x->top_weight || !x->top) {
+		x->top = k.proc;
+		x->top_weight = sum;
 	}
 	return 0;
 }

@@ -13,7 +13,6 @@
 #define MAPPING_FLAGS 3UL      /* low bits of folio->mapping: anonymous or movable */
 #define MARK_PAGES 65536       /* pages of one write that are marked one by one */
 #define MARK_AHEAD 4096        /* pages that are marked before a call whose length is only a limit */
-#define TXN_OWNERS 32
 
 struct writer {
 	u64 ino;
@@ -48,17 +47,13 @@ struct {
 	__type(value, u64);    /* owner */
 } page_writer SEC(".maps");
 
-struct txn_share {
-	u32 proc, weight;
-};
-
-/* Who dirtied how many blocks of a journal transaction. */
+/* A journal transaction. Who dirtied how many of its blocks is in txn_shares, a list that begins here. */
 struct txn {
-	u64 total;             /* sum of weights, the ones that did not fit included */
+	u64 total;             /* sum of weights */
 	u64 journal_bytes, journal_blocks;
 	u64 commit_ns;         /* when its commit began */
-	u32 n, top, top_weight, pad;
-	struct txn_share share[TXN_OWNERS];
+	u64 shares;            /* first of the list: its place, counted from the end, << 32 | process.id; 0 none */
+	u32 top, top_weight;   /* process.id of the largest share */
 };
 
 struct {
@@ -67,6 +62,25 @@ struct {
 	__type(key, u64);      /* owner without OWNER_TXN */
 	__type(value, struct txn);
 } txns SEC(".maps");
+
+struct txn_share_key {
+	u64 txn;               /* as in txns */
+	u32 proc, pad;
+};
+
+struct txn_share {
+	u64 next;              /* as txn.shares; its place is one less than this one's */
+	u32 place, weight;
+};
+
+/* The table may throw out any of them. The list then ends early, which shows: the weights that are left are not the total. */
+#define TXN_SHARES 65536
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TXN_SHARES);
+	__type(key, struct txn_share_key);
+	__type(value, struct txn_share);
+} txn_shares SEC(".maps");
 
 /* The addresses of functions that mean something (enum iot_function), filled in by the tracer. */
 struct {
@@ -93,6 +107,13 @@ static __always_inline struct txn *txn_find(u64 owner)
 	u64 k = owner & ~(OWNER_TXN | OWNER_DATA);
 
 	return bpf_map_lookup_elem(&txns, &k);
+}
+
+static __always_inline struct txn_share *txn_share_find(u64 txn, u32 proc)
+{
+	struct txn_share_key k = { .txn = txn, .proc = proc };
+
+	return bpf_map_lookup_elem(&txn_shares, &k);
 }
 
 /* The process that stands for an owner in an event: itself, or the largest share of a transaction. */

@@ -386,29 +386,28 @@ static __always_inline u32 proc_running(struct task_ctx *c)
 	return proc_current(c);
 }
 
-/* Finds or makes the aggregate of a key. Returns its number, or IOT_MAX_CELLS when there is no room. */
+/* Finds or makes the aggregate of a key. Returns its number, or IOT_MAX_CELLS when there is no room;
+ * when only the reserve is left it is nobody's, and so is the key then. */
 static __noinline u32 cell_make(struct iot_cell_key *key)
 {
 	struct iot_state *s = run_state();
-	struct iot_cell_key k;
 	u32 *n, next;
 
 	if (!s || !key)
 		return IOT_MAX_CELLS;
-	k = *key;
 	if (s->next_cell >= IOT_MAX_CELLS - IOT_CELL_RESERVE) {
 		lose(LOSS_CELL_TABLE);
-		k.owner = PROC_NONE;
-		n = bpf_map_lookup_elem(&cell_index, &k);
+		key->owner = PROC_NONE;
+		n = bpf_map_lookup_elem(&cell_index, key);
 		if (n)
 			return *n;
 	}
 	next = __sync_fetch_and_add(&s->next_cell, 1);
 	if (next >= IOT_MAX_CELLS)
 		return IOT_MAX_CELLS;
-	if (!bpf_map_update_elem(&cell_index, &k, &next, BPF_NOEXIST))
+	if (!bpf_map_update_elem(&cell_index, key, &next, BPF_NOEXIST))
 		return next;
-	n = bpf_map_lookup_elem(&cell_index, &k); /* another processor was first: one number stays unused */
+	n = bpf_map_lookup_elem(&cell_index, key); /* another processor was first: one number stays unused */
 	return n ? *n : IOT_MAX_CELLS;
 }
 

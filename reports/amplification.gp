@@ -8,8 +8,8 @@ set output "amplification." . kind
 set multiplot
 
 set label 1 "Amplification: from the bytes that calls wrote to the bytes that devices wrote" at screen 0.02, 0.975 left font ",17" textcolor rgb "#111111"
-set label 2 head at screen 0.02, 0.94 left textcolor rgb "#444444"
-set label 3 horizon at screen 0.02, 0.912 left textcolor rgb "#444444"
+set label 2 line(head) at screen 0.02, 0.94 left textcolor rgb "#444444"
+set label 3 line(horizon) at screen 0.02, 0.912 left textcolor rgb "#444444"
 set lmargin at screen 0.1
 set rmargin at screen 0.98
 set tmargin at screen 0.83

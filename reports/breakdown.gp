@@ -6,8 +6,8 @@ stats file index 1 using 0 nooutput
 rows = STATS_records
 set output "breakdown." . kind
 set label 1 "Whose device bytes, and why" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
-set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
-set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+set label 2 line(head) at screen 0.02, 0.925 left textcolor rgb "#444444"
+set label 3 line(horizon) at screen 0.02, 0.895 left textcolor rgb "#444444"
 apart = ""
 stats file index 2 using (apart = strcol(1) eq "NaN" ? "" : strcol(1), 1) nooutput
 set label 4 apart at screen 0.02, 0.02 left font ",10" textcolor rgb "#666666"

@@ -10,8 +10,8 @@ stats file index 3 using 0 nooutput
 names = STATS_records
 set output "components." . kind
 set label 1 "Device bytes of storage systems, by component" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
-set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
-set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+set label 2 line(head) at screen 0.02, 0.925 left textcolor rgb "#444444"
+set label 3 line(horizon) at screen 0.02, 0.895 left textcolor rgb "#444444"
 set lmargin at screen 0.2
 set rmargin at screen 0.98
 set tmargin at screen 0.84

@@ -8,8 +8,8 @@ array name[series]
 stats file index 1 using (name[int(column(1))] = strcol(2), 1) nooutput
 set output "latency." . kind
 set label 1 "Latency: share of operations that took at most this long" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
-set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
-set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+set label 2 line(head) at screen 0.02, 0.925 left textcolor rgb "#444444"
+set label 3 line(horizon) at screen 0.02, 0.895 left textcolor rgb "#444444"
 set lmargin at screen 0.08
 set rmargin at screen 0.8
 set tmargin at screen 0.85

@@ -6,8 +6,8 @@ stats file index 1 using 0 nooutput
 rows = STATS_records
 set output "network." . kind
 set label 1 "Payload bytes on sockets" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
-set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
-set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+set label 2 line(head) at screen 0.02, 0.925 left textcolor rgb "#444444"
+set label 3 line(horizon) at screen 0.02, 0.895 left textcolor rgb "#444444"
 set lmargin at screen 0.25
 set rmargin at screen 0.9
 set tmargin at screen 0.8

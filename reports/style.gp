@@ -19,3 +19,5 @@ set grid ytics linecolor rgb "#dddddd" linewidth 1
 set style fill solid 0.95 noborder
 # 12582912 -> "12.6 MB"
 bytes(x) = x != x ? "n/a" : abs(x) < 1e3 ? sprintf("%.0f B", x) : abs(x) < 1e6 ? sprintf("%.3g kB", x / 1e3) : abs(x) < 1e9 ? sprintf("%.3g MB", x / 1e6) : abs(x) < 1e12 ? sprintf("%.3g GB", x / 1e9) : sprintf("%.3g TB", x / 1e12)
+# One line of a picture's head; the text of a report has it whole.
+line(text) = strlen(text) <= 150 ? text : text[1:149] . "…"

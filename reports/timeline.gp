@@ -7,8 +7,8 @@ last = STATS_max
 set output "timeline." . kind
 set multiplot
 set label 1 "Bytes a second: calls (line) and devices (area, by cause)" at screen 0.02, 0.965 left font ",17" textcolor rgb "#111111"
-set label 2 head at screen 0.02, 0.925 left textcolor rgb "#444444"
-set label 3 horizon at screen 0.02, 0.895 left textcolor rgb "#444444"
+set label 2 line(head) at screen 0.02, 0.925 left textcolor rgb "#444444"
+set label 3 line(horizon) at screen 0.02, 0.895 left textcolor rgb "#444444"
 set lmargin at screen 0.1
 set rmargin at screen 0.98
 set xrange [-0.5:last + 0.5]

@@ -561,7 +561,7 @@ SELECT 1 AS ord, 'run ' || run || CASE WHEN label IS NULL THEN '' ELSE ' (' || l
        ', ' || started || COALESCE(printf(', %.3f s', dur_ns / 1e9), '') || COALESCE(': ' || command, '') AS line
 FROM v_run
 UNION ALL
-SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || CASE WHEN r.filters IS NULL THEN '' ELSE '; only ' || r.filters END
+SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || CASE r.tier WHEN 'full' THEN '' ELSE '; tier ' || r.tier END || CASE WHEN r.filters IS NULL THEN '' ELSE '; only ' || r.filters END
 FROM v_run r JOIN v_lost_text l
 UNION ALL
 SELECT 3, CASE WHEN horizon = 'at_ack' THEN 'nothing was settled: ' || COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was') ||

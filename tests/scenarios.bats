@@ -370,6 +370,21 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
+@test "300 processes in one transaction of the journal: each is charged its part, and nothing is nobody's" {
+	body() {
+		dev_mark
+		traced -- sh -c 'for i in $(seq 300); do cp /dev/null "$IOT_MNT/$i"; done; sync -f "$IOT_MNT"'
+		covered "$(dev_wrote)"
+		nothing_lost
+		attributed
+		# the 5 s between two commits may end within them
+		between "commits" "$(total ops "kind = 'commit' AND dev = '$IOT_DEVNO'")" 1 9
+		same "processes with a part of the journal" "$(q "SELECT COUNT(DISTINCT c.owner) FROM c
+			WHERE c.kind = 'block_write' AND c.cause = 'journal' AND c.dev = '$IOT_DEVNO' AND c.comm = 'cp' AND c.bytes > 0")" 300
+	}
+	with_fs ext4 256M -- body
+}
+
 @test "the text trace of dd answers the three user commands with dd's bytes and the device's" {
 	body() {
 		dd=dd$RANDOM # a name of its own, should another dd run on this machine

@@ -261,6 +261,10 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	LD_PRELOAD=$PWD/refuse.so "$trace" -vv -o run.jsonl -- true 2> whole.log
 	same "lines of the log" "$(grep -c '^[0-9]*: (85) refused for a test$' whole.log)" 1009
 	if grep -q 'left out' whole.log; then fail "not whole"; fi
+	if grep -q 'tier reduced' whole.log; then fail "the full tier does without it"; fi
+	IOT_REFUSE=block__complete LD_PRELOAD=$PWD/refuse.so "$trace" -o "$store" -- true 2> reduced.log
+	grep -q '^iot-trace: tier reduced: block__complete is not attached: Permission denied' reduced.log
+	"$analyze" amplification "$store" | grep -q '^horizon .*; tier reduced'
 }
 
 @test "a flood of events needs less than 64 MiB of the tracer's memory" {

@@ -105,6 +105,7 @@ static const struct program {
 	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(*programs))
+#define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
 
 /* System calls: what they are, and how their arguments are read. 1 in the last column: they write. */
 static const struct {
@@ -667,7 +668,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 			attach_object(p, p->obj[i]);
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
-			refuse(p, programs[i].name, "layer not asked for");
+			refuse(p, programs[i].name, NOT_ASKED);
 	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
 	if (err)
 		return say(err, "cannot map the ring");
@@ -703,6 +704,14 @@ u64 probes_map_bytes(const struct probes *p)
 			fclose(f);
 	}
 	return sum;
+}
+
+const struct probe_info *probes_refused(const struct probes *p)
+{
+	for (size_t i = 0; i < N_PROGRAMS; i++)
+		if (programs[i].full && !p->info[i].chosen && strcmp(p->info[i].reason, NOT_ASKED))
+			return &p->info[i];
+	return NULL;
 }
 
 const char *probes_tier(const struct probes *p)

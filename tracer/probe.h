@@ -47,6 +47,7 @@ struct probe_callbacks {
 int probes_open(struct probes **out, const struct probe_opts *opts);
 size_t probes_list(const struct probes *, const struct probe_info **list);
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
+const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
 const char *probes_tier(const struct probes *); /* "full" or "reduced" */
 
 /* Adds a process and its future children to the by_pid filter. Its present descendants are the caller's to add. */

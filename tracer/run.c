@@ -555,6 +555,7 @@ static void describe(struct run *r, u64 attach_ns)
 static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
+	const struct probe_info *refused = probes_refused(r->probes);
 
 	if (want_families(r) || outputs_begin(&r->outputs) || open_gate(r))
 		return STATUS_FAILED;
@@ -562,6 +563,8 @@ static int begin(struct run *r, u64 begun_ns)
 	describe(r, attach_ns);
 	if (start_command(r) || privilege_drop())
 		return STATUS_FAILED;
+	if (refused)
+		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
 	note("recording, attached in %.2f s%s", attach_ns / 1e9,
 	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
 	return r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
