@@ -84,6 +84,21 @@ teardown_file() { load loads_lib; system_down; }
 	[ ! -e "$IOT_WORK-a" ] || fail "$IOT_WORK-a is still there"
 }
 
+@test "a server that takes connections and never answers does not start: said in time, status 1, nothing left behind" {
+	cat >"$BATS_TEST_TMPDIR/minio" <<-'END'
+		#!/usr/bin/python3
+		import re, socket, sys, time
+		at = re.search(r":(\d+)\b", " ".join(sys.argv[1:]))
+		listening = socket.create_server(("127.0.0.1", int(at[1])))
+		time.sleep(120)
+	END
+	chmod +x "$BATS_TEST_TMPDIR/minio"
+	IOT_LIMIT=5 IOT_WORK=$IOT_WORK-a IOT_PORT=52479 MINIO_BIN=$BATS_TEST_TMPDIR/minio run "$root/workloads/minio.sh" up
+	[ "$status" = 1 ] || fail "status $status: $output"
+	same "message" "${lines[0]}" "minio.sh: gave up waiting until minio answers"
+	[ ! -e "$IOT_WORK-a" ] || fail "$IOT_WORK-a is still there"
+}
+
 @test "two instances at once: other state directory, other port" {
 	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" up
 	IOT_WORK=$IOT_WORK-b IOT_PORT=52579 "$root/workloads/etcd.sh" up

@@ -4,8 +4,11 @@
 # The script that sources it has a function `say` for messages. IOT_NO_INSTALL=1: never install.
 
 SKIP=77
-# lim SECONDS COMMAND...: within so many seconds, or within IOT_LIMIT when that is less.
-lim() { timeout -k 5 "$((${IOT_LIMIT:-$1} < $1 ? ${IOT_LIMIT:-$1} : $1))" "${@:2}"; }
+# So many seconds, or IOT_LIMIT when that is less.
+limit() { echo "$((${IOT_LIMIT:-$1} < $1 ? ${IOT_LIMIT:-$1} : $1))"; }
+
+# lim SECONDS COMMAND...: within that time.
+lim() { timeout -k 5 "$(limit "$1")" "${@:2}"; }
 skip() { say "skipped: $*"; exit $SKIP; }
 
 # need COMMAND-OR-FILE PACKAGE...: installs the packages when the command is missing, or skips.

@@ -148,7 +148,7 @@ as_service() { become; (cd / && lim "$LIMIT" "${BECOME[@]}" "$@"); }
 
 # wait_for SECONDS WHAT COMMAND...
 wait_for() {
-	local end=$((SECONDS + $1)) what=$2
+	local end=$((SECONDS + $(limit "$1"))) what=$2
 
 	shift 2
 	until "$@" >/dev/null 2>&1; do
