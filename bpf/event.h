@@ -118,7 +118,8 @@ struct iot_path {
 	u32 len;               /* bytes of buf in use */
 	u32 whole;             /* 1 when the walk reached the root */
 	u32 user;              /* process.id of who used it when this was sent */
-	u32 writes, pad;       /* 1: it was open for writing then */
+	u32 writes;            /* 1: it was open for writing then */
+	u32 block;             /* bytes of a block of its file system */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 

@@ -120,6 +120,7 @@ struct inode {
 	unsigned int i_nlink;
 	u32 i_rdev;
 	long long i_size;
+	u8 i_blkbits;
 	u32 i_generation;
 };
 

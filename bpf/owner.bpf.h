@@ -289,6 +289,22 @@ static __noinline u32 file_number(struct inode *i)
 	return e.id;
 }
 
+/* Bytes that a file system makes dirty and writes back as one: its blocks, where they are not larger than pages; what network
+ * file systems and FUSE give as the size of a block is a hint. */
+static __always_inline u32 block_bytes(struct file *f)
+{
+	struct inode *i = (struct inode *)POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
+	u8 bits = NUMBER_AT(i, struct inode, i_blkbits);
+
+	return bits < 9 || bits >= PAGE_SHIFT ? PAGE_SIZE : 1U << bits;
+}
+
+/* Bytes of the blocks that a write touched. */
+static __always_inline u64 blocks_of(u64 offset, u64 bytes, u64 block)
+{
+	return ((offset + bytes + block - 1) & -block) - (offset & -block);
+}
+
 /* Head of the folio that a page belongs to. */
 static __always_inline struct folio *page_folio(struct page *p)
 {

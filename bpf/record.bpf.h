@@ -45,7 +45,7 @@ struct task_ctx {
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
-	u32 seen_dev, seen_gen, seen_file, seen_type;
+	u32 seen_dev, seen_block, seen_file, seen_type;
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;

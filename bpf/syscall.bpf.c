@@ -55,7 +55,8 @@ struct aio_key {
 struct aio {
 	u64 ts_ns, offset, size;
 	u32 file, dev, flags, proc, tid;
-	u8 kind, type, pad[2];
+	u16 block;
+	u8 kind, type;
 };
 
 struct {
@@ -161,7 +162,7 @@ static __always_inline u32 name_mark(struct dentry *d)
 }
 
 /* Sends the path of a file, once a name: again when a file was renamed, but not for ever when it has two. */
-static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 user)
+static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 user, u32 block)
 {
 	struct path_walk w = {};
 	struct file_entry *e;
@@ -189,7 +190,8 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	w.out->dev = k.dev;
 	w.out->gen = k.gen;
 	w.out->ino = k.ino;
-	w.out->parts = w.out->len = w.out->whole = w.out->pad = 0;
+	w.out->parts = w.out->len = w.out->whole = 0;
+	w.out->block = block;
 	w.out->user = user;
 	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
 	w.d = BPF_CORE_READ(f, f_path.dentry);
@@ -213,6 +215,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	c->seen_ino = ino;
 	c->seen_dev = BPF_CORE_READ(sb, s_dev);
 	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
+	c->seen_block = block_bytes(f);
 	c->seen_file = 0;
 	if (c->seen_type == SUB_FT_BLK)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
@@ -221,7 +224,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 
 		c->seen_file = file_number(i);
 		if (proc >= PROC_FIRST) /* names that others use are none of ours */
-			path_send(f, i, c->seen_file, proc);
+			path_send(f, i, c->seen_file, proc, c->seen_block);
 	}
 	return 0;
 }
@@ -304,7 +307,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	if (o->ret > 0 && o->write != 2) {
 		bytes = o->ret;
 		if (o->write && is_storage(c->seen_type))
-			touched = ((o->offset + bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)) - (o->offset & ~(PAGE_SIZE - 1));
+			touched = blocks_of(o->offset, bytes, c->seen_block);
 	}
 	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
 	    c->cell_key.flags != k.flags || !k.owner) {
@@ -386,6 +389,7 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 	a.file = c->seen_file;
 	a.dev = c->seen_dev;
 	a.type = c->seen_type;
+	a.block = c->seen_block;
 	a.flags = flags_of(BPF_CORE_READ(f, f_flags));
 	a.proc = proc;
 	a.tid = bpf_get_current_pid_tgid();
@@ -470,6 +474,7 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	c->seen_dev = a->dev;
 	c->seen_file = a->file;
 	c->seen_type = a->type;
+	c->seen_block = a->block;
 	o.ts_ns = a->ts_ns;
 	o.dur_ns = bpf_ktime_get_ns() - a->ts_ns;
 	o.offset = a->offset;

@@ -98,7 +98,7 @@ int BPF_PROG(uring__worker, struct io_kiocb *req)
 }
 
 struct target {
-	u32 dev, file, type, flags;
+	u32 dev, file, type, flags, block;
 };
 
 /* The file of a request; only regular files and block devices have a number. */
@@ -123,8 +123,10 @@ static __always_inline void target_see(struct file *f, struct target *t)
 		t->type = SUB_FT_BLK;
 	if (mode == S_IFBLK)
 		t->dev = BPF_CORE_READ(i, i_rdev);
-	if (t->type == SUB_FT_REG || t->type == SUB_FT_BLK)
+	if (t->type == SUB_FT_REG || t->type == SUB_FT_BLK) {
 		t->file = file_number(i);
+		t->block = block_bytes(f);
+	}
 	if (BPF_CORE_READ(f, f_flags) & O_DIRECT)
 		t->flags |= FLAG_DIRECT;
 }
@@ -213,7 +215,7 @@ static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags
 	if (res > 0 && (kind == KIND_URING_READ || kind == KIND_URING_WRITE))
 		bytes = res;
 	if (kind == KIND_URING_WRITE && bytes && t.file)
-		touched = ((u->offset + bytes + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)) - (u->offset & ~(PAGE_SIZE - 1));
+		touched = blocks_of(u->offset, bytes, t.block);
 	k.owner = u->proc;
 	k.dev = t.dev;
 	k.kind = kind;

@@ -17,7 +17,7 @@
 #include "ledger.h"
 #include "table.h"
 
-#define BLOCK_BYTES 4096ULL
+#define BLOCK_BYTES 4096U          /* of files of which nothing is said */
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
 #define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
@@ -39,6 +39,8 @@ struct row {
 
 struct file {
 	bool used, through;     /* through: its file system has no dirty pages */
+	bool applied;           /* operations were, with this size of a block */
+	u32 block;
 	u32 id;
 	struct interval *dirty;
 };
@@ -147,7 +149,7 @@ static struct file *file_of(struct ledger *g, u32 id)
 		return NULL;
 	f = file_slot(g->files, g->file_room, id);
 	if (!f->used) {
-		*f = (struct file){ .used = true, .id = id };
+		*f = (struct file){ .used = true, .id = id, .block = BLOCK_BYTES };
 		g->file_n++;
 	}
 	return f;
@@ -195,19 +197,29 @@ static void count_taken(void *arg, u32 owner, u64 bytes)
 		add(t->g, (u64 *)((char *)r + t->column), bytes);
 }
 
-static u64 block_down(u64 at)
+static u64 block_down(u64 at, u64 block)
 {
-	return at & ~(BLOCK_BYTES - 1);
+	return at & -block;
 }
 
-static u64 block_up(u64 at)
+static u64 block_up(u64 at, u64 block)
 {
-	return at > ~0ULL - BLOCK_BYTES ? ~0ULL & ~(BLOCK_BYTES - 1) : block_down(at + BLOCK_BYTES - 1);
+	return block_down(at > ~0ULL - block ? ~0ULL : at + block - 1, block);
+}
+
+static u64 block_of(struct ledger *g, u32 file)
+{
+	struct file *f = file ? file_of(g, file) : NULL;
+
+	if (!f)
+		return BLOCK_BYTES;
+	f->applied = true;
+	return f->block;
 }
 
 static void apply_dirty(struct ledger *g, const struct op *o)
 {
-	u64 from = block_down(o->from), to = block_up(o->to), fresh = 0;
+	u64 block = block_of(g, o->file), from = block_down(o->from, block), to = block_up(o->to, block), fresh = 0;
 	struct row *r = row_of(g, o->file, o->owner);
 	struct file *f;
 
@@ -228,10 +240,11 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 static void apply_direct(struct ledger *g, const struct op *o)
 {
 	struct row *r = row_of(g, o->file, o->owner);
+	u64 block = block_of(g, o->file);
 
 	if (!r)
 		return;
-	add(g, &r->touched, block_up(o->to) - block_down(o->from));
+	add(g, &r->touched, block_up(o->to, block) - block_down(o->from, block));
 	add(g, &r->direct, o->to - o->from);
 }
 
@@ -262,8 +275,9 @@ static void apply_bio(struct ledger *g, const struct op *o)
 static void apply_cancel(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled) };
+	u64 block = block_of(g, o->file);
 
-	take(g, o, block_up(o->from), o->to == ~0ULL ? o->to : block_down(o->to), &t);
+	take(g, o, block_up(o->from, block), o->to == ~0ULL ? o->to : block_down(o->to, block), &t);
 }
 
 static void apply(struct ledger *g, const struct op *o)
@@ -384,6 +398,22 @@ void ledger_events(struct ledger *g, const struct iot_event *e, size_t n)
 		g->failed = true;
 }
 
+/* 0 and what cannot be the size of a block say nothing. */
+void ledger_file(struct ledger *g, u32 id, u64 block)
+{
+	struct file *f;
+
+	if (!g || g->failed || block < 512 || block > 65536 || block & (block - 1))
+		return;
+	if (block == BLOCK_BYTES && (!g->file_n || !file_slot(g->files, g->file_room, id)->used))
+		return;
+	f = file_of(g, id);
+	if (!f || f->block == block)
+		return;
+	f->block = block;
+	g->failed = f->applied; /* too late: the store says it again, before the first operation */
+}
+
 /* Every event that can change the ledger, in the order of the columns of `struct iot_event` that op_of() reads. */
 static char *events_sql(s64 first, bool sorted)
 {
@@ -418,15 +448,28 @@ static int sql_error(struct ledger *g)
 	return g->err = stream_fail(-EIO, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
 }
 
+static int read_blocks(struct ledger *g)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(g->db, "SELECT id, block FROM file WHERE run = ?1 AND block IS NOT NULL", -1, &st, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(st, 1, g->run);
+	while (rc == SQLITE_OK && !g->err && sqlite3_step(st) == SQLITE_ROW)
+		ledger_file(g, first_id(g, sqlite3_column_int64(st, 0)), sqlite3_column_int64(st, 1));
+	rc = sqlite3_finalize(st);
+	return g->err ? g->err : rc == SQLITE_OK ? 0 : sql_error(g);
+}
+
 static int simulate(struct ledger *g, s64 first, bool sorted)
 {
-	auto_free char *sql = events_sql(first, sorted);
+	auto_free char *sql = read_blocks(g) ? NULL : events_sql(first, sorted);
 	sqlite3_stmt *st = NULL;
 	struct op o = { 0 };
 	int rc;
 
 	if (!sql)
-		return g->err = -ENOMEM;
+		return g->err = g->err ? g->err : -ENOMEM;
 	rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_int64(st, 1, g->run);

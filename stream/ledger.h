@@ -9,6 +9,8 @@ struct ledger;
 
 /* NULL when there is no memory; the other calls take NULL and then work from the store alone. */
 struct ledger *ledger_open(void);
+/* The block size of a file, in bytes; 0 when it is not known. */
+void ledger_file(struct ledger *, u32 id, u64 block);
 void ledger_events(struct ledger *, const struct iot_event *, size_t n);
 
 /* Writes the rows of a run whose records are all in the store, as ledger_build() does. It gives up on what it has and reads

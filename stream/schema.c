@@ -95,7 +95,7 @@ static const char fixed_tables[] =
 	"  run INTEGER NOT NULL,         -- number of the run in this store\n"
 	"  file INTEGER NOT NULL,        -- file.id; 0: the event named no file\n"
 	"  owner INTEGER NOT NULL,       -- process.id: who dirtied the bytes; for unexpected, whom the tracer charged\n"
-	"  touched INTEGER NOT NULL,     -- bytes: writes rounded out to 4 KiB blocks, direct I/O included\n"
+	"  touched INTEGER NOT NULL,     -- bytes: writes rounded out to blocks of the file system, direct I/O included\n"
 	"  dirtied INTEGER NOT NULL,     -- bytes: blocks that went from clean to dirty\n"
 	"  absorbed INTEGER NOT NULL,    -- bytes: blocks that were written again while they were dirty, or whose file system has no dirty pages\n"
 	"  written INTEGER NOT NULL,     -- bytes: file data submitted by writeback\n"

@@ -412,6 +412,8 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		return s->err = stream_fail(-EEXIST, "%s: run %s is already in this store", sink->name, ((const struct rec_run *)rec)->uuid);
 	if (rc == SQLITE_OK && type == REC_agg)
 		rc = add_total(s, rec);
+	if (type == REC_file)
+		ledger_file(s->ledger, ((const struct rec_file *)rec)->id, ((const struct rec_file *)rec)->block);
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot write");
 	if (type == REC_run) {

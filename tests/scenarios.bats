@@ -370,6 +370,23 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
+@test "on blocks of 1 KiB, which small file systems have, T and D are in those blocks, and the ledger closes" {
+	body() {
+		dev_mark
+		traced -- sh -c 'for i in $(seq 31); do head -c 1500 /dev/zero > "$IOT_MNT/$i"; done
+			"$0" --api pwrite --file "$IOT_MNT/f" --count 101 --size 512 > /dev/null
+			"$0" --api libaio --direct --file "$IOT_MNT/g" --count 7 --size 1k > /dev/null
+			"$0" --api uring --file "$IOT_MNT/h" --count 5 --size 1500 > /dev/null' "$io"
+		covered "$(dev_wrote)"
+		nothing_lost
+		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+		# 31 files of 2 blocks | 51 blocks, all but the last dirtied by the first of two | 7 blocks | 5 writes in 8 blocks: of 2, 2, 3, 2 and 3
+		same "touched, dirtied, direct" "$(sql "SELECT SUM(touched) / 1024, SUM(dirtied) / 1024, SUM(direct) / 1024 FROM ledger")" "$((62 + 101 + 7 + 12)) $((62 + 51 + 8)) 7"
+		same "touched, by call" "$(q "SELECT SUM(c.touched) / 1024 FROM c WHERE c.dev = '$IOT_DEVNO'")" "$((62 + 101 + 7 + 12))"
+	}
+	with_fs ext4 64M -b 1024 -- body
+}
+
 @test "300 processes in one transaction of the journal: each is charged its part, and nothing is nobody's" {
 	body() {
 		dev_mark

@@ -83,6 +83,22 @@ tail_of() {
 " <e)" "$(held 1 8192 0; held 2 0 8192; held 3 0 8192)"
 }
 
+@test "blocks are those of the file's record, whether it comes before its operations or after; 4 KiB without one" {
+	file() { printf '{"t":"file","id":1,"dev":"7:0","ino":1,"gen":0%s}\n' "${1:+,\"block\":$1}"; }
+	{ ev write 0 1500; ev write 1500 100; ev fs_write 0 2048; ev write 4096 3000; ev fs_truncate 5000 0; } >e
+	# of 1 KiB: 0 and 1, again 1 | 4 to 6, of which a cut in 4 leaves 4
+	small="1|3|6144|5120|1024|2048|0|2048|1024|0"
+	same before "$(ledger_of "$(file 1024)
+" <e)" "$small"
+	same after "$({ cat e; file 1024; } | ledger_of)" "$small"
+	same corrected "$({ cat e; file 1024; } | ledger_of "$(file 4096)
+")" "$small"
+	for none in '' 0 4096 1000 131072 18446744073709551615; do
+		same "$none" "$(ledger_of "$(file $none)
+" <e)" "1|3|12288|8192|4096|2048|0|0|6144|0"
+	done
+}
+
 @test "mmap dirties without touching; sockets, pipes, failed calls, the VFS and other causes count nothing" {
 	{
 		ev dirty_mmap 4096 8192

@@ -329,7 +329,7 @@ static bool join_path(const struct iot_path *p, char *out)
 
 const struct rec_file *names_file(struct names *n, const struct iot_path *p)
 {
-	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen };
+	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .block = p->block };
 	n->file.path = join_path(p, n->path) ? n->path : NULL;
 	detect_file(n->detect, p, &n->file);
 	return &n->file;
