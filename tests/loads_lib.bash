@@ -25,10 +25,15 @@ all_systems() {
 	[ "${IOT_SYSTEMS-}" = all ] || skip "IOT_SYSTEMS=all is missing: only PostgreSQL and etcd are run each time"
 }
 
-# Loads a profile; its ledger is then asked by `led`. Sums of /sys/block are taken by the test itself, around it.
+# Loads a profile; its ledger is then asked by `led`. $delta: what the devices wrote meanwhile, by the test's own reading:
+# what the ledger says, and what the server did before and after the ledger's own readings.
 loaded() { # PROFILE [COUNT [SIZE [CLIENTS]]]
 	ledger_file=$BATS_TEST_TMPDIR/ledger.json
+	"$root/workloads/$IOT_TEST_SYSTEM.sh" prepare "$@"
+	mark=$(devices_wrote)
 	"$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file"
+	delta=$(($(devices_wrote) - mark))
+	[ "$(last_horizon device_write_bytes)" -le "$delta" ] || fail "the devices wrote $delta, the ledger says $(last_horizon device_write_bytes)"
 }
 
 led() { sqlite3 :memory: "SELECT json_extract(readfile('$ledger_file'), '\$.$1');"; } # PATH
@@ -46,8 +51,11 @@ devices_wrote() {
 	echo $sum
 }
 
-# Device bytes / acknowledged bytes of the last load lies between two reals.
-waf_between() { between "waf_e2e" "$(last_horizon waf_e2e)" "$1" "$2"; }
+# Device bytes / acknowledged bytes of the last load lies between two reals, by the ledger and by /sys/block.
+waf_between() {
+	between "waf_e2e" "$(last_horizon waf_e2e)" "$1" "$2"
+	between "bytes of /sys/block / payload" "$(awk -v b="$delta" -v l="$(led logical_write_bytes)" 'BEGIN { print b / l }')" "$1" "$2"
+}
 raf_between() { between "raf_e2e" "$(last_horizon raf_e2e)" "$1" "$2"; }
 
 acknowledged_all() { # BYTES

@@ -746,21 +746,62 @@ only_ceph() {
 	unclassified_at_most 0.1 rocksdb
 }
 
-# The systems that are not run each time: the same questions for each.
-other_system() { # WORKLOAD SYSTEM PROFILE...
-	all_systems
-	system_up "$1"
-	traced_load "${@:3}"
-	charged_to "$2"
+# Nothing but the system's own programs is found in it.
+only_programs() { # SYSTEM REGEX
+	local found
+
+	found=$(programs_of "$1")
+	[ -n "$found" ] || fail "no program of $1"
+	empty "charged to $1 too" "$(grep -vxE "$2" <<<"$found" || :)"
 }
 
-@test "GlusterFS: every device byte is its own, components sum to the whole" { other_system gluster gluster bulk; }
-@test "MinIO: every device byte is its own, components sum to the whole" { other_system minio minio small; }
-@test "MariaDB: every device byte is its own, components sum to the whole" { other_system mariadb mariadb small-one 300; }
-@test "Redis: every device byte is its own, components sum to the whole" { other_system redis redis small-one 500; }
-@test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb bulk; }
-@test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite bulk; }
-@test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb small; }
+# The systems that are not run each time: the same questions for each.
+other_system() { # WORKLOAD SYSTEM PROGRAMS PROFILE...
+	all_systems
+	system_up "$1"
+	traced_load "${@:4}"
+	charged_to "$2"
+	only_programs "$2" "$3"
+}
+
+minio=.*/minio gluster='/usr/sbin/gluster(fsd|fs|d)' mariadb=/usr/sbin/mariadbd redis='/usr/bin/redis-(server|check-rdb)' python='/usr/bin/python3[.0-9]*'
+@test "GlusterFS: every device byte is its own, components sum to the whole" { other_system gluster gluster "$gluster" bulk; }
+@test "MinIO, 4 KiB: every device byte is its own, components sum to the whole" { other_system minio minio "$minio" small; }
+@test "MinIO, 64 KiB: every device byte is its own, components sum to the whole" { other_system minio minio "$minio" small-64k; }
+@test "MinIO, 16 MiB: every device byte is its own, components sum to the whole" { other_system minio minio "$minio" bulk; }
+@test "MinIO on one drive, 16 MiB: every device byte is its own, components sum to the whole" { IOT_MINIO=single other_system minio minio "$minio" bulk; }
+@test "MariaDB: every device byte is its own, components sum to the whole" { other_system mariadb mariadb "$mariadb" small-one 300; }
+@test "Redis: every device byte is its own, components sum to the whole" { other_system redis redis "$redis" small-one 500; }
+@test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb '.*/db_bench' bulk; }
+@test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite "$python" bulk; }
+@test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb "$python" small; }
+
+# What a cold read fetched, as charged_to() does for what was written.
+reads_charged_to() { # WORKLOAD SYSTEM PROFILE...
+	local all mine
+
+	system_up "$1"
+	"$root/workloads/$1.sh" prepare "${@:3}"
+	traced_load "${@:3}"
+	nothing_lost
+	all=$(q "SELECT SUM(c.bytes) FROM c WHERE c.kind = 'block_read' AND c.dev IN ($(device_list))")
+	mine=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+		WHERE c.kind = 'block_read' AND p.system = '$2' AND c.dev IN ($(device_list))")
+	same "device bytes read" "$all" "$(q "SELECT SUM(t.end_value - t.begin_value - COALESCE(t.outside, 0)) FROM truth t JOIN r ON r.run = t.run
+		WHERE t.what = 'read_bytes' AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($(device_list))")"
+	[ "$all" -gt 0 ] || fail "nothing was read"
+	[ $((mine * 100)) -ge $((all * 99)) ] || fail "$mine of $all bytes are charged to $2; others: $(q "SELECT c.owner, c.comm, c.cause, SUM(c.bytes)
+		FROM c WHERE c.kind = 'block_read' AND c.dev IN ($(device_list)) GROUP BY 1, 2, 3")"
+	same "components of $2" "$(report_sql breakdown components "SELECT SUM(read) FROM t WHERE who = '$2' AND component <> 'total'")" \
+		"$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
+			WHERE c.kind = 'block_read' AND p.system = '$2' AND c.cause <> 'loopback'")"
+}
+
+@test "PostgreSQL, cold reads: every device byte is its own" { reads_charged_to postgres postgresql read-cold; }
+@test "etcd, cold reads: every device byte is its own" { reads_charged_to etcd etcd read-cold; }
+@test "MinIO, cold reads: every device byte is its own" { all_systems && reads_charged_to minio minio read-cold; }
+@test "GlusterFS, cold reads: every device byte is its own" { all_systems && reads_charged_to gluster gluster read-cold; }
+@test "Ceph, cold reads: every device byte is its own" { all_systems && reads_charged_to ceph ceph read-cold; }
 
 # What breakdown says of one drive, in bytes an operation of the ledger.
 per_put() { # DEVICE PARTS
