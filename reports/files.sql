@@ -4,7 +4,7 @@
 -- caption: ledger. io: what calls returned (S), and what of the file's data the file system wrote and read.
 
 -- table: files
-SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, f.touched, f.dirtied, f.absorbed, f.written, f.direct, f.cancelled, f.dirty_end, f.unexpected
+SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, f.touched, f.dirtied, f.absorbed, f.written, f.direct, f.cancelled, f.dirty_end, f.dirty_start, f.unexpected
 FROM v_file f JOIN v_owner o ON o.owner = f.owner
 WHERE o.shown
 ORDER BY f.written + f.direct + f.touched DESC, f.path, f.id, f.owner

@@ -171,7 +171,7 @@ GROUP BY c.gid;
 -- by a request but not held by the simulation, and, after a settle, still held by it.
 CREATE TEMP TABLE v_ledger AS
 SELECT o.gid, SUM(g.dirtied + g.direct) AS d_w, SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.absorbed) AS absorbed,
-       SUM(g.written) AS written, SUM(g.cancelled) AS cancelled, SUM(g.dirty_end) AS dirty_end, SUM(g.unexpected) AS unexpected,
+       SUM(g.written) AS written, SUM(g.cancelled) AS cancelled, SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected,
        SUM(g.unexpected + CASE WHEN r.horizon = 'at_ack' THEN 0 ELSE g.dirty_end END) AS slack
 FROM ask JOIN ledger g ON g.run = ask.run JOIN v_run r JOIN v_owner o ON o.owner = g.owner
 GROUP BY o.gid;
@@ -545,7 +545,7 @@ GROUP BY a.sec;
 
 CREATE TEMP VIEW v_file AS
 SELECT f.id, f.dev, d.device, f.ino, COALESCE(f.path, '(path not resolved)') AS path, f.component,
-       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.cancelled, g.dirty_end, g.unexpected
+       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.cancelled, g.dirty_end, g.dirty_start, g.unexpected
 FROM ask JOIN ledger g ON g.run = ask.run
 LEFT JOIN file f ON f.run = g.run AND f.id = g.file
 LEFT JOIN v_device d ON d.dev = f.dev;
@@ -693,14 +693,14 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        WHERE n > 0),
      sums AS (
        SELECT SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
-              SUM(g.dirty_end) AS dirty_end, SUM(g.unexpected) AS unexpected, SUM(g.slack) AS slack, SUM(g.d_w) AS d_w
+              SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected, SUM(g.slack) AS slack, SUM(g.d_w) AS d_w
        FROM v_ledger g),
      ledger AS (
        SELECT 4, 'ledger: dirtied = written + cancelled + still dirty', 'run',
-              s.dirtied + s.unexpected, s.written + s.cancelled + s.dirty_end, 0,
+              s.dirty_start + s.dirtied + s.unexpected, s.written + s.cancelled + s.dirty_end, 0,
               CASE WHEN m.ledger IS NULL AND r.events = 0 THEN 'needs events, and the run recorded none'
                    WHEN m.ledger IS NULL AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'needs all events, and some were lost'
-                   WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirtied + unexpected'
+                   WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirty before the run + dirtied + unexpected'
        FROM v_measured m JOIN v_run r JOIN sums s
        UNION ALL
        SELECT 5, 'ledger: unexplained (at most 1 % of D)', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER),

@@ -4,10 +4,12 @@
  * The kernel says that a folio went dirty, not which bytes. So what writes touched and what data bios carried away is played
  * through again, file by file, in the order in which the operations began. In every row
  *
- *     dirtied + unexpected = written + cancelled + dirty_end
+ *     dirty_start + dirtied + unexpected = written + cancelled + dirty_end
  *
  * holds by construction; whether the simulation was right shows in `unexpected` (a bio carried what it did not hold) and,
- * after a settle, in `dirty_end` (it holds what no bio carried): together they are the residual.
+ * after a settle, in `dirty_end` (it holds what no bio carried): together they are the residual. What was dirty before the run
+ * is known by two silences: nobody is known to have written what the bio carries, and in the whole run nothing went dirty
+ * without somebody who is known.
  */
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +36,7 @@ struct op {
 struct row {
 	bool used;
 	u32 file, owner;
-	u64 touched, dirtied, absorbed, written, direct, cancelled, dirty_end, unexpected;
+	u64 touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected;
 };
 
 struct file {
@@ -268,7 +270,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	if (!r)
 		return;
 	add(g, &r->written, rest);
-	add(g, &r->unexpected, rest);
+	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest);
 }
 
 /* Only whole blocks go: the rest of a block that is cut is zeroed and stays. */
@@ -358,7 +360,7 @@ static bool op_of(const struct iot_event *e, struct op *o)
 	o->ts = e->ts_ns;
 	o->from = e->offset;
 	o->file = e->file;
-	o->owner = e->owner ? e->owner : e->task;
+	o->owner = e->owner;
 	switch (o->what) {
 	case OP_NONE:
 		return false;
@@ -580,7 +582,7 @@ static int read_aliases(struct ledger *g)
 static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 {
 	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->cancelled,
-			       r->dirty_end, r->unexpected };
+			       r->dirty_end, r->dirty_start, r->unexpected };
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -593,8 +595,8 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 static int write_rows(struct ledger *g)
 {
 	static const char sql[] =
-		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, unexpected)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 	sqlite3_stmt *st = NULL;
 	size_t i;
 
@@ -624,6 +626,9 @@ static int play_again(struct ledger *g)
 	return simulate(g, first, true);
 }
 
+/* The probe that the kernel calls when a folio goes dirty. */
+#define WATCHED "p.target LIKE '%/writeback_dirty_%'"
+
 /* What the simulation still holds of these files was never dirty. */
 static void write_through(struct ledger *g)
 {
@@ -632,8 +637,8 @@ static void write_through(struct ledger *g)
 	for (r = g->rows; r < g->rows + g->row_room; r++) {
 		if (!r->used || !file_slot(g->files, g->file_room, r->file)->through)
 			continue;
-		r->absorbed += r->dirtied - (r->written - r->unexpected);
-		r->dirtied = r->written - r->unexpected;
+		r->absorbed += r->dirtied - (r->written - r->dirty_start - r->unexpected);
+		r->dirtied = r->written - r->dirty_start - r->unexpected;
 		r->cancelled = r->dirty_end = 0;
 	}
 }
@@ -645,7 +650,7 @@ static int apply_write_through(struct ledger *g)
 {
 	static const char sql[] =
 		"SELECT f.id FROM file f WHERE f.run = ?1 AND f.dev < 1 << 20"
-		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = f.run AND p.chosen AND p.target LIKE '%/writeback_dirty_%')"
+		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = f.run AND p.chosen AND " WATCHED ")"
 		" AND f.dev NOT IN (SELECT a.dev FROM agg a WHERE a.run = f.run AND a.kind IN (?2, ?3, ?4) AND a.dev IS NOT NULL)";
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
@@ -667,6 +672,23 @@ static int apply_write_through(struct ledger *g)
 	return rc == SQLITE_OK ? 0 : sql_error(g);
 }
 
+/* Something of unknown origin went dirty in the run: what nobody is known to have written may have been that. */
+static int apply_unknown(struct ledger *g)
+{
+	static const char sql[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
+		" AND NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND k.name = 'dirty' AND a.owner = 0)";
+	struct row *r;
+	s64 known;
+
+	if (number(g, sql, g->run, &known))
+		return g->err;
+	for (r = g->rows; !known && r < g->rows + g->row_room; r++) {
+		add(g, &r->unexpected, r->dirty_start);
+		r->dirty_start = 0;
+	}
+	return 0;
+}
+
 static int compute(struct ledger *g)
 {
 	if (read_aliases(g))
@@ -675,7 +697,7 @@ static int compute(struct ledger *g)
 		return g->err;
 	apply_first(g, g->n);
 	count_dirty_end(g);
-	if (!g->err)
+	if (!g->err && !apply_unknown(g))
 		apply_write_through(g);
 	if (g->err || !g->overflow)
 		return g->err ? g->err : write_rows(g);

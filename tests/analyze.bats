@@ -407,5 +407,5 @@ assert r["cat", "ra_waste"]["value"] is None'
 
 @test "files names what the ledger knows, and inodes above 2^63" {
 	sqlite3 "$S" "UPDATE file SET ino = -1"
-	[ "$("$ANALYZE" files "$S" --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0" ]
+	[ "$("$ANALYZE" files "$S" --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
 }

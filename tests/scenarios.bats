@@ -371,6 +371,21 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
+@test "what was dirty before the run is told apart from what nothing explains" {
+	body() {
+		dd if=/dev/zero of="$IOT_MNT/before" bs=1M count=3 status=none
+		traced --all -- sh -c 'dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=2 status=none; sync -f "$IOT_MNT"'
+		empty "lost" "$(q "SELECT what FROM lost WHERE n > 0 AND effect <> 'bytes' AND run = (SELECT run FROM r)")" # others may have requests under way
+		same "dirtied, written, unexplained" "$(q "SELECT SUM(dirtied), SUM(written), SUM(unexpected + dirty_end) FROM l WHERE dev = '$IOT_DEVNO'")" "2097152 2097152 0"
+		# the whole machine is traced: what others left dirty on other devices is told apart too
+		same "of nobody's, here" "$(q "SELECT SUM(c.bytes) FROM c WHERE c.kind = 'fs_write' AND c.cause = 'data' AND c.owner = 0 AND c.dev = '$IOT_DEVNO'")" 3145728
+		same "dirty before" "$(sql "SELECT SUM(dirty_start) FROM ledger WHERE owner = 0")" \
+			"$(q "SELECT SUM(c.bytes) FROM c WHERE c.kind = 'fs_write' AND c.cause = 'data' AND c.owner = 0")"
+		same "unexplained, of nobody's" "$(sql "SELECT SUM(unexpected) FROM ledger WHERE owner = 0")" 0
+	}
+	with_fs ext4 256M -- body
+}
+
 @test "on blocks of 1 KiB, which small file systems have, T and D are in those blocks, and the ledger closes" {
 	body() {
 		dev_mark

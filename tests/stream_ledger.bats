@@ -99,6 +99,24 @@ tail_of() {
 	done
 }
 
+@test "what a bio carries was dirty before the run when nobody is known to have written it, and nothing went dirty without a known writer" {
+	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
+	starts() { sqlite3 x.sqlite 'SELECT owner, written, dirty_start, unexpected FROM ledger ORDER BY 1' | tr '\n' ' '; }
+	{ ev write 0 4096; ev fs_write 0 12288 0; ev fs_write 40960 4096 4; } >e
+	ledger_of "$probe
+" <e >/dev/null
+	same "known" "$(starts)" "0|8192|8192|0 3|4096|0|0 4|4096|0|4096 "
+	ledger_of <e >/dev/null
+	same "not watched" "$(starts)" "0|8192|0|8192 3|4096|0|0 4|4096|0|4096 "
+	for owner in 0 3; do
+		ledger_of "$probe
+$(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
+" <e >/dev/null
+		same "dirtied by $owner" "$(starts)" "0|8192|$((owner ? 8192 : 0))|$((owner ? 0 : 8192)) 3|4096|0|0 4|4096|0|4096 "
+	done
+	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
+}
+
 @test "mmap dirties without touching; sockets, pipes, failed calls, the VFS and other causes count nothing" {
 	{
 		ev dirty_mmap 4096 8192
@@ -169,7 +187,7 @@ tail_of() {
 @test "offsets and lengths at the end of 64 bits do no harm" {
 	{ ev write 18446744073709551615 1; ev write 0 9223372036854775807; ev fs_write 18446744073709547520 18446744073709551615; } >e
 	{ run_line; cat e; end_line; } | "$asan" ingest x.sqlite
-	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirtied + unexpected <> written + cancelled + dirty_end')" 0
+	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
 }
 
 @test "random writes, bios, cuts and punches agree with a simulation of single blocks, and every row closes" {
