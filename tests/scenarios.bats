@@ -377,7 +377,7 @@ api_bytes() {
 		# A sync of somebody else may come before the run. New files, as ext4 writes at once what replaces a file.
 		for try in 1 2 3 4 5; do
 			dd if=/dev/zero of="$IOT_MNT/before$try" bs=1M count=3 status=none
-			traced --all -- sh -c 'dd if=/dev/zero of="$IOT_MNT/$1" bs=1M count=2 status=none; sync -f "$IOT_MNT"' sh "f$try"
+			traced --all --ring 64M -- sh -c 'dd if=/dev/zero of="$IOT_MNT/$1" bs=1M count=2 status=none; sync -f "$IOT_MNT"' sh "f$try"
 			[ -z "$(nobodys "AND c.dev = '$IOT_DEVNO'")" ] || break
 		done
 		empty "lost" "$(q "SELECT what FROM lost WHERE n > 0 AND effect <> 'bytes' AND run = (SELECT run FROM r)")" # others may have requests under way
