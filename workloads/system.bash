@@ -359,7 +359,7 @@ undo_one() {
 	case $1 in
 	mount) ! mountpoint -q "$2" || lim 60 umount "$2" || lim 60 umount -l "$2" ;;
 	# The number may have been given to another image since: it is ours only with our image behind it.
-	loop) [ "$(losetup -nO BACK-FILE "$3" 2>/dev/null)" != "$4" ] || lim 30 losetup -d "$3" ;;
+	loop) [ "$(lim 30 losetup -nO BACK-FILE "$3" 2>/dev/null)" != "$4" ] || lim 30 losetup -d "$3" ;;
 	image) rm -f "$2" ;;
 	call) "${@:2}" ;;
 	esac
