@@ -176,3 +176,19 @@ swept() {
 	swept fio 1.05
 	swept dd 1.05
 }
+
+@test "a sweep works with RocksDB: what one step wrote the other reads, each value once" {
+	need db_bench rocksdb-tools
+	# the log, read at the open, has a header and a key for each value
+	swept rocksdb 1.15
+}
+
+@test "every system has the profiles that others are compared by, and those that a sweep asks for" {
+	mapfile -t scripts < <(grep -l '^system_main ' "$root"/workloads/*.sh)
+	[ ${#scripts[@]} -ge 12 ] || fail "${#scripts[@]} systems"
+	for script in "${scripts[@]}"; do
+		for profile in bulk small read-cold read-warm overwrite mixed write read; do
+			sed -n "/^PROFILES='/,/^'/p" "$script" | grep -qE "^$profile +[a-z-]+ +[0-9]+ +[0-9]+ +[0-9]+$" || fail "${script##*/} has no profile $profile"
+		done
+	done
+}
