@@ -146,6 +146,21 @@ strace_sum() { # CALLS_REGEX FILE
 	gone
 }
 
+@test "a mkfs, a mount or a loop device that never answers is status 124, and with_fs releases what it made" {
+	need_root
+	export IOT_LIMIT=2 IOT_IMG_DIR=$BATS_TEST_TMPDIR/img
+	mkdir "$IOT_IMG_DIR"
+	for call in losetup mkfs.ext4 mount; do
+		mkdir "$BATS_TEST_TMPDIR/$call"
+		printf '#!/bin/sh\nexec sleep 1000\n' > "$BATS_TEST_TMPDIR/$call/$call"
+		chmod +x "$BATS_TEST_TMPDIR/$call/$call"
+		PATH=$BATS_TEST_TMPDIR/$call:$PATH run timeout -s KILL 30 "$root/workloads/scenario.sh" with_fs ext4 16M -- true
+		same "status of $call" "$status" 124
+		empty "images and mount points" "$(ls "$IOT_IMG_DIR")"
+		empty "loop devices" "$(losetup -nO BACK-FILE | grep -F "$IOT_IMG_DIR" || :)"
+	done
+}
+
 @test "journal_kinds lists what debugfs finds in the journal, block for block" {
 	need_root
 	body() {

@@ -80,7 +80,7 @@ sys_create() {
 		[ -z "${IOT_CEPH_SSD:-}" ] || echo 0 >"/sys/block/${dev#/dev/}/queue/rotational"
 		uuidgen >"$WORK/run/d$i.uuid"
 	done
-	monmaptool --create --clobber --addv a "[v2:127.0.0.1:$PORT,v1:127.0.0.1:$((PORT + 1))]" --fsid $FSID "$WORK/run/monmap"
+	lim 30 monmaptool --create --clobber --addv a "[v2:127.0.0.1:$PORT,v1:127.0.0.1:$((PORT + 1))]" --fsid $FSID "$WORK/run/monmap"
 	lim 60 ceph-mon -c "$conf" --mkfs -i a --monmap "$WORK/run/monmap"
 }
 

@@ -43,7 +43,7 @@ sys_engine() {
 	lim 30 curl -sf "http://127.0.0.1:$PORT/metrics" >"$1/metrics.prom"
 }
 
-prepare_defrag() { kv_profile write "$(data_set)"; }
+prepare_defrag() { perform write "$(data_set)"; }
 load_defrag() { ctl defrag >&2 && echo '{"defrags":1,"errors":0}'; }
 
 system_main "$@"

@@ -83,7 +83,7 @@ settle() {
 	local system mount
 
 	for system in $running $running; do
-		awk '$1 == "mount" { print $2 }' "$work/$system/undo" | while read -r mount; do sync -f "$mount"; done
+		awk '$1 == "mount" { print $2 }' "$work/$system/undo" | while read -r mount; do timeout 120 sync -f "$mount"; done
 	done
 }
 

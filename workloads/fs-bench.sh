@@ -81,13 +81,13 @@ published() { # FILESYSTEM OPERATION
 # A file system that was thawed has checkpointed its journal. Where it cannot be frozen, syncfs is all there is.
 checkpoint() {
 	timeout 60 fsfreeze -f "$IOT_MNT" 2>/dev/null && timeout 60 fsfreeze -u "$IOT_MNT"
-	sync -f "$IOT_MNT"
+	lim 120 sync -f "$IOT_MNT"
 }
 
 settled() {
-	sync -f "$IOT_MNT"
+	lim 120 sync -f "$IOT_MNT"
 	checkpoint || :
-	sync -f "$IOT_MNT"
+	lim 120 sync -f "$IOT_MNT"
 }
 
 # timeout: a file system that hangs must not hang the bench.
@@ -113,7 +113,7 @@ one_operation() { # FILESYSTEM MKFS MOUNT OPERATION FUNCTION BYTES CACHE
 	# The tracer synced before it ended: what was there before that is not known.
 	[ -z "${IOT_TRACE:-}" ] || ack=
 	flushed=$(per_op "$flushed" "$(dev_count "$IOT_DEV" flushes)")
-	sync -f "$IOT_MNT"
+	lim 120 sync -f "$IOT_MNT"
 	read -r _ synced < <(dev_bytes "$IOT_DEV")
 	! checkpoint || read -r _ checkpointed < <(dev_bytes "$IOT_DEV")
 	case $4 in

@@ -81,7 +81,7 @@ adopt() {
 sys_ready() { mountpoint -q "$WORK/run/gv" && bricks_online; }
 
 sys_stop() {
-	! mountpoint -q "$WORK/run/gv" || lim 60 umount "$WORK/run/gv" || umount -l "$WORK/run/gv"
+	! mountpoint -q "$WORK/run/gv" || lim 60 umount "$WORK/run/gv" || lim 60 umount -l "$WORK/run/gv"
 	cli volume stop $VOLUME force >/dev/null
 }
 

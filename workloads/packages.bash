@@ -3,12 +3,9 @@
 # packages.bash - `need`: installs a Debian package that a workload needs, or ends it with exit status 77 and one line.
 # The script that sources it has a function `say` for messages. IOT_NO_INSTALL=1: never install.
 
+# shellcheck source=workloads/limit.bash disable=SC1091
+. "$(dirname "${BASH_SOURCE[0]}")/limit.bash"
 SKIP=77
-# So many seconds, or IOT_LIMIT when that is less.
-limit() { echo "$((${IOT_LIMIT:-$1} < $1 ? ${IOT_LIMIT:-$1} : $1))"; }
-
-# lim SECONDS COMMAND...: within that time.
-lim() { timeout -k 5 "$(limit "$1")" "${@:2}"; }
 skip() { say "skipped: $*"; exit $SKIP; }
 
 # need COMMAND-OR-FILE PACKAGE...: installs the packages when the command is missing, or skips.

@@ -34,7 +34,7 @@ sys_ready() { [ "$(cli ping)" = PONG ]; }
 sys_client() { CLIENT=(resp "port=$PORT"); }
 sys_engine() { [ ! -s "$WORK/pids" ] || cli info all | tr -d '\r' >"$1/info.kv"; }
 
-prepare_rewrite() { kv_profile write "$(data_set)"; }
+prepare_rewrite() { perform write "$(data_set)"; }
 load_rewrite() {
 	cli bgrewriteaof >&2 && wait_for 120 "the rewrite ends" rewritten &&
 		echo '{"rewrites":1,"errors":0}'

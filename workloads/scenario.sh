@@ -10,6 +10,9 @@
 # TYPE (none: no file system) and mounts it with noatime; COMMAND finds IOT_DEV (/dev/loop0), IOT_DEVNO (7:0),
 # IOT_IMG and IOT_MNT in its environment. Mount, device and image are released when COMMAND ends, fails or is
 # interrupted. The exit status is COMMAND's. MOUNT_OPTS adds mount options. Works in a guest of tests/vm too.
+# What makes and releases them has a time limit each, and a step that ran out of it is status 124; COMMAND has none.
+# shellcheck source=workloads/limit.bash disable=SC1091
+. "$(dirname "${BASH_SOURCE[0]}")/limit.bash"
 
 # Background initialisation would write to the device whenever it likes; small ext4 images would get blocks of 1 KiB.
 fs_make() { # TYPE MKFS_OPTIONS...
@@ -18,8 +21,8 @@ fs_make() { # TYPE MKFS_OPTIONS...
 	shift
 	case $type in
 	none) ;;
-	ext2 | ext3 | ext4) "mkfs.$type" -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$@" "$IOT_DEV" ;;
-	xfs | btrfs | f2fs) "mkfs.$type" -q -f "$@" "$IOT_DEV" >&2 ;; # btrfs prints a note, even so
+	ext2 | ext3 | ext4) lim 120 "mkfs.$type" -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$@" "$IOT_DEV" ;;
+	xfs | btrfs | f2fs) lim 120 "mkfs.$type" -q -f "$@" "$IOT_DEV" >&2 ;; # btrfs prints a note, even so
 	*)
 		echo "scenario: file system $type is not known (none, ext2, ext3, ext4, xfs, btrfs, f2fs)" >&2
 		return 2
@@ -33,7 +36,7 @@ fs_up() { # TYPE SIZE MKFS_OPTIONS...
 	shift 2
 	IOT_IMG=$(mktemp "${IOT_IMG_DIR:-/var/tmp}/iot-img.XXXXXX")
 	truncate -s "$size" "$IOT_IMG"
-	IOT_DEV=$(losetup --find --show "$IOT_IMG")
+	IOT_DEV=$(lim 30 losetup --find --show "$IOT_IMG")
 	IOT_DEVNO=$(tr -d '\n' < "/sys/block/${IOT_DEV#/dev/}/dev")
 	export IOT_IMG IOT_DEV IOT_DEVNO IOT_MNT
 	fs_make "$type" "$@"
@@ -41,14 +44,14 @@ fs_up() { # TYPE SIZE MKFS_OPTIONS...
 		return
 	fi
 	IOT_MNT=$(mktemp -d "${IOT_IMG_DIR:-/var/tmp}/iot-mnt.XXXXXX")
-	mount -t "$type" -o "noatime${MOUNT_OPTS:+,$MOUNT_OPTS}" "$IOT_DEV" "$IOT_MNT"
-	sync -f "$IOT_MNT"
+	lim 60 mount -t "$type" -o "noatime${MOUNT_OPTS:+,$MOUNT_OPTS}" "$IOT_DEV" "$IOT_MNT"
+	lim 120 sync -f "$IOT_MNT"
 }
 
 # Unmounts early, for a look at the image while the device is still there.
 fs_umount() {
 	if [ -n "${IOT_MNT-}" ] && mountpoint -q "$IOT_MNT"; then
-		umount "$IOT_MNT"
+		lim 60 umount "$IOT_MNT"
 	fi
 }
 
@@ -58,11 +61,11 @@ fs_down() {
 
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		fs_umount 2>/dev/null && break
-		[ "$try" -lt 10 ] || umount --lazy "$IOT_MNT"
+		[ "$try" -lt 10 ] || lim 60 umount --lazy "$IOT_MNT"
 		sleep 0.2
 	done
 	[ -z "${IOT_MNT-}" ] || rmdir "$IOT_MNT" 2>/dev/null || :
-	[ -z "${IOT_DEV-}" ] || losetup --detach "$IOT_DEV" || :
+	[ -z "${IOT_DEV-}" ] || lim 30 losetup --detach "$IOT_DEV" || :
 	[ -z "${IOT_IMG-}" ] || rm -f "$IOT_IMG"
 	IOT_MNT='' IOT_DEV='' IOT_IMG=''
 }
@@ -128,7 +131,7 @@ dev_bytes() { # DEVICE
 # (descriptor, revoke, commit or block), and the home block of a `block`. Checkpointed transactions too, so
 # it can be asked after umount. The device is read around the page cache, so it may still be mounted.
 journal() { # DEVICE
-	debugfs -D -R 'logdump -aO' "$1" 2>/dev/null | awk '
+	lim 120 debugfs -D -R 'logdump -aO' "$1" 2>/dev/null | awk '
 		/^Found .*sequence/ {
 			match($0, /sequence [0-9]+/)
 			tid = substr($0, RSTART + 9, RLENGTH - 9)
@@ -150,7 +153,7 @@ journal_last() { # DEVICE
 # What each block of an ext4 device is used for: block ranges and the names of bpf/kinds.def, from dumpe2fs.
 # Anything that no line names holds files, directories, extents or attributes.
 journal_geometry() { # DEVICE
-	dumpe2fs "$1" 2>/dev/null | awk '
+	lim 120 dumpe2fs "$1" 2>/dev/null | awk '
 		function range(name, text,   part) {
 			if (match(text, /[0-9]+(-[0-9]+)?/)) {
 				split(substr(text, RSTART, RLENGTH), part, "-")

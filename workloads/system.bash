@@ -17,6 +17,8 @@
 #   sys_engine DIR          optional: write the engine's own statistics into DIR (NAME.json, NAME.kv, NAME.prom)
 #   sys_flush               optional: the engine's checkpoint; the last horizon is then after_checkpoint
 #   sys_client              sets array CLIENT: the backend of kv.py and its key=value options
+#   sys_perform OP SET      optional, instead of kv.py: does OP (write, read, overwrite, mixed), COUNT times SIZE bytes by CLIENTS,
+#                           and prints what was acknowledged as kv.py does
 # Environment: IOT_WORK (state directory), IOT_PORT, IOT_NO_INSTALL=1 (never install packages),
 # IOT_HORIZON=after_sync (leave the engine's checkpoint out), IOT_IMG_DIR (where the images of the drives are),
 # IOT_LIMIT (seconds that any one call may take at most: for servers that may not answer),
@@ -270,7 +272,10 @@ find_profile() {
 
 data_set() { echo "${IOT_SET:-$PROFILE-$COUNT-$SIZE}"; }
 has_set() { grep -qxF "$(data_set)" "$WORK/sets" 2>/dev/null; }
-kv_profile() { kv "${CLIENT[0]}" "$1" "$2" "$COUNT" "$SIZE" "$CLIENTS" "${CLIENT[@]:1}"; }
+perform() {
+	! defined sys_perform || { sys_perform "$1" "$2"; return; }
+	kv "${CLIENT[0]}" "$1" "$2" "$COUNT" "$SIZE" "$CLIENTS" "${CLIENT[@]:1}"
+}
 
 # What a profile reads or overwrites is written beforehand, once, outside the measurement.
 cmd_prepare() {
@@ -279,7 +284,7 @@ cmd_prepare() {
 	if ! has_set; then
 		case $OP in
 		write) settle; return 0 ;; # what the server did since its start is not the load's
-		read-cold | read-warm | overwrite | mixed) kv_profile write "$(data_set)" >/dev/null ;;
+		read-cold | read-warm | overwrite | mixed) perform write "$(data_set)" >/dev/null ;;
 		*) optional "prepare_$OP" >/dev/null ;;
 		esac
 		data_set >>"$WORK/sets"
@@ -302,8 +307,8 @@ load_once() {
 	[ -s "$WORK/pids" ] || [ "$COLD" != start ] || servers_start || { no_server; return 1; }
 	case $OP in
 	write) write_once ;;
-	read-cold | read-warm) kv_profile read "$(data_set)" ;;
-	overwrite | mixed) kv_profile "$OP" "$(data_set)" ;;
+	read-cold | read-warm) perform read "$(data_set)" ;;
+	overwrite | mixed) perform "$OP" "$(data_set)" ;;
 	*) "load_$OP" ;;
 	esac
 }
@@ -313,10 +318,10 @@ no_server() { printf '{"errors":1,"error":"%s"}\n' "$( (dead_server || echo "$SY
 
 # Always new keys, unless they were given a name to be found by.
 write_once() {
-	[ -n "${IOT_SET:-}" ] || { kv_profile write "$(data_set)-$(date +%s%N)"; return; }
+	[ -n "${IOT_SET:-}" ] || { perform write "$(data_set)-$(date +%s%N)"; return; }
 	! has_set || die "the set $IOT_SET was written before"
 	data_set >>"$WORK/sets"
-	kv_profile write "$IOT_SET"
+	perform write "$IOT_SET"
 }
 
 cmd_load() {
@@ -359,7 +364,7 @@ undo_one() {
 	case $1 in
 	mount) ! mountpoint -q "$2" || lim 60 umount "$2" || lim 60 umount -l "$2" ;;
 	# The number may have been given to another image since: it is ours only with our image behind it.
-	loop) [ "$(losetup -nO BACK-FILE "$3" 2>/dev/null)" != "$4" ] || lim 30 losetup -d "$3" ;;
+	loop) [ "$(lim 30 losetup -nO BACK-FILE "$3" 2>/dev/null)" != "$4" ] || lim 30 losetup -d "$3" ;;
 	image) rm -f "$2" ;;
 	call) "${@:2}" ;;
 	esac
