@@ -34,5 +34,6 @@ load_fill() {
 sys_engine() {
 	[ ! -e "$WORK/run/stats" ] || mv "$WORK/run/stats" "$1/leveldb_stats.kv"
 }
+sys_forget() { rm -f "$WORK/run/stats"; }
 
 system_main "$@"

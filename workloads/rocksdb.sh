@@ -26,6 +26,8 @@ sys_client() { CLIENT=(); }
 # Its tickers begin at every open: the load's own are those found after it.
 sys_engine() { [ ! -e "$WORK/run/tickers" ] || mv "$WORK/run/tickers" "$1/statistics.kv"; }
 
+sys_forget() { rm -f "$WORK/run/tickers"; }
+
 database() { echo "$WORK/mnt/d1/${IOT_SET:-$PROFILE}"; }
 
 # bench OPTIONS...: a database a profile, or the one that IOT_SET names. The tickers "rocksdb.NAME COUNT : N" of --statistics go

@@ -15,6 +15,7 @@
 #   sys_start               start servers with `serve`      sys_ready    succeeds when requests are answered
 #   sys_stop                optional: before the servers are signalled; sys_erase: optional, after they are gone
 #   sys_engine DIR          optional: write the engine's own statistics into DIR (NAME.json, NAME.kv, NAME.prom)
+#   sys_forget              optional: after a preparation, where the engine's statistics are those of one process: drops them
 #   sys_flush               optional: the engine's checkpoint; the last horizon is then after_checkpoint
 #   sys_client              sets array CLIENT: the backend of kv.py and its key=value options
 #   sys_perform OP SET      optional, instead of kv.py: does OP (write, read, overwrite, mixed), COUNT times SIZE bytes by CLIENTS,
@@ -293,6 +294,7 @@ cmd_prepare() {
 	*-cold) make_cold ;;
 	*-warm) load_once >/dev/null ;;
 	esac
+	optional sys_forget
 }
 
 make_cold() {
