@@ -292,6 +292,14 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
 }
 
+@test "a run says that the rules of a system were never run: in the store and in the table of instances" {
+	ln -s "$io" mongod
+	traced -- ./mongod --api write --file collection-1.wt --count 3 --size 4096 >/dev/null
+	[[ "$(sql "SELECT matched FROM process WHERE system = 'mongodb'")" == *"; rules from documentation, never run" ]]
+	"$analyze" components "$store" --table instances --format csv > instances
+	grep -q '^mongodb,.*; rules from documentation, never run"\?$' instances || fail "$(cat instances)"
+}
+
 # Writes a database NAME under a journal that lives for a moment, after some seconds in which it only wrote the database.
 keeper() { # NAME SECONDS
 	python3 -c '

@@ -96,6 +96,7 @@ struct detect {
 	u32 *titles;                /* process ids whose title is read again */
 	size_t n_titles, titles_room;
 	struct sys_match *ended;    /* of the record that was given last */
+	char why[2 * SYS_WHY_LEN];  /* likewise */
 };
 
 int detect_new(struct detect **out, const char *const *files, size_t n)
@@ -332,7 +333,8 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 		return;
 	r->system = m->system;
 	r->role = text_or_null(m->role);
-	r->matched = text_or_null(m->why);
+	systems_why(m, d->why, sizeof(d->why));
+	r->matched = text_or_null(d->why);
 	r->instance = text_or_null(m->instance);
 }
 

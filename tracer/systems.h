@@ -69,7 +69,7 @@ struct sys_match {
 	bool tested;                         /* false: the rules come from documentation and were never run */
 	char instance[SYS_INSTANCE_LEN];     /* which of several servers: data root, or what its arguments say; "" unknown */
 	char container[SYS_CONTAINER_LEN];   /* id or name of its container; "" none */
-	char why[SYS_WHY_LEN];               /* one line for people: which rule, on what evidence */
+	char why[SYS_WHY_LEN];               /* which rule, on what evidence; systems_why() is what people are told */
 };
 
 /* A process as seen from outside. Everything may be NULL or 0 when it is not known; nothing is kept. */
@@ -88,6 +88,9 @@ struct sys_proc {
 /* Decides what a process is; again after every exec, and after a fork when it has set its title. Returns true
  * when it belongs to a system. *out is always filled. */
 bool systems_match(const struct systems *, const struct sys_proc *, struct sys_match *out);
+
+/* One line for people: on what evidence a process was recognised, and whether those rules were ever run. */
+void systems_why(const struct sys_match *, char *out, size_t size);
 
 /* Role of a thread of a matched process by the thread's own name, such as "flush" for rocksdb:high; NULL none. */
 const char *systems_thread_role(const struct sys_match *, const char *comm);

@@ -359,6 +359,11 @@ bool systems_match(const struct systems *db, const struct sys_proc *p, struct sy
 	return out->system != NULL;
 }
 
+void systems_why(const struct sys_match *m, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s", m->why, m->system && !m->tested ? "; rules from documentation, never run" : "");
+}
+
 static bool is_same(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);

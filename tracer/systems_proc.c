@@ -273,11 +273,12 @@ static int match_all(struct systems *db, struct table *t)
 static void print_row(FILE *out, const struct row *r)
 {
 	static const char *const sure[] = { "", "name only", "program", "files" };
+	bool instance = r->m.instance[0] && !strstr(r->m.why, r->m.instance);
+	char why[2 * SYS_WHY_LEN];
 
-	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s%s\n", r->pid, r->m.system, r->m.role, sure[r->m.sure], r->m.why,
-		r->m.instance[0] && !strstr(r->m.why, r->m.instance) ? "; instance " : "",
-		r->m.instance[0] && !strstr(r->m.why, r->m.instance) ? r->m.instance : "",
-		r->m.container[0] ? "; container " : "", r->m.container, r->m.tested ? "" : "; rules from documentation, never run");
+	systems_why(&r->m, why, sizeof(why));
+	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s\n", r->pid, r->m.system, r->m.role, sure[r->m.sure], why,
+		instance ? "; instance " : "", instance ? r->m.instance : "", r->m.container[0] ? "; container " : "", r->m.container);
 }
 
 int systems_list_with(struct systems *db, FILE *out)
