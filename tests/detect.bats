@@ -74,7 +74,7 @@ refused() {
 # system, role, evidence and sureness of a running process
 ident() { "$detect" ident "$1" | cut -f1-4; }
 
-@test "recorded processes of every system are recognised, with role and evidence, and clients are not" {
+@test "recorded processes of every system are recognised, with role, evidence and whether that was ever run, and clients are not" {
 	run "$detect" processes tests/fixtures/processes.tsv
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -106,7 +106,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 
 @test "every rule that the manual page describes is a key, and every key is in the manual page" {
 	local key
-	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|LIST\([a-z]+,' tracer/systems_load.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
+	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|NOT\([a-z_]+, [a-z]+,|LIST\([a-z]+,' tracer/systems_load.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
 		grep -qE "^\.B \"?$key" tracer/systems.5 || { echo "systems.5 does not describe $key"; return 1; }
 	done
 	for key in $(sed -nE 's/^COMPONENT\([A-Z]+, *"([a-z]+)".*/\1/p' stream/components.def); do
@@ -354,6 +354,8 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	refused "system 'a': files[0].component: \"wall\" is no component"
 	rules "$(entry a '"engine":true,"engine":true')"
 	refused "system 'a': engine: the key is given twice"
+	rules "$(entry a '"processes":[{"name":"x","role":"y","tested":"no"}]')"
+	refused "system 'a': processes[0].tested: wants true or false, not text"
 	rules '{"title":"x","tested":true}'
 	refused "system number 1: the key \"name\" is missing"
 	rules 7

@@ -379,6 +379,7 @@ void detect_again(struct detect *d)
 			continue;
 		up = *s->match;
 		up.role = m.role;
+		up.tested = m.tested;
 		change(d, s, &up);
 	}
 	d->n_titles -= n;

@@ -38,7 +38,8 @@ void systems_close(struct systems *);
 /* The name of a system from its name or an alias, as in --system NAME; NULL when there is none. */
 const char *systems_name(const struct systems *, const char *name);
 
-/* One entry for lists: i from 0; NULL behind the last. `tested`: its rules were run against the real system. */
+/* One entry for lists: i from 0; NULL behind the last. `tested`: its rules were run against the real system, but for those that
+ * say otherwise. */
 struct sys_about {
 	const char *name, *title, *origin;   /* origin: the file it was read from */
 	bool tested, engine;
@@ -66,7 +67,7 @@ struct sys_match {
 	const char *forked_role;             /* what a child of the same program is called; NULL: like itself */
 	enum sys_by by;
 	enum sys_sure sure;
-	bool tested;                         /* false: the rules come from documentation and were never run */
+	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation and was never run */
 	char instance[SYS_INSTANCE_LEN];     /* which of several servers: data root, or what its arguments say; "" unknown */
 	char container[SYS_CONTAINER_LEN];   /* id or name of its container; "" none */
 	char why[SYS_WHY_LEN];               /* which rule, on what evidence; systems_why() is what people are told */

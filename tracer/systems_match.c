@@ -253,6 +253,11 @@ static void say_why(struct sys_match *m, const struct sys_entry *e, const struct
 	sys_text(m->why, sizeof(m->why), m->why);
 }
 
+static bool is_tested(const struct sys_entry *e, const struct sys_process_rule *r)
+{
+	return e->tested && !r->untested;
+}
+
 static void accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
 		   enum sys_by by)
 {
@@ -260,7 +265,7 @@ static void accept(struct sys_match *m, const struct sys_entry *e, const struct 
 	m->system = e->name;
 	m->role = r->role;
 	m->forked_role = r->forked;
-	m->tested = e->tested;
+	m->tested = is_tested(e, r);
 	m->by = by;
 	m->sure = program_known(e, s) ? SYS_SURE_PROGRAM : SYS_SURE_NAME;
 	if (by <= SYS_BY_ARGV && m->sure == SYS_SURE_NAME && is_interpreter(s->exe))
@@ -312,6 +317,7 @@ static void suspect(const struct systems *db, const struct subject *s, struct sy
 			continue;
 		m->maybe = db->entry[i];
 		m->maybe_role = r->role;
+		m->tested = is_tested(db->entry[i], r);
 		return;
 	}
 }
@@ -335,6 +341,7 @@ static void inherit(const struct subject *s, struct sys_match *m)
 		    !conditions_hold(r, s))
 			continue;
 		m->role = r->role;
+		m->tested = is_tested(e, r);
 		return;
 	}
 }
@@ -420,12 +427,12 @@ bool systems_threads_tell(const struct systems *db, const char *component)
 }
 
 /* Learned from its files: the process is a server under another name, or one that embeds an engine. */
-static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, const char *root)
+static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const char *root)
 {
 	m->entry = e;
 	m->system = e->name;
 	m->role = role;
-	m->tested = e->tested;
+	m->tested = tested;
 	m->by = SYS_BY_FILES;
 	m->sure = SYS_SURE_FILES;
 	m->maybe = NULL;
@@ -465,18 +472,18 @@ bool systems_learn(const struct systems *db, struct sys_match *m, const struct s
 		/* db_bench and the like are programs of several engines: the files say which */
 		if (!engine || !m->entry->engine || m->sure == SYS_SURE_FILES)
 			return false;
-		adopt(m, engine, m->role, f->root);
+		adopt(m, engine, m->role, m->tested && engine->tested, f->root);
 		return true;
 	}
 	if (m->client_of || !f->root[0])
 		return false;
 	if (m->maybe && is_same(m->maybe->name, f->system)) {
-		adopt(m, m->maybe, m->maybe_role, f->root);
+		adopt(m, m->maybe, m->maybe_role, m->tested, f->root);
 		return true;
 	}
 	if (!engine)
 		return false;
-	adopt(m, engine, "embedded", f->root);
+	adopt(m, engine, "embedded", engine->tested, f->root);
 	return true;
 }
 
