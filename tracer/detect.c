@@ -301,7 +301,7 @@ static void decide(struct detect *d, struct seen *s)
 	if (s->proc.flags & PROC_KTHREAD)
 		return;
 	match(d, &s->proc, &m);
-	if (m.system || m.client_of || m.maybe)
+	if (m.system || m.client_of || m.maybe || m.container[0])
 		take(d, s, &m);
 	if (m.by == SYS_BY_FORK && !(s->proc.flags & PROC_EXITED))
 		push(&d->titles, &d->n_titles, &d->titles_room, s->proc.id);
@@ -329,6 +329,7 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 		d->ended = s->match;
 		s->match = NULL;
 	}
+	r->container = text_or_null(m->container);
 	if (!m->system)
 		return;
 	r->system = m->system;

@@ -69,7 +69,7 @@ struct sys_match {
 	enum sys_sure sure;
 	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation and was never run */
 	char instance[SYS_INSTANCE_LEN];     /* which of several servers: data root, or what its arguments say; "" unknown */
-	char container[SYS_CONTAINER_LEN];   /* id or name of its container; "" none */
+	char container[SYS_CONTAINER_LEN];   /* name of its container, else its id; "" none */
 	char why[SYS_WHY_LEN];               /* which rule, on what evidence; systems_why() is what people are told */
 };
 
@@ -80,6 +80,7 @@ struct sys_proc {
 	size_t argc;
 	const char *exe;                     /* target of /proc/PID/exe */
 	const char *cgroup;                  /* path inside the cgroup file system */
+	const char *container;               /* as in struct sys_match */
 	const char *env;                     /* environment, NUL-separated as in /proc/PID/environ */
 	size_t env_len;
 	const struct sys_match *parent;      /* what its parent was found to be */

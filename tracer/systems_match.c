@@ -361,8 +361,8 @@ bool systems_match(const struct systems *db, const struct sys_proc *p, struct sy
 		if (!out->system && !out->client_of)
 			suspect(db, &s, out);
 	}
-	if (p->cgroup)
-		systems_container(p->cgroup, out->container);
+	if (p->container)
+		sys_text(out->container, sizeof(out->container), p->container);
 	return out->system != NULL;
 }
 

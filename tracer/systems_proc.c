@@ -25,7 +25,7 @@
 /* Everything read of one process. */
 struct memory {
 	char stat[STAT_BYTES], cgroup[CGROUP_BYTES], exe[PATH_BYTES];
-	char cmdline[CMDLINE_BYTES], env[ENVIRON_BYTES];
+	char cmdline[CMDLINE_BYTES], env[ENVIRON_BYTES], container[SYS_CONTAINER_LEN];
 	const char *argv[ARGS];
 };
 
@@ -98,6 +98,18 @@ static const char *pick_cgroup(char *text)
 	return best;
 }
 
+/* The container that a control group belongs to: by its name where there is one. */
+static const char *name_container(const char *cgroup, char out[SYS_CONTAINER_LEN])
+{
+	char name[SYS_CONTAINER_LEN];
+
+	if (!cgroup || !systems_container(cgroup, out))
+		return NULL;
+	if (systems_container_name("", out, name))
+		strcpy(out, name);
+	return out;
+}
+
 int systems_ident(uint32_t pid, struct sys_ident *out)
 {
 	struct memory *m = calloc(1, sizeof(*m));
@@ -123,6 +135,7 @@ int systems_ident(uint32_t pid, struct sys_ident *out)
 	out->proc.exe = n > 0 ? m->exe : NULL;
 	if (read_some(pid, "cgroup", m->cgroup, sizeof(m->cgroup)) > 0)
 		out->proc.cgroup = pick_cgroup(m->cgroup);
+	out->proc.container = name_container(out->proc.cgroup, m->container);
 	return 0;
 }
 
