@@ -455,6 +455,26 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 	[ "$(ident $!)" = "$(printf -- '-\t-\t-\t-')" ]
 }
 
+@test "the list says how many threads of a server have which role" {
+	needs python3
+	printf '#!%s\n%s\n' "$(python3 -c 'import sys; print(sys.executable)')" 'import sys, threading, time
+def name(tid, comm):
+    open("/proc/self/task/%d/comm" % tid, "w").write(comm)
+for comm in ["bio_aof", "bio_aof_fsync", "io_thd_1", "jemalloc_bg_thd", "io_thd_2", "x"]:
+    thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+    thread.start()
+    name(thread.native_id, comm)
+open(sys.argv[1], "w").close()
+time.sleep(60)' >"$T/redis-server"
+	chmod +x "$T/redis-server"
+	"$T/redis-server" "$T/ready" &
+	pids+=($!)
+	wait_for test -e "$T/ready"
+	run "$detect" list
+	echo "$output"
+	grep -A1 "^$! " <<<"$output" | grep -qxE " +threads: 2 aof-fsync, 2 network, 3 of no known role"
+}
+
 @test "etcd: real, renamed, wrapped, in its own network and cgroup namespaces; etcdctl is not a server" {
 	needs etcd
 	local port=$((20000 + RANDOM % 10000)) n=0 how

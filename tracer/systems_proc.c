@@ -17,6 +17,7 @@
 #define PATH_BYTES 4096
 #define ARGS 4096               /* arguments kept */
 #define FDS 256                 /* open files looked at, of one process */
+#define ROLES 32                /* of the threads of one process */
 
 /* from the kernel's include/linux/sched.h; field 9 of /proc/PID/stat */
 #define PF_FORKNOEXEC 0x00000040u
@@ -283,6 +284,53 @@ static int match_all(struct systems *db, struct table *t)
 	return 0;
 }
 
+/* How many threads of a process do what. */
+struct crowd {
+	const char *role;               /* NULL: what no rule knows */
+	unsigned n;
+};
+
+static void count_role(struct crowd *crowd, const char *role)
+{
+	size_t i = 0;
+
+	while (role && i < ROLES && crowd[i].role && strcmp(crowd[i].role, role))
+		i++;
+	if (!role || i == ROLES)
+		i = ROLES;
+	crowd[i].role = i < ROLES ? role : NULL;
+	crowd[i].n++;
+}
+
+/* A line with the roles of its threads, when any has one. */
+static void print_threads(FILE *out, const struct row *r)
+{
+	struct crowd crowd[ROLES + 1] = {};     /* the last one: all others */
+	char path[64], comm[64];
+	struct dirent *d;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", r->pid);
+	tasks = opendir(path);
+	while (tasks && (d = readdir(tasks))) {
+		snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
+		if (!is_pid(d->d_name) || read_some(r->pid, path, comm, sizeof(comm)) <= 0)
+			continue;
+		comm[strcspn(comm, "\n")] = '\0';
+		count_role(crowd, systems_thread_role(&r->m, comm));
+	}
+	if (tasks)
+		closedir(tasks);
+	if (!crowd[0].n)
+		return;
+	fprintf(out, "%-8s threads:", "");
+	for (size_t i = 0; i < ROLES && crowd[i].n; i++)
+		fprintf(out, "%s %u %s", i ? "," : "", crowd[i].n, crowd[i].role);
+	if (crowd[ROLES].n)
+		fprintf(out, ", %u of no known role", crowd[ROLES].n);
+	fputc('\n', out);
+}
+
 static void print_row(FILE *out, const struct row *r)
 {
 	static const char *const sure[] = { "", "name only", "program", "files" };
@@ -312,6 +360,7 @@ int systems_list_with(struct systems *db, FILE *out)
 		if (!t.row[i].m.system)
 			continue;
 		print_row(out, &t.row[i]);
+		print_threads(out, &t.row[i]);
 		found++;
 	}
 	fprintf(out, "%zu of %zu processes belong to a storage system\n", found, t.n);
