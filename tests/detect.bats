@@ -145,6 +145,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	local id
 	id=$(printf 'ab%.0s' {1..32})
 	for g in "/docker/$id" "/system.slice/docker-$id.scope" "/kubepods.slice/kubepods-pod1.slice/cri-containerd-$id.scope" \
+		"/x/ceph-f@osd.0.service/libpod-payload-$id" \
 		"/kubepods/besteffort/pod1/$id" "/machine.slice/libpod-$id.scope/container" "/x/crio-$id.scope"; do
 		[ "$("$detect" container "$g")" = "$id" ]
 	done
@@ -453,6 +454,25 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 	tail -f "$T/etcd" /dev/null >/dev/null &
 	pids+=($!)
 	[ "$(ident $!)" = "$(printf -- '-\t-\t-\t-')" ]
+}
+
+@test "a renamed OSD or monitor is Ceph's once it uses such a data root, whichever option names it" {
+	local how i roles=(server osd osd mon mon)
+	mkdir "$T/osd"
+	touch "$T"/osd/{type,whoami,ceph_fsid}
+	mkfifo "$T/never"
+	cp "$(readlink -f "$(command -v awk)")" "$T/storaged"
+	for how in "--id 0" "-n osd.0" "--name osd.0" "-n mon.a" "--name mon.a"; do
+		# shellcheck disable=SC2086
+		"$T/storaged" -v f="$T/never" 'BEGIN { getline < f }' $how 3<"$T/osd/whoami" &
+		pids+=($!)
+		wait_for grep -q storaged "/proc/$!/comm"
+	done
+	run "$detect" list
+	echo "$output"
+	for i in "${!roles[@]}"; do
+		grep -qE "^${pids[i]} +ceph +${roles[i]} +files +uses Ceph files in $T/osd; rules from documentation, never run$" <<<"$output"
+	done
 }
 
 @test "the list says how many threads of a server have which role" {

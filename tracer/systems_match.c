@@ -173,7 +173,8 @@ static bool is_launcher(const char *exe)
 {
 	static const char *const names[] = { "sudo", "doas", "su", "runuser", "setpriv", "timeout", "nohup", "setsid", "nice", "ionice",
 		"chrt", "taskset", "strace", "ltrace", "gdb", "perf", "unshare", "nsenter", "chroot", "systemd-run", "docker", "podman",
-		"crun", "runc", "tini", "dumb-init", "iot-trace", "xargs", "time", "stdbuf", "bwrap", "ip" };
+		"crun", "runc", "tini", "dumb-init", "docker-init", "podman-init", "catatonit",
+		"iot-trace", "xargs", "time", "stdbuf", "bwrap", "ip" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(exe, names[i]))
@@ -500,6 +501,7 @@ static const struct {
 	{ "crio-", ".scope", false },
 	{ "libpod-", ".scope", false },
 	{ "libpod-conmon-", ".scope", false },
+	{ "libpod-payload-", "", false },
 	{ "", "", false },
 	{ "lxc.payload.", "", true },
 	{ "machine-", ".scope", true },
