@@ -340,7 +340,8 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	[ "${#lines[@]}" -eq 16 ]
 }
 
-@test "an unknown key, a wrong type, a missing key and a key given twice name file, entry and key" {
+@test "an unknown key, a wrong type, a missing key, a key given twice, a name given twice and a marker elsewhere name file, entry and key" {
+	local marker
 	rules "$(entry a '"colour":1')"
 	refused "system 'a': colour: unknown key"
 	rules "$(entry a '"files":[{"path":"x","component":"wal","colour":1}]')"
@@ -365,6 +366,14 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	refused "name: \"A B\" is no name"
 	rules "$(entry a '"aliases":"postgres"')"
 	refused "the name \"postgres\" already belongs to system postgresql"
+	rules "$(entry a)" "$(entry b)" "$(entry a '"engine":true')"
+	refused "system 'a': the file holds two systems of this name"
+	for marker in ../x a/../b .. '!../x' /x xattr: ''; do
+		rules "$(entry a "\"roots\":[{\"all\":[\"ok\",\"$marker\"]}]")"
+		refused "system 'a': roots[0]: marker \"$marker\" is no path below the root"
+	done
+	rules "$(entry a '"roots":[{"all":["..x","x../","!y","xattr:user.a","a/b"]}]')"
+	"$asan" rules "$T/rules.json"
 }
 
 @test "malformed JSON is refused with line and column, and control characters reach no terminal" {

@@ -318,7 +318,7 @@ static int container(const char *cgroup)
 static int list(int n, char **paths)
 {
 	struct systems *db = rules(n, paths);
-	int err = systems_list_with(db, stdout);
+	int err = systems_list(db, NULL, stdout);
 
 	systems_close(db);
 	return err ? 1 : 0;

@@ -158,8 +158,7 @@ struct sys_ident {
 int systems_ident(uint32_t pid, struct sys_ident *out);
 void systems_ident_free(struct sys_ident *);
 
-/* Lists the storage systems that run now and why they were recognised, with the default rules. */
-int systems_list(FILE *out);
-/* The same, with these rules. */
-int systems_list_with(struct systems *, FILE *out);
+/* Lists the processes of storage systems that run now, why they were recognised, and the roles of their threads. `only` is a
+ * name from systems_name(), or NULL for all systems. */
+int systems_list(struct systems *, const char *only, FILE *out);
 #endif

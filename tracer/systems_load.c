@@ -425,6 +425,22 @@ static void free_entry(struct sys_entry *e)
 	free(e);
 }
 
+/* A marker stands inside the root that it shows: see marker_holds(). */
+static bool is_marker(const char *s)
+{
+	if (!strncmp(s, "xattr:", 6))
+		return s[6];
+	s += s[0] == '!';
+	if (!*s || *s == '/')
+		return false;
+	for (size_t len; *s; s += len + (s[len] == '/')) {
+		len = strcspn(s, "/");
+		if (len == 2 && !strncmp(s, "..", 2))
+			return false;
+	}
+	return true;
+}
+
 /* What no single key can tell. */
 static int check_entry(struct where *w, const struct sys_entry *e)
 {
@@ -436,9 +452,14 @@ static int check_entry(struct where *w, const struct sys_entry *e)
 			return fail_at(w, EINVAL, "a process rule wants at least one of name, title, argv, cgroup, env");
 	}
 	for (size_t i = 0; i < e->n_roots; i++) {
+		const struct sys_strings *all = &e->roots[i].all;
+
 		snprintf(w->key, sizeof(w->key), "roots[%zu]: ", i);
-		if (!e->roots[i].all.n && !e->roots[i].layout.n)
+		if (!all->n && !e->roots[i].layout.n)
 			return fail_at(w, EINVAL, "a root rule wants at least one of all, layout");
+		for (size_t m = 0; m < all->n; m++)
+			if (!is_marker(all->s[m]))
+				return fail_at(w, EINVAL, "marker \"%.60s\" is no path below the root", all->s[m]);
 	}
 	for (size_t i = 0; i < e->aliases.n; i++) {
 		snprintf(w->key, sizeof(w->key), "aliases: ");
@@ -545,6 +566,9 @@ static int add_entries(struct systems *db, struct where *w, const cJSON *list)
 	w->tokens_left = SYS_TOKENS - db->tokens;
 	for (const cJSON *e = list->child; e && !err; e = e->next, n++) {
 		err = read_entry(w, e, n, &fresh[n]);
+		for (size_t i = 0; i < n && !err; i++)
+			if (!strcmp(fresh[i]->name, fresh[n]->name))
+				err = fail_at(w, EEXIST, "the file holds two systems of this name");
 		w->tokens_left -= err ? 0 : w->tokens;
 	}
 	for (size_t i = 0; i < n && !err; i++) {

@@ -342,7 +342,7 @@ static void print_row(FILE *out, const struct row *r)
 		instance ? "; instance " : "", instance ? r->m.instance : "", r->m.container[0] ? "; container " : "", r->m.container);
 }
 
-int systems_list_with(struct systems *db, FILE *out)
+int systems_list(struct systems *db, const char *only, FILE *out)
 {
 	struct table t = { NULL, 0 };
 	size_t found = 0;
@@ -357,24 +357,15 @@ int systems_list_with(struct systems *db, FILE *out)
 	}
 	fprintf(out, "%-8s %-13s %-14s %-9s %s\n", "PID", "SYSTEM", "ROLE", "EVIDENCE", "WHY");
 	for (size_t i = 0; i < t.n; i++) {
-		if (!t.row[i].m.system)
+		const char *system = t.row[i].m.system;
+
+		if (!system || (only && strcmp(system, only)))
 			continue;
 		print_row(out, &t.row[i]);
 		print_threads(out, &t.row[i]);
 		found++;
 	}
-	fprintf(out, "%zu of %zu processes belong to a storage system\n", found, t.n);
+	fprintf(out, "%zu of %zu processes belong to %s\n", found, t.n, only ? only : "a storage system");
 	free(t.row);
 	return 0;
-}
-
-int systems_list(FILE *out)
-{
-	struct systems *db;
-	int err = systems_open(&db, NULL, 0);
-
-	if (!err)
-		err = systems_list_with(db, out);
-	systems_close(db);
-	return err;
 }
