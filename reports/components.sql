@@ -11,8 +11,8 @@ SELECT l.what, l.who, l.pid, COALESCE(c.component, '(not measured)') AS componen
 FROM v_component_line l JOIN v_component c ON c.gid = l.gid
 ORDER BY l.rank, SUM(c.written + c.read) OVER (PARTITION BY l.gid) DESC, l.gid, c.part = 'fs', c.part = 'rest', c.written + c.read DESC, c.component;
 
--- table: instances: Servers of each system (instance: data root, or what the arguments say)
-SELECT p.system, COALESCE(p.instance, '(unknown)') AS instance, COALESCE(p.role, '') AS role, COUNT(DISTINCT p.pid || '/' || p.start_ns) AS processes,
+-- table: instances: Servers of each system (instance: data root, or what the arguments say; container: name or id)
+SELECT p.system, COALESCE(p.instance, '(unknown)') AS instance, COALESCE(p.role, '') AS role, COALESCE(p.container, '') AS container, COUNT(DISTINCT p.pid || '/' || p.start_ns) AS processes,
        SUM(c.S) AS S, SUM(c.S_r) AS S_r, SUM(c.B) AS B, SUM(c.B_r) AS B_r, MIN(p.matched) AS matched
 FROM v_process p JOIN v_measured m
 LEFT JOIN (SELECT owner, SUM(CASE WHEN on_file AND w THEN bytes ELSE 0 END) AS S, SUM(CASE WHEN on_file AND r THEN bytes ELSE 0 END) AS S_r,
@@ -20,8 +20,8 @@ LEFT JOIN (SELECT owner, SUM(CASE WHEN on_file AND w THEN bytes ELSE 0 END) AS S
            FROM v_cell GROUP BY owner) c ON c.owner = p.id
 JOIN ask ON ask.system IS NULL OR p.system = ask.system
 WHERE p.system IS NOT NULL
-GROUP BY p.system, p.instance, p.role
-ORDER BY p.system, p.instance, B DESC, p.role;
+GROUP BY p.system, p.instance, p.role, p.container
+ORDER BY p.system, p.instance, B DESC, p.role, p.container;
 
 -- plot: bars
 WITH line AS (

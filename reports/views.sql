@@ -56,7 +56,7 @@ FROM ask JOIN device d ON d.run = ask.run
 GROUP BY d.dev;
 
 CREATE TEMP TABLE v_process AS
-SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.kthread, p.system, p.role, p.matched, p.instance, p.rchar, p.wchar
+SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.container, p.kthread, p.system, p.role, p.matched, p.instance, p.rchar, p.wchar
 FROM ask JOIN process p ON p.run = ask.run;
 
 -- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always.

@@ -74,7 +74,7 @@ refused() {
 # system, role, evidence and sureness of a running process
 ident() { "$detect" ident "$1" | cut -f1-4; }
 
-@test "recorded processes of every system are recognised, with role and evidence, and clients are not" {
+@test "recorded processes of every system are recognised, with role, evidence and whether that was ever run, and clients are not" {
 	run "$detect" processes tests/fixtures/processes.tsv
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -106,7 +106,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 
 @test "every rule that the manual page describes is a key, and every key is in the manual page" {
 	local key
-	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|LIST\([a-z]+,' tracer/systems_load.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
+	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|NOT\([a-z_]+, [a-z]+,|LIST\([a-z]+,' tracer/systems_load.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
 		grep -qE "^\.B \"?$key" tracer/systems.5 || { echo "systems.5 does not describe $key"; return 1; }
 	done
 	for key in $(sed -nE 's/^COMPONENT\([A-Z]+, *"([a-z]+)".*/\1/p' stream/components.def); do
@@ -145,6 +145,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	local id
 	id=$(printf 'ab%.0s' {1..32})
 	for g in "/docker/$id" "/system.slice/docker-$id.scope" "/kubepods.slice/kubepods-pod1.slice/cri-containerd-$id.scope" \
+		"/x/ceph-f@osd.0.service/libpod-payload-$id" \
 		"/kubepods/besteffort/pod1/$id" "/machine.slice/libpod-$id.scope/container" "/x/crio-$id.scope"; do
 		[ "$("$detect" container "$g")" = "$id" ]
 	done
@@ -339,7 +340,8 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	[ "${#lines[@]}" -eq 16 ]
 }
 
-@test "an unknown key, a wrong type, a missing key and a key given twice name file, entry and key" {
+@test "an unknown key, a wrong type, a missing key, a key given twice, a name given twice and a marker elsewhere name file, entry and key" {
+	local marker
 	rules "$(entry a '"colour":1')"
 	refused "system 'a': colour: unknown key"
 	rules "$(entry a '"files":[{"path":"x","component":"wal","colour":1}]')"
@@ -354,6 +356,8 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	refused "system 'a': files[0].component: \"wall\" is no component"
 	rules "$(entry a '"engine":true,"engine":true')"
 	refused "system 'a': engine: the key is given twice"
+	rules "$(entry a '"processes":[{"name":"x","role":"y","tested":"no"}]')"
+	refused "system 'a': processes[0].tested: wants true or false, not text"
 	rules '{"title":"x","tested":true}'
 	refused "system number 1: the key \"name\" is missing"
 	rules 7
@@ -362,6 +366,14 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	refused "name: \"A B\" is no name"
 	rules "$(entry a '"aliases":"postgres"')"
 	refused "the name \"postgres\" already belongs to system postgresql"
+	rules "$(entry a)" "$(entry b)" "$(entry a '"engine":true')"
+	refused "system 'a': the file holds two systems of this name"
+	for marker in ../x a/../b .. '!../x' /x xattr: ''; do
+		rules "$(entry a "\"roots\":[{\"all\":[\"ok\",\"$marker\"]}]")"
+		refused "system 'a': roots[0]: marker \"$marker\" is no path below the root"
+	done
+	rules "$(entry a '"roots":[{"all":["..x","x../","!y","xattr:user.a","a/b"]}]')"
+	"$asan" rules "$T/rules.json"
 }
 
 @test "malformed JSON is refused with line and column, and control characters reach no terminal" {
@@ -451,6 +463,45 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 	tail -f "$T/etcd" /dev/null >/dev/null &
 	pids+=($!)
 	[ "$(ident $!)" = "$(printf -- '-\t-\t-\t-')" ]
+}
+
+@test "a renamed OSD or monitor is Ceph's once it uses such a data root, whichever option names it" {
+	local how i roles=(server osd osd mon mon)
+	mkdir "$T/osd"
+	touch "$T"/osd/{type,whoami,ceph_fsid}
+	mkfifo "$T/never"
+	cp "$(readlink -f "$(command -v awk)")" "$T/storaged"
+	for how in "--id 0" "-n osd.0" "--name osd.0" "-n mon.a" "--name mon.a"; do
+		# shellcheck disable=SC2086
+		"$T/storaged" -v f="$T/never" 'BEGIN { getline < f }' $how 3<"$T/osd/whoami" &
+		pids+=($!)
+		wait_for grep -q storaged "/proc/$!/comm"
+	done
+	run "$detect" list
+	echo "$output"
+	for i in "${!roles[@]}"; do
+		grep -qE "^${pids[i]} +ceph +${roles[i]} +files +uses Ceph files in $T/osd; rules from documentation, never run$" <<<"$output"
+	done
+}
+
+@test "the list says how many threads of a server have which role" {
+	needs python3
+	printf '#!%s\n%s\n' "$(python3 -c 'import sys; print(sys.executable)')" 'import sys, threading, time
+def name(tid, comm):
+    open("/proc/self/task/%d/comm" % tid, "w").write(comm)
+for comm in ["bio_aof", "bio_aof_fsync", "io_thd_1", "jemalloc_bg_thd", "io_thd_2", "x"]:
+    thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+    thread.start()
+    name(thread.native_id, comm)
+open(sys.argv[1], "w").close()
+time.sleep(60)' >"$T/redis-server"
+	chmod +x "$T/redis-server"
+	"$T/redis-server" "$T/ready" &
+	pids+=($!)
+	wait_for test -e "$T/ready"
+	run "$detect" list
+	echo "$output"
+	grep -A1 "^$! " <<<"$output" | grep -qxE " +threads: 2 aof-fsync, 2 network, 3 of no known role"
 }
 
 @test "etcd: real, renamed, wrapped, in its own network and cgroup namespaces; etcdctl is not a server" {

@@ -91,6 +91,13 @@ static void read_process(char **f, struct sys_proc *p, const char **argv)
 	p->cgroup = or_null(f[7]);
 }
 
+static void add(char *to, size_t size, const char *instance, const char *tested)
+{
+	size_t len = strlen(to);
+
+	snprintf(to + len, size - len, " %s %s", instance, tested);
+}
+
 static int processes(char *path)
 {
 	static struct sys_match match[ROWS];
@@ -103,9 +110,10 @@ static int processes(char *path)
 	while (n < ROWS && fgets(line, sizeof(line), in)) {
 		const char *argv[256];
 		struct sys_proc p;
-		char got[256], want[256];
+		char got[512], want[512];
+		int columns = fields(line, f);
 
-		if (fields(line, f) < 12)
+		if (columns < 12)
 			continue;
 		read_process(f, &p, argv);
 		for (int i = 0; i < n; i++)
@@ -116,6 +124,10 @@ static int processes(char *path)
 		snprintf(got, sizeof(got), "%s %s %s %s", or_dash(match[n].system), or_dash(match[n].role), by_names[match[n].by],
 			 sure_names[match[n].sure]);
 		snprintf(want, sizeof(want), "%s %s %s %s", f[8], f[9], f[10], f[11]);
+		if (columns > 13) {
+			add(got, sizeof(got), or_dash(match[n].instance), match[n].tested ? "run" : "never run");
+			add(want, sizeof(want), f[12], f[13]);
+		}
 		if (strcmp(got, want) && ++wrong)
 			printf("%s: got %s, want %s (%s)\n", f[0], got, want, match[n].why);
 		n++;
@@ -306,7 +318,7 @@ static int container(const char *cgroup)
 static int list(int n, char **paths)
 {
 	struct systems *db = rules(n, paths);
-	int err = systems_list_with(db, stdout);
+	int err = systems_list(db, NULL, stdout);
 
 	systems_close(db);
 	return err ? 1 : 0;

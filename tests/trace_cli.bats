@@ -3,7 +3,14 @@
 
 load helper
 
-setup() { cd "$BATS_TEST_TMPDIR"; }
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	pids=()
+}
+
+teardown() {
+	[ "${#pids[@]}" = 0 ] || kill "${pids[@]}"
+}
 
 # One line on stderr that names the thing, nothing on stdout, and this status.
 refuses() { # STATUS TEXT ARGS...
@@ -74,7 +81,7 @@ refuses() { # STATUS TEXT ARGS...
 	[ ! -e run.txt ] && [ ! -e a.jsonl ]
 }
 
-@test "a process, name, disk or control group that does not exist is refused with status 2" {
+@test "a process, name, disk, control group, system or file of rules that does not exist is refused with status 2" {
 	refuses 2 "there is no process 4194305" --pid 4194305
 	refuses 2 "process id '1x'" --pid 1x
 	refuses 2 "process id '0'" --pid 0
@@ -84,6 +91,28 @@ refuses() { # STATUS TEXT ARGS...
 	refuses 2 "there is no disk '4095:1'" --dev 4095:1
 	refuses 2 "'../vda' is not the name of a disk" --dev ../vda
 	if grep -q ' - cgroup2 ' /proc/self/mountinfo; then refuses 2 "no control group 'no/such'" --cgroup no/such; fi
+	refuses 2 "no file of rules 'no/such.json'" --systems no/such.json
+	refuses 2 "the name of a file of rules is empty" --systems=
+	refuses 2 "unknown storage system 'nonesuch'" --system nonesuch -- true
+	refuses 2 "unknown storage system 'nonesuch'" --system nonesuch --systems
+}
+
+@test "--systems with --system lists only the processes of that system, by its name or an alias" {
+	local name others
+
+	for name in postgres etcd; do
+		ln -s "$(command -v sleep)" "$name"
+		"./$name" 30 &
+		pids+=($!)
+		timeout 10 sh -c 'until grep -qx "$1" "/proc/$2/comm"; do sleep 0.05; done' sh "$name" "$!"
+	done
+	"$trace" --systems >all
+	"$trace" --systems --system pg >one
+	grep -q "^${pids[0]} .*postgresql" all && grep -q "^${pids[1]} .*etcd" all || fail "$(cat all)"
+	grep -q "^${pids[0]} .*postgresql" one || fail "$(cat one)"
+	others=$(awk '$1 ~ /^[0-9]+$/ && $2 != "of" && $2 != "postgresql"' one)
+	empty "other systems" "$others"
+	grep -qE '^[1-9][0-9]* of [0-9]+ processes belong to postgresql$' one || fail "$(cat one)"
 }
 
 @test "without root the missing capabilities are named, with status 1" {

@@ -292,6 +292,45 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
 }
 
+@test "a run says that the rules of a system were never run: in the store and in the table of instances" {
+	ln -s "$io" mongod
+	traced -- ./mongod --api write --file collection-1.wt --count 3 --size 4096 >/dev/null
+	[[ "$(sql "SELECT matched FROM process WHERE system = 'mongodb'")" == *"; rules from documentation, never run" ]]
+	"$analyze" components "$store" --table instances --format csv > instances
+	grep -q '^mongodb,.*; rules from documentation, never run"\?$' instances || fail "$(cat instances)"
+}
+
+# In a mount namespace of its own, where docker keeps the name of the container, if NAME is given.
+in_container() { # ID [NAME]
+	local group=$hierarchy/docker-$1.scope
+
+	cat >contained <<-'END'
+		set -eu
+		[ -z "${4:-}" ] || { mount -t tmpfs none /var/lib; mkdir -p "/var/lib/docker/containers/$2"; echo "{\"Name\":\"/$4\"}" >"/var/lib/docker/containers/$2/config.v2.json"; }
+		exec "$3" -q -o run.sqlite -- sh -c 'echo $$ >"$1/cgroup.procs"; exec ./redis-server --api write --file f --count 7 --pause 50 --size 4096' sh "$1"
+	END
+	mkdir "$group"
+	unshare -m sh contained "$group" "$1" "$trace" "${2:-}" >/dev/null || { rmdir "$group"; fail "not traced"; }
+	rmdir "$group"
+	"$analyze" components "$store" --table instances --format csv >instances
+}
+
+@test "a process in a container carries its id, or the name that docker keeps, in the store and in the table of instances" {
+	local id
+
+	hierarchy=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+	[ -w "${hierarchy:-/nonexistent}/cgroup.procs" ] || skip "a writable hierarchy of control groups (version 2) is missing"
+	id=$(printf '%064x' "$BASHPID")
+	ln -s "$io" redis-server
+	in_container "$id"
+	same "process" "$(sql "SELECT container FROM process WHERE run = 1 AND comm = 'redis-server'")" "$id"
+	grep -q "^redis,(unknown),server,$id,1," instances || fail "$(cat instances)"
+	same "others" "$(sql "SELECT COUNT(*) FROM process WHERE container IS NOT NULL AND comm NOT IN ('sh', 'redis-server')")" 0
+	in_container "$id" cache
+	same "process" "$(sql "SELECT container FROM process WHERE run = 2 AND comm = 'redis-server'")" cache
+	grep -q "^redis,(unknown),server,cache,1," instances || fail "$(cat instances)"
+}
+
 # Writes a database NAME under a journal that lives for a moment, after some seconds in which it only wrote the database.
 keeper() { # NAME SECONDS
 	python3 -c '

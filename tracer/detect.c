@@ -96,6 +96,7 @@ struct detect {
 	u32 *titles;                /* process ids whose title is read again */
 	size_t n_titles, titles_room;
 	struct sys_match *ended;    /* of the record that was given last */
+	char why[2 * SYS_WHY_LEN];  /* likewise */
 };
 
 int detect_new(struct detect **out, const char *const *files, size_t n)
@@ -300,7 +301,7 @@ static void decide(struct detect *d, struct seen *s)
 	if (s->proc.flags & PROC_KTHREAD)
 		return;
 	match(d, &s->proc, &m);
-	if (m.system || m.client_of || m.maybe)
+	if (m.system || m.client_of || m.maybe || m.container[0])
 		take(d, s, &m);
 	if (m.by == SYS_BY_FORK && !(s->proc.flags & PROC_EXITED))
 		push(&d->titles, &d->n_titles, &d->titles_room, s->proc.id);
@@ -328,11 +329,13 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 		d->ended = s->match;
 		s->match = NULL;
 	}
+	r->container = text_or_null(m->container);
 	if (!m->system)
 		return;
 	r->system = m->system;
 	r->role = text_or_null(m->role);
-	r->matched = text_or_null(m->why);
+	systems_why(m, d->why, sizeof(d->why));
+	r->matched = text_or_null(d->why);
 	r->instance = text_or_null(m->instance);
 }
 
@@ -377,6 +380,7 @@ void detect_again(struct detect *d)
 			continue;
 		up = *s->match;
 		up.role = m.role;
+		up.tested = m.tested;
 		change(d, s, &up);
 	}
 	d->n_titles -= n;

@@ -16,7 +16,7 @@ void detect_free(struct detect *);
 int detect_only(struct detect *, const char *system);
 
 /* Decides what a process is, by its record from the ring: at its first sight, and after each exec, which makes another
- * process. Fills system, role, matched and instance of *r; their strings live until the next call. */
+ * process. Fills system, role, matched, instance and container of *r; their strings live until the next call. */
 void detect_process(struct detect *, const struct iot_proc *, struct rec_process *r);
 
 /* Which component a file is; fills component of *r, whose path must be there, and learns from who uses it. */

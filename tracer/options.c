@@ -277,6 +277,10 @@ static int take_systems(struct options *o, const char *value)
 		o->mode = MODE_SYSTEMS;
 		return 0;
 	}
+	if (!*value)
+		return fail_usage("the name of a file of rules is empty");
+	if (access(value, F_OK) && errno == ENOENT)
+		return fail_usage("no file of rules '%s'", value);
 	if (o->n_rules == MAX_RULES)
 		return fail_usage("more than %d files of rules", MAX_RULES);
 	o->rules[o->n_rules++] = value;

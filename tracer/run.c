@@ -505,6 +505,11 @@ static int start_command(struct run *r)
 	return err;
 }
 
+static int fail_unknown_system(const struct options *o)
+{
+	return fail_usage("unknown storage system '%s' (systems(5) lists them)", o->system);
+}
+
 static int prepare_detection(struct run *r)
 {
 	const struct options *o = r->opts;
@@ -512,7 +517,7 @@ static int prepare_detection(struct run *r)
 	if (detect_new(&r->detect, o->rules, o->n_rules))
 		return STATUS_FAILED;
 	if (o->system && detect_only(r->detect, o->system))
-		return fail_usage("unknown storage system '%s' (systems(5) lists them)", o->system);
+		return fail_unknown_system(o);
 	return 0;
 }
 
@@ -648,10 +653,14 @@ int run_systems(const struct options *o)
 {
 	struct systems *rules = NULL;
 	int err = systems_open(&rules, o->rules, o->n_rules);
+	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;
+	bool unknown = !err && o->system && !only;
 
-	if (!err)
-		err = systems_list_with(rules, stdout);
+	if (!err && !unknown)
+		err = systems_list(rules, only, stdout);
 	systems_close(rules);
+	if (unknown)
+		return fail_unknown_system(o);
 	if (fflush(stdout))
 		err = fail(errno, "cannot write standard output");
 	return err ? STATUS_FAILED : STATUS_OK;

@@ -38,7 +38,8 @@ void systems_close(struct systems *);
 /* The name of a system from its name or an alias, as in --system NAME; NULL when there is none. */
 const char *systems_name(const struct systems *, const char *name);
 
-/* One entry for lists: i from 0; NULL behind the last. `tested`: its rules were run against the real system. */
+/* One entry for lists: i from 0; NULL behind the last. `tested`: its rules were run against the real system, but for those that
+ * say otherwise. */
 struct sys_about {
 	const char *name, *title, *origin;   /* origin: the file it was read from */
 	bool tested, engine;
@@ -66,10 +67,10 @@ struct sys_match {
 	const char *forked_role;             /* what a child of the same program is called; NULL: like itself */
 	enum sys_by by;
 	enum sys_sure sure;
-	bool tested;                         /* false: the rules come from documentation and were never run */
+	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation and was never run */
 	char instance[SYS_INSTANCE_LEN];     /* which of several servers: data root, or what its arguments say; "" unknown */
-	char container[SYS_CONTAINER_LEN];   /* id or name of its container; "" none */
-	char why[SYS_WHY_LEN];               /* one line for people: which rule, on what evidence */
+	char container[SYS_CONTAINER_LEN];   /* name of its container, else its id; "" none */
+	char why[SYS_WHY_LEN];               /* which rule, on what evidence; systems_why() is what people are told */
 };
 
 /* A process as seen from outside. Everything may be NULL or 0 when it is not known; nothing is kept. */
@@ -79,6 +80,7 @@ struct sys_proc {
 	size_t argc;
 	const char *exe;                     /* target of /proc/PID/exe */
 	const char *cgroup;                  /* path inside the cgroup file system */
+	const char *container;               /* as in struct sys_match */
 	const char *env;                     /* environment, NUL-separated as in /proc/PID/environ */
 	size_t env_len;
 	const struct sys_match *parent;      /* what its parent was found to be */
@@ -88,6 +90,9 @@ struct sys_proc {
 /* Decides what a process is; again after every exec, and after a fork when it has set its title. Returns true
  * when it belongs to a system. *out is always filled. */
 bool systems_match(const struct systems *, const struct sys_proc *, struct sys_match *out);
+
+/* One line for people: on what evidence a process was recognised, and whether those rules were ever run. */
+void systems_why(const struct sys_match *, char *out, size_t size);
 
 /* Role of a thread of a matched process by the thread's own name, such as "flush" for rocksdb:high; NULL none. */
 const char *systems_thread_role(const struct sys_match *, const char *comm);
@@ -153,8 +158,7 @@ struct sys_ident {
 int systems_ident(uint32_t pid, struct sys_ident *out);
 void systems_ident_free(struct sys_ident *);
 
-/* Lists the storage systems that run now and why they were recognised, with the default rules. */
-int systems_list(FILE *out);
-/* The same, with these rules. */
-int systems_list_with(struct systems *, FILE *out);
+/* Lists the processes of storage systems that run now, why they were recognised, and the roles of their threads. `only` is a
+ * name from systems_name(), or NULL for all systems. */
+int systems_list(struct systems *, const char *only, FILE *out);
 #endif

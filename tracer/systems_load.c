@@ -22,7 +22,7 @@ __asm__(".pushsection .rodata\n"
 	".popsection\n");
 extern const char systems_json[];
 
-enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_COMPONENT, KEY_OP, KEY_PATTERNS, KEY_PATHS, KEY_STRINGS, KEY_RULES };
+enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_NOT, KEY_COMPONENT, KEY_OP, KEY_PATTERNS, KEY_PATHS, KEY_STRINGS, KEY_RULES };
 
 struct object;
 
@@ -44,6 +44,8 @@ struct object {
 #define OPT(type, kind, name) { #name, kind, false, offsetof(struct type, name), 0, NULL }
 #define REQ(type, kind, name) { #name, kind, true, offsetof(struct type, name), 0, NULL }
 #define LIST(name, rule) { #name, KEY_RULES, false, offsetof(struct sys_entry, name), offsetof(struct sys_entry, n_##name), rule }
+/* True unless it is said to be false: the member is the opposite. */
+#define NOT(type, name, member) { #name, KEY_NOT, false, offsetof(struct type, member), 0, NULL }
 #define NOTE { "doc", KEY_NOTE, false, 0, 0, NULL }
 #define OBJECT(text, type, keys) { text, sizeof(struct type), sizeof(keys) / sizeof(keys[0]), keys }
 
@@ -56,6 +58,7 @@ static const struct key process_keys[] = {
 	OPT(sys_process_rule, KEY_PATTERNS, env),
 	OPT(sys_process_rule, KEY_STRINGS, instance),
 	OPT(sys_process_rule, KEY_BOOL, files),
+	NOT(sys_process_rule, tested, untested),
 	OPT(sys_process_rule, KEY_NAME, forked),
 	REQ(sys_process_rule, KEY_NAME, role),
 };
@@ -281,6 +284,7 @@ static bool right_type(const cJSON *j, enum key_type type)
 	case KEY_OP:
 		return cJSON_IsString(j);
 	case KEY_BOOL:
+	case KEY_NOT:
 		return cJSON_IsBool(j);
 	case KEY_PATTERNS:
 	case KEY_PATHS:
@@ -294,8 +298,8 @@ static bool right_type(const cJSON *j, enum key_type type)
 
 static int read_value(struct where *w, const cJSON *j, const struct key *key, void *object)
 {
-	static const char *const wanted[] = { "text", "text", "text", "true or false", "text", "text", "text or a list of texts",
-		"text or a list of texts", "text or a list of texts", "a list" };
+	static const char *const wanted[] = { "text", "text", "text", "true or false", "true or false", "text", "text",
+		"text or a list of texts", "text or a list of texts", "text or a list of texts", "a list" };
 	char *to = (char *)object + key->off;
 
 	if (!right_type(j, key->type))
@@ -313,6 +317,9 @@ static int read_value(struct where *w, const cJSON *j, const struct key *key, vo
 		return keep((char **)to, j->valuestring);
 	case KEY_BOOL:
 		*(bool *)to = cJSON_IsTrue(j);
+		return 0;
+	case KEY_NOT:
+		*(bool *)to = cJSON_IsFalse(j);
 		return 0;
 	case KEY_COMPONENT:
 		return read_component(w, j, (const char **)to);
@@ -418,6 +425,22 @@ static void free_entry(struct sys_entry *e)
 	free(e);
 }
 
+/* A marker stands inside the root that it shows: see marker_holds(). */
+static bool is_marker(const char *s)
+{
+	if (!strncmp(s, "xattr:", 6))
+		return s[6];
+	s += s[0] == '!';
+	if (!*s || *s == '/')
+		return false;
+	for (size_t len; *s; s += len + (s[len] == '/')) {
+		len = strcspn(s, "/");
+		if (len == 2 && !strncmp(s, "..", 2))
+			return false;
+	}
+	return true;
+}
+
 /* What no single key can tell. */
 static int check_entry(struct where *w, const struct sys_entry *e)
 {
@@ -429,9 +452,14 @@ static int check_entry(struct where *w, const struct sys_entry *e)
 			return fail_at(w, EINVAL, "a process rule wants at least one of name, title, argv, cgroup, env");
 	}
 	for (size_t i = 0; i < e->n_roots; i++) {
+		const struct sys_strings *all = &e->roots[i].all;
+
 		snprintf(w->key, sizeof(w->key), "roots[%zu]: ", i);
-		if (!e->roots[i].all.n && !e->roots[i].layout.n)
+		if (!all->n && !e->roots[i].layout.n)
 			return fail_at(w, EINVAL, "a root rule wants at least one of all, layout");
+		for (size_t m = 0; m < all->n; m++)
+			if (!is_marker(all->s[m]))
+				return fail_at(w, EINVAL, "marker \"%.60s\" is no path below the root", all->s[m]);
 	}
 	for (size_t i = 0; i < e->aliases.n; i++) {
 		snprintf(w->key, sizeof(w->key), "aliases: ");
@@ -538,6 +566,9 @@ static int add_entries(struct systems *db, struct where *w, const cJSON *list)
 	w->tokens_left = SYS_TOKENS - db->tokens;
 	for (const cJSON *e = list->child; e && !err; e = e->next, n++) {
 		err = read_entry(w, e, n, &fresh[n]);
+		for (size_t i = 0; i < n && !err; i++)
+			if (!strcmp(fresh[i]->name, fresh[n]->name))
+				err = fail_at(w, EEXIST, "the file holds two systems of this name");
 		w->tokens_left -= err ? 0 : w->tokens;
 	}
 	for (size_t i = 0; i < n && !err; i++) {

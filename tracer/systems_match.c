@@ -173,7 +173,8 @@ static bool is_launcher(const char *exe)
 {
 	static const char *const names[] = { "sudo", "doas", "su", "runuser", "setpriv", "timeout", "nohup", "setsid", "nice", "ionice",
 		"chrt", "taskset", "strace", "ltrace", "gdb", "perf", "unshare", "nsenter", "chroot", "systemd-run", "docker", "podman",
-		"crun", "runc", "tini", "dumb-init", "iot-trace", "xargs", "time", "stdbuf", "bwrap", "ip" };
+		"crun", "runc", "tini", "dumb-init", "docker-init", "podman-init", "catatonit",
+		"iot-trace", "xargs", "time", "stdbuf", "bwrap", "ip" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(exe, names[i]))
@@ -253,6 +254,11 @@ static void say_why(struct sys_match *m, const struct sys_entry *e, const struct
 	sys_text(m->why, sizeof(m->why), m->why);
 }
 
+static bool is_tested(const struct sys_entry *e, const struct sys_process_rule *r)
+{
+	return e->tested && !r->untested;
+}
+
 static void accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
 		   enum sys_by by)
 {
@@ -260,7 +266,7 @@ static void accept(struct sys_match *m, const struct sys_entry *e, const struct 
 	m->system = e->name;
 	m->role = r->role;
 	m->forked_role = r->forked;
-	m->tested = e->tested;
+	m->tested = is_tested(e, r);
 	m->by = by;
 	m->sure = program_known(e, s) ? SYS_SURE_PROGRAM : SYS_SURE_NAME;
 	if (by <= SYS_BY_ARGV && m->sure == SYS_SURE_NAME && is_interpreter(s->exe))
@@ -312,6 +318,7 @@ static void suspect(const struct systems *db, const struct subject *s, struct sy
 			continue;
 		m->maybe = db->entry[i];
 		m->maybe_role = r->role;
+		m->tested = is_tested(db->entry[i], r);
 		return;
 	}
 }
@@ -335,6 +342,7 @@ static void inherit(const struct subject *s, struct sys_match *m)
 		    !conditions_hold(r, s))
 			continue;
 		m->role = r->role;
+		m->tested = is_tested(e, r);
 		return;
 	}
 }
@@ -354,9 +362,14 @@ bool systems_match(const struct systems *db, const struct sys_proc *p, struct sy
 		if (!out->system && !out->client_of)
 			suspect(db, &s, out);
 	}
-	if (p->cgroup)
-		systems_container(p->cgroup, out->container);
+	if (p->container)
+		sys_text(out->container, sizeof(out->container), p->container);
 	return out->system != NULL;
+}
+
+void systems_why(const struct sys_match *m, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s", m->why, m->system && !m->tested ? "; rules from documentation, never run" : "");
 }
 
 static bool is_same(const char *a, const char *b)
@@ -415,12 +428,12 @@ bool systems_threads_tell(const struct systems *db, const char *component)
 }
 
 /* Learned from its files: the process is a server under another name, or one that embeds an engine. */
-static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, const char *root)
+static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const char *root)
 {
 	m->entry = e;
 	m->system = e->name;
 	m->role = role;
-	m->tested = e->tested;
+	m->tested = tested;
 	m->by = SYS_BY_FILES;
 	m->sure = SYS_SURE_FILES;
 	m->maybe = NULL;
@@ -460,18 +473,18 @@ bool systems_learn(const struct systems *db, struct sys_match *m, const struct s
 		/* db_bench and the like are programs of several engines: the files say which */
 		if (!engine || !m->entry->engine || m->sure == SYS_SURE_FILES)
 			return false;
-		adopt(m, engine, m->role, f->root);
+		adopt(m, engine, m->role, m->tested && engine->tested, f->root);
 		return true;
 	}
 	if (m->client_of || !f->root[0])
 		return false;
 	if (m->maybe && is_same(m->maybe->name, f->system)) {
-		adopt(m, m->maybe, m->maybe_role, f->root);
+		adopt(m, m->maybe, m->maybe_role, m->tested, f->root);
 		return true;
 	}
 	if (!engine)
 		return false;
-	adopt(m, engine, "embedded", f->root);
+	adopt(m, engine, "embedded", engine->tested, f->root);
 	return true;
 }
 
@@ -488,6 +501,7 @@ static const struct {
 	{ "crio-", ".scope", false },
 	{ "libpod-", ".scope", false },
 	{ "libpod-conmon-", ".scope", false },
+	{ "libpod-payload-", "", false },
 	{ "", "", false },
 	{ "lxc.payload.", "", true },
 	{ "machine-", ".scope", true },

@@ -17,6 +17,7 @@
 #define PATH_BYTES 4096
 #define ARGS 4096               /* arguments kept */
 #define FDS 256                 /* open files looked at, of one process */
+#define ROLES 32                /* of the threads of one process */
 
 /* from the kernel's include/linux/sched.h; field 9 of /proc/PID/stat */
 #define PF_FORKNOEXEC 0x00000040u
@@ -25,7 +26,7 @@
 /* Everything read of one process. */
 struct memory {
 	char stat[STAT_BYTES], cgroup[CGROUP_BYTES], exe[PATH_BYTES];
-	char cmdline[CMDLINE_BYTES], env[ENVIRON_BYTES];
+	char cmdline[CMDLINE_BYTES], env[ENVIRON_BYTES], container[SYS_CONTAINER_LEN];
 	const char *argv[ARGS];
 };
 
@@ -98,6 +99,18 @@ static const char *pick_cgroup(char *text)
 	return best;
 }
 
+/* The container that a control group belongs to: by its name where there is one. */
+static const char *name_container(const char *cgroup, char out[SYS_CONTAINER_LEN])
+{
+	char name[SYS_CONTAINER_LEN];
+
+	if (!cgroup || !systems_container(cgroup, out))
+		return NULL;
+	if (systems_container_name("", out, name))
+		strcpy(out, name);
+	return out;
+}
+
 int systems_ident(uint32_t pid, struct sys_ident *out)
 {
 	struct memory *m = calloc(1, sizeof(*m));
@@ -123,6 +136,7 @@ int systems_ident(uint32_t pid, struct sys_ident *out)
 	out->proc.exe = n > 0 ? m->exe : NULL;
 	if (read_some(pid, "cgroup", m->cgroup, sizeof(m->cgroup)) > 0)
 		out->proc.cgroup = pick_cgroup(m->cgroup);
+	out->proc.container = name_container(out->proc.cgroup, m->container);
 	return 0;
 }
 
@@ -270,17 +284,65 @@ static int match_all(struct systems *db, struct table *t)
 	return 0;
 }
 
+/* How many threads of a process do what. */
+struct crowd {
+	const char *role;               /* NULL: what no rule knows */
+	unsigned n;
+};
+
+static void count_role(struct crowd *crowd, const char *role)
+{
+	size_t i = 0;
+
+	while (role && i < ROLES && crowd[i].role && strcmp(crowd[i].role, role))
+		i++;
+	if (!role || i == ROLES)
+		i = ROLES;
+	crowd[i].role = i < ROLES ? role : NULL;
+	crowd[i].n++;
+}
+
+/* A line with the roles of its threads, when any has one. */
+static void print_threads(FILE *out, const struct row *r)
+{
+	struct crowd crowd[ROLES + 1] = {};     /* the last one: all others */
+	char path[64], comm[64];
+	struct dirent *d;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", r->pid);
+	tasks = opendir(path);
+	while (tasks && (d = readdir(tasks))) {
+		snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
+		if (!is_pid(d->d_name) || read_some(r->pid, path, comm, sizeof(comm)) <= 0)
+			continue;
+		comm[strcspn(comm, "\n")] = '\0';
+		count_role(crowd, systems_thread_role(&r->m, comm));
+	}
+	if (tasks)
+		closedir(tasks);
+	if (!crowd[0].n)
+		return;
+	fprintf(out, "%-8s threads:", "");
+	for (size_t i = 0; i < ROLES && crowd[i].n; i++)
+		fprintf(out, "%s %u %s", i ? "," : "", crowd[i].n, crowd[i].role);
+	if (crowd[ROLES].n)
+		fprintf(out, ", %u of no known role", crowd[ROLES].n);
+	fputc('\n', out);
+}
+
 static void print_row(FILE *out, const struct row *r)
 {
 	static const char *const sure[] = { "", "name only", "program", "files" };
+	bool instance = r->m.instance[0] && !strstr(r->m.why, r->m.instance);
+	char why[2 * SYS_WHY_LEN];
 
-	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s%s\n", r->pid, r->m.system, r->m.role, sure[r->m.sure], r->m.why,
-		r->m.instance[0] && !strstr(r->m.why, r->m.instance) ? "; instance " : "",
-		r->m.instance[0] && !strstr(r->m.why, r->m.instance) ? r->m.instance : "",
-		r->m.container[0] ? "; container " : "", r->m.container, r->m.tested ? "" : "; rules from documentation, never run");
+	systems_why(&r->m, why, sizeof(why));
+	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s\n", r->pid, r->m.system, r->m.role, sure[r->m.sure], why,
+		instance ? "; instance " : "", instance ? r->m.instance : "", r->m.container[0] ? "; container " : "", r->m.container);
 }
 
-int systems_list_with(struct systems *db, FILE *out)
+int systems_list(struct systems *db, const char *only, FILE *out)
 {
 	struct table t = { NULL, 0 };
 	size_t found = 0;
@@ -295,23 +357,15 @@ int systems_list_with(struct systems *db, FILE *out)
 	}
 	fprintf(out, "%-8s %-13s %-14s %-9s %s\n", "PID", "SYSTEM", "ROLE", "EVIDENCE", "WHY");
 	for (size_t i = 0; i < t.n; i++) {
-		if (!t.row[i].m.system)
+		const char *system = t.row[i].m.system;
+
+		if (!system || (only && strcmp(system, only)))
 			continue;
 		print_row(out, &t.row[i]);
+		print_threads(out, &t.row[i]);
 		found++;
 	}
-	fprintf(out, "%zu of %zu processes belong to a storage system\n", found, t.n);
+	fprintf(out, "%zu of %zu processes belong to %s\n", found, t.n, only ? only : "a storage system");
 	free(t.row);
 	return 0;
-}
-
-int systems_list(FILE *out)
-{
-	struct systems *db;
-	int err = systems_open(&db, NULL, 0);
-
-	if (!err)
-		err = systems_list_with(db, out);
-	systems_close(db);
-	return err;
 }

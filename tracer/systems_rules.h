@@ -30,6 +30,7 @@ struct sys_process_rule {
 	struct sys_strings instance;     /* options whose value names the instance */
 	char *role, *forked;             /* forked: role of its children that run the same program; NULL: role */
 	bool files;                      /* only when it uses files of this system */
+	bool untested;                   /* it was never run, although the system was */
 };
 
 struct sys_thread_rule {
