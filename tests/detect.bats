@@ -47,6 +47,18 @@ wait_for() {
 	return 1
 }
 
+# A real server is installed where it is missing, as the workloads do; else the test is skipped with the reason.
+server() { # COMMAND PACKAGE...
+	local status=0 said
+
+	said=$(
+		say() { echo "$*"; }
+		. "$BATS_TEST_DIRNAME/../workloads/packages.bash"
+		need "$@"
+	) || status=$?
+	[ $status = 0 ] || skip "${said##*skipped: }"
+}
+
 needs() {
 	local c
 	for c; do
@@ -505,7 +517,7 @@ time.sleep(60)' >"$T/redis-server"
 }
 
 @test "etcd: real, renamed, wrapped, in its own network and cgroup namespaces; etcdctl is not a server" {
-	needs etcd
+	server etcd etcd-server
 	local port=$((20000 + RANDOM % 10000)) n=0 how
 	cp "$(command -v etcd)" "$T/kvstore"
 	printf '#!/bin/sh\n%s "$@"\n' "$(command -v etcd)" >"$T/start.sh"
@@ -528,7 +540,7 @@ time.sleep(60)' >"$T/redis-server"
 }
 
 @test "Redis: its program is called redis-check-rdb, a saving child is its child, and a renamed server is known by its files" {
-	needs redis-server redis-cli
+	server redis-server redis-server redis-tools
 	local port=$((30000 + RANDOM % 10000)) server=
 	mkdir -p "$T/r1" "$T/r2"
 	redis-server --bind 127.0.0.1 --port "$port" --dir "$T/r1" --appendonly yes --save "" --rdb-key-save-delay 200000 >"$T/log1" 2>&1 </dev/null &
@@ -551,9 +563,9 @@ time.sleep(60)' >"$T/redis-server"
 
 @test "PostgreSQL: two clusters are two instances, each process has its role, psql is a client" {
 	local bin r
-	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)
-	[ -n "$bin" ] || skip "postgresql is not installed"
 	[ "$(id -u)" -eq 0 ] || skip "not root"
+	server '/usr/lib/postgresql/*/bin/postgres' postgresql
+	bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* "$T" 2>/dev/null || true
 	cd /
 	r="timeout 60 setpriv --reuid=postgres --regid=postgres --init-groups env -i HOME=/tmp PATH=$bin:/usr/bin:/bin LC_ALL=C.UTF-8"
