@@ -111,7 +111,7 @@ static int find_scripts(const struct options *o, const char *name, struct script
 
 static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
 {
-	struct ask ask = { .per = per_names[o->per], .system = o->system, .any_system = report_about_store(text), .has_logical = o->has_logical,
+	struct ask ask = { .per = per_names[o->per], .system = o->system, .plot = o->plot, .any_system = report_about_store(text), .has_logical = o->has_logical,
 			   .logical_bytes = o->logical_bytes, .ledger = ledger, .ledger_name = o->ledger };
 	auto_free char *views = report_text(o->reports, "views.sql");
 	struct scripts scripts = { 0 };

@@ -176,6 +176,8 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
 		sqlite3_bind_int64(st, i, ask->run);
 	if ((i = sqlite3_bind_parameter_index(st, ":per")))
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":plot")))
+		sqlite3_bind_int64(st, i, ask->plot);
 	if ((i = sqlite3_bind_parameter_index(st, ":system")) && ask->system)
 		sqlite3_bind_text(st, i, ask->system, -1, SQLITE_STATIC);
 }
@@ -315,8 +317,8 @@ static int store_given(struct store *s, const struct ask *ask)
 
 int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views)
 {
-	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT)";
-	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system)";
+	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
+	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :plot)";
 	struct grid t = { 0 };
 	const char *tail = views;
 	int err;

@@ -8,12 +8,13 @@
 struct store;
 struct rec_load;
 
-/* What reports are asked about: the parameters :run, :per, :system, and the table `ask`. What clients had acknowledged is table
+/* What reports are asked about: the parameters :run, :per, :system, :plot, and the table `ask`. What clients had acknowledged is table
  * `given`: the ledger, else the logical bytes, else the ledger that the store has for the run; it may be empty. */
 struct ask {
 	int64_t run;
 	const char *per;        /* system, comm, pid or all */
 	const char *system;     /* NULL: all */
+	bool plot;              /* a picture is asked for */
 	bool any_system;        /* it need not be one of the run */
 	bool has_logical;
 	uint64_t logical_bytes;

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- views.sql: what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS defines every number.
 --
--- The query runner makes two tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all); and
+-- The query runner makes two tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all), plot (1: a picture is
+-- asked for; what only pictures need may cost); and
 -- `given`, at most one row, as table `load` of the store: what clients had acknowledged. A report may also use the parameters :run, :per
 -- and :system.
 -- To add a number: a column in v_sum, and a line in v_symbol when ratios use it. To add a ratio: a row in v_ratio's def.
@@ -779,6 +780,74 @@ CREATE TEMP VIEW v_component_line AS
 SELECT g.gid, g.what, g.who, g.pid, g.rank
 FROM v_group g
 WHERE g.shown AND g.rank <= 4 AND (g.what = 'system' OR EXISTS (SELECT 1 FROM v_component c WHERE c.gid = g.gid AND c.part = 'component'));
+
+-- What the device bytes of a line of the report are, for pictures: its components, where it has some, else what calls and readahead made of
+-- its files, by cause; then what the file system adds. They sum to the line's B and B_r.
+CREATE TEMP VIEW v_part AS
+WITH known AS MATERIALIZED (
+       SELECT gid FROM v_component WHERE part = 'component'
+       UNION
+       SELECT l.gid FROM v_component_line l JOIN v_component c ON c.gid = l.gid AND c.component = 'unclassified')
+SELECT c.gid, c.component AS part, c.written, c.read
+FROM v_component c JOIN known k ON k.gid = c.gid
+UNION ALL
+SELECT c.gid, CASE c.cause WHEN 'data' THEN 'file data' WHEN 'direct' THEN 'direct I/O' WHEN 'readahead' THEN 'readahead' ELSE 'fs ' || c.cause END,
+       SUM(c.written), SUM(c.read)
+FROM v_cause c
+WHERE c.gid NOT IN (SELECT gid FROM known)
+GROUP BY c.gid, c.cause;
+
+-- The colour of a part in every picture of one run: its place in the palette of style.gp. What is in none of these rows has colour 17.
+CREATE TEMP TABLE v_colour AS
+SELECT c.component AS part, min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS colour
+FROM v_component c JOIN v_group g ON g.gid = c.gid
+WHERE g.shown AND g.rank <= 5 AND c.part = 'component'
+GROUP BY c.component
+HAVING SUM(c.written + c.read) > 0
+UNION ALL
+VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('file data', 18), ('direct I/O', 19), ('readahead', 20);
+
+-- Bytes a second for every second of the run.
+CREATE TEMP VIEW v_timeline AS
+WITH RECURSIVE t AS MATERIALIZED (SELECT * FROM v_second),
+     sec(sec) AS (SELECT 0 UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM t) LIMIT 1000000)
+SELECT s.sec, COALESCE(t.S, 0) * m.syscall AS S, COALESCE(t.S_r, 0) * m.syscall AS S_r, COALESCE(t.B_data, 0) * m.block AS B_data,
+       COALESCE(t.B_journal, 0) * m.block AS B_journal, COALESCE(t.B_metadata, 0) * m.block AS B_metadata, COALESCE(t.B_rest, 0) * m.block AS B_rest,
+       COALESCE(t.B_r, 0) * m.block AS B_r, COALESCE(t.flushes, 0) * m.block AS flushes
+FROM sec s JOIN v_measured m LEFT JOIN t ON t.sec = s.sec
+WHERE EXISTS (SELECT 1 FROM t);
+
+-- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file system submitted
+-- it: requests of the block layer may hold several files. B_data without it is the rest. A second's difference of the two
+-- may be negative, while submitted bytes are under way or because aggregates are read a little after the second: the rest up to a second is
+-- then what is left of it at every later one, so that all parts sum to the B of the run. Without complete events all is the rest.
+CREATE TEMP VIEW v_second_part AS
+WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
+     io AS MATERIALIZED (
+       SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part, SUM(e.bytes) AS bytes
+       FROM ask JOIN event e ON e.run = ask.run
+       LEFT JOIN v_process p ON p.id = e.owner
+       LEFT JOIN file f ON f.run = e.run AND f.id = e.file
+       LEFT JOIN component n ON n.id = e.component
+       WHERE ask.plot AND EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
+         AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct')) AND COALESCE(e.owner, 0) NOT IN (1, 2)
+         AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(n.name, f.component) IS NOT NULL
+       GROUP BY 1, 2),
+     rest AS MATERIALIZED (
+       SELECT sec, MIN(upto) OVER (ORDER BY sec DESC) AS upto
+       FROM (SELECT l.sec, SUM(l.B_data - COALESCE(i.bytes, 0)) OVER (ORDER BY l.sec) AS upto
+             FROM line l LEFT JOIN (SELECT sec, SUM(bytes) AS bytes FROM io GROUP BY sec) i ON i.sec = l.sec))
+SELECT sec, part, bytes FROM io
+UNION ALL
+SELECT sec, CASE WHEN EXISTS (SELECT 1 FROM io) THEN 'unclassified' ELSE 'file data' END,
+       max(upto, 0) - COALESCE(max(LAG(upto) OVER (ORDER BY sec), 0), 0)
+FROM rest
+UNION ALL
+SELECT sec, 'fs journal', B_journal FROM line
+UNION ALL
+SELECT sec, 'fs metadata', B_metadata FROM line
+UNION ALL
+SELECT sec, 'other', B_rest FROM line;
 
 -- Bytes by file, whatever the dirty ledger knows.
 CREATE TEMP VIEW v_file_io AS
