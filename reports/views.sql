@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- views.sql: what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS defines every number.
 --
--- The query runner makes two tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all), plot (1: a picture is
--- asked for; what only pictures need may cost); and
--- `given`, at most one row, as table `load` of the store: what clients had acknowledged. A report may also use the parameters :run, :per
--- and :system.
+-- The query runner makes three tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all), plot (1: a
+-- picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that have other names too; and `given`, at most
+-- one row, as table `load` of the store: what clients had acknowledged. A report may also use the parameters :run, :per, :system and :plot.
 -- To add a number: a column in v_sum, and a line in v_symbol when ratios use it. To add a ratio: a row in v_ratio's def.
 
 -- The run itself. A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
@@ -859,7 +858,7 @@ LEFT JOIN component n ON n.id = i.component
 LEFT JOIN v_device d ON d.dev = f.dev;
 
 -- The runs of object-size sweeps, of the whole store: workloads/sweep.sh labels them "sweep SYSTEM [idle] OPERATION SIZE REPEAT".
--- Of several runs with one label the newest complete one stands.
+-- Of several runs with one label the newest complete one stands. system: as systems.json calls what the ledger, else the label, names.
 CREATE TEMP VIEW v_sweep_run AS
 WITH word AS (
        SELECT r.run, r.label, r.layers, '["' || replace(r.label, ' ', '","') || '"]' AS words
@@ -868,11 +867,16 @@ WITH word AS (
      part AS (
        SELECT run, label, layers, json_array_length(words) AS n, json_extract(words, '$[1]') AS system, json_extract(words, '$[2]') = 'idle' AS idle,
               json_extract(words, '$[#-3]') AS operation, json_extract(words, '$[#-2]') AS size, json_extract(words, '$[#-1]') AS repeat
-       FROM word)
-SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size, CAST(repeat AS INTEGER) AS repeat
-FROM part
-WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
-GROUP BY label;
+       FROM word),
+     newest AS (
+       SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size, CAST(repeat AS INTEGER) AS repeat
+       FROM part
+       WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
+       GROUP BY label)
+SELECT n.run, n.label, n.layers, COALESCE(a.name, l.system, b.name, n.system) AS system, n.idle, n.operation, n.size, n.repeat
+FROM newest n LEFT JOIN load l ON l.run = n.run
+LEFT JOIN alias a ON a.alias = l.system
+LEFT JOIN alias b ON b.alias = n.system;
 
 -- What each of them did to the devices that its ledger names, whoever did it: they are the system's own.
 CREATE TEMP VIEW v_sweep_bytes AS

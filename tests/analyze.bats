@@ -190,6 +190,17 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 	[ "$output" = "iot-analyze: run 1 has no system 'MinIO' (\`iot-analyze systems\` lists them)" ]
 }
 
+@test "--system takes an alias of a built-in system, and says what was asked for; what the run itself calls so goes before" {
+	sqlite3 "$S" "UPDATE process SET system = 'postgresql' WHERE id = 3; UPDATE process SET system = 'mysql' WHERE id = 5"
+	for name in postgresql postgres pg; do
+		[ "$("$ANALYZE" amplification "$S" --system $name --format csv --table summary | sed 1d | cut -d, -f1-4)" = "system,postgresql,812,10485760" ]
+		[ "$("$ANALYZE" timeline "$S" --system $name --format csv | sed 1d | cut -d, -f1-3)" = "0,10485760,0" ]
+	done
+	[ "$("$ANALYZE" amplification "$S" --system mysql --format csv --table summary | sed 1d | cut -d, -f1-3)" = "system,mysql,813" ]
+	run -2 "$ANALYZE" components "$S" --system sqlite3
+	[ "$output" = "iot-analyze: run 1 has no system 'sqlite3' (\`iot-analyze systems\` lists them)" ]
+}
+
 @test "a process named like a line of the report stays apart from it" {
 	sqlite3 "$S" "UPDATE process SET comm = 'unattributed' WHERE id = 3"
 	[ "$(cell "$S" amplification volumes who unattributed B | paste -sd' ')" = "10510336 4096" ]
