@@ -121,7 +121,7 @@ ORDER BY SUM(c.written + c.read) DESC, c.gid
 LIMIT 12;
 
 -- plot: legend
-SELECT group_concat(part, ', ') AS part, colour
+SELECT CASE COUNT(*) WHEN 1 THEN MIN(part) ELSE COUNT(*) || ' others' END AS part, colour
 FROM (SELECT DISTINCT p.part, COALESCE(v.colour, 17) AS colour
       FROM v_part p JOIN v_group g ON g.gid = p.gid
       LEFT JOIN v_colour v ON v.part = p.part

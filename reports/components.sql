@@ -51,7 +51,7 @@ ORDER BY SUM(c.written + c.read) DESC, l.gid
 LIMIT 8;
 
 -- plot: legend
-SELECT group_concat(component, ', ') AS component, colour
+SELECT CASE COUNT(*) WHEN 1 THEN MIN(component) ELSE COUNT(*) || ' others' END AS component, colour
 FROM (SELECT DISTINCT COALESCE(c.component, '(not measured)') AS component, COALESCE(v.colour, 17) AS colour
       FROM v_component_line l JOIN v_component c ON c.gid = l.gid
       LEFT JOIN v_colour v ON v.part = c.component

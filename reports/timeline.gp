@@ -25,7 +25,8 @@ set tmargin at screen 0.82
 set bmargin at screen 0.46
 set key at screen 0.84, 0.865
 most = 1
-stats file index 1 using (most = ($2 > most ? $2 : most), most = ($5 > most ? $5 : most), 1) nooutput
+stats file index 1 using (most = ($2 > most ? $2 : most), 1) nooutput
+stats file index 2 using (most = ($3 > most ? $3 : most), 1) nooutput
 set yrange [0:most * 1.1]
 set ytics ("0" 0)
 do for [i = 1:9] { if (i * tick_of(most) <= most * 1.1) { set ytics add (bytes(i * tick_of(most)) i * tick_of(most)) } }

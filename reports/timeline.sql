@@ -9,10 +9,9 @@ FROM v_timeline
 ORDER BY sec;
 
 -- plot: seconds
-SELECT t.sec, t.S, t.S_r, t.B_r, SUM(p.bytes) AS written
-FROM v_timeline t LEFT JOIN v_second_part p ON p.sec = t.sec
-GROUP BY t.sec
-ORDER BY t.sec;
+SELECT sec, S, S_r, B_r
+FROM v_timeline
+ORDER BY sec;
 
 -- plot: areas
 WITH part AS MATERIALIZED (
@@ -26,7 +25,7 @@ WINDOW w AS (PARTITION BY sec ORDER BY late, colour, part)
 ORDER BY sec, "from";
 
 -- plot: legend
-SELECT group_concat(part, ', ') AS part, colour
+SELECT CASE COUNT(*) WHEN 1 THEN MIN(part) ELSE COUNT(*) || ' others' END AS part, colour
 FROM (SELECT p.part, COALESCE(c.colour, 17) AS colour
       FROM v_second_part p LEFT JOIN v_colour c ON c.part = p.part
       WHERE p.bytes > 0
@@ -36,7 +35,8 @@ GROUP BY colour
 ORDER BY colour BETWEEN 14 AND 17, colour;
 
 -- plot: note
-SELECT CASE WHEN EXISTS (SELECT 1 FROM v_second_part WHERE part = 'unclassified') THEN 'file data of a component is in the second in which the file system submitted it'
-       ELSE 'no components: ' || CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
+SELECT CASE WHEN EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
+            THEN 'file data of a component is in the second in which the file system submitted it'
+            ELSE 'no components: ' || CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
 FROM ask
 WHERE EXISTS (SELECT 1 FROM v_timeline);

@@ -824,7 +824,7 @@ CREATE TEMP VIEW v_second_part AS
 WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
      io AS MATERIALIZED (
        SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part, SUM(e.bytes) AS bytes
-       FROM ask JOIN event e ON e.run = ask.run
+       FROM ask CROSS JOIN event e ON e.run = ask.run
        LEFT JOIN v_process p ON p.id = e.owner
        LEFT JOIN file f ON f.run = e.run AND f.id = e.file
        LEFT JOIN component n ON n.id = e.component
