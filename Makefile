@@ -93,12 +93,12 @@ $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
-# Reports are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
-$(B)/reports.c: $(reports) reports Makefile
+# Reports, and the systems whose aliases it takes, are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
+$(B)/reports.c: $(reports) systems.json reports Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
-	for f in $(reports); do echo "{ \"$${f##*/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	for f in $(reports) systems.json; do echo "{ \"$${f##*/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
 $(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools

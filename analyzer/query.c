@@ -17,6 +17,7 @@ struct store {
 	sqlite3 *db;
 	const char *path;
 	struct ask ask;
+	char *system;           /* what ask.system means */
 };
 
 static int store_fail(struct store *s, const char *what)
@@ -135,6 +136,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	sqlite3_close(s->db);
+	free(s->system);
 	free(s);
 }
 
@@ -176,22 +178,65 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
 		sqlite3_bind_int64(st, i, ask->run);
 	if ((i = sqlite3_bind_parameter_index(st, ":per")))
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":plot")))
+		sqlite3_bind_int64(st, i, ask->plot);
 	if ((i = sqlite3_bind_parameter_index(st, ":system")) && ask->system)
 		sqlite3_bind_text(st, i, ask->system, -1, SQLITE_STATIC);
 }
 
-static int store_knows_system(struct store *s)
+/* Table `alias` (alias, name): other names of systems, from the text of systems.json. */
+static int store_aliases(struct store *s, const char *systems)
 {
-	static const char sql[] = "SELECT COUNT(*) FROM process WHERE run = :run AND system = :system";
-	struct grid t = { 0 };
-	int err = store_query(s, "systems", sql, NULL, &t);
-	bool known = !err && t.rows && grid_cell(&t, 0, 0)->i > 0;
+	static const char sql[] =
+		"CREATE TEMP TABLE alias AS SELECT a.value AS alias, json_extract(e.value, '$.name') AS name"
+		" FROM json_each(:systems, '$.systems') e, json_each(e.value, '$.aliases') a";
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
 
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":systems"), systems, -1, SQLITE_STATIC);
+		sqlite3_step(st);
+	}
+	rc = sqlite3_finalize(st) ?: rc;
+	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
+}
+
+/* What is asked for by an alias is asked for by its name; what the run itself calls so goes before. */
+static int store_name_system(struct store *s)
+{
+	static const char sql[] = "SELECT name FROM alias WHERE alias = :system AND NOT EXISTS (SELECT 1 FROM process WHERE run = :run AND system = :system)";
+	struct grid t = { 0 };
+	int err = s->ask.system ? store_query(s, "aliases", sql, NULL, &t) : 0;
+
+	if (!err && t.rows) {
+		s->system = strdup(grid_cell(&t, 0, 0)->text);
+		if (!s->system)
+			err = fail(EXIT_DATA, ENOMEM, "%s", s->path);
+		else
+			s->ask.system = s->system;
+	}
+	grid_free(&t);
+	return err;
+}
+
+/* `asked`: as it was asked for. */
+static int store_knows_system(struct store *s, const char *asked)
+{
+	auto_free char *sql = NULL;
+	struct grid t = { 0 };
+	bool known;
+	int err;
+
+	if (asprintf(&sql, "SELECT COUNT(*) FROM %s WHERE system = :system", s->ask.systems) < 0)
+		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+	err = store_query(s, "systems", sql, NULL, &t);
+	known = !err && t.rows && grid_cell(&t, 0, 0)->i > 0;
 	grid_free(&t);
 	if (err || known)
 		return err;
-	return fail(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run,
-		    s->ask.system);
+	if (s->ask.about_store)
+		return fail(EXIT_USAGE, 0, "%s has no run of system '%s' that this report is about (`iot-analyze runs` lists all)", s->path, asked);
+	return fail(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run, asked);
 }
 
 /* An INSERT into table `given`, made from the columns of the record. */
@@ -315,8 +360,8 @@ static int store_given(struct store *s, const struct ask *ask)
 
 int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views)
 {
-	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT)";
-	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system)";
+	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
+	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :plot)";
 	struct grid t = { 0 };
 	const char *tail = views;
 	int err;
@@ -324,16 +369,16 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 	s->ask = *ask;
 	if (sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
-	err = store_query(s, "ask", fill, NULL, &t);
+	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);
 	if (!err)
 		err = store_given(s, ask);
-	if (!err && ask->system && !ask->any_system)
-		err = store_knows_system(s);
 	while (!err && *tail) {
 		err = store_query(s, views_name, tail, &tail, &t);
 		grid_free(&t);
 	}
+	if (!err && ask->system && ask->systems)
+		err = store_knows_system(s, ask->system);
 	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
 	return err;
 }

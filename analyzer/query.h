@@ -8,13 +8,16 @@
 struct store;
 struct rec_load;
 
-/* What reports are asked about: the parameters :run, :per, :system, and the table `ask`. What clients had acknowledged is table
+/* What reports are asked about: the parameters :run, :per, :system, :plot, and the tables `ask` and `alias`. What clients had acknowledged is table
  * `given`: the ledger, else the logical bytes, else the ledger that the store has for the run; it may be empty. */
 struct ask {
 	int64_t run;
 	const char *per;        /* system, comm, pid or all */
-	const char *system;     /* NULL: all */
-	bool any_system;        /* it need not be one of the run */
+	const char *system;     /* name or alias; NULL: all */
+	const char *rules;      /* text of systems.json: whose aliases these are */
+	const char *systems;    /* the view whose column `system` has what may be asked for; NULL: anything */
+	bool about_store;       /* the report is about all runs */
+	bool plot;              /* a picture is asked for */
 	bool has_logical;
 	uint64_t logical_bytes;
 	const struct rec_load *ledger; /* NULL: none */
@@ -30,7 +33,7 @@ void store_close(struct store *s);
  * and the number, or an exit status: EXIT_USAGE when there is no such run. */
 int store_run(struct store *s, const char *which, int64_t *run);
 
-/* Says what is asked and makes the views, from the text of views.sql. EXIT_USAGE when the run has no such system. */
+/* Says what is asked and makes the views, from the text of views.sql. EXIT_USAGE when there is no such system. */
 int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views);
 
 /* Whether a ledger can be one of the run: its devices are there, and its load ran while the run did. Returns 0, or EXIT_DATA with

@@ -5,7 +5,8 @@
  * A NAME.sql begins with lines "-- title: ..." and "-- caption: ..." (may be repeated). Each statement answers one table,
  * announced by "-- table: WORD: heading", or "-- plot: WORD" when it is data of the picture only. "-- hide: COLUMN ..."
  * leaves columns out of the text format. In front, "-- main: WORD" names the table for CSV and TSV (else the first), and
- * "-- scope: store" says that the report is about all runs.
+ * "-- scope: store" says that the report is about all runs; "-- systems: VIEW" whose column `system` --system must be found in
+ * (else the processes of the run; of a report about all runs anything).
  * A column `result` that holds MISMATCH makes the exit status 1.
  */
 #ifndef IOT_ANALYZER_REPORT_H

@@ -91,20 +91,44 @@ FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes * 1.0 / NULLIF(w.
       FROM whole)
 ORDER BY device, ord, bytes DESC, structure;
 
--- plot: stack
-SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who,
-       SUM(CASE WHEN c.cause = 'data' THEN c.written ELSE 0 END) AS data,
-       SUM(CASE WHEN c.cause = 'direct' THEN c.written ELSE 0 END) AS direct,
-       SUM(CASE WHEN c.cause = 'journal' THEN c.written ELSE 0 END) AS journal,
-       SUM(CASE WHEN c.cause = 'metadata' THEN c.written ELSE 0 END) AS metadata,
-       SUM(CASE WHEN c.cause NOT IN ('data', 'direct', 'journal', 'metadata') THEN c.written ELSE 0 END) AS rest,
-       SUM(c.read) AS read
+-- plot: bars
+WITH line AS MATERIALIZED (
+       SELECT c.gid, ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.gid) - 1 AS y
+       FROM v_cause c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown AND g.rank <= 5
+       GROUP BY c.gid
+       HAVING SUM(c.written + c.read) > 0
+       ORDER BY y
+       LIMIT 12),
+     part AS MATERIALIZED (SELECT l.y, p.part, p.written, p.read FROM line l JOIN v_part p ON p.gid = l.gid),
+     side AS (
+       SELECT y, 0 AS side, part, written AS bytes, y - 0.36 AS low, y + 0.1 AS high FROM part
+       UNION ALL
+       SELECT y, 1, part, read, y + 0.13, y + 0.36 FROM part)
+SELECT s.low, s.high, SUM(s.bytes) OVER w - s.bytes AS "from", SUM(s.bytes) OVER w AS upto, COALESCE(c.colour, 17) AS colour, s.part, s.side
+FROM side s LEFT JOIN v_colour c ON c.part = s.part
+WHERE s.bytes > 0
+WINDOW w AS (PARTITION BY s.y, s.side ORDER BY COALESCE(c.colour, 17) BETWEEN 14 AND 17, c.colour, s.part)
+ORDER BY low, "from";
+
+-- plot: names
+SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who, SUM(c.written) AS written, SUM(c.read) AS read
 FROM v_cause c JOIN v_group g ON g.gid = c.gid
 WHERE g.shown AND g.rank <= 5
 GROUP BY c.gid
 HAVING SUM(c.written + c.read) > 0
 ORDER BY SUM(c.written + c.read) DESC, c.gid
 LIMIT 12;
+
+-- plot: legend
+SELECT CASE COUNT(*) WHEN 1 THEN MIN(part) ELSE COUNT(*) || ' others' END AS part, colour
+FROM (SELECT DISTINCT p.part, COALESCE(v.colour, 17) AS colour
+      FROM v_part p JOIN v_group g ON g.gid = p.gid
+      LEFT JOIN v_colour v ON v.part = p.part
+      WHERE g.shown AND g.rank <= 5 AND p.written + p.read > 0
+      ORDER BY 1)
+GROUP BY colour
+ORDER BY colour BETWEEN 14 AND 17, colour;
 
 -- plot: apart
 WITH part AS (SELECT g.who, g.rank, SUM(c.written) AS written, SUM(c.read) AS read,

@@ -23,14 +23,9 @@ set xrange [0:most * 1.4]
 set yrange [rows - 0.4:-0.6]
 unset ytics
 set grid noytics xtics linecolor rgb "#dddddd"
-tick = 10 ** floor(log10(most))
-tick = most / tick < 2 ? tick / 4 : most / tick < 5 ? tick / 2 : tick
 set xtics ("0" 0)
-do for [i = 1:9] { if (i * tick <= most * 1.1) { set xtics add (bytes(i * tick) i * tick) } }
+do for [i = 1:9] { if (i * tick_of(most) <= most * 1.1) { set xtics add (bytes(i * tick_of(most)) i * tick_of(most)) } }
 set xlabel "bytes at the device: upper bar written, lower bar read"
-# 1 to 13 components, from the one with most bytes on; then what the file system adds, and what is left.
-array colour[17] = [BLUE, SKY, GREEN, YELLOW, PINK, 0x332288, 0x88ccee, 0x117733, 0xddcc77, 0xaa4499, 0x44aa99, 0x882255, 0x661100, ORANGE, RED, GREY, 0xcccccc]
-paint(n) = n == n ? colour[int(n)] : 0xffffff
 plot file index 1 using (0):($1):3:4:1:2:(paint($5)) with boxxyerror linecolor rgb variable, \
      file index 2 using 2:($0 - 0.14):($2 > 0 ? bytes($2) : "") with labels left offset 0.6, 0 font ",10" textcolor rgb "#222222", \
      file index 2 using 3:($0 + 0.22):($3 > 0 ? bytes($3) : "") with labels left offset 0.6, 0 font ",10" textcolor rgb "#222222", \

@@ -32,20 +32,14 @@ WITH line AS (
        ORDER BY y
        LIMIT 8),
      side AS (
-       SELECT l.y, 0 AS side, c.part, COALESCE(c.component, '(not measured)') AS component, c.written AS bytes FROM line l JOIN v_component c ON c.gid = l.gid
+       SELECT l.y, 0 AS side, COALESCE(c.component, '(not measured)') AS component, c.written AS bytes FROM line l JOIN v_component c ON c.gid = l.gid
        UNION ALL
-       SELECT l.y, 1, c.part, COALESCE(c.component, '(not measured)'), c.read FROM line l JOIN v_component c ON c.gid = l.gid),
-     colour AS (
-       SELECT component, part, CASE component WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 ELSE CASE part WHEN 'component' THEN
-              min(ROW_NUMBER() OVER (ORDER BY part <> 'component', SUM(bytes) DESC, component), 13) ELSE 17 END END AS n
-       FROM side
-       WHERE bytes > 0
-       GROUP BY component)
+       SELECT l.y, 1, COALESCE(c.component, '(not measured)'), c.read FROM line l JOIN v_component c ON c.gid = l.gid)
 SELECT s.y + s.side * 0.36 - 0.3 AS low, s.y + s.side * 0.36 - 0.3 + 0.32 AS high,
-       SUM(s.bytes) OVER w - s.bytes AS "from", SUM(s.bytes) OVER w AS upto, c.n AS colour, s.component, s.side
-FROM side s JOIN colour c ON c.component = s.component AND c.part = s.part
+       SUM(s.bytes) OVER w - s.bytes AS "from", SUM(s.bytes) OVER w AS upto, COALESCE(c.colour, 17) AS colour, s.component, s.side
+FROM side s LEFT JOIN v_colour c ON c.part = s.component
 WHERE s.bytes > 0
-WINDOW w AS (PARTITION BY s.y, s.side ORDER BY c.n, s.component)
+WINDOW w AS (PARTITION BY s.y, s.side ORDER BY COALESCE(c.colour, 17), s.component)
 ORDER BY low, "from";
 
 -- plot: names
@@ -57,10 +51,11 @@ ORDER BY SUM(c.written + c.read) DESC, l.gid
 LIMIT 8;
 
 -- plot: legend
-SELECT component, CASE component WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'unclassified' THEN 16 ELSE CASE part WHEN 'component' THEN
-       min(ROW_NUMBER() OVER (ORDER BY part <> 'component', bytes DESC, component), 13) ELSE 17 END END AS colour
-FROM (SELECT COALESCE(c.component, '(not measured)') AS component, c.part, SUM(c.written + c.read) AS bytes
+SELECT CASE COUNT(*) WHEN 1 THEN MIN(component) ELSE COUNT(*) || ' others' END AS component, colour
+FROM (SELECT DISTINCT COALESCE(c.component, '(not measured)') AS component, COALESCE(v.colour, 17) AS colour
       FROM v_component_line l JOIN v_component c ON c.gid = l.gid
-      GROUP BY c.part, c.component
-      HAVING SUM(c.written + c.read) > 0)
+      LEFT JOIN v_colour v ON v.part = c.component
+      WHERE c.written + c.read > 0
+      ORDER BY 1)
+GROUP BY colour
 ORDER BY colour;

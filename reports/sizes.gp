@@ -9,8 +9,6 @@ parts = STATS_records
 panels = series > 4 ? 4 : series
 set output "sizes." . kind
 array tint[8] = [BLUE, ORANGE, GREEN, RED, PINK, SKY, GREY, BLACK]
-# 1 file data, 2 to 13 components by name, 14 journal, 15 metadata, 16 what no component is known for, 17 other.
-array paint[17] = [BLUE, SKY, GREEN, YELLOW, PINK, 0x332288, 0x88ccee, 0x117733, 0xddcc77, 0xaa4499, 0x44aa99, 0x882255, 0x661100, ORANGE, RED, GREY, 0xcccccc]
 # 1048576 -> "1 MiB": sizes are powers of two there, and plain numbers below.
 unit(x) = x < 1024 || x != 1024 * floor(x / 1024) ? sprintf("%.0f B", x) : x < 1048576 || x != 1048576 * floor(x / 1048576) ? sprintf("%.0f KiB", x / 1024) : sprintf("%.0f MiB", x / 1048576)
 array series_name[8]
@@ -116,7 +114,7 @@ do for [p = 1:panels] {
 		set ylabel "share of device bytes" offset -1
 		set ytics ("0" 0, "0.25" 0.25, "0.5" 0.5, "0.75" 0.75, "1" 1)
 	}
-	plot file index 5 using ($1 == p ? $2 : NaN):3:($2 - 0.4):($2 + 0.4):3:4:(paint[int($5)]) with boxxyerror linecolor rgb variable notitle
+	plot file index 5 using ($1 == p ? $2 : NaN):3:($2 - 0.4):($2 + 0.4):3:4:(paint($5)) with boxxyerror linecolor rgb variable notitle
 	unset label 2
 }
 # The names of the parts, in the place of a key.
@@ -130,6 +128,6 @@ unset ylabel
 set grid noxtics noytics
 set xrange [0:1]
 set yrange [(parts > 9 ? parts : 9):-0.6]
-plot file index 6 using (0.03):0:(paint[int($2)]) with points pointtype 5 pointsize 1.4 linecolor rgb variable notitle, \
+plot file index 6 using (0.03):0:(paint($2)) with points pointtype 5 pointsize 1.4 linecolor rgb variable notitle, \
      file index 6 using (0.09):0:1 with labels left font ",11" textcolor rgb "#111111" notitle
 unset multiplot

@@ -4,6 +4,7 @@
 -- caption: system's devices, written for writes, read for reads; counted: the same by the workload's own reading of /sys/block; idle: of an
 -- caption: idle control as long as the load. All are sums over the repeats. Small objects have huge ratios: look at per_op and marginal first.
 -- scope: store
+-- systems: v_sweep_run
 
 -- table: sizes: Amplification by size (waf_e2e = B/L, raf_e2e = B_r/L_r: median and range of the repeats; net, per_op, marginal: idle subtracted)
 -- hide: horizon

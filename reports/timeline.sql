@@ -1,13 +1,42 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Timeline: bytes a second, as applications and devices saw them
--- caption: Without the bytes of the tracer and of other processes. B is on leaf devices.
+-- caption: Without the bytes of the tracer and of other processes. B is on leaf devices. In the picture file data is split by component, in
+-- caption: the second in which the file system submitted it (unclassified: when the device had written it); without complete events it is one part.
 
 -- table: timeline
-WITH RECURSIVE t AS MATERIALIZED (SELECT * FROM v_second),
-     sec(sec) AS (SELECT 0 UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM t) LIMIT 1000000)
-SELECT s.sec, COALESCE(t.S, 0) * m.syscall AS S, COALESCE(t.S_r, 0) * m.syscall AS S_r, COALESCE(t.B_data, 0) * m.block AS B_data,
-       COALESCE(t.B_journal, 0) * m.block AS B_journal, COALESCE(t.B_metadata, 0) * m.block AS B_metadata, COALESCE(t.B_rest, 0) * m.block AS B_rest,
-       COALESCE(t.B_r, 0) * m.block AS B_r, COALESCE(t.flushes, 0) * m.block AS flushes
-FROM sec s JOIN v_measured m LEFT JOIN t ON t.sec = s.sec
-WHERE EXISTS (SELECT 1 FROM t)
-ORDER BY s.sec;
+SELECT sec, S, S_r, B_data, B_journal, B_metadata, B_rest, B_r, flushes
+FROM v_timeline
+ORDER BY sec;
+
+-- plot: seconds
+SELECT sec, S, S_r, B_r
+FROM v_timeline
+ORDER BY sec;
+
+-- plot: areas
+WITH part AS MATERIALIZED (
+       SELECT p.sec, p.part, SUM(p.bytes) AS bytes, COALESCE(c.colour, 17) AS colour, COALESCE(c.colour, 17) BETWEEN 14 AND 17 AS late
+       FROM v_second_part p LEFT JOIN v_colour c ON c.part = p.part
+       WHERE p.bytes > 0
+       GROUP BY p.sec, p.part)
+SELECT sec, SUM(bytes) OVER w - bytes AS "from", SUM(bytes) OVER w AS upto, colour, part
+FROM part
+WINDOW w AS (PARTITION BY sec ORDER BY late, colour, part)
+ORDER BY sec, "from";
+
+-- plot: legend
+SELECT CASE COUNT(*) WHEN 1 THEN MIN(part) ELSE COUNT(*) || ' others' END AS part, colour
+FROM (SELECT p.part, COALESCE(c.colour, 17) AS colour
+      FROM v_second_part p LEFT JOIN v_colour c ON c.part = p.part
+      WHERE p.bytes > 0
+      GROUP BY p.part
+      ORDER BY 1)
+GROUP BY colour
+ORDER BY colour BETWEEN 14 AND 17, colour;
+
+-- plot: note
+SELECT CASE WHEN EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
+            THEN 'file data of a component is in the second in which the file system submitted it'
+            ELSE 'no components: ' || CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
+FROM ask
+WHERE EXISTS (SELECT 1 FROM v_timeline);

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- views.sql: what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS defines every number.
 --
--- The query runner makes two tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all); and
--- `given`, at most one row, as table `load` of the store: what clients had acknowledged. A report may also use the parameters :run, :per
--- and :system.
+-- The query runner makes three tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL: all), plot (1: a
+-- picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that have other names too; and `given`, at most
+-- one row, as table `load` of the store: what clients had acknowledged. A report may also use the parameters :run, :per, :system and :plot.
 -- To add a number: a column in v_sum, and a line in v_symbol when ratios use it. To add a ratio: a row in v_ratio's def.
 
 -- The run itself. A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
@@ -780,6 +780,74 @@ SELECT g.gid, g.what, g.who, g.pid, g.rank
 FROM v_group g
 WHERE g.shown AND g.rank <= 4 AND (g.what = 'system' OR EXISTS (SELECT 1 FROM v_component c WHERE c.gid = g.gid AND c.part = 'component'));
 
+-- What the device bytes of a line of the report are, for pictures: its components, where it has some, else what calls and readahead made of
+-- its files, by cause; then what the file system adds. They sum to the line's B and B_r.
+CREATE TEMP VIEW v_part AS
+WITH known AS MATERIALIZED (
+       SELECT gid FROM v_component WHERE part = 'component'
+       UNION
+       SELECT l.gid FROM v_component_line l JOIN v_component c ON c.gid = l.gid AND c.component = 'unclassified')
+SELECT c.gid, c.component AS part, c.written, c.read
+FROM v_component c JOIN known k ON k.gid = c.gid
+UNION ALL
+SELECT c.gid, CASE c.cause WHEN 'data' THEN 'file data' WHEN 'direct' THEN 'direct I/O' WHEN 'readahead' THEN 'readahead' ELSE 'fs ' || c.cause END,
+       SUM(c.written), SUM(c.read)
+FROM v_cause c
+WHERE c.gid NOT IN (SELECT gid FROM known)
+GROUP BY c.gid, c.cause;
+
+-- The colour of a part in every picture of one run: its place in the palette of style.gp. What is in none of these rows has colour 17.
+CREATE TEMP TABLE v_colour AS
+SELECT c.component AS part, min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS colour
+FROM v_component c JOIN v_group g ON g.gid = c.gid
+WHERE g.shown AND g.rank <= 5 AND c.part = 'component'
+GROUP BY c.component
+HAVING SUM(c.written + c.read) > 0
+UNION ALL
+VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('file data', 18), ('direct I/O', 19), ('readahead', 20);
+
+-- Bytes a second for every second of the run.
+CREATE TEMP VIEW v_timeline AS
+WITH RECURSIVE t AS MATERIALIZED (SELECT * FROM v_second),
+     sec(sec) AS (SELECT 0 UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM t) LIMIT 1000000)
+SELECT s.sec, COALESCE(t.S, 0) * m.syscall AS S, COALESCE(t.S_r, 0) * m.syscall AS S_r, COALESCE(t.B_data, 0) * m.block AS B_data,
+       COALESCE(t.B_journal, 0) * m.block AS B_journal, COALESCE(t.B_metadata, 0) * m.block AS B_metadata, COALESCE(t.B_rest, 0) * m.block AS B_rest,
+       COALESCE(t.B_r, 0) * m.block AS B_r, COALESCE(t.flushes, 0) * m.block AS flushes
+FROM sec s JOIN v_measured m LEFT JOIN t ON t.sec = s.sec
+WHERE EXISTS (SELECT 1 FROM t);
+
+-- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file system submitted
+-- it: requests of the block layer may hold several files. B_data without it is the rest. A second's difference of the two
+-- may be negative, while submitted bytes are under way or because aggregates are read a little after the second: the rest up to a second is
+-- then what is left of it at every later one, so that all parts sum to the B of the run. Without complete events all is the rest.
+CREATE TEMP VIEW v_second_part AS
+WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
+     io AS MATERIALIZED (
+       SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part, SUM(e.bytes) AS bytes
+       FROM ask CROSS JOIN event e ON e.run = ask.run
+       LEFT JOIN v_process p ON p.id = e.owner
+       LEFT JOIN file f ON f.run = e.run AND f.id = e.file
+       LEFT JOIN component n ON n.id = e.component
+       WHERE ask.plot AND EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
+         AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct')) AND COALESCE(e.owner, 0) NOT IN (1, 2)
+         AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(n.name, f.component) IS NOT NULL
+       GROUP BY 1, 2),
+     rest AS MATERIALIZED (
+       SELECT sec, MIN(upto) OVER (ORDER BY sec DESC) AS upto
+       FROM (SELECT l.sec, SUM(l.B_data - COALESCE(i.bytes, 0)) OVER (ORDER BY l.sec) AS upto
+             FROM line l LEFT JOIN (SELECT sec, SUM(bytes) AS bytes FROM io GROUP BY sec) i ON i.sec = l.sec))
+SELECT sec, part, bytes FROM io
+UNION ALL
+SELECT sec, CASE WHEN EXISTS (SELECT 1 FROM io) THEN 'unclassified' ELSE 'file data' END,
+       max(upto, 0) - COALESCE(max(LAG(upto) OVER (ORDER BY sec), 0), 0)
+FROM rest
+UNION ALL
+SELECT sec, 'fs journal', B_journal FROM line
+UNION ALL
+SELECT sec, 'fs metadata', B_metadata FROM line
+UNION ALL
+SELECT sec, 'other', B_rest FROM line;
+
 -- Bytes by file, whatever the dirty ledger knows.
 CREATE TEMP VIEW v_file_io AS
 SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, COALESCE(n.name, f.component) AS component, i.owner,
@@ -790,7 +858,7 @@ LEFT JOIN component n ON n.id = i.component
 LEFT JOIN v_device d ON d.dev = f.dev;
 
 -- The runs of object-size sweeps, of the whole store: workloads/sweep.sh labels them "sweep SYSTEM [idle] OPERATION SIZE REPEAT".
--- Of several runs with one label the newest complete one stands.
+-- Of several runs with one label the newest complete one stands. system: as systems.json calls what the ledger, else the label, names.
 CREATE TEMP VIEW v_sweep_run AS
 WITH word AS (
        SELECT r.run, r.label, r.layers, '["' || replace(r.label, ' ', '","') || '"]' AS words
@@ -799,11 +867,16 @@ WITH word AS (
      part AS (
        SELECT run, label, layers, json_array_length(words) AS n, json_extract(words, '$[1]') AS system, json_extract(words, '$[2]') = 'idle' AS idle,
               json_extract(words, '$[#-3]') AS operation, json_extract(words, '$[#-2]') AS size, json_extract(words, '$[#-1]') AS repeat
-       FROM word)
-SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size, CAST(repeat AS INTEGER) AS repeat
-FROM part
-WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
-GROUP BY label;
+       FROM word),
+     newest AS (
+       SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size, CAST(repeat AS INTEGER) AS repeat
+       FROM part
+       WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
+       GROUP BY label)
+SELECT n.run, n.label, n.layers, COALESCE(a.name, l.system, b.name, n.system) AS system, n.idle, n.operation, n.size, n.repeat
+FROM newest n LEFT JOIN load l ON l.run = n.run
+LEFT JOIN alias a ON a.alias = l.system
+LEFT JOIN alias b ON b.alias = n.system;
 
 -- What each of them did to the devices that its ledger names, whoever did it: they are the system's own.
 CREATE TEMP VIEW v_sweep_bytes AS

@@ -178,6 +178,7 @@ struct carried {
 	struct fileio *f;
 	const struct iot_event *e;
 	u64 bytes;
+	u32 component;             /* of all that was carried so far; 0: none, or several */
 	bool failed;
 };
 
@@ -186,6 +187,7 @@ static void carry(void *arg, u32 component, u64 bytes)
 	struct carried *c = arg;
 	struct row *r = row_of(c->f, c->e->file, c->e->owner, component);
 
+	c->component = !c->bytes || c->component == component ? component : 0;
 	c->bytes += bytes;
 	if (r)
 		add(c->f, &r->sum[SUM_FS_WRITE], bytes);
@@ -193,18 +195,19 @@ static void carry(void *arg, u32 component, u64 bytes)
 		c->failed = true;
 }
 
-/* Written back, by whomever. */
-static bool written_back(struct fileio *f, const struct ranges *r, const struct iot_event *e)
+/* Written back, by whomever; the event is told what it is where that is one component. */
+static bool written_back(struct fileio *f, const struct ranges *r, struct iot_event *e)
 {
 	struct carried c = { .f = f, .e = e };
 
 	interval_look(r->component, e->offset, e->offset + e->bytes, carry, &c);
 	if (c.bytes < e->bytes)
 		carry(&c, 0, e->bytes - c.bytes);
+	e->component = c.component;
 	return !c.failed;
 }
 
-static bool count(struct fileio *f, const struct iot_event *e)
+static bool count(struct fileio *f, struct iot_event *e)
 {
 	enum sum s = kind_sum[e->kind] - 1;
 	const struct ranges *known;
@@ -224,7 +227,7 @@ static bool count(struct fileio *f, const struct iot_event *e)
 	return s != SUM_WRITE || e->flags & FLAG_DIRECT || !e->file || wrote(f, e);
 }
 
-void fileio_events(struct fileio *f, const struct iot_event *e, size_t n)
+void fileio_events(struct fileio *f, struct iot_event *e, size_t n)
 {
 	for (; f && !f->failed && n; e++, n--)
 		if (kind_sum[e->kind] && !count(f, e))
@@ -309,7 +312,7 @@ static void put_sum(FILE *f, enum sum s, const char *what)
 		s == SUM_SYNC_OPS ? "(e.on_file OR e.file)" : "e.on_file", what);
 }
 
-/* The same sums from the events of the store. What is written back has the component of its file here. */
+/* The same sums from the events of the store. What is written back of several components at once has that of its file here. */
 static char *sum_sql(void)
 {
 	char *sql = NULL;

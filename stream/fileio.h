@@ -9,7 +9,8 @@ struct fileio;
 
 /* NULL when there is no memory; the other calls take NULL and then work from the store alone. */
 struct fileio *fileio_open(void);
-void fileio_events(struct fileio *, const struct iot_event *, size_t n);
+/* Sets the component of events that write back what threads wrote which tell it. */
+void fileio_events(struct fileio *, struct iot_event *, size_t n);
 
 /* Writes table `file_io` of a run whose records are all in the store: nothing when the run has no events, or lost some of layer fs. What
  * did not fit into memory is summed from the events of the store. db is a struct sqlite3 *. Returns 0 or a negative errno. */

@@ -25,6 +25,7 @@ struct store {
 	bool began, ended;      /* a transaction is open; the last run has its end */
 	s64 run;                /* 0: none yet */
 	struct batch batch;
+	struct iot_event *copy; /* room for IOT_EVENT_BATCH, with components that fileio.c found; while `fileio` */
 	struct ledger *ledger;  /* of the run, when it has events */
 	struct fileio *fileio;  /* likewise */
 	sqlite3_stmt *insert[REC_MAX + 1], *total;
@@ -419,7 +420,8 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 	if (type == REC_run) {
 		s->run = sqlite3_last_insert_rowid(s->db);
 		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open() : NULL;
-		s->fileio = ((const struct rec_run *)rec)->events ? fileio_open() : NULL;
+		s->copy = s->copy ?: malloc(IOT_EVENT_BATCH * sizeof(*s->copy));
+		s->fileio = ((const struct rec_run *)rec)->events && s->copy ? fileio_open() : NULL;
 	}
 	s->ended = type == REC_end;
 	return 0;
@@ -433,7 +435,11 @@ static int store_events(struct sink *sink, const struct iot_event *e, size_t n)
 	if (begin(s))
 		return s->err;
 	ledger_events(s->ledger, e, n);
-	fileio_events(s->fileio, e, n);
+	if (s->fileio) {
+		memcpy(s->copy, e, n * sizeof(*e));
+		fileio_events(s->fileio, s->copy, n);
+		e = s->copy;
+	}
 	s->batch.events = e;
 	s->batch.n = n;
 	sqlite3_bind_int64(s->insert[REC_EVENT], 1, s->run);
@@ -456,6 +462,7 @@ static void store_free(struct store *s)
 	if (s->shm >= 0)
 		close(s->shm);
 	free((void *)s->sink.name);
+	free(s->copy);
 	free(s);
 }
 

@@ -190,6 +190,17 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 	[ "$output" = "iot-analyze: run 1 has no system 'MinIO' (\`iot-analyze systems\` lists them)" ]
 }
 
+@test "--system takes an alias of a built-in system, and says what was asked for; what the run itself calls so goes before" {
+	sqlite3 "$S" "UPDATE process SET system = 'postgresql' WHERE id = 3; UPDATE process SET system = 'mysql' WHERE id = 5"
+	for name in postgresql postgres pg; do
+		[ "$("$ANALYZE" amplification "$S" --system $name --format csv --table summary | sed 1d | cut -d, -f1-4)" = "system,postgresql,812,10485760" ]
+		[ "$("$ANALYZE" timeline "$S" --system $name --format csv | sed 1d | cut -d, -f1-3)" = "0,10485760,0" ]
+	done
+	[ "$("$ANALYZE" amplification "$S" --system mysql --format csv --table summary | sed 1d | cut -d, -f1-3)" = "system,mysql,813" ]
+	run -2 "$ANALYZE" components "$S" --system sqlite3
+	[ "$output" = "iot-analyze: run 1 has no system 'sqlite3' (\`iot-analyze systems\` lists them)" ]
+}
+
 @test "a process named like a line of the report stays apart from it" {
 	sqlite3 "$S" "UPDATE process SET comm = 'unattributed' WHERE id = 3"
 	[ "$(cell "$S" amplification volumes who unattributed B | paste -sd' ')" = "10510336 4096" ]
@@ -236,6 +247,61 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 	sqlite3 "$S" "UPDATE agg_total SET ops = 2 WHERE kind = (SELECT id FROM kind WHERE name = 'commit')"
 	[ "$(cell "$S" breakdown journal structure total blocks_per_commit)" = 2.000 ]
 	[ "$(cell "$S" breakdown journal structure descriptor blocks_per_commit)" = 0.500 ]
+}
+
+# picture STORE REPORT FIRST-COLUMN COLUMNS: these columns of one block of the picture's data, a word a row
+picture() {
+	rm -rf "$BATS_TEST_TMPDIR/out"
+	mkdir "$BATS_TEST_TMPDIR/out"
+	"$ANALYZE" "$2" "$1" --plot "$BATS_TEST_TMPDIR/out" >/dev/null
+	awk -F '\t' -v first="# $3" '/^#/ { on = index($0, first) == 1; next } NF && on' "$BATS_TEST_TMPDIR/out/$2.tsv" |
+		cut -f"$4" --output-delimiter=: | tr ' ' _ | paste -sd' '
+}
+
+# 8 MiB of what dd wrote are of a log, 2 MiB of no known component.
+of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608), (1, 0, 3, 0, 0, 0, 2, 2097152, 0, 0, 2097152)"
+
+@test "breakdown's picture stacks components where a line has some, causes where it has none, and sums to B" {
+	bars() { picture "$S" breakdown low 1,3-6 | tr ' ' '\n' | grep "^$1" | paste -sd' '; }
+	[ "$(bars -0.360)" = "-0.360:0:10485760:18:file_data -0.360:10485760:10502144:14:fs_journal -0.360:10502144:10510336:15:fs_metadata" ]
+	[ "$(picture "$S" breakdown part 1-2)" = "file_data:18 readahead:20 fs_journal:14 fs_metadata:15" ]
+	store_with "$S" "$of_a_log"
+	[ "$(bars -0.360)" = "-0.360:0:8388608:1:wal -0.360:8388608:8404992:14:fs_journal -0.360:8404992:8413184:15:fs_metadata -0.360:8413184:10510336:16:unclassified" ]
+	[ "$(picture "$S" breakdown part 1-2)" = "wal:1 file_data:18 readahead:20 fs_journal:14 fs_metadata:15 unclassified:16" ]
+	[[ $(picture "$S" breakdown who 1-3) == "dd_[812]:10510336:0 "* ]]
+}
+
+@test "16 components have 13 colours in every picture of a run, the four with fewest bytes one of them" {
+	sqlite3 "$S" "INSERT INTO file_io SELECT 1, 1, 3, id, 0, 0, 1, 4096 * id, 0, 0, 4096 * id FROM component WHERE id BETWEEN 1 AND 16"
+	for report in breakdown components; do
+		[[ $(picture "$S" $report "$([ $report = breakdown ] && echo part || echo component)" 1,2) == \
+			"$(sqlite3 "$S" "SELECT group_concat(name || ':' || (17 - id), ' ') FROM (SELECT * FROM component WHERE id BETWEEN 5 AND 16 ORDER BY id DESC)") 4_others:13 "* ]]
+	done
+}
+
+# Of 6 MiB that the file system submits in second 0, 4 are of the log; 4 MiB of the log follow in second 1. seconds VALUES: what the device completed
+seconds() {
+	store_with "$S" "$of_a_log; DELETE FROM agg WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND dev = 7340032;
+		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, 0, 1, 0, v.column2, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
+			WHERE k.name = 'block_write' AND c.name = 'data';
+		INSERT INTO event (run, ts_ns, size, bytes, task, owner, file, dev, kind, cause) SELECT 1, v.column1, v.column2, v.column2, 3, 3, v.column3, 7340032, k.id, c.id
+			FROM kind k, cause c, (VALUES (1000, 4194304, 1), (2000, 2097152, NULL), (1500000000, 4194304, 1)) v WHERE k.name = 'fs_write' AND c.name = 'data'"
+}
+
+@test "timeline's picture has components in the second of their submission, and its parts sum to the B of the run" {
+	# 4096 bytes of metadata have no owner
+	areas() { picture "$S" timeline "sec	from" 1-3,5 | tr ' ' '\n' | grep -v metadata | paste -sd' '; }
+	seconds "(0, 3000000), (1, 7485760)"
+	[ "$(areas)" = "0:0:4194304:wal 1:0:4194304:wal 1:4194304:6291456:unclassified" ]
+	[ "$(picture "$S" timeline "sec	from" 1-3,5 | tr ' ' '\n' | grep metadata)" = 0:4194304:4198400:fs_metadata ]
+	[ "$(picture "$S" timeline note 1)" = file_data_of_a_component_is_in_the_second_in_which_the_file_system_submitted_it ]
+	# the aggregates of a second were read late, and hold bytes of the next
+	seconds "(0, 10485760), (1, 0)"
+	[ "$(areas)" = "0:0:4194304:wal 0:4198400:6295552:unclassified 1:0:4194304:wal" ]
+	# without complete events there is only the cause, and the picture says why
+	sqlite3 "$S" "DELETE FROM file_io"
+	[ "$(areas)" = "0:0:10485760:file_data" ]
+	[ "$(picture "$S" timeline note 1)" = no_components:_they_need_complete_events_of_layer_fs ]
 }
 
 @test "latency: 100 durations in 4 buckets have the middles of the right ones as percentiles" {

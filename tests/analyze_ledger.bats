@@ -277,9 +277,21 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	step 42 "sweep sys idle write 10 1 2" write 1 1 4096
 	step 43 "sweep sys write 1x 1" write 1 1 4096
 	[ "$("$ANALYZE" sizes "$S" --format csv | sed 1d | wc -l)" = 2 ]
-	[ "$("$ANALYZE" sizes "$S" --format csv --system none | sed 1d | wc -l)" = 0 ]
+	run --separate-stderr -2 "$ANALYZE" sizes "$S" --system none
+	[ "$output$stderr" = "iot-analyze: $S has no run of system 'none' that this report is about (\`iot-analyze runs\` lists all)" ]
+	[ "$("$ANALYZE" runs "$S" --format csv --system none)" = "$("$ANALYZE" runs "$S" --format csv)" ]
 	store_with "$S"
 	[ "$("$ANALYZE" sizes "$S" --format csv | sed 1d | wc -l)" = 0 ]
+}
+
+@test "sizes: a system has one name, whether its runs are labelled with an alias, its ledgers name one, or it is asked for by one" {
+	sweep
+	sqlite3 "$S" "UPDATE load SET system = 'postgresql'; UPDATE run SET label = replace(label, ' sys ', ' postgres ');
+		UPDATE load SET system = 'postgres' WHERE run > 4; DELETE FROM load WHERE run = 2"
+	for name in postgresql postgres pg; do
+		[ "$("$ANALYZE" sizes "$S" --format csv --system $name | sed 1d | cut -d, -f1-4 | paste -sd' ')" = "postgresql,write,10,3 postgresql,write,1010,1" ]
+	done
+	run -2 "$ANALYZE" sizes "$S" --system etcd
 }
 
 @test "sizes: the picture is drawn with its data and its script beside it" {

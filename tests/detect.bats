@@ -116,6 +116,15 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	[ "$("$detect" name postgre)" = - ]
 }
 
+@test "a workload calls its system what reports call it, not by an alias" {
+	local script name
+	for script in $(grep -l '^system_main ' workloads/*.sh); do
+		name=$(sed -nE 's/^SYSTEM=([a-z]+)( NAME=([a-z]+))?( .*)?$/\3 \1/p' "$script" | awk '{ print $1 }')
+		[ -n "$name" ]
+		[[ " $name - " == *" $("$detect" name "$name") "* ]] || { echo "$script: $name is an alias"; return 1; }
+	done
+}
+
 @test "every rule that the manual page describes is a key, and every key is in the manual page" {
 	local key
 	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|NOT\([a-z_]+, [a-z]+,|LIST\([a-z]+,' tracer/systems_load.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do

@@ -216,14 +216,20 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	ledger_of <e >/dev/null
 	# blocks 0, 2, 3 of file 1 and block 0 of file 2 | block 4 | block 1
 	same parts "$(parts)" "-|3|8192|12288 -|3|4096|4096 flush|3|100|4096 wal|3|8192|4096 "
+	# An event that writes back one component says so; one over several is what its file is.
+	told() { sqlite3 x.sqlite "SELECT e.file, e.offset, COALESCE(n.name, '-') FROM event e JOIN kind k ON k.id = e.kind LEFT JOIN component n ON n.id = e.component
+		WHERE k.name = 'fs_write'" | tr '\n' ' '; }
+	same told "$(told)" "1||- 2||- "
 	# A direct request says itself what it is; the same range written again is the last one's.
 	{
 		event write 0 8192 wal
 		event write 0 4096 flush
 		event fs_write 0 8192 ''
-		event fs_write 0 8192 ''
+		event fs_write 4096 4096 ''
+		event fs_write 0 4096 ''
 		ev fs_write 40960 4096 | sed 's/"cause":"data"/"cause":"direct","component":"object"/'
 	} >e
 	ledger_of <e >/dev/null
 	same "again" "$(parts)" "flush|3|4096|8192 object|3|0|4096 wal|3|8192|8192 "
+	same "told again" "$(told)" "1||- 1|4096|wal 1||flush 1|40960|object "
 }

@@ -152,6 +152,13 @@ programs_of() { q "SELECT DISTINCT exe FROM process WHERE run = (SELECT run FROM
 		[ "$(component fs_write_bytes postgresql $part)" -gt 0 ] || fail "nothing was written to $part"
 	done
 	[ "$(component write_bytes postgresql data)" -gt 0 ] || fail "no backend wrote to a table"
+	# Over time too: the picture's parts sum to the text's B, its components to those of the run, the checkpoint among them.
+	mkdir out
+	"$analyze" timeline "$store" --system postgresql --format csv --plot out >text.csv
+	parts() { awk -F '\t' -v want="$1" '/^# / { on = /^# sec\tfrom/; next } NF && on && $5 ~ want { n += $3 - $2 } END { printf "%d", n }' out/timeline.tsv; }
+	same "bytes over time" "$(parts .)" "$(awk -F, 'NR > 1 { n += $4 + $5 + $6 + $7 } END { printf "%d", n }' text.csv)"
+	same "components over time" "$(parts '^[a-z]+$')" "$(report_sql components components "SELECT SUM(B) FROM t WHERE who = 'postgresql' AND component NOT LIKE 'fs %'")"
+	[ "$(parts '^checkpoint$')" -gt 0 ] || fail "no checkpoint in the picture over time"
 	[ "$(report_sql breakdown components "SELECT written FROM t WHERE who = 'postgresql' AND component = 'fs journal'")" -gt 0 ]
 	same "numerator of waf_sys" "$(report_sql amplification components "SELECT SUM(B) FROM t WHERE who = 'postgresql'")" \
 		"$(report_sql amplification ratios "SELECT numerator FROM t WHERE who = 'postgresql' AND ratio = 'waf_sys'")"

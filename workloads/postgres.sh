@@ -4,7 +4,7 @@
 # IOT_SERVER_ARGS adds options to the server, such as '-c wal_init_zero=off'.
 # shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
-SYSTEM=postgres PORT=55432 SERVICE_USER=postgres COLD=restart STOP_SIGNAL=INT
+SYSTEM=postgres NAME=postgresql PORT=55432 SERVICE_USER=postgres COLD=restart STOP_SIGNAL=INT
 # profile    operation   count  size  clients
 PROFILES='
 bulk         copy        65536  1024  1

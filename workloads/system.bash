@@ -4,6 +4,7 @@
 #
 # A system script sets the variables and functions below, sources this file, and ends with `system_main "$@"`.
 #   SYSTEM=name  PORT=first port it uses          FS=ext4 (or raw)      DRIVES=1   DRIVE_SIZE=2G
+#   NAME=what systems.json calls it, where that is not SYSTEM
 #   SERVICE_USER=account its server drops to, empty: root
 #   COPIES='"replicas":3'                         JSON members that say how redundancy multiplies the payload
 #   COLD=drop     only the page cache is dropped before a cold read
@@ -32,7 +33,7 @@ export LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=workloads/packages.bash
 . "$HERE/packages.bash"
-FS=ext4 DRIVES=1 DRIVE_SIZE=2G SERVICE_USER='' COPIES='"replicas":1' COLD=drop LIMIT=300 STOP_SIGNAL=TERM
+NAME='' FS=ext4 DRIVES=1 DRIVE_SIZE=2G SERVICE_USER='' COPIES='"replicas":1' COLD=drop LIMIT=300 STOP_SIGNAL=TERM
 
 say() { printf '%s.sh: %s\n' "$SYSTEM" "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -229,7 +230,7 @@ measure() {
 }
 
 ledger() {
-	/usr/bin/python3 "$HERE/ledger.py" join "$WORK" "{\"system\":\"$SYSTEM\",\"profile\":\"$1\",$COPIES}"
+	/usr/bin/python3 "$HERE/ledger.py" join "$WORK" "{\"system\":\"${NAME:-$SYSTEM}\",\"profile\":\"$1\",$COPIES}"
 }
 
 # ---- commands ----------------------------------------------------------------------------------------------------
