@@ -23,6 +23,12 @@ teardown_file() { load loads_lib; system_down; }
 	awk -v one="$one" -v eight="$(last_horizon waf_e2e)" 'BEGIN { exit !(eight < one) }' || fail "one $one, eight $(last_horizon waf_e2e)"
 }
 
+@test "2003 puts of 1 KiB by eight clients are 6.61 times their payload within 40 %" {
+	loaded small 2003
+	acknowledged_all 2051072
+	waf_between 3.97 9.25
+}
+
 @test "warm reads touch no device: the bytes come from a mapped file" {
 	loaded read-warm 500
 	same "acknowledged bytes" "$(led logical_read_bytes)" 512000

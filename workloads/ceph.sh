@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
 # ceph.sh - one monitor and three BlueStore OSDs on raw loop devices, pool of size 3; IOT_CEPH_SIZE=1: one OSD, size 1.
-# IOT_CEPH_SSD=1 calls the devices non-rotational, which changes what BlueStore defers. No manager: I/O needs none.
+# IOT_CEPH_SSD=1 calls the devices non-rotational, else they are rotational: it changes what BlueStore defers. No manager: I/O needs none.
 # See system.bash for the commands.
 # shellcheck source=/dev/null disable=SC2034,SC2153,SC2154
 . "$(dirname "$0")/system.bash"
@@ -16,6 +16,7 @@ read-cold    read-cold  16     4194304  8
 read-cold-4k read-cold  1000   4096     1
 read-warm    read-warm  16     4194304  8
 overwrite    overwrite  1000   4096     8
+overwrite-in patch      1000   4096     1
 mixed        mixed      500    65536    8
 write        write      100    4096     1
 read         read-cold  100    4096     1
@@ -71,13 +72,15 @@ write_conf() {
 }
 
 sys_create() {
-	local conf i dev
+	local conf i dev rotates=1
 
 	conf=$(conf)
 	write_conf
+	[ -z "${IOT_CEPH_SSD:-}" ] || rotates=0
 	for ((i = 1; i <= DRIVES; i++)); do
 		dev=$(readlink "$WORK/run/d$i")
-		[ -z "${IOT_CEPH_SSD:-}" ] || echo 0 >"/sys/block/${dev#/dev/}/queue/rotational"
+		# A loop device takes it from what is below its image: said, or the answers would depend on the folder and the kernel.
+		echo $rotates >"/sys/block/${dev#/dev/}/queue/rotational"
 		uuidgen >"$WORK/run/d$i.uuid"
 	done
 	lim 30 monmaptool --create --clobber --addv a "[v2:127.0.0.1:$PORT,v1:127.0.0.1:$((PORT + 1))]" --fsid $FSID "$WORK/run/monmap"
@@ -119,6 +122,19 @@ new_pool() {
 
 sys_ready() { echo ready | lim 30 rados -c "$(conf)" -p $POOL put iot-ready -; }
 sys_client() { CLIENT=(radoskv "conf=$(conf)" "pool=$POOL"); }
+
+# Values in the middle of objects that were written whole: what is small goes to the log first, and to its place later.
+objects=16 object_bytes=4194304
+prepare_patch() {
+	local set COUNT=$COUNT SIZE=$SIZE
+
+	set=$(data_set) COUNT=$objects SIZE=$object_bytes
+	kv_profile write "$set"
+}
+load_patch() {
+	CLIENT+=("objects=$objects" "object_bytes=$object_bytes")
+	kv_profile overwrite "$(data_set)"
+}
 
 sys_engine() {
 	local i

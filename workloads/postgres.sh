@@ -13,6 +13,7 @@ small-one    insert      2000   1024  1
 read-cold    scan-cold   65536  1024  1
 read-warm    scan-warm   65536  1024  1
 read-random  read-cold   5000   1024  1
+read-pk      pk-cold     1000   1024  1
 overwrite    overwrite   2000   1024  4
 mixed        mixed       2000   1024  4
 tpcb         tpcb        5000   0     4
@@ -98,6 +99,21 @@ load_scan-cold() {
 }
 prepare_scan-warm() { prepare_scan-cold; }
 load_scan-warm() { load_scan-cold; }
+
+# Few rows of a table as large as bulk: each is a page of the table, and what of the index leads to it.
+pk_rows=65536
+prepare_pk-cold() {
+	new_table pk
+	kv lines $pk_rows "$SIZE" | sql -c 'copy pk (v) from stdin'
+	sql -c 'vacuum pk' -c checkpoint
+}
+load_pk-cold() {
+	local script=$WORK/run/pk.sql read
+
+	printf '\\set id random(1, %d)\nselect v from pk where id = :id;\n' $pk_rows >"$script"
+	read=$(bench -t $((COUNT / CLIENTS)) -f "$script") &&
+		acknowledged read "$read"
+}
 
 prepare_tpcb() { bench_init; }
 bench_init() { as_service pgbench -h "$WORK/run" -p "$PORT" -U postgres -i -q -s 5 postgres 2>/dev/null; }

@@ -15,19 +15,22 @@
 . "$(dirname "${BASH_SOURCE[0]}")/limit.bash"
 
 # Background initialisation would write to the device whenever it likes; small ext4 images would get blocks of 1 KiB.
+# Array IOT_MKFS: the words of the call, for those who say how the file system was made.
 fs_make() { # TYPE MKFS_OPTIONS...
 	local type=$1
 
 	shift
 	case $type in
-	none) ;;
-	ext2 | ext3 | ext4) lim 120 "mkfs.$type" -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$@" "$IOT_DEV" ;;
-	xfs | btrfs | f2fs) lim 120 "mkfs.$type" -q -f "$@" "$IOT_DEV" >&2 ;; # btrfs prints a note, even so
+	none) return ;;
+	ext2 | ext3 | ext4) IOT_MKFS=("mkfs.$type" -q -F -b 4096 -E 'lazy_itable_init=0,lazy_journal_init=0') ;;
+	xfs | btrfs | f2fs) IOT_MKFS=("mkfs.$type" -q -f) ;;
 	*)
 		echo "scenario: file system $type is not known (none, ext2, ext3, ext4, xfs, btrfs, f2fs)" >&2
 		return 2
 		;;
 	esac
+	IOT_MKFS+=("$@")
+	lim 120 "${IOT_MKFS[@]}" "$IOT_DEV" >&2 # btrfs prints a note, even so
 }
 
 fs_up() { # TYPE SIZE MKFS_OPTIONS...
