@@ -77,8 +77,8 @@ includes() { # FILES_REGEX: "file header" lines
 @test "a workload's calls that a device, a mount or a server may hold have a time limit" {
 	calls='losetup|mkfs|mkfs\.[a-z0-9]+|"mkfs\.\$type"|mount|umount|sync|fsfreeze|debugfs|dumpe2fs|monmaptool|ceph(-mon|-osd)?|rados|gluster|curl|psql|redis-cli'
 	calls="$calls|etcdctl|mariadb|mariadb-install-db|db_bench|fio|sqlite3"
-	# a command stands where a line begins, after a word of the shell, an operator or the pattern of a case; the demonstration is watched by who runs it
-	empty "without a limit" "$(sources '^workloads/.*\.(sh|bash)$' | grep -v demo.sh | xargs -r grep -nHE "(^|[;&|({!]|then|do|else|[a-z0-9*]\))[[:blank:]]*($calls)[[:blank:]]" || :)"
+	# a command stands where a line begins, after a word of the shell, an operator or the pattern of a case, not in the list of an array; the demonstration is watched by who runs it
+	empty "without a limit" "$(sources '^workloads/.*\.(sh|bash)$' | grep -v demo.sh | xargs -r grep -nHE "(^|[;&|{!]|[^=]\(|then|do|else|[a-z0-9*]\))[[:blank:]]*($calls)[[:blank:]]" || :)"
 }
 
 @test "nothing generated is in git" {
