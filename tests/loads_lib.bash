@@ -28,12 +28,15 @@ all_systems() {
 # Loads a profile; its ledger is then asked by `led`. $delta: what the devices wrote meanwhile, by the test's own reading:
 # what the ledger says, and what the server did before and after the ledger's own readings.
 loaded() { # PROFILE [COUNT [SIZE [CLIENTS]]]
+	local status=0
+
 	ledger_file=$BATS_TEST_TMPDIR/ledger.json
 	"$root/workloads/$IOT_TEST_SYSTEM.sh" prepare "$@"
 	mark=$(devices_wrote)
-	"$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file"
+	"$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file" || status=$?
 	delta=$(($(devices_wrote) - mark))
 	[ "$(last_horizon device_write_bytes)" -le "$delta" ] || fail "the devices wrote $delta, the ledger says $(last_horizon device_write_bytes)"
+	return $status
 }
 
 led() { sqlite3 :memory: "SELECT json_extract(readfile('$ledger_file'), '\$.$1');"; } # PATH

@@ -645,7 +645,7 @@ only_ceph() {
 
 @test "Ceph's deferred writes, and RocksDB's flush and compaction inside BlueStore, are what BlueStore and BlueFS count" {
 	all_systems
-	export IOT_CEPH_SIZE=1
+	export IOT_CEPH_SIZE=1 IOT_CEPH_SSD=1
 	system_up ceph
 	cat >load <<-'END'
 		#!/bin/sh -e
@@ -713,6 +713,7 @@ only_ceph() {
 
 @test "an OSD that is killed in the middle of a load: the run ends cleanly, bytes equal /sys/block and stay charged" {
 	all_systems
+	export IOT_CEPH_SSD=1 # where small objects are no deferred writes
 	system_up ceph
 	osd=$(awk '$1 == "osd.2" { print $2 }' "$IOT_WORK/pids")
 	settled "$IOT_WORK"

@@ -359,6 +359,22 @@ os.fsync(f)' "$@"
 	done
 }
 
+@test "a process that makes a database and ends at once is known by it, whenever its files were looked at first" {
+	cat > make.py <<-'END'
+		import sys, time
+		log = open(sys.argv[1] + "/000003.log", "wb", buffering=0)
+		log.write(bytes(4099))
+		time.sleep(0.4) # it is looked at now: no database yet
+		for name in "CURRENT", "LOCK":
+		    open(sys.argv[1] + "/" + name, "w").close()
+		log.write(bytes(1009))
+	END
+	mkdir db
+	"$trace" -q -o "$store" -- python3 make.py db
+	same "system" "$(sql "SELECT system, role FROM process WHERE cmdline LIKE '%make.py db' AND system IS NOT NULL")" "leveldb embedded"
+	same "component" "$(sql "SELECT component FROM file WHERE path LIKE '%/db/000003.log'")" wal
+}
+
 @test "losses are in every run, those that did not happen as 0" {
 	traced -- true
 	same "rows" "$(sql 'SELECT COUNT(*) FROM lost')" "$(grep -c '^LOSS(' "$root/bpf/kinds.def")"

@@ -307,6 +307,42 @@ static void decide(struct detect *d, struct seen *s)
 		push(&d->titles, &d->n_titles, &d->titles_room, s->proc.id);
 }
 
+static void change(struct detect *d, struct seen *s, const struct sys_match *m)
+{
+	take(d, s, m);
+	push(&d->changed, &d->n_changed, &d->changed_room, s->proc.id);
+}
+
+static void learn(struct detect *d, u32 proc, const struct sys_file *f)
+{
+	struct seen *s = seen_of(d, proc);
+	struct sys_match m = {};
+
+	if (!s || s->over || s->proc.flags & PROC_KTHREAD)
+		return;
+	if (s->match)
+		m = *s->match;
+	if (m.sure != SYS_SURE_FILES && systems_learn(d->db, &m, f))
+		change(d, s, &m);
+}
+
+/* A process that ends before its files are looked at again: its last chance to be known by them. */
+static void look_at_the_end(struct detect *d, u32 proc)
+{
+	struct seen *s = seen_of(d, proc);
+	struct sys_file f;
+
+	for (size_t i = 0; i < d->n_late; i++) {
+		const struct late *l = &d->late[i];
+
+		if (l->user != proc || !l->writes)
+			continue;
+		systems_file(d->db, l->rec.path, s->proc.pid, s->match, &f);
+		if (f.component && f.root[0])
+			learn(d, proc, &f);
+	}
+}
+
 static const char *text_or_null(const char *text)
 {
 	return text && *text ? text : NULL;
@@ -321,6 +357,8 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	d->ended = NULL;
 	if (!s && (s = seen_make(d, p)))
 		decide(d, s);
+	if (s && !s->over && p->flags & PROC_EXITED)
+		look_at_the_end(d, p->id);
 	m = s ? s->match : NULL;
 	if (!m)
 		return;
@@ -337,12 +375,6 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	systems_why(m, d->why, sizeof(d->why));
 	r->matched = text_or_null(d->why);
 	r->instance = text_or_null(m->instance);
-}
-
-static void change(struct detect *d, struct seen *s, const struct sys_match *m)
-{
-	take(d, s, m);
-	push(&d->changed, &d->n_changed, &d->changed_room, s->proc.id);
 }
 
 const struct iot_proc *detect_changed(struct detect *d)
@@ -388,19 +420,6 @@ void detect_again(struct detect *d)
 }
 
 /* --- files --- */
-
-static void learn(struct detect *d, u32 proc, const struct sys_file *f)
-{
-	struct seen *s = seen_of(d, proc);
-	struct sys_match m = {};
-
-	if (!s || s->over || s->proc.flags & PROC_KTHREAD)
-		return;
-	if (s->match)
-		m = *s->match;
-	if (m.sure != SYS_SURE_FILES && systems_learn(d->db, &m, f))
-		change(d, s, &m);
-}
 
 static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 {

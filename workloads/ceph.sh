@@ -129,11 +129,11 @@ prepare_patch() {
 	local set COUNT=$COUNT SIZE=$SIZE
 
 	set=$(data_set) COUNT=$objects SIZE=$object_bytes
-	kv_profile write "$set"
+	perform write "$set"
 }
 load_patch() {
 	CLIENT+=("objects=$objects" "object_bytes=$object_bytes")
-	kv_profile overwrite "$(data_set)"
+	perform overwrite "$(data_set)"
 }
 
 sys_engine() {
