@@ -510,6 +510,12 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
+@test "a process whose threads end at once on several processors keeps the bytes of all of them" {
+	# io_uring's workers are threads of the process, and end with it; the ledger that iot-io prints is what it wrote by a call
+	traced -- bash -c 'for _ in $(seq 60); do "$0" --api uring-async --file "$PWD/f" --count 16 --depth 16 > /dev/null; done' "$io"
+	same "processes, without bytes" "$(sql "SELECT COUNT(*), SUM(wchar = 0) FROM process WHERE comm = 'iot-io' AND wchar IS NOT NULL")" "60 0"
+}
+
 @test "fio's own count of its bytes is iot's, for four engines" {
 	need fio fio
 	body() {

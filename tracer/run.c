@@ -31,6 +31,7 @@
 #define CALM_LIMIT_NS (5 * NSEC)
 #define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
 #define MAX_DEVICES 64
+#define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 
 struct run {
 	const struct options *opts;
@@ -51,6 +52,8 @@ struct run {
 	u64 events;
 	struct iot_event *batch;
 	size_t n_batch;
+	struct iot_proc *ends;        /* processes that ended; the first n_due are given after the next look into the ring */
+	size_t n_ends, n_due, ends_room;
 	int stop_signal;              /* asked to end */
 	int abort_signal;             /* asked again: end at once */
 	int err;                      /* the first error; ends the run */
@@ -99,11 +102,41 @@ static void give_process(struct run *r, const struct iot_proc *p, const struct r
 		take_error(r, r->sink->record(r->sink, REC_process, rec));
 }
 
+/* Threads that end at once on several processors may all find themselves the last of their process, and each tells of the
+ * end: the record that comes last has the bytes of all. */
+static bool hold_end(struct run *r, const struct iot_proc *p)
+{
+	size_t i = r->n_ends, first = i > ENDS_LOOK ? i - ENDS_LOOK : 0;
+
+	while (i-- > first) {
+		if (r->ends[i].id != p->id)
+			continue;
+		r->ends[i] = *p;
+		return true;
+	}
+	if (grow((void **)&r->ends, r->n_ends, &r->ends_room, sizeof(*r->ends)))
+		return false;
+	r->ends[r->n_ends++] = *p;
+	return true;
+}
+
 static void on_process(void *arg, const struct iot_proc *p)
 {
 	struct run *r = arg;
 
-	give_process(r, p, names_process(r->names, p));
+	if (!(p->flags & PROC_EXITED) || !hold_end(r, p))
+		give_process(r, p, names_process(r->names, p));
+}
+
+/* Gives the first n ends. */
+static void give_ends(struct run *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		give_process(r, &r->ends[i], names_process(r->names, &r->ends[i]));
+	r->n_ends -= n;
+	if (n)
+		memmove(r->ends, r->ends + n, r->n_ends * sizeof(*r->ends));
+	r->n_due = r->n_ends;
 }
 
 /* Processes of which more is known by now: a later record replaces an earlier one. */
@@ -139,6 +172,7 @@ static bool drain(struct run *r)
 	size_t n = probes_consume(r->probes, &callbacks);
 
 	give_batch(r);
+	give_ends(r, r->n_due);
 	give_changed(r);
 	return n >= PROBES_TAKE;
 }
@@ -405,6 +439,7 @@ static void give_end(struct run *r)
 	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon };
 
 	take_error(r, probes_procs(r->probes, on_proc, r));
+	give_ends(r, r->n_ends);
 	end_second(r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
 	take_error(r, probes_flows(r->probes, on_flow, r));
@@ -627,6 +662,7 @@ static void release(struct run *r)
 	cells_free(r->cells);
 	truth_free(r->truth);
 	free(r->batch);
+	free(r->ends);
 }
 
 int run_trace(const struct options *o, u64 begun_ns)
