@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "detect.h"
 #include "systems.h"
@@ -17,12 +18,21 @@
 #define BUCKETS 4096           /* of process numbers */
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
 #define PLACES_MAX 4096        /* data roots that are remembered */
-#define AGAIN_MAX 256          /* titles read a second */
+#define AGAIN_MAX 8            /* titles read at once: there may be a storm of forks */
 #define LATE_MAX 4096          /* files without a component that are looked at again */
 #define LATE_TRIES 3           /* how often, a second apart */
 #define STRANGERS 4096         /* files without a component that may turn out to be databases */
 #define DEVICES_MAX 4096       /* devices whose path is kept for later users */
 #define THREADS_MAX 65536      /* threads whose name is remembered */
+
+/* A process that may tell its role by a title which it sets after it was forked: it is read when it may have been set, before a
+ * short life is over, and once more later. */
+struct title {
+	u32 proc, looks;
+	u64 forked_ns;
+};
+
+static const u64 title_ns[] = { NSEC / 20, NSEC / 4, NSEC }; /* after the fork */
 
 /* One process of the run. */
 struct seen {
@@ -93,7 +103,7 @@ struct detect {
 	const char *group[IOT_HIST_GROUPS];
 	u32 *changed;               /* process ids */
 	size_t n_changed, at_changed, changed_room;
-	u32 *titles;                /* process ids whose title is read again */
+	struct title *titles;       /* in the order in which their processes were seen */
 	size_t n_titles, titles_room;
 	struct sys_match *ended;    /* of the record that was given last */
 	char why[2 * SYS_WHY_LEN];  /* likewise */
@@ -294,6 +304,12 @@ static void take(struct detect *d, struct seen *s, const struct sys_match *m)
 	s->group = group_of(d, m->system);
 }
 
+static void read_later(struct detect *d, u32 proc)
+{
+	if (!grow((void **)&d->titles, d->n_titles, &d->titles_room, sizeof(*d->titles)))
+		d->titles[d->n_titles++] = (struct title){ .proc = proc, .forked_ns = clock_now(CLOCK_MONOTONIC) };
+}
+
 static void decide(struct detect *d, struct seen *s)
 {
 	struct sys_match m;
@@ -304,7 +320,7 @@ static void decide(struct detect *d, struct seen *s)
 	if (m.system || m.client_of || m.maybe || m.container[0])
 		take(d, s, &m);
 	if (m.by == SYS_BY_FORK && !(s->proc.flags & PROC_EXITED))
-		push(&d->titles, &d->n_titles, &d->titles_room, s->proc.id);
+		read_later(d, s->proc.id);
 }
 
 static void change(struct detect *d, struct seen *s, const struct sys_match *m)
@@ -389,34 +405,45 @@ const struct iot_proc *detect_changed(struct detect *d)
 	return NULL;
 }
 
+static void read_title(struct detect *d, u32 proc)
+{
+	struct seen *s = seen_of(d, proc);
+	struct sys_ident id;
+	struct sys_match m, up;
+	bool there;
+
+	if (!s || !s->match || s->over || systems_ident(s->proc.pid, &id))
+		return;
+	there = is_same(d, &id, &s->proc);
+	systems_ident_free(&id);
+	if (!there)
+		return;
+	match(d, &s->proc, &m);
+	if (!m.role || (s->match->role && !strcmp(m.role, s->match->role)))
+		return;
+	up = *s->match;
+	up.role = m.role;
+	up.tested = m.tested;
+	change(d, s, &up);
+}
+
 void detect_again(struct detect *d)
 {
-	size_t n = d->n_titles < AGAIN_MAX ? d->n_titles : AGAIN_MAX;
+	u64 now = d->n_titles ? clock_now(CLOCK_MONOTONIC) : 0;
+	size_t kept = 0, looks = 0;
 
-	if (!n)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		struct seen *s = seen_of(d, d->titles[i]);
-		struct sys_ident id;
-		struct sys_match m, up;
-		bool there;
+	for (size_t i = 0; i < d->n_titles; i++) {
+		struct title t = d->titles[i];
 
-		if (!s || !s->match || s->over || systems_ident(s->proc.pid, &id))
-			continue;
-		there = is_same(d, &id, &s->proc);
-		systems_ident_free(&id);
-		if (!there)
-			continue;
-		match(d, &s->proc, &m);
-		if (!m.role || (s->match->role && !strcmp(m.role, s->match->role)))
-			continue;
-		up = *s->match;
-		up.role = m.role;
-		up.tested = m.tested;
-		change(d, s, &up);
+		if (looks < AGAIN_MAX && now - t.forked_ns >= title_ns[t.looks]) {
+			read_title(d, t.proc);
+			t.looks++;
+			looks++;
+		}
+		if (t.looks < N_OF(title_ns))
+			d->titles[kept++] = t;
 	}
-	d->n_titles -= n;
-	memmove(d->titles, d->titles + n, d->n_titles * sizeof(*d->titles));
+	d->n_titles = kept;
 }
 
 /* --- files --- */

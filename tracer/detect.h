@@ -30,7 +30,7 @@ const struct rec_file *detect_late(struct detect *);
 /* A write to a file that only one system has tells who its process is; the thread tells the component, which is filled in. */
 void detect_event(struct detect *, struct iot_event *);
 
-/* Looks again, once, at processes that have set their title since they were forked. To be called every second. */
+/* Looks again at processes that may have set their title since they were forked. To be called many times a second. */
 void detect_again(struct detect *);
 
 /* The next process of which something else is known since its record was given; NULL when there is none. */

@@ -173,6 +173,7 @@ static bool drain(struct run *r)
 
 	give_batch(r);
 	give_ends(r, r->n_due);
+	detect_again(r->detect);
 	give_changed(r);
 	return n >= PROBES_TAKE;
 }
@@ -215,7 +216,6 @@ static void end_second(struct run *r)
 	const struct rec_file *late;
 	u64 now = since_start(r);
 
-	detect_again(r->detect);
 	while ((late = detect_late(r->detect)))
 		take_error(r, r->sink->record(r->sink, REC_file, late));
 	give_changed(r);
