@@ -789,7 +789,7 @@ minio=.*/minio gluster='/usr/sbin/gluster(fsd|fs|d)' mariadb=/usr/sbin/mariadbd 
 @test "MariaDB: every device byte is its own, components sum to the whole" { other_system mariadb mariadb "$mariadb" small-one 300; }
 @test "Redis: every device byte is its own, components sum to the whole" { other_system redis redis "$redis" small-one 500; }
 @test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb '.*/db_bench' bulk; }
-@test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite "$python" bulk; }
+@test "SQLite: every device byte is its own, components sum to the whole" { other_system sqlite sqlite "$python|/usr/bin/sqlite3" bulk; }
 @test "LevelDB: every device byte is its own, components sum to the whole" { other_system leveldb leveldb "$python" small; }
 
 # What a cold read fetched, as charged_to() does for what was written.
