@@ -341,7 +341,7 @@ class Program:
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     self.written(i, page)
         if inode and is_direct:
-            self.apply_direct(who, inode, reply, ret, writes.get(inode, set()))
+            self.apply_direct(who, c, inode, reply, ret, writes.get(inode, set()))
         elif inode and moves:
             self.apply_write(who, c, inode, reply, ret)
         elif inode and op == "store":
@@ -374,9 +374,12 @@ class Program:
             return set()
         return set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1))
 
-    def apply_direct(self, who, inode, reply, ret, written):
-        """What others had dirty there is written first, by the call but for them; then the call's own bytes."""
+    def apply_direct(self, who, c, inode, reply, ret, written):
+        """What others had dirty there is written first, by the call but for them; then the call's own bytes. A call that
+        is refused for its alignment may have zeroed the rest of the last block before."""
         if ret <= 0:
+            if reply["errno"] == 22 and c["len"]:
+                self.claim(inode, reply["begin"] // PAGE, (reply["begin"] + c["len"] - 1) // PAGE, who, False)
             return
         own = self.direct_pages(inode, inode, True, reply, ret)
         for page in own:
@@ -568,7 +571,7 @@ class Batch:
         writes = self.look(p, op in ASYNC)
         if reply.get("ino"):
             inode = p.inodes.get((reply["ino"], reply["gen"]))
-        if reply.get("child"):
+        if reply.get("child") and who not in UNSEEN:
             who = "child%d" % reply["child"]
             p.pids[who] = str(reply["child"])
         if ret > 0 and op in BYTES:
@@ -687,10 +690,10 @@ class Batch:
     def compare(self):
         pids = {pid: (p, who) for p in self.programs for who, pid in p.pids.items()}
         inodes = {key: p for p in self.programs for key in p.inodes}
-        names = {"0": NOBODY, "2": STRANGER}
+        names, of = {"0": NOBODY, "2": STRANGER}, {}
         for owner, pid in self.sql("SELECT id, pid FROM process WHERE id > 2"):
             if pid in pids:
-                names[owner] = pids[pid][1]
+                of[owner], names[owner] = pids[pid]
         dev = os.stat(self.mnt).st_dev
         dev = os.major(dev) << 20 | os.minor(dev)
         got = collections.defaultdict(collections.Counter)
@@ -701,7 +704,7 @@ class Batch:
                 "WHERE k.name = 'fs_write' AND c.name IN ('data', 'direct', 'unknown') AND e.dev = %d" % dev):
             key, off, size = (int(ino), int(gen)), int(off), int(size)
             who = names.get(owner, "process " + owner)
-            p = inodes.get(key)
+            p = inodes.get(key) or of.get(owner)
             if not p:
                 self.errors.append("%s: %d bytes of %s are of no file of the programs (inode %s)" % (cause, size, who, key))
             elif cause == "data":
