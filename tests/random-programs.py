@@ -7,7 +7,8 @@ usage: workloads/scenario.sh with_fs ext4 1G -- tests/random-programs.py --seeds
   --seeds A-B     programs of these seeds (default 1-50)
   --batch N       programs of one trace (default 50)
   --file FILE     the program in FILE instead ("-": standard input)
-  --only OPS      only these calls, comma separated
+  --only OPS      only these calls, comma separated: rows of CALLS
+  --clean         nothing is dirty before the run
   --print         print the programs, run nothing
   --ledger        print what each call returned and which pages were written meanwhile
   --shrink N      make the first N failing programs smaller while they fail (default 3)
@@ -170,7 +171,7 @@ def call_line(who, op, f, params):
     return " ".join([who, op, "f=%d" % f] + ["%s=%s" % (k.rstrip("_"), v) for k, v in params.items() if v != ""])
 
 
-def generate(seed, only=None):
+def generate(seed, only=None, clean=False):
     """The lines of a program."""
     r = random.Random(seed)
     names = [n for n in CALLS if not only or n in only]
@@ -180,11 +181,11 @@ def generate(seed, only=None):
         size = r.choice((0, 0, 1000, 4096, 65536, 200000, 524288))
         if size:
             lines.append(call_line("b", "pwrite", f, dict(off=0, len=size)))
-            if r.random() < 0.7:
+            if clean or r.random() < 0.7:
                 lines.append(call_line("b", "fsync", f, {}))
                 if r.random() < 0.5:
                     lines.append(call_line("b", "forget", f, dict(off=0, len=0)))
-            if r.random() < 0.3 and not only:
+            if r.random() < 0.3 and not only and not clean:
                 lines.append(call_line("b", "pwrite", f, at(r)))
     for _ in range(r.randrange(5, 31)):
         name = r.choices(names, weights)[0]
@@ -280,7 +281,7 @@ class Program:
         self.calls_bytes = collections.Counter()  # (who, kind)
         self.pids = {}
         self.gaps, self.ledger, self.disturbed = collections.defaultdict(set), [], False
-        self.errors = []
+        self.errors, self.wrong_kinds = [], collections.Counter()
         self.number = -1
 
     def path(self):
@@ -394,13 +395,15 @@ class Program:
         self.tail(who, inode, reply)
 
     def tail(self, who, inode, reply):
-        """A write behind the end of the file may zero the rest of the block where the end was."""
-        if reply["at"] > reply["size"] and reply["size"] % PAGE:
+        """A write behind the end of the file may zero the rest of the block where the end was; one that fails with
+        EFAULT too: it moves the end of an ext4 file to where it would have begun."""
+        if reply["begin"] > reply["size"] and reply["size"] % PAGE:
             self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
 
     def apply_write(self, who, c, inode, reply, ret):
         if ret > 0:
             self.claim(inode, reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE, who, True)
+        if reply["errno"] in (0, 14):
             self.tail(who, inode, reply)
         if ret < c["len"] and reply["errno"] != 9 and c["len"]:
             # what was not copied: a block that was begun may be dirty all the same, and blocks that are new are zeroed
@@ -418,10 +421,13 @@ class Program:
                     self.claim(inode, p, p, who, p < end)
 
     def apply_fallocate(self, who, c, inode, reply):
-        first, last = (c["off"] + PAGE - 1) // PAGE, (c["off"] + c["len"]) // PAGE - 1
+        end = c["off"] + c["len"]
+        if end >= reply["size"]:  # up to the end of the file: its last page is dropped whole
+            end = (end + PAGE - 1) // PAGE * PAGE
+        first, last = (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1
         if c["flags"] & 2:
             self.cancel(inode, first, last)
-            for edge in (c["off"], c["off"] + c["len"]):
+            for edge in (c["off"], end):
                 if edge % PAGE:
                     self.claim(inode, edge // PAGE, edge // PAGE, who, False)
         elif reply["size"] % PAGE:
@@ -751,6 +757,16 @@ class Batch:
             self.errors.append("verify: %d MISMATCH, such as: %s" % (len(bad), bad[0]))
 
 
+def kind_of(line):
+    """A call without its file and numbers, for statistics."""
+    who, op, c = parse(line)
+    words = [op] + ["%s=%s" % (k, c[k]) for k in ("mode", "rwf", "kind", "flags") if c.get(k)]
+    words += ["off=-1"] if c.get("off") == -1 else []
+    words += ["fails"] if c.get("bad", -1) >= 0 or c.get("limit", -1) >= 0 else []
+    words += [">16 iovecs"] if c.get("n", 0) > 16 else []
+    return ("before the run: " if who == "b" else "stranger: " if who == "x" else "") + " ".join(words)
+
+
 def ranges(values):
     """1-3,7 of a set of numbers."""
     out, run = [], None
@@ -779,6 +795,8 @@ def compare_pages(p, got):
     for (key, page), others in spare.items():
         for other in others:
             wrong[key, "not written", other, -1].append(page)
+    for (key, want, have, call), ps in wrong.items():
+        p.wrong_kinds[kind_of(p.lines[call]) if 0 <= call < len(p.lines) else want] += len(ps)
     return ["inode %d pages %s: %s, but iot says %s%s" % (key[0], ranges(ps), want, have,
             "; dirtied by call %d: %s" % (call, p.lines[call]) if 0 <= call < len(p.lines) else "")
             for (key, want, have, call), ps in sorted(wrong.items(), key=str)]
@@ -831,7 +849,7 @@ def report(p, out=sys.stdout):
 
 
 def arguments(argv):
-    options = dict(seeds="1-50", batch="50", file=None, only=None, shrink="3", keep=None, print=False, ledger=False)
+    options = dict(seeds="1-50", batch="50", file=None, only=None, shrink="3", keep=None, print=False, ledger=False, clean=False)
     while argv:
         name = argv.pop(0).lstrip("-")
         if name not in options:
@@ -846,7 +864,7 @@ def programs_of(options):
         text = (sys.stdin if options["file"] == "-" else open(options["file"])).read()
         return [Program("file", [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")])]
     first, _, last = options["seeds"].partition("-")
-    return [Program(str(seed), generate(seed, only)) for seed in range(int(first), int(last or first) + 1)]
+    return [Program(str(seed), generate(seed, only, options["clean"])) for seed in range(int(first), int(last or first) + 1)]
 
 
 def main():
@@ -879,6 +897,9 @@ def main():
         run_batch([small], options, "small")
         print("seed %s, smallest program that fails:" % p.label)
         report(small)
+    kinds = sum((p.wrong_kinds for p in programs), collections.Counter())
+    for kind, n in kinds.most_common():
+        print("%7d wrong pages, dirtied by: %s" % (n, kind))
     gaps = [p for p in programs if p.gaps]
     pages_known = sum(sum(p.want.values()) for p in programs)
     print("%d programs (seeds %s), %d calls, %d pages written back: %d programs wrong, %d not explained by the model, %d runs with other errors" % (
