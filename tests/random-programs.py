@@ -822,14 +822,19 @@ def run_batch(programs, options, tag):
         return batch
 
 
-def shrink(lines, options, label):
-    """Drops calls while the program fails. All candidates of a round are run in one trace."""
+def gravest(p):
+    """The first word of the gravest error of a program: a wrong owner of a page before wrong sums."""
+    return min((text.split()[0] for text in p.errors), key=("inode", "direct", "S").index, default=None)
+
+
+def shrink(lines, options, label, grave):
+    """Drops calls while the program fails in the same way. All candidates of a round are run in one trace."""
     size = max(len(lines) // 2, 1)
     while True:
         candidates = [lines[:i] + lines[i + size:] for i in range(0, len(lines), size)]
         programs = [Program("%s-%d" % (label, n), c) for n, c in enumerate(candidates)]
         run_batch(programs, options, "shrink")
-        failing = [p for p in programs if p.errors and not p.disturbed]
+        failing = [p for p in programs if gravest(p) == grave and not p.disturbed]
         if failing:
             lines = min(failing, key=lambda p: len(p.lines)).lines
             size = max(min(size, len(lines) // 2), 1)
@@ -891,9 +896,9 @@ def main():
                 for text in p.errors + p.gap_lines():
                     print("  " + text)
         sys.stdout.flush()
-    failing = [p for p in programs if p.errors]
+    failing = sorted((p for p in programs if p.errors), key=lambda p: ("inode", "direct", "S").index(gravest(p)))
     for p in failing[:int(options["shrink"])]:
-        small = Program(p.label, shrink(p.lines, options, p.label))
+        small = Program(p.label, shrink(p.lines, options, p.label, gravest(p)))
         run_batch([small], options, "small")
         print("seed %s, smallest program that fails:" % p.label)
         report(small)
