@@ -8,8 +8,6 @@
 
 #define RWF_DSYNC 2
 #define RWF_SYNC 4
-#define RWF_APPEND 16
-#define RWF_NOAPPEND 32
 #define O_ACCMODE 3
 #define MAX_PATHS 8           /* sent for one file */
 
