@@ -794,8 +794,8 @@ class Batch:
                     got_bytes[p][who, kind] += int(size)
         for p in self.programs:
             p.exposed_before = +p.exposed
-            p.errors = compare_pages(p, got[p]) + compare_sums(p, "direct", p.direct, got_direct[p]) + compare_sums(
-                p, "S", collections.Counter({k: v for k, v in p.calls_bytes.items() if k[0] not in UNSEEN}), got_bytes[p])
+            p.errors = compare_pages(p, got[p]) + compare_sums(p, "direct", seen(p.direct, 1), got_direct[p]) + compare_sums(
+                p, "S", seen(p.calls_bytes, 0), got_bytes[p])
         self.compare_unseen(dev)
         self.compare_run(dev)
 
@@ -880,6 +880,11 @@ def compare_pages(p, got):
     return ["inode %d pages %s: %s, but iot says %s%s%s" % (key[0], ranges(ps), want, have,
             "; dirtied by call %d: %s" % (call, p.line(call)) if call >= 0 else "", text)
             for (key, want, have, call, text), ps in sorted(wrong.items(), key=str)]
+
+
+def seen(sums, at):
+    """Without those that have no events, or are not asked for: `at` says where in the key the owner is."""
+    return collections.Counter({k: v for k, v in sums.items() if k[at] not in UNSEEN})
 
 
 def compare_sums(p, what, want, got):
