@@ -376,12 +376,16 @@ class Program:
             claims = set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)) if ret > 0 else set()
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
+        later = []  # by what the call itself does beside its bytes, such as zeroing
         if not syncs:
             for i, ps in writes.items():
                 if i is inode and ps & claims:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
-                    self.written(i, page)
+                    if page in i.claims:
+                        self.written(i, page)
+                    else:
+                        later.append((i, page))
         if inode and is_direct:
             self.apply_direct(who, c, inode, reply, ret, writes.get(inode, set()))
         elif inode and moves:
@@ -401,6 +405,8 @@ class Program:
             for i, ps in writes.items():
                 for page in ps:
                     self.written(i, page)
+        for i, page in later:
+            self.written(i, page)
         if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
             self.all_written(inode, reply)
         if inode:
