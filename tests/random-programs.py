@@ -288,6 +288,7 @@ class Program:
         self.maybe = collections.Counter()   # the same: more of them may be
         self.reason = {}                     # the same: number of the call that dirtied it
         self.exposed = collections.Counter() # the same: of these, nobody may be named
+        self.beside = {}                     # (inode key, page): last call that touched it without a claim, for the report
         self.direct = collections.Counter()  # (inode key, who)
         self.calls_bytes = collections.Counter()  # (who, kind)
         self.pids = {}
@@ -298,6 +299,9 @@ class Program:
     def path(self):
         return "s" + self.label
 
+    def line(self, call):
+        return self.lines[call] if 0 <= call < len(self.lines) else "the end of a process" if call == len(self.lines) else "the settle"
+
     # -- what a call did
 
     def claim(self, inode, first, last, who, strong):
@@ -305,6 +309,8 @@ class Program:
             old = inode.claims.get(page)
             if strong or old is None:
                 inode.claims[page] = Claim(who, self.number, strong)
+            else:
+                self.beside[inode.key, page] = self.number
 
     def charge(self, inode, page, claim):
         k = (inode.key, page, claim.who)
@@ -324,7 +330,7 @@ class Program:
         self.gaps[self.number, inode.key, text].update(at)
 
     def gap_lines(self):
-        return ["call %d%s: inode %d pages %s: %s" % (n, " (%s)" % self.lines[n] if 0 <= n < len(self.lines) else "", key[0], ranges(ps), text)
+        return ["call %d (%s): inode %d pages %s: %s" % (n, self.line(n), key[0], ranges(ps), text)
                 for (n, key, text), ps in self.gaps.items()]
 
     def cancel(self, inode, first, last=1 << 60):
@@ -393,6 +399,8 @@ class Program:
         if ret <= 0:
             if reply["errno"] == 22 and c["len"]:
                 self.claim(inode, reply["begin"] // PAGE, (reply["begin"] + c["len"] - 1) // PAGE, who, False)
+                if reply["size"] % PAGE:
+                    self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
             return
         own = self.direct_pages(inode, inode, True, reply, ret)
         for page in own:
@@ -509,7 +517,8 @@ class Batch:
         self.programs, self.store, self.show = programs, store, show_ledger
         self.mnt = os.environ["IOT_MNT"]
         self.image = Image(os.environ["IOT_IMG"])
-        self.traced = False
+        with open("/sys/block/%s/queue/iostats" % os.path.basename(os.environ["IOT_DEV"]), "w") as f:
+            f.write("1")  # a loop device keeps what its last user set
         self.errors = []
 
     # -- processes
@@ -785,7 +794,7 @@ class Batch:
         if not self.device[0] <= total <= self.device[1]:
             self.errors.append("device bytes: iot says %d, /sys/block %d to %d" % (total, *self.device))
         v = subprocess.run([ANALYZE, "verify", self.store], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        bad = [line for line in v.stdout.splitlines() if "MISMATCH" in line]
+        bad = [line for line in v.stdout.splitlines() if "MISMATCH" in line and not line.startswith("OK:")]
         if bad:
             self.errors.append("verify: %d MISMATCH, such as: %s" % (len(bad), bad[0]))
 
@@ -827,15 +836,18 @@ def compare_pages(p, got):
             if not others and p.exposed[k] > 0:
                 p.exposed[k] -= 1
                 continue
-            wrong[k[0], k[2], others.pop() if others else "missing", p.reason[k]].append(k[1])
+            beside = p.beside.get((k[0], k[1]))
+            text = "" if beside is None else "; touched without a claim by call %d: %s" % (beside, p.line(beside))
+            wrong[k[0], k[2], others.pop() if others else "missing", p.reason[k], text].append(k[1])
     for (key, page), others in spare.items():
         for other in others:
-            wrong[key, "not written", other, -1].append(page)
-    for (key, want, have, call), ps in wrong.items():
-        p.wrong_kinds[kind_of(p.lines[call]) if 0 <= call < len(p.lines) else want] += len(ps)
-    return ["inode %d pages %s: %s, but iot says %s%s" % (key[0], ranges(ps), want, have,
-            "; dirtied by call %d: %s" % (call, p.lines[call]) if 0 <= call < len(p.lines) else "")
-            for (key, want, have, call), ps in sorted(wrong.items(), key=str)]
+            wrong[key, "not written", other, -1, ""].append(page)
+    for (key, want, have, call, text), ps in wrong.items():
+        kind = kind_of(p.lines[call]) if 0 <= call < len(p.lines) else want
+        p.wrong_kinds[kind + (", touched without a claim" if text else "")] += len(ps)
+    return ["inode %d pages %s: %s, but iot says %s%s%s" % (key[0], ranges(ps), want, have,
+            "; dirtied by call %d: %s" % (call, p.line(call)) if call >= 0 else "", text)
+            for (key, want, have, call, text), ps in sorted(wrong.items(), key=str)]
 
 
 def compare_sums(p, what, want, got):
