@@ -9,6 +9,7 @@ usage: workloads/scenario.sh with_fs ext4 1G -- tests/random-programs.py --seeds
   --file FILE     the programs in FILE instead ("-": standard input): see tests/random-cases.txt
   --only OPS      only these calls, comma separated: rows of CALLS
   --clean         nothing is dirty before the run
+  --full KIB      the file system has so much room, so that calls fail with ENOSPC or are short
   --print         print the programs, run nothing
   --ledger        print what each call returned and which pages were written meanwhile
   --shrink N      make the first N failing programs smaller while they fail (default 3)
@@ -945,7 +946,7 @@ def report(p, out=sys.stdout):
 
 
 def arguments(argv):
-    options = dict(seeds="1-50", batch="50", file=None, only=None, shrink="3", keep=None, print=False, ledger=False, clean=False, exchange=False)
+    options = dict(seeds="1-50", batch="50", file=None, only=None, full=None, shrink="3", keep=None, print=False, ledger=False, clean=False, exchange=False)
     while argv:
         name = argv.pop(0).lstrip("-")
         if name not in options:
@@ -991,6 +992,14 @@ def programs_of(options):
     return [Program(str(seed), generate(seed, only, options["clean"])) for seed in range(int(first), int(last or first) + 1)]
 
 
+def fill(left):
+    """Leaves so many bytes free on the file system."""
+    with open(os.environ["IOT_MNT"] + "/full", "w") as f:
+        st = os.statvfs(os.environ["IOT_MNT"])
+        os.posix_fallocate(f.fileno(), 0, st.f_bavail * st.f_frsize - left)
+    os.sync()
+
+
 def main():
     options = arguments(sys.argv[1:])
     programs = programs_of(options)
@@ -999,6 +1008,8 @@ def main():
             print("# seed " + p.label, *p.lines, sep="\n")
         return 0
     step = int(options["batch"])
+    if options["full"]:
+        fill(int(options["full"]) << 10)
     errors = []
     for n in range(0, len(programs), step):
         part = programs[n:n + step]
