@@ -94,6 +94,13 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 	       writer_of_page(i, index, &how) != owner;
 }
 
+static __always_inline struct folio *buffer_folio(struct buffer_head *b)
+{
+	if (bpf_core_field_exists(b->b_folio))
+		return (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
+	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
+}
+
 /* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
  * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
  * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
@@ -111,7 +118,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 
 	if (!b || !gate_open())
 		return 0;
-	f = (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
+	f = buffer_folio(b);
 	i = f ? folio_inode(f) : NULL;
 	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
 		return 0;

@@ -214,10 +214,11 @@ static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct 
  * call where it cannot. */
 #define NUMBER_AT(address, type, field) ({ \
 	typeof(((type *)0)->field) __v; \
+	u64 __a = (u64)(address); /* a field of our own structs has no place in the kernel's */ \
 	if (cfg.cast) \
-		__v = ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))->field; \
+		__v = ((type *)bpf_rdonly_cast((void *)__a, bpf_core_type_id_kernel(type)))->field; \
 	else \
-		__v = BPF_CORE_READ((type *)(address), field); \
+		__v = BPF_CORE_READ((type *)__a, field); \
 	__v; })
 
 /* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
