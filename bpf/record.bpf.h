@@ -43,6 +43,7 @@ struct task_ctx {
 	u64 range_node;    /* of a block device: the inode that it was opened by */
 	u32 range_blockdev;
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
+	u64 uring_req;     /* struct io_kiocb that it submitted last */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u32 seen_dev, seen_block, seen_file, seen_type;

@@ -4,13 +4,11 @@
  */
 #include "file.bpf.h"
 #include "net.bpf.h"
+#include "uring.bpf.h"
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
 #define TS_COMPAT 2            /* thread_info.status: a 32-bit system call on x86-64 */
-#define RWF_DSYNC 2
-#define RWF_SYNC 4
-#define RWF_APPEND 16
 
 /* What a program on raw_syscalls:sys_enter and sys_exit is given (their `format` in tracefs). */
 struct enter_event {
@@ -469,6 +467,8 @@ static __always_inline int call_ends(u64 nr, long ret, bool again)
 		}
 		break;
 	case SHAPE_URING:
+		uring_settle(c);
+		return 0;
 	case SHAPE_EXEC:
 	case SHAPE_NONE:
 		return 0;

@@ -103,6 +103,9 @@ static const struct program {
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
 	{ "uring__complete", "uring", 3, false },    /* 6.15 */
 	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
+	{ "uring__ring_end", "uring", 1, false },
+	{ "uring__sweep", "uring", 0, false },       /* 5.14: called by the tracer */
+	{ "aio__sweep", "syscall", 0, false },
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(*programs))
 #define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
@@ -183,10 +186,11 @@ static const struct {
 	{ "loop_rootcg_workfn", FN_LOOP_WORK },
 	{ "ext4_end_io_rsv_work", FN_EXT4_CONVERT },
 	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
-	{ "blkdev_bio_end_io", FN_END_DIRECT },
-	{ "blkdev_bio_end_io_async", FN_END_DIRECT },
+	{ "blkdev_bio_end_io", FN_END_DEVICE },
+	{ "blkdev_bio_end_io_async", FN_END_DEVICE_ASYNC },
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
+	{ "io_ring_exit_work", FN_URING_EXIT },
 };
 
 #define MAX_MAPS 64
@@ -915,6 +919,20 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
+/* Lets the kernel side look for requests (of a disk) whose end it was not told. */
+static void sweep(const struct probes *p, const char *program, u32 disk)
+{
+	struct iot_sweep ask = { disk };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &ask, .ctx_size_in = sizeof(ask));
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], program) : NULL;
+		if (g && bpf_program__fd(g) >= 0)
+			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	}
+}
+
 /* Returns when no program runs any more that found the gate open: it may be about to count. */
 int probes_stop(struct probes *p)
 {
@@ -923,21 +941,9 @@ int probes_stop(struct probes *p)
 	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
 		nanosleep(&while_one_runs, NULL);
+	sweep(p, "uring__sweep", 0);
+	sweep(p, "aio__sweep", 0);
 	return 0;
-}
-
-/* Lets the kernel side look for requests of a disk whose end it was not told. */
-static void sweep(const struct probes *p, u32 disk)
-{
-	struct iot_sweep ask = { disk };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &ask, .ctx_size_in = sizeof(ask));
-	struct bpf_program *g;
-
-	for (size_t i = 0; i < N_OBJECTS; i++) {
-		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], "block__sweep") : NULL;
-		if (g && bpf_program__fd(g) >= 0)
-			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
-	}
 }
 
 bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
@@ -946,7 +952,7 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 
 	if (fd < 0)
 		return false;
-	sweep(p, disk);
+	sweep(p, "block__sweep", disk);
 	if (bpf_map_lookup_elem(fd, &disk, o))
 		memset(o, 0, sizeof(*o)); /* nothing completed there */
 	return true;
