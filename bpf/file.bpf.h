@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* file.bpf.h - what a file is: its type, number and path, looked at once and kept in the task's context. For every object
- * that is told of operations on files.
+/* file.bpf.h - what a file is: its type, number and path, looked at once and kept in the task's context; and that somebody wrote
+ * to it. For every object that is told of operations on files.
  */
 #ifndef IOT_FILE_BPF_H
 #define IOT_FILE_BPF_H
@@ -145,18 +145,24 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	return 0;
 }
 
-/* Another file than last time: everything about it is looked up. */
+/* Another file than last time: everything about it is looked up. The file of an overlay is the one below, by the path that the
+ * process used; it may be another one after each write, so it is never "the same". */
 __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 {
+	struct file *f = (struct file *)file, *real;
 	struct inode *i = (struct inode *)inode;
-	struct file *f = (struct file *)file;
 	struct super_block *sb;
 
-	if (!c)
+	if (!c || !f)
 		return 0;
+	real = real_file(f);
+	if (real != f)
+		i = (struct inode *)POINTER_AT(real, struct file, f_inode);
 	sb = BPF_CORE_READ(i, i_sb);
-	c->seen_inode = (u64)i;
+	c->seen_inode = real == f ? inode : 0;
 	c->seen_ino = ino;
+	c->seen_gen = inode_generation((struct inode *)inode);
+	c->seen_host = (u64)data_inode(f);
 	c->seen_dev = BPF_CORE_READ(sb, s_dev);
 	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
 	c->seen_block = block_bytes(f);
@@ -178,7 +184,7 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 {
 	u64 ino = NUMBER_AT(i, struct inode, i_ino);
 
-	if (c->seen_inode != (u64)i || c->seen_ino != ino)
+	if (c->seen_inode != (u64)i || c->seen_ino != ino || c->seen_gen != inode_generation(i))
 		file_change(c, (u64)f, (u64)i, ino);
 }
 
@@ -195,6 +201,24 @@ static __always_inline u32 flags_of(u32 f)
 	if (f & O_APPEND)
 		r |= FLAG_APPEND;
 	return r;
+}
+
+/* Process `proc` wrote bytes [off, off + len) through the page cache. Who made a page dirty is known from then on; here those are
+ * claimed that were dirty already. device: file.id of the node of a block device, 0 for a file. */
+static __noinline int wrote(struct inode *i, u32 device, u64 off, u64 len, u32 proc)
+{
+	struct writer *w;
+
+	if (!i)
+		return 0;
+	if (device) {
+		claim_range(i, off, len, proc | OWNER_DATA, false);
+		return device_name(i, device);
+	}
+	w = writer_find(i);
+	if (w ? w->blocks || (!w->many && w->first == proc) : !is_dirty(i))
+		return 0;
+	return claim_range(i, off, len, proc, false);
 }
 
 #endif

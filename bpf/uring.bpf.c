@@ -226,9 +226,15 @@ int BPF_PROG(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int
 
 struct free_walk {
 	u64 node;              /* struct io_wq_work_node of the next free request */
-	u64 want;              /* only this request; 0: all */
+	u64 want;              /* only whether this one is free; 0: all are finished */
 	u32 found;
 };
+
+static __always_inline void finish_late(struct uring_request *u, u64 req, u64 pos)
+{
+	uring_finish(u, uring_result(req), pos, 0);
+	bpf_map_delete_elem(&urings, &req);
+}
 
 /* One request on a ring's list of free ones: it is over. */
 static long free_one(u32 n, struct free_walk *w)
@@ -239,27 +245,24 @@ static long free_one(u32 n, struct free_walk *w)
 	if (!w->node)
 		return 1;
 	w->node = POINTER_AT(w->node, struct io_wq_work_node, next);
-	if (w->want && w->want != req)
-		return 0;
-	u = bpf_map_lookup_elem(&urings, &req);
-	if (u) {
-		uring_finish(u, uring_result(req), 0, 0);
-		bpf_map_delete_elem(&urings, &req);
-		w->found = 1;
+	if (w->want) {
+		w->found = w->want == req;
+		return w->found;
 	}
-	return !!w->want;
+	u = bpf_map_lookup_elem(&urings, &req);
+	if (u)
+		finish_late(u, req, 0);
+	return 0;
 }
 
-/* Finishes the requests of a ring that are free again. False: the list is longer than the walk. */
+/* Walks the requests of a ring that are free again. False: there are more than that. */
 static __always_inline bool free_walk(u64 ring, struct free_walk *w)
 {
 	if (!bpf_core_field_exists(struct io_submit_state, free_list))
 		return false;
 	w->node = pointer_at(ring + bpf_core_field_offset(struct io_ring_ctx, submit_state.free_list));
 	bpf_loop(FREE_REQUESTS, free_one, w, 0);
-	if (w->found && w->want)
-		return true;
-	if (!w->node && bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)) {
+	if (!w->found && !w->node && bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)) {
 		w->node = pointer_at(ring + bpf_core_field_offset(struct io_ring_ctx___array, locked_free_list));
 		bpf_loop(FREE_REQUESTS, free_one, w, 0);
 	}
@@ -280,18 +283,19 @@ int BPF_PROG(uring__ring_end, struct work_struct *work)
 }
 
 /* A request that is still there when the run is over: in flight, or one whose end nobody told. */
-static long sweep_one(void *map, u64 *key, struct uring_request *u, u32 *unseen)
+static long sweep_one(void *map, u64 *key, struct uring_request *u, void *ctx)
 {
 	struct free_walk w = { .want = *key };
-	u64 req = *key;
+	bool whole;
 
-	if (uring_moved(req, u)) {
-		uring_finish(u, uring_result(req), uring_pos(req), 0);
-		bpf_map_delete_elem(&urings, &req);
+	if (uring_moved(w.want, u)) {
+		finish_late(u, w.want, uring_pos(w.want));
 		return 0;
 	}
-	if (!free_walk(POINTER_AT(req, struct io_kiocb, ctx), &w) && u->proc >= PROC_FIRST &&
-	    uring_op(u->opcode)->flags & OP_MOVES && is_storage(u->to.type))
+	whole = free_walk(POINTER_AT(w.want, struct io_kiocb, ctx), &w);
+	if (w.found)
+		finish_late(u, w.want, 0);
+	else if (!whole && u->proc >= PROC_FIRST && uring_op(u->opcode)->flags & OP_MOVES && is_storage(u->to.type))
 		lose(LOSS_URING_UNSEEN);
 	return 0;
 }
@@ -300,8 +304,6 @@ static long sweep_one(void *map, u64 *key, struct uring_request *u, u32 *unseen)
 SEC("syscall")
 int uring__sweep(void *ctx)
 {
-	u32 unseen = 0;
-
-	bpf_for_each_map_elem(&urings, sweep_one, &unseen, 0);
+	bpf_for_each_map_elem(&urings, sweep_one, NULL, 0);
 	return 0;
 }

@@ -126,7 +126,7 @@ static __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_
 	u->id = c->seen_file;
 	u->block = c->seen_block;
 	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
-	i = (struct inode *)POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
+	i = (struct inode *)c->seen_host;
 	u->host = (u64)i;
 	u->ino = inode_number(i);
 	return 0;
@@ -139,12 +139,7 @@ static __always_inline void uring_claim(const struct uring_request *u, const str
 
 	if (!bytes || !host || f->flags & FLAG_DIRECT || inode_number(host) != f->ino)
 		return;
-	if (f->type == SUB_FT_REG) {
-		writer_mark(host, f->offset, bytes, u->proc);
-	} else if (f->type == SUB_FT_BLK) {
-		mark_pages(host, f->offset, bytes, u->proc | OWNER_DATA);
-		device_name(host, f->id);
-	}
+	wrote(host, f->type == SUB_FT_BLK ? f->id : 0, f->offset, bytes, u->proc);
 }
 
 /* What one side of a request did. dur_ns: 0 when nobody knows when it was over. */
@@ -205,14 +200,11 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 }
 
 /* The request is over with this result. pos: its position now, 0 when that is not there any more. */
-__noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
+static __always_inline void uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
 {
 	struct uring_done d = { .res = res, .dur_ns = dur_ns };
-	const struct uring_op *op;
+	const struct uring_op *op = uring_op(u->opcode);
 
-	if (!u)
-		return 0;
-	op = uring_op(u->opcode);
 	d.kind = uring_kind(u->opcode);
 	if (res > 0 && op->flags & OP_MOVES)
 		d.bytes = res;
@@ -223,7 +215,6 @@ __noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_n
 		d.kind = KIND_URING_READ;
 		uring_record(u, &u->from, &d);
 	}
-	return 0;
 }
 
 /* Have all bytes moved that a request was to move? In flight its result is what it was asked for, and its position stands still
@@ -305,7 +296,7 @@ static __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 	if (!io->file)
 		return 0;
 	io->node = POINTER_AT(io->file, struct file, f_inode);
-	io->host = POINTER_AT(POINTER_AT(io->file, struct file, f_mapping), struct address_space, host);
+	io->host = (u64)data_inode((struct file *)io->file);
 	io->write = uring_kind(io->opcode) == KIND_URING_WRITE;
 	if (uring_op(io->opcode)->flags & OP_SPLICE) {
 		io->offset = NUMBER_AT(uring_cmd(io->req), struct io_splice, off_out);
