@@ -450,8 +450,6 @@ static __always_inline u32 file_direct(struct task_ctx *c)
 {
 	if (!c || !c->call)
 		return 0;
-	if (c->shape == SHAPE_AIO_SUBMIT)
-		return c->aio_file;
 	if (c->range_known != 1)
 		return 0;
 	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));

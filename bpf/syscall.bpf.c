@@ -103,6 +103,19 @@ static __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 	return c ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
 }
 
+static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
+{
+	if (rwf & RWF_SYNC)
+		flags |= FLAG_SYNC;
+	else if (rwf & RWF_DSYNC)
+		flags |= FLAG_DSYNC;
+	if (rwf & RWF_APPEND)
+		flags |= FLAG_APPEND;
+	if (rwf & RWF_NOAPPEND)
+		flags &= ~FLAG_APPEND;
+	return flags;
+}
+
 #include "aio.bpf.h"
 
 /* A descriptor's file into the context; no file: type other. */
@@ -142,19 +155,6 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 	if (o->write && o->flags & FLAG_APPEND && ret) /* appends, whatever the offset: the end of the file is behind it */
 		return NUMBER_AT(c->seen_host, struct inode, i_size) - ret;
 	return k->arg[3];
-}
-
-static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
-{
-	if (rwf & RWF_SYNC)
-		flags |= FLAG_SYNC;
-	else if (rwf & RWF_DSYNC)
-		flags |= FLAG_DSYNC;
-	if (rwf & RWF_APPEND)
-		flags |= FLAG_APPEND;
-	if (rwf & RWF_NOAPPEND)
-		flags &= ~FLAG_APPEND;
-	return flags;
 }
 
 /* read, write and their relatives. */
@@ -443,7 +443,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		exit_two(c, &o, k.arg[0], k.arg[2], k.arg[1], k.arg[3], k.arg[4], proc);
 		return 0;
 	case SHAPE_AIO_SUBMIT:
-		aio_submitted(c, &k, ret, proc, o.ts_ns ?: bpf_ktime_get_ns());
+		aio_submitted(c, &k, ret, proc, o.dur_ns ? o.ts_ns : 0);
 		break;
 	case SHAPE_AIO_REAP:
 		aio_reaped(c, &k, ret);
@@ -452,6 +452,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		uring_settle(c);
 		return 0;
 	}
+	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
+		aio_passing(c);
 	if (exit_plain(c, &k, &o, shape, ret))
 		op_record(c, &o, proc);
 	return 0;

@@ -865,22 +865,6 @@ enum iot_sockets probes_sockets(const struct probes *p)
 	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE : how;
 }
 
-static u64 count_keys(struct probes *p, const char *map)
-{
-	char key[64];
-	void *at = NULL;
-	int fd = map_fd(p, map);
-	u64 n = 0;
-
-	if (fd < 0)
-		return 0;
-	while (!bpf_map_get_next_key(fd, at, key)) {
-		at = key;
-		n++;
-	}
-	return n;
-}
-
 /* Calls body for every program that is loaded, with what the kernel says of it. */
 static void each_program(const struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
 {
@@ -1054,7 +1038,6 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		for (int cpu = 0; cpu < p->cpus; cpu++)
 			n[i] += values[cpu];
 	}
-	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
 	each_program(p, add_misses, misses);
 	for (u32 i = 0; i <= LOSS_MAX; i++)
 		misses[i] -= p->misses_before[i];
