@@ -216,7 +216,7 @@ static __noinline int wrote(struct inode *i, u32 device, u64 off, u64 len, u32 p
 		return device_name(i, device);
 	}
 	w = writer_find(i);
-	if (w ? w->blocks || (!w->many && w->first == proc) : !is_dirty(i))
+	if (w ? !w->many && w->first == proc : !is_dirty(i))
 		return 0;
 	return claim_range(i, off, len, proc, false);
 }

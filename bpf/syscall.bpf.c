@@ -7,10 +7,6 @@
 #include "net.bpf.h"
 #include "uring.bpf.h"
 
-#ifndef RWF_NOAPPEND
-#define RWF_NOAPPEND 32        /* 6.9 */
-#endif
-
 /* What a program on raw_syscalls:sys_exit is given (its `format` in tracefs). */
 struct exit_event {
 	u64 common;
