@@ -151,7 +151,10 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 
 	if (!b || !gate_open())
 		return 0;
-	f = (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
+	if (bpf_core_field_exists(struct buffer_head, b_folio))
+		f = (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
+	else
+		f = page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
 	i = f ? folio_inode(f) : NULL;
 	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
 		return 0;

@@ -67,7 +67,7 @@ struct iovec_walk {
 
 static long iovec_chunk(u32 n, struct iovec_walk *w)
 {
-	struct user_iovec v[IOVEC_CHUNK];
+	struct user_iovec v[IOVEC_CHUNK] = {}; /* 6.1 lets no helper write to a stack that is not */
 	u32 here = w->left < IOVEC_CHUNK ? w->left : IOVEC_CHUNK;
 
 	if (!here || bpf_probe_read_user(v, here * sizeof(*v), (void *)w->at))

@@ -229,10 +229,14 @@ struct folio___old_nr {
 
 struct buffer_head {
 	unsigned long b_state;
-	struct folio *b_folio; /* 5.17 (d685c668b069) gave b_page a second name */
+	struct folio *b_folio; /* a second name of b_page since 6.2 */
 	u64 b_blocknr;
 	unsigned long b_size;
 	char *b_data;
+};
+
+struct buffer_head___page {
+	struct page *b_page;
 };
 
 /* The file below an open file of overlayfs: since 6.13 (18e48d0e2c7b) in a struct of its own, before private_data was it. */

@@ -212,11 +212,12 @@ static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct 
 /* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
  * call where it cannot. */
 #define NUMBER_AT(address, type, field) ({ \
+	u64 __at = (u64)(address); /* a member of a struct of ours would be looked for in the kernel too */ \
 	typeof(((type *)0)->field) __v; \
 	if (cfg.cast) \
-		__v = ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))->field; \
+		__v = ((type *)bpf_rdonly_cast((void *)__at, bpf_core_type_id_kernel(type)))->field; \
 	else \
-		__v = BPF_CORE_READ((type *)(address), field); \
+		__v = BPF_CORE_READ((type *)__at, field); \
 	__v; })
 
 /* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
