@@ -251,7 +251,8 @@ struct uring_io {
 	u64 file;              /* struct file, or 0 */
 	u64 node, host;        /* its inode; the inode that holds its pages */
 	u64 offset, len;       /* bytes that it asks for */
-	u8 opcode, write, worker, pad[5];
+	u8 opcode, write, direct, worker;
+	u32 pad;
 };
 
 /* The request that a worker of io_uring executes, or 0. */
@@ -298,6 +299,7 @@ static __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 	io->node = POINTER_AT(io->file, struct file, f_inode);
 	io->host = (u64)data_inode((struct file *)io->file);
 	io->write = uring_kind(io->opcode) == KIND_URING_WRITE;
+	io->direct = !!(NUMBER_AT(io->file, struct file, f_flags) & O_DIRECT);
 	if (uring_op(io->opcode)->flags & OP_SPLICE) {
 		io->offset = NUMBER_AT(uring_cmd(io->req), struct io_splice, off_out);
 		if ((s64)io->offset == -1)

@@ -163,19 +163,19 @@ data_of() { # COMM
 
 @test "pages that io_uring writes over are its own, without completions too" {
 	body() {
-		local dev
+		local dev apis='uring uring-async uring-skip uring-overflow uring-dsync libaio'
 
 		dev=$(lsblk -nro MAJ:MIN "$IOT_DEV" | tr -d ' ')
 		ln -sf "$io" first
-		for api in uring uring-async uring-skip uring-overflow libaio; do
+		for api in $apis; do
 			ln -sf "$io" "$api"
 			echo "'$PWD/first' --api write --file '$IOT_MNT/$api' --count 64 --size 4096 > /dev/null"
 			echo "'$PWD/$api' --api $api --file '$IOT_MNT/$api' --count 16 --size 4096 --depth 16 > /dev/null"
 		done > run.sh
 		echo "sync -f '$IOT_MNT'" >> run.sh
 		traced --no-events -- sh run.sh
-		same "of the first" "$(data_of first "$dev")" $((5 * 48 * 4096))
-		for api in uring uring-async uring-skip uring-overflow libaio; do
+		same "of the first" "$(data_of first "$dev")" $((6 * 48 * 4096))
+		for api in $apis; do
 			same "$api" "$(data_of "$api" "$dev")" $((16 * 4096))
 		done
 	}

@@ -878,6 +878,7 @@ static const struct api apis[] = {
 	{ "uring-fixed", 'w', F | WANTS_URING | WANTS_FIXED, 0, 0, NULL, do_uring, "registered file and buffer" },
 	{ "uring-fixed-vector", 'w', F | WANTS_URING | WANTS_FIXED | WANTS_VECTOR, 0, 0, NULL, do_uring, "the same, two segments (6.15)" },
 	{ "uring-position", 'w', F | WANTS_URING | WANTS_POSITION, 0, 0, NULL, do_uring, "at the file position" },
+	{ "uring-dsync", 'w', F | WANTS_URING, O_DSYNC, 0, NULL, do_uring, "io_uring, O_DSYNC" },
 	{ "uring-append", 'w', F | WANTS_URING, O_APPEND, 0, do_uring_append, NULL, "io_uring, O_APPEND" },
 	{ "uring-splice", 'w', F | WANTS_URING | WANTS_PIPE, 0, 0, do_uring_splice_out, NULL, "write(2) into a pipe, io_uring's splice into FILE" },
 	{ "libaio-vector", 'w', F | WANTS_AIO | WANTS_VECTOR, 0, 0, NULL, do_aio, "io_submit(2), two segments" },
