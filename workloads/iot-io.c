@@ -269,13 +269,17 @@ static void do_pread(struct worker *w, uint64_t off)
 	note(w, ROW_PREAD, w->type, off, opt.size, pread(w->fd, w->buf, opt.size, off));
 }
 
-/* Two segments of unequal length, in units of the block where the size allows it. */
+/* Two segments of unequal length, in units of the block where the size allows it; one where that leaves nothing for the first. */
 static int segments(char *buf, struct iovec v[2])
 {
 	size_t first = opt.size / 3;
 
 	if (opt.size % BLOCK == 0)
 		first -= first % BLOCK;
+	if (!first) {
+		v[0] = (struct iovec){ buf, opt.size };
+		return 1;
+	}
 	v[0] = (struct iovec){ buf, first };
 	v[1] = (struct iovec){ buf + first, opt.size - first };
 	return 2;
@@ -912,7 +916,7 @@ static const struct api apis[] = {
 	{ "socket", 'o', WANTS_SOCKETS, 0, 0, do_pair, NULL, "write(2) and read(2) on a socket pair" },
 	{ "proc", 'o', 0, 0, 0, do_proc, NULL, "open, read(2), close of /proc/self/stat" },
 	{ "uring-proc", 'o', WANTS_URING, 0, 0, do_uring_proc, NULL, "open, io_uring's read, close of /proc/self/stat" },
-	{ "uring-bad", 'w', F | WANTS_FROM | WANTS_URING | EXPECTS_ERRORS, 0, 0, do_uring_bad, NULL, "io_uring's writes to --from (EBADF) and from no memory" },
+	{ "uring-bad", 'o', F | WANTS_FROM | WANTS_URING | EXPECTS_ERRORS, 0, 0, do_uring_bad, NULL, "io_uring's writes to --from (EBADF) and from no memory" },
 	{ "libaio-bad", 'o', WANTS_AIO, 0, 0, do_aio_bad, NULL, "io_submit(2) and io_getevents(2) that fail" },
 	{ "bad-fd", 'o', EXPECTS_ERRORS, 0, 0, do_bad_fd, NULL, "pwrite(2) and pread(2) on no descriptor: EBADF" },
 	{ "bad-address", 'w', F | EXPECTS_ERRORS, 0, 0, do_bad_address, NULL, "pwrite(2) from no memory: EFAULT" },
