@@ -3,11 +3,8 @@
  * they return: its arguments are still in the saved registers, and what it did is known. What a call asked for claims nothing:
  * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
  */
-<<<<<<< HEAD
-#include "file.bpf.h"
-=======
 #include "dirty.bpf.h"
->>>>>>> main
+#include "file.bpf.h"
 #include "net.bpf.h"
 #include "uring.bpf.h"
 
