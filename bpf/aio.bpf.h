@@ -1,178 +1,405 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* aio.bpf.h - libaio: requests from io_submit to the call that reaps them. Part of syscall.bpf.c, whose records it makes. */
+/* aio.bpf.h - libaio: requests from io_submit to their events. Part of syscall.bpf.c, whose records it makes.
+ *
+ * Events are in a ring in user memory, and whoever takes them may do so without a call (libaio, fio). So the ring is read, from
+ * where it was read last to where the kernel is, whenever a call on it returns, and where its threads return from other calls that
+ * the run is told of. No event is overwritten unseen by that: no more requests are under way than the ring holds, and only io_submit
+ * begins one. A page of the ring that nobody touched in user space cannot be read; what was on it came by io_getevents then.
+ *
+ * A request can be over before io_submit returns, and its event may have been taken by another thread. Such an event comes
+ * `early`: it waits for the io_submit that took its control block.
+ */
 #ifndef IOT_AIO_BPF_H
 #define IOT_AIO_BPF_H
 
-#define MAX_IOCB 1024
-#define AIO_FILE_ANY (~0U)     /* no request seen yet */
+#include <linux/aio_abi.h>
 
-/* The user interface of libaio (include/uapi/linux/aio_abi.h), which never changes. */
-struct user_iocb {
-	u64 data;
-	u32 key, rw_flags;
-	u16 opcode;
-	s16 reqprio;
-	u32 fd;
-	u64 buf, nbytes;
-	s64 offset;
-	u64 reserved;
-	u32 flags, resfd;
-};
+#define AIO_STEPS 4096         /* control blocks or events that one call is followed for */
 
-struct user_io_event {
-	u64 data, obj;
-	s64 res, res2;
+/* The ring at the address that io_setup gives (fs/aio.c): part of the user interface, without a header. */
+struct user_aio_ring {
+	u32 id, nr, head, tail;
 };
+#define AIO_RING_HEADER 32
 
 struct aio_key {
 	u64 iocb;
 	u32 pid, pad;
 };
 
-/* A libaio request on its way. */
+/* A request on its way; or, early, an event whose request is not known yet. */
 struct aio {
-	u64 ts_ns, offset, size;
+	u64 ts_ns;             /* of its io_submit; early: when it was seen */
+	u64 offset, size;
+	u64 host, ino;         /* the inode that holds the pages; its number */
+	u64 ring;
+	s64 res;               /* early: its result */
+	u64 number;            /* early: which event of its ring */
 	u32 file, dev, flags, proc, tid;
 	u16 block;
-	u8 kind, type;
+	u8 kind, type, early, pad[3];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 32768);
 	__type(key, struct aio_key);
 	__type(value, struct aio);
 } aios SEC(".maps");
 
-struct aio_walk {
-	u64 base, ts_ns;
-	u32 proc, pad;
-	struct task_ctx *c;
+struct aio_ring_key {
+	u64 ring;
+	u32 pid, pad;
 };
 
-/* One control block of io_submit: what it asks for is kept until its event is reaped. */
-static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 ts_ns)
+/* How far a ring was read. */
+struct aio_ring_state {
+	u64 context;           /* struct kioctx */
+	u64 number;            /* events that were read so far */
+	u32 next, pad;         /* place of the next one */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct aio_ring_key);
+	__type(value, struct aio_ring_state);
+} aio_rings SEC(".maps");
+
+/* A walk over events or control blocks. */
+struct aio_walk {
+	struct task_ctx *c;
+	u64 ring, context, list;
+	u64 number;            /* events of the ring that were read */
+	u64 number_before;     /* the same when the call returned */
+	u64 not_taken;         /* the newest ones of those that nobody took yet */
+	u64 since_ns;          /* an early event is no older than this; 0 not known */
+	u64 ts_ns;
+	u32 nr, head, tail, next;
+	u32 proc, pid;
+	u32 unread;            /* how many events were taken by calls and could not be read in the ring */
+	u32 from;              /* events of the caller's buffer from here on are those */
+};
+
+/* One request is over. */
+static __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 {
-	struct aio_key k = { address, bpf_get_current_pid_tgid() >> 32 };
-	struct user_iocb b;
-	struct aio a = {};
-	struct file *f;
-	struct inode *i;
-
-	if (!c)
-		return 0;
-	if (bpf_probe_read_user(&b, sizeof(b), (void *)address)) {
-		lose(LOSS_AIO_UNREAD);
-		return 0;
-	}
-	f = file_of(b.fd);
-	if (!f)
-		return 0;
-	i = BPF_CORE_READ(f, f_inode);
-	file_see(c, f, i);
-	if (c->aio_file == AIO_FILE_ANY)
-		c->aio_file = c->seen_file;
-	else if (c->aio_file != c->seen_file)
-		c->aio_file = 0;
-	a.ts_ns = ts_ns;
-	a.offset = b.offset;
-	a.file = c->seen_file;
-	a.dev = c->seen_dev;
-	a.type = c->seen_type;
-	a.block = c->seen_block;
-	a.flags = flags_of(BPF_CORE_READ(f, f_flags));
-	a.proc = proc;
-	a.tid = bpf_get_current_pid_tgid();
-	a.size = b.nbytes;
-	switch (b.opcode) {
-	case 7: /* IOCB_CMD_PREADV */
-		a.size = iovec_len(b.buf, b.nbytes);
-		/* fall through */
-	case 0: /* IOCB_CMD_PREAD */
-		a.kind = KIND_AIO_READ;
-		break;
-	case 8: /* IOCB_CMD_PWRITEV */
-		a.size = iovec_len(b.buf, b.nbytes);
-		/* fall through */
-	case 1: /* IOCB_CMD_PWRITE */
-		a.kind = KIND_AIO_WRITE;
-		break;
-	case 2: /* IOCB_CMD_FSYNC */
-	case 3: /* IOCB_CMD_FDSYNC */
-		a.kind = KIND_AIO_FSYNC;
-		a.offset = a.size = 0;
-		break;
-	default:
-		return 0;
-	}
-	if (bpf_map_update_elem(&aios, &k, &a, BPF_ANY))
-		lose(LOSS_AIO_TABLE);
-	return 0;
-}
-
-static long aio_begin_one(u32 n, struct aio_walk *w)
-{
-	u64 address = 0;
-
-	if (bpf_probe_read_user(&address, sizeof(address), (void *)(w->base + n * sizeof(address)))) {
-		lose(LOSS_AIO_UNREAD);
-		return 1;
-	}
-	aio_begin(address, w->c, w->proc, w->ts_ns);
-	return 0;
-}
-
-static __always_inline void aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
-{
-	struct aio_walk w = { .base = k->arg[2], .proc = proc, .c = c, .ts_ns = ts_ns };
-
-	c->aio_file = AIO_FILE_ANY;
-	if (taken > 0)
-		bpf_loop(taken & (2 * MAX_IOCB - 1), aio_begin_one, &w, 0);
-}
-
-/* One event of io_getevents: the request is done. */
-static long aio_end_one(u32 n, struct aio_walk *w)
-{
-	struct aio_key k = { 0, bpf_get_current_pid_tgid() >> 32 };
-	struct task_ctx *c = w->c;
-	struct user_io_event e;
+	u64 now = bpf_ktime_get_ns();
 	struct op o = {};
-	struct aio *a;
 
-	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->base + n * sizeof(e)))) {
-		lose(LOSS_AIO_UNREAD);
-		return 1;
-	}
-	k.iocb = e.obj;
-	a = bpf_map_lookup_elem(&aios, &k);
-	if (!a)
-		return 0; /* submitted before the run, or not a file operation */
+	if (!c || !a)
+		return 0;
 	c->seen_inode = 0; /* the context's file is replaced by the request's */
 	c->seen_dev = a->dev;
 	c->seen_file = a->file;
 	c->seen_type = a->type;
 	c->seen_block = a->block;
 	o.ts_ns = a->ts_ns;
-	o.dur_ns = bpf_ktime_get_ns() - a->ts_ns;
+	o.dur_ns = cfg.latency ? now - a->ts_ns : 0;
 	o.offset = a->offset;
-	o.size = a->size;
-	o.ret = e.res;
+	o.size = a->size ?: res > 0 ? res : 0;
+	o.ret = res;
 	o.flags = a->flags;
 	o.tid = a->tid;
 	o.kind = a->kind;
 	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
+	if (o.write == 1 && a->flags & FLAG_APPEND && res > 0 && a->host)
+		o.offset = NUMBER_AT(a->host, struct inode, i_size) - res;
 	op_record(c, &o, a->proc);
-	bpf_map_delete_elem(&aios, &k);
+	if (o.write == 1 && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
+	    inode_number((struct inode *)a->host) == a->ino)
+		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o.offset, res, a->proc);
 	return 0;
 }
 
-static __always_inline void aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
+/* An event of the ring, or of a caller's buffer. */
+static __always_inline void aio_event(struct aio_walk *w, u64 iocb, s64 res, bool keep)
 {
-	struct aio_walk w = { .base = k->arg[3], .c = c };
+	struct aio_key k = { iocb, w->pid };
+	struct aio *a = bpf_map_lookup_elem(&aios, &k), new = {};
 
-	if (n > 0)
-		bpf_loop(n & (2 * MAX_IOCB - 1), aio_end_one, &w, 0);
+	if (a && !a->early) {
+		aio_finish(w->c, a, res);
+		bpf_map_delete_elem(&aios, &k);
+		return;
+	}
+	if (!keep)
+		return;
+	new.early = 1;
+	new.ring = w->ring;
+	new.res = res;
+	new.number = w->number;
+	new.ts_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&aios, &k, &new, BPF_ANY) && w->proc >= PROC_FIRST)
+		lose(LOSS_AIO_TABLE);
+}
+
+static long aio_ring_one(u32 n, struct aio_walk *w)
+{
+	struct io_event e;
+
+	if (w->next == w->tail)
+		return 1;
+	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->ring + AIO_RING_HEADER + (u64)w->next * sizeof(e)))) {
+		w->unread = 1;
+		return 1;
+	}
+	aio_event(w, e.obj, e.res, true);
+	w->number++;
+	w->next++;
+	if (w->next >= w->nr)
+		w->next = 0;
+	return 0;
+}
+
+static __always_inline u32 ring_distance(u32 from, u32 to, u32 nr)
+{
+	return to >= from ? to - from : to + nr - from;
+}
+
+/* The kernel's side of a ring of the current process. False: there is none at that address. */
+static __noinline int aio_ring_find(struct aio_walk *w)
+{
+	struct user_aio_ring h;
+	u64 mm, table;
+
+	if (!w || bpf_probe_read_user(&h, sizeof(h), (void *)w->ring))
+		return 0;
+	mm = POINTER_AT(current_task(), struct task_struct, mm);
+	table = mm ? POINTER_AT(mm, struct mm_struct, ioctx_table) : 0;
+	if (!table || h.id >= NUMBER_AT(table, struct kioctx_table, nr))
+		return 0;
+	w->context = pointer_at(table + bpf_core_field_offset(struct kioctx_table, table) + (u64)h.id * sizeof(u64));
+	if (!w->context || NUMBER_AT(w->context, struct kioctx, user_id) != w->ring)
+		return 0;
+	w->nr = NUMBER_AT(w->context, struct kioctx, nr_events);
+	w->tail = NUMBER_AT(w->context, struct kioctx, tail);
+	w->head = h.head; /* the caller's word: it can harm nobody else */
+	if (!w->nr || w->head >= w->nr || w->tail >= w->nr)
+		return 0;
+	return 1;
+}
+
+/* Reads what is new in a ring. */
+static __noinline int aio_ring_read(struct aio_walk *w)
+{
+	struct aio_ring_state *s, new = {};
+	struct aio_ring_key k = {};
+
+	if (!w || !aio_ring_find(w))
+		return 0;
+	k.ring = w->ring;
+	k.pid = w->pid;
+	s = bpf_map_lookup_elem(&aio_rings, &k);
+	if (!s || s->context != w->context) { /* the first look: what was taken before is of no request that is known */
+		new.context = w->context;
+		new.next = w->head;
+		bpf_map_update_elem(&aio_rings, &k, &new, BPF_ANY);
+		s = bpf_map_lookup_elem(&aio_rings, &k);
+		if (!s)
+			return 0;
+	}
+	w->next = s->next;
+	w->number = w->number_before = s->number;
+	bpf_loop(AIO_STEPS, aio_ring_one, w, 0);
+	if (w->unread && ring_distance(w->next, w->tail, w->nr) >= ring_distance(w->head, w->tail, w->nr)) {
+		w->unread = ring_distance(w->next, w->head, w->nr); /* those were taken, by calls */
+		w->number += w->unread;
+		w->next = w->head;
+	} else {
+		w->unread = 0;
+	}
+	w->not_taken = ring_distance(w->head, w->tail, w->nr);
+	s->number = w->number;
+	s->next = w->next;
+	return 1;
+}
+
+/* Looks at the file and the place of a control block. False: no operation on a file. */
+static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
+{
+	struct inode *host;
+	struct iocb b;
+	struct file *f;
+
+	if (!a || !c)
+		return 0;
+	if (bpf_probe_read_user(&b, sizeof(b), (void *)address)) {
+		if (proc >= PROC_FIRST)
+			lose(LOSS_AIO_UNREAD);
+		return 0;
+	}
+	a->size = b.aio_nbytes;
+	a->offset = b.aio_offset;
+	switch (b.aio_lio_opcode) {
+	case IOCB_CMD_PREADV:
+		a->size = 0; /* counts vectors */
+		/* fall through */
+	case IOCB_CMD_PREAD:
+		a->kind = KIND_AIO_READ;
+		break;
+	case IOCB_CMD_PWRITEV:
+		a->size = 0;
+		/* fall through */
+	case IOCB_CMD_PWRITE:
+		a->kind = KIND_AIO_WRITE;
+		break;
+	case IOCB_CMD_FSYNC:
+	case IOCB_CMD_FDSYNC:
+		a->kind = KIND_AIO_FSYNC;
+		a->offset = a->size = 0;
+		break;
+	default:
+		return 0;
+	}
+	f = file_of(b.aio_fildes);
+	if (!f)
+		return 0;
+	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
+	a->file = c->seen_file;
+	a->dev = c->seen_dev;
+	a->type = c->seen_type;
+	a->block = c->seen_block;
+	a->flags = flags_of_call(flags_of(NUMBER_AT(f, struct file, f_flags)), b.aio_rw_flags);
+	host = (struct inode *)c->seen_host;
+	a->host = (u64)host;
+	a->ino = host ? inode_number(host) : 0;
+	a->proc = proc;
+	a->tid = bpf_get_current_pid_tgid();
+	return 1;
+}
+
+/* Is an early event that of the request which io_submit just took, and not of an earlier use of its control block? */
+static __always_inline bool is_of_this_call(const struct aio_walk *w, const struct aio *early)
+{
+	return early->ring == w->ring && (early->number >= w->number_before || early->number + w->not_taken >= w->number ||
+					  (w->since_ns && early->ts_ns >= w->since_ns));
+}
+
+/* One control block that io_submit took: kept until its event comes. */
+static long aio_taken_one(u32 n, struct aio_walk *w)
+{
+	struct aio_key k = { 0, w->pid };
+	struct aio *old, a = {};
+	bool over = false;
+	s64 res = 0;
+
+	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb), (void *)(w->list + n * sizeof(k.iocb)))) {
+		if (w->proc >= PROC_FIRST)
+			lose(LOSS_AIO_UNREAD);
+		return 1;
+	}
+	old = bpf_map_lookup_elem(&aios, &k);
+	if (old && old->early) {
+		over = is_of_this_call(w, old);
+		res = old->res;
+		bpf_map_delete_elem(&aios, &k);
+	} else if (old && old->proc >= PROC_FIRST) {
+		lose(LOSS_AIO_UNREAPED); /* used again, and its event was not seen */
+	}
+	a.ts_ns = w->ts_ns;
+	a.ring = w->ring;
+	if (!aio_look(&a, w->c, k.iocb, w->proc))
+		return 0;
+	if (over)
+		aio_finish(w->c, &a, res);
+	else if (bpf_map_update_elem(&aios, &k, &a, BPF_ANY) && w->proc >= PROC_FIRST)
+		lose(LOSS_AIO_TABLE);
+	return 0;
+}
+
+/* io_submit returns: it took so many control blocks. ts_ns: when it began, 0 when that was not seen. */
+static __always_inline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
+{
+	struct aio_walk w = { .c = c, .proc = proc, .pid = bpf_get_current_pid_tgid() >> 32, .ts_ns = ts_ns };
+	u64 now = bpf_ktime_get_ns();
+
+	if (!c || !k || taken <= 0)
+		return 0;
+	w.ring = k->arg[0];
+	w.list = k->arg[2];
+	w.since_ns = ts_ns ?: c->aio_ns;
+	if (!ts_ns)
+		w.ts_ns = now;
+	aio_ring_read(&w);
+	if (taken > AIO_STEPS) {
+		taken = AIO_STEPS;
+		if (proc >= PROC_FIRST)
+			lose(LOSS_AIO_TABLE);
+	}
+	bpf_loop(taken, aio_taken_one, &w, 0);
+	c->aio_ring = w.ring;
+	c->aio_ns = now;
+	return 0;
+}
+
+/* An event in the buffer of io_getevents. */
+static long aio_reaped_one(u32 n, struct aio_walk *w)
+{
+	struct io_event e;
+
+	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->list + n * sizeof(e)))) {
+		if (w->proc >= PROC_FIRST)
+			lose(LOSS_AIO_UNREAD);
+		return 1;
+	}
+	aio_event(w, e.obj, e.res, n >= w->from);
+	return 0;
+}
+
+/* io_getevents returns: it gave n events. */
+static __always_inline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
+{
+	struct aio_walk w = { .c = c, .pid = bpf_get_current_pid_tgid() >> 32 };
+
+	if (!c || !k || n <= 0)
+		return 0;
+	w.ring = k->arg[0];
+	w.list = k->arg[3];
+	w.proc = proc_current(c);
+	if (!aio_ring_read(&w))
+		w.unread = n;
+	w.from = w.unread < n ? n - w.unread : 0;
+	bpf_loop(n > AIO_STEPS ? AIO_STEPS : n, aio_reaped_one, &w, 0);
+	return 0;
+}
+
+/* A thread that uses libaio returns from another call: events that it took without one are still in its ring, and the next call
+ * may end that. */
+static __always_inline int aio_passing(struct task_ctx *c)
+{
+	struct aio_walk w = { .c = c, .pid = bpf_get_current_pid_tgid() >> 32 };
+
+	if (!c)
+		return 0;
+	w.ring = c->aio_ring;
+	w.proc = proc_current(c);
+	aio_ring_read(&w);
+	return 0;
+}
+
+/* A request that is still there when the run is over: in flight where the ring lives and all its events were read, else one whose
+ * event was not seen. */
+static long aio_left(void *map, struct aio_key *k, struct aio *a, void *ctx)
+{
+	struct aio_ring_key key = { a->ring, k->pid };
+	struct aio_ring_state *s = bpf_map_lookup_elem(&aio_rings, &key);
+
+	if (a->early || a->proc < PROC_FIRST || !is_storage(a->type))
+		return 0;
+	if (s && NUMBER_AT(s->context, struct kioctx, user_id) == a->ring && !NUMBER_AT(s->context, struct kioctx, dead.counter) &&
+	    NUMBER_AT(s->context, struct kioctx, tail) == s->next)
+		return 0;
+	lose(LOSS_AIO_UNREAPED);
+	return 0;
+}
+
+/* Called by the tracer when the gate is closed. */
+SEC("syscall")
+int aio__sweep(void *ctx)
+{
+	bpf_for_each_map_elem(&aios, aio_left, NULL, 0);
+	return 0;
 }
 
 #endif

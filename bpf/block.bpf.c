@@ -6,6 +6,7 @@
  * with several writers are looked up one by one, at both places.
  */
 #include "owner.bpf.h"
+#include "direct.bpf.h"
 #include "journal.bpf.h"
 
 #define MAX_BIOS 1024          /* bios of one request that are walked */
@@ -445,14 +446,14 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 	}
 }
 
-/* The file of the direct I/O that is being submitted, as far as the call in progress tells. */
-static __always_inline u32 file_direct(struct task_ctx *c)
+/* The file of the direct I/O that is being submitted: of the kiocb behind the bio, else of the call in progress. */
+static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *c)
 {
-	if (!c || !c->call)
-		return 0;
-	if (c->shape == SHAPE_AIO_SUBMIT)
-		return c->aio_file;
-	if (c->range_known != 1)
+	struct file *f = direct_file(b, end);
+
+	if (f)
+		return file_number((struct inode *)POINTER_AT(real_file(f), struct file, f_inode));
+	if (!c || !c->call || c->range_known != 1)
 		return 0;
 	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }
@@ -481,10 +482,10 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		t->how = HOW_EXACT;
 		return;
 	}
-	if (end == FN_END_DIRECT || !fp.inode) {
+	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
-		t->cause = end == FN_END_DIRECT || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		t->file = file_direct(c);
+		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+		t->file = file_direct(b, end, c);
 		return;
 	}
 	if (is_blockdev(fp.inode)) {

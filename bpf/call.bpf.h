@@ -5,10 +5,14 @@
 #ifndef IOT_CALL_BPF_H
 #define IOT_CALL_BPF_H
 
+#include <linux/fs.h>
 #include "arch.h"
 #include "record.bpf.h"
 
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#ifndef RWF_NOAPPEND
+#define RWF_NOAPPEND 32        /* 6.9 */
+#endif
 #define UIO_MAXIOV 1024        /* an iovec is never longer */
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
@@ -113,9 +117,6 @@ static __always_inline u64 position_of(struct file *f, u8 shape, const struct ca
 		return k->arg[3];
 	return NUMBER_AT(f, struct file, f_pos);
 }
-
-#define RWF_APPEND 16
-#define RWF_NOAPPEND 32
 
 /* What the call in progress is asked to write. An append moves on with the end of the file. */
 static __always_inline void target_look(struct task_ctx *c, struct file *f, const struct call *k, u64 len)

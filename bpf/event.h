@@ -283,8 +283,11 @@ enum iot_function {
 	FN_NONE,
 	FN_LOOP_WORK,       /* a loop device's worker */
 	FN_EXT4_CONVERT,    /* ext4 converts unwritten extents behind a write */
-	FN_END_DIRECT,      /* ends direct I/O */
+	FN_END_DIRECT,      /* ends direct I/O of a file system */
 	FN_END_BUFFER,      /* ends a buffer head */
+	FN_END_DEVICE,      /* ends direct I/O of a block device: bi_private is its blkdev_dio */
+	FN_END_DEVICE_ASYNC, /* the same in one bio, which sits in its blkdev_dio */
+	FN_URING_EXIT,      /* ends a ring of io_uring */
 };
 
 /* Losses, counted per processor in map `losses`. */

@@ -5,6 +5,7 @@
  */
 #include "owner.bpf.h"
 #include "journal.bpf.h"
+#include "uring.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -338,20 +339,28 @@ int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
 SEC("tp_btf/ext4_writepages")
 int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 {
+	struct uring_io io = {};
 	struct task_ctx *c;
-	u64 from, to;
+	u64 from, to, len;
 
 	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	c = ctx_make();
 	if (!c)
 		return 0;
-	range_look(c);
-	if (!c->call || !c->write || c->target_direct || c->target_inode != (u64)i)
-		return 0;
+	if (uring_current(c, &io)) {
+		if (!io.write || io.direct || io.host != (u64)i)
+			return 0;
+		len = io.len;
+	} else {
+		range_look(c);
+		if (!c->call || !c->write || c->target_direct || c->target_inode != (u64)i)
+			return 0;
+		len = c->target_len;
+	}
 	from = wbc->range_start;
 	to = wbc->range_end;
-	if (to < from || to - from >= c->target_len)
+	if (to < from || to - from >= len)
 		return 0;
 	return writer_mark(i, from, to - from + 1, proc_current(c));
 }

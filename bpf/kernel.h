@@ -77,6 +77,8 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct mm_struct;
+
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
@@ -86,6 +88,8 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
+	struct mm_struct *mm;
+	void *worker_private;  /* of a worker of io_uring: its struct io_worker (5.17) */
 	char comm[16];
 };
 
@@ -256,12 +260,32 @@ struct work_struct {
 };
 
 struct kiocb {
+	struct file *ki_filp;
 	long long ki_pos;
+};
+
+/* Direct I/O under way: of file systems, and of block devices. */
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+struct blkdev_dio {
+	struct kiocb *iocb;    /* in one place with the task that waits, where DIO_IS_SYNC is set */
+	unsigned int flags;
+	struct bio bio;
 };
 
 struct io_rw {
 	struct kiocb kiocb;
 	u32 len;
+	int flags;
+};
+
+struct io_splice {
+	long long off_out, off_in;
+	u64 len;
+	int splice_fd_in;
+	unsigned int flags;
 };
 
 struct io_cqe {
@@ -269,8 +293,56 @@ struct io_cqe {
 	int fd;
 };
 
+struct io_wq_work_node {
+	struct io_wq_work_node *next;
+};
+
+struct io_wq_work {
+	struct io_wq_work_node list;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_submit_state {
+	struct io_wq_work_node free_list;
+};
+
+struct io_rsrc_node {
+	unsigned long file_ptr; /* the low bits are flags */
+};
+
+struct io_rsrc_data {
+	unsigned int nr;
+	struct io_rsrc_node **nodes;
+};
+
+struct io_file_table {
+	struct io_rsrc_data data;
+};
+
 struct io_ring_ctx {
 	unsigned int flags;
+	struct io_file_table file_table;
+	struct io_submit_state submit_state;
+	struct work_struct exit_work;
+};
+
+/* Until 6.12 (its nodes came in 6.13) registered files are an array of pointers with flags, and what workers freed has a
+ * list of its own (until 6.5). */
+struct io_fixed_file {
+	unsigned long file_ptr;
+};
+
+struct io_file_table___array {
+	struct io_fixed_file *files;
+};
+
+struct io_ring_ctx___array {
+	struct io_file_table___array file_table;
+	unsigned int nr_user_files;
+	struct io_wq_work_node locked_free_list;
 };
 
 struct io_cmd_data {
@@ -281,13 +353,27 @@ struct io_kiocb {
 	struct file *file;
 	struct io_cmd_data cmd;
 	u8 opcode;
+	unsigned int flags;    /* u64 since 6.9: the bits that are asked for are in the lower half */
 	struct io_cqe cqe;
 	struct io_ring_ctx *ctx;
+	struct io_wq_work_node comp_list;
+	struct io_wq_work work;
 };
 
-struct io_uring_cqe {
-	s32 res;
-	u32 flags;
+/* libaio, from the caller to its ring of events. */
+struct kioctx {
+	unsigned long user_id;
+	atomic_t dead;
+	unsigned int nr_events, tail;
+};
+
+struct kioctx_table {
+	unsigned int nr;
+	struct kioctx *table[];
+};
+
+struct mm_struct {
+	struct kioctx_table *ioctx_table;
 };
 
 struct linux_binprm {

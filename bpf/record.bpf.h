@@ -41,7 +41,8 @@ struct task_ctx {
 	u64 range_node;    /* of a block device: the inode that it was opened by */
 	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
 	u16 range_blockdev, target_direct;
-	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
+	u64 uring_req;     /* struct io_kiocb that it submitted last */
+	u64 aio_ring, aio_ns; /* where it submitted last with io_submit; when that returned */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u64 seen_host;     /* the inode that holds its pages */

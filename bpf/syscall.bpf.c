@@ -4,12 +4,9 @@
  * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
  */
 #include "dirty.bpf.h"
+#include "file.bpf.h"
 #include "net.bpf.h"
-
-#define RWF_DSYNC 2
-#define RWF_SYNC 4
-#define O_ACCMODE 3
-#define MAX_PATHS 8           /* sent for one file */
+#include "uring.bpf.h"
 
 /* What a program on raw_syscalls:sys_exit is given (its `format` in tracefs). */
 struct exit_event {
@@ -28,199 +25,6 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } clocks SEC(".maps");
-
-/* File systems whose regular files are no storage: nothing on them is file I/O (METRICS section 4). */
-static __always_inline bool is_pseudo(u64 magic)
-{
-	switch (magic) {
-	case 0x9fa0:     /* proc */
-	case 0x62656572: /* sysfs */
-	case 0x74726163: /* tracefs */
-	case 0x64626720: /* debugfs */
-	case 0x27e0eb:   /* cgroup */
-	case 0x63677270: /* cgroup2 */
-	case 0xcafe4a11: /* bpf */
-	case 0x73636673: /* securityfs */
-	case 0x62656570: /* configfs */
-	case 0x50495045: /* pipefs */
-	case 0x09041934: /* anonymous inodes */
-		return true;
-	}
-	return false;
-}
-
-static __always_inline u8 type_of(u16 mode, u64 magic)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return is_pseudo(magic) ? SUB_FT_PSEUDO : SUB_FT_REG;
-	case S_IFBLK:
-		return SUB_FT_BLK;
-	case S_IFDIR:
-		return SUB_FT_DIR;
-	case S_IFSOCK:
-		return SUB_FT_SOCK;
-	case S_IFIFO:
-		return SUB_FT_PIPE;
-	case S_IFCHR:
-		return SUB_FT_CHR;
-	}
-	return SUB_FT_OTHER;
-}
-
-static __always_inline bool is_storage(u8 type)
-{
-	return type == SUB_FT_REG || type == SUB_FT_BLK;
-}
-
-struct path_walk {
-	struct iot_path *out;
-	struct dentry *d;
-	struct mount *m;
-};
-
-/* One component of a path, from the leaf upwards, crossing mounts. */
-static long path_part(u32 n, struct path_walk *w)
-{
-	struct dentry *d = w->d, *up, *root;
-	struct mount *m = w->m, *above;
-	const unsigned char *name;
-	u64 len = w->out->len;
-	long got;
-
-	if (!d || !m)
-		return 1;
-	up = BPF_CORE_READ(d, d_parent);
-	root = BPF_CORE_READ(m, mnt.mnt_root);
-	if (d == root) {
-		above = BPF_CORE_READ(m, mnt_parent);
-		if (above == m) {
-			w->out->whole = 1;
-			return 1;
-		}
-		w->d = BPF_CORE_READ(m, mnt_mountpoint);
-		w->m = above;
-		return 0;
-	}
-	if (d == up)
-		return 1;
-	if (len >= IOT_PATH_MAX)
-		return 1;
-	name = BPF_CORE_READ(d, d_name.name);
-	/* 6.1's verifier forgets the bound above when the register was spilled: said again, where the compiler cannot see */
-	asm volatile("%0 &= 1023" : "+r"(len));
-	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, name);
-	if (got <= 0)
-		return 1;
-	w->out->len = len + got;
-	w->out->parts++;
-	w->d = up;
-	return 0;
-}
-
-/* What tells a name from another: its hash and the folder it is in. A rename changes both in place. */
-static __always_inline u32 name_mark(struct dentry *d)
-{
-	return (BPF_CORE_READ(d, d_name.hash) ^ (u32)((u64)BPF_CORE_READ(d, d_parent) >> 6)) | 1;
-}
-
-/* Sends the path of a file, once a name: again when a file was renamed, but not for ever when it has two. */
-static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 user, u32 block)
-{
-	struct path_walk w = {};
-	struct file_entry *e;
-	struct file_key k = {};
-	u32 mark;
-
-	if (!f || !i)
-		return 0;
-	k.dev = inode_dev(i);
-	k.ino = inode_number(i);
-	k.gen = inode_generation(i);
-	e = bpf_map_lookup_elem(&files, &k);
-	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
-	if (!e || e->named == mark || e->sent >= MAX_PATHS)
-		return 0;
-	w.out = bpf_ringbuf_reserve(&ring, sizeof(*w.out), 0);
-	if (!w.out) {
-		lose(LOSS_EVENT_OTHER);
-		return 0;
-	}
-	e->named = mark;
-	e->sent++;
-	w.out->type = RING_PATH;
-	w.out->file = id;
-	w.out->dev = k.dev;
-	w.out->gen = k.gen;
-	w.out->ino = k.ino;
-	w.out->parts = w.out->len = w.out->whole = 0;
-	w.out->block = block;
-	w.out->user = user;
-	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
-	w.d = BPF_CORE_READ(f, f_path.dentry);
-	w.m = (struct mount *)((u64)BPF_CORE_READ(f, f_path.mnt) - bpf_core_field_offset(struct mount, mnt));
-	bpf_loop(2 * IOT_PATH_PARTS, path_part, &w, 0);
-	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
-	return 0;
-}
-
-/* Another file than last time: everything about it is looked up. The file of an overlay is the one below, by the path that the
- * process used; it may be another one after each write, so it is never "the same". */
-__noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
-{
-	struct file *f = (struct file *)file, *real;
-	struct inode *i = (struct inode *)inode;
-	struct super_block *sb;
-
-	if (!c || !f)
-		return 0;
-	real = real_file(f);
-	if (real != f)
-		i = (struct inode *)POINTER_AT(real, struct file, f_inode);
-	sb = BPF_CORE_READ(i, i_sb);
-	c->seen_inode = real == f ? inode : 0;
-	c->seen_ino = ino;
-	c->seen_gen = inode_generation((struct inode *)inode);
-	c->seen_host = (u64)data_inode(f);
-	c->seen_dev = BPF_CORE_READ(sb, s_dev);
-	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
-	c->seen_block = block_bytes(f);
-	c->seen_file = 0;
-	if (c->seen_type == SUB_FT_BLK)
-		c->seen_dev = BPF_CORE_READ(i, i_rdev);
-	if (is_storage(c->seen_type)) {
-		u32 proc = proc_current(c);
-
-		c->seen_file = file_number(i);
-		if (proc >= PROC_FIRST) /* names that others use are none of ours */
-			path_send(f, i, c->seen_file, proc, c->seen_block);
-	}
-	return 0;
-}
-
-/* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
-static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
-{
-	u64 ino = NUMBER_AT(i, struct inode, i_ino);
-
-	if (c->seen_inode != (u64)i || c->seen_ino != ino || c->seen_gen != inode_generation(i))
-		file_change(c, (u64)f, (u64)i, ino);
-}
-
-static __always_inline u32 flags_of(u32 f)
-{
-	u32 r = 0;
-
-	if (f & O_DIRECT)
-		r |= FLAG_DIRECT;
-	if (f & __O_SYNC)
-		r |= FLAG_SYNC;
-	else if (f & O_DSYNC)
-		r |= FLAG_DSYNC;
-	if (f & O_APPEND)
-		r |= FLAG_APPEND;
-	return r;
-}
 
 /* One operation as it is recorded. */
 struct op {
@@ -290,24 +94,23 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	return 0;
 }
 
-/* A call wrote bytes [off, off + len) of the context's file through the page cache. Who made a page dirty is known from then on;
- * here those are claimed that were dirty already. */
+/* A call wrote bytes [off, off + len) of the context's file through the page cache. */
 static __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 {
-	struct inode *i;
-	struct writer *w;
+	return c ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
+}
 
-	if (!c)
-		return 0;
-	i = (struct inode *)c->seen_host;
-	if (c->seen_type == SUB_FT_BLK) {
-		claim_range(i, off, len, proc | OWNER_DATA, false);
-		return device_name(i, c->seen_file);
-	}
-	w = writer_find(i);
-	if (w ? !w->many && w->first == proc : !is_dirty(i))
-		return 0;
-	return claim_range(i, off, len, proc, false);
+static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
+{
+	if (rwf & RWF_SYNC)
+		flags |= FLAG_SYNC;
+	else if (rwf & RWF_DSYNC)
+		flags |= FLAG_DSYNC;
+	if (rwf & RWF_APPEND)
+		flags |= FLAG_APPEND;
+	if (rwf & RWF_NOAPPEND)
+		flags &= ~FLAG_APPEND;
+	return flags;
 }
 
 #include "aio.bpf.h"
@@ -349,19 +152,6 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 	if (o->write && o->flags & FLAG_APPEND && ret) /* appends, whatever the offset: the end of the file is behind it */
 		return NUMBER_AT(c->seen_host, struct inode, i_size) - ret;
 	return k->arg[3];
-}
-
-static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
-{
-	if (rwf & RWF_SYNC)
-		flags |= FLAG_SYNC;
-	else if (rwf & RWF_DSYNC)
-		flags |= FLAG_DSYNC;
-	if (rwf & RWF_APPEND)
-		flags |= FLAG_APPEND;
-	if (rwf & RWF_NOAPPEND)
-		flags &= ~FLAG_APPEND;
-	return flags;
 }
 
 /* read, write and their relatives. */
@@ -654,14 +444,17 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		exit_two(c, &o, k.arg[0], k.arg[2], k.arg[1], k.arg[3], k.arg[4], proc);
 		return 0;
 	case SHAPE_AIO_SUBMIT:
-		aio_submitted(c, &k, ret, proc, o.ts_ns ?: bpf_ktime_get_ns());
+		aio_submitted(c, &k, ret, proc, o.dur_ns ? o.ts_ns : 0);
 		break;
 	case SHAPE_AIO_REAP:
 		aio_reaped(c, &k, ret);
 		break;
 	case SHAPE_URING:
+		uring_settle(c);
 		return 0;
 	}
+	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
+		aio_passing(c);
 	if (exit_plain(c, &k, &o, shape, ret))
 		op_record(c, &o, proc);
 	return 0;

@@ -107,6 +107,9 @@ static const struct program {
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
 	{ "uring__complete", "uring", 3, false },    /* 6.15 */
 	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
+	{ "uring__ring_end", "uring", 1, false },
+	{ "uring__sweep", "uring", 0, false },       /* 5.14: called by the tracer */
+	{ "aio__sweep", "syscall", 0, false },
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(*programs))
 #define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
@@ -185,10 +188,11 @@ static const struct {
 	{ "loop_rootcg_workfn", FN_LOOP_WORK },
 	{ "ext4_end_io_rsv_work", FN_EXT4_CONVERT },
 	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
-	{ "blkdev_bio_end_io", FN_END_DIRECT },
-	{ "blkdev_bio_end_io_async", FN_END_DIRECT },
+	{ "blkdev_bio_end_io", FN_END_DEVICE },
+	{ "blkdev_bio_end_io_async", FN_END_DEVICE_ASYNC },
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
+	{ "io_ring_exit_work", FN_URING_EXIT },
 };
 
 #define MAX_MAPS 64
@@ -862,22 +866,6 @@ enum iot_sockets probes_sockets(const struct probes *p)
 	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE : how;
 }
 
-static u64 count_keys(struct probes *p, const char *map)
-{
-	char key[64];
-	void *at = NULL;
-	int fd = map_fd(p, map);
-	u64 n = 0;
-
-	if (fd < 0)
-		return 0;
-	while (!bpf_map_get_next_key(fd, at, key)) {
-		at = key;
-		n++;
-	}
-	return n;
-}
-
 /* Calls body for every program that is loaded, with what the kernel says of it. */
 static void each_program(const struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
 {
@@ -931,17 +919,6 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
-/* Returns when no program runs any more that found the gate open: it may be about to count. */
-int probes_stop(struct probes *p)
-{
-	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
-
-	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
-		nanosleep(&while_one_runs, NULL);
-	return 0;
-}
-
 /* Calls a program of type syscall with its context, where it is loaded. */
 static void call_program(const struct probes *p, const char *name, void *ctx, u32 size)
 {
@@ -953,6 +930,19 @@ static void call_program(const struct probes *p, const char *name, void *ctx, u3
 		if (g && bpf_program__fd(g) >= 0)
 			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
 	}
+}
+
+/* Returns when no program runs any more that found the gate open: it may be about to count. */
+int probes_stop(struct probes *p)
+{
+	const struct timespec while_one_runs = { .tv_nsec = 20000000 };
+
+	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
+		nanosleep(&while_one_runs, NULL);
+	call_program(p, "uring__sweep", NULL, 0);
+	call_program(p, "aio__sweep", NULL, 0);
+	return 0;
 }
 
 /* Lets the kernel side look for requests of a disk whose end it was not told. */
@@ -1049,7 +1039,6 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		for (int cpu = 0; cpu < p->cpus; cpu++)
 			n[i] += values[cpu];
 	}
-	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
 	each_program(p, add_misses, misses);
 	for (u32 i = 0; i <= LOSS_MAX; i++)
 		misses[i] -= p->misses_before[i];

@@ -13,6 +13,7 @@
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,8 @@
 #include <unistd.h>
 
 #define BLOCK 4096u          /* unit of `touched`, and alignment of the buffer */
-#define DEPTH_MAX 256u
+#define DEPTH_MAX 4096u
+#define SMALL_RING 8u        /* of the ring that overflows */
 #define BAD_FD 1000000       /* above any limit: EBADF */
 
 /* Rows of the ledger: names of bpf/kinds.def, then memory accesses, which no call returns. */
@@ -82,6 +84,7 @@ struct ledger {
 struct uring {
 	int fd;
 	bool sqpoll;
+	unsigned int entries;
 	unsigned int *sq_tail, *sq_mask, *sq_array, *sq_flags;
 	unsigned int *cq_head, *cq_tail, *cq_mask;
 	struct io_uring_sqe *sqes;
@@ -113,6 +116,12 @@ enum {
 	WANTS_ASYNC = 1 << 9,    /* IOSQE_ASYNC: a worker executes it */
 	EXPECTS_ERRORS = 1 << 10,
 	WANTS_NAME = 1 << 11,    /* needs FILE as a name only */
+	WANTS_SKIP = 1 << 12,    /* IOSQE_CQE_SKIP_SUCCESS: only the last of a chain is told of */
+	WANTS_OVERFLOW = 1 << 13, /* a ring of completions that is too small */
+	WANTS_VECTOR = 1 << 14,  /* two segments */
+	WANTS_FIXED = 1 << 15,   /* registered file and buffer */
+	WANTS_POSITION = 1 << 16, /* at the file position */
+	WANTS_LATER = 1 << 17,   /* events are taken in user space, from the ring */
 };
 
 static struct options {
@@ -260,15 +269,19 @@ static void do_pread(struct worker *w, uint64_t off)
 	note(w, ROW_PREAD, w->type, off, opt.size, pread(w->fd, w->buf, opt.size, off));
 }
 
-/* Two segments of unequal length, in units of the block where the size allows it. */
-static int segments(struct worker *w, struct iovec v[2])
+/* Two segments of unequal length, in units of the block where the size allows it; one where that leaves nothing for the first. */
+static int segments(char *buf, struct iovec v[2])
 {
 	size_t first = opt.size / 3;
 
 	if (opt.size % BLOCK == 0)
 		first -= first % BLOCK;
-	v[0] = (struct iovec){ w->buf, first };
-	v[1] = (struct iovec){ w->buf + first, opt.size - first };
+	if (!first) {
+		v[0] = (struct iovec){ buf, opt.size };
+		return 1;
+	}
+	v[0] = (struct iovec){ buf, first };
+	v[1] = (struct iovec){ buf + first, opt.size - first };
 	return 2;
 }
 
@@ -278,7 +291,7 @@ static void do_writev(struct worker *w, uint64_t off)
 	ssize_t ret;
 
 	seek_to(w, off);
-	ret = writev(w->fd, v, segments(w, v));
+	ret = writev(w->fd, v, segments(w->buf, v));
 	note(w, ROW_WRITEV, w->type, off, opt.size, ret);
 	moved(w, ret);
 }
@@ -289,7 +302,7 @@ static void do_readv(struct worker *w, uint64_t off)
 	ssize_t ret;
 
 	seek_to(w, off);
-	ret = readv(w->fd, v, segments(w, v));
+	ret = readv(w->fd, v, segments(w->buf, v));
 	note(w, ROW_READV, w->type, off, opt.size, ret);
 	moved(w, ret);
 }
@@ -297,7 +310,7 @@ static void do_readv(struct worker *w, uint64_t off)
 static void do_pwritev(struct worker *w, uint64_t off)
 {
 	struct iovec v[2];
-	int n = segments(w, v);
+	int n = segments(w->buf, v);
 
 	note(w, ROW_PWRITEV, w->type, off, opt.size, pwritev(w->fd, v, n, off));
 }
@@ -305,7 +318,7 @@ static void do_pwritev(struct worker *w, uint64_t off)
 static void do_preadv(struct worker *w, uint64_t off)
 {
 	struct iovec v[2];
-	int n = segments(w, v);
+	int n = segments(w->buf, v);
 
 	note(w, ROW_PREADV, w->type, off, opt.size, preadv(w->fd, v, n, off));
 }
@@ -313,7 +326,7 @@ static void do_preadv(struct worker *w, uint64_t off)
 static void do_pwritev2(struct worker *w, uint64_t off)
 {
 	struct iovec v[2];
-	int n = segments(w, v);
+	int n = segments(w->buf, v);
 
 	note(w, ROW_PWRITEV, w->type, off, opt.size, pwritev2(w->fd, v, n, off, api->rwf));
 }
@@ -321,7 +334,7 @@ static void do_pwritev2(struct worker *w, uint64_t off)
 static void do_preadv2(struct worker *w, uint64_t off)
 {
 	struct iovec v[2];
-	int n = segments(w, v);
+	int n = segments(w->buf, v);
 
 	note(w, ROW_PREADV, w->type, off, opt.size, preadv2(w->fd, v, n, off, api->rwf));
 }
@@ -485,20 +498,49 @@ static void note_result(struct worker *w, enum row row, uint64_t off, uint64_t a
 	note(w, row, w->type, off, asked, res < 0 ? -1 : res);
 }
 
+/* The completion ring at the address that io_setup() returns: libaio and fio take events from it without a call. */
+struct aio_ring {
+	unsigned int id, nr, head, tail, magic, compat, incompat, header_bytes;
+	struct io_event event[];
+};
+
+static void aio_take(struct worker *w, unsigned int n, struct io_event *ev)
+{
+	struct aio_ring *r = (struct aio_ring *)w->aio;
+	unsigned int got = 0, head = r->head;
+
+	while (got < n) {
+		if (head == __atomic_load_n(&r->tail, __ATOMIC_ACQUIRE)) {
+			sched_yield();
+			continue;
+		}
+		ev[got++] = r->event[head];
+		head = (head + 1) % r->nr;
+		__atomic_store_n(&r->head, head, __ATOMIC_RELEASE);
+	}
+}
+
 static void do_aio(struct worker *w, const uint64_t *off, unsigned int n)
 {
-	struct iocb cb[DEPTH_MAX] = { 0 }, *list[DEPTH_MAX];
-	struct io_event ev[DEPTH_MAX];
-	bool reading = api->dir == 'r';
+	static __thread struct iocb cb[DEPTH_MAX];
+	static __thread struct io_event ev[DEPTH_MAX];
+	static __thread struct iovec v[DEPTH_MAX][2];
+	struct iocb *list[DEPTH_MAX];
+	bool reading = api->dir == 'r', vector = api->wants & WANTS_VECTOR;
 	unsigned int i, done = 0;
 
 	for (i = 0; i < n; i++) {
-		cb[i].aio_data = i;
-		cb[i].aio_fildes = w->fd;
-		cb[i].aio_lio_opcode = reading ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE;
-		cb[i].aio_buf = (uintptr_t)w->buf + i * opt.size;
-		cb[i].aio_nbytes = opt.size;
-		cb[i].aio_offset = off[i];
+		char *buf = w->buf + i * opt.size;
+
+		cb[i] = (struct iocb){
+			.aio_data = i, .aio_fildes = w->fd, .aio_buf = (uintptr_t)buf, .aio_nbytes = opt.size, .aio_offset = off[i],
+			.aio_lio_opcode = reading ? IOCB_CMD_PREAD : IOCB_CMD_PWRITE,
+		};
+		if (vector) {
+			cb[i].aio_lio_opcode = reading ? IOCB_CMD_PREADV : IOCB_CMD_PWRITEV;
+			cb[i].aio_nbytes = segments(buf, v[i]);
+			cb[i].aio_buf = (uintptr_t)v[i];
+		}
 		list[i] = &cb[i];
 	}
 	while (done < n) {
@@ -508,9 +550,23 @@ static void do_aio(struct worker *w, const uint64_t *off, unsigned int n)
 			die_errno("io_submit", opt.file);
 		done += ret;
 	}
-	aio_wait(w, n, ev);
+	if (api->wants & WANTS_LATER)
+		aio_take(w, n, ev);
+	else
+		aio_wait(w, n, ev);
 	for (i = 0; i < n; i++)
 		note_result(w, reading ? ROW_AIO_READ : ROW_AIO_WRITE, off[ev[i].data], opt.size, ev[i].res);
+}
+
+/* Calls that take nothing: no such descriptor, no such memory, a length that is none. Their failures are no operations. */
+static void do_aio_bad(struct worker *w, uint64_t off)
+{
+	struct iocb cb = { .aio_fildes = BAD_FD, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)w->buf, .aio_nbytes = opt.size },
+		*list = &cb;
+
+	if (syscall(SYS_io_submit, w->aio, 1L, &list) >= 0 || syscall(SYS_io_submit, w->aio, 1L, 8L) >= 0 ||
+	    syscall(SYS_io_submit, 0L, 1L, 8L) >= 0 || syscall(SYS_io_getevents, 0L, 1L, 1L, 8L, NULL) >= 0)
+		die("a call that must fail did not");
 }
 
 static void aio_sync(struct worker *w)
@@ -535,13 +591,24 @@ static void *ring_map(int fd, size_t len, uint64_t off)
 	return p;
 }
 
-static void ring_open(struct uring *r, bool sqpoll)
+/* Operations that an installed header may be too old for. */
+enum {
+	OP_READV_FIXED = 60,     /* 6.15 */
+	OP_WRITEV_FIXED = 61,
+};
+
+static void ring_open(struct uring *r, unsigned int wants)
 {
-	struct io_uring_params p = { .flags = sqpoll ? IORING_SETUP_SQPOLL : 0, .sq_thread_idle = 100 };
+	struct io_uring_params p = { .flags = wants & WANTS_SQPOLL ? IORING_SETUP_SQPOLL : 0, .sq_thread_idle = 100 };
 	char *sq, *cq;
 
-	r->sqpoll = sqpoll;
-	r->fd = syscall(SYS_io_uring_setup, DEPTH_MAX, &p);
+	if (wants & WANTS_OVERFLOW) {
+		p.flags |= IORING_SETUP_CQSIZE;
+		p.cq_entries = SMALL_RING;
+	}
+	r->sqpoll = wants & WANTS_SQPOLL;
+	r->entries = wants & WANTS_OVERFLOW ? SMALL_RING : opt.depth;
+	r->fd = syscall(SYS_io_uring_setup, r->entries, &p);
 	if (r->fd < 0)
 		die_errno("cannot set up", "an io_uring");
 	sq = ring_map(r->fd, p.sq_off.array + p.sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
@@ -566,10 +633,10 @@ static void ring_push(struct uring *r, const struct io_uring_sqe *sqe)
 	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
 }
 
-/* Submits n pushed requests and waits for n completions. */
-static void ring_run(struct uring *r, unsigned int n)
+/* Submits pushed requests and waits for n completions. */
+static void ring_run(struct uring *r, unsigned int submit, unsigned int n)
 {
-	unsigned int flags = IORING_ENTER_GETEVENTS, submit = n;
+	unsigned int flags = IORING_ENTER_GETEVENTS;
 
 	if (r->sqpoll) {
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -598,28 +665,186 @@ static int ring_pop(struct uring *r, uint64_t *user)
 	return res;
 }
 
+static int uring_opcode(bool reading)
+{
+	switch (api->wants & (WANTS_VECTOR | WANTS_FIXED)) {
+	case WANTS_VECTOR | WANTS_FIXED:
+		return reading ? OP_READV_FIXED : OP_WRITEV_FIXED;
+	case WANTS_VECTOR:
+		return reading ? IORING_OP_READV : IORING_OP_WRITEV;
+	case WANTS_FIXED:
+		return reading ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+	}
+	return reading ? IORING_OP_READ : IORING_OP_WRITE;
+}
+
+static void uring_push_one(struct worker *w, const uint64_t *off, unsigned int i, bool last)
+{
+	static __thread struct iovec v[DEPTH_MAX][2];
+	char *buf = w->buf + i * opt.size;
+	struct io_uring_sqe sqe = {
+		.opcode = uring_opcode(api->dir == 'r'), .flags = api->wants & WANTS_ASYNC ? IOSQE_ASYNC : 0,
+		.fd = w->fd, .off = api->wants & WANTS_POSITION ? UINT64_MAX : off[i], .addr = (uintptr_t)buf, .len = opt.size, .user_data = i,
+	};
+
+	if (api->wants & WANTS_VECTOR) {
+		sqe.len = segments(buf, v[i]);
+		sqe.addr = (uintptr_t)v[i];
+	}
+	if (api->wants & WANTS_FIXED) {
+		sqe.fd = 0;
+		sqe.flags |= IOSQE_FIXED_FILE;
+	}
+	if (api->wants & (WANTS_SKIP | WANTS_POSITION) && !last)
+		sqe.flags |= IOSQE_IO_LINK; /* one after the other */
+	if (api->wants & WANTS_SKIP && !last)
+		sqe.flags |= IOSQE_CQE_SKIP_SUCCESS;
+	ring_push(&w->ring, &sqe);
+}
+
+/* A chain whose last request succeeded: those before it, of which nobody is told, did what they were asked for. */
+static void uring_chain(struct worker *w, const uint64_t *off, unsigned int n, enum row row)
+{
+	uint64_t which;
+	int res;
+
+	ring_run(&w->ring, n, 1);
+	res = ring_pop(&w->ring, &which);
+	if (which != n - 1 || res < 0)
+		die("request %llu of a chain ended with %d", (unsigned long long)which, res);
+	for (unsigned int i = 0; i + 1 < n; i++)
+		note_result(w, row, off[i], opt.size, opt.size);
+	note_result(w, row, off[n - 1], opt.size, res);
+}
+
+static bool ring_empty(const struct uring *r)
+{
+	return __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE) == *r->cq_head;
+}
+
+/* Everything is submitted before the first completion is taken: more than the ring of completions holds. */
+static void uring_overflow(struct worker *w, const uint64_t *off, unsigned int n, enum row row)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		uring_push_one(w, off, i, true);
+		if (syscall(SYS_io_uring_enter, w->ring.fd, 1, 0, 0, NULL, 0) != 1)
+			die_errno("io_uring_enter", opt.file);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t which;
+		int res;
+
+		while (ring_empty(&w->ring))
+			if (syscall(SYS_io_uring_enter, w->ring.fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0 && errno != EINTR)
+				die_errno("io_uring_enter", opt.file);
+		res = ring_pop(&w->ring, &which);
+		note_result(w, row, off[which], opt.size, res);
+	}
+}
+
 static void do_uring(struct worker *w, const uint64_t *off, unsigned int n)
 {
-	bool reading = api->dir == 'r';
-	unsigned int i;
+	enum row row = api->dir == 'r' ? ROW_URING_READ : ROW_URING_WRITE;
 
-	for (i = 0; i < n; i++) {
-		struct io_uring_sqe sqe = {
-			.opcode = reading ? IORING_OP_READ : IORING_OP_WRITE,
-			.flags = api->wants & WANTS_ASYNC ? IOSQE_ASYNC : 0,
-			.fd = w->fd, .off = off[i], .addr = (uintptr_t)w->buf + i * opt.size,
-			.len = opt.size, .user_data = i,
-		};
-
-		ring_push(&w->ring, &sqe);
+	if (api->wants & WANTS_OVERFLOW) {
+		uring_overflow(w, off, n, row);
+		return;
 	}
-	ring_run(&w->ring, n);
-	for (i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++)
+		uring_push_one(w, off, i, i + 1 == n);
+	if (api->wants & WANTS_SKIP) {
+		uring_chain(w, off, n, row);
+		return;
+	}
+	ring_run(&w->ring, n, n);
+	for (unsigned int i = 0; i < n; i++) {
 		uint64_t which;
 		int res = ring_pop(&w->ring, &which);
 
-		note_result(w, reading ? ROW_URING_READ : ROW_URING_WRITE, off[which], opt.size, res);
+		if (res == -EINVAL && api->wants & WANTS_VECTOR && api->wants & WANTS_FIXED) {
+			fprintf(stderr, "iot-io: this kernel has no vectors of registered buffers (6.15)\n");
+			exit(69);
+		}
+		note_result(w, row, off[which], opt.size, res);
 	}
+}
+
+static int uring_one(struct worker *w, const struct io_uring_sqe *sqe)
+{
+	uint64_t which;
+
+	ring_push(&w->ring, sqe);
+	ring_run(&w->ring, 1, 1);
+	return ring_pop(&w->ring, &which);
+}
+
+static void do_uring_splice_out(struct worker *w, uint64_t off)
+{
+	ssize_t ret = write(w->pair[1], w->buf, opt.size);
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_SPLICE, .fd = w->fd, .off = off, .splice_fd_in = w->pair[0],
+				    .splice_off_in = -1, .len = opt.size };
+
+	note(w, ROW_WRITE, TYPE_PIPE, 0, opt.size, ret);
+	if (ret <= 0)
+		return;
+	ret = uring_one(w, &sqe);
+	note_result(w, ROW_URING_WRITE, off, opt.size, ret);
+	note(w, ROW_URING_READ, TYPE_PIPE, 0, opt.size, ret < 0 ? -1 : ret);
+}
+
+static void do_uring_splice_in(struct worker *w, uint64_t off)
+{
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_SPLICE, .fd = w->pair[1], .off = -1, .splice_fd_in = w->fd,
+				    .splice_off_in = off, .len = opt.size };
+	ssize_t ret = uring_one(w, &sqe);
+
+	note_result(w, ROW_URING_READ, off, opt.size, ret);
+	note(w, ROW_URING_WRITE, TYPE_PIPE, 0, opt.size, ret < 0 ? -1 : ret);
+	if (ret > 0)
+		note(w, ROW_READ, TYPE_PIPE, 0, ret, read(w->pair[0], w->buf, ret));
+}
+
+/* The kernel chooses the offset. */
+static void do_uring_append(struct worker *w, uint64_t off)
+{
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_WRITE, .fd = w->fd, .addr = (uintptr_t)w->buf, .len = opt.size };
+	int ret = uring_one(w, &sqe);
+
+	note_result(w, ROW_URING_WRITE, w->file_size, opt.size, ret);
+	if (ret > 0)
+		w->file_size += ret;
+}
+
+static void do_uring_proc(struct worker *w, uint64_t off)
+{
+	int fd = open_noted(w, "/proc/self/stat", O_RDONLY, TYPE_PSEUDO), ret;
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)w->buf, .len = opt.size };
+
+	if (fd < 0)
+		return;
+	ret = uring_one(w, &sqe);
+	note(w, ROW_URING_READ, TYPE_PSEUDO, 0, opt.size, ret < 0 ? -1 : ret);
+	note_call(w, ROW_CLOSE, TYPE_PSEUDO, close(fd));
+}
+
+/* A file that is open for reading only, and memory that is none: both fail, and move nothing. */
+static void do_uring_bad(struct worker *w, uint64_t off)
+{
+	struct io_uring_sqe sqe = { .opcode = IORING_OP_WRITE, .fd = w->from_fd, .addr = (uintptr_t)w->buf, .len = opt.size, .off = off };
+
+	note_result(w, ROW_URING_WRITE, off, opt.size, uring_one(w, &sqe));
+	sqe.fd = w->fd;
+	sqe.addr = 1;
+	note_result(w, ROW_URING_WRITE, off, opt.size, uring_one(w, &sqe));
+}
+
+static void uring_register(struct worker *w, size_t len)
+{
+	struct iovec v = { w->buf, len };
+
+	if (syscall(SYS_io_uring_register, w->ring.fd, IORING_REGISTER_FILES, &w->fd, 1) < 0 ||
+	    syscall(SYS_io_uring_register, w->ring.fd, IORING_REGISTER_BUFFERS, &v, 1) < 0)
+		die_errno("cannot register", opt.file);
 }
 
 static void uring_sync(struct worker *w)
@@ -628,7 +853,7 @@ static void uring_sync(struct worker *w)
 	uint64_t which;
 
 	ring_push(&w->ring, &sqe);
-	ring_run(&w->ring, 1);
+	ring_run(&w->ring, 1, 1);
 	note_result(w, ROW_URING_FSYNC, 0, 0, ring_pop(&w->ring, &which));
 }
 
@@ -651,6 +876,17 @@ static const struct api apis[] = {
 	{ "uring", 'w', F | WANTS_URING, 0, 0, NULL, do_uring, "io_uring, --depth at once" },
 	{ "uring-sqpoll", 'w', F | WANTS_URING | WANTS_SQPOLL, 0, 0, NULL, do_uring, "io_uring with a polling thread" },
 	{ "uring-async", 'w', F | WANTS_URING | WANTS_ASYNC, 0, 0, NULL, do_uring, "io_uring executed by its workers" },
+	{ "uring-skip", 'w', F | WANTS_URING | WANTS_SKIP, 0, 0, NULL, do_uring, "chains of --depth, told of the last only" },
+	{ "uring-overflow", 'w', F | WANTS_URING | WANTS_OVERFLOW, 0, 0, NULL, do_uring, "more completions than their ring holds" },
+	{ "uring-vector", 'w', F | WANTS_URING | WANTS_VECTOR, 0, 0, NULL, do_uring, "two segments" },
+	{ "uring-fixed", 'w', F | WANTS_URING | WANTS_FIXED, 0, 0, NULL, do_uring, "registered file and buffer" },
+	{ "uring-fixed-vector", 'w', F | WANTS_URING | WANTS_FIXED | WANTS_VECTOR, 0, 0, NULL, do_uring, "the same, two segments (6.15)" },
+	{ "uring-position", 'w', F | WANTS_URING | WANTS_POSITION, 0, 0, NULL, do_uring, "at the file position" },
+	{ "uring-dsync", 'w', F | WANTS_URING, O_DSYNC, 0, NULL, do_uring, "io_uring, O_DSYNC" },
+	{ "uring-append", 'w', F | WANTS_URING, O_APPEND, 0, do_uring_append, NULL, "io_uring, O_APPEND" },
+	{ "uring-splice", 'w', F | WANTS_URING | WANTS_PIPE, 0, 0, do_uring_splice_out, NULL, "write(2) into a pipe, io_uring's splice into FILE" },
+	{ "libaio-vector", 'w', F | WANTS_AIO | WANTS_VECTOR, 0, 0, NULL, do_aio, "io_submit(2), two segments" },
+	{ "libaio-user", 'w', F | WANTS_AIO | WANTS_LATER, 0, 0, NULL, do_aio, "io_submit(2), events taken in user space" },
 	{ "sendfile", 'w', F | WANTS_FROM, 0, 0, do_sendfile_out, NULL, "sendfile(2) from --from into FILE" },
 	{ "splice", 'w', F | WANTS_PIPE, 0, 0, do_splice_out, NULL, "write(2) into a pipe, splice(2) into FILE" },
 	{ "copy", 'w', F | WANTS_FROM, 0, 0, do_copy, NULL, "copy_file_range(2) from --from into FILE" },
@@ -665,11 +901,23 @@ static const struct api apis[] = {
 	{ "uring-read", 'r', F | WANTS_URING, 0, 0, NULL, do_uring, "io_uring, --depth at once" },
 	{ "uring-sqpoll-read", 'r', F | WANTS_URING | WANTS_SQPOLL, 0, 0, NULL, do_uring, "io_uring with a polling thread" },
 	{ "uring-async-read", 'r', F | WANTS_URING | WANTS_ASYNC, 0, 0, NULL, do_uring, "io_uring executed by its workers" },
+	{ "uring-skip-read", 'r', F | WANTS_URING | WANTS_SKIP, 0, 0, NULL, do_uring, "chains of --depth, told of the last only" },
+	{ "uring-overflow-read", 'r', F | WANTS_URING | WANTS_OVERFLOW, 0, 0, NULL, do_uring, "more completions than their ring holds" },
+	{ "uring-vector-read", 'r', F | WANTS_URING | WANTS_VECTOR, 0, 0, NULL, do_uring, "two segments" },
+	{ "uring-fixed-read", 'r', F | WANTS_URING | WANTS_FIXED, 0, 0, NULL, do_uring, "registered file and buffer" },
+	{ "uring-fixed-vector-read", 'r', F | WANTS_URING | WANTS_FIXED | WANTS_VECTOR, 0, 0, NULL, do_uring, "the same, two segments (6.15)" },
+	{ "uring-position-read", 'r', F | WANTS_URING | WANTS_POSITION, 0, 0, NULL, do_uring, "at the file position" },
+	{ "uring-splice-read", 'r', F | WANTS_URING | WANTS_PIPE, 0, 0, do_uring_splice_in, NULL, "io_uring's splice from FILE into a pipe" },
+	{ "libaio-vector-read", 'r', F | WANTS_AIO | WANTS_VECTOR, 0, 0, NULL, do_aio, "io_submit(2), two segments" },
+	{ "libaio-user-read", 'r', F | WANTS_AIO | WANTS_LATER, 0, 0, NULL, do_aio, "io_submit(2), events taken in user space" },
 	{ "sendfile-read", 'r', F | WANTS_NULL, 0, 0, do_sendfile_in, NULL, "sendfile(2) from FILE to /dev/null" },
 	{ "splice-read", 'r', F | WANTS_PIPE | WANTS_NULL, 0, 0, do_splice_in, NULL, "splice(2) from FILE through a pipe to /dev/null" },
 	{ "pipe", 'o', WANTS_PIPE, 0, 0, do_pair, NULL, "write(2) and read(2) on a pipe" },
 	{ "socket", 'o', WANTS_SOCKETS, 0, 0, do_pair, NULL, "write(2) and read(2) on a socket pair" },
 	{ "proc", 'o', 0, 0, 0, do_proc, NULL, "open, read(2), close of /proc/self/stat" },
+	{ "uring-proc", 'o', WANTS_URING, 0, 0, do_uring_proc, NULL, "open, io_uring's read, close of /proc/self/stat" },
+	{ "uring-bad", 'o', F | WANTS_FROM | WANTS_URING | EXPECTS_ERRORS, 0, 0, do_uring_bad, NULL, "io_uring's writes to --from (EBADF) and from no memory" },
+	{ "libaio-bad", 'o', WANTS_AIO, 0, 0, do_aio_bad, NULL, "io_submit(2) and io_getevents(2) that fail" },
 	{ "bad-fd", 'o', EXPECTS_ERRORS, 0, 0, do_bad_fd, NULL, "pwrite(2) and pread(2) on no descriptor: EBADF" },
 	{ "bad-address", 'w', F | EXPECTS_ERRORS, 0, 0, do_bad_address, NULL, "pwrite(2) from no memory: EFAULT" },
 	{ "short-read", 'r', F, 0, 0, do_short_read, NULL, "pread(2) that ends at half its size" },
@@ -946,10 +1194,12 @@ static void worker_open(struct worker *w)
 		open_pipe(w);
 	if (api->wants & WANTS_SOCKETS && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, w->pair) < 0)
 		die_errno("cannot make", "a socket pair");
-	if (api->wants & WANTS_AIO && syscall(SYS_io_setup, DEPTH_MAX, &w->aio) < 0)
+	if (api->wants & WANTS_AIO && syscall(SYS_io_setup, opt.depth, &w->aio) < 0)
 		die_errno("cannot set up", "libaio");
 	if (api->wants & WANTS_URING)
-		ring_open(&w->ring, api->wants & WANTS_SQPOLL);
+		ring_open(&w->ring, api->wants);
+	if (api->wants & WANTS_FIXED)
+		uring_register(w, len);
 }
 
 static void sync_file(struct worker *w)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* direct.bpf.h - the file of direct I/O: its bios hold the kiocb of the call or request that they belong to, whoever submits them. */
+#ifndef IOT_DIRECT_BPF_H
+#define IOT_DIRECT_BPF_H
+
+#include "call.bpf.h"
+#include "owner.bpf.h"
+
+#define DIO_IS_SYNC 2          /* blkdev_dio.flags (block/fops.c): a thread waits, and its task is in the kiocb's place */
+
+static __always_inline bool ends_direct(u32 function)
+{
+	return function == FN_END_DIRECT || function == FN_END_DEVICE || function == FN_END_DEVICE_ASYNC;
+}
+
+/* The open file of a bio of direct I/O, or NULL. `end`: what its bi_end_io is. */
+static __always_inline struct file *direct_file(struct bio *b, u32 end)
+{
+	u64 dio = (u64)b->bi_private, kiocb = 0;
+
+	if (end == FN_END_DIRECT && bpf_core_type_exists(struct iomap_dio)) {
+		if (dio)
+			kiocb = POINTER_AT(dio, struct iomap_dio, iocb);
+	} else if (bpf_core_type_exists(struct blkdev_dio)) {
+		if (end == FN_END_DEVICE_ASYNC)
+			dio = (u64)b - bpf_core_field_offset(struct blkdev_dio, bio);
+		else if (end != FN_END_DEVICE || !dio || NUMBER_AT(dio, struct blkdev_dio, flags) & DIO_IS_SYNC)
+			return NULL;
+		kiocb = POINTER_AT(dio, struct blkdev_dio, iocb);
+	}
+	return kiocb ? (struct file *)POINTER_AT(kiocb, struct kiocb, ki_filp) : NULL;
+}
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* uring.bpf.h - io_uring requests: the table of operations, which requests are under way, what happens when one is over, and
+ * which one the current task is at (uring_current(), for every probe that asks whose byte it sees).
+ *
+ * A request is over when its completion is told, which is not always: not where the submitter wants none
+ * (IOSQE_CQE_SKIP_SUCCESS), and not where the ring of completions is full. Its result stays in the struct (req->cqe.res) until
+ * that is submitted again; io_init_req() leaves it alone. So such a request is finished when the submitter goes on and the bytes
+ * have moved, at the latest when the struct is used again, when the ring ends, or by the sweep at the end of the run.
+ */
+#ifndef IOT_URING_BPF_H
+#define IOT_URING_BPF_H
+
+#include <linux/io_uring.h>
+#include "file.bpf.h"
+
+/* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
+enum uring_op_later {
+	OP_READ_MULTISHOT = 49, /* 6.7 */
+	OP_READV_FIXED = 60,    /* 6.15 */
+	OP_WRITEV_FIXED = 61,   /* 6.15 */
+};
+
+#define URING_OPS 64
+
+enum uring_op_flag {
+	OP_MOVES = 1,          /* its result is a number of bytes of a file */
+	OP_VECTOR = 2,         /* its length counts vectors */
+	OP_SPLICE = 4,         /* a second file is its source */
+};
+
+/* To add an operation: its row. net: what it does on a socket. What is not here is KIND_URING_OTHER. */
+static const struct uring_op {
+	u8 kind, flags;
+	u16 net;
+} uring_ops[URING_OPS] = {
+	[IORING_OP_READV] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[IORING_OP_READ] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[OP_READ_MULTISHOT] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[IORING_OP_WRITEV] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[IORING_OP_WRITE] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[IORING_OP_SPLICE] = { KIND_URING_WRITE, OP_MOVES | OP_SPLICE },
+	[IORING_OP_FSYNC] = { KIND_URING_FSYNC },
+	[IORING_OP_SYNC_FILE_RANGE] = { KIND_URING_FSYNC },
+	[IORING_OP_SENDMSG] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SEND] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SEND_ZC] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SENDMSG_ZC] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_RECVMSG] = { 0, 0, KIND_NET_RECV },
+	[IORING_OP_RECV] = { 0, 0, KIND_NET_RECV },
+};
+
+static __always_inline const struct uring_op *uring_op(u32 opcode)
+{
+	return &uring_ops[opcode & (URING_OPS - 1)];
+}
+
+static __always_inline u8 uring_kind(u32 opcode)
+{
+	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
+}
+
+/* A file that a request uses. */
+struct uring_file {
+	u64 file;              /* struct file, 0 not known */
+	u64 host, ino;         /* the inode that holds its pages; its number */
+	u64 offset;
+	u32 dev, id, flags;
+	u16 block;
+	u8 type;
+	u8 moving;             /* 1: at the file position or the end: `offset` is where that was at submission */
+};
+
+/* A request on its way. */
+struct uring_request {
+	u64 ts_ns, size;
+	struct uring_file to, from; /* from: source of a splice */
+	u32 proc, tid, flags;
+	u8 opcode;
+	u8 skip;               /* 1: nobody is told when it succeeds */
+	u16 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);      /* request */
+	__type(value, struct uring_request);
+} urings SEC(".maps");
+
+static __always_inline u64 uring_cmd(u64 req)
+{
+	return req + bpf_core_field_offset(struct io_kiocb, cmd);
+}
+
+static __always_inline u64 uring_pos(u64 req)
+{
+	return NUMBER_AT(uring_cmd(req), struct io_rw, kiocb.ki_pos);
+}
+
+static __always_inline s32 uring_result(u64 req)
+{
+	return NUMBER_AT(req, struct io_kiocb, cqe.res);
+}
+
+/* Looks at the file of a request. Offset stays as it is. */
+static __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u)
+{
+	struct file *f = (struct file *)file;
+	struct inode *i;
+
+	if (!c || !u)
+		return 0;
+	u->file = file;
+	u->type = SUB_FT_OTHER;
+	u->dev = u->id = u->flags = u->block = 0;
+	u->host = u->ino = 0;
+	if (!f)
+		return 0;
+	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
+	u->type = c->seen_type;
+	u->dev = c->seen_dev;
+	u->id = c->seen_file;
+	u->block = c->seen_block;
+	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
+	i = (struct inode *)c->seen_host;
+	u->host = (u64)i;
+	u->ino = inode_number(i);
+	return 0;
+}
+
+/* Process u->proc wrote bytes: the pages are its own from now, also where they were dirty before. Direct I/O leaves no page. */
+static __always_inline void uring_claim(const struct uring_request *u, const struct uring_file *f, u64 bytes)
+{
+	struct inode *host = (struct inode *)f->host;
+
+	if (!bytes || !host || f->flags & FLAG_DIRECT || inode_number(host) != f->ino)
+		return;
+	wrote(host, f->type == SUB_FT_BLK ? f->id : 0, f->offset, bytes, u->proc);
+}
+
+/* What one side of a request did. dur_ns: 0 when nobody knows when it was over. */
+struct uring_done {
+	u64 bytes, dur_ns;
+	s32 res;
+	u8 kind, pad[3];
+};
+
+static __always_inline void uring_event(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+{
+	struct iot_ring_event *r;
+
+	if (!wants_event(u->proc))
+		return;
+	r = event_reserve(LOSS_EVENT_URING);
+	if (!r)
+		return;
+	r->e.ts_ns = u->ts_ns;
+	r->e.dur_ns = d->dur_ns;
+	r->e.offset = f->offset;
+	r->e.size = u->size ? u->size : d->bytes;
+	r->e.bytes = d->bytes;
+	r->e.task = r->e.owner = u->proc;
+	r->e.tid = u->tid;
+	r->e.file = f->id;
+	r->e.dev = f->dev;
+	r->e.flags = u->flags | f->flags | (d->bytes < u->size && d->res >= 0 ? FLAG_SHORT : 0);
+	r->e.err = d->res < 0 ? -d->res : 0;
+	r->e.kind = d->kind;
+	r->e.how = HOW_EXACT;
+	r->e.sub = f->type;
+	event_submit(r);
+}
+
+__noinline int uring_record(struct uring_request *u, struct uring_file *f, struct uring_done *d)
+{
+	struct iot_cell_key k = {};
+	u64 touched = 0;
+
+	if (!u || !f || !d)
+		return 0;
+	k.owner = u->proc;
+	k.dev = f->dev;
+	k.kind = d->kind;
+	k.how = HOW_EXACT;
+	k.sub = f->type;
+	k.flags = f->flags & FLAG_DIRECT;
+	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type)) {
+		touched = blocks_of(f->offset, d->bytes, f->block);
+		uring_claim(u, f, d->bytes);
+	}
+	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
+	if (d->dur_ns)
+		hist_add(u->proc, d->kind, d->dur_ns);
+	uring_event(u, f, d);
+	return 0;
+}
+
+/* The request is over with this result. pos: its position now, 0 when that is not there any more. */
+static __always_inline void uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
+{
+	struct uring_done d = { .res = res, .dur_ns = dur_ns };
+	const struct uring_op *op = uring_op(u->opcode);
+
+	d.kind = uring_kind(u->opcode);
+	if (res > 0 && op->flags & OP_MOVES)
+		d.bytes = res;
+	if (u->to.moving && is_storage(u->to.type) && d.bytes && pos)
+		u->to.offset = pos - d.bytes; /* where the bytes went, whatever was asked for */
+	uring_record(u, &u->to, &d);
+	if (op->flags & OP_SPLICE) {
+		d.kind = KIND_URING_READ;
+		uring_record(u, &u->from, &d);
+	}
+}
+
+/* Have all bytes moved that a request was to move? In flight its result is what it was asked for, and its position stands still
+ * until the end. */
+static __always_inline bool uring_moved(u64 req, const struct uring_request *u)
+{
+	s32 res = uring_result(req);
+	u32 flags = uring_op(u->opcode)->flags;
+
+	return flags & OP_MOVES && !(flags & OP_SPLICE) && is_storage(u->to.type) && res > 0 &&
+	       uring_pos(req) == u->to.offset + res;
+}
+
+/* The submitter goes on: was its last request one that nobody tells the end of? */
+static __noinline int uring_settle(struct task_ctx *c)
+{
+	struct uring_request *u;
+	u64 req;
+
+	if (!c || !c->uring_req)
+		return 0;
+	req = c->uring_req;
+	u = bpf_map_lookup_elem(&urings, &req);
+	if (!u || !u->skip || !uring_moved(req, u))
+		return 0;
+	uring_finish(u, uring_result(req), uring_pos(req), 0);
+	bpf_map_delete_elem(&urings, &req);
+	return 0;
+}
+
+/* What the current task does for io_uring at this moment. */
+struct uring_io {
+	u64 req;               /* struct io_kiocb */
+	u64 file;              /* struct file, or 0 */
+	u64 node, host;        /* its inode; the inode that holds its pages */
+	u64 offset, len;       /* bytes that it asks for */
+	u8 opcode, write, direct, worker;
+	u32 pad;
+};
+
+/* The request that a worker of io_uring executes, or 0. */
+static __always_inline u64 uring_worker_request(struct task_struct *t)
+{
+	u64 worker, work;
+
+	if (!bpf_core_field_exists(t->worker_private) || !bpf_core_type_exists(struct io_worker))
+		return 0;
+	worker = POINTER_AT(t, struct task_struct, worker_private);
+	if (!worker)
+		return 0;
+	work = POINTER_AT(worker, struct io_worker, cur_work);
+	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
+}
+
+/* The request that the current task is at: the last one that it submitted, where it is in io_uring_enter or is a ring's polling
+ * thread; the one that it executes, where it is a worker. Workers and polling threads belong to the ring's process, so the owner
+ * is the current process. False: none. Offset and length are those of the call that the kernel is in (O_APPEND and the file
+ * position are resolved), so they hold for the pages that it dirties and for the requests that it submits. */
+static __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
+{
+	struct task_struct *t = current_task();
+	u64 len;
+	s32 res;
+
+	if (!c || !io)
+		return 0;
+	if (t->flags & PF_IO_WORKER) {
+		io->req = uring_worker_request(t);
+		io->worker = !!io->req;
+	}
+	if (!io->req) {
+		io->req = c->uring_req;
+		if (!io->req || !bpf_map_lookup_elem(&urings, &io->req))
+			return 0;
+	}
+	io->opcode = NUMBER_AT(io->req, struct io_kiocb, opcode);
+	if (!(uring_op(io->opcode)->flags & OP_MOVES))
+		return 0;
+	io->file = POINTER_AT(io->req, struct io_kiocb, file);
+	if (!io->file)
+		return 0;
+	io->node = POINTER_AT(io->file, struct file, f_inode);
+	io->host = (u64)data_inode((struct file *)io->file);
+	io->write = uring_kind(io->opcode) == KIND_URING_WRITE;
+	io->direct = !!(NUMBER_AT(io->file, struct file, f_flags) & O_DIRECT);
+	if (uring_op(io->opcode)->flags & OP_SPLICE) {
+		io->offset = NUMBER_AT(uring_cmd(io->req), struct io_splice, off_out);
+		if ((s64)io->offset == -1)
+			io->offset = NUMBER_AT(io->file, struct file, f_pos);
+		io->len = NUMBER_AT(uring_cmd(io->req), struct io_splice, len);
+		return 1;
+	}
+	io->offset = uring_pos(io->req);
+	len = NUMBER_AT(uring_cmd(io->req), struct io_rw, len);
+	res = uring_result(io->req); /* set to the whole length, of vectors too, before the file is asked */
+	io->len = res > 0 ? res : uring_op(io->opcode)->flags & OP_VECTOR ? 0 : len;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# async.bats - every byte of io_uring and libaio: what their ledgers, fio and the devices say, whoever is told of the end.
+
+load helper
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	store=$PWD/run.sqlite
+}
+
+# Rows of the ledger's calls of io_uring and libaio that the run has otherwise, and rows that only the run has.
+differences() { # LEDGER COMM
+	q ", want AS (SELECT value ->> 'kind' AS kind, value ->> 'type' AS sub, value ->> 'ops' AS ops, value ->> 'bytes' AS bytes,
+			value ->> 'errors' AS errors FROM json_each(readfile('$1'), '\$.calls')
+			WHERE value ->> 'kind' GLOB 'uring_*' OR value ->> 'kind' GLOB 'aio_*'),
+		got AS (SELECT kind, sub, SUM(ops) AS ops, SUM(bytes) AS bytes, SUM(errors) AS errors FROM c
+			WHERE comm = '$2' AND (kind IN ('uring_read', 'uring_write', 'uring_fsync') OR kind GLOB 'aio_*') GROUP BY 1, 2)
+		SELECT 'ledger', * FROM (SELECT * FROM want EXCEPT SELECT * FROM got)
+		UNION ALL SELECT 'run', * FROM (SELECT * FROM got EXCEPT SELECT * FROM want);"
+}
+
+lost() { q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0;"; }
+
+# Runs iot-io for every line "API ARGS..." on standard input, each under a name and on a file of its own, in one traced run with these
+# options, and compares all that they did. An API that reads takes the file that was written by the line before.
+exact() { # TRACER OPTIONS
+	local n=0 file api args reads name
+
+	{
+		echo set -e
+		while read -r api args; do
+			n=$((n + 1))
+			case $api in *-read) ;; *) file=${IOT_MNT:-$PWD}/f$n ;; esac
+			ln -sf "$io" "io$n"
+			echo "'$PWD/io$n' --file '$file' --from '$PWD/run.sh' --api $api $args > $PWD/$n.json"
+			echo "$api $args" > "$n.what"
+		done
+	} > run.sh
+	n=$(grep -c json run.sh)
+	rm -f run.sqlite
+	traced --no-events "$@" -- sh run.sh
+	while [ "$n" -gt 0 ]; do
+		name=$(cat "$n.what")
+		empty "$name: ledger against run" "$(differences "$n.json" "io$n")"
+		same "$name: blocks touched" \
+			"$(total touched "comm = 'io$n' AND (kind GLOB 'uring_*' OR kind GLOB 'aio_*')")" "$(ledger "$n.json" touched)"
+		n=$((n - 1))
+	done
+	empty "lost" "$(lost)"
+}
+
+both() { # ARGS... : every API of standard input, writing and reading
+	while read -r api; do
+		printf '%s\n' "$api $*" "$api-read $*"
+	done
+}
+
+@test "509 requests of 4099 bytes by io_uring are 2086391 bytes: without completions, with too many, registered, in vectors, at the position" {
+	body() {
+		printf 'uring%s\n' '' -sqpoll -async -skip -overflow -vector -fixed -position | both --count 509 --size 4099 --depth 37 | exact
+		same "bytes of one" "$(total bytes "comm = 'io7' AND kind = 'uring_write'")" 2086391
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "vectors of registered buffers are counted" {
+	"$io" --api uring-fixed-vector --file f --count 1 --size 4099 > /dev/null || skip "vectors of registered buffers are missing: Linux before 6.15"
+	echo uring-fixed-vector | both --count 509 --size 4099 --depth 37 | exact
+}
+
+@test "direct io_uring and libaio: requests of 8192 bytes in any order, by whoever submits them" {
+	body() {
+		printf '%s\n' uring uring-sqpoll uring-async uring-skip uring-overflow uring-fixed libaio libaio-user |
+			both --count 509 --size 8192 --depth 37 --pattern rand --direct | exact
+	}
+	with_fs ext4 128M -- body
+}
+
+@test "splice by io_uring has two sides, and appends are where the file ended" {
+	printf '%s --count 101 --size 4099\n' uring-append uring-splice uring-splice-read | exact
+}
+
+@test "io_uring on /proc is no file I/O" {
+	echo uring-proc --count 13 | exact
+	same "bytes of files" "$(total bytes "comm = 'io1' AND kind = 'uring_read' AND sub IN ('regular', 'blockdev')")" 0
+}
+
+@test "requests of io_uring that fail move nothing" {
+	echo uring-bad --count 13 | exact
+	same "errors" "$(total errors "comm = 'io1' AND kind = 'uring_write'")" 26
+}
+
+@test "io_submit of 1, 37, 2048 and 2049 requests, reaped by calls and in user space with control blocks that are used again" {
+	for depth in 1 37 2048 2049; do
+		printf '%s\n' libaio libaio-user libaio-vector | both --count 4100 --size 4099 --depth "$depth"
+	done | exact
+}
+
+@test "libaio is exact without a clock too" {
+	printf '%s\n' libaio libaio-user | both --count 4100 --size 4099 --depth 37 | exact --latency none
+}
+
+@test "calls of libaio that fail, a stranger's and one's own, are nobody's loss" {
+	as stranger --api libaio-bad --count 100000 --pause 1 &
+	stranger=$!
+	printf '%s\n' 'libaio --count 509 --size 4099 --depth 37' 'libaio-bad --count 101' | exact
+	kill -0 "$stranger"
+	kill "$stranger"
+	wait "$stranger" || :
+}
+
+# Bytes that the file system submitted for a path, of one cause.
+submitted() { # KIND CAUSE PATH
+	q "SELECT COALESCE(SUM(e.bytes), 0) FROM event e JOIN r ON r.run = e.run JOIN kind k ON k.id = e.kind JOIN cause z ON z.id = e.cause
+		JOIN file f ON f.run = e.run AND f.id = e.file WHERE k.name = '$1' AND z.name = '$2' AND f.path = '$3';"
+}
+
+@test "direct I/O of io_uring and libaio has its file, by polling threads and workers too" {
+	body() {
+		local apis='uring uring-sqpoll uring-async uring-fixed libaio direct'
+
+		for api in $apis; do
+			"$io" --api write --file "$IOT_MNT/$api" --count 101 --size 8192 --sync fsync > /dev/null
+			echo "'$io' --api $api --file '$IOT_MNT/$api' --count 101 --size 8192 --direct > /dev/null"
+		done > run.sh
+		traced --dev "$IOT_DEV" -- sh run.sh
+		for api in $apis; do
+			same "$api" "$(submitted fs_write direct "$IOT_MNT/$api")" 827392
+		done
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "direct I/O on a block device has its node" {
+	body() {
+		fs_umount
+		for api in uring libaio; do
+			rm -f run.sqlite
+			traced -- "$io" --api "$api" --file "$IOT_DEV" --count 101 --size 8192 --depth 11 --direct > /dev/null
+			same "$api" "$(submitted fs_write direct "$IOT_DEV")" 827392
+		done
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "a file that was opened before the run and is used by io_uring alone has its path" {
+	"$io" --api uring --file "$PWD/early" --count 10000 --pause 20 > /dev/null &
+	pid=$!
+	sleep 0.5
+	traced -d 1 --pid "$pid"
+	kill -0 "$pid" # it was there all the time
+	kill "$pid"
+	wait "$pid" || :
+	same "path" "$(q "SELECT path FROM file JOIN r USING (run) WHERE path GLOB '*/early';")" "$PWD/early"
+	empty "lost" "$(lost)"
+}
+
+# Bytes of file data that reached the device, by owner.
+data_of() { # COMM
+	total bytes "comm = '$1' AND kind = 'block_write' AND cause = 'data' AND dev = '$2'"
+}
+
+@test "pages that io_uring writes over are its own, without completions too" {
+	body() {
+		local dev apis='uring uring-async uring-skip uring-overflow uring-dsync libaio'
+
+		dev=$(lsblk -nro MAJ:MIN "$IOT_DEV" | tr -d ' ')
+		ln -sf "$io" first
+		for api in $apis; do
+			ln -sf "$io" "$api"
+			echo "'$PWD/first' --api write --file '$IOT_MNT/$api' --count 64 --size 4096 > /dev/null"
+			echo "'$PWD/$api' --api $api --file '$IOT_MNT/$api' --count 16 --size 4096 --depth 16 > /dev/null"
+		done > run.sh
+		echo "sync -f '$IOT_MNT'" >> run.sh
+		traced --no-events -- sh run.sh
+		same "of the first" "$(data_of first "$dev")" $((6 * 48 * 4096))
+		for api in $apis; do
+			same "$api" "$(data_of "$api" "$dev")" $((16 * 4096))
+		done
+	}
+	with_fs ext4 64M -- body
+}
+
+# fio's own numbers of bytes, without layout and threads' start: "read written".
+fio_bytes() { sqlite3 -separator ' ' :memory: "SELECT json_extract(readfile('fio.json'), '\$.jobs[0].read.io_bytes'), json_extract(readfile('fio.json'), '\$.jobs[0].write.io_bytes');"; }
+
+@test "fio's bytes are the run's: libaio and io_uring, direct and not, events taken by calls and in user space" {
+	need fio fio
+	body() {
+		head -c 8M /dev/zero > "$IOT_MNT/fio"
+		while read -r name options; do
+			rm -f run.sqlite
+			# shellcheck disable=SC2086 # several options
+			traced --no-events -- fio --name=x --filename="$IOT_MNT/fio" --rw=randrw --bs=4k --size=8M --io_size=4M --thread=0 \
+				--output-format=json --output=fio.json $options
+			same "$name" "$(total bytes "comm = 'fio' AND layer IN ('syscall', 'uring') AND kind IN ('aio_read', 'uring_read')") $(
+				total bytes "comm = 'fio' AND kind IN ('aio_write', 'uring_write')")" "$(fio_bytes)"
+			empty "$name: lost" "$(lost)"
+		done <<-EOF
+			libaio --ioengine=libaio --iodepth=16 --direct=1
+			libaio-buffered --ioengine=libaio --iodepth=16 --direct=0
+			libaio-user --ioengine=libaio --iodepth=16 --direct=1 --userspace_reap
+			libaio-user-buffered --ioengine=libaio --iodepth=16 --direct=0 --userspace_reap
+			io_uring --ioengine=io_uring --iodepth=16 --direct=1
+			io_uring-buffered --ioengine=io_uring --iodepth=16 --direct=0
+			io_uring-fixed --ioengine=io_uring --iodepth=16 --direct=1 --registerfiles --fixedbufs
+			io_uring-sqpoll --ioengine=io_uring --iodepth=16 --direct=1 --sqthread_poll
+		EOF
+	}
+	with_fs ext4 64M -- body
+}
