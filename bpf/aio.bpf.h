@@ -97,7 +97,7 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 	a.block = c->seen_block;
 	a.flags = flags_of(BPF_CORE_READ(f, f_flags));
 	a.proc = proc;
-	a.tid = bpf_get_current_pid_tgid();
+	a.tid = current_thread();
 	a.size = b.nbytes;
 	switch (b.opcode) {
 	case 7: /* IOCB_CMD_PREADV */

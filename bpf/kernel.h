@@ -85,11 +85,33 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct pid_namespace;
+
+/* One number of a process: it has one in each namespace from the initial one down to its own. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* by level: level + 1 of them */
+};
+
+struct mnt_namespace;
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
+	struct pid *thread_pid;
+	struct nsproxy *nsproxy;
+	struct fs_struct *fs;
 	u64 start_boottime;
 	u64 self_exec_id;
 	struct files_struct *files;
@@ -148,6 +170,10 @@ struct mount {
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct file {

@@ -54,7 +54,7 @@ static __always_inline int submit(struct io_kiocb *req)
 	u.opcode = BPF_CORE_READ(req, opcode);
 	kind = kind_of(u.opcode);
 	u.proc = proc_current(ctx_make());
-	u.tid = bpf_get_current_pid_tgid();
+	u.tid = current_thread();
 	if (BPF_CORE_READ(req, ctx, flags) & IORING_SETUP_SQPOLL)
 		u.flags |= FLAG_SQPOLL;
 	if (kind == KIND_URING_READ || kind == KIND_URING_WRITE) {

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <linux/membarrier.h>
 #include <bpf/bpf.h>
@@ -29,6 +30,7 @@
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
 
+CARRY(who);
 CARRY(core);
 CARRY(net);
 CARRY(syscall);
@@ -193,6 +195,7 @@ static const struct {
 
 struct probes {
 	struct probe_opts opts;
+	struct iot_self self;
 	struct bpf_object *obj[N_OBJECTS];
 	struct bpf_link *link[N_PROGRAMS];
 	struct probe_info info[N_PROGRAMS];
@@ -372,7 +375,11 @@ static void configure(struct probes *p, struct bpf_object *o)
 	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
 
 	if (c) {
-		c->self_pid = p->opts.self_pid;
+		c->self_pid = p->self.tgid;
+		c->pid_level = p->self.pid_level;
+		c->pid_ns = p->self.pid_ns;
+		c->mnt_ns = p->self.mnt_ns;
+		c->root = p->self.root;
 		c->by_pid = p->opts.by_pid;
 		c->dev = p->opts.dev;
 		c->events = p->opts.events;
@@ -619,6 +626,29 @@ static void on_record(void *arg, const void *data)
 	}
 }
 
+#define FIRST_PID_NS 0xEFFFFFFCu /* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
+
+/* Asks the kernel who we are. Where it does not run such a program (5.13 and before), only the initial PID namespace is sure. */
+static int find_self(struct probes *p)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who");
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &p->self, .ctx_size_in = sizeof(p->self));
+	struct bpf_object *o = bpf_object__open_mem(obj_who, obj_who_end - obj_who, &opts);
+	struct bpf_program *g = o ? bpf_object__find_program_by_name(o, "who__self") : NULL;
+	int err = g ? bpf_object__load(o) : -errno;
+	struct stat s;
+
+	if (!err)
+		err = bpf_prog_test_run_opts(bpf_program__fd(g), &run);
+	bpf_object__close(o);
+	if (!err)
+		return 0;
+	if (stat("/proc/self/ns/pid", &s) || s.st_ino != FIRST_PID_NS)
+		return say(err, "cannot tell which process this is outside of its PID namespace: run it in the initial one");
+	p->self = (struct iot_self){ .tgid = getpid() };
+	return 0;
+}
+
 static int prepare(struct probes *p)
 {
 	p->cpus = libbpf_num_possible_cpus();
@@ -636,7 +666,7 @@ static int prepare(struct probes *p)
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
 		return say(errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux");
-	return 0;
+	return find_self(p);
 }
 
 int probes_open(struct probes **out, const struct probe_opts *opts)

@@ -479,7 +479,7 @@ static void block_sigpipe(void)
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
-		.layers = o->layers, .events = !o->no_events, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
+		.layers = o->layers, .events = !o->no_events, .ring_bytes = o->ring_bytes,
 		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
