@@ -21,6 +21,7 @@
 #include "names.h"
 #include "outputs.h"
 #include "privilege.h"
+#include "procfs.h"
 #include "run.h"
 #include "settle.h"
 #include "systems.h"
@@ -540,6 +541,13 @@ static int start_command(struct run *r)
 	return err;
 }
 
+static int open_processes(void)
+{
+	const char *why;
+
+	return procfs_open(&why) ? fail(0, "%s", why) : 0;
+}
+
 static int fail_unknown_system(const struct options *o)
 {
 	return fail_usage("unknown storage system '%s' (systems(5) lists them)", o->system);
@@ -563,7 +571,7 @@ static int prepare(struct run *r)
 	struct probe_opts p;
 	int status;
 
-	if (privilege_check())
+	if (privilege_check() || open_processes())
 		return STATUS_FAILED;
 	status = o->command ? command_check(o->command[0]) : 0;
 	if (status)
@@ -688,7 +696,7 @@ int run_trace(const struct options *o, u64 begun_ns)
 int run_systems(const struct options *o)
 {
 	struct systems *rules = NULL;
-	int err = systems_open(&rules, o->rules, o->n_rules);
+	int err = open_processes() ? -ENOENT : systems_open(&rules, o->rules, o->n_rules);
 	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;
 	bool unknown = !err && o->system && !only;
 

@@ -113,6 +113,7 @@ static const struct key entry_keys[] = {
 	OPT(sys_entry, KEY_BOOL, engine),
 	OPT(sys_entry, KEY_PATTERNS, clients),
 	OPT(sys_entry, KEY_PATTERNS, programs),
+	OPT(sys_entry, KEY_STRINGS, elf),
 	OPT(sys_entry, KEY_COMPONENT, main),
 	LIST(processes, &process_rule),
 	LIST(threads, &thread_rule),
@@ -241,6 +242,8 @@ static int read_texts(struct where *w, const cJSON *j, enum key_type type, void 
 			return fail_at(w, EINVAL, "wants text in its list, not %s", type_name(e));
 		if (strlen(e->valuestring) > PATTERN_MAX)
 			return fail_at(w, EINVAL, "has a text of more than 512 bytes");
+		if (type == KEY_STRINGS && !*e->valuestring)
+			return fail_at(w, EINVAL, "has an empty text");
 		err = type == KEY_STRINGS ? keep(&strings->s[strings->n], e->valuestring) :
 			read_pattern(w, e->valuestring, type == KEY_PATHS, &patterns->p[patterns->n]);
 		patterns->n += !!patterns->p[patterns->n];
@@ -717,7 +720,9 @@ int systems_builtin(struct systems **out)
 	*out = NULL;
 	if (db)
 		db->cache = sys_cache_new();
-	if (db && db->cache)
+	if (db)
+		db->programs = sys_programs_new();
+	if (db && db->cache && db->programs)
 		err = add_text(db, "built-in rules", systems_json, strlen(systems_json));
 	if (err) {
 		systems_close(db);
@@ -749,6 +754,7 @@ void systems_close(struct systems *db)
 	for (size_t i = 0; i < db->n; i++)
 		free_entry(db->entry[i]);
 	sys_cache_free(db->cache);
+	free(db->programs);
 	free(db);
 }
 
