@@ -349,7 +349,7 @@ static int ident(const char *pid)
 	if (err)
 		printf("gone\n");
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\n", or_dash(m.system), or_dash(m.role), by_names[m.by], sure_names[m.sure],
+		printf("%s\t%s\t%s\t%s\t%s\t%s\n", m.claim ? m.claim->name : or_dash(m.system), or_dash(m.claim ? m.claim_role : m.role), by_names[m.by], sure_names[m.sure],
 		       or_dash(m.client_of), m.why);
 	systems_ident_free(&id);
 	systems_close(db);

@@ -203,6 +203,7 @@ struct probes {
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;
+	char hidden[256];      /* functions whose address the kernel hides */
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
@@ -579,15 +580,25 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 /* Came with the change that lets a probe of a system call be preempted (7.0). */
 #define SYMBOL_SKIPS "tracepoint_srcu"
 
-/* Tells the kernel side the addresses of the functions it compares with. Hidden addresses leave them unknown. */
+/* A function that is there, but not for us. */
+static void hide(struct probes *p, const char *name)
+{
+	size_t n = strlen(p->hidden);
+
+	snprintf(p->hidden + n, sizeof(p->hidden) - n, "%s%s", n ? ", " : "", name);
+}
+
+/* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
 static void find_functions(struct probes *p)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	int fd = map_fd(p, "functions");
 	char line[512], *name;
 
-	if (!f)
+	if (!f) {
+		hide(p, "all: no /proc/kallsyms");
 		return;
+	}
 	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address = strtoull(line, &name, 16);
 
@@ -596,11 +607,14 @@ static void find_functions(struct probes *p)
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
 		p->skips |= !strcmp(name, SYMBOL_SKIPS);
-		if (!address)
-			continue;
-		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-			if (!strcmp(name, functions[i].name))
+		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+			if (strcmp(name, functions[i].name))
+				continue;
+			if (address)
 				bpf_map_update_elem(fd, &address, &functions[i].function, BPF_ANY);
+			else
+				hide(p, name);
+		}
 	}
 	fclose(f);
 }
@@ -744,8 +758,15 @@ const struct probe_info *probes_refused(const struct probes *p)
 	return NULL;
 }
 
+const char *probes_hidden(const struct probes *p)
+{
+	return p->hidden[0] ? p->hidden : NULL;
+}
+
 const char *probes_tier(const struct probes *p)
 {
+	if (p->hidden[0])
+		return "reduced";
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		if (programs[i].full && !p->info[i].chosen)
 			return "reduced";

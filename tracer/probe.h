@@ -47,6 +47,9 @@ int probes_open(struct probes **out, const struct probe_opts *opts);
 size_t probes_list(const struct probes *, const struct probe_info **list);
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
 const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
+/* Kernel functions whose addresses are hidden from us (kernel.kptr_restrict), so that what they do is not recognised; NULL none. */
+const char *probes_hidden(const struct probes *);
+#define PROBES_HIDDEN_MEANS "bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
 const char *probes_tier(const struct probes *); /* "full" or "reduced" */
 
 /* Adds a process, by its number in our PID namespace, and its future children to the by_pid filter. Its present descendants are

@@ -613,6 +613,8 @@ static int begin(struct run *r, u64 begun_ns)
 		return STATUS_FAILED;
 	if (refused)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
+	if (probes_hidden(r->probes))
+		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));
 	note("recording, attached in %.2f s%s", attach_ns / 1e9,
 	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
 	return r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;

@@ -242,8 +242,6 @@ static int read_texts(struct where *w, const cJSON *j, enum key_type type, void 
 			return fail_at(w, EINVAL, "wants text in its list, not %s", type_name(e));
 		if (strlen(e->valuestring) > PATTERN_MAX)
 			return fail_at(w, EINVAL, "has a text of more than 512 bytes");
-		if (type == KEY_STRINGS && !*e->valuestring)
-			return fail_at(w, EINVAL, "has an empty text");
 		err = type == KEY_STRINGS ? keep(&strings->s[strings->n], e->valuestring) :
 			read_pattern(w, e->valuestring, type == KEY_PATHS, &patterns->p[patterns->n]);
 		patterns->n += !!patterns->p[patterns->n];

@@ -263,7 +263,7 @@ static void say_why(struct sys_match *m, const struct sys_entry *e, const struct
 	if (m->claim && (by == SYS_BY_ARGS || by == SYS_BY_EXE))
 		snprintf(m->why, sizeof(m->why), "%s like those of %.40s; not confirmed: %.120s", by == SYS_BY_EXE ? "name" : "arguments", e->title, doubt);
 	else if (m->claim)
-		snprintf(m->why, sizeof(m->why), "says it is %.40s: %s \"%s\"; not confirmed: %.120s", e->title, what[by], shown, doubt);
+		snprintf(m->why, sizeof(m->why), "says it is %.40s: %.20s \"%s\"; not confirmed: %.100s", e->title, what[by], shown, doubt);
 	else if (by == SYS_BY_EXE)
 		snprintf(m->why, sizeof(m->why), "program %s, which calls itself \"%.15s\"", exe, s->comm);
 	else if (by == SYS_BY_ARGS)

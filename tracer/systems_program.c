@@ -47,7 +47,7 @@ static bool is_unchanged(const struct stat *a, const struct stat *b)
 static bool holds(const char *text, size_t len, const struct sys_strings *marks)
 {
 	for (size_t i = 0; i < marks->n; i++)
-		if (memmem(text, len, marks->s[i], strlen(marks->s[i])))
+		if (marks->s[i][0] && memmem(text, len, marks->s[i], strlen(marks->s[i])))
 			return true;
 	return false;
 }
