@@ -512,7 +512,8 @@ void detect_again(struct detect *d)
 
 static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 {
-	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root);
+	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root) &&
+		!strcmp(a->where, b->where);
 }
 
 /* Remembers for events what a file is, and what it says about who writes to it. */

@@ -255,19 +255,19 @@ static void say_why(struct sys_match *m, const struct sys_entry *e, const struct
 {
 	static const char *const what[] = { "", "comm", "argv[0]", "program", "control group", "arguments" };
 	const char *value = by == SYS_BY_COMM ? s->comm : by == SYS_BY_ARGV ? s->title : by == SYS_BY_CGROUP ? s->p->cgroup : "";
-	char exe[120], shown[64], doubt[128];
+	char exe[112], shown[64], doubt[128];
 
 	sys_text(exe, sizeof(exe), s->p->exe);
 	sys_text(shown, sizeof(shown), value);
 	say_doubt(e, s, doubt, sizeof(doubt));
 	if (m->claim && (by == SYS_BY_ARGS || by == SYS_BY_EXE))
-		snprintf(m->why, sizeof(m->why), "%s like those of %.40s; not confirmed: %.120s", by == SYS_BY_EXE ? "name" : "arguments", e->title, doubt);
+		snprintf(m->why, sizeof(m->why), "%s like those of %.40s; not confirmed: %.110s", by == SYS_BY_EXE ? "name" : "arguments", e->title, doubt);
 	else if (m->claim)
-		snprintf(m->why, sizeof(m->why), "says it is %.40s: %.20s \"%s\"; not confirmed: %.100s", e->title, what[by], shown, doubt);
+		snprintf(m->why, sizeof(m->why), "says it is %.40s: %.20s \"%s\"; not confirmed: %.96s", e->title, what[by], shown, doubt);
 	else if (by == SYS_BY_EXE)
 		snprintf(m->why, sizeof(m->why), "program %s, which calls itself \"%.15s\"", exe, s->comm);
 	else if (by == SYS_BY_ARGS)
-		snprintf(m->why, sizeof(m->why), "arguments like those of the %s %s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
+		snprintf(m->why, sizeof(m->why), "arguments like those of the %.40s %.32s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
 	else
 		snprintf(m->why, sizeof(m->why), "%.20s \"%s\" and program %s", what[by], shown, exe[0] ? exe : "unknown");
 	sys_text(m->why, sizeof(m->why), m->why);
