@@ -65,6 +65,7 @@ enum {
 };
 
 #define IOT_COMM_LEN 16
+#define IOT_EXE_LEN 32
 #define IOT_NAME_MAX 255   /* longest file name, without its end */
 #define IOT_PATH_PARTS 32  /* deepest path that is resolved */
 #define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
@@ -102,6 +103,7 @@ struct iot_proc {
 	u64 cgroup;            /* cgroup v2 id */
 	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
+	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
 };
 
 struct iot_proc_key {

@@ -96,6 +96,10 @@ struct nsproxy {
 	struct mnt_namespace *mnt_ns;
 };
 
+struct mm_struct {
+	struct file *exe_file;
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
@@ -103,6 +107,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct nsproxy *nsproxy;
 	struct fs_struct *fs;
+	struct mm_struct *mm;
 	u64 start_boottime;
 	u64 self_exec_id;
 	struct files_struct *files;

@@ -344,6 +344,7 @@ static __noinline u32 proc_make(void)
 	p.exec_no = k.exec_no;
 	p.cgroup = bpf_get_current_cgroup_id();
 	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
+	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
 	if (t->flags & PF_KTHREAD)
 		p.flags |= PROC_KTHREAD;
 	else if (proc_wanted(p.pid, p.comm, p.cgroup))

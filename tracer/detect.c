@@ -291,7 +291,7 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	const struct seen *parent = parent_of(d, p);
 	struct sys_match up = {};
 	struct sys_ident id = {};
-	struct sys_proc proc = { .comm = p->comm, .forked = parent };
+	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true, .forked = parent };
 
 	if (!systems_ident(p->pid, &id) && is_same(d, &id, p))
 		proc = id.proc;

@@ -87,6 +87,7 @@ struct sys_proc {
 	size_t argc;
 	const char *exe;                     /* target of /proc/PID/exe */
 	uint32_t pid;                        /* whose executable can be looked at; 0: `program` says what it is */
+	bool gone;                           /* it cannot be looked at any more */
 	const char *program;                 /* name of the system that it is a program of; NULL: of none */
 	const char *cgroup;                  /* path inside the cgroup file system */
 	const char *container;               /* as in struct sys_match */

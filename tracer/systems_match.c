@@ -245,6 +245,8 @@ static void say_doubt(const struct sys_entry *e, const struct subject *s, char *
 	sys_text(exe, sizeof(exe), s->p->exe);
 	if (!exe[0])
 		snprintf(out, size, "its program cannot be read");
+	else if (s->p->gone)
+		snprintf(out, size, "it ended before its program %s was looked at", exe);
 	else if (is_machine(s->exe))
 		snprintf(out, size, "it is run by %s", exe);
 	else
@@ -286,13 +288,16 @@ static bool is_made_by_a_user(const char *cgroup)
 
 /* What the kernel knows of a process for which a rule holds. Where a system's programs have marks, they decide; else the name of the
  * executable does. */
-static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e, const struct subject *s, enum sys_by by)
+static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
+			      enum sys_by by)
 {
+	bool told = is_machine(s->exe) && (r->argv.n || r->title.n || r->env.n); /* not by the program, but by what it is given */
+
 	if (by == SYS_BY_CGROUP && !is_made_by_a_user(s->p->cgroup))
 		return SYS_SURE_GROUP;
 	if (e->elf.n)
 		return sys_program_is(db, e, s->p) == SYS_PROGRAM_YES ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
-	return by <= SYS_BY_EXE && program_known(e, s) && !is_machine(s->exe) ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
+	return by <= SYS_BY_EXE && program_known(e, s) && !told ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
 }
 
 static void accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
@@ -357,7 +362,7 @@ static bool decide(const struct systems *db, const struct subject *s, enum sys_b
 			r = rule_of(e, s, by, true);
 		if (!r)
 			continue;
-		sure = proof_of(db, e, s, by);
+		sure = proof_of(db, e, r, s, by);
 		if (sure) {
 			accept(m, e, r, s, by, sure);
 			return true;

@@ -144,6 +144,8 @@ static enum sys_program ask(const struct systems *db, const struct sys_entry *e,
 
 enum sys_program sys_program_is(const struct systems *db, const struct sys_entry *e, const struct sys_proc *p)
 {
+	if (p->gone)
+		return SYS_PROGRAM_GONE;
 	if (!p->pid)
 		return !p->exe ? SYS_PROGRAM_GONE : p->program && !strcmp(p->program, e->name) ? SYS_PROGRAM_YES : SYS_PROGRAM_NO;
 	if (!p->exe)
