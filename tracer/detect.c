@@ -295,6 +295,10 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 
 	if (!systems_ident(p->pid, &id) && is_same(d, &id, p))
 		proc = id.proc;
+	if (!proc.exe && p->exe[0]) { /* it is about to end */
+		proc.exe = p->exe;
+		proc.gone = true;
+	}
 	if (parent && parent->match)
 		up = *parent->match;
 	else if (!parent && proc.forked)
