@@ -33,6 +33,7 @@
 struct again {
 	u32 proc, looks;
 	u64 seen_ns;
+	bool born;                  /* inside the run; who was there before is looked at once */
 };
 
 static const u64 again_ns[] = { NSEC / 20, NSEC / 4, NSEC }; /* since it was seen first */
@@ -320,10 +321,10 @@ static void take(struct detect *d, struct seen *s, const struct sys_match *m)
 	s->group = group_of(d, m->system);
 }
 
-static void look_at_it_again(struct detect *d, u32 proc)
+static void look_at_it_again(struct detect *d, const struct iot_proc *p)
 {
 	if (d->n_again < AGAIN_ROOM && !grow((void **)&d->again, d->n_again, &d->again_room, sizeof(*d->again)))
-		d->again[d->n_again++] = (struct again){ .proc = proc, .seen_ns = clock_now(CLOCK_MONOTONIC) };
+		d->again[d->n_again++] = (struct again){ p->id, 0, clock_now(CLOCK_MONOTONIC), p->flags & PROC_BORN };
 }
 
 static bool says_anything(const struct sys_match *m)
@@ -343,7 +344,7 @@ static void decide(struct detect *d, struct seen *s)
 	if (says_anything(&m))
 		take(d, s, &m);
 	if (!(s->proc.flags & PROC_EXITED) && s->proc.pid)
-		look_at_it_again(d, s->proc.id);
+		look_at_it_again(d, &s->proc);
 }
 
 static void change(struct detect *d, struct seen *s, const struct sys_match *m)
@@ -504,7 +505,7 @@ void detect_again(struct detect *d)
 			bool there = look_again_at(d, a.proc);
 
 			looks += there;
-			a.looks = there ? a.looks + 1 : N_OF(again_ns);
+			a.looks = there && a.born ? a.looks + 1 : N_OF(again_ns);
 		}
 		if (a.looks < N_OF(again_ns))
 			d->again[kept++] = a;

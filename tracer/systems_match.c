@@ -649,11 +649,14 @@ static bool prove(const struct systems *db, struct sys_match *m, const struct sy
 	struct sys_match found;
 	struct sys_ident id;
 	struct subject s;
+	enum sys_program program;
 
 	if (!pid || m->refused == e || systems_ident(pid, &id))
 		return false;
-	m->refused = e;
-	if (sys_program_is(db, e, &id.proc) == SYS_PROGRAM_YES) {
+	program = sys_program_is(db, e, &id.proc);
+	if (program != SYS_PROGRAM_GONE)
+		m->refused = e;
+	if (program == SYS_PROGRAM_YES) {
 		prepare(&s, &id.proc);
 		r = rule_without_name(e, &s);
 	}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "procfs.h"
 #include "systems_rules.h"
@@ -16,7 +17,8 @@
 #define KEPT 512                /* answers */
 #define SECTIONS 512            /* of one file */
 #define NAMES_BYTES 65536       /* of the names of sections */
-#define SEARCH_BYTES (64u << 20)
+#define SEARCH_BYTES (24u << 20) /* of one section */
+#define SECOND_BYTES (48 << 20) /* of all files in one second: somebody may make new ones all the time, and we have other work */
 #define WINDOW (1u << 20)       /* read at once */
 
 /* In the order of what they cost: build records of Go, names for the dynamic linker, constants. */
@@ -30,6 +32,8 @@ struct answer {
 };
 
 struct sys_programs {
+	time_t second;
+	int64_t left;           /* bytes that may still be read in this second */
 	struct answer kept[KEPT];
 };
 
@@ -52,7 +56,7 @@ static bool holds(const char *text, size_t len, const struct sys_strings *marks)
 	return false;
 }
 
-static bool search(int fd, uint64_t from, uint64_t len, const struct sys_strings *marks)
+static bool search(struct sys_programs *all, int fd, uint64_t from, uint64_t len, const struct sys_strings *marks)
 {
 	const size_t overlap = PATTERN_MAX;
 	char *window = malloc(WINDOW + overlap);
@@ -66,6 +70,7 @@ static bool search(int fd, uint64_t from, uint64_t len, const struct sys_strings
 		if (n <= 0)
 			break;
 		found = holds(window, kept + n, marks);
+		all->left -= n;
 		from += n;
 		len -= n;
 		n += kept;
@@ -81,17 +86,17 @@ static bool read_at(int fd, void *to, size_t len, uint64_t from)
 	return pread(fd, to, len, from) == (ssize_t)len;
 }
 
-static bool search_sections(int fd, const Elf64_Shdr *s, size_t n, const char *names, size_t names_len, const struct sys_strings *marks)
+static bool search_sections(struct sys_programs *all, int fd, const Elf64_Shdr *s, size_t n, const char *names, size_t names_len, const struct sys_strings *marks)
 {
 	for (size_t want = 0; want < sizeof(searched) / sizeof(*searched); want++)
 		for (size_t i = 0; i < n; i++)
 			if (s[i].sh_type != SHT_NOBITS && s[i].sh_name < names_len && !strcmp(names + s[i].sh_name, searched[want]) &&
-			    search(fd, s[i].sh_offset, s[i].sh_size, marks))
+			    search(all, fd, s[i].sh_offset, s[i].sh_size, marks))
 				return true;
 	return false;
 }
 
-static bool file_holds(int fd, const struct sys_strings *marks)
+static bool file_holds(struct sys_programs *all, int fd, const struct sys_strings *marks)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr *s;
@@ -109,7 +114,7 @@ static bool file_holds(int fd, const struct sys_strings *marks)
 		names = calloc(1, len + 1);
 	}
 	if (names && read_at(fd, names, len, s[head.e_shstrndx].sh_offset))
-		found = search_sections(fd, s, head.e_shnum, names, len, marks);
+		found = search_sections(all, fd, s, head.e_shnum, names, len, marks);
 	free(names);
 	free(s);
 	return found;
@@ -122,9 +127,22 @@ static struct answer *slot_of(struct sys_programs *kept, const struct stat *st, 
 	return &kept->kept[(h ^ h >> 17) % KEPT];
 }
 
+static bool may_read(struct sys_programs *all)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec != all->second) {
+		all->second = now.tv_sec;
+		all->left = SECOND_BYTES;
+	}
+	return all->left > 0;
+}
+
 /* The file is opened through the process: its path may lead elsewhere from here, or nowhere. */
 static enum sys_program ask(const struct systems *db, const struct sys_entry *e, uint32_t pid)
 {
+	struct sys_programs *all = db->programs;
 	char path[PROCFS_PATH];
 	struct answer *a;
 	struct stat st;
@@ -135,9 +153,14 @@ static enum sys_program ask(const struct systems *db, const struct sys_entry *e,
 			close(fd);
 		return SYS_PROGRAM_GONE;
 	}
-	a = slot_of(db->programs, &st, e);
-	if (a->entry != e || !is_unchanged(&a->file, &st))
-		*a = (struct answer){ st, e, file_holds(fd, &e->elf) };
+	a = slot_of(all, &st, e);
+	if (a->entry != e || !is_unchanged(&a->file, &st)) {
+		if (!may_read(all)) {
+			close(fd);
+			return SYS_PROGRAM_GONE;
+		}
+		*a = (struct answer){ st, e, file_holds(all, fd, &e->elf) };
+	}
 	close(fd);
 	return a->yes ? SYS_PROGRAM_YES : SYS_PROGRAM_NO;
 }

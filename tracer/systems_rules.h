@@ -93,7 +93,7 @@ struct systems {
 enum sys_program {
 	SYS_PROGRAM_NO,
 	SYS_PROGRAM_YES,
-	SYS_PROGRAM_GONE,                /* the process ended, or does not let us look */
+	SYS_PROGRAM_GONE,                /* the process ended, or it cannot be looked at now */
 	SYS_PROGRAM_HIDDEN,              /* the file lies where we never look: on a network or FUSE file system */
 };
 enum sys_program sys_program_is(const struct systems *, const struct sys_entry *, const struct sys_proc *);
