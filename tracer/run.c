@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "cells.h"
@@ -544,8 +545,12 @@ static int start_command(struct run *r)
 
 static int open_processes(void)
 {
+	struct stat own, next;
 	const char *why;
 
+	/* after unshare(CLONE_NEWPID) without a fork the kernel makes no threads (copy_process) */
+	if (!stat("/proc/self/ns/pid", &own) && (stat("/proc/self/ns/pid_for_children", &next) || own.st_ino != next.st_ino))
+		return fail(0, "the command would begin a PID namespace that this process is not in: start iot-trace inside it (unshare --fork)");
 	return procfs_open(&why) ? fail(0, "%s", why) : 0;
 }
 

@@ -306,6 +306,15 @@ static const struct dir *lookup(const struct systems *db, const struct way *w, c
 	return d;
 }
 
+/* From inside a chroot the root of those outside is called "/" too. */
+static bool is_our_root(uint32_t pid)
+{
+	char path[PROCFS_PATH];
+	struct stat ours, theirs;
+
+	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 /* Is it our root that the paths of a process begin at? */
 static void find_way(struct sys_view view, struct way *w)
 {
@@ -321,7 +330,9 @@ static void find_way(struct sys_view view, struct way *w)
 		return;
 	w->jail[n] = '\0';
 	w->same_mounts = ours.st_ino == theirs.st_ino;
-	w->to = w->same_mounts && !strcmp(w->jail, "/") ? WAY_HOME : WAY_AWAY;
+	w->to = w->same_mounts && !strcmp(w->jail, "/") && is_our_root(view.pid) ? WAY_HOME : WAY_AWAY;
+	if (!strcmp(w->jail, "/"))
+		w->jail[0] = '\0';
 	w->pid = w->to == WAY_AWAY ? view.pid : 0;
 }
 
