@@ -86,7 +86,8 @@ static bool read_at(int fd, void *to, size_t len, uint64_t from)
 	return pread(fd, to, len, from) == (ssize_t)len;
 }
 
-static bool search_sections(struct sys_programs *all, int fd, const Elf64_Shdr *s, size_t n, const char *names, size_t names_len, const struct sys_strings *marks)
+static bool search_sections(struct sys_programs *all, int fd, const Elf64_Shdr *s, size_t n, const char *names, size_t names_len,
+			    const struct sys_strings *marks)
 {
 	for (size_t want = 0; want < sizeof(searched) / sizeof(*searched); want++)
 		for (size_t i = 0; i < n; i++)
