@@ -265,7 +265,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
 	a->proc = proc;
-	a->tid = bpf_get_current_pid_tgid();
+	a->tid = current_thread();
 	return 1;
 }
 

@@ -167,7 +167,7 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.offset = w->off;
 	r->e.bytes = r->e.size = w->bytes;
 	r->e.task = w->task;
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = current_thread();
 	r->e.owner = proc;
 	r->e.kind = w->key.kind;
 	r->e.cause = w->key.cause;

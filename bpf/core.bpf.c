@@ -5,10 +5,14 @@
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(core__fork, struct task_struct *parent, struct task_struct *child)
 {
-	u32 from = parent->tgid, to = child->tgid, one = 1;
+	u32 from, to, one = 1;
 
 	/* Before the gate opens too: the command's first children must not be missed. */
-	if (!cfg.by_pid || from == to || !bpf_map_lookup_elem(&want_pids, &from))
+	if (!cfg.by_pid || parent->tgid == child->tgid)
+		return 0;
+	from = process_number(parent);
+	to = process_number(child);
+	if (!bpf_map_lookup_elem(&want_pids, &from))
 		return 0;
 	if (bpf_map_update_elem(&want_pids, &to, &one, BPF_ANY))
 		lose(LOSS_PROC_TABLE);
@@ -37,7 +41,7 @@ int BPF_PROG(core__exec, struct task_struct *t)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(core__exit, struct task_struct *t)
 {
-	u32 pid = t->tgid;
+	u32 pid = process_number(t);
 	struct task_ctx *c;
 	struct iot_proc *p;
 	bool last = t->signal->live.counter == 0;

@@ -20,7 +20,7 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 	r->e.offset = off;
 	r->e.bytes = r->e.size = bytes;
 	r->e.task = r->e.owner = proc;
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = current_thread();
 	r->e.how = how;
 	r->e.kind = KIND_DIRTY_MMAP;
 	r->e.sub = SUB_FT_REG;

@@ -65,6 +65,7 @@ enum {
 };
 
 #define IOT_COMM_LEN 16
+#define IOT_EXE_LEN 32
 #define IOT_NAME_MAX 255   /* longest file name, without its end */
 #define IOT_PATH_PARTS 32  /* deepest path that is resolved */
 #define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
@@ -87,13 +88,14 @@ enum {
 	PROC_WANTED = 1 << 1,  /* passes the filters */
 	PROC_BORN = 1 << 2,    /* forked inside the run: its accounting starts at zero */
 	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
+	PROC_AWAY = 1 << 4,    /* its paths are not the tracer's: another mount namespace, or another root (chroot) */
 };
 
 /* A process as the kernel side knows it; also the value of map `procs`. */
 struct iot_proc {
 	u32 type;              /* RING_PROCESS, for the ring */
 	u32 id;                /* process.id */
-	u32 pid, ppid;         /* thread-group ids */
+	u32 pid, ppid;         /* thread-group ids in the tracer's PID namespace; 0: it has none there */
 	u32 flags;
 	u32 pad;
 	u64 start_ns;          /* start of the thread-group leader since boot */
@@ -101,6 +103,7 @@ struct iot_proc {
 	u64 cgroup;            /* cgroup v2 id */
 	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
+	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
 };
 
 struct iot_proc_key {
@@ -116,7 +119,7 @@ struct iot_path {
 	u64 ino;
 	u32 parts;             /* number of components */
 	u32 len;               /* bytes of buf in use */
-	u32 whole;             /* 1 when the walk reached the root */
+	u32 whole;             /* 1 when the walk reached the root of the process, 2 when only that of its mount namespace */
 	u32 user;              /* process.id of who used it when this was sent */
 	u32 writes;            /* 1: it was open for writing then */
 	u32 block;             /* bytes of a block of its file system */
@@ -175,9 +178,17 @@ struct iot_outside {
 	u64 unseen_read, unseen_write; /* inside the run, without a call of block__complete */
 };
 
+/* What who__self() is called with: it fills in how the kernel itself names the process that calls, and its namespaces and root,
+ * as addresses to compare with. */
+struct iot_self {
+	u32 tgid;              /* in the initial PID namespace */
+	u32 pid_level;         /* depth of its PID namespace; 0: the initial one */
+	u64 pid_ns, mnt_ns, root;
+};
+
 /* What the tracer tells the kernel side before loading (read-only data of every object). */
 struct iot_config {
-	u32 self_pid;          /* the tracer */
+	u32 self_pid;          /* the tracer, as struct iot_self.tgid */
 	u32 by_pid;            /* 1: only processes in map `want_pids` are wanted */
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
@@ -186,7 +197,8 @@ struct iot_config {
 	u32 again;             /* 1: the program of system calls has a second copy */
 	u32 latency;           /* enum iot_latency */
 	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
-	u32 pad;
+	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
+	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };

@@ -56,9 +56,14 @@ static __always_inline bool is_storage(u8 type)
 
 struct path_walk {
 	struct iot_path *out;
-	struct dentry *d;
-	struct mount *m;
+	struct dentry *d, *root;    /* root: of the process, where the path that it uses begins */
+	struct mount *m, *root_mount;
 };
+
+static __always_inline struct mount *mount_of(struct vfsmount *m)
+{
+	return (struct mount *)((u64)m - bpf_core_field_offset(struct mount, mnt));
+}
 
 /* One component of a path, from the leaf upwards, crossing mounts. */
 static long path_part(u32 n, struct path_walk *w)
@@ -71,12 +76,16 @@ static long path_part(u32 n, struct path_walk *w)
 
 	if (!d || !m)
 		return 1;
+	if (d == w->root && m == w->root_mount) {
+		w->out->whole = 1;
+		return 1;
+	}
 	up = BPF_CORE_READ(d, d_parent);
 	root = BPF_CORE_READ(m, mnt.mnt_root);
 	if (d == root) {
 		above = BPF_CORE_READ(m, mnt_parent);
 		if (above == m) {
-			w->out->whole = 1;
+			w->out->whole = 2;
 			return 1;
 		}
 		w->d = BPF_CORE_READ(m, mnt_mountpoint);
@@ -108,6 +117,7 @@ static __always_inline u32 name_mark(struct dentry *d)
 /* Sends the path of a file, once a name: again when a file was renamed, but not for ever when it has two. */
 static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 user, u32 block)
 {
+	struct task_struct *t = current_task();
 	struct path_walk w = {};
 	struct file_entry *e;
 	struct file_key k = {};
@@ -139,7 +149,9 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	w.out->user = user;
 	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
 	w.d = BPF_CORE_READ(f, f_path.dentry);
-	w.m = (struct mount *)((u64)BPF_CORE_READ(f, f_path.mnt) - bpf_core_field_offset(struct mount, mnt));
+	w.m = mount_of(BPF_CORE_READ(f, f_path.mnt));
+	w.root = BPF_CORE_READ(t, fs, root.dentry);
+	w.root_mount = mount_of(BPF_CORE_READ(t, fs, root.mnt));
 	bpf_loop(2 * IOT_PATH_PARTS, path_part, &w, 0);
 	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
 	return 0;

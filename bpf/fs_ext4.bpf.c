@@ -126,7 +126,7 @@ static __always_inline void commit_event(struct task_ctx *c, const struct txn *x
 	r->e.dur_ns = now - x->commit_ns;
 	r->e.size = x->journal_bytes;
 	r->e.task = proc_running(c);
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = current_thread();
 	r->e.owner = x->top;
 	r->e.dev = disk;
 	r->e.kind = KIND_COMMIT;
@@ -389,7 +389,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	r->e.offset = off;
 	r->e.size = size;
 	r->e.task = proc_running(c);
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = current_thread();
 	r->e.owner = k.owner;
 	r->e.kind = kind;
 	r->e.how = how;

@@ -77,18 +77,55 @@ struct signal_struct {
 	atomic_t live;
 };
 
-struct mm_struct;
+struct pid_namespace;
+
+/* One number of a process: it has one in each namespace from the initial one down to its own. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* by level: level + 1 of them */
+};
+
+struct mnt_namespace;
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
+/* libaio, from the caller to its ring of events. */
+struct kioctx {
+	unsigned long user_id;
+	atomic_t dead;
+	unsigned int nr_events, tail;
+};
+
+struct kioctx_table {
+	unsigned int nr;
+	struct kioctx *table[];
+};
+
+struct mm_struct {
+	struct file *exe_file;
+	struct kioctx_table *ioctx_table;
+};
 
 struct task_struct {
 	unsigned int flags;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
+	struct pid *thread_pid;
+	struct nsproxy *nsproxy;
+	struct fs_struct *fs;
+	struct mm_struct *mm;
 	u64 start_boottime;
 	u64 self_exec_id;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
-	struct mm_struct *mm;
 	void *worker_private;  /* of a worker of io_uring: its struct io_worker (5.17) */
 	char comm[16];
 };
@@ -148,6 +185,10 @@ struct mount {
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct file {
@@ -358,22 +399,6 @@ struct io_kiocb {
 	struct io_ring_ctx *ctx;
 	struct io_wq_work_node comp_list;
 	struct io_wq_work work;
-};
-
-/* libaio, from the caller to its ring of events. */
-struct kioctx {
-	unsigned long user_id;
-	atomic_t dead;
-	unsigned int nr_events, tail;
-};
-
-struct kioctx_table {
-	unsigned int nr;
-	struct kioctx *table[];
-};
-
-struct mm_struct {
-	struct kioctx_table *ioctx_table;
 };
 
 struct linux_binprm {

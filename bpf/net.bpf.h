@@ -206,7 +206,7 @@ static __always_inline void net_event(const struct socket_use *u, u8 sub)
 	r->e.ts_ns = bpf_ktime_get_ns();
 	r->e.bytes = u->bytes;
 	r->e.task = r->e.owner = u->proc;
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = current_thread();
 	r->e.how = HOW_EXACT;
 	r->e.kind = u->kind;
 	r->e.sub = sub;

@@ -87,7 +87,7 @@ struct {
 	__type(value, struct iot_proc);
 } procs SEC(".maps");
 
-/* Thread-group ids that the by_pid filter wants; children are added at fork. */
+/* Processes that the by_pid filter wants, by their number in the tracer's PID namespace; children are added at fork. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -246,6 +246,42 @@ static __always_inline struct task_struct *current_task(void)
 
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
 
+/* The number of a thread in the tracer's PID namespace; 0 when it has none there. */
+static __always_inline u32 thread_number(struct task_struct *t)
+{
+	u64 pid, number;
+
+	if (!cfg.pid_level)
+		return t->pid;
+	pid = POINTER_AT(t, struct task_struct, thread_pid);
+	if (!pid || NUMBER_AT(pid, struct pid, level) < cfg.pid_level)
+		return 0;
+	number = pid + bpf_core_field_offset(struct pid, numbers) + cfg.pid_level * bpf_core_type_size(struct upid);
+	return POINTER_AT(number, struct upid, ns) == cfg.pid_ns ? NUMBER_AT(number, struct upid, nr) : 0;
+}
+
+/* The same for its process. */
+static __always_inline u32 process_number(struct task_struct *t)
+{
+	return cfg.pid_level ? thread_number(UNTRUSTED(t->group_leader, struct task_struct)) : (u32)t->tgid;
+}
+
+static __always_inline u32 current_thread(void)
+{
+	return cfg.pid_level ? thread_number(current_task()) : (u32)bpf_get_current_pid_tgid();
+}
+
+/* Does a task see other files under the same paths than the tracer? */
+static __always_inline bool is_away(struct task_struct *t)
+{
+	u64 spaces = POINTER_AT(t, struct task_struct, nsproxy), fs = POINTER_AT(t, struct task_struct, fs);
+
+	if (!cfg.mnt_ns || !spaces || !fs)
+		return false;
+	return POINTER_AT(spaces, struct nsproxy, mnt_ns) != cfg.mnt_ns ||
+		pointer_at(fs + bpf_core_field_offset(struct fs_struct, root.dentry)) != cfg.root;
+}
+
 static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
 static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i, struct inode, i_generation); }
 static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode, i_mode); }
@@ -308,18 +344,21 @@ static __noinline u32 proc_make(void)
 	if (old)
 		return old->id;
 	p.type = RING_PROCESS;
-	p.pid = t->tgid;
-	p.ppid = t->real_parent->tgid;
+	p.pid = process_number(t);
+	p.ppid = process_number(UNTRUSTED(t->real_parent, struct task_struct));
 	p.start_ns = k.start_ns;
 	p.exec_no = k.exec_no;
 	p.cgroup = bpf_get_current_cgroup_id();
 	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
+	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
 	if (t->flags & PF_KTHREAD)
 		p.flags |= PROC_KTHREAD;
 	else if (proc_wanted(p.pid, p.comm, p.cgroup))
 		p.flags |= PROC_WANTED;
 	if (p.start_ns >= s->boot_ns)
 		p.flags |= PROC_BORN;
+	if (is_away(t))
+		p.flags |= PROC_AWAY;
 	p.id = __sync_fetch_and_add(&s->next_proc, 1) + PROC_FIRST;
 	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
 		old = bpf_map_lookup_elem(&procs, &k);

@@ -46,7 +46,7 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.offset = o->offset;
 	r->e.size = o->size;
 	r->e.task = r->e.owner = proc;
-	r->e.tid = o->tid ?: (u32)bpf_get_current_pid_tgid();
+	r->e.tid = o->tid ?: current_thread();
 	r->e.how = HOW_EXACT;
 	r->e.kind = o->kind;
 	r->e.flags = o->flags;

@@ -458,32 +458,98 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 
 # --- real processes ---
 
-@test "a process that only calls itself ceph-osd is reported as a name without proof" {
+# program_of SYSTEM FROM TO: a copy of a program that holds what only the system's own programs hold
+program_of() {
+	needs objcopy
+	case $1 in
+	ceph) printf 'libceph-common.so' ;;
+	redis) printf 'rdbSaveBackground' ;;
+	postgresql) printf 'PostmasterMain' ;;
+	etcd) printf 'path\tgo.etcd.io/etcd\n' ;;
+	esac >"$T/mark"
+	objcopy --add-section ".go.buildinfo=$T/mark" "$(readlink -f "$(command -v "$2")")" "$3"
+}
+
+@test "a process that only calls itself ceph-osd is a claim, whatever it calls its file; a program of Ceph is not" {
 	(exec -a ceph-osd sleep 60) &
 	pids+=($!)
 	wait_for grep -q ceph-osd "/proc/$!/cmdline"
-	[ "$(ident $!)" = "$(printf 'ceph\tosd\targv\tname')" ]
-	[[ "$("$detect" ident $!)" == *'only argv[0] "ceph-osd": program '*'is not known as Ceph'* ]]
+	[ "$(ident $!)" = "$(printf 'ceph\tosd\targv\tclaim')" ]
+	[[ "$("$detect" ident $!)" == *'says it is Ceph: argv[0] "ceph-osd"; not confirmed: program '*'is not Ceph'* ]]
 	cp "$(readlink -f "$(command -v sleep)")" "$T/ceph-osd"
 	"$T/ceph-osd" 60 &
 	pids+=($!)
 	wait_for grep -q ceph-osd "/proc/$!/cmdline"
-	[ "$(ident $!)" = "$(printf 'ceph\tosd\tcomm\tprogram')" ]
-	[[ "$("$detect" ident $!)" == *"program $T/ceph-osd"* ]]
+	[ "$(ident $!)" = "$(printf 'ceph\tosd\tcomm\tclaim')" ]
 	run "$detect" list
-	grep -qE "ceph +osd +name" <<<"$output"
+	echo "$output"
+	[ "$(grep -cE "^[0-9]+ +\(ceph\) +\(osd\) +claim +says it is Ceph" <<<"$output")" -eq 2 ]
+	[ "$(grep -cE "^[0-9]+ +ceph " <<<"$output")" -eq 0 ]
+	program_of ceph sleep "$T/ceph-mon"
+	"$T/ceph-mon" 60 &
+	pids+=($!)
+	wait_for grep -q ceph-mon "/proc/$!/cmdline"
+	[ "$(ident $!)" = "$(printf 'ceph\tmon\tcomm\tprogram')" ]
+	[[ "$("$detect" ident $!)" == *"program $T/ceph-mon"* ]]
 }
 
-@test "a script of a server's name is its wrapper, and the same name as an argument is nothing" {
+@test "a stranger with a title of PostgreSQL and a folder like a cluster is a claim; a program of PostgreSQL there is not" {
+	mkdir -p "$T"/pg/{base/1,global}
+	touch "$T/pg/PG_VERSION" "$T/pg/base/1/1"
+	(exec -a "postgres: alice shop [local] INSERT" sleep 60) 3<>"$T/pg/base/1/1" &
+	pids+=($!)
+	wait_for grep -q alice "/proc/$!/cmdline"
+	run "$detect" list
+	echo "$output"
+	grep -qE "^$! +\(postgresql\) +\(backend\) +claim +says it is PostgreSQL: argv\[0\] " <<<"$output"
+	program_of postgresql sleep "$T/kept"
+	"$T/kept" 60 3<>"$T/pg/base/1/1" &
+	pids+=($!)
+	wait_for grep -q kept "/proc/$!/cmdline"
+	run "$detect" list
+	echo "$output"
+	grep -qE "^$! +postgresql +postmaster +files +uses PostgreSQL files in $T/pg$" <<<"$output"
+}
+
+@test "a server cannot hide behind the name of a client or of another server" {
+	program_of redis sleep "$T/redis-server"
+	for name in psql ceph-osd; do
+		(exec -a $name "$T/redis-server" 60) &
+		pids+=($!)
+		wait_for grep -q $name "/proc/$!/cmdline"
+		[ "$(ident $!)" = "$(printf 'redis\tserver\tcomm\tprogram')" ]
+	done
+}
+
+@test "a script of a server's name is a claim, and the same name as an argument is nothing" {
 	printf '#!/bin/sh\nsleep 60 & trap "kill $!" TERM\nwait\n' >"$T/etcd"
 	chmod +x "$T/etcd"
 	"$T/etcd" &
 	pids+=($!)
 	wait_for grep -q etcd "/proc/$!/comm"
-	[ "$(ident $!)" = "$(printf 'etcd\twrapper\tcomm\tname')" ]
+	[ "$(ident $!)" = "$(printf 'etcd\tserver\tcomm\tclaim')" ]
+	[[ "$("$detect" ident $!)" == *"it is run by "* ]]
 	tail -f "$T/etcd" /dev/null >/dev/null &
 	pids+=($!)
 	[ "$(ident $!)" = "$(printf -- '-\t-\t-\t-')" ]
+}
+
+@test "a server of several drives is named by all of them, in one order, whichever it uses first" {
+	local d
+	mkdir -p "$T"/d{1,2,3}/.minio.sys/tmp
+	for d in 1 2 3; do touch "$T/d$d/.minio.sys/format.json" "$T/d$d/.minio.sys/tmp/f"; done
+	needs objcopy
+	printf 'path\tgithub.com/minio/minio\n' >"$T/mark"
+	objcopy --add-section ".go.buildinfo=$T/mark" "$(readlink -f "$(command -v awk)")" "$T/minio"
+	mkfifo "$T/never"
+	for d in 2 3 1; do
+		"$T/minio" -v f="$T/never" 'BEGIN { getline < f }' server 3<>"$T/d$d/.minio.sys/tmp/f" 4<>"$T/d2/.minio.sys/tmp/f" "$T/d{1...3}" &
+		pids+=($!)
+		wait_for grep -q server "/proc/$!/cmdline"
+	done
+	run "$detect" list
+	echo "$output"
+	[ "$(grep -cE "^[0-9]+ +minio +server +files +.*; uses $T/d\{1,2,3\}$" <<<"$output")" -eq 3 ]
 }
 
 @test "a renamed OSD or monitor is Ceph's once it uses such a data root, whichever option names it" {
@@ -491,23 +557,23 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 	mkdir "$T/osd"
 	touch "$T"/osd/{type,whoami,ceph_fsid}
 	mkfifo "$T/never"
-	cp "$(readlink -f "$(command -v awk)")" "$T/storaged"
+	program_of ceph awk "$T/storaged"
 	for how in "--id 0" "-n osd.0" "--name osd.0" "-n mon.a" "--name mon.a"; do
 		# shellcheck disable=SC2086
-		"$T/storaged" -v f="$T/never" 'BEGIN { getline < f }' $how 3<"$T/osd/whoami" &
+		"$T/storaged" -v f="$T/never" 'BEGIN { getline < f }' $how 3<>"$T/osd/whoami" &
 		pids+=($!)
 		wait_for grep -q storaged "/proc/$!/comm"
 	done
 	run "$detect" list
 	echo "$output"
 	for i in "${!roles[@]}"; do
-		grep -qE "^${pids[i]} +ceph +${roles[i]} +files +uses Ceph files in $T/osd; rules from documentation, never run$" <<<"$output"
+		grep -qE "^${pids[i]} +ceph +${roles[i]} +files +arguments like those of the Ceph ${roles[i]}; program $T/storaged; uses $T/osd; rules from documentation, never run$" <<<"$output"
 	done
 }
 
 @test "the list says how many threads of a server have which role" {
 	needs python3
-	printf '#!%s\n%s\n' "$(python3 -c 'import sys; print(sys.executable)')" 'import sys, threading, time
+	printf '%s\n' 'import sys, threading, time
 def name(tid, comm):
     open("/proc/self/task/%d/comm" % tid, "w").write(comm)
 for comm in ["bio_aof", "bio_aof_fsync", "io_thd_1", "jemalloc_bg_thd", "io_thd_2", "x"]:
@@ -515,9 +581,9 @@ for comm in ["bio_aof", "bio_aof_fsync", "io_thd_1", "jemalloc_bg_thd", "io_thd_
     thread.start()
     name(thread.native_id, comm)
 open(sys.argv[1], "w").close()
-time.sleep(60)' >"$T/redis-server"
-	chmod +x "$T/redis-server"
-	"$T/redis-server" "$T/ready" &
+time.sleep(60)' >"$T/threads.py"
+	program_of redis "$(python3 -c 'import sys; print(sys.executable)')" "$T/redis-server"
+	PYTHONHOME=$(python3 -c 'import sys; print(sys.prefix)') "$T/redis-server" "$T/threads.py" "$T/ready" &
 	pids+=($!)
 	wait_for test -e "$T/ready"
 	run "$detect" list
@@ -567,7 +633,7 @@ time.sleep(60)' >"$T/redis-server"
 	echo "$output"
 	grep -qE "^$server +redis +server +files .*uses $T/r1$" <<<"$output"
 	grep -qE "^[0-9]+ +redis +bgsave .*forked by comm \"redis-server\"" <<<"$output"
-	grep -qE "^[0-9]+ +redis +server +files +uses Redis/Valkey files in $T/r2$" <<<"$output"
+	grep -qE "^[0-9]+ +redis +server +files +arguments like those of the Redis/Valkey server; program $T/cachestore; uses $T/r2$" <<<"$output"
 }
 
 @test "PostgreSQL: two clusters are two instances, each process has its role, psql is a client" {
@@ -615,7 +681,7 @@ f = open(sys.argv[2])
 open(sys.argv[3], "w").close()
 time.sleep(60)' "$T/a.db" /dev/null "$T/ready" &
 	pids+=($!)
-	sleep 60 3<"$T/rocks/000004.log" &
+	sleep 60 3<>"$T/rocks/000004.log" &
 	pids+=($!)
 	wait_for test -e "$T/ready"
 	run "$detect" list

@@ -22,13 +22,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "pattern.h"
-#include "systems.h"
+#include "systems_rules.h"
 
 #define FIELDS 16
 #define ROWS 512
 
 static const char *const by_names[] = { "-", "comm", "argv", "exe", "cgroup", "args", "fork", "files" };
-static const char *const sure_names[] = { "-", "name", "program", "files" };
+static const char *const sure_names[] = { "-", "claim", "group", "program", "files" };
 static const char *const file_by_names[] = { "-", "root", "layout", "sibling", "user" };
 
 static const char *or_dash(const char *s)
@@ -76,12 +76,24 @@ static FILE *table(const char *path)
 	exit(1);
 }
 
+/* The system that a recorded executable is a program of: "PATH=SYSTEM" says so, else its name does. */
+static const char *program_of(const struct systems *db, char *exe)
+{
+	char *system = strchr(exe, '=');
+
+	if (!system)
+		return sys_program_named(db, exe);
+	*system++ = '\0';
+	return systems_name(db, system);
+}
+
 /* One process of a table: id parent how comm exe argv env cgroup, then what is expected. */
-static void read_process(char **f, struct sys_proc *p, const char **argv)
+static void read_process(const struct systems *db, char **f, struct sys_proc *p, const char **argv)
 {
 	memset(p, 0, sizeof(*p));
 	p->forked = !strcmp(f[2], "fork");
 	p->comm = or_null(f[3]);
+	p->program = program_of(db, f[4]);
 	p->exe = or_null(f[4]);
 	p->argv = argv;
 	for (char *at = strcmp(f[5], "-") ? f[5] : NULL; at;)
@@ -115,13 +127,14 @@ static int processes(char *path)
 
 		if (columns < 12)
 			continue;
-		read_process(f, &p, argv);
+		read_process(db, f, &p, argv);
 		for (int i = 0; i < n; i++)
 			if (!strcmp(id[i], f[1]))
 				p.parent = &match[i];
 		systems_match(db, &p, &match[n]);
 		snprintf(id[n], sizeof(id[n]), "%s", f[0]);
-		snprintf(got, sizeof(got), "%s %s %s %s", or_dash(match[n].system), or_dash(match[n].role), by_names[match[n].by],
+		snprintf(got, sizeof(got), "%s %s %s %s", match[n].claim ? match[n].claim->name : or_dash(match[n].system),
+			 or_dash(match[n].claim ? match[n].claim_role : match[n].role), by_names[match[n].by],
 			 sure_names[match[n].sure]);
 		snprintf(want, sizeof(want), "%s %s %s %s", f[8], f[9], f[10], f[11]);
 		if (columns > 13) {
@@ -142,7 +155,7 @@ static bool match_as(struct systems *db, const char *comm, const char *argv_text
 {
 	char args[1024], *at = args;
 	const char *argv[64];
-	struct sys_proc p = { .comm = comm, .exe = comm, .argv = argv };
+	struct sys_proc p = { .comm = comm, .exe = comm, .argv = argv, .program = sys_program_named(db, comm) };
 
 	snprintf(args, sizeof(args), "%s", argv_text);
 	while (at && p.argc < 64)
@@ -252,7 +265,7 @@ static int files(char *user, int n, char **paths)
 	for (int i = 0; i < n; i++) {
 		if (aside(paths[i]))
 			continue;
-		systems_file(db, paths[i], pid, role ? &m : NULL, &f);
+		systems_file(db, paths[i], (struct sys_view){ pid, !pid }, role ? &m : NULL, &f);
 		printf("%s\t%s\t%s\t%s\t%s\n", or_dash(f.system), or_dash(f.component), or_dash(f.engine), or_dash(f.root),
 		       file_by_names[f.by]);
 	}
@@ -282,7 +295,7 @@ static int flood(unsigned n)
 
 		while (len < sizeof(path) - 80)
 			len += snprintf(path + len, sizeof(path) - len, "/%064u", i);
-		systems_file(db, path, 0, NULL, &f);
+		systems_file(db, path, (struct sys_view){ 0, true }, NULL, &f);
 	}
 	printf("%u paths\n", n);
 	systems_close(db);
@@ -336,7 +349,7 @@ static int ident(const char *pid)
 	if (err)
 		printf("gone\n");
 	else
-		printf("%s\t%s\t%s\t%s\t%s\t%s\n", or_dash(m.system), or_dash(m.role), by_names[m.by], sure_names[m.sure],
+		printf("%s\t%s\t%s\t%s\t%s\t%s\n", m.claim ? m.claim->name : or_dash(m.system), or_dash(m.claim ? m.claim_role : m.role), by_names[m.by], sure_names[m.sure],
 		       or_dash(m.client_of), m.why);
 	systems_ident_free(&id);
 	systems_close(db);
@@ -388,8 +401,8 @@ static void fuzz_match(struct systems *db, unsigned *seed)
 	systems_match(db, &p, &m);
 	path[0] = '/';
 	scribble(seed, path + 1, next(seed) % 16 ? 200 : sizeof(path) - 1);
-	systems_file(db, path, 0, &m, &f);
-	systems_learn(db, &m, &f);
+	systems_file(db, path, (struct sys_view){ 0, true }, &m, &f);
+	systems_learn(db, &m, &f, 0);
 	systems_thread_role(&m, comm);
 	systems_thread_component(&m, comm, &(struct sys_use){ SYS_WRITE, next(seed) % 2, f.component, next(seed) % 2 });
 }

@@ -100,8 +100,10 @@ refuses() { # STATUS TEXT ARGS...
 @test "--systems with --system lists only the processes of that system, by its name or an alias" {
 	local name others
 
+	need objcopy binutils
+	printf 'PostmasterMain etcd Version: %%s' >mark
 	for name in postgres etcd; do
-		ln -s "$(command -v sleep)" "$name"
+		objcopy --add-section .go.buildinfo=mark "$(readlink -f "$(command -v sleep)")" "$name"
 		"./$name" 30 &
 		pids+=($!)
 		timeout 10 sh -c 'until grep -qx "$1" "/proc/$2/comm"; do sleep 0.05; done' sh "$name" "$!"

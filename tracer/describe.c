@@ -42,7 +42,7 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 	return false;
 }
 
-#define MAX_INDIRECT 2
+#define MAX_INDIRECT 3
 
 /* Layers without probes of their own whose numbers come from other layers, and the run says so: the VFS where no probe serves
  * it, sockets where the kernel has no tracepoints for their bytes. Returns how many rows. */
@@ -55,6 +55,9 @@ static size_t indirect(const struct probes *p, const struct options *o, struct p
 						 "no probe of its own: derived from the calls, and marked so" };
 	if (probes_sockets(p) == SOCKETS_ALL)
 		rows[n++] = (struct probe_info){ "net__by_call", "net", "syscall,uring", true, NULL };
+	if (probes_hidden(p))
+		rows[n++] = (struct probe_info){ "core__functions", "all", probes_hidden(p), false,
+						 "addresses hidden (kernel.kptr_restrict): " PROBES_HIDDEN_MEANS };
 	return n;
 }
 

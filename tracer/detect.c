@@ -3,7 +3,8 @@
  *
  * A process is decided when its record arrives, some milliseconds after its first operation; a program that it starts is
  * another process. One that was forked is what its parent is, also when it has ended by then: the number of execs, which
- * the kernel side sends, tells a fork from an exec. What a process writes may tell more, and then its record is given again.
+ * the kernel side sends, tells a fork from an exec. It is looked at again several times in its first second, when it has set its
+ * title and opened its files; what it writes may tell more at any time. Then its record is given again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "detect.h"
+#include "procfs.h"
 #include "systems.h"
 #include "tracer.h"
 
@@ -18,21 +20,23 @@
 #define BUCKETS 4096           /* of process numbers */
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
 #define PLACES_MAX 4096        /* data roots that are remembered */
-#define AGAIN_MAX 8            /* titles read at once: there may be a storm of forks */
+#define AGAIN_MAX 8            /* processes looked at again at once: there may be a storm of forks */
+#define AGAIN_ROOM 65536       /* and that wait for it */
 #define LATE_MAX 4096          /* files without a component that are looked at again */
 #define LATE_TRIES 3           /* how often, a second apart */
 #define STRANGERS 4096         /* files without a component that may turn out to be databases */
 #define DEVICES_MAX 4096       /* devices whose path is kept for later users */
 #define THREADS_MAX 65536      /* threads whose name is remembered */
 
-/* A process that may tell its role by a title which it sets after it was forked: it is read when it may have been set, before a
- * short life is over, and once more later. */
-struct title {
+/* A process that may tell more later: by a title which it sets after it was forked, by files that it opens. It is looked at when that
+ * may have happened, before a short life is over, and later. */
+struct again {
 	u32 proc, looks;
-	u64 forked_ns;
+	u64 seen_ns;
+	bool born;                  /* inside the run; who was there before is looked at once */
 };
 
-static const u64 title_ns[] = { NSEC / 20, NSEC / 4, NSEC }; /* after the fork */
+static const u64 again_ns[] = { NSEC / 20, NSEC / 4, NSEC }; /* since it was seen first */
 
 /* One process of the run. */
 struct seen {
@@ -41,6 +45,7 @@ struct seen {
 	struct sys_match *match;    /* NULL: nothing to be said */
 	const char *system;         /* stays when the process is over */
 	u32 older;                  /* id of the one before in its bucket; 0 none */
+	const struct place *place;  /* of the file that it wrote last: it says nothing new */
 	u8 group;
 	bool over;
 	bool mixed;                 /* struct sys_use */
@@ -65,7 +70,7 @@ struct known {
 struct late {
 	struct rec_file rec;        /* its path is ours */
 	u32 user, tries;
-	bool writes;
+	bool writes, outside;       /* outside: of the root of its user */
 };
 
 /* A file without a component, by the hash of its path. The file beside it that would tell, the journal of a database, may come
@@ -103,10 +108,10 @@ struct detect {
 	const char *group[IOT_HIST_GROUPS];
 	u32 *changed;               /* process ids */
 	size_t n_changed, at_changed, changed_room;
-	struct title *titles;       /* in the order in which their processes were seen */
-	size_t n_titles, titles_room;
+	struct again *again;        /* in the order in which their processes were seen */
+	size_t n_again, again_room;
 	struct sys_match *ended;    /* of the record that was given last */
-	char why[2 * SYS_WHY_LEN];  /* likewise */
+	char why[3 * SYS_WHY_LEN];  /* likewise */
 };
 
 int detect_new(struct detect **out, const char *const *files, size_t n)
@@ -143,7 +148,7 @@ void detect_free(struct detect *d)
 	free(d->late);
 	free((char *)d->late_rec.path);
 	free(d->changed);
-	free(d->titles);
+	free(d->again);
 	free(d->ended);
 	free(d);
 }
@@ -244,10 +249,18 @@ static bool is_same(const struct detect *d, const struct sys_ident *id, const st
 		!strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
 }
 
+/* Whose path it is that a process uses. */
+static struct sys_view view_of(const struct seen *s, bool outside)
+{
+	if (!s || outside)
+		return (struct sys_view){ 0, false };
+	return (struct sys_view){ s->over ? 0 : s->proc.pid, !(s->proc.flags & PROC_AWAY) };
+}
+
 /* The process that a record names as its parent, while it ran the program that the child was forked with. */
 static const struct seen *parent_of(const struct detect *d, const struct iot_proc *p)
 {
-	for (u32 id = d->bucket[p->ppid % BUCKETS]; id; id = d->seen[id].older) {
+	for (u32 id = p->ppid ? d->bucket[p->ppid % BUCKETS] : 0; id; id = d->seen[id].older) {
 		const struct seen *s = &d->seen[id];
 
 		if (s->proc.pid == p->ppid && s->proc.exec_no == p->exec_no && s->proc.start_ns <= p->start_ns)
@@ -279,10 +292,14 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	const struct seen *parent = parent_of(d, p);
 	struct sys_match up = {};
 	struct sys_ident id = {};
-	struct sys_proc proc = { .comm = p->comm, .forked = parent };
+	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true, .forked = parent };
 
 	if (!systems_ident(p->pid, &id) && is_same(d, &id, p))
 		proc = id.proc;
+	if (!proc.exe && p->exe[0]) { /* it is about to end */
+		proc.exe = p->exe;
+		proc.gone = true;
+	}
 	if (parent && parent->match)
 		up = *parent->match;
 	else if (!parent && proc.forked)
@@ -304,10 +321,15 @@ static void take(struct detect *d, struct seen *s, const struct sys_match *m)
 	s->group = group_of(d, m->system);
 }
 
-static void read_later(struct detect *d, u32 proc)
+static void look_at_it_again(struct detect *d, const struct iot_proc *p)
 {
-	if (!grow((void **)&d->titles, d->n_titles, &d->titles_room, sizeof(*d->titles)))
-		d->titles[d->n_titles++] = (struct title){ .proc = proc, .forked_ns = clock_now(CLOCK_MONOTONIC) };
+	if (d->n_again < AGAIN_ROOM && !grow((void **)&d->again, d->n_again, &d->again_room, sizeof(*d->again)))
+		d->again[d->n_again++] = (struct again){ p->id, 0, clock_now(CLOCK_MONOTONIC), p->flags & PROC_BORN };
+}
+
+static bool says_anything(const struct sys_match *m)
+{
+	return m->system || m->client_of || m->claim || m->maybe || m->refused || m->container[0];
 }
 
 static void decide(struct detect *d, struct seen *s)
@@ -317,10 +339,12 @@ static void decide(struct detect *d, struct seen *s)
 	if (s->proc.flags & PROC_KTHREAD)
 		return;
 	match(d, &s->proc, &m);
-	if (m.system || m.client_of || m.maybe || m.container[0])
+	if (!(s->proc.flags & (PROC_BORN | PROC_EXITED)) && m.system) /* it has its files already */
+		systems_look(d->db, s->proc.pid, &m);
+	if (says_anything(&m))
 		take(d, s, &m);
-	if (m.by == SYS_BY_FORK && !(s->proc.flags & PROC_EXITED))
-		read_later(d, s->proc.id);
+	if (!(s->proc.flags & PROC_EXITED) && s->proc.pid)
+		look_at_it_again(d, &s->proc);
 }
 
 static void change(struct detect *d, struct seen *s, const struct sys_match *m)
@@ -333,13 +357,17 @@ static void learn(struct detect *d, u32 proc, const struct sys_file *f)
 {
 	struct seen *s = seen_of(d, proc);
 	struct sys_match m = {};
+	bool changed;
 
 	if (!s || s->over || s->proc.flags & PROC_KTHREAD)
 		return;
 	if (s->match)
 		m = *s->match;
-	if (m.sure != SYS_SURE_FILES && systems_learn(d->db, &m, f))
+	changed = systems_learn(d->db, &m, f, s->proc.pid);
+	if (changed)
 		change(d, s, &m);
+	else if (m.refused && (!s->match || s->match->refused != m.refused))
+		take(d, s, &m);
 }
 
 /* A process that ends before its files are looked at again: its last chance to be known by them. */
@@ -353,7 +381,7 @@ static void look_at_the_end(struct detect *d, u32 proc)
 
 		if (l->user != proc || !l->writes)
 			continue;
-		systems_file(d->db, l->rec.path, s->proc.pid, s->match, &f);
+		systems_file(d->db, l->rec.path, view_of(s, l->outside), s->match, &f);
 		if (f.component && f.root[0])
 			learn(d, proc, &f);
 	}
@@ -384,12 +412,14 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 		s->match = NULL;
 	}
 	r->container = text_or_null(m->container);
+	if (!m->system && !m->claim)
+		return;
+	systems_why(m, d->why, sizeof(d->why));
+	r->matched = text_or_null(d->why);
 	if (!m->system)
 		return;
 	r->system = m->system;
 	r->role = text_or_null(m->role);
-	systems_why(m, d->why, sizeof(d->why));
-	r->matched = text_or_null(d->why);
 	r->instance = text_or_null(m->instance);
 }
 
@@ -405,52 +435,90 @@ const struct iot_proc *detect_changed(struct detect *d)
 	return NULL;
 }
 
-static void read_title(struct detect *d, u32 proc)
+/* What a process is now, when that is more than what it was. True when it changed. */
+static bool match_again(struct detect *d, const struct seen *s, struct sys_match *m)
+{
+	struct sys_match now;
+
+	match(d, &s->proc, &now);
+	if (!m->system && (now.system || now.claim != m->claim || now.maybe != m->maybe || now.client_of != m->client_of)) {
+		bool shown = now.system || now.claim;
+
+		now.refused = m->refused;
+		*m = now;
+		return shown;
+	}
+	/* a system stays; inside it a title tells the role */
+	if (!m->system || !now.system || strcmp(now.system, m->system) || now.by != SYS_BY_FORK || !now.role ||
+	    (m->role && !strcmp(now.role, m->role)))
+		return false;
+	m->role = now.role;
+	m->tested = now.tested;
+	return true;
+}
+
+/* A process may call itself something else; when it runs another program it has another record. */
+static bool is_last(const struct detect *d, const struct seen *s, const struct sys_ident *now)
+{
+	u64 want = s->proc.start_ns / d->tick_ns;
+	u32 id = d->bucket[s->proc.pid % BUCKETS];
+
+	while (id && d->seen[id].proc.pid != s->proc.pid)
+		id = d->seen[id].older;
+	return id == s->proc.id && now->start_ticks + TICK_SLACK >= want && now->start_ticks <= want + TICK_SLACK;
+}
+
+/* Returns false when there is nobody to look at. */
+static bool look_again_at(struct detect *d, u32 proc)
 {
 	struct seen *s = seen_of(d, proc);
+	struct sys_match m = {};
 	struct sys_ident id;
-	struct sys_match m, up;
-	bool there;
+	bool there, changed;
 
-	if (!s || !s->match || s->over || systems_ident(s->proc.pid, &id))
-		return;
-	there = is_same(d, &id, &s->proc);
+	if (!s || s->over || systems_ident(s->proc.pid, &id))
+		return false;
+	there = is_same(d, &id, &s->proc) || is_last(d, s, &id);
 	systems_ident_free(&id);
 	if (!there)
-		return;
-	match(d, &s->proc, &m);
-	if (!m.role || (s->match->role && !strcmp(m.role, s->match->role)))
-		return;
-	up = *s->match;
-	up.role = m.role;
-	up.tested = m.tested;
-	change(d, s, &up);
+		return false;
+	if (s->match)
+		m = *s->match;
+	changed = match_again(d, s, &m);
+	changed |= systems_look(d->db, s->proc.pid, &m);
+	if (changed)
+		change(d, s, &m);
+	else if (says_anything(&m))
+		take(d, s, &m);
+	return true;
 }
 
 void detect_again(struct detect *d)
 {
-	u64 now = d->n_titles ? clock_now(CLOCK_MONOTONIC) : 0;
+	u64 now = d->n_again ? clock_now(CLOCK_MONOTONIC) : 0;
 	size_t kept = 0, looks = 0;
 
-	for (size_t i = 0; i < d->n_titles; i++) {
-		struct title t = d->titles[i];
+	for (size_t i = 0; i < d->n_again; i++) {
+		struct again a = d->again[i];
 
-		if (looks < AGAIN_MAX && now - t.forked_ns >= title_ns[t.looks]) {
-			read_title(d, t.proc);
-			t.looks++;
-			looks++;
+		if (looks < AGAIN_MAX && now - a.seen_ns >= again_ns[a.looks]) {
+			bool there = look_again_at(d, a.proc);
+
+			looks += there;
+			a.looks = there && a.born ? a.looks + 1 : N_OF(again_ns);
 		}
-		if (t.looks < N_OF(title_ns))
-			d->titles[kept++] = t;
+		if (a.looks < N_OF(again_ns))
+			d->again[kept++] = a;
 	}
-	d->n_titles = kept;
+	d->n_again = kept;
 }
 
 /* --- files --- */
 
 static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 {
-	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root);
+	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root) &&
+		!strcmp(a->where, b->where);
 }
 
 /* Remembers for events what a file is, and what it says about who writes to it. */
@@ -477,7 +545,7 @@ static void remember(struct detect *d, u32 id, const struct sys_file *f)
 }
 
 /* The path is the first `len` bytes of `path`. */
-static void look_later(struct detect *d, const struct rec_file *r, u32 user, bool writes, const char *path, size_t len)
+static void look_later(struct detect *d, const struct rec_file *r, u32 user, bool writes, bool outside, const char *path, size_t len)
 {
 	char *copy;
 
@@ -486,7 +554,7 @@ static void look_later(struct detect *d, const struct rec_file *r, u32 user, boo
 	copy = strndup(path, len);
 	if (!copy)
 		return;
-	d->late[d->n_late] = (struct late){ .rec = *r, .user = user, .writes = writes };
+	d->late[d->n_late] = (struct late){ .rec = *r, .user = user, .writes = writes, .outside = outside };
 	d->late[d->n_late++].rec.path = copy;
 }
 
@@ -515,7 +583,7 @@ static void introduce(struct detect *d, u32 dev, const char *path, size_t len)
 
 	if (s->path != h || s->rec.dev != dev)
 		return;
-	look_later(d, &s->rec, s->user, s->writes, path, len);
+	look_later(d, &s->rec, s->user, s->writes, false, path, len);
 	s->path = 0;
 }
 
@@ -525,7 +593,7 @@ static bool look_again(struct detect *d, struct late *l)
 	const struct seen *s = seen_of(d, l->user);
 	struct sys_file f;
 
-	systems_file(d->db, l->rec.path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
+	systems_file(d->db, l->rec.path, view_of(s, l->outside), s ? s->match : NULL, &f);
 	if (!f.component)
 		return ++l->tries >= LATE_TRIES;
 	remember(d, l->rec.id, &f);
@@ -570,13 +638,13 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 
 	if (!r->path)
 		return;
-	systems_file(d->db, r->path, s ? s->proc.pid : 0, s ? s->match : NULL, &f);
+	systems_file(d->db, r->path, view_of(s, p->whole == 2), s ? s->match : NULL, &f);
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
 	if (!f.component && strncmp(r->path, "/dev/", 5)) {
 		if (p->writes)
-			look_later(d, r, p->user, true, r->path, strlen(r->path));
+			look_later(d, r, p->user, true, p->whole == 2, r->path, strlen(r->path));
 		meet(d, p, r);
 	}
 	if (f.main)
@@ -633,7 +701,7 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 		return t->comm;
 	*t = (struct thread){ .proc = s->proc.id, .tid = tid };
 	d->n_threads++;
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", s->proc.pid, tid);
+	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", procfs(), s->proc.pid, tid);
 	if (!s->over && read_line(path, comm, sizeof(comm)) >= 0)
 		snprintf(t->comm, sizeof(t->comm), "%.15s", comm);
 	return t->comm;
@@ -666,7 +734,7 @@ static void ask_again(struct detect *d, struct known *k, u32 proc)
 	k->asked = proc;
 	if (!s || !s->match || !s->match->system)
 		return;
-	systems_file(d->db, k->path, s->proc.pid, s->match, &f);
+	systems_file(d->db, k->path, view_of(s, false), s->match, &f);
 	if (!f.threads)
 		return;
 	k->component = f.component;
@@ -687,6 +755,17 @@ static void tell_component(struct detect *d, const struct known *k, struct iot_e
 	s->mixed = use.mixed;
 }
 
+/* A file that was seen before. */
+static void learn_place(struct detect *d, u32 proc, const struct place *place)
+{
+	struct seen *s = seen_of(d, proc);
+
+	if (!s || s->place == place)
+		return;
+	s->place = place;
+	learn(d, proc, &place->file);
+}
+
 void detect_event(struct detect *d, struct iot_event *e)
 {
 	struct known *k;
@@ -695,7 +774,7 @@ void detect_event(struct detect *d, struct iot_event *e)
 		return;
 	k = &d->file[e->file];
 	if (k->place && is_write[e->kind])
-		learn(d, e->task, &k->place->file);
+		learn_place(d, e->task, k->place);
 	if (k->path && k->asked != e->task)
 		ask_again(d, k, e->task);
 	if (k->threads)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "detect.h"
 #include "names.h"
+#include "procfs.h"
 #include "tracer.h"
 
 #define CMDLINE_MAX 4096
@@ -79,9 +80,9 @@ static u64 stat_field(const char *stat, int field)
 
 static int read_stat(u32 pid, char *buf, size_t size)
 {
-	char path[64];
+	char path[PROCFS_PATH];
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	procfs_path(path, pid, "stat");
 	return read_line(path, buf, size);
 }
 
@@ -94,7 +95,7 @@ u64 process_start_ticks(u32 pid)
 
 void processes_list(void (*process)(void *arg, u32 pid, u32 ppid), void *arg)
 {
-	DIR *d = opendir("/proc");
+	DIR *d = opendir(procfs());
 	struct dirent *e;
 	char stat[1024];
 
@@ -112,11 +113,11 @@ void processes_list(void (*process)(void *arg, u32 pid, u32 ppid), void *arg)
 static bool still_there(const struct names *n, const struct iot_proc *p)
 {
 	u64 ticks = process_start_ticks(p->pid), want = p->start_ns / n->tick_ns;
-	char path[64], comm[64];
+	char path[PROCFS_PATH], comm[64];
 
 	if (!ticks || ticks + TICK_SLACK < want || ticks > want + TICK_SLACK)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%u/comm", p->pid);
+	procfs_path(path, p->pid, "comm");
 	return read_line(path, comm, sizeof(comm)) >= 0 && !strncmp(comm, p->comm, IOT_COMM_LEN);
 }
 
@@ -124,10 +125,10 @@ static const char *read_exe(struct names *n, u32 pid)
 {
 	static const char gone[] = " (deleted)";
 	struct stat s;
-	char path[64];
+	char path[PROCFS_PATH];
 	ssize_t len;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	procfs_path(path, pid, "exe");
 	len = readlink(path, n->exe, sizeof(n->exe) - 1);
 	if (len <= 0)
 		return NULL;
@@ -140,10 +141,10 @@ static const char *read_exe(struct names *n, u32 pid)
 
 static const char *read_cmdline(struct names *n, u32 pid)
 {
-	char path[64];
+	char path[PROCFS_PATH];
 	int len;
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	procfs_path(path, pid, "cmdline");
 	len = read_file(path, n->cmdline, sizeof(n->cmdline));
 	while (len > 0 && !n->cmdline[len - 1])
 		len--;
@@ -159,9 +160,9 @@ static const char *read_cmdline(struct names *n, u32 pid)
 static const char *read_cgroup(struct names *n, u32 pid)
 {
 	auto_fclose FILE *f = NULL;
-	char path[64];
+	char path[PROCFS_PATH];
 
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	procfs_path(path, pid, "cgroup");
 	f = fopen(path, "re");
 	while (f && fgets(n->cgroup, sizeof(n->cgroup), f)) {
 		if (strncmp(n->cgroup, "0::", 3))

@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "options.h"
+#include "procfs.h"
 
 /* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a message. */
 typedef int take(struct options *, const char *value);
@@ -107,13 +108,15 @@ static int take_format(struct options *o, const char *value)
 /* Threads have folders in /proc too: only the whole process can be followed. */
 static int take_pid(struct options *o, const char *value)
 {
-	char path[64], status[4096], *line;
+	char path[PROCFS_PATH], status[4096], *line;
+	const char *why;
 	u64 pid, leader;
 
 	if (parse_number(value, &pid) || !pid || pid > INT_MAX)
 		return fail_usage("process id '%s' is not a number", value);
-	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)pid);
-	if (read_file(path, status, sizeof(status)) < 0)
+	if (procfs_open(&why))
+		return fail_usage("--pid %s: %s", value, why);
+	if (read_file(procfs_path(path, pid, "status"), status, sizeof(status)) < 0)
 		return fail_usage("there is no process %s", value);
 	line = strstr(status, "\nTgid:");
 	leader = line ? strtoull(line + 6, NULL, 10) : pid;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <linux/membarrier.h>
 #include <bpf/bpf.h>
@@ -29,6 +30,7 @@
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
 
+CARRY(who);
 CARRY(core);
 CARRY(net);
 CARRY(syscall);
@@ -199,6 +201,7 @@ static const struct {
 
 struct probes {
 	struct probe_opts opts;
+	struct iot_self self;
 	struct bpf_object *obj[N_OBJECTS];
 	struct bpf_link *link[N_PROGRAMS];
 	struct probe_info info[N_PROGRAMS];
@@ -206,6 +209,7 @@ struct probes {
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;
+	char hidden[256];      /* functions whose address the kernel hides */
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
@@ -378,7 +382,11 @@ static void configure(struct probes *p, struct bpf_object *o)
 	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
 
 	if (c) {
-		c->self_pid = p->opts.self_pid;
+		c->self_pid = p->self.tgid;
+		c->pid_level = p->self.pid_level;
+		c->pid_ns = p->self.pid_ns;
+		c->mnt_ns = p->self.mnt_ns;
+		c->root = p->self.root;
 		c->by_pid = p->opts.by_pid;
 		c->dev = p->opts.dev;
 		c->events = p->opts.events;
@@ -585,15 +593,25 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 /* Came with the change that lets a probe of a system call be preempted (7.0). */
 #define SYMBOL_SKIPS "tracepoint_srcu"
 
-/* Tells the kernel side the addresses of the functions it compares with. Hidden addresses leave them unknown. */
+/* A function that is there, but not for us. */
+static void hide(struct probes *p, const char *name)
+{
+	size_t n = strlen(p->hidden);
+
+	snprintf(p->hidden + n, sizeof(p->hidden) - n, "%s%s", n ? ", " : "", name);
+}
+
+/* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
 static void find_functions(struct probes *p)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	int fd = map_fd(p, "functions");
 	char line[512], *name;
 
-	if (!f)
+	if (!f) {
+		hide(p, "all: no /proc/kallsyms");
 		return;
+	}
 	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address = strtoull(line, &name, 16);
 
@@ -602,11 +620,14 @@ static void find_functions(struct probes *p)
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
 		p->skips |= !strcmp(name, SYMBOL_SKIPS);
-		if (!address)
-			continue;
-		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-			if (!strcmp(name, functions[i].name))
+		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+			if (strcmp(name, functions[i].name))
+				continue;
+			if (address)
 				bpf_map_update_elem(fd, &address, &functions[i].function, BPF_ANY);
+			else
+				hide(p, name);
+		}
 	}
 	fclose(f);
 }
@@ -632,6 +653,29 @@ static void on_record(void *arg, const void *data)
 	}
 }
 
+#define FIRST_PID_NS 0xEFFFFFFCu /* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
+
+/* Asks the kernel who we are. Where it does not run such a program (5.13 and before), only the initial PID namespace is sure. */
+static int find_self(struct probes *p)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who");
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &p->self, .ctx_size_in = sizeof(p->self));
+	struct bpf_object *o = bpf_object__open_mem(obj_who, obj_who_end - obj_who, &opts);
+	struct bpf_program *g = o ? bpf_object__find_program_by_name(o, "who__self") : NULL;
+	int err = g ? bpf_object__load(o) : -errno;
+	struct stat s;
+
+	if (!err)
+		err = bpf_prog_test_run_opts(bpf_program__fd(g), &run);
+	bpf_object__close(o);
+	if (!err)
+		return 0;
+	if (stat("/proc/self/ns/pid", &s) || s.st_ino != FIRST_PID_NS)
+		return say(err, "cannot tell which process this is outside of its PID namespace: run it in the initial one");
+	p->self = (struct iot_self){ .tgid = getpid() };
+	return 0;
+}
+
 static int prepare(struct probes *p)
 {
 	p->cpus = libbpf_num_possible_cpus();
@@ -649,7 +693,7 @@ static int prepare(struct probes *p)
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
 		return say(errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux");
-	return 0;
+	return find_self(p);
 }
 
 int probes_open(struct probes **out, const struct probe_opts *opts)
@@ -727,8 +771,15 @@ const struct probe_info *probes_refused(const struct probes *p)
 	return NULL;
 }
 
+const char *probes_hidden(const struct probes *p)
+{
+	return p->hidden[0] ? p->hidden : NULL;
+}
+
 const char *probes_tier(const struct probes *p)
 {
+	if (p->hidden[0])
+		return "reduced";
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		if (programs[i].full && !p->info[i].chosen)
 			return "reduced";

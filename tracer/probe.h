@@ -20,7 +20,6 @@ struct probe_opts {
 	bool events;                /* deliver events, not only aggregates */
 	u32 latency;                /* enum iot_latency: which calls are timed */
 	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
-	u32 self_pid;               /* the tracer: excluded, accounted as PROC_SELF */
 	bool by_pid;                /* filter: only processes given to probes_want_pid() and their children */
 	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
 	u64 cgroup;                 /* filter: cgroup v2 id, descendants not included; 0 none */
@@ -49,9 +48,13 @@ int probes_open(struct probes **out, const struct probe_opts *opts);
 size_t probes_list(const struct probes *, const struct probe_info **list);
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
 const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
+/* Kernel functions whose addresses are hidden from us (kernel.kptr_restrict), so that what they do is not recognised; NULL none. */
+const char *probes_hidden(const struct probes *);
+#define PROBES_HIDDEN_MEANS "bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
 const char *probes_tier(const struct probes *); /* "full" or "reduced" */
 
-/* Adds a process and its future children to the by_pid filter. Its present descendants are the caller's to add. */
+/* Adds a process, by its number in our PID namespace, and its future children to the by_pid filter. Its present descendants are
+ * the caller's to add. */
 int probes_want_pid(struct probes *, u32 pid);
 
 /* Reads what opening the gate would be late for. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "cells.h"
@@ -21,6 +22,7 @@
 #include "names.h"
 #include "outputs.h"
 #include "privilege.h"
+#include "procfs.h"
 #include "run.h"
 #include "settle.h"
 #include "systems.h"
@@ -480,7 +482,7 @@ static void block_sigpipe(void)
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
-		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
+		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes,
 		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
@@ -541,6 +543,17 @@ static int start_command(struct run *r)
 	return err;
 }
 
+static int open_processes(void)
+{
+	struct stat own, next;
+	const char *why;
+
+	/* after unshare(CLONE_NEWPID) without a fork the kernel makes no threads (copy_process) */
+	if (!stat("/proc/self/ns/pid", &own) && (stat("/proc/self/ns/pid_for_children", &next) || own.st_ino != next.st_ino))
+		return fail(0, "the command would begin a PID namespace that this process is not in: start iot-trace inside it (unshare --fork)");
+	return procfs_open(&why) ? fail(0, "%s", why) : 0;
+}
+
 static int fail_unknown_system(const struct options *o)
 {
 	return fail_usage("unknown storage system '%s' (systems(5) lists them)", o->system);
@@ -564,7 +577,7 @@ static int prepare(struct run *r)
 	struct probe_opts p;
 	int status;
 
-	if (privilege_check())
+	if (privilege_check() || open_processes())
 		return STATUS_FAILED;
 	status = o->command ? command_check(o->command[0]) : 0;
 	if (status)
@@ -606,6 +619,8 @@ static int begin(struct run *r, u64 begun_ns)
 		return STATUS_FAILED;
 	if (refused)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
+	if (probes_hidden(r->probes))
+		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));
 	note("recording, attached in %.2f s%s", attach_ns / 1e9,
 	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
 	return r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
@@ -689,7 +704,7 @@ int run_trace(const struct options *o, u64 begun_ns)
 int run_systems(const struct options *o)
 {
 	struct systems *rules = NULL;
-	int err = systems_open(&rules, o->rules, o->n_rules);
+	int err = open_processes() ? -ENOENT : systems_open(&rules, o->rules, o->n_rules);
 	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;
 	bool unknown = !err && o->system && !only;
 

@@ -20,6 +20,7 @@
 #define SYS_WHY_LEN 256
 #define SYS_CONTAINER_LEN 80
 #define SYS_ROOT_LEN 1024
+#define SYS_ROOTS_LEN 1024
 
 struct systems;
 struct sys_entry;
@@ -48,12 +49,13 @@ const struct sys_about *systems_about(const struct systems *, size_t i);
 
 /* --- processes --- */
 
-/* How a process was recognised, best evidence first (DESIGN section 6), and how far it can be trusted. */
+/* By what a process was recognised, in the order in which it is asked for, and what of it the kernel knows. */
 enum sys_by { SYS_BY_NONE, SYS_BY_COMM, SYS_BY_ARGV, SYS_BY_EXE, SYS_BY_CGROUP, SYS_BY_ARGS, SYS_BY_FORK, SYS_BY_FILES };
 enum sys_sure {
 	SYS_SURE_NONE,
-	SYS_SURE_NAME,      /* it only calls itself so: its program is another, or could not be read */
-	SYS_SURE_PROGRAM,   /* name and program agree */
+	SYS_SURE_NAME,      /* it only says so: a claim, which makes it no process of the system */
+	SYS_SURE_GROUP,     /* it runs in a control group that the machine's own manager made for the system */
+	SYS_SURE_PROGRAM,   /* the file that it executes is a program of the system */
 	SYS_SURE_FILES,     /* and it uses files that only this system has */
 };
 
@@ -62,13 +64,18 @@ struct sys_match {
 	const struct sys_entry *entry;
 	const char *system, *role;           /* NULL: not a storage system */
 	const char *client_of;               /* when system is NULL: it is a known client or tool of this system */
+	const struct sys_entry *claim;       /* when system is NULL: it says that it is this one, and nothing confirms it */
+	const char *claim_role;
+	const struct sys_entry *refused;     /* its program was looked at and is none of this system */
 	const struct sys_entry *maybe;       /* when system is NULL: its arguments fit, its files must show (systems_learn) */
 	const char *maybe_role;
 	const char *forked_role;             /* what a child of the same program is called; NULL: like itself */
 	enum sys_by by;
 	enum sys_sure sure;
 	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation and was never run */
-	char instance[SYS_INSTANCE_LEN];     /* which of several servers: data root, or what its arguments say; "" unknown */
+	bool more_roots;                     /* than fit */
+	char roots[SYS_ROOTS_LEN];           /* its data roots in order, each NUL-terminated, ended by an empty one */
+	char instance[SYS_INSTANCE_LEN];     /* which of several servers: its data roots, or what its arguments say; "" unknown */
 	char container[SYS_CONTAINER_LEN];   /* name of its container, else its id; "" none */
 	char why[SYS_WHY_LEN];               /* which rule, on what evidence; systems_why() is what people are told */
 };
@@ -79,6 +86,9 @@ struct sys_proc {
 	const char *const *argv;             /* argc strings */
 	size_t argc;
 	const char *exe;                     /* target of /proc/PID/exe */
+	uint32_t pid;                        /* whose executable can be looked at; 0: `program` says what it is */
+	bool gone;                           /* it cannot be looked at any more */
+	const char *program;                 /* name of the system that it is a program of; NULL: of none */
 	const char *cgroup;                  /* path inside the cgroup file system */
 	const char *container;               /* as in struct sys_match */
 	const char *env;                     /* environment, NUL-separated as in /proc/PID/environ */
@@ -91,7 +101,7 @@ struct sys_proc {
  * when it belongs to a system. *out is always filled. */
 bool systems_match(const struct systems *, const struct sys_proc *, struct sys_match *out);
 
-/* One line for people: on what evidence a process was recognised, and whether those rules were ever run. */
+/* One line for people: on what evidence a process was recognised, and whether those rules were ever run; or what it claims. */
 void systems_why(const struct sys_match *, char *out, size_t size);
 
 /* Role of a thread of a matched process by the thread's own name, such as "flush" for rocksdb:high; NULL none. */
@@ -131,18 +141,29 @@ struct sys_file {
 	bool tested;
 	size_t main;                         /* it lies beside a database, whose path is so many bytes of its own; else 0 */
 	char root[SYS_ROOT_LEN];             /* data root: tells two instances apart; "" unknown */
+	char where[48];                      /* device and inode of the root, when its path is of another mount namespace; else "" */
 };
 
-/* What a file is. `path` is absolute; `pid` is a process that uses it and whose mount namespace the path is of,
- * 0 for the caller's; `user` is what this process was found to be, or NULL. Looks for marker files in the folders
+/* Whose path it is. pid: a process that uses it; 0 none. ours: without that process the path is one of our own mount namespace
+ * and root; else it cannot be looked at. */
+struct sys_view {
+	uint32_t pid;
+	bool ours;
+};
+
+/* What a file is. `path` is absolute; `user` is what the process that uses it was found to be, or NULL. Looks for marker files in the folders
  * above (never at contents, never on network file systems), remembers what it found for seconds, in bounded memory.
  * After a rename call it again with the new path. Returns true when system or component is known. */
-bool systems_file(struct systems *, const char *path, uint32_t pid, const struct sys_match *user, struct sys_file *out);
+bool systems_file(struct systems *, const char *path, struct sys_view, const struct sys_match *user, struct sys_file *out);
 
-/* Tells what a process was found to be, that it uses file `f`: a renamed server is then recognised, a bare name
- * becomes sure, an unknown program that writes files of an embedded engine belongs to the engine, and the
- * instance becomes the data root. Call it for files that the process writes. Returns true when *m changed. */
-bool systems_learn(const struct systems *, struct sys_match *m, const struct sys_file *f);
+/* Tells what a process was found to be, that it uses file `f`: a renamed server is then recognised by its program (of process
+ * `pid`; 0: it cannot be looked at), a claim is confirmed where a system's programs have no marks, an unknown program that writes
+ * files of an embedded engine belongs to the engine, and the instance becomes the data roots. Call it for files that the process
+ * writes. Returns true when *m changed. */
+bool systems_learn(const struct systems *, struct sys_match *m, const struct sys_file *f, uint32_t pid);
+
+/* The same with all that a process holds: open files, working folder, and data roots that its arguments name. */
+bool systems_look(struct systems *, uint32_t pid, struct sys_match *m);
 
 /* --- what runs now --- */
 

@@ -6,13 +6,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+#include "procfs.h"
 #include "systems_rules.h"
 
 #define PATH_BYTES 4096
@@ -27,6 +31,8 @@
 struct dir {
 	char *path;
 	const struct sys_entry *system, *engine;
+	dev_t dev;
+	ino_t ino;
 	uint64_t until_ms;
 };
 
@@ -157,7 +163,7 @@ static char *read_mounts(int fd)
 static void refresh_mounts(struct sys_cache *c, uint32_t pid)
 {
 	struct pollfd p = { .events = POLLPRI };
-	char path[64];
+	char path[PROCFS_PATH];
 
 	p.fd = c->mountinfo;
 	if (c->mounts && c->mounts_pid == pid && p.fd >= 0 && !(poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLPRI)))
@@ -166,8 +172,7 @@ static void refresh_mounts(struct sys_cache *c, uint32_t pid)
 		close(p.fd);
 	free(c->mounts);
 	c->mounts = NULL;
-	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
-	c->mountinfo = open(pid ? path : "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	c->mounts_pid = pid;
 	if (c->mountinfo >= 0)
 		c->mounts = read_mounts(c->mountinfo);
@@ -235,9 +240,34 @@ static bool is_root_of(int dir, const struct sys_entry *e)
 	return false;
 }
 
-static void look_at(const struct systems *db, struct dir *d)
+/* Where the paths of a file's user begin. */
+struct way {
+	enum { WAY_HOME, WAY_AWAY, WAY_NONE } to;   /* our root; the root of a process; it cannot be looked at */
+	bool same_mounts;                           /* AWAY: only its root is another (chroot) */
+	uint32_t pid;
+	char jail[PATH_BYTES];                      /* of same_mounts: its root as we name it */
+};
+
+/* Opens what a path leads to, the way that the kernel named it: it has no symbolic links, so whoever puts one there now misleads
+ * us. */
+static int open_place(const struct way *w, const char *inside, uint64_t flags)
 {
-	int dir = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	char path[PROCFS_PATH];
+	int root = open(w->to == WAY_HOME ? "/" : procfs_path(path, w->pid, "root"), O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	while (*inside == '/')
+		inside++;
+	fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, *inside ? inside : ".", &how, sizeof(how));
+	if (root >= 0)
+		close(root);
+	return fd;
+}
+
+static void look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
+{
+	int dir = open_place(w, inside, O_DIRECTORY);
+	struct stat st;
 
 	for (size_t i = 0; dir >= 0 && i < db->n; i++) {
 		const struct sys_entry *e = db->entry[i];
@@ -246,42 +276,75 @@ static void look_at(const struct systems *db, struct dir *d)
 		if (!*to && is_root_of(dir, e))
 			*to = e;
 	}
+	if (dir >= 0 && (d->system || d->engine) && !fstat(dir, &st)) {
+		d->dev = st.st_dev;
+		d->ino = st.st_ino;
+	}
 	if (dir >= 0)
 		close(dir);
 	d->until_ms = now_ms() + (d->system || d->engine ? FOUND_MS : EMPTY_MS);
 }
 
-/* `inside` is the folder as its user names it, `prefix` leads to it from here. */
-static const struct dir *lookup(const struct systems *db, const char *prefix, const char *inside)
+/* `inside` is the folder as its user names it. */
+static const struct dir *lookup(const struct systems *db, const struct way *w, const char *inside)
 {
 	static const struct dir none;
 	struct sys_cache *c = db->cache;
 	char path[PATH_BYTES + 64];
 	struct dir *d;
 
-	if (is_untouchable(c, inside))
+	if (w->to == WAY_NONE || is_untouchable(c, inside))
 		return &none;
-	snprintf(path, sizeof(path), "%s%s", prefix, inside);
+	snprintf(path, sizeof(path), "%u:%s", w->pid, inside);
 	d = &c->dir[hash(HASH_START, path, strlen(path)) / 2 % DIR_SLOTS];
 	if (d->path && !strcmp(d->path, path) && now_ms() < d->until_ms)
 		return d;
 	free(d->path);
 	*d = (struct dir){ .path = strdup(path) };
 	if (d->path)
-		look_at(db, d);
+		look_at(db, w, inside, d);
 	return d;
 }
 
-/* The way from here to the mount namespace of a process: "" when it is ours. */
-static uint32_t foreign_pid(uint32_t pid)
+/* From inside a chroot the root of those outside is called "/" too. */
+static bool is_our_root(uint32_t pid)
 {
+	char path[PROCFS_PATH];
 	struct stat ours, theirs;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
-	if (!pid || stat(path, &theirs) || stat("/proc/self/ns/mnt", &ours) || ours.st_ino == theirs.st_ino)
-		return 0;
-	return pid;
+	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+/* Is it our root that the paths of a process begin at? */
+static void find_way(struct sys_view view, struct way *w)
+{
+	char path[PROCFS_PATH];
+	struct stat ours, theirs;
+	ssize_t n;
+
+	*w = (struct way){ .to = view.ours ? WAY_HOME : WAY_NONE };
+	if (!view.pid || stat(procfs_path(path, view.pid, "ns/mnt"), &theirs) || stat("/proc/self/ns/mnt", &ours))
+		return;
+	n = readlink(procfs_path(path, view.pid, "root"), w->jail, sizeof(w->jail) - 1);
+	if (n <= 0)
+		return;
+	w->jail[n] = '\0';
+	w->same_mounts = ours.st_ino == theirs.st_ino;
+	w->to = w->same_mounts && !strcmp(w->jail, "/") && is_our_root(view.pid) ? WAY_HOME : WAY_AWAY;
+	if (!strcmp(w->jail, "/"))
+		w->jail[0] = '\0';
+	w->pid = w->to == WAY_AWAY ? view.pid : 0;
+}
+
+bool sys_is_untouchable(struct sys_cache *c, uint32_t pid, const char *path)
+{
+	struct way w;
+
+	find_way((struct sys_view){ pid, false }, &w);
+	if (w.to == WAY_NONE)
+		return true;
+	refresh_mounts(c, w.pid);
+	return is_untouchable(c, path);
 }
 
 /* --- one file --- */
@@ -290,8 +353,10 @@ struct place {
 	const struct systems *db;
 	const char *path;
 	const struct sys_match *user;
-	char prefix[32];
+	struct way way;
 	const struct sys_entry *system, *engine;
+	dev_t dev;                            /* of the root that was looked at */
+	ino_t ino;
 	size_t system_root, engine_root;      /* length of the root inside path; 0 for "/" */
 	enum sys_file_by by;
 	bool looked;                          /* the markers could be asked for */
@@ -321,7 +386,11 @@ static void find_roots(struct place *p)
 			len--;
 		len -= len > 0;
 		dir[len] = '\0';
-		d = lookup(p->db, p->prefix, len ? dir : "/");
+		d = lookup(p->db, &p->way, len ? dir : "/");
+		if ((!p->system && d->system) || (!p->engine && d->engine && !p->system)) {
+			p->dev = d->dev;
+			p->ino = d->ino;
+		}
 		if (!p->system && d->system) {
 			p->system = d->system;
 			p->system_root = len;
@@ -408,11 +477,17 @@ static const char *apply(struct place *p, const struct sys_file_rule *rules, siz
 
 static bool is_file(const struct place *p, const char *path)
 {
-	char whole[PATH_BYTES + 64];
 	struct stat st;
-	int n = snprintf(whole, sizeof(whole), "%s%s", p->prefix, path);
+	bool file;
+	int fd;
 
-	return n < (int)sizeof(whole) && !is_untouchable(p->db->cache, path) && !lstat(whole, &st) && S_ISREG(st.st_mode);
+	if (p->way.to == WAY_NONE || is_untouchable(p->db->cache, path))
+		return false;
+	fd = open_place(&p->way, path, O_NOFOLLOW);
+	file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+	if (fd >= 0)
+		close(fd);
+	return file;
 }
 
 /* X-wal, X-journal: an engine known by the files beside its database X. Returns the component, NULL when it is none;
@@ -444,13 +519,17 @@ static const char *sibling(const struct place *p, const struct sys_entry *e, siz
 	return NULL;
 }
 
-static void set_root(struct sys_file *out, const char *path, size_t len)
+/* The root by the name that it has here: below the root of its user, or told from the same path elsewhere. */
+static void set_root(const struct place *p, struct sys_file *out, size_t len)
 {
-	char root[PATH_BYTES];
+	bool away = p->way.to == WAY_AWAY, jailed = away && p->way.same_mounts;
+	char root[2 * PATH_BYTES];
 
-	snprintf(root, sizeof(root), "%.*s", (int)(len ? len : 1), path);
+	snprintf(root, sizeof(root), "%s%.*s", jailed ? p->way.jail : "", (int)(len || jailed ? len : 1), p->path);
 	if (strlen(root) < sizeof(out->root))
 		sys_text(out->root, sizeof(out->root), root);
+	if (away && !jailed && p->ino)
+		snprintf(out->where, sizeof(out->where), " [%u:%u %llu]", major(p->dev), minor(p->dev), (unsigned long long)p->ino);
 }
 
 static void use_system(struct place *p, struct sys_file *out)
@@ -458,7 +537,7 @@ static void use_system(struct place *p, struct sys_file *out)
 	out->system = p->system->name;
 	out->tested = p->system->tested;
 	out->by = p->by;
-	set_root(out, p->path, p->system_root);
+	set_root(p, out, p->system_root);
 	out->component = apply(p, p->system->files, p->system->n_files, p->path + p->system_root + 1, &out->threads);
 }
 
@@ -480,7 +559,7 @@ static void use_engine(struct place *p, struct sys_file *out)
 	out->system = p->engine->name;
 	out->tested = p->engine->tested;
 	out->by = SYS_FILE_ROOT;
-	set_root(out, p->path, p->engine_root);
+	set_root(p, out, p->engine_root);
 }
 
 static void use_siblings(struct place *p, struct sys_file *out)
@@ -500,7 +579,7 @@ static void use_siblings(struct place *p, struct sys_file *out)
 		out->system = e->name;
 		out->tested = e->tested;
 		out->by = SYS_FILE_SIBLING;
-		set_root(out, p->path, len);
+		set_root(p, out, len);
 		return;
 	}
 }
@@ -532,11 +611,10 @@ static void cut_deleted(char *path)
 		path[len - n] = '\0';
 }
 
-bool systems_file(struct systems *db, const char *path, uint32_t pid, const struct sys_match *user, struct sys_file *out)
+bool systems_file(struct systems *db, const char *path, struct sys_view view, const struct sys_match *user, struct sys_file *out)
 {
 	struct place p = { .db = db, .user = user };
 	char copy[PATH_BYTES];
-	uint32_t foreign;
 
 	memset(out, 0, sizeof(*out));
 	if (path[0] != '/' || strlen(path) >= sizeof(copy))
@@ -544,10 +622,8 @@ bool systems_file(struct systems *db, const char *path, uint32_t pid, const stru
 	strcpy(copy, path);
 	cut_deleted(copy);
 	p.path = copy;
-	foreign = foreign_pid(pid);
-	if (foreign)
-		snprintf(p.prefix, sizeof(p.prefix), "/proc/%u/root", foreign);
-	refresh_mounts(db->cache, foreign);
+	find_way(view, &p.way);
+	refresh_mounts(db->cache, p.way.pid);
 	find_roots(&p);
 	if (!p.system)
 		find_layout(&p);

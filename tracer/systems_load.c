@@ -113,6 +113,7 @@ static const struct key entry_keys[] = {
 	OPT(sys_entry, KEY_BOOL, engine),
 	OPT(sys_entry, KEY_PATTERNS, clients),
 	OPT(sys_entry, KEY_PATTERNS, programs),
+	OPT(sys_entry, KEY_STRINGS, elf),
 	OPT(sys_entry, KEY_COMPONENT, main),
 	LIST(processes, &process_rule),
 	LIST(threads, &thread_rule),
@@ -717,7 +718,9 @@ int systems_builtin(struct systems **out)
 	*out = NULL;
 	if (db)
 		db->cache = sys_cache_new();
-	if (db && db->cache)
+	if (db)
+		db->programs = sys_programs_new();
+	if (db && db->cache && db->programs)
 		err = add_text(db, "built-in rules", systems_json, strlen(systems_json));
 	if (err) {
 		systems_close(db);
@@ -749,6 +752,7 @@ void systems_close(struct systems *db)
 	for (size_t i = 0; i < db->n; i++)
 		free_entry(db->entry[i]);
 	sys_cache_free(db->cache);
+	free(db->programs);
 	free(db);
 }
 

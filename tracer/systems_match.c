@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* systems_match.c - which system a process belongs to, and what its threads do there.
  *
- * The evidence is tried in a fixed order over all systems (DESIGN section 6): name of the thread-group leader,
- * argv[0], program, control group, arguments. The name of the current thread is never asked: the threads that do
- * the I/O of Ceph, GlusterFS and RocksDB are not named after their system.
+ * The rules are tried in a fixed order over all systems (DESIGN section 6): name of the thread-group leader, argv[0], program,
+ * control group, arguments. Who holds a rule only says what he is: what the kernel knows must confirm it (proof_of), or it
+ * stays a claim, and the search goes on. The name of the current thread is never asked: the threads that do the I/O of Ceph,
+ * GlusterFS and RocksDB are not named after their system.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -192,6 +193,12 @@ static bool rule_is_about(const struct sys_process_rule *r, const struct subject
 	return r->name.n && name_holds(&r->name, s, by);
 }
 
+/* Programs that run another program: of what, only arguments say. */
+static bool is_machine(const char *exe)
+{
+	return is_interpreter(exe) || !strcmp(exe, "java") || !strcmp(exe, "node") || !strncmp(exe, "qemu-", 5);
+}
+
 /* Is the program one that this entry knows, whatever the process calls itself? */
 static bool program_known(const struct sys_entry *e, const struct subject *s)
 {
@@ -230,27 +237,41 @@ static void name_instance(const struct sys_process_rule *r, const struct subject
 			return;
 }
 
-static void say_why(struct sys_match *m, const struct sys_entry *e, const struct subject *s)
+/* What stands in the way of a claim. */
+static void say_doubt(const struct sys_entry *e, const struct subject *s, char *out, size_t size)
+{
+	char exe[80];
+
+	sys_text(exe, sizeof(exe), s->p->exe);
+	if (!exe[0])
+		snprintf(out, size, "its program cannot be read");
+	else if (s->p->gone)
+		snprintf(out, size, "it ended before its program %s was looked at", exe);
+	else if (is_machine(s->exe))
+		snprintf(out, size, "it is run by %s", exe);
+	else
+		snprintf(out, size, "program %s is not %s", exe, e->title);
+}
+
+static void say_why(struct sys_match *m, const struct sys_entry *e, const struct subject *s, enum sys_by by)
 {
 	static const char *const what[] = { "", "comm", "argv[0]", "program", "control group", "arguments" };
-	char exe[120], shown[80];
-	const char *value = m->by == SYS_BY_COMM ? s->comm : m->by == SYS_BY_ARGV ? s->title :
-		m->by == SYS_BY_CGROUP ? s->p->cgroup : "";
+	const char *value = by == SYS_BY_COMM ? s->comm : by == SYS_BY_ARGV ? s->title : by == SYS_BY_CGROUP ? s->p->cgroup : "";
+	char exe[112], shown[64], doubt[128];
 
 	sys_text(exe, sizeof(exe), s->p->exe);
 	sys_text(shown, sizeof(shown), value);
-	if (m->by == SYS_BY_EXE)
+	say_doubt(e, s, doubt, sizeof(doubt));
+	if (m->claim && (by == SYS_BY_ARGS || by == SYS_BY_EXE))
+		snprintf(m->why, sizeof(m->why), "%s like those of %.40s; not confirmed: %.110s", by == SYS_BY_EXE ? "name" : "arguments", e->title, doubt);
+	else if (m->claim)
+		snprintf(m->why, sizeof(m->why), "says it is %.40s: %.20s \"%s\"; not confirmed: %.96s", e->title, what[by], shown, doubt);
+	else if (by == SYS_BY_EXE)
 		snprintf(m->why, sizeof(m->why), "program %s, which calls itself \"%.15s\"", exe, s->comm);
-	else if (m->by == SYS_BY_ARGS)
-		snprintf(m->why, sizeof(m->why), "arguments like those of the %s %s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
-	else if (!exe[0])
-		snprintf(m->why, sizeof(m->why), "%s \"%s\"; its program cannot be read", what[m->by], shown);
-	else if (m->sure == SYS_SURE_PROGRAM)
-		snprintf(m->why, sizeof(m->why), "%s \"%s\" and program %s", what[m->by], shown, exe);
-	else if (is_interpreter(s->exe))
-		snprintf(m->why, sizeof(m->why), "only %s \"%s\": a script run by %s", what[m->by], shown, exe);
+	else if (by == SYS_BY_ARGS)
+		snprintf(m->why, sizeof(m->why), "arguments like those of the %.40s %.32s; program %s", e->title, m->role, exe[0] ? exe : "unknown");
 	else
-		snprintf(m->why, sizeof(m->why), "only %s \"%s\": program %s is not known as %s", what[m->by], shown, exe, e->title);
+		snprintf(m->why, sizeof(m->why), "%.20s \"%s\" and program %s", what[by], shown, exe[0] ? exe : "unknown");
 	sys_text(m->why, sizeof(m->why), m->why);
 }
 
@@ -259,20 +280,53 @@ static bool is_tested(const struct sys_entry *e, const struct sys_process_rule *
 	return e->tested && !r->untested;
 }
 
-static void accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
-		   enum sys_by by)
+/* Groups of users are made by users. */
+static bool is_made_by_a_user(const char *cgroup)
 {
+	return !cgroup || strstr(cgroup, "user.slice/") || strstr(cgroup, "/user@");
+}
+
+/* What the kernel knows of a process for which a rule holds. Where a system's programs have marks, they decide; else the name of the
+ * executable does. */
+static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
+			      enum sys_by by)
+{
+	bool told = is_machine(s->exe) && (r->argv.n || r->title.n || r->env.n); /* not by the program, but by what it is given */
+
+	if (by == SYS_BY_CGROUP && !is_made_by_a_user(s->p->cgroup))
+		return SYS_SURE_GROUP;
+	if (e->elf.n)
+		return sys_program_is(db, e, s->p) == SYS_PROGRAM_YES ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
+	return by <= SYS_BY_EXE && program_known(e, s) && !told ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
+}
+
+static void accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
+		   enum sys_by by, enum sys_sure sure)
+{
+	memset(m, 0, sizeof(*m));
 	m->entry = e;
 	m->system = e->name;
 	m->role = r->role;
 	m->forked_role = r->forked;
 	m->tested = is_tested(e, r);
 	m->by = by;
-	m->sure = program_known(e, s) ? SYS_SURE_PROGRAM : SYS_SURE_NAME;
-	if (by <= SYS_BY_ARGV && m->sure == SYS_SURE_NAME && is_interpreter(s->exe))
-		m->role = "wrapper";
+	m->sure = sure;
 	name_instance(r, s, m);
-	say_why(m, e, s);
+	say_why(m, e, s, by);
+}
+
+static void claim(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s, enum sys_by by)
+{
+	if (m->claim || !strcmp(s->exe, "iot-trace")) /* our own child, which has the command's name before it runs it */
+		return;
+	m->claim = e;
+	m->claim_role = r->role;
+	m->tested = is_tested(e, r);
+	m->by = by;
+	m->sure = SYS_SURE_NAME;
+	if (!e->elf.n)
+		name_instance(r, s, m);
+	say_why(m, e, s, by);
 }
 
 /* The first rule of an entry that holds on this kind of evidence. */
@@ -287,20 +341,39 @@ static const struct sys_process_rule *rule_of(const struct sys_entry *e, const s
 	return NULL;
 }
 
-/* One kind of evidence over all systems. True when it decided, for a system or for a client. */
+/* A client is one by its program; where that runs another, or is not known, by its name. */
+static bool is_client(const struct sys_entry *e, const struct subject *s, enum sys_by by)
+{
+	if (by == SYS_BY_EXE || !s->exe[0] || is_machine(s->exe))
+		return name_holds(&e->clients, s, by);
+	return name_holds(&e->clients, s, by) && name_holds(&e->clients, s, SYS_BY_EXE);
+}
+
+/* One kind of evidence over all systems. True when it decided, for a system or for a client; what is not confirmed is kept as a
+ * claim. */
 static bool decide(const struct systems *db, const struct subject *s, enum sys_by by, struct sys_match *m)
 {
 	for (size_t i = 0; i < db->n; i++) {
-		const struct sys_process_rule *r = rule_of(db->entry[i], s, by, false);
+		const struct sys_entry *e = db->entry[i];
+		const struct sys_process_rule *r = rule_of(e, s, by, false);
+		enum sys_sure sure;
 
-		if (r) {
-			accept(m, db->entry[i], r, s, by);
+		if (!r && by == SYS_BY_ARGS && e->elf.n)
+			r = rule_of(e, s, by, true);
+		if (!r)
+			continue;
+		sure = proof_of(db, e, r, s, by);
+		if (sure) {
+			accept(m, e, r, s, by, sure);
 			return true;
 		}
+		if (!r->files)
+			claim(m, e, r, s, by);
 	}
 	for (size_t i = 0; i < db->n; i++) {
-		if (!name_holds(&db->entry[i]->clients, s, by))
+		if (!is_client(db->entry[i], s, by))
 			continue;
+		memset(m, 0, sizeof(*m));
 		m->client_of = db->entry[i]->name;
 		snprintf(m->why, sizeof(m->why), "a client or tool of %s", db->entry[i]->title);
 		return true;
@@ -308,11 +381,11 @@ static bool decide(const struct systems *db, const struct subject *s, enum sys_b
 	return false;
 }
 
-/* Arguments that would fit a server under another name: its files will tell (systems_learn). */
+/* Arguments that would fit a server whose programs have no marks, under another name: its files will tell (systems_learn). */
 static void suspect(const struct systems *db, const struct subject *s, struct sys_match *m)
 {
 	for (size_t i = 0; i < db->n; i++) {
-		const struct sys_process_rule *r = rule_of(db->entry[i], s, SYS_BY_ARGS, true);
+		const struct sys_process_rule *r = db->entry[i]->elf.n ? NULL : rule_of(db->entry[i], s, SYS_BY_ARGS, true);
 
 		if (!r)
 			continue;
@@ -359,7 +432,7 @@ bool systems_match(const struct systems *db, const struct sys_proc *p, struct sy
 		for (enum sys_by by = SYS_BY_COMM; by <= SYS_BY_ARGS; by++)
 			if (decide(db, &s, by, out))
 				break;
-		if (!out->system && !out->client_of)
+		if (!out->system && !out->client_of && !out->claim)
 			suspect(db, &s, out);
 	}
 	if (p->container)
@@ -369,7 +442,10 @@ bool systems_match(const struct systems *db, const struct sys_proc *p, struct sy
 
 void systems_why(const struct sys_match *m, char *out, size_t size)
 {
-	snprintf(out, size, "%s%s", m->why, m->system && !m->tested ? "; rules from documentation, never run" : "");
+	bool files = m->system && m->sure == SYS_SURE_FILES && m->by != SYS_BY_FILES;
+
+	snprintf(out, size, "%s%s%s%s", m->why, files ? "; uses " : "", files ? m->instance : "",
+		 m->system && !m->tested ? "; rules from documentation, never run" : "");
 }
 
 static bool is_same(const char *a, const char *b)
@@ -427,8 +503,91 @@ bool systems_threads_tell(const struct systems *db, const char *component)
 	return false;
 }
 
+/* --- data roots --- */
+
+/* Adds a root in its place. Returns true when it is new. */
+static bool add_root(struct sys_match *m, const char *root)
+{
+	size_t len = strlen(root) + 1, used = 0, at = SYS_ROOTS_LEN;
+
+	while (m->roots[used]) {
+		int order = strcmp(root, m->roots + used);
+
+		if (!order)
+			return false;
+		if (order < 0 && at == SYS_ROOTS_LEN)
+			at = used;
+		used += strlen(m->roots + used) + 1;
+	}
+	if (used + len + 1 > SYS_ROOTS_LEN) {
+		bool first = !m->more_roots;
+
+		m->more_roots = true;
+		return first;
+	}
+	at = at < used ? at : used;
+	memmove(m->roots + at + len, m->roots + at, used - at + 1);
+	memcpy(m->roots + at, root, len);
+	return true;
+}
+
+/* How many bytes all roots have in common at their beginning, and behind that at their end. */
+static void in_common(const char *roots, size_t *begin, size_t *end)
+{
+	size_t len = strlen(roots);
+
+	*begin = *end = len;
+	for (const char *r = roots; *r; r += strlen(r) + 1) {
+		size_t n = 0;
+
+		while (n < *begin && r[n] == roots[n])
+			n++;
+		*begin = n;
+	}
+	for (const char *r = roots; *r; r += strlen(r) + 1) {
+		size_t n = 0, its = strlen(r), most = its < len ? its : len;
+
+		while (n < *end && n < most - *begin && r[its - 1 - n] == roots[len - 1 - n])
+			n++;
+		*end = n;
+	}
+}
+
+/* One root as it is, several as /mnt/d{1,2,3,4}/data. */
+static void name_by_roots(struct sys_match *m)
+{
+	size_t begin, end, n = 0;
+	char text[SYS_ROOTS_LEN + 64];
+
+	in_common(m->roots, &begin, &end);
+	if (!m->roots[strlen(m->roots) + 1]) {
+		sys_text(m->instance, sizeof(m->instance), m->roots);
+		return;
+	}
+	n = snprintf(text, sizeof(text), "%.*s{", (int)begin, m->roots);
+	for (const char *r = m->roots; *r; r += strlen(r) + 1)
+		n += snprintf(text + n, sizeof(text) - n, "%s%.*s", r > m->roots ? "," : "", (int)(strlen(r) - begin - end), r + begin);
+	snprintf(text + n, sizeof(text) - n, "%s}%s", m->more_roots ? ",..." : "", m->roots + strlen(m->roots) - end);
+	sys_text(m->instance, sizeof(m->instance), text);
+}
+
+/* A root as its owner is told from others: a path of another mount namespace is no name here. */
+static bool use_root(struct sys_match *m, const struct sys_file *f)
+{
+	char root[SYS_ROOT_LEN + SYS_CONTAINER_LEN + 8];
+
+	if (m->container[0] && f->where[0])
+		snprintf(root, sizeof(root), "%s in %s", f->root, m->container);
+	else
+		snprintf(root, sizeof(root), "%s%s", f->root, f->where);
+	if (!add_root(m, root))
+		return false;
+	name_by_roots(m);
+	return true;
+}
+
 /* Learned from its files: the process is a server under another name, or one that embeds an engine. */
-static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const char *root)
+static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const struct sys_file *f)
 {
 	m->entry = e;
 	m->system = e->name;
@@ -436,8 +595,9 @@ static void adopt(struct sys_match *m, const struct sys_entry *e, const char *ro
 	m->tested = tested;
 	m->by = SYS_BY_FILES;
 	m->sure = SYS_SURE_FILES;
-	m->maybe = NULL;
-	sys_text(m->instance, sizeof(m->instance), root);
+	m->maybe = m->claim = NULL;
+	m->roots[0] = m->instance[0] = '\0';
+	use_root(m, f);
 	snprintf(m->why, sizeof(m->why), "uses %s files in %.180s", e->title, m->instance);
 }
 
@@ -449,43 +609,129 @@ static const struct sys_entry *entry_named(const struct systems *db, const char 
 	return NULL;
 }
 
-/* A file of the process's own system: proof, and the name of the instance. */
+/* A file of the process's own system: more proof, and the name of the instance. */
 static bool confirm(struct sys_match *m, const struct sys_file *f)
 {
-	size_t len = strlen(m->why);
-
-	if (m->sure == SYS_SURE_FILES || f->by != SYS_FILE_ROOT)
+	if (f->by != SYS_FILE_ROOT && f->by != SYS_FILE_SIBLING)
+		return false;
+	if (f->by == SYS_FILE_SIBLING && !m->entry->engine)
+		return false;
+	if (!use_root(m, f))
 		return false;
 	m->sure = SYS_SURE_FILES;
-	sys_text(m->instance, sizeof(m->instance), f->root);
-	snprintf(m->why + len, sizeof(m->why) - len, "; uses %s", m->instance);
+	if (m->by == SYS_BY_FILES)
+		snprintf(m->why, sizeof(m->why), "uses %s files in %.180s", m->entry->title, m->instance);
 	return true;
 }
 
-bool systems_learn(const struct systems *db, struct sys_match *m, const struct sys_file *f)
+/* The role of a program whose name says nothing: the first rule that holds without one, else without asking for it. */
+static const struct sys_process_rule *rule_without_name(const struct sys_entry *e, const struct subject *s)
 {
-	const struct sys_entry *engine;
+	const struct sys_process_rule *plain = NULL;
 
-	engine = is_same(f->engine, f->system) && f->root[0] ? entry_named(db, f->engine) : NULL;
+	for (int named = 0; named < 2; named++)
+		for (size_t i = 0; i < e->n_processes; i++) {
+			const struct sys_process_rule *r = &e->processes[i];
+
+			if (!!r->name.n != named || r->cgroup.n || !conditions_hold(r, s))
+				continue;
+			if (!named || r->title.n || r->argv.n)
+				return r;
+			plain = plain ? plain : r;
+		}
+	return plain;
+}
+
+/* Somebody unknown writes to a system's data root: is the program that does it one of the system? */
+static bool prove(const struct systems *db, struct sys_match *m, const struct sys_entry *e, const struct sys_file *f, uint32_t pid)
+{
+	const struct sys_process_rule *r = NULL;
+	struct sys_match found;
+	struct sys_ident id;
+	struct subject s;
+	enum sys_program program;
+
+	if (!pid || m->refused == e || systems_ident(pid, &id))
+		return false;
+	program = sys_program_is(db, e, &id.proc);
+	if (program != SYS_PROGRAM_GONE)
+		m->refused = e;
+	if (program == SYS_PROGRAM_YES) {
+		prepare(&s, &id.proc);
+		r = rule_without_name(e, &s);
+	}
+	if (r) {
+		accept(&found, e, r, &s, SYS_BY_FILES, SYS_SURE_FILES);
+		memcpy(found.container, m->container, sizeof(found.container));
+		*m = found;
+		adopt(m, e, r->role, e->tested, f);
+	}
+	systems_ident_free(&id);
+	return r;
+}
+
+/* A claim, or arguments that fit, of a system whose programs are known by nothing but their names. */
+static bool is_enough(const struct systems *db, const struct sys_entry *e, uint32_t pid)
+{
+	struct sys_ident id;
+	bool hidden = false;
+
+	if (!e->elf.n)
+		return true;
+	if (pid && !systems_ident(pid, &id)) {
+		hidden = sys_program_is(db, e, &id.proc) == SYS_PROGRAM_HIDDEN;
+		systems_ident_free(&id);
+	}
+	return hidden;
+}
+
+static bool learn_unknown(const struct systems *db, struct sys_match *m, const struct sys_file *f, uint32_t pid)
+{
+	const struct sys_entry *e = entry_named(db, f->system), *said = m->claim ? m->claim : m->maybe;
+	const char *role = m->claim ? m->claim_role : m->maybe_role;
+
+	if (said && said == e && f->by == SYS_FILE_ROOT && is_enough(db, e, pid)) {
+		adopt(m, e, role, m->tested, f);
+		return true;
+	}
+	if (e && e->elf.n && (f->by == SYS_FILE_ROOT || f->by == SYS_FILE_LAYOUT))
+		return prove(db, m, e, f, pid);
+	return false;
+}
+
+bool systems_learn(const struct systems *db, struct sys_match *m, const struct sys_file *f, uint32_t pid)
+{
+	const struct sys_entry *engine = is_same(f->engine, f->system) && f->root[0] ? entry_named(db, f->engine) : NULL;
+
 	if (m->system && is_same(m->system, f->system))
 		return confirm(m, f);
 	if (m->system) {
 		/* db_bench and the like are programs of several engines: the files say which */
 		if (!engine || !m->entry->engine || m->sure == SYS_SURE_FILES)
 			return false;
-		adopt(m, engine, m->role, m->tested && engine->tested, f->root);
+		adopt(m, engine, m->role, m->tested && engine->tested, f);
 		return true;
 	}
 	if (m->client_of || !f->root[0])
 		return false;
-	if (m->maybe && is_same(m->maybe->name, f->system)) {
-		adopt(m, m->maybe, m->maybe_role, m->tested, f->root);
+	if (learn_unknown(db, m, f, pid))
 		return true;
-	}
 	if (!engine)
 		return false;
-	adopt(m, engine, "embedded", engine->tested, f->root);
+	adopt(m, engine, "embedded", engine->tested, f);
 	return true;
+}
+
+const char *sys_program_named(const struct systems *db, const char *exe)
+{
+	const struct sys_proc p = { .exe = exe };
+	struct subject s;
+
+	prepare(&s, &p);
+	for (size_t i = 0; s.exe[0] && i < db->n; i++)
+		if (program_known(db->entry[i], &s))
+			return db->entry[i]->name;
+	return NULL;
 }
 
 /* --- containers --- */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "procfs.h"
 #include "systems_rules.h"
 
 #define STAT_BYTES 4096
@@ -18,6 +19,8 @@
 #define ARGS 4096               /* arguments kept */
 #define FDS 256                 /* open files looked at, of one process */
 #define ROLES 32                /* of the threads of one process */
+#define DRIVES 64               /* folders that one argument names */
+#define ARGS_LOOKED 256         /* arguments that may name folders */
 
 /* from the kernel's include/linux/sched.h; field 9 of /proc/PID/stat */
 #define PF_FORKNOEXEC 0x00000040u
@@ -33,13 +36,12 @@ struct memory {
 /* At most size - 1 bytes, NUL-terminated; the number of them, or -1. */
 static ssize_t read_some(uint32_t pid, const char *name, char *to, size_t size)
 {
-	char path[64];
+	char path[PROCFS_PATH];
 	ssize_t n = 1;
 	size_t len = 0;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(procfs_path(path, pid, name), O_RDONLY | O_CLOEXEC);
 	to[0] = '\0';
 	if (fd < 0)
 		return -1;
@@ -114,13 +116,13 @@ static const char *name_container(const char *cgroup, char out[SYS_CONTAINER_LEN
 int systems_ident(uint32_t pid, struct sys_ident *out)
 {
 	struct memory *m = calloc(1, sizeof(*m));
-	char path[64];
+	char path[PROCFS_PATH];
 	ssize_t n;
 
 	memset(out, 0, sizeof(*out));
 	if (!m)
 		return -ENOMEM;
-	out->pid = pid;
+	out->pid = out->proc.pid = pid;
 	out->memory = m;
 	if (read_some(pid, "stat", m->stat, sizeof(m->stat)) <= 0 || parse_stat(m->stat, out)) {
 		systems_ident_free(out);
@@ -131,8 +133,7 @@ int systems_ident(uint32_t pid, struct sys_ident *out)
 	n = read_some(pid, "environ", m->env, sizeof(m->env));
 	out->proc.env = n > 0 ? m->env : NULL;
 	out->proc.env_len = n > 0 ? n : 0;
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	n = readlink(path, m->exe, sizeof(m->exe) - 1);
+	n = readlink(procfs_path(path, pid, "exe"), m->exe, sizeof(m->exe) - 1);
 	out->proc.exe = n > 0 ? m->exe : NULL;
 	if (read_some(pid, "cgroup", m->cgroup, sizeof(m->cgroup)) > 0)
 		out->proc.cgroup = pick_cgroup(m->cgroup);
@@ -180,7 +181,7 @@ static bool is_pid(const char *s)
 
 static int list_pids(struct table *t)
 {
-	DIR *proc = opendir("/proc");
+	DIR *proc = opendir(procfs());
 	struct dirent *d;
 	size_t room = 0;
 
@@ -209,47 +210,126 @@ static int list_pids(struct table *t)
 	return 0;
 }
 
-/* What its open files and its working folder tell about a process. */
-static void learn_files(struct systems *db, struct row *r)
+/* What a process is looked at for. */
+struct look {
+	struct systems *db;
+	uint32_t pid;
+	struct sys_match *m;
+	char root[PATH_BYTES];          /* its root as we see it: links in /proc begin with it, what it calls paths does not */
+	bool changed;
+};
+
+/* `path` as a link in /proc gives it; `writes`: it is open for writing. Only what a process writes makes it what it is. */
+static void learn_path(struct look *l, const char *path, bool writes)
 {
-	char dir[64], link[PATH_BYTES];
+	size_t len = strlen(l->root);
 	struct sys_file f;
+
+	if (len == 1)
+		len = 0;
+	if (len && (strncmp(path, l->root, len) || path[len] != '/'))
+		return;
+	path += len;
+	if (path[0] != '/' || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
+		return;
+	if (systems_file(l->db, path, (struct sys_view){ l->pid, false }, l->m, &f))
+		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
+}
+
+static void learn_files(struct look *l)
+{
+	char dir[PROCFS_PATH], link[PATH_BYTES];
 	struct dirent *d;
 	int left = FDS;
 	DIR *fds;
 
-	snprintf(dir, sizeof(dir), "/proc/%u/fd", r->pid);
-	fds = opendir(dir);
-	while (fds && left-- && r->m.sure != SYS_SURE_FILES && (d = readdir(fds))) {
+	fds = opendir(procfs_path(dir, l->pid, "fd"));
+	while (fds && left-- && (d = readdir(fds))) {
 		ssize_t n = d->d_name[0] == '.' ? -1 : readlinkat(dirfd(fds), d->d_name, link, sizeof(link) - 1);
+		struct stat st;
 
 		link[n > 0 ? n : 0] = '\0';
-		if (link[0] == '/' && strncmp(link, "/dev/", 5) && strncmp(link, "/proc/", 6) &&
-		    systems_file(db, link, r->pid, &r->m, &f))
-			systems_learn(db, &r->m, &f);
+		if (link[0] == '/' && !fstatat(dirfd(fds), d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			learn_path(l, link, st.st_mode & S_IWUSR);
 	}
 	if (fds)
 		closedir(fds);
 }
 
-/* A server that keeps no file open may still stand in its data root (postgres), or name it. */
-static void learn_folder(struct systems *db, struct row *r)
+/* A server that keeps no file open may still stand in its data root (postgres). */
+static void learn_folder(struct look *l)
 {
-	char path[64], link[PATH_BYTES];
-	struct sys_file f;
-	ssize_t n;
+	char path[PROCFS_PATH], link[PATH_BYTES];
+	ssize_t n = readlink(procfs_path(path, l->pid, "cwd"), link, sizeof(link) - 3);
 
-	if (!r->m.system || r->m.sure == SYS_SURE_FILES)
+	if (n <= 0)
 		return;
-	snprintf(path, sizeof(path), "/proc/%u/cwd", r->pid);
-	n = readlink(path, link, sizeof(link) - 3);
-	if (n > 0)
-		strcpy(link + n, "/x");
-	if (n > 0 && systems_file(db, link, r->pid, &r->m, &f) && systems_learn(db, &r->m, &f))
+	strcpy(link + n, "/x");
+	learn_path(l, link, false);
+}
+
+static void learn_name(struct look *l, const char *path)
+{
+	char inside[PATH_BYTES];
+	struct sys_file f;
+	int n = snprintf(inside, sizeof(inside), "%s/x", path);
+
+	if (n < (int)sizeof(inside) && systems_file(l->db, inside, (struct sys_view){ l->pid, false }, l->m, &f))
+		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
+}
+
+/* "/mnt/d{1...4}/data" is four folders; {01...16} keeps its zeros. One such range is followed. */
+static void learn_range(struct look *l, const char *path)
+{
+	const char *open = strchr(path, '{'), *dots = open ? strstr(open, "...") : NULL, *end = dots ? strchr(dots, '}') : NULL;
+	char one[PATH_BYTES];
+	unsigned from, to;
+
+	if (!end || sscanf(open, "{%5u...%5u}", &from, &to) != 2) {
+		learn_name(l, path);
 		return;
-	n = snprintf(link, sizeof(link), "%s/x", r->m.instance);
-	if (link[0] == '/' && systems_file(db, link, r->pid, &r->m, &f))
-		systems_learn(db, &r->m, &f);
+	}
+	for (unsigned n = from; n <= to && n < from + DRIVES; n++) {
+		snprintf(one, sizeof(one), "%.*s%0*u%s", (int)(open - path), path, (int)(dots - open - 1), n, end + 1);
+		learn_name(l, one);
+	}
+}
+
+/* Data roots that the arguments of a known server name: "DIR", "--dir=DIR", "http://host/DIR". They are looked at. */
+static void learn_arguments(struct look *l)
+{
+	struct sys_ident id;
+
+	if (systems_ident(l->pid, &id))
+		return;
+	for (size_t i = 1; i < id.proc.argc && i < ARGS_LOOKED; i++) {
+		const char *arg = id.proc.argv[i], *value = strchr(arg, '='), *host = strstr(arg, "://");
+
+		if (host)
+			arg = strchr(host + 3, '/');
+		else if (arg[0] != '/')
+			arg = value ? value + 1 : NULL;
+		if (arg && arg[0] == '/')
+			learn_range(l, arg);
+	}
+	systems_ident_free(&id);
+}
+
+bool systems_look(struct systems *db, uint32_t pid, struct sys_match *m)
+{
+	struct look l = { .db = db, .pid = pid, .m = m };
+	char path[PROCFS_PATH];
+	ssize_t n = readlink(procfs_path(path, pid, "root"), l.root, sizeof(l.root) - 1);
+
+	if (n <= 0 || m->client_of)
+		return false;
+	l.root[n] = '\0';
+	learn_files(&l);
+	if (m->system) {
+		learn_folder(&l);
+		learn_arguments(&l);
+	}
+	return l.changed;
 }
 
 static void match_row(struct systems *db, const struct table *by_number, struct row *r)
@@ -263,9 +343,7 @@ static void match_row(struct systems *db, const struct table *by_number, struct 
 	if (id.start_ticks == r->start)
 		systems_match(db, &id.proc, &r->m);
 	systems_ident_free(&id);
-	if (!r->m.client_of)
-		learn_files(db, r);
-	learn_folder(db, r);
+	systems_look(db, r->pid, &r->m);
 }
 
 /* Matches in order of age, in a table that stays sorted by number so that parents are found. */
@@ -306,12 +384,11 @@ static void count_role(struct crowd *crowd, const char *role)
 static void print_threads(FILE *out, const struct row *r)
 {
 	struct crowd crowd[ROLES + 1] = {};     /* the last one: all others */
-	char path[64], comm[64];
+	char path[PROCFS_PATH], comm[64];
 	struct dirent *d;
 	DIR *tasks;
 
-	snprintf(path, sizeof(path), "/proc/%u/task", r->pid);
-	tasks = opendir(path);
+	tasks = opendir(procfs_path(path, r->pid, "task"));
 	while (tasks && (d = readdir(tasks))) {
 		snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
 		if (!is_pid(d->d_name) || read_some(r->pid, path, comm, sizeof(comm)) <= 0)
@@ -333,19 +410,27 @@ static void print_threads(FILE *out, const struct row *r)
 
 static void print_row(FILE *out, const struct row *r)
 {
-	static const char *const sure[] = { "", "name only", "program", "files" };
-	bool instance = r->m.instance[0] && !strstr(r->m.why, r->m.instance);
-	char why[2 * SYS_WHY_LEN];
+	static const char *const sure[] = { "", "claim", "group", "program", "files" };
+	char why[3 * SYS_WHY_LEN], system[64], role[64];
+	bool instance;
 
 	systems_why(&r->m, why, sizeof(why));
-	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s\n", r->pid, r->m.system, r->m.role, sure[r->m.sure], why,
-		instance ? "; instance " : "", instance ? r->m.instance : "", r->m.container[0] ? "; container " : "", r->m.container);
+	instance = r->m.instance[0] && !strstr(why, r->m.instance);
+	if (r->m.claim) {
+		snprintf(system, sizeof(system), "(%s)", r->m.claim->name);
+		snprintf(role, sizeof(role), "(%s)", r->m.claim_role);
+	} else {
+		snprintf(system, sizeof(system), "%s", r->m.system);
+		snprintf(role, sizeof(role), "%s", r->m.role);
+	}
+	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s\n", r->pid, system, role, sure[r->m.sure], why, instance ? "; instance " : "",
+		instance ? r->m.instance : "", r->m.container[0] ? "; container " : "", r->m.container);
 }
 
 int systems_list(struct systems *db, const char *only, FILE *out)
 {
 	struct table t = { NULL, 0 };
-	size_t found = 0;
+	size_t found = 0, claims = 0;
 	int err = list_pids(&t);
 
 	if (!err)
@@ -357,15 +442,21 @@ int systems_list(struct systems *db, const char *only, FILE *out)
 	}
 	fprintf(out, "%-8s %-13s %-14s %-9s %s\n", "PID", "SYSTEM", "ROLE", "EVIDENCE", "WHY");
 	for (size_t i = 0; i < t.n; i++) {
-		const char *system = t.row[i].m.system;
+		const struct sys_match *m = &t.row[i].m;
+		const char *system = m->claim ? m->claim->name : m->system;
 
 		if (!system || (only && strcmp(system, only)))
 			continue;
 		print_row(out, &t.row[i]);
-		print_threads(out, &t.row[i]);
-		found++;
+		claims += !m->system;
+		found += !!m->system;
+		if (m->system)
+			print_threads(out, &t.row[i]);
 	}
-	fprintf(out, "%zu of %zu processes belong to %s\n", found, t.n, only ? only : "a storage system");
+	fprintf(out, "%zu of %zu processes belong to %s", found, t.n, only ? only : "a storage system");
+	if (claims)
+		fprintf(out, "; %zu in brackets only say so", claims);
+	fputc('\n', out);
 	free(t.row);
 	return 0;
 }

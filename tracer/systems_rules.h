@@ -69,6 +69,7 @@ struct sys_entry {
 	bool tested, engine;
 	struct sys_strings aliases;
 	struct sys_patterns clients, programs;
+	struct sys_strings elf;          /* only its programs hold one of these; none: they are known by their names alone */
 	struct sys_process_rule *processes;
 	struct sys_thread_rule *threads;
 	struct sys_root_rule *roots;
@@ -79,12 +80,29 @@ struct sys_entry {
 };
 
 struct sys_cache;
+struct sys_programs;
 
 struct systems {
 	struct sys_entry *entry[SYS_ENTRIES];
 	size_t n, tokens;
 	struct sys_cache *cache;         /* systems_files.c */
+	struct sys_programs *programs;   /* systems_program.c */
 };
+
+/* Is the file that a process executes a program of a system? */
+enum sys_program {
+	SYS_PROGRAM_NO,
+	SYS_PROGRAM_YES,
+	SYS_PROGRAM_GONE,                /* the process ended, or it cannot be looked at now */
+	SYS_PROGRAM_HIDDEN,              /* the file lies where we never look: on a network or FUSE file system */
+};
+enum sys_program sys_program_is(const struct systems *, const struct sys_entry *, const struct sys_proc *);
+/* The system that has programs of this file name; NULL none. */
+const char *sys_program_named(const struct systems *, const char *exe);
+/* Answers that are kept; freed with free(). */
+struct sys_programs *sys_programs_new(void);
+/* Does a path of a process lie on a file system that could hang us? */
+bool sys_is_untouchable(struct sys_cache *, uint32_t pid, const char *path);
 
 /* True when one of the patterns matches. */
 bool sys_any(const struct sys_patterns *, const char *subject);

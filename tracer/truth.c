@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "names.h"
+#include "procfs.h"
 #include "tracer.h"
 #include "truth.h"
 
@@ -223,10 +224,9 @@ static void read_counters(struct counters *list)
 static int read_io(u32 pid, struct io *io)
 {
 	unsigned long long rchar, wchar;
-	char path[64], text[512];
+	char path[PROCFS_PATH], text[512];
 
-	snprintf(path, sizeof(path), "/proc/%u/io", pid);
-	if (read_file(path, text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2)
+	if (read_file(procfs_path(path, pid, "io"), text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2)
 		return -ENOENT;
 	*io = (struct io){ .pid = pid, .start = process_start_ticks(pid), .rchar = rchar, .wchar = wchar };
 	return io->start ? 0 : -ENOENT;

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# namespaces.bats - the tracer in a PID namespace, and what it traces in mount namespaces and behind chroot: numbers, paths and systems
+# are those that whoever works there sees.
+
+load helper
+
+setup() {
+	need_tracer
+	need unshare util-linux
+	T=$BATS_TEST_TMPDIR
+	store=$T/run.sqlite
+	pids=()
+}
+
+teardown() {
+	local p
+
+	for p in "${pids[@]}"; do kill -KILL "$p" 2>/dev/null || :; done
+	for p in "${pids[@]}"; do wait "$p" 2>/dev/null || :; done
+}
+
+wait_for() { # COMMAND: until it succeeds, 10 s at most
+	local i
+
+	for i in {1..100}; do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.1
+	done
+	: "$i"
+	fail "waited in vain for: $*"
+}
+
+# A copy of a program that holds what only a system's own programs hold.
+program_of() { # TEXT FROM TO
+	need objcopy binutils
+	printf '%b' "$1" >"$T/mark"
+	objcopy --add-section ".go.buildinfo=$T/mark" "$(readlink -f "$(command -v "$2")")" "$3"
+}
+
+# Bytes for a program that stays a moment after it wrote them: shorter lives end before their program can be looked at.
+slowly() { # BYTES
+	head -c "$1" /dev/zero
+	sleep 0.4
+}
+
+wrote() { # CONDITION ON p: bytes that such processes wrote
+	sql "SELECT COALESCE(SUM(t.bytes), 0) FROM agg_total t JOIN kind k ON k.id = t.kind JOIN sub s ON s.id = t.sub
+		JOIN process p ON p.id = t.owner WHERE k.name = 'write' AND s.name = 'regular' AND $1"
+}
+
+# A root with all that the host has but its own data: in_root DIR
+make_root() {
+	local d
+
+	mkdir -p "$1"/{proc,data,tmp}
+	for d in bin sbin usr lib lib64 etc dev; do
+		[ -e "/$d" ] || continue
+		mkdir -p "$1/$d"
+		mount --rbind "/$d" "$1/$d"
+		mount --make-rslave "$1/$d"
+	done
+}
+
+@test "in a PID namespace with its own /proc a command's 94277 bytes are the command's, under the number that it has there" {
+	unshare -p -f --mount-proc "$trace" -q -o "$store" -- sh -c "echo \$\$ >'$T/pid'; exec '$io' --api write --file '$T/f' --size 4099 --count 23 --pause 20 >/dev/null" ||
+		fail "status $?"
+	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
+	same "pid" "$(sql "SELECT pid FROM process WHERE comm = 'iot-io'")" "$(cat "$T/pid")"
+	same "executable" "$(sql "SELECT exe FROM process WHERE comm = 'iot-io' AND exe IS NOT NULL")" "$(readlink -f "$io")"
+	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$T/f'")" 1
+}
+
+@test "in a PID namespace with the host's /proc likewise, and --pid takes the number of the namespace" {
+	unshare -p -f "$trace" -q -o "$store" -- sh -c "echo \$\$ >'$T/pid'; exec '$io' --api write --file '$T/f' --size 4099 --count 23 --pause 20 >/dev/null" ||
+		fail "status $?"
+	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
+	same "pid" "$(sql "SELECT pid FROM process WHERE comm = 'iot-io'")" "$(cat "$T/pid")"
+	same "executable" "$(sql "SELECT exe FROM process WHERE comm = 'iot-io' AND exe IS NOT NULL")" "$(readlink -f "$io")"
+	rm "$store"
+	unshare -p -f sh -c "
+		(until [ -e '$T/go' ]; do sleep 0.1; done; exec '$io' --api write --file '$T/g' --size 4099 --count 23 >/dev/null) &
+		'$trace' -q -o '$store' --settle none --pid \$! -- sh -c ': >\"$T/go\"; sleep 2'"
+	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
+}
+
+@test "in a PID namespace the tracer counts itself apart, and who is outside has a name and no number" {
+	unshare -p -f --mount-proc "$trace" -q --all -o "$store" -- sh -c "echo go >'$T/go'; sleep 1" &
+	wait_for test -s "$T/go"
+	as iot-outside --api write --file "$T/outside" --size 4099 --count 23 >/dev/null
+	wait $!
+	same "bytes" "$(wrote "p.comm = 'iot-outside' AND p.pid = 0 AND p.exe IS NULL")" 94277
+	same "the tracer among the traced" "$(sql "SELECT COUNT(*) FROM process WHERE comm = 'iot-trace' AND pid <> 0 AND id IN (SELECT owner FROM agg_total WHERE bytes > 0)")" 0
+	[ "$(sql "SELECT COUNT(*) FROM agg_total WHERE owner = 1")" -gt 0 ] || fail "nothing is the tracer's own"
+}
+
+@test "a /proc of another PID namespace is refused with the reason" {
+	(exec unshare -p -f --mount-proc sleep 60) &
+	pids+=($!)
+	wait_for pgrep -P "$!" sleep
+	inner=$(pgrep -P "$!" sleep)
+	pids+=("$inner")
+	bats_require_minimum_version 1.5.0
+	run -1 nsenter -t "$inner" -m "$trace" -q -o "$store" -- true
+	same "message" "$output" "iot-trace: /proc is not that of this PID namespace; mount it: mount -t proc proc /proc"
+	run -1 unshare -p "$trace" -q -o "$store" -- true
+	[[ "$output" == "iot-trace: the command would begin a PID namespace that this process is not in"* ]] || fail "$output"
+	[ ! -e "$store" ] || fail "a store was made"
+}
+
+@test "behind a chroot a path is the one that the process used, its files have their components, and the instance has its outer name" {
+	program_of 'path\tgo.etcd.io/etcd\n' dd "$T/etcd-program"
+	cat >"$T/inside" <<-END
+		set -eu
+		$(declare -f make_root)
+		$(declare -f slowly)
+		make_root '$T/root'
+		mkdir -p '$T/root/data/member/snap' '$T/root/data/member/wal'
+		cp '$T/etcd-program' '$T/root/etcd'
+		slowly 94277 | '$trace' -q -o '$store' -- chroot '$T/root' /etcd of=/data/member/wal/0.wal bs=4099 iflag=fullblock status=none 2>'$T/log'
+	END
+	unshare -m bash "$T/inside" || fail "$(cat "$T/log")"
+	same "path and component" "$(sql "SELECT path, component FROM file WHERE path LIKE '%0.wal'")" "/data/member/wal/0.wal wal"
+	same "instance" "$(sql "SELECT DISTINCT instance FROM process WHERE system = 'etcd'")" "$T/root/data"
+	same "bytes" "$(wrote "p.system = 'etcd'")" 94277
+}
+
+@test "a server in a mount namespace is not taken for the one that has the same path outside" {
+	program_of 'path\tgo.etcd.io/etcd\n' dd "$T/etcd"
+	mkdir -p "$T"/data/member/{snap,wal}
+	cat >"$T/load" <<-END
+		$(declare -f slowly)
+		slowly 94277 | '$T/etcd' of='$T/data/member/wal/0.wal' bs=4099 iflag=fullblock status=none
+		slowly 118871 | unshare -m sh -c "mount -t tmpfs none '$T/data' && mkdir -p '$T/data/member/snap' '$T/data/member/wal' &&
+			exec '$T/etcd' of='$T/data/member/wal/0.wal' bs=4099 iflag=fullblock status=none"
+	END
+	"$trace" -q -o "$store" -- bash "$T/load"
+	same "outside" "$(wrote "p.system = 'etcd' AND p.instance = '$T/data'")" 94277
+	same "inside" "$(wrote "p.system = 'etcd' AND p.instance LIKE '$T/data [0:%]'")" 118871
+}
+
+@test "exec -a ceph-osd dd, and a redis title of dd, are charged to dd, and the claim is told" {
+	cat >"$T/load" <<-END
+		$(declare -f slowly)
+		slowly 94277 | (exec -a ceph-osd dd of='$T/a' bs=4099 iflag=fullblock status=none)
+		slowly 118871 | (exec -a 'redis-server *:6379' dd of='$T/b' bs=4099 iflag=fullblock status=none)
+		cp "\$(command -v dd)" '$T/ceph-osd'
+		slowly 127069 | '$T/ceph-osd' of='$T/c' bs=4099 iflag=fullblock status=none
+	END
+	"$trace" -q -o "$store" -- bash "$T/load"
+	same "processes of systems" "$(sql "SELECT COUNT(*) FROM process WHERE system IS NOT NULL")" 0
+	same "claims" "$(sql "SELECT COUNT(*) FROM process WHERE matched LIKE 'says it is %; not confirmed: program % is not %' AND system IS NULL")" 3
+	same "bytes of dd" "$(wrote "p.comm = 'dd'")" $((94277 + 118871))
+	same "systems in the report" "$("$analyze" amplification "$store" --table summary --format csv | grep -cE '^(ceph|redis),' || :)" 0
+}
+
+@test "a renamed server that starts inside the run is known by its files, with and without events, as --systems knows it" {
+	local options
+
+	need redis-server redis-server
+	cp "$(readlink -f "$(command -v redis-server)")" "$T/cachestore"
+	cat >"$T/load" <<-END
+		mkdir -p '$T/data'
+		'$T/cachestore' --bind 127.0.0.1 --port \$1 --dir '$T/data' --appendonly yes --save '' >/dev/null &
+		i=0
+		until redis-cli -p \$1 set key value | grep -q OK; do i=\$((i + 1)); [ \$i -lt 100 ] || exit 1; sleep 0.1; done
+		'$trace' --systems >'$T/systems'
+		kill \$!
+		wait
+		rm -r '$T/data'
+	END
+	for options in "" --no-events "--no-events --ring 64K"; do
+		rm -f "$store"
+		# shellcheck disable=SC2086
+		"$trace" -q $options -o "$store" -- sh "$T/load" $((20000 + RANDOM % 10000)) >/dev/null 2>&1
+		same "instance $options" "$(sql "SELECT DISTINCT system, role, instance FROM process WHERE comm = 'cachestore' AND exe = '$T/cachestore'")" "redis server $T/data"
+		grep -qE "^[0-9]+ +redis +server +files .*$T/data$" "$T/systems" || fail "$(cat "$T/systems")"
+	done
+}
+
+@test "a copied PostgreSQL is PostgreSQL, by rules that were run" {
+	local bin
+
+	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)
+	[ -n "$bin" ] || skip "postgres is missing: install the Debian package postgresql"
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* "$T" 2>/dev/null || :
+	install -d -o postgres -g postgres "$T/pg"
+	as_postgres() { (cd / && setpriv --reuid=postgres --regid=postgres --init-groups env -i PATH="$bin:/usr/bin:/bin" LC_ALL=C.UTF-8 "$@"); }
+	as_postgres initdb -D "$T/pg" -A trust --no-sync >"$T/log" 2>&1 || fail "$(cat "$T/log")"
+	# beside its libraries' place: it looks for them relative to itself
+	cp "$bin/postgres" "$T/pgcopy"
+	as_postgres "$bin/postgres" --version >/dev/null
+	printf 'create table t as select 1;\n' | as_postgres "$trace" --version >/dev/null
+	"$trace" -q -o "$store" -- bash -c "cd / && echo 'create table t as select generate_series(1, 1000);' |
+		setpriv --reuid=postgres --regid=postgres --init-groups '$T/pgcopy' --single -D '$T/pg' postgres >'$T/log' 2>&1"
+	same "what it is" "$(sql "SELECT DISTINCT system, instance, matched LIKE '%never run%' FROM process WHERE exe = '$T/pgcopy' AND system IS NOT NULL")" "postgresql $T/pg 0"
+}
+
+@test "functions that the kernel hides are told when recording begins, in the tier and by --probes" {
+	sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >"$T/kallsyms"
+	hidden() { unshare -m sh -c 'mount --bind "$1" /proc/kallsyms && shift && exec "$@"' sh "$T/kallsyms" "$@"; }
+	hidden "$trace" --probes >"$T/probes"
+	grep -qE '^tier +reduced$' "$T/probes"
+	grep -qE '^all +core__functions .*loop_workfn.* no +addresses hidden .*loop devices can count twice' "$T/probes"
+	hidden "$trace" -o "$store" -- true 2>"$T/messages"
+	grep -qE '^iot-trace: tier reduced: the kernel hides the addresses of .*loop_workfn' "$T/messages"
+	same "tier" "$(sql "SELECT tier FROM run")" reduced
+	same "probe" "$(sql "SELECT chosen FROM probe WHERE name = 'core__functions'")" 0
+}
