@@ -95,7 +95,7 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 	a.dev = c->seen_dev;
 	a.type = c->seen_type;
 	a.block = c->seen_block;
-	a.flags = flags_of(BPF_CORE_READ(f, f_flags));
+	a.flags = flags_of(BPF_CORE_READ(f, f_flags)) | flags_of_rwf(b.rw_flags);
 	a.proc = proc;
 	a.tid = bpf_get_current_pid_tgid();
 	a.size = b.nbytes;

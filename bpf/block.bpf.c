@@ -1121,7 +1121,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		w->key.how = HOW_NONE;
 		piece_add(w, PROC_NONE, w->budget, w->ops);
 	}
-	hist_add(owner_top(w->top_owner), w->key.kind, d.dur_ns);
+	hist_add(owner_top(w->top_owner), w->key.kind, SUB_NONE, d.dur_ns);
 	queue_record(&w->top_key, w->top_owner, d.queue_ns);
 	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
 	return 0;

@@ -128,11 +128,13 @@ struct iot_cell_key {
 	u32 owner;             /* process.id */
 	u32 dev;
 	u8 kind, cause, how, sub;
-	u32 flags;             /* FLAG_DIRECT, FLAG_FUA only */
+	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, and of writing calls FLAG_SYNC, FLAG_DSYNC only */
 };
 
 struct iot_cell {
-	u64 ops, errors, bytes, touched, lat_ns, max_ns;
+	u64 ops, errors, bytes, touched;
+	u64 timed;             /* operations whose duration is in lat_ns */
+	u64 lat_ns, max_ns;
 };
 
 /* What a queued bio is, until it completes. */
@@ -194,6 +196,10 @@ struct iot_state {
 #define IOT_MAX_CELLS 32768
 #define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
 #define IOT_HIST_GROUPS 8
+
+/* One histogram: of a kind, of a group of processes, and of files or of what is none (sockets, pipes, ...). */
+#define IOT_HISTS (2 * IOT_HIST_GROUPS * KIND_MAX)
+#define IOT_HIST(kind, group, other) ((2 * (group) + (other)) * KIND_MAX + (kind))
 
 /* Which socket bytes are counted where the call returns. */
 enum iot_sockets {

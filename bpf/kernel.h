@@ -249,6 +249,7 @@ struct kiocb {
 struct io_rw {
 	struct kiocb kiocb;
 	u32 len;
+	int flags; /* RWF_x */
 };
 
 struct io_cqe {

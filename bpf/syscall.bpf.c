@@ -8,9 +8,6 @@
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
 #define TS_COMPAT 2            /* thread_info.status: a 32-bit system call on x86-64 */
-#define RWF_DSYNC 2
-#define RWF_SYNC 4
-#define RWF_APPEND 16
 #define O_ACCMODE 3
 #define MAX_PATHS 8           /* sent for one file */
 
@@ -198,21 +195,6 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 		file_change(c, (u64)f, (u64)i, ino);
 }
 
-static __always_inline u32 flags_of(u32 f)
-{
-	u32 r = 0;
-
-	if (f & O_DIRECT)
-		r |= FLAG_DIRECT;
-	if (f & __O_SYNC)
-		r |= FLAG_SYNC;
-	else if (f & O_DSYNC)
-		r |= FLAG_DSYNC;
-	if (f & O_APPEND)
-		r |= FLAG_APPEND;
-	return r;
-}
-
 /* One operation as it is recorded. */
 struct op {
 	u64 ts_ns, dur_ns, offset, size;
@@ -263,7 +245,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	/* its four small fields in one store: loading them at once after storing each stalls */
 	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
 	*(u32 *)&k.kind = what;
-	k.flags = o->flags & FLAG_DIRECT;
+	k.flags = o->flags & (o->write == 1 ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
 	if (o->ret > 0 && o->write != 2) {
 		bytes = o->ret;
 		if (o->write && is_storage(c->seen_type))
@@ -275,7 +257,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 		c->cell_key = k;
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
-	hist_add(proc, k.kind, o->dur_ns);
+	hist_add(proc, k.kind, k.sub, o->dur_ns);
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;
@@ -433,12 +415,7 @@ static __always_inline void exit_rw(struct task_ctx *c, struct op *o, u8 shape, 
 		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
 	if (shape == SHAPE_PRWV) {
 		o->offset = c->arg[3];
-		if (c->arg[5] & RWF_SYNC)
-			o->flags |= FLAG_SYNC;
-		else if (c->arg[5] & RWF_DSYNC)
-			o->flags |= FLAG_DSYNC;
-		if (c->arg[5] & RWF_APPEND)
-			o->flags |= FLAG_APPEND;
+		o->flags |= flags_of_rwf(c->arg[5]);
 	} else if (shape == SHAPE_PRW) {
 		o->offset = c->arg[3];
 	}

@@ -61,6 +61,7 @@ static __always_inline int submit(struct io_kiocb *req)
 		rw = (struct io_rw *)((u64)req + bpf_core_field_offset(struct io_kiocb, cmd));
 		u.offset = BPF_CORE_READ(rw, kiocb.ki_pos);
 		u.size = BPF_CORE_READ(rw, len);
+		u.flags |= flags_of_rwf(BPF_CORE_READ(rw, flags));
 		if (u.opcode == 1 || u.opcode == 2)
 			u.size = 0; /* the length counts vectors here, not bytes */
 	}
@@ -127,8 +128,7 @@ static __always_inline void target_see(struct file *f, struct target *t)
 		t->file = file_number(i);
 		t->block = block_bytes(f);
 	}
-	if (BPF_CORE_READ(f, f_flags) & O_DIRECT)
-		t->flags |= FLAG_DIRECT;
+	t->flags |= flags_of(BPF_CORE_READ(f, f_flags));
 }
 
 static __always_inline void done_event(const struct uring_request *u, const struct target *t, u8 kind, u64 now, u64 bytes,
@@ -221,9 +221,9 @@ static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags
 	k.kind = kind;
 	k.how = HOW_EXACT;
 	k.sub = t.type;
-	k.flags = t.flags & FLAG_DIRECT;
+	k.flags = (t.flags | u->flags) & (kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
 	cell_add(cell_find(&k), 1, bytes, touched, now - u->ts_ns, res < 0);
-	hist_add(u->proc, kind, now - u->ts_ns);
+	hist_add(u->proc, kind, t.type, now - u->ts_ns);
 	done_event(u, &t, kind, now, bytes, res);
 	if (cfg.sockets == SOCKETS_ALL && t.type == SUB_FT_SOCK && res > 0)
 		socket_done(req, u->opcode, u->proc, res, cqe_flags);

@@ -71,7 +71,7 @@ load stream_lib
 	python3 - >x.jsonl 2>/dev/null <<-'PY'
 		import json, sys
 		names = [bytes(range(1, 256)), "é€😀".encode(), b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b'"\\/\x7f', b"\xe2\x82"]
-		print('{"t":"run","schema":3,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
+		print('{"t":"run","schema":4,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
 		      '"events":0,"settle":"none","wall_ns":1,"boot_ns":1,"utc_offset_s":0}')
 		for i, n in enumerate(names):
 		    open("name%d" % i, "wb").write(n)
@@ -224,7 +224,7 @@ print(n)')"
 	{ run_line; end_line; end_line; } >x.jsonl
 	run "$tool" ingest x.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"line 3 follows the end of the run" ]]
-	run_line | sed 's/"schema":3/"schema":4,"colour":"red"/' >x.jsonl
+	run_line | sed 's/"schema":4/"schema":4,"colour":"red"/' >x.jsonl
 	run "$tool" ingest y.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"newer version of iot"* ]]
 }

@@ -105,7 +105,7 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 	struct tm tm;
 	struct rec_run r = {
 		.schema = IOT_SCHEMA, .uuid = uuid, .label = o->label, .tool = IOT_VERSION, .tier = probes_tier(p),
-		.layers = layers, .events = !o->no_events, .settle = o->settle_text,
+		.layers = layers, .events = !o->no_events, .settle = o->settle_text, .latency = "all",
 		.boot_ns = start_ns, .cpus = sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	int err = make_uuid(uuid);

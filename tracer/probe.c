@@ -783,6 +783,7 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 			sum.errors += values[cpu].errors;
 			sum.bytes += values[cpu].bytes;
 			sum.touched += values[cpu].touched;
+			sum.timed += values[cpu].timed;
 			sum.lat_ns += values[cpu].lat_ns;
 			if (values[cpu].max_ns > sum.max_ns)
 				sum.max_ns = values[cpu].max_ns;
@@ -792,7 +793,7 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 	return 0;
 }
 
-int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void *arg)
+int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64), void *arg)
 {
 	int fd = map_fd(p, "hists");
 	size_t row = HIST_BUCKETS * sizeof(u64);
@@ -800,7 +801,7 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void
 
 	if (!values)
 		return say(ENOMEM, "histograms");
-	for (u32 i = 0; i < KIND_MAX * IOT_HIST_GROUPS; i++) {
+	for (u32 i = 0; i < IOT_HISTS; i++) {
 		if (bpf_map_lookup_elem(fd, &i, values))
 			continue;
 		for (u32 b = 0; b < HIST_BUCKETS; b++) {
@@ -809,7 +810,7 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void
 			for (int cpu = 0; cpu < p->cpus; cpu++)
 				n += values[cpu * HIST_BUCKETS + b];
 			if (n)
-				hist(arg, i % KIND_MAX, i / KIND_MAX, b, n);
+				hist(arg, i % KIND_MAX, i / KIND_MAX / 2, i / KIND_MAX % 2, b, n);
 		}
 	}
 	free(values);

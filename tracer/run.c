@@ -393,13 +393,15 @@ static void on_proc(void *arg, const struct iot_proc *p)
 		truth_process(r->truth, p->pid, on_truth, r);
 }
 
-static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
+static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n)
 {
 	struct run *r = arg;
 	struct rec_hist rec = { .kind = kind, .system = detect_group_name(r->detect, group), .bucket = bucket, .n = n };
 
 	if (!detect_wanted_system(r->detect, rec.system))
 		return;
+	if (other)
+		rec_set(&rec, hist, other, 1);
 	rec.low_ns = hist_low_ns(bucket);
 	rec.high_ns = hist_low_ns(bucket + 1);
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
@@ -408,9 +410,12 @@ static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
 {
 	struct run *r = arg;
+	struct iot_flow_key whose = *key;
 	struct flow_text text;
 
-	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(key, sums, &text)));
+	if (!detect_wanted(r->detect, key->owner))
+		whose.owner = PROC_OTHER;
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&whose, sums, &text)));
 }
 
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
