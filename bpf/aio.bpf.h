@@ -105,6 +105,8 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 		/* fall through */
 	case 0: /* IOCB_CMD_PREAD */
 		a.kind = KIND_AIO_READ;
+		if (!(a.flags & FLAG_DIRECT))
+			ra_used((u64)i, a.offset, a.size);
 		break;
 	case 8: /* IOCB_CMD_PWRITEV */
 		a.size = iovec_len(b.buf, b.nbytes);

@@ -4,6 +4,7 @@
  */
 #include "owner.bpf.h"
 #include "net.bpf.h"
+#include "readahead.bpf.h"
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
@@ -258,6 +259,8 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
+	if (!o->write && !(o->flags & FLAG_DIRECT))
+		ra_used(c->seen_inode, o->offset, o->ret);
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;
@@ -553,6 +556,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shap
 		see_fd(c, c->arg[4]);
 		o->offset = c->arg[5];
 		o->size = c->arg[1];
+		ra_mapped(c->seen_inode, o->offset, o->size);
 		if (ret > 0)
 			o->ret = 0;
 		break;
@@ -636,6 +640,7 @@ static __always_inline int call_ends(u64 nr, long ret, bool again)
 		break;
 	case SHAPE_URING:
 	case SHAPE_EXEC:
+	case SHAPE_ADVISE:
 	case SHAPE_NONE:
 		return 0;
 	}

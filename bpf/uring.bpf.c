@@ -4,6 +4,7 @@
  */
 #include "owner.bpf.h"
 #include "net.bpf.h"
+#include "readahead.bpf.h"
 
 #define IORING_SETUP_SQPOLL 2
 #define IORING_CQE_F_MORE 2
@@ -99,6 +100,7 @@ int BPF_PROG(uring__worker, struct io_kiocb *req)
 }
 
 struct target {
+	u64 inode;
 	u32 dev, file, type, flags, block;
 };
 
@@ -112,6 +114,7 @@ static __always_inline void target_see(struct file *f, struct target *t)
 	if (!f)
 		return;
 	i = BPF_CORE_READ(f, f_inode);
+	t->inode = (u64)i;
 	mode = BPF_CORE_READ(i, i_mode) & S_IFMT;
 	t->dev = BPF_CORE_READ(i, i_sb, s_dev);
 	if (mode == S_IFSOCK)
@@ -214,6 +217,8 @@ static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags
 	target_see(BPF_CORE_READ(req, file), &t);
 	if (res > 0 && (kind == KIND_URING_READ || kind == KIND_URING_WRITE))
 		bytes = res;
+	if (kind == KIND_URING_READ && t.file && !(t.flags & FLAG_DIRECT))
+		ra_used(t.inode, u->offset, bytes);
 	if (kind == KIND_URING_WRITE && bytes && t.file)
 		touched = blocks_of(u->offset, bytes, t.block);
 	k.owner = u->proc;
