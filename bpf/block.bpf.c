@@ -156,12 +156,18 @@ static __always_inline void txn_split(struct walk *w)
 	piece_add(w, x->top, w->split.left, w->ops);
 }
 
+/* The dirty ledger wants it whatever the filters are: somebody who is wanted may have dirtied it. */
+static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 owner)
+{
+	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
+}
+
 static __always_inline void piece_event(struct walk *w)
 {
 	u32 proc = owner_top(w->owner);
 	struct iot_ring_event *r;
 
-	if (!wants_event(proc))
+	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc))
 		return;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
@@ -1145,7 +1151,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		bpf_map_delete_elem(&requests, &key);
 	if (!dev_wanted(disk))
 		return 0;
-	d.sector = rq->__sector;
+	d.sector = op == REQ_OP_FLUSH ? 0 : rq->__sector; /* that of a flush is -1 */
 	d.size = bytes;
 	d.flags = request_flags(rq->cmd_flags);
 	d.error = (u8)error ? 5 : 0; /* EIO: the block layer's own codes are not errno */

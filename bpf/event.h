@@ -180,7 +180,8 @@ struct iot_config {
 	u32 events;            /* 1: deliver events */
 	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
-	u32 again, pad;        /* 1: the programs of system calls have a second copy */
+	u32 again;             /* 1: the programs of system calls have a second copy */
+	u32 calls;             /* 1: system calls are seen */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -259,7 +260,8 @@ enum iot_shape {
 
 /* One row of the table of system calls. */
 struct iot_syscall {
-	u8 kind, shape, write, pad;
+	u8 kind, shape, write;
+	u8 instead;            /* 1: it is recorded only because the layer that would say more is not */
 };
 #define IOT_MAX_SYSCALL 512
 

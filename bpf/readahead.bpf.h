@@ -258,6 +258,8 @@ static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
 
 	if (c && c->behalf == BEHALF_INODE)
 		return SUB_FOR_WRITE; /* writeback looks for room */
+	if (!cfg.calls)
+		return SUB_NONE;
 	if (current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return SUB_NONE;
 	if (!c || !c->call || c->shape == SHAPE_EXEC || c->shape == SHAPE_MMAP)
@@ -276,7 +278,7 @@ static __always_inline u8 contents_for(struct task_ctx *c, u64 inode, u64 pos)
 {
 	struct source s = {};
 
-	if (current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (!cfg.calls || current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return SUB_NONE;
 	if (!c || !c->call)
 		return SUB_FOR_FAULT;

@@ -549,6 +549,8 @@ static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shap
 		break;
 	case SHAPE_OPEN:
 		see_fd(c, ret);
+		if (ret < 0)
+			c->seen_type = SUB_NONE; /* nothing says that it is no file */
 		break;
 	case SHAPE_MMAP:
 		if ((s32)c->arg[4] < 0)
@@ -568,6 +570,14 @@ static __always_inline bool exit_plain(struct task_ctx *c, struct op *o, u8 shap
 		c->seen_dev = c->seen_file = 0;
 	}
 	return true;
+}
+
+/* io_uring was used, and its layer is not recorded. */
+static __always_inline void uring_unseen(struct task_ctx *c, u32 proc)
+{
+	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
+
+	count(&k, 1, 0, 0, false);
 }
 
 /* The call in the context is over: its number; -1 when nothing is known of it. */
@@ -639,6 +649,9 @@ static __always_inline int call_ends(u64 nr, long ret, bool again)
 		}
 		break;
 	case SHAPE_URING:
+		if (calls[id].instead && ret > 0)
+			uring_unseen(c, proc);
+		return 0;
 	case SHAPE_EXEC:
 	case SHAPE_ADVISE:
 	case SHAPE_NONE:

@@ -7,9 +7,12 @@
  *     dirty_start + dirtied + unexpected = written + cancelled + dirty_end
  *
  * holds by construction; whether the simulation was right shows in `unexpected` (a bio carried what it did not hold) and,
- * after a settle, in `dirty_end` (it holds what no bio carried): together they are the residual. What was dirty before the run
- * is known by two silences: nobody is known to have written what the bio carries, and in the whole run nothing went dirty
- * without somebody who is known.
+ * after a settle, in `dirty_end` (it holds what no bio carried) without `dirty_late`, which somebody dirtied since settling began:
+ * together they are the residual. What was dirty before the run is known by two silences: nobody is known to have written what
+ * the bio carries, and in the whole run nothing on its device went dirty without somebody who is known.
+ *
+ * Operations are played in the order in which they began, but a truncation takes long, and writeback goes on beside it. So what
+ * was cancelled is remembered for a while: a bio that carries it shows that it was not.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +26,10 @@
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
 #define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
-enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_CUT, OP_PUNCH, OP_EVICT };
+#define GONE_FILES 4096            /* files of which it is remembered what was cancelled last */
+#define LATE (1U << 31)            /* bit of an interval's owner: dirtied after settling had begun */
+
+enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_CUT, OP_PUNCH, OP_EVICT };
 
 struct op {
 	u64 ts, seq;
@@ -36,15 +42,17 @@ struct op {
 struct row {
 	bool used;
 	u32 file, owner;
-	u64 touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected;
+	u64 touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected;
 };
 
 struct file {
 	bool used, through;     /* through: its file system has no dirty pages */
 	bool applied;           /* operations were, with this size of a block */
+	bool unknown;           /* of its device something went dirty of which nobody knows who did it */
 	u32 block;
 	u32 id;
 	struct interval *dirty;
+	struct interval *gone;  /* cancelled, not long ago */
 };
 
 /* Another id of the same (dev, ino, gen). */
@@ -64,6 +72,9 @@ struct ledger {
 	struct op *ops;
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */
+	u64 settle;             /* when settling began; ~0: it did not, or that is not known yet */
+	u32 gone[GONE_FILES];   /* ids of files that have such a set, in a ring */
+	size_t gone_at;
 	bool failed;            /* what it holds is of no use: out of order, or too much */
 	bool overflow;          /* a sum left 64 bits */
 	int err;
@@ -192,11 +203,18 @@ struct taken {
 static void count_taken(void *arg, u32 owner, u64 bytes)
 {
 	struct taken *t = arg;
-	struct row *r = row_of(t->g, t->file, owner);
+	struct row *r = row_of(t->g, t->file, owner & ~LATE);
 
 	t->bytes += bytes;
-	if (r)
-		add(t->g, (u64 *)((char *)r + t->column), bytes);
+	if (!r)
+		return;
+	add(t->g, (u64 *)((char *)r + t->column), bytes);
+	if (owner & LATE && t->column == offsetof(struct row, dirty_end))
+		add(t->g, &r->dirty_late, bytes);
+}
+
+static void count_nothing(void *arg, u32 owner, u64 bytes)
+{
 }
 
 static u64 block_down(u64 at, u64 block)
@@ -232,7 +250,8 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 	if (!o->file) /* a file without a number cannot be told from another: what its bios carry will be unexpected */
 		return;
 	f = file_of(g, o->file);
-	if (f && interval_add(&f->dirty, from, to, o->owner, &fresh))
+	if (f && (interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh) ||
+		  interval_take(&f->gone, from, to, count_nothing, NULL)))
 		g->err = -ENOMEM;
 	add(g, &r->dirtied, fresh);
 	if (o->what == OP_WRITE)
@@ -247,7 +266,16 @@ static void apply_direct(struct ledger *g, const struct op *o)
 	if (!r)
 		return;
 	add(g, &r->touched, block_up(o->to, block) - block_down(o->from, block));
-	add(g, &r->direct, o->to - o->from);
+	add(g, &r->direct, block_up(o->to, block) - block_down(o->from, block));
+}
+
+/* What direct I/O submitted: more than the calls where the file system pads blocks with zeros, less than the blocks where not. */
+static void apply_bio_direct(struct ledger *g, const struct op *o)
+{
+	struct row *r = row_of(g, o->file, o->owner);
+
+	if (r)
+		add(g, &r->submitted, o->to - o->from);
 }
 
 static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct taken *t)
@@ -258,13 +286,29 @@ static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct 
 		g->err = -ENOMEM;
 }
 
+/* A bio carries what was cancelled: it was under way while the file was cut. */
+static void take_back(void *arg, u32 owner, u64 bytes)
+{
+	struct taken *t = arg;
+	struct row *r = row_of(t->g, t->file, owner & ~LATE);
+
+	t->bytes += bytes;
+	if (!r)
+		return;
+	r->cancelled -= bytes;
+	add(t->g, &r->written, bytes);
+}
+
 static void apply_bio(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, written) };
+	struct file *f = o->file ? file_of(g, o->file) : NULL;
 	struct row *r;
 	u64 rest;
 
 	take(g, o, o->from, o->to, &t);
+	if (f && t.bytes < o->to - o->from && interval_take(&f->gone, o->from, o->to, take_back, &t))
+		g->err = -ENOMEM;
 	rest = o->to - o->from - t.bytes;
 	r = rest ? row_of(g, o->file, o->owner) : NULL;
 	if (!r)
@@ -273,20 +317,54 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest);
 }
 
+static void drop_gone(struct ledger *g, u32 id)
+{
+	struct file *f = id ? file_of(g, id) : NULL;
+
+	if (f)
+		interval_take(&f->gone, 0, ~0ULL, count_nothing, NULL);
+}
+
+/* What is cancelled is kept for a while: its bios may be under way. */
+static void remember_gone(struct ledger *g, u32 id, u64 from, u64 to)
+{
+	struct file *f = file_of(g, id);
+	u32 *place = &g->gone[g->gone_at % GONE_FILES];
+	bool had = f && f->gone;
+
+	if (!f || interval_count() > INTERVALS_MAX / 2)
+		return;
+	if (interval_move(&f->dirty, from, to, &f->gone))
+		g->err = -ENOMEM;
+	if (had || !f->gone)
+		return;
+	drop_gone(g, *place);
+	*place = id;
+	g->gone_at++;
+}
+
 /* Only whole blocks go: the rest of a block that is cut is zeroed and stays. */
 static void apply_cancel(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled) };
-	u64 block = block_of(g, o->file);
+	u64 block = block_of(g, o->file), from = block_up(o->from, block), to = o->to == ~0ULL ? o->to : block_down(o->to, block);
+	struct file *f = o->file ? file_of(g, o->file) : NULL;
 
-	take(g, o, block_up(o->from, block), o->to == ~0ULL ? o->to : block_down(o->to, block), &t);
+	if (!f)
+		return;
+	interval_look(f->dirty, from, to, count_taken, &t);
+	if (t.bytes)
+		remember_gone(g, o->file, from, to);
+	f = file_of(g, o->file);
+	if (f && interval_take(&f->dirty, from, to, count_nothing, NULL)) /* where it was too much to remember */
+		g->err = -ENOMEM;
 }
 
 static void apply(struct ledger *g, const struct op *o)
 {
 	static void (*const how[])(struct ledger *, const struct op *) = {
 		[OP_WRITE] = apply_dirty, [OP_DIRECT] = apply_direct, [OP_MMAP] = apply_dirty,
-		[OP_BIO] = apply_bio, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
+		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
 	};
 
 	how[o->what](g, o);
@@ -299,8 +377,10 @@ static void count_dirty_end(struct ledger *g)
 	for (i = 0; i < g->file_room; i++) {
 		struct taken t = { g, g->files[i].id, 0, offsetof(struct row, dirty_end) };
 
-		if (g->files[i].used)
-			interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
+		if (!g->files[i].used)
+			continue;
+		interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
+		interval_take(&g->files[i].gone, 0, ~0ULL, count_nothing, NULL);
 	}
 }
 
@@ -371,7 +451,9 @@ static bool op_of(const struct iot_event *e, struct op *o)
 			o->what = OP_DIRECT;
 		break;
 	case OP_BIO:
-		if (e->cause != CAUSE_DATA)
+		if (e->cause == CAUSE_DIRECT)
+			o->what = OP_BIO_DIRECT;
+		else if (e->cause != CAUSE_DATA)
 			return false;
 		break;
 	case OP_PUNCH:
@@ -498,7 +580,8 @@ static void forget(struct ledger *g)
 	g->rows = NULL;
 	g->files = NULL;
 	g->row_room = g->row_n = g->file_room = g->file_n = 0;
-	g->n = g->seq = g->applied = 0;
+	g->n = g->seq = g->applied = g->gone_at = 0;
+	memset(g->gone, 0, sizeof(g->gone));
 	g->failed = g->overflow = false;
 	g->err = 0;
 }
@@ -526,6 +609,8 @@ static int is_measured(struct ledger *g, s64 *yes)
 {
 	return number(g, "SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
 		" AND ',' || r.layers || ',' LIKE '%,syscall,%' AND ',' || r.layers || ',' LIKE '%,fs,%'"
+		" AND (',' || r.layers || ',' LIKE '%,uring,%' OR NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind"
+		" WHERE a.run = r.run AND k.name = 'uring_other' AND a.owner > 2))"
 		" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0 AND l.effect IN ('events', 'bytes')"
 		" AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'all'))", g->run, yes);
 }
@@ -581,8 +666,8 @@ static int read_aliases(struct ledger *g)
 
 static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 {
-	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->cancelled,
-			       r->dirty_end, r->dirty_start, r->unexpected };
+	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
+			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected };
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -595,8 +680,8 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 static int write_rows(struct ledger *g)
 {
 	static const char sql[] =
-		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 	sqlite3_stmt *st = NULL;
 	size_t i;
 
@@ -639,7 +724,7 @@ static void write_through(struct ledger *g)
 			continue;
 		r->absorbed += r->dirtied - (r->written - r->dirty_start - r->unexpected);
 		r->dirtied = r->written - r->dirty_start - r->unexpected;
-		r->cancelled = r->dirty_end = 0;
+		r->cancelled = r->dirty_end = r->dirty_late = 0;
 	}
 }
 
@@ -672,28 +757,63 @@ static int apply_write_through(struct ledger *g)
 	return rc == SQLITE_OK ? 0 : sql_error(g);
 }
 
-/* Something of unknown origin went dirty in the run: what nobody is known to have written may have been that. */
+/* What nobody is known to have written was dirty before the run, unless something of unknown origin went dirty in it on the same
+ * device, or nobody watched. */
 static int apply_unknown(struct ledger *g)
 {
-	static const char sql[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
-		" AND NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND k.name = 'dirty' AND a.owner = 0)";
+	static const char watched[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")";
+	static const char sql[] = "SELECT f.id FROM file f WHERE f.run = ?1 AND EXISTS (SELECT 1 FROM agg_total a"
+		" JOIN kind k ON k.id = a.kind WHERE a.run = f.run AND k.name = 'dirty' AND a.owner = 0 AND ifnull(a.dev, f.dev) = f.dev)";
+	sqlite3_stmt *st = NULL;
 	struct row *r;
 	s64 known;
+	int rc;
 
-	if (number(g, sql, g->run, &known))
+	if (number(g, watched, g->run, &known))
 		return g->err;
-	for (r = g->rows; !known && r < g->rows + g->row_room; r++) {
+	rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(st, 1, g->run);
+	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
+		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
+
+		f->unknown = f->used;
+	}
+	rc = sqlite3_finalize(st);
+	for (r = g->rows; r < g->rows + g->row_room; r++) {
+		if (!r->used || !r->dirty_start || (known && g->file_n && !file_slot(g->files, g->file_room, r->file)->unknown))
+			continue;
 		add(g, &r->unexpected, r->dirty_start);
 		r->dirty_start = 0;
 	}
+	return rc == SQLITE_OK ? 0 : sql_error(g);
+}
+
+/* Bytes that nobody wrote out after settling may have been dirtied since it began. The live simulation did not know when. */
+static int is_late(struct ledger *g, bool *yes)
+{
+	s64 settle = 0;
+	size_t i;
+
+	*yes = false;
+	if (number(g, "SELECT ifnull(settle_ns, 0) FROM run_end WHERE run = ?1", g->run, &settle))
+		return g->err;
+	for (i = 0; settle && i < g->file_room && !*yes; i++)
+		*yes = g->files[i].used && g->files[i].dirty;
+	g->settle = *yes ? (u64)settle : g->settle;
 	return 0;
 }
 
 static int compute(struct ledger *g)
 {
+	bool late;
+
 	if (read_aliases(g))
 		return g->err;
 	if ((g->failed || g->alias_n) && play_again(g))
+		return g->err;
+	apply_first(g, g->n);
+	if (is_late(g, &late) || (late && play_again(g)))
 		return g->err;
 	apply_first(g, g->n);
 	count_dirty_end(g);
@@ -734,6 +854,8 @@ struct ledger *ledger_open(void)
 {
 	struct ledger *g = calloc(1, sizeof(*g));
 
+	if (g)
+		g->settle = ~0ULL;
 	if (g)
 		g->ops = malloc(2 * WINDOW * sizeof(*g->ops));
 	if (g && !g->ops) {

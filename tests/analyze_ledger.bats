@@ -303,7 +303,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	grep -q "sys write: marginal_waf 2.000" out/sizes.svg
 	(cd out && rm sizes.svg && gnuplot sizes.gp && [ -s sizes.svg ])
 	# D is not known of one of the repeats: the picture has no point there, rather than one that is too low
-	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0)"
+	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0)"
 	run -0 "$ANALYZE" sizes "$S" --plot out --table marginal
 	[ "$(awk -F '\t' '/^# colour\tsize\tL/ { on = 1; next } /^$/ { on = 0 } on { print $2, $5 }' out/sizes.tsv | paste -sd' ')" = "10 NaN 1010 1024.000" ]
 	store_with "$S"

@@ -174,6 +174,8 @@ int describe_end(struct sink *s, struct probes *p, const struct run_end *e)
 
 	if (e->status >= 0)
 		rec_set(&r, end, status, e->status);
+	if (e->settle_ns)
+		rec_set(&r, end, settle_ns, e->settle_ns);
 	if (!truth_dirty(&n))
 		rec_set(&r, end, dirty_bytes, n);
 	if (!getrusage(RUSAGE_SELF, &u)) {

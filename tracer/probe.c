@@ -363,6 +363,11 @@ static enum iot_sockets sockets_by_call(const struct probes *p)
 	return p->info[program_row("net__send")].reason || p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
 }
 
+static bool layer_asked(const struct probes *p, int layer)
+{
+	return !p->opts.layers || p->opts.layers & 1u << layer;
+}
+
 static bool call_wanted(const struct iot_config *c, const struct iot_syscall *call)
 {
 	return call->shape < SHAPE_TO || (c && c->sockets);
@@ -381,6 +386,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
+		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->again = p->skips;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
@@ -388,6 +394,8 @@ static void configure(struct probes *p, struct bpf_object *o)
 	for (size_t i = 0; s && i < sizeof(syscalls) / sizeof(*syscalls); i++)
 		if (syscalls[i].nr >= 0 && syscalls[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &syscalls[i].call))
 			s[syscalls[i].nr] = syscalls[i].call;
+	if (s && !layer_asked(p, LAYER_URING))
+		s[SYS_io_uring_enter].instead = 1; /* that there was something must not be silent */
 }
 
 static struct bpf_map *map_of(const struct probes *p, const char *name)

@@ -47,6 +47,7 @@ struct run {
 	struct settle_job *job;
 	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
+	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
 	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
 	u64 calm_ops, calm_since, calm_begun;
 	u64 events;
@@ -85,8 +86,8 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !detect_wanted(r->detect, e->owner)))
-		return;
+	if (r->opts->system && (e->owner ? !detect_wanted(r->detect, e->owner) : e->kind != KIND_FS_WRITE))
+		return; /* file data of nobody may be anybody's: the dirty ledger tells */
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
@@ -341,6 +342,7 @@ static void settle_sync(struct run *r)
 		free(mounts[--n]);
 	if (r->err)
 		return;
+	r->settle_ns = since_start(r);
 	record_until(r, sync_over);
 	if (r->err || r->abort_signal)
 		return; /* the job may hang in the kernel: it is left behind */
@@ -441,7 +443,7 @@ static void close_gate(struct run *r)
 /* Everything that is known only at the end. After an error of one output this is for the others. */
 static void give_end(struct run *r)
 {
-	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon };
+	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
 
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	give_ends(r, r->n_ends);
