@@ -189,28 +189,6 @@ int interval_add(struct interval **set, u64 from, u64 to, u32 owner, u64 *fresh)
 	return err;
 }
 
-int interval_move(struct interval **set, u64 from, u64 to, struct interval **into)
-{
-	struct interval *before, *inside, *rest, *t;
-	u64 fresh;
-	int err = 0;
-
-	if (from >= to || !*set)
-		return 0;
-	if (border(set, from) || border(set, to))
-		return -ENOMEM;
-	split(*set, from, &before, &rest);
-	split(rest, to, &inside, &rest);
-	*set = merge(before, rest);
-	while (inside && !err) {
-		split(inside, (*first_of(&inside))->to, &t, &rest);
-		err = interval_add(into, t->from, t->to, t->owner, &fresh);
-		drop(t);
-		inside = rest;
-	}
-	return err;
-}
-
 static void give(struct interval *t, void (*given)(void *arg, u32 owner, u64 bytes), void *arg)
 {
 	if (!t)

@@ -19,9 +19,6 @@ int interval_add(struct interval **set, u64 from, u64 to, u32 owner, u64 *fresh)
 /* Takes [from, to) out of the set; given() is called for each piece that was in it. Returns 0 or -ENOMEM. */
 int interval_take(struct interval **set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg);
 
-/* Takes [from, to) out of the set and adds it to another, where it was not. Returns 0 or -ENOMEM. */
-int interval_move(struct interval **set, u64 from, u64 to, struct interval **into);
-
 /* Calls given() for each piece of [from, to) that is in the set, which stays as it is. */
 void interval_look(const struct interval *set, u64 from, u64 to, void (*given)(void *arg, u32 owner, u64 bytes), void *arg);
 

@@ -10,9 +10,6 @@
  * after a settle, in `dirty_end` (it holds what no bio carried) without `dirty_late`, which somebody dirtied since settling began:
  * together they are the residual. What was dirty before the run is known by two silences: nobody is known to have written what
  * the bio carries, and in the whole run nothing on its device went dirty without somebody who is known.
- *
- * Operations are played in the order in which they began, but a truncation takes long, and writeback goes on beside it. So what
- * was cancelled is remembered for a while: a bio that carries it shows that it was not.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +23,6 @@
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
 #define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
-#define GONE_FILES 4096            /* files of which it is remembered what was cancelled last */
 #define LATE (1U << 31)            /* bit of an interval's owner: dirtied after settling had begun */
 
 enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_CUT, OP_PUNCH, OP_EVICT };
@@ -48,11 +44,10 @@ struct row {
 struct file {
 	bool used, through;     /* through: its file system has no dirty pages */
 	bool applied;           /* operations were, with this size of a block */
-	bool unknown;           /* of its device something went dirty of which nobody knows who did it */
+	bool known;             /* nothing on its device went dirty of which nobody knows who did it */
 	u32 block;
 	u32 id;
 	struct interval *dirty;
-	struct interval *gone;  /* cancelled, not long ago */
 };
 
 /* Another id of the same (dev, ino, gen). */
@@ -73,8 +68,6 @@ struct ledger {
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */
 	u64 settle;             /* when settling began; ~0: it did not, or that is not known yet */
-	u32 gone[GONE_FILES];   /* ids of files that have such a set, in a ring */
-	size_t gone_at;
 	bool failed;            /* what it holds is of no use: out of order, or too much */
 	bool overflow;          /* a sum left 64 bits */
 	int err;
@@ -213,10 +206,6 @@ static void count_taken(void *arg, u32 owner, u64 bytes)
 		add(t->g, &r->dirty_late, bytes);
 }
 
-static void count_nothing(void *arg, u32 owner, u64 bytes)
-{
-}
-
 static u64 block_down(u64 at, u64 block)
 {
 	return at & -block;
@@ -250,8 +239,7 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 	if (!o->file) /* a file without a number cannot be told from another: what its bios carry will be unexpected */
 		return;
 	f = file_of(g, o->file);
-	if (f && (interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh) ||
-		  interval_take(&f->gone, from, to, count_nothing, NULL)))
+	if (f && interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh))
 		g->err = -ENOMEM;
 	add(g, &r->dirtied, fresh);
 	if (o->what == OP_WRITE)
@@ -286,29 +274,13 @@ static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct 
 		g->err = -ENOMEM;
 }
 
-/* A bio carries what was cancelled: it was under way while the file was cut. */
-static void take_back(void *arg, u32 owner, u64 bytes)
-{
-	struct taken *t = arg;
-	struct row *r = row_of(t->g, t->file, owner & ~LATE);
-
-	t->bytes += bytes;
-	if (!r)
-		return;
-	r->cancelled -= bytes;
-	add(t->g, &r->written, bytes);
-}
-
 static void apply_bio(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, written) };
-	struct file *f = o->file ? file_of(g, o->file) : NULL;
 	struct row *r;
 	u64 rest;
 
 	take(g, o, o->from, o->to, &t);
-	if (f && t.bytes < o->to - o->from && interval_take(&f->gone, o->from, o->to, take_back, &t))
-		g->err = -ENOMEM;
 	rest = o->to - o->from - t.bytes;
 	r = rest ? row_of(g, o->file, o->owner) : NULL;
 	if (!r)
@@ -317,47 +289,13 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest);
 }
 
-static void drop_gone(struct ledger *g, u32 id)
-{
-	struct file *f = id ? file_of(g, id) : NULL;
-
-	if (f)
-		interval_take(&f->gone, 0, ~0ULL, count_nothing, NULL);
-}
-
-/* What is cancelled is kept for a while: its bios may be under way. */
-static void remember_gone(struct ledger *g, u32 id, u64 from, u64 to)
-{
-	struct file *f = file_of(g, id);
-	u32 *place = &g->gone[g->gone_at % GONE_FILES];
-	bool had = f && f->gone;
-
-	if (!f || interval_count() > INTERVALS_MAX / 2)
-		return;
-	if (interval_move(&f->dirty, from, to, &f->gone))
-		g->err = -ENOMEM;
-	if (had || !f->gone)
-		return;
-	drop_gone(g, *place);
-	*place = id;
-	g->gone_at++;
-}
-
 /* Only whole blocks go: the rest of a block that is cut is zeroed and stays. */
 static void apply_cancel(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled) };
-	u64 block = block_of(g, o->file), from = block_up(o->from, block), to = o->to == ~0ULL ? o->to : block_down(o->to, block);
-	struct file *f = o->file ? file_of(g, o->file) : NULL;
+	u64 block = block_of(g, o->file);
 
-	if (!f)
-		return;
-	interval_look(f->dirty, from, to, count_taken, &t);
-	if (t.bytes)
-		remember_gone(g, o->file, from, to);
-	f = file_of(g, o->file);
-	if (f && interval_take(&f->dirty, from, to, count_nothing, NULL)) /* where it was too much to remember */
-		g->err = -ENOMEM;
+	take(g, o, block_up(o->from, block), o->to == ~0ULL ? o->to : block_down(o->to, block), &t);
 }
 
 static void apply(struct ledger *g, const struct op *o)
@@ -377,10 +315,8 @@ static void count_dirty_end(struct ledger *g)
 	for (i = 0; i < g->file_room; i++) {
 		struct taken t = { g, g->files[i].id, 0, offsetof(struct row, dirty_end) };
 
-		if (!g->files[i].used)
-			continue;
-		interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
-		interval_take(&g->files[i].gone, 0, ~0ULL, count_nothing, NULL);
+		if (g->files[i].used)
+			interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
 	}
 }
 
@@ -580,8 +516,7 @@ static void forget(struct ledger *g)
 	g->rows = NULL;
 	g->files = NULL;
 	g->row_room = g->row_n = g->file_room = g->file_n = 0;
-	g->n = g->seq = g->applied = g->gone_at = 0;
-	memset(g->gone, 0, sizeof(g->gone));
+	g->n = g->seq = g->applied = 0;
 	g->failed = g->overflow = false;
 	g->err = 0;
 }
@@ -757,19 +692,22 @@ static int apply_write_through(struct ledger *g)
 	return rc == SQLITE_OK ? 0 : sql_error(g);
 }
 
+#define NOBODY_DIRTIED "k.name = 'dirty' AND a.owner = 0"
+
 /* What nobody is known to have written was dirty before the run, unless something of unknown origin went dirty in it on the same
  * device, or nobody watched. */
 static int apply_unknown(struct ledger *g)
 {
 	static const char watched[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")";
-	static const char sql[] = "SELECT f.id FROM file f WHERE f.run = ?1 AND EXISTS (SELECT 1 FROM agg_total a"
-		" JOIN kind k ON k.id = a.kind WHERE a.run = f.run AND k.name = 'dirty' AND a.owner = 0 AND ifnull(a.dev, f.dev) = f.dev)";
+	static const char nobody[] = "SELECT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND " NOBODY_DIRTIED ")";
+	static const char sql[] = "SELECT f.id FROM file f WHERE f.run = ?1 AND NOT EXISTS (SELECT 1 FROM agg_total a"
+		" JOIN kind k ON k.id = a.kind WHERE a.run = f.run AND " NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev)";
 	sqlite3_stmt *st = NULL;
 	struct row *r;
-	s64 known;
+	s64 known, some;
 	int rc;
 
-	if (number(g, watched, g->run, &known))
+	if (number(g, watched, g->run, &known) || number(g, nobody, g->run, &some))
 		return g->err;
 	rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
 	if (rc == SQLITE_OK)
@@ -777,11 +715,11 @@ static int apply_unknown(struct ledger *g)
 	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
 		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
 
-		f->unknown = f->used;
+		f->known = f->used;
 	}
 	rc = sqlite3_finalize(st);
 	for (r = g->rows; r < g->rows + g->row_room; r++) {
-		if (!r->used || !r->dirty_start || (known && g->file_n && !file_slot(g->files, g->file_room, r->file)->unknown))
+		if (!r->used || !r->dirty_start || (known && (!some || (g->file_n && file_slot(g->files, g->file_room, r->file)->known))))
 			continue;
 		add(g, &r->unexpected, r->dirty_start);
 		r->dirty_start = 0;
