@@ -276,8 +276,11 @@ static long walk_step(u32 n, struct walk_ref *ref)
 		len = w->left;
 	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
-	if (w->by_page && i)
+	if (w->by_page && i) {
 		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+		if (w->key.kind == KIND_FS_WRITE)
+			page_carried(i, pos >> PAGE_SHIFT);
+	}
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {
 		w->missed += asked_bytes(w, (u64)i, pos, len, 0);
@@ -398,8 +401,8 @@ static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct 
 
 static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
 {
-	struct page_key k = { page_space(i), INDEX_COARSE | index >> COARSE_SHIFT };
-	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
+	struct page_key k = { page_space(i), index >> COARSE_SHIFT };
+	u64 *o = bpf_map_lookup_elem(&loop_writer, &k);
 
 	t->cause = CAUSE_LOOPBACK;
 	if (!o)
@@ -423,6 +426,7 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		return;
 	}
 	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
+	page_carried(fp->inode, fp->index);
 	if (t->owner & OWNER_DATA) {
 		struct writer *w = writer_find(fp->inode);
 
@@ -599,24 +603,17 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 static __always_inline void asked_range(struct walk *w, struct task_ctx *c, struct bio *b)
 {
 	struct first_page fp = {};
-	struct source s = {};
 
 	if (c->call && c->shape == SHAPE_ADVISE) {
 		first_page(b, &fp);
 		w->range_inode = (u64)fp.inode;
 		return;
 	}
-	range_look(c);
-	if (c->range_known == 1 || c->range_known == 3) {
-		w->range_inode = c->range_inode;
-		w->range_off = c->range_off;
-		w->range_len = c->range_len;
-	}
-	if (!call_source(c, &s))
+	if (c->range_known != 1 && c->range_known != 3)
 		return;
-	w->range_inode = s.inode;
-	w->range_off = s.off;
-	w->range_len = s.len < MOST_ASKED ? s.len : MOST_ASKED;
+	w->range_inode = c->range_inode;
+	w->range_off = c->range_off;
+	w->range_len = c->range_len < MOST_ASKED ? c->range_len : MOST_ASKED;
 }
 
 /* Queued before the run begins: it may complete inside it. */
@@ -665,6 +662,8 @@ int BPF_PROG(block__queue, struct bio *b)
 			c->flush_ns = bpf_ktime_get_ns();
 		return 0;
 	}
+	if (c)
+		range_look(c);
 	if (c && op == REQ_OP_READ)
 		asked_range(w, c, b);
 	if (cfg.events)
@@ -722,11 +721,11 @@ struct loop_walk {
 
 static long loop_mark(u32 n, struct loop_walk *w)
 {
-	struct page_key k = { w->space, INDEX_COARSE | w->index };
+	struct page_key k = { w->space, w->index };
 
 	if (w->index > w->last)
 		return 1;
-	bpf_map_update_elem(&page_writer, &k, &w->owner, BPF_ANY);
+	bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
 	w->index++;
 	return 0;
 }
@@ -757,23 +756,17 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 	struct loop_device *lo = d->private_data;
 	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
 	struct loop_walk w = { .bio = (u64)rq->bio };
-	struct writer *v, new = {};
-	u64 key = (u64)backing;
+	struct writer *v;
 
 	if (!backing)
 		return;
 	w.space = page_space(backing);
 	w.offset = BPF_CORE_READ(lo, lo_offset);
 	v = writer_find(backing);
-	if (!v) {
-		new.ino = BPF_CORE_READ(backing, i_ino);
-		new.gen = BPF_CORE_READ(backing, i_generation);
-		new.dev = BPF_CORE_READ(backing, i_sb, s_dev);
-		new.loop = 1;
-		bpf_map_update_elem(&writers, &key, &new, BPF_ANY);
-	} else {
+	if (!v)
+		v = writer_make(backing, PROC_NONE, 1);
+	if (v)
 		v->loop = 1;
-	}
 	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)
 		bpf_loop(MAX_BIOS, loop_bio, &w, 0);
 }

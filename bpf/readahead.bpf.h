@@ -203,92 +203,58 @@ static __noinline int ra_set(u64 inode, u64 from, u64 to, u32 owner, u32 dev)
 	return 0;
 }
 
-/* ---- what is read for what ---- */
-
-/* The inode whose pages a descriptor of the current process reads and writes, or 0. */
-static __always_inline u64 fd_inode(u32 fd)
-{
-	struct file *f = file_of(fd);
-
-	return f ? POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host) : 0;
-}
+/* ---- what is read for what: range_look() was called just before ---- */
 
 static __always_inline bool is_copy(const struct task_ctx *c)
 {
 	return c->shape == SHAPE_SENDFILE || c->shape == SHAPE_SPLICE;
 }
 
-/* The inode that the call in progress writes, or 0. */
-static __always_inline u64 call_writes(struct task_ctx *c)
+/* No call asks: a kernel thread, or one of io_uring's. */
+static __always_inline bool is_unasked(void)
 {
-	return c && c->call && c->write ? fd_inode(c->arg[c->shape == SHAPE_SPLICE ? 2 : 0]) : 0;
+	return !cfg.calls || current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
-struct source {
-	u64 inode, off, len;
-};
-
-/* What the copying call in progress reads. False: it is none. */
-static __always_inline bool call_source(struct task_ctx *c, struct source *s)
-{
-	u64 fd, user;
-	struct file *f;
-
-	if (!c || !c->call || !is_copy(c))
-		return false;
-	fd = c->arg[c->shape == SHAPE_SENDFILE ? 1 : 0];
-	user = c->arg[c->shape == SHAPE_SENDFILE ? 2 : 1];
-	s->len = c->arg[c->shape == SHAPE_SENDFILE ? 3 : 4];
-	f = file_of(fd);
-	if (!f)
-		return false;
-	s->inode = POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
-	s->off = NUMBER_AT(f, struct file, f_pos);
-	if (user)
-		bpf_probe_read_user(&s->off, sizeof(s->off), (void *)user);
-	return true;
-}
-
-/* Why structures of a file system are read: device `dev`, of the file system itself. Those that a copy reads from a file system
- * that holds both of its sides are not told apart: they are not for the write. */
+/* Why structures of the file system on device `dev` are read. Those that a copy reads from a file system that holds both of its
+ * sides are not told apart: they are not for the write. */
 static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
 {
-	struct source s = {};
-	u64 to;
-
 	if (c && c->behalf == BEHALF_INODE)
 		return SUB_FOR_WRITE; /* writeback looks for room */
-	if (!cfg.calls)
+	if (is_unasked())
 		return SUB_NONE;
-	if (current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return SUB_NONE;
-	if (!c || !c->call || c->shape == SHAPE_EXEC || c->shape == SHAPE_MMAP)
+	if (!c || !c->call || c->shape == SHAPE_MMAP)
 		return SUB_FOR_FAULT;
-	if (!c->write)
+	if (!c->write || !c->target_inode)
 		return SUB_NONE;
-	to = call_writes(c);
-	if (!call_source(c, &s))
-		return to ? SUB_FOR_WRITE : SUB_NONE;
-	return to && s.inode && inode_dev((struct inode *)to) == dev && inode_dev((struct inode *)s.inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
+	if (!is_copy(c))
+		return SUB_FOR_WRITE;
+	return c->range_known == 1 && inode_dev((struct inode *)c->target_inode) == dev &&
+	       inode_dev((struct inode *)c->range_inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
+}
+
+/* Whether the source of the copy in progress has byte `pos` of a file, or another of its page. */
+static __always_inline bool is_copied(const struct task_ctx *c, u64 inode, u64 pos)
+{
+	if (!is_copy(c) || c->range_known != 1 || c->range_inode != inode)
+		return false;
+	return c->target_inode != inode || (pos >= (c->range_off & ~(PAGE_SIZE - 1)) && pos - c->range_off < c->range_len + PAGE_SIZE);
 }
 
 /* Why a page of file `inode` at `pos` is read: SUB_NONE a call asks for it; SUB_FOR_WRITE a call writes a part of its block;
  * SUB_FOR_FAULT nobody calls for it, a fault, exec or mmap does. */
 static __always_inline u8 contents_for(struct task_ctx *c, u64 inode, u64 pos)
 {
-	struct source s = {};
-
-	if (!cfg.calls || current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (is_unasked())
 		return SUB_NONE;
 	if (!c || !c->call)
 		return SUB_FOR_FAULT;
-	if (c->shape == SHAPE_URING || c->shape == SHAPE_AIO_SUBMIT || c->shape == SHAPE_ADVISE)
-		return SUB_NONE;
-	if (call_source(c, &s) && s.inode == inode && (call_writes(c) != inode || (pos >= (s.off & ~(PAGE_SIZE - 1UL)) && pos - s.off < s.len + PAGE_SIZE)))
+	if (c->shape == SHAPE_URING || c->shape == SHAPE_AIO_SUBMIT || c->shape == SHAPE_ADVISE || is_copied(c, inode, pos))
 		return SUB_NONE;
 	if (c->write)
-		return call_writes(c) == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;
-	return c->shape <= SHAPE_PRWV && c->shape && fd_inode(c->arg[0]) == inode ? SUB_NONE : SUB_FOR_FAULT;
+		return c->target_inode == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;
+	return c->range_known == 1 && c->range_inode == inode ? SUB_NONE : SUB_FOR_FAULT;
 }
 
 #endif

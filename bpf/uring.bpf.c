@@ -62,7 +62,7 @@ static __always_inline int submit(struct io_kiocb *req)
 		rw = (struct io_rw *)((u64)req + bpf_core_field_offset(struct io_kiocb, cmd));
 		u.offset = BPF_CORE_READ(rw, kiocb.ki_pos);
 		u.size = BPF_CORE_READ(rw, len);
-		u.flags |= flags_of_rwf(BPF_CORE_READ(rw, flags));
+		u.flags = flags_of_call(u.flags, BPF_CORE_READ(rw, flags));
 		if (u.opcode == 1 || u.opcode == 2)
 			u.size = 0; /* the length counts vectors here, not bytes */
 	}
@@ -114,7 +114,7 @@ static __always_inline void target_see(struct file *f, struct target *t)
 	if (!f)
 		return;
 	i = BPF_CORE_READ(f, f_inode);
-	t->inode = (u64)i;
+	t->inode = (u64)data_inode(f);
 	mode = BPF_CORE_READ(i, i_mode) & S_IFMT;
 	t->dev = BPF_CORE_READ(i, i_sb, s_dev);
 	if (mode == S_IFSOCK)
