@@ -862,11 +862,18 @@ FROM v_cause c
 WHERE c.gid NOT IN (SELECT gid FROM known)
 GROUP BY c.gid, c.cause;
 
--- The colour of a part in every picture: its place in the palette of style.gp, the same in all. What is in none of these rows has colour 17.
+-- The colour of a part in every picture: its place in the palette of style.gp, the same in all. More than 13 components in one run cannot be
+-- told apart: then the places are those of the run, and the smallest share the last. What is in none of these rows has colour 17.
 CREATE TEMP TABLE v_colour AS
-SELECT name AS part, CASE WHEN id <= 13 THEN id ELSE id + 7 END AS colour
-FROM component
-WHERE id BETWEEN 1 AND 21
+WITH used AS MATERIALIZED (
+       SELECT c.component AS part, min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS place, COUNT(*) OVER () AS n
+       FROM v_component c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown AND g.rank <= 5 AND c.part = 'component'
+       GROUP BY c.component
+       HAVING SUM(c.written + c.read) > 0)
+SELECT part, place AS colour FROM used WHERE n > 13
+UNION ALL
+SELECT name, CASE WHEN id <= 13 THEN id ELSE id + 7 END FROM component WHERE id BETWEEN 1 AND 21 AND NOT EXISTS (SELECT 1 FROM used WHERE n > 13)
 UNION ALL
 VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('file data', 18), ('direct I/O', 19), ('readahead', 20);
 
