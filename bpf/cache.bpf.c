@@ -124,6 +124,25 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 
 #define BH_DIRTY 2
 
+/* Whether a block that is dirty already is one of those that the call in progress is asked to write: a write behind the end of a
+ * file also zeroes the rest of the block where the end was, which stays whose it is. */
+static __always_inline bool is_target(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+{
+	range_look(c);
+	return c->call && c->write && c->target_inode == (u64)i && off + bytes > c->target_off &&
+	       off < c->target_off + c->target_len;
+}
+
+/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
+ * not known, unless it is the faulter's anyway. */
+static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
+{
+	u8 how;
+
+	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
+	       writer_of_page(i, index, &how) != owner;
+}
+
 /* A block of a file turns dirty, or is written over, in file systems that keep buffer heads: also in a folio that is dirty
  * already, of which the kernel says nothing else. A call claims what it writes, even if it fails then; a fault makes its whole
  * folio dirty, and what was clean of it is the faulter's. */
@@ -148,7 +167,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
 	doing = doing_now(t);
-	if (dirty && doing != DOING_WRITE)
+	if (dirty && doing == DOING_OTHER)
 		return 0;
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
@@ -156,8 +175,18 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0;
+	w = writer_find(i);
+	if (w && w->blocks && !w->many && w->first == owner && (dirty || doing == DOING_WRITE))
+		return 0; /* the usual case */
 	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
 	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	if (dirty && doing == DOING_STORE) {
+		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
+			return 0;
+		owner = PROC_NONE;
+	} else if (dirty && !(t->flags & PF_KTHREAD) && !is_target(c, i, off, NUMBER_AT(b, struct buffer_head, b_size))) {
+		return 0;
+	}
 	claim_range(i, off, 1, owner, !is_dirty(i));
 	w = writer_find(i);
 	if (w)
@@ -176,7 +205,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 struct store {
 	u64 address;
 	struct inode *inode;
-	u64 index;
+	u64 index, first, last;
 };
 
 static long store_area(struct task_struct *t, struct vm_area_struct *v, struct store *s)
@@ -190,20 +219,29 @@ static long store_area(struct task_struct *t, struct vm_area_struct *v, struct s
 		return 0;
 	s->inode = data_inode(f);
 	s->index = v->vm_pgoff + ((s->address - v->vm_start) >> PAGE_SHIFT);
+	s->first = v->vm_pgoff;
+	s->last = v->vm_pgoff + ((v->vm_end - v->vm_start) >> PAGE_SHIFT) - 1;
 	return 0;
 }
 
 /* A store to a page of a mapped file, which may be dirty already: it is written over. */
-static __always_inline int store_to(struct task_ctx *c, u64 address)
+static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
 	struct store s = { .address = address };
 
 	c->fault_address = 0;
 	c->dirtied = 0;
+	c->stored_inode = 0;
 	if (bpf_find_vma(bpf_get_current_task_btf(), address, store_area, &s, 0) || !s.inode)
 		return 0;
 	if (s.index << PAGE_SHIFT >= NUMBER_AT(s.inode, struct inode, i_size))
 		return 0; /* the thread gets a signal */
+	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
+		c->stored_inode = (u64)s.inode;
+		c->stored_index = s.index;
+		c->area_first = s.first;
+		c->area_last = s.last;
+	}
 	return writer_mark(s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
 }
 
@@ -217,7 +255,7 @@ static __always_inline int fault(u64 address, u64 error)
 	if (!c)
 		return 0;
 	if (error & FAULT_PRESENT || !cfg.faults)
-		return store_to(c, address);
+		return store_to(c, address, error & FAULT_PRESENT);
 	c->fault_address = address; /* most are no file's: cache__fault tells */
 	return 0;
 }
@@ -247,7 +285,7 @@ int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
 	if (!c)
 		return 0;
 	if (c->fault_address)
-		store_to(c, c->fault_address);
+		store_to(c, c->fault_address, false);
 	if (t->flags & PF_KTHREAD || is_worker(t) || regs_in_call(current_regs()))
 		return 0;
 	c->range_inode = POINTER_AT(m, struct address_space, host);
