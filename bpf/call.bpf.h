@@ -114,7 +114,6 @@ static __always_inline u64 position_of(struct file *f, u8 shape, const struct ca
 	return NUMBER_AT(f, struct file, f_pos);
 }
 
-
 /* What the call in progress is asked to write. An append moves on with the end of the file. */
 static __always_inline void target_look(struct task_ctx *c, struct file *f, const struct call *k, u64 len)
 {
