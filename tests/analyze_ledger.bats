@@ -308,6 +308,25 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ "$(row 10 | cut -d, -f8)" = n/a ]
 }
 
+@test "sizes: a picture of five series draws four panels and says so, its legend has only what is drawn, components have their one colour" {
+	local n=0 operation
+	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$S"
+	for operation in a b c d e; do
+		n=$((n + 1))
+		step $n "sweep sys $operation 10 1" write 100 10 40960
+	done
+	sqlite3 "$S" "UPDATE file SET component = 'parity' WHERE run = 1; UPDATE file SET component = 'compaction' WHERE run = 2"
+	"$ANALYZE" sizes "$S" --plot . > /dev/null
+	block() { awk -v b="$1" 'BEGIN { RS = "\n\n\n" } NR == b' sizes.tsv | grep -v '^#' | cut -f"$2" | paste -sd' '; }
+	# e is first: operations are drawn from behind, so that a write comes before a read
+	[ "$(block 2 1,3 | tr '\t' :)" = "sys e:5 sys d:5 sys c:5 sys b:5 sys a:5" ]
+	[ "$(block 7 1,2 | tr '\t' :)" = "wal:1 compaction:12 fs journal:14 unclassified:16" ]
+	grep -q "the first 4 of 5" sizes.svg
+	# the same number in the pictures of a run
+	"$ANALYZE" breakdown "$S" --run 2 --plot . > /dev/null
+	grep -qP '\tcompaction\t' breakdown.tsv && grep -qP '\t12\tcompaction\t' breakdown.tsv
+}
+
 @test "sizes: labels that only look like a sweep's are left alone, a store without sweeps has no rows" {
 	sweep
 	step 40 "sweep sys write 10" write 1 1 4096
