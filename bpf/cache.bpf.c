@@ -3,47 +3,7 @@
  * misses and readahead are counted where they reach the block layer (block.bpf.c), which is the same on every
  * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
  */
-#include "owner.bpf.h"
-
-static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
-{
-	struct iot_ring_event *r;
-
-	if (!wants_event(proc))
-		return;
-	r = event_reserve(LOSS_EVENT_CACHE);
-	if (!r)
-		return;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.bytes = r->e.size = bytes;
-	r->e.task = r->e.owner = proc;
-	r->e.tid = bpf_get_current_pid_tgid();
-	r->e.how = how;
-	r->e.kind = KIND_DIRTY_MMAP;
-	r->e.sub = SUB_FT_REG;
-	r->e.file = file_number(i);
-	r->e.dev = inode_dev(i);
-	event_submit(r);
-}
-
-/* A folio of a file went dirty in a page fault. Its bytes end at the end of the file. */
-static __always_inline void dirty_mmap(struct inode *i, u64 off, u64 pages, u32 proc, u8 how)
-{
-	struct iot_cell_key k = {};
-	u64 bytes = pages << PAGE_SHIFT, end = NUMBER_AT(i, struct inode, i_size);
-
-	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-	if (off + bytes > end)
-		bytes = end > off ? end - off : 0;
-	k.owner = proc;
-	k.dev = inode_dev(i);
-	k.kind = KIND_DIRTY_MMAP;
-	k.how = how;
-	k.sub = SUB_FT_REG;
-	count(&k, 1, bytes, 0, false);
-	dirty_event(i, off, bytes, proc, how);
-}
+#include "dirty.bpf.h"
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
@@ -118,20 +78,11 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	if (doing_now(t) != DOING_STORE)
 		return 0;
 	c->dirtied = (u64)f;
-	dirty_mmap(i, off, pages, owner, how);
+	dirty_range(i, off, pages << PAGE_SHIFT, owner, how);
 	return 0;
 }
 
 #define BH_DIRTY 2
-
-/* Whether a block that is dirty already is one of those that the call in progress is asked to write: a write behind the end of a
- * file also zeroes the rest of the block where the end was, which stays whose it is. */
-static __always_inline bool is_target(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
-{
-	range_look(c);
-	return c->call && c->write && c->target_inode == (u64)i && off + bytes > c->target_off &&
-	       off < c->target_off + c->target_len;
-}
 
 /* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
  * not known, unless it is the faulter's anyway. */
@@ -143,15 +94,14 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 	       writer_of_page(i, index, &how) != owner;
 }
 
-/* A block of a file turns dirty, or is written over, in file systems that keep buffer heads: also in a folio that is dirty
- * already, of which the kernel says nothing else. A call claims what it writes, even if it fails then; a fault makes its whole
- * folio dirty, and what was clean of it is the faulter's. */
+/* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
+ * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
+ * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
 SEC("tp_btf/block_dirty_buffer")
 int BPF_PROG(cache__buffer, struct buffer_head *b)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;
-	struct writer *w;
 	struct inode *i;
 	struct folio *f;
 	enum doing doing;
@@ -167,7 +117,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
 	doing = doing_now(t);
-	if (dirty && doing == DOING_OTHER)
+	if (dirty && doing != DOING_STORE && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
@@ -175,24 +125,18 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0;
-	w = writer_find(i);
-	if (w && w->blocks && !w->many && w->first == owner && (dirty || doing == DOING_WRITE))
-		return 0; /* the usual case */
 	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
 	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
 	if (dirty && doing == DOING_STORE) {
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
-	} else if (dirty && !(t->flags & PF_KTHREAD) && !is_target(c, i, off, NUMBER_AT(b, struct buffer_head, b_size))) {
-		return 0;
 	}
 	claim_range(i, off, 1, owner, !is_dirty(i));
-	w = writer_find(i);
-	if (w)
-		w->blocks = 1;
-	if (doing != DOING_WRITE && !dirty && c->dirtied != (u64)f)
-		dirty_mmap(i, off, 1, owner, how);
+	if (!dirty && doing == DOING_WRITE)
+		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+	else if (!dirty && c->dirtied != (u64)f)
+		dirty_range(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
 	return 0;
 }
 

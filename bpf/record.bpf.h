@@ -40,7 +40,7 @@ struct task_ctx {
 	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
 	u64 range_node;    /* of a block device: the inode that it was opened by */
 	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
-	u32 range_blockdev;
+	u16 range_blockdev, target_direct;
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
@@ -56,6 +56,8 @@ struct task_ctx {
 	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
 	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
+	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last */
+	u64 fresh_inode, fresh_from, fresh_to;
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
