@@ -200,12 +200,13 @@ os.pread(f, 4096, 8192)"
 		ln -s "$io" neighbour
 		./neighbour --api write --file "$IOT_MNT/n" --count 100000 --size 4096 --pause 1 > /dev/null &
 		writer=$!
-		traced --all -- dd if=/dev/zero of="$IOT_MNT/f" bs=4k count=100 status=none || :
+		traced --all --ring 128M -- dd if=/dev/zero of="$IOT_MNT/f" bs=4k count=100 status=none || :
 		kill "$writer"
 		wait "$writer" || :
+		[ "$(q "SELECT COUNT(*) FROM lost WHERE n > 0 AND effect IN ('events', 'bytes')")" = 0 ] || skip "events were lost: the machine is busy"
 		"$analyze" verify "$store" --format csv > verify.csv || :
 		empty "mismatches of the ledger" "$(grep '^ledger.*MISMATCH' verify.csv || :)"
-		[ "$(q "SELECT SUM(dirty_late) FROM l")" -gt 0 ] || fail "nothing was late: $(q "SELECT comm, dirty_end, dirty_late FROM l")"
+		[ "$(q "SELECT COALESCE(SUM(dirty_late), 0) FROM l")" -gt 0 ] || fail "nothing was late: $(q "SELECT comm, dirty_end, dirty_late FROM l")"
 	}
 	with_fs ext4 256M -- body
 }
