@@ -94,6 +94,7 @@ static __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	c->seen_file = a->file;
 	c->seen_type = a->type;
 	c->seen_block = a->block;
+	c->seen_host = a->host;
 	o.ts_ns = a->ts_ns;
 	o.dur_ns = cfg.latency ? now - a->ts_ns : 0;
 	o.offset = a->offset;

@@ -8,10 +8,12 @@
 #include "owner.bpf.h"
 #include "direct.bpf.h"
 #include "journal.bpf.h"
+#include "readahead.bpf.h"
 
 #define MAX_BIOS 1024          /* bios of one request that are walked */
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
 #define LOOP_MAJOR 7
+#define MOST_ASKED (1ULL << 40) /* copies give a limit, often all of memory */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -60,6 +62,8 @@ struct walk {
 	u32 top_file, top_demanded;
 	/* queueing: what a reader has asked for, and how much of it had to be read */
 	u64 range_inode, range_off, range_len, missed;
+	u64 read_inode, read_from, read_to; /* of a read: the bytes of the file that it fills */
+	u32 read_torn;         /* 1: they are not one range of one file */
 	u32 task, pad;         /* who submits, for the event */
 	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
 	struct {
@@ -153,12 +157,18 @@ static __always_inline void txn_split(struct walk *w)
 	piece_add(w, x->top, w->split.left, w->ops);
 }
 
+/* The dirty ledger wants it whatever the filters are: somebody who is wanted may have dirtied it. */
+static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 owner)
+{
+	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
+}
+
 static __always_inline void piece_event(struct walk *w)
 {
 	u32 proc = owner_top(w->owner);
 	struct iot_ring_event *r;
 
-	if (!wants_event(proc))
+	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc))
 		return;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
@@ -221,15 +231,15 @@ static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8
 	w->bytes += bytes;
 }
 
-/* Bytes of [off, off + len) that the system call in progress asks for. */
-static __always_inline u64 asked_bytes(const struct walk *w, struct inode *i, u64 off, u64 len)
+/* Bytes of [off, off + len) that the system call in progress asks for, rounded out to units of mask + 1. */
+static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off, u64 len, u64 mask)
 {
-	u64 end = off + len, to = w->range_off + w->range_len;
+	u64 end = off + len, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
 
-	if (w->range_inode != (u64)i)
+	if (w->range_inode != inode)
 		return len; /* nobody's range: the read was demanded as a whole */
-	if (off < w->range_off)
-		off = w->range_off;
+	if (off < from)
+		off = from;
 	if (end > to)
 		end = to;
 	return end > off ? end - off : 0;
@@ -274,15 +284,15 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	}
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {
-		u64 asked = asked_bytes(w, i, pos, len);
-		u64 page_off = pos & ~(PAGE_SIZE - 1);
-
-		w->missed += asked;
-		if (asked == len)
-			w->tag.demanded += len;
-		else if (asked) /* whole pages count as demanded: less cannot be read */
-			w->tag.demanded += asked_bytes(w, i, page_off, len) + PAGE_SIZE - 1 > len ? len :
-					   (asked + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+		w->missed += asked_bytes(w, (u64)i, pos, len, 0);
+		/* whole pages count as demanded: less cannot be read */
+		w->tag.demanded += asked_bytes(w, (u64)i, pos, len, PAGE_SIZE - 1);
+		if (!w->read_inode) {
+			w->read_inode = (u64)i;
+			w->read_from = w->read_to = pos;
+		}
+		w->read_torn |= w->read_inode != (u64)i || w->read_to != pos;
+		w->read_to = pos + len;
 	}
 	w->left -= len;
 	w->done += len;
@@ -497,6 +507,18 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		tag_loop(t, fp.inode, fp.index);
 }
 
+static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struct task_ctx *c)
+{
+	struct first_page fp = {};
+
+	if (t->cause == CAUSE_METADATA)
+		return structure_for(c, b->bi_bdev->bd_dev);
+	if (t->cause != CAUSE_DATA)
+		return SUB_NONE;
+	first_page(b, &fp);
+	return contents_for(c, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
+}
+
 static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
 {
 	u32 op = b->bi_opf & 0xff;
@@ -510,13 +532,33 @@ static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct tas
 			return;
 		}
 		tag_rw(b, t, c, op == REQ_OP_WRITE);
-		if (op == REQ_OP_READ && c && c->call && c->write)
-			t->sub = SUB_FOR_WRITE;
+		if (op == REQ_OP_READ)
+			t->sub = read_for(b, t, c);
 		return;
 	default:
 		t->cause = CAUSE_DISCARD;
 		t->owner = owner_current(c, &t->how);
 	}
+}
+
+/* Pages that a call had read although it does not ask for them wait from now for the first that does. */
+static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key *k, u32 size)
+{
+	u64 mask = PAGE_SIZE - 1, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
+
+	if (w->read_torn || w->read_to - w->read_from != size) {
+		k->kind = KIND_READAHEAD_UNKNOWN;
+		if (size > w->tag.demanded)
+			count(k, 1, size - w->tag.demanded, 0, false);
+		return;
+	}
+	/* what waited here was thrown out of the cache, or it would not be read again */
+	if (ra_waits(w->read_inode))
+		ra_take(w->read_inode, w->read_from, w->read_to, KIND_NONE);
+	if (w->range_inode != w->read_inode)
+		return;
+	ra_set(w->read_inode, w->read_from, from < w->read_to ? from : w->read_to, k->owner, k->dev);
+	ra_set(w->read_inode, to > w->read_from ? to : w->read_from, w->read_to, k->owner, k->dev);
 }
 
 /* What the file system submits (layer fs): one record for each contiguous range. */
@@ -548,12 +590,31 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 	miss = w->key;
 	miss.owner = owner_top(w->tag.owner);
 	miss.kind = KIND_MISS;
-	miss.sub = SUB_FT_REG;
+	miss.sub = w->tag.sub ?: SUB_FT_REG;
 	if (w->missed)
 		count(&miss, 1, w->missed, 0, false);
 	miss.kind = KIND_READAHEAD;
-	if (size > w->missed)
-		count(&miss, 1, size - w->missed, 0, false);
+	if (size > w->tag.demanded)
+		count(&miss, 1, size - w->tag.demanded, 0, false);
+	if (miss.sub == SUB_FT_REG)
+		readahead_begins(w, &miss, size);
+}
+
+/* The bytes that are being asked for: by a fault, by a call, by the side of a copy that is read; by advice none. */
+static __always_inline void asked_range(struct walk *w, struct task_ctx *c, struct bio *b)
+{
+	struct first_page fp = {};
+
+	if (c->call && c->shape == SHAPE_ADVISE) {
+		first_page(b, &fp);
+		w->range_inode = (u64)fp.inode;
+		return;
+	}
+	if (c->range_known != 1 && c->range_known != 3)
+		return;
+	w->range_inode = c->range_inode;
+	w->range_off = c->range_off;
+	w->range_len = c->range_len < MOST_ASKED ? c->range_len : MOST_ASKED;
 }
 
 /* Queued before the run begins: it may complete inside it. */
@@ -604,11 +665,8 @@ int BPF_PROG(block__queue, struct bio *b)
 	}
 	if (c)
 		range_look(c);
-	if (c && (c->range_known == 1 || c->range_known == 3)) {
-		w->range_inode = c->range_inode;
-		w->range_off = c->range_off;
-		w->range_len = c->range_len;
-	}
+	if (c && op == REQ_OP_READ)
+		asked_range(w, c, b);
 	if (cfg.events)
 		w->task = proc_running(c);
 	tag_bio(b, &w->tag, c);
@@ -1087,7 +1145,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		bpf_map_delete_elem(&requests, &key);
 	if (!dev_wanted(disk))
 		return 0;
-	d.sector = rq->__sector;
+	d.sector = op == REQ_OP_FLUSH ? 0 : rq->__sector; /* that of a flush is -1 */
 	d.size = bytes;
 	d.flags = request_flags(rq->cmd_flags);
 	d.error = (u8)error ? 5 : 0; /* EIO: the block layer's own codes are not errno */
@@ -1120,7 +1178,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		w->key.how = HOW_NONE;
 		piece_add(w, PROC_NONE, w->budget, w->ops);
 	}
-	hist_add(owner_top(w->top_owner), w->key.kind, d.dur_ns);
+	hist_add(owner_top(w->top_owner), w->key.kind, SUB_NONE, d.dur_ns);
 	queue_record(&w->top_key, w->top_owner, d.queue_ns);
 	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
 	return 0;

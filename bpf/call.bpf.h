@@ -5,14 +5,11 @@
 #ifndef IOT_CALL_BPF_H
 #define IOT_CALL_BPF_H
 
-#include <linux/fs.h>
 #include "arch.h"
 #include "record.bpf.h"
 
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
-#ifndef RWF_NOAPPEND
-#define RWF_NOAPPEND 32        /* 6.9 */
-#endif
+
 #define UIO_MAXIOV 1024        /* an iovec is never longer */
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};

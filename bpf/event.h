@@ -131,11 +131,13 @@ struct iot_cell_key {
 	u32 owner;             /* process.id */
 	u32 dev;
 	u8 kind, cause, how, sub;
-	u32 flags;             /* FLAG_DIRECT, FLAG_FUA only */
+	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, and of writing calls FLAG_SYNC, FLAG_DSYNC only */
 };
 
 struct iot_cell {
-	u64 ops, errors, bytes, touched, lat_ns, max_ns;
+	u64 ops, errors, bytes, touched;
+	u64 timed;             /* operations whose duration is in lat_ns */
+	u64 lat_ns, max_ns;
 };
 
 /* What a queued bio is, until it completes. */
@@ -199,6 +201,7 @@ struct iot_config {
 	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
 	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
 	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
+	u32 calls;             /* 1: system calls are seen */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -221,6 +224,9 @@ struct iot_state {
 #define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
 #define IOT_HIST_GROUPS 8
 
+/* One histogram: of a kind, of a group of processes, and of files or of what is none (sockets, pipes, ...). */
+#define IOT_HISTS (2 * IOT_HIST_GROUPS * KIND_MAX)
+#define IOT_HIST(kind, group, other) ((2 * (group) + (other)) * KIND_MAX + (kind))
 /* Which system calls are timed. */
 enum iot_latency {
 	LATENCY_NONE,
@@ -279,6 +285,7 @@ enum iot_shape {
 	SHAPE_AIO_SUBMIT,
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
+	SHAPE_ADVISE,    /* fd, offset, count: readahead, fadvise; not recorded */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */
@@ -286,7 +293,8 @@ enum iot_shape {
 
 /* One row of the table of system calls. */
 struct iot_syscall {
-	u8 kind, shape, write, pad;
+	u8 kind, shape, write;
+	u8 instead;            /* 1: it is recorded only because the layer that would say more is not */
 };
 #define IOT_MAX_SYSCALL 512
 

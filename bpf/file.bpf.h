@@ -200,21 +200,6 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 		file_change(c, (u64)f, (u64)i, ino);
 }
 
-static __always_inline u32 flags_of(u32 f)
-{
-	u32 r = 0;
-
-	if (f & O_DIRECT)
-		r |= FLAG_DIRECT;
-	if (f & __O_SYNC)
-		r |= FLAG_SYNC;
-	else if (f & O_DSYNC)
-		r |= FLAG_DSYNC;
-	if (f & O_APPEND)
-		r |= FLAG_APPEND;
-	return r;
-}
-
 /* Process `proc` wrote bytes [off, off + len) through the page cache. Who made a page dirty is known from then on; here those are
  * claimed that were dirty already. device: file.id of the node of a block device, 0 for a file. */
 static __noinline int wrote(struct inode *i, u32 device, u64 off, u64 len, u32 proc)

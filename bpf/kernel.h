@@ -140,12 +140,23 @@ struct super_block {
 	void *s_fs_info;
 };
 
+struct rb_node;
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
 struct xarray {
 	unsigned int xa_flags;
 };
 
 struct address_space {
 	struct inode *host;
+	struct rb_root_cached i_mmap;
 	struct xarray i_pages;
 };
 

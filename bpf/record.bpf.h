@@ -6,6 +6,7 @@
 #ifndef IOT_RECORD_BPF_H
 #define IOT_RECORD_BPF_H
 
+#include <linux/fs.h>
 #include "kernel.h"
 #include "event.h"
 #include "../stream/hist.h"
@@ -134,7 +135,7 @@ struct hist {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, KIND_MAX * IOT_HIST_GROUPS);
+	__uint(max_entries, IOT_HISTS);
 	__type(key, u32);
 	__type(value, struct hist);
 } hists SEC(".maps");
@@ -300,6 +301,40 @@ static __always_inline struct file *file_of(u32 fd)
 	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
 }
 
+#ifndef RWF_NOAPPEND
+#define RWF_NOAPPEND 32        /* 6.9 */
+#endif
+
+/* Flags of a record from those of an open file. */
+static __always_inline u32 flags_of(u32 f)
+{
+	u32 r = 0;
+
+	if (f & O_DIRECT)
+		r |= FLAG_DIRECT;
+	if (f & __O_SYNC)
+		r |= FLAG_SYNC;
+	else if (f & O_DSYNC)
+		r |= FLAG_DSYNC;
+	if (f & O_APPEND)
+		r |= FLAG_APPEND;
+	return r;
+}
+
+/* The same, with those of one call: pwritev2, libaio, io_uring. */
+static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
+{
+	if (rwf & RWF_SYNC)
+		flags |= FLAG_SYNC;
+	else if (rwf & RWF_DSYNC)
+		flags |= FLAG_DSYNC;
+	if (rwf & RWF_APPEND)
+		flags |= FLAG_APPEND;
+	if (rwf & RWF_NOAPPEND)
+		flags &= ~FLAG_APPEND;
+	return flags;
+}
+
 static __always_inline bool comm_wanted(const char *comm)
 {
 	if (!cfg.comm[0])
@@ -446,6 +481,7 @@ static __always_inline u32 cell_find(struct iot_cell_key *k)
 	return n ? *n : cell_make(k);
 }
 
+/* lat_ns is 0 when the operations were not timed. */
 static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64 lat_ns, bool error)
 {
 	struct iot_cell *v = bpf_map_lookup_elem(&cells, &n);
@@ -457,25 +493,33 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 	sum_add(&v->ops, ops);
 	sum_add(&v->bytes, bytes);
 	sum_add(&v->touched, touched);
-	sum_add(&v->lat_ns, lat_ns);
+	if (lat_ns) {
+		sum_add(&v->timed, ops);
+		sum_add(&v->lat_ns, lat_ns);
+	}
 	if (error)
 		sum_add(&v->errors, 1);
 	if (lat_ns > v->max_ns)
 		v->max_ns = lat_ns;
 }
 
-/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. */
-static __always_inline void hist_add(u32 owner, u32 kind, u64 ns)
+static __always_inline bool filtered(void)
 {
-	u32 b = hist_bucket(ns), *group;
+	return cfg.by_pid || cfg.comm[0] || cfg.cgroup;
+}
+
+/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. `type` is that
+ * of the file, for a call: waiting on a socket or a pipe is no file I/O. */
+static __always_inline void hist_add(u32 owner, u32 kind, u8 type, u64 ns)
+{
+	u32 b = hist_bucket(ns), *group, n;
 	struct hist *h;
 
-	if (owner == PROC_SELF || owner == PROC_OTHER)
+	if (!ns || owner == PROC_SELF || owner == PROC_OTHER || (!owner && filtered()))
 		return;
 	group = bpf_map_lookup_elem(&groups, &owner);
-	if (group)
-		kind += (*group & (IOT_HIST_GROUPS - 1)) * KIND_MAX;
-	h = bpf_map_lookup_elem(&hists, &kind);
+	n = IOT_HIST(kind, group ? *group & (IOT_HIST_GROUPS - 1) : 0, type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
+	h = bpf_map_lookup_elem(&hists, &n);
 
 	if (h && b < HIST_BUCKETS)
 		sum_add(&h->n[b], 1);
@@ -485,13 +529,12 @@ static __always_inline void hist_add(u32 owner, u32 kind, u64 ns)
 static __always_inline void count(struct iot_cell_key *k, u64 ops, u64 bytes, u64 lat_ns, bool error)
 {
 	cell_add(cell_find(k), ops, bytes, 0, lat_ns, error);
-	if (lat_ns)
-		hist_add(k->owner, k->kind, lat_ns);
+	hist_add(k->owner, k->kind, SUB_NONE, lat_ns);
 }
 
 static __always_inline bool wants_event(u32 owner)
 {
-	return cfg.events && (owner >= PROC_FIRST || (!owner && !cfg.by_pid && !cfg.comm[0] && !cfg.cgroup));
+	return cfg.events && (owner >= PROC_FIRST || (!owner && !filtered()));
 }
 
 /* Takes room for an event in the ring, zeroed; counts the loss when there is none. */

@@ -6,6 +6,7 @@
 #include "dirty.bpf.h"
 #include "file.bpf.h"
 #include "net.bpf.h"
+#include "readahead.bpf.h"
 #include "uring.bpf.h"
 
 /* What a program on raw_syscalls:sys_exit is given (its `format` in tracefs). */
@@ -76,7 +77,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	/* its four small fields in one store: loading them at once after storing each stalls */
 	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
 	*(u32 *)&k.kind = what;
-	k.flags = o->flags & FLAG_DIRECT;
+	k.flags = o->flags & (o->write == 1 ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
 	if (o->ret > 0 && o->write != 2) {
 		bytes = o->ret;
 		if (o->write && is_storage(c->seen_type))
@@ -88,7 +89,9 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 		c->cell_key = k;
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
-	hist_add(proc, k.kind, o->dur_ns);
+	hist_add(proc, k.kind, k.sub, o->dur_ns);
+	if (!o->write && !(o->flags & FLAG_DIRECT))
+		ra_used(c->seen_host, o->offset, o->ret);
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;
@@ -98,19 +101,6 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 static __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 {
 	return c ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
-}
-
-static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
-{
-	if (rwf & RWF_SYNC)
-		flags |= FLAG_SYNC;
-	else if (rwf & RWF_DSYNC)
-		flags |= FLAG_DSYNC;
-	if (rwf & RWF_APPEND)
-		flags |= FLAG_APPEND;
-	if (rwf & RWF_NOAPPEND)
-		flags &= ~FLAG_APPEND;
-	return flags;
 }
 
 #include "aio.bpf.h"
@@ -297,6 +287,8 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 		break;
 	case SHAPE_OPEN:
 		see_fd(c, ret);
+		if (ret < 0)
+			c->seen_type = SUB_NONE; /* nothing says that it is no file */
 		break;
 	case SHAPE_MMAP:
 		if ((s32)k->arg[4] < 0)
@@ -304,6 +296,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 		see_fd(c, k->arg[4]);
 		o->offset = k->arg[5];
 		o->size = k->arg[1];
+		ra_mapped(c->seen_host, o->offset, o->size);
 		if (ret > 0)
 			o->ret = 0;
 		break;
@@ -317,6 +310,14 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 		c->seen_dev = c->seen_file = 0;
 	}
 	return true;
+}
+
+/* io_uring was used, and its layer is not recorded. */
+static __always_inline void uring_unseen(u32 proc)
+{
+	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
+
+	count(&k, 1, 0, 0, false);
 }
 
 /* How long the call took that the current thread returns from, and when it began; 0 where it was not timed. */
@@ -450,7 +451,11 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		aio_reaped(c, &k, ret);
 		break;
 	case SHAPE_URING:
+		if (row->instead && ret > 0)
+			uring_unseen(proc);
 		uring_settle(c);
+		return 0;
+	case SHAPE_ADVISE:
 		return 0;
 	}
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)

@@ -4,6 +4,7 @@
  */
 #include "uring.bpf.h"
 #include "net.bpf.h"
+#include "readahead.bpf.h"
 
 #define SPLICE_FD_IN_FIXED (1U << 31)
 #define FFS_MASK 7UL           /* flags in the address of a registered file */
@@ -125,6 +126,8 @@ static __always_inline int submit(struct io_kiocb *r)
 	if (NUMBER_AT(ring, struct io_ring_ctx, flags) & IORING_SETUP_SQPOLL)
 		u->flags |= FLAG_SQPOLL;
 	moves = uring_op(u->opcode)->flags & OP_MOVES;
+	if (moves)
+		u->flags |= uring_op(u->opcode)->flags & OP_SPLICE ? 0 : flags_of_call(0, NUMBER_AT(uring_cmd(req), struct io_rw, flags));
 	if (moves || u->skip)
 		uring_file_see(c, submitted_file(ring, NUMBER_AT(req, struct io_kiocb, cqe.fd), flags >> IOSQE_FIXED_FILE_BIT & 1),
 			       &u->to);

@@ -12,6 +12,7 @@
 
 #include <linux/io_uring.h>
 #include "file.bpf.h"
+#include "readahead.bpf.h"
 
 /* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
 enum uring_op_later {
@@ -187,14 +188,16 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	k.kind = d->kind;
 	k.how = HOW_EXACT;
 	k.sub = f->type;
-	k.flags = f->flags & FLAG_DIRECT;
+	k.flags = (f->flags | u->flags) & (d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
 	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type)) {
 		touched = blocks_of(f->offset, d->bytes, f->block);
 		uring_claim(u, f, d->bytes);
 	}
+	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
+		ra_used(f->host, f->offset, d->bytes);
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
 	if (d->dur_ns)
-		hist_add(u->proc, d->kind, d->dur_ns);
+		hist_add(u->proc, d->kind, f->type, d->dur_ns);
 	uring_event(u, f, d);
 	return 0;
 }

@@ -21,6 +21,9 @@ set ytics scale 0.5
 set ylabel "bytes written" offset -0.5
 width = 0.13
 slot(k) = (k - 2.5) * 0.145
+# Names that are longer than the room of a group stand on two lines.
+fit = 150 / (groups > 0 ? groups : 1)
+stagger(i, s) = strlen(s) <= fit || strstrt(s, " [") == 0 ? s : s[1:strstrt(s, " [") - 1] . "\n" . s[strstrt(s, " [") + 1:*]
 label_size = groups > 2 ? ",9" : ",10"
 turn = groups > 3 ? 90 : 0
 top = 1
@@ -42,7 +45,7 @@ if (turn) {
 plot for [k = 1:6] file index 1 using ($0 + slot(k - 1)):(column(k + 1)):(width) with boxes linecolor rgb colour[k] title name[k], \
      for [k = 1:6] file index 1 using ($0 + slot(k - 1)):(column(k + 1) == column(k + 1) ? column(k + 1) : 0):(bytes(column(k + 1))) \
          @PLACE font label_size textcolor rgb "#222222" notitle, \
-     file index 1 using 0:(0):1 with labels offset 0, -0.9 font ",12" textcolor rgb "#111111" notitle
+     file index 1 using 0:(0):(stagger($0, strcol(1))) with labels offset 0, -0.9 font (groups > 4 ? ",10" : ",12") textcolor rgb "#111111" notitle
 
 unset label 1
 unset label 2

@@ -6,7 +6,7 @@
 -- caption: bounds, where losses or bytes without an owner allow no more.
 -- main: ratios
 
--- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r/S_r; none for bytes that are not of a traced process)
+-- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r without faults/S_r; none for bytes that are not of a traced process)
 -- hide: what horizon lost residual residual_r
 SELECT v.what, v.who, v.pid, v.S, v.B, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r, d.value AS raf_dev,
        r.horizon, l.lost, w.numerator_residual AS residual, d.numerator_residual AS residual_r
@@ -33,11 +33,18 @@ FROM v_volume
 WHERE shown AND (rank >= 4 OR COALESCE(S, 0) + COALESCE(T, 0) + COALESCE(D, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0)
 ORDER BY rank, B + B_r DESC, gid;
 
--- table: reads: Bytes read
+-- table: reads: Bytes read (missed, readahead: for calls that read; unused: read ahead, and no call had returned a byte of the page; _fault: for mapped memory and programs; _write: for calls that write)
 -- hide: what
-SELECT what, who, pid, S_r, V_r, missed, readahead, B_r
+SELECT what, who, pid, S_r, V_r, missed, readahead, ra_unused AS unused, missed_fault, readahead_fault, missed_write, B_r
 FROM v_volume
 WHERE shown AND (rank >= 4 OR COALESCE(S_r, 0) + COALESCE(missed, 0) + COALESCE(B_r, 0) > 0)
+ORDER BY rank, B + B_r DESC, gid;
+
+-- table: syncs: Syncs (calls of the fsync family, and writes with O_SYNC, O_DSYNC, RWF_SYNC, RWF_DSYNC), beside what they cost
+-- hide: what
+SELECT what, who, pid, fsyncs AS calls, sync_writes AS writes, syncs, commits, flushes
+FROM v_volume
+WHERE shown AND syncs + COALESCE(commits, 0) + COALESCE(flushes, 0) > 0
 ORDER BY rank, B + B_r DESC, gid;
 
 -- table: again: The same bytes again, on other devices of the stack: in no total

@@ -1,26 +1,27 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Latency by layer and operation
--- caption: Microseconds. ops, sum and max are exact; percentiles come from histograms (timed: how many operations they hold) and are the
--- caption: middle of their bucket, at most 6.25 % off. block_read and block_write: from issue to completion in the device;
--- caption: queue_read and queue_write: from insert to issue. (none): processes outside any storage system; its histograms also hold
--- caption: what the tracer itself did, which ops, sum and max leave out.
+-- caption: Microseconds, of the processes that were traced. ops is exact; timed: how many of them were timed, on which sum, mean, max and
+-- caption: percentiles stand (sum estimated: not all were, and sum is their mean for all). Percentiles are the middle of their bucket, at most 6.25 %
+-- caption: off. Calls on sockets, pipes and devices wait for others: they stand below as `not files`. block_read and block_write: from issue
+-- caption: to completion in the device; queue_read and queue_write: from insert to issue. (none): processes outside any storage system.
 
 -- table: latency
 WITH h AS MATERIALIZED (SELECT * FROM v_hist),
-     p AS (SELECT kind, system, MAX(total) AS timed,
+     p AS (SELECT kind, system, no_file, MAX(total) AS held,
                   MIN(CASE WHEN upto >= total * 0.50 THEN middle_ns END) AS p50,
                   MIN(CASE WHEN upto >= total * 0.95 THEN middle_ns END) AS p95,
                   MIN(CASE WHEN upto >= total * 0.99 THEN middle_ns END) AS p99,
                   MIN(CASE WHEN upto >= total * 0.999 THEN middle_ns END) AS p999
            FROM h
-           GROUP BY kind, system)
-SELECT COALESCE(d.system, '(none)') AS system, d.layer, d.kind AS operation,
-       CASE WHEN d.kind LIKE 'queue_%' THEN 'queue' WHEN d.kind LIKE 'block_%' THEN 'device' WHEN d.kind LIKE 'fs_sync%' THEN 'fsync' ELSE '' END AS part,
-       d.ops, COALESCE(p.timed, 0) AS timed, d.sum_ns / 1000.0 AS sum_us, d.sum_ns / 1000.0 / NULLIF(d.ops, 0) AS mean_us,
+           GROUP BY kind, system, no_file)
+SELECT COALESCE(d.system, '(none)') AS system, d.layer || CASE WHEN d.no_file THEN ', not files' ELSE '' END AS layer, d.kind AS operation,
+       CASE WHEN d.estimate AND d.timed > 0 THEN 'sum estimated' WHEN d.kind LIKE 'queue_%' THEN 'queue' WHEN d.kind LIKE 'block_%' THEN 'device' WHEN d.kind LIKE 'fs_sync%' THEN 'fsync' ELSE '' END AS part,
+       d.ops, COALESCE(p.held, d.told, 0) AS timed, d.sum_ns / 1000.0 AS sum_us, d.mean_ns / 1000.0 AS mean_us,
        min(p.p50, d.max_ns) / 1000.0 AS p50_us, min(p.p95, d.max_ns) / 1000.0 AS p95_us, min(p.p99, d.max_ns) / 1000.0 AS p99_us, min(p.p999, d.max_ns) / 1000.0 AS p999_us, d.max_ns / 1000.0 AS max_us
-FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
-WHERE d.sum_ns > 0 OR p.timed > 0
-ORDER BY d.system IS NULL, d.system, l.id, k.id;
+FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system AND p.no_file = d.no_file JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
+JOIN v_run r
+WHERE d.timed > 0 OR p.held > 0 OR (r.latency IN ('none', 'sampled') AND l.name IN ('syscall', 'uring'))
+ORDER BY d.system IS NULL, d.system, d.no_file, l.id, k.id;
 
 -- table: fsync: Where fsync waited
 WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%'),
@@ -34,8 +35,8 @@ ORDER BY d.system IS NULL, d.system, k.id;
 
 -- plot: percentiles
 WITH top AS (SELECT h.kind, SUM(h.n) AS n FROM v_hist h JOIN v_kind k ON k.kind = h.kind
-             WHERE k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%' GROUP BY h.kind ORDER BY n DESC LIMIT 8),
-     b AS (SELECT h.kind, h.bucket, MIN(h.middle_ns) AS middle_ns, SUM(h.n) AS n FROM v_hist h JOIN top ON top.kind = h.kind GROUP BY h.kind, h.bucket)
+             WHERE NOT h.no_file AND (k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%') GROUP BY h.kind ORDER BY n DESC LIMIT 8),
+     b AS (SELECT h.kind, h.bucket, MIN(h.middle_ns) AS middle_ns, SUM(h.n) AS n FROM v_hist h JOIN top ON top.kind = h.kind WHERE NOT h.no_file GROUP BY h.kind, h.bucket)
 SELECT DENSE_RANK() OVER (ORDER BY k.id) AS series, b.kind, b.middle_ns / 1000.0 AS us,
        SUM(b.n) OVER (PARTITION BY b.kind ORDER BY b.bucket) * 100.0 / SUM(b.n) OVER (PARTITION BY b.kind) AS percent
 FROM b JOIN kind k ON k.name = b.kind

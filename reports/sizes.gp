@@ -7,6 +7,8 @@ series = STATS_records
 stats file index 6 using 0 nooutput
 parts = STATS_records
 panels = series > 4 ? 4 : series
+all = series
+stats file index 1 using (all = $3, 1) nooutput
 set output "sizes." . kind
 array tint[8] = [BLUE, ORANGE, GREEN, RED, PINK, SKY, GREY, BLACK]
 # 1048576 -> "1 MiB": sizes are powers of two there, and plain numbers below.
@@ -20,7 +22,7 @@ do for [k = 1:(series > 8 ? 8 : series)] {
 }
 set multiplot
 
-set label 1 "Amplification against the size of objects" at screen 0.02, 0.982 left font ",17" textcolor rgb "#111111"
+set label 1 "Amplification against the size of objects" . (all > 8 ? sprintf(": the first 8 of %d", all) : "") at screen 0.02, 0.982 left font ",17" textcolor rgb "#111111"
 set label 2 "device bytes/payload: waf_e2e = B/L written, raf_e2e = B_r/L_r read; median and range of the repeats; the idle control is subtracted in marginal_* only" at screen 0.02, 0.96 left textcolor rgb "#444444"
 set lmargin at screen 0.09
 set rmargin at screen 0.735
@@ -50,7 +52,7 @@ plot 1 with lines linestyle 100 notitle, \
      for [k = 1:(series > 8 ? 8 : series)] file index 2 using ($1 == k ? $2 : NaN):3 with linespoints linecolor rgb tint[k] linewidth 2 pointtype (k % 2 ? 7 : 5) pointsize 0.9 \
          title series_name[k] . ": " . slope[k]
 
-set label 2 "Bytes of one operation, layer by layer" at screen 0.02, 0.575 left font ",13" textcolor rgb "#111111"
+set label 2 "Bytes of one operation, layer by layer" . (all > 4 ? sprintf(": the first 4 of %d; the tables have all, --system draws one", all) : "") at screen 0.02, 0.575 left font ",13" textcolor rgb "#111111"
 left(p) = 0.09 + (p - 1) * (0.735 - 0.09) / panels
 right(p) = 0.09 + p * (0.735 - 0.09) / panels - 0.012
 # The last label would run into the next panel.
@@ -87,7 +89,7 @@ do for [p = 1:panels] {
 unset logscale
 unset key
 set autoscale
-set label 2 "What the device bytes are" at screen 0.02, 0.275 left font ",13" textcolor rgb "#111111"
+set label 2 "What the device bytes are" . (all > 4 ? sprintf(": the first 4 of %d", all) : "") at screen 0.02, 0.275 left font ",13" textcolor rgb "#111111"
 set tmargin at screen 0.235
 set bmargin at screen 0.075
 stats file index 7 using 0 nooutput
@@ -96,9 +98,11 @@ set xrange [-0.6:places - 0.4]
 set yrange [0:1]
 set format x ""
 set xtics () rotate by 90 right scale 0
+# As many names as there is room for, a line of text each.
+every_nth = ceil(places * panels / 56.0)
 do for [i = 0:places - 1] {
 	stats file index 7 every ::i::i using (name = unit($2), 1) nooutput
-	set xtics add (name i)
+	if (i % every_nth == 0) { set xtics add (name i) }
 }
 unset xlabel
 set grid noxtics ytics linecolor rgb "#dddddd"

@@ -71,7 +71,7 @@ HAVING SUM(bytes) <> 0
 ORDER BY system, operation DESC, size, rank, SUM(bytes) DESC, part;
 
 -- plot: series
-SELECT system || ' ' || operation AS series, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
+SELECT system || ' ' || operation AS series, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour, COUNT(*) OVER () AS of_all
 FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
 ORDER BY colour
 LIMIT 8;
@@ -116,21 +116,25 @@ WITH panel AS MATERIALIZED (
        FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))),
      place AS MATERIALIZED (SELECT size, ROW_NUMBER() OVER (ORDER BY size) - 1 AS x FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)),
      part AS MATERIALIZED (SELECT system, operation, size, part, rank, SUM(bytes) AS bytes FROM v_sweep_part GROUP BY system, operation, size, part HAVING SUM(bytes) > 0),
-     paint AS MATERIALIZED (
-       SELECT part, rank, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) WHEN 2 THEN 16 ELSE 17 END END AS n
-       FROM part
-       GROUP BY part)
+     paint AS (SELECT a.part, MIN(COALESCE(c.colour, CASE a.rank WHEN 2 THEN 16 ELSE 17 END)) AS n FROM part a LEFT JOIN v_colour c ON c.part = a.part GROUP BY a.part)
 SELECT p.colour, l.x, (SUM(a.bytes) OVER w - a.bytes) * 1.0 / SUM(a.bytes) OVER whole AS low, SUM(a.bytes) OVER w * 1.0 / SUM(a.bytes) OVER whole AS high, c.n AS paint, a.part
 FROM part a JOIN panel p ON p.system = a.system AND p.operation = a.operation AND p.colour <= 4
 JOIN place l ON l.size = a.size
 JOIN paint c ON c.part = a.part
-WINDOW whole AS (PARTITION BY p.colour, l.x), w AS (PARTITION BY p.colour, l.x ORDER BY c.n, a.part)
-ORDER BY p.colour, l.x, c.n;
+WINDOW whole AS (PARTITION BY p.colour, l.x), w AS (PARTITION BY p.colour, l.x ORDER BY c.n BETWEEN 14 AND 17, c.n, a.part)
+ORDER BY p.colour, l.x, c.n BETWEEN 14 AND 17, c.n;
 
 -- plot: parts
-SELECT part, CASE part WHEN 'fs journal' THEN 14 WHEN 'fs metadata' THEN 15 WHEN 'data' THEN 1 ELSE CASE rank WHEN 1 THEN min(1 + ROW_NUMBER() OVER (ORDER BY rank, part = 'data', part), 13) WHEN 2 THEN 16 ELSE 17 END END AS paint
-FROM (SELECT part, MIN(rank) AS rank FROM v_sweep_part WHERE :system IS NULL OR system = :system GROUP BY part HAVING SUM(bytes) > 0)
-ORDER BY paint;
+-- Only what the panels show: the first four.
+WITH panel AS (
+       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS place
+       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)))
+SELECT a.part, COALESCE(MIN(c.colour), CASE MIN(a.rank) WHEN 2 THEN 16 ELSE 17 END) AS paint
+FROM v_sweep_part a JOIN panel p ON p.system = a.system AND p.operation = a.operation AND p.place <= 4
+LEFT JOIN v_colour c ON c.part = a.part
+GROUP BY a.part
+HAVING SUM(a.bytes) > 0
+ORDER BY paint BETWEEN 14 AND 17, paint, a.part;
 
 -- plot: places
 SELECT ROW_NUMBER() OVER (ORDER BY size) - 1 AS x, size

@@ -9,11 +9,18 @@
 -- The run itself. A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
-       r.settle, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
+       r.settle, r.latency, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
        e.dur_ns, e.status, e.dirty_bytes, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, r.map_bytes,
        e.run IS NOT NULL AS complete,
        COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
 FROM ask JOIN run r ON r.run = ask.run LEFT JOIN run_end e ON e.run = r.run;
+
+-- Layers that --layers left out: their probes are there, and nothing is wrong with them. What is absent because of that is no fault.
+CREATE TEMP TABLE v_left_out AS
+SELECT l.name AS layer
+FROM ask JOIN run r ON r.run = ask.run JOIN layer l
+WHERE ',' || r.layers || ',' NOT LIKE '%,' || l.name || ',%'
+  AND EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.layer = l.name AND (p.chosen OR p.reason = 'layer not asked for'));
 
 CREATE TEMP TABLE v_measured AS
 SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall,
@@ -27,10 +34,13 @@ SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall
        CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS ledger
 FROM ask JOIN run r ON r.run = ask.run;
 
--- What clients had acknowledged, always one row. N: payload on client links, in either direction. intended: L times the
+-- What clients had acknowledged, always one row. owner_system: the system that the ledger names, where the run knows it: its processes
+-- alone are divided by the payload. Else everybody is, or whom --system names. N: payload on client links, in either direction. intended: L times the
 -- redundancy R that was asked for. note: in words, for ratios. formula_N: how the ratios of the network are written.
 CREATE TEMP TABLE v_load AS
-SELECT g.system, g.logical_write_bytes AS L, g.logical_read_bytes AS L_r, g.devices,
+SELECT g.system, (SELECT p.system FROM process p
+                  WHERE p.run = ask.run AND p.system IN (g.system, (SELECT a.name FROM alias a WHERE a.alias = g.system)) LIMIT 1) AS owner_system,
+       g.logical_write_bytes AS L, g.logical_read_bytes AS L_r, g.devices,
        COALESCE(g.logical_write_bytes, 0) + COALESCE(g.logical_read_bytes, 0) AS N, g.copies * 1.0 / NULLIF(g.shares, 0) AS R,
        CASE WHEN g.logical_write_bytes * g.copies % NULLIF(g.shares, 0) = 0 THEN g.logical_write_bytes * g.copies / g.shares
             ELSE g.logical_write_bytes * 1.0 * g.copies / NULLIF(g.shares, 0) END AS intended,
@@ -105,20 +115,25 @@ CREATE TEMP TABLE v_kind AS
 SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN ('syscall', 'uring') AS app, l.name = 'block' AS block,
        k.dir = 'r' AS r, k.dir = 'w' AS w, l.name = 'vfs' AND k.dir = 'r' AS vfs_r, l.name = 'vfs' AND k.dir = 'w' AS vfs_w,
        k.name IN ('copy_in', 'copy_out') AS copy, k.name = 'miss' AS miss, k.name = 'readahead' AS readahead,
+       k.name = 'readahead_used' AS ra_used, k.name = 'readahead_unknown' AS ra_unknown,
        k.name = 'fs_write' AS fs_write, k.name = 'block_write' AS block_write, k.name = 'block_read' AS block_read,
        k.name = 'block_flush' AS flush, k.name = 'commit' AS is_commit,
        k.name IN ('fsync', 'fdatasync', 'sync', 'syncfs', 'msync', 'aio_fsync', 'uring_fsync') AS fsync
 FROM kind k JOIN layer l ON l.id = k.layer;
 
 -- Every aggregate of the run in words. on_file: file I/O in the sense of S (METRICS section 1). on_leaf: device bytes
--- that belong into totals: leaf devices, without a loop device's bytes again on the device below. of_load: on a device that the
--- ledger of the load names, or on any, where none names some.
+-- that belong into totals: leaf devices, without a loop device's bytes again on the device below. of_load: of the system and on a
+-- device that the ledger of the load names, or of any, where it names none; what has no owner may be the system's. no_file: calls on what is no
+-- file. for_call, for_write, for_fault: why device bytes were read.
 CREATE TEMP TABLE v_cell AS
 SELECT t.owner, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, c.name AS cause, h.name AS how, s.name AS sub, t.flags & 1 AS direct,
-       t.ops, t.errors, t.bytes, t.touched, t.lat_ns, t.max_ns,
+       t.flags & 6 AS sync, t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns,
+       s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
+       s.name NOT IN ('for_write', 'for_fault') AS for_call, s.name = 'for_write' AS for_write, s.name = 'for_fault' AS for_fault,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        k.block AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' AS on_leaf,
-       l.devices IS NULL OR COALESCE(instr(',' || l.devices || ',', ',' || (t.dev >> 20) || ':' || (t.dev & 1048575) || ','), 0) > 0 AS of_load,
+       (l.devices IS NULL OR COALESCE(instr(',' || l.devices || ',', ',' || (t.dev >> 20) || ':' || (t.dev & 1048575) || ','), 0) > 0)
+       AND (l.owner_system IS NULL OR t.owner = 0 OR COALESCE(o.system = l.owner_system, 0)) AS of_load,
        c.name = 'loopback' AS loopback, c.name IN ('data', 'direct') AS file_data
 FROM ask JOIN v_load l JOIN agg_total t ON t.run = ask.run
 JOIN v_owner o ON o.owner = t.owner
@@ -135,8 +150,6 @@ SELECT c.gid,
        SUM(CASE WHEN c.on_file AND c.r THEN c.bytes ELSE 0 END) AS s_r,
        SUM(CASE WHEN c.on_file AND c.w THEN c.ops ELSE 0 END) AS s_ops_w,
        SUM(CASE WHEN c.on_file AND c.r THEN c.ops ELSE 0 END) AS s_ops_r,
-       SUM(CASE WHEN c.on_file AND c.w THEN c.lat_ns ELSE 0 END) AS s_lat_w,
-       SUM(CASE WHEN c.on_file AND c.r THEN c.lat_ns ELSE 0 END) AS s_lat_r,
        SUM(CASE WHEN c.on_file AND c.r AND c.direct THEN c.bytes ELSE 0 END) AS s_direct_r,
        SUM(CASE WHEN c.on_file AND c.w THEN c.touched ELSE 0 END) AS t_w,
        SUM(CASE WHEN c.on_file AND c.copy THEN c.bytes ELSE 0 END) AS copied,
@@ -144,8 +157,13 @@ SELECT c.gid,
        SUM(CASE WHEN c.vfs_r THEN c.bytes ELSE 0 END) AS v_r,
        SUM(CASE WHEN c.vfs_w THEN c.ops ELSE 0 END) AS v_ops_w,
        SUM(CASE WHEN c.vfs_r THEN c.ops ELSE 0 END) AS v_ops_r,
-       SUM(CASE WHEN c.miss THEN c.bytes ELSE 0 END) AS missed,
-       SUM(CASE WHEN c.readahead THEN c.bytes ELSE 0 END) AS readahead,
+       SUM(CASE WHEN c.miss AND c.for_call THEN c.bytes ELSE 0 END) AS missed,
+       SUM(CASE WHEN c.miss AND c.for_fault THEN c.bytes ELSE 0 END) AS missed_fault,
+       SUM(CASE WHEN c.miss AND c.for_write THEN c.bytes ELSE 0 END) AS missed_write,
+       SUM(CASE WHEN c.readahead AND c.for_call THEN c.bytes ELSE 0 END) AS readahead,
+       SUM(CASE WHEN c.readahead AND NOT c.for_call THEN c.bytes ELSE 0 END) AS readahead_fault,
+       SUM(CASE WHEN c.ra_used THEN c.bytes ELSE 0 END) AS ra_used,
+       SUM(CASE WHEN c.ra_unknown THEN c.bytes ELSE 0 END) AS ra_unknown,
        SUM(CASE WHEN c.fs_write AND c.file_data THEN c.bytes ELSE 0 END) AS f_data,
        SUM(CASE WHEN c.fs_write AND NOT c.loopback THEN c.bytes ELSE 0 END) AS f_w,
        SUM(CASE WHEN c.block_write AND c.on_leaf THEN c.bytes ELSE 0 END) AS b_w,
@@ -153,7 +171,8 @@ SELECT c.gid,
        SUM(CASE WHEN c.block_write AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_w,
        SUM(CASE WHEN c.block_read AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_r,
        SUM(CASE WHEN c.block_read AND c.on_leaf AND c.cause = 'direct' THEN c.bytes ELSE 0 END) AS b_direct_r,
-       SUM(CASE WHEN c.block_read AND c.on_leaf AND c.sub = 'for_write' THEN c.bytes ELSE 0 END) AS b_for_write,
+       SUM(CASE WHEN c.block_read AND c.on_leaf AND c.for_write THEN c.bytes ELSE 0 END) AS b_for_write,
+       SUM(CASE WHEN c.block_read AND c.on_leaf AND c.for_fault THEN c.bytes ELSE 0 END) AS b_for_fault,
        SUM(CASE WHEN c.block_write AND c.leaf AND c.loopback THEN c.bytes ELSE 0 END) AS loop_w,
        SUM(CASE WHEN c.block_read AND c.leaf AND c.loopback THEN c.bytes ELSE 0 END) AS loop_r,
        SUM(CASE WHEN c.block_write AND NOT c.leaf THEN c.bytes ELSE 0 END) AS stacked_w,
@@ -163,16 +182,19 @@ SELECT c.gid,
        SUM(CASE WHEN c.block_read AND c.on_leaf AND c.of_load THEN c.bytes ELSE 0 END) AS b_r_load,
        SUM(CASE WHEN c.flush AND c.on_leaf THEN c.ops ELSE 0 END) AS flushes,
        SUM(CASE WHEN c.fsync THEN c.ops ELSE 0 END) AS fsyncs,
+       SUM(CASE WHEN c.on_file AND c.w AND c.sync THEN c.ops - c.errors ELSE 0 END) AS sync_writes,
+       SUM(CASE WHEN c.kind = 'uring_other' THEN c.ops ELSE 0 END) AS uring_calls,
        SUM(CASE WHEN c.is_commit THEN c.ops ELSE 0 END) AS commits
 FROM v_cell c
 GROUP BY c.gid;
 
 -- The dirty ledger, one row a line of the report. slack: bytes that the ledger cannot explain (METRICS section 3): carried
--- by a request but not held by the simulation, and, after a settle, still held by it.
+-- by a request but not held by the simulation, and, after a settle, still held by it, but for what was dirtied after that began; direct I/O
+-- beyond the blocks that calls touched.
 CREATE TEMP TABLE v_ledger AS
-SELECT o.gid, SUM(g.dirtied + g.direct) AS d_w, SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.absorbed) AS absorbed,
+SELECT o.gid, SUM(g.dirtied + g.direct) AS d_w, SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.submitted) AS submitted, SUM(g.absorbed) AS absorbed,
        SUM(g.written) AS written, SUM(g.cancelled) AS cancelled, SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected,
-       SUM(g.unexpected + CASE WHEN r.horizon = 'at_ack' THEN 0 ELSE g.dirty_end END) AS slack
+       SUM(g.unexpected + CASE WHEN r.horizon = 'at_ack' THEN 0 ELSE g.dirty_end - g.dirty_late END) + max(SUM(g.submitted) - SUM(g.direct), 0) AS slack
 FROM ask JOIN ledger g ON g.run = ask.run JOIN v_run r JOIN v_owner o ON o.owner = g.owner
 GROUP BY o.gid;
 
@@ -183,61 +205,78 @@ WITH part AS MATERIALIZED (
        SELECT g.gid, g.what, g.who, g.pid, g.rank, g.shown, s.*, l.d_w, l.absorbed, l.cancelled, l.dirty_end, l.unexpected, l.slack
        FROM v_group g LEFT JOIN v_sum s ON s.gid = g.gid LEFT JOIN v_ledger l ON l.gid = g.gid),
      line AS MATERIALIZED (
-       SELECT gid, what, who, pid, rank, shown, s_w, s_r, s_ops_w, s_ops_r, s_lat_w, s_lat_r, s_direct_r, t_w, copied,
-              v_w, v_r, v_ops_w, v_ops_r, missed, readahead, f_data, f_w, b_w, b_r, b_ops_w, b_ops_r, b_direct_r, b_for_write,
-              s_w_load, b_w_load, b_r_load, loop_w, loop_r, stacked_w, stacked_r, flushes, fsyncs, commits,
-              d_w, absorbed, cancelled, dirty_end, unexpected, slack
+       SELECT gid, what, who, pid, rank, shown, s_w, s_r, s_ops_w, s_ops_r, s_direct_r, t_w, copied, v_w, v_r, v_ops_w, v_ops_r, missed, missed_fault, missed_write,
+              readahead, readahead_fault, ra_used, ra_unknown, f_data, f_w, b_w, b_r, b_ops_w, b_ops_r, b_direct_r, b_for_write,
+              b_for_fault, s_w_load, b_w_load, b_r_load, loop_w, loop_r, stacked_w, stacked_r, flushes, fsyncs, sync_writes,
+              uring_calls, commits, d_w, absorbed, cancelled, dirty_end, unexpected, slack
        FROM part
        UNION ALL
-       SELECT 'all:', 'all', 'all traced', '', 4, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
-              SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
-              SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
-              SUM(b_for_write), SUM(s_w_load), SUM(b_w_load), SUM(b_r_load), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
-              SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
+       SELECT 'all:', 'all', 'all traced', '', 4, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r),
+              SUM(v_ops_w), SUM(v_ops_r), SUM(missed), SUM(missed_fault), SUM(missed_write), SUM(readahead), SUM(readahead_fault),
+              SUM(ra_used), SUM(ra_unknown), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
+              SUM(b_for_write), SUM(b_for_fault), SUM(s_w_load), SUM(b_w_load), SUM(b_r_load), SUM(loop_w), SUM(loop_r),
+              SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(sync_writes), SUM(uring_calls), SUM(commits), SUM(d_w),
+              SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
        FROM ask JOIN part WHERE rank < 4
        UNION ALL
-       SELECT 'total:', 'total', 'total', '', 8, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_lat_w),
-              SUM(s_lat_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r), SUM(v_ops_w), SUM(v_ops_r), SUM(missed),
-              SUM(readahead), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
-              SUM(b_for_write), SUM(s_w_load), SUM(b_w_load), SUM(b_r_load), SUM(loop_w), SUM(loop_r), SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(commits),
-              SUM(d_w), SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
-       FROM ask JOIN part)
+       SELECT 'total:', 'total', 'total', '', 8, ask.system IS NULL, SUM(s_w), SUM(s_r), SUM(s_ops_w), SUM(s_ops_r), SUM(s_direct_r), SUM(t_w), SUM(copied), SUM(v_w), SUM(v_r),
+              SUM(v_ops_w), SUM(v_ops_r), SUM(missed), SUM(missed_fault), SUM(missed_write), SUM(readahead), SUM(readahead_fault),
+              SUM(ra_used), SUM(ra_unknown), SUM(f_data), SUM(f_w), SUM(b_w), SUM(b_r), SUM(b_ops_w), SUM(b_ops_r), SUM(b_direct_r),
+              SUM(b_for_write), SUM(b_for_fault), SUM(s_w_load), SUM(b_w_load), SUM(b_r_load), SUM(loop_w), SUM(loop_r),
+              SUM(stacked_w), SUM(stacked_r), SUM(flushes), SUM(fsyncs), SUM(sync_writes), SUM(uring_calls), SUM(commits), SUM(d_w),
+              SUM(absorbed), SUM(cancelled), SUM(dirty_end), SUM(unexpected), SUM(slack)
+       FROM ask JOIN part),
+     -- the line that stands for whom the payload is divided by: the ledger's system, or --system, or all
+     payer AS MATERIALIZED (
+       SELECT l.gid
+       FROM ask JOIN v_load a JOIN line l
+       WHERE l.shown AND CASE WHEN a.owner_system IS NOT NULL AND (ask.system IS NOT NULL OR EXISTS (SELECT 1 FROM line x WHERE x.shown AND x.what = 'system' AND x.who = a.owner_system))
+                                THEN l.what = 'system' AND l.who = a.owner_system
+                              WHEN ask.system IS NOT NULL THEN l.what = 'system' AND l.who = ask.system
+                              ELSE l.what = 'all' END)
 SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
-       CASE WHEN (ask.system IS NULL AND p.what = 'all') OR (ask.system IS NOT NULL AND p.who = ask.system AND p.what = 'system')
-            THEN a.L END AS L,
-       CASE WHEN (ask.system IS NULL AND p.what = 'all') OR (ask.system IS NOT NULL AND p.who = ask.system AND p.what = 'system')
-            THEN a.L_r END AS L_r,
-       COALESCE(p.s_w_load, 0) * m.syscall AS S_load, COALESCE(p.b_w_load, 0) * m.block AS B_load, COALESCE(p.b_r_load, 0) * m.block AS B_r_load,
-       COALESCE(p.s_w, 0) * m.syscall AS S,
-       COALESCE(CASE WHEN m.vfs THEN p.v_w ELSE p.s_w END, 0) * COALESCE(m.vfs, m.syscall) AS V,
-       COALESCE(p.t_w, 0) * m.syscall AS T,
+       CASE WHEN p.gid IN (SELECT gid FROM payer) THEN a.L END AS L,
+       CASE WHEN p.gid IN (SELECT gid FROM payer) THEN a.L_r END AS L_r,
+       COALESCE(p.s_w_load, 0) * u.calls AS S_load, COALESCE(p.b_w_load, 0) * m.block AS B_load, COALESCE(p.b_r_load, 0) * m.block AS B_r_load,
+       COALESCE(p.s_w, 0) * u.calls AS S,
+       COALESCE(CASE WHEN m.vfs THEN p.v_w ELSE p.s_w END, 0) * COALESCE(m.vfs, u.calls) AS V,
+       COALESCE(p.t_w, 0) * u.calls AS T,
        COALESCE(p.d_w, 0) * m.ledger AS D,
        COALESCE(p.f_data, 0) * m.fs AS W,
        COALESCE(p.f_w, 0) * m.fs AS F,
        COALESCE(p.b_w, 0) * m.block AS B,
-       COALESCE(p.s_r, 0) * m.syscall AS S_r,
-       COALESCE(CASE WHEN m.vfs THEN p.v_r ELSE p.s_r END, 0) * COALESCE(m.vfs, m.syscall) AS V_r,
-       COALESCE(p.missed, 0) * m.cache AS missed,
-       COALESCE(p.readahead, 0) * m.cache AS readahead,
+       COALESCE(p.s_r, 0) * u.calls AS S_r,
+       COALESCE(CASE WHEN m.vfs THEN p.v_r ELSE p.s_r END, 0) * COALESCE(m.vfs, u.calls) AS V_r,
+       COALESCE(p.missed, 0) * m.cache * m.syscall AS missed,
+       COALESCE(p.missed_fault, 0) * m.cache * m.syscall AS missed_fault,
+       COALESCE(p.missed_write, 0) * m.cache * m.syscall AS missed_write,
+       (COALESCE(p.missed, 0) + COALESCE(p.missed_fault, 0) + COALESCE(p.missed_write, 0)) * m.cache AS missed_all,
+       COALESCE(p.readahead, 0) * m.cache * m.syscall AS readahead,
+       (COALESCE(p.readahead, 0) - COALESCE(p.ra_used, 0) - COALESCE(p.ra_unknown, 0)) * m.cache * u.calls AS ra_unused,
+       COALESCE(p.ra_unknown, 0) * m.cache AS ra_unknown,
+       COALESCE(p.ra_used, 0) * m.cache * u.calls AS ra_used,
+       COALESCE(p.readahead_fault, 0) * m.cache * m.syscall AS readahead_fault,
        COALESCE(p.b_r, 0) * m.block AS B_r,
-       (COALESCE(p.s_r, 0) - COALESCE(p.s_direct_r, 0)) * m.syscall AS S_r_cached,
+       (COALESCE(p.s_r, 0) - COALESCE(p.s_direct_r, 0)) * u.calls AS S_r_cached,
        (COALESCE(p.b_r, 0) - COALESCE(p.b_direct_r, 0)) * m.block AS B_r_cached,
-       COALESCE(p.b_for_write, 0) * m.block AS B_r_for_write,
-       COALESCE(p.s_ops_w, 0) * m.syscall AS ops_S_w, COALESCE(p.s_ops_r, 0) * m.syscall AS ops_S_r,
-       COALESCE(CASE WHEN m.vfs THEN p.v_ops_w ELSE p.s_ops_w END, 0) * COALESCE(m.vfs, m.syscall) AS ops_V_w,
-       COALESCE(CASE WHEN m.vfs THEN p.v_ops_r ELSE p.s_ops_r END, 0) * COALESCE(m.vfs, m.syscall) AS ops_V_r,
+       COALESCE(p.b_for_write, 0) * m.block * m.syscall AS B_r_for_write,
+       (COALESCE(p.b_r, 0) - COALESCE(p.b_for_fault, 0)) * m.block AS B_r_call,
+       COALESCE(p.s_ops_w, 0) * u.calls AS ops_S_w, COALESCE(p.s_ops_r, 0) * u.calls AS ops_S_r,
+       COALESCE(CASE WHEN m.vfs THEN p.v_ops_w ELSE p.s_ops_w END, 0) * COALESCE(m.vfs, u.calls) AS ops_V_w,
+       COALESCE(CASE WHEN m.vfs THEN p.v_ops_r ELSE p.s_ops_r END, 0) * COALESCE(m.vfs, u.calls) AS ops_V_r,
        COALESCE(p.b_ops_w, 0) * m.block AS ops_B_w, COALESCE(p.b_ops_r, 0) * m.block AS ops_B_r,
-       COALESCE(p.s_lat_w, 0) * m.syscall AS lat_S_w, COALESCE(p.s_lat_r, 0) * m.syscall AS lat_S_r,
-       COALESCE(p.flushes, 0) * m.block AS flushes, COALESCE(p.fsyncs, 0) * m.syscall AS fsyncs,
+       COALESCE(p.flushes, 0) * m.block AS flushes, COALESCE(p.fsyncs, 0) * u.calls AS fsyncs, COALESCE(p.sync_writes, 0) * u.calls AS sync_writes,
+       (COALESCE(p.fsyncs, 0) + COALESCE(p.sync_writes, 0)) * u.calls AS syncs,
        COALESCE(p.commits, 0) * m.fs AS commits,
-       COALESCE(p.copied, 0) * m.syscall AS copied,
+       COALESCE(p.copied, 0) * u.calls AS copied,
        COALESCE(p.loop_w, 0) * m.block AS loop_w, COALESCE(p.loop_r, 0) * m.block AS loop_r,
        COALESCE(p.stacked_w, 0) * m.block AS stacked_w, COALESCE(p.stacked_r, 0) * m.block AS stacked_r,
        COALESCE(p.absorbed, 0) * m.ledger AS absorbed, COALESCE(p.cancelled, 0) * m.ledger AS cancelled,
        COALESCE(p.dirty_end, 0) * m.ledger AS dirty_end, COALESCE(p.unexpected, 0) * m.ledger AS unexpected,
        COALESCE(p.slack, 0) * m.ledger AS slack,
        CASE WHEN m.vfs THEN 'measured' ELSE 'derived from syscall and uring' END AS vfs_source
-FROM ask JOIN v_load a JOIN v_measured m JOIN line p;
+FROM v_load a JOIN v_measured m JOIN line p
+JOIN (SELECT gid, CASE WHEN m.uring OR COALESCE(uring_calls, 0) = 0 THEN m.syscall END AS calls FROM v_measured m JOIN line) u ON u.gid = p.gid;
 
 -- What of a volume has no known owner: the share that has none on each device, weighted with the line's own bytes there, so
 -- that work of others on a device that the line hardly used does not spoil its ratios.
@@ -247,10 +286,11 @@ WITH place AS MATERIALIZED (
               SUM(CASE WHEN fs_write AND file_data THEN bytes ELSE 0 END) AS W,
               SUM(CASE WHEN fs_write AND NOT loopback THEN bytes ELSE 0 END) AS F,
               SUM(CASE WHEN block_write AND on_leaf THEN bytes ELSE 0 END) AS B,
-              SUM(CASE WHEN miss THEN bytes ELSE 0 END) AS missed,
-              SUM(CASE WHEN block_read AND on_leaf THEN bytes ELSE 0 END) AS B_r,
+              SUM(CASE WHEN miss AND for_call THEN bytes ELSE 0 END) AS missed,
+              SUM(CASE WHEN miss THEN bytes ELSE 0 END) AS missed_all,
+              SUM(CASE WHEN block_read AND on_leaf AND NOT for_fault THEN bytes ELSE 0 END) AS B_r_call,
               SUM(CASE WHEN block_read AND on_leaf AND cause <> 'direct' THEN bytes ELSE 0 END) AS B_r_cached,
-              SUM(CASE WHEN block_read AND on_leaf AND sub = 'for_write' THEN bytes ELSE 0 END) AS B_r_for_write,
+              SUM(CASE WHEN block_read AND on_leaf AND for_write THEN bytes ELSE 0 END) AS B_r_for_write,
               SUM(CASE WHEN block_write AND on_leaf AND of_load THEN bytes ELSE 0 END) AS B_load,
               SUM(CASE WHEN block_read AND on_leaf AND of_load THEN bytes ELSE 0 END) AS B_r_load
        FROM v_cell
@@ -261,7 +301,8 @@ WITH place AS MATERIALIZED (
        UNION ALL SELECT gid, dev, 'F', F FROM place
        UNION ALL SELECT gid, dev, 'B', B FROM place
        UNION ALL SELECT gid, dev, 'missed', missed FROM place
-       UNION ALL SELECT gid, dev, 'B_r', B_r FROM place
+       UNION ALL SELECT gid, dev, 'missed_all', missed_all FROM place
+       UNION ALL SELECT gid, dev, 'B_r_call', B_r_call FROM place
        UNION ALL SELECT gid, dev, 'B_r_cached', B_r_cached FROM place
        UNION ALL SELECT gid, dev, 'B_r_for_write', B_r_for_write FROM place
        UNION ALL SELECT gid, dev, 'B_load', B_load FROM place
@@ -295,8 +336,8 @@ WITH v AS MATERIALIZED (SELECT * FROM v_volume),
        UNION
        SELECT 'ledger' FROM v_lost l WHERE l.effect IN ('bytes', 'owner', 'events') AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'all')
        UNION
-       SELECT 'app' FROM v_measured WHERE uring IS NULL),
-     flat AS (
+       SELECT 'use' FROM v_lost l WHERE l.what = 'use of readahead not followed'),
+     flat(gid, sym, class, value, residual, whole) AS (
        SELECT gid, 'L' AS sym, 'given' AS class, L AS value, 0 AS residual, NULL AS whole FROM v
        UNION ALL SELECT v.gid, 'L x R', 'given', CASE WHEN v.L IS NOT NULL THEN a.intended END, 0, NULL FROM v JOIN v_load a
        UNION ALL SELECT gid, 'L_r', 'given', L_r, 0, NULL FROM v
@@ -313,37 +354,43 @@ WITH v AS MATERIALIZED (SELECT * FROM v_volume),
        UNION ALL SELECT v.gid, 'S_r', 'app', v.S_r, none.S_r, total.S_r FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'S_r_cached', 'app', v.S_r_cached, none.S_r_cached, total.S_r_cached FROM v JOIN total LEFT JOIN none
        UNION ALL SELECT v.gid, 'missed', 'miss', v.missed, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'missed'
-       UNION ALL SELECT v.gid, 'B_r', 'block', v.B_r, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r'
+       UNION ALL SELECT v.gid, 'missed_all', 'miss', v.missed_all, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'missed_all'
+       UNION ALL SELECT v.gid, 'B_r_call', 'block', v.B_r_call, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r_call'
        UNION ALL SELECT v.gid, 'B_r_cached', 'block', v.B_r_cached, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r_cached'
        UNION ALL SELECT v.gid, 'B_r_for_write', 'block', v.B_r_for_write, x.residual, x.whole FROM v LEFT JOIN v_residual x ON x.gid = v.gid AND x.sym = 'B_r_for_write'
        UNION ALL SELECT gid, 'flushes', 'block', flushes, 0, NULL FROM v
-       UNION ALL SELECT gid, 'fsyncs', 'app', fsyncs, 0, NULL FROM v
+       UNION ALL SELECT gid, 'syncs', 'app', syncs, 0, NULL FROM v
        UNION ALL SELECT gid, 'commits', 'commit', commits, 0, NULL FROM v
        UNION ALL SELECT gid, 'syscall ops (w)', 'app', ops_S_w, 0, NULL FROM v
        UNION ALL SELECT gid, 'syscall ops (r)', 'app', ops_S_r, 0, NULL FROM v
        UNION ALL SELECT gid, 'VFS + block ops (w)', 'block', ops_V_w + ops_B_w, 0, NULL FROM v
        UNION ALL SELECT gid, 'VFS + block ops (r)', 'block', ops_V_r + ops_B_r, 0, NULL FROM v
-       UNION ALL SELECT gid, 'readahead unused', 'miss', NULL, 0, NULL FROM v
-       UNION ALL SELECT gid, 'readahead', 'miss', readahead, 0, NULL FROM v)
+       -- what of it was not followed may be unused too; whose use has no owner may be less
+       UNION ALL SELECT gid, 'readahead unused', 'miss', ra_unused, ra_unknown, readahead FROM v
+       UNION ALL SELECT v.gid, 'readahead', 'use', v.readahead, COALESCE(none.ra_used + none.ra_unknown, 0), v.readahead FROM v LEFT JOIN none)
 SELECT f.gid, f.sym, f.value, COALESCE(f.residual, 0) AS residual, f.whole,
        COALESCE(b.class IS NOT NULL OR COALESCE(f.residual, 0) > 0.01 * f.whole, 0) AS short,
-       CASE WHEN b.class IS NOT NULL THEN replace(f.sym, '_load', '') || ' lost records'
+       CASE WHEN b.class = 'use' THEN 'some use of readahead was not followed'
+            WHEN b.class IS NOT NULL THEN replace(replace(replace(f.sym, '_load', ''), '_call', ''), '_all', '') || ' lost records'
+            WHEN COALESCE(f.residual, 0) > 0.01 * f.whole AND f.sym = 'readahead unused'
+              THEN printf('use of %d of %d bytes of readahead is not known: mapped files', f.residual, f.whole)
             WHEN COALESCE(f.residual, 0) > 0.01 * f.whole AND f.class = 'ledger'
               THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
             WHEN COALESCE(f.residual, 0) > 0.01 * f.whole
-              THEN printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, replace(f.sym, '_load', ''), CASE f.class WHEN 'app' THEN '' ELSE ' on its devices' END)
+              THEN printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, replace(replace(replace(f.sym, '_load', ''), '_call', ''), '_all', ''), CASE f.class WHEN 'app' THEN '' ELSE ' on its devices' END)
             END AS short_why,
        CASE WHEN f.value IS NOT NULL THEN NULL
             WHEN f.sym IN ('L', 'L_r') THEN f.sym || ' is not given (--ledger, --logical-bytes)'
             WHEN f.sym = 'L x R' THEN 'the ledger says neither replicas nor k and m'
-            WHEN f.sym = 'readahead unused' THEN 'unused read-ahead is not measured'
             WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
             WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'D needs all events, and some were lost'
             WHEN f.class = 'ledger' THEN 'D needs the dirty ledger, and the store has none for this run'
-            WHEN f.class = 'app' THEN 'layer syscall was not measured'
-            WHEN f.class = 'miss' THEN 'layer cache was not measured'
-            WHEN f.class = 'block' THEN 'layer block was not measured'
-            ELSE 'layer fs was not measured' END AS why
+            ELSE COALESCE((SELECT group_concat('layer ' || l.layer || CASE WHEN l.layer IN (SELECT layer FROM v_left_out) THEN ' not recorded' ELSE ' was not measured' END, ', ')
+                  FROM (SELECT 'syscall' AS layer, syscall AS there FROM v_measured WHERE f.class IN ('app', 'miss', 'use') OR f.sym = 'B_r_for_write'
+                        UNION ALL SELECT 'cache', cache FROM v_measured WHERE f.class IN ('miss', 'use')
+                        UNION ALL SELECT 'fs', fs FROM v_measured WHERE f.class IN ('fs', 'commit')
+                        UNION ALL SELECT 'block', block FROM v_measured WHERE f.class = 'block') l
+                  WHERE l.there IS NULL), 'layer uring not recorded, and io_uring was used') END AS why
 FROM v_run r JOIN flat f LEFT JOIN bad b ON b.class = f.class;
 
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
@@ -361,16 +408,16 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
        (7, 'hop_coalesce x hop_flush', 'W', 'T', 'W/T', 'no D', 0),
        (8, 'hop_fs', 'F', 'W', 'F/W', 'w', 0),
        (9, 'hop_blk', 'B', 'F', 'B/F', 'w', 0),
-       (10, 'raf_dev', 'B_r', 'S_r', 'B_r/S_r', 'r', 0),
-       (11, 'raf_miss', 'B_r_cached', 'missed', 'B_r/missed, without direct I/O', 'r', 0),
-       (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed/S_r, without direct I/O', 'r', 1),
+       (10, 'raf_dev', 'B_r_call', 'S_r', 'B_r/S_r, without faults', 'r', 0),
+       (11, 'raf_miss', 'B_r_cached', 'missed_all', 'B_r/missed, without direct I/O', 'r', 0),
+       (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed by calls/S_r, without direct I/O', 'r', 1),
        (13, 'ra_waste', 'readahead unused', 'readahead', 'unused/readahead', 'r', 0),
        (14, 'wra', 'B_r_for_write', 'S', 'B_r for writes/S', 'w', 0),
-       (15, 'flush_amp', 'flushes', 'fsyncs', 'flushes/fsyncs', 's', 0),
-       (16, 'commits_per_fsync', 'commits', 'fsyncs', 'commits/fsyncs', 's', 0),
+       (15, 'flush_amp', 'flushes', 'syncs', 'flushes/syncs', 's', 0),
+       (16, 'commits_per_fsync', 'commits', 'syncs', 'commits/syncs', 's', 0),
        (17, 'seed_op_amp_r', 'VFS + block ops (r)', 'syscall ops (r)', '(VFS ops + block ops)/syscall ops', 'r', 0),
        (18, 'seed_op_amp_w', 'VFS + block ops (w)', 'syscall ops (w)', '(VFS ops + block ops)/syscall ops', 'w', 0)),
-     v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, L_r, S, D, B, S_r, B_r, flushes, fsyncs, commits FROM v_volume
+     v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, L_r, S, D, B, S_r, B_r, flushes, fsyncs, sync_writes, syncs, commits FROM v_volume
                         WHERE shown AND rank <= 4),
      sym AS MATERIALIZED (SELECT * FROM v_symbol),
      pair AS (
@@ -379,16 +426,17 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
               n.residual AS numerator_residual, m.residual AS denominator_residual,
               CASE d.complement WHEN 0 THEN n.short ELSE m.short END AS up,
               CASE d.complement WHEN 0 THEN m.short ELSE n.short END AS down,
-              COALESCE(n.why, m.why, CASE WHEN m.value = 0 THEN replace(d.den, '_load', '') || ' is 0' END,
-                       CASE WHEN d.complement AND n.value > m.value THEN 'more was missed than calls read: memory-mapped reads' END,
+              COALESCE(n.why, m.why, CASE WHEN m.value = 0 THEN replace(replace(d.den, '_load', ''), '_all', '') || ' is 0' END,
+                       CASE WHEN d.complement AND n.value > m.value THEN 'more was missed than calls returned' END,
                        CASE WHEN n.short AND m.short THEN n.short_why || ', and ' || m.short_why END) AS absent,
-              COALESCE(n.short_why, m.short_why) AS short, CASE WHEN d.needs IN ('L', 'L_r', 'R') THEN NULLIF(a.note, '') END AS about
+              COALESCE(n.short_why, m.short_why) AS short, CASE WHEN d.needs IN ('L', 'L_r', 'R') THEN NULLIF(CASE WHEN v.what = 'all' AND a.owner_system IS NOT NULL THEN a.owner_system || CASE a.note WHEN '' THEN '' ELSE ', ' END ELSE '' END || a.note, '')
+                                                              WHEN d.needs = 's' AND v.sync_writes > 0 THEN printf('syncs: %d calls, %d synchronous writes', v.fsyncs, v.sync_writes) END AS about
        FROM v JOIN v_load a JOIN def d
        JOIN sym n ON n.gid = v.gid AND n.sym = d.num
        JOIN sym m ON m.gid = v.gid AND m.sym = d.den
        WHERE (d.needs = 'w' AND (COALESCE(v.S, 0) > 0 OR COALESCE(v.B, 0) > 0))
           OR (d.needs = 'r' AND (COALESCE(v.S_r, 0) > 0 OR COALESCE(v.B_r, 0) > 0))
-          OR (d.needs = 's' AND (v.fsyncs > 0 OR v.flushes > 0 OR v.commits > 0))
+          OR (d.needs = 's' AND (v.syncs > 0 OR v.flushes > 0 OR v.commits > 0))
           OR (d.needs = 'L' AND v.L IS NOT NULL)
           OR (d.needs = 'R' AND v.L IS NOT NULL AND a.has_ledger)
           OR (d.needs = 'L_r' AND v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0))
@@ -448,7 +496,8 @@ WHERE f.remote IS NOT NULL
 GROUP BY f.protocol, f.local, f.local_port, f.remote, f.remote_port;
 
 -- Flows, each with the process at its other end when that was traced too. link, seen from the owner: internal, both ends are
--- of one storage system; client, it accepted a peer that is traced and of another; accepted, a peer that is not traced: a
+-- of one storage system; client, it accepted a peer that is traced and of another, or that
+-- --system left out; accepted, a peer that is not traced: a
 -- client or another node; connected, it is itself the client; other, not known which.
 CREATE TEMP VIEW v_flow AS
 WITH peer AS MATERIALIZED (
@@ -461,16 +510,17 @@ SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.
        f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives, p.owner AS peer, q.comm AS peer_comm,
        q.pid AS peer_pid, q.system AS peer_system,
        CASE WHEN o.system = q.system THEN 'internal'
-            WHEN f.role = 'server' AND p.owner > 2 THEN 'client'
+            WHEN f.role = 'server' AND (p.owner > 2 OR p.owner = 2 AND r.apart) THEN 'client'
             WHEN f.role = 'server' THEN 'accepted'
             WHEN f.role = 'client' THEN 'connected'
             ELSE 'other' END AS link
 FROM ask JOIN flow f ON f.run = ask.run
+JOIN (SELECT ' ' || COALESCE(filters, '') || ' ' LIKE '% system=%' AS apart FROM v_run) r
 JOIN v_owner o ON o.owner = f.owner
 LEFT JOIN peer p ON p.flow = f.rowid
 LEFT JOIN v_process q ON q.id = p.owner;
 
--- Network amplification (METRICS N), for a run or system whose payload L is given. A byte between two traced ends is counted
+-- Network amplification (METRICS N), for a run or system whose payload L is given: for the ledger's system, where the run knows it. A byte between two traced ends is counted
 -- once: on client links at the server's end, on internal links where it was sent. Peers that are not traced may be clients or
 -- other nodes, and flows without a row were not classified: both numbers are then lower bounds.
 CREATE TEMP VIEW v_naf AS
@@ -478,7 +528,9 @@ WITH n AS (SELECT COALESCE(SUM(CASE WHEN f.link = 'client' THEN f.sent + f.recei
                   COALESCE(SUM(CASE WHEN f.link = 'internal' THEN f.sent END), CASE WHEN COUNT(f.system) > 0 THEN 0 END) AS internal,
                   COALESCE(SUM(CASE WHEN f.link IN ('accepted', 'other') THEN f.sent + f.received END), 0) AS open
            FROM ask JOIN v_flow f
-           WHERE f.owner > 2 AND (ask.system IS NULL OR f.system = ask.system)),
+           JOIN v_load a
+           WHERE f.owner > 2 AND (COALESCE(a.owner_system, ask.system) IS NULL OR f.system = COALESCE(a.owner_system, ask.system))
+             AND (a.owner_system IS NULL OR ask.system IS NULL OR a.owner_system = ask.system)),
      d(ord, ratio, formula, numerator) AS (
            SELECT 1, 'naf_cli', 'N_cli/', client FROM n
            UNION ALL
@@ -506,20 +558,24 @@ GROUP BY c.gid, c.cause, c.how, c.device;
 
 -- Latency buckets. system NULL: processes outside any system. middle: within 6.25 % of every value of the bucket.
 CREATE TEMP VIEW v_hist AS
-SELECT l.name AS layer, k.name AS kind, h.system, h.bucket, h.low_ns, h.high_ns, (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n,
-       SUM(h.n) OVER (PARTITION BY h.kind, h.system ORDER BY h.bucket) AS upto,
-       SUM(h.n) OVER (PARTITION BY h.kind, h.system) AS total
+SELECT l.name AS layer, k.name AS kind, h.system, COALESCE(h.other, 0) AS no_file, h.bucket, h.low_ns, h.high_ns, (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n,
+       SUM(h.n) OVER (PARTITION BY h.kind, h.system, COALESCE(h.other, 0) ORDER BY h.bucket) AS upto,
+       SUM(h.n) OVER (PARTITION BY h.kind, h.system, COALESCE(h.other, 0)) AS total
 FROM ask JOIN hist h ON h.run = ask.run
 JOIN kind k ON k.id = h.kind
 JOIN layer l ON l.id = k.layer
 WHERE ask.system IS NULL OR h.system = ask.system;
 
--- Exact count, sum and maximum of durations, by kind and system.
+-- Count, sum and maximum of durations of wanted processes, by kind, system, and whether it is about files. Where not every operation was
+-- timed, the sum is an estimate: the mean of those that were, for all. NULL: none was timed.
 CREATE TEMP VIEW v_duration AS
-SELECT c.layer, c.kind, o.system, SUM(c.ops) AS ops, SUM(c.errors) AS errors, SUM(c.lat_ns) AS sum_ns, MAX(c.max_ns) AS max_ns
-FROM ask JOIN v_cell c JOIN v_owner o ON o.owner = c.owner
-WHERE o.owner <> 1 AND (ask.system IS NULL OR o.system = ask.system)
-GROUP BY c.layer, c.kind, o.system;
+SELECT layer, kind, system, no_file, ops, errors, timed, told, CASE WHEN timed >= ops THEN lat_ns ELSE lat_ns * 1.0 / NULLIF(timed, 0) * ops END AS sum_ns,
+       timed < ops AS estimate, lat_ns * 1.0 / NULLIF(timed, 0) AS mean_ns, CASE WHEN timed > 0 THEN max_ns END AS max_ns
+FROM (SELECT c.layer, c.kind, o.system, c.app AND c.no_file AS no_file, SUM(c.ops) AS ops, SUM(c.errors) AS errors,
+             SUM(c.timed) AS told, COALESCE(SUM(c.timed), SUM(CASE WHEN c.lat_ns > 0 THEN c.ops END), 0) AS timed, SUM(c.lat_ns) AS lat_ns, MAX(c.max_ns) AS max_ns
+      FROM ask JOIN v_run r JOIN v_cell c JOIN v_owner o ON o.owner = c.owner
+      WHERE o.owner NOT IN (1, 2) AND (o.owner <> 0 OR r.filters IS NULL) AND (ask.system IS NULL OR o.system = ask.system)
+      GROUP BY c.layer, c.kind, o.system, c.app AND c.no_file);
 
 -- Aggregates a second, only what timelines need.
 CREATE TEMP VIEW v_second AS
@@ -545,7 +601,7 @@ GROUP BY a.sec;
 
 CREATE TEMP VIEW v_file AS
 SELECT f.id, f.dev, d.device, f.ino, COALESCE(f.path, '(path not resolved)') AS path, f.component,
-       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.cancelled, g.dirty_end, g.dirty_start, g.unexpected
+       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.submitted, g.cancelled, g.dirty_end, g.dirty_late, g.dirty_start, g.unexpected
 FROM ask JOIN ledger g ON g.run = ask.run
 LEFT JOIN file f ON f.run = g.run AND f.id = g.file
 LEFT JOIN v_device d ON d.dev = f.dev;
@@ -580,6 +636,8 @@ WITH part AS (
               SUM(CASE WHEN c.on_file AND c.dir = 'w' THEN c.ops ELSE 0 END) AS s_ops_w,
               SUM(CASE WHEN c.on_file AND c.dir = 'r' THEN c.lat_ns ELSE 0 END) AS s_lat_r,
               SUM(CASE WHEN c.on_file AND c.dir = 'w' THEN c.lat_ns ELSE 0 END) AS s_lat_w,
+              SUM(CASE WHEN c.on_file AND c.dir = 'r' AND c.lat_ns > 0 THEN COALESCE(c.timed, c.ops) END) AS s_timed_r,
+              SUM(CASE WHEN c.on_file AND c.dir = 'w' AND c.lat_ns > 0 THEN COALESCE(c.timed, c.ops) END) AS s_timed_w,
               SUM(CASE WHEN c.layer = 'vfs' AND c.dir = 'r' THEN c.ops ELSE 0 END) AS v_ops_r,
               SUM(CASE WHEN c.layer = 'vfs' AND c.dir = 'w' THEN c.ops ELSE 0 END) AS v_ops_w,
               SUM(CASE WHEN c.kind = 'block_read' AND c.on_leaf THEN c.ops ELSE 0 END) AS b_ops_r,
@@ -588,7 +646,7 @@ WITH part AS (
        WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system)
        GROUP BY p.system)
 SELECT p.system, p.s_r * m.syscall AS S_r, p.s_w * m.syscall AS S, p.s_ops_r * m.syscall AS ops_S_r, p.s_ops_w * m.syscall AS ops_S_w,
-       p.s_lat_r * m.syscall AS lat_S_r, p.s_lat_w * m.syscall AS lat_S_w,
+       p.s_lat_r * m.syscall AS lat_S_r, p.s_lat_w * m.syscall AS lat_S_w, p.s_timed_r AS timed_S_r, p.s_timed_w AS timed_S_w,
        CASE WHEN m.vfs THEN p.v_ops_r ELSE p.s_ops_r * m.syscall END AS ops_V_r,
        CASE WHEN m.vfs THEN p.v_ops_w ELSE p.s_ops_w * m.syscall END AS ops_V_w,
        p.b_ops_r * m.block AS ops_B_r, p.b_ops_w * m.block AS ops_B_w
@@ -623,6 +681,12 @@ FROM (SELECT c.device, SUM(c.ops) AS ops, SUM(c.bytes) AS bytes
       WHERE c.block_write AND c.on_leaf AND c.cause = 'journal' AND c.sub = 'commit'
       GROUP BY c.device);
 
+-- The one disk that the run was about, by --dev, which takes a name, a path or major:minor; NULL: all.
+CREATE TEMP VIEW v_only_disk AS
+SELECT d.dev
+FROM (SELECT substr(' ' || filters || ' ', instr(' ' || filters || ' ', ' dev=') + 5) AS rest FROM v_run WHERE ' ' || filters LIKE '% dev=%') f
+JOIN v_device d ON substr(f.rest, 1, instr(f.rest, ' ') - 1) IN (d.device, '/dev/' || d.device, (d.dev >> 20) || ':' || (d.dev & 1048575));
+
 -- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
 CREATE TEMP VIEW v_check AS
 WITH t AS MATERIALIZED (SELECT * FROM v_truth),
@@ -643,7 +707,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM t JOIN (SELECT 'read_bytes' AS name, 'device bytes read' AS what UNION ALL SELECT 'write_bytes', 'device bytes written') w ON w.name = t.what
        JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN zeroed z ON z.dev = t.dev
        LEFT JOIN device a ON a.dev = t.dev AND a.kind = CASE t.what WHEN 'read_bytes' THEN 'block_read' ELSE 'block_write' END
-       WHERE t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0)),
+       WHERE t.pid IS NULL AND (t.delta <> 0 OR a.bytes > 0) AND (NOT EXISTS (SELECT 1 FROM v_only_disk) OR t.dev IN (SELECT dev FROM v_only_disk))),
      -- what the edges of the run cut through: no request of a server that is never idle waits for the gate
      edge AS (
        SELECT 1, what || ', begun before the run', subject, early, NULL, 0, 'queued before it, completed inside it: owner not known', '' FROM disk WHERE early > 0
@@ -692,28 +756,30 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
                AND NOT EXISTS (SELECT 1 FROM t WHERE t.pid = p.pid))
        WHERE n > 0),
      sums AS (
-       SELECT SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
+       SELECT SUM(g.dirtied) AS dirtied, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
               SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected, SUM(g.slack) AS slack, SUM(g.d_w) AS d_w
        FROM v_ledger g),
      ledger AS (
        SELECT 4, 'ledger: dirtied = written + cancelled + still dirty', 'run',
               s.dirty_start + s.dirtied + s.unexpected, s.written + s.cancelled + s.dirty_end, 0,
-              CASE WHEN m.ledger IS NULL AND r.events = 0 THEN 'needs events, and the run recorded none'
+              CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all'
+                   WHEN m.ledger IS NULL AND r.events = 0 THEN 'needs events, and the run recorded none'
                    WHEN m.ledger IS NULL AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events') THEN 'needs all events, and some were lost'
                    WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirty before the run + dirtied + unexpected'
        FROM v_measured m JOIN v_run r JOIN sums s
        UNION ALL
        SELECT 5, 'ledger: unexplained (at most 1 % of D)', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER),
-              CASE WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
+              CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all'
+                                                                      WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
        FROM v_measured m JOIN sums s
        UNION ALL
-       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.direct, a.f_data, 0,
+       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.submitted, a.f_data, 0,
               CASE WHEN m.ledger IS NULL THEN 'no ledger' WHEN m.fs IS NULL THEN 'layer fs was not measured'
                    WHEN EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events' AND layer = 'fs') THEN 'events of layer fs were lost' END,
               'events against aggregates, of traced processes'
        FROM v_measured m
-       JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.direct), 0) AS direct FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4) s
-       JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4) a),
+       JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.submitted), 0) AS submitted FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4 OR g.what = 'unattributed') s
+       JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4 OR g.what = 'unattributed') a),
      ext4 AS (
        SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), (COALESCE(a.bytes, 0) + t.outside) * m.block, t.delta, 1023 + t.outside_slack,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
@@ -723,7 +789,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
                    WHEN t.begin_value = 0 AND a.bytes > t.delta THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev AND a.kind = 'block_write'
        LEFT JOIN zeroed z ON z.dev = t.dev
-       WHERE t.what = 'session_write_bytes'),
+       WHERE t.what = 'session_write_bytes' AND (NOT EXISTS (SELECT 1 FROM v_only_disk) OR t.dev IN (SELECT dev FROM v_only_disk))),
      lines AS (SELECT ord, what, subject, traced, kernel, slack, absent, note FROM disk UNION ALL SELECT * FROM edge UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),
      lossy AS (SELECT MAX(effect = 'bytes') AS bytes FROM v_lost)
 SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS difference,
@@ -796,13 +862,18 @@ FROM v_cause c
 WHERE c.gid NOT IN (SELECT gid FROM known)
 GROUP BY c.gid, c.cause;
 
--- The colour of a part in every picture of one run: its place in the palette of style.gp. What is in none of these rows has colour 17.
+-- The colour of a part in every picture: its place in the palette of style.gp, the same in all. More than 13 components in one run cannot be
+-- told apart: then the places are those of the run, and the smallest share the last. What is in none of these rows has colour 17.
 CREATE TEMP TABLE v_colour AS
-SELECT c.component AS part, min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS colour
-FROM v_component c JOIN v_group g ON g.gid = c.gid
-WHERE g.shown AND g.rank <= 5 AND c.part = 'component'
-GROUP BY c.component
-HAVING SUM(c.written + c.read) > 0
+WITH used AS MATERIALIZED (
+       SELECT c.component AS part, min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS place, COUNT(*) OVER () AS n
+       FROM v_component c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown AND g.rank <= 5 AND c.part = 'component'
+       GROUP BY c.component
+       HAVING SUM(c.written + c.read) > 0)
+SELECT part, place AS colour FROM used WHERE n > 13
+UNION ALL
+SELECT name, CASE WHEN id <= 13 THEN id ELSE id + 7 END FROM component WHERE id BETWEEN 1 AND 21 AND NOT EXISTS (SELECT 1 FROM used WHERE n > 13)
 UNION ALL
 VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('file data', 18), ('direct I/O', 19), ('readahead', 20);
 

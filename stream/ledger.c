@@ -7,9 +7,9 @@
  *     dirty_start + dirtied + unexpected = written + cancelled + dirty_end
  *
  * holds by construction; whether the simulation was right shows in `unexpected` (a bio carried what it did not hold) and,
- * after a settle, in `dirty_end` (it holds what no bio carried): together they are the residual. What was dirty before the run
- * is known by two silences: nobody is known to have written what the bio carries, and in the whole run nothing went dirty
- * without somebody who is known.
+ * after a settle, in `dirty_end` (it holds what no bio carried) without `dirty_late`, which somebody dirtied since settling began:
+ * together they are the residual. What was dirty before the run is known by two silences: nobody is known to have written what
+ * the bio carries, and in the whole run nothing on its device went dirty without somebody who is known.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,9 @@
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
 #define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
-enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_CUT, OP_PUNCH, OP_EVICT };
+#define LATE (1U << 31)            /* bit of an interval's owner: dirtied after settling had begun */
+
+enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_CUT, OP_PUNCH, OP_EVICT };
 
 struct op {
 	u64 ts, seq;
@@ -36,12 +38,13 @@ struct op {
 struct row {
 	bool used;
 	u32 file, owner;
-	u64 touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected;
+	u64 touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected;
 };
 
 struct file {
 	bool used, through;     /* through: its file system has no dirty pages */
 	bool applied;           /* operations were, with this size of a block */
+	bool known;             /* nothing on its device went dirty of which nobody knows who did it */
 	u32 block;
 	u32 id;
 	struct interval *dirty;
@@ -64,6 +67,7 @@ struct ledger {
 	struct op *ops;
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */
+	u64 settle;             /* when settling began; ~0: it did not, or that is not known yet */
 	bool failed;            /* what it holds is of no use: out of order, or too much */
 	bool overflow;          /* a sum left 64 bits */
 	int err;
@@ -192,11 +196,14 @@ struct taken {
 static void count_taken(void *arg, u32 owner, u64 bytes)
 {
 	struct taken *t = arg;
-	struct row *r = row_of(t->g, t->file, owner);
+	struct row *r = row_of(t->g, t->file, owner & ~LATE);
 
 	t->bytes += bytes;
-	if (r)
-		add(t->g, (u64 *)((char *)r + t->column), bytes);
+	if (!r)
+		return;
+	add(t->g, (u64 *)((char *)r + t->column), bytes);
+	if (owner & LATE && t->column == offsetof(struct row, dirty_end))
+		add(t->g, &r->dirty_late, bytes);
 }
 
 static u64 block_down(u64 at, u64 block)
@@ -232,7 +239,7 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 	if (!o->file) /* a file without a number cannot be told from another: what its bios carry will be unexpected */
 		return;
 	f = file_of(g, o->file);
-	if (f && interval_add(&f->dirty, from, to, o->owner, &fresh))
+	if (f && interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh))
 		g->err = -ENOMEM;
 	add(g, &r->dirtied, fresh);
 	if (o->what == OP_WRITE)
@@ -247,7 +254,16 @@ static void apply_direct(struct ledger *g, const struct op *o)
 	if (!r)
 		return;
 	add(g, &r->touched, block_up(o->to, block) - block_down(o->from, block));
-	add(g, &r->direct, o->to - o->from);
+	add(g, &r->direct, block_up(o->to, block) - block_down(o->from, block));
+}
+
+/* What direct I/O submitted: more than the calls where the file system pads blocks with zeros, less than the blocks where not. */
+static void apply_bio_direct(struct ledger *g, const struct op *o)
+{
+	struct row *r = row_of(g, o->file, o->owner);
+
+	if (r)
+		add(g, &r->submitted, o->to - o->from);
 }
 
 static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct taken *t)
@@ -286,7 +302,7 @@ static void apply(struct ledger *g, const struct op *o)
 {
 	static void (*const how[])(struct ledger *, const struct op *) = {
 		[OP_WRITE] = apply_dirty, [OP_DIRECT] = apply_direct, [OP_MMAP] = apply_dirty,
-		[OP_BIO] = apply_bio, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
+		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
 	};
 
 	how[o->what](g, o);
@@ -371,7 +387,9 @@ static bool op_of(const struct iot_event *e, struct op *o)
 			o->what = OP_DIRECT;
 		break;
 	case OP_BIO:
-		if (e->cause != CAUSE_DATA)
+		if (e->cause == CAUSE_DIRECT)
+			o->what = OP_BIO_DIRECT;
+		else if (e->cause != CAUSE_DATA)
 			return false;
 		break;
 	case OP_PUNCH:
@@ -526,6 +544,8 @@ static int is_measured(struct ledger *g, s64 *yes)
 {
 	return number(g, "SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
 		" AND ',' || r.layers || ',' LIKE '%,syscall,%' AND ',' || r.layers || ',' LIKE '%,fs,%'"
+		" AND (',' || r.layers || ',' LIKE '%,uring,%' OR NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind"
+		" WHERE a.run = r.run AND k.name = 'uring_other' AND a.owner > 2))"
 		" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0 AND l.effect IN ('events', 'bytes')"
 		" AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'all'))", g->run, yes);
 }
@@ -581,8 +601,8 @@ static int read_aliases(struct ledger *g)
 
 static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 {
-	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->cancelled,
-			       r->dirty_end, r->dirty_start, r->unexpected };
+	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
+			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected };
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -595,8 +615,8 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 static int write_rows(struct ledger *g)
 {
 	static const char sql[] =
-		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 	sqlite3_stmt *st = NULL;
 	size_t i;
 
@@ -639,7 +659,7 @@ static void write_through(struct ledger *g)
 			continue;
 		r->absorbed += r->dirtied - (r->written - r->dirty_start - r->unexpected);
 		r->dirtied = r->written - r->dirty_start - r->unexpected;
-		r->cancelled = r->dirty_end = 0;
+		r->cancelled = r->dirty_end = r->dirty_late = 0;
 	}
 }
 
@@ -672,28 +692,66 @@ static int apply_write_through(struct ledger *g)
 	return rc == SQLITE_OK ? 0 : sql_error(g);
 }
 
-/* Something of unknown origin went dirty in the run: what nobody is known to have written may have been that. */
+#define NOBODY_DIRTIED "k.name = 'dirty' AND a.owner = 0"
+
+/* What nobody is known to have written was dirty before the run, unless something of unknown origin went dirty in it on the same
+ * device, or nobody watched. */
 static int apply_unknown(struct ledger *g)
 {
-	static const char sql[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
-		" AND NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND k.name = 'dirty' AND a.owner = 0)";
+	static const char watched[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")";
+	static const char nobody[] = "SELECT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND " NOBODY_DIRTIED ")";
+	static const char sql[] = "SELECT f.id FROM file f WHERE f.run = ?1 AND NOT EXISTS (SELECT 1 FROM agg_total a"
+		" JOIN kind k ON k.id = a.kind WHERE a.run = f.run AND " NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev)";
+	sqlite3_stmt *st = NULL;
 	struct row *r;
-	s64 known;
+	s64 known, some;
+	int rc;
 
-	if (number(g, sql, g->run, &known))
+	if (number(g, watched, g->run, &known) || number(g, nobody, g->run, &some))
 		return g->err;
-	for (r = g->rows; !known && r < g->rows + g->row_room; r++) {
+	rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(st, 1, g->run);
+	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
+		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
+
+		f->known = f->used;
+	}
+	rc = sqlite3_finalize(st);
+	for (r = g->rows; r < g->rows + g->row_room; r++) {
+		if (!r->used || !r->dirty_start || (known && (!some || (g->file_n && file_slot(g->files, g->file_room, r->file)->known))))
+			continue;
 		add(g, &r->unexpected, r->dirty_start);
 		r->dirty_start = 0;
 	}
+	return rc == SQLITE_OK ? 0 : sql_error(g);
+}
+
+/* Bytes that nobody wrote out after settling may have been dirtied since it began. The live simulation did not know when. */
+static int is_late(struct ledger *g, bool *yes)
+{
+	s64 settle = 0;
+	size_t i;
+
+	*yes = false;
+	if (number(g, "SELECT ifnull(settle_ns, 0) FROM run_end WHERE run = ?1", g->run, &settle))
+		return g->err;
+	for (i = 0; settle && i < g->file_room && !*yes; i++)
+		*yes = g->files[i].used && g->files[i].dirty;
+	g->settle = *yes ? (u64)settle : g->settle;
 	return 0;
 }
 
 static int compute(struct ledger *g)
 {
+	bool late;
+
 	if (read_aliases(g))
 		return g->err;
 	if ((g->failed || g->alias_n) && play_again(g))
+		return g->err;
+	apply_first(g, g->n);
+	if (is_late(g, &late) || (late && play_again(g)))
 		return g->err;
 	apply_first(g, g->n);
 	count_dirty_end(g);
@@ -734,6 +792,8 @@ struct ledger *ledger_open(void)
 {
 	struct ledger *g = calloc(1, sizeof(*g));
 
+	if (g)
+		g->settle = ~0ULL;
 	if (g)
 		g->ops = malloc(2 * WINDOW * sizeof(*g->ops));
 	if (g && !g->ops) {

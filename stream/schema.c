@@ -69,29 +69,33 @@ static void put_table(FILE *f, unsigned int type)
 	fprintf(f, ")%s%s;\n", checked ? " STRICT" : "", keyed ? ", WITHOUT ROWID" : "");
 }
 
+bool schema_agg_is_key(const struct column *c)
+{
+	static const char *const key[] = { "kind", "owner", "dev", "cause", "how", "sub", "flags" };
+	size_t i;
+
+	for (i = 0; i < sizeof(key) / sizeof(*key); i++)
+		if (!strcmp(c->name, key[i]))
+			return true;
+	return false;
+}
+
+static void put_total(FILE *f)
+{
+	const struct table *t = table_of(REC_agg);
+	size_t i;
+
+	fprintf(f, "CREATE TABLE agg_total(\n  -- agg summed over the seconds of a run; kept with every commit.\n  run INTEGER NOT NULL,\n");
+	for (i = 1; i < t->n; i++) /* all but sec, the first */
+		put_column(f, &t->cols[i], true, i + 1 < t->n);
+	fprintf(f, ") STRICT;\nCREATE UNIQUE INDEX agg_total_key ON agg_total(" AGG_KEY ");\n");
+}
+
 static const char fixed_tables[] =
-	"CREATE TABLE agg_total(\n"
-	"  -- agg summed over the seconds of a run; kept with every commit. Columns as in agg.\n"
-	"  run INTEGER NOT NULL,\n"
-	"  kind INTEGER NOT NULL,\n"
-	"  owner INTEGER NOT NULL,\n"
-	"  dev INTEGER,\n"
-	"  cause INTEGER NOT NULL,\n"
-	"  how INTEGER NOT NULL,\n"
-	"  sub INTEGER NOT NULL,\n"
-	"  flags INTEGER NOT NULL,\n"
-	"  ops INTEGER NOT NULL,\n"
-	"  errors INTEGER NOT NULL,\n"
-	"  bytes INTEGER NOT NULL,\n"
-	"  touched INTEGER NOT NULL,\n"
-	"  lat_ns INTEGER NOT NULL,\n"
-	"  max_ns INTEGER NOT NULL\n"
-	") STRICT;\n"
-	"CREATE UNIQUE INDEX agg_total_key ON agg_total(run, kind, owner, ifnull(dev, -1), cause, how, sub, flags);\n"
 	"CREATE TABLE ledger(\n"
 	"  -- the dirty ledger of a run (METRICS section 3), from its events; no rows when they are missing or have gaps.\n"
-	"  -- In every row: dirty_start + dirtied + unexpected = written + cancelled + dirty_end. D = dirtied + direct, W = written + direct.\n"
-	"  -- Residual: unexpected, and after a settle also dirty_end. Files of one (dev, ino, gen) are one file: the first id.\n"
+	"  -- In every row: dirty_start + dirtied + unexpected = written + cancelled + dirty_end. D = dirtied + direct, W = written + submitted.\n"
+	"  -- Residual: unexpected, and after a settle also dirty_end - dirty_late. Files of one (dev, ino, gen) are one file: the first id.\n"
 	"  run INTEGER NOT NULL,         -- number of the run in this store\n"
 	"  file INTEGER NOT NULL,        -- file.id; 0: the event named no file\n"
 	"  owner INTEGER NOT NULL,       -- process.id: who dirtied the bytes; for unexpected, whom the tracer charged\n"
@@ -99,9 +103,11 @@ static const char fixed_tables[] =
 	"  dirtied INTEGER NOT NULL,     -- bytes: blocks that went from clean to dirty\n"
 	"  absorbed INTEGER NOT NULL,    -- bytes: blocks that were written again while they were dirty, or whose file system has no dirty pages\n"
 	"  written INTEGER NOT NULL,     -- bytes: file data submitted by writeback\n"
-	"  direct INTEGER NOT NULL,      -- bytes: direct I/O\n"
+	"  direct INTEGER NOT NULL,      -- bytes: blocks that direct I/O touched\n"
+	"  submitted INTEGER NOT NULL,   -- bytes: what the file system submitted for direct I/O: less than whole blocks, or with their padding\n"
 	"  cancelled INTEGER NOT NULL,   -- bytes: truncated, punched or unlinked while dirty\n"
 	"  dirty_end INTEGER NOT NULL,   -- bytes: still dirty when the events ended\n"
+	"  dirty_late INTEGER NOT NULL,  -- bytes: of dirty_end, dirtied after settling had begun\n"
 	"  dirty_start INTEGER NOT NULL, -- bytes: submitted by writeback, and dirty since before the run: nobody is known to have written them in it\n"
 	"  unexpected INTEGER NOT NULL,  -- bytes: submitted by writeback without having been dirtied inside the run, whatever the reason\n"
 	"  PRIMARY KEY(run, file, owner)\n"
@@ -190,7 +196,7 @@ static void put_agg_view(FILE *f, const char *view, const char *table, const cha
 	fprintf(f, "CREATE VIEW %s AS\n-- %s\n"
 		"SELECT a.run%s, l.name AS layer, k.name AS kind, k.dir AS dir, a.owner, o.pid AS owner_pid, o.comm AS owner_comm,\n"
 		"  o.system AS system, (a.dev >> 20) || ':' || (a.dev & 1048575) AS dev, d.name AS device, d.leaf AS leaf,\n"
-		"  c.name AS cause, h.name AS how, s.name AS sub, a.flags, a.ops, a.errors, a.bytes, a.touched, a.lat_ns, a.max_ns\n"
+		"  c.name AS cause, h.name AS how, s.name AS sub, a.flags, a.ops, a.errors, a.bytes, a.touched, a.timed, a.lat_ns, a.max_ns\n"
 		"FROM %s a JOIN kind k ON k.id = a.kind JOIN layer l ON l.id = k.layer JOIN cause c ON c.id = a.cause\n"
 		"JOIN how h ON h.id = a.how JOIN sub s ON s.id = a.sub\n"
 		"LEFT JOIN process o ON o.run = a.run AND o.id = a.owner\n"
@@ -210,6 +216,7 @@ int schema_create(sqlite3 *db)
 	fprintf(f, "PRAGMA application_id = %d;\nPRAGMA user_version = %u;\n", IOT_APPLICATION_ID, IOT_SCHEMA);
 	for (type = 0; type <= REC_EVENT; type++)
 		put_table(f, type);
+	put_total(f);
 	fputs(fixed_tables, f);
 	put_event_view(f);
 	put_agg_view(f, "v_agg", "agg", ", a.sec", "aggregates of each second in words");

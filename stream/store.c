@@ -277,6 +277,45 @@ static int prepare_record(struct store *s, unsigned int type)
 	return err;
 }
 
+/* Sums are added by the name of their column, whatever its place; what is absent says nothing, and leaves what is known. */
+static void put_sum(FILE *f, const struct column *c)
+{
+	const char *how = strcmp(c->name, "max_ns") ? "iot_add" : "iot_max";
+
+	fprintf(f, "%s = CASE WHEN excluded.%s IS NULL THEN %s WHEN %s IS NULL THEN excluded.%s ELSE %s(%s, excluded.%s) END",
+		c->name, c->name, c->name, c->name, c->name, how, c->name, c->name);
+}
+
+static int prepare_total(struct store *s)
+{
+	const struct table *t = table_of(REC_agg);
+	const char *comma = "";
+	char *sql = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&sql, &size);
+	int err;
+
+	if (!f)
+		return stream_fail(-ENOMEM, "%s: no memory", s->sink.name);
+	fprintf(f, "INSERT INTO agg_total(run");
+	for (i = 1; i < t->n; i++)
+		fprintf(f, ", %s", t->cols[i].name);
+	fprintf(f, ") VALUES(?1");
+	for (i = 1; i < t->n; i++)
+		fprintf(f, ", ?%zu", i + 1);
+	fprintf(f, ") ON CONFLICT(" AGG_KEY ") DO UPDATE SET ");
+	for (i = 1; i < t->n; i++) {
+		if (schema_agg_is_key(&t->cols[i]))
+			continue;
+		fputs(comma, f);
+		put_sum(f, &t->cols[i]);
+		comma = ", ";
+	}
+	err = fclose(f) ? stream_fail(-ENOMEM, "%s: no memory", s->sink.name) : prepare(s, sql, &s->total);
+	free(sql);
+	return err;
+}
+
 static int prepare_all(struct store *s)
 {
 	unsigned int type;
@@ -288,13 +327,7 @@ static int prepare_all(struct store *s)
 		return sql_fail(s->db, s->sink.name, SQLITE_NOMEM, "cannot prepare to write");
 	for (type = 0; !err && type <= REC_EVENT; type++)
 		err = prepare_record(s, type);
-	return err ? err : prepare(s,
-		"INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
-		" ON CONFLICT(run, kind, owner, ifnull(dev, -1), cause, how, sub, flags) DO UPDATE SET"
-		" ops = iot_add(ops, excluded.ops), errors = iot_add(errors, excluded.errors),"
-		" bytes = iot_add(bytes, excluded.bytes), touched = iot_add(touched, excluded.touched),"
-		" lat_ns = iot_add(lat_ns, excluded.lat_ns), max_ns = iot_max(max_ns, excluded.max_ns)", &s->total);
+	return err ? err : prepare_total(s);
 }
 
 /* ---- the sink ---- */
@@ -341,43 +374,39 @@ static int store_commit(struct sink *sink)
 	return 0;
 }
 
-static void bind_column(sqlite3_stmt *st, int at, const struct table *t, const void *rec, size_t i)
+static int bind_column(sqlite3_stmt *st, int at, const struct table *t, const void *rec, size_t i)
 {
 	const struct column *c = &t->cols[i];
 
 	if (!col_present(t, rec, i))
-		sqlite3_bind_null(st, at);
-	else if (c->type == TYPE_STR)
-		sqlite3_bind_text(st, at, *(const char *const *)((const char *)rec + c->offset), -1, SQLITE_STATIC);
-	else
-		sqlite3_bind_int64(st, at, col_number(c, rec));
+		return sqlite3_bind_null(st, at);
+	if (c->type == TYPE_STR)
+		return sqlite3_bind_text(st, at, *(const char *const *)((const char *)rec + c->offset), -1, SQLITE_STATIC);
+	return sqlite3_bind_int64(st, at, col_number(c, rec));
 }
 
-/* All columns of agg but `sec`, in the order of agg_total. */
+/* All columns of agg but `sec`, the first. */
 static int add_total(struct store *s, const void *rec)
 {
 	const struct table *t = table_of(REC_agg);
+	int rc = sqlite3_bind_int64(s->total, 1, s->run);
 	size_t i;
 
-	sqlite3_bind_int64(s->total, 1, s->run);
-	for (i = 1; i < t->n; i++)
-		bind_column(s->total, i + 1, t, rec, i);
-	return step(s->total);
+	for (i = 1; rc == SQLITE_OK && i < t->n; i++)
+		rc = bind_column(s->total, i + 1, t, rec, i);
+	return rc == SQLITE_OK ? step(s->total) : rc;
 }
 
 static int insert_record(struct store *s, enum rec_type type, const void *rec)
 {
 	const struct table *t = table_of(type);
 	sqlite3_stmt *st = s->insert[type];
+	int rc = type == REC_run ? sqlite3_bind_null(st, 1) : sqlite3_bind_int64(st, 1, s->run);
 	size_t i;
 
-	if (type == REC_run)
-		sqlite3_bind_null(st, 1);
-	else
-		sqlite3_bind_int64(st, 1, s->run);
-	for (i = 0; i < t->n; i++)
-		bind_column(st, i + 2, t, rec, i);
-	return step(st);
+	for (i = 0; rc == SQLITE_OK && i < t->n; i++)
+		rc = bind_column(st, i + 2, t, rec, i);
+	return rc == SQLITE_OK ? step(st) : rc;
 }
 
 /* The run that ended gets its ledger and its bytes by file. */

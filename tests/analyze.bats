@@ -36,7 +36,51 @@ setup() {
 	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
 	[ "$(ratio "$S" cat raf_miss)" = "exact 4.000 16384 4096" ]
 	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.750 4096 16384" ]
-	[ "$(ratio "$S" cat ra_waste)" = "n/a n/a n/a 12288 unused read-ahead is not measured" ]
+	[ "$(ratio "$S" cat ra_waste)" = "exact 1.000 12288 12288" ]
+}
+
+# aggregate KIND SUB BYTES [OWNER [FLAGS [CAUSE]]]: one more, of cat, on loop0
+aggregate() {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
+		SELECT 1, k.id, ${4:-5}, 7340032, c.id, 1, s.id, ${5:-0}, 1, 0, $3, 0, 0, 0, 0 FROM kind k, cause c, sub s WHERE k.name = '$1' AND s.name = '$2' AND c.name = '${6:-none}'"
+}
+
+@test "read ahead and used: of 12288 bytes calls used 8192; what is not known, or whose use has no owner, makes a bound" {
+	aggregate readahead_used regular 8192
+	[ "$(ratio "$S" cat ra_waste)" = "exact 0.333 4096 12288" ]
+	[ "$(cell "$S" amplification reads who cat unused)" = 4096 ]
+	aggregate readahead_unknown regular 1024
+	[ "$(ratio "$S" cat ra_waste)" = ">= 0.250 3072 12288 use of 1024 of 12288 bytes of readahead is not known: mapped files" ]
+	sqlite3 "$S" "DELETE FROM agg_total WHERE kind = (SELECT id FROM kind WHERE name = 'readahead_unknown'); INSERT INTO lost VALUES (1, 'cache', 'use of readahead not followed', 'names', 1)"
+	[ "$(ratio "$S" cat ra_waste)" = "<= 0.333 4096 12288 some use of readahead was not followed" ]
+	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.750 4096 16384" ]
+}
+
+@test "what faults read is in no ratio with S_r: 1 GB of a program and 4096 bytes of reads are a raf_dev of 1, and a volume of their own" {
+	aggregate miss for_fault 1000000000
+	aggregate block_read for_fault 1000000000 5 0 data
+	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
+	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.750 4096 16384" ]
+	[ "$(ratio "$S" cat raf_miss)" = "exact 1.000 1000016384 1000004096" ]
+	[ "$(cell "$S" amplification reads who cat missed_fault)" = 1000000000 ]
+	[ "$(cell "$S" amplification summary who cat B_r)" = 1000016384 ]
+}
+
+@test "what a write reads of its file is wra, and no miss of a read" {
+	aggregate write regular 100
+	aggregate miss for_write 100
+	aggregate block_read for_write 4096 5 0 data
+	[ "$(ratio "$S" cat wra)" = "exact 40.960 4096 100" ]
+	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.750 4096 16384" ]
+}
+
+@test "writes with O_SYNC and O_DSYNC are syncs beside calls of the fsync family, both are printed" {
+	aggregate write regular 1 3 2
+	aggregate pwritev regular 1 3 4
+	aggregate write pipe 1 3 4
+	[ "$(ratio "$S" dd flush_amp)" = "exact 0.667 2 3 syncs: 1 calls, 2 synchronous writes" ]
+	[ "$(ratio "$S" dd commits_per_fsync)" = "exact 0.333 1 3 syncs: 1 calls, 2 synchronous writes" ]
+	[ "$("$ANALYZE" amplification "$S" --format csv --table syncs | grep ,dd,)" = "process,dd,812,1,2,3,1,2" ]
 }
 
 @test "direct reads are in raf_dev, and not in raf_miss and hit_ratio" {
@@ -94,6 +138,29 @@ setup() {
 	[ "$(cell "$S" amplification reads who cat missed)" = n/a ]
 	[ "$(ratio "$S" dd hop_fs)" = "n/a n/a n/a n/a layer fs was not measured" ]
 	[ "$(ratio "$S" cat raf_miss)" = "n/a n/a 16384 n/a layer cache was not measured" ]
+}
+
+@test "a layer that was not asked for is not recorded, and no loss; io_uring that was used then leaves S n/a" {
+	sqlite3 "$S" "UPDATE run SET layers = 'syscall,block'; DELETE FROM agg_total WHERE kind IN (SELECT k.id FROM kind k JOIN layer l ON l.id = k.layer WHERE l.name IN ('fs', 'cache'));
+		INSERT INTO probe VALUES (1, 'block__queue', 'block', 't', 1, NULL), (1, 'ext4__handle', 'fs', 't', 1, NULL), (1, 'cache__dirty', 'cache', 't', 1, NULL),
+			(1, 'uring__submit', 'uring', 't', 0, 'layer not asked for'), (1, 'syscall__exit', 'syscall', 't', 1, NULL)"
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+	[ "$(ratio "$S" dd hop_fs)" = "n/a n/a n/a n/a layer fs not recorded" ]
+	[ "$(ratio "$S" cat hit_ratio)" = "n/a n/a n/a 16384 layer cache not recorded" ]
+	[[ "$("$ANALYZE" amplification "$S")" == *"lost: nothing"* ]]
+	aggregate uring_other none 0 3
+	[ "$(ratio "$S" dd waf_sys)" = "n/a n/a 10510336 n/a layer uring not recorded, and io_uring was used" ]
+	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
+}
+
+@test "verify with --dev compares that disk only" {
+	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 77824 WHERE source LIKE '%vda%'"
+	run -1 "$ANALYZE" verify "$S"
+	sqlite3 "$S" "UPDATE run SET filters = 'command dev=loop0'"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output == *"device bytes written,loop0,10514432,10514432,0,OK"* ]] && [[ $output != *vda* ]]
+	sqlite3 "$S" "UPDATE run SET filters = 'dev=7:0'"
+	run -0 "$ANALYZE" verify "$S"
 }
 
 @test "memory-mapped stores: B without S is no ratio, with the reason" {
@@ -282,7 +349,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file_io VA
 # Of 6 MiB that the file system submits in second 0, 4 are of the log; 4 MiB of the log follow in second 1. seconds VALUES: what the device completed
 seconds() {
 	store_with "$S" "$of_a_log; DELETE FROM agg WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND dev = 7340032;
-		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, 0, 1, 0, v.column2, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
+		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, 0, 1, 0, v.column2, 0, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
 			WHERE k.name = 'block_write' AND c.name = 'data';
 		INSERT INTO event (run, ts_ns, size, bytes, task, owner, file, dev, kind, cause) SELECT 1, v.column1, v.column2, v.column2, 3, 3, v.column3, 7340032, k.id, c.id
 			FROM kind k, cause c, (VALUES (1000, 4194304, 1), (2000, 2097152, NULL), (1500000000, 4194304, 1)) v WHERE k.name = 'fs_write' AND c.name = 'data'"
@@ -305,7 +372,24 @@ seconds() {
 }
 
 @test "latency: 100 durations in 4 buckets have the middles of the right ones as percentiles" {
-	[ "$("$ANALYZE" latency "$S" --format csv | grep ,write, | cut -d, -f5-)" = "11,100,20001.000,1818.273,1.088,4.352,69.632,1114.112,4000.000" ]
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f5-)" = "10,100,20000.000,2000.000,1.088,4.352,69.632,1114.112,4000.000" ]
+}
+
+@test "latency: calls on pipes stand on lines of their own, those of other processes nowhere" {
+	sqlite3 "$S" "INSERT INTO hist (run, kind, other, bucket, low_ns, high_ns, n) SELECT 1, id, 1, 64, 1024, 1152, 5 FROM kind WHERE name = 'write';
+		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 2, 7340032, 0, 1, 1, 0, 1000, 0, 0, 0, 96000000000, 96000000 FROM kind k WHERE k.name = 'write'"
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f5-)" = "10,100,20000.000,2000.000,1.088,4.352,69.632,1114.112,4000.000" ]
+	[ "$("$ANALYZE" latency "$S" --format csv | grep 'not files.*,write,' | cut -d, -f6-)" = "1,5,1.000,1.000,1.000,1.000,1.000,1.000,1.000" ]
+}
+
+@test "latency: where some calls were timed the sum is an estimate and says so; where none was it is n/a" {
+	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000"
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,10,100,25.000,2.500" ]
+	sqlite3 "$S" "UPDATE run SET latency = 'none'; UPDATE agg_total SET timed = 0, lat_ns = 0, max_ns = 0 WHERE lat_ns > 0; DELETE FROM hist"
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-9)" = ",10,0,n/a,n/a,n/a" ]
+	[ "$("$ANALYZE" seed "$S" --format csv 2>/dev/null | tail -n 1 | cut -d, -f10,11)" = "n/a,n/a" ] ||
+		[ "$("$ANALYZE" amplification "$S" --seed --format csv | tail -n 1 | cut -d, -f10,11)" = "n/a,n/a" ]
 }
 
 @test "latency: an operation without a histogram has its exact numbers and no percentiles" {
@@ -314,7 +398,7 @@ seconds() {
 
 @test "latency: a percentile is never above the exact maximum" {
 	sqlite3 "$S" "UPDATE agg_total SET max_ns = 1100000 WHERE max_ns = 4000000"
-	[ "$("$ANALYZE" latency "$S" --format csv | grep ,write, | cut -d, -f12,13)" = "1100.000,1100.000" ]
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f12,13)" = "1100.000,1100.000" ]
 }
 
 @test "latency: queue and device apart, and fsync split into its parts" {
@@ -430,7 +514,7 @@ mismatch() {
 }
 
 @test "the newest run is the default, --run takes a number or a label" {
-	sqlite3 "$S" "INSERT INTO run SELECT 2, schema, 'u2', 'second', host, kernel, machine, cpus, tool, command, filters, layers, tier, events, settle, wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns FROM run WHERE run = 1;
+	sqlite3 "$S" "INSERT INTO run SELECT 2, schema, 'u2', 'second', host, kernel, machine, cpus, tool, command, filters, layers, tier, events, settle, latency, wall_ns, boot_ns, utc_offset_s, map_bytes, attach_ns FROM run WHERE run = 1;
 		INSERT INTO run_end (run, dur_ns, horizon, events) VALUES (2, 1, 'after_sync', 0)"
 	[[ "$("$ANALYZE" amplification "$S")" == *"run 2 (second)"* ]]
 	[[ "$("$ANALYZE" amplification "$S" --run 1)" == *"run 1 (dd)"* ]]
@@ -463,7 +547,8 @@ d = json.load(sys.stdin)
 assert d["report"] == "amplification" and d["run"]["run"] == 1 and d["run"]["horizon"] == "after_sync" and d["lost"] == []
 r = {(x["who"], x["ratio"]): x for x in d["tables"]["ratios"]}
 assert r["dd", "waf_sys"]["numerator"] == 10510336 and r["dd", "waf_sys"]["value"] == 1.002
-assert r["cat", "ra_waste"]["value"] is None'
+assert r["dd", "wra"]["value"] == 0
+assert r["cat", "ra_waste"]["value"] == 1'
 }
 
 @test "timeline has a line for every second, also for those in which nothing happened" {

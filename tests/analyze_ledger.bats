@@ -76,6 +76,44 @@ refused() {
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2.102 10510336 5000000 devices 7:0; the load had errors: the disk is full" ]
 }
 
+# redis wrote 10485760 bytes that cost 10510336, beside etcd, which wrote and read as much again
+beside_a_neighbour() {
+	sqlite3 "$S" "UPDATE process SET system = 'redis' WHERE id = 3; UPDATE process SET system = 'etcd' WHERE id = 5;
+		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT run, kind, 5, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns FROM agg_total WHERE owner = 3 AND dev = 7340032;
+		UPDATE run SET layers = layers || ',net'"
+}
+
+@test "a ledger is for the system that it names: a neighbour on the same devices is no part of its ratios, with and without --system" {
+	beside_a_neighbour
+	ledger '"logical_write_bytes": 5000000, "logical_read_bytes": 16384, "replicas": 2' x.json
+	sed 's/"sys"/"redis"/' x.json > ledger.json
+	for options in "" "--system redis"; do
+		[ "$(ratio "$S" redis waf_e2e --ledger ledger.json $options)" = "exact 2.102 10510336 5000000" ]
+		[ "$(ratio "$S" redis raf_e2e --ledger ledger.json $options)" = "exact 0.000 0 16384" ]
+		[ "$(ratio "$S" redis waf_norm --ledger ledger.json $options)" = "exact 1.051 10510336 10000000" ]
+	done
+	[ -z "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" ]
+	[ -z "$(ratio "$S" etcd waf_e2e --ledger ledger.json --system etcd)" ]
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json --by pid)" = "exact 2.102 10510336 5000000 redis" ]
+	# a system that the run does not know: everybody, as before
+	[ "$(ratio "$S" "all traced" waf_e2e --ledger x.json)" = "exact 4.204 21020672 5000000" ]
+}
+
+@test "naf_cli and naf_int are those of the ledger's system; clients that --system left out are clients" {
+	beside_a_neighbour
+	sqlite3 "$S" "INSERT INTO flow VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 6379, '127.0.0.1', 1000, 'server', 1, 45, 1000, 1, 1),
+		(1, 2, 'ipv4', 'tcp', '127.0.0.1', 1000, '127.0.0.1', 6379, 'client', 1, 1000, 45, 1, 1),
+		(1, 5, 'ipv4', 'tcp', '127.0.0.1', 2379, '127.0.0.1', 2000, 'server', 1, 45, 2000, 1, 1),
+		(1, 5, 'ipv4', 'tcp', '127.0.0.1', 2000, '127.0.0.1', 2379, 'client', 1, 2000, 45, 1, 1)"
+	ledger '"logical_write_bytes": 1000' x.json
+	sed 's/"sys"/"redis"/' x.json > ledger.json
+	naf() { "$ANALYZE" network "$S" --table ratios --format csv --ledger ledger.json "$@" | sed 1d | paste -sd' '; }
+	[ "$(naf)" = "naf_cli,N_cli/L,>=,0.000,0,1000,1045 bytes with peers that are not traced naf_int,N_int/L,>=,0.000,0,1000,1045 bytes with peers that are not traced" ]
+	sqlite3 "$S" "UPDATE run SET filters = 'system=redis'"
+	[ "$(naf)" = "naf_cli,N_cli/L,exact,1.045,1045,1000,n/a naf_int,N_int/L,exact,0.000,0,1000,n/a" ]
+}
+
 @test "payloads above 2^53 are exact" {
 	ledger '"logical_write_bytes": 9007199254740993, "logical_read_bytes": 9223372036854775807' big.json
 	refused "the payload does not fit in 63 bits" "$ANALYZE" amplification "$S" --ledger big.json
@@ -270,6 +308,25 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ "$(row 10 | cut -d, -f8)" = n/a ]
 }
 
+@test "sizes: a picture of five series draws four panels and says so, its legend has only what is drawn, components have their one colour" {
+	local n=0 operation
+	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$S"
+	for operation in a b c d e; do
+		n=$((n + 1))
+		step $n "sweep sys $operation 10 1" write 100 10 40960
+	done
+	sqlite3 "$S" "UPDATE file SET component = 'parity' WHERE run = 1; UPDATE file SET component = 'compaction' WHERE run = 2"
+	"$ANALYZE" sizes "$S" --plot . > /dev/null
+	block() { awk -v b="$1" 'BEGIN { RS = "\n\n\n" } NR == b' sizes.tsv | grep -v '^#' | cut -f"$2" | paste -sd' '; }
+	# e is first: operations are drawn from behind, so that a write comes before a read
+	[ "$(block 2 1,3 | tr '\t' :)" = "sys e:5 sys d:5 sys c:5 sys b:5 sys a:5" ]
+	[ "$(block 7 1,2 | tr '\t' :)" = "wal:1 compaction:12 fs journal:14 unclassified:16" ]
+	grep -q "the first 4 of 5" sizes.svg
+	# the same number in the pictures of a run
+	"$ANALYZE" breakdown "$S" --run 2 --plot . > /dev/null
+	grep -qP '\tcompaction\t' breakdown.tsv && grep -qP '\t12\tcompaction\t' breakdown.tsv
+}
+
 @test "sizes: labels that only look like a sweep's are left alone, a store without sweeps has no rows" {
 	sweep
 	step 40 "sweep sys write 10" write 1 1 4096
@@ -303,7 +360,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	grep -q "sys write: marginal_waf 2.000" out/sizes.svg
 	(cd out && rm sizes.svg && gnuplot sizes.gp && [ -s sizes.svg ])
 	# D is not known of one of the repeats: the picture has no point there, rather than one that is too low
-	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0)"
+	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0)"
 	run -0 "$ANALYZE" sizes "$S" --plot out --table marginal
 	[ "$(awk -F '\t' '/^# colour\tsize\tL/ { on = 1; next } /^$/ { on = 0 } on { print $2, $5 }' out/sizes.tsv | paste -sd' ')" = "10 NaN 1010 1024.000" ]
 	store_with "$S"

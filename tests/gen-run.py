@@ -33,7 +33,7 @@ systems = ("postgresql", "etcd", "minio", "ceph", None)
 procs = range(3, 3 + len(comms))
 files = 40
 
-put('{"t":"run","schema":3,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
+put('{"t":"run","schema":4,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
     '"cpus":2,"tool":"0.1","command":"gen-run","layers":"syscall,uring,vfs,cache,fs,block","tier":"full","events":%d,'
     '"settle":"sync","wall_ns":1764000000000018613,"boot_ns":86400000000001,"utc_offset_s":3600,"map_bytes":67108864,'
     '"attach_ns":412000000}\n' % (uuid, 0 if args.no_events else 1))
@@ -78,13 +78,14 @@ def event(ts, dur, kind, owner, task=None, queue=0, offset=0, nbytes=0, file=0, 
     key = (kind, owner, dev, cause, how, sub, flags & 33)
     c = cells.get(key)
     if c is None:
-        c = cells[key] = [0, 0, 0, 0, 0]
+        c = cells[key] = [0, 0, 0, 0, 0, 0]
     t = top[key] = max(top.get(key, 0), dur)
     c[0] += 1
     c[1] += nbytes
     c[2] += touched
     c[3] += dur
     c[4] = t
+    c[5] += dur > 0
     if dur:
         h = (kind, bucket(dur))
         buckets[h] = buckets.get(h, 0) + 1
@@ -124,8 +125,8 @@ def second_is_over():
     lines.clear()
     for (kind, owner, dev, cause, how, sub, flags), c in cells.items():
         put('{"t":"agg","sec":%d,"kind":"%s","owner":%d,"dev":"%s","cause":"%s","how":"%s","sub":"%s","flags":%d,"ops":%d,'
-            '"errors":0,"bytes":%d,"touched":%d,"lat_ns":%d,"max_ns":%d}\n'
-            % (sec, kind, owner, dev, cause, how, sub, flags, c[0], c[1], c[2], c[3], c[4]))
+            '"errors":0,"bytes":%d,"touched":%d,"timed":%d,"lat_ns":%d,"max_ns":%d}\n'
+            % (sec, kind, owner, dev, cause, how, sub, flags, c[0], c[1], c[2], c[5], c[3], c[4]))
     cells.clear()
     sec += 1
 

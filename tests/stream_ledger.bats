@@ -68,6 +68,23 @@ tail_of() {
 	same ledger "$(ledger_of <e)" "1|3|12288|4096|0|4096|8192|0|0|0"
 }
 
+@test "direct writes of 512 bytes touch whole blocks; what the file system submits for them is counted as it was, with its padding" {
+	direct() { ev fs_write "$@" | sed 's/"cause":"data"/"cause":"direct"/'; }
+	{ ev write 0 512 3 1 '"flags":1,'; direct 81920 4096; ev write 512 512 3 1 '"flags":1,'; direct 82432 512; } >e
+	same ledger "$(ledger_of <e)" "1|3|8192|0|0|0|8192|0|0|0"
+	same submitted "$(sqlite3 x.sqlite 'SELECT submitted FROM ledger')" 4608
+}
+
+@test "what is dirtied after settling had begun is late, what was dirtied before it and not written is not" {
+	{ ev write 0 4096 3; ev write 8192 4096 3 2; ev write 4096 4096 4; ev write 0 8192 4; ev write 16384 4096 4 2; ev fs_write 16384 4096 4 2; } >e
+	{ run_line; cat e; end_line | sed 's/"horizon"/"settle_ns":'$((ts - 35))',"horizon"/'; } >x.jsonl
+	rm -f x.sqlite
+	"$asan" ingest x.sqlite <x.jsonl
+	same late "$(sqlite3 x.sqlite 'SELECT file, owner, dirty_end, dirty_late, written FROM ledger ORDER BY 1, 2' | tr '\n' ' ')" "1|3|4096|0|0 1|4|4096|4096|0 2|3|4096|0|0 2|4|0|0|4096 "
+	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
+}
+
+
 @test "on file systems whose folios never go dirty nothing is: memory, or calls that pass writes on" {
 	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
 	file() { printf '{"t":"file","id":%s,"dev":"%s","ino":%s,"gen":0}\n' "$@"; }

@@ -404,7 +404,7 @@ os.fsync(f)' "$@"
 	same "header" "$(head -n 1 out.txt)" "TIME             LAYER        EVENT                        SIZE ALIGNED LAT(μs) COMM            FLAGS"
 	same "line" "$(sed -n 2p out.txt)" "$(printf '=%.0s' $(seq 72))"
 	awk 'NR > 2 { if ($1 !~ /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9][0-9][0-9]$/ || NF < 8 || $4 !~ /^[0-9]+$/ || $5 !~ /^[0-9]+$/ ||
-		$6 !~ /^[0-9]+\.[0-9][0-9]$/ || $8 !~ /^\[[A-Z]+\]$/) { print; bad = 1 } } END { exit bad }' out.txt
+		$6 !~ /^([0-9]+\.[0-9][0-9]|n\/a)$/ || $8 !~ /^\[[A-Z]+\]$/) { print; bad = 1 } } END { exit bad }' out.txt
 	awk 'NR > 2' out.txt | cut -c1-12 | sort -c
 	same "writes" "$(grep -c 'APPLICATION.*APP_WRITE ' out.txt)" 501
 }

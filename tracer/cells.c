@@ -75,6 +75,7 @@ static void take(void *arg, const struct iot_cell_key *key, const struct iot_cel
 
 	if (!memcmp(now, &s->sum, sizeof(*now)) || c->err)
 		return;
+	rec_set(&r, agg, timed, now->timed - s->sum.timed);
 	s->key = *key;
 	s->used = true;
 	s->sum = *now;

@@ -14,6 +14,8 @@
 
 #define COMMAND_MAX 4096
 
+static const char *const latencies[] = { [LATENCY_NONE] = "none", [LATENCY_SAMPLED] = "sampled", [LATENCY_ALL] = "all" };
+
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
 #include "kinds.def"
@@ -108,7 +110,7 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 	struct tm tm;
 	struct rec_run r = {
 		.schema = IOT_SCHEMA, .uuid = uuid, .label = o->label, .tool = IOT_VERSION, .tier = probes_tier(p),
-		.layers = layers, .events = !o->no_events, .settle = o->settle_text,
+		.layers = layers, .events = !o->no_events, .settle = o->settle_text, .latency = latencies[o->latency],
 		.boot_ns = start_ns, .cpus = sysconf(_SC_NPROCESSORS_ONLN),
 	};
 	int err = make_uuid(uuid);
@@ -177,6 +179,8 @@ int describe_end(struct sink *s, struct probes *p, const struct run_end *e)
 
 	if (e->status >= 0)
 		rec_set(&r, end, status, e->status);
+	if (e->settle_ns)
+		rec_set(&r, end, settle_ns, e->settle_ns);
 	if (!truth_dirty(&n))
 		rec_set(&r, end, dirty_bytes, n);
 	if (!getrusage(RUSAGE_SELF, &u)) {

@@ -12,6 +12,7 @@ struct run_end {
 	u64 dur_ns, events;
 	int status;             /* of the command; -1 not known */
 	const char *horizon;
+	u64 settle_ns;          /* 0: nothing was synced */
 };
 
 /* Each writes its records and returns 0 or a negative errno, reported. */

@@ -215,10 +215,17 @@ static int take_layers(struct options *o, const char *value)
 		size_t len = strcspn(value, ",");
 		int status = take_layer(o, value, len);
 
-		if (status || !value[len])
+		if (status)
 			return status;
+		if (!value[len])
+			break;
 		value += len + 1;
 	}
+	if (o->layers & 1u << LAYER_VFS) /* derived from them where no probe serves it */
+		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING;
+	if (o->layers & 1u << LAYER_STORAGE)
+		return fail_usage("layer 'storage' has no probes: components come from the files of layers syscall and fs, ask for those");
+	return 0;
 }
 
 static int take_no_events(struct options *o, const char *value)

@@ -138,6 +138,8 @@ static const struct {
 	{ SYS_io_getevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_pgetevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
+	{ SYS_readahead, { KIND_NONE, SHAPE_ADVISE, 0 } },
+	{ SYS_fadvise64, { KIND_NONE, SHAPE_ADVISE, 0 } },
 	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
 	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
 	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },
@@ -371,6 +373,11 @@ static enum iot_sockets sockets_by_call(const struct probes *p)
 	return p->info[program_row("net__send")].reason || p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
 }
 
+static bool layer_asked(const struct probes *p, int layer)
+{
+	return !p->opts.layers || p->opts.layers & 1u << layer;
+}
+
 static bool call_wanted(const struct iot_config *c, const struct iot_syscall *call)
 {
 	return call->shape < SHAPE_TO || (c && c->sockets);
@@ -393,6 +400,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
+		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->again = p->skips;
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
@@ -402,6 +410,8 @@ static void configure(struct probes *p, struct bpf_object *o)
 	for (size_t i = 0; s && i < sizeof(syscalls) / sizeof(*syscalls); i++)
 		if (syscalls[i].nr >= 0 && syscalls[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &syscalls[i].call))
 			s[syscalls[i].nr] = syscalls[i].call;
+	if (s && !layer_asked(p, LAYER_URING))
+		s[SYS_io_uring_enter].instead = 1; /* that there was something must not be silent */
 }
 
 static struct bpf_map *map_of(const struct probes *p, const char *name)
@@ -847,6 +857,7 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 			sum.errors += values[cpu].errors;
 			sum.bytes += values[cpu].bytes;
 			sum.touched += values[cpu].touched;
+			sum.timed += values[cpu].timed;
 			sum.lat_ns += values[cpu].lat_ns;
 			if (values[cpu].max_ns > sum.max_ns)
 				sum.max_ns = values[cpu].max_ns;
@@ -856,7 +867,7 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 	return 0;
 }
 
-int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void *arg)
+int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64), void *arg)
 {
 	int fd = map_fd(p, "hists");
 	size_t row = HIST_BUCKETS * sizeof(u64);
@@ -864,7 +875,7 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void
 
 	if (!values)
 		return say(ENOMEM, "histograms");
-	for (u32 i = 0; i < KIND_MAX * IOT_HIST_GROUPS; i++) {
+	for (u32 i = 0; i < IOT_HISTS; i++) {
 		if (bpf_map_lookup_elem(fd, &i, values))
 			continue;
 		for (u32 b = 0; b < HIST_BUCKETS; b++) {
@@ -873,7 +884,7 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, u32, u64), void
 			for (int cpu = 0; cpu < p->cpus; cpu++)
 				n += values[cpu * HIST_BUCKETS + b];
 			if (n)
-				hist(arg, i % KIND_MAX, i / KIND_MAX, b, n);
+				hist(arg, i % KIND_MAX, i / KIND_MAX / 2, i / KIND_MAX % 2, b, n);
 		}
 	}
 	free(values);

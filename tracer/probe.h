@@ -81,8 +81,8 @@ bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
 bool probes_under_way(const struct probes *, u32 disk, u64 *read, u64 *written);
-/* Calls back for every histogram bucket that is not empty. */
-int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u32 bucket, u64 n), void *arg);
+/* Calls back for every histogram bucket that is not empty. other: of sockets, pipes and what else is no file. */
+int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
 /* Calls back for every flow of the run. Nothing where layer net is not measured. */

@@ -49,6 +49,7 @@ struct run {
 	struct settle_job *job;
 	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
+	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
 	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
 	u64 calm_ops, calm_since, calm_begun;
 	u64 events;
@@ -87,8 +88,8 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !detect_wanted(r->detect, e->owner)))
-		return;
+	if (r->opts->system && (e->owner ? !detect_wanted(r->detect, e->owner) : e->kind != KIND_FS_WRITE))
+		return; /* file data of nobody may be anybody's: the dirty ledger tells */
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
@@ -344,6 +345,7 @@ static void settle_sync(struct run *r)
 		free(mounts[--n]);
 	if (r->err)
 		return;
+	r->settle_ns = since_start(r);
 	record_until(r, sync_over);
 	if (r->err || r->abort_signal)
 		return; /* the job may hang in the kernel: it is left behind */
@@ -396,13 +398,15 @@ static void on_proc(void *arg, const struct iot_proc *p)
 		truth_process(r->truth, p->pid, on_truth, r);
 }
 
-static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
+static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n)
 {
 	struct run *r = arg;
 	struct rec_hist rec = { .kind = kind, .system = detect_group_name(r->detect, group), .bucket = bucket, .n = n };
 
 	if (!detect_wanted_system(r->detect, rec.system))
 		return;
+	if (other)
+		rec_set(&rec, hist, other, 1);
 	rec.low_ns = hist_low_ns(bucket);
 	rec.high_ns = hist_low_ns(bucket + 1);
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
@@ -411,9 +415,12 @@ static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
 {
 	struct run *r = arg;
+	struct iot_flow_key whose = *key;
 	struct flow_text text;
 
-	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(key, sums, &text)));
+	if (!detect_wanted(r->detect, key->owner))
+		whose.owner = PROC_OTHER;
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&whose, sums, &text)));
 }
 
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
@@ -439,7 +446,7 @@ static void close_gate(struct run *r)
 /* Everything that is known only at the end. After an error of one output this is for the others. */
 static void give_end(struct run *r)
 {
-	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon };
+	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
 
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	give_ends(r, r->n_ends);

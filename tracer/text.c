@@ -250,11 +250,17 @@ static void put_digits(struct text *t, u64 v, size_t n)
 	t->n += n;
 }
 
-/* Nanoseconds as microseconds with two decimals. */
+/* Nanoseconds as microseconds with two decimals; 0 is what was not timed. */
 static void put_us(struct text *t, u64 ns, size_t width)
 {
 	u64 hundredths = (ns + 5) / 10;
 
+	for (; !ns && width > 3; width--)
+		t->buf[t->n++] = ' ';
+	if (!ns) {
+		put_text(t, "n/a", 0);
+		return;
+	}
 	put_number(t, hundredths / 100, width - 3);
 	t->buf[t->n++] = '.';
 	put_digits(t, hundredths % 100, 2);

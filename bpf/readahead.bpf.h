@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* readahead.bpf.h - what file contents are read for, and which of what was read ahead calls came to use.
+ *
+ * Read-ahead is followed page by page, from the request that reads a page which nobody had asked for to the first call that
+ * returns a byte of it. So nothing is paid for a page that is simply there, and very little by reads of files of which nothing
+ * waits: one number is looked at. What loads of mapped memory use, nobody sees: of files that are mapped it stays unknown.
+ */
+#ifndef IOT_READAHEAD_BPF_H
+#define IOT_READAHEAD_BPF_H
+
+#include "owner.bpf.h"
+
+#define RA_CHUNK 32            /* pages whose state is one word */
+#define RA_CHUNKS_MAX 1024     /* walked for one call: 128 MiB, some 50 µs */
+#define RA_HASH 1024
+#define RA_DEAD (1ULL << 63)   /* nothing waits here any more: the entry is about to go */
+
+struct ra_key {
+	u64 space, chunk;      /* page_space(), page / RA_CHUNK */
+};
+
+struct ra_chunk {
+	u64 unused;            /* a bit for each page that was read ahead and not used */
+	u32 owner, dev;        /* owner: process.id of who had it read; PROC_NONE: of several */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ra_key);
+	__type(value, struct ra_chunk);
+} ra_chunks SEC(".maps");
+
+/* How many entries of ra_chunks files have whose inodes have this hash. */
+struct ra_pending {
+	u32 n[RA_HASH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ra_pending);
+} ra_pending SEC(".maps");
+
+static __always_inline u32 *ra_count(u64 inode)
+{
+	u32 zero = 0;
+	struct ra_pending *p = bpf_map_lookup_elem(&ra_pending, &zero);
+
+	return p ? &p->n[(inode >> 6 ^ inode >> 16) & (RA_HASH - 1)] : NULL;
+}
+
+static __always_inline bool ra_waits(u64 inode)
+{
+	u32 *n = ra_count(inode);
+
+	return inode && n && *n;
+}
+
+struct ra_walk {
+	struct ra_key key;
+	u64 page, end;         /* pages [page, end) */
+	u64 inode;
+	u32 owner, dev;
+	u32 kind;              /* what the bytes count as that are found: KIND_NONE nothing */
+};
+
+/* Pages of a range in the chunk that it has come to, as bits. */
+static __always_inline u64 ra_bits(const struct ra_walk *w)
+{
+	u64 first = w->page & (RA_CHUNK - 1), n = w->end - w->page;
+
+	if (n > RA_CHUNK - first)
+		n = RA_CHUNK - first;
+	return ((1ULL << n) - 1) << first;
+}
+
+static __always_inline void ra_next(struct ra_walk *w)
+{
+	w->page = (w->page | (RA_CHUNK - 1)) + 1;
+	w->key.chunk = w->page / RA_CHUNK;
+}
+
+static __always_inline void ra_record(const struct ra_walk *w, u32 owner, u32 dev, u64 bytes)
+{
+	struct iot_cell_key k = { .owner = owner, .dev = dev, .kind = w->kind, .how = owner ? HOW_EXACT : HOW_NONE, .sub = SUB_FT_REG };
+
+	if (bytes && w->kind)
+		count(&k, 1, bytes, 0, false);
+}
+
+/* Pages of one chunk do not wait any more. */
+static long ra_take_one(u32 n, struct ra_walk *w)
+{
+	struct ra_chunk *c;
+	u64 bits, was, zero = 0;
+	u32 *pending;
+
+	if (w->page >= w->end)
+		return 1;
+	c = bpf_map_lookup_elem(&ra_chunks, &w->key);
+	if (c) {
+		bits = ra_bits(w);
+		was = __sync_fetch_and_and(&c->unused, ~bits);
+		bits = was & RA_DEAD ? 0 : bits & was;
+		ra_record(w, c->owner, c->dev, (u64)__builtin_popcountll(bits) << PAGE_SHIFT);
+		/* who sets a bit now sees that it is too late */
+		if (bits && __sync_val_compare_and_swap(&c->unused, zero, RA_DEAD) == zero) {
+			bpf_map_delete_elem(&ra_chunks, &w->key);
+			pending = ra_count(w->inode);
+			if (pending)
+				__sync_fetch_and_add(pending, -1);
+		}
+	}
+	ra_next(w);
+	return 0;
+}
+
+static __always_inline void ra_range(struct ra_walk *w, u64 inode, u64 from, u64 to)
+{
+	w->inode = inode;
+	w->page = from >> PAGE_SHIFT;
+	w->end = (to + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	w->key.space = page_space((struct inode *)inode);
+	w->key.chunk = w->page / RA_CHUNK;
+}
+
+static __noinline int ra_take(u64 inode, u64 from, u64 to, u32 kind)
+{
+	struct ra_walk w = { .kind = kind };
+
+	ra_range(&w, inode, from, to);
+	bpf_loop(RA_CHUNKS_MAX, ra_take_one, &w, 0);
+	if (w.page < w.end)
+		lose(LOSS_RA_WALK);
+	return 0;
+}
+
+/* A call returned `bytes` bytes of a file at `off`. */
+static __always_inline void ra_used(u64 inode, u64 off, s64 bytes)
+{
+	if (bytes > 0 && ra_waits(inode))
+		ra_take(inode, off, off + bytes, KIND_READAHEAD_USED);
+}
+
+/* A range of a file can be read without calls from now. */
+static __always_inline void ra_mapped(u64 inode, u64 off, u64 bytes)
+{
+	u64 end;
+
+	if (!ra_waits(inode))
+		return;
+	end = NUMBER_AT(inode, struct inode, i_size);
+	if (off < end)
+		ra_take(inode, off, bytes < end - off ? off + bytes : end, KIND_READAHEAD_UNKNOWN);
+}
+
+/* Pages of one chunk were read ahead. */
+static long ra_set_one(u32 n, struct ra_walk *w)
+{
+	struct ra_chunk new = { .owner = w->owner, .dev = w->dev }, *c;
+	u64 bits = ra_bits(w);
+	u32 *pending;
+
+	if (w->page >= w->end)
+		return 1;
+	new.unused = bits;
+	if (!bpf_map_update_elem(&ra_chunks, &w->key, &new, BPF_NOEXIST)) {
+		pending = ra_count(w->inode);
+		if (pending)
+			__sync_fetch_and_add(pending, 1);
+	} else {
+		c = bpf_map_lookup_elem(&ra_chunks, &w->key);
+		if (c && c->owner != w->owner)
+			c->owner = PROC_NONE;
+		if (!c || __sync_fetch_and_or(&c->unused, bits) & RA_DEAD)
+			ra_record(w, w->owner, w->dev, (u64)__builtin_popcountll(bits) << PAGE_SHIFT); /* no room, or too late */
+	}
+	ra_next(w);
+	return 0;
+}
+
+static __always_inline bool in_memory_map(struct inode *i)
+{
+	u64 m = POINTER_AT(i, struct inode, i_mapping);
+
+	return POINTER_AT(m, struct address_space, i_mmap.rb_root.rb_node);
+}
+
+static __noinline int ra_set(u64 inode, u64 from, u64 to, u32 owner, u32 dev)
+{
+	struct ra_walk w = { .owner = owner, .dev = dev, .kind = KIND_READAHEAD_UNKNOWN };
+
+	if (from >= to)
+		return 0;
+	ra_range(&w, inode, from, to);
+	if (!in_memory_map((struct inode *)inode))
+		bpf_loop(RA_CHUNKS_MAX, ra_set_one, &w, 0);
+	if (w.page < w.end)
+		ra_record(&w, owner, dev, (w.end - w.page) << PAGE_SHIFT);
+	return 0;
+}
+
+/* ---- what is read for what: range_look() was called just before ---- */
+
+static __always_inline bool is_copy(const struct task_ctx *c)
+{
+	return c->shape == SHAPE_SENDFILE || c->shape == SHAPE_SPLICE;
+}
+
+/* No call asks: a kernel thread, or one of io_uring's. */
+static __always_inline bool is_unasked(void)
+{
+	return !cfg.calls || current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
+}
+
+/* Why structures of the file system on device `dev` are read. Those that a copy reads from a file system that holds both of its
+ * sides are not told apart: they are not for the write. */
+static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
+{
+	if (c && c->behalf == BEHALF_INODE)
+		return SUB_FOR_WRITE; /* writeback looks for room */
+	if (is_unasked())
+		return SUB_NONE;
+	if (!c || !c->call || c->shape == SHAPE_MMAP)
+		return SUB_FOR_FAULT;
+	if (!c->write || !c->target_inode)
+		return SUB_NONE;
+	if (!is_copy(c))
+		return SUB_FOR_WRITE;
+	return c->range_known == 1 && inode_dev((struct inode *)c->target_inode) == dev &&
+	       inode_dev((struct inode *)c->range_inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
+}
+
+/* Whether the source of the copy in progress has byte `pos` of a file, or another of its page. */
+static __always_inline bool is_copied(const struct task_ctx *c, u64 inode, u64 pos)
+{
+	if (!is_copy(c) || c->range_known != 1 || c->range_inode != inode)
+		return false;
+	return c->target_inode != inode || (pos >= (c->range_off & ~(PAGE_SIZE - 1)) && pos - c->range_off < c->range_len + PAGE_SIZE);
+}
+
+/* Why a page of file `inode` at `pos` is read: SUB_NONE a call asks for it; SUB_FOR_WRITE a call writes a part of its block;
+ * SUB_FOR_FAULT nobody calls for it, a fault, exec or mmap does. */
+static __always_inline u8 contents_for(struct task_ctx *c, u64 inode, u64 pos)
+{
+	if (is_unasked())
+		return SUB_NONE;
+	if (!c || !c->call)
+		return SUB_FOR_FAULT;
+	if (c->shape == SHAPE_URING || c->shape == SHAPE_AIO_SUBMIT || c->shape == SHAPE_ADVISE || is_copied(c, inode, pos))
+		return SUB_NONE;
+	if (c->write)
+		return c->target_inode == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;
+	return c->range_known == 1 && c->range_inode == inode ? SUB_NONE : SUB_FOR_FAULT;
+}
+
+#endif
