@@ -159,8 +159,13 @@ struct file {
 	long long f_pos;
 };
 
+struct block_device_operations {
+	void *submit_bio; /* a function; only whether there is one */
+};
+
 struct gendisk {
 	int major, first_minor;
+	const struct block_device_operations *fops;
 	struct block_device *part0;
 	void *private_data;
 };
@@ -204,6 +209,7 @@ struct request {
 	unsigned int __data_len;
 	u64 __sector;
 	struct bio *bio;
+	struct block_device *part; /* whose counters it moves; NULL: nobody's */
 	u64 start_time_ns;  /* of this use; requests are used again and again */
 	atomic_t ref;       /* 0: it has completed and waits for its next use */
 };
@@ -345,5 +351,8 @@ enum req_flag_bits___iot {
 	__REQ_RAHEAD___iot = 19,
 	__REQ_SWAP___iot = 24,
 };
+
+/* Its number moved. The enum was called req_opf before 6.0: zone appends are then other operations. */
+enum req_op___iot { REQ_OP_ZONE_APPEND___iot = 7 };
 
 #endif

@@ -224,7 +224,7 @@ print(n)')"
 	{ run_line; end_line; end_line; } >x.jsonl
 	run "$tool" ingest x.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"line 3 follows the end of the run" ]]
-	run_line | sed 's/"schema":3/"schema":4,"colour":"red"/' >x.jsonl
+	run_line | sed 's/"schema":3/"schema":5,"colour":"red"/' >x.jsonl
 	run "$tool" ingest y.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"newer version of iot"* ]]
 }

@@ -79,12 +79,14 @@ static const struct program {
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
+	{ "block__remap", "block", 3, true },        /* 5.11: likewise */
 	{ "block__split", "block", 2, true },
 	{ "block__bio_end", "block", 2, true },
 	{ "block__insert", "block", 1, true },
 	{ "block__issue", "block", 1, true },
 	{ "block__complete", "block", 3, true },
 	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
+	{ "block__share", "block", 0, false },       /* likewise */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
@@ -185,6 +187,7 @@ static const struct {
 	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
 	{ "blkdev_bio_end_io", FN_END_DIRECT },
 	{ "blkdev_bio_end_io_async", FN_END_DIRECT },
+	{ "end_swap_bio_read", FN_END_SWAP },
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
 };
@@ -738,9 +741,49 @@ static u64 clock_ns(clockid_t id)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+/* Runs a program of the kernel side that is there to be called. */
+static void call(const struct probes *p, const char *name, void *arg, size_t size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = arg, .ctx_size_in = size);
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
+		if (g && bpf_program__fd(g) >= 0)
+			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	}
+}
+
+/* Lets the kernel side look for requests of a disk whose end it was not told. */
+static void sweep(const struct probes *p, u32 disk)
+{
+	struct iot_sweep ask = { disk };
+
+	call(p, "block__sweep", &ask, sizeof(ask));
+}
+
+/* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
+static void share(const struct probes *p)
+{
+	int fd = map_fd(p, "late");
+	struct iot_late l;
+
+	while (fd >= 0 && !bpf_map_lookup_and_delete_elem(fd, NULL, &l))
+		call(p, "block__share", &l, sizeof(l));
+}
+
+void probes_hold(struct probes *p, u32 dev, u32 volume)
+{
+	int fd = map_fd(p, "held");
+
+	if (fd >= 0)
+		bpf_map_update_elem(fd, &dev, &volume, BPF_ANY);
+}
+
 size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
 	p->callbacks = cb;
+	share(p);
 	return ring_take(p->ring, PROBES_TAKE, on_record, p);
 }
 
@@ -768,8 +811,10 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 {
 	int fd = map_fd(p, "cells");
 	struct iot_cell values[p->cpus];
-	u32 n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
+	u32 n;
 
+	share(p);
+	n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
 	if (n > IOT_MAX_CELLS)
 		n = IOT_MAX_CELLS;
 	learn_cells(p, n);
@@ -924,20 +969,6 @@ int probes_stop(struct probes *p)
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
 		nanosleep(&while_one_runs, NULL);
 	return 0;
-}
-
-/* Lets the kernel side look for requests of a disk whose end it was not told. */
-static void sweep(const struct probes *p, u32 disk)
-{
-	struct iot_sweep ask = { disk };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &ask, .ctx_size_in = sizeof(ask));
-	struct bpf_program *g;
-
-	for (size_t i = 0; i < N_OBJECTS; i++) {
-		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], "block__sweep") : NULL;
-		if (g && bpf_program__fd(g) >= 0)
-			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
-	}
 }
 
 bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)

@@ -66,6 +66,9 @@ int probes_stop(struct probes *);
 #define PROBES_TAKE 16384
 size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
+/* Tells the kernel side that a volume is made of a device (a disk or a partition). */
+void probes_hold(struct probes *, u32 dev, u32 volume);
+
 /* Calls back once for every aggregate with its sums since the start, over all processors. */
 int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_key *, const struct iot_cell *), void *arg);
 /* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
