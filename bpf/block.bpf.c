@@ -554,25 +554,26 @@ int BPF_PROG(block__insert, struct request *rq)
 	return 0;
 }
 
+/* Are all bios of a request alike? The first of them is kept in a walk: the stack is small. */
 struct compare {
 	u64 bio;
-	struct iot_bio first;
+	struct walk *w;
 	u32 same;
 };
 
 static long compare_bio(u32 n, struct compare *c)
 {
-	struct iot_bio *t;
+	struct iot_bio *t, *first = &c->w->tag;
 	u64 key = c->bio;
 
 	if (!c->bio || !c->same)
 		return 1;
 	t = bpf_map_lookup_elem(&bios, &key);
-	if (!t || t->many || (n && (t->owner != c->first.owner || t->file != c->first.file || t->cause != c->first.cause ||
-				    t->how != c->first.how || t->sub != c->first.sub)))
+	if (!t || t->many || (n && (t->owner != first->owner || t->file != first->file || t->cause != first->cause ||
+				    t->how != first->how || t->sub != first->sub)))
 		c->same = 0;
 	else if (!n)
-		c->first = *t;
+		*first = *t;
 	c->bio = (u64)BPF_CORE_READ((struct bio *)key, bi_next);
 	return 0;
 }
@@ -593,14 +594,17 @@ int BPF_PROG(block__issue, struct request *rq)
 	u.part = part_of(rq, u.disk);
 	u.bytes = rq->__data_len;
 	u.op = op_of(rq->cmd_flags);
-	c.bio = (u64)rq->bio;
-	bpf_loop(MAX_BIOS, compare_bio, &c, 0);
-	u.same = c.same && !c.bio;
-	u.tag = c.first;
 	old = bpf_map_lookup_elem(&requests, &key);
 	used_again(old, u.start_ns);
 	if (old && old->start_ns == u.start_ns)
 		u.insert_ns = old->insert_ns;
+	c.bio = (u64)rq->bio;
+	c.w = walk_begin(WALK_ISSUE);
+	if (c.w) {
+		bpf_loop(MAX_BIOS, compare_bio, &c, 0);
+		u.same = c.same && !c.bio;
+		u.tag = c.w->tag;
+	}
 	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
 		lose(LOSS_REQUEST_TABLE);
 	if (u.inside && d->major == LOOP_MAJOR)

@@ -213,6 +213,7 @@ struct iot_state {
 	u32 next_proc, next_file, next_cell;
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
+	u64 late;              /* pieces that were put into map `late` so far */
 };
 
 #define IOT_MAX_CELLS 32768

@@ -17,10 +17,11 @@ struct {
 	__type(value, struct iot_bio);
 } bios SEC(".maps");
 
-/* What is divided later, by the tracer. */
+/* What is divided later, by the tracer. No queue: programs that the tracer calls cannot use one before 6.2. */
 struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 16384);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);      /* as iot_state.late counts them */
 	__type(value, struct iot_late);
 } late SEC(".maps");
 
@@ -125,12 +126,22 @@ static long split_share(u32 n, struct walk_ref *r)
 }
 
 /* Keeps a piece for the tracer. */
-static __always_inline bool txn_defer(struct walk *w)
+static __noinline bool txn_defer(struct walk *w)
 {
-	struct iot_late l = { .owner = w->owner, .bytes = w->bytes, .lat_ns = w->lat_ns, .ops = w->ops, .errors = w->error };
+	struct iot_state *s = run_state();
+	struct iot_late l = {};
+	u64 n;
 
+	if (!w || !s)
+		return false;
+	l.owner = w->owner;
+	l.bytes = w->bytes;
+	l.lat_ns = w->lat_ns;
+	l.ops = w->ops;
+	l.errors = w->error;
 	l.key = w->key;
-	if (!bpf_map_push_elem(&late, &l, 0))
+	n = __sync_fetch_and_add(&s->late, 1);
+	if (!bpf_map_update_elem(&late, &n, &l, BPF_NOEXIST))
 		return true;
 	lose(LOSS_TXN_SHARE);
 	return false;

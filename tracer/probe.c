@@ -193,6 +193,7 @@ static const struct {
 };
 
 #define MAX_MAPS 64
+#define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
 struct probes {
 	struct probe_opts opts;
@@ -206,6 +207,7 @@ struct probes {
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
+	u64 shared;                    /* of state->late: those that were divided */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
@@ -763,13 +765,20 @@ static void sweep(const struct probes *p, u32 disk)
 }
 
 /* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
-static void share(const struct probes *p)
+static void share(struct probes *p)
 {
-	int fd = map_fd(p, "late");
-	struct iot_late l;
+	u64 n = __atomic_load_n(&p->state->late, __ATOMIC_ACQUIRE), keys[SHARE_BATCH];
+	struct iot_late pieces[SHARE_BATCH];
+	int fd = map_fd(p, "late"), err = 0;
+	u32 at = 0, count;
 
-	while (fd >= 0 && !bpf_map_lookup_and_delete_elem(fd, NULL, &l))
-		call(p, "block__share", &l, sizeof(l));
+	for (bool first = true; n != p->shared && fd >= 0 && !err; first = false) {
+		count = SHARE_BATCH;
+		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &at, &at, keys, pieces, &count, NULL);
+		for (u32 i = 0; i < count && (!err || err == -ENOENT); i++)
+			call(p, "block__share", &pieces[i], sizeof(pieces[i]));
+	}
+	p->shared = n;
 }
 
 void probes_hold(struct probes *p, u32 dev, u32 volume)
