@@ -87,7 +87,7 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	k.owner = proc;
 	n = cell_find(&k);
 	if (!w->later) {
-		cell_add(n, ops, bytes, 0, ops ? w->lat_ns : 0, ops && w->error);
+		cell_add(n, ops, bytes, w->error ? bytes : 0, ops ? w->lat_ns : 0, ops && w->error);
 		return;
 	}
 	v = bpf_map_lookup_elem(&cells, &n);
@@ -97,6 +97,8 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	}
 	/* the tracer's call can be interrupted by those who add to the same sum */
 	__sync_fetch_and_add(&v->bytes, bytes);
+	if (w->error)
+		__sync_fetch_and_add(&v->touched, bytes);
 	__sync_fetch_and_add(&v->ops, ops);
 	if (ops) {
 		__sync_fetch_and_add(&v->lat_ns, w->lat_ns);

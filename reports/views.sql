@@ -712,11 +712,13 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
               CASE WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
        FROM v_measured m JOIN sums s
        UNION ALL
-       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.direct, a.f_data, 0,
+       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.direct, a.f_data, x.failed,
               CASE WHEN m.ledger IS NULL THEN 'no ledger' WHEN m.fs IS NULL THEN 'layer fs was not measured'
                    WHEN EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events' AND layer = 'fs') THEN 'events of layer fs were lost' END,
               'events against aggregates, of traced processes'
        FROM v_measured m
+       -- calls return no bytes of requests that failed
+       JOIN (SELECT COALESCE(SUM(c.touched), 0) AS failed FROM v_cell c WHERE c.block_write AND c.errors > 0 AND c.file_data) x
        JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.direct), 0) AS direct FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4) s
        JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4) a),
      ext4 AS (
