@@ -194,7 +194,7 @@ int BPF_PROG(block__queue, struct bio *b)
 		queue_flush(b, c, w->tag.disk, passed);
 		return 0;
 	}
-	if (c && op == REQ_OP_READ)
+	if (c)
 		range_look(c);
 	if (c && (c->range_known == 1 || c->range_known == 3)) {
 		w->range_inode = c->range_inode;

@@ -193,11 +193,11 @@ struct loop_walk {
 
 static long loop_mark(u32 n, struct loop_walk *w)
 {
-	struct page_key k = { w->space, INDEX_COARSE | w->index };
+	struct page_key k = { w->space, w->index };
 
 	if (w->index > w->last)
 		return 1;
-	bpf_map_update_elem(&page_writer, &k, &w->owner, BPF_ANY);
+	bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
 	w->index++;
 	return 0;
 }
@@ -228,23 +228,17 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 	struct loop_device *lo = d->private_data;
 	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
 	struct loop_walk w = { .bio = (u64)rq->bio };
-	struct writer *v, new = {};
-	u64 key = (u64)backing;
+	struct writer *v;
 
 	if (!backing)
 		return;
 	w.space = page_space(backing);
 	w.offset = BPF_CORE_READ(lo, lo_offset);
 	v = writer_find(backing);
-	if (!v) {
-		new.ino = BPF_CORE_READ(backing, i_ino);
-		new.gen = BPF_CORE_READ(backing, i_generation);
-		new.dev = BPF_CORE_READ(backing, i_sb, s_dev);
-		new.loop = 1;
-		bpf_map_update_elem(&writers, &key, &new, BPF_ANY);
-	} else {
+	if (!v)
+		v = writer_make(backing, PROC_NONE, 1);
+	if (v)
 		v->loop = 1;
-	}
 	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)
 		bpf_loop(MAX_BIOS, loop_bio, &w, 0);
 }

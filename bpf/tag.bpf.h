@@ -85,8 +85,8 @@ static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct 
 
 static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
 {
-	struct page_key k = { page_space(i), INDEX_COARSE | index >> COARSE_SHIFT };
-	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
+	struct page_key k = { page_space(i), index >> COARSE_SHIFT };
+	u64 *o = bpf_map_lookup_elem(&loop_writer, &k);
 
 	t->cause = CAUSE_LOOPBACK;
 	if (!o)
@@ -110,6 +110,7 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		return;
 	}
 	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
+	page_carried(fp->inode, fp->index);
 	if (t->owner & OWNER_DATA) {
 		struct writer *w = writer_find(fp->inode);
 

@@ -314,8 +314,11 @@ static long walk_step(u32 n, struct walk_ref *ref)
 		len = w->left;
 	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
-	if (w->by_page && i)
+	if (w->by_page && i) {
 		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+		if (w->key.kind == KIND_FS_WRITE)
+			page_carried(i, pos >> PAGE_SHIFT);
+	}
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {
 		u64 asked = asked_bytes(w, i, pos, len);
