@@ -159,8 +159,12 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 
 	first_page(b, &fp);
 	if (c && c->behalf == BEHALF_LOOP) {
+		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
+
 		t->cause = CAUSE_LOOPBACK;
-		if (fp.inode && write)
+		if (w && w->loop) /* the backing file's own pages, else those of the file above */
+			tag_loop(t, fp.inode, fp.index);
+		else if (fp.inode && write)
 			t->owner = writer_of_page(fp.inode, fp.index, &t->how);
 		return;
 	}

@@ -210,7 +210,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees
 }
 
-@test "on a partition ext4's own counter is checked, and the disk's too" {
+@test "guest: on a partition ext4's own counter is checked, and the disk's too" {
 	leaf_up 256M --partscan
 	partx --add --nr 1 "$leaf" 2>/dev/null || addpart "$leaf" 1 2048 400000 || skip "partitions are missing: this kernel makes none on loop devices"
 	[ -e "${leaf}p1" ] || fail "no ${leaf}p1"
