@@ -23,7 +23,10 @@ teardown() {
 	: "$try"
 	for ((v = ${#volumes[@]} - 1; v >= 0; v--)); do dmsetup remove --retry "${volumes[v]}" || :; done
 	for v in "${arrays[@]}"; do mdadm --quiet --stop "$v" || :; done
-	for v in "${leaves[@]}"; do losetup --detach "$v"; done
+	for v in "${leaves[@]}"; do
+		echo 1 >"/sys/block/${v#/dev/}/queue/iostats" # outlives the image
+		losetup --detach "$v"
+	done
 	for v in "${images[@]}"; do rm -f "$v"; done
 	[ -z "$full" ] || umount "$full"
 }
@@ -299,12 +302,14 @@ sixteen() { # DATA BYTES AT THE LEAF
 	mkswap -q "$leaf" 2>/dev/null || mkswap "$leaf" >/dev/null
 	swapon "$leaf" 2>/dev/null || skip "swap is missing: swapon is refused here"
 	run traced -- python3 -c '
-import ctypes, mmap
+import ctypes, mmap, time
 m = mmap.mmap(-1, 16 << 20)
 for i in range(0, len(m), 4096): m[i] = 1
 libc = ctypes.CDLL(None)
 a = ctypes.addressof(ctypes.c_char.from_buffer(m))
-assert libc.madvise(ctypes.c_void_p(a), ctypes.c_size_t(len(m)), 21) == 0 # MADV_PAGEOUT
+for _ in range(4): # MADV_PAGEOUT: first they are written, then they go
+    assert libc.madvise(ctypes.c_void_p(a), ctypes.c_size_t(len(m)), 21) == 0
+    time.sleep(0.5)
 assert sum(m[i] for i in range(0, len(m), 4096)) == 4096'
 	swap=$status
 	swapoff "$leaf"
