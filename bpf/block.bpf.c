@@ -124,15 +124,12 @@ static __always_inline void tag_early(struct bio *b)
 SEC("tp_btf/block_bio_remap")
 int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
 {
-	u32 below;
-
 	if (!b)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
-	below = b->bi_bdev->bd_dev;
-	if (below == dev)
+	if (b->bi_bdev->bd_dev == dev)
 		return 0; /* a partition's bio finds its place on the disk */
-	bpf_map_update_elem(&held, &below, &dev, BPF_ANY);
+	held_note(b->bi_bdev, dev);
 	bio_passed(b, dev, from);
 	return 0;
 }
@@ -140,8 +137,8 @@ int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
 /* A bio without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
 static __always_inline void queue_flush(struct bio *b, struct task_ctx *c, u32 disk, const struct iot_bio *passed)
 {
-	u32 dev = b->bi_bdev->bd_dev, *volume;
 	u64 key = (u64)b, owner;
+	u32 volume;
 	u8 how;
 
 	if (c && c->sync_ns && !c->flush_ns)
@@ -151,9 +148,9 @@ static __always_inline void queue_flush(struct bio *b, struct task_ctx *c, u32 d
 		return;
 	}
 	owner = owner_current(c, &how);
-	volume = owner ? NULL : bpf_map_lookup_elem(&held, &dev);
+	volume = owner ? 0 : held_by(b->bi_bdev);
 	if (volume)
-		flush_passed(*volume, disk);
+		flush_passed(volume, disk);
 	else
 		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
 }

@@ -159,6 +159,12 @@ struct iot_bio {
 	u32 from;              /* enum iot_bio_from */
 };
 
+/* A device that a volume is made of: the value of map `held`. */
+struct iot_held {
+	u32 volume, pad;       /* a disk */
+	u64 holder;            /* who held the device then: another one and it is the volume's no more; 0: not looked at */
+};
+
 /* Bytes of a transaction that has too many owners to be divided where they were seen: the tracer hands each to block__share(). */
 struct iot_late {
 	u64 owner, bytes, lat_ns;

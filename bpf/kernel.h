@@ -170,6 +170,7 @@ struct block_device {
 	struct gendisk *bd_disk;
 	u32 bd_dev;
 	u64 bd_start_sect;
+	void *bd_holder; /* who has it for himself: a volume, a file system; only compared */
 };
 
 struct request_queue {

@@ -27,17 +27,17 @@ struct upper {
 /* Entries are not taken out: one counts as long as its bio is in `bios`, in the same use. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
+	__uint(max_entries, 16384);
 	__type(key, struct upper_key);
 	__type(value, struct upper);
 } uppers SEC(".maps");
 
-/* Devices that a volume is made of, and the volume. The tracer notes those that are there when it begins. */
+/* Devices that a volume is made of. The tracer notes those that are there when it begins. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u32);      /* device, also a partition */
-	__type(value, u32);    /* a disk */
+	__type(value, struct iot_held);
 } held SEC(".maps");
 
 /* Who asked last for a flush of a disk: flush requests are shared and carry no bio. */
@@ -174,12 +174,30 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 		lose(LOSS_BIO_TABLE);
 }
 
-/* Is a bio that nobody passed on a volume's own? */
-static __always_inline bool is_held(struct bio *b)
+static __always_inline void held_note(struct block_device *b, u32 volume)
 {
-	u32 dev = b->bi_bdev->bd_dev;
+	struct iot_held h = { .volume = volume }, *old;
+	u32 dev = b->bd_dev;
 
-	return bpf_map_lookup_elem(&held, &dev);
+	h.holder = POINTER_AT(b, struct block_device, bd_holder);
+	old = bpf_map_lookup_elem(&held, &dev);
+	if (!old || old->volume != volume || old->holder != h.holder)
+		bpf_map_update_elem(&held, &dev, &h, BPF_ANY);
+}
+
+/* The volume that a device is part of; 0: none, or no more. */
+static __always_inline u32 held_by(struct block_device *b)
+{
+	u32 dev = b->bd_dev;
+	struct iot_held *h = bpf_map_lookup_elem(&held, &dev);
+	u64 holder;
+
+	if (!h)
+		return 0;
+	holder = POINTER_AT(b, struct block_device, bd_holder);
+	if (!h->holder)
+		h->holder = holder;
+	return h->holder == holder ? h->volume : 0;
 }
 
 /* ---- loop devices ---- */

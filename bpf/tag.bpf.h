@@ -184,7 +184,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		t->owner = owner_current(c, &t->how);
 		return;
 	}
-	if (end != FN_END_DIRECT && !(fp.inode && is_blockdev(fp.inode)) && is_held(b)) {
+	if (end != FN_END_DIRECT && !(fp.inode && is_blockdev(fp.inode)) && held_by(b->bi_bdev)) { /* nobody passed it on: a volume's own */
 		t->from = BIO_OWN;
 		if (!fp.inode) { /* its metadata, whoever runs */
 			t->cause = CAUSE_METADATA;

@@ -791,10 +791,11 @@ static void share(struct probes *p)
 
 void probes_hold(struct probes *p, u32 dev, u32 volume)
 {
+	struct iot_held h = { .volume = volume };
 	int fd = map_fd(p, "held");
 
 	if (fd >= 0)
-		bpf_map_update_elem(fd, &dev, &volume, BPF_ANY);
+		bpf_map_update_elem(fd, &dev, &h, BPF_ANY);
 }
 
 size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
