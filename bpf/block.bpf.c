@@ -79,18 +79,16 @@ int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
 }
 
 /* A bio without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
-static __always_inline void queue_flush(struct bio *b, struct task_ctx *c, u32 disk, const struct iot_bio *passed)
+static __always_inline void queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
 {
-	u64 key = (u64)b, owner;
 	u32 volume;
+	u64 owner;
 	u8 how;
 
 	if (c && c->sync_ns && !c->flush_ns)
 		c->flush_ns = bpf_ktime_get_ns();
-	if (passed && passed->from == BIO_CLONED) {
-		bpf_map_delete_elem(&bios, &key);
-		return;
-	}
+	if (known)
+		return; /* it was passed on */
 	owner = owner_current(c, &how);
 	volume = owner ? 0 : held_by(b->bi_bdev);
 	if (volume)
@@ -106,16 +104,19 @@ int BPF_PROG(block__queue, struct bio *b)
 	struct walk *w;
 	struct iot_bio *passed;
 	u64 key = (u64)b;
-	bool volume;
+	bool volume, clone;
 	u32 op;
 
 	if (!b)
 		return 0;
 	passed = bpf_map_lookup_elem(&bios, &key);
-	if (passed && passed->from == BIO_CLONED && b->bi_iter.bi_size) {
+	clone = passed && passed->from == BIO_CLONED;
+	if (clone && b->bi_iter.bi_size) {
 		passed->from = BIO_PASSED;
 		return 0;
 	}
+	if (clone)
+		bpf_map_delete_elem(&bios, &key);
 	if (!gate_open()) {
 		tag_early(b);
 		return 0;
@@ -132,7 +133,7 @@ int BPF_PROG(block__queue, struct bio *b)
 	c = ctx_find();
 	w->bio = (u64)b;
 	if (!b->bi_iter.bi_size) {
-		queue_flush(b, c, w->tag.disk, passed);
+		queue_flush(b, c, w->tag.disk, clone);
 		return 0;
 	}
 	if (c)

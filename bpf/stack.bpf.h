@@ -152,6 +152,8 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	old = bpf_map_lookup_elem(&bios, &key);
 	if (old && old->disk == dev && old->use && old->sector == from && old->size == size) { /* the very bio: it is not queued again */
 		old->disk = t.disk;
+		if (!dev_wanted(t.disk) && !is_volume(below))
+			bpf_map_delete_elem(&bios, &key);
 		return;
 	}
 	if (!size)
@@ -166,6 +168,8 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 			upper_note(&k, u.bio, p);
 		}
 	}
+	if (!dev_wanted(t.disk) && !is_volume(below))
+		return;
 	if (is_volume(below)) {
 		bio_place(b, &t, b->bi_iter.bi_sector + (below->bd_dev != t.disk ? below->bd_start_sect : 0));
 		bio_note(b, &t);
