@@ -140,13 +140,41 @@ struct iot_cell {
 	u64 lat_ns, max_ns;
 };
 
+/* Where a bio came from. */
+enum iot_bio_from {
+	BIO_SUBMITTED,         /* a file system or a direct call: F counts it */
+	BIO_CLONED,            /* a volume passes it on, and it was not queued below yet */
+	BIO_PASSED,            /* the same, queued */
+	BIO_OWN,               /* a volume's own: its metadata, its superblock */
+};
+
 /* What a queued bio is, until it completes. */
 struct iot_bio {
 	u64 owner;
+	u64 use;               /* tells one use of the same struct bio from the next; 0: it is on no volume */
+	u64 top, top_use;      /* passed on: the bio that was submitted at the top. Its pages tell whose the bytes are: those below may be encrypted */
+	u64 sector;            /* on a volume: where its first byte lies there */
+	u32 size;              /* on a volume: bytes when it was queued; 0: counted with the bio that it was split from */
+	u32 off;               /* passed on: its first byte in the top bio */
+	u32 idx, done;         /* bi_iter's, when it was queued */
 	u32 disk, file;
 	u32 demanded;          /* read: bytes on pages that the reader had asked for */
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
+	u32 from;              /* enum iot_bio_from */
+};
+
+/* A device that a volume is made of: the value of map `held`. */
+struct iot_held {
+	u32 volume, pad;       /* a disk */
+	u64 holder;            /* who held the device then: another one and it is the volume's no more; 0: not looked at */
+};
+
+/* Bytes of a transaction that has too many owners to be divided where they were seen: the tracer hands each to block__share(). */
+struct iot_late {
+	u64 owner, bytes, lat_ns;
+	u32 ops, errors;
+	struct iot_cell_key key;
 };
 
 /* What cache__sweep() is called with. */
@@ -167,6 +195,7 @@ struct iot_request {
 	u64 start_ns;          /* tells one use of the same struct request from the next */
 	u32 disk, bytes;       /* bytes that did not complete yet */
 	u32 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
+	u32 part, pad;         /* the partition, where it is for one; else 0 */
 	u16 same;              /* 1: all its bios are like `tag` */
 	u16 inside;            /* 1: inserted or issued while the gate was open */
 	struct iot_bio tag;
@@ -174,9 +203,10 @@ struct iot_request {
 
 /* Device bytes that completed while the gate was closed, since the programs are attached: the value of map `outside`, whose
  * key is the disk. What the kernel's counters moved between a reading and the gate is known by it. late: of requests that were
- * under way when it closed. */
+ * under way when it closed. Partitions and volumes have one too, for their counters. */
 struct iot_outside {
 	u64 read, write, late_read, late_write;
+	u64 inside_read, inside_write; /* of partitions and volumes, which are in no aggregate: while it was open */
 	u64 unseen_read, unseen_write; /* inside the run, without a call of block__complete */
 };
 
@@ -215,6 +245,7 @@ struct iot_state {
 	u64 next_space;        /* of claims on pages (claim.bpf.h) */
 	s64 writers, claims;   /* entries of those tables */
 	u32 second, pad;       /* counted by the tracer: tells old entries from new ones */
+	u64 late;              /* pieces that were put into map `late` so far */
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
@@ -308,6 +339,7 @@ enum iot_function {
 	FN_END_DEVICE,      /* ends direct I/O of a block device: bi_private is its blkdev_dio */
 	FN_END_DEVICE_ASYNC, /* the same in one bio, which sits in its blkdev_dio */
 	FN_URING_EXIT,      /* ends a ring of io_uring */
+	FN_END_SWAP,        /* ends a page that comes back from swap */
 };
 
 /* Losses, counted per processor in map `losses`. */

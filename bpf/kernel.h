@@ -211,8 +211,13 @@ struct file {
 	long long f_pos;
 };
 
+struct block_device_operations {
+	void *submit_bio; /* a function; only whether there is one */
+};
+
 struct gendisk {
 	int major, first_minor;
+	const struct block_device_operations *fops;
 	struct block_device *part0;
 	void *private_data;
 };
@@ -221,6 +226,7 @@ struct block_device {
 	struct gendisk *bd_disk;
 	u32 bd_dev;
 	u64 bd_start_sect;
+	void *bd_holder; /* who has it for himself: a volume, a file system; only compared */
 };
 
 struct request_queue {
@@ -256,6 +262,7 @@ struct request {
 	unsigned int __data_len;
 	u64 __sector;
 	struct bio *bio;
+	struct block_device *part; /* whose counters it moves; NULL: nobody's */
 	u64 start_time_ns;  /* of this use; requests are used again and again */
 	atomic_t ref;       /* 0: it has completed and waits for its next use */
 };
@@ -480,5 +487,8 @@ enum req_flag_bits___iot {
 	__REQ_RAHEAD___iot = 19,
 	__REQ_SWAP___iot = 24,
 };
+
+/* Its number moved. The enum was called req_opf before 6.0: zone appends are then other operations. */
+enum req_op___iot { REQ_OP_ZONE_APPEND___iot = 7 };
 
 #endif

@@ -608,7 +608,7 @@ LEFT JOIN v_device d ON d.dev = f.dev;
 
 CREATE TEMP VIEW v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value, t.end_value - t.begin_value AS delta,
-       COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way, t.unseen
+       COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way, t.unseen, t.traced, t.uncounted
 FROM ask JOIN truth t ON t.run = ask.run;
 
 -- The lines printed above every text report.
@@ -695,14 +695,19 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM v_cell c
        WHERE c.kind IN ('block_read', 'block_write')
        GROUP BY c.dev, c.kind),
-     -- the kernel counts the ranges of write-zeroes as written; they are no bytes here, and their sizes are in events only
-     zeroed AS (SELECT c.dev, SUM(c.ops) AS ops FROM v_cell c WHERE c.kind = 'block_zeroes' GROUP BY c.dev),
+     -- the kernel counts the ranges of write-zeroes and of secure erases as written; they are no bytes here
+     zeroed AS (
+       SELECT c.dev, SUM(c.touched) AS bytes
+       FROM v_cell c
+       WHERE c.kind = 'block_zeroes' OR (c.kind = 'block_other' AND c.cause = 'discard')
+       GROUP BY c.dev),
      disk AS (
-       SELECT 1 AS ord, w.what, COALESCE(d.device, t.source) AS subject, (COALESCE(a.bytes, 0) + t.outside) * m.block AS traced, t.delta AS kernel,
+       SELECT 1 AS ord, w.what, COALESCE(d.device, t.source) AS subject,
+              (COALESCE(a.bytes, 0) + CASE t.what WHEN 'write_bytes' THEN COALESCE(z.bytes, 0) ELSE 0 END + t.outside) * m.block AS traced, t.delta AS kernel,
               t.outside_slack AS slack,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
-                   WHEN t.what = 'write_bytes' AND z.ops > 0 AND COALESCE(a.bytes, 0) + t.outside < t.delta
-                     THEN printf('the kernel counts %d write-zeroes requests as written', z.ops) END AS absent, t.source AS note,
+                   WHEN d.leaf = 0 THEN 'no leaf: the devices below it count its bytes'
+                   WHEN t.uncounted THEN 'the kernel was told not to count: iostats is 0' END AS absent, t.source AS note,
               a.early, t.outside, t.under_way, t.unseen
        FROM t JOIN (SELECT 'read_bytes' AS name, 'device bytes read' AS what UNION ALL SELECT 'write_bytes', 'device bytes written') w ON w.name = t.what
        JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN zeroed z ON z.dev = t.dev
@@ -773,20 +778,22 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
                                                                       WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
        FROM v_measured m JOIN sums s
        UNION ALL
-       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.submitted, a.f_data, 0,
+       SELECT 6, 'ledger: file data submitted', 'run', s.written + s.submitted, a.f_data, x.failed,
               CASE WHEN m.ledger IS NULL THEN 'no ledger' WHEN m.fs IS NULL THEN 'layer fs was not measured'
                    WHEN EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events' AND layer = 'fs') THEN 'events of layer fs were lost' END,
               'events against aggregates, of traced processes'
        FROM v_measured m
+       -- calls return no bytes of requests that failed
+       JOIN (SELECT COALESCE(SUM(c.touched), 0) AS failed FROM v_cell c WHERE c.block_write AND c.errors > 0 AND c.file_data) x
        JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.submitted), 0) AS submitted FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4 OR g.what = 'unattributed') s
        JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4 OR g.what = 'unattributed') a),
      ext4 AS (
-       SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), (COALESCE(a.bytes, 0) + t.outside) * m.block, t.delta, 1023 + t.outside_slack,
+       SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), (COALESCE(t.traced, COALESCE(a.bytes, 0) + COALESCE(z.bytes, 0)) + t.outside) * m.block, t.delta,
+              1023 + t.outside_slack,
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
-                   WHEN d.type = 'partition' THEN 'requests of partitions are counted on their disk'
-                   WHEN z.ops > 0 AND COALESCE(a.bytes, 0) + t.outside < t.delta
-                     THEN printf('the kernel counts %d write-zeroes requests as written', z.ops)
-                   WHEN t.begin_value = 0 AND a.bytes > t.delta THEN 'mounted inside the run: it counts from then on' END, t.source
+                   WHEN t.uncounted THEN 'the kernel was told not to count: iostats is 0'
+                   WHEN d.type = 'md' THEN 'md does not count each of its bytes once'
+                   WHEN t.begin_value = 0 AND COALESCE(t.traced, a.bytes) > t.delta THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev AND a.kind = 'block_write'
        LEFT JOIN zeroed z ON z.dev = t.dev
        WHERE t.what = 'session_write_bytes' AND (NOT EXISTS (SELECT 1 FROM v_only_disk) OR t.dev IN (SELECT dev FROM v_only_disk))),

@@ -21,6 +21,11 @@ scenarios() { # SERIES
 	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats tests/net.bats
 }
 
+volumes() { # SERIES
+	kernel "$1"
+	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/stacks.bats
+}
+
 not_each_time() {
 	[ -n "${IOT_ALL_VMS-}" ] || skip "IOT_ALL_VMS=1 is missing: this kernel is not run each time"
 }
@@ -41,6 +46,20 @@ not_each_time() {
 
 @test "the scenarios hold under 6.1, where ext4 is a module" {
 	scenarios 6.1
+}
+
+@test "what is on dm, md and partitions holds under 6.1" {
+	not_each_time
+	volumes 6.1
+}
+
+@test "what is on dm, md and partitions holds under 6.12" {
+	volumes 6.12
+}
+
+@test "what is on dm, md and partitions holds under 7.2" {
+	not_each_time
+	volumes 7.2
 }
 
 @test "the scenarios hold under 6.12" {

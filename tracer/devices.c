@@ -229,6 +229,24 @@ const struct rec_device *devices_learn(struct devices *d, u32 dev, u64 sec)
 	return r;
 }
 
+int devices_holder(u32 dev, u32 *volume)
+{
+	char path[128], file[300], name[FIELD_MAX];
+	DIR *dir = opendir(sys_path(dev, "holders", path));
+	struct dirent *e;
+	int err = -ENOENT;
+
+	while (dir && err && (e = readdir(dir))) {
+		snprintf(file, sizeof(file), "holders/%s/dev", e->d_name);
+		snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/%s", dev >> 20, dev & 0xfffff, file);
+		if (e->d_name[0] != '.' && read_line(name, file, sizeof(file)) >= 0)
+			err = dev_parse(file, volume);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
 void devices_list(void (*device)(void *arg, u32 dev), void *arg)
 {
 	DIR *dir = opendir("/sys/dev/block");

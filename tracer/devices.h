@@ -19,6 +19,9 @@ const struct rec_device *devices_learn(struct devices *, u32 dev, u64 sec);
 /* Was its record given? */
 bool devices_known(struct devices *, u32 dev);
 
+/* The volume (dm, md) that a block device is part of; -ENOENT: none. */
+int devices_holder(u32 dev, u32 *volume);
+
 /* Calls back with the number of every block device that has a capacity. */
 void devices_list(void (*device)(void *arg, u32 dev), void *arg);
 

@@ -189,6 +189,9 @@ static int take_dev(struct options *o, const char *value)
 	strcpy(path + end, "partition");
 	if (!access(path, F_OK))
 		return fail_usage("'%s' is a partition: requests belong to its disk, give that", value);
+	strcpy(path + end, "mq");
+	if (access(path, F_OK))
+		return fail_usage("'%s' has no requests of its own: give a disk below it", value);
 	o->dev = major << 20 | minor;
 	return 0;
 }

@@ -84,12 +84,14 @@ static const struct program {
 	{ "cache__sweep", "cache", 0, false },       /* called by the tracer */
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
+	{ "block__remap", "block", 3, true },        /* 5.11: likewise */
 	{ "block__split", "block", 2, true },
 	{ "block__bio_end", "block", 2, true },
 	{ "block__insert", "block", 1, true },
 	{ "block__issue", "block", 1, true },
 	{ "block__complete", "block", 3, true },
 	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
+	{ "block__share", "block", 0, false },       /* likewise */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
@@ -194,12 +196,14 @@ static const struct {
 	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
 	{ "blkdev_bio_end_io", FN_END_DEVICE },
 	{ "blkdev_bio_end_io_async", FN_END_DEVICE_ASYNC },
+	{ "end_swap_bio_read", FN_END_SWAP },
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
 	{ "io_ring_exit_work", FN_URING_EXIT },
 };
 
 #define MAX_MAPS 64
+#define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
 struct probes {
 	struct probe_opts opts;
@@ -215,6 +219,7 @@ struct probes {
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
+	u64 shared;                    /* of state->late: those that were divided */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
@@ -812,9 +817,57 @@ static u64 clock_ns(clockid_t id)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+/* Calls a program of type syscall with its context, where it is loaded. */
+static void call_program(const struct probes *p, const char *name, void *ctx, u32 size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
+		if (g && bpf_program__fd(g) >= 0)
+			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	}
+}
+
+/* Lets the kernel side look for requests of a disk whose end it was not told. */
+static void sweep(const struct probes *p, u32 disk)
+{
+	struct iot_sweep ask = { disk };
+
+	call_program(p, "block__sweep", &ask, sizeof(ask));
+}
+
+/* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
+static void share(struct probes *p)
+{
+	u64 n = __atomic_load_n(&p->state->late, __ATOMIC_ACQUIRE), keys[SHARE_BATCH];
+	struct iot_late pieces[SHARE_BATCH];
+	int fd = map_fd(p, "late"), err = 0;
+	u32 at = 0, count;
+
+	for (bool first = true; n != p->shared && fd >= 0 && !err; first = false) {
+		count = SHARE_BATCH;
+		err = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &at, &at, keys, pieces, &count, NULL);
+		for (u32 i = 0; i < count && (!err || err == -ENOENT); i++)
+			call_program(p, "block__share", &pieces[i], sizeof(pieces[i]));
+	}
+	p->shared = n;
+}
+
+void probes_hold(struct probes *p, u32 dev, u32 volume)
+{
+	struct iot_held h = { .volume = volume };
+	int fd = map_fd(p, "held");
+
+	if (fd >= 0)
+		bpf_map_update_elem(fd, &dev, &h, BPF_ANY);
+}
+
 size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
 	p->callbacks = cb;
+	share(p);
 	return ring_take(p->ring, PROBES_TAKE, on_record, p);
 }
 
@@ -842,8 +895,10 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 {
 	int fd = map_fd(p, "cells");
 	struct iot_cell values[p->cpus];
-	u32 n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
+	u32 n;
 
+	share(p);
+	n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
 	if (n > IOT_MAX_CELLS)
 		n = IOT_MAX_CELLS;
 	learn_cells(p, n);
@@ -981,19 +1036,6 @@ int probes_start(struct probes *p, u64 *start_ns)
 	return 0;
 }
 
-/* Calls a program of type syscall with its context, where it is loaded. */
-static void call_program(const struct probes *p, const char *name, void *ctx, u32 size)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
-	struct bpf_program *g;
-
-	for (size_t i = 0; i < N_OBJECTS; i++) {
-		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
-		if (g && bpf_program__fd(g) >= 0)
-			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
-	}
-}
-
 /* Returns when no program runs any more that found the gate open: it may be about to count. */
 int probes_stop(struct probes *p)
 {
@@ -1005,14 +1047,6 @@ int probes_stop(struct probes *p)
 	call_program(p, "uring__sweep", NULL, 0);
 	call_program(p, "aio__sweep", NULL, 0);
 	return 0;
-}
-
-/* Lets the kernel side look for requests of a disk whose end it was not told. */
-static void sweep(const struct probes *p, u32 disk)
-{
-	struct iot_sweep ask = { disk };
-
-	call_program(p, "block__sweep", &ask, sizeof(ask));
 }
 
 void probes_second(struct probes *p)

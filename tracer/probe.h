@@ -70,6 +70,8 @@ int probes_stop(struct probes *);
 #define PROBES_TAKE 16384
 size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
+/* Tells the kernel side that a volume is made of a device (a disk or a partition). */
+void probes_hold(struct probes *, u32 dev, u32 volume);
 /* Once a second: tells the kernel side that time goes by, and lets it throw out what says nothing any more. */
 void probes_second(struct probes *);
 

@@ -423,11 +423,21 @@ static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_
 	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&whose, sums, &text)));
 }
 
+static void hold_device(void *arg, u32 dev)
+{
+	struct run *r = arg;
+	u32 volume;
+
+	if (!devices_holder(dev, &volume))
+		probes_hold(r->probes, dev, volume);
+}
+
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
  * completes requests in between: they are counted apart (truth.c). */
 static int open_gate(struct run *r)
 {
 	probes_ready(r->probes);
+	devices_list(hold_device, r);
 	if (truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
 	return 0;

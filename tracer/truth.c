@@ -53,6 +53,9 @@ struct counter {
 	u64 before, after; /* struct around, of the bytes that this counts */
 	bool under_way_known;
 	u64 under_way, unseen;
+	bool traced_known;
+	u64 traced;     /* what the programs counted of a partition or a volume */
+	bool uncounted; /* the kernel was told not to count */
 };
 
 struct counters {
@@ -166,6 +169,26 @@ static void set_under_way(const struct probes *p, struct counter *c, bool write)
 		c->under_way = write ? written : read;
 }
 
+/* Is the kernel told not to count what this device does? Partitions have the file of their disk. */
+static bool uncounted(const char *name)
+{
+	char path[512], line[32];
+
+	snprintf(path, sizeof(path), "/sys/class/block/%.100s/queue/iostats", name);
+	if (read_line(path, line, sizeof(line)) < 0)
+		snprintf(path, sizeof(path), "/sys/class/block/%.100s/../queue/iostats", name);
+	return read_line(path, line, sizeof(line)) >= 0 && line[0] == '0';
+}
+
+/* Are the bytes of this device in aggregates? Those of a partition are with its disk's; a volume has no requests. */
+static bool has_requests(const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "/sys/class/block/%.100s/mq", name);
+	return !access(path, F_OK);
+}
+
 /* A disk that was never used is left out at both ends. */
 static void read_disk(struct counters *list, const char *name)
 {
@@ -180,6 +203,8 @@ static void read_disk(struct counters *list, const char *name)
 	if (!folder_dev(folder, &c.dev, &c.object))
 		return;
 	n = read_between(list->probes, c.dev, c.source, v, &a);
+	c.uncounted = uncounted(name);
+	used = c.uncounted;
 	for (int i = 0; i < n; i++)
 		used |= v[i];
 	for (size_t i = 0; used && i < N_OF(columns); i++) {
@@ -212,6 +237,9 @@ static void read_ext4(struct counters *list, const char *name)
 	c.object = s.st_ino; /* of this mount */
 	c.value = v[0] * 1024;
 	set_edge(&c, &a, true);
+	c.uncounted = uncounted(name);
+	c.traced_known = a.known && !has_requests(name);
+	c.traced = a.after.inside_write;
 	add(list, &c);
 }
 
@@ -297,6 +325,10 @@ void truth_devices(const struct truth *t, void (*give)(void *arg, const struct r
 			continue;
 		r.begin_value = begin ? begin->value : 0;
 		rec_set(&r, truth, dev, end->dev);
+		if (end->traced_known)
+			rec_set(&r, truth, traced, end->traced - (begin ? begin->traced : 0));
+		if (end->uncounted || (begin && begin->uncounted))
+			rec_set(&r, truth, uncounted, 1);
 		give_edge(begin, end, &r);
 		give(arg, &r);
 	}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* request.bpf.h - what requests are counted as: those that complete, with the owners of their bios; those whose end nobody told; and
+ * those that are in no aggregate, because the gate is closed or they are another device's already. Used by block.bpf.c.
+ */
+#ifndef IOT_REQUEST_BPF_H
+#define IOT_REQUEST_BPF_H
+
+#include "stack.bpf.h"
+
+#define EIO 5
+#define ENOSPC 28
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);      /* disk */
+	__type(value, struct iot_outside);
+} outside SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);      /* request */
+	__type(value, struct iot_request);
+} requests SEC(".maps");
+
+static __always_inline struct iot_outside *outside_of(u32 disk)
+{
+	struct iot_outside none = {}, *o = bpf_map_lookup_elem(&outside, &disk);
+
+	if (o)
+		return o;
+	bpf_map_update_elem(&outside, &disk, &none, BPF_NOEXIST);
+	o = bpf_map_lookup_elem(&outside, &disk);
+	if (!o)
+		lose(LOSS_CELL_BYTES);
+	return o;
+}
+
+/* The kernel counts everything that is no read and no discard as written, whatever it moved. */
+static __always_inline bool counts_as_write(u32 op)
+{
+	return op == REQ_OP_WRITE || op == REQ_OP_WRITE_ZEROES || op == REQ_OP_SECURE_ERASE;
+}
+
+/* Bytes of a partition or a volume, whose counters are checked but which are in no aggregate. */
+static __always_inline void part_add(u32 dev, u32 op, u64 bytes)
+{
+	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(dev) : NULL;
+
+	if (!o)
+		return;
+	if (gate_open())
+		__sync_fetch_and_add(op == REQ_OP_READ ? &o->inside_read : &o->inside_write, bytes);
+	else
+		__sync_fetch_and_add(op == REQ_OP_READ ? &o->read : &o->write, bytes);
+}
+
+/* The partition that a request is for; 0: a whole disk. */
+static __always_inline u32 part_of(struct request *rq, u32 disk)
+{
+	u32 dev = BPF_CORE_READ(rq, part, bd_dev);
+
+	return dev == disk ? 0 : dev;
+}
+
+/* One bio of a request that completes. */
+static long complete_bio(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct bio *b = (struct bio *)w->bio;
+	struct iot_bio *t;
+	u64 key = w->bio;
+	u32 size, demanded;
+
+	if (!w->bio || !w->budget)
+		return 1;
+	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	if (size > w->budget)
+		size = w->budget;
+	t = bpf_map_lookup_elem(&bios, &key);
+	if (t) {
+		w->tag = *t;
+		if (size == BPF_CORE_READ(b, bi_iter.bi_size)) {
+			bpf_map_delete_elem(&bios, &key);
+		} else { /* the rest completes later */
+			t->off += size;
+			t->demanded -= t->demanded < size ? t->demanded : size;
+		}
+	} else {
+		__builtin_memset(&w->tag, 0, sizeof(w->tag));
+		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
+	}
+	if (w->key.sub != w->tag.sub) {
+		piece_flush(w);
+		w->key.sub = w->tag.sub;
+	}
+	if (w->tag.many) {
+		w->by_page = 1;
+		w->left = size;
+		walk_bio(w);
+	} else if (w->key.kind == KIND_BLK_READ && w->tag.cause == CAUSE_DATA) {
+		demanded = w->tag.demanded < size ? w->tag.demanded : size;
+		if (demanded)
+			piece_extend(w, w->tag.owner, CAUSE_DATA, w->tag.how, 0, demanded);
+		if (size > demanded)
+			piece_extend(w, w->tag.owner, CAUSE_READAHEAD, w->tag.how, 0, size - demanded);
+	} else {
+		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, size);
+	}
+	w->budget -= size;
+	if (!w->budget) {
+		w->budget = 1; /* keeps piece_flush() on the completion's side */
+		piece_flush(w);
+		w->budget = 0;
+	}
+	w->bio = (u64)BPF_CORE_READ(b, bi_next);
+	return 0;
+}
+
+static __always_inline u32 request_flags(u32 f)
+{
+	u32 r = 0;
+
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SYNC___iot))
+		r |= FLAG_SYNC;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot))
+		r |= FLAG_META;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_FUA___iot))
+		r |= FLAG_FUA;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
+		r |= FLAG_PREFLUSH;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_RAHEAD___iot))
+		r |= FLAG_RAHEAD;
+	return r;
+}
+
+struct done {
+	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
+	u32 flags, error;
+};
+
+static __always_inline void request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+					  const struct done *d)
+{
+	u32 proc = owner_top(owner);
+	struct iot_ring_event *r;
+
+	if (!wants_event(proc))
+		return;
+	r = event_reserve(LOSS_EVENT_BLOCK);
+	if (!r)
+		return;
+	r->e.ts_ns = d->issue_ns;
+	r->e.dur_ns = d->dur_ns;
+	r->e.queue_ns = d->queue_ns;
+	r->e.offset = d->sector << 9;
+	r->e.size = d->size;
+	r->e.bytes = d->bytes;
+	r->e.owner = proc;
+	r->e.file = file;
+	r->e.dev = k->dev;
+	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0);
+	r->e.err = d->error;
+	r->e.kind = k->kind;
+	r->e.cause = k->cause;
+	r->e.how = k->how;
+	r->e.sub = k->sub;
+	event_submit(r);
+}
+
+/* A flush, a discard, or anything else that moves no bytes. */
+static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
+{
+	u64 *flusher, key = w->bio, owner = PROC_NONE;
+	struct iot_bio *t;
+	struct iot_cell_key k = {};
+
+	k.dev = disk;
+	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
+		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
+	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER && op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
+		  CAUSE_DISCARD;
+	if (op == REQ_OP_FLUSH) {
+		flusher = bpf_map_lookup_elem(&flushers, &disk);
+		if (flusher)
+			owner = *flusher;
+	} else {
+		t = bpf_map_lookup_elem(&bios, &key);
+		if (t) {
+			owner = t->owner;
+			bpf_map_delete_elem(&bios, &key);
+		}
+	}
+	k.owner = owner_top(owner);
+	k.how = k.owner ? HOW_EXACT : HOW_NONE;
+	cell_add(cell_find(&k), 1, 0, d->size, d->dur_ns, error);
+	if (d->dur_ns)
+		hist_add(k.owner, k.kind, SUB_NONE, d->dur_ns);
+	request_event(w, &k, owner, 0, d);
+}
+
+static __always_inline void queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
+{
+	struct iot_cell_key k = {};
+
+	if (!queue_ns)
+		return;
+	k.owner = owner_top(owner);
+	k.dev = top->dev;
+	k.kind = top->kind == KIND_BLK_READ ? KIND_BLK_QUEUE_READ : KIND_BLK_QUEUE_WRITE;
+	k.how = top->how;
+	count(&k, 1, 0, queue_ns, false);
+}
+
+/* A request whose bios are not counted: they only lose their tags. */
+struct forget {
+	u64 bio, left;
+};
+
+static long forget_bio(u32 n, struct forget *f)
+{
+	struct bio *b = (struct bio *)f->bio;
+	u64 key = f->bio, size;
+	bool whole;
+
+	if (!f->bio || !f->left)
+		return 1;
+	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	whole = size <= f->left;
+	if (!whole)
+		size = f->left;
+	if (whole)
+		bpf_map_delete_elem(&bios, &key);
+	f->left -= size;
+	f->bio = (u64)BPF_CORE_READ(b, bi_next);
+	return 0;
+}
+
+/* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
+static __always_inline void unseen(const struct iot_request *u, u32 walk)
+{
+	struct iot_outside *o = outside_of(u->disk);
+	struct walk *w = walk_begin(walk);
+	struct done d = {};
+
+	if (!o || !w || u->op > REQ_OP_WRITE)
+		return;
+	if (!u->inside) {
+		__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->write : &o->read, u->bytes);
+		return;
+	}
+	__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->unseen_write : &o->unseen_read, u->bytes);
+	if (u->part)
+		part_add(u->part, u->op, u->bytes);
+	w->key.dev = u->disk;
+	w->key.kind = u->op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
+	w->key.cause = CAUSE_UNKNOWN;
+	if (u->same) {
+		w->tag = u->tag;
+		w->owner = u->tag.owner;
+		w->key.cause = u->tag.cause;
+		w->key.how = u->tag.how;
+		w->key.sub = u->tag.sub;
+	}
+	w->ops = w->budget = 1;
+	d.issue_ns = u->issue_ns;
+	d.bytes = d.size = w->bytes = u->bytes;
+	piece_flush(w);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
+}
+
+/* The end of a flush sequence has no bytes: they completed before. Was that told? */
+static __always_inline bool end_without_data(const struct iot_request *u, u32 bytes)
+{
+	return u && u->issue_ns && u->bytes && !bytes;
+}
+
+/* Bytes that the kernel counts and this run does not, because the gate is closed. */
+static __always_inline void complete_outside(struct request *rq, u32 disk, u32 bytes)
+{
+	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
+	struct iot_outside *o;
+	u32 op = op_of(rq->cmd_flags);
+	u64 key = (u64)rq, after = 0;
+	struct iot_request *u;
+
+	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
+	u = bpf_map_lookup_elem(&requests, &key);
+	if (end_without_data(u, bytes))
+		unseen(u, WALK_COMPLETE);
+	if (u) {
+		after = u->inside ? bytes : 0;
+		u->bytes -= bytes;
+		if (bytes >= rq->__data_len)
+			bpf_map_delete_elem(&requests, &key);
+	}
+	if (op != REQ_OP_READ && !counts_as_write(op))
+		return;
+	o = outside_of(disk);
+	if (!o)
+		return;
+	if (op == REQ_OP_READ) {
+		__sync_fetch_and_add(&o->late_read, after);
+		__sync_fetch_and_add(&o->read, bytes);
+	} else {
+		__sync_fetch_and_add(&o->late_write, after);
+		__sync_fetch_and_add(&o->write, bytes);
+	}
+}
+
+static __always_inline u64 use_of(struct request *rq)
+{
+	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
+}
+
+/* A request that is used again although nobody saw it complete. */
+static __always_inline void used_again(const struct iot_request *old, u64 start_ns)
+{
+	if (old && old->issue_ns && old->start_ns != start_ns)
+		unseen(old, WALK_ISSUE);
+}
+
+/* The block layer's own codes are not errno; 3 is BLK_STS_NOSPC, the one that tells more than EIO. */
+static __always_inline u32 error_of(int status)
+{
+	return !(u8)status ? 0 : (u8)status == 3 ? ENOSPC : EIO;
+}
+
+#endif

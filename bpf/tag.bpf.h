@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* tag.bpf.h - what a bio is that a file system or a direct call submits, and whose: by its first page, its end function and the
+ * context of who submits it. Used by block.bpf.c.
+ */
+#ifndef IOT_TAG_BPF_H
+#define IOT_TAG_BPF_H
+
+#include "direct.bpf.h"
+#include "journal.bpf.h"
+#include "readahead.bpf.h"
+#include "stack.bpf.h"
+
+struct first_page {
+	struct inode *inode;
+	u64 index;             /* page of the file or device that the bio's first byte is on */
+	u32 offset;            /* inside that page */
+};
+
+static __always_inline void first_page(struct bio *b, struct first_page *fp)
+{
+	struct bio_vec *v = b->bi_io_vec;
+	struct folio *f;
+	struct page *p;
+	u32 at;
+
+	v += b->bi_iter.bi_idx;
+	p = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
+	if (!p)
+		return;
+	at = NUMBER_AT(v, struct bio_vec, bv_offset) + b->bi_iter.bi_bvec_done;
+	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
+	f = page_folio(p);
+	fp->inode = folio_inode(f);
+	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	fp->offset = at & (PAGE_SIZE - 1);
+}
+
+/* A write by the journal's thread inside a commit: the journal, or file data that must be on disk before it. */
+static __always_inline bool is_journal(struct bio *b, struct first_page *fp, struct task_ctx *c, bool *data)
+{
+	*data = false;
+	if (!c || c->behalf != BEHALF_TXN)
+		return false;
+	if (!fp->inode || is_blockdev(fp->inode))
+		return true;
+	*data = function_of((u64)b->bi_end_io) == FN_END_BUFFER; /* data=journal: the file's own page */
+	return *data;
+}
+
+static __always_inline void tag_journal(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c,
+					bool data)
+{
+	struct txn *x;
+
+	t->cause = CAUSE_JOURNAL;
+	t->owner = c->behalf_id;
+	t->how = HOW_TRANSACTION;
+	t->sub = data ? SUB_J_DATA : journal_kind(b, fp->inode, fp->index, fp->offset);
+	x = txn_find(t->owner);
+	if (x && t->sub != SUB_J_JSUPER) {
+		x->journal_bytes += b->bi_iter.bi_size;
+		x->journal_blocks++;
+	}
+}
+
+static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct task_ctx *c, bool write)
+{
+	struct writer *w = writer_find(i);
+
+	t->file = w && w->file ? w->file : file_number(i);
+	if (w && !w->file)
+		w->file = t->file;
+	if (w && w->loop) {
+		t->cause = CAUSE_LOOPBACK;
+		t->many = 0;
+		return;
+	}
+	t->cause = CAUSE_DATA;
+	if (!write) {
+		t->owner = owner_current(c, &t->how);
+		return;
+	}
+	t->many = w && w->many;
+	t->owner = w ? w->first : PROC_NONE;
+	t->how = t->owner ? HOW_INODE : HOW_NONE;
+}
+
+static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
+{
+	struct page_key k = { page_space(i), index >> COARSE_SHIFT };
+	u64 *o = bpf_map_lookup_elem(&loop_writer, &k);
+
+	t->cause = CAUSE_LOOPBACK;
+	if (!o)
+		return;
+	t->owner = *o;
+	t->how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
+}
+
+static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
+{
+	struct journal *j = journal_of(b->bi_bdev->bd_dev);
+	u64 block;
+
+	t->cause = CAUSE_METADATA;
+	if (!write) {
+		t->owner = owner_current(c, &t->how);
+		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode) {
+			t->cause = CAUSE_DATA;
+			t->file = file_number((struct inode *)c->range_node);
+		}
+		return;
+	}
+	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
+	page_carried(fp->inode, fp->index);
+	if (t->owner & OWNER_DATA) {
+		struct writer *w = writer_find(fp->inode);
+
+		t->cause = CAUSE_DATA;
+		t->file = w ? w->file : 0;
+		t->many = 1;
+		t->how = HOW_EXACT;
+		return;
+	}
+	t->many = b->bi_iter.bi_size > PAGE_SIZE;
+	if (!j)
+		return;
+	block = ((fp->index << PAGE_SHIFT) + fp->offset) >> j->block_bits;
+	if (block == j->super_block) { /* the log's tail moved */
+		t->cause = CAUSE_JOURNAL;
+		t->sub = SUB_J_JSUPER;
+		t->many = 0;
+		if (!t->owner) {
+			t->owner = j->last_txn;
+			t->how = j->last_txn ? HOW_TRANSACTION : HOW_NONE;
+		}
+	} else if (!t->owner && j->last_txn && block == j->fs_super) {
+		/* written by the file system itself: on behalf of who used it last */
+		t->owner = j->last_txn;
+		t->how = HOW_TRANSACTION;
+	}
+}
+
+/* The file of the direct I/O that is being submitted: of the kiocb behind the bio, else of the call in progress. */
+static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *c)
+{
+	struct file *f = direct_file(b, end);
+
+	if (f)
+		return file_number((struct inode *)POINTER_AT(real_file(f), struct file, f_inode));
+	if (!c || !c->call || c->range_known != 1)
+		return 0;
+	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
+}
+
+static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
+{
+	struct first_page fp = {};
+	bool data;
+	u32 end = function_of((u64)b->bi_end_io);
+
+	first_page(b, &fp);
+	if (c && c->behalf == BEHALF_LOOP) {
+		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
+
+		t->cause = CAUSE_LOOPBACK;
+		if (w && w->loop) /* the backing file's own pages, else those of the file above */
+			tag_loop(t, fp.inode, fp.index);
+		else if (fp.inode && write)
+			t->owner = writer_of_page(fp.inode, fp.index, &t->how);
+		return;
+	}
+	if (write && is_journal(b, &fp, c, &data)) {
+		tag_journal(b, t, &fp, c, data);
+		return;
+	}
+	if (write && c && c->behalf == BEHALF_FASTCOMMIT && fp.inode && is_blockdev(fp.inode)) {
+		t->cause = CAUSE_JOURNAL;
+		t->sub = SUB_J_FASTCOMMIT;
+		t->owner = proc_current(c);
+		t->how = HOW_EXACT;
+		return;
+	}
+	if (end == FN_END_SWAP) {
+		t->cause = CAUSE_SWAP;
+		t->owner = owner_current(c, &t->how);
+		return;
+	}
+	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by(b->bi_bdev)) { /* nobody passed it on: a volume's own */
+		t->from = BIO_OWN;
+		if (!fp.inode) { /* its metadata, whoever runs */
+			t->cause = CAUSE_METADATA;
+			return;
+		}
+	}
+	if (ends_direct(end) || !fp.inode) {
+		t->owner = owner_current(c, &t->how);
+		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+		t->file = file_direct(b, end, c);
+		return;
+	}
+	if (is_blockdev(fp.inode)) {
+		tag_device(b, t, &fp, c, write);
+		return;
+	}
+	tag_file(t, fp.inode, c, write);
+	if (t->cause == CAUSE_LOOPBACK)
+		tag_loop(t, fp.inode, fp.index);
+}
+
+static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struct task_ctx *c)
+{
+	struct first_page fp = {};
+
+	if (t->cause == CAUSE_METADATA)
+		return structure_for(c, b->bi_bdev->bd_dev);
+	if (t->cause != CAUSE_DATA)
+		return SUB_NONE;
+	first_page(b, &fp);
+	return contents_for(c, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
+}
+
+static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
+{
+	u32 op = b->bi_opf & 0xff;
+
+	switch (op) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
+		    b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
+			t->cause = CAUSE_SWAP;
+			return;
+		}
+		tag_rw(b, t, c, op == REQ_OP_WRITE);
+		if (op == REQ_OP_READ)
+			t->sub = read_for(b, t, c);
+		return;
+	default:
+		t->cause = CAUSE_DISCARD;
+		t->owner = owner_current(c, &t->how);
+	}
+}
+
+#endif

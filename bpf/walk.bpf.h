@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* walk.bpf.h - over the pages of bios: pieces of one owner and cause, put together and counted; the split of a journal
+ * transaction among its owners. Used by block.bpf.c.
+ */
+#ifndef IOT_WALK_BPF_H
+#define IOT_WALK_BPF_H
+
+#include "owner.bpf.h"
+#include "readahead.bpf.h"
+
+#define MAX_STEPS 8192         /* folios of one bio that are walked */
+#define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);      /* bio */
+	__type(value, struct iot_bio);
+} bios SEC(".maps");
+
+/* What is divided later, by the tracer. No queue: programs that the tracer calls cannot use one before 6.2. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);      /* as iot_state.late counts them */
+	__type(value, struct iot_late);
+} late SEC(".maps");
+
+/* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
+struct walk {
+	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
+	struct iot_bio tag;
+	/* the bio whose pages are looked at, and the position inside it; skip: bytes before the first that counts */
+	u64 pages;
+	u32 idx, done, left, skip;
+	u32 by_page;           /* 1: look owners up */
+	/* the piece that is being put together */
+	struct iot_cell_key key;
+	u64 owner, off, bytes;
+	/* completion: the request */
+	u32 budget, ops, pieces, error;
+	u64 lat_ns;
+	struct iot_cell_key top_key;
+	u64 top_bytes, top_owner;
+	u32 top_file, top_demanded;
+	/* queueing: what a reader has asked for, and how much of it had to be read */
+	u64 range_inode, range_off, range_len, missed;
+	u64 read_inode, read_from, read_to; /* of a read: the bytes of the file that it fills */
+	u32 read_torn, pad2;   /* 1: they are not one range of one file */
+	u32 task, pad;         /* who submits, for the event */
+	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
+	struct {
+		u64 txn, next, total, weight, left;
+	} split;
+	u32 shares, later;     /* shares that this probe has walked; 1: the tracer asks, without limit */
+};
+
+/* Too large for the stack. One for each program that walks, on each processor: a program is never entered twice on one
+ * processor (the kernel counts what it skips for that, and so do we). */
+enum { WALK_QUEUE, WALK_COMPLETE, WALK_ISSUE, WALK_SHARE /* the tracer's calls */, WALKS };
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALKS);
+	__type(key, u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+static __always_inline struct walk *walk_begin(u32 n)
+{
+	struct walk *w = bpf_map_lookup_elem(&walks, &n);
+
+	if (w)
+		__builtin_memset(w, 0, sizeof(*w));
+	return w;
+}
+
+/* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
+ * are global: the verifier looks at each once, not at every call. */
+struct walk_ref {
+	struct walk *w;
+};
+
+/* Adds bytes to the aggregate of one owner. */
+static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+{
+	struct iot_cell_key k = w->key;
+	struct iot_cell *v;
+	u32 n;
+
+	k.owner = proc;
+	n = cell_find(&k);
+	if (!w->later) {
+		cell_add(n, ops, bytes, w->error ? bytes : 0, ops ? w->lat_ns : 0, ops && w->error);
+		return;
+	}
+	v = bpf_map_lookup_elem(&cells, &n);
+	if (!v) {
+		lose(LOSS_CELL_BYTES);
+		return;
+	}
+	/* the tracer's call can be interrupted by those who add to the same sum */
+	__sync_fetch_and_add(&v->bytes, bytes);
+	if (w->error)
+		__sync_fetch_and_add(&v->touched, bytes);
+	__sync_fetch_and_add(&v->ops, ops);
+	if (ops) {
+		__sync_fetch_and_add(&v->lat_ns, w->lat_ns);
+		__sync_fetch_and_add(&v->errors, w->error);
+		if (w->lat_ns > v->max_ns)
+			v->max_ns = w->lat_ns;
+	}
+}
+
+static long split_share(u32 n, struct walk_ref *r)
+{
+	struct walk *w = r->w;
+	u32 proc = w->split.next;
+	struct txn_share *s = txn_share_find(w->split.txn, proc);
+	u64 part;
+
+	if (!s || s->place != w->split.next >> 32)
+		return 1; /* thrown out, or that and made again */
+	w->split.next = s->next;
+	w->split.weight += s->weight;
+	part = w->bytes * s->weight / w->split.total;
+	if (part > w->split.left)
+		part = w->split.left;
+	w->split.left -= part;
+	piece_add(w, proc, part, 0);
+	return !w->split.next;
+}
+
+/* Keeps a piece for the tracer. */
+static __noinline bool txn_defer(struct walk *w)
+{
+	struct iot_state *s = run_state();
+	struct iot_late l = {};
+	u64 n;
+
+	if (!w || !s)
+		return false;
+	l.owner = w->owner;
+	l.bytes = w->bytes;
+	l.lat_ns = w->lat_ns;
+	l.ops = w->ops;
+	l.errors = w->error;
+	l.key = w->key;
+	n = __sync_fetch_and_add(&s->late, 1);
+	if (!bpf_map_update_elem(&late, &n, &l, BPF_NOEXIST))
+		return true;
+	lose(LOSS_TXN_SHARE);
+	return false;
+}
+
+/* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. What shares that were thrown
+ * out had is nobody's. A transaction may have thousands of owners: what would take too long here is done by the tracer. */
+static __always_inline void txn_split(struct walk *w)
+{
+	struct txn *x = txn_find(w->owner);
+	struct walk_ref ref = { w };
+	u8 how = w->key.how;
+	u32 shares = x ? x->shares >> 32 : 0;
+	u64 part;
+
+	w->shares += shares;
+	if (!w->later && w->shares > MAX_SHARES) {
+		w->shares -= shares;
+		if (txn_defer(w))
+			return;
+		x = NULL;
+	}
+	if (!x || !x->total) {
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, w->bytes, w->ops);
+		w->key.how = how;
+		return;
+	}
+	w->split.txn = w->owner & ~(OWNER_TXN | OWNER_DATA);
+	w->split.next = x->shares;
+	w->split.total = x->total;
+	w->split.left = w->bytes;
+	w->split.weight = 0;
+	if (w->split.next)
+		bpf_loop(TXN_SHARES, split_share, &ref, 0);
+	if (w->split.weight < w->split.total) {
+		lose(LOSS_TXN_SHARE);
+		part = w->bytes * (w->split.total - w->split.weight) / w->split.total;
+		if (part > w->split.left)
+			part = w->split.left;
+		w->split.left -= part;
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, part, 0);
+		w->key.how = how;
+	}
+	piece_add(w, x->top, w->split.left, w->ops);
+}
+
+/* The dirty ledger wants it whatever the filters are: somebody who is wanted may have dirtied it. */
+static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 owner)
+{
+	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
+}
+
+static __always_inline void piece_event(struct walk *w)
+{
+	u32 proc = owner_top(w->owner);
+	struct iot_ring_event *r;
+
+	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc))
+		return;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return;
+	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.offset = w->off;
+	r->e.bytes = r->e.size = w->bytes;
+	r->e.task = w->task;
+	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.owner = proc;
+	r->e.kind = w->key.kind;
+	r->e.cause = w->key.cause;
+	r->e.how = w->key.how;
+	r->e.sub = w->key.sub;
+	r->e.file = w->tag.file;
+	r->e.dev = w->key.dev;
+	event_submit(r);
+}
+
+/* Counts the piece that was put together, and begins a new one. */
+__noinline int piece_flush(struct walk *w)
+{
+	if (!w || !w->bytes)
+		return 0;
+	if (w->owner & OWNER_TXN)
+		txn_split(w);
+	else
+		piece_add(w, w->owner & ~OWNER_DATA, w->bytes, w->ops);
+	w->ops = 0;
+	if (w->budget) { /* completion */
+		w->pieces++;
+		if (w->bytes > w->top_bytes) {
+			w->top_bytes = w->bytes;
+			w->top_key = w->key;
+			w->top_owner = w->owner;
+			w->top_file = w->tag.file;
+		}
+	} else {
+		piece_event(w);
+		w->ops = 1; /* every contiguous range that is submitted is an operation */
+	}
+	w->bytes = 0;
+	return 0;
+}
+
+/* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
+static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
+{
+	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how;
+
+	if (follows && !w->budget)
+		follows = w->off + w->bytes == off;
+	if (!follows) {
+		piece_flush(w);
+		w->owner = owner;
+		w->key.cause = cause;
+		w->key.how = how;
+		w->off = off;
+	}
+	w->bytes += bytes;
+}
+
+/* Bytes of [off, off + len) that the system call in progress asks for, rounded out to units of mask + 1. */
+static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off, u64 len, u64 mask)
+{
+	u64 end = off + len, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
+
+	if (w->range_inode != inode)
+		return len; /* nobody's range: the read was demanded as a whole */
+	if (off < from)
+		off = from;
+	if (end > to)
+		end = to;
+	return end > off ? end - off : 0;
+}
+
+/* One folio, or one page of a file with several writers, of a bio's data. */
+static long walk_step(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct bio *b = (struct bio *)w->pages;
+	struct bio_vec *v;
+	struct bio_vec bv;
+	struct folio *f;
+	struct page *p;
+	struct inode *i;
+	u64 first, in_folio, size, pos, owner = w->tag.owner;
+	u8 how = w->tag.how, cause = w->tag.cause;
+	u32 at, len;
+
+	if (!w->left)
+		return 1;
+	v = (struct bio_vec *)POINTER_AT(b, struct bio, bi_io_vec);
+	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
+		return 1;
+	if (w->skip >= bv.bv_len - w->done) {
+		w->skip -= bv.bv_len - w->done;
+		w->idx++;
+		w->done = 0;
+		return 0;
+	}
+	w->done += w->skip;
+	w->skip = 0;
+	at = bv.bv_offset + w->done;
+	p = (struct page *)((u64)bv.bv_page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
+	f = page_folio(p);
+	first = ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	in_folio = (first << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
+	size = w->by_page ? (first + 1) << PAGE_SHIFT : folio_pages(f) << PAGE_SHIFT;
+	len = size > in_folio ? size - in_folio : PAGE_SIZE;
+	if (len > bv.bv_len - w->done)
+		len = bv.bv_len - w->done;
+	if (len > w->left)
+		len = w->left;
+	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
+	i = folio_inode(f);
+	if (w->by_page && i) {
+		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+		if (w->key.kind == KIND_FS_WRITE)
+			page_carried(i, pos >> PAGE_SHIFT);
+	}
+	piece_extend(w, owner, cause, how, pos, len);
+	if (w->key.kind == KIND_FS_READ && i) {
+		w->missed += asked_bytes(w, (u64)i, pos, len, 0);
+		/* whole pages count as demanded: less cannot be read */
+		w->tag.demanded += asked_bytes(w, (u64)i, pos, len, PAGE_SIZE - 1);
+		if (!w->read_inode) {
+			w->read_inode = (u64)i;
+			w->read_from = w->read_to = pos;
+		}
+		w->read_torn |= w->read_inode != (u64)i || w->read_to != pos;
+		w->read_to = pos + len;
+	}
+	w->left -= len;
+	w->done += len;
+	if (w->done >= bv.bv_len) {
+		w->idx++;
+		w->done = 0;
+	}
+	return 0;
+}
+
+/* Where the pages of a bio are that say whose its bytes are: its own, or those of the bio at the top of the volumes that passed it on. */
+static __always_inline bool pages_find(struct walk *w)
+{
+	struct bio *b = (struct bio *)w->bio;
+	u64 top = w->tag.top;
+	struct iot_bio *t;
+
+	w->skip = 0;
+	if (!top) {
+		w->pages = w->bio;
+		w->idx = BPF_CORE_READ(b, bi_iter.bi_idx);
+		w->done = BPF_CORE_READ(b, bi_iter.bi_bvec_done);
+		return true;
+	}
+	t = bpf_map_lookup_elem(&bios, &top);
+	if (!t || t->use != w->tag.top_use)
+		return false; /* it ended before: a mirror that writes behind */
+	w->pages = top;
+	w->idx = t->idx;
+	w->done = t->done;
+	w->skip = w->tag.off;
+	return true;
+}
+
+__noinline int walk_bio(struct walk *w)
+{
+	struct walk_ref ref = { w };
+
+	if (!w || !w->bio)
+		return 0;
+	if (!pages_find(w)) {
+		piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, 0, w->left);
+		w->left = 0;
+		return 0;
+	}
+	bpf_loop(MAX_STEPS, walk_step, &ref, 0);
+	if (w->left) {
+		lose(LOSS_WALK);
+		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, w->left);
+		w->left = 0;
+	}
+	return 0;
+}
+
+#endif

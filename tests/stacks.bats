@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# stacks.bats - devices upon devices: what a file system submits is counted once, where it submits it; its owner goes down to the leaf,
+# through dm, md, loop and partitions; bytes of the leaf are those of /sys/block. And requests that fail.
+# Tests whose names begin with "guest:" run in the virtual machines of vm.bats too, where there is device-mapper.
+
+load helper
+
+setup() {
+	need_tracer
+	need losetup mount
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+	mnt=$BATS_TEST_TMPDIR/mnt
+	mkdir "$mnt"
+	export DM_DISABLE_UDEV=1
+	images=() leaves=() volumes=() arrays=() full= volume=
+}
+
+teardown() {
+	local try v
+
+	for try in 1 2 3 4 5; do umount "$mnt" 2>/dev/null || mountpoint -q "$mnt" || break; sleep 0.3; done
+	: "$try"
+	for ((v = ${#volumes[@]} - 1; v >= 0; v--)); do dmsetup remove --retry "${volumes[v]}" || :; done
+	for v in "${arrays[@]}"; do mdadm --quiet --stop "$v" || :; done
+	for v in "${leaves[@]}"; do
+		echo 1 >"/sys/block/${v#/dev/}/queue/iostats" # outlives the image
+		losetup --detach "$v"
+	done
+	for v in "${images[@]}"; do rm -f "$v"; done
+	[ -z "$full" ] || umount "$full"
+}
+
+need_dm() { # TARGET...
+	need dmsetup dmsetup
+	modprobe -qa dm_mod "$@" 2>/dev/null || :
+	[ -e /dev/mapper/control ] || skip "device-mapper is missing: this kernel has none (vm.bats runs this in a guest)"
+	dmsetup targets >/dev/null || skip "device-mapper is missing"
+}
+
+# One more loop device, the last of `leaves`; $leaf and $leaf_no are the newest.
+leaf_up() { # SIZE [LOSETUP OPTIONS]
+	local image size=$1
+
+	shift
+	image=$(mktemp "$IOT_IMG_DIR/iot-img.XXXXXX")
+	images+=("$image")
+	truncate -s "$size" "$image"
+	leaf=$(losetup --find --show "$@" "$image")
+	leaves+=("$leaf")
+	leaf_no=$(<"/sys/block/${leaf#/dev/}/dev")
+}
+
+# A volume of one target over a device: $volume and $volume_no are the newest.
+volume_up() { # NAME TARGET DEVICE [WHAT COMES BEFORE, AND BEHIND, THE DEVICE IN THE TABLE]
+	local sectors
+
+	sectors=$(blockdev --getsz "$3")
+	printf '0 %s %s %s %s 0 %s\n' "$sectors" "$2" "${4-}" "$3" "${5-}" | dmsetup create "iot$$-$1"
+	volumes+=("iot$$-$1")
+	volume=/dev/$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor "iot$$-$1")")")
+	volume_no=$(<"/sys/block/${volume#/dev/}/dev")
+}
+
+crypt_up() { volume_up "$1" crypt "$2" "aes-cbc-plain64 00112233445566778899aabbccddeeff 0"; }
+
+ext4_on() { # DEVICE
+	mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$1"
+	mount -o noatime "$1" "$mnt"
+	sync -f "$mnt"
+}
+
+mark() { IOT_DEV=$leaf dev_mark; }
+wrote() { IOT_DEV=$leaf dev_wrote; }
+on_leaf() { total bytes "kind = '$1' AND dev = '$leaf_no' AND $2"; }
+on_top() { total bytes "kind = '$1' AND dev = '$volume_no' AND $2"; }
+
+nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
+
+# Every line of verify that is of the run or of a device of this test is equal; what it says of the file system on DEVICE is known.
+agrees() { # DEVICE
+	local name
+
+	"$analyze" verify "$store" --format csv >verify.csv || :
+	grep -E "^(ledger|process)" verify.csv >ours.csv || :
+	for name in "${leaves[@]#/dev/}" "${1#/dev/}" "${volume#/dev/}"; do
+		[ -z "$name" ] || grep ",$name," verify.csv >>ours.csv || :
+	done
+	empty "verify" "$(grep ,MISMATCH, ours.csv)"
+	if [ $# -gt 0 ]; then
+		same "ext4's counter" "$(grep "^ext4 session_write_bytes,${1#/dev/}," verify.csv | cut -d, -f6)" OK
+	fi
+}
+
+# 16 MiB written by dd and synced: submitted once, at the top; at the leaf with dd's name, and what the leaf's counter says.
+sixteen() { # DATA BYTES AT THE LEAF
+	mark
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
+	same "the leaf's bytes" "$(on_leaf block_write 1)" "$(wrote)"
+	same "W, all devices" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
+	same "W on the volume" "$(on_top fs_write "cause = 'data' AND comm = 'dd'")" 16777216
+	same "submitted to the leaf" "$(on_leaf fs_write 1)" 0
+	same "the leaf's data" "$(on_leaf block_write "cause = 'data' AND comm = 'dd'")" "${1:-16777216}"
+	same "nobody's bytes" "$(on_leaf block_write "owner = 0")" "${2:-0}"
+	nothing_lost
+}
+
+@test "guest: 16 MiB on dm-linear are submitted once, on the volume, and reach the leaf as dd's" {
+	need_dm
+	leaf_up 256M
+	volume_up linear linear "$leaf"
+	ext4_on "$volume"
+	sixteen
+	same "F is B" "$(on_top fs_write 1)" "$(on_leaf block_write 1)"
+	agrees "$volume"
+}
+
+@test "guest: 16 MiB that are read through dm-linear are missed once" {
+	need_dm
+	leaf_up 256M
+	volume_up linear linear "$leaf"
+	ext4_on "$volume"
+	dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
+	echo 3 >/proc/sys/vm/drop_caches
+	traced -- dd if="$mnt/f" of=/dev/null bs=1M status=none
+	same "missed and read ahead" "$(total bytes "kind IN ('miss', 'readahead') AND comm = 'dd' AND dev IN ('$volume_no', '$leaf_no')")" 16777216
+	same "data read from the leaf" "$(on_leaf block_read "cause IN ('data', 'readahead') AND comm = 'dd'")" 16777216
+	same "demanded at the leaf" "$(on_leaf block_read "cause = 'data'")" "$(total bytes "kind = 'miss' AND dev = '$volume_no'")"
+	agrees
+}
+
+@test "guest: 8 MiB of direct I/O on dm-delay, which a thread of its own submits later, are dd's" {
+	need_dm dm_delay
+	leaf_up 256M
+	volume_up delay delay "$leaf" "" 5
+	ext4_on "$volume"
+	mark
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=8 oflag=direct status=none
+	same "the leaf's bytes" "$(on_leaf block_write 1)" "$(wrote)"
+	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'direct' AND comm = 'dd'")" 8388608
+	same "the leaf's data" "$(on_leaf block_write "cause = 'direct' AND comm = 'dd'")" 8388608
+	same "nobody's bytes" "$(on_leaf block_write "owner = 0")" 0
+	nothing_lost
+	agrees "$volume"
+}
+
+@test "guest: 16 MiB on dm-crypt, where other pages reach the leaf, are dd's" {
+	need_dm dm_crypt
+	leaf_up 256M
+	crypt_up crypt "$leaf"
+	ext4_on "$volume"
+	sixteen
+	agrees "$volume"
+}
+
+@test "guest: two writers of alternate pages are each charged their own on the leaf of dm-crypt on dm-linear in two pieces" {
+	local half
+
+	need_dm dm_crypt
+	leaf_up 256M
+	crypt_up crypt "$leaf"
+	half=$(($(blockdev --getsz "$volume") / 2 - 333 * 8))
+	printf '0 %s linear %s 0\n%s %s linear %s %s\n' $half "$volume" $half "$(($(blockdev --getsz "$volume") - half))" "$volume" $half |
+		dmsetup create "iot$$-two"
+	volumes+=("iot$$-two")
+	volume=/dev/$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor "iot$$-two")")")
+	volume_no=$(<"/sys/block/${volume#/dev/}/dev")
+	ext4_on "$volume"
+	cp "$(command -v dd)" ./one
+	cp "$(command -v dd)" ./two
+	mark
+	# shellcheck disable=SC2016 # expanded by the command
+	traced -- sh -c 'for i in $(seq 0 2 126); do
+		./one if=/dev/zero of="$1/f" bs=4096 count=1 seek=$i conv=notrunc status=none
+		./two if=/dev/zero of="$1/f" bs=4096 count=1 seek=$((i + 1)) conv=notrunc status=none
+	done; sync "$1/f"' sh "$mnt"
+	same "the leaf's bytes" "$(on_leaf block_write 1)" "$(wrote)"
+	same "of the one" "$(on_leaf block_write "cause = 'data' AND comm = 'one'")" 262144
+	same "of the two" "$(on_leaf block_write "cause = 'data' AND comm = 'two'")" 262144
+	same "submitted" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 524288
+	nothing_lost
+	agrees "$volume"
+}
+
+@test "guest: 16 MiB on a striped array are submitted once, and its members write them once" {
+	modprobe -q raid0 2>/dev/null || :
+	[ -e /proc/mdstat ] || skip "md is missing: this kernel has none (vm.bats runs this in a guest)"
+	need mdadm mdadm
+	leaf_up 128M
+	leaf_up 128M
+	mdadm --quiet --create /dev/md77 --run --level=0 --chunk=64 --raid-devices=2 "${leaves[@]}"
+	arrays+=(/dev/md77)
+	volume=/dev/md77 volume_no=$(</sys/block/md77/dev)
+	ext4_on "$volume"
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
+	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
+	same "W on the volume" "$(on_top fs_write "cause = 'data' AND comm = 'dd'")" 16777216
+	same "the members' data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 16777216
+	same "F is B" "$(on_top fs_write 1)" "$(total bytes "kind = 'block_write' AND cause IN ('data', 'journal', 'metadata') AND owner <> 0")"
+	agrees
+}
+
+@test "guest: 16 MiB on a mirror are submitted once, and each of its two members writes them as dd's" {
+	modprobe -q raid1 2>/dev/null || :
+	[ -e /proc/mdstat ] || skip "md is missing: this kernel has none (vm.bats runs this in a guest)"
+	need mdadm mdadm
+	leaf_up 128M
+	leaf_up 128M
+	mdadm --quiet --create /dev/md78 --run --assume-clean --level=1 --metadata=1.2 --raid-devices=2 "${leaves[@]}"
+	arrays+=(/dev/md78)
+	volume=/dev/md78 volume_no=$(</sys/block/md78/dev)
+	ext4_on "$volume"
+	mark
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
+	same "the second member's bytes" "$(on_leaf block_write 1)" "$(wrote)"
+	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
+	same "the second member's data" "$(on_leaf block_write "cause = 'data' AND comm = 'dd'")" 16777216
+	same "both members' data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 33554432
+	same "data of nobody's" "$(total bytes "kind = 'block_write' AND cause <> 'metadata' AND owner = 0")" 0
+	agrees
+}
+
+@test "guest: on a partition ext4's own counter is checked, and the disk's too" {
+	leaf_up 256M --partscan
+	partx --add --nr 1 "$leaf" 2>/dev/null || addpart "$leaf" 1 2048 400000 || skip "partitions are missing: this kernel makes none on loop devices"
+	[ -e "${leaf}p1" ] || fail "no ${leaf}p1"
+	volume=${leaf}p1 volume_no=$leaf_no
+	ext4_on "$volume"
+	mark
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
+	same "the disk's bytes" "$(on_leaf block_write 1)" "$(wrote)"
+	same "W" "$(on_leaf fs_write "cause = 'data' AND comm = 'dd'")" 16777216
+	agrees "$volume"
+	same "its number" "$(grep "^ext4 session_write_bytes,${volume#/dev/}," verify.csv | cut -d, -f3)" "$(wrote)"
+}
+
+@test "on a loop device over a file of another, the bytes of dd are dd's in both, and counted once" {
+	local inner lower lower_no
+
+	leaf_up 256M
+	ext4_on "$leaf"
+	lower=$leaf lower_no=$leaf_no
+	truncate -s 100M "$mnt/image"
+	inner=$(losetup --find --show "$mnt/image")
+	traced -- dd if=/dev/zero of="$inner" bs=1M count=8 conv=fsync status=none
+	losetup --detach "$inner"
+	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'dd'")" 8388608
+	same "on the lower" "$(total bytes "kind = 'block_write' AND cause = 'loopback' AND comm = 'dd' AND dev = '$lower_no'")" 8388608
+	: "$lower"
+	agrees
+}
+
+@test "writes that fail because the image has no room count as the kernel counts them, as errors" {
+	local image
+
+	full=$BATS_TEST_TMPDIR/full
+	mkdir "$full"
+	mount -t tmpfs -o size=8m none "$full"
+	image=$full/image
+	truncate -s 64M "$image"
+	leaf=$(losetup --find --show "$image")
+	leaves+=("$leaf")
+	leaf_no=$(<"/sys/block/${leaf#/dev/}/dev")
+	mark
+	run traced -- dd if=/dev/zero of="$leaf" bs=1M count=9 oflag=direct status=none
+	same "the leaf's bytes" "$(on_leaf block_write 1)" "$(wrote)"
+	between "failed requests" "$(total errors "kind = 'block_write' AND dev = '$leaf_no'")" 1 9
+	same "bytes of dd" "$(on_leaf block_write "comm = 'dd' AND cause = 'direct'")" "$(wrote)"
+	agrees
+}
+
+@test "write-zeroes are no bytes, and what the kernel counts for them agrees" {
+	need blkdiscard util-linux
+	leaf_up 64M
+	mark
+	traced -- blkdiscard --zeroout --length 4194304 "$leaf"
+	same "ranges" "$(total touched "kind = 'block_zeroes' AND dev = '$leaf_no'")" 4194304
+	same "their bytes" "$(total bytes "kind = 'block_zeroes'")" 0
+	"$analyze" verify "$store" --format csv >verify.csv || :
+	same "the kernel's" "$(grep "^device bytes written,${leaf#/dev/}," verify.csv | cut -d, -f3,6)" "$(wrote),OK"
+	same "both" "$(($(on_leaf block_write 1) + 4194304))" "$(wrote)" # a file in memory refuses them: pages of zeros follow
+}
+
+@test "a flush has no offset" {
+	leaf_up 64M
+	ext4_on "$leaf"
+	traced -- dd if=/dev/zero of="$mnt/f" bs=4k count=3 oflag=sync status=none
+	[ "$(total ops "kind = 'block_flush' AND dev = '$leaf_no'")" -gt 0 ] || fail "no flush"
+	same "offsets" "$(sql "SELECT COUNT(*) FROM event WHERE offset < 0 OR offset > 67108864")" 0
+}
+
+@test "a device that the kernel is told not to count is n/a, with the reason" {
+	leaf_up 64M
+	ext4_on "$leaf"
+	echo 0 >"/sys/block/${leaf#/dev/}/queue/iostats"
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=4 conv=fsync status=none
+	same "data" "$(on_leaf block_write "cause = 'data'")" 4194304
+	agrees
+	same "result" "$(grep "^device bytes written,${leaf#/dev/}," verify.csv | cut -d, -f6-)" "n/a,the kernel was told not to count: iostats is 0"
+	same "ext4's" "$(grep "^ext4 session_write_bytes,${leaf#/dev/}," verify.csv | cut -d, -f6)" "n/a"
+}
+
+@test "a page that comes back from swap is swap, not direct I/O" {
+	local swap
+
+	need python3 python3-minimal
+	[ -e /proc/swaps ] || skip "swap is missing: this kernel has none"
+	leaf_up 128M
+	mkswap -q "$leaf" 2>/dev/null || mkswap "$leaf" >/dev/null
+	swapon "$leaf" 2>/dev/null || skip "swap is missing: swapon is refused here"
+	run traced -- python3 -c '
+import ctypes, mmap, time
+m = mmap.mmap(-1, 16 << 20)
+for i in range(0, len(m), 4096): m[i] = 1
+libc = ctypes.CDLL(None)
+a = ctypes.addressof(ctypes.c_char.from_buffer(m))
+for _ in range(4): # MADV_PAGEOUT: first they are written, then they go
+    assert libc.madvise(ctypes.c_void_p(a), ctypes.c_size_t(len(m)), 21) == 0
+    time.sleep(0.5)
+assert sum(m[i] for i in range(0, len(m), 4096)) == 4096'
+	swap=$status
+	swapoff "$leaf"
+	same "status" "$swap" 0
+	[ "$(on_leaf block_read 1)" -gt 0 ] || skip "nothing was read from swap"
+	same "read as direct I/O" "$(on_leaf block_read "cause = 'direct'")" 0
+	same "read as swap" "$(on_leaf block_read "cause = 'swap'")" "$(on_leaf block_read 1)"
+}
