@@ -35,6 +35,7 @@ struct aio {
 	u32 file, dev, flags, proc, tid;
 	u16 block;
 	u8 kind, type;
+	u64 comm[2];           /* name of the thread that asked */
 };
 
 struct {
@@ -99,6 +100,7 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 	a.proc = proc;
 	a.tid = bpf_get_current_pid_tgid();
 	a.size = b.nbytes;
+	filesum_comm(a.comm);
 	switch (b.opcode) {
 	case 7: /* IOCB_CMD_PREADV */
 		a.size = iovec_len(b.buf, b.nbytes);
@@ -187,6 +189,8 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	o.ret = e.res;
 	o.flags = a->flags;
 	o.tid = a->tid;
+	o.comm[0] = a->comm[0];
+	o.comm[1] = a->comm[1];
 	o.kind = a->kind;
 	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
 	op_record(c, &o, a->proc);

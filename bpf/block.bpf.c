@@ -7,6 +7,7 @@
  */
 #include "owner.bpf.h"
 #include "journal.bpf.h"
+#include "filesum.bpf.h"
 
 #define MAX_BIOS 1024          /* bios of one request that are walked */
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
@@ -51,6 +52,8 @@ struct walk {
 	/* the piece that is being put together */
 	struct iot_cell_key key;
 	u64 owner, off, bytes;
+	u32 file;
+	struct iot_filesum_ref sum;
 	/* completion: the request */
 	u32 budget, ops, pieces;
 	u64 lat_ns;
@@ -172,9 +175,22 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.cause = w->key.cause;
 	r->e.how = w->key.how;
 	r->e.sub = w->key.sub;
-	r->e.file = w->tag.file;
+	r->e.file = w->file;
 	r->e.dev = w->key.dev;
 	event_submit(r);
+}
+
+/* The piece as one of a file. What is submitted keeps where it was counted in the tag, unless its pages have other owners. */
+static __always_inline void piece_by_file(struct walk *w)
+{
+	u32 proc = w->owner & ~OWNER_DATA;
+
+	if (w->owner & OWNER_TXN)
+		return;
+	if (w->key.kind == KIND_BLK_READ || w->key.kind == KIND_BLK_WRITE)
+		filesum_complete(&w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_BLK_WRITE, w->bytes);
+	else
+		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_FS_WRITE, w->bytes);
 }
 
 /* Counts the piece that was put together, and begins a new one. */
@@ -186,6 +202,7 @@ __noinline int piece_flush(struct walk *w)
 		txn_split(w);
 	else
 		piece_add(w, w->owner & ~OWNER_DATA, w->bytes, w->ops);
+	piece_by_file(w);
 	w->ops = 0;
 	if (w->budget) { /* completion */
 		w->pieces++;
@@ -193,7 +210,7 @@ __noinline int piece_flush(struct walk *w)
 			w->top_bytes = w->bytes;
 			w->top_key = w->key;
 			w->top_owner = w->owner;
-			w->top_file = w->tag.file;
+			w->top_file = w->file;
 		}
 	} else {
 		piece_event(w);
@@ -206,16 +223,20 @@ __noinline int piece_flush(struct walk *w)
 /* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
 static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
 {
-	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how;
+	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how && w->file == w->tag.file;
 
 	if (follows && !w->budget)
 		follows = w->off + w->bytes == off;
+	else if (follows)
+		follows = w->sum.slot == w->tag.sum.slot;
 	if (!follows) {
 		piece_flush(w);
 		w->owner = owner;
 		w->key.cause = cause;
 		w->key.how = how;
 		w->off = off;
+		w->file = w->tag.file;
+		w->sum = w->tag.sum;
 	}
 	w->bytes += bytes;
 }
@@ -533,6 +554,7 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 		piece_flush(w);
 	} else {
 		w->owner = w->tag.owner;
+		w->file = w->tag.file;
 		w->off = b->bi_iter.bi_sector << 9;
 		w->bytes = size;
 		piece_flush(w);
@@ -915,6 +937,8 @@ static __always_inline void unseen(const struct iot_request *u, u32 walk)
 	if (u->same) {
 		w->tag = u->tag;
 		w->owner = u->tag.owner;
+		w->file = u->tag.file;
+		w->sum = u->tag.sum;
 		w->key.cause = u->tag.cause;
 		w->key.how = u->tag.how;
 		w->key.sub = u->tag.sub;

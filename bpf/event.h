@@ -135,6 +135,32 @@ struct iot_cell {
 	u64 ops, errors, bytes, touched, lat_ns, max_ns;
 };
 
+/* What one owner did to one file, one copy a processor: columns of record file_io. */
+struct iot_filesum_key {
+	u32 file, owner;       /* file.id, 0 not known; process.id */
+	u64 comm[2];           /* name of the thread; "": of any, or written back for it */
+	u32 direct, pad;       /* 1: O_DIRECT, where the name is there */
+};
+
+struct iot_filesum {
+	u64 read_ops, read_bytes, write_ops, write_bytes, sync_ops;
+	u64 fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes;
+};
+
+/* Whose slot it is; gen tells one user of the slot from the next. */
+struct iot_filesum_slot {
+	struct iot_filesum_key key;
+	u32 gen, used;
+};
+
+/* Where bytes were counted when they were submitted. slot 0: nowhere */
+struct iot_filesum_ref {
+	u32 slot, gen;
+};
+
+#define IOT_MAX_FILESUMS 16384
+#define IOT_FILESUM_RESERVE 1024 /* the first of them are for owners of files that are not known, when the others are used up */
+
 /* What a queued bio is, until it completes. */
 struct iot_bio {
 	u64 owner;
@@ -142,6 +168,7 @@ struct iot_bio {
 	u32 demanded;          /* read: bytes on pages that the reader had asked for */
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
+	struct iot_filesum_ref sum;
 };
 
 /* What block__sweep() is called with. */
@@ -187,6 +214,8 @@ struct iot_config {
 struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
+	u32 next_sum, next_spare; /* slots of sums by file that were never used */
+	u32 sum_epoch, pad;    /* moves when slots are taken back: what a thread remembers of its slot is void */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 };

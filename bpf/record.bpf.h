@@ -49,6 +49,8 @@ struct task_ctx {
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
+	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
+	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
 	u64 exec_rchar;    /* task accounting when the exec in progress began */
 	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
 	/* fsync in progress */

@@ -4,6 +4,7 @@
  */
 #include "owner.bpf.h"
 #include "net.bpf.h"
+#include "filesum.bpf.h"
 
 #define IORING_SETUP_SQPOLL 2
 #define IORING_CQE_F_MORE 2
@@ -13,6 +14,7 @@ struct uring_request {
 	u64 ts_ns, offset, size;
 	u32 proc, tid, flags;
 	u32 opcode;
+	u64 comm[2];           /* name of the thread that asked */
 };
 
 struct {
@@ -55,6 +57,7 @@ static __always_inline int submit(struct io_kiocb *req)
 	kind = kind_of(u.opcode);
 	u.proc = proc_current(ctx_make());
 	u.tid = bpf_get_current_pid_tgid();
+	filesum_comm(u.comm);
 	if (BPF_CORE_READ(req, ctx, flags) & IORING_SETUP_SQPOLL)
 		u.flags |= FLAG_SQPOLL;
 	if (kind == KIND_URING_READ || kind == KIND_URING_WRITE) {
@@ -224,6 +227,7 @@ static __always_inline int complete(struct io_kiocb *req, s32 res, u32 cqe_flags
 	k.flags = t.flags & FLAG_DIRECT;
 	cell_add(cell_find(&k), 1, bytes, touched, now - u->ts_ns, res < 0);
 	hist_add(u->proc, kind, now - u->ts_ns);
+	filesum_async(u->comm, t.file, t.type, u->proc, kind, kind == KIND_URING_READ ? 0 : kind == KIND_URING_WRITE ? 1 : 2, bytes, t.flags);
 	done_event(u, &t, kind, now, bytes, res);
 	if (cfg.sockets == SOCKETS_ALL && t.type == SUB_FT_SOCK && res > 0)
 		socket_done(req, u->opcode, u->proc, res, cqe_flags);

@@ -687,17 +687,48 @@ static void tell_component(struct detect *d, const struct known *k, struct iot_e
 	s->mixed = use.mixed;
 }
 
+void detect_used(struct detect *d, u32 file, u32 proc, bool write)
+{
+	struct known *k = file < d->file_room ? &d->file[file] : NULL;
+
+	if (k && k->place && write)
+		learn(d, proc, &k->place->file);
+	if (k && k->path && k->asked != proc)
+		ask_again(d, k, proc);
+}
+
 void detect_event(struct detect *d, struct iot_event *e)
 {
-	struct known *k;
-
 	if (e->file >= d->file_room || e->kind >= KIND_MAX)
 		return;
-	k = &d->file[e->file];
-	if (k->place && is_write[e->kind])
-		learn(d, e->task, &k->place->file);
-	if (k->path && k->asked != e->task)
-		ask_again(d, k, e->task);
-	if (k->threads)
-		tell_component(d, k, e);
+	detect_used(d, e->file, e->task, is_write[e->kind]);
+	if (d->file[e->file].threads)
+		tell_component(d, &d->file[e->file], e);
+}
+
+bool detect_has_threads(const struct detect *d, u32 proc)
+{
+	const struct seen *s = seen_of(d, proc);
+
+	return s && s->match && systems_has_threads(s->match);
+}
+
+bool detect_threads_tell(const struct detect *d, u32 file, u32 proc)
+{
+	return file < d->file_room && d->file[file].threads && detect_has_threads(d, proc);
+}
+
+u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool read, bool direct)
+{
+	struct seen *s = seen_of(d, proc);
+	struct sys_use use = { .op = read ? SYS_READ : SYS_WRITE, .direct = direct };
+	const char *component;
+
+	if (!detect_threads_tell(d, file, proc) || !s->match->system)
+		return 0;
+	use.component = d->file[file].component;
+	use.mixed = s->mixed;
+	component = systems_thread_component(s->match, comm, &use);
+	s->mixed = use.mixed;
+	return component_number(component);
 }

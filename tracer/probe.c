@@ -65,6 +65,7 @@ static const struct program {
 	{ "core__fork", "all", 0, true },
 	{ "core__exec", "all", 0, true },
 	{ "core__exit", "all", 0, true },
+	{ "core__rename", "all", 0, false },
 	{ "core__writeback_begin", "fs", 0, true },
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
@@ -204,6 +205,7 @@ struct probes {
 	struct ring *ring;
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
+	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
 	int cpus;
@@ -639,6 +641,23 @@ static int prepare(struct probes *p)
 	return 0;
 }
 
+#define SUM_SLOTS_BYTES (IOT_MAX_FILESUMS * sizeof(struct iot_filesum_slot))
+
+static int map_sums(struct probes *p)
+{
+	int fd = map_fd(p, "filesum_slots");
+	void *slots;
+
+	p->state->sum_epoch = 1; /* 0 is a thread's that remembers none */
+	if (fd < 0)
+		return 0;
+	slots = mmap(NULL, SUM_SLOTS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	if (slots == MAP_FAILED)
+		return say(errno, "cannot map the sums by file");
+	p->sum_slots = slots;
+	return 0;
+}
+
 int probes_open(struct probes **out, const struct probe_opts *opts)
 {
 	struct probes *p = calloc(1, sizeof(*p));
@@ -677,7 +696,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		p->state = NULL;
 		return say(errno, "cannot map the kernel side's state");
 	}
-	return 0;
+	return map_sums(p);
 }
 
 size_t probes_list(const struct probes *p, const struct probe_info **list)
@@ -788,6 +807,72 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 				sum.max_ns = values[cpu].max_ns;
 		}
 		cell(arg, &p->cell_keys[i], &sum);
+	}
+	return 0;
+}
+
+const struct iot_filesum_slot *probes_sums(const struct probes *p, u32 *n_spare, u32 *n)
+{
+	const u32 spare = __atomic_load_n(&p->state->next_spare, __ATOMIC_ACQUIRE) + 1, next = __atomic_load_n(&p->state->next_sum, __ATOMIC_ACQUIRE);
+
+	*n_spare = spare < IOT_FILESUM_RESERVE ? spare : IOT_FILESUM_RESERVE;
+	*n = next < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next : IOT_MAX_FILESUMS;
+	return p->sum_slots;
+}
+
+int probes_sum(struct probes *p, u32 slot, struct iot_filesum *sum)
+{
+	struct iot_filesum values[p->cpus];
+
+	*sum = (struct iot_filesum){ 0 };
+	if (bpf_map_lookup_elem(map_fd(p, "filesums"), &slot, values))
+		return say(errno, "cannot read the sums by file");
+	for (int cpu = 0; cpu < p->cpus; cpu++)
+		for (size_t i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+			((u64 *)sum)[i] += ((const u64 *)&values[cpu])[i];
+	return 0;
+}
+
+void probes_sum_hide(struct probes *p, u32 slot)
+{
+	const struct iot_filesum_key *key = &p->sum_slots[slot].key;
+	int fd = map_fd(p, "filesum_index");
+	u32 n;
+
+	if (!bpf_map_lookup_elem(fd, key, &n) && n == slot)
+		bpf_map_delete_elem(fd, key);
+}
+
+void probes_sum_free(struct probes *p, u32 slot)
+{
+	bpf_map_update_elem(map_fd(p, slot < IOT_FILESUM_RESERVE ? "filesum_spare" : "filesum_free"), NULL, &slot, BPF_ANY);
+}
+
+void probes_sums_epoch(struct probes *p)
+{
+	if (!__atomic_add_fetch(&p->state->sum_epoch, 1, __ATOMIC_ACQ_REL))
+		p->state->sum_epoch = 1;
+}
+
+int probes_set_nameless(struct probes *p, u32 proc, bool yes)
+{
+	u32 value = yes;
+
+	if (proc >= IOT_MAX_GROUPED || !p->sum_slots)
+		return -E2BIG;
+	return bpf_map_update_elem(map_fd(p, "nameless_threads"), &proc, &value, BPF_ANY) ? say(errno, "cannot tell what threads say") : 0;
+}
+
+int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), void *arg)
+{
+	int fd = map_fd(p, "files");
+	struct { u32 dev, gen; u64 ino; } key, *at = NULL;
+	struct { u32 id, named, sent, pad; } v;
+
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v) && !v.named)
+			file(arg, v.id, key.dev, key.ino, key.gen);
+		at = &key;
 	}
 	return 0;
 }
@@ -1053,6 +1138,8 @@ void probes_close(struct probes *p)
 	ring_close(p->ring);
 	if (p->state)
 		munmap(p->state, sizeof(*p->state));
+	if (p->sum_slots)
+		munmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		bpf_object__close(p->obj[i]);
 	btf__free(p->vmlinux);
