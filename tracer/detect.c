@@ -44,6 +44,7 @@ struct seen {
 	u8 group;
 	bool over;
 	bool mixed;                 /* struct sys_use */
+	bool threads;               /* they tell something; stays when the process is over */
 };
 
 /* One file: what its data root says about who writes to it. */
@@ -105,8 +106,9 @@ struct detect {
 	size_t n_changed, at_changed, changed_room;
 	struct title *titles;       /* in the order in which their processes were seen */
 	size_t n_titles, titles_room;
-	struct sys_match *ended;    /* of the record that was given last */
-	char why[2 * SYS_WHY_LEN];  /* likewise */
+	u32 *gone;                  /* processes that are over, whose match is kept for sums that are still to come */
+	size_t n_gone, gone_before, gone_room;
+	char why[2 * SYS_WHY_LEN];  /* of the record that was given last */
 };
 
 int detect_new(struct detect **out, const char *const *files, size_t n)
@@ -144,7 +146,7 @@ void detect_free(struct detect *d)
 	free((char *)d->late_rec.path);
 	free(d->changed);
 	free(d->titles);
-	free(d->ended);
+	free(d->gone);
 	free(d);
 }
 
@@ -369,8 +371,6 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	struct seen *s = seen_of(d, p->id);
 	const struct sys_match *m;
 
-	free(d->ended);
-	d->ended = NULL;
 	if (!s && (s = seen_make(d, p)))
 		decide(d, s);
 	if (s && !s->over && p->flags & PROC_EXITED)
@@ -380,8 +380,7 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 		return;
 	if (p->flags & PROC_EXITED) {
 		s->over = true;
-		d->ended = s->match;
-		s->match = NULL;
+		push(&d->gone, &d->n_gone, &d->gone_room, p->id);
 	}
 	r->container = text_or_null(m->container);
 	if (!m->system)
@@ -391,6 +390,20 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	systems_why(m, d->why, sizeof(d->why));
 	r->matched = text_or_null(d->why);
 	r->instance = text_or_null(m->instance);
+}
+
+void detect_forget(struct detect *d)
+{
+	for (size_t i = 0; i < d->gone_before; i++) {
+		struct seen *s = seen_of(d, d->gone[i]);
+
+		free(s->match);
+		s->match = NULL;
+	}
+	d->n_gone -= d->gone_before;
+	if (d->n_gone)
+		memmove(d->gone, d->gone + d->gone_before, d->n_gone * sizeof(*d->gone));
+	d->gone_before = d->n_gone;
 }
 
 const struct iot_proc *detect_changed(struct detect *d)
@@ -706,14 +719,16 @@ void detect_event(struct detect *d, struct iot_event *e)
 		tell_component(d, &d->file[e->file], e);
 }
 
-bool detect_has_threads(const struct detect *d, u32 proc)
+bool detect_has_threads(struct detect *d, u32 proc)
 {
-	const struct seen *s = seen_of(d, proc);
+	struct seen *s = seen_of(d, proc);
 
-	return s && s->match && systems_has_threads(s->match);
+	if (s && s->match)
+		s->threads = systems_has_threads(s->match);
+	return s && s->threads;
 }
 
-bool detect_threads_tell(const struct detect *d, u32 file, u32 proc)
+bool detect_threads_tell(struct detect *d, u32 file, u32 proc)
 {
 	return file < d->file_room && d->file[file].threads && detect_has_threads(d, proc);
 }
@@ -724,7 +739,7 @@ u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool
 	struct sys_use use = { .op = read ? SYS_READ : SYS_WRITE, .direct = direct };
 	const char *component;
 
-	if (!detect_threads_tell(d, file, proc) || !s->match->system)
+	if (!detect_threads_tell(d, file, proc) || !s->match || !s->match->system)
 		return 0;
 	use.component = d->file[file].component;
 	use.mixed = s->mixed;

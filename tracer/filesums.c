@@ -235,9 +235,9 @@ static u8 written_as(struct filesums *f, u32 file, u32 owner)
 {
 	const struct wrote *w = wrote_at(f, file, owner);
 
-	if (!owner || !detect_threads_tell(f->detect, file, owner))
-		return COMPONENT_NONE;
-	return w->component && w->file == file && w->owner == owner ? w->component - 1 : COMPONENT_SHARED;
+	if (w->component && w->file == file && w->owner == owner)
+		return w->component - 1;
+	return owner && detect_threads_tell(f->detect, file, owner) ? COMPONENT_SHARED : COMPONENT_NONE;
 }
 
 static void give_sum(struct filesums *f, const struct change *c, u8 component, const struct iot_filesum *by)

@@ -236,6 +236,7 @@ static void end_second(struct run *r)
 		take_error(r, r->sink->record(r->sink, REC_file, late));
 	give_changed(r);
 	take_error(r, filesums_take(r->filesums, r->probes, on_filesum, r));
+	detect_forget(r->detect);
 	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));
