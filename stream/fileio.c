@@ -2,8 +2,9 @@
 /* fileio.c - what is written back of files that threads of several components write, by component, where events tell.
  *
  * Bytes by file are the kernel's sums (record file_io). Those know no thread that wrote what is written back: of a file that was written
- * as more than one component it is `shared`. The events know: what a range was written as last. Where they are complete, and sum to
- * what the kernel's sums say of that file and owner, `shared` is replaced by what they tell; else it stays.
+ * as more than one component it is `shared`. The events know: what a range was written as last. Where they are complete, and say of that
+ * file and owner what the kernel's sums say, by component what was written and in all what was submitted, `shared` is replaced by what they
+ * tell; else it stays: the name of a thread may not have been read before it ended, the kernel side always has it.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -16,12 +17,12 @@
 #define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger; likewise */
 #define BLOCK_BYTES 4096ULL       /* what is written back is whole blocks */
 
-/* What the events say was submitted of a file. */
+/* What the events say of a file: what calls wrote, what was submitted. */
 struct row {
 	bool used;
 	u8 component;
 	u32 file, owner;
-	u64 written;
+	u64 called, written;
 };
 
 /* A file on which threads tell the component: what each range was last written as. */
@@ -195,12 +196,19 @@ static const bool is_write[256] = {
 #include "kinds.def"
 };
 
+static bool called(struct fileio *f, const struct iot_event *e)
+{
+	struct row *r = row_of(f, e->file, e->owner, e->component);
+
+	return r && !__builtin_add_overflow(r->called, e->bytes, &r->called) && (e->flags & FLAG_DIRECT || wrote(f, e));
+}
+
 static bool look(struct fileio *f, struct iot_event *e)
 {
 	if (e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT))
 		return submitted(f, e);
-	if (is_write[e->kind] && !(e->flags & FLAG_DIRECT) && (e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK))
-		return wrote(f, e);
+	if (is_write[e->kind] && (e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK))
+		return called(f, e);
 	return true;
 }
 
@@ -282,19 +290,48 @@ static const struct row *told(const struct fileio *f, u32 file, u32 owner, u8 co
 	return r && r->used ? r : NULL;
 }
 
+/* Do events and sums agree who wrote what with calls? */
+static int is_agreed(const struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, bool *yes)
+{
+	static const char sql[] = "SELECT component, write_bytes FROM file_io WHERE run = ?1 AND file = ?2 AND owner = ?3";
+	u64 sum[COMPONENT_MAX] = { 0 };
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		return sql_error(db, run);
+	sqlite3_bind_int64(st, 1, run);
+	sqlite3_bind_int64(st, 2, file);
+	sqlite3_bind_int64(st, 3, owner);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		if (sqlite3_column_int64(st, 0) < COMPONENT_MAX)
+			sum[sqlite3_column_int64(st, 0)] = sqlite3_column_int64(st, 1);
+	sqlite3_finalize(st);
+	*yes = true;
+	for (u8 i = 0; i < COMPONENT_MAX; i++) {
+		const struct row *r = told(f, file, owner, i);
+
+		*yes &= sum[i] == (r ? r->called : 0);
+	}
+	return rc == SQLITE_DONE ? 0 : sql_error(db, run);
+}
+
 static int split(struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, u64 submitted, u64 written)
 {
 	const struct row *r;
+	bool agreed = false;
 	u64 sum = 0;
-	int err;
+	int err = is_agreed(f, db, run, file, owner, &agreed);
 
+	if (err || !agreed)
+		return err;
 	for (u8 i = 0; i < COMPONENT_MAX; i++)
 		sum += (r = told(f, file, owner, i)) ? r->written : 0;
 	if (sum != submitted)
 		return 0;
 	err = change(db, clear_sql, run, &(struct row){ .file = file, .owner = owner }, submitted == written);
 	for (u8 i = 0; i < COMPONENT_MAX && !err; i++)
-		if ((r = told(f, file, owner, i)))
+		if ((r = told(f, file, owner, i)) && r->written)
 			err = change(db, put_sql, run, r, submitted == written);
 	return err;
 }

@@ -263,6 +263,10 @@ event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}
 	{ cat e; io 1 shared 0 12288; } >more
 	ledger_of <more >/dev/null
 	same more "$(parts)" "flush|3|4096|0|0 shared|3|0|12288|12288 wal|3|4096|0|0 "
+	# the name of a thread was not read before it ended
+	{ sed '2s/,"component":"flush"//' e; io 1 shared 0 8192; } >nameless
+	ledger_of <nameless >/dev/null
+	same nameless "$(parts)" "flush|3|4096|0|0 shared|3|0|8192|8192 wal|3|4096|0|0 "
 	# 4096 bytes were not on the device yet when the run ended: which, nobody knows
 	{ cat e; io 1 shared 0 8192 | sed 's/"dev_write_bytes":8192/"dev_write_bytes":4096/'; } >late
 	ledger_of <late >/dev/null
