@@ -18,13 +18,15 @@ int BPF_PROG(core__fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(core__exec, struct task_struct *t)
 {
-	struct task_ctx *c = ctx_find();
+	struct iot_state *s = run_state();
+	struct task_ctx *c = ctx_make();
 
 	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
-		if (c->exec_rchar)
-			c->exec_read += t->ioac.rchar - (c->exec_rchar - 1);
-		c->exec_rchar = 0;
+		/* what came since the last call that reads was read by the exec itself: program headers */
+		if (s && (c->rchar || t->start_boottime >= s->boot_ns))
+			c->exec_read += t->ioac.rchar - c->rchar;
+		c->rchar = t->ioac.rchar;
 	}
 	if (gate_open() && t->tgid != cfg.self_pid)
 		proc_make();

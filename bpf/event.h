@@ -171,6 +171,11 @@ struct iot_bio {
 	struct iot_filesum_ref sum;
 };
 
+/* What cache__sweep() is called with. */
+struct iot_clean_up {
+	u32 min_age;           /* seconds since an entry was used last */
+};
+
 /* What block__sweep() is called with. */
 struct iot_sweep {
 	u32 disk;
@@ -205,7 +210,10 @@ struct iot_config {
 	u32 events;            /* 1: deliver events */
 	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
-	u32 again, pad;        /* 1: the programs of system calls have a second copy */
+	u32 again;             /* 1: the program of system calls has a second copy */
+	u32 latency;           /* enum iot_latency */
+	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
+	u32 pad;
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -215,14 +223,28 @@ struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
-	u32 sum_epoch, pad;    /* moves when slots are taken back: what a thread remembers of its slot is void */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
+	u64 next_space;        /* of claims on pages (claim.bpf.h) */
+	s64 writers, claims;   /* entries of those tables */
+	u32 second;            /* counted by the tracer: tells old entries from new ones */
+	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */
 };
+
+#define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
+#define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
 
 #define IOT_MAX_CELLS 32768
 #define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
 #define IOT_HIST_GROUPS 8
+
+/* Which system calls are timed. */
+enum iot_latency {
+	LATENCY_NONE,
+	LATENCY_SAMPLED,       /* one in IOT_SAMPLE of those that move data, by thread; all others */
+	LATENCY_ALL,
+};
+#define IOT_SAMPLE 16
 
 /* Which socket bytes are counted where the call returns. */
 enum iot_sockets {
@@ -260,20 +282,20 @@ enum iot_shape {
 	SHAPE_RW,        /* fd, buffer, count; at the file position */
 	SHAPE_PRW,       /* fd, buffer, count, offset */
 	SHAPE_RWV,       /* fd, iovec, count; at the file position */
-	SHAPE_PRWV,      /* fd, iovec, count, offset [, high, flags] */
+	SHAPE_PRWV,      /* fd, iovec, count, offset */
+	SHAPE_PRWV2,     /* fd, iovec, count, offset, high, flags */
 	SHAPE_SENDFILE,  /* out, in, offset pointer, count */
 	SHAPE_SPLICE,    /* in, offset pointer, out, offset pointer, count */
 	SHAPE_FD,        /* fd; no bytes */
 	SHAPE_FTRUNCATE, /* fd, length */
 	SHAPE_FALLOCATE, /* fd, mode, offset, length */
 	SHAPE_OPEN,      /* returns fd */
-	SHAPE_CLOSE,     /* fd, gone at the exit */
+	SHAPE_CLOSE,     /* fd, gone at the exit: seen at the entry where events are recorded */
 	SHAPE_MMAP,      /* address, length, protection, flags, fd, offset */
 	SHAPE_PATH,      /* no descriptor */
 	SHAPE_AIO_SUBMIT,
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
-	SHAPE_EXEC,      /* execve: what it reads itself is taken out of the accounting */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

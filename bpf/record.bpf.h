@@ -28,31 +28,34 @@ enum behalf {
 
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
-	u64 enter_ns;
-	u64 arg[6];
-	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
 	u32 proc;          /* process.id, 0 not resolved */
 	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.again) */
 	u32 behalf;
-	u8 shape, write;   /* of that call */
-	u16 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
-	u32 range_known;   /* 0 not looked at, 1 known, 2 none */
+	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
 	u64 behalf_id;
-	/* the byte range that the system call asks for */
-	u64 range_inode, range_off, range_len;
+	/* the call in progress: only where range_look() was called just before */
+	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
+	u8 shape, write;   /* of that call */
+	u16 range_known;   /* 0 not looked at, 1 known, 2 none, 3 the page of a fault */
+	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
 	u64 range_node;    /* of a block device: the inode that it was opened by */
+	u64 target_inode;  /* the inode that it writes */
 	u32 range_blockdev;
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
-	u32 seen_dev, seen_block, seen_file, seen_type;
+	u64 seen_host;     /* the inode that holds its pages */
+	u32 seen_gen, seen_dev, seen_block, seen_file, seen_type;
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
 	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
 	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
-	u64 exec_rchar;    /* task accounting when the exec in progress began */
+	u64 rchar;         /* task accounting when its last reading call returned */
 	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
+	/* the fault in progress */
+	u64 fault_address; /* of a store to a page that is not mapped */
+	u64 dirtied;       /* the folio that it made dirty last */
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
@@ -152,6 +155,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
 } ring SEC(".maps");
+
+/* Processes and paths have a ring of their own: a flood of events must not take the names of what is counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} names SEC(".maps");
 
 static __always_inline struct iot_state *run_state(void)
 {
@@ -257,26 +266,6 @@ static __always_inline struct file *file_of(u32 fd)
 	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
 }
 
-#define MAX_IOVEC 16
-
-struct user_iovec {
-	u64 base, len;
-};
-
-/* Sum of the lengths of an iovec in user memory; 0 when it cannot be read. */
-static __always_inline u64 iovec_len(u64 address, u64 n)
-{
-	struct user_iovec v;
-	u64 sum = 0;
-
-	for (u32 i = 0; i < MAX_IOVEC; i++) {
-		if (i >= n || bpf_probe_read_user(&v, sizeof(v), (void *)(address + i * sizeof(v))))
-			break;
-		sum += v.len;
-	}
-	return sum;
-}
-
 static __always_inline bool comm_wanted(const char *comm)
 {
 	if (!cfg.comm[0])
@@ -302,7 +291,7 @@ static __always_inline bool proc_wanted(u32 pid, const char *comm, u64 cgroup)
 /* Puts a process record into the ring; the map stays the authority when the ring is full. */
 static __always_inline void proc_send(const struct iot_proc *p)
 {
-	if (bpf_ringbuf_output(&ring, (void *)p, sizeof(*p), BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&names, (void *)p, sizeof(*p), BPF_RB_NO_WAKEUP))
 		lose(LOSS_EVENT_OTHER);
 }
 

@@ -215,22 +215,22 @@ files_of() { # DIR N
 	with_fs ext4 512M -N 60000 -- body
 }
 
-@test "files that are quiet leave the table: 28,000 in three steps fit into the place of 15,360" {
+@test "files that are quiet leave the table: 21,000 in three steps fit into the place of 15,360" {
 	body() {
 		traced --no-events --settle none -- bash -c "$(declare -f files_of)
-			for step in 1 2 3; do mkdir $IOT_MNT/\$step; files_of $IOT_MNT/\$step 9500; sleep 8; done"
+			for step in 1 2 3; do mkdir $IOT_MNT/\$step; files_of $IOT_MNT/\$step 7000; sleep 8; done"
 		complete 1
 		empty "lost" "$(sql "SELECT what, n FROM lost WHERE n > 0 AND what LIKE 'table%'")"
-		same "files" "$(q "SELECT COUNT(DISTINCT i.file) >= 28500 FROM r JOIN file_io i ON i.run = r.run WHERE i.owner > 2 AND i.write_bytes = 4096")" 1
+		same "files" "$(q "SELECT COUNT(DISTINCT i.file) >= 21000 FROM r JOIN file_io i ON i.run = r.run WHERE i.owner > 2 AND i.write_bytes = 4096")" 1
 	}
 	with_fs ext4 256M -N 40000 -- body
 }
 
 @test "a name that the ring lost comes back while the file is used, or at the end while it is open" {
 	body() {
-		"$trace" -q --no-events --ring 64K --settle none -o run.sqlite -- bash -c "$(declare -f files_of)
+		"$trace" -q --no-events --settle none -o run.sqlite -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID
-			files_of $IOT_MNT 1000
+			files_of $IOT_MNT 4000
 			exec 3>$IOT_MNT/used 4>$IOT_MNT/open
 			echo 1 >&3
 			echo 1 >&4

@@ -240,6 +240,7 @@ static void end_second(struct run *r)
 	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));
+	probes_second(r->probes);
 	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
 	r->next_ns = (r->sec + 1) * NSEC;
 	show_progress(r);
@@ -507,7 +508,7 @@ static void block_sigpipe(void)
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
-		.layers = o->layers, .events = !o->no_events, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
+		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
 		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
