@@ -99,26 +99,28 @@ static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 	return other ? *other : 0;
 }
 
-/* The slot of a key. Where the table is full the file is not known, and the key says so; 0 is nobody's slot, which is always there. */
-__noinline u32 filesum_find(struct iot_filesum_key *k)
+/* The slot of a key. Where the table is full it is the owner's for files that are not known; 0 is nobody's slot, which is always there. */
+__noinline u32 filesum_find(struct iot_filesum_key *key)
 {
+	struct iot_filesum_key k;
 	u32 *n, made;
 
-	if (!k)
+	if (!key)
 		return 0;
-	n = bpf_map_lookup_elem(&filesum_index, k);
+	k = *key; /* until 6.2 a key must be on the stack of the function that looks it up */
+	n = bpf_map_lookup_elem(&filesum_index, &k);
 	if (n)
 		return *n;
-	made = filesum_make(k);
+	made = filesum_make(&k);
 	if (made)
 		return made;
-	if (!k->file && !k->owner)
+	if (!k.file && !k.owner)
 		return 0;
-	lose(k->file ? LOSS_FILESUM_TABLE : LOSS_FILESUM_SPARE);
-	k->file = k->direct = 0;
-	k->comm[0] = k->comm[1] = 0;
-	n = bpf_map_lookup_elem(&filesum_index, k);
-	return n ? *n : filesum_make(k);
+	lose(k.file ? LOSS_FILESUM_TABLE : LOSS_FILESUM_SPARE);
+	k.file = k.direct = 0;
+	k.comm[0] = k.comm[1] = 0;
+	n = bpf_map_lookup_elem(&filesum_index, &k);
+	return n ? *n : filesum_make(&k);
 }
 
 /* Sums are kept of whom the run is about, and of what is nobody's. */
