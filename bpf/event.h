@@ -151,6 +151,13 @@ struct iot_filesum {
 struct iot_filesum_slot {
 	struct iot_filesum_key key;
 	u32 gen, used;
+	u32 user, pad;         /* whose share of the table it takes: place in map `filesum_users` */
+};
+
+/* What the sums of a process need. */
+struct iot_filesum_owner {
+	u32 nameless;          /* 1: its threads tell nothing, their names need not be kept apart. Written by the tracer */
+	u32 user;              /* place in `filesum_users` + 1; 0: none yet */
 };
 
 /* Where bytes were counted when they were submitted. slot 0: nowhere */
@@ -159,6 +166,7 @@ struct iot_filesum_ref {
 };
 
 #define IOT_MAX_FILESUMS 16384
+#define IOT_FILESUM_USERS 1024
 #define IOT_FILESUM_RESERVE 1024 /* the first of them are for owners of files that are not known, when the others are used up */
 
 /* What a queued bio is, until it completes. */
@@ -223,6 +231,7 @@ struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
+	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 	u64 next_space;        /* of claims on pages (claim.bpf.h) */

@@ -47,13 +47,42 @@ struct {
 	__type(value, u32);
 } filesum_spare SEC(".maps");
 
-/* 1: the threads of this process tell nothing, its sums need not be kept apart by their names. Written by the tracer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_GROUPED);
 	__type(key, u32);
-	__type(value, u32);
-} nameless_threads SEC(".maps");
+	__type(value, struct iot_filesum_owner);
+} filesum_owners SEC(".maps");
+
+/* Slots that each user has, by a part of its number. The tracer takes from it in place. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_FILESUM_USERS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, s64);
+} filesum_users SEC(".maps");
+
+/* Whose share a slot of this owner takes. A kernel thread that writes back for it is not asked, where it was there before. */
+static __always_inline u32 filesum_user(u32 owner)
+{
+	struct iot_filesum_owner *o = bpf_map_lookup_elem(&filesum_owners, &owner);
+	u32 user = (u32)bpf_get_current_uid_gid() & (IOT_FILESUM_USERS - 1);
+
+	if (!o || !owner)
+		return user;
+	if (!o->user)
+		o->user = user + 1;
+	return o->user - 1;
+}
+
+/* One user takes at most three times what is left for all others. */
+static __always_inline bool filesum_room(s64 mine)
+{
+	struct iot_state *s = run_state();
+
+	return s && mine < 3 * (IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE - (s64)s->sums);
+}
 
 /* A slot that nobody has, 0 when there is none. Those of files that are not known come from the beginning of the array. */
 static __always_inline u32 filesum_take(bool known)
@@ -78,17 +107,27 @@ static __always_inline u32 filesum_take(bool known)
 /* The slot of a key that has none yet; 0 when there is none. */
 static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 {
+	u32 user = filesum_user(k->owner), n, *other;
+	s64 *mine = bpf_map_lookup_elem(&filesum_users, &user);
+	struct iot_state *s = run_state();
 	struct iot_filesum_slot *slot;
-	u32 n = filesum_take(k->file), *other;
 
+	if (!s || !mine || (k->file && !filesum_room(*mine)))
+		return 0;
+	n = filesum_take(k->file);
 	slot = n ? bpf_map_lookup_elem(&filesum_slots, &n) : NULL;
 	if (!slot)
 		return 0;
 	slot->used = 0;
 	slot->key = *k;
+	slot->user = user;
 	__sync_fetch_and_add(&slot->gen, 1); /* whoever sees it sees the key */
 	if (!bpf_map_update_elem(&filesum_index, k, &n, BPF_NOEXIST)) {
 		slot->used = 1;
+		if (k->file) {
+			__sync_fetch_and_add(mine, 1);
+			__sync_fetch_and_add(&s->sums, 1);
+		}
 		return n;
 	}
 	if (k->file)
@@ -138,9 +177,9 @@ static __always_inline void filesum_comm(u64 comm[2])
 /* Puts a thread's name into a key whose owner stands, when the name may tell something. */
 static __always_inline void filesum_thread(struct iot_filesum_key *k, const u64 comm[2], bool direct)
 {
-	u32 *nameless = bpf_map_lookup_elem(&nameless_threads, &k->owner);
+	struct iot_filesum_owner *o = bpf_map_lookup_elem(&filesum_owners, &k->owner);
 
-	if (nameless && *nameless)
+	if (o && o->nameless)
 		return;
 	k->comm[0] = comm[0];
 	k->comm[1] = comm[1];

@@ -207,6 +207,7 @@ struct probes {
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
+	s64 *sum_users;                /* how many of them each user has, mapped */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
@@ -650,6 +651,7 @@ static int prepare(struct probes *p)
 }
 
 #define SUM_SLOTS_BYTES (IOT_MAX_FILESUMS * sizeof(struct iot_filesum_slot))
+#define SUM_USERS_BYTES (IOT_FILESUM_USERS * sizeof(s64))
 
 static int map_sums(struct probes *p)
 {
@@ -663,6 +665,10 @@ static int map_sums(struct probes *p)
 	if (slots == MAP_FAILED)
 		return say(errno, "cannot map the sums by file");
 	p->sum_slots = slots;
+	slots = mmap(NULL, SUM_USERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "filesum_users"), 0);
+	if (slots == MAP_FAILED)
+		return say(errno, "cannot map the sums by file");
+	p->sum_users = slots;
 	return 0;
 }
 
@@ -861,7 +867,13 @@ void probes_sum_hide(struct probes *p, u32 slot)
 
 void probes_sum_free(struct probes *p, u32 slot)
 {
-	bpf_map_update_elem(map_fd(p, slot < IOT_FILESUM_RESERVE ? "filesum_spare" : "filesum_free"), NULL, &slot, BPF_ANY);
+	if (slot < IOT_FILESUM_RESERVE) {
+		bpf_map_update_elem(map_fd(p, "filesum_spare"), NULL, &slot, BPF_ANY);
+		return;
+	}
+	__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
+	bpf_map_update_elem(map_fd(p, "filesum_free"), NULL, &slot, BPF_ANY);
 }
 
 void probes_sums_epoch(struct probes *p)
@@ -872,11 +884,14 @@ void probes_sums_epoch(struct probes *p)
 
 int probes_set_nameless(struct probes *p, u32 proc, bool yes)
 {
-	u32 value = yes;
+	struct iot_filesum_owner o = { 0 };
+	int fd = map_fd(p, "filesum_owners");
 
 	if (proc >= IOT_MAX_GROUPED || !p->sum_slots)
 		return -E2BIG;
-	return bpf_map_update_elem(map_fd(p, "nameless_threads"), &proc, &value, BPF_ANY) ? say(errno, "cannot tell what threads say") : 0;
+	bpf_map_lookup_elem(fd, &proc, &o); /* its user is there by now: the process has sums */
+	o.nameless = yes;
+	return bpf_map_update_elem(fd, &proc, &o, BPF_ANY) ? say(errno, "cannot tell what threads say") : 0;
 }
 
 int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), void *arg)
@@ -1179,6 +1194,8 @@ void probes_close(struct probes *p)
 		munmap(p->state, sizeof(*p->state));
 	if (p->sum_slots)
 		munmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
+	if (p->sum_users)
+		munmap(p->sum_users, SUM_USERS_BYTES);
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		bpf_object__close(p->obj[i]);
 	btf__free(p->vmlinux);
