@@ -124,15 +124,24 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 
 #define BH_DIRTY 2
 
-/* A block of a file turns dirty, or is written over, in file systems that keep buffer heads: also in a folio that is dirty
- * already, of which the kernel says nothing else. A call claims what it writes, even if it fails then; a fault makes its whole
- * folio dirty, and what was clean of it is the faulter's. */
+/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
+ * not known, unless it is the faulter's anyway. */
+static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
+{
+	u8 how;
+
+	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
+	       writer_of_page(i, index, &how) != owner;
+}
+
+/* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
+ * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
+ * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
 SEC("tp_btf/block_dirty_buffer")
 int BPF_PROG(cache__buffer, struct buffer_head *b)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;
-	struct writer *w;
 	struct inode *i;
 	struct folio *f;
 	enum doing doing;
@@ -148,7 +157,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
 	doing = doing_now(t);
-	if (dirty && doing != DOING_WRITE)
+	if (dirty && doing != DOING_STORE && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
@@ -158,10 +167,12 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
 	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	if (dirty && doing == DOING_STORE) {
+		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
+			return 0;
+		owner = PROC_NONE;
+	}
 	claim_range(i, off, 1, owner, !is_dirty(i));
-	w = writer_find(i);
-	if (w)
-		w->blocks = 1;
 	if (doing != DOING_WRITE && !dirty && c->dirtied != (u64)f)
 		dirty_mmap(i, off, 1, owner, how);
 	return 0;
@@ -176,7 +187,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 struct store {
 	u64 address;
 	struct inode *inode;
-	u64 index;
+	u64 index, first, last;
 };
 
 static long store_area(struct task_struct *t, struct vm_area_struct *v, struct store *s)
@@ -190,20 +201,29 @@ static long store_area(struct task_struct *t, struct vm_area_struct *v, struct s
 		return 0;
 	s->inode = data_inode(f);
 	s->index = v->vm_pgoff + ((s->address - v->vm_start) >> PAGE_SHIFT);
+	s->first = v->vm_pgoff;
+	s->last = v->vm_pgoff + ((v->vm_end - v->vm_start) >> PAGE_SHIFT) - 1;
 	return 0;
 }
 
 /* A store to a page of a mapped file, which may be dirty already: it is written over. */
-static __always_inline int store_to(struct task_ctx *c, u64 address)
+static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
 	struct store s = { .address = address };
 
 	c->fault_address = 0;
 	c->dirtied = 0;
+	c->stored_inode = 0;
 	if (bpf_find_vma(bpf_get_current_task_btf(), address, store_area, &s, 0) || !s.inode)
 		return 0;
 	if (s.index << PAGE_SHIFT >= NUMBER_AT(s.inode, struct inode, i_size))
 		return 0; /* the thread gets a signal */
+	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
+		c->stored_inode = (u64)s.inode;
+		c->stored_index = s.index;
+		c->area_first = s.first;
+		c->area_last = s.last;
+	}
 	return writer_mark(s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
 }
 
@@ -217,7 +237,7 @@ static __always_inline int fault(u64 address, u64 error)
 	if (!c)
 		return 0;
 	if (error & FAULT_PRESENT || !cfg.faults)
-		return store_to(c, address);
+		return store_to(c, address, error & FAULT_PRESENT);
 	c->fault_address = address; /* most are no file's: cache__fault tells */
 	return 0;
 }
@@ -247,7 +267,7 @@ int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
 	if (!c)
 		return 0;
 	if (c->fault_address)
-		store_to(c, c->fault_address);
+		store_to(c, c->fault_address, false);
 	if (t->flags & PF_KTHREAD || is_worker(t) || regs_in_call(current_regs()))
 		return 0;
 	c->range_inode = POINTER_AT(m, struct address_space, host);

@@ -106,6 +106,36 @@ static __always_inline bool call_now(struct call *k)
 	return true;
 }
 
+/* Where a call on one open file begins, while it is in progress. */
+static __always_inline u64 position_of(struct file *f, u8 shape, const struct call *k)
+{
+	if ((shape == SHAPE_PRW || shape == SHAPE_PRWV || shape == SHAPE_PRWV2) && (s64)k->arg[3] != -1)
+		return k->arg[3];
+	return NUMBER_AT(f, struct file, f_pos);
+}
+
+#define RWF_APPEND 16
+#define RWF_NOAPPEND 32
+
+/* What the call in progress is asked to write. An append moves on with the end of the file. */
+static __always_inline void target_look(struct task_ctx *c, struct file *f, const struct call *k, u64 len)
+{
+	u32 flags = NUMBER_AT(f, struct file, f_flags);
+	bool append = flags & O_APPEND;
+	struct inode *i = data_inode(f);
+
+	c->target_inode = (u64)i;
+	c->target_len = len;
+	c->target_direct = !!(flags & O_DIRECT);
+	c->target_off = position_of(f, c->shape, k);
+	if (c->shape == SHAPE_PRWV2)
+		append = (append || k->arg[5] & RWF_APPEND) && !(k->arg[5] & RWF_NOAPPEND);
+	if (append)
+		c->target_off = NUMBER_AT(i, struct inode, i_size);
+	if (c->shape == SHAPE_SPLICE && k->arg[3])
+		bpf_probe_read_user(&c->target_off, sizeof(c->target_off), (void *)k->arg[3]);
+}
+
 /* Looks which bytes of which inode the call in progress asks for: a read knows then what it demanded, a write whom it concerns.
  * range_inode holds the pages, so that it compares with those of a bio. A copy's range is its source, its target is target_inode.
  * Outside of a call a fault's page stays what it is (range_known 3).
@@ -113,9 +143,9 @@ static __always_inline bool call_now(struct call *k)
 __noinline int range_look(struct task_ctx *c)
 {
 	struct call k = {};
-	struct file *f, *to;
-	struct inode *i;
 	u64 len, fd, to_fd, user_pos = 0;
+	struct inode *i;
+	struct file *f;
 	u32 mode;
 
 	if (!c)
@@ -155,11 +185,9 @@ __noinline int range_look(struct task_ctx *c)
 	default:
 		return 0;
 	}
-	if (c->write) {
-		to = file_of(to_fd);
-		if (to)
-			c->target_inode = (u64)data_inode(to);
-	}
+	f = file_of(to_fd);
+	if (c->write && f)
+		target_look(c, f, &k, len);
 	f = file_of(fd);
 	if (!f)
 		return 0;
@@ -167,14 +195,10 @@ __noinline int range_look(struct task_ctx *c)
 	mode = inode_mode(i);
 	if (!is_storage_mode(mode))
 		return 0;
-	c->range_off = NUMBER_AT(f, struct file, f_pos);
-	if ((c->shape == SHAPE_PRW || c->shape == SHAPE_PRWV || c->shape == SHAPE_PRWV2) && (s64)k.arg[3] != -1)
-		c->range_off = k.arg[3];
-	if (c->write && fd == to_fd && NUMBER_AT(f, struct file, f_flags) & O_APPEND)
-		c->range_off = NUMBER_AT(i, struct inode, i_size);
+	c->range_inode = (u64)data_inode(f);
+	c->range_off = c->range_inode == c->target_inode ? c->target_off : position_of(f, c->shape, &k);
 	if (user_pos)
 		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
-	c->range_inode = (u64)data_inode(f);
 	c->range_node = (u64)i;
 	c->range_len = len;
 	c->range_blockdev = (mode & S_IFMT) == S_IFBLK;

@@ -237,7 +237,7 @@ struct ovl_file {
 };
 
 struct vm_area_struct {
-	unsigned long vm_start, vm_flags, vm_pgoff;
+	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
 	struct file *vm_file;
 };
 

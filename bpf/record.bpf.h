@@ -39,8 +39,8 @@ struct task_ctx {
 	u16 range_known;   /* 0 not looked at, 1 known, 2 none, 3 the page of a fault */
 	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
 	u64 range_node;    /* of a block device: the inode that it was opened by */
-	u64 target_inode;  /* the inode that it writes */
-	u32 range_blockdev;
+	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
+	u16 range_blockdev, target_direct;
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
@@ -55,6 +55,8 @@ struct task_ctx {
 	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
 	/* the fault in progress */
 	u64 fault_address; /* of a store to a page that is not mapped */
+	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
+	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
 	/* fsync in progress */
 	u32 sync_dev;

@@ -9,8 +9,6 @@
 
 #define RWF_DSYNC 2
 #define RWF_SYNC 4
-#define RWF_APPEND 16
-#define RWF_NOAPPEND 32
 #define O_ACCMODE 3
 #define MAX_PATHS 8           /* sent for one file */
 
@@ -313,7 +311,7 @@ static __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 		return device_name(i, c->seen_file);
 	}
 	w = writer_find(i);
-	if (w ? w->blocks || (!w->many && w->first == proc) : !is_dirty(i))
+	if (w ? !w->many && w->first == proc : !is_dirty(i))
 		return 0;
 	return claim_range(i, off, len, proc, false);
 }

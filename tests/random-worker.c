@@ -44,10 +44,10 @@
 #define KPF_COMPOUND_TAIL 16
 
 /* What a command may say; what it does not say is -1. */
-#define KEYS(K) K(f) K(off) K(len) K(n) K(bad) K(limit) K(rwf) K(src) K(soff) K(kind) K(async) K(flags) K(to) K(seed)
+#define KEYS(K) K(f) K(off) K(len) K(n) K(bad) K(limit) K(rwf) K(src) K(soff) K(kind) K(async) K(poll) K(fixed) K(flags) K(to) K(seed)
 struct command {
 	char op[16], mode[16];
-	long long f, off, len, n, bad, limit, rwf, src, soff, kind, async, flags, to, seed;
+	long long f, off, len, n, bad, limit, rwf, src, soff, kind, async, poll, fixed, flags, to, seed;
 };
 
 struct keep {
@@ -63,6 +63,7 @@ static pid_t child;            /* who wrote in its place, 0 nobody */
 static int pipes[2] = { -1, -1 };
 static aio_context_t aio;
 static const char *socket_name;
+static char other_mount[400] = "."; /* the same folder below a bind mount */
 
 static void die(const char *what)
 {
@@ -90,6 +91,7 @@ static int open_flags(const char *mode)
 		case 'd': flags |= O_DSYNC; break;
 		case 'x': flags |= O_DIRECT; break;
 		case 't': flags |= O_TRUNC; break;
+		case 'T': return (flags & ~O_CREAT) | O_TMPFILE | O_CLOEXEC;
 		}
 	}
 	return flags | O_CREAT | O_CLOEXEC;
@@ -116,17 +118,19 @@ static int keep_add(int f, const char *mode, int fd)
 	return fd;
 }
 
-/* Mode "u...": a duplicate of the descriptor without the u: both share a position. "t" counts for the first use. */
+/* Mode "u...": a duplicate of the descriptor without the u: both share a position. "b": by the name below the other mount.
+ * "t" and "T" (a file without a name) count for the first use. */
 static int descriptor(int f, const char *mode)
 {
 	struct keep *k = keep_find(f, mode);
-	char name[64];
+	char file[64], name[512];
 
 	if (k)
 		return k->fd;
 	if (mode[0] == 'u')
 		return keep_add(f, mode, dup(descriptor(f, mode + 1)));
-	file_name(name, sizeof(name), f);
+	file_name(file, sizeof(file), f);
+	snprintf(name, sizeof(name), "%s%s%s", strchr(mode, 'b') ? other_mount : "", strchr(mode, 'b') ? "/" : "", strchr(mode, 'T') ? "." : file);
 	return keep_add(f, mode, open(name, open_flags(mode), 0644));
 }
 
@@ -264,88 +268,105 @@ static ssize_t do_aio(const struct command *c, int fd)
 	return -1;
 }
 
-static struct {
+static struct ring {
 	int fd;
-	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+	bool polled;           /* a kernel thread submits */
+	unsigned int *sq_tail, *sq_mask, *sq_array, *sq_flags, *cq_head, *cq_tail, *cq_mask;
 	struct io_uring_sqe *sqes;
 	struct io_uring_cqe *cqes;
-} ring = { .fd = -1 };
+} rings[2] = { { .fd = -1 }, { .fd = -1 } };
 
-static void *ring_map(size_t len, off_t off)
+static void *ring_map(int fd, size_t len, off_t off)
 {
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, off);
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
 
 	if (p == MAP_FAILED)
 		die("cannot map the io_uring");
 	return p;
 }
 
-static void ring_open(void)
+static struct ring *ring_get(bool polled)
 {
-	struct io_uring_params p = { 0 };
+	struct io_uring_params p = { .flags = polled ? IORING_SETUP_SQPOLL : 0, .sq_thread_idle = 50 };
 	struct iovec v = { buffer, BUFFER };
+	struct ring *r = &rings[polled];
 	char *sq, *cq;
 
-	ring.fd = syscall(SYS_io_uring_setup, 8, &p);
-	if (ring.fd < 0)
+	if (r->fd >= 0)
+		return r;
+	r->polled = polled;
+	r->fd = syscall(SYS_io_uring_setup, 8, &p);
+	if (r->fd < 0)
 		die("io_uring_setup");
-	sq = ring_map(p.sq_off.array + p.sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
-	cq = ring_map(p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-	ring.sqes = ring_map(p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
-	ring.sq_tail = (unsigned int *)(sq + p.sq_off.tail);
-	ring.sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
-	ring.sq_array = (unsigned int *)(sq + p.sq_off.array);
-	ring.cq_head = (unsigned int *)(cq + p.cq_off.head);
-	ring.cq_tail = (unsigned int *)(cq + p.cq_off.tail);
-	ring.cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
-	ring.cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
-	if (syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_BUFFERS, &v, 1))
+	sq = ring_map(r->fd, p.sq_off.array + p.sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
+	cq = ring_map(r->fd, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
+	r->sqes = ring_map(r->fd, p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
+	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
+	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
+	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
+	r->sq_flags = (unsigned int *)(sq + p.sq_off.flags);
+	r->cq_head = (unsigned int *)(cq + p.cq_off.head);
+	r->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
+	r->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
+	r->cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
+	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_BUFFERS, &v, 1))
 		die("io_uring buffers");
+	return r;
 }
 
-static ssize_t ring_run(const struct io_uring_sqe *sqe)
+static ssize_t ring_run(struct ring *r, const struct io_uring_sqe *sqe)
 {
-	unsigned int tail = *ring.sq_tail, at = tail & *ring.sq_mask, head;
+	unsigned int tail = *r->sq_tail, at = tail & *r->sq_mask, head, flags = IORING_ENTER_GETEVENTS;
 	int res;
 
-	ring.sqes[at] = *sqe;
-	ring.sq_array[at] = at;
-	__atomic_store_n(ring.sq_tail, tail + 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, ring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+	r->sqes[at] = *sqe;
+	r->sq_array[at] = at;
+	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (r->polled && __atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
+		flags |= IORING_ENTER_SQ_WAKEUP;
+	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, flags, NULL, 0) != 1)
 		die("io_uring_enter");
-	head = *ring.cq_head;
-	res = ring.cqes[head & *ring.cq_mask].res;
-	__atomic_store_n(ring.cq_head, head + 1, __ATOMIC_RELEASE);
+	head = *r->cq_head;
+	res = r->cqes[head & *r->cq_mask].res;
+	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
 	if (res >= 0)
 		return res;
 	errno = -res;
 	return -1;
 }
 
-/* kind: 0 WRITE, 1 WRITEV, 2 WRITE_FIXED, 3 WRITEV_FIXED */
+/* kind: 0 WRITE, 1 WRITEV, 2 WRITE_FIXED, 3 WRITEV_FIXED; fixed: by a registered file */
 static ssize_t do_uring(const struct command *c, int fd)
 {
 	static const uint8_t opcode[] = { IORING_OP_WRITE, IORING_OP_WRITEV, IORING_OP_WRITE_FIXED, OP_WRITEV_FIXED };
 	struct iovec v[IOVECS];
 	struct io_uring_sqe sqe = { .fd = fd, .off = c->off, .rw_flags = c->rwf < 0 ? 0 : c->rwf };
+	struct ring *r = ring_get(c->poll > 0);
 	bool vector = c->kind & 1;
+	ssize_t ret;
 
-	if (ring.fd < 0)
-		ring_open();
 	sqe.opcode = opcode[c->kind < 0 ? 0 : c->kind & 3];
 	sqe.flags = c->async > 0 ? IOSQE_ASYNC : 0;
 	sqe.len = vector ? segments(c, v) : c->len;
 	sqe.addr = vector ? (uintptr_t)v : (uintptr_t)bytes(c);
-	return ring_run(&sqe);
+	if (c->fixed <= 0)
+		return ring_run(r, &sqe);
+	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_FILES, &fd, 1))
+		die("io_uring files");
+	sqe.fd = 0;
+	sqe.flags |= IOSQE_FIXED_FILE;
+	ret = ring_run(r, &sqe);
+	if (syscall(SYS_io_uring_register, r->fd, IORING_UNREGISTER_FILES, NULL, 0))
+		die("io_uring files");
+	return ret;
 }
 
 static ssize_t do_uring_fsync(const struct command *c, int fd)
 {
 	struct io_uring_sqe sqe = { .opcode = IORING_OP_FSYNC, .fd = fd };
 
-	if (ring.fd < 0)
-		ring_open();
-	return ring_run(&sqe);
+	return ring_run(ring_get(c->poll > 0), &sqe);
 }
 
 /* ---- mappings: which pages are one folio is asked of /proc/kpageflags while they are mapped ---- */
@@ -624,7 +645,8 @@ static int wait_file(const char *path)
 	return ret;
 }
 
-/* Commands until "quit"; "cd DIR" changes the folder, "wait FILE" waits for its writeback. What it holds is closed before it says so. */
+/* Commands until "quit"; "cd DIR" changes the folder, "other DIR" is the same folder below another mount, "wait FILE" waits for its
+ * writeback. What it holds is closed before it says so. */
 static void worker(const char *id)
 {
 	char line[1024];
@@ -634,6 +656,12 @@ static void worker(const char *id)
 		line[strcspn(line, "\n")] = '\0';
 		if (!strcmp(line, "quit"))
 			break;
+		if (!strncmp(line, "other ", 6)) {
+			snprintf(other_mount, sizeof(other_mount), "%.390s", line + 6);
+			fprintf(out, "ret=0\n");
+			fflush(out);
+			continue;
+		}
 		if (!strncmp(line, "cd ", 3) || !strncmp(line, "wait ", 5)) {
 			fprintf(out, "ret=%d\n", line[0] == 'c' ? chdir(line + 3) : wait_file(line + 5));
 			fflush(out);
