@@ -271,6 +271,7 @@ static __always_inline void filesum_submit(struct iot_filesum_ref *ref, u32 file
 	struct iot_filesum_slot *slot;
 	struct iot_filesum *v;
 	u64 comm[2];
+	u32 n;
 
 	if (!filesum_wanted(owner) || !is_file_data(cause))
 		return;
@@ -278,11 +279,12 @@ static __always_inline void filesum_submit(struct iot_filesum_ref *ref, u32 file
 		filesum_comm(comm);
 		filesum_thread(&k, comm, cause == CAUSE_DIRECT);
 	}
-	ref->slot = filesum_find(&k);
-	slot = bpf_map_lookup_elem(&filesum_slots, &ref->slot);
-	v = bpf_map_lookup_elem(&filesums, &ref->slot);
+	n = filesum_find(&k);
+	slot = bpf_map_lookup_elem(&filesum_slots, &n);
+	v = bpf_map_lookup_elem(&filesums, &n);
 	if (!slot || !v)
 		return;
+	ref->slot = n;
 	ref->gen = slot->gen;
 	sum_add(write ? &v->fs_write_bytes : &v->fs_read_bytes, bytes);
 }

@@ -66,7 +66,7 @@ struct filesums {
 	struct owner *owners;
 	u8 *files;                 /* two bits a file: it has sums, it has a name */
 	size_t files_room;
-	bool began;
+	bool measured, began;
 	filesums_give *give;
 	void *arg;
 	int err;
@@ -396,22 +396,18 @@ static bool take_slot(struct filesums *f, struct probes *p, const struct iot_fil
 	return false;
 }
 
-int filesums_take(struct filesums *f, struct probes *p, filesums_give *give, void *arg)
+int filesums_take(struct filesums *f, struct probes *p)
 {
 	u32 spare, end;
 	const struct iot_filesum_slot *slots = probes_sums(p, &spare, &end);
 	u64 now = clock_now(CLOCK_MONOTONIC);
 	bool moved = false;
 
-	if (!slots)
-		return 0;
-	f->give = give;
-	f->arg = arg;
 	f->err = 0;
 	f->n_changes = 0;
-	if (!f->began)
-		f->err = give(arg, &(struct rec_file_io){ 0 }); /* measured, whatever moves */
-	f->began = true;
+	f->measured = slots;
+	if (!slots)
+		return 0;
 	for (u32 n = 0; n < spare; n++)
 		moved |= take_slot(f, p, &slots[n], n);
 	for (u32 n = IOT_FILESUM_RESERVE; n < end; n++)
@@ -420,6 +416,17 @@ int filesums_take(struct filesums *f, struct probes *p, filesums_give *give, voi
 		moved |= f->changes[i].key.comm[0] && look_at_owner(f, p, f->changes[i].key.owner, now);
 	if (moved)
 		probes_sums_epoch(p);
+	return f->err;
+}
+
+int filesums_tell(struct filesums *f, filesums_give *give, void *arg)
+{
+	f->give = give;
+	f->arg = arg;
+	if (f->measured && !f->began && !f->err)
+		f->err = give(arg, &(struct rec_file_io){ 0 }); /* measured, whatever moves */
+	f->began = true;
 	give_changes(f);
+	f->n_changes = 0;
 	return f->err;
 }

@@ -16,8 +16,10 @@ typedef int filesums_give(void *arg, const struct rec_file_io *);
 int filesums_new(struct filesums **out, struct detect *);
 void filesums_free(struct filesums *);
 
-/* Reads all sums, gives what was added since the last call, and takes back the slots that nobody uses. To be called every second. */
-int filesums_take(struct filesums *, struct probes *, filesums_give *give, void *arg);
+/* Reads all sums and takes back the slots that nobody uses. To be called every second. */
+int filesums_take(struct filesums *, struct probes *);
+/* Gives what was added. Between the two, the paths that were sent before must be looked at: they say what a thread did. */
+int filesums_tell(struct filesums *, filesums_give *give, void *arg);
 
 /* More is known of a process: its threads may tell something now. */
 void filesums_changed(struct filesums *, struct probes *, u32 proc);

@@ -235,7 +235,9 @@ static void end_second(struct run *r)
 	while ((late = detect_late(r->detect)))
 		take_error(r, r->sink->record(r->sink, REC_file, late));
 	give_changed(r);
-	take_error(r, filesums_take(r->filesums, r->probes, on_filesum, r));
+	take_error(r, filesums_take(r->filesums, r->probes));
+	drain(r);
+	take_error(r, filesums_tell(r->filesums, on_filesum, r));
 	detect_forget(r->detect);
 	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
