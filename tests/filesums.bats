@@ -174,6 +174,7 @@ wal 53248 12 11 0 53248 53248"
 		table="SELECT COALESCE(n.name, '-'), SUM(i.write_bytes), SUM(i.fs_write_bytes), SUM(i.dev_write_bytes) FROM r JOIN file_io i ON i.run = r.run
 			JOIN file f ON f.run = i.run AND f.id = i.file LEFT JOIN component n ON n.id = i.component
 			WHERE f.path LIKE '%/000011.sst' AND i.write_bytes + i.fs_write_bytes > 0 GROUP BY 1 ORDER BY 1"
+		empty "lost" "$(sql "SELECT what, n FROM lost WHERE run = 1 AND n > 0 AND effect IN ('events', 'bytes')")"
 		same "with events" "$(run_no=1 q "$table" | tr '\n' ',')" "compaction 12288 12288 12288,flush 20480 20480 20480,"
 		same "calls without" "$(run_no=2 q "$table" | awk '$2 { print $1, $2 }' | tr '\n' ',')" "compaction 12288,flush 20480,"
 		same "the whole without" "$(run_no=2 q "$table" | awk '{ n += $3; m += $4 } END { print n, m }')" "32768 32768"
