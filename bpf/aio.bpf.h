@@ -35,6 +35,7 @@ struct aio {
 	u64 ring;
 	s64 res;               /* early: its result */
 	u64 number;            /* early: which event of its ring */
+	u64 comm[2];           /* name of the thread that asked */
 	u32 file, dev, flags, proc, tid;
 	u16 block;
 	u8 kind, type, early, pad[3];
@@ -102,6 +103,8 @@ static __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o.ret = res;
 	o.flags = a->flags;
 	o.tid = a->tid;
+	o.comm[0] = a->comm[0];
+	o.comm[1] = a->comm[1];
 	o.kind = a->kind;
 	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
 	if (o.write == 1 && a->flags & FLAG_APPEND && res > 0 && a->host)
@@ -267,6 +270,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	a->ino = host ? inode_number(host) : 0;
 	a->proc = proc;
 	a->tid = current_thread();
+	filesum_comm(a->comm);
 	return 1;
 }
 

@@ -49,6 +49,7 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 		piece_flush(w);
 	} else {
 		w->owner = w->tag.owner;
+		w->file = w->tag.file;
 		w->off = b->bi_iter.bi_sector << 9;
 		w->bytes = size;
 		piece_flush(w);

@@ -37,6 +37,17 @@ int BPF_PROG(core__exec, struct task_struct *t)
 	return 0;
 }
 
+/* Sums by file are kept apart by the names of threads. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(core__rename, struct task_struct *t)
+{
+	struct task_ctx *c = bpf_task_storage_get(&tasks, t, 0, 0);
+
+	if (c)
+		c->sum_epoch = 0;
+	return 0;
+}
+
 /* Task accounting is kept per thread until it is reaped, so each thread adds its own when it ends. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(core__exit, struct task_struct *t)

@@ -148,6 +148,40 @@ enum iot_bio_from {
 	BIO_OWN,               /* a volume's own: its metadata, its superblock */
 };
 
+/* What one owner did to one file, one copy a processor: columns of record file_io. */
+struct iot_filesum_key {
+	u32 file, owner;       /* file.id, 0 not known; process.id */
+	u64 comm[2];           /* name of the thread; "": of any, or written back for it */
+	u32 direct, pad;       /* 1: O_DIRECT, where the name is there */
+};
+
+struct iot_filesum {
+	u64 read_ops, read_bytes, write_ops, write_bytes, sync_ops;
+	u64 fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes;
+};
+
+/* Whose slot it is; gen tells one user of the slot from the next. */
+struct iot_filesum_slot {
+	struct iot_filesum_key key;
+	u32 gen, used;
+	u32 user, pad;         /* whose share of the table it takes: place in map `filesum_users` */
+};
+
+/* What the sums of a process need. */
+struct iot_filesum_owner {
+	u32 nameless;          /* 1: its threads tell nothing, their names need not be kept apart. Written by the tracer */
+	u32 user;              /* place in `filesum_users` + 1; 0: none yet */
+};
+
+/* Where bytes were counted when they were submitted. slot 0: nowhere */
+struct iot_filesum_ref {
+	u32 slot, gen;
+};
+
+#define IOT_MAX_FILESUMS 16384
+#define IOT_FILESUM_USERS 1024
+#define IOT_FILESUM_RESERVE 1024 /* the first of them are for owners of files that are not known, when the others are used up */
+
 /* What a queued bio is, until it completes. */
 struct iot_bio {
 	u64 owner;
@@ -161,6 +195,7 @@ struct iot_bio {
 	u32 demanded;          /* read: bytes on pages that the reader had asked for */
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
+	struct iot_filesum_ref sum;
 	u32 from;              /* enum iot_bio_from */
 };
 
@@ -240,11 +275,14 @@ struct iot_config {
 struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
+	u32 next_sum, next_spare; /* slots of sums by file that were never used */
+	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 	u64 next_space;        /* of claims on pages (claim.bpf.h) */
 	s64 writers, claims;   /* entries of those tables */
-	u32 second, pad;       /* counted by the tracer: tells old entries from new ones */
+	u32 second;            /* counted by the tracer: tells old entries from new ones */
+	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */
 	u64 late;              /* pieces that were put into map `late` so far */
 };
 

@@ -132,7 +132,7 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
 	if (!e || e->named == mark || e->sent >= MAX_PATHS)
 		return 0;
-	w.out = bpf_ringbuf_reserve(&ring, sizeof(*w.out), 0);
+	w.out = bpf_ringbuf_reserve(&names, sizeof(*w.out), 0);
 	if (!w.out) {
 		lose(LOSS_EVENT_OTHER);
 		return 0;

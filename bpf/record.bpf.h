@@ -51,6 +51,8 @@ struct task_ctx {
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
+	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
+	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
 	u64 rchar;         /* task accounting when its last reading call returned */
 	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
 	/* the fault in progress */
@@ -159,6 +161,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
 } ring SEC(".maps");
+
+/* Processes and paths have a ring of their own: a flood of events must not take the names of what is counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} names SEC(".maps");
 
 static __always_inline struct iot_state *run_state(void)
 {
@@ -360,7 +368,7 @@ static __always_inline bool proc_wanted(u32 pid, const char *comm, u64 cgroup)
 /* Puts a process record into the ring; the map stays the authority when the ring is full. */
 static __always_inline void proc_send(const struct iot_proc *p)
 {
-	if (bpf_ringbuf_output(&ring, (void *)p, sizeof(*p), BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&names, (void *)p, sizeof(*p), BPF_RB_NO_WAKEUP))
 		lose(LOSS_EVENT_OTHER);
 }
 

@@ -259,6 +259,8 @@ static __always_inline void unseen(const struct iot_request *u, u32 walk)
 	if (u->same) {
 		w->tag = u->tag;
 		w->owner = u->tag.owner;
+		w->file = u->tag.file;
+		w->sum = u->tag.sum;
 		w->key.cause = u->tag.cause;
 		w->key.how = u->tag.how;
 		w->key.sub = u->tag.sub;

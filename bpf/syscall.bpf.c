@@ -5,6 +5,7 @@
  */
 #include "dirty.bpf.h"
 #include "file.bpf.h"
+#include "filesum.bpf.h"
 #include "net.bpf.h"
 #include "readahead.bpf.h"
 #include "uring.bpf.h"
@@ -32,6 +33,7 @@ struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
 	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
+	u64 comm[2];           /* name of that thread */
 	u8 kind, write;
 };
 
@@ -89,6 +91,10 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 		c->cell_key = k;
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
+	if (o->tid)
+		filesum_async(o->comm, c->seen_file, c->seen_type, proc, o->kind, o->write, bytes, o->flags);
+	else
+		filesum_call(c, proc, o->kind, o->write, bytes, o->flags);
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
 	if (!o->write && !(o->flags & FLAG_DIRECT))
 		ra_used(c->seen_host, o->offset, o->ret);

@@ -123,6 +123,7 @@ static __always_inline int submit(struct io_kiocb *r)
 	u->skip = flags >> IOSQE_CQE_SKIP_SUCCESS_BIT & 1;
 	u->proc = proc_current(c);
 	u->tid = current_thread();
+	filesum_comm(u->comm);
 	if (NUMBER_AT(ring, struct io_ring_ctx, flags) & IORING_SETUP_SQPOLL)
 		u->flags |= FLAG_SQPOLL;
 	moves = uring_op(u->opcode)->flags & OP_MOVES;

@@ -12,6 +12,7 @@
 
 #include <linux/io_uring.h>
 #include "file.bpf.h"
+#include "filesum.bpf.h"
 #include "readahead.bpf.h"
 
 /* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
@@ -78,6 +79,7 @@ struct uring_file {
 /* A request on its way. */
 struct uring_request {
 	u64 ts_ns, size;
+	u64 comm[2];           /* name of the thread that asked */
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
 	u8 opcode;
@@ -198,6 +200,8 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
 	if (d->dur_ns)
 		hist_add(u->proc, d->kind, f->type, d->dur_ns);
+	filesum_async(u->comm, f->id, f->type, u->proc, d->kind, d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
+		      d->bytes, f->flags | u->flags);
 	uring_event(u, f, d);
 	return 0;
 }

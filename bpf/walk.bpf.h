@@ -5,6 +5,7 @@
 #ifndef IOT_WALK_BPF_H
 #define IOT_WALK_BPF_H
 
+#include "filesum.bpf.h"
 #include "owner.bpf.h"
 #include "readahead.bpf.h"
 
@@ -37,6 +38,8 @@ struct walk {
 	/* the piece that is being put together */
 	struct iot_cell_key key;
 	u64 owner, off, bytes;
+	u32 file;
+	struct iot_filesum_ref sum;
 	/* completion: the request */
 	u32 budget, ops, pieces, error;
 	u64 lat_ns;
@@ -215,15 +218,28 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.offset = w->off;
 	r->e.bytes = r->e.size = w->bytes;
 	r->e.task = w->task;
-	r->e.tid = bpf_get_current_pid_tgid();
+	r->e.tid = current_thread();
 	r->e.owner = proc;
 	r->e.kind = w->key.kind;
 	r->e.cause = w->key.cause;
 	r->e.how = w->key.how;
 	r->e.sub = w->key.sub;
-	r->e.file = w->tag.file;
+	r->e.file = w->file;
 	r->e.dev = w->key.dev;
 	event_submit(r);
+}
+
+/* The piece as one of a file. What is submitted keeps where it was counted in the tag, unless its pages have other owners. */
+static __always_inline void piece_by_file(struct walk *w)
+{
+	u32 proc = w->owner & ~OWNER_DATA;
+
+	if (w->owner & OWNER_TXN)
+		return;
+	if (w->key.kind == KIND_BLK_READ || w->key.kind == KIND_BLK_WRITE)
+		filesum_complete(&w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_BLK_WRITE, w->bytes);
+	else
+		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_FS_WRITE, w->bytes);
 }
 
 /* Counts the piece that was put together, and begins a new one. */
@@ -235,6 +251,7 @@ __noinline int piece_flush(struct walk *w)
 		txn_split(w);
 	else
 		piece_add(w, w->owner & ~OWNER_DATA, w->bytes, w->ops);
+	piece_by_file(w);
 	w->ops = 0;
 	if (w->budget) { /* completion */
 		w->pieces++;
@@ -242,7 +259,7 @@ __noinline int piece_flush(struct walk *w)
 			w->top_bytes = w->bytes;
 			w->top_key = w->key;
 			w->top_owner = w->owner;
-			w->top_file = w->tag.file;
+			w->top_file = w->file;
 		}
 	} else {
 		piece_event(w);
@@ -255,16 +272,20 @@ __noinline int piece_flush(struct walk *w)
 /* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
 static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
 {
-	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how;
+	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how && w->file == w->tag.file;
 
 	if (follows && !w->budget)
 		follows = w->off + w->bytes == off;
+	else if (follows)
+		follows = w->sum.slot == w->tag.sum.slot;
 	if (!follows) {
 		piece_flush(w);
 		w->owner = owner;
 		w->key.cause = cause;
 		w->key.how = how;
 		w->off = off;
+		w->file = w->tag.file;
+		w->sum = w->tag.sum;
 	}
 	w->bytes += bytes;
 }

@@ -1,20 +1,41 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Files: what was written to each, and what of it reached the device
--- caption: From events; a run with --no-events, or one that lost some, has none. The 100 files with most bytes. files: from the dirty
--- caption: ledger. io: what calls returned (S), and what of the file's data the file system wrote and read.
+-- caption: The 100 files with most bytes. S, W, B and syncs are the kernel's sums, exact without events too; T, D, absorbed, cancelled and dirty_end
+-- caption: are the dirty ledger's, which needs complete events. What could not be named is one row, and so is what no file is known of.
 
 -- table: files
-SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, f.touched, f.dirtied, f.absorbed, f.written, f.direct, f.cancelled, f.dirty_end, f.dirty_start, f.unexpected
-FROM v_file f JOIN v_owner o ON o.owner = f.owner
+WITH part AS (
+       SELECT file, path, device, ino, component, owner, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled, NULL AS dirty_end
+       FROM v_file_io
+       UNION ALL
+       SELECT file, path, device, ino, component, owner, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end
+       FROM v_file)
+SELECT p.path, p.device, printf('%u', p.ino) AS ino, group_concat(DISTINCT p.component) AS component, o.who, SUM(p.S) * k.syscall AS S, SUM(p.ops_w) * k.syscall AS ops_w,
+       SUM(p.syncs) * k.syscall AS syncs, COALESCE(SUM(p.T), 0) * k.ledger AS T, COALESCE(SUM(p.D), 0) * k.ledger AS D, COALESCE(SUM(p.absorbed), 0) * k.ledger AS absorbed,
+       COALESCE(SUM(p.cancelled), 0) * k.ledger AS cancelled, COALESCE(SUM(p.dirty_end), 0) * k.ledger AS dirty_end, SUM(p.W) * k.fs AS W, SUM(p.B) * k.block AS B,
+       SUM(p.S_r) * k.syscall AS S_r, SUM(p.ops_r) * k.syscall AS ops_r, SUM(p.B_r) * k.block AS B_r
+FROM part p JOIN v_owner o ON o.owner = p.owner JOIN v_measured k
 WHERE o.shown
-ORDER BY f.written + f.direct + f.touched DESC, f.path, f.id, f.owner
+GROUP BY p.file, o.gid
+HAVING SUM(p.S + p.ops_w + p.syncs + p.W + p.B + p.S_r + p.ops_r + p.B_r) + COALESCE(SUM(p.T + p.D + p.cancelled + p.dirty_end), 0) > 0
+ORDER BY SUM(p.W + p.B + p.S + p.S_r + p.B_r) + COALESCE(SUM(p.T), 0) DESC, p.path, p.file, o.gid
 LIMIT 100;
 
--- table: io: Calls on each file, and its data on the devices
+-- table: io: The same by component, and what file systems asked their devices for (W_r)
 SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, SUM(f.S) AS S, SUM(f.ops_w) AS ops_w, SUM(f.S_r) AS S_r,
-       SUM(f.ops_r) AS ops_r, SUM(f.syncs) AS syncs, SUM(f.written) AS written, SUM(f.read) AS read
+       SUM(f.ops_r) AS ops_r, SUM(f.syncs) AS syncs, SUM(f.W) AS W, SUM(f.B) AS B, SUM(f.W_r) AS W_r, SUM(f.B_r) AS B_r
 FROM v_file_io f JOIN v_owner o ON o.owner = f.owner
-WHERE o.shown AND f.S + f.ops_w + f.S_r + f.ops_r + f.syncs + f.written + f.read > 0
+WHERE o.shown AND f.S + f.ops_w + f.S_r + f.ops_r + f.syncs + f.W + f.W_r + f.B + f.B_r > 0
 GROUP BY f.file, o.gid, f.component
-ORDER BY SUM(f.written + f.read + f.S + f.S_r) DESC, f.path, f.file, o.gid, f.component
+ORDER BY SUM(f.W + f.W_r + f.S + f.S_r) DESC, f.path, f.file, o.gid, f.component
+LIMIT 100;
+
+-- table: ledger: The dirty ledger of each file (METRICS section 3)
+SELECT f.path, f.device, printf('%u', f.ino) AS ino, MIN(f.component) AS component, o.who, SUM(f.touched) AS touched, SUM(f.dirtied) AS dirtied, SUM(f.absorbed) AS absorbed,
+       SUM(f.written) AS written, SUM(f.direct) AS direct, SUM(f.cancelled) AS cancelled, SUM(f.dirty_end) AS dirty_end, SUM(f.dirty_start) AS dirty_start,
+       SUM(f.unexpected) AS unexpected
+FROM v_file f JOIN v_owner o ON o.owner = f.owner
+WHERE o.shown
+GROUP BY f.file, o.gid
+ORDER BY SUM(f.written + f.direct + f.touched) DESC, f.path, f.file, o.gid
 LIMIT 100;

@@ -35,8 +35,8 @@ GROUP BY colour
 ORDER BY colour BETWEEN 14 AND 17, colour;
 
 -- plot: note
-SELECT CASE WHEN EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
+SELECT CASE WHEN (SELECT whole FROM v_events) AND EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
             THEN 'file data of a component is in the second in which the file system submitted it'
-            ELSE 'no components: ' || CASE WHEN EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
+            ELSE 'no components: ' || CASE WHEN (SELECT whole FROM v_events) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
 FROM ask
 WHERE EXISTS (SELECT 1 FROM v_timeline);

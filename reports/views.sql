@@ -59,6 +59,12 @@ CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
 FROM v_lost;
 
+-- Whether every event is there that says what file systems moved.
+CREATE TEMP VIEW v_events AS
+SELECT r.events <> 0 AND ',' || r.layers || ',' LIKE '%,fs,%' AND NOT EXISTS (
+       SELECT 1 FROM v_lost WHERE effect IN ('events', 'bytes') AND layer IN ('fs', 'block', 'all')) AS whole
+FROM v_run r;
+
 CREATE TEMP TABLE v_device AS
 SELECT d.dev, MIN(d.name) AS device, MIN(d.type) AS type, MAX(d.leaf) AS leaf, MIN(d.parent) AS parent,
        MIN(d.rotational) AS rotational, MAX(d.size) AS size_bytes, MIN(d.fs) AS fs, MIN(d.options) AS options, MIN(d.mount) AS mount
@@ -74,6 +80,8 @@ CREATE TEMP TABLE v_owner AS
 WITH seen AS (SELECT DISTINCT t.owner FROM ask JOIN agg_total t ON t.run = ask.run
               UNION
               SELECT g.owner FROM ask JOIN ledger g ON g.run = ask.run
+              UNION
+              SELECT i.owner FROM ask JOIN file_io i ON i.run = ask.run
               UNION
               SELECT f.owner FROM ask JOIN flow f ON f.run = ask.run),
      named AS (SELECT s.owner, p.pid, p.start_ns, p.comm, p.system,
@@ -600,8 +608,9 @@ WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)
 GROUP BY a.sec;
 
 CREATE TEMP VIEW v_file AS
-SELECT f.id, f.dev, d.device, f.ino, COALESCE(f.path, '(path not resolved)') AS path, f.component,
-       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.submitted, g.cancelled, g.dirty_end, g.dirty_late, g.dirty_start, g.unexpected
+SELECT CASE WHEN f.path IS NULL AND g.file <> 0 THEN -1 ELSE g.file END AS file, CASE WHEN f.path IS NOT NULL THEN d.device END AS device,
+       CASE WHEN f.path IS NOT NULL THEN f.ino END AS ino,
+       COALESCE(f.path, CASE g.file WHEN 0 THEN '(file not known)' ELSE '(name not known)' END) AS path, f.component, g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.submitted, g.cancelled, g.dirty_end, g.dirty_late, g.dirty_start, g.unexpected
 FROM ask JOIN ledger g ON g.run = ask.run
 LEFT JOIN file f ON f.run = g.run AND f.id = g.file
 LEFT JOIN v_device d ON d.dev = f.dev;
@@ -805,41 +814,48 @@ SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS diff
        COALESCE(l.absent, l.note) || CASE WHEN lossy.bytes AND l.absent IS NULL THEN '; the run lost records' ELSE '' END AS note
 FROM lines l JOIN lossy;
 
--- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from calls and file data
--- (METRICS: S, S_r, and the file's part of B, B_r; of calls NULL where records of them were lost); 'rest', file data of no known component, what the components leave of the line's
--- device bytes; 'fs', what the file system adds: its journal, its structures. written and read of a line sum to its B and B_r. Without
--- complete events (table file_io) there is one row 'rest', whose component is NULL.
+-- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from the sums by file
+-- (METRICS: S, S_r, and the file's part of B, B_r; of calls NULL where records of them are missing); 'rest', file data of no known component, what the
+-- components leave of the line's device bytes, with a row of its own for files of which no name is known; 'fs', what the file system adds: its
+-- journal, its structures. written and read of a line sum to its B and B_r. Without sums by file there is one row 'rest', whose component is NULL.
 CREATE TEMP TABLE v_component AS
 WITH known AS (
        SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run) AS yes,
-              CASE WHEN m.syscall AND NOT EXISTS (SELECT 1 FROM v_lost WHERE layer IN ('syscall', 'uring') AND effect IN ('events', 'bytes')) THEN 1 END AS calls
+              CASE WHEN m.syscall AND NOT EXISTS (SELECT 1 FROM v_lost WHERE layer IN ('syscall', 'uring') AND effect = 'bytes') THEN 1 END AS calls
        FROM v_measured m),
      io AS MATERIALIZED (
-       SELECT o.gid, COALESCE(n.name, f.component) AS component, SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
-              SUM(i.sync_ops) AS syncs, SUM(i.fs_write_bytes) AS written, SUM(i.fs_read_bytes) AS read
+       SELECT o.gid, COALESCE(n.name, f.component) AS component, f.path IS NULL AS nameless,
+              SUM(i.write_bytes) AS S, SUM(i.read_bytes) AS S_r, SUM(i.write_ops) AS ops_w, SUM(i.read_ops) AS ops_r,
+              SUM(i.sync_ops) AS syncs, SUM(i.dev_write_bytes) AS written, SUM(i.dev_read_bytes) AS read
        FROM ask JOIN file_io i ON i.run = ask.run
        JOIN v_owner o ON o.owner = i.owner
        LEFT JOIN file f ON f.run = i.run AND f.id = i.file
-       LEFT JOIN component n ON n.id = i.component
-       GROUP BY o.gid, COALESCE(n.name, f.component)),
+       LEFT JOIN component n ON n.id = i.component AND n.id > 0
+       GROUP BY 1, 2, 3),
      cause AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written, SUM(read) AS read, cause IN ('data', 'direct', 'readahead') AS of_files
        FROM v_cause
        GROUP BY gid, cause),
      line AS (SELECT gid FROM io UNION SELECT gid FROM cause),
-     named AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM io WHERE component IS NOT NULL GROUP BY gid),
+     -- what has a row of its own
+     named AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM io WHERE component IS NOT NULL OR nameless GROUP BY gid),
      whole AS (SELECT gid, SUM(written) AS written, SUM(read) AS read FROM cause WHERE of_files GROUP BY gid)
-SELECT gid, 'component' AS part, component, S * k.calls AS S, S_r * k.calls AS S_r, ops_w * k.calls AS ops_w, ops_r * k.calls AS ops_r,
-       syncs * k.calls AS syncs, written, read
+SELECT gid, 'component' AS part, component, SUM(S) * k.calls AS S, SUM(S_r) * k.calls AS S_r, SUM(ops_w) * k.calls AS ops_w, SUM(ops_r) * k.calls AS ops_r,
+       SUM(syncs) * k.calls AS syncs, SUM(written) AS written, SUM(read) AS read
 FROM known k JOIN io
 WHERE component IS NOT NULL
+GROUP BY gid, component
+UNION ALL
+SELECT gid, 'rest', '(name not known)', S * k.calls, S_r * k.calls, ops_w * k.calls, ops_r * k.calls, syncs * k.calls, written, read
+FROM known k JOIN io
+WHERE component IS NULL AND nameless AND S + S_r + ops_w + ops_r + syncs + written + read > 0
 UNION ALL
 SELECT l.gid, 'rest', CASE WHEN k.yes THEN 'unclassified' END, CASE WHEN k.yes THEN COALESCE(i.S, 0) * k.calls END, CASE WHEN k.yes THEN COALESCE(i.S_r, 0) * k.calls END,
        CASE WHEN k.yes THEN COALESCE(i.ops_w, 0) * k.calls END, CASE WHEN k.yes THEN COALESCE(i.ops_r, 0) * k.calls END,
        CASE WHEN k.yes THEN COALESCE(i.syncs, 0) * k.calls END,
        (COALESCE(w.written, 0) - COALESCE(n.written, 0)) * m.block, (COALESCE(w.read, 0) - COALESCE(n.read, 0)) * m.block
 FROM known k JOIN v_measured m JOIN line l
-LEFT JOIN io i ON i.gid = l.gid AND i.component IS NULL
+LEFT JOIN io i ON i.gid = l.gid AND i.component IS NULL AND NOT i.nameless
 LEFT JOIN named n ON n.gid = l.gid
 LEFT JOIN whole w ON w.gid = l.gid
 UNION ALL
@@ -882,7 +898,7 @@ SELECT part, place AS colour FROM used WHERE n > 13
 UNION ALL
 SELECT name, CASE WHEN id <= 13 THEN id ELSE id + 7 END FROM component WHERE id BETWEEN 1 AND 21 AND NOT EXISTS (SELECT 1 FROM used WHERE n > 13)
 UNION ALL
-VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('file data', 18), ('direct I/O', 19), ('readahead', 20);
+VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('(name not known)', 16), ('file data', 18), ('direct I/O', 19), ('readahead', 20);
 
 -- Bytes a second for every second of the run.
 CREATE TEMP VIEW v_timeline AS
@@ -906,7 +922,7 @@ WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
        LEFT JOIN v_process p ON p.id = e.owner
        LEFT JOIN file f ON f.run = e.run AND f.id = e.file
        LEFT JOIN component n ON n.id = e.component
-       WHERE ask.plot AND EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
+       WHERE ask.plot AND (SELECT whole FROM v_events) AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
          AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct')) AND COALESCE(e.owner, 0) NOT IN (1, 2)
          AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(n.name, f.component) IS NOT NULL
        GROUP BY 1, 2),
@@ -926,13 +942,16 @@ SELECT sec, 'fs metadata', B_metadata FROM line
 UNION ALL
 SELECT sec, 'other', B_rest FROM line;
 
--- Bytes by file, whatever the dirty ledger knows.
+-- What calls moved from and to each file, whatever the dirty ledger knows. Files of which no name is known are one, and so is what no file is known of.
 CREATE TEMP VIEW v_file_io AS
-SELECT i.file, f.dev, d.device, f.ino, COALESCE(f.path, CASE i.file WHEN 0 THEN '(no file named)' ELSE '(path not resolved)' END) AS path, COALESCE(n.name, f.component) AS component, i.owner,
-       i.write_bytes AS S, i.read_bytes AS S_r, i.write_ops AS ops_w, i.read_ops AS ops_r, i.sync_ops AS syncs, i.fs_write_bytes AS written, i.fs_read_bytes AS read
+SELECT CASE WHEN f.path IS NULL AND i.file <> 0 THEN -1 ELSE i.file END AS file, CASE WHEN f.path IS NOT NULL THEN d.device END AS device,
+       CASE WHEN f.path IS NOT NULL THEN f.ino END AS ino,
+       COALESCE(f.path, CASE i.file WHEN 0 THEN '(file not known)' ELSE '(name not known)' END) AS path, COALESCE(n.name, f.component) AS component, i.owner,
+       i.write_bytes AS S, i.read_bytes AS S_r, i.write_ops AS ops_w, i.read_ops AS ops_r, i.sync_ops AS syncs, i.fs_write_bytes AS W, i.fs_read_bytes AS W_r,
+       i.dev_write_bytes AS B, i.dev_read_bytes AS B_r
 FROM ask JOIN file_io i ON i.run = ask.run
 LEFT JOIN file f ON f.run = i.run AND f.id = i.file
-LEFT JOIN component n ON n.id = i.component
+LEFT JOIN component n ON n.id = i.component AND n.id > 0
 LEFT JOIN v_device d ON d.dev = f.dev;
 
 -- The runs of object-size sweeps, of the whole store: workloads/sweep.sh labels them "sweep SYSTEM [idle] OPERATION SIZE REPEAT".
@@ -1043,7 +1062,7 @@ WITH step AS MATERIALIZED (
        WHERE c.name <> 'loopback'
        GROUP BY s.run, c.name),
      file_data AS MATERIALIZED (
-       SELECT s.run, s.system, s.operation, s.size, f.component, SUM(CASE WHEN s.reads THEN i.fs_read_bytes ELSE i.fs_write_bytes END) AS bytes
+       SELECT s.run, s.system, s.operation, s.size, f.component, SUM(CASE WHEN s.reads THEN i.dev_read_bytes ELSE i.dev_write_bytes END) AS bytes
        FROM step s JOIN file f ON f.run = s.run AND f.dev = s.dev JOIN file_io i ON i.run = f.run AND i.file = f.id
        WHERE f.component IS NOT NULL
        GROUP BY s.run, f.component)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fileio.c - what each owner moved from and to each file: bytes that calls returned, and bytes that file systems submitted.
+/* fileio.c - what is written back of files that threads of several components write, by component, where events tell.
  *
- * This is what components of storage systems are counted with: the component of a file may become known late, or change with
- * its name, so bytes are summed by file and joined with the last record of the file. Where an event says what its thread does with
- * the file, that is the component; what is written back later is what the thread was that wrote the range last. Events are
- * complete or the table is empty.
+ * Bytes by file are the kernel's sums (record file_io). Those know no thread that wrote what is written back: of a file that was written
+ * as more than one component it is `shared`. The events know: what a range was written as last. Where they are complete, and say of that
+ * file and owner what the kernel's sums say, by component what was written and in all what was submitted, `shared` is replaced by what they
+ * tell; else it stays: the name of a thread may not have been read before it ended, the kernel side always has it.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -17,15 +17,12 @@
 #define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger; likewise */
 #define BLOCK_BYTES 4096ULL       /* what is written back is whole blocks */
 
-/* To add a sum: a row here, its condition on an event below, and a column in schema.c. */
-enum sum { SUM_READ_OPS, SUM_READ, SUM_WRITE_OPS, SUM_WRITE, SUM_SYNC_OPS, SUM_FS_READ, SUM_FS_WRITE, SUM_N };
-#define COLUMNS "read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes"
-
+/* What the events say of a file: what calls wrote, what was submitted. */
 struct row {
 	bool used;
 	u8 component;
 	u32 file, owner;
-	u64 sum[SUM_N];
+	u64 called, written;
 };
 
 /* A file on which threads tell the component: what each range was last written as. */
@@ -41,7 +38,6 @@ struct fileio {
 	struct ranges *ranges;    /* likewise */
 	size_t ranges_room, ranges_n;
 	bool failed;              /* too many rows, or no memory */
-	bool overflow;            /* a sum left 64 bits */
 };
 
 static struct row *slot(struct row *rows, size_t room, u32 file, u32 owner, u8 component)
@@ -83,27 +79,11 @@ static struct row *row_of(struct fileio *f, u32 file, u32 owner, u8 component)
 	return r;
 }
 
-/* What a kind adds to: the sum of its bytes + 1, 0 nothing. */
-#define IS_CALL(layer) (LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING)
-static const u8 kind_sum[256] = {
-#define KIND(sym, layer, name, dir, text, doc) \
-	[KIND_##sym] = KIND_##sym == KIND_FS_READ ? SUM_FS_READ + 1 : KIND_##sym == KIND_FS_WRITE ? SUM_FS_WRITE + 1 : \
-		       !IS_CALL(layer) ? 0 : (dir) == 'r' ? SUM_READ + 1 : (dir) == 'w' ? SUM_WRITE + 1 : \
-		       (dir) == 's' ? SUM_SYNC_OPS + 1 : 0,
-#include "kinds.def"
-};
-
-static bool is_counted(const struct iot_event *e, enum sum s)
+static bool add(struct fileio *f, const struct iot_event *e, u8 component, u64 bytes)
 {
-	if (s == SUM_FS_READ || s == SUM_FS_WRITE)
-		return e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT || e->cause == CAUSE_READAHEAD;
-	return e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK || (s == SUM_SYNC_OPS && e->file);
-}
+	struct row *r = row_of(f, e->file, e->owner, component);
 
-static void add(struct fileio *f, u64 *sum, u64 n)
-{
-	if (__builtin_add_overflow(*sum, n, sum) || *sum > INT64_MAX)
-		f->overflow = true;
+	return r && !__builtin_add_overflow(r->written, bytes, &r->written);
 }
 
 /* ---- what was written, until it is written back ---- */
@@ -185,14 +165,10 @@ struct carried {
 static void carry(void *arg, u32 component, u64 bytes)
 {
 	struct carried *c = arg;
-	struct row *r = row_of(c->f, c->e->file, c->e->owner, component);
 
 	c->component = !c->bytes || c->component == component ? component : 0;
 	c->bytes += bytes;
-	if (r)
-		add(c->f, &r->sum[SUM_FS_WRITE], bytes);
-	else
-		c->failed = true;
+	c->failed |= !add(c->f, c->e, component, bytes);
 }
 
 /* Written back, by whomever; the event is told what it is where that is one component. */
@@ -207,31 +183,39 @@ static bool written_back(struct fileio *f, const struct ranges *r, struct iot_ev
 	return !c.failed;
 }
 
-static bool count(struct fileio *f, struct iot_event *e)
+static bool submitted(struct fileio *f, struct iot_event *e)
 {
-	enum sum s = kind_sum[e->kind] - 1;
-	const struct ranges *known;
-	struct row *r;
+	const struct ranges *known = e->cause == CAUSE_DATA ? ranges_find(f, e->file) : NULL;
 
-	if (!is_counted(e, s))
-		return true;
-	known = s == SUM_FS_WRITE && e->cause == CAUSE_DATA && e->file ? ranges_find(f, e->file) : NULL;
-	if (known)
-		return written_back(f, known, e);
-	r = row_of(f, e->file, e->owner, e->component);
-	if (!r)
-		return false;
-	if (s == SUM_READ || s == SUM_WRITE)
-		r->sum[s - 1]++;
-	add(f, &r->sum[s], s == SUM_SYNC_OPS ? 1 : e->bytes);
-	return s != SUM_WRITE || e->flags & FLAG_DIRECT || !e->file || wrote(f, e);
+	return known ? written_back(f, known, e) : add(f, e, e->component, e->bytes);
+}
+
+/* Calls that write to files. */
+static const bool is_write[256] = {
+#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = (LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING) && (dir) == 'w',
+#include "kinds.def"
+};
+
+static bool called(struct fileio *f, const struct iot_event *e)
+{
+	struct row *r = row_of(f, e->file, e->owner, e->component);
+
+	return r && !__builtin_add_overflow(r->called, e->bytes, &r->called) && (e->flags & FLAG_DIRECT || wrote(f, e));
+}
+
+static bool look(struct fileio *f, struct iot_event *e)
+{
+	if (e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT))
+		return submitted(f, e);
+	if (is_write[e->kind] && (e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK))
+		return called(f, e);
+	return true;
 }
 
 void fileio_events(struct fileio *f, struct iot_event *e, size_t n)
 {
 	for (; f && !f->failed && n; e++, n--)
-		if (kind_sum[e->kind] && !count(f, e))
-			f->failed = true;
+		f->failed = e->file && !look(f, e);
 	if (f && f->failed)
 		ranges_free(f);
 }
@@ -243,17 +227,16 @@ static int sql_error(sqlite3 *db, s64 run)
 	return stream_fail(-EIO, "the bytes by file of run %lld: %s", (long long)run, sqlite3_errmsg(db));
 }
 
-/* Whether the run has every event that says what file systems moved. What is lost of calls makes only their columns short. */
-static const char measured_sql[] =
+/* Whether the run has every event that says who wrote what, and what was submitted. */
+static const char complete_sql[] =
 	"SELECT count(*) FROM run r WHERE r.run = ?1 AND r.events <> 0"
-	" AND ',' || r.layers || ',' LIKE '%,fs,%'"
 	" AND NOT EXISTS (SELECT 1 FROM lost l WHERE l.run = r.run AND l.n <> 0 AND l.effect IN ('events', 'bytes')"
-	" AND l.layer IN ('fs', 'block', 'all'))";
+	" AND l.layer IN ('syscall', 'uring', 'cache', 'fs', 'block', 'all'))";
 
-static int is_measured(sqlite3 *db, s64 run, bool *yes)
+static int is_complete(sqlite3 *db, s64 run, bool *yes)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, measured_sql, -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, complete_sql, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		sqlite3_bind_int64(st, 1, run);
@@ -264,121 +247,133 @@ static int is_measured(sqlite3 *db, s64 run, bool *yes)
 	return rc == SQLITE_ROW ? 0 : sql_error(db, run);
 }
 
-static int write_row(sqlite3 *db, sqlite3_stmt *st, s64 run, const struct row *r)
+/* Files and owners of which something is shared, with all that was submitted of them, and all that devices wrote. */
+static const char shared_sql[] =
+	"SELECT file, owner, sum(fs_write_bytes), sum(dev_write_bytes) FROM file_io WHERE run = ?1"
+	" AND (file, owner) IN (SELECT file, owner FROM file_io WHERE run = ?1 AND component = ?2) GROUP BY file, owner";
+
+/* ?5: device bytes are known likewise, because all that was submitted was written */
+static const char clear_sql[] =
+	"UPDATE file_io SET fs_write_bytes = 0, dev_write_bytes = CASE WHEN ?5 THEN 0 ELSE dev_write_bytes END"
+	" WHERE run = ?1 AND file = ?2 AND owner = ?3";
+static const char put_sql[] =
+	"INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes,"
+	" dev_read_bytes, dev_write_bytes) VALUES(?1, ?2, ?3, ?4, 0, 0, 0, 0, 0, 0, ?6, 0, CASE WHEN ?5 THEN ?6 ELSE 0 END)"
+	" ON CONFLICT DO UPDATE SET fs_write_bytes = excluded.fs_write_bytes,"
+	" dev_write_bytes = dev_write_bytes + excluded.dev_write_bytes";
+static const char tidy_sql[] =
+	"DELETE FROM file_io WHERE run = ?1 AND component = ?4 AND read_ops + read_bytes + write_ops + write_bytes + sync_ops + fs_read_bytes +"
+	" fs_write_bytes + dev_read_bytes + dev_write_bytes = 0";
+
+/* Runs one of them; what it does not ask for is not bound. */
+static int change(sqlite3 *db, const char *sql, s64 run, const struct row *r, bool settled)
 {
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		return sql_error(db, run);
 	sqlite3_bind_int64(st, 1, run);
 	sqlite3_bind_int64(st, 2, r->file);
 	sqlite3_bind_int64(st, 3, r->owner);
 	sqlite3_bind_int64(st, 4, r->component);
-	for (int i = 0; i < SUM_N; i++)
-		sqlite3_bind_int64(st, 5 + i, r->sum[i]);
+	sqlite3_bind_int64(st, 5, settled);
+	sqlite3_bind_int64(st, 6, r->written);
 	sqlite3_step(st);
-	return sqlite3_reset(st) == SQLITE_OK ? 0 : sql_error(db, run);
+	return sqlite3_finalize(st) == SQLITE_OK ? 0 : sql_error(db, run);
 }
 
-static int write_rows(struct fileio *f, sqlite3 *db, s64 run)
+static const struct row *told(const struct fileio *f, u32 file, u32 owner, u8 component)
 {
-	static const char sql[] = "INSERT INTO file_io(run, file, owner, component, " COLUMNS ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-	const struct row none = { 0 };
-	sqlite3_stmt *st = NULL;
-	int err = 0;
+	const struct row *r = f->room ? slot(f->rows, f->room, file, owner, component) : NULL;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+	return r && r->used ? r : NULL;
+}
+
+/* Do events and sums agree who wrote what with calls? */
+static int is_agreed(const struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, bool *yes)
+{
+	static const char sql[] = "SELECT component, write_bytes FROM file_io WHERE run = ?1 AND file = ?2 AND owner = ?3";
+	u64 sum[COMPONENT_MAX] = { 0 };
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
 		return sql_error(db, run);
-	for (size_t i = 0; !err && i < f->room; i++)
-		if (f->rows[i].used)
-			err = write_row(db, st, run, &f->rows[i]);
-	if (!err && !f->n) /* measured, and nothing moved: no row would mean "not measured" */
-		err = write_row(db, st, run, &none);
+	sqlite3_bind_int64(st, 1, run);
+	sqlite3_bind_int64(st, 2, file);
+	sqlite3_bind_int64(st, 3, owner);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		if (sqlite3_column_int64(st, 0) < COMPONENT_MAX)
+			sum[sqlite3_column_int64(st, 0)] = sqlite3_column_int64(st, 1);
 	sqlite3_finalize(st);
+	*yes = true;
+	for (u8 i = 0; i < COMPONENT_MAX; i++) {
+		const struct row *r = told(f, file, owner, i);
+
+		*yes &= sum[i] == (r ? r->called : 0);
+	}
+	return rc == SQLITE_DONE ? 0 : sql_error(db, run);
+}
+
+static int split(struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, u64 submitted, u64 written)
+{
+	const struct row *r;
+	bool agreed = false;
+	u64 sum = 0;
+	int err = is_agreed(f, db, run, file, owner, &agreed);
+
+	if (err || !agreed)
+		return err;
+	for (u8 i = 0; i < COMPONENT_MAX; i++)
+		sum += (r = told(f, file, owner, i)) ? r->written : 0;
+	if (sum != submitted)
+		return 0;
+	err = change(db, clear_sql, run, &(struct row){ .file = file, .owner = owner }, submitted == written);
+	for (u8 i = 0; i < COMPONENT_MAX && !err; i++)
+		if ((r = told(f, file, owner, i)) && r->written)
+			err = change(db, put_sql, run, r, submitted == written);
 	return err;
 }
 
-/* The kinds of a sum, as SQL wants them in a list. */
-static void put_kinds(FILE *f, enum sum s)
+static int split_all(struct fileio *f, sqlite3 *db, s64 run)
 {
-	fprintf(f, "e.kind IN (-1");
-	for (int k = 0; k < 256; k++)
-		if (kind_sum[k] == s + 1)
-			fprintf(f, ", %d", k);
-	fprintf(f, ")");
-}
-
-static void put_sum(FILE *f, enum sum s, const char *what)
-{
-	fprintf(f, ", ifnull(sum(CASE WHEN ");
-	put_kinds(f, s);
-	fprintf(f, " AND %s THEN %s END), 0)", s == SUM_FS_READ || s == SUM_FS_WRITE ? "e.by_data" :
-		s == SUM_SYNC_OPS ? "(e.on_file OR e.file)" : "e.on_file", what);
-}
-
-/* The same sums from the events of the store. What is written back of several components at once has that of its file here. */
-static char *sum_sql(void)
-{
-	char *sql = NULL;
-	size_t size;
-	FILE *f = open_memstream(&sql, &size);
-
-	if (!f)
-		return NULL;
-	fprintf(f, "INSERT INTO file_io(run, file, owner, component, " COLUMNS ") SELECT ?1, e.file, e.who, e.what");
-	put_sum(f, SUM_READ, "1");
-	put_sum(f, SUM_READ, "e.bytes");
-	put_sum(f, SUM_WRITE, "1");
-	put_sum(f, SUM_WRITE, "e.bytes");
-	put_sum(f, SUM_SYNC_OPS, "1");
-	put_sum(f, SUM_FS_READ, "e.bytes");
-	put_sum(f, SUM_FS_WRITE, "e.bytes");
-	fprintf(f, " FROM (SELECT kind, ifnull(file, 0) AS file, ifnull(owner, 0) AS who, ifnull(component, 0) AS what, ifnull(bytes, 0) AS bytes,"
-		" ifnull(sub IN (%d, %d), 0) AS on_file, ifnull(cause IN (%d, %d, %d), 0) AS by_data FROM event WHERE run = ?1) e"
-		" WHERE (e.on_file AND (", SUB_FT_REG, SUB_FT_BLK, CAUSE_DATA, CAUSE_DIRECT, CAUSE_READAHEAD);
-	put_kinds(f, SUM_READ);
-	fprintf(f, " OR ");
-	put_kinds(f, SUM_WRITE);
-	fprintf(f, ")) OR ((e.on_file OR e.file) AND ");
-	put_kinds(f, SUM_SYNC_OPS);
-	fprintf(f, ") OR (e.by_data AND (");
-	put_kinds(f, SUM_FS_READ);
-	fprintf(f, " OR ");
-	put_kinds(f, SUM_FS_WRITE);
-	fprintf(f, ")) GROUP BY e.file, e.who, e.what");
-	return fclose(f) ? NULL : sql;
-}
-
-static int too_large(s64 run)
-{
-	stream_fail(0, "run %lld has no bytes by file: its sums do not fit in 64 bits", (long long)run);
-	return 0;
-}
-
-static int sum_events(sqlite3 *db, s64 run)
-{
-	auto_free char *sql = sum_sql();
 	sqlite3_stmt *st = NULL;
-	int rc;
+	struct { u32 file, owner; u64 submitted, written; } *all = NULL;
+	size_t n = 0, room = 0;
+	int err = 0, rc = sqlite3_prepare_v2(db, shared_sql, -1, &st, NULL);
 
-	if (!sql)
-		return stream_fail(-ENOMEM, "the bytes by file of run %lld: no memory", (long long)run);
-	rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, run);
-		sqlite3_step(st);
-		rc = sqlite3_finalize(st);
+	if (rc != SQLITE_OK)
+		return sql_error(db, run);
+	sqlite3_bind_int64(st, 1, run);
+	sqlite3_bind_int64(st, 2, COMPONENT_SHARED);
+	while (!err && (rc = sqlite3_step(st)) == SQLITE_ROW) { /* the table changes under no query */
+		if (n == room) {
+			void *more = reallocarray(all, room = room ? 2 * room : 64, sizeof(*all));
+
+			err = more ? 0 : stream_fail(-ENOMEM, "the bytes by file of run %lld: no memory", (long long)run);
+			all = more ? more : all;
+		}
+		if (!err) {
+			all[n].file = sqlite3_column_int64(st, 0);
+			all[n].owner = sqlite3_column_int64(st, 1);
+			all[n].submitted = sqlite3_column_int64(st, 2);
+			all[n++].written = sqlite3_column_int64(st, 3);
+		}
 	}
-	/* sum() has no other way to say that it left 64 bits */
-	return rc == SQLITE_OK ? 0 : rc == SQLITE_ERROR ? too_large(run) : sql_error(db, run);
+	sqlite3_finalize(st);
+	for (size_t i = 0; i < n && !err; i++)
+		err = split(f, db, run, all[i].file, all[i].owner, all[i].submitted, all[i].written);
+	free(all);
+	return err ? err : change(db, tidy_sql, run, &(struct row){ .component = COMPONENT_SHARED }, false);
 }
 
 static int rebuild(struct fileio *f, sqlite3 *db, s64 run)
 {
-	bool measured = false;
-	int err = is_measured(db, run, &measured);
+	bool complete = false;
+	int err = f && !f->failed ? is_complete(db, run, &complete) : 0;
 
-	if (err || !measured)
-		return err;
-	if (f && !f->failed)
-		return f->overflow ? too_large(run) : write_rows(f, db, run);
-	return sum_events(db, run);
+	return err || !complete ? err : split_all(f, db, run);
 }
 
 int fileio_write(struct fileio *f, void *db, long long run)

@@ -12,6 +12,9 @@ static const struct { unsigned int type; const char *key, *note; } particular[] 
 	{ REC_process, "id", "Given twice: the last one stands." },
 	{ REC_file,    "id", "Given twice: the last one stands." },
 	{ REC_device,  "dev", "Given twice: the last one stands." },
+	{ REC_file_io, "file, owner, component", "Summed over the seconds of the run. No row: not measured; a run in which nothing moved has one of zeroes.\n"
+	               "  -- Components of storage systems are counted with it: component, or file.component, where the last record of a file stands, late or\n"
+	               "  -- after a rename. Journals and metadata of file systems are in agg_total by cause." },
 	{ REC_load,    "",   "Given twice: the last one stands. `iot-analyze attach` puts it in." },
 	{ REC_end,     "",   "A run without a row here is incomplete: it was interrupted, or its stream was cut." },
 	{ REC_EVENT,   NULL, "No index: events are read whole, in the order of their arrival; those of several processors may be out of order.\n"
@@ -111,24 +114,6 @@ static const char fixed_tables[] =
 	"  dirty_start INTEGER NOT NULL, -- bytes: submitted by writeback, and dirty since before the run: nobody is known to have written them in it\n"
 	"  unexpected INTEGER NOT NULL,  -- bytes: submitted by writeback without having been dirtied inside the run, whatever the reason\n"
 	"  PRIMARY KEY(run, file, owner)\n"
-	") STRICT, WITHOUT ROWID;\n"
-	"CREATE TABLE file_io(\n"
-	"  -- bytes by file and owner, from events; no rows when those of layer fs are missing or have gaps. What calls\n"
-	"  -- returned is short when records of layers syscall or uring were lost, or the layers not measured. Components of storage systems are\n"
-	"  -- counted with it: component, or file.component, where the last record of a file stands, late or after a rename. Device bytes of\n"
-	"  -- file data are fs_read_bytes and fs_write_bytes; journals and metadata of file systems are in agg_total by cause.\n"
-	"  run INTEGER NOT NULL,             -- number of the run in this store\n"
-	"  file INTEGER NOT NULL,            -- file.id; 0: the event named no file\n"
-	"  owner INTEGER NOT NULL,           -- process.id on whose behalf; 0 unattributed\n"
-	"  component INTEGER NOT NULL,       -- what its threads do there: component.id; 0: what the file is, file.component\n"
-	"  read_ops INTEGER NOT NULL,        -- reading calls on regular files and block devices\n"
-	"  read_bytes INTEGER NOT NULL,      -- bytes: what they returned\n"
-	"  write_ops INTEGER NOT NULL,       -- writing calls\n"
-	"  write_bytes INTEGER NOT NULL,     -- bytes: what they returned\n"
-	"  sync_ops INTEGER NOT NULL,        -- calls of the fsync family\n"
-	"  fs_read_bytes INTEGER NOT NULL,   -- bytes: file data that the file system read, buffered or direct\n"
-	"  fs_write_bytes INTEGER NOT NULL,  -- bytes: file data that the file system wrote, buffered or direct\n"
-	"  PRIMARY KEY(run, file, owner, component)\n"
 	") STRICT, WITHOUT ROWID;\n"
 	"CREATE TABLE layer(\n"
 	"  -- layers of the I/O stack\n"

@@ -252,6 +252,17 @@ static int prepare(struct store *s, const char *sql, sqlite3_stmt **out)
 	return rc == SQLITE_OK ? 0 : sql_fail(s->db, s->sink.name, rc, "cannot prepare to write");
 }
 
+/* Sums by file come every second and are kept by run. */
+static void put_addition(FILE *f, const struct table *t)
+{
+	const char *separator = " WHERE 1 ON CONFLICT DO UPDATE SET ";
+
+	for (size_t i = table_find(t, "component") + 1; i < t->n; i++) {
+		fprintf(f, "%s%s = iot_add(%s, excluded.%s)", separator, t->cols[i].name, t->cols[i].name, t->cols[i].name);
+		separator = ", ";
+	}
+}
+
 static int prepare_record(struct store *s, unsigned int type)
 {
 	const struct table *t = table_of(type);
@@ -263,7 +274,7 @@ static int prepare_record(struct store *s, unsigned int type)
 	if (!f)
 		return stream_fail(-ENOMEM, "%s: no memory", s->sink.name);
 	/* a process, file or device that comes again replaces what was known; a run never does */
-	fprintf(f, "INSERT OR %s INTO %s(run", type == REC_run || type == REC_end ? "ABORT" : "REPLACE", schema_table(type));
+	fprintf(f, "INSERT OR %s INTO %s(run", type == REC_run || type == REC_end || type == REC_file_io ? "ABORT" : "REPLACE", schema_table(type));
 	for (i = 0; i < t->n; i++)
 		fprintf(f, ", %s", t->cols[i].name);
 	fprintf(f, ") SELECT ?1");
@@ -271,6 +282,8 @@ static int prepare_record(struct store *s, unsigned int type)
 		type == REC_EVENT ? fprintf(f, ", %s", t->cols[i].name) : fprintf(f, ", ?%zu", i + 2);
 	if (type == REC_EVENT)
 		fprintf(f, " FROM iot_batch");
+	if (type == REC_file_io)
+		put_addition(f, t);
 	fclose(f);
 	err = prepare(s, sql, &s->insert[type]);
 	free(sql);

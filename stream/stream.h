@@ -12,7 +12,7 @@
 #include "event.h"
 
 /* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
- * no longer be read or appended to: 2 has flows, file_io, loads, components of threads and process.instance. */
+ * no longer be read or appended to: 2 has flows, file_io, loads, components of threads and process.instance; 4 has file_io from the kernel's sums. */
 #define IOT_SCHEMA 4u
 #define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
 #define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */
@@ -44,6 +44,7 @@ typedef u8 col_KIND;
 typedef u8 col_CAUSE;
 typedef u8 col_HOW;
 typedef u8 col_SUB;
+typedef u8 col_COMPONENT;
 
 /* One struct a record: struct rec_run, struct rec_probe, ... `present` has one bit for each column of
  * records.def, in order; a column whose bit is 0 is absent (NULL). STR columns are absent when NULL,

@@ -326,7 +326,8 @@ picture() {
 }
 
 # 8 MiB of what dd wrote are of a log, 2 MiB of no known component.
-of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608), (1, 0, 3, 0, 0, 0, 2, 2097152, 0, 0, 2097152)"
+of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run, id, dev, ino, gen, path) VALUES (1, 9, 7340032, 9, 1, '/mnt/other');
+	INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608, 0, 8388608), (1, 9, 3, 0, 0, 0, 2, 2097152, 0, 0, 2097152, 0, 2097152)"
 
 @test "breakdown's picture stacks components where a line has some, causes where it has none, and sums to B" {
 	bars() { picture "$S" breakdown low 1,3-6 | tr ' ' '\n' | grep "^$1" | paste -sd' '; }
@@ -339,7 +340,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file_io VA
 }
 
 @test "16 components have 13 colours in every picture of a run, the four with fewest bytes one of them" {
-	sqlite3 "$S" "INSERT INTO file_io SELECT 1, 1, 3, id, 0, 0, 1, 4096 * id, 0, 0, 4096 * id FROM component WHERE id BETWEEN 1 AND 16"
+	sqlite3 "$S" "INSERT INTO file_io SELECT 1, 1, 3, id, 0, 0, 1, 4096 * id, 0, 0, 4096 * id, 0, 4096 * id FROM component WHERE id BETWEEN 1 AND 16"
 	for report in breakdown components; do
 		[[ $(picture "$S" $report "$([ $report = breakdown ] && echo part || echo component)" 1,2) == \
 			"$(sqlite3 "$S" "SELECT group_concat(name || ':' || (17 - id), ' ') FROM (SELECT * FROM component WHERE id BETWEEN 5 AND 16 ORDER BY id DESC)") 4_others:13 "* ]]
@@ -366,7 +367,7 @@ seconds() {
 	seconds "(0, 10485760), (1, 0)"
 	[ "$(areas)" = "0:0:4194304:wal 0:4198400:6295552:unclassified 1:0:4194304:wal" ]
 	# without complete events there is only the cause, and the picture says why
-	sqlite3 "$S" "DELETE FROM file_io"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'fs', 'ring full', 'events', 1)"
 	[ "$(areas)" = "0:0:10485760:file_data" ]
 	[ "$(picture "$S" timeline note 1)" = no_components:_they_need_complete_events_of_layer_fs ]
 }
@@ -573,5 +574,5 @@ assert r["cat", "ra_waste"]["value"] == 1'
 
 @test "files names what the ledger knows, and inodes above 2^63" {
 	sqlite3 "$S" "UPDATE file SET ino = -1"
-	[ "$("$ANALYZE" files "$S" --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
+	[ "$("$ANALYZE" files "$S" --table ledger --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
 }

@@ -240,7 +240,7 @@ step() {
 		INSERT INTO load (run, system, profile, logical_write_bytes, write_ops, errors, error, devices, horizon, device_write_bytes)
 			VALUES ($1, 'sys', '$3', $4, $5, ${7:+1} + 0, '${7:-}', '7:0', 'after_sync', $6);
 		INSERT INTO file (run, id, dev, ino, gen, component) VALUES ($1, 1, 7340032, 5, 1, 'wal');
-		INSERT INTO file_io VALUES ($1, 1, 3, 0, 0, 0, 1, 1, 0, 0, $6 / 2);
+		INSERT INTO file_io VALUES ($1, 1, 3, 0, 0, 0, 1, 1, 0, 0, $6 / 2, 0, $6 / 2);
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 			SELECT $1, k.id, 3, d.column2, c.id, 1, 0, 0, 1, 0, d.column3, 0, 0, 0 FROM kind k, cause c,
 				(VALUES ('data', 7340032, $6 - $6 / 4), ('journal', 7340032, $6 / 4), ('data', 266338304, 999)) d

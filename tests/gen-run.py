@@ -57,7 +57,9 @@ for f in range(1, files + 1):
 
 count, sec, device_bytes, device_ops = 0, 0, 0, 0
 now = 1000000
-cells, top, buckets, lines = {}, {}, {}, []
+cells, top, buckets, lines, sums = {}, {}, {}, [], {}
+SUMS = ("read_ops", "read_bytes", "write_ops", "write_bytes", "sync_ops", "fs_read_bytes", "fs_write_bytes", "dev_read_bytes", "dev_write_bytes")
+ADDS = {"pread64": (0, 1), "pwrite64": (2, 3), "fdatasync": (4,), "fs_write": (6,), "block_write": (8,)}
 
 
 def bucket(v):
@@ -86,6 +88,10 @@ def event(ts, dur, kind, owner, task=None, queue=0, offset=0, nbytes=0, file=0, 
     c[3] += dur
     c[4] = t
     c[5] += dur > 0
+    if file and kind in ADDS:
+        f = sums.setdefault((file, owner), [0] * len(SUMS))
+        for i in ADDS[kind]:
+            f[i] += 1 if SUMS[i].endswith("ops") else nbytes
     if dur:
         h = (kind, bucket(dur))
         buckets[h] = buckets.get(h, 0) + 1
@@ -128,6 +134,9 @@ def second_is_over():
             '"errors":0,"bytes":%d,"touched":%d,"timed":%d,"lat_ns":%d,"max_ns":%d}\n'
             % (sec, kind, owner, dev, cause, how, sub, flags, c[0], c[1], c[2], c[5], c[3], c[4]))
     cells.clear()
+    for (file, owner), f in sums.items():
+        put('{"t":"file_io","file":%d,"owner":%d,"component":"none",%s}\n' % (file, owner, ",".join('"%s":%d' % p for p in zip(SUMS, f))))
+    sums.clear()
     sec += 1
 
 

@@ -49,6 +49,7 @@ struct seen {
 	u8 group;
 	bool over;
 	bool mixed;                 /* struct sys_use */
+	bool threads;               /* they tell something; stays when the process is over */
 };
 
 /* One file: what its data root says about who writes to it. */
@@ -110,8 +111,9 @@ struct detect {
 	size_t n_changed, at_changed, changed_room;
 	struct again *again;        /* in the order in which their processes were seen */
 	size_t n_again, again_room;
-	struct sys_match *ended;    /* of the record that was given last */
-	char why[3 * SYS_WHY_LEN];  /* likewise */
+	u32 *gone;                  /* processes that are over, whose match is kept for sums that are still to come */
+	size_t n_gone, gone_before, gone_room;
+	char why[3 * SYS_WHY_LEN];  /* of the record that was given last */
 };
 
 int detect_new(struct detect **out, const char *const *files, size_t n)
@@ -149,7 +151,7 @@ void detect_free(struct detect *d)
 	free((char *)d->late_rec.path);
 	free(d->changed);
 	free(d->again);
-	free(d->ended);
+	free(d->gone);
 	free(d);
 }
 
@@ -397,8 +399,6 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	struct seen *s = seen_of(d, p->id);
 	const struct sys_match *m;
 
-	free(d->ended);
-	d->ended = NULL;
 	if (!s && (s = seen_make(d, p)))
 		decide(d, s);
 	if (s && !s->over && p->flags & PROC_EXITED)
@@ -408,8 +408,7 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 		return;
 	if (p->flags & PROC_EXITED) {
 		s->over = true;
-		d->ended = s->match;
-		s->match = NULL;
+		push(&d->gone, &d->n_gone, &d->gone_room, p->id);
 	}
 	r->container = text_or_null(m->container);
 	if (!m->system && !m->claim)
@@ -421,6 +420,20 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	r->system = m->system;
 	r->role = text_or_null(m->role);
 	r->instance = text_or_null(m->instance);
+}
+
+void detect_forget(struct detect *d)
+{
+	for (size_t i = 0; i < d->gone_before; i++) {
+		struct seen *s = seen_of(d, d->gone[i]);
+
+		free(s->match);
+		s->match = NULL;
+	}
+	d->n_gone -= d->gone_before;
+	if (d->n_gone)
+		memmove(d->gone, d->gone + d->gone_before, d->n_gone * sizeof(*d->gone));
+	d->gone_before = d->n_gone;
 }
 
 const struct iot_proc *detect_changed(struct detect *d)
@@ -766,17 +779,50 @@ static void learn_place(struct detect *d, u32 proc, const struct place *place)
 	learn(d, proc, &place->file);
 }
 
+void detect_used(struct detect *d, u32 file, u32 proc, bool write)
+{
+	struct known *k = file < d->file_room ? &d->file[file] : NULL;
+
+	if (k && k->place && write)
+		learn_place(d, proc, k->place);
+	if (k && k->path && k->asked != proc)
+		ask_again(d, k, proc);
+}
+
 void detect_event(struct detect *d, struct iot_event *e)
 {
-	struct known *k;
-
 	if (e->file >= d->file_room || e->kind >= KIND_MAX)
 		return;
-	k = &d->file[e->file];
-	if (k->place && is_write[e->kind])
-		learn_place(d, e->task, k->place);
-	if (k->path && k->asked != e->task)
-		ask_again(d, k, e->task);
-	if (k->threads)
-		tell_component(d, k, e);
+	detect_used(d, e->file, e->task, is_write[e->kind]);
+	if (d->file[e->file].threads)
+		tell_component(d, &d->file[e->file], e);
+}
+
+bool detect_has_threads(struct detect *d, u32 proc)
+{
+	struct seen *s = seen_of(d, proc);
+
+	if (s && s->match)
+		s->threads = systems_has_threads(s->match);
+	return s && s->threads;
+}
+
+bool detect_threads_tell(struct detect *d, u32 file, u32 proc)
+{
+	return file < d->file_room && d->file[file].threads && detect_has_threads(d, proc);
+}
+
+u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool read, bool direct)
+{
+	struct seen *s = seen_of(d, proc);
+	struct sys_use use = { .op = read ? SYS_READ : SYS_WRITE, .direct = direct };
+	const char *component;
+
+	if (!detect_threads_tell(d, file, proc) || !s->match || !s->match->system)
+		return 0;
+	use.component = d->file[file].component;
+	use.mixed = s->mixed;
+	component = systems_thread_component(s->match, comm, &use);
+	s->mixed = use.mixed;
+	return component_number(component);
 }

@@ -30,6 +30,18 @@ const struct rec_file *detect_late(struct detect *);
 /* A write to a file that only one system has tells who its process is; the thread tells the component, which is filled in. */
 void detect_event(struct detect *, struct iot_event *);
 
+/* The same of sums by file, which know no events. That a file was used, and what tells of its user: */
+void detect_used(struct detect *, u32 file, u32 proc, bool write);
+/* Do the threads of a process tell anything at all, and of this file? */
+bool detect_has_threads(struct detect *, u32 proc);
+bool detect_threads_tell(struct detect *, u32 file, u32 proc);
+/* What a thread named `comm` does there: component.id; 0: it is what the file is. Buffered I/O of a process must be asked for before its
+ * direct I/O. */
+u8 detect_component(struct detect *, u32 file, u32 proc, const char *comm, bool read, bool direct);
+
+/* To be called every second, after sums were told: what was known of processes that were over by the last call goes. */
+void detect_forget(struct detect *);
+
 /* Looks again at processes that may have set their title since they were forked. To be called many times a second. */
 void detect_again(struct detect *);
 

@@ -328,6 +328,13 @@ static bool join_path(const struct iot_path *p, char *out)
 	return true;
 }
 
+const struct rec_file *names_file_at(struct names *n, const struct iot_path *p, const char *path)
+{
+	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .path = path };
+	detect_file(n->detect, p, &n->file);
+	return &n->file;
+}
+
 const struct rec_file *names_file(struct names *n, const struct iot_path *p)
 {
 	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .block = p->block };

@@ -24,6 +24,9 @@ const struct rec_process *names_again(struct names *, const struct iot_proc *);
 /* Makes the record of a file; likewise. */
 const struct rec_file *names_file(struct names *, const struct iot_path *);
 
+/* The same for a path that was found otherwise, which stays the caller's. */
+const struct rec_file *names_file_at(struct names *, const struct iot_path *, const char *path);
+
 /* Start of a process in clock ticks since boot, from /proc/PID/stat; 0 when it is gone. */
 u64 process_start_ticks(u32 pid);
 

@@ -67,6 +67,7 @@ static const struct program {
 	{ "core__fork", "all", 0, true },
 	{ "core__exec", "all", 0, true },
 	{ "core__exit", "all", 0, true },
+	{ "core__rename", "all", 0, false },
 	{ "core__writeback_begin", "fs", 0, true },
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
@@ -217,10 +218,12 @@ struct probes {
 	struct btf *vmlinux;
 	char hidden[256];      /* functions whose address the kernel hides */
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
-	struct ring *ring;
+	struct ring *ring, *names;     /* events; processes and paths */
 	struct iot_state *state;       /* the kernel's own, mapped */
 	u64 shared;                    /* of state->late: those that were divided */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
+	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
+	s64 *sum_users;                /* how many of them each user has, mapped */
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
@@ -449,7 +452,7 @@ static int share_maps(struct probes *p, struct bpf_object *o)
 			if (err)
 				return say(err, "cannot share map %s", bpf_map__name(m));
 		} else if (!strcmp(bpf_map__name(m), "ring")) {
-			bpf_map__set_max_entries(m, p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING);
+			bpf_map__set_max_entries(m, !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING);
 		}
 	}
 	return 0;
@@ -711,6 +714,28 @@ static int prepare(struct probes *p)
 	return find_self(p);
 }
 
+#define SUM_SLOTS_BYTES (IOT_MAX_FILESUMS * sizeof(struct iot_filesum_slot))
+#define SUM_USERS_BYTES (IOT_FILESUM_USERS * sizeof(s64))
+
+static int map_sums(struct probes *p)
+{
+	int fd = map_fd(p, "filesum_slots");
+	void *slots;
+
+	p->state->sum_epoch = 1; /* 0 is a thread's that remembers none */
+	if (fd < 0)
+		return 0;
+	slots = mmap(NULL, SUM_SLOTS_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	if (slots == MAP_FAILED)
+		return say(errno, "cannot map the sums by file");
+	p->sum_slots = slots;
+	slots = mmap(NULL, SUM_USERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "filesum_users"), 0);
+	if (slots == MAP_FAILED)
+		return say(errno, "cannot map the sums by file");
+	p->sum_users = slots;
+	return 0;
+}
+
 int probes_open(struct probes **out, const struct probe_opts *opts)
 {
 	struct probes *p = calloc(1, sizeof(*p));
@@ -742,6 +767,8 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			refuse(p, programs[i].name, NOT_ASKED);
 	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
+	if (!err)
+		err = ring_open(&p->names, map_fd(p, "names"), bpf_map__max_entries(map_of(p, "names")));
 	if (err)
 		return say(err, "cannot map the ring");
 	p->state = mmap(NULL, sizeof(*p->state), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "state"), 0);
@@ -749,7 +776,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		p->state = NULL;
 		return say(errno, "cannot map the kernel side's state");
 	}
-	return 0;
+	return map_sums(p);
 }
 
 size_t probes_list(const struct probes *p, const struct probe_info **list)
@@ -868,7 +895,13 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 {
 	p->callbacks = cb;
 	share(p);
-	return ring_take(p->ring, PROBES_TAKE, on_record, p);
+	/* what an event names was sent before it: of the events, only those that were there before the names are looked at */
+	u64 end = ring_end(p->ring);
+	size_t n = ring_take(p->names, PROBES_TAKE, ring_end(p->names), on_record, p), more = 0;
+
+	if (n < PROBES_TAKE)
+		more = ring_take(p->ring, PROBES_TAKE, end, on_record, p);
+	return n > more ? n : more;
 }
 
 /* Learns the keys of aggregates that are new since the last call. */
@@ -918,6 +951,81 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 				sum.max_ns = values[cpu].max_ns;
 		}
 		cell(arg, &p->cell_keys[i], &sum);
+	}
+	return 0;
+}
+
+const struct iot_filesum_slot *probes_sums(const struct probes *p, u32 *n_spare, u32 *n)
+{
+	const u32 spare = __atomic_load_n(&p->state->next_spare, __ATOMIC_ACQUIRE) + 1, next = __atomic_load_n(&p->state->next_sum, __ATOMIC_ACQUIRE);
+
+	*n_spare = spare < IOT_FILESUM_RESERVE ? spare : IOT_FILESUM_RESERVE;
+	*n = next < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next : IOT_MAX_FILESUMS;
+	return p->sum_slots;
+}
+
+int probes_sum(struct probes *p, u32 slot, struct iot_filesum *sum)
+{
+	struct iot_filesum values[p->cpus];
+
+	*sum = (struct iot_filesum){ 0 };
+	if (bpf_map_lookup_elem(map_fd(p, "filesums"), &slot, values))
+		return say(errno, "cannot read the sums by file");
+	for (int cpu = 0; cpu < p->cpus; cpu++)
+		for (size_t i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+			((u64 *)sum)[i] += ((const u64 *)&values[cpu])[i];
+	return 0;
+}
+
+void probes_sum_hide(struct probes *p, u32 slot)
+{
+	const struct iot_filesum_key *key = &p->sum_slots[slot].key;
+	int fd = map_fd(p, "filesum_index");
+	u32 n;
+
+	if (!bpf_map_lookup_elem(fd, key, &n) && n == slot)
+		bpf_map_delete_elem(fd, key);
+}
+
+void probes_sum_free(struct probes *p, u32 slot)
+{
+	if (slot < IOT_FILESUM_RESERVE) {
+		bpf_map_update_elem(map_fd(p, "filesum_spare"), NULL, &slot, BPF_ANY);
+		return;
+	}
+	__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
+	bpf_map_update_elem(map_fd(p, "filesum_free"), NULL, &slot, BPF_ANY);
+}
+
+void probes_sums_epoch(struct probes *p)
+{
+	if (!__atomic_add_fetch(&p->state->sum_epoch, 1, __ATOMIC_ACQ_REL))
+		p->state->sum_epoch = 1;
+}
+
+int probes_set_nameless(struct probes *p, u32 proc, bool yes)
+{
+	struct iot_filesum_owner o = { 0 };
+	int fd = map_fd(p, "filesum_owners");
+
+	if (proc >= IOT_MAX_GROUPED || !p->sum_slots)
+		return -E2BIG;
+	bpf_map_lookup_elem(fd, &proc, &o); /* its user is there by now: the process has sums */
+	o.nameless = yes;
+	return bpf_map_update_elem(fd, &proc, &o, BPF_ANY) ? say(errno, "cannot tell what threads say") : 0;
+}
+
+int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), void *arg)
+{
+	int fd = map_fd(p, "files");
+	struct { u32 dev, gen; u64 ino; } key, *at = NULL;
+	struct { u32 id, named, sent, pad; } v;
+
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v) && !v.named)
+			file(arg, v.id, key.dev, key.ino, key.gen);
+		at = &key;
 	}
 	return 0;
 }
@@ -1167,8 +1275,13 @@ void probes_close(struct probes *p)
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		bpf_link__destroy(p->link[i]);
 	ring_close(p->ring);
+	ring_close(p->names);
 	if (p->state)
 		munmap(p->state, sizeof(*p->state));
+	if (p->sum_slots)
+		munmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
+	if (p->sum_users)
+		munmap(p->sum_users, SUM_USERS_BYTES);
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		bpf_object__close(p->obj[i]);
 	btf__free(p->vmlinux);

@@ -83,6 +83,19 @@ bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
 bool probes_under_way(const struct probes *, u32 disk, u64 *read, u64 *written);
+/* Sums by file. Slots below *n_spare and from IOT_FILESUM_RESERVE to *n were used at some time; whose they are is read in place:
+ * `used` is set when `key` is whole. Slot 0 is always in use. NULL: no layer has any. */
+const struct iot_filesum_slot *probes_sums(const struct probes *, u32 *n_spare, u32 *n);
+/* Sums of a slot over all processors since the start; they go on when the slot is another's. */
+int probes_sum(struct probes *, u32 slot, struct iot_filesum *);
+/* Takes a slot out of the index. After probes_sums_epoch() and a while nobody adds to it any more: then it may be freed. */
+void probes_sum_hide(struct probes *, u32 slot);
+void probes_sums_epoch(struct probes *);
+void probes_sum_free(struct probes *, u32 slot);
+/* Whether the sums of a process need not be kept apart by the names of its threads. -E2BIG, silently: its number is too large. */
+int probes_set_nameless(struct probes *, u32 proc, bool yes);
+/* Calls back for every file whose path was never sent. */
+int probes_files(struct probes *, void (*file)(void *arg, u32 id, u32 dev, u64 ino, u32 gen), void *arg);
 /* Calls back for every histogram bucket that is not empty. other: of sockets, pipes and what else is no file. */
 int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */

@@ -40,9 +40,14 @@ int ring_open(struct ring **out, int fd, size_t size)
 	return 0;
 }
 
-size_t ring_take(struct ring *r, size_t limit, void (*record)(void *, const void *), void *arg)
+u64 ring_end(const struct ring *r)
 {
-	u64 at = *r->taken, given = at, end = __atomic_load_n(r->written, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(r->written, __ATOMIC_ACQUIRE);
+}
+
+size_t ring_take(struct ring *r, size_t limit, u64 end, void (*record)(void *, const void *), void *arg)
+{
+	u64 at = *r->taken, given = at;
 	size_t n = 0;
 
 	while (at < end && n < limit) {

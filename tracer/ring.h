@@ -13,9 +13,12 @@ struct ring;
 /* Maps the ring of a map's descriptor; `size` is its number of bytes, a power of two. Returns 0 or a negative errno. */
 int ring_open(struct ring **, int fd, size_t size);
 
-/* Gives the records that are there now, at most `limit`, to `record`; their memory is valid inside it. Never blocks. Returns
- * how many there were. */
-size_t ring_take(struct ring *, size_t limit, void (*record)(void *arg, const void *data), void *arg);
+/* Where the writers are. */
+u64 ring_end(const struct ring *);
+
+/* Gives the records before `end`, at most `limit`, to `record`; their memory is valid inside it. Never blocks. Returns how many
+ * there were. */
+size_t ring_take(struct ring *, size_t limit, u64 end, void (*record)(void *arg, const void *data), void *arg);
 
 void ring_close(struct ring *);
 

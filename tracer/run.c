@@ -17,6 +17,7 @@
 #include "describe.h"
 #include "detect.h"
 #include "devices.h"
+#include "filesums.h"
 #include "flows.h"
 #include "hist.h"
 #include "names.h"
@@ -45,6 +46,7 @@ struct run {
 	struct devices *devices;
 	struct truth *truth;
 	struct cells *cells;
+	struct filesums *filesums;
 	struct command command;
 	struct settle_job *job;
 	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
@@ -147,8 +149,10 @@ static void give_changed(struct run *r)
 {
 	const struct iot_proc *p;
 
-	while ((p = detect_changed(r->detect)))
+	while ((p = detect_changed(r->detect))) {
+		filesums_changed(r->filesums, r->probes, p->id);
 		give_process(r, p, names_again(r->names, p));
+	}
 }
 
 static void learn_device(void *arg, u32 dev)
@@ -164,8 +168,13 @@ static void on_path(void *arg, const struct iot_path *p)
 {
 	struct run *r = arg;
 
+	const struct rec_file *rec;
+
 	learn_device(r, p->dev);
-	take_error(r, r->sink->record(r->sink, REC_file, names_file(r->names, p)));
+	rec = names_file(r->names, p);
+	if (rec->path)
+		filesums_named(r->filesums, rec->id);
+	take_error(r, r->sink->record(r->sink, REC_file, rec));
 }
 
 /* Returns true when there is more. */
@@ -195,6 +204,13 @@ static int on_cell(void *arg, const struct rec_agg *rec)
 	return r->sink->record(r->sink, REC_agg, &others);
 }
 
+static int on_filesum(void *arg, const struct rec_file_io *rec)
+{
+	struct run *r = arg;
+
+	return detect_wanted(r->detect, rec->owner) ? r->sink->record(r->sink, REC_file_io, rec) : 0;
+}
+
 static u64 since_start(const struct run *r)
 {
 	return clock_now(CLOCK_MONOTONIC) - r->start_ns;
@@ -221,6 +237,11 @@ static void end_second(struct run *r)
 
 	while ((late = detect_late(r->detect)))
 		take_error(r, r->sink->record(r->sink, REC_file, late));
+	give_changed(r);
+	take_error(r, filesums_take(r->filesums, r->probes));
+	drain(r);
+	take_error(r, filesums_tell(r->filesums, on_filesum, r));
+	detect_forget(r->detect);
 	give_changed(r);
 	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));
@@ -453,6 +474,14 @@ static void close_gate(struct run *r)
 		;
 }
 
+static void on_name(void *arg, const struct iot_path *p, const char *path)
+{
+	struct run *r = arg;
+
+	learn_device(r, p->dev);
+	take_error(r, r->sink->record(r->sink, REC_file, names_file_at(r->names, p, path)));
+}
+
 /* Everything that is known only at the end. After an error of one output this is for the others. */
 static void give_end(struct run *r)
 {
@@ -461,6 +490,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	give_ends(r, r->n_ends);
 	end_second(r);
+	filesums_unnamed(r->filesums, r->probes, on_name, r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
 	take_error(r, probes_flows(r->probes, on_flow, r));
 	take_error(r, describe_losses(r->sink, r->probes));
@@ -605,7 +635,8 @@ static int prepare(struct run *r)
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
 		return STATUS_FAILED;
-	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells))
+	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
+	    filesums_new(&r->filesums, r->detect))
 		return STATUS_FAILED;
 	r->sink = r->outputs.sink;
 	fill_probe_opts(o, &p);
@@ -693,6 +724,7 @@ static void release(struct run *r)
 	detect_free(r->detect);
 	devices_free(r->devices);
 	cells_free(r->cells);
+	filesums_free(r->filesums);
 	truth_free(r->truth);
 	free(r->batch);
 	free(r->ends);

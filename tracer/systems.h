@@ -117,6 +117,8 @@ struct sys_use {
 };
 /* Component of one operation: what the thread's rule says; NULL: no rule, it is what the file is. */
 const char *systems_thread_component(const struct sys_match *, const char *comm, struct sys_use *);
+/* Do threads of this process tell anything, whatever they do? */
+bool systems_has_threads(const struct sys_match *);
 /* Is there a system whose threads may tell more than that a file is `component`? */
 bool systems_threads_tell(const struct systems *, const char *component);
 

@@ -491,6 +491,14 @@ const char *systems_thread_component(const struct sys_match *m, const char *comm
 	return NULL;
 }
 
+bool systems_has_threads(const struct sys_match *m)
+{
+	for (size_t i = 0; m->entry && i < m->entry->n_threads; i++)
+		if (m->entry->threads[i].component)
+			return true;
+	return false;
+}
+
 bool systems_threads_tell(const struct systems *db, const char *component)
 {
 	for (size_t i = 0; component && i < db->n; i++)
