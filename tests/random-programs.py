@@ -501,8 +501,6 @@ BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": 
          "sendfile": "sendfile_out", "copy": "copy_out", "splice": "splice_out", "aio": "aio_write", "uring": "uring_write",
          "child": "write"}
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
-# calls after which writeback may go on: it is waited for before the device is looked at
-ASYNC = ("close", "rename", "open", "forget", "unlink", "range")
 
 
 def place(op, c, reply, ret):
@@ -588,12 +586,12 @@ class Batch:
                 pass
         return paths
 
-    def look(self, p, wait=False):
-        """Pages of the program's files that were written since the last look: {inode: pages}. Marks them anew."""
+    def look(self, p):
+        """Pages of the program's files that were written since the last look: {inode: pages}. Writeback that goes on is waited for:
+        its blocks are called unwritten until it has ended."""
         writes, fresh = {}, {}
         for name in self.holders(p).values():
-            if wait:
-                self.stranger.ask("wait " + name)
+            self.stranger.ask("wait " + name)
             fd = os.open(name, os.O_RDONLY)
             key = self.inode_of(p, fd)
             fresh[key] = extents(fd)
@@ -638,7 +636,7 @@ class Batch:
         if "ino" in reply:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
-        writes = self.look(p, op in ASYNC or max(c.get("rwf", 0), 0) & RWF_DONTCACHE)
+        writes = self.look(p)
         if reply.get("ino"):
             inode = p.inodes.get((reply["ino"], reply["gen"]))
             p.first.setdefault(c["f"], (reply["ino"], reply["gen"]))
@@ -708,7 +706,7 @@ class Batch:
             w.close()
         self.workers = []
         p.number = len(p.calls)
-        for i, ps in self.look(p, True).items():
+        for i, ps in self.look(p).items():
             for page in ps:
                 p.written(i, page)
         self.forget_dead(p)
