@@ -31,6 +31,7 @@ that failed inside a block): if a page that nobody had dirtied is written, it is
 weak claims, the device does not tell which of them made it dirty: any of them is a right answer.
 """
 import collections
+import contextlib
 import fcntl
 import os
 import random
@@ -344,10 +345,12 @@ class Program:
         """Where the model's answers are not those that were worked out by hand."""
         out = []
         for f, at, owners in self.answers:
-            for page in sorted(at):
+            bad = collections.defaultdict(set)
+            for page in at:
                 have = sorted(w for (key, n, w), times in self.want.items() if key == self.first.get(f) and n == page for _ in range(times))
                 if have != sorted(owners):
-                    out.append("file %d page %d: the model says %s, by hand it is %s" % (f, page, have, sorted(owners)))
+                    bad[" ".join(have)].add(page)
+            out += ["file %d pages %s: the model says '%s', by hand it is '%s'" % (f, ranges(ps), have, " ".join(owners)) for have, ps in bad.items()]
         return out
 
     def gap(self, inode, text, *at):
@@ -553,13 +556,15 @@ class Batch:
 
     def listen(self, where):
         self.name = where + "/socket"
-        self.server = socket.socket(socket.AF_UNIX)
+        self.server = self.release.enter_context(socket.socket(socket.AF_UNIX))
         self.server.bind(self.name)
         self.server.listen(8)
         self.server.settimeout(60)
 
     def accept(self):
-        return Conversation(self.server.accept()[0])
+        c = Conversation(self.server.accept()[0])
+        self.release.callback(c.close)
+        return c
 
     # -- looking at the device
 
@@ -724,36 +729,45 @@ class Batch:
                     p.cancel_of(i, UNSEEN)
                     p.all_written(i, dict(size_after=i.size))
 
+    def start(self, *words):
+        """A process that is waited for when the batch ends, however it ends: it ends when its conversation does."""
+        child = subprocess.Popen(words)
+        self.release.callback(child.wait)
+        return child
+
+    def other_mount(self, where):
+        self.other = where + "/other"
+        os.mkdir(self.other)
+        subprocess.run(["mount", "--bind", self.mnt, self.other], check=True)
+        self.release.callback(subprocess.run, ["umount", self.other], check=True)
+
+    def trace(self):
+        device = device_written()
+        tracer = self.start(TRACE, "-q", "-o", self.store, "--", WORKER, self.name)
+        self.host = self.accept()
+        live = device_written()
+        self.begin()
+        for p in self.programs:
+            self.run(p)
+        self.host.close()
+        status = tracer.wait()
+        if status:
+            self.errors.append("iot-trace ended with status %d" % status)
+        self.device = (device_written() - live, device_written() - device)
+
     def go(self):
-        with tempfile.TemporaryDirectory(prefix="iot-random.") as where:
-            self.workers = []
+        self.workers = []
+        with contextlib.ExitStack() as self.release:
+            where = self.release.enter_context(tempfile.TemporaryDirectory(prefix="iot-random."))
+            self.other_mount(where)
             self.listen(where)
-            self.other = where + "/other"
-            os.mkdir(self.other)
-            subprocess.run(["mount", "--bind", self.mnt, self.other], check=True)
-            stranger = subprocess.Popen([WORKER, self.name, "x", "stranger"])
+            self.start(WORKER, self.name, "x", "stranger")
             self.stranger = self.accept()
             self.before()
-            device = device_written()
-            tracer = subprocess.Popen([TRACE, "-q", "-o", self.store, "--", WORKER, self.name])
-            self.host = self.accept()
-            device_live = device_written()
-            self.begin()
-            for p in self.programs:
-                self.run(p)
-            self.host.close()
-            status = tracer.wait()
-            if status:
-                self.errors.append("iot-trace ended with status %d" % status)
-            self.device = (device_written() - device_live, device_written() - device)
+            self.trace()
             self.end()
-            self.stranger.say("quit")
-            self.stranger.close()
-            stranger.wait()
-            self.server.close()
-            subprocess.run(["umount", self.other], check=True)
-            for p in self.programs:
-                subprocess.run(["rm", "-rf", self.mnt + "/" + p.path()], check=True)
+        for p in self.programs:
+            subprocess.run(["rm", "-rf", self.mnt + "/" + p.path()], check=True)
         self.compare()
 
     # -- what iot says
