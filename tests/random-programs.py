@@ -605,15 +605,19 @@ class Batch:
                 p.inodes[key] = Inode(key, p)
         for key, i in p.inodes.items():
             pages_written = set()
-            was = {}
+            was, unwritten = {}, set()
             for e in i.extents:
                 pages_written |= self.image.touched(e, i.mark)
                 for n in range(e.pages):
                     was[e.page + n] = e.at + n * PAGE
+                    if e.unwritten:
+                        unwritten.add(e.at + n * PAGE)
             places = set(was.values())  # a range that was shifted keeps its blocks
             for e in fresh.get(key, ()):
                 for n in range(e.pages):
-                    if e.at + n * PAGE not in places and not e.unwritten:
+                    at = e.at + n * PAGE
+                    # new and written; or the flusher's own time came between looking and marking, and the pattern hides the bytes
+                    if not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
                         pages_written.add(e.page + n)
             i.extents = fresh.get(key, [])
             i.alive = key in fresh
