@@ -35,6 +35,7 @@ import contextlib
 import fcntl
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -488,7 +489,7 @@ class Program:
         if c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT):
             self.cancel(inode, c["off"] // PAGE)  # what is behind was written before it was moved
             return
-        if c["flags"] & FALLOC_PUNCH and end >= reply["size"]:  # up to the end of the file: its last page is dropped whole
+        if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
             end = (end + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
@@ -1017,6 +1018,7 @@ def fill(left):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is mounted is released
     options = arguments(sys.argv[1:])
     programs = programs_of(options)
     if options["print"]:
