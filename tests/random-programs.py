@@ -31,9 +31,11 @@ that failed inside a block): if a page that nobody had dirtied is written, it is
 weak claims, the device does not tell which of them made it dirty: any of them is a right answer.
 """
 import collections
+import contextlib
 import fcntl
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -344,10 +346,12 @@ class Program:
         """Where the model's answers are not those that were worked out by hand."""
         out = []
         for f, at, owners in self.answers:
-            for page in sorted(at):
+            bad = collections.defaultdict(set)
+            for page in at:
                 have = sorted(w for (key, n, w), times in self.want.items() if key == self.first.get(f) and n == page for _ in range(times))
                 if have != sorted(owners):
-                    out.append("file %d page %d: the model says %s, by hand it is %s" % (f, page, have, sorted(owners)))
+                    bad[" ".join(have)].add(page)
+            out += ["file %d pages %s: the model says '%s', by hand it is '%s'" % (f, ranges(ps), have, " ".join(owners)) for have, ps in bad.items()]
         return out
 
     def gap(self, inode, text, *at):
@@ -485,7 +489,7 @@ class Program:
         if c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT):
             self.cancel(inode, c["off"] // PAGE)  # what is behind was written before it was moved
             return
-        if c["flags"] & FALLOC_PUNCH and end >= reply["size"]:  # up to the end of the file: its last page is dropped whole
+        if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
             end = (end + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
@@ -501,8 +505,6 @@ BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": 
          "sendfile": "sendfile_out", "copy": "copy_out", "splice": "splice_out", "aio": "aio_write", "uring": "uring_write",
          "child": "write"}
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
-# calls after which writeback may go on: it is waited for before the device is looked at
-ASYNC = ("close", "rename", "open", "forget", "unlink", "range")
 
 
 def place(op, c, reply, ret):
@@ -555,13 +557,15 @@ class Batch:
 
     def listen(self, where):
         self.name = where + "/socket"
-        self.server = socket.socket(socket.AF_UNIX)
+        self.server = self.release.enter_context(socket.socket(socket.AF_UNIX))
         self.server.bind(self.name)
         self.server.listen(8)
         self.server.settimeout(60)
 
     def accept(self):
-        return Conversation(self.server.accept()[0])
+        c = Conversation(self.server.accept()[0])
+        self.release.callback(c.close)
+        return c
 
     # -- looking at the device
 
@@ -588,12 +592,12 @@ class Batch:
                 pass
         return paths
 
-    def look(self, p, wait=False):
-        """Pages of the program's files that were written since the last look: {inode: pages}. Marks them anew."""
+    def look(self, p):
+        """Pages of the program's files that were written since the last look: {inode: pages}. Writeback that goes on is waited for:
+        its blocks are called unwritten until it has ended."""
         writes, fresh = {}, {}
         for name in self.holders(p).values():
-            if wait:
-                self.stranger.ask("wait " + name)
+            self.stranger.ask("wait " + name)
             fd = os.open(name, os.O_RDONLY)
             key = self.inode_of(p, fd)
             fresh[key] = extents(fd)
@@ -602,15 +606,19 @@ class Batch:
                 p.inodes[key] = Inode(key, p)
         for key, i in p.inodes.items():
             pages_written = set()
-            was = {}
+            was, unwritten = {}, set()
             for e in i.extents:
                 pages_written |= self.image.touched(e, i.mark)
                 for n in range(e.pages):
                     was[e.page + n] = e.at + n * PAGE
+                    if e.unwritten:
+                        unwritten.add(e.at + n * PAGE)
             places = set(was.values())  # a range that was shifted keeps its blocks
             for e in fresh.get(key, ()):
                 for n in range(e.pages):
-                    if e.at + n * PAGE not in places and not e.unwritten:
+                    at = e.at + n * PAGE
+                    # new and written; or the flusher's own time came between looking and marking, and the pattern hides the bytes
+                    if not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
                         pages_written.add(e.page + n)
             i.extents = fresh.get(key, [])
             i.alive = key in fresh
@@ -638,7 +646,7 @@ class Batch:
         if "ino" in reply:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
-        writes = self.look(p, op in ASYNC or max(c.get("rwf", 0), 0) & RWF_DONTCACHE)
+        writes = self.look(p)
         if reply.get("ino"):
             inode = p.inodes.get((reply["ino"], reply["gen"]))
             p.first.setdefault(c["f"], (reply["ino"], reply["gen"]))
@@ -708,7 +716,7 @@ class Batch:
             w.close()
         self.workers = []
         p.number = len(p.calls)
-        for i, ps in self.look(p, True).items():
+        for i, ps in self.look(p).items():
             for page in ps:
                 p.written(i, page)
         self.forget_dead(p)
@@ -726,36 +734,45 @@ class Batch:
                     p.cancel_of(i, UNSEEN)
                     p.all_written(i, dict(size_after=i.size))
 
+    def start(self, *words):
+        """A process that is waited for when the batch ends, however it ends: it ends when its conversation does."""
+        child = subprocess.Popen(words)
+        self.release.callback(child.wait)
+        return child
+
+    def other_mount(self, where):
+        self.other = where + "/other"
+        os.mkdir(self.other)
+        subprocess.run(["mount", "--bind", self.mnt, self.other], check=True)
+        self.release.callback(subprocess.run, ["umount", self.other], check=True)
+
+    def trace(self):
+        device = device_written()
+        tracer = self.start(TRACE, "-q", "-o", self.store, "--", WORKER, self.name)
+        self.host = self.accept()
+        live = device_written()
+        self.begin()
+        for p in self.programs:
+            self.run(p)
+        self.host.close()
+        status = tracer.wait()
+        if status:
+            self.errors.append("iot-trace ended with status %d" % status)
+        self.device = (device_written() - live, device_written() - device)
+
     def go(self):
-        with tempfile.TemporaryDirectory(prefix="iot-random.") as where:
-            self.workers = []
+        self.workers = []
+        with contextlib.ExitStack() as self.release:
+            where = self.release.enter_context(tempfile.TemporaryDirectory(prefix="iot-random."))
+            self.other_mount(where)
             self.listen(where)
-            self.other = where + "/other"
-            os.mkdir(self.other)
-            subprocess.run(["mount", "--bind", self.mnt, self.other], check=True)
-            stranger = subprocess.Popen([WORKER, self.name, "x", "stranger"])
+            self.start(WORKER, self.name, "x", "stranger")
             self.stranger = self.accept()
             self.before()
-            device = device_written()
-            tracer = subprocess.Popen([TRACE, "-q", "-o", self.store, "--", WORKER, self.name])
-            self.host = self.accept()
-            device_live = device_written()
-            self.begin()
-            for p in self.programs:
-                self.run(p)
-            self.host.close()
-            status = tracer.wait()
-            if status:
-                self.errors.append("iot-trace ended with status %d" % status)
-            self.device = (device_written() - device_live, device_written() - device)
+            self.trace()
             self.end()
-            self.stranger.say("quit")
-            self.stranger.close()
-            stranger.wait()
-            self.server.close()
-            subprocess.run(["umount", self.other], check=True)
-            for p in self.programs:
-                subprocess.run(["rm", "-rf", self.mnt + "/" + p.path()], check=True)
+        for p in self.programs:
+            subprocess.run(["rm", "-rf", self.mnt + "/" + p.path()], check=True)
         self.compare()
 
     # -- what iot says
@@ -1001,6 +1018,7 @@ def fill(left):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is mounted is released
     options = arguments(sys.argv[1:])
     programs = programs_of(options)
     if options["print"]:

@@ -23,6 +23,10 @@ setup() {
 	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"
 }
 
+@test "random programs where the device is almost full: what ENOSPC cut short is nobody's" {
+	with_fs ext4 64M -m 0 -- "$programs" --seeds 1-10 --batch 5 --full 3000
+}
+
 @test "the comparison can fail: with the owners of two processes exchanged, random programs are wrong" {
 	run with_fs ext4 1G -- "$programs" --seeds 1-3 --shrink 0 --exchange
 	[ "$status" = 1 ]
