@@ -800,7 +800,9 @@ class Batch:
             key, off, size = (int(ino), int(gen)), int(off), int(size)
             who = names.get(owner, "process " + owner)
             p = inodes.get(key) or of.get(owner)
-            if not p:
+            if not p and who in UNSEEN:
+                pass  # of files that nobody who is wanted used
+            elif not p:
                 self.errors.append("%s: %d bytes of %s are of no file of the programs (inode %s)" % (cause, size, who, key))
             elif cause == "data":
                 for page in range(off // PAGE, (off + size - 1) // PAGE + 1):
