@@ -69,7 +69,6 @@ struct {
 
 /* A walk over events or control blocks. */
 struct aio_walk {
-	struct task_ctx *c;
 	u64 ring, context, list;
 	u64 number;            /* events of the ring that were read */
 	u64 number_before;     /* the same when the call returned */
@@ -82,64 +81,98 @@ struct aio_walk {
 	u32 from;              /* events of the caller's buffer from here on are those */
 };
 
+/* What a call of libaio needs: too large for the stack, so it lies with the thread. */
+struct aio_scratch {
+	struct aio_walk w;
+	struct aio new;
+	struct op op;
+	struct iocb iocb;
+};
+_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op) && sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.op, task_ctx.regs");
+_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+
+/* The context of bpf_loop(), which takes nothing but pointers to the stack. */
+struct aio_ref {
+	struct task_ctx *c;
+};
+
+static __always_inline struct aio_scratch *scratch_of(struct task_ctx *c)
+{
+	return (struct aio_scratch *)c->scratch;
+}
+
+static __always_inline struct aio_walk *aio_begin(struct task_ctx *c)
+{
+	struct aio_walk *w = &scratch_of(c)->w;
+
+	__builtin_memset(w, 0, sizeof(*w));
+	w->pid = bpf_get_current_pid_tgid() >> 32;
+	return w;
+}
+
 /* One request is over. */
-static __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
+__noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct op o = {};
+	struct op *o;
 
 	if (!c || !a)
 		return 0;
+	o = &scratch_of(c)->op;
+	__builtin_memset(o, 0, sizeof(*o));
 	c->seen_inode = 0; /* the context's file is replaced by the request's */
 	c->seen_dev = a->dev;
 	c->seen_file = a->file;
 	c->seen_type = a->type;
 	c->seen_block = a->block;
 	c->seen_host = a->host;
-	o.ts_ns = a->ts_ns;
-	o.dur_ns = cfg.latency ? now - a->ts_ns : 0;
-	o.offset = a->offset;
-	o.size = a->size ?: res > 0 ? res : 0;
-	o.ret = res;
-	o.flags = a->flags;
-	o.tid = a->tid;
-	o.comm[0] = a->comm[0];
-	o.comm[1] = a->comm[1];
-	o.kind = a->kind;
-	o.write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
-	if (o.write == 1 && a->flags & FLAG_APPEND && res > 0 && a->host)
-		o.offset = NUMBER_AT(a->host, struct inode, i_size) - res;
-	op_record(c, &o, a->proc);
-	if (o.write == 1 && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
+	o->ts_ns = a->ts_ns;
+	o->dur_ns = cfg.latency ? now - a->ts_ns : 0;
+	o->offset = a->offset;
+	o->size = a->size ?: res > 0 ? res : 0;
+	o->ret = res;
+	o->flags = a->flags;
+	o->tid = a->tid;
+	o->comm[0] = a->comm[0];
+	o->comm[1] = a->comm[1];
+	o->kind = a->kind;
+	o->write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
+	if (o->write == 1 && a->flags & FLAG_APPEND && res > 0 && a->host)
+		o->offset = NUMBER_AT(a->host, struct inode, i_size) - res;
+	op_record(c, o, a->proc);
+	if (o->write == 1 && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
-		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o.offset, res, a->proc);
+		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->proc);
 	return 0;
 }
 
 /* An event of the ring, or of a caller's buffer. */
-static __always_inline void aio_event(struct aio_walk *w, u64 iocb, s64 res, bool keep)
+static __always_inline void aio_event(struct task_ctx *c, u64 iocb, s64 res, bool keep)
 {
+	struct aio_walk *w = &scratch_of(c)->w;
 	struct aio_key k = { iocb, w->pid };
-	struct aio *a = bpf_map_lookup_elem(&aios, &k), new = {};
+	struct aio *a = bpf_map_lookup_elem(&aios, &k), *new = &scratch_of(c)->new;
 
 	if (a && !a->early) {
-		aio_finish(w->c, a, res);
+		aio_finish(c, a, res);
 		bpf_map_delete_elem(&aios, &k);
 		return;
 	}
 	if (!keep)
 		return;
-	new.early = 1;
-	new.ring = w->ring;
-	new.res = res;
-	new.number = w->number;
-	new.ts_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&aios, &k, &new, BPF_ANY) && w->proc >= PROC_FIRST)
+	__builtin_memset(new, 0, sizeof(*new));
+	new->early = 1;
+	new->ring = w->ring;
+	new->res = res;
+	new->number = w->number;
+	new->ts_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&aios, &k, new, BPF_ANY) && w->proc >= PROC_FIRST)
 		lose(LOSS_AIO_TABLE);
 }
 
-static long aio_ring_one(u32 n, struct aio_walk *w)
+static long aio_ring_one(u32 n, struct aio_ref *r)
 {
+	struct aio_walk *w = &scratch_of(r->c)->w;
 	struct io_event e;
 
 	if (w->next == w->tail)
@@ -148,7 +181,7 @@ static long aio_ring_one(u32 n, struct aio_walk *w)
 		w->unread = 1;
 		return 1;
 	}
-	aio_event(w, e.obj, e.res, true);
+	aio_event(r->c, e.obj, e.res, true);
 	w->number++;
 	w->next++;
 	if (w->next >= w->nr)
@@ -185,12 +218,17 @@ static __noinline int aio_ring_find(struct aio_walk *w)
 }
 
 /* Reads what is new in a ring. */
-static __noinline int aio_ring_read(struct aio_walk *w)
+static __always_inline int aio_ring_read(struct task_ctx *c)
 {
 	struct aio_ring_state *s, new = {};
 	struct aio_ring_key k = {};
+	struct aio_ref ref = { c };
+	struct aio_walk *w;
 
-	if (!w || !aio_ring_find(w))
+	if (!c)
+		return 0;
+	w = &scratch_of(c)->w;
+	if (!aio_ring_find(w))
 		return 0;
 	k.ring = w->ring;
 	k.pid = w->pid;
@@ -205,7 +243,7 @@ static __noinline int aio_ring_read(struct aio_walk *w)
 	}
 	w->next = s->next;
 	w->number = w->number_before = s->number;
-	bpf_loop(AIO_STEPS, aio_ring_one, w, 0);
+	bpf_loop(AIO_STEPS, aio_ring_one, &ref, 0);
 	if (w->unread && ring_distance(w->next, w->tail, w->nr) >= ring_distance(w->head, w->tail, w->nr)) {
 		w->unread = ring_distance(w->next, w->head, w->nr); /* those were taken, by calls */
 		w->number += w->unread;
@@ -223,19 +261,19 @@ static __noinline int aio_ring_read(struct aio_walk *w)
 static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
 {
 	struct inode *host;
-	struct iocb b;
+	struct iocb *b = &scratch_of(c)->iocb;
 	struct file *f;
 
 	if (!a || !c)
 		return 0;
-	if (bpf_probe_read_user(&b, sizeof(b), (void *)address)) {
+	if (bpf_probe_read_user(b, sizeof(*b), (void *)address)) {
 		if (proc >= PROC_FIRST)
 			lose(LOSS_AIO_UNREAD);
 		return 0;
 	}
-	a->size = b.aio_nbytes;
-	a->offset = b.aio_offset;
-	switch (b.aio_lio_opcode) {
+	a->size = b->aio_nbytes;
+	a->offset = b->aio_offset;
+	switch (b->aio_lio_opcode) {
 	case IOCB_CMD_PREADV:
 		a->size = 0; /* counts vectors */
 		/* fall through */
@@ -256,7 +294,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	default:
 		return 0;
 	}
-	f = file_of(b.aio_fildes);
+	f = file_of(b->aio_fildes);
 	if (!f)
 		return 0;
 	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
@@ -264,7 +302,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	a->dev = c->seen_dev;
 	a->type = c->seen_type;
 	a->block = c->seen_block;
-	a->flags = flags_of_call(flags_of(NUMBER_AT(f, struct file, f_flags)), b.aio_rw_flags);
+	a->flags = flags_of_call(flags_of(NUMBER_AT(f, struct file, f_flags)), b->aio_rw_flags);
 	host = (struct inode *)c->seen_host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
@@ -282,10 +320,11 @@ static __always_inline bool is_of_this_call(const struct aio_walk *w, const stru
 }
 
 /* One control block that io_submit took: kept until its event comes. */
-static long aio_taken_one(u32 n, struct aio_walk *w)
+static long aio_taken_one(u32 n, struct aio_ref *r)
 {
+	struct aio_walk *w = &scratch_of(r->c)->w;
+	struct aio *old, *a = &scratch_of(r->c)->new;
 	struct aio_key k = { 0, w->pid };
-	struct aio *old, a = {};
 	bool over = false;
 	s64 res = 0;
 
@@ -302,45 +341,49 @@ static long aio_taken_one(u32 n, struct aio_walk *w)
 	} else if (old && old->proc >= PROC_FIRST) {
 		lose(LOSS_AIO_UNREAPED); /* used again, and its event was not seen */
 	}
-	a.ts_ns = w->ts_ns;
-	a.ring = w->ring;
-	if (!aio_look(&a, w->c, k.iocb, w->proc))
+	__builtin_memset(a, 0, sizeof(*a));
+	a->ts_ns = w->ts_ns;
+	a->ring = w->ring;
+	if (!aio_look(a, r->c, k.iocb, w->proc))
 		return 0;
 	if (over)
-		aio_finish(w->c, &a, res);
-	else if (bpf_map_update_elem(&aios, &k, &a, BPF_ANY) && w->proc >= PROC_FIRST)
+		aio_finish(r->c, a, res);
+	else if (bpf_map_update_elem(&aios, &k, a, BPF_ANY) && w->proc >= PROC_FIRST)
 		lose(LOSS_AIO_TABLE);
 	return 0;
 }
 
 /* io_submit returns: it took so many control blocks. ts_ns: when it began, 0 when that was not seen. */
-static __always_inline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
+static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
 {
-	struct aio_walk w = { .c = c, .proc = proc, .pid = bpf_get_current_pid_tgid() >> 32, .ts_ns = ts_ns };
 	u64 now = bpf_ktime_get_ns();
+	struct aio_ref ref = { c };
+	struct aio_walk *w;
 
 	if (!c || !k || taken <= 0)
 		return 0;
-	w.ring = k->arg[0];
-	w.list = k->arg[2];
-	w.since_ns = ts_ns ?: c->aio_ns;
-	if (!ts_ns)
-		w.ts_ns = now;
-	aio_ring_read(&w);
+	w = aio_begin(c);
+	w->proc = proc;
+	w->ring = k->arg[0];
+	w->list = k->arg[2];
+	w->since_ns = ts_ns ?: c->aio_ns;
+	w->ts_ns = ts_ns ?: now;
+	aio_ring_read(c);
 	if (taken > AIO_STEPS) {
 		taken = AIO_STEPS;
 		if (proc >= PROC_FIRST)
 			lose(LOSS_AIO_TABLE);
 	}
-	bpf_loop(taken, aio_taken_one, &w, 0);
-	c->aio_ring = w.ring;
+	bpf_loop(taken, aio_taken_one, &ref, 0);
+	c->aio_ring = w->ring;
 	c->aio_ns = now;
 	return 0;
 }
 
 /* An event in the buffer of io_getevents. */
-static long aio_reaped_one(u32 n, struct aio_walk *w)
+static long aio_reaped_one(u32 n, struct aio_ref *r)
 {
+	struct aio_walk *w = &scratch_of(r->c)->w;
 	struct io_event e;
 
 	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->list + n * sizeof(e)))) {
@@ -348,38 +391,41 @@ static long aio_reaped_one(u32 n, struct aio_walk *w)
 			lose(LOSS_AIO_UNREAD);
 		return 1;
 	}
-	aio_event(w, e.obj, e.res, n >= w->from);
+	aio_event(r->c, e.obj, e.res, n >= w->from);
 	return 0;
 }
 
 /* io_getevents returns: it gave n events. */
-static __always_inline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
+static __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
 {
-	struct aio_walk w = { .c = c, .pid = bpf_get_current_pid_tgid() >> 32 };
+	struct aio_ref ref = { c };
+	struct aio_walk *w;
 
 	if (!c || !k || n <= 0)
 		return 0;
-	w.ring = k->arg[0];
-	w.list = k->arg[3];
-	w.proc = proc_current(c);
-	if (!aio_ring_read(&w))
-		w.unread = n;
-	w.from = w.unread < n ? n - w.unread : 0;
-	bpf_loop(n > AIO_STEPS ? AIO_STEPS : n, aio_reaped_one, &w, 0);
+	w = aio_begin(c);
+	w->ring = k->arg[0];
+	w->list = k->arg[3];
+	w->proc = proc_current(c);
+	if (!aio_ring_read(c))
+		w->unread = n;
+	w->from = w->unread < n ? n - w->unread : 0;
+	bpf_loop(n > AIO_STEPS ? AIO_STEPS : n, aio_reaped_one, &ref, 0);
 	return 0;
 }
 
 /* A thread that uses libaio returns from another call: events that it took without one are still in its ring, and the next call
  * may end that. */
-static __always_inline int aio_passing(struct task_ctx *c)
+static __noinline int aio_passing(struct task_ctx *c)
 {
-	struct aio_walk w = { .c = c, .pid = bpf_get_current_pid_tgid() >> 32 };
+	struct aio_walk *w;
 
 	if (!c)
 		return 0;
-	w.ring = c->aio_ring;
-	w.proc = proc_current(c);
-	aio_ring_read(&w);
+	w = aio_begin(c);
+	w->ring = c->aio_ring;
+	w->proc = proc_current(c);
+	aio_ring_read(c);
 	return 0;
 }
 

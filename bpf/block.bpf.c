@@ -31,7 +31,7 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 }
 
 /* What the file system submits (layer fs): one record for each contiguous range. */
-static __always_inline void submit_record(struct walk *w, struct bio *b, bool write)
+static __noinline int submit_record(struct walk *w, struct bio *b, bool write)
 {
 	struct iot_cell_key miss;
 	u32 size = b->bi_iter.bi_size;
@@ -55,7 +55,7 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 		piece_flush(w);
 	}
 	if (write || w->tag.cause != CAUSE_DATA)
-		return;
+		return 0;
 	__builtin_memset(&miss, 0, sizeof(miss));
 	miss = w->key;
 	miss.owner = owner_top(w->tag.owner);
@@ -68,6 +68,7 @@ static __always_inline void submit_record(struct walk *w, struct bio *b, bool wr
 		count(&miss, 1, size - w->tag.demanded, 0, false);
 	if (miss.sub == SUB_FT_REG)
 		readahead_begins(w, &miss, size);
+	return 0;
 }
 
 /* The bytes that are being asked for: by a fault, by a call, by the side of a copy that is read; by advice none. */
@@ -88,7 +89,7 @@ static __always_inline void asked_range(struct walk *w, struct task_ctx *c, stru
 }
 
 /* Queued before the run begins: it may complete inside it. */
-static __always_inline void tag_early(struct bio *b)
+static __noinline int tag_early(struct bio *b)
 {
 	struct iot_bio t = { .cause = CAUSE_BEFORE };
 	u64 key = (u64)b;
@@ -98,13 +99,14 @@ static __always_inline void tag_early(struct bio *b)
 	t.disk = disk_of(b->bi_bdev);
 	volume = is_volume(b->bi_bdev);
 	if (!b->bi_iter.bi_size || !(volume || dev_wanted(t.disk)))
-		return;
+		return 0;
 	if (volume) {
 		bio_place(b, &t, b->bi_iter.bi_sector);
 		bio_note(b, &t);
 	}
 	if (bpf_map_update_elem(&bios, &key, &t, BPF_ANY))
 		lose(LOSS_BIO_TABLE);
+	return 0;
 }
 
 SEC("tp_btf/block_bio_remap")
@@ -121,7 +123,7 @@ int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
 }
 
 /* A bio without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
-static __always_inline void queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
+static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
 {
 	u32 volume;
 	u64 owner;
@@ -130,13 +132,14 @@ static __always_inline void queue_flush(struct bio *b, struct task_ctx *c, u32 d
 	if (c && c->sync_ns && !c->flush_ns)
 		c->flush_ns = bpf_ktime_get_ns();
 	if (known)
-		return; /* it was passed on */
+		return 0; /* it was passed on */
 	owner = owner_current(c, &how);
 	volume = owner ? 0 : held_by(b->bi_bdev);
 	if (volume)
 		flush_passed(volume, disk);
 	else
 		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
+	return 0;
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -343,7 +346,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	struct iot_request *t;
 	struct walk_ref ref;
 	struct walk *w;
-	struct done d = {};
+	struct done *d;
 	u32 disk, op, part;
 
 	rq = UNTRUSTED(rq, struct request);
@@ -362,14 +365,15 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	w = ref.w = walk_begin(WALK_COMPLETE);
 	if (!w)
 		return 0;
+	d = &w->over;
 	now = bpf_ktime_get_ns();
 	if (t && t->issue_ns) {
-		d.issue_ns = t->issue_ns;
-		d.dur_ns = now - t->issue_ns;
+		d->issue_ns = t->issue_ns;
+		d->dur_ns = now - t->issue_ns;
 		if (t->insert_ns)
-			d.queue_ns = t->issue_ns - t->insert_ns;
+			d->queue_ns = t->issue_ns - t->insert_ns;
 	} else {
-		d.issue_ns = now;
+		d->issue_ns = now;
 	}
 	if (t)
 		t->bytes -= bytes;
@@ -377,25 +381,25 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		bpf_map_delete_elem(&requests, &key);
 	if (!dev_wanted(disk))
 		return 0;
-	d.sector = op == REQ_OP_FLUSH ? 0 : rq->__sector; /* a flush has none: -1 */
-	d.size = bytes;
-	d.flags = request_flags(rq->cmd_flags);
-	d.error = error_of(error);
+	d->sector = op == REQ_OP_FLUSH ? 0 : rq->__sector; /* a flush has none: -1 */
+	d->size = bytes;
+	d->flags = request_flags(rq->cmd_flags);
+	d->error = error_of(error);
 	w->bio = (u64)rq->bio;
-	w->lat_ns = d.dur_ns;
+	w->lat_ns = d->dur_ns;
 	w->ops = 1;
 	if (op > REQ_OP_WRITE) {
-		complete_other(w, op, disk, &d, d.error);
+		complete_other(w, op, disk, d, d->error);
 		return 0;
 	}
 	if (!bytes)
 		return 0; /* the end of a flush sequence: its flush request is counted */
 	w->key.dev = disk;
 	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
-	w->key.flags = d.flags & FLAG_FUA;
-	w->error = d.error ? 1 : 0; /* the kernel counts the bytes of failed requests like all others */
+	w->key.flags = d->flags & FLAG_FUA;
+	w->error = d->error ? 1 : 0; /* the kernel counts the bytes of failed requests like all others */
 	w->budget = bytes;
-	d.bytes = bytes;
+	d->bytes = bytes;
 	bpf_loop(MAX_BIOS, complete_bio, &ref, 0);
 	if (w->budget) { /* a request without bios, or longer than the walk */
 		lose(LOSS_WALK);
@@ -403,11 +407,11 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		w->key.how = HOW_NONE;
 		piece_add(w, PROC_NONE, w->budget, w->ops);
 	}
-	if (!d.error) {
-		hist_add(owner_top(w->top_owner), w->key.kind, SUB_NONE, d.dur_ns);
-		queue_record(&w->top_key, w->top_owner, d.queue_ns);
+	if (!d->error) {
+		hist_add(owner_top(w->top_owner), w->key.kind, SUB_NONE, d->dur_ns);
+		queue_record(&w->top_key, w->top_owner, d->queue_ns);
 	}
-	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, d);
 	return 0;
 }
 

@@ -220,7 +220,7 @@ static long claim_span(u32 n, struct claiming *c)
 }
 
 /* Pages first .. last of the writer are the owner's from now. */
-static __noinline int claim_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
+static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
 {
 	struct iot_state *s = run_state();
 	struct claiming c = {};

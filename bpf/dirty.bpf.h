@@ -67,7 +67,7 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 
 /* The call returned and has written bytes [off, off + len): what turned dirty beside them? Before them it is the block where the
  * end of the file was, whose rest is zeroed; behind them what the call had begun when it failed. */
-static __noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc)
+__noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc)
 {
 	u64 block, from, to;
 	struct inode *i;

@@ -179,6 +179,7 @@ struct iot_filesum_ref {
 };
 
 #define IOT_MAX_FILESUMS 16384
+#define IOT_FILESUM_LOST 2     /* iot_filesum_slot.used: another processor made the same one first; it can be given back */
 #define IOT_FILESUM_USERS 1024
 #define IOT_FILESUM_RESERVE 1024 /* the first of them are for owners of files that are not known, when the others are used up */
 
@@ -271,10 +272,16 @@ struct iot_config {
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
 
+/* A ring of slots that were given back: how many were taken out and put in so far. */
+struct iot_sum_ring {
+	u32 begin, end;
+};
+
 /* What the kernel side keeps for the whole run: the one element of map `state`. */
 struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
+	struct iot_sum_ring sum_free, sum_spare; /* in map `filesum_free` */
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
 	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */

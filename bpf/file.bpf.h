@@ -202,7 +202,7 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 
 /* Process `proc` wrote bytes [off, off + len) through the page cache. Who made a page dirty is known from then on; here those are
  * claimed that were dirty already. device: file.id of the node of a block device, 0 for a file. */
-static __noinline int wrote(struct inode *i, u32 device, u64 off, u64 len, u32 proc)
+static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, u32 proc)
 {
 	struct writer *w;
 

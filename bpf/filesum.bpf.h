@@ -34,18 +34,14 @@ struct {
 	__type(value, u32);
 } filesum_index SEC(".maps");
 
-/* Slots that were given back: for files, and those that are kept for files that are not known. */
+/* Slots that were given back: rings that the tracer fills, first those for files, then those that are kept for files that are not
+ * known. No queue: programs that the tracer calls cannot use one before 6.2. */
 struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, IOT_MAX_FILESUMS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_FILESUMS + IOT_FILESUM_RESERVE);
+	__type(key, u32);
 	__type(value, u32);
 } filesum_free SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, IOT_FILESUM_RESERVE);
-	__type(value, u32);
-} filesum_spare SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -84,15 +80,34 @@ static __always_inline bool filesum_room(s64 mine)
 	return s && mine < 3 * (IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE - (s64)s->sums);
 }
 
+/* A slot that was given back; 0 when there is none. */
+static __always_inline u32 filesum_again(struct iot_sum_ring *r, u32 first, u32 size)
+{
+	for (int n = 0; n < 4; n++) {
+		u32 begin = *(volatile u32 *)&r->begin, at = first + begin % size, *slot;
+
+		if (begin == *(volatile u32 *)&r->end)
+			return 0;
+		slot = bpf_map_lookup_elem(&filesum_free, &at);
+		if (!slot)
+			return 0;
+		at = *(volatile u32 *)slot;
+		if (__sync_val_compare_and_swap(&r->begin, begin, begin + 1) == begin)
+			return at;
+	}
+	return 0;
+}
+
 /* A slot that nobody has, 0 when there is none. Those of files that are not known come from the beginning of the array. */
 static __always_inline u32 filesum_take(bool known)
 {
 	struct iot_state *s = run_state();
-	u32 n = 0;
+	u32 n;
 
 	if (!s)
 		return 0;
-	if (known ? !bpf_map_pop_elem(&filesum_free, &n) : !bpf_map_pop_elem(&filesum_spare, &n))
+	n = known ? filesum_again(&s->sum_free, 0, IOT_MAX_FILESUMS) : filesum_again(&s->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE);
+	if (n)
 		return n;
 	if (known) {
 		if (s->next_sum < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE)
@@ -130,10 +145,7 @@ static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 		}
 		return n;
 	}
-	if (k->file)
-		bpf_map_push_elem(&filesum_free, &n, BPF_ANY);
-	else
-		bpf_map_push_elem(&filesum_spare, &n, BPF_ANY);
+	slot->used = IOT_FILESUM_LOST;
 	other = bpf_map_lookup_elem(&filesum_index, k); /* another processor was first */
 	return other ? *other : 0;
 }

@@ -135,22 +135,18 @@ static __always_inline u32 request_flags(u32 f)
 	return r;
 }
 
-struct done {
-	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
-	u32 flags, error;
-};
 
-static __always_inline void request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+static __noinline int request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
 					  const struct done *d)
 {
 	u32 proc = owner_top(owner);
 	struct iot_ring_event *r;
 
 	if (!wants_event(proc))
-		return;
+		return 0;
 	r = event_reserve(LOSS_EVENT_BLOCK);
 	if (!r)
-		return;
+		return 0;
 	r->e.ts_ns = d->issue_ns;
 	r->e.dur_ns = d->dur_ns;
 	r->e.queue_ns = d->queue_ns;
@@ -167,10 +163,11 @@ static __always_inline void request_event(const struct walk *w, const struct iot
 	r->e.how = k->how;
 	r->e.sub = k->sub;
 	event_submit(r);
+	return 0;
 }
 
 /* A flush, a discard, or anything else that moves no bytes. */
-static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
+static __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
 {
 	u64 *flusher, key = w->bio, owner = PROC_NONE;
 	struct iot_bio *t;
@@ -198,19 +195,21 @@ static __always_inline void complete_other(struct walk *w, u32 op, u32 disk, con
 	if (d->dur_ns)
 		hist_add(k.owner, k.kind, SUB_NONE, d->dur_ns);
 	request_event(w, &k, owner, 0, d);
+	return 0;
 }
 
-static __always_inline void queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
+static __noinline int queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
 {
 	struct iot_cell_key k = {};
 
 	if (!queue_ns)
-		return;
+		return 0;
 	k.owner = owner_top(owner);
 	k.dev = top->dev;
 	k.kind = top->kind == KIND_BLK_READ ? KIND_BLK_QUEUE_READ : KIND_BLK_QUEUE_WRITE;
 	k.how = top->how;
 	count(&k, 1, 0, queue_ns, false);
+	return 0;
 }
 
 /* A request whose bios are not counted: they only lose their tags. */
@@ -238,17 +237,17 @@ static long forget_bio(u32 n, struct forget *f)
 }
 
 /* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
-static __always_inline void unseen(const struct iot_request *u, u32 walk)
+static __noinline int unseen(const struct iot_request *u, u32 walk)
 {
 	struct iot_outside *o = outside_of(u->disk);
 	struct walk *w = walk_begin(walk);
-	struct done d = {};
+	struct done *d;
 
 	if (!o || !w || u->op > REQ_OP_WRITE)
-		return;
+		return 0;
 	if (!u->inside) {
 		__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->write : &o->read, u->bytes);
-		return;
+		return 0;
 	}
 	__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->unseen_write : &o->unseen_read, u->bytes);
 	if (u->part)
@@ -266,10 +265,12 @@ static __always_inline void unseen(const struct iot_request *u, u32 walk)
 		w->key.sub = u->tag.sub;
 	}
 	w->ops = w->budget = 1;
-	d.issue_ns = u->issue_ns;
-	d.bytes = d.size = w->bytes = u->bytes;
+	d = &w->over;
+	d->issue_ns = u->issue_ns;
+	d->bytes = d->size = w->bytes = u->bytes;
 	piece_flush(w);
-	request_event(w, &w->top_key, w->top_owner, w->top_file, &d);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, d);
+	return 0;
 }
 
 /* The end of a flush sequence has no bytes: they completed before. Was that told? */
@@ -279,7 +280,7 @@ static __always_inline bool end_without_data(const struct iot_request *u, u32 by
 }
 
 /* Bytes that the kernel counts and this run does not, because the gate is closed. */
-static __always_inline void complete_outside(struct request *rq, u32 disk, u32 bytes)
+static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 {
 	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
 	struct iot_outside *o;
@@ -298,10 +299,10 @@ static __always_inline void complete_outside(struct request *rq, u32 disk, u32 b
 			bpf_map_delete_elem(&requests, &key);
 	}
 	if (op != REQ_OP_READ && !counts_as_write(op))
-		return;
+		return 0;
 	o = outside_of(disk);
 	if (!o)
-		return;
+		return 0;
 	if (op == REQ_OP_READ) {
 		__sync_fetch_and_add(&o->late_read, after);
 		__sync_fetch_and_add(&o->read, bytes);
@@ -309,6 +310,7 @@ static __always_inline void complete_outside(struct request *rq, u32 disk, u32 b
 		__sync_fetch_and_add(&o->late_write, after);
 		__sync_fetch_and_add(&o->write, bytes);
 	}
+	return 0;
 }
 
 static __always_inline u64 use_of(struct request *rq)

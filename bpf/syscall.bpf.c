@@ -104,7 +104,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 }
 
 /* A call wrote bytes [off, off + len) of the context's file through the page cache. */
-static __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
+__noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 {
 	return c ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
 }
@@ -248,7 +248,7 @@ static long message_one(u32 n, struct message_walk *w)
 
 /* sendto, sendmsg, sendmmsg and their readers: datagrams, whose peer the call names; every socket where nothing else tells
  * of its bytes. */
-static __noinline int exit_message(struct task_ctx *c, const struct call *k, u8 shape, u8 kind, s64 ret)
+__noinline int exit_message(struct task_ctx *c, const struct call *k, u8 shape, u8 kind, s64 ret)
 {
 	struct message_walk w = { .use = { .kind = kind, .derived = 1 } };
 	struct file *f;
@@ -390,9 +390,9 @@ static __always_inline bool done_before(struct task_ctx *c, bool again)
 }
 
 /* 32-bit calls have other numbers: those that read and write are a loss when they moved bytes of a process that is wanted. */
-static __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
+__noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 {
-	if (ret <= 0 || proc_current(c) < PROC_FIRST)
+	if (!c || ret <= 0 || proc_current(c) < PROC_FIRST)
 		return 0;
 	switch (nr) {
 	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
@@ -405,9 +405,9 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 {
 	const volatile struct iot_syscall *row;
 	struct task_struct *t = current_task();
-	struct op o = {};
 	struct task_ctx *c;
-	struct call k;
+	struct call *k;
+	struct op *o;
 	u32 proc;
 	u8 shape;
 
@@ -422,18 +422,21 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	if (is_compat())
 		return compat_ends(c, nr, ret);
-	call_of_regs(&k, regs);
+	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */
+	o = (struct op *)c->op;
+	__builtin_memset(o, 0, sizeof(*o));
+	call_of_regs(k, regs);
 	c->range_known = 0;
-	o.kind = row->kind;
+	o->kind = row->kind;
 	if (shape >= SHAPE_TO)
-		return exit_message(c, &k, shape, o.kind, ret);
+		return exit_message(c, k, shape, o->kind, ret);
 	proc = proc_current(c);
 	if (cfg.latency)
-		o.dur_ns = clock_stop(&o.ts_ns);
-	if (cfg.events && !o.dur_ns)
-		o.ts_ns = bpf_ktime_get_ns();
-	o.ret = ret;
-	o.write = row->write;
+		o->dur_ns = clock_stop(&o->ts_ns);
+	if (cfg.events && !o->dur_ns)
+		o->ts_ns = bpf_ktime_get_ns();
+	o->ret = ret;
+	o->write = row->write;
 	if (shape <= SHAPE_SPLICE)
 		c->rchar = t->ioac.rchar;
 	switch (shape) {
@@ -442,19 +445,19 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_RWV:
 	case SHAPE_PRWV:
 	case SHAPE_PRWV2:
-		exit_rw(c, &k, &o, shape, proc);
+		exit_rw(c, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
-		exit_two(c, &o, k.arg[1], k.arg[0], k.arg[2], 0, k.arg[3], proc);
+		exit_two(c, o, k->arg[1], k->arg[0], k->arg[2], 0, k->arg[3], proc);
 		return 0;
 	case SHAPE_SPLICE:
-		exit_two(c, &o, k.arg[0], k.arg[2], k.arg[1], k.arg[3], k.arg[4], proc);
+		exit_two(c, o, k->arg[0], k->arg[2], k->arg[1], k->arg[3], k->arg[4], proc);
 		return 0;
 	case SHAPE_AIO_SUBMIT:
-		aio_submitted(c, &k, ret, proc, o.dur_ns ? o.ts_ns : 0);
+		aio_submitted(c, k, ret, proc, o->dur_ns ? o->ts_ns : 0);
 		break;
 	case SHAPE_AIO_REAP:
-		aio_reaped(c, &k, ret);
+		aio_reaped(c, k, ret);
 		break;
 	case SHAPE_URING:
 		if (row->instead && ret > 0)
@@ -466,8 +469,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	}
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
 		aio_passing(c);
-	if (exit_plain(c, &k, &o, shape, ret))
-		op_record(c, &o, proc);
+	if (exit_plain(c, k, o, shape, ret))
+		op_record(c, o, proc);
 	return 0;
 }
 

@@ -220,7 +220,7 @@ static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struc
 	return contents_for(c, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
 }
 
-static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
+static __noinline int tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
 {
 	u32 op = b->bi_opf & 0xff;
 
@@ -230,16 +230,17 @@ static __always_inline void tag_bio(struct bio *b, struct iot_bio *t, struct tas
 		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
 		    b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
 			t->cause = CAUSE_SWAP;
-			return;
+			return 0;
 		}
 		tag_rw(b, t, c, op == REQ_OP_WRITE);
 		if (op == REQ_OP_READ)
 			t->sub = read_for(b, t, c);
-		return;
+		return 0;
 	default:
 		t->cause = CAUSE_DISCARD;
 		t->owner = owner_current(c, &t->how);
 	}
+	return 0;
 }
 
 #endif

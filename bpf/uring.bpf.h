@@ -110,7 +110,7 @@ static __always_inline s32 uring_result(u64 req)
 }
 
 /* Looks at the file of a request. Offset stays as it is. */
-static __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u)
+__noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u)
 {
 	struct file *f = (struct file *)file;
 	struct inode *i;
@@ -236,7 +236,7 @@ static __always_inline bool uring_moved(u64 req, const struct uring_request *u)
 }
 
 /* The submitter goes on: was its last request one that nobody tells the end of? */
-static __noinline int uring_settle(struct task_ctx *c)
+__noinline int uring_settle(struct task_ctx *c)
 {
 	struct uring_request *u;
 	u64 req;

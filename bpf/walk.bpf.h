@@ -27,6 +27,12 @@ struct {
 	__type(value, struct iot_late);
 } late SEC(".maps");
 
+/* A request that completed. */
+struct done {
+	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
+	u32 flags, error;
+};
+
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
 struct walk {
 	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
@@ -55,6 +61,7 @@ struct walk {
 	struct {
 		u64 txn, next, total, weight, left;
 	} split;
+	struct done over;      /* completion */
 	u32 shares, later;     /* shares that this probe has walked; 1: the tracer asks, without limit */
 };
 

@@ -891,8 +891,10 @@ def compare_pages(p, got):
             others = spare[k[0], k[1]]
             if not others and k[2] in UNSEEN:
                 continue
-            if not others and p.exposed[k] > 0:
+            if p.exposed[k] > 0 and (not others or NOBODY in others):
                 p.exposed[k] -= 1
+                if others:
+                    others.remove(NOBODY)
                 continue
             beside = p.beside.get((k[0], k[1]))
             text = "" if beside is None else "; touched without a claim by call %d: %s" % (beside, p.line(beside))

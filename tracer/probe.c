@@ -987,15 +987,27 @@ void probes_sum_hide(struct probes *p, u32 slot)
 		bpf_map_delete_elem(fd, key);
 }
 
+static void put_free(struct probes *p, struct iot_sum_ring *ring, u32 first, u32 size, u32 slot)
+{
+	u32 at = first + ring->end % size;
+
+	bpf_map_update_elem(map_fd(p, "filesum_free"), &at, &slot, BPF_ANY);
+	__atomic_add_fetch(&ring->end, 1, __ATOMIC_RELEASE);
+}
+
 void probes_sum_free(struct probes *p, u32 slot)
 {
+	bool counted = p->sum_slots[slot].used != IOT_FILESUM_LOST;
+
 	if (slot < IOT_FILESUM_RESERVE) {
-		bpf_map_update_elem(map_fd(p, "filesum_spare"), NULL, &slot, BPF_ANY);
+		put_free(p, &p->state->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE, slot);
 		return;
 	}
-	__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1, __ATOMIC_RELAXED);
-	__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
-	bpf_map_update_elem(map_fd(p, "filesum_free"), NULL, &slot, BPF_ANY);
+	if (counted) {
+		__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
+	}
+	put_free(p, &p->state->sum_free, 0, IOT_MAX_FILESUMS, slot);
 }
 
 void probes_sums_epoch(struct probes *p)
