@@ -87,6 +87,8 @@ struct aio_scratch {
 	struct aio new;
 	struct op op;
 	struct iocb iocb;
+	struct aio_ring_key key;
+	struct aio_ring_state state;
 };
 _Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op) && sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.op, task_ctx.regs");
 _Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
@@ -133,13 +135,12 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o->ret = res;
 	o->flags = a->flags;
 	o->tid = a->tid;
-	o->comm[0] = a->comm[0];
-	o->comm[1] = a->comm[1];
 	o->kind = a->kind;
 	o->write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
 	if (o->write == 1 && a->flags & FLAG_APPEND && res > 0 && a->host)
 		o->offset = NUMBER_AT(a->host, struct inode, i_size) - res;
 	op_record(c, o, a->proc);
+	filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != 2 ? res : 0, o->flags);
 	if (o->write == 1 && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->proc);
@@ -220,9 +221,9 @@ static __noinline int aio_ring_find(struct aio_walk *w)
 /* Reads what is new in a ring. */
 static __always_inline int aio_ring_read(struct task_ctx *c)
 {
-	struct aio_ring_state *s, new = {};
-	struct aio_ring_key k = {};
+	struct aio_ring_state *s, *new;
 	struct aio_ref ref = { c };
+	struct aio_ring_key *k;
 	struct aio_walk *w;
 
 	if (!c)
@@ -230,14 +231,18 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 	w = &scratch_of(c)->w;
 	if (!aio_ring_find(w))
 		return 0;
-	k.ring = w->ring;
-	k.pid = w->pid;
-	s = bpf_map_lookup_elem(&aio_rings, &k);
+	k = &scratch_of(c)->key;
+	k->ring = w->ring;
+	k->pid = w->pid;
+	k->pad = 0;
+	s = bpf_map_lookup_elem(&aio_rings, k);
 	if (!s || s->context != w->context) { /* the first look: what was taken before is of no request that is known */
-		new.context = w->context;
-		new.next = w->head;
-		bpf_map_update_elem(&aio_rings, &k, &new, BPF_ANY);
-		s = bpf_map_lookup_elem(&aio_rings, &k);
+		new = &scratch_of(c)->state;
+		__builtin_memset(new, 0, sizeof(*new));
+		new->context = w->context;
+		new->next = w->head;
+		bpf_map_update_elem(&aio_rings, k, new, BPF_ANY);
+		s = bpf_map_lookup_elem(&aio_rings, k);
 		if (!s)
 			return 0;
 	}

@@ -33,7 +33,6 @@ struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
 	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
-	u64 comm[2];           /* name of that thread */
 	u8 kind, write;
 };
 
@@ -91,16 +90,19 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 		c->cell_key = k;
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
-	if (o->tid)
-		filesum_async(o->comm, c->seen_file, c->seen_type, proc, o->kind, o->write, bytes, o->flags);
-	else
-		filesum_call(c, proc, o->kind, o->write, bytes, o->flags);
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
 	if (!o->write && !(o->flags & FLAG_DIRECT))
 		ra_used(c->seen_host, o->offset, o->ret);
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;
+}
+
+/* A call of the current thread: the same, and what it adds to its file's sums. */
+static __always_inline void call_record(struct task_ctx *c, struct op *o, u32 proc)
+{
+	op_record(c, o, proc);
+	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != 2 ? o->ret : 0, o->flags);
 }
 
 /* A call wrote bytes [off, off + len) of the context's file through the page cache. */
@@ -165,7 +167,7 @@ static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, st
 		o->flags = flags_of_call(o->flags, k->arg[5]);
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
-	op_record(c, o, proc);
+	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		written(c, o->offset, o->ret, proc);
 	if (o->write && c->fresh_inode)
@@ -175,18 +177,18 @@ static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, st
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
-static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s32 out, u64 in_pos, u64 out_pos, u64 size,
-				     u32 proc)
+static __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, bool sends, u32 proc)
 {
+	/* sends: out, in, offset of in, size; else in, its offset, out, its offset, size */
 	u8 kind = o->kind;
 	struct file *f;
 	u64 pos;
 
-	o->size = size;
+	o->size = k->arg[sends ? 3 : 4];
 	for (int side = 0; side < 2; side++) {
-		u64 user = side ? out_pos : in_pos;
+		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
 
-		f = see_fd(c, side ? out : in);
+		f = see_fd(c, sends ? (side ? k->arg[0] : k->arg[1]) : (side ? k->arg[2] : k->arg[0]));
 		o->kind = kind + side;
 		o->write = side;
 		o->offset = 0;
@@ -198,7 +200,7 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
 		}
-		op_record(c, o, proc);
+		call_record(c, o, proc);
 		if (side && f && o->ret > 0 && is_storage(c->seen_type))
 			written(c, o->offset, o->ret, proc);
 		if (side && c->fresh_inode)
@@ -208,6 +210,7 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
 			socket_call((u64)f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	}
+	return 0;
 }
 
 /* The beginning of struct msghdr of the user interface, its size in struct mmsghdr, and where that has the bytes moved. */
@@ -448,11 +451,9 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		exit_rw(c, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
-		exit_two(c, o, k->arg[1], k->arg[0], k->arg[2], 0, k->arg[3], proc);
-		return 0;
+		return exit_two(c, k, o, true, proc);
 	case SHAPE_SPLICE:
-		exit_two(c, o, k->arg[0], k->arg[2], k->arg[1], k->arg[3], k->arg[4], proc);
-		return 0;
+		return exit_two(c, k, o, false, proc);
 	case SHAPE_AIO_SUBMIT:
 		aio_submitted(c, k, ret, proc, o->dur_ns ? o->ts_ns : 0);
 		break;
@@ -470,7 +471,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
 		aio_passing(c);
 	if (exit_plain(c, k, o, shape, ret))
-		op_record(c, o, proc);
+		call_record(c, o, proc);
 	return 0;
 }
 

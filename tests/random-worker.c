@@ -490,19 +490,27 @@ static ssize_t do_link(const struct command *c, int fd)
 /* A child writes through the descriptor that it shares with its parent, position and all. */
 static ssize_t do_child(const struct command *c, int fd)
 {
+	struct answer { ssize_t n; int err; } *answer;
+	ssize_t n;
 	int status;
 
+	answer = mmap(NULL, sizeof(*answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (answer == MAP_FAILED)
+		die("mmap");
 	child = fork();
 	if (child < 0)
 		die("fork");
 	if (!child) {
-		ssize_t n = write(fd, bytes(c), c->len);
-
-		_exit(n < 0 || n != c->len);
+		answer->n = write(fd, bytes(c), c->len);
+		answer->err = errno;
+		_exit(0);
 	}
-	if (waitpid(child, &status, 0) != child)
+	if (waitpid(child, &status, 0) != child || status)
 		die("waitpid");
-	return status ? -1 : c->len;
+	n = answer->n;
+	errno = answer->err;
+	munmap(answer, sizeof(*answer));
+	return n;
 }
 
 enum { NO_FD = 1 };
