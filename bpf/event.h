@@ -178,7 +178,8 @@ struct iot_config {
 	u32 events;            /* 1: deliver events */
 	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
-	u32 again, pad;        /* 1: the programs of system calls have a second copy */
+	u32 again;             /* 1: the programs of system calls have a second copy */
+	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -187,12 +188,29 @@ struct iot_config {
 struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
+	u32 used_cells, pad;   /* aggregates in use */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 };
 
 #define IOT_MAX_CELLS 32768
-#define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
+#define IOT_CELL_RESERVE(max) ((max) / 32) /* kept for owner 0, so that bytes stay counted when the table is full */
+
+/* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back
+ * by the tracer: it takes the key out of `cell_index`, reads the sums once more when no program can be adding to them any longer,
+ * zeroes them, and puts the number into the queue `free_cells`. */
+struct iot_cell_slot {
+	struct iot_cell_key key;
+	u32 used;              /* 1: it is in use, or was until now */
+	u32 pad;               /* elements of an array begin at multiples of 8 */
+};
+
+/* A process that ended and whose sums belong to another from then on: an element of map `folds`, which the tracer writes at
+ * place `id` modulo IOT_MAX_FOLDS. A later one overwrites it; what comes for the first after that is for the tracer to resolve. */
+struct iot_fold {
+	u32 id, to;            /* process.id */
+};
+#define IOT_MAX_FOLDS 131072   /* a power of two */
 #define IOT_HIST_GROUPS 8
 
 /* Which socket bytes are counted where the call returns. */
@@ -223,7 +241,8 @@ struct iot_flow {
 };
 
 #define IOT_MAX_FLOWS 32768
-#define IOT_MAX_GROUPED 65536 /* processes that can be in a group other than 0 */
+#define IOT_MAX_GROUPED 65536  /* processes that can be in a group other than 0 at one time; a power of two */
+#define IOT_GROUP_BITS 3       /* an element of map `groups`: process.id << IOT_GROUP_BITS | group */
 
 /* How the arguments of a system call are read. */
 enum iot_shape {

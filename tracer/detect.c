@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "detect.h"
+#include "sparse.h"
 #include "systems.h"
 #include "tracer.h"
 
@@ -87,8 +88,7 @@ struct detect {
 	struct systems *db;
 	const char *only;
 	long tick_ns;
-	struct seen *seen;          /* by process.id */
-	size_t room;
+	struct sparse seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
 	struct known *file;         /* by file.id */
 	size_t file_room, n_devices;
@@ -117,15 +117,20 @@ int detect_new(struct detect **out, const char *const *files, size_t n)
 	if (!d)
 		return fail(ENOMEM, "detection of storage systems");
 	d->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
+	d->seen.size = sizeof(struct seen);
 	return systems_open(&d->db, files, n);
+}
+
+static void free_seen(void *seen)
+{
+	free(((struct seen *)seen)->match);
 }
 
 void detect_free(struct detect *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->room; i++)
-		free(d->seen[i].match);
+	sparse_free(&d->seen, free_seen);
 	while (d->places) {
 		struct place *p = d->places;
 
@@ -133,7 +138,6 @@ void detect_free(struct detect *d)
 		free(p);
 	}
 	systems_close(d->db);
-	free(d->seen);
 	for (size_t i = 0; i < d->file_room; i++)
 		free(d->file[i].path);
 	free(d->file);
@@ -156,7 +160,7 @@ int detect_only(struct detect *d, const char *system)
 
 static struct seen *seen_of(const struct detect *d, u32 id)
 {
-	return id < d->room && d->seen[id].proc.id ? &d->seen[id] : NULL;
+	return sparse_find(&d->seen, id);
 }
 
 /* Room for element `id` of an array whose new elements are zero. */
@@ -175,16 +179,29 @@ static int make_room(void **array, size_t *room, u32 id, size_t size)
 static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 {
 	u32 *bucket = &d->bucket[p->pid % BUCKETS];
-	struct seen *s;
+	struct seen *s = sparse_make(&d->seen, p->id);
 
-	if (make_room((void **)&d->seen, &d->room, p->id, sizeof(*d->seen)))
+	if (!s)
 		return NULL;
-	s = &d->seen[p->id];
 	s->proc = *p;
 	memcpy(s->comm, p->comm, IOT_COMM_LEN);
 	s->older = *bucket;
 	*bucket = p->id;
 	return s;
+}
+
+void detect_forget(struct detect *d, u32 id)
+{
+	struct seen *s = seen_of(d, id), *other;
+	u32 *at = s ? &d->bucket[s->proc.pid % BUCKETS] : NULL;
+
+	if (!s)
+		return;
+	while (*at != id && (other = seen_of(d, *at)))
+		at = &other->older;
+	*at = s->older;
+	free(s->match);
+	sparse_drop(&d->seen, id);
 }
 
 static void push(u32 **list, size_t *n, size_t *room, u32 id)
@@ -247,9 +264,9 @@ static bool is_same(const struct detect *d, const struct sys_ident *id, const st
 /* The process that a record names as its parent, while it ran the program that the child was forked with. */
 static const struct seen *parent_of(const struct detect *d, const struct iot_proc *p)
 {
-	for (u32 id = d->bucket[p->ppid % BUCKETS]; id; id = d->seen[id].older) {
-		const struct seen *s = &d->seen[id];
+	const struct seen *s;
 
+	for (u32 id = d->bucket[p->ppid % BUCKETS]; (s = seen_of(d, id)); id = s->older) {
 		if (s->proc.pid == p->ppid && s->proc.exec_no == p->exec_no && s->proc.start_ns <= p->start_ns)
 			return s;
 	}

@@ -30,6 +30,9 @@ const struct rec_file *detect_late(struct detect *);
 /* A write to a file that only one system has tells who its process is; the thread tells the component, which is filled in. */
 void detect_event(struct detect *, struct iot_event *);
 
+/* Nothing more is asked of a process. */
+void detect_forget(struct detect *, u32 id);
+
 /* Looks again at processes that may have set their title since they were forked. To be called many times a second. */
 void detect_again(struct detect *);
 

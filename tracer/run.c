@@ -18,6 +18,7 @@
 #include "devices.h"
 #include "flows.h"
 #include "hist.h"
+#include "lives.h"
 #include "names.h"
 #include "outputs.h"
 #include "privilege.h"
@@ -31,6 +32,7 @@
 #define CALM_LIMIT_NS (5 * NSEC)
 #define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
 #define MAX_DEVICES 64
+#define ROUND_NS (NSEC / 4)           /* aggregates are read so often when their table fills up */
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 
 struct run {
@@ -40,6 +42,7 @@ struct run {
 	struct probes *probes;
 	struct detect *detect;
 	struct names *names;
+	struct lives *lives;
 	struct devices *devices;
 	struct truth *truth;
 	struct cells *cells;
@@ -48,6 +51,9 @@ struct run {
 	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
 	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
+	u64 round_ns;                 /* when the aggregates were read last */
+	u64 names_lost;               /* records of processes, by then */
+	bool scanned;                 /* the table of processes was read in this round */
 	u64 calm_ops, calm_since, calm_begun;
 	u64 events;
 	struct iot_event *batch;
@@ -85,20 +91,21 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !detect_wanted(r->detect, e->owner)))
+	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
 }
 
-static void give_process(struct run *r, const struct iot_proc *p, const struct rec_process *rec)
+static void on_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 {
+	struct run *r = arg;
 	u32 group = detect_group(r->detect, p->id);
 
 	if (group)
 		take_error(r, probes_set_group(r->probes, p, group));
-	if (rec && detect_wanted(r->detect, p->id))
+	if (rec && lives_wanted(r->lives, p->id))
 		take_error(r, r->sink->record(r->sink, REC_process, rec));
 }
 
@@ -125,14 +132,14 @@ static void on_process(void *arg, const struct iot_proc *p)
 	struct run *r = arg;
 
 	if (!(p->flags & PROC_EXITED) || !hold_end(r, p))
-		give_process(r, p, names_process(r->names, p));
+		lives_seen(r->lives, p);
 }
 
 /* Gives the first n ends. */
 static void give_ends(struct run *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		give_process(r, &r->ends[i], names_process(r->names, &r->ends[i]));
+		lives_ended(r->lives, &r->ends[i]);
 	r->n_ends -= n;
 	if (n)
 		memmove(r->ends, r->ends + n, r->n_ends * sizeof(*r->ends));
@@ -145,7 +152,7 @@ static void give_changed(struct run *r)
 	const struct iot_proc *p;
 
 	while ((p = detect_changed(r->detect)))
-		give_process(r, p, names_again(r->names, p));
+		lives_changed(r->lives, p);
 }
 
 static void learn_device(void *arg, u32 dev)
@@ -183,13 +190,61 @@ static bool drain(struct run *r)
 static int on_cell(void *arg, const struct rec_agg *rec)
 {
 	struct run *r = arg;
-	struct rec_agg others = *rec;
+	struct rec_agg own = *rec;
 
 	learn_device(r, rec->dev);
-	if (detect_wanted(r->detect, rec->owner))
-		return r->sink->record(r->sink, REC_agg, rec);
-	others.owner = PROC_OTHER;
-	return r->sink->record(r->sink, REC_agg, &others);
+	own.owner = lives_owner(r->lives, rec->owner);
+	return r->sink->record(r->sink, REC_agg, &own);
+}
+
+static void on_known(void *arg, const struct iot_proc *p)
+{
+	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
+		on_process(arg, p);
+}
+
+/* What the ring could not carry is still in the table of processes. */
+static void scan_processes(struct run *r)
+{
+	if (!r->scanned)
+		take_error(r, probes_procs(r->probes, on_known, r));
+	r->scanned = true;
+	give_ends(r, r->n_ends);
+}
+
+static void on_bytes(void *arg, u32 owner, u64 bytes)
+{
+	struct run *r = arg;
+
+	if (lives_bytes(r->lives, owner, bytes))
+		return;
+	scan_processes(r);
+	lives_bytes(r->lives, owner, bytes);
+}
+
+static bool on_over(void *arg, u32 owner, bool quiet)
+{
+	struct run *r = arg;
+
+	return lives_over(r->lives, owner, quiet);
+}
+
+/* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. */
+static void end_round(struct run *r)
+{
+	u64 lost[LOSS_MAX] = { 0 };
+
+	r->scanned = false;
+	if (!probes_losses(r->probes, lost) && lost[LOSS_EVENT_OTHER] != r->names_lost)
+		scan_processes(r);
+	r->names_lost = lost[LOSS_EVENT_OTHER];
+	take_error(r, cells_read(r->cells, r->probes));
+	cells_bytes(r->cells, on_bytes, r);
+	lives_settle(r->lives);
+	take_error(r, cells_take(r->cells, r->sec, on_cell, r));
+	cells_collect(r->cells, r->probes, on_over, r);
+	lives_forget(r->lives);
+	r->round_ns = clock_now(CLOCK_MONOTONIC);
 }
 
 static u64 since_start(const struct run *r)
@@ -219,7 +274,7 @@ static void end_second(struct run *r)
 	while ((late = detect_late(r->detect)))
 		take_error(r, r->sink->record(r->sink, REC_file, late));
 	give_changed(r);
-	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
+	end_round(r);
 	take_error(r, r->sink->commit(r->sink));
 	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
 	r->next_ns = (r->sec + 1) * NSEC;
@@ -254,6 +309,8 @@ static void record_until(struct run *r, bool (*over)(struct run *))
 		now = since_start(r);
 		if (now >= r->next_ns)
 			end_second(r);
+		else if (probes_cells_scarce(r->probes) && clock_now(CLOCK_MONOTONIC) - r->round_ns >= ROUND_NS)
+			end_round(r);
 		if (over(r))
 			return;
 		if (deadline > now && deadline - now < wait)
@@ -292,7 +349,7 @@ static bool sync_over(struct run *r)
 /* sync returns when the data is out; journal tails and the completion of the last requests come shortly after. */
 static bool writeback_over(struct run *r)
 {
-	u64 now = clock_now(CLOCK_MONOTONIC), ops = cells_device_ops(r->probes);
+	u64 now = clock_now(CLOCK_MONOTONIC), ops = cells_device_ops(r->cells, r->probes);
 
 	if (ops != r->calm_ops) {
 		r->calm_ops = ops;
@@ -309,7 +366,7 @@ static bool find_mounts(struct run *r, char *mounts[MAX_DEVICES], size_t *n)
 {
 	u32 devs[MAX_DEVICES];
 	bool raw = false, hidden = false;
-	size_t n_devs = cells_devices(r->probes, devs, MAX_DEVICES, &raw);
+	size_t n_devs = cells_devices(r->cells, r->probes, devs, MAX_DEVICES, &raw);
 
 	*n = 0;
 	for (size_t i = 0; i < n_devs; i++) {
@@ -382,13 +439,11 @@ static void on_device_truth(void *arg, const struct rec_truth *rec)
 		on_truth(r, rec);
 }
 
-/* What the ring could not carry is still in the table of processes. */
 static void on_proc(void *arg, const struct iot_proc *p)
 {
 	struct run *r = arg;
 
-	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
-		on_process(r, p);
+	on_known(r, p);
 	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED && detect_wanted(r->detect, p->id))
 		truth_process(r->truth, p->pid, on_truth, r);
 }
@@ -409,8 +464,10 @@ static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_
 {
 	struct run *r = arg;
 	struct flow_text text;
+	struct iot_flow_key own = *key;
 
-	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(key, sums, &text)));
+	own.owner = lives_owner(r->lives, key->owner);
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums, &text)));
 }
 
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
@@ -481,6 +538,7 @@ static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 	*p = (struct probe_opts){
 		.layers = o->layers, .events = !o->no_events, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
 		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
+		.tables = o->tables, .n_tables = o->n_tables,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
 }
@@ -556,6 +614,12 @@ static int prepare_detection(struct run *r)
 	return 0;
 }
 
+static int prepare_lives(struct run *r)
+{
+	return lives_new(&r->lives, &(struct lives_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
+			.told = r->opts->told, .events = !r->opts->no_events, .row = on_row, .arg = r });
+}
+
 /* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
 static int prepare(struct run *r)
 {
@@ -578,7 +642,7 @@ static int prepare(struct run *r)
 		return STATUS_FAILED;
 	r->sink = r->outputs.sink;
 	fill_probe_opts(o, &p);
-	return probes_open(&r->probes, &p) ? STATUS_FAILED : 0;
+	return probes_open(&r->probes, &p) || prepare_lives(r) ? STATUS_FAILED : 0;
 }
 
 static void describe(struct run *r, u64 attach_ns)
@@ -656,6 +720,7 @@ static void release(struct run *r)
 	command_cancel(&r->command);
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
+	lives_free(r->lives);
 	names_free(r->names);
 	detect_free(r->detect);
 	devices_free(r->devices);
