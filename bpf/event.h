@@ -194,7 +194,7 @@ struct iot_state {
 };
 
 #define IOT_MAX_CELLS 32768
-#define IOT_CELL_RESERVE(max) ((max) / 32) /* kept for owner 0, so that bytes stay counted when the table is full */
+#define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4) /* kept for owner 0, so that bytes stay counted when the table is full */
 
 /* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back
  * by the tracer: it takes the key out of `cell_index`, reads the sums once more when no program can be adding to them any longer,

@@ -33,7 +33,7 @@ systems = ("postgresql", "etcd", "minio", "ceph", None)
 procs = range(3, 3 + len(comms))
 files = 40
 
-put('{"t":"run","schema":3,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
+put('{"t":"run","schema":4,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
     '"cpus":2,"tool":"0.1","command":"gen-run","layers":"syscall,uring,vfs,cache,fs,block","tier":"full","events":%d,'
     '"settle":"sync","wall_ns":1764000000000018613,"boot_ns":86400000000001,"utc_offset_s":3600,"map_bytes":67108864,'
     '"attach_ns":412000000}\n' % (uuid, 0 if args.no_events else 1))

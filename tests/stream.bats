@@ -71,7 +71,7 @@ load stream_lib
 	python3 - >x.jsonl 2>/dev/null <<-'PY'
 		import json, sys
 		names = [bytes(range(1, 256)), "é€😀".encode(), b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b'"\\/\x7f', b"\xe2\x82"]
-		print('{"t":"run","schema":3,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
+		print('{"t":"run","schema":4,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
 		      '"events":0,"settle":"none","wall_ns":1,"boot_ns":1,"utc_offset_s":0}')
 		for i, n in enumerate(names):
 		    open("name%d" % i, "wb").write(n)
@@ -224,7 +224,7 @@ print(n)')"
 	{ run_line; end_line; end_line; } >x.jsonl
 	run "$tool" ingest x.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"line 3 follows the end of the run" ]]
-	run_line | sed 's/"schema":3/"schema":4,"colour":"red"/' >x.jsonl
+	run_line | sed 's/"schema":4/"schema":5,"colour":"red"/' >x.jsonl
 	run "$tool" ingest y.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"newer version of iot"* ]]
 }
@@ -269,7 +269,7 @@ print(n)')"
 
 @test "the store explains itself: units, dictionaries, identity and version" {
 	gen 100 | "$tool" ingest x.sqlite
-	same id "$(sqlite3 x.sqlite 'PRAGMA application_id; PRAGMA user_version; PRAGMA page_size' | tr '\n' ' ')" "1768911921 3 16384 "
+	same id "$(sqlite3 x.sqlite 'PRAGMA application_id; PRAGMA user_version; PRAGMA page_size' | tr '\n' ' ')" "1768911921 4 16384 "
 	sqlite3 x.sqlite .schema >schema
 	grep -q 'dur_ns INTEGER,  -- ns: how long it took' schema
 	grep -q 'rchar INTEGER,  -- bytes: task accounting' schema
@@ -312,8 +312,8 @@ print(n)')"
 		rm -rf saved
 	}
 	refused_store foreign.sqlite "is not a store of iot: another program made this SQLite file"
-	refused_store newer.sqlite "was written by a newer version of iot (format 99, this is 3)"
-	refused_store older.sqlite "was written by an older version of iot (format 1, this is 3): give a new file"
+	refused_store newer.sqlite "was written by a newer version of iot (format 99, this is 4)"
+	refused_store older.sqlite "was written by an older version of iot (format 1, this is 4): give a new file"
 	refused_store other.sqlite "its table 'kind' differs"
 	refused_store text.sqlite "is not a store of iot: it is not a SQLite file"
 	refused_store truncated.sqlite "is damaged"
