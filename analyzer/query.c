@@ -443,6 +443,15 @@ bool store_plots(const struct store *s)
 	return s->ask.plot;
 }
 
+static void count_steps(struct store *s, sqlite3_stmt *st, const char *sql)
+{
+	int steps = st ? sqlite3_stmt_status(st, SQLITE_STMTSTATUS_VM_STEP, 0) : 0;
+
+	s->steps += steps;
+	if (s->tell_steps > 1)
+		fprintf(stderr, "%10d %.70s\n", steps, sql + strspn(sql, "\n"));
+}
+
 int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out)
 {
 	sqlite3_stmt *st = NULL;
@@ -464,9 +473,7 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 		err = fail(EXIT_DATA, -err, "%s", name);
 	else if (rc != SQLITE_DONE)
 		err = store_fail(s, name);
-	s->steps += sqlite3_stmt_status(st, SQLITE_STMTSTATUS_VM_STEP, 0);
-	if (s->tell_steps > 1)
-		fprintf(stderr, "%10d %.70s\n", sqlite3_stmt_status(st, SQLITE_STMTSTATUS_VM_STEP, 0), sql + strspn(sql, "\n"));
+	count_steps(s, st, sql);
 	sqlite3_finalize(st);
 	return err;
 }

@@ -113,7 +113,7 @@ SELECT gid, what, who, MAX(shown) AS shown,
        CASE WHEN what IN ('unattributed', 'self', 'other') THEN ''
             WHEN MAX(procs) <= 1 AND COUNT(DISTINCT pid || '/' || start_ns) = 1 THEN CAST(MIN(pid) AS TEXT)
             WHEN COUNT(DISTINCT pid || '/' || start_ns) = 0 THEN ''
-            ELSE COUNT(DISTINCT CASE WHEN procs > 0 THEN pid || '/' || start_ns END) + SUM(CASE WHEN procs > 1 THEN procs - 1 ELSE 0 END) || ' procs' END AS pid,
+            ELSE (COUNT(DISTINCT CASE WHEN procs > 0 THEN pid || '/' || start_ns END) + SUM(CASE WHEN procs > 1 THEN procs - 1 ELSE 0 END)) || ' procs' END AS pid,
        CASE what WHEN 'run' THEN 1 WHEN 'system' THEN 1 WHEN 'process' THEN 2 WHEN 'kthread' THEN 3
                  WHEN 'unattributed' THEN 5 WHEN 'other' THEN 6 ELSE 7 END AS rank
 FROM v_owner

@@ -10,6 +10,9 @@
  * after a settle, in `dirty_end` (it holds what no bio carried): together they are the residual. What was dirty before the run
  * is known by two silences: nobody is known to have written what the bio carries, and in the whole run nothing went dirty
  * without somebody who is known.
+ *
+ * Memory is held for the files that have dirty bytes, or blocks of another size than most; the rows go into a temporary table of
+ * SQLite whenever there are ROWS_MAX of them, and from there into the table when the run has ended.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +24,7 @@
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
+#define ROWS_MAX (1u << 15)       /* rows in memory: 5.5 MiB */
 #define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
 enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_CUT, OP_PUNCH, OP_EVICT };
@@ -40,8 +44,7 @@ struct row {
 };
 
 struct file {
-	bool used, through;     /* through: its file system has no dirty pages */
-	bool applied;           /* operations were, with this size of a block */
+	bool used;
 	u32 block;
 	u32 id;
 	struct interval *dirty;
@@ -64,10 +67,57 @@ struct ledger {
 	struct op *ops;
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */
+	u32 file_applied;       /* largest number of a file with an operation that was applied */
 	bool failed;            /* what it holds is of no use: out of order, or too much */
 	bool overflow;          /* a sum left 64 bits */
+	bool spilled;           /* there are rows in the temporary table */
 	int err;
 };
+
+static int sql_error(struct ledger *g)
+{
+	return g->err = stream_fail(-EIO, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
+}
+
+/* ---- rows on disk ---- */
+
+static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
+{
+	const u64 values[] = { r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->cancelled,
+			       r->dirty_end, r->dirty_start, r->unexpected };
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
+		sqlite3_bind_int64(st, i + 1, values[i]);
+	sqlite3_step(st);
+	if (sqlite3_reset(st) != SQLITE_OK)
+		sql_error(g);
+}
+
+/* Adds the rows in memory to those in the temporary table, and forgets them. A sum that leaves 64 bits becomes a real there. */
+static int spill_rows(struct ledger *g)
+{
+	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, touched, dirtied, absorbed,"
+		" written, direct, cancelled, dirty_end, dirty_start, unexpected, PRIMARY KEY(file, owner)) WITHOUT ROWID";
+	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+		" ON CONFLICT(file, owner) DO UPDATE SET touched = touched + excluded.touched, dirtied = dirtied + excluded.dirtied,"
+		" absorbed = absorbed + excluded.absorbed, written = written + excluded.written, direct = direct + excluded.direct,"
+		" cancelled = cancelled + excluded.cancelled, dirty_end = dirty_end + excluded.dirty_end,"
+		" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected";
+	sqlite3_stmt *st = NULL;
+	size_t i;
+
+	if (sqlite3_exec(g->db, make, NULL, NULL, NULL) != SQLITE_OK || sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return sql_error(g);
+	g->spilled = true;
+	for (i = 0; !g->err && i < g->row_room; i++)
+		if (g->rows[i].used)
+			write_row(g, st, &g->rows[i]);
+	sqlite3_finalize(st);
+	memset(g->rows, 0, g->row_room * sizeof(*g->rows));
+	g->row_n = 0;
+	return g->err;
+}
 
 /* ---- tables ---- */
 
@@ -103,11 +153,13 @@ static int rows_grow(struct ledger *g)
 	return 0;
 }
 
-/* NULL when there is no memory; g->err says so. Valid until the next call. */
+/* NULL when there is no room; g->err says why. Valid until the next call. */
 static struct row *row_of(struct ledger *g, u32 file, u32 owner)
 {
 	struct row *r;
 
+	if (g->row_n >= ROWS_MAX && spill_rows(g))
+		return NULL;
 	if (2 * g->row_n >= g->row_room && rows_grow(g))
 		return NULL;
 	r = row_slot(g->rows, g->row_room, file, owner);
@@ -155,6 +207,34 @@ static struct file *file_of(struct ledger *g, u32 id)
 		g->file_n++;
 	}
 	return f;
+}
+
+/* Forgets a file of which nothing is to be remembered: those behind it move up (open addressing). */
+static void file_drop(struct ledger *g, struct file *f)
+{
+	size_t i = f - g->files, free_at = i, home;
+
+	if (f->dirty || f->block != BLOCK_BYTES)
+		return;
+	for (;;) {
+		i = (i + 1) & (g->file_room - 1);
+		if (!g->files[i].used)
+			break;
+		home = hash2(g->files[i].id, 0) & (g->file_room - 1);
+		if (((i - home) & (g->file_room - 1)) < ((i - free_at) & (g->file_room - 1)))
+			continue;
+		g->files[free_at] = g->files[i];
+		free_at = i;
+	}
+	g->files[free_at] = (struct file){ 0 };
+	g->file_n--;
+}
+
+static struct file *file_find(struct ledger *g, u32 id)
+{
+	struct file *f = g->file_n && id ? file_slot(g->files, g->file_room, id) : NULL;
+
+	return f && f->used ? f : NULL;
 }
 
 static int compare_alias(const void *a, const void *b)
@@ -211,12 +291,11 @@ static u64 block_up(u64 at, u64 block)
 
 static u64 block_of(struct ledger *g, u32 file)
 {
-	struct file *f = file ? file_of(g, file) : NULL;
+	struct file *f = file_find(g, file);
 
-	if (!f)
-		return BLOCK_BYTES;
-	f->applied = true;
-	return f->block;
+	if (file > g->file_applied)
+		g->file_applied = file;
+	return f ? f->block : BLOCK_BYTES;
 }
 
 static void apply_dirty(struct ledger *g, const struct op *o)
@@ -252,10 +331,13 @@ static void apply_direct(struct ledger *g, const struct op *o)
 
 static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct taken *t)
 {
-	struct file *f = o->file ? file_of(g, o->file) : NULL;
+	struct file *f = file_find(g, o->file);
 
-	if (f && interval_take(&f->dirty, from, to, count_taken, t))
+	if (!f)
+		return;
+	if (interval_take(&f->dirty, from, to, count_taken, t))
 		g->err = -ENOMEM;
+	file_drop(g, f);
 }
 
 static void apply_bio(struct ledger *g, const struct op *o)
@@ -407,13 +489,13 @@ void ledger_file(struct ledger *g, u32 id, u64 block)
 
 	if (!g || g->failed || block < 512 || block > 65536 || block & (block - 1))
 		return;
-	if (block == BLOCK_BYTES && (!g->file_n || !file_slot(g->files, g->file_room, id)->used))
+	if (block == BLOCK_BYTES && !file_find(g, id))
 		return;
 	f = file_of(g, id);
 	if (!f || f->block == block)
 		return;
 	f->block = block;
-	g->failed = f->applied; /* too late: the store says it again, before the first operation */
+	g->failed = id <= g->file_applied; /* perhaps too late: the store says it again, before the first operation */
 }
 
 /* Every event that can change the ledger, in the order of the columns of `struct iot_event` that op_of() reads. */
@@ -443,11 +525,6 @@ static struct iot_event event_of(sqlite3_stmt *st)
 		.task = sqlite3_column_int64(st, 6), .file = sqlite3_column_int64(st, 7), .flags = sqlite3_column_int64(st, 8),
 		.sub = sqlite3_column_int64(st, 9), .cause = sqlite3_column_int64(st, 10),
 	};
-}
-
-static int sql_error(struct ledger *g)
-{
-	return g->err = stream_fail(-EIO, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
 }
 
 static int read_blocks(struct ledger *g)
@@ -493,13 +570,15 @@ static void forget(struct ledger *g)
 {
 	g->err = 0;
 	count_dirty_end(g); /* frees the sets */
+	if (g->spilled)
+		sqlite3_exec(g->db, "DELETE FROM temp.ledger_part", NULL, NULL, NULL);
 	free(g->rows);
 	free(g->files);
 	g->rows = NULL;
 	g->files = NULL;
 	g->row_room = g->row_n = g->file_room = g->file_n = 0;
-	g->n = g->seq = g->applied = 0;
-	g->failed = g->overflow = false;
+	g->n = g->seq = g->applied = g->file_applied = 0;
+	g->failed = g->overflow = g->spilled = false;
 	g->err = 0;
 }
 
@@ -579,37 +658,26 @@ static int read_aliases(struct ledger *g)
 	return g->err ? g->err : rc == SQLITE_OK ? 0 : sql_error(g);
 }
 
-static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
-{
-	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->cancelled,
-			       r->dirty_end, r->dirty_start, r->unexpected };
-	size_t i;
-
-	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
-		sqlite3_bind_int64(st, i + 1, values[i]);
-	sqlite3_step(st);
-	if (sqlite3_reset(st) != SQLITE_OK)
-		sql_error(g);
-}
-
+/* The rows in the temporary table become those of the run. */
 static int write_rows(struct ledger *g)
 {
-	static const char sql[] =
-		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-	sqlite3_stmt *st = NULL;
-	size_t i;
+	static const char sql[] = "INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end,"
+		" dirty_start, unexpected) SELECT ?1, * FROM temp.ledger_part";
+	s64 unused;
 
-	/* measured, and nothing was written: one row of zeros says so, no row would mean "not measured" */
-	if (!g->row_n && !row_of(g, 0, 0))
+	return number(g, sql, g->run, &unused) || number(g, "DELETE FROM temp.ledger_part WHERE ?1", 1, &unused) ? g->err : 0;
+}
+
+/* Did a sum leave 64 bits when rows were added up? */
+static int look_for_reals(struct ledger *g)
+{
+	s64 reals;
+
+	if (number(g, "SELECT EXISTS (SELECT 1 FROM temp.ledger_part WHERE 'real' IN (typeof(touched), typeof(dirtied), typeof(absorbed),"
+		   " typeof(written), typeof(direct), typeof(cancelled), typeof(dirty_end), typeof(dirty_start), typeof(unexpected))) AND ?1", 1, &reals))
 		return g->err;
-	if (sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
-		return sql_error(g);
-	for (i = 0; !g->err && i < g->row_room; i++)
-		if (g->rows[i].used)
-			write_row(g, st, &g->rows[i]);
-	sqlite3_finalize(st);
-	return g->err;
+	g->overflow |= reals;
+	return 0;
 }
 
 /* Plays the events of the store through again: as they come, and in a second go sorted by SQLite if that was out of order. */
@@ -629,64 +697,35 @@ static int play_again(struct ledger *g)
 /* The probe that the kernel calls when a folio goes dirty. */
 #define WATCHED "p.target LIKE '%/writeback_dirty_%'"
 
-/* What the simulation still holds of these files was never dirty. */
-static void write_through(struct ledger *g)
-{
-	struct row *r;
-
-	for (r = g->rows; r < g->rows + g->row_room; r++) {
-		if (!r->used || !file_slot(g->files, g->file_room, r->file)->through)
-			continue;
-		r->absorbed += r->dirtied - (r->written - r->dirty_start - r->unexpected);
-		r->dirtied = r->written - r->dirty_start - r->unexpected;
-		r->cancelled = r->dirty_end = 0;
-	}
-}
-
 /* Not every file system has dirty pages: tmpfs keeps what it is given, FUSE and the like pass writes on in the call. Known by
  * the kernel, not by their names: no folio of theirs went dirty in the run. Only where that is watched, and on devices that
- * file systems made up themselves (major 0): those of a disk may have been dirty from before the run. */
+ * file systems made up themselves (major 0): those of a disk may have been dirty from before the run. What the simulation still
+ * holds of their files was never dirty. */
 static int apply_write_through(struct ledger *g)
 {
 	static const char sql[] =
-		"SELECT f.id FROM file f WHERE f.run = ?1 AND f.dev < 1 << 20"
+		"UPDATE temp.ledger_part SET absorbed = absorbed + dirtied - (written - dirty_start - unexpected),"
+		" dirtied = written - dirty_start - unexpected, cancelled = 0, dirty_end = 0 WHERE file IN (SELECT f.id FROM file f"
+		" WHERE f.run = ?1 AND f.dev < 1 << 20"
 		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = f.run AND p.chosen AND " WATCHED ")"
-		" AND f.dev NOT IN (SELECT a.dev FROM agg a WHERE a.run = f.run AND a.kind IN (?2, ?3, ?4) AND a.dev IS NOT NULL)";
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
+		" AND f.dev NOT IN (SELECT a.dev FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = f.run"
+		" AND k.name IN ('dirty', 'dirty_mmap', 'fs_write') AND a.dev IS NOT NULL))";
+	s64 unused;
 
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, g->run);
-		sqlite3_bind_int64(st, 2, KIND_DIRTY);
-		sqlite3_bind_int64(st, 3, KIND_DIRTY_MMAP);
-		sqlite3_bind_int64(st, 4, KIND_FS_WRITE);
-	}
-	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
-		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
-
-		f->through = f->used;
-	}
-	rc = sqlite3_finalize(st);
-	if (g->file_n)
-		write_through(g);
-	return rc == SQLITE_OK ? 0 : sql_error(g);
+	return number(g, sql, g->run, &unused);
 }
 
 /* Something of unknown origin went dirty in the run: what nobody is known to have written may have been that. */
 static int apply_unknown(struct ledger *g)
 {
-	static const char sql[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
+	static const char known[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
 		" AND NOT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND k.name = 'dirty' AND a.owner = 0)";
-	struct row *r;
-	s64 known;
+	static const char sql[] = "UPDATE temp.ledger_part SET unexpected = unexpected + dirty_start, dirty_start = 0 WHERE dirty_start > 0 AND ?1";
+	s64 yes, unused;
 
-	if (number(g, sql, g->run, &known))
+	if (number(g, known, g->run, &yes) || yes)
 		return g->err;
-	for (r = g->rows; !known && r < g->rows + g->row_room; r++) {
-		add(g, &r->unexpected, r->dirty_start);
-		r->dirty_start = 0;
-	}
-	return 0;
+	return number(g, sql, 1, &unused);
 }
 
 static int compute(struct ledger *g)
@@ -697,10 +736,13 @@ static int compute(struct ledger *g)
 		return g->err;
 	apply_first(g, g->n);
 	count_dirty_end(g);
-	if (!g->err && !apply_unknown(g))
-		apply_write_through(g);
-	if (g->err || !g->overflow)
-		return g->err ? g->err : write_rows(g);
+	/* measured, and nothing was written: one row of zeros says so, no row would mean "not measured" */
+	if (!g->err && !g->row_n && !g->spilled)
+		row_of(g, 0, 0);
+	if (g->err || spill_rows(g) || apply_unknown(g) || apply_write_through(g) || look_for_reals(g))
+		return g->err;
+	if (!g->overflow)
+		return write_rows(g);
 	stream_fail(0, "run %lld has no ledger: its sums do not fit in 64 bits", (long long)g->run);
 	return 0;
 }
@@ -730,7 +772,7 @@ static int write_all(struct ledger *g)
 	return err;
 }
 
-struct ledger *ledger_open(void)
+struct ledger *ledger_open(void *db, long long run)
 {
 	struct ledger *g = calloc(1, sizeof(*g));
 
@@ -739,6 +781,10 @@ struct ledger *ledger_open(void)
 	if (g && !g->ops) {
 		free(g);
 		g = NULL;
+	}
+	if (g) {
+		g->db = db;
+		g->run = run;
 	}
 	return g;
 }
@@ -755,16 +801,12 @@ void ledger_close(struct ledger *g)
 
 int ledger_write(struct ledger *g, void *db, long long run)
 {
-	if (!g)
-		return ledger_build(db, run);
-	g->db = db;
-	g->run = run;
-	return write_all(g);
+	return g ? write_all(g) : ledger_build(db, run);
 }
 
 int ledger_build(void *db, long long run)
 {
-	struct ledger *g = ledger_open();
+	struct ledger *g = ledger_open(db, run);
 	int err;
 
 	if (!g)

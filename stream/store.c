@@ -419,7 +419,7 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		return give_up(s, rc, "cannot write");
 	if (type == REC_run) {
 		s->run = sqlite3_last_insert_rowid(s->db);
-		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open() : NULL;
+		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open(s->db, s->run) : NULL;
 		s->copy = s->copy ?: malloc(IOT_EVENT_BATCH * sizeof(*s->copy));
 		s->fileio = ((const struct rec_run *)rec)->events && s->copy ? fileio_open() : NULL;
 	}
