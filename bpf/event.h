@@ -188,7 +188,8 @@ struct iot_config {
 struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
-	u32 used_cells, pad;   /* aggregates in use */
+	u32 used_cells;        /* aggregates in use */
+	u32 used_flows;        /* flows in the table */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 };

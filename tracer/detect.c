@@ -25,6 +25,7 @@
 #define STRANGERS 4096         /* files without a component that may turn out to be databases */
 #define DEVICES_MAX 4096       /* devices whose path is kept for later users */
 #define THREADS_MAX 65536      /* threads whose name is remembered */
+#define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
 
 /* A process that may tell its role by a title which it sets after it was forked: it is read when it may have been set, before a
  * short life is over, and once more later. */
@@ -58,6 +59,7 @@ struct known {
 	struct place *place;        /* NULL: tells nothing about who writes there */
 	const char *component;
 	bool threads;               /* threads may tell more */
+	bool used;                  /* since the hand of the clock passed by */
 	u32 asked;                  /* process that was asked last what the device at `path` is to it */
 	char *path;                 /* of a device whose first user told nothing; else NULL */
 };
@@ -90,8 +92,9 @@ struct detect {
 	long tick_ns;
 	struct sparse seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
-	struct known *file;         /* by file.id */
-	size_t file_room, n_devices;
+	struct sparse file;         /* struct known by file.id */
+	u32 known[KNOWN_MAX];       /* ids of these, a clock */
+	size_t n_known, hand, n_devices;
 	struct late *late;
 	size_t late_room, n_late, at_late;
 	struct stranger strangers[STRANGERS]; /* the last one of each slot */
@@ -118,12 +121,18 @@ int detect_new(struct detect **out, const char *const *files, size_t n)
 		return fail(ENOMEM, "detection of storage systems");
 	d->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
 	d->seen.size = sizeof(struct seen);
+	d->file.size = sizeof(struct known);
 	return systems_open(&d->db, files, n);
 }
 
 static void free_seen(void *seen)
 {
 	free(((struct seen *)seen)->match);
+}
+
+static void free_known(void *known)
+{
+	free(((struct known *)known)->path);
 }
 
 void detect_free(struct detect *d)
@@ -138,9 +147,7 @@ void detect_free(struct detect *d)
 		free(p);
 	}
 	systems_close(d->db);
-	for (size_t i = 0; i < d->file_room; i++)
-		free(d->file[i].path);
-	free(d->file);
+	sparse_free(&d->file, free_known);
 	free(d->threads);
 	for (size_t i = 0; i < d->n_late; i++)
 		free((char *)d->late[i].rec.path);
@@ -161,19 +168,6 @@ int detect_only(struct detect *d, const char *system)
 static struct seen *seen_of(const struct detect *d, u32 id)
 {
 	return sparse_find(&d->seen, id);
-}
-
-/* Room for element `id` of an array whose new elements are zero. */
-static int make_room(void **array, size_t *room, u32 id, size_t size)
-{
-	while (id >= *room) {
-		size_t old = *room;
-
-		if (grow(array, old, room, size))
-			return -ENOMEM;
-		memset((char *)*array + old * size, 0, (*room - old) * size);
-	}
-	return 0;
 }
 
 static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
@@ -470,15 +464,48 @@ static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root);
 }
 
+/* The place in the clock for one more file: that of one which was not used since the hand passed by. */
+static u32 *known_place(struct detect *d)
+{
+	struct known *k;
+
+	if (d->n_known < KNOWN_MAX)
+		return &d->known[d->n_known++];
+	for (;; d->hand = (d->hand + 1) % KNOWN_MAX) {
+		k = sparse_find(&d->file, d->known[d->hand]);
+		if (!k || !k->used)
+			break;
+		k->used = false;
+	}
+	if (k) {
+		d->n_devices -= !!k->path;
+		free(k->path);
+	}
+	sparse_drop(&d->file, d->known[d->hand]);
+	return &d->known[d->hand];
+}
+
+static struct known *known_make(struct detect *d, u32 id)
+{
+	struct known *k = sparse_find(&d->file, id);
+	u32 *place = k ? NULL : known_place(d);
+
+	if (k)
+		return k;
+	*place = id;
+	return sparse_make(&d->file, id);
+}
+
 /* Remembers for events what a file is, and what it says about who writes to it. */
 static void remember(struct detect *d, u32 id, const struct sys_file *f)
 {
 	struct place *p = d->places;
 	struct known *k;
 
-	if (make_room((void **)&d->file, &d->file_room, id, sizeof(*d->file)))
+	k = f->component || f->root[0] || f->threads ? known_make(d, id) : sparse_find(&d->file, id);
+	if (!k)
 		return;
-	k = &d->file[id];
+	d->n_devices -= !!k->path;
 	free(k->path);
 	*k = (struct known){ .component = f->component, .threads = f->threads || systems_threads_tell(d->db, f->component) };
 	if (!f->root[0])
@@ -574,9 +601,12 @@ const struct rec_file *detect_late(struct detect *d)
 /* A device belongs to whoever writes to it, which need not be who used it first. */
 static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
 {
-	struct known *k = p->file < d->file_room ? &d->file[p->file] : NULL;
+	struct known *k;
 
-	if (k && !k->component && !strncmp(path, "/dev/", 5) && d->n_devices < DEVICES_MAX && (k->path = strdup(path)))
+	if (strncmp(path, "/dev/", 5) || d->n_devices >= DEVICES_MAX)
+		return;
+	k = known_make(d, p->file);
+	if (k && !k->component && !k->path && (k->path = strdup(path)))
 		d->n_devices++;
 }
 
@@ -643,8 +673,12 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 
 	if (tid == s->proc.pid)
 		return s->comm;
-	if (2 * d->n_threads >= d->threads_room && !more_threads(d))
-		return "";
+	if (2 * d->n_threads >= d->threads_room && !more_threads(d)) {
+		if (!d->threads_room)
+			return "";
+		memset(d->threads, 0, d->threads_room * sizeof(*d->threads)); /* those that live are named again */
+		d->n_threads = 0;
+	}
 	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
 	if (t->proc)
 		return t->comm;
@@ -690,6 +724,7 @@ static void ask_again(struct detect *d, struct known *k, u32 proc)
 	k->threads = true;
 	free(k->path);
 	k->path = NULL;
+	d->n_devices--;
 }
 
 static void tell_component(struct detect *d, const struct known *k, struct iot_event *e)
@@ -708,9 +743,10 @@ void detect_event(struct detect *d, struct iot_event *e)
 {
 	struct known *k;
 
-	if (e->file >= d->file_room || e->kind >= KIND_MAX)
+	k = e->kind < KIND_MAX ? sparse_find(&d->file, e->file) : NULL;
+	if (!k)
 		return;
-	k = &d->file[e->file];
+	k->used = true;
 	if (k->place && is_write[e->kind])
 		learn(d, e->task, &k->place->file);
 	if (k->path && k->asked != e->task)

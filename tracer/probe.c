@@ -938,6 +938,21 @@ int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_ke
 	return 0;
 }
 
+bool probes_flows_scarce(const struct probes *p)
+{
+	struct bpf_map *m = map_of(p, "flows");
+
+	return m && p->state->used_flows > bpf_map__max_entries(m) / 2;
+}
+
+bool probes_flow_take(struct probes *p, const struct iot_flow_key *key, struct iot_flow *out)
+{
+	if (bpf_map_lookup_and_delete_elem(map_fd(p, "flows"), key, out))
+		return false;
+	__atomic_fetch_sub(&p->state->used_flows, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
 enum iot_sockets probes_sockets(const struct probes *p)
 {
 	enum iot_sockets how = sockets_by_call(p);

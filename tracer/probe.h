@@ -106,6 +106,11 @@ int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u3
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
 /* Calls back for every flow of the run. Nothing where layer net is not measured. */
 int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+/* More than half of the table of flows is in use. */
+bool probes_flows_scarce(const struct probes *);
+/* Reads a flow for the last time and gives its place back; what is added later makes it anew. False: it is not there, or the kernel
+ * (before 5.14) cannot do it. */
+bool probes_flow_take(struct probes *, const struct iot_flow_key *, struct iot_flow *);
 /* How layer net is measured: SOCKETS_UNSEEN by tracepoints of the socket layer and, for the rest, by the calls; SOCKETS_ALL by
  * the calls alone; SOCKETS_NONE not at all. */
 enum iot_sockets probes_sockets(const struct probes *);
