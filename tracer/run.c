@@ -46,6 +46,7 @@ struct run {
 	struct devices *devices;
 	struct truth *truth;
 	struct cells *cells;
+	struct flows *flows;
 	struct command command;
 	struct settle_job *job;
 	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
@@ -229,6 +230,21 @@ static bool on_over(void *arg, u32 owner, bool quiet)
 	return lives_over(r->lives, owner, quiet);
 }
 
+static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
+{
+	struct run *r = arg;
+	struct flow_text text;
+	struct iot_flow_key own = *key;
+
+	own.owner = lives_owner(r->lives, key->owner);
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums, &text)));
+}
+
+static bool flow_over(void *arg, u32 owner)
+{
+	return on_over(arg, owner, false);
+}
+
 /* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. */
 static void end_round(struct run *r)
 {
@@ -243,6 +259,7 @@ static void end_round(struct run *r)
 	lives_settle(r->lives);
 	take_error(r, cells_take(r->cells, r->sec, on_cell, r));
 	cells_collect(r->cells, r->probes, on_over, r);
+	flows_collect(r->flows, r->probes, flow_over, on_flow, r);
 	lives_forget(r->lives);
 	r->round_ns = clock_now(CLOCK_MONOTONIC);
 }
@@ -460,16 +477,6 @@ static void on_hist(void *arg, u8 kind, u32 group, u32 bucket, u64 n)
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
 }
 
-static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
-{
-	struct run *r = arg;
-	struct flow_text text;
-	struct iot_flow_key own = *key;
-
-	own.owner = lives_owner(r->lives, key->owner);
-	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums, &text)));
-}
-
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
  * completes requests in between: they are counted apart (truth.c). */
 static int open_gate(struct run *r)
@@ -638,7 +645,8 @@ static int prepare(struct run *r)
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
 		return STATUS_FAILED;
-	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells))
+	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
+	    flows_new(&r->flows))
 		return STATUS_FAILED;
 	r->sink = r->outputs.sink;
 	fill_probe_opts(o, &p);
@@ -725,6 +733,7 @@ static void release(struct run *r)
 	detect_free(r->detect);
 	devices_free(r->devices);
 	cells_free(r->cells);
+	flows_free(r->flows);
 	truth_free(r->truth);
 	free(r->batch);
 	free(r->ends);
