@@ -118,6 +118,10 @@ $(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
 
+$(B)/random-worker: tests/random-worker.c Makefile | $(B)/.tools
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(B)/stream-tool: tests/stream-tool.c $(stream_obj)

@@ -45,25 +45,10 @@ struct {
 } aios SEC(".maps");
 
 struct aio_walk {
-	u64 base;
-	u32 proc, drop;
+	u64 base, ts_ns;
+	u32 proc, pad;
 	struct task_ctx *c;
 };
-
-/* A write of libaio is about to happen. Direct I/O on a block device leaves no page behind. */
-static __always_inline void aio_write_begins(struct task_ctx *c, struct file *f, const struct aio *a, u32 proc)
-{
-	struct inode *i = BPF_CORE_READ(f, f_mapping, host);
-
-	if (a->type != SUB_FT_BLK) {
-		writer_mark(i, a->offset, a->size, proc);
-		return;
-	}
-	if (a->flags & FLAG_DIRECT)
-		return;
-	mark_pages(i, a->offset, a->size, proc | OWNER_DATA);
-	device_name(i, c->seen_file);
-}
 
 /* One control block of io_submit: what it asks for is kept until its event is reaped. */
 static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 ts_ns)
@@ -111,7 +96,6 @@ static __noinline int aio_begin(u64 address, struct task_ctx *c, u32 proc, u64 t
 		/* fall through */
 	case 1: /* IOCB_CMD_PWRITE */
 		a.kind = KIND_AIO_WRITE;
-		aio_write_begins(c, f, &a, proc);
 		break;
 	case 2: /* IOCB_CMD_FSYNC */
 	case 3: /* IOCB_CMD_FDSYNC */
@@ -134,28 +118,17 @@ static long aio_begin_one(u32 n, struct aio_walk *w)
 		lose(LOSS_AIO_UNREAD);
 		return 1;
 	}
-	aio_begin(address, w->c, w->proc, w->c->enter_ns);
+	aio_begin(address, w->c, w->proc, w->ts_ns);
 	return 0;
 }
 
-/* Control blocks that io_submit did not take. */
-static long aio_forget_one(u32 n, struct aio_walk *w)
+static __always_inline void aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
 {
-	struct aio_key k = { 0, bpf_get_current_pid_tgid() >> 32 };
+	struct aio_walk w = { .base = k->arg[2], .proc = proc, .c = c, .ts_ns = ts_ns };
 
-	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb), (void *)(w->base + (w->drop + n) * sizeof(u64))))
-		return 1;
-	bpf_map_delete_elem(&aios, &k);
-	return 0;
-}
-
-static __always_inline void aio_forget(struct task_ctx *c, s64 taken)
-{
-	struct aio_walk w = { .base = c->arg[2], .drop = taken < 0 ? 0 : taken };
-	s64 n = c->arg[1] - w.drop;
-
-	if (n > 0 && c->arg[1] <= MAX_IOCB)
-		bpf_loop(n & (2 * MAX_IOCB - 1), aio_forget_one, &w, 0);
+	c->aio_file = AIO_FILE_ANY;
+	if (taken > 0)
+		bpf_loop(taken & (2 * MAX_IOCB - 1), aio_begin_one, &w, 0);
 }
 
 /* One event of io_getevents: the request is done. */
@@ -192,6 +165,14 @@ static long aio_end_one(u32 n, struct aio_walk *w)
 	op_record(c, &o, a->proc);
 	bpf_map_delete_elem(&aios, &k);
 	return 0;
+}
+
+static __always_inline void aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
+{
+	struct aio_walk w = { .base = k->arg[3], .c = c };
+
+	if (n > 0)
+		bpf_loop(n & (2 * MAX_IOCB - 1), aio_end_one, &w, 0);
 }
 
 #endif

@@ -266,8 +266,11 @@ static long walk_step(u32 n, struct walk_ref *ref)
 		len = w->left;
 	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
-	if (w->by_page && i)
+	if (w->by_page && i) {
 		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+		if (w->key.kind == KIND_FS_WRITE)
+			page_carried(i, pos >> PAGE_SHIFT);
+	}
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {
 		u64 asked = asked_bytes(w, i, pos, len);
@@ -388,8 +391,8 @@ static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct 
 
 static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
 {
-	struct page_key k = { page_space(i), INDEX_COARSE | index >> COARSE_SHIFT };
-	u64 *o = bpf_map_lookup_elem(&page_writer, &k);
+	struct page_key k = { page_space(i), index >> COARSE_SHIFT };
+	u64 *o = bpf_map_lookup_elem(&loop_writer, &k);
 
 	t->cause = CAUSE_LOOPBACK;
 	if (!o)
@@ -413,6 +416,7 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		return;
 	}
 	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
+	page_carried(fp->inode, fp->index);
 	if (t->owner & OWNER_DATA) {
 		struct writer *w = writer_find(fp->inode);
 
@@ -597,7 +601,7 @@ int BPF_PROG(block__queue, struct bio *b)
 			c->flush_ns = bpf_ktime_get_ns();
 		return 0;
 	}
-	if (c && op == REQ_OP_READ)
+	if (c)
 		range_look(c);
 	if (c && (c->range_known == 1 || c->range_known == 3)) {
 		w->range_inode = c->range_inode;
@@ -659,11 +663,11 @@ struct loop_walk {
 
 static long loop_mark(u32 n, struct loop_walk *w)
 {
-	struct page_key k = { w->space, INDEX_COARSE | w->index };
+	struct page_key k = { w->space, w->index };
 
 	if (w->index > w->last)
 		return 1;
-	bpf_map_update_elem(&page_writer, &k, &w->owner, BPF_ANY);
+	bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
 	w->index++;
 	return 0;
 }
@@ -694,23 +698,17 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 	struct loop_device *lo = d->private_data;
 	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
 	struct loop_walk w = { .bio = (u64)rq->bio };
-	struct writer *v, new = {};
-	u64 key = (u64)backing;
+	struct writer *v;
 
 	if (!backing)
 		return;
 	w.space = page_space(backing);
 	w.offset = BPF_CORE_READ(lo, lo_offset);
 	v = writer_find(backing);
-	if (!v) {
-		new.ino = BPF_CORE_READ(backing, i_ino);
-		new.gen = BPF_CORE_READ(backing, i_generation);
-		new.dev = BPF_CORE_READ(backing, i_sb, s_dev);
-		new.loop = 1;
-		bpf_map_update_elem(&writers, &key, &new, BPF_ANY);
-	} else {
+	if (!v)
+		v = writer_make(backing, PROC_NONE, 1);
+	if (v)
 		v->loop = 1;
-	}
 	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)
 		bpf_loop(MAX_BIOS, loop_bio, &w, 0);
 }

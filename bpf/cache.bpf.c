@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* cache.bpf.c - who dirtied what without a system call that says so: page faults, io_uring, kernel threads. Demand
+/* cache.bpf.c - whose the dirty pages are: noted where they turn dirty, inside of the call or fault that does it. Demand
  * misses and readahead are counted where they reach the block layer (block.bpf.c), which is the same on every
  * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
  */
 #include "owner.bpf.h"
-
-/* io_uring's own threads have no system call either, but they do not take page faults on shared files. */
-static __always_inline bool is_worker(struct task_struct *t)
-{
-	return t->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
-}
 
 static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
 {
@@ -51,6 +45,43 @@ static __always_inline void dirty_mmap(struct inode *i, u64 off, u64 pages, u32 
 	dirty_event(i, off, bytes, proc, how);
 }
 
+/* What the current thread does that makes pages dirty. */
+enum doing {
+	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
+	DOING_STORE,           /* a fault from user mode */
+	DOING_OTHER,           /* a call that reads into a mapped file, or zeroes the rest of a block (truncate, fallocate) */
+};
+
+static __always_inline enum doing doing_now(struct task_struct *t)
+{
+	const struct pt_regs *regs;
+	const volatile struct iot_syscall *row;
+
+	if (t->flags & PF_KTHREAD || is_worker(t))
+		return DOING_WRITE;
+	regs = current_regs();
+	if (!regs_in_call(regs))
+		return DOING_STORE;
+	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return DOING_OTHER;
+	row = &calls[regs_nr(regs)];
+	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING ? DOING_WRITE : DOING_OTHER;
+}
+
+/* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
+ * file system on it. */
+static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+{
+	u64 owner;
+	u8 how;
+
+	range_look(c);
+	if (c->call && c->write && c->target_inode == (u64)i)
+		return claim_range(i, off, bytes, proc_current(c) | OWNER_DATA, false);
+	owner = owner_current(c, &how);
+	return claim_range(i, off, 1, owner, false);
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
@@ -64,19 +95,14 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	if (!m || !f || !gate_open())
 		return 0;
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
-	if (!i)
+	c = ctx_make();
+	if (!i || !c)
 		return 0;
-	c = ctx_find();
 	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	if (is_blockdev(i)) {
-		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)i)
-			return 0; /* write(2) on the device: marked at its entry */
-		owner = owner_current(c, &how);
-		if (owner)
-			mark_pages(i, off, 1, owner);
-		return 0;
-	}
-	if (c && c->behalf == BEHALF_LOOP)
+	pages = folio_pages(f);
+	if (is_blockdev(i))
+		return dirty_device(c, i, off, pages << PAGE_SHIFT);
+	if (c->behalf == BEHALF_LOOP)
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
 	k.owner = owner_top(owner);
@@ -85,31 +111,229 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	k.how = how;
 	k.sub = SUB_FT_REG;
 	count(&k, 1, 0, 0, false);
-	if (c && c->call && c->write && c->range_inode == (u64)i)
-		return 0; /* marked at the entry of the call, byte by byte */
-	if (owner & OWNER_TXN || !owner)
+	if (owner & OWNER_TXN)
 		return 0;
-	pages = folio_pages(f);
-	writer_mark(i, off, pages << PAGE_SHIFT, owner);
-	if (!is_worker(t) && !(c && c->call))
-		dirty_mmap(i, off, pages, owner, how);
+	/* it was clean: whatever else of it turns dirty later is claimed then */
+	claim_range(i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
+	if (doing_now(t) != DOING_STORE)
+		return 0;
+	c->dirtied = (u64)f;
+	dirty_mmap(i, off, pages, owner, how);
 	return 0;
 }
 
-/* The page that a fault waits for: what it reads beyond that is readahead. Absent before 6.12. */
+#define BH_DIRTY 2
+
+/* Whether a block that is dirty already is one of those that the call in progress is asked to write: a write behind the end of a
+ * file also zeroes the rest of the block where the end was, which stays whose it is. */
+static __always_inline bool is_target(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+{
+	range_look(c);
+	return c->call && c->write && c->target_inode == (u64)i && off + bytes > c->target_off &&
+	       off < c->target_off + c->target_len;
+}
+
+/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
+ * not known, unless it is the faulter's anyway. */
+static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
+{
+	u8 how;
+
+	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
+	       writer_of_page(i, index, &how) != owner;
+}
+
+/* A block of a file turns dirty, or is written over, in file systems that keep buffer heads: also in a folio that is dirty
+ * already, of which the kernel says nothing else. A call claims what it writes, even if it fails then; a fault makes its whole
+ * folio dirty, and what was clean of it is the faulter's. */
+SEC("tp_btf/block_dirty_buffer")
+int BPF_PROG(cache__buffer, struct buffer_head *b)
+{
+	struct task_struct *t = current_task();
+	struct task_ctx *c;
+	struct writer *w;
+	struct inode *i;
+	struct folio *f;
+	enum doing doing;
+	u64 owner, off;
+	bool dirty;
+	u8 how;
+
+	if (!b || !gate_open())
+		return 0;
+	f = (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
+	i = f ? folio_inode(f) : NULL;
+	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
+		return 0;
+	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
+	doing = doing_now(t);
+	if (dirty && doing == DOING_OTHER)
+		return 0;
+	c = ctx_make();
+	if (!c || c->behalf == BEHALF_LOOP)
+		return 0;
+	owner = owner_current(c, &how);
+	if (owner & OWNER_TXN)
+		return 0;
+	w = writer_find(i);
+	if (w && w->blocks && !w->many && w->first == owner && (dirty || doing == DOING_WRITE))
+		return 0; /* the usual case */
+	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
+	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	if (dirty && doing == DOING_STORE) {
+		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
+			return 0;
+		owner = PROC_NONE;
+	} else if (dirty && !(t->flags & PF_KTHREAD) && !is_target(c, i, off, NUMBER_AT(b, struct buffer_head, b_size))) {
+		return 0;
+	}
+	claim_range(i, off, 1, owner, !is_dirty(i));
+	w = writer_find(i);
+	if (w)
+		w->blocks = 1;
+	if (doing != DOING_WRITE && !dirty && c->dirtied != (u64)f)
+		dirty_mmap(i, off, 1, owner, how);
+	return 0;
+}
+
+/* ---- faults ---- */
+
+#define VM_SHARED 8
+#define FAULT_PRESENT 1        /* bits of the error code: x86's, where these tracepoints are */
+#define FAULT_WRITE 2
+
+struct store {
+	u64 address;
+	struct inode *inode;
+	u64 index, first, last;
+};
+
+static long store_area(struct task_struct *t, struct vm_area_struct *v, struct store *s)
+{
+	struct file *f;
+
+	if (!(v->vm_flags & VM_SHARED))
+		return 0;
+	f = v->vm_file;
+	if (!f)
+		return 0;
+	s->inode = data_inode(f);
+	s->index = v->vm_pgoff + ((s->address - v->vm_start) >> PAGE_SHIFT);
+	s->first = v->vm_pgoff;
+	s->last = v->vm_pgoff + ((v->vm_end - v->vm_start) >> PAGE_SHIFT) - 1;
+	return 0;
+}
+
+/* A store to a page of a mapped file, which may be dirty already: it is written over. */
+static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
+{
+	struct store s = { .address = address };
+
+	c->fault_address = 0;
+	c->dirtied = 0;
+	c->stored_inode = 0;
+	if (bpf_find_vma(bpf_get_current_task_btf(), address, store_area, &s, 0) || !s.inode)
+		return 0;
+	if (s.index << PAGE_SHIFT >= NUMBER_AT(s.inode, struct inode, i_size))
+		return 0; /* the thread gets a signal */
+	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
+		c->stored_inode = (u64)s.inode;
+		c->stored_index = s.index;
+		c->area_first = s.first;
+		c->area_last = s.last;
+	}
+	return writer_mark(s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+}
+
+static __always_inline int fault(u64 address, u64 error)
+{
+	struct task_ctx *c;
+
+	if (!(error & FAULT_WRITE) || (s64)address < 0 || !gate_open() || current_task()->flags & PF_KTHREAD)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	if (error & FAULT_PRESENT || !cfg.faults)
+		return store_to(c, address, error & FAULT_PRESENT);
+	c->fault_address = address; /* most are no file's: cache__fault tells */
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(cache__fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault(address, error);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(cache__fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault(address, error);
+}
+
+/* A fault looks into the page cache: what it reads beyond the page that it waits for is readahead. Absent before 6.12. */
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
 {
+	struct task_struct *t = current_task();
 	struct task_ctx *c;
 
 	if (!m || !gate_open())
 		return 0;
 	c = ctx_make();
-	if (!c || c->call)
+	if (!c)
+		return 0;
+	if (c->fault_address)
+		store_to(c, c->fault_address, false);
+	if (t->flags & PF_KTHREAD || is_worker(t) || regs_in_call(current_regs()))
 		return 0;
 	c->range_inode = POINTER_AT(m, struct address_space, host);
 	c->range_off = (u64)index << PAGE_SHIFT;
 	c->range_len = PAGE_SIZE;
 	c->range_known = 3; /* only until the next system call */
+	return 0;
+}
+
+/* ---- what is clean again ---- */
+
+static long sweep_writer(void *map, u64 *key, struct writer *w, struct iot_clean_up *ask)
+{
+	struct iot_state *s = run_state();
+	struct inode *i = (struct inode *)*key;
+
+	if (!s || s->second - w->second < ask->min_age || w->loop || (is_same_inode(w, i) && is_dirty(i)))
+		return 0;
+	writer_drop(*key);
+	return 0;
+}
+
+static long sweep_claim(void *map, struct claim_key *k, struct claim *c, struct iot_clean_up *ask)
+{
+	struct writer *w = bpf_map_lookup_elem(&writers, &c->inode);
+	struct iot_state *s = run_state();
+	struct user_share *u;
+
+	if (!s)
+		return 1;
+	if (w && w->space == k->space && (!c->carried || (u16)(s->second - c->second) < ask->min_age))
+		return 0;
+	u = user_of(c->user);
+	if (bpf_map_delete_elem(&claims, k))
+		return 0;
+	__sync_fetch_and_add(&s->claims, -1);
+	if (u)
+		__sync_fetch_and_add(&u->claims, -1);
+	return 0;
+}
+
+/* Called by the tracer: throws out what says nothing any more. */
+SEC("syscall")
+int cache__sweep(struct iot_clean_up *ask)
+{
+	struct iot_clean_up a = { ask->min_age };
+
+	bpf_for_each_map_elem(&writers, sweep_writer, &a, 0);
+	bpf_for_each_map_elem(&claims, sweep_claim, &a, 0);
 	return 0;
 }

@@ -28,17 +28,21 @@ static __always_inline void proc_end(struct iot_proc_key *k, struct iot_proc *p)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(core__exec, struct task_struct *t)
 {
-	struct task_ctx *c = gate_open() ? ctx_make() : ctx_find();
+	struct task_ctx *c = ctx_make();
+	struct iot_state *s = run_state();
 	struct iot_proc_key k = {};
 	struct iot_proc *p;
-	u64 read = t->ioac.rchar, wrote = t->ioac.wchar;
+	u64 read = t->ioac.rchar, wrote = t->ioac.wchar, by_calls = read;
 
+	/* what came since the last call that reads was read by the exec itself: program headers */
+	if (c && s && (c->rchar || t->start_boottime >= s->boot_ns))
+		by_calls = c->rchar;
 	if (gate_open()) {
 		proc_key(&k, t);
 		k.exec_no--; /* the program before: another process from now on */
 		p = bpf_map_lookup_elem(&procs, &k);
 		if (p) {
-			__sync_fetch_and_add(&p->rchar, (c && c->exec_rchar ? c->exec_rchar - 1 : read) - (c ? c->exec_read : 0));
+			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->exec_read : 0));
 			__sync_fetch_and_add(&p->wchar, wrote - (c ? c->exec_wrote : 0));
 			proc_end(&k, p);
 		}
@@ -46,9 +50,8 @@ int BPF_PROG(core__exec, struct task_struct *t)
 	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
 		c->proc_tried_ns = 0;
-		c->exec_read = read;
+		c->exec_read = c->rchar = read;
 		c->exec_wrote = wrote;
-		c->exec_rchar = 0;
 	}
 	if (gate_open() && t->tgid != cfg.self_pid)
 		proc_make();

@@ -144,6 +144,11 @@ struct iot_bio {
 	u8 many;               /* 1: owners are looked up page by page */
 };
 
+/* What cache__sweep() is called with. */
+struct iot_clean_up {
+	u32 min_age;           /* seconds since an entry was used last */
+};
+
 /* What block__sweep() is called with. */
 struct iot_sweep {
 	u32 disk;
@@ -178,7 +183,9 @@ struct iot_config {
 	u32 events;            /* 1: deliver events */
 	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
-	u32 again;             /* 1: the programs of system calls have a second copy */
+	u32 again;             /* 1: the program of system calls has a second copy */
+	u32 latency;           /* enum iot_latency */
+	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
@@ -190,21 +197,30 @@ struct iot_state {
 	u32 next_proc, next_file, next_cell;
 	u32 used_cells;        /* aggregates in use */
 	u32 used_flows;        /* flows in the table */
+	u32 free_begin, free_end; /* of ring `free_cells` */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
+	u64 next_space;        /* of claims on pages (claim.bpf.h) */
+	s64 writers, claims;   /* entries of those tables */
+	u32 second, pad;       /* counted by the tracer: tells old entries from new ones */
 };
+
+#define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
+#define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
 
 #define IOT_MAX_CELLS 32768
 #define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4) /* kept for owner 0, so that bytes stay counted when the table is full */
 
 /* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back
  * by the tracer: it takes the key out of `cell_index`, reads the sums once more when no program can be adding to them any longer,
- * zeroes them, and puts the number into the queue `free_cells`. */
+ * zeroes them, and puts the number into the ring `free_cells`. */
 struct iot_cell_slot {
 	struct iot_cell_key key;
-	u32 used;              /* 1: it is in use, or was until now */
+	u32 used;              /* 0 free; 1 in use; IOT_CELL_LOST: nobody adds to it, and it can be given back */
 	u32 pad;               /* elements of an array begin at multiples of 8 */
 };
+
+#define IOT_CELL_LOST 2
 
 /* A process that ended and whose sums belong to another from then on: an element of map `folds`, which the tracer writes at
  * place `id` modulo IOT_MAX_FOLDS. A later one overwrites it; what comes for the first after that is for the tracer to resolve. */
@@ -213,6 +229,14 @@ struct iot_fold {
 };
 #define IOT_MAX_FOLDS 131072   /* a power of two */
 #define IOT_HIST_GROUPS 8
+
+/* Which system calls are timed. */
+enum iot_latency {
+	LATENCY_NONE,
+	LATENCY_SAMPLED,       /* one in IOT_SAMPLE of those that move data, by thread; all others */
+	LATENCY_ALL,
+};
+#define IOT_SAMPLE 16
 
 /* Which socket bytes are counted where the call returns. */
 enum iot_sockets {
@@ -251,20 +275,20 @@ enum iot_shape {
 	SHAPE_RW,        /* fd, buffer, count; at the file position */
 	SHAPE_PRW,       /* fd, buffer, count, offset */
 	SHAPE_RWV,       /* fd, iovec, count; at the file position */
-	SHAPE_PRWV,      /* fd, iovec, count, offset [, high, flags] */
+	SHAPE_PRWV,      /* fd, iovec, count, offset */
+	SHAPE_PRWV2,     /* fd, iovec, count, offset, high, flags */
 	SHAPE_SENDFILE,  /* out, in, offset pointer, count */
 	SHAPE_SPLICE,    /* in, offset pointer, out, offset pointer, count */
 	SHAPE_FD,        /* fd; no bytes */
 	SHAPE_FTRUNCATE, /* fd, length */
 	SHAPE_FALLOCATE, /* fd, mode, offset, length */
 	SHAPE_OPEN,      /* returns fd */
-	SHAPE_CLOSE,     /* fd, gone at the exit */
+	SHAPE_CLOSE,     /* fd, gone at the exit: seen at the entry where events are recorded */
 	SHAPE_MMAP,      /* address, length, protection, flags, fd, offset */
 	SHAPE_PATH,      /* no descriptor */
 	SHAPE_AIO_SUBMIT,
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
-	SHAPE_EXEC,      /* execve: what it reads itself is taken out of the accounting */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

@@ -372,13 +372,11 @@ static __always_inline bool is_regular(struct inode *i)
 SEC("tp_btf/ext4_evict_inode")
 int BPF_PROG(ext4__evict, struct inode *i)
 {
-	u64 key = (u64)i;
-
 	if (!i || !gate_open())
 		return 0;
 	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
 		drop_record(i, KIND_FS_EVICT, 0, 0);
-	bpf_map_delete_elem(&writers, &key);
+	writer_drop((u64)i);
 	return 0;
 }
 

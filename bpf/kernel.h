@@ -56,14 +56,6 @@ typedef __s16 s16;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, orig_ax;
-};
-
-struct thread_info {
-	u32 status;
-};
-
 struct task_io_accounting {
 	u64 rchar, wchar;
 };
@@ -86,7 +78,6 @@ struct signal_struct {
 };
 
 struct task_struct {
-	struct thread_info thread_info;
 	unsigned int flags;
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
@@ -108,8 +99,13 @@ struct super_block {
 	void *s_fs_info;
 };
 
+struct xarray {
+	unsigned int xa_flags;
+};
+
 struct address_space {
 	struct inode *host;
+	struct xarray i_pages;
 };
 
 struct inode {
@@ -228,9 +224,21 @@ struct folio___old_nr {
 };
 
 struct buffer_head {
+	unsigned long b_state;
+	struct folio *b_folio; /* 5.17 (d685c668b069) gave b_page a second name */
 	u64 b_blocknr;
 	unsigned long b_size;
 	char *b_data;
+};
+
+/* The file below an open file of overlayfs: since 6.13 (18e48d0e2c7b) in a struct of its own, before private_data was it. */
+struct ovl_file {
+	struct file *realfile, *upperfile;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
+	struct file *vm_file;
 };
 
 struct loop_device {

@@ -13,16 +13,15 @@
 static __always_inline int moved(struct sock *sock, int bytes, u16 kind)
 {
 	struct socket_use u = { .sock = (u64)sock, .kind = kind };
-	struct task_ctx *c;
+	struct call k = {};
 
 	if (!sock || bytes <= 0 || !gate_open())
 		return 0;
-	c = ctx_make();
 	/* the peer of a datagram is known where the call returns */
-	if (c && c->call && c->shape >= SHAPE_TO && is_datagram(u.sock))
+	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL && calls[k.nr].shape >= SHAPE_TO)
 		return 0;
 	u.bytes = bytes;
-	u.proc = proc_current(c);
+	u.proc = proc_current(ctx_make());
 	return socket_used(&u);
 }
 

@@ -5,7 +5,7 @@
 #ifndef IOT_NET_BPF_H
 #define IOT_NET_BPF_H
 
-#include "record.bpf.h"
+#include "call.bpf.h"
 
 #define AF_INET 2
 #define AF_INET6 10

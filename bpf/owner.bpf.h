@@ -1,51 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* owner.bpf.h - on whose behalf: inode and page to last writer, transaction to the handles that shared it, and
- * the numbers of files.
- *
- * An inode with one writer costs one look-up a write. Only from its second writer on are its pages followed
- * one by one; pages that were written before belong to the first writer.
+/* owner.bpf.h - on whose behalf: the current task's owner, the handles that share a transaction, and the numbers of files.
+ * Whose a dirty page is: claim.bpf.h.
  */
 #ifndef IOT_OWNER_BPF_H
 #define IOT_OWNER_BPF_H
 
-#include "record.bpf.h"
+#include "call.bpf.h"
+#include "claim.bpf.h"
 
 #define MAPPING_FLAGS 3UL      /* low bits of folio->mapping: anonymous or movable */
-#define MARK_PAGES 65536       /* pages of one write that are marked one by one */
-#define MARK_AHEAD 4096        /* pages that are marked before a call whose length is only a limit */
-
-struct writer {
-	u64 ino;
-	u32 gen, dev;
-	u32 first;             /* process.id of the first writer */
-	u32 many;              /* 1: pages are followed in page_writer */
-	u32 file;              /* file.id, 0 none yet */
-	u32 loop;              /* 1: backing file of a loop device */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, u64);      /* inode */
-	__type(value, struct writer);
-} writers SEC(".maps");
 
 struct page_key {
-	u64 space, index;      /* page_space(), page of the file */
+	u64 space, index;      /* page_space(), 64 KiB of the file */
 };
 
-/* Bit 62 of a page's owner: file contents on a block device, not a structure of a file system. */
-#define OWNER_DATA (1ULL << 62)
-/* Index bit of the coarse marks on a loop device's backing file. */
-#define INDEX_COARSE (1ULL << 63)
-#define COARSE_SHIFT 4         /* 16 pages a mark */
+/* Whose each 64 KiB of a loop device's backing file is. */
+#define COARSE_SHIFT 4         /* pages a mark */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 131072);
 	__type(key, struct page_key);
 	__type(value, u64);    /* owner */
-} page_writer SEC(".maps");
+} loop_writer SEC(".maps");
 
 /* A journal transaction. Who dirtied how many of its blocks is in txn_shares, a list that begins here. */
 struct txn {
@@ -127,118 +104,25 @@ static __always_inline u32 owner_top(u64 owner)
 	return x ? x->top : PROC_NONE;
 }
 
-static __always_inline struct writer *writer_find(struct inode *i)
-{
-	u64 k = (u64)i;
-	struct writer *w = bpf_map_lookup_elem(&writers, &k);
-
-	/* the memory of an inode is used again for another file */
-	if (w && (w->ino != inode_number(i) || w->gen != inode_generation(i)))
-		return NULL;
-	return w;
-}
-
 /* Tells the pages of one inode from those of another, also when the second lives where the first was. */
 static __always_inline u64 page_space(struct inode *i)
 {
 	return (u64)i + inode_number(i) * 0x9e3779b97f4a7c15ULL + ((u64)inode_generation(i) << 32);
 }
 
-struct mark {
-	struct page_key k;
-	u64 owner;
-};
-
-static long mark_page(u32 n, struct mark *m)
-{
-	bpf_map_update_elem(&page_writer, &m->k, &m->owner, BPF_ANY);
-	m->k.index++;
-	return 0;
-}
-
-/* Pages that bytes [off, off + len) of an inode lie on belong to `owner` from now. */
-static __always_inline void mark_pages(struct inode *i, u64 off, u64 len, u64 owner)
-{
-	struct mark m = { { page_space(i), off >> PAGE_SHIFT }, owner };
-	u64 last = (off + len - 1) >> PAGE_SHIFT, n;
-
-	if (!len)
-		return;
-	n = last - m.k.index + 1;
-	if (n > MARK_PAGES) {
-		lose(LOSS_WALK);
-		n = MARK_PAGES;
-	}
-	bpf_loop(n, mark_page, &m, 0);
-}
-
-/* Process `proc` writes bytes [off, off + len) of a file. */
-static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
-{
-	struct writer *w, new = {};
-	u64 k = (u64)i;
-
-	if (!i || !proc)
-		return 0;
-	w = writer_find(i);
-	if (!w) {
-		new.ino = inode_number(i);
-		new.gen = inode_generation(i);
-		new.dev = inode_dev(i);
-		new.first = proc;
-		if (bpf_map_update_elem(&writers, &k, &new, BPF_ANY))
-			lose(LOSS_INODE_TABLE);
-		return 0;
-	}
-	if (!w->first)
-		w->first = proc;
-	if (w->first == proc && !w->many)
-		return 0;
-	w->many = 1;
-	mark_pages(i, off, len, proc);
-	return 0;
-}
-
-/* The file behind a block device's own inode is the node that it was opened by. Its pages are followed one by one. */
+/* The file behind a block device's own inode is the node that it was opened by. Its pages are claimed one by one. */
 static __noinline int device_name(struct inode *i, u32 file)
 {
-	struct writer *w, new = { .many = 1, .file = file };
-	u64 k = (u64)i;
+	struct writer *w;
 
 	if (!i || !file)
 		return 0;
 	w = writer_find(i);
-	if (w) {
+	if (!w)
+		w = writer_make(i, PROC_NONE, 1);
+	if (w)
 		w->file = file;
-		return 0;
-	}
-	new.ino = BPF_CORE_READ(i, i_ino);
-	new.gen = BPF_CORE_READ(i, i_generation);
-	new.dev = BPF_CORE_READ(i, i_sb, s_dev);
-	if (bpf_map_update_elem(&writers, &k, &new, BPF_ANY))
-		lose(LOSS_INODE_TABLE);
 	return 0;
-}
-
-/* Who wrote page `index` of an inode; *how says how that is known. */
-static __always_inline u64 writer_of_page(struct inode *i, u64 index, u8 *how)
-{
-	struct writer *w = writer_find(i);
-	struct page_key k = { 0, index };
-	u64 *o;
-
-	if (w && !w->many) {
-		*how = w->first ? HOW_INODE : HOW_NONE;
-		return w->first;
-	}
-	k.space = page_space(i);
-	o = bpf_map_lookup_elem(&page_writer, &k);
-	if (o) {
-		*how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_EXACT;
-		return *o;
-	}
-	*how = w && w->first ? HOW_INODE : HOW_NONE;
-	return w ? w->first : PROC_NONE;
 }
 
 /* On whose behalf the current task works: an owner, and how it is known. */
@@ -250,8 +134,8 @@ static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
 	if (c && c->behalf == BEHALF_INODE) {
 		struct writer *w = writer_find((struct inode *)c->behalf_id);
 
-		*how = w && w->first ? HOW_INODE : HOW_NONE;
-		return w ? w->first : PROC_NONE;
+		*how = w && w->recent ? HOW_INODE : HOW_NONE;
+		return w ? w->recent : PROC_NONE;
 	}
 	if (c && c->behalf == BEHALF_TXN) {
 		*how = HOW_TRANSACTION;
@@ -319,8 +203,7 @@ static __always_inline u32 file_number(struct inode *i)
  * file systems and FUSE give as the size of a block is a hint. */
 static __always_inline u32 block_bytes(struct file *f)
 {
-	struct inode *i = (struct inode *)POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
-	u8 bits = NUMBER_AT(i, struct inode, i_blkbits);
+	u8 bits = NUMBER_AT(data_inode(f), struct inode, i_blkbits);
 
 	return bits < 9 || bits >= PAGE_SHIFT ? PAGE_SIZE : 1U << bits;
 }
@@ -368,69 +251,6 @@ static __always_inline struct inode *folio_inode(struct folio *f)
 	if (!m || m & MAPPING_FLAGS)
 		return NULL;
 	return (struct inode *)POINTER_AT(m, struct address_space, host);
-}
-
-static __always_inline bool is_blockdev(struct inode *i)
-{
-	return (inode_mode(i) & S_IFMT) == S_IFBLK;
-}
-
-/* Looks once a call which bytes of which inode it asks for: a read knows then what it demanded, a write whom it
- * concerns. range_inode is the inode of the mapping, so that it compares with the pages of a bio. */
-__noinline int range_look(struct task_ctx *c)
-{
-	struct file *f;
-	struct inode *i;
-	u64 len, fd, user_pos = 0;
-	u32 mode;
-
-	if (!c || c->range_known || !c->call)
-		return 0;
-	c->range_known = 2;
-	fd = c->arg[0];
-	len = c->arg[2];
-	switch (c->shape) {
-	case SHAPE_RW:
-	case SHAPE_PRW:
-		break;
-	case SHAPE_RWV:
-	case SHAPE_PRWV:
-		len = iovec_len(c->arg[1], c->arg[2]);
-		break;
-	case SHAPE_SENDFILE:
-		fd = c->write ? c->arg[0] : c->arg[1];
-		user_pos = c->write ? 0 : c->arg[2];
-		len = c->arg[3];
-		break;
-	case SHAPE_SPLICE:
-		fd = c->write ? c->arg[2] : c->arg[0];
-		user_pos = c->write ? c->arg[3] : c->arg[1];
-		len = c->arg[4];
-		break;
-	default:
-		return 0;
-	}
-	f = file_of(fd);
-	if (!f)
-		return 0;
-	i = (struct inode *)POINTER_AT(f, struct file, f_inode);
-	mode = inode_mode(i) & S_IFMT;
-	if (mode != S_IFREG && mode != S_IFBLK)
-		return 0;
-	if (c->shape == SHAPE_PRW || c->shape == SHAPE_PRWV)
-		c->range_off = c->arg[3];
-	else if (c->write && NUMBER_AT(f, struct file, f_flags) & O_APPEND)
-		c->range_off = NUMBER_AT(i, struct inode, i_size);
-	else
-		c->range_off = NUMBER_AT(f, struct file, f_pos);
-	if (user_pos)
-		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
-	c->range_inode = POINTER_AT(POINTER_AT(f, struct file, f_mapping), struct address_space, host);
-	c->range_node = (u64)i;
-	c->range_len = len;
-	c->range_blockdev = mode == S_IFBLK;
-	c->range_known = 1;
-	return 0;
 }
 
 #endif

@@ -28,31 +28,36 @@ enum behalf {
 
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
-	u64 enter_ns;
-	u64 arg[6];
-	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
 	u32 proc;          /* process.id, 0 not resolved */
 	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.again) */
 	u32 behalf;
-	u8 shape, write;   /* of that call */
-	u16 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
-	u32 range_known;   /* 0 not looked at, 1 known, 2 none */
+	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
 	u64 behalf_id;
-	/* the byte range that the system call asks for */
-	u64 range_inode, range_off, range_len;
+	/* the call in progress: only where range_look() was called just before */
+	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
+	u8 shape, write;   /* of that call */
+	u16 range_known;   /* 0 not looked at, 1 known, 2 none, 3 the page of a fault */
+	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
 	u64 range_node;    /* of a block device: the inode that it was opened by */
+	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
 	u32 range_blockdev;
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
-	u32 seen_dev, seen_block, seen_file, seen_type;
+	u64 seen_host;     /* the inode that holds its pages */
+	u32 seen_gen, seen_dev, seen_block, seen_file, seen_type;
 	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
-	u64 exec_rchar;    /* task accounting when the exec in progress began */
+	u64 rchar;         /* task accounting when its last reading call returned */
 	u64 exec_read;     /* of the task accounting: what earlier programs read, and what execs read themselves (headers of programs) */
 	u64 exec_wrote;    /* what earlier programs wrote */
 	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
+	/* the fault in progress */
+	u64 fault_address; /* of a store to a page that is not mapped */
+	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
+	u64 area_first, area_last;      /* pages that are mapped there */
+	u64 dirtied;       /* the folio that it made dirty last */
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
@@ -141,11 +146,14 @@ struct {
 	__type(value, struct iot_cell_slot);
 } cell_keys SEC(".maps");
 
-/* Numbers of aggregates that were given back. */
+/* Numbers of aggregates that were given back, a ring: from state.free_begin, where programs take them, to state.free_end, where
+ * the tracer puts them. (Sleepable programs, such as block__sweep, may use no map of type queue before 6.4.) */
 struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_CELLS);
-	__type(value, u32);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, u64);
 } free_cells SEC(".maps");
 
 struct {
@@ -278,26 +286,6 @@ static __always_inline struct file *file_of(u32 fd)
 	if (fd >= t->max_fds)
 		return NULL;
 	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
-}
-
-#define MAX_IOVEC 16
-
-struct user_iovec {
-	u64 base, len;
-};
-
-/* Sum of the lengths of an iovec in user memory; 0 when it cannot be read. */
-static __always_inline u64 iovec_len(u64 address, u64 n)
-{
-	struct user_iovec v;
-	u64 sum = 0;
-
-	for (u32 i = 0; i < MAX_IOVEC; i++) {
-		if (i >= n || bpf_probe_read_user(&v, sizeof(v), (void *)(address + i * sizeof(v))))
-			break;
-		sum += v.len;
-	}
-	return sum;
 }
 
 static __always_inline bool comm_wanted(const char *comm)
@@ -436,13 +424,26 @@ static __always_inline u32 owner_of_sums(u32 owner)
 	return f && f->id == owner ? f->to : owner;
 }
 
+#define CELL_TRIES 8           /* to take a number that other processors want too */
+
 /* A number for a new aggregate: one that was given back, or the next. IOT_MAX_CELLS: there is none. */
 static __always_inline u32 cell_number(struct iot_state *s)
 {
-	u32 n;
+	u32 n, begin, at;
+	u64 *given_back;
 
-	if (!bpf_map_pop_elem(&free_cells, &n))
-		return n;
+	for (int i = 0; i < CELL_TRIES; i++) {
+		begin = *(volatile u32 *)&s->free_begin;
+		if (begin == *(volatile u32 *)&s->free_end)
+			break;
+		at = begin % cfg.max_cells;
+		given_back = bpf_map_lookup_elem(&free_cells, &at);
+		if (!given_back)
+			break;
+		n = *given_back;
+		if (__sync_val_compare_and_swap(&s->free_begin, begin, begin + 1) == begin)
+			return n;
+	}
 	if (s->next_cell >= cfg.max_cells)
 		return IOT_MAX_CELLS;
 	n = __sync_fetch_and_add(&s->next_cell, 1);
@@ -462,10 +463,7 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 	__sync_fetch_and_add(&s->used_cells, 1);
 	if (!bpf_map_update_elem(&cell_index, key, &n, BPF_NOEXIST))
 		return n;
-	/* another processor was first, or the number is unused for ever */
-	slot->used = 0;
-	__sync_fetch_and_add(&s->used_cells, -1);
-	bpf_map_push_elem(&free_cells, &n, 0);
+	slot->used = IOT_CELL_LOST; /* another processor was first */
 	other = bpf_map_lookup_elem(&cell_index, key);
 	return other ? *other : IOT_MAX_CELLS;
 }

@@ -18,7 +18,7 @@
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
-	take_no_events, take_settle, take_label, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
+	take_no_events, take_latency, take_settle, take_label, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
 
 /* A row: letter (0 none), name, what its value is called (NULL: no value; in brackets: it may be left out), help, function (NULL: main option, below). */
 static const struct row {
@@ -37,6 +37,7 @@ static const struct row {
 	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
 	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
 	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
+	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
 	{ 0, "settle", "HOW", "dirty bytes at the end: sync, none, or SECONDS to wait (default: sync for a command, else none)", take_settle },
 	{ 0, "label", "NAME", "label of the run in the store", take_label },
 	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
@@ -224,6 +225,18 @@ static int take_no_events(struct options *o, const char *value)
 	return 0;
 }
 
+static int take_latency(struct options *o, const char *value)
+{
+	static const char *const names[] = { [LATENCY_NONE] = "none", [LATENCY_SAMPLED] = "sampled", [LATENCY_ALL] = "all" };
+
+	for (size_t i = 0; i < N_OF(names); i++)
+		if (!strcmp(value, names[i])) {
+			o->latency = i;
+			return 0;
+		}
+	return fail_usage("latency '%s' is not all, sampled or none", value);
+}
+
 static int take_settle(struct options *o, const char *value)
 {
 	o->settle_text = value;
@@ -401,6 +414,8 @@ static int finish(struct options *o)
 		o->settle = o->command ? SETTLE_SYNC : SETTLE_NONE;
 		o->settle_text = o->command ? "sync" : "none";
 	}
+	if (o->latency < 0)
+		o->latency = o->no_events ? LATENCY_SAMPLED : LATENCY_ALL;
 	for (size_t i = 0; i < o->n_outputs; i++)
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(o->outputs[i].path, o->outputs[j].path))
@@ -412,7 +427,7 @@ int options_parse(struct options *o, int argc, char **argv)
 {
 	int i, status;
 
-	*o = (struct options){};
+	*o = (struct options){ .latency = -1 };
 	for (i = 1; i < argc; i++) {
 		const char *arg = argv[i], *value;
 		const struct row *r;

@@ -72,11 +72,14 @@ static const struct program {
 	{ "net__send", "net", 3, false },            /* 6.3 */
 	{ "net__recv", "net", 3, false },
 	{ "net__state", "net", 3, false },
-	{ "syscall__enter", "syscall", 0, true },
+	{ "syscall__enter", "syscall", 0, false },   /* a clock: only where calls are timed */
 	{ "syscall__exit", "syscall", 0, true },
-	{ "syscall__enter_again", "syscall", 0, false, true },
 	{ "syscall__exit_again", "syscall", 0, false, true },
 	{ "cache__dirty", "cache", 2, true },
+	{ "cache__buffer", "cache", 1, true },
+	{ "cache__fault_user", "cache", 3, false },  /* x86 */
+	{ "cache__fault_kernel", "cache", 3, false },
+	{ "cache__sweep", "cache", 0, false },       /* called by the tracer */
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
 	{ "block__split", "block", 2, true },
@@ -116,12 +119,12 @@ static const struct {
 	{ SYS_pread64, { KIND_PREAD, SHAPE_PRW, 0 } },
 	{ SYS_readv, { KIND_READV, SHAPE_RWV, 0 } },
 	{ SYS_preadv, { KIND_PREADV, SHAPE_PRWV, 0 } },
-	{ SYS_preadv2, { KIND_PREADV, SHAPE_PRWV, 0 } },
+	{ SYS_preadv2, { KIND_PREADV, SHAPE_PRWV2, 0 } },
 	{ SYS_write, { KIND_WRITE, SHAPE_RW, 1 } },
 	{ SYS_pwrite64, { KIND_PWRITE, SHAPE_PRW, 1 } },
 	{ SYS_writev, { KIND_WRITEV, SHAPE_RWV, 1 } },
 	{ SYS_pwritev, { KIND_PWRITEV, SHAPE_PRWV, 1 } },
-	{ SYS_pwritev2, { KIND_PWRITEV, SHAPE_PRWV, 1 } },
+	{ SYS_pwritev2, { KIND_PWRITEV, SHAPE_PRWV2, 1 } },
 	{ SYS_sendfile, { KIND_SENDFILE_IN, SHAPE_SENDFILE, 1 } },
 	{ SYS_splice, { KIND_SPLICE_IN, SHAPE_SPLICE, 1 } },
 	{ SYS_copy_file_range, { KIND_COPY_IN, SHAPE_SPLICE, 1 } },
@@ -129,8 +132,6 @@ static const struct {
 	{ SYS_io_getevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_pgetevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
-	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
-	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
 	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
 	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },
@@ -205,10 +206,11 @@ struct probes {
 	struct iot_state *state;       /* the kernel's own, mapped */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	u64 start_ns;
-	u64 misses_before[LOSS_MAX];   /* skipped while the gate was still closed */
+	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
 	u32 max_cells;
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
+	u64 *free_cells;
 	struct iot_fold *folds;
 };
 
@@ -381,6 +383,8 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->sockets = sockets_by_call(p);
 		c->again = p->skips;
 		c->max_cells = p->max_cells;
+		c->latency = p->opts.latency;
+		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
@@ -496,6 +500,11 @@ static void choose(struct probes *p, struct bpf_object *o)
 			continue;
 		}
 		if (p->info[row].reason) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (!p->opts.latency && !strcmp(programs[row].name, "syscall__enter")) {
+			refuse(p, bpf_program__name(g), NOT_ASKED);
 			bpf_program__set_autoload(g, false);
 			continue;
 		}
@@ -700,6 +709,7 @@ static int map_tables(struct probes *p)
 {
 	return map_array(p, "state", sizeof(*p->state), &p->state) ?:
 		map_array(p, "cell_keys", p->max_cells * sizeof(*p->cell_slots), &p->cell_slots) ?:
+		map_array(p, "free_cells", p->max_cells * sizeof(*p->free_cells), &p->free_cells) ?:
 		map_array(p, "folds", IOT_MAX_FOLDS * sizeof(*p->folds), &p->folds);
 }
 
@@ -813,6 +823,8 @@ int probes_cells(struct probes *p, probes_cell *cell, void *arg)
 	for (u32 i = 0; i < n && i < p->max_cells; i++) {
 		struct iot_cell sum = {};
 
+		if (p->cell_slots[i].used == IOT_CELL_LOST)
+			probes_cell_free(p, i);
 		if (!p->cell_slots[i].used || bpf_map_lookup_elem(fd, &i, values))
 			continue;
 		for (int cpu = 0; cpu < p->cpus; cpu++) {
@@ -853,7 +865,8 @@ void probes_cell_free(struct probes *p, u32 n)
 		return; /* never used again */
 	__atomic_store_n(&p->cell_slots[n].used, 0, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&p->state->used_cells, 1, __ATOMIC_RELAXED);
-	bpf_map_update_elem(map_fd(p, "free_cells"), NULL, &n, BPF_ANY);
+	p->free_cells[p->state->free_end % p->max_cells] = n;
+	__atomic_fetch_add(&p->state->free_end, 1, __ATOMIC_RELEASE);
 }
 
 void probes_fold(struct probes *p, u32 id, u32 to)
@@ -994,12 +1007,19 @@ static void each_program(const struct probes *p, void (*body)(const struct bpf_p
 	}
 }
 
+#define SKIPPED_FIRST LOSS_MAX /* the first of two copies: the second did its work */
+
 /* What the kernel skipped because the same program was already running on the processor. */
 static void add_misses(const struct bpf_prog_info *info, u64 *n)
 {
-	bool call = !strncmp(info->name, "syscall__", strlen("syscall__"));
-
-	n[call ? LOSS_SKIPPED_CALL : LOSS_SKIPPED] += info->recursion_misses;
+	if (!strcmp(info->name, "syscall__enter"))
+		return; /* a call that is not timed */
+	if (!strcmp(info->name, "syscall__exit"))
+		n[SKIPPED_FIRST] += info->recursion_misses;
+	else if (!strncmp(info->name, "syscall__exit", strlen("syscall__exit")))
+		n[LOSS_SKIPPED_CALL] += info->recursion_misses;
+	else
+		n[LOSS_SKIPPED] += info->recursion_misses;
 }
 
 static void add_time(const struct bpf_prog_info *info, u64 *sum)
@@ -1033,18 +1053,35 @@ int probes_stop(struct probes *p)
 	return 0;
 }
 
+/* Calls a program of type syscall with its context, where it is loaded. */
+static void call_program(const struct probes *p, const char *name, void *ctx, u32 size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < N_OBJECTS; i++) {
+		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
+		if (g && bpf_program__fd(g) >= 0)
+			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	}
+}
+
 /* Lets the kernel side look for requests of a disk whose end it was not told. */
 static void sweep(const struct probes *p, u32 disk)
 {
 	struct iot_sweep ask = { disk };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &ask, .ctx_size_in = sizeof(ask));
-	struct bpf_program *g;
 
-	for (size_t i = 0; i < N_OBJECTS; i++) {
-		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], "block__sweep") : NULL;
-		if (g && bpf_program__fd(g) >= 0)
-			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
-	}
+	call_program(p, "block__sweep", &ask, sizeof(ask));
+}
+
+void probes_second(struct probes *p)
+{
+	struct iot_clean_up ask = { .min_age = 3 };
+	u32 second = ++p->state->second;
+
+	/* a walk over both tables: only when they fill, and now and then so that what is over gives its memory back */
+	if (p->state->writers > IOT_MAX_WRITERS / 8 || p->state->claims > IOT_MAX_CLAIMS / 8 || !(second % 32))
+		call_program(p, "cache__sweep", &ask, sizeof(ask));
 }
 
 bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
@@ -1114,7 +1151,7 @@ bool probes_under_way(const struct probes *p, u32 disk, u64 *read, u64 *written)
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
-	u64 values[p->cpus], misses[LOSS_MAX] = { 0 };
+	u64 values[p->cpus], misses[LOSS_MAX + 1] = { 0 };
 
 	for (u32 i = 0; i < LOSS_MAX; i++) {
 		n[i] = 0;
@@ -1125,12 +1162,10 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 	}
 	n[LOSS_AIO_UNREAPED] += count_keys(p, "aios");
 	each_program(p, add_misses, misses);
-	for (u32 i = 0; i < LOSS_MAX; i++)
+	for (u32 i = 0; i <= LOSS_MAX; i++)
 		misses[i] -= p->misses_before[i];
 	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
-	/* the kernel side saw which calls lack their begin or end; what the kernel did not skip has another reason */
-	if (n[LOSS_SKIPPED_CALL] > misses[LOSS_SKIPPED_CALL])
-		n[LOSS_SKIPPED_CALL] = misses[LOSS_SKIPPED_CALL];
+	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	return 0;
 }
 
@@ -1167,6 +1202,8 @@ void probes_close(struct probes *p)
 	btf__free(p->vmlinux);
 	if (p->cell_slots)
 		munmap(p->cell_slots, p->max_cells * sizeof(*p->cell_slots));
+	if (p->free_cells)
+		munmap(p->free_cells, p->max_cells * sizeof(*p->free_cells));
 	if (p->folds)
 		munmap(p->folds, IOT_MAX_FOLDS * sizeof(*p->folds));
 	free(p);

@@ -25,6 +25,7 @@ struct probe_table {
 struct probe_opts {
 	u32 layers;                 /* bit 1 << LAYER_x for each layer; 0: all */
 	bool events;                /* deliver events, not only aggregates */
+	u32 latency;                /* enum iot_latency: which calls are timed */
 	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
 	u32 self_pid;               /* the tracer: excluded, accounted as PROC_SELF */
 	bool by_pid;                /* filter: only processes given to probes_want_pid() and their children */
@@ -74,6 +75,9 @@ int probes_stop(struct probes *);
  * more, so that a flood of events does not keep the caller from everything else. */
 #define PROBES_TAKE 16384
 size_t probes_consume(struct probes *, const struct probe_callbacks *);
+
+/* Once a second: tells the kernel side that time goes by, and lets it throw out what says nothing any more. */
+void probes_second(struct probes *);
 
 /* Calls back once for every aggregate in use, with its number and its sums since it got its key, over all processors. */
 typedef void probes_cell(void *arg, u32 number, const struct iot_cell_key *, const struct iot_cell *);

@@ -293,6 +293,7 @@ static void end_second(struct run *r)
 	give_changed(r);
 	end_round(r);
 	take_error(r, r->sink->commit(r->sink));
+	probes_second(r->probes);
 	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
 	r->next_ns = (r->sec + 1) * NSEC;
 	show_progress(r);
@@ -543,7 +544,7 @@ static void block_sigpipe(void)
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
-		.layers = o->layers, .events = !o->no_events, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
+		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes, .self_pid = getpid(),
 		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
 		.tables = o->tables, .n_tables = o->n_tables,
 	};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* arch.h - the registers that a thread saved when it entered the kernel: the only place that names a processor's registers.
+ *
+ * To add an architecture: its struct pt_regs and the functions below.
+ */
+#ifndef IOT_ARCH_H
+#define IOT_ARCH_H
+
+#include "kernel.h"
+
+/* A system call: its number and arguments. */
+struct call {
+	u64 nr, arg[6];
+};
+
+#define ENOSYS 38
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+#if defined(__TARGET_ARCH_arm64)
+
+struct user_pt_regs {
+	u64 regs[31];
+};
+
+struct pt_regs {
+	struct user_pt_regs user_regs;
+	u64 orig_x0;
+	s32 syscallno;
+};
+
+#else
+
+struct pt_regs {
+	unsigned long di, si, dx, r10, r8, r9, ax, orig_ax;
+};
+
+struct thread_info {
+	u32 status;
+};
+
+struct task_struct___x86 {
+	struct thread_info thread_info;
+};
+
+#endif
+
+#pragma clang attribute pop
+
+#if defined(__TARGET_ARCH_arm64)
+
+static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->syscallno; }
+static __always_inline u64 regs_arg0(const struct pt_regs *r) { return r->orig_x0; }
+static __always_inline u64 regs_arg1(const struct pt_regs *r) { return r->user_regs.regs[1]; }
+static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->user_regs.regs[2]; }
+static __always_inline u64 regs_arg3(const struct pt_regs *r) { return r->user_regs.regs[3]; }
+static __always_inline u64 regs_arg4(const struct pt_regs *r) { return r->user_regs.regs[4]; }
+static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->user_regs.regs[5]; }
+
+/* Whether the thread came into the kernel by a system call, and not by a fault or an interrupt. */
+static __always_inline bool regs_in_call(const struct pt_regs *r)
+{
+	return r->syscallno >= 0;
+}
+
+static __always_inline bool is_compat(void) { return false; }
+
+#else
+
+static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->orig_ax; }
+static __always_inline u64 regs_arg0(const struct pt_regs *r) { return r->di; }
+static __always_inline u64 regs_arg1(const struct pt_regs *r) { return r->si; }
+static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->dx; }
+static __always_inline u64 regs_arg3(const struct pt_regs *r) { return r->r10; }
+static __always_inline u64 regs_arg4(const struct pt_regs *r) { return r->r8; }
+static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->r9; }
+
+/* A fault saves its error code where a system call saves its number, and 20 (a fault on an instruction) is writev's: but only a
+ * call that has not returned yet has "no such call" as its result. */
+static __always_inline bool regs_in_call(const struct pt_regs *r)
+{
+	return (s32)r->ax == -ENOSYS;
+}
+
+#define TS_COMPAT 2 /* thread_info.status: in a 32-bit system call */
+
+static __always_inline bool is_compat(void)
+{
+	struct task_struct___x86 *t = (struct task_struct___x86 *)bpf_get_current_task();
+
+	return BPF_CORE_READ(t, thread_info.status) & TS_COMPAT;
+}
+
+#endif
+
+static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r)
+{
+	c->nr = regs_nr(r);
+	c->arg[0] = regs_arg0(r);
+	c->arg[1] = regs_arg1(r);
+	c->arg[2] = regs_arg2(r);
+	c->arg[3] = regs_arg3(r);
+	c->arg[4] = regs_arg4(r);
+	c->arg[5] = regs_arg5(r);
+}
+
+/* The saved registers of the current thread. Kernel threads have none that mean something. */
+static __always_inline const struct pt_regs *current_regs(void)
+{
+	return (const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+#endif
