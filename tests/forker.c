@@ -7,7 +7,6 @@
  *        forker COUNT exec PROGRAM   each child is that program
  *        forker COUNT files DIR      no child: one process writes one byte to each of COUNT files
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #define STAND_INS (FAMILIES + FAMILIES / 2)
 #define STAND_IN_SLOTS 8192     /* of the table that finds them: a power of two */
 #define KERNEL_NS (2 * NSEC)    /* after its end: what a dying process does still finds its number in the kernel */
-#define NAMES_NS (10 * NSEC)    /* and its children who their parent was */
+#define NAMES_NS (3 * NSEC)     /* and its children who their parent was */
 #define TOLD_PART 32768         /* processes in one part of the bits */
 
 struct life {

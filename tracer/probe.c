@@ -625,14 +625,18 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 	return 0;
 }
 
-/* Came with the change that lets a probe of a system call be preempted (7.0). */
+/* A probe of a system call can be preempted, and is skipped for other threads until it goes on, since tracepoints are guarded by the
+ * fast kind of SRCU (7.0). The variable is older, and was for tracepoints in idle processors until 6.13; the type came with the
+ * fast kind (6.15). */
 #define SYMBOL_SKIPS "tracepoint_srcu"
+#define TYPE_SKIPS "srcu_ctr"
 
 /* Tells the kernel side the addresses of the functions it compares with. Hidden addresses leave them unknown. */
 static void find_functions(struct probes *p)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	int fd = map_fd(p, "functions");
+	bool fast = btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 	char line[512], *name;
 
 	if (!f)
@@ -644,7 +648,7 @@ static void find_functions(struct probes *p)
 			continue;
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
-		p->skips |= !strcmp(name, SYMBOL_SKIPS);
+		p->skips |= fast && !strcmp(name, SYMBOL_SKIPS);
 		if (!address)
 			continue;
 		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
@@ -987,6 +991,11 @@ static u64 count_keys(struct probes *p, const char *map)
 		n++;
 	}
 	return n;
+}
+
+void probes_use(struct probes *p, struct probe_use *u)
+{
+	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"), count_keys(p, "files") };
 }
 
 /* Calls body for every program that is loaded, with what the kernel says of it. */

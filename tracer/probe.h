@@ -110,6 +110,11 @@ int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, u3
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
 /* Calls back for every flow of the run. Nothing where layer net is not measured. */
 int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+/* How many elements of tables are in use. */
+struct probe_use {
+	u32 cells, flows, procs, files;
+};
+void probes_use(struct probes *, struct probe_use *);
 /* More than half of the table of flows is in use. */
 bool probes_flows_scarce(const struct probes *);
 /* Reads a flow for the last time and gives its place back; what is added later makes it anew. False: it is not there, or the kernel

@@ -498,11 +498,22 @@ static void close_gate(struct run *r)
 		;
 }
 
+static void note_use(const struct run *r)
+{
+	struct probe_use u;
+
+	if (!r->opts->verbose)
+		return;
+	probes_use(r->probes, &u);
+	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs, u.files);
+}
+
 /* Everything that is known only at the end. After an error of one output this is for the others. */
 static void give_end(struct run *r)
 {
 	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon };
 
+	note_use(r);
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	give_ends(r, r->n_ends);
 	end_second(r);
