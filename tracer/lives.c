@@ -269,7 +269,8 @@ static void decide(struct lives *l, const struct iot_proc *p)
 	if (!detect_wanted(l->o.detect, p->id)) {
 		if (!is_told(l, p->id))
 			probes_fold(l->o.probes, p->id, PROC_OTHER);
-	} else if (!rec || !f || !(p->flags & PROC_BORN) || is_told(l, p->id) || f->bytes >= LIVES_BYTES) {
+	} else if (!rec || !f || !(p->flags & PROC_BORN) || (f->row && !l->o.events) || is_told(l, p->id) ||
+		   f->bytes >= LIVES_BYTES) {
 		set_told(l, p->id);
 		give(l, f, p, rec);
 	} else {
