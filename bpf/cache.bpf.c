@@ -124,15 +124,6 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 
 #define BH_DIRTY 2
 
-/* Whether a block that is dirty already is one of those that the call in progress is asked to write: a write behind the end of a
- * file also zeroes the rest of the block where the end was, which stays whose it is. */
-static __always_inline bool is_target(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
-{
-	range_look(c);
-	return c->call && c->write && c->target_inode == (u64)i && off + bytes > c->target_off &&
-	       off < c->target_off + c->target_len;
-}
-
 /* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
  * not known, unless it is the faulter's anyway. */
 static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
@@ -143,15 +134,14 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 	       writer_of_page(i, index, &how) != owner;
 }
 
-/* A block of a file turns dirty, or is written over, in file systems that keep buffer heads: also in a folio that is dirty
- * already, of which the kernel says nothing else. A call claims what it writes, even if it fails then; a fault makes its whole
- * folio dirty, and what was clean of it is the faulter's. */
+/* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
+ * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
+ * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
 SEC("tp_btf/block_dirty_buffer")
 int BPF_PROG(cache__buffer, struct buffer_head *b)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;
-	struct writer *w;
 	struct inode *i;
 	struct folio *f;
 	enum doing doing;
@@ -167,7 +157,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
 	doing = doing_now(t);
-	if (dirty && doing == DOING_OTHER)
+	if (dirty && doing != DOING_STORE && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
@@ -175,22 +165,14 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0;
-	w = writer_find(i);
-	if (w && w->blocks && !w->many && w->first == owner && (dirty || doing == DOING_WRITE))
-		return 0; /* the usual case */
 	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
 	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
 	if (dirty && doing == DOING_STORE) {
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
-	} else if (dirty && !(t->flags & PF_KTHREAD) && !is_target(c, i, off, NUMBER_AT(b, struct buffer_head, b_size))) {
-		return 0;
 	}
 	claim_range(i, off, 1, owner, !is_dirty(i));
-	w = writer_find(i);
-	if (w)
-		w->blocks = 1;
 	if (doing != DOING_WRITE && !dirty && c->dirtied != (u64)f)
 		dirty_mmap(i, off, 1, owner, how);
 	return 0;

@@ -120,11 +120,13 @@ static __always_inline u64 position_of(struct file *f, u8 shape, const struct ca
 /* What the call in progress is asked to write. An append moves on with the end of the file. */
 static __always_inline void target_look(struct task_ctx *c, struct file *f, const struct call *k, u64 len)
 {
-	bool append = NUMBER_AT(f, struct file, f_flags) & O_APPEND;
+	u32 flags = NUMBER_AT(f, struct file, f_flags);
+	bool append = flags & O_APPEND;
 	struct inode *i = data_inode(f);
 
 	c->target_inode = (u64)i;
 	c->target_len = len;
+	c->target_direct = !!(flags & O_DIRECT);
 	c->target_off = position_of(f, c->shape, k);
 	if (c->shape == SHAPE_PRWV2)
 		append = (append || k->arg[5] & RWF_APPEND) && !(k->arg[5] & RWF_NOAPPEND);

@@ -30,8 +30,6 @@ struct writer {
 	u32 user;              /* whose share of the tables it takes: slot in `users` */
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
-	u32 blocks;            /* 1: its file system tells of each block that a call writes (cache__buffer) */
-	u32 pad;
 };
 
 struct {

@@ -32,6 +32,10 @@ struct ext4_sb_info {
 	unsigned int s_log_groups_per_flex;
 };
 
+struct writeback_control {
+	long long range_start, range_end; /* bytes, the last one included */
+};
+
 struct ext4_inode_info {
 	struct inode vfs_inode;
 	struct work_struct i_rsv_conversion_work;
@@ -327,6 +331,29 @@ int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
 	sync_part(&k, KIND_FS_SYNC_COMMIT, commit);
 	sync_part(&k, KIND_FS_SYNC_FLUSH, flush);
 	return 0;
+}
+
+/* A call that writes through (O_SYNC, RWF_DSYNC) submits what it wrote before it returns: the range that it has written back is
+ * what it copied. A direct write has others' dirty pages written back before: those stay theirs. */
+SEC("tp_btf/ext4_writepages")
+int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
+{
+	struct task_ctx *c;
+	u64 from, to;
+
+	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	range_look(c);
+	if (!c->call || !c->write || c->target_direct || c->target_inode != (u64)i)
+		return 0;
+	from = wbc->range_start;
+	to = wbc->range_end;
+	if (to < from || to - from >= c->target_len)
+		return 0;
+	return writer_mark(i, from, to - from + 1, proc_current(c));
 }
 
 /* ---- bytes that are dropped before they are written ---- */

@@ -40,7 +40,7 @@ struct task_ctx {
 	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
 	u64 range_node;    /* of a block device: the inode that it was opened by */
 	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
-	u32 range_blockdev;
+	u16 range_blockdev, target_direct;
 	u32 aio_file;      /* file.id of all requests of an io_submit; 0: not one file */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;

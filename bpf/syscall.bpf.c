@@ -305,7 +305,7 @@ static __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 		return device_name(i, c->seen_file);
 	}
 	w = writer_find(i);
-	if (w ? w->blocks || (!w->many && w->first == proc) : !is_dirty(i))
+	if (w ? !w->many && w->first == proc : !is_dirty(i))
 		return 0;
 	return claim_range(i, off, len, proc, false);
 }

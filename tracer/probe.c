@@ -95,6 +95,7 @@ static const struct program {
 	{ "ext4__checkpoint", "fs", 0, false },
 	{ "ext4__sync_begin", "fs", 0, false },
 	{ "ext4__sync_end", "fs", 0, false },
+	{ "ext4__writepages", "fs", 0, true },
 	{ "ext4__evict", "fs", 0, true },
 	{ "ext4__truncate", "fs", 0, true },
 	{ "ext4__punch", "fs", 0, true },
