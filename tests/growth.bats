@@ -89,11 +89,11 @@ ingest_kib() { # FILES
 		import subprocess, sys
 		n = int(sys.argv[1])
 		base = subprocess.run([sys.argv[2], "200"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-		at = next(i for i, l in enumerate(base) if '"t":"event"' in l or '"kind":' in l and '"ts_ns"' in l)
+		at = next(i for i, l in enumerate(base) if '"t":"event"' in l)
 		put = sys.stdout.write
 		put("\n".join(base[:at]) + "\n")
 		event = next(l for l in base[at:] if '"kind":"fs_write"' in l and '"cause":"data"' in l)
-		write = next(l for l in base[at:] if '"kind":"write"' in l or '"kind":"pwrite"' in l)
+		write = next(l for l in base[at:] if '"kind":"pwrite64"' in l)
 		import json
 		w, b = json.loads(write), json.loads(event)
 		for i in range(n):
