@@ -361,6 +361,8 @@ static __noinline u32 proc_make(void)
 		old = bpf_map_lookup_elem(&procs, &k);
 		if (old)
 			return old->id;
+		if (!(p.flags & (PROC_WANTED | PROC_KTHREAD)))
+			return PROC_OTHER; /* known without the table: no loss */
 		lose(LOSS_PROC_TABLE);
 		return 0;
 	}

@@ -11,7 +11,7 @@
 #include "cells.h"
 #include "tracer.h"
 
-#define GRACE_NS (NSEC / 5) /* a program that had found an aggregate has long ended by then */
+#define GRACE_NS (NSEC / 2) /* a program that had found an aggregate has long ended by then */
 
 struct slot {
 	struct iot_cell_key key;
