@@ -87,6 +87,7 @@ enum {
 	PROC_WANTED = 1 << 1,  /* passes the filters */
 	PROC_BORN = 1 << 2,    /* forked inside the run: its accounting starts at zero */
 	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
+	PROC_DYING = 1 << 4,   /* and this is what it did behind that: it may have had another number before */
 };
 
 /* A process as the kernel side knows it; also the value of map `procs`. */

@@ -354,7 +354,7 @@ static __noinline u32 proc_make(void)
 		/* what a dying process does after its calls: nobody will tell of its end again */
 		if (!(p.flags & PROC_WANTED))
 			return PROC_OTHER;
-		p.flags |= PROC_EXITED;
+		p.flags |= PROC_EXITED | PROC_DYING;
 	}
 	p.id = __sync_fetch_and_add(&s->next_proc, 1) + PROC_FIRST;
 	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {

@@ -223,9 +223,9 @@ static struct stand_in *stand_in_of(struct lives *l, const struct rec_process *r
 	return s ? s : rest_of_all(l);
 }
 
-static void stand_behind(struct stand_in *s, const struct rec_process *r)
+static void stand_behind(struct stand_in *s, const struct iot_proc *p, const struct rec_process *r)
 {
-	s->rec.folded++;
+	s->rec.folded += !(p->flags & PROC_DYING);
 	s->rec.rchar += r->rchar; /* kthreads have none, and whoever was not born inside the run is told */
 	s->rec.wchar += r->wchar;
 	s->changed = true;
@@ -251,7 +251,7 @@ static void fold(struct lives *l, struct life *f, const struct iot_proc *p, cons
 		give(l, f, p, rec);
 		return;
 	}
-	stand_behind(s, rec);
+	stand_behind(s, p, rec);
 	probes_fold(l->o.probes, p->id, s->rec.id);
 	if (!l->o.events)
 		return;
