@@ -3,47 +3,7 @@
  * misses and readahead are counted where they reach the block layer (block.bpf.c), which is the same on every
  * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
  */
-#include "owner.bpf.h"
-
-static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
-{
-	struct iot_ring_event *r;
-
-	if (!wants_event(proc))
-		return;
-	r = event_reserve(LOSS_EVENT_CACHE);
-	if (!r)
-		return;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.bytes = r->e.size = bytes;
-	r->e.task = r->e.owner = proc;
-	r->e.tid = bpf_get_current_pid_tgid();
-	r->e.how = how;
-	r->e.kind = KIND_DIRTY_MMAP;
-	r->e.sub = SUB_FT_REG;
-	r->e.file = file_number(i);
-	r->e.dev = inode_dev(i);
-	event_submit(r);
-}
-
-/* A folio of a file went dirty in a page fault. Its bytes end at the end of the file. */
-static __always_inline void dirty_mmap(struct inode *i, u64 off, u64 pages, u32 proc, u8 how)
-{
-	struct iot_cell_key k = {};
-	u64 bytes = pages << PAGE_SHIFT, end = NUMBER_AT(i, struct inode, i_size);
-
-	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-	if (off + bytes > end)
-		bytes = end > off ? end - off : 0;
-	k.owner = proc;
-	k.dev = inode_dev(i);
-	k.kind = KIND_DIRTY_MMAP;
-	k.how = how;
-	k.sub = SUB_FT_REG;
-	count(&k, 1, bytes, 0, false);
-	dirty_event(i, off, bytes, proc, how);
-}
+#include "dirty.bpf.h"
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
@@ -118,7 +78,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	if (doing_now(t) != DOING_STORE)
 		return 0;
 	c->dirtied = (u64)f;
-	dirty_mmap(i, off, pages, owner, how);
+	dirty_range(i, off, pages << PAGE_SHIFT, owner, how);
 	return 0;
 }
 
@@ -173,8 +133,10 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		owner = PROC_NONE;
 	}
 	claim_range(i, off, 1, owner, !is_dirty(i));
-	if (doing != DOING_WRITE && !dirty && c->dirtied != (u64)f)
-		dirty_mmap(i, off, 1, owner, how);
+	if (!dirty && doing == DOING_WRITE)
+		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+	else if (!dirty && c->dirtied != (u64)f)
+		dirty_range(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
 	return 0;
 }
 

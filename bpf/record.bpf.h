@@ -58,6 +58,8 @@ struct task_ctx {
 	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
 	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
+	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last */
+	u64 fresh_inode, fresh_from, fresh_to;
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;

@@ -3,7 +3,7 @@
  * they return: its arguments are still in the saved registers, and what it did is known. What a call asked for claims nothing:
  * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
  */
-#include "owner.bpf.h"
+#include "dirty.bpf.h"
 #include "net.bpf.h"
 
 #define RWF_DSYNC 2
@@ -382,6 +382,8 @@ static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, st
 	op_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		written(c, o->offset, o->ret, proc);
+	if (o->write && c->fresh_inode)
+		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 }
@@ -413,6 +415,8 @@ static __always_inline void exit_two(struct task_ctx *c, struct op *o, s32 in, s
 		op_record(c, o, proc);
 		if (side && f && o->ret > 0 && is_storage(c->seen_type))
 			written(c, o->offset, o->ret, proc);
+		if (side && c->fresh_inode)
+			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc);
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))

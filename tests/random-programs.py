@@ -6,13 +6,15 @@ back, who has to be charged; compared with what iot-trace says.
 usage: workloads/scenario.sh with_fs ext4 1G -- tests/random-programs.py --seeds 1-50
   --seeds A-B     programs of these seeds (default 1-50)
   --batch N       programs of one trace (default 50)
-  --file FILE     the program in FILE instead ("-": standard input)
+  --file FILE     the programs in FILE instead ("-": standard input): see tests/random-cases.txt
   --only OPS      only these calls, comma separated: rows of CALLS
   --clean         nothing is dirty before the run
+  --full KIB      the file system has so much room, so that calls fail with ENOSPC or are short
   --print         print the programs, run nothing
   --ledger        print what each call returned and which pages were written meanwhile
   --shrink N      make the first N failing programs smaller while they fail (default 3)
   --keep DIR      keep the stores in DIR
+  --exchange      take worker 1 for 2 and 2 for 1 in what iot says: all must be wrong
 
 Three workers (tests/random-worker.c) are the traced command; they make one call at a time. `x` is a stranger, outside of
 the trace; what it does before the run (`b`) is dirty before the run.
@@ -25,7 +27,8 @@ own time, a neighbour's sync. *Whose* it was is the model: the last writer of ea
 Which pages a store's fault covered is asked of /proc/kpageflags.
 
 A claim is strong when the call made the page dirty by itself, and weak when it may have (zeroing of a tail, a copy
-that failed inside a block): if a page that nobody had dirtied is written, it is the weak claim's.
+that failed inside a block): if a page that nobody had dirtied is written, it is the weak claim's. Where several made
+weak claims, the device does not tell which of them made it dirty: any of them is a right answer.
 """
 import collections
 import fcntl
@@ -266,7 +269,7 @@ class Image:
 
 # ---------------------------------------------------------------------------------------------- the model
 
-Claim = collections.namedtuple("Claim", "who call strong exposed", defaults=[False])
+Claim = collections.namedtuple("Claim", "who call strong exposed others", defaults=(False, ()))
 
 
 class Inode:
@@ -287,16 +290,27 @@ class Program:
         self.want = collections.Counter()    # (inode key, page, who)
         self.maybe = collections.Counter()   # the same: more of them may be
         self.reason = {}                     # the same: number of the call that dirtied it
+        self.choices = []                    # (inode key, page, who it may be instead of who is wanted)
+        self.beside = {}                     # (inode key, page): last call that touched it without a claim, for the report
         self.exposed = collections.Counter() # the same: of these, nobody may be named
         self.direct = collections.Counter()  # (inode key, who)
         self.calls_bytes = collections.Counter()  # (who, kind)
         self.pids = {}
         self.gaps, self.ledger, self.disturbed = collections.defaultdict(set), [], False
         self.errors, self.wrong_kinds = [], collections.Counter()
+        self.title, self.answers, self.first = "", [], {}
         self.number = -1
+
+    def again(self):
+        p = Program(self.label, self.lines)
+        p.title, p.answers = self.title, self.answers
+        return p
 
     def path(self):
         return "s" + self.label
+
+    def line(self, call):
+        return self.lines[call] if 0 <= call < len(self.lines) else "the end of a process" if call == len(self.lines) else "the settle"
 
     # -- what a call did
 
@@ -305,11 +319,17 @@ class Program:
             old = inode.claims.get(page)
             if strong or old is None:
                 inode.claims[page] = Claim(who, self.number, strong)
+            elif not old.strong:
+                inode.claims[page] = old._replace(others=old.others + (who,))
+            else:
+                self.beside[inode.key, page] = self.number
 
     def charge(self, inode, page, claim):
         k = (inode.key, page, claim.who)
         self.want[k] += 1
         self.reason[k] = claim.call
+        if set(claim.others) - {claim.who}:
+            self.choices.append((inode.key, page, {claim.who, *claim.others}))
         self.exposed[k] += claim.exposed
 
     def written(self, inode, page):
@@ -320,12 +340,22 @@ class Program:
         else:
             self.gap(inode, "written, but nobody had dirtied them", page)
 
+    def answers_missed(self):
+        """Where the model's answers are not those that were worked out by hand."""
+        out = []
+        for f, at, owners in self.answers:
+            for page in sorted(at):
+                have = sorted(w for (key, n, w), times in self.want.items() if key == self.first.get(f) and n == page for _ in range(times))
+                if have != sorted(owners):
+                    out.append("file %d page %d: the model says %s, by hand it is %s" % (f, page, have, sorted(owners)))
+        return out
+
     def gap(self, inode, text, *at):
         self.gaps[self.number, inode.key, text].update(at)
 
     def gap_lines(self):
-        return ["call %d%s: inode %d pages %s: %s" % (n, " (%s)" % self.lines[n] if 0 <= n < len(self.lines) else "", key[0], ranges(ps), text)
-                for (n, key, text), ps in self.gaps.items()]
+        return ["call %d (%s): inode %d pages %s: %s" % (n, self.line(n), key[0], ranges(ps), text)
+                for (n, key, text), ps in self.gaps.items()] + self.answers_missed()
 
     def cancel(self, inode, first, last=1 << 60):
         for page in [p for p in inode.claims if first <= p <= last]:
@@ -347,12 +377,16 @@ class Program:
             claims = set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)) if ret > 0 else set()
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
+        later = []  # by what the call itself does beside its bytes, such as zeroing
         if not syncs:
             for i, ps in writes.items():
                 if i is inode and ps & claims:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
-                    self.written(i, page)
+                    if page in i.claims:
+                        self.written(i, page)
+                    else:
+                        later.append((i, page))
         if inode and is_direct:
             self.apply_direct(who, c, inode, reply, ret, writes.get(inode, set()))
         elif inode and moves:
@@ -372,6 +406,8 @@ class Program:
             for i, ps in writes.items():
                 for page in ps:
                     self.written(i, page)
+        for i, page in later:
+            self.written(i, page)
         if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
             self.all_written(inode, reply)
         if inode:
@@ -393,6 +429,8 @@ class Program:
         if ret <= 0:
             if reply["errno"] == 22 and c["len"]:
                 self.claim(inode, reply["begin"] // PAGE, (reply["begin"] + c["len"] - 1) // PAGE, who, False)
+                if reply["size"] % PAGE:
+                    self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
             return
         own = self.direct_pages(inode, inode, True, reply, ret)
         for page in own:
@@ -505,11 +543,12 @@ def device_written():
 
 
 class Batch:
-    def __init__(self, programs, store, show_ledger=False):
-        self.programs, self.store, self.show = programs, store, show_ledger
+    def __init__(self, programs, store, exchange=False):
+        self.programs, self.store, self.exchange = programs, store, exchange
         self.mnt = os.environ["IOT_MNT"]
         self.image = Image(os.environ["IOT_IMG"])
-        self.traced = False
+        with open("/sys/block/%s/queue/iostats" % os.path.basename(os.environ["IOT_DEV"]), "w") as f:
+            f.write("1")  # a loop device keeps what its last user set
         self.errors = []
 
     # -- processes
@@ -602,6 +641,7 @@ class Batch:
         writes = self.look(p, op in ASYNC or max(c.get("rwf", 0), 0) & RWF_DONTCACHE)
         if reply.get("ino"):
             inode = p.inodes.get((reply["ino"], reply["gen"]))
+            p.first.setdefault(c["f"], (reply["ino"], reply["gen"]))
         if reply.get("child") and who not in UNSEEN:
             who = "child%d" % reply["child"]
             p.pids[who] = str(reply["child"])
@@ -725,7 +765,8 @@ class Batch:
         return [line.split(" ") for line in out.stdout.splitlines()]
 
     def compare(self):
-        pids = {pid: (p, who) for p in self.programs for who, pid in p.pids.items()}
+        other = {"1": "2", "2": "1"} if self.exchange else {}
+        pids = {pid: (p, other.get(who, who)) for p in self.programs for who, pid in p.pids.items()}
         inodes = {key: p for p in self.programs for key in p.inodes}
         names, of = {"0": NOBODY, "2": STRANGER}, {}
         for owner, pid in self.sql("SELECT id, pid FROM process WHERE id > 2"):
@@ -760,8 +801,8 @@ class Batch:
                     got_bytes[p][who, kind] += int(size)
         for p in self.programs:
             p.exposed_before = +p.exposed
-            p.errors = compare_pages(p, got[p]) + compare_sums(p, "direct", p.direct, got_direct[p]) + compare_sums(
-                p, "S", collections.Counter({k: v for k, v in p.calls_bytes.items() if k[0] not in UNSEEN}), got_bytes[p])
+            p.errors = compare_pages(p, got[p]) + compare_sums(p, "direct", seen(p.direct, 1), got_direct[p]) + compare_sums(
+                p, "S", seen(p.calls_bytes, 0), got_bytes[p])
         self.compare_unseen(dev)
         self.compare_run(dev)
 
@@ -785,7 +826,7 @@ class Batch:
         if not self.device[0] <= total <= self.device[1]:
             self.errors.append("device bytes: iot says %d, /sys/block %d to %d" % (total, *self.device))
         v = subprocess.run([ANALYZE, "verify", self.store], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        bad = [line for line in v.stdout.splitlines() if "MISMATCH" in line]
+        bad = [line for line in v.stdout.splitlines() if "MISMATCH" in line and not line.startswith("OK:")]
         if bad:
             self.errors.append("verify: %d MISMATCH, such as: %s" % (len(bad), bad[0]))
 
@@ -816,6 +857,13 @@ def compare_pages(p, got):
     """Pages by (inode, who that has them, who should): one line each, with the call that dirtied them."""
     wrong = collections.defaultdict(list)
     spare = collections.defaultdict(list)
+    for key, page, whose in p.choices:
+        less = [w for w in whose if p.want[key, page, w] > got[key, page, w]]
+        more = [w for w in whose if p.want[key, page, w] < got[key, page, w]]
+        if less and (more or NOBODY in whose or STRANGER in whose):
+            p.want[key, page, less[0]] -= 1
+            if more:
+                p.want[key, page, more[0]] += 1
     for k, n in (got - p.want).items():
         n -= p.maybe.get(k, 0)
         spare[k[0], k[1]] += [k[2]] * max(n, 0)
@@ -827,15 +875,23 @@ def compare_pages(p, got):
             if not others and p.exposed[k] > 0:
                 p.exposed[k] -= 1
                 continue
-            wrong[k[0], k[2], others.pop() if others else "missing", p.reason[k]].append(k[1])
+            beside = p.beside.get((k[0], k[1]))
+            text = "" if beside is None else "; touched without a claim by call %d: %s" % (beside, p.line(beside))
+            wrong[k[0], k[2], others.pop() if others else "missing", p.reason[k], text].append(k[1])
     for (key, page), others in spare.items():
         for other in others:
-            wrong[key, "not written", other, -1].append(page)
-    for (key, want, have, call), ps in wrong.items():
-        p.wrong_kinds[kind_of(p.lines[call]) if 0 <= call < len(p.lines) else want] += len(ps)
-    return ["inode %d pages %s: %s, but iot says %s%s" % (key[0], ranges(ps), want, have,
-            "; dirtied by call %d: %s" % (call, p.lines[call]) if 0 <= call < len(p.lines) else "")
-            for (key, want, have, call), ps in sorted(wrong.items(), key=str)]
+            wrong[key, "not written", other, -1, ""].append(page)
+    for (key, want, have, call, text), ps in wrong.items():
+        kind = kind_of(p.lines[call]) if 0 <= call < len(p.lines) else want
+        p.wrong_kinds[kind + (", touched without a claim" if text else "")] += len(ps)
+    return ["inode %d pages %s: %s, but iot says %s%s%s" % (key[0], ranges(ps), want, have,
+            "; dirtied by call %d: %s" % (call, p.line(call)) if call >= 0 else "", text)
+            for (key, want, have, call, text), ps in sorted(wrong.items(), key=str)]
+
+
+def seen(sums, at):
+    """Without those that have no events, or are not asked for: `at` says where in the key the owner is."""
+    return collections.Counter({k: v for k, v in sums.items() if k[at] not in UNSEEN})
 
 
 def compare_sums(p, what, want, got):
@@ -849,11 +905,11 @@ def run_batch(programs, options, tag):
         store = "%s/%s.sqlite" % (options["keep"], tag)
         if os.path.exists(store):
             os.unlink(store)
-        batch = Batch(programs, store)
+        batch = Batch(programs, store, options["exchange"])
         batch.go()
         return batch
     with tempfile.TemporaryDirectory(prefix="iot-random.") as where:
-        batch = Batch(programs, where + "/run.sqlite")
+        batch = Batch(programs, where + "/run.sqlite", options["exchange"])
         batch.go()
         return batch
 
@@ -890,7 +946,7 @@ def report(p, out=sys.stdout):
 
 
 def arguments(argv):
-    options = dict(seeds="1-50", batch="50", file=None, only=None, shrink="3", keep=None, print=False, ledger=False, clean=False)
+    options = dict(seeds="1-50", batch="50", file=None, only=None, full=None, shrink="3", keep=None, print=False, ledger=False, clean=False, exchange=False)
     while argv:
         name = argv.pop(0).lstrip("-")
         if name not in options:
@@ -899,13 +955,49 @@ def arguments(argv):
     return options
 
 
+def numbers(text):
+    """The numbers of "1-3,7"."""
+    out = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        out.update(range(int(first), int(last or first) + 1))
+    return out
+
+
+def programs_in(text):
+    """Programs with a title each, and their answers."""
+    programs, title = [], "program"
+    for line in text.splitlines():
+        if line.startswith("#"):
+            title = line[1:].strip()
+        elif line.startswith("="):
+            where, _, owners = line[1:].partition(":")
+            programs[-1].answers.append((int(where.split()[0]), numbers(where.split()[1]), owners.split()))
+        elif line.strip():
+            if title:
+                programs.append(Program(str(len(programs)), []))
+                programs[-1].title, title = title, None
+            programs[-1].lines.append(line.strip())
+    for p in programs:
+        p.calls = [parse(line) for line in p.lines]
+    return programs
+
+
 def programs_of(options):
     only = options["only"].split(",") if options["only"] else None
     if options["file"]:
-        text = (sys.stdin if options["file"] == "-" else open(options["file"])).read()
-        return [Program("file", [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")])]
+        with sys.stdin if options["file"] == "-" else open(options["file"]) as f:
+            return programs_in(f.read())
     first, _, last = options["seeds"].partition("-")
     return [Program(str(seed), generate(seed, only, options["clean"])) for seed in range(int(first), int(last or first) + 1)]
+
+
+def fill(left):
+    """Leaves so many bytes free on the file system."""
+    with open(os.environ["IOT_MNT"] + "/full", "w") as f:
+        st = os.statvfs(os.environ["IOT_MNT"])
+        os.posix_fallocate(f.fileno(), 0, st.f_bavail * st.f_frsize - left)
+    os.sync()
 
 
 def main():
@@ -916,19 +1008,29 @@ def main():
             print("# seed " + p.label, *p.lines, sep="\n")
         return 0
     step = int(options["batch"])
+    if options["full"]:
+        fill(int(options["full"]) << 10)
     errors = []
     for n in range(0, len(programs), step):
         part = programs[n:n + step]
         batch = run_batch(part, options, "batch%d" % n)
-        again = [Program(p.label, p.lines) for p in part if p.disturbed]
+        for _ in range(3):  # somebody's sync(2) came in the middle of a call: nobody knows what it found
+            again = [p for p in part if p.disturbed]
+            if not again:
+                break
+            fresh = [p.again() for p in again]
+            print("seeds %s were disturbed: once more" % ",".join(p.label for p in again))
+            run_batch(fresh, options, "again%d" % n)
+            part = [fresh[again.index(p)] if p in again else p for p in part]
+        programs[n:n + step] = part
         errors += batch.errors
         for text in batch.errors:
             print("run of seeds %s to %s: %s" % (part[0].label, part[-1].label, text))
         for p in part:
             if options["ledger"]:
                 print(*p.ledger, sep="\n")
-            if p.errors or p.gaps:
-                print("seed %s: %d wrong, %d not explained%s" % (p.label, len(p.errors), len(p.gap_lines()), ", disturbed" if p.disturbed else ""))
+            if p.errors or p.gap_lines():
+                print("seed %s: %s%d wrong, %d not explained%s" % (p.label, p.title and p.title + ": ", len(p.errors), len(p.gap_lines()), ", disturbed" if p.disturbed else ""))
                 for text in p.errors + p.gap_lines():
                     print("  " + text)
         sys.stdout.flush()
@@ -941,7 +1043,7 @@ def main():
     kinds = sum((p.wrong_kinds for p in programs), collections.Counter())
     for kind, n in kinds.most_common():
         print("%7d wrong pages, dirtied by: %s" % (n, kind))
-    gaps = [p for p in programs if p.gaps]
+    gaps = [p for p in programs if p.gap_lines()]
     pages_known = sum(sum(p.want.values()) for p in programs)
     print("%d programs (seeds %s), %d calls, %d pages written back: %d programs wrong, %d not explained by the model, %d runs with other errors" % (
         len(programs), options["seeds"], sum(len(p.calls) for p in programs), pages_known, len(failing), len(gaps), len(errors)))
