@@ -473,8 +473,8 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 }
 
 /* Finds or makes the aggregate of a key, which becomes that of whom its sums belong to. Returns its number, or IOT_MAX_CELLS when
- * there is no room; when only the reserve is left it is nobody's, and so is the key then. */
-static __noinline u32 cell_make(struct iot_cell_key *key)
+ * there is no room; when only the reserve is left it is nobody's, and so is the key then. Global: the verifier looks at it once. */
+__noinline u32 cell_make(struct iot_cell_key *key)
 {
 	struct iot_state *s = run_state();
 	u32 *n, owner;
