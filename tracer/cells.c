@@ -21,6 +21,14 @@ struct slot {
 	bool quiet;             /* and was what it had been */
 };
 
+/* What was added in a round for one whose sums are another's, by the other's key: many small processes make few records. */
+struct sum {
+	struct iot_cell_key key;
+	bool used;
+	struct iot_cell added;
+};
+#define SUMS (2 * IOT_MAX_CELLS) /* a power of two */
+
 struct device_list {
 	u32 *devs;
 	size_t n, room;
@@ -33,6 +41,9 @@ struct cells {
 	u64 device_ops;         /* of aggregates that were given back */
 	u32 past[256];          /* devices of these */
 	struct device_list past_devices;
+	struct sum sums[SUMS];
+	u32 used[IOT_MAX_CELLS]; /* places in `sums` */
+	size_t n_used;
 };
 
 static const u8 kind_layers[] = {
@@ -87,32 +98,79 @@ void cells_bytes(const struct cells *c, void (*owner)(void *arg, u32 owner, u64 
 			owner(arg, c->slot[i].key.owner, c->slot[i].now.bytes - c->slot[i].given.bytes);
 }
 
-static int give_one(struct slot *s, u64 sec, cells_give *give, void *arg)
+static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u64 sec, cells_give *give, void *arg)
 {
-	const struct iot_cell_key *key = &s->key;
-	const struct iot_cell *now = &s->now, *was = &s->given;
 	struct rec_agg r = {
 		.sec = sec, .kind = key->kind, .owner = key->owner, .dev = key->dev, .cause = key->cause,
 		.how = key->how, .sub = key->sub, .flags = key->flags,
-		.ops = now->ops - was->ops, .errors = now->errors - was->errors, .bytes = now->bytes - was->bytes,
-		.touched = now->touched - was->touched, .lat_ns = now->lat_ns - was->lat_ns, .max_ns = now->max_ns,
+		.ops = v->ops, .errors = v->errors, .bytes = v->bytes, .touched = v->touched, .lat_ns = v->lat_ns, .max_ns = v->max_ns,
 	};
 
-	s->given = *now;
 	if (key->dev)
 		rec_set(&r, agg, dev, key->dev);
 	return give(arg, &r);
 }
 
-int cells_take(struct cells *c, u64 sec, cells_give *give, void *arg)
+static struct sum *sum_of(struct cells *c, const struct iot_cell_key *key)
+{
+	const u8 *p = (const u8 *)key;
+	u64 h = 14695981039346656037ull; /* FNV-1a */
+	size_t i;
+
+	for (i = 0; i < sizeof(*key); i++)
+		h = (h ^ p[i]) * 1099511628211ull;
+	for (i = h % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
+		if (!memcmp(&c->sums[i].key, key, sizeof(*key)))
+			return &c->sums[i];
+	c->sums[i] = (struct sum){ .key = *key, .used = true };
+	c->used[c->n_used++] = i;
+	return &c->sums[i];
+}
+
+static void add(struct iot_cell *sum, const struct iot_cell *v)
+{
+	sum->ops += v->ops;
+	sum->errors += v->errors;
+	sum->bytes += v->bytes;
+	sum->touched += v->touched;
+	sum->lat_ns += v->lat_ns;
+	if (v->max_ns > sum->max_ns)
+		sum->max_ns = v->max_ns;
+}
+
+static int take_slot(struct cells *c, struct slot *s, u64 sec, cells_owner *owner, cells_give *give, void *arg)
+{
+	const struct iot_cell *now = &s->now, *was = &s->given;
+	struct iot_cell added = {
+		now->ops - was->ops, now->errors - was->errors, now->bytes - was->bytes, now->touched - was->touched,
+		now->lat_ns - was->lat_ns, now->max_ns,
+	};
+	struct iot_cell_key key = s->key;
+
+	s->given = *now;
+	key.owner = owner(arg, key.owner);
+	if (key.owner == s->key.owner)
+		return give_one(&key, &added, sec, give, arg);
+	add(&sum_of(c, &key)->added, &added);
+	return 0;
+}
+
+int cells_take(struct cells *c, u64 sec, cells_owner *owner, cells_give *give, void *arg)
 {
 	int err = 0;
 
 	for (u32 i = 0; i < c->n && !err; i++) {
 		c->slot[i].quiet = !has_news(&c->slot[i]);
 		if (!c->slot[i].quiet)
-			err = give_one(&c->slot[i], sec, give, arg);
+			err = take_slot(c, &c->slot[i], sec, owner, give, arg);
 	}
+	for (size_t i = 0; i < c->n_used; i++) {
+		struct sum *sum = &c->sums[c->used[i]];
+
+		err = err ? err : give_one(&sum->key, &sum->added, sec, give, arg);
+		sum->used = false;
+	}
+	c->n_used = 0;
 	return err;
 }
 

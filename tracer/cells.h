@@ -8,6 +8,8 @@
 
 struct cells;
 
+/* Whose the sums of an owner are. */
+typedef u32 cells_owner(void *arg, u32 owner);
 /* What gets the changes; returns 0 or a negative errno, which ends the reading. */
 typedef int cells_give(void *arg, const struct rec_agg *);
 
@@ -20,7 +22,7 @@ int cells_read(struct cells *, struct probes *);
 /* says how many bytes were added since the last round for whom, once for each aggregate that changed, */
 void cells_bytes(const struct cells *, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg);
 /* gives what was added as aggregates of second `sec`, */
-int cells_take(struct cells *, u64 sec, cells_give *give, void *arg);
+int cells_take(struct cells *, u64 sec, cells_owner *owner, cells_give *give, void *arg);
 /* and gives back those whose owner is over. quiet: nothing was added in this round. One that was closed is read for some rounds more. */
 void cells_collect(struct cells *, struct probes *, bool (*over)(void *arg, u32 owner, bool quiet), void *arg);
 

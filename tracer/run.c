@@ -188,14 +188,19 @@ static bool drain(struct run *r)
 
 /* --- aggregates, once a second --- */
 
+static u32 on_owner(void *arg, u32 owner)
+{
+	struct run *r = arg;
+
+	return lives_owner(r->lives, owner);
+}
+
 static int on_cell(void *arg, const struct rec_agg *rec)
 {
 	struct run *r = arg;
-	struct rec_agg own = *rec;
 
 	learn_device(r, rec->dev);
-	own.owner = lives_owner(r->lives, rec->owner);
-	return r->sink->record(r->sink, REC_agg, &own);
+	return r->sink->record(r->sink, REC_agg, rec);
 }
 
 static void on_known(void *arg, const struct iot_proc *p)
@@ -257,7 +262,7 @@ static void end_round(struct run *r)
 	take_error(r, cells_read(r->cells, r->probes));
 	cells_bytes(r->cells, on_bytes, r);
 	lives_settle(r->lives);
-	take_error(r, cells_take(r->cells, r->sec, on_cell, r));
+	take_error(r, cells_take(r->cells, r->sec, on_owner, on_cell, r));
 	cells_collect(r->cells, r->probes, on_over, r);
 	flows_collect(r->flows, r->probes, flow_over, on_flow, r);
 	lives_forget(r->lives);
