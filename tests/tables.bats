@@ -8,6 +8,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 	store=$BATS_TEST_TMPDIR/run.sqlite
 	forker=$IOT_BUILD/forker
+	make -C "$root" --no-print-directory "$forker" B="$IOT_BUILD" || fail "forker cannot be built"
 	head -c 4096 /dev/zero >small
 }
 
@@ -118,7 +119,7 @@ processes_agree() {
 	traced --no-events --table procs=128 --all --comm sh -- sh -c 'for i in $(seq 200); do (read -r x < $0; sleep 2) & done; wait; sleep 4
 		for i in $(seq 20); do (read -r x < $0); done' "$PWD/small" || :
 	same "the loss" "$(q "SELECT effect FROM lost WHERE what = 'process table full' AND n > 0 AND run = (SELECT run FROM r)")" owner
-	[ "$(sql "SELECT COUNT(*) FROM process WHERE comm = 'sh'")" -gt 100 ]
+	[ "$(sql "SELECT COUNT(*) FROM process WHERE comm = 'sh'")" -gt 50 ] # strangers take places too
 	last=$(sql "SELECT COUNT(*) FROM (SELECT a.owner FROM agg a JOIN kind k ON k.id = a.kind WHERE k.name = 'read' AND a.owner > 2 AND a.sec >= 6 GROUP BY a.owner)")
 	[ "$last" -ge 20 ] || fail "$last of the last 20 have an owner"
 }
