@@ -122,6 +122,10 @@ $(B)/random-worker: tests/random-worker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
+$(B)/forker: tests/forker.c Makefile | $(B)/.tools
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(B)/stream-tool: tests/stream-tool.c $(stream_obj)

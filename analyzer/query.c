@@ -18,6 +18,8 @@ struct store {
 	const char *path;
 	struct ask ask;
 	char *system;           /* what ask.system means */
+	unsigned long long steps;             /* of SQLite's machine, in all queries */
+	int tell_steps;         /* IOT_STEPS: 1 their sum, 2 those of each query too, on standard error: for tests of what growing costs */
 };
 
 static int store_fail(struct store *s, const char *what)
@@ -127,6 +129,7 @@ int store_open(struct store **out, const char *path)
 	if (!*out)
 		return fail(EXIT_DATA, ENOMEM, "%s", path);
 	(*out)->path = path;
+	(*out)->tell_steps = getenv("IOT_STEPS") ? atoi(getenv("IOT_STEPS")) : 0;
 	err = store_connect(*out);
 	return err ? err : store_check(*out);
 }
@@ -135,6 +138,8 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	if (s->tell_steps)
+		fprintf(stderr, "%llu steps\n", s->steps);
 	sqlite3_close(s->db);
 	free(s->system);
 	free(s);
@@ -433,13 +438,29 @@ static int take_row(sqlite3_stmt *st, struct grid *out)
 	return err;
 }
 
+bool store_plots(const struct store *s)
+{
+	return s->ask.plot;
+}
+
+static void count_steps(struct store *s, sqlite3_stmt *st, const char *sql)
+{
+	int steps = st ? sqlite3_stmt_status(st, SQLITE_STMTSTATUS_VM_STEP, 0) : 0;
+
+	s->steps += steps;
+	if (s->tell_steps > 1)
+		fprintf(stderr, "%10d %.70s\n", steps, sql + strspn(sql, "\n"));
+}
+
 int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, tail), err = 0;
 
-	if (rc == SQLITE_OK && !st)
+	if (rc == SQLITE_OK && (!st || !out)) {
+		sqlite3_finalize(st);
 		return 0;
+	}
 	if (rc == SQLITE_OK) {
 		bind_ask(st, &s->ask);
 		err = take_columns(st, out);
@@ -452,6 +473,7 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 		err = fail(EXIT_DATA, -err, "%s", name);
 	else if (rc != SQLITE_DONE)
 		err = store_fail(s, name);
+	count_steps(s, st, sql);
 	sqlite3_finalize(st);
 	return err;
 }

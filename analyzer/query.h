@@ -41,7 +41,10 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name);
 
 /* Runs the first statement of `sql` and stores its answer. *tail is set behind the statement. A text without any
- * statement gives a table without columns. `name` is for messages. Returns 0 or an exit status. */
+ * statement gives a table without columns. out NULL: it is not run. `name` is for messages. Returns 0 or an exit status. */
 int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out);
+
+/* Is a picture asked for? */
+bool store_plots(const struct store *);
 
 #endif

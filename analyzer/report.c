@@ -181,6 +181,15 @@ static int add_table(struct answer *a, struct grid *t)
 	return 0;
 }
 
+/* Is what begins here only for a picture? The comments in front of a statement say so. */
+static bool is_plot(const char *p)
+{
+	for (p += strspn(p, "\n"); !strncmp(p, "--", 2); p = next_line(p))
+		if (line_value(p, "plot"))
+			return true;
+	return false;
+}
+
 static int run_statements(struct store *s, const char *name, const char *text, struct answer *a)
 {
 	const char *tail = text;
@@ -190,6 +199,12 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 		struct grid t = { 0 };
 		const char *from = tail;
 
+		if (is_plot(from) && !store_plots(s)) {
+			err = store_query(s, name, from, &tail, NULL);
+			if (err)
+				return err;
+			continue;
+		}
 		err = store_query(s, name, from, &tail, &t);
 		if (!err && !t.cols)
 			break;

@@ -19,18 +19,43 @@ int BPF_PROG(core__fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* A program is over: what it was is told, or forgotten where nobody wants to know. */
+static __always_inline void proc_end(struct iot_proc_key *k, struct iot_proc *p)
+{
+	p->flags |= PROC_EXITED;
+	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
+		proc_send(p);
+	else
+		bpf_map_delete_elem(&procs, k);
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(core__exec, struct task_struct *t)
 {
-	struct iot_state *s = run_state();
 	struct task_ctx *c = ctx_make();
+	struct iot_state *s = run_state();
+	struct iot_proc_key k = {};
+	struct iot_proc *p;
+	u64 read = t->ioac.rchar, wrote = t->ioac.wchar, by_calls = read;
 
+	/* what came since the last call that reads was read by the exec itself: program headers */
+	if (c && s && (c->rchar || t->start_boottime >= s->boot_ns))
+		by_calls = c->rchar;
+	if (gate_open()) {
+		proc_key(&k, t);
+		k.exec_no--; /* the program before: another process from now on */
+		p = bpf_map_lookup_elem(&procs, &k);
+		if (p) {
+			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->exec_read : 0));
+			__sync_fetch_and_add(&p->wchar, wrote - (c ? c->exec_wrote : 0));
+			proc_end(&k, p);
+		}
+	}
 	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
-		/* what came since the last call that reads was read by the exec itself: program headers */
-		if (s && (c->rchar || t->start_boottime >= s->boot_ns))
-			c->exec_read += t->ioac.rchar - c->rchar;
-		c->rchar = t->ioac.rchar;
+		c->proc_tried_ns = 0;
+		c->exec_read = c->rchar = read;
+		c->exec_wrote = wrote;
 	}
 	if (gate_open() && t->tgid != cfg.self_pid)
 		proc_make();
@@ -52,26 +77,27 @@ int BPF_PROG(core__rename, struct task_struct *t)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(core__exit, struct task_struct *t)
 {
+	struct iot_proc_key k = {};
 	u32 pid = process_number(t);
 	struct task_ctx *c;
 	struct iot_proc *p;
-	bool last = t->signal->live.counter == 0;
+	bool last = proc_is_over(t);
 
 	if (last && cfg.by_pid)
 		bpf_map_delete_elem(&want_pids, &pid);
-	if (!gate_open() || t->flags & PF_KTHREAD)
+	if (!gate_open())
 		return 0;
-	p = proc_find(t);
+	proc_key(&k, t);
+	p = bpf_map_lookup_elem(&procs, &k);
 	if (!p)
 		return 0;
-	c = ctx_find();
-	__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->exec_read : 0));
-	__sync_fetch_and_add(&p->wchar, t->ioac.wchar);
-	if (!last)
-		return 0;
-	p->flags |= PROC_EXITED;
-	if (p->flags & PROC_WANTED)
-		proc_send(p);
+	if (!(t->flags & PF_KTHREAD)) {
+		c = ctx_find();
+		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->exec_read : 0));
+		__sync_fetch_and_add(&p->wchar, t->ioac.wchar - (c ? c->exec_wrote : 0));
+	}
+	if (last)
+		proc_end(&k, p);
 	return 0;
 }
 

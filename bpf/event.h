@@ -89,6 +89,7 @@ enum {
 	PROC_BORN = 1 << 2,    /* forked inside the run: its accounting starts at zero */
 	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
 	PROC_AWAY = 1 << 4,    /* its paths are not the tracer's: another mount namespace, or another root (chroot) */
+	PROC_DYING = 1 << 5,   /* and this is what it did behind that: it may have had another number before */
 };
 
 /* A process as the kernel side knows it; also the value of map `procs`. */
@@ -268,6 +269,7 @@ struct iot_config {
 	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
 	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
 	u32 calls;             /* 1: system calls are seen */
+	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -284,6 +286,9 @@ struct iot_state {
 	struct iot_sum_ring sum_free, sum_spare; /* in map `filesum_free` */
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
 	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
+	u32 used_cells;        /* aggregates in use */
+	u32 used_flows;        /* flows in the table */
+	u32 free_begin, free_end; /* of ring `free_cells` */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
 	u64 next_space;        /* of claims on pages (claim.bpf.h) */
@@ -297,7 +302,25 @@ struct iot_state {
 #define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
 
 #define IOT_MAX_CELLS 32768
-#define IOT_CELL_RESERVE 1024  /* kept for owner 0, so that bytes stay counted when the table is full */
+#define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4) /* kept for owner 0, so that bytes stay counted when the table is full */
+
+/* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back
+ * by the tracer: it takes the key out of `cell_index`, reads the sums once more when no program can be adding to them any longer,
+ * zeroes them, and puts the number into the ring `free_cells`. */
+struct iot_cell_slot {
+	struct iot_cell_key key;
+	u32 used;              /* 0 free; 1 in use; IOT_CELL_LOST: nobody adds to it, and it can be given back */
+	u32 pad;               /* elements of an array begin at multiples of 8 */
+};
+
+#define IOT_CELL_LOST 2
+
+/* A process that ended and whose sums belong to another from then on: an element of map `folds`, which the tracer writes at
+ * place `id` modulo IOT_MAX_FOLDS. A later one overwrites it; what comes for the first after that is for the tracer to resolve. */
+struct iot_fold {
+	u32 id, to;            /* process.id */
+};
+#define IOT_MAX_FOLDS 131072   /* a power of two */
 #define IOT_HIST_GROUPS 8
 
 /* One histogram: of a kind, of a group of processes, and of files or of what is none (sockets, pipes, ...). */
@@ -339,7 +362,8 @@ struct iot_flow {
 };
 
 #define IOT_MAX_FLOWS 32768
-#define IOT_MAX_GROUPED 65536 /* processes that can be in a group other than 0 */
+#define IOT_MAX_GROUPED 65536  /* processes that can be in a group other than 0 at one time; a power of two */
+#define IOT_GROUP_BITS 3       /* an element of map `groups`: process.id << IOT_GROUP_BITS | group */
 
 /* How the arguments of a system call are read. */
 enum iot_shape {

@@ -184,7 +184,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	if (is_storage(c->seen_type)) {
 		u32 proc = proc_current(c);
 
-		c->seen_file = file_number(i);
+		c->seen_file = file_number_of(i, false);
 		if (proc >= PROC_FIRST) /* names that others use are none of ours */
 			path_send(f, i, c->seen_file, proc, c->seen_block);
 	}

@@ -180,10 +180,12 @@ static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 so
 {
 	static const struct iot_flow none; /* not on the stack: 6.1 allows the chain of calls that leads here 512 bytes */
 	struct iot_flow *f = bpf_map_lookup_elem(&flows, k);
+	struct iot_state *s = run_state();
 
-	if (f)
+	if (f || !s)
 		return f;
-	bpf_map_update_elem(&flows, k, &none, BPF_NOEXIST);
+	if (!bpf_map_update_elem(&flows, k, &none, BPF_NOEXIST))
+		__sync_fetch_and_add(&s->used_flows, 1);
 	f = bpf_map_lookup_elem(&flows, k);
 	if (!f) {
 		lose(LOSS_FLOW_TABLE);

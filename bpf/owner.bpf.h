@@ -147,8 +147,27 @@ static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
 	return id;
 }
 
-/* The number of a file, made at first sight; 0 when the table refuses. */
-static __noinline u32 file_number(struct inode *i)
+/* Says which file has a number; its name may be known from another number that it had before, or never. */
+static __always_inline void file_tell(const struct file_key *k, u32 id)
+{
+	struct iot_path *p = bpf_ringbuf_reserve(&ring, offsetof(struct iot_path, buf), 0);
+
+	if (!p) {
+		lose(LOSS_EVENT_OTHER);
+		return;
+	}
+	__builtin_memset(p, 0, offsetof(struct iot_path, buf));
+	p->type = RING_PATH;
+	p->file = id;
+	p->dev = k->dev;
+	p->gen = k->gen;
+	p->ino = k->ino;
+	bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
+}
+
+/* The number of a file, made at first sight, and told then unless the caller does; 0 when the table refuses. A file that was not
+ * used for long gets another number when it comes again. */
+static __noinline u32 file_number_of(struct inode *i, bool tell)
 {
 	struct iot_state *s = run_state();
 	struct file_entry e = {}, *old;
@@ -170,7 +189,14 @@ static __noinline u32 file_number(struct inode *i)
 		lose(LOSS_FILE_TABLE);
 		return 0;
 	}
+	if (tell && cfg.events)
+		file_tell(&k, e.id);
 	return e.id;
+}
+
+static __always_inline u32 file_number(struct inode *i)
+{
+	return file_number_of(i, true);
 }
 
 /* Bytes that a file system makes dirty and writes back as one: its blocks, where they are not larger than pages; what network

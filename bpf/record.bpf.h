@@ -54,7 +54,9 @@ struct task_ctx {
 	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
 	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
 	u64 rchar;         /* task accounting when its last reading call returned */
-	u64 exec_read;     /* bytes that execs read themselves: headers of programs, which no call of the process read */
+	u64 exec_read;     /* of the task accounting: what earlier programs read, and what execs read themselves (headers of programs) */
+	u64 exec_wrote;    /* what earlier programs wrote */
+	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
 	/* the fault in progress */
 	u64 fault_address; /* of a store to a page that is not mapped */
 	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
@@ -144,7 +146,33 @@ struct {
 	__type(value, struct hist);
 } hists SEC(".maps");
 
-/* Histogram group of a process by its id, written by the tracer; what is beyond the end is in group 0. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_CELLS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct iot_cell_slot);
+} cell_keys SEC(".maps");
+
+/* Numbers of aggregates that were given back, a ring: from state.free_begin, where programs take them, to state.free_end, where
+ * the tracer puts them. (Sleepable programs, such as block__sweep, may use no map of type queue before 6.4.) */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_CELLS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, u64);
+} free_cells SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_FOLDS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct iot_fold);
+} folds SEC(".maps");
+
+/* Histogram group of a process, written by the tracer at place `id` modulo IOT_MAX_GROUPED; who is not there is in group 0. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_GROUPED);
@@ -374,6 +402,12 @@ static __always_inline void proc_send(const struct iot_proc *p)
 		lose(LOSS_EVENT_OTHER);
 }
 
+/* Has the last thread of the process gone through core__exit? */
+static __always_inline bool proc_is_over(struct task_struct *t)
+{
+	return t->signal->live.counter == 0;
+}
+
 /* First sight of a process: gives it a number. Returns 0 when the table is full. */
 static __noinline u32 proc_make(void)
 {
@@ -404,11 +438,19 @@ static __noinline u32 proc_make(void)
 		p.flags |= PROC_BORN;
 	if (is_away(t))
 		p.flags |= PROC_AWAY;
+	if (proc_is_over(t) && !(p.flags & PROC_KTHREAD)) {
+		/* what a dying process does after its calls: nobody will tell of its end again */
+		if (!(p.flags & PROC_WANTED))
+			return PROC_OTHER;
+		p.flags |= PROC_EXITED | PROC_DYING;
+	}
 	p.id = __sync_fetch_and_add(&s->next_proc, 1) + PROC_FIRST;
 	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
 		old = bpf_map_lookup_elem(&procs, &k);
 		if (old)
 			return old->id;
+		if (!(p.flags & (PROC_WANTED | PROC_KTHREAD)))
+			return PROC_OTHER; /* known without the table: no loss */
 		lose(LOSS_PROC_TABLE);
 		return 0;
 	}
@@ -438,7 +480,11 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 		return PROC_SELF;
 	if (t->flags & PF_KTHREAD)
 		return PROC_NONE;
+	if (c && c->proc_tried_ns && bpf_ktime_get_ns() - c->proc_tried_ns < 1000000000ULL)
+		return PROC_NONE;
 	id = proc_make();
+	if (c)
+		c->proc_tried_ns = id ? 0 : bpf_ktime_get_ns();
 	p = proc_find(t);
 	if (p && !(p->flags & PROC_WANTED))
 		id = PROC_OTHER;
@@ -459,29 +505,83 @@ static __always_inline u32 proc_running(struct task_ctx *c)
 	return proc_current(c);
 }
 
-/* Finds or makes the aggregate of a key. Returns its number, or IOT_MAX_CELLS when there is no room;
- * when only the reserve is left it is nobody's, and so is the key then. */
-static __noinline u32 cell_make(struct iot_cell_key *key)
+/* Whose sums the bytes of a process belong to: its own, or those of the row that stands for it since it ended. */
+static __always_inline u32 owner_of_sums(u32 owner)
+{
+	u32 at = owner & (IOT_MAX_FOLDS - 1);
+	struct iot_fold *f = bpf_map_lookup_elem(&folds, &at);
+
+	return f && f->id == owner ? f->to : owner;
+}
+
+#define CELL_TRIES 8           /* to take a number that other processors want too */
+
+/* A number for a new aggregate: one that was given back, or the next. IOT_MAX_CELLS: there is none. */
+static __always_inline u32 cell_number(struct iot_state *s)
+{
+	u32 n, begin, at;
+	u64 *given_back;
+
+	for (int i = 0; i < CELL_TRIES; i++) {
+		begin = *(volatile u32 *)&s->free_begin;
+		if (begin == *(volatile u32 *)&s->free_end)
+			break;
+		at = begin % cfg.max_cells;
+		given_back = bpf_map_lookup_elem(&free_cells, &at);
+		if (!given_back)
+			break;
+		n = *given_back;
+		if (__sync_val_compare_and_swap(&s->free_begin, begin, begin + 1) == begin)
+			return n;
+	}
+	if (s->next_cell >= cfg.max_cells)
+		return IOT_MAX_CELLS;
+	n = __sync_fetch_and_add(&s->next_cell, 1);
+	return n < cfg.max_cells ? n : IOT_MAX_CELLS;
+}
+
+/* Gives an aggregate to a key. The tracer reads the key by the number: it is there before anybody can add. */
+static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key *key)
+{
+	u32 n = cell_number(s), *other;
+	struct iot_cell_slot *slot = bpf_map_lookup_elem(&cell_keys, &n);
+
+	if (!slot)
+		return IOT_MAX_CELLS;
+	slot->key = *key;
+	slot->used = 1;
+	__sync_fetch_and_add(&s->used_cells, 1);
+	if (!bpf_map_update_elem(&cell_index, key, &n, BPF_NOEXIST))
+		return n;
+	slot->used = IOT_CELL_LOST; /* another processor was first */
+	other = bpf_map_lookup_elem(&cell_index, key);
+	return other ? *other : IOT_MAX_CELLS;
+}
+
+/* Finds or makes the aggregate of a key, which becomes that of whom its sums belong to. Returns its number, or IOT_MAX_CELLS when
+ * there is no room; when only the reserve is left it is nobody's, and so is the key then. Global: the verifier looks at it once. */
+__noinline u32 cell_make(struct iot_cell_key *key)
 {
 	struct iot_state *s = run_state();
-	u32 *n, next;
+	u32 *n, owner;
 
 	if (!s || !key)
 		return IOT_MAX_CELLS;
-	if (s->next_cell >= IOT_MAX_CELLS - IOT_CELL_RESERVE) {
+	owner = owner_of_sums(key->owner);
+	if (owner != key->owner) {
+		key->owner = owner;
+		n = bpf_map_lookup_elem(&cell_index, key);
+		if (n)
+			return *n;
+	}
+	if (s->used_cells >= cfg.max_cells - IOT_CELL_RESERVE(cfg.max_cells)) {
 		lose(LOSS_CELL_TABLE);
 		key->owner = PROC_NONE;
 		n = bpf_map_lookup_elem(&cell_index, key);
 		if (n)
 			return *n;
 	}
-	next = __sync_fetch_and_add(&s->next_cell, 1);
-	if (next >= IOT_MAX_CELLS)
-		return IOT_MAX_CELLS;
-	if (!bpf_map_update_elem(&cell_index, key, &next, BPF_NOEXIST))
-		return next;
-	n = bpf_map_lookup_elem(&cell_index, key); /* another processor was first: one number stays unused */
-	return n ? *n : IOT_MAX_CELLS;
+	return cell_insert(s, key);
 }
 
 static __always_inline u32 cell_find(struct iot_cell_key *k)
@@ -522,13 +622,13 @@ static __always_inline bool filtered(void)
  * of the file, for a call: waiting on a socket or a pipe is no file I/O. */
 static __always_inline void hist_add(u32 owner, u32 kind, u8 type, u64 ns)
 {
-	u32 b = hist_bucket(ns), *group, n;
+	u32 b = hist_bucket(ns), at = owner & (IOT_MAX_GROUPED - 1), *group, n;
 	struct hist *h;
 
 	if (!ns || owner == PROC_SELF || owner == PROC_OTHER || (!owner && filtered()))
 		return;
-	group = bpf_map_lookup_elem(&groups, &owner);
-	n = IOT_HIST(kind, group ? *group & (IOT_HIST_GROUPS - 1) : 0, type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
+	group = bpf_map_lookup_elem(&groups, &at);
+	n = IOT_HIST(kind, group && *group >> IOT_GROUP_BITS == owner ? *group & (IOT_HIST_GROUPS - 1) : 0, type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
 	h = bpf_map_lookup_elem(&hists, &n);
 
 	if (h && b < HIST_BUCKETS)

@@ -72,51 +72,71 @@ FROM ask JOIN device d ON d.run = ask.run
 GROUP BY d.dev;
 
 CREATE TEMP TABLE v_process AS
-SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.container, p.kthread, p.system, p.role, p.matched, p.instance, p.rchar, p.wchar
+SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.container, p.kthread, p.system, p.role, p.matched, p.instance, p.rchar, p.wchar, p.folded, p.fold
 FROM ask JOIN process p ON p.run = ask.run;
+CREATE INDEX temp.v_process_id ON v_process(id);
 
--- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always.
+-- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always; of others the 500 lines
+-- with the most bytes, the rest is one. stand: the owner whose cells are this one's too. A process that was folded is on the line of
+-- the row that stands for it.
+CREATE TEMP TABLE v_named AS
+WITH seen AS MATERIALIZED (
+       SELECT owner, TOTAL(bytes) AS bytes
+       FROM (SELECT t.owner, t.bytes FROM ask JOIN agg_total t ON t.run = ask.run
+             UNION ALL
+             SELECT DISTINCT g.owner, 0 FROM ask JOIN ledger g ON g.run = ask.run
+             UNION ALL
+             SELECT DISTINCT i.owner, 0 FROM ask JOIN file_io i ON i.run = ask.run
+             UNION ALL
+             SELECT DISTINCT f.owner, 0 FROM ask JOIN flow f ON f.run = ask.run)
+       GROUP BY owner)
+SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, CASE WHEN p.fold IS NULL THEN COALESCE(p.folded, 1) ELSE 0 END AS procs,
+       CASE WHEN s.owner = 0 THEN 'unattributed'
+            WHEN s.owner = 1 THEN 'self'
+            WHEN s.owner = 2 THEN 'other'
+            WHEN p.kthread THEN 'kthread'
+            WHEN ask.per = 'all' THEN 'run'
+            WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
+            ELSE 'process' END AS what,
+       CASE WHEN s.owner = 0 THEN 'unattributed'
+            WHEN s.owner = 1 THEN 'iot-trace itself'
+            WHEN s.owner = 2 THEN 'other processes'
+            WHEN ask.per = 'all' AND NOT p.kthread THEN 'all processes'
+            WHEN ask.per = 'system' AND p.system IS NOT NULL THEN p.system
+            WHEN ask.per = 'instance' AND p.system IS NOT NULL THEN p.system || ' ' || COALESCE(p.instance, '(instance unknown)')
+            ELSE COALESCE(p.comm, 'process ' || s.owner || ', name lost') END AS who,
+       CASE WHEN ask.per = 'pid' THEN COALESCE(p.fold, s.owner) ELSE 0 END AS part,
+       s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted,
+       ask.system IS NULL AS unfiltered
+FROM ask JOIN seen s LEFT JOIN v_process p ON p.id = s.owner;
+
+CREATE TEMP TABLE v_small AS
+SELECT part, who, MIN(first) OVER () AS stand
+FROM (SELECT part, who, MIN(owner) AS first, ROW_NUMBER() OVER (ORDER BY TOTAL(bytes) DESC, who, part) AS place
+      FROM v_named
+      WHERE what = 'process' AND (wanted OR unfiltered)
+      GROUP BY part, who)
+WHERE place > 500;
+CREATE UNIQUE INDEX temp.v_small_line ON v_small(part, who);
+
 CREATE TEMP TABLE v_owner AS
-WITH seen AS (SELECT DISTINCT t.owner FROM ask JOIN agg_total t ON t.run = ask.run
-              UNION
-              SELECT g.owner FROM ask JOIN ledger g ON g.run = ask.run
-              UNION
-              SELECT i.owner FROM ask JOIN file_io i ON i.run = ask.run
-              UNION
-              SELECT f.owner FROM ask JOIN flow f ON f.run = ask.run),
-     named AS (SELECT s.owner, p.pid, p.start_ns, p.comm, p.system,
-                      CASE WHEN s.owner = 0 THEN 'unattributed'
-                           WHEN s.owner = 1 THEN 'self'
-                           WHEN s.owner = 2 THEN 'other'
-                           WHEN p.kthread THEN 'kthread'
-                           WHEN ask.per = 'all' THEN 'run'
-                           WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
-                           ELSE 'process' END AS what,
-                      CASE WHEN s.owner = 0 THEN 'unattributed'
-                           WHEN s.owner = 1 THEN 'iot-trace itself'
-                           WHEN s.owner = 2 THEN 'other processes'
-                           WHEN ask.per = 'all' AND NOT p.kthread THEN 'all processes'
-                           WHEN ask.per = 'system' AND p.system IS NOT NULL THEN p.system
-                           WHEN ask.per = 'instance' AND p.system IS NOT NULL THEN p.system || ' ' || COALESCE(p.instance, '(instance unknown)')
-                           ELSE COALESCE(p.comm, 'process ' || s.owner || ', name lost') END AS who,
-                      CASE WHEN ask.per = 'pid' THEN s.owner ELSE 0 END AS part,
-                      s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted,
-                      ask.system IS NULL AS unfiltered
-               FROM ask JOIN seen s LEFT JOIN v_process p ON p.id = s.owner)
-SELECT owner, pid, start_ns, comm, system, what, who, wanted, wanted OR (unfiltered AND owner <= 2) AS shown,
-       what || ':' || part || ':' || who AS gid
-FROM named;
+SELECT n.owner, COALESCE(s.stand, n.owner) AS stand, n.pid, n.start_ns, n.procs, n.comm, n.system, n.what, CASE WHEN s.stand THEN '(the rest)' ELSE n.who END AS who,
+       n.wanted, n.wanted OR (n.unfiltered AND n.owner <= 2) AS shown,
+       CASE WHEN s.stand THEN 'process:rest:' ELSE n.what || ':' || n.part || ':' || n.who END AS gid
+FROM v_named n LEFT JOIN v_small s ON n.what = 'process' AND s.part = n.part AND s.who = n.who;
+CREATE UNIQUE INDEX temp.v_owner_owner ON v_owner(owner);
 
 CREATE TEMP TABLE v_group AS
 SELECT gid, what, who, MAX(shown) AS shown,
        CASE WHEN what IN ('unattributed', 'self', 'other') THEN ''
-            WHEN COUNT(DISTINCT pid || '/' || start_ns) = 1 THEN CAST(MIN(pid) AS TEXT)
+            WHEN MAX(procs) <= 1 AND COUNT(DISTINCT pid || '/' || start_ns) = 1 THEN CAST(MIN(pid) AS TEXT)
             WHEN COUNT(DISTINCT pid || '/' || start_ns) = 0 THEN ''
-            ELSE COUNT(DISTINCT pid || '/' || start_ns) || ' procs' END AS pid,
+            ELSE (COUNT(DISTINCT CASE WHEN procs > 0 THEN pid || '/' || start_ns END) + SUM(CASE WHEN procs > 1 THEN procs - 1 ELSE 0 END)) || ' procs' END AS pid,
        CASE what WHEN 'run' THEN 1 WHEN 'system' THEN 1 WHEN 'process' THEN 2 WHEN 'kthread' THEN 3
                  WHEN 'unattributed' THEN 5 WHEN 'other' THEN 6 ELSE 7 END AS rank
 FROM v_owner
 GROUP BY gid;
+CREATE UNIQUE INDEX temp.v_group_gid ON v_group(gid);
 
 -- The words of kinds and causes, with what sums ask of them as numbers: comparing text for every aggregate and sum costs.
 CREATE TEMP TABLE v_kind AS
@@ -134,17 +154,20 @@ FROM kind k JOIN layer l ON l.id = k.layer;
 -- device that the ledger of the load names, or of any, where it names none; what has no owner may be the system's. no_file: calls on what is no
 -- file. for_call, for_write, for_fault: why device bytes were read.
 CREATE TEMP TABLE v_cell AS
-SELECT t.owner, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, c.name AS cause, h.name AS how, s.name AS sub, t.flags & 1 AS direct,
+SELECT t.owner, t.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, c.name AS cause, h.name AS how, s.name AS sub, t.flags & 1 AS direct,
        t.flags & 6 AS sync, t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns,
        s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
        s.name NOT IN ('for_write', 'for_fault') AS for_call, s.name = 'for_write' AS for_write, s.name = 'for_fault' AS for_fault,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        k.block AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' AS on_leaf,
        (l.devices IS NULL OR COALESCE(instr(',' || l.devices || ',', ',' || (t.dev >> 20) || ':' || (t.dev & 1048575) || ','), 0) > 0)
-       AND (l.owner_system IS NULL OR t.owner = 0 OR COALESCE(o.system = l.owner_system, 0)) AS of_load,
+       AND (l.owner_system IS NULL OR t.owner = 0 OR COALESCE(t.system = l.owner_system, 0)) AS of_load,
        c.name = 'loopback' AS loopback, c.name IN ('data', 'direct') AS file_data
-FROM ask JOIN v_load l JOIN agg_total t ON t.run = ask.run
-JOIN v_owner o ON o.owner = t.owner
+FROM v_load l JOIN (
+       SELECT o.stand AS owner, o.gid, o.system, t.dev, t.kind, t.cause, t.how, t.sub, t.flags, SUM(t.ops) AS ops, SUM(t.errors) AS errors, SUM(t.bytes) AS bytes,
+              SUM(t.touched) AS touched, SUM(t.timed) AS timed, SUM(t.lat_ns) AS lat_ns, MAX(t.max_ns) AS max_ns
+       FROM ask JOIN agg_total t ON t.run = ask.run JOIN v_owner o ON o.owner = t.owner
+       GROUP BY o.stand, o.system, t.kind, t.dev, t.cause, t.how, t.sub, t.flags) t
 JOIN v_kind k ON k.id = t.kind
 JOIN cause c ON c.id = t.cause
 JOIN how h ON h.id = t.how
@@ -285,6 +308,7 @@ SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
        CASE WHEN m.vfs THEN 'measured' ELSE 'derived from syscall and uring' END AS vfs_source
 FROM v_load a JOIN v_measured m JOIN line p
 JOIN (SELECT gid, CASE WHEN m.uring OR COALESCE(uring_calls, 0) = 0 THEN m.syscall END AS calls FROM v_measured m JOIN line) u ON u.gid = p.gid;
+CREATE UNIQUE INDEX temp.v_volume_gid ON v_volume(gid);
 
 -- What of a volume has no known owner: the share that has none on each device, weighted with the line's own bytes there, so
 -- that work of others on a device that the line hardly used does not spoil its ratios.
@@ -731,16 +755,17 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        SELECT 1, what || ', under way at its end', subject, under_way, NULL, 0, 'of requests that began inside it and had not completed', '' FROM disk WHERE under_way > 0
        UNION ALL
        SELECT 1, what || ', completion not told', subject, unseen, NULL, 0, 'the kernel called no program; known by the requests', '' FROM disk WHERE unseen > 0),
-     life AS (
-       SELECT p.pid, p.start_ns, (SELECT o.comm FROM v_process o WHERE o.pid = p.pid AND o.start_ns = p.start_ns ORDER BY o.id DESC LIMIT 1) AS comm, MAX(p.rchar) AS rchar, MAX(p.wchar) AS wchar
+     life AS MATERIALIZED (
+       SELECT p.pid, p.start_ns, MAX(p.id), p.comm || CASE WHEN p.folded > 1 THEN ' and ' || (p.folded - 1) || ' like it' ELSE '' END AS comm,
+              SUM(p.rchar) AS rchar, SUM(p.wchar) AS wchar
        FROM v_process p
        WHERE p.id > 2
        GROUP BY p.pid, p.start_ns
-       HAVING MAX(p.rchar) IS NOT NULL OR MAX(p.wchar) IS NOT NULL),
-     calls AS (
-       SELECT p.pid, p.start_ns, SUM(CASE WHEN c.dir = 'r' THEN c.bytes ELSE 0 END) AS r, SUM(CASE WHEN c.dir = 'w' THEN c.bytes ELSE 0 END) AS w
-       FROM v_cell c JOIN v_process p ON p.id = c.owner
-       WHERE c.layer = 'syscall' AND c.kind NOT LIKE 'aio%' AND c.kind NOT LIKE 'splice%'
+       HAVING SUM(p.rchar) IS NOT NULL OR SUM(p.wchar) IS NOT NULL),
+     calls AS MATERIALIZED (
+       SELECT p.pid, p.start_ns, SUM(CASE WHEN k.r THEN t.bytes ELSE 0 END) AS r, SUM(CASE WHEN k.w THEN t.bytes ELSE 0 END) AS w
+       FROM ask JOIN agg_total t ON t.run = ask.run JOIN v_kind k ON k.id = t.kind JOIN v_process p ON p.id = t.owner
+       WHERE k.layer = 'syscall' AND k.kind NOT LIKE 'aio%' AND k.kind NOT LIKE 'splice%'
        GROUP BY p.pid, p.start_ns),
      task AS (
        SELECT 2, 'process bytes written', l.comm || ' [' || l.pid || ']', COALESCE(c.w, 0) * m.syscall, l.wchar, 0,
@@ -765,9 +790,9 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        GROUP BY t.pid, t.what
        UNION ALL
        SELECT 3, 'process bytes', n || ' processes', NULL, NULL, 0, 'neither born and ended inside the run, nor there from its start to its end', ''
-       FROM (SELECT COUNT(*) AS n FROM v_process p
-             WHERE p.id > 2 AND NOT p.kthread AND NOT EXISTS (SELECT 1 FROM life l WHERE l.pid = p.pid AND l.start_ns = p.start_ns)
-               AND NOT EXISTS (SELECT 1 FROM t WHERE t.pid = p.pid))
+       FROM (SELECT COUNT(*) AS n
+             FROM v_process p LEFT JOIN life l ON l.pid = p.pid AND l.start_ns = p.start_ns
+             WHERE p.id > 2 AND NOT p.kthread AND p.fold IS NULL AND l.pid IS NULL AND p.pid NOT IN (SELECT t.pid FROM t WHERE t.pid IS NOT NULL))
        WHERE n > 0),
      sums AS (
        SELECT SUM(g.dirtied) AS dirtied, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
@@ -807,11 +832,12 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        LEFT JOIN zeroed z ON z.dev = t.dev
        WHERE t.what = 'session_write_bytes' AND (NOT EXISTS (SELECT 1 FROM v_only_disk) OR t.dev IN (SELECT dev FROM v_only_disk))),
      lines AS (SELECT ord, what, subject, traced, kernel, slack, absent, note FROM disk UNION ALL SELECT * FROM edge UNION ALL SELECT * FROM task UNION ALL SELECT * FROM ledger UNION ALL SELECT * FROM ext4),
-     lossy AS (SELECT MAX(effect = 'bytes') AS bytes FROM v_lost)
+     lossy AS (SELECT COALESCE(MAX(effect = 'bytes'), 0) AS bytes, COALESCE(MAX(effect = 'owner'), 0) AS owner FROM v_lost)
 SELECT l.ord, l.what, l.subject, l.traced, l.kernel, l.traced - l.kernel AS difference,
        CASE WHEN l.absent IS NOT NULL OR l.traced IS NULL OR l.kernel IS NULL THEN 'n/a'
-            WHEN abs(l.traced - l.kernel) <= l.slack THEN 'OK' ELSE 'MISMATCH' END AS result,
-       COALESCE(l.absent, l.note) || CASE WHEN lossy.bytes AND l.absent IS NULL THEN '; the run lost records' ELSE '' END AS note
+            WHEN abs(l.traced - l.kernel) <= l.slack THEN 'OK'
+            WHEN lossy.bytes OR (lossy.owner AND l.ord IN (2, 3, 6)) THEN 'n/a' ELSE 'MISMATCH' END AS result,
+       COALESCE(l.absent, l.note) || CASE WHEN (lossy.bytes OR lossy.owner) AND l.absent IS NULL THEN '; the run lost records' ELSE '' END AS note
 FROM lines l JOIN lossy;
 
 -- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from the sums by file

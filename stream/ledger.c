@@ -10,6 +10,9 @@
  * after a settle, in `dirty_end` (it holds what no bio carried) without `dirty_late`, which somebody dirtied since settling began:
  * together they are the residual. What was dirty before the run is known by two silences: nobody is known to have written what
  * the bio carries, and in the whole run nothing on its device went dirty without somebody who is known.
+ *
+ * Memory is held for the files that have dirty bytes, or blocks of another size than most; the rows go into a temporary table of
+ * SQLite whenever there are ROWS_MAX of them, and from there into the table when the run has ended.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,6 +24,7 @@
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
+#define ROWS_MAX (1u << 15)       /* rows in memory: 5.5 MiB */
 #define INTERVALS_MAX (1u << 18)  /* what the tracer may hold in memory: 16 MiB */
 
 #define LATE (1U << 31)            /* bit of an interval's owner: dirtied after settling had begun */
@@ -42,9 +46,7 @@ struct row {
 };
 
 struct file {
-	bool used, through;     /* through: its file system has no dirty pages */
-	bool applied;           /* operations were, with this size of a block */
-	bool known;             /* nothing on its device went dirty of which nobody knows who did it */
+	bool used;
 	u32 block;
 	u32 id;
 	struct interval *dirty;
@@ -68,10 +70,58 @@ struct ledger {
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */
 	u64 settle;             /* when settling began; ~0: it did not, or that is not known yet */
+	u32 file_applied;       /* largest number of a file with an operation that was applied */
 	bool failed;            /* what it holds is of no use: out of order, or too much */
 	bool overflow;          /* a sum left 64 bits */
+	bool spilled;           /* there are rows in the temporary table */
 	int err;
 };
+
+static int sql_error(struct ledger *g)
+{
+	return g->err = stream_fail(-EIO, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
+}
+
+/* ---- rows on disk ---- */
+
+static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
+{
+	const u64 values[] = { r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
+			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected };
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
+		sqlite3_bind_int64(st, i + 1, values[i]);
+	sqlite3_step(st);
+	if (sqlite3_reset(st) != SQLITE_OK)
+		sql_error(g);
+}
+
+/* Adds the rows in memory to those in the temporary table, and forgets them. A sum that leaves 64 bits becomes a real there. */
+static int spill_rows(struct ledger *g)
+{
+	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, touched, dirtied, absorbed,"
+		" written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, PRIMARY KEY(file, owner)) WITHOUT ROWID";
+	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+		" ON CONFLICT(file, owner) DO UPDATE SET touched = touched + excluded.touched, dirtied = dirtied + excluded.dirtied,"
+		" absorbed = absorbed + excluded.absorbed, written = written + excluded.written, direct = direct + excluded.direct,"
+		" submitted = submitted + excluded.submitted, cancelled = cancelled + excluded.cancelled,"
+		" dirty_end = dirty_end + excluded.dirty_end, dirty_late = dirty_late + excluded.dirty_late,"
+		" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected";
+	sqlite3_stmt *st = NULL;
+	size_t i;
+
+	if (sqlite3_exec(g->db, make, NULL, NULL, NULL) != SQLITE_OK || sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return sql_error(g);
+	g->spilled = true;
+	for (i = 0; !g->err && i < g->row_room; i++)
+		if (g->rows[i].used)
+			write_row(g, st, &g->rows[i]);
+	sqlite3_finalize(st);
+	memset(g->rows, 0, g->row_room * sizeof(*g->rows));
+	g->row_n = 0;
+	return g->err;
+}
 
 /* ---- tables ---- */
 
@@ -107,11 +157,13 @@ static int rows_grow(struct ledger *g)
 	return 0;
 }
 
-/* NULL when there is no memory; g->err says so. Valid until the next call. */
+/* NULL when there is no room; g->err says why. Valid until the next call. */
 static struct row *row_of(struct ledger *g, u32 file, u32 owner)
 {
 	struct row *r;
 
+	if (g->row_n >= ROWS_MAX && spill_rows(g))
+		return NULL;
 	if (2 * g->row_n >= g->row_room && rows_grow(g))
 		return NULL;
 	r = row_slot(g->rows, g->row_room, file, owner);
@@ -159,6 +211,34 @@ static struct file *file_of(struct ledger *g, u32 id)
 		g->file_n++;
 	}
 	return f;
+}
+
+/* Forgets a file of which nothing is to be remembered: those behind it move up (open addressing). */
+static void file_drop(struct ledger *g, struct file *f)
+{
+	size_t i = f - g->files, free_at = i, home;
+
+	if (f->dirty || f->block != BLOCK_BYTES)
+		return;
+	for (;;) {
+		i = (i + 1) & (g->file_room - 1);
+		if (!g->files[i].used)
+			break;
+		home = hash2(g->files[i].id, 0) & (g->file_room - 1);
+		if (((i - home) & (g->file_room - 1)) < ((i - free_at) & (g->file_room - 1)))
+			continue;
+		g->files[free_at] = g->files[i];
+		free_at = i;
+	}
+	g->files[free_at] = (struct file){ 0 };
+	g->file_n--;
+}
+
+static struct file *file_find(struct ledger *g, u32 id)
+{
+	struct file *f = g->file_n && id ? file_slot(g->files, g->file_room, id) : NULL;
+
+	return f && f->used ? f : NULL;
 }
 
 static int compare_alias(const void *a, const void *b)
@@ -218,12 +298,11 @@ static u64 block_up(u64 at, u64 block)
 
 static u64 block_of(struct ledger *g, u32 file)
 {
-	struct file *f = file ? file_of(g, file) : NULL;
+	struct file *f = file_find(g, file);
 
-	if (!f)
-		return BLOCK_BYTES;
-	f->applied = true;
-	return f->block;
+	if (file > g->file_applied)
+		g->file_applied = file;
+	return f ? f->block : BLOCK_BYTES;
 }
 
 static void apply_dirty(struct ledger *g, const struct op *o)
@@ -268,10 +347,13 @@ static void apply_bio_direct(struct ledger *g, const struct op *o)
 
 static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct taken *t)
 {
-	struct file *f = o->file ? file_of(g, o->file) : NULL;
+	struct file *f = file_find(g, o->file);
 
-	if (f && interval_take(&f->dirty, from, to, count_taken, t))
+	if (!f)
+		return;
+	if (interval_take(&f->dirty, from, to, count_taken, t))
 		g->err = -ENOMEM;
+	file_drop(g, f);
 }
 
 static void apply_bio(struct ledger *g, const struct op *o)
@@ -425,13 +507,13 @@ void ledger_file(struct ledger *g, u32 id, u64 block)
 
 	if (!g || g->failed || block < 512 || block > 65536 || block & (block - 1))
 		return;
-	if (block == BLOCK_BYTES && (!g->file_n || !file_slot(g->files, g->file_room, id)->used))
+	if (block == BLOCK_BYTES && !file_find(g, id))
 		return;
 	f = file_of(g, id);
 	if (!f || f->block == block)
 		return;
 	f->block = block;
-	g->failed = f->applied; /* too late: the store says it again, before the first operation */
+	g->failed = id <= g->file_applied; /* perhaps too late: the store says it again, before the first operation */
 }
 
 /* Every event that can change the ledger, in the order of the columns of `struct iot_event` that op_of() reads. */
@@ -461,11 +543,6 @@ static struct iot_event event_of(sqlite3_stmt *st)
 		.task = sqlite3_column_int64(st, 6), .file = sqlite3_column_int64(st, 7), .flags = sqlite3_column_int64(st, 8),
 		.sub = sqlite3_column_int64(st, 9), .cause = sqlite3_column_int64(st, 10),
 	};
-}
-
-static int sql_error(struct ledger *g)
-{
-	return g->err = stream_fail(-EIO, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
 }
 
 static int read_blocks(struct ledger *g)
@@ -511,13 +588,15 @@ static void forget(struct ledger *g)
 {
 	g->err = 0;
 	count_dirty_end(g); /* frees the sets */
+	if (g->spilled)
+		sqlite3_exec(g->db, "DELETE FROM temp.ledger_part", NULL, NULL, NULL);
 	free(g->rows);
 	free(g->files);
 	g->rows = NULL;
 	g->files = NULL;
 	g->row_room = g->row_n = g->file_room = g->file_n = 0;
-	g->n = g->seq = g->applied = 0;
-	g->failed = g->overflow = false;
+	g->n = g->seq = g->applied = g->file_applied = 0;
+	g->failed = g->overflow = g->spilled = false;
 	g->err = 0;
 }
 
@@ -599,37 +678,28 @@ static int read_aliases(struct ledger *g)
 	return g->err ? g->err : rc == SQLITE_OK ? 0 : sql_error(g);
 }
 
-static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
-{
-	const u64 values[] = { g->run, r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
-			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected };
-	size_t i;
-
-	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
-		sqlite3_bind_int64(st, i + 1, values[i]);
-	sqlite3_step(st);
-	if (sqlite3_reset(st) != SQLITE_OK)
-		sql_error(g);
-}
-
+/* The rows in the temporary table become those of the run. */
 static int write_rows(struct ledger *g)
 {
-	static const char sql[] =
-		"INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-	sqlite3_stmt *st = NULL;
-	size_t i;
+	static const char sql[] = "INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled,"
+		" dirty_end, dirty_late, dirty_start, unexpected) SELECT ?1, file, owner, touched, dirtied, absorbed, written, direct,"
+		" submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected FROM temp.ledger_part";
+	s64 unused;
 
-	/* measured, and nothing was written: one row of zeros says so, no row would mean "not measured" */
-	if (!g->row_n && !row_of(g, 0, 0))
+	return number(g, sql, g->run, &unused) || number(g, "DELETE FROM temp.ledger_part WHERE ?1", 1, &unused) ? g->err : 0;
+}
+
+/* Did a sum leave 64 bits when rows were added up? */
+static int look_for_reals(struct ledger *g)
+{
+	s64 reals;
+
+	if (number(g, "SELECT EXISTS (SELECT 1 FROM temp.ledger_part WHERE 'real' IN (typeof(touched), typeof(dirtied), typeof(absorbed),"
+		   " typeof(written), typeof(direct), typeof(submitted), typeof(cancelled), typeof(dirty_end), typeof(dirty_late),"
+		   " typeof(dirty_start), typeof(unexpected))) AND ?1", 1, &reals))
 		return g->err;
-	if (sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
-		return sql_error(g);
-	for (i = 0; !g->err && i < g->row_room; i++)
-		if (g->rows[i].used)
-			write_row(g, st, &g->rows[i]);
-	sqlite3_finalize(st);
-	return g->err;
+	g->overflow |= reals;
+	return 0;
 }
 
 /* Plays the events of the store through again: as they come, and in a second go sorted by SQLite if that was out of order. */
@@ -649,82 +719,37 @@ static int play_again(struct ledger *g)
 /* The probe that the kernel calls when a folio goes dirty. */
 #define WATCHED "p.target LIKE '%/writeback_dirty_%'"
 
-/* What the simulation still holds of these files was never dirty. */
-static void write_through(struct ledger *g)
-{
-	struct row *r;
-
-	for (r = g->rows; r < g->rows + g->row_room; r++) {
-		if (!r->used || !file_slot(g->files, g->file_room, r->file)->through)
-			continue;
-		r->absorbed += r->dirtied - (r->written - r->dirty_start - r->unexpected);
-		r->dirtied = r->written - r->dirty_start - r->unexpected;
-		r->cancelled = r->dirty_end = r->dirty_late = 0;
-	}
-}
-
 /* Not every file system has dirty pages: tmpfs keeps what it is given, FUSE and the like pass writes on in the call. Known by
  * the kernel, not by their names: no folio of theirs went dirty in the run. Only where that is watched, and on devices that
- * file systems made up themselves (major 0): those of a disk may have been dirty from before the run. */
+ * file systems made up themselves (major 0): those of a disk may have been dirty from before the run. What the simulation still
+ * holds of their files was never dirty. */
 static int apply_write_through(struct ledger *g)
 {
 	static const char sql[] =
-		"SELECT f.id FROM file f WHERE f.run = ?1 AND f.dev < 1 << 20"
+		"UPDATE temp.ledger_part SET absorbed = absorbed + dirtied - (written - dirty_start - unexpected),"
+		" dirtied = written - dirty_start - unexpected, cancelled = 0, dirty_end = 0, dirty_late = 0 WHERE file IN (SELECT f.id FROM file f"
+		" WHERE f.run = ?1 AND f.dev < 1 << 20"
 		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = f.run AND p.chosen AND " WATCHED ")"
-		" AND f.dev NOT IN (SELECT a.dev FROM agg a WHERE a.run = f.run AND a.kind IN (?2, ?3, ?4) AND a.dev IS NOT NULL)";
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
+		" AND f.dev NOT IN (SELECT a.dev FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = f.run"
+		" AND k.name IN ('dirty', 'dirty_mmap', 'fs_write') AND a.dev IS NOT NULL))";
+	s64 unused;
 
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, g->run);
-		sqlite3_bind_int64(st, 2, KIND_DIRTY);
-		sqlite3_bind_int64(st, 3, KIND_DIRTY_MMAP);
-		sqlite3_bind_int64(st, 4, KIND_FS_WRITE);
-	}
-	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
-		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
-
-		f->through = f->used;
-	}
-	rc = sqlite3_finalize(st);
-	if (g->file_n)
-		write_through(g);
-	return rc == SQLITE_OK ? 0 : sql_error(g);
+	return number(g, sql, g->run, &unused);
 }
 
-#define NOBODY_DIRTIED "k.name = 'dirty' AND a.owner = 0"
+#define NOBODY_DIRTIED "SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND k.name = 'dirty' AND a.owner = 0"
 
 /* What nobody is known to have written was dirty before the run, unless something of unknown origin went dirty in it on the same
  * device, or nobody watched. */
 static int apply_unknown(struct ledger *g)
 {
-	static const char watched[] = "SELECT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")";
-	static const char nobody[] = "SELECT EXISTS (SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND " NOBODY_DIRTIED ")";
-	static const char sql[] = "SELECT f.id FROM file f WHERE f.run = ?1 AND NOT EXISTS (SELECT 1 FROM agg_total a"
-		" JOIN kind k ON k.id = a.kind WHERE a.run = f.run AND " NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev)";
-	sqlite3_stmt *st = NULL;
-	struct row *r;
-	s64 known, some;
-	int rc;
+	static const char sql[] = "UPDATE temp.ledger_part SET unexpected = unexpected + dirty_start, dirty_start = 0"
+		" WHERE dirty_start > 0 AND (NOT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
+		" OR (EXISTS (" NOBODY_DIRTIED ") AND file NOT IN (SELECT f.id FROM file f WHERE f.run = ?1"
+		" AND NOT EXISTS (" NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev))))";
+	s64 unused;
 
-	if (number(g, watched, g->run, &known) || number(g, nobody, g->run, &some))
-		return g->err;
-	rc = sqlite3_prepare_v2(g->db, sql, -1, &st, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(st, 1, g->run);
-	while (rc == SQLITE_OK && g->file_n && sqlite3_step(st) == SQLITE_ROW) {
-		struct file *f = file_slot(g->files, g->file_room, sqlite3_column_int64(st, 0));
-
-		f->known = f->used;
-	}
-	rc = sqlite3_finalize(st);
-	for (r = g->rows; r < g->rows + g->row_room; r++) {
-		if (!r->used || !r->dirty_start || (known && (!some || (g->file_n && file_slot(g->files, g->file_room, r->file)->known))))
-			continue;
-		add(g, &r->unexpected, r->dirty_start);
-		r->dirty_start = 0;
-	}
-	return rc == SQLITE_OK ? 0 : sql_error(g);
+	return number(g, sql, g->run, &unused);
 }
 
 /* Bytes that nobody wrote out after settling may have been dirtied since it began. The live simulation did not know when. */
@@ -755,10 +780,13 @@ static int compute(struct ledger *g)
 		return g->err;
 	apply_first(g, g->n);
 	count_dirty_end(g);
-	if (!g->err && !apply_unknown(g))
-		apply_write_through(g);
-	if (g->err || !g->overflow)
-		return g->err ? g->err : write_rows(g);
+	/* measured, and nothing was written: one row of zeros says so, no row would mean "not measured" */
+	if (!g->err && !g->row_n && !g->spilled)
+		row_of(g, 0, 0);
+	if (g->err || spill_rows(g) || apply_unknown(g) || apply_write_through(g) || look_for_reals(g))
+		return g->err;
+	if (!g->overflow)
+		return write_rows(g);
 	stream_fail(0, "run %lld has no ledger: its sums do not fit in 64 bits", (long long)g->run);
 	return 0;
 }
@@ -788,7 +816,7 @@ static int write_all(struct ledger *g)
 	return err;
 }
 
-struct ledger *ledger_open(void)
+struct ledger *ledger_open(void *db, long long run)
 {
 	struct ledger *g = calloc(1, sizeof(*g));
 
@@ -799,6 +827,10 @@ struct ledger *ledger_open(void)
 	if (g && !g->ops) {
 		free(g);
 		g = NULL;
+	}
+	if (g) {
+		g->db = db;
+		g->run = run;
 	}
 	return g;
 }
@@ -815,16 +847,12 @@ void ledger_close(struct ledger *g)
 
 int ledger_write(struct ledger *g, void *db, long long run)
 {
-	if (!g)
-		return ledger_build(db, run);
-	g->db = db;
-	g->run = run;
-	return write_all(g);
+	return g ? write_all(g) : ledger_build(db, run);
 }
 
 int ledger_build(void *db, long long run)
 {
-	struct ledger *g = ledger_open();
+	struct ledger *g = ledger_open(db, run);
 	int err;
 
 	if (!g)

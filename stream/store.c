@@ -422,11 +422,29 @@ static int insert_record(struct store *s, enum rec_type type, const void *rec)
 	return rc == SQLITE_OK ? step(st) : rc;
 }
 
+/* A file that was not used for long has several numbers, and the later ones may have come without a name. */
+static int name_files(struct store *s)
+{
+	auto_free char *sql = NULL;
+	int rc = SQLITE_NOMEM;
+
+	if (asprintf(&sql, "CREATE TEMP TABLE named AS SELECT dev, ino, gen, path, component, max(id) FROM file WHERE run = %1$lld"
+		     " AND path IS NOT NULL AND EXISTS (SELECT 1 FROM file WHERE run = %1$lld AND path IS NULL) GROUP BY dev, ino, gen;"
+		     "CREATE INDEX temp.named_key ON named(dev, ino, gen);"
+		     "UPDATE file SET path = n.path, component = n.component FROM temp.named n WHERE file.run = %1$lld"
+		     " AND file.path IS NULL AND n.dev = file.dev AND n.ino = file.ino AND n.gen = file.gen; DROP TABLE temp.named",
+		     (long long)s->run) > 0)
+		rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : give_up(s, rc, "cannot name files");
+}
+
 /* The run that ended gets its ledger and its bytes by file. */
 static int finish_run(struct store *s)
 {
 	int err = store_commit(&s->sink);
 
+	if (!err && s->ended)
+		err = name_files(s);
 	if (!err && s->ended)
 		err = s->err = ledger_write(s->ledger, s->db, s->run);
 	if (!err && s->ended)
@@ -461,7 +479,7 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		return give_up(s, rc, "cannot write");
 	if (type == REC_run) {
 		s->run = sqlite3_last_insert_rowid(s->db);
-		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open() : NULL;
+		s->ledger = ((const struct rec_run *)rec)->events ? ledger_open(s->db, s->run) : NULL;
 		s->copy = s->copy ?: malloc(IOT_EVENT_BATCH * sizeof(*s->copy));
 		s->fileio = ((const struct rec_run *)rec)->events && s->copy ? fileio_open() : NULL;
 	}

@@ -381,7 +381,7 @@ api_bytes() {
 			[ -z "$(nobodys "AND c.dev = '$IOT_DEVNO'")" ] || break
 		done
 		empty "lost" "$(q "SELECT what FROM lost WHERE n > 0 AND effect <> 'bytes' AND run = (SELECT run FROM r)")" # others may have requests under way
-		same "dirtied, written, unexplained" "$(q "SELECT SUM(dirtied), SUM(written), SUM(unexpected + dirty_end) FROM l WHERE dev = '$IOT_DEVNO'")" "2097152 2097152 0"
+		same "dirtied, written, unexplained" "$(q "SELECT SUM(dirtied), SUM(written - dirty_start), SUM(unexpected + dirty_end) FROM l WHERE dev = '$IOT_DEVNO'")" "2097152 2097152 0"
 		# the whole machine is traced: what others left dirty on other devices is told apart too
 		same "of nobody's, here" "$(nobodys "AND c.dev = '$IOT_DEVNO'")" 3145728
 		same "dirty before, and unexplained, of nobody's" "$(sql "SELECT SUM(dirty_start), SUM(unexpected) FROM ledger

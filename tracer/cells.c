@@ -1,29 +1,49 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* cells.c - aggregates of one second: sums since the start, minus what they were a second ago.
+/* cells.c - aggregates of one second: sums since they began, minus what they were a second ago. Those of processes that ended are
+ * given back to the kernel side (probe.h), so that its table holds what lives.
  *
- * A hash table remembers the sums of each aggregate; it holds as many as the kernel side can have (about 5 MiB) and
- * so never grows while recording.
+ * What is remembered of an aggregate has its number: as much as the kernel side can have (2.5 MiB), however long it records.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "cells.h"
 #include "tracer.h"
 
-#define SLOTS (2 * IOT_MAX_CELLS) /* a power of two */
+#define GRACE_NS (NSEC / 2) /* a program that had found an aggregate has long ended by then */
 
 struct slot {
 	struct iot_cell_key key;
+	struct iot_cell now, given;
+	u64 closed_ns;          /* nobody new finds it since then; 0 it is open */
+	bool fresh;             /* it was read in this round */
+	bool quiet;             /* and was what it had been */
+};
+
+/* What was added in a round for one whose sums are another's, by the other's key: many small processes make few records. */
+struct sum {
+	struct iot_cell_key key;
 	bool used;
-	struct iot_cell sum;
+	struct iot_cell added;
+};
+#define SUMS (2 * IOT_MAX_CELLS) /* a power of two */
+
+struct device_list {
+	u32 *devs;
+	size_t n, room;
+	bool raw;
 };
 
 struct cells {
-	struct slot *slots;
-	u64 sec;
-	cells_give *give;
-	void *arg;
-	int err;
+	struct slot slot[IOT_MAX_CELLS];
+	u32 n;                  /* numbers that were ever used */
+	u64 device_ops;         /* of aggregates that were given back */
+	u32 past[256];          /* devices of these */
+	struct device_list past_devices;
+	struct sum sums[SUMS];
+	u32 used[IOT_MAX_CELLS]; /* places in `sums` */
+	size_t n_used;
 };
 
 static const u8 kind_layers[] = {
@@ -36,19 +56,63 @@ int cells_new(struct cells **out)
 	struct cells *c = calloc(1, sizeof(*c));
 
 	*out = c;
-	if (c)
-		c->slots = calloc(SLOTS, sizeof(*c->slots));
-	return c && c->slots ? 0 : fail(ENOMEM, "aggregates");
+	if (!c)
+		return fail(ENOMEM, "aggregates");
+	c->past_devices = (struct device_list){ .devs = c->past, .room = N_OF(c->past) };
+	return 0;
 }
 
 void cells_free(struct cells *c)
 {
-	if (c)
-		free(c->slots);
 	free(c);
 }
 
-static struct slot *find_slot(struct cells *c, const struct iot_cell_key *key)
+static void keep(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
+{
+	struct cells *c = arg;
+	struct slot *s = &c->slot[number];
+
+	s->key = *key;
+	s->now = *now;
+	s->fresh = true;
+	if (number >= c->n)
+		c->n = number + 1;
+}
+
+int cells_read(struct cells *c, struct probes *p)
+{
+	for (u32 i = 0; i < c->n; i++)
+		c->slot[i].fresh = false;
+	return probes_cells(p, keep, c);
+}
+
+static bool has_news(const struct slot *s)
+{
+	return s->fresh && memcmp(&s->now, &s->given, sizeof(s->now));
+}
+
+void cells_bytes(const struct cells *c, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg)
+{
+	for (u32 i = 0; i < c->n; i++)
+		if (has_news(&c->slot[i]))
+			owner(arg, c->slot[i].key.owner, c->slot[i].now.bytes - c->slot[i].given.bytes);
+}
+
+static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u64 sec, cells_give *give, void *arg)
+{
+	struct rec_agg r = {
+		.sec = sec, .kind = key->kind, .owner = key->owner, .dev = key->dev, .cause = key->cause,
+		.how = key->how, .sub = key->sub, .flags = key->flags,
+		.ops = v->ops, .errors = v->errors, .bytes = v->bytes, .touched = v->touched, .lat_ns = v->lat_ns, .max_ns = v->max_ns,
+	};
+
+	rec_set(&r, agg, timed, v->timed);
+	if (key->dev)
+		rec_set(&r, agg, dev, key->dev);
+	return give(arg, &r);
+}
+
+static struct sum *sum_of(struct cells *c, const struct iot_cell_key *key)
 {
 	const u8 *p = (const u8 *)key;
 	u64 h = 14695981039346656037ull; /* FNV-1a */
@@ -56,69 +120,71 @@ static struct slot *find_slot(struct cells *c, const struct iot_cell_key *key)
 
 	for (i = 0; i < sizeof(*key); i++)
 		h = (h ^ p[i]) * 1099511628211ull;
-	for (i = h % SLOTS; c->slots[i].used; i = (i + 1) % SLOTS)
-		if (!memcmp(&c->slots[i].key, key, sizeof(*key)))
-			break;
-	return &c->slots[i];
+	for (i = h % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
+		if (!memcmp(&c->sums[i].key, key, sizeof(*key)))
+			return &c->sums[i];
+	c->sums[i] = (struct sum){ .key = *key, .used = true };
+	c->used[c->n_used++] = i;
+	return &c->sums[i];
 }
 
-static void take(void *arg, const struct iot_cell_key *key, const struct iot_cell *now)
+static void add(struct iot_cell *sum, const struct iot_cell *v)
 {
-	struct cells *c = arg;
-	struct slot *s = find_slot(c, key);
-	struct rec_agg r = {
-		.sec = c->sec, .kind = key->kind, .owner = key->owner, .dev = key->dev, .cause = key->cause,
-		.how = key->how, .sub = key->sub, .flags = key->flags,
-		.ops = now->ops - s->sum.ops, .errors = now->errors - s->sum.errors, .bytes = now->bytes - s->sum.bytes,
-		.touched = now->touched - s->sum.touched, .lat_ns = now->lat_ns - s->sum.lat_ns, .max_ns = now->max_ns,
+	sum->ops += v->ops;
+	sum->errors += v->errors;
+	sum->bytes += v->bytes;
+	sum->touched += v->touched;
+	sum->timed += v->timed;
+	sum->lat_ns += v->lat_ns;
+	if (v->max_ns > sum->max_ns)
+		sum->max_ns = v->max_ns;
+}
+
+static int take_slot(struct cells *c, struct slot *s, u64 sec, cells_owner *owner, cells_give *give, void *arg)
+{
+	const struct iot_cell *now = &s->now, *was = &s->given;
+	struct iot_cell added = {
+		.ops = now->ops - was->ops, .errors = now->errors - was->errors, .bytes = now->bytes - was->bytes,
+		.touched = now->touched - was->touched, .timed = now->timed - was->timed, .lat_ns = now->lat_ns - was->lat_ns,
+		.max_ns = now->max_ns,
 	};
+	struct iot_cell_key key = s->key;
 
-	if (!memcmp(now, &s->sum, sizeof(*now)) || c->err)
-		return;
-	rec_set(&r, agg, timed, now->timed - s->sum.timed);
-	s->key = *key;
-	s->used = true;
-	s->sum = *now;
-	if (key->dev)
-		rec_set(&r, agg, dev, key->dev);
-	c->err = c->give(c->arg, &r);
+	s->given = *now;
+	key.owner = owner(arg, key.owner);
+	if (key.owner == s->key.owner)
+		return give_one(&key, &added, sec, give, arg);
+	add(&sum_of(c, &key)->added, &added);
+	return 0;
 }
 
-int cells_take(struct cells *c, struct probes *p, u64 sec, cells_give *give, void *arg)
+int cells_take(struct cells *c, u64 sec, cells_owner *owner, cells_give *give, void *arg)
 {
-	int err;
+	int err = 0;
 
-	c->sec = sec;
-	c->give = give;
-	c->arg = arg;
-	c->err = 0;
-	err = probes_cells(p, take, c);
-	return err ? err : c->err;
+	for (u32 i = 0; i < c->n && !err; i++) {
+		c->slot[i].quiet = !has_news(&c->slot[i]);
+		if (!c->slot[i].quiet)
+			err = take_slot(c, &c->slot[i], sec, owner, give, arg);
+	}
+	for (size_t i = 0; i < c->n_used; i++) {
+		struct sum *sum = &c->sums[c->used[i]];
+
+		err = err ? err : give_one(&sum->key, &sum->added, sec, give, arg);
+		sum->used = false;
+	}
+	c->n_used = 0;
+	return err;
 }
 
-static void count_ops(void *arg, const struct iot_cell_key *key, const struct iot_cell *now)
+static bool is_device_op(const struct iot_cell_key *key)
 {
 	u8 layer = key->kind < KIND_MAX ? kind_layers[key->kind] : LAYER_NONE;
 
-	if (key->owner != PROC_SELF && key->owner != PROC_OTHER && (layer == LAYER_BLOCK || layer == LAYER_FS))
-		*(u64 *)arg += now->ops;
+	return key->owner != PROC_SELF && key->owner != PROC_OTHER && (layer == LAYER_BLOCK || layer == LAYER_FS);
 }
 
-u64 cells_device_ops(struct probes *p)
-{
-	u64 ops = 0;
-
-	probes_cells(p, count_ops, &ops);
-	return ops;
-}
-
-struct device_list {
-	u32 *devs;
-	size_t n, room;
-	bool raw;
-};
-
-static void note_device(void *arg, const struct iot_cell_key *key, const struct iot_cell *now)
+static void note_device(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
 {
 	struct device_list *l = arg;
 	size_t i;
@@ -132,10 +198,53 @@ static void note_device(void *arg, const struct iot_cell_key *key, const struct 
 		l->devs[l->n++] = key->dev;
 }
 
-size_t cells_devices(struct probes *p, u32 *devs, size_t room, bool *raw)
+static void forget(struct cells *c, struct probes *p, u32 number)
 {
-	struct device_list l = { .devs = devs, .room = room };
+	struct slot *s = &c->slot[number];
 
+	if (is_device_op(&s->key))
+		c->device_ops += s->given.ops;
+	note_device(&c->past_devices, number, &s->key, &s->given);
+	memset(s, 0, sizeof(*s));
+	probes_cell_free(p, number);
+}
+
+void cells_collect(struct cells *c, struct probes *p, bool (*over)(void *arg, u32 owner, bool quiet), void *arg)
+{
+	u64 now = clock_now(CLOCK_MONOTONIC);
+
+	for (u32 i = 0; i < c->n; i++) {
+		struct slot *s = &c->slot[i];
+
+		if (!s->fresh)
+			continue;
+		if (!s->closed_ns && over(arg, s->key.owner, s->quiet) && probes_cell_close(p, i))
+			s->closed_ns = now;
+		else if (s->closed_ns && s->quiet && now - s->closed_ns >= GRACE_NS)
+			forget(c, p, i);
+	}
+}
+
+static void count_ops(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
+{
+	if (is_device_op(key))
+		*(u64 *)arg += now->ops;
+}
+
+u64 cells_device_ops(const struct cells *c, struct probes *p)
+{
+	u64 ops = c->device_ops;
+
+	probes_cells(p, count_ops, &ops);
+	return ops;
+}
+
+size_t cells_devices(const struct cells *c, struct probes *p, u32 *devs, size_t room, bool *raw)
+{
+	struct device_list l = { .devs = devs, .room = room, .raw = c->past_devices.raw };
+
+	for (size_t i = 0; i < c->past_devices.n && i < room; i++)
+		devs[l.n++] = c->past_devices.devs[i];
 	probes_cells(p, note_device, &l);
 	*raw = l.raw;
 	return l.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* cells.h - the kernel side's aggregates, cut into seconds. */
+/* cells.h - the kernel side's aggregates, cut into seconds, and given back when their owners are over. */
 #ifndef IOT_CELLS_H
 #define IOT_CELLS_H
 
@@ -8,6 +8,8 @@
 
 struct cells;
 
+/* Whose the sums of an owner are. */
+typedef u32 cells_owner(void *arg, u32 owner);
 /* What gets the changes; returns 0 or a negative errno, which ends the reading. */
 typedef int cells_give(void *arg, const struct rec_agg *);
 
@@ -15,14 +17,20 @@ typedef int cells_give(void *arg, const struct rec_agg *);
 int cells_new(struct cells **out);
 void cells_free(struct cells *);
 
-/* Reads all aggregates and gives what was added since the last call as aggregates of second `sec`. */
-int cells_take(struct cells *, struct probes *, u64 sec, cells_give *give, void *arg);
+/* A round: reads all aggregates, */
+int cells_read(struct cells *, struct probes *);
+/* says how many bytes were added since the last round for whom, once for each aggregate that changed, */
+void cells_bytes(const struct cells *, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg);
+/* gives what was added as aggregates of second `sec`, */
+int cells_take(struct cells *, u64 sec, cells_owner *owner, cells_give *give, void *arg);
+/* and gives back those whose owner is over. quiet: nothing was added in this round. One that was closed is read for some rounds more. */
+void cells_collect(struct cells *, struct probes *, bool (*over)(void *arg, u32 owner, bool quiet), void *arg);
 
 /* Reads all aggregates and returns the number of operations that file systems and disks did so far for the traced
  * processes, or for nobody known. */
-u64 cells_device_ops(struct probes *);
+u64 cells_device_ops(const struct cells *, struct probes *);
 
 /* The devices that traced processes used, as numbers; at most `room`. *raw: a block device was used as a file. */
-size_t cells_devices(struct probes *, u32 *devs, size_t room, bool *raw);
+size_t cells_devices(const struct cells *, struct probes *, u32 *devs, size_t room, bool *raw);
 
 #endif

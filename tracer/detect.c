@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "detect.h"
 #include "procfs.h"
+#include "sparse.h"
 #include "systems.h"
 #include "tracer.h"
 
@@ -27,6 +28,7 @@
 #define STRANGERS 4096         /* files without a component that may turn out to be databases */
 #define DEVICES_MAX 4096       /* devices whose path is kept for later users */
 #define THREADS_MAX 65536      /* threads whose name is remembered */
+#define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
 
 /* A process that may tell more later: by a title which it sets after it was forked, by files that it opens. It is looked at when that
  * may have happened, before a short life is over, and later. */
@@ -63,6 +65,7 @@ struct known {
 	struct place *place;        /* NULL: tells nothing about who writes there */
 	const char *component;
 	bool threads;               /* threads may tell more */
+	bool used;                  /* since the hand of the clock passed by */
 	u32 asked;                  /* process that was asked last what the device at `path` is to it */
 	char *path;                 /* of a device whose first user told nothing; else NULL */
 };
@@ -93,11 +96,11 @@ struct detect {
 	struct systems *db;
 	const char *only;
 	long tick_ns;
-	struct seen *seen;          /* by process.id */
-	size_t room;
+	struct sparse seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
-	struct known *file;         /* by file.id */
-	size_t file_room, n_devices;
+	struct sparse file;         /* struct known by file.id */
+	u32 known[KNOWN_MAX];       /* ids of these, a clock */
+	size_t n_known, hand, n_devices;
 	struct late *late;
 	size_t late_room, n_late, at_late;
 	struct stranger strangers[STRANGERS]; /* the last one of each slot */
@@ -111,8 +114,6 @@ struct detect {
 	size_t n_changed, at_changed, changed_room;
 	struct again *again;        /* in the order in which their processes were seen */
 	size_t n_again, again_room;
-	u32 *gone;                  /* processes that are over, whose match is kept for sums that are still to come */
-	size_t n_gone, gone_before, gone_room;
 	char why[3 * SYS_WHY_LEN];  /* of the record that was given last */
 };
 
@@ -124,15 +125,26 @@ int detect_new(struct detect **out, const char *const *files, size_t n)
 	if (!d)
 		return fail(ENOMEM, "detection of storage systems");
 	d->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
+	d->seen.size = sizeof(struct seen);
+	d->file.size = sizeof(struct known);
 	return systems_open(&d->db, files, n);
+}
+
+static void free_seen(void *seen)
+{
+	free(((struct seen *)seen)->match);
+}
+
+static void free_known(void *known)
+{
+	free(((struct known *)known)->path);
 }
 
 void detect_free(struct detect *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->room; i++)
-		free(d->seen[i].match);
+	sparse_free(&d->seen, free_seen);
 	while (d->places) {
 		struct place *p = d->places;
 
@@ -140,10 +152,7 @@ void detect_free(struct detect *d)
 		free(p);
 	}
 	systems_close(d->db);
-	free(d->seen);
-	for (size_t i = 0; i < d->file_room; i++)
-		free(d->file[i].path);
-	free(d->file);
+	sparse_free(&d->file, free_known);
 	free(d->threads);
 	for (size_t i = 0; i < d->n_late; i++)
 		free((char *)d->late[i].rec.path);
@@ -151,7 +160,6 @@ void detect_free(struct detect *d)
 	free((char *)d->late_rec.path);
 	free(d->changed);
 	free(d->again);
-	free(d->gone);
 	free(d);
 }
 
@@ -163,35 +171,35 @@ int detect_only(struct detect *d, const char *system)
 
 static struct seen *seen_of(const struct detect *d, u32 id)
 {
-	return id < d->room && d->seen[id].proc.id ? &d->seen[id] : NULL;
-}
-
-/* Room for element `id` of an array whose new elements are zero. */
-static int make_room(void **array, size_t *room, u32 id, size_t size)
-{
-	while (id >= *room) {
-		size_t old = *room;
-
-		if (grow(array, old, room, size))
-			return -ENOMEM;
-		memset((char *)*array + old * size, 0, (*room - old) * size);
-	}
-	return 0;
+	return sparse_find(&d->seen, id);
 }
 
 static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 {
 	u32 *bucket = &d->bucket[p->pid % BUCKETS];
-	struct seen *s;
+	struct seen *s = sparse_make(&d->seen, p->id);
 
-	if (make_room((void **)&d->seen, &d->room, p->id, sizeof(*d->seen)))
+	if (!s)
 		return NULL;
-	s = &d->seen[p->id];
 	s->proc = *p;
 	memcpy(s->comm, p->comm, IOT_COMM_LEN);
 	s->older = *bucket;
 	*bucket = p->id;
 	return s;
+}
+
+void detect_forget(struct detect *d, u32 id)
+{
+	struct seen *s = seen_of(d, id), *other;
+	u32 *at = s ? &d->bucket[s->proc.pid % BUCKETS] : NULL;
+
+	if (!s)
+		return;
+	while (*at != id && (other = seen_of(d, *at)))
+		at = &other->older;
+	*at = s->older;
+	free(s->match);
+	sparse_drop(&d->seen, id);
 }
 
 static void push(u32 **list, size_t *n, size_t *room, u32 id)
@@ -262,9 +270,9 @@ static struct sys_view view_of(const struct seen *s, bool outside)
 /* The process that a record names as its parent, while it ran the program that the child was forked with. */
 static const struct seen *parent_of(const struct detect *d, const struct iot_proc *p)
 {
-	for (u32 id = p->ppid ? d->bucket[p->ppid % BUCKETS] : 0; id; id = d->seen[id].older) {
-		const struct seen *s = &d->seen[id];
+	const struct seen *s;
 
+	for (u32 id = p->ppid ? d->bucket[p->ppid % BUCKETS] : 0; (s = seen_of(d, id)); id = s->older) {
 		if (s->proc.pid == p->ppid && s->proc.exec_no == p->exec_no && s->proc.start_ns <= p->start_ns)
 			return s;
 	}
@@ -406,10 +414,8 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	m = s ? s->match : NULL;
 	if (!m)
 		return;
-	if (p->flags & PROC_EXITED) {
-		s->over = true;
-		push(&d->gone, &d->n_gone, &d->gone_room, p->id);
-	}
+	if (p->flags & PROC_EXITED)
+		s->over = true; /* its match is kept for sums that are still to come */
 	r->container = text_or_null(m->container);
 	if (!m->system && !m->claim)
 		return;
@@ -420,20 +426,6 @@ void detect_process(struct detect *d, const struct iot_proc *p, struct rec_proce
 	r->system = m->system;
 	r->role = text_or_null(m->role);
 	r->instance = text_or_null(m->instance);
-}
-
-void detect_forget(struct detect *d)
-{
-	for (size_t i = 0; i < d->gone_before; i++) {
-		struct seen *s = seen_of(d, d->gone[i]);
-
-		free(s->match);
-		s->match = NULL;
-	}
-	d->n_gone -= d->gone_before;
-	if (d->n_gone)
-		memmove(d->gone, d->gone + d->gone_before, d->n_gone * sizeof(*d->gone));
-	d->gone_before = d->n_gone;
 }
 
 const struct iot_proc *detect_changed(struct detect *d)
@@ -474,10 +466,11 @@ static bool match_again(struct detect *d, const struct seen *s, struct sys_match
 static bool is_last(const struct detect *d, const struct seen *s, const struct sys_ident *now)
 {
 	u64 want = s->proc.start_ns / d->tick_ns;
+	const struct seen *other;
 	u32 id = d->bucket[s->proc.pid % BUCKETS];
 
-	while (id && d->seen[id].proc.pid != s->proc.pid)
-		id = d->seen[id].older;
+	while ((other = seen_of(d, id)) && other->proc.pid != s->proc.pid)
+		id = other->older;
 	return id == s->proc.id && now->start_ticks + TICK_SLACK >= want && now->start_ticks <= want + TICK_SLACK;
 }
 
@@ -534,15 +527,48 @@ static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
 		!strcmp(a->where, b->where);
 }
 
+/* The place in the clock for one more file: that of one which was not used since the hand passed by. */
+static u32 *known_place(struct detect *d)
+{
+	struct known *k;
+
+	if (d->n_known < KNOWN_MAX)
+		return &d->known[d->n_known++];
+	for (;; d->hand = (d->hand + 1) % KNOWN_MAX) {
+		k = sparse_find(&d->file, d->known[d->hand]);
+		if (!k || !k->used)
+			break;
+		k->used = false;
+	}
+	if (k) {
+		d->n_devices -= !!k->path;
+		free(k->path);
+	}
+	sparse_drop(&d->file, d->known[d->hand]);
+	return &d->known[d->hand];
+}
+
+static struct known *known_make(struct detect *d, u32 id)
+{
+	struct known *k = sparse_find(&d->file, id);
+	u32 *place = k ? NULL : known_place(d);
+
+	if (k)
+		return k;
+	*place = id;
+	return sparse_make(&d->file, id);
+}
+
 /* Remembers for events what a file is, and what it says about who writes to it. */
 static void remember(struct detect *d, u32 id, const struct sys_file *f)
 {
 	struct place *p = d->places;
 	struct known *k;
 
-	if (make_room((void **)&d->file, &d->file_room, id, sizeof(*d->file)))
+	k = f->component || f->root[0] || f->threads ? known_make(d, id) : sparse_find(&d->file, id);
+	if (!k)
 		return;
-	k = &d->file[id];
+	d->n_devices -= !!k->path;
 	free(k->path);
 	*k = (struct known){ .component = f->component, .threads = f->threads || systems_threads_tell(d->db, f->component) };
 	if (!f->root[0])
@@ -638,9 +664,12 @@ const struct rec_file *detect_late(struct detect *d)
 /* A device belongs to whoever writes to it, which need not be who used it first. */
 static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
 {
-	struct known *k = p->file < d->file_room ? &d->file[p->file] : NULL;
+	struct known *k;
 
-	if (k && !k->component && !strncmp(path, "/dev/", 5) && d->n_devices < DEVICES_MAX && (k->path = strdup(path)))
+	if (strncmp(path, "/dev/", 5) || d->n_devices >= DEVICES_MAX)
+		return;
+	k = known_make(d, p->file);
+	if (k && !k->component && !k->path && (k->path = strdup(path)))
 		d->n_devices++;
 }
 
@@ -707,8 +736,12 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 
 	if (tid == s->proc.pid)
 		return s->comm;
-	if (2 * d->n_threads >= d->threads_room && !more_threads(d))
-		return "";
+	if (2 * d->n_threads >= d->threads_room && !more_threads(d)) {
+		if (!d->threads_room)
+			return "";
+		memset(d->threads, 0, d->threads_room * sizeof(*d->threads)); /* those that live are named again */
+		d->n_threads = 0;
+	}
 	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
 	if (t->proc)
 		return t->comm;
@@ -754,6 +787,7 @@ static void ask_again(struct detect *d, struct known *k, u32 proc)
 	k->threads = true;
 	free(k->path);
 	k->path = NULL;
+	d->n_devices--;
 }
 
 static void tell_component(struct detect *d, const struct known *k, struct iot_event *e)
@@ -779,23 +813,32 @@ static void learn_place(struct detect *d, u32 proc, const struct place *place)
 	learn(d, proc, &place->file);
 }
 
+static void use_file(struct detect *d, struct known *k, u32 proc, bool write)
+{
+	k->used = true;
+	if (k->place && write)
+		learn_place(d, proc, k->place);
+	if (k->path && k->asked != proc)
+		ask_again(d, k, proc);
+}
+
 void detect_used(struct detect *d, u32 file, u32 proc, bool write)
 {
-	struct known *k = file < d->file_room ? &d->file[file] : NULL;
+	struct known *k = sparse_find(&d->file, file);
 
-	if (k && k->place && write)
-		learn_place(d, proc, k->place);
-	if (k && k->path && k->asked != proc)
-		ask_again(d, k, proc);
+	if (k)
+		use_file(d, k, proc, write);
 }
 
 void detect_event(struct detect *d, struct iot_event *e)
 {
-	if (e->file >= d->file_room || e->kind >= KIND_MAX)
+	struct known *k = e->kind < KIND_MAX ? sparse_find(&d->file, e->file) : NULL;
+
+	if (!k)
 		return;
-	detect_used(d, e->file, e->task, is_write[e->kind]);
-	if (d->file[e->file].threads)
-		tell_component(d, &d->file[e->file], e);
+	use_file(d, k, e->task, is_write[e->kind]);
+	if (k->threads)
+		tell_component(d, k, e);
 }
 
 bool detect_has_threads(struct detect *d, u32 proc)
@@ -809,18 +852,21 @@ bool detect_has_threads(struct detect *d, u32 proc)
 
 bool detect_threads_tell(struct detect *d, u32 file, u32 proc)
 {
-	return file < d->file_room && d->file[file].threads && detect_has_threads(d, proc);
+	const struct known *k = sparse_find(&d->file, file);
+
+	return k && k->threads && detect_has_threads(d, proc);
 }
 
 u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool read, bool direct)
 {
+	const struct known *k = sparse_find(&d->file, file);
 	struct seen *s = seen_of(d, proc);
 	struct sys_use use = { .op = read ? SYS_READ : SYS_WRITE, .direct = direct };
 	const char *component;
 
 	if (!detect_threads_tell(d, file, proc) || !s->match || !s->match->system)
 		return 0;
-	use.component = d->file[file].component;
+	use.component = k->component;
 	use.mixed = s->mixed;
 	component = systems_thread_component(s->match, comm, &use);
 	s->mixed = use.mixed;

@@ -39,8 +39,8 @@ bool detect_threads_tell(struct detect *, u32 file, u32 proc);
  * direct I/O. */
 u8 detect_component(struct detect *, u32 file, u32 proc, const char *comm, bool read, bool direct);
 
-/* To be called every second, after sums were told: what was known of processes that were over by the last call goes. */
-void detect_forget(struct detect *);
+/* Nothing more is asked of a process. */
+void detect_forget(struct detect *, u32 id);
 
 /* Looks again at processes that may have set their title since they were forked. To be called many times a second. */
 void detect_again(struct detect *);

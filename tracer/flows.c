@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* flows.c - addresses, protocols and roles of flows in words. */
+/* flows.c - addresses, protocols and roles of flows in words; and flows that are over, which nobody announces: they are those that
+ * move nothing. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 #include "flows.h"
 #include "tracer.h"
+
+#define LOOK_NS NSEC            /* from one look to the next */
+
+/* What a flow had done when it was looked at; another one may have taken its place. */
+struct look {
+	u32 check, ops;
+};
+
+struct flows {
+	struct look looks[2 * IOT_MAX_FLOWS];
+	struct iot_flow_key over[IOT_MAX_FLOWS]; /* to be taken out */
+	size_t n_over;
+	u64 looked_ns;
+	bool (*is_over)(void *arg, u32 owner);  /* during flows_collect() */
+	void *arg;
+};
 
 static const char *const roles[] = { [ROLE_CLIENT] = "client", [ROLE_SERVER] = "server" };
 
@@ -48,4 +68,49 @@ const struct rec_flow *flow_describe(const struct iot_flow_key *key, const struc
 	to->rec.remote = to->remote;
 	rec_set(&to->rec, flow, remote_port, key->remote_port);
 	return &to->rec;
+}
+
+int flows_new(struct flows **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : fail(ENOMEM, "flows");
+}
+
+void flows_free(struct flows *f)
+{
+	free(f);
+}
+
+static void look(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
+{
+	struct flows *f = arg;
+	const u8 *p = (const u8 *)key;
+	u64 h = 14695981039346656037ull; /* FNV-1a */
+	struct look *l, now;
+
+	for (size_t i = 0; i < sizeof(*key); i++)
+		h = (h ^ p[i]) * 1099511628211ull;
+	l = &f->looks[h % N_OF(f->looks)];
+	now = (struct look){ h >> 32, sums->sends + sums->recvs };
+	if (f->n_over < N_OF(f->over) && (f->is_over(f->arg, key->owner) || (l->check == now.check && l->ops == now.ops)))
+		f->over[f->n_over++] = *key;
+	*l = now;
+}
+
+void flows_collect(struct flows *f, struct probes *p, bool (*over)(void *, u32),
+		   void (*flow)(void *, const struct iot_flow_key *, const struct iot_flow *), void *arg)
+{
+	u64 now = clock_now(CLOCK_MONOTONIC);
+	struct iot_flow sums;
+
+	if (!probes_flows_scarce(p) || now - f->looked_ns < LOOK_NS)
+		return;
+	f->looked_ns = now;
+	f->is_over = over;
+	f->arg = arg;
+	f->n_over = 0;
+	probes_flows(p, look, f);
+	for (size_t i = 0; i < f->n_over; i++)
+		if (probes_flow_take(p, &f->over[i], &sums))
+			flow(arg, &f->over[i], &sums);
 }

@@ -17,6 +17,7 @@
 #include "detect.h"
 #include "names.h"
 #include "procfs.h"
+#include "sparse.h"
 #include "tracer.h"
 
 #define CMDLINE_MAX 4096
@@ -32,8 +33,7 @@ struct entry {
 struct names {
 	struct detect *detect;
 	long tick_ns;
-	struct entry *entries;  /* by process id */
-	size_t room;
+	struct sparse entries;  /* struct entry by process id */
 	size_t kept_bytes;
 	char *ended;            /* names in the record that was given last */
 	struct rec_process process;
@@ -50,18 +50,22 @@ int names_new(struct names **out, struct detect *detect)
 	if (!n)
 		return fail(ENOMEM, "names");
 	n->detect = detect;
+	n->entries.size = sizeof(struct entry);
 	n->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
 	return 0;
 }
 
+static void free_entry(void *entry)
+{
+	free(((struct entry *)entry)->kept);
+}
+
 void names_free(struct names *n)
 {
-	for (size_t i = 0; n && i < n->room; i++)
-		free(n->entries[i].kept);
-	if (n) {
-		free(n->ended);
-		free(n->entries);
-	}
+	if (!n)
+		return;
+	sparse_free(&n->entries, free_entry);
+	free(n->ended);
 	free(n);
 }
 
@@ -173,18 +177,6 @@ static const char *read_cgroup(struct names *n, u32 pid)
 	return NULL;
 }
 
-static struct entry *find_entry(struct names *n, u32 id)
-{
-	while (id >= n->room) {
-		size_t old = n->room;
-
-		if (grow((void **)&n->entries, n->room, &n->room, sizeof(*n->entries)))
-			return NULL;
-		memset(n->entries + old, 0, (n->room - old) * sizeof(*n->entries));
-	}
-	return &n->entries[id];
-}
-
 /* The names that are kept, in their order. */
 static const char **name_of(struct rec_process *r, size_t i)
 {
@@ -237,8 +229,10 @@ static bool over(struct names *n, const struct iot_proc *p, struct entry *e, str
 {
 	if (!(p->flags & PROC_BORN) || (e->state == ENTRY_TOLD && !e->kept))
 		return false;
-	rec_set(r, process, rchar, p->rchar);
-	rec_set(r, process, wchar, p->wchar);
+	if (!(p->flags & PROC_KTHREAD)) {
+		rec_set(r, process, rchar, p->rchar);
+		rec_set(r, process, wchar, p->wchar);
+	}
 	if (!e->kept)
 		return true;
 	recall(e, r);
@@ -247,15 +241,37 @@ static bool over(struct names *n, const struct iot_proc *p, struct entry *e, str
 	return true;
 }
 
-static void forget_ended(struct names *n)
+/* Frees names that were kept. */
+static void forget(struct names *n, char *kept)
 {
-	const char *end = n->ended;
+	const char *end = kept;
 
 	for (size_t i = 0; end && name_of(&n->process, i); i++)
 		end += strlen(end) + 1;
-	n->kept_bytes -= end ? end - n->ended : 0;
-	free(n->ended);
+	n->kept_bytes -= end ? end - kept : 0;
+	free(kept);
+}
+
+static void forget_ended(struct names *n)
+{
+	forget(n, n->ended);
 	n->ended = NULL;
+}
+
+bool names_kept(const struct names *n, u32 id)
+{
+	const struct entry *e = sparse_find(&n->entries, id);
+
+	return e && e->kept;
+}
+
+void names_forget(struct names *n, u32 id)
+{
+	struct entry *e = sparse_find(&n->entries, id);
+
+	if (e)
+		forget(n, e->kept);
+	sparse_drop(&n->entries, id);
 }
 
 static void begin_record(struct names *n, const struct iot_proc *p, struct rec_process *r)
@@ -270,7 +286,7 @@ static void begin_record(struct names *n, const struct iot_proc *p, struct rec_p
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
 {
 	struct rec_process *r = &n->process;
-	struct entry *e = find_entry(n, p->id);
+	struct entry *e = sparse_make(&n->entries, p->id);
 	bool exited = p->flags & PROC_EXITED;
 
 	forget_ended(n);
@@ -291,7 +307,7 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 {
 	struct rec_process *r = &n->process;
-	struct entry *e = find_entry(n, p->id);
+	struct entry *e = sparse_find(&n->entries, p->id);
 
 	if (!e || e->state != ENTRY_TOLD || !e->kept)
 		return NULL;

@@ -21,6 +21,11 @@ const struct rec_process *names_process(struct names *, const struct iot_proc *)
 /* The same record again, with what the detection knows by now; NULL when the process ended, or its names were not kept. */
 const struct rec_process *names_again(struct names *, const struct iot_proc *);
 
+/* Can that be had? */
+bool names_kept(const struct names *, u32 id);
+/* Nothing more is asked of a process. */
+void names_forget(struct names *, u32 id);
+
 /* Makes the record of a file; likewise. */
 const struct rec_file *names_file(struct names *, const struct iot_path *);
 

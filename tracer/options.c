@@ -19,7 +19,7 @@
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
-	take_no_events, take_latency, take_settle, take_label, take_ring, take_probes, take_system, take_systems, take_quiet, take_verbose;
+	take_no_events, take_latency, take_settle, take_label, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
 
 /* A row: letter (0 none), name, what its value is called (NULL: no value; in brackets: it may be left out), help, function (NULL: main option, below). */
 static const struct row {
@@ -42,6 +42,7 @@ static const struct row {
 	{ 0, "settle", "HOW", "dirty bytes at the end: sync, none, or SECONDS to wait (default: sync for a command, else none)", take_settle },
 	{ 0, "label", "NAME", "label of the run in the store", take_label },
 	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
+	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
 	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
 	{ 0, "systems", "[FILE]", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 'q', "quiet", NULL, "only errors on standard error", take_quiet },
@@ -279,6 +280,27 @@ static int take_ring(struct options *o, const char *value)
 	if (parse_size(value, &o->ring_bytes) || o->ring_bytes < page || o->ring_bytes > 1u << 30 ||
 	    o->ring_bytes & (o->ring_bytes - 1))
 		return fail_usage("ring size '%s' is not a power of two from %lluK to 1G", value, (unsigned long long)page / 1024);
+	return 0;
+}
+
+static int take_table(struct options *o, const char *value)
+{
+	struct probe_table *t = &o->tables[o->n_tables];
+	const char *sign = strchr(value, '=');
+	u64 n;
+
+	if (!sign || sign == value || sign - value >= (int)sizeof(t->name) || parse_number(sign + 1, &n) || n < 32 || n > 1u << 24)
+		return fail_usage("table '%s' is not the name of a table, '=' and a number from 32 to 16777216", value);
+	if (!strncmp(value, "told=", 5)) {
+		o->told = n;
+		return 0;
+	}
+	if (o->n_tables == PROBE_TABLES)
+		return fail_usage("more than %d tables", PROBE_TABLES);
+	memset(t->name, 0, sizeof(t->name));
+	memcpy(t->name, value, sign - value);
+	t->entries = n;
+	o->n_tables++;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef IOT_OPTIONS_H
 #define IOT_OPTIONS_H
 
+#include "probe.h"
 #include "tracer.h"
 
 #define MAX_OUTPUTS 8
@@ -44,6 +45,9 @@ struct options {
 	const char *settle_text;
 	const char *label;
 	u64 ring_bytes;         /* 0 default */
+	struct probe_table tables[PROBE_TABLES];
+	size_t n_tables;
+	u32 told;               /* processes that have rows of their own whatever they do; 0 default */
 	bool quiet;
 	unsigned int verbose;  /* as in struct probe_options */
 	char **command;         /* NULL-terminated; NULL none */

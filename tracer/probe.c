@@ -227,9 +227,10 @@ struct probes {
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
-	struct iot_cell_key *cell_keys; /* by number of the aggregate */
-	bool *cell_known;
-	u32 n_cells;
+	u32 max_cells;
+	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
+	u64 *free_cells;
+	struct iot_fold *folds;
 };
 
 /* libbpf's last complaint, and the program that it was about. */
@@ -410,6 +411,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->again = p->skips;
+		c->max_cells = p->max_cells;
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
@@ -437,6 +439,52 @@ static int map_fd(const struct probes *p, const char *name)
 	return m ? bpf_map__fd(m) : -ENOENT;
 }
 
+/* Tables whose size is that of another. */
+static const struct {
+	const char *map, *as;
+} sized_as[] = {
+	{ "cell_index", "cells" },
+	{ "cell_keys", "cells" },
+	{ "free_cells", "cells" },
+};
+
+/* The size that was asked for a table by the name of its map; 0 none. */
+static u32 table_size(const struct probes *p, const char *map)
+{
+	for (size_t i = 0; i < sizeof(sized_as) / sizeof(*sized_as); i++)
+		if (!strcmp(map, sized_as[i].map))
+			map = sized_as[i].as;
+	for (size_t i = 0; i < p->opts.n_tables; i++)
+		if (!strcmp(map, p->opts.tables[i].name))
+			return p->opts.tables[i].entries;
+	return 0;
+}
+
+static void size_map(struct probes *p, struct bpf_map *m)
+{
+	const char *name = bpf_map__name(m);
+	u32 entries = table_size(p, name);
+
+	if (!strcmp(name, "ring"))
+		entries = !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
+	if (entries)
+		bpf_map__set_max_entries(m, entries);
+}
+
+/* Every table that was given a size must be there, and be one that can have another. */
+static int check_tables(const struct probes *p)
+{
+	for (size_t i = 0; i < p->opts.n_tables; i++) {
+		const char *name = p->opts.tables[i].name;
+		struct bpf_map *m = map_of(p, name);
+		enum bpf_map_type type = m ? bpf_map__type(m) : BPF_MAP_TYPE_UNSPEC;
+
+		if (type != BPF_MAP_TYPE_HASH && type != BPF_MAP_TYPE_LRU_HASH && (!m || strcmp(name, "cells")))
+			return say(ENOENT, "there is no table '%s' whose size can be set", name);
+	}
+	return 0;
+}
+
 /* Gives an object the maps that are there already, and sizes its own. */
 static int share_maps(struct probes *p, struct bpf_object *o)
 {
@@ -451,8 +499,8 @@ static int share_maps(struct probes *p, struct bpf_object *o)
 			err = bpf_map__reuse_fd(m, bpf_map__fd(have));
 			if (err)
 				return say(err, "cannot share map %s", bpf_map__name(m));
-		} else if (!strcmp(bpf_map__name(m), "ring")) {
-			bpf_map__set_max_entries(m, !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING);
+		} else {
+			size_map(p, m);
 		}
 	}
 	return 0;
@@ -608,8 +656,11 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 	return 0;
 }
 
-/* Came with the change that lets a probe of a system call be preempted (7.0). */
+/* A probe of a system call can be preempted, and is skipped for other threads until it goes on, since tracepoints are guarded by the
+ * fast kind of SRCU (7.0). The variable is older, and was for tracepoints in idle processors until 6.13; the type came with the
+ * fast kind (6.15). */
 #define SYMBOL_SKIPS "tracepoint_srcu"
+#define TYPE_SKIPS "srcu_ctr"
 
 /* A function that is there, but not for us. */
 static void hide(struct probes *p, const char *name)
@@ -624,6 +675,7 @@ static void find_functions(struct probes *p)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	int fd = map_fd(p, "functions");
+	bool fast = btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 	char line[512], *name;
 
 	if (!f) {
@@ -637,7 +689,7 @@ static void find_functions(struct probes *p)
 			continue;
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
-		p->skips |= !strcmp(name, SYMBOL_SKIPS);
+		p->skips |= fast && !strcmp(name, SYMBOL_SKIPS);
 		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
 			if (strcmp(name, functions[i].name))
 				continue;
@@ -699,10 +751,9 @@ static int prepare(struct probes *p)
 	p->cpus = libbpf_num_possible_cpus();
 	if (p->cpus < 1)
 		return say(p->cpus, "cannot count processors");
-	p->cell_keys = calloc(IOT_MAX_CELLS, sizeof(*p->cell_keys));
-	p->cell_known = calloc(IOT_MAX_CELLS, sizeof(*p->cell_known));
-	if (!p->cell_keys || !p->cell_known)
-		return say(ENOMEM, "aggregates");
+	p->max_cells = table_size(p, "cells") ?: IOT_MAX_CELLS;
+	if (p->max_cells > IOT_MAX_CELLS)
+		return say(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	for (size_t i = 0; i < N_PROGRAMS; i++) {
 		p->info[i].name = programs[i].name;
 		p->info[i].layer = programs[i].layer;
@@ -734,6 +785,25 @@ static int map_sums(struct probes *p)
 		return say(errno, "cannot map the sums by file");
 	p->sum_users = slots;
 	return 0;
+}
+
+/* Maps the elements of an array of the kernel side. */
+static int map_array(struct probes *p, const char *name, size_t size, void *out)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, name), 0);
+
+	if (at == MAP_FAILED)
+		return say(errno, "cannot map the kernel side's table %s", name);
+	*(void **)out = at;
+	return 0;
+}
+
+static int map_tables(struct probes *p)
+{
+	return map_array(p, "state", sizeof(*p->state), &p->state) ?:
+		map_array(p, "cell_keys", p->max_cells * sizeof(*p->cell_slots), &p->cell_slots) ?:
+		map_array(p, "free_cells", p->max_cells * sizeof(*p->free_cells), &p->free_cells) ?:
+		map_array(p, "folds", IOT_MAX_FOLDS * sizeof(*p->folds), &p->folds);
 }
 
 int probes_open(struct probes **out, const struct probe_opts *opts)
@@ -771,12 +841,8 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		err = ring_open(&p->names, map_fd(p, "names"), bpf_map__max_entries(map_of(p, "names")));
 	if (err)
 		return say(err, "cannot map the ring");
-	p->state = mmap(NULL, sizeof(*p->state), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd(p, "state"), 0);
-	if (p->state == MAP_FAILED) {
-		p->state = NULL;
-		return say(errno, "cannot map the kernel side's state");
-	}
-	return map_sums(p);
+	err = check_tables(p) ?: map_tables(p);
+	return err ? err : map_sums(p);
 }
 
 size_t probes_list(const struct probes *p, const struct probe_info **list)
@@ -904,27 +970,7 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 	return n > more ? n : more;
 }
 
-/* Learns the keys of aggregates that are new since the last call. */
-static int learn_cells(struct probes *p, u32 n)
-{
-	int fd = map_fd(p, "cell_index");
-	struct iot_cell_key key, *at = NULL;
-	u32 number;
-
-	if (n == p->n_cells)
-		return 0;
-	while (!bpf_map_get_next_key(fd, at, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &number) && number < IOT_MAX_CELLS) {
-			p->cell_keys[number] = key;
-			p->cell_known[number] = true;
-		}
-		at = &key;
-	}
-	p->n_cells = n;
-	return 0;
-}
-
-int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_key *, const struct iot_cell *), void *arg)
+int probes_cells(struct probes *p, probes_cell *cell, void *arg)
 {
 	int fd = map_fd(p, "cells");
 	struct iot_cell values[p->cpus];
@@ -932,13 +978,12 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 
 	share(p);
 	n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
-	if (n > IOT_MAX_CELLS)
-		n = IOT_MAX_CELLS;
-	learn_cells(p, n);
-	for (u32 i = 0; i < n; i++) {
+	for (u32 i = 0; i < n && i < p->max_cells; i++) {
 		struct iot_cell sum = {};
 
-		if (!p->cell_known[i] || bpf_map_lookup_elem(fd, &i, values))
+		if (p->cell_slots[i].used == IOT_CELL_LOST)
+			probes_cell_free(p, i);
+		if (!p->cell_slots[i].used || bpf_map_lookup_elem(fd, &i, values))
 			continue;
 		for (int cpu = 0; cpu < p->cpus; cpu++) {
 			sum.ops += values[cpu].ops;
@@ -950,7 +995,7 @@ int probes_cells(struct probes *p, void (*cell)(void *, const struct iot_cell_ke
 			if (values[cpu].max_ns > sum.max_ns)
 				sum.max_ns = values[cpu].max_ns;
 		}
-		cell(arg, &p->cell_keys[i], &sum);
+		cell(arg, i, &p->cell_slots[i].key, &sum);
 	}
 	return 0;
 }
@@ -1042,6 +1087,62 @@ int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), voi
 	return 0;
 }
 
+bool probes_cells_scarce(const struct probes *p)
+{
+	return p->state->used_cells > p->max_cells / 2;
+}
+
+/* A number that lost the race for its key has the key for a moment, without being found by it. */
+bool probes_cell_close(struct probes *p, u32 n)
+{
+	struct iot_cell_key key = p->cell_slots[n].key;
+	int fd = map_fd(p, "cell_index");
+	u32 at;
+
+	return !bpf_map_lookup_elem(fd, &key, &at) && at == n && !bpf_map_delete_elem(fd, &key);
+}
+
+void probes_cell_free(struct probes *p, u32 n)
+{
+	struct iot_cell zero[p->cpus];
+
+	memset(zero, 0, sizeof(zero));
+	if (bpf_map_update_elem(map_fd(p, "cells"), &n, zero, BPF_ANY))
+		return; /* never used again */
+	__atomic_store_n(&p->cell_slots[n].used, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&p->state->used_cells, 1, __ATOMIC_RELAXED);
+	p->free_cells[p->state->free_end % p->max_cells] = n;
+	__atomic_fetch_add(&p->state->free_end, 1, __ATOMIC_RELEASE);
+}
+
+void probes_fold(struct probes *p, u32 id, u32 to)
+{
+	struct iot_fold *f = &p->folds[id & (IOT_MAX_FOLDS - 1)];
+
+	f->id = 0; /* never half of each */
+	__atomic_store_n(&f->to, to, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->id, id, __ATOMIC_RELEASE);
+}
+
+u32 probes_folded(const struct probes *p, u32 id)
+{
+	const struct iot_fold *f = &p->folds[id & (IOT_MAX_FOLDS - 1)];
+
+	return f->id == id ? f->to : 0;
+}
+
+u32 probes_new_process(struct probes *p)
+{
+	return __atomic_fetch_add(&p->state->next_proc, 1, __ATOMIC_RELAXED) + PROC_FIRST;
+}
+
+void probes_forget_process(struct probes *p, const struct iot_proc *proc)
+{
+	struct iot_proc_key k = { .pid = proc->pid, .exec_no = proc->exec_no, .start_ns = proc->start_ns };
+
+	bpf_map_delete_elem(map_fd(p, "procs"), &k);
+}
+
 int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64), void *arg)
 {
 	int fd = map_fd(p, "hists");
@@ -1096,11 +1197,47 @@ int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_ke
 	return 0;
 }
 
+bool probes_flows_scarce(const struct probes *p)
+{
+	struct bpf_map *m = map_of(p, "flows");
+
+	return m && p->state->used_flows > bpf_map__max_entries(m) / 2;
+}
+
+bool probes_flow_take(struct probes *p, const struct iot_flow_key *key, struct iot_flow *out)
+{
+	if (bpf_map_lookup_and_delete_elem(map_fd(p, "flows"), key, out))
+		return false;
+	__atomic_fetch_sub(&p->state->used_flows, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
 enum iot_sockets probes_sockets(const struct probes *p)
 {
 	enum iot_sockets how = sockets_by_call(p);
 
 	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE : how;
+}
+
+static u64 count_keys(struct probes *p, const char *map)
+{
+	char key[64];
+	void *at = NULL;
+	int fd = map_fd(p, map);
+	u64 n = 0;
+
+	if (fd < 0)
+		return 0;
+	while (!bpf_map_get_next_key(fd, at, key)) {
+		at = key;
+		n++;
+	}
+	return n;
+}
+
+void probes_use(struct probes *p, struct probe_use *u)
+{
+	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"), count_keys(p, "files") };
 }
 
 /* Calls body for every program that is loaded, with what the kernel says of it. */
@@ -1265,9 +1402,11 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 
 int probes_set_group(struct probes *p, const struct iot_proc *proc, u32 group)
 {
-	if (proc->id >= IOT_MAX_GROUPED || group >= IOT_HIST_GROUPS)
+	u32 at = proc->id & (IOT_MAX_GROUPED - 1), value = proc->id << IOT_GROUP_BITS | group;
+
+	if (group >= IOT_HIST_GROUPS)
 		return 0;
-	return bpf_map_update_elem(map_fd(p, "groups"), &proc->id, &group, BPF_ANY) ?
+	return bpf_map_update_elem(map_fd(p, "groups"), &at, &value, BPF_ANY) ?
 		say(errno, "cannot set the group of process %u", proc->pid) : 0;
 }
 
@@ -1297,7 +1436,11 @@ void probes_close(struct probes *p)
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		bpf_object__close(p->obj[i]);
 	btf__free(p->vmlinux);
-	free(p->cell_keys);
-	free(p->cell_known);
+	if (p->cell_slots)
+		munmap(p->cell_slots, p->max_cells * sizeof(*p->cell_slots));
+	if (p->free_cells)
+		munmap(p->free_cells, p->max_cells * sizeof(*p->free_cells));
+	if (p->folds)
+		munmap(p->folds, IOT_MAX_FOLDS * sizeof(*p->folds));
 	free(p);
 }

@@ -13,6 +13,13 @@
 
 struct probes;
 
+/* The size of a kernel table, by the name of its map. */
+struct probe_table {
+	char name[16];
+	u32 entries;
+};
+#define PROBE_TABLES 16
+
 /* What to measure and of whom. A process is wanted when every filter that is set matches it; what is not
  * wanted is lumped together as PROC_OTHER in the aggregates and has no events. */
 struct probe_opts {
@@ -24,6 +31,8 @@ struct probe_opts {
 	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
 	u64 cgroup;                 /* filter: cgroup v2 id, descendants not included; 0 none */
 	u32 dev;                    /* filter: device number of a disk; 0 none */
+	const struct probe_table *tables; /* that get another size than usual; `cells` is one table */
+	size_t n_tables;
 	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
 };
 
@@ -75,8 +84,25 @@ void probes_hold(struct probes *, u32 dev, u32 volume);
 /* Once a second: tells the kernel side that time goes by, and lets it throw out what says nothing any more. */
 void probes_second(struct probes *);
 
-/* Calls back once for every aggregate with its sums since the start, over all processors. */
-int probes_cells(struct probes *, void (*cell)(void *arg, const struct iot_cell_key *, const struct iot_cell *), void *arg);
+/* Calls back once for every aggregate in use, with its number and its sums since it got its key, over all processors. */
+typedef void probes_cell(void *arg, u32 number, const struct iot_cell_key *, const struct iot_cell *);
+int probes_cells(struct probes *, probes_cell *cell, void *arg);
+/* More than half of the table of aggregates is in use. */
+bool probes_cells_scarce(const struct probes *);
+/* An aggregate is given back in two steps: from the first on nobody new finds it, and what is added for its key goes to another.
+ * When the programs that had found it before have ended, a grace period of the kernel later, its sums are final; the second
+ * zeroes them, and the number is used again. False: not now. */
+bool probes_cell_close(struct probes *, u32 number);
+void probes_cell_free(struct probes *, u32 number);
+
+/* From now on what is counted for process `id`, which ended, is counted for process `to`. */
+void probes_fold(struct probes *, u32 id, u32 to);
+/* Whom it is counted for; 0: not known, or no longer. */
+u32 probes_folded(const struct probes *, u32 id);
+/* A process number that the kernel side does not use. */
+u32 probes_new_process(struct probes *);
+/* Gives the place of a process that ended back. */
+void probes_forget_process(struct probes *, const struct iot_proc *);
 /* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
  * they are until probes_stop(). False where layer block is not measured. */
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
@@ -102,6 +128,16 @@ int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bo
 int probes_procs(struct probes *, void (*proc)(void *arg, const struct iot_proc *), void *arg);
 /* Calls back for every flow of the run. Nothing where layer net is not measured. */
 int probes_flows(struct probes *, void (*flow)(void *arg, const struct iot_flow_key *, const struct iot_flow *), void *arg);
+/* How many elements of tables are in use. */
+struct probe_use {
+	u32 cells, flows, procs, files;
+};
+void probes_use(struct probes *, struct probe_use *);
+/* More than half of the table of flows is in use. */
+bool probes_flows_scarce(const struct probes *);
+/* Reads a flow for the last time and gives its place back; what is added later makes it anew. False: it is not there, or the kernel
+ * (before 5.14) cannot do it. */
+bool probes_flow_take(struct probes *, const struct iot_flow_key *, struct iot_flow *);
 /* How layer net is measured: SOCKETS_UNSEEN by tracepoints of the socket layer and, for the rest, by the calls; SOCKETS_ALL by
  * the calls alone; SOCKETS_NONE not at all. */
 enum iot_sockets probes_sockets(const struct probes *);

@@ -20,6 +20,7 @@
 #include "filesums.h"
 #include "flows.h"
 #include "hist.h"
+#include "lives.h"
 #include "names.h"
 #include "outputs.h"
 #include "privilege.h"
@@ -34,6 +35,7 @@
 #define CALM_LIMIT_NS (5 * NSEC)
 #define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
 #define MAX_DEVICES 64
+#define ROUND_NS (NSEC / 4)           /* aggregates are read so often when their table fills up */
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 
 struct run {
@@ -43,16 +45,21 @@ struct run {
 	struct probes *probes;
 	struct detect *detect;
 	struct names *names;
+	struct lives *lives;
 	struct devices *devices;
 	struct truth *truth;
 	struct cells *cells;
 	struct filesums *filesums;
+	struct flows *flows;
 	struct command command;
 	struct settle_job *job;
 	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
 	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
 	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
+	u64 round_ns;                 /* when the aggregates were read last */
+	u64 names_lost;               /* records of processes, by then */
+	bool scanned;                 /* the table of processes was read in this round */
 	u64 calm_ops, calm_since, calm_begun;
 	u64 events;
 	struct iot_event *batch;
@@ -90,20 +97,21 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (e->owner ? !detect_wanted(r->detect, e->owner) : e->kind != KIND_FS_WRITE))
+	if (r->opts->system && (e->owner ? !lives_wanted(r->lives, e->owner) : e->kind != KIND_FS_WRITE))
 		return; /* file data of nobody may be anybody's: the dirty ledger tells */
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
 }
 
-static void give_process(struct run *r, const struct iot_proc *p, const struct rec_process *rec)
+static void on_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 {
+	struct run *r = arg;
 	u32 group = detect_group(r->detect, p->id);
 
 	if (group)
 		take_error(r, probes_set_group(r->probes, p, group));
-	if (rec && detect_wanted(r->detect, p->id))
+	if (rec && lives_wanted(r->lives, p->id))
 		take_error(r, r->sink->record(r->sink, REC_process, rec));
 }
 
@@ -130,14 +138,14 @@ static void on_process(void *arg, const struct iot_proc *p)
 	struct run *r = arg;
 
 	if (!(p->flags & PROC_EXITED) || !hold_end(r, p))
-		give_process(r, p, names_process(r->names, p));
+		lives_seen(r->lives, p);
 }
 
 /* Gives the first n ends. */
 static void give_ends(struct run *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		give_process(r, &r->ends[i], names_process(r->names, &r->ends[i]));
+		lives_ended(r->lives, &r->ends[i]);
 	r->n_ends -= n;
 	if (n)
 		memmove(r->ends, r->ends + n, r->n_ends * sizeof(*r->ends));
@@ -151,7 +159,7 @@ static void give_changed(struct run *r)
 
 	while ((p = detect_changed(r->detect))) {
 		filesums_changed(r->filesums, r->probes, p->id);
-		give_process(r, p, names_again(r->names, p));
+		lives_changed(r->lives, p);
 	}
 }
 
@@ -192,23 +200,98 @@ static bool drain(struct run *r)
 
 /* --- aggregates, once a second --- */
 
+static u32 on_owner(void *arg, u32 owner)
+{
+	struct run *r = arg;
+
+	return lives_owner(r->lives, owner);
+}
+
 static int on_cell(void *arg, const struct rec_agg *rec)
 {
 	struct run *r = arg;
-	struct rec_agg others = *rec;
 
 	learn_device(r, rec->dev);
-	if (detect_wanted(r->detect, rec->owner))
-		return r->sink->record(r->sink, REC_agg, rec);
-	others.owner = PROC_OTHER;
-	return r->sink->record(r->sink, REC_agg, &others);
+	return r->sink->record(r->sink, REC_agg, rec);
 }
 
-static int on_filesum(void *arg, const struct rec_file_io *rec)
+static void on_known(void *arg, const struct iot_proc *p)
+{
+	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
+		on_process(arg, p);
+}
+
+/* What the ring could not carry is still in the table of processes. */
+static void scan_processes(struct run *r)
+{
+	if (!r->scanned)
+		take_error(r, probes_procs(r->probes, on_known, r));
+	r->scanned = true;
+	give_ends(r, r->n_ends);
+}
+
+static void on_bytes(void *arg, u32 owner, u64 bytes)
 {
 	struct run *r = arg;
 
-	return detect_wanted(r->detect, rec->owner) ? r->sink->record(r->sink, REC_file_io, rec) : 0;
+	if (lives_bytes(r->lives, owner, bytes))
+		return;
+	scan_processes(r);
+	lives_bytes(r->lives, owner, bytes);
+}
+
+static bool on_over(void *arg, u32 owner, bool quiet)
+{
+	struct run *r = arg;
+
+	return lives_over(r->lives, owner, quiet);
+}
+
+static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
+{
+	struct run *r = arg;
+	struct flow_text text;
+	struct iot_flow_key own = *key;
+
+	own.owner = lives_owner(r->lives, key->owner);
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums, &text)));
+}
+
+static bool flow_over(void *arg, u32 owner)
+{
+	return on_over(arg, owner, false);
+}
+
+/* Unlike an aggregate, what a process that is not asked for did to a file is left out. */
+static int on_filesum(void *arg, const struct rec_file_io *rec)
+{
+	struct run *r = arg;
+	struct rec_file_io own = *rec;
+
+	own.owner = lives_owner(r->lives, rec->owner);
+	return own.owner == PROC_OTHER ? 0 : r->sink->record(r->sink, REC_file_io, &own);
+}
+
+/* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. files: sums by file
+ * were taken for it; they are given when it is decided who stands for whom. */
+static void end_round(struct run *r, bool files)
+{
+	u64 lost[LOSS_MAX] = { 0 };
+
+	r->scanned = false;
+	if (!probes_losses(r->probes, lost) && lost[LOSS_EVENT_OTHER] != r->names_lost)
+		scan_processes(r);
+	r->names_lost = lost[LOSS_EVENT_OTHER];
+	take_error(r, cells_read(r->cells, r->probes));
+	cells_bytes(r->cells, on_bytes, r);
+	lives_settle(r->lives);
+	if (files)
+		take_error(r, filesums_tell(r->filesums, on_filesum, r));
+	take_error(r, cells_take(r->cells, r->sec, on_owner, on_cell, r));
+	cells_collect(r->cells, r->probes, on_over, r);
+	flows_collect(r->flows, r->probes, flow_over, on_flow, r);
+	lives_forget(r->lives);
+	r->round_ns = clock_now(CLOCK_MONOTONIC);
 }
 
 static u64 since_start(const struct run *r)
@@ -240,10 +323,8 @@ static void end_second(struct run *r)
 	give_changed(r);
 	take_error(r, filesums_take(r->filesums, r->probes));
 	drain(r);
-	take_error(r, filesums_tell(r->filesums, on_filesum, r));
-	detect_forget(r->detect);
+	end_round(r, true);
 	give_changed(r);
-	take_error(r, cells_take(r->cells, r->probes, r->sec, on_cell, r));
 	take_error(r, r->sink->commit(r->sink));
 	probes_second(r->probes);
 	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
@@ -279,6 +360,8 @@ static void record_until(struct run *r, bool (*over)(struct run *))
 		now = since_start(r);
 		if (now >= r->next_ns)
 			end_second(r);
+		else if (probes_cells_scarce(r->probes) && clock_now(CLOCK_MONOTONIC) - r->round_ns >= ROUND_NS)
+			end_round(r, false);
 		if (over(r))
 			return;
 		if (deadline > now && deadline - now < wait)
@@ -317,7 +400,7 @@ static bool sync_over(struct run *r)
 /* sync returns when the data is out; journal tails and the completion of the last requests come shortly after. */
 static bool writeback_over(struct run *r)
 {
-	u64 now = clock_now(CLOCK_MONOTONIC), ops = cells_device_ops(r->probes);
+	u64 now = clock_now(CLOCK_MONOTONIC), ops = cells_device_ops(r->cells, r->probes);
 
 	if (ops != r->calm_ops) {
 		r->calm_ops = ops;
@@ -334,7 +417,7 @@ static bool find_mounts(struct run *r, char *mounts[MAX_DEVICES], size_t *n)
 {
 	u32 devs[MAX_DEVICES];
 	bool raw = false, hidden = false;
-	size_t n_devs = cells_devices(r->probes, devs, MAX_DEVICES, &raw);
+	size_t n_devs = cells_devices(r->cells, r->probes, devs, MAX_DEVICES, &raw);
 
 	*n = 0;
 	for (size_t i = 0; i < n_devs; i++) {
@@ -408,13 +491,11 @@ static void on_device_truth(void *arg, const struct rec_truth *rec)
 		on_truth(r, rec);
 }
 
-/* What the ring could not carry is still in the table of processes. */
 static void on_proc(void *arg, const struct iot_proc *p)
 {
 	struct run *r = arg;
 
-	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
-		on_process(r, p);
+	on_known(r, p);
 	if ((p->flags & (PROC_WANTED | PROC_KTHREAD | PROC_BORN | PROC_EXITED)) == PROC_WANTED && detect_wanted(r->detect, p->id))
 		truth_process(r->truth, p->pid, on_truth, r);
 }
@@ -431,17 +512,6 @@ static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n
 	rec.low_ns = hist_low_ns(bucket);
 	rec.high_ns = hist_low_ns(bucket + 1);
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
-}
-
-static void on_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
-{
-	struct run *r = arg;
-	struct iot_flow_key whose = *key;
-	struct flow_text text;
-
-	if (!detect_wanted(r->detect, key->owner))
-		whose.owner = PROC_OTHER;
-	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&whose, sums, &text)));
 }
 
 static void hold_device(void *arg, u32 dev)
@@ -482,11 +552,22 @@ static void on_name(void *arg, const struct iot_path *p, const char *path)
 	take_error(r, r->sink->record(r->sink, REC_file, names_file_at(r->names, p, path)));
 }
 
+static void note_use(const struct run *r)
+{
+	struct probe_use u;
+
+	if (!r->opts->verbose)
+		return;
+	probes_use(r->probes, &u);
+	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs, u.files);
+}
+
 /* Everything that is known only at the end. After an error of one output this is for the others. */
 static void give_end(struct run *r)
 {
 	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
 
+	note_use(r);
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	give_ends(r, r->n_ends);
 	end_second(r);
@@ -531,6 +612,7 @@ static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 	*p = (struct probe_opts){
 		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes,
 		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
+		.tables = o->tables, .n_tables = o->n_tables,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
 }
@@ -617,6 +699,12 @@ static int prepare_detection(struct run *r)
 	return 0;
 }
 
+static int prepare_lives(struct run *r)
+{
+	return lives_new(&r->lives, &(struct lives_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
+			.told = r->opts->told, .events = !r->opts->no_events, .row = on_row, .arg = r });
+}
+
 /* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
 static int prepare(struct run *r)
 {
@@ -636,11 +724,11 @@ static int prepare(struct run *r)
 	if (!r->batch)
 		return STATUS_FAILED;
 	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
-	    filesums_new(&r->filesums, r->detect))
+	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
 		return STATUS_FAILED;
 	r->sink = r->outputs.sink;
 	fill_probe_opts(o, &p);
-	return probes_open(&r->probes, &p) ? STATUS_FAILED : 0;
+	return probes_open(&r->probes, &p) || prepare_lives(r) ? STATUS_FAILED : 0;
 }
 
 static void describe(struct run *r, u64 attach_ns)
@@ -720,11 +808,13 @@ static void release(struct run *r)
 	command_cancel(&r->command);
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
+	lives_free(r->lives);
 	names_free(r->names);
 	detect_free(r->detect);
 	devices_free(r->devices);
 	cells_free(r->cells);
 	filesums_free(r->filesums);
+	flows_free(r->flows);
 	truth_free(r->truth);
 	free(r->batch);
 	free(r->ends);

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# growth.bats - what reports cost when there is more in the store, in steps of SQLite's machine, never by a clock; and ingest's memory.
+
+load helper
+load analyze_lib
+
+setup() {
+	need sqlite3 sqlite3
+	need python3 python3
+	cd "$BATS_TEST_TMPDIR"
+	"$root/tests/gen-run.py" 2000 --systems | "$analyze" ingest base.sqlite
+}
+
+# A store with so many more processes, files and flows than base.sqlite.
+grown() { # FILE PROCESSES FILES FLOWS
+	cp base.sqlite "$1"
+	sqlite3 "$1" "
+		CREATE TEMP TABLE n AS WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 200000) SELECT n FROM n;
+		INSERT INTO process(run, id, pid, start_ns, ppid, comm, kthread, rchar, wchar) SELECT 1, 1000 + n, 10000 + n, 1000000 + n, 1, 'p' || n, 0, 4096, 4096 FROM n WHERE n <= $2;
+		INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+			SELECT t.run, t.kind, p.id, t.dev, t.cause, t.how, t.sub, t.flags, 1, 0, 4096, 4096, 10, 10 FROM agg_total t JOIN process p
+			WHERE t.owner = 4 AND p.id > 1000;
+		INSERT INTO agg(run, sec, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+			SELECT run, owner % 60, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns FROM agg_total WHERE owner > 1000;
+		INSERT INTO file(run, id, dev, ino, gen, path, component) SELECT 1, 1000 + n, 7 << 20, 9000 + n, 1, '/d/f' || n, 'data' FROM n WHERE n <= $3;
+		INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected)
+			SELECT 1, id, 4, 4096, 4096, 0, 4096, 0, 0, 0, 0, 0 FROM file WHERE id > 1000;
+		INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes)
+			SELECT 1, id, 4, 0, 1, 1, 1, 1, 0, 0, 4096 FROM file WHERE id > 1000;
+		INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs)
+			SELECT 1, 4 + n % 2, 'ipv4', 'tcp', '127.0.0.1', CASE n % 2 WHEN 0 THEN 9000 ELSE 10000 + n / 2 END, '127.0.0.1',
+			       CASE n % 2 WHEN 0 THEN 9999 + n / 2 ELSE 9000 END, CASE n % 2 WHEN 0 THEN 'server' ELSE 'client' END, 1, 10, 10, 1, 1 FROM n WHERE n <= $4;"
+}
+
+steps() { # REPORT STORE
+	IOT_STEPS=1 "$analyze" "$1" "$2" --format csv 2>&1 >/dev/null | sed -n 's/^\([0-9]*\) steps$/\1/p'
+}
+
+reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+
+# No report takes more than 2.5 times the steps in the second store.
+grows_gently() { # SMALL LARGE
+	for report in $(reports); do
+		small=$(steps "$report" "$1")
+		large=$(steps "$report" "$2")
+		[ "$small" -gt 0 ]
+		[ $((large * 2)) -le $((small * 5)) ] || fail "$report: $small steps, with twice as many $large"
+	done
+}
+
+@test "twice as many processes: no report costs more than 2.5 times as much" {
+	grown small.sqlite 4000 10 10
+	grown large.sqlite 8000 10 10
+	grows_gently small.sqlite large.sqlite
+}
+
+@test "twice as many files: no report costs more than 2.5 times as much" {
+	grown small.sqlite 10 8000 10
+	grown large.sqlite 10 16000 10
+	grows_gently small.sqlite large.sqlite
+}
+
+@test "twice as many flows: no report costs more than 2.5 times as much" {
+	grown small.sqlite 10 10 4000
+	grown large.sqlite 10 10 8000
+	grows_gently small.sqlite large.sqlite
+}
+
+@test "lines beyond the 500 with the most bytes are one: nothing is left out of it" {
+	grown many.sqlite 3000 10 10
+	"$analyze" amplification many.sqlite --table summary --format csv >lines.csv
+	same "lines" "$(grep -c '^process,' lines.csv)" 501
+	same "sum of the lines" "$(awk -F, '$1 == "process" || $1 == "system" || $1 == "kthread" { sum += $4 } END { printf "%d", sum }' lines.csv)" \
+		"$(sqlite3 many.sqlite "SELECT SUM(t.bytes) FROM agg_total t JOIN kind k ON k.id = t.kind JOIN layer l ON l.id = k.layer JOIN sub s ON s.id = t.sub
+			WHERE k.dir = 'w' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') AND t.owner > 2")"
+}
+
+@test "a report of 60,000 processes costs at most 2,500 steps for each" {
+	grown huge.sqlite 60000 10 10
+	for report in amplification verify; do
+		n=$(steps "$report" huge.sqlite)
+		[ "$n" -le $((60000 * 2500)) ] || fail "$report: $n steps"
+	done
+}
+
+# Resident KiB that ingest needs for a run with so many files, each written, written back and never seen again.
+ingest_kib() { # FILES
+	python3 - "$1" "$root/tests/gen-run.py" >"$1.jsonl" <<-'E'
+		import subprocess, sys
+		n = int(sys.argv[1])
+		base = subprocess.run([sys.argv[2], "200"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+		at = next(i for i, l in enumerate(base) if '"t":"event"' in l)
+		put = sys.stdout.write
+		put("\n".join(base[:at]) + "\n")
+		event = next(l for l in base[at:] if '"kind":"fs_write"' in l and '"cause":"data"' in l)
+		write = next(l for l in base[at:] if '"kind":"pwrite64"' in l)
+		import json
+		w, b = json.loads(write), json.loads(event)
+		for i in range(n):
+		    f = 1000 + i
+		    put('{"t":"file","id":%d,"dev":"7:0","ino":%d,"gen":1,"path":"/mnt/iot/f%d"}\n' % (f, f, f))
+		    for e in (w, b):
+		        e.update(file=f, offset=0, bytes=4096, size=4096, ts_ns=10**9 + i * 1000 + (500 if e is b else 0))
+		        put(json.dumps(e, separators=(",", ":")) + "\n")
+		put(base[-1] + "\n")
+	E
+	python3 -c '
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "ingest", sys.argv[2]], stdin=open(sys.argv[3]), check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" "in$1.sqlite" "$1.jsonl"
+}
+
+@test "ingest needs no more memory for the ledger of four times as many files" {
+	small=$(ingest_kib 50000)
+	large=$(ingest_kib 200000)
+	same "the ledger" "$(sqlite3 in200000.sqlite "SELECT COUNT(*), SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM ledger WHERE file >= 1000")" "200000|0|0|0"
+	# the sums by file (stream/fileio.c) hold at most 80 MiB
+	[ "$large" -le $((small + 80 * 1024)) ] || fail "$small KiB for 50,000 files, $large KiB for 200,000"
+	echo "$small KiB for 50,000 files, $large KiB for 200,000"
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* lives.c - the fates of processes. What is held here grows with those that live, and by one bit for every process of the run. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "lives.h"
+#include "sparse.h"
+#include "tracer.h"
+
+#define FAMILIES 2048           /* stand-ins by name and parent; half as many again by name alone; then one for all */
+#define STAND_INS (FAMILIES + FAMILIES / 2)
+#define STAND_IN_SLOTS 8192     /* of the table that finds them: a power of two */
+#define KERNEL_NS (2 * NSEC)    /* after its end: what a dying process does still finds its number in the kernel */
+#define NAMES_NS (3 * NSEC)     /* and its children who their parent was */
+#define TOLD_PART 32768         /* processes in one part of the bits */
+
+struct life {
+	struct iot_proc proc;
+	u64 bytes;              /* counted for it in rounds so far */
+	bool row, over;         /* its row was given; it ended, and its fate is decided */
+};
+
+/* A process that others stand behind. */
+struct stand_in {
+	struct rec_process rec; /* the strings are ours */
+	bool any_parent, changed;
+};
+
+struct gone {
+	struct iot_proc proc;
+	u64 ns;
+};
+
+struct lives {
+	struct lives_opts o;
+	size_t n_seen;
+	struct sparse living;
+	u8 **told;              /* bits by process id: has sums of its own in the run */
+	size_t told_room;
+	struct iot_proc *closing; /* ended, their fate is open */
+	size_t n_closing, closing_room;
+	struct gone *gone;      /* in the order in which they ended; the first n_freed have no place in the kernel any more */
+	size_t n_gone, n_freed, gone_room;
+	struct stand_in stand_in[STAND_INS + 1];
+	size_t n_stand_ins;
+	u16 slots[STAND_IN_SLOTS]; /* number in stand_in + 1; 0 none */
+	struct stand_in *rest;  /* for everybody else */
+};
+
+int lives_new(struct lives **out, const struct lives_opts *o)
+{
+	struct lives *l = calloc(1, sizeof(*l));
+
+	*out = l;
+	if (!l)
+		return fail(ENOMEM, "processes");
+	l->o = *o;
+	l->o.told = o->told ?: LIVES_TOLD;
+	l->living.size = sizeof(struct life);
+	return 0;
+}
+
+static const char **string_of(struct rec_process *r, size_t i)
+{
+	const char **strings[] = { &r->comm, &r->exe, &r->cmdline, &r->cgroup, &r->container, &r->system, &r->role, &r->matched, &r->instance };
+
+	return i < N_OF(strings) ? strings[i] : NULL;
+}
+
+void lives_free(struct lives *l)
+{
+	const char **s;
+
+	if (!l)
+		return;
+	for (size_t n = 0; n < l->n_stand_ins; n++)
+		for (size_t i = 0; (s = string_of(&l->stand_in[n].rec, i)); i++)
+			free((char *)*s);
+	for (size_t i = 0; i < l->told_room; i++)
+		free(l->told[i]);
+	sparse_free(&l->living, NULL);
+	free(l->told);
+	free(l->closing);
+	free(l->gone);
+	free(l);
+}
+
+/* --- who has sums of its own --- */
+
+static bool is_told(const struct lives *l, u32 id)
+{
+	const u8 *part = id / TOLD_PART < l->told_room ? l->told[id / TOLD_PART] : NULL;
+
+	return part && part[id % TOLD_PART / 8] >> id % 8 & 1;
+}
+
+static void set_told(struct lives *l, u32 id)
+{
+	size_t at = id / TOLD_PART, old;
+
+	while (at >= l->told_room) {
+		old = l->told_room;
+		if (grow((void **)&l->told, old, &l->told_room, sizeof(*l->told)))
+			return;
+		memset(l->told + old, 0, (l->told_room - old) * sizeof(*l->told));
+	}
+	if (!l->told[at])
+		l->told[at] = calloc(1, TOLD_PART / 8);
+	if (l->told[at])
+		l->told[at][id % TOLD_PART / 8] |= 1 << id % 8;
+}
+
+/* --- rows --- */
+
+static void give(struct lives *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
+{
+	if (f && rec)
+		f->row = true;
+	l->o.row(l->o.arg, p, rec);
+}
+
+void lives_seen(struct lives *l, const struct iot_proc *p)
+{
+	struct life *f = sparse_find(&l->living, p->id);
+	const struct rec_process *rec;
+
+	if (f && (f->over || f->proc.flags & PROC_EXITED))
+		return;
+	if (!f && (f = sparse_make(&l->living, p->id)))
+		l->n_seen++;
+	if (f)
+		f->proc = *p;
+	rec = names_process(l->o.names, p);
+	/* what may end soon waits; its names must be kept until then */
+	if (!f || f->row || l->o.events || l->n_seen <= l->o.told || !(p->flags & PROC_BORN) || !names_kept(l->o.names, p->id))
+		give(l, f, p, rec);
+}
+
+void lives_changed(struct lives *l, const struct iot_proc *p)
+{
+	struct life *f = sparse_find(&l->living, p->id);
+
+	if (f && f->row)
+		give(l, f, p, names_again(l->o.names, p));
+}
+
+/* --- who stands for whom --- */
+
+static u64 hash_text(u64 h, const char *s)
+{
+	for (; s && *s; s++)
+		h = (h ^ (u8)*s) * 1099511628211ull; /* FNV-1a */
+	return (h ^ 0xff) * 1099511628211ull;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool is_alike(const struct stand_in *s, const struct rec_process *r, bool any_parent)
+{
+	return s->any_parent == any_parent && (any_parent || s->rec.ppid == r->ppid) && s->rec.kthread == r->kthread &&
+		same_text(s->rec.comm, r->comm) && same_text(s->rec.system, r->system) && same_text(s->rec.instance, r->instance) &&
+		same_text(s->rec.container, r->container);
+}
+
+static struct stand_in *stand_in_make(struct lives *l, const struct rec_process *r)
+{
+	struct stand_in *s = &l->stand_in[l->n_stand_ins];
+	const char **text;
+
+	s->rec = *r;
+	for (size_t i = 0; (text = string_of(&s->rec, i)); i++)
+		*text = *text ? strdup(*text) : NULL;
+	rec_set(&s->rec, process, folded, 1);
+	l->n_stand_ins++;
+	return s;
+}
+
+/* The one that stands for those like `r`; NULL when there are too many already. */
+static struct stand_in *stand_in_find(struct lives *l, const struct rec_process *r, bool any_parent, size_t max)
+{
+	u64 h = hash_text(hash_text(hash_text(hash_text(14695981039346656037ull, r->comm), r->system), r->instance), r->container);
+	struct stand_in *s;
+	size_t i;
+
+	h = any_parent ? h : (h ^ r->ppid) * 1099511628211ull;
+	for (i = (h ^ h >> 32) % STAND_IN_SLOTS; l->slots[i]; i = (i + 1) % STAND_IN_SLOTS)
+		if (is_alike(&l->stand_in[l->slots[i] - 1], r, any_parent))
+			return &l->stand_in[l->slots[i] - 1];
+	if (l->n_stand_ins >= max)
+		return NULL;
+	s = stand_in_make(l, r);
+	s->any_parent = any_parent;
+	l->slots[i] = l->n_stand_ins;
+	return s;
+}
+
+static struct stand_in *rest_of_all(struct lives *l)
+{
+	struct rec_process r = { .comm = "(ended processes)" };
+
+	if (!l->rest) {
+		r.id = probes_new_process(l->o.probes);
+		l->rest = stand_in_make(l, &r);
+		l->rest->changed = true;
+		rec_set(&l->rest->rec, process, folded, 0);
+		rec_set(&l->rest->rec, process, rchar, 0);
+		rec_set(&l->rest->rec, process, wchar, 0);
+		set_told(l, r.id);
+	}
+	return l->rest;
+}
+
+static struct stand_in *stand_in_of(struct lives *l, const struct rec_process *r)
+{
+	struct stand_in *s = stand_in_find(l, r, false, FAMILIES);
+
+	if (!s)
+		s = stand_in_find(l, r, true, STAND_INS);
+	return s ? s : rest_of_all(l);
+}
+
+static void stand_behind(struct stand_in *s, const struct iot_proc *p, const struct rec_process *r)
+{
+	s->rec.folded += !(p->flags & PROC_DYING);
+	s->rec.rchar += r->rchar; /* kthreads have none, and whoever was not born inside the run is told */
+	s->rec.wchar += r->wchar;
+	s->changed = true;
+}
+
+/* --- ends --- */
+
+static void close_life(struct lives *l, struct life *f, const struct iot_proc *p)
+{
+	if (f)
+		f->over = true;
+	if (!grow((void **)&l->gone, l->n_gone, &l->gone_room, sizeof(*l->gone)))
+		l->gone[l->n_gone++] = (struct gone){ *p, clock_now(CLOCK_MONOTONIC) };
+}
+
+static void fold(struct lives *l, struct life *f, const struct iot_proc *p, const struct rec_process *rec)
+{
+	struct stand_in *s = stand_in_of(l, rec);
+	struct rec_process own = *rec;
+
+	if (s->rec.id == p->id) { /* the first of its kind */
+		set_told(l, p->id);
+		give(l, f, p, rec);
+		return;
+	}
+	stand_behind(s, p, rec);
+	probes_fold(l->o.probes, p->id, s->rec.id);
+	if (!l->o.events)
+		return;
+	own.present = 0; /* its task accounting is with its sums */
+	rec_set(&own, process, ppid, rec->ppid);
+	rec_set(&own, process, fold, s->rec.id);
+	give(l, f, p, &own);
+}
+
+static void decide(struct lives *l, const struct iot_proc *p)
+{
+	struct life *f = sparse_find(&l->living, p->id);
+	const struct rec_process *rec = names_process(l->o.names, p);
+
+	if (!detect_wanted(l->o.detect, p->id)) {
+		if (!is_told(l, p->id))
+			probes_fold(l->o.probes, p->id, PROC_OTHER);
+	} else if (!rec || !f || !(p->flags & PROC_BORN) || (f->row && !l->o.events) || is_told(l, p->id) ||
+		   f->bytes >= LIVES_BYTES) {
+		set_told(l, p->id);
+		give(l, f, p, rec);
+	} else {
+		fold(l, f, p, rec);
+	}
+	close_life(l, f, p);
+}
+
+void lives_ended(struct lives *l, const struct iot_proc *p)
+{
+	struct life *f = sparse_find(&l->living, p->id);
+
+	if (f && (f->over || f->proc.flags & PROC_EXITED))
+		return;
+	if (!f && (f = sparse_make(&l->living, p->id)))
+		l->n_seen++;
+	if (f)
+		f->proc = *p;
+	if (l->n_seen <= l->o.told) {
+		set_told(l, p->id);
+		give(l, f, p, names_process(l->o.names, p));
+		close_life(l, f, p);
+	} else if (!grow((void **)&l->closing, l->n_closing, &l->closing_room, sizeof(*l->closing))) {
+		l->closing[l->n_closing++] = *p;
+	}
+}
+
+/* --- rounds --- */
+
+bool lives_bytes(struct lives *l, u32 owner, u64 bytes)
+{
+	struct life *f = sparse_find(&l->living, owner);
+
+	if (f)
+		f->bytes += bytes;
+	return f || owner < PROC_FIRST || is_told(l, owner) || probes_folded(l->o.probes, owner);
+}
+
+void lives_settle(struct lives *l)
+{
+	for (size_t i = 0; i < l->n_closing; i++)
+		decide(l, &l->closing[i]);
+	l->n_closing = 0;
+	for (size_t i = 0; i < l->n_stand_ins; i++) {
+		struct stand_in *s = &l->stand_in[i];
+		struct iot_proc p = { .id = s->rec.id };
+
+		if (s->changed)
+			l->o.row(l->o.arg, &p, &s->rec);
+		s->changed = false;
+	}
+}
+
+bool lives_wanted(const struct lives *l, u32 id)
+{
+	return is_told(l, id) || detect_wanted(l->o.detect, id);
+}
+
+u32 lives_owner(struct lives *l, u32 owner)
+{
+	u32 to = probes_folded(l->o.probes, owner);
+	struct life *f;
+
+	if (owner < PROC_FIRST || to)
+		return owner < PROC_FIRST ? owner : to;
+	if (is_told(l, owner))
+		return owner;
+	f = sparse_find(&l->living, owner);
+	if (!f) /* it ended so long ago that who stands for it is forgotten */
+		return rest_of_all(l)->rec.id;
+	if (!detect_wanted(l->o.detect, owner))
+		return PROC_OTHER;
+	if (!f->row)
+		give(l, f, &f->proc, names_again(l->o.names, &f->proc));
+	set_told(l, owner);
+	return owner;
+}
+
+bool lives_over(struct lives *l, u32 owner, bool quiet)
+{
+	struct life *f;
+
+	if (owner < PROC_FIRST)
+		return false;
+	f = sparse_find(&l->living, owner);
+	return f ? f->over : quiet;
+}
+
+void lives_forget(struct lives *l)
+{
+	u64 now = clock_now(CLOCK_MONOTONIC);
+	size_t n = 0;
+
+	for (; l->n_freed < l->n_gone && now - l->gone[l->n_freed].ns >= KERNEL_NS; l->n_freed++)
+		probes_forget_process(l->o.probes, &l->gone[l->n_freed].proc);
+	for (; n < l->n_freed && now - l->gone[n].ns >= NAMES_NS; n++) {
+		names_forget(l->o.names, l->gone[n].proc.id);
+		detect_forget(l->o.detect, l->gone[n].proc.id);
+		sparse_drop(&l->living, l->gone[n].proc.id);
+	}
+	if (!n)
+		return;
+	l->n_gone -= n;
+	l->n_freed -= n;
+	memmove(l->gone, l->gone + n, l->n_gone * sizeof(*l->gone));
+}
