@@ -563,25 +563,27 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 __noinline u32 cell_make(struct iot_cell_key *key)
 {
 	struct iot_state *s = run_state();
+	struct iot_cell_key k;
 	u32 *n, owner;
 
 	if (!s || !key)
 		return IOT_MAX_CELLS;
-	owner = owner_of_sums(key->owner);
-	if (owner != key->owner) {
-		key->owner = owner;
-		n = bpf_map_lookup_elem(&cell_index, key);
+	k = *key; /* until 6.2 a key must be on the stack of the function that looks it up */
+	owner = owner_of_sums(k.owner);
+	if (owner != k.owner) {
+		k.owner = key->owner = owner;
+		n = bpf_map_lookup_elem(&cell_index, &k);
 		if (n)
 			return *n;
 	}
 	if (s->used_cells >= cfg.max_cells - IOT_CELL_RESERVE(cfg.max_cells)) {
 		lose(LOSS_CELL_TABLE);
-		key->owner = PROC_NONE;
-		n = bpf_map_lookup_elem(&cell_index, key);
+		k.owner = key->owner = PROC_NONE;
+		n = bpf_map_lookup_elem(&cell_index, &k);
 		if (n)
 			return *n;
 	}
-	return cell_insert(s, key);
+	return cell_insert(s, &k);
 }
 
 static __always_inline u32 cell_find(struct iot_cell_key *k)

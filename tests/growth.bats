@@ -23,10 +23,10 @@ grown() { # FILE PROCESSES FILES FLOWS
 		INSERT INTO agg(run, sec, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 			SELECT run, owner % 60, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns FROM agg_total WHERE owner > 1000;
 		INSERT INTO file(run, id, dev, ino, gen, path, component) SELECT 1, 1000 + n, 7 << 20, 9000 + n, 1, '/d/f' || n, 'data' FROM n WHERE n <= $3;
-		INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, cancelled, dirty_end, dirty_start, unexpected)
-			SELECT 1, id, 4, 4096, 4096, 0, 4096, 0, 0, 0, 0, 0 FROM file WHERE id > 1000;
-		INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes)
-			SELECT 1, id, 4, 0, 1, 1, 1, 1, 0, 0, 4096 FROM file WHERE id > 1000;
+		INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected)
+			SELECT 1, id, 4, 4096, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0 FROM file WHERE id > 1000;
+		INSERT INTO file_io(run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes)
+			SELECT 1, id, 4, 0, 1, 1, 1, 1, 0, 0, 4096, 0, 4096 FROM file WHERE id > 1000;
 		INSERT INTO flow(run, owner, family, protocol, local, local_port, remote, remote_port, role, loopback, sent_bytes, recv_bytes, sends, recvs)
 			SELECT 1, 4 + n % 2, 'ipv4', 'tcp', '127.0.0.1', CASE n % 2 WHEN 0 THEN 9000 ELSE 10000 + n / 2 END, '127.0.0.1',
 			       CASE n % 2 WHEN 0 THEN 9999 + n / 2 ELSE 9000 END, CASE n % 2 WHEN 0 THEN 'server' ELSE 'client' END, 1, 10, 10, 1, 1 FROM n WHERE n <= $4;"
