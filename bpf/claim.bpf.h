@@ -117,7 +117,7 @@ static __always_inline bool is_dirty(struct inode *i)
 }
 
 /* Makes the entry of an inode. first: 0 where what is dirty in it has no single owner that is known. NULL: there is no room. */
-static __noinline struct writer *writer_make(struct inode *i, u32 first, u32 many)
+static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u32 many)
 {
 	struct iot_state *s = run_state();
 	struct writer *old, new = {};
@@ -152,6 +152,12 @@ static __noinline struct writer *writer_make(struct inode *i, u32 first, u32 man
 	__sync_fetch_and_add(&u->writers, 1);
 	__sync_fetch_and_add(&s->writers, 1);
 	return bpf_map_lookup_elem(&writers, &k);
+}
+
+/* The same, out of line: for those who have little room on the stack. */
+static __noinline struct writer *writer_make(struct inode *i, u32 first, u32 many)
+{
+	return writer_enter(i, first, many);
 }
 
 /* The inode is gone, or nothing of it is dirty. */
@@ -267,7 +273,7 @@ static __noinline int claim_range(struct inode *i, u64 off, u64 len, u64 owner, 
 	w = writer_find(i);
 	if (!w) {
 		clean &= !(owner >> 32);
-		w = writer_make(i, clean ? owner : PROC_NONE, !clean);
+		w = writer_enter(i, clean ? owner : PROC_NONE, !clean);
 		if (!w)
 			return 0;
 	}

@@ -99,10 +99,11 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 }
 
 /* A call of the current thread: the same, and what it adds to its file's sums. */
-static __always_inline void call_record(struct task_ctx *c, struct op *o, u32 proc)
+static __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	op_record(c, o, proc);
 	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != 2 ? o->ret : 0, o->flags);
+	return 0;
 }
 
 /* A call wrote bytes [off, off + len) of the context's file through the page cache. */

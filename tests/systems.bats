@@ -905,7 +905,7 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	network() { "$analyze" network "$store" --ledger "$ledger_file" --system gluster --table ratios --format csv | awk -F , -v r="$1" '$1 == r { print $'"$2"' }'; }
 	between "naf_int" "$(network naf_int 4)" 3.0 3.1
 	same "formula" "$(network naf_int 2)" N_int/L
-	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "all traced" && $4 == r { print $'"$2"' }'; }
+	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "gluster" && $4 == r { print $'"$2"' }'; }
 	between "waf_e2e" "$(ratios waf_e2e 7)" 3.0 3.1
 	between "waf_norm" "$(ratios waf_norm 7)" 1.0 1.04
 	same "L x R" "$(ratios waf_norm 9)" 25165824
@@ -917,7 +917,7 @@ drives_explained() { # DATA_LOW DATA_HIGH
 @test "etcd's own payload: waf_e2e from the ledger is the devices' own bytes over it, and naf_cli counts the client link" {
 	system_up etcd
 	traced_load small-one 211
-	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "all traced" && $4 == r { print $'"$2"' }'; }
+	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "etcd" && $4 == r { print $'"$2"' }'; }
 	same "L" "$(ratios waf_e2e 9)" 216064
 	counted
 	[ $((100 * $(ratios waf_e2e 8))) -ge $((99 * kernel)) ] || fail "$(ratios waf_e2e 8) of $kernel"

@@ -3,18 +3,21 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <linux/bpf.h>
 #include "ring.h"
 
+#define RECORD_MAX 4096 /* the largest record: struct iot_path */
 #define GIVE_BACK 65536 /* bytes that are read before the writers get their room again; a quarter of a smaller ring */
 
 struct ring {
 	size_t page, size, give_back;
 	u64 *taken;            /* position of the reader: a page that we write */
-	const u64 *written;    /* position of the writers: a page that the kernel writes, and behind it the data, mapped twice */
+	const u64 *written;    /* position of the writers: a page that the kernel writes, and behind it the data */
 	const char *data;
+	u64 whole[RECORD_MAX / sizeof(u64)]; /* a record that goes on at the beginning */
 };
 
 int ring_open(struct ring **out, int fd, size_t size)
@@ -32,12 +35,25 @@ int ring_open(struct ring **out, int fd, size_t size)
 	if (p == MAP_FAILED)
 		return -errno;
 	r->taken = p;
-	p = mmap(NULL, r->page + 2 * size, PROT_READ, MAP_SHARED, fd, r->page);
+	p = mmap(NULL, r->page + size, PROT_READ, MAP_SHARED, fd, r->page);
 	if (p == MAP_FAILED)
 		return -errno;
 	r->written = p;
 	r->data = (const char *)p + r->page;
 	return 0;
+}
+
+/* The bytes of a record behind its head. The kernel would map the data twice, so that they are in one piece: that would count twice
+ * as the tracer's memory. */
+static const void *record_at(struct ring *r, u64 at, u32 len)
+{
+	size_t from = at & (r->size - 1), first = r->size - from;
+
+	if (len <= first || len > sizeof(r->whole))
+		return r->data + from;
+	memcpy(r->whole, r->data + from, first);
+	memcpy((char *)r->whole + first, r->data, len - first);
+	return r->whole;
 }
 
 u64 ring_end(const struct ring *r)
@@ -57,7 +73,7 @@ size_t ring_take(struct ring *r, size_t limit, u64 end, void (*record)(void *, c
 		if (len & BPF_RINGBUF_BUSY_BIT)
 			break; /* still being written, and so is what follows */
 		if (!(len & BPF_RINGBUF_DISCARD_BIT)) {
-			record(arg, head + BPF_RINGBUF_HDR_SZ);
+			record(arg, record_at(r, at + BPF_RINGBUF_HDR_SZ, len));
 			n++;
 		}
 		len &= ~BPF_RINGBUF_DISCARD_BIT;
@@ -76,6 +92,6 @@ void ring_close(struct ring *r)
 	if (r->taken)
 		munmap(r->taken, r->page);
 	if (r->written)
-		munmap((void *)r->written, r->page + 2 * r->size);
+		munmap((void *)r->written, r->page + r->size);
 	free(r);
 }

@@ -97,8 +97,8 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (e->owner ? !lives_wanted(r->lives, e->owner) : e->kind != KIND_FS_WRITE))
-		return; /* file data of nobody may be anybody's: the dirty ledger tells */
+	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)))
+		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
