@@ -29,13 +29,18 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 	event_submit(r);
 }
 
-/* Bytes of a file went dirty by themselves. */
-static __noinline int dirty_bytes(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
+/* Bytes of a file went dirty by themselves. They end at the end of the file. */
+static __noinline int dirty_range(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
 {
 	struct iot_cell_key k = {};
+	u64 end;
 
-	if (!i || !bytes)
+	if (!i)
 		return 0;
+	end = NUMBER_AT(i, struct inode, i_size);
+	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+	if (off + bytes > end)
+		bytes = end > off ? end - off : 0;
 	k.owner = proc;
 	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY_MMAP;
@@ -44,16 +49,6 @@ static __noinline int dirty_bytes(struct inode *i, u64 off, u64 bytes, u32 proc,
 	count(&k, 1, bytes, 0, false);
 	dirty_event(i, off, bytes, proc, how);
 	return 0;
-}
-
-/* The same by a fault, whose folio may go on behind the end of the file. */
-static __always_inline int dirty_range(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
-{
-	u64 end = (NUMBER_AT(i, struct inode, i_size) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-
-	if (off + bytes > end)
-		bytes = end > off ? end - off : 0;
-	return dirty_bytes(i, off, bytes, proc, how);
 }
 
 /* A block turned dirty in a call that writes. */
@@ -85,9 +80,9 @@ __noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc)
 	from = off & -block;
 	to = (off + len + block - 1) & -block;
 	if (c->fresh_from < from)
-		dirty_bytes(i, c->fresh_from, block, proc, HOW_EXACT);
+		dirty_range(i, c->fresh_from, block, proc, HOW_EXACT);
 	if (c->fresh_to > to)
-		dirty_bytes(i, to > c->fresh_from ? to : c->fresh_from, c->fresh_to - (to > c->fresh_from ? to : c->fresh_from), proc, HOW_EXACT);
+		dirty_range(i, to > c->fresh_from ? to : c->fresh_from, c->fresh_to - (to > c->fresh_from ? to : c->fresh_from), proc, HOW_EXACT);
 	return 0;
 }
 

@@ -196,7 +196,7 @@ struct iot_bio {
 	u32 disk, file;
 	u32 demanded;          /* read: bytes on pages that the reader had asked for */
 	u8 cause, how, sub;
-	u8 many;               /* 1: owners are looked up page by page; 2: likewise, and somebody who is wanted is among them */
+	u8 many;               /* 1: owners are looked up page by page */
 	struct iot_filesum_ref sum;
 	u32 from;              /* enum iot_bio_from */
 };

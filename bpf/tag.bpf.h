@@ -80,7 +80,7 @@ static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct 
 		t->owner = owner_current(c, &t->how);
 		return;
 	}
-	t->many = w && w->many ? 1 + (w->first >= PROC_FIRST || w->recent >= PROC_FIRST) : 0;
+	t->many = w && w->many;
 	t->owner = w ? w->first : PROC_NONE;
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
 }

@@ -205,10 +205,10 @@ static __always_inline void txn_split(struct walk *w)
 	piece_add(w, x->top, w->split.left, w->ops);
 }
 
-/* The dirty ledger wants it whatever the filters are, where somebody who is wanted dirtied the file too. */
-static __always_inline bool is_nobodys_data(const struct walk *w, u32 owner)
+/* The dirty ledger wants it whatever the filters are: somebody who is wanted may have dirtied it. */
+static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 owner)
 {
-	return cfg.events && (!owner || owner == PROC_OTHER) && w->key.kind == KIND_FS_WRITE && w->key.cause == CAUSE_DATA && w->tag.many == 2;
+	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
 }
 
 static __always_inline void piece_event(struct walk *w)
@@ -216,7 +216,7 @@ static __always_inline void piece_event(struct walk *w)
 	u32 proc = owner_top(w->owner);
 	struct iot_ring_event *r;
 
-	if (!wants_event(proc) && !is_nobodys_data(w, proc))
+	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc))
 		return;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)

@@ -794,6 +794,8 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
              FROM v_process p LEFT JOIN life l ON l.pid = p.pid AND l.start_ns = p.start_ns
              WHERE p.id > 2 AND NOT p.kthread AND p.fold IS NULL AND l.pid IS NULL AND p.pid NOT IN (SELECT t.pid FROM t WHERE t.pid IS NOT NULL))
        WHERE n > 0),
+     -- calls return no bytes of requests that failed
+     failed AS (SELECT COALESCE(SUM(c.touched), 0) AS failed FROM v_cell c WHERE c.block_write AND c.errors > 0 AND c.file_data),
      sums AS (
        SELECT SUM(g.dirtied) AS dirtied, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
               SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected, SUM(g.slack) AS slack, SUM(g.d_w) AS d_w
@@ -807,18 +809,17 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
                    WHEN m.ledger IS NULL THEN 'the store has no ledger for this run' END, 'dirty before the run + dirtied + unexpected'
        FROM v_measured m JOIN v_run r JOIN sums s
        UNION ALL
-       SELECT 5, 'ledger: unexplained (at most 1 % of D)', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER),
+       SELECT 5, 'ledger: unexplained (at most 1 % of D)', 'run', s.slack, 0, CAST(s.d_w / 100 AS INTEGER) + x.failed,
               CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all'
                                                                       WHEN m.ledger IS NULL THEN 'no ledger' END, 'unexpected, and still dirty after a settle'
-       FROM v_measured m JOIN sums s
+       FROM v_measured m JOIN sums s JOIN failed x
        UNION ALL
        SELECT 6, 'ledger: file data submitted', 'run', s.written + s.submitted, a.f_data, x.failed,
               CASE WHEN m.ledger IS NULL THEN 'no ledger' WHEN m.fs IS NULL THEN 'layer fs was not measured'
                    WHEN EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events' AND layer = 'fs') THEN 'events of layer fs were lost' END,
               'events against aggregates, of traced processes'
        FROM v_measured m
-       -- calls return no bytes of requests that failed
-       JOIN (SELECT COALESCE(SUM(c.touched), 0) AS failed FROM v_cell c WHERE c.block_write AND c.errors > 0 AND c.file_data) x
+       JOIN failed x
        JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.submitted), 0) AS submitted FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4 OR g.what = 'unattributed') s
        JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4 OR g.what = 'unattributed') a),
      ext4 AS (

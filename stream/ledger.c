@@ -365,7 +365,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	take(g, o, o->from, o->to, &t);
 	rest = o->to - o->from - t.bytes;
 	r = rest ? row_of(g, o->file, o->owner) : NULL;
-	if (!r || o->owner == PROC_OTHER) /* what others wrote to the same file, outside of the filters */
+	if (!r)
 		return;
 	add(g, &r->written, rest);
 	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest);

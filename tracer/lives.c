@@ -289,7 +289,7 @@ void lives_ended(struct lives *l, const struct iot_proc *p)
 		l->n_seen++;
 	if (f)
 		f->proc = *p;
-	if (l->n_seen <= l->o.told) {
+	if (l->n_seen <= l->o.told && detect_wanted(l->o.detect, p->id)) {
 		set_told(l, p->id);
 		give(l, f, p, names_process(l->o.names, p));
 		close_life(l, f, p);
