@@ -18,7 +18,7 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 	if (w->read_torn || w->read_to - w->read_from != size) {
 		k->kind = KIND_READAHEAD_UNKNOWN;
 		if (size > w->tag.demanded)
-			count(k, 1, size - w->tag.demanded, 0, false);
+			count_apart(k, 1, size - w->tag.demanded, 0, false);
 		return;
 	}
 	/* what waited here was thrown out of the cache, or it would not be read again */
@@ -62,10 +62,10 @@ static __noinline int submit_record(struct walk *w, struct bio *b, bool write)
 	miss.kind = KIND_MISS;
 	miss.sub = w->tag.sub ?: SUB_FT_REG;
 	if (w->missed)
-		count(&miss, 1, w->missed, 0, false);
+		count_apart(&miss, 1, w->missed, 0, false);
 	miss.kind = KIND_READAHEAD;
 	if (size > w->tag.demanded)
-		count(&miss, 1, size - w->tag.demanded, 0, false);
+		count_apart(&miss, 1, size - w->tag.demanded, 0, false);
 	if (miss.sub == SUB_FT_REG)
 		readahead_begins(w, &miss, size);
 	return 0;

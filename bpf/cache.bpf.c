@@ -70,7 +70,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	k.kind = KIND_DIRTY;
 	k.how = how;
 	k.sub = SUB_FT_REG;
-	count(&k, 1, 0, 0, false);
+	count_apart(&k, 1, 0, 0, false);
 	if (owner & OWNER_TXN)
 		return 0;
 	/* it was clean: whatever else of it turns dirty later is claimed then */

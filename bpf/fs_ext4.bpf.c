@@ -163,7 +163,7 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	k.kind = KIND_COMMIT;
 	k.cause = CAUSE_JOURNAL;
 	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
-	count(&k, 1, 0, now - x->commit_ns, false);
+	count_apart(&k, 1, 0, now - x->commit_ns, false);
 	commit_event(c, x, dev, now, k.dev);
 	return 0;
 }
@@ -270,7 +270,7 @@ int BPF_PROG(ext4__checkpoint, struct journal_s *j, int result)
 	k.kind = KIND_CHECKPOINT;
 	k.cause = CAUSE_METADATA;
 	k.how = how;
-	count(&k, 1, 0, 0, result < 0);
+	count_apart(&k, 1, 0, 0, result < 0);
 	return 0;
 }
 
@@ -297,7 +297,7 @@ static __always_inline void sync_part(struct iot_cell_key *k, u8 kind, u64 ns)
 	if (!ns)
 		return;
 	k->kind = kind;
-	count(k, 1, 0, ns, false);
+	count_apart(k, 1, 0, ns, false);
 }
 
 SEC("tp_btf/ext4_sync_file_exit")
@@ -328,7 +328,7 @@ int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
 	k.dev = c->sync_dev;
 	k.how = HOW_EXACT;
 	k.kind = KIND_FS_SYNC;
-	count(&k, 1, 0, now - begin, ret < 0);
+	count_apart(&k, 1, 0, now - begin, ret < 0);
 	sync_part(&k, KIND_FS_SYNC_DATA, now - begin - commit - flush);
 	sync_part(&k, KIND_FS_SYNC_COMMIT, commit);
 	sync_part(&k, KIND_FS_SYNC_FLUSH, flush);
@@ -380,7 +380,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	k.kind = kind;
 	k.how = how;
 	k.sub = SUB_FT_REG;
-	count(&k, 1, 0, 0, false);
+	count_apart(&k, 1, 0, 0, false);
 	if (!wants_event(k.owner))
 		return 0;
 	r = event_reserve(LOSS_EVENT_FS);

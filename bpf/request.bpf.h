@@ -208,7 +208,7 @@ static __noinline int queue_record(const struct iot_cell_key *top, u64 owner, u6
 	k.dev = top->dev;
 	k.kind = top->kind == KIND_BLK_READ ? KIND_BLK_QUEUE_READ : KIND_BLK_QUEUE_WRITE;
 	k.how = top->how;
-	count(&k, 1, 0, queue_ns, false);
+	count_apart(&k, 1, 0, queue_ns, false);
 	return 0;
 }
 
