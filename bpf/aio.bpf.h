@@ -90,7 +90,8 @@ struct aio_scratch {
 	struct aio_ring_key key;
 	struct aio_ring_state state;
 };
-_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op) && sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.op, task_ctx.regs");
+_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
+_Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
 _Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
 
 /* The context of bpf_loop(), which takes nothing but pointers to the stack. */

@@ -301,7 +301,7 @@ struct iot_state {
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
 #define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
 
-#define IOT_MAX_CELLS 32768
+#define IOT_MAX_CELLS 65536
 #define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4) /* kept for owner 0, so that bytes stay counted when the table is full */
 
 /* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back
