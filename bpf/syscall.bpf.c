@@ -7,6 +7,7 @@
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "net.bpf.h"
+#include "quick.bpf.h"
 #include "readahead.bpf.h"
 #include "uring.bpf.h"
 
@@ -16,28 +17,19 @@ struct exit_event {
 	long id, ret;
 };
 
-/* When each thread's call began: the bits of its id beyond the slots << CLOCK_SHIFT | ns. Below IOT_SAMPLE it is how many calls
- * that move data went by untimed. */
-#define CLOCK_SLOTS (1 << 18)
-#define CLOCK_SHIFT 60
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CLOCK_SLOTS);
-	__type(key, u32);
-	__type(value, u64);
-} clocks SEC(".maps");
+#define CLOCK_SHIFT 59
 
 /* One operation as it is recorded. */
 struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
 	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
-	u8 kind, write;
+	u32 file, dev;         /* of an event */
+	u8 kind, write, type;
 };
 
 /* The event, after the aggregate was made. Out of line: most runs of the hot path do not come here. */
-static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
+static __always_inline void op_event(const struct op *o, u32 proc)
 {
 	struct iot_ring_event *r = event_reserve(LOSS_EVENT_SYSCALL);
 
@@ -52,9 +44,9 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.how = HOW_EXACT;
 	r->e.kind = o->kind;
 	r->e.flags = o->flags;
-	r->e.file = c->seen_file;
-	r->e.dev = c->seen_dev;
-	r->e.sub = c->seen_type;
+	r->e.file = o->file;
+	r->e.dev = o->dev;
+	r->e.sub = o->type;
 	if (o->ret < 0)
 		r->e.err = -o->ret;
 	else if (o->write != 2)
@@ -93,8 +85,12 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
 	if (!o->write && !(o->flags & FLAG_DIRECT))
 		ra_used(c->seen_host, o->offset, o->ret);
-	if (wants_event(proc))
-		op_event(c, o, proc);
+	if (wants_event(proc)) {
+		o->file = c->seen_file;
+		o->dev = c->seen_dev;
+		o->type = c->seen_type;
+		op_event(o, proc);
+	}
 	return 0;
 }
 
@@ -331,16 +327,15 @@ static __always_inline void uring_unseen(u32 proc)
 }
 
 /* How long the call took that the current thread returns from, and when it began; 0 where it was not timed. */
-static __always_inline u64 clock_stop(u64 *began_ns)
+static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 {
-	u32 tid = bpf_get_current_pid_tgid(), slot = tid & (CLOCK_SLOTS - 1);
-	u64 *clock = bpf_map_lookup_elem(&clocks, &slot), was;
+	u64 was;
 
-	if (!clock || *clock < IOT_SAMPLE)
+	if (!th || th->clock < IOT_SAMPLE)
 		return 0;
-	was = *clock;
-	*clock = 0;
-	if (was >> CLOCK_SHIFT != tid / CLOCK_SLOTS)
+	was = th->clock;
+	th->clock = 0;
+	if (was >> CLOCK_SHIFT != tid / THREAD_SLOTS)
 		return 0; /* another thread's */
 	*began_ns = was & ((1ULL << CLOCK_SHIFT) - 1);
 	return bpf_ktime_get_ns() - *began_ns;
@@ -349,8 +344,8 @@ static __always_inline u64 clock_stop(u64 *began_ns)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 {
-	u32 tid = bpf_get_current_pid_tgid(), slot = tid & (CLOCK_SLOTS - 1);
-	u64 *clock;
+	struct thread *th;
+	u32 tid;
 	u8 shape;
 
 	if ((u64)id >= IOT_MAX_SYSCALL)
@@ -358,14 +353,15 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	shape = calls[id].shape;
 	if (!shape || shape >= SHAPE_URING || !gate_open())
 		return 0;
-	clock = bpf_map_lookup_elem(&clocks, &slot);
-	if (!clock)
+	tid = bpf_get_current_pid_tgid();
+	th = thread_of(tid);
+	if (!th)
 		return 0;
 	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
-		u64 n = *clock < IOT_SAMPLE ? *clock + 1 : 1;
+		u64 n = th->clock < IOT_SAMPLE ? th->clock + 1 : 1;
 
 		if (n < IOT_SAMPLE) {
-			*clock = n;
+			th->clock = n;
 			return 0;
 		}
 	}
@@ -375,7 +371,7 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 		if (c)
 			see_fd(c, regs_arg0(regs));
 	}
-	*clock = (u64)(tid / CLOCK_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
+	th->clock = (u64)(tid / THREAD_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -405,11 +401,114 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 	return 0;
 }
 
+/* The event of a quick call. Out of line: most runs of the hot path do not come here. */
+__noinline int quick_event(struct quick *q, const struct op *timed, u64 offset, u64 size, s64 ret)
+{
+	struct op o = {};
+
+	if (!q || !timed)
+		return 0;
+	o.ts_ns = timed->ts_ns;
+	o.dur_ns = timed->dur_ns;
+	o.offset = offset;
+	o.size = size;
+	o.ret = ret;
+	o.flags = q->flags;
+	o.file = q->file;
+	o.dev = q->dev;
+	o.kind = q->kind;
+	o.write = q->write;
+	o.type = q->type;
+	op_event(&o, q->proc);
+	return 0;
+}
+
+/* Counts a call that is like an earlier one of its thread. False: it is not. */
+static __always_inline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret, u8 write)
+{
+	u32 tid = t->pid, fd = regs_arg0(regs);
+	struct quick *q = quick_of(tid, fd, write);
+	struct iot_state *s = run_state();
+	struct iot_filesum *sum;
+	struct op o = {};
+	struct inode *i;
+	struct file *f;
+
+	if (!q || !s || q->tid != tid || q->stamp != th->stamp || q->nr != nr || q->epoch != s->sum_epoch)
+		return false;
+	f = file_of_task(t, fd);
+	if (!f || q->open_flags != NUMBER_AT(f, struct file, f_flags))
+		return false;
+	i = (struct inode *)POINTER_AT(f, struct file, f_inode);
+	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i) || ra_waits(q->host))
+		return false;
+	if (cfg.latency)
+		o.dur_ns = clock_stop(th, tid, &o.ts_ns);
+	th->rchar = t->ioac.rchar;
+	cell_add(q->cell, 1, ret, 0, o.dur_ns, false);
+	hist_add(q->proc, q->kind, q->type, o.dur_ns);
+	sum = q->sum == QUICK_NO_SUM ? NULL : bpf_map_lookup_elem(&filesums, &q->sum);
+	if (sum) {
+		sum_add(&sum->read_ops, 1);
+		sum_add(&sum->read_bytes, ret);
+	}
+	if (wants_event(q->proc)) {
+		u64 offset = 0;
+
+		if (is_storage(q->type))
+			offset = q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
+		if (!o.dur_ns)
+			o.ts_ns = bpf_ktime_get_ns();
+		quick_event(q, &o, offset, regs_arg2(regs), ret);
+	}
+	return true;
+}
+
+/* The call that was just recorded was one that the next can be like. */
+static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
+{
+	bool storage = is_storage(c->seen_type);
+	struct iot_state *s = run_state();
+	struct thread *th;
+	struct quick *q;
+	struct file *f;
+
+	if (cfg.again || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell >= IOT_MAX_CELLS ||
+	    o->ret < 0 || (o->write && storage) || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
+		return;
+	th = thread_take(t);
+	q = quick_of(t->pid, k->arg[0], o->write);
+	f = file_of_task(t, k->arg[0]);
+	if (!th || !q || !s || !f)
+		return;
+	q->tid = 0;
+	q->inode = c->seen_inode;
+	q->ino = c->seen_ino;
+	q->gen = c->seen_gen;
+	q->open_flags = NUMBER_AT(f, struct file, f_flags);
+	q->host = !storage || o->flags & FLAG_DIRECT ? 0 : c->seen_host;
+	q->epoch = s->sum_epoch;
+	q->cell = c->cell;
+	q->sum = storage && filesum_wanted(proc) ? c->sum_slot : QUICK_NO_SUM;
+	q->proc = proc;
+	q->file = c->seen_file;
+	q->dev = c->seen_dev;
+	q->flags = o->flags;
+	q->nr = k->nr;
+	q->shape = shape;
+	q->kind = o->kind;
+	q->write = o->write;
+	q->type = c->seen_type;
+	q->stamp = th->stamp;
+	q->tid = t->pid;
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool again)
 {
 	const volatile struct iot_syscall *row;
-	struct task_struct *t = current_task();
+	struct task_struct *t;
 	struct task_ctx *c;
+	struct thread *th;
 	struct call *k;
 	struct op *o;
 	u32 proc;
@@ -419,12 +518,18 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
-	if (!shape || !gate_open() || t->tgid == cfg.self_pid)
+	if (!shape || !gate_open())
+		return 0;
+	t = current_task();
+	th = thread_of(t->pid);
+	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret, row->write))
+		return 0;
+	if (t->tgid == cfg.self_pid)
 		return 0;
 	c = ctx_make();
 	if (!c || done_before(c, again))
 		return 0;
-	if (is_compat())
+	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
 	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */
 	o = (struct op *)c->op;
@@ -436,7 +541,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return exit_message(c, k, shape, o->kind, ret);
 	proc = proc_current(c);
 	if (cfg.latency)
-		o->dur_ns = clock_stop(&o->ts_ns);
+		o->dur_ns = clock_stop(th, t->pid, &o->ts_ns);
 	if (cfg.events && !o->dur_ns)
 		o->ts_ns = bpf_ktime_get_ns();
 	o->ret = ret;
@@ -450,6 +555,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_PRWV:
 	case SHAPE_PRWV2:
 		exit_rw(c, k, o, shape, proc);
+		quick_learn(c, t, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
 		return exit_two(c, k, o, true, proc);
