@@ -141,6 +141,7 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 	if (old) { /* the inode that was there before is gone: its claims are of another space */
 		new.user = old->user;
 		*old = new;
+		__sync_fetch_and_add(&s->sole_epoch, 1);
 		return old;
 	}
 	if (!has_room(u->writers, s->writers, IOT_MAX_WRITERS) || bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
@@ -169,6 +170,7 @@ static __always_inline void writer_drop(u64 inode)
 
 	if (!w || !s || !u || bpf_map_delete_elem(&writers, &inode))
 		return;
+	__sync_fetch_and_add(&s->sole_epoch, 1);
 	__sync_fetch_and_add(&u->writers, -1);
 	__sync_fetch_and_add(&s->writers, -1);
 }
@@ -283,7 +285,10 @@ static __noinline int claim_range(struct inode *i, u64 off, u64 len, u64 owner, 
 		w->recent = owner;
 	if (!w->many && w->first == owner && owner)
 		return 0;
-	w->many = 1;
+	if (!w->many) {
+		w->many = 1;
+		__sync_fetch_and_add(&s->sole_epoch, 1);
+	}
 	return claim_pages(w, (u64)i, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT, owner);
 }
 

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* quick.bpf.h - a call that is like an earlier one of its thread: the same call on the same file, which reads, or moves bytes on what
- * is no storage. All that is needed to count it lies in one slot, found by thread and descriptor: nothing is searched, and no helper is
+ * is no storage, or writes a file that nobody else dirties. All that is needed to count it lies in one slot, found by thread and descriptor: nothing is searched, and no helper is
  * called but for the current task. Most calls of busy programs are such calls. What it does is what exit_rw() does for them.
  */
 #ifndef IOT_QUICK_BPF_H
 #define IOT_QUICK_BPF_H
 
-#include "record.bpf.h"
+#include "claim.bpf.h"
 
 /* What is known of a thread by its number. */
-#define THREAD_SLOTS (1 << 17)
+#define THREAD_SLOTS (1 << 16)
+#define CLOCK_SHIFT 58
 
 struct thread {
 	u64 task;              /* address of who is here; 0 nobody */
 	u64 rchar;             /* as task_ctx.rchar, for quick calls */
 	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns. Below IOT_SAMPLE it is
 	                          how many calls that move data went by untimed */
-	u32 stamp, pad;        /* of its quick calls that are valid */
+	u64 sole;              /* a regular file that nobody but its process dirties, by inode, ... */
+	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
+	u32 sole_second;       /* ... and iot_state.second: its writer has to be seen as living */
+	u32 proc, dirty_cell;  /* whose, and where folios that turn dirty are counted */
+	u32 stamp;             /* of its quick calls that are valid */
+	u32 pad;
 };
 
 struct {
@@ -36,6 +42,7 @@ struct quick {
 	u32 gen, open_flags;   /* of inode; of the open file */
 	u32 epoch;             /* as task_ctx.sum_epoch: names and paths are looked at again when it moves */
 	u32 cell, sum;         /* where it is counted */
+	u32 block;             /* of a write: the unit that turns dirty */
 	u32 proc, file, dev, flags;
 	u16 nr;
 	u8 shape, kind, write, type;
@@ -70,7 +77,7 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 
 	if (th && th->task != (u64)t) {
 		th->task = (u64)t;
-		th->rchar = 0;
+		th->rchar = th->sole = 0;
 		th->stamp++;
 	}
 	return th;
@@ -85,6 +92,34 @@ static __always_inline void thread_drop(struct task_struct *t)
 		th->task = 0;
 		th->stamp++;
 	}
+}
+
+/* Is the inode one that nobody but the thread's process dirties? Then nothing of it has to be claimed. */
+static __always_inline bool is_sole(const struct thread *th, struct task_struct *t, u64 inode)
+{
+	struct iot_state *s = run_state();
+
+	return s && th && th->sole == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch && th->sole_second == s->second;
+}
+
+/* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`. */
+static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u32 proc, u32 cell)
+{
+	struct iot_state *s = run_state();
+	u32 epoch = s ? *(volatile u32 *)&s->sole_epoch : 0;
+	struct writer *w = writer_find(i);
+	struct thread *th;
+
+	if (!s || !w || w->many || w->first != proc || cell >= IOT_MAX_CELLS)
+		return;
+	th = thread_take(t);
+	if (!th)
+		return;
+	th->sole = (u64)i;
+	th->sole_epoch = epoch;
+	th->sole_second = w->second;
+	th->proc = proc;
+	th->dirty_cell = cell;
 }
 
 /* What the task accounting of the thread said when its last reading call returned. pid: its number then. */

@@ -17,19 +17,16 @@ struct exit_event {
 	long id, ret;
 };
 
-#define CLOCK_SHIFT 59
-
 /* One operation as it is recorded. */
 struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
 	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
-	u32 file, dev;         /* of an event */
-	u8 kind, write, type;
+	u8 kind, write;
 };
 
 /* The event, after the aggregate was made. Out of line: most runs of the hot path do not come here. */
-static __always_inline void op_event(const struct op *o, u32 proc)
+static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
 {
 	struct iot_ring_event *r = event_reserve(LOSS_EVENT_SYSCALL);
 
@@ -44,9 +41,9 @@ static __always_inline void op_event(const struct op *o, u32 proc)
 	r->e.how = HOW_EXACT;
 	r->e.kind = o->kind;
 	r->e.flags = o->flags;
-	r->e.file = o->file;
-	r->e.dev = o->dev;
-	r->e.sub = o->type;
+	r->e.file = c->seen_file;
+	r->e.dev = c->seen_dev;
+	r->e.sub = c->seen_type;
 	if (o->ret < 0)
 		r->e.err = -o->ret;
 	else if (o->write != 2)
@@ -85,12 +82,8 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
 	if (!o->write && !(o->flags & FLAG_DIRECT))
 		ra_used(c->seen_host, o->offset, o->ret);
-	if (wants_event(proc)) {
-		o->file = c->seen_file;
-		o->dev = c->seen_dev;
-		o->type = c->seen_type;
-		op_event(o, proc);
-	}
+	if (wants_event(proc))
+		op_event(c, o, proc);
 	return 0;
 }
 
@@ -168,7 +161,7 @@ static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, st
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		written(c, o->offset, o->ret, proc);
 	if (o->write && c->fresh_inode)
-		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc);
+		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 }
@@ -201,7 +194,7 @@ static __noinline int exit_two(struct task_ctx *c, const struct call *k, struct 
 		if (side && f && o->ret > 0 && is_storage(c->seen_type))
 			written(c, o->offset, o->ret, proc);
 		if (side && c->fresh_inode)
-			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc);
+			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
@@ -401,26 +394,42 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 	return 0;
 }
 
-/* The event of a quick call. Out of line: most runs of the hot path do not come here. */
-__noinline int quick_event(struct quick *q, const struct op *timed, u64 offset, u64 size, s64 ret)
-{
-	struct op o = {};
+/* When a call began, and how long it took; 0 where it was not timed. */
+struct timed {
+	u64 ts_ns, dur_ns;
+};
 
-	if (!q || !timed)
+/* The event of a quick call. Out of line: most runs of the hot path do not come here. */
+__noinline int quick_event(struct quick *q, const struct timed *when, u64 offset, u64 size, s64 ret)
+{
+	struct iot_ring_event *r;
+
+	if (!q || !when)
 		return 0;
-	o.ts_ns = timed->ts_ns;
-	o.dur_ns = timed->dur_ns;
-	o.offset = offset;
-	o.size = size;
-	o.ret = ret;
-	o.flags = q->flags;
-	o.file = q->file;
-	o.dev = q->dev;
-	o.kind = q->kind;
-	o.write = q->write;
-	o.type = q->type;
-	op_event(&o, q->proc);
+	r = event_reserve(LOSS_EVENT_SYSCALL);
+	if (!r)
+		return 0;
+	r->e.ts_ns = when->dur_ns ? when->ts_ns : bpf_ktime_get_ns();
+	r->e.dur_ns = when->dur_ns;
+	r->e.offset = offset;
+	r->e.size = size;
+	r->e.bytes = ret;
+	r->e.task = r->e.owner = q->proc;
+	r->e.tid = cfg.pid_level ? current_thread() : q->tid;
+	r->e.how = HOW_EXACT;
+	r->e.kind = q->kind;
+	r->e.flags = q->flags | (ret < size ? FLAG_SHORT : 0);
+	r->e.file = q->file;
+	r->e.dev = q->dev;
+	r->e.sub = q->type;
+	event_submit(r);
 	return 0;
+}
+
+/* Where a quick call moved its bytes. */
+static __always_inline u64 quick_offset(const struct quick *q, struct file *f, const struct pt_regs *regs, s64 ret)
+{
+	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
 }
 
 /* Counts a call that is like an earlier one of its thread. False: it is not. */
@@ -430,7 +439,9 @@ static __always_inline bool quick_call(struct task_struct *t, struct thread *th,
 	struct quick *q = quick_of(tid, fd, write);
 	struct iot_state *s = run_state();
 	struct iot_filesum *sum;
-	struct op o = {};
+	struct timed when = {};
+	u64 offset, touched = 0;
+	struct task_ctx *c;
 	struct inode *i;
 	struct file *f;
 
@@ -440,41 +451,48 @@ static __always_inline bool quick_call(struct task_struct *t, struct thread *th,
 	if (!f || q->open_flags != NUMBER_AT(f, struct file, f_flags))
 		return false;
 	i = (struct inode *)POINTER_AT(f, struct file, f_inode);
-	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i) || ra_waits(q->host))
+	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i))
 		return false;
+	if (write && q->block) {
+		if (!is_sole(th, t, q->host))
+			return false;
+		offset = quick_offset(q, f, regs, ret);
+		touched = blocks_of(offset, ret, q->block);
+		c = ctx_find();
+		if (c && c->fresh_inode)
+			fresh_beside(c, offset, ret, q->proc, q->block);
+	} else if (ra_waits(q->host)) {
+		return false;
+	}
 	if (cfg.latency)
-		o.dur_ns = clock_stop(th, tid, &o.ts_ns);
+		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
 	th->rchar = t->ioac.rchar;
-	cell_add(q->cell, 1, ret, 0, o.dur_ns, false);
-	hist_add(q->proc, q->kind, q->type, o.dur_ns);
+	cell_add(q->cell, 1, ret, touched, when.dur_ns, false);
+	hist_add(q->proc, q->kind, q->type, when.dur_ns);
 	sum = q->sum == QUICK_NO_SUM ? NULL : bpf_map_lookup_elem(&filesums, &q->sum);
 	if (sum) {
-		sum_add(&sum->read_ops, 1);
-		sum_add(&sum->read_bytes, ret);
+		sum_add(write ? &sum->write_ops : &sum->read_ops, 1);
+		sum_add(write ? &sum->write_bytes : &sum->read_bytes, ret);
 	}
-	if (wants_event(q->proc)) {
-		u64 offset = 0;
-
-		if (is_storage(q->type))
-			offset = q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
-		if (!o.dur_ns)
-			o.ts_ns = bpf_ktime_get_ns();
-		quick_event(q, &o, offset, regs_arg2(regs), ret);
-	}
+	if (wants_event(q->proc))
+		quick_event(q, &when, is_storage(q->type) ? quick_offset(q, f, regs, ret) : 0, regs_arg2(regs), ret);
 	return true;
 }
 
 /* The call that was just recorded was one that the next can be like. */
 static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
-	bool storage = is_storage(c->seen_type);
+	bool storage = is_storage(c->seen_type), writes = o->write && storage;
 	struct iot_state *s = run_state();
 	struct thread *th;
 	struct quick *q;
 	struct file *f;
 
 	if (cfg.again || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell >= IOT_MAX_CELLS ||
-	    o->ret < 0 || (o->write && storage) || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
+	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
+		return;
+	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 || o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
+		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))
 		return;
 	th = thread_take(t);
 	q = quick_of(t->pid, k->arg[0], o->write);
@@ -487,6 +505,7 @@ static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *
 	q->gen = c->seen_gen;
 	q->open_flags = NUMBER_AT(f, struct file, f_flags);
 	q->host = !storage || o->flags & FLAG_DIRECT ? 0 : c->seen_host;
+	q->block = writes ? c->seen_block : 0;
 	q->epoch = s->sum_epoch;
 	q->cell = c->cell;
 	q->sum = storage && filesum_wanted(proc) ? c->sum_slot : QUICK_NO_SUM;
