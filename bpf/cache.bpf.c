@@ -38,9 +38,9 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 
 	range_look(c);
 	if (c->call && c->write && c->target_inode == (u64)i)
-		return claim_range(i, off, bytes, proc_current(c) | OWNER_DATA, false);
+		return claim_range((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
 	owner = owner_current(c, &how);
-	return claim_range(i, off, 1, owner, false);
+	return claim_range((u64)i, off, 1, owner, false);
 }
 
 SEC("tp_btf/writeback_dirty_folio")
@@ -85,7 +85,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	if (owner & OWNER_TXN)
 		return 0;
 	/* it was clean: whatever else of it turns dirty later is claimed then */
-	claim_range(i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
+	claim_range((u64)i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
 	if (doing_now(t) != DOING_STORE) {
 		if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))
 			sole_learn(t, i, owner, cell);
@@ -105,7 +105,7 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 	u8 how;
 
 	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
-	       writer_of_page(i, index, &how) != owner;
+	       writer_of_page((u64)i, index, &how) != owner;
 }
 
 static __always_inline struct folio *buffer_folio(struct buffer_head *b)
@@ -157,7 +157,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 			return 0;
 		owner = PROC_NONE;
 	}
-	claim_range(i, off, 1, owner, !is_dirty(i));
+	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing == DOING_WRITE)
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
@@ -211,7 +211,7 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_first = s.first;
 		c->area_last = s.last;
 	}
-	return writer_mark(s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+	return writer_mark((u64)s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
 }
 
 static __always_inline int fault(u64 address, u64 error)

@@ -414,7 +414,7 @@ static __always_inline bool proc_is_over(struct task_struct *t)
 }
 
 /* First sight of a process: gives it a number. Returns 0 when the table is full. */
-static __noinline u32 proc_make(void)
+__noinline u32 proc_make(void)
 {
 	struct task_struct *t = current_task();
 	struct iot_state *s = run_state();

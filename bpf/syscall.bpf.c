@@ -88,8 +88,10 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 }
 
 /* A call of the current thread: the same, and what it adds to its file's sums. */
-static __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
+__noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 {
+	if (!c || !o)
+		return 0;
 	op_record(c, o, proc);
 	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != 2 ? o->ret : 0, o->flags);
 	return 0;
@@ -143,11 +145,15 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 }
 
 /* read, write and their relatives. */
-static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
+__noinline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
-	struct file *f = see_fd(c, k->arg[0]);
-	bool storage = f && is_storage(c->seen_type);
+	struct file *f;
+	bool storage;
 
+	if (!c || !k || !o)
+		return 0;
+	f = see_fd(c, k->arg[0]);
+	storage = f && is_storage(c->seen_type);
 	o->size = k->arg[2];
 	if (shape >= SHAPE_RWV)
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
@@ -164,16 +170,20 @@ static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, st
 		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+	return 0;
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
-static __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, bool sends, u32 proc)
+__noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, u32 sends, u32 proc)
 {
 	/* sends: out, in, offset of in, size; else in, its offset, out, its offset, size */
-	u8 kind = o->kind;
 	struct file *f;
 	u64 pos;
+	u8 kind;
 
+	if (!c || !k || !o)
+		return 0;
+	kind = o->kind;
 	o->size = k->arg[sends ? 3 : 4];
 	for (int side = 0; side < 2; side++) {
 		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
