@@ -360,7 +360,7 @@ static long aio_taken_one(u32 n, struct aio_ref *r)
 }
 
 /* io_submit returns: it took so many control blocks. ts_ns: when it began, 0 when that was not seen. */
-__noinline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
+static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct aio_ref ref = { c };
@@ -402,7 +402,7 @@ static long aio_reaped_one(u32 n, struct aio_ref *r)
 }
 
 /* io_getevents returns: it gave n events. */
-__noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
+static __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
 {
 	struct aio_ref ref = { c };
 	struct aio_walk *w;
@@ -422,7 +422,7 @@ __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
 
 /* A thread that uses libaio returns from another call: events that it took without one are still in its ring, and the next call
  * may end that. */
-__noinline int aio_passing(struct task_ctx *c)
+static __noinline int aio_passing(struct task_ctx *c)
 {
 	struct aio_walk *w;
 

@@ -145,7 +145,7 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 }
 
 /* read, write and their relatives. */
-__noinline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
+static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
 	struct file *f;
 	bool storage;
@@ -442,9 +442,10 @@ static __always_inline u64 quick_offset(const struct quick *q, struct file *f, c
 	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
 }
 
-/* Counts a call that is like an earlier one of its thread. False: it is not. */
-static __always_inline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret, u8 write)
+/* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
+static __noinline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
 {
+	u8 write = calls[nr & (IOT_MAX_SYSCALL - 1)].write;
 	u32 tid = t->pid, fd = regs_arg0(regs);
 	struct quick *q = quick_of(tid, fd, write);
 	struct iot_state *s = run_state();
@@ -551,7 +552,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	t = current_task();
 	th = thread_of(t->pid);
-	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret, row->write))
+	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
 		return 0;
 	if (t->tgid == cfg.self_pid)
 		return 0;

@@ -283,7 +283,7 @@ static __always_inline u64 uring_worker_request(struct task_struct *t)
 __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 {
 	struct task_struct *t = current_task();
-	u64 len;
+	u64 len, req;
 	s32 res;
 
 	if (!c || !io)
@@ -294,7 +294,8 @@ __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 	}
 	if (!io->req) {
 		io->req = c->uring_req;
-		if (!io->req || !bpf_map_lookup_elem(&urings, &io->req))
+		req = io->req; /* a key must be on the stack of the function that looks it up */
+		if (!req || !bpf_map_lookup_elem(&urings, &req))
 			return 0;
 	}
 	io->opcode = NUMBER_AT(io->req, struct io_kiocb, opcode);
