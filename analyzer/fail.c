@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* fail.c - one line on stderr for every error. */
 #include "fail.h"
+#include "place.h"
 
 int fail(int status, int err, const char *format, ...)
 {
@@ -16,7 +17,7 @@ int fail(int status, int err, const char *format, ...)
 			line[i] = '?';
 	}
 	if (err)
-		fprintf(stderr, "iot-analyze: %s: %s\n", line, strerror(err));
+		fprintf(stderr, "iot-analyze: %s: %s\n", line, place_error(-err, false));
 	else
 		fprintf(stderr, "iot-analyze: %s\n", line);
 	return status;

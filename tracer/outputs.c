@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "outputs.h"
+#include "place.h"
 #include "text.h"
 
 struct branch {
@@ -128,8 +129,29 @@ static int open_branch(struct branch *b, const struct output *out)
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
 }
 
-/* The program of this name beside ours, else in the search path; NULL when there is none. To be freed. */
-static char *find_program(const char *name)
+/* A program that may be run: what lies beside ours in a folder that others can write is not taken because of its name. Whose program
+ * we are ourselves is trusted. */
+static int open_program(const char *path)
+{
+	struct stat s, own;
+	struct place at;
+	int fd = -1;
+
+	if (!place_find(&at, path))
+		fd = openat(at.dir, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_mode & 0111 && !stat("/proc/self/exe", &own) &&
+	    (!place_judge(&at, &s) || (s.st_uid == own.st_uid && !(s.st_mode & (S_IWGRP | S_IWOTH))))) {
+		place_leave(&at);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	place_leave(&at);
+	return -ENOENT;
+}
+
+/* The program of this name beside ours, else in the search path, open in *fd; NULL when there is none. To be freed. */
+static char *find_program(const char *name, int *fd)
 {
 	char path[PATH_MAX + 64];
 	const char *dir = getenv("PATH");
@@ -138,26 +160,29 @@ static char *find_program(const char *name)
 	if (n > 0) {
 		path[n] = '\0';
 		strcpy(strrchr(path, '/') + 1, name);
-		if (!access(path, X_OK))
+		*fd = open_program(path);
+		if (*fd >= 0)
 			return strdup(path);
 	}
 	while (dir && *dir) {
 		size_t len = strcspn(dir, ":");
 
 		/* never from the current folder: we may be root */
-		if (*dir == '/' && snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) < PATH_MAX && !access(path, X_OK))
+		if (*dir == '/' && snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) < PATH_MAX && (*fd = open_program(path)) >= 0)
 			return strdup(path);
 		dir += len + (dir[len] == ':');
 	}
 	return NULL;
 }
 
+#define TEMPORARY "run.sqlite"
+
 static int open_temporary(struct outputs *o, struct branch *b)
 {
 	const char *tmp = getenv("TMPDIR");
 	struct output out = { NULL, FORMAT_STORE };
 
-	o->analyzer = find_program("iot-analyze");
+	o->analyzer = find_program("iot-analyze", &o->analyzer_fd);
 	if (!o->analyzer)
 		return fail(ENOENT, "cannot find iot-analyze, which prints the table (give an output to do without)");
 	if (asprintf(&o->folder, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0)
@@ -169,7 +194,10 @@ static int open_temporary(struct outputs *o, struct branch *b)
 		o->folder = NULL;
 		return err;
 	}
-	if (asprintf(&o->store, "%s/run.sqlite", o->folder) < 0)
+	o->folder_fd = open(o->folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (o->folder_fd < 0)
+		return fail(errno, "cannot enter the temporary folder %s", o->folder);
+	if (asprintf(&o->store, "%s/" TEMPORARY, o->folder) < 0)
 		return fail(ENOMEM, "temporary store");
 	out.path = o->store;
 	return open_branch(b, &out);
@@ -180,7 +208,7 @@ int outputs_open(struct outputs *o, const struct options *opts)
 	struct tee *t = calloc(1, sizeof(*t));
 	int err;
 
-	*o = (struct outputs){};
+	*o = (struct outputs){ .folder_fd = -1, .analyzer_fd = -1 };
 	if (!t)
 		return fail(ENOMEM, "outputs");
 	t->sink = (struct sink){ "outputs", tee_record, tee_events, tee_commit, tee_close };
@@ -231,7 +259,7 @@ int outputs_report(struct outputs *o)
 
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		execl(o->analyzer, o->analyzer, "amplification", o->store, (char *)NULL);
+		fexecve(o->analyzer_fd, (char *[]){ o->analyzer, "amplification", o->store, NULL }, environ);
 		fail(errno, "cannot run %s", o->analyzer);
 		_exit(STATUS_FAILED);
 	}
@@ -245,16 +273,17 @@ int outputs_report(struct outputs *o)
 
 void outputs_free(struct outputs *o)
 {
-	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
-	char path[PATH_MAX];
+	static const char *const names[] = { TEMPORARY, TEMPORARY "-wal", TEMPORARY "-shm" };
 
 	outputs_close(o, false);
-	for (size_t i = 0; o->store && i < N_OF(suffixes); i++) {
-		snprintf(path, sizeof(path), "%s%s", o->store, suffixes[i]);
-		unlink(path);
-	}
+	for (size_t i = 0; o->store && i < N_OF(names); i++)
+		unlinkat(o->folder_fd, names[i], 0);
 	if (o->folder)
-		rmdir(o->folder);
+		rmdir(o->folder); /* an empty one, whosever it is */
+	if (o->folder && o->folder_fd >= 0)
+		close(o->folder_fd);
+	if (o->analyzer && o->analyzer_fd >= 0)
+		close(o->analyzer_fd);
 	free(o->folder);
 	free(o->store);
 	free(o->analyzer);

@@ -10,7 +10,9 @@ struct outputs {
 	struct sink *sink;      /* gives to all of them; one that fails is closed as incomplete, the others go on */
 	bool standard;          /* standard output carries data */
 	char *folder, *store;   /* the temporary store when there was no output; else NULL */
+	int folder_fd;          /* whoever can write beside the folder may rename it */
 	char *analyzer;         /* the program that reports on it */
+	int analyzer_fd;        /* likewise; -1: none */
 };
 
 /* Opens every output, before anything is recorded and without changing what is in the files. Without an output: makes a

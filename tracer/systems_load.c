@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "place.h"
 #include "systems_rules.h"
 
 /* The built-in rules are part of the program. */
@@ -638,14 +639,16 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 
 char *sys_read_small(const char *path, size_t *len, const char **why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = place_open_path(path, O_RDONLY | O_NONBLOCK);
 	char *text = NULL;
 	struct stat st;
 	ssize_t n = 1;
 
 	*len = 0;
 	*why = NULL;
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
+		*why = place_error(fd, false);
+	else if (fstat(fd, &st))
 		*why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		*why = "not a regular file";
