@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,20 @@ void note(const char *format, ...)
 void note_quiet(bool quiet)
 {
 	quiet_notes = quiet;
+}
+
+void note_progress(const char *format, ...)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+	char line[128];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (n > 0 && n < (int)sizeof(line) && poll(&p, 1, 0) == 1 && write(STDERR_FILENO, line, n) < 0)
+		return; /* the next one will be seen */
 }
 
 u64 clock_now(int clock)
