@@ -5,6 +5,7 @@
 #include <signal.h>
 #include "fail.h"
 #include "options.h"
+#include "out.h"
 #include "payload.h"
 #include "plot.h"
 #include "report.h"
@@ -213,6 +214,8 @@ int main(int argc, char **argv)
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */
+	out_standard();
 	err = options_read(&o, argc, argv);
 	return finish(err ? err : run_command(&o));
 }

@@ -3,6 +3,7 @@
 
 load analyze_lib
 load helper
+bats_require_minimum_version 1.5.0
 
 @test "57 hostile names are themselves in text, CSV, TSV, JSON, pictures, messages and records" {
 	need python3 python3-minimal
