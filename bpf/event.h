@@ -296,6 +296,8 @@ struct iot_state {
 	u32 second;            /* counted by the tracer: tells old entries from new ones */
 	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */
 	u64 late;              /* pieces that were put into map `late` so far */
+	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
+	u32 sole_pad;
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */

@@ -209,13 +209,13 @@ static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, 
 	if (!i)
 		return 0;
 	if (device) {
-		claim_range(i, off, len, proc | OWNER_DATA, false);
+		claim_range((u64)i, off, len, proc | OWNER_DATA, false);
 		return device_name(i, device);
 	}
 	w = writer_find(i);
 	if (w ? !w->many && w->first == proc : !is_dirty(i))
 		return 0;
-	return claim_range(i, off, len, proc, false);
+	return claim_range((u64)i, off, len, proc, false);
 }
 
 #endif
