@@ -75,7 +75,7 @@ $(B)/floor: tests/floor.c $(B)/floor.bpf.o
 $(B)/tracer/systems_load.o: systems.json
 
 # Test programs that need no kernel side.
-detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/place.c
+detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/out.c stream/place.c stream/utf8.c
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include "fail.h"
 #include "options.h"
+#include "out.h"
 #include "payload.h"
 #include "place.h"
 #include "plot.h"
@@ -235,6 +236,8 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_DFL);
 	take_signals();
+	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */
+	out_standard();
 	err = options_read(&o, argc, argv);
 	err = finish(err ? err : run_command(&o));
 	if (caught) {

@@ -209,7 +209,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 }
 
 @test "a name with a line end in an error stays one line" {
-	one_line 1 "cannot open a?b?[2J: No such file" "$ANALYZE" amplification $'a\nb\e[2J'
+	one_line 1 'cannot open a\nb\x1b[2J: No such file' "$ANALYZE" amplification $'a\nb\e[2J'
 }
 
 @test "ingest: a cut stream is an incomplete run with status 1, the same run again is refused, a missing file is one line" {

@@ -163,7 +163,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; exec sleep 300"
 	until_true test -s pid
 	same "the command's" "$(cat command)" "$(cat mine)"
-	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000008000080006
+	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000000000080004
 	grep -q 'NoNewPrivs:.*1' "/proc/$tracer/status"
 	kill "$(cat pid)"
 	finished
