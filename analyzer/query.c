@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include "fail.h"
+#include "fold.h"
 #include "query.h"
 #include "stream.h"
 
@@ -372,7 +373,7 @@ int store_ask(struct store *s, const struct ask *ask, const char *views_name, co
 	int err;
 
 	s->ask = *ask;
-	if (sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
+	if (fold_register(s->db) != SQLITE_OK || sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);

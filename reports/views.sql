@@ -29,8 +29,8 @@ SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall
        CASE WHEN ',' || r.layers || ',' LIKE '%,fs,%' THEN 1 END AS fs,
        CASE WHEN ',' || r.layers || ',' LIKE '%,block,%' THEN 1 END AS block,
        CASE WHEN ',' || r.layers || ',' LIKE '%,net,%' THEN 1 END AS net,
-       CASE WHEN EXISTS (SELECT 1 FROM agg_total t JOIN kind k ON k.id = t.kind JOIN layer l ON l.id = k.layer
-                         WHERE t.run = ask.run AND l.name = 'vfs') THEN 1 END AS vfs,
+       CASE WHEN EXISTS (SELECT 1 FROM layer l CROSS JOIN kind k ON k.layer = l.id CROSS JOIN agg_total t ON t.run = ask.run AND t.kind = k.id
+                         WHERE l.name = 'vfs') THEN 1 END AS vfs,
        CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS ledger
 FROM ask JOIN run r ON r.run = ask.run;
 
@@ -39,7 +39,7 @@ FROM ask JOIN run r ON r.run = ask.run;
 -- redundancy R that was asked for. note: in words, for ratios. formula_N: how the ratios of the network are written.
 CREATE TEMP TABLE v_load AS
 SELECT g.system, (SELECT p.system FROM process p
-                  WHERE p.run = ask.run AND p.system IN (g.system, (SELECT a.name FROM alias a WHERE a.alias = g.system)) LIMIT 1) AS owner_system,
+                  WHERE g.system IS NOT NULL AND p.run = ask.run AND p.system IN (g.system, (SELECT a.name FROM alias a WHERE a.alias = g.system)) LIMIT 1) AS owner_system,
        g.logical_write_bytes AS L, g.logical_read_bytes AS L_r, g.devices,
        COALESCE(g.logical_write_bytes, 0) + COALESCE(g.logical_read_bytes, 0) AS N, g.copies * 1.0 / NULLIF(g.shares, 0) AS R,
        CASE WHEN g.logical_write_bytes * g.copies % NULLIF(g.shares, 0) = 0 THEN g.logical_write_bytes * g.copies / g.shares
@@ -71,25 +71,27 @@ SELECT d.dev, MIN(d.name) AS device, MIN(d.type) AS type, MAX(d.leaf) AS leaf, M
 FROM ask JOIN device d ON d.run = ask.run
 GROUP BY d.dev;
 
-CREATE TEMP TABLE v_process AS
+CREATE TEMP TABLE v_process(id INTEGER PRIMARY KEY, pid INTEGER, start_ns INTEGER, ppid INTEGER, comm TEXT, exe TEXT, cmdline TEXT, cgroup TEXT,
+       container TEXT, kthread INTEGER, system TEXT, role TEXT, matched TEXT, instance TEXT, rchar INTEGER, wchar INTEGER, folded INTEGER, fold INTEGER);
+INSERT INTO temp.v_process
 SELECT p.id, p.pid, p.start_ns, p.ppid, p.comm, p.exe, p.cmdline, p.cgroup, p.container, p.kthread, p.system, p.role, p.matched, p.instance, p.rchar, p.wchar, p.folded, p.fold
 FROM ask JOIN process p ON p.run = ask.run;
-CREATE INDEX temp.v_process_id ON v_process(id);
+
+-- Every owner of anything, and the bytes of its aggregates: not what it moved, but a measure of how much there is to say about it.
+CREATE TEMP TABLE v_seen(owner INTEGER PRIMARY KEY, bytes INTEGER);
+INSERT INTO temp.v_seen
+SELECT value ->> 0, value ->> 1 FROM json_each((SELECT fold(1, t.owner, t.bytes, 0) FROM ask JOIN agg_total t ON t.run = ask.run));
+INSERT OR IGNORE INTO temp.v_seen
+SELECT g.owner, 0 FROM ask JOIN ledger g ON g.run = ask.run
+UNION ALL
+SELECT i.owner, 0 FROM ask JOIN file_io i ON i.run = ask.run
+UNION ALL
+SELECT f.owner, 0 FROM ask JOIN flow f ON f.run = ask.run;
 
 -- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always; of others the 500 lines
 -- with the most bytes, the rest is one. stand: the owner whose cells are this one's too. A process that was folded is on the line of
 -- the row that stands for it.
 CREATE TEMP TABLE v_named AS
-WITH seen AS MATERIALIZED (
-       SELECT owner, TOTAL(bytes) AS bytes
-       FROM (SELECT t.owner, t.bytes FROM ask JOIN agg_total t ON t.run = ask.run
-             UNION ALL
-             SELECT DISTINCT g.owner, 0 FROM ask JOIN ledger g ON g.run = ask.run
-             UNION ALL
-             SELECT DISTINCT i.owner, 0 FROM ask JOIN file_io i ON i.run = ask.run
-             UNION ALL
-             SELECT DISTINCT f.owner, 0 FROM ask JOIN flow f ON f.run = ask.run)
-       GROUP BY owner)
 SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, CASE WHEN p.fold IS NULL THEN COALESCE(p.folded, 1) ELSE 0 END AS procs,
        CASE WHEN s.owner = 0 THEN 'unattributed'
             WHEN s.owner = 1 THEN 'self'
@@ -108,29 +110,33 @@ SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, CASE WHEN p.fold I
        CASE WHEN ask.per = 'pid' THEN COALESCE(p.fold, s.owner) ELSE 0 END AS part,
        s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted,
        ask.system IS NULL AS unfiltered
-FROM ask JOIN seen s LEFT JOIN v_process p ON p.id = s.owner;
+FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner;
 
-CREATE TEMP TABLE v_small AS
-SELECT part, who, MIN(first) OVER () AS stand
-FROM (SELECT part, who, MIN(owner) AS first, ROW_NUMBER() OVER (ORDER BY TOTAL(bytes) DESC, who, part) AS place
-      FROM v_named
-      WHERE what = 'process' AND (wanted OR unfiltered)
-      GROUP BY part, who)
-WHERE place > 500;
-CREATE UNIQUE INDEX temp.v_small_line ON v_small(part, who);
+CREATE TEMP TABLE v_large AS
+SELECT part, who
+FROM v_named
+WHERE what = 'process' AND (wanted OR unfiltered)
+GROUP BY part, who
+ORDER BY TOTAL(bytes) DESC, who, part
+LIMIT 500;
+CREATE UNIQUE INDEX temp.v_large_line ON v_large(part, who);
 
-CREATE TEMP TABLE v_owner AS
-SELECT n.owner, COALESCE(s.stand, n.owner) AS stand, n.pid, n.start_ns, n.procs, n.comm, n.system, n.what, CASE WHEN s.stand THEN '(the rest)' ELSE n.who END AS who,
-       n.wanted, n.wanted OR (n.unfiltered AND n.owner <= 2) AS shown,
-       CASE WHEN s.stand THEN 'process:rest:' ELSE n.what || ':' || n.part || ':' || n.who END AS gid
-FROM v_named n LEFT JOIN v_small s ON n.what = 'process' AND s.part = n.part AND s.who = n.who;
-CREATE UNIQUE INDEX temp.v_owner_owner ON v_owner(owner);
+-- By its number, which is looked up for every aggregate.
+CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER, comm TEXT, system TEXT, what TEXT, who TEXT,
+       wanted INTEGER, shown INTEGER, gid TEXT);
+WITH line AS (
+       SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
+       FROM v_named n LEFT JOIN v_large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who)
+INSERT INTO temp.v_owner
+SELECT owner, CASE WHEN small THEN (SELECT MIN(owner) FROM line WHERE small) ELSE owner END, pid, start_ns, procs, comm, system, what, CASE WHEN small THEN '(the rest)' ELSE who END,
+       wanted, wanted OR (unfiltered AND owner <= 2), CASE WHEN small THEN 'process:rest:' ELSE what || ':' || part || ':' || who END
+FROM line;
 
 CREATE TEMP TABLE v_group AS
 SELECT gid, what, who, MAX(shown) AS shown,
        CASE WHEN what IN ('unattributed', 'self', 'other') THEN ''
-            WHEN MAX(procs) <= 1 AND COUNT(DISTINCT pid || '/' || start_ns) = 1 THEN CAST(MIN(pid) AS TEXT)
-            WHEN COUNT(DISTINCT pid || '/' || start_ns) = 0 THEN ''
+            WHEN MAX(procs) <= 1 AND MIN(pid) = MAX(pid) AND MIN(start_ns) = MAX(start_ns) THEN CAST(MIN(pid) AS TEXT)
+            WHEN COUNT(pid) = 0 THEN ''
             ELSE (COUNT(DISTINCT CASE WHEN procs > 0 THEN pid || '/' || start_ns END) + SUM(CASE WHEN procs > 1 THEN procs - 1 ELSE 0 END)) || ' procs' END AS pid,
        CASE what WHEN 'run' THEN 1 WHEN 'system' THEN 1 WHEN 'process' THEN 2 WHEN 'kthread' THEN 3
                  WHEN 'unattributed' THEN 5 WHEN 'other' THEN 6 ELSE 7 END AS rank
@@ -164,10 +170,11 @@ SELECT t.owner, t.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, c.name
        AND (l.owner_system IS NULL OR t.owner = 0 OR COALESCE(t.system = l.owner_system, 0)) AS of_load,
        c.name = 'loopback' AS loopback, c.name IN ('data', 'direct') AS file_data
 FROM v_load l JOIN (
-       SELECT o.stand AS owner, o.gid, o.system, t.dev, t.kind, t.cause, t.how, t.sub, t.flags, SUM(t.ops) AS ops, SUM(t.errors) AS errors, SUM(t.bytes) AS bytes,
-              SUM(t.touched) AS touched, SUM(t.timed) AS timed, SUM(t.lat_ns) AS lat_ns, MAX(t.max_ns) AS max_ns
-       FROM ask JOIN agg_total t ON t.run = ask.run JOIN v_owner o ON o.owner = t.owner
-       GROUP BY o.stand, o.system, t.kind, t.dev, t.cause, t.how, t.sub, t.flags) t
+       SELECT o.owner, o.gid, o.system, v.value ->> 1 AS kind, v.value ->> 2 AS dev, v.value ->> 3 AS cause, v.value ->> 4 AS how, v.value ->> 5 AS sub,
+              v.value ->> 6 AS flags, v.value ->> 7 AS ops, v.value ->> 8 AS errors, v.value ->> 9 AS bytes, v.value ->> 10 AS touched, v.value ->> 11 AS timed,
+              v.value ->> 12 AS lat_ns, v.value ->> 13 AS max_ns
+       FROM json_each((SELECT fold(7, o.stand, t.kind, t.dev, t.cause, t.how, t.sub, t.flags, t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns)
+                       FROM ask JOIN agg_total t ON t.run = ask.run CROSS JOIN v_owner o ON o.owner = t.owner)) v JOIN v_owner o ON o.owner = v.value ->> 0) t
 JOIN v_kind k ON k.id = t.kind
 JOIN cause c ON c.id = t.cause
 JOIN how h ON h.id = t.how
