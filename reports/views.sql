@@ -31,7 +31,10 @@ SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall
        CASE WHEN ',' || r.layers || ',' LIKE '%,net,%' THEN 1 END AS net,
        CASE WHEN EXISTS (SELECT 1 FROM layer l CROSS JOIN kind k ON k.layer = l.id CROSS JOIN agg_total t ON t.run = ask.run AND t.kind = k.id
                          WHERE l.name = 'vfs') THEN 1 END AS vfs,
-       CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS ledger
+       CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS some_ledger,
+       CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run)
+             AND NOT EXISTS (SELECT 1 FROM lost x WHERE x.run = ask.run AND x.n > 0 AND x.effect IN ('events', 'bytes')
+                             AND x.layer IN ('syscall', 'uring', 'cache', 'fs', 'all')) THEN 1 END AS ledger
 FROM ask JOIN run r ON r.run = ask.run;
 
 -- What clients had acknowledged, always one row. owner_system: the system that the ledger names, where the run knows it: its processes
@@ -233,15 +236,39 @@ CREATE TEMP TABLE v_ledger AS
 SELECT o.gid, SUM(g.dirtied + g.direct) AS d_w, SUM(g.dirtied) AS dirtied, SUM(g.direct) AS direct, SUM(g.submitted) AS submitted, SUM(g.absorbed) AS absorbed,
        SUM(g.written) AS written, SUM(g.cancelled) AS cancelled, SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected,
        SUM(g.unexpected + CASE WHEN r.horizon = 'at_ack' THEN 0 ELSE g.dirty_end - g.dirty_late END) + max(SUM(g.submitted) - SUM(g.direct), 0) AS slack
-FROM ask JOIN ledger g ON g.run = ask.run JOIN v_run r JOIN v_owner o ON o.owner = g.owner
+FROM ask JOIN v_measured m ON m.ledger JOIN ledger g ON g.run = ask.run JOIN v_run r JOIN v_owner o ON o.owner = g.owner
 GROUP BY o.gid;
+
+-- D of a line where events were lost: at least this. Of several that wrote a file nobody knows who made a block dirty, if that
+-- is what was lost: so only files count that nobody else is known to have written, by the kernel's sums.
+CREATE TEMP TABLE v_dirtied AS
+WITH wrote AS (
+       SELECT i.file, o.gid FROM ask JOIN file_io i ON i.run = ask.run JOIN v_owner o ON o.owner = i.owner WHERE i.write_bytes + i.fs_write_bytes > 0
+       UNION
+       SELECT g.file, o.gid FROM ask JOIN ledger g ON g.run = ask.run JOIN v_owner o ON o.owner = g.owner WHERE g.dirtied > 0),
+     inode AS (
+       SELECT COALESCE(f.dev || '/' || f.ino || '/' || f.gen, w.file) AS inode, w.gid
+       FROM ask JOIN wrote w LEFT JOIN file f ON f.run = ask.run AND f.id = w.file
+       WHERE w.file <> 0),
+     single AS MATERIALIZED (SELECT inode, MIN(gid) AS gid FROM inode GROUP BY inode HAVING MIN(gid) = MAX(gid)),
+     nameless AS MATERIALIZED (SELECT gid FROM wrote WHERE file = 0)
+SELECT o.gid, SUM(g.direct + CASE WHEN s.gid IS NULL OR EXISTS (SELECT 1 FROM nameless n WHERE n.gid <> o.gid) THEN 0 ELSE g.dirtied END) AS d_w
+FROM ask JOIN v_measured m ON m.some_ledger AND m.ledger IS NULL
+JOIN ledger g ON g.run = ask.run
+JOIN v_owner o ON o.owner = g.owner
+LEFT JOIN file f ON f.run = ask.run AND f.id = g.file
+LEFT JOIN single s ON s.inode = COALESCE(f.dev || '/' || f.ino || '/' || f.gen, g.file) AND s.gid = o.gid
+WHERE EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run)
+GROUP BY o.gid
+UNION ALL
+SELECT gid, d_w FROM v_ledger;
 
 -- The volumes of METRICS section 1, in bytes unless the name says ops. Line `all` is every process and kernel thread that
 -- was traced; `total` is every device byte, so it also holds what no owner is known for, other processes and the tracer.
 CREATE TEMP TABLE v_volume AS
 WITH part AS MATERIALIZED (
-       SELECT g.gid, g.what, g.who, g.pid, g.rank, g.shown, s.*, l.d_w, l.absorbed, l.cancelled, l.dirty_end, l.unexpected, l.slack
-       FROM v_group g LEFT JOIN v_sum s ON s.gid = g.gid LEFT JOIN v_ledger l ON l.gid = g.gid),
+       SELECT g.gid, g.what, g.who, g.pid, g.rank, g.shown, s.*, d.d_w, l.absorbed, l.cancelled, l.dirty_end, l.unexpected, l.slack
+       FROM v_group g LEFT JOIN v_sum s ON s.gid = g.gid LEFT JOIN v_ledger l ON l.gid = g.gid LEFT JOIN v_dirtied d ON d.gid = g.gid),
      line AS MATERIALIZED (
        SELECT gid, what, who, pid, rank, shown, s_w, s_r, s_ops_w, s_ops_r, s_direct_r, t_w, copied, v_w, v_r, v_ops_w, v_ops_r, missed, missed_fault, missed_write,
               readahead, readahead_fault, ra_used, ra_unknown, f_data, f_w, b_w, b_r, b_ops_w, b_ops_r, b_direct_r, b_for_write,
@@ -279,7 +306,7 @@ SELECT p.gid, p.what, p.who, p.pid, p.rank, p.shown,
        COALESCE(p.s_w, 0) * u.calls AS S,
        COALESCE(CASE WHEN m.vfs THEN p.v_w ELSE p.s_w END, 0) * COALESCE(m.vfs, u.calls) AS V,
        COALESCE(p.t_w, 0) * u.calls AS T,
-       COALESCE(p.d_w, 0) * m.ledger AS D,
+       COALESCE(p.d_w, 0) * (SELECT 1 FROM v_dirtied) AS D,
        COALESCE(p.f_data, 0) * m.fs AS W,
        COALESCE(p.f_w, 0) * m.fs AS F,
        COALESCE(p.b_w, 0) * m.block AS B,
@@ -479,7 +506,7 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
           OR (d.needs = 'L' AND v.L IS NOT NULL)
           OR (d.needs = 'R' AND v.L IS NOT NULL AND a.has_ledger)
           OR (d.needs = 'L_r' AND v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0))
-          OR (d.needs = 'no D' AND v.D IS NULL AND COALESCE(v.S, 0) > 0))
+          OR (d.needs = 'no D' AND (v.D IS NULL OR (SELECT ledger IS NULL FROM v_measured)) AND COALESCE(v.S, 0) > 0))
 SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
        CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
        CASE WHEN absent IS NOT NULL THEN NULL
@@ -642,7 +669,7 @@ CREATE TEMP VIEW v_file AS
 SELECT CASE WHEN f.path IS NULL AND g.file <> 0 THEN -1 ELSE g.file END AS file, CASE WHEN f.path IS NOT NULL THEN d.device END AS device,
        CASE WHEN f.path IS NOT NULL THEN f.ino END AS ino,
        COALESCE(f.path, CASE g.file WHEN 0 THEN '(file not known)' ELSE '(name not known)' END) AS path, f.component, g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.submitted, g.cancelled, g.dirty_end, g.dirty_late, g.dirty_start, g.unexpected
-FROM ask JOIN ledger g ON g.run = ask.run
+FROM ask JOIN v_measured m ON m.ledger JOIN ledger g ON g.run = ask.run
 LEFT JOIN file f ON f.run = g.run AND f.id = g.file
 LEFT JOIN v_device d ON d.dev = f.dev;
 
@@ -1038,7 +1065,9 @@ WITH place AS MATERIALIZED (
      known AS MATERIALIZED (
        SELECT run, CASE WHEN ',' || layers || ',' LIKE '%,syscall,%' THEN 1 END AS app, CASE WHEN ',' || layers || ',' LIKE '%,cache,%' THEN 1 END AS cache,
               CASE WHEN ',' || layers || ',' LIKE '%,fs,%' THEN 1 END AS fs, CASE WHEN ',' || layers || ',' LIKE '%,block,%' THEN 1 END AS block,
-              CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) THEN 1 END AS ledger,
+              CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run)
+                         AND NOT EXISTS (SELECT 1 FROM lost x WHERE x.run = r.run AND x.n > 0 AND x.effect IN ('events', 'bytes')
+                                         AND x.layer IN ('syscall', 'uring', 'cache', 'fs', 'all')) THEN 1 END AS ledger,
               EXISTS (SELECT 1 FROM lost x WHERE x.run = r.run AND x.n > 0 AND x.effect = 'bytes' AND x.layer IN ('cache', 'fs', 'block', 'all')) AS short
        FROM v_sweep_run r)
 SELECT k.run, COALESCE(t.S, 0) * k.app AS S, COALESCE(t.S_r, 0) * k.app AS S_r, COALESCE(t.T, 0) * k.app AS T, COALESCE(d.D, 0) * k.ledger AS D,
