@@ -198,7 +198,7 @@ files_of() { # DIR N
 	END
 }
 
-@test "50,000 files while nobody reads the sums: they are complete, and what has no place or no name is one row each" {
+@test "50,000 files while nobody reads the sums: they are complete, and what has no place or no name is one row each (defect 23)" {
 	body() {
 		"$trace" -q --no-events -o "$store" -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID
@@ -234,7 +234,7 @@ files_of() { # DIR N
 	with_fs ext4 512M -N 60000 -- body
 }
 
-@test "30,000 files that a stranger left dirty before the run take no place from whom the run is about, and are no loss" {
+@test "30,000 files that a stranger left dirty before the run take no place from whom the run is about, and are no loss (defect 21)" {
 	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
 	body() {
 		mkdir -m 777 "$IOT_MNT/theirs"

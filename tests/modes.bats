@@ -50,7 +50,7 @@ one_answer() { # WHAT REPORT TABLE COLUMNS [LINES THAT ARE LEFT OUT]
 	done
 }
 
-@test "a mixed load has the same volumes, ratios, components, files and syncs with events, without, and with a ring of 64 KiB; only D is not, and says so" {
+@test "a mixed load has the same volumes, ratios, components, files and syncs with events, without, and with a ring of 64 KiB; only D is not, and says so (defect 23)" {
 	need sqlite3 sqlite3
 	body() {
 		ours='dd|iot-io|sqlite|iot-mnt'

@@ -18,7 +18,7 @@ kernel() { # SERIES
 
 scenarios() { # SERIES
 	kernel "$1"
-	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats tests/net.bats
+	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats
 }
 
 volumes() { # SERIES
