@@ -85,4 +85,17 @@ __noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc, u64 
 	return 0;
 }
 
+/* The same for one of several requests that a call may have submitted: what turned dirty behind it is another's, unless it failed. */
+static __always_inline void fresh_before(u64 inode, u64 off, s64 res, u32 proc, u64 block)
+{
+	struct task_ctx *c = ctx_find();
+	u64 len = res > 0 ? res : 0;
+
+	if (!c || !c->fresh_inode || c->fresh_inode != inode)
+		return;
+	if (len && c->fresh_to > off + len)
+		len = c->fresh_to - off;
+	fresh_beside(c, off, len, proc, block ?: PAGE_SIZE);
+}
+
 #endif

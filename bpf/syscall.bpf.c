@@ -166,7 +166,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		written(c, o->offset, o->ret, proc);
-	if (o->write && c->fresh_inode)
+	if (o->write && c->fresh_inode && c->fresh_inode == c->seen_host)
 		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
@@ -203,7 +203,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 		call_record(c, o, proc);
 		if (side && f && o->ret > 0 && is_storage(c->seen_type))
 			written(c, o->offset, o->ret, proc);
-		if (side && c->fresh_inode)
+		if (side && c->fresh_inode && c->fresh_inode == c->seen_host)
 			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
@@ -470,7 +470,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 		offset = quick_offset(q, f, regs, ret);
 		touched = blocks_of(offset, ret, q->block);
 		c = ctx_find();
-		if (c && c->fresh_inode)
+		if (c && c->fresh_inode && c->fresh_inode == q->host)
 			fresh_beside(c, offset, ret, q->proc, q->block);
 	} else if (ra_waits(q->host)) {
 		return false;

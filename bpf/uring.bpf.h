@@ -11,6 +11,7 @@
 #define IOT_URING_BPF_H
 
 #include <linux/io_uring.h>
+#include "dirty.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"
@@ -197,6 +198,8 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	}
 	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
 		ra_used(f->host, f->offset, d->bytes);
+	if (d->kind == KIND_URING_WRITE)
+		fresh_before(f->host, f->offset, d->res, u->proc, f->block);
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
 	if (d->dur_ns)
 		hist_add(u->proc, d->kind, f->type, d->dur_ns);
