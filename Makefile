@@ -33,7 +33,7 @@ bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
-reports := $(sort $(wildcard reports/*.sql reports/*.gp))
+reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
 .PHONY: all help setup demo check check-systems five bench install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
@@ -75,7 +75,7 @@ $(B)/floor: tests/floor.c $(B)/floor.bpf.o
 $(B)/tracer/systems_load.o: systems.json
 
 # Test programs that need no kernel side.
-detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/place.c
+detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/out.c stream/place.c stream/utf8.c
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -94,11 +94,11 @@ $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 # Reports, and the systems whose aliases it takes, are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
-$(B)/reports.c: $(reports) systems.json reports Makefile
+$(B)/reports.c: $(reports) systems.json reports reports/views Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
-	for f in $(reports) systems.json; do echo "{ \"$${f##*/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	for f in $(reports) systems.json; do echo "{ \"$${f#reports/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
 $(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools

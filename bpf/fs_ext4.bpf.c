@@ -363,7 +363,7 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	to = wbc->range_end;
 	if (to < from || to - from >= len)
 		return 0;
-	return writer_mark(i, from, to - from + 1, proc_current(c));
+	return writer_mark(io.host ?: c->target_inode, from, to - from + 1, proc_current(c));
 }
 
 /* ---- bytes that are dropped before they are written ---- */

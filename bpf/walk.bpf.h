@@ -141,7 +141,7 @@ static long split_share(u32 n, struct walk_ref *r)
 }
 
 /* Keeps a piece for the tracer. */
-static __noinline bool txn_defer(struct walk *w)
+__noinline int txn_defer(struct walk *w)
 {
 	struct iot_state *s = run_state();
 	struct iot_late l = {};
@@ -352,7 +352,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
 	if (w->by_page && i) {
-		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+		owner = writer_of_page((u64)i, pos >> PAGE_SHIFT, &how);
 		if (w->key.kind == KIND_FS_WRITE)
 			page_carried(i, pos >> PAGE_SHIFT);
 	}
