@@ -324,6 +324,8 @@ int main(int argc, char **argv)
 	snprintf(r.two, sizeof(r.two), "%s/two.sqlite", folder);
 	snprintf(r.store, sizeof(r.store), "%s/x.sqlite", folder);
 	snprintf(r.out, sizeof(r.out), "%s/out", folder);
+	remove_store(r.new);
+	remove_store(r.base);
 	if (ingest(NULL, &fired, r.new, second) || ingest(NULL, &fired, r.base, first))
 		return fprintf(stderr, "faulty-run: cannot store without a fault\n"), 2;
 	copy(r.base, r.two);
