@@ -372,7 +372,11 @@ hostile_gnuplot() { # FOLDER
 	IOT_LIMIT_S=1 run --separate-stderr -1 timeout -k 1 30 "$analyze" long a.sqlite --reports mine
 	[[ $stderr == *"a.sqlite: no answer after 1 s: it was given up (IOT_LIMIT_S is another limit)" ]]
 	for signal in INT TERM; do
-		run --separate-stderr bash -c 'set -m; "$0" long a.sqlite --reports mine & sleep 1; kill -'$signal' $!; wait $!' "$analyze"
+		run --separate-stderr bash -c 'set -m
+			"$0" long a.sqlite --reports mine &
+			until ls -l /proc/$!/fd | grep -q a.sqlite; do sleep 0.05; done
+			kill -'$signal' $!
+			wait $!' "$analyze"
 		same "status after $signal" "$status" $((128 + $(kill -l $signal)))
 		[[ $stderr == *"a.sqlite: interrupted"* ]]
 	done
@@ -384,7 +388,7 @@ hostile_gnuplot() { # FOLDER
 	pid=$!
 	exec 7>pipe
 	head -n 30 a.jsonl >&7
-	sleep 1.5
+	until [ -s ours/x.sqlite-wal ]; do sleep 0.05; done
 	kill -TERM $pid
 	wait $pid || status=$?
 	exec 7>&-
@@ -458,4 +462,18 @@ hostile_gnuplot() { # FOLDER
 	sqlite3 ours/x.sqlite "DROP TABLE lost; CREATE VIRTUAL TABLE lost USING fts5(run, layer, what, effect, n)" || skip "FTS5 is missing in this sqlite3"
 	run --separate-stderr -1 "$analyze" runs ours/x.sqlite
 	[[ $stderr == *"ours/x.sqlite is not as iot made it: 'lost' is a virtual table" ]]
+}
+
+@test "39: a folder of a server that was exchanged for a symbolic link is not looked into" {
+	make -s -C "$root" build/tests/detect >&2
+	mkdir -p theirs/data/base/5 theirs/data/global
+	echo 15 >theirs/data/PG_VERSION
+	touch theirs/data/base/5/1 theirs/data/global/pg_control
+	how() { "$root/build/tests/detect" file postgres:server "$1" | awk '{ print $NF }'; }
+	same "the folder itself" "$(how "$place/theirs/data/base/5/1")" root
+	mv theirs/data theirs/away
+	ln -s away theirs/data
+	same "a link in its place" "$(how "$place/theirs/data/base/5/1")" layout
+	ln -s theirs shorter
+	same "a link on the way" "$(how "$place/shorter/away/base/5/1")" layout
 }
