@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fold.h"
+#include "memory.h"
 
 #define FOLD_MAX 24 /* keys and sums */
 
@@ -148,7 +149,7 @@ static void fold_final(sqlite3_context *ctx)
 	struct fold *f = sqlite3_aggregate_context(ctx, 0), none = { 0 };
 	char *text = NULL;
 	size_t size, i;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = memory_open(&text, &size);
 
 	f = f ? f : &none;
 	if (out) {

@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include "fail.h"
 #include "fold.h"
+#include "memory.h"
 #include "opener.h"
 #include "query.h"
 #include "stream.h"
@@ -197,16 +198,16 @@ static void bind_column(void *arg, const char *name, bool present, const char *t
 static char *given_sql(const struct rec_load *ledger)
 {
 	char *columns = NULL, *values = NULL, *sql = NULL;
-	size_t a, b;
-	struct given g = { .columns = open_memstream(&columns, &a), .values = open_memstream(&values, &b) };
+	struct given g = { .columns = memory_open(&columns, NULL), .values = memory_open(&values, NULL) };
+	int failed = 0;
 
 	if (g.columns && g.values)
 		rec_each(REC_load, ledger, name_column, &g);
 	if (g.columns)
-		fclose(g.columns);
+		failed |= fclose(g.columns);
 	if (g.values)
-		fclose(g.values);
-	if (!g.n || asprintf(&sql, "INSERT INTO given (%s) VALUES (%s)", columns, values) < 0)
+		failed |= fclose(g.values);
+	if (failed || !g.n || asprintf(&sql, "INSERT INTO given (%s) VALUES (%s)", columns, values) < 0)
 		sql = NULL;
 	free(columns);
 	free(values);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include "fail.h"
+#include "memory.h"
 #include "report.h"
 #include "views.h"
 
@@ -86,7 +87,7 @@ static int read_files(struct views *v, const char *dir)
 {
 	const struct report_file *f;
 	size_t size;
-	FILE *all = open_memstream(&v->text, &size);
+	FILE *all = memory_open(&v->text, &size);
 
 	if (!all)
 		return -ENOMEM;

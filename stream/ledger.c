@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include "interval.h"
 #include "ledger.h"
+#include "memory.h"
 #include "table.h"
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
@@ -521,7 +522,7 @@ static char *events_sql(s64 first, bool sorted)
 {
 	char *sql = NULL;
 	size_t size;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int k;
 
 	if (!f)

@@ -4,6 +4,7 @@
  * SQLite keeps the text of CREATE TABLE with its comments, so `.schema` explains a store without this source.
  */
 #include <stdio.h>
+#include "memory.h"
 #include "schema.h"
 
 /* What is particular about some tables; the others are plain. */
@@ -193,7 +194,7 @@ int schema_create(sqlite3 *db)
 {
 	char *sql = NULL;
 	size_t n;
-	FILE *f = open_memstream(&sql, &n);
+	FILE *f = memory_open(&sql, &n);
 	unsigned int type;
 	int rc;
 
@@ -207,10 +208,8 @@ int schema_create(sqlite3 *db)
 	put_event_view(f);
 	put_agg_view(f, "v_agg", "agg", ", a.sec", "aggregates of each second in words");
 	put_agg_view(f, "v_total", "agg_total", "", "aggregates of a whole run in words");
-	if (fclose(f)) {
-		free(sql);
+	if (fclose(f))
 		return SQLITE_NOMEM;
-	}
 	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
 	free(sql);
 	return rc;
@@ -345,17 +344,14 @@ static char *object_text(sqlite3_stmt *st)
 	const char *sql = (const char *)sqlite3_column_text(st, 2);
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = memory_open(&text, &size);
 
 	if (!f)
 		return NULL;
 	fprintf(f, "%s '%s'\n", sqlite3_column_text(st, 0), sqlite3_column_text(st, 1));
 	if (sql)
 		squeeze(sql, f);
-	if (!fclose(f))
-		return text;
-	free(text);
-	return NULL;
+	return fclose(f) ? NULL : text;
 }
 
 static int compare_objects(sqlite3_stmt *a, sqlite3_stmt *b, char *which, size_t size)

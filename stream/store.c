@@ -10,6 +10,7 @@
 #include "batch.h"
 #include "fileio.h"
 #include "ledger.h"
+#include "memory.h"
 #include "opener.h"
 #include "schema.h"
 
@@ -123,7 +124,7 @@ static int prepare_record(struct store *s, unsigned int type)
 	const struct table *t = table_of(type);
 	char *sql = NULL;
 	size_t size, i;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int err;
 
 	if (!f)
@@ -139,8 +140,7 @@ static int prepare_record(struct store *s, unsigned int type)
 		fprintf(f, " FROM iot_batch");
 	if (type == REC_file_io)
 		put_addition(f, t);
-	fclose(f);
-	err = prepare(s, sql, &s->insert[type]);
+	err = fclose(f) ? stream_fail(-ENOMEM, "%s: no memory", s->sink.name) : prepare(s, sql, &s->insert[type]);
 	free(sql);
 	return err;
 }
@@ -160,7 +160,7 @@ static int prepare_total(struct store *s)
 	const char *comma = "";
 	char *sql = NULL;
 	size_t size, i;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int err;
 
 	if (!f)
