@@ -114,7 +114,7 @@ static int find_scripts(const struct options *o, const char *name, struct script
 static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
 {
 	bool about_store = report_about_store(text);
-	auto_free char *views = report_text(o->reports, "views.sql"), *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
+	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .ledger = ledger, .ledger_name = o->ledger };
@@ -124,10 +124,10 @@ static int answer_report(const struct options *o, const char *name, const char *
 
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
-	if (!err && (!views || !rules))
-		err = fail(EXIT_DATA, errno, "cannot read %s", views ? "systems.json" : "views.sql");
+	if (!err && !rules)
+		err = fail(EXIT_DATA, errno, "cannot read systems.json");
 	if (!err)
-		err = store_ask(s, &ask, "views.sql", views);
+		err = store_ask(s, &ask) ?: report_views(s, o->reports, text, ask.systems) ?: store_asked(s, o->system);
 	if (!err)
 		err = report_run(s, name, text, &a);
 	if (!err)

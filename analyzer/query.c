@@ -7,6 +7,7 @@
 #include <math.h>
 #include <sqlite3.h>
 #include "fail.h"
+#include "fold.h"
 #include "opener.h"
 #include "query.h"
 #include "stream.h"
@@ -285,27 +286,25 @@ static int store_given(struct store *s, const struct ask *ask)
 	return give(s, ask->run, &plain);
 }
 
-int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views)
+int store_ask(struct store *s, const struct ask *ask)
 {
 	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
 	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :plot)";
 	struct grid t = { 0 };
-	const char *tail = views;
 	int err;
 
 	s->ask = *ask;
-	if (sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
+	if (fold_register(s->db) != SQLITE_OK || sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);
-	if (!err)
-		err = store_given(s, ask);
-	while (!err && *tail) {
-		err = store_query(s, views_name, tail, &tail, &t);
-		grid_free(&t);
-	}
-	if (!err && ask->system && ask->systems)
-		err = store_knows_system(s, ask->system);
+	return err ? err : store_given(s, ask);
+}
+
+int store_asked(struct store *s, const char *system)
+{
+	int err = system && s->ask.systems ? store_knows_system(s, system) : 0;
+
 	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
 	return err;
 }
@@ -379,10 +378,8 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, tail), err = 0;
 
-	if (rc == SQLITE_OK && (!st || !out)) {
-		sqlite3_finalize(st);
+	if (rc == SQLITE_OK && !st)
 		return 0;
-	}
 	if (rc == SQLITE_OK) {
 		bind_ask(st, &s->ask);
 		err = take_columns(st, out);

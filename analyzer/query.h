@@ -33,15 +33,18 @@ void store_close(struct store *s);
  * and the number, or an exit status: EXIT_USAGE when there is no such run. */
 int store_run(struct store *s, const char *which, int64_t *run);
 
-/* Says what is asked and makes the views, from the text of views.sql. EXIT_USAGE when there is no such system. */
-int store_ask(struct store *s, const struct ask *ask, const char *views_name, const char *views);
+/* Says what is asked: makes the tables `ask`, `alias` and `given`, which views read. */
+int store_ask(struct store *s, const struct ask *ask);
+
+/* When the views are there: nothing is written any more. EXIT_USAGE when there is no such system. */
+int store_asked(struct store *s, const char *system);
 
 /* Whether a ledger can be one of the run: its devices are there, and its load ran while the run did. Returns 0, or EXIT_DATA with
  * one line on stderr. */
 int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name);
 
 /* Runs the first statement of `sql` and stores its answer. *tail is set behind the statement. A text without any
- * statement gives a table without columns. out NULL: it is not run. `name` is for messages. Returns 0 or an exit status. */
+ * statement gives a table without columns. `name` is for messages. Returns 0 or an exit status. */
 int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out);
 
 /* Is a picture asked for? */

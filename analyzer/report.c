@@ -6,6 +6,7 @@
 #include "fail.h"
 #include "place.h"
 #include "report.h"
+#include "views.h"
 
 #define REPORT_MAX (1 << 20)
 
@@ -193,6 +194,29 @@ static bool is_plot(const char *p)
 	return false;
 }
 
+/* What every report begins with. */
+#define HEAD_RUN "SELECT * FROM v_run"
+#define HEAD_LOST "SELECT * FROM v_lost"
+#define HEAD_LINES "SELECT * FROM v_head ORDER BY ord"
+
+int report_views(struct store *s, const char *dir, const char *text, const char *systems)
+{
+	static const char head[] = HEAD_RUN " " HEAD_LOST " " HEAD_LINES;
+	struct views *v = views_load(s, dir);
+	const char *p, *end;
+	int err = !v ? EXIT_DATA : views_need(v, head, strlen(head));
+
+	if (!err && systems)
+		err = views_need(v, systems, strlen(systems));
+	for (p = text; !err && *p; p = end) {
+		end = statement_end(p);
+		if (store_plots(s) || !is_plot(p))
+			err = views_need(v, p, end - p);
+	}
+	views_free(v);
+	return err;
+}
+
 static int run_statements(struct store *s, const char *name, const char *text, struct answer *a)
 {
 	const char *tail = text;
@@ -203,9 +227,7 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 		const char *from = tail;
 
 		if (is_plot(from) && !store_plots(s)) {
-			err = store_query(s, name, from, &tail, NULL);
-			if (err)
-				return err;
+			tail = statement_end(from);
 			continue;
 		}
 		err = store_query(s, name, from, &tail, &t);
@@ -237,11 +259,11 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 	a->caption = report_lines(text, "caption");
 	a->main = report_line(text, "main");
 	a->about_store = report_about_store(text);
-	err = store_query(s, "run", "SELECT * FROM v_run", NULL, &a->run);
+	err = store_query(s, "run", HEAD_RUN, NULL, &a->run);
 	if (!err)
-		err = store_query(s, "lost", "SELECT * FROM v_lost", NULL, &a->lost);
+		err = store_query(s, "lost", HEAD_LOST, NULL, &a->lost);
 	if (!err && !a->about_store)
-		err = store_query(s, "head", "SELECT * FROM v_head ORDER BY ord", NULL, &a->head);
+		err = store_query(s, "head", HEAD_LINES, NULL, &a->head);
 	return err ? err : run_statements(s, name, text, a);
 }
 

@@ -16,7 +16,7 @@
 #include "query.h"
 
 struct report_file {
-	const char *name; /* "amplification.sql"; NULL ends the list */
+	const char *name; /* "amplification.sql", "views/run.sql"; NULL ends the list */
 	const char *text;
 };
 
@@ -34,6 +34,10 @@ char *report_line(const char *text, const char *key);
 
 /* Whether the report of that text is about all runs of a store ("-- scope: store"). */
 bool report_about_store(const char *text);
+
+/* Makes the views that the report's text needs, its pictures only when one is asked for; `systems`: one more, or NULL. Returns 0 or an exit
+ * status. */
+int report_views(struct store *s, const char *dir, const char *text, const char *systems);
 
 /* Asks the store all statements of the report; free with answer_free(). `s` was asked with store_ask(). */
 int report_run(struct store *s, const char *name, const char *text, struct answer *a);

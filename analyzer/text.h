@@ -20,8 +20,8 @@ char *text_tsv(const char *text, size_t len);
 /* One field of a .tsv that gnuplot reads: as for terminals, so that the picture shows that; at most 200 characters. */
 char *text_plot(const char *text, size_t len);
 
-/* A JSON string with its quotes. Control characters and those that change the direction of writing are escaped. A byte XX that
- * is not UTF-8 becomes \udcXX, as in the records of a run. */
+/* A JSON string with its quotes. Control characters and those that change the direction of writing are escaped. A byte XX that is not
+ * UTF-8 becomes \udcXX, as in the records of a run. */
 char *text_json(const char *text, size_t len);
 
 /* Columns that a string made by text_terminal() takes. */

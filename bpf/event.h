@@ -124,6 +124,7 @@ struct iot_path {
 	u32 user;              /* process.id of who used it when this was sent */
 	u32 writes;            /* 1: it was open for writing then */
 	u32 block;             /* bytes of a block of its file system */
+	u32 node;              /* 1: the node of a block device */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 

@@ -146,6 +146,7 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	w.out->ino = k.ino;
 	w.out->parts = w.out->len = w.out->whole = 0;
 	w.out->block = block;
+	w.out->node = (inode_mode(i) & S_IFMT) == S_IFBLK;
 	w.out->user = user;
 	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
 	w.d = BPF_CORE_READ(f, f_path.dentry);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* quick.bpf.h - a call that is like an earlier one of its thread: the same call on the same file, which reads, or moves bytes on what
- * is no storage, or writes a file that nobody else dirties. All that is needed to count it lies in one slot, found by thread and descriptor: nothing is searched, and no helper is
- * called but for the current task. Most calls of busy programs are such calls. What it does is what exit_rw() does for them.
+ * is no storage, or writes a file that nobody else dirties. All that is needed to count it lies in one slot, found by thread and
+ * descriptor: nothing is searched, and no helper is called but for the current task. Most calls of busy programs are such calls. What it
+ * does is what exit_rw() does for them.
  */
 #ifndef IOT_QUICK_BPF_H
 #define IOT_QUICK_BPF_H

@@ -190,7 +190,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		t->owner = owner_current(c, &t->how);
 		return;
 	}
-	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) { /* nobody passed it on: a volume's own */
+	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
+		/* nobody passed it on: a volume's own */
 		t->from = BIO_OWN;
 		if (!fp.inode) { /* its metadata, whoever runs */
 			t->cause = CAUSE_METADATA;

@@ -96,7 +96,8 @@ static void put_total(FILE *f)
 
 static const char fixed_tables[] =
 	"CREATE TABLE ledger(\n"
-	"  -- the dirty ledger of a run (METRICS section 3), from its events; no rows when they are missing or have gaps.\n"
+	"  -- the dirty ledger of a run (METRICS section 3), from its events; no rows when there are none. Where some were lost\n"
+	"  -- (table lost: effect events or bytes) dirtied and direct are too small, and the rest says nothing.\n"
 	"  -- In every row: dirty_start + dirtied + unexpected = written + cancelled + dirty_end. D = dirtied + direct, W = written + submitted.\n"
 	"  -- Residual: unexpected, and after a settle also dirty_end - dirty_late. Files of one (dev, ino, gen) are one file: the first id.\n"
 	"  run INTEGER NOT NULL,         -- number of the run in this store\n"

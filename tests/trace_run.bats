@@ -361,6 +361,19 @@ os.fsync(f)' "$@"
 	done
 }
 
+@test "a database in memory below /dev is no device: known by a journal that lived for less than a moment" {
+	local dir
+
+	need python3 python3-minimal
+	mountpoint -q /dev/shm || skip "/dev/shm is missing"
+	dir=$(mktemp -d /dev/shm/iot-test.XXXXXX)
+	traced -- bash -c "$(declare -f keeper); keeper $dir/ledger 0" || fail "status $?"
+	rm -r "$dir"
+	same "components" "$(sql "SELECT substr(path, length('$dir/') + 1), component FROM file WHERE path LIKE '$dir/%' ORDER BY 1" | paste -sd ,)" \
+		"ledger data,ledger-journal undo"
+	same "process" "$(sql "SELECT DISTINCT system, role, instance FROM process WHERE system IS NOT NULL")" "sqlite embedded $dir/ledger"
+}
+
 @test "a process that makes a database and ends at once is known by it, whenever its files were looked at first" {
 	cat > make.py <<-'END'
 		import sys, time

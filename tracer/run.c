@@ -281,6 +281,7 @@ static void end_round(struct run *r, bool files)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
 	take_error(r, cells_read(r->cells, r->probes));
+	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
 	cells_bytes(r->cells, on_bytes, r);
 	lives_settle(r->lives);
 	if (files)

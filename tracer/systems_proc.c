@@ -231,7 +231,7 @@ static void learn_path(struct look *l, const char *path, bool writes)
 	if (len && (strncmp(path, l->root, len) || path[len] != '/'))
 		return;
 	path += len;
-	if (path[0] != '/' || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
+	if (path[0] != '/' || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
 		return;
 	if (systems_file(l->db, path, (struct sys_view){ l->pid, false }, l->m, &f))
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);

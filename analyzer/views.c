@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* views.c - which view is made by which statements, and which a text needs.
+ *
+ * A view begins with CREATE TEMP TABLE or VIEW; what follows until the next one belongs to it (INSERT, CREATE INDEX). A text needs
+ * the views whose names stand in it, outside of strings and comments, and so do their own texts.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include "fail.h"
+#include "report.h"
+#include "views.h"
+
+struct view {
+	const char *name, *text;
+	size_t name_len, len;
+	bool made;
+};
+
+struct views {
+	struct store *store;
+	char *text;             /* of all files */
+	struct view *view;
+	size_t n;
+};
+
+/* Behind the string, the comment, the name or the character at p. */
+static const char *token_end(const char *p)
+{
+	const char *end;
+
+	if (!strncmp(p, "--", 2))
+		return p + strcspn(p, "\n");
+	if (*p == '\'' || *p == '"') {
+		end = strchr(p + 1, *p);
+		return end ? end + 1 : p + strlen(p);
+	}
+	for (end = p; isalnum((unsigned char)*end) || *end == '_'; end++)
+		;
+	return end > p ? end : p + 1;
+}
+
+const char *statement_end(const char *p)
+{
+	while (*p && *p != ';')
+		p = token_end(p);
+	return p + (*p == ';');
+}
+
+/* The name in "CREATE TEMP TABLE name" at p, where comments and empty lines may stand before; NULL: it is another statement. */
+static const char *view_name(const char *p)
+{
+	static const char *const heads[] = { "CREATE TEMP TABLE ", "CREATE TEMP VIEW " };
+	size_t i;
+
+	while (isspace((unsigned char)*p) || !strncmp(p, "--", 2))
+		p = token_end(p);
+	for (i = 0; i < sizeof(heads) / sizeof(*heads); i++)
+		if (!strncmp(p, heads[i], strlen(heads[i])))
+			return p + strlen(heads[i]);
+	return NULL;
+}
+
+static int find_views(struct views *v)
+{
+	const char *p = v->text, *end, *name;
+
+	for (; *p; p = end) {
+		end = statement_end(p);
+		name = view_name(p);
+		if (name) {
+			struct view *more = reallocarray(v->view, v->n + 1, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			v->view = more;
+			v->view[v->n++] = (struct view){ .name = name, .name_len = token_end(name) - name, .text = p };
+		}
+		if (v->n)
+			v->view[v->n - 1].len = end - v->view[v->n - 1].text;
+	}
+	return 0;
+}
+
+static int read_files(struct views *v, const char *dir)
+{
+	const struct report_file *f;
+	size_t size;
+	FILE *all = open_memstream(&v->text, &size);
+
+	if (!all)
+		return -ENOMEM;
+	for (f = report_files; f->name; f++) {
+		auto_free char *text = strncmp(f->name, "views/", 6) ? NULL : report_text(dir, f->name);
+
+		if (text)
+			fprintf(all, "%s\n", text);
+	}
+	return fclose(all) ? -ENOMEM : 0;
+}
+
+struct views *views_load(struct store *s, const char *dir)
+{
+	struct views *v = calloc(1, sizeof(*v));
+
+	if (v && (read_files(v, dir) || find_views(v))) {
+		views_free(v);
+		v = NULL;
+	}
+	if (v)
+		v->store = s;
+	else
+		fail(EXIT_DATA, ENOMEM, "views");
+	return v;
+}
+
+void views_free(struct views *v)
+{
+	if (!v)
+		return;
+	free(v->view);
+	free(v->text);
+	free(v);
+}
+
+/* A view is made behind those that its text names. */
+static int view_make(struct views *v, struct view *w)
+{
+	const char *p, *next;
+	int err;
+
+	w->made = true;
+	err = views_need(v, w->text, w->len);
+	for (p = w->text; !err && p < w->text + w->len; p = next) {
+		auto_free char *sql = strndup(p, (next = statement_end(p)) - p);
+		struct grid t = { 0 };
+
+		err = sql ? store_query(v->store, "views", sql, NULL, &t) : fail(EXIT_DATA, ENOMEM, "views");
+		grid_free(&t);
+	}
+	return err;
+}
+
+int views_need(struct views *v, const char *text, size_t len)
+{
+	const char *p, *end;
+	int err = 0;
+	size_t i;
+
+	for (p = text; !err && p < text + len; p = end) {
+		end = token_end(p);
+		for (i = 0; !err && i < v->n && *p != '\''; i++) {
+			struct view *w = &v->view[i];
+
+			if (!w->made && w->name_len == (size_t)(end - p) && !memcmp(w->name, p, end - p))
+				err = view_make(v, w);
+		}
+	}
+	return err;
+}
