@@ -43,7 +43,7 @@ static enum way way_of(int fd)
 	struct stat s;
 	int flags = fcntl(fd, F_GETFL);
 
-	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode))
+	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || (S_ISCHR(s.st_mode) && !isatty(fd)))
 		return WAY_FILE;
 	if (flags >= 0 && flags & O_NONBLOCK)
 		return WAY_FREE;

@@ -82,7 +82,7 @@ static const struct call {
 	/* SQLite beside a store */
 	{ SYS_unlinkat, STORE }, { SYS_fchown, STORE }, { SYS_fchmod, STORE },
 	/* the table at the end, and the folder of its store */
-	{ SYS_clone, REPORT }, { SYS_execve, REPORT }, { SYS_kill, REPORT }, { SYS_set_tid_address, REPORT }, { SYS_pipe2, REPORT },
+	{ SYS_clone, REPORT }, { SYS_execve, REPORT }, { SYS_execveat, REPORT }, { SYS_kill, REPORT }, { SYS_set_tid_address, REPORT }, { SYS_pipe2, REPORT },
 #ifdef __x86_64__ /* the older names of some of them */
 	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat }, { SYS_readlink }, { SYS_access }, { SYS_getpgrp },
 	{ SYS_time }, { SYS_arch_prctl, REPORT }, { SYS_unlink, STORE }, { SYS_rmdir, REPORT }, { SYS_dup2, REPORT },
