@@ -55,7 +55,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        GROUP BY p.pid, p.start_ns
        HAVING SUM(p.rchar) IS NOT NULL OR SUM(p.wchar) IS NOT NULL),
      calls AS MATERIALIZED (
-       SELECT p.pid, p.start_ns, SUM(CASE WHEN k.r THEN t.bytes ELSE 0 END) AS r, SUM(CASE WHEN k.w THEN t.bytes ELSE 0 END) AS w
+       SELECT p.pid, p.start_ns, SUM(CASE k.dir WHEN 'r' THEN t.bytes ELSE 0 END) AS r, SUM(CASE k.dir WHEN 'w' THEN t.bytes ELSE 0 END) AS w
        FROM ask JOIN agg_total t ON t.run = ask.run JOIN v_kind k ON k.id = t.kind JOIN v_process p ON p.id = t.owner
        WHERE k.layer = 'syscall' AND k.kind NOT LIKE 'aio%' AND k.kind NOT LIKE 'splice%'
        GROUP BY p.pid, p.start_ns),
@@ -87,7 +87,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
              WHERE p.id > 2 AND NOT p.kthread AND p.fold IS NULL AND l.pid IS NULL AND p.pid NOT IN (SELECT t.pid FROM t WHERE t.pid IS NOT NULL))
        WHERE n > 0),
      -- calls return no bytes of requests that failed
-     failed AS (SELECT COALESCE(SUM(c.touched), 0) AS failed FROM v_cell c WHERE c.block_write AND c.errors > 0 AND c.file_data),
+     failed AS (SELECT COALESCE(SUM(c.touched), 0) AS failed FROM v_cell c WHERE c.kind = 'block_write' AND c.errors > 0 AND c.cause IN ('data', 'direct')),
      sums AS (
        SELECT SUM(g.dirtied) AS dirtied, SUM(g.written) AS written, SUM(g.cancelled) AS cancelled,
               SUM(g.dirty_end) AS dirty_end, SUM(g.dirty_start) AS dirty_start, SUM(g.unexpected) AS unexpected, SUM(g.slack) AS slack, SUM(g.d_w) AS d_w
@@ -113,7 +113,8 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM v_measured m
        JOIN failed x
        JOIN (SELECT COALESCE(SUM(l.written), 0) AS written, COALESCE(SUM(l.submitted), 0) AS submitted FROM v_ledger l JOIN v_group g ON g.gid = l.gid WHERE g.rank < 4 OR g.what = 'unattributed') s
-       JOIN (SELECT COALESCE(SUM(v.f_data), 0) AS f_data FROM v_sum v JOIN v_group g ON g.gid = v.gid WHERE g.rank < 4 OR g.what = 'unattributed') a),
+       JOIN (SELECT COALESCE(SUM(v.amount), 0) AS f_data FROM v_amount v JOIN v_group g ON g.gid = v.gid
+             WHERE v.sym = 'W' AND (g.rank < 4 OR g.what = 'unattributed')) a),
      ext4 AS (
        SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source), (COALESCE(t.traced, COALESCE(a.bytes, 0) + COALESCE(z.bytes, 0)) + t.outside) * m.block, t.delta,
               1023 + t.outside_slack,

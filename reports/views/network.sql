@@ -3,23 +3,23 @@
 
 -- Bytes on sockets by line of the report, exact whether or not every flow had a row.
 CREATE TEMP VIEW v_net AS
-SELECT c.gid, SUM(CASE WHEN c.w THEN c.bytes ELSE 0 END) AS sent, SUM(CASE WHEN c.r THEN c.bytes ELSE 0 END) AS received,
-       SUM(CASE WHEN c.w AND c.sub = 'net_loopback' THEN c.bytes ELSE 0 END) AS sent_loopback,
-       SUM(CASE WHEN c.r AND c.sub = 'net_loopback' THEN c.bytes ELSE 0 END) AS received_loopback,
-       SUM(CASE WHEN c.w THEN c.ops ELSE 0 END) AS sends, SUM(CASE WHEN c.r THEN c.ops ELSE 0 END) AS receives
-FROM v_cell c
-WHERE c.layer = 'net'
-GROUP BY c.gid;
+SELECT gid, SUM(CASE sym WHEN 'sent' THEN amount ELSE 0 END) AS sent, SUM(CASE sym WHEN 'received' THEN amount ELSE 0 END) AS received,
+       SUM(CASE WHEN sym = 'sent' AND sub = 'net_loopback' THEN amount ELSE 0 END) AS sent_loopback,
+       SUM(CASE WHEN sym = 'received' AND sub = 'net_loopback' THEN amount ELSE 0 END) AS received_loopback,
+       SUM(CASE sym WHEN 'sent' THEN ops ELSE 0 END) AS sends, SUM(CASE sym WHEN 'received' THEN ops ELSE 0 END) AS receives
+FROM v_piece
+WHERE sym IN ('sent', 'received')
+GROUP BY gid;
 
 -- What clients wrote to and read from files that a storage system serves through FUSE: calls of anybody but the system itself.
 CREATE TEMP VIEW v_fuse AS
-SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, SUM(CASE WHEN c.w THEN c.bytes ELSE 0 END) AS client_fuse_in,
-       SUM(CASE WHEN c.r THEN c.bytes ELSE 0 END) AS client_fuse_out
-FROM v_cell c JOIN v_device d ON d.dev = c.dev
+SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, SUM(CASE c.sym WHEN 'S' THEN c.amount ELSE 0 END) AS client_fuse_in,
+       SUM(CASE c.sym WHEN 'S_r' THEN c.amount ELSE 0 END) AS client_fuse_out
+FROM v_piece c JOIN v_device d ON d.dev = c.dev
 LEFT JOIN v_process p ON p.id = c.owner
-WHERE c.on_file AND c.owner <> 1 AND d.fs LIKE 'fuse%' AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
+WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%' AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
 GROUP BY c.dev
-HAVING SUM(c.bytes) > 0;
+HAVING SUM(c.amount) > 0;
 
 -- The owner of each end of a flow: the smallest, where several processes use one socket.
 CREATE TEMP VIEW v_end AS

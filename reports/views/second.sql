@@ -3,25 +3,24 @@
 
 -- Aggregates a second, only what timelines need.
 CREATE TEMP VIEW v_second AS
-SELECT a.sec,
-       SUM(CASE WHEN k.dir = 'w' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') THEN a.bytes ELSE 0 END) AS S,
-       SUM(CASE WHEN k.dir = 'r' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') THEN a.bytes ELSE 0 END) AS S_r,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name IN ('data', 'direct') THEN a.bytes ELSE 0 END) AS B_data,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name = 'journal' THEN a.bytes ELSE 0 END) AS B_journal,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name = 'metadata' THEN a.bytes ELSE 0 END) AS B_metadata,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name NOT IN ('data', 'direct', 'journal', 'metadata', 'loopback')
-                THEN a.bytes ELSE 0 END) AS B_rest,
-       SUM(CASE WHEN k.name = 'block_read' AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' THEN a.bytes ELSE 0 END) AS B_r,
-       SUM(CASE WHEN k.name = 'block_flush' THEN a.ops ELSE 0 END) AS flushes
-FROM ask JOIN agg a ON a.run = ask.run
-JOIN kind k ON k.id = a.kind
-JOIN layer l ON l.id = k.layer
-JOIN cause c ON c.id = a.cause
-JOIN sub s ON s.id = a.sub
-LEFT JOIN v_device d ON d.dev = a.dev
-LEFT JOIN v_process p ON p.id = a.owner
-WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)
-GROUP BY a.sec;
+WITH cell AS (
+       SELECT v.value ->> 0 AS sec, v.value ->> 1 AS kind, v.value ->> 2 AS dev, v.value ->> 3 AS cause, v.value ->> 4 AS sub,
+              v.value ->> 5 AS ops, v.value ->> 6 AS bytes
+       FROM json_each((SELECT fold(5, a.sec, a.kind, a.dev, a.cause, a.sub, a.ops, a.bytes, 0)
+                       FROM ask JOIN agg a ON a.run = ask.run LEFT JOIN v_process p ON p.id = a.owner
+                       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system))) v),
+     piece AS (
+       SELECT c.sec, c.ops, c.bytes, n.sym, (SELECT w.name FROM cause w WHERE w.id = c.cause) AS cause
+       FROM cell c LEFT JOIN v_device d ON d.dev = c.dev
+       LEFT JOIN v_counts n ON n.kind = c.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes') AND volume_has(n.row, c.cause, c.sub, 0, COALESCE(d.leaf, 1)))
+SELECT sec, SUM(CASE sym WHEN 'S' THEN bytes ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN bytes ELSE 0 END) AS S_r,
+       SUM(CASE WHEN sym = 'B' AND cause IN ('data', 'direct') THEN bytes ELSE 0 END) AS B_data,
+       SUM(CASE WHEN sym = 'B' AND cause = 'journal' THEN bytes ELSE 0 END) AS B_journal,
+       SUM(CASE WHEN sym = 'B' AND cause = 'metadata' THEN bytes ELSE 0 END) AS B_metadata,
+       SUM(CASE WHEN sym = 'B' AND cause NOT IN ('data', 'direct', 'journal', 'metadata') THEN bytes ELSE 0 END) AS B_rest,
+       SUM(CASE sym WHEN 'B_r' THEN bytes ELSE 0 END) AS B_r, SUM(CASE sym WHEN 'flushes' THEN ops ELSE 0 END) AS flushes
+FROM piece
+GROUP BY sec;
 
 -- Bytes a second for every second of the run.
 CREATE TEMP VIEW v_timeline AS

@@ -28,20 +28,20 @@ WITH place AS MATERIALIZED (
        SELECT r.run, d.dev
        FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN device d ON d.run = r.run
        WHERE instr(',' || l.devices || ',', ',' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ',') > 0),
-     cell AS (
-       SELECT t.run, k.*, c.name AS cause, s.name IN ('regular', 'blockdev') AS on_file, t.bytes, t.touched
+     cell AS MATERIALIZED (
+       SELECT t.run, v.sym, c.name AS cause, CASE v.measure WHEN 0 THEN t.bytes ELSE t.touched END AS amount
        FROM place p JOIN agg_total t ON t.run = p.run AND t.dev = p.dev
-       JOIN v_kind k ON k.id = t.kind
-       JOIN cause c ON c.id = t.cause
-       JOIN sub s ON s.id = t.sub
-       WHERE c.name <> 'loopback'),
+       JOIN volume v ON v.kind = t.kind AND v.sym IN ('S', 'S_r', 'T', 'W', 'F', 'missed_all', 'readahead_all', 'B', 'B_r')
+            AND volume_has(v.row, t.cause, t.sub, t.flags, 1)
+       JOIN cause c ON c.id = t.cause),
      total AS MATERIALIZED (
-       SELECT run, SUM(CASE WHEN app AND on_file AND w THEN bytes ELSE 0 END) AS S, SUM(CASE WHEN app AND on_file AND r THEN bytes ELSE 0 END) AS S_r,
-              SUM(CASE WHEN app AND on_file AND w THEN touched ELSE 0 END) AS T,
-              SUM(CASE WHEN fs_write AND cause IN ('data', 'direct') THEN bytes ELSE 0 END) AS W, SUM(CASE WHEN fs_write THEN bytes ELSE 0 END) AS F,
-              SUM(CASE WHEN fs_write AND cause = 'journal' THEN bytes ELSE 0 END) AS journal, SUM(CASE WHEN fs_write AND cause = 'metadata' THEN bytes ELSE 0 END) AS metadata,
-              SUM(CASE WHEN miss THEN bytes ELSE 0 END) AS missed, SUM(CASE WHEN readahead THEN bytes ELSE 0 END) AS readahead,
-              SUM(CASE WHEN block_write THEN bytes ELSE 0 END) AS B, SUM(CASE WHEN block_read THEN bytes ELSE 0 END) AS B_r
+       SELECT run, SUM(CASE sym WHEN 'S' THEN amount ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN amount ELSE 0 END) AS S_r,
+              SUM(CASE sym WHEN 'T' THEN amount ELSE 0 END) AS T, SUM(CASE sym WHEN 'W' THEN amount ELSE 0 END) AS W,
+              SUM(CASE sym WHEN 'F' THEN amount ELSE 0 END) AS F,
+              SUM(CASE WHEN sym = 'F' AND cause = 'journal' THEN amount ELSE 0 END) AS journal,
+              SUM(CASE WHEN sym = 'F' AND cause = 'metadata' THEN amount ELSE 0 END) AS metadata,
+              SUM(CASE sym WHEN 'missed_all' THEN amount ELSE 0 END) AS missed, SUM(CASE sym WHEN 'readahead_all' THEN amount ELSE 0 END) AS readahead,
+              SUM(CASE sym WHEN 'B' THEN amount ELSE 0 END) AS B, SUM(CASE sym WHEN 'B_r' THEN amount ELSE 0 END) AS B_r
        FROM cell
        GROUP BY run),
      dirty AS MATERIALIZED (
@@ -106,9 +106,8 @@ WITH step AS MATERIALIZED (
      moved AS MATERIALIZED (
        SELECT s.run, s.system, s.operation, s.size, c.name AS cause, SUM(t.bytes) AS bytes
        FROM step s JOIN agg_total t ON t.run = s.run AND t.dev = s.dev
-       JOIN v_kind k ON k.id = t.kind AND (CASE WHEN s.reads THEN k.block_read ELSE k.block_write END)
+       JOIN volume v ON v.kind = t.kind AND v.sym = CASE WHEN s.reads THEN 'B_r' ELSE 'B' END AND volume_has(v.row, t.cause, t.sub, t.flags, 1)
        JOIN cause c ON c.id = t.cause
-       WHERE c.name <> 'loopback'
        GROUP BY s.run, c.name),
      file_data AS MATERIALIZED (
        SELECT s.run, s.system, s.operation, s.size, f.component, SUM(CASE WHEN s.reads THEN i.dev_read_bytes ELSE i.dev_write_bytes END) AS bytes
