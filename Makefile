@@ -75,12 +75,12 @@ $(B)/floor: tests/floor.c $(B)/floor.bpf.o
 $(B)/tracer/systems_load.o: systems.json
 
 # Test programs that need no kernel side.
-detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
+detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/out.c stream/place.c stream/utf8.c
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h stream/*.def) systems.json
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h stream/*.h stream/*.def) systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson

@@ -9,10 +9,17 @@ if [ $# -ne 2 ]; then
 	exit 2
 fi
 here=$(dirname "$(readlink -f "$0")")
+# Root may have a copy of this script in a folder that others can write: what lies beside it there may be a stranger's.
+is_ours() {
+	case $(stat -L -c %u "$1") in
+	0 | "$(id -u)" | "$(stat -L -c %u "$0")") ;;
+	*) return 1 ;;
+	esac
+}
 for trace in "$here/build/iot-trace" "$here/../sbin/iot-trace" iot-trace; do
-	if command -v "$trace" >/dev/null; then
-		break
-	fi
+	case $trace in
+	/*) ! [ -x "$trace" ] || ! is_ours "${trace%/*}" || ! is_ours "$trace" || break ;;
+	esac
 done
 case $2 in
 /*) outfile=$2 ;;

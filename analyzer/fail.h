@@ -16,8 +16,8 @@ enum {
 	EXIT_USAGE = 2,  /* the command line asks for something that there is not */
 };
 
-/* Writes one line "iot-analyze: MESSAGE" to stderr and returns `status`. err: an errno whose text is appended,
- * or 0. Control characters of names in the message are replaced, so that it stays one line. */
+/* Writes one line "iot-analyze: MESSAGE" to stderr and returns `status`. err: an errno or a refusal of place.h
+ * whose text is appended, or 0. What in it is no plain text is escaped, so that it stays one line. */
 int fail(int status, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static inline void free_ptr(void *p)

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include "fail.h"
 #include "options.h"
+#include "out.h"
 #include "payload.h"
+#include "place.h"
 #include "plot.h"
 #include "report.h"
 #include "stream.h"
@@ -20,10 +22,10 @@ static int cmd_ingest(const struct options *o)
 {
 	const char *name = o->args > 2 ? o->arg[2] : "-";
 	bool is_stdin = !strcmp(name, "-");
-	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : place_open_path(name, O_RDONLY);
 
 	if (fd < 0)
-		return fail(EXIT_DATA, errno, "cannot open %s", is_stdin ? "stdin" : name);
+		return fail(EXIT_DATA, is_stdin ? errno : -fd, "cannot open %s", is_stdin ? "stdin" : name);
 	return ingest(fd, is_stdin ? "stdin" : name, o->arg[1]) ? EXIT_DATA : EXIT_OK;
 }
 
@@ -207,12 +209,40 @@ static int finish(int status)
 	return fail(EXIT_DATA, errno, "cannot write the answer");
 }
 
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number)
+{
+	caught = number;
+	store_interrupt();
+}
+
+/* The first one ends what is under way, so that it cleans up behind itself; the next one ends the program at once. */
+static void take_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction on = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, before;
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(numbers); i++)
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &on, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
+	take_signals();
+	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */
+	out_standard();
 	err = options_read(&o, argc, argv);
-	return finish(err ? err : run_command(&o));
+	err = finish(err ? err : run_command(&o));
+	if (caught) {
+		signal(caught, SIG_DFL);
+		raise(caught);
+	}
+	return err;
 }

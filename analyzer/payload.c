@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include "fail.h"
 #include "payload.h"
+#include "place.h"
 
 #define LEDGER_MAX (16 << 20)
 #define COPIES_MAX 1000000
@@ -46,7 +47,7 @@ static int refuse(const char *path, const char *why, const char *name)
 static char *read_all(const char *path, size_t *len)
 {
 	bool is_stdin = !strcmp(path, "-");
-	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : place_open_path(path, O_RDONLY);
 	char *text = fd < 0 ? NULL : malloc(LEDGER_MAX + 2);
 	ssize_t n = 1;
 
@@ -57,7 +58,7 @@ static char *read_all(const char *path, size_t *len)
 		return text;
 	}
 	if (!text || n < 0)
-		fail(EXIT_DATA, errno, "cannot read the ledger %s", path);
+		fail(EXIT_DATA, fd < -1 ? -fd : errno, "cannot read the ledger %s", path);
 	else
 		fail(EXIT_DATA, 0, "%s is not a ledger: it %s", path, *len ? "is longer than 16 MiB" : "is empty");
 	free(text);

@@ -2,44 +2,27 @@
 /* plot.c - write the data beside the script, run gnuplot, put the products in their place.
  *
  * gnuplot runs back-ticks and has a shell: nothing from a store ever becomes part of a script. Names reach it as
- * cells of a .tsv. It works in a folder of its own that only we can enter, and its products are renamed into place,
- * so that no symlink that others planted under a name that we are going to use is followed.
+ * cells of a .tsv. It works in a folder of its own that only we can enter (folder.h), and its products are copied to where they were
+ * asked for.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include "fail.h"
+#include "folder.h"
+#include "place.h"
 #include "plot.h"
+#include "stream.h"
 #include "text.h"
 
 static const char *const endings[] = { ".tsv", ".gp", ".svg", ".png" };
 
-/* A folder to write to: there, writable, and not a symlink that another user planted. */
-static int check_dir(const char *dir)
+static FILE *create(const struct folder *work, const char *name, const char *ending)
 {
-	struct stat st;
+	auto_free char *file = NULL;
 
-	if (lstat(dir, &st))
-		return fail(EXIT_DATA, errno, "cannot write pictures to %s", dir);
-	if (S_ISLNK(st.st_mode) && st.st_uid && st.st_uid != geteuid())
-		return fail(EXIT_DATA, 0, "will not write pictures to %s: it is a symbolic link of another user", dir);
-	if (stat(dir, &st))
-		return fail(EXIT_DATA, errno, "cannot write pictures to %s", dir);
-	if (!S_ISDIR(st.st_mode))
-		return fail(EXIT_DATA, ENOTDIR, "cannot write pictures to %s", dir);
-	return 0;
-}
-
-static FILE *create(const char *work, const char *name, const char *ending)
-{
-	auto_free char *path = NULL;
-	int fd;
-
-	if (asprintf(&path, "%s/%s%s", work, name, ending) < 0)
-		return NULL;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return fd < 0 ? NULL : fdopen(fd, "w");
+	return asprintf(&file, "%s%s", name, ending) < 0 ? NULL : folder_create(work, file);
 }
 
 /* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would number the blocks anew
@@ -101,36 +84,36 @@ static int put_data(FILE *f, const struct answer *a)
 	return rows ? 0 : fail(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
 }
 
-static int write_inputs(const struct answer *a, const char *style, const char *script, const char *work)
+static int write_inputs(const struct answer *a, const char *style, const char *script, const struct folder *work)
 {
 	FILE *data = create(work, a->name, ".tsv"), *code;
 	int err, bad;
 
 	if (!data)
-		return fail(EXIT_DATA, errno, "cannot write in %s", work);
+		return fail(EXIT_DATA, errno, "cannot write in %s", work->path);
 	err = put_data(data, a);
 	bad = ferror(data);
 	if ((fclose(data) || bad) && !err)
-		err = fail(EXIT_DATA, errno, "cannot write the data of the picture in %s", work);
+		err = fail(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
 	if (err)
 		return err;
 	code = create(work, a->name, ".gp");
 	if (!code)
-		return fail(EXIT_DATA, errno, "cannot write in %s", work);
+		return fail(EXIT_DATA, errno, "cannot write in %s", work->path);
 	fprintf(code, "%s\n%s", style, script);
 	bad = ferror(code);
 	if (fclose(code) || bad)
-		return fail(EXIT_DATA, errno, "cannot write the script of the picture in %s", work);
+		return fail(EXIT_DATA, errno, "cannot write the script of the picture in %s", work->path);
 	return 0;
 }
 
-static void run_child(const char *work, const char *script, const char *kind)
+static void run_child(const struct folder *work, const char *script, const char *kind)
 {
 	int log, null;
 
-	if (chdir(work))
+	if (fchdir(work->fd))
 		_exit(126);
-	log = open("log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	log = openat(work->fd, "log", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (log < 0 || null < 0 || dup2(log, 2) < 0 || dup2(null, 1) < 0 || dup2(null, 0) < 0)
 		_exit(126);
@@ -140,15 +123,12 @@ static void run_child(const char *work, const char *script, const char *kind)
 }
 
 /* The first line that gnuplot wrote about its failure. */
-static void read_log(const char *work, char *line, size_t size)
+static void read_log(const struct folder *work, char *line, size_t size)
 {
-	auto_free char *path = NULL;
-	FILE *f;
+	int fd = openat(work->fd, "log", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
 	*line = '\0';
-	if (asprintf(&path, "%s/log", work) < 0)
-		return;
-	f = fopen(path, "re");
 	while (f && fgets(line, size, f) && !line[strspn(line, " \n")])
 		;
 	if (f)
@@ -156,7 +136,7 @@ static void read_log(const char *work, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-static int draw(const struct answer *a, const char *work, const char *kind)
+static int draw(const struct answer *a, const struct folder *work, const char *kind)
 {
 	auto_free char *script = NULL;
 	char line[256];
@@ -171,7 +151,10 @@ static int draw(const struct answer *a, const char *work, const char *kind)
 	if (!pid)
 		run_child(work, script, kind);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+		if (store_interrupted())
+			kill(pid, SIGTERM);
+	if (store_interrupted())
+		return fail(EXIT_DATA, 0, "interrupted");
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
@@ -180,54 +163,39 @@ static int draw(const struct answer *a, const char *work, const char *kind)
 	return fail(EXIT_DATA, 0, "gnuplot failed on report '%s': %s", a->name, *line ? line : "it was killed");
 }
 
-static int place(const char *work, const char *dir, const char *name, const char *ending)
+static int draw_into(const struct answer *a, const char *style, const char *script, const struct place *to, const char *dir)
 {
-	auto_free char *from = NULL, *to = NULL;
-
-	if (asprintf(&from, "%s/%s%s", work, name, ending) < 0 || asprintf(&to, "%s/%s%s", dir, name, ending) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", name);
-	if (rename(from, to))
-		return fail(EXIT_DATA, errno, "cannot write %s", to);
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "iot-analyze: wrote %s\n", to);
-	return 0;
-}
-
-static void clean(const char *work, const char *name)
-{
-	auto_free char *log = NULL;
+	struct folder work = { .fd = -1 };
+	char file[ARRAY_LEN(endings)][96];
 	size_t i;
+	int err = 0;
 
-	for (i = 0; i < ARRAY_LEN(endings); i++) {
-		auto_free char *path = NULL;
-
-		if (asprintf(&path, "%s/%s%s", work, name, endings[i]) >= 0)
-			unlink(path);
+	for (i = 0; !err && i < ARRAY_LEN(endings); i++) {
+		snprintf(file[i], sizeof(file[i]), "%s%s", a->name, endings[i]);
+		err = folder_may_place(to, dir, file[i]);
 	}
-	if (asprintf(&log, "%s/log", work) >= 0)
-		unlink(log);
-	rmdir(work);
+	if (!err)
+		err = folder_make(&work);
+	if (!err)
+		err = write_inputs(a, style, script, &work);
+	if (!err)
+		err = draw(a, &work, "svg");
+	if (!err)
+		err = draw(a, &work, "png");
+	for (i = 0; !err && i < ARRAY_LEN(endings); i++)
+		err = folder_place(&work, to, dir, file[i]);
+	folder_remove(&work);
+	return err;
 }
 
 int plot_answer(const struct answer *a, const char *style, const char *script, const char *dir)
 {
-	auto_free char *work = NULL;
-	size_t i;
-	int err = check_dir(dir);
+	struct place to;
+	int err = place_enter(&to, dir);
 
 	if (err)
-		return err;
-	if (asprintf(&work, "%s/.iot-XXXXXX", dir) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", dir);
-	if (!mkdtemp(work))
-		return fail(EXIT_DATA, errno, "cannot write pictures to %s", dir);
-	err = write_inputs(a, style, script, work);
-	if (!err)
-		err = draw(a, work, "svg");
-	if (!err)
-		err = draw(a, work, "png");
-	for (i = 0; !err && i < ARRAY_LEN(endings); i++)
-		err = place(work, dir, a->name, endings[i]);
-	clean(work, a->name);
+		return fail(EXIT_DATA, 0, "cannot write pictures to %s: %s", dir, place_error(err, true));
+	err = draw_into(a, style, script, &to, dir);
+	place_leave(&to);
 	return err;
 }

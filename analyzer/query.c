@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* query.c - the query runner: the only file of the analyzer that knows SQLite.
  *
- * A store may come from a stranger: it is opened read-only, its own views and triggers may not call functions with
- * side effects (trusted_schema), and every value of the command line is bound, never pasted.
+ * A store may come from a stranger: it is opened as opener.h says, and every value of the command line is bound, never pasted.
  */
 #include <errno.h>
+#include <math.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 #include "fail.h"
 #include "fold.h"
+#include "opener.h"
 #include "query.h"
 #include "stream.h"
 #include "volume.h"
 
-#define BUSY_MS 5000 /* a tracer that writes the same store commits every second */
-
 struct store {
-	sqlite3 *db;
+	struct opener o;
+	sqlite3 *db;            /* of `o` */
 	const char *path;
 	struct ask ask;
 	char *system;           /* what ask.system means */
@@ -26,13 +25,8 @@ struct store {
 
 static int store_fail(struct store *s, const char *what)
 {
-	int code = sqlite3_errcode(s->db);
-
-	if (code == SQLITE_NOTADB)
-		return fail(EXIT_DATA, 0, "%s is not a store of iot: it is not a SQLite file", s->path);
-	if (code == SQLITE_CORRUPT)
-		return fail(EXIT_DATA, 0, "%s is damaged: %s", s->path, sqlite3_errmsg(s->db));
-	return fail(EXIT_DATA, 0, "%s: %s: %s", s->path, what, sqlite3_errmsg(s->db));
+	opener_fail(&s->o, sqlite3_extended_errcode(s->db), what);
+	return EXIT_DATA;
 }
 
 /* One number from a statement without parameters. */
@@ -49,91 +43,19 @@ static int store_number(struct store *s, const char *sql, int64_t *out)
 	return rc == SQLITE_ROW ? 0 : store_fail(s, "cannot be read");
 }
 
-/* The name as SQLite wants it in a URI: what is special there is escaped. */
-static char *uri_of(const char *path)
-{
-	char *uri = malloc(strlen(path) * 3 + 32), *p = uri;
-
-	if (!uri)
-		return NULL;
-	p += sprintf(p, "file:");
-	for (; *path; path++)
-		p += strchr("%?#", *path) ? sprintf(p, "%%%02x", *path) : sprintf(p, "%c", *path);
-	sprintf(p, "?immutable=1");
-	return uri;
-}
-
-/* Opens `name` and reads its header. Returns an SQLite code. */
-static int store_try(struct store *s, const char *name, int flags)
-{
-	int rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READONLY | flags, NULL);
-
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_busy_timeout(s->db, BUSY_MS);
-	return sqlite3_exec(s->db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA schema_version", NULL, NULL, NULL);
-}
-
-static int store_connect(struct store *s)
-{
-	auto_free char *uri = NULL, *path = NULL, *wal = NULL;
-	int rc;
-
-	/* ":memory:" and "" are not files to SQLite. */
-	if (asprintf(&path, "%s%s", *s->path == '/' ? "" : "./", s->path) < 0 || asprintf(&wal, "%s-wal", path) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
-	rc = store_try(s, path, 0);
-	if ((rc == SQLITE_CANTOPEN || rc == SQLITE_READONLY) && access(wal, F_OK)) {
-		/* In WAL mode, in a folder where we may not make its index: without a log nobody writes it either. */
-		sqlite3_close(s->db);
-		s->db = NULL;
-		uri = uri_of(path);
-		if (!uri)
-			return fail(EXIT_DATA, ENOMEM, "%s", s->path);
-		rc = store_try(s, uri, SQLITE_OPEN_URI);
-	}
-	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot open");
-}
-
-static int store_check(struct store *s)
-{
-	int64_t id, version;
-	int err = store_number(s, "PRAGMA application_id", &id);
-
-	if (err)
-		return err;
-	if (id != IOT_APPLICATION_ID)
-		return fail(EXIT_DATA, 0, "%s is not a store of iot: another program made this SQLite file", s->path);
-	err = store_number(s, "PRAGMA user_version", &version);
-	if (err)
-		return err;
-	if (version > IOT_SCHEMA)
-		return fail(EXIT_DATA, 0, "%s was written by a newer version of iot (format %lld, this is %u): update iot-analyze",
-			    s->path, (long long)version, IOT_SCHEMA);
-	if (version < IOT_SCHEMA)
-		return fail(EXIT_DATA, 0, "%s was written by an older version of iot (format %lld, this is %u): read it with that version, "
-			    "or record it again", s->path, (long long)version, IOT_SCHEMA);
-	return 0;
-}
-
 int store_open(struct store **out, const char *path)
 {
-	struct stat st;
+	bool fresh;
 	int err;
 
-	if (stat(path, &st))
-		return fail(EXIT_DATA, errno, "cannot open %s", path);
-	if (!S_ISREG(st.st_mode))
-		return fail(EXIT_DATA, 0, "%s is not a regular file", path);
-	if (!st.st_size)
-		return fail(EXIT_DATA, 0, "%s is empty: not a store of iot", path);
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return fail(EXIT_DATA, ENOMEM, "%s", path);
 	(*out)->path = path;
 	(*out)->tell_steps = getenv("IOT_STEPS") ? atoi(getenv("IOT_STEPS")) : 0;
-	err = store_connect(*out);
-	return err ? err : store_check(*out);
+	err = opener_open(&(*out)->o, path, false, &fresh);
+	(*out)->db = (*out)->o.db;
+	return err ? EXIT_DATA : 0;
 }
 
 void store_close(struct store *s)
@@ -142,7 +64,7 @@ void store_close(struct store *s)
 		return;
 	if (s->tell_steps)
 		fprintf(stderr, "%llu steps\n", s->steps);
-	sqlite3_close(s->db);
+	opener_close(&s->o);
 	free(s->system);
 	free(s);
 }
@@ -397,9 +319,9 @@ static int take_cell(sqlite3_stmt *st, int col, struct cell *c)
 		c->type = CELL_INT;
 		c->i = sqlite3_column_int64(st, col);
 		return 0;
-	case SQLITE_FLOAT:
-		c->type = CELL_REAL;
+	case SQLITE_FLOAT: /* what is infinite was not measured: no format has a word for it */
 		c->r = sqlite3_column_double(st, col);
+		c->type = isfinite(c->r) ? CELL_REAL : CELL_NULL;
 		return 0;
 	default: { /* SQLite wants the pointer asked for before the length */
 		const void *bytes = sqlite3_column_blob(st, col);

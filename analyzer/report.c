@@ -3,22 +3,25 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include "fail.h"
+#include "place.h"
 #include "report.h"
 #include "views.h"
 
 #define REPORT_MAX (1 << 20)
 
+/* Reports are code: SQL, and what gnuplot runs. NULL: errno says why, also as of place.h. */
 static char *read_text(const char *path)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = place_open_path(path, O_RDONLY);
 	char *text = NULL;
 	size_t len = 0;
 	ssize_t n = 1;
 
-	if (fd < 0)
+	if (fd < 0) {
+		errno = -fd;
 		return NULL;
+	}
 	text = malloc(REPORT_MAX + 1);
 	while (text && n > 0 && len < REPORT_MAX) {
 		n = read(fd, text + len, REPORT_MAX - len);

@@ -5,62 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "text.h"
+#include "utf8.h"
 
 #define PLOT_CHARS 200
-
-size_t utf8_next(const char *p, size_t len, long *code)
-{
-	static const long least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned char c = *p;
-	size_t n = c < 0x80 ? 1 : c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 0, i;
-
-	*code = -1;
-	if (n == 1)
-		*code = c;
-	if (n < 2 || n > len || c >= 0xf5)
-		return 1;
-	*code = c & (0xff >> (n + 1));
-	for (i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80) {
-			*code = -1;
-			return 1;
-		}
-		*code = *code << 6 | (p[i] & 0x3f);
-	}
-	if (*code >= least[n] && *code <= 0x10ffff && (*code < 0xd800 || *code > 0xdfff))
-		return n;
-	*code = -1;
-	return 1;
-}
-
-/* Characters that reorder the text around them, or are invisible (Unicode TR36). */
-static bool is_tricky(long code)
-{
-	return (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x2069) ||
-	       code == 0xfeff || code == 0x61c;
-}
-
-static bool is_control(long code)
-{
-	return code < 0x20 || (code >= 0x7f && code <= 0x9f);
-}
-
-/* Writes the longest form of one character, at most 12 bytes, and returns its end. */
-static char *put_terminal(char *out, const char *p, size_t n, long code)
-{
-	if (code == '\n')
-		return stpcpy(out, "\\n");
-	if (code == '\t')
-		return stpcpy(out, "\\t");
-	if (code == '\\')
-		return stpcpy(out, "\\\\");
-	if (code < 0 || (is_control(code) && code < 0x80))
-		return out + sprintf(out, "\\x%02x", (unsigned char)*p);
-	if (is_control(code) || is_tricky(code))
-		return out + sprintf(out, "\\u{%lx}", code);
-	memcpy(out, p, n);
-	return out + n;
-}
 
 static char *put_tsv(char *out, const char *p, size_t n, long code)
 {
@@ -75,43 +22,30 @@ static char *put_tsv(char *out, const char *p, size_t n, long code)
 	return out + n;
 }
 
-static char *put_plot(char *out, const char *p, size_t n, long code)
-{
-	if (code < 0 || is_control(code) || is_tricky(code))
-		return stpcpy(out, "?");
-	if (code == '"' || code == '\\' || code == '`')
-		return stpcpy(out, "'");
-	memcpy(out, p, n);
-	return out + n;
-}
 
 static char *put_json(char *out, const char *p, size_t n, long code)
 {
 	if (code < 0)
-		return out + sprintf(out, "\\udc%02x", (unsigned char)*p);
+		return utf8_json(out, 0xdc00 | (unsigned char)*p);
 	if (code == '"' || code == '\\')
 		return out + sprintf(out, "\\%c", (int)code);
-	if (is_control(code) || is_tricky(code))
-		return out + sprintf(out, "\\u%04lx", code);
+	if (utf8_is_control(code) || utf8_is_tricky(code))
+		return utf8_json(out, code);
 	memcpy(out, p, n);
 	return out + n;
 }
 
 typedef char *put_char(char *out, const char *p, size_t n, long code);
 
-static char *map_text(const char *text, size_t len, put_char *put, size_t most)
+static char *map_text(const char *text, size_t len, put_char *put)
 {
-	char *buf = malloc(len * 12 + 16), *out = buf;
-	size_t n, chars = 0;
+	char *buf = malloc(len * UTF8_ESCAPE_MAX + UTF8_ESCAPE_MAX), *out = buf;
+	size_t n;
 	long code;
 
 	if (!buf)
 		return NULL;
 	for (; len; text += n, len -= n) {
-		if (chars++ == most) {
-			out = stpcpy(out, "...");
-			break;
-		}
 		n = utf8_next(text, len, &code);
 		out = put(out, text, n, code);
 	}
@@ -121,22 +55,59 @@ static char *map_text(const char *text, size_t len, put_char *put, size_t most)
 
 char *text_terminal(const char *text, size_t len)
 {
-	return map_text(text, len, put_terminal, -1);
+	return utf8_plain(text, len);
 }
 
 char *text_tsv(const char *text, size_t len)
 {
-	return map_text(text, len, put_tsv, -1);
+	return map_text(text, len, put_tsv);
+}
+
+/* gnuplot takes a backslash of data for an escape, a quote for the end of a cell, and writes ]]> into its SVG, where XML has none:
+ * something that has no width stands in between. */
+static char *put_plot(char *out, const char *from, const char *p)
+{
+	if (*p == '\\')
+		return stpcpy(out, "\\\\");
+	if (*p == '"')
+		return stpcpy(out, "\\042");
+	if (*p == '>' && p - from > 1 && !memcmp(p - 2, "]]", 2))
+		out = stpcpy(out, "\u2060");
+	*out++ = *p;
+	return out;
+}
+
+/* It takes # for a comment, the absent value for a hole and blanks in front for nothing, unless they stand in quotes. */
+static bool needs_quotes(const char *plain)
+{
+	return *plain == '#' || *plain == ' ' || !strcasecmp(plain, "NaN");
 }
 
 char *text_plot(const char *text, size_t len)
 {
-	return map_text(text, len, put_plot, PLOT_CHARS);
+	char *plain = utf8_plain(text, len < PLOT_CHARS * 4 ? len : PLOT_CHARS * 4), *buf = plain ? malloc(4 * PLOT_CHARS + 16) : NULL, *out = buf;
+	bool quotes = plain && needs_quotes(plain);
+	const char *p = plain;
+	size_t chars = 0;
+
+	if (buf && quotes)
+		*out++ = '"';
+	for (; buf && *p; p++) {
+		if ((*p & 0xc0) != 0x80 && chars++ == PLOT_CHARS) {
+			out = stpcpy(out, "...");
+			break;
+		}
+		out = put_plot(out, plain, p);
+	}
+	if (buf)
+		strcpy(out, quotes ? "\"" : "");
+	free(plain);
+	return buf;
 }
 
 char *text_json(const char *text, size_t len)
 {
-	char *inner = map_text(text, len, put_json, -1), *all = NULL;
+	char *inner = map_text(text, len, put_json), *all = NULL;
 
 	if (inner && asprintf(&all, "\"%s\"", inner) < 0)
 		all = NULL;
@@ -144,10 +115,22 @@ char *text_json(const char *text, size_t len)
 	return all;
 }
 
+/* What a spreadsheet computes when a cell begins with it; the last four are as wide as two letters. */
+static bool is_formula(const char *text, size_t len)
+{
+	static const char *const begins[] = { "=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20" };
+	size_t i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (len >= strlen(begins[i]) && !memcmp(text, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 char *text_csv(const char *text, size_t len)
 {
 	char *buf = malloc(len * 2 + 8), *out = buf;
-	bool formula = len && strchr("=+-@\t\r", *text) && *text;
+	bool formula = is_formula(text, len);
 	bool quote = false;
 	size_t i;
 

@@ -5,10 +5,6 @@
 
 #include <stddef.h>
 
-/* One character at p (len > 0 bytes left): how many bytes it takes and its number. Bytes that are not UTF-8 take one
- * byte and give -1. */
-size_t utf8_next(const char *p, size_t len, long *code);
-
 /* Each returns an allocated string, NULL without memory.
  *
  * For terminals: control characters (C0, DEL, C1), characters that change the direction of writing, and bytes that
@@ -21,10 +17,11 @@ char *text_csv(const char *text, size_t len);
 /* One field of TSV: tab, line feed, carriage return, NUL and backslash become \t \n \r \0 \\. */
 char *text_tsv(const char *text, size_t len);
 
-/* One field of a .tsv that gnuplot reads: printable characters only, no quotes, no backslashes; at most 200 characters. */
+/* One field of a .tsv that gnuplot reads: as for terminals, so that the picture shows that; at most 200 characters. */
 char *text_plot(const char *text, size_t len);
 
-/* A JSON string with its quotes. A byte XX that is not UTF-8 becomes \udcXX, as in the records of a run. */
+/* A JSON string with its quotes. Control characters and those that change the direction of writing are escaped. A byte XX that is not
+ * UTF-8 becomes \udcXX, as in the records of a run. */
 char *text_json(const char *text, size_t len);
 
 /* Columns that a string made by text_terminal() takes. */

@@ -6,7 +6,7 @@
 #ifndef IOT_ARCH_H
 #define IOT_ARCH_H
 
-#include "kernel.h"
+#include "record.bpf.h"
 
 /* A system call: its number and arguments. */
 struct call {
@@ -63,7 +63,7 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 	return r->syscallno >= 0;
 }
 
-static __always_inline bool is_compat(void) { return false; }
+static __always_inline bool task_is_compat(struct task_struct *t) { return false; }
 
 #else
 
@@ -84,11 +84,9 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 
 #define TS_COMPAT 2 /* thread_info.status: in a 32-bit system call */
 
-static __always_inline bool is_compat(void)
+static __always_inline bool task_is_compat(struct task_struct *t)
 {
-	struct task_struct___x86 *t = (struct task_struct___x86 *)bpf_get_current_task();
-
-	return BPF_CORE_READ(t, thread_info.status) & TS_COMPAT;
+	return NUMBER_AT(t, struct task_struct___x86, thread_info.status) & TS_COMPAT;
 }
 
 #endif

@@ -31,11 +31,14 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 }
 
 /* What the file system submits (layer fs): one record for each contiguous range. */
-static __noinline int submit_record(struct walk *w, struct bio *b, bool write)
+__noinline int submit_record(struct walk *w, u32 write)
 {
 	struct iot_cell_key miss;
-	u32 size = b->bi_iter.bi_size;
+	u32 size;
 
+	if (!w)
+		return 0;
+	size = NUMBER_AT(w->bio, struct bio, bi_iter.bi_size);
 	w->key.dev = w->tag.disk;
 	w->key.kind = write ? KIND_FS_WRITE : KIND_FS_READ;
 	w->key.cause = w->tag.cause;
@@ -50,7 +53,7 @@ static __noinline int submit_record(struct walk *w, struct bio *b, bool write)
 	} else {
 		w->owner = w->tag.owner;
 		w->file = w->tag.file;
-		w->off = b->bi_iter.bi_sector << 9;
+		w->off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9;
 		w->bytes = size;
 		piece_flush(w);
 	}
@@ -77,7 +80,7 @@ static __always_inline void asked_range(struct walk *w, struct task_ctx *c, stru
 	struct first_page fp = {};
 
 	if (c->call && c->shape == SHAPE_ADVISE) {
-		first_page(b, &fp);
+		first_page(w->bio, &fp);
 		w->range_inode = (u64)fp.inode;
 		return;
 	}
@@ -187,7 +190,7 @@ int BPF_PROG(block__queue, struct bio *b)
 		asked_range(w, c, b);
 	if (cfg.events)
 		w->task = proc_running(c);
-	tag_bio(b, &w->tag, c);
+	tag_bio(w->bio, &w->tag, c);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
 	if (volume) {
@@ -195,7 +198,7 @@ int BPF_PROG(block__queue, struct bio *b)
 		bio_note(b, &w->tag);
 	}
 	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK && w->tag.from != BIO_OWN && dev_wanted(w->tag.disk))
-		submit_record(w, b, op == REQ_OP_WRITE);
+		submit_record(w, op == REQ_OP_WRITE);
 	if (bpf_map_update_elem(&bios, &key, &w->tag, BPF_ANY))
 		lose(LOSS_BIO_TABLE);
 	return 0;

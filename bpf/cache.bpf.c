@@ -4,6 +4,7 @@
  * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
  */
 #include "dirty.bpf.h"
+#include "quick.bpf.h"
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
@@ -37,9 +38,9 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 
 	range_look(c);
 	if (c->call && c->write && c->target_inode == (u64)i)
-		return claim_range(i, off, bytes, proc_current(c) | OWNER_DATA, false);
+		return claim_range((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
 	owner = owner_current(c, &how);
-	return claim_range(i, off, 1, owner, false);
+	return claim_range((u64)i, off, 1, owner, false);
 }
 
 SEC("tp_btf/writeback_dirty_folio")
@@ -48,15 +49,24 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	struct task_struct *t = current_task();
 	struct iot_cell_key k = {};
 	struct task_ctx *c;
+	struct thread *th;
 	struct inode *i;
 	u64 owner, off, pages;
+	u32 cell;
 	u8 how;
 
 	if (!m || !f || !gate_open())
 		return 0;
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
+	if (!i)
+		return 0;
+	th = thread_of(t->pid);
+	if (is_sole(th, t, (u64)i) && doing_now(t) != DOING_STORE) {
+		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
+		return 0;
+	}
 	c = ctx_make();
-	if (!i || !c)
+	if (!c)
 		return 0;
 	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	pages = folio_pages(f);
@@ -70,13 +80,17 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	k.kind = KIND_DIRTY;
 	k.how = how;
 	k.sub = SUB_FT_REG;
-	count_apart(&k, 1, 0, 0, false);
+	cell = cell_find(&k);
+	cell_add(cell, 1, 0, 0, 0, false);
 	if (owner & OWNER_TXN)
 		return 0;
 	/* it was clean: whatever else of it turns dirty later is claimed then */
-	claim_range(i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
-	if (doing_now(t) != DOING_STORE)
+	claim_range((u64)i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
+	if (doing_now(t) != DOING_STORE) {
+		if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))
+			sole_learn(t, i, owner, cell);
 		return 0;
+	}
 	c->dirtied = (u64)f;
 	dirty_range(i, off, pages << PAGE_SHIFT, owner, how);
 	return 0;
@@ -91,7 +105,7 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 	u8 how;
 
 	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
-	       writer_of_page(i, index, &how) != owner;
+	       writer_of_page((u64)i, index, &how) != owner;
 }
 
 static __always_inline struct folio *buffer_folio(struct buffer_head *b)
@@ -129,17 +143,21 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
+	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
+	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	if (!dirty && doing == DOING_WRITE && is_sole(thread_of(t->pid), t, (u64)i)) {
+		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		return 0;
+	}
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0;
-	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
-	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
 	if (dirty && doing == DOING_STORE) {
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
 	}
-	claim_range(i, off, 1, owner, !is_dirty(i));
+	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing == DOING_WRITE)
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
@@ -193,7 +211,7 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_first = s.first;
 		c->area_last = s.last;
 	}
-	return writer_mark(s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+	return writer_mark((u64)s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
 }
 
 static __always_inline int fault(u64 address, u64 error)

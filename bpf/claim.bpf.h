@@ -141,6 +141,7 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 	if (old) { /* the inode that was there before is gone: its claims are of another space */
 		new.user = old->user;
 		*old = new;
+		__sync_fetch_and_add(&s->sole_epoch, 1);
 		return old;
 	}
 	if (!has_room(u->writers, s->writers, IOT_MAX_WRITERS) || bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
@@ -169,6 +170,7 @@ static __always_inline void writer_drop(u64 inode)
 
 	if (!w || !s || !u || bpf_map_delete_elem(&writers, &inode))
 		return;
+	__sync_fetch_and_add(&s->sole_epoch, 1);
 	__sync_fetch_and_add(&u->writers, -1);
 	__sync_fetch_and_add(&s->writers, -1);
 }
@@ -262,9 +264,10 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 }
 
 /* The pages that bytes [off, off + len) of an inode lie on are dirty, and the owner's (0: nobody's) from now. clean: nothing of
- * the inode was dirty before. */
-static __noinline int claim_range(struct inode *i, u64 off, u64 len, u64 owner, bool clean)
+ * the inode was dirty before. Global, like the others that take an inode by its address: the verifier looks at them once. */
+__noinline int claim_range(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 {
+	struct inode *i = (struct inode *)inode;
 	struct iot_state *s = run_state();
 	struct writer *w;
 
@@ -272,7 +275,7 @@ static __noinline int claim_range(struct inode *i, u64 off, u64 len, u64 owner, 
 		return 0;
 	w = writer_find(i);
 	if (!w) {
-		clean &= !(owner >> 32);
+		clean = clean && !(owner >> 32);
 		w = writer_enter(i, clean ? owner : PROC_NONE, !clean);
 		if (!w)
 			return 0;
@@ -283,21 +286,27 @@ static __noinline int claim_range(struct inode *i, u64 off, u64 len, u64 owner, 
 		w->recent = owner;
 	if (!w->many && w->first == owner && owner)
 		return 0;
-	w->many = 1;
-	return claim_pages(w, (u64)i, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT, owner);
+	if (!w->many) {
+		w->many = 1;
+		__sync_fetch_and_add(&s->sole_epoch, 1);
+	}
+	return claim_pages(w, inode, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT, owner);
 }
 
 /* Process `proc` wrote bytes [off, off + len) of a file, which are dirty already: for those who do not see the pages turn dirty. */
-static __noinline int writer_mark(struct inode *i, u64 off, u64 len, u32 proc)
+__noinline int writer_mark(u64 inode, u64 off, u64 len, u32 proc)
 {
+	struct inode *i = (struct inode *)inode;
+
 	if (i && len && (writer_find(i) || is_dirty(i)))
-		claim_range(i, off, len, proc, false);
+		claim_range(inode, off, len, proc, false);
 	return 0;
 }
 
 /* Who dirtied page `index` of an inode last; *how says how that is known. */
-static __noinline u64 writer_of_page(struct inode *i, u64 index, u8 *how)
+__noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 {
+	struct inode *i = (struct inode *)inode;
 	struct writer *w;
 	struct claim_key k;
 	struct claim *c;

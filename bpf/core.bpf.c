@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* core.bpf.c - the life of processes, and the contexts in which kernel threads work for somebody else. */
 #include "owner.bpf.h"
+#include "quick.bpf.h"
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(core__fork, struct task_struct *parent, struct task_struct *child)
@@ -30,17 +31,19 @@ static __always_inline void proc_end(struct iot_proc_key *k, struct iot_proc *p)
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(core__exec, struct task_struct *t)
+int BPF_PROG(core__exec, struct task_struct *t, int old_pid)
 {
 	struct task_ctx *c = ctx_make();
 	struct iot_state *s = run_state();
 	struct iot_proc_key k = {};
 	struct iot_proc *p;
-	u64 read = t->ioac.rchar, wrote = t->ioac.wchar, by_calls = read;
+	u64 read = t->ioac.rchar, wrote = t->ioac.wchar, by_calls = read, last;
 
+	last = thread_rchar(t, old_pid, c ? c->rchar : 0);
+	thread_drop(t);
 	/* what came since the last call that reads was read by the exec itself: program headers */
-	if (c && s && (c->rchar || t->start_boottime >= s->boot_ns))
-		by_calls = c->rchar;
+	if (c && s && (last || t->start_boottime >= s->boot_ns))
+		by_calls = last;
 	if (gate_open()) {
 		proc_key(&k, t);
 		k.exec_no--; /* the program before: another process from now on */
@@ -68,6 +71,7 @@ int BPF_PROG(core__rename, struct task_struct *t)
 {
 	struct task_ctx *c = bpf_task_storage_get(&tasks, t, 0, 0);
 
+	thread_drop(t);
 	if (c)
 		c->sum_epoch = 0;
 	return 0;
@@ -83,6 +87,7 @@ int BPF_PROG(core__exit, struct task_struct *t)
 	struct iot_proc *p;
 	bool last = proc_is_over(t);
 
+	thread_drop(t);
 	if (last && cfg.by_pid)
 		bpf_map_delete_elem(&want_pids, &pid);
 	if (!gate_open())

@@ -16,7 +16,7 @@ static __always_inline bool ends_direct(u32 function)
 /* The open file of a bio of direct I/O, or NULL. `end`: what its bi_end_io is. */
 static __always_inline struct file *direct_file(struct bio *b, u32 end)
 {
-	u64 dio = (u64)b->bi_private, kiocb = 0;
+	u64 dio = POINTER_AT(b, struct bio, bi_private), kiocb = 0;
 
 	if (end == FN_END_DIRECT && bpf_core_type_exists(struct iomap_dio)) {
 		if (dio)

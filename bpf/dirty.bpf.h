@@ -66,17 +66,16 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 }
 
 /* The call returned and has written bytes [off, off + len): what turned dirty beside them? Before them it is the block where the
- * end of the file was, whose rest is zeroed; behind them what the call had begun when it failed. */
-__noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc)
+ * end of the file was, whose rest is zeroed; behind them what the call had begun when it failed. block: a power of two. */
+__noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc, u64 block)
 {
-	u64 block, from, to;
+	u64 from, to;
 	struct inode *i;
 
 	if (!c || !c->fresh_inode)
 		return 0;
 	i = (struct inode *)c->fresh_inode;
 	c->fresh_inode = 0;
-	block = c->seen_block ?: PAGE_SIZE;
 	from = off & -block;
 	to = (off + len + block - 1) & -block;
 	if (c->fresh_from < from)

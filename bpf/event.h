@@ -124,6 +124,7 @@ struct iot_path {
 	u32 user;              /* process.id of who used it when this was sent */
 	u32 writes;            /* 1: it was open for writing then */
 	u32 block;             /* bytes of a block of its file system */
+	u32 node;              /* 1: the node of a block device */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 
@@ -296,6 +297,8 @@ struct iot_state {
 	u32 second;            /* counted by the tracer: tells old entries from new ones */
 	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */
 	u64 late;              /* pieces that were put into map `late` so far */
+	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
+	u32 sole_pad;
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */

@@ -146,6 +146,7 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	w.out->ino = k.ino;
 	w.out->parts = w.out->len = w.out->whole = 0;
 	w.out->block = block;
+	w.out->node = (inode_mode(i) & S_IFMT) == S_IFBLK;
 	w.out->user = user;
 	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
 	w.d = BPF_CORE_READ(f, f_path.dentry);
@@ -209,13 +210,13 @@ static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, 
 	if (!i)
 		return 0;
 	if (device) {
-		claim_range(i, off, len, proc | OWNER_DATA, false);
+		claim_range((u64)i, off, len, proc | OWNER_DATA, false);
 		return device_name(i, device);
 	}
 	w = writer_find(i);
 	if (w ? !w->many && w->first == proc : !is_dirty(i))
 		return 0;
-	return claim_range(i, off, len, proc, false);
+	return claim_range((u64)i, off, len, proc, false);
 }
 
 #endif

@@ -122,7 +122,7 @@ static __noinline u32 home_kind(struct journal *j, u64 block)
 /* The log's own block by its header: descriptor, commit, superblock, revoke. */
 static __always_inline u32 log_kind(struct bio *b)
 {
-	struct buffer_head *bh = b->bi_private;
+	struct buffer_head *bh = (struct buffer_head *)POINTER_AT(b, struct bio, bi_private);
 	struct {
 		u32 magic, type;
 	} h = {};
@@ -144,18 +144,24 @@ static __always_inline u32 log_kind(struct bio *b)
 	return SUB_J_UNCLASSIFIED;
 }
 
+static __always_inline u32 bio_dev(struct bio *b)
+{
+	return NUMBER_AT(POINTER_AT(b, struct bio, bi_bdev), struct block_device, bd_dev);
+}
+
 /* What a journal bio holds. `index` and `offset` say which page of the device its first byte is at home on. */
 static __always_inline u32 journal_kind(struct bio *b, struct inode *i, u64 index, u32 offset)
 {
 	u64 home = (index << PAGE_SHIFT) + offset;
-	u64 place = (b->bi_iter.bi_sector - b->bi_bdev->bd_start_sect) << 9;
+	u64 start = NUMBER_AT(POINTER_AT(b, struct bio, bi_bdev), struct block_device, bd_start_sect);
+	u64 place = (NUMBER_AT(b, struct bio, bi_iter.bi_sector) - start) << 9;
 	struct journal *j;
 
 	if (!i)
 		return SUB_J_FROZEN;
 	if (home == place)
 		return log_kind(b);
-	j = journal_of(b->bi_bdev->bd_dev);
+	j = journal_of(bio_dev(b));
 	return j ? home_kind(j, home >> j->block_bits) : SUB_J_UNCLASSIFIED;
 }
 

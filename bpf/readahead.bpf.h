@@ -127,7 +127,7 @@ static __always_inline void ra_range(struct ra_walk *w, u64 inode, u64 from, u64
 	w->key.chunk = w->page / RA_CHUNK;
 }
 
-static __noinline int ra_take(u64 inode, u64 from, u64 to, u32 kind)
+__noinline int ra_take(u64 inode, u64 from, u64 to, u32 kind)
 {
 	struct ra_walk w = { .kind = kind };
 
@@ -189,7 +189,7 @@ static __always_inline bool in_memory_map(struct inode *i)
 	return POINTER_AT(m, struct address_space, i_mmap.rb_root.rb_node);
 }
 
-static __noinline int ra_set(u64 inode, u64 from, u64 to, u32 owner, u32 dev)
+__noinline int ra_set(u64 inode, u64 from, u64 to, u32 owner, u32 dev)
 {
 	struct ra_walk w = { .owner = owner, .dev = dev, .kind = KIND_READAHEAD_UNKNOWN };
 

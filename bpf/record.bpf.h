@@ -329,14 +329,19 @@ static __always_inline u32 inode_dev(const struct inode *i)
 	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_dev);
 }
 
-/* The open file behind a descriptor of the current process, or NULL. */
+/* The open file behind a descriptor of the process of task `t`, the current one, or NULL. */
+static __always_inline struct file *file_of_task(struct task_struct *t, u32 fd)
+{
+	struct fdtable *table = t->files->fdt;
+
+	if (fd >= table->max_fds)
+		return NULL;
+	return (struct file *)pointer_at((u64)table->fd + fd * sizeof(struct file *));
+}
+
 static __always_inline struct file *file_of(u32 fd)
 {
-	struct fdtable *t = current_task()->files->fdt;
-
-	if (fd >= t->max_fds)
-		return NULL;
-	return (struct file *)pointer_at((u64)t->fd + fd * sizeof(struct file *));
+	return file_of_task(current_task(), fd);
 }
 
 #ifndef RWF_NOAPPEND
@@ -409,7 +414,7 @@ static __always_inline bool proc_is_over(struct task_struct *t)
 }
 
 /* First sight of a process: gives it a number. Returns 0 when the table is full. */
-static __noinline u32 proc_make(void)
+__noinline u32 proc_make(void)
 {
 	struct task_struct *t = current_task();
 	struct iot_state *s = run_state();

@@ -136,13 +136,13 @@ static __always_inline u32 request_flags(u32 f)
 }
 
 
-static __noinline int request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+__noinline int request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
 					  const struct done *d)
 {
 	u32 proc = owner_top(owner);
 	struct iot_ring_event *r;
 
-	if (!wants_event(proc))
+	if (!w || !k || !d || !wants_event(proc))
 		return 0;
 	r = event_reserve(LOSS_EVENT_BLOCK);
 	if (!r)
@@ -167,12 +167,15 @@ static __noinline int request_event(const struct walk *w, const struct iot_cell_
 }
 
 /* A flush, a discard, or anything else that moves no bytes. */
-static __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, bool error)
+__noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, u32 error)
 {
-	u64 *flusher, key = w->bio, owner = PROC_NONE;
+	u64 *flusher, key, owner = PROC_NONE;
 	struct iot_bio *t;
 	struct iot_cell_key k = {};
 
+	if (!w || !d)
+		return 0;
+	key = w->bio;
 	k.dev = disk;
 	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
 		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
@@ -198,11 +201,11 @@ static __noinline int complete_other(struct walk *w, u32 op, u32 disk, const str
 	return 0;
 }
 
-static __noinline int queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
+__noinline int queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
 {
 	struct iot_cell_key k = {};
 
-	if (!queue_ns)
+	if (!top || !queue_ns)
 		return 0;
 	k.owner = owner_top(owner);
 	k.dev = top->dev;
@@ -237,12 +240,16 @@ static long forget_bio(u32 n, struct forget *f)
 }
 
 /* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
-static __noinline int unseen(const struct iot_request *u, u32 walk)
+__noinline int unseen(const struct iot_request *u, u32 walk)
 {
-	struct iot_outside *o = outside_of(u->disk);
-	struct walk *w = walk_begin(walk);
+	struct iot_outside *o;
+	struct walk *w;
 	struct done *d;
 
+	if (!u)
+		return 0;
+	o = outside_of(u->disk);
+	w = walk_begin(walk);
 	if (!o || !w || u->op > REQ_OP_WRITE)
 		return 0;
 	if (!u->inside) {

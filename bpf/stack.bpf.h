@@ -181,7 +181,7 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 static __always_inline void held_note(struct block_device *b, u32 volume)
 {
 	struct iot_held h = { .volume = volume }, *old;
-	u32 dev = b->bd_dev;
+	u32 dev = NUMBER_AT(b, struct block_device, bd_dev);
 
 	h.holder = POINTER_AT(b, struct block_device, bd_holder);
 	old = bpf_map_lookup_elem(&held, &dev);
@@ -192,7 +192,7 @@ static __always_inline void held_note(struct block_device *b, u32 volume)
 /* The volume that a device is part of; 0: none, or no more. */
 static __always_inline u32 held_by(struct block_device *b)
 {
-	u32 dev = b->bd_dev;
+	u32 dev = NUMBER_AT(b, struct block_device, bd_dev);
 	struct iot_held *h = bpf_map_lookup_elem(&held, &dev);
 	u64 holder;
 
@@ -216,10 +216,15 @@ struct loop_walk {
 static long loop_mark(u32 n, struct loop_walk *w)
 {
 	struct page_key k = { w->space, w->index };
+	u64 *owner;
 
 	if (w->index > w->last)
 		return 1;
-	bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
+	owner = bpf_map_lookup_elem(&loop_writer, &k);
+	if (owner)
+		*owner = w->owner;
+	else
+		bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
 	w->index++;
 	return 0;
 }

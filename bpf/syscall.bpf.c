@@ -7,6 +7,7 @@
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "net.bpf.h"
+#include "quick.bpf.h"
 #include "readahead.bpf.h"
 #include "uring.bpf.h"
 
@@ -15,18 +16,6 @@ struct exit_event {
 	u64 common;
 	long id, ret;
 };
-
-/* When each thread's call began: the bits of its id beyond the slots << CLOCK_SHIFT | ns. Below IOT_SAMPLE it is how many calls
- * that move data went by untimed. */
-#define CLOCK_SLOTS (1 << 18)
-#define CLOCK_SHIFT 60
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CLOCK_SLOTS);
-	__type(key, u32);
-	__type(value, u64);
-} clocks SEC(".maps");
 
 /* One operation as it is recorded. */
 struct op {
@@ -99,8 +88,10 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 }
 
 /* A call of the current thread: the same, and what it adds to its file's sums. */
-static __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
+__noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 {
+	if (!c || !o)
+		return 0;
 	op_record(c, o, proc);
 	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != 2 ? o->ret : 0, o->flags);
 	return 0;
@@ -154,11 +145,15 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 }
 
 /* read, write and their relatives. */
-static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
+static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
-	struct file *f = see_fd(c, k->arg[0]);
-	bool storage = f && is_storage(c->seen_type);
+	struct file *f;
+	bool storage;
 
+	if (!c || !k || !o)
+		return 0;
+	f = see_fd(c, k->arg[0]);
+	storage = f && is_storage(c->seen_type);
 	o->size = k->arg[2];
 	if (shape >= SHAPE_RWV)
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
@@ -172,19 +167,23 @@ static __always_inline void exit_rw(struct task_ctx *c, const struct call *k, st
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		written(c, o->offset, o->ret, proc);
 	if (o->write && c->fresh_inode)
-		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc);
+		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+	return 0;
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
-static __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, bool sends, u32 proc)
+__noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, u32 sends, u32 proc)
 {
 	/* sends: out, in, offset of in, size; else in, its offset, out, its offset, size */
-	u8 kind = o->kind;
 	struct file *f;
 	u64 pos;
+	u8 kind;
 
+	if (!c || !k || !o)
+		return 0;
+	kind = o->kind;
 	o->size = k->arg[sends ? 3 : 4];
 	for (int side = 0; side < 2; side++) {
 		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
@@ -205,7 +204,7 @@ static __noinline int exit_two(struct task_ctx *c, const struct call *k, struct 
 		if (side && f && o->ret > 0 && is_storage(c->seen_type))
 			written(c, o->offset, o->ret, proc);
 		if (side && c->fresh_inode)
-			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc);
+			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
@@ -331,16 +330,15 @@ static __always_inline void uring_unseen(u32 proc)
 }
 
 /* How long the call took that the current thread returns from, and when it began; 0 where it was not timed. */
-static __always_inline u64 clock_stop(u64 *began_ns)
+static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 {
-	u32 tid = bpf_get_current_pid_tgid(), slot = tid & (CLOCK_SLOTS - 1);
-	u64 *clock = bpf_map_lookup_elem(&clocks, &slot), was;
+	u64 was;
 
-	if (!clock || *clock < IOT_SAMPLE)
+	if (!th || th->clock < IOT_SAMPLE)
 		return 0;
-	was = *clock;
-	*clock = 0;
-	if (was >> CLOCK_SHIFT != tid / CLOCK_SLOTS)
+	was = th->clock;
+	th->clock = 0;
+	if (was >> CLOCK_SHIFT != tid / THREAD_SLOTS)
 		return 0; /* another thread's */
 	*began_ns = was & ((1ULL << CLOCK_SHIFT) - 1);
 	return bpf_ktime_get_ns() - *began_ns;
@@ -349,8 +347,8 @@ static __always_inline u64 clock_stop(u64 *began_ns)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 {
-	u32 tid = bpf_get_current_pid_tgid(), slot = tid & (CLOCK_SLOTS - 1);
-	u64 *clock;
+	struct thread *th;
+	u32 tid;
 	u8 shape;
 
 	if ((u64)id >= IOT_MAX_SYSCALL)
@@ -358,14 +356,15 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	shape = calls[id].shape;
 	if (!shape || shape >= SHAPE_URING || !gate_open())
 		return 0;
-	clock = bpf_map_lookup_elem(&clocks, &slot);
-	if (!clock)
+	tid = bpf_get_current_pid_tgid();
+	th = thread_of(tid);
+	if (!th)
 		return 0;
 	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
-		u64 n = *clock < IOT_SAMPLE ? *clock + 1 : 1;
+		u64 n = th->clock < IOT_SAMPLE ? th->clock + 1 : 1;
 
 		if (n < IOT_SAMPLE) {
-			*clock = n;
+			th->clock = n;
 			return 0;
 		}
 	}
@@ -375,7 +374,7 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 		if (c)
 			see_fd(c, regs_arg0(regs));
 	}
-	*clock = (u64)(tid / CLOCK_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
+	th->clock = (u64)(tid / THREAD_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -405,11 +404,141 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 	return 0;
 }
 
+/* When a call began, and how long it took; 0 where it was not timed. */
+struct timed {
+	u64 ts_ns, dur_ns;
+};
+
+/* The event of a quick call. Out of line: most runs of the hot path do not come here. */
+__noinline int quick_event(struct quick *q, const struct timed *when, u64 offset, u64 size, s64 ret)
+{
+	struct iot_ring_event *r;
+
+	if (!q || !when)
+		return 0;
+	r = event_reserve(LOSS_EVENT_SYSCALL);
+	if (!r)
+		return 0;
+	r->e.ts_ns = when->dur_ns ? when->ts_ns : bpf_ktime_get_ns();
+	r->e.dur_ns = when->dur_ns;
+	r->e.offset = offset;
+	r->e.size = size;
+	r->e.bytes = ret;
+	r->e.task = r->e.owner = q->proc;
+	r->e.tid = cfg.pid_level ? current_thread() : q->tid;
+	r->e.how = HOW_EXACT;
+	r->e.kind = q->kind;
+	r->e.flags = q->flags | (ret < size ? FLAG_SHORT : 0);
+	r->e.file = q->file;
+	r->e.dev = q->dev;
+	r->e.sub = q->type;
+	event_submit(r);
+	return 0;
+}
+
+/* Where a quick call moved its bytes. */
+static __always_inline u64 quick_offset(const struct quick *q, struct file *f, const struct pt_regs *regs, s64 ret)
+{
+	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
+}
+
+/* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
+static __noinline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
+{
+	u8 write = calls[nr & (IOT_MAX_SYSCALL - 1)].write;
+	u32 tid = t->pid, fd = regs_arg0(regs);
+	struct quick *q = quick_of(tid, fd, write);
+	struct iot_state *s = run_state();
+	struct iot_filesum *sum;
+	struct timed when = {};
+	u64 offset, touched = 0;
+	struct task_ctx *c;
+	struct inode *i;
+	struct file *f;
+
+	if (!q || !s || q->tid != tid || q->stamp != th->stamp || q->nr != nr || q->epoch != s->sum_epoch)
+		return false;
+	f = file_of_task(t, fd);
+	if (!f || q->open_flags != NUMBER_AT(f, struct file, f_flags))
+		return false;
+	i = (struct inode *)POINTER_AT(f, struct file, f_inode);
+	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i))
+		return false;
+	if (write && q->block) {
+		if (!is_sole(th, t, q->host))
+			return false;
+		offset = quick_offset(q, f, regs, ret);
+		touched = blocks_of(offset, ret, q->block);
+		c = ctx_find();
+		if (c && c->fresh_inode)
+			fresh_beside(c, offset, ret, q->proc, q->block);
+	} else if (ra_waits(q->host)) {
+		return false;
+	}
+	if (cfg.latency)
+		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
+	th->rchar = t->ioac.rchar;
+	cell_add(q->cell, 1, ret, touched, when.dur_ns, false);
+	hist_add(q->proc, q->kind, q->type, when.dur_ns);
+	sum = q->sum == QUICK_NO_SUM ? NULL : bpf_map_lookup_elem(&filesums, &q->sum);
+	if (sum) {
+		sum_add(write ? &sum->write_ops : &sum->read_ops, 1);
+		sum_add(write ? &sum->write_bytes : &sum->read_bytes, ret);
+	}
+	if (wants_event(q->proc))
+		quick_event(q, &when, is_storage(q->type) ? quick_offset(q, f, regs, ret) : 0, regs_arg2(regs), ret);
+	return true;
+}
+
+/* The call that was just recorded was one that the next can be like. */
+static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
+{
+	bool storage = is_storage(c->seen_type), writes = o->write && storage;
+	struct iot_state *s = run_state();
+	struct thread *th;
+	struct quick *q;
+	struct file *f;
+
+	if (cfg.again || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell >= IOT_MAX_CELLS ||
+	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
+		return;
+	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 || o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
+		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))
+		return;
+	th = thread_take(t);
+	q = quick_of(t->pid, k->arg[0], o->write);
+	f = file_of_task(t, k->arg[0]);
+	if (!th || !q || !s || !f)
+		return;
+	q->tid = 0;
+	q->inode = c->seen_inode;
+	q->ino = c->seen_ino;
+	q->gen = c->seen_gen;
+	q->open_flags = NUMBER_AT(f, struct file, f_flags);
+	q->host = !storage || o->flags & FLAG_DIRECT ? 0 : c->seen_host;
+	q->block = writes ? c->seen_block : 0;
+	q->epoch = s->sum_epoch;
+	q->cell = c->cell;
+	q->sum = storage && filesum_wanted(proc) ? c->sum_slot : QUICK_NO_SUM;
+	q->proc = proc;
+	q->file = c->seen_file;
+	q->dev = c->seen_dev;
+	q->flags = o->flags;
+	q->nr = k->nr;
+	q->shape = shape;
+	q->kind = o->kind;
+	q->write = o->write;
+	q->type = c->seen_type;
+	q->stamp = th->stamp;
+	q->tid = t->pid;
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool again)
 {
 	const volatile struct iot_syscall *row;
-	struct task_struct *t = current_task();
+	struct task_struct *t;
 	struct task_ctx *c;
+	struct thread *th;
 	struct call *k;
 	struct op *o;
 	u32 proc;
@@ -419,12 +548,18 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
-	if (!shape || !gate_open() || t->tgid == cfg.self_pid)
+	if (!shape || !gate_open())
+		return 0;
+	t = current_task();
+	th = thread_of(t->pid);
+	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
+		return 0;
+	if (t->tgid == cfg.self_pid)
 		return 0;
 	c = ctx_make();
 	if (!c || done_before(c, again))
 		return 0;
-	if (is_compat())
+	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
 	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */
 	o = (struct op *)c->op;
@@ -436,7 +571,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return exit_message(c, k, shape, o->kind, ret);
 	proc = proc_current(c);
 	if (cfg.latency)
-		o->dur_ns = clock_stop(&o->ts_ns);
+		o->dur_ns = clock_stop(th, t->pid, &o->ts_ns);
 	if (cfg.events && !o->dur_ns)
 		o->ts_ns = bpf_ktime_get_ns();
 	o->ret = ret;
@@ -450,6 +585,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_PRWV:
 	case SHAPE_PRWV2:
 		exit_rw(c, k, o, shape, proc);
+		quick_learn(c, t, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
 		return exit_two(c, k, o, true, proc);

@@ -16,23 +16,27 @@ struct first_page {
 	u32 offset;            /* inside that page */
 };
 
-static __always_inline void first_page(struct bio *b, struct first_page *fp)
+/* Of a struct bio. Global: the verifier looks at it once. */
+__noinline int first_page(u64 bio, struct first_page *fp)
 {
-	struct bio_vec *v = b->bi_io_vec;
+	struct bio_vec *v;
 	struct folio *f;
 	struct page *p;
 	u32 at;
 
-	v += b->bi_iter.bi_idx;
+	if (!fp)
+		return 0;
+	v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
 	p = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
 	if (!p)
-		return;
-	at = NUMBER_AT(v, struct bio_vec, bv_offset) + b->bi_iter.bi_bvec_done;
+		return 0;
+	at = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
 	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
 	f = page_folio(p);
 	fp->inode = folio_inode(f);
 	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
+	return 0;
 }
 
 /* A write by the journal's thread inside a commit: the journal, or file data that must be on disk before it. */
@@ -43,7 +47,7 @@ static __always_inline bool is_journal(struct bio *b, struct first_page *fp, str
 		return false;
 	if (!fp->inode || is_blockdev(fp->inode))
 		return true;
-	*data = function_of((u64)b->bi_end_io) == FN_END_BUFFER; /* data=journal: the file's own page */
+	*data = function_of(POINTER_AT(b, struct bio, bi_end_io)) == FN_END_BUFFER; /* data=journal: the file's own page */
 	return *data;
 }
 
@@ -58,7 +62,7 @@ static __always_inline void tag_journal(struct bio *b, struct iot_bio *t, struct
 	t->sub = data ? SUB_J_DATA : journal_kind(b, fp->inode, fp->index, fp->offset);
 	x = txn_find(t->owner);
 	if (x && t->sub != SUB_J_JSUPER) {
-		x->journal_bytes += b->bi_iter.bi_size;
+		x->journal_bytes += NUMBER_AT(b, struct bio, bi_iter.bi_size);
 		x->journal_blocks++;
 	}
 }
@@ -99,7 +103,7 @@ static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 ind
 
 static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
 {
-	struct journal *j = journal_of(b->bi_bdev->bd_dev);
+	struct journal *j = journal_of(bio_dev(b));
 	u64 block;
 
 	t->cause = CAUSE_METADATA;
@@ -111,7 +115,7 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		}
 		return;
 	}
-	t->owner = writer_of_page(fp->inode, fp->index, &t->how);
+	t->owner = writer_of_page((u64)fp->inode, fp->index, &t->how);
 	page_carried(fp->inode, fp->index);
 	if (t->owner & OWNER_DATA) {
 		struct writer *w = writer_find(fp->inode);
@@ -122,7 +126,7 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		t->how = HOW_EXACT;
 		return;
 	}
-	t->many = b->bi_iter.bi_size > PAGE_SIZE;
+	t->many = NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
 	if (!j)
 		return;
 	block = ((fp->index << PAGE_SHIFT) + fp->offset) >> j->block_bits;
@@ -157,9 +161,9 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 {
 	struct first_page fp = {};
 	bool data;
-	u32 end = function_of((u64)b->bi_end_io);
+	u32 end = function_of(POINTER_AT(b, struct bio, bi_end_io));
 
-	first_page(b, &fp);
+	first_page((u64)b, &fp);
 	if (c && c->behalf == BEHALF_LOOP) {
 		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
 
@@ -167,7 +171,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		if (w && w->loop) /* the backing file's own pages, else those of the file above */
 			tag_loop(t, fp.inode, fp.index);
 		else if (fp.inode && write)
-			t->owner = writer_of_page(fp.inode, fp.index, &t->how);
+			t->owner = writer_of_page((u64)fp.inode, fp.index, &t->how);
 		return;
 	}
 	if (write && is_journal(b, &fp, c, &data)) {
@@ -186,7 +190,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		t->owner = owner_current(c, &t->how);
 		return;
 	}
-	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by(b->bi_bdev)) { /* nobody passed it on: a volume's own */
+	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
+		/* nobody passed it on: a volume's own */
 		t->from = BIO_OWN;
 		if (!fp.inode) { /* its metadata, whoever runs */
 			t->cause = CAUSE_METADATA;
@@ -213,22 +218,28 @@ static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struc
 	struct first_page fp = {};
 
 	if (t->cause == CAUSE_METADATA)
-		return structure_for(c, b->bi_bdev->bd_dev);
+		return structure_for(c, bio_dev(b));
 	if (t->cause != CAUSE_DATA)
 		return SUB_NONE;
-	first_page(b, &fp);
+	first_page((u64)b, &fp);
 	return contents_for(c, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
 }
 
-static __noinline int tag_bio(struct bio *b, struct iot_bio *t, struct task_ctx *c)
+/* What a struct bio is. Global: the verifier looks at it once. */
+__noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
 {
-	u32 op = b->bi_opf & 0xff;
+	struct bio *b = (struct bio *)bio;
+	u32 flags, op;
 
+	if (!t)
+		return 0;
+	flags = NUMBER_AT(bio, struct bio, bi_opf);
+	op = flags & 0xff;
 	switch (op) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
 		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
-		    b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
+		    flags & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
 			t->cause = CAUSE_SWAP;
 			return 0;
 		}

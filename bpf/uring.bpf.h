@@ -280,10 +280,10 @@ static __always_inline u64 uring_worker_request(struct task_struct *t)
  * thread; the one that it executes, where it is a worker. Workers and polling threads belong to the ring's process, so the owner
  * is the current process. False: none. Offset and length are those of the call that the kernel is in (O_APPEND and the file
  * position are resolved), so they hold for the pages that it dirties and for the requests that it submits. */
-static __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
+__noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 {
 	struct task_struct *t = current_task();
-	u64 len;
+	u64 len, req;
 	s32 res;
 
 	if (!c || !io)
@@ -294,7 +294,8 @@ static __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 	}
 	if (!io->req) {
 		io->req = c->uring_req;
-		if (!io->req || !bpf_map_lookup_elem(&urings, &io->req))
+		req = io->req; /* a key must be on the stack of the function that looks it up */
+		if (!req || !bpf_map_lookup_elem(&urings, &req))
 			return 0;
 	}
 	io->opcode = NUMBER_AT(io->req, struct io_kiocb, opcode);

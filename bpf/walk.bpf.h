@@ -141,7 +141,7 @@ static long split_share(u32 n, struct walk_ref *r)
 }
 
 /* Keeps a piece for the tracer. */
-static __noinline bool txn_defer(struct walk *w)
+__noinline int txn_defer(struct walk *w)
 {
 	struct iot_state *s = run_state();
 	struct iot_late l = {};
@@ -185,13 +185,23 @@ static __always_inline void txn_split(struct walk *w)
 		w->key.how = how;
 		return;
 	}
-	w->split.txn = w->owner & ~(OWNER_TXN | OWNER_DATA);
+	w->split.txn = txn_id(w->owner);
 	w->split.next = x->shares;
 	w->split.total = x->total;
 	w->split.left = w->bytes;
 	w->split.weight = 0;
 	if (w->split.next)
 		bpf_loop(TXN_SHARES, split_share, &ref, 0);
+	if (x->first && !x->shares && x->first_weight == x->total) {
+		w->split.weight = x->total; /* it is alone, and the largest */
+	} else if (x->first) {
+		w->split.weight += x->first_weight;
+		part = w->bytes * x->first_weight / w->split.total;
+		if (part > w->split.left)
+			part = w->split.left;
+		w->split.left -= part;
+		piece_add(w, x->first, part, 0);
+	}
 	if (w->split.weight < w->split.total) {
 		lose(LOSS_TXN_SHARE);
 		part = w->bytes * (w->split.total - w->split.weight) / w->split.total;
@@ -352,7 +362,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
 	i = folio_inode(f);
 	if (w->by_page && i) {
-		owner = writer_of_page(i, pos >> PAGE_SHIFT, &how);
+		owner = writer_of_page((u64)i, pos >> PAGE_SHIFT, &how);
 		if (w->key.kind == KIND_FS_WRITE)
 			page_carried(i, pos >> PAGE_SHIFT);
 	}

@@ -5,8 +5,9 @@
  * of one core); the other records are written by walking their table.
  */
 #include <errno.h>
-#include <poll.h>
+#include "out.h"
 #include "table.h"
+#include "utf8.h"
 
 #define BUFFER_BYTES (1 << 20)
 #define EVENT_MAX 1024          /* more than the longest event line: 18 fields, keys and 20 digits each */
@@ -40,23 +41,11 @@ static void words_make(struct word *w, const struct dict *d)
 
 static int flush(struct jsonl *j)
 {
-	const char *p = j->buf;
+	int err = j->err ? 0 : out_write(j->fd, j->buf, j->p - j->buf);
 
-	while (!j->err && p < j->p) {
-		ssize_t n = write(j->fd, p, j->p - p);
-
-		if (n >= 0) {
-			p += n;
-		} else if (errno == EAGAIN) {
-			struct pollfd wait = { .fd = j->fd, .events = POLLOUT };
-
-			poll(&wait, 1, -1);
-		} else if (errno == EPIPE) {
-			j->err = -EPIPE; /* the reader has what it wanted: no message */
-		} else if (errno != EINTR) {
-			j->err = stream_fail(-errno, "%s: cannot write: %s", j->sink.name, strerror(errno));
-		}
-	}
+	if (err && err != -EPIPE) /* then the reader has what it wanted: no message */
+		stream_fail(err, "%s: cannot write: %s", j->sink.name, out_error(err));
+	j->err = j->err ? j->err : err;
 	j->p = j->buf;
 	return j->err;
 }
@@ -183,23 +172,20 @@ static int jsonl_events(struct sink *sink, const struct iot_event *e, size_t n)
 
 static char *put_text(char *p, const char *text)
 {
-	static const char hex[] = "0123456789abcdef";
 	const unsigned char *s = (const unsigned char *)text, *end = s + strlen(text);
 
 	*p++ = '"';
 	while (s < end) {
-		size_t n = utf8_len(s, end);
+		long code = *s;
+		size_t n = *s < 0x80 ? 1 : utf8_next((const char *)s, end - s, &code);
 
-		if (!n) { /* not UTF-8: as Python's surrogateescape */
-			p = stpcpy(p, "\\udc");
-			*p++ = hex[*s >> 4];
-			*p++ = hex[*s++ & 15];
+		if (code < 0) { /* not UTF-8: as Python's surrogateescape */
+			p = utf8_json(p, 0xdc00 | *s++);
 			continue;
 		}
-		if (*s < 0x20) {
-			p = stpcpy(p, "\\u00");
-			*p++ = hex[*s >> 4];
-			*p++ = hex[*s++ & 15];
+		if (utf8_is_control(code) || (code >= 0x80 && utf8_is_tricky(code))) {
+			p = utf8_json(p, code);
+			s += n;
 			continue;
 		}
 		if (*s == '"' || *s == '\\')

@@ -120,7 +120,7 @@ static int tame_escape(struct tamer *t)
 	}
 	c = hex4(t->p, t->end);
 	if (c < 0)
-		return t->end - t->p < 6 ? cut(t->l) : refuse(t->l, "has a malformed \\u escape");
+		return t->end - t->p < 6 ? cut(t->l) : refuse(t->l, "has a malformed Unicode escape");
 	if (!c)
 		return refuse(t->l, "has a NUL in a string");
 	if (c >= 0xdc80 && c <= 0xdcff) { /* a byte that is not UTF-8 */

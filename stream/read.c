@@ -180,7 +180,7 @@ static int read_all(struct reader *r)
 		if (err)
 			return err;
 		n = read(r->fd, r->buf + r->len, r->size - r->len);
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && errno == EINTR && !store_interrupted())
 			continue;
 		if (n < 0) {
 			err = errno;

@@ -316,13 +316,96 @@ static int compare_words(sqlite3 *db, const char *table, const struct word *w, s
 	return rc;
 }
 
-int schema_check(sqlite3 *db, const char **which)
+/* Without comments, blanks as one: what SQLite makes of it. */
+static void squeeze(const char *from, FILE *to)
 {
+	bool blank = false;
+	char quote = 0;
+
+	for (; *from; from++) {
+		if (!quote && from[0] == '-' && from[1] == '-') {
+			from += strcspn(from, "\n");
+			if (!*from)
+				return;
+		}
+		if (!quote && strchr(" \t\n\r", *from)) {
+			blank = true;
+			continue;
+		}
+		if (blank)
+			fputc(' ', to);
+		blank = false;
+		fputc(*from, to);
+		if (quote ? *from == quote : !!strchr("'\"`", *from))
+			quote = quote ? 0 : *from;
+	}
+}
+
+/* The row of one object of a schema as one text; NULL: no memory. */
+static char *object_text(sqlite3_stmt *st)
+{
+	const char *sql = (const char *)sqlite3_column_text(st, 2);
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "%s '%s'\n", sqlite3_column_text(st, 0), sqlite3_column_text(st, 1));
+	if (sql)
+		squeeze(sql, f);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int compare_objects(sqlite3_stmt *a, sqlite3_stmt *b, char *which, size_t size)
+{
+	for (;;) {
+		int x = sqlite3_step(a), y = sqlite3_step(b);
+		auto_free char *p = NULL, *q = NULL;
+
+		if ((x != SQLITE_ROW && x != SQLITE_DONE) || (y != SQLITE_ROW && y != SQLITE_DONE))
+			return x != SQLITE_ROW && x != SQLITE_DONE ? x : y;
+		if (x == SQLITE_DONE && y == SQLITE_DONE)
+			return SQLITE_OK;
+		if ((x == SQLITE_ROW && !(p = object_text(a))) || (y == SQLITE_ROW && !(q = object_text(b))))
+			return SQLITE_NOMEM;
+		if (p && q && !strcmp(p, q))
+			continue;
+		/* the one that the other does not have comes first in the order of both */
+		snprintf(which, size, "its %.*s", (int)strcspn(!q || (p && strcmp(p, q) < 0) ? p : q, "\n"), !q || (p && strcmp(p, q) < 0) ? p : q);
+		return SQLITE_MISMATCH;
+	}
+}
+
+static int check_objects(sqlite3 *db, char *which, size_t size)
+{
+	static const char sql[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name";
+	sqlite3_stmt *a = NULL, *b = NULL;
+	sqlite3 *ours = NULL;
+	int rc = sqlite3_open_v2(":memory:", &ours, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = schema_create(ours);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, sql, -1, &a, NULL) ?: sqlite3_prepare_v2(ours, sql, -1, &b, NULL);
+	if (rc == SQLITE_OK)
+		rc = compare_objects(a, b, which, size);
+	sqlite3_finalize(a);
+	sqlite3_finalize(b);
+	sqlite3_close(ours);
+	return rc;
+}
+
+int schema_check(sqlite3 *db, char *which, size_t size)
+{
+	int rc = check_objects(db, which, size);
 	size_t i;
-	int rc = SQLITE_OK;
 
 	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++) {
-		*which = dictionaries[i].table;
+		snprintf(which, size, "its table '%s'", dictionaries[i].table);
 		rc = compare_words(db, dictionaries[i].table, dictionaries[i].words, dictionaries[i].n);
 	}
 	return rc;

@@ -10,9 +10,9 @@
 /* Makes every table and view of a new store. The caller has begun a transaction. Returns an SQLite code. */
 int schema_create(sqlite3 *db);
 
-/* Whether the numbers of an existing store mean what they mean here. Returns an SQLite code; SQLITE_MISMATCH
- * when one has another name there, with the name of the dictionary in *which. */
-int schema_check(sqlite3 *db, const char **which);
+/* Whether an existing store has what schema_create() makes, whole and nothing else, but for comments and blanks, and its numbers mean
+ * what they mean here. Returns an SQLite code; SQLITE_MISMATCH with what differs in `which`. */
+int schema_check(sqlite3 *db, char *which, size_t size);
 
 /* Fills the dictionaries with the rows of kinds.def that are not there yet. Returns an SQLite code. */
 int schema_dictionaries(sqlite3 *db);

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include "out.h"
 #include "table.h"
+#include "utf8.h"
 
 #define TYPE_(type) TYPE_##type
 #define IS_OPTIONAL_REQ false
@@ -204,43 +206,20 @@ int dev_parse(const char *text, u32 *dev)
 
 size_t utf8_len(const unsigned char *p, const unsigned char *end)
 {
-	static const struct { unsigned char mask, lead; unsigned int least; } form[] = {
-		{ 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
-	};
-	unsigned int n, i, c;
+	size_t n = p < end ? 1 : 0;
+	long code;
 
-	for (n = 0; n < 4 && (*p & form[n].mask) != form[n].lead; n++)
-		;
-	if (n == 4 || end - p <= n)
-		return 0;
-	c = *p & ~form[n].mask & 0xff;
-	for (i = 1; i <= n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (c < form[n].least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	return n + 1;
+	if (n && *p >= 0x80)
+		n = utf8_next((const char *)p, end - p, &code);
+	return n && (*p < 0x80 || code >= 0) ? n : 0;
 }
 
 int stream_fail(int err, const char *format, ...)
 {
-	auto_free char *text = NULL;
 	va_list args;
-	char *p;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&text, format, args);
+	out_message(program_invocation_short_name, NULL, format, args);
 	va_end(args);
-	if (n < 0) {
-		text = NULL;
-		return err;
-	}
-	for (p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
 	return err;
 }

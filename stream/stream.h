@@ -81,8 +81,9 @@ struct sink {
  * written whole; commit flushes. EPIPE is returned as -EPIPE without a message: the reader left. */
 int sink_jsonl(struct sink **out, int fd, const char *name);
 
-/* A store at `path`, created (mode 0600, never through a symlink in a directory that others can write) or
- * appended to. Refuses files that are not ours, are corrupt, or are not of IOT_SCHEMA. */
+/* A store at `path`, created (mode 0600) or appended to, as opener.h says. Refuses files that are not ours, are corrupt, or are not
+ * of IOT_SCHEMA and its tables. A run becomes complete in one step with its ledger and its bytes by file; one that was left incomplete
+ * may be given again, and is replaced when it is complete. */
 int sink_store(struct sink **out, const char *path);
 
 /* Adds one record to run number `run` of the store at `path`, which must be there. Returns 0 or a negative errno, after having
@@ -97,14 +98,13 @@ int jsonl_read(int fd, const char *name, struct sink *to);
 /* Reads JSON Lines from fd into the store at `store_path`: what `iot-analyze ingest` does. Returns as jsonl_read(). */
 int ingest(int fd, const char *name, const char *store_path);
 
-/* Opens a store for reading only, after checking that it is one of ours, of IOT_SCHEMA, and not damaged where it is quick to
- * tell (everything but the rows of events and aggregates per second). Readers wait up to 10 s for a writer. The caller
- * closes *db with sqlite3_close(). Returns 0 or a negative errno, after having reported the error. */
-struct sqlite3;
-int store_open_readonly(const char *path, struct sqlite3 **db);
+/* Ends what is asked of stores, and what is read into them, as soon as can be: for a handler of signals. */
+void store_interrupt(void);
+bool store_interrupted(void);
 
 /* Opens a file for output, created with mode 0600. In a folder that others can write, a symlink that neither root nor we
- * made is not followed, anywhere in the path. flags: O_RDWR or O_WRONLY, with O_TRUNC, O_APPEND or O_EXCL.
+ * made is not followed, anywhere in the path, and a file is not opened that is not ours, that others can write or that has other names
+ * (place.h). flags: O_RDWR or O_WRONLY, with O_TRUNC, O_APPEND or O_EXCL.
  * Returns the descriptor (O_CLOEXEC) or a negative errno, after having reported the error. */
 int output_open(const char *path, int flags);
 

@@ -94,8 +94,12 @@ static inline int dict_find(const struct dict *d, const char *s, size_t len)
 /* Length of the UTF-8 character at p, before end; 0 when it is none. */
 size_t utf8_len(const unsigned char *p, const unsigned char *end);
 
-/* Writes one line "PROGRAM: MESSAGE" to stderr, control characters replaced, and returns err (negative). */
+/* Writes one line "PROGRAM: MESSAGE" to stderr, what is no plain text escaped, and returns err (negative). */
 int stream_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Report that a name cannot be opened to be written, to be read: err as of place.h. Return an errno, negative. */
+int output_fail(const char *path, int err);
+int input_fail(const char *path, int err);
 
 static inline void stream_free(void *p)
 {

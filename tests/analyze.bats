@@ -489,13 +489,16 @@ mismatch() {
 	[[ $output == *"2 processes,n/a,n/a,n/a,n/a,"* ]]
 }
 
-@test "verify: a process that called exec is one process with two programs" {
-	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread) VALUES (1, 9, 812, 5, 'bash', 0);
+@test "verify: a process that called exec is one process with two programs, and not compared while it lives" {
+	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread, rchar, wchar) VALUES (1, 9, 812, 5, 'bash', 0, 0, 0);
 		UPDATE process SET wchar = wchar + 77 WHERE id = 3;
 		INSERT INTO agg_total (run, kind, owner, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 9, 0, 1, s.id, 0, 1, 0, 77, 0, 0, 0 FROM kind k, sub s WHERE k.name = 'write' AND s.name = 'pipe'"
 	run -0 "$ANALYZE" verify "$S" --format csv
 	[[ $output == *"process bytes written,bash [812],10485845,10485845,0,OK,"* ]]
+	sqlite3 "$S" "UPDATE process SET rchar = NULL, wchar = NULL WHERE id = 3"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[[ $output != *"[812]"* && $output == *"2 processes,n/a,n/a,n/a,n/a,"* ]]
 }
 
 @test "verify: a process that was there before is exact, n/a when it ran on the edge, a mismatch when more was traced" {

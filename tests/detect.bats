@@ -409,7 +409,7 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	printf '{"systems":[{"name":"a","title":"\\u0000"}]}' >"$T/rules.json"
 	refused "NUL"
 	rules "$(entry a '"\u001b[31mred":1')"
-	refused "?[31mred: unknown key"
+	refused '\x1b[31mred: unknown key'
 	printf '[]' >"$T/rules.json"
 	refused 'wants an object with the key "systems", not a list'
 }

@@ -287,11 +287,16 @@ api_bytes() {
 	body() {
 		head -c 188416 /dev/urandom > "$IOT_MNT/f"
 		sync -f "$IOT_MNT"
-		cat "$IOT_MNT/f" > /dev/null
-		dev_mark
-		traced -- "$io" --api pread --file "$IOT_MNT/f" --count 23 --size 8k > ledger.json
-		same "S" "$(total bytes "kind = 'pread64' AND sub = 'regular' AND comm = 'iot-io'")" 188416
-		same "device" "$(dev_read) $(total bytes "kind = 'block_read' AND dev = '$IOT_DEVNO'")" "0 0"
+		for try in 1 2 3 4 5; do # the kernel may take pages away at any time: its own counter says whether it did
+			cat "$IOT_MNT/f" > /dev/null
+			dev_mark
+			traced -- "$io" --api pread --file "$IOT_MNT/f" --count 23 --size 8k > ledger.json
+			fetched=$(dev_read)
+			same "S" "$(total bytes "kind = 'pread64' AND sub = 'regular' AND comm = 'iot-io'")" 188416
+			same "device" "$(total bytes "kind = 'block_read' AND dev = '$IOT_DEVNO'")" "$fetched"
+			[ "$fetched" != 0 ] || break
+		done
+		same "fetched, in try $try" "$fetched" 0
 		same "misses" "$(total bytes "kind = 'miss' AND comm = 'iot-io' AND dev = '$IOT_DEVNO'")" 0 # its program may be read from another disk
 	}
 	with_fs ext4 256M -- body
@@ -486,8 +491,10 @@ api_bytes() {
 	body() {
 		store=$IOT_MNT/run.sqlite
 		traced -d 5
+		# The store was made before the run: the commit and the checkpoint of that are nobody's.
 		empty "bytes of others" "$(q "SELECT owner, comm, kind, cause, how, sub, ops, bytes FROM c WHERE layer IN ('syscall', 'block') AND bytes > 0
-			AND dev = '$IOT_DEVNO' AND owner <> 1")"
+			AND dev = '$IOT_DEVNO' AND owner <> 1 AND NOT (owner = 0 AND cause IN ('journal', 'metadata'))")"
+		[ "$(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND owner = 1")" -gt 0 ] || fail "nothing is the tracer's"
 		same "rows of the tracer as somebody else" "$(q "SELECT COUNT(*) FROM c WHERE owner <> 1 AND
 			pid = (SELECT p.pid FROM process p JOIN r ON r.run = p.run WHERE p.id = 1)")" 0
 	}

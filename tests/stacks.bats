@@ -4,6 +4,7 @@
 # Tests whose names begin with "guest:" run in the virtual machines of vm.bats too, where there is device-mapper.
 
 load helper
+load stacks_lib
 
 setup() {
 	need_tracer
@@ -12,62 +13,12 @@ setup() {
 	store=$BATS_TEST_TMPDIR/run.sqlite
 	mnt=$BATS_TEST_TMPDIR/mnt
 	mkdir "$mnt"
-	export DM_DISABLE_UDEV=1
-	images=() leaves=() volumes=() arrays=() full= volume=
+	full=
 }
 
 teardown() {
-	local try v
-
-	for try in 1 2 3 4 5; do umount "$mnt" 2>/dev/null || mountpoint -q "$mnt" || break; sleep 0.3; done
-	: "$try"
-	for ((v = ${#volumes[@]} - 1; v >= 0; v--)); do dmsetup remove --retry "${volumes[v]}" || :; done
-	for v in "${arrays[@]}"; do mdadm --quiet --stop "$v" || :; done
-	for v in "${leaves[@]}"; do
-		echo 1 >"/sys/block/${v#/dev/}/queue/iostats" # outlives the image
-		losetup --detach "$v"
-	done
-	for v in "${images[@]}"; do rm -f "$v"; done
+	stack_down "$mnt"
 	[ -z "$full" ] || umount "$full"
-}
-
-need_dm() { # TARGET...
-	need dmsetup dmsetup
-	modprobe -qa dm_mod "$@" 2>/dev/null || :
-	[ -e /dev/mapper/control ] || skip "device-mapper is missing: this kernel has none (vm.bats runs this in a guest)"
-	dmsetup targets >/dev/null || skip "device-mapper is missing"
-}
-
-# One more loop device, the last of `leaves`; $leaf and $leaf_no are the newest.
-leaf_up() { # SIZE [LOSETUP OPTIONS]
-	local image size=$1
-
-	shift
-	image=$(mktemp "$IOT_IMG_DIR/iot-img.XXXXXX")
-	images+=("$image")
-	truncate -s "$size" "$image"
-	leaf=$(losetup --find --show "$@" "$image")
-	leaves+=("$leaf")
-	leaf_no=$(<"/sys/block/${leaf#/dev/}/dev")
-}
-
-# A volume of one target over a device: $volume and $volume_no are the newest.
-volume_up() { # NAME TARGET DEVICE [WHAT COMES BEFORE, AND BEHIND, THE DEVICE IN THE TABLE]
-	local sectors
-
-	sectors=$(blockdev --getsz "$3")
-	printf '0 %s %s %s %s 0 %s\n' "$sectors" "$2" "${4-}" "$3" "${5-}" | dmsetup create "iot$$-$1"
-	volumes+=("iot$$-$1")
-	volume=/dev/$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor "iot$$-$1")")")
-	volume_no=$(<"/sys/block/${volume#/dev/}/dev")
-}
-
-crypt_up() { volume_up "$1" crypt "$2" "aes-cbc-plain64 00112233445566778899aabbccddeeff 0"; }
-
-ext4_on() { # DEVICE
-	mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$1"
-	mount -o noatime "$1" "$mnt"
-	sync -f "$mnt"
 }
 
 mark() { IOT_DEV=$leaf dev_mark; }

@@ -12,8 +12,8 @@
  *        stream-tool slow STORE              as ingest, and prints "committed N" after each commit
  */
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdio.h>
+#include "opener.h"
 #include "scan.h"
 
 static int into_store(const char *store, const char *name, bool careful)
@@ -93,19 +93,21 @@ static int scan(void)
 
 static int check(const char *store)
 {
-	sqlite3 *db = NULL;
-	int err = store_open_readonly(store, &db);
+	struct opener o;
+	bool fresh;
+	int err = opener_open(&o, store, false, &fresh);
 
-	sqlite3_close(db);
+	opener_close(&o);
 	return err;
 }
 
 static int ledger_again(const char *store, long long run)
 {
-	sqlite3 *db = NULL;
-	int err = sqlite3_open_v2(store, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ? ledger_build(db, run) : -1;
+	struct opener o;
+	bool fresh;
+	int err = opener_open(&o, store, true, &fresh) ?: ledger_build(o.db, run);
 
-	sqlite3_close(db);
+	opener_close(&o);
 	return err;
 }
 

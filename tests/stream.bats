@@ -163,7 +163,7 @@ refused() { # MESSAGE LINE
 	refused "begins a run inside a run" "$(run_line)"
 	refused "has half a surrogate pair" '{"t":"lost","layer":"\ud800","what":"x","effect":"y","n":1}'
 	refused "has half a surrogate pair" '{"t":"lost","layer":"\udc7f","what":"x","effect":"y","n":1}'
-	refused "has a malformed \\u escape" '{"t":"lost","layer":"\u12x4","what":"x","effect":"y","n":1}'
+	refused "has a malformed Unicode escape" '{"t":"lost","layer":"\u12x4","what":"x","effect":"y","n":1}'
 	refused "has a NUL in a string" '{"t":"lost","layer":"\u0000","what":"x","effect":"y","n":1}'
 	refused "has an unknown escape" '{"t":"lost","layer":"\x","what":"x","effect":"y","n":1}'
 	refused "has a raw control character" "$(printf '{"t":"lost","layer":"\001","what":"x","effect":"y","n":1}')"

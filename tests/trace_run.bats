@@ -163,7 +163,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; exec sleep 300"
 	until_true test -s pid
 	same "the command's" "$(cat command)" "$(cat mine)"
-	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000008000080006
+	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000000000080004
 	grep -q 'NoNewPrivs:.*1' "/proc/$tracer/status"
 	kill "$(cat pid)"
 	finished
@@ -359,6 +359,19 @@ os.fsync(f)' "$@"
 		same "process" "$(sql "SELECT DISTINCT system, role, instance FROM process WHERE system IS NOT NULL AND run = $run_no")" "sqlite embedded $PWD/ledger$seconds"
 		same "bytes of data" "$(sql "SELECT SUM(i.write_bytes) FROM file_io i JOIN file f ON f.run = i.run AND f.id = i.file WHERE f.component = 'data' AND i.run = $run_no")" 8192
 	done
+}
+
+@test "a database in memory below /dev is no device: known by a journal that lived for less than a moment" {
+	local dir
+
+	need python3 python3-minimal
+	mountpoint -q /dev/shm || skip "/dev/shm is missing"
+	dir=$(mktemp -d /dev/shm/iot-test.XXXXXX)
+	traced -- bash -c "$(declare -f keeper); keeper $dir/ledger 0" || fail "status $?"
+	rm -r "$dir"
+	same "components" "$(sql "SELECT substr(path, length('$dir/') + 1), component FROM file WHERE path LIKE '$dir/%' ORDER BY 1" | paste -sd ,)" \
+		"ledger data,ledger-journal undo"
+	same "process" "$(sql "SELECT DISTINCT system, role, instance FROM process WHERE system IS NOT NULL")" "sqlite embedded $dir/ledger"
 }
 
 @test "a process that makes a database and ends at once is known by it, whenever its files were looked at first" {

@@ -666,7 +666,7 @@ static void keep_device(struct detect *d, const struct iot_path *p, const char *
 {
 	struct known *k;
 
-	if (strncmp(path, "/dev/", 5) || d->n_devices >= DEVICES_MAX)
+	if (!p->node || d->n_devices >= DEVICES_MAX)
 		return;
 	k = known_make(d, p->file);
 	if (k && !k->component && !k->path && (k->path = strdup(path)))
@@ -684,7 +684,7 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
-	if (!f.component && strncmp(r->path, "/dev/", 5)) {
+	if (!f.component && !p->node) {
 		if (p->writes)
 			look_later(d, r, p->user, true, p->whole == 2, r->path, strlen(r->path));
 		meet(d, p, r);

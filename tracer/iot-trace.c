@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "options.h"
+#include "out.h"
 #include "run.h"
 
 /* A descriptor below 3 that is closed would be given to an output, and messages would end up in it. */
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_standard_descriptors();
+	out_standard();
 	status = options_parse(&o, argc, argv);
 	if (status >= 0)
 		return status;

@@ -5,16 +5,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "out.h"
 #include "outputs.h"
+#include "place.h"
+#include "stop.h"
 #include "text.h"
+
+static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" }; /* files of a store */
 
 struct branch {
 	struct sink *sink;      /* NULL once it failed */
@@ -25,7 +33,7 @@ struct branch {
 struct tee {
 	struct sink sink;
 	struct branch branches[MAX_OUTPUTS];
-	size_t n;
+	size_t n, live;
 	int err;                /* the first error */
 };
 
@@ -45,27 +53,34 @@ static int (*const makers[])(struct sink **out, int fd, const char *name) = {
 	[FORMAT_JSONL] = sink_jsonl,
 };
 
-/* One output failed: the others go on, and the caller hears of it once. */
+static void close_branch(struct tee *t, struct branch *b)
+{
+	if (b->fd > STDERR_FILENO && close(b->fd) && !t->err)
+		t->err = fail(errno, "cannot write %s", b->name);
+	b->fd = -1;
+}
+
+/* One output failed: it ends alone, and who reads it sees its end. The caller hears of it when it closes, or when none is left. */
 static void tee_drop(struct tee *t, struct branch *b, int err)
 {
 	b->sink->close(b->sink, false);
 	b->sink = NULL;
+	t->live--;
 	if (!t->err)
 		t->err = err;
+	close_branch(t, b);
 }
 
-/* Does `call` for every sink `s` that still works; the result is the first error. */
+/* Does `call` for every sink `s` that still works; the result is the first error when none does. */
 #define TEE(tee, s, call) ({ \
 	struct tee *t_ = (struct tee *)(tee); \
-	int first_ = 0; \
 	for (struct branch *b_ = t_->branches; b_ < t_->branches + t_->n; b_++) { \
 		struct sink *s = b_->sink; \
 		int err_ = s ? (call) : 0; \
 		if (err_) \
 			tee_drop(t_, b_, err_); \
-		first_ = first_ ? first_ : err_; \
 	} \
-	first_; \
+	t_->live ? 0 : t_->err; \
 })
 
 static int tee_record(struct sink *tee, enum rec_type type, const void *rec)
@@ -93,8 +108,7 @@ static int tee_close(struct sink *s, bool complete)
 
 		err = b->sink ? b->sink->close(b->sink, complete) : 0;
 		t->err = t->err ? t->err : err;
-		if (b->fd > STDERR_FILENO && close(b->fd) && !t->err)
-			t->err = fail(errno, "cannot write %s", b->name);
+		close_branch(t, b);
 	}
 	err = t->err;
 	free(t);
@@ -113,6 +127,8 @@ static int open_file(const char *path)
 		close(fd);
 		return fail(EPERM, "%s has other names (hard links): will not write over it", path);
 	}
+	if (!S_ISREG(s.st_mode))
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* nobody else has this description */
 	return fd;
 }
 
@@ -124,12 +140,33 @@ static int open_branch(struct branch *b, const struct output *out)
 	b->fd = -1;
 	if (out->format == FORMAT_STORE)
 		return sink_store(&b->sink, out->path);
-	b->fd = standard ? STDOUT_FILENO : open_file(out->path);
+	b->fd = standard ? out_own(STDOUT_FILENO) : open_file(out->path);
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
 }
 
-/* The program of this name beside ours, else in the search path; NULL when there is none. To be freed. */
-static char *find_program(const char *name)
+/* A program that may be run: what lies beside ours in a folder that others can write is not taken because of its name. Whose program
+ * we are ourselves is trusted. */
+static int open_program(const char *path)
+{
+	struct stat s, own;
+	struct place at;
+	int fd = -1;
+
+	if (!place_find(&at, path))
+		fd = openat(at.dir, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_mode & 0111 && !stat("/proc/self/exe", &own) &&
+	    (!place_judge(&at, &s) || (s.st_uid == own.st_uid && !(s.st_mode & (S_IWGRP | S_IWOTH))))) {
+		place_leave(&at);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	place_leave(&at);
+	return -ENOENT;
+}
+
+/* The program of this name beside ours, else in the search path, open in *fd; NULL when there is none. To be freed. */
+static char *find_program(const char *name, int *fd)
 {
 	char path[PATH_MAX + 64];
 	const char *dir = getenv("PATH");
@@ -138,26 +175,29 @@ static char *find_program(const char *name)
 	if (n > 0) {
 		path[n] = '\0';
 		strcpy(strrchr(path, '/') + 1, name);
-		if (!access(path, X_OK))
+		*fd = open_program(path);
+		if (*fd >= 0)
 			return strdup(path);
 	}
 	while (dir && *dir) {
 		size_t len = strcspn(dir, ":");
 
 		/* never from the current folder: we may be root */
-		if (*dir == '/' && snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) < PATH_MAX && !access(path, X_OK))
+		if (*dir == '/' && snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) < PATH_MAX && (*fd = open_program(path)) >= 0)
 			return strdup(path);
 		dir += len + (dir[len] == ':');
 	}
 	return NULL;
 }
 
+#define TEMPORARY "run.sqlite"
+
 static int open_temporary(struct outputs *o, struct branch *b)
 {
 	const char *tmp = getenv("TMPDIR");
 	struct output out = { NULL, FORMAT_STORE };
 
-	o->analyzer = find_program("iot-analyze");
+	o->analyzer = find_program("iot-analyze", &o->analyzer_fd);
 	if (!o->analyzer)
 		return fail(ENOENT, "cannot find iot-analyze, which prints the table (give an output to do without)");
 	if (asprintf(&o->folder, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0)
@@ -169,9 +209,13 @@ static int open_temporary(struct outputs *o, struct branch *b)
 		o->folder = NULL;
 		return err;
 	}
-	if (asprintf(&o->store, "%s/run.sqlite", o->folder) < 0)
+	o->folder_fd = open(o->folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (o->folder_fd < 0)
+		return fail(errno, "cannot enter the temporary folder %s", o->folder);
+	if (asprintf(&o->store, "%s/" TEMPORARY, o->folder) < 0)
 		return fail(ENOMEM, "temporary store");
 	out.path = o->store;
+	o->has_store = true;
 	return open_branch(b, &out);
 }
 
@@ -180,21 +224,28 @@ int outputs_open(struct outputs *o, const struct options *opts)
 	struct tee *t = calloc(1, sizeof(*t));
 	int err;
 
-	*o = (struct outputs){};
+	*o = (struct outputs){ .folder_fd = -1, .analyzer_fd = -1 };
 	if (!t)
 		return fail(ENOMEM, "outputs");
 	t->sink = (struct sink){ "outputs", tee_record, tee_events, tee_commit, tee_close };
 	o->sink = &t->sink;
 	if (!opts->n_outputs) {
 		err = open_temporary(o, &t->branches[0]);
-		t->n = 1;
+		t->n = t->live = 1;
 		return err;
 	}
-	for (; t->n < opts->n_outputs; t->n++) {
-		err = open_branch(&t->branches[t->n], &opts->outputs[t->n]);
+	for (; t->n < opts->n_outputs; t->live = ++t->n) {
+		const struct output *out = &opts->outputs[t->n];
+		struct stat there;
+
+		if (!strcmp(out->path, "-"))
+			o->standard = true;
+		else if (lstat(out->path, &there) && errno == ENOENT)
+			o->made[o->n_made++] = out->path;
+		o->has_store |= out->format == FORMAT_STORE;
+		err = open_branch(&t->branches[t->n], out);
 		if (err)
 			return err;
-		o->standard |= t->branches[t->n].fd == STDOUT_FILENO;
 	}
 	return 0;
 }
@@ -221,6 +272,46 @@ int outputs_close(struct outputs *o, bool complete)
 	return err;
 }
 
+/* Removes one name from the folder that `path` led to, wherever that path leads now. */
+static void remove_made(const char *path, const char *suffix)
+{
+	auto_free char *real = NULL, *name = NULL, *copy = strdup(path);
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	auto_close int dir = -1;
+	struct stat s;
+
+	if (copy)
+		real = realpath(dirname(copy), NULL);
+	if (!real || asprintf(&name, "%s%s", strrchr(path, '/') ? strrchr(path, '/') + 1 : path, suffix) < 0)
+		return;
+	dir = syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
+	if (dir < 0 || fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s.st_mode) || s.st_uid != geteuid() || s.st_nlink > 1)
+		return;
+	unlinkat(dir, name, 0);
+}
+
+void outputs_undo(struct outputs *o)
+{
+	outputs_close(o, false);
+	for (size_t i = 0; i < o->n_made; i++)
+		for (size_t j = 0; j < N_OF(suffixes); j++)
+			remove_made(o->made[i], suffixes[j]);
+}
+
+/* A signal that comes while the table is printed is for the child too: its reader may be gone for lunch. */
+static int wait_child(pid_t pid, int *status)
+{
+	int before = stop_asked();
+	pid_t got;
+
+	while (!(got = waitpid(pid, status, WNOHANG))) {
+		stop_wait(NSEC / 20);
+		if (stop_again() || stop_asked() != before)
+			kill(pid, SIGTERM);
+	}
+	return got == pid ? 0 : -errno;
+}
+
 int outputs_report(struct outputs *o)
 {
 	int status;
@@ -231,30 +322,30 @@ int outputs_report(struct outputs *o)
 
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		execl(o->analyzer, o->analyzer, "amplification", o->store, (char *)NULL);
+		fexecve(o->analyzer_fd, (char *[]){ o->analyzer, "amplification", o->store, NULL }, environ);
 		fail(errno, "cannot run %s", o->analyzer);
 		_exit(STATUS_FAILED);
 	}
 	if (pid < 0)
 		return fail(errno, "cannot start %s", o->analyzer);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return fail(errno, "cannot wait for %s", o->analyzer);
+	if (wait_child(pid, &status))
+		return fail(errno, "cannot wait for %s", o->analyzer);
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
 }
 
 void outputs_free(struct outputs *o)
 {
-	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
-	char path[PATH_MAX];
+	static const char *const names[] = { TEMPORARY, TEMPORARY "-wal", TEMPORARY "-shm" };
 
 	outputs_close(o, false);
-	for (size_t i = 0; o->store && i < N_OF(suffixes); i++) {
-		snprintf(path, sizeof(path), "%s%s", o->store, suffixes[i]);
-		unlink(path);
-	}
+	for (size_t i = 0; o->store && i < N_OF(names); i++)
+		unlinkat(o->folder_fd, names[i], 0);
 	if (o->folder)
-		rmdir(o->folder);
+		rmdir(o->folder); /* an empty one, whosever it is */
+	if (o->folder && o->folder_fd >= 0)
+		close(o->folder_fd);
+	if (o->analyzer && o->analyzer_fd >= 0)
+		close(o->analyzer_fd);
 	free(o->folder);
 	free(o->store);
 	free(o->analyzer);

@@ -9,8 +9,13 @@
 struct outputs {
 	struct sink *sink;      /* gives to all of them; one that fails is closed as incomplete, the others go on */
 	bool standard;          /* standard output carries data */
+	bool has_store;         /* one of them is a store, which opens files beside itself until the end */
+	const char *made[MAX_OUTPUTS]; /* files that there were not */
+	size_t n_made;
 	char *folder, *store;   /* the temporary store when there was no output; else NULL */
+	int folder_fd;          /* whoever can write beside the folder may rename it */
 	char *analyzer;         /* the program that reports on it */
+	int analyzer_fd;        /* likewise; -1: none */
 };
 
 /* Opens every output, before anything is recorded and without changing what is in the files. Without an output: makes a
@@ -25,6 +30,9 @@ int outputs_close(struct outputs *, bool complete);
 
 /* Prints the amplification table of a temporary store. */
 int outputs_report(struct outputs *);
+
+/* The set-up failed: removes the files that were made for this run. Those that were there stay what they are. */
+void outputs_undo(struct outputs *);
 
 /* Removes the temporary store. */
 void outputs_free(struct outputs *);

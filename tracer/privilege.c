@@ -6,25 +6,29 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "privilege.h"
+#include "sandbox.h"
 
 #define TYPES "/sys/kernel/btf/vmlinux"
+
+enum kept { DROPPED, KEPT, KEPT_STORE, KEPT_OLD_KERNEL };
 
 static const struct row {
 	int cap;
 	const char *name;
 	bool needed;            /* nothing works without */
-	bool kept;              /* used while recording */
+	enum kept kept;         /* used while recording */
 } rows[] = {
-	{ CAP_BPF, "CAP_BPF", true, true },              /* load; read maps */
-	{ CAP_PERFMON, "CAP_PERFMON", true, false },     /* tracing programs */
-	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, true },           /* executables and accounting of others' processes */
-	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, true }, /* mount points to be synced */
-	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", false, true },       /* the store's log, in folders of other users */
+	{ CAP_BPF, "CAP_BPF", true, KEPT_OLD_KERNEL },   /* load; read maps before 5.19 (c8644cd0efe7), where unprivileged BPF is off */
+	{ CAP_PERFMON, "CAP_PERFMON", true, DROPPED },   /* tracing programs */
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, KEPT },           /* executables and accounting of others' processes */
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, KEPT }, /* mount points to be synced, files that say what a process is */
+	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", false, KEPT_STORE }, /* the store's log, in folders of other users */
 };
 
 static int get_caps(struct __user_cap_data_struct data[2])
@@ -57,24 +61,59 @@ int privilege_check(void)
 	return 0;
 }
 
-int privilege_drop(void)
+static int set_caps(struct __user_cap_data_struct data[2])
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {};
-	u32 keep[2] = {};
-	int err = get_caps(data);
 
-	if (err)
-		return err;
+	return syscall(SYS_capset, &header, data) ? fail(errno, "cannot drop privileges") : 0;
+}
+
+static bool is_kept(enum kept kept, bool needs_bpf, const struct outputs *o)
+{
+	return kept == KEPT || (kept == KEPT_OLD_KERNEL && needs_bpf) || (kept == KEPT_STORE && o->has_store);
+}
+
+/* All but what is kept; in the effective set alone, or for good. */
+static int keep(struct __user_cap_data_struct data[2], bool needs_bpf, const struct outputs *o, bool for_good)
+{
+	u32 kept[2] = {};
+
 	for (size_t i = 0; i < N_OF(rows); i++)
-		if (rows[i].kept)
-			keep[rows[i].cap / 32] |= 1u << rows[i].cap % 32;
+		if (is_kept(rows[i].kept, needs_bpf, o))
+			kept[rows[i].cap / 32] |= 1u << rows[i].cap % 32;
 	for (int i = 0; i < 2; i++) {
-		data[i].effective &= keep[i];
-		data[i].permitted &= keep[i];
+		data[i].effective = data[i].permitted & kept[i];
+		data[i].permitted = for_good ? data[i].effective : data[i].permitted;
 		data[i].inheritable = 0;
 	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &header, data))
-		return fail(errno, "cannot drop privileges");
+	return set_caps(data);
+}
+
+/* Asked without a map, with what capabilities there are: EPERM comes before EBADF. */
+static bool reading_needs_bpf(void)
+{
+	union bpf_attr nothing = { .map_fd = -1 };
+
+	return syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &nothing, sizeof(nothing)) && errno == EPERM;
+}
+
+int privilege_drop(const struct outputs *o)
+{
+	struct __user_cap_data_struct data[2] = {};
+	struct sandbox_opts calls = { .store = o->has_store, .report = o->store };
+	int err = get_caps(data);
+
+	if (!err)
+		err = keep(data, false, o, false);
+	if (err)
+		return err;
+	err = keep(data, reading_needs_bpf(), o, true);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = fail(errno, "cannot drop privileges");
+	if (err)
+		return err;
+	err = sandbox_enter(&calls);
+	if (err)
+		note("the kernel has no filter for system calls (seccomp: %s); continuing without it", strerror(-err));
 	return 0;
 }

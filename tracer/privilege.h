@@ -3,12 +3,13 @@
 #ifndef IOT_PRIVILEGE_H
 #define IOT_PRIVILEGE_H
 
-#include "tracer.h"
+#include "outputs.h"
 
 /* Are the capabilities and the kernel's types there? 0, or a negative errno after a message that names what is missing. */
 int privilege_check(void);
 
-/* Gives up every capability but those that reading the run needs, for good. The calling process only. */
-int privilege_drop(void);
+/* Gives up every capability but those that the rest of the run needs, and every system call (sandbox.h), for good. Children that
+ * were made before keep theirs. */
+int privilege_drop(const struct outputs *);
 
 #endif

@@ -5,6 +5,7 @@
  * To add a probe, or another shape of it for another kernel: the program in bpf/, and a row in `programs`.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
 
 CARRY(who);
+CARRY(maps);
 CARRY(core);
 CARRY(net);
 CARRY(syscall);
@@ -39,15 +41,16 @@ CARRY(block);
 CARRY(fs_ext4);
 CARRY(uring);
 
-/* One kernel object. `core` is first: the others take its maps. `needs` names the types that must be there. */
+/* One kernel object. The first has the maps that others share. `needs` names the types that must be there. */
 static const struct object {
 	const char *name, *data, *end;
 	u32 layers;            /* bits of the layers that it serves; 0: always */
 	const char *needs;
 } objects[] = {
-	{ "core", obj_core, obj_core_end, 0, NULL },
+	{ "maps", obj_maps, obj_maps_end, 0, NULL },
 	/* before those that count what it cannot */
 	{ "net", obj_net, obj_net_end, 1 << LAYER_NET, NULL },
+	{ "core", obj_core, obj_core_end, 0, NULL },
 	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET, NULL },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK, NULL },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4" },
@@ -55,6 +58,7 @@ static const struct object {
 	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET, NULL },
 };
 #define N_OBJECTS (sizeof(objects) / sizeof(*objects))
+enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE /* from here on they are loaded side by side */ };
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
  * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). again: a second copy, for kernels
@@ -233,9 +237,10 @@ struct probes {
 	struct iot_fold *folds;
 };
 
-/* libbpf's last complaint, and the program that it was about. */
-static struct {
-	unsigned int verbose;
+static unsigned int verbose;
+
+/* libbpf's last complaint to this thread, and the program that it was about. */
+static _Thread_local struct {
 	char text[128], program[64];
 } said;
 
@@ -266,7 +271,7 @@ static void show(const char *format, va_list args)
 	for (p = text; *p; p++)
 		lines += *p == '\n';
 	p = text;
-	if (said.verbose < 2 && lines > LOG_LINES + 1) {
+	if (verbose < 2 && lines > LOG_LINES + 1) {
 		for (int skipped = lines - LOG_LINES; skipped; skipped--)
 			p = strchr(p, '\n') + 1;
 		fprintf(stderr, "%.*s\n[%d lines are left out: -vv prints them]\n", (int)strcspn(text, "\n"), text, lines - LOG_LINES - 1);
@@ -284,7 +289,7 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 
 	va_copy(again, a);
 	vsnprintf(line, sizeof(line), format, a);
-	if (said.verbose > (level == LIBBPF_DEBUG))
+	if (verbose > (level == LIBBPF_DEBUG))
 		show(format, again);
 	va_end(again);
 	if (level != LIBBPF_WARN)
@@ -511,8 +516,36 @@ static void remember_maps(struct probes *p, struct bpf_object *o)
 	struct bpf_map *m;
 
 	bpf_object__for_each_map(m, o)
-		if (!bpf_map__is_internal(m) && !map_of(p, bpf_map__name(m)) && p->n_maps < MAX_MAPS)
+		if (!bpf_map__is_internal(m) && bpf_map__fd(m) >= 0 && !map_of(p, bpf_map__name(m)) && p->n_maps < MAX_MAPS)
 			p->maps[p->n_maps++] = m;
+}
+
+/* How many of the objects that are wanted have a map of this name, without the one that brings it for all. */
+static int map_users(const struct probes *p, const char *name)
+{
+	int n = 0;
+
+	for (size_t i = OBJECT_MAPS + 1; i < N_OBJECTS; i++)
+		n += p->obj[i] && bpf_object__find_map_by_name(p->obj[i], name);
+	return n;
+}
+
+/* Of the shared maps, those are made that somebody uses. A map of two objects that is not among them would be there twice. */
+static int plan_maps(struct probes *p)
+{
+	struct bpf_map *m;
+
+	bpf_object__for_each_map(m, p->obj[OBJECT_MAPS])
+		bpf_map__set_autocreate(m, bpf_map__is_internal(m) || map_users(p, bpf_map__name(m)));
+	for (size_t i = OBJECT_MAPS + 1; i < N_OBJECTS; i++) {
+		if (!p->obj[i])
+			continue;
+		bpf_object__for_each_map(m, p->obj[i])
+			if (!bpf_map__is_internal(m) && map_users(p, bpf_map__name(m)) > 1 &&
+			    !bpf_object__find_map_by_name(p->obj[OBJECT_MAPS], bpf_map__name(m)))
+				return say(EINVAL, "map %s of %s is not in maps.bpf.c", bpf_map__name(m), objects[i].name);
+	}
+	return 0;
 }
 
 /* Leaves out the programs that were refused before, and those whose tracepoint has other arguments. */
@@ -585,35 +618,48 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 	return 0;
 }
 
+static struct bpf_object *open_object(struct probes *p, size_t n)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name);
+	struct bpf_object *o = bpf_object__open_mem(objects[n].data, objects[n].end - objects[n].data, &opts);
+
+	if (!o) {
+		say(errno, "cannot open object %s", objects[n].name);
+		return NULL;
+	}
+	if (!name_programs(p, o))
+		return o;
+	bpf_object__close(o);
+	return NULL;
+}
+
+static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* Loads one object; a program that the kernel refuses is left out, and the rest is tried again. */
 static int load_object(struct probes *p, size_t n)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name);
 	char why[128];
 	int err, row;
 
 	for (size_t attempt = 0; attempt <= N_PROGRAMS; attempt++) {
-		struct bpf_object *o = bpf_object__open_mem(objects[n].data, objects[n].end - objects[n].data, &opts);
+		struct bpf_object *o = p->obj[n] ?: open_object(p, n);
 
 		if (!o)
-			return say(errno, "cannot open object %s", objects[n].name);
-		err = name_programs(p, o);
-		if (err) {
-			bpf_object__close(o);
-			return err;
-		}
+			return -EINVAL;
+		p->obj[n] = o;
 		choose(p, o);
 		configure(p, o);
+		pthread_mutex_lock(&maps_lock);
 		err = share_maps(p, o);
-		if (err) {
-			bpf_object__close(o);
+		pthread_mutex_unlock(&maps_lock);
+		if (err)
 			return err;
-		}
 		said.program[0] = said.text[0] = '\0';
 		err = bpf_object__load(o);
 		if (!err) {
-			p->obj[n] = o;
+			pthread_mutex_lock(&maps_lock);
 			remember_maps(p, o);
+			pthread_mutex_unlock(&maps_lock);
 			return 0;
 		}
 		row = program_row(said.program);
@@ -621,11 +667,11 @@ static int load_object(struct probes *p, size_t n)
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
 			refuse_object(p, o, why);
 			/* the names that `info` points to belong to the object: it is kept, unloaded */
-			p->obj[n] = o;
-			return n ? 0 : say(err, "cannot load the kernel side");
+			return n == OBJECT_MAPS || n == OBJECT_CORE ? say(err, "cannot load the kernel side") : 0;
 		}
 		snprintf(why, sizeof(why), "%s (%s)", strerror(-err), said.text);
 		refuse(p, said.program, why);
+		p->obj[n] = NULL;
 		bpf_object__close(o);
 	}
 	return -E2BIG;
@@ -700,6 +746,49 @@ static void find_functions(struct probes *p)
 		}
 	}
 	fclose(f);
+}
+
+/* One object that is loaded beside others. */
+struct loading {
+	struct probes *p;
+	size_t n;
+	int err;
+	pthread_t thread;
+	bool apart;
+};
+
+static void *load_beside(void *arg)
+{
+	struct loading *l = arg;
+
+	l->err = load_object(l->p, l->n);
+	return NULL;
+}
+
+/* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
+static int load_all(struct probes *p)
+{
+	struct loading work[N_OBJECTS] = {};
+	int err = load_object(p, OBJECT_MAPS);
+
+	if (err)
+		return err;
+	find_functions(p); /* the others depend on what is found */
+	err = p->obj[OBJECT_NET] ? load_object(p, OBJECT_NET) : 0;
+	for (size_t i = OBJECT_CORE; !err && i < N_OBJECTS; i++) {
+		if (!p->obj[i])
+			continue;
+		work[i] = (struct loading){ .p = p, .n = i };
+		work[i].apart = !pthread_create(&work[i].thread, NULL, load_beside, &work[i]);
+		if (!work[i].apart)
+			load_beside(&work[i]);
+	}
+	for (size_t i = OBJECT_CORE; i < N_OBJECTS; i++) {
+		if (work[i].apart)
+			pthread_join(work[i].thread, NULL);
+		err = err ?: work[i].err;
+	}
+	return err;
 }
 
 static void on_record(void *arg, const void *data)
@@ -816,7 +905,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	if (!p)
 		return say(ENOMEM, "probes");
 	p->opts = *opts;
-	said.verbose = opts->verbose;
+	verbose = opts->verbose;
 	libbpf_set_print(libbpf_says);
 	err = prepare(p);
 	if (err)
@@ -824,12 +913,13 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	for (size_t i = 0; i < N_OBJECTS; i++) {
 		if (objects[i].layers && !(objects[i].layers & layers))
 			continue;
-		err = load_object(p, i);
-		if (err)
-			return err;
-		if (!i)
-			find_functions(p); /* the first object has their map; the others depend on what is found */
+		p->obj[i] = open_object(p, i);
+		if (!p->obj[i])
+			return -EINVAL;
 	}
+	err = plan_maps(p) ?: load_all(p);
+	if (err)
+		return err;
 	for (size_t i = 0; i < N_OBJECTS; i++)
 		if (p->obj[i])
 			attach_object(p, p->obj[i]);

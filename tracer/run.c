@@ -5,7 +5,6 @@
  * wake it: a wake-up an event costs more than the event (facts measured in OVERHEAD of iot-trace(8)).
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,7 @@
 #include "procfs.h"
 #include "run.h"
 #include "settle.h"
+#include "stop.h"
 #include "systems.h"
 #include "truth.h"
 
@@ -53,7 +53,7 @@ struct run {
 	struct flows *flows;
 	struct command command;
 	struct settle_job *job;
-	sigset_t signals, before;     /* signals that we take; the mask that the command gets */
+	sigset_t before;              /* the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
 	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
 	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
@@ -66,9 +66,7 @@ struct run {
 	size_t n_batch;
 	struct iot_proc *ends;        /* processes that ended; the first n_due are given after the next look into the ring */
 	size_t n_ends, n_due, ends_room;
-	int stop_signal;              /* asked to end */
-	int abort_signal;             /* asked again: end at once */
-	int err;                      /* the first error; ends the run */
+	int err;                      /* the first error, of the run itself or because no output is left; ends the run */
 	const char *horizon;
 	bool progress;
 };
@@ -283,6 +281,7 @@ static void end_round(struct run *r, bool files)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
 	take_error(r, cells_read(r->cells, r->probes));
+	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
 	cells_bytes(r->cells, on_bytes, r);
 	lives_settle(r->lives);
 	if (files)
@@ -307,7 +306,7 @@ static void show_progress(const struct run *r)
 		return;
 	for (size_t i = 0; i < LOSS_MAX; i++)
 		lost += n[i];
-	fprintf(stderr, "\r%llu s, %llu events, %llu lost ", (unsigned long long)(since_start(r) / NSEC),
+	note_progress("\r%llu s, %llu events, %llu lost ", (unsigned long long)(since_start(r) / NSEC),
 		(unsigned long long)r->events, (unsigned long long)lost);
 }
 
@@ -334,27 +333,12 @@ static void end_second(struct run *r)
 
 /* --- the loop --- */
 
-static void wait_signal(struct run *r, u64 ns)
-{
-	struct timespec t = { .tv_sec = ns / NSEC, .tv_nsec = ns % NSEC };
-	int got = sigtimedwait(&r->signals, NULL, &t);
-
-	if (got <= 0 || got == SIGCHLD)
-		return;
-	if (r->stop_signal)
-		r->abort_signal = got;
-	else
-		r->stop_signal = got;
-	if (!r->stop_ns)
-		r->stop_ns = clock_now(CLOCK_MONOTONIC);
-}
-
 /* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
 static void record_until(struct run *r, bool (*over)(struct run *))
 {
 	u64 deadline = r->opts->duration_ns;
 
-	while (!r->err && !r->abort_signal) {
+	while (!r->err && !stop_again()) {
 		u64 now, wait = drain(r) ? 0 : POLL_NS;
 
 		now = since_start(r);
@@ -366,7 +350,7 @@ static void record_until(struct run *r, bool (*over)(struct run *))
 			return;
 		if (deadline > now && deadline - now < wait)
 			wait = deadline - now;
-		wait_signal(r, wait);
+		stop_wait(wait);
 	}
 }
 
@@ -378,7 +362,7 @@ static bool recording_over(struct run *r)
 		return true;
 	if (r->opts->duration_ns && now - r->start_ns >= r->opts->duration_ns)
 		return true;
-	return r->stop_signal && (!r->command.pid || now - r->stop_ns >= COMMAND_GRACE_NS);
+	return stop_asked() && (!r->command.pid || now - stop_asked_ns() >= COMMAND_GRACE_NS);
 }
 
 static bool wait_over(struct run *r)
@@ -451,7 +435,7 @@ static void settle_sync(struct run *r)
 		return;
 	r->settle_ns = since_start(r);
 	record_until(r, sync_over);
-	if (r->err || r->abort_signal)
+	if (r->err || stop_again())
 		return; /* the job may hang in the kernel: it is left behind */
 	settle_free(r->job);
 	r->calm_begun = r->calm_since = clock_now(CLOCK_MONOTONIC);
@@ -461,10 +445,10 @@ static void settle_sync(struct run *r)
 static void settle(struct run *r)
 {
 	r->horizon = "at_ack";
-	if (r->err || r->abort_signal)
+	if (r->err || stop_again())
 		return;
 	if (r->progress && r->opts->settle != SETTLE_NONE)
-		fprintf(stderr, "\rwriting out dirty bytes ");
+		note_progress("\rwriting out dirty bytes ");
 	if (r->opts->settle == SETTLE_SYNC)
 		settle_sync(r);
 	if (r->opts->settle != SETTLE_WAIT)
@@ -562,7 +546,7 @@ static void note_use(const struct run *r)
 	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs, u.files);
 }
 
-/* Everything that is known only at the end. After an error of one output this is for the others. */
+/* Everything that is known only at the end. */
 static void give_end(struct run *r)
 {
 	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
@@ -577,35 +561,13 @@ static void give_end(struct run *r)
 	take_error(r, describe_losses(r->sink, r->probes));
 	truth_devices(r->truth, on_device_truth, r);
 	end.events = r->events;
-	take_error(r, describe_end(r->sink, r->probes, &end));
-	take_error(r, r->sink->commit(r->sink));
+	if (!r->err)
+		take_error(r, describe_end(r->sink, r->probes, &end));
+	if (!r->err)
+		take_error(r, r->sink->commit(r->sink));
 }
 
 /* --- the beginning --- */
-
-static void take_signals(struct run *r)
-{
-	struct sigaction old;
-
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&r->signals);
-	sigaddset(&r->signals, SIGINT);
-	sigaddset(&r->signals, SIGTERM);
-	sigaddset(&r->signals, SIGCHLD);
-	if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
-		sigaddset(&r->signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &r->signals, &r->before);
-}
-
-/* A reader that leaves is an error of write(2), not a signal. */
-static void block_sigpipe(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-}
 
 static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
@@ -699,6 +661,22 @@ static int prepare_detection(struct run *r)
 	return 0;
 }
 
+/* Rules and outputs may be FIFOs, which wait for their other end: not longer than the run is to last. */
+static int open_named(struct run *r)
+{
+	int status;
+
+	stop_interrupts(r->opts->duration_ns);
+	status = prepare_detection(r);
+	if (!status && outputs_open(&r->outputs, r->opts))
+		status = STATUS_FAILED;
+	r->sink = r->outputs.sink;
+	if (!stop_uninterrupted() || !status)
+		return status;
+	note("ended before anything was recorded");
+	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
+}
+
 static int prepare_lives(struct run *r)
 {
 	return lives_new(&r->lives, &(struct lives_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
@@ -717,16 +695,15 @@ static int prepare(struct run *r)
 	status = o->command ? command_check(o->command[0]) : 0;
 	if (status)
 		return status;
-	status = prepare_detection(r);
+	status = open_named(r);
 	if (status)
 		return status;
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
 		return STATUS_FAILED;
-	if (outputs_open(&r->outputs, o) || names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
+	if (names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
 	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
 		return STATUS_FAILED;
-	r->sink = r->outputs.sink;
 	fill_probe_opts(o, &p);
 	return probes_open(&r->probes, &p) || prepare_lives(r) ? STATUS_FAILED : 0;
 }
@@ -746,12 +723,14 @@ static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
 	const struct probe_info *refused = probes_refused(r->probes);
+	int status;
 
 	if (want_families(r) || outputs_begin(&r->outputs) || open_gate(r))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
+	stop_due(r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : 0);
 	describe(r, attach_ns);
-	if (start_command(r) || privilege_drop())
+	if (start_command(r))
 		return STATUS_FAILED;
 	if (refused)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
@@ -759,7 +738,10 @@ static int begin(struct run *r, u64 begun_ns)
 		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));
 	note("recording, attached in %.2f s%s", attach_ns / 1e9,
 	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
-	return r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
+	status = r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
+	if (!status && privilege_drop(&r->outputs))
+		status = STATUS_FAILED;
+	return status;
 }
 
 static void note_command(const struct run *r)
@@ -772,8 +754,8 @@ static void note_command(const struct run *r)
 
 static int exit_status(const struct run *r)
 {
-	if (r->abort_signal)
-		return STATUS_SIGNAL + r->abort_signal;
+	if (stop_again())
+		return STATUS_SIGNAL + stop_again();
 	if (r->err == -EPIPE)
 		return STATUS_SIGNAL + SIGPIPE;
 	if (r->err)
@@ -787,16 +769,17 @@ static int finish(struct run *r)
 
 	settle(r);
 	if (r->progress)
-		fputc('\n', stderr);
-	if (!r->abort_signal) {
+		note_progress("\n");
+	if (!stop_again())
 		close_gate(r);
+	if (!stop_again() && !r->err) {
 		give_end(r);
 		note_losses(r->probes);
 	}
-	take_error(r, outputs_close(&r->outputs, !r->abort_signal));
+	take_error(r, outputs_close(&r->outputs, !stop_again() && !r->err));
 	note_command(r);
 	status = exit_status(r);
-	if (r->abort_signal)
+	if (stop_again())
 		note("ended at once: the run is incomplete");
 	else if (r->outputs.store && !r->err && outputs_report(&r->outputs))
 		status = STATUS_FAILED;
@@ -827,14 +810,15 @@ int run_trace(const struct options *o, u64 begun_ns)
 
 	note_quiet(o->quiet);
 	r.progress = !o->quiet && isatty(STDERR_FILENO);
-	take_signals(&r);
-	block_sigpipe();
+	stop_signals(&r.before);
 	status = prepare(&r);
 	if (!status)
 		status = begin(&r, begun_ns);
 	if (!status) {
 		record_until(&r, recording_over);
 		status = finish(&r);
+	} else {
+		outputs_undo(&r.outputs);
 	}
 	release(&r);
 	return status;

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "place.h"
+#include "out.h"
 #include "systems_rules.h"
 
 /* The built-in rules are part of the program. */
@@ -141,32 +143,32 @@ struct where {
 
 void sys_text(char *to, size_t size, const char *from)
 {
-	size_t n = 0;
+	size_t n = from ? strnlen(from, size - 1) : 0;
 
-	for (; from && *from && n + 1 < size; from++) {
-		unsigned char c = *from, after = from[1];
-		/* U+0080 to U+009F are control characters too */
-		bool control = c < ' ' || c == 127 || (c == 0xc2 && after >= 0x80 && after <= 0x9f);
-
-		to[n++] = control ? '?' : c;
-		from += control && c == 0xc2;
-	}
+	memmove(to, from, n);
 	to[n] = '\0';
+}
+
+__attribute__((format(printf, 1, 2)))
+static void put_message(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	out_message(program_invocation_short_name, NULL, format, args);
+	va_end(args);
 }
 
 __attribute__((format(printf, 3, 4)))
 static int fail_at(const struct where *w, int error, const char *fmt, ...)
 {
-	char text[512], line[1024], clean[1024];
+	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(line, sizeof(line), "%.300s: %s%s%s%s%s", w->file, w->entry[0] ? "system " : "", w->entry, w->entry[0] ? ": " : "", w->key,
-		 text);
-	sys_text(clean, sizeof(clean), line);
-	fprintf(stderr, "%s: %s\n", program_invocation_short_name, clean);
+	put_message("%s: %s%s%s%s%s", w->file, w->entry[0] ? "system " : "", w->entry, w->entry[0] ? ": " : "", w->key, text);
 	return -error;
 }
 
@@ -638,14 +640,16 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 
 char *sys_read_small(const char *path, size_t *len, const char **why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = place_open_path(path, O_RDONLY | O_NONBLOCK);
 	char *text = NULL;
 	struct stat st;
 	ssize_t n = 1;
 
 	*len = 0;
 	*why = NULL;
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
+		*why = place_error(fd, false);
+	else if (fstat(fd, &st))
 		*why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		*why = "not a regular file";

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "procfs.h"
 #include "systems_rules.h"
+#include "utf8.h"
 
 #define STAT_BYTES 4096
 #define CMDLINE_BYTES 65536
@@ -230,7 +231,7 @@ static void learn_path(struct look *l, const char *path, bool writes)
 	if (len && (strncmp(path, l->root, len) || path[len] != '/'))
 		return;
 	path += len;
-	if (path[0] != '/' || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
+	if (path[0] != '/' || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
 		return;
 	if (systems_file(l->db, path, (struct sys_view){ l->pid, false }, l->m, &f))
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
@@ -408,6 +409,16 @@ static void print_threads(FILE *out, const struct row *r)
 	fputc('\n', out);
 }
 
+/* A text of strangers behind words of ours; nothing when it is empty. */
+static void put_plain(FILE *out, const char *before, const char *text)
+{
+	char *plain = *text ? utf8_plain(text, strlen(text)) : NULL;
+
+	if (plain)
+		fprintf(out, "%s%s", before, plain);
+	free(plain);
+}
+
 static void print_row(FILE *out, const struct row *r)
 {
 	static const char *const sure[] = { "", "claim", "group", "program", "files" };
@@ -423,8 +434,11 @@ static void print_row(FILE *out, const struct row *r)
 		snprintf(system, sizeof(system), "%s", r->m.system);
 		snprintf(role, sizeof(role), "%s", r->m.role);
 	}
-	fprintf(out, "%-8u %-13s %-14s %-9s %s%s%s%s%s\n", r->pid, system, role, sure[r->m.sure], why, instance ? "; instance " : "",
-		instance ? r->m.instance : "", r->m.container[0] ? "; container " : "", r->m.container);
+	fprintf(out, "%-8u %-13s %-14s %-9s ", r->pid, system, role, sure[r->m.sure]);
+	put_plain(out, "", why);
+	put_plain(out, "; instance ", instance ? r->m.instance : "");
+	put_plain(out, "; container ", r->m.container);
+	fputc('\n', out);
 }
 
 int systems_list(struct systems *db, const char *only, FILE *out)

@@ -113,6 +113,6 @@ void sys_cache_free(struct sys_cache *);
 char *sys_read_small(const char *path, size_t *len, const char **why);
 /* Forgets what the cache holds: call it when entries went away. */
 void sys_cache_forget(struct sys_cache *);
-/* Copies printable text; control bytes become '?'. Always ends with NUL. */
+/* Copies what fits. Always ends with NUL; NULL is "". Bytes stay what they are: who prints them escapes them. */
 void sys_text(char *to, size_t size, const char *from);
 #endif

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "out.h"
 #include "text.h"
+#include "utf8.h"
 #include "tracer.h"
 
 #define HOLD_NS (NSEC / 10)
@@ -19,6 +21,7 @@
 #define BUFFER (256u << 10)
 #define LINE_MAX_BYTES 512
 #define BLOCK_BYTES 4096ull
+#define NAME_MAX_BYTES (4 * 24 + 1) /* 24 bytes of a name, each escaped */
 
 static const struct {
 	const char *name, *text;
@@ -30,9 +33,9 @@ static const struct {
 };
 
 static const struct {
-	const char *name, *text;
+	const char *name, *text, *upper; /* the last: in the types of the table */
 } layers[] = {
-#define LAYER(sym, name, text, doc) [LAYER_##sym] = { name, text },
+#define LAYER(sym, name, text, doc) [LAYER_##sym] = { name, text, #sym },
 #include "kinds.def"
 };
 
@@ -67,7 +70,7 @@ struct held {
 
 struct who {
 	u32 pid;
-	char comm[IOT_COMM_LEN + 1], system[24];
+	char comm[NAME_MAX_BYTES], system[NAME_MAX_BYTES];
 };
 
 struct text {
@@ -93,21 +96,12 @@ struct text {
 
 static int text_flush(struct text *t)
 {
-	size_t done = 0;
-	ssize_t n;
+	int err = out_write(t->fd, t->buf, t->n);
 
-	while (done < t->n) {
-		n = write(t->fd, t->buf + done, t->n - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EPIPE)
-			return -EPIPE;
-		if (n < 0)
-			return fail(errno, "cannot write %s", t->name);
-		done += n;
-	}
 	t->n = 0;
-	return 0;
+	if (err && err != -EPIPE)
+		fail(0, "cannot write %s: %s", t->name, out_error(err));
+	return err;
 }
 
 static const char *clock_text(struct text *t, u64 ns)
@@ -123,22 +117,48 @@ static const char *clock_text(struct text *t, u64 ns)
 	return t->clock;
 }
 
-/* Words that stand in the column of layers stand nowhere else: `grep -c OS` must count lines of one layer. */
-static void hide_words(char *s)
+static void lower(char *s, const char *word)
 {
-	for (size_t i = LAYER_NONE + 1; i < N_OF(layers); i++)
-		for (char *p = s; (p = strstr(p, layers[i].text)); )
-			for (size_t j = strlen(layers[i].text); j; j--, p++)
-				*p = tolower((unsigned char)*p);
+	for (char *p = s; *word && (p = strstr(p, word)); )
+		for (size_t i = strlen(word); i; i--, p++)
+			*p = tolower((unsigned char)*p);
 }
 
-static void clean(char *to, size_t size, const char *from)
+/* Words of the other columns stand nowhere else: `grep -c OS` must count lines of one layer, and "APPLICATION.*dd.*WRITE" calls
+ * that write. In a name they are small letters. */
+static void hide_words(char *s)
 {
-	size_t n;
+	static const char *const directions[] = { "READ", "WRITE", "SYNC", "META", "OTHER" };
 
-	for (n = 0; from[n] && n < size - 1; n++)
-		to[n] = from[n] > ' ' && from[n] < 127 ? from[n] : '_';
-	to[n] = '\0';
+	for (size_t i = 0; i < N_OF(layers); i++)
+		lower(s, layers[i].text);
+	for (size_t i = 0; i < N_OF(layers); i++)
+		lower(s, layers[i].upper);
+	for (size_t i = 0; i < N_OF(kinds); i++)
+		lower(s, kinds[i].text ? kinds[i].text : "");
+	for (size_t i = 0; i < N_OF(directions); i++)
+		lower(s, directions[i]);
+	for (size_t i = 0; i < N_OF(tags); i++)
+		lower(s, tags[i].tag);
+	for (size_t i = 0; i < N_OF(flags); i++)
+		lower(s, flags[i].name);
+}
+
+/* A name as one column of printable characters: blanks become _, what else is not printed is escaped (utf8.h). */
+static void clean(char to[NAME_MAX_BYTES], const char *from)
+{
+	size_t len = strnlen(from, NAME_MAX_BYTES / 4), n;
+	char *out = to;
+	long code;
+
+	for (; len; from += n, len -= n) {
+		n = utf8_next(from, len, &code);
+		if (code == ' ')
+			*out++ = '_';
+		else
+			out = utf8_escape(out, from, n, code);
+	}
+	*out = '\0';
 	hide_words(to);
 }
 
@@ -155,8 +175,8 @@ static int learn_process(struct text *t, const struct rec_process *r)
 	}
 	w = &t->who[r->id];
 	w->pid = r->pid;
-	clean(w->comm, sizeof(w->comm), *r->comm ? r->comm : "_");
-	clean(w->system, sizeof(w->system), r->system ? r->system : "-");
+	clean(w->comm, *r->comm ? r->comm : "_");
+	clean(w->system, r->system ? r->system : "-");
 	return 0;
 }
 
@@ -401,7 +421,7 @@ static void put_type(struct text *t, u8 kind, size_t width)
 {
 	size_t from = t->n;
 
-	put_upper(t, layers[kinds[kind].layer].name);
+	put_text(t, layers[kinds[kind].layer].upper, 0);
 	t->buf[t->n++] = '_';
 	put_upper(t, kinds[kind].dir == 'r' ? "read" : kinds[kind].dir == 'w' ? "write" : kinds[kind].name);
 	pad(t, from, width);

@@ -3,38 +3,19 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "out.h"
 #include "tracer.h"
 
 #define TEN_YEARS (10ull * 366 * 86400)
 
 static bool quiet_notes;
-
-/* One write, so that lines of several processes do not mix. Control characters of names are shown as '?'. */
-static void say(const char *reason, const char *format, va_list args)
-{
-	char line[2048];
-	int n = snprintf(line, sizeof(line), "iot-trace: ");
-
-	n += vsnprintf(line + n, sizeof(line) - n - 1, format, args);
-	if (n > (int)sizeof(line) - 2)
-		n = sizeof(line) - 2;
-	if (reason)
-		n += snprintf(line + n, sizeof(line) - n - 1, ": %s", reason);
-	if (n > (int)sizeof(line) - 2)
-		n = sizeof(line) - 2;
-	for (int i = 0; i < n; i++)
-		if (iscntrl((unsigned char)line[i]))
-			line[i] = '?';
-	line[n++] = '\n';
-	if (write(STDERR_FILENO, line, n) < 0)
-		return; /* nowhere left to say it */
-}
 
 int fail(int err, const char *format, ...)
 {
@@ -42,7 +23,7 @@ int fail(int err, const char *format, ...)
 
 	err = err < 0 ? -err : err;
 	va_start(args, format);
-	say(err ? strerror(err) : NULL, format, args);
+	out_message("iot-trace", err ? strerror(err) : NULL, format, args);
 	va_end(args);
 	return err ? -err : -EINVAL;
 }
@@ -52,7 +33,7 @@ int fail_usage(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say("try 'iot-trace --help'", format, args);
+	out_message("iot-trace", "try 'iot-trace --help'", format, args);
 	va_end(args);
 	return STATUS_USAGE;
 }
@@ -64,13 +45,27 @@ void note(const char *format, ...)
 	if (quiet_notes)
 		return;
 	va_start(args, format);
-	say(NULL, format, args);
+	out_message("iot-trace", NULL, format, args);
 	va_end(args);
 }
 
 void note_quiet(bool quiet)
 {
 	quiet_notes = quiet;
+}
+
+void note_progress(const char *format, ...)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+	char line[128];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (n > 0 && n < (int)sizeof(line) && poll(&p, 1, 0) == 1 && write(STDERR_FILENO, line, n) < 0)
+		return; /* the next one will be seen */
 }
 
 u64 clock_now(int clock)

@@ -30,6 +30,8 @@ __attribute__((format(printf, 1, 2))) int fail_usage(const char *format, ...);
 /* Says something that is not an error, on stderr, unless -q was given. */
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
 void note_quiet(bool quiet);
+/* A line that the next one covers, where a terminal takes it at once. */
+__attribute__((format(printf, 1, 2))) void note_progress(const char *format, ...);
 
 /* Time of a clock in ns. clock: CLOCK_MONOTONIC, ... */
 u64 clock_now(int clock);

@@ -67,7 +67,9 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM v_process p
        WHERE p.id > 2
        GROUP BY p.pid, p.start_ns
-       HAVING SUM(p.rchar) IS NOT NULL OR SUM(p.wchar) IS NOT NULL),
+       -- what it was before an exec ends there, and may be all that has ended
+       HAVING (SUM(p.rchar) IS NOT NULL OR SUM(p.wchar) IS NOT NULL)
+          AND SUM(p.rchar IS NULL AND p.wchar IS NULL AND p.fold IS NULL) = 0),
      calls AS MATERIALIZED (
        SELECT p.pid, p.start_ns, SUM(CASE k.dir WHEN 'r' THEN t.bytes ELSE 0 END) AS r,
               SUM(CASE k.dir WHEN 'w' THEN t.bytes ELSE 0 END) AS w
@@ -101,7 +103,7 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        UNION ALL
        SELECT 3, 'process bytes', n || ' processes', NULL, NULL, 0,
               'neither born and ended inside the run, nor there from its start to its end', ''
-       FROM (SELECT COUNT(*) AS n
+       FROM (SELECT COUNT(DISTINCT p.pid || ' ' || p.start_ns) AS n
              FROM v_process p LEFT JOIN life l ON l.pid = p.pid AND l.start_ns = p.start_ns
              WHERE p.id > 2 AND NOT p.kthread AND p.fold IS NULL AND l.pid IS NULL
                  AND p.pid NOT IN (SELECT t.pid FROM t WHERE t.pid IS NOT NULL))

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* maps.bpf.c - the tables that several objects share, and no program: made first, so that the objects can be loaded side by side. */
+#include "filesum.bpf.h"
+#include "journal.bpf.h"
+#include "net.bpf.h"
+#include "quick.bpf.h"
+#include "readahead.bpf.h"
+#include "uring.bpf.h"

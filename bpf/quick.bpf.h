@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* quick.bpf.h - a call that is like an earlier one of its thread: the same call on the same file, which reads, or moves bytes on what
+ * is no storage, or writes a file that nobody else dirties. All that is needed to count it lies in one slot, found by thread and
+ * descriptor: nothing is searched, and no helper is called but for the current task. Most calls of busy programs are such calls. What it
+ * does is what exit_rw() does for them.
+ */
+#ifndef IOT_QUICK_BPF_H
+#define IOT_QUICK_BPF_H
+
+#include "claim.bpf.h"
+
+/* What is known of a thread by its number. */
+#define THREAD_SLOTS (1 << 16)
+#define CLOCK_SHIFT 58
+
+struct thread {
+	u64 task;              /* address of who is here; 0 nobody */
+	u64 rchar;             /* as task_ctx.rchar, for quick calls */
+	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns. Below IOT_SAMPLE it is
+	                          how many calls that move data went by untimed */
+	u64 sole;              /* a regular file that nobody but its process dirties, by inode, ... */
+	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
+	u32 sole_second;       /* ... and iot_state.second: its writer has to be seen as living */
+	u32 proc, dirty_cell;  /* whose, and where folios that turn dirty are counted */
+	u32 stamp;             /* of its quick calls that are valid */
+	u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, THREAD_SLOTS);
+	__type(key, u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+#define QUICK_SLOTS (1 << 16)
+#define QUICK_NO_SUM (~0U)     /* its file has no sums */
+
+struct quick {
+	u64 inode, ino;        /* of the open file */
+	u64 host;              /* the inode that holds its pages, where it is read through the page cache; else 0 */
+	u32 tid, stamp;        /* whose; 0 nobody's */
+	u32 gen, open_flags;   /* of inode; of the open file */
+	u32 epoch;             /* as task_ctx.sum_epoch: names and paths are looked at again when it moves */
+	u32 cell, sum;         /* where it is counted */
+	u32 block;             /* of a write: the unit that turns dirty */
+	u32 proc, file, dev, flags;
+	u16 nr;
+	u8 shape, kind, write, type;
+	u16 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, QUICK_SLOTS);
+	__type(key, u32);
+	__type(value, struct quick);
+} quicks SEC(".maps");
+
+static __always_inline struct thread *thread_of(u32 tid)
+{
+	u32 slot = tid & (THREAD_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&threads, &slot);
+}
+
+static __always_inline struct quick *quick_of(u32 tid, u32 fd, u8 write)
+{
+	u32 slot = (tid * 40503 + (fd << 1 | write)) & (QUICK_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&quicks, &slot);
+}
+
+/* Makes the slot of a thread its own. */
+static __always_inline struct thread *thread_take(struct task_struct *t)
+{
+	struct thread *th = thread_of(t->pid);
+
+	if (th && th->task != (u64)t) {
+		th->task = (u64)t;
+		th->rchar = th->sole = 0;
+		th->stamp++;
+	}
+	return th;
+}
+
+/* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */
+static __always_inline void thread_drop(struct task_struct *t)
+{
+	struct thread *th = thread_of(t->pid);
+
+	if (th && th->task == (u64)t) {
+		th->task = 0;
+		th->stamp++;
+	}
+}
+
+/* Is the inode one that nobody but the thread's process dirties? Then nothing of it has to be claimed. */
+static __always_inline bool is_sole(const struct thread *th, struct task_struct *t, u64 inode)
+{
+	struct iot_state *s = run_state();
+
+	return s && th && th->sole == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch && th->sole_second == s->second;
+}
+
+/* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`. */
+static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u32 proc, u32 cell)
+{
+	struct iot_state *s = run_state();
+	u32 epoch = s ? *(volatile u32 *)&s->sole_epoch : 0;
+	struct writer *w = writer_find(i);
+	struct thread *th;
+
+	if (!s || !w || w->many || w->first != proc || cell >= IOT_MAX_CELLS)
+		return;
+	th = thread_take(t);
+	if (!th)
+		return;
+	th->sole = (u64)i;
+	th->sole_epoch = epoch;
+	th->sole_second = w->second;
+	th->proc = proc;
+	th->dirty_cell = cell;
+}
+
+/* What the task accounting of the thread said when its last reading call returned. pid: its number then. */
+static __always_inline u64 thread_rchar(struct task_struct *t, u32 pid, u64 rchar)
+{
+	struct thread *th = thread_of(pid);
+
+	return th && th->task == (u64)t && th->rchar > rchar ? th->rchar : rchar;
+}
+
+#endif

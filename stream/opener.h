@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* opener.h - how a store is opened, to be read or written: the one way. Not for other folders, but for the query runner.
+ *
+ * SQLite knows only names, and a store has companions whose names follow from its own: -journal, -wal, -shm. Here it is given a name
+ * that nothing but this file can open: each of these files is opened in the folder that was judged, by its descriptor, and judged
+ * itself. SQLite can name, make and remove no other file but temporary ones.
+ */
+#ifndef IOT_STREAM_OPENER_H
+#define IOT_STREAM_OPENER_H
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "place.h"
+
+struct opener {
+	struct opener *next;
+	const char *path;               /* as the user gave it */
+	struct place at;
+	struct stat main;               /* the store, as it was judged */
+	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
+	int number;
+	bool to_write;
+	int refused;                    /* by place_judge(), of the companion `culprit` */
+	const char *culprit;
+	time_t until;                   /* 0: no limit */
+	bool late;
+	sqlite3 *db;
+};
+
+/* Opens the store at `path`. to_write: it is made (mode 0600) when it is absent, and no other writer of ours has it. A store that is
+ * read is one of IOT_SCHEMA whose tables are tables; one that is written has the schema of this version, whole, or *fresh is set:
+ * there is nothing in it yet. Returns 0 or a negative errno, after having reported the error; opener_close() in either case.
+ * `path` must live as long. */
+int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);
+void opener_close(struct opener *o);
+
+/* One sentence for an SQLite code, and the errno that goes with it. */
+int opener_fail(struct opener *o, int rc, const char *what);
+
+#endif

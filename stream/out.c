@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* out.c - writes that can be given up, and messages.
+ *
+ * write(2) on a pipe that is full or a terminal that is stopped waits, and nothing that is asked of the program meanwhile is heard. So
+ * what takes nothing now is waited for with poll(2), a few milliseconds at a time, and in between it is asked whether to go on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "out.h"
+#include "utf8.h"
+
+#define SLICE_MS 20
+
+bool (*out_patience)(uint64_t waited_ns);
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* How a descriptor is written so that the call returns. */
+enum way {
+	WAY_FILE,       /* always takes something */
+	WAY_FREE,       /* says EAGAIN */
+	WAY_SOCKET,     /* says EAGAIN when asked to */
+	WAY_SMALL,      /* waits: but what poll(2) calls writable takes so much without waiting (pipe(7)) */
+};
+
+static enum way way_of(int fd)
+{
+	struct stat s;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode))
+		return WAY_FILE;
+	if (flags >= 0 && flags & O_NONBLOCK)
+		return WAY_FREE;
+	return S_ISSOCK(s.st_mode) ? WAY_SOCKET : WAY_SMALL;
+}
+
+/* Until it may be written. 0, or -ETIME. */
+static int wait_for(int fd)
+{
+	uint64_t began_ns = now_ns();
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	while (poll(&p, 1, SLICE_MS) < 1) /* an error is write(2)'s to say */
+		if (out_patience && !out_patience(now_ns() - began_ns))
+			return -ETIME;
+	return 0;
+}
+
+static ssize_t put(int fd, enum way way, const char *p, size_t len)
+{
+	if (way == WAY_SOCKET)
+		return send(fd, p, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return write(fd, p, way == WAY_SMALL && len > PIPE_BUF ? PIPE_BUF : len);
+}
+
+int out_write(int fd, const void *buf, size_t len)
+{
+	enum way way = way_of(fd);
+	const char *p = buf, *end = p + len;
+	int err = 0;
+
+	while (p < end && !err) {
+		ssize_t n = -1;
+
+		if (way == WAY_SMALL)
+			err = wait_for(fd);
+		if (!err)
+			n = put(fd, way, p, end - p);
+		if (n > 0)
+			p += n;
+		else if (!err && (!n || errno == EAGAIN))
+			err = wait_for(fd);
+		else if (!err && errno != EINTR)
+			err = -errno;
+	}
+	return err;
+}
+
+const char *out_error(int err)
+{
+	return err == -ETIME ? "it takes nothing, and was given up" : strerror(-err);
+}
+
+int out_own(int fd)
+{
+	char path[32];
+	struct stat s;
+	int own = -1;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!fstat(fd, &s) && (S_ISFIFO(s.st_mode) || isatty(fd)))
+		own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (own < 0)
+		own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return own < 0 ? -errno : own;
+}
+
+static ssize_t write_standard(void *unused, const char *buf, size_t len)
+{
+	int err = out_write(STDOUT_FILENO, buf, len);
+
+	errno = -err;
+	return err ? 0 : len;
+}
+
+void out_standard(void)
+{
+	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_standard });
+
+	if (f)
+		stdout = f;
+}
+
+void out_message(const char *program, const char *reason, const char *format, va_list args)
+{
+	static bool dead; /* it was given up once: it is not waited for again */
+	char *text = NULL, *plain = NULL, *line = NULL;
+	int n = vasprintf(&text, format, args);
+
+	if (n >= 0)
+		plain = utf8_plain(text, n);
+	else
+		text = NULL;
+	n = asprintf(&line, "%s: %s%s%s\n", program, plain ? plain : "no memory", reason ? ": " : "", reason ? reason : "");
+	if (n > 0 && !dead)
+		dead = out_write(STDERR_FILENO, line, n) == -ETIME;
+	if (n > 0)
+		free(line);
+	free(plain);
+	free(text);
+}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# signals.bats - outputs that take nothing, that fail, that do not block: what ends, when, and what is whole.
+
+load helper
+bats_require_minimum_version 1.5.0
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+	mounted=
+}
+
+teardown() {
+	if [ -n "$mounted" ]; then umount --lazy "$mounted"; fi
+}
+
+@test "each state in which an output takes nothing ends with each signal and with -d (IOT_SIGNALS=all: every pair)" {
+	need python3 python3-minimal
+	python3 "$root/tests/signals.py" "$IOT_BUILD" "$PWD" > cases.txt || { cat cases.txt; false; }
+	tail -n 1 cases.txt >&3
+	grep -q ', 0 failed, ' cases.txt
+}
+
+@test "an output that takes nothing ends alone: the store beside it has the whole run" {
+	mkfifo pipe
+	exec 5<> pipe
+	dd if=/dev/zero of=busy bs=1 status=none 3>&- &
+	busy=$!
+	status=0
+	"$trace" -q -d 2 --settle none --pid "$busy" -o pipe --format jsonl -o "$store" 2> err.log 3>&- || status=$?
+	kill "$busy"
+	same status "$status" 1
+	same "what was said" "$(cat err.log)" "iot-trace: pipe: cannot write: it takes nothing, and was given up"
+	same "ends in the store" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
+	timeout 5 dd bs=65536 iflag=nonblock status=none <&5 > taken || :
+	grep -q '^{"t":"run"' taken
+	if grep -q '^{"t":"end"' taken; then fail "an end in what was given up"; fi
+	"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+}
+
+@test "an output that fails in the middle ends alone: what comes later is in the others" {
+	mkdir small
+	mount -t tmpfs -o size=64k none small
+	mounted=$PWD/small
+	status=0
+	"$trace" -q -o small/run.jsonl -o "$store" -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
+		sleep 1.2; dd if=/dev/zero of=f bs=4099 count=23 status=none; exit 7' 2> err.log || status=$?
+	same status "$status" 1
+	same "lines on stderr" "$(wc -l < err.log)" 1
+	grep -q "small/run.jsonl: cannot write: No space left on device" err.log
+	same "bytes behind the failure" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+	same "status of the command" "$(sql 'SELECT status FROM run_end')" 7
+	if grep -q '"t":"end"' small/run.jsonl; then fail "an end in a full file"; fi
+}
+
+@test "a reader that leaves one of two outputs leaves the other whole, with status 141" {
+	status=0
+	bash -c 'set -o pipefail; "$0" -q -o - -o "$1" -- sh -c "dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
+		sleep 1.2; dd if=/dev/zero of=f bs=4099 count=23 status=none" | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" "$store" 2> err.log || status=$?
+	same status "$status" 141
+	empty "messages" "$(cat err.log)"
+	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+	same "ends" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
+}
+
+@test "a file that may not grow is a message, not a death: SIGXFSZ, in both programs; the command still gets it" {
+	need prlimit util-linux
+	status=0
+	prlimit --fsize=20000 "$trace" -q -o run.jsonl --format jsonl -o - -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none; dd if=/dev/zero of=f bs=30000 count=1 status=none' 2> err.log |
+		cat > whole.jsonl || status=${PIPESTATUS[0]}
+	grep -q "run.jsonl: cannot write: File too large" err.log
+	tail -n 1 whole.jsonl | grep -q '"t":"end"'
+	same "the command was ended by SIGXFSZ" "$(tail -n 1 whole.jsonl | grep -o '"status":[0-9]*')" '"status":153'
+	status=0
+	prlimit --fsize=30000 "$trace" -q -o "$store" -- true 2> err.log || status=$?
+	same "status with a store" "$status" 1
+	grep -q "run.sqlite.*File too large" err.log
+	"$trace" -q -o small.sqlite -- true
+	status=0
+	prlimit --fsize=100 "$analyze" amplification small.sqlite > answer.txt 2> err.log || status=$?
+	same "status of iot-analyze" "$status" 1
+	same "what it says" "$(cat err.log)" "iot-analyze: cannot write the answer: File too large"
+}
+
+# Runs a command whose standard output is a pipe that does not block, read slowly: what came is in FILE.
+nonblocking() { # FILE COMMAND...
+	python3 -c '
+import os, subprocess, sys, time
+r, w = os.pipe()
+os.set_blocking(w, False)
+p = subprocess.Popen(sys.argv[2:], stdout=w)
+os.close(w)
+time.sleep(float(os.environ.get("IOT_SLOW", "0.5")))
+with open(sys.argv[1], "wb") as f:
+    while data := os.read(r, 3001):
+        f.write(data)
+sys.exit(p.wait())' "$@"
+}
+
+@test "standard output that does not block is written whole: text, table, JSON Lines, reports" {
+	need python3 python3-minimal
+	traced -- dd if=/dev/zero of=f bs=512 count=4001 status=none
+	for form in text table jsonl; do
+		nonblocking "$form.txt" "$trace" -q -o - --format "$form" -- dd if=/dev/zero of=f bs=512 count=4001 status=none
+	done
+	same "lines of text" "$(grep -c 'APPLICATION.*APP_WRITE ' text.txt)" 4001
+	same "lines of the table" "$(awk '$3 == "SYSCALL_WRITE" && $6 == "dd"' table.txt | wc -l)" 4001
+	tail -n 1 jsonl.txt | grep -q '"t":"end"'
+	cat > many.sql <<-'SQL'
+		-- title: Many
+		-- table: many: Rows
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, 'abcdefghij' AS text FROM n;
+	SQL
+	for form in text json csv; do
+		"$analyze" many "$store" --reports . --format "$form" > "$form.want"
+		nonblocking "$form.got" "$analyze" many "$store" --reports . --format "$form"
+		cmp "$form.want" "$form.got"
+	done
+}
+
+@test "a set-up that fails leaves no file of its own, and those that were there as they are" {
+	echo old > old.jsonl
+	run -1 "$trace" -q -o new.sqlite -o new.jsonl -o old.jsonl -o none/new.jsonl -- true
+	echo '#!/nowhere' > broken
+	chmod +x broken
+	run -127 "$trace" -q -o new.sqlite -o new.jsonl -- ./broken
+	echo "#!$PWD" > broken
+	run -126 "$trace" -q -o new.sqlite -o new.jsonl -- ./broken
+	rm broken
+	same "files" "$(ls)" old.jsonl
+	same "the old one" "$(cat old.jsonl)" old
+	mkdir small
+	mount -t tmpfs -o size=40k none small
+	mounted=$PWD/small
+	run -1 "$trace" -q -o small/new.sqlite -- true
+	same "files on a full disk" "$(ls small)" ""
+	rmdir small 2> rmdir.log || :
+}
+
+@test "what is left after attaching: capabilities, no new ones, and a filter that stops the rest" {
+	"$trace" -q -o run.jsonl -o "$store" -- sh -c "cat /proc/\$PPID/status > before; sleep 0.7; cat /proc/\$PPID/status > status; grep Seccomp: /proc/self/status > mine"
+	same "capabilities with a store" "$(awk '/CapEff/ { print $2 }' status)" 0000000000080006
+	same "no new ones" "$(awk '/NoNewPrivs/ { print $2 }' status)" 1
+	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: it has no filter"; fi
+	same "the filter" "$(awk '/^Seccomp:/ { print $2 }' status)" 2
+	same "the command's" "$(awk '/^Seccomp:/ { print $2 }' mine)" "$(awk '/^Seccomp:/ { print $2 }' /proc/self/status)"
+}
+
+@test "the filter stops what an intruder would do next, and nothing that a run does" {
+	need cc gcc
+	cc -D_GNU_SOURCE -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o sandbox "$root/tests/sandbox.c" "$root/tracer/sandbox.c"
+	for mode in plain store report; do
+		./sandbox "$mode" > "$mode.txt" || { cat "$mode.txt"; false; }
+		tail -n 1 "$mode.txt" >&3
+	done
+}

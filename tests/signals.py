@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-only
+"""signals.py - each state in which an output takes nothing, times each thing that ends a run.
+
+usage: signals.py BUILD FOLDER
+Prints what failed, and how many cases there were. An output is given up 0.6 s after the run was asked to end, and taking the probes
+off takes as long on a quiet machine; 20 s are allowed here, because other programs may have the processors, and a run that hangs does so
+for ever. The median is printed.
+"""
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+import tty
+
+BUILD, FOLDER = sys.argv[1:]
+TRACE, ANALYZE = BUILD + "/iot-trace", BUILD + "/iot-analyze"
+LIMIT = 20.0
+BUSY = ["dd", "if=/dev/zero", "of=" + FOLDER + "/busy", "bs=1"]  # more lines than a pipe holds
+
+
+class Run:
+    """A tracer, what it writes to, and what is to be given back."""
+
+    def __init__(self, args, stdout=subprocess.DEVNULL, held=(), stderr=None):
+        self.held = list(held)
+        self.err = open(FOLDER + "/err", "w+b")
+        self.process = subprocess.Popen([TRACE, *args], stdout=stdout, stderr=stderr or self.err, stdin=subprocess.DEVNULL)
+
+    def says(self, word, seconds=60):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and self.process.poll() is None:
+            if word in self.text():
+                return
+            time.sleep(0.02)
+        assert word in self.text(), "never said %r: %r" % (word, self.text())
+
+    def text(self):
+        return open(FOLDER + "/err", "rb").read().decode()
+
+    def ended(self, since):
+        try:
+            status = self.process.wait(max(0.1, since + LIMIT - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise AssertionError("hangs: %r" % self.text()) from None
+        return status
+
+    def release(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.err.close()
+        for held in self.held:
+            held.kill() if hasattr(held, "kill") else os.close(held)
+            if hasattr(held, "wait"):
+                held.wait()
+
+
+def busy():
+    return subprocess.Popen(BUSY, stderr=subprocess.DEVNULL)
+
+
+def blocked(form, stdout, held, limit=None, others=()):
+    """Traces a process that never stops calling, until its output is full."""
+    load = busy()
+    args = ["--settle", "none", "--layers", "syscall", "--pid", str(load.pid), "-o", "-", "--format", form, *others]
+    run = Run((["-d", str(limit)] if limit else []) + args, stdout, held=[load, *held])
+    run.says("recording, attached")
+    return run
+
+
+# ---- states: each returns a run that is stuck, or will be in a moment; `limit` is its -d ----
+
+def fifo_without_reader(limit):
+    path = FOLDER + "/fifo"
+    if not os.path.exists(path):
+        os.mkfifo(path)
+    run = Run((["-d", str(limit)] if limit else []) + ["-o", path, "--format", "text", "--", "true"])
+    time.sleep(0.3)
+    return run
+
+
+def full_pipe(form):
+    def state(limit):
+        r, w = os.pipe()
+        run = blocked(form, w, [r], limit)
+        os.close(w)
+        time.sleep(0.5)
+        return run
+    return state
+
+
+def full_pipe_nonblocking(limit):
+    r, w = os.pipe()
+    fcntl.fcntl(w, fcntl.F_SETFL, fcntl.fcntl(w, fcntl.F_GETFL) | os.O_NONBLOCK)
+    run = blocked("text", w, [r, w], limit)
+    time.sleep(0.5)
+    return run
+
+
+def full_socket(limit):
+    import socket
+    a, b = socket.socketpair()
+    run = blocked("jsonl", b.fileno(), [os.dup(a.fileno()), os.dup(b.fileno())], limit)
+    time.sleep(0.5)
+    return run
+
+
+def messages_full(limit):
+    """Nobody reads the messages of a run that tells its progress to nobody either."""
+    r, w = os.pipe()
+    fcntl.fcntl(w, fcntl.F_SETFL, fcntl.fcntl(w, fcntl.F_GETFL) | os.O_NONBLOCK)
+    try:
+        while True:
+            os.write(w, b"x" * 4096)
+    except BlockingIOError:
+        fcntl.fcntl(w, fcntl.F_SETFL, fcntl.fcntl(w, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    open(FOLDER + "/messages.jsonl", "w").close()
+    run = Run((["-d", str(limit)] if limit else []) + ["--settle", "none", "--layers", "syscall", "-o", FOLDER + "/messages.jsonl"], held=[r, w], stderr=w)
+    until = time.monotonic() + 60
+    while not os.path.getsize(FOLDER + "/messages.jsonl") and time.monotonic() < until:
+        time.sleep(0.05)
+    return run
+
+
+def stopped_terminal(limit):
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    run = blocked("text", slave, [master, slave], limit)
+    termios.tcflow(slave, termios.TCOOFF)
+    time.sleep(0.5)
+    return run
+
+
+def terminal_not_read(limit):
+    master, slave = pty.openpty()
+    run = blocked("table", slave, [master, slave], limit)
+    time.sleep(0.5)
+    return run
+
+
+EARLY = [("a FIFO without a reader", fifo_without_reader)]
+LATE = [("a full pipe, text", full_pipe("text")), ("a full pipe, table", full_pipe("table")), ("a full pipe, JSON Lines", full_pipe("jsonl")),
+        ("a full pipe that does not block", full_pipe_nonblocking), ("a full socket", full_socket), ("a stopped terminal", stopped_terminal),
+        ("a terminal that nobody reads", terminal_not_read)]
+MUTE = [("messages that nobody reads", messages_full)]
+# what ends it, and the statuses that are right: before anything was recorded it is 128 + signal, behind that 1
+SIGNALS = [("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM), ("SIGHUP", signal.SIGHUP), ("SIGQUIT", signal.SIGQUIT),
+           ("SIGINT twice", (signal.SIGINT, signal.SIGINT)), ("the end of -d", None)]
+
+
+def check(make, ends, early, mute):
+    """Returns the seconds that it took."""
+    run = make(1.5 if ends is None else None)
+    try:
+        since = time.monotonic()
+        if ends is None:
+            since += 1.5 if early else 1.5 - 0.5
+        else:
+            assert run.process.poll() is None, "ended by itself: %r" % run.text()
+            for number in ends if isinstance(ends, tuple) else (ends,):
+                run.process.send_signal(number)
+                time.sleep(0.05)
+        status = run.ended(since)
+        first = ends[0] if isinstance(ends, tuple) else ends
+        right = [1] if ends is None else [-3] if ends == signal.SIGQUIT else [128 + first] if early else [1, 128 + first] if isinstance(ends, tuple) else [1]
+        right += [0] if mute else []
+        assert status in right, "status %d, not %s: %r" % (status, right, run.text())
+        assert not os.path.exists(FOLDER + "/never.jsonl") or ends == signal.SIGQUIT, "left a file behind"
+        return time.monotonic() - since
+    finally:
+        run.release()
+
+
+def main():
+    cases, failed, took = 0, 0, []
+    # each late one has to attach: all of them take minutes
+    some = SIGNALS if os.environ.get("IOT_SIGNALS") == "all" else [s for s in SIGNALS if s[0] in ("SIGINT", "the end of -d")]
+    for name, make, ends, number in [(*s, *e) for s in EARLY for e in SIGNALS] + [(*s, *e) for s in LATE for e in some] + \
+            [(*s, *e) for s in MUTE for e in SIGNALS[:2]]:
+        cases += 1
+        try:
+            took.append(check(make, number, (name, make) in EARLY, (name, make) in MUTE))
+        except Exception as e:
+            failed += 1
+            print("%s, %s: %s: %s" % (name, ends, type(e).__name__, e), flush=True)
+    print("%d states in which nothing is taken, %d ways to end: %d cases, %d failed, median %.1f s, slowest %.1f s" %
+          (len(EARLY + LATE + MUTE), len(SIGNALS), cases, failed, sorted(took)[len(took) // 2] if took else 0,
+           max(took, default=0)))
+    return failed != 0
+
+
+sys.exit(main())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# stacks_lib.bash - loop devices, volumes of device-mapper on them, and file systems on those, for the tests that need several.
+# shellcheck shell=bash
+
+export DM_DISABLE_UDEV=1
+images=() leaves=() volumes=() arrays=() leaf='' leaf_no='' volume='' volume_no=''
+
+# Releases all of it; of MOUNTs, the one that was made last comes first.
+stack_down() { # MOUNT...
+	local m try v
+
+	for m in "$@"; do
+		for try in 1 2 3 4 5; do umount "$m" 2>/dev/null || mountpoint -q "$m" || break; sleep 0.3; done
+	done
+	: "$try"
+	for ((v = ${#volumes[@]} - 1; v >= 0; v--)); do dmsetup remove --retry "${volumes[v]}" || :; done
+	for v in "${arrays[@]}"; do mdadm --quiet --stop "$v" || :; done
+	for v in "${leaves[@]}"; do
+		echo 1 >"/sys/block/${v#/dev/}/queue/iostats" # outlives the image
+		losetup --detach "$v"
+	done
+	for v in "${images[@]}"; do rm -f "$v"; done
+}
+
+need_dm() { # TARGET...
+	need dmsetup dmsetup
+	modprobe -qa dm_mod "$@" 2>/dev/null || :
+	[ -e /dev/mapper/control ] || skip "device-mapper is missing: this kernel has none (vm.bats runs this in a guest)"
+	dmsetup targets >/dev/null || skip "device-mapper is missing"
+}
+
+# One more loop device, the last of `leaves`; $leaf and $leaf_no are the newest.
+leaf_up() { # SIZE [LOSETUP OPTIONS]
+	local image size=$1
+
+	shift
+	image=$(mktemp "$IOT_IMG_DIR/iot-img.XXXXXX")
+	images+=("$image")
+	truncate -s "$size" "$image"
+	leaf=$(losetup --find --show "$@" "$image")
+	leaves+=("$leaf")
+	leaf_no=$(<"/sys/block/${leaf#/dev/}/dev")
+}
+
+# A volume of one target over a device: $volume and $volume_no are the newest.
+volume_up() { # NAME TARGET DEVICE [WHAT COMES BEFORE, AND BEHIND, THE DEVICE IN THE TABLE]
+	local sectors
+
+	sectors=$(blockdev --getsz "$3")
+	printf '0 %s %s %s %s 0 %s\n' "$sectors" "$2" "${4-}" "$3" "${5-}" | dmsetup create "iot$$-$1"
+	volumes+=("iot$$-$1")
+	volume=/dev/$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor "iot$$-$1")")")
+	volume_no=$(<"/sys/block/${volume#/dev/}/dev")
+}
+
+crypt_up() { volume_up "$1" crypt "$2" "aes-cbc-plain64 00112233445566778899aabbccddeeff 0"; }
+
+ext4_on() { # DEVICE [MOUNT]
+	local at=${2:-$mnt}
+
+	mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$1"
+	mount -o noatime "$1" "$at"
+	sync -f "$at"
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* sandbox.c - the system calls that are left, as a seccomp filter.
+ *
+ * While it records, the tracer reads bytes that anyone chose: records, names, rule files, /proc of strangers. Whoever finds a fault in
+ * that has a process of root. What the filter leaves to him is to read, and to write what is open: no program is started, no socket or
+ * device made, no BPF program loaded, no other process touched, nothing mounted, renamed, linked or made executable, no memory turned
+ * into code. Without a store no file is opened for writing by openat(2) either. Two gaps: openat2(2) has its flags in memory, where no
+ * filter looks, and detection needs it to stay inside containers; and with a store SQLite opens its journal and its temporary files.
+ *
+ * Landlock would close both. It cannot be used: a process in a Landlock domain may not look at processes outside of it, whatever its
+ * capabilities (security/landlock: hook_ptrace_access_check; 6.18: readlink of /proc/1/exe is EPERM), and that is how processes get names.
+ *
+ * To allow a call: a row.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "sandbox.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#endif
+
+/* The leak checker of sanitizers attaches to the process with ptrace(2). */
+#ifdef __SANITIZE_ADDRESS__
+#undef ARCH
+#endif
+
+#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+#define B(cmd) (1u << BPF_##cmd)
+#define MAP_CALLS (B(MAP_LOOKUP_ELEM) | B(MAP_UPDATE_ELEM) | B(MAP_DELETE_ELEM) | B(MAP_GET_NEXT_KEY) | B(PROG_TEST_RUN) | \
+	B(OBJ_GET_INFO_BY_FD) | B(MAP_LOOKUP_AND_DELETE_ELEM) | B(MAP_LOOKUP_BATCH) | B(MAP_LOOKUP_AND_DELETE_BATCH) | \
+	B(MAP_UPDATE_BATCH) | B(MAP_DELETE_BATCH))
+
+enum when { ALWAYS, STORE, NO_STORE, REPORT, NO_REPORT };
+enum test { ANY, NONE_OF, SOME_OF, EQUAL, NUMBER_IN };
+
+static const struct call {
+	int number;
+	enum when when;
+	enum test test;         /* of the low half of argument `arg` against `value`; NUMBER_IN: a number below 32 whose bit is set */
+	int arg;
+	u32 value;
+} calls[] = {
+	/* most frequent first: the kernel remembers those without a test only */
+	{ SYS_bpf, ALWAYS, NUMBER_IN, 0, MAP_CALLS },
+	{ SYS_openat, NO_STORE, NONE_OF, 2, WRITES },
+	{ SYS_openat, STORE },
+	{ SYS_mmap, NO_REPORT, NONE_OF, 2, PROT_EXEC },
+	{ SYS_mmap, REPORT },
+	{ SYS_mprotect, NO_REPORT, NONE_OF, 2, PROT_EXEC },
+	{ SYS_mprotect, REPORT },
+	/* descriptors */
+	{ SYS_read }, { SYS_readv }, { SYS_pread64 }, { SYS_preadv }, { SYS_write }, { SYS_writev }, { SYS_pwrite64 }, { SYS_pwritev },
+	{ SYS_sendto }, { SYS_close }, { SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync }, { SYS_sync },
+	{ SYS_syncfs }, { SYS_sync_file_range }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
+	{ SYS_epoll_ctl }, { SYS_epoll_pwait },
+	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD }, { SYS_ioctl, ALWAYS, EQUAL, 1, (u32)FS_IOC_GETVERSION },
+	/* what files are */
+	{ SYS_openat2 }, { SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs }, { SYS_readlinkat }, { SYS_getdents64 },
+	{ SYS_getxattr }, { SYS_lgetxattr }, { SYS_fgetxattr }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_getcwd },
+	/* memory, time, threads, itself */
+	{ SYS_brk }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise }, { SYS_membarrier }, { SYS_futex }, { SYS_sched_yield },
+	{ SYS_sched_getaffinity }, { SYS_set_robust_list }, { SYS_rseq }, { SYS_getrandom }, { SYS_clock_gettime }, { SYS_clock_nanosleep },
+	{ SYS_nanosleep }, { SYS_gettimeofday }, { SYS_getrusage }, { SYS_prlimit64, ALWAYS, EQUAL, 2, 0 }, { SYS_sysinfo }, { SYS_uname },
+	{ SYS_getpid }, { SYS_gettid }, { SYS_getppid }, { SYS_getuid }, { SYS_geteuid }, { SYS_getgid }, { SYS_getegid },
+	{ SYS_rt_sigtimedwait }, { SYS_rt_sigprocmask }, { SYS_rt_sigaction }, { SYS_rt_sigreturn }, { SYS_sigaltstack }, { SYS_restart_syscall },
+	{ SYS_tgkill }, { SYS_wait4 }, { SYS_exit }, { SYS_exit_group },
+	{ SYS_clone, NO_REPORT, SOME_OF, 0, CLONE_THREAD },
+	/* SQLite beside a store */
+	{ SYS_unlinkat, STORE }, { SYS_fchown, STORE }, { SYS_fchmod, STORE },
+	/* the table at the end, and the folder of its store */
+	{ SYS_clone, REPORT }, { SYS_execve, REPORT }, { SYS_kill, REPORT }, { SYS_set_tid_address, REPORT }, { SYS_pipe2, REPORT },
+#ifdef __x86_64__ /* the older names of some of them */
+	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat }, { SYS_readlink }, { SYS_access }, { SYS_getpgrp },
+	{ SYS_time }, { SYS_arch_prctl, REPORT }, { SYS_unlink, STORE }, { SYS_rmdir, REPORT }, { SYS_dup2, REPORT },
+#endif
+};
+
+static bool applies(const struct call *c, const struct sandbox_opts *o)
+{
+	switch (c->when) {
+	case STORE:
+		return o->store;
+	case NO_STORE:
+		return !o->store;
+	case REPORT:
+		return o->report;
+	case NO_REPORT:
+		return !o->report;
+	default:
+		return true;
+	}
+}
+
+#define ROW_MAX 8               /* instructions of one row */
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, what)
+
+/* The argument is loaded behind the jump that leads past a row; a test that fails loads the number again, for the next row. */
+static size_t put_test(struct sock_filter *p, const struct call *c)
+{
+	static const u16 jumps[] = { [NONE_OF] = BPF_JSET, [SOME_OF] = BPF_JSET, [EQUAL] = BPF_JEQ, [NUMBER_IN] = BPF_JSET };
+	bool yes = c->test != NONE_OF; /* what the jump must find */
+	size_t n = 0;
+
+	/* little-endian, as all that run it */
+	p[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * c->arg);
+	if (c->test == NUMBER_IN) {
+		p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 31, 5, 0);
+		p[n++] = (struct sock_filter)BPF_STMT(BPF_MISC | BPF_TAX, 0);
+		p[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_IMM, 1);
+		p[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_LSH | BPF_X, 0);
+	}
+	p[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | jumps[c->test] | BPF_K, c->value, yes ? 0 : 1, yes ? 1 : 0);
+	p[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+	p[n++] = (struct sock_filter)LOAD(nr);
+	return n;
+}
+
+static size_t put_call(struct sock_filter *p, const struct call *c)
+{
+	size_t n = 1;
+
+	if (c->test == ANY)
+		p[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+	else
+		n += put_test(p + n, c);
+	p[0] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->number, 0, n - 1);
+	return n;
+}
+
+int sandbox_enter(const struct sandbox_opts *o)
+{
+#ifdef ARCH
+	struct sock_filter code[(ROW_MAX + 2) * N_OF(calls)];
+	struct sock_fprog program = { .filter = code };
+	size_t n = 0;
+
+	code[n++] = (struct sock_filter)LOAD(arch);
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
+	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
+	code[n++] = (struct sock_filter)LOAD(nr);
+	/* what clone3(2) is asked for is in memory: libc does without it then */
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
+	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS);
+	for (size_t i = 0; i < N_OF(calls); i++)
+		if (applies(&calls[i], o))
+			n += put_call(code + n, &calls[i]);
+	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
+	program.len = n;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? -errno : 0;
+#else
+	return -ENOSYS;
+#endif
+}
