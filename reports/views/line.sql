@@ -12,10 +12,9 @@ FROM ask JOIN process p ON p.run = ask.run;
 
 -- Every owner of anything, and the bytes of its aggregates: not what it moved, but a measure of how much there is to
 -- say about it.
-CREATE TEMP TABLE v_seen(owner INTEGER PRIMARY KEY, bytes INTEGER);
+CREATE TEMP TABLE v_seen(owner INTEGER PRIMARY KEY, bytes REAL);
 INSERT INTO temp.v_seen
-SELECT value ->> 0, value ->> 1 FROM json_each((SELECT fold(1, t.owner, t.bytes, 0) FROM ask
-           JOIN agg_total t ON t.run = ask.run));
+SELECT t.owner, TOTAL(t.bytes) FROM ask JOIN agg_total t ON t.run = ask.run GROUP BY t.owner;
 INSERT OR IGNORE INTO temp.v_seen
 SELECT g.owner, 0 FROM ask JOIN ledger g ON g.run = ask.run
 UNION ALL

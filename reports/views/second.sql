@@ -3,18 +3,14 @@
 
 -- Aggregates a second, only what timelines need.
 CREATE TEMP VIEW v_second AS
-WITH cell AS (
-       SELECT v.value ->> 0 AS sec, v.value ->> 1 AS kind, v.value ->> 2 AS dev, v.value ->> 3 AS cause,
-              v.value ->> 4 AS sub,
-              v.value ->> 5 AS ops, v.value ->> 6 AS bytes
-       FROM json_each((SELECT fold(5, a.sec, a.kind, a.dev, a.cause, a.sub, a.ops, a.bytes, 0)
-                       FROM ask JOIN agg a ON a.run = ask.run LEFT JOIN v_process p ON p.id = a.owner
-                       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system))) v),
-     piece AS (
-       SELECT c.sec, c.ops, c.bytes, n.sym, (SELECT w.name FROM cause w WHERE w.id = c.cause) AS cause
-       FROM cell c LEFT JOIN v_device d ON d.dev = c.dev
-       LEFT JOIN v_counts n ON n.kind = c.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')
-           AND volume_has(n.row, c.cause, c.sub, 0, COALESCE(d.leaf, 1)))
+WITH piece AS (
+       SELECT a.sec, a.ops, a.bytes, n.sym, (SELECT c.name FROM cause c WHERE c.id = a.cause) AS cause
+       FROM ask JOIN agg a ON a.run = ask.run
+       LEFT JOIN v_device d ON d.dev = a.dev
+       LEFT JOIN v_process p ON p.id = a.owner
+       LEFT JOIN v_counts n ON n.kind = a.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')
+            AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))
+       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system))
 SELECT sec, SUM(CASE sym WHEN 'S' THEN bytes ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN bytes ELSE 0 END) AS S_r,
        SUM(CASE WHEN sym = 'B' AND cause IN ('data', 'direct') THEN bytes ELSE 0 END) AS B_data,
        SUM(CASE WHEN sym = 'B' AND cause = 'journal' THEN bytes ELSE 0 END) AS B_journal,
