@@ -32,6 +32,10 @@ static const char *token_end(const char *p)
 
 	if (!strncmp(p, "--", 2))
 		return p + strcspn(p, "\n");
+	if (!strncmp(p, "/*", 2)) {
+		end = strstr(p + 2, "*/");
+		return end ? end + 2 : p + strlen(p);
+	}
 	if (*p == '\'' || *p == '"') {
 		end = strchr(p + 1, *p);
 		return end ? end + 1 : p + strlen(p);
@@ -181,7 +185,7 @@ static bool has_name(const struct view *w, const char *name, size_t len)
 {
 	size_t own = w->name_len - (is_recipe(w) ? strlen("_sql") : 0);
 
-	return own == len && !memcmp(w->name, name, len);
+	return own == len && !strncasecmp(w->name, name, len);
 }
 
 int views_need(struct views *v, const char *text, size_t len)
@@ -191,11 +195,13 @@ int views_need(struct views *v, const char *text, size_t len)
 	size_t i;
 
 	for (p = text; !err && p < text + len; p = end) {
+		bool quoted = *p == '"';
+
 		end = token_end(p);
-		for (i = 0; !err && i < v->n && *p != '\''; i++) {
+		for (i = 0; !err && i < v->n && end > p + 2 * quoted; i++) {
 			struct view *w = &v->view[i];
 
-			if (!w->made && has_name(w, p, end - p))
+			if (!w->made && has_name(w, p + quoted, end - p - 2 * quoted))
 				err = view_make(v, w);
 		}
 	}
