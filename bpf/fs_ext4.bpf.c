@@ -412,6 +412,14 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 
 /* ---- bytes that are dropped before they are written ---- */
 
+/* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
+static __always_inline bool drops_wanted(struct inode *i, u32 owner)
+{
+	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
+
+	return w && (w->many || w->first >= PROC_FIRST);
+}
+
 static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
 {
 	struct task_ctx *c = ctx_find();
@@ -425,7 +433,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	k.how = how;
 	k.sub = SUB_FT_REG;
 	count_apart(&k, 1, 0, 0, false);
-	if (!wants_event(k.owner))
+	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
 		return 0;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
