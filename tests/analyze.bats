@@ -153,7 +153,7 @@ aggregate() {
 	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
 }
 
-@test "verify with --dev compares that disk only" {
+@test "verify with --dev compares that disk only (defect 60)" {
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 77824 WHERE source LIKE '%vda%'"
 	run -1 "$ANALYZE" verify "$S"
 	sqlite3 "$S" "UPDATE run SET filters = 'command dev=loop0'"
@@ -371,7 +371,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run,
 	[[ $(picture "$S" breakdown who 1-3) == "dd_[812]:10510336:0 "* ]]
 }
 
-@test "16 components have 13 colours in every picture of a run, the four with fewest bytes one of them" {
+@test "16 components have 13 colours in every picture of a run, the four with fewest bytes one of them (defect 34)" {
 	sqlite3 "$S" "INSERT INTO file_io SELECT 1, 1, 3, id, 0, 0, 1, 4096 * id, 0, 0, 4096 * id, 0, 4096 * id FROM component WHERE id BETWEEN 1 AND 16"
 	for report in breakdown components; do
 		[[ $(picture "$S" $report "$([ $report = breakdown ] && echo part || echo component)" 1,2) == \
@@ -408,7 +408,7 @@ seconds() {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f5-)" = "10,100,20000.000,2000.000,1.088,4.352,69.632,1114.112,4000.000" ]
 }
 
-@test "latency: calls on pipes stand on lines of their own, those of other processes nowhere" {
+@test "latency: calls on pipes stand on lines of their own, those of other processes nowhere (defect 25)" {
 	sqlite3 "$S" "INSERT INTO hist (run, kind, other, bucket, low_ns, high_ns, n) SELECT 1, id, 1, 64, 1024, 1152, 5 FROM kind WHERE name = 'write';
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 2, 7340032, 0, 1, 1, 0, 1000, 0, 0, 0, 96000000000, 96000000 FROM kind k WHERE k.name = 'write'"
@@ -416,7 +416,7 @@ seconds() {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep 'not files.*,write,' | cut -d, -f6-)" = "1,5,1.000,1.000,1.000,1.000,1.000,1.000,1.000" ]
 }
 
-@test "latency: where some calls were timed the sum is an estimate and says so; where none was it is n/a" {
+@test "latency: where some calls were timed the sum is an estimate and says so; where none was it is n/a (defect 29)" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,10,100,25.000,2.500" ]
 	sqlite3 "$S" "UPDATE run SET latency = 'none'; UPDATE agg_total SET timed = 0, lat_ns = 0, max_ns = 0 WHERE lat_ns > 0; DELETE FROM hist"
