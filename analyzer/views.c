@@ -99,30 +99,36 @@ static int read_files(struct views *v, const char *dir)
 	const struct report_file *f;
 	size_t size;
 	FILE *all = memory_open(&v->text, &size);
+	int err = 0;
 
 	if (!all)
-		return -ENOMEM;
-	for (f = report_files; f->name; f++) {
-		auto_free char *text = strncmp(f->name, "views/", 6) ? NULL : report_text(dir, f->name);
+		return fail(EXIT_DATA, ENOMEM, "views");
+	for (f = report_files; f->name && !err; f++) {
+		auto_free char *text = NULL;
 
+		if (strncmp(f->name, "views/", 6))
+			continue;
+		text = report_text(dir, f->name);
 		if (text)
 			fprintf(all, "%s\n", text);
+		else
+			err = fail(EXIT_DATA, errno, "cannot read %s/%s", dir, f->name);
 	}
-	return fclose(all) ? -ENOMEM : 0;
+	return fclose(all) && !err ? fail(EXIT_DATA, ENOMEM, "views") : err;
 }
 
 struct views *views_load(struct store *s, const char *dir)
 {
 	struct views *v = calloc(1, sizeof(*v));
+	int err;
 
-	if (v && (read_files(v, dir) || find_views(v))) {
+	if (!v || (err = read_files(v, dir)) || (err = find_views(v))) {
+		if (!v || err == -ENOMEM)
+			fail(EXIT_DATA, ENOMEM, "views");
 		views_free(v);
-		v = NULL;
+		return NULL;
 	}
-	if (v)
-		v->store = s;
-	else
-		fail(EXIT_DATA, ENOMEM, "views");
+	v->store = s;
 	return v;
 }
 
