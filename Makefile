@@ -126,6 +126,14 @@ $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
+# Calls that go wrong, and who looks at what is left then.
+$(B)/faulty.so: tests/faulty.c Makefile | $(B)/.tools
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -fPIC -shared $< -o $@ -ldl
+$(B)/faulty-run: tests/faulty-run.c Makefile | $(B)/.tools
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lsqlite3
+
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(B)/stream-tool: tests/stream-tool.c $(stream_obj)

@@ -145,6 +145,8 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	if (o->write == 1 && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->proc);
+	if (o->write == 1 && c->fresh_inode && c->fresh_inode == a->host)
+		fresh_before(c, wrote_by(c, o, a->proc));
 	return 0;
 }
 

@@ -48,6 +48,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
 	struct task_struct *t = current_task();
 	struct iot_cell_key k = {};
+	struct dirtied d = {};
 	struct task_ctx *c;
 	struct thread *th;
 	struct inode *i;
@@ -92,7 +93,11 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	}
 	c->dirtied = (u64)f;
-	dirty_range(i, off, pages << PAGE_SHIFT, owner, how);
+	d.off = off;
+	d.bytes = pages << PAGE_SHIFT;
+	d.proc = owner;
+	d.how = how;
+	dirty_range(i, &d);
 	return 0;
 }
 
@@ -113,6 +118,13 @@ static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 	if (bpf_core_field_exists(b->b_folio))
 		return (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
 	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
+}
+
+static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
+{
+	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how };
+
+	dirty_range(i, &d);
 }
 
 /* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
@@ -161,7 +173,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (!dirty && doing == DOING_WRITE)
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
-		dirty_range(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
+		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
 	return 0;
 }
 

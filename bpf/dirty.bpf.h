@@ -7,7 +7,7 @@
 
 #include "owner.bpf.h"
 
-static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
+static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how, u64 ts_ns)
 {
 	struct iot_ring_event *r;
 
@@ -16,7 +16,7 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 	r = event_reserve(LOSS_EVENT_CACHE);
 	if (!r)
 		return;
-	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.ts_ns = ts_ns ?: bpf_ktime_get_ns();
 	r->e.offset = off;
 	r->e.bytes = r->e.size = bytes;
 	r->e.task = r->e.owner = proc;
@@ -29,25 +29,34 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 	event_submit(r);
 }
 
-/* Bytes of a file went dirty by themselves. They end at the end of the file. */
-static __noinline int dirty_range(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
+/* Bytes that went dirty by themselves. */
+struct dirtied {
+	u64 off, bytes;
+	u64 ts_ns;             /* when, at the latest; 0 now */
+	u32 proc, how;
+};
+
+/* Such bytes of a file. They end at the end of the file. */
+static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 {
 	struct iot_cell_key k = {};
-	u64 end;
+	u64 end, off, bytes;
 
-	if (!i)
+	if (!i || !d)
 		return 0;
+	off = d->off;
+	bytes = d->bytes;
 	end = NUMBER_AT(i, struct inode, i_size);
 	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 	if (off + bytes > end)
 		bytes = end > off ? end - off : 0;
-	k.owner = proc;
+	k.owner = d->proc;
 	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY_MMAP;
-	k.how = how;
+	k.how = d->how;
 	k.sub = SUB_FT_REG;
 	count(&k, 1, bytes, 0, false);
-	dirty_event(i, off, bytes, proc, how);
+	dirty_event(i, off, bytes, d->proc, d->how, d->ts_ns);
 	return 0;
 }
 
@@ -65,24 +74,56 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 		c->fresh_to = off + bytes;
 }
 
-/* The call returned and has written bytes [off, off + len): what turned dirty beside them? Before them it is the block where the
- * end of the file was, whose rest is zeroed; behind them what the call had begun when it failed. block: a power of two. */
-__noinline int fresh_beside(struct task_ctx *c, u64 off, u64 len, u32 proc, u64 block)
-{
-	u64 from, to;
-	struct inode *i;
+/* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */
+struct wrote_at {
+	u64 off, len, block;   /* block: a power of two */
+	u64 ts_ns;             /* when it began; 0 not known */
+	u32 proc, pad;
+};
 
-	if (!c || !c->fresh_inode)
+/* Room for one, which the stack has not. */
+static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
+{
+	return (struct wrote_at *)c->wrote;
+}
+
+/* What turned dirty beside them? Before them it is the block where the end of the file was, whose rest is zeroed; behind them what
+ * the call had begun when it failed. It may have been written back inside of the call already. */
+__noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
+{
+	struct dirtied *d;
+	struct inode *i;
+	u64 from, to;
+
+	if (!c || !w || !c->fresh_inode)
 		return 0;
+	d = (struct dirtied *)c->dirtied_range;
 	i = (struct inode *)c->fresh_inode;
 	c->fresh_inode = 0;
-	from = off & -block;
-	to = (off + len + block - 1) & -block;
-	if (c->fresh_from < from)
-		dirty_range(i, c->fresh_from, block, proc, HOW_EXACT);
-	if (c->fresh_to > to)
-		dirty_range(i, to > c->fresh_from ? to : c->fresh_from, c->fresh_to - (to > c->fresh_from ? to : c->fresh_from), proc, HOW_EXACT);
+	d->how = HOW_EXACT;
+	d->proc = w->proc;
+	d->ts_ns = w->ts_ns;
+	from = w->off & -w->block;
+	to = (w->off + w->len + w->block - 1) & -w->block;
+	if (c->fresh_from < from) {
+		d->off = c->fresh_from;
+		d->bytes = w->block;
+		dirty_range(i, d);
+	}
+	if (c->fresh_to > to) {
+		d->off = to > c->fresh_from ? to : c->fresh_from;
+		d->bytes = c->fresh_to - d->off;
+		dirty_range(i, d);
+	}
 	return 0;
+}
+
+/* The same for one of several requests that a call may have submitted: what turned dirty behind it is another's, unless it failed. */
+static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w)
+{
+	if (w->len && c->fresh_to > w->off + w->len)
+		w->len = c->fresh_to - w->off;
+	fresh_beside(c, w);
 }
 
 #endif

@@ -152,6 +152,8 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
 	x = txn_find(owner);
 	g = journal_of(dev);
+	if (x)
+		x->ended = 1;
 	if (!x || !x->commit_ns || !gate_open())
 		return 0;
 	if (g) {
@@ -189,6 +191,53 @@ static __always_inline struct txn_share *share_of(struct txn *x, const struct tx
 	return s;
 }
 
+#define TXN_TRIES 64
+
+/* The entry of a transaction, made at its first handle. NULL: others were at it for too long, or nothing is free. */
+static __always_inline struct txn *txn_make(u64 id)
+{
+	struct txn_set *s = txn_set_of(id);
+	struct txn *x;
+	int n;
+
+	if (!s || !id)
+		return NULL;
+	x = txn_in(s, id);
+	if (x)
+		return x;
+	for (n = 0; n < TXN_TRIES && __sync_val_compare_and_swap(&s->busy, 0, 1); n++)
+		;
+	if (n == TXN_TRIES)
+		return NULL;
+	x = txn_in(s, id);
+	if (!x) {
+		x = &s->way[s->next++ & (TXN_WAYS - 1)];
+		if (x->id && !x->ended && gate_open())
+			lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
+		x->id = TXN_MAKING;
+		x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
+		x->top = x->top_weight = x->first = x->first_weight = x->ended = 0;
+		__sync_lock_test_and_set(&x->id, id);
+	}
+	__sync_lock_test_and_set(&s->busy, 0);
+	return x;
+}
+
+/* Where the weight of a process in a transaction is kept. NULL when the table refuses. */
+static __always_inline u32 *weight_of(struct txn *x, const struct txn_share_key *k)
+{
+	u32 first = x->first ?: __sync_val_compare_and_swap(&x->first, 0, k->proc);
+	struct txn_share *s;
+
+	if (!first || first == k->proc)
+		return &x->first_weight;
+	s = share_of(x, k);
+	if (!s)
+		return NULL;
+	asm volatile("" : "+r"(s)); /* the compiler would reckon with it before the test */
+	return &s->weight;
+}
+
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
  * had dirtied already counts as one block. */
 SEC("tp_btf/jbd2_handle_stats")
@@ -197,9 +246,8 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 {
 	struct task_ctx *c = ctx_find();
 	struct txn_share_key k = {};
-	struct txn *x, new = {};
-	struct txn_share *s;
-	u32 weight, sum;
+	u32 weight, sum, *share;
+	struct txn *x;
 	u64 owner;
 	u8 how;
 
@@ -212,20 +260,16 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	k.proc = owner;
 	if (!k.proc)
 		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
-	k.txn = txn_owner(dev, tid) & ~OWNER_TXN;
-	x = bpf_map_lookup_elem(&txns, &k.txn);
-	if (!x) {
-		bpf_map_update_elem(&txns, &k.txn, &new, BPF_NOEXIST);
-		x = bpf_map_lookup_elem(&txns, &k.txn);
-	}
-	s = x ? share_of(x, &k) : NULL;
-	if (!s) {
+	k.txn = txn_id(txn_owner(dev, tid));
+	x = txn_make(k.txn);
+	share = x ? weight_of(x, &k) : NULL;
+	if (!share) {
 		lose(LOSS_TXN_TABLE);
 		return 0;
 	}
 	weight = dirtied > 0 ? dirtied : 1;
 	__sync_fetch_and_add(&x->total, weight);
-	sum = __sync_fetch_and_add(&s->weight, weight) + weight;
+	sum = __sync_fetch_and_add(share, weight) + weight;
 	if (sum > x->top_weight || !x->top) {
 		x->top = k.proc;
 		x->top_weight = sum;
@@ -368,6 +412,14 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 
 /* ---- bytes that are dropped before they are written ---- */
 
+/* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
+static __always_inline bool drops_wanted(struct inode *i, u32 owner)
+{
+	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
+
+	return w && (w->many || w->first >= PROC_FIRST);
+}
+
 static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
 {
 	struct task_ctx *c = ctx_find();
@@ -381,7 +433,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	k.how = how;
 	k.sub = SUB_FT_REG;
 	count_apart(&k, 1, 0, 0, false);
-	if (!wants_event(k.owner))
+	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
 		return 0;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)

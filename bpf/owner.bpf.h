@@ -24,24 +24,39 @@ struct {
 	__type(value, u64);    /* owner */
 } loop_writer SEC(".maps");
 
-/* A journal transaction. Who dirtied how many of its blocks is in txn_shares, a list that begins here. */
+/* A journal transaction. Who dirtied how many of its blocks: who joined it first is here, the others are in txn_shares, a list that begins
+ * here. */
 struct txn {
+	u64 id;                /* owner without OWNER_TXN; 0 none */
 	u64 total;             /* sum of weights */
 	u64 journal_bytes, journal_blocks;
 	u64 commit_ns;         /* when its commit began */
 	u64 shares;            /* first of the list: its place, counted from the end, << 32 | process.id; 0 none */
 	u32 top, top_weight;   /* process.id of the largest share */
+	u32 first, first_weight;
+	u32 ended, pad;        /* 1: it was committed */
+};
+
+/* Transactions are numbered one by one, and the newest 16384 of a journal are kept: a table with a place for each costs less than
+ * any that is searched. */
+#define TXN_SETS 4096
+#define TXN_WAYS 4             /* for several journals */
+#define TXN_MAKING (1ULL << 63)
+
+struct txn_set {
+	u32 next, busy;        /* place that is taken next; 1: it is being taken */
+	struct txn way[TXN_WAYS];
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u64);      /* owner without OWNER_TXN */
-	__type(value, struct txn);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TXN_SETS);
+	__type(key, u32);
+	__type(value, struct txn_set);
 } txns SEC(".maps");
 
 struct txn_share_key {
-	u64 txn;               /* as in txns */
+	u64 txn;               /* txn.id */
 	u32 proc, pad;
 };
 
@@ -79,11 +94,32 @@ static __always_inline u64 txn_owner(u32 dev, u32 tid)
 	return OWNER_TXN | ((u64)dev << 32 & ~(OWNER_TXN | OWNER_DATA)) | tid;
 }
 
+static __always_inline u64 txn_id(u64 owner)
+{
+	return owner & ~(OWNER_TXN | OWNER_DATA);
+}
+
+static __always_inline struct txn_set *txn_set_of(u64 id)
+{
+	u32 n = ((u32)id + (u32)(id >> 32) * 0x9e3779b1) & (TXN_SETS - 1); /* low: its number in the journal; high: the device */
+
+	return bpf_map_lookup_elem(&txns, &n);
+}
+
+static __always_inline struct txn *txn_in(struct txn_set *s, u64 id)
+{
+	for (int i = 0; i < TXN_WAYS; i++)
+		if (s->way[i].id == id)
+			return &s->way[i];
+	return NULL;
+}
+
 static __always_inline struct txn *txn_find(u64 owner)
 {
-	u64 k = owner & ~(OWNER_TXN | OWNER_DATA);
+	u64 id = txn_id(owner);
+	struct txn_set *s = txn_set_of(id);
 
-	return bpf_map_lookup_elem(&txns, &k);
+	return s && id ? txn_in(s, id) : NULL;
 }
 
 static __always_inline struct txn_share *txn_share_find(u64 txn, u32 proc)

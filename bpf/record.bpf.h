@@ -65,7 +65,7 @@ struct task_ctx {
 	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last */
 	u64 fresh_inode, fresh_from, fresh_to;
 	/* of the program in progress: what is too large for the stack */
-	u64 scratch[56], op[12], regs[7];
+	u64 scratch[56], op[12], regs[7], wrote[5], dirtied_range[4];
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;

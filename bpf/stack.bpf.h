@@ -216,10 +216,15 @@ struct loop_walk {
 static long loop_mark(u32 n, struct loop_walk *w)
 {
 	struct page_key k = { w->space, w->index };
+	u64 *owner;
 
 	if (w->index > w->last)
 		return 1;
-	bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
+	owner = bpf_map_lookup_elem(&loop_writer, &k);
+	if (owner)
+		*owner = w->owner;
+	else
+		bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
 	w->index++;
 	return 0;
 }

@@ -103,6 +103,26 @@ __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 	return c ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
 }
 
+/* What an operation wrote in the context's file. */
+static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	struct wrote_at *w = wrote_of(c);
+
+	w->off = o->offset;
+	w->len = o->ret > 0 ? o->ret : 0;
+	w->block = c->seen_block ?: PAGE_SIZE;
+	w->ts_ns = o->ts_ns;
+	w->proc = proc;
+	return w;
+}
+
+/* What turned dirty beside what a call wrote. */
+static __always_inline void wrote_beside(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	if (c->fresh_inode && c->fresh_inode == c->seen_host)
+		fresh_beside(c, wrote_by(c, o, proc));
+}
+
 #include "aio.bpf.h"
 
 /* A descriptor's file into the context; no file: type other. */
@@ -166,8 +186,8 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		written(c, o->offset, o->ret, proc);
-	if (o->write && c->fresh_inode)
-		fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
+	if (o->write)
+		wrote_beside(c, o, proc);
 	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
@@ -203,8 +223,8 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 		call_record(c, o, proc);
 		if (side && f && o->ret > 0 && is_storage(c->seen_type))
 			written(c, o->offset, o->ret, proc);
-		if (side && c->fresh_inode)
-			fresh_beside(c, o->offset, o->ret > 0 ? o->ret : 0, proc, c->seen_block ?: PAGE_SIZE);
+		if (side)
+			wrote_beside(c, o, proc);
 		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
@@ -392,15 +412,21 @@ static __always_inline bool done_before(struct task_ctx *c, bool again)
 	return done;
 }
 
-/* 32-bit calls have other numbers: those that read and write are a loss when they moved bytes of a process that is wanted. */
-__noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
+/* 32-bit calls have other numbers. These read and write. */
+static __always_inline bool compat_moves(u64 nr)
 {
-	if (!c || ret <= 0 || proc_current(c) < PROC_FIRST)
-		return 0;
 	switch (nr) {
 	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
-		lose(LOSS_COMPAT);
+		return true;
 	}
+	return false;
+}
+
+/* They are a loss when they moved bytes of a process that is wanted. */
+__noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
+{
+	if (c && ret > 0 && compat_moves(nr) && proc_current(c) >= PROC_FIRST)
+		lose(LOSS_COMPAT);
 	return 0;
 }
 
@@ -451,7 +477,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	struct iot_state *s = run_state();
 	struct iot_filesum *sum;
 	struct timed when = {};
-	u64 offset, touched = 0;
+	u64 offset = 0, touched = 0;
 	struct task_ctx *c;
 	struct inode *i;
 	struct file *f;
@@ -469,14 +495,22 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 			return false;
 		offset = quick_offset(q, f, regs, ret);
 		touched = blocks_of(offset, ret, q->block);
-		c = ctx_find();
-		if (c && c->fresh_inode)
-			fresh_beside(c, offset, ret, q->proc, q->block);
 	} else if (ra_waits(q->host)) {
 		return false;
 	}
 	if (cfg.latency)
 		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
+	c = touched ? ctx_find() : NULL;
+	if (c && c->fresh_inode && c->fresh_inode == q->host) {
+		struct wrote_at *w = wrote_of(c);
+
+		w->off = offset;
+		w->len = ret;
+		w->block = q->block;
+		w->ts_ns = when.ts_ns;
+		w->proc = q->proc;
+		fresh_beside(c, w);
+	}
 	th->rchar = t->ioac.rchar;
 	cell_add(q->cell, 1, ret, touched, when.dur_ns, false);
 	hist_add(q->proc, q->kind, q->type, when.dur_ns);
@@ -548,9 +582,11 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
-	if (!shape || !gate_open())
+	if ((!shape && !compat_moves(nr)) || !gate_open())
 		return 0;
 	t = current_task();
+	if (!shape && !task_is_compat(t))
+		return 0;
 	th = thread_of(t->pid);
 	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
 		return 0;

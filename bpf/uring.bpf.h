@@ -11,6 +11,7 @@
 #define IOT_URING_BPF_H
 
 #include <linux/io_uring.h>
+#include "dirty.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"
@@ -178,6 +179,22 @@ static __always_inline void uring_event(const struct uring_request *u, const str
 	event_submit(r);
 }
 
+static __always_inline void uring_beside(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+{
+	struct task_ctx *c = ctx_find();
+	struct wrote_at *w;
+
+	if (!c || !c->fresh_inode || c->fresh_inode != f->host)
+		return;
+	w = wrote_of(c);
+	w->off = f->offset;
+	w->len = d->res > 0 ? d->res : 0;
+	w->block = f->block ?: PAGE_SIZE;
+	w->ts_ns = u->ts_ns;
+	w->proc = u->proc;
+	fresh_before(c, w);
+}
+
 __noinline int uring_record(struct uring_request *u, struct uring_file *f, struct uring_done *d)
 {
 	struct iot_cell_key k = {};
@@ -197,6 +214,8 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	}
 	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
 		ra_used(f->host, f->offset, d->bytes);
+	if (d->kind == KIND_URING_WRITE)
+		uring_beside(u, f, d);
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
 	if (d->dur_ns)
 		hist_add(u->proc, d->kind, f->type, d->dur_ns);

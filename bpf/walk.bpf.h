@@ -185,13 +185,23 @@ static __always_inline void txn_split(struct walk *w)
 		w->key.how = how;
 		return;
 	}
-	w->split.txn = w->owner & ~(OWNER_TXN | OWNER_DATA);
+	w->split.txn = txn_id(w->owner);
 	w->split.next = x->shares;
 	w->split.total = x->total;
 	w->split.left = w->bytes;
 	w->split.weight = 0;
 	if (w->split.next)
 		bpf_loop(TXN_SHARES, split_share, &ref, 0);
+	if (x->first && !x->shares && x->first_weight == x->total) {
+		w->split.weight = x->total; /* it is alone, and the largest */
+	} else if (x->first) {
+		w->split.weight += x->first_weight;
+		part = w->bytes * x->first_weight / w->split.total;
+		if (part > w->split.left)
+			part = w->split.left;
+		w->split.left -= part;
+		piece_add(w, x->first, part, 0);
+	}
 	if (w->split.weight < w->split.total) {
 		lose(LOSS_TXN_SHARE);
 		part = w->bytes * (w->split.total - w->split.weight) / w->split.total;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include "memory.h"
 #include "opener.h"
 #include "out.h"
 #include "schema.h"
@@ -403,7 +404,7 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 {
 	auto_free char *name = NULL;
 	size_t size;
-	FILE *f = open_memstream(&name, &size);
+	FILE *f = memory_open(&name, &size);
 	s64 unused;
 	int rc;
 
@@ -411,7 +412,8 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 		return SQLITE_NOMEM;
 	fprintf(f, "%s" PREFIX "%d/", immutable ? "file:" : "", o->number);
 	immutable ? put_name(f, o->at.name) : (void)fputs(o->at.name, f);
-	if (fprintf(f, "%s", immutable ? "?immutable=1" : "") < 0 || fclose(f))
+	fputs(immutable ? "?immutable=1" : "", f);
+	if (fclose(f))
 		return SQLITE_NOMEM;
 	rc = sqlite3_open_v2(name, &o->db, flags | (immutable ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX, "unix");
 	if (rc == SQLITE_OK)

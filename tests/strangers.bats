@@ -201,9 +201,18 @@ super_journal() { # STORE SUPER
 	"$tool" open ours/x
 }
 
+# Gives the stranger all rights in a folder, whose mode says nothing of others then: as setfacl -m u:65534:rwx.
+allow_stranger() { # FOLDER
+	python3 - "$1" <<-PY
+		import os, struct, sys
+		entries = [(1, 7, 0xffffffff), (2, 7, $STRANGER), (4, 5, 0xffffffff), (16, 7, 0xffffffff), (32, 5, 0xffffffff)]
+		os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+	PY
+}
+
 @test "an access control list counts as well as the bits of the group" {
-	need setfacl acl
-	setfacl -m u:$STRANGER:rwx ours 2>/dev/null || skip "this file system has no access control lists"
+	allow_stranger ours 2>/dev/null || skip "access control lists are missing on this file system"
+	same mode "$(stat -c '%a %u %g' ours)" "775 0 0"
 	as_stranger touch ours/x.sqlite
 	refused ours/x.sqlite "$analyze" ingest ours/x.sqlite a.jsonl
 }
@@ -363,7 +372,11 @@ hostile_gnuplot() { # FOLDER
 	IOT_LIMIT_S=1 run --separate-stderr -1 timeout -k 1 30 "$analyze" long a.sqlite --reports mine
 	[[ $stderr == *"a.sqlite: no answer after 1 s: it was given up (IOT_LIMIT_S is another limit)" ]]
 	for signal in INT TERM; do
-		run --separate-stderr bash -c 'set -m; "$0" long a.sqlite --reports mine & sleep 1; kill -'$signal' $!; wait $!' "$analyze"
+		run --separate-stderr bash -c 'set -m
+			"$0" long a.sqlite --reports mine &
+			until ls -l /proc/$!/fd | grep -q a.sqlite; do sleep 0.05; done
+			kill -'$signal' $!
+			wait $!' "$analyze"
 		same "status after $signal" "$status" $((128 + $(kill -l $signal)))
 		[[ $stderr == *"a.sqlite: interrupted"* ]]
 	done
@@ -375,7 +388,7 @@ hostile_gnuplot() { # FOLDER
 	pid=$!
 	exec 7>pipe
 	head -n 30 a.jsonl >&7
-	sleep 1.5
+	until [ -s ours/x.sqlite-wal ]; do sleep 0.05; done
 	kill -TERM $pid
 	wait $pid || status=$?
 	exec 7>&-
@@ -449,4 +462,18 @@ hostile_gnuplot() { # FOLDER
 	sqlite3 ours/x.sqlite "DROP TABLE lost; CREATE VIRTUAL TABLE lost USING fts5(run, layer, what, effect, n)" || skip "FTS5 is missing in this sqlite3"
 	run --separate-stderr -1 "$analyze" runs ours/x.sqlite
 	[[ $stderr == *"ours/x.sqlite is not as iot made it: 'lost' is a virtual table" ]]
+}
+
+@test "39: a folder of a server that was exchanged for a symbolic link is not looked into" {
+	make -s -C "$root" build/tests/detect >&2
+	mkdir -p theirs/data/base/5 theirs/data/global
+	echo 15 >theirs/data/PG_VERSION
+	touch theirs/data/base/5/1 theirs/data/global/pg_control
+	how() { "$root/build/tests/detect" file postgres:server "$1" | awk '{ print $NF }'; }
+	same "the folder itself" "$(how "$place/theirs/data/base/5/1")" root
+	mv theirs/data theirs/away
+	ln -s away theirs/data
+	same "a link in its place" "$(how "$place/theirs/data/base/5/1")" layout
+	ln -s theirs shorter
+	same "a link on the way" "$(how "$place/shorter/away/base/5/1")" layout
 }

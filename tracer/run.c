@@ -88,6 +88,12 @@ static void give_batch(struct run *r)
 	r->n_batch = 0;
 }
 
+/* Takes away what somebody who is wanted may have dirtied. */
+static bool is_cut(const struct iot_event *e)
+{
+	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
+}
+
 static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
@@ -95,7 +101,7 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)))
+	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)) && !is_cut(e))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
