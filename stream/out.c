@@ -111,6 +111,14 @@ int out_own(int fd)
 	return own < 0 ? -errno : own;
 }
 
+#define PIPE_BYTES (1 << 20) /* fs.pipe-max-size as it comes */
+
+void out_enlarge(int fd)
+{
+	if (fcntl(fd, F_GETPIPE_SZ) < PIPE_BYTES)
+		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays what it is */
+}
+
 static ssize_t write_standard(void *unused, const char *buf, size_t len)
 {
 	int err = out_write(STDOUT_FILENO, buf, len);

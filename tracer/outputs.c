@@ -138,6 +138,8 @@ static int open_branch(struct branch *b, const struct output *out)
 	if (out->format == FORMAT_STORE)
 		return sink_store(&b->sink, out->path);
 	b->fd = standard ? out_own(STDOUT_FILENO) : open_file(out->path);
+	if (b->fd >= 0)
+		out_enlarge(b->fd);
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
 }
 

@@ -148,6 +148,7 @@ int sandbox_enter(const struct sandbox_opts *o)
 	struct sock_filter code[(ROW_MAX + 2) * N_OF(calls)];
 	struct sock_fprog program = { .filter = code };
 	size_t n = 0;
+	long err;
 
 	code[n++] = (struct sock_filter)LOAD(arch);
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
@@ -161,7 +162,8 @@ int sandbox_enter(const struct sandbox_opts *o)
 			n += put_call(code + n, &calls[i]);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
 	program.len = n;
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? -errno : 0;
+	err = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+	return err < 0 ? -errno : err ? -EBUSY : 0; /* more than 0: the thread that has another filter */
 #else
 	return -ENOSYS;
 #endif
