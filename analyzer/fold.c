@@ -2,8 +2,9 @@
 /* fold.c - fold(N, K1..KN, S1..SM, X): rows that have the same N keys become one, their S are summed and of their X the largest is kept.
  *
  * SQLite sorts rows to group them, and reports begin by folding a run's aggregates, which may be a million: a hash table is
- * four times as fast. Keys and sums are integers or NULL. The result is a JSON array of arrays [K1, .., KN, S1, .., SM, X]: json_each()
- * makes rows of it again. As in SUM(), NULL is not summed, a sum of nothing is NULL, and one beyond 64 bits is an error.
+ * more than twice as fast. It is for results of few rows: they are one value, whose length the opener limits. Keys and sums
+ * are integers or NULL. The result is a JSON array of arrays [K1, .., KN, S1, .., SM, X]: json_each() makes rows of it again.
+ * As in SUM(), NULL is not summed, a sum of nothing is NULL, and one beyond 64 bits is an error.
  */
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -145,10 +145,7 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 		return old;
 	}
 	if (!has_room(u->writers, s->writers, IOT_MAX_WRITERS) || bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
-		old = bpf_map_lookup_elem(&writers, &k);
-		if (!old && first != PROC_OTHER)
-			lose(LOSS_INODE_TABLE);
-		return old;
+		return bpf_map_lookup_elem(&writers, &k);
 	}
 	__sync_fetch_and_add(&u->writers, 1);
 	__sync_fetch_and_add(&s->writers, 1);
@@ -158,7 +155,11 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 /* The same, out of line: for those who have little room on the stack. */
 static __noinline struct writer *writer_make(struct inode *i, u32 first, u32 many)
 {
-	return writer_enter(i, first, many);
+	struct writer *w = writer_enter(i, first, many);
+
+	if (!w)
+		lose(LOSS_INODE_TABLE);
+	return w;
 }
 
 /* The inode is gone, or nothing of it is dirty. */
@@ -277,8 +278,11 @@ __noinline int claim_range(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 	if (!w) {
 		clean = clean && !(owner >> 32);
 		w = writer_enter(i, clean ? owner : PROC_NONE, !clean);
-		if (!w)
+		if (!w) {
+			if (owner != PROC_OTHER) /* what is a stranger's is no loss */
+				lose(LOSS_INODE_TABLE);
 			return 0;
+		}
 	}
 	if (w->second != s->second)
 		w->second = s->second;

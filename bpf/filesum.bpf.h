@@ -59,13 +59,16 @@ struct {
 	__type(value, s64);
 } filesum_users SEC(".maps");
 
-/* Whose share a slot of this owner takes. A kernel thread that writes back for it is not asked, where it was there before. */
+/* Whose share a slot of this owner takes. A kernel thread that writes back for it is not asked, where it was there before. What is nobody's, such
+ * as files of a stranger that are too many for the table of writers, has a share of its own. */
 static __always_inline u32 filesum_user(u32 owner)
 {
 	struct iot_filesum_owner *o = bpf_map_lookup_elem(&filesum_owners, &owner);
 	u32 user = (u32)bpf_get_current_uid_gid() & (IOT_FILESUM_USERS - 1);
 
-	if (!o || !owner)
+	if (!owner)
+		return IOT_FILESUM_USERS - 1;
+	if (!o)
 		return user;
 	if (!o->user)
 		o->user = user + 1;
@@ -167,7 +170,8 @@ __noinline u32 filesum_find(struct iot_filesum_key *key)
 		return made;
 	if (!k.file && !k.owner)
 		return 0;
-	lose(k.file ? LOSS_FILESUM_TABLE : LOSS_FILESUM_SPARE);
+	if (k.owner) /* which file it was is of nobody's bytes no loss to anybody */
+		lose(k.file ? LOSS_FILESUM_TABLE : LOSS_FILESUM_SPARE);
 	k.file = k.direct = 0;
 	k.comm[0] = k.comm[1] = 0;
 	n = bpf_map_lookup_elem(&filesum_index, &k);

@@ -412,15 +412,21 @@ static __always_inline bool done_before(struct task_ctx *c, bool again)
 	return done;
 }
 
-/* 32-bit calls have other numbers: those that read and write are a loss when they moved bytes of a process that is wanted. */
-__noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
+/* 32-bit calls have other numbers. These read and write. */
+static __always_inline bool compat_moves(u64 nr)
 {
-	if (!c || ret <= 0 || proc_current(c) < PROC_FIRST)
-		return 0;
 	switch (nr) {
 	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
-		lose(LOSS_COMPAT);
+		return true;
 	}
+	return false;
+}
+
+/* They are a loss when they moved bytes of a process that is wanted. */
+__noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
+{
+	if (c && ret > 0 && compat_moves(nr) && proc_current(c) >= PROC_FIRST)
+		lose(LOSS_COMPAT);
 	return 0;
 }
 
@@ -576,9 +582,11 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
-	if (!shape || !gate_open())
+	if ((!shape && !compat_moves(nr)) || !gate_open())
 		return 0;
 	t = current_task();
+	if (!shape && !task_is_compat(t))
+		return 0;
 	th = thread_of(t->pid);
 	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
 		return 0;

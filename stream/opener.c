@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include "memory.h"
 #include "opener.h"
+#include "out.h"
 #include "schema.h"
 
 #define BUSY_MS 10000
@@ -271,7 +272,7 @@ static int wait_busy(void *arg, int tries)
 {
 	struct timespec step = { 0, BUSY_STEP_MS * 1000000 };
 
-	if (interrupted || tries >= BUSY_MS / BUSY_STEP_MS)
+	if (interrupted || tries >= BUSY_MS / BUSY_STEP_MS || (out_patience && !out_patience(tries * BUSY_STEP_MS * 1000000ULL)))
 		return 0;
 	nanosleep(&step, NULL);
 	return 1;

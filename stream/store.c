@@ -148,7 +148,7 @@ static int prepare_record(struct store *s, unsigned int type)
 /* Sums are added by the name of their column, whatever its place; what is absent says nothing, and leaves what is known. */
 static void put_sum(FILE *f, const struct column *c)
 {
-	const char *how = strcmp(c->name, "max_ns") ? "iot_add" : "iot_max";
+	const char *how = c->total == TOTAL_MAX ? "iot_max" : "iot_add";
 
 	fprintf(f, "%s = CASE WHEN excluded.%s IS NULL THEN %s WHEN %s IS NULL THEN excluded.%s ELSE %s(%s, excluded.%s) END",
 		c->name, c->name, c->name, c->name, c->name, how, c->name, c->name);
@@ -171,9 +171,11 @@ static int prepare_total(struct store *s)
 	fprintf(f, ") VALUES(?1");
 	for (i = 1; i < t->n; i++)
 		fprintf(f, ", ?%zu", i + 1);
-	fprintf(f, ") ON CONFLICT(" AGG_KEY ") DO UPDATE SET ");
+	fprintf(f, ") ON CONFLICT(");
+	schema_agg_key(f);
+	fprintf(f, ") DO UPDATE SET ");
 	for (i = 1; i < t->n; i++) {
-		if (schema_agg_is_key(&t->cols[i]))
+		if (t->cols[i].total == TOTAL_KEY)
 			continue;
 		fputs(comma, f);
 		put_sum(f, &t->cols[i]);

@@ -153,7 +153,7 @@ aggregate() {
 	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
 }
 
-@test "verify with --dev compares that disk only" {
+@test "verify with --dev compares that disk only (defect 60)" {
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 77824 WHERE source LIKE '%vda%'"
 	run -1 "$ANALYZE" verify "$S"
 	sqlite3 "$S" "UPDATE run SET filters = 'command dev=loop0'"
@@ -371,7 +371,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run,
 	[[ $(picture "$S" breakdown who 1-3) == "dd_[812]:10510336:0 "* ]]
 }
 
-@test "16 components have 13 colours in every picture of a run, the four with fewest bytes one of them" {
+@test "16 components have 13 colours in every picture of a run, the four with fewest bytes one of them (defect 34)" {
 	sqlite3 "$S" "INSERT INTO file_io SELECT 1, 1, 3, id, 0, 0, 1, 4096 * id, 0, 0, 4096 * id, 0, 4096 * id FROM component WHERE id BETWEEN 1 AND 16"
 	for report in breakdown components; do
 		[[ $(picture "$S" $report "$([ $report = breakdown ] && echo part || echo component)" 1,2) == \
@@ -408,7 +408,7 @@ seconds() {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f5-)" = "10,100,20000.000,2000.000,1.088,4.352,69.632,1114.112,4000.000" ]
 }
 
-@test "latency: calls on pipes stand on lines of their own, those of other processes nowhere" {
+@test "latency: calls on pipes stand on lines of their own, those of other processes nowhere (defect 25)" {
 	sqlite3 "$S" "INSERT INTO hist (run, kind, other, bucket, low_ns, high_ns, n) SELECT 1, id, 1, 64, 1024, 1152, 5 FROM kind WHERE name = 'write';
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 2, 7340032, 0, 1, 1, 0, 1000, 0, 0, 0, 96000000000, 96000000 FROM kind k WHERE k.name = 'write'"
@@ -416,7 +416,7 @@ seconds() {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep 'not files.*,write,' | cut -d, -f6-)" = "1,5,1.000,1.000,1.000,1.000,1.000,1.000,1.000" ]
 }
 
-@test "latency: where some calls were timed the sum is an estimate and says so; where none was it is n/a" {
+@test "latency: where some calls were timed the sum is an estimate and says so; where none was it is n/a (defect 29)" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,10,100,25.000,2.500" ]
 	sqlite3 "$S" "UPDATE run SET latency = 'none'; UPDATE agg_total SET timed = 0, lat_ns = 0, max_ns = 0 WHERE lat_ns > 0; DELETE FROM hist"
@@ -610,4 +610,54 @@ assert r["cat", "ra_waste"]["value"] == 1'
 @test "files names what the ledger knows, and inodes above 2^63" {
 	sqlite3 "$S" "UPDATE file SET ino = -1"
 	[ "$("$ANALYZE" files "$S" --table ledger --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
+}
+
+@test "for every volume the lines sum to all and to total, however they are made, and the devices of a line to the line" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir mine
+	cat >mine/sums.sql <<-'E'
+		-- title: Sums
+		-- table: sums
+		SELECT l.gid, l.rank, a.sym, a.amount FROM v_line_amount a JOIN v_line l ON l.gid = a.gid;
+		-- table: devices
+		SELECT gid, sym, dev, amount FROM v_amount;
+		-- table: columns
+		SELECT sym, COUNT(*) AS n FROM v_sym JOIN pragma_table_info('v_volume') c ON c.name = sym WHERE EXISTS (SELECT 1 FROM v_volume) GROUP BY sym;
+	E
+	"$ROOT/tests/gen-run.py" 3000 --systems | "$ANALYZE" ingest gen.sqlite
+	sqlite3 gen.sqlite "UPDATE agg_total SET owner = (SELECT MIN(id) FROM process WHERE kthread) WHERE owner = 4" # lines of every kind
+	for store in "$S" gen.sqlite; do
+		for by in system pid comm all; do
+			for table in sums devices columns; do
+				"$ANALYZE" sums "$store" --reports mine --by $by --table $table --format csv >$by.$table
+			done
+		done
+		python3 - "$ROOT/stream/volumes.def" <<-'E'
+			import collections, csv, re, sys
+			wanted = set(re.findall(r"^(?:VOLUME|ALSO)\((\w+),", open(sys.argv[1]).read(), re.M))
+			whole = {}
+			for by in "system", "pid", "comm", "all":
+			    lines, all_, total, device = (collections.Counter() for _ in range(4))
+			    own = {}
+			    traced = collections.Counter()
+			    for r in csv.DictReader(open(by + ".sums")):
+			        n = int(r["amount"] if r["amount"] not in ("", "n/a") else 0)
+			        if r["gid"] in ("all:", "total:"):
+			            (all_ if r["gid"] == "all:" else total)[r["sym"]] = n
+			            continue
+			        own[r["gid"], r["sym"]] = n
+			        lines[r["sym"]] += n
+			        traced[r["sym"]] += n if int(r["rank"]) < 4 else 0
+			    for r in csv.DictReader(open(by + ".devices")):
+			        device[r["gid"], r["sym"]] += int(r["amount"])
+			    assert +total == +lines, (by, total - lines, lines - total)
+			    assert +all_ == +traced, (by, all_ - traced, traced - all_)
+			    for (gid, sym), n in device.items():
+			        assert own[gid, sym] == n, (by, gid, sym, n)
+			    assert whole.setdefault("total", +total) == +total and whole.setdefault("all", +all_) == +all_, by
+			    columns = {r["sym"]: r["n"] for r in csv.DictReader(open(by + ".columns"))}
+			    assert wanted <= set(columns) and set(columns.values()) == {"1"}, (wanted - set(columns), columns)
+			assert len(+whole["total"]) > 15, whole["total"]
+		E
+	done
 }

@@ -84,7 +84,7 @@ beside_a_neighbour() {
 		UPDATE run SET layers = layers || ',net'"
 }
 
-@test "a ledger is for the system that it names: a neighbour on the same devices is no part of its ratios, with and without --system" {
+@test "a ledger is for the system that it names: a neighbour on the same devices is no part of its ratios, with and without --system (defect 26)" {
 	beside_a_neighbour
 	ledger '"logical_write_bytes": 5000000, "logical_read_bytes": 16384, "replicas": 2' x.json
 	sed 's/"sys"/"redis"/' x.json > ledger.json
@@ -100,7 +100,7 @@ beside_a_neighbour() {
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger x.json)" = "exact 4.204 21020672 5000000" ]
 }
 
-@test "naf_cli and naf_int are those of the ledger's system; clients that --system left out are clients" {
+@test "naf_cli and naf_int are those of the ledger's system; clients that --system left out are clients (defect 26)" {
 	beside_a_neighbour
 	sqlite3 "$S" "INSERT INTO flow VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 6379, '127.0.0.1', 1000, 'server', 1, 45, 1000, 1, 1),
 		(1, 2, 'ipv4', 'tcp', '127.0.0.1', 1000, '127.0.0.1', 6379, 'client', 1, 1000, 45, 1, 1),
@@ -308,7 +308,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ "$(row 10 | cut -d, -f8)" = n/a ]
 }
 
-@test "sizes: a picture of five series draws four panels and says so, its legend has only what is drawn, components have their one colour" {
+@test "sizes: a picture of five series draws four panels and says so, its legend has only what is drawn, components have their one colour (defect 34)" {
 	local n=0 operation
 	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$S"
 	for operation in a b c d e; do

@@ -56,7 +56,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	done
 }
 
-@test "509 requests of 4099 bytes by io_uring are 2086391 bytes: without completions, with too many, registered, in vectors, at the position" {
+@test "509 requests of 4099 bytes by io_uring are 2086391 bytes: without completions, with too many, registered, in vectors, at the position (defect 14)" {
 	body() {
 		printf 'uring%s\n' '' -sqpoll -async -skip -overflow -vector -fixed -position | both --count 509 --size 4099 --depth 37 | exact
 		same "bytes of one" "$(total bytes "comm = 'io7' AND kind = 'uring_write'")" 2086391
@@ -64,7 +64,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	with_fs ext4 64M -- body
 }
 
-@test "vectors of registered buffers are counted" {
+@test "vectors of registered buffers are counted (defect 16)" {
 	"$io" --api uring-fixed-vector --file f --count 1 --size 4099 > /dev/null || skip "vectors of registered buffers are missing: Linux before 6.15"
 	echo uring-fixed-vector | both --count 509 --size 4099 --depth 37 | exact
 }
@@ -77,11 +77,11 @@ both() { # ARGS... : every API of standard input, writing and reading
 	with_fs ext4 128M -- body
 }
 
-@test "splice by io_uring has two sides, and appends are where the file ended" {
+@test "splice by io_uring has two sides, and appends are where the file ended (defect 16)" {
 	printf '%s --count 101 --size 4099\n' uring-append uring-splice uring-splice-read | exact
 }
 
-@test "io_uring on /proc is no file I/O" {
+@test "io_uring on /proc is no file I/O (defect 16)" {
 	echo uring-proc --count 13 | exact
 	same "bytes of files" "$(total bytes "comm = 'io1' AND kind = 'uring_read' AND sub IN ('regular', 'blockdev')")" 0
 }
@@ -91,7 +91,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	same "errors" "$(total errors "comm = 'io1' AND kind = 'uring_write'")" 26
 }
 
-@test "io_submit of 1, 37, 2048 and 2049 requests, reaped by calls and in user space with control blocks that are used again" {
+@test "io_submit of 1, 37, 2048 and 2049 requests, reaped by calls and in user space with control blocks that are used again (defect 15)" {
 	for depth in 1 37 2048 2049; do
 		printf '%s\n' libaio libaio-user libaio-vector | both --count 4100 --size 4099 --depth "$depth"
 	done | exact
@@ -101,7 +101,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	printf '%s\n' libaio libaio-user | both --count 4100 --size 4099 --depth 37 | exact --latency none
 }
 
-@test "calls of libaio that fail, a stranger's and one's own, are nobody's loss" {
+@test "calls of libaio that fail, a stranger's and one's own, are nobody's loss (defects 15, 20)" {
 	as stranger --api libaio-bad --count 100000 --pause 1 &
 	stranger=$!
 	printf '%s\n' 'libaio --count 509 --size 4099 --depth 37' 'libaio-bad --count 101' | exact
@@ -116,7 +116,7 @@ submitted() { # KIND CAUSE PATH
 		JOIN file f ON f.run = e.run AND f.id = e.file WHERE k.name = '$1' AND z.name = '$2' AND f.path = '$3';"
 }
 
-@test "direct I/O of io_uring and libaio has its file, by polling threads and workers too" {
+@test "direct I/O of io_uring and libaio has its file, by polling threads and workers too (defect 16)" {
 	body() {
 		local apis='uring uring-sqpoll uring-async uring-fixed libaio direct'
 
@@ -144,7 +144,7 @@ submitted() { # KIND CAUSE PATH
 	with_fs ext4 64M -- body
 }
 
-@test "a file that was opened before the run and is used by io_uring alone has its path" {
+@test "a file that was opened before the run and is used by io_uring alone has its path (defect 16)" {
 	"$io" --api uring --file "$PWD/early" --count 10000 --pause 20 > /dev/null &
 	pid=$!
 	sleep 0.5

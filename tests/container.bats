@@ -79,7 +79,8 @@ traced_inside() {
 # lock files: they hold the number of a process, which has fewer digits in a container, and the name of a folder.
 measured() { # RUN COMM VOLUME DISK
 	run_no=$1 q "SELECT 'S ' || ((SELECT COALESCE(SUM(bytes), 0) FROM c WHERE layer = 'syscall' AND dir = 'w' AND sub = 'regular' AND comm = '$2') -
-			(SELECT COALESCE(SUM(i.write_bytes), 0) FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id WHERE f.path LIKE '%.pid'))
+			(SELECT COALESCE(SUM(i.write_bytes), 0) FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id
+				JOIN process p ON p.run = i.run AND p.id = i.owner WHERE f.path LIKE '%.pid' AND p.comm = '$2'))
 		UNION ALL SELECT 'D ' || (SELECT COALESCE(SUM(dirtied), 0) FROM l WHERE comm = '$2')
 		UNION ALL SELECT 'T ' || (SELECT COALESCE(SUM(touched), 0) FROM c WHERE dir = 'w' AND comm = '$2')
 		UNION ALL SELECT 'F ' || (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE kind = 'fs_write' AND cause = 'data' AND comm = '$2' AND dev = '$3')
@@ -152,7 +153,7 @@ plain_and_crypt() { # SIZE
 	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 }
 
-@test "dd and SQLite in a container on overlayfs: S, D, W, F, B, paths, components and owners are those on plain ext4, and verify agrees" {
+@test "dd and SQLite in a container on overlayfs: S, D, W, F, B, paths, components and owners are those on plain ext4, and verify agrees (defect 18)" {
 	need sqlite3 sqlite3
 	body() {
 		one="$IOT_DEVNO $IOT_DEVNO" two=$one
@@ -163,7 +164,7 @@ plain_and_crypt() { # SIZE
 	with_fs ext4 256M -- body
 }
 
-@test "PostgreSQL in such a container: the same" {
+@test "PostgreSQL in such a container: the same (defect 18)" {
 	need_postgres
 	body() {
 		one="$IOT_DEVNO $IOT_DEVNO" two=$one
@@ -176,7 +177,7 @@ plain_and_crypt() { # SIZE
 	with_fs ext4 512M -- body
 }
 
-@test "guest: dd, SQLite and PostgreSQL in a container on overlayfs over ext4 over dm-crypt over a loop device: S, D, W, F, B, paths, components and owners are those on plain ext4" {
+@test "guest: dd, SQLite and PostgreSQL in a container on overlayfs over ext4 over dm-crypt over a loop device: S, D, W, F, B, paths, components and owners are those on plain ext4 (defects 12, 18)" {
 	need sqlite3 sqlite3
 	need_postgres
 	plain_and_crypt 256M

@@ -534,7 +534,7 @@ program_of() {
 	[ "$(ident $!)" = "$(printf -- '-\t-\t-\t-')" ]
 }
 
-@test "a server of several drives is named by all of them, in one order, whichever it uses first" {
+@test "a server of several drives is named by all of them, in one order, whichever it uses first (defect 36)" {
 	local d
 	mkdir -p "$T"/d{1,2,3}/.minio.sys/tmp
 	for d in 1 2 3; do touch "$T/d$d/.minio.sys/format.json" "$T/d$d/.minio.sys/tmp/f"; done

@@ -198,7 +198,7 @@ files_of() { # DIR N
 	END
 }
 
-@test "50,000 files while nobody reads the sums: they are complete, and what has no place or no name is one row each" {
+@test "50,000 files while nobody reads the sums: they are complete, and what has no place or no name is one row each (defect 23)" {
 	body() {
 		"$trace" -q --no-events -o "$store" -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID
@@ -234,15 +234,32 @@ files_of() { # DIR N
 	with_fs ext4 512M -N 60000 -- body
 }
 
+@test "30,000 files that a stranger left dirty before the run take no place from whom the run is about, and are no loss (defect 21)" {
+	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
+	body() {
+		mkdir -m 777 "$IOT_MNT/theirs"
+		setpriv --reuid=65534 --clear-groups "$IOT_BUILD/forker" 30000 files "$IOT_MNT/theirs"
+		traced --no-events -- bash -c "$(declare -f files_of)
+			sync -f $IOT_MNT
+			mkdir $IOT_MNT/own
+			files_of $IOT_MNT/own 500"
+		empty "lost" "$(sql "SELECT what, n FROM lost WHERE n > 0")"
+		between "nobody's files" "$(total bytes "kind = 'block_write' AND cause = 'data' AND owner = 0 AND dev = '$IOT_DEVNO'")" $((20000 * 4096)) $((30000 * 4096))
+		same "files with a name" "$(q "SELECT COUNT(*), SUM(i.write_bytes), SUM(i.dev_write_bytes) FROM r JOIN file_io i ON i.run = r.run JOIN file f ON f.run = i.run AND f.id = i.file
+			WHERE f.path LIKE '$IOT_MNT/own/%' AND i.write_bytes > 0")" "500 2048000 2048000"
+	}
+	with_fs ext4 1G -N 40000 -- body
+}
+
 @test "files that are quiet leave the table: 22,000 in four steps fit into the place of 11,520" {
 	body() {
 		traced --no-events --settle none -- bash -c "$(declare -f files_of)
-			for step in 1 2 3 4; do mkdir $IOT_MNT/\$step; files_of $IOT_MNT/\$step 5500; sync -f $IOT_MNT; sleep 8; done" # what is written back later would be sums again
+			for step in 1 2 3 4; do mkdir $IOT_MNT/\$step; files_of $IOT_MNT/\$step 5500; sync -f $IOT_MNT; sleep 4; done" # what is written back later would be sums again
 		complete 1
 		empty "lost" "$(sql "SELECT what, n FROM lost WHERE n > 0 AND what LIKE 'table%'")"
 		same "files" "$(q "SELECT COUNT(DISTINCT i.file) >= 22000 FROM r JOIN file_io i ON i.run = r.run WHERE i.owner > 2 AND i.write_bytes = 4096")" 1
 	}
-	with_fs ext4 256M -N 40000 -- body
+	with_fs ext4 1G -N 40000 -- body
 }
 
 @test "a name that the ring lost comes back while the file is used, or at the end while it is open" {

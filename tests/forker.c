@@ -6,13 +6,16 @@
  *        forker COUNT rename FILE    as read, under a name of its own
  *        forker COUNT exec PROGRAM   each child is that program
  *        forker COUNT files DIR      no child: one process writes one byte to each of COUNT files
+ *        forker COUNT pwrite FILE    no child: one process asks COUNT times to write 256 MiB over FILE, which it may only read
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +47,16 @@ static void write_one(const char *dir, long n)
 	close(fd);
 }
 
+static void write_in_vain(const char *file)
+{
+	int fd = open(file, O_RDONLY);
+
+	/* the descriptor is looked at before the buffer, which is not there */
+	if (fd < 0 || syscall(SYS_pwrite64, fd, NULL, 256 << 20, 0) != -1 || errno != EBADF)
+		die(file);
+	close(fd);
+}
+
 static void child(const char *what, const char *arg, long n)
 {
 	char name[16];
@@ -72,6 +85,10 @@ int main(int argc, char **argv)
 
 		if (!strcmp(argv[2], "files")) {
 			write_one(argv[3], n);
+			continue;
+		}
+		if (!strcmp(argv[2], "pwrite")) {
+			write_in_vain(argv[3]);
 			continue;
 		}
 		if (!strcmp(argv[2], "exec")) {

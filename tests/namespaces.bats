@@ -61,7 +61,7 @@ make_root() {
 	done
 }
 
-@test "in a PID namespace with its own /proc a command's 94277 bytes are the command's, under the number that it has there" {
+@test "in a PID namespace with its own /proc a command's 94277 bytes are the command's, under the number that it has there (defect 17)" {
 	unshare -p -f --mount-proc "$trace" -q -o "$store" -- sh -c "echo \$\$ >'$T/pid'; exec '$io' --api write --file '$T/f' --size 4099 --count 23 --pause 20 >/dev/null" ||
 		fail "status $?"
 	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
@@ -70,7 +70,7 @@ make_root() {
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$T/f'")" 1
 }
 
-@test "in a PID namespace with the host's /proc likewise, and --pid takes the number of the namespace" {
+@test "in a PID namespace with the host's /proc likewise, and --pid takes the number of the namespace (defect 17)" {
 	unshare -p -f "$trace" -q -o "$store" -- sh -c "echo \$\$ >'$T/pid'; exec '$io' --api write --file '$T/f' --size 4099 --count 23 --pause 20 >/dev/null" ||
 		fail "status $?"
 	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
@@ -83,7 +83,7 @@ make_root() {
 	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
 }
 
-@test "in a PID namespace the tracer counts itself apart, and who is outside has a name and no number" {
+@test "in a PID namespace the tracer counts itself apart, and who is outside has a name and no number (defect 17)" {
 	unshare -p -f --mount-proc "$trace" -q --all -o "$store" -- sh -c "echo go >'$T/go'; sleep 1" &
 	wait_for test -s "$T/go"
 	as iot-outside --api write --file "$T/outside" --size 4099 --count 23 >/dev/null
@@ -93,7 +93,7 @@ make_root() {
 	[ "$(sql "SELECT COUNT(*) FROM agg_total WHERE owner = 1")" -gt 0 ] || fail "nothing is the tracer's own"
 }
 
-@test "a /proc of another PID namespace is refused with the reason" {
+@test "a /proc of another PID namespace is refused with the reason (defect 17)" {
 	(exec unshare -p -f --mount-proc sleep 60) &
 	pids+=($!)
 	wait_for pgrep -P "$!" sleep
@@ -107,7 +107,7 @@ make_root() {
 	[ ! -e "$store" ] || fail "a store was made"
 }
 
-@test "behind a chroot a path is the one that the process used, its files have their components, and the instance has its outer name" {
+@test "behind a chroot a path is the one that the process used, its files have their components, and the instance has its outer name (defects 19, 57)" {
 	program_of 'path\tgo.etcd.io/etcd\n' dd "$T/etcd-program"
 	cat >"$T/inside" <<-END
 		set -eu
@@ -124,7 +124,7 @@ make_root() {
 	same "bytes" "$(wrote "p.system = 'etcd'")" 94277
 }
 
-@test "a server in a mount namespace is not taken for the one that has the same path outside" {
+@test "a server in a mount namespace is not taken for the one that has the same path outside (defect 19)" {
 	program_of 'path\tgo.etcd.io/etcd\n' dd "$T/etcd"
 	mkdir -p "$T"/data/member/{snap,wal}
 	cat >"$T/load" <<-END
@@ -138,7 +138,7 @@ make_root() {
 	same "inside" "$(wrote "p.system = 'etcd' AND p.instance LIKE '$T/data [0:%]'")" 118871
 }
 
-@test "exec -a ceph-osd dd, and a redis title of dd, are charged to dd, and the claim is told" {
+@test "exec -a ceph-osd dd, and a redis title of dd, are charged to dd, and the claim is told (defect 35)" {
 	cat >"$T/load" <<-END
 		$(declare -f slowly)
 		slowly 94277 | (exec -a ceph-osd dd of='$T/a' bs=4099 iflag=fullblock status=none)
@@ -153,7 +153,7 @@ make_root() {
 	same "systems in the report" "$("$analyze" amplification "$store" --table summary --format csv | grep -cE '^(ceph|redis),' || :)" 0
 }
 
-@test "a renamed server that starts inside the run is known by its files, with and without events, as --systems knows it" {
+@test "a renamed server that starts inside the run is known by its files, with and without events, as --systems knows it (defect 35)" {
 	local options
 
 	need redis-server redis-server
@@ -177,7 +177,7 @@ make_root() {
 	done
 }
 
-@test "a copied PostgreSQL is PostgreSQL, by rules that were run" {
+@test "a copied PostgreSQL is PostgreSQL, by rules that were run (defect 36)" {
 	local bin
 
 	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)
@@ -195,7 +195,7 @@ make_root() {
 	same "what it is" "$(sql "SELECT DISTINCT system, instance, matched LIKE '%never run%' FROM process WHERE exe = '$T/pgcopy' AND system IS NOT NULL")" "postgresql $T/pg 0"
 }
 
-@test "functions that the kernel hides are told when recording begins, in the tier and by --probes" {
+@test "functions that the kernel hides are told when recording begins, in the tier and by --probes (defect 47)" {
 	sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >"$T/kallsyms"
 	hidden() { unshare -m sh -c 'mount --bind "$1" /proc/kallsyms && shift && exec "$@"' sh "$T/kallsyms" "$@"; }
 	hidden "$trace" --probes >"$T/probes"

@@ -35,7 +35,7 @@ cold_file() {
 	cold
 }
 
-@test "guest: cp reads its source for no write: wra is 0 of 8 MiB; the 4096 bytes that a partial overwrite reads are wra" {
+@test "guest: cp reads its source for no write: wra is 0 of 8 MiB; the 4096 bytes that a partial overwrite reads are wra (defect 24)" {
 	body() {
 		cold_file
 		traced -- cp "$IOT_MNT/f" "$IOT_MNT/g"
@@ -98,7 +98,7 @@ cold_file() {
 	with_fs ext4 64M -- body
 }
 
-@test "guest: what loads of a mapping read is for faults: raf_dev and hit_ratio are those of the calls, use of readahead is not known" {
+@test "guest: what loads of a mapping read is for faults: raf_dev and hit_ratio are those of the calls, use of readahead is not known (defect 24)" {
 	body() {
 		cold_file
 		traced -- "$io" --api mmap-read --file "$IOT_MNT/f" --count 10 --size 4096 > /dev/null
@@ -134,7 +134,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "guest: 23 writes with O_DSYNC, O_SYNC or RWF_DSYNC are 23 syncs, through calls, and no fsync" {
+@test "guest: 23 writes with O_DSYNC, O_SYNC or RWF_DSYNC are 23 syncs, through calls, and no fsync (defect 27)" {
 	body() {
 		for api in odsync osync pwritev2-dsync; do
 			traced -- "$io" --api $api --file "$IOT_MNT/f" --count 23 --size 4096 > /dev/null
@@ -146,7 +146,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "guest: a reader that waits 0.4 s for a pipe five times is no slow file read, and strangers have no latency" {
+@test "guest: a reader that waits 0.4 s for a pipe five times is no slow file read, and strangers have no latency (defect 25)" {
 	body() {
 		dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=4 status=none
 		(for _ in $(seq 20); do sleep 0.1; done) & # reads nothing, but its shell does
@@ -162,7 +162,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "guest: 200 direct writes of 512 bytes into preallocated blocks: D is the blocks that they touched, W what was submitted, and verify agrees" {
+@test "guest: 200 direct writes of 512 bytes into preallocated blocks: D is the blocks that they touched, W what was submitted, and verify agrees (defect 31)" {
 	body() {
 		fallocate -l 1M "$IOT_MNT/f"
 		sync -f "$IOT_MNT"
@@ -177,7 +177,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "--layers syscall,block: waf_sys stands, what was not asked for is not recorded, nothing is lost" {
+@test "--layers syscall,block: waf_sys stands, what was not asked for is not recorded, nothing is lost (defect 28)" {
 	body() {
 		traced --layers syscall,block -- dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=16 conv=fsync status=none
 		[ "$(ratio dd waf_sys bound)" = exact ] || fail "$("$analyze" amplification "$store")"
@@ -195,7 +195,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "what a neighbour dirties after the settle is theirs: verify of a run with --all has no mismatch of the ledger" {
+@test "what a neighbour dirties after the settle is theirs: verify of a run with --all has no mismatch of the ledger (defect 32)" {
 	body() {
 		ln -s "$io" neighbour
 		./neighbour --api write --file "$IOT_MNT/n" --count 100000 --size 4096 --pause 1 > /dev/null &
@@ -211,7 +211,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 256M -- body
 }
 
-@test "verify of a run with --dev compares that disk alone" {
+@test "verify of a run with --dev compares that disk alone (defect 60)" {
 	body() {
 		traced --dev "$IOT_DEV" -- sh -c "dd if=/dev/zero of=$IOT_MNT/f bs=4k count=100 conv=fsync status=none; dd if=/dev/zero of=here bs=4k count=10 conv=fsync status=none"
 		"$analyze" verify "$store" --format csv > verify.csv || fail "$(grep MISMATCH verify.csv)"

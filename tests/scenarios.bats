@@ -342,7 +342,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "a file deleted before writeback is cancelled, and brings no data to the device" {
+@test "a file deleted before writeback is cancelled, and brings no data to the device (defect 32)" {
 	body() {
 		dev_mark
 		traced -- "$io" --api write --file "$IOT_MNT/f" --count 101 --size 4k --end unlink > ledger.json
@@ -376,7 +376,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "what was dirty before the run is told apart from what nothing explains" {
+@test "what was dirty before the run is told apart from what nothing explains (defects 1, 32)" {
 	body() {
 		nobodys() { q "SELECT SUM(c.bytes) FROM c WHERE c.kind = 'fs_write' AND c.cause = 'data' AND c.owner = 0 $1"; }
 		# A sync of somebody else may come before the run. New files, as ext4 writes at once what replaces a file.

@@ -56,7 +56,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	nothing_lost
 }
 
-@test "guest: 16 MiB on dm-linear are submitted once, on the volume, and reach the leaf as dd's" {
+@test "guest: 16 MiB on dm-linear are submitted once, on the volume, and reach the leaf as dd's (defect 11)" {
 	need_dm
 	leaf_up 256M
 	volume_up linear linear "$leaf"
@@ -66,7 +66,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees "$volume"
 }
 
-@test "guest: 16 MiB that are read through dm-linear are missed once" {
+@test "guest: 16 MiB that are read through dm-linear are missed once (defect 11)" {
 	need_dm
 	leaf_up 256M
 	volume_up linear linear "$leaf"
@@ -80,7 +80,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees
 }
 
-@test "guest: 8 MiB of direct I/O on dm-delay, which a thread of its own submits later, are dd's" {
+@test "guest: 8 MiB of direct I/O on dm-delay, which a thread of its own submits later, are dd's (defect 12)" {
 	need_dm dm_delay
 	leaf_up 256M
 	volume_up delay delay "$leaf" "" 5
@@ -95,7 +95,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees "$volume"
 }
 
-@test "guest: 16 MiB on dm-crypt, where other pages reach the leaf, are dd's" {
+@test "guest: 16 MiB on dm-crypt, where other pages reach the leaf, are dd's (defect 12)" {
 	need_dm dm_crypt
 	leaf_up 256M
 	crypt_up crypt "$leaf"
@@ -172,7 +172,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees
 }
 
-@test "guest: on a partition ext4's own counter is checked, and the disk's too" {
+@test "guest: on a partition ext4's own counter is checked, and the disk's too (defect 13)" {
 	leaf_up 256M --partscan
 	partx --add --nr 1 "$leaf" 2>/dev/null || addpart "$leaf" 1 2048 400000 || skip "partitions are missing: this kernel makes none on loop devices"
 	[ -e "${leaf}p1" ] || fail "no ${leaf}p1"
@@ -202,7 +202,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees
 }
 
-@test "writes that fail because the image has no room count as the kernel counts them, as errors" {
+@test "writes that fail because the image has no room count as the kernel counts them, as errors (defect 30)" {
 	local image
 
 	full=$BATS_TEST_TMPDIR/full
@@ -221,7 +221,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees
 }
 
-@test "write-zeroes are no bytes, and what the kernel counts for them agrees" {
+@test "write-zeroes are no bytes, and what the kernel counts for them agrees (defect 30)" {
 	need blkdiscard util-linux
 	leaf_up 64M
 	mark
@@ -233,7 +233,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	same "both" "$(($(on_leaf block_write 1) + 4194304))" "$(wrote)" # a file in memory refuses them: pages of zeros follow
 }
 
-@test "a flush has no offset" {
+@test "a flush has no offset (defect 29)" {
 	leaf_up 64M
 	ext4_on "$leaf"
 	traced -- dd if=/dev/zero of="$mnt/f" bs=4k count=3 oflag=sync status=none
@@ -241,7 +241,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	same "offsets" "$(sql "SELECT COUNT(*) FROM event WHERE offset < 0 OR offset > 67108864")" 0
 }
 
-@test "a device that the kernel is told not to count is n/a, with the reason" {
+@test "a device that the kernel is told not to count is n/a, with the reason (defect 30)" {
 	leaf_up 64M
 	ext4_on "$leaf"
 	echo 0 >"/sys/block/${leaf#/dev/}/queue/iostats"

@@ -303,7 +303,8 @@ hostile_gnuplot() { # FOLDER
 
 @test "reports and rules are code: those of a stranger are not read" {
 	while read -r folder object; do
-		for file in breakdown.sql views.sql; do
+		mkdir -p -m 1777 $folder/views
+		for file in breakdown.sql views/run.sql; do
 			plant "$object" $folder/$file
 			refused $folder/$file "$analyze" breakdown a.sqlite --reports $folder
 			unplant $folder/$file
@@ -359,6 +360,7 @@ hostile_gnuplot() { # FOLDER
 		sqlite3 ours/x.sqlite "ALTER TABLE $name RENAME TO old_$name;
 			CREATE VIEW $name AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT c.n AS endless, o.* FROM c, old_$name o" 2>/dev/null || :
 		for command in "$analyze runs ours/x.sqlite" "$analyze latency ours/x.sqlite" "$analyze ingest ours/x.sqlite b.jsonl"; do
+			[ "$name" = run ] || [[ $command != *" runs "* ]] || continue # a list of runs asks for nothing else
 			run --separate-stderr timeout -k 1 20 $command
 			same "status of $command" "$status: $output" "1: "
 			same "lines of $command: $stderr" "${#stderr_lines[@]}" 1

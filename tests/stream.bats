@@ -257,7 +257,7 @@ print(n)')"
 	same file "$(sqlite3 x.sqlite "SELECT path FROM file")" "/p"
 }
 
-@test "agg_total is agg without seconds: sums, and the maximum" {
+@test "agg_total is agg without seconds: sums, and the maximum (defect 33)" {
 	gen 20000 | "$tool" ingest x.sqlite
 	same difference "$(sqlite3 x.sqlite 'SELECT count(*) FROM (
 		SELECT run, kind, owner, dev, cause, how, sub, flags, sum(ops), sum(errors), sum(bytes), sum(touched), sum(timed), sum(lat_ns), max(max_ns)

@@ -28,7 +28,7 @@ processes_agree() {
 	grep -cE '^process bytes (read|written),' verify.csv
 }
 
-@test "8,000 programs that did little fill no table: a writer after them has its 16 MiB, exactly, and all sums are there" {
+@test "8,000 programs that did little fill no table: a writer after them has its 16 MiB, exactly, and all sums are there (defects 21, 56)" {
 	body() {
 		dev_mark
 		traced --no-events -- sh -c '$0 8000 exec /bin/true; dd if=/dev/zero of=$IOT_MNT/f bs=1M count=16 conv=fsync status=none' "$forker"
@@ -97,7 +97,7 @@ processes_agree() {
 	processes_agree >/dev/null
 }
 
-@test "a full table of aggregates has a name: the device's bytes stay exact, ratios of owners are bounds, verify says n/a and never MISMATCH" {
+@test "a full table of aggregates has a name: the device's bytes stay exact, ratios of owners are bounds, verify says n/a and never MISMATCH (defect 56)" {
 	body() {
 		dev_mark
 		# 400 at once, each with aggregates of its own
@@ -124,7 +124,7 @@ processes_agree() {
 	[ "$last" -ge 20 ] || fail "$last of the last 20 have an owner"
 }
 
-@test "files beyond the table have other numbers, with rows of their own, and the dirty ledger knows them as one" {
+@test "files beyond the table have other numbers, with rows of their own, and the dirty ledger knows them as one (defect 41)" {
 	body() {
 		mkdir "$IOT_MNT/d"
 		traced --table files=64 -- "$forker" 3000 files "$IOT_MNT/d"
@@ -145,7 +145,7 @@ processes_agree() {
 	done
 }
 
-@test "a soak: 30,000 processes and 50,000 files leave the tables empty and the tracer as large as it was" {
+@test "a soak: 30,000 processes and 50,000 files leave the tables empty and the tracer as large as it was (defect 22)" {
 	body() {
 		mkdir "$IOT_MNT/d"
 		"$trace" -v --no-events --all -o run.sqlite -- sh -c 'echo $PPID >pid; $0 10000 read $2; sleep 1; grep RssAnon /proc/$PPID/status >rss1; $0 20000 read $2

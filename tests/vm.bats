@@ -18,7 +18,7 @@ kernel() { # SERIES
 
 scenarios() { # SERIES
 	kernel "$1"
-	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats tests/net.bats
+	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats
 }
 
 volumes() { # SERIES
@@ -40,7 +40,7 @@ not_each_time() {
 	kernel 6.1
 	run tests/vm/run 6.1 -- sh -c 'echo c > /proc/sysrq-trigger'
 	same "panic" "$status" 125
-	run tests/vm/run -t 30 6.1 -- sleep 600
+	run tests/vm/run -t 15 6.1 -- sleep 600
 	same "hang" "$status" 125
 }
 

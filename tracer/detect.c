@@ -259,6 +259,14 @@ static bool is_same(const struct detect *d, const struct sys_ident *id, const st
 		!strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
 }
 
+/* It did not begin another program while it was looked at: what was read is of one. */
+static bool is_still(const struct iot_proc *p)
+{
+	char path[PROCFS_PATH], comm[64];
+
+	return read_line(procfs_path(path, p->pid, "comm"), comm, sizeof(comm)) >= 0 && !strncmp(comm, p->comm, IOT_COMM_LEN);
+}
+
 /* Whose path it is that a process uses. */
 static struct sys_view view_of(const struct seen *s, bool outside)
 {
@@ -304,7 +312,7 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	struct sys_ident id = {};
 	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true, .forked = parent };
 
-	if (!systems_ident(p->pid, &id) && is_same(d, &id, p))
+	if (!systems_ident(p->pid, &id) && is_same(d, &id, p) && is_still(p))
 		proc = id.proc;
 	if (!proc.exe && p->exe[0]) { /* it is about to end */
 		proc.exe = p->exe;
