@@ -162,7 +162,7 @@ sys.exit(p.wait())' "$@"
 	cat > many.sql <<-'SQL'
 		-- title: Many
 		-- table: many: Rows
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT i, 'abcdefghij' AS text FROM n;
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, 'abcdefghij' AS text FROM n;
 	SQL
 	python3 - "$analyze" "$store" <<-'END'
 		import fcntl, os, signal, struct, subprocess, sys, termios, time
