@@ -20,7 +20,7 @@ say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
 # Debian packages that `make setup` installs: to build, to run, to test.
 PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev
 PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
-PKGS_TEST := bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
+PKGS_TEST := libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -I$(B)
@@ -35,7 +35,7 @@ tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup demo check check-systems five bench install clean
+.PHONY: all help setup demo check check-systems five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -126,6 +126,14 @@ $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
+# Calls that go wrong, and who looks at what is left then.
+$(B)/faulty.so: tests/faulty.c Makefile | $(B)/.tools
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -fPIC -shared $< -o $@ -ldl
+$(B)/faulty-run: tests/faulty-run.c Makefile | $(B)/.tools
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lsqlite3
+
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(B)/stream-tool: tests/stream-tool.c $(stream_obj)
@@ -135,6 +143,35 @@ $(B)/stream-tool: tests/stream-tool.c $(stream_obj)
 $(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
+
+# Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
+FUZZ := scan records rules pattern ledger options questions store
+FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+fuzz_rules := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
+fuzz_pattern := tracer/pattern.c
+fuzz_ledger := analyzer/payload.c analyzer/fail.c
+fuzz_options := tracer/options.c tracer/tracer.c tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
+fuzz_questions := analyzer/options.c analyzer/fail.c
+fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
+fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(fuzz_$1))
+
+$(B)/fuzz/%.o: %.c Makefile | $(B)/.tools
+	$(call say,FUZZ,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(CFLAGS_ALL) $(FUZZFLAGS) -MMD -MP -c $< -o $@
+$(B)/fuzz/tracer/systems_load.o: systems.json
+.SECONDEXPANSION:
+$(fuzz_bin): $(B)/fuzz/%: tests/fuzz.c $$(call fuzz_objects,$$*)
+	$(call say,FUZZ,$@)
+	$(Q)$(CLANG) $(CFLAGS_ALL) $(FUZZFLAGS) -fsanitize=fuzzer -DFUZZ_$* $^ -o $@ -lcjson -lsqlite3 -lm
+$(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
+	$(Q)rm -f $@
+	$(Q)mkdir -p $(@D)
+	$(Q)python3 tests/gen-run.py 300 | $(B)/iot-analyze ingest $@
+
+## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
+fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite
+	$(Q)tests/fuzz $${IOT_FUZZ:-60}
 
 ## make demo      set up, build, trace real workloads, print the amplification table and draw its charts (root)
 demo: setup

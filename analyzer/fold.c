@@ -2,8 +2,9 @@
 /* fold.c - fold(N, K1..KN, S1..SM, X): rows that have the same N keys become one, their S are summed and of their X the largest is kept.
  *
  * SQLite sorts rows to group them, and reports begin by folding a run's aggregates, which may be a million: a hash table is
- * four times as fast. Keys and sums are integers or NULL. The result is a JSON array of arrays [K1, .., KN, S1, .., SM, X]: json_each()
- * makes rows of it again. As in SUM(), NULL is not summed, a sum of nothing is NULL, and one beyond 64 bits is an error.
+ * more than twice as fast. It is for results of few rows: they are one value, whose length the opener limits. Keys and sums
+ * are integers or NULL. The result is a JSON array of arrays [K1, .., KN, S1, .., SM, X]: json_each() makes rows of it again.
+ * As in SUM(), NULL is not summed, a sum of nothing is NULL, and one beyond 64 bits is an error.
  */
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fold.h"
+#include "memory.h"
 
 #define FOLD_MAX 24 /* keys and sums */
 
@@ -148,7 +150,7 @@ static void fold_final(sqlite3_context *ctx)
 	struct fold *f = sqlite3_aggregate_context(ctx, 0), none = { 0 };
 	char *text = NULL;
 	size_t size, i;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = memory_open(&text, &size);
 
 	f = f ? f : &none;
 	if (out) {

@@ -204,7 +204,7 @@ static int finish(int status)
 
 	if (!bad)
 		return status;
-	if (errno == EPIPE)
+	if (errno == EPIPE || errno == ETIME) /* the reader left, or a signal came */
 		return EXIT_DATA;
 	return fail(EXIT_DATA, errno, "cannot write the answer");
 }
@@ -215,6 +215,12 @@ static void on_signal(int number)
 {
 	caught = number;
 	store_interrupt();
+}
+
+/* A reader that takes nothing is waited for until a signal comes. */
+static bool is_patient(uint64_t waited_ns)
+{
+	return !caught;
 }
 
 /* The first one ends what is under way, so that it cleans up behind itself; the next one ends the program at once. */
@@ -236,6 +242,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_DFL);
 	take_signals();
+	out_patience = is_patient;
 	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */
 	out_standard();
 	err = options_read(&o, argc, argv);

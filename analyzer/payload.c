@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include "fail.h"
+#include "memory.h"
 #include "payload.h"
 #include "place.h"
 
@@ -239,7 +240,7 @@ static int take_devices(struct payload *p, const char *path)
 		return 0;
 	if (!cJSON_IsArray(list) || !list->child)
 		return refuse(path, "is not a list of devices", "devices");
-	f = open_memstream(&p->devices, &len);
+	f = memory_open(&p->devices, &len);
 	if (!f)
 		return fail(EXIT_DATA, ENOMEM, "%s", path);
 	cJSON_ArrayForEach(d, list) {
@@ -247,7 +248,7 @@ static int take_devices(struct payload *p, const char *path)
 		char buf[24];
 
 		if (!number || dev_parse(number, &dev)) {
-			fclose(f);
+			fclose(f); /* what it made is freed with the rest */
 			return refuse(path, "has an entry whose dev is not \"major:minor\"", "devices");
 		}
 		fprintf(f, "%s%s", d == list->child ? "" : ",", dev_text(dev, buf));

@@ -8,9 +8,11 @@
 #include <sqlite3.h>
 #include "fail.h"
 #include "fold.h"
+#include "memory.h"
 #include "opener.h"
 #include "query.h"
 #include "stream.h"
+#include "volume.h"
 
 struct store {
 	struct opener o;
@@ -197,16 +199,16 @@ static void bind_column(void *arg, const char *name, bool present, const char *t
 static char *given_sql(const struct rec_load *ledger)
 {
 	char *columns = NULL, *values = NULL, *sql = NULL;
-	size_t a, b;
-	struct given g = { .columns = open_memstream(&columns, &a), .values = open_memstream(&values, &b) };
+	struct given g = { .columns = memory_open(&columns, NULL), .values = memory_open(&values, NULL) };
+	int failed = 0;
 
 	if (g.columns && g.values)
 		rec_each(REC_load, ledger, name_column, &g);
 	if (g.columns)
-		fclose(g.columns);
+		failed |= fclose(g.columns);
 	if (g.values)
-		fclose(g.values);
-	if (!g.n || asprintf(&sql, "INSERT INTO given (%s) VALUES (%s)", columns, values) < 0)
+		failed |= fclose(g.values);
+	if (failed || !g.n || asprintf(&sql, "INSERT INTO given (%s) VALUES (%s)", columns, values) < 0)
 		sql = NULL;
 	free(columns);
 	free(values);
@@ -294,7 +296,7 @@ int store_ask(struct store *s, const struct ask *ask)
 	int err;
 
 	s->ask = *ask;
-	if (fold_register(s->db) != SQLITE_OK || sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
+	if (fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK || sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "fail.h"
+#include "memory.h"
 #include "place.h"
 #include "report.h"
 #include "views.h"
@@ -96,7 +97,7 @@ static char *report_lines(const char *text, const char *key)
 {
 	char *all = NULL;
 	size_t len = 0;
-	FILE *f = open_memstream(&all, &len);
+	FILE *f = memory_open(&all, &len);
 	const char *p, *value;
 
 	if (!f)

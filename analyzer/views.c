@@ -2,12 +2,14 @@
 /* views.c - which view is made by which statements, and which a text needs.
  *
  * A view begins with CREATE TEMP TABLE or VIEW; what follows until the next one belongs to it (INSERT, CREATE INDEX). A text needs
- * the views whose names stand in it, outside of strings and comments, and so do their own texts.
+ * the views whose names stand in it, outside of strings and comments, and so do their own texts. A view NAME_sql answers the text that
+ * makes the view NAME: what has a column for each row of a table.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include "fail.h"
+#include "memory.h"
 #include "report.h"
 #include "views.h"
 
@@ -31,6 +33,10 @@ static const char *token_end(const char *p)
 
 	if (!strncmp(p, "--", 2))
 		return p + strcspn(p, "\n");
+	if (!strncmp(p, "/*", 2)) {
+		end = strstr(p + 2, "*/");
+		return end ? end + 2 : p + strlen(p);
+	}
 	if (*p == '\'' || *p == '"') {
 		end = strchr(p + 1, *p);
 		return end ? end + 1 : p + strlen(p);
@@ -61,6 +67,12 @@ static const char *view_name(const char *p)
 	return NULL;
 }
 
+/* Does it say how another view is made? */
+static bool is_recipe(const struct view *w)
+{
+	return w->name_len > 4 && !memcmp(w->name + w->name_len - 4, "_sql", 4);
+}
+
 static int find_views(struct views *v)
 {
 	const char *p = v->text, *end, *name;
@@ -86,31 +98,37 @@ static int read_files(struct views *v, const char *dir)
 {
 	const struct report_file *f;
 	size_t size;
-	FILE *all = open_memstream(&v->text, &size);
+	FILE *all = memory_open(&v->text, &size);
+	int err = 0;
 
 	if (!all)
-		return -ENOMEM;
-	for (f = report_files; f->name; f++) {
-		auto_free char *text = strncmp(f->name, "views/", 6) ? NULL : report_text(dir, f->name);
+		return fail(EXIT_DATA, ENOMEM, "views");
+	for (f = report_files; f->name && !err; f++) {
+		auto_free char *text = NULL;
 
+		if (strncmp(f->name, "views/", 6))
+			continue;
+		text = report_text(dir, f->name);
 		if (text)
 			fprintf(all, "%s\n", text);
+		else
+			err = fail(EXIT_DATA, errno, "cannot read %s/%s", dir, f->name);
 	}
-	return fclose(all) ? -ENOMEM : 0;
+	return fclose(all) && !err ? fail(EXIT_DATA, ENOMEM, "views") : err;
 }
 
 struct views *views_load(struct store *s, const char *dir)
 {
 	struct views *v = calloc(1, sizeof(*v));
+	int err;
 
-	if (v && (read_files(v, dir) || find_views(v))) {
+	if (!v || (err = read_files(v, dir)) || (err = find_views(v))) {
+		if (!v || err == -ENOMEM)
+			fail(EXIT_DATA, ENOMEM, "views");
 		views_free(v);
-		v = NULL;
+		return NULL;
 	}
-	if (v)
-		v->store = s;
-	else
-		fail(EXIT_DATA, ENOMEM, "views");
+	v->store = s;
 	return v;
 }
 
@@ -123,22 +141,58 @@ void views_free(struct views *v)
 	free(v);
 }
 
+/* Runs the statements of a text. The answer of the last one that has one is in *t. */
+static int run_all(struct views *v, const char *text, size_t len, struct grid *t)
+{
+	const char *p, *next;
+	int err = 0;
+
+	for (p = text; !err && p < text + len; p = next) {
+		auto_free char *sql = strndup(p, (next = statement_end(p)) - p);
+
+		grid_free(t);
+		*t = (struct grid){ 0 };
+		err = sql ? store_query(v->store, "views", sql, NULL, t) : fail(EXIT_DATA, ENOMEM, "views");
+	}
+	return err;
+}
+
+/* What the view NAME_sql answers is the text that makes NAME. */
+static int run_answer(struct views *v, const struct view *w)
+{
+	auto_free char *sql = NULL;
+	struct grid text = { 0 }, t = { 0 };
+	int err = asprintf(&sql, "SELECT * FROM temp.%.*s", (int)w->name_len, w->name) < 0 ? fail(EXIT_DATA, ENOMEM, "views") : 0;
+
+	err = err ?: store_query(v->store, "views", sql, NULL, &text);
+	if (!err && text.rows == 1 && grid_cell(&text, 0, 0)->type == CELL_TEXT) {
+		const char *made = grid_cell(&text, 0, 0)->text;
+
+		err = views_need(v, made, strlen(made)) ?: run_all(v, made, strlen(made), &t);
+	}
+	grid_free(&text);
+	grid_free(&t);
+	return err;
+}
+
 /* A view is made behind those that its text names. */
 static int view_make(struct views *v, struct view *w)
 {
-	const char *p, *next;
+	struct grid t = { 0 };
 	int err;
 
 	w->made = true;
-	err = views_need(v, w->text, w->len);
-	for (p = w->text; !err && p < w->text + w->len; p = next) {
-		auto_free char *sql = strndup(p, (next = statement_end(p)) - p);
-		struct grid t = { 0 };
+	err = views_need(v, w->text, w->len) ?: run_all(v, w->text, w->len, &t);
+	grid_free(&t);
+	return err || !is_recipe(w) ? err : run_answer(v, w);
+}
 
-		err = sql ? store_query(v->store, "views", sql, NULL, &t) : fail(EXIT_DATA, ENOMEM, "views");
-		grid_free(&t);
-	}
-	return err;
+/* Does the view, or the recipe of it, have that name? */
+static bool has_name(const struct view *w, const char *name, size_t len)
+{
+	size_t own = w->name_len - (is_recipe(w) ? strlen("_sql") : 0);
+
+	return own == len && !strncasecmp(w->name, name, len);
 }
 
 int views_need(struct views *v, const char *text, size_t len)
@@ -148,11 +202,13 @@ int views_need(struct views *v, const char *text, size_t len)
 	size_t i;
 
 	for (p = text; !err && p < text + len; p = end) {
+		bool quoted = *p == '"';
+
 		end = token_end(p);
-		for (i = 0; !err && i < v->n && *p != '\''; i++) {
+		for (i = 0; !err && i < v->n && end > p + 2 * quoted; i++) {
 			struct view *w = &v->view[i];
 
-			if (!w->made && w->name_len == (size_t)(end - p) && !memcmp(w->name, p, end - p))
+			if (!w->made && has_name(w, p + quoted, end - p - 2 * quoted))
 				err = view_make(v, w);
 		}
 	}

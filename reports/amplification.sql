@@ -83,7 +83,7 @@ SELECT v.what, v.who, v.pid, c.cause, SUM(c.written) AS written,
 FROM v_cause c JOIN v_volume v ON v.gid = c.gid
 WHERE v.shown AND c.written + c.read > 0
 GROUP BY c.gid, c.cause
-ORDER BY v.rank, v.B + v.B_r DESC, c.gid, written + read DESC;
+ORDER BY v.rank, v.B + v.B_r DESC, c.gid, SUM(c.written + c.read) DESC, c.cause;
 
 -- table: components: Storage systems by component (amp: B/S of the component; of_waf: B of the component/S of the line, which sum to waf_sys)
 -- hide: what

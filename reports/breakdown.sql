@@ -61,13 +61,13 @@ FROM v_cause c JOIN v_group g ON g.gid = c.gid
 WHERE g.shown
 GROUP BY c.device
 HAVING SUM(c.written + c.read + c.written_again + c.read_again) > 0
-ORDER BY written + read DESC, device;
+ORDER BY SUM(c.written + c.read) DESC, SUM(c.written_again + c.read_again) DESC, device;
 
 -- table: anatomy: What was written to each device: file data, the journal by structure, the rest in place
 WITH part AS MATERIALIZED (
        SELECT COALESCE(c.device, '(unknown)') AS device, CASE c.cause WHEN 'journal' THEN 'journal: ' || c.sub ELSE c.cause END AS part, SUM(c.bytes) AS written
-       FROM v_cell c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown AND c.block_write AND c.on_leaf AND c.bytes > 0
+       FROM v_piece c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown AND c.sym = 'B' AND c.bytes > 0
        GROUP BY 1, 2),
      whole AS (SELECT device, SUM(written) AS written FROM part GROUP BY device)
 SELECT device, part, written, share

@@ -16,9 +16,10 @@ ORDER BY l.rank, SUM(c.written + c.read) OVER (PARTITION BY l.gid) DESC, l.gid, 
 SELECT p.system, COALESCE(p.instance, '(unknown)') AS instance, COALESCE(p.role, '') AS role, COALESCE(p.container, '') AS container, COUNT(DISTINCT p.pid || '/' || p.start_ns) AS processes,
        SUM(c.S) AS S, SUM(c.S_r) AS S_r, SUM(c.B) AS B, SUM(c.B_r) AS B_r, MIN(p.matched) AS matched
 FROM v_process p JOIN v_measured m
-LEFT JOIN (SELECT owner, SUM(CASE WHEN on_file AND w THEN bytes ELSE 0 END) AS S, SUM(CASE WHEN on_file AND r THEN bytes ELSE 0 END) AS S_r,
-                  SUM(CASE WHEN block_write AND on_leaf THEN bytes ELSE 0 END) AS B, SUM(CASE WHEN block_read AND on_leaf THEN bytes ELSE 0 END) AS B_r
-           FROM v_cell GROUP BY owner) c ON c.owner = p.id
+LEFT JOIN (SELECT owner, SUM(CASE sym WHEN 'S' THEN amount ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN amount ELSE 0 END) AS S_r,
+                  SUM(CASE sym WHEN 'B' THEN amount ELSE 0 END) AS B, SUM(CASE sym WHEN 'B_r' THEN amount ELSE 0 END) AS B_r
+           FROM (SELECT owner, sym, amount FROM v_piece UNION ALL SELECT owner, NULL, 0 FROM v_cell)
+           GROUP BY owner) c ON c.owner = p.id
 JOIN ask ON ask.system IS NULL OR p.system = ask.system
 WHERE p.system IS NOT NULL
 GROUP BY p.system, p.instance, p.role, p.container

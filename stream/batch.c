@@ -82,6 +82,7 @@ static int batch_eof(sqlite3_vtab_cursor *cursor)
 
 #define IS_REQ 1
 #define IS_OPT 0
+#define IS_ZERO 0
 
 static int batch_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
 {

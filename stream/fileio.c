@@ -12,6 +12,7 @@
 #include "fileio.h"
 #include "interval.h"
 #include "table.h"
+#include "volume.h"
 
 #define ROWS_MAX (1u << 20)       /* 80 MiB; beyond, the store sums */
 #define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger; likewise */
@@ -37,6 +38,7 @@ struct fileio {
 	size_t room, n;
 	struct ranges *ranges;    /* likewise */
 	size_t ranges_room, ranges_n;
+	bool kinds[2][256];       /* [0]: of S, [1]: of W */
 	bool failed;              /* too many rows, or no memory */
 };
 
@@ -190,12 +192,6 @@ static bool submitted(struct fileio *f, struct iot_event *e)
 	return known ? written_back(f, known, e) : add(f, e, e->component, e->bytes);
 }
 
-/* Calls that write to files. */
-static const bool is_write[256] = {
-#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = (LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING) && (dir) == 'w',
-#include "kinds.def"
-};
-
 static bool called(struct fileio *f, const struct iot_event *e)
 {
 	struct row *r = row_of(f, e->file, e->owner, e->component);
@@ -205,9 +201,9 @@ static bool called(struct fileio *f, const struct iot_event *e)
 
 static bool look(struct fileio *f, struct iot_event *e)
 {
-	if (e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT))
+	if (f->kinds[1][e->kind] && volume_has(VOLUME_W, e->cause, e->sub, e->flags))
 		return submitted(f, e);
-	if (is_write[e->kind] && (e->sub == SUB_FT_REG || e->sub == SUB_FT_BLK))
+	if (f->kinds[0][e->kind] && volume_has(VOLUME_S, e->cause, e->sub, e->flags))
 		return called(f, e);
 	return true;
 }
@@ -392,7 +388,14 @@ int fileio_write(struct fileio *f, void *db, long long run)
 
 struct fileio *fileio_open(void)
 {
-	return calloc(1, sizeof(struct fileio));
+	struct fileio *f = calloc(1, sizeof(*f));
+	int k;
+
+	for (k = 0; f && k < KIND_MAX; k++) {
+		f->kinds[0][k] = volume_kind(VOLUME_S, k);
+		f->kinds[1][k] = volume_kind(VOLUME_W, k);
+	}
+	return f;
 }
 
 void fileio_close(struct fileio *f)

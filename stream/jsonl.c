@@ -139,6 +139,7 @@ static inline __attribute__((always_inline)) char *put_field(char *p, const char
 
 #define SKIP_REQ(v) false
 #define SKIP_OPT(v) (!(v))
+#define SKIP_ZERO(v) (!(v))
 
 static inline char *put_event(char *p, const struct iot_event *e)
 {

@@ -20,7 +20,9 @@
 #include <stdio.h>
 #include "interval.h"
 #include "ledger.h"
+#include "memory.h"
 #include "table.h"
+#include "volume.h"
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
 #define WINDOW (1u << 16)         /* operations that may overtake one that takes long, before the slow way is needed */
@@ -439,15 +441,21 @@ static void push(struct ledger *g, const struct op *o)
 		apply_first(g, WINDOW);
 }
 
-/* What a kind of operation does to the ledger. Writes are those of processes: what the VFS and below see is the same bytes. */
-#define WRITES(layer, dir) ((LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING) && (dir) == 'w')
-static const u8 kind_what[256] = {
-#define KIND(sym, layer, name, dir, text, doc) \
-	[KIND_##sym] = KIND_##sym == KIND_DIRTY_MMAP ? OP_MMAP : KIND_##sym == KIND_FS_WRITE ? OP_BIO : \
-		       KIND_##sym == KIND_FS_TRUNCATE ? OP_CUT : KIND_##sym == KIND_FS_PUNCH ? OP_PUNCH : \
-		       KIND_##sym == KIND_FS_EVICT ? OP_EVICT : WRITES(layer, dir) ? OP_WRITE : OP_NONE,
-#include "kinds.def"
+/* What a kind of operation does to the ledger. Writes are those of S: what the VFS and below see is the same bytes. */
+static u8 kind_what[256] = {
+	[KIND_DIRTY_MMAP] = OP_MMAP, [KIND_FS_TRUNCATE] = OP_CUT, [KIND_FS_PUNCH] = OP_PUNCH, [KIND_FS_EVICT] = OP_EVICT,
 };
+
+static void fill_kinds(void)
+{
+	int k;
+
+	for (k = 0; k < KIND_MAX; k++)
+		if (volume_kind(VOLUME_S, k))
+			kind_what[k] = OP_WRITE;
+		else if (volume_kind(VOLUME_W, k))
+			kind_what[k] = OP_BIO;
+}
 
 /* False when the event changes nothing. */
 static bool op_of(const struct iot_event *e, struct op *o)
@@ -463,16 +471,16 @@ static bool op_of(const struct iot_event *e, struct op *o)
 	case OP_NONE:
 		return false;
 	case OP_WRITE:
-		if (e->sub != SUB_FT_REG && e->sub != SUB_FT_BLK)
+		if (!volume_has(VOLUME_S, e->cause, e->sub, e->flags))
 			return false;
 		if (e->flags & FLAG_DIRECT)
 			o->what = OP_DIRECT;
 		break;
 	case OP_BIO:
+		if (!volume_has(VOLUME_W, e->cause, e->sub, e->flags))
+			return false;
 		if (e->cause == CAUSE_DIRECT)
 			o->what = OP_BIO_DIRECT;
-		else if (e->cause != CAUSE_DATA)
-			return false;
 		break;
 	case OP_PUNCH:
 		bytes = e->size;
@@ -521,7 +529,7 @@ static char *events_sql(s64 first, bool sorted)
 {
 	char *sql = NULL;
 	size_t size;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int k;
 
 	if (!f)
@@ -820,6 +828,7 @@ struct ledger *ledger_open(void *db, long long run)
 {
 	struct ledger *g = calloc(1, sizeof(*g));
 
+	fill_kinds();
 	if (g)
 		g->settle = ~0ULL;
 	if (g)

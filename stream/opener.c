@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include "memory.h"
 #include "opener.h"
+#include "out.h"
 #include "schema.h"
 
 #define BUSY_MS 10000
@@ -270,7 +272,7 @@ static int wait_busy(void *arg, int tries)
 {
 	struct timespec step = { 0, BUSY_STEP_MS * 1000000 };
 
-	if (interrupted || tries >= BUSY_MS / BUSY_STEP_MS)
+	if (interrupted || tries >= BUSY_MS / BUSY_STEP_MS || (out_patience && !out_patience(tries * BUSY_STEP_MS * 1000000ULL)))
 		return 0;
 	nanosleep(&step, NULL);
 	return 1;
@@ -402,7 +404,7 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 {
 	auto_free char *name = NULL;
 	size_t size;
-	FILE *f = open_memstream(&name, &size);
+	FILE *f = memory_open(&name, &size);
 	s64 unused;
 	int rc;
 
@@ -410,7 +412,8 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 		return SQLITE_NOMEM;
 	fprintf(f, "%s" PREFIX "%d/", immutable ? "file:" : "", o->number);
 	immutable ? put_name(f, o->at.name) : (void)fputs(o->at.name, f);
-	if (fprintf(f, "%s", immutable ? "?immutable=1" : "") < 0 || fclose(f))
+	fputs(immutable ? "?immutable=1" : "", f);
+	if (fclose(f))
 		return SQLITE_NOMEM;
 	rc = sqlite3_open_v2(name, &o->db, flags | (immutable ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX, "unix");
 	if (rc == SQLITE_OK)

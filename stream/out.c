@@ -43,7 +43,7 @@ static enum way way_of(int fd)
 	struct stat s;
 	int flags = fcntl(fd, F_GETFL);
 
-	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode))
+	if (fstat(fd, &s) || S_ISREG(s.st_mode) || S_ISBLK(s.st_mode) || (S_ISCHR(s.st_mode) && !isatty(fd)))
 		return WAY_FILE;
 	if (flags >= 0 && flags & O_NONBLOCK)
 		return WAY_FREE;
@@ -109,6 +109,14 @@ int out_own(int fd)
 	if (own < 0)
 		own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	return own < 0 ? -errno : own;
+}
+
+#define PIPE_BYTES (1 << 20) /* fs.pipe-max-size as it comes */
+
+void out_enlarge(int fd)
+{
+	if (fcntl(fd, F_GETPIPE_SZ) < PIPE_BYTES)
+		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it stays what it is */
 }
 
 static ssize_t write_standard(void *unused, const char *buf, size_t len)

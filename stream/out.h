@@ -23,6 +23,9 @@ const char *out_error(int err);
  * duplicate where there is none to be had. Returns it, or a negative errno. */
 int out_own(int fd);
 
+/* Makes a pipe or FIFO as large as anyone may have it, so that a reader that stops for a moment (a commit) holds up nothing. */
+void out_enlarge(int fd);
+
 /* Makes what goes to the FILE `stdout` go through out_write(). Call it before anything is printed. */
 void out_standard(void);
 

@@ -76,6 +76,7 @@ bool scan_event(const char *p, const char *end, struct iot_event *e)
 	memset(e, 0, sizeof(*e));
 #define ABSENT_REQ return false
 #define ABSENT_OPT (void)0
+#define ABSENT_ZERO (void)0
 #define FIELD(type, name, presence, unit, doc) \
 	if (!memcmp(p, ",\"" #name "\":", sizeof(",\"" #name "\":") - 1)) { \
 		p = get_field(p + sizeof(",\"" #name "\":") - 1, field_type(#name), MAX_OF(e->name), &v); \

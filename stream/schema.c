@@ -4,6 +4,7 @@
  * SQLite keeps the text of CREATE TABLE with its comments, so `.schema` explains a store without this source.
  */
 #include <stdio.h>
+#include "memory.h"
 #include "schema.h"
 
 /* What is particular about some tables; the others are plain. */
@@ -72,15 +73,15 @@ static void put_table(FILE *f, unsigned int type)
 	fprintf(f, ")%s%s;\n", checked ? " STRICT" : "", keyed ? ", WITHOUT ROWID" : "");
 }
 
-bool schema_agg_is_key(const struct column *c)
+void schema_agg_key(FILE *f)
 {
-	static const char *const key[] = { "kind", "owner", "dev", "cause", "how", "sub", "flags" };
+	const struct table *t = table_of(REC_agg);
 	size_t i;
 
-	for (i = 0; i < sizeof(key) / sizeof(*key); i++)
-		if (!strcmp(c->name, key[i]))
-			return true;
-	return false;
+	fputs("run", f);
+	for (i = 0; i < t->n; i++) /* of NULLs, an index keeps any number */
+		if (t->cols[i].total == TOTAL_KEY)
+			fprintf(f, t->cols[i].optional ? ", ifnull(%s, -1)" : ", %s", t->cols[i].name);
 }
 
 static void put_total(FILE *f)
@@ -91,7 +92,9 @@ static void put_total(FILE *f)
 	fprintf(f, "CREATE TABLE agg_total(\n  -- agg summed over the seconds of a run; kept with every commit.\n  run INTEGER NOT NULL,\n");
 	for (i = 1; i < t->n; i++) /* all but sec, the first */
 		put_column(f, &t->cols[i], true, i + 1 < t->n);
-	fprintf(f, ") STRICT;\nCREATE UNIQUE INDEX agg_total_key ON agg_total(" AGG_KEY ");\n");
+	fprintf(f, ") STRICT;\nCREATE UNIQUE INDEX agg_total_key ON agg_total(");
+	schema_agg_key(f);
+	fprintf(f, ");\n");
 }
 
 static const char fixed_tables[] =
@@ -156,7 +159,7 @@ static void put_view_field(FILE *f, const struct column *c)
 		fprintf(f, ", ifnull((SELECT d.name FROM component d WHERE d.id = e.component), p.component) AS component");
 	else if (c->type > TYPE_DEV)
 		fprintf(f, ", (SELECT d.name FROM %s d WHERE d.id = ifnull(e.%s, 0)) AS %s", c->name, c->name, c->name);
-	else if (strstr(c->doc, "means 0") || strstr(c->doc, "means none"))
+	else if (c->zero)
 		fprintf(f, ", ifnull(e.%s, 0) AS %s", c->name, c->name);
 	else
 		fprintf(f, ", e.%s", c->name);
@@ -193,7 +196,7 @@ int schema_create(sqlite3 *db)
 {
 	char *sql = NULL;
 	size_t n;
-	FILE *f = open_memstream(&sql, &n);
+	FILE *f = memory_open(&sql, &n);
 	unsigned int type;
 	int rc;
 
@@ -207,10 +210,8 @@ int schema_create(sqlite3 *db)
 	put_event_view(f);
 	put_agg_view(f, "v_agg", "agg", ", a.sec", "aggregates of each second in words");
 	put_agg_view(f, "v_total", "agg_total", "", "aggregates of a whole run in words");
-	if (fclose(f)) {
-		free(sql);
+	if (fclose(f))
 		return SQLITE_NOMEM;
-	}
 	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
 	free(sql);
 	return rc;
@@ -345,17 +346,14 @@ static char *object_text(sqlite3_stmt *st)
 	const char *sql = (const char *)sqlite3_column_text(st, 2);
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = memory_open(&text, &size);
 
 	if (!f)
 		return NULL;
 	fprintf(f, "%s '%s'\n", sqlite3_column_text(st, 0), sqlite3_column_text(st, 1));
 	if (sql)
 		squeeze(sql, f);
-	if (!fclose(f))
-		return text;
-	free(text);
-	return NULL;
+	return fclose(f) ? NULL : text;
 }
 
 static int compare_objects(sqlite3_stmt *a, sqlite3_stmt *b, char *which, size_t size)

@@ -4,6 +4,7 @@
 #define IOT_STREAM_SCHEMA_H
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include "table.h"
 
 /* Makes every table and view of a new store. The caller has begun a transaction. Returns an SQLite code. */
@@ -16,9 +17,8 @@ int schema_check(sqlite3 *db, char *which, size_t size);
 /* Fills the dictionaries with the rows of kinds.def that are not there yet. Returns an SQLite code. */
 int schema_dictionaries(sqlite3 *db);
 
-/* What tells one row of agg_total from another, for an index; the other columns of agg, but sec, are its sums. */
-#define AGG_KEY "run, kind, owner, ifnull(dev, -1), cause, how, sub, flags"
-bool schema_agg_is_key(const struct column *);
+/* Prints what tells one row of agg_total from another, for an index; the other columns of agg, but sec, are its sums. */
+void schema_agg_key(FILE *);
 
 /* The table of a record. */
 static inline const char *schema_table(unsigned int type)

@@ -10,6 +10,7 @@
 #include "batch.h"
 #include "fileio.h"
 #include "ledger.h"
+#include "memory.h"
 #include "opener.h"
 #include "schema.h"
 
@@ -123,7 +124,7 @@ static int prepare_record(struct store *s, unsigned int type)
 	const struct table *t = table_of(type);
 	char *sql = NULL;
 	size_t size, i;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int err;
 
 	if (!f)
@@ -139,8 +140,7 @@ static int prepare_record(struct store *s, unsigned int type)
 		fprintf(f, " FROM iot_batch");
 	if (type == REC_file_io)
 		put_addition(f, t);
-	fclose(f);
-	err = prepare(s, sql, &s->insert[type]);
+	err = fclose(f) ? stream_fail(-ENOMEM, "%s: no memory", s->sink.name) : prepare(s, sql, &s->insert[type]);
 	free(sql);
 	return err;
 }
@@ -148,7 +148,7 @@ static int prepare_record(struct store *s, unsigned int type)
 /* Sums are added by the name of their column, whatever its place; what is absent says nothing, and leaves what is known. */
 static void put_sum(FILE *f, const struct column *c)
 {
-	const char *how = strcmp(c->name, "max_ns") ? "iot_add" : "iot_max";
+	const char *how = c->total == TOTAL_MAX ? "iot_max" : "iot_add";
 
 	fprintf(f, "%s = CASE WHEN excluded.%s IS NULL THEN %s WHEN %s IS NULL THEN excluded.%s ELSE %s(%s, excluded.%s) END",
 		c->name, c->name, c->name, c->name, c->name, how, c->name, c->name);
@@ -160,7 +160,7 @@ static int prepare_total(struct store *s)
 	const char *comma = "";
 	char *sql = NULL;
 	size_t size, i;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int err;
 
 	if (!f)
@@ -171,9 +171,11 @@ static int prepare_total(struct store *s)
 	fprintf(f, ") VALUES(?1");
 	for (i = 1; i < t->n; i++)
 		fprintf(f, ", ?%zu", i + 1);
-	fprintf(f, ") ON CONFLICT(" AGG_KEY ") DO UPDATE SET ");
+	fprintf(f, ") ON CONFLICT(");
+	schema_agg_key(f);
+	fprintf(f, ") DO UPDATE SET ");
 	for (i = 1; i < t->n; i++) {
-		if (schema_agg_is_key(&t->cols[i]))
+		if (t->cols[i].total == TOTAL_KEY)
 			continue;
 		fputs(comma, f);
 		put_sum(f, &t->cols[i]);

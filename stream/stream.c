@@ -10,6 +10,16 @@
 #define TYPE_(type) TYPE_##type
 #define IS_OPTIONAL_REQ false
 #define IS_OPTIONAL_OPT true
+#define IS_OPTIONAL_ZERO true
+#define IS_OPTIONAL_KEY false
+#define IS_OPTIONAL_OPT_KEY true
+#define IS_OPTIONAL_MAX false
+#define IS_ZERO_REQ false
+#define IS_ZERO_OPT false
+#define IS_ZERO_ZERO true
+#define TOTAL_REQ TOTAL_SUM
+#define TOTAL_OPT TOTAL_SUM
+#define TOTAL_OPT_KEY TOTAL_KEY
 
 /* A function a record, because only a block can give "the struct of this record" one name for all its columns. */
 #define RECORD(record, text) \
@@ -19,7 +29,7 @@
 		static const char name[] = #record, about[] = text; \
 		static const struct column cols[] = {
 #define COL(name, type, presence, unit, doc) \
-	{ #name, unit, doc, TYPE_(type), sizeof(col_##type), IS_OPTIONAL_##presence, offsetof(self, name) },
+	{ #name, unit, doc, TYPE_(type), sizeof(col_##type), IS_OPTIONAL_##presence, offsetof(self, name), false, TOTAL_##presence },
 #define END(record) \
 		}; \
 		static const struct table t = { name, about, cols, sizeof(cols) / sizeof(*cols), sizeof(self) }; \
@@ -32,7 +42,7 @@ static const struct table *table_event(void)
 {
 	static struct column cols[] = {
 #define FIELD(type, name, presence, unit, doc) \
-	{ #name, unit, doc, 0, sizeof(type), IS_OPTIONAL_##presence, offsetof(struct iot_event, name) },
+	{ #name, unit, doc, 0, sizeof(type), IS_OPTIONAL_##presence, offsetof(struct iot_event, name), IS_ZERO_##presence },
 #include "fields.def"
 	};
 	static const struct table t = { "event", "one operation; only in runs that recorded events", cols,

@@ -10,6 +10,8 @@
 
 enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB, TYPE_COMPONENT };
 
+enum col_total { TOTAL_SUM, TOTAL_KEY, TOTAL_MAX };
+
 /* One column of a record, or one field of an event. */
 struct column {
 	const char *name, *unit, *doc;
@@ -17,6 +19,8 @@ struct column {
 	u8 size;                /* bytes in the struct */
 	bool optional;
 	u16 offset;             /* in the struct */
+	bool zero;              /* absent means 0 */
+	u8 total;               /* enum col_total: what agg_total does with it */
 };
 
 struct table {

@@ -611,3 +611,53 @@ assert r["cat", "ra_waste"]["value"] == 1'
 	sqlite3 "$S" "UPDATE file SET ino = -1"
 	[ "$("$ANALYZE" files "$S" --table ledger --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
 }
+
+@test "for every volume the lines sum to all and to total, however they are made, and the devices of a line to the line" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir mine
+	cat >mine/sums.sql <<-'E'
+		-- title: Sums
+		-- table: sums
+		SELECT l.gid, l.rank, a.sym, a.amount FROM v_line_amount a JOIN v_line l ON l.gid = a.gid;
+		-- table: devices
+		SELECT gid, sym, dev, amount FROM v_amount;
+		-- table: columns
+		SELECT sym, COUNT(*) AS n FROM v_sym JOIN pragma_table_info('v_volume') c ON c.name = sym WHERE EXISTS (SELECT 1 FROM v_volume) GROUP BY sym;
+	E
+	"$ROOT/tests/gen-run.py" 3000 --systems | "$ANALYZE" ingest gen.sqlite
+	sqlite3 gen.sqlite "UPDATE agg_total SET owner = (SELECT MIN(id) FROM process WHERE kthread) WHERE owner = 4" # lines of every kind
+	for store in "$S" gen.sqlite; do
+		for by in system pid comm all; do
+			for table in sums devices columns; do
+				"$ANALYZE" sums "$store" --reports mine --by $by --table $table --format csv >$by.$table
+			done
+		done
+		python3 - "$ROOT/stream/volumes.def" <<-'E'
+			import collections, csv, re, sys
+			wanted = set(re.findall(r"^(?:VOLUME|ALSO)\((\w+),", open(sys.argv[1]).read(), re.M))
+			whole = {}
+			for by in "system", "pid", "comm", "all":
+			    lines, all_, total, device = (collections.Counter() for _ in range(4))
+			    own = {}
+			    traced = collections.Counter()
+			    for r in csv.DictReader(open(by + ".sums")):
+			        n = int(r["amount"] if r["amount"] not in ("", "n/a") else 0)
+			        if r["gid"] in ("all:", "total:"):
+			            (all_ if r["gid"] == "all:" else total)[r["sym"]] = n
+			            continue
+			        own[r["gid"], r["sym"]] = n
+			        lines[r["sym"]] += n
+			        traced[r["sym"]] += n if int(r["rank"]) < 4 else 0
+			    for r in csv.DictReader(open(by + ".devices")):
+			        device[r["gid"], r["sym"]] += int(r["amount"])
+			    assert +total == +lines, (by, total - lines, lines - total)
+			    assert +all_ == +traced, (by, all_ - traced, traced - all_)
+			    for (gid, sym), n in device.items():
+			        assert own[gid, sym] == n, (by, gid, sym, n)
+			    assert whole.setdefault("total", +total) == +total and whole.setdefault("all", +all_) == +all_, by
+			    columns = {r["sym"]: r["n"] for r in csv.DictReader(open(by + ".columns"))}
+			    assert wanted <= set(columns) and set(columns.values()) == {"1"}, (wanted - set(columns), columns)
+			assert len(+whole["total"]) > 15, whole["total"]
+		E
+	done
+}

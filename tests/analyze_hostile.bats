@@ -261,6 +261,14 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$(sqlite3 "$S" "SELECT COUNT(*) FROM run")" = 1 ]
 }
 
+@test "a report names views in any way that SQL knows, and comments and strings end nothing" {
+	mkdir mine
+	printf '%s\n' '-- title: Mine' '-- table: one' "/* it's; v_nothing */ SELECT ';' AS semicolon, COUNT(*) AS n FROM V_Volume JOIN \"v_run\" JOIN [v_lost_text];" \
+		'-- plot: two' "SELECT 'it''s;' AS x; -- table: three" '-- table: three' 'SELECT 3 AS n -- no end' >mine/mine.sql
+	[ "$("$ANALYZE" mine "$S" --reports mine --table one --format csv | sed -n 's/^;,[1-9].*/rows/p')" = rows ]
+	[ "$("$ANALYZE" mine "$S" --reports mine --table three --format csv | tail -n 1)" = 3 ]
+}
+
 @test "reports read views only, and one file of the analyzer knows SQLite" {
 	run grep -nEi '\b(FROM|JOIN)[[:space:]]+(run|run_end|probe|device|process|file|agg|agg_total|hist|lost|truth|event|ledger)\b' "$ROOT"/reports/*.sql
 	[ "$status" = 1 ] || { echo "$output"; false; }

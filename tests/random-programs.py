@@ -480,6 +480,8 @@ class Program:
                         inode.claims[p] = inode.claims[p]._replace(exposed=True)
                 elif not old or not old.strong:
                     self.claim(inode, p, p, who, p < end)
+                    if old and old.who != who: # it may have been dirty, and then it is exposed
+                        inode.claims[p] = inode.claims[p]._replace(others=old.others + (old.who, NOBODY))
                 elif others:
                     inode.claims[p] = old._replace(exposed=True)
             faulted.add(first)

@@ -27,7 +27,7 @@ static const struct {
 	long call[7];
 } tries[] = {
 	{ "start a program", PLAIN | STORE, { SYS_execve, (long)"/nowhere", (long)nothing, (long)nothing } },
-	{ "start a program by descriptor", ALL, { SYS_execveat, -1, (long)"", (long)nothing, (long)nothing, AT_EMPTY_PATH } },
+	{ "start a program by descriptor", PLAIN | STORE, { SYS_execveat, -1, (long)"", (long)nothing, (long)nothing, AT_EMPTY_PATH } },
 	{ "write to a file by name", PLAIN, { SYS_openat, -1, (long)"x", O_WRONLY } },
 	{ "make a file", PLAIN, { SYS_openat, -1, (long)"x", O_RDONLY | O_CREAT, 0600 } },
 	{ "make a file without a name", PLAIN, { SYS_openat, -1, (long)"x", O_TMPFILE | O_RDWR, 0600 } },

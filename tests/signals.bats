@@ -155,3 +155,31 @@ sys.exit(p.wait())' "$@"
 		tail -n 1 "$mode.txt" >&3
 	done
 }
+
+@test "iot-analyze whose reader takes nothing ends with each signal, at once" {
+	need python3 python3-minimal
+	"$trace" -q -o "$store" -- true
+	cat > many.sql <<-'SQL'
+		-- title: Many
+		-- table: many: Rows
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, 'abcdefghij' AS text FROM n;
+	SQL
+	python3 - "$analyze" "$store" <<-'END'
+		import fcntl, os, signal, struct, subprocess, sys, termios, time
+		def filled(r):
+		    return struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, b"1234"))[0] >= 61440
+		for nonblocking in False, True:
+		    for form in "text", "csv", "json":
+		        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
+		            r, w = os.pipe()
+		            os.set_blocking(w, not nonblocking)
+		            p = subprocess.Popen([sys.argv[1], "many", sys.argv[2], "--reports", ".", "--format", form], stdout=w, stderr=subprocess.PIPE)
+		            os.close(w)
+		            while not filled(r):
+		                time.sleep(0.02)
+		            p.send_signal(number)
+		            assert p.wait(20) == -number, (form, number, p.returncode)
+		            assert p.stderr.read() == b"", (form, number)
+		            os.close(r)
+	END
+}

@@ -11,6 +11,7 @@ import fcntl
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import sys
 import termios
@@ -27,7 +28,7 @@ class Run:
     """A tracer, what it writes to, and what is to be given back."""
 
     def __init__(self, args, stdout=subprocess.DEVNULL, held=(), stderr=None):
-        self.held = list(held)
+        self.held, self.databases = list(held), []
         self.err = open(FOLDER + "/err", "w+b")
         self.process = subprocess.Popen([TRACE, *args], stdout=stdout, stderr=stderr or self.err, stdin=subprocess.DEVNULL)
 
@@ -54,6 +55,8 @@ class Run:
             self.process.kill()
             self.process.wait()
         self.err.close()
+        for db in self.databases:
+            db.close()
         for held in self.held:
             held.kill() if hasattr(held, "kill") else os.close(held)
             if hasattr(held, "wait"):
@@ -127,6 +130,18 @@ def messages_full(limit):
     return run
 
 
+def locked_store(limit):
+    """Another program writes to the store, and takes its time."""
+    load, path = busy(), FOLDER + "/locked.sqlite"
+    run = Run((["-d", str(limit)] if limit else []) + ["--settle", "none", "--layers", "syscall", "--pid", str(load.pid), "-o", path], held=[load])
+    run.says("recording, attached")
+    db = sqlite3.connect(path, timeout=20, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    run.databases.append(db)
+    time.sleep(0.5 if limit else 1.5)
+    return run
+
+
 def stopped_terminal(limit):
     master, slave = pty.openpty()
     tty.setraw(slave)
@@ -147,6 +162,7 @@ EARLY = [("a FIFO without a reader", fifo_without_reader)]
 LATE = [("a full pipe, text", full_pipe("text")), ("a full pipe, table", full_pipe("table")), ("a full pipe, JSON Lines", full_pipe("jsonl")),
         ("a full pipe that does not block", full_pipe_nonblocking), ("a full socket", full_socket), ("a stopped terminal", stopped_terminal),
         ("a terminal that nobody reads", terminal_not_read)]
+LOCKED = [("a store that is locked", locked_store)] # between two commits: in a short run there may be none
 MUTE = [("messages that nobody reads", messages_full)]
 # what ends it, and the statuses that are right: before anything was recorded it is 128 + signal, behind that 1
 SIGNALS = [("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM), ("SIGHUP", signal.SIGHUP), ("SIGQUIT", signal.SIGQUIT),
@@ -178,10 +194,11 @@ def check(make, ends, early, mute):
 
 def main():
     cases, failed, took = 0, 0, []
-    # each late one has to attach: all of them take minutes
-    some = SIGNALS if os.environ.get("IOT_SIGNALS") == "all" else [s for s in SIGNALS if s[0] in ("SIGINT", "the end of -d")]
-    for name, make, ends, number in [(*s, *e) for s in EARLY for e in SIGNALS] + [(*s, *e) for s in LATE for e in some] + \
-            [(*s, *e) for s in MUTE for e in SIGNALS[:2]]:
+    pairs = [(*s, *e) for s in EARLY + LATE for e in SIGNALS] + [(*s, *e) for s in LOCKED + MUTE for e in SIGNALS[:2]]
+    if os.environ.get("IOT_SIGNALS") != "all": # each late one has to attach: all of them take minutes
+        first = LATE[0][0], LATE[2][0]
+        pairs = [p for p in pairs if (p[0], p[1]) in EARLY or p[2] == "SIGINT" or (p[0] in first and p[2] == "the end of -d")]
+    for name, make, ends, number in pairs:
         cases += 1
         try:
             took.append(check(make, number, (name, make) in EARLY, (name, make) in MUTE))
@@ -189,7 +206,7 @@ def main():
             failed += 1
             print("%s, %s: %s: %s" % (name, ends, type(e).__name__, e), flush=True)
     print("%d states in which nothing is taken, %d ways to end: %d cases, %d failed, median %.1f s, slowest %.1f s" %
-          (len(EARLY + LATE + MUTE), len(SIGNALS), cases, failed, sorted(took)[len(took) // 2] if took else 0,
+          (len(EARLY + LATE + LOCKED + MUTE), len(SIGNALS), cases, failed, sorted(took)[len(took) // 2] if took else 0,
            max(took, default=0)))
     return failed != 0
 

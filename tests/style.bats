@@ -68,6 +68,10 @@ includes() { # FILES_REGEX: "file header" lines
 	empty "long lines" "$(sources '\.[ch]$' | xargs -r awk 'length($0) > 160 { print FILENAME ":" FNR }')"
 }
 
+@test "lines of views have at most 120 columns" {
+	empty "long lines" "$(sources '^reports/views/' | xargs -r awk 'length($0) > 120 { print FILENAME ":" FNR }')"
+}
+
 @test "shell scripts pass shellcheck" {
 	need shellcheck shellcheck
 	mapfile -t scripts < <(printf '%s\0' "${files[@]}" | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | grep -v '\.bats$'; echo tests/helper.bash)

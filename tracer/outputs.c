@@ -5,15 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "out.h"
@@ -141,6 +138,8 @@ static int open_branch(struct branch *b, const struct output *out)
 	if (out->format == FORMAT_STORE)
 		return sink_store(&b->sink, out->path);
 	b->fd = standard ? out_own(STDOUT_FILENO) : open_file(out->path);
+	if (b->fd >= 0)
+		out_enlarge(b->fd);
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
 }
 
@@ -272,30 +271,32 @@ int outputs_close(struct outputs *o, bool complete)
 	return err;
 }
 
-/* Removes one name from the folder that `path` led to, wherever that path leads now. */
-static void remove_made(const char *path, const char *suffix)
+/* What lies there is ours, or it stays. */
+static void remove_made(const char *path)
 {
-	auto_free char *real = NULL, *name = NULL, *copy = strdup(path);
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
-	auto_close int dir = -1;
+	struct place at;
 	struct stat s;
 
-	if (copy)
-		real = realpath(dirname(copy), NULL);
-	if (!real || asprintf(&name, "%s%s", strrchr(path, '/') ? strrchr(path, '/') + 1 : path, suffix) < 0)
+	if (place_find(&at, path)) {
+		place_leave(&at);
 		return;
-	dir = syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how));
-	if (dir < 0 || fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s.st_mode) || s.st_uid != geteuid() || s.st_nlink > 1)
-		return;
-	unlinkat(dir, name, 0);
+	}
+	for (size_t i = 0; i < N_OF(suffixes); i++) {
+		auto_free char *name = NULL;
+
+		if (asprintf(&name, "%s%s", at.name, suffixes[i]) < 0)
+			break;
+		if (!fstatat(at.dir, name, &s, AT_SYMLINK_NOFOLLOW) && S_ISREG(s.st_mode) && s.st_uid == geteuid() && s.st_nlink == 1)
+			unlinkat(at.dir, name, 0);
+	}
+	place_leave(&at);
 }
 
 void outputs_undo(struct outputs *o)
 {
 	outputs_close(o, false);
 	for (size_t i = 0; i < o->n_made; i++)
-		for (size_t j = 0; j < N_OF(suffixes); j++)
-			remove_made(o->made[i], suffixes[j]);
+		remove_made(o->made[i]);
 }
 
 /* A signal that comes while the table is printed is for the child too: its reader may be gone for lunch. */
@@ -318,11 +319,14 @@ int outputs_report(struct outputs *o)
 	pid_t pid = fork();
 
 	if (!pid) {
+		char program[32];
 		sigset_t none;
 
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		fexecve(o->analyzer_fd, (char *[]){ o->analyzer, "amplification", o->store, NULL }, environ);
+		/* the program that was judged, whatever has its name by now */
+		snprintf(program, sizeof(program), "/proc/self/fd/%d", o->analyzer_fd);
+		execl(program, o->analyzer, "amplification", o->store, (char *)NULL);
 		fail(errno, "cannot run %s", o->analyzer);
 		_exit(STATUS_FAILED);
 	}

@@ -5,6 +5,7 @@
  * To add a probe, or another shape of it for another kernel: the program in bpf/, and a row in `programs`.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -748,47 +749,57 @@ static void find_functions(struct probes *p)
 	fclose(f);
 }
 
-/* One object that is loaded beside others. */
+/* Objects that are loaded side by side: each thread takes the next. */
 struct loading {
 	struct probes *p;
-	size_t n;
+	size_t next;
 	int err;
-	pthread_t thread;
-	bool apart;
+	pthread_mutex_t lock;
 };
 
-static void *load_beside(void *arg)
+#define LOADERS 2              /* each holds the kernel's types meanwhile: some 15 MiB */
+
+static void *load_next(void *arg)
 {
 	struct loading *l = arg;
+	size_t n;
+	int err;
 
-	l->err = load_object(l->p, l->n);
-	return NULL;
+	for (;;) {
+		pthread_mutex_lock(&l->lock);
+		n = l->next++;
+		pthread_mutex_unlock(&l->lock);
+		if (n >= N_OBJECTS)
+			return NULL;
+		err = l->p->obj[n] ? load_object(l->p, n) : 0;
+		pthread_mutex_lock(&l->lock);
+		l->err = l->err ?: err;
+		pthread_mutex_unlock(&l->lock);
+	}
 }
 
 /* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
 static int load_all(struct probes *p)
 {
-	struct loading work[N_OBJECTS] = {};
+	struct loading l = { .p = p, .next = OBJECT_CORE, .lock = PTHREAD_MUTEX_INITIALIZER };
 	int err = load_object(p, OBJECT_MAPS);
+	pthread_t thread[LOADERS - 1];
+	int n = 0;
 
 	if (err)
 		return err;
 	find_functions(p); /* the others depend on what is found */
 	err = p->obj[OBJECT_NET] ? load_object(p, OBJECT_NET) : 0;
-	for (size_t i = OBJECT_CORE; !err && i < N_OBJECTS; i++) {
-		if (!p->obj[i])
-			continue;
-		work[i] = (struct loading){ .p = p, .n = i };
-		work[i].apart = !pthread_create(&work[i].thread, NULL, load_beside, &work[i]);
-		if (!work[i].apart)
-			load_beside(&work[i]);
-	}
-	for (size_t i = OBJECT_CORE; i < N_OBJECTS; i++) {
-		if (work[i].apart)
-			pthread_join(work[i].thread, NULL);
-		err = err ?: work[i].err;
-	}
-	return err;
+	if (err)
+		return err;
+	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
+	while (n < LOADERS - 1 && !pthread_create(&thread[n], NULL, load_next, &l))
+		n++;
+	load_next(&l);
+	while (n)
+		pthread_join(thread[--n], NULL);
+	malloc_trim(0);
+	return l.err;
 }
 
 static void on_record(void *arg, const void *data)

@@ -82,7 +82,7 @@ static const struct call {
 	/* SQLite beside a store */
 	{ SYS_unlinkat, STORE }, { SYS_fchown, STORE }, { SYS_fchmod, STORE },
 	/* the table at the end, and the folder of its store */
-	{ SYS_clone, REPORT }, { SYS_execve, REPORT }, { SYS_kill, REPORT }, { SYS_set_tid_address, REPORT }, { SYS_pipe2, REPORT },
+	{ SYS_clone, REPORT }, { SYS_execve, REPORT }, { SYS_execveat, REPORT }, { SYS_kill, REPORT }, { SYS_set_tid_address, REPORT }, { SYS_pipe2, REPORT },
 #ifdef __x86_64__ /* the older names of some of them */
 	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat }, { SYS_readlink }, { SYS_access }, { SYS_getpgrp },
 	{ SYS_time }, { SYS_arch_prctl, REPORT }, { SYS_unlink, STORE }, { SYS_rmdir, REPORT }, { SYS_dup2, REPORT },
@@ -148,6 +148,7 @@ int sandbox_enter(const struct sandbox_opts *o)
 	struct sock_filter code[(ROW_MAX + 2) * N_OF(calls)];
 	struct sock_fprog program = { .filter = code };
 	size_t n = 0;
+	long err;
 
 	code[n++] = (struct sock_filter)LOAD(arch);
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
@@ -161,7 +162,8 @@ int sandbox_enter(const struct sandbox_opts *o)
 			n += put_call(code + n, &calls[i]);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
 	program.len = n;
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? -errno : 0;
+	err = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+	return err < 0 ? -errno : err ? -EBUSY : 0; /* more than 0: the thread that has another filter */
 #else
 	return -ENOSYS;
 #endif

@@ -3,23 +3,28 @@
 
 -- Bytes on sockets by line of the report, exact whether or not every flow had a row.
 CREATE TEMP VIEW v_net AS
-SELECT c.gid, SUM(CASE WHEN c.w THEN c.bytes ELSE 0 END) AS sent, SUM(CASE WHEN c.r THEN c.bytes ELSE 0 END) AS received,
-       SUM(CASE WHEN c.w AND c.sub = 'net_loopback' THEN c.bytes ELSE 0 END) AS sent_loopback,
-       SUM(CASE WHEN c.r AND c.sub = 'net_loopback' THEN c.bytes ELSE 0 END) AS received_loopback,
-       SUM(CASE WHEN c.w THEN c.ops ELSE 0 END) AS sends, SUM(CASE WHEN c.r THEN c.ops ELSE 0 END) AS receives
-FROM v_cell c
-WHERE c.layer = 'net'
-GROUP BY c.gid;
+SELECT gid, SUM(CASE sym WHEN 'sent' THEN amount ELSE 0 END) AS sent,
+       SUM(CASE sym WHEN 'received' THEN amount ELSE 0 END) AS received,
+       SUM(CASE WHEN sym = 'sent' AND sub = 'net_loopback' THEN amount ELSE 0 END) AS sent_loopback,
+       SUM(CASE WHEN sym = 'received' AND sub = 'net_loopback' THEN amount ELSE 0 END) AS received_loopback,
+       SUM(CASE sym WHEN 'sent' THEN ops ELSE 0 END) AS sends,
+       SUM(CASE sym WHEN 'received' THEN ops ELSE 0 END) AS receives
+FROM v_piece
+WHERE sym IN ('sent', 'received')
+GROUP BY gid;
 
--- What clients wrote to and read from files that a storage system serves through FUSE: calls of anybody but the system itself.
+-- What clients wrote to and read from files that a storage system serves through FUSE: calls of anybody but the system
+-- itself.
 CREATE TEMP VIEW v_fuse AS
-SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, SUM(CASE WHEN c.w THEN c.bytes ELSE 0 END) AS client_fuse_in,
-       SUM(CASE WHEN c.r THEN c.bytes ELSE 0 END) AS client_fuse_out
-FROM v_cell c JOIN v_device d ON d.dev = c.dev
+SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount,
+       SUM(CASE c.sym WHEN 'S' THEN c.amount ELSE 0 END) AS client_fuse_in,
+       SUM(CASE c.sym WHEN 'S_r' THEN c.amount ELSE 0 END) AS client_fuse_out
+FROM v_piece c JOIN v_device d ON d.dev = c.dev
 LEFT JOIN v_process p ON p.id = c.owner
-WHERE c.on_file AND c.owner <> 1 AND d.fs LIKE 'fuse%' AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
+WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%'
+    AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
 GROUP BY c.dev
-HAVING SUM(c.bytes) > 0;
+HAVING SUM(c.amount) > 0;
 
 -- The owner of each end of a flow: the smallest, where several processes use one socket.
 CREATE TEMP VIEW v_end AS
@@ -28,19 +33,22 @@ FROM ask JOIN flow f ON f.run = ask.run
 WHERE f.remote IS NOT NULL
 GROUP BY f.protocol, f.local, f.local_port, f.remote, f.remote_port;
 
--- Flows, each with the process at its other end when that was traced too. link, seen from the owner: internal, both ends are
--- of one storage system; client, it accepted a peer that is traced and of another, or that
--- --system left out; accepted, a peer that is not traced: a
--- client or another node; connected, it is itself the client; other, not known which.
+-- Flows, each with the process at its other end when that was traced too. link, seen from the owner: internal, both
+-- ends are of one storage system; client, it accepted a peer that is traced and of another, or that --system left out;
+-- accepted, a peer that is not traced: a client or another node; connected, it is itself the client; other, not known
+-- which.
 CREATE TEMP VIEW v_flow AS
 WITH peer AS MATERIALIZED (
        SELECT f.rowid AS flow, MIN(e.owner) AS owner
        FROM ask JOIN flow f ON f.run = ask.run
        JOIN v_end e ON e.protocol = f.protocol AND e.local_port = f.remote_port AND e.remote_port = f.local_port
-            AND (e.local = f.remote OR e.local IN ('0.0.0.0', '::')) AND (e.remote = f.local OR f.local IN ('0.0.0.0', '::'))
+            AND (e.local = f.remote OR e.local IN ('0.0.0.0', '::'))
+                AND (e.remote = f.local OR f.local IN ('0.0.0.0', '::'))
        GROUP BY f.rowid)
-SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role, f.loopback,
-       f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives, p.owner AS peer, q.comm AS peer_comm,
+SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role,
+       f.loopback,
+       f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives, p.owner AS peer,
+       q.comm AS peer_comm,
        q.pid AS peer_pid, q.system AS peer_system,
        CASE WHEN o.system = q.system THEN 'internal'
             WHEN f.role = 'server' AND (p.owner > 2 OR p.owner = 2 AND r.apart) THEN 'client'
@@ -53,26 +61,32 @@ JOIN v_owner o ON o.owner = f.owner
 LEFT JOIN peer p ON p.flow = f.rowid
 LEFT JOIN v_process q ON q.id = p.owner;
 
--- Network amplification (METRICS N), for a run or system whose payload L is given: for the ledger's system, where the run knows it. A byte between two traced ends is counted
--- once: on client links at the server's end, on internal links where it was sent. Peers that are not traced may be clients or
--- other nodes, and flows without a row were not classified: both numbers are then lower bounds.
+-- Network amplification (METRICS N), for a run or system whose payload L is given: for the ledger's system, where the
+-- run knows it. A byte between two traced ends is counted once: on client links at the server's end, on internal links
+-- where it was sent. Peers that are not traced may be clients or other nodes, and flows without a row were not
+-- classified: both numbers are then lower bounds.
 CREATE TEMP VIEW v_naf AS
 WITH n AS (SELECT COALESCE(SUM(CASE WHEN f.link = 'client' THEN f.sent + f.received END), 0) AS client,
-                  COALESCE(SUM(CASE WHEN f.link = 'internal' THEN f.sent END), CASE WHEN COUNT(f.system) > 0 THEN 0 END) AS internal,
+                  COALESCE(SUM(CASE WHEN f.link = 'internal' THEN f.sent END), CASE WHEN COUNT(f.system) > 0
+                      THEN 0 END) AS internal,
                   COALESCE(SUM(CASE WHEN f.link IN ('accepted', 'other') THEN f.sent + f.received END), 0) AS open
            FROM ask JOIN v_flow f
            JOIN v_load a
-           WHERE f.owner > 2 AND (COALESCE(a.owner_system, ask.system) IS NULL OR f.system = COALESCE(a.owner_system, ask.system))
+           WHERE f.owner > 2 AND (COALESCE(a.owner_system, ask.system) IS NULL
+               OR f.system = COALESCE(a.owner_system, ask.system))
              AND (a.owner_system IS NULL OR ask.system IS NULL OR a.owner_system = ask.system)),
      d(ord, ratio, formula, numerator) AS (
            SELECT 1, 'naf_cli', 'N_cli/', client FROM n
            UNION ALL
            SELECT 2, 'naf_int', 'N_int/', internal FROM n),
-     lossy AS (SELECT COUNT(*) AS n FROM v_lost WHERE what = 'flow table full' OR layer IN ('net', 'all') AND effect = 'bytes')
+     lossy AS (SELECT COUNT(*) AS n FROM v_lost WHERE what = 'flow table full' OR layer IN ('net', 'all')
+         AND effect = 'bytes')
 SELECT d.ord, d.ratio, d.formula || a.formula_N AS formula,
-       CASE WHEN m.net IS NULL OR d.numerator IS NULL OR a.N = 0 THEN '' WHEN n.open + lossy.n > 0 THEN '>=' ELSE 'exact' END AS bound,
+       CASE WHEN m.net IS NULL OR d.numerator IS NULL OR a.N = 0 THEN '' WHEN n.open + lossy.n > 0 THEN '>='
+           ELSE 'exact' END AS bound,
        d.numerator * m.net * 1.0 / NULLIF(a.N, 0) AS value, d.numerator * m.net AS numerator, a.N AS denominator,
-       CASE WHEN m.net IS NULL THEN 'layer net was not measured' WHEN d.numerator IS NULL THEN 'no storage system was recognised'
+       CASE WHEN m.net IS NULL THEN 'layer net was not measured' WHEN d.numerator IS NULL
+           THEN 'no storage system was recognised'
             WHEN n.open > 0 THEN n.open || ' bytes with peers that are not traced'
             WHEN lossy.n > 0 THEN 'the run lost flows' END AS note
 FROM v_load a JOIN v_measured m JOIN n JOIN d JOIN lossy

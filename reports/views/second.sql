@@ -3,44 +3,47 @@
 
 -- Aggregates a second, only what timelines need.
 CREATE TEMP VIEW v_second AS
-SELECT a.sec,
-       SUM(CASE WHEN k.dir = 'w' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') THEN a.bytes ELSE 0 END) AS S,
-       SUM(CASE WHEN k.dir = 'r' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') THEN a.bytes ELSE 0 END) AS S_r,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name IN ('data', 'direct') THEN a.bytes ELSE 0 END) AS B_data,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name = 'journal' THEN a.bytes ELSE 0 END) AS B_journal,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name = 'metadata' THEN a.bytes ELSE 0 END) AS B_metadata,
-       SUM(CASE WHEN k.name = 'block_write' AND COALESCE(d.leaf, 1) AND c.name NOT IN ('data', 'direct', 'journal', 'metadata', 'loopback')
-                THEN a.bytes ELSE 0 END) AS B_rest,
-       SUM(CASE WHEN k.name = 'block_read' AND COALESCE(d.leaf, 1) AND c.name <> 'loopback' THEN a.bytes ELSE 0 END) AS B_r,
-       SUM(CASE WHEN k.name = 'block_flush' THEN a.ops ELSE 0 END) AS flushes
-FROM ask JOIN agg a ON a.run = ask.run
-JOIN kind k ON k.id = a.kind
-JOIN layer l ON l.id = k.layer
-JOIN cause c ON c.id = a.cause
-JOIN sub s ON s.id = a.sub
-LEFT JOIN v_device d ON d.dev = a.dev
-LEFT JOIN v_process p ON p.id = a.owner
-WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)
-GROUP BY a.sec;
+WITH piece AS (
+       SELECT a.sec, a.ops, a.bytes, n.sym, (SELECT c.name FROM cause c WHERE c.id = a.cause) AS cause
+       FROM ask JOIN agg a ON a.run = ask.run
+       LEFT JOIN v_device d ON d.dev = a.dev
+       LEFT JOIN v_process p ON p.id = a.owner
+       LEFT JOIN v_counts n ON n.kind = a.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')
+            AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))
+       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system))
+SELECT sec, SUM(CASE sym WHEN 'S' THEN bytes ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN bytes ELSE 0 END) AS S_r,
+       SUM(CASE WHEN sym = 'B' AND cause IN ('data', 'direct') THEN bytes ELSE 0 END) AS B_data,
+       SUM(CASE WHEN sym = 'B' AND cause = 'journal' THEN bytes ELSE 0 END) AS B_journal,
+       SUM(CASE WHEN sym = 'B' AND cause = 'metadata' THEN bytes ELSE 0 END) AS B_metadata,
+       SUM(CASE WHEN sym = 'B' AND cause NOT IN ('data', 'direct', 'journal', 'metadata') THEN bytes
+           ELSE 0 END) AS B_rest,
+       SUM(CASE sym WHEN 'B_r' THEN bytes ELSE 0 END) AS B_r,
+       SUM(CASE sym WHEN 'flushes' THEN ops ELSE 0 END) AS flushes
+FROM piece
+GROUP BY sec;
 
 -- Bytes a second for every second of the run.
 CREATE TEMP VIEW v_timeline AS
 WITH RECURSIVE t AS MATERIALIZED (SELECT * FROM v_second),
      sec(sec) AS (SELECT 0 UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM t) LIMIT 1000000)
-SELECT s.sec, COALESCE(t.S, 0) * m.syscall AS S, COALESCE(t.S_r, 0) * m.syscall AS S_r, COALESCE(t.B_data, 0) * m.block AS B_data,
-       COALESCE(t.B_journal, 0) * m.block AS B_journal, COALESCE(t.B_metadata, 0) * m.block AS B_metadata, COALESCE(t.B_rest, 0) * m.block AS B_rest,
+SELECT s.sec, COALESCE(t.S, 0) * m.syscall AS S, COALESCE(t.S_r, 0) * m.syscall AS S_r,
+       COALESCE(t.B_data, 0) * m.block AS B_data,
+       COALESCE(t.B_journal, 0) * m.block AS B_journal, COALESCE(t.B_metadata, 0) * m.block AS B_metadata,
+       COALESCE(t.B_rest, 0) * m.block AS B_rest,
        COALESCE(t.B_r, 0) * m.block AS B_r, COALESCE(t.flushes, 0) * m.block AS flushes
 FROM sec s JOIN v_measured m LEFT JOIN t ON t.sec = s.sec
 WHERE EXISTS (SELECT 1 FROM t);
 
--- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file system submitted
--- it: requests of the block layer may hold several files. B_data without it is the rest. A second's difference of the two
--- may be negative, while submitted bytes are under way or because aggregates are read a little after the second: the rest up to a second is
--- then what is left of it at every later one, so that all parts sum to the B of the run. Without complete events all is the rest.
+-- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file
+-- system submitted it: requests of the block layer may hold several files. B_data without it is the rest. A second's
+-- difference of the two may be negative, while submitted bytes are under way or because aggregates are read a little
+-- after the second: the rest up to a second is then what is left of it at every later one, so that all parts sum to the
+-- B of the run. Without complete events all is the rest.
 CREATE TEMP VIEW v_second_part AS
 WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
      io AS MATERIALIZED (
-       SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part, SUM(e.bytes) AS bytes
+       SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part,
+              SUM(e.bytes) AS bytes
        FROM ask CROSS JOIN event e ON e.run = ask.run
        LEFT JOIN v_process p ON p.id = e.owner
        LEFT JOIN file f ON f.run = e.run AND f.id = e.file

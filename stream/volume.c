@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* volume.c - the rows of volumes.def as a table, for reports. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "volume.h"
+
+static const struct { u8 layer; char dir; } kinds[] = {
+#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = { LAYER_##layer, dir },
+#include "kinds.def"
+};
+
+bool volume_kind(enum volume_row row, u8 kind)
+{
+	const struct volume *v = &volumes[row];
+
+	if (v->kind || kind >= KIND_MAX)
+		return kind == v->kind;
+	return v->layers & BIT(kinds[kind].layer) && kinds[kind].dir == v->dir;
+}
+
+static void put_text(FILE *f, const char *text)
+{
+	text ? fprintf(f, "'%s',", text) : fprintf(f, "NULL,");
+}
+
+static void put_row(FILE *f, const struct volume *v, unsigned int kind)
+{
+	fprintf(f, "INSERT INTO temp.volume VALUES(%zu,", v - volumes);
+	put_text(f, v->symbol);
+	put_text(f, v->name ? v->name : v->symbol);
+	put_text(f, v->needs);
+	put_text(f, v->class);
+	put_text(f, v->rest);
+	fprintf(f, "%u,%u,%d);\n", v->measure, kind, v->unless_vfs);
+}
+
+static void sql_volume_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_int64 row = sqlite3_value_int64(argv[0]);
+	const struct volume *v = row >= 0 && row < VOLUME_MAX ? &volumes[row] : NULL;
+	bool leaf = sqlite3_value_int(argv[4]);
+
+	sqlite3_result_int(ctx, v && (v->place == ANYWHERE || leaf == (v->place == LEAF)) &&
+			   volume_has(row, sqlite3_value_int(argv[1]), sqlite3_value_int(argv[2]), sqlite3_value_int64(argv[3])));
+}
+
+int volume_register(struct sqlite3 *db)
+{
+	char *sql = NULL;
+	size_t size, i, k;
+	FILE *f = open_memstream(&sql, &size);
+	int rc;
+
+	if (!f)
+		return SQLITE_NOMEM;
+	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT, measure INTEGER,"
+		" kind INTEGER, unless_vfs INTEGER);\n");
+	for (i = 0; i < VOLUME_MAX; i++)
+		for (k = 0; k < KIND_MAX; k++)
+			if (volume_kind(i, k))
+				put_row(f, &volumes[i], k);
+	rc = fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
+	free(sql);
+	return rc ? rc : sqlite3_create_function(db, "volume_has", 5, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+						 sql_volume_has, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* volume.h - the rows of volumes.def, which say what counts as S, T, W, F, B, ... */
+#ifndef IOT_STREAM_VOLUME_H
+#define IOT_STREAM_VOLUME_H
+
+#include "stream.h"
+
+struct sqlite3;
+
+enum volume_measure { MEASURE_BYTES, MEASURE_OPS, MEASURE_DONE, MEASURE_TOUCHED };
+enum volume_place { ANYWHERE, LEAF, STACKED };
+
+struct volume {
+	const char *symbol, *name, *needs, *class, *rest;
+	u8 measure, place;      /* enum volume_measure, enum volume_place */
+	u8 kind;                /* of this kind, or, where that is KIND_NONE, */
+	char dir;               /* of this direction and these layers */
+	u32 layers, causes, subs, flags, flags_not;
+	bool unless_vfs;
+};
+
+#define BIT(n) (1U << (n))
+#define CALLS(d) .layers = BIT(LAYER_SYSCALL) | BIT(LAYER_URING), .dir = (d), .subs = FILES
+#define IN(l, d) .layers = BIT(LAYER_##l), .dir = (d)
+#define ONE(k) .kind = KIND_##k
+#define FILES (BIT(SUB_FT_REG) | BIT(SUB_FT_BLK))
+#define FOR_CALL (~(BIT(SUB_FOR_WRITE) | BIT(SUB_FOR_FAULT)))
+#define FILE_DATA (BIT(CAUSE_DATA) | BIT(CAUSE_DIRECT))
+#define ONCE (~BIT(CAUSE_LOOPBACK)) /* a loop device's bytes come again on the device below */
+
+static const struct volume volumes[] = {
+#define VOLUME(sym, what, which, ...) { .symbol = #sym, .measure = MEASURE_##what, which, __VA_ARGS__ },
+#include "volumes.def"
+};
+
+/* Places of rows: VOLUME_S is that of S. */
+#define ROW_AT_(line) VOLUME_row_##line
+#define ROW_AT(line) ROW_AT_(line)
+enum volume_row {
+#define VOLUME(sym, ...) VOLUME_##sym,
+#define ALSO(sym, ...) ROW_AT(__LINE__),
+#include "volumes.def"
+	VOLUME_MAX
+};
+
+/* Do operations of that kind count, whatever their other properties are? */
+bool volume_kind(enum volume_row, u8 kind);
+
+/* Does an operation whose kind counts, of that cause, detail and flags? On which device it was is not looked at. */
+static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
+{
+	const struct volume *v = &volumes[row];
+
+	return (!v->causes || (u64)v->causes >> (cause & 63) & 1) && (!v->subs || (u64)v->subs >> (sub & 63) & 1) &&
+	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
+}
+
+/* Gives the connection the temporary table `volume`, the rows, one for each kind that counts, and the function volume_has(row,
+ * cause, sub, flags, leaf). Returns an SQLite code. */
+int volume_register(struct sqlite3 *db);
+
+#endif

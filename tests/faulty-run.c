@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what it left.
+ *
+ * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]
+ * B is stored into a new store and into one that holds A; both are read. The n-th call of each kind (or of one) goes wrong, for every n until
+ * none does; without `all` n grows by a quarter. Whatever happened: no program crashed, the store is sound, A is in it as it was, exit
+ * status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete then.
+ * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAULTY_FD 99
+#define KILLED (-1)
+#define HALF 0
+#define MANY 100000
+#define LIMIT_S 60
+
+/* To try another fault: a row. */
+static const struct fault {
+	const char *call;
+	int how;
+	bool stays;
+	bool to_write;          /* only where a store is written */
+} faults[] = {
+	{ "pwrite", ENOSPC, true, true }, { "pwrite", ENOSPC, false, true }, { "pwrite", EIO, false, true }, { "pwrite", EINTR, false, true },
+	{ "pwrite", HALF, false, true }, { "pwrite", KILLED, false, true },
+	{ "write", EIO, false, true }, { "write", KILLED, false, true },
+	{ "fsync", EIO, false, true }, { "fsync", ENOSPC, true, true }, { "fsync", KILLED, false, true },
+	{ "ftruncate", EIO, false, true }, { "ftruncate", KILLED, false, true },
+	{ "unlink", EACCES, false, true }, { "unlink", KILLED, false, true },
+	{ "open", EMFILE, false }, { "open", ENOSPC, true }, { "open", EINTR, false }, { "open", KILLED, false },
+	{ "read", EIO, false }, { "read", EINTR, false }, { "read", HALF, false }, { "read", KILLED, false },
+	{ "mmap", ENOMEM, false }, { "mmap", KILLED, false },
+	{ "lock", EIO, false }, { "lock", KILLED, false }, /* other errors mean that somebody else has it: it is waited for */
+	{ "malloc", ENOMEM, false }, { "malloc", ENOMEM, true },
+};
+
+static const char *preload, *analyze, *first, *second, *folder, *only;
+static unsigned long tried, bad, by_status[3], ended; /* by_status: 0, other, killed */
+static bool all;
+
+/* ---- what a store holds ---- */
+
+static uint64_t mix(uint64_t h, const void *p, size_t n)
+{
+	const unsigned char *c = p;
+
+	while (n--)
+		h = (h ^ *c++) * 0x100000001b3;
+	return h;
+}
+
+/* Every value of the rows, but the number of the run. */
+static uint64_t hash_rows(sqlite3 *db, const char *sql, int64_t run, uint64_t h)
+{
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+		return 0;
+	sqlite3_bind_int64(st, 1, run);
+	while (sqlite3_step(st) == SQLITE_ROW)
+		for (int i = 0; i < sqlite3_column_count(st); i++) {
+			const void *text = strcmp(sqlite3_column_name(st, i), "run") ? sqlite3_column_text(st, i) : NULL;
+
+			h = text ? mix(h, text, sqlite3_column_bytes(st, i) + 1) : mix(h, "-", 2);
+		}
+	return sqlite3_finalize(st) == SQLITE_OK ? h : 0;
+}
+
+static uint64_t hash_run(sqlite3 *db, int64_t run)
+{
+	static const char tables[] = "SELECT m.name FROM sqlite_schema m WHERE m.type = 'table' AND EXISTS"
+		" (SELECT 1 FROM pragma_table_info(m.name) c WHERE c.name = 'run') ORDER BY 1";
+	sqlite3_stmt *st = NULL;
+	uint64_t h = 0xcbf29ce484222325;
+
+	if (sqlite3_prepare_v2(db, tables, -1, &st, NULL) != SQLITE_OK)
+		return 0;
+	while (h && sqlite3_step(st) == SQLITE_ROW) {
+		char sql[128];
+
+		snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE run = ?1", sqlite3_column_text(st, 0));
+		h = hash_rows(db, sql, run, mix(h, sql, strlen(sql)));
+	}
+	sqlite3_finalize(st);
+	return h;
+}
+
+static int64_t number(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+struct seen {
+	bool sound;
+	int64_t runs;
+	uint64_t a, b;          /* 0: not there, or not complete */
+};
+
+/* The run of a stream: its uuid is the name of the file. Complete, or not there. */
+static uint64_t look_for(sqlite3 *db, const char *uuid)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql), "SELECT run FROM run JOIN run_end USING (run) WHERE uuid = '%s'", uuid);
+	return number(db, sql) < 0 ? 0 : hash_run(db, number(db, sql));
+}
+
+static struct seen look(const char *store)
+{
+	struct seen s = { 0 };
+	sqlite3_stmt *st = NULL;
+	struct stat status;
+	sqlite3 *db = NULL;
+
+	if (stat(store, &status) || !status.st_size) {
+		s.sound = true; /* nothing was begun */
+		return s;
+	}
+	if (sqlite3_open_v2(store, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		s.sound = !strcmp((const char *)sqlite3_column_text(st, 0), "ok");
+	sqlite3_finalize(st);
+	s.runs = number(db, "SELECT count(*) FROM run");
+	s.a = look_for(db, "a");
+	s.b = look_for(db, "b");
+	sqlite3_close(db);
+	return s;
+}
+
+/* ---- runs ---- */
+
+/* Runs iot-analyze with arguments; fault NULL: none. Its output goes to FOLDER/out. Returns the status of wait(). */
+static int run(const char *fault, bool *fired, const char *const args[])
+{
+	int tell[2], status = -1;
+	char out[4096], byte;
+	pid_t pid;
+
+	snprintf(out, sizeof(out), "%s/out", folder);
+	if (pipe2(tell, O_CLOEXEC))
+		exit(2);
+	pid = fork();
+	if (!pid) {
+		int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), null = open("/dev/null", O_WRONLY);
+
+		if (dup2(fd, 1) < 0 || dup2(null, 2) < 0 || dup2(tell[1], FAULTY_FD) < 0)
+			_exit(2);
+		alarm(LIMIT_S);
+		if (fault) {
+			setenv("FAULTY", fault, 1);
+			setenv("LD_PRELOAD", preload, 1);
+		}
+		execv(analyze, (char *const *)args);
+		_exit(126);
+	}
+	close(tell[1]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	*fired = read(tell[0], &byte, 1) == 1;
+	close(tell[0]);
+	return status;
+}
+
+static int ingest(const char *fault, bool *fired, const char *store, const char *stream)
+{
+	return run(fault, fired, (const char *const[]){ "iot-analyze", "ingest", store, stream, NULL });
+}
+
+static void copy(const char *from, const char *to)
+{
+	char buf[1 << 16];
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	ssize_t n;
+
+	while ((n = read(in, buf, sizeof(buf))) > 0)
+		if (write(out, buf, n) != n)
+			exit(2);
+	close(in);
+	close(out);
+}
+
+static void remove_store(const char *store)
+{
+	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+
+	for (int i = 0; i < 4; i++) {
+		char path[4200];
+
+		snprintf(path, sizeof(path), "%s%s", store, ends[i]);
+		unlink(path);
+	}
+}
+
+static void complain(const char *what, const char *fault, int status, const char *why)
+{
+	bad++;
+	printf("%s, %s: %s (status %d, signal %d)\n", what, fault, why, WEXITSTATUS(status), WTERMSIG(status));
+}
+
+/* A fault may end a program; only a fault that kills may kill it. */
+static bool count(const struct fault *f, const char *what, const char *fault, int status)
+{
+	bool killed = WIFSIGNALED(status);
+
+	tried++;
+	by_status[killed ? 2 : !!status]++;
+	if (killed && (f->how != KILLED || WTERMSIG(status) != SIGKILL))
+		complain(what, fault, status, "crashed, or hung");
+	return !killed && !status;
+}
+
+static void check_store(const struct fault *f, const char *fault, const char *base, const char *store, const struct seen *wanted)
+{
+	const char *what = base ? "append" : "create";
+	bool fired, good;
+	struct seen s;
+	int status;
+
+	remove_store(store);
+	if (base)
+		copy(base, store);
+	status = ingest(fault, &fired, store, second);
+	ended += !fired;
+	good = count(f, what, fault, status);
+	s = look(store);
+	if (!s.sound)
+		complain(what, fault, status, "the store is not sound");
+	if (base && s.a != wanted->a)
+		complain(what, fault, status, "the run of before is not what it was");
+	if ((good || s.b) && s.b != wanted->b)
+		complain(what, fault, status, good ? "exit status 0, but the run is another" : "it is complete, but the run is another");
+	if (s.b)
+		return;
+	status = ingest(NULL, &good, store, second);
+	s = look(store);
+	if (status || !s.sound || s.b != wanted->b || s.a != wanted->a || s.runs != wanted->runs)
+		complain(what, fault, status, "what is incomplete cannot be given again");
+}
+
+static uint64_t hash_file(const char *path)
+{
+	char buf[1 << 16];
+	uint64_t h = 1;
+	int fd = open(path, O_RDONLY);
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		h = mix(h, buf, n);
+	close(fd);
+	return h;
+}
+
+static void check_reader(const struct fault *f, const char *fault, const char *store, const char *out, uint64_t wanted)
+{
+	bool fired;
+	int status = run(fault, &fired, (const char *const[]){ "iot-analyze", "runs", store, NULL });
+
+	ended += !fired;
+	if (count(f, "read", fault, status) && hash_file(out) != wanted)
+		complain("read", fault, status, "exit status 0, but another answer");
+}
+
+struct reference {
+	char new[4096], two[4096], base[4096], store[4096], out[4096];
+	struct seen created, appended;
+	uint64_t answer;
+};
+
+static void try_fault(const struct fault *f, const struct reference *r)
+{
+	if (only && strcmp(only, f->call))
+		return;
+	for (int place = 0; place < 3; place++) {
+		unsigned long before = ended, from = tried;
+
+		if (f->to_write && place == 2)
+			continue;
+		/* some calls are there less often than others: it ends when none went wrong */
+		for (long n = 1; n < MANY && ended == before; n += all ? 1 : 1 + n / 4) {
+			char fault[64];
+
+			snprintf(fault, sizeof(fault), "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");
+			if (place == 2)
+				check_reader(f, fault, r->two, r->out, r->answer);
+			else
+				check_store(f, fault, place ? r->base : NULL, r->store, place ? &r->appended : &r->created);
+		}
+		if (getenv("FAULTY_TOLD"))
+			fprintf(stderr, "%s %d%s %d: %lu\n", f->call, f->how, f->stays ? "+" : "", place, tried - from);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct reference r;
+	bool fired;
+
+	if (argc < 6)
+		return fprintf(stderr, "usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]\n"), 2;
+	preload = argv[1], analyze = argv[2], first = argv[3], second = argv[4], folder = argv[5];
+	all = argc > 6;
+	only = all && strcmp(argv[6], "all") ? argv[6] : NULL;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	snprintf(r.new, sizeof(r.new), "%s/new.sqlite", folder);
+	snprintf(r.base, sizeof(r.base), "%s/base.sqlite", folder);
+	snprintf(r.two, sizeof(r.two), "%s/two.sqlite", folder);
+	snprintf(r.store, sizeof(r.store), "%s/x.sqlite", folder);
+	snprintf(r.out, sizeof(r.out), "%s/out", folder);
+	remove_store(r.new);
+	remove_store(r.base);
+	if (ingest(NULL, &fired, r.new, second) || ingest(NULL, &fired, r.base, first))
+		return fprintf(stderr, "faulty-run: cannot store without a fault\n"), 2;
+	copy(r.base, r.two);
+	if (ingest(NULL, &fired, r.two, second) || run(NULL, &fired, (const char *const[]){ "iot-analyze", "runs", r.two, NULL }))
+		return fprintf(stderr, "faulty-run: cannot append and read without a fault\n"), 2;
+	r.answer = hash_file(r.out);
+	r.created = look(r.new);
+	r.appended = look(r.two);
+	if (!r.created.b || r.appended.b != r.created.b || !r.appended.a)
+		return fprintf(stderr, "faulty-run: the references are not what they should be\n"), 2;
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		try_fault(&faults[i], &r);
+	printf("%lu faults: %lu times exit status 0, %lu an error, %lu killed; %lu had another end\n", tried - ended, by_status[0] - ended, by_status[1],
+	       by_status[2], bad);
+	return bad ? 1 : 0;
+}

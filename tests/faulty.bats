@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# faulty.bats - one call of a program goes wrong, the next time another one: what it leaves is sound, and what it says is so.
+# IOT_FAULTS=all: every n of every call, which takes an hour; IOT_FAULTS=CALL (tests/faulty.c): every n of that one.
+# shellcheck shell=bash
+
+load helper
+
+setup_file() {
+	make -s -C "$root" build/faulty.so build/faulty-run >&2
+}
+
+setup() {
+	need_root
+	place=$(mktemp -d "$IOT_IMG_DIR/faulty.XXXXXX")
+	cd "$place" || return 1
+	for uuid in a b; do
+		"$root/tests/gen-run.py" 40 --uuid $uuid >$uuid.jsonl
+	done
+}
+
+teardown() {
+	cd /
+	rm -rf "$place"
+}
+
+@test "ingest and readers with one fault each: stores are sound, exit status 0 is the whole run, complete means complete, and the rest can be given again" {
+	"$root/build/faulty-run" "$root/build/faulty.so" "$analyze" a.jsonl b.jsonl . ${IOT_FAULTS:+"$IOT_FAULTS"} >said || { cat said; false; }
+	tail -n 1 said | sed 's/^/# /' >&3
+	grep -qE '^[0-9]{3,} faults: ' said
+}
+
+@test "50: killed at every write and sync of its end, a run has its ledger and its bytes by file, or no end; and is given again" {
+	local n=0 status ends=0
+	"$analyze" ingest whole.sqlite b.jsonl
+	wanted=$(sqlite3 whole.sqlite 'SELECT count(*), (SELECT count(*) FROM ledger), (SELECT count(*) FROM file_io) FROM run_end')
+	[[ $wanted == 1\|[1-9]*\|[1-9]* ]]
+	while :; do
+		n=$((n + 1))
+		rm -f x.sqlite*
+		status=0
+		FAULTY="fsync $n -1" LD_PRELOAD=$root/build/faulty.so "$analyze" ingest x.sqlite b.jsonl 2>/dev/null 99>&1 || status=$?
+		[ "$status" != 0 ] || break
+		same status "$status" 137
+		[ -s x.sqlite ] || continue
+		got=$(sqlite3 x.sqlite 'SELECT (SELECT count(*) FROM run_end), (SELECT count(*) FROM ledger), (SELECT count(*) FROM file_io)' 2>/dev/null) || got=new
+		case $got in
+		"$wanted") ends=$((ends + 1)) ;;
+		new | 0\|0\|*) "$analyze" ingest x.sqlite b.jsonl ;;
+		*) fail "killed at sync $n: $got" ;;
+		esac
+	done
+	[ "$n" -gt 4 ] && [ "$ends" -gt 0 ]
+}
+
+@test "a run that is given again replaces the incomplete one when it is complete, not before; its ledger of a workload stays" {
+	"$analyze" ingest x.sqlite a.jsonl
+	head -n 100 b.jsonl | "$analyze" ingest x.sqlite && false
+	sqlite3 x.sqlite "INSERT INTO load(run, system) VALUES(2, 'etcd')"
+	head -n 50 b.jsonl | "$analyze" ingest x.sqlite && false
+	same "both attempts are there" "$(sqlite3 x.sqlite 'SELECT count(*), count(DISTINCT uuid) FROM run')" "3|3"
+	"$analyze" ingest x.sqlite b.jsonl
+	same "one is left" "$(sqlite3 x.sqlite 'SELECT group_concat(uuid), (SELECT count(*) FROM run_end) FROM (SELECT uuid FROM run ORDER BY uuid)')" "a,b|2"
+	for table in event agg agg_total process file ledger file_io; do
+		same "rows of $table" "$(sqlite3 x.sqlite "SELECT count(*) FROM $table WHERE run NOT IN (SELECT run FROM run_end)")" 0
+	done
+	same load "$(sqlite3 x.sqlite "SELECT system, uuid FROM load JOIN run USING (run)")" "etcd|b"
+	run "$analyze" ingest x.sqlite b.jsonl
+	[ "$status" = 1 ] && [[ $output == *"run b is already in this store" ]]
+}
