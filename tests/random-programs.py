@@ -442,7 +442,8 @@ class Program:
             if claim and claim.strong:
                 self.charge(inode, page, claim)
             elif claim:
-                self.maybe[inode.key, page, claim.who] += 1
+                for one in {claim.who, *claim.others}:
+                    self.maybe[inode.key, page, one] += 1
         if own - written:
             self.gap(inode, "of a direct write, not on the device", *(own - written))
         self.direct[inode.key, who] += ret
