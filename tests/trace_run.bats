@@ -235,6 +235,13 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 }
 
+@test "what the verifier looks at, which is most of the time to attach, stays below its limits" {
+	"$trace" --probes >probes.txt
+	grep -q verified: probes.txt || skip "this kernel does not tell"
+	empty "programs beyond 90,000 instructions" "$(awk '/verified:/ && $NF > 90000 { print $2, $NF }' probes.txt)"
+	[ "$(awk '$1 == "verified" { print $2 }' probes.txt)" -lt 400000 ] || fail "$(sort -k 6 -rn probes.txt)"
+}
+
 @test "--probes says for each probe what was chosen, or why not, and what it takes" {
 	"$trace" --probes > probes.txt
 	head -n 1 probes.txt | grep -qE '^LAYER +PROBE +TARGET +CHOSEN +REASON$'

@@ -195,8 +195,12 @@ int describe_end(struct sink *s, struct probes *p, const struct run_end *e)
 
 static void print_probe(const struct probe_info *i)
 {
-	printf("%-9s %-26s %-36s %-8s%s%s\n", i->layer, i->name, i->target, i->chosen ? "yes" : "no", i->reason ? " " : "",
-	       i->reason ? i->reason : "");
+	printf("%-9s %-26s %-36s %-8s", i->layer, i->name, i->target, i->chosen ? "yes" : "no");
+	if (i->reason)
+		printf(" %s", i->reason);
+	else if (i->verified)
+		printf(" verified: %u", i->verified);
+	putchar('\n');
 }
 
 void print_probes(const struct probes *p, const struct options *o, u64 attach_ns)
@@ -205,8 +209,11 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	struct probe_info others[MAX_INDIRECT];
 	size_t n = probes_list(p, &list), n_others = indirect(p, o, others);
 	struct utsname u;
+	u32 verified = 0;
 
 	uname(&u);
+	for (size_t i = 0; i < n; i++)
+		verified += list[i].verified;
 	printf("%-9s %-26s %-36s %-8s %s\n", "LAYER", "PROBE", "TARGET", "CHOSEN", "REASON");
 	for (size_t i = 0; i < n; i++)
 		print_probe(&list[i]);
@@ -214,6 +221,8 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 		print_probe(&others[i]);
 	printf("\nkernel    %s %s\n", u.release, u.machine);
 	printf("tier      %s\n", probes_tier(p));
+	if (verified)
+		printf("verified  %u instructions, on all paths\n", verified);
 	printf("memory    %.1f MiB of maps and ring in the kernel\n", probes_map_bytes(p) / 1048576.0);
 	printf("attached  in %.3f s\n", attach_ns / 1e9);
 }

@@ -685,9 +685,13 @@ static int attach_object(struct probes *p, struct bpf_object *o)
 
 	bpf_object__for_each_program(g, o) {
 		int row = program_row(bpf_program__name(g));
+		struct bpf_prog_info info = {};
+		u32 len = sizeof(info);
 
 		if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
 			continue;
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+			p->info[row].verified = info.verified_insns;
 		if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
 			p->info[row].chosen = true;
 			continue;

@@ -41,6 +41,7 @@ struct probe_info {
 	const char *name, *layer, *target;
 	bool chosen;
 	const char *reason;         /* why not; NULL when chosen */
+	u32 verified;               /* instructions that the kernel looked at, on all paths, before it took it; 0 not known (before 5.16) */
 };
 
 struct probe_callbacks {
