@@ -255,7 +255,8 @@ class Image:
         self.number = 0
 
     def pattern(self, number):
-        return struct.pack("=Q", 0xF1E2D3C400000000 | number) * (PAGE // 8)
+        # no byte is one that workers write, which are letters: a write of one byte would leave the pattern
+        return struct.pack("=Q", 0xF1E2D3C480808080 | sum((number >> 7 * i & 0x7f) << 8 * i for i in range(4))) * (PAGE // 8)
 
     def touched(self, e, number):
         """Pages of an extent that were written since they were marked."""
