@@ -203,7 +203,7 @@ install: all
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
 	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 systems.json $(DESTDIR)$(PREFIX)/share/iot/
-	install -m 644 tracer/systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -m 644 tracer/iot-systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 

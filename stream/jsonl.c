@@ -10,7 +10,7 @@
 #include "utf8.h"
 
 #define BUFFER_BYTES (1 << 20)
-#define EVENT_MAX 1024          /* more than the longest event line: 18 fields, keys and 20 digits each */
+#define EVENT_MAX 1024          /* more than the longest event line: 19 fields, keys and 20 digits each */
 #define NAME_ROOM 48            /* a dictionary value as it stands in the line */
 
 struct jsonl {

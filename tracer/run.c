@@ -653,7 +653,7 @@ static int open_processes(void)
 
 static int fail_unknown_system(const struct options *o)
 {
-	return fail_usage("unknown storage system '%s' (systems(5) lists them)", o->system);
+	return fail_usage("unknown storage system '%s' (iot-systems(5) lists them)", o->system);
 }
 
 static int prepare_detection(struct run *r)

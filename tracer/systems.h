@@ -2,7 +2,7 @@
 /* systems.h - which storage system a process belongs to, in which role, and which component a file is.
  *
  * The rules are data: systems.json inside the program, /etc/iot/systems.d/NAME.json, and files of the user
- * (tracer/systems.5 is their manual). Needs cJSON; knows nothing of probes or stores. Not thread-safe.
+ * (tracer/iot-systems.5 is their manual). Needs cJSON; knows nothing of probes or stores. Not thread-safe.
  *
  * Strings that are returned as `const char *` belong to `struct systems` and live as long as it does.
  * Functions that return int return 0 or a negative errno, after having reported the error in one line on stderr.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* systems_load.c - rules from JSON: every key is a row of a table, and whatever is no row is an error.
  *
- * To add a key: a member in systems_rules.h, a row in the table of its object here, a line in systems.5.
+ * To add a key: a member in systems_rules.h, a row in the table of its object here, a line in iot-systems.5.
  */
 #include <cjson/cJSON.h>
 #include <dirent.h>
@@ -199,7 +199,7 @@ static int read_component(const struct where *w, const cJSON *j, const char **to
 			return 0;
 		}
 	}
-	return fail_at(w, EINVAL, "\"%.40s\" is no component (systems(5) lists them)", j->valuestring);
+	return fail_at(w, EINVAL, "\"%.40s\" is no component (iot-systems(5) lists them)", j->valuestring);
 }
 
 static int read_pattern(struct where *w, const char *text, bool path, struct pattern **to)
