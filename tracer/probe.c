@@ -208,7 +208,9 @@ static const struct {
 	{ "io_ring_exit_work", FN_URING_EXIT },
 };
 
+#define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
 #define MAX_MAPS 64
+#define MAX_SYMBOLS 64 /* as map `functions` */
 #define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
 struct probes {
@@ -222,6 +224,16 @@ struct probes {
 	size_t n_maps;
 	struct btf *vmlinux;
 	char hidden[256];      /* functions whose address the kernel hides */
+	struct {               /* of the kernel, that mean something; found by a thread of its own */
+		struct symbol {
+			u64 address;
+			u32 function;
+		} at[MAX_SYMBOLS];
+		size_t n;
+		bool skips;            /* it has SYMBOL_SKIPS */
+		bool apart;
+		pthread_t thread;
+	} symbols;
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	struct ring *ring, *names;     /* events; processes and paths */
 	struct iot_state *state;       /* the kernel's own, mapped */
@@ -722,16 +734,15 @@ static void hide(struct probes *p, const char *name)
 }
 
 /* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
-static void find_functions(struct probes *p)
+static void *find_functions(void *arg)
 {
+	struct probes *p = arg;
 	FILE *f = fopen("/proc/kallsyms", "re");
-	int fd = map_fd(p, "functions");
-	bool fast = btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 	char line[512], *name;
 
 	if (!f) {
 		hide(p, "all: no /proc/kallsyms");
-		return;
+		return NULL;
 	}
 	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address = strtoull(line, &name, 16);
@@ -740,17 +751,44 @@ static void find_functions(struct probes *p)
 			continue;
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
-		p->skips |= fast && !strcmp(name, SYMBOL_SKIPS);
-		for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
+		for (size_t i = 0; i < N_FUNCTIONS; i++) {
 			if (strcmp(name, functions[i].name))
 				continue;
-			if (address)
-				bpf_map_update_elem(fd, &address, &functions[i].function, BPF_ANY);
-			else
+			if (!address)
 				hide(p, name);
+			else if (p->symbols.n < MAX_SYMBOLS)
+				p->symbols.at[p->symbols.n++] = (struct symbol){ address, functions[i].function };
 		}
 	}
 	fclose(f);
+	return NULL;
+}
+
+/* Begins to look for functions, beside what else there is to do before the kernel side needs them. */
+static void functions_begin(struct probes *p)
+{
+	p->symbols.apart = !pthread_create(&p->symbols.thread, NULL, find_functions, p);
+	if (!p->symbols.apart)
+		find_functions(p);
+}
+
+static void functions_wait(struct probes *p)
+{
+	if (p->symbols.apart)
+		pthread_join(p->symbols.thread, NULL);
+	p->symbols.apart = false;
+}
+
+/* Tells the kernel side what was found. */
+static void functions_tell(struct probes *p)
+{
+	int fd = map_fd(p, "functions");
+
+	functions_wait(p);
+	p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
+	for (size_t i = 0; i < p->symbols.n; i++)
+		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function, BPF_ANY);
 }
 
 /* Objects that are loaded side by side: each thread takes the next. */
@@ -792,11 +830,10 @@ static int load_all(struct probes *p)
 
 	if (err)
 		return err;
-	find_functions(p); /* the others depend on what is found */
+	functions_tell(p); /* the others depend on what is found */
 	err = p->obj[OBJECT_NET] ? load_object(p, OBJECT_NET) : 0;
 	if (err)
 		return err;
-	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
 	while (n < LOADERS - 1 && !pthread_create(&thread[n], NULL, load_next, &l))
 		n++;
 	load_next(&l);
@@ -922,6 +959,8 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	p->opts = *opts;
 	verbose = opts->verbose;
 	libbpf_set_print(libbpf_says);
+	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
+	functions_begin(p);
 	err = prepare(p);
 	if (err)
 		return err;
@@ -1528,6 +1567,7 @@ void probes_close(struct probes *p)
 {
 	if (!p)
 		return;
+	functions_wait(p);
 	for (size_t i = 0; i < N_PROGRAMS; i++)
 		bpf_link__destroy(p->link[i]);
 	ring_close(p->ring);
