@@ -216,7 +216,8 @@ static __always_inline struct txn *txn_make(u64 id)
 			lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
 		x->id = TXN_MAKING;
 		x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
-		x->top = x->top_weight = x->first = x->first_weight = x->ended = 0;
+		x->top = x->top_weight = x->first = x->first_weight = 0;
+		x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
 		__sync_lock_test_and_set(&x->id, id);
 	}
 	__sync_lock_test_and_set(&s->busy, 0);

@@ -18,12 +18,12 @@ struct thread {
 	u64 rchar;             /* as task_ctx.rchar, for quick calls */
 	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns. Below IOT_SAMPLE it is
 	                          how many calls that move data went by untimed */
-	u64 sole;              /* a regular file that nobody but its process dirties, by inode, ... */
+	u64 sole, sole_ino;    /* a regular file that nobody but its process dirties: inode and its number, ... */
+	u32 sole_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
 	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
 	u32 sole_second;       /* ... and iot_state.second: its writer has to be seen as living */
 	u32 proc, dirty_cell;  /* whose, and where folios that turn dirty are counted */
 	u32 stamp;             /* of its quick calls that are valid */
-	u32 pad;
 };
 
 struct {
@@ -100,7 +100,9 @@ static __always_inline bool is_sole(const struct thread *th, struct task_struct 
 {
 	struct iot_state *s = run_state();
 
-	return s && th && th->sole == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch && th->sole_second == s->second;
+	return s && th && inode && th->sole == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch &&
+	       th->sole_second == s->second && th->sole_ino == inode_number((struct inode *)inode) &&
+	       th->sole_gen == inode_generation((struct inode *)inode);
 }
 
 /* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`. */
@@ -117,6 +119,8 @@ static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u
 	if (!th)
 		return;
 	th->sole = (u64)i;
+	th->sole_ino = inode_number(i);
+	th->sole_gen = inode_generation(i);
 	th->sole_epoch = epoch;
 	th->sole_second = w->second;
 	th->proc = proc;

@@ -494,7 +494,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 		if (!is_sole(th, t, q->host))
 			return false;
 		offset = quick_offset(q, f, regs, ret);
-		touched = blocks_of(offset, ret, q->block);
+		touched = ret ? blocks_of(offset, ret, q->block) : 0;
 	} else if (ra_waits(q->host)) {
 		return false;
 	}

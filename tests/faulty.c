@@ -108,31 +108,16 @@ int open64(const char *path, int flags, ...) { return OPENS(open64, flags, path)
 int openat(int dir, const char *path, int flags, ...) { return OPENS(openat, flags, dir, path); }
 int openat64(int dir, const char *path, int flags, ...) { return OPENS(openat64, flags, dir, path); }
 
-int fcntl(int fd, int command, ...)
-{
-	va_list args;
-	void *arg;
+#define LOCKS(call, fd, command) ({ \
+	va_list args; \
+	void *arg; \
+	va_start(args, command); \
+	arg = va_arg(args, void *); \
+	va_end(args); \
+	command == F_SETLK && goes_wrong(CALL_lock) == 1 ? -1 : NEXT(call, fd, command, arg); })
 
-	va_start(args, command);
-	arg = va_arg(args, void *);
-	va_end(args);
-	if (command == F_SETLK && goes_wrong(CALL_lock) == 1)
-		return -1;
-	return NEXT(fcntl, fd, command, arg);
-}
-
-int fcntl64(int fd, int command, ...)
-{
-	va_list args;
-	void *arg;
-
-	va_start(args, command);
-	arg = va_arg(args, void *);
-	va_end(args);
-	if (command == F_SETLK && goes_wrong(CALL_lock) == 1)
-		return -1;
-	return NEXT(fcntl64, fd, command, arg);
-}
+int fcntl(int fd, int command, ...) { return LOCKS(fcntl, fd, command); }
+int fcntl64(int fd, int command, ...) { return LOCKS(fcntl64, fd, command); }
 
 void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
 {

@@ -235,6 +235,29 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 }
 
+@test "calls like the one before are counted as it was: empty writes touch nothing, reads at the end are operations, a new file is another" {
+	need python3 python3-minimal
+	body() {
+		traced -- python3 -c "import os
+f = os.open('$IOT_MNT/f', os.O_CREAT | os.O_RDWR)
+for n in range(7): os.pwrite(f, b'x' * 100, 1)
+for n in range(5): os.pwrite(f, b'', 1)
+for n in range(3): os.pread(f, 4096, 0)
+for n in range(11): os.pread(f, 4096, 8192)
+os.close(f)
+f = os.open('$IOT_MNT/g', os.O_CREAT | os.O_WRONLY)
+for n in range(13): os.pwrite(f, b'x' * 4096, 4096 * n)
+os.fsync(f)"
+		same "writes of f, g" "$(q "SELECT i.write_ops, i.write_bytes FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id
+			WHERE f.path IN ('$IOT_MNT/f', '$IOT_MNT/g') AND i.write_ops > 0 ORDER BY f.path" | paste -sd /)" "12 700/13 53248"
+		same "reads of f" "$(q "SELECT SUM(i.read_ops), SUM(i.read_bytes) FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id
+			WHERE f.path = '$IOT_MNT/f'")" "14 303"
+		same "blocks touched" "$(q "SELECT SUM(touched) FROM c WHERE kind = 'pwrite64' AND dev = '$IOT_DEVNO'")" "$(((7 + 13) * 4096))"
+		same "data of g" "$(written "cause = 'data' AND comm = 'python3'")" "$((13 * 4096 + 4096))"
+	}
+	with_fs ext4 128M -- body
+}
+
 @test "what the verifier looks at, which is most of the time to attach, stays below its limits" {
 	"$trace" --probes >probes.txt
 	grep -q verified: probes.txt || skip "this kernel does not tell"
