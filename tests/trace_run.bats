@@ -253,7 +253,7 @@ os.fsync(f)"
 		same "reads of f" "$(q "SELECT SUM(i.read_ops), SUM(i.read_bytes) FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id
 			WHERE f.path = '$IOT_MNT/f'")" "14 303"
 		same "blocks touched" "$(q "SELECT SUM(touched) FROM c WHERE kind = 'pwrite64' AND dev = '$IOT_DEVNO'")" "$(((7 + 13) * 4096))"
-		same "data of g" "$(written "cause = 'data' AND comm = 'python3'")" "$((13 * 4096 + 4096))"
+		same "data of f and g" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'python3' AND dev = '$IOT_DEVNO'")" "$((4096 + 13 * 4096))"
 	}
 	with_fs ext4 128M -- body
 }
