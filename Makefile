@@ -31,7 +31,8 @@ BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-u
 bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
-tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
+systems_src := $(wildcard tracer/systems/*.c)
+tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -72,15 +73,15 @@ $(B)/floor: tests/floor.c $(B)/floor.bpf.o
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
 
 # The rules are carried inside the tracer.
-$(B)/tracer/systems_load.o: systems.json
+$(B)/tracer/systems/load.o: tracer/systems/systems.json
 
 # Test programs that need no kernel side.
-detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/out.c stream/place.c stream/utf8.c
+detect_src := tracer/pattern.c tracer/procfs.c $(systems_src) stream/out.c stream/place.c stream/utf8.c
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h stream/*.h stream/*.def) systems.json
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/systems/*.h stream/*.h stream/*.def) tracer/systems/systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
@@ -94,11 +95,11 @@ $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
 # Reports, and the systems whose aliases it takes, are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
-$(B)/reports.c: $(reports) systems.json reports reports/views Makefile
+$(B)/reports.c: $(reports) tracer/systems/systems.json reports reports/views Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
-	for f in $(reports) systems.json; do echo "{ \"$${f#reports/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	for f in $(reports) tracer/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
 $(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
@@ -147,10 +148,10 @@ $(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/*.de
 # Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store
 FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-fuzz_rules := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
+fuzz_rules := tracer/pattern.c tracer/procfs.c $(systems_src)
 fuzz_pattern := tracer/pattern.c
 fuzz_ledger := analyzer/payload.c analyzer/fail.c
-fuzz_options := tracer/options.c tracer/tracer.c tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
+fuzz_options := tracer/options.c tracer/tracer.c tracer/pattern.c tracer/procfs.c $(systems_src)
 fuzz_questions := analyzer/options.c analyzer/fail.c
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
 fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(fuzz_$1))
@@ -159,7 +160,7 @@ $(B)/fuzz/%.o: %.c Makefile | $(B)/.tools
 	$(call say,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(CFLAGS_ALL) $(FUZZFLAGS) -MMD -MP -c $< -o $@
-$(B)/fuzz/tracer/systems_load.o: systems.json
+$(B)/fuzz/tracer/systems/load.o: tracer/systems/systems.json
 .SECONDEXPANSION:
 $(fuzz_bin): $(B)/fuzz/%: tests/fuzz.c $$(call fuzz_objects,$$*)
 	$(call say,FUZZ,$@)
@@ -202,7 +203,7 @@ install: all
 	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
 	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 644 systems.json $(DESTDIR)$(PREFIX)/share/iot/
+	install -m 644 tracer/systems/systems.json $(DESTDIR)$(PREFIX)/share/iot/
 	install -m 644 tracer/iot-systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/

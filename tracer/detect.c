@@ -14,7 +14,7 @@
 #include "detect.h"
 #include "procfs.h"
 #include "sparse.h"
-#include "systems.h"
+#include "systems/systems.h"
 #include "tracer.h"
 
 #define TICK_SLACK 1           /* the kernel rounds the start of a process down to a tick */

@@ -27,7 +27,7 @@
 #include "run.h"
 #include "settle.h"
 #include "stop.h"
-#include "systems.h"
+#include "systems/systems.h"
 #include "truth.h"
 
 #define POLL_NS (5 * NSEC / 1000)

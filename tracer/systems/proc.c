@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems_proc.c - what runs now: reads /proc, asks the rules, prints a list. */
+/* proc.c - what runs now: reads /proc, asks the rules, prints a list. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "procfs.h"
-#include "systems_rules.h"
+#include "rules.h"
 #include "utf8.h"
 
 #define STAT_BYTES 4096
