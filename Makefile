@@ -87,7 +87,7 @@ $(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h trace
 	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
 
 # The objects are carried inside the tracer.
-$(B)/tracer/probe.o: $(bpf_obj)
+$(B)/tracer/probe_rows.o: $(bpf_obj)
 
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
