@@ -28,7 +28,7 @@ void program_refuse(struct probes *p, const char *name, const char *why)
 
 	if (row < 0)
 		return;
-	snprintf(p->reason[row], sizeof(p->reason[row]), "%s", why);
+	snprintf(p->reason[row], sizeof(p->reason[row]), "%.127s", why);
 	p->info[row].reason = p->reason[row];
 	p->info[row].chosen = false;
 }
