@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "cells.h"
+#include "hash.h"
 #include "tracer.h"
 
 #define GRACE_NS (NSEC / 2) /* a program that had found an aggregate has long ended by then */
@@ -114,13 +115,9 @@ static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u6
 
 static struct sum *sum_of(struct cells *c, const struct iot_cell_key *key)
 {
-	const u8 *p = (const u8 *)key;
-	u64 h = 14695981039346656037ull; /* FNV-1a */
 	size_t i;
 
-	for (i = 0; i < sizeof(*key); i++)
-		h = (h ^ p[i]) * 1099511628211ull;
-	for (i = h % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
+	for (i = hash_bytes(HASH_START, key, sizeof(*key)) % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
 		if (!memcmp(&c->sums[i].key, key, sizeof(*key)))
 			return &c->sums[i];
 	c->sums[i] = (struct sum){ .key = *key, .used = true };

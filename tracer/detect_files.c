@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect_parts.h"
+#include "hash.h"
 
 #define PLACES_MAX 4096        /* data roots that are remembered */
 #define LATE_MAX 4096          /* files without a component that are looked at again */
@@ -121,14 +122,10 @@ static void look_later(struct detect *d, const struct rec_file *r, u32 user, boo
 	d->late[d->n_late++].rec.path = copy;
 }
 
-/* FNV-1a; 0 is left for "unused". */
+/* 0 is left for "unused". */
 static u64 path_hash(const char *path, size_t len)
 {
-	u64 h = 14695981039346656037ULL;
-
-	while (len--)
-		h = (h ^ (u8)*path++) * 1099511628211ULL;
-	return h | 1;
+	return hash_bytes(HASH_START, path, len) | 1;
 }
 
 static void meet(struct detect *d, const struct iot_path *p, const struct rec_file *r)

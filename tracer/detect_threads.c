@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect_parts.h"
+#include "hash.h"
 #include "procfs.h"
 
 #define THREADS_MAX 65536      /* threads whose name is remembered */
@@ -15,7 +16,7 @@ static const bool is_write[KIND_MAX] = {
 
 static struct thread *thread_slot(struct thread *threads, size_t room, u32 proc, u32 tid)
 {
-	size_t i = ((u64)proc << 32 | tid) * 0x9e3779b97f4a7c15ULL >> 32 & (room - 1);
+	size_t i = hash_pair(proc, tid) & (room - 1);
 
 	while (threads[i].proc && (threads[i].proc != proc || threads[i].tid != tid))
 		i = (i + 1) & (room - 1);

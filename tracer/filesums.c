@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "filesums.h"
+#include "hash.h"
 #include "names.h"
 #include "tracer.h"
 
@@ -218,7 +219,7 @@ void filesums_unnamed(struct filesums *f, struct probes *p, void (*found)(void *
 
 static struct wrote *wrote_at(struct filesums *f, u32 file, u32 owner)
 {
-	return &f->wrote[((u64)file << 32 | owner) * 0x9e3779b97f4a7c15ULL >> 48 & (WROTE - 1)];
+	return &f->wrote[hash_pair(file, owner) >> 16 & (WROTE - 1)];
 }
 
 static void note_write(struct filesums *f, u32 file, u32 owner, u8 component)

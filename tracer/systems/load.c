@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include "clean.h"
+#include "file.h"
 #include "keys.h"
 #include "place.h"
 
@@ -147,12 +148,10 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 
 char *sys_read_small(const char *path, size_t *len, const char **why)
 {
-	int fd = place_open_path(path, O_RDONLY | O_NONBLOCK);
+	auto_close int fd = place_open_path(path, O_RDONLY | O_NONBLOCK);
 	char *text = NULL;
 	struct stat st;
-	ssize_t n = 1;
 
-	*len = 0;
 	*why = NULL;
 	if (fd < 0)
 		*why = place_error(fd, false);
@@ -160,22 +159,9 @@ char *sys_read_small(const char *path, size_t *len, const char **why)
 		*why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		*why = "not a regular file";
-	else if (st.st_size > SYS_FILE_BYTES)
-		*why = "larger than 1 MiB, which is refused";
-	else if (!(text = calloc(1, SYS_FILE_BYTES + 1)))
-		*why = "out of memory";
-	while (!*why && n > 0 && *len < SYS_FILE_BYTES) {
-		n = read(fd, text + *len, SYS_FILE_BYTES - *len);
-		if (n < 0)
-			*why = strerror(errno);
-		*len += n > 0 ? n : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (!*why)
-		return text;
-	free(text);
-	return NULL;
+	else if (!(text = read_all(fd, SYS_FILE_BYTES, len)))
+		*why = errno == EFBIG ? "larger than 1 MiB, which is refused" : strerror(errno);
+	return text;
 }
 
 int systems_add_file(struct systems *db, const char *path)

@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
+#include "clock.h"
+#include "hash.h"
 #include "procfs.h"
 #include "roots.h"
 
@@ -62,22 +63,15 @@ void sys_cache_forget(struct sys_cache *c)
 	}
 }
 
-/* FNV-1a; 0 is left for "empty". */
-static uint64_t hash(uint64_t h, const char *s, size_t len)
+/* 0 is left for "empty". */
+static uint64_t hash(const char *path, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)s[i]) * 1099511628211ull;
-	return h | 1;
+	return hash_bytes(HASH_START, path, len) | 1;
 }
-
-#define HASH_START 14695981039346656037ull
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+	return clock_now(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* --- mounts that could hang us --- */
@@ -276,7 +270,7 @@ const struct dir *roots_lookup(const struct systems *db, const struct way *w, co
 	if (w->to == WAY_NONE || is_untouchable(c, inside))
 		return &none;
 	snprintf(path, sizeof(path), "%u:%s", w->pid, inside);
-	d = &c->dir[hash(HASH_START, path, strlen(path)) / 2 % DIR_SLOTS];
+	d = &c->dir[hash(path, strlen(path)) / 2 % DIR_SLOTS];
 	if (d->path && !strcmp(d->path, path) && now_ms() < d->until_ms)
 		return d;
 	free(d->path);
@@ -335,14 +329,14 @@ bool sys_is_untouchable(struct sys_cache *c, uint32_t pid, const char *path)
 
 void roots_remember(struct sys_cache *c, const char *path, size_t len)
 {
-	uint64_t h = hash(HASH_START, path, len);
+	uint64_t h = hash(path, len);
 
 	c->seen[h / 2 % SEEN_SLOTS] = h;
 }
 
 bool roots_is_remembered(const struct sys_cache *c, const char *path, size_t len)
 {
-	uint64_t h = hash(HASH_START, path, len);
+	uint64_t h = hash(path, len);
 
 	return c->seen[h / 2 % SEEN_SLOTS] == h;
 }
