@@ -85,7 +85,8 @@ $(B)/tracer/systems/load.o: tracer/systems/systems.json
 
 # Test programs that need no kernel side.
 base_src := $(wildcard base/*.c)
-detect_src := tracer/pattern.c tracer/procfs.c $(systems_src) $(base_src)
+rules_src := $(systems_src) tracer/pattern.c tracer/procfs.c tracer/mounts.c
+detect_src := $(rules_src) $(base_src)
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -157,10 +158,10 @@ $(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch])
 # Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store
 FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-fuzz_rules := tracer/pattern.c tracer/procfs.c $(systems_src)
+fuzz_rules := $(rules_src)
 fuzz_pattern := tracer/pattern.c
 fuzz_ledger := analyzer/payload.c
-fuzz_options := tracer/options.c tracer/tracer.c tracer/pattern.c tracer/procfs.c $(systems_src)
+fuzz_options := tracer/options.c tracer/tracer.c $(rules_src)
 fuzz_questions := analyzer/options.c
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
 fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(base_src) $(fuzz_$1))

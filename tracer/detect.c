@@ -14,7 +14,6 @@
 #include "detect_parts.h"
 #include "procfs.h"
 
-#define TICK_SLACK 1           /* the kernel rounds the start of a process down to a tick */
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
 #define AGAIN_MAX 8            /* processes looked at again at once: there may be a storm of forks */
 #define AGAIN_ROOM 65536       /* and that wait for it */
@@ -28,7 +27,6 @@ int detect_new(struct detect **out, const char *const *files, size_t n)
 	*out = d;
 	if (!d)
 		return fail(ENOMEM, "detection of storage systems");
-	d->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
 	d->seen.size = sizeof(struct seen);
 	d->file.size = sizeof(struct known);
 	return systems_open(&d->db, files, n);
@@ -140,20 +138,9 @@ bool detect_wanted(const struct detect *d, u32 id)
 /* --- processes --- */
 
 /* Is what /proc shows this very process, running this very program? */
-static bool is_same(const struct detect *d, const struct sys_ident *id, const struct iot_proc *p)
+static bool is_same(const struct sys_ident *id, const struct iot_proc *p)
 {
-	u64 want = p->start_ns / d->tick_ns;
-
-	return id->start_ticks + TICK_SLACK >= want && id->start_ticks <= want + TICK_SLACK &&
-		!strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
-}
-
-/* It did not begin another program while it was looked at: what was read is of one. */
-static bool is_still(const struct iot_proc *p)
-{
-	char path[PROCFS_PATH], comm[64];
-
-	return read_line(procfs_path(path, p->pid, "comm"), comm, sizeof(comm)) >= 0 && !strncmp(comm, p->comm, IOT_COMM_LEN);
+	return procfs_began(id->start_ticks, p->start_ns) && !strncmp(id->proc.comm, p->comm, IOT_COMM_LEN);
 }
 
 /* Whose path it is that a process uses. */
@@ -201,7 +188,7 @@ static void match(const struct detect *d, const struct iot_proc *p, struct sys_m
 	struct sys_ident id = {};
 	struct sys_proc proc = { .comm = p->comm, .exe = p->exe[0] ? p->exe : NULL, .gone = true, .forked = parent };
 
-	if (!systems_ident(p->pid, &id) && is_same(d, &id, p) && is_still(p))
+	if (!systems_ident(p->pid, &id) && is_same(&id, p) && procfs_is_called(p->pid, p->comm)) /* still: what was read is of one program */
 		proc = id.proc;
 	if (!proc.exe && p->exe[0]) { /* it is about to end */
 		proc.exe = p->exe;
@@ -345,13 +332,12 @@ static bool match_again(struct detect *d, const struct seen *s, struct sys_match
 /* A process may call itself something else; when it runs another program it has another record. */
 static bool is_last(const struct detect *d, const struct seen *s, const struct sys_ident *now)
 {
-	u64 want = s->proc.start_ns / d->tick_ns;
 	const struct seen *other;
 	u32 id = d->bucket[s->proc.pid % BUCKETS];
 
 	while ((other = detect_seen(d, id)) && other->proc.pid != s->proc.pid)
 		id = other->older;
-	return id == s->proc.id && now->start_ticks + TICK_SLACK >= want && now->start_ticks <= want + TICK_SLACK;
+	return id == s->proc.id && procfs_began(now->start_ticks, s->proc.start_ns);
 }
 
 /* Returns false when there is nobody to look at. */
@@ -364,7 +350,7 @@ static bool look_again_at(struct detect *d, u32 proc)
 
 	if (!s || s->over || systems_ident(s->proc.pid, &id))
 		return false;
-	there = is_same(d, &id, &s->proc) || is_last(d, s, &id);
+	there = is_same(&id, &s->proc) || is_last(d, s, &id);
 	systems_ident_free(&id);
 	if (!there)
 		return false;

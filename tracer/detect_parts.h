@@ -75,7 +75,6 @@ struct thread {
 struct detect {
 	struct systems *db;
 	const char *only;
-	long tick_ns;
 	struct sparse seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
 	struct sparse file;         /* struct known by file.id */

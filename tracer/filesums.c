@@ -23,6 +23,7 @@
 #include "filesums.h"
 #include "hash.h"
 #include "names.h"
+#include "procfs.h"
 #include "tracer.h"
 
 #define QUIET 3                /* seconds without a change after which a slot is taken out of the index */
@@ -211,7 +212,7 @@ void filesums_unnamed(struct filesums *f, struct probes *p, void (*found)(void *
 		return;
 	probes_files(p, wants_name, &s);
 	if (s.n)
-		processes_list(look_at_process, &s);
+		procfs_list(look_at_process, &s);
 	free(s.files);
 }
 

@@ -63,7 +63,7 @@ int run_want_families(struct run *r)
 			err = probes_want_pid(r->probes, f->pids[wanted]);
 		f->more = false;
 		if (!err && f->n)
-			processes_list(add_child, f);
+			procfs_list(add_child, f);
 	} while (f->more && !err);
 	return err;
 }

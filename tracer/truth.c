@@ -252,12 +252,14 @@ static void read_counters(struct counters *list)
 static int read_io(u32 pid, struct io *io)
 {
 	unsigned long long rchar, wchar;
-	char path[PROCFS_PATH], text[512];
+	struct procfs_stat s;
+	char text[512];
 
-	if (read_file(procfs_path(path, pid, "io"), text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2)
+	if (procfs_read(pid, "io", text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2 ||
+	    procfs_stat(pid, &s))
 		return -ENOENT;
-	*io = (struct io){ .pid = pid, .start = process_start_ticks(pid), .rchar = rchar, .wchar = wchar };
-	return io->start ? 0 : -ENOENT;
+	*io = (struct io){ .pid = pid, .start = s.start_ticks, .rchar = rchar, .wchar = wchar };
+	return 0;
 }
 
 static void begin_process(void *arg, u32 pid, u32 ppid)
@@ -277,7 +279,7 @@ int truth_begin(struct truth **out, const struct probes *probes)
 		return fail(ENOMEM, "counters");
 	t->begin.probes = t->end.probes = probes;
 	t->end.end = true;
-	processes_list(begin_process, t);
+	procfs_list(begin_process, t);
 	truth_calm(NSEC / 20);
 	read_counters(&t->begin);
 	return 0;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "clock.h"
 #include "hash.h"
+#include "mounts.h"
 #include "procfs.h"
 #include "roots.h"
 
@@ -23,7 +24,6 @@
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
 #define FOUND_MS 10000          /* how long a root is believed */
 #define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
-#define MOUNTS_BYTES (1u << 20) /* of mountinfo */
 
 struct sys_cache {
 	struct dir dir[DIR_SLOTS];
@@ -87,64 +87,31 @@ static bool is_remote(const char *type)
 	return !strncmp(type, "fuse", 4);
 }
 
-/* Undoes the octal escapes of mountinfo in place. */
-static void unescape(char *s)
+/* Mount points of remote file systems, each NUL-terminated, ended by an empty one. */
+struct remote {
+	char *points;
+	size_t len;
+};
+
+static bool keep_remote(void *arg, const struct mount *m)
 {
-	char *to = s;
+	struct remote *r = arg;
+	size_t n = strlen(m->at) + 1;
+	char *more = is_remote(m->fs) ? realloc(r->points, r->len + n + 1) : NULL;
 
-	for (; *s; s++, to++) {
-		*to = *s;
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
-			*to = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
-			s += 3;
-		}
-	}
-	*to = '\0';
-}
-
-/* Keeps the mount points of remote file systems of a mountinfo text, in place. */
-static void keep_remote(char *text)
-{
-	char *to = text, *line, *next;
-
-	for (line = text; *line; line = next) {
-		char point[PATH_BYTES], type[64];
-		size_t len = strcspn(line, "\n");
-		const char *dash;
-		bool ended = line[len] == '\n';
-
-		next = line + len + ended;
-		line[len] = '\0';
-		dash = strstr(line, " - ");
-		if (dash && sscanf(line, "%*d %*d %*s %*s %4095s", point) == 1 && sscanf(dash + 3, "%63s", type) == 1 &&
-		    is_remote(type)) {
-			unescape(point);
-			/* never longer than its line */
-			memmove(to, point, strlen(point) + 1);
-			to += strlen(point) + 1;
-		}
-	}
-	*to = '\0';
-}
-
-static char *read_mounts(int fd)
-{
-	char *text = calloc(1, MOUNTS_BYTES + 2);
-	size_t len = 0;
-	ssize_t n = 1;
-
-	while (text && n > 0 && len < MOUNTS_BYTES) {
-		n = pread(fd, text + len, MOUNTS_BYTES - len, len);
-		len += n > 0 ? n : 0;
-	}
-	if (text)
-		keep_remote(text);
-	return text;
+	if (!more)
+		return false;
+	r->points = more;
+	memcpy(r->points + r->len, m->at, n);
+	r->len += n;
+	r->points[r->len] = '\0';
+	return false;
 }
 
 static void refresh_mounts(struct sys_cache *c, uint32_t pid)
 {
 	struct pollfd p = { .events = POLLPRI };
+	struct remote r = { NULL, 0 };
 	char path[PROCFS_PATH];
 
 	p.fd = c->mountinfo;
@@ -154,10 +121,10 @@ static void refresh_mounts(struct sys_cache *c, uint32_t pid)
 		close(p.fd);
 	free(c->mounts);
 	c->mounts = NULL;
-	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : MOUNTS_OURS, O_RDONLY | O_CLOEXEC);
 	c->mounts_pid = pid;
-	if (c->mountinfo >= 0)
-		c->mounts = read_mounts(c->mountinfo);
+	mounts_find(c->mountinfo, keep_remote, &r);
+	c->mounts = r.points ? r.points : calloc(1, 1);
 }
 
 static bool lies_below(const char *path, const char *folder)
