@@ -128,18 +128,18 @@ static u64 path_hash(const char *path, size_t len)
 	return hash_bytes(HASH_START, path, len) | 1;
 }
 
-static void meet(struct detect *d, const struct iot_path *p, const struct rec_file *r)
+static void note_unclear(struct detect *d, const struct iot_path *p, const struct rec_file *r)
 {
 	u64 h = path_hash(r->path, strlen(r->path));
 
-	d->strangers[h / 2 % STRANGERS] = (struct stranger){ .path = h, .rec = *r, .user = p->user, .writes = p->writes };
+	d->unclear[h / 2 % UNCLEAR] = (struct unclear){ .path = h, .rec = *r, .user = p->user, .writes = p->writes };
 }
 
 /* A file beside a database says what the other one is. */
-static void introduce(struct detect *d, u32 dev, const char *path, size_t len)
+static void tell_main(struct detect *d, u32 dev, const char *path, size_t len)
 {
 	u64 h = path_hash(path, len);
-	struct stranger *s = &d->strangers[h / 2 % STRANGERS];
+	struct unclear *s = &d->unclear[h / 2 % UNCLEAR];
 
 	if (s->path != h || s->rec.dev != dev)
 		return;
@@ -208,10 +208,10 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 	if (!f.component && !p->node) {
 		if (p->writes)
 			look_later(d, r, p->user, true, p->whole == 2, r->path, strlen(r->path));
-		meet(d, p, r);
+		note_unclear(d, p, r);
 	}
 	if (f.main)
-		introduce(d, p->dev, r->path, f.main);
+		tell_main(d, p->dev, r->path, f.main);
 	if (p->writes && f.root[0])
 		detect_learn(d, p->user, &f);
 }

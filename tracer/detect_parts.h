@@ -9,7 +9,7 @@
 #include "tracer.h"
 
 #define BUCKETS 4096           /* of process numbers */
-#define STRANGERS 4096         /* files without a component that may turn out to be databases */
+#define UNCLEAR 4096         /* files without a component that may turn out to be databases */
 #define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
 
 /* A process that may tell more later: by a title which it sets after it was forked, by files that it opens. It is looked at when that
@@ -59,7 +59,7 @@ struct late {
 
 /* A file without a component, by the hash of its path. The file beside it that would tell, the journal of a database, may come
  * at any time, and may be gone before it can be looked for: what remains is its own record. */
-struct stranger {
+struct unclear {
 	u64 path;                   /* 0: unused */
 	struct rec_file rec;        /* without its path */
 	u32 user;
@@ -82,7 +82,7 @@ struct detect {
 	size_t n_known, hand, n_devices;
 	struct late *late;
 	size_t late_room, n_late, at_late;
-	struct stranger strangers[STRANGERS]; /* the last one of each slot */
+	struct unclear unclear[UNCLEAR]; /* the last one of each slot */
 	struct rec_file late_rec;   /* that was given last; its path is ours */
 	struct thread *threads;     /* open addressing, size is a power of two */
 	size_t threads_room, n_threads;

@@ -82,27 +82,35 @@ static bool use_of(const struct iot_event *e, struct sys_use *u)
 	return u->direct || e->kind != KIND_FS_WRITE;
 }
 
-static void tell_component(struct detect *d, const struct known *k, struct iot_event *e)
+static bool is_of_system(const struct seen *s)
 {
-	struct seen *s = detect_seen(d, e->task);
-	struct sys_use use = { .component = k->component };
+	return s->match && s->match->system;
+}
 
-	if (!s || !s->match || !s->match->system || !use_of(e, &use))
-		return;
+/* What a thread does to a file of which threads tell: component.id; 0: it is what the file is. */
+static u8 component_of(const struct known *k, struct seen *s, const char *comm, struct sys_use use)
+{
+	const char *component;
+
+	use.component = k->component;
 	use.mixed = s->mixed;
-	e->component = component_number(systems_thread_component(s->match, thread_comm(d, s, e->tid), &use));
+	component = systems_thread_component(s->match, comm, &use);
 	s->mixed = use.mixed;
+	return component_number(component);
 }
 
 void detect_event(struct detect *d, struct iot_event *e)
 {
 	struct known *k = e->kind < KIND_MAX ? sparse_find(&d->file, e->file) : NULL;
+	struct seen *s;
+	struct sys_use use;
 
 	if (!k)
 		return;
 	detect_use_file(d, k, e->task, is_write[e->kind]);
-	if (k->threads)
-		tell_component(d, k, e);
+	s = k->threads ? detect_seen(d, e->task) : NULL;
+	if (s && is_of_system(s) && use_of(e, &use))
+		e->component = component_of(k, s, thread_comm(d, s, e->tid), use);
 }
 
 bool detect_has_threads(struct detect *d, u32 proc)
@@ -123,16 +131,9 @@ bool detect_threads_tell(struct detect *d, u32 file, u32 proc)
 
 u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool read, bool direct)
 {
-	const struct known *k = sparse_find(&d->file, file);
 	struct seen *s = detect_seen(d, proc);
-	struct sys_use use = { .op = read ? SYS_READ : SYS_WRITE, .direct = direct };
-	const char *component;
 
-	if (!detect_threads_tell(d, file, proc) || !s->match || !s->match->system)
+	if (!detect_threads_tell(d, file, proc) || !is_of_system(s))
 		return 0;
-	use.component = k->component;
-	use.mixed = s->mixed;
-	component = systems_thread_component(s->match, comm, &use);
-	s->mixed = use.mixed;
-	return component_number(component);
+	return component_of(sparse_find(&d->file, file), s, comm, (struct sys_use){ .op = read ? SYS_READ : SYS_WRITE, .direct = direct });
 }

@@ -340,40 +340,40 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 	return true;
 }
 
-#define MAX_UNDER_WAY 16384
+#define MAX_IN_FLIGHT 16384
 
-struct under_way {
+struct in_flight {
 	u64 key, bytes;
 	bool write;
 };
 
 static int by_key(const void *a, const void *b)
 {
-	u64 x = ((const struct under_way *)a)->key, y = ((const struct under_way *)b)->key;
+	u64 x = ((const struct in_flight *)a)->key, y = ((const struct in_flight *)b)->key;
 
 	return (x > y) - (x < y);
 }
 
 /* Requests of a disk in the map. Where a key vanishes under the walk it begins again: a request can be there several times. */
-static size_t list_requests(int fd, u32 disk, struct under_way *list)
+static size_t list_requests(int fd, u32 disk, struct in_flight *list)
 {
 	u64 key, *at = NULL;
 	struct iot_request u;
 	size_t n = 0;
 
-	for (size_t steps = 0; steps < 4 * MAX_UNDER_WAY && n < MAX_UNDER_WAY && !bpf_map_get_next_key(fd, at, &key); steps++) {
+	for (size_t steps = 0; steps < 4 * MAX_IN_FLIGHT && n < MAX_IN_FLIGHT && !bpf_map_get_next_key(fd, at, &key); steps++) {
 		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.inside && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
-			list[n++] = (struct under_way){ key, u.bytes, u.op };
+			list[n++] = (struct in_flight){ key, u.bytes, u.op };
 		at = &key;
 	}
 	qsort(list, n, sizeof(*list), by_key);
 	return n;
 }
 
-bool probes_under_way(const struct probes *p, u32 disk, u64 *read, u64 *written)
+bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 {
 	int fd = map_fd(p, "requests");
-	struct under_way *list = calloc(MAX_UNDER_WAY, sizeof(*list));
+	struct in_flight *list = calloc(MAX_IN_FLIGHT, sizeof(*list));
 	struct iot_outside before, after;
 	bool known = false;
 

@@ -85,6 +85,8 @@ void run_row(void *run, const struct iot_proc *, const struct rec_process *);
 
 /* --- sums, once a second (run_round.c) --- */
 
+/* Reads all aggregates into r->cells. */
+void run_read_cells(struct run *);
 void run_end_second(struct run *);
 /* Gives what was added to the aggregates since the last round, when their table fills up. */
 void run_end_round(struct run *);

@@ -3,6 +3,12 @@
 #include <time.h>
 #include "run_parts.h"
 
+void run_read_cells(struct run *r)
+{
+	cells_begin(r->cells);
+	take_error(r, probes_cells(r->probes, cells_keep, r->cells));
+}
+
 static u32 on_owner(void *arg, u32 owner)
 {
 	struct run *r = arg;
@@ -79,7 +85,7 @@ static void end_round(struct run *r, bool files)
 	if (!probes_losses(r->probes, lost) && lost[LOSS_EVENT_OTHER] != r->names_lost)
 		scan_processes(r);
 	r->names_lost = lost[LOSS_EVENT_OTHER];
-	take_error(r, cells_read(r->cells, r->probes));
+	run_read_cells(r);
 	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
 	cells_bytes(r->cells, on_bytes, r);
 	lives_settle(r->lives);

@@ -30,8 +30,10 @@ static bool sync_over(struct run *r)
 /* sync returns when the data is out; journal tails and the completion of the last requests come shortly after. */
 static bool writeback_over(struct run *r)
 {
-	u64 now = clock_now(CLOCK_MONOTONIC), ops = cells_device_ops(r->cells, r->probes);
+	u64 now = clock_now(CLOCK_MONOTONIC), ops;
 
+	run_read_cells(r);
+	ops = cells_device_ops(r->cells);
 	if (ops != r->calm_ops) {
 		r->calm_ops = ops;
 		r->calm_since = now;
@@ -45,8 +47,10 @@ static bool find_mounts(struct run *r, char *mounts[MAX_DEVICES], size_t *n)
 {
 	u32 devs[MAX_DEVICES];
 	bool raw = false, hidden = false;
-	size_t n_devs = cells_devices(r->cells, r->probes, devs, MAX_DEVICES, &raw);
+	size_t n_devs;
 
+	run_read_cells(r);
+	n_devs = cells_devices(r->cells, devs, MAX_DEVICES, &raw);
 	*n = 0;
 	for (size_t i = 0; i < n_devs; i++) {
 		const char *at = devices_mount(r->devices, devs[i]);
