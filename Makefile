@@ -28,10 +28,11 @@ CFLAGS_ALL := -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(CFLAGS)
 # Who may include whom: what is not named here is not found. Beside these, everybody has his own folder.
 inc_base :=
 inc_stream := -Ibase -Ibpf
-inc_tracer := -Ibase -Ibpf -Istream -Itracer
+inc_tracer := -Ibase -Ibpf -Istream
+inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
 inc_tests := -Ibase -Ibpf -Istream -Itracer
-includes = $(inc_$(firstword $(subst /, ,$1)))
+includes = $(inc_$(patsubst %/,%,$(dir $1)))
 BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
 
@@ -85,8 +86,7 @@ $(B)/tracer/systems/load.o: tracer/systems/systems.json
 
 # Test programs that need no kernel side.
 base_src := $(wildcard base/*.c)
-rules_src := $(systems_src) tracer/pattern.c tracer/procfs.c tracer/mounts.c
-detect_src := $(rules_src) $(base_src)
+detect_src := $(systems_src) $(base_src)
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -158,10 +158,9 @@ $(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch])
 # Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store
 FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-fuzz_rules := $(rules_src)
-fuzz_pattern := tracer/pattern.c
+fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/payload.c
-fuzz_options := tracer/options.c tracer/tracer.c $(rules_src)
+fuzz_options := tracer/options.c tracer/tracer.c $(systems_src)
 fuzz_questions := analyzer/options.c
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
 fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(base_src) $(fuzz_$1))
