@@ -32,6 +32,8 @@ bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
+io_obj := $(patsubst %.c,$(B)/%.o,$(wildcard workloads/*.c))
+random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -114,13 +116,13 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
 # Static: what it reads is what it was told to read, not libraries.
-$(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
+$(B)/iot-io: $(io_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static -pthread
 
-$(B)/random-worker: tests/random-worker.c Makefile | $(B)/.tools
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+$(B)/random-worker: $(random_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static
 
 $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
