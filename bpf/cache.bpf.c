@@ -165,6 +165,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (owner & OWNER_TXN)
 		return 0;
 	if (dirty && doing == DOING_STORE) {
+		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
+			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
@@ -209,10 +211,13 @@ static long store_area(struct task_struct *t, struct vm_area_struct *v, struct s
 static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
 	struct store s = { .address = address };
+	u32 proc;
+	u8 how;
 
 	c->fault_address = 0;
 	c->dirtied = 0;
 	c->stored_inode = 0;
+	c->over_inode = 0;
 	if (bpf_find_vma(bpf_get_current_task_btf(), address, store_area, &s, 0) || !s.inode)
 		return 0;
 	if (s.index << PAGE_SHIFT >= NUMBER_AT(s.inode, struct inode, i_size))
@@ -223,7 +228,12 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_first = s.first;
 		c->area_last = s.last;
 	}
-	return writer_mark((u64)s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+	proc = proc_current(c);
+	if (proc >= PROC_FIRST && is_dirty(s.inode) && writer_of_page((u64)s.inode, s.index, &how) < PROC_FIRST) {
+		c->over_inode = (u64)s.inode;
+		c->over_index = s.index;
+	}
+	return writer_mark((u64)s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc);
 }
 
 static __always_inline int fault(u64 address, u64 error)

@@ -54,6 +54,20 @@ static void count_taken(void *arg, u32 owner, u64 bytes)
 		add(t->g, &r->dirty_late, bytes);
 }
 
+/* Pieces of a set of which only the bytes of one owner count. */
+struct mine {
+	u32 owner;
+	u64 bytes;
+};
+
+static void count_mine(void *arg, u32 owner, u64 bytes)
+{
+	struct mine *m = arg;
+
+	if (owner == m->owner)
+		m->bytes += bytes;
+}
+
 static u64 block_down(u64 at, u64 block)
 {
 	return at & -block;
@@ -73,6 +87,25 @@ static u64 block_of(struct ledger *g, u32 file)
 	return f ? f->block : BLOCK_BYTES;
 }
 
+/* What may be dirty is known to be now, or to be gone. Bytes of `owner` in it. */
+static u64 take_may(struct ledger *g, struct file *f, u64 from, u64 to, u32 owner)
+{
+	struct mine m = { owner, 0 };
+
+	if (interval_take(&f->may, from, to, count_mine, &m))
+		g->err = -ENOMEM;
+	return m.bytes;
+}
+
+static void apply_may(struct ledger *g, struct file *f, const struct op *o, u64 from, u64 to)
+{
+	u64 unused;
+
+	take_may(g, f, from, to, 0);
+	if (interval_add(&f->may, from, to, o->owner, &unused))
+		g->err = -ENOMEM;
+}
+
 static void apply_dirty(struct ledger *g, const struct op *o)
 {
 	u64 block = block_of(g, o->file), from = block_down(o->from, block), to = block_up(o->to, block), fresh = 0;
@@ -86,6 +119,10 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 	if (!o->file) /* a file without a number cannot be told from another: what its bios carry will be unexpected */
 		return;
 	f = ledger_file_of(g, o->file);
+	if (f && f->may)
+		take_may(g, f, from, to, 0);
+	if (f && o->may > to)
+		apply_may(g, f, o, to, block_up(o->may, block));
 	if (f && interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh))
 		g->err = -ENOMEM;
 	add(g, &r->dirtied, fresh);
@@ -127,25 +164,32 @@ static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct 
 static void apply_bio(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, written) };
+	struct file *f = ledger_file_find(g, o->file);
+	u64 rest, may = f && f->may ? take_may(g, f, o->from, o->to, o->owner) : 0;
 	struct row *r;
-	u64 rest;
 
 	take(g, o, o->from, o->to, &t);
 	rest = o->to - o->from - t.bytes;
 	r = rest ? ledger_row(g, o->file, o->owner) : NULL;
 	if (!r)
 		return;
+	if (may > rest)
+		may = rest;
 	add(g, &r->written, rest);
-	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest);
+	add(g, &r->dirtied, may);
+	add(g, o->owner ? &r->unexpected : &r->dirty_start, rest - may);
 }
 
 /* Only whole blocks go: the rest of a block that is cut is zeroed and stays. */
 static void apply_cancel(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled) };
-	u64 block = block_of(g, o->file);
+	u64 block = block_of(g, o->file), from = block_up(o->from, block), to = o->to == ~0ULL ? o->to : block_down(o->to, block);
+	struct file *f = ledger_file_find(g, o->file);
 
-	take(g, o, block_up(o->from, block), o->to == ~0ULL ? o->to : block_down(o->to, block), &t);
+	if (f && f->may)
+		take_may(g, f, from, to, 0);
+	take(g, o, from, to, &t);
 }
 
 static void apply(struct ledger *g, const struct op *o)
@@ -165,8 +209,10 @@ void ledger_count_end(struct ledger *g)
 	for (i = 0; i < g->file_room; i++) {
 		struct taken t = { g, g->files[i].id, 0, offsetof(struct row, dirty_end) };
 
-		if (g->files[i].used)
-			interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
+		if (!g->files[i].used)
+			continue;
+		take_may(g, &g->files[i], 0, ~0ULL, 0);
+		interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
 	}
 }
 
@@ -240,6 +286,7 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 	o->what = kind_what[e->kind];
 	o->ts = e->ts_ns;
 	o->from = e->offset;
+	o->may = 0;
 	o->file = e->file;
 	o->owner = e->owner;
 	switch (o->what) {
@@ -257,6 +304,9 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 		if (e->cause == CAUSE_DIRECT)
 			o->what = OP_BIO_DIRECT;
 		break;
+	case OP_MMAP:
+		o->may = o->from + e->size < o->from ? ~0ULL : o->from + e->size;
+		break;
 	case OP_PUNCH:
 		bytes = e->size;
 		break;
@@ -269,7 +319,7 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 		break;
 	}
 	o->to = o->from + bytes < o->from ? ~0ULL : o->from + bytes;
-	return bytes;
+	return bytes || o->may > o->to;
 }
 
 void ledger_events(struct ledger *g, const struct iot_event *e, size_t n)

@@ -15,6 +15,7 @@ enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_
 struct op {
 	u64 ts, seq;
 	u64 from, to;           /* bytes, not rounded */
+	u64 may;                /* what turned dirty beside a call: end of what may be dirty too */
 	u32 file, owner;
 	u8 what;
 };
@@ -31,6 +32,7 @@ struct file {
 	u32 block;
 	u32 id;
 	struct interval *dirty;
+	struct interval *may;   /* dirty if a bio carries it: what a call that failed began behind the end of the file */
 };
 
 /* Another id of the same (dev, ino, gen). */

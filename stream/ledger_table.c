@@ -146,7 +146,7 @@ void ledger_file_drop(struct ledger *g, struct file *f)
 {
 	size_t i = f - g->files, free_at = i, home;
 
-	if (f->dirty || f->block != BLOCK_BYTES)
+	if (f->dirty || f->may || f->block != BLOCK_BYTES)
 		return;
 	for (;;) {
 		i = (i + 1) & (g->file_room - 1);
