@@ -42,6 +42,8 @@ base_obj := $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c))
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 systems_src := $(wildcard tracer/systems/*.c)
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
+io_obj := $(patsubst %.c,$(B)/%.o,$(wildcard workloads/*.c))
+random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -125,13 +127,13 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
 # Static: what it reads is what it was told to read, not libraries.
-$(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
+$(B)/iot-io: $(io_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static -pthread
 
-$(B)/random-worker: tests/random-worker.c Makefile | $(B)/.tools
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+$(B)/random-worker: $(random_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static
 
 $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)

@@ -166,6 +166,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (owner & OWNER_TXN)
 		return 0;
 	if (dirty && doing == DOING_STORE) {
+		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
+			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
@@ -188,10 +190,13 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
 	u64 area, file, inode, first, from, index;
+	u32 proc;
+	u8 how;
 
 	c->fault_address = 0;
 	c->dirtied = 0;
 	c->stored_inode = 0;
+	c->over_inode = 0;
 	area = area_of(c, address);
 	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return 0;
@@ -210,7 +215,12 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_first = first;
 		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
 	}
-	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+	proc = proc_current(c);
+	if (proc >= PROC_FIRST && is_dirty((struct inode *)inode) && writer_of_page(inode, index, &how) < PROC_FIRST) {
+		c->over_inode = inode;
+		c->over_index = index;
+	}
+	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc);
 }
 
 static __always_inline int fault(u64 address, u64 error)
