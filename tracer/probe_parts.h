@@ -18,7 +18,7 @@ struct object {
 	const char *name, *data, *end;
 	u32 layers;            /* bits of the layers that it serves; 0: always */
 };
-enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE /* from here on they are loaded side by side */ };
+enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE, OBJECT_SYSCALL };
 #define MAX_OBJECTS 16
 extern const struct object objects[];
 extern const size_t n_objects;
