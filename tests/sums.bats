@@ -106,6 +106,17 @@ sums() { # OPTIONS
 	sums --system etcd
 }
 
+@test "systems keep their operations where their processes are on the line of the rest" {
+	sqlite3 run.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 700)
+		INSERT INTO process(run, id, pid, start_ns, comm, kthread, system) SELECT 1, 100 + n, 1000 + n, n, 'p' || n, 0, CASE n % 3 WHEN 0 THEN 'etcd' WHEN 1 THEN 'minio' END FROM n;
+		INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+			SELECT 1, k.id, p.id, 7 << 20, 0, 0, s.id, 0, 1, 0, p.id, 4096, 0, 0 FROM process p JOIN kind k ON k.name = 'pwrite64' JOIN sub s ON s.name = 'regular' WHERE p.id > 100;
+		INSERT INTO agg(run, sec, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+			SELECT run, 1, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns FROM agg_total WHERE owner > 100"
+	"$analyze" amplification run.sqlite --by comm --table summary --format csv | grep -q '^process,(the rest),'
+	sums --by comm
+}
+
 @test "where the VFS was not measured, what it would have seen sums up from calls" {
 	for table in agg agg_total; do
 		sqlite3 run.sqlite "DELETE FROM $table WHERE kind IN (SELECT k.id FROM kind k JOIN layer l ON l.id = k.layer WHERE l.name = 'vfs')"

@@ -55,14 +55,16 @@ ORDER BY TOTAL(bytes) DESC, who, part
 LIMIT 500;
 CREATE UNIQUE INDEX temp.v_large_line ON v_large(part, who);
 
--- By its number, which is looked up for every aggregate. stand: the owner whose cells are this one's too.
+-- By its number, which is looked up for every aggregate. stand: the owner, of the same system, whose cells are this
+-- one's too.
 CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER,
                           comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
 INSERT INTO temp.v_owner
 WITH line AS MATERIALIZED (
        SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
-       FROM v_named n LEFT JOIN v_large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who)
-SELECT owner, iif(small, (SELECT MIN(owner) FROM line WHERE small), owner), pid, start_ns, procs,
+       FROM v_named n LEFT JOIN v_large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
+     stand AS MATERIALIZED (SELECT system, MIN(owner) AS owner FROM line WHERE small GROUP BY system)
+SELECT owner, iif(small, (SELECT s.owner FROM stand s WHERE s.system IS line.system), owner), pid, start_ns, procs,
        comm, system, what, iif(small, '(the rest)', who), wanted, wanted OR (unfiltered AND owner <= 2),
        iif(small, 'process:rest:', what || ':' || part || ':' || who)
 FROM line;
