@@ -136,12 +136,12 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        FROM m JOIN failed x JOIN submitted s
        UNION ALL
        SELECT 7, 'ext4 session_write_bytes', COALESCE(d.device, t.source),
-              (COALESCE(t.traced, COALESCE(a.written + a.zeroed, 0)) + t.outside) * m.block, t.delta,
+              (COALESCE(t.traced, a.written + a.zeroed, 0) + t.outside) * m.block, t.delta,
               1023 + t.outside_slack,
               CASE WHEN m.block IS NULL THEN m.no_block
                    WHEN t.uncounted THEN 'the kernel was told not to count: iostats is 0'
                    WHEN d.type = 'md' THEN 'md does not count each of its bytes once'
-                   WHEN t.begin_value = 0 AND COALESCE(t.traced, a.written) > t.delta
+                   WHEN t.begin_value = 0 AND COALESCE(t.traced, a.written + a.zeroed, 0) + t.outside > t.delta
                    THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev
        WHERE t.what = 'session_write_bytes'),
