@@ -416,7 +416,7 @@ enum iot_function {
 
 /* Losses, counted per processor in map `losses`. */
 enum iot_loss {
-#define LOSS(sym, layer, what, effect) LOSS_##sym,
+#define LOSS(sym, layer, what, effect, spoils) LOSS_##sym,
 #include "kinds.def"
 	LOSS_MAX
 };
