@@ -25,6 +25,8 @@ PKGS_TEST := attr libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup md
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -I$(B)
 CFLAGS_ALL := -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(CFLAGS)
+# For programs that are static, or loaded into others: a sanitizer is neither.
+CFLAGS_PLAIN := $(filter-out -fsanitize%,$(CFLAGS_ALL))
 BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
 
@@ -116,20 +118,20 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
+	$(Q)$(CC) $(CFLAGS_PLAIN) -MMD -MP -MF $@.d $< -o $@ -static -pthread
 
 $(B)/random-worker: tests/random-worker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+	$(Q)$(CC) $(CFLAGS_PLAIN) $< -o $@ -static
 
 $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+	$(Q)$(CC) $(CFLAGS_PLAIN) $< -o $@ -static
 
 # Calls that go wrong, and who looks at what is left then.
 $(B)/faulty.so: tests/faulty.c Makefile | $(B)/.tools
 	$(call say,CC,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -fPIC -shared $< -o $@ -ldl
+	$(Q)$(CC) $(CFLAGS_PLAIN) -Wno-missing-prototypes -fPIC -shared $< -o $@ -ldl
 $(B)/faulty-run: tests/faulty-run.c Makefile | $(B)/.tools
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lsqlite3

@@ -244,7 +244,7 @@ struct probes {
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
-	u32 max_cells;
+	u32 max_cells, max_writers, max_claims;
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
 	u64 *free_cells;
 	struct iot_fold *folds;
@@ -430,6 +430,8 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->again = p->skips;
 		c->max_cells = p->max_cells;
+		c->max_writers = p->max_writers;
+		c->max_claims = p->max_claims;
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
@@ -893,6 +895,8 @@ static int prepare(struct probes *p)
 	if (p->cpus < 1)
 		return say(p->cpus, "cannot count processors");
 	p->max_cells = table_size(p, "cells") ?: IOT_MAX_CELLS;
+	p->max_writers = table_size(p, "writers") ?: IOT_MAX_WRITERS;
+	p->max_claims = table_size(p, "claims") ?: IOT_MAX_CLAIMS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return say(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	for (size_t i = 0; i < N_PROGRAMS; i++) {
@@ -1456,7 +1460,7 @@ void probes_second(struct probes *p)
 	u32 second = ++p->state->second;
 
 	/* a walk over both tables: only when they fill, and now and then so that what is over gives its memory back */
-	if (p->state->writers > IOT_MAX_WRITERS / 8 || p->state->claims > IOT_MAX_CLAIMS / 8 || !(second % 32))
+	if (p->state->writers > p->max_writers / 8 || p->state->claims > p->max_claims / 8 || !(second % 32))
 		call_program(p, "cache__sweep", &ask, sizeof(ask));
 }
 
