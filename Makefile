@@ -37,7 +37,7 @@ tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup demo check check-systems five bench fuzz install clean
+.PHONY: all help setup demo check check-mutants check-asan check-systems five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -184,6 +184,14 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/run
+
+## make check-mutants  plant the faults of tests/mutants.txt one at a time, and count those that the tests catch: half an hour (root)
+check-mutants: all
+	$(Q)tests/mutants
+
+## make check-asan  the tests on programs built with AddressSanitizer and UBSan, in a copy of the tree: 45 minutes (root)
+check-asan: setup
+	$(Q)tests/asan
 
 ## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
 check-systems: setup
