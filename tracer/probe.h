@@ -109,7 +109,7 @@ void probes_forget_process(struct probes *, const struct iot_proc *);
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
-bool probes_under_way(const struct probes *, u32 disk, u64 *read, u64 *written);
+bool probes_in_flight(const struct probes *, u32 disk, u64 *read, u64 *written);
 /* Sums by file. Slots below *n_spare and from IOT_FILESUM_RESERVE to *n were used at some time; whose they are is read in place:
  * `used` is set when `key` is whole. Slot 0 is always in use. NULL: no layer has any. */
 const struct iot_filesum_slot *probes_sums(const struct probes *, u32 *n_spare, u32 *n);

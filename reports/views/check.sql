@@ -151,7 +151,8 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
               CASE WHEN m.block IS NULL THEN 'layer block was not measured'
                    WHEN t.uncounted THEN 'the kernel was told not to count: iostats is 0'
                    WHEN d.type = 'md' THEN 'md does not count each of its bytes once'
-                   WHEN t.begin_value = 0 AND COALESCE(t.traced, a.bytes) > t.delta
+                   WHEN t.begin_value = 0
+                       AND COALESCE(t.traced, COALESCE(a.bytes, 0) + COALESCE(z.bytes, 0)) + t.outside > t.delta
                        THEN 'mounted inside the run: it counts from then on' END, t.source
        FROM t JOIN v_measured m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev
            AND a.kind = 'block_write'
