@@ -271,6 +271,7 @@ struct iot_config {
 	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
 	u32 calls;             /* 1: system calls are seen */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
+	u32 max_writers, max_claims; /* sizes of those tables */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };

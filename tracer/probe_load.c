@@ -119,6 +119,8 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->again = p->skips;
 		c->max_cells = p->max_cells;
+		c->max_writers = p->max_writers;
+		c->max_claims = p->max_claims;
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
