@@ -52,6 +52,19 @@ static void put_column(FILE *f, const struct column *c, bool checked, bool comma
 		c->optional || !checked ? "" : " NOT NULL", comma ? "," : "", c->unit, *c->unit ? ": " : "", c->doc, refers_to(c));
 }
 
+static const char *const event_columns[] = {
+#define COLUMN(name) #name,
+#include "columns.def"
+};
+
+/* Column i of the table of a record. */
+static const struct column *column_of(unsigned int type, size_t i)
+{
+	const struct table *t = table_of(type);
+
+	return &t->cols[type == REC_EVENT ? table_find(t, event_columns[i]) : (int)i];
+}
+
 static void put_table(FILE *f, unsigned int type)
 {
 	const struct table *t = table_of(type);
@@ -65,7 +78,7 @@ static void put_table(FILE *f, unsigned int type)
 	fprintf(f, "  run INTEGER%s,  -- number of the run in this store\n",
 		type == REC_run || (key && !*key) ? " PRIMARY KEY" : checked ? " NOT NULL" : "");
 	for (i = 0; i < t->n; i++)
-		put_column(f, &t->cols[i], checked, keyed || type == REC_run || i + 1 < t->n);
+		put_column(f, column_of(type, i), checked, keyed || type == REC_run || i + 1 < t->n);
 	if (keyed)
 		fprintf(f, "  PRIMARY KEY(run, %s)\n", key);
 	if (type == REC_run)
