@@ -10,7 +10,7 @@
 struct batch;
 
 /* For a connection to a store that has its tables; outside of a transaction. Returns an SQLite code; *out is freed by batch_close(),
- * before the connection is closed, also after an error. */
+ * after the connection was closed, which uses it; also after an error. */
 int batch_open(struct batch **out, sqlite3 *db);
 
 /* Takes the first of n events of a run, as many as there is room for, and says how many. */

@@ -456,9 +456,9 @@ static void store_free(struct store *s)
 	for (i = 0; i < REC_MAX; i++)
 		sqlite3_finalize(s->insert[i]);
 	sqlite3_finalize(s->total);
-	batch_close(s->batch);
 	forget_run(s);
 	opener_close(&s->o);
+	batch_close(s->batch);
 	if (s->shm >= 0)
 		close(s->shm);
 	free((void *)s->sink.name);
