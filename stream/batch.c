@@ -4,14 +4,12 @@
  * SQLite needs more time to make a record of 20 values than all else that is done with an event takes. So records are made here, as
  * https://sqlite.org/fileformat.html says, on the pages of a database in memory that has the same table event, attached as `batch`.
  * `INSERT INTO event SELECT * FROM batch.event` then copies them: between tables of the same columns SQLite copies records as they are.
- * (Where it would not, it would make new ones of the same values: slower, larger, as right.) How pages of the store are
- * filled, logged and synced stays SQLite's.
+ * How pages of the store are filled, logged and synced stays SQLite's.
  */
 #include <endian.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include "batch.h"
+#include "memory.h"
+#include "schema.h"
 
 #define PAGE_BYTES 65536u        /* the largest that SQLite has */
 #define PAGES_MAX 256u           /* 16 MiB: what a second of 350,000 events needs. Only what is used takes memory */
@@ -121,6 +119,7 @@ static inline size_t make_cell(u8 *cell, u32 rowid, s64 run, const struct iot_ev
 	r.value = r.body;
 	put_value(&r, run, true);
 #define COLUMN(name) put_value(&r, e->name, HAS_##name);
+#define LIKE(name, other) put_value(&r, e->name == e->other ? 0 : e->name, e->name != e->other);
 #include "columns.def"
 	head = r.end - r.head;
 	body = r.value - r.body;
@@ -238,13 +237,25 @@ int batch_store(struct batch *b)
 	return rc == SQLITE_OK ? sqlite3_exec(b->db, "INSERT INTO main.event SELECT * FROM batch.event", NULL, NULL, NULL) : rc;
 }
 
+static int make_table(sqlite3 *db)
+{
+	auto_free char *sql = NULL;
+	size_t size;
+	FILE *f = memory_open(&sql, &size);
+
+	if (!f)
+		return SQLITE_NOMEM;
+	fprintf(f, "ATTACH ':memory:' AS batch; PRAGMA batch.page_size = %u; PRAGMA batch.auto_vacuum = NONE;\n", PAGE_BYTES);
+	schema_event(f, "batch.");
+	return fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
 /* SQLite makes the first pages. */
 static int make_image(struct batch *b)
 {
 	sqlite3_int64 size = 0;
 	u8 *made;
-	int rc = sqlite3_exec(b->db, "ATTACH ':memory:' AS batch; PRAGMA batch.page_size = 65536; PRAGMA batch.auto_vacuum = NONE;"
-			      "CREATE TABLE batch.event AS SELECT * FROM main.event WHERE 0", NULL, NULL, NULL);
+	int rc = make_table(b->db);
 
 	if (rc != SQLITE_OK)
 		return rc;
