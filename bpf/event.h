@@ -271,6 +271,7 @@ struct iot_config {
 	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
 	u32 calls;             /* 1: system calls are seen */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
+	u32 max_writers, max_claims; /* sizes of those tables */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -416,7 +417,7 @@ enum iot_function {
 
 /* Losses, counted per processor in map `losses`. */
 enum iot_loss {
-#define LOSS(sym, layer, what, effect) LOSS_##sym,
+#define LOSS(sym, layer, what, effect, spoils) LOSS_##sym,
 #include "kinds.def"
 	LOSS_MAX
 };

@@ -62,8 +62,9 @@ struct task_ctx {
 	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
 	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
-	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last */
-	u64 fresh_inode, fresh_from, fresh_to;
+	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last, and how many bytes they have */
+	u64 fresh_inode, fresh_from, fresh_to, fresh_bytes;
+	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
 	/* of the program in progress: what is too large for the stack */
 	u64 scratch[56], op[12], regs[7], wrote[5], dirtied_range[4];
 	/* fsync in progress */

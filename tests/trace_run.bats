@@ -313,6 +313,14 @@ os.fsync(f)"
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }
 
+@test "what a program read in equal pieces is in its accounting when it becomes another program" {
+	need python3 python3-minimal
+	head -c 65536 /dev/zero >f
+	traced -- python3 -c 'import os; fd = os.open("f", 0); [os.pread(fd, 1021, i * 1021) for i in range(23)]; os.execv("/bin/true", ["true"])'
+	"$analyze" verify "$store" >verify || fail "$(grep MISMATCH verify)"
+	grep -q '^process bytes read .*true \[.* OK' verify || fail "$(cat verify)"
+}
+
 @test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
 	need sqlite3 sqlite3
 	sqlite3 known.db 'CREATE TABLE t(a);' > created
