@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* aio.bpf.h - libaio: requests from io_submit to their events. Part of syscall.bpf.c, whose records it makes.
+/* aio.bpf.h - libaio: requests from io_submit to their events. The records are those of system calls.
  *
  * Events are in a ring in user memory, and whoever takes them may do so without a call (libaio, fio). So the ring is read, from
  * where it was read last to where the kernel is, whenever a call on it returns, and where its threads return from other calls that
@@ -12,6 +12,7 @@
 #ifndef IOT_AIO_BPF_H
 #define IOT_AIO_BPF_H
 
+#include "op.bpf.h"
 #include <linux/aio_abi.h>
 
 #define AIO_STEPS 4096         /* control blocks or events that one call is followed for */
