@@ -13,7 +13,7 @@ struct op {
 	u64 ts_ns, dur_ns, offset, size;
 	s64 ret;
 	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
-	u8 kind, write;
+	u8 kind, write;        /* write: enum moves */
 };
 
 /* The event, after the aggregate was made. Out of line: most runs of the hot path do not come here. */
@@ -37,14 +37,14 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.sub = c->seen_type;
 	if (o->ret < 0)
 		r->e.err = -o->ret;
-	else if (o->write != 2)
+	else if (o->write != MOVES_NOTHING)
 		r->e.bytes = o->ret;
-	if (r->e.bytes < o->size && o->write != 2 && o->ret >= 0)
+	if (r->e.bytes < o->size && o->write != MOVES_NOTHING && o->ret >= 0)
 		r->e.flags |= FLAG_SHORT;
 	event_submit(r);
 }
 
-/* Aggregate and event of one operation on the file in the context. o->write: 0 read, 1 write, 2 no bytes. */
+/* Aggregate and event of one operation on the file in the context. */
 __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	struct iot_cell_key k = {};
@@ -58,8 +58,8 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	/* its four small fields in one store: loading them at once after storing each stalls */
 	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
 	*(u32 *)&k.kind = what;
-	k.flags = o->flags & (o->write == 1 ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
-	if (o->ret > 0 && o->write != 2) {
+	k.flags = o->flags & (o->write == MOVES_TO_FILE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
+	if (o->ret > 0 && o->write != MOVES_NOTHING) {
 		bytes = o->ret;
 		if (o->write && is_storage(c->seen_type))
 			touched = blocks_of(o->offset, bytes, c->seen_block);
@@ -84,7 +84,7 @@ __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 	if (!c || !o)
 		return 0;
 	op_record(c, o, proc);
-	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != 2 ? o->ret : 0, o->flags);
+	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != MOVES_NOTHING ? o->ret : 0, o->flags);
 	return 0;
 }
 

@@ -172,7 +172,7 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 	struct iot_proc *p;
 	u32 id;
 
-	if (c && c->proc && (!cfg.again || c->exec_no == t->group_leader->self_exec_id))
+	if (c && c->proc && (!cfg.twins || c->exec_no == t->group_leader->self_exec_id))
 		return c->proc;
 	if (t->tgid == cfg.self_pid)
 		return PROC_SELF;

@@ -6,6 +6,13 @@
 #include "hist.h"
 #include "proc.bpf.h"
 
+/* What a call does to the bytes of a file. */
+enum moves {
+	MOVES_FROM_FILE,
+	MOVES_TO_FILE,
+	MOVES_NOTHING,
+};
+
 struct file_key {
 	u32 dev, gen;
 	u64 ino;

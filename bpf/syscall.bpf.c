@@ -114,7 +114,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 /* Calls that move no bytes. False: nothing to record. */
 static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, s64 ret)
 {
-	o->write = 2;
+	o->write = MOVES_NOTHING;
 	switch (shape) {
 	case SHAPE_FD:
 		see_fd(c, k->arg[0]);
@@ -199,15 +199,15 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 
 /* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
  * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
- * second copy of the program follows (`again`), attached in the older way, which disables preemption; it does the
+ * second copy of the program follows (its twin), attached in the older way, which disables preemption; it does the
  * work when the first was skipped. Both skipped is a loss.
  */
-static __always_inline bool done_before(struct task_ctx *c, bool again)
+static __always_inline bool done_before(struct task_ctx *c, bool twin)
 {
-	bool done = again && c->ended;
+	bool done = twin && c->ended;
 
-	if (cfg.again)
-		c->ended = !again;
+	if (cfg.twins)
+		c->ended = !twin;
 	return done;
 }
 
@@ -229,7 +229,7 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 	return 0;
 }
 
-static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool again)
+static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
 {
 	const volatile struct iot_syscall *row;
 	struct task_struct *t;
@@ -255,7 +255,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	if (t->tgid == cfg.self_pid)
 		return 0;
 	c = ctx_make();
-	if (!c || done_before(c, again))
+	if (!c || done_before(c, twin))
 		return 0;
 	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
@@ -263,7 +263,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	o = (struct op *)c->op;
 	__builtin_memset(o, 0, sizeof(*o));
 	call_of_regs(k, regs);
-	c->range_known = 0;
+	c->range_state = RANGE_NOT_ASKED;
 	o->kind = row->kind;
 	if (shape >= SHAPE_TO)
 		return exit_message(c, k, shape, o->kind, ret);
@@ -317,7 +317,7 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 }
 
 SEC("tp/raw_syscalls/sys_exit")
-int syscall__exit_again(struct exit_event *e)
+int syscall__exit_twin(struct exit_event *e)
 {
 	return call_ends(current_regs(), e->id, e->ret, true);
 }

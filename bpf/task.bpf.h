@@ -26,17 +26,25 @@ enum behalf {
 	BEHALF_LOOP,       /* a loop device's worker */
 };
 
+/* What is known of the bytes that the call in progress asks for. */
+enum range_state {
+	RANGE_NOT_ASKED,
+	RANGE_KNOWN,
+	RANGE_NONE,
+	RANGE_FAULT,       /* they are the page of a fault */
+};
+
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
-	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.again) */
+	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.twins) */
 	u32 behalf;
-	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.again) */
+	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.twins) */
 	u64 behalf_id;
 	/* the call in progress: only where range_look() was called just before */
 	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
 	u8 shape, write;   /* of that call */
-	u16 range_known;   /* 0 not looked at, 1 known, 2 none, 3 the page of a fault */
+	u16 range_state;   /* enum range_state */
 	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
 	u64 range_node;    /* of a block device: the inode that it was opened by */
 	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
@@ -110,7 +118,7 @@ static __always_inline bool gate_open(void)
 /* Adds to a sum of this processor. Another thread can be in the middle of the same where probes are preempted. */
 static __always_inline void sum_add(u64 *sum, u64 n)
 {
-	if (cfg.again)
+	if (cfg.twins)
 		__sync_fetch_and_add(sum, n);
 	else
 		*sum += n;
@@ -143,7 +151,7 @@ static __always_inline struct task_ctx *ctx_make(void)
 #define NUMBER_AT(address, type, field) ({ \
 	typeof(((type *)0)->field) __v; \
 	u64 __a = (u64)(address); /* a field of our own structs has no place in the kernel's */ \
-	if (cfg.cast) \
+	if (cfg.has_rdonly_cast) \
 		__v = ((type *)bpf_rdonly_cast((void *)__a, bpf_core_type_id_kernel(type)))->field; \
 	else \
 		__v = BPF_CORE_READ((type *)__a, field); \
@@ -155,7 +163,7 @@ static __always_inline u64 pointer_at(u64 address)
 {
 	u64 v = 0;
 
-	if (cfg.cast)
+	if (cfg.has_rdonly_cast)
 		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
 	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
 	return v;
@@ -164,7 +172,7 @@ static __always_inline u64 pointer_at(u64 address)
 /* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
  * at every step of every path: half of the time to attach. */
 #define UNTRUSTED(pointer, type) \
-	(cfg.cast ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
+	(cfg.has_rdonly_cast ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
 
 static __always_inline struct task_struct *current_task(void)
 {
