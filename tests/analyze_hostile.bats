@@ -4,10 +4,7 @@
 
 load analyze_lib
 
-setup_file() {
-	make_store "$BATS_FILE_TMPDIR/base.sqlite"
-	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
-}
+setup_file() { make_base; }
 
 setup() {
 	S=$BATS_TEST_TMPDIR/run.sqlite

@@ -16,6 +16,12 @@ make_store() {
 	done
 }
 
+# For setup_file: the store that store_with() copies.
+make_base() {
+	make_store "$BATS_FILE_TMPDIR/base.sqlite"
+	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
+}
+
 # The store of fixtures/analyze_base.sql, changed by the SQL in $2.
 store_with() {
 	cp "$BATS_FILE_TMPDIR/base.sqlite" "$1"

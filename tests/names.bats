@@ -8,8 +8,7 @@ bats_require_minimum_version 1.5.0
 @test "57 hostile names are themselves in text, CSV, TSV, JSON, pictures, messages and records" {
 	need python3 python3-minimal
 	need gnuplot gnuplot-nox
-	make_store "$BATS_FILE_TMPDIR/base.sqlite"
-	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
+	make_base
 	store_with "$BATS_TEST_TMPDIR/run.sqlite"
 	make -s -C "$root" build/stream-tool
 	cd "$BATS_TEST_TMPDIR"

@@ -20,9 +20,9 @@ setup() {
 		CREATE TEMP TABLE mix AS SELECT *, (k * 7919 + c * 104729 + s * 1299709 + f * 15485863) % 1000003 AS x
 			FROM (SELECT k.id AS k, c.id AS c, s.id AS s, f.value AS f FROM kind k, cause c, sub s, json_each('[0, 1, 2, 4, 33]') f);
 		INSERT INTO agg(run, sec, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
-			SELECT 1, x % 4, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % 5, s, f,
+			SELECT 1, x % 4, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
 			       5 + x % 13, x % 3, x * 17, x * 19, 5 + x % 13, x, x FROM mix WHERE x % 6 = 0
-			UNION ALL SELECT 1, 4 + x % 3, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % 5, s, f,
+			UNION ALL SELECT 1, 4 + x % 3, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
 			       2, 0, x, x, 2, x, x FROM mix WHERE x % 6 = 0;
 		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
 			MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"

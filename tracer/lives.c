@@ -121,17 +121,29 @@ static void give(struct lives *l, struct life *f, const struct iot_proc *p, cons
 	l->o.row(l->o.arg, p, rec);
 }
 
-void lives_seen(struct lives *l, const struct iot_proc *p)
+/* Where what is known of a process goes, NULL without memory. False: nothing more is to be known, it ended. */
+static bool life_of(struct lives *l, const struct iot_proc *p, struct life **out)
 {
 	struct life *f = sparse_find(&l->living, p->id);
-	const struct rec_process *rec;
 
+	*out = f;
 	if (f && (f->over || f->proc.flags & PROC_EXITED))
-		return;
+		return false;
 	if (!f && (f = sparse_make(&l->living, p->id)))
 		l->n_seen++;
 	if (f)
 		f->proc = *p;
+	*out = f;
+	return true;
+}
+
+void lives_seen(struct lives *l, const struct iot_proc *p)
+{
+	struct life *f;
+	const struct rec_process *rec;
+
+	if (!life_of(l, p, &f))
+		return;
 	rec = names_process(l->o.names, p);
 	/* what may end soon waits; its names must be kept until then */
 	if (!f || f->row || l->o.events || l->n_seen <= l->o.told || !(p->flags & PROC_BORN) || !names_kept(l->o.names, p->id))
@@ -280,14 +292,10 @@ static void decide(struct lives *l, const struct iot_proc *p)
 
 void lives_ended(struct lives *l, const struct iot_proc *p)
 {
-	struct life *f = sparse_find(&l->living, p->id);
+	struct life *f;
 
-	if (f && (f->over || f->proc.flags & PROC_EXITED))
+	if (!life_of(l, p, &f))
 		return;
-	if (!f && (f = sparse_make(&l->living, p->id)))
-		l->n_seen++;
-	if (f)
-		f->proc = *p;
 	if (l->n_seen <= l->o.told && detect_wanted(l->o.detect, p->id)) {
 		set_told(l, p->id);
 		give(l, f, p, names_process(l->o.names, p));
