@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), devno(). */
+/* functions.c - what views say in one word: sum_if(), listed(), devno(), size(). */
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,11 +68,33 @@ static void devno(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
+/* size(BYTES): for reading: "512 bytes", "1.50 KiB", "64.0 MiB", three digits. */
+static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double n = sqlite3_value_double(argv[0]), magnitude = n < 0 ? -n : n;
+	char text[48];
+	size_t i;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	for (i = 0; magnitude >= (i ? 999.5 : 1024) && i < sizeof(units) / sizeof(*units) - 1; i++) {
+		magnitude /= 1024;
+		n /= 1024;
+	}
+	if (!i && magnitude == 1)
+		snprintf(text, sizeof(text), "%.0f byte", n);
+	else
+		snprintf(text, sizeof(text), "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
 int functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
 
 	return sqlite3_create_function(db, "sum_if", 2, flags, NULL, NULL, sum_step, sum_final) ?:
 	       sqlite3_create_function(db, "listed", 2, flags, NULL, listed, NULL, NULL) ?:
-	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL);
+	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
+	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL);
 }

@@ -27,6 +27,7 @@ struct grid {
 	char *title;     /* rest of that line, or NULL */
 	char *hide;      /* columns left out of the text format, blank separated, or NULL */
 	bool plot;       /* "-- plot:": data of the picture, not printed */
+	bool words;      /* "-- words:": sentences; in text a paragraph each, behind what it is about */
 	int cols;
 	char **col;      /* names */
 	size_t rows, room;

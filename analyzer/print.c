@@ -7,6 +7,7 @@
 #include "text.h"
 
 #define ABSENT "n/a"
+#define WORDS_WIDTH 80
 
 char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
 {
@@ -151,6 +152,40 @@ static int text_table(const struct grid *t)
 	return err;
 }
 
+/* One paragraph, whose lines are behind the column that says what it is about. */
+static void put_words(const char *about, const char *words)
+{
+	size_t at = 10, len;
+
+	printf("%s%*s", about, (int)(text_width(about) < at ? at - text_width(about) : 0), "");
+	for (; *words; words += len + (words[len] == ' ')) {
+		auto_free char *word = strndup(words, len = strcspn(words, " "));
+		size_t width = word ? text_width(word) : len;
+
+		if (at > 10 && at + 1 + width > WORDS_WIDTH)
+			at = printf("\n%*s", 10, "") - 1;
+		at += (at > 10 ? printf(" ") : 0) + width;
+		printf("%.*s", (int)len, words);
+	}
+	printf("\n");
+}
+
+static int text_words(const struct grid *t)
+{
+	size_t row;
+
+	for (row = 0; row < t->rows; row++) {
+		auto_free char *about = cell_string(grid_cell(t, row, 0), ABSENT, text_terminal);
+		auto_free char *words = cell_string(grid_cell(t, row, 1), ABSENT, text_terminal);
+		const struct cell *before = row ? grid_cell(t, row - 1, 0) : NULL, *now = grid_cell(t, row, 0);
+
+		if (!about || !words)
+			return -ENOMEM;
+		put_words(before && before->text && now->text && !strcmp(before->text, now->text) ? "" : about, words);
+	}
+	return 0;
+}
+
 static int print_text(const struct answer *a)
 {
 	int line = grid_find(&a->head, "line"), i, err = 0;
@@ -168,7 +203,7 @@ static int print_text(const struct answer *a)
 		if (a->table[i].plot || !a->table[i].rows)
 			continue;
 		printf("\n%s%s", a->table[i].title ?: "", a->table[i].title ? "\n" : "");
-		err = text_table(&a->table[i]);
+		err = a->table[i].words ? text_words(&a->table[i]) : text_table(&a->table[i]);
 	}
 	if (a->caption)
 		printf("\n%s", a->caption);

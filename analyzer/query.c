@@ -101,7 +101,7 @@ int store_run(struct store *s, const char *which, int64_t *run)
 }
 
 /* Binds what the statement has a parameter for. */
-static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
+static void bind_ask(sqlite3_stmt *st, const struct ask *ask, const char *path)
 {
 	int i;
 
@@ -109,6 +109,8 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
 		sqlite3_bind_int64(st, i, ask->run);
 	if ((i = sqlite3_bind_parameter_index(st, ":per")))
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":store")))
+		sqlite3_bind_text(st, i, path, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":plot")))
 		sqlite3_bind_int64(st, i, ask->plot);
 	if ((i = sqlite3_bind_parameter_index(st, ":system")) && ask->system)
@@ -227,7 +229,7 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 	s->ask.run = run;
 	rc = sqlite3_prepare_v2(s->db, make, -1, &g.st, NULL);
 	if (rc == SQLITE_OK) {
-		bind_ask(g.st, &s->ask);
+		bind_ask(g.st, &s->ask, s->path);
 		sqlite3_step(g.st);
 	}
 	rc = sqlite3_finalize(g.st) ?: rc;
@@ -297,7 +299,8 @@ int store_ask(struct store *s, const struct ask *ask)
 	int err;
 
 	s->ask = *ask;
-	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK || sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
+	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
+	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);
@@ -384,7 +387,7 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 	if (rc == SQLITE_OK && !st)
 		return 0;
 	if (rc == SQLITE_OK) {
-		bind_ask(st, &s->ask);
+		bind_ask(st, &s->ask, s->path);
 		err = take_columns(st, out);
 	}
 	while (rc == SQLITE_OK && !err && (rc = sqlite3_step(st)) == SQLITE_ROW) {

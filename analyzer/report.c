@@ -149,6 +149,10 @@ static int read_directives(struct grid *t, const char *from, const char *to)
 		return -ENOMEM;
 	spec = report_line(part, "plot");
 	t->plot = spec;
+	if (!spec) {
+		spec = report_line(part, "words");
+		t->words = spec;
+	}
 	if (!spec)
 		spec = report_line(part, "table");
 	hide = report_line(part, "hide");

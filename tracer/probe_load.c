@@ -113,11 +113,11 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->by_pid = p->opts.by_pid;
 		c->dev = p->opts.dev;
 		c->events = p->opts.events;
-		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+		c->has_rdonly_cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
-		c->again = p->skips;
+		c->twins = p->skips;
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;
 		c->max_claims = p->max_claims;
@@ -276,7 +276,7 @@ static void choose(struct probes *p, struct bpf_object *o)
 			bpf_program__set_autoload(g, false);
 			continue;
 		}
-		if (programs[row].again && !p->skips) {
+		if (programs[row].twin && !p->skips) {
 			program_refuse(p, bpf_program__name(g), "this kernel does not skip the first");
 			bpf_program__set_autoload(g, false);
 			continue;

@@ -49,7 +49,7 @@ const struct program programs[] = {
 	{ "net__state", "net", 3, false },
 	{ "syscall__enter", "syscall", 0, false },   /* a clock: only where calls are timed */
 	{ "syscall__exit", "syscall", 0, true },
-	{ "syscall__exit_again", "syscall", 0, false, true },
+	{ "syscall__exit_twin", "syscall", 0, false, true },
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__buffer", "cache", 1, true },
 	{ "cache__fault_user", "cache", 3, false },  /* x86 */

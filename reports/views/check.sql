@@ -112,8 +112,9 @@ WITH t AS MATERIALIZED (SELECT * FROM v_truth),
        SELECT 3, 'process bytes', n || ' processes', NULL, NULL, 0,
               'neither born and ended inside the run, nor there from its start to its end', ''
        FROM (SELECT COUNT(DISTINCT p.pid || ' ' || p.start_ns) AS n
-             FROM v_process p LEFT JOIN life l ON l.pid = p.pid AND l.start_ns = p.start_ns
-             WHERE p.id > 2 AND NOT p.kthread AND p.fold IS NULL AND l.pid IS NULL
+             FROM v_process p
+             WHERE p.id > 2 AND NOT p.kthread AND p.fold IS NULL
+                 AND (p.pid, p.start_ns) NOT IN (SELECT pid, start_ns FROM life)
                  AND p.pid NOT IN (SELECT pid FROM t WHERE pid IS NOT NULL))
        WHERE n > 0
        UNION ALL

@@ -7,9 +7,9 @@
 -- all), plot (1: a picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that have
 -- other names too; `given`, at most one row, as table `load` of the store: what clients had acknowledged; `volume`, the
 -- rows of stream/volumes.def, and `loss`, the classes of volumes that each loss of bpf/kinds.def spoils. A report may
--- also use the parameters :run, :per, :system and :plot. Functions: fold() (analyzer/fold.c), volume_has(), and
--- sum_if(), listed(), devno() (analyzer/functions.c). To add a volume: a row in stream/volumes.def; a ratio: a row in
--- v_ratio_def. A view NAME_sql answers the text that makes NAME.
+-- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() (analyzer/fold.c),
+-- volume_has(), and sum_if(), listed(), devno(), size() (analyzer/functions.c). To add a volume: a row in
+-- stream/volumes.def; a ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
