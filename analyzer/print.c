@@ -40,6 +40,15 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
+enum result result_of(const char *text)
+{
+	if (!strcmp(text, "MISMATCH") || !strcmp(text, "BROKEN"))
+		return RESULT_FAILED;
+	if (!strcmp(text, "UNKNOWN"))
+		return RESULT_UNKNOWN;
+	return strcmp(text, "n/a") ? RESULT_OK : RESULT_ABSENT;
+}
+
 static bool is_hidden(const struct grid *t, int col)
 {
 	return t->hide && has_word(t->hide, t->col[col]);
@@ -308,6 +317,51 @@ static int print_json(const struct answer *a)
 	return text ? 0 : -ENOMEM;
 }
 
+/* The cells of a row as attributes or text of XML: of the columns that name the case, or all others, each with its name. */
+static int put_cells(const struct grid *t, size_t row, bool named)
+{
+	int col, n = 0;
+
+	for (col = 0; col < t->cols; col++) {
+		auto_free char *s = NULL, *name = NULL;
+
+		if (has_word(t->cases, t->col[col]) != named)
+			continue;
+		s = cell_string(grid_cell(t, row, col), ABSENT, text_xml);
+		name = text_xml(t->col[col], strlen(t->col[col]));
+		if (!s || !name)
+			return -ENOMEM;
+		printf("%s%s%s%s", n++ ? named ? " " : ", " : "", named ? "" : name, named ? "" : ": ", s);
+	}
+	return 0;
+}
+
+/* As the servers that run tests read it: a case a row, failed where something is wrong, skipped where nothing can be said. */
+static int print_junit(const struct answer *a, const struct grid *t)
+{
+	static const char *const words[] = { NULL, "skipped", "failure", "error" }; /* enum result */
+	size_t row, n[RESULT_UNKNOWN + 1] = { 0 };
+	int col = grid_find(t, "result"), err = 0;
+
+	for (row = 0; row < t->rows; row++)
+		n[result_of(grid_cell(t, row, col)->text ?: "")]++;
+	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"iot-analyze %s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\""
+	       " skipped=\"%zu\">\n", a->name, t->rows, n[RESULT_FAILED], n[RESULT_UNKNOWN], n[RESULT_ABSENT]);
+	for (row = 0; row < t->rows && !err; row++) {
+		const char *word = words[result_of(grid_cell(t, row, col)->text ?: "")];
+
+		printf("  <testcase classname=\"iot-analyze.%s\" name=\"", a->name);
+		err = put_cells(t, row, true);
+		printf(word ? "\"><%s message=\"" : "\"/>\n", word);
+		if (word && !err)
+			err = put_cells(t, row, false);
+		if (word)
+			printf("\"/></testcase>\n");
+	}
+	printf("</testsuite>\n");
+	return err;
+}
+
 static const struct grid *choose(const struct answer *a, const char *only)
 {
 	int i;
@@ -328,7 +382,12 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 
 	if (!t)
 		return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'", a->name, only ?: "");
+	if (format == FORMAT_JUNIT && !t->cases)
+		return fail_as(EXIT_USAGE, 0, "report '%s' has no cases that pass or fail: --format junit is for check and verify", a->name);
 	switch (format) {
+	case FORMAT_JUNIT:
+		err = print_junit(a, t);
+		break;
 	case FORMAT_TEXT:
 		err = only ? text_table(t) : print_text(a);
 		break;

@@ -33,7 +33,9 @@ grown() { # FILE PROCESSES FILES FLOWS
 }
 
 steps() { # REPORT STORE
-	IOT_STEPS=1 "$analyze" "$1" "$2" --format csv 2>&1 >/dev/null | sed -n 's/^\([0-9]*\) steps$/\1/p'
+	local limit=()
+	[ "$1" != check ] || limit=(--max waf_sys=99)
+	IOT_STEPS=1 "$analyze" "$1" "$2" --format csv "${limit[@]}" 2>&1 >/dev/null | sed -n 's/^\([0-9]*\) steps$/\1/p'
 }
 
 reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }

@@ -218,6 +218,9 @@ print(n)')"
 @test "an empty stream, one without a run, records after the end and a newer format are refused in a sentence" {
 	run "$tool" ingest x.sqlite </dev/null
 	[ "$status" = 1 ] && [[ $output = *"stdin: holds no run" ]]
+	run "$tool" ingest x.sqlite <<<'{"t":"run'
+	[ "$status" = 1 ] && [[ $output = *"line 1 ends in the middle of a record" ]]
+	[ ! -e x.sqlite ] || fail "a store was made for nothing"
 	{ end_line; } >x.jsonl
 	run "$tool" ingest x.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"line 1 comes before the record 'run'" ]]
@@ -435,7 +438,7 @@ print(n)')"
 	for path in shared/trap shared/folder/new.sqlite safe/chain; do
 		run "$asan" open "$path"
 		[ "$status" = 1 ] && [[ $output = *"$path: will not write through a symbolic link"* ]] || fail "$path: $output"
-		run "$tool" ingest "$path" </dev/null
+		run "$tool" ingest "$path" < <(run_line)
 		[ "$status" = 1 ] && [[ $output = *"will not write through a symbolic link"* ]] || fail "$path: $output"
 	done
 	same victim "$(cat victim)" precious
