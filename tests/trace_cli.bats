@@ -247,3 +247,11 @@ refuses() { # STATUS TEXT ARGS...
 	same status "$status" 2
 	grep -q "duration 'soon'" err.log
 }
+
+@test "the manual says how much memory of the kernel a run takes, to a twentieth" {
+	need_tracer
+	[ "$(cat /sys/devices/system/cpu/possible)" = 0-1 ] || skip "a machine with two processors is missing: the figure is of one"
+	said=$(sed -nE 's/.*The kernel holds ([0-9]+) MiB.*/\1/p' "$root/tracer/iot-trace.8")
+	has=$("$IOT_BUILD/iot-trace" --probes | awk '$1 == "memory" { print int($2 + 0.5) }')
+	((has * 100 >= said * 95 && has * 100 <= said * 105)) || fail "the manual says $said MiB, a run takes $has MiB"
+}
