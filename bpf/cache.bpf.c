@@ -288,7 +288,7 @@ int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
 	c->range_inode = POINTER_AT(m, struct address_space, host);
 	c->range_off = (u64)index << PAGE_SHIFT;
 	c->range_len = PAGE_SIZE;
-	c->range_known = 3; /* only until the next system call */
+	c->range_state = RANGE_FAULT; /* only until the next system call */
 	return 0;
 }
 

@@ -538,11 +538,12 @@ api_bytes() {
 @test "bytes of a process that lived inside the run are those of the kernel's accounting, but for what exec itself read" {
 	body() {
 		traced -- sh -c "'$io' --api write --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null
-			'$io' --api read --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null"
+			'$io' --api read --file '$IOT_MNT/f' --count 23 --size 4099 --threads 3 > /dev/null
+			'$io' --api write --file '$IOT_MNT/g' --count 23 --size 4099 --threads 3 > /dev/null"
 		rows=$(q "SELECT p.pid, p.wchar - (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE c.owner = p.id AND c.layer = 'syscall' AND c.dir = 'w'),
 				p.rchar - (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE c.owner = p.id AND c.layer = 'syscall' AND c.dir = 'r')
 			FROM process p JOIN r ON r.run = p.run WHERE p.comm = 'iot-io'")
-		same "processes" "$(echo "$rows" | wc -l)" 2
+		same "processes" "$(echo "$rows" | wc -l)" 3
 		while read -r pid written read; do
 			same "wchar of $pid" "$written" 0
 			between "rchar of $pid" "$read" 0 4096
