@@ -136,7 +136,7 @@ $(B)/iot-io: $(io_obj)
 
 $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static
+	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static -pthread
 
 $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)

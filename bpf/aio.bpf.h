@@ -80,6 +80,9 @@ struct aio_walk {
 	u32 proc, pid;
 	u32 unread;            /* how many events were taken by calls and could not be read in the ring */
 	u32 from;              /* events of the caller's buffer from here on are those */
+	/* control blocks that one io_submit took, looked at from the last to the first: appends to one file end where the next begins */
+	u64 append_host, append_at;
+	u32 taken, pad;
 };
 
 /* What a call of libaio needs: too large for the stack, so it lies with the thread. */
@@ -139,8 +142,13 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o->tid = a->tid;
 	o->kind = a->kind;
 	o->write = a->kind == KIND_AIO_WRITE ? MOVES_TO_FILE : a->kind == KIND_AIO_READ ? MOVES_FROM_FILE : MOVES_NOTHING;
-	if (o->write == MOVES_TO_FILE && a->flags & FLAG_APPEND && res > 0 && a->host)
-		o->offset = NUMBER_AT(a->host, struct inode, i_size) - res;
+	if (o->write == MOVES_TO_FILE && a->flags & FLAG_APPEND && res > 0 && a->host) {
+		struct aio_walk *w = &scratch_of(c)->w;
+
+		o->offset = (w->taken && w->append_host == a->host ? w->append_at : NUMBER_AT(a->host, struct inode, i_size)) - res;
+		w->append_host = a->host;
+		w->append_at = o->offset;
+	}
 	op_record(c, o, a->proc);
 	filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != MOVES_NOTHING ? res : 0, o->flags);
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
@@ -337,7 +345,7 @@ static long aio_taken_one(u32 n, struct aio_ref *r)
 	bool over = false;
 	s64 res = 0;
 
-	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb), (void *)(w->list + n * sizeof(k.iocb)))) {
+	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb), (void *)(w->list + (w->taken - 1 - n) * sizeof(k.iocb)))) {
 		if (w->proc >= PROC_FIRST)
 			lose(LOSS_AIO_UNREAD);
 		return 1;
@@ -383,6 +391,7 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 		if (proc >= PROC_FIRST)
 			lose(LOSS_AIO_TABLE);
 	}
+	w->taken = taken;
 	bpf_loop(taken, aio_taken_one, &ref, 0);
 	c->aio_ring = w->ring;
 	c->aio_ns = now;

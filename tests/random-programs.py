@@ -174,7 +174,8 @@ class Batch:
         p.number = number
         words = ["%s=%s" % kv for kv in c.items()]
         answer = worker.ask(" ".join([op, "seed=%d" % (number + 7)] + words))
-        reply = {k: int(v) for k, v in answer.items() if k != "folios"}
+        reply = {k: int(v) for k, v in answer.items() if k not in ("folios", "parts")}
+        reply["parts"] = [int(n) for n in answer.get("parts", "").split(":") if n]
         ret = reply["ret"]
         inode = None
         if "ino" in reply:

@@ -36,7 +36,7 @@ static struct keep kept[64];
 static FILE *out;              /* the socket */
 static const char *socket_name;
 static char other_mount[400] = "."; /* the same folder below a bind mount */
-char *buffer, folios[65536];
+char *buffer, folios[65536], parts[1024];
 pid_t child;
 
 void die(const char *what)
@@ -131,7 +131,8 @@ static const struct op {
 	{ "syncfs", 0, do_syncfs }, { "sync", NO_FD, do_sync }, { "range", 0, do_range }, { "truncate", 0, do_truncate },
 	{ "fallocate", 0, do_fallocate }, { "forget", 0, do_forget }, { "open", 0, do_open }, { "seek", 0, do_seek },
 	{ "close", NO_FD, do_close }, { "unlink", NO_FD, do_unlink }, { "rename", NO_FD, do_rename }, { "link", NO_FD, do_link },
-	{ "child", 0, do_child },
+	{ "child", 0, do_child }, { "thread", 0, do_thread }, { "path_truncate", 0, do_path_truncate },
+	{ "aios", 0, do_aios }, { "urings", 0, do_urings },
 };
 
 /* ---- commands ---- */
@@ -180,7 +181,7 @@ static void answer(const struct command *c, const struct op *o)
 	int fd = -1, err = 0, generation = 0;
 	ssize_t ret;
 
-	folios[0] = '\0';
+	folios[0] = parts[0] = '\0';
 	child = 0;
 	if (!(o->how & NO_FD)) {
 		fd = descriptor(c->f, c->mode);
@@ -206,9 +207,9 @@ static void answer(const struct command *c, const struct op *o)
 		fstat(fd, &after);
 		pos_after = lseek(fd, 0, SEEK_CUR);
 	}
-	fprintf(out, "ret=%zd errno=%d ino=%llu gen=%u size=%lld size_after=%lld pos=%lld pos_after=%lld links=%llu child=%d folios=%s\n", ret, err,
+	fprintf(out, "ret=%zd errno=%d ino=%llu gen=%u size=%lld size_after=%lld pos=%lld pos_after=%lld links=%llu child=%d parts=%s folios=%s\n", ret, err,
 		(unsigned long long)after.st_ino, (unsigned int)generation, (long long)before.st_size, (long long)after.st_size, pos,
-		pos_after, (unsigned long long)after.st_nlink, child, folios);
+		pos_after, (unsigned long long)after.st_nlink, child, parts, folios);
 }
 
 static void obey(char *line)

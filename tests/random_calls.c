@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -103,13 +104,16 @@ ssize_t do_copy(const struct command *c, int fd)
 ssize_t do_splice(const struct command *c, int fd)
 {
 	struct iovec v = { buffer, c->len };
-	loff_t to = c->off;
+	loff_t to = c->off, from = c->soff;
 	ssize_t got, ret;
 	char sink[4096];
 
 	if (pipes[0] < 0 && (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) || fcntl(pipes[1], F_SETPIPE_SZ, PIPE_BYTES) < 0))
 		die("pipe");
-	got = c->kind == 1 ? vmsplice(pipes[1], &v, 1, 0) : write(pipes[1], buffer, c->len);
+	if (c->kind == 2)
+		got = splice(descriptor(c->src, "r"), &from, pipes[1], NULL, c->len, SPLICE_F_NONBLOCK);
+	else
+		got = c->kind == 1 ? vmsplice(pipes[1], &v, 1, 0) : write(pipes[1], buffer, c->len);
 	if (got < 0)
 		return -1;
 	ret = splice(pipes[0], NULL, fd, c->off < 0 ? NULL : &to, got, 0);
@@ -193,7 +197,7 @@ ssize_t do_msync(const struct command *c, int fd)
 
 	if (!p)
 		return -1;
-	ret = msync(p + from, c->off + c->len - from, MS_SYNC);
+	ret = msync(p + from, c->off + c->len - from, c->kind == 1 ? MS_ASYNC : MS_SYNC);
 	munmap(p, c->off + c->len);
 	return ret;
 }
@@ -262,4 +266,40 @@ ssize_t do_child(const struct command *c, int fd)
 	errno = answer->err;
 	munmap(answer, sizeof(*answer));
 	return n;
+}
+
+struct threaded {
+	const struct command *c;
+	int fd, err;
+	ssize_t n;
+};
+
+static void *thread_main(void *arg)
+{
+	struct threaded *t = arg;
+
+	t->n = write(t->fd, bytes(t->c), t->c->len);
+	t->err = errno;
+	return NULL;
+}
+
+/* Another thread of the process writes. */
+ssize_t do_thread(const struct command *c, int fd)
+{
+	struct threaded t = { .c = c, .fd = fd };
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, thread_main, &t) || pthread_join(id, NULL))
+		die("thread");
+	errno = t.err;
+	return t.n;
+}
+
+/* By a name, of the file that the descriptor has. */
+ssize_t do_path_truncate(const struct command *c, int fd)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return truncate(name, c->len);
 }

@@ -4,7 +4,7 @@ import random
 
 PAGE = 4096
 FILES = 4
-RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_NOAPPEND, RWF_DONTCACHE = 2, 4, 16, 32, 128
+RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_NOAPPEND, RWF_DONTCACHE, RWF_NOWAIT = 2, 4, 16, 32, 128, 8
 
 LENGTHS = (1, 100, 4095, 4096, 4097, 8192, 12288, 20480, 65536, 65537, 131072, 262144, 524288)
 WEIGHTS = (4, 8, 4, 8, 4, 6, 4, 4, 5, 3, 3, 2, 1)
@@ -39,10 +39,31 @@ def vector(r):
 
 
 def direct(r, op):
-    return dict(mode="x", off=aligned(r), len=pages(r), **(dict(n=r.choice((1, 2, 4, 20))) if "v" in op else {}))
+    return dict(mode=r.choice(("x", "x", "x", "xd", "xs", "xa")), off=aligned(r), len=pages(r), **(dict(n=r.choice((1, 2, 4, 20))) if "v" in op else {}))
 
 
 # name: (weight, function that makes parameters)
+def g_requests(r):
+    n = r.choice((2, 3, 5, 8))
+    size = min(length(r), 65536)
+    step = r.choice((0, size, size, 4096, 12288, -size))
+    c = dict(mode=r.choice(("", "", "a")), n=n, len=size, step=step, off=offset(r) + max(-step, 0) * n)
+    if r.random() < 0.25:
+        c["fail"] = r.randrange(n)
+    return c
+
+
+def g_urings(r):
+    c = dict(g_requests(r), kind=r.choice((0, 0, 1, 2, 3)))
+    if c["mode"] == "a":
+        c["kind"] = 1  # one after the other
+    else:
+        c["async_"] = r.randrange(2)
+    if r.random() < 0.2:
+        c["poll"] = 1
+    return c
+
+
 def g_write(r): return dict(mode=r.choice(("", "", "u", "a", "b", "T")), len=length(r))
 def g_append(r): return dict(mode="a" + sync_mode(r), len=length(r))
 def g_writev(r): return dict(mode=r.choice(("", "u", "a")) + sync_mode(r), len=length(r), **vector(r))
@@ -52,7 +73,7 @@ def g_pwritev(r): return dict(mode=r.choice(("", "", "a")) + sync_mode(r), **at(
 
 
 def g_pwritev2(r):
-    rwf = r.choice((0, RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_APPEND | RWF_DSYNC, RWF_NOAPPEND, RWF_DONTCACHE))
+    rwf = r.choice((0, RWF_DSYNC, RWF_SYNC, RWF_APPEND, RWF_APPEND | RWF_DSYNC, RWF_NOAPPEND, RWF_DONTCACHE, RWF_NOWAIT))
     c = dict(mode="a" if rwf == RWF_NOAPPEND else "", rwf=rwf, **at(r), **vector(r))
     if r.random() < 0.4:
         c["off"] = -1
@@ -64,7 +85,7 @@ def g_direct(r): return direct(r, "pwrite")
 def g_directv(r): return direct(r, "v")
 def g_sendfile(r): return dict(mode="", src=r.randrange(FILES), soff=offset(r), len=min(length(r), 131072))
 def g_copy(r): return dict(mode="", src=r.randrange(FILES), soff=offset(r), off=r.choice((-1, offset(r))), len=length(r))
-def g_splice(r): return dict(mode="", off=r.choice((-1, offset(r))), len=min(length(r), 65536), kind=r.randrange(2))
+def g_splice(r): return dict(mode="", off=r.choice((-1, offset(r))), len=min(length(r), 65536), kind=r.randrange(3), src=r.randrange(FILES), soff=offset(r))
 
 
 def g_uring(r):
@@ -87,7 +108,7 @@ def g_uring_direct(r): return dict(direct(r, "pwrite"), kind=r.choice((0, 2)), a
 def g_aio(r): return dict(mode="", kind=r.randrange(2), n=r.choice((1, 3, 20)), **at(r))
 def g_aio_direct(r): return dict(direct(r, "v"), kind=r.randrange(2))
 def g_store(r): return dict(mode="", kind=r.choice((0, 0, 0, 1, 2)), off=offset(r), len=r.choice((1, 100, 4096, 5000, 20000)))
-def g_msync(r): return dict(mode="", **at(r))
+def g_msync(r): return dict(mode="", kind=r.choice((0, 0, 1)), **at(r))
 def g_ebadf(r): return dict(mode="r", **at(r))
 def g_efault(r): return dict(mode="", bad=0, **at(r))
 def g_short(r): return dict(mode=sync_mode(r), bad=length(r), off=offset(r), len=524288)
@@ -125,7 +146,8 @@ CALLS = {
     "truncate": (5, "truncate", g_truncate), "fallocate": (2, "fallocate", g_fallocate), "punch": (3, "fallocate", g_punch),
     "shift": (1, "fallocate", g_shift), "pread": (3, "pread", g_pread), "direct_read": (1, "pread", g_direct_read), "forget": (2, "forget", g_area),
     "close": (2, "close", g_none), "unlink": (2, "unlink", g_none), "rename": (2, "rename", g_rename), "link": (1, "link", g_link),
-    "child": (2, "child", g_child), "seek": (2, "seek", g_seek), "reset": (1, "open", g_reset),
+    "child": (2, "child", g_child), "thread": (2, "thread", g_child), "path_truncate": (1, "path_truncate", g_truncate),
+    "aios": (4, "aios", g_requests), "urings": (5, "urings", g_urings), "seek": (2, "seek", g_seek), "reset": (1, "open", g_reset),
 }
 
 

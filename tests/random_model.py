@@ -127,7 +127,10 @@ class Program:
         is_direct = "x" in mode and moves
         syncs = moves and (set(mode) & set("sd") or rwf & (RWF_DSYNC | RWF_SYNC | RWF_DONTCACHE))
         claims = set()
-        if moves and inode and not is_direct:
+        if reply.get("parts") and inode:
+            for one in requests(c, reply):
+                claims |= set(range(one["at"] // PAGE, (one["at"] + one["ret"] - 1) // PAGE + 1)) if one["ret"] > 0 else set()
+        elif moves and inode and not is_direct:
             claims = set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)) if ret > 0 else set()
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
@@ -143,11 +146,15 @@ class Program:
                         later.append((i, page))
         if inode and is_direct:
             self.apply_direct(who, c, inode, reply, ret, writes.get(inode, set()))
+        elif inode and reply.get("parts"):
+            for one in requests(c, reply):
+                if one["errno"] != 125:  # canceled
+                    self.apply_write(who, op, c, inode, one, one["ret"])
         elif inode and moves:
             self.apply_write(who, op, c, inode, reply, ret)
         elif inode and op == "store":
             self.apply_store(who, inode, reply)
-        elif inode and op == "truncate" and ret == 0:
+        elif inode and op in ("truncate", "path_truncate") and ret == 0:
             self.cancel(inode, (c["len"] + PAGE - 1) // PAGE)
             edge = min(c["len"], reply["size"])
             if edge % PAGE:
@@ -158,7 +165,7 @@ class Program:
             self.cancel(inode, 0)
         if syncs:
             for i, ps in writes.items():
-                for page in ps:
+                for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     self.written(i, page)
         for i, page in later:
             self.written(i, page)
@@ -256,8 +263,20 @@ class Program:
 # calls that move bytes into a file, and the kind that they are counted as
 BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": "pwritev", "pwritev2": "pwritev",
          "sendfile": "sendfile_out", "copy": "copy_out", "splice": "splice_out", "aio": "aio_write", "uring": "uring_write",
-         "child": "write"}
+         "child": "write", "thread": "write", "aios": "aio_write", "urings": "uring_write"}
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
+
+
+def requests(c, reply):
+    """What each of several requests returned, as the reply of a call of its own."""
+    out, size = [], reply["size"]
+    for i, ret in enumerate(reply["parts"]):
+        one = dict(reply, ret=max(ret, -1), errno=max(-ret, 0), size=size)
+        one["at"] = one["begin"] = size if "a" in c.get("mode", "") else c["off"] + i * c["step"]
+        if ret > 0:
+            size = max(size, one["at"] + ret)
+        out.append(one)
+    return out
 
 
 def place(op, c, reply, ret):

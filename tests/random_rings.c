@@ -5,6 +5,8 @@
 #include <linux/io_uring.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -134,4 +136,101 @@ ssize_t do_uring_fsync(const struct command *c, int fd)
 	struct io_uring_sqe sqe = { .opcode = IORING_OP_FSYNC, .fd = fd };
 
 	return ring_run(ring_get(c->poll > 0), &sqe);
+}
+
+/* ---- several requests at once: c->n of c->len bytes, c->step bytes apart; number c->fail has no memory ---- */
+
+static int requests(const struct command *c)
+{
+	return c->n < 1 ? 1 : c->n > REQUESTS ? REQUESTS : c->n;
+}
+
+static char *request_bytes(const struct command *c, int i)
+{
+	return i == c->fail ? (char *)PAGE : buffer;
+}
+
+/* The results, in the order of the requests: those that failed as negative errno. */
+static ssize_t results(const long long *res, int n)
+{
+	ssize_t sum = 0;
+	bool any = false;
+
+	for (int i = 0; i < n; i++) {
+		snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), "%s%lld", i ? ":" : "", res[i]);
+		any |= res[i] >= 0;
+		sum += res[i] > 0 ? res[i] : 0;
+		if (res[i] < 0)
+			errno = -res[i];
+	}
+	return any ? sum : -1;
+}
+
+ssize_t do_aios(const struct command *c, int fd)
+{
+	struct iocb cb[REQUESTS], *list[REQUESTS];
+	struct io_event ev[REQUESTS];
+	long long res[REQUESTS] = { 0 };
+	int n = requests(c), done = 0;
+
+	if (!aio && syscall(SYS_io_setup, REQUESTS, &aio))
+		die("io_setup");
+	for (int i = 0; i < n; i++) {
+		cb[i] = (struct iocb){ .aio_data = i, .aio_fildes = fd, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_offset = c->off + i * c->step,
+				       .aio_buf = (uintptr_t)request_bytes(c, i), .aio_nbytes = c->len };
+		list[i] = &cb[i];
+	}
+	while (done < n) {
+		long got = syscall(SYS_io_submit, aio, n - done, list + done);
+
+		if (got < 1)
+			die("io_submit");
+		done += got;
+	}
+	if (syscall(SYS_io_getevents, aio, n, n, ev, NULL) != n)
+		die("io_getevents");
+	for (int i = 0; i < n; i++)
+		res[ev[i].data] = ev[i].res;
+	return results(res, n);
+}
+
+/* kind: 0 alone, 1 linked, 2 linked hard, 3 each waits for those before */
+ssize_t do_urings(const struct command *c, int fd)
+{
+	static const uint8_t flags[] = { 0, IOSQE_IO_LINK, IOSQE_IO_HARDLINK, IOSQE_IO_DRAIN };
+	struct ring *r = ring_get(c->poll > 0);
+	long long res[REQUESTS] = { 0 };
+	unsigned int enter = IORING_ENTER_GETEVENTS;
+	int n = requests(c), got = 0;
+
+	for (int i = 0; i < n; i++) {
+		unsigned int tail = *r->sq_tail, at = tail & *r->sq_mask;
+
+		r->sqes[at] = (struct io_uring_sqe){
+			.opcode = IORING_OP_WRITE, .fd = fd, .off = c->off + i * c->step, .addr = (uintptr_t)request_bytes(c, i), .len = c->len,
+			.flags = flags[c->kind & 3] | (c->async > 0 ? IOSQE_ASYNC : 0), .user_data = i,
+		};
+		if (i == n - 1)
+			r->sqes[at].flags &= ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK);
+		r->sq_array[at] = at;
+		__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (r->polled && __atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
+		enter |= IORING_ENTER_SQ_WAKEUP;
+	if (syscall(SYS_io_uring_enter, r->fd, n, n, enter, NULL, 0) < 0)
+		die("io_uring_enter");
+	while (got < n) {
+		unsigned int head = *r->cq_head;
+
+		if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
+			if (syscall(SYS_io_uring_enter, r->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+				die("io_uring_enter");
+			continue;
+		}
+		res[r->cqes[head & *r->cq_mask].user_data] = r->cqes[head & *r->cq_mask].res;
+		__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
+		got++;
+	}
+	return results(res, n);
 }
