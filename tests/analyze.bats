@@ -407,7 +407,7 @@ seconds() {
 	store_with "$S" "$of_a_log; DELETE FROM agg WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND dev = 7340032;
 		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, 0, 1, 0, v.column2, 0, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
 			WHERE k.name = 'block_write' AND c.name = 'data';
-		INSERT INTO event (run, ts_ns, size, bytes, task, owner, file, dev, kind, cause) SELECT 1, v.column1, v.column2, v.column2, 3, 3, v.column3, 7340032, k.id, c.id
+		INSERT INTO event (run, ts_ns, bytes, task, owner, file, dev, kind, cause) SELECT 1, v.column1, v.column2, 3, 3, v.column3, 7340032, k.id, c.id
 			FROM kind k, cause c, (VALUES (1000, 4194304, 1), (2000, 2097152, NULL), (1500000000, 4194304, 1)) v WHERE k.name = 'fs_write' AND c.name = 'data'"
 }
 

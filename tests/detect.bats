@@ -573,7 +573,7 @@ program_of() {
 	run "$detect" list
 	echo "$output"
 	for i in "${!roles[@]}"; do
-		grep -qE "^${pids[i]} +ceph +${roles[i]} +files +arguments like those of the Ceph ${roles[i]}; program $T/storaged; uses $T/osd; rules from documentation, never run$" <<<"$output"
+		grep -qE "^${pids[i]} +ceph +${roles[i]} +files +arguments like those of the Ceph ${roles[i]}; program $T/storaged; uses $T/osd; rules from documentation, untested$" <<<"$output"
 	done
 }
 

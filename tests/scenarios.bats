@@ -552,6 +552,31 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
+@test "a block that a checkpoint wrote for one process, and that another dirties then, is written for the other" {
+	need python3 python3-minimal
+	cat >checkpoint.py <<-'EOF'
+		import fcntl, os, struct, sys
+		def change(name):
+		    fd = os.open(sys.argv[1] + "/" + name, os.O_RDWR)
+		    os.fchmod(fd, 0o600) # the inodes of both are in one block
+		    os.fsync(fd)
+		    return fd
+		fcntl.ioctl(change("a"), 0x4004662B, struct.pack("I", 0)) # EXT4_IOC_CHECKPOINT: writes buffers, and leaves their folios dirty
+		if os.fork() == 0:
+		    change("b")
+		    os._exit(0)
+		os.wait()
+	EOF
+	body() {
+		touch "$IOT_MNT/a" "$IOT_MNT/b"
+		sync -f "$IOT_MNT"
+		traced -- python3 checkpoint.py "$IOT_MNT"
+		same "metadata, by process" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'fs_write' AND cause = 'metadata' AND dev = '$IOT_DEVNO' AND comm = 'python3'
+			GROUP BY owner ORDER BY owner" | paste -sd ,)" 4096,4096
+	}
+	with_fs ext4 256M -- body
+}
+
 @test "a process whose threads end at once on several processors keeps the bytes of all of them" {
 	# io_uring's workers are threads of the process, and end with it; the ledger that iot-io prints is what it wrote by a call
 	traced -- bash -c 'for _ in $(seq 60); do "$0" --api uring-async --file "$PWD/f" --count 16 --depth 16 > /dev/null; done' "$io"

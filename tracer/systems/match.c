@@ -440,7 +440,7 @@ void systems_why(const struct sys_match *m, char *out, size_t size)
 	bool files = m->system && m->sure == SYS_SURE_FILES && m->by != SYS_BY_FILES;
 
 	snprintf(out, size, "%s%s%s%s", m->why, files ? "; uses " : "", files ? m->instance : "",
-		 m->system && !m->tested ? "; rules from documentation, never run" : "");
+		 m->system && !m->tested ? "; rules from documentation, untested" : "");
 }
 
 const char *sys_program_named(const struct systems *db, const char *exe)
