@@ -161,12 +161,13 @@ $(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch])
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 
 # Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
-FUZZ := scan records rules pattern ledger options questions store
+FUZZ := scan records rules pattern ledger options questions store report
 FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/payload.c
 fuzz_options := tracer/options.c tracer/tracer.c $(systems_src)
 fuzz_questions := analyzer/options.c
+fuzz_report := $(addprefix analyzer/,report.c query.c views.c grid.c fold.c folder.c)
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
 fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(base_src) $(fuzz_$1))
 

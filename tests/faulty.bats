@@ -26,7 +26,7 @@ teardown() {
 @test "ingest and readers with one fault each: stores are sound, exit status 0 is the whole run, complete means complete, and the rest can be given again" {
 	"$root/build/faulty-run" "$root/build/faulty.so" "$analyze" a.jsonl b.jsonl . ${IOT_FAULTS:+"$IOT_FAULTS"} >said || { cat said; false; }
 	tail -n 1 said | sed 's/^/# /' >&3
-	grep -qE '^[0-9]{3,} faults: ' said
+	[ -n "${IOT_FAULTS-}" ] || grep -qE '^[0-9]{3,} faults: ' said
 }
 
 @test "50: killed at every write and sync of its end, a run has its ledger and its bytes by file, or no end; and is given again" {

@@ -229,6 +229,47 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	return 0;
 }
 
+#elif defined(FUZZ_report)
+/* The text of a report, as a user may write one: its comments are read, its views found, its statements asked of a store, whose file stays
+ * as it was; what comes back is printed nowhere. */
+#include "../analyzer/report.h"
+
+const struct report_file report_files[] = { { "views/empty.sql", "CREATE TEMP VIEW v_run AS SELECT * FROM run;\n"
+	"CREATE TEMP VIEW v_lost AS SELECT * FROM lost;\nCREATE TEMP VIEW v_head AS SELECT 1 AS ord;\n" }, { 0 } };
+
+/* Of who changes the file, the time shows. */
+static struct stat look_at(const char *path)
+{
+	struct stat st;
+
+	MUST(!stat(path, &st) && st.st_size);
+	return st;
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	const char *path = getenv("IOT_FUZZ_STORE") ?: "build/fuzz/base.sqlite";
+	struct ask ask = { .run = 1, .per = "system", .rules = "[]", .about_store = true };
+	char *text = malloc(size + 1);
+	struct answer a = { 0 };
+	struct store *s = NULL;
+	struct stat was = look_at(path), is;
+
+	MUST(text);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	setenv("IOT_LIMIT_S", "1", 1);
+	MUST(!store_open(&s, path));
+	if (!store_ask(s, &ask) && !report_views(s, NULL, text, NULL) && !store_asked(s, NULL))
+		report_run(s, "fuzz", text, &a);
+	answer_free(&a);
+	store_close(s);
+	is = look_at(path);
+	MUST(is.st_size == was.st_size && is.st_mtim.tv_sec == was.st_mtim.tv_sec && is.st_mtim.tv_nsec == was.st_mtim.tv_nsec);
+	free(text);
+	return 0;
+}
+
 #elif defined(FUZZ_store)
 /* A store of which some bytes were changed: six of the input are place (4), length (1) and the first byte of what is put there. It is
  * opened, read and appended to. */

@@ -31,7 +31,7 @@ rounds_of() { # SECONDS STORE
 		fail "$(tail -n 5 trace.log)"
 	rounds=$(wc -l <samples)
 	[ "$rounds" -ge 8 ] || fail "only $rounds rounds"
-	empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"
+	empty "lost bytes and owners" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND effect IN ('bytes', 'owner') AND run = (SELECT run FROM r)")"
 	empty "rounds without their owners" "$(sql "SELECT comm, SUM(n) AS all_of FROM (SELECT comm, MAX(COALESCE(folded, 1)) AS n FROM process
 		WHERE comm GLOB 'p[0-9]*' AND fold IS NULL GROUP BY pid, start_ns) GROUP BY comm HAVING all_of <> 501")"
 	same "names of rounds" "$(sql "SELECT COUNT(DISTINCT comm) FROM process WHERE comm GLOB 'p[0-9]*'")" "$rounds"

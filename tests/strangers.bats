@@ -210,6 +210,20 @@ allow_stranger() { # FOLDER
 	PY
 }
 
+@test "a store of ours that has a second name is not written or read in a folder of others: the name may be where they read" {
+	for folder in sticky open; do
+		cp a.sqlite $folder/two.sqlite
+		chmod 600 $folder/two.sqlite
+		ln $folder/two.sqlite ours/second
+		run --separate-stderr -1 "$analyze" ingest $folder/two.sqlite b.jsonl
+		[[ $stderr == *"has other names (hard links): will not write over it"* ]]
+		run --separate-stderr -1 "$analyze" runs $folder/two.sqlite
+		[[ $stderr == *"has other names (hard links)"* ]]
+		cmp $folder/two.sqlite a.sqlite
+		rm ours/second $folder/two.sqlite
+	done
+}
+
 @test "an access control list counts as well as the bits of the group" {
 	allow_stranger ours 2>/dev/null || skip "access control lists are missing on this file system"
 	same mode "$(stat -c '%a %u %g' ours)" "775 0 0"

@@ -79,6 +79,14 @@ processes_agree() {
 	with_fs ext4 128M -- body
 }
 
+@test "the disk of a process that was forgotten is settled too: what it left dirty is written before the run ends" {
+	body() {
+		traced --no-events --table told=32 --table cells=1024 -- sh -c 'dd if=/dev/zero of=$IOT_MNT/f bs=64k count=8 status=none; $0 2000 exec /bin/true; sleep 2' "$forker"
+		same "dd's data" "$(written "cause = 'data' AND comm = 'dd'")" 524288
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "a process that moved a MiB is itself, whatever the others were" {
 	body() {
 		traced --no-events --table told=32 -- sh -c '$0 200 read $1; for i in 1 2 3; do dd if=/dev/zero of=$IOT_MNT/f$i bs=64k count=$((16 * i)) status=none; done; $0 200 read $1' "$forker" "$PWD/small"
