@@ -47,7 +47,7 @@ random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/ran
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup demo check check-systems five bench fuzz install clean
+.PHONY: all help setup demo check check-mutants check-asan check-systems five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -126,6 +126,9 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
+# Static, or loaded into other programs: there are no sanitizers for those.
+$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
+
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: $(io_obj)
 	$(call say,LD,$@)
@@ -194,6 +197,14 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/run
+
+## make check-mutants  plant the faults of tests/mutants.txt one at a time, and count those that the tests catch: half an hour (root)
+check-mutants: all
+	$(Q)tests/mutants
+
+## make check-asan  the tests on programs built with AddressSanitizer and UBSan, in a copy of the tree: 45 minutes (root)
+check-asan: setup
+	$(Q)tests/asan
 
 ## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
 check-systems: setup

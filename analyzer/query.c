@@ -335,7 +335,8 @@ int store_ask(struct store *s, const struct ask *ask)
 	int err;
 
 	s->ask = *ask;
-	if (functions_register(s->db) || fold_register(s->db) || volume_register(s->db) || sqlite3_exec(s->db, make, NULL, NULL, NULL))
+	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
+	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);

@@ -199,6 +199,14 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same ledger "$(ledger_of <e)" "$(printf '1|3|4096|4096|0|4096|0|0|0|0\n2|4|819200000|4096|819195904|0|0|0|4096|0')"
 }
 
+@test "a write that is told behind the bio that carried it away was first, where it began first" {
+	{
+		echo '{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}'
+		echo '{"t":"event","ts_ns":1,"dur_ns":9,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"write","sub":"regular"}'
+	} >e
+	same ledger "$(ledger_of <e)" "1|3|4096|4096|0|4096|0|0|0|0"
+}
+
 @test "without events or without the layers that feed it there are no rows; with lost events what is left; with nothing written, a row of zeros" {
 	ev write 0 4096 >e
 	same none "$(events=0 ledger_of </dev/null)" ""
