@@ -12,7 +12,7 @@
 #include "schema.h"
 
 #define PAGE_BYTES 65536u        /* the largest that SQLite has */
-#define PAGES_MAX 256u           /* 16 MiB: what a second of 350,000 events needs. Only what is used takes memory */
+#define PAGES_MAX 96u            /* 6 MiB: 130,000 events. Only what is used takes memory, of which the tracer has 64 MiB in a flood */
 #define SIZE_AT 28u              /* in the header of the database: how many pages it has */
 
 /* Pages by their place in the image: 0 is the header with the schema. SQLite counts from 1. */
