@@ -486,6 +486,15 @@ int BPF_PROG(ext4__punch, struct inode *i, long long off, long long len)
 	return drop_record(i, KIND_FS_PUNCH, off, len);
 }
 
+/* Of pages that lie in the range whole nothing is left either; the rest of its edges is zeroed, as by a hole. */
+SEC("tp_btf/ext4_zero_range")
+int BPF_PROG(ext4__zero, struct inode *i, long long off, long long len)
+{
+	if (!i || !gate_open())
+		return 0;
+	return drop_record(i, KIND_FS_PUNCH, off, len);
+}
+
 /* ---- contexts ---- */
 
 SEC("tp_btf/workqueue_execute_start")
