@@ -47,7 +47,9 @@ __noinline int submit_record(struct walk *w, u32 write)
 	w->ops = 1;
 	w->left = size;
 	w->by_page = w->tag.many;
-	if (w->tag.cause == CAUSE_DATA) {
+	if (w->tag.parts)
+		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
+	if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
 		walk_bio(w);
 		piece_flush(w);
 	} else {

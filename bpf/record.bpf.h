@@ -25,6 +25,7 @@ enum behalf {
 	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
 	BEHALF_FASTCOMMIT, /* the current process's fast commit */
 	BEHALF_LOOP,       /* a loop device's worker */
+	BEHALF_OWNER,      /* behalf_id: the owner itself */
 };
 
 /* What is remembered of a thread while it lives. */

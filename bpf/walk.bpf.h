@@ -7,6 +7,7 @@
 
 #include "filesum.bpf.h"
 #include "owner.bpf.h"
+#include "parts.bpf.h"
 #include "readahead.bpf.h"
 
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
@@ -411,12 +412,60 @@ static __always_inline bool pages_find(struct walk *w)
 	return true;
 }
 
+/* One part of a write that has a list of them. */
+static long walk_part(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct part_list *l = parts_find(w->tag.parts);
+	struct part *p;
+	u32 len;
+
+	if (!l || !w->left || n >= l->n)
+		return 1;
+	p = &l->part[n & (MAX_PARTS - 1)];
+	len = p->bytes;
+	if (w->skip >= len) {
+		w->skip -= len;
+		return 0;
+	}
+	len -= w->skip;
+	w->skip = 0;
+	if (len > w->left)
+		len = w->left;
+	if (w->key.sub != p->sub) {
+		piece_flush(w);
+		w->key.sub = p->sub;
+	}
+	piece_extend(w, p->owner, w->tag.cause, p->owner ? w->tag.how : HOW_NONE, w->range_off, len);
+	w->range_off += len;
+	w->left -= len;
+	return 0;
+}
+
+/* The parts of w->left bytes of a write, from w->tag.off on. */
+static __always_inline void walk_parts(struct walk *w)
+{
+	struct walk_ref ref = { w };
+
+	w->skip = w->tag.off;
+	bpf_loop(MAX_PARTS, walk_part, &ref, 0);
+	if (!w->left)
+		return;
+	lose(LOSS_BIO_TABLE); /* others have taken the list */
+	piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, w->range_off, w->left);
+	w->left = 0;
+}
+
 __noinline int walk_bio(struct walk *w)
 {
 	struct walk_ref ref = { w };
 
 	if (!w || !w->bio)
 		return 0;
+	if (w->tag.parts) {
+		walk_parts(w);
+		return 0;
+	}
 	if (!pages_find(w)) {
 		piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, 0, w->left);
 		w->left = 0;

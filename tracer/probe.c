@@ -40,6 +40,7 @@ CARRY(syscall);
 CARRY(cache);
 CARRY(block);
 CARRY(fs_ext4);
+CARRY(fs_xfs);
 CARRY(uring);
 
 /* One kernel object. The first has the maps that others share. `needs` names the types that must be there. */
@@ -55,6 +56,7 @@ static const struct object {
 	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET, NULL },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK, NULL },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4" },
+	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
 	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL },
 	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET, NULL },
 };
@@ -112,6 +114,12 @@ static const struct program {
 	{ "ext4__convert_begin", "fs", 0, true },
 	{ "ext4__fastcommit_begin", "fs", 0, false },
 	{ "ext4__fastcommit_end", "fs", 0, false },
+	{ "xfs__commit", "fs", 0, true },
+	{ "xfs__log_write", "fs", 0, true },
+	{ "xfs__checkpoints_end", "fs", 0, true },
+	{ "xfs__buffer", "fs", 0, true },
+	{ "xfs__work_begin", "fs", 0, true },
+	{ "xfs__inactive", "fs", 0, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
@@ -206,6 +214,12 @@ static const struct {
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
 	{ "io_ring_exit_work", FN_URING_EXIT },
+	{ "bio_chain_endio", FN_END_CHAIN },
+	{ "xlog_bio_end_io", FN_XFS_LOG },
+	{ "xfs_buf_bio_end_io", FN_XFS_BUFFER },
+	{ "xlog_cil_push_work", FN_XFS_PUSH },
+	{ "xfs_end_io", FN_XFS_CONVERT },
+	{ "xfs_inodegc_worker", FN_XFS_INACTIVE },
 };
 
 #define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
