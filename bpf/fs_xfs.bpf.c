@@ -8,8 +8,9 @@
  * writes the items to their places. So a transaction is weighed when it is committed, and what is written is looked at when it is
  * submitted: a record is a list of operations, each with the number of its checkpoint and, at the begin of an item, its type.
  */
-#include "txn.bpf.h"
+#include "drop.bpf.h"
 #include "parts.bpf.h"
+#include "txn.bpf.h"
 #include "uring.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -96,6 +97,11 @@ struct xfs_buf {
 struct xfs_inode {
 	struct inode i_vnode;
 	struct work_struct i_ioend_work;
+};
+
+/* As kernel.h, which does without. */
+struct kiocb___flags {
+	int ki_flags;
 };
 
 struct xfs_inode_log_item {
@@ -576,6 +582,7 @@ int BPF_PROG(xfs__log_write, struct xlog_in_core *ic)
 	l = parts_make();
 	bpf_loop(CHECKPOINTS * SUBS, log_part, &l, 0);
 	s.parts = l ? l->number : 0;
+	s.owner = w->owner[w->slot & (CHECKPOINTS - 1)]; /* whose flush of the device it is */
 	bpf_map_update_elem(&stated, &key, &s, BPF_ANY);
 	return 0;
 }
@@ -790,4 +797,114 @@ int BPF_PROG(xfs__inactive, struct xfs_inode *ip)
 	c->behalf = proc ? BEHALF_OWNER : BEHALF_NONE;
 	c->behalf_id = proc;
 	return 0;
+}
+
+/* ---- data ---- */
+
+/* A write that is to be on disk when its call returns. */
+struct sync_write {
+	u64 iocb, from;        /* struct kiocb, and where it begins */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);      /* thread */
+	__type(value, struct sync_write);
+} xfs_sync_writes SEC(".maps");
+
+#define IOCB_DSYNC 2           /* as RWF_DSYNC, since 5.10 */
+
+SEC("tp_btf/xfs_file_buffered_write")
+int BPF_PROG(xfs__write, struct kiocb *iocb)
+{
+	struct sync_write w = { .iocb = (u64)iocb };
+	u32 tid = bpf_get_current_pid_tgid();
+
+	if (!iocb || !(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & IOCB_DSYNC) || !gate_open())
+		return 0;
+	w.from = BPF_CORE_READ(iocb, ki_pos);
+	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
+	return 0;
+}
+
+/* Is the current thread in a call or a request that writes to the inode through the page cache? */
+static __always_inline bool is_writing(struct task_ctx *c, struct inode *i)
+{
+	struct uring_io io = {};
+
+	if (uring_current(c, &io))
+		return io.write && !io.direct && io.host == (u64)i;
+	range_look(c);
+	return c->call && c->write && !c->target_direct && c->target_inode == (u64)i;
+}
+
+/* A folio is submitted by a call that writes through (O_SYNC, RWF_DSYNC), before it returns: what the call has copied is its own, also
+ * where others had made the page dirty before. By then the position has moved to the end of that. */
+static __noinline int written_through(struct inode *i, u64 off, u64 len)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	struct sync_write *w;
+	struct task_ctx *c;
+	u64 from, to, iocb;
+
+	if (!i || current_task()->flags & PF_KTHREAD)
+		return 0;
+	w = bpf_map_lookup_elem(&xfs_sync_writes, &tid);
+	c = w ? ctx_make() : NULL;
+	if (!c || !is_writing(c, i))
+		return 0;
+	iocb = w->iocb;
+	from = w->from > off ? w->from : off;
+	to = BPF_CORE_READ((struct kiocb *)iocb, ki_pos);
+	if (to > off + len)
+		to = off + len;
+	return to > from ? writer_mark((u64)i, from, to - from, proc_current(c)) : 0;
+}
+
+SEC("tp_btf/iomap_writeback_folio")
+int BPF_PROG(xfs__writeback, struct inode *i, long long off, u64 len)
+{
+	return gate_open() ? written_through(i, off, len) : 0;
+}
+
+SEC("tp_btf/iomap_writepage")
+int BPF_PROG(xfs__writeback_page, struct inode *i, long long off, u64 len)
+{
+	return gate_open() ? written_through(i, off, len) : 0;
+}
+
+/* ---- bytes that are dropped before they are written ---- */
+
+static __always_inline struct inode *vfs_inode(struct xfs_inode *ip)
+{
+	return (struct inode *)((u64)ip + bpf_core_field_offset(struct xfs_inode, i_vnode));
+}
+
+SEC("tp_btf/xfs_destroy_inode")
+int BPF_PROG(xfs__evict, struct xfs_inode *ip)
+{
+	struct inode *i;
+
+	if (!ip || !gate_open())
+		return 0;
+	i = vfs_inode(ip);
+	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
+		drop_record(i, KIND_FS_EVICT, 0, 0);
+	writer_drop((u64)i);
+	return 0;
+}
+
+/* Also where extents beyond the end of the file are given back, and by those who free what an unlinked file had. */
+SEC("tp_btf/xfs_itruncate_extents_start")
+int BPF_PROG(xfs__truncate, struct xfs_inode *ip, long long size)
+{
+	struct inode *i;
+
+	if (!ip || !gate_open())
+		return 0;
+	i = vfs_inode(ip);
+	if (!is_regular(i) || !BPF_CORE_READ(i, i_nlink) || size > BPF_CORE_READ(i, i_size))
+		return 0;
+	return drop_record(i, KIND_FS_TRUNCATE, size, 0);
 }

@@ -120,6 +120,11 @@ static const struct program {
 	{ "xfs__buffer", "fs", 0, true },
 	{ "xfs__work_begin", "fs", 0, true },
 	{ "xfs__inactive", "fs", 0, true },
+	{ "xfs__write", "fs", 0, true },
+	{ "xfs__writeback", "fs", 3, false },        /* 6.17 */
+	{ "xfs__writeback_page", "fs", 3, false },   /* before */
+	{ "xfs__evict", "fs", 0, true },
+	{ "xfs__truncate", "fs", 0, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
