@@ -8,6 +8,7 @@
  * writes the items to their places. So a transaction is weighed when it is committed, and what is written is looked at when it is
  * submitted: a record is a list of operations, each with the number of its checkpoint and, at the begin of an item, its type.
  */
+#include "dirty.bpf.h"
 #include "drop.bpf.h"
 #include "parts.bpf.h"
 #include "txn.bpf.h"
@@ -459,7 +460,10 @@ static __always_inline u32 slot_of(struct log_walk *w, u32 tid, u64 owner)
 
 static __always_inline void log_add(struct log_walk *w, u32 slot, u32 sub, u32 bytes)
 {
-	w->bytes[(slot & (CHECKPOINTS - 1)) * SUBS + ((sub - SUB_J_SUPER) & (SUBS - 1))] += bytes;
+	u64 at = slot * SUBS + ((sub - SUB_J_SUPER) & (SUBS - 1));
+
+	asm volatile("" : "+r"(at)); /* 6.1 loses the bounds of what is put together in 32 bits */
+	w->bytes[at & (CHECKPOINTS * SUBS - 1)] += bytes;
 }
 
 /* What an operation is part of; keeps which region of the item comes next. */
@@ -573,10 +577,12 @@ int BPF_PROG(xfs__log_write, struct xlog_in_core *ic)
 	header = BPF_CORE_READ(ic, ic_log, l_iclog_hsize);
 	unit = BPF_CORE_READ(ic, ic_log, l_iclog_roundoff) ?: 512;
 	bpf_loop(MAX_OPS, log_op, &unused, 0);
-	if (w->at < w->end) /* what is no operation */
-		log_add(w, CHECKPOINTS - 1, SUB_J_UNCLASSIFIED, w->end - w->at);
 	s.size = header + w->end + unit - 1;
 	s.size -= s.size % unit;
+	if (w->at + sizeof(struct op) > w->end) /* an unmount record is longer than it says */
+		w->end = w->at;
+	else /* what is no operation */
+		log_add(w, CHECKPOINTS - 1, SUB_J_UNCLASSIFIED, w->end - w->at);
 	log_add(w, 0, SUB_J_LOG_HEADER, header);
 	log_add(w, w->slot, SUB_J_PADDING, s.size - header - w->end);
 	l = parts_make();
@@ -872,6 +878,33 @@ SEC("tp_btf/iomap_writepage")
 int BPF_PROG(xfs__writeback_page, struct inode *i, long long off, u64 len)
 {
 	return gate_open() ? written_through(i, off, len) : 0;
+}
+
+/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. No call says that it wrote it. What was dirty
+ * already is not so twice: the ledger knows. */
+static __noinline int zeroed(struct inode *i, u64 off, u64 len)
+{
+	struct task_ctx *c = ctx_make();
+	struct dirtied *d;
+	u64 mask;
+	u8 how;
+
+	if (!i || !c || c->behalf == BEHALF_LOOP)
+		return 0;
+	mask = (1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 63)) - 1;
+	d = (struct dirtied *)c->dirtied_range;
+	d->off = off & ~mask;
+	d->bytes = ((off + len + mask) & ~mask) - d->off;
+	d->ts_ns = 0;
+	d->proc = owner_top(owner_current(c, &how));
+	d->how = how;
+	return dirty_range(i, d);
+}
+
+SEC("tp_btf/iomap_zero_iter")
+int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
+{
+	return gate_open() ? zeroed(i, off, len) : 0;
 }
 
 /* ---- bytes that are dropped before they are written ---- */
