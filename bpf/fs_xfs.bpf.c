@@ -105,6 +105,22 @@ struct kiocb___flags {
 	int ki_flags;
 };
 
+struct iomap {
+	u64 length;
+	u16 type;
+};
+
+struct iomap_iter {
+	struct inode *inode;
+	long long pos, iter_start_pos; /* the second since 6.15 */
+	u32 flags;
+	struct iomap iomap, srcmap;
+};
+
+struct iomap_iter___processed {
+	s64 processed;
+};
+
 struct xfs_inode_log_item {
 	struct xfs_log_item ili_item;
 	struct xfs_inode *ili_inode;
@@ -880,16 +896,15 @@ int BPF_PROG(xfs__writeback_page, struct inode *i, long long off, u64 len)
 	return gate_open() ? written_through(i, off, len) : 0;
 }
 
-/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. No call says that it wrote it. What was dirty
- * already is not so twice: the ledger knows. */
-static __noinline int zeroed(struct inode *i, u64 off, u64 len)
+/* Blocks of a file turn dirty although no call says that it wrote them. What was dirty already is not so twice: the ledger knows. */
+static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 {
 	struct task_ctx *c = ctx_make();
 	struct dirtied *d;
 	u64 mask;
 	u8 how;
 
-	if (!i || !c || c->behalf == BEHALF_LOOP)
+	if (!i || !c || !len || c->behalf == BEHALF_LOOP)
 		return 0;
 	mask = (1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 63)) - 1;
 	d = (struct dirtied *)c->dirtied_range;
@@ -901,10 +916,36 @@ static __noinline int zeroed(struct inode *i, u64 off, u64 len)
 	return dirty_range(i, d);
 }
 
+/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. */
 SEC("tp_btf/iomap_zero_iter")
 int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
 {
-	return gate_open() ? zeroed(i, off, len) : 0;
+	return gate_open() ? dirtied(i, off, len) : 0;
+}
+
+#define IOMAP_ZERO 2           /* in iomap_iter.flags, since 5.5 and 5.8 */
+#define IOMAP_FAULT 8
+#define IOMAP_MAPPED 2         /* in iomap.type: from here on others are not data */
+
+/* The end of a step over a range. A fault makes all blocks of its folio dirty; the kernel tells where the folio was clean, not where it
+ * was dirty in part. */
+SEC("tp_btf/iomap_iter")
+int BPF_PROG(xfs__step, struct iomap_iter *iter)
+{
+	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
+	u64 from, len;
+	struct task_ctx *c;
+
+	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !iter->iomap.length || !gate_open())
+		return 0;
+	c = ctx_find();
+	if (iter->flags & IOMAP_ZERO && (has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED))
+		return 0; /* told by iomap_zero_iter, or nothing to zero */
+	if (iter->flags & IOMAP_FAULT && c && c->dirtied)
+		return 0; /* told as the folio turned dirty */
+	from = has_start ? iter->iter_start_pos : iter->pos;
+	len = has_start ? iter->pos - from : (u64)BPF_CORE_READ((struct iomap_iter___processed *)iter, processed);
+	return (s64)len > 0 ? dirtied(iter->inode, from, len) : 0;
 }
 
 /* ---- bytes that are dropped before they are written ---- */

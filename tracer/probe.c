@@ -124,6 +124,7 @@ static const struct program {
 	{ "xfs__writeback", "fs", 3, false },        /* 6.17 */
 	{ "xfs__writeback_page", "fs", 3, false },   /* before */
 	{ "xfs__zero", "fs", 3, false },             /* 6.14 */
+	{ "xfs__step", "fs", 3, true },
 	{ "xfs__evict", "fs", 0, true },
 	{ "xfs__truncate", "fs", 0, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
