@@ -23,15 +23,25 @@ PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
 PKGS_TEST := attr libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
-CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"' -Ibpf -Istream -Itracer -I$(B)
+CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"'
 CFLAGS_ALL := -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(CFLAGS)
+# Who may include whom: what is not named here is not found. Beside these, everybody has his own folder.
+inc_base :=
+inc_stream := -Ibase -Ibpf
+inc_tracer := -Ibase -Ibpf -Istream
+inc_tracer/systems := -Ibase -Istream
+inc_analyzer := -Ibase -Istream
+inc_tests := -Ibase -Ibpf -Istream -Itracer
+includes = $(inc_$(patsubst %/,%,$(dir $1)))
 BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
 
 bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+base_obj := $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c))
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
-tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c))
+systems_src := $(wildcard tracer/systems/*.c)
+tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -72,44 +82,45 @@ $(B)/floor: tests/floor.c $(B)/floor.bpf.o
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
 
 # The rules are carried inside the tracer.
-$(B)/tracer/systems_load.o: systems.json
+$(B)/tracer/systems/load.o: tracer/systems/systems.json
 
 # Test programs that need no kernel side.
-detect_src := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c) stream/out.c stream/place.c stream/utf8.c
+base_src := $(wildcard base/*.c)
+detect_src := $(systems_src) $(base_src)
 $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h stream/*.h stream/*.def) systems.json
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson
+$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/systems/*.h stream/*.h stream/*.def base/*.h) tracer/systems/systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
 
 # The objects are carried inside the tracer.
-$(B)/tracer/probe.o: $(bpf_obj)
+$(B)/tracer/probe_rows.o: $(bpf_obj)
 
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,$*) -MMD -MP -c $< -o $@
 
 # Reports, and the systems whose aliases it takes, are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
-$(B)/reports.c: $(reports) systems.json reports reports/views Makefile
+$(B)/reports.c: $(reports) tracer/systems/systems.json reports reports/views Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
-	for f in $(reports) systems.json; do echo "{ \"$${f#reports/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
+	for f in $(reports) tracer/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
 $(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_analyzer) -MMD -MP -c $< -o $@
 
-$(B)/iot-trace: $(tracer_obj) $(stream_obj)
+$(B)/iot-trace: $(tracer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lbpf -lelf -lcjson -lsqlite3
 
-$(B)/iot-analyze: $(analyzer_obj) $(stream_obj)
+$(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
@@ -136,34 +147,33 @@ $(B)/faulty-run: tests/faulty-run.c Makefile | $(B)/.tools
 
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-$(B)/stream-tool: tests/stream-tool.c $(stream_obj)
+$(B)/stream-tool: tests/stream-tool.c $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ -lcjson -lsqlite3
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson -lsqlite3
 
-$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
+$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 
 # Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store
 FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-fuzz_rules := tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
-fuzz_pattern := tracer/pattern.c
-fuzz_ledger := analyzer/payload.c analyzer/fail.c
-fuzz_options := tracer/options.c tracer/tracer.c tracer/pattern.c tracer/procfs.c $(wildcard tracer/systems*.c)
-fuzz_questions := analyzer/options.c analyzer/fail.c
+fuzz_rules := $(systems_src)
+fuzz_ledger := analyzer/payload.c
+fuzz_options := tracer/options.c tracer/tracer.c $(systems_src)
+fuzz_questions := analyzer/options.c
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
-fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(fuzz_$1))
+fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(base_src) $(fuzz_$1))
 
 $(B)/fuzz/%.o: %.c Makefile | $(B)/.tools
 	$(call say,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(CFLAGS_ALL) $(FUZZFLAGS) -MMD -MP -c $< -o $@
-$(B)/fuzz/tracer/systems_load.o: systems.json
+	$(Q)$(CLANG) $(CFLAGS_ALL) $(call includes,$*) $(FUZZFLAGS) -MMD -MP -c $< -o $@
+$(B)/fuzz/tracer/systems/load.o: tracer/systems/systems.json
 .SECONDEXPANSION:
 $(fuzz_bin): $(B)/fuzz/%: tests/fuzz.c $$(call fuzz_objects,$$*)
 	$(call say,FUZZ,$@)
-	$(Q)$(CLANG) $(CFLAGS_ALL) $(FUZZFLAGS) -fsanitize=fuzzer -DFUZZ_$* $^ -o $@ -lcjson -lsqlite3 -lm
+	$(Q)$(CLANG) $(CFLAGS_ALL) $(inc_tests) $(FUZZFLAGS) -fsanitize=fuzzer -DFUZZ_$* $^ -o $@ -lcjson -lsqlite3 -lm
 $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 	$(Q)rm -f $@
 	$(Q)mkdir -p $(@D)
@@ -202,7 +212,7 @@ install: all
 	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
 	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 644 systems.json $(DESTDIR)$(PREFIX)/share/iot/
+	install -m 644 tracer/systems/systems.json $(DESTDIR)$(PREFIX)/share/iot/
 	install -m 644 tracer/iot-systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/random.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "folder.h"
 #include "place.h"
 
@@ -16,10 +16,10 @@ int folder_make(struct folder *f)
 	*f = (struct folder){ .fd = -1 };
 	if (asprintf(&f->path, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0) {
 		f->path = NULL;
-		return fail(EXIT_DATA, ENOMEM, "temporary folder");
+		return fail_as(EXIT_DATA, ENOMEM, "temporary folder");
 	}
 	if (!mkdtemp(f->path)) {
-		int err = fail(EXIT_DATA, errno, "cannot make a temporary folder %s (TMPDIR names another place)", f->path);
+		int err = fail_as(EXIT_DATA, errno, "cannot make a temporary folder %s (TMPDIR names another place)", f->path);
 
 		free(f->path);
 		f->path = NULL;
@@ -27,9 +27,9 @@ int folder_make(struct folder *f)
 	}
 	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (f->fd < 0)
-		return fail(EXIT_DATA, errno, "cannot enter the temporary folder %s", f->path);
+		return fail_as(EXIT_DATA, errno, "cannot enter the temporary folder %s", f->path);
 	if (fstat(f->fd, &st) || st.st_uid != geteuid() || (st.st_mode & 07777) != 0700)
-		return fail(EXIT_DATA, 0, "cannot enter the temporary folder %s: somebody exchanged it at this moment", f->path);
+		return fail_as(EXIT_DATA, 0, "cannot enter the temporary folder %s: somebody exchanged it at this moment", f->path);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ int folder_may_place(const struct place *to, const char *dir, const char *name)
 	auto_close int at = openat(to->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	int err = at < 0 ? (errno == ENOENT ? 0 : -errno) : fstat(at, &st) ? -errno : place_judge(to, &st);
 
-	return err ? fail(EXIT_DATA, 0, "cannot write %s/%s: %s", dir, name, place_error(err, true)) : 0;
+	return err ? fail_as(EXIT_DATA, 0, "cannot write %s/%s: %s", dir, name, place_error(err, true)) : 0;
 }
 
 static int copy(int from, int to)
@@ -104,11 +104,11 @@ int folder_place(const struct folder *f, const struct place *to, const char *dir
 	if (err)
 		return err;
 	if (getrandom(&chance, sizeof(chance), 0) < 0)
-		return fail(EXIT_DATA, errno, "cannot write %s/%s", dir, name);
+		return fail_as(EXIT_DATA, errno, "cannot write %s/%s", dir, name);
 	snprintf(temporary, sizeof(temporary), ".iot-%016llx", chance);
 	err = copy_to(f, to, name, temporary);
 	if (err)
-		return fail(EXIT_DATA, -err, "cannot write %s/%s", dir, name);
+		return fail_as(EXIT_DATA, -err, "cannot write %s/%s", dir, name);
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "iot-analyze: wrote %s/%s\n", dir, name);
 	return 0;

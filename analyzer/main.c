@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "options.h"
 #include "out.h"
 #include "payload.h"
@@ -25,7 +25,7 @@ static int cmd_ingest(const struct options *o)
 	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : place_open_path(name, O_RDONLY);
 
 	if (fd < 0)
-		return fail(EXIT_DATA, is_stdin ? errno : -fd, "cannot open %s", is_stdin ? "stdin" : name);
+		return fail_as(EXIT_DATA, is_stdin ? errno : -fd, "cannot open %s", is_stdin ? "stdin" : name);
 	return ingest(fd, is_stdin ? "stdin" : name, o->arg[1]) ? EXIT_DATA : EXIT_OK;
 }
 
@@ -67,7 +67,7 @@ static int help(const struct options *o)
 	int err;
 
 	printf("usage: iot-analyze COMMAND STORE [OPTIONS]\n\ncommands:\n");
-	for (i = 0; i < ARRAY_LEN(commands); i++)
+	for (i = 0; i < N_OF(commands); i++)
 		printf("  %-14s %-13s %s\n", commands[i].name, commands[i].args, commands[i].doc);
 	printf("\nreports:\n");
 	err = report_each(o->reports, help_report);
@@ -89,7 +89,7 @@ static int warn_incomplete(const struct answer *a, const char *store)
 
 	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
 		return EXIT_OK;
-	return fail(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
+	return fail_as(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
 		    (long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
@@ -105,10 +105,10 @@ static int find_scripts(const struct options *o, const char *name, struct script
 	if (!o->plot)
 		return 0;
 	if (asprintf(&file, "%s.gp", name) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", name);
+		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
 	s->style = report_text(o->reports, "style.gp");
 	s->report = report_text(o->reports, file);
-	return s->style && s->report ? 0 : fail(EXIT_USAGE, 0, "report '%s' has no picture", name);
+	return s->style && s->report ? 0 : fail_as(EXIT_USAGE, 0, "report '%s' has no picture", name);
 }
 
 static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
@@ -125,7 +125,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
 	if (!err && !rules)
-		err = fail(EXIT_DATA, errno, "cannot read systems.json");
+		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
 	if (!err)
 		err = store_ask(s, &ask) ?: report_views(s, o->reports, text, ask.systems) ?: store_asked(s, o->system);
 	if (!err)
@@ -153,19 +153,19 @@ static int run_report(const struct options *o)
 	int err = 0;
 
 	if (asprintf(&file, "%s.sql", name) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", name);
+		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
 	errno = ENOENT;
 	text = is_plain(name) ? report_text(o->reports, file) : NULL;
 	if (!text && errno == ENOENT)
-		return fail(EXIT_USAGE, 0, "unknown command '%s' (--help lists commands and reports)", o->arg[0]);
+		return fail_as(EXIT_USAGE, 0, "unknown command '%s' (--help lists commands and reports)", o->arg[0]);
 	if (!text)
-		return fail(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
+		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
-		return fail(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
+		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
 	if (o->args != 2)
-		return fail(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
+		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
 	if (o->ledger && o->has_logical)
-		return fail(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
+		return fail_as(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
 	if (o->ledger)
 		err = payload_read(&p, o->ledger);
 	if (!err)
@@ -186,12 +186,12 @@ static int run_command(const struct options *o)
 	if (o->help)
 		return help(o);
 	if (!o->args)
-		return fail(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
-	for (i = 0; i < ARRAY_LEN(commands); i++) {
+		return fail_as(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
+	for (i = 0; i < N_OF(commands); i++) {
 		if (strcmp(commands[i].name, o->arg[0]))
 			continue;
 		if (o->args - 1 < commands[i].min || o->args - 1 > commands[i].max)
-			return fail(EXIT_USAGE, 0, "usage: iot-analyze %s %s", commands[i].name, commands[i].args);
+			return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s %s", commands[i].name, commands[i].args);
 		return commands[i].run(o);
 	}
 	return run_report(o);
@@ -206,7 +206,7 @@ static int finish(int status)
 		return status;
 	if (errno == EPIPE || errno == ETIME) /* the reader left, or a signal came */
 		return EXIT_DATA;
-	return fail(EXIT_DATA, errno, "cannot write the answer");
+	return fail_as(EXIT_DATA, errno, "cannot write the answer");
 }
 
 static volatile sig_atomic_t caught;
@@ -230,7 +230,7 @@ static void take_signals(void)
 	struct sigaction on = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, before;
 	size_t i;
 
-	for (i = 0; i < ARRAY_LEN(numbers); i++)
+	for (i = 0; i < N_OF(numbers); i++)
 		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaction(numbers[i], &on, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* options.c - the options of iot-analyze. To add one: a member in struct options and a row here. */
 #include <errno.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "options.h"
 
 enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_CHOICE };
@@ -35,17 +35,6 @@ static const struct option_row rows[] = {
 	{ "--version", NULL, OPT_FLAG, AT(version), 0, NULL, "the version" },
 };
 
-int number_read(const char *text, uint64_t *out)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return errno || *end || *out > INT64_MAX ? -EINVAL : 0;
-}
-
 static int take_choice(const struct option_row *r, const char *value, int *out)
 {
 	char all[128] = "";
@@ -58,7 +47,7 @@ static int take_choice(const struct option_row *r, const char *value, int *out)
 		}
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", r->choices[i]);
 	}
-	return fail(EXIT_USAGE, 0, "%s: unknown value '%s' (there are %s)", r->name, value, all);
+	return fail_as(EXIT_USAGE, 0, "%s: unknown value '%s' (there are %s)", r->name, value, all);
 }
 
 static int take_value(const struct option_row *r, const char *value, struct options *o)
@@ -73,8 +62,8 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 		*(const char **)at = value;
 	if (r->type == OPT_CHOICE)
 		return take_choice(r, value, at);
-	if (r->type == OPT_NUMBER && number_read(value, at))
-		return fail(EXIT_USAGE, 0, "%s: '%s' is not a whole number of bytes", r->name, value);
+	if (r->type == OPT_NUMBER && parse_number_63(value, at))
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number of bytes", r->name, value);
 	return 0;
 }
 
@@ -82,7 +71,7 @@ static const struct option_row *find(const char *arg, size_t len)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_LEN(rows); i++) {
+	for (i = 0; i < N_OF(rows); i++) {
 		if (strlen(rows[i].name) == len && !strncmp(rows[i].name, arg, len))
 			return &rows[i];
 	}
@@ -96,11 +85,11 @@ static int take_option(struct options *o, int argc, char **argv, int *i)
 	const struct option_row *r = find(arg, value ? (size_t)(value - arg) : strlen(arg));
 
 	if (!r)
-		return fail(EXIT_USAGE, 0, "unknown option '%s' (--help lists them)", arg);
+		return fail_as(EXIT_USAGE, 0, "unknown option '%s' (--help lists them)", arg);
 	if (r->type == OPT_FLAG && value)
-		return fail(EXIT_USAGE, 0, "option %s takes no value", r->name);
+		return fail_as(EXIT_USAGE, 0, "option %s takes no value", r->name);
 	if (r->type != OPT_FLAG && !value && ++*i >= argc)
-		return fail(EXIT_USAGE, 0, "option %s needs a value: %s", r->name, r->value);
+		return fail_as(EXIT_USAGE, 0, "option %s needs a value: %s", r->name, r->value);
 	return take_value(r, value ? value + 1 : argv[*i], o);
 }
 
@@ -120,8 +109,8 @@ int options_read(struct options *o, int argc, char **argv)
 				return err;
 			continue;
 		}
-		if (o->args == ARRAY_LEN(o->arg))
-			return fail(EXIT_USAGE, 0, "too many arguments: '%s'", argv[i]);
+		if (o->args == N_OF(o->arg))
+			return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", argv[i]);
 		o->arg[o->args++] = argv[i];
 	}
 	return 0;
@@ -133,7 +122,7 @@ void options_help(void)
 	size_t i;
 	int c;
 
-	for (i = 0; i < ARRAY_LEN(rows); i++) {
+	for (i = 0; i < N_OF(rows); i++) {
 		snprintf(left, sizeof(left), "%s%s%s", rows[i].name, rows[i].value ? " " : "", rows[i].value ?: "");
 		printf("  %-22s %s", left, rows[i].doc);
 		for (c = 0; rows[i].choices && rows[i].choices[c]; c++)

@@ -24,7 +24,4 @@ int options_read(struct options *o, int argc, char **argv);
 /* Prints the options, one a line, to stdout. */
 void options_help(void);
 
-/* Reads a whole number that is not negative: no sign, no trailing text, no overflow. Returns 0 or -EINVAL. */
-int number_read(const char *text, uint64_t *out);
-
 #endif

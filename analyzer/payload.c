@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "memory.h"
 #include "payload.h"
 #include "place.h"
@@ -41,27 +41,21 @@ static const char *const horizons[] = { "after_checkpoint", "after_sync", "at_ac
 
 static int refuse(const char *path, const char *why, const char *name)
 {
-	return fail(EXIT_DATA, 0, "%s: %s%s%s", path, *name ? name : "", *name ? " " : "", why);
+	return fail_as(EXIT_DATA, 0, "%s: %s%s%s", path, *name ? name : "", *name ? " " : "", why);
 }
 
 /* The whole file with a NUL behind it, or NULL with the error reported. */
-static char *read_all(const char *path, size_t *len)
+static char *read_ledger(const char *path, size_t *len)
 {
-	bool is_stdin = !strcmp(path, "-");
-	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : place_open_path(path, O_RDONLY);
-	char *text = fd < 0 ? NULL : malloc(LEDGER_MAX + 2);
-	ssize_t n = 1;
+	auto_close int fd = strcmp(path, "-") ? place_open_path(path, O_RDONLY) : dup(STDIN_FILENO);
+	char *text = fd < 0 ? NULL : read_all(fd, LEDGER_MAX, len);
 
-	for (*len = 0; text && n > 0 && *len <= LEDGER_MAX; *len += n > 0 ? n : 0)
-		n = read(fd, text + *len, LEDGER_MAX + 1 - *len);
-	if (text && n >= 0 && *len && *len <= LEDGER_MAX) {
-		text[*len] = '\0';
+	if (text && *len)
 		return text;
-	}
-	if (!text || n < 0)
-		fail(EXIT_DATA, fd < -1 ? -fd : errno, "cannot read the ledger %s", path);
+	if (text || errno == EFBIG)
+		fail_as(0, 0, "%s is not a ledger: it %s", path, text ? "is empty" : "is longer than 16 MiB");
 	else
-		fail(EXIT_DATA, 0, "%s is not a ledger: it %s", path, *len ? "is longer than 16 MiB" : "is empty");
+		fail_as(0, fd < -1 ? -fd : errno, "cannot read the ledger %s", path);
 	free(text);
 	return NULL;
 }
@@ -168,7 +162,7 @@ static int take_members(struct payload *p, const char *path)
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < ARRAY_LEN(members); i++)
+	for (i = 0; !err && i < N_OF(members); i++)
 		err = (members[i].text ? take_text : take_number)(p, path, p->keep, members[i].name, members[i].offset);
 	if (!err && !p->load.system)
 		return refuse(path, "is missing: it is not the ledger of a workload", "system");
@@ -181,14 +175,14 @@ static int take_horizon(struct payload *p, const char *path)
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < ARRAY_LEN(horizons) && !(v = member(p->keep, horizons[i])); i++)
+	for (i = 0; i < N_OF(horizons) && !(v = member(p->keep, horizons[i])); i++)
 		;
 	if (!v)
 		return 0;
 	if (!cJSON_IsObject(v))
 		return refuse(path, "is not an object", horizons[i]);
 	p->load.horizon = horizons[i];
-	for (i = 0; !err && i < ARRAY_LEN(counters); i++)
+	for (i = 0; !err && i < N_OF(counters); i++)
 		err = take_number(p, path, v, counters[i].name, counters[i].offset);
 	return err;
 }
@@ -242,7 +236,7 @@ static int take_devices(struct payload *p, const char *path)
 		return refuse(path, "is not a list of devices", "devices");
 	f = memory_open(&p->devices, &len);
 	if (!f)
-		return fail(EXIT_DATA, ENOMEM, "%s", path);
+		return fail_as(EXIT_DATA, ENOMEM, "%s", path);
 	cJSON_ArrayForEach(d, list) {
 		const char *number = text_of(member(d, "dev"));
 		char buf[24];
@@ -255,13 +249,13 @@ static int take_devices(struct payload *p, const char *path)
 	}
 	fclose(f);
 	p->load.devices = p->devices;
-	return p->devices ? 0 : fail(EXIT_DATA, ENOMEM, "%s", path);
+	return p->devices ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", path);
 }
 
 static int parse(struct payload *p, const char *path)
 {
 	size_t len = 0;
-	auto_free char *text = read_all(path, &len), *copy = NULL;
+	auto_free char *text = read_ledger(path, &len), *copy = NULL;
 	const cJSON *version;
 
 	if (!text)

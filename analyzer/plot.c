@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "folder.h"
 #include "place.h"
 #include "plot.h"
@@ -81,7 +81,7 @@ static int put_data(FILE *f, const struct answer *a)
 		rows = a->table[0].rows;
 		put_block(f, &a->table[0]);
 	}
-	return rows ? 0 : fail(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
+	return rows ? 0 : fail_as(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
 }
 
 static int write_inputs(const struct answer *a, const char *style, const char *script, const struct folder *work)
@@ -90,20 +90,20 @@ static int write_inputs(const struct answer *a, const char *style, const char *s
 	int err, bad;
 
 	if (!data)
-		return fail(EXIT_DATA, errno, "cannot write in %s", work->path);
+		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
 	err = put_data(data, a);
 	bad = ferror(data);
 	if ((fclose(data) || bad) && !err)
-		err = fail(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
+		err = fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
 	if (err)
 		return err;
 	code = create(work, a->name, ".gp");
 	if (!code)
-		return fail(EXIT_DATA, errno, "cannot write in %s", work->path);
+		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
 	fprintf(code, "%s\n%s", style, script);
 	bad = ferror(code);
 	if (fclose(code) || bad)
-		return fail(EXIT_DATA, errno, "cannot write the script of the picture in %s", work->path);
+		return fail_as(EXIT_DATA, errno, "cannot write the script of the picture in %s", work->path);
 	return 0;
 }
 
@@ -144,33 +144,33 @@ static int draw(const struct answer *a, const struct folder *work, const char *k
 	pid_t pid;
 
 	if (asprintf(&script, "%s.gp", a->name) < 0)
-		return fail(EXIT_DATA, ENOMEM, "gnuplot");
+		return fail_as(EXIT_DATA, ENOMEM, "gnuplot");
 	pid = fork();
 	if (pid < 0)
-		return fail(EXIT_DATA, errno, "cannot start gnuplot");
+		return fail_as(EXIT_DATA, errno, "cannot start gnuplot");
 	if (!pid)
 		run_child(work, script, kind);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		if (store_interrupted())
 			kill(pid, SIGTERM);
 	if (store_interrupted())
-		return fail(EXIT_DATA, 0, "interrupted");
+		return fail_as(EXIT_DATA, 0, "interrupted");
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return fail(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
+		return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 	read_log(work, line, sizeof(line));
-	return fail(EXIT_DATA, 0, "gnuplot failed on report '%s': %s", a->name, *line ? line : "it was killed");
+	return fail_as(EXIT_DATA, 0, "gnuplot failed on report '%s': %s", a->name, *line ? line : "it was killed");
 }
 
 static int draw_into(const struct answer *a, const char *style, const char *script, const struct place *to, const char *dir)
 {
 	struct folder work = { .fd = -1 };
-	char file[ARRAY_LEN(endings)][96];
+	char file[N_OF(endings)][96];
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < ARRAY_LEN(endings); i++) {
+	for (i = 0; !err && i < N_OF(endings); i++) {
 		snprintf(file[i], sizeof(file[i]), "%s%s", a->name, endings[i]);
 		err = folder_may_place(to, dir, file[i]);
 	}
@@ -182,7 +182,7 @@ static int draw_into(const struct answer *a, const char *style, const char *scri
 		err = draw(a, &work, "svg");
 	if (!err)
 		err = draw(a, &work, "png");
-	for (i = 0; !err && i < ARRAY_LEN(endings); i++)
+	for (i = 0; !err && i < N_OF(endings); i++)
 		err = folder_place(&work, to, dir, file[i]);
 	folder_remove(&work);
 	return err;
@@ -194,7 +194,7 @@ int plot_answer(const struct answer *a, const char *style, const char *script, c
 	int err = place_enter(&to, dir);
 
 	if (err)
-		return fail(EXIT_DATA, 0, "cannot write pictures to %s: %s", dir, place_error(err, true));
+		return fail_as(EXIT_DATA, 0, "cannot write pictures to %s: %s", dir, place_error(err, true));
 	err = draw_into(a, style, script, &to, dir);
 	place_leave(&to);
 	return err;

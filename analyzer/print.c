@@ -2,7 +2,7 @@
 /* print.c - the four formats of a report. What was not measured is n/a, and null in JSON. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "print.h"
 #include "text.h"
 
@@ -292,7 +292,7 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 	int err = 0;
 
 	if (!t)
-		return fail(EXIT_USAGE, 0, "report '%s' has no table '%s'", a->name, only ?: "");
+		return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'", a->name, only ?: "");
 	switch (format) {
 	case FORMAT_TEXT:
 		err = only ? text_table(t) : print_text(a);
@@ -307,5 +307,5 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 		err = print_json(a);
 		break;
 	}
-	return err ? fail(EXIT_DATA, -err, "cannot print report '%s'", a->name) : 0;
+	return err ? fail_as(EXIT_DATA, -err, "cannot print report '%s'", a->name) : 0;
 }

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "fold.h"
 #include "memory.h"
 #include "opener.h"
@@ -51,7 +51,7 @@ int store_open(struct store **out, const char *path)
 
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
-		return fail(EXIT_DATA, ENOMEM, "%s", path);
+		return fail_as(EXIT_DATA, ENOMEM, "%s", path);
 	(*out)->path = path;
 	(*out)->tell_steps = getenv("IOT_STEPS") ? atoi(getenv("IOT_STEPS")) : 0;
 	err = opener_open(&(*out)->o, path, false, &fresh);
@@ -92,10 +92,10 @@ int store_run(struct store *s, const char *which, int64_t *run)
 	if (rc != SQLITE_DONE)
 		return store_fail(s, "cannot read the runs");
 	if (!which)
-		return fail(EXIT_DATA, 0, "%s holds no run", s->path);
+		return fail_as(EXIT_DATA, 0, "%s holds no run", s->path);
 	if (store_number(s, "SELECT COALESCE(MAX(run), 0) FROM run", &newest))
 		return EXIT_DATA;
-	return fail(EXIT_USAGE, 0, "%s has no run '%s' (the newest is %lld; `iot-analyze runs` lists them)", s->path, which,
+	return fail_as(EXIT_USAGE, 0, "%s has no run '%s' (the newest is %lld; `iot-analyze runs` lists them)", s->path, which,
 		    (long long)newest);
 }
 
@@ -141,7 +141,7 @@ static int store_name_system(struct store *s)
 	if (!err && t.rows) {
 		s->system = strdup(grid_cell(&t, 0, 0)->text);
 		if (!s->system)
-			err = fail(EXIT_DATA, ENOMEM, "%s", s->path);
+			err = fail_as(EXIT_DATA, ENOMEM, "%s", s->path);
 		else
 			s->ask.system = s->system;
 	}
@@ -158,15 +158,15 @@ static int store_knows_system(struct store *s, const char *asked)
 	int err;
 
 	if (asprintf(&sql, "SELECT COUNT(*) FROM %s WHERE system = :system", s->ask.systems) < 0)
-		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+		return fail_as(EXIT_DATA, ENOMEM, "%s", s->path);
 	err = store_query(s, "systems", sql, NULL, &t);
 	known = !err && t.rows && grid_cell(&t, 0, 0)->i > 0;
 	grid_free(&t);
 	if (err || known)
 		return err;
 	if (s->ask.about_store)
-		return fail(EXIT_USAGE, 0, "%s has no run of system '%s' that this report is about (`iot-analyze runs` lists all)", s->path, asked);
-	return fail(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run, asked);
+		return fail_as(EXIT_USAGE, 0, "%s has no run of system '%s' that this report is about (`iot-analyze runs` lists all)", s->path, asked);
+	return fail_as(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run, asked);
 }
 
 /* An INSERT into table `given`, made from the columns of the record. */
@@ -235,7 +235,7 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 	if (!ledger)
 		return 0;
 	if (!sql)
-		return fail(EXIT_DATA, ENOMEM, "%s", s->path);
+		return fail_as(EXIT_DATA, ENOMEM, "%s", s->path);
 	rc = sqlite3_exec(s->db, "DELETE FROM given", NULL, NULL, NULL) ?: sqlite3_prepare_v2(s->db, sql, -1, &g.st, NULL);
 	if (rc == SQLITE_OK) {
 		rec_each(REC_load, ledger, bind_column, &g);
@@ -265,7 +265,7 @@ static int check_given(struct store *s, const char *name)
 	int err = store_query(s, "ledger", foreign_sql, NULL, &t);
 
 	if (!err && t.rows && grid_cell(&t, 0, 0)->type == CELL_TEXT)
-		err = fail(EXIT_DATA, 0, "%s is not a ledger of run %lld: %s", name, (long long)s->ask.run, grid_cell(&t, 0, 0)->text);
+		err = fail_as(EXIT_DATA, 0, "%s is not a ledger of run %lld: %s", name, (long long)s->ask.run, grid_cell(&t, 0, 0)->text);
 	grid_free(&t);
 	return err;
 }
@@ -391,7 +391,7 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 		rc = SQLITE_OK;
 	}
 	if (err)
-		err = fail(EXIT_DATA, -err, "%s", name);
+		err = fail_as(EXIT_DATA, -err, "%s", name);
 	else if (rc != SQLITE_DONE)
 		err = store_fail(s, name);
 	count_steps(s, st, sql);

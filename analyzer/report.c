@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "memory.h"
 #include "place.h"
 #include "report.h"
@@ -15,25 +15,12 @@
 static char *read_text(const char *path)
 {
 	auto_close int fd = place_open_path(path, O_RDONLY);
-	char *text = NULL;
-	size_t len = 0;
-	ssize_t n = 1;
+	size_t len;
 
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	text = malloc(REPORT_MAX + 1);
-	while (text && n > 0 && len < REPORT_MAX) {
-		n = read(fd, text + len, REPORT_MAX - len);
-		len += n > 0 ? n : 0;
-	}
-	if (!text || n < 0) {
-		free(text);
-		return NULL;
-	}
-	text[len] = '\0';
-	return text;
+	if (fd >= 0)
+		return read_all(fd, REPORT_MAX, &len);
+	errno = -fd;
+	return NULL;
 }
 
 char *report_text(const char *dir, const char *name)
@@ -140,7 +127,7 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 	if (dir)
 		n = scandir(dir, &list, is_sql, alphasort);
 	if (n < 0)
-		return fail(EXIT_USAGE, errno, "cannot read the folder of reports %s", dir);
+		return fail_as(EXIT_USAGE, errno, "cannot read the folder of reports %s", dir);
 	for (i = 0; i < n; i++) {
 		auto_free char *text = report_text(dir, list[i]->d_name);
 
@@ -235,13 +222,13 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 		if (!err && !t.cols)
 			break;
 		if (!err)
-			err = read_directives(&t, from, tail) || add_table(a, &t) ? fail(EXIT_DATA, ENOMEM, "%s", name) : 0;
+			err = read_directives(&t, from, tail) || add_table(a, &t) ? fail_as(EXIT_DATA, ENOMEM, "%s", name) : 0;
 		if (err) {
 			grid_free(&t);
 			return err;
 		}
 	}
-	return a->tables ? 0 : fail(EXIT_DATA, 0, "report '%s' asks nothing", name);
+	return a->tables ? 0 : fail_as(EXIT_DATA, 0, "report '%s' asks nothing", name);
 }
 
 bool report_about_store(const char *text)

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include "fail.h"
+#include "analyzer.h"
 #include "memory.h"
 #include "report.h"
 #include "views.h"
@@ -102,7 +102,7 @@ static int read_files(struct views *v, const char *dir)
 	int err = 0;
 
 	if (!all)
-		return fail(EXIT_DATA, ENOMEM, "views");
+		return fail_as(EXIT_DATA, ENOMEM, "views");
 	for (f = report_files; f->name && !err; f++) {
 		auto_free char *text = NULL;
 
@@ -112,9 +112,9 @@ static int read_files(struct views *v, const char *dir)
 		if (text)
 			fprintf(all, "%s\n", text);
 		else
-			err = fail(EXIT_DATA, errno, "cannot read %s/%s", dir, f->name);
+			err = fail_as(EXIT_DATA, errno, "cannot read %s/%s", dir, f->name);
 	}
-	return fclose(all) && !err ? fail(EXIT_DATA, ENOMEM, "views") : err;
+	return fclose(all) && !err ? fail_as(EXIT_DATA, ENOMEM, "views") : err;
 }
 
 struct views *views_load(struct store *s, const char *dir)
@@ -124,7 +124,7 @@ struct views *views_load(struct store *s, const char *dir)
 
 	if (!v || (err = read_files(v, dir)) || (err = find_views(v))) {
 		if (!v || err == -ENOMEM)
-			fail(EXIT_DATA, ENOMEM, "views");
+			fail_as(EXIT_DATA, ENOMEM, "views");
 		views_free(v);
 		return NULL;
 	}
@@ -152,7 +152,7 @@ static int run_all(struct views *v, const char *text, size_t len, struct grid *t
 
 		grid_free(t);
 		*t = (struct grid){ 0 };
-		err = sql ? store_query(v->store, "views", sql, NULL, t) : fail(EXIT_DATA, ENOMEM, "views");
+		err = sql ? store_query(v->store, "views", sql, NULL, t) : fail_as(EXIT_DATA, ENOMEM, "views");
 	}
 	return err;
 }
@@ -162,7 +162,7 @@ static int run_answer(struct views *v, const struct view *w)
 {
 	auto_free char *sql = NULL;
 	struct grid text = { 0 }, t = { 0 };
-	int err = asprintf(&sql, "SELECT * FROM temp.%.*s", (int)w->name_len, w->name) < 0 ? fail(EXIT_DATA, ENOMEM, "views") : 0;
+	int err = asprintf(&sql, "SELECT * FROM temp.%.*s", (int)w->name_len, w->name) < 0 ? fail_as(EXIT_DATA, ENOMEM, "views") : 0;
 
 	err = err ?: store_query(v->store, "views", sql, NULL, &text);
 	if (!err && text.rows == 1 && grid_cell(&text, 0, 0)->type == CELL_TEXT) {

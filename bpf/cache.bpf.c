@@ -3,6 +3,7 @@
  * misses and readahead are counted where they reach the block layer (block.bpf.c), which is the same on every
  * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
  */
+#include "area.bpf.h"
 #include "dirty.bpf.h"
 #include "quick.bpf.h"
 
@@ -183,47 +184,33 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 #define FAULT_PRESENT 1        /* bits of the error code: x86's, where these tracepoints are */
 #define FAULT_WRITE 2
 
-struct store {
-	u64 address;
-	struct inode *inode;
-	u64 index, first, last;
-};
-
-static long store_area(struct task_struct *t, struct vm_area_struct *v, struct store *s)
-{
-	struct file *f;
-
-	if (!(v->vm_flags & VM_SHARED))
-		return 0;
-	f = v->vm_file;
-	if (!f)
-		return 0;
-	s->inode = data_inode(f);
-	s->index = v->vm_pgoff + ((s->address - v->vm_start) >> PAGE_SHIFT);
-	s->first = v->vm_pgoff;
-	s->last = v->vm_pgoff + ((v->vm_end - v->vm_start) >> PAGE_SHIFT) - 1;
-	return 0;
-}
-
 /* A store to a page of a mapped file, which may be dirty already: it is written over. */
 static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
-	struct store s = { .address = address };
+	u64 area, file, inode, first, from, index;
 
 	c->fault_address = 0;
 	c->dirtied = 0;
 	c->stored_inode = 0;
-	if (bpf_find_vma(bpf_get_current_task_btf(), address, store_area, &s, 0) || !s.inode)
+	area = area_of(c, address);
+	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return 0;
-	if (s.index << PAGE_SHIFT >= NUMBER_AT(s.inode, struct inode, i_size))
+	file = POINTER_AT(area, struct vm_area_struct, vm_file);
+	if (!file)
+		return 0;
+	inode = (u64)data_inode((struct file *)file);
+	first = NUMBER_AT(area, struct vm_area_struct, vm_pgoff);
+	from = NUMBER_AT(area, struct vm_area_struct, vm_start);
+	index = first + ((address - from) >> PAGE_SHIFT);
+	if (index << PAGE_SHIFT >= NUMBER_AT(inode, struct inode, i_size))
 		return 0; /* the thread gets a signal */
 	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
-		c->stored_inode = (u64)s.inode;
-		c->stored_index = s.index;
-		c->area_first = s.first;
-		c->area_last = s.last;
+		c->stored_inode = inode;
+		c->stored_index = index;
+		c->area_first = first;
+		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
 	}
-	return writer_mark((u64)s.inode, s.index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
 }
 
 static __always_inline int fault(u64 address, u64 error)

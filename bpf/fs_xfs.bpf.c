@@ -584,7 +584,7 @@ int BPF_PROG(xfs__log_write, struct xlog_in_core *ic)
 	struct part_list *l;
 	u64 key = (u64)ic;
 
-	if (!ic || !w || !gate_open())
+	if (!ic || !w)
 		return 0;
 	w->at = w->n = w->slot = 0;
 	w->log = (u64)BPF_CORE_READ(ic, ic_log);
@@ -751,7 +751,7 @@ int BPF_PROG(xfs__buffer, struct xfs_buf *bp)
 	struct xlog_seen *l;
 	u64 key = (u64)bp, item, log;
 
-	if (!bp || !gate_open() || !(BPF_CORE_READ(bp, b_flags) & BUFFER_WRITE))
+	if (!bp || !(BPF_CORE_READ(bp, b_flags) & BUFFER_WRITE))
 		return 0;
 	a.dev = BPF_CORE_READ(bp, b_mount, m_super, s_dev);
 	a.head = key + bpf_core_field_offset(struct xfs_buf, b_li_list);
@@ -823,7 +823,7 @@ int BPF_PROG(xfs__inactive, struct xfs_inode *ip)
 
 /* ---- data ---- */
 
-/* A write that is to be on disk when its call returns. */
+/* A write that is submitted before its call returns. */
 struct sync_write {
 	u64 iocb, from;        /* struct kiocb, and where it begins */
 };
@@ -835,7 +835,9 @@ struct {
 	__type(value, struct sync_write);
 } xfs_sync_writes SEC(".maps");
 
-#define IOCB_DSYNC 2           /* as RWF_DSYNC, since 5.10 */
+/* As RWF_DSYNC and RWF_DONTCACHE, since 5.10 and 6.14. */
+#define IOCB_DSYNC 2
+#define IOCB_DONTCACHE 128     /* it is submitted, and not waited for */
 
 SEC("tp_btf/xfs_file_buffered_write")
 int BPF_PROG(xfs__write, struct kiocb *iocb)
@@ -843,7 +845,7 @@ int BPF_PROG(xfs__write, struct kiocb *iocb)
 	struct sync_write w = { .iocb = (u64)iocb };
 	u32 tid = bpf_get_current_pid_tgid();
 
-	if (!iocb || !(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & IOCB_DSYNC) || !gate_open())
+	if (!iocb || !(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)) || !gate_open())
 		return 0;
 	w.from = BPF_CORE_READ(iocb, ki_pos);
 	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
@@ -861,8 +863,8 @@ static __always_inline bool is_writing(struct task_ctx *c, struct inode *i)
 	return c->call && c->write && !c->target_direct && c->target_inode == (u64)i;
 }
 
-/* A folio is submitted by a call that writes through (O_SYNC, RWF_DSYNC), before it returns: what the call has copied is its own, also
- * where others had made the page dirty before. By then the position has moved to the end of that. */
+/* A folio is submitted by a call that writes through (O_SYNC, RWF_DSYNC, RWF_DONTCACHE), before it returns: what the call has copied is
+ * its own, also where others had made the page dirty before. By then the position has moved to the end of that. */
 static __noinline int written_through(struct inode *i, u64 off, u64 len)
 {
 	u32 tid = bpf_get_current_pid_tgid();

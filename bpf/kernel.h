@@ -108,9 +108,31 @@ struct kioctx_table {
 	struct kioctx *table[];
 };
 
+/* The areas of a process's memory (6.1). */
+struct maple_metadata {
+	unsigned char end;     /* place of the last branch */
+};
+
+struct maple_range_64 {
+	unsigned long pivot[15]; /* last address below each branch */
+	void *slot[16];
+	struct maple_metadata meta; /* in the last place, where that is free */
+};
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+	struct maple_metadata meta;
+};
+
+struct maple_tree {
+	void *ma_root;
+};
+
 struct mm_struct {
 	struct file *exe_file;
 	struct kioctx_table *ioctx_table;
+	struct maple_tree mm_mt;
 };
 
 struct task_struct {
@@ -306,6 +328,7 @@ struct ovl_file {
 
 struct vm_area_struct {
 	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
+	struct mm_struct *vm_mm;
 	struct file *vm_file;
 };
 

@@ -9,7 +9,7 @@
 #include <linux/fs.h>
 #include "kernel.h"
 #include "event.h"
-#include "../stream/hist.h"
+#include "hist.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

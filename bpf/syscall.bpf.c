@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* syscall.bpf.c - system calls on files: bytes returned, where, how long. One program walks a table of calls (tracer/probe.c) when
+/* syscall.bpf.c - system calls on files: bytes returned, where, how long. One program walks a table of calls (tracer/probe_rows.c) when
  * they return: its arguments are still in the saved registers, and what it did is known. What a call asked for claims nothing:
  * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
  */

@@ -184,8 +184,10 @@ static __always_inline bool tag_stated(struct bio *b, struct iot_bio *t, u32 end
 		return true;
 	}
 	s = bpf_map_lookup_elem(&stated, &to);
-	if (!s)
+	if (!s) {
+		lose(LOSS_FS_UNSEEN);
 		return true;
+	}
 	t->owner = s->owner;
 	t->how = s->how;
 	t->sub = s->sub;
@@ -248,6 +250,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || (t->owner && !is_meta(b)) ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+		if (t->cause == CAUSE_UNKNOWN && write && is_meta(b))
+			lose(LOSS_FS_UNSEEN); /* its end function is not known */
 		t->file = file_direct(b, end, c);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include "fileio.h"
+#include "hash.h"
 #include "interval.h"
 #include "table.h"
 #include "volume.h"
@@ -44,7 +45,7 @@ struct fileio {
 
 static struct row *slot(struct row *rows, size_t room, u32 file, u32 owner, u8 component)
 {
-	size_t i = ((((u64)file << 32 | owner) * 0x9e3779b97f4a7c15ULL >> 32) + component) & (room - 1);
+	size_t i = (hash_pair(file, owner) + component) & (room - 1);
 
 	while (rows[i].used && (rows[i].file != file || rows[i].owner != owner || rows[i].component != component))
 		i = (i + 1) & (room - 1);
@@ -92,7 +93,7 @@ static bool add(struct fileio *f, const struct iot_event *e, u8 component, u64 b
 
 static struct ranges *ranges_slot(struct ranges *all, size_t room, u32 file)
 {
-	size_t i = file * 0x9e3779b97f4a7c15ULL >> 32 & (room - 1);
+	size_t i = hash_pair(0, file) & (room - 1);
 
 	while (all[i].used && all[i].file != file)
 		i = (i + 1) & (room - 1);
@@ -220,7 +221,7 @@ void fileio_events(struct fileio *f, struct iot_event *e, size_t n)
 
 static int sql_error(sqlite3 *db, s64 run)
 {
-	return stream_fail(-EIO, "the bytes by file of run %lld: %s", (long long)run, sqlite3_errmsg(db));
+	return fail_as(-EIO, 0, "the bytes by file of run %lld: %s", (long long)run, sqlite3_errmsg(db));
 }
 
 /* Whether the run has every event that says who wrote what, and what was submitted. */
@@ -347,7 +348,7 @@ static int split_all(struct fileio *f, sqlite3 *db, s64 run)
 		if (n == room) {
 			void *more = reallocarray(all, room = room ? 2 * room : 64, sizeof(*all));
 
-			err = more ? 0 : stream_fail(-ENOMEM, "the bytes by file of run %lld: no memory", (long long)run);
+			err = more ? 0 : fail_as(-ENOMEM, 0, "the bytes by file of run %lld: no memory", (long long)run);
 			all = more ? more : all;
 		}
 		if (!err) {

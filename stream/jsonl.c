@@ -44,7 +44,7 @@ static int flush(struct jsonl *j)
 	int err = j->err ? 0 : out_write(j->fd, j->buf, j->p - j->buf);
 
 	if (err && err != -EPIPE) /* then the reader has what it wanted: no message */
-		stream_fail(err, "%s: cannot write: %s", j->sink.name, out_error(err));
+		fail_as(err, 0, "%s: cannot write: %s", j->sink.name, out_error(err));
 	j->err = j->err ? j->err : err;
 	j->p = j->buf;
 	return j->err;
@@ -65,7 +65,7 @@ static int room(struct jsonl *j, size_t n)
 		return 0;
 	bigger = realloc(j->buf, n);
 	if (!bigger)
-		return j->err = stream_fail(-ENOMEM, "%s: no memory for a line of %zu bytes", j->sink.name, n);
+		return j->err = fail_as(-ENOMEM, 0, "%s: no memory for a line of %zu bytes", j->sink.name, n);
 	j->buf = j->p = bigger;
 	j->size = n;
 	return 0;
@@ -163,7 +163,7 @@ static int jsonl_events(struct sink *sink, const struct iot_event *e, size_t n)
 		if (room(j, EVENT_MAX))
 			return j->err;
 		if (e->kind >= KIND_MAX || e->cause >= CAUSE_MAX || e->how >= HOW_MAX || e->sub >= SUB_MAX || e->component >= COMPONENT_MAX)
-			return j->err = stream_fail(-EINVAL, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
+			return j->err = fail_as(-EINVAL, 0, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
 						    sink->name, e->kind, e->cause, e->how, e->sub, e->component);
 		j->p = put_event(j->p, e);
 	}
@@ -227,9 +227,9 @@ static size_t line_bound(struct jsonl *j, const struct table *t, const void *rec
 		const struct dict *d = dict_of(c->type);
 
 		if (!col_present(t, rec, i) && !c->optional)
-			return stream_fail(0, "%s: a record '%s' without its '%s'", j->sink.name, t->name, c->name);
+			return fail_as(0, 0, "%s: a record '%s' without its '%s'", j->sink.name, t->name, c->name);
 		if (d && col_number(c, rec) >= d->n)
-			return stream_fail(0, "%s: a record '%s' with a %s that has no name: %u", j->sink.name, t->name, c->name,
+			return fail_as(0, 0, "%s: a record '%s' with a %s that has no name: %u", j->sink.name, t->name, c->name,
 					   (unsigned int)col_number(c, rec));
 		n += strlen(c->name) + 64;
 		if (c->type == TYPE_STR && col_present(t, rec, i))
@@ -288,7 +288,7 @@ int sink_jsonl(struct sink **out, int fd, const char *name)
 		if (j)
 			free(j->buf);
 		free(j);
-		return stream_fail(-ENOMEM, "%s: no memory for its buffer", name);
+		return fail_as(-ENOMEM, 0, "%s: no memory for its buffer", name);
 	}
 	words_make(kind_word, dict_of(TYPE_KIND));
 	words_make(cause_word, dict_of(TYPE_CAUSE));

@@ -81,7 +81,7 @@ struct ledger {
 
 static int sql_error(struct ledger *g)
 {
-	return g->err = stream_fail(-EIO, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
+	return g->err = fail_as(-EIO, 0, "the ledger of run %lld: %s", (long long)g->run, sqlite3_errmsg(g->db));
 }
 
 /* ---- rows on disk ---- */
@@ -795,7 +795,7 @@ static int compute(struct ledger *g)
 		return g->err;
 	if (!g->overflow)
 		return write_rows(g);
-	stream_fail(0, "run %lld has no ledger: its sums do not fit in 64 bits", (long long)g->run);
+	fail_as(0, 0, "run %lld has no ledger: its sums do not fit in 64 bits", (long long)g->run);
 	return 0;
 }
 
@@ -816,7 +816,7 @@ static int write_all(struct ledger *g)
 		return sql_error(g);
 	err = rebuild(g);
 	if (err == -ENOMEM)
-		stream_fail(0, "the ledger of run %lld: no memory", (long long)g->run);
+		fail_as(0, 0, "the ledger of run %lld: no memory", (long long)g->run);
 	if (err)
 		sqlite3_exec(g->db, "ROLLBACK TO ledger", NULL, NULL, NULL);
 	if (sqlite3_exec(g->db, "RELEASE ledger", NULL, NULL, NULL) != SQLITE_OK && !err)
@@ -865,7 +865,7 @@ int ledger_build(void *db, long long run)
 	int err;
 
 	if (!g)
-		return stream_fail(-ENOMEM, "the ledger of run %lld: no memory", run);
+		return fail_as(-ENOMEM, 0, "the ledger of run %lld: no memory", run);
 	g->failed = true; /* it has seen nothing */
 	err = ledger_write(g, db, run);
 	ledger_close(g);

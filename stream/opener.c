@@ -183,23 +183,23 @@ static int fail_refused(const struct opener *o)
 			  o->refused == -PLACE_NAMES ? "has other names (hard links)" : o->refused == -PLACE_LINK ? "is no regular file" : NULL;
 
 	if (!why)
-		return stream_fail(-EPERM, "%s%s: %s", o->path, o->culprit, place_error(o->refused, o->to_write));
-	return stream_fail(-EPERM, "%s%s %s: no program of yours left that beside the store: remove it, and keep stores in a folder that only you can write",
+		return fail_as(-EPERM, 0, "%s%s: %s", o->path, o->culprit, place_error(o->refused, o->to_write));
+	return fail_as(-EPERM, 0, "%s%s %s: no program of yours left that beside the store: remove it, and keep stores in a folder that only you can write",
 			   o->path, o->culprit, why);
 }
 
 static int fail_journal(const struct opener *o)
 {
-	return stream_fail(-EUCLEAN, "%s-journal: another program was stopped while it changed the store, or somebody put this there: move it away, "
+	return fail_as(-EUCLEAN, 0, "%s-journal: another program was stopped while it changed the store, or somebody put this there: move it away, "
 			   "or have `sqlite3 %s .schema` play it back if you know where it is from", o->path, o->path);
 }
 
 static int fail_interrupt(const struct opener *o)
 {
 	if (o->late)
-		return stream_fail(-ETIME, "%s: no answer after %d s: it was given up (IOT_LIMIT_S is another limit)", o->path,
+		return fail_as(-ETIME, 0, "%s: no answer after %d s: it was given up (IOT_LIMIT_S is another limit)", o->path,
 				   (int)(getenv("IOT_LIMIT_S") ? atoi(getenv("IOT_LIMIT_S")) : LIMIT_S));
-	return stream_fail(-EINTR, "%s: interrupted", o->path);
+	return fail_as(-EINTR, 0, "%s: interrupted", o->path);
 }
 
 int opener_fail(struct opener *o, int rc, const char *what)
@@ -215,22 +215,22 @@ int opener_fail(struct opener *o, int rc, const char *what)
 	if (full == SQLITE_READONLY_ROLLBACK)
 		return fail_journal(o);
 	if (rc == SQLITE_FULL || (rc == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT)))
-		return stream_fail(-ENOSPC, "%s: %s: no space left on the device (what was committed before is kept)", name, what);
+		return fail_as(-ENOSPC, 0, "%s: %s: no space left on the device (what was committed before is kept)", name, what);
 	if (rc == SQLITE_NOTADB)
-		return stream_fail(-EINVAL, "%s is not a store of iot: it is not a SQLite file", name);
+		return fail_as(-EINVAL, 0, "%s is not a store of iot: it is not a SQLite file", name);
 	if (rc == SQLITE_CORRUPT)
-		return stream_fail(-EUCLEAN, "%s is damaged: %s", name, sqlite3_errmsg(o->db));
+		return fail_as(-EUCLEAN, 0, "%s is damaged: %s", name, sqlite3_errmsg(o->db));
 	if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
-		return stream_fail(-EBUSY, "%s: %s: another program is writing to it", name, what);
+		return fail_as(-EBUSY, 0, "%s: %s: another program is writing to it", name, what);
 	if (rc == SQLITE_READONLY || rc == SQLITE_PERM)
-		return stream_fail(-EACCES, "%s: %s: %s", name, what, sqlite3_errmsg(o->db));
+		return fail_as(-EACCES, 0, "%s: %s: %s", name, what, sqlite3_errmsg(o->db));
 	if (rc == SQLITE_NOMEM)
-		return stream_fail(-ENOMEM, "%s: %s: no memory", name, what);
+		return fail_as(-ENOMEM, 0, "%s: %s: no memory", name, what);
 	if (rc == SQLITE_TOOBIG)
-		return stream_fail(-EUCLEAN, "%s: %s: a value in it is longer than %d MiB: no tracer wrote that", name, what, TEXT_MAX >> 20);
+		return fail_as(-EUCLEAN, 0, "%s: %s: a value in it is longer than %d MiB: no tracer wrote that", name, what, TEXT_MAX >> 20);
 	if (rc == SQLITE_ERROR && o->db && !strcmp(sqlite3_errmsg(o->db), "integer overflow"))
-		return stream_fail(-EOVERFLOW, "%s: %s: numbers in it add up to more than 64 bits: no tracer wrote that", name, what);
-	return stream_fail(-EIO, "%s: %s: %s%s%s", name, what, o->db ? sqlite3_errmsg(o->db) : sqlite3_errstr(rc), sys ? ": " : "",
+		return fail_as(-EOVERFLOW, 0, "%s: %s: numbers in it add up to more than 64 bits: no tracer wrote that", name, what);
+	return fail_as(-EIO, 0, "%s: %s: %s%s%s", name, what, o->db ? sqlite3_errmsg(o->db) : sqlite3_errstr(rc), sys ? ": " : "",
 			   sys ? strerror(sys) : "");
 }
 
@@ -312,7 +312,7 @@ static int check_pages(struct opener *o)
 		if (rc != SQLITE_ROW)
 			err = opener_fail(o, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "cannot be checked");
 		else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok"))
-			err = stream_fail(-EUCLEAN, "%s is damaged: table %s: %s", o->path, tables[i], sqlite3_column_text(st, 0));
+			err = fail_as(-EUCLEAN, 0, "%s is damaged: table %s: %s", o->path, tables[i], sqlite3_column_text(st, 0));
 		sqlite3_finalize(st);
 		if (err)
 			return err;
@@ -334,14 +334,14 @@ static int check_identity(struct opener *o, bool *fresh)
 		return opener_fail(o, rc, "cannot be read");
 	*fresh = !id && !version && !objects;
 	if (*fresh)
-		return o->to_write ? 0 : stream_fail(-EINVAL, "%s is not a store of iot: nothing is in it", o->path);
+		return o->to_write ? 0 : fail_as(-EINVAL, 0, "%s is not a store of iot: nothing is in it", o->path);
 	if (id != IOT_APPLICATION_ID)
-		return stream_fail(-EINVAL, "%s is not a store of iot: another program made this SQLite file", o->path);
+		return fail_as(-EINVAL, 0, "%s is not a store of iot: another program made this SQLite file", o->path);
 	if (version > IOT_SCHEMA)
-		return stream_fail(-ENOTSUP, "%s was written by a newer version of iot (format %lld, this is %u): %s", o->path, (long long)version,
+		return fail_as(-ENOTSUP, 0, "%s was written by a newer version of iot (format %lld, this is %u): %s", o->path, (long long)version,
 				   IOT_SCHEMA, o->to_write ? "give a new file" : "update iot-analyze");
 	if (version < IOT_SCHEMA)
-		return stream_fail(-ENOTSUP, "%s was written by an older version of iot (format %lld, this is %u): %s", o->path, (long long)version,
+		return fail_as(-ENOTSUP, 0, "%s was written by an older version of iot (format %lld, this is %u): %s", o->path, (long long)version,
 				   IOT_SCHEMA, o->to_write ? "give a new file" : "read it with that version, or record it again");
 	return check_pages(o);
 }
@@ -355,7 +355,7 @@ static int check_tables(struct opener *o)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		err = stream_fail(-EINVAL, "%s is not as iot made it: '%s' is a virtual table", o->path, sqlite3_column_text(st, 0));
+		err = fail_as(-EINVAL, 0, "%s is not as iot made it: '%s' is a virtual table", o->path, sqlite3_column_text(st, 0));
 	sqlite3_finalize(st);
 	return err || rc == SQLITE_DONE ? err : opener_fail(o, rc, "cannot be read");
 }
@@ -367,7 +367,7 @@ static int check_schema(struct opener *o)
 	int rc = schema_check(o->db, which, sizeof(which));
 
 	if (rc == SQLITE_MISMATCH)
-		return stream_fail(-ENOTSUP, "%s was written by another version of iot, or changed: %s differs; use a new store", o->path, which);
+		return fail_as(-ENOTSUP, 0, "%s was written by another version of iot, or changed: %s differs; use a new store", o->path, which);
 	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
 }
 
@@ -450,7 +450,7 @@ static int check_companions(struct opener *o)
 		struct stat st;
 
 		if (asprintf(&name, "%s%s", o->at.name, companions[i]) < 0)
-			return stream_fail(-ENOMEM, "%s: no memory", o->path);
+			return fail_as(-ENOMEM, 0, "%s: no memory", o->path);
 		if (fstatat(o->at.dir, name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		o->culprit = companions[i];
@@ -472,11 +472,11 @@ static int open_main(struct opener *o)
 	if (err)
 		return o->to_write ? output_fail(o->path, err) : input_fail(o->path, err);
 	if (!S_ISREG(o->main.st_mode))
-		return stream_fail(-EINVAL, "%s is not a regular file: not a store of iot", o->path);
+		return fail_as(-EINVAL, 0, "%s is not a regular file: not a store of iot", o->path);
 	if (!o->to_write && !o->main.st_size && !has(o, "-wal"))
-		return stream_fail(-EINVAL, "%s is empty: not a store of iot", o->path);
+		return fail_as(-EINVAL, 0, "%s is empty: not a store of iot", o->path);
 	if (o->to_write && flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return stream_fail(-EBUSY, "%s: another iot is writing to this store", o->path);
+		return fail_as(-EBUSY, 0, "%s: another iot is writing to this store", o->path);
 	return 0;
 }
 

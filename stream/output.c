@@ -9,8 +9,8 @@
 int output_fail(const char *path, int err)
 {
 	if (place_errno(err) != err)
-		return stream_fail(-EPERM, "%s: %s", path, place_error(err, true));
-	return stream_fail(err, "cannot open %s for writing: %s", path, strerror(-err));
+		return fail_as(-EPERM, 0, "%s: %s", path, place_error(err, true));
+	return fail_as(err, 0, "cannot open %s for writing: %s", path, strerror(-err));
 }
 
 int output_open(const char *path, int flags)
@@ -23,6 +23,6 @@ int output_open(const char *path, int flags)
 int input_fail(const char *path, int err)
 {
 	if (place_errno(err) != err)
-		return stream_fail(-EPERM, "%s: %s", path, place_error(err, false));
-	return stream_fail(err, "cannot open %s: %s", path, strerror(-err));
+		return fail_as(-EPERM, 0, "%s: %s", path, place_error(err, false));
+	return fail_as(err, 0, "cannot open %s: %s", path, strerror(-err));
 }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "scan.h"
+#include "utf8.h"
 
 static int refuse(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -142,6 +143,7 @@ static int tame_string(struct tamer *t)
 	t->out = stpcpy(t->out, "\"$");
 	for (t->p++; t->p < t->end && *t->p != '"';) {
 		size_t n;
+		long code;
 
 		if (*t->p == '\\') {
 			if (tame_escape(t))
@@ -150,8 +152,8 @@ static int tame_string(struct tamer *t)
 		}
 		if ((unsigned char)*t->p < 0x20)
 			return refuse(t->l, *t->p ? "has a raw control character in a string" : "has a NUL byte");
-		n = utf8_len((const unsigned char *)t->p, (const unsigned char *)t->end);
-		if (!n)
+		n = utf8_next(t->p, t->end - t->p, &code);
+		if (code < 0)
 			return refuse(t->l, "has a string that is not UTF-8");
 		t->out = mempcpy(t->out, t->p, n);
 		t->p += n;

@@ -55,7 +55,7 @@ static int bad_line(struct reader *r, const char *why)
 {
 	int err = r->open || r->ended ? commit(r) : 0;
 
-	return err ? err : stream_fail(-EINVAL, "%s: line %llu %s", r->name, r->number, why);
+	return err ? err : fail_as(-EINVAL, 0, "%s: line %llu %s", r->name, r->number, why);
 }
 
 static int give_record(struct reader *r)
@@ -145,7 +145,7 @@ static int make_room(struct reader *r)
 	}
 	bigger = realloc(r->buf, 2 * r->size + LINE_SLACK);
 	if (!bigger)
-		return stream_fail(-ENOMEM, "%s: no memory for line %llu", r->name, r->number + 1);
+		return fail_as(-ENOMEM, 0, "%s: no memory for line %llu", r->name, r->number + 1);
 	r->buf = bigger;
 	r->size *= 2;
 	return 0;
@@ -165,7 +165,7 @@ static int read_rest(struct reader *r)
 	err = commit(r);
 	if (err)
 		return err;
-	stream_fail(0, "%s: line %llu ends in the middle of a record: run marked incomplete", r->name, r->number + 1);
+	fail_as(0, 0, "%s: line %llu ends in the middle of a record: run marked incomplete", r->name, r->number + 1);
 	return 1;
 }
 
@@ -184,7 +184,7 @@ static int read_all(struct reader *r)
 			continue;
 		if (n < 0) {
 			err = errno;
-			stream_fail(0, "%s: cannot read: %s", r->name, strerror(err));
+			fail_as(0, 0, "%s: cannot read: %s", r->name, strerror(err));
 			return commit(r) ? -EIO : -err;
 		}
 		if (!n)
@@ -205,10 +205,10 @@ static int finish(struct reader *r)
 	if (err)
 		return err;
 	if (!r->open && !r->ended)
-		return stream_fail(-ENODATA, "%s: holds no run", r->name);
+		return fail_as(-ENODATA, 0, "%s: holds no run", r->name);
 	if (r->ended)
 		return 0;
-	stream_fail(0, "%s: has no record 'end': run marked incomplete", r->name);
+	fail_as(0, 0, "%s: has no record 'end': run marked incomplete", r->name);
 	return 1;
 }
 
@@ -218,7 +218,7 @@ int jsonl_read_by(int fd, const char *name, struct sink *to, bool careful)
 	int err;
 
 	if (!r)
-		return stream_fail(-ENOMEM, "%s: no memory to read it", name);
+		return fail_as(-ENOMEM, 0, "%s: no memory to read it", name);
 	r->fd = fd;
 	r->name = name;
 	r->to = to;
@@ -226,7 +226,7 @@ int jsonl_read_by(int fd, const char *name, struct sink *to, bool careful)
 	r->careful = careful;
 	r->committed = now_s();
 	r->buf = malloc(r->size + LINE_SLACK);
-	err = r->buf ? read_all(r) : stream_fail(-ENOMEM, "%s: no memory to read it", name);
+	err = r->buf ? read_all(r) : fail_as(-ENOMEM, 0, "%s: no memory to read it", name);
 	if (!err)
 		err = finish(r);
 	line_free(&r->line);

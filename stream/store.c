@@ -128,7 +128,7 @@ static int prepare_record(struct store *s, unsigned int type)
 	int err;
 
 	if (!f)
-		return stream_fail(-ENOMEM, "%s: no memory", s->sink.name);
+		return fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name);
 	/* a process, file or device that comes again replaces what was known; a run never does */
 	fprintf(f, "INSERT OR %s INTO %s(run", type == REC_run || type == REC_end || type == REC_file_io ? "ABORT" : "REPLACE", schema_table(type));
 	for (i = 0; i < t->n; i++)
@@ -140,7 +140,7 @@ static int prepare_record(struct store *s, unsigned int type)
 		fprintf(f, " FROM iot_batch");
 	if (type == REC_file_io)
 		put_addition(f, t);
-	err = fclose(f) ? stream_fail(-ENOMEM, "%s: no memory", s->sink.name) : prepare(s, sql, &s->insert[type]);
+	err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, sql, &s->insert[type]);
 	free(sql);
 	return err;
 }
@@ -164,7 +164,7 @@ static int prepare_total(struct store *s)
 	int err;
 
 	if (!f)
-		return stream_fail(-ENOMEM, "%s: no memory", s->sink.name);
+		return fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name);
 	fprintf(f, "INSERT INTO agg_total(run");
 	for (i = 1; i < t->n; i++)
 		fprintf(f, ", %s", t->cols[i].name);
@@ -181,7 +181,7 @@ static int prepare_total(struct store *s)
 		put_sum(f, &t->cols[i]);
 		comma = ", ";
 	}
-	err = fclose(f) ? stream_fail(-ENOMEM, "%s: no memory", s->sink.name) : prepare(s, sql, &s->total);
+	err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, sql, &s->total);
 	free(sql);
 	return err;
 }
@@ -380,7 +380,7 @@ static int put_run(struct store *s, const struct rec_run *rec)
 	if (sqlite3_extended_errcode(s->db) == SQLITE_CONSTRAINT_UNIQUE) {
 		rc = set_aside(s, rec->uuid);
 		if (rc == SQLITE_DONE)
-			return undo(s, stream_fail(-EEXIST, "%s: run %s is already in this store", s->sink.name, rec->uuid));
+			return undo(s, fail_as(-EEXIST, 0, "%s: run %s is already in this store", s->sink.name, rec->uuid));
 		s->aside = true;
 		rc = rc == SQLITE_OK ? insert_record(s, REC_run, rec) : rc;
 	}
@@ -408,7 +408,7 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 		return put_run(s, rec);
 	}
 	if (!s->run)
-		return s->err = stream_fail(-EINVAL, "%s: a record '%s' before the record 'run'", sink->name, table_of(type)->name);
+		return s->err = fail_as(-EINVAL, 0, "%s: a record '%s' before the record 'run'", sink->name, table_of(type)->name);
 	rc = insert_record(s, type, rec);
 	if (rc == SQLITE_OK && type == REC_agg)
 		rc = add_total(s, rec);
@@ -485,7 +485,7 @@ int sink_store(struct sink **out, const char *path)
 		s->sink.name = strdup(path);
 	if (!s || !s->sink.name) {
 		free(s);
-		return stream_fail(-ENOMEM, "%s: no memory", path);
+		return fail_as(-ENOMEM, 0, "%s: no memory", path);
 	}
 	s->sink.record = store_record;
 	s->sink.events = store_events;
@@ -509,7 +509,7 @@ int sink_store(struct sink **out, const char *path)
 int store_attach(const char *path, s64 run, enum rec_type type, const void *rec)
 {
 	struct sink *sink;
-	int err = access(path, F_OK) ? stream_fail(-errno, "cannot open %s: %s", path, strerror(errno)) : sink_store(&sink, path);
+	int err = access(path, F_OK) ? fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno)) : sink_store(&sink, path);
 
 	if (err)
 		return err;

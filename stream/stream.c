@@ -203,23 +203,3 @@ int dev_parse(const char *text, u32 *dev)
 	*dev = major << 20 | minor;
 	return 0;
 }
-
-size_t utf8_len(const unsigned char *p, const unsigned char *end)
-{
-	size_t n = p < end ? 1 : 0;
-	long code;
-
-	if (n && *p >= 0x80)
-		n = utf8_next((const char *)p, end - p, &code);
-	return n && (*p < 0x80 || code >= 0) ? n : 0;
-}
-
-int stream_fail(int err, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	out_message(program_invocation_short_name, NULL, format, args);
-	va_end(args);
-	return err;
-}

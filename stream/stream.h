@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "event.h"
+#include "../bpf/event.h"
 
 /* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
  * no longer be read or appended to: 2 has flows, file_io, loads, components of threads and process.instance; 4 has file_io from the kernel's sums. */

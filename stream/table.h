@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "clean.h"
+#include "fail.h"
 #include "stream.h"
 
 enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB, TYPE_COMPONENT };
@@ -91,29 +93,9 @@ static inline int dict_find(const struct dict *d, const char *s, size_t len)
 	return -1;
 }
 
-/* Length of the UTF-8 character at p, before end; 0 when it is none. */
-size_t utf8_len(const unsigned char *p, const unsigned char *end);
-
-/* Writes one line "PROGRAM: MESSAGE" to stderr, what is no plain text escaped, and returns err (negative). */
-int stream_fail(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Report that a name cannot be opened to be written, to be read: err as of place.h. Return an errno, negative. */
 int output_fail(const char *path, int err);
 int input_fail(const char *path, int err);
-
-static inline void stream_free(void *p)
-{
-	free(*(void **)p);
-}
-
-static inline void stream_close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-#define auto_free __attribute__((cleanup(stream_free)))
-#define auto_close __attribute__((cleanup(stream_close_fd)))
 
 /* Whether column i of a record is there. */
 static inline bool col_present(const struct table *t, const void *rec, size_t i)

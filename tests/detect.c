@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "pattern.h"
-#include "systems_rules.h"
+#include "systems/rules.h"
 
 #define FIELDS 16
 #define ROWS 512

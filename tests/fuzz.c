@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 }
 
 #elif defined(FUZZ_rules)
-#include "systems.h"
+#include "systems/systems.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {

@@ -333,6 +333,38 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
+@test "guest: a file mapped where a process had copied memory of its own: what it stores there is its" {
+	need python3 python3-minimal
+	cat >shared.py <<-'EOF'
+		import ctypes, mmap, os, sys
+		libc, PAGE, PAGES, STORED = ctypes.CDLL(None), 4096, 16, 5
+		libc.mmap.restype = ctypes.c_void_p
+		libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+		RW, FIXED = mmap.PROT_READ | mmap.PROT_WRITE, 16
+		file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+		place = libc.mmap(None, PAGES * PAGE, RW, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+		ctypes.memset(place, 1, PAGES * PAGE)
+		os.pwrite(file, b"p" * (PAGES * PAGE), 0)
+		child = os.fork()
+		if child == 0:
+		    for page in range(PAGES):
+		        ctypes.memset(place + page * PAGE, 2, 1)  # a copy
+		    libc.mmap(place, PAGES * PAGE, RW, mmap.MAP_SHARED | FIXED, file, 0)
+		    assert ctypes.string_at(place, PAGES * PAGE) == b"p" * (PAGES * PAGE)
+		    for page in range(STORED):
+		        ctypes.memset(place + page * PAGE, 3, 1)  # is mapped, and dirty: only the fault tells
+		    os.fsync(file)
+		    os._exit(0)
+		os.waitpid(child, 0)
+	EOF
+	body() {
+		traced -- python3 shared.py "$IOT_MNT/f"
+		same "bytes of child and parent" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND cause = 'data' AND dev = '$IOT_DEVNO'
+			GROUP BY pid ORDER BY 1" | paste -sd ' ')" "20480 45056"
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "101 overwrites of one block before a single fsync: 100 are absorbed by the cache" {
 	body() {
 		traced -- "$io" --api pwrite --file "$IOT_MNT/f" --count 101 --pattern fixed --sync fsync > ledger.json

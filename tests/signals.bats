@@ -149,7 +149,7 @@ sys.exit(p.wait())' "$@"
 
 @test "the filter stops what an intruder would do next, and nothing that a run does" {
 	need cc gcc
-	cc -D_GNU_SOURCE -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o sandbox "$root/tests/sandbox.c" "$root/tracer/sandbox.c"
+	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o sandbox "$root/tests/sandbox.c" "$root/tracer/sandbox.c"
 	for mode in plain store report; do
 		./sandbox "$mode" > "$mode.txt" || { cat "$mode.txt"; false; }
 		tail -n 1 "$mode.txt" >&3

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "cells.h"
+#include "hash.h"
 #include "tracer.h"
 
 #define GRACE_NS (NSEC / 2) /* a program that had found an aggregate has long ended by then */
@@ -67,7 +68,13 @@ void cells_free(struct cells *c)
 	free(c);
 }
 
-static void keep(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
+void cells_begin(struct cells *c)
+{
+	for (u32 i = 0; i < c->n; i++)
+		c->slot[i].fresh = false;
+}
+
+void cells_keep(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
 {
 	struct cells *c = arg;
 	struct slot *s = &c->slot[number];
@@ -77,13 +84,6 @@ static void keep(void *arg, u32 number, const struct iot_cell_key *key, const st
 	s->fresh = true;
 	if (number >= c->n)
 		c->n = number + 1;
-}
-
-int cells_read(struct cells *c, struct probes *p)
-{
-	for (u32 i = 0; i < c->n; i++)
-		c->slot[i].fresh = false;
-	return probes_cells(p, keep, c);
 }
 
 static bool has_news(const struct slot *s)
@@ -114,13 +114,9 @@ static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u6
 
 static struct sum *sum_of(struct cells *c, const struct iot_cell_key *key)
 {
-	const u8 *p = (const u8 *)key;
-	u64 h = 14695981039346656037ull; /* FNV-1a */
 	size_t i;
 
-	for (i = 0; i < sizeof(*key); i++)
-		h = (h ^ p[i]) * 1099511628211ull;
-	for (i = h % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
+	for (i = hash_bytes(HASH_START, key, sizeof(*key)) % SUMS; c->sums[i].used; i = (i + 1) % SUMS)
 		if (!memcmp(&c->sums[i].key, key, sizeof(*key)))
 			return &c->sums[i];
 	c->sums[i] = (struct sum){ .key = *key, .used = true };
@@ -184,9 +180,8 @@ static bool is_device_op(const struct iot_cell_key *key)
 	return key->owner != PROC_SELF && key->owner != PROC_OTHER && (layer == LAYER_BLOCK || layer == LAYER_FS);
 }
 
-static void note_device(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
+static void note_device(struct device_list *l, const struct iot_cell_key *key)
 {
-	struct device_list *l = arg;
 	size_t i;
 
 	if (key->owner < PROC_FIRST)
@@ -204,7 +199,7 @@ static void forget(struct cells *c, struct probes *p, u32 number)
 
 	if (is_device_op(&s->key))
 		c->device_ops += s->given.ops;
-	note_device(&c->past_devices, number, &s->key, &s->given);
+	note_device(&c->past_devices, &s->key);
 	memset(s, 0, sizeof(*s));
 	probes_cell_free(p, number);
 }
@@ -225,27 +220,25 @@ void cells_collect(struct cells *c, struct probes *p, bool (*over)(void *arg, u3
 	}
 }
 
-static void count_ops(void *arg, u32 number, const struct iot_cell_key *key, const struct iot_cell *now)
-{
-	if (is_device_op(key))
-		*(u64 *)arg += now->ops;
-}
-
-u64 cells_device_ops(const struct cells *c, struct probes *p)
+u64 cells_device_ops(const struct cells *c)
 {
 	u64 ops = c->device_ops;
 
-	probes_cells(p, count_ops, &ops);
+	for (u32 i = 0; i < c->n; i++)
+		if (c->slot[i].fresh && is_device_op(&c->slot[i].key))
+			ops += c->slot[i].now.ops;
 	return ops;
 }
 
-size_t cells_devices(const struct cells *c, struct probes *p, u32 *devs, size_t room, bool *raw)
+size_t cells_devices(const struct cells *c, u32 *devs, size_t room, bool *raw)
 {
 	struct device_list l = { .devs = devs, .room = room, .raw = c->past_devices.raw };
 
 	for (size_t i = 0; i < c->past_devices.n && i < room; i++)
 		devs[l.n++] = c->past_devices.devs[i];
-	probes_cells(p, note_device, &l);
+	for (u32 i = 0; i < c->n; i++)
+		if (c->slot[i].fresh)
+			note_device(&l, &c->slot[i].key);
 	*raw = l.raw;
 	return l.n;
 }

@@ -17,8 +17,9 @@ typedef int cells_give(void *arg, const struct rec_agg *);
 int cells_new(struct cells **out);
 void cells_free(struct cells *);
 
-/* A round: reads all aggregates, */
-int cells_read(struct cells *, struct probes *);
+/* A round: what is read of all aggregates, from probes_cells() and after cells_begin(), is kept; */
+void cells_begin(struct cells *);
+probes_cell cells_keep; /* arg: struct cells */
 /* says how many bytes were added since the last round for whom, once for each aggregate that changed, */
 void cells_bytes(const struct cells *, void (*owner)(void *arg, u32 owner, u64 bytes), void *arg);
 /* gives what was added as aggregates of second `sec`, */
@@ -26,11 +27,11 @@ int cells_take(struct cells *, u64 sec, cells_owner *owner, cells_give *give, vo
 /* and gives back those whose owner is over. quiet: nothing was added in this round. One that was closed is read for some rounds more. */
 void cells_collect(struct cells *, struct probes *, bool (*over)(void *arg, u32 owner, bool quiet), void *arg);
 
-/* Reads all aggregates and returns the number of operations that file systems and disks did so far for the traced
- * processes, or for nobody known. */
-u64 cells_device_ops(const struct cells *, struct probes *);
+/* Of what was read last: the number of operations that file systems and disks did so far for the traced processes, or for nobody
+ * known. */
+u64 cells_device_ops(const struct cells *);
 
 /* The devices that traced processes used, as numbers; at most `room`. *raw: a block device was used as a file. */
-size_t cells_devices(const struct cells *, struct probes *, u32 *devs, size_t room, bool *raw);
+size_t cells_devices(const struct cells *, u32 *devs, size_t room, bool *raw);
 
 #endif

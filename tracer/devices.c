@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "devices.h"
+#include "mounts.h"
 #include "tracer.h"
 
 #define FIELD_MAX 4096
@@ -45,43 +46,27 @@ void devices_free(struct devices *d)
 	free(d);
 }
 
-/* Blanks and backslashes are written as octal numbers there. */
-static void unescape(char *s)
+struct wanted {
+	u32 dev;
+	struct mounted *to;
+};
+
+static bool is_of_device(void *arg, const struct mount *m)
 {
-	char *to = s;
+	const struct wanted *w = arg;
 
-	for (; *s; s++) {
-		unsigned int c;
-
-		if (*s == '\\' && sscanf(s + 1, "%3o", &c) == 1) {
-			*to++ = c;
-			s += 3;
-			continue;
-		}
-		*to++ = *s;
-	}
-	*to = '\0';
+	if (m->dev != w->dev)
+		return false;
+	snprintf(w->to->at, sizeof(w->to->at), "%s", m->at);
+	snprintf(w->to->fs, sizeof(w->to->fs), "%s", m->fs);
+	snprintf(w->to->options, sizeof(w->to->options), "%s", m->options);
+	return true;
 }
 
 /* Looks for a device among the mounts: the first line that names it. */
 static bool find_mount(u32 dev, struct mounted *m)
 {
-	auto_fclose FILE *f = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
-	size_t size = 0;
-
-	while (f && getline(&line, &size, f) > 0) {
-		unsigned int major, minor;
-		const char *rest = strstr(line, " - ");
-
-		if (!rest || sscanf(line, "%*s %*s %u:%u %*s %4095s", &major, &minor, m->at) != 3 || (major << 20 | minor) != dev)
-			continue;
-		if (sscanf(rest, " - %63s %*s %4095s", m->fs, m->options) != 2)
-			continue;
-		unescape(m->at);
-		return true;
-	}
-	return false;
+	return mounts_find_ours(is_of_device, &(struct wanted){ dev, m });
 }
 
 const char *devices_mount(struct devices *d, u32 dev)

@@ -21,7 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "filesums.h"
+#include "hash.h"
 #include "names.h"
+#include "procfs.h"
 #include "tracer.h"
 
 #define QUIET 3                /* seconds without a change after which a slot is taken out of the index */
@@ -210,7 +212,7 @@ void filesums_unnamed(struct filesums *f, struct probes *p, void (*found)(void *
 		return;
 	probes_files(p, wants_name, &s);
 	if (s.n)
-		processes_list(look_at_process, &s);
+		procfs_list(look_at_process, &s);
 	free(s.files);
 }
 
@@ -218,7 +220,7 @@ void filesums_unnamed(struct filesums *f, struct probes *p, void (*found)(void *
 
 static struct wrote *wrote_at(struct filesums *f, u32 file, u32 owner)
 {
-	return &f->wrote[((u64)file << 32 | owner) * 0x9e3779b97f4a7c15ULL >> 48 & (WROTE - 1)];
+	return &f->wrote[hash_pair(file, owner) >> 16 & (WROTE - 1)];
 }
 
 static void note_write(struct filesums *f, u32 file, u32 owner, u8 component)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "flows.h"
+#include "hash.h"
 #include "tracer.h"
 
 #define LOOK_NS NSEC            /* from one look to the next */
@@ -84,14 +85,9 @@ void flows_free(struct flows *f)
 static void look(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
 {
 	struct flows *f = arg;
-	const u8 *p = (const u8 *)key;
-	u64 h = 14695981039346656037ull; /* FNV-1a */
-	struct look *l, now;
+	const u64 h = hash_bytes(HASH_START, key, sizeof(*key));
+	struct look *l = &f->looks[h % N_OF(f->looks)], now = { h >> 32, sums->sends + sums->recvs };
 
-	for (size_t i = 0; i < sizeof(*key); i++)
-		h = (h ^ p[i]) * 1099511628211ull;
-	l = &f->looks[h % N_OF(f->looks)];
-	now = (struct look){ h >> 32, sums->sends + sums->recvs };
 	if (f->n_over < N_OF(f->over) && (f->is_over(f->arg, key->owner) || (l->check == now.check && l->ops == now.ops)))
 		f->over[f->n_over++] = *key;
 	*l = now;

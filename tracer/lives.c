@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "hash.h"
 #include "lives.h"
 #include "sparse.h"
 #include "tracer.h"
@@ -149,9 +150,7 @@ void lives_changed(struct lives *l, const struct iot_proc *p)
 
 static u64 hash_text(u64 h, const char *s)
 {
-	for (; s && *s; s++)
-		h = (h ^ (u8)*s) * 1099511628211ull; /* FNV-1a */
-	return (h ^ 0xff) * 1099511628211ull;
+	return hash_bytes(hash_bytes(h, s, s ? strlen(s) : 0), "\xff", 1);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -182,11 +181,11 @@ static struct stand_in *stand_in_make(struct lives *l, const struct rec_process 
 /* The one that stands for those like `r`; NULL when there are too many already. */
 static struct stand_in *stand_in_find(struct lives *l, const struct rec_process *r, bool any_parent, size_t max)
 {
-	u64 h = hash_text(hash_text(hash_text(hash_text(14695981039346656037ull, r->comm), r->system), r->instance), r->container);
+	u64 h = hash_text(hash_text(hash_text(hash_text(HASH_START, r->comm), r->system), r->instance), r->container);
 	struct stand_in *s;
 	size_t i;
 
-	h = any_parent ? h : (h ^ r->ppid) * 1099511628211ull;
+	h = any_parent ? h : hash_bytes(h, &r->ppid, sizeof(r->ppid));
 	for (i = (h ^ h >> 32) % STAND_IN_SLOTS; l->slots[i]; i = (i + 1) % STAND_IN_SLOTS)
 		if (is_alike(&l->stand_in[l->slots[i] - 1], r, any_parent))
 			return &l->stand_in[l->slots[i] - 1];

@@ -21,7 +21,6 @@
 #include "tracer.h"
 
 #define CMDLINE_MAX 4096
-#define TICK_SLACK 1 /* the kernel rounds the start down to a tick */
 #define KEPT_MAX (16u << 20)
 
 /* What is remembered of a process: the record at its end repeats the names of the record at its first sight. */
@@ -32,7 +31,6 @@ struct entry {
 
 struct names {
 	struct detect *detect;
-	long tick_ns;
 	struct sparse entries;  /* struct entry by process id */
 	size_t kept_bytes;
 	char *ended;            /* names in the record that was given last */
@@ -51,7 +49,6 @@ int names_new(struct names **out, struct detect *detect)
 		return fail(ENOMEM, "names");
 	n->detect = detect;
 	n->entries.size = sizeof(struct entry);
-	n->tick_ns = NSEC / sysconf(_SC_CLK_TCK);
 	return 0;
 }
 
@@ -69,60 +66,12 @@ void names_free(struct names *n)
 	free(n);
 }
 
-/* Field of /proc/PID/stat behind the name, which may itself hold blanks and brackets. 3 is the first of them. */
-static u64 stat_field(const char *stat, int field)
-{
-	const char *p = strrchr(stat, ')');
-
-	for (int i = 2; p && i < field; i++) {
-		p = strchr(p, ' ');
-		if (p)
-			p++;
-	}
-	return p ? strtoull(p, NULL, 10) : 0;
-}
-
-static int read_stat(u32 pid, char *buf, size_t size)
-{
-	char path[PROCFS_PATH];
-
-	procfs_path(path, pid, "stat");
-	return read_line(path, buf, size);
-}
-
-u64 process_start_ticks(u32 pid)
-{
-	char stat[1024];
-
-	return read_stat(pid, stat, sizeof(stat)) < 0 ? 0 : stat_field(stat, 22);
-}
-
-void processes_list(void (*process)(void *arg, u32 pid, u32 ppid), void *arg)
-{
-	DIR *d = opendir(procfs());
-	struct dirent *e;
-	char stat[1024];
-
-	while (d && (e = readdir(d))) {
-		u64 pid;
-
-		if (!parse_number(e->d_name, &pid) && read_stat(pid, stat, sizeof(stat)) >= 0)
-			process(arg, pid, stat_field(stat, 4));
-	}
-	if (d)
-		closedir(d);
-}
-
 /* Does /proc still show this very process, running this very program? */
-static bool still_there(const struct names *n, const struct iot_proc *p)
+static bool still_there(const struct iot_proc *p)
 {
-	u64 ticks = process_start_ticks(p->pid), want = p->start_ns / n->tick_ns;
-	char path[PROCFS_PATH], comm[64];
+	struct procfs_stat s;
 
-	if (!ticks || ticks + TICK_SLACK < want || ticks > want + TICK_SLACK)
-		return false;
-	procfs_path(path, p->pid, "comm");
-	return read_line(path, comm, sizeof(comm)) >= 0 && !strncmp(comm, p->comm, IOT_COMM_LEN);
+	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) && procfs_is_called(p->pid, p->comm);
 }
 
 static const char *read_exe(struct names *n, u32 pid)
@@ -145,11 +94,8 @@ static const char *read_exe(struct names *n, u32 pid)
 
 static const char *read_cmdline(struct names *n, u32 pid)
 {
-	char path[PROCFS_PATH];
-	int len;
+	int len = procfs_read(pid, "cmdline", n->cmdline, sizeof(n->cmdline));
 
-	procfs_path(path, pid, "cmdline");
-	len = read_file(path, n->cmdline, sizeof(n->cmdline));
 	while (len > 0 && !n->cmdline[len - 1])
 		len--;
 	if (len <= 0)
@@ -158,23 +104,6 @@ static const char *read_cmdline(struct names *n, u32 pid)
 		if (!n->cmdline[i])
 			n->cmdline[i] = ' ';
 	return n->cmdline;
-}
-
-/* The version 2 group is the line "0::PATH"; where only version 1 is in use, any other line says nothing about it. */
-static const char *read_cgroup(struct names *n, u32 pid)
-{
-	auto_fclose FILE *f = NULL;
-	char path[PROCFS_PATH];
-
-	procfs_path(path, pid, "cgroup");
-	f = fopen(path, "re");
-	while (f && fgets(n->cgroup, sizeof(n->cgroup), f)) {
-		if (strncmp(n->cgroup, "0::", 3))
-			continue;
-		n->cgroup[strcspn(n->cgroup, "\n")] = '\0';
-		return n->cgroup + 3;
-	}
-	return NULL;
 }
 
 /* The names that are kept, in their order. */
@@ -212,14 +141,14 @@ static void recall(const struct entry *e, struct rec_process *r)
 
 static void identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
-	if (!still_there(n, p))
+	if (!still_there(p))
 		return;
-	r->cgroup = read_cgroup(n, p->pid);
+	r->cgroup = procfs_cgroup(p->pid, n->cgroup, sizeof(n->cgroup)).v2;
 	if (p->flags & PROC_KTHREAD)
 		return;
 	r->exe = read_exe(n, p->pid);
 	r->cmdline = read_cmdline(n, p->pid);
-	if (still_there(n, p))
+	if (still_there(p))
 		return;
 	r->exe = r->cmdline = r->cgroup = NULL; /* it went, or changed, while we looked */
 }

@@ -32,10 +32,4 @@ const struct rec_file *names_file(struct names *, const struct iot_path *);
 /* The same for a path that was found otherwise, which stays the caller's. */
 const struct rec_file *names_file_at(struct names *, const struct iot_path *, const char *path);
 
-/* Start of a process in clock ticks since boot, from /proc/PID/stat; 0 when it is gone. */
-u64 process_start_ticks(u32 pid);
-
-/* Calls back for every process that /proc shows, with its parent. */
-void processes_list(void (*process)(void *arg, u32 pid, u32 ppid), void *arg);
-
 #endif

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "mounts.h"
 #include "options.h"
 #include "procfs.h"
 
@@ -137,28 +138,22 @@ static int take_comm(struct options *o, const char *value)
 	return 0;
 }
 
-/* Where the version 2 hierarchy is mounted. */
-static int cgroup_root(char *root, size_t size)
+static bool is_cgroup2(void *arg, const struct mount *m)
 {
-	auto_fclose FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[8192], at[4096];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", at) == 1 && strlen(at) < size) {
-			strcpy(root, at);
-			return 0;
-		}
-	return -ENOENT;
+	if (strcmp(m->fs, "cgroup2") || strlen(m->at) >= PATH_MAX)
+		return false;
+	strcpy(arg, m->at);
+	return true;
 }
 
 /* The id of a version 2 group is the inode number of its folder. */
 static int take_cgroup(struct options *o, const char *value)
 {
-	char root[4096], path[8192];
+	char root[PATH_MAX], path[2 * PATH_MAX];
 	struct stat s;
 
 	o->cgroup_path = value;
-	if (cgroup_root(root, sizeof(root)))
+	if (!mounts_find_ours(is_cgroup2, root))
 		return fail_usage("no cgroup version 2 hierarchy is mounted");
 	snprintf(path, sizeof(path), "%s", value);
 	if (strncmp(value, root, strlen(root)))

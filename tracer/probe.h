@@ -70,6 +70,10 @@ int probes_want_pid(struct probes *, u32 pid);
 /* Reads what opening the gate would be late for. */
 void probes_ready(struct probes *);
 
+/* Waits, in a process of its own, for file systems whose programs are left out because none is mounted: it attaches them when one
+ * comes. To be called before privileges are dropped. */
+int probes_watch(struct probes *);
+
 /* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC, ns) in *start_ns. */
 int probes_start(struct probes *, u64 *start_ns);
 /* Closes the gate. What is in the ring and the maps stays to be read. */
@@ -109,7 +113,7 @@ void probes_forget_process(struct probes *, const struct iot_proc *);
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
-bool probes_under_way(const struct probes *, u32 disk, u64 *read, u64 *written);
+bool probes_in_flight(const struct probes *, u32 disk, u64 *read, u64 *written);
 /* Sums by file. Slots below *n_spare and from IOT_FILESUM_RESERVE to *n were used at some time; whose they are is read in place:
  * `used` is set when `key` is whole. Slot 0 is always in use. NULL: no layer has any. */
 const struct iot_filesum_slot *probes_sums(const struct probes *, u32 *n_spare, u32 *n);

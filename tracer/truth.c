@@ -51,8 +51,8 @@ struct counter {
 	u64 value;
 	bool around_known;
 	u64 before, after; /* struct around, of the bytes that this counts */
-	bool under_way_known;
-	u64 under_way, unseen;
+	bool in_flight_known;
+	u64 in_flight, unseen;
 	bool traced_known;
 	u64 traced;     /* what the programs counted of a partition or a volume */
 	bool uncounted; /* the kernel was told not to count */
@@ -160,13 +160,13 @@ static void set_edge(struct counter *c, const struct around *a, bool write)
 }
 
 /* Requests of a disk that were cut off by the end. */
-static void set_under_way(const struct probes *p, struct counter *c, bool write)
+static void set_in_flight(const struct probes *p, struct counter *c, bool write)
 {
 	u64 read, written;
 
-	c->under_way_known = probes_under_way(p, c->dev, &read, &written);
-	if (c->under_way_known)
-		c->under_way = write ? written : read;
+	c->in_flight_known = probes_in_flight(p, c->dev, &read, &written);
+	if (c->in_flight_known)
+		c->in_flight = write ? written : read;
 }
 
 /* Is the kernel told not to count what this device does? Partitions have the file of their disk. */
@@ -212,11 +212,11 @@ static void read_disk(struct counters *list, const char *name)
 			continue;
 		c.what = columns[i].what;
 		c.value = v[columns[i].column] * columns[i].unit;
-		c.around_known = c.under_way_known = false;
+		c.around_known = c.in_flight_known = false;
 		if (columns[i].unit > 1) {
 			set_edge(&c, &a, columns[i].write);
 			if (list->end)
-				set_under_way(list->probes, &c, columns[i].write);
+				set_in_flight(list->probes, &c, columns[i].write);
 		}
 		add(list, &c);
 	}
@@ -252,12 +252,14 @@ static void read_counters(struct counters *list)
 static int read_io(u32 pid, struct io *io)
 {
 	unsigned long long rchar, wchar;
-	char path[PROCFS_PATH], text[512];
+	struct procfs_stat s;
+	char text[512];
 
-	if (read_file(procfs_path(path, pid, "io"), text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2)
+	if (procfs_read(pid, "io", text, sizeof(text)) < 0 || sscanf(text, "rchar: %llu wchar: %llu", &rchar, &wchar) != 2 ||
+	    procfs_stat(pid, &s))
 		return -ENOENT;
-	*io = (struct io){ .pid = pid, .start = process_start_ticks(pid), .rchar = rchar, .wchar = wchar };
-	return io->start ? 0 : -ENOENT;
+	*io = (struct io){ .pid = pid, .start = s.start_ticks, .rchar = rchar, .wchar = wchar };
+	return 0;
 }
 
 static void begin_process(void *arg, u32 pid, u32 ppid)
@@ -277,7 +279,7 @@ int truth_begin(struct truth **out, const struct probes *probes)
 		return fail(ENOMEM, "counters");
 	t->begin.probes = t->end.probes = probes;
 	t->end.end = true;
-	processes_list(begin_process, t);
+	procfs_list(begin_process, t);
 	truth_calm(NSEC / 20);
 	read_counters(&t->begin);
 	return 0;
@@ -308,8 +310,8 @@ static void give_edge(const struct counter *begin, const struct counter *end, st
 		if (r->outside != most)
 			rec_set(r, truth, outside_max, most);
 	}
-	if (end->under_way_known) {
-		rec_set(r, truth, under_way, end->under_way);
+	if (end->in_flight_known) {
+		rec_set(r, truth, under_way, end->in_flight);
 		rec_set(r, truth, unseen, end->unseen);
 	}
 }
@@ -361,12 +363,12 @@ void truth_process(struct truth *t, u32 pid, void (*give)(void *arg, const struc
 }
 
 /* Sum of all completed requests, and of those under way, of all disks. */
-static void requests(u64 *done, u64 *under_way)
+static void requests(u64 *done, u64 *in_flight)
 {
 	DIR *d = opendir("/sys/block");
 	struct dirent *e;
 
-	*done = *under_way = 0;
+	*done = *in_flight = 0;
 	while (d && (e = readdir(d))) {
 		char path[512], line[512];
 		u64 v[MAX_COLUMNS];
@@ -375,7 +377,7 @@ static void requests(u64 *done, u64 *under_way)
 		if (e->d_name[0] == '.' || read_line(path, line, sizeof(line)) < 0 || numbers(line, v) <= IN_FLIGHT)
 			continue;
 		*done += v[0] + v[4];
-		*under_way += v[IN_FLIGHT];
+		*in_flight += v[IN_FLIGHT];
 	}
 	if (d)
 		closedir(d);
@@ -384,13 +386,13 @@ static void requests(u64 *done, u64 *under_way)
 void truth_calm(u64 limit_ns)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
-	u64 until = clock_now(CLOCK_MONOTONIC) + limit_ns, before, done, under_way;
+	u64 until = clock_now(CLOCK_MONOTONIC) + limit_ns, before, done, in_flight;
 
-	requests(&before, &under_way);
+	requests(&before, &in_flight);
 	while (clock_now(CLOCK_MONOTONIC) < until) {
 		nanosleep(&pause, NULL);
-		requests(&done, &under_way);
-		if (done == before && !under_way)
+		requests(&done, &in_flight);
+		if (done == before && !in_flight)
 			return;
 		before = done;
 	}

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems_match.c - which system a process belongs to, and what its threads do there.
+/* match.c - which system a process belongs to, by what can be seen of it from outside.
  *
  * The rules are tried in a fixed order over all systems (DESIGN section 6): name of the thread-group leader, argv[0], program,
  * control group, arguments. Who holds a rule only says what he is: what the kernel knows must confirm it (proof_of), or it
  * stays a claim, and the search goes on. The name of the current thread is never asked: the threads that do the I/O of Ceph,
  * GlusterFS and RocksDB are not named after their system.
  */
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-#include "systems_rules.h"
+#include "match.h"
 
 #define COMM_MAX 15            /* longest comm; a longer program name is cut there by the kernel */
 #define ARGS_MAX 4096          /* arguments that are looked at */
 #define ARG_WORDS 8            /* words of one argv pattern */
 #define ARG_JOIN 4096          /* bytes of arguments joined for one */
-
-/* What is known of one process, prepared for the rules. */
-struct subject {
-	const struct sys_proc *p;
-	char comm[64];
-	char arg0[2][256];     /* basename of argv[0], and of its first word (titles: "postgres: ...", "redis-server *:6379") */
-	char title[512];       /* argv[0] without blanks at its end */
-	char exe[256];         /* basename of the program */
-};
 
 bool sys_any(const struct sys_patterns *l, const char *subject)
 {
@@ -31,6 +21,11 @@ bool sys_any(const struct sys_patterns *l, const char *subject)
 		if (pattern_match(l->p[i], subject))
 			return true;
 	return false;
+}
+
+bool sys_is_same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
 }
 
 static const char *base(const char *path)
@@ -55,7 +50,7 @@ static void cut_end(char *s, const char *end)
 		s[len - n] = '\0';
 }
 
-static void prepare(struct subject *s, const struct sys_proc *p)
+void subject_prepare(struct subject *s, const struct sys_proc *p)
 {
 	const char *arg0 = p->argc && p->argv[0] ? p->argv[0] : "";
 	char word[256];
@@ -153,7 +148,7 @@ static bool all_variables_hold(const struct sys_patterns *l, const struct sys_pr
 }
 
 /* Everything of a rule but its names and its files. */
-static bool conditions_hold(const struct sys_process_rule *r, const struct subject *s)
+bool conditions_hold(const struct sys_process_rule *r, const struct subject *s)
 {
 	return (!r->title.n || sys_any(&r->title, s->title)) && all_arguments_hold(&r->argv, s->p) &&
 		(!r->cgroup.n || sys_any(&r->cgroup, s->p->cgroup)) && all_variables_hold(&r->env, s->p);
@@ -300,7 +295,7 @@ static enum sys_sure proof_of(const struct systems *db, const struct sys_entry *
 	return by <= SYS_BY_EXE && program_known(e, s) && !told ? SYS_SURE_PROGRAM : SYS_SURE_NONE;
 }
 
-static void accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
+void match_accept(struct sys_match *m, const struct sys_entry *e, const struct sys_process_rule *r, const struct subject *s,
 		   enum sys_by by, enum sys_sure sure)
 {
 	memset(m, 0, sizeof(*m));
@@ -364,7 +359,7 @@ static bool decide(const struct systems *db, const struct subject *s, enum sys_b
 			continue;
 		sure = proof_of(db, e, r, s, by);
 		if (sure) {
-			accept(m, e, r, s, by, sure);
+			match_accept(m, e, r, s, by, sure);
 			return true;
 		}
 		if (!r->files)
@@ -425,7 +420,7 @@ bool systems_match(const struct systems *db, const struct sys_proc *p, struct sy
 	struct subject s;
 
 	memset(out, 0, sizeof(*out));
-	prepare(&s, p);
+	subject_prepare(&s, p);
 	if (p->forked && p->parent && p->parent->entry) {
 		inherit(&s, out);
 	} else {
@@ -448,392 +443,14 @@ void systems_why(const struct sys_match *m, char *out, size_t size)
 		 m->system && !m->tested ? "; rules from documentation, never run" : "");
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a && b && !strcmp(a, b);
-}
-
-static bool is_in_role(const char *in, const struct sys_match *m)
-{
-	return !in || (m && m->role && !strcmp(in, m->role));
-}
-
-const char *systems_thread_role(const struct sys_match *m, const char *comm)
-{
-	for (size_t i = 0; m->entry && i < m->entry->n_threads; i++) {
-		const struct sys_thread_rule *r = &m->entry->threads[i];
-
-		if (r->role && is_in_role(r->in, m) && sys_any(&r->comm, comm))
-			return r->role;
-	}
-	return NULL;
-}
-
-static bool thread_rule_holds(const struct sys_thread_rule *r, const struct sys_match *m, const char *comm, const struct sys_use *u)
-{
-	if (!r->component || (r->direct && !u->direct) || (r->buffered && u->direct) || (r->mixed && !u->mixed))
-		return false;
-	if (!is_in_role(r->in, m) || (r->of && !is_same(r->of, u->component)))
-		return false;
-	return (!r->op || (u->op == SYS_READ) == (r->op[0] == 'r')) && sys_any(&r->comm, comm);
-}
-
-const char *systems_thread_component(const struct sys_match *m, const char *comm, struct sys_use *u)
-{
-	for (size_t i = 0; m->entry && i < m->entry->n_threads; i++) {
-		const struct sys_thread_rule *r = &m->entry->threads[i];
-
-		if (!thread_rule_holds(r, m, comm, u))
-			continue;
-		u->mixed |= r->buffered;
-		return r->component;
-	}
-	return NULL;
-}
-
-bool systems_has_threads(const struct sys_match *m)
-{
-	for (size_t i = 0; m->entry && i < m->entry->n_threads; i++)
-		if (m->entry->threads[i].component)
-			return true;
-	return false;
-}
-
-bool systems_threads_tell(const struct systems *db, const char *component)
-{
-	for (size_t i = 0; component && i < db->n; i++)
-		for (size_t n = 0; n < db->entry[i]->n_threads; n++) {
-			const struct sys_thread_rule *r = &db->entry[i]->threads[n];
-
-			if (r->component && (!r->of || is_same(r->of, component)))
-				return true;
-		}
-	return false;
-}
-
-/* --- data roots --- */
-
-/* Adds a root in its place. Returns true when it is new. */
-static bool add_root(struct sys_match *m, const char *root)
-{
-	size_t len = strlen(root) + 1, used = 0, at = SYS_ROOTS_LEN;
-
-	while (m->roots[used]) {
-		int order = strcmp(root, m->roots + used);
-
-		if (!order)
-			return false;
-		if (order < 0 && at == SYS_ROOTS_LEN)
-			at = used;
-		used += strlen(m->roots + used) + 1;
-	}
-	if (used + len + 1 > SYS_ROOTS_LEN) {
-		bool first = !m->more_roots;
-
-		m->more_roots = true;
-		return first;
-	}
-	at = at < used ? at : used;
-	memmove(m->roots + at + len, m->roots + at, used - at + 1);
-	memcpy(m->roots + at, root, len);
-	return true;
-}
-
-/* How many bytes all roots have in common at their beginning, and behind that at their end. */
-static void in_common(const char *roots, size_t *begin, size_t *end)
-{
-	size_t len = strlen(roots);
-
-	*begin = *end = len;
-	for (const char *r = roots; *r; r += strlen(r) + 1) {
-		size_t n = 0;
-
-		while (n < *begin && r[n] == roots[n])
-			n++;
-		*begin = n;
-	}
-	for (const char *r = roots; *r; r += strlen(r) + 1) {
-		size_t n = 0, its = strlen(r), most = its < len ? its : len;
-
-		while (n < *end && n < most - *begin && r[its - 1 - n] == roots[len - 1 - n])
-			n++;
-		*end = n;
-	}
-}
-
-/* One root as it is, several as /mnt/d{1,2,3,4}/data. */
-static void name_by_roots(struct sys_match *m)
-{
-	size_t begin, end, n = 0;
-	char text[SYS_ROOTS_LEN + 64];
-
-	in_common(m->roots, &begin, &end);
-	if (!m->roots[strlen(m->roots) + 1]) {
-		sys_text(m->instance, sizeof(m->instance), m->roots);
-		return;
-	}
-	n = snprintf(text, sizeof(text), "%.*s{", (int)begin, m->roots);
-	for (const char *r = m->roots; *r; r += strlen(r) + 1)
-		n += snprintf(text + n, sizeof(text) - n, "%s%.*s", r > m->roots ? "," : "", (int)(strlen(r) - begin - end), r + begin);
-	snprintf(text + n, sizeof(text) - n, "%s}%s", m->more_roots ? ",..." : "", m->roots + strlen(m->roots) - end);
-	sys_text(m->instance, sizeof(m->instance), text);
-}
-
-/* A root as its owner is told from others: a path of another mount namespace is no name here. */
-static bool use_root(struct sys_match *m, const struct sys_file *f)
-{
-	char root[SYS_ROOT_LEN + SYS_CONTAINER_LEN + 8];
-
-	if (m->container[0] && f->where[0])
-		snprintf(root, sizeof(root), "%s in %s", f->root, m->container);
-	else
-		snprintf(root, sizeof(root), "%s%s", f->root, f->where);
-	if (!add_root(m, root))
-		return false;
-	name_by_roots(m);
-	return true;
-}
-
-/* Learned from its files: the process is a server under another name, or one that embeds an engine. */
-static void adopt(struct sys_match *m, const struct sys_entry *e, const char *role, bool tested, const struct sys_file *f)
-{
-	m->entry = e;
-	m->system = e->name;
-	m->role = role;
-	m->tested = tested;
-	m->by = SYS_BY_FILES;
-	m->sure = SYS_SURE_FILES;
-	m->maybe = m->claim = NULL;
-	m->roots[0] = m->instance[0] = '\0';
-	use_root(m, f);
-	snprintf(m->why, sizeof(m->why), "uses %s files in %.180s", e->title, m->instance);
-}
-
-static const struct sys_entry *entry_named(const struct systems *db, const char *name)
-{
-	for (size_t i = 0; name && i < db->n; i++)
-		if (!strcmp(db->entry[i]->name, name))
-			return db->entry[i];
-	return NULL;
-}
-
-/* A file of the process's own system: more proof, and the name of the instance. */
-static bool confirm(struct sys_match *m, const struct sys_file *f)
-{
-	if (f->by != SYS_FILE_ROOT && f->by != SYS_FILE_SIBLING)
-		return false;
-	if (f->by == SYS_FILE_SIBLING && !m->entry->engine)
-		return false;
-	if (!use_root(m, f))
-		return false;
-	m->sure = SYS_SURE_FILES;
-	if (m->by == SYS_BY_FILES)
-		snprintf(m->why, sizeof(m->why), "uses %s files in %.180s", m->entry->title, m->instance);
-	return true;
-}
-
-/* The role of a program whose name says nothing: the first rule that holds without one, else without asking for it. */
-static const struct sys_process_rule *rule_without_name(const struct sys_entry *e, const struct subject *s)
-{
-	const struct sys_process_rule *plain = NULL;
-
-	for (int named = 0; named < 2; named++)
-		for (size_t i = 0; i < e->n_processes; i++) {
-			const struct sys_process_rule *r = &e->processes[i];
-
-			if (!!r->name.n != named || r->cgroup.n || !conditions_hold(r, s))
-				continue;
-			if (!named || r->title.n || r->argv.n)
-				return r;
-			plain = plain ? plain : r;
-		}
-	return plain;
-}
-
-/* Somebody unknown writes to a system's data root: is the program that does it one of the system? */
-static bool prove(const struct systems *db, struct sys_match *m, const struct sys_entry *e, const struct sys_file *f, uint32_t pid)
-{
-	const struct sys_process_rule *r = NULL;
-	struct sys_match found;
-	struct sys_ident id;
-	struct subject s;
-	enum sys_program program;
-
-	if (!pid || m->refused == e || systems_ident(pid, &id))
-		return false;
-	program = sys_program_is(db, e, &id.proc);
-	if (program != SYS_PROGRAM_GONE)
-		m->refused = e;
-	if (program == SYS_PROGRAM_YES) {
-		prepare(&s, &id.proc);
-		r = rule_without_name(e, &s);
-	}
-	if (r) {
-		accept(&found, e, r, &s, SYS_BY_FILES, SYS_SURE_FILES);
-		memcpy(found.container, m->container, sizeof(found.container));
-		*m = found;
-		adopt(m, e, r->role, e->tested, f);
-	}
-	systems_ident_free(&id);
-	return r;
-}
-
-/* A claim, or arguments that fit, of a system whose programs are known by nothing but their names. */
-static bool is_enough(const struct systems *db, const struct sys_entry *e, uint32_t pid)
-{
-	struct sys_ident id;
-	bool hidden = false;
-
-	if (!e->elf.n)
-		return true;
-	if (pid && !systems_ident(pid, &id)) {
-		hidden = sys_program_is(db, e, &id.proc) == SYS_PROGRAM_HIDDEN;
-		systems_ident_free(&id);
-	}
-	return hidden;
-}
-
-static bool learn_unknown(const struct systems *db, struct sys_match *m, const struct sys_file *f, uint32_t pid)
-{
-	const struct sys_entry *e = entry_named(db, f->system), *said = m->claim ? m->claim : m->maybe;
-	const char *role = m->claim ? m->claim_role : m->maybe_role;
-
-	if (said && said == e && f->by == SYS_FILE_ROOT && is_enough(db, e, pid)) {
-		adopt(m, e, role, m->tested, f);
-		return true;
-	}
-	if (e && e->elf.n && (f->by == SYS_FILE_ROOT || f->by == SYS_FILE_LAYOUT))
-		return prove(db, m, e, f, pid);
-	return false;
-}
-
-bool systems_learn(const struct systems *db, struct sys_match *m, const struct sys_file *f, uint32_t pid)
-{
-	const struct sys_entry *engine = is_same(f->engine, f->system) && f->root[0] ? entry_named(db, f->engine) : NULL;
-
-	if (m->system && is_same(m->system, f->system))
-		return confirm(m, f);
-	if (m->system) {
-		/* db_bench and the like are programs of several engines: the files say which */
-		if (!engine || !m->entry->engine || m->sure == SYS_SURE_FILES)
-			return false;
-		adopt(m, engine, m->role, m->tested && engine->tested, f);
-		return true;
-	}
-	if (m->client_of || !f->root[0])
-		return false;
-	if (learn_unknown(db, m, f, pid))
-		return true;
-	if (!engine)
-		return false;
-	adopt(m, engine, "embedded", engine->tested, f);
-	return true;
-}
-
 const char *sys_program_named(const struct systems *db, const char *exe)
 {
 	const struct sys_proc p = { .exe = exe };
 	struct subject s;
 
-	prepare(&s, &p);
+	subject_prepare(&s, &p);
 	for (size_t i = 0; s.exe[0] && i < db->n; i++)
 		if (program_known(db->entry[i], &s))
 			return db->entry[i]->name;
 	return NULL;
-}
-
-/* --- containers --- */
-
-/* Does one component of a cgroup path name a container? PREFIX, then 64 hex digits (or, with `name`, anything),
- * then SUFFIX. */
-static const struct {
-	const char *prefix, *suffix;
-	bool name;
-} container_forms[] = {
-	{ "docker-", ".scope", false },
-	{ "cri-containerd-", ".scope", false },
-	{ "crio-", ".scope", false },
-	{ "libpod-", ".scope", false },
-	{ "libpod-conmon-", ".scope", false },
-	{ "libpod-payload-", "", false },
-	{ "", "", false },
-	{ "lxc.payload.", "", true },
-	{ "machine-", ".scope", true },
-};
-
-static bool is_container(const char *part, size_t len, size_t form, char *out)
-{
-	size_t before = strlen(container_forms[form].prefix), behind = strlen(container_forms[form].suffix);
-	const char *id = part + before;
-	size_t n = len - before - behind;
-
-	if (len <= before + behind || strncmp(part, container_forms[form].prefix, before) ||
-	    strncmp(part + len - behind, container_forms[form].suffix, behind))
-		return false;
-	if (!container_forms[form].name && (n != 64 || strspn(id, "0123456789abcdef") < n))
-		return false;
-	copy(out, SYS_CONTAINER_LEN, id, n);
-	sys_text(out, SYS_CONTAINER_LEN, out);
-	return true;
-}
-
-bool systems_container(const char *cgroup, char *out)
-{
-	bool found = false;
-
-	out[0] = '\0';
-	while (*cgroup) {
-		size_t len = strcspn(cgroup, "/");
-
-		/* the deepest wins: a container may run containers */
-		for (size_t f = 0; f < sizeof(container_forms) / sizeof(container_forms[0]); f++)
-			if (len && is_container(cgroup, len, f, out)) {
-				found = true;
-				break;
-			}
-		cgroup += len + (cgroup[len] == '/');
-	}
-	return found;
-}
-
-/* The text of a key in a small JSON file that holds an object, or a list of them of which one has this "id". */
-static bool name_in(const char *path, const char *id, char *out)
-{
-	const char *why;
-	size_t len;
-	char *text = sys_read_small(path, &len, &why);
-	cJSON *doc = text ? cJSON_Parse(text) : NULL;
-	const cJSON *found = cJSON_IsArray(doc) ? NULL : doc, *name;
-
-	for (const cJSON *e = cJSON_IsArray(doc) ? doc->child : NULL; e && !found; e = e->next) {
-		const char *its = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(e, "id"));
-
-		if (its && !strcmp(its, id))
-			found = e;
-	}
-	name = cJSON_GetObjectItemCaseSensitive(found, "Name");
-	if (!name)
-		name = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(found, "names"), 0);
-	if (cJSON_IsString(name))
-		sys_text(out, SYS_CONTAINER_LEN, name->valuestring + (name->valuestring[0] == '/'));
-	cJSON_Delete(doc);
-	free(text);
-	return out[0];
-}
-
-bool systems_container_name(const char *root, const char *id, char *out)
-{
-	static const char *const files[] = { "%s/var/lib/docker/containers/%s/config.v2.json",
-		"%s/var/lib/containers/storage/overlay-containers/containers.json" };
-	char path[4096];
-
-	out[0] = '\0';
-	if (strlen(id) != 64 || strspn(id, "0123456789abcdef") != 64)
-		return false;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), files[i], root, id);
-		if (name_in(path, id, out))
-			return true;
-	}
-	return false;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems_proc.c - what runs now: reads /proc, asks the rules, prints a list. */
-#include <ctype.h>
+/* proc.c - what runs now: reads /proc, asks the rules, prints a list. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "clean.h"
+#include "number.h"
 #include "procfs.h"
-#include "systems_rules.h"
+#include "rules.h"
 #include "utf8.h"
 
-#define STAT_BYTES 4096
 #define CMDLINE_BYTES 65536
 #define ENVIRON_BYTES 65536
 #define CGROUP_BYTES 4096
@@ -23,83 +23,19 @@
 #define DRIVES 64               /* folders that one argument names */
 #define ARGS_LOOKED 256         /* arguments that may name folders */
 
-/* from the kernel's include/linux/sched.h; field 9 of /proc/PID/stat */
-#define PF_FORKNOEXEC 0x00000040u
-#define PF_KTHREAD 0x00200000u
-
 /* Everything read of one process. */
 struct memory {
-	char stat[STAT_BYTES], cgroup[CGROUP_BYTES], exe[PATH_BYTES];
+	struct procfs_stat stat;
+	char cgroup[CGROUP_BYTES], exe[PATH_BYTES];
 	char cmdline[CMDLINE_BYTES], env[ENVIRON_BYTES], container[SYS_CONTAINER_LEN];
 	const char *argv[ARGS];
 };
-
-/* At most size - 1 bytes, NUL-terminated; the number of them, or -1. */
-static ssize_t read_some(uint32_t pid, const char *name, char *to, size_t size)
-{
-	char path[PROCFS_PATH];
-	ssize_t n = 1;
-	size_t len = 0;
-	int fd;
-
-	fd = open(procfs_path(path, pid, name), O_RDONLY | O_CLOEXEC);
-	to[0] = '\0';
-	if (fd < 0)
-		return -1;
-	while (n > 0 && len < size - 1) {
-		n = read(fd, to + len, size - 1 - len);
-		len += n > 0 ? n : 0;
-	}
-	close(fd);
-	to[len] = '\0';
-	return n < 0 && !len ? -1 : (ssize_t)len;
-}
-
-/* pid (comm) state ppid ... flags ... starttime; comm may hold anything, so it ends at the last ')'. */
-static int parse_stat(char *text, struct sys_ident *id)
-{
-	char *open = strchr(text, '('), *end = strrchr(text, ')');
-	unsigned long long start;
-	unsigned flags;
-	char state;
-
-	if (!open || !end)
-		return -ESRCH;
-	*end = '\0';
-	if (sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &id->ppid,
-		   &flags, &start) != 4 || state == 'Z' || state == 'X')
-		return -ESRCH;
-	id->proc.comm = open + 1;
-	id->start_ticks = start;
-	id->kthread = flags & PF_KTHREAD;
-	id->proc.forked = flags & PF_FORKNOEXEC;
-	return 0;
-}
 
 static void split_args(struct memory *m, size_t len, struct sys_proc *p)
 {
 	for (size_t at = 0; at < len && p->argc < ARGS; at += strlen(m->cmdline + at) + 1)
 		m->argv[p->argc++] = m->cmdline + at;
 	p->argv = m->argv;
-}
-
-/* The control group: that of version 2 when it says anything, else the longest of version 1. */
-static const char *pick_cgroup(char *text)
-{
-	const char *best = NULL;
-
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-		char *first = strchr(line, ':'), *path = first ? strchr(first + 1, ':') : NULL;
-
-		if (!path)
-			continue;
-		path++;
-		if (!strncmp(line, "0::", 3) && strcmp(path, "/"))
-			return path;
-		if (!best || strlen(path) > strlen(best))
-			best = path;
-	}
-	return best;
 }
 
 /* The container that a control group belongs to: by its name where there is one. */
@@ -125,19 +61,23 @@ int systems_ident(uint32_t pid, struct sys_ident *out)
 		return -ENOMEM;
 	out->pid = out->proc.pid = pid;
 	out->memory = m;
-	if (read_some(pid, "stat", m->stat, sizeof(m->stat)) <= 0 || parse_stat(m->stat, out)) {
+	if (procfs_stat(pid, &m->stat) || m->stat.over) {
 		systems_ident_free(out);
 		return -ESRCH;
 	}
-	n = read_some(pid, "cmdline", m->cmdline, sizeof(m->cmdline));
+	out->ppid = m->stat.ppid;
+	out->start_ticks = m->stat.start_ticks;
+	out->kthread = m->stat.kthread;
+	out->proc.comm = m->stat.comm;
+	out->proc.forked = m->stat.forked;
+	n = procfs_read(pid, "cmdline", m->cmdline, sizeof(m->cmdline));
 	split_args(m, n > 0 ? n : 0, &out->proc);
-	n = read_some(pid, "environ", m->env, sizeof(m->env));
+	n = procfs_read(pid, "environ", m->env, sizeof(m->env));
 	out->proc.env = n > 0 ? m->env : NULL;
 	out->proc.env_len = n > 0 ? n : 0;
 	n = readlink(procfs_path(path, pid, "exe"), m->exe, sizeof(m->exe) - 1);
 	out->proc.exe = n > 0 ? m->exe : NULL;
-	if (read_some(pid, "cgroup", m->cgroup, sizeof(m->cgroup)) > 0)
-		out->proc.cgroup = pick_cgroup(m->cgroup);
+	out->proc.cgroup = procfs_cgroup(pid, m->cgroup, sizeof(m->cgroup)).telling;
 	out->proc.container = name_container(out->proc.cgroup, m->container);
 	return 0;
 }
@@ -157,7 +97,8 @@ struct row {
 
 struct table {
 	struct row *row;
-	size_t n;
+	size_t n, room;
+	int err;
 };
 
 static int by_pid(const void *a, const void *b)
@@ -175,40 +116,23 @@ static int by_start(const void *a, const void *b)
 	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : by_pid(a, b);
 }
 
-static bool is_pid(const char *s)
+static void add_row(void *arg, uint32_t pid, uint32_t ppid)
 {
-	return isdigit((unsigned char)*s) && strlen(s) == strspn(s, "0123456789");
+	struct table *t = arg;
+	struct sys_ident id;
+
+	if (systems_ident(pid, &id))
+		return;
+	if (!id.kthread && !t->err)
+		t->err = grow((void **)&t->row, t->n, &t->room, sizeof(*t->row));
+	if (!id.kthread && !t->err)
+		t->row[t->n++] = (struct row){ .pid = id.pid, .ppid = id.ppid, .start = id.start_ticks };
+	systems_ident_free(&id);
 }
 
 static int list_pids(struct table *t)
 {
-	DIR *proc = opendir(procfs());
-	struct dirent *d;
-	size_t room = 0;
-
-	if (!proc)
-		return -errno;
-	while ((d = readdir(proc))) {
-		struct sys_ident id;
-
-		if (!is_pid(d->d_name) || systems_ident(strtoul(d->d_name, NULL, 10), &id))
-			continue;
-		if (t->n == room) {
-			struct row *more = realloc(t->row, (room = room * 2 + 256) * sizeof(*more));
-
-			if (!more) {
-				systems_ident_free(&id);
-				closedir(proc);
-				return -ENOMEM;
-			}
-			t->row = more;
-		}
-		if (!id.kthread)
-			t->row[t->n++] = (struct row){ .pid = id.pid, .ppid = id.ppid, .start = id.start_ticks };
-		systems_ident_free(&id);
-	}
-	closedir(proc);
-	return 0;
+	return procfs_list(add_row, t) ?: t->err;
 }
 
 /* What a process is looked at for. */
@@ -387,12 +311,13 @@ static void print_threads(FILE *out, const struct row *r)
 	struct crowd crowd[ROLES + 1] = {};     /* the last one: all others */
 	char path[PROCFS_PATH], comm[64];
 	struct dirent *d;
+	uint64_t tid;
 	DIR *tasks;
 
 	tasks = opendir(procfs_path(path, r->pid, "task"));
 	while (tasks && (d = readdir(tasks))) {
 		snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
-		if (!is_pid(d->d_name) || read_some(r->pid, path, comm, sizeof(comm)) <= 0)
+		if (parse_number(d->d_name, &tid) || procfs_read(r->pid, path, comm, sizeof(comm)) <= 0)
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		count_role(crowd, systems_thread_role(&r->m, comm));

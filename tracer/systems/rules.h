@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems_rules.h - the rules as the files of tracer/systems*.c share them. Made from JSON by systems_load.c. */
+/* rules.h - the rules as the files of this folder share them. Made from JSON by keys.c. */
 #ifndef IOT_SYSTEMS_RULES_H
 #define IOT_SYSTEMS_RULES_H
 
@@ -85,8 +85,8 @@ struct sys_programs;
 struct systems {
 	struct sys_entry *entry[SYS_ENTRIES];
 	size_t n, tokens;
-	struct sys_cache *cache;         /* systems_files.c */
-	struct sys_programs *programs;   /* systems_program.c */
+	struct sys_cache *cache;         /* roots.c */
+	struct sys_programs *programs;   /* program.c */
 };
 
 /* Is the file that a process executes a program of a system? */
@@ -106,6 +106,8 @@ bool sys_is_untouchable(struct sys_cache *, uint32_t pid, const char *path);
 
 /* True when one of the patterns matches. */
 bool sys_any(const struct sys_patterns *, const char *subject);
+/* The same word, and there is one. */
+bool sys_is_same(const char *, const char *);
 /* Makes and frees the cache of data roots. */
 struct sys_cache *sys_cache_new(void);
 void sys_cache_free(struct sys_cache *);

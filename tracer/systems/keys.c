@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems_load.c - rules from JSON: every key is a row of a table, and whatever is no row is an error.
+/* keys.c - one system's rules from JSON: every key is a row of a table, and whatever is no row is an error.
  *
- * To add a key: a member in systems_rules.h, a row in the table of its object here, a line in iot-systems.5.
+ * To add a key: a member in rules.h, a row in the table of its object here, a line in iot-systems.5.
  */
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "place.h"
+#include "keys.h"
 #include "out.h"
-#include "systems_rules.h"
-
-/* The built-in rules are part of the program. */
-__asm__(".pushsection .rodata\n"
-	".globl systems_json\n"
-	"systems_json: .incbin \"systems.json\"\n"
-	".byte 0\n"
-	".popsection\n");
-extern const char systems_json[];
 
 enum key_type { KEY_NOTE, KEY_NAME, KEY_TEXT, KEY_BOOL, KEY_NOT, KEY_COMPONENT, KEY_OP, KEY_PATTERNS, KEY_PATHS, KEY_STRINGS, KEY_RULES };
 
@@ -132,15 +119,6 @@ static const char *const component_names[] = {
 #include "components.def"
 };
 
-/* Where in the rules an error is. */
-struct where {
-	const char *file;
-	char entry[64];                  /* name of the system, or its number */
-	char key[96];
-	size_t tokens;                   /* spent by this entry */
-	size_t tokens_left;
-};
-
 void sys_text(char *to, size_t size, const char *from)
 {
 	size_t n = from ? strnlen(from, size - 1) : 0;
@@ -159,8 +137,7 @@ static void put_message(const char *format, ...)
 	va_end(args);
 }
 
-__attribute__((format(printf, 3, 4)))
-static int fail_at(const struct where *w, int error, const char *fmt, ...)
+int keys_fail(const struct where *w, int error, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -172,7 +149,7 @@ static int fail_at(const struct where *w, int error, const char *fmt, ...)
 	return -error;
 }
 
-static const char *type_name(const cJSON *j)
+const char *keys_type_name(const cJSON *j)
 {
 	return cJSON_IsString(j) ? "text" : cJSON_IsBool(j) ? "true or false" : cJSON_IsNumber(j) ? "a number" :
 		cJSON_IsArray(j) ? "a list" : cJSON_IsObject(j) ? "an object" : "null";
@@ -199,7 +176,7 @@ static int read_component(const struct where *w, const cJSON *j, const char **to
 			return 0;
 		}
 	}
-	return fail_at(w, EINVAL, "\"%.40s\" is no component (iot-systems(5) lists them)", j->valuestring);
+	return keys_fail(w, EINVAL, "\"%.40s\" is no component (iot-systems(5) lists them)", j->valuestring);
 }
 
 static int read_pattern(struct where *w, const char *text, bool path, struct pattern **to)
@@ -208,14 +185,14 @@ static int read_pattern(struct where *w, const char *text, bool path, struct pat
 
 	*to = pattern_new(text, path, &why);
 	if (!*to)
-		return fail_at(w, EINVAL, "pattern \"%.60s\": %s", text, why);
+		return keys_fail(w, EINVAL, "pattern \"%.60s\": %s", text, why);
 	w->tokens += pattern_tokens(*to);
 	if (w->tokens > w->tokens_left)
-		return fail_at(w, E2BIG, "the patterns are too many: all systems together may have %u states", SYS_TOKENS);
+		return keys_fail(w, E2BIG, "the patterns are too many: all systems together may have %u states", SYS_TOKENS);
 	return 0;
 }
 
-static size_t list_length(const cJSON *j)
+size_t keys_list_length(const cJSON *j)
 {
 	size_t n = 0;
 
@@ -230,10 +207,10 @@ static int read_texts(struct where *w, const cJSON *j, enum key_type type, void 
 	struct sys_patterns *patterns = to;
 	struct sys_strings *strings = to;
 	bool one = cJSON_IsString(j);
-	size_t n = one ? 1 : list_length(j);
+	size_t n = one ? 1 : keys_list_length(j);
 
 	if (!n || n > SYS_LIST)
-		return fail_at(w, EINVAL, "has %s elements", n ? "more than 512" : "no");
+		return keys_fail(w, EINVAL, "has %s elements", n ? "more than 512" : "no");
 	patterns->p = calloc(n, sizeof(void *));
 	if (!patterns->p)
 		return -ENOMEM;
@@ -241,9 +218,9 @@ static int read_texts(struct where *w, const cJSON *j, enum key_type type, void 
 		int err;
 
 		if (!cJSON_IsString(e))
-			return fail_at(w, EINVAL, "wants text in its list, not %s", type_name(e));
+			return keys_fail(w, EINVAL, "wants text in its list, not %s", keys_type_name(e));
 		if (strlen(e->valuestring) > PATTERN_MAX)
-			return fail_at(w, EINVAL, "has a text of more than 512 bytes");
+			return keys_fail(w, EINVAL, "has a text of more than 512 bytes");
 		err = type == KEY_STRINGS ? keep(&strings->s[strings->n], e->valuestring) :
 			read_pattern(w, e->valuestring, type == KEY_PATHS, &patterns->p[patterns->n]);
 		patterns->n += !!patterns->p[patterns->n];
@@ -258,10 +235,10 @@ static int read_object(struct where *w, const cJSON *j, const struct object *obj
 static int read_rules(struct where *w, const cJSON *j, const struct key *key, void *to)
 {
 	char **rules = (char **)((char *)to + key->off);
-	size_t *count = (size_t *)((char *)to + key->off_n), n = list_length(j);
+	size_t *count = (size_t *)((char *)to + key->off_n), n = keys_list_length(j);
 
 	if (n > SYS_LIST)
-		return fail_at(w, E2BIG, "has more than 512 elements");
+		return keys_fail(w, E2BIG, "has more than 512 elements");
 	*rules = calloc(n ? n : 1, key->rule->size);
 	if (!*rules)
 		return -ENOMEM;
@@ -306,17 +283,17 @@ static int read_value(struct where *w, const cJSON *j, const struct key *key, vo
 	char *to = (char *)object + key->off;
 
 	if (!right_type(j, key->type))
-		return fail_at(w, EINVAL, "wants %s, not %s", wanted[key->type], type_name(j));
+		return keys_fail(w, EINVAL, "wants %s, not %s", wanted[key->type], keys_type_name(j));
 	switch (key->type) {
 	case KEY_NOTE:
 		return 0;
 	case KEY_NAME:
 		if (!is_name(j->valuestring))
-			return fail_at(w, EINVAL, "\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", j->valuestring);
+			return keys_fail(w, EINVAL, "\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", j->valuestring);
 		return keep((char **)to, j->valuestring);
 	case KEY_TEXT:
 		if (strlen(j->valuestring) > PATTERN_MAX)
-			return fail_at(w, EINVAL, "is longer than 512 bytes");
+			return keys_fail(w, EINVAL, "is longer than 512 bytes");
 		return keep((char **)to, j->valuestring);
 	case KEY_BOOL:
 		*(bool *)to = cJSON_IsTrue(j);
@@ -328,7 +305,7 @@ static int read_value(struct where *w, const cJSON *j, const struct key *key, vo
 		return read_component(w, j, (const char **)to);
 	case KEY_OP:
 		if (strcmp(j->valuestring, "read") && strcmp(j->valuestring, "write"))
-			return fail_at(w, EINVAL, "wants \"read\" or \"write\", not \"%.40s\"", j->valuestring);
+			return keys_fail(w, EINVAL, "wants \"read\" or \"write\", not \"%.40s\"", j->valuestring);
 		return keep((char **)to, j->valuestring);
 	case KEY_PATTERNS:
 	case KEY_PATHS:
@@ -360,9 +337,9 @@ static int read_members(struct where *w, const cJSON *j, const struct object *ob
 
 		snprintf(w->key, sizeof(w->key), "%.40s%s%.40s: ", outer, outer[0] ? "." : "", e->string);
 		if (!key)
-			return fail_at(w, EINVAL, "unknown key in a %s", object->what);
+			return keys_fail(w, EINVAL, "unknown key in a %s", object->what);
 		if (*seen & bit)
-			return fail_at(w, EINVAL, "the key is given twice");
+			return keys_fail(w, EINVAL, "the key is given twice");
 		*seen |= bit;
 		err = read_value(w, e, key, to);
 		if (err)
@@ -378,14 +355,14 @@ static int read_object(struct where *w, const cJSON *j, const struct object *obj
 	int err;
 
 	if (!cJSON_IsObject(j)) {
-		return fail_at(w, EINVAL, "%sa %s is an object, not %s", w->key[0] ? ": " : "", object->what, type_name(j));
+		return keys_fail(w, EINVAL, "%sa %s is an object, not %s", w->key[0] ? ": " : "", object->what, keys_type_name(j));
 	}
 	err = read_members(w, j, object, to, &seen);
 	if (err)
 		return err;
 	for (size_t i = 0; i < object->n; i++)
 		if (object->keys[i].required && !(seen >> i & 1))
-			return fail_at(w, EINVAL, "the key \"%s\" is missing", object->keys[i].name);
+			return keys_fail(w, EINVAL, "the key \"%s\" is missing", object->keys[i].name);
 	return 0;
 }
 
@@ -419,7 +396,7 @@ static void free_object(const struct object *object, void *of)
 	}
 }
 
-static void free_entry(struct sys_entry *e)
+void keys_free_entry(struct sys_entry *e)
 {
 	if (!e)
 		return;
@@ -452,22 +429,22 @@ static int check_entry(struct where *w, const struct sys_entry *e)
 
 		snprintf(w->key, sizeof(w->key), "processes[%zu]: ", i);
 		if (!r->name.n && !r->title.n && !r->argv.n && !r->cgroup.n && !r->env.n)
-			return fail_at(w, EINVAL, "a process rule wants at least one of name, title, argv, cgroup, env");
+			return keys_fail(w, EINVAL, "a process rule wants at least one of name, title, argv, cgroup, env");
 	}
 	for (size_t i = 0; i < e->n_roots; i++) {
 		const struct sys_strings *all = &e->roots[i].all;
 
 		snprintf(w->key, sizeof(w->key), "roots[%zu]: ", i);
 		if (!all->n && !e->roots[i].layout.n)
-			return fail_at(w, EINVAL, "a root rule wants at least one of all, layout");
+			return keys_fail(w, EINVAL, "a root rule wants at least one of all, layout");
 		for (size_t m = 0; m < all->n; m++)
 			if (!is_marker(all->s[m]))
-				return fail_at(w, EINVAL, "marker \"%.60s\" is no path below the root", all->s[m]);
+				return keys_fail(w, EINVAL, "marker \"%.60s\" is no path below the root", all->s[m]);
 	}
 	for (size_t i = 0; i < e->aliases.n; i++) {
 		snprintf(w->key, sizeof(w->key), "aliases: ");
 		if (!is_name(e->aliases.s[i]))
-			return fail_at(w, EINVAL, "\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", e->aliases.s[i]);
+			return keys_fail(w, EINVAL, "\"%.40s\" is no name: 1 to 40 of a-z 0-9 _ . -", e->aliases.s[i]);
 	}
 	w->key[0] = '\0';
 	return 0;
@@ -477,51 +454,6 @@ static void about(struct sys_entry *e)
 {
 	e->about = (struct sys_about){ .name = e->name, .title = e->title, .origin = e->origin, .tested = e->tested,
 		.engine = e->engine };
-}
-
-static bool answers_to(const struct sys_entry *e, const char *name)
-{
-	if (!strcmp(e->name, name))
-		return true;
-	for (size_t i = 0; i < e->aliases.n; i++)
-		if (!strcmp(e->aliases.s[i], name))
-			return true;
-	return false;
-}
-
-static const struct sys_entry *known_as(const struct systems *db, const char *name, const char *but)
-{
-	for (size_t i = 0; i < db->n; i++)
-		if (strcmp(db->entry[i]->name, but) && answers_to(db->entry[i], name))
-			return db->entry[i];
-	return NULL;
-}
-
-/* Puts an entry into the set; one of the same name is replaced. The set owns it on success. */
-static int install(struct systems *db, struct where *w, struct sys_entry *e)
-{
-	const struct sys_entry *other = known_as(db, e->name, e->name);
-	const char *clash = e->name;
-	size_t at;
-
-	for (size_t i = 0; i < e->aliases.n && !other; i++)
-		other = known_as(db, clash = e->aliases.s[i], e->name);
-	if (other)
-		return fail_at(w, EEXIST, "the name \"%s\" already belongs to system %s", clash, other->name);
-	for (at = 0; at < db->n && strcmp(db->entry[at]->name, e->name); at++)
-		;
-	if (at == SYS_ENTRIES)
-		return fail_at(w, E2BIG, "more than %u systems", SYS_ENTRIES);
-	if (at < db->n) {
-		db->tokens -= db->entry[at]->tokens;
-		free_entry(db->entry[at]);
-	} else {
-		db->n++;
-	}
-	sys_cache_forget(db->cache);
-	db->entry[at] = e;
-	db->tokens += e->tokens;
-	return 0;
 }
 
 static void entry_label(struct where *w, const cJSON *j, size_t i)
@@ -536,7 +468,7 @@ static void entry_label(struct where *w, const cJSON *j, size_t i)
 	snprintf(w->entry, sizeof(w->entry), "'%s'", clean);
 }
 
-static int read_entry(struct where *w, const cJSON *j, size_t i, struct sys_entry **out)
+int keys_read_entry(struct where *w, const cJSON *j, size_t i, struct sys_entry **out)
 {
 	int err;
 
@@ -555,219 +487,4 @@ static int read_entry(struct where *w, const cJSON *j, size_t i, struct sys_entr
 	(*out)->origin = strdup(w->file);
 	about(*out);
 	return (*out)->origin ? 0 : -ENOMEM;
-}
-
-/* Reads all entries first, so that a file with an error changes nothing. */
-static int add_entries(struct systems *db, struct where *w, const cJSON *list)
-{
-	size_t n = 0, total = list_length(list);
-	struct sys_entry *fresh[SYS_ENTRIES] = { NULL };
-	int err = 0;
-
-	if (total > SYS_ENTRIES)
-		return fail_at(w, E2BIG, "\"systems\" has more than %u entries", SYS_ENTRIES);
-	w->tokens_left = SYS_TOKENS - db->tokens;
-	for (const cJSON *e = list->child; e && !err; e = e->next, n++) {
-		err = read_entry(w, e, n, &fresh[n]);
-		for (size_t i = 0; i < n && !err; i++)
-			if (!strcmp(fresh[i]->name, fresh[n]->name))
-				err = fail_at(w, EEXIST, "the file holds two systems of this name");
-		w->tokens_left -= err ? 0 : w->tokens;
-	}
-	for (size_t i = 0; i < n && !err; i++) {
-		snprintf(w->entry, sizeof(w->entry), "'%s'", fresh[i]->name);
-		err = install(db, w, fresh[i]);
-		if (!err)
-			fresh[i] = NULL;
-	}
-	for (size_t i = 0; i < SYS_ENTRIES; i++)
-		free_entry(fresh[i]);
-	return err;
-}
-
-static int add_document(struct systems *db, struct where *w, const cJSON *doc)
-{
-	const cJSON *list = NULL;
-
-	if (!cJSON_IsObject(doc))
-		return fail_at(w, EINVAL, "wants an object with the key \"systems\", not %s", type_name(doc));
-	for (const cJSON *e = doc->child; e; e = e->next) {
-		if (!strcmp(e->string, "doc"))
-			continue;
-		if (strcmp(e->string, "systems"))
-			return fail_at(w, EINVAL, "%.40s: unknown key", e->string);
-		if (list)
-			return fail_at(w, EINVAL, "systems: the key is given twice");
-		list = e;
-	}
-	if (!cJSON_IsArray(list))
-		return fail_at(w, EINVAL, "wants the key \"systems\" with a list");
-	return add_entries(db, w, list);
-}
-
-/* Line and column of a place in a text, from 1. */
-static void place(const char *text, const char *at, unsigned *line, unsigned *column)
-{
-	*line = *column = 1;
-	for (; text < at && *text; text++) {
-		*column = *text == '\n' ? 1 : *column + 1;
-		*line += *text == '\n';
-	}
-}
-
-static int add_text(struct systems *db, const char *name, const char *text, size_t len)
-{
-	struct where w = { .file = name };
-	const char *end = text;
-	unsigned line, column;
-	cJSON *doc;
-	int err;
-
-	if (memchr(text, '\0', len) || strstr(text, "\\u0000"))
-		return fail_at(&w, EINVAL, "holds a NUL byte");
-	doc = cJSON_ParseWithOpts(text, &end, true);
-	if (!doc) {
-		place(text, end, &line, &column);
-		return fail_at(&w, EINVAL, "near line %u, column %u: not JSON from here on (or nested more than %d deep)", line, column,
-			       CJSON_NESTING_LIMIT);
-	}
-	err = add_document(db, &w, doc);
-	cJSON_Delete(doc);
-	if (err == -ENOMEM)
-		fail_at(&w, ENOMEM, "out of memory");
-	return err;
-}
-
-char *sys_read_small(const char *path, size_t *len, const char **why)
-{
-	int fd = place_open_path(path, O_RDONLY | O_NONBLOCK);
-	char *text = NULL;
-	struct stat st;
-	ssize_t n = 1;
-
-	*len = 0;
-	*why = NULL;
-	if (fd < 0)
-		*why = place_error(fd, false);
-	else if (fstat(fd, &st))
-		*why = strerror(errno);
-	else if (!S_ISREG(st.st_mode))
-		*why = "not a regular file";
-	else if (st.st_size > SYS_FILE_BYTES)
-		*why = "larger than 1 MiB, which is refused";
-	else if (!(text = calloc(1, SYS_FILE_BYTES + 1)))
-		*why = "out of memory";
-	while (!*why && n > 0 && *len < SYS_FILE_BYTES) {
-		n = read(fd, text + *len, SYS_FILE_BYTES - *len);
-		if (n < 0)
-			*why = strerror(errno);
-		*len += n > 0 ? n : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (!*why)
-		return text;
-	free(text);
-	return NULL;
-}
-
-int systems_add_file(struct systems *db, const char *path)
-{
-	struct where w = { .file = path };
-	const char *why;
-	size_t len;
-	char *text = sys_read_small(path, &len, &why);
-	int err;
-
-	if (!text)
-		return fail_at(&w, EINVAL, "cannot read: %s", why);
-	err = add_text(db, path, text, len);
-	free(text);
-	return err;
-}
-
-static int is_rule_file(const struct dirent *d)
-{
-	size_t len = strlen(d->d_name);
-
-	return d->d_name[0] != '.' && len > 5 && !strcmp(d->d_name + len - 5, ".json");
-}
-
-int systems_add_dir(struct systems *db, const char *dir)
-{
-	struct where w = { .file = dir };
-	struct dirent **list;
-	int n = scandir(dir, &list, is_rule_file, alphasort), err = 0;
-	char path[4096];
-
-	if (n < 0 && errno == ENOENT)
-		return 0;
-	if (n < 0)
-		return fail_at(&w, errno, "cannot read the folder: %s", strerror(errno));
-	for (int i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
-		if (!err)
-			err = systems_add_file(db, path);
-		free(list[i]);
-	}
-	free(list);
-	return err;
-}
-
-int systems_builtin(struct systems **out)
-{
-	struct systems *db = calloc(1, sizeof(*db));
-	int err = -ENOMEM;
-
-	*out = NULL;
-	if (db)
-		db->cache = sys_cache_new();
-	if (db)
-		db->programs = sys_programs_new();
-	if (db && db->cache && db->programs)
-		err = add_text(db, "built-in rules", systems_json, strlen(systems_json));
-	if (err) {
-		systems_close(db);
-		return err;
-	}
-	*out = db;
-	return 0;
-}
-
-int systems_open(struct systems **out, const char *const *files, size_t n)
-{
-	int err = systems_builtin(out);
-
-	if (!err)
-		err = systems_add_dir(*out, SYSTEMS_DIR);
-	for (size_t i = 0; i < n && !err; i++)
-		err = systems_add_file(*out, files[i]);
-	if (!err)
-		return 0;
-	systems_close(*out);
-	*out = NULL;
-	return err;
-}
-
-void systems_close(struct systems *db)
-{
-	if (!db)
-		return;
-	for (size_t i = 0; i < db->n; i++)
-		free_entry(db->entry[i]);
-	sys_cache_free(db->cache);
-	free(db->programs);
-	free(db);
-}
-
-const char *systems_name(const struct systems *db, const char *name)
-{
-	const struct sys_entry *e = known_as(db, name, "");
-
-	return e ? e->name : NULL;
-}
-
-const struct sys_about *systems_about(const struct systems *db, size_t i)
-{
-	return i < db->n ? &db->entry[i]->about : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* systems_program.c - is the file that a process executes a program of this system? By what stands in it, whatever it is called.
+/* program.c - is the file that a process executes a program of this system? By what stands in it, whatever it is called.
  *
  * Names can be chosen by anyone, and so can arguments; what the kernel runs is one file. A few strings that only a system's own
  * programs hold are searched for in three sections of it, and the answer is kept for as long as the file stays the same.
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "procfs.h"
-#include "systems_rules.h"
+#include "rules.h"
 
 #define KEPT 512                /* answers */
 #define SECTIONS 512            /* of one file */

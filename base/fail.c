@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* fail.c - one line on stderr for every error. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include "fail.h"
+#include "out.h"
+#include "place.h"
+
+static void tell(int err, const char *format, va_list args)
+{
+	out_message(program_invocation_short_name, err ? place_error(-abs(err), false) : NULL, format, args);
+}
+
+int fail(int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tell(err, format, args);
+	va_end(args);
+	return err ? -abs(err) : -EINVAL;
+}
+
+int fail_as(int result, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tell(err, format, args);
+	va_end(args);
+	return result;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* mounts.c - reads mountinfo. */
+#include <fcntl.h>
+#include <string.h>
+#include "clean.h"
+#include "file.h"
+#include "mounts.h"
+
+#define MOUNTS_BYTES (64 << 20)  /* fs.mount-max is 100,000, and may be more */
+
+/* Undoes the octal escapes of blanks and backslashes, in place. */
+static void unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++, to++) {
+		*to = *s;
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*to = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
+			s += 3;
+		}
+	}
+	*to = '\0';
+}
+
+/* id parent major:minor root point options ... - type source super-options */
+static bool parse(char *line, struct mount *m)
+{
+	char *tail = strstr(line, " - "), *at;
+	unsigned int major, minor;
+	int skipped = 0;
+
+	if (!tail || sscanf(line, "%*s %*s %u:%u %*s %n", &major, &minor, &skipped) != 2 || !skipped)
+		return false;
+	*tail = '\0';
+	tail += strlen(" - ");
+	at = line + skipped;
+	at[strcspn(at, " ")] = '\0';
+	unescape(at);
+	m->dev = major << 20 | minor;
+	m->at = at;
+	m->fs = strsep(&tail, " ");
+	strsep(&tail, " ");
+	m->options = tail ? tail : "";
+	return true;
+}
+
+bool mounts_find(int fd, bool (*is_it)(void *, const struct mount *), void *arg)
+{
+	size_t len;
+	auto_free char *text = fd < 0 || lseek(fd, 0, SEEK_SET) ? NULL : read_all(fd, MOUNTS_BYTES, &len);
+	char *line, *next = text;
+	struct mount m;
+
+	while ((line = strsep(&next, "\n")))
+		if (parse(line, &m) && is_it(arg, &m))
+			return true;
+	return false;
+}
+
+bool mounts_find_ours(bool (*is_it)(void *, const struct mount *), void *arg)
+{
+	auto_close int fd = open(MOUNTS_OURS, O_RDONLY | O_CLOEXEC);
+
+	return mounts_find(fd, is_it, arg);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* area.bpf.h - which area of a process's memory an address is in. The tracepoints of faults have interrupts off: there
+ * bpf_find_vma() gives the lock of the memory back through an interrupt of its own, which takes longer than the fault, and
+ * refuses when somebody did the same just before. So the tree of areas is read without its lock, and what was found is checked.
+ */
+#ifndef IOT_AREA_BPF_H
+#define IOT_AREA_BPF_H
+
+#include "record.bpf.h"
+
+#define AREA_LEVELS 8          /* of the tree */
+#define NODE_WORDS 32          /* a node is 256 bytes, which its address is aligned to ... */
+#define NODE_BYTES (NODE_WORDS * sizeof(u64))
+#define NODE_TYPE(entry) ((entry) >> 3 & 15) /* ... and the low bits of what points to it tell its type: enum maple_type */
+#define NODE_IS_LEAF(type) ((type) < 2)
+#define NODE_HAS_GAPS 3
+
+#define WORD_OF(type, field) (bpf_core_field_offset(type, field) / sizeof(u64))
+#define RANGE_PIVOTS (sizeof(((struct maple_range_64 *)0)->pivot) / sizeof(u64))
+
+/* 1 where the last address below a branch is below `address`, which is one of user mode; no jump, which the verifier would
+ * have to follow both ways. */
+static __always_inline u64 is_below(u64 pivot, u64 address)
+{
+	return (pivot - address) >> 63 & ~pivot >> 63;
+}
+
+/* A walk from the root to the leaf, whose nodes are read into ctx.scratch. */
+struct area_walk {
+	struct task_ctx *ctx;
+	u64 entry, address;    /* what points to the node; in the end the area, or 0 */
+};
+
+_Static_assert(sizeof(((struct task_ctx *)0)->scratch) >= NODE_BYTES, "task_ctx.scratch");
+
+static long area_step(u32 level, struct area_walk *w)
+{
+	u64 *word = w->ctx->scratch, type = NODE_TYPE(w->entry), pivots, end, at, n = 0;
+
+	if (bpf_probe_read_kernel(word, NODE_BYTES, (void *)(w->entry & -NODE_BYTES))) {
+		w->entry = 0;
+		return 1;
+	}
+	if (type == NODE_HAS_GAPS) {
+		pivots = WORD_OF(struct maple_arange_64, pivot);
+		at = WORD_OF(struct maple_arange_64, slot);
+		end = word[WORD_OF(struct maple_arange_64, meta) & (NODE_WORDS - 1)] & 0xff;
+	} else {
+		pivots = WORD_OF(struct maple_range_64, pivot);
+		at = WORD_OF(struct maple_range_64, slot);
+		end = word[WORD_OF(struct maple_range_64, meta) & (NODE_WORDS - 1)] & 0xff;
+		if (word[(pivots + RANGE_PIVOTS - 1) & (NODE_WORDS - 1)])
+			end = RANGE_PIVOTS; /* full: there is a branch where the count would be */
+	}
+	for (u64 i = 0; i < RANGE_PIVOTS; i++)
+		n += is_below(word[(pivots + i) & (NODE_WORDS - 1)], w->address) & (i - end) >> 63;
+	w->entry = word[(at + n) & (NODE_WORDS - 1)];
+	return NODE_IS_LEAF(type);
+}
+
+static long area_note(struct task_struct *t, struct vm_area_struct *v, struct area_walk *w)
+{
+	w->ctx->scratch[0] = (u64)v; /* as a number, for which it must leave the stack */
+	return 0;
+}
+
+/* Address of the struct vm_area_struct of the current process that an address of user mode is in, or 0. */
+__noinline u64 area_of(struct task_ctx *c, u64 address)
+{
+	u64 mm = POINTER_AT(current_task(), struct task_struct, mm), area;
+	struct area_walk w = { .ctx = c, .address = address };
+
+	if (!mm || !c)
+		return 0;
+	w.entry = POINTER_AT(mm, struct mm_struct, mm_mt.ma_root);
+	bpf_loop(AREA_LEVELS, area_step, &w, 0);
+	area = w.entry;
+	if (area && NUMBER_AT(area, struct vm_area_struct, vm_start) <= address && NUMBER_AT(area, struct vm_area_struct, vm_end) > address &&
+	    POINTER_AT(area, struct vm_area_struct, vm_mm) == mm)
+		return area;
+	c->scratch[0] = 0; /* another kind of tree, one that changed meanwhile, or no area at all */
+	bpf_find_vma(bpf_get_current_task_btf(), address, area_note, &w, 0);
+	return c->scratch[0];
+}
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* detect_files.c - which component each file of a run is, and what that says about who writes to it. */
+#include <stdlib.h>
+#include <string.h>
+#include "detect_parts.h"
+#include "hash.h"
+
+#define PLACES_MAX 4096        /* data roots that are remembered */
+#define LATE_MAX 4096          /* files without a component that are looked at again */
+#define LATE_TRIES 3           /* how often, a second apart */
+#define DEVICES_MAX 4096       /* devices whose path is kept for later users */
+
+static void free_known(void *known)
+{
+	free(((struct known *)known)->path);
+}
+
+void detect_files_free(struct detect *d)
+{
+	while (d->places) {
+		struct place *p = d->places;
+
+		d->places = p->next;
+		free(p);
+	}
+	sparse_free(&d->file, free_known);
+	for (size_t i = 0; i < d->n_late; i++)
+		free((char *)d->late[i].rec.path);
+	free(d->late);
+	free((char *)d->late_rec.path);
+}
+
+void detect_end(struct detect *d, u32 proc)
+{
+	struct seen *s = detect_seen(d, proc);
+	struct sys_file f;
+
+	for (size_t i = 0; i < d->n_late; i++) {
+		const struct late *l = &d->late[i];
+
+		if (l->user != proc || !l->writes)
+			continue;
+		systems_file(d->db, l->rec.path, detect_view(s, l->outside), s->match, &f);
+		if (f.component && f.root[0])
+			detect_learn(d, proc, &f);
+	}
+}
+
+static bool is_same_place(const struct sys_file *a, const struct sys_file *b)
+{
+	return a->system == b->system && a->engine == b->engine && a->by == b->by && !strcmp(a->root, b->root) &&
+		!strcmp(a->where, b->where);
+}
+
+/* The place in the clock for one more file: that of one which was not used since the hand passed by. */
+static u32 *known_place(struct detect *d)
+{
+	struct known *k;
+
+	if (d->n_known < KNOWN_MAX)
+		return &d->known[d->n_known++];
+	for (;; d->hand = (d->hand + 1) % KNOWN_MAX) {
+		k = sparse_find(&d->file, d->known[d->hand]);
+		if (!k || !k->used)
+			break;
+		k->used = false;
+	}
+	if (k) {
+		d->n_devices -= !!k->path;
+		free(k->path);
+	}
+	sparse_drop(&d->file, d->known[d->hand]);
+	return &d->known[d->hand];
+}
+
+static struct known *known_make(struct detect *d, u32 id)
+{
+	struct known *k = sparse_find(&d->file, id);
+	u32 *place = k ? NULL : known_place(d);
+
+	if (k)
+		return k;
+	*place = id;
+	return sparse_make(&d->file, id);
+}
+
+/* Remembers for events what a file is, and what it says about who writes to it. */
+static void remember(struct detect *d, u32 id, const struct sys_file *f)
+{
+	struct place *p = d->places;
+	struct known *k;
+
+	k = f->component || f->root[0] || f->threads ? known_make(d, id) : sparse_find(&d->file, id);
+	if (!k)
+		return;
+	d->n_devices -= !!k->path;
+	free(k->path);
+	*k = (struct known){ .component = f->component, .threads = f->threads || systems_threads_tell(d->db, f->component) };
+	if (!f->root[0])
+		return;
+	while (p && !is_same_place(&p->file, f))
+		p = p->next;
+	if (!p && d->n_places < PLACES_MAX && (p = malloc(sizeof(*p)))) {
+		*p = (struct place){ *f, d->places };
+		d->places = p;
+		d->n_places++;
+	}
+	k->place = p;
+}
+
+/* The path is the first `len` bytes of `path`. */
+static void look_later(struct detect *d, const struct rec_file *r, u32 user, bool writes, bool outside, const char *path, size_t len)
+{
+	char *copy;
+
+	if (d->n_late >= LATE_MAX || grow((void **)&d->late, d->n_late, &d->late_room, sizeof(*d->late)))
+		return;
+	copy = strndup(path, len);
+	if (!copy)
+		return;
+	d->late[d->n_late] = (struct late){ .rec = *r, .user = user, .writes = writes, .outside = outside };
+	d->late[d->n_late++].rec.path = copy;
+}
+
+/* 0 is left for "unused". */
+static u64 path_hash(const char *path, size_t len)
+{
+	return hash_bytes(HASH_START, path, len) | 1;
+}
+
+static void note_unclear(struct detect *d, const struct iot_path *p, const struct rec_file *r)
+{
+	u64 h = path_hash(r->path, strlen(r->path));
+
+	d->unclear[h / 2 % UNCLEAR] = (struct unclear){ .path = h, .rec = *r, .user = p->user, .writes = p->writes };
+}
+
+/* A file beside a database says what the other one is. */
+static void tell_main(struct detect *d, u32 dev, const char *path, size_t len)
+{
+	u64 h = path_hash(path, len);
+	struct unclear *s = &d->unclear[h / 2 % UNCLEAR];
+
+	if (s->path != h || s->rec.dev != dev)
+		return;
+	look_later(d, &s->rec, s->user, s->writes, false, path, len);
+	s->path = 0;
+}
+
+/* Looks again at one file; true when that is over: it is known, or given up. */
+static bool look_again(struct detect *d, struct late *l)
+{
+	const struct seen *s = detect_seen(d, l->user);
+	struct sys_file f;
+
+	systems_file(d->db, l->rec.path, detect_view(s, l->outside), s ? s->match : NULL, &f);
+	if (!f.component)
+		return ++l->tries >= LATE_TRIES;
+	remember(d, l->rec.id, &f);
+	if (l->writes && f.root[0])
+		detect_learn(d, l->user, &f);
+	l->rec.component = f.threads ? NULL : f.component;
+	return true;
+}
+
+const struct rec_file *detect_late(struct detect *d)
+{
+	while (d->at_late < d->n_late) {
+		struct late *l = &d->late[d->at_late];
+
+		if (!look_again(d, l)) {
+			d->at_late++;
+			continue;
+		}
+		free((char *)d->late_rec.path);
+		d->late_rec = l->rec;
+		*l = d->late[--d->n_late];
+		if (d->late_rec.component)
+			return &d->late_rec;
+	}
+	d->at_late = 0;
+	return NULL;
+}
+
+/* A device belongs to whoever writes to it, which need not be who used it first. */
+static void keep_device(struct detect *d, const struct iot_path *p, const char *path)
+{
+	struct known *k;
+
+	if (!p->node || d->n_devices >= DEVICES_MAX)
+		return;
+	k = known_make(d, p->file);
+	if (k && !k->component && !k->path && (k->path = strdup(path)))
+		d->n_devices++;
+}
+
+void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
+{
+	const struct seen *s = detect_seen(d, p->user);
+	struct sys_file f;
+
+	if (!r->path)
+		return;
+	systems_file(d->db, r->path, detect_view(s, p->whole == 2), s ? s->match : NULL, &f);
+	r->component = f.threads ? NULL : f.component;
+	remember(d, p->file, &f);
+	keep_device(d, p, r->path);
+	if (!f.component && !p->node) {
+		if (p->writes)
+			look_later(d, r, p->user, true, p->whole == 2, r->path, strlen(r->path));
+		note_unclear(d, p, r);
+	}
+	if (f.main)
+		tell_main(d, p->dev, r->path, f.main);
+	if (p->writes && f.root[0])
+		detect_learn(d, p->user, &f);
+}
+
+/* Another user of a device: it may know what the first one did not. */
+static void ask_again(struct detect *d, struct known *k, u32 proc)
+{
+	const struct seen *s = detect_seen(d, proc);
+	struct sys_file f;
+
+	k->asked = proc;
+	if (!s || !s->match || !s->match->system)
+		return;
+	systems_file(d->db, k->path, detect_view(s, false), s->match, &f);
+	if (!f.threads)
+		return;
+	k->component = f.component;
+	k->threads = true;
+	free(k->path);
+	k->path = NULL;
+	d->n_devices--;
+}
+
+/* A file that was seen before. */
+static void learn_place(struct detect *d, u32 proc, const struct place *place)
+{
+	struct seen *s = detect_seen(d, proc);
+
+	if (!s || s->place == place)
+		return;
+	s->place = place;
+	detect_learn(d, proc, &place->file);
+}
+
+void detect_use_file(struct detect *d, struct known *k, u32 proc, bool write)
+{
+	k->used = true;
+	if (k->place && write)
+		learn_place(d, proc, k->place);
+	if (k->path && k->asked != proc)
+		ask_again(d, k, proc);
+}
+
+void detect_used(struct detect *d, u32 file, u32 proc, bool write)
+{
+	struct known *k = sparse_find(&d->file, file);
+
+	if (k)
+		detect_use_file(d, k, proc, write);
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* detect_threads.c - what the threads of a run do to files, where their names tell it. */
+#include <stdlib.h>
+#include <string.h>
+#include "detect_parts.h"
+#include "hash.h"
+#include "procfs.h"
+
+#define THREADS_MAX 65536      /* threads whose name is remembered */
+
+static const bool is_write[KIND_MAX] = {
+#define KIND(sym, layer, name, dir, text, doc) \
+	[KIND_##sym] = (dir) == 'w' && (LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_CACHE),
+#include "kinds.def"
+};
+
+static struct thread *thread_slot(struct thread *threads, size_t room, u32 proc, u32 tid)
+{
+	size_t i = hash_pair(proc, tid) & (room - 1);
+
+	while (threads[i].proc && (threads[i].proc != proc || threads[i].tid != tid))
+		i = (i + 1) & (room - 1);
+	return &threads[i];
+}
+
+static bool more_threads(struct detect *d)
+{
+	size_t room = d->threads_room ? 2 * d->threads_room : 256;
+	struct thread *threads = room > 2 * THREADS_MAX ? NULL : calloc(room, sizeof(*threads));
+
+	if (!threads)
+		return false;
+	for (size_t i = 0; i < d->threads_room; i++)
+		if (d->threads[i].proc)
+			*thread_slot(threads, room, d->threads[i].proc, d->threads[i].tid) = d->threads[i];
+	free(d->threads);
+	d->threads = threads;
+	d->threads_room = room;
+	return true;
+}
+
+/* The name of a thread when it was first seen here; "" when it had ended by then. The leader's came with its process. */
+static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
+{
+	char path[64], comm[64];
+	struct thread *t;
+
+	if (tid == s->proc.pid)
+		return s->comm;
+	if (2 * d->n_threads >= d->threads_room && !more_threads(d)) {
+		if (!d->threads_room)
+			return "";
+		memset(d->threads, 0, d->threads_room * sizeof(*d->threads)); /* those that live are named again */
+		d->n_threads = 0;
+	}
+	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
+	if (t->proc)
+		return t->comm;
+	*t = (struct thread){ .proc = s->proc.id, .tid = tid };
+	d->n_threads++;
+	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", procfs(), s->proc.pid, tid);
+	if (!s->over && read_line(path, comm, sizeof(comm)) >= 0)
+		snprintf(t->comm, sizeof(t->comm), "%.15s", comm);
+	return t->comm;
+}
+
+/* What moves bytes where a thread can be named: calls, and what is submitted for one on the spot. Who writes back what was
+ * written before says nothing: that is counted by what was written (stream/fileio.c). */
+static bool use_of(const struct iot_event *e, struct sys_use *u)
+{
+	static const u8 direction[KIND_MAX] = {
+#define KIND(sym, layer, name, dir, text, doc) \
+		[KIND_##sym] = LAYER_##layer == LAYER_SYSCALL || LAYER_##layer == LAYER_URING || LAYER_##layer == LAYER_FS ? (dir) : 0,
+#include "kinds.def"
+	};
+	bool fs = e->kind == KIND_FS_READ || e->kind == KIND_FS_WRITE;
+
+	if (e->kind >= KIND_MAX || (direction[e->kind] != 'r' && direction[e->kind] != 'w'))
+		return false;
+	u->op = direction[e->kind] == 'r' ? SYS_READ : SYS_WRITE;
+	u->direct = fs ? e->cause == CAUSE_DIRECT : e->flags & FLAG_DIRECT;
+	return u->direct || e->kind != KIND_FS_WRITE;
+}
+
+static bool is_of_system(const struct seen *s)
+{
+	return s->match && s->match->system;
+}
+
+/* What a thread does to a file of which threads tell: component.id; 0: it is what the file is. */
+static u8 component_of(const struct known *k, struct seen *s, const char *comm, struct sys_use use)
+{
+	const char *component;
+
+	use.component = k->component;
+	use.mixed = s->mixed;
+	component = systems_thread_component(s->match, comm, &use);
+	s->mixed = use.mixed;
+	return component_number(component);
+}
+
+void detect_event(struct detect *d, struct iot_event *e)
+{
+	struct known *k = e->kind < KIND_MAX ? sparse_find(&d->file, e->file) : NULL;
+	struct seen *s;
+	struct sys_use use;
+
+	if (!k)
+		return;
+	detect_use_file(d, k, e->task, is_write[e->kind]);
+	s = k->threads ? detect_seen(d, e->task) : NULL;
+	if (s && is_of_system(s) && use_of(e, &use))
+		e->component = component_of(k, s, thread_comm(d, s, e->tid), use);
+}
+
+bool detect_has_threads(struct detect *d, u32 proc)
+{
+	struct seen *s = detect_seen(d, proc);
+
+	if (s && s->match)
+		s->threads = systems_has_threads(s->match);
+	return s && s->threads;
+}
+
+bool detect_threads_tell(struct detect *d, u32 file, u32 proc)
+{
+	const struct known *k = sparse_find(&d->file, file);
+
+	return k && k->threads && detect_has_threads(d, proc);
+}
+
+u8 detect_component(struct detect *d, u32 file, u32 proc, const char *comm, bool read, bool direct)
+{
+	struct seen *s = detect_seen(d, proc);
+
+	if (!detect_threads_tell(d, file, proc) || !is_of_system(s))
+		return 0;
+	return component_of(sparse_find(&d->file, file), s, comm, (struct sys_use){ .op = read ? SYS_READ : SYS_WRITE, .direct = direct });
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_load.c - chooses the programs of the kernel side, loads and attaches them.
+ *
+ * A program is chosen by trying it: what the kernel refuses is left out with its reason, and the rest is loaded.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+#include "probe_parts.h"
+
+#define DEFAULT_RING (16u << 20)
+
+int program_row(const char *name)
+{
+	for (size_t i = 0; i < n_programs; i++)
+		if (!strcmp(programs[i].name, name))
+			return i;
+	return -1;
+}
+
+/* Switches a program off and notes why. */
+void program_refuse(struct probes *p, const char *name, const char *why)
+{
+	int row = program_row(name);
+
+	if (row < 0)
+		return;
+	snprintf(p->reason[row], sizeof(p->reason[row]), "%.127s", why);
+	p->info[row].reason = p->reason[row];
+	p->info[row].chosen = false;
+}
+
+/* Number of arguments of a tracepoint in the running kernel, without the first that every one has; -1 not there, or in
+ * a module. */
+static int tracepoint_args(struct btf *b, const char *name)
+{
+	const struct btf_type *t;
+	char type[128];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF);
+	if (id < 0)
+		return -1;
+	t = btf__type_by_id(b, btf__type_by_id(b, id)->type);
+	t = t ? btf__type_by_id(b, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
+}
+
+/* The variable `name` in the read-only data of an object, before it is loaded. */
+static void *rodata(struct bpf_object *o, const char *name, size_t size)
+{
+	struct btf *b = bpf_object__btf(o);
+	int id = btf__find_by_name_kind(b, ".rodata", BTF_KIND_DATASEC);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(b, id) : NULL;
+	struct bpf_map *m;
+
+	if (!t)
+		return NULL;
+	bpf_object__for_each_map(m, o) {
+		const char *map_name = bpf_map__name(m);
+		size_t have;
+		char *base;
+
+		if (!strstr(map_name, ".rodata"))
+			continue;
+		base = (char *)bpf_map__initial_value(m, &have); /* writable until it is loaded */
+		for (int i = 0; i < btf_vlen(t); i++) {
+			const struct btf_var_secinfo *v = btf_var_secinfos(t) + i;
+
+			if (!strcmp(btf__name_by_offset(b, btf__type_by_id(b, v->type)->name_off), name) &&
+			    v->offset + size <= have)
+				return base + v->offset;
+		}
+	}
+	return NULL;
+}
+
+/* Which socket bytes the calls must tell: see enum iot_sockets. */
+enum iot_sockets sockets_by_call(const struct probes *p)
+{
+	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
+
+	if (!(layers & 1 << LAYER_NET))
+		return SOCKETS_NONE;
+	return p->info[program_row("net__send")].reason || p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
+}
+
+static bool layer_asked(const struct probes *p, int layer)
+{
+	return !p->opts.layers || p->opts.layers & 1u << layer;
+}
+
+static bool call_wanted(const struct iot_config *c, const struct iot_syscall *call)
+{
+	return call->shape < SHAPE_TO || (c && c->sockets);
+}
+
+static void configure(struct probes *p, struct bpf_object *o)
+{
+	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
+	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
+
+	if (c) {
+		c->self_pid = p->self.tgid;
+		c->pid_level = p->self.pid_level;
+		c->pid_ns = p->self.pid_ns;
+		c->mnt_ns = p->self.mnt_ns;
+		c->root = p->self.root;
+		c->by_pid = p->opts.by_pid;
+		c->dev = p->opts.dev;
+		c->events = p->opts.events;
+		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+		c->cgroup = p->opts.cgroup;
+		c->sockets = sockets_by_call(p);
+		c->calls = layer_asked(p, LAYER_SYSCALL);
+		c->again = p->skips;
+		c->max_cells = p->max_cells;
+		c->latency = p->opts.latency;
+		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
+		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
+		c->comm[sizeof(c->comm) - 1] = '\0';
+	}
+	for (size_t i = 0; s && i < n_call_rows; i++)
+		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &call_rows[i].call))
+			s[call_rows[i].nr] = call_rows[i].call;
+	if (s && !layer_asked(p, LAYER_URING))
+		s[SYS_io_uring_enter].instead = 1; /* that there was something must not be silent */
+}
+
+struct bpf_map *map_of(const struct probes *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_maps; i++)
+		if (!strcmp(bpf_map__name(p->maps[i]), name))
+			return p->maps[i];
+	return NULL;
+}
+
+int map_fd(const struct probes *p, const char *name)
+{
+	struct bpf_map *m = map_of(p, name);
+
+	return m ? bpf_map__fd(m) : -ENOENT;
+}
+
+/* Tables whose size is that of another. */
+static const struct {
+	const char *map, *as;
+} sized_as[] = {
+	{ "cell_index", "cells" },
+	{ "cell_keys", "cells" },
+	{ "free_cells", "cells" },
+};
+
+/* The size that was asked for a table by the name of its map; 0 none. */
+u32 map_asked(const struct probes *p, const char *map)
+{
+	for (size_t i = 0; i < sizeof(sized_as) / sizeof(*sized_as); i++)
+		if (!strcmp(map, sized_as[i].map))
+			map = sized_as[i].as;
+	for (size_t i = 0; i < p->opts.n_tables; i++)
+		if (!strcmp(map, p->opts.tables[i].name))
+			return p->opts.tables[i].entries;
+	return 0;
+}
+
+static void size_map(struct probes *p, struct bpf_map *m)
+{
+	const char *name = bpf_map__name(m);
+	u32 entries = map_asked(p, name);
+
+	if (!strcmp(name, "ring"))
+		entries = !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
+	if (entries)
+		bpf_map__set_max_entries(m, entries);
+}
+
+/* Every table that was given a size must be there, and be one that can have another. */
+int maps_check(const struct probes *p)
+{
+	for (size_t i = 0; i < p->opts.n_tables; i++) {
+		const char *name = p->opts.tables[i].name;
+		struct bpf_map *m = map_of(p, name);
+		enum bpf_map_type type = m ? bpf_map__type(m) : BPF_MAP_TYPE_UNSPEC;
+
+		if (type != BPF_MAP_TYPE_HASH && type != BPF_MAP_TYPE_LRU_HASH && (!m || strcmp(name, "cells")))
+			return fail(ENOENT, "there is no table '%s' whose size can be set", name);
+	}
+	return 0;
+}
+
+/* Gives an object the maps that are there already, and sizes its own. */
+static int share_maps(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_map *m, *have;
+	int err;
+
+	bpf_object__for_each_map(m, o) {
+		if (bpf_map__is_internal(m))
+			continue;
+		have = map_of(p, bpf_map__name(m));
+		if (have) {
+			err = bpf_map__reuse_fd(m, bpf_map__fd(have));
+			if (err)
+				return fail(err, "cannot late_share map %s", bpf_map__name(m));
+		} else {
+			size_map(p, m);
+		}
+	}
+	return 0;
+}
+
+static void remember_maps(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_map *m;
+
+	bpf_object__for_each_map(m, o)
+		if (!bpf_map__is_internal(m) && bpf_map__fd(m) >= 0 && !map_of(p, bpf_map__name(m)) && p->n_maps < MAX_MAPS)
+			p->maps[p->n_maps++] = m;
+}
+
+/* How many of the objects that are wanted have a map of this name, without the one that brings it for all. */
+static int map_users(const struct probes *p, const char *name)
+{
+	int n = 0;
+
+	for (size_t i = OBJECT_MAPS + 1; i < n_objects; i++)
+		n += p->obj[i] && bpf_object__find_map_by_name(p->obj[i], name);
+	return n;
+}
+
+/* Of the shared maps, those are made that somebody uses. A map of two objects that is not among them would be there twice. */
+int maps_plan(struct probes *p)
+{
+	struct bpf_map *m;
+
+	bpf_object__for_each_map(m, p->obj[OBJECT_MAPS])
+		bpf_map__set_autocreate(m, bpf_map__is_internal(m) || map_users(p, bpf_map__name(m)));
+	for (size_t i = OBJECT_MAPS + 1; i < n_objects; i++) {
+		if (!p->obj[i])
+			continue;
+		bpf_object__for_each_map(m, p->obj[i])
+			if (!bpf_map__is_internal(m) && map_users(p, bpf_map__name(m)) > 1 &&
+			    !bpf_object__find_map_by_name(p->obj[OBJECT_MAPS], bpf_map__name(m)))
+				return fail(EINVAL, "map %s of %s is not in maps.bpf.c", bpf_map__name(m), objects[i].name);
+	}
+	return 0;
+}
+
+/* Leaves out the programs that were refused before, and those whose tracepoint has other arguments. */
+static void choose(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+		const char *target = strchr(bpf_program__section_name(g), '/');
+		int args;
+		char why[64];
+
+		if (row < 0) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (p->info[row].reason) {
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (!p->opts.latency && !strcmp(programs[row].name, "syscall__enter")) {
+			program_refuse(p, bpf_program__name(g), NOT_ASKED);
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (programs[row].again && !p->skips) {
+			program_refuse(p, bpf_program__name(g), "this kernel does not skip the first");
+			bpf_program__set_autoload(g, false);
+			continue;
+		}
+		if (!programs[row].args)
+			continue;
+		args = tracepoint_args(p->vmlinux, target + 1);
+		if (args == programs[row].args)
+			continue;
+		if (args < 0)
+			snprintf(why, sizeof(why), "this kernel has no such tracepoint");
+		else
+			snprintf(why, sizeof(why), "tracepoint has %d arguments, this probe is for %d", args, programs[row].args);
+		program_refuse(p, bpf_program__name(g), why);
+		bpf_program__set_autoload(g, false);
+	}
+}
+
+static void refuse_object(struct probes *p, struct bpf_object *o, const char *why)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+
+		if (row >= 0 && !p->info[row].reason)
+			program_refuse(p, bpf_program__name(g), why);
+	}
+}
+
+/* Names of the programs of an object, whether or not it can be loaded. */
+static int name_programs(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+
+		if (row < 0)
+			return fail(EINVAL, "program %s has no row in the table", bpf_program__name(g));
+		p->info[row].target = bpf_program__section_name(g);
+	}
+	return 0;
+}
+
+struct bpf_object *object_open(struct probes *p, size_t n)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name);
+	struct bpf_object *o = bpf_object__open_mem(objects[n].data, objects[n].end - objects[n].data, &opts);
+
+	if (!o) {
+		fail(errno, "cannot open object %s", objects[n].name);
+		return NULL;
+	}
+	if (!name_programs(p, o))
+		return o;
+	bpf_object__close(o);
+	return NULL;
+}
+
+static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Loads one object; a program that the kernel refuses is left out, and the rest is tried again. */
+int object_load(struct probes *p, size_t n)
+{
+	struct complaint *said = libbpf_complaint();
+	char why[160];
+	int err, row;
+
+	for (size_t attempt = 0; attempt <= n_programs; attempt++) {
+		struct bpf_object *o = p->obj[n] ?: object_open(p, n);
+
+		if (!o)
+			return -EINVAL;
+		p->obj[n] = o;
+		choose(p, o);
+		configure(p, o);
+		pthread_mutex_lock(&maps_lock);
+		err = share_maps(p, o);
+		pthread_mutex_unlock(&maps_lock);
+		if (err)
+			return err;
+		*said = (struct complaint){ "", "" };
+		err = bpf_object__load(o);
+		if (!err) {
+			pthread_mutex_lock(&maps_lock);
+			remember_maps(p, o);
+			pthread_mutex_unlock(&maps_lock);
+			return 0;
+		}
+		row = program_row(said->program);
+		if (row < 0 || p->info[row].reason) {
+			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
+			refuse_object(p, o, why);
+			/* the names that `info` points to belong to the object: it is kept, unloaded */
+			return n == OBJECT_MAPS || n == OBJECT_CORE ? fail(err, "cannot load the kernel side") : 0;
+		}
+		snprintf(why, sizeof(why), "%s (%s)", strerror(-err), said->text);
+		program_refuse(p, said->program, why);
+		p->obj[n] = NULL;
+		bpf_object__close(o);
+	}
+	return -E2BIG;
+}
+
+void object_attach(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+	char why[64];
+
+	bpf_object__for_each_program(g, o) {
+		int row = program_row(bpf_program__name(g));
+		struct bpf_prog_info info = {};
+		u32 len = sizeof(info);
+
+		if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+			p->info[row].verified = info.verified_insns;
+		if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
+			p->info[row].chosen = true;
+			continue;
+		}
+		p->link[row] = bpf_program__attach(g);
+		if (!p->link[row]) {
+			snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
+			program_refuse(p, bpf_program__name(g), why);
+			continue;
+		}
+		p->info[row].chosen = true;
+	}
+}
+
+/* Objects that are loaded side by side: each thread takes the next. */
+struct loading {
+	struct probes *p;
+	size_t next;
+	int err;
+	pthread_mutex_t lock;
+};
+
+#define LOADERS 2              /* each holds the kernel's types meanwhile: some 15 MiB */
+
+static void *load_next(void *arg)
+{
+	struct loading *l = arg;
+	size_t n;
+	int err;
+
+	for (;;) {
+		pthread_mutex_lock(&l->lock);
+		n = l->next++;
+		pthread_mutex_unlock(&l->lock);
+		if (n >= n_objects)
+			return NULL;
+		err = l->p->obj[n] ? object_load(l->p, n) : 0;
+		pthread_mutex_lock(&l->lock);
+		l->err = l->err ?: err;
+		pthread_mutex_unlock(&l->lock);
+	}
+}
+
+/* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
+int objects_load(struct probes *p)
+{
+	struct loading l = { .p = p, .next = OBJECT_CORE, .lock = PTHREAD_MUTEX_INITIALIZER };
+	int err = object_load(p, OBJECT_MAPS);
+	pthread_t thread[LOADERS - 1];
+	int n = 0;
+
+	if (err)
+		return err;
+	functions_tell(p); /* the others depend on what is found */
+	err = p->obj[OBJECT_NET] ? object_load(p, OBJECT_NET) : 0;
+	if (err)
+		return err;
+	while (n < LOADERS - 1 && !pthread_create(&thread[n], NULL, load_next, &l))
+		n++;
+	load_next(&l);
+	while (n)
+		pthread_join(thread[--n], NULL);
+	malloc_trim(0);
+	return l.err;
+}

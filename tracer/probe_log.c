@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_log.c - what libbpf says: shown as it was asked for, and kept where it tells why a program was refused. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "probe_parts.h"
+
+static unsigned int verbose;
+
+static _Thread_local struct complaint said;
+
+#define LOG_LINES 50           /* of the verifier's log that -v shows: the reason stands at its end */
+
+/* A message of libbpf; of a long one, which holds the verifier's log, the first line and the last ones. */
+static void show(const char *format, va_list args)
+{
+	char *text, *p;
+	int lines = 0;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	for (p = text; *p; p++)
+		lines += *p == '\n';
+	p = text;
+	if (verbose < 2 && lines > LOG_LINES + 1) {
+		for (int skipped = lines - LOG_LINES; skipped; skipped--)
+			p = strchr(p, '\n') + 1;
+		fprintf(stderr, "%.*s\n[%d lines are left out: -vv prints them]\n", (int)strcspn(text, "\n"), text, lines - LOG_LINES - 1);
+	}
+	fputs(p, stderr);
+	free(text);
+}
+
+static int libbpf_says(enum libbpf_print_level level, const char *format, va_list a)
+{
+	char line[512];
+	const char *p;
+	va_list again;
+	size_t n;
+
+	va_copy(again, a);
+	vsnprintf(line, sizeof(line), format, a);
+	if (verbose > (level == LIBBPF_DEBUG))
+		show(format, again);
+	va_end(again);
+	if (level != LIBBPF_WARN)
+		return 0;
+	p = strstr(line, "prog '");
+	if (!p)
+		return 0;
+	p += strlen("prog '");
+	n = strcspn(p, "'");
+	if (n >= sizeof(said.program))
+		return 0;
+	memcpy(said.program, p, n);
+	said.program[n] = '\0';
+	if (strstr(p, "BEGIN PROG LOAD LOG"))
+		return 0;
+	p += n + !!p[n];
+	snprintf(said.text, sizeof(said.text), "%s", p + strspn(p, ": "));
+	said.text[strcspn(said.text, "\n")] = '\0';
+	return 0;
+}
+
+void libbpf_listen(unsigned int how)
+{
+	verbose = how;
+	libbpf_set_print(libbpf_says);
+}
+
+struct complaint *libbpf_complaint(void)
+{
+	return &said;
+}

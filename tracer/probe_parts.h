@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* probe_parts.h - what the probe files of the tracer share, and nobody else: the only files that know libbpf. */
+#ifndef IOT_PROBE_PARTS_H
+#define IOT_PROBE_PARTS_H
+
+#include <pthread.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include "probe.h"
+#include "ring.h"
+#include "tracer.h"
+
+/* --- tables (probe_rows.c) --- */
+
+/* One kernel object. The first has the maps that others share. */
+struct object {
+	const char *name, *data, *end;
+	u32 layers;            /* bits of the layers that it serves; 0: always */
+	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
+};
+enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE /* from here on they are loaded side by side */ };
+#define MAX_OBJECTS 16
+extern const struct object objects[];
+extern const size_t n_objects;
+extern const char obj_who[], obj_who_end[]; /* a program that is asked once, by itself */
+
+/* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
+ * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). again: a second copy, for kernels
+ * that skip the first. */
+struct program {
+	const char *name, *layer;
+	int args;
+	bool full, again;
+};
+#define MAX_PROGRAMS 96
+extern const struct program programs[];
+extern const size_t n_programs;
+#define NOT_MOUNTED "no file system of this type is mounted"
+#define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
+
+/* A system call: what it is, and how its arguments are read. */
+struct call_row {
+	int nr;
+	struct iot_syscall call;
+};
+extern const struct call_row call_rows[];
+extern const size_t n_call_rows;
+
+/* A kernel function whose address tells what a thread or a bio is doing. */
+struct function_row {
+	const char *name;
+	u32 function;
+};
+extern const struct function_row function_rows[];
+extern const size_t n_function_rows;
+
+/* --- all of it --- */
+
+#define MAX_MAPS 96
+#define MAX_SYMBOLS 64 /* as map `functions` */
+#define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
+
+struct probes {
+	struct probe_opts opts;
+	struct iot_self self;
+	struct bpf_object *obj[MAX_OBJECTS];
+	struct bpf_link *link[MAX_PROGRAMS];
+	struct probe_info info[MAX_PROGRAMS];
+	char reason[MAX_PROGRAMS][128];
+	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
+	size_t n_maps;
+	struct btf *vmlinux;
+	char hidden[256];      /* functions whose address the kernel hides */
+	struct {               /* of the kernel, that mean something; found by a thread of its own */
+		struct symbol {
+			u64 address;
+			u32 function;
+		} at[MAX_SYMBOLS];
+		size_t n;
+		bool skips;            /* it has SYMBOL_SKIPS */
+		bool apart;
+		pthread_t thread;
+	} symbols;
+	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
+	struct ring *ring, *names;     /* events; processes and paths */
+	struct iot_state *state;       /* the kernel's own, mapped */
+	u64 shared;                    /* of state->late: those that were divided */
+	const struct probe_callbacks *callbacks; /* during probes_consume() */
+	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
+	s64 *sum_users;                /* how many of them each user has, mapped */
+	u64 start_ns;
+	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
+	int cpus;
+	u32 max_cells;
+	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
+	u64 *free_cells;
+	struct iot_fold *folds;
+	pid_t watcher;         /* loads what comes late; 0: nothing is waited for */
+	int watcher_pipe;      /* ends it */
+};
+
+/* The row of a program; -1 none. */
+int program_row(const char *name);
+/* Switches a program off and notes why. */
+void program_refuse(struct probes *, const char *name, const char *why);
+
+/* A map by its name, whichever object brought it; NULL, or -ENOENT, where there is none. */
+struct bpf_map *map_of(const struct probes *, const char *name);
+int map_fd(const struct probes *, const char *name);
+/* The size that was asked for a table by the name of its map; 0 none. */
+u32 map_asked(const struct probes *, const char *name);
+
+/* Messages of libbpf: shown as `verbose` says (struct probe_opts), and the last complaint to this thread kept, with the program
+ * that it was about; "" none. */
+void libbpf_listen(unsigned int verbose);
+struct complaint {
+	char text[128], program[64];
+};
+struct complaint *libbpf_complaint(void);
+
+/* Looks for the functions of function_rows, beside what else there is to do before the kernel side needs them; waits for that;
+ * tells the kernel side what was found. */
+void functions_begin(struct probes *);
+void functions_wait(struct probes *);
+void functions_tell(struct probes *);
+
+/* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
+struct bpf_object *object_open(struct probes *, size_t n);
+int objects_load(struct probes *);
+int object_load(struct probes *, size_t n);
+void object_attach(struct probes *, struct bpf_object *);
+/* Is a file system of this type mounted somewhere? The programs of an object for which none is are refused for that. */
+bool fs_is_mounted(const char *type);
+void objects_wait(struct probes *, size_t n);
+void probes_unwatch(struct probes *);
+/* Every table that was given a size must be there, and be one that can have another. */
+int maps_check(const struct probes *);
+int maps_plan(struct probes *);
+/* Which socket bytes the calls must tell. */
+enum iot_sockets sockets_by_call(const struct probes *);
+
+/* Calls a program of type syscall with its context, where it is loaded. */
+void program_call(const struct probes *, const char *name, void *ctx, u32 size);
+/* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
+void late_share(struct probes *);
+
+#endif

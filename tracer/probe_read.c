@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_read.c - reads what the kernel side gathered, and gives back what is not needed any more. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "hist.h"
+#include "probe_parts.h"
+
+int probes_cells(struct probes *p, probes_cell *cell, void *arg)
+{
+	int fd = map_fd(p, "cells");
+	struct iot_cell values[p->cpus];
+	u32 n;
+
+	late_share(p);
+	n = __atomic_load_n(&p->state->next_cell, __ATOMIC_ACQUIRE);
+	for (u32 i = 0; i < n && i < p->max_cells; i++) {
+		struct iot_cell sum = {};
+
+		if (p->cell_slots[i].used == IOT_CELL_LOST)
+			probes_cell_free(p, i);
+		if (!p->cell_slots[i].used || bpf_map_lookup_elem(fd, &i, values))
+			continue;
+		for (int cpu = 0; cpu < p->cpus; cpu++) {
+			sum.ops += values[cpu].ops;
+			sum.errors += values[cpu].errors;
+			sum.bytes += values[cpu].bytes;
+			sum.touched += values[cpu].touched;
+			sum.timed += values[cpu].timed;
+			sum.lat_ns += values[cpu].lat_ns;
+			if (values[cpu].max_ns > sum.max_ns)
+				sum.max_ns = values[cpu].max_ns;
+		}
+		cell(arg, i, &p->cell_slots[i].key, &sum);
+	}
+	return 0;
+}
+
+const struct iot_filesum_slot *probes_sums(const struct probes *p, u32 *n_spare, u32 *n)
+{
+	const u32 spare = __atomic_load_n(&p->state->next_spare, __ATOMIC_ACQUIRE) + 1, next = __atomic_load_n(&p->state->next_sum, __ATOMIC_ACQUIRE);
+
+	*n_spare = spare < IOT_FILESUM_RESERVE ? spare : IOT_FILESUM_RESERVE;
+	*n = next < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE ? IOT_FILESUM_RESERVE + next : IOT_MAX_FILESUMS;
+	return p->sum_slots;
+}
+
+int probes_sum(struct probes *p, u32 slot, struct iot_filesum *sum)
+{
+	struct iot_filesum values[p->cpus];
+
+	*sum = (struct iot_filesum){ 0 };
+	if (bpf_map_lookup_elem(map_fd(p, "filesums"), &slot, values))
+		return fail(errno, "cannot read the sums by file");
+	for (int cpu = 0; cpu < p->cpus; cpu++)
+		for (size_t i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+			((u64 *)sum)[i] += ((const u64 *)&values[cpu])[i];
+	return 0;
+}
+
+void probes_sum_hide(struct probes *p, u32 slot)
+{
+	const struct iot_filesum_key *key = &p->sum_slots[slot].key;
+	int fd = map_fd(p, "filesum_index");
+	u32 n;
+
+	if (!bpf_map_lookup_elem(fd, key, &n) && n == slot)
+		bpf_map_delete_elem(fd, key);
+}
+
+static void put_free(struct probes *p, struct iot_sum_ring *ring, u32 first, u32 size, u32 slot)
+{
+	u32 at = first + ring->end % size;
+
+	bpf_map_update_elem(map_fd(p, "filesum_free"), &at, &slot, BPF_ANY);
+	__atomic_add_fetch(&ring->end, 1, __ATOMIC_RELEASE);
+}
+
+void probes_sum_free(struct probes *p, u32 slot)
+{
+	bool counted = p->sum_slots[slot].used != IOT_FILESUM_LOST;
+
+	if (slot < IOT_FILESUM_RESERVE) {
+		put_free(p, &p->state->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE, slot);
+		return;
+	}
+	if (counted) {
+		__atomic_sub_fetch(&p->sum_users[p->sum_slots[slot].user % IOT_FILESUM_USERS], 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&p->state->sums, 1, __ATOMIC_RELAXED);
+	}
+	put_free(p, &p->state->sum_free, 0, IOT_MAX_FILESUMS, slot);
+}
+
+void probes_sums_epoch(struct probes *p)
+{
+	if (!__atomic_add_fetch(&p->state->sum_epoch, 1, __ATOMIC_ACQ_REL))
+		p->state->sum_epoch = 1;
+}
+
+int probes_set_nameless(struct probes *p, u32 proc, bool yes)
+{
+	struct iot_filesum_owner o = { 0 };
+	int fd = map_fd(p, "filesum_owners");
+
+	if (proc >= IOT_MAX_GROUPED || !p->sum_slots)
+		return -E2BIG;
+	bpf_map_lookup_elem(fd, &proc, &o); /* its user is there by now: the process has sums */
+	o.nameless = yes;
+	return bpf_map_update_elem(fd, &proc, &o, BPF_ANY) ? fail(errno, "cannot tell what threads say") : 0;
+}
+
+int probes_files(struct probes *p, void (*file)(void *, u32, u32, u64, u32), void *arg)
+{
+	int fd = map_fd(p, "files");
+	struct { u32 dev, gen; u64 ino; } key, *at = NULL;
+	struct { u32 id, named, sent, pad; } v;
+
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v) && !v.named)
+			file(arg, v.id, key.dev, key.ino, key.gen);
+		at = &key;
+	}
+	return 0;
+}
+
+bool probes_cells_scarce(const struct probes *p)
+{
+	return p->state->used_cells > p->max_cells / 2;
+}
+
+/* A number that lost the race for its key has the key for a moment, without being found by it. */
+bool probes_cell_close(struct probes *p, u32 n)
+{
+	struct iot_cell_key key = p->cell_slots[n].key;
+	int fd = map_fd(p, "cell_index");
+	u32 at;
+
+	return !bpf_map_lookup_elem(fd, &key, &at) && at == n && !bpf_map_delete_elem(fd, &key);
+}
+
+void probes_cell_free(struct probes *p, u32 n)
+{
+	struct iot_cell zero[p->cpus];
+
+	memset(zero, 0, sizeof(zero));
+	if (bpf_map_update_elem(map_fd(p, "cells"), &n, zero, BPF_ANY))
+		return; /* never used again */
+	__atomic_store_n(&p->cell_slots[n].used, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&p->state->used_cells, 1, __ATOMIC_RELAXED);
+	p->free_cells[p->state->free_end % p->max_cells] = n;
+	__atomic_fetch_add(&p->state->free_end, 1, __ATOMIC_RELEASE);
+}
+
+void probes_fold(struct probes *p, u32 id, u32 to)
+{
+	struct iot_fold *f = &p->folds[id & (IOT_MAX_FOLDS - 1)];
+
+	f->id = 0; /* never half of each */
+	__atomic_store_n(&f->to, to, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->id, id, __ATOMIC_RELEASE);
+}
+
+u32 probes_folded(const struct probes *p, u32 id)
+{
+	const struct iot_fold *f = &p->folds[id & (IOT_MAX_FOLDS - 1)];
+
+	return f->id == id ? f->to : 0;
+}
+
+u32 probes_new_process(struct probes *p)
+{
+	return __atomic_fetch_add(&p->state->next_proc, 1, __ATOMIC_RELAXED) + PROC_FIRST;
+}
+
+void probes_forget_process(struct probes *p, const struct iot_proc *proc)
+{
+	struct iot_proc_key k = { .pid = proc->pid, .exec_no = proc->exec_no, .start_ns = proc->start_ns };
+
+	bpf_map_delete_elem(map_fd(p, "procs"), &k);
+}
+
+int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64), void *arg)
+{
+	int fd = map_fd(p, "hists");
+	size_t row = HIST_BUCKETS * sizeof(u64);
+	u64 *values = calloc(p->cpus, row);
+
+	if (!values)
+		return fail(ENOMEM, "histograms");
+	for (u32 i = 0; i < IOT_HISTS; i++) {
+		if (bpf_map_lookup_elem(fd, &i, values))
+			continue;
+		for (u32 b = 0; b < HIST_BUCKETS; b++) {
+			u64 n = 0;
+
+			for (int cpu = 0; cpu < p->cpus; cpu++)
+				n += values[cpu * HIST_BUCKETS + b];
+			if (n)
+				hist(arg, i % KIND_MAX, i / KIND_MAX / 2, i / KIND_MAX % 2, b, n);
+		}
+	}
+	free(values);
+	return 0;
+}
+
+int probes_procs(struct probes *p, void (*proc)(void *, const struct iot_proc *), void *arg)
+{
+	int fd = map_fd(p, "procs");
+	struct iot_proc_key key, *at = NULL;
+	struct iot_proc v;
+
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v))
+			proc(arg, &v);
+		at = &key;
+	}
+	return 0;
+}
+
+int probes_flows(struct probes *p, void (*flow)(void *, const struct iot_flow_key *, const struct iot_flow *), void *arg)
+{
+	int fd = map_fd(p, "flows");
+	struct iot_flow_key key, *at = NULL;
+	struct iot_flow v;
+
+	if (fd < 0)
+		return 0; /* layer net is not measured */
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &v))
+			flow(arg, &key, &v);
+		at = &key;
+	}
+	return 0;
+}
+
+bool probes_flows_scarce(const struct probes *p)
+{
+	struct bpf_map *m = map_of(p, "flows");
+
+	return m && p->state->used_flows > bpf_map__max_entries(m) / 2;
+}
+
+bool probes_flow_take(struct probes *p, const struct iot_flow_key *key, struct iot_flow *out)
+{
+	if (bpf_map_lookup_and_delete_elem(map_fd(p, "flows"), key, out))
+		return false;
+	__atomic_fetch_sub(&p->state->used_flows, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+enum iot_sockets probes_sockets(const struct probes *p)
+{
+	enum iot_sockets how = sockets_by_call(p);
+
+	return how == SOCKETS_ALL && !p->info[program_row("syscall__exit")].chosen ? SOCKETS_NONE : how;
+}
+
+static u64 count_keys(struct probes *p, const char *map)
+{
+	char key[64];
+	void *at = NULL;
+	int fd = map_fd(p, map);
+	u64 n = 0;
+
+	if (fd < 0)
+		return 0;
+	while (!bpf_map_get_next_key(fd, at, key)) {
+		at = key;
+		n++;
+	}
+	return n;
+}
+
+void probes_use(struct probes *p, struct probe_use *u)
+{
+	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"), count_keys(p, "files") };
+}
+
+/* Calls body for every program that is loaded, with what the kernel says of it. */
+static void each_program(const struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
+{
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < n_objects; i++) {
+		if (!p->obj[i])
+			continue;
+		bpf_object__for_each_program(g, p->obj[i]) {
+			struct bpf_prog_info info = {};
+			u32 len = sizeof(info);
+
+			if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+				body(&info, sum);
+		}
+	}
+}
+
+#define SKIPPED_FIRST LOSS_MAX /* the first of two copies: the second did its work */
+
+/* What the kernel skipped because the same program was already running on the processor. */
+static void add_misses(const struct bpf_prog_info *info, u64 *n)
+{
+	if (!strcmp(info->name, "syscall__enter"))
+		return; /* a call that is not timed */
+	if (!strcmp(info->name, "syscall__exit"))
+		n[SKIPPED_FIRST] += info->recursion_misses;
+	else if (!strncmp(info->name, "syscall__exit", strlen("syscall__exit")))
+		n[LOSS_SKIPPED_CALL] += info->recursion_misses;
+	else
+		n[LOSS_SKIPPED] += info->recursion_misses;
+}
+
+static void add_time(const struct bpf_prog_info *info, u64 *sum)
+{
+	*sum += info->run_time_ns;
+}
+
+void probes_ready(struct probes *p)
+{
+	memset(p->misses_before, 0, sizeof(p->misses_before));
+	each_program(p, add_misses, p->misses_before);
+}
+
+/* Lets the kernel side look for requests of a disk whose end it was not told. */
+static void sweep(const struct probes *p, u32 disk)
+{
+	struct iot_sweep ask = { disk };
+
+	program_call(p, "block__sweep", &ask, sizeof(ask));
+}
+
+bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
+{
+	int fd = map_fd(p, "outside");
+
+	if (fd < 0)
+		return false;
+	sweep(p, disk);
+	if (bpf_map_lookup_elem(fd, &disk, o))
+		memset(o, 0, sizeof(*o)); /* nothing completed there */
+	return true;
+}
+
+#define MAX_IN_FLIGHT 16384
+
+struct in_flight {
+	u64 key, bytes;
+	bool write;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	u64 x = ((const struct in_flight *)a)->key, y = ((const struct in_flight *)b)->key;
+
+	return (x > y) - (x < y);
+}
+
+/* Requests of a disk in the map. Where a key vanishes under the walk it begins again: a request can be there several times. */
+static size_t list_requests(int fd, u32 disk, struct in_flight *list)
+{
+	u64 key, *at = NULL;
+	struct iot_request u;
+	size_t n = 0;
+
+	for (size_t steps = 0; steps < 4 * MAX_IN_FLIGHT && n < MAX_IN_FLIGHT && !bpf_map_get_next_key(fd, at, &key); steps++) {
+		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.inside && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+			list[n++] = (struct in_flight){ key, u.bytes, u.op };
+		at = &key;
+	}
+	qsort(list, n, sizeof(*list), by_key);
+	return n;
+}
+
+bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
+{
+	int fd = map_fd(p, "requests");
+	struct in_flight *list = calloc(MAX_IN_FLIGHT, sizeof(*list));
+	struct iot_outside before, after;
+	bool known = false;
+
+	for (int attempt = 0; list && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
+		size_t n = list_requests(fd, disk, list);
+
+		*read = before.late_read;
+		*written = before.late_write;
+		for (size_t i = 0; i < n; i++)
+			if (!i || list[i].key != list[i - 1].key)
+				*(list[i].write ? written : read) += list[i].bytes;
+		probes_outside(p, disk, &after);
+		known = before.late_read == after.late_read && before.late_write == after.late_write;
+	}
+	free(list);
+	return known;
+}
+
+int probes_losses(struct probes *p, u64 n[LOSS_MAX])
+{
+	int fd = map_fd(p, "losses");
+	u64 values[p->cpus], misses[LOSS_MAX + 1] = { 0 };
+
+	for (u32 i = 0; i < LOSS_MAX; i++) {
+		n[i] = 0;
+		if (bpf_map_lookup_elem(fd, &i, values))
+			return fail(errno, "cannot read the losses");
+		for (int cpu = 0; cpu < p->cpus; cpu++)
+			n[i] += values[cpu];
+	}
+	each_program(p, add_misses, misses);
+	for (u32 i = 0; i <= LOSS_MAX; i++)
+		misses[i] -= p->misses_before[i];
+	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
+	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
+	return 0;
+}
+
+int probes_set_group(struct probes *p, const struct iot_proc *proc, u32 group)
+{
+	u32 at = proc->id & (IOT_MAX_GROUPED - 1), value = proc->id << IOT_GROUP_BITS | group;
+
+	if (group >= IOT_HIST_GROUPS)
+		return 0;
+	return bpf_map_update_elem(map_fd(p, "groups"), &at, &value, BPF_ANY) ?
+		fail(errno, "cannot set the group of process %u", proc->pid) : 0;
+}
+
+int probes_cpu_ns(struct probes *p, u64 *ns)
+{
+	u64 sum = 0;
+
+	each_program(p, add_time, &sum);
+	*ns = sum;
+	return sum ? 0 : -ENODATA;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_rows.c - the tables of the kernel side: its objects and programs, the calls that they know, the functions they ask for.
+ *
+ * To add a probe, or another shape of it for another kernel: the program in bpf/, and a row in `programs`.
+ */
+#include <sys/syscall.h>
+#include "probe_parts.h"
+
+/* The objects are carried inside the program. */
+#define CARRY(name) \
+	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"build/bpf/" #name ".bpf.o\"\n" \
+		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
+	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
+
+CARRY(who);
+CARRY(maps);
+CARRY(core);
+CARRY(net);
+CARRY(syscall);
+CARRY(cache);
+CARRY(block);
+CARRY(fs_ext4);
+CARRY(fs_xfs);
+CARRY(uring);
+
+const struct object objects[] = {
+	{ "maps", obj_maps, obj_maps_end, 0 },
+	/* before those that count what it cannot */
+	{ "net", obj_net, obj_net_end, 1 << LAYER_NET },
+	{ "core", obj_core, obj_core_end, 0 },
+	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
+	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
+	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
+	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
+	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE },
+	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
+};
+const size_t n_objects = N_OF(objects);
+
+const struct program programs[] = {
+	{ "core__fork", "all", 0, true },
+	{ "core__exec", "all", 0, true },
+	{ "core__exit", "all", 0, true },
+	{ "core__rename", "all", 0, false },
+	{ "core__writeback_begin", "fs", 0, true },
+	{ "core__writeback_end", "fs", 0, true },
+	{ "core__work_begin", "all", 0, true },
+	{ "core__work_end", "all", 0, true },
+	{ "net__send", "net", 3, false },            /* 6.3 */
+	{ "net__recv", "net", 3, false },
+	{ "net__state", "net", 3, false },
+	{ "syscall__enter", "syscall", 0, false },   /* a clock: only where calls are timed */
+	{ "syscall__exit", "syscall", 0, true },
+	{ "syscall__exit_again", "syscall", 0, false, true },
+	{ "cache__dirty", "cache", 2, true },
+	{ "cache__buffer", "cache", 1, true },
+	{ "cache__fault_user", "cache", 3, false },  /* x86 */
+	{ "cache__fault_kernel", "cache", 3, false },
+	{ "cache__sweep", "cache", 0, false },       /* called by the tracer */
+	{ "cache__fault", "cache", 2, false },       /* 6.12 */
+	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
+	{ "block__remap", "block", 3, true },        /* 5.11: likewise */
+	{ "block__split", "block", 2, true },
+	{ "block__bio_end", "block", 2, true },
+	{ "block__insert", "block", 1, true },
+	{ "block__issue", "block", 1, true },
+	{ "block__complete", "block", 3, true },
+	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
+	{ "block__share", "block", 0, false },       /* likewise */
+	{ "ext4__commit_begin", "fs", 0, true },
+	{ "ext4__commit_end", "fs", 0, true },
+	{ "ext4__handle", "fs", 0, true },
+	{ "ext4__journal_super", "fs", 0, true },
+	{ "ext4__checkpoint", "fs", 0, false },
+	{ "ext4__sync_begin", "fs", 0, false },
+	{ "ext4__sync_end", "fs", 0, false },
+	{ "ext4__writepages", "fs", 0, true },
+	{ "ext4__evict", "fs", 0, true },
+	{ "ext4__truncate", "fs", 0, true },
+	{ "ext4__punch", "fs", 0, true },
+	{ "ext4__convert_begin", "fs", 0, true },
+	{ "ext4__fastcommit_begin", "fs", 0, false },
+	{ "ext4__fastcommit_end", "fs", 0, false },
+	{ "xfs__commit", "fs", 0, true },
+	{ "xfs__log_write", "fs", 0, true },
+	{ "xfs__checkpoints_end", "fs", 0, true },
+	{ "xfs__buffer", "fs", 0, true },
+	{ "xfs__work_begin", "fs", 0, true },
+	{ "xfs__inactive", "fs", 0, true },
+	{ "xfs__write", "fs", 0, true },
+	{ "xfs__writeback", "fs", 3, false },        /* 6.17 */
+	{ "xfs__writeback_page", "fs", 3, false },   /* before */
+	{ "xfs__zero", "fs", 3, false },             /* 6.14 */
+	{ "xfs__step", "fs", 3, true },
+	{ "xfs__evict", "fs", 0, true },
+	{ "xfs__truncate", "fs", 0, true },
+	{ "uring__submit", "uring", 1, false },      /* 6.4 */
+	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
+	{ "uring__worker", "uring", 2, false },      /* 6.0 */
+	{ "uring__complete", "uring", 3, false },    /* 6.15 */
+	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
+	{ "uring__ring_end", "uring", 1, false },
+	{ "uring__sweep", "uring", 0, false },       /* 5.14: called by the tracer */
+	{ "aio__sweep", "syscall", 0, false },
+};
+const size_t n_programs = N_OF(programs);
+
+/* 1 in the last column: they write. */
+const struct call_row call_rows[] = {
+	{ SYS_read, { KIND_READ, SHAPE_RW, 0 } },
+	{ SYS_pread64, { KIND_PREAD, SHAPE_PRW, 0 } },
+	{ SYS_readv, { KIND_READV, SHAPE_RWV, 0 } },
+	{ SYS_preadv, { KIND_PREADV, SHAPE_PRWV, 0 } },
+	{ SYS_preadv2, { KIND_PREADV, SHAPE_PRWV2, 0 } },
+	{ SYS_write, { KIND_WRITE, SHAPE_RW, 1 } },
+	{ SYS_pwrite64, { KIND_PWRITE, SHAPE_PRW, 1 } },
+	{ SYS_writev, { KIND_WRITEV, SHAPE_RWV, 1 } },
+	{ SYS_pwritev, { KIND_PWRITEV, SHAPE_PRWV, 1 } },
+	{ SYS_pwritev2, { KIND_PWRITEV, SHAPE_PRWV2, 1 } },
+	{ SYS_sendfile, { KIND_SENDFILE_IN, SHAPE_SENDFILE, 1 } },
+	{ SYS_splice, { KIND_SPLICE_IN, SHAPE_SPLICE, 1 } },
+	{ SYS_copy_file_range, { KIND_COPY_IN, SHAPE_SPLICE, 1 } },
+	{ SYS_io_submit, { KIND_AIO_SUBMIT, SHAPE_AIO_SUBMIT, 0 } },
+	{ SYS_io_getevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
+	{ SYS_io_pgetevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
+	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
+	{ SYS_readahead, { KIND_NONE, SHAPE_ADVISE, 0 } },
+	{ SYS_fadvise64, { KIND_NONE, SHAPE_ADVISE, 0 } },
+	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
+	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
+	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },
+	{ SYS_recvfrom, { KIND_NET_RECV, SHAPE_TO, 0 } },
+	{ SYS_recvmsg, { KIND_NET_RECV, SHAPE_MSG, 0 } },
+	{ SYS_recvmmsg, { KIND_NET_RECV, SHAPE_MMSG, 0 } },
+	{ SYS_fsync, { KIND_FSYNC, SHAPE_FD, 0 } },
+	{ SYS_fdatasync, { KIND_FDATASYNC, SHAPE_FD, 0 } },
+	{ SYS_sync, { KIND_SYNC, SHAPE_PATH, 0 } },
+	{ SYS_syncfs, { KIND_SYNCFS, SHAPE_FD, 0 } },
+	{ SYS_sync_file_range, { KIND_SYNC_RANGE, SHAPE_FD, 0 } },
+	{ SYS_msync, { KIND_MSYNC, SHAPE_PATH, 0 } },
+	{ SYS_openat, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_openat2, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_close, { KIND_CLOSE, SHAPE_CLOSE, 0 } },
+	{ SYS_truncate, { KIND_TRUNCATE, SHAPE_PATH, 0 } },
+	{ SYS_ftruncate, { KIND_TRUNCATE, SHAPE_FTRUNCATE, 0 } },
+	{ SYS_fallocate, { KIND_FALLOCATE, SHAPE_FALLOCATE, 0 } },
+	{ SYS_renameat, { KIND_RENAME, SHAPE_PATH, 0 } },
+	{ SYS_renameat2, { KIND_RENAME, SHAPE_PATH, 0 } },
+	{ SYS_unlinkat, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_linkat, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_symlinkat, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_mkdirat, { KIND_MKDIR, SHAPE_PATH, 0 } },
+	{ SYS_mmap, { KIND_MMAP, SHAPE_MMAP, 0 } },
+	{ SYS_setxattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_lsetxattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_fsetxattr, { KIND_XATTR, SHAPE_FD, 0 } },
+	{ SYS_removexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_lremovexattr, { KIND_XATTR, SHAPE_PATH, 0 } },
+	{ SYS_fremovexattr, { KIND_XATTR, SHAPE_FD, 0 } },
+#ifdef SYS_open /* the older calls that new architectures do not have */
+	{ SYS_open, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_creat, { KIND_OPEN, SHAPE_OPEN, 0 } },
+	{ SYS_rename, { KIND_RENAME, SHAPE_PATH, 0 } },
+	{ SYS_unlink, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_rmdir, { KIND_UNLINK, SHAPE_PATH, 0 } },
+	{ SYS_link, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_symlink, { KIND_LINK, SHAPE_PATH, 0 } },
+	{ SYS_mkdir, { KIND_MKDIR, SHAPE_PATH, 0 } },
+#endif
+};
+const size_t n_call_rows = N_OF(call_rows);
+
+const struct function_row function_rows[] = {
+	{ "loop_workfn", FN_LOOP_WORK },
+	{ "loop_rootcg_workfn", FN_LOOP_WORK },
+	{ "ext4_end_io_rsv_work", FN_EXT4_CONVERT },
+	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
+	{ "blkdev_bio_end_io", FN_END_DEVICE },
+	{ "blkdev_bio_end_io_async", FN_END_DEVICE_ASYNC },
+	{ "end_swap_bio_read", FN_END_SWAP },
+	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
+	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
+	{ "io_ring_exit_work", FN_URING_EXIT },
+	{ "bio_chain_endio", FN_END_CHAIN },
+	{ "xlog_bio_end_io", FN_XFS_LOG },
+	{ "xfs_buf_bio_end_io", FN_XFS_BUFFER },
+	{ "xlog_cil_push_work", FN_XFS_PUSH },
+	{ "xfs_end_io", FN_XFS_CONVERT },
+	{ "xfs_inodegc_worker", FN_XFS_INACTIVE },
+};
+const size_t n_function_rows = N_OF(function_rows);
+
+_Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(programs) <= MAX_PROGRAMS, "struct probes has no room for them");

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_symbols.c - the addresses of kernel functions that tell what a thread or a bio is doing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "probe_parts.h"
+
+/* A probe of a system call can be preempted, and is skipped for other threads until it goes on, since tracepoints are guarded by the
+ * fast kind of SRCU (7.0). The variable is older, and was for tracepoints in idle processors until 6.13; the type came with the
+ * fast kind (6.15). */
+#define SYMBOL_SKIPS "tracepoint_srcu"
+#define TYPE_SKIPS "srcu_ctr"
+
+/* A function that is there, but not for us. */
+static void hide(struct probes *p, const char *name)
+{
+	size_t n = strlen(p->hidden);
+
+	snprintf(p->hidden + n, sizeof(p->hidden) - n, "%s%s", n ? ", " : "", name);
+}
+
+/* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
+static void *find_functions(void *arg)
+{
+	struct probes *p = arg;
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], *name;
+
+	if (!f) {
+		hide(p, "all: no /proc/kallsyms");
+		return NULL;
+	}
+	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
+		u64 address = strtoull(line, &name, 16);
+
+		if (strlen(name) < 4)
+			continue;
+		name += 3;
+		name[strcspn(name, " \t\n")] = '\0';
+		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
+		for (size_t i = 0; i < n_function_rows; i++) {
+			if (strcmp(name, function_rows[i].name))
+				continue;
+			if (!address)
+				hide(p, name);
+			else if (p->symbols.n < MAX_SYMBOLS)
+				p->symbols.at[p->symbols.n++] = (struct symbol){ address, function_rows[i].function };
+		}
+	}
+	fclose(f);
+	return NULL;
+}
+
+/* Begins to look for functions, beside what else there is to do before the kernel side needs them. */
+void functions_begin(struct probes *p)
+{
+	p->symbols.apart = !pthread_create(&p->symbols.thread, NULL, find_functions, p);
+	if (!p->symbols.apart)
+		find_functions(p);
+}
+
+void functions_wait(struct probes *p)
+{
+	if (p->symbols.apart)
+		pthread_join(p->symbols.thread, NULL);
+	p->symbols.apart = false;
+}
+
+/* Tells the kernel side what was found. */
+void functions_tell(struct probes *p)
+{
+	int fd = map_fd(p, "functions");
+
+	functions_wait(p);
+	p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
+	for (size_t i = 0; i < p->symbols.n; i++)
+		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function, BPF_ANY);
+}

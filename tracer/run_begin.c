@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* run_begin.c - what is asked for before anything is recorded: rules, outputs, the kernel side, whom to follow; and the two questions
+ * for which nothing is recorded at all.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "describe.h"
+#include "privilege.h"
+#include "procfs.h"
+#include "run_parts.h"
+#include "stop.h"
+#include "systems/systems.h"
+
+static void fill_probe_opts(const struct options *o, struct probe_opts *p)
+{
+	*p = (struct probe_opts){
+		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes,
+		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
+		.tables = o->tables, .n_tables = o->n_tables,
+	};
+	memcpy(p->comm, o->comm, sizeof(p->comm));
+}
+
+struct family {
+	u32 pids[4096];
+	size_t n;
+	bool more;
+};
+
+static void add_child(void *arg, u32 pid, u32 ppid)
+{
+	struct family *f = arg;
+	bool known = false, child = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		known |= f->pids[i] == pid;
+		child |= f->pids[i] == ppid;
+	}
+	if (!child || known || f->n == N_OF(f->pids))
+		return;
+	f->pids[f->n++] = pid;
+	f->more = true;
+}
+
+/* Wants the processes of --pid and their present descendants. Children of a process that is wanted already are added by
+ * the kernel side, so that looking until nothing new turns up misses nobody. */
+int run_want_families(struct run *r)
+{
+	auto_free struct family *f = calloc(1, sizeof(*f));
+	size_t wanted = 0;
+	int err = 0;
+
+	if (!f)
+		return fail(ENOMEM, "processes to follow");
+	for (; f->n < r->opts->n_pids; f->n++)
+		f->pids[f->n] = r->opts->pids[f->n];
+	do {
+		for (; wanted < f->n && !err; wanted++)
+			err = probes_want_pid(r->probes, f->pids[wanted]);
+		f->more = false;
+		if (!err && f->n)
+			procfs_list(add_child, f);
+	} while (f->more && !err);
+	return err;
+}
+
+int run_start_command(struct run *r)
+{
+	int err;
+
+	if (!r->opts->command)
+		return 0;
+	err = command_start(&r->command, r->opts->command, &r->before, r->outputs.standard);
+	if (!err && options_by_pid(r->opts))
+		err = probes_want_pid(r->probes, r->command.pid);
+	return err;
+}
+
+static int open_processes(void)
+{
+	struct stat own, next;
+	const char *why;
+
+	/* after unshare(CLONE_NEWPID) without a fork the kernel makes no threads (copy_process) */
+	if (!stat("/proc/self/ns/pid", &own) && (stat("/proc/self/ns/pid_for_children", &next) || own.st_ino != next.st_ino))
+		return fail(0, "the command would begin a PID namespace that this process is not in: start iot-trace inside it (unshare --fork)");
+	return procfs_open(&why) ? fail(0, "%s", why) : 0;
+}
+
+static int fail_unknown_system(const struct options *o)
+{
+	return fail_usage("unknown storage system '%s' (iot-systems(5) lists them)", o->system);
+}
+
+static int prepare_detection(struct run *r)
+{
+	const struct options *o = r->opts;
+
+	if (detect_new(&r->detect, o->rules, o->n_rules))
+		return STATUS_FAILED;
+	if (o->system && detect_only(r->detect, o->system))
+		return fail_unknown_system(o);
+	return 0;
+}
+
+/* Rules and outputs may be FIFOs, which wait for their other end: not longer than the run is to last. */
+static int open_named(struct run *r)
+{
+	int status;
+
+	stop_interrupts(r->opts->duration_ns);
+	status = prepare_detection(r);
+	if (!status && outputs_open(&r->outputs, r->opts))
+		status = STATUS_FAILED;
+	r->sink = r->outputs.sink;
+	if (!stop_uninterrupted() || !status)
+		return status;
+	note("ended before anything was recorded");
+	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
+}
+
+static int prepare_lives(struct run *r)
+{
+	return lives_new(&r->lives, &(struct lives_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
+			.told = r->opts->told, .events = !r->opts->no_events, .row = run_row, .arg = r });
+}
+
+/* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
+int run_prepare(struct run *r)
+{
+	const struct options *o = r->opts;
+	struct probe_opts p;
+	int status;
+
+	if (privilege_check() || open_processes())
+		return STATUS_FAILED;
+	status = o->command ? command_check(o->command[0]) : 0;
+	if (status)
+		return status;
+	status = open_named(r);
+	if (status)
+		return status;
+	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
+	if (!r->batch)
+		return STATUS_FAILED;
+	if (names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
+	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
+		return STATUS_FAILED;
+	fill_probe_opts(o, &p);
+	return probes_open(&r->probes, &p) || prepare_lives(r) ? STATUS_FAILED : 0;
+}
+
+int run_systems(const struct options *o)
+{
+	struct systems *rules = NULL;
+	int err = open_processes() ? -ENOENT : systems_open(&rules, o->rules, o->n_rules);
+	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;
+	bool unknown = !err && o->system && !only;
+
+	if (!err && !unknown)
+		err = systems_list(rules, only, stdout);
+	systems_close(rules);
+	if (unknown)
+		return fail_unknown_system(o);
+	if (fflush(stdout))
+		err = fail(errno, "cannot write standard output");
+	return err ? STATUS_FAILED : STATUS_OK;
+}
+
+int run_probes(const struct options *o, u64 begun_ns)
+{
+	struct probes *probes = NULL;
+	struct probe_opts p;
+	int err;
+
+	if (privilege_check())
+		return STATUS_FAILED;
+	fill_probe_opts(o, &p);
+	err = probes_open(&probes, &p);
+	if (probes)
+		print_probes(probes, o, clock_now(CLOCK_MONOTONIC) - begun_ns);
+	probes_close(probes);
+	if (fflush(stdout))
+		err = fail(errno, "cannot write standard output");
+	return err ? STATUS_FAILED : STATUS_OK;
+}

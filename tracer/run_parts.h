@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* run_parts.h - one run, as the files run*.c share it. */
+#ifndef IOT_RUN_PARTS_H
+#define IOT_RUN_PARTS_H
+
+#include <time.h>
+#include "cells.h"
+#include "command.h"
+#include "detect.h"
+#include "devices.h"
+#include "filesums.h"
+#include "flows.h"
+#include "lives.h"
+#include "names.h"
+#include "outputs.h"
+#include "run.h"
+#include "settle.h"
+#include "truth.h"
+
+struct run {
+	const struct options *opts;
+	struct outputs outputs;
+	struct sink *sink;
+	struct probes *probes;
+	struct detect *detect;
+	struct names *names;
+	struct lives *lives;
+	struct devices *devices;
+	struct truth *truth;
+	struct cells *cells;
+	struct filesums *filesums;
+	struct flows *flows;
+	struct command command;
+	struct settle_job *job;
+	sigset_t before;              /* the mask that the command gets */
+	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
+	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
+	u64 sec, next_ns;             /* the second that is being recorded, and when it ends, since the start */
+	u64 round_ns;                 /* when the aggregates were read last */
+	u64 names_lost;               /* records of processes, by then */
+	bool scanned;                 /* the table of processes was read in this round */
+	u64 calm_ops, calm_since, calm_begun;
+	u64 events;
+	struct iot_event *batch;
+	size_t n_batch;
+	struct iot_proc *ends;        /* processes that ended; the first n_due are given after the next look into the ring */
+	size_t n_ends, n_due, ends_room;
+	int err;                      /* the first error, of the run itself or because no output is left; ends the run */
+	const char *horizon;
+	bool progress;
+};
+
+static inline void take_error(struct run *r, int err)
+{
+	if (err && !r->err)
+		r->err = err;
+}
+
+static inline u64 since_start(const struct run *r)
+{
+	return clock_now(CLOCK_MONOTONIC) - r->start_ns;
+}
+
+/* --- the beginning (run_begin.c) --- */
+
+/* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
+int run_prepare(struct run *);
+/* Wants the processes of --pid and their present descendants. */
+int run_want_families(struct run *);
+int run_start_command(struct run *);
+
+/* --- records from the ring (run_ring.c) --- */
+
+/* Gives what is in the ring now; true when there is more. */
+bool run_drain(struct run *);
+/* Gives the first n ends of processes. */
+void run_give_ends(struct run *, size_t n);
+/* Processes of which more is known by now: a later record replaces an earlier one. */
+void run_give_changed(struct run *);
+/* A process of the kernel side's table, which the ring may not have carried. */
+void run_known(void *run, const struct iot_proc *);
+void run_learn_device(void *run, u32 dev);
+/* A row of a process, for lives.h. */
+void run_row(void *run, const struct iot_proc *, const struct rec_process *);
+
+/* --- sums, once a second (run_round.c) --- */
+
+/* Reads all aggregates into r->cells. */
+void run_read_cells(struct run *);
+void run_end_second(struct run *);
+/* Gives what was added to the aggregates since the last round, when their table fills up. */
+void run_end_round(struct run *);
+void run_flow(void *run, const struct iot_flow_key *, const struct iot_flow *);
+
+/* --- the loop (run.c) and what it waits for in the end (run_settle.c) --- */
+
+/* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
+void run_record_until(struct run *, bool (*over)(struct run *));
+/* Waits for what is dirty to be written, as the options say. */
+void run_settle(struct run *);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* run_ring.c - a run's events, processes and paths: from the ring to the outputs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "run_parts.h"
+
+#define ENDS_LOOK 64                  /* ends that are held back and may be told again */
+
+static void give_batch(struct run *r)
+{
+	if (!r->n_batch)
+		return;
+	take_error(r, r->sink->events(r->sink, r->batch, r->n_batch));
+	r->events += r->n_batch;
+	r->n_batch = 0;
+}
+
+/* Takes away what somebody who is wanted may have dirtied. */
+static bool is_cut(const struct iot_event *e)
+{
+	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
+}
+
+static void on_event(void *arg, const struct iot_event *e)
+{
+	struct run *r = arg;
+	struct iot_event *own = &r->batch[r->n_batch];
+
+	*own = *e;
+	detect_event(r->detect, own);
+	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)) && !is_cut(e))
+		return;
+	r->n_batch++;
+	if (r->n_batch == IOT_EVENT_BATCH)
+		give_batch(r);
+}
+
+void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
+{
+	struct run *r = arg;
+	u32 group = detect_group(r->detect, p->id);
+
+	if (group)
+		take_error(r, probes_set_group(r->probes, p, group));
+	if (rec && lives_wanted(r->lives, p->id))
+		take_error(r, r->sink->record(r->sink, REC_process, rec));
+}
+
+/* Threads that end at once on several processors may all find themselves the last of their process, and each tells of the
+ * end: the record that comes last has the bytes of all. */
+static bool hold_end(struct run *r, const struct iot_proc *p)
+{
+	size_t i = r->n_ends, first = i > ENDS_LOOK ? i - ENDS_LOOK : 0;
+
+	while (i-- > first) {
+		if (r->ends[i].id != p->id)
+			continue;
+		r->ends[i] = *p;
+		return true;
+	}
+	if (grow((void **)&r->ends, r->n_ends, &r->ends_room, sizeof(*r->ends)))
+		return false;
+	r->ends[r->n_ends++] = *p;
+	return true;
+}
+
+static void on_process(void *arg, const struct iot_proc *p)
+{
+	struct run *r = arg;
+
+	if (!(p->flags & PROC_EXITED) || !hold_end(r, p))
+		lives_seen(r->lives, p);
+}
+
+/* Gives the first n ends. */
+void run_give_ends(struct run *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		lives_ended(r->lives, &r->ends[i]);
+	r->n_ends -= n;
+	if (n)
+		memmove(r->ends, r->ends + n, r->n_ends * sizeof(*r->ends));
+	r->n_due = r->n_ends;
+}
+
+/* Processes of which more is known by now: a later record replaces an earlier one. */
+void run_give_changed(struct run *r)
+{
+	const struct iot_proc *p;
+
+	while ((p = detect_changed(r->detect))) {
+		filesums_changed(r->filesums, r->probes, p->id);
+		lives_changed(r->lives, p);
+	}
+}
+
+void run_learn_device(void *arg, u32 dev)
+{
+	struct run *r = arg;
+	const struct rec_device *rec = devices_learn(r->devices, dev, r->sec);
+
+	if (rec)
+		take_error(r, r->sink->record(r->sink, REC_device, rec));
+}
+
+static void on_path(void *arg, const struct iot_path *p)
+{
+	struct run *r = arg;
+
+	const struct rec_file *rec;
+
+	run_learn_device(r, p->dev);
+	rec = names_file(r->names, p);
+	if (rec->path)
+		filesums_named(r->filesums, rec->id);
+	take_error(r, r->sink->record(r->sink, REC_file, rec));
+}
+
+/* Returns true when there is more. */
+bool run_drain(struct run *r)
+{
+	const struct probe_callbacks callbacks = { r, on_event, on_process, on_path };
+	size_t n = probes_consume(r->probes, &callbacks);
+
+	give_batch(r);
+	run_give_ends(r, r->n_due);
+	detect_again(r->detect);
+	run_give_changed(r);
+	return n >= PROBES_TAKE;
+}
+
+void run_known(void *arg, const struct iot_proc *p)
+{
+	if (p->flags & (PROC_WANTED | PROC_KTHREAD))
+		on_process(arg, p);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* run_round.c - a run's sums: once a second, what was added goes to the outputs, and what is over is given back. */
+#include <time.h>
+#include "run_parts.h"
+
+void run_read_cells(struct run *r)
+{
+	cells_begin(r->cells);
+	take_error(r, probes_cells(r->probes, cells_keep, r->cells));
+}
+
+static u32 on_owner(void *arg, u32 owner)
+{
+	struct run *r = arg;
+
+	return lives_owner(r->lives, owner);
+}
+
+static int on_cell(void *arg, const struct rec_agg *rec)
+{
+	struct run *r = arg;
+
+	run_learn_device(r, rec->dev);
+	return r->sink->record(r->sink, REC_agg, rec);
+}
+
+/* What the ring could not carry is still in the table of processes. */
+static void scan_processes(struct run *r)
+{
+	if (!r->scanned)
+		take_error(r, probes_procs(r->probes, run_known, r));
+	r->scanned = true;
+	run_give_ends(r, r->n_ends);
+}
+
+static void on_bytes(void *arg, u32 owner, u64 bytes)
+{
+	struct run *r = arg;
+
+	if (lives_bytes(r->lives, owner, bytes))
+		return;
+	scan_processes(r);
+	lives_bytes(r->lives, owner, bytes);
+}
+
+static bool on_over(void *arg, u32 owner, bool quiet)
+{
+	struct run *r = arg;
+
+	return lives_over(r->lives, owner, quiet);
+}
+
+void run_flow(void *arg, const struct iot_flow_key *key, const struct iot_flow *sums)
+{
+	struct run *r = arg;
+	struct flow_text text;
+	struct iot_flow_key own = *key;
+
+	own.owner = lives_owner(r->lives, key->owner);
+	take_error(r, r->sink->record(r->sink, REC_flow, flow_describe(&own, sums, &text)));
+}
+
+static bool flow_over(void *arg, u32 owner)
+{
+	return on_over(arg, owner, false);
+}
+
+/* Unlike an aggregate, what a process that is not asked for did to a file is left out. */
+static int on_filesum(void *arg, const struct rec_file_io *rec)
+{
+	struct run *r = arg;
+	struct rec_file_io own = *rec;
+
+	own.owner = lives_owner(r->lives, rec->owner);
+	return own.owner == PROC_OTHER ? 0 : r->sink->record(r->sink, REC_file_io, &own);
+}
+
+/* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. files: sums by file
+ * were taken for it; they are given when it is decided who stands for whom. */
+static void end_round(struct run *r, bool files)
+{
+	u64 lost[LOSS_MAX] = { 0 };
+
+	r->scanned = false;
+	if (!probes_losses(r->probes, lost) && lost[LOSS_EVENT_OTHER] != r->names_lost)
+		scan_processes(r);
+	r->names_lost = lost[LOSS_EVENT_OTHER];
+	run_read_cells(r);
+	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
+	cells_bytes(r->cells, on_bytes, r);
+	lives_settle(r->lives);
+	if (files)
+		take_error(r, filesums_tell(r->filesums, on_filesum, r));
+	take_error(r, cells_take(r->cells, r->sec, on_owner, on_cell, r));
+	cells_collect(r->cells, r->probes, on_over, r);
+	flows_collect(r->flows, r->probes, flow_over, run_flow, r);
+	lives_forget(r->lives);
+	r->round_ns = clock_now(CLOCK_MONOTONIC);
+}
+
+void run_end_round(struct run *r)
+{
+	end_round(r, false);
+}
+
+static void show_progress(const struct run *r)
+{
+	u64 n[LOSS_MAX], lost = 0;
+
+	if (!r->progress || probes_losses(r->probes, n))
+		return;
+	for (size_t i = 0; i < LOSS_MAX; i++)
+		lost += n[i];
+	note_progress("\r%llu s, %llu events, %llu lost ", (unsigned long long)(since_start(r) / NSEC),
+		(unsigned long long)r->events, (unsigned long long)lost);
+}
+
+/* Gives what was added to the aggregates in this second, and makes the second durable. A late call gives more than a
+ * second's worth to the second in which it began. */
+void run_end_second(struct run *r)
+{
+	const struct rec_file *late;
+	u64 now = since_start(r);
+
+	while ((late = detect_late(r->detect)))
+		take_error(r, r->sink->record(r->sink, REC_file, late));
+	run_give_changed(r);
+	take_error(r, filesums_take(r->filesums, r->probes));
+	run_drain(r);
+	end_round(r, true);
+	run_give_changed(r);
+	take_error(r, r->sink->commit(r->sink));
+	probes_second(r->probes);
+	r->sec = now / NSEC > r->sec ? now / NSEC : r->sec + 1;
+	r->next_ns = (r->sec + 1) * NSEC;
+	show_progress(r);
+}

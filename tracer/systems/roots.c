@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* roots.c - which folders are data roots.
+ *
+ * A data root is recognised by marker files that are only looked at, never read. Folders are remembered for a few
+ * seconds in a table of fixed size, so that a million paths cost bounded memory and a new server is soon seen.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "clock.h"
+#include "hash.h"
+#include "mounts.h"
+#include "procfs.h"
+#include "roots.h"
+
+#define DIR_SLOTS 1024          /* folders remembered */
+#define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
+#define FOUND_MS 10000          /* how long a root is believed */
+#define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
+
+struct sys_cache {
+	struct dir dir[DIR_SLOTS];
+	uint64_t seen[SEEN_SLOTS];
+	char *mounts;           /* mount points that must not be touched, each NUL-terminated, ended by an empty one */
+	int mountinfo;          /* /proc/self/mountinfo, polled for changes */
+	uint32_t mounts_pid;    /* whose they are; 0 ours */
+};
+
+struct sys_cache *sys_cache_new(void)
+{
+	struct sys_cache *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->mountinfo = -1;
+	return c;
+}
+
+void sys_cache_free(struct sys_cache *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < DIR_SLOTS; i++)
+		free(c->dir[i].path);
+	free(c->mounts);
+	if (c->mountinfo >= 0)
+		close(c->mountinfo);
+	free(c);
+}
+
+/* Forgets what was found: rules were added. */
+void sys_cache_forget(struct sys_cache *c)
+{
+	for (size_t i = 0; i < DIR_SLOTS; i++) {
+		free(c->dir[i].path);
+		c->dir[i] = (struct dir){ NULL };
+	}
+}
+
+/* 0 is left for "empty". */
+static uint64_t hash(const char *path, size_t len)
+{
+	return hash_bytes(HASH_START, path, len) | 1;
+}
+
+static uint64_t now_ms(void)
+{
+	return clock_now(CLOCK_MONOTONIC) / 1000000;
+}
+
+/* --- mounts that could hang us --- */
+
+static bool is_remote(const char *type)
+{
+	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "afs", "autofs", "ceph", "lustre", "beegfs", "ocfs2", "gfs2",
+		"9p", "glusterfs", "orangefs", "coda", NULL };
+
+	for (int i = 0; types[i]; i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return !strncmp(type, "fuse", 4);
+}
+
+/* Mount points of remote file systems, each NUL-terminated, ended by an empty one. */
+struct remote {
+	char *points;
+	size_t len;
+};
+
+static bool keep_remote(void *arg, const struct mount *m)
+{
+	struct remote *r = arg;
+	size_t n = strlen(m->at) + 1;
+	char *more = is_remote(m->fs) ? realloc(r->points, r->len + n + 1) : NULL;
+
+	if (!more)
+		return false;
+	r->points = more;
+	memcpy(r->points + r->len, m->at, n);
+	r->len += n;
+	r->points[r->len] = '\0';
+	return false;
+}
+
+static void refresh_mounts(struct sys_cache *c, uint32_t pid)
+{
+	struct pollfd p = { .events = POLLPRI };
+	struct remote r = { NULL, 0 };
+	char path[PROCFS_PATH];
+
+	p.fd = c->mountinfo;
+	if (c->mounts && c->mounts_pid == pid && p.fd >= 0 && !(poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLPRI)))
+		return;
+	if (p.fd >= 0)
+		close(p.fd);
+	free(c->mounts);
+	c->mounts = NULL;
+	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : MOUNTS_OURS, O_RDONLY | O_CLOEXEC);
+	c->mounts_pid = pid;
+	mounts_find(c->mountinfo, keep_remote, &r);
+	c->mounts = r.points ? r.points : calloc(1, 1);
+}
+
+static bool lies_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !strncmp(path, folder, len) && (path[len] == '/' || !path[len] || len == 1);
+}
+
+/* Folders on network and FUSE file systems are never touched: a look could hang, and would be traffic of our own. */
+static bool is_untouchable(const struct sys_cache *c, const char *dir)
+{
+	for (const char *m = c->mounts; m && *m; m += strlen(m) + 1)
+		if (lies_below(dir, m))
+			return true;
+	return false;
+}
+
+/* --- data roots --- */
+
+static bool has_xattr(int dir, const char *name)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
+	return getxattr(self, name, NULL, 0) >= 0;
+}
+
+/* "name" a file, "name/" a folder (a symbolic link may be either), "!name" nothing of this name, "xattr:name". */
+static bool marker_holds(int dir, const char *marker)
+{
+	char name[PATTERN_MAX + 1];
+	bool absent = marker[0] == '!', folder;
+	struct stat st;
+	size_t len;
+
+	if (!strncmp(marker, "xattr:", 6))
+		return has_xattr(dir, marker + 6);
+	snprintf(name, sizeof(name), "%s", marker + absent);
+	len = strlen(name);
+	if (!len || name[0] == '/')
+		return false;
+	folder = name[len - 1] == '/';
+	if (folder)
+		name[len - 1] = '\0';
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return absent && errno == ENOENT;
+	return !absent && (S_ISLNK(st.st_mode) || !!S_ISDIR(st.st_mode) == folder);
+}
+
+static bool is_root_of(int dir, const struct sys_entry *e)
+{
+	for (size_t i = 0; i < e->n_roots; i++) {
+		const struct sys_strings *all = &e->roots[i].all;
+		size_t n;
+
+		for (n = 0; n < all->n && marker_holds(dir, all->s[n]); n++)
+			;
+		if (n && n == all->n)
+			return true;
+	}
+	return false;
+}
+
+/* Opens what a path leads to, the way that the kernel named it: it has no symbolic links, so whoever puts one there now misleads
+ * us. */
+static int open_place(const struct way *w, const char *inside, uint64_t flags)
+{
+	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	char path[PROCFS_PATH];
+	int root = open(w->to == WAY_HOME ? "/" : procfs_path(path, w->pid, "root"), O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	while (*inside == '/')
+		inside++;
+	fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, *inside ? inside : ".", &how, sizeof(how));
+	if (root >= 0)
+		close(root);
+	return fd;
+}
+
+static void look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
+{
+	int dir = open_place(w, inside, O_DIRECTORY);
+	struct stat st;
+
+	for (size_t i = 0; dir >= 0 && i < db->n; i++) {
+		const struct sys_entry *e = db->entry[i];
+		const struct sys_entry **to = e->engine ? &d->engine : &d->system;
+
+		if (!*to && is_root_of(dir, e))
+			*to = e;
+	}
+	if (dir >= 0 && (d->system || d->engine) && !fstat(dir, &st)) {
+		d->dev = st.st_dev;
+		d->ino = st.st_ino;
+	}
+	if (dir >= 0)
+		close(dir);
+	d->until_ms = now_ms() + (d->system || d->engine ? FOUND_MS : EMPTY_MS);
+}
+
+/* `inside` is the folder as its user names it. */
+const struct dir *roots_lookup(const struct systems *db, const struct way *w, const char *inside)
+{
+	static const struct dir none;
+	struct sys_cache *c = db->cache;
+	char path[PATH_BYTES + 64];
+	struct dir *d;
+
+	if (w->to == WAY_NONE || is_untouchable(c, inside))
+		return &none;
+	snprintf(path, sizeof(path), "%u:%s", w->pid, inside);
+	d = &c->dir[hash(path, strlen(path)) / 2 % DIR_SLOTS];
+	if (d->path && !strcmp(d->path, path) && now_ms() < d->until_ms)
+		return d;
+	free(d->path);
+	*d = (struct dir){ .path = strdup(path) };
+	if (d->path)
+		look_at(db, w, inside, d);
+	return d;
+}
+
+/* From inside a chroot the root of those outside is called "/" too. */
+static bool is_our_root(uint32_t pid)
+{
+	char path[PROCFS_PATH];
+	struct stat ours, theirs;
+
+	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+/* Is it our root that the paths of a process begin at? */
+static void find_way(struct sys_view view, struct way *w)
+{
+	char path[PROCFS_PATH];
+	struct stat ours, theirs;
+	ssize_t n;
+
+	*w = (struct way){ .to = view.ours ? WAY_HOME : WAY_NONE };
+	if (!view.pid || stat(procfs_path(path, view.pid, "ns/mnt"), &theirs) || stat("/proc/self/ns/mnt", &ours))
+		return;
+	n = readlink(procfs_path(path, view.pid, "root"), w->jail, sizeof(w->jail) - 1);
+	if (n <= 0)
+		return;
+	w->jail[n] = '\0';
+	w->same_mounts = ours.st_ino == theirs.st_ino;
+	w->to = w->same_mounts && !strcmp(w->jail, "/") && is_our_root(view.pid) ? WAY_HOME : WAY_AWAY;
+	if (!strcmp(w->jail, "/"))
+		w->jail[0] = '\0';
+	w->pid = w->to == WAY_AWAY ? view.pid : 0;
+}
+
+void way_find(struct sys_cache *c, struct sys_view view, struct way *w)
+{
+	find_way(view, w);
+	refresh_mounts(c, w->pid);
+}
+
+bool sys_is_untouchable(struct sys_cache *c, uint32_t pid, const char *path)
+{
+	struct way w;
+
+	find_way((struct sys_view){ pid, false }, &w);
+	if (w.to == WAY_NONE)
+		return true;
+	refresh_mounts(c, w.pid);
+	return is_untouchable(c, path);
+}
+
+void roots_remember(struct sys_cache *c, const char *path, size_t len)
+{
+	uint64_t h = hash(path, len);
+
+	c->seen[h / 2 % SEEN_SLOTS] = h;
+}
+
+bool roots_is_remembered(const struct sys_cache *c, const char *path, size_t len)
+{
+	uint64_t h = hash(path, len);
+
+	return c->seen[h / 2 % SEEN_SLOTS] == h;
+}
+
+bool roots_is_file(const struct systems *db, const struct way *w, const char *path)
+{
+	struct stat st;
+	bool file;
+	int fd;
+
+	if (w->to == WAY_NONE || is_untouchable(db->cache, path))
+		return false;
+	fd = open_place(w, path, O_NOFOLLOW);
+	file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+	if (fd >= 0)
+		close(fd);
+	return file;
+}
