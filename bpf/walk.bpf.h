@@ -56,7 +56,10 @@ struct walk {
 	/* queueing: what a reader has asked for, and how much of it had to be read */
 	u64 range_inode, range_off, range_len, missed;
 	u64 read_inode, read_from, read_to; /* of a read: the bytes of the file that it fills */
-	u32 read_torn, pad2;   /* 1: they are not one range of one file */
+	u32 read_torn;         /* 1: they are not one range of one file */
+	u32 submitted;         /* pieces so far */
+	u64 one_owner;         /* whose the first of them is */
+	u32 one_how, differ;   /* 1: others are another's */
 	u32 task, pad;         /* who submits, for the event */
 	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
 	struct {
@@ -280,6 +283,12 @@ __noinline int piece_flush(struct walk *w)
 			w->top_file = w->file;
 		}
 	} else {
+		if (!w->submitted++) {
+			w->one_owner = w->owner;
+			w->one_how = w->key.how;
+		} else if (w->owner != w->one_owner) {
+			w->differ = 1;
+		}
 		piece_event(w);
 		w->ops = 1; /* every contiguous range that is submitted is an operation */
 	}
@@ -460,12 +469,12 @@ __noinline int walk_bio(struct walk *w)
 {
 	struct walk_ref ref = { w };
 
-	if (!w || !w->bio)
-		return 0;
-	if (w->tag.parts) {
+	if (w && w->tag.parts) {
 		walk_parts(w);
 		return 0;
 	}
+	if (!w || !w->bio)
+		return 0;
 	if (!pages_find(w)) {
 		piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, 0, w->left);
 		w->left = 0;
