@@ -414,6 +414,7 @@ enum iot_function {
 	FN_URING_EXIT,      /* ends a ring of io_uring */
 	FN_END_SWAP,        /* ends a page that comes back from swap */
 	FN_END_CHAIN,       /* ends a part of another bio: bi_private is that */
+	FN_END_WAIT,        /* ends a bio that its submitter waits for */
 	FN_XFS_LOG,         /* ends a log write of XFS: bi_private is its struct xlog_in_core */
 	FN_XFS_BUFFER,      /* ends a metadata buffer of XFS: bi_private is its struct xfs_buf */
 	FN_XFS_PUSH,        /* writes a checkpoint of XFS into the log */

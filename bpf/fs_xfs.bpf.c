@@ -113,12 +113,32 @@ struct iomap {
 struct iomap_iter {
 	struct inode *inode;
 	long long pos, iter_start_pos; /* the second since 6.15 */
+	u64 len;
 	u32 flags;
 	struct iomap iomap, srcmap;
 };
 
 struct iomap_iter___processed {
 	s64 processed;
+};
+
+/* Of a folio with several blocks: a bit for each that is up to date, then one for each that is dirty. Since 6.6: before, a folio is
+ * dirty as a whole. */
+struct iomap_folio_state {
+	unsigned long state[1];
+};
+
+struct folio___private {
+	void *private;
+};
+
+struct xa_node {
+	unsigned char shift;
+	void *slots[64];
+};
+
+struct xarray___head {
+	void *xa_head;
 };
 
 struct xfs_inode_log_item {
@@ -918,18 +938,93 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 	return dirty_range(i, d);
 }
 
+#define XA_LEVELS 8
+#define XA_SLOTS 63            /* mask */
+#define XA_INTERNAL 2          /* of both low bits: a node, or the number of the slot that this one goes on from */
+
+static __always_inline bool xa_is_internal(u64 entry)
+{
+	return (entry & 3) == XA_INTERNAL;
+}
+
+/* The folio in a page cache, as xas_load() finds it; NULL: none. */
+static __always_inline u64 folio_at(u64 mapping, u64 index)
+{
+	u64 entry = POINTER_AT(mapping + bpf_core_field_offset(struct address_space, i_pages), struct xarray___head, xa_head), node, slot;
+
+	for (int i = 0; i < XA_LEVELS && xa_is_internal(entry) && entry > PAGE_SIZE; i++) {
+		node = entry - XA_INTERNAL;
+		slot = index >> NUMBER_AT(node, struct xa_node, shift) & XA_SLOTS;
+		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot * sizeof(u64));
+		if (xa_is_internal(entry) && entry < PAGE_SIZE)
+			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));
+	}
+	return entry & 3 ? 0 : entry;
+}
+
+/* Blocks of a folio that is dirty in part are about to turn dirty: those that are clean are claimed. */
+struct turning {
+	u64 inode, owner, pos, end;
+	u64 folio_pos, state;  /* iomap_folio_state.state */
+	u32 blocks, bits;      /* of the folio; log2 of their size */
+};
+
+static long turn_block(u32 n, struct turning *t)
+{
+	u32 bit = t->blocks + ((t->pos - t->folio_pos) >> t->bits);
+
+	if (t->pos >= t->end)
+		return 1;
+	if (!(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))
+		claim_range(t->inode, t->pos, 1, t->owner, false);
+	t->pos += 1UL << t->bits;
+	return 0;
+}
+
+/* Bytes of one folio. A folio without such a state is clean, and told of as it turns dirty, or dirty as a whole. */
+static __noinline int turning_dirty(struct inode *i, u64 off, u64 len)
+{
+	struct task_ctx *c = ctx_make();
+	struct turning t = { .pos = off };
+	u64 mapping, folio, state;
+	u8 how;
+
+	if (!i || !c || c->behalf == BEHALF_LOOP || !bpf_core_type_exists(struct iomap_folio_state))
+		return 0;
+	mapping = POINTER_AT(i, struct inode, i_mapping);
+	t.inode = POINTER_AT(mapping, struct address_space, host); /* itself, as a number */
+	folio = folio_at(mapping, off >> PAGE_SHIFT);
+	state = folio ? POINTER_AT(folio, struct folio___private, private) : 0;
+	if (!state)
+		return 0;
+	t.owner = owner_current(c, &how);
+	t.state = state + bpf_core_field_offset(struct iomap_folio_state, state);
+	t.bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
+	t.folio_pos = (u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT;
+	t.blocks = folio_pages((struct folio *)folio) << PAGE_SHIFT >> t.bits;
+	t.pos &= ~((1UL << t.bits) - 1);
+	t.end = off + len;
+	if (t.end > t.folio_pos + ((u64)t.blocks << t.bits))
+		t.end = t.folio_pos + ((u64)t.blocks << t.bits);
+	bpf_loop(MAX_ITEMS, turn_block, &t, 0);
+	return 0;
+}
+
 /* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. */
 SEC("tp_btf/iomap_zero_iter")
 int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
 {
-	return gate_open() ? dirtied(i, off, len) : 0;
+	if (!gate_open())
+		return 0;
+	turning_dirty(i, off, len);
+	return dirtied(i, off, len);
 }
 
 #define IOMAP_ZERO 2           /* in iomap_iter.flags, since 5.5 and 5.8 */
 #define IOMAP_FAULT 8
 #define IOMAP_MAPPED 2         /* in iomap.type: from here on others are not data */
 
-/* The end of a step over a range. A fault makes all blocks of its folio dirty; the kernel tells where the folio was clean, not where it
+/* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was clean, not where it
  * was dirty in part. */
 SEC("tp_btf/iomap_iter")
 int BPF_PROG(xfs__step, struct iomap_iter *iter)
@@ -938,8 +1033,10 @@ int BPF_PROG(xfs__step, struct iomap_iter *iter)
 	u64 from, len;
 	struct task_ctx *c;
 
-	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !iter->iomap.length || !gate_open())
+	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !gate_open())
 		return 0;
+	if (!iter->iomap.length) /* nothing is done yet */
+		return iter->flags & IOMAP_FAULT ? turning_dirty(iter->inode, iter->pos, iter->len) : 0;
 	c = ctx_find();
 	if (iter->flags & IOMAP_ZERO && (has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED))
 		return 0; /* told by iomap_zero_iter, or nothing to zero */

@@ -247,11 +247,17 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 			return;
 		}
 	}
+	if (!fp.inode && !ends_direct(end) && is_meta(b)) {
+		/* who waits for it wants it (XFS: the log is cleared or recovered); else the file system's programs are not there */
+		t->cause = end == FN_END_WAIT ? CAUSE_METADATA : CAUSE_UNKNOWN;
+		t->owner = owner_current(c, &t->how);
+		if (end != FN_END_WAIT && write)
+			lose(LOSS_FS_UNSEEN);
+		return;
+	}
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
-		t->cause = ends_direct(end) || (t->owner && !is_meta(b)) ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		if (t->cause == CAUSE_UNKNOWN && write && is_meta(b))
-			lose(LOSS_FS_UNSEEN); /* its end function is not known */
+		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
 		t->file = file_direct(b, end, c);
 		return;
 	}

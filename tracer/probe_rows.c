@@ -182,6 +182,8 @@ const struct function_row function_rows[] = {
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
 	{ "io_ring_exit_work", FN_URING_EXIT },
 	{ "bio_chain_endio", FN_END_CHAIN },
+	{ "submit_bio_wait_endio", FN_END_WAIT },        /* until 7.1 */
+	{ "bio_wait_end_io", FN_END_WAIT },
 	{ "xlog_bio_end_io", FN_XFS_LOG },
 	{ "xfs_buf_bio_end_io", FN_XFS_BUFFER },
 	{ "xlog_cil_push_work", FN_XFS_PUSH },
