@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-only
 """xfs-log.py BEFORE < AFTER - bytes of an XFS log by structure, from what xfs_logprint prints: those of AFTER without its first BEFORE
-records. Lines "structure bytes", as the rows of `iot-analyze breakdown` are called; with no BEFORE, the number of records.
+records. Lines "structure bytes", as the rows of `iot-analyze breakdown` are called, and how many checkpoints ended; with no BEFORE, the number of
+records.
 
 xfs_logprint lists each record with its length, and each operation in it with the length of its region. A region has a header of 12 bytes;
 the first of an item says how many regions the item has. A record has a header of 512 bytes and is rounded up.
@@ -64,6 +65,7 @@ def main():
         sums["padding"] += length
         for tid, size, flags, text in ops:
             c, kind = checkpoints[tid], "log_op"
+            sums["checkpoints"] += "COMMIT" in flags
             if not re.search("START|COMMIT|UNMOUNT", flags):
                 if not c.regions and "WAS_CONT" not in flags:
                     c.kind, c.regions = kind_of_item(text)
