@@ -170,6 +170,14 @@ static __always_inline u32 stated_by(struct bio *b, u32 end, u64 *to)
 	return end == FN_XFS_LOG || end == FN_XFS_BUFFER ? end : FN_NONE;
 }
 
+/* A write of a file system whose programs are not attached. Bytes without an owner are seen to be that; who is not wanted raises no
+ * loss for those who are. */
+static __always_inline void unseen_structure(u64 owner)
+{
+	if (!filtered() || (owner >= PROC_FIRST && !(owner & OWNER_TXN)))
+		lose(LOSS_FS_UNSEEN);
+}
+
 static __always_inline bool tag_stated(struct bio *b, struct iot_bio *t, u32 end, struct task_ctx *c, bool write)
 {
 	struct stated *s;
@@ -185,7 +193,8 @@ static __always_inline bool tag_stated(struct bio *b, struct iot_bio *t, u32 end
 	}
 	s = bpf_map_lookup_elem(&stated, &to);
 	if (!s) {
-		lose(LOSS_FS_UNSEEN);
+		unseen_structure(owner_current(c, &t->how));
+		t->how = HOW_NONE;
 		return true;
 	}
 	t->owner = s->owner;
@@ -252,7 +261,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		t->cause = end == FN_END_WAIT ? CAUSE_METADATA : CAUSE_UNKNOWN;
 		t->owner = owner_current(c, &t->how);
 		if (end != FN_END_WAIT && write)
-			lose(LOSS_FS_UNSEEN);
+			unseen_structure(t->owner);
 		return;
 	}
 	if (ends_direct(end) || !fp.inode) {
