@@ -42,10 +42,12 @@ base_obj := $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c))
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 systems_src := $(wildcard tracer/systems/*.c)
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
+io_obj := $(patsubst %.c,$(B)/%.o,$(wildcard workloads/*.c))
+random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c))
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup demo check check-systems five bench fuzz install clean
+.PHONY: all help setup demo check check-mutants check-asan check-systems five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -124,14 +126,17 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
-# Static: what it reads is what it was told to read, not libraries.
-$(B)/iot-io: workloads/iot-io.c Makefile | $(B)/.tools
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -MF $@.d $< -o $@ -static -pthread
+# Static, or loaded into other programs: there are no sanitizers for those.
+$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
 
-$(B)/random-worker: tests/random-worker.c Makefile | $(B)/.tools
-	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
+# Static: what it reads is what it was told to read, not libraries.
+$(B)/iot-io: $(io_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static -pthread
+
+$(B)/random-worker: $(random_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static
 
 $(B)/forker: tests/forker.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
@@ -192,6 +197,14 @@ demo: setup
 check: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/run
+
+## make check-mutants  plant the faults of tests/mutants.txt one at a time, and count those that the tests catch: half an hour (root)
+check-mutants: all
+	$(Q)tests/mutants
+
+## make check-asan  the tests on programs built with AddressSanitizer and UBSan, in a copy of the tree: 45 minutes (root)
+check-asan: setup
+	$(Q)tests/asan
 
 ## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
 check-systems: setup

@@ -61,5 +61,6 @@ void grid_free(struct grid *t)
 	free(t->name);
 	free(t->title);
 	free(t->hide);
+	free(t->cases);
 	memset(t, 0, sizeof(*t));
 }

@@ -26,7 +26,9 @@ struct grid {
 	char *name;      /* word after "-- table:", or NULL */
 	char *title;     /* rest of that line, or NULL */
 	char *hide;      /* columns left out of the text format, blank separated, or NULL */
+	char *cases;     /* columns that name a case of --format junit, likewise */
 	bool plot;       /* "-- plot:": data of the picture, not printed */
+	bool words;      /* "-- words:": sentences; in text a paragraph each, behind what it is about */
 	int cols;
 	char **col;      /* names */
 	size_t rows, room;

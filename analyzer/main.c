@@ -66,7 +66,7 @@ static int help(const struct options *o)
 	size_t i;
 	int err;
 
-	printf("usage: iot-analyze COMMAND STORE [OPTIONS]\n\ncommands:\n");
+	printf("usage: iot-analyze STORE [OPTIONS]             what happened, in words\n       iot-analyze COMMAND STORE [OPTIONS]\n\ncommands:\n");
 	for (i = 0; i < N_OF(commands); i++)
 		printf("  %-14s %-13s %s\n", commands[i].name, commands[i].args, commands[i].doc);
 	printf("\nreports:\n");
@@ -81,6 +81,19 @@ static int help(const struct options *o)
 static bool is_plain(const char *name)
 {
 	return *name && strlen(name) < 64 && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] && strcmp(name, "views");
+}
+
+/* A name alone is a store when it can be no report's name, or when a file has it and no report. */
+static bool is_store(const char *name)
+{
+	auto_free char *file = NULL, *report = NULL;
+
+	if (!is_plain(name))
+		return true;
+	if (asprintf(&file, "%s.sql", name) < 0)
+		return false;
+	report = report_text(NULL, file);
+	return !report && !access(name, F_OK);
 }
 
 static int warn_incomplete(const struct answer *a, const char *store)
@@ -117,7 +130,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
-			   .ledger = ledger, .ledger_name = o->ledger };
+			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	struct scripts scripts = { 0 };
 	struct answer a = { 0 };
 	int err = find_scripts(o, name, &scripts);
@@ -135,7 +148,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err && o->plot)
 		err = plot_answer(&a, scripts.style, scripts.report, o->plot);
 	if (!err)
-		err = warn_incomplete(&a, o->arg[1]);
+		err = warn_incomplete(&a, o->arg[o->args - 1]);
 	if (!err)
 		err = answer_mismatch(&a) ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
@@ -147,7 +160,8 @@ static int answer_report(const struct options *o, const char *name, const char *
 static int run_report(const struct options *o)
 {
 	auto_free char *file = NULL, *text = NULL;
-	const char *name = o->seed ? "seed" : o->arg[0];
+	bool headline = o->args == 1 && !o->seed && is_store(o->arg[0]);
+	const char *name = headline ? "headline" : o->seed ? "seed" : o->arg[0], *path = o->arg[headline ? 0 : 1];
 	struct payload p = { 0 };
 	struct store *s = NULL;
 	int err = 0;
@@ -162,14 +176,18 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
-	if (o->args != 2)
+	if (o->limits && strcmp(name, "check"))
+		return fail_as(EXIT_USAGE, 0, "--max and --min belong to the command 'check'");
+	if (!o->limits && !strcmp(name, "check"))
+		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N or --min RATIO=N");
+	if (o->args != 2 && !headline)
 		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
 	if (o->ledger && o->has_logical)
 		return fail_as(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
 	if (o->ledger)
 		err = payload_read(&p, o->ledger);
 	if (!err)
-		err = store_open(&s, o->arg[1]);
+		err = store_open(&s, path);
 	if (!err)
 		err = answer_report(o, name, text, o->ledger ? &p.load : NULL, s);
 	store_close(s);

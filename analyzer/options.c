@@ -4,7 +4,7 @@
 #include "analyzer.h"
 #include "options.h"
 
-enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_CHOICE };
+enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_CHOICE, OPT_MAX, OPT_MIN };
 
 struct option_row {
 	const char *name, *value;    /* "--run", name of its value in --help */
@@ -14,14 +14,14 @@ struct option_row {
 	const char *doc;
 };
 
-static const char *const format_names[] = { "text", "csv", "tsv", "json", NULL }; /* enum format */
+static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", NULL }; /* enum format */
 const char *const per_names[] = { "system", "instance", "comm", "pid", "all", NULL };
 
 #define AT(member) offsetof(struct options, member)
 static const struct option_row rows[] = {
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system, by its name or an alias" },
-	{ "--by", "WHAT", OPT_CHOICE, AT(per), 0, per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
+	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png, and .tsv and .gp beside" },
@@ -29,6 +29,8 @@ static const struct option_row rows[] = {
 	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
+	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
 	{ "--help", NULL, OPT_FLAG, AT(help), 0, NULL, "this text" },
@@ -50,6 +52,28 @@ static int take_choice(const struct option_row *r, const char *value, int *out)
 	return fail_as(EXIT_USAGE, 0, "%s: unknown value '%s' (there are %s)", r->name, value, all);
 }
 
+/* RATIO=N, where N is a decimal number that is not negative. */
+static int take_limit(const struct option_row *r, const char *text, struct options *o)
+{
+	const char *value = strrchr(text, '=');
+	size_t len = value ? value - text : 0;
+	struct limit *l = &o->limit[o->limits];
+	char *end;
+
+	if ((size_t)o->limits == sizeof(o->limit) / sizeof(*o->limit))
+		return fail_as(EXIT_USAGE, 0, "%s: more than %zu limits", r->name, sizeof(o->limit) / sizeof(*o->limit));
+	if (!len || len >= sizeof(l->name) || value[1] < '0' || value[1] > '9' || value[1 + strspn(value + 1, "0123456789.")])
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
+	memcpy(l->name, text, len);
+	l->text = value + 1;
+	l->least = r->type == OPT_MIN;
+	l->value = strtod(value + 1, &end);
+	if (*end)
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
+	o->limits++;
+	return 0;
+}
+
 static int take_value(const struct option_row *r, const char *value, struct options *o)
 {
 	void *at = (char *)o + r->offset;
@@ -60,6 +84,8 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 		*(bool *)at = true;
 	if (r->type == OPT_TEXT)
 		*(const char **)at = value;
+	if (r->type == OPT_MAX || r->type == OPT_MIN)
+		return take_limit(r, value, o);
 	if (r->type == OPT_CHOICE)
 		return take_choice(r, value, at);
 	if (r->type == OPT_NUMBER && parse_number_63(value, at))

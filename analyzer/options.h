@@ -5,10 +5,21 @@
 
 #include "print.h"
 
+/* A limit of the command `check`. */
+struct limit {
+	char name[64];           /* of a ratio */
+	double value;
+	const char *text;        /* as it was given */
+	bool least;              /* --min */
+};
+
 struct options {
 	const char *run, *system, *plot, *reports, *table, *ledger;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
+	bool has_per;
+	struct limit limit[32];
+	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
 	bool seed, help, version;

@@ -7,6 +7,7 @@
 #include "text.h"
 
 #define ABSENT "n/a"
+#define WORDS_WIDTH 80
 
 char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
 {
@@ -37,6 +38,15 @@ static bool has_word(const char *words, const char *word)
 			return true;
 	}
 	return false;
+}
+
+enum result result_of(const char *text)
+{
+	if (!strcmp(text, "MISMATCH") || !strcmp(text, "BROKEN"))
+		return RESULT_FAILED;
+	if (!strcmp(text, "UNKNOWN"))
+		return RESULT_UNKNOWN;
+	return strcmp(text, "n/a") ? RESULT_OK : RESULT_ABSENT;
 }
 
 static bool is_hidden(const struct grid *t, int col)
@@ -151,6 +161,40 @@ static int text_table(const struct grid *t)
 	return err;
 }
 
+/* One paragraph, whose lines are behind the column that says what it is about. */
+static void put_words(const char *about, const char *words)
+{
+	size_t at = 10, len;
+
+	printf("%s%*s", about, (int)(text_width(about) < at ? at - text_width(about) : 0), "");
+	for (; *words; words += len + (words[len] == ' ')) {
+		auto_free char *word = strndup(words, len = strcspn(words, " "));
+		size_t width = word ? text_width(word) : len;
+
+		if (at > 10 && at + 1 + width > WORDS_WIDTH)
+			at = printf("\n%*s", 10, "") - 1;
+		at += (at > 10 ? printf(" ") : 0) + width;
+		printf("%.*s", (int)len, words);
+	}
+	printf("\n");
+}
+
+static int text_words(const struct grid *t)
+{
+	size_t row;
+
+	for (row = 0; row < t->rows; row++) {
+		auto_free char *about = cell_string(grid_cell(t, row, 0), ABSENT, text_terminal);
+		auto_free char *words = cell_string(grid_cell(t, row, 1), ABSENT, text_terminal);
+		const struct cell *before = row ? grid_cell(t, row - 1, 0) : NULL, *now = grid_cell(t, row, 0);
+
+		if (!about || !words)
+			return -ENOMEM;
+		put_words(before && before->text && now->text && !strcmp(before->text, now->text) ? "" : about, words);
+	}
+	return 0;
+}
+
 static int print_text(const struct answer *a)
 {
 	int line = grid_find(&a->head, "line"), i, err = 0;
@@ -168,7 +212,7 @@ static int print_text(const struct answer *a)
 		if (a->table[i].plot || !a->table[i].rows)
 			continue;
 		printf("\n%s%s", a->table[i].title ?: "", a->table[i].title ? "\n" : "");
-		err = text_table(&a->table[i]);
+		err = a->table[i].words ? text_words(&a->table[i]) : text_table(&a->table[i]);
 	}
 	if (a->caption)
 		printf("\n%s", a->caption);
@@ -273,6 +317,51 @@ static int print_json(const struct answer *a)
 	return text ? 0 : -ENOMEM;
 }
 
+/* The cells of a row as attributes or text of XML: of the columns that name the case, or all others, each with its name. */
+static int put_cells(const struct grid *t, size_t row, bool named)
+{
+	int col, n = 0;
+
+	for (col = 0; col < t->cols; col++) {
+		auto_free char *s = NULL, *name = NULL;
+
+		if (has_word(t->cases, t->col[col]) != named)
+			continue;
+		s = cell_string(grid_cell(t, row, col), ABSENT, text_xml);
+		name = text_xml(t->col[col], strlen(t->col[col]));
+		if (!s || !name)
+			return -ENOMEM;
+		printf("%s%s%s%s", n++ ? named ? " " : ", " : "", named ? "" : name, named ? "" : ": ", s);
+	}
+	return 0;
+}
+
+/* As the servers that run tests read it: a case a row, failed where something is wrong, skipped where nothing can be said. */
+static int print_junit(const struct answer *a, const struct grid *t)
+{
+	static const char *const words[] = { NULL, "skipped", "failure", "error" }; /* enum result */
+	size_t row, n[RESULT_UNKNOWN + 1] = { 0 };
+	int col = grid_find(t, "result"), err = 0;
+
+	for (row = 0; row < t->rows; row++)
+		n[result_of(grid_cell(t, row, col)->text ?: "")]++;
+	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"iot-analyze %s\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\""
+	       " skipped=\"%zu\">\n", a->name, t->rows, n[RESULT_FAILED], n[RESULT_UNKNOWN], n[RESULT_ABSENT]);
+	for (row = 0; row < t->rows && !err; row++) {
+		const char *word = words[result_of(grid_cell(t, row, col)->text ?: "")];
+
+		printf("  <testcase classname=\"iot-analyze.%s\" name=\"", a->name);
+		err = put_cells(t, row, true);
+		printf(word ? "\"><%s message=\"" : "\"/>\n", word);
+		if (word && !err)
+			err = put_cells(t, row, false);
+		if (word)
+			printf("\"/></testcase>\n");
+	}
+	printf("</testsuite>\n");
+	return err;
+}
+
 static const struct grid *choose(const struct answer *a, const char *only)
 {
 	int i;
@@ -293,7 +382,12 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 
 	if (!t)
 		return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'", a->name, only ?: "");
+	if (format == FORMAT_JUNIT && !t->cases)
+		return fail_as(EXIT_USAGE, 0, "report '%s' has no cases that pass or fail: --format junit is for check and verify", a->name);
 	switch (format) {
+	case FORMAT_JUNIT:
+		err = print_junit(a, t);
+		break;
 	case FORMAT_TEXT:
 		err = only ? text_table(t) : print_text(a);
 		break;

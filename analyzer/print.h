@@ -5,7 +5,7 @@
 
 #include "grid.h"
 
-enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT };
 
 /* Everything that a report says. */
 struct answer {
@@ -19,6 +19,10 @@ struct answer {
 	int tables;
 	bool about_store;            /* says something about all runs: no head */
 };
+
+/* What a column `result` says. */
+enum result { RESULT_OK, RESULT_ABSENT, RESULT_FAILED, RESULT_UNKNOWN };
+enum result result_of(const char *text);
 
 /* Print to stdout. CSV and TSV hold one table: `only` names it, NULL takes the report's main one.
  * Return 0 or an exit status. */

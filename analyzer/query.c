@@ -8,8 +8,10 @@
 #include <sqlite3.h>
 #include "analyzer.h"
 #include "fold.h"
+#include "functions.h"
 #include "memory.h"
 #include "opener.h"
+#include "options.h"
 #include "query.h"
 #include "stream.h"
 #include "volume.h"
@@ -100,7 +102,7 @@ int store_run(struct store *s, const char *which, int64_t *run)
 }
 
 /* Binds what the statement has a parameter for. */
-static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
+static void bind_ask(sqlite3_stmt *st, const struct ask *ask, const char *path)
 {
 	int i;
 
@@ -108,6 +110,10 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask)
 		sqlite3_bind_int64(st, i, ask->run);
 	if ((i = sqlite3_bind_parameter_index(st, ":per")))
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":each")))
+		sqlite3_bind_int64(st, i, ask->each);
+	if ((i = sqlite3_bind_parameter_index(st, ":store")))
+		sqlite3_bind_text(st, i, path, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":plot")))
 		sqlite3_bind_int64(st, i, ask->plot);
 	if ((i = sqlite3_bind_parameter_index(st, ":system")) && ask->system)
@@ -169,6 +175,39 @@ static int store_knows_system(struct store *s, const char *asked)
 	return fail_as(EXIT_USAGE, 0, "run %lld has no system '%s' (`iot-analyze systems` lists them)", (long long)s->ask.run, asked);
 }
 
+/* Table `wanted_limit`. */
+static int store_limits(struct store *s, const struct ask *ask)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_exec(s->db, "CREATE TEMP TABLE wanted_limit (place INTEGER, ratio TEXT, least INTEGER, value REAL, text TEXT)", NULL, NULL, NULL), i;
+
+	rc = rc ?: sqlite3_prepare_v2(s->db, "INSERT INTO temp.wanted_limit VALUES (?1, ?2, ?3, ?4, ?5)", -1, &st, NULL);
+	for (i = 0; rc == SQLITE_OK && i < ask->limits; i++) {
+		sqlite3_bind_int(st, 1, i);
+		sqlite3_bind_text(st, 2, ask->limit[i].name, -1, SQLITE_STATIC);
+		sqlite3_bind_int(st, 3, ask->limit[i].least);
+		sqlite3_bind_double(st, 4, ask->limit[i].value);
+		sqlite3_bind_text(st, 5, ask->limit[i].text, -1, SQLITE_STATIC);
+		sqlite3_step(st);
+		rc = sqlite3_reset(st);
+	}
+	rc = sqlite3_finalize(st) ?: rc;
+	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
+}
+
+/* Every limit is of something that there is. */
+static int store_knows_limits(struct store *s)
+{
+	static const char sql[] = "SELECT ratio FROM wanted_limit WHERE ratio <> 'attributed' AND ratio NOT IN (SELECT ratio FROM v_ratio_def) LIMIT 1";
+	struct grid t = { 0 };
+	int err = s->ask.limits ? store_query(s, "limits", sql, NULL, &t) : 0;
+
+	if (!err && t.rows)
+		err = fail_as(EXIT_USAGE, 0, "no ratio is called '%s' (iot-analyze(1) names them, RATIOS)", grid_cell(&t, 0, 0)->text);
+	grid_free(&t);
+	return err;
+}
+
 /* An INSERT into table `given`, made from the columns of the record. */
 struct given {
 	FILE *columns, *values;
@@ -226,7 +265,7 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 	s->ask.run = run;
 	rc = sqlite3_prepare_v2(s->db, make, -1, &g.st, NULL);
 	if (rc == SQLITE_OK) {
-		bind_ask(g.st, &s->ask);
+		bind_ask(g.st, &s->ask, s->path);
 		sqlite3_step(g.st);
 	}
 	rc = sqlite3_finalize(g.st) ?: rc;
@@ -296,16 +335,17 @@ int store_ask(struct store *s, const struct ask *ask)
 	int err;
 
 	s->ask = *ask;
-	if (fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK || sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
+	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
+	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
 	grid_free(&t);
-	return err ? err : store_given(s, ask);
+	return err ?: store_limits(s, ask) ?: store_given(s, ask);
 }
 
 int store_asked(struct store *s, const char *system)
 {
-	int err = system && s->ask.systems ? store_knows_system(s, system) : 0;
+	int err = (system && s->ask.systems ? store_knows_system(s, system) : 0) ?: store_knows_limits(s);
 
 	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
 	return err;
@@ -383,7 +423,7 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 	if (rc == SQLITE_OK && !st)
 		return 0;
 	if (rc == SQLITE_OK) {
-		bind_ask(st, &s->ask);
+		bind_ask(st, &s->ask, s->path);
 		err = take_columns(st, out);
 	}
 	while (rc == SQLITE_OK && !err && (rc = sqlite3_step(st)) == SQLITE_ROW) {

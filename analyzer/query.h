@@ -6,6 +6,7 @@
 #include "grid.h"
 
 struct store;
+struct limit;
 struct rec_load;
 
 /* What reports are asked about: the parameters :run, :per, :system, :plot, and the tables `ask` and `alias`. What clients had acknowledged is table
@@ -18,6 +19,9 @@ struct ask {
 	const char *systems;    /* the view whose column `system` has what may be asked for; NULL: anything */
 	bool about_store;       /* the report is about all runs */
 	bool plot;              /* a picture is asked for */
+	bool each;              /* limits are for each line of the report, not for the whole run */
+	const struct limit *limit; /* become table `wanted_limit` (place, ratio, least, value, text) */
+	int limits;
 	bool has_logical;
 	uint64_t logical_bytes;
 	const struct rec_load *ledger; /* NULL: none */

@@ -142,15 +142,22 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 /* What the comments in front of one statement say about its table. */
 static int read_directives(struct grid *t, const char *from, const char *to)
 {
-	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL;
+	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL, *cases = NULL;
 	char *colon;
 
 	if (!part)
 		return -ENOMEM;
 	spec = report_line(part, "plot");
 	t->plot = spec;
+	if (!spec) {
+		spec = report_line(part, "words");
+		t->words = spec;
+	}
 	if (!spec)
 		spec = report_line(part, "table");
+	cases = report_line(part, "cases");
+	if (cases && asprintf(&t->cases, " %s", cases) < 0)
+		return -ENOMEM;
 	hide = report_line(part, "hide");
 	if (hide && asprintf(&t->hide, " %s", hide) < 0)
 		return -ENOMEM;
@@ -267,7 +274,7 @@ int answer_mismatch(const struct answer *a)
 		for (row = 0; col >= 0 && row < t->rows; row++) {
 			const struct cell *c = grid_cell(t, row, col);
 
-			if (c->type == CELL_TEXT && !strcmp(c->text, "MISMATCH"))
+			if (c->type == CELL_TEXT && result_of(c->text) >= RESULT_FAILED)
 				return 1;
 		}
 	}

@@ -7,7 +7,9 @@
  * leaves columns out of the text format. In front, "-- main: WORD" names the table for CSV and TSV (else the first), and
  * "-- scope: store" says that the report is about all runs; "-- systems: VIEW" whose column `system` --system must be found in
  * (else the processes of the run; of a report about all runs anything).
- * A column `result` that holds MISMATCH makes the exit status 1.
+ * "-- words: WORD" instead of "-- table:" makes sentences of the table's first two columns, what it is about and what is said. "-- cases:
+ * COLUMN ..." says which columns name a row of a table with a column `result`, whose rows are then the cases of --format junit.
+ * A column `result` that holds MISMATCH, BROKEN or UNKNOWN makes the exit status 1.
  */
 #ifndef IOT_ANALYZER_REPORT_H
 #define IOT_ANALYZER_REPORT_H
@@ -42,7 +44,7 @@ int report_views(struct store *s, const char *dir, const char *text, const char 
 /* Asks the store all statements of the report; free with answer_free(). `s` was asked with store_ask(). */
 int report_run(struct store *s, const char *name, const char *text, struct answer *a);
 
-/* 1 when a column `result` says MISMATCH. */
+/* 1 when a column `result` says that something is wrong. */
 int answer_mismatch(const struct answer *a);
 void answer_free(struct answer *a);
 

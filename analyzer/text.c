@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "clean.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -160,4 +161,27 @@ size_t text_width(const char *text)
 	for (; *text; text++)
 		width += (*text & 0xc0) != 0x80;
 	return width;
+}
+
+char *text_xml(const char *text, size_t len)
+{
+	static const struct { char c; const char *entity; } entities[] = {
+		{ '&', "&amp;" }, { '<', "&lt;" }, { '>', "&gt;" }, { '"', "&quot;" }, { '\'', "&apos;" },
+	};
+	auto_free char *plain = text_terminal(text, len);
+	char *buf = plain ? malloc(6 * strlen(plain) + 1) : NULL, *out = buf;
+	const char *p;
+	size_t i;
+
+	for (p = plain; buf && *p; p++) {
+		for (i = 0; i < sizeof(entities) / sizeof(*entities) && entities[i].c != *p; i++)
+			;
+		if (i < sizeof(entities) / sizeof(*entities))
+			out = stpcpy(out, entities[i].entity);
+		else
+			*out++ = *p;
+	}
+	if (buf)
+		*out = '\0';
+	return buf;
 }

@@ -24,6 +24,9 @@ char *text_plot(const char *text, size_t len);
  * UTF-8 becomes \udcXX, as in the records of a run. */
 char *text_json(const char *text, size_t len);
 
+/* Text of XML, or the value of an attribute: as for terminals, and & < > " ' become entities. */
+char *text_xml(const char *text, size_t len);
+
 /* Columns that a string made by text_terminal() takes. */
 size_t text_width(const char *text);
 

@@ -6,6 +6,8 @@
 #include "clean.h"
 #include "file.h"
 
+#define FIRST 16384
+
 /* Reads until the end, or until it is full. Returns the number of bytes or a negative errno. */
 static ssize_t fill(int fd, char *to, size_t room)
 {
@@ -42,17 +44,24 @@ ssize_t read_line(const char *path, char *buf, size_t size)
 
 char *read_all(int fd, size_t max, size_t *len)
 {
-	char *text = malloc(max + 2);
-	ssize_t n = text ? fill(fd, text, max + 1) : -ENOMEM;
+	size_t room = 0, want = FIRST;
+	char *text = NULL, *more;
+	ssize_t n = 0;
 
-	if (n > (ssize_t)max)
-		n = -EFBIG;
-	*len = n > 0 ? n : 0;
-	if (n >= 0) {
-		text[n] = '\0';
+	for (*len = 0; *len == room && room <= max; want *= 4) {
+		more = realloc(text, want + 1);
+		n = more ? fill(fd, more + room, want - room) : -ENOMEM;
+		text = more ? more : text;
+		if (n < 0)
+			break;
+		room = want;
+		*len += n;
+	}
+	if (n >= 0 && *len <= max) {
+		text[*len] = '\0';
 		return text;
 	}
 	free(text);
-	errno = -n;
+	errno = n < 0 ? -n : EFBIG;
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* aio.bpf.h - libaio: requests from io_submit to their events. Part of syscall.bpf.c, whose records it makes.
+/* aio.bpf.h - libaio: requests from io_submit to their events. The records are those of system calls.
  *
  * Events are in a ring in user memory, and whoever takes them may do so without a call (libaio, fio). So the ring is read, from
  * where it was read last to where the kernel is, whenever a call on it returns, and where its threads return from other calls that
@@ -12,6 +12,7 @@
 #ifndef IOT_AIO_BPF_H
 #define IOT_AIO_BPF_H
 
+#include "op.bpf.h"
 #include <linux/aio_abi.h>
 
 #define AIO_STEPS 4096         /* control blocks or events that one call is followed for */
@@ -137,15 +138,15 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o->flags = a->flags;
 	o->tid = a->tid;
 	o->kind = a->kind;
-	o->write = a->kind == KIND_AIO_WRITE ? 1 : a->kind == KIND_AIO_READ ? 0 : 2;
-	if (o->write == 1 && a->flags & FLAG_APPEND && res > 0 && a->host)
+	o->write = a->kind == KIND_AIO_WRITE ? MOVES_TO_FILE : a->kind == KIND_AIO_READ ? MOVES_FROM_FILE : MOVES_NOTHING;
+	if (o->write == MOVES_TO_FILE && a->flags & FLAG_APPEND && res > 0 && a->host)
 		o->offset = NUMBER_AT(a->host, struct inode, i_size) - res;
 	op_record(c, o, a->proc);
-	filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != 2 ? res : 0, o->flags);
-	if (o->write == 1 && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
+	filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != MOVES_NOTHING ? res : 0, o->flags);
+	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->proc);
-	if (o->write == 1 && c->fresh_inode && c->fresh_inode == a->host)
+	if (o->write == MOVES_TO_FILE && c->fresh_inode && c->fresh_inode == a->host)
 		fresh_before(c, wrote_by(c, o, a->proc));
 	return 0;
 }

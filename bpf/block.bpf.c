@@ -99,7 +99,7 @@ static __always_inline void asked_range(struct walk *w, struct task_ctx *c, stru
 		w->range_inode = (u64)fp.inode;
 		return;
 	}
-	if (c->range_known != 1 && c->range_known != 3)
+	if (c->range_state != RANGE_KNOWN && c->range_state != RANGE_FAULT)
 		return;
 	w->range_inode = c->range_inode;
 	w->range_off = c->range_off;

@@ -121,6 +121,24 @@ static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
 }
 
+/* Where in its file a buffer lies. */
+static __always_inline u64 buffer_offset(struct buffer_head *b, struct folio *f)
+{
+	return ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
+	       (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+}
+
+/* A block of a device turns dirty. A checkpoint writes buffers and leaves their folio dirty: of that the kernel says nothing then. */
+static __noinline int structure_dirty(struct buffer_head *b, struct folio *f, struct inode *i)
+{
+	struct task_ctx *c;
+
+	if (NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY)
+		return 0;
+	c = ctx_make();
+	return c ? dirty_device(c, i, buffer_offset(b, f), NUMBER_AT(b, struct buffer_head, b_size)) : 0;
+}
+
 static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
 {
 	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how };
@@ -147,6 +165,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	f = buffer_folio(b);
 	i = f ? folio_inode(f) : NULL;
+	if (i && is_blockdev(i))
+		return structure_dirty(b, f, i);
 	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
@@ -156,8 +176,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
-	off = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
-	      (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+	off = buffer_offset(b, f);
 	if (!dirty && doing == DOING_WRITE && is_sole(thread_of(t->pid), t, (u64)i)) {
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 		return 0;
@@ -166,6 +185,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (owner & OWNER_TXN)
 		return 0;
 	if (dirty && doing == DOING_STORE) {
+		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
+			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
@@ -188,10 +209,13 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
 	u64 area, file, inode, first, from, index;
+	u32 proc;
+	u8 how;
 
 	c->fault_address = 0;
 	c->dirtied = 0;
 	c->stored_inode = 0;
+	c->over_inode = 0;
 	area = area_of(c, address);
 	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return 0;
@@ -210,7 +234,12 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_first = first;
 		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
 	}
-	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc_current(c));
+	proc = proc_current(c);
+	if (proc >= PROC_FIRST && is_dirty((struct inode *)inode) && writer_of_page(inode, index, &how) < PROC_FIRST) {
+		c->over_inode = inode;
+		c->over_index = index;
+	}
+	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc);
 }
 
 static __always_inline int fault(u64 address, u64 error)
@@ -259,7 +288,7 @@ int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
 	c->range_inode = POINTER_AT(m, struct address_space, host);
 	c->range_off = (u64)index << PAGE_SHIFT;
 	c->range_len = PAGE_SIZE;
-	c->range_known = 3; /* only until the next system call */
+	c->range_state = RANGE_FAULT; /* only until the next system call */
 	return 0;
 }
 

@@ -136,7 +136,7 @@ static __always_inline void target_look(struct task_ctx *c, struct file *f, cons
 
 /* Looks which bytes of which inode the call in progress asks for: a read knows then what it demanded, a write whom it concerns.
  * range_inode holds the pages, so that it compares with those of a bio. A copy's range is its source, its target is target_inode.
- * Outside of a call a fault's page stays what it is (range_known 3).
+ * Outside of a call a fault's page stays what it is (RANGE_FAULT).
  */
 __noinline int range_look(struct task_ctx *c)
 {
@@ -150,14 +150,14 @@ __noinline int range_look(struct task_ctx *c)
 		return 0;
 	c->call = 0;
 	if (!call_now(&k) || k.nr >= IOT_MAX_SYSCALL) {
-		if (c->range_known != 3)
-			c->range_known = 0;
+		if (c->range_state != RANGE_FAULT)
+			c->range_state = RANGE_NOT_ASKED;
 		return 0;
 	}
 	c->call = k.nr + 1;
 	c->shape = calls[k.nr].shape;
 	c->write = calls[k.nr].write;
-	c->range_known = 2;
+	c->range_state = RANGE_NONE;
 	c->target_inode = 0;
 	fd = to_fd = k.arg[0];
 	len = k.arg[2];
@@ -200,7 +200,7 @@ __noinline int range_look(struct task_ctx *c)
 	c->range_node = (u64)i;
 	c->range_len = len;
 	c->range_blockdev = (mode & S_IFMT) == S_IFBLK;
-	c->range_known = 1;
+	c->range_state = RANGE_KNOWN;
 	return 0;
 }
 

@@ -144,7 +144,7 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 		__sync_fetch_and_add(&s->sole_epoch, 1);
 		return old;
 	}
-	if (!has_room(u->writers, s->writers, IOT_MAX_WRITERS) || bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
+	if (!has_room(u->writers, s->writers, cfg.max_writers) || bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
 		return bpf_map_lookup_elem(&writers, &k);
 	}
 	__sync_fetch_and_add(&u->writers, 1);
@@ -199,7 +199,7 @@ static __always_inline bool span_put(const struct claim_key *k, const struct cla
 		return true;
 	}
 	u = user_of(c->user);
-	if (!u || !s || !has_room(u->claims, s->claims, IOT_MAX_CLAIMS) || bpf_map_update_elem(&claims, k, c, BPF_ANY))
+	if (!u || !s || !has_room(u->claims, s->claims, cfg.max_claims) || bpf_map_update_elem(&claims, k, c, BPF_ANY))
 		return false;
 	__sync_fetch_and_add(&u->claims, 1);
 	__sync_fetch_and_add(&s->claims, 1);

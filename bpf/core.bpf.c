@@ -65,15 +65,17 @@ int BPF_PROG(core__exec, struct task_struct *t, int old_pid)
 	return 0;
 }
 
-/* Sums by file are kept apart by the names of threads. */
+/* Sums by file are kept apart by the names of threads. An exec renames too, before core__exec asks what was read. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(core__rename, struct task_struct *t)
 {
 	struct task_ctx *c = bpf_task_storage_get(&tasks, t, 0, 0);
 
-	thread_drop(t);
-	if (c)
+	if (c) {
+		c->rchar = thread_rchar(t, t->pid, c->rchar);
 		c->sum_epoch = 0;
+	}
+	thread_drop(t);
 	return 0;
 }
 

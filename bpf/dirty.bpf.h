@@ -7,7 +7,8 @@
 
 #include "owner.bpf.h"
 
-static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how, u64 ts_ns)
+/* Bytes [off, off + bytes) are dirty, and those up to off + size may be. */
+static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64 size, u32 proc, u8 how, u64 ts_ns)
 {
 	struct iot_ring_event *r;
 
@@ -18,7 +19,8 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 		return;
 	r->e.ts_ns = ts_ns ?: bpf_ktime_get_ns();
 	r->e.offset = off;
-	r->e.bytes = r->e.size = bytes;
+	r->e.bytes = bytes;
+	r->e.size = size;
 	r->e.task = r->e.owner = proc;
 	r->e.tid = current_thread();
 	r->e.how = how;
@@ -33,10 +35,13 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u32
 struct dirtied {
 	u64 off, bytes;
 	u64 ts_ns;             /* when, at the latest; 0 now */
-	u32 proc, how;
+	u32 proc;
+	u16 how;
+	u8 unsure;             /* 1: not all of them, and nobody knows which */
+	u8 beyond;             /* 1: behind the end of the file too, where they are written only if it grows */
 };
 
-/* Such bytes of a file. They end at the end of the file. */
+/* Such bytes of a file. Only those inside of it are sure. */
 static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 {
 	struct iot_cell_key k = {};
@@ -45,7 +50,7 @@ static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 	if (!i || !d)
 		return 0;
 	off = d->off;
-	bytes = d->bytes;
+	bytes = d->unsure ? 0 : d->bytes;
 	end = NUMBER_AT(i, struct inode, i_size);
 	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 	if (off + bytes > end)
@@ -56,7 +61,7 @@ static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 	k.how = d->how;
 	k.sub = SUB_FT_REG;
 	count(&k, 1, bytes, 0, false);
-	dirty_event(i, off, bytes, d->proc, d->how, d->ts_ns);
+	dirty_event(i, off, bytes, d->beyond ? d->bytes : bytes, d->proc, d->how, d->ts_ns);
 	return 0;
 }
 
@@ -67,11 +72,13 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 		c->fresh_inode = (u64)i;
 		c->fresh_from = off;
 		c->fresh_to = off + bytes;
+		c->fresh_bytes = 0;
 	}
 	if (off < c->fresh_from)
 		c->fresh_from = off;
 	if (off + bytes > c->fresh_to)
 		c->fresh_to = off + bytes;
+	c->fresh_bytes += bytes;
 }
 
 /* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */
@@ -88,7 +95,7 @@ static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
 }
 
 /* What turned dirty beside them? Before them it is the block where the end of the file was, whose rest is zeroed; behind them what
- * the call had begun when it failed. It may have been written back inside of the call already. */
+ * the call had begun when it failed: all of it, unless some was dirty already. It may have been written back inside of the call already. */
 __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 {
 	struct dirtied *d;
@@ -101,6 +108,8 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	i = (struct inode *)c->fresh_inode;
 	c->fresh_inode = 0;
 	d->how = HOW_EXACT;
+	d->unsure = 0;
+	d->beyond = 1;
 	d->proc = w->proc;
 	d->ts_ns = w->ts_ns;
 	from = w->off & -w->block;
@@ -109,8 +118,11 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 		d->off = c->fresh_from;
 		d->bytes = w->block;
 		dirty_range(i, d);
+		c->fresh_from = from;
+		c->fresh_bytes -= w->block;
 	}
 	if (c->fresh_to > to) {
+		d->unsure = c->fresh_bytes != c->fresh_to - c->fresh_from;
 		d->off = to > c->fresh_from ? to : c->fresh_from;
 		d->bytes = c->fresh_to - d->off;
 		dirty_range(i, d);

@@ -112,6 +112,13 @@ struct iot_proc_key {
 	u64 start_ns;
 };
 
+/* How far the walk to a file's path came. */
+enum iot_path_whole {
+	PATH_CUT,
+	PATH_WHOLE,            /* to the root of the process */
+	PATH_WHOLE_OUTSIDE,    /* only to that of its mount namespace */
+};
+
 /* The path of a file, components from the leaf to the root, each ended by a NUL. */
 struct iot_path {
 	u32 type;              /* RING_PATH */
@@ -120,7 +127,7 @@ struct iot_path {
 	u64 ino;
 	u32 parts;             /* number of components */
 	u32 len;               /* bytes of buf in use */
-	u32 whole;             /* 1 when the walk reached the root of the process, 2 when only that of its mount namespace */
+	u32 whole;             /* enum iot_path_whole */
 	u32 user;              /* process.id of who used it when this was sent */
 	u32 writes;            /* 1: it was open for writing then */
 	u32 block;             /* bytes of a block of its file system */
@@ -263,15 +270,16 @@ struct iot_config {
 	u32 by_pid;            /* 1: only processes in map `want_pids` are wanted */
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
-	u32 cast;              /* 1: the kernel has bpf_rdonly_cast() */
+	u32 has_rdonly_cast;   /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
-	u32 again;             /* 1: the program of system calls has a second copy */
+	u32 twins;             /* 1: the program of system calls has a twin that is not preempted */
 	u32 latency;           /* enum iot_latency */
 	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
 	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
 	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
 	u32 calls;             /* 1: system calls are seen */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
+	u32 max_writers, max_claims; /* sizes of those tables */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -424,7 +432,7 @@ enum iot_function {
 
 /* Losses, counted per processor in map `losses`. */
 enum iot_loss {
-#define LOSS(sym, layer, what, effect) LOSS_##sym,
+#define LOSS(sym, layer, what, effect, spoils) LOSS_##sym,
 #include "kinds.def"
 	LOSS_MAX
 };

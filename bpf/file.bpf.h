@@ -77,7 +77,7 @@ static long path_part(u32 n, struct path_walk *w)
 	if (!d || !m)
 		return 1;
 	if (d == w->root && m == w->root_mount) {
-		w->out->whole = 1;
+		w->out->whole = PATH_WHOLE;
 		return 1;
 	}
 	up = BPF_CORE_READ(d, d_parent);
@@ -85,7 +85,7 @@ static long path_part(u32 n, struct path_walk *w)
 	if (d == root) {
 		above = BPF_CORE_READ(m, mnt_parent);
 		if (above == m) {
-			w->out->whole = 2;
+			w->out->whole = PATH_WHOLE_OUTSIDE;
 			return 1;
 		}
 		w->d = BPF_CORE_READ(m, mnt_mountpoint);

@@ -208,7 +208,7 @@ static __always_inline bool is_sync(u8 kind)
 	       kind == KIND_URING_FSYNC;
 }
 
-/* What a call did. write: 0 read, 1 write, 2 no bytes. A write with O_SYNC or the like is a sync too (METRICS section 2). */
+/* What a call did. write: enum moves. A write with O_SYNC or the like is a sync too (METRICS section 2). */
 static __always_inline void filesum_count(u32 slot, u8 kind, u8 write, u64 bytes, u32 flags)
 {
 	struct iot_filesum *v = bpf_map_lookup_elem(&filesums, &slot);
@@ -220,11 +220,11 @@ static __always_inline void filesum_count(u32 slot, u8 kind, u8 write, u64 bytes
 		sum_add(&v->read_bytes, bytes);
 		return;
 	}
-	if (write == 1) {
+	if (write == MOVES_TO_FILE) {
 		sum_add(&v->write_ops, 1);
 		sum_add(&v->write_bytes, bytes);
 	}
-	if (write == 2 || flags & (FLAG_SYNC | FLAG_DSYNC))
+	if (write == MOVES_NOTHING || flags & (FLAG_SYNC | FLAG_DSYNC))
 		sum_add(&v->sync_ops, 1);
 }
 
@@ -256,7 +256,7 @@ static __always_inline void filesum_call(struct task_ctx *c, u32 owner, u8 kind,
 	struct iot_state *s = run_state();
 	u32 direct = flags & FLAG_DIRECT;
 
-	if (!s || !filesum_wanted(owner) || (c->seen_type != SUB_FT_REG && c->seen_type != SUB_FT_BLK) || (write == 2 && !is_sync(kind)))
+	if (!s || !filesum_wanted(owner) || (c->seen_type != SUB_FT_REG && c->seen_type != SUB_FT_BLK) || (write == MOVES_NOTHING && !is_sync(kind)))
 		return;
 	if (c->sum_file != c->seen_file || c->sum_owner != owner || c->sum_direct != direct || c->sum_epoch != s->sum_epoch)
 		filesum_change(c, owner, direct, s->sum_epoch);
@@ -268,7 +268,7 @@ static __always_inline void filesum_async(const u64 comm[2], u32 file, u8 type, 
 {
 	struct iot_filesum_key k = { .file = file, .owner = owner };
 
-	if (!filesum_wanted(owner) || (type != SUB_FT_REG && type != SUB_FT_BLK) || (write == 2 && !is_sync(kind)))
+	if (!filesum_wanted(owner) || (type != SUB_FT_REG && type != SUB_FT_BLK) || (write == MOVES_NOTHING && !is_sync(kind)))
 		return;
 	filesum_thread(&k, comm, flags & FLAG_DIRECT);
 	filesum_count(filesum_find(&k), kind, write, bytes, flags);

@@ -414,6 +414,7 @@ struct log_walk {
 	u64 data, log;
 	u32 at, end;
 	u32 n, slot;           /* checkpoints, and that of the operation before */
+	u32 mixed, pad;        /* 1: not all parts have the same owner */
 	u32 tid[CHECKPOINTS];
 	u64 owner[CHECKPOINTS];
 	u32 bytes[CHECKPOINTS * SUBS]; /* zero where no walk is in progress: there are too many for each to begin with that */
@@ -582,12 +583,14 @@ static long log_part(u32 n, struct part_list **list)
 			p->bytes = 0;
 		l->n = MAX_PARTS;
 		p->owner = PROC_NONE;
+		w->mixed = 1;
 		p->sub = SUB_J_UNCLASSIFIED;
 		p->bytes += bytes;
 		return 0;
 	}
 	p = &l->part[at];
 	p->owner = w->owner[n / SUBS & (CHECKPOINTS - 1)];
+	w->mixed |= p->owner != l->part[0].owner;
 	p->sub = SUB_J_SUPER + (n & (SUBS - 1));
 	p->bytes = bytes;
 	l->n = at + 1;
@@ -599,14 +602,14 @@ SEC("tp_btf/xlog_iclog_sync")
 int BPF_PROG(xfs__log_write, struct xlog_in_core *ic)
 {
 	struct log_walk *w = log_walk_of();
-	struct stated s = { .how = HOW_TRANSACTION };
+	struct stated s = {};
 	u32 header, unit, unused = 0;
 	struct part_list *l;
 	u64 key = (u64)ic;
 
 	if (!ic || !w)
 		return 0;
-	w->at = w->n = w->slot = 0;
+	w->at = w->n = w->slot = w->mixed = 0;
 	w->log = (u64)BPF_CORE_READ(ic, ic_log);
 	w->data = (u64)BPF_CORE_READ(ic, ic_datap);
 	w->end = BPF_CORE_READ(ic, ic_offset);
@@ -625,6 +628,7 @@ int BPF_PROG(xfs__log_write, struct xlog_in_core *ic)
 	bpf_loop(CHECKPOINTS * SUBS, log_part, &l, 0);
 	s.parts = l ? l->number : 0;
 	s.owner = w->owner[w->slot & (CHECKPOINTS - 1)]; /* whose flush of the device it is */
+	s.how = w->mixed ? HOW_NONE : HOW_TRANSACTION;
 	bpf_map_update_elem(&stated, &key, &s, BPF_ANY);
 	return 0;
 }
@@ -794,7 +798,7 @@ int BPF_PROG(xfs__buffer, struct xfs_buf *bp)
 	l = bpf_map_lookup_elem(&xfs_logs, &log);
 	if (!s.owner && s.sub == SUB_J_SUPER && l)
 		s.owner = l->last; /* written by the file system itself: on behalf of who used it last */
-	s.how = s.parts || s.owner & OWNER_TXN ? HOW_TRANSACTION : s.owner ? HOW_EXACT : HOW_NONE;
+	s.how = s.parts ? HOW_NONE : s.owner & OWNER_TXN ? HOW_TRANSACTION : s.owner ? HOW_EXACT : HOW_NONE;
 	bpf_map_update_elem(&stated, &key, &s, BPF_ANY);
 	return 0;
 }

@@ -495,7 +495,7 @@ struct io_sr_msg {
 #pragma clang attribute pop
 
 /* Turns an address into a typed pointer that can be followed without a helper call. Since 6.2 (a35b9af4ec2c); the tracer
- * says in cfg.cast whether it is there. */
+ * says in cfg.has_rdonly_cast whether it is there. */
 extern void *bpf_rdonly_cast(void *address, u32 type) __ksym __weak;
 
 /* Page flag that marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */

@@ -30,7 +30,7 @@ struct {
 	__type(value, struct part_list);
 } parts SEC(".maps");
 
-/* What is known of a write. One that has a list has no owner and no sub of its own. */
+/* What is known of a write. One that has a list has no sub of its own, and its owner is that of all parts only where `how` says so. */
 struct stated {
 	u64 owner;
 	u32 size;              /* bytes of the whole */

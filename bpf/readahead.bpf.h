@@ -230,14 +230,14 @@ static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
 		return SUB_NONE;
 	if (!is_copy(c))
 		return SUB_FOR_WRITE;
-	return c->range_known == 1 && inode_dev((struct inode *)c->target_inode) == dev &&
+	return c->range_state == RANGE_KNOWN && inode_dev((struct inode *)c->target_inode) == dev &&
 	       inode_dev((struct inode *)c->range_inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
 }
 
 /* Whether the source of the copy in progress has byte `pos` of a file, or another of its page. */
 static __always_inline bool is_copied(const struct task_ctx *c, u64 inode, u64 pos)
 {
-	if (!is_copy(c) || c->range_known != 1 || c->range_inode != inode)
+	if (!is_copy(c) || c->range_state != RANGE_KNOWN || c->range_inode != inode)
 		return false;
 	return c->target_inode != inode || (pos >= (c->range_off & ~(PAGE_SIZE - 1)) && pos - c->range_off < c->range_len + PAGE_SIZE);
 }
@@ -254,7 +254,7 @@ static __always_inline u8 contents_for(struct task_ctx *c, u64 inode, u64 pos)
 		return SUB_NONE;
 	if (c->write)
 		return c->target_inode == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;
-	return c->range_known == 1 && c->range_inode == inode ? SUB_NONE : SUB_FOR_FAULT;
+	return c->range_state == RANGE_KNOWN && c->range_inode == inode ? SUB_NONE : SUB_FOR_FAULT;
 }
 
 #endif

@@ -110,7 +110,7 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 	t->cause = CAUSE_METADATA;
 	if (!write) {
 		t->owner = owner_current(c, &t->how);
-		if (c && c->call && c->range_known == 1 && c->range_inode == (u64)fp->inode) {
+		if (c && c->call && c->range_state == RANGE_KNOWN && c->range_inode == (u64)fp->inode) {
 			t->cause = CAUSE_DATA;
 			t->file = file_number((struct inode *)c->range_node);
 		}
@@ -153,7 +153,7 @@ static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *
 
 	if (f)
 		return file_number((struct inode *)POINTER_AT(real_file(f), struct file, f_inode));
-	if (!c || !c->call || c->range_known != 1)
+	if (!c || !c->call || c->range_state != RANGE_KNOWN)
 		return 0;
 	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }

@@ -445,7 +445,7 @@ static long walk_part(u32 n, struct walk_ref *ref)
 		piece_flush(w);
 		w->key.sub = p->sub;
 	}
-	piece_extend(w, p->owner, w->tag.cause, p->owner ? w->tag.how : HOW_NONE, w->range_off, len);
+	piece_extend(w, p->owner, w->tag.cause, p->owner ? HOW_TRANSACTION : HOW_NONE, w->range_off, len);
 	w->range_off += len;
 	w->left -= len;
 	return 0;

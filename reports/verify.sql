@@ -2,6 +2,7 @@
 -- title: Verify: what was traced against counters that the kernel keeps itself
 -- caption: OK: equal. MISMATCH: not equal, and the exit status is 1. n/a: cannot be compared, with the reason.
 
+-- cases: what subject
 -- table: checks
 SELECT what, subject, traced, kernel, difference, result, note
 FROM v_check

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* batch.h - a batch of events as a table that SQL can read. Not for other folders. */
+/* batch.h - events on their way into a store: rows of table event that are put there at once. Not for other folders. */
 #ifndef IOT_STREAM_BATCH_H
 #define IOT_STREAM_BATCH_H
 
@@ -7,14 +7,18 @@
 #include <stddef.h>
 #include "event.h"
 
-/* What `SELECT ... FROM iot_batch` reads; changed by the owner between statements. */
-struct batch {
-	const struct iot_event *events;
-	size_t n;
-};
+struct batch;
 
-/* Adds the table iot_batch to a connection; `b` lives as long as it. Its columns are the fields of fields.def; an OPT field
- * that is 0 is NULL. Returns an SQLite code. */
-int batch_register(sqlite3 *db, struct batch *b);
+/* For a connection to a store that has its tables; outside of a transaction. Returns an SQLite code; *out is freed by batch_close(),
+ * after the connection was closed, which uses it; also after an error. */
+int batch_open(struct batch **out, sqlite3 *db);
+
+/* Takes the first of n events of a run, as many as there is room for, and says how many. */
+size_t batch_add(struct batch *, s64 run, const struct iot_event *, size_t n);
+
+/* Puts what was taken into the table, in the transaction that is open: once in each. Returns an SQLite code. */
+int batch_store(struct batch *);
+
+void batch_close(struct batch *);
 
 #endif

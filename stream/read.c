@@ -239,14 +239,44 @@ int jsonl_read(int fd, const char *name, struct sink *to)
 	return jsonl_read_by(fd, name, to, false);
 }
 
+/* A store that is opened when there is something to put into it: what cannot be read leaves none behind. */
+struct late {
+	struct sink sink;
+	struct sink *to;
+};
+
+static int late_open(struct late *l)
+{
+	return l->to ? 0 : sink_store(&l->to, l->sink.name);
+}
+
+static int late_record(struct sink *s, enum rec_type type, const void *rec)
+{
+	struct late *l = (struct late *)s;
+	int err = late_open(l);
+
+	return err ? err : l->to->record(l->to, type, rec);
+}
+
+static int late_events(struct sink *s, const struct iot_event *e, size_t n)
+{
+	struct late *l = (struct late *)s;
+	int err = late_open(l);
+
+	return err ? err : l->to->events(l->to, e, n);
+}
+
+static int late_commit(struct sink *s)
+{
+	struct late *l = (struct late *)s;
+
+	return l->to ? l->to->commit(l->to) : 0;
+}
+
 int ingest(int fd, const char *name, const char *store_path)
 {
-	struct sink *to = NULL;
-	int err = sink_store(&to, store_path), closed;
+	struct late l = { .sink = { .name = store_path, .record = late_record, .events = late_events, .commit = late_commit } };
+	int err = jsonl_read(fd, name, &l.sink), closed = l.to ? l.to->close(l.to, !err) : 0;
 
-	if (err)
-		return err;
-	err = jsonl_read(fd, name, to);
-	closed = to->close(to, !err);
 	return err ? err : closed;
 }

@@ -52,25 +52,62 @@ static void put_column(FILE *f, const struct column *c, bool checked, bool comma
 		c->optional || !checked ? "" : " NOT NULL", comma ? "," : "", c->unit, *c->unit ? ": " : "", c->doc, refers_to(c));
 }
 
-static void put_table(FILE *f, unsigned int type)
+/* Columns of table event in their order; other: what they mostly are. */
+static const struct { const char *name, *other; } event_columns[] = {
+#define COLUMN(name) { #name, NULL },
+#define LIKE(name, other) { #name, #other },
+#include "columns.def"
+};
+
+static void put_computed(FILE *f, const struct column *c, const char *other)
+{
+	fprintf(f, "  %1$s_if_not_%2$s INTEGER,  -- as %1$s, where that is not what %2$s is; 0 is none, and NULL: the same\n"
+		"  %1$s INTEGER AS (CASE WHEN %1$s_if_not_%2$s IS NULL THEN %2$s WHEN %1$s_if_not_%2$s THEN %1$s_if_not_%2$s END),  -- %3$s%4$s%5$s\n",
+		c->name, other, c->unit, *c->unit ? ": " : "", c->doc);
+}
+
+static void put_event_columns(FILE *f)
+{
+	const struct table *t = table_of(REC_EVENT);
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		const struct column *c = &t->cols[table_find(t, event_columns[i].name)];
+
+		if (event_columns[i].other)
+			put_computed(f, c, event_columns[i].other);
+		else
+			put_column(f, c, false, i + 1 < t->n);
+	}
+}
+
+static void put_table(FILE *f, const char *database, unsigned int type)
 {
 	const struct table *t = table_of(type);
 	const char *note, *key = key_of(type, &note);
 	bool keyed = key && *key, checked = type != REC_EVENT; /* checking each value costs a tenth of storing an event */
 	size_t i;
 
-	fprintf(f, "CREATE TABLE %s(\n  -- %s\n", schema_table(type), t->doc);
+	fprintf(f, "CREATE TABLE %s%s(\n  -- %s\n", database, schema_table(type), t->doc);
 	if (note)
 		fprintf(f, "  -- %s\n", note);
 	fprintf(f, "  run INTEGER%s,  -- number of the run in this store\n",
 		type == REC_run || (key && !*key) ? " PRIMARY KEY" : checked ? " NOT NULL" : "");
-	for (i = 0; i < t->n; i++)
-		put_column(f, &t->cols[i], checked, keyed || type == REC_run || i + 1 < t->n);
+	if (type == REC_EVENT)
+		put_event_columns(f);
+	else
+		for (i = 0; i < t->n; i++)
+			put_column(f, &t->cols[i], checked, keyed || type == REC_run || i + 1 < t->n);
 	if (keyed)
 		fprintf(f, "  PRIMARY KEY(run, %s)\n", key);
 	if (type == REC_run)
 		fprintf(f, "  UNIQUE(uuid)\n");
 	fprintf(f, ")%s%s;\n", checked ? " STRICT" : "", keyed ? ", WITHOUT ROWID" : "");
+}
+
+void schema_event(FILE *f, const char *database)
+{
+	put_table(f, database, REC_EVENT);
 }
 
 void schema_agg_key(FILE *f)
@@ -204,7 +241,7 @@ int schema_create(sqlite3 *db)
 		return SQLITE_NOMEM;
 	fprintf(f, "PRAGMA application_id = %d;\nPRAGMA user_version = %u;\n", IOT_APPLICATION_ID, IOT_SCHEMA);
 	for (type = 0; type <= REC_EVENT; type++)
-		put_table(f, type);
+		put_table(f, "", type);
 	put_total(f);
 	fputs(fixed_tables, f);
 	put_event_view(f);

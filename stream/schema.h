@@ -10,6 +10,9 @@
 /* Makes every table and view of a new store. The caller has begun a transaction. Returns an SQLite code. */
 int schema_create(sqlite3 *db);
 
+/* Prints what makes table event in a database: "batch.", or "" for the first one. */
+void schema_event(FILE *, const char *database);
+
 /* Whether an existing store has what schema_create() makes, whole and nothing else, but for comments and blanks, and its numbers mean
  * what they mean here. Returns an SQLite code; SQLITE_MISMATCH with what differs in `which`. */
 int schema_check(sqlite3 *db, char *which, size_t size);

@@ -2,7 +2,7 @@
 /* store.c - the sink that writes a SQLite store.
  *
  * One transaction from commit to commit in WAL mode with synchronous=FULL: what was committed survives kill -9 and loss of
- * power. Events go in by thousands through a virtual table (batch.c); no index is kept on them.
+ * power. Events are collected (batch.c) and put in with each commit; no index is kept on them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +23,11 @@ struct store {
 	bool began, ended;      /* a transaction is open; it holds the end of the run */
 	bool aside;             /* an incomplete attempt at the same run is there */
 	s64 run;                /* 0: none yet */
-	struct batch batch;
+	struct batch *batch;    /* events of this transaction, or of the next one */
 	struct iot_event *copy; /* room for IOT_EVENT_BATCH, with components that fileio.c found; while `fileio` */
 	struct ledger *ledger;  /* of the run, when it has events */
 	struct fileio *fileio;  /* likewise */
-	sqlite3_stmt *insert[REC_MAX + 1], *total;
+	sqlite3_stmt *insert[REC_MAX], *total;
 };
 
 static int sql_fail(struct store *s, int rc, const char *what)
@@ -58,7 +58,7 @@ static void sync_index(struct store *s)
 /* The header says how the store is kept. It is one page whose first sector changes: a journal of it in memory is as good as one beside
  * the store, which whoever finds it after a kill could not tell from a stranger's. */
 #define TO_WAL "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL"
-#define TO_ONE_FILE "PRAGMA journal_mode = MEMORY"
+#define TO_ONE_FILE "PRAGMA main.journal_mode = MEMORY"
 
 static int open_schema(struct store *s, bool fresh)
 {
@@ -135,9 +135,7 @@ static int prepare_record(struct store *s, unsigned int type)
 		fprintf(f, ", %s", t->cols[i].name);
 	fprintf(f, ") SELECT ?1");
 	for (i = 0; i < t->n; i++)
-		type == REC_EVENT ? fprintf(f, ", %s", t->cols[i].name) : fprintf(f, ", ?%zu", i + 2);
-	if (type == REC_EVENT)
-		fprintf(f, " FROM iot_batch");
+		fprintf(f, ", ?%zu", i + 2);
 	if (type == REC_file_io)
 		put_addition(f, t);
 	err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, sql, &s->insert[type]);
@@ -189,13 +187,14 @@ static int prepare_total(struct store *s)
 static int prepare_all(struct store *s)
 {
 	unsigned int type;
-	int err = 0;
+	int err = 0, rc = batch_open(&s->batch, s->db);
 
-	if (batch_register(s->db, &s->batch) ||
-	    sqlite3_create_function(s->db, "iot_add", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_add_u64, NULL, NULL) ||
+	if (rc != SQLITE_OK)
+		return sql_fail(s, rc, "cannot prepare to write");
+	if (sqlite3_create_function(s->db, "iot_add", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_add_u64, NULL, NULL) ||
 	    sqlite3_create_function(s->db, "iot_max", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_max_u64, NULL, NULL))
 		return sql_fail(s, SQLITE_NOMEM, "cannot prepare to write");
-	for (type = 0; !err && type <= REC_EVENT; type++)
+	for (type = 0; !err && type < REC_MAX; type++)
 		err = prepare_record(s, type);
 	return err ? err : prepare_total(s);
 }
@@ -222,7 +221,8 @@ static int begin(struct store *s)
 
 	if (s->err || s->began)
 		return s->err;
-	rc = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	/* IMMEDIATE would begin it in `batch` too, which is replaced before it is read */
+	rc = sqlite3_exec(s->db, "BEGIN; DELETE FROM main.run WHERE 0", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot begin to write");
 	s->began = true;
@@ -357,12 +357,19 @@ static int finish_run(struct store *s)
 	return s->err ? s->err : undo(s, err);
 }
 
+static int put_events(struct store *s)
+{
+	int rc = batch_store(s->batch);
+
+	return rc == SQLITE_OK ? 0 : give_up(s, rc, "cannot write events");
+}
+
 static int store_commit(struct sink *sink)
 {
 	struct store *s = (struct store *)sink;
 	int rc;
 
-	if (s->err || !s->began || (s->ended && finish_run(s)))
+	if (s->err || !s->began || put_events(s) || (s->ended && finish_run(s)))
 		return s->err;
 	rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
@@ -423,7 +430,7 @@ static int store_record(struct sink *sink, enum rec_type type, const void *rec)
 static int store_events(struct sink *sink, const struct iot_event *e, size_t n)
 {
 	struct store *s = (struct store *)sink;
-	int rc;
+	size_t taken;
 
 	if (begin(s))
 		return s->err;
@@ -433,22 +440,25 @@ static int store_events(struct sink *sink, const struct iot_event *e, size_t n)
 		fileio_events(s->fileio, s->copy, n);
 		e = s->copy;
 	}
-	s->batch.events = e;
-	s->batch.n = n;
-	sqlite3_bind_int64(s->insert[REC_EVENT], 1, s->run);
-	rc = step(s->insert[REC_EVENT]);
-	return rc == SQLITE_OK ? 0 : give_up(s, rc, "cannot write events");
+	while ((taken = batch_add(s->batch, s->run, e, n)) < n) { /* it is full */
+		if (store_commit(sink) || begin(s))
+			return s->err;
+		e += taken;
+		n -= taken;
+	}
+	return 0;
 }
 
 static void store_free(struct store *s)
 {
 	size_t i;
 
-	for (i = 0; i <= REC_MAX; i++)
+	for (i = 0; i < REC_MAX; i++)
 		sqlite3_finalize(s->insert[i]);
 	sqlite3_finalize(s->total);
 	forget_run(s);
 	opener_close(&s->o);
+	batch_close(s->batch);
 	if (s->shm >= 0)
 		close(s->shm);
 	free((void *)s->sink.name);

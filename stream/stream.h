@@ -12,7 +12,8 @@
 #include "../bpf/event.h"
 
 /* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
- * no longer be read or appended to: 2 has flows, file_io, loads, components of threads and process.instance; 4 has file_io from the kernel's sums. */
+ * no longer be read; one whose tables are only laid out otherwise is read, and not appended to. 2 has flows, file_io, loads,
+ * components of threads and process.instance; 4 has file_io from the kernel's sums. */
 #define IOT_SCHEMA 4u
 #define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
 #define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* volume.c - the rows of volumes.def as a table, for reports. */
+/* volume.c - the rows of volumes.def, and which of them losses spoil, as tables for reports. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "volume.h"
 
 static const struct { u8 layer; char dir; } kinds[] = {
@@ -32,7 +33,25 @@ static void put_row(FILE *f, const struct volume *v, unsigned int kind)
 	put_text(f, v->needs);
 	put_text(f, v->class);
 	put_text(f, v->rest);
-	fprintf(f, "%u,%u,%d);\n", v->measure, kind, v->unless_vfs);
+	fprintf(f, "%u,%u,%d,%d);\n", v->measure, kind, v->unless_vfs, v->of_load);
+}
+
+static const struct { const char *layer, *what, *spoils; } losses[] = {
+#define LOSS(sym, layer, what, effect, spoils) { layer, what, spoils },
+#include "kinds.def"
+};
+
+/* One row for each class of volumes that a loss spoils, one with NULL where it spoils none. */
+static void put_loss(FILE *f, size_t i)
+{
+	const char *word = losses[i].spoils;
+	size_t len;
+
+	do {
+		len = strcspn(word, " ");
+		fprintf(f, "INSERT INTO temp.loss VALUES('%s','%s',NULLIF('%.*s',''));\n", losses[i].layer, losses[i].what, (int)len, word);
+		word += len + 1;
+	} while (word[-1]);
 }
 
 static void sql_volume_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -55,11 +74,14 @@ int volume_register(struct sqlite3 *db)
 	if (!f)
 		return SQLITE_NOMEM;
 	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT, measure INTEGER,"
-		" kind INTEGER, unless_vfs INTEGER);\n");
+		" kind INTEGER, unless_vfs INTEGER, of_load INTEGER);\n");
 	for (i = 0; i < VOLUME_MAX; i++)
 		for (k = 0; k < KIND_MAX; k++)
 			if (volume_kind(i, k))
 				put_row(f, &volumes[i], k);
+	fprintf(f, "CREATE TEMP TABLE loss(layer TEXT, what TEXT, class TEXT);\n");
+	for (i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		put_loss(f, i);
 	rc = fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
 	free(sql);
 	return rc ? rc : sqlite3_create_function(db, "volume_has", 5, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,

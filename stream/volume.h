@@ -16,7 +16,7 @@ struct volume {
 	u8 kind;                /* of this kind, or, where that is KIND_NONE, */
 	char dir;               /* of this direction and these layers */
 	u32 layers, causes, subs, flags, flags_not;
-	bool unless_vfs;
+	bool unless_vfs, of_load;
 };
 
 #define BIT(n) (1U << (n))
@@ -55,8 +55,8 @@ static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
 }
 
-/* Gives the connection the temporary table `volume`, the rows, one for each kind that counts, and the function volume_has(row,
- * cause, sub, flags, leaf). Returns an SQLite code. */
+/* Gives the connection the temporary tables `volume`, the rows, one for each kind that counts, and `loss`, one for each class of volumes
+ * that a loss spoils, and the function volume_has(row, cause, sub, flags, leaf). Returns an SQLite code. */
 int volume_register(struct sqlite3 *db);
 
 #endif

@@ -196,7 +196,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 2 "unknown option '--fast'" "$ANALYZE" amplification "$S" --fast
 	one_line 2 "option --run needs a value" "$ANALYZE" amplification "$S" --run
 	one_line 2 "option --seed takes no value" "$ANALYZE" amplification "$S" --seed=1
-	one_line 2 "--format: unknown value 'xml' (there are text, csv, tsv, json)" "$ANALYZE" amplification "$S" --format xml
+	one_line 2 "--format: unknown value 'xml' (there are text, csv, tsv, json, junit)" "$ANALYZE" amplification "$S" --format xml
 	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification
 	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification "$S" "$S"
 	one_line 2 "has no table 'none'" "$ANALYZE" amplification "$S" --table none
@@ -272,7 +272,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 @test "reports read views only, and one file of the analyzer knows SQLite" {
 	run grep -nEi '\b(FROM|JOIN)[[:space:]]+(run|run_end|probe|device|process|file|agg|agg_total|hist|lost|truth|event|ledger)\b' "$ROOT"/reports/*.sql
 	[ "$status" = 1 ] || { echo "$output"; false; }
-	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/* | xargs -n 1 basename | paste -sd " ")" = "fold.c query.c" ]
+	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/* | xargs -n 1 basename | paste -sd " ")" = "fold.c functions.c query.c" ]
 	! grep -nE 'include.*(libbpf|bpf/)' "$ROOT"/analyzer/*
 }
 

@@ -168,7 +168,7 @@ for i in range(23):
 	"$trace" --probes >probes
 	wanted=no
 	[ "$(uname -r | cut -d. -f1)" -lt 7 ] || wanted=yes
-	same "exit program" "$(awk '$2 == "syscall__exit_again" { print $4 }' probes)" "$wanted"
+	same "exit program" "$(awk '$2 == "syscall__exit_twin" { print $4 }' probes)" "$wanted"
 }
 
 @test "more dirty files than the table of writers holds: what has no place is nobody's, a loss and a bound, never another's (defect 41)" {

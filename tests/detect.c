@@ -53,6 +53,15 @@ static struct systems *rules(int n, char **files)
 	return db;
 }
 
+static int name(const char *alias)
+{
+	struct systems *db = rules(0, NULL);
+	int err = puts(or_dash(systems_name(db, alias))) < 0;
+
+	systems_close(db);
+	return err;
+}
+
 /* Splits a line at tabs; comments and empty lines give 0. */
 static int fields(char *line, char **field)
 {
@@ -462,7 +471,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "rules"))
 		return list_rules(argc - 2, argv + 2);
 	if (!strcmp(what, "name") && argc == 3)
-		return puts(or_dash(systems_name(rules(0, NULL), argv[2]))) < 0;
+		return name(argv[2]);
 	if (!strcmp(what, "processes") && argc == 3)
 		return processes(argv[2]);
 	if (!strcmp(what, "threads") && argc == 3)

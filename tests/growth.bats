@@ -33,7 +33,9 @@ grown() { # FILE PROCESSES FILES FLOWS
 }
 
 steps() { # REPORT STORE
-	IOT_STEPS=1 "$analyze" "$1" "$2" --format csv 2>&1 >/dev/null | sed -n 's/^\([0-9]*\) steps$/\1/p'
+	local limit=()
+	[ "$1" != check ] || limit=(--max waf_sys=99)
+	IOT_STEPS=1 "$analyze" "$1" "$2" --format csv "${limit[@]}" 2>&1 >/dev/null | sed -n 's/^\([0-9]*\) steps$/\1/p'
 }
 
 reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
@@ -68,7 +70,8 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 
 @test "fifty times as many events: no report costs more, they are answered from sums" {
 	cp base.sqlite many.sqlite
-	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event SELECT e.* FROM n CROSS JOIN event e"
+	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
+	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
 	for report in $(reports); do
 		same "steps of $report" "$(steps "$report" many.sqlite)" "$(steps "$report" base.sqlite)"
 	done

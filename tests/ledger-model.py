@@ -10,6 +10,7 @@ rnd = random.Random(int(sys.argv[1]))
 BLOCK = 4096
 COLUMNS = ("touched", "dirtied", "absorbed", "written", "direct", "cancelled", "dirty_end", "unexpected")
 dirty = collections.defaultdict(dict)
+may = collections.defaultdict(dict)   # dirty if a bio of its owner carries it
 rows = collections.defaultdict(lambda: dict.fromkeys(COLUMNS, 0))
 events = []
 
@@ -27,15 +28,30 @@ for ts in range(1, 6000):
         for b in blocks:
             row["absorbed" if b in held else "dirtied"] += BLOCK
             held.setdefault(b, o)
+            may[f].pop(b, None)
+    elif what < 0.6:
+        kind, offset, size = "dirty_mmap", first * BLOCK, n * BLOCK
+        sure = rnd.randrange(n + 1)
+        for b in range(first, first + sure):
+            may[f].pop(b, None)
+            if b not in held:
+                held[b] = o
+                rows[f, o]["dirtied"] += BLOCK
+        for b in range(first + sure, first + n):
+            may[f][b] = o
+        rows[f, o]
     elif what < 0.96:
         kind, offset, size = "fs_write", first * BLOCK, n * BLOCK
         extra = ',"cause":"data"'
+        rest = sum(b not in held for b in range(first, first + n))
+        mine = min(rest, sum(may[f].pop(b, None) == o for b in range(first, first + n)))
         for b in range(first, first + n):
             if b in held:
                 rows[f, held.pop(b)]["written"] += BLOCK
-            else:
-                rows[f, o]["written"] += BLOCK
-                rows[f, o]["unexpected"] += BLOCK
+        if rest:
+            rows[f, o]["written"] += rest * BLOCK
+            rows[f, o]["dirtied"] += mine * BLOCK
+            rows[f, o]["unexpected"] += (rest - mine) * BLOCK
     else:
         kind = rnd.choice(("fs_truncate", "fs_punch", "fs_punch", "fs_evict"))
         offset, size = first * BLOCK + rnd.choice((0, 1, 4095)), n * BLOCK
@@ -43,7 +59,9 @@ for ts in range(1, 6000):
         high = (offset + size) // BLOCK if kind == "fs_punch" else 1 << 60
         for b in [b for b in held if low <= b < high]:
             rows[f, held.pop(b)]["cancelled"] += BLOCK
-    nbytes = 0 if kind in ("fs_truncate", "fs_punch", "fs_evict") else size
+        for b in [b for b in may[f] if low <= b < high]:
+            del may[f][b]
+    nbytes = 0 if kind in ("fs_truncate", "fs_punch", "fs_evict") else sure * BLOCK if kind == "dirty_mmap" else size
     events.append('{"t":"event","ts_ns":%d,"offset":%d,"size":%d,"bytes":%d,"owner":%d,"file":%d,"kind":"%s"%s}' % (ts, offset, size, nbytes, o, f, kind, extra))
 for f, held in dirty.items():
     for o in held.values():

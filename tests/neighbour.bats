@@ -67,10 +67,11 @@ load_of() { # FOLDER
 		unshare --pid --fork setpriv --reuid=postgres --regid=postgres --init-groups env -i LC_ALL=C.UTF-8 "$postgres" --single -D "$1/pg" postgres >/dev/null 2>&1
 }
 
-# Processes of the load, as rows (id, pid).
+# Processes of the load, as rows (id, pid). Those that have children live as long as it does: numbers of the others may be used again, by strangers.
 ours() {
-	echo "WITH RECURSIVE o(id, pid, start_ns) AS (SELECT p.id, p.pid, p.start_ns FROM process p JOIN r ON r.run = p.run WHERE p.cmdline GLOB '*load_of ()*'
-		UNION SELECT p.id, p.pid, p.start_ns FROM o JOIN process p ON p.ppid = o.pid AND p.start_ns >= o.start_ns JOIN r ON r.run = p.run) SELECT id, pid FROM o"
+	echo "WITH RECURSIVE o(id, pid, start_ns, parent) AS (SELECT p.id, p.pid, p.start_ns, 1 FROM process p JOIN r ON r.run = p.run WHERE p.cmdline GLOB '*load_in=$IOT_MNT/run*'
+		UNION SELECT p.id, p.pid, p.start_ns, p.cmdline GLOB '*load_in=$IOT_MNT/run*' OR p.comm = 'unshare' FROM o JOIN process p ON o.parent AND p.ppid = o.pid AND p.start_ns >= o.start_ns
+			JOIN r ON r.run = p.run) SELECT id, pid FROM o"
 }
 
 # What was measured of the others: calls, and bytes of file data on their way to the device. The journal is left out, where their blocks meet those
@@ -131,7 +132,7 @@ run_of() { # NUMBER yes|no OPTIONS...
 	else
 		: >"$theirs/done"
 	fi
-	traced "$@" -- bash -eu -c "$(declare -f load_of); load_of '$folder'"
+	traced "$@" -- bash -eu -c "load_in=$folder; $(declare -f load_of); load_of '$folder'"
 	if [ "$with" = yes ]; then
 		wait "$neighbour" || fail "the neighbour: $(cat nuisance.log)"
 		neighbour=
@@ -163,7 +164,7 @@ run_of() { # NUMBER yes|no OPTIONS...
 		diff calls1 calls3 || fail "a neighbour that is traced changes calls of others"
 		diff <(without_losses 3 <ratios1) <(without_losses 3 <ratios3) || fail "a neighbour that is traced changes ratios of others"
 		[ "$(run_no=3 lost names)" -gt 0 ] || diff files1 files3 || fail "a neighbour that is traced changes files of others"
-		empty "systems of the neighbour" "$(run_no=3 q "SELECT p.system, p.comm, p.folded, p.matched, i.write_bytes, f.path FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id
+		empty "systems of the neighbour" "$(run_no=3 q "SELECT p.system, p.comm, p.exe, p.cmdline, p.folded, p.matched, i.write_bytes, f.path FROM r JOIN file f ON f.run = r.run JOIN file_io i ON i.run = f.run AND i.file = f.id
 			JOIN process p ON p.run = i.run AND p.id = i.owner WHERE p.system IS NOT NULL AND f.path LIKE '$IOT_MNT/theirs3/%' AND i.write_bytes > 0 LIMIT 5")"
 	}
 	with_fs ext4 2G -N 700000 -- body

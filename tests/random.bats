@@ -18,6 +18,33 @@ setup() {
 	with_fs ext4 1G -- "$programs" --file "$root/tests/random-cases.txt"
 }
 
+@test "what a failing call began behind the end of a file is dirtied when the file grows over it, and a store over what a stranger had dirty is D" {
+	with_fs ext4 1G -- "$programs" --file - --batch 1 <<-'EOF'
+		# the blocks of a failing write lie behind the end, and another's write moves the end over them
+		1 pwrite f=0 off=0 len=100
+		1 pwrite f=0 bad=0 off=16384 len=65537
+		2 pwrite f=0 off=200000 len=100
+		= 0 0,4: 1
+		= 0 48: 2
+		# a short one beside what was dirty already: nobody knows which blocks it began
+		1 pwrite f=0 off=65536 len=4096
+		1 pwrite f=0 bad=8192 off=100 len=262144
+		3 truncate f=0 len=300000
+		= 0 0-1: 1
+		# what it began is cut again, and no bio carries it
+		1 pwrite f=0 bad=0 off=16384 len=65537
+		2 truncate f=0 len=0
+		2 truncate f=0 len=200000
+		# a store into blocks that a stranger had dirty
+		1 fallocate f=0 flags=0 off=16384 len=20480
+		x pwrite f=0 bad=1 off=4095 len=524288
+		3 pwritev f=0 mode=a off=4095 len=8192 n=1
+		2 store f=0 kind=2 off=4096 len=4096
+		= 0 1: 2
+		= 0 9-10: 3
+	EOF
+}
+
 @test "random programs: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
 	export BATS_TEST_TIMEOUT=7200
 	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"

@@ -67,4 +67,10 @@ matches() {
 	for dir in $(grep -oE '^\| `[a-z]+/`' README.md | tr -d '|` '); do
 		[ -d "$dir" ] || fail "no folder $dir"
 	done
+	for path in $(grep -oE '`(base|bpf|stream|tracer|analyzer|reports|tests|workloads)/[a-z0-9_/.-]+[ `]' README.md | tr -d '` '); do
+		[ -e "$path" ] || fail "no $path"
+	done
+	for word in $(grep -oE '^\| [^|]*\|[^|]*a row (of|in) `[a-z_]+(\[\])?`[^|]*`[a-z_/]+\.[a-z]+`' README.md | sed -E 's/.*a row (of|in) `([a-z_]+)(\[\])?`[^`]*`([^`]+)`.*/\2:\4/'); do
+		grep -q "\b${word%%:*}\b" "${word#*:}" || fail "no table ${word%%:*} in ${word#*:}"
+	done
 }

@@ -538,17 +538,43 @@ api_bytes() {
 @test "bytes of a process that lived inside the run are those of the kernel's accounting, but for what exec itself read" {
 	body() {
 		traced -- sh -c "'$io' --api write --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null
-			'$io' --api read --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null"
+			'$io' --api read --file '$IOT_MNT/f' --count 23 --size 4099 --threads 3 > /dev/null
+			'$io' --api write --file '$IOT_MNT/g' --count 23 --size 4099 --threads 3 > /dev/null"
 		rows=$(q "SELECT p.pid, p.wchar - (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE c.owner = p.id AND c.layer = 'syscall' AND c.dir = 'w'),
 				p.rchar - (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE c.owner = p.id AND c.layer = 'syscall' AND c.dir = 'r')
 			FROM process p JOIN r ON r.run = p.run WHERE p.comm = 'iot-io'")
-		same "processes" "$(echo "$rows" | wc -l)" 2
+		same "processes" "$(echo "$rows" | wc -l)" 3
 		while read -r pid written read; do
 			same "wchar of $pid" "$written" 0
 			between "rchar of $pid" "$read" 0 4096
 		done <<< "$rows"
 	}
 	with_fs ext4 64M -- body
+}
+
+@test "a block that a checkpoint wrote for one process, and that another dirties then, is written for the other" {
+	need python3 python3-minimal
+	cat >checkpoint.py <<-'EOF'
+		import fcntl, os, struct, sys
+		def change(name):
+		    fd = os.open(sys.argv[1] + "/" + name, os.O_RDWR)
+		    os.fchmod(fd, 0o600) # the inodes of both are in one block
+		    os.fsync(fd)
+		    return fd
+		fcntl.ioctl(change("a"), 0x4004662B, struct.pack("I", 0)) # EXT4_IOC_CHECKPOINT: writes buffers, and leaves their folios dirty
+		if os.fork() == 0:
+		    change("b")
+		    os._exit(0)
+		os.wait()
+	EOF
+	body() {
+		touch "$IOT_MNT/a" "$IOT_MNT/b"
+		sync -f "$IOT_MNT"
+		traced -- python3 checkpoint.py "$IOT_MNT"
+		same "metadata, by process" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'fs_write' AND cause = 'metadata' AND dev = '$IOT_DEVNO' AND comm = 'python3'
+			GROUP BY owner ORDER BY owner" | paste -sd ,)" 4096,4096
+	}
+	with_fs ext4 256M -- body
 }
 
 @test "a process whose threads end at once on several processors keeps the bytes of all of them" {

@@ -3,9 +3,9 @@
 """signals.py - each state in which an output takes nothing, times each thing that ends a run.
 
 usage: signals.py BUILD FOLDER
-Prints what failed, and how many cases there were. An output is given up 0.6 s after the run was asked to end, and taking the probes
-off takes as long on a quiet machine; 20 s are allowed here, because other programs may have the processors, and a run that hangs does so
-for ever. The median is printed.
+Prints what failed, and how many cases there were. Each ends within a second. Other programs may have the processors, which only makes
+it slower: a case that took longer is tried again, and one that never took less is held against a run that nothing blocks, at the same
+time: a second more than the end of that is allowed. The median and the slowest of the best are printed.
 """
 import fcntl
 import os
@@ -20,7 +20,9 @@ import tty
 
 BUILD, FOLDER = sys.argv[1:]
 TRACE, ANALYZE = BUILD + "/iot-trace", BUILD + "/iot-analyze"
-LIMIT = 20.0
+LIMIT = 60.0 # what hangs does so for ever
+WITHIN = 1.0
+TRIES = 5
 BUSY = ["dd", "if=/dev/zero", "of=" + FOLDER + "/busy", "bs=1"]  # more lines than a pipe holds
 
 
@@ -123,7 +125,9 @@ def messages_full(limit):
     except BlockingIOError:
         fcntl.fcntl(w, fcntl.F_SETFL, fcntl.fcntl(w, fcntl.F_GETFL) & ~os.O_NONBLOCK)
     open(FOLDER + "/messages.jsonl", "w").close()
-    run = Run((["-d", str(limit)] if limit else []) + ["--settle", "none", "--layers", "syscall", "-o", FOLDER + "/messages.jsonl"], held=[r, w], stderr=w)
+    load = busy()
+    run = Run((["-d", str(limit)] if limit else []) + ["--settle", "none", "--layers", "syscall", "--pid", str(load.pid), "-o", FOLDER + "/messages.jsonl"],
+              held=[load, r, w], stderr=w)
     until = time.monotonic() + 60
     while not os.path.getsize(FOLDER + "/messages.jsonl") and time.monotonic() < until:
         time.sleep(0.05)
@@ -192,6 +196,31 @@ def check(make, ends, early, mute):
         run.release()
 
 
+def unblocked():
+    """Seconds from SIGINT to the end of a run whose output is taken."""
+    with open(os.devnull, "w") as null:
+        run = blocked("text", null, [])
+        try:
+            since = time.monotonic()
+            run.process.send_signal(signal.SIGINT)
+            run.ended(since)
+            return time.monotonic() - since
+        finally:
+            run.release()
+
+
+def best(make, ends, early, mute):
+    """The least of some tries."""
+    least = LIMIT
+    for _ in range(TRIES):
+        least = min(least, check(make, ends, early, mute))
+        if least <= WITHIN:
+            return least
+    allowed = WITHIN + min(unblocked() for _ in range(3))
+    assert least <= allowed, "took %.1f s each time, where %.1f s are right" % (least, allowed)
+    return least
+
+
 def main():
     cases, failed, took = 0, 0, []
     pairs = [(*s, *e) for s in EARLY + LATE for e in SIGNALS] + [(*s, *e) for s in LOCKED + MUTE for e in SIGNALS[:2]]
@@ -201,7 +230,7 @@ def main():
     for name, make, ends, number in pairs:
         cases += 1
         try:
-            took.append(check(make, number, (name, make) in EARLY, (name, make) in MUTE))
+            took.append(best(make, number, (name, make) in EARLY, (name, make) in MUTE))
         except Exception as e:
             failed += 1
             print("%s, %s: %s: %s" % (name, ends, type(e).__name__, e), flush=True)

@@ -255,6 +255,45 @@ allow_stranger() { # FOLDER
 	[ "$(find open -type f -user $STRANGER | wc -l)" = 1 ]
 }
 
+@test "a store that is exchanged between the judgement and SQLite's open is refused, by readers and writers" {
+	need cc gcc
+	if grep -q __asan_init "$analyze"; then skip "a build without sanitizers is missing: another library is loaded first"; fi
+	cat >swap.c <<-'C'
+		#include <fcntl.h>
+		#include <stdarg.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+
+		/* The first open of the store that is more than a look at it finds another file. */
+		int openat(int dir, const char *name, int flags, ...)
+		{
+			static int done;
+			va_list list;
+			int mode;
+
+			va_start(list, flags);
+			mode = va_arg(list, int);
+			va_end(list);
+			if (!strcmp(name, "x.sqlite") && !(flags & O_PATH) && !done++)
+				renameat(dir, "evil", dir, name);
+			return syscall(SYS_openat, dir, name, flags, mode);
+		}
+	C
+	cc -D_GNU_SOURCE -shared -fPIC -o swap.so swap.c
+	for way in "runs open/x.sqlite" "ingest open/x.sqlite b.jsonl"; do
+		cp a.sqlite open/x.sqlite
+		chmod 644 open/x.sqlite
+		cp forged open/evil
+		# shellcheck disable=SC2086
+		LD_PRELOAD=$place/swap.so run --separate-stderr -1 "$analyze" $way
+		[ ! -e open/evil ] || fail "$way: nothing was exchanged"
+		[[ $output != *forged* && $stderr == *"somebody exchanged it at this moment"* ]] || fail "$way: $output $stderr"
+		cmp open/x.sqlite forged
+	done
+}
+
 # A gnuplot that plants what a stranger can plant while it runs, then draws.
 hostile_gnuplot() { # FOLDER
 	mkdir -p bin

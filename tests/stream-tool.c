@@ -10,6 +10,7 @@
  *        stream-tool check STORE             opens a store for reading
  *        stream-tool open FILE               opens FILE for output and writes "x" to it
  *        stream-tool slow STORE              as ingest, and prints "committed N" after each commit
+ *        stream-tool late STORE              as ingest, and commits nothing before the end of the run
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,14 +68,23 @@ static int told_commit(struct sink *s)
 	return err;
 }
 
-static int slow(const char *store)
+static int late_events(struct sink *s, const struct iot_event *e, size_t n)
 {
-	struct sink told = { "told", told_record, told_events, told_commit, NULL };
+	return inner->events(inner, e, n);
+}
+
+static int late_commit(struct sink *s)
+{
+	return 0;
+}
+
+static int by_way_of(struct sink *s, const char *store)
+{
 	int err = sink_store(&inner, store), closed;
 
 	if (err)
 		return err;
-	err = jsonl_read(0, "stdin", &told);
+	err = jsonl_read(0, "stdin", s);
 	closed = inner->close(inner, !err);
 	return err ? err : closed;
 }
@@ -142,8 +152,10 @@ int main(int argc, char **argv)
 	else if (!strcmp(verb, "open") && arg)
 		err = open_file(arg);
 	else if (!strcmp(verb, "slow") && arg)
-		err = slow(arg);
+		err = by_way_of(&(struct sink){ "told", told_record, told_events, told_commit, NULL }, arg);
+	else if (!strcmp(verb, "late") && arg)
+		err = by_way_of(&(struct sink){ "late", told_record, late_events, late_commit, NULL }, arg);
 	else
-		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|careful-copy|scan|check|ledger|open|slow ...\n"), 2;
+		return fprintf(stderr, "usage: stream-tool ingest|careful|copy|careful-copy|scan|check|ledger|open|slow|late ...\n"), 2;
 	return err < 0 ? 1 : err ? 3 : 0;
 }

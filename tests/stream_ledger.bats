@@ -149,6 +149,21 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same ledger "$(ledger_of <e)" "1|3|0|8192|0|8192|0|0|0|0"
 }
 
+@test "what may be dirty is, for as much of it as a bio of its owner carries before it is written or cut" {
+	{
+		ev dirty_mmap 0 4096 | sed 's/"size":4096/"size":40960/' # block 0 is dirty, 1 to 9 may be
+		ev fs_write 0 12288                                     # 1 and 2 were
+		ev write 12288 4096 4                                   # 3 is another's now
+		ev fs_truncate 32768 0                                  # 8 and 9 are gone
+		ev fs_write 12288 8192                                  # 4 was
+		ev fs_write 20480 4096 5                                # whose 5 is, nobody said
+		ev fs_write 32768 4096                                  # nor 8
+		ev dirty_mmap 20480 0 | sed 's/"size":0/"size":4096/'
+	} >e
+	same ledger "$(ledger_of <e)" "$(printf '1|3|0|16384|0|20480|0|0|0|4096\n1|4|4096|4096|0|4096|0|0|0|0\n1|5|0|0|0|4096|0|0|0|4096')"
+	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
+}
+
 @test "every way of writing counts: libaio, io_uring, vectors, sendfile, splice, copy_file_range, block devices" {
 	i=0
 	for kind in write pwrite64 writev pwritev sendfile_out splice_out copy_out aio_write uring_write; do
@@ -182,6 +197,14 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 		print('{"t":"event","ts_ns":1,"dur_ns":9,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"write","sub":"regular"}')
 	PY
 	same ledger "$(ledger_of <e)" "$(printf '1|3|4096|4096|0|4096|0|0|0|0\n2|4|819200000|4096|819195904|0|0|0|4096|0')"
+}
+
+@test "a write that is told behind the bio that carried it away was first, where it began first" {
+	{
+		echo '{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}'
+		echo '{"t":"event","ts_ns":1,"dur_ns":9,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"write","sub":"regular"}'
+	} >e
+	same ledger "$(ledger_of <e)" "1|3|4096|4096|0|4096|0|0|0|0"
 }
 
 @test "without events or without the layers that feed it there are no rows; with lost events what is left; with nothing written, a row of zeros" {

@@ -35,7 +35,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "sqlite3.h is included by the store's writer and the query runner only" {
-	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/(query|fold)|tests/[a-z_-]+)\.[ch] ' || :)"
+	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/(query|fold|functions)|tests/[a-z_-]+)\.[ch] ' || :)"
 	empty "SQLite in the tracer" "$(includes '^(tracer|bpf|workloads)/' | grep -F '<sqlite3.h>' || :)"
 }
 
@@ -55,6 +55,33 @@ includes() { # FILES_REGEX: "file header" lines
 	done
 	for f in $(sources '^(tests|workloads|\.ci)/' | xargs -r grep -lE '^#!.*sh\b'); do
 		awk -v file="$f" '/^[a-z_]+\(\) \{$/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
+	done
+}
+
+@test "no source file has more than 600 lines" {
+	empty "longer" "$(sources '\.(c|h|sql|gp|bash|sh)$' | xargs -r awk 'FNR == 601 { print FILENAME }')"
+}
+
+@test "includes have no circles: neither headers nor folders" {
+	# "tracer/a.c tracer/b.h": a header is looked for beside who includes it, then in the folders that hold one of its name
+	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
+		to=$(realpath -m --relative-to=. "$(dirname "$from")/$name")
+		[ -e "$to" ] || to=$(sources "^(base|bpf|stream)/$name\$" | head -n 1)
+		[ -z "$to" ] || echo "$from $to"
+	done > "$BATS_TEST_TMPDIR/edges"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/edges")" -gt 200 ]
+	tsort "$BATS_TEST_TMPDIR/edges" >/dev/null
+	sed -E 's,/[^/ ]+( |$),\1,g' "$BATS_TEST_TMPDIR/edges" | awk '$1 != $2' | sort -u > "$BATS_TEST_TMPDIR/folders"
+	tsort "$BATS_TEST_TMPDIR/folders" >/dev/null
+	empty "above base/" "$(grep '^base ' "$BATS_TEST_TMPDIR/folders" || :)"
+}
+
+@test "the manuals fit a terminal of 80 columns, but for samples of output" {
+	need man man-db
+	for page in analyzer/iot-analyze.1 tracer/iot-trace.8 tracer/iot-systems.5; do
+		LC_ALL=C.UTF-8 MANWIDTH=80 man -l "$page" 2>/dev/null | col -bx > "$BATS_TEST_TMPDIR/page"
+		[ "$(wc -l < "$BATS_TEST_TMPDIR/page")" -gt 100 ] || fail "$page is not shown"
+		empty "$page" "$(LC_ALL=C.UTF-8 grep -nE '^.{81,}' "$BATS_TEST_TMPDIR/page" | grep -vE '^[0-9]+: *(TIME|[0-9]{2}:[0-9]{2}:[0-9]{2}\.)' || :)"
 	done
 }
 

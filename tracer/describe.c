@@ -24,7 +24,7 @@ static const char *const layer_names[] = {
 static const struct {
 	const char *layer, *what, *effect;
 } losses[] = {
-#define LOSS(sym, layer, what, effect) [LOSS_##sym] = { layer, what, effect },
+#define LOSS(sym, layer, what, effect, spoils) [LOSS_##sym] = { layer, what, effect },
 #include "kinds.def"
 };
 

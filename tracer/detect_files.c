@@ -201,13 +201,13 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 
 	if (!r->path)
 		return;
-	systems_file(d->db, r->path, detect_view(s, p->whole == 2), s ? s->match : NULL, &f);
+	systems_file(d->db, r->path, detect_view(s, p->whole == PATH_WHOLE_OUTSIDE), s ? s->match : NULL, &f);
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
 	if (!f.component && !p->node) {
 		if (p->writes)
-			look_later(d, r, p->user, true, p->whole == 2, r->path, strlen(r->path));
+			look_later(d, r, p->user, true, p->whole == PATH_WHOLE_OUTSIDE, r->path, strlen(r->path));
 		note_unclear(d, p, r);
 	}
 	if (f.main)

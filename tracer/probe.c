@@ -42,6 +42,8 @@ static int prepare(struct probes *p)
 	if (p->cpus < 1)
 		return fail(p->cpus, "cannot count processors");
 	p->max_cells = map_asked(p, "cells") ?: IOT_MAX_CELLS;
+	p->max_writers = map_asked(p, "writers") ?: IOT_MAX_WRITERS;
+	p->max_claims = map_asked(p, "claims") ?: IOT_MAX_CLAIMS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	for (size_t i = 0; i < n_programs; i++) {
@@ -305,7 +307,7 @@ void probes_second(struct probes *p)
 	u32 second = ++p->state->second;
 
 	/* a walk over both tables: only when they fill, and now and then so that what is over gives its memory back */
-	if (p->state->writers > IOT_MAX_WRITERS / 8 || p->state->claims > IOT_MAX_CLAIMS / 8 || !(second % 32))
+	if (p->state->writers > p->max_writers / 8 || p->state->claims > p->max_claims / 8 || !(second % 32))
 		program_call(p, "cache__sweep", &ask, sizeof(ask));
 }
 

@@ -18,7 +18,7 @@ struct probe_table {
 	char name[16];
 	u32 entries;
 };
-#define PROBE_TABLES 16
+#define PROBE_TABLES 32
 
 /* What to measure and of whom. A process is wanted when every filter that is set matches it; what is not
  * wanted is lumped together as PROC_OTHER in the aggregates and has no events. */

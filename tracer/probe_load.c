@@ -113,12 +113,14 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->by_pid = p->opts.by_pid;
 		c->dev = p->opts.dev;
 		c->events = p->opts.events;
-		c->cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+		c->has_rdonly_cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
-		c->again = p->skips;
+		c->twins = p->skips;
 		c->max_cells = p->max_cells;
+		c->max_writers = p->max_writers;
+		c->max_claims = p->max_claims;
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
@@ -274,7 +276,7 @@ static void choose(struct probes *p, struct bpf_object *o)
 			bpf_program__set_autoload(g, false);
 			continue;
 		}
-		if (programs[row].again && !p->skips) {
+		if (programs[row].twin && !p->skips) {
 			program_refuse(p, bpf_program__name(g), "this kernel does not skip the first");
 			bpf_program__set_autoload(g, false);
 			continue;
@@ -408,10 +410,10 @@ void object_attach(struct probes *p, struct bpf_object *o)
 	}
 }
 
-/* Objects that are loaded side by side: each thread takes the next. */
+/* Objects that are loaded side by side: each thread takes the next, up to `end`. */
 struct loading {
 	struct probes *p;
-	size_t next;
+	size_t next, end;
 	int err;
 	pthread_mutex_t lock;
 };
@@ -428,7 +430,7 @@ static void *load_next(void *arg)
 		pthread_mutex_lock(&l->lock);
 		n = l->next++;
 		pthread_mutex_unlock(&l->lock);
-		if (n >= n_objects)
+		if (n >= l->end)
 			return NULL;
 		err = l->p->obj[n] ? object_load(l->p, n) : 0;
 		pthread_mutex_lock(&l->lock);
@@ -437,25 +439,29 @@ static void *load_next(void *arg)
 	}
 }
 
-/* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
-int objects_load(struct probes *p)
+static int load_side_by_side(struct probes *p, size_t begin, size_t end)
 {
-	struct loading l = { .p = p, .next = OBJECT_CORE, .lock = PTHREAD_MUTEX_INITIALIZER };
-	int err = object_load(p, OBJECT_MAPS);
+	struct loading l = { .p = p, .next = begin, .end = end, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread[LOADERS - 1];
 	int n = 0;
 
-	if (err)
-		return err;
-	functions_tell(p); /* the others depend on what is found */
-	err = p->obj[OBJECT_NET] ? object_load(p, OBJECT_NET) : 0;
-	if (err)
-		return err;
 	while (n < LOADERS - 1 && !pthread_create(&thread[n], NULL, load_next, &l))
 		n++;
 	load_next(&l);
 	while (n)
 		pthread_join(thread[--n], NULL);
-	malloc_trim(0);
 	return l.err;
+}
+
+/* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
+int objects_load(struct probes *p)
+{
+	int err = object_load(p, OBJECT_MAPS);
+
+	if (err)
+		return err;
+	functions_tell(p); /* the others depend on what is found */
+	err = load_side_by_side(p, OBJECT_NET, OBJECT_SYSCALL) ?: load_side_by_side(p, OBJECT_SYSCALL, n_objects);
+	malloc_trim(0);
+	return err;
 }

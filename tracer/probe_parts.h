@@ -19,19 +19,19 @@ struct object {
 	u32 layers;            /* bits of the layers that it serves; 0: always */
 	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
 };
-enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE /* from here on they are loaded side by side */ };
+enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE, OBJECT_SYSCALL };
 #define MAX_OBJECTS 16
 extern const struct object objects[];
 extern const size_t n_objects;
 extern const char obj_who[], obj_who_end[]; /* a program that is asked once, by itself */
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
- * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). again: a second copy, for kernels
+ * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). twin: a second copy that is not preempted, for kernels
  * that skip the first. */
 struct program {
 	const char *name, *layer;
 	int args;
-	bool full, again;
+	bool full, twin;
 };
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
@@ -92,7 +92,7 @@ struct probes {
 	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
-	u32 max_cells;
+	u32 max_cells, max_writers, max_claims;
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
 	u64 *free_cells;
 	struct iot_fold *folds;

@@ -25,15 +25,15 @@ CARRY(uring);
 
 const struct object objects[] = {
 	{ "maps", obj_maps, obj_maps_end, 0 },
-	/* before those that count what it cannot */
 	{ "net", obj_net, obj_net_end, 1 << LAYER_NET },
 	{ "core", obj_core, obj_core_end, 0 },
+	/* those count what net cannot; in an order in which two threads are ready at about the same time */
 	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
-	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
+	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
 	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
 	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE },
-	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
+	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
 };
 const size_t n_objects = N_OF(objects);
 
@@ -51,7 +51,7 @@ const struct program programs[] = {
 	{ "net__state", "net", 3, false },
 	{ "syscall__enter", "syscall", 0, false },   /* a clock: only where calls are timed */
 	{ "syscall__exit", "syscall", 0, true },
-	{ "syscall__exit_again", "syscall", 0, false, true },
+	{ "syscall__exit_twin", "syscall", 0, false, true },
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__buffer", "cache", 1, true },
 	{ "cache__fault_user", "cache", 3, false },  /* x86 */

@@ -3,24 +3,21 @@
 
 -- Latency buckets. system NULL: processes outside any system. middle: within 6.25 % of every value of the bucket.
 CREATE TEMP VIEW v_hist AS
-SELECT l.name AS layer, k.name AS kind, h.system, COALESCE(h.other, 0) AS no_file, h.bucket, h.low_ns, h.high_ns,
-       (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n,
-       SUM(h.n) OVER (PARTITION BY h.kind, h.system, COALESCE(h.other, 0) ORDER BY h.bucket) AS upto,
-       SUM(h.n) OVER (PARTITION BY h.kind, h.system, COALESCE(h.other, 0)) AS total
-FROM ask JOIN hist h ON h.run = ask.run
-JOIN kind k ON k.id = h.kind
-JOIN layer l ON l.id = k.layer
-WHERE ask.system IS NULL OR h.system = ask.system;
+SELECT k.layer, k.kind, h.system, COALESCE(h.other, 0) AS no_file, h.bucket, h.low_ns, h.high_ns,
+       (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n, SUM(h.n) OVER (part ORDER BY h.bucket) AS upto,
+       SUM(h.n) OVER part AS total
+FROM ask JOIN hist h ON h.run = ask.run JOIN v_kind k ON k.id = h.kind
+WHERE ask.system IS NULL OR h.system = ask.system
+WINDOW part AS (PARTITION BY h.kind, h.system, COALESCE(h.other, 0));
 
 -- Count, sum and maximum of durations of wanted processes, by kind, system, and whether it is about files. Where not
 -- every operation was timed, the sum is an estimate: the mean of those that were, for all. NULL: none was timed.
 CREATE TEMP VIEW v_duration AS
-SELECT layer, kind, system, no_file, ops, errors, timed, told, CASE WHEN timed >= ops THEN lat_ns
-           ELSE lat_ns * 1.0 / NULLIF(timed, 0) * ops END AS sum_ns,
-       timed < ops AS estimate, lat_ns * 1.0 / NULLIF(timed, 0) AS mean_ns, CASE WHEN timed > 0
-           THEN max_ns END AS max_ns
+SELECT layer, kind, system, no_file, ops, errors, timed, told,
+       iif(timed >= ops, lat_ns, lat_ns * 1.0 / NULLIF(timed, 0) * ops) AS sum_ns, timed < ops AS estimate,
+       lat_ns * 1.0 / NULLIF(timed, 0) AS mean_ns, iif(timed > 0, max_ns, NULL) AS max_ns
 FROM (SELECT c.layer, c.kind, o.system, c.app AND c.no_file AS no_file, SUM(c.ops) AS ops, SUM(c.errors) AS errors,
-             SUM(c.timed) AS told, COALESCE(SUM(c.timed), SUM(CASE WHEN c.lat_ns > 0 THEN c.ops END), 0) AS timed,
+             SUM(c.timed) AS told, COALESCE(SUM(c.timed), sum_if(c.ops, c.lat_ns > 0)) AS timed,
              SUM(c.lat_ns) AS lat_ns, MAX(c.max_ns) AS max_ns
       FROM ask JOIN v_run r JOIN v_cell c JOIN v_owner o ON o.owner = c.owner
       WHERE o.owner NOT IN (1, 2) AND (o.owner <> 0 OR r.filters IS NULL)

@@ -3,12 +3,10 @@
 
 -- Bytes on sockets by line of the report, exact whether or not every flow had a row.
 CREATE TEMP VIEW v_net AS
-SELECT gid, SUM(CASE sym WHEN 'sent' THEN amount ELSE 0 END) AS sent,
-       SUM(CASE sym WHEN 'received' THEN amount ELSE 0 END) AS received,
-       SUM(CASE WHEN sym = 'sent' AND sub = 'net_loopback' THEN amount ELSE 0 END) AS sent_loopback,
-       SUM(CASE WHEN sym = 'received' AND sub = 'net_loopback' THEN amount ELSE 0 END) AS received_loopback,
-       SUM(CASE sym WHEN 'sent' THEN ops ELSE 0 END) AS sends,
-       SUM(CASE sym WHEN 'received' THEN ops ELSE 0 END) AS receives
+SELECT gid, sum_if(amount, sym = 'sent') AS sent, sum_if(amount, sym = 'received') AS received,
+       sum_if(amount, sym = 'sent' AND sub = 'net_loopback') AS sent_loopback,
+       sum_if(amount, sym = 'received' AND sub = 'net_loopback') AS received_loopback,
+       sum_if(ops, sym = 'sent') AS sends, sum_if(ops, sym = 'received') AS receives
 FROM v_piece
 WHERE sym IN ('sent', 'received')
 GROUP BY gid;
@@ -16,11 +14,9 @@ GROUP BY gid;
 -- What clients wrote to and read from files that a storage system serves through FUSE: calls of anybody but the system
 -- itself.
 CREATE TEMP VIEW v_fuse AS
-SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount,
-       SUM(CASE c.sym WHEN 'S' THEN c.amount ELSE 0 END) AS client_fuse_in,
-       SUM(CASE c.sym WHEN 'S_r' THEN c.amount ELSE 0 END) AS client_fuse_out
-FROM v_piece c JOIN v_device d ON d.dev = c.dev
-LEFT JOIN v_process p ON p.id = c.owner
+SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, sum_if(c.amount, c.sym = 'S') AS client_fuse_in,
+       sum_if(c.amount, c.sym = 'S_r') AS client_fuse_out
+FROM v_piece c JOIN v_device d ON d.dev = c.dev LEFT JOIN v_process p ON p.id = c.owner
 WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%'
     AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
 GROUP BY c.dev
@@ -43,20 +39,17 @@ WITH peer AS MATERIALIZED (
        FROM ask JOIN flow f ON f.run = ask.run
        JOIN v_end e ON e.protocol = f.protocol AND e.local_port = f.remote_port AND e.remote_port = f.local_port
             AND (e.local = f.remote OR e.local IN ('0.0.0.0', '::'))
-                AND (e.remote = f.local OR f.local IN ('0.0.0.0', '::'))
+            AND (e.remote = f.local OR f.local IN ('0.0.0.0', '::'))
        GROUP BY f.rowid)
 SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role,
-       f.loopback,
-       f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives, p.owner AS peer,
-       q.comm AS peer_comm,
-       q.pid AS peer_pid, q.system AS peer_system,
+       f.loopback, f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,
+       p.owner AS peer, q.comm AS peer_comm, q.pid AS peer_pid, q.system AS peer_system,
        CASE WHEN o.system = q.system THEN 'internal'
-            WHEN f.role = 'server' AND (p.owner > 2 OR p.owner = 2 AND r.apart) THEN 'client'
-            WHEN f.role = 'server' THEN 'accepted'
             WHEN f.role = 'client' THEN 'connected'
-            ELSE 'other' END AS link
-FROM ask JOIN flow f ON f.run = ask.run
-JOIN (SELECT ' ' || COALESCE(filters, '') || ' ' LIKE '% system=%' AS apart FROM v_run) r
+            WHEN COALESCE(f.role, '') <> 'server' THEN 'other'
+            WHEN p.owner > 2 OR p.owner = 2 AND ' ' || r.filters LIKE '% system=%' THEN 'client'
+            ELSE 'accepted' END AS link
+FROM v_run r JOIN flow f ON f.run = r.run
 JOIN v_owner o ON o.owner = f.owner
 LEFT JOIN peer p ON p.flow = f.rowid
 LEFT JOIN v_process q ON q.id = p.owner;
@@ -66,27 +59,23 @@ LEFT JOIN v_process q ON q.id = p.owner;
 -- where it was sent. Peers that are not traced may be clients or other nodes, and flows without a row were not
 -- classified: both numbers are then lower bounds.
 CREATE TEMP VIEW v_naf AS
-WITH n AS (SELECT COALESCE(SUM(CASE WHEN f.link = 'client' THEN f.sent + f.received END), 0) AS client,
-                  COALESCE(SUM(CASE WHEN f.link = 'internal' THEN f.sent END), CASE WHEN COUNT(f.system) > 0
-                      THEN 0 END) AS internal,
-                  COALESCE(SUM(CASE WHEN f.link IN ('accepted', 'other') THEN f.sent + f.received END), 0) AS open
-           FROM ask JOIN v_flow f
-           JOIN v_load a
-           WHERE f.owner > 2 AND (COALESCE(a.owner_system, ask.system) IS NULL
-               OR f.system = COALESCE(a.owner_system, ask.system))
-             AND (a.owner_system IS NULL OR ask.system IS NULL OR a.owner_system = ask.system)),
+WITH n AS (
+       SELECT sum_if(f.sent + f.received, f.link = 'client') AS client,
+              COALESCE(SUM(f.sent) FILTER (WHERE f.link = 'internal'), iif(COUNT(f.system) > 0, 0, NULL)) AS internal,
+              sum_if(f.sent + f.received, f.link IN ('accepted', 'other')) AS open
+       FROM ask JOIN v_flow f JOIN v_load a
+       WHERE f.owner > 2 AND COALESCE(f.system = COALESCE(a.owner_system, ask.system),
+                                      COALESCE(a.owner_system, ask.system) IS NULL)
+         AND COALESCE(a.owner_system = ask.system, 1)),
      d(ord, ratio, formula, numerator) AS (
-           SELECT 1, 'naf_cli', 'N_cli/', client FROM n
-           UNION ALL
-           SELECT 2, 'naf_int', 'N_int/', internal FROM n),
-     lossy AS (SELECT COUNT(*) AS n FROM v_lost WHERE what = 'flow table full' OR layer IN ('net', 'all')
-         AND effect = 'bytes')
+       SELECT 1, 'naf_cli', 'N_cli/', client FROM n UNION ALL SELECT 2, 'naf_int', 'N_int/', internal FROM n),
+     lossy AS (SELECT COUNT(*) AS n FROM v_spoilt WHERE class = 'flow')
 SELECT d.ord, d.ratio, d.formula || a.formula_N AS formula,
        CASE WHEN m.net IS NULL OR d.numerator IS NULL OR a.N = 0 THEN '' WHEN n.open + lossy.n > 0 THEN '>='
-           ELSE 'exact' END AS bound,
+            ELSE 'exact' END AS bound,
        d.numerator * m.net * 1.0 / NULLIF(a.N, 0) AS value, d.numerator * m.net AS numerator, a.N AS denominator,
-       CASE WHEN m.net IS NULL THEN 'layer net was not measured' WHEN d.numerator IS NULL
-           THEN 'no storage system was recognised'
+       CASE WHEN m.net IS NULL THEN 'layer net was not measured'
+            WHEN d.numerator IS NULL THEN 'no storage system was recognised'
             WHEN n.open > 0 THEN n.open || ' bytes with peers that are not traced'
             WHEN lossy.n > 0 THEN 'the run lost flows' END AS note
 FROM v_load a JOIN v_measured m JOIN n JOIN d JOIN lossy

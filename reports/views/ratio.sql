@@ -9,8 +9,9 @@ WITH part AS MATERIALIZED (
        FROM v_amount a JOIN v_group g ON g.gid = a.gid
        WHERE a.sym IN (SELECT sym FROM v_sym WHERE rest = 'device')),
      device AS MATERIALIZED (
-       SELECT dev, sym, SUM(CASE what WHEN 'unattributed' THEN amount ELSE 0 END) AS residual, SUM(amount) AS whole
-                  FROM part GROUP BY dev, sym),
+       SELECT dev, sym, sum_if(amount, what = 'unattributed') AS residual, SUM(amount) AS whole
+       FROM part
+       GROUP BY dev, sym),
      own AS (
        SELECT gid, dev, sym, amount FROM part WHERE amount > 0
        UNION ALL
@@ -21,23 +22,10 @@ FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym
 GROUP BY o.gid, o.sym;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
--- What lost records spoil, by the class of volumes: a layer that lost, and what that did (table lost).
-CREATE TEMP VIEW v_bad AS
-WITH spoils(layer, class) AS (VALUES
-       ('syscall', 'app'), ('uring', 'app'), ('all', 'app'), ('cache', 'miss'), ('all', 'miss'), ('cache', 'fs'),
-       ('fs', 'fs'), ('all', 'fs'),
-       ('fs', 'commit'), ('all', 'commit'), ('cache', 'block'), ('fs', 'block'), ('block', 'block'), ('all', 'block'))
-SELECT DISTINCT s.class FROM v_lost l JOIN spoils s ON s.layer = l.layer WHERE l.effect IN ('bytes', 'owner')
-UNION
-SELECT 'ledger' FROM v_lost WHERE effect IN ('bytes', 'owner', 'events')
-           AND layer IN ('syscall', 'uring', 'cache', 'fs', 'all')
-UNION
-SELECT 'use' FROM v_lost WHERE what = 'use of readahead not followed';
-
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
 -- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given.
-CREATE TEMP TABLE v_ratio_def AS
-WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
+CREATE TEMP TABLE v_ratio_def(ord, ratio, num, den, formula, needs, complement);
+INSERT INTO temp.v_ratio_def VALUES
        (1, 'waf_sys', 'B', 'S', 'B/S', 'w', 0),
        (2, 'waf_e2e', 'B_load', 'L', 'B/L', 'L', 0),
        (2.1, 'waf_norm', 'B_load', 'L x R', 'B/(L x R)', 'R', 0),
@@ -57,106 +45,106 @@ WITH def(ord, ratio, num, den, formula, needs, complement) AS (VALUES
        (15, 'flush_amp', 'flushes', 'syncs', 'flushes/syncs', 's', 0),
        (16, 'commits_per_fsync', 'commits', 'syncs', 'commits/syncs', 's', 0),
        (17, 'seed_op_amp_r', 'backend_ops_r', 'ops_S_r', '(VFS ops + block ops)/syscall ops', 'r', 0),
-       (18, 'seed_op_amp_w', 'backend_ops_w', 'ops_S_w', '(VFS ops + block ops)/syscall ops', 'w', 0))
-SELECT * FROM def;
+       (18, 'seed_op_amp_w', 'backend_ops_w', 'ops_S_w', '(VFS ops + block ops)/syscall ops', 'w', 0);
 
 -- The symbols of ratios as rows. Derived ones have no row in stream/volumes.def: given, sums and differences of others.
 CREATE TEMP TABLE v_ratio_sym AS
 SELECT sym, name, class, rest, needs FROM v_sym
-UNION ALL
-VALUES ('L', 'L', 'given', NULL, NULL), ('L_r', 'L_r', 'given', NULL, NULL), ('L x R', 'L x R', 'given', NULL, NULL),
-('syncs', 'syncs', 'app', NULL, NULL),
+UNION ALL VALUES ('L', 'L', 'given', NULL, NULL), ('L_r', 'L_r', 'given', NULL, NULL),
+       ('L x R', 'L x R', 'given', NULL, NULL), ('syncs', 'syncs', 'app', NULL, NULL),
+       ('ra_unused', 'readahead unused', 'miss', 'use', NULL),
        ('backend_ops_w', 'VFS + block ops (w)', 'block', NULL, NULL),
-       ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL, NULL),
-       ('ra_unused', 'readahead unused', 'miss', 'use', NULL);
+       ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL, NULL);
 
 CREATE TEMP VIEW v_value_sql AS
-SELECT 'CREATE TEMP VIEW v_value AS ' || group_concat(printf('SELECT gid, %Q AS sym, "%w" AS value FROM v_volume',
-           sym, sym), ' UNION ALL ')
+SELECT 'CREATE TEMP VIEW v_value AS ' ||
+       group_concat(printf('SELECT gid, what, %Q AS sym, "%w" AS value FROM v_volume', sym, sym), ' UNION ALL ')
 FROM v_ratio_sym
 WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def);
 
 -- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own, see
--- v_residual; for D what the ledger cannot explain), and short: 1 when the value may be too small, by the rule of
--- METRICS section 3.
+-- v_residual; for D what the ledger cannot explain), whole, of which that is a part, and short: 1 when the value may be
+-- too small, by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
 CREATE TEMP TABLE v_symbol AS
-WITH value AS MATERIALIZED (SELECT v.*, l.what FROM v_value v JOIN v_line l ON l.gid = v.gid),
-     none AS MATERIALIZED (SELECT sym, value FROM value WHERE what = 'unattributed'),
-     total AS MATERIALIZED (SELECT sym, value FROM value WHERE what = 'total'),
-     nobody AS (SELECT readahead, ra_used + ra_unknown AS used FROM v_volume WHERE what = 'unattributed'),
+WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
+     sums AS MATERIALIZED (
+       SELECT sym, MAX(value) FILTER (WHERE what = 'unattributed') AS nobody,
+              MAX(value) FILTER (WHERE what = 'total') AS total
+       FROM value
+       GROUP BY sym),
+     nobody AS (SELECT ra_used + ra_unknown AS used FROM v_volume WHERE what = 'unattributed'),
+     need(class, layer) AS (VALUES ('app', 'syscall'), ('miss', 'syscall'), ('use', 'syscall'), ('miss', 'cache'),
+       ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
+     missing AS MATERIALIZED (
+       SELECT n.class, n.layer, n.layer || iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
+                                               ' was not measured') AS text
+       FROM need n JOIN v_run r
+       WHERE NOT listed(n.layer, r.layers)),
      flat AS (
-       SELECT v.gid, v.sym, s.name, s.rest, v.value, CASE v.sym WHEN 'readahead' THEN 'use' ELSE s.class END AS class,
-              COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody)
-                            WHEN s.rest = 'line' THEN n.value WHEN s.rest = 'device' THEN x.residual
-                                WHEN s.rest = 'ledger' THEN w.slack
+       SELECT v.gid, v.sym, s.name, s.rest, v.value, iif(v.sym = 'readahead', 'use', s.class) AS class,
+              COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
+                            WHEN s.rest = 'device' THEN x.residual WHEN s.rest = 'ledger' THEN w.slack
                             WHEN s.rest = 'use' THEN w.ra_unknown END, 0) AS residual,
-              CASE WHEN v.sym = 'readahead' THEN v.value WHEN s.rest = 'line' THEN t.value WHEN s.rest = 'device'
-                  THEN x.whole
-                   WHEN s.rest = 'ledger' THEN v.value WHEN s.rest = 'use' THEN w.readahead END AS whole
-       FROM value v JOIN v_ratio_sym s ON s.sym = v.sym JOIN v_volume w ON w.gid = v.gid
-       LEFT JOIN none n ON s.rest = 'line' AND n.sym = v.sym
-       LEFT JOIN total t ON s.rest = 'line' AND t.sym = v.sym
-       LEFT JOIN v_residual x ON s.rest = 'device' AND x.gid = v.gid AND x.sym = v.sym)
-SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, COALESCE(b.class IS NOT NULL
-           OR f.residual > 0.01 * f.whole, 0) AS short,
-       CASE WHEN b.class = 'use' THEN 'some use of readahead was not followed'
-            WHEN b.class IS NOT NULL THEN f.name || ' lost records'
-            WHEN NOT f.residual > 0.01 * f.whole OR f.whole IS NULL THEN NULL
-            WHEN f.rest = 'use' THEN printf('use of %d of %d bytes of readahead is not known: mapped files',
-                f.residual, f.whole)
+              CASE WHEN v.sym = 'readahead' OR s.rest = 'ledger' THEN v.value WHEN s.rest = 'line' THEN n.total
+                   WHEN s.rest = 'device' THEN x.whole WHEN s.rest = 'use' THEN w.readahead END AS whole
+       FROM value v JOIN v_ratio_sym s ON s.sym = v.sym JOIN v_volume w ON w.gid = v.gid JOIN sums n ON n.sym = v.sym
+       LEFT JOIN v_residual x ON s.rest = 'device' AND x.gid = v.gid AND x.sym = v.sym),
+     judged AS (
+       SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
+       FROM flat f LEFT JOIN (SELECT DISTINCT class FROM v_spoilt) b ON b.class = f.class)
+SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests AS short,
+       CASE WHEN f.spoilt AND f.class = 'use' THEN 'some use of readahead was not followed'
+            WHEN f.spoilt THEN f.name || ' lost records'
+            WHEN NOT f.rests THEN NULL
+            WHEN f.rest = 'use'
+            THEN printf('use of %d of %d bytes of readahead is not known: mapped files', f.residual, f.whole)
             WHEN f.rest = 'ledger' THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
-            ELSE printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, f.name, CASE f.class WHEN 'app'
-                THEN '' ELSE ' on its devices' END)
-            END AS short_why,
+            ELSE printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, f.name,
+                        iif(f.class = 'app', '', ' on its devices')) END AS short_why,
        CASE WHEN f.value IS NOT NULL THEN NULL
             WHEN f.sym IN ('L', 'L_r') THEN f.sym || ' is not given (--ledger, --logical-bytes)'
             WHEN f.sym = 'L x R' THEN 'the ledger says neither replicas nor k and m'
             WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
-            WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_lost WHERE effect = 'events')
-                THEN 'D needs all events, and some were lost'
+            WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect = 'events')
+            THEN 'D needs all events, and some were lost'
             WHEN f.class = 'ledger' THEN 'D needs the dirty ledger, and the store has none for this run'
-            ELSE COALESCE((SELECT group_concat('layer ' || l.layer
-                || CASE WHEN l.layer IN (SELECT layer FROM v_left_out) THEN ' not recorded'
-                ELSE ' was not measured' END, ', ')
-                  FROM (SELECT 'syscall' AS layer, syscall AS there FROM v_measured
-                      WHERE f.class IN ('app', 'miss', 'use') OR f.sym = 'B_r_for_write'
-                        UNION ALL SELECT 'cache', cache FROM v_measured WHERE f.class IN ('miss', 'use')
-                        UNION ALL SELECT 'fs', fs FROM v_measured WHERE f.class IN ('fs', 'commit')
-                        UNION ALL SELECT 'block', block FROM v_measured WHERE f.class = 'block') l
-                  WHERE l.there IS NULL), 'layer uring not recorded, and io_uring was used') END AS why
-FROM v_run r JOIN flat f LEFT JOIN v_bad b ON b.class = f.class;
+            ELSE COALESCE((SELECT group_concat('layer ' || m.text, ', ') FROM missing m
+                           WHERE m.class = f.class OR f.sym = 'B_r_for_write' AND m.class = 'app'),
+                          'layer uring not recorded, and io_uring was used') END AS why
+FROM v_run r JOIN judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 
+-- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
 CREATE TEMP TABLE v_ratio AS
-WITH v AS MATERIALIZED (SELECT gid, what, who, pid, rank, L, L_r, S, D, B, S_r, B_r, flushes, fsyncs, sync_writes,
-    syncs, commits FROM v_volume
-                        WHERE shown AND rank <= 4),
+WITH line AS MATERIALIZED (
+       SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
+              COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS writes,
+              COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS reads,
+              v.syncs > 0 OR v.flushes > 0 OR v.commits > 0 AS syncs, v.L IS NOT NULL AS has_L, a.has_ledger,
+              v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0) AS has_L_r,
+              (v.D IS NULL OR m.ledger IS NULL) AND COALESCE(v.S, 0) > 0 AS no_D,
+              iif(v.what = 'all' AND a.owner_system IS NOT NULL,
+                  a.owner_system || iif(a.note = '', '', ', ') || a.note, NULLIF(a.note, '')) AS about_load,
+              iif(v.sync_writes > 0,
+                  printf('syncs: %d calls, %d synchronous writes', v.fsyncs, v.sync_writes), NULL) AS about_syncs
+       FROM v_volume v JOIN v_load a JOIN v_measured m
+       WHERE v.shown AND v.rank <= 4),
      pair AS (
-       SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight, d.ord, d.ratio, d.formula, d.num, d.den,
-              d.complement,
+       SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.ord, d.ratio, d.formula, d.num, d.den, d.complement,
               n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
-              CASE d.complement WHEN 0 THEN n.short ELSE m.short END AS up,
-              CASE d.complement WHEN 0 THEN m.short ELSE n.short END AS down,
-              COALESCE(n.why, m.why, CASE WHEN m.value = 0 THEN m.name || ' is 0' END,
-                       CASE WHEN d.complement AND n.value > m.value THEN 'more was missed than calls returned' END,
-                       CASE WHEN n.short AND m.short THEN n.short_why || ', and ' || m.short_why END) AS absent,
+              iif(d.complement, m.short, n.short) AS up, iif(d.complement, n.short, m.short) AS down,
+              COALESCE(n.why, m.why, iif(m.value = 0, m.name || ' is 0', NULL),
+                       iif(d.complement AND n.value > m.value, 'more was missed than calls returned', NULL),
+                       iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why) AS short,
-              CASE WHEN d.needs IN ('L', 'L_r', 'R') AND v.what = 'all' AND a.owner_system IS NOT NULL
-                     THEN a.owner_system || CASE a.note WHEN '' THEN '' ELSE ', ' END || a.note
-                   WHEN d.needs IN ('L', 'L_r', 'R') THEN NULLIF(a.note, '')
-                   WHEN d.needs = 's' AND v.sync_writes > 0
-                     THEN printf('syncs: %d calls, %d synchronous writes', v.fsyncs, v.sync_writes) END AS about
-       FROM v CROSS JOIN v_load a CROSS JOIN v_ratio_def d
+              CASE d.needs WHEN 's' THEN v.about_syncs WHEN 'L' THEN v.about_load WHEN 'L_r' THEN v.about_load
+                           WHEN 'R' THEN v.about_load END AS about
+       FROM line v CROSS JOIN v_ratio_def d
        CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num
        CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
-       WHERE (d.needs = 'w' AND (COALESCE(v.S, 0) > 0 OR COALESCE(v.B, 0) > 0))
-          OR (d.needs = 'r' AND (COALESCE(v.S_r, 0) > 0 OR COALESCE(v.B_r, 0) > 0))
-          OR (d.needs = 's' AND (v.syncs > 0 OR v.flushes > 0 OR v.commits > 0))
-          OR (d.needs = 'L' AND v.L IS NOT NULL)
-          OR (d.needs = 'R' AND v.L IS NOT NULL AND a.has_ledger)
-          OR (d.needs = 'L_r' AND v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0))
-          OR (d.needs = 'no D' AND (v.D IS NULL OR (SELECT ledger IS NULL FROM v_measured)) AND COALESCE(v.S, 0) > 0))
+       WHERE CASE d.needs WHEN 'w' THEN v.writes WHEN 'r' THEN v.reads WHEN 's' THEN v.syncs WHEN 'L' THEN v.has_L
+                          WHEN 'R' THEN v.has_L AND v.has_ledger WHEN 'L_r' THEN v.has_L_r ELSE v.no_D END)
 SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
        CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
        CASE WHEN absent IS NOT NULL THEN NULL

@@ -3,69 +3,60 @@
 -- Views are what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS
 -- defines every number.
 --
--- The query runner makes three tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system
--- (NULL: all), plot (1: a picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that
--- have other names too; and `given`, at most one row, as table `load` of the store: what clients had acknowledged. A
--- report may also use the parameters :run, :per, :system and :plot. To add a volume: a row in
--- stream/volumes.def; a ratio: a row in v_ratio_def. A view NAME_sql answers the text
--- that makes NAME.
+-- The query runner makes tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL:
+-- all), plot (1: a picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that have
+-- other names too; `given`, at most one row, as table `load` of the store: what clients had acknowledged; `volume`, the
+-- rows of stream/volumes.def, and `loss`, the classes of volumes that each loss of bpf/kinds.def spoils. A report may
+-- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() (analyzer/fold.c),
+-- volume_has(), and sum_if(), listed(), devno(), size() (analyzer/functions.c). To add a volume: a row in
+-- stream/volumes.def; a ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
--- The run itself. A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
        r.settle, r.latency, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
        e.dur_ns, e.status, e.dirty_bytes, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, r.map_bytes,
-       e.run IS NOT NULL AS complete,
-       COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
+       e.run IS NOT NULL AS complete, COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
 FROM ask JOIN run r ON r.run = ask.run LEFT JOIN run_end e ON e.run = r.run;
 
 -- Layers that --layers left out: their probes are there, and nothing is wrong with them. What is absent because of that
 -- is no fault.
 CREATE TEMP TABLE v_left_out AS
 SELECT l.name AS layer
-FROM ask JOIN run r ON r.run = ask.run JOIN layer l
-WHERE ',' || r.layers || ',' NOT LIKE '%,' || l.name || ',%'
+FROM v_run r JOIN layer l
+WHERE NOT listed(l.name, r.layers)
   AND EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.layer = l.name
-      AND (p.chosen OR p.reason = 'layer not asked for'));
+                                      AND (p.chosen OR p.reason = 'layer not asked for'));
 
+-- A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
 CREATE TEMP TABLE v_measured AS
-SELECT CASE WHEN ',' || r.layers || ',' LIKE '%,syscall,%' THEN 1 END AS syscall,
-       CASE WHEN ',' || r.layers || ',' LIKE '%,uring,%' THEN 1 END AS uring,
-       CASE WHEN ',' || r.layers || ',' LIKE '%,cache,%' THEN 1 END AS cache,
-       CASE WHEN ',' || r.layers || ',' LIKE '%,fs,%' THEN 1 END AS fs,
-       CASE WHEN ',' || r.layers || ',' LIKE '%,block,%' THEN 1 END AS block,
-       CASE WHEN ',' || r.layers || ',' LIKE '%,net,%' THEN 1 END AS net,
-       CASE WHEN EXISTS (SELECT 1 FROM layer l CROSS JOIN kind k ON k.layer = l.id CROSS
-           JOIN agg_total t ON t.run = ask.run AND t.kind = k.id
-                         WHERE l.name = 'vfs') THEN 1 END AS vfs,
-       CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) THEN 1 END AS some_ledger,
-       CASE WHEN EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run)
-             AND NOT EXISTS (SELECT 1 FROM lost x WHERE x.run = ask.run AND x.n > 0 AND x.effect IN ('events', 'bytes')
-                             AND x.layer IN ('syscall', 'uring', 'cache', 'fs', 'all')) THEN 1 END AS ledger
-FROM ask JOIN run r ON r.run = ask.run;
+WITH had AS (SELECT EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) AS some FROM ask)
+SELECT NULLIF(listed('syscall', r.layers), 0) AS syscall, NULLIF(listed('uring', r.layers), 0) AS uring,
+       NULLIF(listed('cache', r.layers), 0) AS cache, NULLIF(listed('fs', r.layers), 0) AS fs,
+       NULLIF(listed('block', r.layers), 0) AS block, NULLIF(listed('net', r.layers), 0) AS net,
+       NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t ON t.run = r.run AND t.kind = k.id
+                      WHERE k.layer = 'vfs'), 0) AS vfs,
+       NULLIF(g.some, 0) AS some_ledger,
+       NULLIF(g.some AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect <> 'owner'), 0) AS ledger
+FROM v_run r JOIN had g;
 
 -- What clients had acknowledged, always one row. owner_system: the system that the ledger names, where the run knows
 -- it: its processes alone are divided by the payload. Else everybody is, or whom --system names. N: payload on client
 -- links, in either direction. intended: L times the redundancy R that was asked for. note: in words, for ratios.
 -- formula_N: how the ratios of the network are written.
 CREATE TEMP TABLE v_load AS
+WITH g AS (SELECT given.*, logical_write_bytes AS L, logical_read_bytes AS L_r, NULLIF(shares, 0) AS k
+           FROM ask LEFT JOIN given)
 SELECT g.system,
-       (SELECT p.system FROM process p
-        WHERE g.system IS NOT NULL AND p.run = ask.run
-          AND p.system IN (g.system, (SELECT a.name FROM alias a WHERE a.alias = g.system)) LIMIT 1) AS owner_system,
-       g.logical_write_bytes AS L, g.logical_read_bytes AS L_r, g.devices,
-       COALESCE(g.logical_write_bytes, 0) + COALESCE(g.logical_read_bytes, 0) AS N,
-       g.copies * 1.0 / NULLIF(g.shares, 0) AS R,
-       CASE WHEN g.logical_write_bytes * g.copies % NULLIF(g.shares, 0) = 0
-           THEN g.logical_write_bytes * g.copies / g.shares
-            ELSE g.logical_write_bytes * 1.0 * g.copies / NULLIF(g.shares, 0) END AS intended,
-       CASE WHEN COALESCE(g.logical_read_bytes, 0) = 0 THEN 'L' WHEN COALESCE(g.logical_write_bytes, 0) = 0 THEN 'L_r'
-           ELSE '(L + L_r)' END AS formula_N,
+       (SELECT p.system FROM ask JOIN process p ON p.run = ask.run
+        WHERE g.system IS NOT NULL AND p.system IN (g.system, (SELECT a.name FROM alias a WHERE a.alias = g.system))
+        LIMIT 1) AS owner_system,
+       L, L_r, devices, COALESCE(L, 0) + COALESCE(L_r, 0) AS N, copies * 1.0 / k AS R,
+       CASE WHEN L * copies % k = 0 THEN L * copies / k ELSE L * 1.0 * copies / k END AS intended,
+       CASE WHEN COALESCE(L_r, 0) = 0 THEN 'L' WHEN COALESCE(L, 0) = 0 THEN 'L_r' ELSE '(L + L_r)' END AS formula_N,
        g.system IS NOT NULL AS has_ledger,
-       CASE WHEN g.devices IS NOT NULL THEN 'devices ' || g.devices ELSE '' END ||
-       CASE WHEN g.errors > 0 AND g.devices IS NOT NULL THEN '; ' ELSE '' END ||
-       CASE WHEN g.errors > 0 THEN 'the load had errors' || COALESCE(': ' || g.error, '') ELSE '' END AS note
-FROM ask LEFT JOIN given g;
+       COALESCE('devices ' || devices, '') || CASE WHEN errors > 0 AND devices IS NOT NULL THEN '; ' ELSE '' END ||
+       CASE WHEN errors > 0 THEN 'the load had errors' || COALESCE(': ' || error, '') ELSE '' END AS note
+FROM g;
 
 CREATE TEMP VIEW v_lost AS
 SELECT l.layer, l.what, l.effect, l.n
@@ -76,33 +67,40 @@ CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
 FROM v_lost;
 
+-- Which classes of volumes were spoilt in each run, and how. A loss that no row knows may have spoilt any.
+CREATE TEMP VIEW v_run_spoilt AS
+SELECT DISTINCT l.run, x.class, l.effect
+FROM lost l JOIN loss x ON x.layer = l.layer AND x.what = l.what
+     OR NOT EXISTS (SELECT 1 FROM loss k WHERE k.layer = l.layer AND k.what = l.what)
+WHERE l.n > 0 AND x.class IS NOT NULL;
+
+CREATE TEMP TABLE v_spoilt AS
+SELECT s.class, s.effect FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
+
 -- Whether every event is there that says what file systems moved.
 CREATE TEMP VIEW v_events AS
-SELECT r.events <> 0 AND ',' || r.layers || ',' LIKE '%,fs,%' AND NOT EXISTS (
-       SELECT 1 FROM v_lost WHERE effect IN ('events', 'bytes') AND layer IN ('fs', 'block', 'all')) AS whole
+SELECT r.events <> 0 AND listed('fs', r.layers)
+           AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'parts') AS whole
 FROM v_run r;
 
 CREATE TEMP TABLE v_device AS
-SELECT d.dev, MIN(d.name) AS device, MIN(d.type) AS type, MAX(d.leaf) AS leaf, MIN(d.parent) AS parent,
-       MIN(d.rotational) AS rotational, MAX(d.size) AS size_bytes, MIN(d.fs) AS fs, MIN(d.options) AS options,
-       MIN(d.mount) AS mount
-FROM ask JOIN device d ON d.run = ask.run
-GROUP BY d.dev;
+SELECT d.dev, d.name AS device, d.type, d.leaf, d.parent, d.rotational, d.size AS size_bytes, d.fs, d.options, d.mount
+FROM ask JOIN device d ON d.run = ask.run;
 
 -- The lines printed above every text report.
 CREATE TEMP VIEW v_head AS
-SELECT 1 AS ord, 'run ' || run || CASE WHEN label IS NULL THEN '' ELSE ' (' || label || ')' END || ' on ' || host
-           || ', Linux ' || kernel ||
-       ', ' || started || COALESCE(printf(', %.3f s', dur_ns / 1e9), '') || COALESCE(': ' || command, '') AS line
+SELECT 1 AS ord, printf('run %d%s on %s, Linux %s, %s%s%s', run, COALESCE(' (' || label || ')', ''), host, kernel,
+                        started, COALESCE(printf(', %.3f s', dur_ns / 1e9), ''), COALESCE(': ' || command, '')) AS line
 FROM v_run
 UNION ALL
-SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || CASE r.tier WHEN 'full' THEN '' ELSE '; tier '
-           || r.tier END || CASE WHEN r.filters IS NULL THEN '' ELSE '; only ' || r.filters END
+SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '')
+           || COALESCE('; only ' || r.filters, '')
 FROM v_run r JOIN v_lost_text l
 UNION ALL
-SELECT 3, CASE WHEN horizon = 'at_ack' THEN 'nothing was settled: '
-           || COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was') ||
-       ' still dirty in the whole machine' ELSE 'the run is incomplete: what follows ends at its last whole second' END
+SELECT 3, CASE horizon WHEN 'at_ack'
+                       THEN printf('nothing was settled: %s still dirty in the whole machine',
+                                   COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was'))
+                       ELSE 'the run is incomplete: what follows ends at its last whole second' END
 FROM v_run
 WHERE horizon NOT IN ('after_sync', 'after_checkpoint');
 

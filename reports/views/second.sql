@@ -1,36 +1,31 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- second.sql: Time.
 
--- Aggregates a second, only what timelines need.
-CREATE TEMP VIEW v_second AS
-WITH piece AS (
-       SELECT a.sec, a.ops, a.bytes, n.sym, (SELECT c.name FROM cause c WHERE c.id = a.cause) AS cause
+-- Bytes a second, only what timelines need, for every second of the run.
+CREATE TEMP VIEW v_timeline AS
+WITH RECURSIVE piece AS (
+       SELECT a.sec, a.ops, a.bytes, n.sym,
+              iif(n.sym = 'B', CASE c.name WHEN 'direct' THEN 'data' ELSE c.name END, NULL) AS cause
        FROM ask JOIN agg a ON a.run = ask.run
+       JOIN cause c ON c.id = a.cause
        LEFT JOIN v_device d ON d.dev = a.dev
        LEFT JOIN v_process p ON p.id = a.owner
        LEFT JOIN v_counts n ON n.kind = a.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')
             AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))
-       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system))
-SELECT sec, SUM(CASE sym WHEN 'S' THEN bytes ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN bytes ELSE 0 END) AS S_r,
-       SUM(CASE WHEN sym = 'B' AND cause IN ('data', 'direct') THEN bytes ELSE 0 END) AS B_data,
-       SUM(CASE WHEN sym = 'B' AND cause = 'journal' THEN bytes ELSE 0 END) AS B_journal,
-       SUM(CASE WHEN sym = 'B' AND cause = 'metadata' THEN bytes ELSE 0 END) AS B_metadata,
-       SUM(CASE WHEN sym = 'B' AND cause NOT IN ('data', 'direct', 'journal', 'metadata') THEN bytes
-           ELSE 0 END) AS B_rest,
-       SUM(CASE sym WHEN 'B_r' THEN bytes ELSE 0 END) AS B_r,
-       SUM(CASE sym WHEN 'flushes' THEN ops ELSE 0 END) AS flushes
-FROM piece
-GROUP BY sec;
-
--- Bytes a second for every second of the run.
-CREATE TEMP VIEW v_timeline AS
-WITH RECURSIVE t AS MATERIALIZED (SELECT * FROM v_second),
+       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)),
+     t AS MATERIALIZED (
+       SELECT sec, sum_if(bytes, sym = 'S') AS S, sum_if(bytes, sym = 'S_r') AS S_r,
+              sum_if(bytes, cause = 'data') AS B_data, sum_if(bytes, cause = 'journal') AS B_journal,
+              sum_if(bytes, cause = 'metadata') AS B_metadata,
+              sum_if(bytes, cause NOT IN ('data', 'journal', 'metadata')) AS B_rest,
+              sum_if(bytes, sym = 'B_r') AS B_r, sum_if(ops, sym = 'flushes') AS flushes
+       FROM piece
+       GROUP BY sec),
      sec(sec) AS (SELECT 0 UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM t) LIMIT 1000000)
-SELECT s.sec, COALESCE(t.S, 0) * m.syscall AS S, COALESCE(t.S_r, 0) * m.syscall AS S_r,
-       COALESCE(t.B_data, 0) * m.block AS B_data,
-       COALESCE(t.B_journal, 0) * m.block AS B_journal, COALESCE(t.B_metadata, 0) * m.block AS B_metadata,
-       COALESCE(t.B_rest, 0) * m.block AS B_rest,
-       COALESCE(t.B_r, 0) * m.block AS B_r, COALESCE(t.flushes, 0) * m.block AS flushes
+SELECT s.sec, COALESCE(S, 0) * m.syscall AS S, COALESCE(S_r, 0) * m.syscall AS S_r,
+       COALESCE(B_data, 0) * m.block AS B_data, COALESCE(B_journal, 0) * m.block AS B_journal,
+       COALESCE(B_metadata, 0) * m.block AS B_metadata, COALESCE(B_rest, 0) * m.block AS B_rest,
+       COALESCE(B_r, 0) * m.block AS B_r, COALESCE(flushes, 0) * m.block AS flushes
 FROM sec s JOIN v_measured m LEFT JOIN t ON t.sec = s.sec
 WHERE EXISTS (SELECT 1 FROM t);
 
@@ -46,7 +41,7 @@ WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
               SUM(e.bytes) AS bytes
        FROM ask CROSS JOIN event e ON e.run = ask.run
        LEFT JOIN v_process p ON p.id = e.owner
-       LEFT JOIN file f ON f.run = e.run AND f.id = e.file
+       LEFT JOIN v_file_name f ON f.id = e.file
        LEFT JOIN component n ON n.id = e.component
        WHERE ask.plot AND (SELECT whole FROM v_events) AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
          AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct')) AND COALESCE(e.owner, 0) NOT IN (1, 2)
@@ -58,12 +53,9 @@ WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
              FROM line l LEFT JOIN (SELECT sec, SUM(bytes) AS bytes FROM io GROUP BY sec) i ON i.sec = l.sec))
 SELECT sec, part, bytes FROM io
 UNION ALL
-SELECT sec, CASE WHEN EXISTS (SELECT 1 FROM io) THEN 'unclassified' ELSE 'file data' END,
+SELECT sec, iif(EXISTS (SELECT 1 FROM io), 'unclassified', 'file data'),
        max(upto, 0) - COALESCE(max(LAG(upto) OVER (ORDER BY sec), 0), 0)
 FROM rest
-UNION ALL
-SELECT sec, 'fs journal', B_journal FROM line
-UNION ALL
-SELECT sec, 'fs metadata', B_metadata FROM line
-UNION ALL
-SELECT sec, 'other', B_rest FROM line;
+UNION ALL SELECT sec, 'fs journal', B_journal FROM line
+UNION ALL SELECT sec, 'fs metadata', B_metadata FROM line
+UNION ALL SELECT sec, 'other', B_rest FROM line;

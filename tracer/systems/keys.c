@@ -123,7 +123,8 @@ void sys_text(char *to, size_t size, const char *from)
 {
 	size_t n = from ? strnlen(from, size - 1) : 0;
 
-	memmove(to, from, n);
+	if (n)
+		memmove(to, from, n);
 	to[n] = '\0';
 }
 

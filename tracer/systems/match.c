@@ -250,7 +250,7 @@ static void say_doubt(const struct sys_entry *e, const struct subject *s, char *
 
 static void say_why(struct sys_match *m, const struct sys_entry *e, const struct subject *s, enum sys_by by)
 {
-	static const char *const what[] = { "", "comm", "argv[0]", "program", "control group", "arguments" };
+	static const char *const what[] = { "", "comm", "argv[0]", "program", "control group", "arguments", "parent", "files" };
 	const char *value = by == SYS_BY_COMM ? s->comm : by == SYS_BY_ARGV ? s->title : by == SYS_BY_CGROUP ? s->p->cgroup : "";
 	char exe[112], shown[64], doubt[128];
 
@@ -440,7 +440,7 @@ void systems_why(const struct sys_match *m, char *out, size_t size)
 	bool files = m->system && m->sure == SYS_SURE_FILES && m->by != SYS_BY_FILES;
 
 	snprintf(out, size, "%s%s%s%s", m->why, files ? "; uses " : "", files ? m->instance : "",
-		 m->system && !m->tested ? "; rules from documentation, never run" : "");
+		 m->system && !m->tested ? "; rules from documentation, untested" : "");
 }
 
 const char *sys_program_named(const struct systems *db, const char *exe)

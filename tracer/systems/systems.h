@@ -72,7 +72,7 @@ struct sys_match {
 	const char *forked_role;             /* what a child of the same program is called; NULL: like itself */
 	enum sys_by by;
 	enum sys_sure sure;
-	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation and was never run */
+	bool tested;                         /* false: its rule (also that of `maybe`) comes from documentation, untested */
 	bool more_roots;                     /* than fit */
 	char roots[SYS_ROOTS_LEN];           /* its data roots in order, each NUL-terminated, ended by an empty one */
 	char instance[SYS_INSTANCE_LEN];     /* which of several servers: its data roots, or what its arguments say; "" unknown */

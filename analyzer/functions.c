@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* functions.c - what views say in one word: sum_if(), listed(), devno(), size(). */
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "functions.h"
+
+struct sum {
+	sqlite3_int64 whole;
+	double real;
+	bool is_real, overflow;
+};
+
+/* sum_if(X, CONDITION): X of the rows where the condition holds, added up as SUM() does, but 0 where there is none. */
+static void sum_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct sum *s = sqlite3_aggregate_context(ctx, sizeof(*s));
+	int type;
+
+	if (!s)
+		return sqlite3_result_error_nomem(ctx);
+	if (!sqlite3_value_int(argv[1]) || (type = sqlite3_value_numeric_type(argv[0])) == SQLITE_NULL)
+		return;
+	s->is_real |= type != SQLITE_INTEGER;
+	s->real += sqlite3_value_double(argv[0]);
+	if (type == SQLITE_INTEGER)
+		s->overflow |= __builtin_add_overflow(s->whole, sqlite3_value_int64(argv[0]), &s->whole);
+}
+
+static void sum_final(sqlite3_context *ctx)
+{
+	struct sum *s = sqlite3_aggregate_context(ctx, 0);
+
+	if (!s)
+		sqlite3_result_int(ctx, 0);
+	else if (s->is_real)
+		sqlite3_result_double(ctx, s->real);
+	else if (s->overflow)
+		sqlite3_result_error(ctx, "integer overflow", -1);
+	else
+		sqlite3_result_int64(ctx, s->whole);
+}
+
+/* listed(ITEM, LIST): is it one of those in the list, between commas? */
+static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const char *item = (const char *)sqlite3_value_text(argv[0]), *list = (const char *)sqlite3_value_text(argv[1]);
+	size_t len = item ? strlen(item) : 0, n;
+	bool found = false;
+
+	for (; item && list && !found; list = list[n] ? list + n + 1 : NULL) {
+		n = strcspn(list, ",");
+		found = n == len && !memcmp(list, item, n);
+	}
+	sqlite3_result_int(ctx, found);
+}
+
+/* devno(DEV): the number of a device as "major:minor". */
+static void devno(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_int64 dev = sqlite3_value_int64(argv[0]);
+	char text[48];
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	snprintf(text, sizeof(text), "%lld:%lld", dev >> 20, dev & 0xfffff);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+/* size(BYTES): for reading: "512 bytes", "1.50 KiB", "64.0 MiB", three digits. */
+static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double n = sqlite3_value_double(argv[0]), magnitude = n < 0 ? -n : n;
+	char text[48];
+	size_t i;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	for (i = 0; magnitude >= (i ? 999.5 : 1024) && i < sizeof(units) / sizeof(*units) - 1; i++) {
+		magnitude /= 1024;
+		n /= 1024;
+	}
+	if (!i && magnitude == 1)
+		snprintf(text, sizeof(text), "%.0f byte", n);
+	else
+		snprintf(text, sizeof(text), "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
+int functions_register(sqlite3 *db)
+{
+	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+
+	return sqlite3_create_function(db, "sum_if", 2, flags, NULL, NULL, sum_step, sum_final) ?:
+	       sqlite3_create_function(db, "listed", 2, flags, NULL, listed, NULL, NULL) ?:
+	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
+	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* proc.bpf.h - processes: their numbers, who is wanted, whose program it is that runs. */
+#ifndef IOT_PROC_BPF_H
+#define IOT_PROC_BPF_H
+
+#include "task.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_proc_key);
+	__type(value, struct iot_proc);
+} procs SEC(".maps");
+
+/* Processes that the by_pid filter wants, by their number in the tracer's PID namespace; children are added at fork. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, u32);
+} want_pids SEC(".maps");
+
+/* Processes and paths have a ring of their own: a flood of events must not take the names of what is counted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} names SEC(".maps");
+
+/* The number of a thread in the tracer's PID namespace; 0 when it has none there. */
+static __always_inline u32 thread_number(struct task_struct *t)
+{
+	u64 pid, number;
+
+	if (!cfg.pid_level)
+		return t->pid;
+	pid = POINTER_AT(t, struct task_struct, thread_pid);
+	if (!pid || NUMBER_AT(pid, struct pid, level) < cfg.pid_level)
+		return 0;
+	number = pid + bpf_core_field_offset(struct pid, numbers) + cfg.pid_level * bpf_core_type_size(struct upid);
+	return POINTER_AT(number, struct upid, ns) == cfg.pid_ns ? NUMBER_AT(number, struct upid, nr) : 0;
+}
+
+/* The same for its process. */
+static __always_inline u32 process_number(struct task_struct *t)
+{
+	return cfg.pid_level ? thread_number(UNTRUSTED(t->group_leader, struct task_struct)) : (u32)t->tgid;
+}
+
+static __always_inline u32 current_thread(void)
+{
+	return cfg.pid_level ? thread_number(current_task()) : (u32)bpf_get_current_pid_tgid();
+}
+
+/* Does a task see other files under the same paths than the tracer? */
+static __always_inline bool is_away(struct task_struct *t)
+{
+	u64 spaces = POINTER_AT(t, struct task_struct, nsproxy), fs = POINTER_AT(t, struct task_struct, fs);
+
+	if (!cfg.mnt_ns || !spaces || !fs)
+		return false;
+	return POINTER_AT(spaces, struct nsproxy, mnt_ns) != cfg.mnt_ns ||
+		pointer_at(fs + bpf_core_field_offset(struct fs_struct, root.dentry)) != cfg.root;
+}
+
+static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct *t)
+{
+	k->pid = t->tgid;
+	k->exec_no = t->group_leader->self_exec_id;
+	k->start_ns = t->group_leader->start_boottime;
+}
+
+static __always_inline bool comm_wanted(const char *comm)
+{
+	if (!cfg.comm[0])
+		return true;
+	for (int i = 0; i < IOT_COMM_LEN; i++) {
+		if (comm[i] != cfg.comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+static __always_inline bool proc_wanted(u32 pid, const char *comm, u64 cgroup)
+{
+	if (cfg.by_pid && !bpf_map_lookup_elem(&want_pids, &pid))
+		return false;
+	if (cfg.cgroup && cfg.cgroup != cgroup)
+		return false;
+	return comm_wanted(comm);
+}
+
+/* Puts a process record into the ring; the map stays the authority when the ring is full. */
+static __always_inline void proc_send(const struct iot_proc *p)
+{
+	if (bpf_ringbuf_output(&names, (void *)p, sizeof(*p), BPF_RB_NO_WAKEUP))
+		lose(LOSS_EVENT_OTHER);
+}
+
+/* Has the last thread of the process gone through core__exit? */
+static __always_inline bool proc_is_over(struct task_struct *t)
+{
+	return t->signal->live.counter == 0;
+}
+
+/* First sight of a process: gives it a number. Returns 0 when the table is full. */
+__noinline u32 proc_make(void)
+{
+	struct task_struct *t = current_task();
+	struct iot_state *s = run_state();
+	struct iot_proc_key k = {};
+	struct iot_proc p = {}, *old;
+
+	if (!s)
+		return 0;
+	proc_key(&k, t);
+	old = bpf_map_lookup_elem(&procs, &k);
+	if (old)
+		return old->id;
+	p.type = RING_PROCESS;
+	p.pid = process_number(t);
+	p.ppid = process_number(UNTRUSTED(t->real_parent, struct task_struct));
+	p.start_ns = k.start_ns;
+	p.exec_no = k.exec_no;
+	p.cgroup = bpf_get_current_cgroup_id();
+	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
+	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
+	if (t->flags & PF_KTHREAD)
+		p.flags |= PROC_KTHREAD;
+	else if (proc_wanted(p.pid, p.comm, p.cgroup))
+		p.flags |= PROC_WANTED;
+	if (p.start_ns >= s->boot_ns)
+		p.flags |= PROC_BORN;
+	if (is_away(t))
+		p.flags |= PROC_AWAY;
+	if (proc_is_over(t) && !(p.flags & PROC_KTHREAD)) {
+		/* what a dying process does after its calls: nobody will tell of its end again */
+		if (!(p.flags & PROC_WANTED))
+			return PROC_OTHER;
+		p.flags |= PROC_EXITED | PROC_DYING;
+	}
+	p.id = __sync_fetch_and_add(&s->next_proc, 1) + PROC_FIRST;
+	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
+		old = bpf_map_lookup_elem(&procs, &k);
+		if (old)
+			return old->id;
+		if (!(p.flags & (PROC_WANTED | PROC_KTHREAD)))
+			return PROC_OTHER; /* known without the table: no loss */
+		lose(LOSS_PROC_TABLE);
+		return 0;
+	}
+	if (p.flags & (PROC_WANTED | PROC_KTHREAD))
+		proc_send(&p);
+	return p.id;
+}
+
+static __always_inline struct iot_proc *proc_find(struct task_struct *t)
+{
+	struct iot_proc_key k = {};
+
+	proc_key(&k, t);
+	return bpf_map_lookup_elem(&procs, &k);
+}
+
+/* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
+static __always_inline u32 proc_current(struct task_ctx *c)
+{
+	struct task_struct *t = current_task();
+	struct iot_proc *p;
+	u32 id;
+
+	if (c && c->proc && (!cfg.twins || c->exec_no == t->group_leader->self_exec_id))
+		return c->proc;
+	if (t->tgid == cfg.self_pid)
+		return PROC_SELF;
+	if (t->flags & PF_KTHREAD)
+		return PROC_NONE;
+	if (c && c->proc_tried_ns && bpf_ktime_get_ns() - c->proc_tried_ns < 1000000000ULL)
+		return PROC_NONE;
+	id = proc_make();
+	if (c)
+		c->proc_tried_ns = id ? 0 : bpf_ktime_get_ns();
+	p = proc_find(t);
+	if (p && !(p->flags & PROC_WANTED))
+		id = PROC_OTHER;
+	if (c) {
+		c->proc = id;
+		c->exec_no = t->group_leader->self_exec_id;
+	}
+	return id;
+}
+
+/* The number of the current process as the one that runs: kernel threads have one here. */
+static __always_inline u32 proc_running(struct task_ctx *c)
+{
+	struct task_struct *t = current_task();
+
+	if (t->flags & PF_KTHREAD)
+		return t->tgid ? proc_make() : 0;
+	return proc_current(c);
+}
+
+static __always_inline bool filtered(void)
+{
+	return cfg.by_pid || cfg.comm[0] || cfg.cgroup;
+}
+
+#endif

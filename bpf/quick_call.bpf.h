@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* quick_call.bpf.h - a call that is like an earlier one of its thread is counted without looking at everything again. */
+#ifndef IOT_QUICK_CALL_BPF_H
+#define IOT_QUICK_CALL_BPF_H
+
+#include "op.bpf.h"
+#include "quick.bpf.h"
+
+/* How long the call took that the current thread returns from, and when it began; 0 where it was not timed. */
+static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
+{
+	u64 was;
+
+	if (!th || th->clock < IOT_SAMPLE)
+		return 0;
+	was = th->clock;
+	th->clock = 0;
+	if (was >> CLOCK_SHIFT != tid / THREAD_SLOTS)
+		return 0; /* another thread's */
+	*began_ns = was & ((1ULL << CLOCK_SHIFT) - 1);
+	return bpf_ktime_get_ns() - *began_ns;
+}
+
+/* When a call began, and how long it took; 0 where it was not timed. */
+struct timed {
+	u64 ts_ns, dur_ns;
+};
+
+/* The event of a quick call. Out of line: most runs of the hot path do not come here. */
+__noinline int quick_event(struct quick *q, const struct timed *when, u64 offset, u64 size, s64 ret)
+{
+	struct iot_ring_event *r;
+
+	if (!q || !when)
+		return 0;
+	r = event_reserve(LOSS_EVENT_SYSCALL);
+	if (!r)
+		return 0;
+	r->e.ts_ns = when->dur_ns ? when->ts_ns : bpf_ktime_get_ns();
+	r->e.dur_ns = when->dur_ns;
+	r->e.offset = offset;
+	r->e.size = size;
+	r->e.bytes = ret;
+	r->e.task = r->e.owner = q->proc;
+	r->e.tid = cfg.pid_level ? current_thread() : q->tid;
+	r->e.how = HOW_EXACT;
+	r->e.kind = q->kind;
+	r->e.flags = q->flags | (ret < size ? FLAG_SHORT : 0);
+	r->e.file = q->file;
+	r->e.dev = q->dev;
+	r->e.sub = q->type;
+	event_submit(r);
+	return 0;
+}
+
+/* Where a quick call moved its bytes. */
+static __always_inline u64 quick_offset(const struct quick *q, struct file *f, const struct pt_regs *regs, s64 ret)
+{
+	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
+}
+
+/* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
+static __noinline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
+{
+	u8 write = calls[nr & (IOT_MAX_SYSCALL - 1)].write;
+	u32 tid = t->pid, fd = regs_arg0(regs);
+	struct quick *q = quick_of(tid, fd, write);
+	struct iot_state *s = run_state();
+	struct iot_filesum *sum;
+	struct timed when = {};
+	u64 offset = 0, touched = 0;
+	struct task_ctx *c;
+	struct inode *i;
+	struct file *f;
+
+	if (!q || !s || q->tid != tid || q->stamp != th->stamp || q->nr != nr || q->epoch != s->sum_epoch)
+		return false;
+	f = file_of_task(t, fd);
+	if (!f || q->open_flags != NUMBER_AT(f, struct file, f_flags))
+		return false;
+	i = (struct inode *)POINTER_AT(f, struct file, f_inode);
+	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i))
+		return false;
+	if (write && q->block) {
+		if (!is_sole(th, t, q->host))
+			return false;
+		offset = quick_offset(q, f, regs, ret);
+		touched = ret ? blocks_of(offset, ret, q->block) : 0;
+	} else if (ra_waits(q->host)) {
+		return false;
+	}
+	if (cfg.latency)
+		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
+	c = touched ? ctx_find() : NULL;
+	if (c && c->fresh_inode && c->fresh_inode == q->host) {
+		struct wrote_at *w = wrote_of(c);
+
+		w->off = offset;
+		w->len = ret;
+		w->block = q->block;
+		w->ts_ns = when.ts_ns;
+		w->proc = q->proc;
+		fresh_beside(c, w);
+	}
+	th->rchar = t->ioac.rchar;
+	cell_add(q->cell, 1, ret, touched, when.dur_ns, false);
+	hist_add(q->proc, q->kind, q->type, when.dur_ns);
+	sum = q->sum == QUICK_NO_SUM ? NULL : bpf_map_lookup_elem(&filesums, &q->sum);
+	if (sum) {
+		sum_add(write ? &sum->write_ops : &sum->read_ops, 1);
+		sum_add(write ? &sum->write_bytes : &sum->read_bytes, ret);
+	}
+	if (wants_event(q->proc))
+		quick_event(q, &when, is_storage(q->type) ? quick_offset(q, f, regs, ret) : 0, regs_arg2(regs), ret);
+	return true;
+}
+
+/* The call that was just recorded was one that the next can be like. */
+static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
+{
+	bool storage = is_storage(c->seen_type), writes = o->write && storage;
+	struct iot_state *s = run_state();
+	struct thread *th;
+	struct quick *q;
+	struct file *f;
+
+	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell >= IOT_MAX_CELLS ||
+	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
+		return;
+	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 || o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
+		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))
+		return;
+	th = thread_take(t);
+	q = quick_of(t->pid, k->arg[0], o->write);
+	f = file_of_task(t, k->arg[0]);
+	if (!th || !q || !s || !f)
+		return;
+	q->tid = 0;
+	q->inode = c->seen_inode;
+	q->ino = c->seen_ino;
+	q->gen = c->seen_gen;
+	q->open_flags = NUMBER_AT(f, struct file, f_flags);
+	q->host = !storage || o->flags & FLAG_DIRECT ? 0 : c->seen_host;
+	q->block = writes ? c->seen_block : 0;
+	q->epoch = s->sum_epoch;
+	q->cell = c->cell;
+	q->sum = storage && filesum_wanted(proc) ? c->sum_slot : QUICK_NO_SUM;
+	q->proc = proc;
+	q->file = c->seen_file;
+	q->dev = c->seen_dev;
+	q->flags = o->flags;
+	q->nr = k->nr;
+	q->shape = shape;
+	q->kind = o->kind;
+	q->write = o->write;
+	q->type = c->seen_type;
+	q->stamp = th->stamp;
+	q->tid = t->pid;
+}
+
+#endif

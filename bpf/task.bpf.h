@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* task.bpf.h - what every probe stands on: the configuration, the gate, losses, what is remembered of a thread, and how structures of
+ * the kernel are read. The maps are declared in every object that includes this and exist once: the tracer gives the later objects
+ * the maps of the first.
+ */
+#ifndef IOT_TASK_BPF_H
+#define IOT_TASK_BPF_H
+
+#include <linux/fs.h>
+#include "kernel.h"
+#include "event.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile struct iot_config cfg = {};
+
+/* Owners are 64 bits wide in here: a process id, or a journal transaction whose handles share the bytes. */
+#define OWNER_TXN (1ULL << 63)
+
+/* On whose behalf a kernel thread works. */
+enum behalf {
+	BEHALF_NONE,
+	BEHALF_INODE,      /* behalf_id: the inode that is written back or converted */
+	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
+	BEHALF_FASTCOMMIT, /* the current process's fast commit */
+	BEHALF_LOOP,       /* a loop device's worker */
+	BEHALF_OWNER,      /* behalf_id: the owner itself */
+};
+
+/* What is known of the bytes that the call in progress asks for. */
+enum range_state {
+	RANGE_NOT_ASKED,
+	RANGE_KNOWN,
+	RANGE_NONE,
+	RANGE_FAULT,       /* they are the page of a fault */
+};
+
+/* What is remembered of a thread while it lives. */
+struct task_ctx {
+	u32 proc;          /* process.id, 0 not resolved */
+	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.twins) */
+	u32 behalf;
+	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.twins) */
+	u64 behalf_id;
+	/* the call in progress: only where range_look() was called just before */
+	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
+	u8 shape, write;   /* of that call */
+	u16 range_state;   /* enum range_state */
+	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
+	u64 range_node;    /* of a block device: the inode that it was opened by */
+	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
+	u16 range_blockdev, target_direct;
+	u64 uring_req;     /* struct io_kiocb that it submitted last */
+	u64 aio_ring, aio_ns; /* where it submitted last with io_submit; when that returned */
+	/* the file that it used last: resolved once, compared afterwards */
+	u64 seen_inode, seen_ino;
+	u64 seen_host;     /* the inode that holds its pages */
+	u32 seen_gen, seen_dev, seen_block, seen_file, seen_type;
+	/* the aggregate that it used last */
+	struct iot_cell_key cell_key;
+	u32 cell;
+	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
+	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
+	u64 rchar;         /* task accounting when its last reading call returned */
+	u64 exec_read;     /* of the task accounting: what earlier programs read, and what execs read themselves (headers of programs) */
+	u64 exec_wrote;    /* what earlier programs wrote */
+	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
+	/* the fault in progress */
+	u64 fault_address; /* of a store to a page that is not mapped */
+	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
+	u64 area_first, area_last;      /* pages that are mapped there */
+	u64 dirtied;       /* the folio that it made dirty last */
+	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last, and how many bytes they have */
+	u64 fresh_inode, fresh_from, fresh_to, fresh_bytes;
+	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
+	/* of the program in progress: what is too large for the stack */
+	u64 scratch[56], op[12], regs[7], wrote[5], dirtied_range[4];
+	/* fsync in progress */
+	u32 sync_dev;
+	u64 sync_ns, flush_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_ctx);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE); /* the tracer opens the gate by a store */
+	__type(key, u32);
+	__type(value, struct iot_state);
+} state SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LOSS_MAX);
+	__type(key, u32);
+	__type(value, u64);
+} losses SEC(".maps");
+
+static __always_inline struct iot_state *run_state(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&state, &zero);
+}
+
+static __always_inline bool gate_open(void)
+{
+	struct iot_state *s = run_state();
+
+	return s && s->gate;
+}
+
+/* Adds to a sum of this processor. Another thread can be in the middle of the same where probes are preempted. */
+static __always_inline void sum_add(u64 *sum, u64 n)
+{
+	if (cfg.twins)
+		__sync_fetch_and_add(sum, n);
+	else
+		*sum += n;
+}
+
+static __always_inline void lose(u32 what)
+{
+	u64 *n = bpf_map_lookup_elem(&losses, &what);
+
+	if (n)
+		sum_add(n, 1);
+}
+
+static __always_inline struct task_ctx *ctx_find(void)
+{
+	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+}
+
+static __always_inline struct task_ctx *ctx_make(void)
+{
+	struct task_ctx *c = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!c)
+		lose(LOSS_TASK_STORAGE);
+	return c;
+}
+
+/* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
+ * call where it cannot. */
+#define NUMBER_AT(address, type, field) ({ \
+	typeof(((type *)0)->field) __v; \
+	u64 __a = (u64)(address); /* a field of our own structs has no place in the kernel's */ \
+	if (cfg.has_rdonly_cast) \
+		__v = ((type *)bpf_rdonly_cast((void *)__a, bpf_core_type_id_kernel(type)))->field; \
+	else \
+		__v = BPF_CORE_READ((type *)__a, field); \
+	__v; })
+
+/* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
+ * 64-bit number in it serves. */
+static __always_inline u64 pointer_at(u64 address)
+{
+	u64 v = 0;
+
+	if (cfg.has_rdonly_cast)
+		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
+	return v;
+}
+
+/* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
+ * at every step of every path: half of the time to attach. */
+#define UNTRUSTED(pointer, type) \
+	(cfg.has_rdonly_cast ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return UNTRUSTED(bpf_get_current_task_btf(), struct task_struct);
+}
+
+#define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
+
+static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
+static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i, struct inode, i_generation); }
+static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode, i_mode); }
+static __always_inline u32 inode_dev(const struct inode *i)
+{
+	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_dev);
+}
+
+/* The open file behind a descriptor of the process of task `t`, the current one, or NULL. */
+static __always_inline struct file *file_of_task(struct task_struct *t, u32 fd)
+{
+	struct fdtable *table = t->files->fdt;
+
+	if (fd >= table->max_fds)
+		return NULL;
+	return (struct file *)pointer_at((u64)table->fd + fd * sizeof(struct file *));
+}
+
+static __always_inline struct file *file_of(u32 fd)
+{
+	return file_of_task(current_task(), fd);
+}
+
+#ifndef RWF_NOAPPEND
+#define RWF_NOAPPEND 32        /* 6.9 */
+#endif
+
+/* Flags of a record from those of an open file. */
+static __always_inline u32 flags_of(u32 f)
+{
+	u32 r = 0;
+
+	if (f & O_DIRECT)
+		r |= FLAG_DIRECT;
+	if (f & __O_SYNC)
+		r |= FLAG_SYNC;
+	else if (f & O_DSYNC)
+		r |= FLAG_DSYNC;
+	if (f & O_APPEND)
+		r |= FLAG_APPEND;
+	return r;
+}
+
+/* The same, with those of one call: pwritev2, libaio, io_uring. */
+static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
+{
+	if (rwf & RWF_SYNC)
+		flags |= FLAG_SYNC;
+	else if (rwf & RWF_DSYNC)
+		flags |= FLAG_DSYNC;
+	if (rwf & RWF_APPEND)
+		flags |= FLAG_APPEND;
+	if (rwf & RWF_NOAPPEND)
+		flags &= ~FLAG_APPEND;
+	return flags;
+}
+
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# mutants.bats - two of the faults that `make check-mutants` plants, so that the planting works when it is needed.
+
+load helper
+
+@test "faults that are planted are caught by the tests that name them" {
+	need_root
+	cd "$BATS_TEST_TMPDIR"
+	"$root/tests/mutants" quick >log 2>&1 || fail "$(cat log)"
+	tail -n 1 log | sed 's/^/# /' >&3
+}

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-3.0-only
+"""random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
+import collections
+
+from random_device import is_xfs
+from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
+
+FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
+NOBODY, STRANGER = "nobody", "stranger"
+UNSEEN = (NOBODY, STRANGER)   # no events: their pages are only summed
+
+def ranges(values):
+    """1-3,7 of a set of numbers."""
+    out, run = [], None
+    for v in sorted(values):
+        if run and v == run[1] + 1:
+            run[1] = v
+        else:
+            run = [v, v]
+            out.append(run)
+    return ",".join("%d" % a if a == b else "%d-%d" % (a, b) for a, b in out)
+
+
+Claim = collections.namedtuple("Claim", "who call strong exposed others", defaults=(False, ()))
+
+
+class Inode:
+    def __init__(self, key, program):
+        self.key, self.program = key, program
+        self.claims = {}      # page: Claim
+        self.extents = []
+        self.mark = 0         # number of the pattern on its blocks
+        self.size = 0
+        self.alive = True
+
+
+class Program:
+    def __init__(self, label, lines):
+        self.label, self.lines = label, lines
+        self.calls = [parse(line) for line in lines]
+        self.inodes = {}
+        self.want = collections.Counter()    # (inode key, page, who)
+        self.maybe = collections.Counter()   # the same: more of them may be
+        self.reason = {}                     # the same: number of the call that dirtied it
+        self.choices = []                    # (inode key, page, who it may be instead of who is wanted)
+        self.beside = {}                     # (inode key, page): last call that touched it without a claim, for the report
+        self.exposed = collections.Counter() # the same: of these, nobody may be named
+        self.unseen = collections.Counter()  # (inode key, page, who): one of those who have no events has it
+        self.direct = collections.Counter()  # (inode key, who)
+        self.calls_bytes = collections.Counter()  # (who, kind)
+        self.pids = {}
+        self.gaps, self.ledger, self.disturbed = collections.defaultdict(set), [], False
+        self.errors, self.wrong_kinds = [], collections.Counter()
+        self.title, self.answers, self.first = "", [], {}
+        self.number = -1
+
+    def again(self):
+        p = Program(self.label, self.lines)
+        p.title, p.answers = self.title, self.answers
+        return p
+
+    def path(self):
+        return "s" + self.label
+
+    def line(self, call):
+        return self.lines[call] if 0 <= call < len(self.lines) else "the end of a process" if call == len(self.lines) else "the settle"
+
+    # -- what a call did
+
+    def claim(self, inode, first, last, who, strong):
+        for page in range(first, last + 1):
+            old = inode.claims.get(page)
+            if strong or old is None:
+                inode.claims[page] = Claim(who, self.number, strong)
+            elif not old.strong:
+                inode.claims[page] = old._replace(others=old.others + (who,))
+            else:
+                self.beside[inode.key, page] = self.number
+
+    def charge(self, inode, page, claim):
+        k = (inode.key, page, claim.who)
+        self.want[k] += 1
+        self.reason[k] = claim.call
+        if set(claim.others) - {claim.who}:
+            self.choices.append((inode.key, page, {claim.who, *claim.others}))
+        self.exposed[k] += claim.exposed
+
+    def written(self, inode, page):
+        """The device has the page: to whom it is charged."""
+        claim = inode.claims.pop(page, None)
+        if claim:
+            self.charge(inode, page, claim)
+        else:
+            self.gap(inode, "written, but nobody had dirtied them", page)
+
+    def answers_missed(self):
+        """Where the model's answers are not those that were worked out by hand."""
+        out = []
+        for f, at, owners in self.answers:
+            bad = collections.defaultdict(set)
+            for page in at:
+                have = sorted(w for (key, n, w), times in self.want.items() if key == self.first.get(f) and n == page for _ in range(times))
+                if have != sorted(owners):
+                    bad[" ".join(have)].add(page)
+            out += ["file %d pages %s: the model says '%s', by hand it is '%s'" % (f, ranges(ps), have, " ".join(owners)) for have, ps in bad.items()]
+        return out
+
+    def gap(self, inode, text, *at):
+        self.gaps[self.number, inode.key, text].update(at)
+
+    def gap_lines(self):
+        return ["call %d (%s): inode %d pages %s: %s" % (n, self.line(n), key[0], ranges(ps), text)
+                for (n, key, text), ps in self.gaps.items()] + self.answers_missed()
+
+    def cancel(self, inode, first, last=1 << 60):
+        for page in [p for p in inode.claims if first <= p <= last]:
+            del inode.claims[page]
+
+    def flushed(self, inode, first, last):
+        """XFS writes what is dirty before it punches it out: new blocks are gone then, and the device does not tell."""
+        for page in [p for p in inode.claims if first <= p <= last]:
+            claim = inode.claims.pop(page)
+            if claim.strong:
+                self.charge(inode, page, claim)
+            else:
+                for one in {claim.who, *claim.others}:
+                    self.maybe[inode.key, page, one] += 1
+
+    def cancel_of(self, inode, whose):
+        for page in [p for p, claim in inode.claims.items() if claim.who in whose]:
+            del inode.claims[page]
+
+    def apply(self, who, op, c, reply, inode, writes, ret):
+        """One call, and the pages that were written during it: {inode: pages}."""
+        mode = c.get("mode", "")
+        rwf = max(c.get("rwf", 0), 0)
+        moves = op in BYTES
+        is_direct = "x" in mode and moves
+        syncs = moves and (set(mode) & set("sd") or rwf & (RWF_DSYNC | RWF_SYNC | RWF_DONTCACHE))
+        claims = set()
+        if moves and inode and not is_direct:
+            claims = set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)) if ret > 0 else set()
+        if op == "store" and inode:
+            claims = {p for p, _, _ in reply["folios"]}
+        later = []  # by what the call itself does beside its bytes, such as zeroing
+        if not syncs:
+            for i, ps in writes.items():
+                if i is inode and ps & claims:
+                    self.disturbed = True  # somebody else's sync in the middle of the call
+                for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
+                    if page in i.claims:
+                        self.written(i, page)
+                    else:
+                        later.append((i, page))
+        if inode and is_direct:
+            self.apply_direct(who, c, inode, reply, ret, writes.get(inode, set()))
+        elif inode and moves:
+            self.apply_write(who, op, c, inode, reply, ret)
+        elif inode and op == "store":
+            self.apply_store(who, inode, reply)
+        elif inode and op == "truncate" and ret == 0:
+            self.cancel(inode, (c["len"] + PAGE - 1) // PAGE)
+            edge = min(c["len"], reply["size"])
+            if edge % PAGE:
+                self.claim(inode, edge // PAGE, edge // PAGE, who, False)
+        elif inode and op == "fallocate" and ret == 0:
+            self.apply_fallocate(who, c, inode, reply)
+        elif inode and op == "open" and "t" in mode and reply["size"] == 0 and inode.size:
+            self.cancel(inode, 0)
+        if syncs:
+            for i, ps in writes.items():
+                for page in ps:
+                    self.written(i, page)
+        for i, page in later:
+            self.written(i, page)
+        if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
+            self.all_written(inode, reply)
+        if inode:
+            inode.size = reply["size_after"]
+
+    def all_written(self, inode, reply):
+        for page, claim in sorted(inode.claims.items()):
+            if claim.strong and page * PAGE < reply["size_after"]:
+                self.gap(inode, "dirtied by call %d, not written by a sync" % claim.call, page)
+
+    def direct_pages(self, i, inode, is_direct, reply, ret):
+        if not is_direct or i is not inode or ret <= 0:
+            return set()
+        return set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1))
+
+    def apply_direct(self, who, c, inode, reply, ret, written):
+        """What others had dirty there is written first, by the call but for them; then the call's own bytes. A call that
+        is refused for its alignment may have zeroed the rest of the last block before."""
+        if ret <= 0:
+            if reply["errno"] == 22 and c["len"]:
+                self.claim(inode, reply["begin"] // PAGE, (reply["begin"] + c["len"] - 1) // PAGE, who, False)
+                if reply["size"] % PAGE:
+                    self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
+            return
+        own = self.direct_pages(inode, inode, True, reply, ret)
+        for page in own:
+            claim = inode.claims.pop(page, None)
+            if claim and claim.strong:
+                self.charge(inode, page, claim)
+            elif claim:
+                for one in {claim.who, *claim.others}:
+                    self.maybe[inode.key, page, one] += 1
+        if own - written:
+            self.gap(inode, "of a direct write, not on the device", *(own - written))
+        self.direct[inode.key, who] += ret
+        self.tail(who, inode, reply)
+
+    def tail(self, who, inode, reply):
+        """A write behind the end of the file may zero the rest of the block where the end was; one that fails with
+        EFAULT too: it moves the end of an ext4 file to where it would have begun."""
+        if reply["begin"] > reply["size"] and reply["size"] % PAGE:
+            self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
+
+    def apply_write(self, who, op, c, inode, reply, ret):
+        if ret > 0:
+            self.claim(inode, reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE, who, True)
+        if reply["errno"] in (0, 14):
+            self.tail(who, inode, reply)
+        copied = op in ("sendfile", "copy", "splice") and reply["errno"] == 0  # a source that ends is no failure
+        if ret < c["len"] and reply["errno"] != 9 and c["len"] and not copied:
+            # what was not copied: a block that was begun may be dirty all the same, and blocks that are new are zeroed
+            start = reply["begin"]
+            self.claim(inode, (start + max(ret, 0)) // PAGE, (start + c["len"] - 1) // PAGE, who, False)
+
+    def apply_store(self, who, inode, reply):
+        """The fault makes its folio dirty: what was clean is the faulter's, what another had dirty stays the other's. One fault maps
+        a whole folio (6.18): what else is stored there is seen by nobody, and nobody may be named for what another had dirty."""
+        end = (reply["size"] + PAGE - 1) // PAGE
+        faulted = set()
+        for page, first, n in reply["folios"]:
+            for p in range(first, first + n):
+                old = inode.claims.get(p)
+                others = old is not None and old.strong and (old.who != who or old.exposed)
+                if p == page:
+                    self.claim(inode, p, p, who, True)
+                    if first in faulted and others:
+                        inode.claims[p] = inode.claims[p]._replace(exposed=True)
+                elif not old or not old.strong:
+                    self.claim(inode, p, p, who, p < end)
+                    if old and old.who != who: # it may have been dirty, and then it is exposed
+                        inode.claims[p] = inode.claims[p]._replace(others=old.others + (old.who, NOBODY))
+                elif others:
+                    inode.claims[p] = old._replace(exposed=True)
+            faulted.add(first)
+
+    def apply_fallocate(self, who, c, inode, reply):
+        end = c["off"] + c["len"]
+        if c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT):
+            self.cancel(inode, c["off"] // PAGE)  # what is behind was written before it was moved
+            return
+        if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
+            end = (end + PAGE - 1) // PAGE * PAGE
+        if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
+            if is_xfs():
+                self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
+            self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
+            for edge in (c["off"], end):
+                if edge % PAGE:
+                    self.claim(inode, edge // PAGE, edge // PAGE, who, False)
+        if reply["size_after"] > reply["size"] and reply["size"] % PAGE:
+            self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
+
+
+# calls that move bytes into a file, and the kind that they are counted as
+BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": "pwritev", "pwritev2": "pwritev",
+         "sendfile": "sendfile_out", "copy": "copy_out", "splice": "splice_out", "aio": "aio_write", "uring": "uring_write",
+         "child": "write"}
+OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
+
+
+def place(op, c, reply, ret):
+    """Where the call's bytes went, and where they would have begun."""
+    rwf = max(c.get("rwf", 0), 0)
+    if ("a" in c.get("mode", "") or rwf & RWF_APPEND) and not rwf & RWF_NOAPPEND:
+        return reply["size_after"] - max(ret, 0), reply["size"]
+    if op in ("write", "writev", "child", "sendfile") or c.get("off", -1) == -1:
+        return reply["pos_after"] - max(ret, 0), reply["pos"]
+    return c["off"], c["off"]
