@@ -30,6 +30,18 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 	ra_set(w->read_inode, to > w->read_from ? to : w->read_from, w->read_to, k->owner, k->dev);
 }
 
+/* Pages were looked up one by one, and are all of one owner: they are his when they complete too, whoever claims them meanwhile. */
+static __always_inline void owner_settle(struct walk *w)
+{
+	if (!w->tag.many || w->tag.parts || !w->submitted || w->differ)
+		return;
+	if (w->tag.owner != w->one_owner)
+		w->tag.sum = w->sum;
+	w->tag.owner = w->one_owner;
+	w->tag.how = w->one_how;
+	w->tag.many = 0;
+}
+
 /* What the file system submits (layer fs): one record for each contiguous range. */
 __noinline int submit_record(struct walk *w, u32 write)
 {
@@ -47,9 +59,12 @@ __noinline int submit_record(struct walk *w, u32 write)
 	w->ops = 1;
 	w->left = size;
 	w->by_page = w->tag.many;
-	if (w->tag.cause == CAUSE_DATA) {
+	if (w->tag.parts)
+		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
+	if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
 		walk_bio(w);
 		piece_flush(w);
+		owner_settle(w);
 	} else {
 		w->owner = w->tag.owner;
 		w->file = w->tag.file;
@@ -299,7 +314,7 @@ static long compare_bio(u32 n, struct compare *c)
 	if (!c->bio || !c->same)
 		return 1;
 	t = bpf_map_lookup_elem(&bios, &key);
-	if (!t || t->many || (n && (t->owner != first->owner || t->file != first->file || t->cause != first->cause ||
+	if (!t || (t->many && (n || !t->parts)) || (n && (first->parts || t->owner != first->owner || t->file != first->file || t->cause != first->cause ||
 				    t->how != first->how || t->sub != first->sub)))
 		c->same = 0;
 	else if (!n)

@@ -145,7 +145,7 @@ int BPF_PROG(core__work_begin, struct work_struct *w)
 {
 	u64 address = (u64)w->func;
 
-	/* FN_EXT4_CONVERT is in fs_ext4.bpf.c, where the type that the work sits in is known */
+	/* the works of file systems are in their objects, where the types that they sit in are known */
 	if (function_of(address) == FN_LOOP_WORK)
 		return behalf_begin(BEHALF_LOOP, 0);
 	return 0;
@@ -159,7 +159,9 @@ int core__work_end(struct bpf_raw_tracepoint_args *a)
 
 	if (f == FN_LOOP_WORK)
 		return behalf_end(BEHALF_LOOP);
-	if (f == FN_EXT4_CONVERT)
+	if (f == FN_EXT4_CONVERT || f == FN_XFS_CONVERT)
 		return behalf_end(BEHALF_INODE);
+	if (f == FN_XFS_INACTIVE)
+		return behalf_end(BEHALF_OWNER);
 	return 0;
 }

@@ -207,6 +207,7 @@ struct iot_bio {
 	u8 many;               /* 1: owners are looked up page by page */
 	struct iot_filesum_ref sum;
 	u32 from;              /* enum iot_bio_from */
+	u32 parts;             /* number of the list of its parts (parts.bpf.h); 0: it has none */
 };
 
 /* A device that a volume is made of: the value of map `held`. */
@@ -305,8 +306,8 @@ struct iot_state {
 	u32 second;            /* counted by the tracer: tells old entries from new ones */
 	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */
 	u64 late;              /* pieces that were put into map `late` so far */
+	u32 next_parts;        /* lists of parts that were made */
 	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
-	u32 sole_pad;
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
@@ -420,6 +421,13 @@ enum iot_function {
 	FN_END_DEVICE_ASYNC, /* the same in one bio, which sits in its blkdev_dio */
 	FN_URING_EXIT,      /* ends a ring of io_uring */
 	FN_END_SWAP,        /* ends a page that comes back from swap */
+	FN_END_CHAIN,       /* ends a part of another bio: bi_private is that */
+	FN_END_WAIT,        /* ends a bio that its submitter waits for */
+	FN_XFS_LOG,         /* ends a log write of XFS: bi_private is its struct xlog_in_core */
+	FN_XFS_BUFFER,      /* ends a metadata buffer of XFS: bi_private is its struct xfs_buf */
+	FN_XFS_PUSH,        /* writes a checkpoint of XFS into the log */
+	FN_XFS_CONVERT,     /* XFS converts unwritten extents behind a write */
+	FN_XFS_INACTIVE,    /* XFS frees what unlinked files had */
 };
 
 /* Losses, counted per processor in map `losses`. */

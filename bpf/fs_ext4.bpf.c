@@ -4,7 +4,9 @@
  * a module's tracepoints may be NULL to the verifier, so each is checked.
  */
 #include "owner.bpf.h"
+#include "drop.bpf.h"
 #include "journal.bpf.h"
+#include "txn.bpf.h"
 #include "uring.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -170,75 +172,6 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	return 0;
 }
 
-/* The share of a process, put before the others of its transaction when it is new. NULL when the table refuses. */
-static __always_inline struct txn_share *share_of(struct txn *x, const struct txn_share_key *k)
-{
-	struct txn_share *s = bpf_map_lookup_elem(&txn_shares, k), new = {};
-	u64 first;
-
-	if (s)
-		return s;
-	if (bpf_map_update_elem(&txn_shares, k, &new, BPF_NOEXIST))
-		return bpf_map_lookup_elem(&txn_shares, k); /* another processor was faster, and links it */
-	s = bpf_map_lookup_elem(&txn_shares, k);
-	for (int n = 0; s && n < 8; n++) { /* one that is not linked in time misses in the sum, which is counted */
-		first = *(volatile u64 *)&x->shares;
-		s->next = first;
-		s->place = (first >> 32) + 1;
-		if (__sync_val_compare_and_swap(&x->shares, first, (u64)s->place << 32 | k->proc) == first)
-			break;
-	}
-	return s;
-}
-
-#define TXN_TRIES 64
-
-/* The entry of a transaction, made at its first handle. NULL: others were at it for too long, or nothing is free. */
-static __always_inline struct txn *txn_make(u64 id)
-{
-	struct txn_set *s = txn_set_of(id);
-	struct txn *x;
-	int n;
-
-	if (!s || !id)
-		return NULL;
-	x = txn_in(s, id);
-	if (x)
-		return x;
-	for (n = 0; n < TXN_TRIES && __sync_val_compare_and_swap(&s->busy, 0, 1); n++)
-		;
-	if (n == TXN_TRIES)
-		return NULL;
-	x = txn_in(s, id);
-	if (!x) {
-		x = &s->way[s->next++ & (TXN_WAYS - 1)];
-		if (x->id && !x->ended && gate_open())
-			lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
-		x->id = TXN_MAKING;
-		x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
-		x->top = x->top_weight = x->first = x->first_weight = 0;
-		x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
-		__sync_lock_test_and_set(&x->id, id);
-	}
-	__sync_lock_test_and_set(&s->busy, 0);
-	return x;
-}
-
-/* Where the weight of a process in a transaction is kept. NULL when the table refuses. */
-static __always_inline u32 *weight_of(struct txn *x, const struct txn_share_key *k)
-{
-	u32 first = x->first ?: __sync_val_compare_and_swap(&x->first, 0, k->proc);
-	struct txn_share *s;
-
-	if (!first || first == k->proc)
-		return &x->first_weight;
-	s = share_of(x, k);
-	if (!s)
-		return NULL;
-	asm volatile("" : "+r"(s)); /* the compiler would reckon with it before the test */
-	return &s->weight;
-}
-
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
  * had dirtied already counts as one block. */
 SEC("tp_btf/jbd2_handle_stats")
@@ -246,9 +179,6 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	     int dirtied)
 {
 	struct task_ctx *c = ctx_find();
-	struct txn_share_key k = {};
-	u32 weight, sum, *share;
-	struct txn *x;
 	u64 owner;
 	u8 how;
 
@@ -258,23 +188,9 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0; /* the commit's own handles */
-	k.proc = owner;
-	if (!k.proc)
+	if (!owner)
 		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
-	k.txn = txn_id(txn_owner(dev, tid));
-	x = txn_make(k.txn);
-	share = x ? weight_of(x, &k) : NULL;
-	if (!share) {
-		lose(LOSS_TXN_TABLE);
-		return 0;
-	}
-	weight = dirtied > 0 ? dirtied : 1;
-	__sync_fetch_and_add(&x->total, weight);
-	sum = __sync_fetch_and_add(share, weight) + weight;
-	if (sum > x->top_weight || !x->top) {
-		x->top = k.proc;
-		x->top_weight = sum;
-	}
+	txn_add(txn_owner(dev, tid), owner, dirtied > 0 ? dirtied : 1);
 	return 0;
 }
 
@@ -412,52 +328,6 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 }
 
 /* ---- bytes that are dropped before they are written ---- */
-
-/* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
-static __always_inline bool drops_wanted(struct inode *i, u32 owner)
-{
-	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
-
-	return w && (w->many || w->first >= PROC_FIRST);
-}
-
-static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
-{
-	struct task_ctx *c = ctx_find();
-	struct iot_cell_key k = {};
-	struct iot_ring_event *r;
-	u8 how;
-
-	k.owner = owner_top(owner_current(c, &how));
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
-	k.kind = kind;
-	k.how = how;
-	k.sub = SUB_FT_REG;
-	count_apart(&k, 1, 0, 0, false);
-	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
-		return 0;
-	r = event_reserve(LOSS_EVENT_FS);
-	if (!r)
-		return 0;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.size = size;
-	r->e.task = proc_running(c);
-	r->e.tid = current_thread();
-	r->e.owner = k.owner;
-	r->e.kind = kind;
-	r->e.how = how;
-	r->e.sub = SUB_FT_REG;
-	r->e.file = file_number(i);
-	r->e.dev = k.dev;
-	event_submit(r);
-	return 0;
-}
-
-static __always_inline bool is_regular(struct inode *i)
-{
-	return (BPF_CORE_READ(i, i_mode) & S_IFMT) == S_IFREG;
-}
 
 SEC("tp_btf/ext4_evict_inode")
 int BPF_PROG(ext4__evict, struct inode *i)

@@ -8,6 +8,7 @@
 #include "filesum.bpf.h"
 #include "journal.bpf.h"
 #include "net.bpf.h"
+#include "parts.bpf.h"
 #include "quick.bpf.h"
 #include "readahead.bpf.h"
 #include "uring.bpf.h"

@@ -173,7 +173,7 @@ static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
 		*how = w && w->recent ? HOW_INODE : HOW_NONE;
 		return w ? w->recent : PROC_NONE;
 	}
-	if (c && c->behalf == BEHALF_TXN) {
+	if (c && (c->behalf == BEHALF_TXN || c->behalf == BEHALF_OWNER)) {
 		*how = HOW_TRANSACTION;
 		return c->behalf_id;
 	}

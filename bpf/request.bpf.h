@@ -264,7 +264,7 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	w->key.cause = CAUSE_UNKNOWN;
 	if (u->same) {
 		w->tag = u->tag;
-		w->owner = u->tag.owner;
+		w->owner = u->tag.parts && !u->tag.how ? PROC_NONE : u->tag.owner; /* there is no room to walk over them */
 		w->file = u->tag.file;
 		w->sum = u->tag.sum;
 		w->key.cause = u->tag.cause;

@@ -85,7 +85,7 @@ static __always_inline void upper_note(struct upper_key *k, u64 bio, const struc
 
 	if (old && old->bio != bio) {
 		other = upper_live(old);
-		if (other && (other->owner != t->owner || other->cause != t->cause || other->file != t->file || other->many != t->many))
+		if (other && (other->owner != t->owner || other->cause != t->cause || other->file != t->file || other->parts != t->parts || other->many != t->many))
 			u.bio = 0;
 	}
 	bpf_map_update_elem(&uppers, k, &u, BPF_ANY);
@@ -119,6 +119,7 @@ static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, 
 	t->how = p->how;
 	t->sub = p->sub;
 	t->many = p->many;
+	t->parts = p->parts;
 	t->top = p->top ? p->top : upper;
 	t->top_use = p->top ? p->top_use : p->use;
 	t->off = p->off + at;

@@ -7,6 +7,7 @@
 
 #include "direct.bpf.h"
 #include "journal.bpf.h"
+#include "parts.bpf.h"
 #include "readahead.bpf.h"
 #include "stack.bpf.h"
 
@@ -157,12 +158,69 @@ static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *
 	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }
 
+/* A structure of a file system that has no page of a file or device: its end function tells that it is one, and the file system's
+ * object has stated whose. `end`: what its bi_end_io is. Returns the function that tells, or FN_NONE. */
+static __always_inline u32 stated_by(struct bio *b, u32 end, u64 *to)
+{
+	*to = POINTER_AT(b, struct bio, bi_private);
+	if (end == FN_END_CHAIN && *to) { /* a part that was split off */
+		end = function_of(POINTER_AT(*to, struct bio, bi_end_io));
+		*to = POINTER_AT(*to, struct bio, bi_private);
+	}
+	return end == FN_XFS_LOG || end == FN_XFS_BUFFER ? end : FN_NONE;
+}
+
+/* A write of a file system whose programs are not attached. Bytes without an owner are seen to be that; who is not wanted raises no
+ * loss for those who are. */
+static __always_inline void unseen_structure(u64 owner)
+{
+	if (!filtered() || (owner >= PROC_FIRST && !(owner & OWNER_TXN)))
+		lose(LOSS_FS_UNSEEN);
+}
+
+static __always_inline bool tag_stated(struct bio *b, struct iot_bio *t, u32 end, struct task_ctx *c, bool write)
+{
+	struct stated *s;
+	u64 to;
+	u32 by = stated_by(b, end, &to);
+
+	if (by == FN_NONE)
+		return false;
+	t->cause = by == FN_XFS_LOG ? CAUSE_JOURNAL : CAUSE_METADATA;
+	if (!write) {
+		t->owner = owner_current(c, &t->how);
+		return true;
+	}
+	s = bpf_map_lookup_elem(&stated, &to);
+	if (!s) {
+		unseen_structure(owner_current(c, &t->how));
+		t->how = HOW_NONE;
+		return true;
+	}
+	t->owner = s->owner;
+	t->how = s->how;
+	t->sub = s->sub;
+	t->parts = s->parts;
+	t->many = !!s->parts;
+	if (s->parts && end != FN_END_CHAIN) /* else it is the front, which was split off */
+		t->off = s->size - NUMBER_AT(b, struct bio, bi_iter.bi_size);
+	return true;
+}
+
+/* Marked by a file system as a structure of its own: never what a direct call submits. */
+static __always_inline bool is_meta(struct bio *b)
+{
+	return NUMBER_AT(b, struct bio, bi_opf) & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot);
+}
+
 static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	struct first_page fp = {};
 	bool data;
 	u32 end = function_of(POINTER_AT(b, struct bio, bi_end_io));
 
+	if (tag_stated(b, t, end, c, write))
+		return;
 	first_page((u64)b, &fp);
 	if (c && c->behalf == BEHALF_LOOP) {
 		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
@@ -198,6 +256,14 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 			return;
 		}
 	}
+	if (!fp.inode && !ends_direct(end) && is_meta(b)) {
+		/* who waits for it wants it (XFS: the log is cleared or recovered); else the file system's programs are not there */
+		t->cause = end == FN_END_WAIT ? CAUSE_METADATA : CAUSE_UNKNOWN;
+		t->owner = owner_current(c, &t->how);
+		if (end != FN_END_WAIT && write)
+			unseen_structure(t->owner);
+		return;
+	}
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
@@ -211,6 +277,10 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	tag_file(t, fp.inode, c, write);
 	if (t->cause == CAUSE_LOOPBACK)
 		tag_loop(t, fp.inode, fp.index);
+	else if (is_meta(b)) { /* a file system that keeps its structures in an inode of its own */
+		t->cause = CAUSE_METADATA;
+		t->file = 0;
+	}
 }
 
 static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struct task_ctx *c)

@@ -24,6 +24,7 @@ enum behalf {
 	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
 	BEHALF_FASTCOMMIT, /* the current process's fast commit */
 	BEHALF_LOOP,       /* a loop device's worker */
+	BEHALF_OWNER,      /* behalf_id: the owner itself */
 };
 
 /* What is known of the bytes that the call in progress asks for. */

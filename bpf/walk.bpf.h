@@ -7,6 +7,7 @@
 
 #include "filesum.bpf.h"
 #include "owner.bpf.h"
+#include "parts.bpf.h"
 #include "readahead.bpf.h"
 
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
@@ -55,7 +56,10 @@ struct walk {
 	/* queueing: what a reader has asked for, and how much of it had to be read */
 	u64 range_inode, range_off, range_len, missed;
 	u64 read_inode, read_from, read_to; /* of a read: the bytes of the file that it fills */
-	u32 read_torn, pad2;   /* 1: they are not one range of one file */
+	u32 read_torn;         /* 1: they are not one range of one file */
+	u32 submitted;         /* pieces so far */
+	u64 one_owner;         /* whose the first of them is */
+	u32 one_how, differ;   /* 1: others are another's */
 	u32 task, pad;         /* who submits, for the event */
 	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
 	struct {
@@ -279,6 +283,12 @@ __noinline int piece_flush(struct walk *w)
 			w->top_file = w->file;
 		}
 	} else {
+		if (!w->submitted++) {
+			w->one_owner = w->owner;
+			w->one_how = w->key.how;
+		} else if (w->owner != w->one_owner) {
+			w->differ = 1;
+		}
 		piece_event(w);
 		w->ops = 1; /* every contiguous range that is submitted is an operation */
 	}
@@ -411,10 +421,58 @@ static __always_inline bool pages_find(struct walk *w)
 	return true;
 }
 
+/* One part of a write that has a list of them. */
+static long walk_part(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct part_list *l = parts_find(w->tag.parts);
+	struct part *p;
+	u32 len;
+
+	if (!l || !w->left || n >= l->n)
+		return 1;
+	p = &l->part[n & (MAX_PARTS - 1)];
+	len = p->bytes;
+	if (w->skip >= len) {
+		w->skip -= len;
+		return 0;
+	}
+	len -= w->skip;
+	w->skip = 0;
+	if (len > w->left)
+		len = w->left;
+	if (w->key.sub != p->sub) {
+		piece_flush(w);
+		w->key.sub = p->sub;
+	}
+	piece_extend(w, p->owner, w->tag.cause, p->owner ? HOW_TRANSACTION : HOW_NONE, w->range_off, len);
+	w->range_off += len;
+	w->left -= len;
+	return 0;
+}
+
+/* The parts of w->left bytes of a write, from w->tag.off on. */
+static __always_inline void walk_parts(struct walk *w)
+{
+	struct walk_ref ref = { w };
+
+	w->skip = w->tag.off;
+	bpf_loop(MAX_PARTS, walk_part, &ref, 0);
+	if (!w->left)
+		return;
+	lose(LOSS_BIO_TABLE); /* others have taken the list */
+	piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, w->range_off, w->left);
+	w->left = 0;
+}
+
 __noinline int walk_bio(struct walk *w)
 {
 	struct walk_ref ref = { w };
 
+	if (w && w->tag.parts) {
+		walk_parts(w);
+		return 0;
+	}
 	if (!w || !w->bio)
 		return 0;
 	if (!pages_find(w)) {

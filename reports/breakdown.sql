@@ -65,7 +65,7 @@ ORDER BY SUM(c.written + c.read) DESC, SUM(c.written_again + c.read_again) DESC,
 
 -- table: anatomy: What was written to each device: file data, the journal by structure, the rest in place
 WITH part AS MATERIALIZED (
-       SELECT COALESCE(c.device, '(unknown)') AS device, CASE c.cause WHEN 'journal' THEN 'journal: ' || c.sub ELSE c.cause END AS part, SUM(c.bytes) AS written
+       SELECT COALESCE(c.device, '(unknown)') AS device, CASE WHEN c.cause = 'journal' OR (c.cause = 'metadata' AND c.sub <> 'none') THEN c.cause || ': ' || c.sub ELSE c.cause END AS part, SUM(c.bytes) AS written
        FROM v_piece c JOIN v_group g ON g.gid = c.gid
        WHERE g.shown AND c.sym = 'B' AND c.bytes > 0
        GROUP BY 1, 2),

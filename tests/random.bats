@@ -50,6 +50,13 @@ setup() {
 	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"
 }
 
+# Without shared extents: copies would share what they are to write.
+@test "random programs on XFS: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
+	need mkfs.xfs xfsprogs
+	export BATS_TEST_TIMEOUT=7200
+	with_fs xfs 2G -m reflink=0 -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-8} - 1))"
+}
+
 # Blocks behind the end of a file, which a direct write had begun when ENOSPC ended it, are written all the same and are in no ledger:
 # that one line of verify is known to fail here.
 @test "random programs where the device is almost full: what ENOSPC cut short is nobody's" {

@@ -10,6 +10,10 @@ FS_IOC_FIEMAP, FS_IOC_GETVERSION = 0xC020660B, 0x80087601
 EXTENT_UNKNOWN, EXTENT_DELALLOC, EXTENT_INLINE, EXTENT_UNWRITTEN = 2, 4, 0x200, 0x800
 
 
+def is_xfs():
+    return os.path.isdir("/sys/fs/xfs/" + os.path.basename(os.environ["IOT_DEV"]))
+
+
 class Extent:
     __slots__ = ("page", "at", "pages", "unwritten")
 

@@ -2,6 +2,7 @@
 """random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
 import collections
 
+from random_device import is_xfs
 from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
 
 FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
@@ -114,6 +115,16 @@ class Program:
     def cancel(self, inode, first, last=1 << 60):
         for page in [p for p in inode.claims if first <= p <= last]:
             del inode.claims[page]
+
+    def flushed(self, inode, first, last):
+        """XFS writes what is dirty before it punches it out: new blocks are gone then, and the device does not tell."""
+        for page in [p for p in inode.claims if first <= p <= last]:
+            claim = inode.claims.pop(page)
+            if claim.strong:
+                self.charge(inode, page, claim)
+            else:
+                for one in {claim.who, *claim.others}:
+                    self.maybe[inode.key, page, one] += 1
 
     def cancel_of(self, inode, whose):
         for page in [p for p, claim in inode.claims.items() if claim.who in whose]:
@@ -252,6 +263,8 @@ class Program:
         if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
             end = (end + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
+            if is_xfs():
+                self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             for edge in (c["off"], end):
                 if edge % PAGE:

@@ -117,6 +117,10 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	for (size_t i = 0; i < n_objects; i++) {
 		if (objects[i].layers && !(objects[i].layers & layers))
 			continue;
+		if (objects[i].fs && !fs_is_mounted(objects[i].fs)) {
+			objects_wait(p, i);
+			continue;
+		}
 		p->obj[i] = object_open(p, i);
 		if (!p->obj[i])
 			return -EINVAL;
@@ -165,10 +169,16 @@ u64 probes_map_bytes(const struct probes *p)
 	return sum;
 }
 
+/* Does the full tier lack the program? Not where there is nothing that it would see. */
+static bool is_lacking(const struct probes *p, size_t row)
+{
+	return programs[row].full && !p->info[row].chosen && strcmp(p->info[row].reason, NOT_MOUNTED);
+}
+
 const struct probe_info *probes_refused(const struct probes *p)
 {
 	for (size_t i = 0; i < n_programs; i++)
-		if (programs[i].full && !p->info[i].chosen && strcmp(p->info[i].reason, NOT_ASKED))
+		if (is_lacking(p, i) && strcmp(p->info[i].reason, NOT_ASKED))
 			return &p->info[i];
 	return NULL;
 }
@@ -183,7 +193,7 @@ const char *probes_tier(const struct probes *p)
 	if (p->hidden[0])
 		return "reduced";
 	for (size_t i = 0; i < n_programs; i++)
-		if (programs[i].full && !p->info[i].chosen)
+		if (is_lacking(p, i))
 			return "reduced";
 	return "full";
 }
@@ -305,6 +315,7 @@ void probes_close(struct probes *p)
 {
 	if (!p)
 		return;
+	probes_unwatch(p);
 	functions_wait(p);
 	for (size_t i = 0; i < n_programs; i++)
 		bpf_link__destroy(p->link[i]);

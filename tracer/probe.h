@@ -70,6 +70,10 @@ int probes_want_pid(struct probes *, u32 pid);
 /* Reads what opening the gate would be late for. */
 void probes_ready(struct probes *);
 
+/* Waits, in a process of its own, for file systems whose programs are left out because none is mounted: it attaches them when one
+ * comes. To be called before privileges are dropped. */
+int probes_watch(struct probes *);
+
 /* Opens the gate: from here everything is recorded. Returns the start of the run (CLOCK_MONOTONIC, ns) in *start_ns. */
 int probes_start(struct probes *, u64 *start_ns);
 /* Closes the gate. What is in the ring and the maps stays to be read. */

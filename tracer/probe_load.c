@@ -340,7 +340,7 @@ struct bpf_object *object_open(struct probes *p, size_t n)
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Loads one object; a program that the kernel refuses is left out, and the rest is tried again. */
-static int load_object(struct probes *p, size_t n)
+int object_load(struct probes *p, size_t n)
 {
 	struct complaint *said = libbpf_complaint();
 	char why[160];
@@ -432,7 +432,7 @@ static void *load_next(void *arg)
 		pthread_mutex_unlock(&l->lock);
 		if (n >= l->end)
 			return NULL;
-		err = l->p->obj[n] ? load_object(l->p, n) : 0;
+		err = l->p->obj[n] ? object_load(l->p, n) : 0;
 		pthread_mutex_lock(&l->lock);
 		l->err = l->err ?: err;
 		pthread_mutex_unlock(&l->lock);
@@ -456,7 +456,7 @@ static int load_side_by_side(struct probes *p, size_t begin, size_t end)
 /* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
 int objects_load(struct probes *p)
 {
-	int err = load_object(p, OBJECT_MAPS);
+	int err = object_load(p, OBJECT_MAPS);
 
 	if (err)
 		return err;

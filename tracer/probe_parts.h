@@ -17,6 +17,7 @@
 struct object {
 	const char *name, *data, *end;
 	u32 layers;            /* bits of the layers that it serves; 0: always */
+	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
 };
 enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE, OBJECT_SYSCALL };
 #define MAX_OBJECTS 16
@@ -32,9 +33,10 @@ struct program {
 	int args;
 	bool full, twin;
 };
-#define MAX_PROGRAMS 64
+#define MAX_PROGRAMS 96
 extern const struct program programs[];
 extern const size_t n_programs;
+#define NOT_MOUNTED "no file system of this type is mounted"
 #define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
 
 /* A system call: what it is, and how its arguments are read. */
@@ -55,7 +57,7 @@ extern const size_t n_function_rows;
 
 /* --- all of it --- */
 
-#define MAX_MAPS 64
+#define MAX_MAPS 96
 #define MAX_SYMBOLS 64 /* as map `functions` */
 #define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
@@ -94,6 +96,8 @@ struct probes {
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
 	u64 *free_cells;
 	struct iot_fold *folds;
+	pid_t watcher;         /* loads what comes late; 0: nothing is waited for */
+	int watcher_pipe;      /* ends it */
 };
 
 /* The row of a program; -1 none. */
@@ -124,7 +128,12 @@ void functions_tell(struct probes *);
 /* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
 struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
+int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
+/* Is a file system of this type mounted somewhere? The programs of an object for which none is are refused for that. */
+bool fs_is_mounted(const char *type);
+void objects_wait(struct probes *, size_t n);
+void probes_unwatch(struct probes *);
 /* Every table that was given a size must be there, and be one that can have another. */
 int maps_check(const struct probes *);
 int maps_plan(struct probes *);

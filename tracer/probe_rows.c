@@ -20,6 +20,7 @@ CARRY(syscall);
 CARRY(cache);
 CARRY(block);
 CARRY(fs_ext4);
+CARRY(fs_xfs);
 CARRY(uring);
 
 const struct object objects[] = {
@@ -30,6 +31,7 @@ const struct object objects[] = {
 	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
+	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
 	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
 };
@@ -80,6 +82,19 @@ const struct program programs[] = {
 	{ "ext4__convert_begin", "fs", 0, true },
 	{ "ext4__fastcommit_begin", "fs", 0, false },
 	{ "ext4__fastcommit_end", "fs", 0, false },
+	{ "xfs__commit", "fs", 0, true },
+	{ "xfs__log_write", "fs", 0, true },
+	{ "xfs__checkpoints_end", "fs", 0, true },
+	{ "xfs__buffer", "fs", 0, true },
+	{ "xfs__work_begin", "fs", 0, true },
+	{ "xfs__inactive", "fs", 0, true },
+	{ "xfs__write", "fs", 0, true },
+	{ "xfs__writeback", "fs", 3, false },        /* 6.17 */
+	{ "xfs__writeback_page", "fs", 3, false },   /* before */
+	{ "xfs__zero", "fs", 3, false },             /* 6.14 */
+	{ "xfs__step", "fs", 3, true },
+	{ "xfs__evict", "fs", 0, true },
+	{ "xfs__truncate", "fs", 0, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
@@ -167,6 +182,14 @@ const struct function_row function_rows[] = {
 	{ "end_bio_bh_io_sync", FN_END_BUFFER },         /* until 7.1 */
 	{ "journal_end_buffer_io_sync", FN_END_BUFFER }, /* 7.2: each submitter has its own */
 	{ "io_ring_exit_work", FN_URING_EXIT },
+	{ "bio_chain_endio", FN_END_CHAIN },
+	{ "submit_bio_wait_endio", FN_END_WAIT },        /* until 7.1 */
+	{ "bio_wait_end_io", FN_END_WAIT },
+	{ "xlog_bio_end_io", FN_XFS_LOG },
+	{ "xfs_buf_bio_end_io", FN_XFS_BUFFER },
+	{ "xlog_cil_push_work", FN_XFS_PUSH },
+	{ "xfs_end_io", FN_XFS_CONVERT },
+	{ "xfs_inodegc_worker", FN_XFS_INACTIVE },
 };
 const size_t n_function_rows = N_OF(function_rows);
 

@@ -185,7 +185,7 @@ static int begin(struct run *r, u64 begun_ns)
 	r->next_ns = NSEC;
 	stop_due(r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : 0);
 	describe(r, attach_ns);
-	if (run_start_command(r))
+	if (probes_watch(r->probes) || run_start_command(r))
 		return STATUS_FAILED;
 	if (refused)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* drop.bpf.h - bytes of a file that are dropped before they are written. Used by the file systems.
+ */
+#ifndef IOT_DROP_BPF_H
+#define IOT_DROP_BPF_H
+
+#include "owner.bpf.h"
+
+/* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
+static __always_inline bool drops_wanted(struct inode *i, u32 owner)
+{
+	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
+
+	return w && (w->many || w->first >= PROC_FIRST);
+}
+
+static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
+{
+	struct task_ctx *c = ctx_find();
+	struct iot_cell_key k = {};
+	struct iot_ring_event *r;
+	u8 how;
+
+	k.owner = owner_top(owner_current(c, &how));
+	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.kind = kind;
+	k.how = how;
+	k.sub = SUB_FT_REG;
+	count_apart(&k, 1, 0, 0, false);
+	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
+		return 0;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return 0;
+	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.offset = off;
+	r->e.size = size;
+	r->e.task = proc_running(c);
+	r->e.tid = current_thread();
+	r->e.owner = k.owner;
+	r->e.kind = kind;
+	r->e.how = how;
+	r->e.sub = SUB_FT_REG;
+	r->e.file = file_number(i);
+	r->e.dev = k.dev;
+	event_submit(r);
+	return 0;
+}
+
+static __always_inline bool is_regular(struct inode *i)
+{
+	return (BPF_CORE_READ(i, i_mode) & S_IFMT) == S_IFREG;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* txn.bpf.h - who has which share of a journal transaction, or of a checkpoint of a log. Used by the file systems.
+ */
+#ifndef IOT_TXN_BPF_H
+#define IOT_TXN_BPF_H
+
+#include "owner.bpf.h"
+
+/* The share of a process, put before the others of its transaction when it is new. NULL when the table refuses. */
+static __always_inline struct txn_share *share_of(struct txn *x, const struct txn_share_key *k)
+{
+	struct txn_share *s = bpf_map_lookup_elem(&txn_shares, k), new = {};
+	u64 first;
+
+	if (s)
+		return s;
+	if (bpf_map_update_elem(&txn_shares, k, &new, BPF_NOEXIST))
+		return bpf_map_lookup_elem(&txn_shares, k); /* another processor was faster, and links it */
+	s = bpf_map_lookup_elem(&txn_shares, k);
+	for (int n = 0; s && n < 8; n++) { /* one that is not linked in time misses in the sum, which is counted */
+		first = *(volatile u64 *)&x->shares;
+		s->next = first;
+		s->place = (first >> 32) + 1;
+		if (__sync_val_compare_and_swap(&x->shares, first, (u64)s->place << 32 | k->proc) == first)
+			break;
+	}
+	return s;
+}
+
+#define TXN_TRIES 64
+
+/* The entry of a transaction, made at its first handle. NULL: others were at it for too long, or nothing is free. */
+static __always_inline struct txn *txn_make(u64 id)
+{
+	struct txn_set *s = txn_set_of(id);
+	struct txn *x;
+	int n;
+
+	if (!s || !id)
+		return NULL;
+	x = txn_in(s, id);
+	if (x)
+		return x;
+	for (n = 0; n < TXN_TRIES && __sync_val_compare_and_swap(&s->busy, 0, 1); n++)
+		;
+	if (n == TXN_TRIES)
+		return NULL;
+	x = txn_in(s, id);
+	if (!x) {
+		x = &s->way[s->next++ & (TXN_WAYS - 1)];
+		if (x->id && !x->ended && gate_open())
+			lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
+		x->id = TXN_MAKING;
+		x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
+		x->top = x->top_weight = x->first = x->first_weight = 0;
+		x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
+		__sync_lock_test_and_set(&x->id, id);
+	}
+	__sync_lock_test_and_set(&s->busy, 0);
+	return x;
+}
+
+/* Where the weight of a process in a transaction is kept. NULL when the table refuses. */
+static __always_inline u32 *weight_of(struct txn *x, const struct txn_share_key *k)
+{
+	u32 first = x->first ?: __sync_val_compare_and_swap(&x->first, 0, k->proc);
+	struct txn_share *s;
+
+	if (!first || first == k->proc)
+		return &x->first_weight;
+	s = share_of(x, k);
+	if (!s)
+		return NULL;
+	asm volatile("" : "+r"(s)); /* the compiler would reckon with it before the test */
+	return &s->weight;
+}
+
+/* Process `proc` has `weight` more of a transaction. */
+static __always_inline void txn_add(u64 owner, u32 proc, u32 weight)
+{
+	struct txn_share_key k = { .txn = txn_id(owner), .proc = proc };
+	struct txn *x = txn_make(k.txn);
+	u32 *share = x ? weight_of(x, &k) : NULL, sum;
+
+	if (!share) {
+		lose(LOSS_TXN_TABLE);
+		return;
+	}
+	__sync_fetch_and_add(&x->total, weight);
+	sum = __sync_fetch_and_add(share, weight) + weight;
+	if (sum > x->top_weight || !x->top) {
+		x->top = proc;
+		x->top_weight = sum;
+	}
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* xfs_data.bpf.h - file data that goes through iomap: writes that are submitted before their call returns, blocks that turn dirty without
+ * a call that wrote them. Used by fs_xfs.bpf.c.
+ */
+#ifndef IOT_XFS_DATA_BPF_H
+#define IOT_XFS_DATA_BPF_H
+
+#include "dirty.bpf.h"
+#include "uring.bpf.h"
+#include "xfs.h"
+
+/* A write that is submitted before its call returns. */
+struct sync_write {
+	u64 iocb, from;        /* struct kiocb, and where it begins */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);      /* thread */
+	__type(value, struct sync_write);
+} xfs_sync_writes SEC(".maps");
+
+/* As RWF_DSYNC and RWF_DONTCACHE, since 5.10 and 6.14. */
+#define IOCB_DSYNC 2
+#define IOCB_DONTCACHE 128     /* it is submitted, and not waited for */
+
+SEC("tp_btf/xfs_file_buffered_write")
+int BPF_PROG(xfs__write, struct kiocb *iocb)
+{
+	struct sync_write w = { .iocb = (u64)iocb };
+	u32 tid = bpf_get_current_pid_tgid();
+
+	if (!iocb || !(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)) || !gate_open())
+		return 0;
+	w.from = BPF_CORE_READ(iocb, ki_pos);
+	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
+	return 0;
+}
+
+/* Is the current thread in a call or a request that writes to the inode through the page cache? */
+static __always_inline bool is_writing(struct task_ctx *c, struct inode *i)
+{
+	struct uring_io io = {};
+
+	if (uring_current(c, &io))
+		return io.write && !io.direct && io.host == (u64)i;
+	range_look(c);
+	return c->call && c->write && !c->target_direct && c->target_inode == (u64)i;
+}
+
+/* A folio is submitted by a call that writes through (O_SYNC, RWF_DSYNC, RWF_DONTCACHE), before it returns: what the call has copied is
+ * its own, also where others had made the page dirty before. By then the position has moved to the end of that. */
+static __noinline int written_through(struct inode *i, u64 off, u64 len)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	struct sync_write *w;
+	struct task_ctx *c;
+	u64 from, to, iocb;
+
+	if (!i || current_task()->flags & PF_KTHREAD)
+		return 0;
+	w = bpf_map_lookup_elem(&xfs_sync_writes, &tid);
+	c = w ? ctx_make() : NULL;
+	if (!c || !is_writing(c, i))
+		return 0;
+	iocb = w->iocb;
+	from = w->from > off ? w->from : off;
+	to = BPF_CORE_READ((struct kiocb *)iocb, ki_pos);
+	if (to > off + len)
+		to = off + len;
+	return to > from ? writer_mark((u64)i, from, to - from, proc_current(c)) : 0;
+}
+
+SEC("tp_btf/iomap_writeback_folio")
+int BPF_PROG(xfs__writeback, struct inode *i, long long off, u64 len)
+{
+	return gate_open() ? written_through(i, off, len) : 0;
+}
+
+SEC("tp_btf/iomap_writepage")
+int BPF_PROG(xfs__writeback_page, struct inode *i, long long off, u64 len)
+{
+	return gate_open() ? written_through(i, off, len) : 0;
+}
+
+/* Blocks of a file turn dirty although no call says that it wrote them. What was dirty already is not so twice: the ledger knows. */
+static __noinline int dirtied(struct inode *i, u64 off, u64 len)
+{
+	struct task_ctx *c = ctx_make();
+	struct dirtied *d;
+	u64 mask;
+	u8 how;
+
+	if (!i || !c || !len || c->behalf == BEHALF_LOOP)
+		return 0;
+	mask = (1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 63)) - 1;
+	d = (struct dirtied *)c->dirtied_range;
+	d->off = off & ~mask;
+	d->bytes = ((off + len + mask) & ~mask) - d->off;
+	d->ts_ns = 0;
+	d->proc = owner_top(owner_current(c, &how));
+	d->how = how;
+	return dirty_range(i, d);
+}
+
+#define MAX_BLOCKS 1024        /* of one folio */
+#define XA_LEVELS 8
+#define XA_SLOTS 63            /* mask */
+#define XA_INTERNAL 2          /* of both low bits: a node, or the number of the slot that this one goes on from */
+
+static __always_inline bool xa_is_internal(u64 entry)
+{
+	return (entry & 3) == XA_INTERNAL;
+}
+
+/* The folio in a page cache, as xas_load() finds it; NULL: none. */
+static __always_inline u64 folio_at(u64 mapping, u64 index)
+{
+	u64 entry = POINTER_AT(mapping + bpf_core_field_offset(struct address_space, i_pages), struct xarray___head, xa_head), node, slot;
+
+	for (int i = 0; i < XA_LEVELS && xa_is_internal(entry) && entry > PAGE_SIZE; i++) {
+		node = entry - XA_INTERNAL;
+		slot = index >> NUMBER_AT(node, struct xa_node, shift) & XA_SLOTS;
+		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot * sizeof(u64));
+		if (xa_is_internal(entry) && entry < PAGE_SIZE)
+			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));
+	}
+	return entry & 3 ? 0 : entry;
+}
+
+/* Blocks of a folio that is dirty in part are about to turn dirty: those that are clean are claimed. */
+struct turning {
+	u64 inode, owner, pos, end;
+	u64 folio_pos, state;  /* iomap_folio_state.state */
+	u32 blocks, bits;      /* of the folio; log2 of their size */
+};
+
+static long turn_block(u32 n, struct turning *t)
+{
+	u32 bit = t->blocks + ((t->pos - t->folio_pos) >> t->bits);
+
+	if (t->pos >= t->end)
+		return 1;
+	if (!(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))
+		claim_range(t->inode, t->pos, 1, t->owner, false);
+	t->pos += 1UL << t->bits;
+	return 0;
+}
+
+/* Bytes of one folio. A folio without such a state is clean, and told of as it turns dirty, or dirty as a whole. */
+static __noinline int turning_dirty(struct inode *i, u64 off, u64 len)
+{
+	struct task_ctx *c = ctx_make();
+	struct turning t = { .pos = off };
+	u64 mapping, folio, state;
+	u8 how;
+
+	if (!i || !c || c->behalf == BEHALF_LOOP || !bpf_core_type_exists(struct iomap_folio_state))
+		return 0;
+	mapping = POINTER_AT(i, struct inode, i_mapping);
+	t.inode = POINTER_AT(mapping, struct address_space, host); /* itself, as a number */
+	folio = folio_at(mapping, off >> PAGE_SHIFT);
+	state = folio ? POINTER_AT(folio, struct folio___private, private) : 0;
+	if (!state)
+		return 0;
+	t.owner = owner_current(c, &how);
+	t.state = state + bpf_core_field_offset(struct iomap_folio_state, state);
+	t.bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
+	t.folio_pos = (u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT;
+	t.blocks = folio_pages((struct folio *)folio) << PAGE_SHIFT >> t.bits;
+	t.pos &= ~((1UL << t.bits) - 1);
+	t.end = off + len;
+	if (t.end > t.folio_pos + ((u64)t.blocks << t.bits))
+		t.end = t.folio_pos + ((u64)t.blocks << t.bits);
+	bpf_loop(MAX_BLOCKS, turn_block, &t, 0);
+	return 0;
+}
+
+/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. */
+SEC("tp_btf/iomap_zero_iter")
+int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
+{
+	if (!gate_open())
+		return 0;
+	turning_dirty(i, off, len);
+	return dirtied(i, off, len);
+}
+
+#define IOMAP_ZERO 2           /* in iomap_iter.flags, since 5.5 and 5.8 */
+#define IOMAP_FAULT 8
+#define IOMAP_MAPPED 2         /* in iomap.type: from here on others are not data */
+
+/* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was clean, not where it
+ * was dirty in part. */
+SEC("tp_btf/iomap_iter")
+int BPF_PROG(xfs__step, struct iomap_iter *iter)
+{
+	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
+	u64 from, len;
+	struct task_ctx *c;
+
+	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !gate_open())
+		return 0;
+	if (!iter->iomap.length) /* nothing is done yet */
+		return iter->flags & IOMAP_FAULT ? turning_dirty(iter->inode, iter->pos, iter->len) : 0;
+	c = ctx_find();
+	if (iter->flags & IOMAP_ZERO && (has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED))
+		return 0; /* told by iomap_zero_iter, or nothing to zero */
+	if (iter->flags & IOMAP_FAULT && c && c->dirtied)
+		return 0; /* told as the folio turned dirty */
+	from = has_start ? iter->iter_start_pos : iter->pos;
+	len = has_start ? iter->pos - from : (u64)BPF_CORE_READ((struct iomap_iter___processed *)iter, processed);
+	return (s64)len > 0 ? dirtied(iter->inode, from, len) : 0;
+}
+
+#endif

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# xfs.bats - XFS: whose its log and its structures in place are, and what they hold, against xfs_logprint, the device's own counter
+# and counts worked out by hand.
+#
+# IOT_XFS_MIX=60 runs the mixed load for 60 s instead of 5.
+
+load helper
+
+setup() {
+	need_tracer
+	need mkfs.xfs xfsprogs
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+# Bytes written to the scenario's device, by condition.
+written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
+
+# The device's own counter says the same, every byte has an owner, and no check of the run fails.
+all_known() { # DEVICE_DELTA
+	same "device bytes" "$(written 1)" "$1"
+	same "bytes without an owner" "$(written 'owner = 0')" 0
+	"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+}
+
+# Python under a name that tells its process from others.
+named() {
+	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$1"
+}
+
+# Its programs are loaded when the first XFS is mounted.
+need_no_xfs() {
+	local one
+
+	for one in /sys/fs/xfs/*; do
+		case ${one##*/} in stats | debug | '*') ;; *) skip "an XFS is mounted already: ${one##*/}" ;; esac
+	done
+}
+
+# What of the log is on the image, by structure: LOG_RECORDS of before are left out.
+log_on_image() { # LOG_RECORDS
+	xfs_logprint "$IOT_DEV" 2>/dev/null | "$root/tests/xfs-log.py" "$@" | sort
+}
+
+# The same as the run says.
+log_in_store() {
+	q "SELECT sub, SUM(bytes) FROM c WHERE kind = 'block_write' AND cause = 'journal' AND dev = '$IOT_DEVNO' GROUP BY sub
+		UNION ALL SELECT 'checkpoints', SUM(ops) FROM c WHERE kind = 'commit' AND dev = '$IOT_DEVNO'" | sort
+}
+
+@test "XFS: 53 writes of 4 KiB with O_DSYNC are data and log: none of it is direct, and every byte is the writer's" {
+	body() {
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
+		all_known "$(dev_wrote)"
+		same "data" "$(written "cause = 'data' AND comm = 'iot-io'")" $((53 * 4096))
+		same "direct" "$(written "cause = 'direct'")" 0
+		same "others" "$(written "comm <> 'iot-io'")" 0
+		between "log" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((53 * 1024)) $((56 * 2048))
+		between "commits" "$(total ops "kind = 'commit' AND comm = 'iot-io'")" 53 56
+	}
+	with_fs xfs 320M -- body
+}
+
+# The last records, of umount, are in the run too: the file system is unmounted inside it.
+@test "XFS: 101 overwrites, appends, creates and renames with fsync: the log's bytes by structure are what xfs_logprint lists" {
+	cat > load.py <<-'P'
+		import os, sys, time
+		top, block = sys.argv[1], b"x" * 4096
+		f, d = os.open(top + "/f", os.O_RDWR | os.O_CREAT), os.open(top, os.O_RDONLY)
+		for i in range(101):
+		    os.pwrite(f, block, 4096 * (i % 16))
+		    os.fsync(f)
+		    time.sleep(0.012)  # file times have the grain of a timer tick: without a new one there is nothing to log
+		for i in range(101):
+		    os.lseek(f, 0, 2)
+		    os.write(f, block)
+		    os.fsync(f)
+		for i in range(101):
+		    n = os.open(top + "/c%d" % i, os.O_WRONLY | os.O_CREAT)
+		    os.write(n, block)
+		    os.fsync(n)
+		    os.close(n)
+		for i in range(101):
+		    os.rename(top + "/c%d" % i, top + "/r%d" % i)
+		    os.fsync(d)
+	P
+	need xfs_logprint xfsprogs
+	need python3 python3-minimal
+	body() {
+		fs_umount
+		before=$(log_on_image)
+		mount -o noatime "$IOT_DEV" "$IOT_MNT"
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "python3 load.py $IOT_MNT && umount $IOT_MNT"
+		all_known "$(dev_wrote)"
+		same "log" "$(log_in_store)" "$(log_on_image "$before")"
+		for kind in inode btree directory ag_header; do
+			log_in_store | grep -q "^$kind " || fail "$kind: not in the log"
+		done
+		between "checkpoints" "$(total ops "kind = 'commit'")" 404 700
+		same "metadata in place of nobody" "$(written "cause = 'metadata' AND owner = 0")" 0
+		between "metadata in place" "$(written "cause = 'metadata'")" 16384 1048576
+	}
+	with_fs xfs 320M -- body
+}
+
+@test "XFS: a checkpoint's log is charged to those whose transactions are in it, not to the one who forces it" {
+	body() {
+		printf 'import os, sys\nfor i in range(211):\n    os.close(os.open(sys.argv[1] + "/%%d" %% i, os.O_CREAT))\n' > many.py
+		named many
+		mkdir "$IOT_MNT/d"
+		sync -f "$IOT_MNT"
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./many many.py $IOT_MNT/d; $io --api pwrite --file $IOT_MNT/f --count 1 --sync fsync > ledger.json"
+		all_known "$(dev_wrote)"
+		maker=$(written "cause = 'journal' AND comm = 'many'")
+		syncer=$(written "cause = 'journal' AND comm = 'iot-io'")
+		[ "$maker" -gt $((10 * syncer)) ] || fail "log: $maker bytes of who made 211 files, $syncer of who forced it"
+		[ "$syncer" -gt 0 ] || fail "log: nothing of who forced it"
+	}
+	need python3 python3-minimal
+	with_fs xfs 320M -- body
+}
+
+@test "XFS: two processes with a folder each: structures in place are charged to both, and to nobody else" {
+	body() {
+		printf 'import os, sys\nfor i in range(101):\n    os.close(os.open(sys.argv[1] + "/%%d" %% i, os.O_CREAT))\n' > many.py
+		named alpha
+		named beta
+		mkdir "$IOT_MNT/a" "$IOT_MNT/b"
+		fs_umount
+		mount -o noatime "$IOT_DEV" "$IOT_MNT"
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./alpha many.py $IOT_MNT/a & ./beta many.py $IOT_MNT/b; wait; umount $IOT_MNT"
+		all_known "$(dev_wrote)"
+		a=$(written "cause = 'metadata' AND sub = 'inode' AND comm = 'alpha'")
+		b=$(written "cause = 'metadata' AND sub = 'inode' AND comm = 'beta'")
+		# 101 inodes of 512 bytes each, in clusters
+		between "alpha's clusters of inodes" "$a" $((101 * 512)) $((202 * 512))
+		between "beta's" "$b" $((101 * 512)) $((202 * 512))
+	}
+	need python3 python3-minimal
+	with_fs xfs 320M -- body
+}
+
+@test "XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+	need_no_xfs
+	body() {
+		fs_umount
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; sleep 5; $io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
+		between "log" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((23 * 1024)) $((26 * 2048))
+		between "log of what mount itself changed" "$(written "cause = 'journal' AND owner = 0")" 0 4096
+		same "direct" "$(written "cause = 'direct'")" 0
+	}
+	with_fs xfs 320M -- body
+}
+
+# Without its programs nothing is claimed of XFS's own bytes: they are named as what they are, have no owner, and that is said.
+@test "XFS whose programs are not there: the log is the log, and nobody's" {
+	need_no_xfs
+	body() {
+		fs_umount
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json
+		same "direct" "$(written "cause = 'direct'")" 0
+		same "data" "$(written "cause = 'data'")" $((3 * 4096))
+		lost=$(q "SELECT n FROM lost WHERE what LIKE 'structure of a file system%' AND run = (SELECT run FROM r)")
+		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
+	}
+	with_fs xfs 320M -- body
+}
+
+@test "XFS: small files, mmap, O_DIRECT and io_uring at once: every byte has an owner, each writer's data is its ledger's (IOT_XFS_MIX=SECONDS)" {
+	cat > small.py <<-'P'
+		import os, sys, time
+		top, end, n = sys.argv[1], time.time() + float(sys.argv[2]), 0
+		while time.time() < end:
+		    name = "%s/f%d" % (top, n)
+		    f = os.open(name, os.O_CREAT | os.O_WRONLY)
+		    os.write(f, b"x" * (3000 + n % 7 * 2500))
+		    if n % 3 == 0:
+		        os.fsync(f)
+		    os.close(f)
+		    os.rename(name, name + "r")
+		    if n >= 40:
+		        os.unlink("%s/f%dr" % (top, n - 40))
+		    n += 1
+	P
+	cat > again <<-'P'
+		end=$(($(date +%s) + $1)) name=$2 file=$3 n=0
+		shift 3
+		while [ "$(date +%s)" -lt "$end" ]; do
+			"./$name" "$@" --file "$file$n" > "$name.$n.json" || exit 1
+			n=$((n + 1))
+		done
+	P
+	body() {
+		local s=${IOT_XFS_MIX:-5} name
+
+		for name in mapper director ringer; do ln -sf "$io" $name; done
+		mkdir "$IOT_MNT/s"
+		sync -f "$IOT_MNT"
+		dev_mark
+		traced --ring 64M --dev "${IOT_DEV#/dev/}" -- sh -c "
+			python3 small.py $IOT_MNT/s $s &
+			sh again $s mapper $IOT_MNT/m --api mmap --count 1004 --pattern rand --sync native --every 251 --end unlink &
+			sh again $s director $IOT_MNT/d --api direct --count 503 --size 8k --pattern rand --end unlink &
+			sh again $s ringer $IOT_MNT/u --api uring --count 1500 --pattern rand --depth 16 --sync fdatasync --every 500 --end unlink &
+			wait"
+		delta=$(dev_wrote)
+		same "device bytes" "$(written 1)" "$delta"
+		[ $((1000 * $(written 'owner = 0'))) -lt "$delta" ] || fail "$(written 'owner = 0') of $delta bytes have no owner"
+		same "director's data" "$(written "cause = 'direct' AND comm = 'director'")" $(($(ls director.*.json | wc -l) * 503 * 8192))
+		same "mapper's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'mapper'")" $(($(ls mapper.*.json | wc -l) * 1004 * 4096))
+		same "ringer's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'ringer'")" $(($(ls ringer.*.json | wc -l) * 1500 * 4096))
+		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+	}
+	need python3 python3-minimal
+	with_fs xfs 2G -- body
+}

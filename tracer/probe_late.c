@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_late.c - file systems that are not mounted yet: their programs are loaded and attached when the first of them comes.
+ *
+ * The tracer has no right to load programs while it records. A process of its own keeps it, which reads nothing but what is mounted
+ * and the names of the kernel's functions; it ends with the tracer.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include "probe_parts.h"
+
+#define LOOK_MS 200            /* attached within a second */
+
+/* The kernel has a folder for each file system that is mounted, in whatever namespace, beside these. */
+bool fs_is_mounted(const char *type)
+{
+	static const char *const others[] = { ".", "..", "stats", "debug", "features" };
+	char path[64];
+	struct dirent *e;
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/sys/fs/%s", type);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		found = true;
+		for (size_t i = 0; i < N_OF(others); i++)
+			found &= !!strcmp(e->d_name, others[i]);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static bool is_waiting(const struct probes *p, size_t n)
+{
+	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
+
+	return objects[n].fs && !p->obj[n] && objects[n].layers & layers;
+}
+
+void objects_wait(struct probes *p, size_t n)
+{
+	char prefix[16];
+
+	snprintf(prefix, sizeof(prefix), "%.8s__", objects[n].fs);
+	for (size_t i = 0; i < n_programs; i++)
+		if (!strncmp(programs[i].name, prefix, strlen(prefix)))
+			program_refuse(p, programs[i].name, NOT_MOUNTED);
+}
+
+/* What was refused because nothing was mounted may be loaded now. */
+static void forgive(struct probes *p)
+{
+	for (size_t i = 0; i < n_programs; i++)
+		if (p->info[i].reason && !strcmp(p->info[i].reason, NOT_MOUNTED))
+			p->info[i].reason = NULL;
+}
+
+static void come(struct probes *p, size_t n)
+{
+	p->symbols.n = 0; /* those of a module are there only now */
+	functions_begin(p);
+	functions_tell(p);
+	forgive(p);
+	p->obj[n] = object_open(p, n);
+	if (p->obj[n] && !object_load(p, n))
+		object_attach(p, p->obj[n]);
+	for (size_t i = 0; i < n_programs; i++)
+		if (p->info[i].reason && programs[i].full && !strncmp(p->info[i].name, objects[n].fs, strlen(objects[n].fs)))
+			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name, p->info[i].reason);
+}
+
+/* Until the tracer closes its end of the pipe, or has ended: the programs stay attached as long as this process holds them. */
+static void watch(struct probes *p, int tracer)
+{
+	struct pollfd over = { .fd = tracer };
+
+	for (bool waiting = true; !poll(&over, 1, waiting ? LOOK_MS : -1);) {
+		waiting = false;
+		for (size_t i = 0; i < n_objects; i++) {
+			if (!is_waiting(p, i))
+				continue;
+			if (fs_is_mounted(objects[i].fs))
+				come(p, i);
+			waiting |= !p->obj[i];
+		}
+	}
+}
+
+int probes_watch(struct probes *p)
+{
+	bool waiting = false;
+	sigset_t all;
+	int ends[2];
+
+	for (size_t i = 0; i < n_objects; i++)
+		waiting |= is_waiting(p, i);
+	if (!waiting)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return fail(errno, "cannot make a pipe");
+	p->watcher = fork();
+	if (p->watcher < 0)
+		return fail(errno, "cannot watch for file systems that come");
+	if (p->watcher) {
+		close(ends[0]);
+		p->watcher_pipe = ends[1];
+		return 0;
+	}
+	close(ends[1]);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	prctl(PR_SET_NAME, "iot-trace-watch");
+	watch(p, ends[0]);
+	_exit(0);
+}
+
+void probes_unwatch(struct probes *p)
+{
+	if (p->watcher <= 0)
+		return;
+	close(p->watcher_pipe);
+	waitpid(p->watcher, NULL, 0);
+	p->watcher = 0;
+}
