@@ -12,4 +12,7 @@ int privilege_check(void);
  * were made before keep theirs. */
 int privilege_drop(const struct outputs *);
 
+/* The same for a process that loads programs later: it keeps what that takes and nothing else, for good. */
+int privilege_keep_loading(void);
+
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* probe_late.c - file systems that are not mounted yet: their programs are loaded and attached when the first of them comes.
  *
- * The tracer has no right to load programs while it records. A process of its own keeps it, which reads nothing but what is mounted
- * and the names of the kernel's functions; it ends with the tracer.
+ * The tracer has no right to load programs while it records. A process of its own keeps it and nothing else, and reads nothing but what
+ * is mounted and the names of the kernel's functions; it ends with the tracer.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include "privilege.h"
 #include "probe_parts.h"
 
 #define LOOK_MS 200            /* attached within a second */
@@ -119,7 +120,8 @@ int probes_watch(struct probes *p)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "iot-trace-watch");
-	watch(p, ends[0]);
+	if (!privilege_keep_loading())
+		watch(p, ends[0]);
 	_exit(0);
 }
 
