@@ -167,7 +167,7 @@ fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/payload.c
 fuzz_options := tracer/options.c tracer/tracer.c $(systems_src)
 fuzz_questions := analyzer/options.c
-fuzz_report := $(addprefix analyzer/,report.c query.c views.c grid.c fold.c folder.c)
+fuzz_report := $(filter-out analyzer/main.c,$(wildcard analyzer/*.c))
 fuzz_bin := $(FUZZ:%=$(B)/fuzz/%)
 fuzz_objects = $(patsubst %.c,$(B)/fuzz/%.o,$(wildcard stream/*.c) $(base_src) $(fuzz_$1))
 

@@ -56,7 +56,8 @@ static int wait_for(int fd)
 	uint64_t began_ns = now_ns();
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	while (poll(&p, 1, SLICE_MS) < 1) /* an error is write(2)'s to say */
+	/* at first it is only asked: whoever goes on after an error comes here for each line of what is left */
+	for (int slice = 0; poll(&p, 1, slice) < 1; slice = SLICE_MS) /* an error is write(2)'s to say */
 		if (out_patience && !out_patience(now_ns() - began_ns))
 			return -ETIME;
 	return 0;

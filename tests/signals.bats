@@ -173,6 +173,7 @@ sys.exit(p.wait())' "$@"
 	python3 - "$analyze" "$store" <<-'END' >&3
 		import fcntl, os, signal, sqlite3, struct, subprocess, sys, termios, time
 		ANALYZE, STORE = sys.argv[1:]
+		signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what is ignored here (nohup) would be ignored by what is started
 		SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 
 		def reader(form, nonblocking):

@@ -18,6 +18,7 @@ import termios
 import time
 import tty
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what is ignored here (nohup) would be ignored by what is started
 BUILD, FOLDER = sys.argv[1:]
 TRACE, ANALYZE = BUILD + "/iot-trace", BUILD + "/iot-analyze"
 LIMIT = 60.0 # what hangs does so for ever

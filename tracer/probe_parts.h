@@ -71,7 +71,7 @@ struct probes {
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;
-	char hidden[256];      /* functions whose address the kernel hides */
+	char hidden[768];      /* functions whose address the kernel hides */
 	struct {               /* of the kernel, that mean something; found by a thread of its own */
 		struct symbol {
 			u64 address;
