@@ -35,7 +35,7 @@ breaks() { # error|flakey|full
 	case $1 in
 	error) become error ;;
 	flakey) become flakey "$leaf" 0 0 3600 1 error_writes ;;
-	full) dd if=/dev/zero of="$mnt/fill" bs=64k status=none 2>/dev/null || : ;;
+	full) head -c 1G /dev/zero 2>/dev/null >"$mnt/fill" || : ;;
 	esac
 }
 
@@ -104,6 +104,6 @@ breaks_within() { # error|flakey|full
 @test "guest: a disk that fails: one line, status 1, what was acknowledged is there, and the rest can be given again" { broken_disk error; }
 @test "guest: a disk that fails to write: the same" { broken_disk flakey; }
 @test "guest: a disk that is full: the same" { broken_disk full; }
-@test "guest: a disk that fails in the middle of a run: that output ends alone, without an end" { breaks_within error; }
-@test "guest: a disk that fails to write in the middle of a run: the same" { breaks_within flakey; }
-@test "guest: a disk that fills in the middle of a run: the same" { breaks_within full; }
+@test "guest, long: a disk that fails in the middle of a run: that output ends alone, without an end" { breaks_within error; }
+@test "guest, long: a disk that fails to write in the middle of a run: the same" { breaks_within flakey; }
+@test "guest, long: a disk that fills in the middle of a run: the same" { breaks_within full; }

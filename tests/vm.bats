@@ -23,7 +23,8 @@ scenarios() { # SERIES
 
 volumes() { # SERIES
 	kernel "$1"
-	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/stacks.bats tests/disks.bats
+	"$root/tests/vm/run" -t 800 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter "^guest${IOT_ALL_VMS:+(, long)?}:" \
+		tests/stacks.bats tests/disks.bats
 }
 
 not_each_time() {
