@@ -7,8 +7,8 @@ load helper
 	need clang clang
 	need python3 python3-minimal
 	echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return 0; }' > "$BATS_TEST_TMPDIR/try.c"
-	clang -fsanitize=fuzzer "$BATS_TEST_TMPDIR/try.c" -o "$BATS_TEST_TMPDIR/try" 2> "$BATS_TEST_TMPDIR/try.log" ||
-		skip "libFuzzer is missing: install the Debian package libclang-rt-dev"
+	cd "$BATS_TEST_TMPDIR"
+	clang -fsanitize=fuzzer try.c -o try 2> try.log || skip "libFuzzer is missing: install the Debian package libclang-rt-dev"
 	IOT_FUZZ=${IOT_FUZZ:-60} make -s -C "$root" fuzz > "$BATS_TEST_TMPDIR/fuzz.log" 2>&1 || fail "$(cat "$BATS_TEST_TMPDIR/fuzz.log")"
 	tail -n 1 "$BATS_TEST_TMPDIR/fuzz.log" >&3
 }
