@@ -241,10 +241,55 @@ static void decide(struct detect *d, struct seen *s)
 		look_at_it_again(d, &s->proc);
 }
 
+/* Who tells of which instance a process is: the program that it ran next, when it had the name already, or who forked it. */
+static const struct seen *kin_of(const struct detect *d, const struct seen *s)
+{
+	const struct seen *next;
+
+	for (u32 id = d->bucket[s->proc.pid % BUCKETS]; (next = detect_seen(d, id)); id = next->older) {
+		if (next->proc.pid == s->proc.pid && next->proc.start_ns == s->proc.start_ns && next->proc.exec_no == s->proc.exec_no + 1 &&
+		    next->match && next->match->entry == s->match->entry)
+			return next;
+	}
+	return s->match->by == SYS_BY_FORK ? parent_of(d, &s->proc) : NULL;
+}
+
+static const char *instance_of_kin(const struct detect *d, const struct seen *s)
+{
+	const struct sys_entry *e = s->match->entry;
+
+	for (int up = 0; up < FAMILY_MAX && s && s->match && s->match->entry == e; up++) {
+		if (s->match->instance[0])
+			return s->match->instance;
+		s = kin_of(d, s);
+	}
+	return NULL;
+}
+
+/* What is of a server and was seen before it was known which one it is, those that have ended too. */
+static void tell_kin(struct detect *d)
+{
+	const char *instance;
+	struct seen *s;
+
+	for (size_t i = 0; i < BUCKETS; i++) {
+		for (u32 id = d->bucket[i]; (s = detect_seen(d, id)); id = s->older) {
+			if (!s->match || !s->match->entry || s->match->instance[0] || !(instance = instance_of_kin(d, s)))
+				continue;
+			memcpy(s->match->instance, instance, sizeof(s->match->instance));
+			push(&d->changed, &d->n_changed, &d->changed_room, s->proc.id);
+		}
+	}
+}
+
 static void change(struct detect *d, struct seen *s, const struct sys_match *m)
 {
+	bool told = m->instance[0] && !(s->match && s->match->instance[0]);
+
 	take(d, s, m);
 	push(&d->changed, &d->n_changed, &d->changed_room, s->proc.id);
+	if (told)
+		tell_kin(d);
 }
 
 void detect_learn(struct detect *d, u32 proc, const struct sys_file *f)

@@ -154,7 +154,7 @@ void lives_changed(struct lives *l, const struct iot_proc *p)
 {
 	struct life *f = sparse_find(&l->living, p->id);
 
-	if (f && f->row)
+	if (f && f->row && !probes_folded(l->o.probes, p->id))
 		give(l, f, p, names_again(l->o.names, p));
 }
 

@@ -27,6 +27,7 @@
 struct entry {
 	enum { ENTRY_NEW, ENTRY_TOLD, ENTRY_OVER } state;
 	char *kept;             /* its names, each ended by a NUL; an empty one is absent. NULL: none, or no room */
+	u64 rchar, wchar;       /* bytes: at its end, while its names are kept */
 };
 
 struct names {
@@ -153,21 +154,37 @@ static void identify(struct names *n, const struct iot_proc *p, struct rec_proce
 	r->exe = r->cmdline = r->cgroup = NULL; /* it went, or changed, while we looked */
 }
 
-/* The end of a process, with its names again; false when they were not kept. Its names go with the next call. */
+static void account(const struct entry *e, struct rec_process *r)
+{
+	if (r->kthread)
+		return;
+	rec_set(r, process, rchar, e->rchar);
+	rec_set(r, process, wchar, e->wchar);
+}
+
+/* The end of a process, with its names again; false when they were not kept. */
 static bool over(struct names *n, const struct iot_proc *p, struct entry *e, struct rec_process *r)
 {
 	if (!(p->flags & PROC_BORN) || (e->state == ENTRY_TOLD && !e->kept))
 		return false;
-	if (!(p->flags & PROC_KTHREAD)) {
-		rec_set(r, process, rchar, p->rchar);
-		rec_set(r, process, wchar, p->wchar);
+	e->rchar = p->rchar;
+	e->wchar = p->wchar;
+	account(e, r);
+	if (e->kept)
+		recall(e, r);
+	return true;
+}
+
+/* The names of who has ended go with the next call, but for a server's: its instance may be known later (detect.c). */
+static void keep_no_more(struct names *n, struct entry *e, struct rec_process *r)
+{
+	if (r->system && !r->instance) {
+		if (!e->kept)
+			keep(n, e, r);
+		return;
 	}
-	if (!e->kept)
-		return true;
-	recall(e, r);
 	n->ended = e->kept;
 	e->kept = NULL;
-	return true;
 }
 
 /* Frees names that were kept. */
@@ -230,6 +247,8 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 	}
 	detect_process(n->detect, p, r);
 	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
+	if (exited)
+		keep_no_more(n, e, r);
 	return r;
 }
 
@@ -238,10 +257,12 @@ const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 	struct rec_process *r = &n->process;
 	struct entry *e = sparse_find(&n->entries, p->id);
 
-	if (!e || e->state != ENTRY_TOLD || !e->kept)
+	if (!e || e->state == ENTRY_NEW || !e->kept)
 		return NULL;
 	begin_record(n, p, r);
 	recall(e, r);
+	if (e->state == ENTRY_OVER)
+		account(e, r);
 	detect_process(n->detect, p, r);
 	return r;
 }
