@@ -253,6 +253,7 @@ static void release(struct run *r)
 	cells_free(r->cells);
 	filesums_free(r->filesums);
 	flows_free(r->flows);
+	sparse_free(&r->files, NULL);
 	truth_free(r->truth);
 	free(r->batch);
 	free(r->ends);

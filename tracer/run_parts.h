@@ -15,6 +15,7 @@
 #include "outputs.h"
 #include "run.h"
 #include "settle.h"
+#include "sparse.h"
 #include "truth.h"
 
 struct run {
@@ -30,6 +31,7 @@ struct run {
 	struct cells *cells;
 	struct filesums *filesums;
 	struct flows *flows;
+	struct sparse files;          /* with --system: those that its processes used, by number; elements of no size */
 	struct command command;
 	struct settle_job *job;
 	sigset_t before;              /* the mask that the command gets */

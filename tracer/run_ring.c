@@ -16,10 +16,24 @@ static void give_batch(struct run *r)
 	r->n_batch = 0;
 }
 
-/* Takes away what somebody who is wanted may have dirtied. */
 static bool is_cut(const struct iot_event *e)
 {
 	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
+}
+
+/* With --system the kernel side records everybody. Of others only what takes away data that the system may have dirtied is kept, as
+ * nobody's in particular. */
+static bool keeps(struct run *r, struct iot_event *e)
+{
+	if (e->owner && lives_wanted(r->lives, e->owner)) {
+		if (e->file)
+			sparse_make(&r->files, e->file);
+		return true;
+	}
+	if (!is_cut(e) || !sparse_find(&r->files, e->file))
+		return false;
+	e->owner = PROC_OTHER;
+	return true;
 }
 
 static void on_event(void *arg, const struct iot_event *e)
@@ -29,7 +43,7 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)) && !is_cut(e))
+	if (r->opts->system && !keeps(r, own))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
