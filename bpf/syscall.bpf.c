@@ -160,7 +160,8 @@ static __always_inline void uring_unseen(u32 proc)
 {
 	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
 
-	count(&k, 1, 0, 0, false);
+	if (proc != PROC_OTHER)
+		count(&k, 1, 0, 0, false);
 }
 
 SEC("tp_btf/sys_enter")
