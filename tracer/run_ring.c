@@ -26,11 +26,10 @@ static bool is_cut(const struct iot_event *e)
 static bool keeps(struct run *r, struct iot_event *e)
 {
 	if (e->owner && lives_wanted(r->lives, e->owner)) {
-		if (e->file)
-			sparse_make(&r->files, e->file);
+		run_use(r, e->file);
 		return true;
 	}
-	if (!is_cut(e) || !sparse_find(&r->files, e->file))
+	if (!is_cut(e) || !run_uses(r, e->file))
 		return false;
 	e->owner = PROC_OTHER;
 	return true;
@@ -128,7 +127,7 @@ static void on_path(void *arg, const struct iot_path *p)
 	rec = names_file(r->names, p);
 	if (rec->path)
 		filesums_named(r->filesums, rec->id);
-	take_error(r, r->sink->record(r->sink, REC_file, rec));
+	run_file(r, rec);
 }
 
 /* Returns true when there is more. */
