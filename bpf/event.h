@@ -398,6 +398,7 @@ enum iot_shape {
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
 	SHAPE_ADVISE,    /* fd, offset, count: readahead, fadvise; not recorded */
+	SHAPE_EXEC,      /* not recorded; when it fails, it has read all the same */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

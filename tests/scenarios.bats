@@ -552,7 +552,44 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
-@test "a block that a checkpoint wrote for one process, and that another dirties then, is written for the other" {
+@test "what execs that fail have read is no call's, and the kernel's accounting agrees for all the same" {
+	need python3 python3-minimal
+	cat >fails.py <<-'EOF'
+		import os, sys
+		def fail(times):
+		    for _ in range(times):
+		        try:
+		            os.execv("./plain", ["plain"])
+		        except OSError as e:
+		            assert e.errno == 8 # ENOEXEC, after it was looked at
+		def read(n):
+		    f = os.open("plain", os.O_RDONLY)
+		    assert len(os.read(f, n)) == n
+		    os.close(f)
+		if len(sys.argv) > 1: # the same after an exec that succeeds
+		    fail(3)
+		    read(41)
+		    sys.exit()
+		for how in "first", "last", "between", "again":
+		    if os.fork() == 0:
+		        if how != "last": fail(5)
+		        read(37)
+		        if how == "between": fail(7)
+		        read(31)
+		        fail(how == "last")
+		        if how == "again": os.execv(sys.executable, [sys.executable, sys.argv[0], "x"])
+		        os._exit(0)
+		    os.wait()
+	EOF
+	printf 'no program\n%4000s\n' "" >plain
+	chmod +x plain
+	traced -- python3 fails.py
+	"$analyze" verify "$store" --format csv >verify.csv || :
+	same "processes" "$(grep -c '^process bytes read,python3' verify.csv)" 5
+	empty "differ" "$(grep '^process bytes' verify.csv | grep -v ,OK,)"
+}
+
+@test "a block that a checkpoint wrote, and that another dirties then, is written for the other" {
 	need python3 python3-minimal
 	cat >checkpoint.py <<-'EOF'
 		import fcntl, os, struct, sys
