@@ -102,6 +102,7 @@ struct iot_proc {
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
+	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
 	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
 	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
