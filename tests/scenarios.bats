@@ -552,6 +552,31 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
+@test "what another wrote over before it was written back is cancelled, whether a command or a system is traced, and verify agrees" {
+	need sqlite3 sqlite3
+	cat >load.sh <<-'EOF'
+		(echo 'PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(80000));'; sleep 0.5) |
+			sqlite3 "$1/x.db" >/dev/null
+		: >"$1/written"
+		until [ -e "$1/over" ]; do sleep 0.1; done
+	EOF
+	body() {
+		for filter in "--all --system sqlite" ""; do
+			rm -f "$IOT_MNT"/{x.db,written,over} run.sqlite
+			(until [ -e "$IOT_MNT/written" ]; do sleep 0.1; done
+				dd if=/dev/zero of="$IOT_MNT/x.db" bs=4096 count=3 seek=4 conv=notrunc status=none
+				: >"$IOT_MNT/over") &
+			# shellcheck disable=SC2086
+			traced $filter --settle sync -- sh load.sh "$IOT_MNT"
+			wait $!
+			same "cancelled, unexplained" "$(q "SELECT SUM(cancelled), SUM(unexpected + dirty_end) FROM l WHERE path = '$IOT_MNT/x.db'")" "12288 0"
+			"$analyze" verify "$store" --format csv >verify.csv || :
+			empty "ledger $filter" "$(grep '^ledger.*MISMATCH' verify.csv)"
+		done
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "what execs that fail have read is no call's, and the kernel's accounting agrees for all the same" {
 	need python3 python3-minimal
 	cat >fails.py <<-'EOF'

@@ -17,6 +17,8 @@
 #include "settle.h"
 #include "truth.h"
 
+#define DIRTIED_FILES 65536
+
 struct run {
 	const struct options *opts;
 	struct outputs outputs;
@@ -41,6 +43,7 @@ struct run {
 	bool scanned;                 /* the table of processes was read in this round */
 	u64 calm_ops, calm_since, calm_begun;
 	u64 events;
+	bool dirtied[DIRTIED_FILES];  /* with --system: by file number, modulo: somebody who is wanted wrote to it */
 	struct iot_event *batch;
 	size_t n_batch;
 	struct iot_proc *ends;        /* processes that ended; the first n_due are given after the next look into the ring */

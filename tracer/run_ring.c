@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "run_parts.h"
+#include "volume.h"
 
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 
@@ -22,6 +23,39 @@ static bool is_cut(const struct iot_event *e)
 	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
 }
 
+/* Whoever is wanted may have dirtied it. */
+static bool is_nobodys(const struct iot_event *e)
+{
+	return !e->owner && e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
+}
+
+/* Who is not wanted has written over what was dirty in a file that somebody who is has dirtied. */
+static bool is_taken(struct run *r, const struct iot_event *e)
+{
+	return e->kind == KIND_FS_WRITE && e->cause == CAUSE_DATA && e->owner >= PROC_FIRST && r->dirtied[e->file % DIRTIED_FILES];
+}
+
+static void note_dirtied(struct run *r, const struct iot_event *e)
+{
+	if (volume_kind(VOLUME_S, e->kind) || e->kind == KIND_DIRTY_MMAP)
+		r->dirtied[e->file % DIRTIED_FILES] = true;
+}
+
+/* With --system the kernel side tells of everybody: false for what is of no use to those who are wanted. */
+static bool choose(struct run *r, struct iot_event *e)
+{
+	if (e->owner && lives_wanted(r->lives, e->owner)) {
+		note_dirtied(r, e);
+		return true;
+	}
+	if (!is_taken(r, e))
+		return is_cut(e) || is_nobodys(e);
+	e->kind = KIND_FS_TAKEN;
+	e->owner = PROC_OTHER;
+	e->bytes = 0;
+	return true;
+}
+
 static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
@@ -29,7 +63,7 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)) && !is_cut(e))
+	if (r->opts->system && !choose(r, own))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
