@@ -18,6 +18,7 @@
 #include "sparse.h"
 #include "truth.h"
 
+
 struct run {
 	const struct options *opts;
 	struct outputs outputs;

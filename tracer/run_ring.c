@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "run_parts.h"
+#include "volume.h"
 
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 
@@ -21,16 +22,36 @@ static bool is_cut(const struct iot_event *e)
 	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
 }
 
-/* With --system the kernel side records everybody. Of others only what takes away data that the system may have dirtied is kept, as
- * nobody's in particular. */
-static bool keeps(struct run *r, struct iot_event *e)
+/* Whoever is wanted may have dirtied it. */
+static bool is_nobodys(const struct iot_event *e)
+{
+	return !e->owner && e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
+}
+
+/* Written for who is not wanted: he has written over what was dirty. */
+static bool is_taken(const struct iot_event *e)
+{
+	return e->kind == KIND_FS_WRITE && e->cause == CAUSE_DATA && e->owner >= PROC_FIRST;
+}
+
+/* With --system the kernel side tells of everybody: false for what is of no use to those who are wanted. Of others that is what takes
+ * away data that the system may have dirtied, as nobody's in particular. */
+static bool choose(struct run *r, struct iot_event *e)
 {
 	if (e->owner && lives_wanted(r->lives, e->owner)) {
 		run_use(r, e->file);
 		return true;
 	}
-	if (!is_cut(e) || !run_uses(r, e->file))
+	if (!run_uses(r, e->file))
 		return false;
+	if (is_nobodys(e))
+		return true;
+	if (is_taken(e)) {
+		e->kind = KIND_FS_TAKEN;
+		e->bytes = 0;
+	} else if (!is_cut(e)) {
+		return false;
+	}
 	e->owner = PROC_OTHER;
 	return true;
 }
@@ -42,7 +63,7 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && !keeps(r, own))
+	if (r->opts->system && !choose(r, own))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
