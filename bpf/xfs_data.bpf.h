@@ -129,10 +129,17 @@ static __always_inline u64 folio_at(u64 mapping, u64 index)
 	return entry & 3 ? 0 : entry;
 }
 
-/* Blocks of a folio that is dirty in part are about to turn dirty: those that are clean are claimed. */
+static __always_inline bool folio_is_dirty(u64 folio)
+{
+	return pointer_at(folio) >> bpf_core_enum_value(enum pageflags___iot, PG_dirty___iot) & 1;
+}
+
+/* Blocks of a folio that is dirty in part are about to turn dirty: those that are clean are claimed, and those that a fault exposes
+ * are nobody's. */
 struct turning {
 	u64 inode, owner, pos, end;
-	u64 folio_pos, state;  /* iomap_folio_state.state */
+	u64 folio_pos, state;  /* iomap_folio_state.state; 0: all are dirty */
+	struct task_ctx *fault; /* NULL: none */
 	u32 blocks, bits;      /* of the folio; log2 of their size */
 };
 
@@ -142,17 +149,19 @@ static long turn_block(u32 n, struct turning *t)
 
 	if (t->pos >= t->end)
 		return 1;
-	if (!(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))
+	if (t->state && !(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))
 		claim_range(t->inode, t->pos, 1, t->owner, false);
+	else if (t->fault && is_exposed(t->fault, (struct inode *)t->inode, t->pos >> PAGE_SHIFT, t->owner))
+		claim_range(t->inode, t->pos, 1, PROC_NONE, false);
 	t->pos += 1UL << t->bits;
 	return 0;
 }
 
-/* Bytes of one folio. A folio without such a state is clean, and told of as it turns dirty, or dirty as a whole. */
-static __noinline int turning_dirty(struct inode *i, u64 off, u64 len)
+/* Bytes of one folio. One without such a state is clean, and told of as it turns dirty, or dirty as a whole. */
+static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool fault)
 {
 	struct task_ctx *c = ctx_make();
-	struct turning t = { .pos = off };
+	struct turning t = { .pos = off, .fault = fault ? c : NULL };
 	u64 mapping, folio, state;
 	u8 how;
 
@@ -162,10 +171,10 @@ static __noinline int turning_dirty(struct inode *i, u64 off, u64 len)
 	t.inode = POINTER_AT(mapping, struct address_space, host); /* itself, as a number */
 	folio = folio_at(mapping, off >> PAGE_SHIFT);
 	state = folio ? POINTER_AT(folio, struct folio___private, private) : 0;
-	if (!state)
+	if (!folio || (!state && !(fault && folio_is_dirty(folio))))
 		return 0;
 	t.owner = owner_current(c, &how);
-	t.state = state + bpf_core_field_offset(struct iomap_folio_state, state);
+	t.state = state ? state + bpf_core_field_offset(struct iomap_folio_state, state) : 0;
 	t.bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
 	t.folio_pos = (u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT;
 	t.blocks = folio_pages((struct folio *)folio) << PAGE_SHIFT >> t.bits;
@@ -183,7 +192,7 @@ int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
 {
 	if (!gate_open())
 		return 0;
-	turning_dirty(i, off, len);
+	turning_dirty(i, off, len, false);
 	return dirtied(i, off, len);
 }
 
@@ -203,7 +212,7 @@ int BPF_PROG(xfs__step, struct iomap_iter *iter)
 	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !gate_open())
 		return 0;
 	if (!iter->iomap.length) /* nothing is done yet */
-		return iter->flags & IOMAP_FAULT ? turning_dirty(iter->inode, iter->pos, iter->len) : 0;
+		return iter->flags & IOMAP_FAULT ? turning_dirty(iter->inode, iter->pos, iter->len, true) : 0;
 	c = ctx_find();
 	if (iter->flags & IOMAP_ZERO && (has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED))
 		return 0; /* told by iomap_zero_iter, or nothing to zero */
