@@ -32,6 +32,7 @@ class Inode:
         self.mark = 0         # number of the pattern on its blocks
         self.size = 0
         self.alive = True
+        self.cut = False      # shortened since it was closed last
 
 
 class Program:
@@ -123,8 +124,15 @@ class Program:
             if claim.strong:
                 self.charge(inode, page, claim)
             else:
-                for one in {claim.who, *claim.others}:
-                    self.maybe[inode.key, page, one] += 1
+                self.perhaps(inode, page, claim)
+
+    def flushed_perhaps(self, inode):
+        for page, claim in inode.claims.items():
+            self.perhaps(inode, page, claim)
+
+    def perhaps(self, inode, page, claim):
+        for one in {claim.who, *claim.others}:
+            self.maybe[inode.key, page, one] += 1
 
     def cancel_of(self, inode, whose):
         for page in [p for p, claim in inode.claims.items() if claim.who in whose]:
@@ -167,6 +175,7 @@ class Program:
         elif inode and op == "store":
             self.apply_store(who, inode, reply)
         elif inode and op in ("truncate", "path_truncate") and ret == 0:
+            inode.cut |= c["len"] < reply["size"]
             self.cancel(inode, (c["len"] + PAGE - 1) // PAGE)
             edge = min(c["len"], reply["size"])
             if edge % PAGE:
@@ -214,8 +223,7 @@ class Program:
             if claim and claim.strong:
                 self.charge(inode, page, claim)
             elif claim:
-                for one in {claim.who, *claim.others}:
-                    self.maybe[inode.key, page, one] += 1
+                self.perhaps(inode, page, claim)
         if own - written:
             self.gap(inode, "of a direct write, not on the device", *(own - written))
         self.direct[inode.key, who] += ret
