@@ -506,8 +506,8 @@ struct io_sr_msg {
  * says in cfg.has_rdonly_cast whether it is there. */
 extern void *bpf_rdonly_cast(void *address, u32 type) __ksym __weak;
 
-/* Page flag that marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */
-enum pageflags___iot { PG_head___iot = 6 };
+/* Page flags. That which marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */
+enum pageflags___iot { PG_dirty___iot = 4, PG_head___iot = 6 };
 
 /* Bits of cmd_flags move between kernels; __REQ_SWAP exists since 5.19. */
 enum req_flag_bits___iot {
