@@ -129,7 +129,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .about_store = about_store, .plot = o->plot, .has_ops = o->has_ops, .ops = o->ops, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	struct scripts scripts = { 0 };
 	struct answer a = { 0 };
@@ -176,6 +176,8 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
+	if (o->has_ops && strcmp(name, "perop"))
+		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
 	if (o->limits && strcmp(name, "check"))
 		return fail_as(EXIT_USAGE, 0, "--max and --min belong to the command 'check'");
 	if (!o->limits && !strcmp(name, "check"))

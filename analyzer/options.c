@@ -29,6 +29,7 @@ static const struct option_row rows[] = {
 	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
@@ -89,7 +90,7 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 	if (r->type == OPT_CHOICE)
 		return take_choice(r, value, at);
 	if (r->type == OPT_NUMBER && parse_number_63(value, at))
-		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number of bytes", r->name, value);
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number", r->name, value);
 	return 0;
 }
 

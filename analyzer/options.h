@@ -22,6 +22,8 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
+	uint64_t ops;
+	bool has_ops;
 	bool seed, help, version;
 	const char *arg[3];      /* command, store, file */
 	int args;
