@@ -32,6 +32,7 @@ static const struct option_row rows[] = {
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
 	{ "--help", NULL, OPT_FLAG, AT(help), 0, NULL, "this text" },
 	{ "--version", NULL, OPT_FLAG, AT(version), 0, NULL, "the version" },

@@ -22,8 +22,8 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
-	bool seed, help, version;
-	const char *arg[3];      /* command, store, file */
+	bool seed, force, help, version;
+	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 
