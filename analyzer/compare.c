@@ -435,6 +435,8 @@ int compare(const struct options *o)
 
 	if (o->has_per && !strcmp(per_names[o->per], "pid"))
 		return fail_as(EXIT_USAGE, 0, "--by pid: the number of a process is of one run only (--by comm compares programs)");
+	if (o->limits || o->seed)
+		return fail_as(EXIT_USAGE, 0, "%s belongs to another command than 'compare'", o->seed ? "--seed" : "a limit");
 	if (o->run || o->ledger)
 		return fail_as(EXIT_USAGE, 0, "%s: of which run? compare names runs as STORE:RUN (iot-analyze attach puts a ledger into a run)", o->run ? "--run" : "--ledger");
 	err = sets_find(&c.sets, o->arg + 1, o->args - 1);

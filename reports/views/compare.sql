@@ -4,13 +4,15 @@
 -- The volumes that are compared. first: is it what a change is about?
 CREATE TEMP TABLE v_compare_sym(ord, sym, word, unit, first);
 INSERT INTO temp.v_compare_sym VALUES
-       (1, 'B', 'device bytes', 'bytes', 1), (2, 'B_r', 'device bytes read', 'bytes', 1), (3, 'L', 'payload (L)', 'bytes', 0),
+       (1, 'B', 'device bytes', 'bytes', 1), (2, 'B_r', 'device bytes read', 'bytes', 1),
+       (3, 'L', 'payload (L)', 'bytes', 0),
        (4, 'S', 'bytes written by calls (S)', 'bytes', 0), (5, 'V', 'bytes written through the VFS (V)', 'bytes', 0),
        (6, 'T', 'whole blocks touched (T)', 'bytes', 0), (7, 'D', 'bytes made dirty (D)', 'bytes', 0),
        (8, 'W', 'file data submitted (W)', 'bytes', 0), (9, 'F', 'submitted by the file system (F)', 'bytes', 0),
        (10, 'L_r', 'payload read (L_r)', 'bytes', 0), (11, 'S_r', 'bytes read by calls (S_r)', 'bytes', 0),
        (12, 'missed', 'bytes missed in the cache', 'bytes', 0), (13, 'readahead', 'bytes read ahead', 'bytes', 0),
-       (14, 'syncs', 'syncs', 'ops', 0), (15, 'commits', 'journal commits', 'ops', 0), (16, 'flushes', 'device flushes', 'ops', 0),
+       (14, 'syncs', 'syncs', 'ops', 0), (15, 'commits', 'journal commits', 'ops', 0),
+       (16, 'flushes', 'device flushes', 'ops', 0),
        (17, 'ops_S_w', 'calls that write', 'ops', 0), (18, 'ops_S_r', 'calls that read', 'ops', 0),
        (19, 'ops_B_w', 'device writes', 'ops', 0), (20, 'ops_B_r', 'device reads', 'ops', 0);
 
@@ -26,7 +28,7 @@ WITH line AS MATERIALIZED (SELECT gid, what, who, pid, rank FROM v_volume WHERE 
      short AS MATERIALIZED (
        SELECT l.gid, c.sym, y.why,
               COALESCE(y.short, x.class IS NOT NULL OR COALESCE(r.residual > 0.01 * r.whole, 0)) AS short,
-              COALESCE(y.short_why, iif(x.class IS NOT NULL, c.sym || ' lost records', c.sym || ' has bytes without an owner'))
+              COALESCE(y.short_why, c.sym || iif(x.class IS NOT NULL, ' lost records', ' has bytes without an owner'))
                   AS short_why
        FROM line l JOIN v_compare_sym c
        LEFT JOIN v_symbol y ON y.gid = l.gid AND y.sym = c.sym
@@ -74,10 +76,12 @@ WITH part AS MATERIALIZED (
        WHERE amount > 0 AND amount >= 0.01 * (SELECT SUM(amount) FROM part q WHERE q.sym = p.sym)),
      kind AS (
        SELECT DISTINCT iif(l.sym = 'F', 'fs', 'device') AS about,
-              iif(l.sym = 'F', d.fs, trim(printf('%s%s %s', COALESCE(d.type, '(unknown)'), iif(d.rotational, ', rotational', ''),
-                                                COALESCE(', ' || size(d.size_bytes), '')))) AS text
+              iif(l.sym = 'F', d.fs,
+                  printf('%s%s%s', COALESCE(d.type, '(unknown)'), iif(d.rotational, ', rotational', ''),
+                         COALESCE(', ' || size(d.size_bytes), ''))) AS text
        FROM large l JOIN v_device d ON d.dev = l.dev),
-     lines AS (SELECT about, group_concat(text, '; ') AS text FROM (SELECT * FROM kind ORDER BY text) GROUP BY about)
+     lines AS (
+       SELECT about, group_concat(text, '; ') AS text FROM (SELECT * FROM kind ORDER BY text) GROUP BY about)
 SELECT r.kernel, r.machine || ', ' || r.cpus || ' CPUs' AS machine,
        COALESCE((SELECT text FROM lines WHERE about = 'device'), 'none') AS device,
        COALESCE((SELECT text FROM lines WHERE about = 'fs'), 'none') AS fs,
