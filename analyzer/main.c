@@ -132,6 +132,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	struct scripts scripts = { 0 };
 	struct answer a = { 0 };
@@ -189,7 +190,7 @@ static int run_report(const struct options *o)
 	if (o->args != 2 && !headline)
 		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
 	if (o->ledger && o->has_logical)
-		return fail_as(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
+		return fail_as(EXIT_USAGE, 0, "--ledger and --%s say the same thing: give one of them", o->copies ? "payload" : "logical-bytes");
 	if (o->ledger)
 		err = payload_read(&p, o->ledger);
 	if (!err)

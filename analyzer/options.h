@@ -22,6 +22,7 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
+	uint64_t copies, shares; /* --copies, --ec; 0: not given */
 	bool seed, force, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;

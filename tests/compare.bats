@@ -97,7 +97,7 @@ a c 2 2" ]
 		UPDATE run_end SET horizon = 'at_ack' WHERE run = 7|horizon: at_ack in b (run.sqlite:7), after_sync in a (run.sqlite:2)
 		UPDATE run_end SET status = 1 WHERE run = 2|exit status of the command: 1 in a (run.sqlite:2)
 		INSERT INTO lost VALUES (5, 'block', 'bio table full', 'owner', 7)|records lost: 7 x block: bio table full (owner) in a (run.sqlite:5)
-		DELETE FROM run_end WHERE run = 8|state: incomplete in b (run.sqlite:8); exit status of the command: unknown in b (run.sqlite:8); horizon: unknown: the run is incomplete in b (run.sqlite:8), after_sync in a (run.sqlite:2)
+		DELETE FROM run_end WHERE run = 8|state: incomplete in b (run.sqlite:8); horizon: unknown: the run is incomplete in b (run.sqlite:8), after_sync in a (run.sqlite:2)
 		UPDATE run SET cpus = 8 WHERE run > 6; UPDATE run SET kernel = 'k' WHERE run = 7|kernel: k in b (run.sqlite:7), 6.1.0 in a (run.sqlite:2); machine: x86_64, 8 CPUs in b (run.sqlite:7), x86_64, 2 CPUs in a (run.sqlite:2)
 	E
 }

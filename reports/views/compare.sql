@@ -81,12 +81,14 @@ WITH part AS MATERIALIZED (
                          COALESCE(', ' || size(d.size_bytes), ''))) AS text
        FROM large l JOIN v_device d ON d.dev = l.dev),
      lines AS (
-       SELECT about, group_concat(text, '; ') AS text FROM (SELECT * FROM kind ORDER BY text) GROUP BY about)
+       SELECT about, group_concat(text, '; ') AS text
+       FROM (SELECT about, text FROM kind ORDER BY text)
+       GROUP BY about)
 SELECT r.kernel, r.machine || ', ' || r.cpus || ' CPUs' AS machine,
        COALESCE((SELECT text FROM lines WHERE about = 'device'), 'none') AS device,
        COALESCE((SELECT text FROM lines WHERE about = 'fs'), 'none') AS fs,
        CASE WHEN r.filters IS NULL THEN 'none' ELSE r.filters END AS filters, r.layers, r.tier,
        iif(r.events <> 0, 'recorded', 'not recorded') AS events, r.horizon,
-       iif(r.complete, 'complete', 'incomplete') AS state, COALESCE(CAST(r.status AS TEXT), 'unknown') AS status, l.lost,
-       r.label, r.dur_ns / 1e9 AS seconds, r.command
+       iif(r.complete, 'complete', 'incomplete') AS state, COALESCE(CAST(r.status AS TEXT), 'unknown') AS status,
+       l.lost, r.label, r.dur_ns / 1e9 AS seconds, r.command
 FROM v_run r JOIN v_lost_text l;
