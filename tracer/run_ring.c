@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "run_parts.h"
-#include "volume.h"
 
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
 
