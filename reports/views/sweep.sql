@@ -40,32 +40,33 @@ FROM v_sweep_place p CROSS JOIN ledger g ON g.run = p.run
 CROSS JOIN file f ON f.run = g.run AND f.id = g.file AND f.dev = p.dev
 GROUP BY p.run;
 
-CREATE TEMP VIEW v_sweep_bytes AS
+CREATE TEMP TABLE v_sweep_bytes AS
+WITH known AS MATERIALIZED (
+       SELECT m.*, EXISTS (SELECT 1 FROM v_run_spoilt s
+                           WHERE s.run = m.run AND s.class = 'block' AND s.effect = 'bytes') AS short
+       FROM v_sweep_run r JOIN v_run_measured m ON m.run = r.run)
 SELECT m.run, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = 'S_r') * m.syscall AS S_r,
        sum_if(amount, sym = 'T') * m.syscall AS T, sum_if(amount, sym = 'D') * m.ledger AS D,
        sum_if(amount, sym = 'W') * m.fs AS W, sum_if(amount, sym = 'F' AND cause = 'journal') * m.fs AS journal,
        sum_if(amount, sym = 'F' AND cause = 'metadata') * m.fs AS metadata, sum_if(amount, sym = 'F') * m.fs AS F,
        sum_if(amount, sym = 'missed_all') * m.cache AS missed,
        sum_if(amount, sym = 'readahead_all') * m.cache AS readahead,
-       sum_if(amount, sym = 'B') * m.block AS B, sum_if(amount, sym = 'B_r') * m.block AS B_r,
-       EXISTS (SELECT 1 FROM v_run_spoilt s WHERE s.run = m.run AND s.class = 'block' AND s.effect = 'bytes') AS short
-FROM v_sweep_run r JOIN v_run_measured m ON m.run = r.run LEFT JOIN v_sweep_amount a ON a.run = r.run
-GROUP BY m.run;
+       sum_if(amount, sym = 'B') * m.block AS B, sum_if(amount, sym = 'B_r') * m.block AS B_r, m.short
+FROM known m LEFT JOIN v_sweep_amount a ON a.run = m.run GROUP BY m.run;
 
 -- One row a step of a sweep: what a load cost beside its idle control. payload: L, or L_r where the operation reads;
 -- device and idle: B or B_r likewise. good: 1 when every object was acknowledged.
-CREATE TEMP VIEW v_sweep_step AS
-WITH moved AS MATERIALIZED (SELECT * FROM v_sweep_bytes),
-     control AS MATERIALIZED (
+CREATE TEMP TABLE v_sweep_step AS
+WITH control AS MATERIALIZED (
        SELECT c.system, c.operation, c.size, c.repeat, b.B, b.B_r
-       FROM v_sweep_run c JOIN moved b ON b.run = c.run JOIN load l ON l.run = c.run
+       FROM v_sweep_run c JOIN v_sweep_bytes b ON b.run = c.run JOIN load l ON l.run = c.run
        WHERE c.idle AND l.devices IS NOT NULL)
 SELECT r.run, r.system, r.operation, r.size, r.repeat, l.horizon, COALESCE(l.errors, 0) = 0 AS good, l.error, b.short,
        iif(reads, l.logical_read_bytes, l.logical_write_bytes) AS payload, iif(reads, l.read_ops, l.write_ops) AS ops,
        iif(reads, l.device_read_bytes, l.device_write_bytes) AS counted, iif(reads, b.B_r, b.B) AS device,
        iif(reads, i.B_r, i.B) AS idle,
        b.S, b.S_r, b.T, b.D, b.W, b.journal, b.metadata, b.F, b.missed, b.readahead, b.B, b.B_r
-FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN moved b ON b.run = r.run
+FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN v_sweep_bytes b ON b.run = r.run
 LEFT JOIN control i ON i.system = r.system AND i.operation = r.operation AND i.size = r.size AND i.repeat = r.repeat
 WHERE NOT r.idle AND l.devices IS NOT NULL;
 
