@@ -18,7 +18,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
 
 # Debian packages that `make setup` installs: to build, to run, to test.
-PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev
+PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
 PKGS_TEST := attr xfsprogs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
 
@@ -64,7 +64,7 @@ setup:
 need = command -v $1 >/dev/null || { echo "iot: '$1' is missing: install the Debian package '$2' (make setup installs all)" >&2; exit 1; }
 $(B)/.tools:
 	@$(call need,$(CC),gcc); $(call need,$(CLANG),clang)
-	@for h in bpf/libbpf.h:libbpf-dev libelf.h:libelf-dev cjson/cJSON.h:libcjson-dev sqlite3.h:libsqlite3-dev; do \
+	@for h in bpf/libbpf.h:libbpf-dev libelf.h:libelf-dev cjson/cJSON.h:libcjson-dev sqlite3.h:libsqlite3-dev uthash.h:uthash-dev; do \
 		echo "#include <$${h%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
 		{ echo "iot: header <$${h%:*}> is missing: install the Debian package '$${h#*:}' (make setup installs all)" >&2; exit 1; }; done
 	@mkdir -p $(B) && touch $@
