@@ -31,7 +31,7 @@ inc_stream := -Ibase -Ibpf
 inc_tracer := -Ibase -Ibpf -Istream
 inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
-inc_tests := -Ibase -Ibpf -Istream -Itracer
+inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
 BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
@@ -43,7 +43,7 @@ stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 systems_src := $(wildcard tracer/systems/*.c)
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
 io_obj := $(patsubst %.c,$(B)/%.o,$(wildcard workloads/*.c))
-random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c))
+random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c) workloads/uring.c)
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
