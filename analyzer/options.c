@@ -4,7 +4,7 @@
 #include "analyzer.h"
 #include "options.h"
 
-enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_CHOICE, OPT_MAX, OPT_MIN };
+enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN };
 
 struct option_row {
 	const char *name, *value;    /* "--run", name of its value in --help */
@@ -35,6 +35,8 @@ static const struct option_row rows[] = {
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
+	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
+	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "but for so many percent (default: 5%)" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
 	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
@@ -71,11 +73,23 @@ static int take_limit(const struct option_row *r, const char *text, struct optio
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
 	memcpy(l->name, text, len);
 	l->text = value + 1;
-	l->least = r->type == OPT_MIN;
+	l->kind = r->type == OPT_MIN ? LIMIT_LEAST : LIMIT_MOST;
 	l->value = strtod(value + 1, &end);
 	if (*end)
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
 	o->limits++;
+	return 0;
+}
+
+/* "5%" or "0.5%" as a fraction. */
+static int take_percent(const struct option_row *r, const char *value, double *out)
+{
+	size_t digits = strspn(value, "0123456789.");
+	char *end;
+
+	*out = strtod(value, &end) / 100;
+	if (!digits || *value == '.' || end != value + digits || strcmp(end, "%") || *out > 1e6)
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a percentage, such as 5%%", r->name, value);
 	return 0;
 }
 
@@ -109,6 +123,8 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 		return take_limit(r, value, o);
 	if (r->type == OPT_COPIES || r->type == OPT_CODE)
 		return take_copies(r, value, o);
+	if (r->type == OPT_PERCENT)
+		return take_percent(r, value, at);
 	if (r->type == OPT_SIZE && (parse_size(value, at) || *(uint64_t *)at > INT64_MAX))
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a number of bytes, such as 64MiB", r->name, value);
 	if (r->type == OPT_CHOICE)
