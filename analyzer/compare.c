@@ -450,7 +450,8 @@ int compare(const struct options *o)
 	if (o->limits || o->seed)
 		return fail_as(EXIT_USAGE, 0, "%s belongs to another command than 'compare'", o->seed ? "--seed" : "a limit");
 	if (o->run || o->ledger)
-		return fail_as(EXIT_USAGE, 0, "%s: of which run? compare names runs as STORE:RUN (iot-analyze attach puts a ledger into a run)", o->run ? "--run" : "--ledger");
+		return fail_as(EXIT_USAGE, 0, "%s: of which run? compare names runs as STORE:RUN (iot-analyze attach puts a ledger into a run)",
+			       o->run ? "--run" : "--ledger");
 	err = sets_find(&c.sets, o->arg + 1, o->args - 1);
 	if (!err && c.sets.n < 2)
 		err = fail_as(EXIT_USAGE, 0, "compare with what? only %s is there (iot-analyze compare A B, or a store whose runs have two labels)",

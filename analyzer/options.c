@@ -181,7 +181,8 @@ int options_read(struct options *o, int argc, char **argv)
 		o->arg[o->args++] = argv[i];
 	}
 	if (o->copies && (!o->has_logical || o->logical_bytes > INT64_MAX / o->copies))
-		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" : "--copies and --ec are of a payload: give --payload too");
+		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" :
+			       "--copies and --ec are of a payload: give --payload too");
 	return 0;
 }
 

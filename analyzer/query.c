@@ -179,7 +179,9 @@ static int store_knows_system(struct store *s, const char *asked)
 static int store_limits(struct store *s, const struct ask *ask)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_exec(s->db, "CREATE TEMP TABLE wanted_limit (place INTEGER, ratio TEXT, kind INTEGER, value REAL, text TEXT, low REAL, who TEXT)", NULL, NULL, NULL), i;
+	static const char make[] =
+		"CREATE TEMP TABLE wanted_limit (place INTEGER, ratio TEXT, kind INTEGER, value REAL, text TEXT, low REAL, who TEXT)";
+	int rc = sqlite3_exec(s->db, make, NULL, NULL, NULL), i;
 
 	rc = rc ?: sqlite3_prepare_v2(s->db, "INSERT INTO temp.wanted_limit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", -1, &st, NULL);
 	for (i = 0; rc == SQLITE_OK && i < ask->limits; i++) {
