@@ -14,7 +14,7 @@ struct limit {
 };
 
 struct options {
-	const char *run, *system, *plot, *reports, *table, *ledger;
+	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;
@@ -24,7 +24,7 @@ struct options {
 	bool has_logical;
 	uint64_t ops;
 	bool has_ops;
-	bool seed, help, version;
+	bool seed, no_head, help, version;
 	const char *arg[3];      /* command, store, file */
 	int args;
 };
