@@ -24,8 +24,9 @@ struct options {
 	bool has_logical;
 	uint64_t ops;
 	bool has_ops;
-	bool seed, no_head, help, version;
-	const char *arg[3];      /* command, store, file */
+	uint64_t copies, shares; /* --copies, --ec; 0: not given */
+	bool seed, force, no_head, help, version;
+	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 

@@ -326,6 +326,10 @@ static int store_given(struct store *s, const struct ask *ask)
 	if (!ask->has_logical)
 		return give(s, ask->run, NULL);
 	rec_set(&plain, load, logical_write_bytes, ask->logical_bytes);
+	if (ask->copies) {
+		rec_set(&plain, load, copies, ask->copies);
+		rec_set(&plain, load, shares, ask->shares);
+	}
 	return give(s, ask->run, &plain);
 }
 

@@ -53,7 +53,7 @@ SELECT g.system,
        L, L_r, devices, COALESCE(L, 0) + COALESCE(L_r, 0) AS N, copies * 1.0 / k AS R,
        CASE WHEN L * copies % k = 0 THEN L * copies / k ELSE L * 1.0 * copies / k END AS intended,
        CASE WHEN COALESCE(L_r, 0) = 0 THEN 'L' WHEN COALESCE(L, 0) = 0 THEN 'L_r' ELSE '(L + L_r)' END AS formula_N,
-       g.system IS NOT NULL AS has_ledger,
+       g.system IS NOT NULL OR g.copies IS NOT NULL AS has_ledger,
        COALESCE('devices ' || devices, '') || CASE WHEN errors > 0 AND devices IS NOT NULL THEN '; ' ELSE '' END ||
        CASE WHEN errors > 0 THEN 'the load had errors' || COALESCE(': ' || error, '') ELSE '' END AS note
 FROM g;
