@@ -98,6 +98,10 @@ $(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h trace
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
 
+$(B)/stats: tests/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
+
 # The objects are carried inside the tracer.
 $(B)/tracer/probe_rows.o: $(bpf_obj)
 

@@ -80,24 +80,30 @@ static void devno(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-/* size(BYTES): for reading: "512 bytes", "1.50 KiB", "64.0 MiB", three digits. */
-static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+void size_text(double n, char text[SIZE_TEXT])
 {
 	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double n = sqlite3_value_double(argv[0]), magnitude = n < 0 ? -n : n;
-	char text[48];
+	double magnitude = n < 0 ? -n : n;
 	size_t i;
 
-	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-		return;
 	for (i = 0; magnitude >= (i ? 999.5 : 1024) && i < sizeof(units) / sizeof(*units) - 1; i++) {
 		magnitude /= 1024;
 		n /= 1024;
 	}
 	if (!i && magnitude == 1)
-		snprintf(text, sizeof(text), "%.0f byte", n);
+		snprintf(text, SIZE_TEXT, "%.0f byte", n);
 	else
-		snprintf(text, sizeof(text), "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+		snprintf(text, SIZE_TEXT, "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+}
+
+/* size(BYTES): for reading. */
+static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	char text[SIZE_TEXT];
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	size_text(sqlite3_value_double(argv[0]), text);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 

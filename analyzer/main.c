@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include "analyzer.h"
+#include "compare.h"
 #include "options.h"
 #include "out.h"
 #include "payload.h"
@@ -53,6 +54,7 @@ static int cmd_attach(const struct options *o)
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
 	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
+	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
 	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
 
@@ -129,7 +131,9 @@ static int answer_report(const struct options *o, const char *name, const char *
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .about_store = about_store, .plot = o->plot, .has_ops = o->has_ops, .ops = o->ops,
+			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	struct scripts scripts = { 0 };
 	struct answer a = { 0 };
@@ -176,14 +180,20 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
+	if (o->has_ops && strcmp(name, "perop"))
+		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
 	if (o->limits && strcmp(name, "check"))
 		return fail_as(EXIT_USAGE, 0, "--max and --min belong to the command 'check'");
 	if (!o->limits && !strcmp(name, "check"))
 		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N or --min RATIO=N");
+	if (o->force)
+		return fail_as(EXIT_USAGE, 0, "--force belongs to the command 'compare'");
+	if (o->args > 3)
+		return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", o->arg[3]);
 	if (o->args != 2 && !headline)
 		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
 	if (o->ledger && o->has_logical)
-		return fail_as(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
+		return fail_as(EXIT_USAGE, 0, "--ledger and --%s say the same thing: give one of them", o->copies ? "payload" : "logical-bytes");
 	if (o->ledger)
 		err = payload_read(&p, o->ledger);
 	if (!err)

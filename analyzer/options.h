@@ -22,8 +22,11 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
-	bool seed, help, version;
-	const char *arg[3];      /* command, store, file */
+	uint64_t ops;
+	bool has_ops;
+	uint64_t copies, shares; /* --copies, --ec; 0: not given */
+	bool seed, force, help, version;
+	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 

@@ -112,6 +112,8 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask, const char *path)
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":each")))
 		sqlite3_bind_int64(st, i, ask->each);
+	if ((i = sqlite3_bind_parameter_index(st, ":ops")) && ask->has_ops)
+		sqlite3_bind_int64(st, i, ask->ops);
 	if ((i = sqlite3_bind_parameter_index(st, ":store")))
 		sqlite3_bind_text(st, i, path, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":plot")))
@@ -324,6 +326,10 @@ static int store_given(struct store *s, const struct ask *ask)
 	if (!ask->has_logical)
 		return give(s, ask->run, NULL);
 	rec_set(&plain, load, logical_write_bytes, ask->logical_bytes);
+	if (ask->copies) {
+		rec_set(&plain, load, copies, ask->copies);
+		rec_set(&plain, load, shares, ask->shares);
+	}
 	return give(s, ask->run, &plain);
 }
 

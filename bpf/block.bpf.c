@@ -140,7 +140,7 @@ int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
 	return 0;
 }
 
-/* A bio without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
+/* A write without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
 static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
 {
 	u32 volume;
@@ -195,7 +195,7 @@ int BPF_PROG(block__queue, struct bio *b)
 		return 0; /* what is on a volume may reach a disk that is wanted */
 	c = ctx_find();
 	w->bio = (u64)b;
-	if (!b->bi_iter.bi_size) {
+	if (!b->bi_iter.bi_size && op <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
 		queue_flush(b, c, w->tag.disk, clone);
 		return 0;
 	}

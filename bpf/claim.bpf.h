@@ -30,6 +30,7 @@ struct writer {
 	u32 user;              /* whose share of the tables it takes: slot in `users` */
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
+	u32 wanted, pad;       /* 1: one of those who claimed is traced */
 };
 
 struct {
@@ -286,8 +287,10 @@ __noinline int claim_range(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 	}
 	if (w->second != s->second)
 		w->second = s->second;
-	if (w->recent != (u32)owner && !(owner >> 32))
+	if (w->recent != (u32)owner && !(owner >> 32)) {
 		w->recent = owner;
+		w->wanted |= owner >= PROC_FIRST;
+	}
 	if (!w->many && w->first == owner && owner)
 		return 0;
 	if (!w->many) {
@@ -343,20 +346,24 @@ __noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 	return owner;
 }
 
-/* The page is on its way to the device: its entry can be thrown away when it is not claimed again. */
-static __always_inline void page_carried(struct inode *i, u64 index)
+/* The page is on its way to the device: its entry can be thrown away when it is not claimed again. Returns true when somebody who
+ * is traced has dirtied any of its file. */
+static __always_inline bool page_carried(struct inode *i, u64 index)
 {
 	struct writer *w = writer_find(i);
 	struct claim_key k = {};
 	struct claim *c;
 
-	if (!w || !(w->levels & 1))
-		return;
+	if (!w)
+		return false;
+	if (!(w->levels & 1))
+		return w->wanted;
 	k.space = w->space;
 	k.at = index;
 	c = bpf_map_lookup_elem(&claims, &k);
 	if (c)
 		c->carried = 1;
+	return w->wanted;
 }
 
 #endif

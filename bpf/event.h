@@ -102,6 +102,7 @@ struct iot_proc {
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
+	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
 	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
 	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
@@ -398,6 +399,7 @@ enum iot_shape {
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
 	SHAPE_ADVISE,    /* fd, offset, count: readahead, fadvise; not recorded */
+	SHAPE_EXEC,      /* not recorded; when it fails, it has read all the same */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

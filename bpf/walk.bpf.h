@@ -60,7 +60,8 @@ struct walk {
 	u32 submitted;         /* pieces so far */
 	u64 one_owner;         /* whose the first of them is */
 	u32 one_how, differ;   /* 1: others are another's */
-	u32 task, pad;         /* who submits, for the event */
+	u32 task;              /* who submits, for the event */
+	u32 wanted;            /* 1: somebody who is traced dirtied the file, among others */
 	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
 	struct {
 		u64 txn, next, total, weight, left;
@@ -225,23 +226,31 @@ static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 ow
 	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
 }
 
+/* And this, because somebody who is wanted may have dirtied it before: it is no more his. */
+static __always_inline bool is_taken(const struct walk *w, u32 owner)
+{
+	return cfg.events && owner == PROC_OTHER && w->by_page && w->wanted && w->key.kind == KIND_FS_WRITE && w->key.cause == CAUSE_DATA;
+}
+
 static __always_inline void piece_event(struct walk *w)
 {
 	u32 proc = owner_top(w->owner);
+	bool taken = is_taken(w, proc);
 	struct iot_ring_event *r;
 
-	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc))
+	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc) && !taken)
 		return;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
 		return;
 	r->e.ts_ns = bpf_ktime_get_ns();
 	r->e.offset = w->off;
-	r->e.bytes = r->e.size = w->bytes;
+	r->e.size = w->bytes;
+	r->e.bytes = taken ? 0 : w->bytes;
 	r->e.task = w->task;
 	r->e.tid = current_thread();
 	r->e.owner = proc;
-	r->e.kind = w->key.kind;
+	r->e.kind = taken ? KIND_FS_TAKEN : w->key.kind;
 	r->e.cause = w->key.cause;
 	r->e.how = w->key.how;
 	r->e.sub = w->key.sub;
@@ -374,7 +383,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	if (w->by_page && i) {
 		owner = writer_of_page((u64)i, pos >> PAGE_SHIFT, &how);
 		if (w->key.kind == KIND_FS_WRITE)
-			page_carried(i, pos >> PAGE_SHIFT);
+			w->wanted = page_carried(i, pos >> PAGE_SHIFT);
 	}
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {

@@ -257,6 +257,7 @@ void ledger_push(struct ledger *g, const struct op *o)
 /* What a kind of operation does to the ledger. Writes are those of S: what the VFS and below see is the same bytes. */
 static u8 kind_what[256] = {
 	[KIND_DIRTY_MMAP] = OP_MMAP, [KIND_FS_TRUNCATE] = OP_CUT, [KIND_FS_PUNCH] = OP_PUNCH, [KIND_FS_EVICT] = OP_EVICT,
+	[KIND_FS_TAKEN] = OP_PUNCH,
 };
 
 static void fill_kinds(void)

@@ -181,7 +181,8 @@ for i in range(23):
 	body() {
 		mkdir "$IOT_MNT/d"
 		traced --table writers=1024 -- sh -c "$IOT_BUILD/forker 3000 files $IOT_MNT/d; dd if=/dev/zero of=$IOT_MNT/f bs=4k count=100 status=none"
-		same "data of all" "$(data_of 1)" $((3000 * 4096 + 409600))
+		same "data of all" "$(data_of 1)" $((3000 * 4096 + 409600)) ||
+			fail "$(q "SELECT kind, cause, comm, SUM(ops), SUM(bytes) FROM c WHERE layer = 'block' GROUP BY 1, 2, 3"; q "SELECT what, n FROM lost JOIN r ON r.run = lost.run WHERE n > 0")"
 		same "of others" "$(data_of "owner > 0 AND comm NOT IN ('forker', 'dd')")" 0
 		between "of dd" "$(data_of "comm = 'dd'")" 0 409600
 		[ "$(data_of "owner = 0")" -gt 0 ] || fail "the table had room for all"

@@ -11,6 +11,7 @@
 
 #define BUCKETS 4096           /* of process numbers */
 #define UNCLEAR 4096         /* files without a component that may turn out to be databases */
+#define SPACES 1024          /* mount namespaces and roots of which somebody is remembered */
 #define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
 
 /* A process that may tell more later: by a title which it sets after it was forked, by files that it opens. It is looked at when that
@@ -79,6 +80,7 @@ struct detect {
 	const char *only;
 	struct sparse seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
+	u32 somebody[SPACES];       /* process.id of one that is there, by the mount namespace and root that are not ours */
 	struct sparse file;         /* struct known by file.id */
 	u32 known[KNOWN_MAX];       /* ids of these, a clock */
 	size_t n_known, hand, n_devices;
@@ -101,7 +103,7 @@ struct detect {
 
 struct seen *detect_seen(const struct detect *, u32 id);
 /* Whose path it is that a process uses. */
-struct sys_view detect_view(const struct seen *, bool outside);
+struct sys_view detect_view(struct detect *, const struct seen *, bool outside);
 /* A process uses a file that tells what it is. */
 void detect_learn(struct detect *, u32 proc, const struct sys_file *);
 

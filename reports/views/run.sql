@@ -54,7 +54,7 @@ SELECT g.system,
        L, L_r, devices, COALESCE(L, 0) + COALESCE(L_r, 0) AS N, copies * 1.0 / k AS R,
        iif(L * copies % k = 0, L * copies / k, L * 1.0 * copies / k) AS intended,
        CASE WHEN COALESCE(L_r, 0) = 0 THEN 'L' WHEN COALESCE(L, 0) = 0 THEN 'L_r' ELSE '(L + L_r)' END AS formula_N,
-       g.system IS NOT NULL AS has_ledger,
+       g.system IS NOT NULL OR g.copies IS NOT NULL AS has_ledger,
        COALESCE('devices ' || devices, '') || iif(errors > 0 AND devices IS NOT NULL, '; ', '')
            || iif(errors > 0, 'the load had errors' || COALESCE(': ' || error, ''), '') AS note
 FROM g;
