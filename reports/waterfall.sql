@@ -25,3 +25,37 @@ SELECT who, B, B_r
 FROM v_volume
 WHERE shown AND rank > 4 AND what <> 'total' AND B + B_r > 0
 ORDER BY rank, gid;
+
+-- plot: ways
+-- chart: bars
+-- heading: Bytes written, each step from S to B (steps to the left saved some)
+-- unit: bytes
+-- own: yes
+-- fold: no
+-- key: no
+WITH line AS (
+       SELECT g.gid, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS who, g.rank, v.B
+       FROM v_line g JOIN v_volume v ON v.gid = g.gid
+       WHERE COALESCE(v.S, 0) + COALESCE(v.B, 0) > 0 AND g.shown AND g.rank < 4)
+SELECT l.who AS panel, h.step AS "row", COALESCE(p.paint, h.step) AS part, iif(h.start, 0, min(h.reach, h.reach - h.bytes)) AS low,
+       iif(h.start, h.bytes, max(h.reach, h.reach - h.bytes)) AS high, iif(h.start OR h.bytes <= 0, '', '+') || replace(size(h.bytes), ' bytes', ' B') AS label
+FROM v_hop h JOIN line l ON l.gid = h.gid LEFT JOIN v_step_paint p ON p.step = h.step
+WHERE h.start OR h.bytes <> 0 OR h.step IN ('fs journal', 'fs metadata', 'residue')
+ORDER BY l.rank, l.B DESC, l.gid, h.ord;
+
+-- plot: reads
+-- chart: bars
+-- heading: Bytes read, each step from S_r to B_r
+-- unit: bytes
+-- own: yes
+-- fold: no
+-- key: no
+WITH line AS (
+       SELECT g.gid, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS who, g.rank, v.B_r, v.S_r
+       FROM v_line g JOIN v_volume v ON v.gid = g.gid
+       WHERE g.shown AND g.rank < 4)
+SELECT l.who AS panel, h.step AS "row", COALESCE(p.paint, h.step) AS part, iif(h.start, 0, min(h.reach, h.reach - h.bytes)) AS low,
+       iif(h.start, h.bytes, max(h.reach, h.reach - h.bytes)) AS high, iif(h.start OR h.bytes <= 0, '', '+') || replace(size(h.bytes), ' bytes', ' B') AS label
+FROM v_hop_r h JOIN line l ON l.gid = h.gid LEFT JOIN v_step_paint p ON p.step = h.step
+WHERE h.start OR h.bytes <> 0 OR h.step = 'residue'
+ORDER BY l.rank, l.B_r DESC, l.S_r DESC, l.gid, h.ord;

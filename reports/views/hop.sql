@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- hop.sql: What each step of a byte's way added or saved, and what one operation cost.
 
--- What the file system adds to file data, a row a line, `all traced` too: written (as submitted), and read (from devices).
+-- What the file system adds to file data, a row a line, `all traced` too: written (as submitted), and read (from
+-- devices).
 CREATE TEMP TABLE v_fs_part AS
 WITH part AS MATERIALIZED (
        SELECT a.gid, a.sym, a.cause, SUM(a.amount) AS bytes
@@ -59,7 +60,8 @@ WITH v AS MATERIALIZED (
        UNION ALL
        SELECT p.gid, iif(w.step = 'residue', 98, p.ord + 0.9), p."from" || ' to ' || p.sym,
               COALESCE(w.step, p."from" || ' to ' || p.sym || ', not told apart'),
-              p.change - COALESCE((SELECT SUM(t.bytes) FROM told t WHERE t.gid = p.gid AND t."from" = p."from" AND t.sym = p.sym), 0), 0
+              p.change - COALESCE((SELECT SUM(t.bytes) FROM told t
+                                   WHERE t.gid = p.gid AND t."from" = p."from" AND t.sym = p.sym), 0), 0
        FROM pair p LEFT JOIN whole w ON w."from" = p."from" AND w.sym = p.sym
        WHERE p."from" IS NOT NULL)
 SELECT gid, ord, hop, step, bytes, SUM(bytes) OVER (PARTITION BY gid ORDER BY ord) AS reach, start
@@ -116,7 +118,8 @@ GROUP BY l.line;
 -- How many operations a line stands for: those that clients had acknowledged, by the ledger, or --ops, of the line that
 -- the payload is of; else its own calls that write, or read.
 CREATE TEMP TABLE v_op AS
-SELECT v.gid, iif(v.pays, COALESCE(:ops, g.write_ops), NULL) AS given_w, iif(v.pays AND :ops IS NULL, g.read_ops, NULL) AS given_r,
+SELECT v.gid, iif(v.pays, COALESCE(:ops, g.write_ops), NULL) AS given_w,
+       iif(v.pays AND :ops IS NULL, g.read_ops, NULL) AS given_r,
        v.ops_S_w AS calls_w, v.ops_S_r AS calls_r
 FROM v_volume v LEFT JOIN given g
 WHERE v.shown AND v.rank <= 4;
