@@ -77,3 +77,10 @@ matches() {
 		grep -q "\b${word%%:*}\b" "${word#*:}" || fail "no table ${word%%:*} in ${word#*:}"
 	done
 }
+
+@test "the manual says of the cost of an event what the README says" {
+	cost='[0-9.]+ as JSON Lines, [0-9.]+ into a store'
+	said=$(grep -oE "$cost" "$root/README.md")
+	[ -n "$said" ]
+	same "the manual" "$(grep -oE "$cost" "$root/tracer/iot-trace.8")" "$said"
+}
