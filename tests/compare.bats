@@ -219,7 +219,7 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 verdicts() {
 	local seed
 	for ((seed = $1; seed <= $2; seed++)); do
-		pair "noise-$seed" "$seed" "${@:3}"
+		pair "noise-$seed" "$seed" --journal 640 "${@:3}"
 		"$ANALYZE" compare "$BATS_FILE_TMPDIR/noise-$seed.sqlite" --format tsv | awk -F'\t' '$3 == "B" { b = $1 } $1 == "differs" { n++ } END { print b ": " n + 0 }'
 		rm "$BATS_FILE_TMPDIR/noise-$seed.sqlite"
 	done
