@@ -438,7 +438,7 @@ static int say(const struct comparison *c, const struct options *o)
 	if (!err)
 		err = print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = plot_answer(&a, style, script, o->plot);
+		err = plot_answer(&a, style, script, NULL, o->plot);
 	answer_free(&a);
 	return err;
 }

@@ -108,22 +108,24 @@ static int warn_incomplete(const struct answer *a, const char *store)
 		    (long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
-/* The scripts of a picture; without --plot there are none to find. */
+/* The scripts of a picture, where the report has some; without --plot there are none to find. */
 struct scripts {
 	char *style, *report;
 };
 
-static int find_scripts(const struct options *o, const char *name, struct scripts *s)
+static int find_scripts(const struct options *o, const char *name, const char *text, struct scripts *s)
 {
-	auto_free char *file = NULL;
+	auto_free char *file = NULL, *why = report_line(text, "no picture");
 
 	if (!o->plot)
 		return 0;
 	if (asprintf(&file, "%s.gp", name) < 0)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
-	s->style = report_text(o->reports, "style.gp");
 	s->report = report_text(o->reports, file);
-	return s->style && s->report ? 0 : fail_as(EXIT_USAGE, 0, "report '%s' has no picture", name);
+	s->style = s->report ? report_text(o->reports, "style.gp") : NULL;
+	if (s->report ? !!s->style : strstr(text, "\n-- chart: ") != NULL)
+		return 0;
+	return fail_as(EXIT_USAGE, 0, "report '%s' has no picture%s%s", name, why ? ": " : "", why ?: "");
 }
 
 static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
@@ -131,14 +133,20 @@ static int answer_report(const struct options *o, const char *name, const char *
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .about_store = about_store, .plot = o->plot, .has_ops = o->has_ops, .ops = o->ops,
+			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	auto_free struct limit *limits = NULL;
 	struct scripts scripts = { 0 };
 	struct comparison base = { 0 };
 	struct answer a = { 0 };
-	int err = find_scripts(o, name, &scripts);
+	struct look look = { .title = o->title, .no_head = o->no_head };
+	int err = find_scripts(o, name, text, &scripts);
+
+	if (!err && look_size(&look, o->size ?: "screen"))
+		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
+
 
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
@@ -154,7 +162,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = plot_answer(&a, scripts.style, scripts.report, o->plot);
+		err = plot_answer(&a, scripts.style, scripts.report, &look, o->plot);
 	if (!err)
 		err = warn_incomplete(&a, o->arg[o->args - 1]);
 	if (!err)
@@ -185,6 +193,8 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
+	if (o->has_ops && strcmp(name, "perop"))
+		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
 	if ((o->limits || o->against) && strcmp(name, "check"))
 		return fail_as(EXIT_USAGE, 0, "%s to the command 'check'", o->limits ? "--max and --min belong" : "--against belongs");
 	if (!o->limits && !o->against && !strcmp(name, "check"))

@@ -25,7 +25,10 @@ static const struct option_row rows[] = {
 	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
-	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png, and .tsv and .gp beside" },
+	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
+	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
+	{ "--title", "TEXT", OPT_TEXT, AT(title), 0, NULL, "of pictures, in place of the report's" },
+	{ "--no-head", NULL, OPT_FLAG, AT(no_head), 0, NULL, "pictures without title and lines about the run: a paper has a caption" },
 	{ "--logical-bytes", "N", OPT_NUMBER, AT(logical_bytes), AT(has_logical), NULL,
 	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
 	{ "--payload", "SIZE", OPT_SIZE, AT(logical_bytes), AT(has_logical), NULL, "the same with a unit, such as 64MiB" },
@@ -33,6 +36,7 @@ static const struct option_row rows[] = {
 	{ "--ec", "K+M", OPT_CODE, 0, 0, NULL, "or by which erasure code, such as 2+2" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
 	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
@@ -130,7 +134,7 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 	if (r->type == OPT_CHOICE)
 		return take_choice(r, value, at);
 	if (r->type == OPT_NUMBER && parse_number_63(value, at))
-		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number of bytes", r->name, value);
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number", r->name, value);
 	return 0;
 }
 

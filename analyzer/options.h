@@ -17,7 +17,7 @@ struct limit {
 };
 
 struct options {
-	const char *run, *system, *plot, *reports, *table, *ledger;
+	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;
@@ -28,8 +28,10 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
+	uint64_t ops;
+	bool has_ops;
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
-	bool seed, force, help, version;
+	bool seed, force, no_head, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };

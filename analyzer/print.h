@@ -13,6 +13,7 @@ struct answer {
 	char *caption;               /* lines */
 	char *main;                  /* name of the table for CSV and TSV; NULL: the first */
 	struct grid head;           /* lines above a text report: columns ord, line */
+	struct grid picture;        /* lines above a picture: line; nothing that names the machine or the command */
 	struct grid run;            /* one row: the run */
 	struct grid lost;           /* what could not be recorded */
 	struct grid *table;         /* the tables of the report, in order */

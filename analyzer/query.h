@@ -24,6 +24,8 @@ struct ask {
 	int limits;
 	bool has_logical;
 	uint64_t logical_bytes;
+	bool has_ops;
+	uint64_t ops;           /* parameter :ops; without, it is NULL */
 	uint64_t copies, shares; /* of what has_logical gives: so many shares are written for each `shares` of payload; 0: not known */
 	const struct rec_load *ledger; /* NULL: none */
 	const char *ledger_name;       /* for messages */

@@ -104,16 +104,6 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 
 #define BH_DIRTY 2
 
-/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
- * not known, unless it is the faulter's anyway. */
-static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
-{
-	u8 how;
-
-	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
-	       writer_of_page((u64)i, index, &how) != owner;
-}
-
 static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 {
 	if (bpf_core_field_exists(b->b_folio))

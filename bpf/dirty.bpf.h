@@ -65,6 +65,16 @@ static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 	return 0;
 }
 
+/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
+ * not known, unless it is the faulter's anyway. */
+static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
+{
+	u8 how;
+
+	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
+	       writer_of_page((u64)i, index, &how) != owner;
+}
+
 /* A block turned dirty in a call that writes. */
 static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
 {

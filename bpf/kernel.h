@@ -90,7 +90,15 @@ struct pid {
 	struct upid numbers[1]; /* by level: level + 1 of them */
 };
 
-struct mnt_namespace;
+struct ns_common {
+	u64 ns_id; /* 6.18 */
+};
+struct mnt_namespace {
+	struct ns_common ns;
+};
+struct mnt_namespace___until_617 {
+	u64 seq;
+};
 
 struct nsproxy {
 	struct mnt_namespace *mnt_ns;
@@ -275,6 +283,7 @@ struct bio {
 	struct bvec_iter bi_iter;
 	void *bi_end_io; /* a function; only its address is compared */
 	void *bi_private;
+	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
 };
 
@@ -498,8 +507,8 @@ struct io_sr_msg {
  * says in cfg.has_rdonly_cast whether it is there. */
 extern void *bpf_rdonly_cast(void *address, u32 type) __ksym __weak;
 
-/* Page flag that marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */
-enum pageflags___iot { PG_head___iot = 6 };
+/* Page flags. That which marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */
+enum pageflags___iot { PG_dirty___iot = 4, PG_head___iot = 6 };
 
 /* Bits of cmd_flags move between kernels; __REQ_SWAP exists since 5.19. */
 enum req_flag_bits___iot {

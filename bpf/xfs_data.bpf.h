@@ -129,89 +129,107 @@ static __always_inline u64 folio_at(u64 mapping, u64 index)
 	return entry & 3 ? 0 : entry;
 }
 
-/* Blocks of a folio that is dirty in part are about to turn dirty: those that are clean are claimed. */
+static __always_inline bool folio_is_dirty(u64 folio)
+{
+	return pointer_at(folio) >> bpf_core_enum_value(enum pageflags___iot, PG_dirty___iot) & 1;
+}
+
+/* Bytes of a folio that is dirty already, or in part, are about to turn dirty: blocks that are clean are claimed and told of, and of the
+ * others those that a fault exposes are nobody's. */
 struct turning {
 	u64 inode, owner, pos, end;
-	u64 folio_pos, state;  /* iomap_folio_state.state */
+	u64 run;               /* where the blocks that turn dirty begin, up to pos */
+	u64 folio_pos, state;  /* iomap_folio_state.state; 0: all are dirty */
+	struct task_ctx *fault; /* NULL: none */
 	u32 blocks, bits;      /* of the folio; log2 of their size */
 };
+
+/* Does the block turn dirty? Also one that nobody who is wanted had dirtied, when it is stored over. */
+static __always_inline bool turns(struct turning *t, bool clean)
+{
+	struct task_ctx *c = t->fault;
+	u64 index = t->pos >> PAGE_SHIFT;
+
+	if (clean)
+		claim_range(t->inode, t->pos, 1, t->owner, false);
+	else if (c && is_exposed(c, (struct inode *)t->inode, index, t->owner))
+		claim_range(t->inode, t->pos, 1, PROC_NONE, false);
+	return clean || (c && c->over_inode == t->inode && c->over_index == index);
+}
 
 static long turn_block(u32 n, struct turning *t)
 {
 	u32 bit = t->blocks + ((t->pos - t->folio_pos) >> t->bits);
+	u64 size = 1UL << t->bits;
 
 	if (t->pos >= t->end)
 		return 1;
-	if (!(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))
-		claim_range(t->inode, t->pos, 1, t->owner, false);
-	t->pos += 1UL << t->bits;
+	if (!turns(t, t->state && !(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))) {
+		dirtied((struct inode *)t->inode, t->run, t->pos - t->run);
+		t->run = t->pos + size;
+	}
+	t->pos += size;
 	return 0;
 }
 
-/* Bytes of one folio. A folio without such a state is clean, and told of as it turns dirty, or dirty as a whole. */
-static __noinline int turning_dirty(struct inode *i, u64 off, u64 len)
+/* Bytes of one folio. One that is clean is told of as it turns dirty, but for what is zeroed in it. */
+static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool fault)
 {
 	struct task_ctx *c = ctx_make();
-	struct turning t = { .pos = off };
-	u64 mapping, folio, state;
+	struct turning t = { .fault = fault ? c : NULL };
+	u64 mapping, folio;
 	u8 how;
 
-	if (!i || !c || c->behalf == BEHALF_LOOP || !bpf_core_type_exists(struct iomap_folio_state))
+	if (!i || !c || c->behalf == BEHALF_LOOP)
 		return 0;
 	mapping = POINTER_AT(i, struct inode, i_mapping);
 	t.inode = POINTER_AT(mapping, struct address_space, host); /* itself, as a number */
 	folio = folio_at(mapping, off >> PAGE_SHIFT);
-	state = folio ? POINTER_AT(folio, struct folio___private, private) : 0;
-	if (!state)
-		return 0;
+	if (!folio || !folio_is_dirty(folio))
+		return fault ? 0 : dirtied(i, off, len);
+	if (bpf_core_type_exists(struct iomap_folio_state))
+		t.state = POINTER_AT(folio, struct folio___private, private);
 	t.owner = owner_current(c, &how);
-	t.state = state + bpf_core_field_offset(struct iomap_folio_state, state);
+	if (t.state)
+		t.state += bpf_core_field_offset(struct iomap_folio_state, state);
 	t.bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
 	t.folio_pos = (u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT;
 	t.blocks = folio_pages((struct folio *)folio) << PAGE_SHIFT >> t.bits;
-	t.pos &= ~((1UL << t.bits) - 1);
+	t.pos = t.run = off & ~((1UL << t.bits) - 1);
 	t.end = off + len;
 	if (t.end > t.folio_pos + ((u64)t.blocks << t.bits))
 		t.end = t.folio_pos + ((u64)t.blocks << t.bits);
 	bpf_loop(MAX_BLOCKS, turn_block, &t, 0);
-	return 0;
+	return dirtied(i, t.run, t.pos - t.run);
 }
 
 /* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. */
 SEC("tp_btf/iomap_zero_iter")
 int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
 {
-	if (!gate_open())
-		return 0;
-	turning_dirty(i, off, len);
-	return dirtied(i, off, len);
+	return gate_open() ? turning_dirty(i, off, len, false) : 0;
 }
 
 #define IOMAP_ZERO 2           /* in iomap_iter.flags, since 5.5 and 5.8 */
 #define IOMAP_FAULT 8
 #define IOMAP_MAPPED 2         /* in iomap.type: from here on others are not data */
 
-/* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was clean, not where it
- * was dirty in part. */
+/* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was
+ * clean, not where it was dirty in part. */
 SEC("tp_btf/iomap_iter")
 int BPF_PROG(xfs__step, struct iomap_iter *iter)
 {
 	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
-	u64 from, len;
-	struct task_ctx *c;
+	s64 len;
 
 	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !gate_open())
 		return 0;
-	if (!iter->iomap.length) /* nothing is done yet */
-		return iter->flags & IOMAP_FAULT ? turning_dirty(iter->inode, iter->pos, iter->len) : 0;
-	c = ctx_find();
-	if (iter->flags & IOMAP_ZERO && (has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED))
-		return 0; /* told by iomap_zero_iter, or nothing to zero */
-	if (iter->flags & IOMAP_FAULT && c && c->dirtied)
-		return 0; /* told as the folio turned dirty */
-	from = has_start ? iter->iter_start_pos : iter->pos;
-	len = has_start ? iter->pos - from : (u64)BPF_CORE_READ((struct iomap_iter___processed *)iter, processed);
-	return (s64)len > 0 ? dirtied(iter->inode, from, len) : 0;
+	if (iter->flags & IOMAP_FAULT)
+		return iter->iomap.length ? 0 : turning_dirty(iter->inode, iter->pos, iter->len, true);
+	if (!iter->iomap.length || has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED)
+		return 0; /* nothing is done yet, told by iomap_zero_iter, or nothing to zero */
+	len = BPF_CORE_READ((struct iomap_iter___processed *)iter, processed);
+	return len > 0 ? dirtied(iter->inode, iter->pos, len) : 0;
 }
 
 #endif

@@ -4,6 +4,7 @@ import collections
 import os
 import subprocess
 
+from random_device import is_xfs
 from random_generate import PAGE, parse
 from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, ranges
 
@@ -81,7 +82,8 @@ def compare_run(batch, dev):
         batch.errors.append("lost: %s %s (%s)" % (n, what, effect))
     total = int(sql(batch, "SELECT COALESCE(SUM(t.bytes), 0) FROM agg_total t JOIN kind k ON k.id = t.kind "
                          "WHERE k.name = 'block_write' AND t.dev = %d" % dev)[0][0])
-    if not batch.device[0] <= total <= batch.device[1]:
+    # xfsaild writes structures when it likes, also when the trace has ended: then verify has the counter of its end
+    if not (0 if is_xfs() else batch.device[0]) <= total <= batch.device[1]:
         batch.errors.append("device bytes: iot says %d, /sys/block %d to %d" % (total, *batch.device))
     v = subprocess.run([ANALYZE, "verify", batch.store], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     bad = [line for line in v.stdout.splitlines() if "MISMATCH" in line and not line.startswith("OK:")]

@@ -32,6 +32,7 @@ class Inode:
         self.mark = 0         # number of the pattern on its blocks
         self.size = 0
         self.alive = True
+        self.cut = False      # shortened since it was closed last
 
 
 class Program:
@@ -123,8 +124,15 @@ class Program:
             if claim.strong:
                 self.charge(inode, page, claim)
             else:
-                for one in {claim.who, *claim.others}:
-                    self.maybe[inode.key, page, one] += 1
+                self.perhaps(inode, page, claim)
+
+    def flushed_perhaps(self, inode):
+        for page, claim in inode.claims.items():
+            self.perhaps(inode, page, claim)
+
+    def perhaps(self, inode, page, claim):
+        for one in {claim.who, *claim.others}:
+            self.maybe[inode.key, page, one] += 1
 
     def cancel_of(self, inode, whose):
         for page in [p for p, claim in inode.claims.items() if claim.who in whose]:
@@ -145,16 +153,17 @@ class Program:
             claims = set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)) if ret > 0 else set()
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
-        later = []  # by what the call itself does beside its bytes, such as zeroing
+        later = []  # by what the call itself may do beside its bytes, such as zeroing
         if not syncs:
             for i, ps in writes.items():
                 if i is inode and ps & claims:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
-                    if page in i.claims:
+                    claim = i.claims.get(page)
+                    if claim and claim.strong:
                         self.written(i, page)
                     else:
-                        later.append((i, page))
+                        later.append((i, page, claim))
         if inode and is_direct:
             self.apply_direct(who, c, inode, reply, ret, writes.get(inode, set()))
         elif inode and reply.get("parts"):
@@ -166,20 +175,24 @@ class Program:
         elif inode and op == "store":
             self.apply_store(who, inode, reply)
         elif inode and op in ("truncate", "path_truncate") and ret == 0:
+            inode.cut |= c["len"] < reply["size"]
             self.cancel(inode, (c["len"] + PAGE - 1) // PAGE)
             edge = min(c["len"], reply["size"])
             if edge % PAGE:
                 self.claim(inode, edge // PAGE, edge // PAGE, who, False)
         elif inode and op == "fallocate" and ret == 0:
-            self.apply_fallocate(who, c, inode, reply)
+            self.apply_fallocate(who, c, inode, reply, writes.get(inode, set()))
         elif inode and op == "open" and "t" in mode and reply["size"] == 0 and inode.size:
             self.cancel(inode, 0)
         if syncs:
             for i, ps in writes.items():
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     self.written(i, page)
-        for i, page in later:
-            self.written(i, page)
+        for i, page, claim in later:
+            if claim and page not in i.claims:
+                self.charge(i, page, claim)
+            else:
+                self.written(i, page)
         if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
             self.all_written(inode, reply)
         if inode:
@@ -210,8 +223,7 @@ class Program:
             if claim and claim.strong:
                 self.charge(inode, page, claim)
             elif claim:
-                for one in {claim.who, *claim.others}:
-                    self.maybe[inode.key, page, one] += 1
+                self.perhaps(inode, page, claim)
         if own - written:
             self.gap(inode, "of a direct write, not on the device", *(own - written))
         self.direct[inode.key, who] += ret
@@ -255,13 +267,17 @@ class Program:
                     inode.claims[p] = old._replace(exposed=True)
             faulted.add(first)
 
-    def apply_fallocate(self, who, c, inode, reply):
+    def apply_fallocate(self, who, c, inode, reply, written):
         end = c["off"] + c["len"]
         if c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT):
             self.cancel(inode, c["off"] // PAGE)  # what is behind was written before it was moved
+            if is_xfs():
+                self.xfs_shifted(who, c, inode, reply, written)
             return
         if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
-            end = (end + PAGE - 1) // PAGE * PAGE
+            if not is_xfs() and c["off"] >= reply["size"]:
+                return  # no hole is made there
+            end = ((end if is_xfs() else reply["size"]) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             if is_xfs():
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
@@ -269,8 +285,24 @@ class Program:
             for edge in (c["off"], end):
                 if edge % PAGE:
                     self.claim(inode, edge // PAGE, edge // PAGE, who, False)
+            if is_xfs():
+                self.xfs_zeroed(who, c, inode, reply, written)
         if reply["size_after"] > reply["size"] and reply["size"] % PAGE:
             self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
+
+    def xfs_shifted(self, who, c, inode, reply, written):
+        """XFS sets the new size as a truncation does: after a collapse the rest of the block where the file now ends is zeroed; before
+        an insertion that of the block where it ended, which is written before it is moved."""
+        page = reply["size_after" if c["flags"] & FALLOC_COLLAPSE else "size"] // PAGE
+        if reply["size"] % PAGE and (c["flags"] & FALLOC_COLLAPSE or page in written):
+            self.claim(inode, page, page, who, False)
+
+    def xfs_zeroed(self, who, c, inode, reply, written):
+        """XFS writes the block where the file ends, if it zeroes up to there, and once more when it sets a new size: the device shows
+        only that it was written, perhaps for what was dirty there already."""
+        page = reply["size"] // PAGE
+        if c["off"] + c["len"] >= reply["size"] and reply["size"] % PAGE and page in written:
+            self.maybe[inode.key, page, who] += 2
 
 
 # calls that move bytes into a file, and the kind that they are counted as

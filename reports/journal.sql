@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Journal: what file systems put into their journals, on whose behalf, and what one commit holds
+-- caption: journal: bytes of journals on devices, for XFS of its log; wal: file data of write-ahead logs of storage systems. Shares are of B.
+-- caption: A commit is charged to who has the largest share of it. syncs: as in commits_per_fsync. block_bytes: size of a commit record;
+-- caption: n/a where a journal has no blocks of one size, as the log of XFS.
+
+-- table: lines: Journals and write-ahead logs
+-- hide: what
+WITH part AS MATERIALIZED (
+       SELECT gid, sum_if(amount, cause = 'journal') AS journal, sum_if(amount, cause = 'metadata') AS metadata
+       FROM v_piece
+       WHERE sym = 'B'
+       GROUP BY gid),
+     wal AS MATERIALIZED (
+       SELECT gid, SUM(written) AS wal FROM v_component WHERE part = 'component' AND component = 'wal' GROUP BY gid)
+SELECT what, who, pid, journal, journal / NULLIF(B * 1.0, 0) AS share_journal, wal, wal / NULLIF(B * 1.0, 0) AS share_wal,
+       metadata, metadata / NULLIF(B * 1.0, 0) AS share_metadata, B, commits, syncs, commits * 1.0 / NULLIF(syncs, 0) AS commits_per_fsync,
+       journal * 1.0 / NULLIF(syncs, 0) AS journal_per_fsync
+FROM (SELECT v.rank, v.gid, v.what, v.who, v.pid, COALESCE(p.journal, 0) * m.block AS journal, COALESCE(w.wal, 0) * k.known AS wal,
+             COALESCE(p.metadata, 0) * m.block AS metadata, v.B, v.commits, v.syncs
+      FROM v_volume v JOIN v_measured m
+      JOIN (SELECT NULLIF(EXISTS (SELECT 1 FROM v_file_io), 0) * m.block AS known FROM v_measured m) k
+      LEFT JOIN part p ON p.gid = v.gid
+      LEFT JOIN wal w ON w.gid = v.gid
+      WHERE v.shown AND v.what NOT IN ('all', 'total'))
+WHERE COALESCE(journal, 0) + COALESCE(wal, 0) + COALESCE(metadata, 0) + COALESCE(commits, 0) + COALESCE(syncs, 0) > 0
+ORDER BY rank, journal DESC, gid;
+
+-- table: owners: Whose the journal's bytes are, by structure
+-- hide: what
+WITH part AS MATERIALIZED (
+       SELECT COALESCE(c.device, '(unknown)') AS device, g.rank, g.gid, g.what, g.who, g.pid, c.sub AS structure, c.how,
+              sum_if(c.amount, c.sym = 'B') AS bytes, sum_if(c.amount, c.sym = 'commits') AS commits
+       FROM v_piece c JOIN v_group g ON g.gid = c.gid
+       WHERE g.shown AND (c.sym = 'commits' OR (c.sym = 'B' AND c.cause = 'journal'))
+       GROUP BY c.device, c.gid, c.sub, c.how),
+     owner AS MATERIALIZED (SELECT device, gid, SUM(commits) AS commits, SUM(bytes) AS bytes FROM part GROUP BY device, gid),
+     whole AS MATERIALIZED (SELECT device, SUM(bytes) AS bytes FROM part GROUP BY device)
+SELECT p.device, p.what, p.who, p.pid, p.structure, p.how, p.bytes, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share,
+       p.bytes * 1.0 / b.block_bytes AS blocks, o.commits
+FROM part p JOIN owner o ON o.device = p.device AND o.gid = p.gid JOIN whole w ON w.device = p.device
+LEFT JOIN v_journal_block b ON b.device = p.device
+WHERE p.bytes > 0
+ORDER BY p.device, o.bytes DESC, p.gid, p.bytes DESC, p.structure, p.how;
+
+-- table: commit: Anatomy of a commit
+WITH part AS MATERIALIZED (SELECT COALESCE(device, '(unknown)') AS device, structure, bytes FROM v_journal),
+     whole AS MATERIALIZED (
+       SELECT p.device, SUM(p.bytes) AS bytes, MAX(c.commits) AS commits, MAX(b.block_bytes) AS block_bytes,
+              (SELECT group_concat(DISTINCT d.fs) FROM v_device d
+               WHERE d.fs IS NOT NULL AND (d.device = p.device OR d.parent = (SELECT dev FROM v_device WHERE device = p.device))) AS fs
+       FROM part p LEFT JOIN v_commit c ON c.device IS p.device LEFT JOIN v_journal_block b ON b.device IS p.device
+       GROUP BY p.device)
+SELECT device, fs, structure, bytes, share, bytes_per_commit, blocks_per_commit, commits, block_bytes
+FROM (SELECT 1 AS ord, p.device, w.fs, p.structure, p.bytes, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share,
+             p.bytes * 1.0 / NULLIF(w.commits, 0) AS bytes_per_commit, p.bytes * 1.0 / w.block_bytes / NULLIF(w.commits, 0) AS blocks_per_commit,
+             w.commits, w.block_bytes
+      FROM part p JOIN whole w ON w.device = p.device
+      UNION ALL
+      SELECT 2, device, fs, 'total', bytes, bytes * 1.0 / NULLIF(bytes, 0), bytes * 1.0 / NULLIF(commits, 0),
+             bytes * 1.0 / block_bytes / NULLIF(commits, 0), commits, block_bytes
+      FROM whole)
+ORDER BY device, ord, bytes DESC, structure;
