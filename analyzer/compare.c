@@ -8,6 +8,7 @@
 #include "options.h"
 #include "plot.h"
 #include "report.h"
+#include "stream.h"
 #include "views.h"
 
 /* Of 100 comparisons of what is alike at most 5 may say that something differs, wherever: 4 of them for device bytes and their ratio to what was
@@ -390,7 +391,8 @@ static int find_differences(struct comparison *c)
 	c->about = find_about(c);
 	for (to = 1; !err && to < c->sets.n; to++) {
 		for (i = 0; !err && i < c->quantities; i++)
-			err = fill_difference(c, &c->difference[c->differences++], &c->quantity[i], to, from);
+			err = store_interrupted() ? fail_as(EXIT_DATA, 0, "interrupted") :
+			      fill_difference(c, &c->difference[c->differences++], &c->quantity[i], to, from);
 		if (!err)
 			err = test_family(c, to, from, true, ERRORS_FIRST / pairs, &shown);
 		if (!err)

@@ -57,8 +57,8 @@ sqlite_run() { # MODE
 @test "ext4: with fast commits devices write less, and explain names the journal's blocks of a commit, and the fast commits" {
 	all_systems
 	for _ in 1 2 3 4 5; do
-		once plain -- dd if=/dev/zero of=x bs=4k count=101 oflag=sync
-		once fast --mkfs -O --mkfs fast_commit -- dd if=/dev/zero of=x bs=4k count=101 oflag=sync
+		once plain -- dd if=/dev/zero of=x bs=4k count=101 oflag=sync status=none
+		once fast --mkfs -O --mkfs fast_commit -- dd if=/dev/zero of=x bs=4k count=101 oflag=sync status=none
 	done
 	"$analyze" compare "$store" >&2
 	has "$(of B)" "differs -[4-7]?"

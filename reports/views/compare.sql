@@ -51,7 +51,8 @@ SELECT l.what, l.who, l.rank, c.ord, c.sym AS name, c.word, c.unit, c.first,
        CASE WHEN v.value IS NULL THEN COALESCE(s.why, 'not measured') WHEN s.short THEN s.short_why END AS note
 FROM line l JOIN v_compare_sym c JOIN v_compare_value v ON v.gid = l.gid AND v.sym = c.sym
 JOIN short s ON s.gid = l.gid AND s.sym = c.sym
-WHERE c.sym NOT IN ('L', 'L_r') OR v.value IS NOT NULL
+WHERE (c.sym NOT IN ('L', 'L_r') OR v.value IS NOT NULL)
+  AND (c.sym <> 'V' OR (SELECT vfs FROM v_measured)) -- derived from S it says nothing else
 UNION ALL
 SELECT l.what, l.who, l.rank, 30 + c.ord, 'B ' || c.cause, c.word, 'bytes', 0,
        CASE WHEN m.block IS NULL THEN 'n/a' WHEN s.short THEN '>=' ELSE 'exact' END, COALESCE(d.written, 0) * m.block,
