@@ -3,7 +3,7 @@
  *
  * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]
  * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes wrong, for every n until
- * none does; without `all` n grows by a quarter (alloc: from 128 on). In reports that sum only memory is missing, of what SQLite does not ask for. Whatever happened: no program crashed, the store is sound, A is in it as it was, exit
+ * none does; without `all` n grows by a quarter (alloc of a store that is written: from 128 on). In reports that sum only memory is missing, of what SQLite does not ask for. Whatever happened: no program crashed, the store is sound, A is in it as it was, exit
  * status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete then.
  * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
  */
@@ -32,7 +32,7 @@ static const struct fault {
 	int how;
 	bool stays;
 	bool to_write;          /* only where a store is written */
-	long each;              /* every n below it is tried */
+	long each;              /* where a store is written every n below it is tried */
 } faults[] = {
 	{ "pwrite", ENOSPC, true, true }, { "pwrite", ENOSPC, false, true }, { "pwrite", EIO, false, true }, { "pwrite", EINTR, false, true },
 	{ "pwrite", HALF, false, true }, { "pwrite", KILLED, false, true },
@@ -306,7 +306,7 @@ static void try_fault(const struct fault *f, const struct reference *r)
 		if ((f->to_write && place >= 2) || (place > 2 && strcmp(f->call, "alloc")))
 			continue;
 		/* some calls are there less often than others: it ends when none went wrong */
-		for (long n = 1; n < MANY && ended == before; n += all || n < f->each ? 1 : 1 + n / 4) {
+		for (long n = 1; n < MANY && ended == before; n += all || (place < 2 && n < f->each) ? 1 : 1 + n / 4) {
 			char fault[64];
 
 			snprintf(fault, sizeof(fault), "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");
