@@ -2,9 +2,11 @@
 /* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what it left.
  *
  * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]
- * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes wrong, for every n until
- * none does; without `all` n grows by a quarter (alloc of a store that is written: from 128 on). In reports that sum only memory is missing, of what SQLite does not ask for. Whatever happened: no program crashed, the store is sound, A is in it as it was, exit
- * status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete then.
+ * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes
+ * wrong, for every n until none does; without `all` n grows by a quarter (alloc of a store that is written: from 128 on). In reports that
+ * sum only memory is missing, of what SQLite does not ask for. Whatever happened: no program crashed, the store is sound, A is in it as it
+ * was, exit status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete
+ * then.
  * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
  */
 #include <errno.h>
