@@ -217,10 +217,10 @@ static int say_test(struct grid *t, const struct comparison *c)
 		least = fmin(least, stats_least_p(na, c->sets.set[to].runs));
 	if (asprintf(&few, "So few runs show nothing: give 5 each or more. A difference that is none would look as large in %.0f of 100 comparisons.",
 		     100 * least) < 0 ||
-	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 5 say that anything differs (permutations of the runs, max-T);"
+	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T);"
 			    " intervals: 95 %%, bootstrap of the medians, seed %d.", c->tested, STATS_SEED) < 0)
 		return -ENOMEM;
-	if (c->tested && least > 0.05)
+	if (c->tested && least > ERRORS_FIRST)
 		return add_words(t, "test", few);
 	return c->tested ? add_words(t, "test", text) : 0;
 }
