@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(). */
+/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), name_pattern(). */
+#include <ctype.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -107,6 +108,34 @@ static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
+/* name_pattern(PATH): with '#' for what numbers files: digits, and words of four and more hexadecimal digits that have one. */
+static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const unsigned char *p = sqlite3_value_text(argv[0]);
+	bool in_word = false;
+	char *text, *to;
+
+	if (!p)
+		return;
+	text = to = sqlite3_malloc64(strlen((const char *)p) + 1);
+	if (!text)
+		return sqlite3_result_error_nomem(ctx);
+	while (*p) {
+		size_t digits = strspn((const char *)p, "0123456789"), hex = strspn((const char *)p, "0123456789abcdefABCDEF");
+		bool word = !in_word && hex >= 4 && !isalnum(p[hex]) && strcspn((const char *)p, "0123456789") < hex;
+
+		if (word || digits) {
+			p += word ? hex : digits;
+			*to++ = '#';
+			in_word = true;
+			continue;
+		}
+		in_word = isalnum(*p);
+		*to++ = *p++;
+	}
+	sqlite3_result_text(ctx, text, to - text, sqlite3_free);
+}
+
 int functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
@@ -115,5 +144,6 @@ int functions_register(sqlite3 *db)
 	       sqlite3_create_function(db, "listed", 2, flags, NULL, listed, NULL, NULL) ?:
 	       sqlite3_create_function(db, "measured", 2, flags, NULL, measured, NULL, NULL) ?:
 	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
-	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL);
+	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL) ?:
+	       sqlite3_create_function(db, "name_pattern", 1, flags, NULL, name_pattern, NULL, NULL);
 }

@@ -118,6 +118,7 @@ enum iot_path_whole {
 	PATH_CUT,
 	PATH_WHOLE,            /* to the root of the process */
 	PATH_WHOLE_OUTSIDE,    /* only to that of its mount namespace */
+	PATH_INSIDE,           /* only to that of its file system */
 };
 
 /* The path of a file, components from the leaf to the root, each ended by a NUL. */
@@ -134,6 +135,32 @@ struct iot_path {
 	u32 block;             /* bytes of a block of its file system */
 	u32 node;              /* 1: the node of a block device */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
+};
+
+/* What calls put into journals. `call` is a system call's number from PUT_CALL on, below: */
+enum {
+	PUT_OTHER,         /* none that is known */
+	PUT_KERNEL,        /* a thread of the kernel: writeback, conversion of what was written, files that were unlinked */
+	PUT_FAULT,         /* a fault on a mapped file */
+	PUT_WORKER,        /* a worker of io_uring */
+	PUT_CALL,
+};
+
+#define IOT_MAX_PUTS 16384
+
+struct iot_put_key {
+	u32 owner;             /* process.id */
+	u32 dev;               /* disk or volume of the journal, as in the aggregates of commits */
+	u32 file;              /* file.id; 0 not known */
+	u16 call;
+	u8 sub, blocks;        /* blocks: 1 when what is summed are blocks */
+};
+
+struct iot_put {
+	u64 txns;              /* handles or transactions */
+	u64 blocks;            /* that these were the first to put into their transaction; 0 where none are counted */
+	u64 weight;            /* by which the owner's journal bytes are divided */
+	u64 named;             /* 1: the file's name was sent */
 };
 
 /* One aggregate: what it is about, and its sums (one copy a processor). */
@@ -297,6 +324,7 @@ struct iot_state {
 	struct iot_sum_ring sum_free, sum_spare; /* in map `filesum_free` */
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
 	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
+	u32 put_second, put_names; /* names sent in that second of files that calls put into journals */
 	u32 used_cells;        /* aggregates in use */
 	u32 used_flows;        /* flows in the table */
 	u32 free_begin, free_end; /* of ring `free_cells` */

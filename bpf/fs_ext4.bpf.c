@@ -6,6 +6,7 @@
 #include "owner.bpf.h"
 #include "drop.bpf.h"
 #include "journal.bpf.h"
+#include "put.bpf.h"
 #include "txn.bpf.h"
 #include "uring.bpf.h"
 
@@ -172,6 +173,43 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	return 0;
 }
 
+/* Which inode the handle in progress is about. */
+static __always_inline int handle_about(struct inode *i)
+{
+	struct task_ctx *c = i && gate_open() ? ctx_make() : NULL;
+
+	if (c && c->put_inode != (u64)i)
+		c->put_inode = put_about(c->put_inode, i);
+	return 0;
+}
+
+SEC("tp_btf/ext4_mark_inode_dirty")
+int BPF_PROG(ext4__mark, struct inode *i)
+{
+	return handle_about(i);
+}
+
+/* Attributes change without that being told. Since 6.3. */
+SEC("tp_btf/ext4_journal_start_inode")
+int BPF_PROG(ext4__start, struct inode *i)
+{
+	return handle_about(i);
+}
+
+static __always_inline void handle_put(struct task_ctx *c, u32 dev, u32 owner, u32 dirtied)
+{
+	struct iot_put_key k = { .owner = owner, .blocks = 1 };
+	struct inode *i = c ? (struct inode *)c->put_inode : NULL;
+
+	if (c)
+		c->put_inode = 0;
+	if (i && inode_dev(i) != dev)
+		i = NULL; /* of a file system without a journal */
+	k.dev = i ? BPF_CORE_READ(i, i_sb, s_bdev, bd_disk, part0, bd_dev) : dev;
+	k.call = put_call();
+	put_add(&k, i, 1, dirtied, dirtied ?: 1);
+}
+
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
  * had dirtied already counts as one block. */
 SEC("tp_btf/jbd2_handle_stats")
@@ -191,6 +229,7 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 	if (!owner)
 		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
 	txn_add(txn_owner(dev, tid), owner, dirtied > 0 ? dirtied : 1);
+	handle_put(c, dev, owner, dirtied > 0 ? dirtied : 0);
 	return 0;
 }
 

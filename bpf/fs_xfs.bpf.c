@@ -10,6 +10,7 @@
  */
 #include "drop.bpf.h"
 #include "parts.bpf.h"
+#include "put.bpf.h"
 #include "txn.bpf.h"
 #include "uring.bpf.h"
 #include "xfs.h"
@@ -21,8 +22,21 @@
 struct commit {
 	u64 head, at;          /* its list of items, and where we are */
 	u64 seq;
+	u64 about;             /* the inode that it is about */
 	u32 proc, bytes;       /* whose it is; what it adds to the checkpoint */
 };
+
+/* What the transaction in progress adds, by structure from SUB_J_SUPER on: zero between transactions. */
+struct added {
+	u32 bytes[SUBS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct added);
+} xfs_added SEC(".maps");
 
 static __always_inline u64 next_of(u64 list)
 {
@@ -32,6 +46,11 @@ static __always_inline u64 next_of(u64 list)
 static __always_inline u64 item_inode(u64 item)
 {
 	return (u64)BPF_CORE_READ((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)), ili_inode);
+}
+
+static __always_inline struct inode *vfs_inode(struct xfs_inode *ip)
+{
+	return (struct inode *)((u64)ip + bpf_core_field_offset(struct xfs_inode, i_vnode));
 }
 
 /* The next item of the transaction that it changed; 0: another, or the end. */
@@ -54,6 +73,23 @@ static long commit_find_inode(u32 n, struct commit *k)
 	if (item && BPF_CORE_READ((struct xfs_log_item *)item, li_type) == ITEM_INODE)
 		k->proc = inode_changer(item_inode(item));
 	return 0;
+}
+
+static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32 bytes)
+{
+	u32 zero = 0, flags = 0;
+	struct added *a = bpf_map_lookup_elem(&xfs_added, &zero);
+	u64 at;
+
+	k->bytes += bytes;
+	if (!a)
+		return;
+	if (type == ITEM_BUFFER)
+		flags = BPF_CORE_READ((struct xfs_buf_log_item *)(item - bpf_core_field_offset(struct xfs_buf_log_item, bli_item)),
+				      __bli_format.blf_flags);
+	at = item_sub(type, flags) - SUB_J_SUPER;
+	asm volatile("" : "+r"(at)); /* as in log_add() */
+	a->bytes[at & (SUBS - 1)] += bytes;
 }
 
 static __always_inline void item_change(struct item *i, const struct commit *k)
@@ -82,30 +118,68 @@ static long commit_item(u32 n, struct commit *k)
 	bytes = BPF_CORE_READ((struct xfs_log_item *)item, li_lv, lv_bytes);
 	type = BPF_CORE_READ((struct xfs_log_item *)item, li_type);
 	if (type != ITEM_INODE && type != ITEM_BUFFER && type != ITEM_DQUOT) { /* has no place but the log */
-		k->bytes += bytes;
+		commit_add(k, item, type, bytes);
 		return 0;
 	}
 	if (type == ITEM_INODE && k->proc) {
 		ip = item_inode(item);
 		bpf_map_update_elem(&xfs_inodes, &ip, &k->proc, BPF_ANY);
+		k->about = put_about(k->about, vfs_inode((struct xfs_inode *)ip));
 	}
 	old = bpf_map_lookup_elem(&xfs_items, &item);
 	if (!old) {
 		new.seq = k->seq;
 		new.bytes = bytes;
 		new.proc = k->proc;
-		k->bytes += bytes;
+		commit_add(k, item, type, bytes);
 		bpf_map_update_elem(&xfs_items, &item, &new, BPF_ANY);
 		return 0;
 	}
 	/* what is in the checkpoint already is replaced */
 	if (old->seq != k->seq)
-		k->bytes += bytes;
+		commit_add(k, item, type, bytes);
 	else if (bytes > old->bytes)
-		k->bytes += bytes - old->bytes;
+		commit_add(k, item, type, bytes - old->bytes);
 	old->bytes = bytes;
 	item_change(old, k);
 	return 0;
+}
+
+struct putting {
+	struct iot_put_key key;
+	u64 about;
+	u32 first;
+};
+
+static long put_structure(u32 n, struct putting *p)
+{
+	u32 zero = 0, bytes;
+	struct added *a = bpf_map_lookup_elem(&xfs_added, &zero);
+
+	if (!a)
+		return 1;
+	bytes = a->bytes[n & (SUBS - 1)];
+	if (!bytes)
+		return 0;
+	a->bytes[n & (SUBS - 1)] = 0;
+	p->key.sub = SUB_J_SUPER + n;
+	put_add(&p->key, (struct inode *)p->about, p->first, 0, bytes);
+	p->first = 0;
+	return 0;
+}
+
+static __always_inline void commit_put(const struct commit *k, struct super_block *sb)
+{
+	struct putting p = { .about = k->about, .first = 1 };
+
+	p.key.owner = k->proc;
+	p.key.dev = BPF_CORE_READ(sb, s_bdev, bd_disk, part0, bd_dev);
+	p.key.call = put_call();
+	bpf_loop(SUBS, put_structure, &p, 0);
+	if (p.first) { /* what it changed is in the checkpoint already */
+		p.key.sub = SUB_NONE;
+		put_add(&p.key, (struct inode *)p.about, 1, 0, 0);
+	}
 }
 
 /* The items are in the current checkpoint, which cannot be taken away until all of the transaction are. */
@@ -137,6 +211,7 @@ int BPF_PROG(xfs__commit, struct xfs_trans *tp)
 	}
 	k.at = next_of(k.head);
 	bpf_loop(MAX_ITEMS, commit_item, &k, 0);
+	commit_put(&k, BPF_CORE_READ(tp, t_mountp, m_super));
 	owner = txn_owner(BPF_CORE_READ(tp, t_mountp, m_super, s_dev), k.seq);
 	l = log_see((u64)log, k.seq);
 	if (!l)
@@ -366,11 +441,6 @@ int BPF_PROG(xfs__inactive, struct xfs_inode *ip)
 }
 
 /* ---- bytes that are dropped before they are written ---- */
-
-static __always_inline struct inode *vfs_inode(struct xfs_inode *ip)
-{
-	return (struct inode *)((u64)ip + bpf_core_field_offset(struct xfs_inode, i_vnode));
-}
 
 SEC("tp_btf/xfs_destroy_inode")
 int BPF_PROG(xfs__evict, struct xfs_inode *ip)

@@ -9,6 +9,7 @@
 #include "journal.bpf.h"
 #include "net.bpf.h"
 #include "parts.bpf.h"
+#include "put.bpf.h"
 #include "quick.bpf.h"
 #include "readahead.bpf.h"
 #include "uring.bpf.h"

@@ -75,6 +75,7 @@ struct task_ctx {
 	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
 	/* of the program in progress: what is too large for the stack */
 	u64 scratch[56], op[12], regs[7], wrote[5], dirtied_range[4];
+	u64 put_inode;     /* what its journal handle in progress is about (put.bpf.h) */
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;

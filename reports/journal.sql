@@ -2,7 +2,9 @@
 -- title: Journal: what file systems put into their journals, on whose behalf, and what one commit holds
 -- caption: journal: bytes of journals on devices, for XFS of its log; wal: file data of write-ahead logs of storage systems. Shares are of B.
 -- caption: A commit is charged to who has the largest share of it. syncs: as in commits_per_fsync. block_bytes: size of a commit record;
--- caption: n/a where a journal has no blocks of one size, as the log of XFS.
+-- caption: n/a where a journal has no blocks of one size, as the log of XFS. txns: handles (ext4) or transactions (XFS); blocks: those that they
+-- caption: were the first to put into their commit, of which ext4 does not tell the structure. bytes of a call: of its line's journal bytes, divided over
+-- caption: the run by what each call put in: blocks, one at least for each handle (ext4); bytes in the log (XFS: logged).
 
 -- table: lines: Journals and write-ahead logs
 -- hide: what
@@ -61,3 +63,23 @@ FROM (SELECT 1 AS ord, p.device, w.fs, p.structure, p.bytes, p.bytes * 1.0 / NUL
              bytes * 1.0 / block_bytes / NULLIF(commits, 0), commits, block_bytes
       FROM whole)
 ORDER BY device, ord, bytes DESC, structure;
+
+-- table: operations: Which calls put how much into journals, on which files (# stands for what numbers them)
+-- hide: what
+SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns, SUM(p.blocks) AS blocks,
+       CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS bytes, SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (PARTITION BY p.device), 0) AS share,
+       SUM(p.bytes) / NULLIF(SUM(p.txns), 0) AS per_txn, SUM(p.bytes) / NULLIF(v.syncs, 0) AS per_fsync
+FROM v_put p JOIN v_group g ON g.gid = p.gid JOIN v_volume v ON v.gid = p.gid
+WHERE g.shown
+GROUP BY p.dev, p.gid, p.call, p.name
+ORDER BY p.device, SUM(p.bytes) DESC, SUM(p.weight) DESC, p.gid, p.call, p.name
+LIMIT 100;
+
+-- table: structures: The same by structure, where the file system tells (XFS)
+-- hide: what
+SELECT p.device, g.what, g.who, g.pid, p.call, p.name, p.structure, CAST(ROUND(p.bytes) AS INTEGER) AS bytes,
+       p.bytes / NULLIF(SUM(p.bytes) OVER (PARTITION BY p.device), 0) AS share, p.weight AS logged
+FROM v_put p JOIN v_group g ON g.gid = p.gid
+WHERE g.shown AND p.structure <> 'none'
+ORDER BY p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name, p.structure
+LIMIT 100;

@@ -133,6 +133,11 @@ void filesums_named(struct filesums *f, u32 file)
 	mark_file(f, file, FILE_NAMED);
 }
 
+bool filesums_is_named(const struct filesums *f, u32 file)
+{
+	return file_bits(f, file) & FILE_NAMED;
+}
+
 /* Files that wait for a name, and who gets those that are found. */
 struct search {
 	struct filesums *f;

@@ -26,6 +26,7 @@ void filesums_changed(struct filesums *, struct probes *, u32 proc);
 
 /* The path of a file was given. */
 void filesums_named(struct filesums *, u32 file);
+bool filesums_is_named(const struct filesums *, u32 file);
 
 /* Calls back for files that have sums and no path, but are open now: the path is that of a descriptor. For the end of a run. */
 void filesums_unnamed(struct filesums *, struct probes *, void (*found)(void *arg, const struct iot_path *, const char *path), void *arg);

@@ -38,7 +38,7 @@ struct names {
 	struct rec_process process;
 	struct rec_file file;
 	char comm[IOT_COMM_LEN + 1], exe[PATH_MAX], cmdline[CMDLINE_MAX], cgroup[PATH_MAX];
-	char path[sizeof(((struct iot_path *)0)->buf) + 2];
+	char path[2 * sizeof(((struct iot_path *)0)->buf)];
 };
 
 int names_new(struct names **out, struct detect *detect)
@@ -301,10 +301,20 @@ const struct rec_file *names_file_at(struct names *n, const struct iot_path *p, 
 	return &n->file;
 }
 
-const struct rec_file *names_file(struct names *n, const struct iot_path *p)
+const struct rec_file *names_file(struct names *n, const struct iot_path *p, const char *mount)
 {
+	size_t top = 0;
+
+	if (p->whole == PATH_INSIDE) {
+		top = mount && strcmp(mount, "/") ? strlen(mount) : 0;
+		if (mount && !p->parts)
+			return names_file_at(n, p, mount);
+		if (!mount || top + sizeof(p->buf) >= sizeof(n->path))
+			return names_file_at(n, p, NULL);
+		memcpy(n->path, mount, top);
+	}
 	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .block = p->block };
-	n->file.path = join_path(p, n->path) ? n->path : NULL;
+	n->file.path = join_path(p, n->path + top) ? n->path : NULL;
 	detect_file(n->detect, p, &n->file);
 	return &n->file;
 }

@@ -26,8 +26,8 @@ bool names_kept(const struct names *, u32 id);
 /* Nothing more is asked of a process. */
 void names_forget(struct names *, u32 id);
 
-/* Makes the record of a file; likewise. */
-const struct rec_file *names_file(struct names *, const struct iot_path *);
+/* Makes the record of a file; likewise. mount: where its file system is mounted, NULL not known. */
+const struct rec_file *names_file(struct names *, const struct iot_path *, const char *mount);
 
 /* The same for a path that was found otherwise, which stays the caller's. */
 const struct rec_file *names_file_at(struct names *, const struct iot_path *, const char *path);

@@ -127,6 +127,8 @@ void probes_sum_free(struct probes *, u32 slot);
 int probes_set_nameless(struct probes *, u32 proc, bool yes);
 /* Calls back for every file whose path was never sent. */
 int probes_files(struct probes *, void (*file)(void *arg, u32 id, u32 dev, u64 ino, u32 gen), void *arg);
+/* Calls back for what calls put into journals. */
+int probes_puts(struct probes *, void (*put)(void *arg, const struct iot_put_key *, const struct iot_put *), void *arg);
 /* Calls back for every histogram bucket that is not empty. other: of sockets, pipes and what else is no file. */
 int probes_hists(struct probes *, void (*hist)(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n), void *arg);
 /* Calls back for every process of the run, with its accounting so far. */

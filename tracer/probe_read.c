@@ -203,6 +203,24 @@ int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64)
 	return 0;
 }
 
+int probes_puts(struct probes *p, void (*put)(void *, const struct iot_put_key *, const struct iot_put *), void *arg)
+{
+	static const char *const maps[] = { "puts", "puts_rest" };
+
+	for (size_t i = 0; i < N_OF(maps); i++) {
+		int fd = map_fd(p, maps[i]);
+		struct iot_put_key key, *at = NULL;
+		struct iot_put v;
+
+		while (fd >= 0 && !bpf_map_get_next_key(fd, at, &key)) {
+			if (!bpf_map_lookup_elem(fd, &key, &v))
+				put(arg, &key, &v);
+			at = &key;
+		}
+	}
+	return 0;
+}
+
 int probes_procs(struct probes *p, void (*proc)(void *, const struct iot_proc *), void *arg)
 {
 	int fd = map_fd(p, "procs");

@@ -70,6 +70,8 @@ const struct program programs[] = {
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
 	{ "ext4__handle", "fs", 0, true },
+	{ "ext4__mark", "fs", 0, true },
+	{ "ext4__start", "fs", 0, false },           /* 6.3 */
 	{ "ext4__journal_super", "fs", 0, true },
 	{ "ext4__checkpoint", "fs", 0, false },
 	{ "ext4__sync_begin", "fs", 0, false },

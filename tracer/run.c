@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "describe.h"
 #include "hist.h"
+#include "puts.h"
 #include "privilege.h"
 #include "run_parts.h"
 #include "stop.h"
@@ -96,6 +97,21 @@ static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n
 	take_error(r, r->sink->record(r->sink, REC_hist, &rec));
 }
 
+static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put *p)
+{
+	struct run *r = arg;
+	char call[24];
+	struct rec_put rec = {
+		.owner = lives_owner(r->lives, k->owner), .dev = k->dev, .call = put_call_name(k->call, call, sizeof(call)), .file = k->file,
+		.sub = k->sub, .txns = p->txns, .weight = p->weight,
+	};
+
+	if (k->blocks)
+		rec_set(&rec, put, blocks, p->blocks);
+	run_learn_device(r, k->dev);
+	take_error(r, r->sink->record(r->sink, REC_put, &rec));
+}
+
 static void hold_device(void *arg, u32 dev)
 {
 	struct run *r = arg;
@@ -155,6 +171,7 @@ static void give_end(struct run *r)
 	run_end_second(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
+	take_error(r, probes_puts(r->probes, on_put, r));
 	take_error(r, probes_flows(r->probes, run_flow, r));
 	take_error(r, describe_losses(r->sink, r->probes));
 	truth_devices(r->truth, on_device_truth, r);

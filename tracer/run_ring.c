@@ -144,9 +144,11 @@ static void on_path(void *arg, const struct iot_path *p)
 	const struct rec_file *rec;
 
 	run_learn_device(r, p->dev);
-	rec = names_file(r->names, p);
+	rec = names_file(r->names, p, p->whole == PATH_INSIDE ? devices_mount(r->devices, p->dev) : NULL);
 	if (rec->path)
 		filesums_named(r->filesums, rec->id);
+	else if (filesums_is_named(r->filesums, rec->id))
+		return; /* told by another ring, which was read before */
 	run_file(r, rec);
 }
 

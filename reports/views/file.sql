@@ -98,3 +98,27 @@ SELECT name, id + iif(id > 13, 7, 0) FROM component
 WHERE id BETWEEN 1 AND 21 AND NOT EXISTS (SELECT 1 FROM used WHERE n > 13)
 UNION ALL VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('(name not known)', 16),
        ('file data', 18), ('direct I/O', 19), ('readahead', 20);
+
+-- What calls put into journals, by the name of the file with '#' for what numbers it. bytes: of its line's journal
+-- bytes on that disk, as its file system submitted them, divided by the weight of what each call put in; NULL: it has
+-- none there, as with an external journal.
+CREATE TEMP TABLE v_put AS
+WITH called AS MATERIALIZED (
+       SELECT p.owner, p.dev, p.call, p.sub, p.file, p.txns, p.blocks, p.weight,
+              CASE WHEN p.file = 0 THEN '(file not known)' WHEN f.path IS NULL THEN '(name not known)'
+                   ELSE name_pattern(f.path) END AS name
+       FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
+     mine AS MATERIALIZED (
+       SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, COUNT(DISTINCT p.file) AS files,
+              SUM(p.txns) AS txns, SUM(p.blocks) AS blocks, SUM(p.weight) AS weight
+       FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub
+       GROUP BY o.gid, p.dev, p.call, p.name, p.sub),
+     whole AS MATERIALIZED (SELECT gid, dev, SUM(weight) AS weight FROM mine GROUP BY gid, dev),
+     journal AS MATERIALIZED (
+       SELECT gid, dev, SUM(bytes) AS bytes FROM v_cell WHERE kind = 'fs_write' AND cause = 'journal'
+       GROUP BY gid, dev)
+SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device,
+       j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0) AS bytes
+FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev
+LEFT JOIN journal j ON j.gid = m.gid AND j.dev = m.dev
+LEFT JOIN v_device d ON d.dev = m.dev;

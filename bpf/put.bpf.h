@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* put.bpf.h - which calls put how much into the journal of a file system, on which files. Used by the file systems.
+ *
+ * A handle or transaction ends in the context of who made it: the saved registers tell the call, the inodes that it changed the file.
+ * What the sums say is a weight: journal bytes are the owner's, and divided among its calls by it when a report is made.
+ */
+#ifndef IOT_PUT_BPF_H
+#define IOT_PUT_BPF_H
+
+#include "owner.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct inode___names {
+	struct hlist_head i_dentry;
+};
+
+struct dentry___alias {
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+#pragma clang attribute pop
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_PUTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_put_key);
+	__type(value, struct iot_put);
+} puts SEC(".maps");
+
+/* Those for which there is no room, without their files. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_PUTS / 4);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_put_key);
+	__type(value, struct iot_put);
+} puts_rest SEC(".maps");
+
+/* The call that the current thread is in, whatever it is. */
+static __always_inline u16 put_call(void)
+{
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+
+	if (t->flags & PF_KTHREAD)
+		return PUT_KERNEL;
+	if (is_worker(t))
+		return PUT_WORKER;
+	regs = current_regs();
+	if (!regs_in_call(regs))
+		return PUT_FAULT;
+	if (task_is_compat(t) || regs_nr(regs) > 0xffff - PUT_CALL)
+		return PUT_OTHER;
+	return PUT_CALL + regs_nr(regs);
+}
+
+/* ---- names of files that may never be opened ---- */
+
+struct name_walk {
+	struct iot_path *out;
+	struct dentry *d;
+};
+
+/* One component of a path inside of its file system, from the leaf upwards. */
+static long name_part(u32 n, struct name_walk *w)
+{
+	struct dentry *d = w->d, *up;
+	u64 len = w->out->len;
+	long got;
+
+	up = BPF_CORE_READ(d, d_parent);
+	if (d == up) {
+		w->out->whole = PATH_INSIDE;
+		return 1;
+	}
+	if (!up || len >= IOT_PATH_MAX)
+		return 1;
+	asm volatile("%0 &= 1023" : "+r"(len)); /* as in path_part() */
+	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, BPF_CORE_READ(d, d_name.name));
+	if (got <= 0)
+		return 1;
+	w->out->len = len + got;
+	w->out->parts++;
+	w->d = up;
+	return 0;
+}
+
+/* Names that may be sent in one second, so that they take none of the room for those of processes and of files that are opened. */
+#define NAMES_A_SECOND 512
+
+static __always_inline bool name_allowed(void)
+{
+	struct iot_state *s = run_state();
+
+	if (!s)
+		return false;
+	if (s->put_second != s->second) {
+		s->put_second = s->second;
+		s->put_names = 0;
+	}
+	return __sync_fetch_and_add(&s->put_names, 1) < NAMES_A_SECOND;
+}
+
+/* Calls on open files name them as they return (file.bpf.h). */
+static __always_inline bool name_is_missing(u16 call)
+{
+	u32 nr = call - PUT_CALL;
+
+	if (call < PUT_CALL || nr >= IOT_MAX_SYSCALL)
+		return false;
+	return !calls[nr].shape || calls[nr].shape == SHAPE_PATH;
+}
+
+/* Sends one of the names of an inode that nobody has opened yet. Returns 0 when it has none now. */
+static __noinline int name_send(struct inode *i, u32 id, u32 user)
+{
+	struct hlist_node *alias;
+	struct name_walk w = {};
+	struct file_key k = {};
+	struct file_entry *e;
+
+	if (!i || !bpf_core_field_exists(((struct dentry___alias *)0)->d_u.d_alias))
+		return 0;
+	k.dev = inode_dev(i);
+	k.ino = inode_number(i);
+	k.gen = inode_generation(i);
+	e = bpf_map_lookup_elem(&files, &k);
+	if (e && e->named)
+		return 1; /* by who opened it, which is as good */
+	alias = BPF_CORE_READ((struct inode___names *)i, i_dentry.first);
+	if (!alias || !name_allowed())
+		return 0;
+	w.d = (struct dentry *)((u64)alias - bpf_core_field_offset(struct dentry___alias, d_u.d_alias));
+	w.out = bpf_ringbuf_reserve(&names, sizeof(*w.out), 0);
+	if (!w.out)
+		return 0;
+	w.out->type = RING_PATH;
+	w.out->file = id;
+	w.out->dev = k.dev;
+	w.out->gen = k.gen;
+	w.out->ino = k.ino;
+	w.out->parts = w.out->len = w.out->whole = 0;
+	w.out->block = 0;
+	w.out->node = 0;
+	w.out->user = user;
+	w.out->writes = 0;
+	bpf_loop(IOT_PATH_PARTS, name_part, &w, 0);
+	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
+/* ---- sums ---- */
+
+/* The inode that a handle or transaction is about: the first regular file that it changes, else the first of any kind. */
+static __always_inline u64 put_about(u64 old, struct inode *i)
+{
+	if (!old || inode_dev((struct inode *)old) != inode_dev(i)) /* what has no journal ends no handle */
+		return (u64)i;
+	if ((inode_mode((struct inode *)old) & S_IFMT) == S_IFREG || (inode_mode(i) & S_IFMT) != S_IFREG)
+		return old;
+	return (u64)i;
+}
+
+static __always_inline struct iot_put *put_find(const struct iot_put_key *key)
+{
+	struct iot_put *p = bpf_map_lookup_elem(&puts, key), new = {};
+	struct iot_put_key k;
+
+	if (p)
+		return p;
+	if (!bpf_map_update_elem(&puts, key, &new, BPF_NOEXIST) || (p = bpf_map_lookup_elem(&puts, key)))
+		return p ?: bpf_map_lookup_elem(&puts, key);
+	lose(LOSS_PUT_TABLE);
+	k = *key;
+	k.file = 0;
+	p = bpf_map_lookup_elem(&puts_rest, &k);
+	if (p)
+		return p;
+	bpf_map_update_elem(&puts_rest, &k, &new, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&puts_rest, &k);
+}
+
+/* The current call put something into the journal of a disk. i: what it is about, 0 not known; first: 1 for the first of several parts
+ * of one transaction. */
+static __always_inline void put_add(struct iot_put_key *k, struct inode *i, u32 first, u32 blocks, u32 weight)
+{
+	struct iot_put *p;
+
+	if (k->owner < PROC_FIRST || !gate_open())
+		return;
+	k->file = i ? file_number(i) : 0;
+	p = put_find(k);
+	if (!p) {
+		lose(LOSS_PUT_SPARE);
+		return;
+	}
+	__sync_fetch_and_add(&p->txns, first);
+	__sync_fetch_and_add(&p->blocks, blocks);
+	__sync_fetch_and_add(&p->weight, weight);
+	if (i && !p->named && name_is_missing(k->call))
+		p->named = name_send(i, k->file, k->owner);
+}
+
+#endif
