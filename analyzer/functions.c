@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), devno(), size(), name_pattern(). */
+/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), name_pattern(). */
 #include <ctype.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -43,8 +43,7 @@ static void sum_final(sqlite3_context *ctx)
 		sqlite3_result_int64(ctx, s->whole);
 }
 
-/* listed(ITEM, LIST): is it one of those in the list, between commas? */
-static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static bool is_listed(sqlite3_value **argv)
 {
 	const char *item = (const char *)sqlite3_value_text(argv[0]), *list = (const char *)sqlite3_value_text(argv[1]);
 	size_t len = item ? strlen(item) : 0, n;
@@ -54,7 +53,20 @@ static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		n = strcspn(list, ",");
 		found = n == len && !memcmp(list, item, n);
 	}
-	sqlite3_result_int(ctx, found);
+	return found;
+}
+
+/* listed(ITEM, LIST): is it one of those in the list, between commas? */
+static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_result_int(ctx, is_listed(argv));
+}
+
+/* measured(LAYER, LAYERS): 1 where it is one of them, else NULL. */
+static void measured(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	if (is_listed(argv))
+		sqlite3_result_int(ctx, 1);
 }
 
 /* devno(DEV): the number of a device as "major:minor". */
@@ -69,24 +81,30 @@ static void devno(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-/* size(BYTES): for reading: "512 bytes", "1.50 KiB", "64.0 MiB", three digits. */
-static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+void size_text(double n, char text[SIZE_TEXT])
 {
 	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double n = sqlite3_value_double(argv[0]), magnitude = n < 0 ? -n : n;
-	char text[48];
+	double magnitude = n < 0 ? -n : n;
 	size_t i;
 
-	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-		return;
 	for (i = 0; magnitude >= (i ? 999.5 : 1024) && i < sizeof(units) / sizeof(*units) - 1; i++) {
 		magnitude /= 1024;
 		n /= 1024;
 	}
 	if (!i && magnitude == 1)
-		snprintf(text, sizeof(text), "%.0f byte", n);
+		snprintf(text, SIZE_TEXT, "%.0f byte", n);
 	else
-		snprintf(text, sizeof(text), "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+		snprintf(text, SIZE_TEXT, "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+}
+
+/* size(BYTES): for reading. */
+static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	char text[SIZE_TEXT];
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	size_text(sqlite3_value_double(argv[0]), text);
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
@@ -124,6 +142,7 @@ int functions_register(sqlite3 *db)
 
 	return sqlite3_create_function(db, "sum_if", 2, flags, NULL, NULL, sum_step, sum_final) ?:
 	       sqlite3_create_function(db, "listed", 2, flags, NULL, listed, NULL, NULL) ?:
+	       sqlite3_create_function(db, "measured", 2, flags, NULL, measured, NULL, NULL) ?:
 	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
 	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL) ?:
 	       sqlite3_create_function(db, "name_pattern", 1, flags, NULL, name_pattern, NULL, NULL);

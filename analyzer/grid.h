@@ -27,6 +27,7 @@ struct grid {
 	char *title;     /* rest of that line, or NULL */
 	char *hide;      /* columns left out of the text format, blank separated, or NULL */
 	char *cases;     /* columns that name a case of --format junit, likewise */
+	char *says;      /* the comments in front of its statement, when it is of a picture */
 	bool plot;       /* "-- plot:": data of the picture, not printed */
 	bool words;      /* "-- words:": sentences; in text a paragraph each, behind what it is about */
 	int cols;

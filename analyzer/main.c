@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include "analyzer.h"
+#include "compare.h"
 #include "options.h"
 #include "out.h"
 #include "payload.h"
@@ -53,6 +54,7 @@ static int cmd_attach(const struct options *o)
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
 	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
+	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
 	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
 
@@ -106,22 +108,24 @@ static int warn_incomplete(const struct answer *a, const char *store)
 		    (long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
-/* The scripts of a picture; without --plot there are none to find. */
+/* The scripts of a picture, where the report has some; without --plot there are none to find. */
 struct scripts {
 	char *style, *report;
 };
 
-static int find_scripts(const struct options *o, const char *name, struct scripts *s)
+static int find_scripts(const struct options *o, const char *name, const char *text, struct scripts *s)
 {
-	auto_free char *file = NULL;
+	auto_free char *file = NULL, *why = report_line(text, "no picture");
 
 	if (!o->plot)
 		return 0;
 	if (asprintf(&file, "%s.gp", name) < 0)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
-	s->style = report_text(o->reports, "style.gp");
 	s->report = report_text(o->reports, file);
-	return s->style && s->report ? 0 : fail_as(EXIT_USAGE, 0, "report '%s' has no picture", name);
+	s->style = s->report ? report_text(o->reports, "style.gp") : NULL;
+	if (s->report ? !!s->style : strstr(text, "\n-- chart: ") != NULL)
+		return 0;
+	return fail_as(EXIT_USAGE, 0, "report '%s' has no picture%s%s", name, why ? ": " : "", why ?: "");
 }
 
 static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
@@ -129,14 +133,26 @@ static int answer_report(const struct options *o, const char *name, const char *
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .about_store = about_store, .plot = o->plot, .has_ops = o->has_ops, .ops = o->ops,
+			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
+			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
+	auto_free struct limit *limits = NULL;
 	struct scripts scripts = { 0 };
+	struct comparison base = { 0 };
 	struct answer a = { 0 };
-	int err = find_scripts(o, name, &scripts);
+	struct look look = { .title = o->title, .no_head = o->no_head };
+	int err = find_scripts(o, name, text, &scripts);
+
+	if (!err && look_size(&look, o->size ?: "screen"))
+		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
+
 
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
+	if (!err && o->against)
+		err = against(&base, o, ask.run, &limits, &ask.limits);
+	ask.limit = limits ?: o->limit;
 	if (!err && !rules)
 		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
 	if (!err)
@@ -146,12 +162,13 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = plot_answer(&a, scripts.style, scripts.report, o->plot);
+		err = plot_answer(&a, scripts.style, scripts.report, &look, o->plot);
 	if (!err)
 		err = warn_incomplete(&a, o->arg[o->args - 1]);
 	if (!err)
 		err = answer_mismatch(&a) ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
+	comparison_free(&base);
 	free(scripts.style);
 	free(scripts.report);
 	return err;
@@ -176,14 +193,20 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
-	if (o->limits && strcmp(name, "check"))
-		return fail_as(EXIT_USAGE, 0, "--max and --min belong to the command 'check'");
-	if (!o->limits && !strcmp(name, "check"))
-		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N or --min RATIO=N");
+	if (o->has_ops && strcmp(name, "perop"))
+		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
+	if ((o->limits || o->against) && strcmp(name, "check"))
+		return fail_as(EXIT_USAGE, 0, "%s to the command 'check'", o->limits ? "--max and --min belong" : "--against belongs");
+	if (!o->limits && !o->against && !strcmp(name, "check"))
+		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N, --min RATIO=N or --against BASE");
+	if ((o->force || o->has_within) && !o->against)
+		return fail_as(EXIT_USAGE, 0, o->force ? "--force belongs to the command 'compare', and to --against" : "--within belongs to --against");
+	if (o->args > 3)
+		return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", o->arg[3]);
 	if (o->args != 2 && !headline)
 		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s STORE [OPTIONS]", o->arg[0]);
 	if (o->ledger && o->has_logical)
-		return fail_as(EXIT_USAGE, 0, "--ledger and --logical-bytes say the same thing: give one of them");
+		return fail_as(EXIT_USAGE, 0, "--ledger and --%s say the same thing: give one of them", o->copies ? "payload" : "logical-bytes");
 	if (o->ledger)
 		err = payload_read(&p, o->ledger);
 	if (!err)

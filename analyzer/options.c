@@ -4,7 +4,7 @@
 #include "analyzer.h"
 #include "options.h"
 
-enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_CHOICE, OPT_MAX, OPT_MIN };
+enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN };
 
 struct option_row {
 	const char *name, *value;    /* "--run", name of its value in --help */
@@ -14,9 +14,10 @@ struct option_row {
 	const char *doc;
 };
 
-static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", NULL }; /* enum format */
+static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
 const char *const per_names[] = { "system", "instance", "comm", "pid", "all", NULL };
 
+#define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
 static const struct option_row rows[] = {
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
@@ -24,14 +25,24 @@ static const struct option_row rows[] = {
 	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
-	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png, and .tsv and .gp beside" },
+	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
+	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
+	{ "--title", "TEXT", OPT_TEXT, AT(title), 0, NULL, "of pictures, in place of the report's" },
+	{ "--no-head", NULL, OPT_FLAG, AT(no_head), 0, NULL, "pictures without title and lines about the run: a paper has a caption" },
 	{ "--logical-bytes", "N", OPT_NUMBER, AT(logical_bytes), AT(has_logical), NULL,
 	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
+	{ "--payload", "SIZE", OPT_SIZE, AT(logical_bytes), AT(has_logical), NULL, "the same with a unit, such as 64MiB" },
+	{ "--copies", "N", OPT_COPIES, 0, 0, NULL, "how often the payload is to be kept, for waf_norm" },
+	{ "--ec", "K+M", OPT_CODE, 0, 0, NULL, "or by which erasure code, such as 2+2" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
+	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
+	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "but for so many percent (default: 5%)" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
 	{ "--help", NULL, OPT_FLAG, AT(help), 0, NULL, "this text" },
 	{ "--version", NULL, OPT_FLAG, AT(version), 0, NULL, "the version" },
@@ -66,11 +77,39 @@ static int take_limit(const struct option_row *r, const char *text, struct optio
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
 	memcpy(l->name, text, len);
 	l->text = value + 1;
-	l->least = r->type == OPT_MIN;
+	l->kind = r->type == OPT_MIN ? LIMIT_LEAST : LIMIT_MOST;
 	l->value = strtod(value + 1, &end);
 	if (*end)
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
 	o->limits++;
+	return 0;
+}
+
+/* "5%" or "0.5%" as a fraction. */
+static int take_percent(const struct option_row *r, const char *value, double *out)
+{
+	size_t digits = strspn(value, "0123456789.");
+	char *end;
+
+	*out = strtod(value, &end) / 100;
+	if (!digits || *value == '.' || end != value + digits || strcmp(end, "%") || *out > 1e6)
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a percentage, such as 5%%", r->name, value);
+	return 0;
+}
+
+/* --copies N is N shares for each one of payload, --ec K+M is K + M shares for each K. */
+static int take_copies(const struct option_row *r, const char *value, struct options *o)
+{
+	const char *plus = r->type == OPT_CODE ? strchr(value, '+') : NULL;
+	auto_free char *first = plus ? strndup(value, plus - value) : strdup(value);
+	uint64_t k, m = 0;
+
+	if (!first || (r->type == OPT_CODE && !plus) || parse_number(first, &k) || (plus && parse_number(plus + 1, &m)) || !k || k > COPIES_MAX || m > COPIES_MAX)
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not %s (1 to 1000000)", r->name, value, r->value);
+	if (o->copies)
+		return fail_as(EXIT_USAGE, 0, "--copies and --ec say the same thing: give one of them");
+	o->copies = k + m;
+	o->shares = plus ? k : 1;
 	return 0;
 }
 
@@ -86,10 +125,16 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 		*(const char **)at = value;
 	if (r->type == OPT_MAX || r->type == OPT_MIN)
 		return take_limit(r, value, o);
+	if (r->type == OPT_COPIES || r->type == OPT_CODE)
+		return take_copies(r, value, o);
+	if (r->type == OPT_PERCENT)
+		return take_percent(r, value, at);
+	if (r->type == OPT_SIZE && (parse_size(value, at) || *(uint64_t *)at > INT64_MAX))
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a number of bytes, such as 64MiB", r->name, value);
 	if (r->type == OPT_CHOICE)
 		return take_choice(r, value, at);
 	if (r->type == OPT_NUMBER && parse_number_63(value, at))
-		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number of bytes", r->name, value);
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a whole number", r->name, value);
 	return 0;
 }
 
@@ -139,6 +184,9 @@ int options_read(struct options *o, int argc, char **argv)
 			return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", argv[i]);
 		o->arg[o->args++] = argv[i];
 	}
+	if (o->copies && (!o->has_logical || o->logical_bytes > INT64_MAX / o->copies))
+		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" :
+			       "--copies and --ec are of a payload: give --payload too");
 	return 0;
 }
 

@@ -6,24 +6,33 @@
 #include "print.h"
 
 /* A limit of the command `check`. */
+enum limit_kind { LIMIT_MOST, LIMIT_LEAST, LIMIT_WITHIN }; /* --max, --min, --against */
 struct limit {
 	char name[64];           /* of a ratio */
-	double value;
+	double value, low;       /* low: LIMIT_WITHIN only */
+	bool unknown;            /* LIMIT_WITHIN: the base has no exact value */
 	const char *text;        /* as it was given */
-	bool least;              /* --min */
+	const char *who;         /* whose ratio; NULL: everybody's */
+	enum limit_kind kind;
 };
 
 struct options {
-	const char *run, *system, *plot, *reports, *table, *ledger;
+	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;
+	const char *against;     /* --against; NULL: none */
+	double within;           /* --within, as a fraction */
+	bool has_within;
 	struct limit limit[32];
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
-	bool seed, help, version;
-	const char *arg[3];      /* command, store, file */
+	uint64_t ops;
+	bool has_ops;
+	uint64_t copies, shares; /* --copies, --ec; 0: not given */
+	bool seed, force, no_head, help, version;
+	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 

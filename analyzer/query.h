@@ -20,10 +20,13 @@ struct ask {
 	bool about_store;       /* the report is about all runs */
 	bool plot;              /* a picture is asked for */
 	bool each;              /* limits are for each line of the report, not for the whole run */
-	const struct limit *limit; /* become table `wanted_limit` (place, ratio, least, value, text) */
+	const struct limit *limit; /* become table `wanted_limit` (place, ratio, kind, value, text, low, who) */
 	int limits;
 	bool has_logical;
 	uint64_t logical_bytes;
+	bool has_ops;
+	uint64_t ops;           /* parameter :ops; without, it is NULL */
+	uint64_t copies, shares; /* of what has_logical gives: so many shares are written for each `shares` of payload; 0: not known */
 	const struct rec_load *ledger; /* NULL: none */
 	const char *ledger_name;       /* for messages */
 };

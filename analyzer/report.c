@@ -149,6 +149,7 @@ static int read_directives(struct grid *t, const char *from, const char *to)
 		return -ENOMEM;
 	spec = report_line(part, "plot");
 	t->plot = spec;
+	t->says = spec ? strdup(part) : NULL;
 	if (!spec) {
 		spec = report_line(part, "words");
 		t->words = spec;
@@ -193,10 +194,11 @@ static bool is_plot(const char *p)
 #define HEAD_RUN "SELECT * FROM v_run"
 #define HEAD_LOST "SELECT * FROM v_lost"
 #define HEAD_LINES "SELECT * FROM v_head ORDER BY ord"
+#define HEAD_PICTURE "SELECT * FROM v_picture_head ORDER BY ord"
 
 int report_views(struct store *s, const char *dir, const char *text, const char *systems)
 {
-	static const char head[] = HEAD_RUN " " HEAD_LOST " " HEAD_LINES;
+	static const char head[] = HEAD_RUN " " HEAD_LOST " " HEAD_LINES " " HEAD_PICTURE;
 	struct views *v = views_load(s, dir);
 	const char *p, *end;
 	int err = !v ? EXIT_DATA : views_need(v, head, strlen(head));
@@ -258,7 +260,7 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 	if (!err)
 		err = store_query(s, "lost", HEAD_LOST, NULL, &a->lost);
 	if (!err && !a->about_store)
-		err = store_query(s, "head", HEAD_LINES, NULL, &a->head);
+		err = store_query(s, "head", HEAD_LINES, NULL, &a->head) ?: store_query(s, "head", HEAD_PICTURE, NULL, &a->picture);
 	return err ? err : run_statements(s, name, text, a);
 }
 
@@ -292,6 +294,7 @@ void answer_free(struct answer *a)
 	free(a->caption);
 	free(a->main);
 	grid_free(&a->head);
+	grid_free(&a->picture);
 	grid_free(&a->run);
 	grid_free(&a->lost);
 }

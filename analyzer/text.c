@@ -163,13 +163,12 @@ size_t text_width(const char *text)
 	return width;
 }
 
-char *text_xml(const char *text, size_t len)
+char *text_entities(const char *plain)
 {
 	static const struct { char c; const char *entity; } entities[] = {
 		{ '&', "&amp;" }, { '<', "&lt;" }, { '>', "&gt;" }, { '"', "&quot;" }, { '\'', "&apos;" },
 	};
-	auto_free char *plain = text_terminal(text, len);
-	char *buf = plain ? malloc(6 * strlen(plain) + 1) : NULL, *out = buf;
+	char *buf = malloc(6 * strlen(plain) + 1), *out = buf;
 	const char *p;
 	size_t i;
 
@@ -184,4 +183,11 @@ char *text_xml(const char *text, size_t len)
 	if (buf)
 		*out = '\0';
 	return buf;
+}
+
+char *text_xml(const char *text, size_t len)
+{
+	auto_free char *plain = text_terminal(text, len);
+
+	return plain ? text_entities(plain) : NULL;
 }

@@ -27,6 +27,9 @@ char *text_json(const char *text, size_t len);
 /* Text of XML, or the value of an attribute: as for terminals, and & < > " ' become entities. */
 char *text_xml(const char *text, size_t len);
 
+/* The same for what text_terminal() made already. */
+char *text_entities(const char *plain);
+
 /* Columns that a string made by text_terminal() takes. */
 size_t text_width(const char *text);
 

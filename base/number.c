@@ -50,7 +50,7 @@ int parse_seconds(const char *text, uint64_t *ns)
 
 int parse_size(const char *text, uint64_t *out)
 {
-	static const char units[] = "KMG";
+	static const char units[] = "KMGT";
 	const char *unit;
 	uint64_t factor = 1;
 
@@ -59,7 +59,7 @@ int parse_size(const char *text, uint64_t *out)
 	unit = *text ? strchr(units, toupper((unsigned char)*text)) : NULL;
 	if (unit) {
 		factor = 1024ull << 10 * (unit - units);
-		text++;
+		text += strcmp(text + 1, "iB") ? 1 : 3;
 	}
 	return *text || __builtin_mul_overflow(*out, factor, out) ? -EINVAL : 0;
 }

@@ -10,7 +10,7 @@ int parse_number(const char *text, uint64_t *out);
 int parse_number_63(const char *text, uint64_t *out);
 /* Seconds with an optional fraction, "2" or "0.25", to ns; more than 0 and at most 10 years. */
 int parse_seconds(const char *text, uint64_t *ns);
-/* A number with an optional K, M or G behind it (powers of 1024). */
+/* A number with an optional K, M, G or T behind it, or KiB, MiB, GiB, TiB (powers of 1024). */
 int parse_size(const char *text, uint64_t *out);
 
 #endif

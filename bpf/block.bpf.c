@@ -42,6 +42,16 @@ static __always_inline void owner_settle(struct walk *w)
 	w->tag.many = 0;
 }
 
+static __always_inline void range_of(struct walk *w)
+{
+	struct first_page fp = {};
+
+	if (w->tag.parts || w->tag.use)
+		return;
+	first_page(w->bio, &fp);
+	walk_look(w, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
+}
+
 /* What the file system submits (layer fs): one record for each contiguous range. */
 __noinline int submit_record(struct walk *w, u32 write)
 {
@@ -62,6 +72,7 @@ __noinline int submit_record(struct walk *w, u32 write)
 	if (w->tag.parts)
 		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
 	if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
+		range_of(w);
 		walk_bio(w);
 		piece_flush(w);
 		owner_settle(w);
@@ -140,7 +151,7 @@ int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
 	return 0;
 }
 
-/* A bio without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
+/* A write without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
 static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
 {
 	u32 volume;
@@ -195,7 +206,7 @@ int BPF_PROG(block__queue, struct bio *b)
 		return 0; /* what is on a volume may reach a disk that is wanted */
 	c = ctx_find();
 	w->bio = (u64)b;
-	if (!b->bi_iter.bi_size) {
+	if (!b->bi_iter.bi_size && op <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
 		queue_flush(b, c, w->tag.disk, clone);
 		return 0;
 	}

@@ -92,7 +92,7 @@ static __always_inline bool is_worker(struct task_struct *t)
 	return t->flags & (PF_IO_WORKER | PF_USER_WORKER);
 }
 
-/* The call that the current thread is in, when it is in the table. */
+/* The call that the current thread is in, when it is in the table. An exec asks for no bytes: what it reads is like a fault's. */
 static __always_inline bool call_now(struct call *k)
 {
 	struct task_struct *t = current_task();
@@ -101,7 +101,8 @@ static __always_inline bool call_now(struct call *k)
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL || !calls[regs_nr(regs)].shape)
+	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL || !calls[regs_nr(regs)].shape ||
+	    calls[regs_nr(regs)].shape == SHAPE_EXEC)
 		return false;
 	call_of_regs(k, regs);
 	return true;

@@ -30,7 +30,13 @@ struct writer {
 	u32 user;              /* whose share of the tables it takes: slot in `users` */
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
+	u32 wanted, pad;       /* 1: one of those who claimed is traced */
+	u64 mixed[4];          /* bit n: of the chunks whose number is n modulo 256 one has claims of less than the whole */
 };
+
+/* Pages of a chunk have one owner, unless it is mixed: 2 MiB. A span of level 3 */
+#define CHUNK_SHIFT 9
+#define CHUNK_PAGES (1ULL << CHUNK_SHIFT)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -228,6 +234,22 @@ static long claim_span(u32 n, struct claiming *c)
 	return 0;
 }
 
+static __always_inline void chunk_mix(struct writer *w, u64 page)
+{
+	u64 chunk = page >> CHUNK_SHIFT, bit = 1ULL << (chunk & 63), *word = &w->mixed[chunk >> 6 & 3];
+
+	if (!(*(volatile u64 *)word & bit))
+		__sync_fetch_and_or(word, bit);
+}
+
+/* The first page behind `page` that may have another owner. */
+static __always_inline u64 owner_end(const struct writer *w, u64 page)
+{
+	u64 chunk = page >> CHUNK_SHIFT;
+
+	return w && w->mixed[chunk >> 6 & 3] >> (chunk & 63) & 1 ? page + 1 : (chunk + 1) << CHUNK_SHIFT;
+}
+
 /* Pages first .. last of the writer are the owner's from now. */
 static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
 {
@@ -244,6 +266,10 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 	c.claim.user = user_slot();
 	c.claim.second = s->second;
 	c.claim.stamp = __sync_fetch_and_add(&w->stamp, 1) + 1;
+	if (first & (CHUNK_PAGES - 1))
+		chunk_mix(w, first);
+	if ((last + 1) & (CHUNK_PAGES - 1))
+		chunk_mix(w, last);
 	if (first == last) { /* the usual case needs no loop */
 		c.key.at = first;
 		if (span_put(&c.key, &c.claim))
@@ -286,8 +312,10 @@ __noinline int claim_range(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 	}
 	if (w->second != s->second)
 		w->second = s->second;
-	if (w->recent != (u32)owner && !(owner >> 32))
+	if (w->recent != (u32)owner && !(owner >> 32)) {
 		w->recent = owner;
+		w->wanted |= owner >= PROC_FIRST;
+	}
 	if (!w->many && w->first == owner && owner)
 		return 0;
 	if (!w->many) {
@@ -343,20 +371,24 @@ __noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 	return owner;
 }
 
-/* The page is on its way to the device: its entry can be thrown away when it is not claimed again. */
-static __always_inline void page_carried(struct inode *i, u64 index)
+/* The page is on its way to the device: its entry can be thrown away when it is not claimed again. Returns true when somebody who
+ * is traced has dirtied any of its file. */
+static __always_inline bool page_carried(struct inode *i, u64 index)
 {
 	struct writer *w = writer_find(i);
 	struct claim_key k = {};
 	struct claim *c;
 
-	if (!w || !(w->levels & 1))
-		return;
+	if (!w)
+		return false;
+	if (!(w->levels & 1))
+		return w->wanted;
 	k.space = w->space;
 	k.at = index;
 	c = bpf_map_lookup_elem(&claims, &k);
 	if (c)
 		c->carried = 1;
+	return w->wanted;
 }
 
 #endif

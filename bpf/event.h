@@ -102,6 +102,7 @@ struct iot_proc {
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
+	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
 	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
 	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
@@ -226,12 +227,13 @@ struct iot_bio {
 	u64 top, top_use;      /* passed on: the bio that was submitted at the top. Its pages tell whose the bytes are: those below may be encrypted */
 	u64 sector;            /* on a volume: where its first byte lies there */
 	u32 size;              /* on a volume: bytes when it was queued; 0: counted with the bio that it was split from */
-	u32 off;               /* passed on: its first byte in the top bio */
+	u32 off;               /* its first byte in the bio that was submitted */
 	u32 idx, done;         /* bi_iter's, when it was queued */
 	u32 disk, file;
 	u32 demanded;          /* read: bytes on pages that the reader had asked for */
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
+	u64 inode, pos;        /* its pages are a range of this file, which begins at byte pos; 0: they are not, or nobody looked */
 	struct iot_filesum_ref sum;
 	u32 from;              /* enum iot_bio_from */
 	u32 parts;             /* number of the list of its parts (parts.bpf.h); 0: it has none */
@@ -426,6 +428,7 @@ enum iot_shape {
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
 	SHAPE_ADVISE,    /* fd, offset, count: readahead, fadvise; not recorded */
+	SHAPE_EXEC,      /* not recorded; when it fails, it has read all the same */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

@@ -90,7 +90,15 @@ struct pid {
 	struct upid numbers[1]; /* by level: level + 1 of them */
 };
 
-struct mnt_namespace;
+struct ns_common {
+	u64 ns_id; /* 6.18 */
+};
+struct mnt_namespace {
+	struct ns_common ns;
+};
+struct mnt_namespace___until_617 {
+	u64 seq;
+};
 
 struct nsproxy {
 	struct mnt_namespace *mnt_ns;
@@ -275,6 +283,7 @@ struct bio {
 	struct bvec_iter bi_iter;
 	void *bi_end_io; /* a function; only its address is compared */
 	void *bi_private;
+	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
 };
 

@@ -64,6 +64,27 @@ static __always_inline bool is_away(struct task_struct *t)
 		pointer_at(fs + bpf_core_field_offset(struct fs_struct, root.dentry)) != cfg.root;
 }
 
+/* The number of a mount namespace, which no later one has; 0: it is not known. */
+static __always_inline u64 mounts_number(u64 ns)
+{
+	if (bpf_core_field_exists(struct ns_common, ns_id))
+		return NUMBER_AT(ns, struct mnt_namespace, ns.ns_id);
+	if (bpf_core_field_exists(struct mnt_namespace___until_617, seq))
+		return NUMBER_AT(ns, struct mnt_namespace___until_617, seq);
+	return 0;
+}
+
+/* Where the paths of a task that is away begin. */
+static __always_inline void place_of(struct iot_proc *p, struct task_struct *t)
+{
+	u64 spaces = POINTER_AT(t, struct task_struct, nsproxy), fs = POINTER_AT(t, struct task_struct, fs);
+
+	if (!spaces || !fs)
+		return;
+	p->mounts = mounts_number(POINTER_AT(spaces, struct nsproxy, mnt_ns));
+	p->root = pointer_at(fs + bpf_core_field_offset(struct fs_struct, root.dentry));
+}
+
 static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct *t)
 {
 	k->pid = t->tgid;
@@ -134,8 +155,10 @@ __noinline u32 proc_make(void)
 		p.flags |= PROC_WANTED;
 	if (p.start_ns >= s->boot_ns)
 		p.flags |= PROC_BORN;
-	if (is_away(t))
+	if (is_away(t)) {
 		p.flags |= PROC_AWAY;
+		place_of(&p, t);
+	}
 	if (proc_is_over(t) && !(p.flags & PROC_KTHREAD)) {
 		/* what a dying process does after its calls: nobody will tell of its end again */
 		if (!(p.flags & PROC_WANTED))

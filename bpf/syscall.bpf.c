@@ -156,11 +156,20 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 }
 
 /* io_uring was used, and its layer is not recorded. */
-static __always_inline void uring_unseen(u32 proc)
+static __noinline int uring_unseen(u32 proc)
 {
 	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
 
-	count(&k, 1, 0, 0, false);
+	if (proc != PROC_OTHER)
+		count(&k, 1, 0, 0, false);
+	return 0;
+}
+
+static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long ret, u32 proc)
+{
+	if (unseen && ret > 0)
+		uring_unseen(proc);
+	uring_settle(c);
 }
 
 SEC("tp_btf/sys_enter")
@@ -229,6 +238,23 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 	return 0;
 }
 
+/* An exec that fails has read the beginning of the file all the same, which task accounting has and no call returned. One that
+ * succeeds is for core__exec. */
+__noinline int exec_ends(struct task_ctx *c, long ret)
+{
+	struct task_struct *t = current_task();
+	struct iot_state *s = run_state();
+	u64 last;
+
+	if (!c || !s || !ret)
+		return 0;
+	last = thread_rchar(t, t->pid, c->rchar);
+	if (last || t->start_boottime >= s->boot_ns)
+		c->exec_read += t->ioac.rchar - last;
+	c->rchar = t->ioac.rchar;
+	return 0;
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
 {
 	const volatile struct iot_syscall *row;
@@ -265,6 +291,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	call_of_regs(k, regs);
 	c->range_state = RANGE_NOT_ASKED;
 	o->kind = row->kind;
+	if (shape == SHAPE_EXEC)
+		return exec_ends(c, ret);
 	if (shape >= SHAPE_TO)
 		return exit_message(c, k, shape, o->kind, ret);
 	proc = proc_current(c);
@@ -296,9 +324,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		aio_reaped(c, k, ret);
 		break;
 	case SHAPE_URING:
-		if (row->instead && ret > 0)
-			uring_unseen(proc);
-		uring_settle(c);
+		uring_entered(c, row->instead, ret, proc);
 		return 0;
 	case SHAPE_ADVISE:
 		return 0;

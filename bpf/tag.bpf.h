@@ -304,7 +304,7 @@ __noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
 	if (!t)
 		return 0;
 	flags = NUMBER_AT(bio, struct bio, bi_opf);
-	op = flags & 0xff;
+	op = op_of(flags);
 	switch (op) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:

@@ -32,6 +32,20 @@ refused() {
 	[ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ] && [[ $stderr == "iot-analyze: "*"$text"* ]] || { echo "said: $output $stderr, wanted: $text"; false; }
 }
 
+@test "the same on the command line: --payload 5000000 --copies 2, --ec 2+1; 64MiB is 67108864" {
+	[ "$(ratio "$S" "all traced" waf_e2e --payload 5000000)" = "exact 2.102 10510336 5000000" ]
+	[ "$(ratio "$S" "all traced" waf_norm --payload 5000000 --copies 2)" = "exact 1.051 10510336 10000000" ]
+	[ "$(ratio "$S" "all traced" waf_norm --payload=5000000 --ec=2+1)" = "exact 1.401 10510336 7500000" ]
+	[ "$(ratio "$S" "all traced" waf_norm --payload 64MiB --ec 1+0)" = "exact 0.157 10510336 67108864" ]
+	[ -z "$(ratio "$S" "all traced" waf_norm --payload 64M)" ]
+	for bad in "--copies 3" "--ec 2+2" "--payload x" "--payload 64MB" "--payload 8388608T" "--payload 1 --copies 0" "--payload 1 --copies 1000001" "--payload 1 --ec 2" \
+		"--payload 1 --ec 0+2" "--payload 1 --ec 2+" "--payload 1 --ec +2" "--payload 1 --ec 2+-1" "--payload 1 --copies 2 --ec 2+2" "--payload 4611686018427387904 --copies 3"; do
+		# shellcheck disable=SC2086
+		run --separate-stderr -2 "$ANALYZE" amplification "$S" $bad
+		[ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ] || { echo "$bad: $output $stderr"; false; }
+	done
+}
+
 @test "a ledger of 5000000 bytes kept twice: waf_e2e 2.102, waf_norm 1.051, raf_e2e 2.000" {
 	ledger "\"logical_write_bytes\": 5000000, \"logical_read_bytes\": 8192, \"replicas\": 2, $on_loop0, $in_time"
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2.102 10510336 5000000 devices 7:0" ]

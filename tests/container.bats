@@ -88,12 +88,11 @@ measured() { # RUN COMM VOLUME DISK
 		UNION ALL SELECT 'B ' || (SELECT COALESCE(SUM(bytes), 0) FROM c WHERE kind = 'block_write' AND cause = 'data' AND comm = '$2' AND dev = '$4')"
 }
 
-# Files that it wrote, with their components and bytes, below their folder. Without what a server writes in its last moment: when its mount
-# namespace is gone nobody can look there any more.
+# Files that it wrote, with their components and bytes, below their folder.
 files_of() { # RUN FOLDER
 	run_no=$1 q "SELECT substr(f.path, length('$2') + 1), COALESCE(f.component, '-'), SUM(i.write_bytes), SUM(i.fs_write_bytes), SUM(i.dev_write_bytes) FROM r JOIN file f ON f.run = r.run
 		JOIN file_io i ON i.run = f.run AND i.file = f.id WHERE substr(f.path, 1, length('$2')) = '$2' AND i.write_bytes > 0
-		AND f.path NOT LIKE '%.pid' AND f.path NOT LIKE '%/pgstat.%' GROUP BY 1, 2 ORDER BY 1"
+		AND f.path NOT LIKE '%.pid' GROUP BY 1, 2 ORDER BY 1"
 }
 
 # WORKs in a folder of a mounted file system, then in /data of a container on another: $one and $two are the devices, "VOLUME DISK".

@@ -53,15 +53,15 @@ for ts in range(1, 6000):
             rows[f, o]["dirtied"] += mine * BLOCK
             rows[f, o]["unexpected"] += (rest - mine) * BLOCK
     else:
-        kind = rnd.choice(("fs_truncate", "fs_punch", "fs_punch", "fs_evict"))
+        kind = rnd.choice(("fs_truncate", "fs_punch", "fs_taken", "fs_evict"))
         offset, size = first * BLOCK + rnd.choice((0, 1, 4095)), n * BLOCK
         low = 0 if kind == "fs_evict" else (offset + BLOCK - 1) // BLOCK
-        high = (offset + size) // BLOCK if kind == "fs_punch" else 1 << 60
+        high = (offset + size) // BLOCK if kind in ("fs_punch", "fs_taken") else 1 << 60
         for b in [b for b in held if low <= b < high]:
             rows[f, held.pop(b)]["cancelled"] += BLOCK
         for b in [b for b in may[f] if low <= b < high]:
             del may[f][b]
-    nbytes = 0 if kind in ("fs_truncate", "fs_punch", "fs_evict") else sure * BLOCK if kind == "dirty_mmap" else size
+    nbytes = 0 if kind in ("fs_truncate", "fs_punch", "fs_taken", "fs_evict") else sure * BLOCK if kind == "dirty_mmap" else size
     events.append('{"t":"event","ts_ns":%d,"offset":%d,"size":%d,"bytes":%d,"owner":%d,"file":%d,"kind":"%s"%s}' % (ts, offset, size, nbytes, o, f, kind, extra))
 for f, held in dirty.items():
     for o in held.values():

@@ -138,6 +138,33 @@ make_root() {
 	same "inside" "$(wrote "p.system = 'etcd' AND p.instance LIKE '$T/data [0:%]'")" 118871
 }
 
+# In a mount namespace or behind a chroot, with a data folder that only those inside have: what lives for a moment and ends with its namespace.
+short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
+	mkdir -p "$1/base/1" "$1/global" "$1/pg_notify"
+	echo 15 >"$1/PG_VERSION"
+	: >"$1/global/pg_control"
+	(head -c 94277 /dev/zero; sleep 0.4) | dd of="$1/base/1/16384" bs=4099 iflag=fullblock status=none # somebody stays for a moment
+	for n in 1 2 3 4 5 6 7; do
+		dd if=/dev/zero of="$1/pg_notify/000$n" bs=4099 count="$n" status=none
+	done
+}
+
+@test "files of processes that are gone together with their mount namespace or root have path and component" {
+	cat >"$T/load" <<-END
+		$(declare -f short_lived make_root)
+		export -f short_lived
+		unshare -m bash -c "mkdir '$T/data'; mount -t tmpfs none '$T/data'; short_lived '$T/data'"
+		make_root '$T/root'
+		chroot '$T/root' bash -c 'short_lived /data/pg'
+	END
+	unshare -m "$trace" -q -o "$store" -- bash "$T/load"
+	for folder in "$T/data" /data/pg; do
+		same "files below $folder" "$(sql "SELECT f.component, COUNT(*), SUM(i.write_bytes) FROM file f JOIN file_io i ON i.run = f.run AND i.file = f.id
+			WHERE substr(path, 1, length('$folder')) = '$folder' AND (path LIKE '%/pg_notify/%' OR path LIKE '%/base/%') GROUP BY 1 ORDER BY 1" | paste -sd ,)" \
+			"data 1 94277,metadata 7 $((28 * 4099))"
+	done
+}
+
 @test "exec -a ceph-osd dd, and a redis title of dd, are charged to dd, and the claim is told (defect 35)" {
 	cat >"$T/load" <<-END
 		$(declare -f slowly)

@@ -552,7 +552,69 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
-@test "a block that a checkpoint wrote for one process, and that another dirties then, is written for the other" {
+@test "what another wrote over before it was written back is cancelled, whether a command or a system is traced, and verify agrees" {
+	need sqlite3 sqlite3
+	cat >load.sh <<-'EOF'
+		(echo 'PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(80000));'; sleep 0.5) |
+			sqlite3 "$1/x.db" >/dev/null
+		: >"$1/written"
+		until [ -e "$1/over" ]; do sleep 0.1; done
+	EOF
+	body() {
+		for filter in "--all --system sqlite" ""; do
+			rm -f "$IOT_MNT"/{x.db,written,over} run.sqlite
+			(until [ -e "$IOT_MNT/written" ]; do sleep 0.1; done
+				dd if=/dev/zero of="$IOT_MNT/x.db" bs=4096 count=3 seek=4 conv=notrunc status=none
+				: >"$IOT_MNT/over") &
+			# shellcheck disable=SC2086
+			traced $filter --settle sync -- sh load.sh "$IOT_MNT"
+			wait $!
+			same "cancelled, unexplained" "$(q "SELECT SUM(cancelled), SUM(unexpected + dirty_end) FROM l WHERE path = '$IOT_MNT/x.db'")" "12288 0"
+			"$analyze" verify "$store" --format csv >verify.csv || :
+			empty "ledger $filter" "$(grep '^ledger.*MISMATCH' verify.csv)"
+		done
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "what execs that fail have read is no call's, and the kernel's accounting agrees for all the same" {
+	need python3 python3-minimal
+	cat >fails.py <<-'EOF'
+		import os, sys
+		def fail(times):
+		    for _ in range(times):
+		        try:
+		            os.execv("./plain", ["plain"])
+		        except OSError as e:
+		            assert e.errno == 8 # ENOEXEC, after it was looked at
+		def read(n):
+		    f = os.open("plain", os.O_RDONLY)
+		    assert len(os.read(f, n)) == n
+		    os.close(f)
+		if len(sys.argv) > 1: # the same after an exec that succeeds
+		    fail(3)
+		    read(41)
+		    sys.exit()
+		for how in "first", "last", "between", "again":
+		    if os.fork() == 0:
+		        if how != "last": fail(5)
+		        read(37)
+		        if how == "between": fail(7)
+		        read(31)
+		        fail(how == "last")
+		        if how == "again": os.execv(sys.executable, [sys.executable, sys.argv[0], "x"])
+		        os._exit(0)
+		    os.wait()
+	EOF
+	printf 'no program\n%4000s\n' "" >plain
+	chmod +x plain
+	traced -- python3 fails.py
+	"$analyze" verify "$store" --format csv >verify.csv || :
+	same "processes" "$(grep -c '^process bytes read,python3' verify.csv)" 5
+	empty "differ" "$(grep '^process bytes' verify.csv | grep -v ,OK,)"
+}
+
+@test "a block that a checkpoint wrote, and that another dirties then, is written for the other" {
 	need python3 python3-minimal
 	cat >checkpoint.py <<-'EOF'
 		import fcntl, os, struct, sys

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "detect_parts.h"
+#include "hash.h"
 #include "procfs.h"
 
 #define FAMILY_MAX 16          /* generations that are looked up above a process which forked before the run */
@@ -44,7 +45,7 @@ void detect_free(struct detect *d)
 	sparse_free(&d->seen, free_seen);
 	systems_close(d->db);
 	detect_files_free(d);
-	free(d->threads);
+	HASH_FREE(d->threads);
 	free(d->changed);
 	free(d->again);
 	free(d);
@@ -61,6 +62,29 @@ struct seen *detect_seen(const struct detect *d, u32 id)
 	return sparse_find(&d->seen, id);
 }
 
+/* The mount namespace and root of a process, where they are not ours; 0: not known. */
+static u64 space_of(const struct seen *s)
+{
+	const u64 of[] = { s->proc.mounts, s->proc.root };
+
+	return s->proc.flags & PROC_AWAY && s->proc.mounts ? hash_bytes(HASH_START, of, sizeof(of)) | 1 : 0;
+}
+
+/* One who lives, or did when the tracer heard of it last, in the mount namespace and root of a process; NULL nobody. */
+static const struct seen *somebody_beside(struct detect *d, const struct seen *s, u64 space)
+{
+	u32 *id = &d->somebody[space / 2 % SPACES];
+	const struct seen *other = detect_seen(d, *id);
+
+	if (other && !other->over && space_of(other) == space)
+		return other;
+	if (s->over || s->proc.flags & PROC_EXITED)
+		return NULL;
+	if (!other || other->over)
+		*id = s->proc.id;
+	return s;
+}
+
 static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 {
 	u32 *bucket = &d->bucket[p->pid % BUCKETS];
@@ -72,6 +96,8 @@ static struct seen *seen_make(struct detect *d, const struct iot_proc *p)
 	memcpy(s->comm, p->comm, IOT_COMM_LEN);
 	s->older = *bucket;
 	*bucket = p->id;
+	if (space_of(s))
+		somebody_beside(d, s, space_of(s));
 	return s;
 }
 
@@ -144,11 +170,19 @@ static bool is_same(const struct sys_ident *id, const struct iot_proc *p)
 }
 
 /* Whose path it is that a process uses. */
-struct sys_view detect_view(const struct seen *s, bool outside)
+struct sys_view detect_view(struct detect *d, const struct seen *s, bool outside)
 {
+	struct sys_view v = { 0 };
+	const struct seen *other;
+
 	if (!s || outside)
-		return (struct sys_view){ 0, false };
-	return (struct sys_view){ s->over ? 0 : s->proc.pid, !(s->proc.flags & PROC_AWAY) };
+		return v;
+	v.pid = s->over ? 0 : s->proc.pid;
+	v.ours = !(s->proc.flags & PROC_AWAY);
+	v.space = space_of(s);
+	other = v.space ? somebody_beside(d, s, v.space) : NULL;
+	v.other = other ? other->proc.pid : 0;
+	return v;
 }
 
 /* The process that a record names as its parent, while it ran the program that the child was forked with. */

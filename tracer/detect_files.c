@@ -40,7 +40,7 @@ void detect_end(struct detect *d, u32 proc)
 
 		if (l->user != proc || !l->writes)
 			continue;
-		systems_file(d->db, l->rec.path, detect_view(s, l->outside), s->match, &f);
+		systems_file(d->db, l->rec.path, detect_view(d, s, l->outside), s->match, &f);
 		if (f.component && f.root[0])
 			detect_learn(d, proc, &f);
 	}
@@ -153,7 +153,7 @@ static bool look_again(struct detect *d, struct late *l)
 	const struct seen *s = detect_seen(d, l->user);
 	struct sys_file f;
 
-	systems_file(d->db, l->rec.path, detect_view(s, l->outside), s ? s->match : NULL, &f);
+	systems_file(d->db, l->rec.path, detect_view(d, s, l->outside), s ? s->match : NULL, &f);
 	if (!f.component)
 		return ++l->tries >= LATE_TRIES;
 	remember(d, l->rec.id, &f);
@@ -201,7 +201,7 @@ void detect_file(struct detect *d, const struct iot_path *p, struct rec_file *r)
 
 	if (!r->path)
 		return;
-	systems_file(d->db, r->path, detect_view(s, p->whole == PATH_WHOLE_OUTSIDE), s ? s->match : NULL, &f);
+	systems_file(d->db, r->path, detect_view(d, s, p->whole == PATH_WHOLE_OUTSIDE), s ? s->match : NULL, &f);
 	r->component = f.threads ? NULL : f.component;
 	remember(d, p->file, &f);
 	keep_device(d, p, r->path);
@@ -225,7 +225,7 @@ static void ask_again(struct detect *d, struct known *k, u32 proc)
 	k->asked = proc;
 	if (!s || !s->match || !s->match->system)
 		return;
-	systems_file(d->db, k->path, detect_view(s, false), s->match, &f);
+	systems_file(d->db, k->path, detect_view(d, s, false), s->match, &f);
 	if (!f.threads)
 		return;
 	k->component = f.component;

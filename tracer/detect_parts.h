@@ -4,12 +4,14 @@
 #define IOT_DETECT_PARTS_H
 
 #include "detect.h"
+#include "hash_table.h"
 #include "sparse.h"
 #include "systems/systems.h"
 #include "tracer.h"
 
 #define BUCKETS 4096           /* of process numbers */
 #define UNCLEAR 4096         /* files without a component that may turn out to be databases */
+#define SPACES 1024          /* mount namespaces and roots of which somebody is remembered */
 #define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
 
 /* A process that may tell more later: by a title which it sets after it was forked, by files that it opens. It is looked at when that
@@ -68,8 +70,9 @@ struct unclear {
 
 /* A thread that used such a file, by its number and process. */
 struct thread {
-	u32 proc, tid;              /* proc 0: unused */
+	u32 proc, tid;              /* the key */
 	char comm[IOT_COMM_LEN];    /* "": it could not be read */
+	UT_hash_handle hh;
 };
 
 struct detect {
@@ -77,6 +80,7 @@ struct detect {
 	const char *only;
 	struct sparse seen;         /* struct seen by process.id */
 	u32 bucket[BUCKETS];
+	u32 somebody[SPACES];       /* process.id of one that is there, by the mount namespace and root that are not ours */
 	struct sparse file;         /* struct known by file.id */
 	u32 known[KNOWN_MAX];       /* ids of these, a clock */
 	size_t n_known, hand, n_devices;
@@ -84,8 +88,7 @@ struct detect {
 	size_t late_room, n_late, at_late;
 	struct unclear unclear[UNCLEAR]; /* the last one of each slot */
 	struct rec_file late_rec;   /* that was given last; its path is ours */
-	struct thread *threads;     /* open addressing, size is a power of two */
-	size_t threads_room, n_threads;
+	struct thread *threads;     /* hash table */
 	struct place *places;
 	size_t n_places;
 	const char *group[IOT_HIST_GROUPS];
@@ -100,7 +103,7 @@ struct detect {
 
 struct seen *detect_seen(const struct detect *, u32 id);
 /* Whose path it is that a process uses. */
-struct sys_view detect_view(const struct seen *, bool outside);
+struct sys_view detect_view(struct detect *, const struct seen *, bool outside);
 /* A process uses a file that tells what it is. */
 void detect_learn(struct detect *, u32 proc, const struct sys_file *);
 

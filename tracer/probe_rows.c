@@ -129,6 +129,8 @@ const struct call_row call_rows[] = {
 	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
 	{ SYS_readahead, { KIND_NONE, SHAPE_ADVISE, 0 } },
 	{ SYS_fadvise64, { KIND_NONE, SHAPE_ADVISE, 0 } },
+	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
+	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
 	{ SYS_sendmsg, { KIND_NET_SEND, SHAPE_MSG, 0 } },
 	{ SYS_sendmmsg, { KIND_NET_SEND, SHAPE_MMSG, 0 } },

@@ -145,7 +145,7 @@ static void on_name(void *arg, const struct iot_path *p, const char *path)
 	struct run *r = arg;
 
 	run_learn_device(r, p->dev);
-	take_error(r, r->sink->record(r->sink, REC_file, names_file_at(r->names, p, path)));
+	run_file(r, names_file_at(r->names, p, path));
 }
 
 static void note_use(const struct run *r)
@@ -270,6 +270,7 @@ static void release(struct run *r)
 	cells_free(r->cells);
 	filesums_free(r->filesums);
 	flows_free(r->flows);
+	run_files_free(r);
 	truth_free(r->truth);
 	free(r->batch);
 	free(r->ends);

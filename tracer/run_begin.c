@@ -144,6 +144,7 @@ int run_prepare(struct run *r)
 	status = open_named(r);
 	if (status)
 		return status;
+	run_files_begin(r);
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
 		return STATUS_FAILED;

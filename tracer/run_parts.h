@@ -15,7 +15,9 @@
 #include "outputs.h"
 #include "run.h"
 #include "settle.h"
+#include "sparse.h"
 #include "truth.h"
+
 
 struct run {
 	const struct options *opts;
@@ -30,6 +32,8 @@ struct run {
 	struct cells *cells;
 	struct filesums *filesums;
 	struct flows *flows;
+	struct sparse files, held;    /* with --system (run_files.c): numbers of those that its processes used, elements of no size; and others */
+	size_t n_held;
 	struct command command;
 	struct settle_job *job;
 	sigset_t before;              /* the mask that the command gets */
@@ -82,6 +86,17 @@ void run_known(void *run, const struct iot_proc *);
 void run_learn_device(void *run, u32 dev);
 /* A row of a process, for lives.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
+
+/* --- which files are named (run_files.c) --- */
+
+void run_files_begin(struct run *);
+void run_files_free(struct run *);
+/* Gives what is known of a file, now or when somebody who is asked for uses it. */
+void run_file(struct run *, const struct rec_file *);
+/* What goes to the outputs names this file; 0: none. */
+void run_use(struct run *, u32 file);
+/* With --system only: something did. */
+bool run_uses(const struct run *, u32 file);
 
 /* --- sums, once a second (run_round.c) --- */
 

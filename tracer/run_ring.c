@@ -16,10 +16,43 @@ static void give_batch(struct run *r)
 	r->n_batch = 0;
 }
 
-/* Takes away what somebody who is wanted may have dirtied. */
 static bool is_cut(const struct iot_event *e)
 {
 	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
+}
+
+/* Whoever is wanted may have dirtied it. */
+static bool is_nobodys(const struct iot_event *e)
+{
+	return !e->owner && e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
+}
+
+/* Written for who is not wanted: he has written over what was dirty. */
+static bool is_taken(const struct iot_event *e)
+{
+	return e->kind == KIND_FS_WRITE && e->cause == CAUSE_DATA && e->owner >= PROC_FIRST;
+}
+
+/* With --system the kernel side tells of everybody: false for what is of no use to those who are wanted. Of others that is what takes
+ * away data that the system may have dirtied, as nobody's in particular. */
+static bool choose(struct run *r, struct iot_event *e)
+{
+	if (e->owner && lives_wanted(r->lives, e->owner)) {
+		run_use(r, e->file);
+		return true;
+	}
+	if (!run_uses(r, e->file))
+		return false;
+	if (is_nobodys(e))
+		return true;
+	if (is_taken(e)) {
+		e->kind = KIND_FS_TAKEN;
+		e->bytes = 0;
+	} else if (!is_cut(e)) {
+		return false;
+	}
+	e->owner = PROC_OTHER;
+	return true;
 }
 
 static void on_event(void *arg, const struct iot_event *e)
@@ -29,7 +62,7 @@ static void on_event(void *arg, const struct iot_event *e)
 
 	*own = *e;
 	detect_event(r->detect, own);
-	if (r->opts->system && (!e->owner || !lives_wanted(r->lives, e->owner)) && !is_cut(e))
+	if (r->opts->system && !choose(r, own))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
@@ -116,7 +149,7 @@ static void on_path(void *arg, const struct iot_path *p)
 		filesums_named(r->filesums, rec->id);
 	else if (filesums_is_named(r->filesums, rec->id))
 		return; /* told by another ring, which was read before */
-	take_error(r, r->sink->record(r->sink, REC_file, rec));
+	run_file(r, rec);
 }
 
 /* Returns true when there is more. */

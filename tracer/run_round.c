@@ -72,7 +72,10 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 	struct rec_file_io own = *rec;
 
 	own.owner = lives_owner(r->lives, rec->owner);
-	return own.owner == PROC_OTHER ? 0 : r->sink->record(r->sink, REC_file_io, &own);
+	if (own.owner == PROC_OTHER)
+		return 0;
+	run_use(r, own.file);
+	return r->sink->record(r->sink, REC_file_io, &own);
 }
 
 /* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. files: sums by file
@@ -123,7 +126,7 @@ void run_end_second(struct run *r)
 	u64 now = since_start(r);
 
 	while ((late = detect_late(r->detect)))
-		take_error(r, r->sink->record(r->sink, REC_file, late));
+		run_file(r, late);
 	run_give_changed(r);
 	take_error(r, filesums_take(r->filesums, r->probes));
 	run_drain(r);

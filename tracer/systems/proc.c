@@ -157,7 +157,7 @@ static void learn_path(struct look *l, const char *path, bool writes)
 	path += len;
 	if (path[0] != '/' || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)) || !strncmp(path, "/proc/", 6) || (!writes && !l->m->system))
 		return;
-	if (systems_file(l->db, path, (struct sys_view){ l->pid, false }, l->m, &f))
+	if (systems_file(l->db, path, (struct sys_view){ .pid = l->pid }, l->m, &f))
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 
@@ -199,7 +199,7 @@ static void learn_name(struct look *l, const char *path)
 	struct sys_file f;
 	int n = snprintf(inside, sizeof(inside), "%s/x", path);
 
-	if (n < (int)sizeof(inside) && systems_file(l->db, inside, (struct sys_view){ l->pid, false }, l->m, &f))
+	if (n < (int)sizeof(inside) && systems_file(l->db, inside, (struct sys_view){ .pid = l->pid }, l->m, &f))
 		l->changed |= systems_learn(l->db, l->m, &f, l->pid);
 }
 

@@ -22,11 +22,20 @@
 
 #define DIR_SLOTS 1024          /* folders remembered */
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
+#define SPACE_SLOTS 256         /* mount namespaces and roots remembered */
 #define FOUND_MS 10000          /* how long a root is believed */
 #define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
 
+/* How paths of a mount namespace and root began while somebody was there. */
+struct space {
+	uint64_t number;        /* sys_view.space; 0: unused */
+	bool same_mounts;
+	char *jail;
+};
+
 struct sys_cache {
 	struct dir dir[DIR_SLOTS];
+	struct space space[SPACE_SLOTS];
 	uint64_t seen[SEEN_SLOTS];
 	char *mounts;           /* mount points that must not be touched, each NUL-terminated, ended by an empty one */
 	int mountinfo;          /* /proc/self/mountinfo, polled for changes */
@@ -48,6 +57,8 @@ void sys_cache_free(struct sys_cache *c)
 		return;
 	for (size_t i = 0; i < DIR_SLOTS; i++)
 		free(c->dir[i].path);
+	for (size_t i = 0; i < SPACE_SLOTS; i++)
+		free(c->space[i].jail);
 	free(c->mounts);
 	if (c->mountinfo >= 0)
 		close(c->mountinfo);
@@ -205,6 +216,12 @@ static int open_place(const struct way *w, const char *inside, uint64_t flags)
 	return fd;
 }
 
+/* Is nobody left in that namespace and root? */
+static bool is_gone(const struct way *w)
+{
+	return w->to == WAY_AWAY && !w->pid;
+}
+
 static void look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
 {
 	int dir = open_place(w, inside, O_DIRECTORY);
@@ -234,12 +251,14 @@ const struct dir *roots_lookup(const struct systems *db, const struct way *w, co
 	char path[PATH_BYTES + 64];
 	struct dir *d;
 
-	if (w->to == WAY_NONE || is_untouchable(c, inside))
+	if (w->to == WAY_NONE || (!is_gone(w) && is_untouchable(c, inside)))
 		return &none;
-	snprintf(path, sizeof(path), "%u:%s", w->pid, inside);
+	snprintf(path, sizeof(path), "%llx:%s", (unsigned long long)w->space, inside);
 	d = &c->dir[hash(path, strlen(path)) / 2 % DIR_SLOTS];
-	if (d->path && !strcmp(d->path, path) && now_ms() < d->until_ms)
+	if (d->path && !strcmp(d->path, path) && (is_gone(w) || now_ms() < d->until_ms))
 		return d;
+	if (is_gone(w))
+		return &none;
 	free(d->path);
 	*d = (struct dir){ .path = strdup(path) };
 	if (d->path)
@@ -256,39 +275,72 @@ static bool is_our_root(uint32_t pid)
 	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Is it our root that the paths of a process begin at? */
-static void find_way(struct sys_view view, struct way *w)
+/* Where the paths of a process begin: is it our root? False when it is gone. */
+static bool find_way(uint32_t pid, struct way *w)
 {
 	char path[PROCFS_PATH];
 	struct stat ours, theirs;
 	ssize_t n;
 
-	*w = (struct way){ .to = view.ours ? WAY_HOME : WAY_NONE };
-	if (!view.pid || stat(procfs_path(path, view.pid, "ns/mnt"), &theirs) || stat("/proc/self/ns/mnt", &ours))
-		return;
-	n = readlink(procfs_path(path, view.pid, "root"), w->jail, sizeof(w->jail) - 1);
+	if (!pid || stat(procfs_path(path, pid, "ns/mnt"), &theirs) || stat("/proc/self/ns/mnt", &ours))
+		return false;
+	n = readlink(procfs_path(path, pid, "root"), w->jail, sizeof(w->jail) - 1);
 	if (n <= 0)
-		return;
+		return false;
 	w->jail[n] = '\0';
 	w->same_mounts = ours.st_ino == theirs.st_ino;
-	w->to = w->same_mounts && !strcmp(w->jail, "/") && is_our_root(view.pid) ? WAY_HOME : WAY_AWAY;
+	w->to = w->same_mounts && !strcmp(w->jail, "/") && is_our_root(pid) ? WAY_HOME : WAY_AWAY;
 	if (!strcmp(w->jail, "/"))
 		w->jail[0] = '\0';
-	w->pid = w->to == WAY_AWAY ? view.pid : 0;
+	w->pid = w->to == WAY_AWAY ? pid : 0;
+	w->space = w->pid;
+	return true;
+}
+
+static void remember_space(struct sys_cache *c, uint64_t number, const struct way *w)
+{
+	struct space *s = &c->space[number % SPACE_SLOTS];
+
+	if (s->number == number)
+		return;
+	free(s->jail);
+	*s = (struct space){ number, w->same_mounts, strdup(w->jail) };
+	if (!s->jail)
+		s->number = 0;
+}
+
+static bool recall_space(const struct sys_cache *c, uint64_t number, struct way *w)
+{
+	const struct space *s = &c->space[number % SPACE_SLOTS];
+
+	if (!number || s->number != number)
+		return false;
+	w->to = WAY_AWAY;
+	w->same_mounts = s->same_mounts;
+	strcpy(w->jail, s->jail);
+	return true;
 }
 
 void way_find(struct sys_cache *c, struct sys_view view, struct way *w)
 {
-	find_way(view, w);
-	refresh_mounts(c, w->pid);
+	*w = (struct way){ .to = view.ours ? WAY_HOME : WAY_NONE };
+	if (find_way(view.pid, w) || find_way(view.other, w)) {
+		if (w->to == WAY_AWAY && view.space)
+			remember_space(c, view.space, w);
+	} else if (view.ours || !recall_space(c, view.space, w)) {
+		return;
+	}
+	if (w->to == WAY_AWAY && view.space)
+		w->space = view.space;
+	if (!is_gone(w))
+		refresh_mounts(c, w->pid);
 }
 
 bool sys_is_untouchable(struct sys_cache *c, uint32_t pid, const char *path)
 {
-	struct way w;
+	struct way w = { .to = WAY_NONE };
 
-	find_way((struct sys_view){ pid, false }, &w);
-	if (w.to == WAY_NONE)
+	if (!find_way(pid, &w))
 		return true;
 	refresh_mounts(c, w.pid);
 	return is_untouchable(c, path);
@@ -314,7 +366,7 @@ bool roots_is_file(const struct systems *db, const struct way *w, const char *pa
 	bool file;
 	int fd;
 
-	if (w->to == WAY_NONE || is_untouchable(db->cache, path))
+	if (w->to == WAY_NONE || is_gone(w) || is_untouchable(db->cache, path))
 		return false;
 	fd = open_place(w, path, O_NOFOLLOW);
 	file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);

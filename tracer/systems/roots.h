@@ -21,7 +21,8 @@ struct dir {
 struct way {
 	enum { WAY_HOME, WAY_AWAY, WAY_NONE } to;   /* our root; the root of a process; it cannot be looked at */
 	bool same_mounts;                           /* AWAY: only its root is another (chroot) */
-	uint32_t pid;
+	uint32_t pid;                               /* AWAY: who is looked through; 0: nobody is left, and only what is remembered counts */
+	uint64_t space;                             /* AWAY: tells this namespace and root from others */
 	char jail[PATH_BYTES];                      /* of same_mounts: its root as we name it */
 };
 

@@ -147,10 +147,13 @@ struct sys_file {
 };
 
 /* Whose path it is. pid: a process that uses it; 0 none. ours: without that process the path is one of our own mount namespace
- * and root; else it cannot be looked at. */
+ * and root. Else somebody of the same namespace and root serves as well, `other`, 0 none; and when nobody is left, what is remembered
+ * of `space`: a number for that namespace and root, which no later ones have; 0 not known. */
 struct sys_view {
 	uint32_t pid;
 	bool ours;
+	uint32_t other;
+	uint64_t space;
 };
 
 /* What a file is. `path` is absolute; `user` is what the process that uses it was found to be, or NULL. Looks for marker files in the folders

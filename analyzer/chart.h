@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* chart.h - pictures: what reports declare, laid out so that no label leaves the canvas or lies on another.
+ *
+ * A statement of a report is drawn when its comments say how, beside "-- plot: WORD":
+ *   -- chart: bars | lines | areas | points | note
+ *   -- heading: TEXT         above it; without one it belongs to the chart above
+ *   -- axis: TEXT            what the values are;    -- unit: bytes | count | us | s | ratio | percent
+ *   -- across: TEXT          what x is;              -- across unit: as above     (lines, areas, points)
+ *   -- log: values across    which scales are logarithmic; -- steps: yes, lines as steps; -- rule: N, a dashed line at that value
+ *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up;  -- key: no, the names of rows say it
+ * The columns that it reads: panel, row (a name beside the bars), bar (which of several bars of a row), part (what has a colour: see
+ * palette.def; a word before a colon may name the paint, "fs journal: commit" is painted as "fs journal"), value, or low and high
+ * (a bar that floats, or the range of a point), x, bin (width of x), line (1: a line over the areas; 2: marks at their edge), label. A
+ * note has one column, a line a row.
+ */
+#ifndef IOT_ANALYZER_CHART_H
+#define IOT_ANALYZER_CHART_H
+
+#include "print.h"
+
+/* How a picture is to look. */
+struct look {
+	double width, height;    /* CSS pixels; height 0: what it needs */
+	double font, zoom;       /* size of text; bitmap pixels per CSS pixel */
+	const char *title;       /* in place of the report's; NULL: that */
+	bool no_head;            /* without the title and the lines about the run */
+};
+
+/* "column", "page", "screen" or "WIDTHxHEIGHT". 0, or -EINVAL. */
+int look_size(struct look *look, const char *text);
+
+/* Has the report a chart? */
+bool chart_has(const struct answer *a);
+
+/* Draws all charts of the answer as one SVG. `id` begins its ids. Returns 0 or an exit status: EXIT_DATA when there is nothing to draw. */
+int chart_draw(const struct answer *a, const struct look *look, const char *id, FILE *out);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* chart_xy.c - lines, points and stacked areas over a number. */
+#include <errno.h>
+#include <math.h>
+#include "analyzer.h"
+#include "chart_parts.h"
+#include "memory.h"
+
+#define SMALL 0.9
+
+/* From a value to a place on the canvas; `from` may be below `to` or above it. */
+struct axis {
+	double from, to, low, high;
+	bool log;
+};
+
+static double at(const struct axis *a, double v)
+{
+	double share = a->log ? log10(fmax(v, a->low) / a->low) / log10(a->high / a->low) : (v - a->low) / (a->high - a->low);
+
+	return a->from + (a->to - a->from) * fmin(1, fmax(0, share));
+}
+
+struct range chart_across(const struct chart *c)
+{
+	struct range r = { INFINITY, -INFINITY };
+	int i;
+
+	for (i = 0; i < c->items; i++) {
+		const struct item *it = &c->item[i];
+
+		if (it->absent || (c->across_log && !(it->x > 0)))
+			continue;
+		r.low = fmin(r.low, it->x);
+		r.high = fmax(r.high, it->x + (c->kind == AREAS ? c->bin : 0));
+	}
+	return r.low > r.high ? (struct range){ 1, 10 } : r;
+}
+
+/* The decades around a range. */
+static void decades(struct axis *a, struct range r)
+{
+	a->low = pow(10, floor(log10(r.low) + 1e-9));
+	a->high = pow(10, ceil(log10(fmax(r.high, r.low)) - 1e-9));
+	if (a->high <= a->low)
+		a->high = a->low * 10;
+}
+
+static struct axis value_axis(const struct chart *c, int panel)
+{
+	struct range r = chart_values(c, panel);
+	struct axis a = { .low = 0, .high = r.high > 0 ? r.high * 1.04 : 1, .log = c->log };
+	int i, part;
+
+	if (c->kind == AREAS) {
+		auto_free double *sum = calloc(c->items + 1, sizeof(*sum));
+
+		/* rows are in the order of x: one sum a panel and x */
+		for (i = part = 0; sum && i < c->items; i++) {
+			if (i && (c->item[i].x != c->item[i - 1].x || c->item[i].panel != c->item[i - 1].panel))
+				part++;
+			if (!c->item[i].over && !c->item[i].absent && (!c->own || c->item[i].panel == panel))
+				sum[part] += c->item[i].value;
+		}
+		for (i = 0; sum && i <= part; i++)
+			a.high = fmax(a.high, sum[i] * 1.04);
+	}
+	if (c->unit == UNIT_PERCENT)
+		a.high = fmax(100, fmin(a.high, 103));
+	if (c->rule > 0 && c->log) {
+		r.low = fmin(r.low, c->rule);
+		r.high = fmax(r.high, c->rule);
+	}
+	if (c->log)
+		decades(&a, r);
+	return a;
+}
+
+double xy_height(const struct chart *c, double plot, double font)
+{
+	return (c->panel.n > 1 || *c->panel.name[0] ? 1.5 * font : 0) + (c->axis ? 1.5 * font : 0) + 0.5 * font + plot + 1.6 * font +
+	       (c->across ? 1.4 * font : 0);
+}
+
+/* Calls back with the place and the text of each tick that has room, `apart` away from the one before. */
+static void each_tick(const struct axis *a, enum unit unit, int count, void (*call)(void *arg, double v, double place), void *arg)
+{
+	double step = unit_step(a->high - (a->low < 0 ? a->low : 0), count, unit), v;
+	int skip = a->log ? fmax(1, ceil(log10(a->high / a->low) / count)) : 0, i = 0;
+
+	if (a->log) {
+		for (v = a->low; v <= a->high * 1.001; v *= 10, i++)
+			if (i % skip == 0)
+				call(arg, v, at(a, v));
+		return;
+	}
+	for (v = ceil(a->low / step - 1e-9) * step; v <= a->high * 1.0001; v += step)
+		call(arg, v, at(a, v));
+}
+
+struct ticks {
+	const struct chart *c;
+	struct frame *f;
+	double x0, x1, y0, y1, last;
+	double widest;
+};
+
+static void measure_tick(void *arg, double v, double place)
+{
+	struct ticks *t = arg;
+	char buf[UNIT_TEXT];
+
+	t->widest = fmax(t->widest, svg_width(unit_text(buf, v, t->c->unit), SMALL * t->f->font, false));
+}
+
+static void value_tick(void *arg, double v, double place)
+{
+	struct ticks *t = arg;
+	char buf[UNIT_TEXT];
+
+	svg_rule(t->f->svg, t->x0, place, t->x1, place, "grid", 0.7, NULL);
+	svg_text(t->f->svg, t->x0 - 0.4 * t->f->font, place + 0.32 * t->f->font, END, SMALL * t->f->font, "dim", false, unit_text(buf, v, t->c->unit));
+}
+
+static void across_tick(void *arg, double v, double place)
+{
+	struct ticks *t = arg;
+	char buf[UNIT_TEXT];
+	double half = svg_width(unit_text(buf, v, t->c->across_unit), SMALL * t->f->font, false) / 2;
+
+	svg_rule(t->f->svg, place, t->y1, place, t->y0, "grid", 0.7, NULL);
+	if (place - half < t->last || place + half > t->f->x + t->f->w)
+		return;
+	svg_text(t->f->svg, place, t->y0 + 1.2 * t->f->font, MIDDLE, SMALL * t->f->font, "dim", false, buf);
+	t->last = place + half + 0.5 * t->f->font;
+}
+
+/* The steps of one part, on what the parts before it sum to; `base` grows by them. xs: the places, n of them. */
+static void draw_area(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y, double *base,
+		      const double *xs, int n)
+{
+	char *d = NULL;
+	FILE *out = memory_open(&d, NULL);
+	auto_free double *value = calloc(n + 1, sizeof(*value));
+	double sum = 0;
+	int i, k = 0;
+
+	for (i = 0; value && i < c->items; i++) {
+		const struct item *it = &c->item[i];
+
+		if (it->panel != panel || it->part != part || it->over || it->absent)
+			continue;
+		while (k < n - 1 && xs[k] < it->x)
+			k++;
+		value[k] += it->value;
+		sum += it->value;
+	}
+	for (i = 0; out && value && i < n; i++)
+		fprintf(out, "%c%.1f %.1fH%.1f", i ? 'L' : 'M', at(x, xs[i]), at(y, base[i] + value[i]), at(x, xs[i] + c->bin));
+	for (i = n; out && value && i--;)
+		fprintf(out, "L%.1f %.1fH%.1f", at(x, xs[i] + c->bin), at(y, base[i]), at(x, xs[i]));
+	for (i = 0; value && i < n; i++)
+		base[i] += value[i];
+	if (out && !fclose(out) && sum > 0) {
+		auto_free char *closed = NULL;
+
+		if (asprintf(&closed, "%sZ", d) > 0)
+			svg_area(f->svg, closed, c->paint[part]);
+	}
+	free(d);
+}
+
+/* The places of x of a chart, ascending, without repetition. */
+static double *places(const struct chart *c, int panel, int *n)
+{
+	double *xs = calloc(c->items + 1, sizeof(*xs));
+	int i;
+
+	for (*n = i = 0; xs && i < c->items; i++)
+		if (c->item[i].panel == panel && !c->item[i].over && !c->item[i].absent && (!*n || c->item[i].x > xs[*n - 1]))
+			xs[(*n)++] = c->item[i].x;
+	return xs;
+}
+
+static void draw_areas(const struct chart *c, int panel, struct frame *f, const struct axis *x, const struct axis *y)
+{
+	int n = 0, part;
+	auto_free double *xs = places(c, panel, &n), *base = calloc(n + 1, sizeof(*base));
+
+	for (part = 0; xs && base && part < c->part.n; part++)
+		draw_area(c, panel, part, f, x, y, base, xs, n);
+}
+
+/* Curves, one a part; on areas only those that say so. */
+static void draw_curve(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y)
+{
+	char *d = NULL;
+	FILE *out = memory_open(&d, NULL);
+	bool steps = c->kind == AREAS || c->steps, pen = false;
+	double last = 0;
+	int i, n = 0;
+
+	for (i = 0; out && i < c->items; i++) {
+		const struct item *it = &c->item[i];
+
+		if (it->panel != panel || it->part != part || (c->kind == AREAS && it->over != 1) || it->over > 1)
+			continue;
+		if (it->absent) {
+			pen = false;
+			continue;
+		}
+		if (pen && steps)
+			fprintf(out, "L%.1f %.1f", at(x, it->x), at(y, last));
+		fprintf(out, "%c%.1f %.1f", pen ? 'L' : 'M', at(x, it->x), at(y, it->value));
+		if (c->kind == AREAS)
+			fprintf(out, "H%.1f", at(x, it->x + c->bin));
+		last = it->value;
+		pen = true;
+		n++;
+	}
+	if (out && !fclose(out) && n)
+		svg_path(f->svg, d, c->paint[part], c->kind == AREAS ? 1.4 : 1.8);
+	free(d);
+}
+
+/* Marks of the points of a part: not on every one of many. */
+static void draw_marks(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y)
+{
+	double last = -INFINITY, px, py;
+	int i;
+
+	for (i = 0; i < c->items; i++) {
+		const struct item *it = &c->item[i];
+
+		if (it->panel != panel || it->part != part || it->absent || (c->kind == AREAS && it->over < 2))
+			continue;
+		px = at(x, it->x + (c->kind == AREAS ? c->bin / 2 : 0));
+		py = it->over > 1 ? y->to + 0.5 * f->font : at(y, it->value);
+		if (it->ranged && c->kind != AREAS)
+			svg_rule(f->svg, px, at(y, it->low), px, at(y, it->high), "line", 1, NULL);
+		if (c->kind != POINTS && fabs(px - last) < 1.1 * f->font)
+			continue;
+		svg_mark(f->svg, px, py, (c->kind == POINTS ? 0.42 : 0.28) * f->font, c->paint[part]);
+		last = px;
+	}
+}
+
+void xy_draw(const struct chart *c, int panel, struct frame f)
+{
+	struct range across = chart_across(c);
+	struct axis x = { .low = across.low, .high = across.high > across.low ? across.high : across.low + 1, .log = c->across_log }, y = value_axis(c, panel);
+	auto_free char *title = svg_fit(c->panel.name[panel], f.w, f.font, true), *axis = svg_fit(c->axis ?: "", f.w, SMALL * f.font, false), *below = NULL;
+	struct ticks t = { .c = c, .f = &f };
+	double top = f.y, room;
+	int part, count = fmax(2, f.h / (2.4 * f.font));
+
+	if (c->panel.n > 1 || *c->panel.name[0])
+		svg_text(f.svg, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, f.font, "ink", true, title ?: "");
+	if (c->axis)
+		svg_text(f.svg, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, SMALL * f.font, "dim", false, axis ?: "");
+	if (c->across_log)
+		decades(&x, across);
+	each_tick(&y, c->unit, count, measure_tick, &t);
+	x.from = t.x0 = f.x + t.widest + 0.6 * f.font;
+	x.to = t.x1 = f.x + f.w - 0.8 * f.font;
+	y.to = t.y1 = top + 0.5 * f.font;
+	y.from = t.y0 = y.to + f.h;
+	t.last = f.x;
+	each_tick(&y, c->unit, count, value_tick, &t);
+	room = x.log ? 4.5 * f.font : 5.5 * f.font;
+	each_tick(&x, c->across_unit, fmax(1, (t.x1 - t.x0) / room), across_tick, &t);
+	if (c->rule > 0)
+		svg_rule(f.svg, t.x0, at(&y, c->rule), t.x1, at(&y, c->rule), "line", 1, "3 2");
+	if (c->kind == AREAS)
+		draw_areas(c, panel, &f, &x, &y);
+	for (part = 0; part < c->part.n && c->kind != POINTS; part++)
+		draw_curve(c, panel, part, &f, &x, &y);
+	for (part = 0; part < c->part.n; part++)
+		draw_marks(c, panel, part, &f, &x, &y);
+	svg_rule(f.svg, t.x0, t.y1, t.x0, t.y0, "line", 0.8, NULL);
+	svg_rule(f.svg, t.x0, t.y0, t.x1, t.y0, "line", 0.8, NULL);
+	below = c->across ? svg_fit(c->across, t.x1 - t.x0, SMALL * f.font, false) : NULL;
+	if (below)
+		svg_text(f.svg, t.x0, t.y0 + 2.6 * f.font, START, SMALL * f.font, "dim", false, below);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* compare.h - what `compare` knows of two or more sets of runs, before it is said. */
+#ifndef IOT_ANALYZER_COMPARE_H
+#define IOT_ANALYZER_COMPARE_H
+
+#include "print.h"
+#include "sets.h"
+#include "stats.h"
+
+struct options;
+struct limit;
+
+/* One quantity of one line of a report, in all runs. Texts are cells of a run's answer. */
+struct quantity {
+	const char *what, *who, *name, *word, *unit, *note; /* note: why it is not exact in one run, or NULL */
+	int ord;
+	int first;               /* of the few that a change is about: 1 what is written, 2 what is read; 0: none of them */
+	double *value;           /* a run each; NAN: not measured there */
+	const char **bound;      /* likewise: "exact", ">=", "<=", "n/a" */
+};
+
+enum verdict {
+	DIFFERS, ALIKE,
+	EQUAL,                   /* the same number in every run: nothing to test */
+	TOO_FEW,                 /* so few runs show nothing, whatever they measured */
+	NOT_COMPARED,            /* absent, or a bound */
+};
+
+/* What became of a quantity from the first set to another one. */
+struct difference {
+	const struct quantity *q;
+	size_t to;               /* number of the other set */
+	double a, b;             /* medians; NAN: not measured in every run */
+	const char *bound_a, *bound_b;
+	struct span span_a, span_b, change;
+	double by;               /* b/a - 1; NAN: a is 0 */
+	double p;
+	enum verdict verdict;
+	const char *why;         /* NOT_COMPARED */
+};
+
+struct comparison {
+	struct sets sets;
+	size_t runs;             /* of all sets, one behind the other */
+	struct grid *values, *facts; /* a run each: what it answered */
+	struct quantity *quantity;
+	size_t quantities;
+	struct difference *difference; /* largest first */
+	size_t differences;
+	int about;               /* which of these it is about: the larger in all runs together, whichever set they are of */
+	size_t tested;           /* of them, those that were put to the test */
+	char *unlike;            /* why the runs are not comparable, with --force; else NULL */
+	char **text;             /* of limits, a quantity each; NULL: none */
+	double *idle;            /* a set each: median of what devices wrote in its controls; NAN: none */
+};
+
+/* Which set a run is of, when all are counted. */
+size_t comparison_set(const struct comparison *c, size_t run, const struct set_run **which);
+
+/* Asks all runs of the sets, refuses those that are not comparable, and collects their quantities. Returns 0 or an exit status. */
+int comparison_read(struct comparison *c, const struct options *o);
+
+/* iot-analyze compare. Returns an exit status. */
+int compare(const struct options *o);
+
+/* What `check --against` must keep: a limit for each ratio of the base, NULL: none was asked for. The list and what it points to live until
+ * comparison_free(); the limits of the command line are in front of it. Returns 0 or an exit status, the error reported. */
+int against(struct comparison *c, const struct options *o, int64_t run, struct limit **list, int *n);
+void comparison_free(struct comparison *c);
+
+/* Tables and sentences of a comparison, as an answer to be printed and drawn. 0 or -ENOMEM. */
+int compare_answer(const struct comparison *c, struct answer *a);
+
+#endif

@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- hop.sql: What each step of a byte's way added or saved, and what one operation cost.
+
+-- What the file system adds to file data, a row a line, `all traced` too: written (as submitted), and read (from
+-- devices).
+CREATE TEMP TABLE v_fs_part AS
+WITH part AS MATERIALIZED (
+       SELECT a.gid, a.sym, a.cause, SUM(a.amount) AS bytes
+       FROM v_piece a
+       WHERE a.sym IN ('F', 'B', 'B_r') AND a.cause NOT IN ('data', 'direct', 'readahead')
+       GROUP BY a.gid, a.sym, a.cause),
+     line AS (
+       SELECT gid AS line, sym, cause, bytes FROM part
+       UNION ALL
+       SELECT 'all:', p.sym, p.cause, p.bytes FROM part p JOIN v_group g ON g.gid = p.gid WHERE g.rank < 4)
+SELECT line AS gid, sum_if(bytes, sym = 'F' AND cause = 'journal') AS journal,
+       sum_if(bytes, sym = 'F' AND cause = 'metadata') AS metadata,
+       sum_if(bytes, sym = 'B' AND cause = 'journal') AS journal_dev, sum_if(bytes, sym = 'B_r') AS structures_r
+FROM line
+GROUP BY line;
+
+-- The way of written bytes, one row a line and step: S (or L, where it is given), what each step added (absorbed: less
+-- than 0), B. The steps sum to B exactly. Between two volumes of which one is not known there is one step. residue, the
+-- last: what of W the dirty ledger does not explain. reach: what the steps so far sum to.
+CREATE TEMP VIEW v_hop AS
+WITH v AS MATERIALIZED (
+       SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata
+       FROM v_volume v LEFT JOIN v_fs_part f ON f.gid = v.gid
+       WHERE v.shown AND v.rank <= 4),
+     volume(gid, ord, sym, bytes) AS (
+       SELECT gid, 1, 'L', L FROM v WHERE S > 0
+       UNION ALL SELECT gid, 2, 'S', S FROM v
+       UNION ALL SELECT gid, 3, 'T', T FROM v
+       UNION ALL SELECT gid, 4, 'D', D FROM v JOIN v_measured m ON m.ledger
+       UNION ALL SELECT gid, 5, 'W', W FROM v
+       UNION ALL SELECT gid, 6, 'F', F FROM v
+       UNION ALL SELECT gid, 7, 'B', B FROM v),
+     pair AS MATERIALIZED (
+       SELECT gid, ord, sym, bytes, LAG(sym) OVER way AS "from", bytes - LAG(bytes) OVER way AS change
+       FROM volume
+       WHERE bytes IS NOT NULL
+       WINDOW way AS (PARTITION BY gid ORDER BY ord)),
+     split(gid, "from", sym, ord, step, bytes) AS (
+       SELECT gid, 'T', 'D', 0.1, 'overwritten in the cache', -absorbed FROM v
+       UNION ALL SELECT gid, 'D', 'W', 0.1, 'deleted before writeback', -cancelled FROM v
+       UNION ALL SELECT gid, 'D', 'W', 0.2, 'still dirty at the end', -dirty_end FROM v
+       UNION ALL SELECT gid, 'W', 'F', 0.1, 'fs journal', journal FROM v
+       UNION ALL SELECT gid, 'W', 'F', 0.2, 'fs metadata', metadata FROM v),
+     told AS MATERIALIZED (
+       SELECT s.gid, s."from", s.sym, p.ord + s.ord AS ord, s.step, s.bytes
+       FROM split s JOIN pair p ON p.gid = s.gid AND p."from" = s."from" AND p.sym = s.sym),
+     whole("from", sym, step) AS (VALUES ('L', 'S', 'application'), ('S', 'T', 'rounded up to blocks'),
+       ('T', 'D', 'dirtied through mappings'), ('D', 'W', 'residue'), ('W', 'F', 'other of the fs'),
+       ('F', 'B', 'below the file system')),
+     step(gid, ord, hop, step, bytes, start) AS (
+       SELECT gid, ord, sym, CASE sym WHEN 'L' THEN 'L payload' WHEN 'S' THEN 'S calls' ELSE sym END, bytes, 1
+       FROM pair WHERE "from" IS NULL
+       UNION ALL
+       SELECT gid, ord, "from" || ' to ' || sym, step, bytes, 0 FROM told
+       UNION ALL
+       SELECT p.gid, iif(w.step = 'residue', 98, p.ord + 0.9), p."from" || ' to ' || p.sym,
+              COALESCE(w.step, p."from" || ' to ' || p.sym || ', not told apart'),
+              p.change - COALESCE((SELECT SUM(t.bytes) FROM told t
+                                   WHERE t.gid = p.gid AND t."from" = p."from" AND t.sym = p.sym), 0), 0
+       FROM pair p LEFT JOIN whole w ON w."from" = p."from" AND w.sym = p.sym
+       WHERE p."from" IS NOT NULL)
+SELECT gid, ord, hop, step, bytes, SUM(bytes) OVER (PARTITION BY gid ORDER BY ord) AS reach, start
+FROM step
+UNION ALL
+SELECT gid, 99, sym, CASE sym WHEN 'B' THEN 'B devices' ELSE sym END, bytes, bytes, 1
+FROM (SELECT *, MAX(ord) OVER (PARTITION BY gid) AS last FROM pair WHERE "from" IS NOT NULL)
+WHERE ord = last;
+
+-- The same for reads, S_r to B_r. From the cache: what calls returned without direct I/O that was neither missed nor
+-- read ahead and used. Readahead stands where it was read; of what no call returned the rest is `read ahead, not used`.
+CREATE TEMP VIEW v_hop_r AS
+WITH v AS MATERIALIZED (
+       SELECT v.*, COALESCE(f.structures_r, 0) AS structures
+       FROM v_volume v LEFT JOIN v_fs_part f ON f.gid = v.gid
+       WHERE v.shown AND v.rank <= 4 AND COALESCE(v.S_r, 0) + COALESCE(v.B_r, 0) > 0),
+     change(gid, ord, step, bytes) AS (
+       SELECT gid, 2, iif(S_r_cached < missed + readahead - ra_unused, 'rounded up to pages', 'from the page cache'),
+              missed + readahead - ra_unused - S_r_cached FROM v
+       UNION ALL SELECT gid, 3, 'read ahead, not used', ra_unused FROM v
+       UNION ALL SELECT gid, 4, 'for faults', missed_fault + readahead_fault FROM v
+       UNION ALL SELECT gid, 5, 'read to be written', missed_write FROM v
+       UNION ALL SELECT gid, 6, 'fs structures', structures FROM v WHERE B_r IS NOT NULL),
+     known AS MATERIALIZED (SELECT gid, ord, step, bytes FROM change WHERE bytes IS NOT NULL),
+     step(gid, ord, hop, step, bytes, start) AS (
+       SELECT gid, 1, 'S_r', 'S_r calls', S_r, 1 FROM v
+       UNION ALL
+       SELECT gid, ord, 'S_r to B_r', step, bytes, 0 FROM known
+       UNION ALL
+       SELECT v.gid, 98, 'S_r to B_r', iif(v.missed IS NULL, 'S_r to B_r, not told apart', 'residue'),
+              v.B_r - v.S_r - COALESCE((SELECT SUM(k.bytes) FROM known k WHERE k.gid = v.gid), 0), 0
+       FROM v)
+SELECT gid, ord, hop, step, bytes, SUM(bytes) OVER (PARTITION BY gid ORDER BY ord) AS reach, start
+FROM step
+UNION ALL
+SELECT gid, 99, 'B_r', 'B_r devices', B_r, B_r, 1 FROM v;
+
+-- Blocks of journals, a row a line: NULL where the block size of one that it wrote to is not known.
+CREATE TEMP VIEW v_journal_line AS
+WITH part AS MATERIALIZED (
+       SELECT a.gid, a.device, SUM(a.amount) AS bytes
+       FROM v_piece a
+       WHERE a.sym = 'B' AND a.cause = 'journal'
+       GROUP BY a.gid, a.device),
+     line AS (
+       SELECT gid AS line, device, bytes FROM part
+       UNION ALL
+       SELECT 'all:', p.device, p.bytes FROM part p JOIN v_group g ON g.gid = p.gid WHERE g.rank < 4)
+SELECT l.line AS gid, iif(COUNT(b.block_bytes) = COUNT(*), SUM(l.bytes * 1.0 / b.block_bytes), NULL) AS blocks
+FROM line l LEFT JOIN v_journal_block b ON b.device IS l.device
+WHERE l.bytes > 0
+GROUP BY l.line;
+
+-- How many operations a line stands for: those that clients had acknowledged, by the ledger, or --ops, of the line that
+-- the payload is of; else its own calls that write, or read.
+CREATE TEMP TABLE v_op AS
+SELECT v.gid, iif(v.pays, COALESCE(:ops, g.write_ops), NULL) AS given_w,
+       iif(v.pays AND :ops IS NULL, g.read_ops, NULL) AS given_r,
+       v.ops_S_w AS calls_w, v.ops_S_r AS calls_r
+FROM v_volume v LEFT JOIN given g
+WHERE v.shown AND v.rank <= 4;

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-only
+"""pictures.py - is every label of an SVG inside of its canvas, and none on another?
+
+usage: pictures.py FILE.svg...      exit status 1, and a line for each that is not
+
+The boxes are those that the file itself says: place, anchor, size and length of each text. That the lengths are true is looked at
+too: in the widths of DejaVu Sans, read from its file where it is installed, no text is longer than it says.
+"""
+import struct
+import sys
+import xml.etree.ElementTree as tree
+
+FONTS = {False: "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", True: "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf"}
+ASCENT, DESCENT = 0.76, 0.2
+
+
+def widths(path):
+    """Width of each character of a TrueType font, in sizes; {} where it is not there."""
+    try:
+        data = open(path, "rb").read()
+    except OSError:
+        return {}
+    at = {data[12 + 16 * i:16 + 16 * i].decode(): struct.unpack(">L", data[20 + 16 * i:24 + 16 * i])[0] for i in range(struct.unpack(">H", data[4:6])[0])}
+    unit, = struct.unpack(">H", data[at["head"] + 18:at["head"] + 20])
+    metrics, = struct.unpack(">H", data[at["hhea"] + 34:at["hhea"] + 36])
+    found = {}
+    for i in range(struct.unpack(">H", data[at["cmap"] + 2:at["cmap"] + 4])[0]):
+        table = at["cmap"] + struct.unpack(">HHL", data[at["cmap"] + 4 + 8 * i:at["cmap"] + 12 + 8 * i])[2]
+        if struct.unpack(">H", data[table:table + 2])[0] != 12:
+            continue
+        for group in range(struct.unpack(">L", data[table + 12:table + 16])[0]):
+            first, last, glyph = struct.unpack(">LLL", data[table + 16 + 12 * group:table + 28 + 12 * group])
+            for code in range(first, last + 1):
+                one = at["hmtx"] + 4 * min(glyph + code - first, metrics - 1)
+                found[code] = struct.unpack(">H", data[one:one + 2])[0] / unit
+    return found
+
+
+def boxes(root, fonts):
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        size, length = float(text.get("font-size")), float(text.get("textLength"))
+        x, y = float(text.get("x")), float(text.get("y"))
+        x -= {"start": 0, "middle": length / 2, "end": length}[text.get("text-anchor")]
+        words = "".join(text.itertext())
+        font = fonts[text.get("font-weight") == "bold"]
+        if font and all(ord(c) in font and ord(c) < 127 for c in words):
+            true = sum(font[ord(c)] for c in words) * size
+            if true > length * 1.01 + 0.1:
+                yield None, f"'{words}' is {true:.1f} wide and says {length:.1f}"
+        yield (x, y - ASCENT * size, x + length, y + DESCENT * size), words
+
+
+def faults(path, fonts):
+    root = tree.parse(path).getroot()
+    _, _, width, height = map(float, root.get("viewBox").split())
+    seen = []
+    for box, words in boxes(root, fonts):
+        if box is None:
+            yield words
+            continue
+        if box[0] < -0.1 or box[1] < -0.1 or box[2] > width + 0.1 or box[3] > height + 0.1:
+            yield f"'{words}' leaves the canvas of {width} x {height}: {box}"
+        for other, theirs in seen:
+            if box[0] < other[2] - 0.1 and other[0] < box[2] - 0.1 and box[1] < other[3] - 0.1 and other[1] < box[3] - 0.1:
+                yield f"'{words}' lies on '{theirs}'"
+        seen.append((box, words))
+    if not seen:
+        yield "no text at all"
+
+
+def main():
+    fonts = {bold: widths(path) for bold, path in FONTS.items()}
+    bad = [f"{path}: {fault}" for path in sys.argv[1:] for fault in faults(path, fonts)]
+    print("\n".join(bad[:40]))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* run_files.c - which files are named in the outputs. With --system the kernel side tells of everybody's: those that the system never
+ * used are no business of the run. */
+#include <stdlib.h>
+#include <string.h>
+#include "run_parts.h"
+
+#define HELD_MAX 65536 /* the names of more are not kept for a later use by the system */
+
+/* A file that nobody used who is asked for. */
+struct held {
+	struct rec_file rec; /* its path is ours */
+};
+
+static void held_free(void *held)
+{
+	free((char *)((struct held *)held)->rec.path);
+}
+
+static void hold(struct run *r, const struct rec_file *rec)
+{
+	struct held *h = sparse_find(&r->held, rec->id);
+
+	if (!h && (r->n_held >= HELD_MAX || !(h = sparse_make(&r->held, rec->id))))
+		return;
+	r->n_held += !h->rec.id;
+	free((char *)h->rec.path);
+	h->rec = *rec;
+	h->rec.path = rec->path ? strdup(rec->path) : NULL;
+}
+
+void run_file(struct run *r, const struct rec_file *rec)
+{
+	if (r->opts->system && !run_uses(r, rec->id))
+		hold(r, rec);
+	else
+		take_error(r, r->sink->record(r->sink, REC_file, rec));
+}
+
+void run_use(struct run *r, u32 file)
+{
+	struct held *h;
+
+	if (!r->opts->system || !file || run_uses(r, file) || !sparse_make(&r->files, file))
+		return;
+	h = sparse_find(&r->held, file);
+	if (!h)
+		return;
+	take_error(r, r->sink->record(r->sink, REC_file, &h->rec));
+	held_free(h);
+	sparse_drop(&r->held, file);
+	r->n_held--;
+}
+
+bool run_uses(const struct run *r, u32 file)
+{
+	return sparse_find(&r->files, file);
+}
+
+void run_files_begin(struct run *r)
+{
+	r->held.size = sizeof(struct held);
+}
+
+void run_files_free(struct run *r)
+{
+	sparse_free(&r->files, NULL);
+	sparse_free(&r->held, held_free);
+}
