@@ -36,7 +36,7 @@ struct program {
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
 extern const size_t n_programs;
-#define NOT_MOUNTED "no file system of this type is mounted"
+#define NOT_MOUNTED "no file system of this type was mounted: attached when one is, what it did before is not known"
 #define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
 
 /* A system call: what it is, and how its arguments are read. */
