@@ -29,6 +29,8 @@ rows() {
 		aio_rings=32 io -
 		late=32 io -
 		outside=32 io -
+		puts=32 io table of what calls put into journals full
+		puts_rest=32 io -
 		cells=1024 who aggregate table full
 		procs=128 all process table full
 		want_pids=64 all process table full

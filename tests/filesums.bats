@@ -261,7 +261,7 @@ files_of() { # DIR N
 		traced --no-events --settle none -- bash -c "$(declare -f files_of)
 			for step in 1 2 3 4; do mkdir $IOT_MNT/\$step; files_of $IOT_MNT/\$step 5500; sync -f $IOT_MNT; [ \$step = 4 ] || sleep 8; done" # what is written back later would be sums again
 		complete 1
-		empty "lost" "$(sql "SELECT what, n FROM lost WHERE n > 0 AND what LIKE 'table%'")"
+		empty "lost" "$(sql "SELECT what, n FROM lost WHERE n > 0 AND what LIKE 'table of sums%'")"
 		same "files" "$(q "SELECT COUNT(DISTINCT i.file) >= 22000 FROM r JOIN file_io i ON i.run = r.run WHERE i.owner > 2 AND i.write_bytes = 4096")" 1
 	}
 	with_fs ext4 1G -N 40000 -- body

@@ -327,7 +327,7 @@ void way_find(struct sys_cache *c, struct sys_view view, struct way *w)
 	if (find_way(view.pid, w) || find_way(view.other, w)) {
 		if (w->to == WAY_AWAY && view.space)
 			remember_space(c, view.space, w);
-	} else if (view.ours || !recall_space(c, view.space, w)) {
+	} else if (!view.ours && !recall_space(c, view.space, w)) {
 		return;
 	}
 	if (w->to == WAY_AWAY && view.space)
