@@ -7,7 +7,8 @@
  *   -- axis: TEXT            what the values are;    -- unit: bytes | count | us | s | ratio | percent
  *   -- across: TEXT          what x is;              -- across unit: as above     (lines, areas, points)
  *   -- log: values across    which scales are logarithmic; -- steps: yes, lines as steps; -- rule: N, a dashed line at that value
- *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up;  -- key: no, the names of rows say it
+ *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up
+ *   -- key: no               the names of rows say it;  -- rows: N, at most so many
  * The columns that it reads: panel, row (a name beside the bars), bar (which of several bars of a row), part (what has a colour: see
  * palette.def; a word before a colon may name the paint, "fs journal: commit" is painted as "fs journal"), value, or low and high
  * (a bar that floats, or the range of a point), x, bin (width of x), line (1: a line over the areas; 2: marks at their edge), label. A

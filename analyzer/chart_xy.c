@@ -94,7 +94,7 @@ static void each_tick(const struct axis *a, enum unit unit, int count, void (*ca
 				call(arg, v, at(a, v));
 		return;
 	}
-	for (v = ceil(a->low / step - 1e-9) * step; v <= a->high * 1.0001; v += step)
+	for (v = fabs(ceil(a->low / step - 1e-9)) * step; v <= a->high * 1.0001; v += step)
 		call(arg, v, at(a, v));
 }
 
@@ -135,6 +135,12 @@ static void across_tick(void *arg, double v, double place)
 	t->last = place + half + 0.5 * t->f->font;
 }
 
+/* Is there a step without anything behind that one? */
+static bool gap_after(const struct chart *c, const double *xs, int i, int n)
+{
+	return i + 1 < n && xs[i + 1] > xs[i] + c->bin * 1.001;
+}
+
 /* The steps of one part, on what the parts before it sum to; `base` grows by them. xs: the places, n of them. */
 static void draw_area(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y, double *base,
 		      const double *xs, int n)
@@ -155,10 +161,16 @@ static void draw_area(const struct chart *c, int panel, int part, struct frame *
 		value[k] += it->value;
 		sum += it->value;
 	}
-	for (i = 0; out && value && i < n; i++)
+	for (i = 0; out && value && i < n; i++) {
 		fprintf(out, "%c%.1f %.1fH%.1f", i ? 'L' : 'M', at(x, xs[i]), at(y, base[i] + value[i]), at(x, xs[i] + c->bin));
-	for (i = n; out && value && i--;)
+		if (gap_after(c, xs, i, n))
+			fprintf(out, "V%.1fH%.1f", at(y, 0), at(x, xs[i + 1]));
+	}
+	for (i = n; out && value && i--;) {
+		if (gap_after(c, xs, i, n))
+			fprintf(out, "V%.1fH%.1f", at(y, 0), at(x, xs[i] + c->bin));
 		fprintf(out, "L%.1f %.1fH%.1f", at(x, xs[i] + c->bin), at(y, base[i]), at(x, xs[i]));
+	}
 	for (i = 0; value && i < n; i++)
 		base[i] += value[i];
 	if (out && !fclose(out) && sum > 0) {
@@ -235,7 +247,7 @@ static void draw_marks(const struct chart *c, int panel, int part, struct frame 
 		if (it->panel != panel || it->part != part || it->absent || (c->kind == AREAS && it->over < 2))
 			continue;
 		px = at(x, it->x + (c->kind == AREAS ? c->bin / 2 : 0));
-		py = it->over > 1 ? y->to + 0.5 * f->font : at(y, it->value);
+		py = it->over > 1 ? y->to + (it->over - 1.5) * 0.9 * f->font : at(y, it->value);
 		if (it->ranged && c->kind != AREAS)
 			svg_rule(f->svg, px, at(y, it->low), px, at(y, it->high), "line", 1, NULL);
 		if (c->kind != POINTS && fabs(px - last) < 1.1 * f->font)

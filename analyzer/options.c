@@ -15,7 +15,7 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "all", NULL };
+const char *const per_names[] = { "system", "instance", "comm", "pid", "all", "cause", "owner", "device", "component", NULL };
 
 #define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
@@ -36,6 +36,7 @@ static const struct option_row rows[] = {
 	{ "--ec", "K+M", OPT_CODE, 0, 0, NULL, "or by which erasure code, such as 2+2" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ "--step", "MS", OPT_NUMBER, AT(step), AT(has_step), NULL, "timeline: length of a step, from 10 milliseconds on (default: 1000)" },
 	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },

@@ -22,6 +22,8 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
+	uint64_t step;
+	bool has_step;
 	uint64_t ops;
 	bool has_ops;
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
@@ -30,6 +32,8 @@ struct options {
 	int args;
 };
 
+/* Those behind PER_ALL are what `timeline` cuts bytes by. */
+enum { PER_ALL = 4 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */

@@ -44,15 +44,16 @@ static void put_block(FILE *f, const struct grid *t)
 	fputs("\n\n\n", f);
 }
 
-/* Block 0 is the line that says which run it is, - for a report about all runs; then the tables for the picture, or else the first table. */
-static void put_head(FILE *f, const struct answer *a)
+/* Block 0 is what says which run it is (beside a picture without the machine and the command), - for a report about all runs; then the
+ * tables for the picture, or else the first table. */
+static void put_head(FILE *f, const struct grid *head)
 {
-	int col = grid_find(&a->head, "line");
+	int col = grid_find(head, "line");
 	size_t row;
 
 	fputs("# line\n", f);
-	for (row = 0; col >= 0 && row < a->head.rows && row < 2; row++) {
-		const struct cell *c = grid_cell(&a->head, row, col);
+	for (row = 0; col >= 0 && row < head->rows && row < 2; row++) {
+		const struct cell *c = grid_cell(head, row, col);
 		auto_free char *s = c->type == CELL_TEXT ? text_plot(c->text, c->len) : NULL;
 
 		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");
@@ -62,12 +63,12 @@ static void put_head(FILE *f, const struct answer *a)
 	fputs("\n\n\n", f);
 }
 
-static int put_data(FILE *f, const struct answer *a)
+static int put_data(FILE *f, const struct answer *a, const struct grid *head)
 {
 	size_t rows = 0;
 	int i, plots = 0;
 
-	put_head(f, a);
+	put_head(f, head);
 	for (i = 0; i < a->tables; i++) {
 		if (!a->table[i].plot)
 			continue;
@@ -82,14 +83,14 @@ static int put_data(FILE *f, const struct answer *a)
 	return rows ? 0 : fail_as(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
 }
 
-static int write_data(const struct answer *a, const struct folder *work)
+static int write_data(const struct answer *a, const struct grid *head, const struct folder *work)
 {
 	FILE *data = create(work, a->name, ".tsv");
 	int err, bad;
 
 	if (!data)
 		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
-	err = put_data(data, a);
+	err = put_data(data, a, head);
 	bad = ferror(data);
 	if ((fclose(data) || bad) && !err)
 		err = fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
@@ -170,7 +171,7 @@ static int draw_script(const struct answer *a, const char *style, const char *co
 	static const char *const kinds[] = { "svg", "png" };
 	auto_free char *script = NULL;
 	size_t i;
-	int err = write_data(a, work) ?: write_script(a, style, code, work);
+	int err = write_data(a, &a->head, work) ?: write_script(a, style, code, work);
 
 	if (!err && asprintf(&script, "%s.gp", a->name) < 0)
 		err = fail_as(EXIT_DATA, ENOMEM, "gnuplot");
@@ -196,7 +197,7 @@ static int draw_charts(const struct answer *a, const struct look *look, const st
 	bad = ferror(f);
 	if ((fclose(f) || bad) && !err)
 		err = fail_as(EXIT_DATA, errno, "cannot write the picture in %s", work->path);
-	err = err ?: write_data(a, work);
+	err = err ?: write_data(a, &a->picture, work);
 	*vector = !err;
 	snprintf(zoom, sizeof(zoom), "%.3f", look->zoom);
 	if (!err) {

@@ -177,8 +177,8 @@ char *text_entities(const char *plain)
 			;
 		if (i < sizeof(entities) / sizeof(*entities))
 			out = stpcpy(out, entities[i].entity);
-		else
-			*out++ = *p;
+		else /* U+FFFE and U+FFFF are no characters of XML: U+FFFD */
+			*out++ = p - plain > 1 && !memcmp(p - 2, "\xef\xbf", 2) && (*p & 0xbe) == 0xbe ? '\xbd' : *p;
 	}
 	if (buf)
 		*out = '\0';

@@ -74,7 +74,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 		run -0 "$ANALYZE" "$report" "$S" --plot out
 		python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); assert not d.getElementsByTagName("script")' "out/$report.svg"
 		[ "$(head -c 8 "out/$report.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
-		[ -s "out/$report.tsv" ] && [ -s "out/$report.gp" ]
+		[ -s "out/$report.tsv" ] && [ "$(head -c 5 "out/$report.pdf")" = %PDF- ]
 	done
 	grep -q "touch pwned" out/breakdown.svg
 	[ -z "$(find . -name 'pwned*')" ]
@@ -82,12 +82,15 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ -z "$(find out ! -perm 0600 -type f)" ]
 }
 
-@test "the script beside a picture draws it again" {
-	mkdir out
-	"$ANALYZE" breakdown "$S" --plot out >&2
-	rm out/breakdown.svg
-	(cd out && gnuplot breakdown.gp)
-	[ -s out/breakdown.svg ]
+@test "a report of one's own may have a script, which draws it again" {
+	mkdir out mine
+	printf '%s\n' '-- title: Mine' '-- table: mine' 'SELECT who, B FROM v_volume WHERE B > 0;' >mine/mine.sql
+	printf '%s\n' 'set output "mine." . kind' 'plot "mine.tsv" index 1 using 0:2 with boxes' >mine/mine.gp
+	"$ANALYZE" mine "$S" --reports mine --plot out >&2
+	[ "$(cd out && echo *)" = "mine.gp mine.png mine.svg mine.tsv" ]
+	rm out/mine.svg
+	(cd out && gnuplot mine.gp)
+	[ -s out/mine.svg ]
 }
 
 @test "--plot goes through no symlink, and needs a folder that is there" {
@@ -110,9 +113,15 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$stderr" = "iot-analyze: cannot write pictures to target: Not a directory" ]
 }
 
-@test "a missing gnuplot is one line that names its package" {
-	mkdir out empty
+@test "without the program that makes bitmaps there is the SVG, exit status 1, and one line that names the package; gnuplot is only for scripts" {
+	mkdir out empty mine
 	run --separate-stderr -1 env PATH=$PWD/empty "$ANALYZE" breakdown "$S" --plot out
+	[ "$stderr" = "iot-analyze: cannot draw PNG and PDF, only SVG: rsvg-convert is missing: install the Debian package 'librsvg2-bin'" ]
+	[ "$(cd out && echo *)" = "breakdown.svg breakdown.tsv" ]
+	rm out/*
+	printf '%s\n' '-- title: Mine' '-- table: mine' 'SELECT who, B FROM v_volume WHERE B > 0;' >mine/mine.sql
+	echo 'plot 1' >mine/mine.gp
+	run --separate-stderr -1 env PATH=$PWD/empty "$ANALYZE" mine "$S" --reports mine --plot out
 	[ "$stderr" = "iot-analyze: cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'" ]
 	[ -z "$(ls -A out)" ]
 }

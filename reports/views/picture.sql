@@ -16,3 +16,12 @@ VALUES ('rounded up to blocks', 'rounded up'), ('rounded up to pages', 'rounded 
        ('from the page cache', 'saved'), ('dirtied through mappings', 'through mappings'),
        ('read ahead, not used', 'not used'), ('below the file system', 'below the fs'), ('W', 'W file data'),
        ('T', 'T blocks');
+
+-- Operations in words.
+CREATE TEMP VIEW v_kind_words AS
+SELECT kind, COALESCE('{"block_read": "read in the device", "block_write": "write in the device",
+                        "queue_read": "read in the queue", "queue_write": "write in the queue",
+                        "fs_sync": "fsync whole", "fs_sync_data": "fsync writes data",
+                        "fs_sync_commit": "fsync waits for journal", "fs_sync_flush": "fsync flushes device",
+                        "block_flush": "flush in the device", "commit": "journal commit"}' ->> kind, kind) AS words
+FROM v_kind;
