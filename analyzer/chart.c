@@ -51,6 +51,16 @@ bool chart_has(const struct answer *a)
 	return false;
 }
 
+bool chart_has_rows(const struct answer *a)
+{
+	int i;
+
+	for (i = 0; i < a->tables; i++)
+		if (chart_kind(&a->table[i]) < NOTE && a->table[i].rows)
+			return true;
+	return false;
+}
+
 struct picture {
 	const struct answer *a;
 	const struct look *look;

@@ -33,6 +33,9 @@ int look_size(struct look *look, const char *text);
 /* Has the report a chart? */
 bool chart_has(const struct answer *a);
 
+/* Has one of them anything to draw? */
+bool chart_has_rows(const struct answer *a);
+
 /* Draws all charts of the answer as one SVG. `id` begins its ids. Returns 0 or an exit status: EXIT_DATA when there is nothing to draw. */
 int chart_draw(const struct answer *a, const struct look *look, const char *id, FILE *out);
 

@@ -7,6 +7,7 @@
 #include "compare.h"
 #include "options.h"
 #include "out.h"
+#include "page.h"
 #include "payload.h"
 #include "place.h"
 #include "plot.h"
@@ -55,6 +56,7 @@ static int cmd_attach(const struct options *o)
 static const struct command commands[] = {
 	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
 	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
+	{ "report", "STORE", "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1, page },
 	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
 

@@ -26,6 +26,7 @@ static const struct option_row rows[] = {
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
+	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write" },
 	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
 	{ "--title", "TEXT", OPT_TEXT, AT(title), 0, NULL, "of pictures, in place of the report's" },
 	{ "--no-head", NULL, OPT_FLAG, AT(no_head), 0, NULL, "pictures without title and lines about the run: a paper has a caption" },

@@ -14,7 +14,7 @@ struct limit {
 };
 
 struct options {
-	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title;
+	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title, *out;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """pictures.py - is every label of an SVG inside of its canvas, and none on another?
 
-usage: pictures.py FILE.svg...      exit status 1, and a line for each that is not
+usage: pictures.py FILE.svg|FILE.html...      exit status 1, and a line for each that is not
 
 The boxes are those that the file itself says: place, anchor, size and length of each text. That the lengths are true is looked at
 too: in the widths of DejaVu Sans, read from its file where it is installed, no text is longer than it says.
 """
+import re
 import struct
 import sys
 import xml.etree.ElementTree as tree
@@ -52,7 +53,14 @@ def boxes(root, fonts):
 
 
 def faults(path, fonts):
-    root = tree.parse(path).getroot()
+    text = open(path, encoding="utf-8").read()
+    for picture in re.findall(r"<svg .*?</svg>", text, re.DOTALL):
+        yield from faults_of(tree.fromstring(picture), fonts)
+    if "<svg " not in text:
+        yield "no picture"
+
+
+def faults_of(root, fonts):
     _, _, width, height = map(float, root.get("viewBox").split())
     seen = []
     for box, words in boxes(root, fonts):
