@@ -18,7 +18,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
 
 # Debian packages that `make setup` installs: to build, to run, to test.
-PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev
+PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox librsvg2-bin sqlite3 util-linux e2fsprogs kmod man-db
 PKGS_TEST := attr xfsprogs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps
 
@@ -31,7 +31,7 @@ inc_stream := -Ibase -Ibpf
 inc_tracer := -Ibase -Ibpf -Istream
 inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
-inc_tests := -Ibase -Ibpf -Istream -Itracer
+inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
 BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
@@ -43,7 +43,7 @@ stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 systems_src := $(wildcard tracer/systems/*.c)
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
 io_obj := $(patsubst %.c,$(B)/%.o,$(wildcard workloads/*.c))
-random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c))
+random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c) workloads/uring.c)
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
@@ -64,7 +64,7 @@ setup:
 need = command -v $1 >/dev/null || { echo "iot: '$1' is missing: install the Debian package '$2' (make setup installs all)" >&2; exit 1; }
 $(B)/.tools:
 	@$(call need,$(CC),gcc); $(call need,$(CLANG),clang)
-	@for h in bpf/libbpf.h:libbpf-dev libelf.h:libelf-dev cjson/cJSON.h:libcjson-dev sqlite3.h:libsqlite3-dev; do \
+	@for h in bpf/libbpf.h:libbpf-dev libelf.h:libelf-dev cjson/cJSON.h:libcjson-dev sqlite3.h:libsqlite3-dev uthash.h:uthash-dev; do \
 		echo "#include <$${h%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
 		{ echo "iot: header <$${h%:*}> is missing: install the Debian package '$${h#*:}' (make setup installs all)" >&2; exit 1; }; done
 	@mkdir -p $(B) && touch $@

@@ -389,14 +389,17 @@ static int find_differences(struct comparison *c)
 	return err;
 }
 
-static void comparison_free(struct comparison *c)
+void comparison_free(struct comparison *c)
 {
 	size_t i;
 
 	for (i = 0; i < c->quantities; i++) {
 		free(c->quantity[i].value);
 		free(c->quantity[i].bound);
+		if (c->text)
+			free(c->text[i]);
 	}
+	free(c->text);
 	for (i = 0; i < c->runs; i++) {
 		if (c->values)
 			grid_free(&c->values[i]);
@@ -428,9 +431,17 @@ static int say(const struct comparison *c, const struct options *o)
 	return err;
 }
 
-int compare(const struct options *o)
+int comparison_read(struct comparison *c, const struct options *o)
 {
 	auto_free char *rules = report_text(NULL, "systems.json");
+
+	if (!rules)
+		return no_memory();
+	return ask_runs(c, o, rules) ?: check_alike(c, o) ?: ask_idle(c, o, rules) ?: find_quantities(c);
+}
+
+int compare(const struct options *o)
+{
 	struct comparison c = { 0 };
 	int err;
 
@@ -441,14 +452,13 @@ int compare(const struct options *o)
 	if (o->limits || o->seed)
 		return fail_as(EXIT_USAGE, 0, "%s belongs to another command than 'compare'", o->seed ? "--seed" : "a limit");
 	if (o->run || o->ledger)
-		return fail_as(EXIT_USAGE, 0, "%s: of which run? compare names runs as STORE:RUN (iot-analyze attach puts a ledger into a run)", o->run ? "--run" : "--ledger");
+		return fail_as(EXIT_USAGE, 0, "%s: of which run? compare names runs as STORE:RUN (iot-analyze attach puts a ledger into a run)",
+			       o->run ? "--run" : "--ledger");
 	err = sets_find(&c.sets, o->arg + 1, o->args - 1);
 	if (!err && c.sets.n < 2)
 		err = fail_as(EXIT_USAGE, 0, "compare with what? only %s is there (iot-analyze compare A B, or a store whose runs have two labels)",
 			      c.sets.n ? c.sets.set[0].name : "nothing");
-	if (!err && !rules)
-		err = no_memory();
-	err = err ?: ask_runs(&c, o, rules) ?: check_alike(&c, o) ?: ask_idle(&c, o, rules) ?: find_quantities(&c) ?: find_differences(&c) ?: say(&c, o);
+	err = err ?: comparison_read(&c, o) ?: find_differences(&c) ?: say(&c, o);
 	comparison_free(&c);
 	return err;
 }

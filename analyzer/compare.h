@@ -8,6 +8,7 @@
 #include "stats.h"
 
 struct options;
+struct limit;
 
 /* One quantity of one line of a report, in all runs. Texts are cells of a run's answer. */
 struct quantity {
@@ -48,14 +49,23 @@ struct comparison {
 	size_t differences;
 	size_t tested;           /* of them, those that were put to the test */
 	char *unlike;            /* why the runs are not comparable, with --force; else NULL */
+	char **text;             /* of limits, a quantity each; NULL: none */
 	double *idle;            /* a set each: median of what devices wrote in its controls; NAN: none */
 };
 
 /* Which set a run is of, when all are counted. */
 size_t comparison_set(const struct comparison *c, size_t run, const struct set_run **which);
 
+/* Asks all runs of the sets, refuses those that are not comparable, and collects their quantities. Returns 0 or an exit status. */
+int comparison_read(struct comparison *c, const struct options *o);
+
 /* iot-analyze compare. Returns an exit status. */
 int compare(const struct options *o);
+
+/* What `check --against` must keep: a limit for each ratio of the base, NULL: none was asked for. The list and what it points to live until
+ * comparison_free(); the limits of the command line are in front of it. Returns 0 or an exit status, the error reported. */
+int against(struct comparison *c, const struct options *o, int64_t run, struct limit **list, int *n);
+void comparison_free(struct comparison *c);
 
 /* Tables and sentences of a comparison, as an answer to be printed and drawn. 0 or -ENOMEM. */
 int compare_answer(const struct comparison *c, struct answer *a);

@@ -208,7 +208,8 @@ static int say_test(struct grid *t, const struct comparison *c)
 
 	for (to = 1; to < c->sets.n; to++)
 		least = fmin(least, stats_least_p(na, c->sets.set[to].runs));
-	if (asprintf(&few, "So few runs show nothing: give 5 each or more. A difference that is none would look as large in %.0f of 100 comparisons.", 100 * least) < 0 ||
+	if (asprintf(&few, "So few runs show nothing: give 5 each or more. A difference that is none would look as large in %.0f of 100 comparisons.",
+		     100 * least) < 0 ||
 	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 5 say that anything differs (permutations of the runs, max-T);"
 			    " intervals: 95 %%, bootstrap of the medians, seed %d.", c->tested, STATS_SEED) < 0)
 		return -ENOMEM;
@@ -255,7 +256,8 @@ static int put_words(struct answer *a, const struct comparison *c)
 
 static int put_sets(struct answer *a, const struct comparison *c)
 {
-	struct grid *t = add_table(a, "sets", "What was compared (idle: bytes that devices wrote in the control)", "set run store label kernel device fs filters horizon seconds idle");
+	struct grid *t = add_table(a, "sets", "What was compared (idle: bytes that devices wrote in the control)",
+				   "set run store label kernel device fs filters horizon seconds idle");
 	size_t i;
 	int err = t ? 0 : -ENOMEM;
 
@@ -312,7 +314,7 @@ static int put_differences(struct answer *a, const struct comparison *c)
 	size_t i;
 	int err = t ? 0 : -ENOMEM;
 
-	if (t && !(t->hide = strdup(c->sets.n > 2 ? " unit a_low a_high b_low b_high runs_a runs_b forced" : " unit from to a_low a_high b_low b_high runs_a runs_b forced")))
+	if (t && asprintf(&t->hide, " unit%s a_low a_high b_low b_high runs_a runs_b forced", c->sets.n > 2 ? "" : " from to") < 0)
 		return -ENOMEM;
 	for (i = 0; !err && i < c->differences; i++) {
 		struct cell *cell = grid_add(t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), devno(), size(). */
+/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(). */
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,8 +42,7 @@ static void sum_final(sqlite3_context *ctx)
 		sqlite3_result_int64(ctx, s->whole);
 }
 
-/* listed(ITEM, LIST): is it one of those in the list, between commas? */
-static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static bool is_listed(sqlite3_value **argv)
 {
 	const char *item = (const char *)sqlite3_value_text(argv[0]), *list = (const char *)sqlite3_value_text(argv[1]);
 	size_t len = item ? strlen(item) : 0, n;
@@ -53,7 +52,20 @@ static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		n = strcspn(list, ",");
 		found = n == len && !memcmp(list, item, n);
 	}
-	sqlite3_result_int(ctx, found);
+	return found;
+}
+
+/* listed(ITEM, LIST): is it one of those in the list, between commas? */
+static void listed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_result_int(ctx, is_listed(argv));
+}
+
+/* measured(LAYER, LAYERS): 1 where it is one of them, else NULL. */
+static void measured(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	if (is_listed(argv))
+		sqlite3_result_int(ctx, 1);
 }
 
 /* devno(DEV): the number of a device as "major:minor". */
@@ -101,6 +113,7 @@ int functions_register(sqlite3 *db)
 
 	return sqlite3_create_function(db, "sum_if", 2, flags, NULL, NULL, sum_step, sum_final) ?:
 	       sqlite3_create_function(db, "listed", 2, flags, NULL, listed, NULL, NULL) ?:
+	       sqlite3_create_function(db, "measured", 2, flags, NULL, measured, NULL, NULL) ?:
 	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
 	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 struct sqlite3;
 
-/* Gives the connection sum_if(), listed(), devno() and size() (functions.c says what they do). Returns an SQLite code. */
+/* Gives the connection sum_if(), listed(), measured(), devno() and size() (functions.c says what they do). Returns an SQLite code. */
 int functions_register(struct sqlite3 *db);
 
 /* "512 bytes", "1.50 KiB", "64.0 MiB": three digits. */

@@ -143,7 +143,9 @@ static int answer_report(const struct options *o, const char *name, const char *
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
+	auto_free struct limit *limits = NULL;
 	struct scripts scripts = { 0 };
+	struct comparison base = { 0 };
 	struct answer a = { 0 };
 	struct look look = { .title = o->title, .no_head = o->no_head };
 	int err = find_scripts(o, name, text, &scripts);
@@ -152,6 +154,9 @@ static int answer_report(const struct options *o, const char *name, const char *
 		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
+	if (!err && o->against)
+		err = against(&base, o, ask.run, &limits, &ask.limits);
+	ask.limit = limits ?: o->limit;
 	if (!err && !rules)
 		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
 	if (!err)
@@ -167,6 +172,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = answer_mismatch(&a) ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
+	comparison_free(&base);
 	free(scripts.style);
 	free(scripts.report);
 	return err;
@@ -197,12 +203,12 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
 	if (o->has_ops && strcmp(name, "perop"))
 		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
-	if (o->limits && strcmp(name, "check"))
-		return fail_as(EXIT_USAGE, 0, "--max and --min belong to the command 'check'");
-	if (!o->limits && !strcmp(name, "check"))
-		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N or --min RATIO=N");
-	if (o->force)
-		return fail_as(EXIT_USAGE, 0, "--force belongs to the command 'compare'");
+	if ((o->limits || o->against) && strcmp(name, "check"))
+		return fail_as(EXIT_USAGE, 0, "%s to the command 'check'", o->limits ? "--max and --min belong" : "--against belongs");
+	if (!o->limits && !o->against && !strcmp(name, "check"))
+		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N, --min RATIO=N or --against BASE");
+	if ((o->force || o->has_within) && !o->against)
+		return fail_as(EXIT_USAGE, 0, o->force ? "--force belongs to the command 'compare', and to --against" : "--within belongs to --against");
 	if (o->args > 3)
 		return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", o->arg[3]);
 	if (o->args != 2 && !headline)

@@ -4,7 +4,7 @@
 #include "analyzer.h"
 #include "options.h"
 
-enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_CHOICE, OPT_MAX, OPT_MIN };
+enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN };
 
 struct option_row {
 	const char *name, *value;    /* "--run", name of its value in --help */
@@ -41,6 +41,8 @@ static const struct option_row rows[] = {
 	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
+	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
+	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "but for so many percent (default: 5%)" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
 	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
@@ -77,11 +79,23 @@ static int take_limit(const struct option_row *r, const char *text, struct optio
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
 	memcpy(l->name, text, len);
 	l->text = value + 1;
-	l->least = r->type == OPT_MIN;
+	l->kind = r->type == OPT_MIN ? LIMIT_LEAST : LIMIT_MOST;
 	l->value = strtod(value + 1, &end);
 	if (*end)
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not RATIO=N, such as waf_sys=3.5", r->name, text);
 	o->limits++;
+	return 0;
+}
+
+/* "5%" or "0.5%" as a fraction. */
+static int take_percent(const struct option_row *r, const char *value, double *out)
+{
+	size_t digits = strspn(value, "0123456789.");
+	char *end;
+
+	*out = strtod(value, &end) / 100;
+	if (!digits || *value == '.' || end != value + digits || strcmp(end, "%") || *out > 1e6)
+		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a percentage, such as 5%%", r->name, value);
 	return 0;
 }
 
@@ -115,6 +129,8 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 		return take_limit(r, value, o);
 	if (r->type == OPT_COPIES || r->type == OPT_CODE)
 		return take_copies(r, value, o);
+	if (r->type == OPT_PERCENT)
+		return take_percent(r, value, at);
 	if (r->type == OPT_SIZE && (parse_size(value, at) || *(uint64_t *)at > INT64_MAX))
 		return fail_as(EXIT_USAGE, 0, "%s: '%s' is not a number of bytes, such as 64MiB", r->name, value);
 	if (r->type == OPT_CHOICE)
@@ -171,7 +187,8 @@ int options_read(struct options *o, int argc, char **argv)
 		o->arg[o->args++] = argv[i];
 	}
 	if (o->copies && (!o->has_logical || o->logical_bytes > INT64_MAX / o->copies))
-		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" : "--copies and --ec are of a payload: give --payload too");
+		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" :
+			       "--copies and --ec are of a payload: give --payload too");
 	return 0;
 }
 

@@ -6,11 +6,14 @@
 #include "print.h"
 
 /* A limit of the command `check`. */
+enum limit_kind { LIMIT_MOST, LIMIT_LEAST, LIMIT_WITHIN }; /* --max, --min, --against */
 struct limit {
 	char name[64];           /* of a ratio */
-	double value;
+	double value, low;       /* low: LIMIT_WITHIN only */
+	bool unknown;            /* LIMIT_WITHIN: the base has no exact value */
 	const char *text;        /* as it was given */
-	bool least;              /* --min */
+	const char *who;         /* whose ratio; NULL: everybody's */
+	enum limit_kind kind;
 };
 
 struct options {
@@ -18,6 +21,9 @@ struct options {
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;
+	const char *against;     /* --against; NULL: none */
+	double within;           /* --within, as a fraction */
+	bool has_within;
 	struct limit limit[32];
 	int limits;
 	uint64_t logical_bytes;

@@ -164,12 +164,14 @@ static int text_table(const struct grid *t)
 /* One paragraph, whose lines are behind the column that says what it is about. */
 static void put_words(const char *about, const char *words)
 {
-	size_t at = 10, len;
+	size_t at = 10, len, width = text_width(about);
 
-	printf("%s%*s", about, (int)(text_width(about) < at ? at - text_width(about) : 0), "");
+	printf("%s%*s", about, (int)(width < at ? at - width : 0), "");
+	if (width >= at)
+		printf("\n%*s", (int)at, "");
 	for (; *words; words += len + (words[len] == ' ')) {
 		auto_free char *word = strndup(words, len = strcspn(words, " "));
-		size_t width = word ? text_width(word) : len;
+		width = word ? text_width(word) : len;
 
 		if (at > 10 && at + 1 + width > WORDS_WIDTH)
 			at = printf("\n%*s", 10, "") - 1;

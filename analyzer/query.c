@@ -185,17 +185,24 @@ static int store_knows_system(struct store *s, const char *asked)
 static int store_limits(struct store *s, const struct ask *ask)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_exec(s->db, "CREATE TEMP TABLE wanted_limit (place INTEGER, ratio TEXT, least INTEGER, value REAL, text TEXT)", NULL, NULL, NULL), i;
+	static const char make[] =
+		"CREATE TEMP TABLE wanted_limit (place INTEGER, ratio TEXT, kind INTEGER, value REAL, text TEXT, low REAL, who TEXT)";
+	int rc = sqlite3_exec(s->db, make, NULL, NULL, NULL), i;
 
-	rc = rc ?: sqlite3_prepare_v2(s->db, "INSERT INTO temp.wanted_limit VALUES (?1, ?2, ?3, ?4, ?5)", -1, &st, NULL);
+	rc = rc ?: sqlite3_prepare_v2(s->db, "INSERT INTO temp.wanted_limit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", -1, &st, NULL);
 	for (i = 0; rc == SQLITE_OK && i < ask->limits; i++) {
 		sqlite3_bind_int(st, 1, i);
 		sqlite3_bind_text(st, 2, ask->limit[i].name, -1, SQLITE_STATIC);
-		sqlite3_bind_int(st, 3, ask->limit[i].least);
-		sqlite3_bind_double(st, 4, ask->limit[i].value);
+		sqlite3_bind_int(st, 3, ask->limit[i].kind);
+		if (!ask->limit[i].unknown)
+			sqlite3_bind_double(st, 4, ask->limit[i].value);
+		if (ask->limit[i].kind == LIMIT_WITHIN && !ask->limit[i].unknown)
+			sqlite3_bind_double(st, 6, ask->limit[i].low);
+		sqlite3_bind_text(st, 7, ask->limit[i].who, -1, SQLITE_STATIC);
 		sqlite3_bind_text(st, 5, ask->limit[i].text, -1, SQLITE_STATIC);
 		sqlite3_step(st);
 		rc = sqlite3_reset(st);
+		sqlite3_clear_bindings(st);
 	}
 	rc = sqlite3_finalize(st) ?: rc;
 	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");

@@ -20,7 +20,7 @@ struct ask {
 	bool about_store;       /* the report is about all runs */
 	bool plot;              /* a picture is asked for */
 	bool each;              /* limits are for each line of the report, not for the whole run */
-	const struct limit *limit; /* become table `wanted_limit` (place, ratio, least, value, text) */
+	const struct limit *limit; /* become table `wanted_limit` (place, ratio, kind, value, text, low, who) */
 	int limits;
 	bool has_logical;
 	uint64_t logical_bytes;

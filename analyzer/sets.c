@@ -154,7 +154,7 @@ static int add_idle(struct set *to, const struct set *from)
 	return err;
 }
 
-/* Those of `from` that `which` names: numbers, or else a label. */
+/* Those of `from` that `which` names: numbers, or else a label. where: their one place, or NULL. */
 static int choose_runs(struct set *to, const struct set *from, const char *which, const char *where)
 {
 	bool good, listed;
@@ -168,7 +168,11 @@ static int choose_runs(struct set *to, const struct set *from, const char *which
 		if (good ? listed : !strcmp(r->label, which))
 			err = add_run(&to->run, &to->runs, r);
 	}
-	return err ?: to->runs ? err : fail_as(EXIT_USAGE, 0, "%s has no run '%s' (`iot-analyze runs` lists them)", where, which);
+	if (err || to->runs)
+		return err;
+	if (!where)
+		return fail_as(EXIT_USAGE, 0, "'%s' is neither a store or folder that is there, nor the label of a run of these stores", which);
+	return fail_as(EXIT_USAGE, 0, "%s has no run '%s' (`iot-analyze runs` lists them)", where, which);
 }
 
 /* A place without a word on its runs: all but controls, which must be repeats of each other. */
@@ -260,7 +264,7 @@ static int each_name(struct sets *out, const char *const *arg, const struct plac
 		else if (p[i].path)
 			err = fail_as(EXIT_USAGE, 0, "'%s' is neither a store nor a folder, and labels stand behind these", arg[places]);
 		else
-			err = choose_runs(s, &all, arg[i], places == 1 ? p[0].path : places ? "none of these stores" : "no store of this folder") ?: add_idle(s, &all);
+			err = choose_runs(s, &all, arg[i], places == 1 ? p[0].path : NULL) ?: add_idle(s, &all);
 	}
 	free_runs(&all);
 	return err;

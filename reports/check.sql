@@ -17,16 +17,19 @@ WITH value AS (
                           COALESCE(MAX(B) FILTER (WHERE what = 'unattributed'), 0) AS nobody
                    FROM v_volume))),
      judged AS (
-       SELECT l.place, l.ratio, l.least, l.text, v.what, v.who, v.pid, v.bound, v.value, v.note,
-              CASE WHEN v.value IS NULL THEN 'UNKNOWN'
-                   WHEN l.least AND v.value >= l.value AND v.bound IN ('exact', '>=') THEN 'OK'
-                   WHEN l.least AND v.value < l.value AND v.bound IN ('exact', '<=') THEN 'BROKEN'
-                   WHEN NOT l.least AND v.value <= l.value AND v.bound IN ('exact', '<=') THEN 'OK'
-                   WHEN NOT l.least AND v.value > l.value AND v.bound IN ('exact', '>=') THEN 'BROKEN'
+       SELECT l.place, l.ratio, l.kind, l.text, v.what, COALESCE(v.who, l.who) AS who, v.pid, v.bound, v.value, v.note,
+              CASE WHEN v.value IS NULL AND l.value IS NULL THEN 'n/a'
+                   WHEN v.value IS NULL OR l.value IS NULL THEN 'UNKNOWN'
+                   WHEN l.kind = 1 AND v.value >= l.value AND v.bound IN ('exact', '>=') THEN 'OK'
+                   WHEN l.kind = 1 AND v.value < l.value AND v.bound IN ('exact', '<=') THEN 'BROKEN'
+                   WHEN l.kind = 0 AND v.value <= l.value AND v.bound IN ('exact', '<=') THEN 'OK'
+                   WHEN l.kind <> 1 AND v.value > l.value AND v.bound IN ('exact', '>=') THEN 'BROKEN'
+                   WHEN l.kind = 2 AND v.value < l.low AND v.bound IN ('exact', '<=') THEN 'BROKEN'
+                   WHEN l.kind = 2 AND v.bound = 'exact' THEN 'OK'
                    ELSE 'UNKNOWN' END AS result
-       FROM wanted_limit l LEFT JOIN value v ON v.ratio = l.ratio)
+       FROM wanted_limit l LEFT JOIN value v ON v.ratio = l.ratio AND (l.who IS NULL OR v.who = l.who))
 SELECT result, ratio, COALESCE(who, '(nobody has it)') AS who, COALESCE(pid, '') AS pid, COALESCE(bound, 'n/a') AS bound, value,
-       iif(least, 'at least', 'at most') AS "limit", text AS than,
+       CASE kind WHEN 0 THEN 'at most' WHEN 1 THEN 'at least' ELSE 'within' END AS "limit", text AS than,
        trim(iif(result = 'BROKEN', printf('%.9g; ', value), '') || COALESCE(note, ''), '; ') AS note
 FROM judged
-ORDER BY result = 'OK', result = 'UNKNOWN', place, who, pid;
+ORDER BY result = 'n/a', result = 'OK', result = 'UNKNOWN', place, who, pid;

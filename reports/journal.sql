@@ -19,7 +19,7 @@ SELECT what, who, pid, journal, journal / NULLIF(B * 1.0, 0) AS share_journal, w
 FROM (SELECT v.rank, v.gid, v.what, v.who, v.pid, COALESCE(p.journal, 0) * m.block AS journal, COALESCE(w.wal, 0) * k.known AS wal,
              COALESCE(p.metadata, 0) * m.block AS metadata, v.B, v.commits, v.syncs
       FROM v_volume v JOIN v_measured m
-      JOIN (SELECT NULLIF(EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run), 0) * m.block AS known FROM v_measured m) k
+      JOIN (SELECT NULLIF(EXISTS (SELECT 1 FROM v_file_io), 0) * m.block AS known FROM v_measured m) k
       LEFT JOIN part p ON p.gid = v.gid
       LEFT JOIN wal w ON w.gid = v.gid
       WHERE v.shown AND v.what NOT IN ('all', 'total'))

@@ -10,75 +10,60 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include "fileio.h"
-#include "hash.h"
+#include "hash_table.h"
 #include "interval.h"
 #include "table.h"
 #include "volume.h"
 
-#define ROWS_MAX (1u << 20)       /* 80 MiB; beyond, the store sums */
-#define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger; likewise */
+#define ROWS_MAX (1u << 19)       /* 60 MiB; beyond, the store sums */
+#define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger, and 12 for half as many files; likewise */
 #define BLOCK_BYTES 4096ULL       /* what is written back is whole blocks */
 
 /* What the events say of a file: what calls wrote, what was submitted. */
 struct row {
-	bool used;
-	u8 component;
-	u32 file, owner;
+	u32 file, owner, component; /* the key */
 	u64 called, written;
+	UT_hash_handle hh;
 };
 
 /* A file on which threads tell the component: what each range was last written as. */
 struct ranges {
-	bool used;
-	u32 file;
+	u32 file;                 /* the key */
 	struct interval *component;
+	UT_hash_handle hh;
 };
 
 struct fileio {
-	struct row *rows;         /* open addressing, size is a power of two */
-	size_t room, n;
-	struct ranges *ranges;    /* likewise */
-	size_t ranges_room, ranges_n;
+	struct row *rows;         /* hash tables */
+	struct ranges *ranges;
 	bool kinds[2][256];       /* [0]: of S, [1]: of W */
 	bool failed;              /* too many rows, or no memory */
 };
 
-static struct row *slot(struct row *rows, size_t room, u32 file, u32 owner, u8 component)
+#define KEY_BYTES (3 * sizeof(u32))
+
+static struct row *row_find(const struct fileio *f, u32 file, u32 owner, u32 component)
 {
-	size_t i = (hash_pair(file, owner) + component) & (room - 1);
-
-	while (rows[i].used && (rows[i].file != file || rows[i].owner != owner || rows[i].component != component))
-		i = (i + 1) & (room - 1);
-	return &rows[i];
-}
-
-static bool enlarge(struct fileio *f)
-{
-	size_t room = f->room ? 2 * f->room : 256;
-	struct row *rows = room > ROWS_MAX ? NULL : calloc(room, sizeof(*rows));
-
-	if (!rows)
-		return false;
-	for (size_t i = 0; i < f->room; i++)
-		if (f->rows[i].used)
-			*slot(rows, room, f->rows[i].file, f->rows[i].owner, f->rows[i].component) = f->rows[i];
-	free(f->rows);
-	f->rows = rows;
-	f->room = room;
-	return true;
-}
-
-static struct row *row_of(struct fileio *f, u32 file, u32 owner, u8 component)
-{
+	const u32 key[] = { file, owner, component };
 	struct row *r;
 
-	if (2 * f->n >= f->room && !enlarge(f))
-		return NULL;
-	r = slot(f->rows, f->room, file, owner, component);
-	if (!r->used) {
-		*r = (struct row){ .used = true, .file = file, .owner = owner, .component = component };
-		f->n++;
+	HASH_FIND(hh, f->rows, key, KEY_BYTES, r);
+	return r;
+}
+
+static struct row *row_of(struct fileio *f, u32 file, u32 owner, u32 component)
+{
+	struct row *r = row_find(f, file, owner, component);
+
+	if (r || HASH_COUNT(f->rows) >= ROWS_MAX)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (r) {
+		r->file = file;
+		r->owner = owner;
+		r->component = component;
 	}
+	HASH_PUT(f->rows, file, KEY_BYTES, r);
 	return r;
 }
 
@@ -91,43 +76,24 @@ static bool add(struct fileio *f, const struct iot_event *e, u8 component, u64 b
 
 /* ---- what was written, until it is written back ---- */
 
-static struct ranges *ranges_slot(struct ranges *all, size_t room, u32 file)
+static struct ranges *ranges_find(const struct fileio *f, u32 file)
 {
-	size_t i = hash_pair(0, file) & (room - 1);
+	struct ranges *r;
 
-	while (all[i].used && all[i].file != file)
-		i = (i + 1) & (room - 1);
-	return &all[i];
-}
-
-static struct ranges *ranges_find(struct fileio *f, u32 file)
-{
-	struct ranges *r = f->ranges_n ? ranges_slot(f->ranges, f->ranges_room, file) : NULL;
-
-	return r && r->used ? r : NULL;
+	HASH_FIND(hh, f->ranges, &file, sizeof(file), r);
+	return r;
 }
 
 static struct ranges *ranges_make(struct fileio *f, u32 file)
 {
-	size_t room = f->ranges_room ? 2 * f->ranges_room : 64;
-	struct ranges *all, *r = ranges_find(f, file);
+	struct ranges *r = ranges_find(f, file);
 
-	if (r)
+	if (r || HASH_COUNT(f->ranges) >= RANGES_MAX / 2)
 		return r;
-	if (2 * f->ranges_n >= f->ranges_room) {
-		all = room > RANGES_MAX ? NULL : calloc(room, sizeof(*all));
-		if (!all)
-			return NULL;
-		for (size_t i = 0; i < f->ranges_room; i++)
-			if (f->ranges[i].used)
-				*ranges_slot(all, room, f->ranges[i].file) = f->ranges[i];
-		free(f->ranges);
-		f->ranges = all;
-		f->ranges_room = room;
-	}
-	r = ranges_slot(f->ranges, f->ranges_room, file);
-	*r = (struct ranges){ .used = true, .file = file };
-	f->ranges_n++;
+	r = calloc(1, sizeof(*r));
+	if (r)
+		r->file = file;
+	HASH_PUT(f->ranges, file, sizeof(file), r);
 	return r;
 }
 
@@ -137,12 +103,9 @@ static void forgotten(void *arg, u32 component, u64 bytes)
 
 static void ranges_free(struct fileio *f)
 {
-	for (size_t i = 0; i < f->ranges_room; i++)
-		if (f->ranges[i].used)
-			interval_take(&f->ranges[i].component, 0, ~0ULL, forgotten, NULL);
-	free(f->ranges);
-	f->ranges = NULL;
-	f->ranges_room = f->ranges_n = 0;
+	for (struct ranges *r = f->ranges; r; r = r->hh.next)
+		interval_take(&r->component, 0, ~0ULL, forgotten, NULL);
+	HASH_FREE(f->ranges);
 }
 
 /* A buffered write: its blocks are what its thread does there, or nothing that is known. */
@@ -280,13 +243,6 @@ static int change(sqlite3 *db, const char *sql, s64 run, const struct row *r, bo
 	return sqlite3_finalize(st) == SQLITE_OK ? 0 : sql_error(db, run);
 }
 
-static const struct row *told(const struct fileio *f, u32 file, u32 owner, u8 component)
-{
-	const struct row *r = f->room ? slot(f->rows, f->room, file, owner, component) : NULL;
-
-	return r && r->used ? r : NULL;
-}
-
 /* Do events and sums agree who wrote what with calls? */
 static int is_agreed(const struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, bool *yes)
 {
@@ -306,7 +262,7 @@ static int is_agreed(const struct fileio *f, sqlite3 *db, s64 run, u32 file, u32
 	sqlite3_finalize(st);
 	*yes = true;
 	for (u8 i = 0; i < COMPONENT_MAX; i++) {
-		const struct row *r = told(f, file, owner, i);
+		const struct row *r = row_find(f, file, owner, i);
 
 		*yes &= sum[i] == (r ? r->called : 0);
 	}
@@ -323,12 +279,12 @@ static int split(struct fileio *f, sqlite3 *db, s64 run, u32 file, u32 owner, u6
 	if (err || !agreed)
 		return err;
 	for (u8 i = 0; i < COMPONENT_MAX; i++)
-		sum += (r = told(f, file, owner, i)) ? r->written : 0;
+		sum += (r = row_find(f, file, owner, i)) ? r->written : 0;
 	if (sum != submitted)
 		return 0;
 	err = change(db, clear_sql, run, &(struct row){ .file = file, .owner = owner }, submitted == written);
 	for (u8 i = 0; i < COMPONENT_MAX && !err; i++)
-		if ((r = told(f, file, owner, i)) && r->written)
+		if ((r = row_find(f, file, owner, i)) && r->written)
 			err = change(db, put_sql, run, r, submitted == written);
 	return err;
 }
@@ -403,7 +359,7 @@ void fileio_close(struct fileio *f)
 {
 	if (f) {
 		ranges_free(f);
-		free(f->rows);
+		HASH_FREE(f->rows);
 	}
 	free(f);
 }

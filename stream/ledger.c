@@ -204,15 +204,11 @@ static void apply(struct ledger *g, const struct op *o)
 
 void ledger_count_end(struct ledger *g)
 {
-	size_t i;
+	for (struct file *f = g->files; f; f = f->hh.next) {
+		struct taken t = { g, f->id, 0, offsetof(struct row, dirty_end) };
 
-	for (i = 0; i < g->file_room; i++) {
-		struct taken t = { g, g->files[i].id, 0, offsetof(struct row, dirty_end) };
-
-		if (!g->files[i].used)
-			continue;
-		take_may(g, &g->files[i], 0, ~0ULL, 0);
-		interval_take(&g->files[i].dirty, 0, ~0ULL, count_taken, &t);
+		take_may(g, f, 0, ~0ULL, 0);
+		interval_take(&f->dirty, 0, ~0ULL, count_taken, &t);
 	}
 }
 
@@ -356,11 +352,8 @@ void ledger_forget(struct ledger *g)
 	ledger_count_end(g); /* frees the sets */
 	if (g->spilled)
 		sqlite3_exec(g->db, "DELETE FROM temp.ledger_part", NULL, NULL, NULL);
-	free(g->rows);
-	free(g->files);
-	g->rows = NULL;
-	g->files = NULL;
-	g->row_room = g->row_n = g->file_room = g->file_n = 0;
+	HASH_FREE(g->rows);
+	HASH_FREE(g->files);
 	g->n = g->seq = g->applied = g->file_applied = 0;
 	g->failed = g->overflow = g->spilled = false;
 	g->err = 0;

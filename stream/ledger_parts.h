@@ -4,6 +4,7 @@
 #define IOT_STREAM_LEDGER_PARTS_H
 
 #include <sqlite3.h>
+#include "hash_table.h"
 #include "interval.h"
 #include "ledger.h"
 #include "table.h"
@@ -22,17 +23,17 @@ struct op {
 
 /* One row of the table. */
 struct row {
-	bool used;
-	u32 file, owner;
+	u32 file, owner;        /* the key */
 	u64 touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected;
+	UT_hash_handle hh;
 };
 
 struct file {
-	bool used;
+	u32 id;                 /* the key */
 	u32 block;
-	u32 id;
 	struct interval *dirty;
 	struct interval *may;   /* dirty if a bio carries it: what a call that failed began behind the end of the file */
+	UT_hash_handle hh;
 };
 
 /* Another id of the same (dev, ino, gen). */
@@ -43,10 +44,8 @@ struct alias {
 struct ledger {
 	sqlite3 *db;
 	s64 run;
-	struct row *rows;       /* open addressing, sizes are powers of two */
-	size_t row_room, row_n;
+	struct row *rows;       /* hash tables */
 	struct file *files;
-	size_t file_room, file_n;
 	struct alias *aliases;  /* sorted by id */
 	size_t alias_n;
 	struct op *ops;
@@ -70,7 +69,7 @@ struct row *ledger_row(struct ledger *, u32 file, u32 owner);
 /* Adds the rows in memory to those in the temporary table `ledger_part`, and forgets them. A sum that leaves 64 bits becomes a
  * real there. Returns g->err. */
 int ledger_spill(struct ledger *);
-/* Makes the file, or NULL when there is no memory (g->err). Both are valid until the next file is made or dropped. */
+/* Makes the file, or NULL when there is no memory (g->err). Valid until it is dropped. */
 struct file *ledger_file_of(struct ledger *, u32 id);
 struct file *ledger_file_find(struct ledger *, u32 id);
 /* Forgets a file of which nothing is to be remembered. */

@@ -233,13 +233,12 @@ static int apply_unknown(struct ledger *g)
 static int is_late(struct ledger *g, bool *yes)
 {
 	s64 settle = 0;
-	size_t i;
 
 	*yes = false;
 	if (number(g, "SELECT ifnull(settle_ns, 0) FROM run_end WHERE run = ?1", g->run, &settle))
 		return g->err;
-	for (i = 0; settle && i < g->file_room && !*yes; i++)
-		*yes = g->files[i].used && g->files[i].dirty;
+	for (const struct file *f = g->files; settle && f && !*yes; f = f->hh.next)
+		*yes = f->dirty;
 	g->settle = *yes ? (u64)settle : g->settle;
 	return 0;
 }
@@ -258,7 +257,7 @@ static int compute(struct ledger *g)
 	ledger_flush(g);
 	ledger_count_end(g);
 	/* measured, and nothing was written: one row of zeros says so, no row would mean "not measured" */
-	if (!g->err && !g->row_n && !g->spilled)
+	if (!g->err && !g->rows && !g->spilled)
 		ledger_row(g, 0, 0);
 	if (g->err || ledger_spill(g) || apply_unknown(g) || apply_write_through(g) || look_for_reals(g))
 		return g->err;

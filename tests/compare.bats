@@ -181,8 +181,8 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 		$S:99 $S:2|has no run '99'
 		$S:2-4 $S:4-6|run 4 of $S is there twice
 		$S $S:a|holds runs that are no repeats of each other, labelled 'a' and 'b'
-		nothing a|no store of this folder has no run 'nothing'
-		/nowhere/x.sqlite a|has no run '/nowhere/x.sqlite'
+		nothing a|'nothing' is neither a store or folder that is there, nor the label of a run
+		/nowhere/x.sqlite a|'/nowhere/x.sqlite' is neither a store
 		/dev/null /dev/zero|/dev/null
 		$S --run 3|STORE:RUN
 		$S --max waf_sys=1|compare

@@ -2,7 +2,7 @@
 /* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what it left.
  *
  * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]
- * B is stored into a new store and into one that holds A; both are read. The n-th call of each kind (or of one) goes wrong, for every n until
+ * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes wrong, for every n until
  * none does; without `all` n grows by a quarter. Whatever happened: no program crashed, the store is sound, A is in it as it was, exit
  * status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete then.
  * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
@@ -45,6 +45,12 @@ static const struct fault {
 	{ "lock", EIO, false }, { "lock", KILLED, false }, /* other errors mean that somebody else has it: it is waited for */
 	{ "malloc", ENOMEM, false }, { "malloc", ENOMEM, true },
 };
+
+/* Reports and their options. To try another reader: a row. */
+static const char *const readers[][3] = {
+	{ "runs" }, { "headline" }, { "amplification", "--format", "json" }, { "files", "--format", "csv" },
+};
+#define READERS (sizeof(readers) / sizeof(*readers))
 
 static const char *preload, *analyze, *first, *second, *folder, *only;
 static unsigned long tried, bad, by_status[3], ended; /* by_status: 0, other, killed */
@@ -268,43 +274,48 @@ static uint64_t hash_file(const char *path)
 	return h;
 }
 
-static void check_reader(const struct fault *f, const char *fault, const char *store, const char *out, uint64_t wanted)
+static int report(const char *fault, bool *fired, const char *store, const char *const reader[3])
+{
+	return run(fault, fired, (const char *const[]){ "iot-analyze", reader[0], store, reader[1], reader[2], NULL });
+}
+
+static void check_reader(const struct fault *f, const char *fault, const char *store, const char *out, size_t reader, uint64_t wanted)
 {
 	bool fired;
-	int status = run(fault, &fired, (const char *const[]){ "iot-analyze", "runs", store, NULL });
+	int status = report(fault, &fired, store, readers[reader]);
 
 	ended += !fired;
-	if (count(f, "read", fault, status) && hash_file(out) != wanted)
-		complain("read", fault, status, "exit status 0, but another answer");
+	if (count(f, readers[reader][0], fault, status) && hash_file(out) != wanted)
+		complain(readers[reader][0], fault, status, "exit status 0, but another answer");
 }
 
 struct reference {
 	char new[4096], two[4096], base[4096], store[4096], out[4096];
 	struct seen created, appended;
-	uint64_t answer;
+	uint64_t answer[READERS];
 };
 
 static void try_fault(const struct fault *f, const struct reference *r)
 {
 	if (only && strcmp(only, f->call))
 		return;
-	for (int place = 0; place < 3; place++) {
+	for (size_t place = 0; place < 2 + READERS; place++) {
 		unsigned long before = ended, from = tried;
 
-		if (f->to_write && place == 2)
+		if (f->to_write && place >= 2)
 			continue;
 		/* some calls are there less often than others: it ends when none went wrong */
 		for (long n = 1; n < MANY && ended == before; n += all ? 1 : 1 + n / 4) {
 			char fault[64];
 
 			snprintf(fault, sizeof(fault), "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");
-			if (place == 2)
-				check_reader(f, fault, r->two, r->out, r->answer);
+			if (place >= 2)
+				check_reader(f, fault, r->two, r->out, place - 2, r->answer[place - 2]);
 			else
 				check_store(f, fault, place ? r->base : NULL, r->store, place ? &r->appended : &r->created);
 		}
 		if (getenv("FAULTY_TOLD"))
-			fprintf(stderr, "%s %d%s %d: %lu\n", f->call, f->how, f->stays ? "+" : "", place, tried - from);
+			fprintf(stderr, "%s %d%s %zu: %lu\n", f->call, f->how, f->stays ? "+" : "", place, tried - from);
 	}
 }
 
@@ -329,9 +340,13 @@ int main(int argc, char **argv)
 	if (ingest(NULL, &fired, r.new, second) || ingest(NULL, &fired, r.base, first))
 		return fprintf(stderr, "faulty-run: cannot store without a fault\n"), 2;
 	copy(r.base, r.two);
-	if (ingest(NULL, &fired, r.two, second) || run(NULL, &fired, (const char *const[]){ "iot-analyze", "runs", r.two, NULL }))
-		return fprintf(stderr, "faulty-run: cannot append and read without a fault\n"), 2;
-	r.answer = hash_file(r.out);
+	if (ingest(NULL, &fired, r.two, second))
+		return fprintf(stderr, "faulty-run: cannot append without a fault\n"), 2;
+	for (size_t i = 0; i < READERS; i++) {
+		if (report(NULL, &fired, r.two, readers[i]))
+			return fprintf(stderr, "faulty-run: no %s without a fault\n", readers[i][0]), 2;
+		r.answer[i] = hash_file(r.out);
+	}
 	r.created = look(r.new);
 	r.appended = look(r.two);
 	if (!r.created.b || r.appended.b != r.created.b || !r.appended.a)

@@ -95,9 +95,58 @@ OK hop_fs all traced 1.002 at least 1" ]
 	run --separate-stderr -2 "$ANALYZE" check "$S" --max "'; DROP TABLE run; --=3"
 	[[ $stderr == *"no ratio is called"* ]]
 	run --separate-stderr -2 "$ANALYZE" check "$S"
-	[[ $stderr == *"give --max RATIO=N or --min RATIO=N"* ]]
+	[[ $stderr == *"give --max RATIO=N, --min RATIO=N or --against BASE"* ]]
 	run --separate-stderr -2 "$ANALYZE" amplification "$S" --max waf_sys=3
 	[[ $stderr == *"belong to the command 'check'"* ]]
 	run --separate-stderr -2 "$ANALYZE" check "$S" $(printf -- '--max waf_sys=3 %.0s' {1..33})
 	[[ $stderr == *"more than 32 limits"* ]]
+}
+
+@test "--against: every ratio that the base has is held to it; 1.00234375 is not within 1 % of 1.05, and is within 5 %" {
+	cp "$S" base.sqlite
+	"$ANALYZE" check "$S" --against base.sqlite --within 0%
+	[ "$(rows --against base.sqlite --within 0% | awk '{ print $1 }' | sort -u)" = OK ]
+	sqlite3 base.sqlite "UPDATE agg_total SET bytes = bytes + 499712 WHERE bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
+	[ "$(rows --against base.sqlite --within 1% | grep waf_sys)" = "BROKEN waf_sys all traced 1.002 within 1 % of 1.05 1.00234375" ]
+	[ "$(rows --against base.sqlite --within 1% | grep -c '^OK raf_dev all traced 1.000 within 1 % of 1$')" = 1 ]
+	run -1 "$ANALYZE" check "$S" --against base.sqlite --within 1%
+	"$ANALYZE" check "$S" --against base.sqlite --within 5%
+	"$ANALYZE" check "$S" --against base.sqlite
+	run -1 "$ANALYZE" check "$S" --against base.sqlite --max waf_sys=1
+	[ "$(rows --against base.sqlite --max waf_sys=1 | head -n 1)" = "BROKEN waf_sys all traced 1.002 at most 1 1.00234375" ]
+}
+
+@test "--against: what one of both does not know is UNKNOWN, a bound decides where it can, and lines are held to their own" {
+	cp "$S" base.sqlite
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	run --separate-stderr -1 "$ANALYZE" check "$S" --against base.sqlite
+	[[ $stderr == *"not comparable: records lost: 7 x block: bio table full (owner)"* ]]
+	[ "$(rows --against base.sqlite --force | grep waf_sys)" = "UNKNOWN waf_sys all traced 1.002 within 5 % of 1.00234375 B lost records" ]
+	sqlite3 base.sqlite "UPDATE agg_total SET bytes = 1048576 WHERE bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
+	[ "$(rows --against base.sqlite --force | grep waf_sys)" = "BROKEN waf_sys all traced 1.002 within 5 % of 0.10234375 1.00234375; B lost records" ]
+	store_with "$S"
+	store_with base.sqlite "UPDATE run SET events = 0; DELETE FROM ledger"
+	! rows --against base.sqlite --force | grep hop_flush
+	! rows --against base.sqlite --force | grep BROKEN
+	run -1 "$ANALYZE" check base.sqlite --against "$S"
+	[ "$("$ANALYZE" check base.sqlite --against "$S" --format tsv | awk -F'\t' '$2 == "hop_flush" { print $1, $8 }')" = "UNKNOWN 5 % of 1" ]
+	store_with base.sqlite
+	[ "$(rows --against base.sqlite --by comm | grep waf_sys)" = "OK waf_sys dd 1.002 within 5 % of 1.00234375" ]
+}
+
+@test "--against: a kernel that differs, several labels, no store, and a percentage that is none are refused" {
+	cp "$S" base.sqlite
+	sqlite3 base.sqlite "UPDATE run SET kernel = 'other'"
+	run --separate-stderr -1 "$ANALYZE" check "$S" --against base.sqlite
+	[[ $stderr == *"not comparable: kernel: 6.1.0 in run.sqlite (run.sqlite:1), other in dd (base.sqlite:1)"* ]]
+	"$ANALYZE" check "$S" --against base.sqlite --force
+	run --separate-stderr -2 "$ANALYZE" check "$S" --against nothing.sqlite
+	for bad in 5 % -5% x% 1e3% 5%% .5%; do
+		run --separate-stderr -2 "$ANALYZE" check "$S" --against base.sqlite --within "$bad"
+		[[ $stderr == *"is not a percentage"* ]]
+	done
+	run --separate-stderr -2 "$ANALYZE" check "$S" --max waf_sys=3 --within 5%
+	[[ $stderr == *"--within belongs to --against"* ]]
+	run --separate-stderr -2 "$ANALYZE" amplification "$S" --against base.sqlite
+	[[ $stderr == *"--against belongs to the command 'check'"* ]]
 }

@@ -35,6 +35,12 @@ setup() {
 		1 pwrite f=0 bad=0 off=16384 len=65537
 		2 truncate f=0 len=0
 		2 truncate f=0 len=200000
+		# no hole is made behind the end of a file: what it began there stays
+		3 pwrite f=0 bad=0 off=0 len=131072
+		2 fallocate f=0 flags=3 off=1 len=65536
+		1 pwrite f=0 mode=s off=16384 len=4095
+		= 0 0-3: 3
+		= 0 4: 1
 		# a store into blocks that a stranger had dirty
 		1 fallocate f=0 flags=0 off=16384 len=20480
 		x pwrite f=0 bad=1 off=4095 len=524288

@@ -275,7 +275,9 @@ class Program:
                 self.xfs_shifted(who, c, inode, reply, written)
             return
         if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
-            end = (end + PAGE - 1) // PAGE * PAGE
+            if not is_xfs() and c["off"] >= reply["size"]:
+                return  # no hole is made there
+            end = ((end if is_xfs() else reply["size"]) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             if is_xfs():
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)

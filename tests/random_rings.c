@@ -2,17 +2,14 @@
 /* random_rings.c - what random-worker does with libaio and io_uring. */
 #include <errno.h>
 #include <linux/aio_abi.h>
-#include <linux/io_uring.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "random.h"
-
-#define OP_WRITEV_FIXED 61     /* IORING_OP_WRITEV_FIXED, Linux 6.15 */
+#include "uring.h"
 
 static aio_context_t aio;
 
@@ -37,68 +34,32 @@ ssize_t do_aio(const struct command *c, int fd)
 	return -1;
 }
 
-static struct ring {
-	int fd;
-	bool polled;           /* a kernel thread submits */
-	unsigned int *sq_tail, *sq_mask, *sq_array, *sq_flags, *cq_head, *cq_tail, *cq_mask;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
-} rings[2] = { { .fd = -1 }, { .fd = -1 } };
+static struct uring rings[2] = { { .fd = -1 }, { .fd = -1 } };
 
-static void *ring_map(int fd, size_t len, off_t off)
-{
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
-
-	if (p == MAP_FAILED)
-		die("cannot map the io_uring");
-	return p;
-}
-
-static struct ring *ring_get(bool polled)
+static struct uring *ring_get(bool polled)
 {
 	struct io_uring_params p = { .flags = polled ? IORING_SETUP_SQPOLL : 0, .sq_thread_idle = 50 };
 	struct iovec v = { buffer, BUFFER };
-	struct ring *r = &rings[polled];
-	char *sq, *cq;
+	struct uring *r = &rings[polled];
 
 	if (r->fd >= 0)
 		return r;
-	r->polled = polled;
-	r->fd = syscall(SYS_io_uring_setup, 8, &p);
-	if (r->fd < 0)
+	if (uring_open(r, 8, &p))
 		die("io_uring_setup");
-	sq = ring_map(r->fd, p.sq_off.array + p.sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
-	cq = ring_map(r->fd, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-	r->sqes = ring_map(r->fd, p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
-	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
-	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
-	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
-	r->sq_flags = (unsigned int *)(sq + p.sq_off.flags);
-	r->cq_head = (unsigned int *)(cq + p.cq_off.head);
-	r->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
-	r->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
-	r->cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
 	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_BUFFERS, &v, 1))
 		die("io_uring buffers");
 	return r;
 }
 
-static ssize_t ring_run(struct ring *r, const struct io_uring_sqe *sqe)
+static ssize_t ring_run(struct uring *r, const struct io_uring_sqe *sqe)
 {
-	unsigned int tail = *r->sq_tail, at = tail & *r->sq_mask, head, flags = IORING_ENTER_GETEVENTS;
+	uint64_t which;
 	int res;
 
-	r->sqes[at] = *sqe;
-	r->sq_array[at] = at;
-	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (r->polled && __atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
-		flags |= IORING_ENTER_SQ_WAKEUP;
-	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, flags, NULL, 0) != 1)
+	uring_push(r, sqe);
+	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, uring_flags(r), NULL, 0) != 1)
 		die("io_uring_enter");
-	head = *r->cq_head;
-	res = r->cqes[head & *r->cq_mask].res;
-	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
+	res = uring_pop(r, &which);
 	if (res >= 0)
 		return res;
 	errno = -res;
@@ -111,7 +72,7 @@ ssize_t do_uring(const struct command *c, int fd)
 	static const uint8_t opcode[] = { IORING_OP_WRITE, IORING_OP_WRITEV, IORING_OP_WRITE_FIXED, OP_WRITEV_FIXED };
 	struct iovec v[IOVECS];
 	struct io_uring_sqe sqe = { .fd = fd, .off = c->off, .rw_flags = c->rwf < 0 ? 0 : c->rwf };
-	struct ring *r = ring_get(c->poll > 0);
+	struct uring *r = ring_get(c->poll > 0);
 	bool vector = c->kind & 1;
 	ssize_t ret;
 
@@ -198,38 +159,31 @@ ssize_t do_aios(const struct command *c, int fd)
 ssize_t do_urings(const struct command *c, int fd)
 {
 	static const uint8_t flags[] = { 0, IOSQE_IO_LINK, IOSQE_IO_HARDLINK, IOSQE_IO_DRAIN };
-	struct ring *r = ring_get(c->poll > 0);
+	struct uring *r = ring_get(c->poll > 0);
 	long long res[REQUESTS] = { 0 };
-	unsigned int enter = IORING_ENTER_GETEVENTS;
-	int n = requests(c), got = 0;
+	int n = requests(c), got = 0, one;
+	uint64_t which;
 
 	for (int i = 0; i < n; i++) {
-		unsigned int tail = *r->sq_tail, at = tail & *r->sq_mask;
-
-		r->sqes[at] = (struct io_uring_sqe){
+		struct io_uring_sqe sqe = {
 			.opcode = IORING_OP_WRITE, .fd = fd, .off = c->off + i * c->step, .addr = (uintptr_t)request_bytes(c, i), .len = c->len,
 			.flags = flags[c->kind & 3] | (c->async > 0 ? IOSQE_ASYNC : 0), .user_data = i,
 		};
+
 		if (i == n - 1)
-			r->sqes[at].flags &= ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK);
-		r->sq_array[at] = at;
-		__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
+			sqe.flags &= ~(IOSQE_IO_LINK | IOSQE_IO_HARDLINK);
+		uring_push(r, &sqe);
 	}
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (r->polled && __atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
-		enter |= IORING_ENTER_SQ_WAKEUP;
-	if (syscall(SYS_io_uring_enter, r->fd, n, n, enter, NULL, 0) < 0)
+	if (syscall(SYS_io_uring_enter, r->fd, n, n, uring_flags(r), NULL, 0) < 0)
 		die("io_uring_enter");
 	while (got < n) {
-		unsigned int head = *r->cq_head;
-
-		if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
+		if (*r->cq_head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
 			if (syscall(SYS_io_uring_enter, r->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
 				die("io_uring_enter");
 			continue;
 		}
-		res[r->cqes[head & *r->cq_mask].user_data] = r->cqes[head & *r->cq_mask].res;
-		__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
+		one = uring_pop(r, &which);
+		res[which] = one;
 		got++;
 	}
 	return results(res, n);

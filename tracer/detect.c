@@ -45,7 +45,7 @@ void detect_free(struct detect *d)
 	sparse_free(&d->seen, free_seen);
 	systems_close(d->db);
 	detect_files_free(d);
-	free(d->threads);
+	HASH_FREE(d->threads);
 	free(d->changed);
 	free(d->again);
 	free(d);

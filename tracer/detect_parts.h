@@ -4,6 +4,7 @@
 #define IOT_DETECT_PARTS_H
 
 #include "detect.h"
+#include "hash_table.h"
 #include "sparse.h"
 #include "systems/systems.h"
 #include "tracer.h"
@@ -69,8 +70,9 @@ struct unclear {
 
 /* A thread that used such a file, by its number and process. */
 struct thread {
-	u32 proc, tid;              /* proc 0: unused */
+	u32 proc, tid;              /* the key */
 	char comm[IOT_COMM_LEN];    /* "": it could not be read */
+	UT_hash_handle hh;
 };
 
 struct detect {
@@ -86,8 +88,7 @@ struct detect {
 	size_t late_room, n_late, at_late;
 	struct unclear unclear[UNCLEAR]; /* the last one of each slot */
 	struct rec_file late_rec;   /* that was given last; its path is ours */
-	struct thread *threads;     /* open addressing, size is a power of two */
-	size_t threads_room, n_threads;
+	struct thread *threads;     /* hash table */
 	struct place *places;
 	size_t n_places;
 	const char *group[IOT_HIST_GROUPS];

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "detect_parts.h"
-#include "hash.h"
 #include "procfs.h"
 
 #define THREADS_MAX 65536      /* threads whose name is remembered */
@@ -14,50 +13,28 @@ static const bool is_write[KIND_MAX] = {
 #include "kinds.def"
 };
 
-static struct thread *thread_slot(struct thread *threads, size_t room, u32 proc, u32 tid)
-{
-	size_t i = hash_pair(proc, tid) & (room - 1);
-
-	while (threads[i].proc && (threads[i].proc != proc || threads[i].tid != tid))
-		i = (i + 1) & (room - 1);
-	return &threads[i];
-}
-
-static bool more_threads(struct detect *d)
-{
-	size_t room = d->threads_room ? 2 * d->threads_room : 256;
-	struct thread *threads = room > 2 * THREADS_MAX ? NULL : calloc(room, sizeof(*threads));
-
-	if (!threads)
-		return false;
-	for (size_t i = 0; i < d->threads_room; i++)
-		if (d->threads[i].proc)
-			*thread_slot(threads, room, d->threads[i].proc, d->threads[i].tid) = d->threads[i];
-	free(d->threads);
-	d->threads = threads;
-	d->threads_room = room;
-	return true;
-}
-
 /* The name of a thread when it was first seen here; "" when it had ended by then. The leader's came with its process. */
 static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 {
+	const u32 key[] = { s->proc.id, tid };
 	char path[64], comm[64];
 	struct thread *t;
 
 	if (tid == s->proc.pid)
 		return s->comm;
-	if (2 * d->n_threads >= d->threads_room && !more_threads(d)) {
-		if (!d->threads_room)
-			return "";
-		memset(d->threads, 0, d->threads_room * sizeof(*d->threads)); /* those that live are named again */
-		d->n_threads = 0;
-	}
-	t = thread_slot(d->threads, d->threads_room, s->proc.id, tid);
-	if (t->proc)
+	HASH_FIND(hh, d->threads, key, sizeof(key), t);
+	if (t)
 		return t->comm;
-	*t = (struct thread){ .proc = s->proc.id, .tid = tid };
-	d->n_threads++;
+	if (HASH_COUNT(d->threads) >= THREADS_MAX)
+		HASH_FREE(d->threads); /* those that live are named again */
+	t = calloc(1, sizeof(*t));
+	if (t) {
+		t->proc = s->proc.id;
+		t->tid = tid;
+	}
+	HASH_PUT(d->threads, proc, sizeof(key), t);
+	if (!t)
+		return "";
 	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", procfs(), s->proc.pid, tid);
 	if (!s->over && read_line(path, comm, sizeof(comm)) >= 0)
 		snprintf(t->comm, sizeof(t->comm), "%.15s", comm);

@@ -22,32 +22,38 @@ typedef int take(struct options *, const char *value);
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
 	take_no_events, take_latency, take_settle, take_label, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
 
-/* A row: letter (0 none), name, what its value is called (NULL: no value; in brackets: it may be left out), help, function (NULL: main option, below). */
+/* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; in brackets: it may be left out), help,
+ * function (NULL: main option, below). */
 static const struct row {
 	char letter;
 	const char *name, *value, *help;
 	take *take;
 } rows[] = {
+	{ 0, NULL, NULL, "What is recorded:", NULL },
 	{ 'd', "duration", "SECONDS", "record for so long; fractions allowed (default: until the command ends, or Ctrl-C)", take_duration },
-	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
-	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },
-	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
-	{ 0, "comm", "NAME", "only processes whose leader has this name", take_comm },
-	{ 0, "cgroup", "PATH", "only processes directly in this control group (version 2)", take_cgroup },
-	{ 0, "dev", "NAME", "only requests of this disk, such as sda or 8:0", take_dev },
-	{ 0, "system", "NAME", "only processes of this storage system, such as etcd", take_system },
-	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
 	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
 	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
 	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
 	{ 0, "settle", "HOW", "dirty bytes at the end: sync, none, or SECONDS to wait (default: sync for a command, else none)", take_settle },
+	{ 0, NULL, NULL, "Whose (default: everybody's; with a command: its processes'):", NULL },
+	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
+	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
+	{ 0, "comm", "NAME", "only processes whose leader has this name", take_comm },
+	{ 0, "cgroup", "PATH", "only processes directly in this control group (version 2)", take_cgroup },
+	{ 0, "system", "NAME", "only processes of this storage system, such as etcd", take_system },
+	{ 0, "dev", "NAME", "only requests of this disk, such as sda or 8:0", take_dev },
+	{ 0, NULL, NULL, "Where it goes:", NULL },
+	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
+	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },
 	{ 0, "label", "NAME", "label of the run in the store", take_label },
-	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
-	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
-	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
-	{ 0, "systems", "[FILE]", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 'q', "quiet", NULL, "only errors on standard error", take_quiet },
 	{ 'v', "verbose", NULL, "also why the kernel refuses a probe; twice (-vv): all that is said about each", take_verbose },
+	{ 0, NULL, NULL, "Memory and rules:", NULL },
+	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
+	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
+	{ 0, "systems", "[FILE]", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
+	{ 0, NULL, NULL, "Instead of recording:", NULL },
+	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
 	{ 'h', "help", NULL, "this list", NULL },
 	{ 'V', "version", NULL, "version", NULL },
 };
@@ -61,10 +67,14 @@ static void print_help(void)
 {
 	printf("Usage: iot-trace [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
 	       "Records every layer that a byte crosses between an application and a device, and on whose behalf.\n"
-	       "Without an output, the amplification table is printed at the end.\n\n");
+	       "Without an output, the amplification table is printed at the end.\n");
 	for (size_t i = 0; i < N_OF(rows); i++) {
 		char left[40];
 
+		if (!rows[i].name) {
+			printf("\n%s\n", rows[i].help);
+			continue;
+		}
 		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name, rows[i].value ? " " : "", rows[i].value ? rows[i].value : "");
 		if (rows[i].letter)
 			printf("  -%c, %-20s %s\n", rows[i].letter, left, rows[i].help);
@@ -363,7 +373,7 @@ static const struct row *find_row(const char *arg, const char **value)
 			*value = r->value && arg[2] ? arg + 2 : NULL;
 			return r;
 		}
-		if (arg[1] == '-' && strlen(r->name) == len && !memcmp(arg + 2, r->name, len)) {
+		if (arg[1] == '-' && r->name && strlen(r->name) == len && !memcmp(arg + 2, r->name, len)) {
 			*value = arg[2 + len] ? arg + 3 + len : NULL;
 			return r;
 		}

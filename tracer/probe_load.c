@@ -382,32 +382,51 @@ int object_load(struct probes *p, size_t n)
 	return -E2BIG;
 }
 
+static void program_attach(struct probes *p, struct bpf_program *g)
+{
+	int row = program_row(bpf_program__name(g));
+	struct bpf_prog_info info = {};
+	u32 len = sizeof(info);
+	char why[64];
+
+	if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+		p->info[row].verified = info.verified_insns;
+	if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
+		p->info[row].chosen = true;
+		return;
+	}
+	p->link[row] = bpf_program__attach(g);
+	if (!p->link[row]) {
+		snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
+		program_refuse(p, bpf_program__name(g), why);
+		return;
+	}
+	p->info[row].chosen = true;
+}
+
+static bool is_end(const struct bpf_program *g)
+{
+	static const char end[] = "_end";
+	const char *name = bpf_program__name(g);
+	size_t n = strlen(name);
+
+	return n > strlen(end) && !strcmp(name + n - strlen(end), end);
+}
+
+/* What ends something is attached before what begins it. Else a kernel thread whose work began and ended in between would be taken to
+ * do that work for the whole run. */
 void object_attach(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_program *g;
-	char why[64];
 
-	bpf_object__for_each_program(g, o) {
-		int row = program_row(bpf_program__name(g));
-		struct bpf_prog_info info = {};
-		u32 len = sizeof(info);
-
-		if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
-			continue;
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
-			p->info[row].verified = info.verified_insns;
-		if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
-			p->info[row].chosen = true;
-			continue;
-		}
-		p->link[row] = bpf_program__attach(g);
-		if (!p->link[row]) {
-			snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
-			program_refuse(p, bpf_program__name(g), why);
-			continue;
-		}
-		p->info[row].chosen = true;
-	}
+	bpf_object__for_each_program(g, o)
+		if (is_end(g))
+			program_attach(p, g);
+	bpf_object__for_each_program(g, o)
+		if (!is_end(g))
+			program_attach(p, g);
 }
 
 /* Objects that are loaded side by side: each thread takes the next, up to `end`. */

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include "uring.h"
 
 #define BLOCK 4096u          /* unit of `touched`, and alignment of the buffer */
 #define DEPTH_MAX 4096u
@@ -48,16 +49,6 @@ struct tally {
 struct ledger {
 	struct tally at[ROW_MAX][TYPE_MAX];
 	int last_errno;
-};
-
-struct uring {
-	int fd;
-	bool sqpoll;
-	unsigned int entries;
-	unsigned int *sq_tail, *sq_mask, *sq_array, *sq_flags;
-	unsigned int *cq_head, *cq_tail, *cq_mask;
-	struct io_uring_sqe *sqes;
-	struct io_uring_cqe *cqes;
 };
 
 struct worker;

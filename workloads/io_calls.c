@@ -18,20 +18,18 @@ static void seek_to(struct worker *w, uint64_t off)
 	w->pos = off;
 }
 
-static void moved(struct worker *w, ssize_t ret)
+/* A call at the file position returned. */
+static void moved(struct worker *w, enum row row, uint64_t off, ssize_t ret)
 {
+	note(w, row, w->type, off, opt.size, ret);
 	if (ret > 0)
 		w->pos += ret;
 }
 
 void do_write(struct worker *w, uint64_t off)
 {
-	ssize_t ret;
-
 	seek_to(w, off);
-	ret = write(w->fd, w->buf, opt.size);
-	note(w, ROW_WRITE, w->type, off, opt.size, ret);
-	moved(w, ret);
+	moved(w, ROW_WRITE, off, write(w->fd, w->buf, opt.size));
 }
 
 /* The kernel chooses the offset: the end of the file, which is known when one thread appends. */
@@ -46,12 +44,8 @@ void do_append(struct worker *w, uint64_t off)
 
 void do_read(struct worker *w, uint64_t off)
 {
-	ssize_t ret;
-
 	seek_to(w, off);
-	ret = read(w->fd, w->buf, opt.size);
-	note(w, ROW_READ, w->type, off, opt.size, ret);
-	moved(w, ret);
+	moved(w, ROW_READ, off, read(w->fd, w->buf, opt.size));
 }
 
 void do_pwrite(struct worker *w, uint64_t off)
@@ -82,23 +76,17 @@ int segments(char *buf, struct iovec v[2])
 void do_writev(struct worker *w, uint64_t off)
 {
 	struct iovec v[2];
-	ssize_t ret;
 
 	seek_to(w, off);
-	ret = writev(w->fd, v, segments(w->buf, v));
-	note(w, ROW_WRITEV, w->type, off, opt.size, ret);
-	moved(w, ret);
+	moved(w, ROW_WRITEV, off, writev(w->fd, v, segments(w->buf, v)));
 }
 
 void do_readv(struct worker *w, uint64_t off)
 {
 	struct iovec v[2];
-	ssize_t ret;
 
 	seek_to(w, off);
-	ret = readv(w->fd, v, segments(w->buf, v));
-	note(w, ROW_READV, w->type, off, opt.size, ret);
-	moved(w, ret);
+	moved(w, ROW_READV, off, readv(w->fd, v, segments(w->buf, v)));
 }
 
 void do_pwritev(struct worker *w, uint64_t off)
@@ -162,8 +150,7 @@ void do_sendfile_out(struct worker *w, uint64_t off)
 	seek_to(w, off);
 	ret = sendfile(w->fd, w->from_fd, &at, opt.size);
 	note(w, ROW_SENDFILE_IN, TYPE_REG, off, opt.size, ret);
-	note(w, ROW_SENDFILE_OUT, w->type, off, opt.size, ret);
-	moved(w, ret);
+	moved(w, ROW_SENDFILE_OUT, off, ret);
 }
 
 void do_splice_in(struct worker *w, uint64_t off)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
-#include <linux/io_uring.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,67 +116,23 @@ void aio_sync(struct worker *w)
 
 /* --- io_uring, without its library ---------------------------------------------------------------- */
 
-static void *ring_map(int fd, size_t len, uint64_t off)
-{
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, off);
-
-	if (p == MAP_FAILED)
-		die_errno("cannot map", "the io_uring");
-	return p;
-}
-
-/* Operations that an installed header may be too old for. */
-enum {
-	OP_READV_FIXED = 60,     /* 6.15 */
-	OP_WRITEV_FIXED = 61,
-};
-
 void ring_open(struct uring *r, unsigned int wants)
 {
 	struct io_uring_params p = { .flags = wants & WANTS_SQPOLL ? IORING_SETUP_SQPOLL : 0, .sq_thread_idle = 100 };
-	char *sq, *cq;
 
 	if (wants & WANTS_OVERFLOW) {
 		p.flags |= IORING_SETUP_CQSIZE;
 		p.cq_entries = SMALL_RING;
 	}
-	r->sqpoll = wants & WANTS_SQPOLL;
-	r->entries = wants & WANTS_OVERFLOW ? SMALL_RING : opt.depth;
-	r->fd = syscall(SYS_io_uring_setup, r->entries, &p);
-	if (r->fd < 0)
+	if (uring_open(r, wants & WANTS_OVERFLOW ? SMALL_RING : opt.depth, &p))
 		die_errno("cannot set up", "an io_uring");
-	sq = ring_map(r->fd, p.sq_off.array + p.sq_entries * sizeof(unsigned int), IORING_OFF_SQ_RING);
-	cq = ring_map(r->fd, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
-	r->sqes = ring_map(r->fd, p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
-	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
-	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
-	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
-	r->sq_flags = (unsigned int *)(sq + p.sq_off.flags);
-	r->cq_head = (unsigned int *)(cq + p.cq_off.head);
-	r->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
-	r->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
-	r->cqes = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
-}
-
-static void ring_push(struct uring *r, const struct io_uring_sqe *sqe)
-{
-	unsigned int tail = *r->sq_tail, at = tail & *r->sq_mask;
-
-	r->sqes[at] = *sqe;
-	r->sq_array[at] = at;
-	__atomic_store_n(r->sq_tail, tail + 1, __ATOMIC_RELEASE);
 }
 
 /* Submits pushed requests and waits for n completions. */
 static void ring_run(struct uring *r, unsigned int submit, unsigned int n)
 {
-	unsigned int flags = IORING_ENTER_GETEVENTS;
+	unsigned int flags = uring_flags(r);
 
-	if (r->sqpoll) {
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		if (__atomic_load_n(r->sq_flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
-			flags |= IORING_ENTER_SQ_WAKEUP;
-	}
 	while (__atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE) - *r->cq_head < n) {
 		long ret = syscall(SYS_io_uring_enter, r->fd, submit, n, flags, NULL, 0);
 
@@ -186,18 +141,6 @@ static void ring_run(struct uring *r, unsigned int submit, unsigned int n)
 		if (ret > 0 && !r->sqpoll)
 			submit -= ret < (long)submit ? ret : (long)submit;
 	}
-}
-
-/* Takes one completion: returns its result, and what was pushed with it in *user. */
-static int ring_pop(struct uring *r, uint64_t *user)
-{
-	unsigned int head = *r->cq_head;
-	const struct io_uring_cqe *cqe = &r->cqes[head & *r->cq_mask];
-	int res = cqe->res;
-
-	*user = cqe->user_data;
-	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
-	return res;
 }
 
 static int uring_opcode(bool reading)
@@ -234,7 +177,7 @@ static void uring_push_one(struct worker *w, const uint64_t *off, unsigned int i
 		sqe.flags |= IOSQE_IO_LINK; /* one after the other */
 	if (api->wants & WANTS_SKIP && !last)
 		sqe.flags |= IOSQE_CQE_SKIP_SUCCESS;
-	ring_push(&w->ring, &sqe);
+	uring_push(&w->ring, &sqe);
 }
 
 /* A chain whose last request succeeded: those before it, of which nobody is told, did what they were asked for. */
@@ -244,7 +187,7 @@ static void uring_chain(struct worker *w, const uint64_t *off, unsigned int n, e
 	int res;
 
 	ring_run(&w->ring, n, 1);
-	res = ring_pop(&w->ring, &which);
+	res = uring_pop(&w->ring, &which);
 	if (which != n - 1 || res < 0)
 		die("request %llu of a chain ended with %d", (unsigned long long)which, res);
 	for (unsigned int i = 0; i + 1 < n; i++)
@@ -272,7 +215,7 @@ static void uring_overflow(struct worker *w, const uint64_t *off, unsigned int n
 		while (ring_empty(&w->ring))
 			if (syscall(SYS_io_uring_enter, w->ring.fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0 && errno != EINTR)
 				die_errno("io_uring_enter", opt.file);
-		res = ring_pop(&w->ring, &which);
+		res = uring_pop(&w->ring, &which);
 		note_result(w, row, off[which], opt.size, res);
 	}
 }
@@ -294,7 +237,7 @@ void do_uring(struct worker *w, const uint64_t *off, unsigned int n)
 	ring_run(&w->ring, n, n);
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t which;
-		int res = ring_pop(&w->ring, &which);
+		int res = uring_pop(&w->ring, &which);
 
 		if (res == -EINVAL && api->wants & WANTS_VECTOR && api->wants & WANTS_FIXED) {
 			fprintf(stderr, "iot-io: this kernel has no vectors of registered buffers (6.15)\n");
@@ -308,9 +251,9 @@ static int uring_one(struct worker *w, const struct io_uring_sqe *sqe)
 {
 	uint64_t which;
 
-	ring_push(&w->ring, sqe);
+	uring_push(&w->ring, sqe);
 	ring_run(&w->ring, 1, 1);
-	return ring_pop(&w->ring, &which);
+	return uring_pop(&w->ring, &which);
 }
 
 void do_uring_splice_out(struct worker *w, uint64_t off)
@@ -387,7 +330,7 @@ void uring_sync(struct worker *w)
 	struct io_uring_sqe sqe = { .opcode = IORING_OP_FSYNC, .fd = w->fd };
 	uint64_t which;
 
-	ring_push(&w->ring, &sqe);
+	uring_push(&w->ring, &sqe);
 	ring_run(&w->ring, 1, 1);
-	note_result(w, ROW_URING_FSYNC, 0, 0, ring_pop(&w->ring, &which));
+	note_result(w, ROW_URING_FSYNC, 0, 0, uring_pop(&w->ring, &which));
 }

@@ -67,16 +67,16 @@ FROM v_ratio r;
 -- the bytes; by what they are, not by name: fresh ones have other names. filters: likewise.
 CREATE TEMP VIEW v_compare_run AS
 WITH part AS MATERIALIZED (
-       SELECT a.sym, a.dev, SUM(a.amount) AS amount
+       SELECT iif(a.sym = 'F', 'fs', 'device') AS about, a.dev, SUM(a.amount) AS amount
        FROM v_amount a JOIN v_group g ON g.gid = a.gid
        WHERE a.sym IN ('B', 'B_r', 'F') AND g.rank < 4 AND g.shown
-       GROUP BY a.sym, a.dev),
+       GROUP BY about, a.dev),
      large AS (
-       SELECT sym, dev FROM part p
-       WHERE amount > 0 AND amount >= 0.01 * (SELECT SUM(amount) FROM part q WHERE q.sym = p.sym)),
+       SELECT about, dev FROM part p
+       WHERE amount > 0 AND amount >= 0.01 * (SELECT SUM(amount) FROM part q WHERE q.about = p.about)),
      kind AS (
-       SELECT DISTINCT iif(l.sym = 'F', 'fs', 'device') AS about,
-              iif(l.sym = 'F', d.fs,
+       SELECT DISTINCT l.about,
+              iif(l.about = 'fs', d.fs,
                   printf('%s%s%s', COALESCE(d.type, '(unknown)'), iif(d.rotational, ', rotational', ''),
                          COALESCE(', ' || size(d.size_bytes), ''))) AS text
        FROM large l JOIN v_device d ON d.dev = l.dev),

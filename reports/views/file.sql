@@ -5,8 +5,7 @@
 CREATE TEMP VIEW v_file_name AS
 SELECT id, path, component, iif(path IS NULL, NULL, ino) AS ino,
        iif(path IS NULL, NULL, (SELECT d.device FROM v_device d WHERE d.dev = file.dev)) AS device
-FROM file
-WHERE run = (SELECT run FROM ask);
+FROM file WHERE run = (SELECT run FROM ask);
 
 -- The dirty ledger, and what calls moved from and to each file, whatever that knows. Files of which no name is known
 -- are one, and so is what no file is known of.
@@ -23,8 +22,7 @@ SELECT iif(f.path IS NULL AND i.file <> 0, -1, i.file) AS file, f.device, f.ino,
        COALESCE(n.name, f.component) AS component, i.owner, i.write_bytes AS S, i.read_bytes AS S_r,
        i.write_ops AS ops_w, i.read_ops AS ops_r, i.sync_ops AS syncs, i.fs_write_bytes AS W, i.fs_read_bytes AS W_r,
        i.dev_write_bytes AS B, i.dev_read_bytes AS B_r
-FROM ask JOIN file_io i ON i.run = ask.run
-LEFT JOIN v_file_name f ON f.id = i.file
+FROM ask JOIN file_io i ON i.run = ask.run LEFT JOIN v_file_name f ON f.id = i.file
 LEFT JOIN component n ON n.id = i.component AND n.id > 0;
 
 -- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from the
@@ -33,55 +31,43 @@ LEFT JOIN component n ON n.id = i.component AND n.id > 0;
 -- for files of which no name is known; 'fs', what the file system adds: its journal, its structures. written and read
 -- of a line sum to its B and B_r. Without sums by file there is one row 'rest', whose component is NULL.
 CREATE TEMP TABLE v_component AS
-WITH known AS (
-       SELECT i.yes, i.yes AND m.syscall AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'calls') AS calls, m.block
+WITH known AS MATERIALIZED (
+       SELECT i.yes, iif(i.yes AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'calls'), m.syscall, NULL) AS calls,
+              m.block, iif(i.yes, 'unclassified', NULL) AS rest
        FROM v_measured m JOIN (SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run) AS yes) i),
      io AS MATERIALIZED (
        SELECT o.gid, i.component, i.file <= 0 AS nameless, SUM(S) AS S, SUM(S_r) AS S_r, SUM(ops_w) AS ops_w,
               SUM(ops_r) AS ops_r, SUM(syncs) AS syncs, SUM(B) AS written, SUM(B_r) AS read
-       FROM v_file_io i JOIN v_owner o ON o.owner = i.owner
-       GROUP BY 1, 2, 3),
+       FROM v_file_io i JOIN v_owner o ON o.owner = i.owner GROUP BY 1, 2, 3),
      cause AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written, SUM(read) AS read,
               cause IN ('data', 'direct', 'readahead') AS of_files
-       FROM v_cause
-       GROUP BY gid, cause),
-     line AS (SELECT gid FROM io UNION SELECT gid FROM cause),
-     -- what is left of the bytes of files when what has a row of its own is taken away
-     rest AS (
-       SELECT gid, SUM(written) AS written, SUM(read) AS read
-       FROM (SELECT gid, written, read FROM cause WHERE of_files
-             UNION ALL
-             SELECT gid, -written, -read FROM io WHERE component IS NOT NULL OR nameless)
-       GROUP BY gid),
-     part(gid, part, component, S, S_r, ops_w, ops_r, syncs, written, read) AS (
-       SELECT gid, 'component', component, SUM(S), SUM(S_r), SUM(ops_w), SUM(ops_r), SUM(syncs), SUM(written), SUM(read)
-       FROM io
-       WHERE component IS NOT NULL
-       GROUP BY gid, component
+       FROM v_cause GROUP BY gid, cause),
+     -- what has a row of its own is taken away from the bytes of files: that leaves the rest
+     piece(gid, part, component, S, S_r, ops_w, ops_r, syncs, written, read) AS (
+       SELECT gid, iif(component IS NULL, 'rest', 'component'), COALESCE(component, '(name not known)'), S, S_r, ops_w,
+              ops_r, syncs, written, read
+       FROM io WHERE component IS NOT NULL OR nameless
        UNION ALL
-       SELECT gid, 'rest', '(name not known)', S, S_r, ops_w, ops_r, syncs, written, read
-       FROM io
-       WHERE component IS NULL AND nameless AND S + S_r + ops_w + ops_r + syncs + written + read > 0
+       SELECT gid, 'rest', k.rest, 0, 0, 0, 0, 0, -written * k.block, -read * k.block
+       FROM io JOIN known k WHERE component IS NOT NULL OR nameless
        UNION ALL
-       SELECT l.gid, 'rest', iif(k.yes, 'unclassified', NULL), COALESCE(i.S, 0), COALESCE(i.S_r, 0),
-              COALESCE(i.ops_w, 0), COALESCE(i.ops_r, 0), COALESCE(i.syncs, 0), COALESCE(r.written, 0) * k.block,
-              COALESCE(r.read, 0) * k.block
-       FROM known k JOIN line l
-       LEFT JOIN io i ON i.gid = l.gid AND i.component IS NULL AND NOT i.nameless
-       LEFT JOIN rest r ON r.gid = l.gid
+       SELECT gid, 'rest', k.rest, S, S_r, ops_w, ops_r, syncs, 0 * k.block, 0 * k.block
+       FROM io JOIN known k WHERE component IS NULL AND NOT nameless
        UNION ALL
-       SELECT gid, 'fs', 'fs ' || cause, NULL, NULL, NULL, NULL, NULL, written, read
-       FROM cause
-       WHERE NOT of_files AND written + read > 0)
-SELECT gid, part, component, S * k.calls AS S, S_r * k.calls AS S_r, ops_w * k.calls AS ops_w,
-       ops_r * k.calls AS ops_r, syncs * k.calls AS syncs, written, read
-FROM part JOIN (SELECT NULLIF(calls, 0) AS calls FROM known) k;
+       SELECT gid, 'rest', k.rest, 0, 0, 0, 0, 0, of_files * written * k.block, of_files * read * k.block
+       FROM cause JOIN known k
+       UNION ALL
+       SELECT gid, 'fs', 'fs ' || cause, NULL, NULL, NULL, NULL, NULL, written, read FROM cause WHERE NOT of_files)
+SELECT gid, part, component, SUM(S) * k.calls AS S, SUM(S_r) * k.calls AS S_r, SUM(ops_w) * k.calls AS ops_w,
+       SUM(ops_r) * k.calls AS ops_r, SUM(syncs) * k.calls AS syncs, SUM(written) AS written, SUM(read) AS read
+FROM piece JOIN known k GROUP BY gid, part, component
+HAVING part = 'component' OR component IS k.rest
+    OR TOTAL(S + S_r + ops_w + ops_r + syncs) + SUM(written + read) > 0;
 
 -- The lines that have components at all: those of storage systems, and of others that use their files.
 CREATE TEMP VIEW v_component_line AS
-SELECT gid, what, who, pid, rank
-FROM v_group
+SELECT gid, what, who, pid, rank FROM v_group
 WHERE shown AND rank <= 4 AND (what = 'system' OR gid IN (SELECT gid FROM v_component WHERE part = 'component'));
 
 -- What the device bytes of a line of the report are, for pictures: its components, where it has some, else what calls
@@ -89,16 +75,12 @@ WHERE shown AND rank <= 4 AND (what = 'system' OR gid IN (SELECT gid FROM v_comp
 CREATE TEMP VIEW v_part AS
 WITH known AS MATERIALIZED (
        SELECT gid FROM v_component WHERE part = 'component'
-       UNION
-       SELECT l.gid FROM v_component_line l JOIN v_component c ON c.gid = l.gid AND c.component = 'unclassified')
-SELECT c.gid, c.component AS part, c.written, c.read
-FROM v_component c JOIN known k ON k.gid = c.gid
+       UNION SELECT l.gid FROM v_component_line l JOIN v_component c ON c.gid = l.gid AND c.component = 'unclassified')
+SELECT c.gid, c.component AS part, c.written, c.read FROM v_component c JOIN known k ON k.gid = c.gid
 UNION ALL
 SELECT gid, COALESCE('{"data": "file data", "direct": "direct I/O", "readahead": "readahead"}' ->> cause,
                      'fs ' || cause), SUM(written), SUM(read)
-FROM v_cause
-WHERE gid NOT IN (SELECT gid FROM known)
-GROUP BY gid, cause;
+FROM v_cause WHERE gid NOT IN (SELECT gid FROM known) GROUP BY gid, cause;
 
 -- The colour of a part in every picture: its place in the palette of style.gp, the same in all. More than 13 components
 -- in one run cannot be told apart: then the places are those of the run, and the smallest share the last. What is in
@@ -108,8 +90,7 @@ WITH used AS MATERIALIZED (
        SELECT c.component AS part, COUNT(*) OVER () AS n,
               min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS place
        FROM v_component c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown AND g.rank <= 5 AND c.part = 'component'
-       GROUP BY c.component
+       WHERE g.shown AND g.rank <= 5 AND c.part = 'component' GROUP BY c.component
        HAVING SUM(c.written + c.read) > 0)
 SELECT part, place AS colour FROM used WHERE n > 13
 UNION ALL

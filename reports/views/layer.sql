@@ -9,19 +9,16 @@ WITH c AS MATERIALIZED (
                    WHEN layer = 'block' AND NOT leaf THEN ', stacked'
                    WHEN layer = 'block' AND cause = 'loopback' THEN ', loop again' ELSE '' END AS apart,
               SUM(ops) AS ops, SUM(errors) AS errors, SUM(bytes) AS bytes
-       FROM v_cell
-       WHERE kind NOT IN ('queue_read', 'queue_write')
+       FROM v_cell WHERE kind NOT IN ('queue_read', 'queue_write')
        GROUP BY gid, layer_id, dir, on_file, apart)
 SELECT gid, layer_id, layer || apart AS layer,
        COALESCE('{"r": "read", "w": "write", "s": "sync", "m": "name"}' ->> dir, 'other') AS op,
        SUM(ops) AS ops, SUM(errors) AS errors, iif(dir IN ('r', 'w'), SUM(bytes), NULL) AS bytes, 'measured' AS source
-FROM c
-GROUP BY gid, layer_id, apart, dir
+FROM c GROUP BY gid, layer_id, apart, dir
 UNION ALL
 SELECT c.gid, l.id, 'vfs', iif(c.dir = 'r', 'read', 'write'), SUM(c.ops), SUM(c.errors), SUM(c.bytes), 'derived'
 FROM c JOIN v_measured m JOIN layer l ON l.name = 'vfs'
-WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w')
-GROUP BY c.gid, c.dir;
+WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w') GROUP BY c.gid, c.dir;
 
 -- Device bytes by cause. share_* of METRICS section 2. Operations and flushes are in it so that who has nothing but
 -- these has a row.
@@ -38,8 +35,7 @@ GROUP BY gid, cause, how, device;
 CREATE TEMP VIEW v_system AS
 WITH c AS (
        SELECT owner, sym, bytes, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed FROM v_piece
-       UNION ALL
-       SELECT owner, NULL, 0, 0, 0, NULL FROM v_cell)
+       UNION ALL SELECT owner, NULL, 0, 0, 0, NULL FROM v_cell)
 SELECT p.system, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r, sum_if(bytes, sym = 'S') * m.syscall AS S,
        sum_if(ops, sym = 'S_r') * m.syscall AS ops_S_r, sum_if(ops, sym = 'S') * m.syscall AS ops_S_w,
        sum_if(lat_ns, sym = 'S_r') * m.syscall AS lat_S_r, sum_if(lat_ns, sym = 'S') * m.syscall AS lat_S_w,
@@ -48,27 +44,20 @@ SELECT p.system, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r, sum_if(bytes, sy
        sum_if(ops, sym = 'V') * COALESCE(m.vfs, m.syscall) AS ops_V_w,
        sum_if(ops, sym = 'B_r') * m.block AS ops_B_r, sum_if(ops, sym = 'B') * m.block AS ops_B_w
 FROM ask JOIN v_measured m JOIN c JOIN v_process p ON p.id = c.owner
-WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system)
-GROUP BY p.system;
+WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) GROUP BY p.system;
 
 -- Journal bytes on devices by the structure that each block is, and the commits that wrote them.
 CREATE TEMP VIEW v_journal AS
-SELECT c.device, c.sub AS structure, SUM(c.amount) AS bytes
-FROM v_piece c JOIN v_owner o ON o.owner = c.owner
-WHERE c.sym = 'B' AND c.cause = 'journal' AND o.shown
-GROUP BY c.device, c.sub;
+SELECT c.device, c.sub AS structure, SUM(c.amount) AS bytes FROM v_piece c JOIN v_owner o ON o.owner = c.owner
+WHERE c.sym = 'B' AND c.cause = 'journal' AND o.shown GROUP BY c.device, c.sub;
 
 CREATE TEMP VIEW v_commit AS
-SELECT c.device, SUM(c.amount) AS commits
-FROM v_piece c JOIN v_owner o ON o.owner = c.owner
-WHERE c.sym = 'commits' AND o.shown
-GROUP BY c.device;
+SELECT c.device, SUM(c.amount) AS commits FROM v_piece c JOIN v_owner o ON o.owner = c.owner
+WHERE c.sym = 'commits' AND o.shown GROUP BY c.device;
 
 -- The block size of a journal: a commit record is one block and one request of its own. NULL when that does not come
 -- out even.
 CREATE TEMP VIEW v_journal_block AS
 SELECT device, iif(SUM(bytes) % SUM(ops) = 0 AND SUM(bytes) / SUM(ops) IN (512, 1024, 2048, 4096, 8192, 16384, 32768,
                    65536), SUM(bytes) / SUM(ops), NULL) AS block_bytes
-FROM v_piece
-WHERE sym = 'B' AND cause = 'journal' AND sub = 'commit'
-GROUP BY device;
+FROM v_piece WHERE sym = 'B' AND cause = 'journal' AND sub = 'commit' GROUP BY device;

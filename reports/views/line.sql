@@ -2,10 +2,7 @@
 -- line.sql: Processes, and the line of a report on which each owner is shown.
 
 CREATE TEMP VIEW v_process AS
-SELECT id, pid, start_ns, ppid, comm, exe, cmdline, cgroup, container, kthread, system, role, matched, instance, rchar,
-       wchar, folded, fold
-FROM process
-WHERE run = (SELECT run FROM ask);
+SELECT * FROM process WHERE run = (SELECT run FROM ask);
 
 -- The sums of the run, read in the order of the table: looking for each row by the index is dear. Where there are other
 -- runs, the index says where this one begins and ends.
@@ -26,33 +23,36 @@ SELECT g.owner, 0 FROM ask JOIN ledger g ON g.run = ask.run
 UNION ALL SELECT i.owner, 0 FROM ask JOIN file_io i ON i.run = ask.run
 UNION ALL SELECT f.owner, 0 FROM ask JOIN flow f ON f.run = ask.run;
 
+-- What lines are of, their order, and what those are called of which there is one.
+CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
+INSERT INTO temp.v_what VALUES
+       ('run', 1, 'all processes'), ('system', 1, NULL), ('process', 2, NULL), ('kthread', 3, NULL),
+       ('all', 4, 'all traced'), ('unattributed', 5, 'unattributed'), ('other', 6, 'other processes'),
+       ('self', 7, 'iot-trace itself'), ('total', 8, 'total');
+
 -- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always; of
 -- others the 500 lines with the most bytes, the rest is one. A process that was folded is on the line of the row that
 -- stands for it.
 CREATE TEMP TABLE v_named AS
-SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
-       CASE WHEN s.owner = 0 THEN 'unattributed' WHEN s.owner = 1 THEN 'self' WHEN s.owner = 2 THEN 'other'
-            WHEN p.kthread THEN 'kthread'
-            WHEN ask.per = 'all' THEN 'run'
-            WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
-            ELSE 'process' END AS what,
-       CASE s.owner WHEN 0 THEN 'unattributed' WHEN 1 THEN 'iot-trace itself' WHEN 2 THEN 'other processes'
-            ELSE CASE WHEN ask.per = 'all' AND NOT p.kthread THEN 'all processes'
-                      WHEN ask.per = 'system' AND p.system IS NOT NULL THEN p.system
-                      WHEN ask.per = 'instance' AND p.system IS NOT NULL
-                      THEN p.system || ' ' || COALESCE(p.instance, '(instance unknown)')
-                      ELSE COALESCE(p.comm, 'process ' || s.owner || ', name lost') END END AS who,
-       iif(ask.per = 'pid', COALESCE(p.fold, s.owner), 0) AS part,
-       s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted, ask.system IS NULL AS unfiltered
-FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner;
+WITH seen AS MATERIALIZED (
+       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, ask.per,
+              iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
+              CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner WHEN p.kthread THEN 'kthread'
+                   WHEN ask.per = 'all' THEN 'run'
+                   WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
+                   ELSE 'process' END AS what,
+              iif(ask.per = 'pid', COALESCE(p.fold, s.owner), 0) AS part,
+              s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted, ask.system IS NULL AS unfiltered
+       FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner)
+SELECT s.*, CASE WHEN w.who IS NOT NULL THEN w.who
+                 WHEN s.what = 'system'
+                 THEN s.system || iif(s.per = 'instance', ' ' || COALESCE(s.instance, '(instance unknown)'), '')
+                 ELSE COALESCE(s.comm, 'process ' || s.owner || ', name lost') END AS who
+FROM seen s JOIN v_what w ON w.what = s.what;
 
 CREATE TEMP TABLE v_large AS
-SELECT part, who
-FROM v_named
-WHERE what = 'process' AND (wanted OR unfiltered)
-GROUP BY part, who
-ORDER BY TOTAL(bytes) DESC, who, part
-LIMIT 500;
+SELECT part, who FROM v_named WHERE what = 'process' AND (wanted OR unfiltered)
+GROUP BY part, who ORDER BY TOTAL(bytes) DESC, who, part LIMIT 500;
 CREATE UNIQUE INDEX temp.v_large_line ON v_large(part, who);
 
 -- By its number, which is looked up for every aggregate. stand: the owner, of the same system, whose cells are this
@@ -70,14 +70,10 @@ SELECT owner, iif(small, (SELECT s.owner FROM stand s WHERE s.system IS line.sys
 FROM line;
 
 CREATE TEMP TABLE v_group AS
-SELECT gid, what, who, MAX(shown) AS shown,
-       CASE WHEN what IN ('unattributed', 'self', 'other') THEN ''
+SELECT o.gid, o.what, o.who, MAX(o.shown) AS shown,
+       CASE WHEN w.rank >= 5 OR COUNT(pid) = 0 THEN ''
             WHEN MAX(procs) <= 1 AND MIN(pid) = MAX(pid) AND MIN(start_ns) = MAX(start_ns) THEN CAST(MIN(pid) AS TEXT)
-            WHEN COUNT(pid) = 0 THEN ''
             ELSE (COUNT(DISTINCT pid || '/' || start_ns) FILTER (WHERE procs > 0) + sum_if(procs - 1, procs > 1))
-                || ' procs' END AS pid,
-       CASE what WHEN 'run' THEN 1 WHEN 'system' THEN 1 WHEN 'process' THEN 2 WHEN 'kthread' THEN 3
-                 WHEN 'unattributed' THEN 5 WHEN 'other' THEN 6 ELSE 7 END AS rank
-FROM v_owner
-GROUP BY gid;
+                || ' procs' END AS pid, w.rank
+FROM v_owner o JOIN v_what w ON w.what = o.what GROUP BY o.gid;
 CREATE UNIQUE INDEX temp.v_group_gid ON v_group(gid);

@@ -7,9 +7,7 @@ SELECT gid, sum_if(amount, sym = 'sent') AS sent, sum_if(amount, sym = 'received
        sum_if(amount, sym = 'sent' AND sub = 'net_loopback') AS sent_loopback,
        sum_if(amount, sym = 'received' AND sub = 'net_loopback') AS received_loopback,
        sum_if(ops, sym = 'sent') AS sends, sum_if(ops, sym = 'received') AS receives
-FROM v_piece
-WHERE sym IN ('sent', 'received')
-GROUP BY gid;
+FROM v_piece WHERE sym IN ('sent', 'received') GROUP BY gid;
 
 -- What clients wrote to and read from files that a storage system serves through FUSE: calls of anybody but the system
 -- itself.
@@ -19,15 +17,13 @@ SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, sum_if(c.amo
 FROM v_piece c JOIN v_device d ON d.dev = c.dev LEFT JOIN v_process p ON p.id = c.owner
 WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%'
     AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
-GROUP BY c.dev
-HAVING SUM(c.amount) > 0;
+GROUP BY c.dev HAVING SUM(c.amount) > 0;
 
 -- The owner of each end of a flow: the smallest, where several processes use one socket.
 CREATE TEMP VIEW v_end AS
-SELECT f.protocol, f.local, f.local_port, f.remote, f.remote_port, MIN(f.owner) AS owner
-FROM ask JOIN flow f ON f.run = ask.run
-WHERE f.remote IS NOT NULL
-GROUP BY f.protocol, f.local, f.local_port, f.remote, f.remote_port;
+SELECT protocol, local, local_port, remote, remote_port, MIN(owner) AS owner
+FROM ask JOIN flow f ON f.run = ask.run WHERE remote IS NOT NULL
+GROUP BY protocol, local, local_port, remote, remote_port;
 
 -- Flows, each with the process at its other end when that was traced too. link, seen from the owner: internal, both
 -- ends are of one storage system; client, it accepted a peer that is traced and of another, or that --system left out;
@@ -49,10 +45,8 @@ SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.
             WHEN COALESCE(f.role, '') <> 'server' THEN 'other'
             WHEN p.owner > 2 OR p.owner = 2 AND ' ' || r.filters LIKE '% system=%' THEN 'client'
             ELSE 'accepted' END AS link
-FROM v_run r JOIN flow f ON f.run = r.run
-JOIN v_owner o ON o.owner = f.owner
-LEFT JOIN peer p ON p.flow = f.rowid
-LEFT JOIN v_process q ON q.id = p.owner;
+FROM v_run r JOIN flow f ON f.run = r.run JOIN v_owner o ON o.owner = f.owner
+LEFT JOIN peer p ON p.flow = f.rowid LEFT JOIN v_process q ON q.id = p.owner;
 
 -- Network amplification (METRICS N), for a run or system whose payload L is given: for the ledger's system, where the
 -- run knows it. A byte between two traced ends is counted once: on client links at the server's end, on internal links
@@ -62,21 +56,19 @@ CREATE TEMP VIEW v_naf AS
 WITH n AS (
        SELECT sum_if(f.sent + f.received, f.link = 'client') AS client,
               COALESCE(SUM(f.sent) FILTER (WHERE f.link = 'internal'), iif(COUNT(f.system) > 0, 0, NULL)) AS internal,
-              sum_if(f.sent + f.received, f.link IN ('accepted', 'other')) AS open
+              sum_if(f.sent + f.received, f.link IN ('accepted', 'other')) AS open,
+              EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'flow') AS lossy
        FROM ask JOIN v_flow f JOIN v_load a
-       WHERE f.owner > 2 AND COALESCE(f.system = COALESCE(a.owner_system, ask.system),
-                                      COALESCE(a.owner_system, ask.system) IS NULL)
-         AND COALESCE(a.owner_system = ask.system, 1)),
+       WHERE f.owner > 2 AND COALESCE(a.owner_system = ask.system, 1)
+         AND COALESCE(f.system = COALESCE(a.owner_system, ask.system), COALESCE(a.owner_system, ask.system) IS NULL)),
      d(ord, ratio, formula, numerator) AS (
-       SELECT 1, 'naf_cli', 'N_cli/', client FROM n UNION ALL SELECT 2, 'naf_int', 'N_int/', internal FROM n),
-     lossy AS (SELECT COUNT(*) AS n FROM v_spoilt WHERE class = 'flow')
+       SELECT 1, 'naf_cli', 'N_cli/', client FROM n UNION ALL SELECT 2, 'naf_int', 'N_int/', internal FROM n)
 SELECT d.ord, d.ratio, d.formula || a.formula_N AS formula,
-       CASE WHEN m.net IS NULL OR d.numerator IS NULL OR a.N = 0 THEN '' WHEN n.open + lossy.n > 0 THEN '>='
-            ELSE 'exact' END AS bound,
+       CASE WHEN m.net IS NULL OR d.numerator IS NULL OR a.N = 0 THEN ''
+            ELSE iif(n.open OR n.lossy, '>=', 'exact') END AS bound,
        d.numerator * m.net * 1.0 / NULLIF(a.N, 0) AS value, d.numerator * m.net AS numerator, a.N AS denominator,
        CASE WHEN m.net IS NULL THEN 'layer net was not measured'
             WHEN d.numerator IS NULL THEN 'no storage system was recognised'
             WHEN n.open > 0 THEN n.open || ' bytes with peers that are not traced'
-            WHEN lossy.n > 0 THEN 'the run lost flows' END AS note
-FROM v_load a JOIN v_measured m JOIN n JOIN d JOIN lossy
-WHERE a.L IS NOT NULL OR a.L_r IS NOT NULL;
+            WHEN n.lossy THEN 'the run lost flows' END AS note
+FROM v_load a JOIN v_measured m JOIN n JOIN d WHERE a.L IS NOT NULL OR a.L_r IS NOT NULL;

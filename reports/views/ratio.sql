@@ -5,21 +5,18 @@
 -- there, so that work of others on a device that the line hardly used does not spoil its ratios.
 CREATE TEMP TABLE v_residual AS
 WITH part AS MATERIALIZED (
-       SELECT a.gid, a.dev, a.sym, a.amount, g.what, g.rank
-       FROM v_amount a JOIN v_group g ON g.gid = a.gid
+       SELECT a.gid, a.dev, a.sym, a.amount, g.what, g.rank FROM v_amount a JOIN v_group g ON g.gid = a.gid
        WHERE a.sym IN (SELECT sym FROM v_sym WHERE rest = 'device')),
      device AS MATERIALIZED (
        SELECT dev, sym, sum_if(amount, what = 'unattributed') AS residual, SUM(amount) AS whole
-       FROM part
-       GROUP BY dev, sym),
+       FROM part GROUP BY dev, sym),
      own AS (
        SELECT gid, dev, sym, amount FROM part WHERE amount > 0
        UNION ALL
        SELECT 'all:', dev, sym, SUM(amount) FROM part WHERE amount > 0 AND rank < 4 GROUP BY dev, sym)
 SELECT o.gid, o.sym, CAST(round(SUM(o.amount * (d.residual * 1.0 / d.whole))) AS INTEGER) AS residual,
        SUM(o.amount) AS whole
-FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym
-GROUP BY o.gid, o.sym;
+FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym GROUP BY o.gid, o.sym;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
@@ -49,18 +46,15 @@ INSERT INTO temp.v_ratio_def VALUES
 
 -- The symbols of ratios as rows. Derived ones have no row in stream/volumes.def: given, sums and differences of others.
 CREATE TEMP TABLE v_ratio_sym AS
-SELECT sym, name, class, rest, needs FROM v_sym
-UNION ALL VALUES ('L', 'L', 'given', NULL, NULL), ('L_r', 'L_r', 'given', NULL, NULL),
-       ('L x R', 'L x R', 'given', NULL, NULL), ('syncs', 'syncs', 'app', NULL, NULL),
-       ('ra_unused', 'readahead unused', 'miss', 'use', NULL),
-       ('backend_ops_w', 'VFS + block ops (w)', 'block', NULL, NULL),
-       ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL, NULL);
+SELECT sym, name, class, rest FROM v_sym
+UNION ALL VALUES ('L', 'L', 'given', NULL), ('L_r', 'L_r', 'given', NULL), ('L x R', 'L x R', 'given', NULL),
+       ('syncs', 'syncs', 'app', NULL), ('ra_unused', 'readahead unused', 'miss', 'use'),
+       ('backend_ops_w', 'VFS + block ops (w)', 'block', NULL), ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL);
 
 CREATE TEMP VIEW v_value_sql AS
 SELECT 'CREATE TEMP VIEW v_value AS ' ||
        group_concat(printf('SELECT gid, what, %Q AS sym, "%w" AS value FROM v_volume', sym, sym), ' UNION ALL ')
-FROM v_ratio_sym
-WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def);
+FROM v_ratio_sym WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def);
 
 -- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own, see
 -- v_residual; for D what the ledger cannot explain), whole, of which that is a part, and short: 1 when the value may be
@@ -70,16 +64,14 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
      sums AS MATERIALIZED (
        SELECT sym, MAX(value) FILTER (WHERE what = 'unattributed') AS nobody,
               MAX(value) FILTER (WHERE what = 'total') AS total
-       FROM value
-       GROUP BY sym),
+       FROM value GROUP BY sym),
      nobody AS (SELECT ra_used + ra_unknown AS used FROM v_volume WHERE what = 'unattributed'),
      need(class, layer) AS (VALUES ('app', 'syscall'), ('miss', 'syscall'), ('use', 'syscall'), ('miss', 'cache'),
        ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
      missing AS MATERIALIZED (
-       SELECT n.class, n.layer, n.layer || iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
-                                               ' was not measured') AS text
-       FROM need n JOIN v_run r
-       WHERE NOT listed(n.layer, r.layers)),
+       SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
+                                                         ' was not measured')) AS text
+       FROM need n JOIN v_run r WHERE NOT listed(n.layer, r.layers)),
      flat AS (
        SELECT v.gid, v.sym, s.name, s.rest, v.value, iif(v.sym = 'readahead', 'use', s.class) AS class,
               COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
@@ -93,8 +85,7 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
        SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
        FROM flat f LEFT JOIN (SELECT DISTINCT class FROM v_spoilt) b ON b.class = f.class)
 SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests AS short,
-       CASE WHEN f.spoilt AND f.class = 'use' THEN 'some use of readahead was not followed'
-            WHEN f.spoilt THEN f.name || ' lost records'
+       CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
             WHEN NOT f.rests THEN NULL
             WHEN f.rest = 'use'
             THEN printf('use of %d of %d bytes of readahead is not known: mapped files', f.residual, f.whole)
@@ -104,52 +95,44 @@ SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests A
        CASE WHEN f.value IS NOT NULL THEN NULL
             WHEN f.sym IN ('L', 'L_r') THEN f.sym || ' is not given (--ledger, --logical-bytes)'
             WHEN f.sym = 'L x R' THEN 'the ledger says neither replicas nor k and m'
-            WHEN f.class = 'ledger' AND r.events = 0 THEN 'D needs events, and the run recorded none'
-            WHEN f.class = 'ledger' AND EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect = 'events')
-            THEN 'D needs all events, and some were lost'
-            WHEN f.class = 'ledger' THEN 'D needs the dirty ledger, and the store has none for this run'
-            ELSE COALESCE((SELECT group_concat('layer ' || m.text, ', ') FROM missing m
+            WHEN f.class = 'ledger'
+            THEN COALESCE((SELECT 'D ' || text FROM v_no_ledger),
+                          'D needs the dirty ledger, and the store has none for this run')
+            ELSE COALESCE((SELECT group_concat(m.text, ', ') FROM missing m
                            WHERE m.class = f.class OR f.sym = 'B_r_for_write' AND m.class = 'app'),
                           'layer uring not recorded, and io_uring was used') END AS why
-FROM v_run r JOIN judged f;
+FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 
 -- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
 CREATE TEMP TABLE v_ratio AS
 WITH line AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
-              COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS writes,
-              COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS reads,
-              v.syncs > 0 OR v.flushes > 0 OR v.commits > 0 AS syncs, v.L IS NOT NULL AS has_L, a.has_ledger,
-              v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0) AS has_L_r,
+              COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS w, COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS r,
+              v.syncs > 0 OR v.flushes > 0 OR v.commits > 0 AS s, v.L IS NOT NULL AS L, a.has_ledger,
+              v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0) AS L_r,
               (v.D IS NULL OR m.ledger IS NULL) AND COALESCE(v.S, 0) > 0 AS no_D,
-              iif(v.what = 'all' AND a.owner_system IS NOT NULL,
-                  a.owner_system || iif(a.note = '', '', ', ') || a.note, NULLIF(a.note, '')) AS about_load,
+              NULLIF(iif(v.what = 'all' AND a.owner_system IS NOT NULL,
+                         a.owner_system || iif(a.note = '', '', ', '), '') || a.note, '') AS about_load,
               iif(v.sync_writes > 0,
                   printf('syncs: %d calls, %d synchronous writes', v.fsyncs, v.sync_writes), NULL) AS about_syncs
-       FROM v_volume v JOIN v_load a JOIN v_measured m
-       WHERE v.shown AND v.rank <= 4),
+       FROM v_volume v JOIN v_load a JOIN v_measured m WHERE v.shown AND v.rank <= 4),
      pair AS (
-       SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.ord, d.ratio, d.formula, d.num, d.den, d.complement,
-              n.value AS numerator, m.value AS denominator,
+       SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.*, n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
               iif(d.complement, m.short, n.short) AS up, iif(d.complement, n.short, m.short) AS down,
               COALESCE(n.why, m.why, iif(m.value = 0, m.name || ' is 0', NULL),
                        iif(d.complement AND n.value > m.value, 'more was missed than calls returned', NULL),
                        iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why) AS short,
-              CASE d.needs WHEN 's' THEN v.about_syncs WHEN 'L' THEN v.about_load WHEN 'L_r' THEN v.about_load
-                           WHEN 'R' THEN v.about_load END AS about
+              iif(d.needs = 's', v.about_syncs, iif(d.needs IN ('L', 'L_r', 'R'), v.about_load, NULL)) AS about
        FROM line v CROSS JOIN v_ratio_def d
-       CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num
-       CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
-       WHERE CASE d.needs WHEN 'w' THEN v.writes WHEN 'r' THEN v.reads WHEN 's' THEN v.syncs WHEN 'L' THEN v.has_L
-                          WHEN 'R' THEN v.has_L AND v.has_ledger WHEN 'L_r' THEN v.has_L_r ELSE v.no_D END)
+       CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
+       WHERE CASE d.needs WHEN 'w' THEN v.w WHEN 'r' THEN v.r WHEN 's' THEN v.s WHEN 'L' THEN v.L WHEN 'L_r' THEN v.L_r
+                          WHEN 'R' THEN v.L AND v.has_ledger ELSE v.no_D END)
 SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
        CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
-       CASE WHEN absent IS NOT NULL THEN NULL
-            WHEN complement THEN (denominator - numerator) * 1.0 / denominator
-            ELSE numerator * 1.0 / denominator END AS value,
+       iif(absent IS NULL, iif(complement, denominator - numerator, numerator) * 1.0 / denominator, NULL) AS value,
        COALESCE(absent, short || COALESCE('; ' || about, ''), about, '') AS note, numerator_residual,
        denominator_residual
 FROM pair;

@@ -8,8 +8,8 @@
 -- other names too; `given`, at most one row, as table `load` of the store: what clients had acknowledged; `volume`, the
 -- rows of stream/volumes.def, and `loss`, the classes of volumes that each loss of bpf/kinds.def spoils. A report may
 -- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() (analyzer/fold.c),
--- volume_has(), and sum_if(), listed(), devno(), size() (analyzer/functions.c). To add a volume: a row in
--- stream/volumes.def; a ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
+-- volume_has(), and those of analyzer/functions.c. To add a volume: a row in stream/volumes.def; a ratio: a row in
+-- v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
@@ -21,23 +21,24 @@ FROM ask JOIN run r ON r.run = ask.run LEFT JOIN run_end e ON e.run = r.run;
 -- Layers that --layers left out: their probes are there, and nothing is wrong with them. What is absent because of that
 -- is no fault.
 CREATE TEMP TABLE v_left_out AS
-SELECT l.name AS layer
-FROM v_run r JOIN layer l
+SELECT l.name AS layer FROM v_run r JOIN layer l
 WHERE NOT listed(l.name, r.layers)
   AND EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.layer = l.name
                                       AND (p.chosen OR p.reason = 'layer not asked for'));
 
--- A layer that was not measured is NULL: what is multiplied with it becomes NULL, which prints as n/a.
+-- What was measured in each run. What was not is NULL: what is multiplied with it becomes NULL, which prints as n/a.
+CREATE TEMP VIEW v_run_measured AS
+WITH had AS (SELECT r.run, r.layers, EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some FROM run r)
+SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS uring,
+       measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS block,
+       measured('net', layers) AS net, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
+           ON t.run = had.run AND t.kind = k.id WHERE k.layer = 'vfs'), 0) AS vfs, NULLIF(some, 0) AS some_ledger,
+       NULLIF(some AND NOT EXISTS (SELECT 1 FROM v_run_spoilt s
+                                   WHERE s.run = had.run AND s.class = 'ledger' AND s.effect <> 'owner'), 0) AS ledger
+FROM had;
+
 CREATE TEMP TABLE v_measured AS
-WITH had AS (SELECT EXISTS (SELECT 1 FROM ledger g WHERE g.run = ask.run) AS some FROM ask)
-SELECT NULLIF(listed('syscall', r.layers), 0) AS syscall, NULLIF(listed('uring', r.layers), 0) AS uring,
-       NULLIF(listed('cache', r.layers), 0) AS cache, NULLIF(listed('fs', r.layers), 0) AS fs,
-       NULLIF(listed('block', r.layers), 0) AS block, NULLIF(listed('net', r.layers), 0) AS net,
-       NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t ON t.run = r.run AND t.kind = k.id
-                      WHERE k.layer = 'vfs'), 0) AS vfs,
-       NULLIF(g.some, 0) AS some_ledger,
-       NULLIF(g.some AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect <> 'owner'), 0) AS ledger
-FROM v_run r JOIN had g;
+SELECT m.* FROM ask JOIN v_run_measured m ON m.run = ask.run;
 
 -- What clients had acknowledged, always one row. owner_system: the system that the ledger names, where the run knows
 -- it: its processes alone are divided by the payload. Else everybody is, or whom --system names. N: payload on client
@@ -51,17 +52,15 @@ SELECT g.system,
         WHERE g.system IS NOT NULL AND p.system IN (g.system, (SELECT a.name FROM alias a WHERE a.alias = g.system))
         LIMIT 1) AS owner_system,
        L, L_r, devices, COALESCE(L, 0) + COALESCE(L_r, 0) AS N, copies * 1.0 / k AS R,
-       CASE WHEN L * copies % k = 0 THEN L * copies / k ELSE L * 1.0 * copies / k END AS intended,
+       iif(L * copies % k = 0, L * copies / k, L * 1.0 * copies / k) AS intended,
        CASE WHEN COALESCE(L_r, 0) = 0 THEN 'L' WHEN COALESCE(L, 0) = 0 THEN 'L_r' ELSE '(L + L_r)' END AS formula_N,
        g.system IS NOT NULL OR g.copies IS NOT NULL AS has_ledger,
-       COALESCE('devices ' || devices, '') || CASE WHEN errors > 0 AND devices IS NOT NULL THEN '; ' ELSE '' END ||
-       CASE WHEN errors > 0 THEN 'the load had errors' || COALESCE(': ' || error, '') ELSE '' END AS note
+       COALESCE('devices ' || devices, '') || iif(errors > 0 AND devices IS NOT NULL, '; ', '')
+           || iif(errors > 0, 'the load had errors' || COALESCE(': ' || error, ''), '') AS note
 FROM g;
 
 CREATE TEMP VIEW v_lost AS
-SELECT l.layer, l.what, l.effect, l.n
-FROM ask JOIN lost l ON l.run = ask.run
-WHERE l.n > 0;
+SELECT l.layer, l.what, l.effect, l.n FROM ask JOIN lost l ON l.run = ask.run WHERE l.n > 0;
 
 CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
@@ -77,15 +76,20 @@ WHERE l.n > 0 AND x.class IS NOT NULL;
 CREATE TEMP TABLE v_spoilt AS
 SELECT s.class, s.effect FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
+-- Why the run has no dirty ledger, where that is not because the store has none.
+CREATE TEMP VIEW v_no_ledger AS
+SELECT CASE WHEN events = 0 THEN 'needs events, and the run recorded none'
+            WHEN EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect = 'events')
+            THEN 'needs all events, and some were lost' END AS text
+FROM v_run;
+
 -- Whether every event is there that says what file systems moved.
 CREATE TEMP VIEW v_events AS
-SELECT r.events <> 0 AND listed('fs', r.layers)
-           AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'parts') AS whole
-FROM v_run r;
+SELECT events <> 0 AND listed('fs', layers) AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'parts') AS whole
+FROM v_run;
 
 CREATE TEMP TABLE v_device AS
-SELECT d.dev, d.name AS device, d.type, d.leaf, d.parent, d.rotational, d.size AS size_bytes, d.fs, d.options, d.mount
-FROM ask JOIN device d ON d.run = ask.run;
+SELECT d.*, d.name AS device, d.size AS size_bytes FROM ask JOIN device d ON d.run = ask.run;
 
 -- The lines printed above every text report.
 CREATE TEMP VIEW v_head AS
@@ -94,20 +98,17 @@ SELECT 1 AS ord, printf('run %d%s on %s, Linux %s, %s%s%s', run, COALESCE(' (' |
 FROM v_run
 UNION ALL
 SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '')
-           || COALESCE('; only ' || r.filters, '')
-FROM v_run r JOIN v_lost_text l
+           || COALESCE('; only ' || r.filters, '') FROM v_run r JOIN v_lost_text l
 UNION ALL
-SELECT 3, CASE horizon WHEN 'at_ack'
-                       THEN printf('nothing was settled: %s still dirty in the whole machine',
-                                   COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was'))
-                       ELSE 'the run is incomplete: what follows ends at its last whole second' END
-FROM v_run
-WHERE horizon NOT IN ('after_sync', 'after_checkpoint');
+SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in the whole machine',
+                                         COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),
+              'the run is incomplete: what follows ends at its last whole second')
+FROM v_run WHERE horizon NOT IN ('after_sync', 'after_checkpoint');
 
 -- All runs of the store.
 CREATE TEMP VIEW v_runs AS
 SELECT r.run, r.label, r.host, r.kernel, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
        e.dur_ns / 1e9 AS seconds, e.horizon, e.status, COALESCE(e.events, 0) AS events,
        (SELECT COALESCE(SUM(l.n), 0) FROM lost l WHERE l.run = r.run) AS lost,
-       CASE WHEN e.run IS NULL THEN 'incomplete' ELSE 'complete' END AS state, r.command
+       iif(e.run IS NULL, 'incomplete', 'complete') AS state, r.command
 FROM run r LEFT JOIN run_end e ON e.run = r.run;

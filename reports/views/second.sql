@@ -3,31 +3,24 @@
 
 -- Bytes a second, only what timelines need, for every second of the run.
 CREATE TEMP VIEW v_timeline AS
-WITH RECURSIVE piece AS (
+WITH RECURSIVE piece AS MATERIALIZED (
        SELECT a.sec, a.ops, a.bytes, n.sym,
               iif(n.sym = 'B', CASE c.name WHEN 'direct' THEN 'data' ELSE c.name END, NULL) AS cause
-       FROM ask JOIN agg a ON a.run = ask.run
-       JOIN cause c ON c.id = a.cause
-       LEFT JOIN v_device d ON d.dev = a.dev
-       LEFT JOIN v_process p ON p.id = a.owner
+       FROM ask JOIN agg a ON a.run = ask.run JOIN cause c ON c.id = a.cause
+       LEFT JOIN v_device d ON d.dev = a.dev LEFT JOIN v_process p ON p.id = a.owner
        LEFT JOIN v_counts n ON n.kind = a.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')
             AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))
        WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)),
-     t AS MATERIALIZED (
-       SELECT sec, sum_if(bytes, sym = 'S') AS S, sum_if(bytes, sym = 'S_r') AS S_r,
-              sum_if(bytes, cause = 'data') AS B_data, sum_if(bytes, cause = 'journal') AS B_journal,
-              sum_if(bytes, cause = 'metadata') AS B_metadata,
-              sum_if(bytes, cause NOT IN ('data', 'journal', 'metadata')) AS B_rest,
-              sum_if(bytes, sym = 'B_r') AS B_r, sum_if(ops, sym = 'flushes') AS flushes
-       FROM piece
-       GROUP BY sec),
-     sec(sec) AS (SELECT 0 UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM t) LIMIT 1000000)
-SELECT s.sec, COALESCE(S, 0) * m.syscall AS S, COALESCE(S_r, 0) * m.syscall AS S_r,
-       COALESCE(B_data, 0) * m.block AS B_data, COALESCE(B_journal, 0) * m.block AS B_journal,
-       COALESCE(B_metadata, 0) * m.block AS B_metadata, COALESCE(B_rest, 0) * m.block AS B_rest,
-       COALESCE(B_r, 0) * m.block AS B_r, COALESCE(flushes, 0) * m.block AS flushes
-FROM sec s JOIN v_measured m LEFT JOIN t ON t.sec = s.sec
-WHERE EXISTS (SELECT 1 FROM t);
+     sec(sec) AS (
+       SELECT 0 WHERE EXISTS (SELECT 1 FROM piece)
+       UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM piece) LIMIT 1000000)
+SELECT sec, sum_if(bytes, sym = 'S') * m.syscall AS S, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r,
+       sum_if(bytes, cause = 'data') * m.block AS B_data, sum_if(bytes, cause = 'journal') * m.block AS B_journal,
+       sum_if(bytes, cause = 'metadata') * m.block AS B_metadata,
+       sum_if(bytes, cause NOT IN ('data', 'journal', 'metadata')) * m.block AS B_rest,
+       sum_if(bytes, sym = 'B_r') * m.block AS B_r, sum_if(ops, sym = 'flushes') * m.block AS flushes
+FROM (SELECT * FROM piece UNION ALL SELECT sec, 0, 0, NULL, NULL FROM sec) JOIN v_measured m
+GROUP BY sec;
 
 -- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file
 -- system submitted it: requests of the block layer may hold several files. B_data without it is the rest. A second's

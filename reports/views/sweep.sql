@@ -16,72 +16,57 @@ WITH word AS (
      newest AS (
        SELECT MAX(run) AS run, label, layers, system, idle, operation, CAST(size AS INTEGER) AS size,
               CAST(repeat AS INTEGER) AS repeat
-       FROM part
-       WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
+       FROM part WHERE n = 5 + idle AND size NOT GLOB '*[^0-9]*' AND repeat NOT GLOB '*[^0-9]*'
        GROUP BY label)
-SELECT n.run, n.label, n.layers, COALESCE(a.name, l.system, b.name, n.system) AS system, n.idle, n.operation, n.size,
-       n.repeat
-FROM newest n LEFT JOIN load l ON l.run = n.run
-LEFT JOIN alias a ON a.alias = l.system
+SELECT n.run, n.label, n.layers, COALESCE(a.name, l.system, b.name, n.system) AS system, n.idle, n.operation,
+       n.operation = 'read' AS reads, n.size, n.repeat
+FROM newest n LEFT JOIN load l ON l.run = n.run LEFT JOIN alias a ON a.alias = l.system
 LEFT JOIN alias b ON b.alias = n.system;
 
 -- The devices that its ledger names, and what was done to each, whoever did it: they are the system's own.
 CREATE TEMP VIEW v_sweep_place AS
-SELECT r.*, d.dev
-FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN device d ON d.run = r.run
+SELECT r.*, d.dev FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN device d ON d.run = r.run
 WHERE listed(devno(d.dev), l.devices);
 
 CREATE TEMP TABLE v_sweep_amount AS
 SELECT p.run, v.sym, c.name AS cause, SUM(iif(v.measure = 0, t.bytes, t.touched)) AS amount
 FROM v_sweep_place p JOIN agg_total t ON t.run = p.run AND t.dev = p.dev
-JOIN volume v ON v.kind = t.kind AND volume_has(v.row, t.cause, t.sub, t.flags, 1)
-JOIN cause c ON c.id = t.cause
+JOIN volume v ON v.kind = t.kind AND volume_has(v.row, t.cause, t.sub, t.flags, 1) JOIN cause c ON c.id = t.cause
 WHERE v.sym IN ('S', 'S_r', 'T', 'W', 'F', 'missed_all', 'readahead_all', 'B', 'B_r')
-GROUP BY p.run, v.sym, c.name;
+GROUP BY p.run, v.sym, c.name
+UNION ALL
+SELECT p.run, 'D', NULL, SUM(g.dirtied + g.direct)
+FROM v_sweep_place p CROSS JOIN ledger g ON g.run = p.run
+CROSS JOIN file f ON f.run = g.run AND f.id = g.file AND f.dev = p.dev
+GROUP BY p.run;
 
-CREATE TEMP VIEW v_sweep_bytes AS
-WITH total AS MATERIALIZED (
-       SELECT run, sum_if(amount, sym = 'S') AS S, sum_if(amount, sym = 'S_r') AS S_r, sum_if(amount, sym = 'T') AS T,
-              sum_if(amount, sym = 'W') AS W, sum_if(amount, sym = 'F') AS F, sum_if(amount, sym = 'B') AS B,
-              sum_if(amount, sym = 'F' AND cause = 'journal') AS journal,
-              sum_if(amount, sym = 'F' AND cause = 'metadata') AS metadata, sum_if(amount, sym = 'B_r') AS B_r,
-              sum_if(amount, sym = 'missed_all') AS missed, sum_if(amount, sym = 'readahead_all') AS readahead
-       FROM v_sweep_amount
-       GROUP BY run),
-     dirty AS MATERIALIZED (
-       SELECT g.run, SUM(g.dirtied + g.direct) AS D
-       FROM v_sweep_place p CROSS JOIN ledger g ON g.run = p.run
-       CROSS JOIN file f ON f.run = g.run AND f.id = g.file AND f.dev = p.dev
-       GROUP BY g.run),
-     known AS MATERIALIZED (
-       SELECT r.run, NULLIF(listed('syscall', r.layers), 0) AS app, NULLIF(listed('cache', r.layers), 0) AS cache,
-              NULLIF(listed('fs', r.layers), 0) AS fs, NULLIF(listed('block', r.layers), 0) AS block,
-              iif(r.run IN (SELECT run FROM ledger) AND NOT sum_if(1, s.class = 'ledger' AND s.effect <> 'owner'),
-                  1, NULL) AS ledger, COALESCE(MAX(s.class = 'block' AND s.effect = 'bytes'), 0) AS short
-       FROM v_sweep_run r LEFT JOIN v_run_spoilt s ON s.run = r.run
-       GROUP BY r.run)
-SELECT k.run, COALESCE(t.S, 0) * k.app AS S, COALESCE(t.S_r, 0) * k.app AS S_r, COALESCE(t.T, 0) * k.app AS T,
-       COALESCE(d.D, 0) * k.ledger AS D, COALESCE(t.W, 0) * k.fs AS W, COALESCE(t.journal, 0) * k.fs AS journal,
-       COALESCE(t.metadata, 0) * k.fs AS metadata, COALESCE(t.F, 0) * k.fs AS F,
-       COALESCE(t.missed, 0) * k.cache AS missed, COALESCE(t.readahead, 0) * k.cache AS readahead,
-       COALESCE(t.B, 0) * k.block AS B, COALESCE(t.B_r, 0) * k.block AS B_r, k.short
-FROM known k LEFT JOIN total t ON t.run = k.run LEFT JOIN dirty d ON d.run = k.run;
+CREATE TEMP TABLE v_sweep_bytes AS
+WITH known AS MATERIALIZED (
+       SELECT m.*, EXISTS (SELECT 1 FROM v_run_spoilt s
+                           WHERE s.run = m.run AND s.class = 'block' AND s.effect = 'bytes') AS short
+       FROM v_sweep_run r JOIN v_run_measured m ON m.run = r.run)
+SELECT m.run, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = 'S_r') * m.syscall AS S_r,
+       sum_if(amount, sym = 'T') * m.syscall AS T, sum_if(amount, sym = 'D') * m.ledger AS D,
+       sum_if(amount, sym = 'W') * m.fs AS W, sum_if(amount, sym = 'F' AND cause = 'journal') * m.fs AS journal,
+       sum_if(amount, sym = 'F' AND cause = 'metadata') * m.fs AS metadata, sum_if(amount, sym = 'F') * m.fs AS F,
+       sum_if(amount, sym = 'missed_all') * m.cache AS missed,
+       sum_if(amount, sym = 'readahead_all') * m.cache AS readahead,
+       sum_if(amount, sym = 'B') * m.block AS B, sum_if(amount, sym = 'B_r') * m.block AS B_r, m.short
+FROM known m LEFT JOIN v_sweep_amount a ON a.run = m.run GROUP BY m.run;
 
 -- One row a step of a sweep: what a load cost beside its idle control. payload: L, or L_r where the operation reads;
 -- device and idle: B or B_r likewise. good: 1 when every object was acknowledged.
-CREATE TEMP VIEW v_sweep_step AS
-WITH moved AS MATERIALIZED (SELECT * FROM v_sweep_bytes),
-     control AS MATERIALIZED (
+CREATE TEMP TABLE v_sweep_step AS
+WITH control AS MATERIALIZED (
        SELECT c.system, c.operation, c.size, c.repeat, b.B, b.B_r
-       FROM v_sweep_run c JOIN moved b ON b.run = c.run JOIN load l ON l.run = c.run
+       FROM v_sweep_run c JOIN v_sweep_bytes b ON b.run = c.run JOIN load l ON l.run = c.run
        WHERE c.idle AND l.devices IS NOT NULL)
 SELECT r.run, r.system, r.operation, r.size, r.repeat, l.horizon, COALESCE(l.errors, 0) = 0 AS good, l.error, b.short,
-       iif(r.operation = 'read', l.logical_read_bytes, l.logical_write_bytes) AS payload,
-       iif(r.operation = 'read', l.read_ops, l.write_ops) AS ops, iif(r.operation = 'read', b.B_r, b.B) AS device,
-       iif(r.operation = 'read', l.device_read_bytes, l.device_write_bytes) AS counted,
-       iif(r.operation = 'read', i.B_r, i.B) AS idle,
+       iif(reads, l.logical_read_bytes, l.logical_write_bytes) AS payload, iif(reads, l.read_ops, l.write_ops) AS ops,
+       iif(reads, l.device_read_bytes, l.device_write_bytes) AS counted, iif(reads, b.B_r, b.B) AS device,
+       iif(reads, i.B_r, i.B) AS idle,
        b.S, b.S_r, b.T, b.D, b.W, b.journal, b.metadata, b.F, b.missed, b.readahead, b.B, b.B_r
-FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN moved b ON b.run = r.run
+FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN v_sweep_bytes b ON b.run = r.run
 LEFT JOIN control i ON i.system = r.system AND i.operation = r.operation AND i.size = r.size AND i.repeat = r.repeat
 WHERE NOT r.idle AND l.devices IS NOT NULL;
 
@@ -96,13 +81,11 @@ WITH point AS MATERIALIZED (
        WHERE good AND ops > 0 AND payload IS NOT NULL AND device IS NOT NULL AND idle IS NOT NULL),
      middle AS (
        SELECT system, operation, size, x, y, AVG(x) OVER sweep AS mx, AVG(y) OVER sweep AS my
-       FROM point
-       WINDOW sweep AS (PARTITION BY system, operation)),
+       FROM point WINDOW sweep AS (PARTITION BY system, operation)),
      slope AS (
        SELECT system, operation, COUNT(*) AS points, MIN(size) AS smallest, MAX(size) AS largest, mx, my,
               SUM((x - mx) * (y - my)) / NULLIF(SUM((x - mx) * (x - mx)), 0) AS value
-       FROM middle
-       GROUP BY system, operation)
+       FROM middle GROUP BY system, operation)
 SELECT system, operation, iif(operation = 'read', 'marginal_raf', 'marginal_waf') AS ratio, value,
        my - value * mx AS fixed, points, smallest, largest
 FROM slope;
@@ -111,8 +94,7 @@ FROM slope;
 -- bytes.
 CREATE TEMP VIEW v_sweep_part AS
 WITH step AS MATERIALIZED (
-       SELECT r.*, r.operation = 'read' AS reads
-       FROM v_sweep_run r JOIN load l ON l.run = r.run
+       SELECT r.* FROM v_sweep_run r JOIN load l ON l.run = r.run
        WHERE NOT r.idle AND COALESCE(l.errors, 0) = 0 AND listed('block', r.layers)),
      moved AS MATERIALIZED (
        SELECT s.*, a.cause, a.amount AS bytes
@@ -121,16 +103,12 @@ WITH step AS MATERIALIZED (
        SELECT s.*, f.component, SUM(iif(s.reads, i.dev_read_bytes, i.dev_write_bytes)) AS bytes
        FROM step s JOIN v_sweep_place p ON p.run = s.run JOIN file f ON f.run = s.run AND f.dev = p.dev
        JOIN file_io i ON i.run = f.run AND i.file = f.id
-       WHERE f.component IS NOT NULL
-       GROUP BY s.run, f.component)
+       WHERE f.component IS NOT NULL GROUP BY s.run, f.component)
 SELECT run, system, operation, size, component AS part, 1 AS rank, bytes FROM file_data WHERE bytes > 0
 UNION ALL
 SELECT run, system, operation, size, iif(run IN (SELECT run FROM file_io), 'unclassified', '(not measured)'), 2,
        SUM(bytes) - COALESCE((SELECT SUM(f.bytes) FROM file_data f WHERE f.run = c.run), 0)
-FROM moved c
-WHERE cause IN ('data', 'direct', 'readahead')
-GROUP BY run
+FROM moved c WHERE cause IN ('data', 'direct', 'readahead') GROUP BY run
 UNION ALL
-SELECT run, system, operation, size, 'fs ' || cause, 3, bytes
-FROM moved
+SELECT run, system, operation, size, 'fs ' || cause, 3, bytes FROM moved
 WHERE cause NOT IN ('data', 'direct', 'readahead') AND bytes > 0;

@@ -24,18 +24,12 @@ SELECT t.owner, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, t.caus
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        (l.devices IS NULL OR listed(devno(t.dev), l.devices))
            AND (l.owner_system IS NULL OR t.owner = 0 OR o.system IS l.owner_system) AS of_load
-FROM v_load l JOIN t
-JOIN v_owner o ON o.owner = t.owner
-JOIN v_kind k ON k.id = t.kind
-JOIN cause c ON c.id = t.cause
-JOIN how h ON h.id = t.how
-JOIN sub s ON s.id = t.sub
-LEFT JOIN v_device d ON d.dev = t.dev;
+FROM v_load l JOIN t JOIN v_owner o ON o.owner = t.owner JOIN v_kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause
+JOIN how h ON h.id = t.how JOIN sub s ON s.id = t.sub LEFT JOIN v_device d ON d.dev = t.dev;
 
 -- The rows of stream/volumes.def that count in this run.
 CREATE TEMP TABLE v_counts AS
-SELECT v.row, v.sym, v.kind, v.measure, v.of_load
-FROM volume v JOIN v_measured m
+SELECT v.row, v.sym, v.kind, v.measure, v.of_load FROM volume v JOIN v_measured m
 WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL);
 CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 
@@ -47,9 +41,7 @@ FROM v_cell c CROSS JOIN v_counts v ON v.kind = c.id AND volume_has(v.row, c.cau
      AND (NOT v.of_load OR c.of_load);
 
 CREATE TEMP TABLE v_amount AS
-SELECT gid, dev, sym, SUM(amount) AS amount
-FROM v_piece
-GROUP BY gid, dev, sym;
+SELECT gid, dev, sym, SUM(amount) AS amount FROM v_piece GROUP BY gid, dev, sym;
 
 -- The dirty ledger, one row a line of the report. slack: bytes that the ledger cannot explain (METRICS section 3):
 -- carried by a request but not held by the simulation, and, after a settle, still held by it, but for what was dirtied
@@ -66,8 +58,7 @@ GROUP BY o.gid;
 -- D of a line where events were lost: at least this. Of several that wrote a file nobody knows who made a block dirty,
 -- if that is what was lost: so only files count that nobody else is known to have written, by the kernel's sums.
 CREATE TEMP TABLE v_dirtied AS
-WITH inode AS (
-       SELECT f.id AS file, f.dev || '/' || f.ino || '/' || f.gen AS inode FROM ask JOIN file f ON f.run = ask.run),
+WITH inode AS (SELECT id AS file, dev || '/' || ino || '/' || gen AS inode FROM ask JOIN file f ON f.run = ask.run),
      wrote AS (
        SELECT i.file, i.owner FROM ask JOIN file_io i ON i.run = ask.run WHERE i.write_bytes + i.fs_write_bytes > 0
        UNION
@@ -79,46 +70,37 @@ WITH inode AS (
        SELECT inode, MIN(gid) AS gid FROM writer WHERE inode IS NOT NULL GROUP BY inode HAVING COUNT(*) = 1)
 SELECT o.gid, SUM(g.direct + iif(s.gid IS NULL OR EXISTS (SELECT 1 FROM writer n
                                                         WHERE n.inode IS NULL AND n.gid <> o.gid), 0, g.dirtied)) AS d_w
-FROM ask JOIN v_measured m ON m.some_ledger AND m.ledger IS NULL
-JOIN ledger g ON g.run = ask.run
-JOIN v_owner o ON o.owner = g.owner
-LEFT JOIN inode i ON i.file = g.file
+FROM ask JOIN v_measured m ON m.some_ledger AND m.ledger IS NULL JOIN ledger g ON g.run = ask.run
+JOIN v_owner o ON o.owner = g.owner LEFT JOIN inode i ON i.file = g.file
 LEFT JOIN single s ON s.inode = COALESCE(i.inode, g.file) AND s.gid = o.gid
-WHERE EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run)
-GROUP BY o.gid
-UNION ALL
-SELECT gid, d_w FROM v_ledger;
+WHERE EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) GROUP BY o.gid
+UNION ALL SELECT gid, d_w FROM v_ledger;
 
 -- The symbols: of volumes that aggregates sum up to, and of the dirty ledger. needs, class, rest: stream/volumes.def
 -- says what they are.
 CREATE TEMP TABLE v_sym AS
 SELECT DISTINCT sym, name, needs, class, rest FROM volume
-UNION ALL VALUES ('D', 'D', '(SELECT 1 FROM v_dirtied)', 'ledger', 'ledger'),
-       ('absorbed', 'absorbed', 'ledger', NULL, NULL), ('cancelled', 'cancelled', 'ledger', NULL, NULL),
-       ('dirty_end', 'dirty_end', 'ledger', NULL, NULL), ('unexpected', 'unexpected', 'ledger', NULL, NULL),
-       ('slack', 'slack', 'ledger', NULL, NULL);
+UNION ALL VALUES ('D', 'D', '(SELECT 1 FROM v_dirtied)', 'ledger', 'ledger')
+UNION ALL SELECT value, value, 'ledger', NULL, NULL
+FROM json_each('["absorbed", "cancelled", "dirty_end", "unexpected", "slack"]');
 
 -- What each line sums up to. Line `all` is every process and kernel thread that was traced; `total` is every device
 -- byte, so it also holds what no owner is known for, other processes and the tracer.
 CREATE TEMP TABLE v_line AS
 SELECT gid, what, who, pid, rank, shown FROM v_group
-UNION ALL SELECT 'all:', 'all', 'all traced', '', 4, system IS NULL FROM ask
-UNION ALL SELECT 'total:', 'total', 'total', '', 8, system IS NULL FROM ask;
+UNION ALL SELECT what || ':', what, who, '', rank, system IS NULL FROM ask JOIN v_what WHERE what IN ('all', 'total');
 
 CREATE TEMP TABLE v_line_amount AS
 WITH part AS MATERIALIZED (
        SELECT gid, sym, SUM(amount) AS amount FROM v_amount GROUP BY gid, sym
        UNION ALL SELECT gid, 'D', d_w FROM v_dirtied
-       UNION ALL SELECT gid, 'absorbed', absorbed FROM v_ledger
-       UNION ALL SELECT gid, 'cancelled', cancelled FROM v_ledger
-       UNION ALL SELECT gid, 'dirty_end', dirty_end FROM v_ledger
-       UNION ALL SELECT gid, 'unexpected', unexpected FROM v_ledger
-       UNION ALL SELECT gid, 'slack', slack FROM v_ledger)
+       UNION ALL
+       SELECT gid, key, value FROM v_ledger, json_each(json_object('absorbed', absorbed, 'cancelled', cancelled,
+              'dirty_end', dirty_end, 'unexpected', unexpected, 'slack', slack)))
 SELECT gid, sym, amount FROM part
 UNION ALL
 SELECT 'all:', p.sym, SUM(p.amount) FROM part p JOIN v_group g ON g.gid = p.gid WHERE g.rank < 4 GROUP BY p.sym
-UNION ALL
-SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
+UNION ALL SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
 
 -- v_sum: a column a symbol, NULL where what it needs was not measured.
 CREATE TEMP VIEW v_sum_sql AS
