@@ -35,16 +35,19 @@ static const char style[] =
 	":root{color-scheme:light dark;--paper:#fff;--ink:#111;--dim:#555;--line:#555;--grid:#ddd;--box:#f4f4f4}\n"
 	"@media(prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#eee;--dim:#aaa;--line:#999;--grid:#3a3d42;--box:#22252a}}\n"
 	"body{background:var(--paper);color:var(--ink);font:16px/1.5 'DejaVu Sans',Verdana,sans-serif;margin:0}\n"
-	"main{max-width:1200px;margin:0 auto;padding:0 16px 48px}h1{font-size:1.6em}h2{font-size:1.25em;margin:2em 0 .4em;border-top:1px solid var(--grid);padding-top:1em}\n"
+	"main{max-width:1200px;margin:0 auto;padding:0 16px 48px}h1{font-size:1.6em}\n"
+	"h2{font-size:1.25em;margin:2em 0 .4em;border-top:1px solid var(--grid);padding-top:1em}\n"
 	"nav a{margin-right:1em}a{color:inherit}figure{margin:0}figcaption,.dim,caption{color:var(--dim);font-size:.85em;text-align:left}\n"
 	"svg{max-width:100%;height:auto;display:block}.ink{fill:var(--ink)}.dim{fill:var(--dim)}path.line{stroke:var(--line)}path.grid{stroke:var(--grid)}\n"
 	".paper{fill:var(--paper);stroke:none}path.paper{stroke:var(--paper)}.narrow{display:none}\n"
 	"@media(max-width:760px){.wide{display:none}.narrow{display:block}}\n"
 	"code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}.scroll{overflow-x:auto}\n"
-	"table{border-collapse:collapse;font-size:.8em;margin:.6em 0}td,th{padding:.15em .6em;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}\n"
+	"table{border-collapse:collapse;font-size:.8em;margin:.6em 0}\n"
+	"td,th{padding:.15em .6em;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}\n"
 	".n{text-align:right;font-variant-numeric:tabular-nums}dt{font-weight:bold}dd{margin:0 0 .3em 1.5em;overflow-wrap:anywhere}summary{cursor:pointer}\n"
 	".absent{background:var(--box);padding:.6em 1em}.wrong{outline:3px solid #d55e00;padding:.3em}\n"
-	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc;--line:#444}section{break-inside:avoid-page}details::details-content{content-visibility:visible;"
+	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc;--line:#444}section{break-inside:avoid-page}\n"
+	"details::details-content{content-visibility:visible;"
 	"block-size:auto}.wide{display:block}.narrow{display:none}nav{display:none}td,th{white-space:normal;overflow-wrap:anywhere}}\n";
 
 struct page {
@@ -139,7 +142,8 @@ static void put_command(const struct page *p, const char *report, const char *mo
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
 	const char *store = p->o->arg[1], *system = p->o->system;
 
-	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s --run %lld", report, store[strspn(store, plain)] || *store == '-' ? "STORE" : store, (long long)p->run);
+	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s --run %lld", report, store[strspn(store, plain)] || *store == '-' ? "STORE" : store,
+		(long long)p->run);
 	if (system)
 		fprintf(p->out, " --system %s", system[strspn(system, plain)] ? "SYSTEM" : system);
 	fprintf(p->out, "%s</code></p>\n", more);
@@ -218,7 +222,8 @@ static int put_section(struct page *p, size_t number)
 	int err;
 
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\riot-analyze: report: %zu of %zu, %s        %s", number + 1, N_OF(sections), s->report, number + 1 < N_OF(sections) ? "" : "\n");
+		fprintf(stderr, "\riot-analyze: report: %zu of %zu, %s        %s", number + 1, N_OF(sections), s->report,
+			number + 1 < N_OF(sections) ? "" : "\n");
 	err = report_run(p->store, s->report, p->texts[number], &a);
 	if (!err) {
 		bool wrong = answer_mismatch(&a);
@@ -245,9 +250,9 @@ static int put_section(struct page *p, size_t number)
 static int put_run(struct page *p)
 {
 	struct grid t = { 0 }, devices = { .title = NULL };
-	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t);
+	static const char disks[] = "SELECT device, type, fs, options, mount, size_bytes, rotational FROM v_device WHERE leaf = 1 ORDER BY device";
+	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t) ?: store_query(p->store, "devices", disks, NULL, &devices);
 
-	err = err ?: store_query(p->store, "devices", "SELECT device, type, fs, options, mount, size_bytes, rotational FROM v_device WHERE leaf = 1 ORDER BY device", NULL, &devices);
 	fputs("<section id=\"run\"><h2>The run and its system</h2>\n<details open><summary>The run</summary><div class=\"scroll\"><table><tbody>\n", p->out);
 	for (col = 0; !err && t.rows && col < t.cols; col++) {
 		auto_free char *value = cell_string(grid_cell(&t, 0, col), "n/a", text_xml);
@@ -281,7 +286,8 @@ static int put_page(struct page *p)
 	for (i = 0; !err && i < N_OF(sections); i++)
 		err = put_section(p, i);
 	err = err ?: put_run(p);
-	fprintf(p->out, "<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n</main></body></html>\n", IOT_VERSION);
+	fprintf(p->out, "<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n"
+		"</main></body></html>\n", IOT_VERSION);
 	return err;
 }
 
