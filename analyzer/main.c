@@ -137,9 +137,9 @@ static int answer_report(const struct options *o, const char *name, const char *
 {
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per], .by = o->per > PER_ALL ? per_names[o->per] : o->has_step ? "cause" : NULL, .step = o->step,
+	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per], .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL, .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .has_ops = o->has_ops, .ops = o->ops,
+			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
@@ -201,6 +201,8 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
 	if (o->has_step && (o->step < 10 || o->step > 86400000))
 		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
+	if (o->cdf && strcmp(name, "latency"))
+		return fail_as(EXIT_USAGE, 0, "--cdf belongs to the command 'latency'");
 	if (o->has_ops && strcmp(name, "perop"))
 		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
 	if ((o->limits || o->against) && strcmp(name, "check"))

@@ -38,6 +38,7 @@ static const struct option_row rows[] = {
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
 	{ "--step", "MS", OPT_NUMBER, AT(step), AT(has_step), NULL, "timeline: length of a step, from 10 milliseconds on (default: 1000)" },
+	{ "--cdf", NULL, OPT_FLAG, AT(cdf), 0, NULL, "latency: also the table behind its curves" },
 	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },

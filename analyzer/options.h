@@ -33,7 +33,7 @@ struct options {
 	uint64_t ops;
 	bool has_ops;
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
-	bool seed, force, no_head, help, version;
+	bool seed, force, no_head, cdf, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };

@@ -33,6 +33,14 @@ SELECT COALESCE(d.system, '(none)') AS system,
 FROM d LEFT JOIN whole w ON w.system IS d.system JOIN kind k ON k.name = d.kind
 ORDER BY d.system IS NULL, d.system, k.id;
 
+-- table: cdf: Operations that took at most so long (us: middle of the bucket)
+SELECT CASE WHEN h.kind LIKE 'fs_sync%' THEN 'fsync in the file system' WHEN h.layer = 'block' THEN 'requests of devices'
+            WHEN h.layer IN ('syscall', 'uring') THEN 'calls on files' ELSE 'in the kernel' END AS place,
+       COALESCE(h.system || ' ', '') || w.words AS operation, h.middle_ns / 1000.0 AS us, h.upto AS ops, h.upto * 100.0 / h.total AS percent
+FROM v_hist h JOIN v_kind_words w ON w.kind = h.kind
+WHERE :cdf AND NOT h.no_file
+ORDER BY place, operation, h.bucket;
+
 -- plot: curves
 -- chart: lines
 -- heading: Share of operations that took at most so long
