@@ -137,7 +137,9 @@ static int answer_report(const struct options *o, const char *name, const char *
 {
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per], .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL, .step = o->step,
+	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
+			   .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL,
+			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
