@@ -9,6 +9,7 @@
 #include "page.h"
 #include "payload.h"
 #include "place.h"
+#include "plot.h"
 #include "report.h"
 #include "stream.h"
 #include "text.h"
@@ -32,21 +33,20 @@ static const struct section { const char *report, *question; } sections[] = {
 };
 
 static const char style[] =
-	":root{color-scheme:light dark;--paper:#fff;--ink:#111;--dim:#555;--line:#555;--grid:#ddd;--box:#f4f4f4}\n"
-	"@media(prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#eee;--dim:#aaa;--line:#999;--grid:#3a3d42;--box:#22252a}}\n"
+	":root{color-scheme:light dark;--paper:#fff;--ink:#111;--dim:#555;--grid:#ddd;--box:#f4f4f4}\n"
+	"@media(prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#eee;--dim:#aaa;--grid:#3a3d42;--box:#22252a}}\n"
 	"body{background:var(--paper);color:var(--ink);font:16px/1.5 'DejaVu Sans',Verdana,sans-serif;margin:0}\n"
 	"main{max-width:1200px;margin:0 auto;padding:0 16px 48px}h1{font-size:1.6em}\n"
 	"h2{font-size:1.25em;margin:2em 0 .4em;border-top:1px solid var(--grid);padding-top:1em}\n"
 	"nav a{margin-right:1em}a{color:inherit}figure{margin:0}figcaption,.dim,caption{color:var(--dim);font-size:.85em;text-align:left}\n"
-	"svg{max-width:100%;height:auto;display:block}.ink{fill:var(--ink)}.dim{fill:var(--dim)}path.line{stroke:var(--line)}path.grid{stroke:var(--grid)}\n"
-	".paper{fill:var(--paper);stroke:none}path.paper{stroke:var(--paper)}.narrow{display:none}\n"
+	"svg{max-width:100%;height:auto;display:block;background:#fff;border-radius:4px}.narrow{display:none}\n"
 	"@media(max-width:760px){.wide{display:none}.narrow{display:block}}\n"
 	"code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}.scroll{overflow-x:auto}\n"
 	"table{border-collapse:collapse;font-size:.8em;margin:.6em 0}\n"
 	"td,th{padding:.15em .6em;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}\n"
 	".n{text-align:right;font-variant-numeric:tabular-nums}dt{font-weight:bold}dd{margin:0 0 .3em 1.5em;overflow-wrap:anywhere}summary{cursor:pointer}\n"
 	".absent{background:var(--box);padding:.6em 1em}.wrong{outline:3px solid #d55e00;padding:.3em}\n"
-	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc;--line:#444}section{break-inside:avoid-page}\n"
+	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc}section{break-inside:avoid-page}\n"
 	"details::details-content{content-visibility:visible;"
 	"block-size:auto}.wide{display:block}.narrow{display:none}nav{display:none}td,th{white-space:normal;overflow-wrap:anywhere}}\n";
 
@@ -173,7 +173,7 @@ static int put_figure(struct page *p, const struct answer *a)
 		look_size(&look, widths[i][1]);
 		snprintf(id, sizeof(id), "%s-%s", a->name, widths[i][0]);
 		fprintf(p->out, "<div class=\"%s\">\n", widths[i][0]);
-		err = chart_draw(a, &look, id, p->out);
+		err = plot_inline(a, &look, id, p->out);
 		fprintf(p->out, "</div>\n");
 	}
 	fputs("<figcaption>", p->out);

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -27,6 +28,8 @@ NAMES = [
     b"\x1b" * 255, b"]]>" * 85, b"#" * 255, b"\xe2\x80\xae" * 85, b"/" + b"x" * 254 + (b"/" + b"\x1by" * 127) * 15,
 ]
 TRICKY = [(0xad, 0xad), (0x34f, 0x34f), (0x61c, 0x61c), (0x200b, 0x200f), (0x2028, 0x202e), (0x2060, 0x206f), (0xfeff, 0xfeff), (0xe0000, 0xe0fff)]
+# A stroke of a picture's script: numbers, colours and words of our own.
+STROKE = re.compile(rb'(plot|    ) data index \d+ using [\w:().,$ *]+ rgb "#[0-9a-f]{6}"( fs (solid|transparent pattern \d) noborder)?(, \\)?')
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -108,6 +111,9 @@ class Case:
             os.unlink(self.folder + "/out/" + f)
         self.run("breakdown", self.store, "--plot", "out")
         harmless(open(self.folder + "/out/breakdown.tsv", "rb").read().replace("\u2060".encode(), b""), "\t")
+        harmless(open(self.folder + "/out/breakdown.dat", "rb").read().replace("\u2060".encode(), b""), "\t")
+        strokes = open(self.folder + "/out/breakdown.gp", "rb").read().split(b"set output")[1].split(b"\n")[1:-1]
+        assert all(STROKE.fullmatch(s) for s in strokes), "a script with %r" % [s for s in strokes if not STROKE.fullmatch(s)]
         dom = xml.dom.minidom.parse(self.folder + "/out/breakdown.svg")
         assert not dom.getElementsByTagName("script")
         shown = ["".join(n.data for t in e.childNodes for n in (t.childNodes or [t]) if n.nodeType == n.TEXT_NODE)

@@ -309,9 +309,9 @@ allow_stranger() { # FOLDER
 }
 
 # A program that plants what a stranger can plant while it runs, then draws.
-hostile_convert() { # FOLDER
+hostile_gnuplot() { # FOLDER
 	mkdir -p bin
-	cat >bin/rsvg-convert <<-END
+	cat >bin/gnuplot <<-END
 		#!/bin/sh
 		setpriv --reuid=$STRANGER --regid=$STRANGER --clear-groups sh -c 'cd "$place/$1" || exit
 			for work in .iot-*; do
@@ -320,24 +320,24 @@ hostile_convert() { # FOLDER
 				: >"\$work/breakdown.tsv"
 				chmod -R 777 "\$work"
 			done' 2>/dev/null
-		exec $(command -v rsvg-convert) "\$@"
+		exec $(command -v gnuplot) "\$@"
 	END
-	chmod 755 bin/rsvg-convert
+	chmod 755 bin/gnuplot
 }
 
 @test "37: who owns the folder that pictures go to cannot exchange what is drawn" {
-	need rsvg-convert librsvg2-bin
-	hostile_convert theirs
+	need gnuplot gnuplot-nox
+	hostile_gnuplot theirs
 	PATH=$place/bin:$PATH run --separate-stderr "$analyze" breakdown a.sqlite --plot theirs
 	! grep -l forged theirs/* || fail "a picture of the stranger"
 	same status "$status: $stderr" "0: "
-	same pictures "$(cd theirs && echo ./* | tr -d ./)" "breakdownpdf breakdownpng breakdownsvg breakdowntsv"
-	[ -z "$(find /var/tmp -maxdepth 1 -name 'iot-*' -user 0 -newer bin/rsvg-convert)" ]
+	same pictures "$(cd theirs && echo ./* | tr -d ./)" "breakdowndat breakdowngp breakdownpdf breakdownpng breakdownsvg breakdowntsv"
+	[ -z "$(find /var/tmp -maxdepth 1 -name 'iot-*' -user 0 -newer bin/gnuplot)" ]
 }
 
 @test "what lies under the name of a picture is not opened, followed or replaced when it is a stranger's" {
 	for folder in sticky theirs; do
-		for file in breakdown.svg breakdown.pdf; do
+		for file in breakdown.svg breakdown.pdf breakdown.dat breakdown.gp; do
 			for object in $objects; do
 				plant "$object" $folder/$file
 				local before
@@ -351,7 +351,7 @@ hostile_convert() { # FOLDER
 			done
 		done
 	done
-	told "8 kinds of 2 names of pictures"
+	told "8 kinds of 4 names of pictures"
 }
 
 @test "reports and rules are code: those of a stranger are not read" {

@@ -90,16 +90,27 @@ events() {
 	for report in breakdown components timeline waterfall amplification pictures perop; do
 		"$ANALYZE" "$report" "$S" --plot out >/dev/null
 	done
-	python3 - out/*.svg <<-'END'
+	python3 - out/*.gp <<-'END'
 		import re, sys
 		looks = {}
 		for path in sys.argv[1:]:
-		    text = open(path).read()
-		    hatch = {i: (c, d) for i, c, d in re.findall(r'<pattern id="([^"]*)".*?fill="(#\w+)"/><path d="([^"]*)"', text)}
-		    # the swatch of a key, then its word
-		    for fill, word in re.findall(r'<rect [^>]*fill="([^"]*)"/>\n<text class="ink"[^>]*>([^<]*)</text>', text):
-		        look = hatch[fill[5:-1]] if fill.startswith("url") else (fill, "")
-		        looks.setdefault(word, set()).add(look)
+		    blocks = [[line.split("\t") for line in b.splitlines()] for b in re.split(r"\n\n\n+", open(path[:-2] + "dat").read())]
+		    fills, labels = {}, []
+		    for n, clause in re.findall(r"data index (\d+) (.*)", open(path).read()):
+		        if "filledcurves" in clause:
+		            fills.setdefault(int(n), []).append(re.sub(r", \\$", "", clause))
+		        elif "labels left" in clause:
+		            labels += blocks[int(n)]
+		    # the swatch of a key, then its word: rectangles are five points and an empty line
+		    for n, clauses in fills.items():
+		        points = [tuple(map(float, p)) if len(p) == 2 else None for p in blocks[n]] + [None]
+		        for i in range(0, len(points) - 5, 6):
+		            if None in points[i:i + 5] or points[i + 5]:
+		                break
+		            (x0, y0), (x1, _), (_, y1) = points[i:i + 3]
+		            for x, y, word in labels:
+		                if 3 < float(x) - x1 < 6 and y0 < float(y) < y1 + 1 and 17 < x1 - x0 < 19:
+		                    looks.setdefault(word, set()).add("\n".join(clauses))
 		shared = [w for w in ("wal", "fs journal", "fs metadata", "S calls", "B devices") if w in looks]
 		assert len(shared) == 5, looks.keys()
 		assert all(len(looks[w]) == 1 for w in shared), {w: looks[w] for w in shared if len(looks[w]) > 1}
