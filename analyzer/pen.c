@@ -48,11 +48,29 @@ struct pen_block {
 	FILE *f;
 };
 
+/* What DejaVu Sans and its bold have, for sure. */
+static bool font_has(long code)
+{
+	static const struct { long from, to; } ranges[] = {
+		{ ' ', '~' }, { 0xa0, 0x2e9 }, { 0x300, 0x34f }, { 0x391, 0x3a1 }, { 0x3a3, 0x3ce }, { 0x400, 0x523 }, { 0x1e00, 0x1efb },
+		{ 0x2010, 0x2027 }, { 0x2030, 0x205e }, { 0x2190, 0x22ff }, { 0x2500, 0x25ff }, { 0xfffd, 0xfffd },
+	};
+	size_t i;
+
+	for (i = 0; i < N_OF(ranges); i++)
+		if (code >= ranges[i].from && code <= ranges[i].to)
+			return true;
+	return false;
+}
+
+/* For sure not less; what another font has may be as wide as high. */
 static double char_width(long code)
 {
 	if (code >= ' ' && code <= '~')
 		return widths[code - ' '] / 1000.0;
-	if (code >= 0x300 && code < 0x370)
+	if (!font_has(code))
+		return 1.05;
+	if (code >= 0x300 && code < 0x350)
 		return 0;
 	return code < 0x250 ? 0.7 : code < 0x1100 ? 0.85 : code == 0x2026 ? 1.0 : 1.05;
 }
@@ -133,21 +151,37 @@ static FILE *block_of(struct pen *p, enum layer layer, const char *look)
 	return p->failed ? NULL : b->f;
 }
 
+/* The text with U+FFFD for what the font does not have. Allocated. */
+static char *with_font(const char *plain)
+{
+	size_t len = strlen(plain), n;
+	char *buf = malloc(3 * len + 1), *out = buf;
+	long code;
+
+	for (; buf && len; plain += n, len -= n) {
+		n = utf8_next(plain, len, &code);
+		out = font_has(code) ? mempcpy(out, plain, n) : stpcpy(out, "\ufffd");
+	}
+	if (buf)
+		*out = '\0';
+	return buf;
+}
+
 void pen_text(struct pen *p, double x, double y, enum anchor anchor, double size, enum ink ink, bool bold, const char *plain)
 {
 	static const char *const anchors[] = { "left", "center", "right" };
-	auto_free char *cell = text_plot_plain(plain);
+	auto_free char *cell = text_plot_plain(plain), *safe = with_font(plain), *drawn = safe ? text_plot_plain(safe) : NULL;
 	char look[160];
 	FILE *f;
 
-	p->failed |= !cell;
-	if (!cell || !*plain)
+	p->failed |= !cell || !drawn;
+	if (!cell || !drawn || !*plain)
 		return;
-	snprintf(look, sizeof(look), "using 1:(baseline($2,%.2f)):3 notitle with labels %s noenhanced font %s(%.2f) tc rgb \"#%06x\"\n", size,
+	snprintf(look, sizeof(look), "using 1:(baseline($2,%.2f)):words notitle with labels %s noenhanced font %s(%.2f) tc rgb \"#%06x\"\n", size,
 		 anchors[anchor], bold ? "bold" : "face", size, inks[ink]);
 	f = block_of(p, TEXTS, look);
 	if (f)
-		fprintf(f, "%.2f\t%.2f\t%s\n", x, y, cell);
+		fprintf(f, "%.2f\t%.2f\t%s\t%s\n", x, y, cell, drawn);
 }
 
 /* A hatch lies over its colour: six tenths of black in it, or of white in what is dark. */

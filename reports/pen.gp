@@ -22,6 +22,9 @@ face(size) = sprintf(kind eq "svg" ? "DejaVu Sans&#44; Verdana&#44; sans-serif,%
 bold(size) = sprintf(kind eq "svg" ? "DejaVu Sans&#44; Verdana&#44; sans-serif\" font-weight=\"bold,%.2f" : "DejaVu Sans:Bold,%.2f", size * letters)
 # Labels are centred on their place: that of their baseline is known.
 baseline(y, size) = y - lift * size
+# A bitmap or a PDF in which a character is in no font is covered by a box of gnuplot 5.4 that is larger than all of it: these take the fourth column,
+# with U+FFFD for what DejaVu Sans does not have. Who looks at an SVG may have more fonts.
+words = kind eq "svg" ? 3 : 4
 set encoding utf8
 set datafile separator "\t"
 unset border; unset tics; unset key

@@ -108,7 +108,7 @@ events() {
 		            if None in points[i:i + 5] or points[i + 5]:
 		                break
 		            (x0, y0), (x1, _), (_, y1) = points[i:i + 3]
-		            for x, y, word in labels:
+		            for x, y, word, _ in labels:
 		                if 3 < float(x) - x1 < 6 and y0 < float(y) < y1 + 1 and 17 < x1 - x0 < 19:
 		                    looks.setdefault(word, set()).add("\n".join(clauses))
 		shared = [w for w in ("wal", "fs journal", "fs metadata", "S calls", "B devices") if w in looks]
