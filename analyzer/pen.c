@@ -52,8 +52,8 @@ struct pen_block {
 static bool font_has(long code)
 {
 	static const struct { long from, to; } ranges[] = {
-		{ ' ', '~' }, { 0xa0, 0x2e9 }, { 0x300, 0x34f }, { 0x391, 0x3a1 }, { 0x3a3, 0x3ce }, { 0x400, 0x523 }, { 0x1e00, 0x1efb },
-		{ 0x2010, 0x2027 }, { 0x2030, 0x205e }, { 0x2190, 0x22ff }, { 0x2500, 0x25ff }, { 0xfffd, 0xfffd },
+		{ ' ', '~' }, { 0xa0, 0x2e9 }, { 0x300, 0x34f }, { 0x391, 0x3a1 }, { 0x3a3, 0x3ce }, { 0x400, 0x45f }, { 0x1e00, 0x1efb },
+		{ 0x2010, 0x2027 }, { 0x2032, 0x205e }, { 0x2190, 0x22d7 }, { 0x2500, 0x25ff }, { 0xfffd, 0xfffd },
 	};
 	size_t i;
 
@@ -63,16 +63,16 @@ static bool font_has(long code)
 	return false;
 }
 
-/* For sure not less; what another font has may be as wide as high. */
+/* Never less than it is: of other letters the widest, and what another font has may be wider than high. */
 static double char_width(long code)
 {
 	if (code >= ' ' && code <= '~')
 		return widths[code - ' '] / 1000.0;
 	if (!font_has(code))
-		return 1.05;
+		return 1.25;
 	if (code >= 0x300 && code < 0x350)
 		return 0;
-	return code < 0x250 ? 0.7 : code < 0x1100 ? 0.85 : code == 0x2026 ? 1.0 : 1.05;
+	return code == 0x2026 ? 1.0 : 1.1;
 }
 
 /* Bold is at most 15 % wider. */

@@ -18,7 +18,7 @@ crowd() {
 	sqlite3 "$S" <<-'END'
 		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) SELECT 1, 100 + value, 5000 + value, value,
 			CASE value % 5 WHEN 0 THEN 'a-name-of-a-program-that-is-as-long-as-no-kernel-allows-' || value WHEN 1 THEN '`touch pwned`"$(touch pwned)' || value
-			WHEN 2 THEN '<script>touch("pwned")</script>]]>&amp;' || value WHEN 3 THEN x'ff1b5b33316d' || 'ä文' || char(10) || value ELSE '=cmd|x' || value END, 0,
+			WHEN 2 THEN '<script>touch("pwned")</script>]]>&amp;' || value WHEN 3 THEN x'ff1b5b33316d' || 'äЩŒЩ文' || char(10) || value ELSE '=cmd|x' || value END, 0,
 			iif(value % 3 = 0, 'system ' || value || ' <b>&', NULL)
 			FROM json_each('[' || (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) SELECT group_concat(i) FROM n) || ']');
 		INSERT INTO agg_total SELECT t.run, t.kind, p.id, t.dev, t.cause, t.how, t.sub, t.flags, t.ops, t.errors, t.bytes * (p.id - 99), t.touched * (p.id - 99), t.timed, t.lat_ns, t.max_ns
