@@ -4,13 +4,14 @@
 kind = exists("ARG1") && (ARG1 eq "png" || ARG1 eq "pdf") ? ARG1 : "svg"
 data = picture . ".dat"
 unit = width / across
+# Lines of a bitmap that are not rounded begin with a spike.
 # Terminals measure text, lines and dashes differently: so that all are as large as in the SVG, whose unit is the pixel of CSS, 1/96 inch.
 if (kind eq "svg") {
 	set terminal svg name id noenhanced size width, height background "#ffffff"
 	letters = unit; thick = unit; dash = 2 * unit; lift = 0.327
 }
 if (kind eq "png") {
-	set terminal pngcairo noenhanced size floor(width * zoom + 0.5), floor(height * zoom + 0.5) fontscale zoom linewidth zoom background "#ffffff"
+	set terminal pngcairo rounded noenhanced size floor(width * zoom + 0.5), floor(height * zoom + 0.5) fontscale zoom linewidth zoom background "#ffffff"
 	letters = 0.75 * unit; thick = unit; dash = 4 * unit; lift = 0.37
 }
 if (kind eq "pdf") {
