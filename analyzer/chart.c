@@ -4,7 +4,6 @@
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
-#include "memory.h"
 #include "report.h"
 #include "text.h"
 
@@ -51,19 +50,29 @@ bool chart_has(const struct answer *a)
 	return false;
 }
 
+bool chart_has_rows(const struct answer *a)
+{
+	int i;
+
+	for (i = 0; i < a->tables; i++)
+		if (chart_kind(&a->table[i]) < NOTE && a->table[i].rows)
+			return true;
+	return false;
+}
+
 struct picture {
 	const struct answer *a;
 	const struct look *look;
 	struct chart chart[CHARTS_MAX];
 	int charts;
-	struct svg svg;
+	struct pen pen;
 	double width, y, margin, font;
 	double stretch;          /* what each row of plots may be higher */
 	int plots;               /* rows of plots: those that can be stretched */
 };
 
 /* Text in as many lines as it needs, at words; a word that is longer than a line is cut in the middle. */
-static void put_lines(struct picture *p, const char *plain, double size, const char *class, bool bold)
+static void put_lines(struct picture *p, const char *plain, double size, enum ink ink, bool bold)
 {
 	double room = p->width - 2 * p->margin;
 	auto_free char *left = strdup(plain);
@@ -77,7 +86,7 @@ static void put_lines(struct picture *p, const char *plain, double size, const c
 			end += strcspn(end, " ");
 			keep = *end;
 			*end = '\0';
-			if (svg_width(at, size, bold) > room) {
+			if (pen_width(at, size, bold) > room || end - at > TEXT_PLOT_CHARS) {
 				*end = keep;
 				break;
 			}
@@ -86,10 +95,10 @@ static void put_lines(struct picture *p, const char *plain, double size, const c
 		if (fits == at)
 			fits = at + strcspn(at, " ");
 		auto_free char *line = strndup(at, fits - at);
-		auto_free char *cut = line ? svg_fit(line, room, size, bold) : NULL;
+		auto_free char *cut = line ? pen_fit(line, room, size, bold) : NULL;
 
 		p->y += 1.35 * size;
-		svg_text(&p->svg, p->margin, p->y - 0.3 * size, START, size, class, bold, cut ?: "");
+		pen_text(&p->pen, p->margin, p->y - 0.3 * size, START, size, ink, bold, cut ?: "");
 		at = fits + strspn(fits, " ");
 	}
 }
@@ -103,11 +112,11 @@ static void put_head(struct picture *p)
 		return;
 	auto_free char *title = text_terminal(p->look->title ?: p->a->title, strlen(p->look->title ?: p->a->title));
 
-	put_lines(p, title ?: "", 1.3 * p->font, "ink", true);
+	put_lines(p, title ?: "", 1.3 * p->font, INK, true);
 	for (row = 0; col >= 0 && row < p->a->picture.rows; row++) {
 		auto_free char *line = cell_string(grid_cell(&p->a->picture, row, col), "", text_terminal);
 
-		put_lines(p, line ?: "", 0.9 * p->font, "dim", false);
+		put_lines(p, line ?: "", 0.9 * p->font, DIM, false);
 	}
 	p->y += 0.4 * p->font;
 }
@@ -140,13 +149,13 @@ static void put_swatch(struct picture *p, const struct chart *c, int part, doubl
 		}
 	}
 	if (!line && !mark)
-		svg_rect(&p->svg, x, y - 0.8 * p->font, 1.4 * p->font, p->font, c->paint[part]);
+		pen_rect(&p->pen, x, y - 0.8 * p->font, 1.4 * p->font, p->font, c->paint[part]);
 	if (line) {
 		snprintf(d, sizeof(d), "M%.1f %.1fH%.1f", x, y - 0.3 * p->font, x + 1.4 * p->font);
-		svg_path(&p->svg, d, c->paint[part], 1.8);
+		pen_path(&p->pen, d, c->paint[part], 1.8);
 	}
 	if (mark || c->kind == LINES)
-		svg_mark(&p->svg, x + 0.7 * p->font, y - 0.3 * p->font, (mark ? 0.42 : 0.28) * p->font, c->paint[part]);
+		pen_mark(&p->pen, x + 0.7 * p->font, y - 0.3 * p->font, (mark ? 0.42 : 0.28) * p->font, c->paint[part]);
 }
 
 static void put_key(struct picture *p, const struct chart *c)
@@ -155,8 +164,8 @@ static void put_key(struct picture *p, const struct chart *c)
 	int i, shown = 0;
 
 	for (i = 0; i < c->part.n; i++) {
-		auto_free char *name = svg_fit(c->part.name[i], right - p->margin - 2 * p->font, 0.9 * p->font, false);
-		double w = 2 * p->font + svg_width(name ?: "", 0.9 * p->font, false);
+		auto_free char *name = pen_fit(c->part.name[i], right - p->margin - 2 * p->font, 0.9 * p->font, false);
+		double w = 2 * p->font + pen_width(name ?: "", 0.9 * p->font, false);
 
 		if (!*c->part.name[i])
 			continue;
@@ -167,7 +176,7 @@ static void put_key(struct picture *p, const struct chart *c)
 			p->y += 1.4 * p->font;
 		}
 		put_swatch(p, c, i, x, p->y - 0.4 * p->font);
-		svg_text(&p->svg, x + 1.8 * p->font, p->y - 0.4 * p->font, START, 0.9 * p->font, "ink", false, name ?: "");
+		pen_text(&p->pen, x + 1.8 * p->font, p->y - 0.4 * p->font, START, 0.9 * p->font, INK, false, name ?: "");
 		x += w + 1.2 * p->font;
 	}
 	p->y += shown ? 0.3 * p->font : 0;
@@ -194,7 +203,7 @@ static void put_panels(struct picture *p, const struct chart *c)
 
 	for (i = 0; i < c->panel.n; i += n) {
 		for (k = i, high = 0; k < i + n && k < c->panel.n; k++) {
-			struct frame f = { &p->svg, p->margin + (k - i) * (w + gap), p->y, w, plot, p->font };
+			struct frame f = { &p->pen, p->margin + (k - i) * (w + gap), p->y, w, plot, p->font };
 
 			high = fmax(high, c->kind == BARS ? bars_height(c, k, p->font) : xy_height(c, plot, p->font));
 			(c->kind == BARS ? bars_draw : xy_draw)(c, k, f);
@@ -211,55 +220,47 @@ static void put_chart(struct picture *p, int number)
 
 	if (c->items && c->heading) {
 		p->y += number ? 0.6 * p->font : 0;
-		put_lines(p, c->heading, p->font, "ink", true);
+		put_lines(p, c->heading, p->font, INK, true);
 	}
 	if (c->items && c->key && (!number || !same_parts(c, &p->chart[number - 1])))
 		put_key(p, c);
 	if (c->items)
 		put_panels(p, c);
 	for (i = 0; i < c->note.n; i++)
-		put_lines(p, c->note.name[i], 0.9 * p->font, "dim", false);
+		put_lines(p, c->note.name[i], 0.9 * p->font, DIM, false);
 }
 
-/* The body, in a text of its own: only then its height is known. */
-static char *put_body(struct picture *p)
+/* All strokes; only then the height is known. */
+static void put_body(struct picture *p)
 {
-	char *body = NULL;
 	int i;
 
-	p->svg = (struct svg){ .f = memory_open(&body, NULL), .id = p->svg.id };
-	if (!p->svg.f)
-		return NULL;
+	pen_free(&p->pen);
 	p->y = p->margin = 0.8 * p->font;
 	p->plots = 0;
 	put_head(p);
 	for (i = 0; i < p->charts; i++)
 		put_chart(p, i);
 	p->y += p->margin;
-	svg_defs(&p->svg);
-	return fclose(p->svg.f) ? NULL : body;
 }
 
 /* A given height is kept: plots grow to it, or everything is drawn on a larger canvas and made smaller. */
-static char *fit_body(struct picture *p)
+static void fit_body(struct picture *p)
 {
 	double want = p->look->height / p->look->width, grow;
-	char *body = put_body(p);
 
-	while (body && want > 0 && p->y > p->width * want && p->width < 20 * p->look->width) {
+	put_body(p);
+	while (want > 0 && p->y > p->width * want && p->width < 20 * p->look->width) {
 		p->width *= 1.08;
-		free(body);
-		body = put_body(p);
+		put_body(p);
 	}
 	grow = want > 0 && p->plots ? (p->width * want - p->y) / p->plots : 0;
-	if (body && grow > 1) {
+	if (grow > 1) {
 		p->stretch = grow;
-		free(body);
-		body = put_body(p);
+		put_body(p);
 	}
 	if (want > 0)
 		p->y = fmax(p->y, p->width * want);
-	return body;
 }
 
 static int read_charts(struct picture *p)
@@ -278,20 +279,22 @@ static int read_charts(struct picture *p)
 	return items ? 0 : fail_as(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", p->a->name);
 }
 
-int chart_draw(const struct answer *a, const struct look *look, const char *id, FILE *out)
+int chart_draw(const struct answer *a, const struct look *look, const char *name, const char *style, FILE *data, FILE *script)
 {
-	struct picture p = { .a = a, .look = look, .width = look->width, .font = look->font, .svg.id = id };
-	auto_free char *body = NULL, *title = text_xml(look->title ?: a->title, strlen(look->title ?: a->title));
+	struct picture p = { .a = a, .look = look, .width = look->width, .font = look->font };
 	int err = read_charts(&p);
+	char id[64], *dash;
 
 	if (!err) {
-		body = fit_body(&p);
-		err = body ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", a->name);
+		fit_body(&p);
+		snprintf(id, sizeof(id), "%s", name); /* gnuplot takes letters, digits and _ */
+		for (; (dash = strchr(id, '-'));)
+			*dash = '_';
+		fprintf(script, "picture = \"%s\"; id = \"%s\"; width = %.1f; height = %.1f; zoom = %.3f; across = %.2f\n%s", name, id, look->width,
+			ceil(p.y * look->width / p.width - 1e-6), look->zoom, p.width, style);
+		err = pen_write(&p.pen, data, script) ? fail_as(EXIT_DATA, ENOMEM, "%s", a->name) : 0;
 	}
-	if (!err)
-		fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"%s\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.2f %.2f\" "
-			"font-family=\"DejaVu Sans, Verdana, sans-serif\">\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n%s</svg>\n",
-			title ?: "", look->width, ceil(p.y * look->width / p.width), p.width, p.y, body);
+	pen_free(&p.pen);
 	while (p.charts)
 		chart_free(&p.chart[--p.charts]);
 	return err;

@@ -7,7 +7,8 @@
  *   -- axis: TEXT            what the values are;    -- unit: bytes | count | us | s | ratio | percent
  *   -- across: TEXT          what x is;              -- across unit: as above     (lines, areas, points)
  *   -- log: values across    which scales are logarithmic; -- steps: yes, lines as steps; -- rule: N, a dashed line at that value
- *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up;  -- key: no, the names of rows say it
+ *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up
+ *   -- key: no               the names of rows say it;  -- rows: N, at most so many
  * The columns that it reads: panel, row (a name beside the bars), bar (which of several bars of a row), part (what has a colour: see
  * palette.def; a word before a colon may name the paint, "fs journal: commit" is painted as "fs journal"), value, or low and high
  * (a bar that floats, or the range of a point), x, bin (width of x), line (1: a line over the areas; 2: marks at their edge), label. A
@@ -32,7 +33,11 @@ int look_size(struct look *look, const char *text);
 /* Has the report a chart? */
 bool chart_has(const struct answer *a);
 
-/* Draws all charts of the answer as one SVG. `id` begins its ids. Returns 0 or an exit status: EXIT_DATA when there is nothing to draw. */
-int chart_draw(const struct answer *a, const struct look *look, const char *id, FILE *out);
+/* Has one of them anything to draw? */
+bool chart_has_rows(const struct answer *a);
+
+/* All charts of the answer as a script for gnuplot and the data that it reads from NAME.dat: NAME is of letters, digits, _ and -. `style` is the
+ * text of reports/pen.gp. Returns 0 or an exit status: EXIT_DATA when there is nothing to draw. */
+int chart_draw(const struct answer *a, const struct look *look, const char *name, const char *style, FILE *data, FILE *script);
 
 #endif

@@ -125,16 +125,16 @@ static struct columns measure(const struct chart *c, int panel, const struct fra
 	for (row = 0; row < c->row.n; row++) {
 		if (!row_is_there(c, panel, row))
 			continue;
-		w.names = fmax(w.names, svg_width(c->row.name[row], f->font, false));
+		w.names = fmax(w.names, pen_width(c->row.name[row], f->font, false));
 		for (bar = 0; bar < c->bar.n; bar++) {
 			struct bar b = bar_of(c, panel, row, bar);
 
 			if (b.there)
-				w.labels = fmax(w.labels, svg_width(bar_label(buf, c, &b), SMALL * f->font, false));
+				w.labels = fmax(w.labels, pen_width(bar_label(buf, c, &b), SMALL * f->font, false));
 		}
 	}
 	for (bar = 0; bar < c->bar.n; bar++)
-		w.bars = fmax(w.bars, svg_width(c->bar.name[bar], SMALL * f->font, false));
+		w.bars = fmax(w.bars, pen_width(c->bar.name[bar], SMALL * f->font, false));
 	w.names = fmin(w.names, 0.36 * f->w);
 	w.bars = fmin(w.bars, 0.2 * f->w);
 	w.labels = fmin(w.labels, 0.3 * f->w);
@@ -156,12 +156,12 @@ static double at(const struct scale *s, double v)
 static void draw_tick(struct frame *f, const struct scale *s, double v, enum unit unit, double top, double bottom, double *last)
 {
 	char buf[UNIT_TEXT];
-	double x = at(s, v), half = svg_width(unit_text(buf, v, unit), SMALL * f->font, false) / 2;
+	double x = at(s, v), half = pen_width(unit_text(buf, v, unit), SMALL * f->font, false) / 2;
 
-	svg_rule(f->svg, x, top, x, bottom, "grid", 0.7, NULL);
+	pen_rule(f->pen, x, top, x, bottom, GRID, 0.7, false);
 	if (x - half < *last || x + half > f->x + f->w)
 		return;
-	svg_text(f->svg, x, bottom + 1.15 * f->font, MIDDLE, SMALL * f->font, "dim", false, buf);
+	pen_text(f->pen, x, bottom + 1.15 * f->font, MIDDLE, SMALL * f->font, DIM, false, buf);
 	*last = x + half + 0.6 * f->font;
 }
 
@@ -202,29 +202,29 @@ static void draw_bar(const struct chart *c, int panel, int row, int bar, struct 
 			if (!it->ranged)
 				sum += it->value;
 			if (x1 - x0 > 0.02)
-				svg_rect(f->svg, x0, y, x1 - x0, h, c->paint[part]);
+				pen_rect(f->pen, x0, y, x1 - x0, h, c->paint[part]);
 		}
 		if (sum > low && part && low > 0 && !s->log)
-			svg_rule(f->svg, at(s, low), y, at(s, low), y + h, "paper", 0.6, NULL);
+			pen_rule(f->pen, at(s, low), y, at(s, low), y + h, PAPER, 0.6, false);
 	}
 	x1 = at(s, b.end);
-	svg_text(f->svg, fmax(x1, s->x0) + 0.4 * f->font, y + 0.85 * f->font, START, SMALL * f->font, "ink", false, bar_label(buf, c, &b));
+	pen_text(f->pen, fmax(x1, s->x0) + 0.4 * f->font, y + 0.85 * f->font, START, SMALL * f->font, INK, false, bar_label(buf, c, &b));
 }
 
 static double draw_row(const struct chart *c, int panel, int row, struct frame *f, const struct scale *s, const struct columns *w, double y)
 {
-	auto_free char *name = svg_fit(c->row.name[row], w->names, f->font, false);
+	auto_free char *name = pen_fit(c->row.name[row], w->names, f->font, false);
 	double high = bars_in(c, panel, row) * 1.3 * f->font;
 	int bar;
 
-	svg_text(f->svg, f->x + w->names, y + high / 2 + 0.28 * f->font, END, f->font, "ink", false, name ?: "");
+	pen_text(f->pen, f->x + w->names, y + high / 2 + 0.28 * f->font, END, f->font, INK, false, name ?: "");
 	for (bar = 0; bar < c->bar.n; bar++) {
-		auto_free char *small = svg_fit(c->bar.name[bar], w->bars, SMALL * f->font, false);
+		auto_free char *small = pen_fit(c->bar.name[bar], w->bars, SMALL * f->font, false);
 
 		if (!bar_of(c, panel, row, bar).there)
 			continue;
 		if (w->bars > 0)
-			svg_text(f->svg, s->x0 - 0.5 * f->font, y + 0.85 * f->font, END, SMALL * f->font, "dim", false, small ?: "");
+			pen_text(f->pen, s->x0 - 0.5 * f->font, y + 0.85 * f->font, END, SMALL * f->font, DIM, false, small ?: "");
 		draw_bar(c, panel, row, bar, f, s, y);
 		y += 1.3 * f->font;
 	}
@@ -239,7 +239,7 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 		.x0 = f.x + w.names + 0.6 * f.font + (w.bars > 0 ? w.bars + 0.5 * f.font : 0), .x1 = f.x + f.w - w.labels - 0.8 * f.font,
 		.low = pow(10, floor(log10(r.low))), .high = r.high > 0 ? r.high : 1, .log = c->log,
 	};
-	auto_free char *title = svg_fit(c->panel.name[panel], f.w, f.font, true), *axis = NULL;
+	auto_free char *title = pen_fit(c->panel.name[panel], f.w, f.font, true), *axis = NULL;
 	double y = f.y, top, bottom = f.y + bars_height(c, panel, f.font) - 1.7 * f.font - (c->axis ? 1.4 * f.font : 0);
 	auto_free int *rows = calloc(c->row.n + 1, sizeof(*rows));
 	int i, n;
@@ -247,16 +247,16 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 	if (s.log && s.high <= s.low)
 		s.high = s.low * 10;
 	if (*c->panel.name[panel])
-		svg_text(f.svg, f.x, y + f.font, START, f.font, "ink", true, title ?: "");
+		pen_text(f.pen, f.x, y + f.font, START, f.font, INK, true, title ?: "");
 	y += *c->panel.name[panel] ? 1.7 * f.font : 0.4 * f.font;
 	top = y - 0.3 * f.font;
 	draw_ticks(c, &f, &s, top, bottom);
 	if (c->rule > 0 && at(&s, c->rule) <= s.x1 && (!s.log || c->rule >= s.low))
-		svg_rule(f.svg, at(&s, c->rule), top, at(&s, c->rule), bottom, "line", 1, "3 2");
+		pen_rule(f.pen, at(&s, c->rule), top, at(&s, c->rule), bottom, LINE, 1, true);
 	for (i = 0, n = rows ? rows_of(c, panel, rows) : 0; i < n; i++)
 		y = draw_row(c, panel, rows[i], &f, &s, &w, y);
-	svg_rule(f.svg, s.x0, top, s.x0, bottom, "line", 0.8, NULL);
-	axis = c->axis ? svg_fit(c->axis, f.x + f.w - s.x0, SMALL * f.font, false) : NULL;
+	pen_rule(f.pen, s.x0, top, s.x0, bottom, LINE, 0.8, false);
+	axis = c->axis ? pen_fit(c->axis, f.x + f.w - s.x0, SMALL * f.font, false) : NULL;
 	if (axis)
-		svg_text(f.svg, s.x0, bottom + 2.55 * f.font, START, SMALL * f.font, "dim", false, axis);
+		pen_text(f.pen, s.x0, bottom + 2.55 * f.font, START, SMALL * f.font, DIM, false, axis);
 }

@@ -4,7 +4,7 @@
 #define IOT_ANALYZER_CHART_PARTS_H
 
 #include "chart.h"
-#include "svg.h"
+#include "pen.h"
 #include "unit.h"
 
 enum chart_kind { BARS, LINES, AREAS, POINTS, NOTE, NO_CHART };
@@ -36,7 +36,7 @@ struct chart {
 
 /* Where a panel is drawn, and how large text is. */
 struct frame {
-	struct svg *svg;
+	struct pen *pen;
 	double x, y, w, h;       /* h: of the plot inside, for lines, areas and points */
 	double font;
 };

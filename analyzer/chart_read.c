@@ -204,6 +204,7 @@ int chart_read(struct chart *c, const struct grid *t, int rows, int panels, int 
 		.value = grid_find(t, "value"), .low = grid_find(t, "low"), .high = grid_find(t, "high"), .x = grid_find(t, "x"),
 		.line = grid_find(t, "line"), .label = grid_find(t, "label"),
 	};
+	auto_free char *own = NULL;
 	size_t row;
 	int err = 0;
 
@@ -222,10 +223,13 @@ int chart_read(struct chart *c, const struct grid *t, int rows, int panels, int 
 		cell_number(t, 0, grid_find(t, "bin"), &c->bin);
 	if (!c->item || err)
 		return -ENOMEM;
+	own = report_line(t->says, "rows");
+	rows = own && atoi(own) < rows ? atoi(own) : rows;
 	err = fold_names(c, &c->panel, offsetof(struct item, panel), panels, false);
 	if (c->kind == BARS)
 		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), rows, c->fold);
-	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), parts, c->kind == BARS || c->kind == AREAS);
+	/* curves of several panels do not crowd one */
+	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), c->kind == LINES ? 2 * parts : parts, c->kind == BARS || c->kind == AREAS);
 	return err ?: paint_parts(c);
 }
 

@@ -94,7 +94,7 @@ static void each_tick(const struct axis *a, enum unit unit, int count, void (*ca
 				call(arg, v, at(a, v));
 		return;
 	}
-	for (v = ceil(a->low / step - 1e-9) * step; v <= a->high * 1.0001; v += step)
+	for (v = fabs(ceil(a->low / step - 1e-9)) * step; v <= a->high * 1.0001; v += step)
 		call(arg, v, at(a, v));
 }
 
@@ -110,7 +110,7 @@ static void measure_tick(void *arg, double v, double place)
 	struct ticks *t = arg;
 	char buf[UNIT_TEXT];
 
-	t->widest = fmax(t->widest, svg_width(unit_text(buf, v, t->c->unit), SMALL * t->f->font, false));
+	t->widest = fmax(t->widest, pen_width(unit_text(buf, v, t->c->unit), SMALL * t->f->font, false));
 }
 
 static void value_tick(void *arg, double v, double place)
@@ -118,21 +118,27 @@ static void value_tick(void *arg, double v, double place)
 	struct ticks *t = arg;
 	char buf[UNIT_TEXT];
 
-	svg_rule(t->f->svg, t->x0, place, t->x1, place, "grid", 0.7, NULL);
-	svg_text(t->f->svg, t->x0 - 0.4 * t->f->font, place + 0.32 * t->f->font, END, SMALL * t->f->font, "dim", false, unit_text(buf, v, t->c->unit));
+	pen_rule(t->f->pen, t->x0, place, t->x1, place, GRID, 0.7, false);
+	pen_text(t->f->pen, t->x0 - 0.4 * t->f->font, place + 0.32 * t->f->font, END, SMALL * t->f->font, DIM, false, unit_text(buf, v, t->c->unit));
 }
 
 static void across_tick(void *arg, double v, double place)
 {
 	struct ticks *t = arg;
 	char buf[UNIT_TEXT];
-	double half = svg_width(unit_text(buf, v, t->c->across_unit), SMALL * t->f->font, false) / 2;
+	double half = pen_width(unit_text(buf, v, t->c->across_unit), SMALL * t->f->font, false) / 2;
 
-	svg_rule(t->f->svg, place, t->y1, place, t->y0, "grid", 0.7, NULL);
+	pen_rule(t->f->pen, place, t->y1, place, t->y0, GRID, 0.7, false);
 	if (place - half < t->last || place + half > t->f->x + t->f->w)
 		return;
-	svg_text(t->f->svg, place, t->y0 + 1.2 * t->f->font, MIDDLE, SMALL * t->f->font, "dim", false, buf);
+	pen_text(t->f->pen, place, t->y0 + 1.2 * t->f->font, MIDDLE, SMALL * t->f->font, DIM, false, buf);
 	t->last = place + half + 0.5 * t->f->font;
+}
+
+/* Is there a step without anything behind that one? */
+static bool gap_after(const struct chart *c, const double *xs, int i, int n)
+{
+	return i + 1 < n && xs[i + 1] > xs[i] + c->bin * 1.001;
 }
 
 /* The steps of one part, on what the parts before it sum to; `base` grows by them. xs: the places, n of them. */
@@ -155,17 +161,23 @@ static void draw_area(const struct chart *c, int panel, int part, struct frame *
 		value[k] += it->value;
 		sum += it->value;
 	}
-	for (i = 0; out && value && i < n; i++)
+	for (i = 0; out && value && i < n; i++) {
 		fprintf(out, "%c%.1f %.1fH%.1f", i ? 'L' : 'M', at(x, xs[i]), at(y, base[i] + value[i]), at(x, xs[i] + c->bin));
-	for (i = n; out && value && i--;)
+		if (gap_after(c, xs, i, n))
+			fprintf(out, "V%.1fH%.1f", at(y, 0), at(x, xs[i + 1]));
+	}
+	for (i = n; out && value && i--;) {
+		if (gap_after(c, xs, i, n))
+			fprintf(out, "V%.1fH%.1f", at(y, 0), at(x, xs[i] + c->bin));
 		fprintf(out, "L%.1f %.1fH%.1f", at(x, xs[i] + c->bin), at(y, base[i]), at(x, xs[i]));
+	}
 	for (i = 0; value && i < n; i++)
 		base[i] += value[i];
 	if (out && !fclose(out) && sum > 0) {
 		auto_free char *closed = NULL;
 
 		if (asprintf(&closed, "%sZ", d) > 0)
-			svg_area(f->svg, closed, c->paint[part]);
+			pen_area(f->pen, closed, c->paint[part]);
 	}
 	free(d);
 }
@@ -219,7 +231,7 @@ static void draw_curve(const struct chart *c, int panel, int part, struct frame 
 		n++;
 	}
 	if (out && !fclose(out) && n)
-		svg_path(f->svg, d, c->paint[part], c->kind == AREAS ? 1.4 : 1.8);
+		pen_path(f->pen, d, c->paint[part], c->kind == AREAS ? 1.4 : 1.8);
 	free(d);
 }
 
@@ -235,12 +247,12 @@ static void draw_marks(const struct chart *c, int panel, int part, struct frame 
 		if (it->panel != panel || it->part != part || it->absent || (c->kind == AREAS && it->over < 2))
 			continue;
 		px = at(x, it->x + (c->kind == AREAS ? c->bin / 2 : 0));
-		py = it->over > 1 ? y->to + 0.5 * f->font : at(y, it->value);
+		py = it->over > 1 ? y->to + (it->over - 1.5) * 0.9 * f->font : at(y, it->value);
 		if (it->ranged && c->kind != AREAS)
-			svg_rule(f->svg, px, at(y, it->low), px, at(y, it->high), "line", 1, NULL);
+			pen_rule(f->pen, px, at(y, it->low), px, at(y, it->high), LINE, 1, false);
 		if (c->kind != POINTS && fabs(px - last) < 1.1 * f->font)
 			continue;
-		svg_mark(f->svg, px, py, (c->kind == POINTS ? 0.42 : 0.28) * f->font, c->paint[part]);
+		pen_mark(f->pen, px, py, (c->kind == POINTS ? 0.42 : 0.28) * f->font, c->paint[part]);
 		last = px;
 	}
 }
@@ -249,15 +261,15 @@ void xy_draw(const struct chart *c, int panel, struct frame f)
 {
 	struct range across = chart_across(c);
 	struct axis x = { .low = across.low, .high = across.high > across.low ? across.high : across.low + 1, .log = c->across_log }, y = value_axis(c, panel);
-	auto_free char *title = svg_fit(c->panel.name[panel], f.w, f.font, true), *axis = svg_fit(c->axis ?: "", f.w, SMALL * f.font, false), *below = NULL;
+	auto_free char *title = pen_fit(c->panel.name[panel], f.w, f.font, true), *axis = pen_fit(c->axis ?: "", f.w, SMALL * f.font, false), *below = NULL;
 	struct ticks t = { .c = c, .f = &f };
 	double top = f.y, room;
 	int part, count = fmax(2, f.h / (2.4 * f.font));
 
 	if (c->panel.n > 1 || *c->panel.name[0])
-		svg_text(f.svg, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, f.font, "ink", true, title ?: "");
+		pen_text(f.pen, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, f.font, INK, true, title ?: "");
 	if (c->axis)
-		svg_text(f.svg, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, SMALL * f.font, "dim", false, axis ?: "");
+		pen_text(f.pen, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, SMALL * f.font, DIM, false, axis ?: "");
 	if (c->across_log)
 		decades(&x, across);
 	each_tick(&y, c->unit, count, measure_tick, &t);
@@ -270,16 +282,16 @@ void xy_draw(const struct chart *c, int panel, struct frame f)
 	room = x.log ? 4.5 * f.font : 5.5 * f.font;
 	each_tick(&x, c->across_unit, fmax(1, (t.x1 - t.x0) / room), across_tick, &t);
 	if (c->rule > 0)
-		svg_rule(f.svg, t.x0, at(&y, c->rule), t.x1, at(&y, c->rule), "line", 1, "3 2");
+		pen_rule(f.pen, t.x0, at(&y, c->rule), t.x1, at(&y, c->rule), LINE, 1, true);
 	if (c->kind == AREAS)
 		draw_areas(c, panel, &f, &x, &y);
 	for (part = 0; part < c->part.n && c->kind != POINTS; part++)
 		draw_curve(c, panel, part, &f, &x, &y);
 	for (part = 0; part < c->part.n; part++)
 		draw_marks(c, panel, part, &f, &x, &y);
-	svg_rule(f.svg, t.x0, t.y1, t.x0, t.y0, "line", 0.8, NULL);
-	svg_rule(f.svg, t.x0, t.y0, t.x1, t.y0, "line", 0.8, NULL);
-	below = c->across ? svg_fit(c->across, t.x1 - t.x0, SMALL * f.font, false) : NULL;
+	pen_rule(f.pen, t.x0, t.y1, t.x0, t.y0, LINE, 0.8, false);
+	pen_rule(f.pen, t.x0, t.y0, t.x1, t.y0, LINE, 0.8, false);
+	below = c->across ? pen_fit(c->across, t.x1 - t.x0, SMALL * f.font, false) : NULL;
 	if (below)
-		svg_text(f.svg, t.x0, t.y0 + 2.6 * f.font, START, SMALL * f.font, "dim", false, below);
+		pen_text(f.pen, t.x0, t.y0 + 2.6 * f.font, START, SMALL * f.font, DIM, false, below);
 }

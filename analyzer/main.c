@@ -7,6 +7,7 @@
 #include "compare.h"
 #include "options.h"
 #include "out.h"
+#include "page.h"
 #include "payload.h"
 #include "place.h"
 #include "plot.h"
@@ -55,6 +56,7 @@ static int cmd_attach(const struct options *o)
 static const struct command commands[] = {
 	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
 	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
+	{ "report", "STORE", "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1, page },
 	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
 
@@ -121,7 +123,10 @@ static int find_scripts(const struct options *o, const char *name, const char *t
 		return 0;
 	if (asprintf(&file, "%s.gp", name) < 0)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
+	errno = ENOENT;
 	s->report = report_text(o->reports, file);
+	if (!s->report && errno != ENOENT)
+		return fail_as(EXIT_USAGE, errno, "cannot read %s/%s", o->reports, file);
 	s->style = s->report ? report_text(o->reports, "style.gp") : NULL;
 	if (s->report ? !!s->style : strstr(text, "\n-- chart: ") != NULL)
 		return 0;
@@ -132,8 +137,11 @@ static int answer_report(const struct options *o, const char *name, const char *
 {
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
-	struct ask ask = { .per = per_names[o->per], .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .has_ops = o->has_ops, .ops = o->ops,
+	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
+			   .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL,
+			   .step = o->step,
+			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
+			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
@@ -146,8 +154,6 @@ static int answer_report(const struct options *o, const char *name, const char *
 
 	if (!err && look_size(&look, o->size ?: "screen"))
 		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
-
-
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
 	if (!err && o->against)
@@ -193,6 +199,12 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
+	if ((o->has_step || o->per > PER_ALL) && strcmp(name, "timeline"))
+		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
+	if (o->has_step && (o->step < 10 || o->step > 86400000))
+		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
+	if (o->cdf && strcmp(name, "latency"))
+		return fail_as(EXIT_USAGE, 0, "--cdf belongs to the command 'latency'");
 	if (o->has_ops && strcmp(name, "perop"))
 		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
 	if ((o->limits || o->against) && strcmp(name, "check"))

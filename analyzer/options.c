@@ -15,7 +15,7 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "all", NULL };
+const char *const per_names[] = { "system", "instance", "comm", "pid", "all", "cause", "owner", "device", "component", NULL };
 
 #define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
@@ -25,7 +25,8 @@ static const struct option_row rows[] = {
 	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
-	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report: DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
+	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
+	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write" },
 	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
 	{ "--title", "TEXT", OPT_TEXT, AT(title), 0, NULL, "of pictures, in place of the report's" },
 	{ "--no-head", NULL, OPT_FLAG, AT(no_head), 0, NULL, "pictures without title and lines about the run: a paper has a caption" },
@@ -36,6 +37,8 @@ static const struct option_row rows[] = {
 	{ "--ec", "K+M", OPT_CODE, 0, 0, NULL, "or by which erasure code, such as 2+2" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ "--step", "MS", OPT_NUMBER, AT(step), AT(has_step), NULL, "timeline: length of a step, from 10 milliseconds on (default: 1000)" },
+	{ "--cdf", NULL, OPT_FLAG, AT(cdf), 0, NULL, "latency: also the table behind its curves" },
 	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },

@@ -17,7 +17,7 @@ struct limit {
 };
 
 struct options {
-	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title;
+	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title, *out;
 	int format;              /* enum format */
 	int per;                 /* index into per_names */
 	bool has_per;
@@ -28,14 +28,18 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
+	uint64_t step;
+	bool has_step;
 	uint64_t ops;
 	bool has_ops;
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
-	bool seed, force, no_head, help, version;
+	bool seed, force, no_head, cdf, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 
+/* Those behind PER_ALL are what `timeline` cuts bytes by. */
+enum { PER_ALL = 4 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */

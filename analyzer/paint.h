@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum hatch { PLAIN, RISING, FALLING, LEVEL, UPRIGHT, CROSSED, DOTTED, CHECKED, HATCHES };
+enum hatch { PLAIN, RISING, FALLING, STEEP, SHEER, CROSSED, FINE, CHECKED, HATCHES };
 
 struct paint {
 	uint32_t colour;         /* 0xRRGGBB */

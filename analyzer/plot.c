@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* plot.c - pictures as files: SVG by chart.c, from that PNG and PDF; of a report with a script of its own by gnuplot.
+/* plot.c - pictures as files, by gnuplot: charts (chart.c) and reports with a script of their own.
  *
  * gnuplot runs back-ticks and has a shell: nothing from a store ever becomes part of a script. Names reach it as
- * cells of a .tsv. Programs work in a folder of its own that only we can enter (folder.h), and their products are copied to where they were
+ * cells of its data. It works in a folder of its own that only we can enter (folder.h), and its products are copied to where they were
  * asked for.
  */
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "folder.h"
 #include "place.h"
 #include "plot.h"
+#include "report.h"
 #include "stream.h"
 #include "text.h"
 
@@ -44,15 +45,16 @@ static void put_block(FILE *f, const struct grid *t)
 	fputs("\n\n\n", f);
 }
 
-/* Block 0 is the line that says which run it is, - for a report about all runs; then the tables for the picture, or else the first table. */
-static void put_head(FILE *f, const struct answer *a)
+/* Block 0 is what says which run it is (beside a picture without the machine and the command), - for a report about all runs; then the
+ * tables for the picture, or else the first table. */
+static void put_head(FILE *f, const struct grid *head)
 {
-	int col = grid_find(&a->head, "line");
+	int col = grid_find(head, "line");
 	size_t row;
 
 	fputs("# line\n", f);
-	for (row = 0; col >= 0 && row < a->head.rows && row < 2; row++) {
-		const struct cell *c = grid_cell(&a->head, row, col);
+	for (row = 0; col >= 0 && row < head->rows && row < 2; row++) {
+		const struct cell *c = grid_cell(head, row, col);
 		auto_free char *s = c->type == CELL_TEXT ? text_plot(c->text, c->len) : NULL;
 
 		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");
@@ -62,12 +64,12 @@ static void put_head(FILE *f, const struct answer *a)
 	fputs("\n\n\n", f);
 }
 
-static int put_data(FILE *f, const struct answer *a)
+static int put_data(FILE *f, const struct answer *a, const struct grid *head)
 {
 	size_t rows = 0;
 	int i, plots = 0;
 
-	put_head(f, a);
+	put_head(f, head);
 	for (i = 0; i < a->tables; i++) {
 		if (!a->table[i].plot)
 			continue;
@@ -82,14 +84,14 @@ static int put_data(FILE *f, const struct answer *a)
 	return rows ? 0 : fail_as(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
 }
 
-static int write_data(const struct answer *a, const struct folder *work)
+static int write_data(const struct answer *a, const struct grid *head, const struct folder *work)
 {
 	FILE *data = create(work, a->name, ".tsv");
 	int err, bad;
 
 	if (!data)
 		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
-	err = put_data(data, a);
+	err = put_data(data, a, head);
 	bad = ferror(data);
 	if ((fclose(data) || bad) && !err)
 		err = fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
@@ -139,15 +141,18 @@ static void read_log(const struct folder *work, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* Runs a program of a Debian package in the folder. */
-static int run_program(const struct answer *a, const struct folder *work, char *const argv[], const char *package)
+/* Runs NAME.gp in the folder: it draws NAME.KIND. */
+static int run_gnuplot(const char *name, const char *kind, const struct folder *work)
 {
-	char line[256];
+	char script[96], line[256];
+	char *const argv[] = { "gnuplot", "-d", "-c", script, (char *)kind, NULL };
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	snprintf(script, sizeof(script), "%s.gp", name);
+	pid = fork();
 	if (pid < 0)
-		return fail_as(EXIT_DATA, errno, "cannot start %s", argv[0]);
+		return fail_as(EXIT_DATA, errno, "cannot start gnuplot");
 	if (!pid)
 		run_child(work, argv);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -158,59 +163,79 @@ static int run_program(const struct answer *a, const struct folder *work, char *
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return fail_as(EXIT_DATA, 0, "cannot draw%s: %s is missing: install the Debian package '%s'", !strcmp(argv[0], "gnuplot") ? "" : " PNG and PDF, only SVG",
-			       argv[0], package);
+		return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 	read_log(work, line, sizeof(line));
-	return fail_as(EXIT_DATA, 0, "%s failed on report '%s': %s", argv[0], a->name, *line ? line : "it was killed");
+	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");
 }
 
-/* A report with a script of its own: by gnuplot. */
-static int draw_script(const struct answer *a, const char *style, const char *code, const struct folder *work)
+/* The script of the charts, NAME.gp, and what it reads, NAME.dat. */
+static int write_charts(const struct answer *a, const struct look *look, const char *name, const struct folder *work)
 {
-	static const char *const kinds[] = { "svg", "png" };
-	auto_free char *script = NULL;
-	size_t i;
-	int err = write_data(a, work) ?: write_script(a, style, code, work);
-
-	if (!err && asprintf(&script, "%s.gp", a->name) < 0)
-		err = fail_as(EXIT_DATA, ENOMEM, "gnuplot");
-	for (i = 0; !err && i < N_OF(kinds); i++) {
-		char *const argv[] = { "gnuplot", "-d", "-c", script, (char *)kinds[i], NULL };
-
-		err = run_program(a, work, argv, "gnuplot-nox");
-	}
-	return err;
-}
-
-/* A report with charts: SVG, and from that a bitmap and a PDF. *vector: the SVG is there, whatever became of these. */
-static int draw_charts(const struct answer *a, const struct look *look, const struct folder *work, bool *vector)
-{
-	auto_free char *svg = NULL, *png = NULL, *pdf = NULL;
-	char zoom[32];
-	FILE *f = create(work, a->name, ".svg");
+	auto_free char *style = report_text(NULL, "pen.gp");
+	FILE *data = create(work, name, ".dat"), *script = create(work, name, ".gp");
 	int err, bad;
 
-	if (!f || asprintf(&svg, "%s.svg", a->name) < 0 || asprintf(&png, "%s.png", a->name) < 0 || asprintf(&pdf, "%s.pdf", a->name) < 0)
-		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
-	err = chart_draw(a, look, a->name, f);
-	bad = ferror(f);
-	if ((fclose(f) || bad) && !err)
-		err = fail_as(EXIT_DATA, errno, "cannot write the picture in %s", work->path);
-	err = err ?: write_data(a, work);
-	*vector = !err;
-	snprintf(zoom, sizeof(zoom), "%.3f", look->zoom);
-	if (!err) {
-		char *const bitmap[] = { "rsvg-convert", "-f", "png", "-z", zoom, "-o", png, svg, NULL };
-		char *const print[] = { "rsvg-convert", "-f", "pdf", "-o", pdf, svg, NULL };
-
-		err = run_program(a, work, bitmap, "librsvg2-bin") ?: run_program(a, work, print, "librsvg2-bin");
-	}
-	return err;
+	if (!style || !data || !script)
+		err = fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
+	else
+		err = chart_draw(a, look, name, style, data, script);
+	bad = (data && (ferror(data) | fclose(data))) | (script && (ferror(script) | fclose(script)));
+	return err || !bad ? err : fail_as(EXIT_DATA, errno, "cannot write the picture in %s", work->path);
 }
 
-static const char *const of_script[] = { ".tsv", ".gp", ".svg", ".png", NULL };
-static const char *const of_charts[] = { ".tsv", ".svg", ".png", ".pdf", NULL };
-static const char *const of_vector[] = { ".tsv", ".svg", NULL };
+/* The element <svg> of a file that gnuplot wrote, a line of it: without titles, which are its own names of strokes, and with ids that no
+ * other picture of the page has. Text of strangers stands in lines that begin with <text>, and these are left alone. */
+static void put_line(const char *line, const char *name, FILE *out)
+{
+	static const char *const ids[] = { "id=\"", "id='", "url(#" };
+	const char *p = line + strspn(line, "\t "), *title = strstr(p, "<title>");
+	size_t i;
+
+	if (!strncmp(p, "<text>", 6))
+		title = NULL;
+	else
+		for (; *p && p != title; fputc(*p++, out))
+			for (i = 0; i < N_OF(ids); i++)
+				if (!strncmp(p, ids[i], strlen(ids[i]))) {
+					fprintf(out, "%s%s-", ids[i], name);
+					p += strlen(ids[i]);
+				}
+	fputs(title ? "\n" : p, out);
+}
+
+static int put_element(const struct answer *a, const char *name, const struct folder *work, FILE *out)
+{
+	auto_free char *file = NULL, *line = NULL, *title = text_xml(a->title, strlen(a->title));
+	int fd = asprintf(&file, "%s.svg", name) < 0 ? -1 : openat(work->fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	bool inside = false;
+	size_t size = 0;
+
+	if (!f)
+		return fail_as(EXIT_DATA, errno, "cannot read the picture in %s", work->path);
+	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"%s\"", title ?: "");
+	while (getline(&line, &size, f) > 0) {
+		/* of the head only the size; the symbols defined there are not used */
+		if (!inside && (!strncmp(line, " width=", 7) || !strncmp(line, " viewBox=", 9)))
+			fprintf(out, "%.*s", (int)strcspn(line, "\n"), line);
+		if (!strncmp(line, "<g id=\"gnuplot_canvas\"", 22))
+			fputs(">\n", out);
+		inside = (inside || !strncmp(line, "<g id=\"gnuplot_canvas\"", 22)) && strncmp(line, "<defs>", 6);
+		inside |= !strncmp(line, "</defs>", 7);
+		if (inside && strncmp(line, "</defs>", 7))
+			put_line(line, name, out);
+	}
+	return fclose(f) ? fail_as(EXIT_DATA, errno, "cannot read the picture in %s", work->path) : 0;
+}
+
+int plot_inline(const struct answer *a, const struct look *look, const char *name, FILE *out)
+{
+	struct folder work = { .fd = -1 };
+	int err = folder_make(&work) ?: write_charts(a, look, name, &work) ?: run_gnuplot(name, "svg", &work) ?: put_element(a, name, &work, out);
+
+	folder_remove(&work);
+	return err;
+}
 
 static int each_product(const struct answer *a, const char *const *endings, const struct folder *work, const struct place *to, const char *dir)
 {
@@ -224,19 +249,22 @@ static int each_product(const struct answer *a, const char *const *endings, cons
 	return err;
 }
 
+/* What is drawn, and all that is left of it: of a script of the report's own, and of charts. */
+static const char *const of_script[] = { ".svg", ".png", ".tsv", ".gp", NULL };
+static const char *const of_charts[] = { ".svg", ".png", ".pdf", ".tsv", ".dat", ".gp", NULL };
+
 static int draw_into(const struct answer *a, const char *style, const char *script, const struct look *look, const struct place *to, const char *dir)
 {
-	const char *const *products = script ? of_script : of_charts;
+	const char *const *products = script ? of_script : of_charts, *const *kind;
 	struct folder work = { .fd = -1 };
-	bool vector = false;
 	int err = each_product(a, products, NULL, to, dir) ?: folder_make(&work);
 
 	if (!err)
-		err = script ? draw_script(a, style, script, &work) : draw_charts(a, look, &work, &vector);
-	if (!err)
-		err = each_product(a, products, &work, to, dir);
-	else if (vector)
-		each_product(a, of_vector, &work, to, dir);
+		err = script ? write_script(a, style, script, &work) : write_charts(a, look, a->name, &work);
+	err = err ?: write_data(a, script ? &a->head : &a->picture, &work);
+	for (kind = products; !err && strcmp(*kind, ".tsv"); kind++)
+		err = run_gnuplot(a->name, *kind + 1, &work);
+	err = err ?: each_product(a, products, &work, to, dir);
 	folder_remove(&work);
 	return err;
 }

@@ -112,6 +112,12 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask, const char *path)
 		sqlite3_bind_text(st, i, ask->per, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":each")))
 		sqlite3_bind_int64(st, i, ask->each);
+	if ((i = sqlite3_bind_parameter_index(st, ":by")) && ask->by)
+		sqlite3_bind_text(st, i, ask->by, -1, SQLITE_STATIC);
+	if ((i = sqlite3_bind_parameter_index(st, ":step")) && ask->step)
+		sqlite3_bind_int64(st, i, ask->step);
+	if ((i = sqlite3_bind_parameter_index(st, ":cdf")))
+		sqlite3_bind_int(st, i, ask->cdf);
 	if ((i = sqlite3_bind_parameter_index(st, ":ops")) && ask->has_ops)
 		sqlite3_bind_int64(st, i, ask->ops);
 	if ((i = sqlite3_bind_parameter_index(st, ":store")))

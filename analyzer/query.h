@@ -24,6 +24,9 @@ struct ask {
 	int limits;
 	bool has_logical;
 	uint64_t logical_bytes;
+	const char *by;         /* parameter :by; NULL: the report's own */
+	uint64_t step;          /* parameter :step; 0 is NULL */
+	bool cdf;               /* parameter :cdf */
 	bool has_ops;
 	uint64_t ops;           /* parameter :ops; without, it is NULL */
 	uint64_t copies, shares; /* of what has_logical gives: so many shares are written for each `shares` of payload; 0: not known */

@@ -8,8 +8,6 @@
 #include "text.h"
 #include "utf8.h"
 
-#define PLOT_CHARS 200
-
 static char *put_tsv(char *out, const char *p, size_t n, long code)
 {
 	static const char from[] = "\t\n\r\\", to[] = "tnr\\";
@@ -64,8 +62,14 @@ char *text_tsv(const char *text, size_t len)
 	return map_text(text, len, put_tsv);
 }
 
+/* The last byte of U+FFFE or U+FFFF, which become U+FFFD. */
+static bool is_no_character(const char *from, const char *p)
+{
+	return p - from > 1 && !memcmp(p - 2, "\xef\xbf", 2) && (*p & 0xbe) == 0xbe;
+}
+
 /* gnuplot takes a backslash of data for an escape, a quote for the end of a cell, and writes ]]> into its SVG, where XML has none:
- * something that has no width stands in between. */
+ * something that has no width stands in between. Nor has XML U+FFFE and U+FFFF. */
 static char *put_plot(char *out, const char *from, const char *p)
 {
 	if (*p == '\\')
@@ -74,7 +78,7 @@ static char *put_plot(char *out, const char *from, const char *p)
 		return stpcpy(out, "\\042");
 	if (*p == '>' && p - from > 1 && !memcmp(p - 2, "]]", 2))
 		out = stpcpy(out, "\u2060");
-	*out++ = *p;
+	*out++ = is_no_character(from, p) ? '\xbd' : *p;
 	return out;
 }
 
@@ -84,17 +88,17 @@ static bool needs_quotes(const char *plain)
 	return *plain == '#' || *plain == ' ' || !strcasecmp(plain, "NaN");
 }
 
-char *text_plot(const char *text, size_t len)
+char *text_plot_plain(const char *plain)
 {
-	char *plain = utf8_plain(text, len < PLOT_CHARS * 4 ? len : PLOT_CHARS * 4), *buf = plain ? malloc(4 * PLOT_CHARS + 16) : NULL, *out = buf;
-	bool quotes = plain && needs_quotes(plain);
+	char *buf = malloc(4 * TEXT_PLOT_CHARS + 16), *out = buf;
+	bool quotes = needs_quotes(plain);
 	const char *p = plain;
 	size_t chars = 0;
 
 	if (buf && quotes)
 		*out++ = '"';
 	for (; buf && *p; p++) {
-		if ((*p & 0xc0) != 0x80 && chars++ == PLOT_CHARS) {
+		if ((*p & 0xc0) != 0x80 && chars++ == TEXT_PLOT_CHARS) {
 			out = stpcpy(out, "...");
 			break;
 		}
@@ -102,8 +106,14 @@ char *text_plot(const char *text, size_t len)
 	}
 	if (buf)
 		strcpy(out, quotes ? "\"" : "");
-	free(plain);
 	return buf;
+}
+
+char *text_plot(const char *text, size_t len)
+{
+	auto_free char *plain = utf8_plain(text, len < TEXT_PLOT_CHARS * 4 ? len : TEXT_PLOT_CHARS * 4);
+
+	return plain ? text_plot_plain(plain) : NULL;
 }
 
 char *text_json(const char *text, size_t len)
@@ -177,8 +187,8 @@ char *text_entities(const char *plain)
 			;
 		if (i < sizeof(entities) / sizeof(*entities))
 			out = stpcpy(out, entities[i].entity);
-		else
-			*out++ = *p;
+		else /* U+FFFE and U+FFFF are no characters of XML: U+FFFD */
+			*out++ = is_no_character(plain, p) ? '\xbd' : *p;
 	}
 	if (buf)
 		*out = '\0';

@@ -17,8 +17,12 @@ char *text_csv(const char *text, size_t len);
 /* One field of TSV: tab, line feed, carriage return, NUL and backslash become \t \n \r \0 \\. */
 char *text_tsv(const char *text, size_t len);
 
-/* One field of a .tsv that gnuplot reads: as for terminals, so that the picture shows that; at most 200 characters. */
+/* One field of a file that gnuplot reads: as for terminals, so that the picture shows that; at most so many characters. */
+#define TEXT_PLOT_CHARS 200
 char *text_plot(const char *text, size_t len);
+
+/* The same of what text_terminal() made already. */
+char *text_plot_plain(const char *plain);
 
 /* A JSON string with its quotes. Control characters and those that change the direction of writing are escaped. A byte XX that is not
  * UTF-8 becomes \udcXX, as in the records of a run. */

@@ -93,33 +93,36 @@ FROM v_component_line l JOIN v_component c ON c.gid = l.gid JOIN v_volume v ON v
 WHERE c.part <> 'rest' OR c.S IS NULL OR c.S + c.S_r + c.syncs <> 0 OR c.written <> 0 OR c.read <> 0
 ORDER BY l.rank, v.B + v.B_r DESC, l.gid, c.part = 'fs', c.part = 'rest', c.written + c.read DESC, c.component;
 
--- plot: bars
-SELECT substr(who, 1, 22) || CASE pid WHEN '' THEN '' ELSE ' [' || pid || ']' END AS who, S, T, D, W, F, B
-FROM v_volume
-WHERE shown AND (rank <= 3 OR rank = 5) AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0
-ORDER BY rank, COALESCE(B, 0) + COALESCE(S, 0) DESC, gid
-LIMIT 6;
+-- plot: volumes
+-- chart: bars
+-- heading: Bytes written, a bar a layer
+-- rows: 6
+-- axis: bytes
+-- unit: bytes
+WITH line AS (SELECT * FROM v_volume WHERE shown AND rank < 4 AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0),
+     layer(ord, bar, part) AS (VALUES (1, 'S', 'S calls'), (2, 'T', 'T blocks'), (3, 'D', 'D dirtied'), (4, 'W', 'W file data'),
+       (5, 'F', 'F file system'), (6, 'B', 'B devices'))
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", l.bar, l.part, CASE l.bar WHEN 'S' THEN g.S WHEN 'T' THEN g.T WHEN 'D' THEN g.D WHEN 'W' THEN g.W WHEN 'F' THEN g.F ELSE g.B END AS value
+FROM line g JOIN layer l
+ORDER BY g.B DESC, g.S DESC, g.gid, l.ord;
 
--- plot: waterfall
-WITH top AS (SELECT * FROM v_volume WHERE shown AND rank <= 4 AND S > 0 ORDER BY rank = 4 DESC, B DESC, gid LIMIT 1),
-     step(ord, label, low, high, kind) AS (
-       SELECT 1, 'S calls', 0, S, 'level' FROM top
-       UNION ALL SELECT 2, 'whole blocks', S, T, 'step' FROM top WHERE T IS NOT NULL
-       UNION ALL SELECT 3, 'absorbed by cache', T, D, 'step' FROM top WHERE T IS NOT NULL AND D IS NOT NULL
-       UNION ALL SELECT 4, 'cancelled, dirty', D, W, 'step' FROM top WHERE D IS NOT NULL AND W IS NOT NULL
-       UNION ALL SELECT 5, 'not written out', T, W, 'step' FROM top WHERE D IS NULL AND T IS NOT NULL AND W IS NOT NULL
-       UNION ALL SELECT 6, 'journal, metadata', W, F, 'step' FROM top WHERE W IS NOT NULL AND F IS NOT NULL
-       UNION ALL SELECT 7, 'below the fs', F, B, 'step' FROM top WHERE F IS NOT NULL AND B IS NOT NULL
-       UNION ALL SELECT 8, 'B devices', 0, B, 'level' FROM top WHERE B IS NOT NULL)
-SELECT label, low, high, CASE WHEN kind = 'level' THEN 0 WHEN high >= low THEN 1 ELSE 2 END AS colour, high - low AS delta
-FROM step
-ORDER BY ord;
+-- plot: ratios
+-- chart: bars
+-- heading: What the kernel stack adds: waf_sys = B/S, and what reads cost: raf_dev = B_r without faults/S_r
+-- unit: ratio
+-- rule: 1
+-- fold: no
+-- own: yes
+SELECT CASE r.ratio WHEN 'waf_sys' THEN 'written: waf_sys' ELSE 'read: raf_dev' END AS panel, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row",
+       CASE r.ratio WHEN 'waf_sys' THEN 'written' ELSE 'read' END AS part, r.value,
+       iif(r.bound IN ('>=', '<='), r.bound || ' ', '') || COALESCE(printf('%.3f', r.value), 'n/a') AS label
+FROM v_ratio r JOIN v_group g ON g.gid = r.gid
+WHERE r.ratio IN ('waf_sys', 'raf_dev') AND g.rank < 4 AND r.weight >= 0.01 * (SELECT MAX(weight) FROM v_ratio WHERE rank < 4)
+ORDER BY r.ratio DESC, r.weight DESC, r.gid;
 
--- plot: whose
-SELECT CASE v.rank WHEN 4 THEN 'all traced processes and kernel threads' ELSE v.who || CASE v.pid WHEN '' THEN '' ELSE ' [' || v.pid || ']' END END AS who,
-       CASE WHEN r.value IS NULL THEN 'waf_sys n/a: ' || r.note
-            ELSE printf('waf_sys = B/S = %d/%d %s %.3f', r.numerator, r.denominator, CASE r.bound WHEN 'exact' THEN '=' ELSE r.bound END, r.value) END AS waf_sys
-FROM v_volume v JOIN v_ratio r ON r.ratio = 'waf_sys' AND (r.gid = v.gid OR v.rank = 4 AND r.rank < 4)
-WHERE v.shown AND v.rank <= 4 AND v.S > 0
-ORDER BY v.rank = 4 DESC, r.rank = 4 DESC, v.B DESC, v.gid
-LIMIT 1;
+-- plot: small
+-- chart: note
+SELECT 'no ratio drawn of ' || COUNT(DISTINCT r.gid) || ' with less than 1 % of the device bytes of the largest' AS note
+FROM v_ratio r
+WHERE r.ratio IN ('waf_sys', 'raf_dev') AND r.rank < 4 AND r.weight < 0.01 * (SELECT MAX(weight) FROM v_ratio WHERE rank < 4)
+HAVING COUNT(*) > 0;

@@ -92,54 +92,33 @@ FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes * 1.0 / NULLIF(w.
 ORDER BY device, ord, bytes DESC, structure;
 
 -- plot: bars
+-- chart: bars
+-- heading: Whose device bytes, and what they are
+-- axis: bytes at the device
+-- unit: bytes
 WITH line AS MATERIALIZED (
-       SELECT c.gid, ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.gid) - 1 AS y
+       SELECT c.gid, SUM(c.written + c.read) AS whole
        FROM v_cause c JOIN v_group g ON g.gid = c.gid
        WHERE g.shown AND g.rank <= 5
        GROUP BY c.gid
-       HAVING SUM(c.written + c.read) > 0
-       ORDER BY y
-       LIMIT 12),
-     part AS MATERIALIZED (SELECT l.y, p.part, p.written, p.read FROM line l JOIN v_part p ON p.gid = l.gid),
+       HAVING whole > 0),
      side AS (
-       SELECT y, 0 AS side, part, written AS bytes, y - 0.36 AS low, y + 0.1 AS high FROM part
+       SELECT l.gid, l.whole, 'written' AS bar, p.part, p.written AS bytes FROM line l JOIN v_part p ON p.gid = l.gid
        UNION ALL
-       SELECT y, 1, part, read, y + 0.13, y + 0.36 FROM part)
-SELECT s.low, s.high, SUM(s.bytes) OVER w - s.bytes AS "from", SUM(s.bytes) OVER w AS upto, COALESCE(c.colour, 17) AS colour, s.part, s.side
-FROM side s LEFT JOIN v_colour c ON c.part = s.part
+       SELECT l.gid, l.whole, 'read', p.part, p.read FROM line l JOIN v_part p ON p.gid = l.gid)
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", s.bar, s.part, SUM(s.bytes) AS value
+FROM side s JOIN v_group g ON g.gid = s.gid
+LEFT JOIN component k ON k.name = s.part
 WHERE s.bytes > 0
-WINDOW w AS (PARTITION BY s.y, s.side ORDER BY COALESCE(c.colour, 17) BETWEEN 14 AND 17, c.colour, s.part)
-ORDER BY low, "from";
-
--- plot: names
-SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who, SUM(c.written) AS written, SUM(c.read) AS read
-FROM v_cause c JOIN v_group g ON g.gid = c.gid
-WHERE g.shown AND g.rank <= 5
-GROUP BY c.gid
-HAVING SUM(c.written + c.read) > 0
-ORDER BY SUM(c.written + c.read) DESC, c.gid
-LIMIT 12;
-
--- plot: legend
-SELECT CASE COUNT(*) WHEN 1 THEN MIN(part) ELSE COUNT(*) || ' others' END AS part, colour
-FROM (SELECT DISTINCT p.part, COALESCE(v.colour, 17) AS colour
-      FROM v_part p JOIN v_group g ON g.gid = p.gid
-      LEFT JOIN v_colour v ON v.part = p.part
-      WHERE g.shown AND g.rank <= 5 AND p.written + p.read > 0
-      ORDER BY 1)
-GROUP BY colour
-ORDER BY colour BETWEEN 14 AND 17, colour;
+GROUP BY s.gid, s.bar, s.part
+ORDER BY s.whole DESC, s.gid, s.bar DESC, s.part LIKE 'fs %', k.id IS NULL, k.id, s.part;
 
 -- plot: apart
-WITH part AS (SELECT g.who, g.rank, SUM(c.written) AS written, SUM(c.read) AS read,
-                     ROW_NUMBER() OVER (ORDER BY g.rank <= 5 DESC, SUM(c.written + c.read) DESC, c.gid) AS place
-              FROM v_cause c JOIN v_group g ON g.gid = c.gid
-              WHERE g.shown
-              GROUP BY c.gid)
-SELECT 'not drawn: ' || group_concat(who || ' (' || written || ' bytes written, ' || read || ' read)', '; ') AS apart
-FROM (SELECT CASE WHEN rank > 5 THEN who ELSE 'smaller ones' END AS who, SUM(written) AS written, SUM(read) AS read
-      FROM part
-      WHERE rank > 5 OR place > 12
-      GROUP BY CASE WHEN rank > 5 THEN who ELSE 'smaller ones' END
-      HAVING SUM(written + read) > 0)
+-- chart: note
+SELECT 'not drawn: ' || group_concat(who || ' (' || size(written) || ' written, ' || size(read) || ' read)', '; ') AS apart
+FROM (SELECT g.who, SUM(c.written) AS written, SUM(c.read) AS read
+      FROM v_cause c JOIN v_group g ON g.gid = c.gid
+      WHERE g.shown AND g.rank > 5
+      GROUP BY c.gid
+      HAVING SUM(c.written + c.read) > 0)
 HAVING COUNT(*) > 0;

@@ -26,38 +26,15 @@ GROUP BY p.system, p.instance, p.role, p.container
 ORDER BY p.system, p.instance, B DESC, p.role, p.container;
 
 -- plot: bars
-WITH line AS (
-       SELECT l.gid, substr(l.who, 1, 22) AS who, SUM(c.written) AS written, SUM(c.read) AS read, ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, l.gid) - 1 AS y
-       FROM v_component_line l JOIN v_component c ON c.gid = l.gid
-       GROUP BY l.gid
-       HAVING SUM(c.written + c.read) > 0
-       ORDER BY y
-       LIMIT 8),
-     side AS (
-       SELECT l.y, 0 AS side, COALESCE(c.component, '(not measured)') AS component, c.written AS bytes FROM line l JOIN v_component c ON c.gid = l.gid
+-- chart: bars
+-- heading: Device bytes by component
+-- axis: bytes at the device
+-- unit: bytes
+WITH side AS (
+       SELECT gid, 'written' AS bar, component, part, written AS bytes FROM v_component
        UNION ALL
-       SELECT l.y, 1, COALESCE(c.component, '(not measured)'), c.read FROM line l JOIN v_component c ON c.gid = l.gid)
-SELECT s.y + s.side * 0.36 - 0.3 AS low, s.y + s.side * 0.36 - 0.3 + 0.32 AS high,
-       SUM(s.bytes) OVER w - s.bytes AS "from", SUM(s.bytes) OVER w AS upto, COALESCE(c.colour, 17) AS colour, s.component, s.side
-FROM side s LEFT JOIN v_colour c ON c.part = s.component
+       SELECT gid, 'read', component, part, read FROM v_component)
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", s.bar, COALESCE(s.component, '(not measured)') AS part, s.bytes AS value
+FROM v_component_line g JOIN side s ON s.gid = g.gid LEFT JOIN component k ON k.name = s.component
 WHERE s.bytes > 0
-WINDOW w AS (PARTITION BY s.y, s.side ORDER BY COALESCE(c.colour, 17), s.component)
-ORDER BY low, "from";
-
--- plot: names
-SELECT substr(l.who, 1, 22) || CASE l.pid WHEN '' THEN '' ELSE ' [' || l.pid || ']' END AS who, SUM(c.written) AS written, SUM(c.read) AS read
-FROM v_component_line l JOIN v_component c ON c.gid = l.gid
-GROUP BY l.gid
-HAVING SUM(c.written + c.read) > 0
-ORDER BY SUM(c.written + c.read) DESC, l.gid
-LIMIT 8;
-
--- plot: legend
-SELECT CASE COUNT(*) WHEN 1 THEN MIN(component) ELSE COUNT(*) || ' others' END AS component, colour
-FROM (SELECT DISTINCT COALESCE(c.component, '(not measured)') AS component, COALESCE(v.colour, 17) AS colour
-      FROM v_component_line l JOIN v_component c ON c.gid = l.gid
-      LEFT JOIN v_colour v ON v.part = c.component
-      WHERE c.written + c.read > 0
-      ORDER BY 1)
-GROUP BY colour
-ORDER BY colour;
+ORDER BY SUM(s.bytes) OVER (PARTITION BY s.gid) DESC, s.gid, s.bar DESC, s.part = 'fs', s.part = 'rest', k.id, s.component;

@@ -33,11 +33,39 @@ SELECT COALESCE(d.system, '(none)') AS system,
 FROM d LEFT JOIN whole w ON w.system IS d.system JOIN kind k ON k.name = d.kind
 ORDER BY d.system IS NULL, d.system, k.id;
 
--- plot: percentiles
-WITH top AS (SELECT h.kind, SUM(h.n) AS n FROM v_hist h JOIN v_kind k ON k.kind = h.kind
-             WHERE NOT h.no_file AND (k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%') GROUP BY h.kind ORDER BY n DESC LIMIT 8),
-     b AS (SELECT h.kind, h.bucket, MIN(h.middle_ns) AS middle_ns, SUM(h.n) AS n FROM v_hist h JOIN top ON top.kind = h.kind WHERE NOT h.no_file GROUP BY h.kind, h.bucket)
-SELECT DENSE_RANK() OVER (ORDER BY k.id) AS series, b.kind, b.middle_ns / 1000.0 AS us,
-       SUM(b.n) OVER (PARTITION BY b.kind ORDER BY b.bucket) * 100.0 / SUM(b.n) OVER (PARTITION BY b.kind) AS percent
-FROM b JOIN kind k ON k.name = b.kind
-ORDER BY series, b.bucket;
+-- table: cdf: Operations that took at most so long (us: middle of the bucket)
+SELECT CASE WHEN h.kind LIKE 'fs_sync%' THEN 'fsync in the file system' WHEN h.layer = 'block' THEN 'requests of devices'
+            WHEN h.layer IN ('syscall', 'uring') THEN 'calls on files' ELSE 'in the kernel' END AS place,
+       COALESCE(h.system || ' ', '') || w.words AS operation, h.middle_ns / 1000.0 AS us, h.upto AS ops, h.upto * 100.0 / h.total AS percent
+FROM v_hist h JOIN v_kind_words w ON w.kind = h.kind
+WHERE :cdf AND NOT h.no_file
+ORDER BY place, operation, h.bucket;
+
+-- plot: curves
+-- chart: lines
+-- heading: Share of operations that took at most so long
+-- unit: percent
+-- across: duration (middle of its bucket, at most 6.25 % off)
+-- across unit: us
+-- log: across
+-- steps: yes
+WITH h AS MATERIALIZED (
+       SELECT h.*, CASE WHEN h.kind LIKE 'fs_sync%' THEN 3 WHEN h.layer = 'block' THEN 2 WHEN h.layer IN ('syscall', 'uring') THEN 1 ELSE 4 END AS ord
+       FROM v_hist h JOIN v_kind k ON k.kind = h.kind
+       WHERE NOT h.no_file AND (k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%')),
+     best AS MATERIALIZED (
+       SELECT kind, system, ord, ROW_NUMBER() OVER (PARTITION BY ord ORDER BY SUM(n) DESC, kind, system) AS place, COUNT(*) OVER (PARTITION BY ord) AS of
+       FROM h
+       GROUP BY kind, system, ord)
+SELECT CASE h.ord WHEN 1 THEN 'calls on files' WHEN 2 THEN 'requests of devices' WHEN 3 THEN 'fsync in the file system' ELSE 'in the kernel' END AS panel,
+       COALESCE(h.system || ' ', '') || w.words AS part, h.middle_ns / 1000.0 AS x, h.upto * 100.0 / h.total AS value
+FROM h JOIN best b ON b.kind = h.kind AND b.system IS h.system AND b.place <= 6
+JOIN v_kind_words w ON w.kind = h.kind
+ORDER BY h.ord, b.place, h.bucket;
+
+-- plot: left
+-- chart: note
+WITH h AS (SELECT DISTINCT h.kind, h.system, h.layer FROM v_hist h JOIN v_kind k ON k.kind = h.kind
+           WHERE NOT h.no_file AND (k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%')),
+     n AS (SELECT COUNT(*) AS n FROM h GROUP BY CASE WHEN kind LIKE 'fs_sync%' THEN 3 WHEN layer = 'block' THEN 2 WHEN layer IN ('syscall', 'uring') THEN 1 ELSE 4 END)
+SELECT 'not drawn: ' || SUM(n - 6) || ' curves of operations that were fewer (table latency has all)' AS note FROM n WHERE n > 6 HAVING SUM(n - 6) > 0;

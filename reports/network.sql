@@ -43,9 +43,14 @@ ORDER BY f.sent + f.received DESC, f.gid, f.protocol, f.local, f.local_port, f.r
 LIMIT 100;
 
 -- plot: bars
-SELECT substr(g.who, 1, 22) || CASE g.pid WHEN '' THEN '' ELSE ' [' || g.pid || ']' END AS who, n.sent - n.sent_loopback AS sent, n.sent_loopback,
-       n.received - n.received_loopback AS received, n.received_loopback
+-- chart: bars
+-- heading: Payload bytes on sockets
+-- axis: bytes
+-- unit: bytes
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", b.bar, b.part, CASE b.part WHEN 'sent' THEN n.sent - n.sent_loopback WHEN 'sent, loopback' THEN n.sent_loopback
+       WHEN 'received' THEN n.received - n.received_loopback ELSE n.received_loopback END AS value
 FROM v_net n JOIN v_group g ON g.gid = n.gid
+JOIN (SELECT 1 AS ord, 'sent' AS bar, 'sent' AS part UNION ALL SELECT 2, 'sent', 'sent, loopback' UNION ALL SELECT 3, 'received', 'received'
+      UNION ALL SELECT 4, 'received', 'received, loopback') b
 WHERE g.shown AND n.sent + n.received > 0
-ORDER BY n.sent + n.received DESC, n.gid
-LIMIT 12;
+ORDER BY n.sent + n.received DESC, n.gid, b.ord;

@@ -29,3 +29,36 @@ FROM v_volume v JOIN v_op o ON o.gid = v.gid
 JOIN (SELECT gid, NULLIF(COALESCE(given_r, calls_r), 0) AS ops FROM v_op) n ON n.gid = v.gid
 WHERE COALESCE(v.S_r, 0) + COALESCE(v.B_r, 0) + COALESCE(o.given_r, 0) > 0 AND v.rank < 4
 ORDER BY v.rank, v.B_r DESC, v.S_r DESC, v.gid;
+
+-- plot: bytes
+-- chart: bars
+-- heading: Bytes of one operation that writes, a bar a layer
+-- unit: bytes
+-- own: yes
+-- fold: no
+WITH line AS (
+       SELECT v.*, COALESCE(o.given_w, o.calls_w) AS n, iif(o.given_w IS NULL, 'calls', iif(:ops IS NULL, 'ledger', 'given')) AS "by"
+       FROM v_volume v JOIN v_op o ON o.gid = v.gid
+       WHERE COALESCE(o.given_w, o.calls_w) > 0 AND (v.rank < 4 OR o.given_w IS NOT NULL)
+         AND v.S + v.B >= 0.01 * (SELECT MAX(S + B) FROM v_volume WHERE shown AND rank < 4)),
+     layer(ord, bar, part) AS (VALUES (1, 'S', 'S calls'), (2, 'D', 'D dirtied'), (3, 'W', 'W file data'), (4, 'F', 'F file system'), (5, 'B', 'B devices'))
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || ': ' || g.n || ' ' || iif(g."by" = 'calls', 'calls', 'operations (' || g."by" || ')') AS panel,
+       l.part AS "row", l.part, CASE l.bar WHEN 'S' THEN g.S WHEN 'D' THEN g.D WHEN 'W' THEN g.W WHEN 'F' THEN g.F ELSE g.B END * 1.0 / g.n AS value
+FROM line g JOIN layer l
+ORDER BY g.rank, g.B DESC, g.gid, l.ord;
+
+-- plot: counts
+-- chart: bars
+-- heading: Commits, syncs and flushes of one operation; less than 1: several shared one
+-- unit: ratio
+-- rule: 1
+-- fold: no
+WITH line AS (
+       SELECT v.*, COALESCE(o.given_w, o.calls_w) AS n
+       FROM v_volume v JOIN v_op o ON o.gid = v.gid
+       WHERE COALESCE(o.given_w, o.calls_w) > 0 AND (v.rank < 4 OR o.given_w IS NOT NULL)
+         AND v.S + v.B >= 0.01 * (SELECT MAX(S + B) FROM v_volume WHERE shown AND rank < 4)),
+     what(ord, part) AS (VALUES (1, 'commits'), (2, 'syncs'), (3, 'flushes'))
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", w.part AS bar, w.part, CASE w.ord WHEN 1 THEN g.commits WHEN 2 THEN g.syncs ELSE g.flushes END * 1.0 / g.n AS value
+FROM line g JOIN what w
+ORDER BY g.rank, g.B DESC, g.gid, w.ord;

@@ -70,73 +70,71 @@ GROUP BY system, operation, size, part
 HAVING SUM(bytes) <> 0
 ORDER BY system, operation DESC, size, rank, SUM(bytes) DESC, part;
 
--- plot: series
-SELECT system || ' ' || operation AS series, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour, COUNT(*) OVER () AS of_all
-FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
-ORDER BY colour
-LIMIT 8;
-
 -- plot: amplification
+-- chart: lines
+-- heading: Device bytes/payload: waf_e2e = B/L written, raf_e2e = B_r/L_r read (median and range of the repeats)
+-- axis: device bytes/payload
+-- unit: ratio
+-- across: payload of one object
+-- across unit: bytes
+-- log: values across
+-- rule: 1
 WITH step AS (
        SELECT system, operation, size, device * 1.0 / payload AS amp, ROW_NUMBER() OVER (PARTITION BY system, operation, size ORDER BY device * 1.0 / payload) AS at,
-              COUNT(*) OVER (PARTITION BY system, operation, size) AS n, DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour
+              COUNT(*) OVER (PARTITION BY system, operation, size) AS n
        FROM v_sweep_step
        WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
-SELECT colour, size, AVG(CASE WHEN 2 * at IN (n, n + 1, n + 2) THEN amp END) AS median, MIN(amp) AS least, MAX(amp) AS most
+SELECT system || ' ' || operation AS part, size AS x, AVG(CASE WHEN 2 * at IN (n, n + 1, n + 2) THEN amp END) AS value, MIN(amp) AS low, MAX(amp) AS high
 FROM step
-GROUP BY colour, size
-ORDER BY colour, size;
+GROUP BY system, operation, size
+ORDER BY system, operation DESC, size;
 
 -- plot: slopes
-WITH panel AS (
-       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
-       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)))
-SELECT p.colour, m.ratio || ' ' || COALESCE(printf('%.3f', m.value), 'n/a') AS slope
-FROM panel p LEFT JOIN v_sweep_marginal m ON m.system = p.system AND m.operation = p.operation
-ORDER BY p.colour;
+-- chart: note
+SELECT group_concat(m.ratio || ' of ' || p.system || ' ' || p.operation || ' ' || COALESCE(printf('%.3f', m.value), 'n/a'), '; ')
+       || ' (slope over all sizes, idle control subtracted)' AS slope
+FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system) ORDER BY system, operation DESC) p
+JOIN v_sweep_marginal m ON m.system = p.system AND m.operation = p.operation
+HAVING COUNT(*) > 0;
 
 -- plot: layers
+-- chart: lines
+-- heading: Bytes of one operation, layer by layer
+-- axis: bytes of one operation
+-- unit: bytes
+-- across: payload of one object
+-- across unit: bytes
+-- log: values across
 WITH step AS MATERIALIZED (
-       SELECT DENSE_RANK() OVER (ORDER BY system, operation DESC) AS colour, size, ops, payload, CASE operation WHEN 'read' THEN S_r ELSE S END AS calls,
+       SELECT system, operation, size, ops, payload, CASE operation WHEN 'read' THEN S_r ELSE S END AS calls,
               CASE operation WHEN 'read' THEN missed ELSE D END AS cache, CASE operation WHEN 'read' THEN NULL ELSE F END AS fs, device
        FROM v_sweep_step
-       WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))
--- A repeat in which a layer is not known leaves its size without that point.
-SELECT colour, size, SUM(payload) * 1.0 / SUM(ops) AS L, CASE WHEN COUNT(calls) = COUNT(*) THEN SUM(calls) * 1.0 / SUM(ops) END AS calls,
-       CASE WHEN COUNT(cache) = COUNT(*) THEN SUM(cache) * 1.0 / SUM(ops) END AS cache, CASE WHEN COUNT(fs) = COUNT(*) THEN SUM(fs) * 1.0 / SUM(ops) END AS fs,
-       SUM(device) * 1.0 / SUM(ops) AS device
-FROM step
-WHERE colour <= 4
-GROUP BY colour, size
-ORDER BY colour, size;
+       WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)),
+     -- A repeat in which a layer is not known leaves its size without that point.
+     cell AS MATERIALIZED (
+       SELECT system, operation, size, SUM(payload) * 1.0 / SUM(ops) AS L, CASE WHEN COUNT(calls) = COUNT(*) THEN SUM(calls) * 1.0 / SUM(ops) END AS calls,
+              CASE WHEN COUNT(cache) = COUNT(*) THEN SUM(cache) * 1.0 / SUM(ops) END AS cache, CASE WHEN COUNT(fs) = COUNT(*) THEN SUM(fs) * 1.0 / SUM(ops) END AS fs,
+              SUM(device) * 1.0 / SUM(ops) AS device
+       FROM step
+       GROUP BY system, operation, size),
+     layer(ord, name) AS (VALUES (1, 'L payload'), (2, 'S calls'), (3, 'D dirtied'), (4, 'F file system'), (5, 'B devices'), (6, 'S_r calls'), (7, 'missed in the cache'),
+       (8, 'B_r devices')),
+     point AS (
+       SELECT c.system || ' ' || c.operation AS panel, l.ord, l.name AS part, c.size AS x, c.system, c.operation,
+              CASE l.ord WHEN 1 THEN c.L WHEN 2 THEN c.calls WHEN 6 THEN c.calls WHEN 3 THEN c.cache WHEN 7 THEN c.cache WHEN 4 THEN c.fs ELSE c.device END AS value
+       FROM cell c JOIN layer l ON l.ord = 1 OR (c.operation = 'read') = (l.ord > 5))
+SELECT panel, part, x, value
+FROM point
+WHERE value > 0
+ORDER BY system, operation DESC, ord, x;
 
 -- plot: shares
-WITH panel AS MATERIALIZED (
-       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS colour
-       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system))),
-     place AS MATERIALIZED (SELECT size, ROW_NUMBER() OVER (ORDER BY size) - 1 AS x FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)),
-     part AS MATERIALIZED (SELECT system, operation, size, part, rank, SUM(bytes) AS bytes FROM v_sweep_part GROUP BY system, operation, size, part HAVING SUM(bytes) > 0),
-     paint AS (SELECT a.part, MIN(COALESCE(c.colour, CASE a.rank WHEN 2 THEN 16 ELSE 17 END)) AS n FROM part a LEFT JOIN v_colour c ON c.part = a.part GROUP BY a.part)
-SELECT p.colour, l.x, (SUM(a.bytes) OVER w - a.bytes) * 1.0 / SUM(a.bytes) OVER whole AS low, SUM(a.bytes) OVER w * 1.0 / SUM(a.bytes) OVER whole AS high, c.n AS paint, a.part
-FROM part a JOIN panel p ON p.system = a.system AND p.operation = a.operation AND p.colour <= 4
-JOIN place l ON l.size = a.size
-JOIN paint c ON c.part = a.part
-WINDOW whole AS (PARTITION BY p.colour, l.x), w AS (PARTITION BY p.colour, l.x ORDER BY c.n BETWEEN 14 AND 17, c.n, a.part)
-ORDER BY p.colour, l.x, c.n BETWEEN 14 AND 17, c.n;
-
--- plot: parts
--- Only what the panels show: the first four.
-WITH panel AS (
-       SELECT system, operation, ROW_NUMBER() OVER (ORDER BY system, operation DESC) AS place
-       FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)))
-SELECT a.part, COALESCE(MIN(c.colour), CASE MIN(a.rank) WHEN 2 THEN 16 ELSE 17 END) AS paint
-FROM v_sweep_part a JOIN panel p ON p.system = a.system AND p.operation = a.operation AND p.place <= 4
-LEFT JOIN v_colour c ON c.part = a.part
-GROUP BY a.part
-HAVING SUM(a.bytes) > 0
-ORDER BY paint BETWEEN 14 AND 17, paint, a.part;
-
--- plot: places
-SELECT ROW_NUMBER() OVER (ORDER BY size) - 1 AS x, size
-FROM (SELECT DISTINCT size FROM v_sweep_step WHERE good AND payload > 0)
-ORDER BY size;
+-- chart: bars
+-- heading: What the device bytes are
+-- axis: share of the device bytes
+-- unit: percent
+WITH part AS MATERIALIZED (SELECT system, operation, size, part, rank, SUM(bytes) AS bytes FROM v_sweep_part GROUP BY system, operation, size, part HAVING SUM(bytes) > 0)
+SELECT p.system || ' ' || p.operation AS panel, replace(size(a.size), ' bytes', ' B') AS "row", a.part, a.bytes * 100.0 / SUM(a.bytes) OVER (PARTITION BY a.system, a.operation, a.size) AS value,
+       replace(size(SUM(a.bytes) OVER (PARTITION BY a.system, a.operation, a.size)), ' bytes', ' B') AS label
+FROM (SELECT DISTINCT system, operation FROM v_sweep_step WHERE good AND device > 0 AND payload > 0 AND (:system IS NULL OR system = :system)) p JOIN part a ON a.system = p.system AND a.operation = p.operation
+ORDER BY p.system, p.operation DESC, a.size, a.rank, a.part;

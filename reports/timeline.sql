@@ -8,35 +8,81 @@ SELECT sec, S, S_r, B_data, B_journal, B_metadata, B_rest, B_r, flushes
 FROM v_timeline
 ORDER BY sec;
 
--- plot: seconds
-SELECT sec, S, S_r, B_r
+-- table: by: The same by what --by names, a row a step (bytes that devices completed, of components those that the file system submitted; requests)
+SELECT s.at_ms / 1000.0 AS at_s, s.way, s.part, s.bytes, s.ops
+FROM v_slice s
+ORDER BY s.at_ms, s.way DESC, s.bytes DESC, s.part;
+
+-- plot: written
+-- chart: areas
+-- heading: Written: devices by component and cause (areas), calls (line)
+-- axis: bytes a second
+-- unit: bytes
+-- across: time since the start of the run
+-- across unit: s
+SELECT sec AS x, 1 AS bin, part, SUM(bytes) AS value, 0 AS line, part LIKE 'fs %' AS late
+FROM v_second_part
+WHERE bytes > 0 AND :by IS NULL
+GROUP BY sec, part
+UNION ALL
+SELECT sec, 1, 'S calls', S, 1, 0
 FROM v_timeline
-ORDER BY sec;
+WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_timeline WHERE S > 0)
+ORDER BY x, line, late, part;
 
--- plot: areas
-WITH part AS MATERIALIZED (
-       SELECT p.sec, p.part, SUM(p.bytes) AS bytes, COALESCE(c.colour, 17) AS colour, COALESCE(c.colour, 17) BETWEEN 14 AND 17 AS late
-       FROM v_second_part p LEFT JOIN v_colour c ON c.part = p.part
-       WHERE p.bytes > 0
-       GROUP BY p.sec, p.part)
-SELECT sec, SUM(bytes) OVER w - bytes AS "from", SUM(bytes) OVER w AS upto, colour, part
-FROM part
-WINDOW w AS (PARTITION BY sec ORDER BY late, colour, part)
-ORDER BY sec, "from";
+-- plot: read
+-- chart: areas
+-- heading: Read: devices (area), calls (line)
+-- axis: bytes a second
+-- unit: bytes
+-- across: time since the start of the run
+-- across unit: s
+SELECT sec AS x, 1 AS bin, 'B_r devices' AS part, B_r AS value, 0 AS line
+FROM v_timeline
+WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_timeline WHERE S_r + B_r > 0)
+UNION ALL
+SELECT sec, 1, 'S_r calls', S_r, 1
+FROM v_timeline
+WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_timeline WHERE S_r + B_r > 0)
+ORDER BY x, line;
 
--- plot: legend
-SELECT CASE COUNT(*) WHEN 1 THEN MIN(part) ELSE COUNT(*) || ' others' END AS part, colour
-FROM (SELECT p.part, COALESCE(c.colour, 17) AS colour
-      FROM v_second_part p LEFT JOIN v_colour c ON c.part = p.part
-      WHERE p.bytes > 0
-      GROUP BY p.part
-      ORDER BY 1)
-GROUP BY colour
-ORDER BY colour BETWEEN 14 AND 17, colour;
+-- plot: bandwidth
+-- chart: areas
+-- heading: Bandwidth of devices
+-- axis: bytes a second
+-- unit: bytes
+-- across: time since the start of the run
+-- across unit: s
+SELECT s.way AS panel, s.at_ms / 1000.0 AS x, v.step_ms / 1000.0 AS bin, s.part, s.bytes * 1000.0 / v.step_ms AS value, 0 AS line, s.part LIKE 'fs %' AS late
+FROM v_slice s JOIN v_step v
+UNION ALL
+SELECT 'written', m.at_ms / 1000.0, v.step_ms / 1000.0, m.mark, 0, iif(m.mark = 'journal commit', 2, 3), 0
+FROM v_slice_mark m JOIN v_step v
+WHERE :by IS NOT NULL AND EXISTS (SELECT 1 FROM v_slice)
+ORDER BY panel DESC, x, line, late, part;
+
+-- plot: iops
+-- chart: areas
+-- heading: Requests of devices
+-- axis: requests a second
+-- unit: count
+-- across: time since the start of the run
+-- across unit: s
+SELECT s.way AS panel, s.at_ms / 1000.0 AS x, v.step_ms / 1000.0 AS bin, s.part, s.ops * 1000.0 / v.step_ms AS value, 0 AS line, s.part LIKE 'fs %' AS late
+FROM v_slice s JOIN v_step v
+UNION ALL
+SELECT 'written', m.at_ms / 1000.0, v.step_ms / 1000.0, m.mark, 0, iif(m.mark = 'journal commit', 2, 3), 0
+FROM v_slice_mark m JOIN v_step v
+WHERE :by IS NOT NULL AND EXISTS (SELECT 1 FROM v_slice)
+ORDER BY panel DESC, x, line, late, part;
 
 -- plot: note
-SELECT CASE WHEN (SELECT whole FROM v_events) AND EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
+-- chart: note
+SELECT CASE WHEN :by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM v_slice) THEN 'nothing moved, or steps of less than a second need complete events'
+            WHEN :by IS NOT NULL THEN printf('steps of %d ms%s', v.step_ms, iif(v.by_events, ', by events: in the step in which a request began',
+                                             ', by sums: in the second of its completion'))
+            WHEN (SELECT whole FROM v_events) AND EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
             THEN 'file data of a component is in the second in which the file system submitted it'
             ELSE 'no components: ' || CASE WHEN (SELECT whole FROM v_events) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
-FROM ask
+FROM v_step v
 WHERE EXISTS (SELECT 1 FROM v_timeline);

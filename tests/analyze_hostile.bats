@@ -74,20 +74,23 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 		run -0 "$ANALYZE" "$report" "$S" --plot out
 		python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); assert not d.getElementsByTagName("script")' "out/$report.svg"
 		[ "$(head -c 8 "out/$report.png" | od -An -tx1 | tr -d ' ')" = 89504e470d0a1a0a ]
-		[ -s "out/$report.tsv" ] && [ -s "out/$report.gp" ]
+		[ -s "out/$report.tsv" ] && [ -s "out/$report.dat" ] && ! grep -q 'pwned' "out/$report.gp" && [ "$(head -c 5 "out/$report.pdf")" = %PDF- ]
 	done
 	grep -q "touch pwned" out/breakdown.svg
 	[ -z "$(find . -name 'pwned*')" ]
-	[ "$(find out -type f | wc -l)" = 16 ]
+	[ "$(find out -type f | wc -l)" = 24 ]
 	[ -z "$(find out ! -perm 0600 -type f)" ]
 }
 
-@test "the script beside a picture draws it again" {
-	mkdir out
-	"$ANALYZE" breakdown "$S" --plot out >&2
-	rm out/breakdown.svg
-	(cd out && gnuplot breakdown.gp)
-	[ -s out/breakdown.svg ]
+@test "a report of one's own may have a script, which draws it again" {
+	mkdir out mine
+	printf '%s\n' '-- title: Mine' '-- table: mine' 'SELECT who, B FROM v_volume WHERE B > 0;' >mine/mine.sql
+	printf '%s\n' 'set output "mine." . kind' 'plot "mine.tsv" index 1 using 0:2 with boxes' >mine/mine.gp
+	"$ANALYZE" mine "$S" --reports mine --plot out >&2
+	[ "$(cd out && echo *)" = "mine.gp mine.png mine.svg mine.tsv" ]
+	rm out/mine.svg
+	(cd out && gnuplot mine.gp)
+	[ -s out/mine.svg ]
 }
 
 @test "--plot goes through no symlink, and needs a folder that is there" {
@@ -110,11 +113,58 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$stderr" = "iot-analyze: cannot write pictures to target: Not a directory" ]
 }
 
-@test "a missing gnuplot is one line that names its package" {
-	mkdir out empty
-	run --separate-stderr -1 env PATH=$PWD/empty "$ANALYZE" breakdown "$S" --plot out
-	[ "$stderr" = "iot-analyze: cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'" ]
+@test "without gnuplot there is no picture and no page, exit status 1, and one line that names its package" {
+	mkdir out empty mine
+	for args in "breakdown $S --plot out" "mine $S --reports mine --plot out" "report $S -o out/page.html"; do
+		printf '%s\n' '-- title: Mine' '-- table: mine' 'SELECT who, B FROM v_volume WHERE B > 0;' >mine/mine.sql
+		echo 'plot 1' >mine/mine.gp
+		# shellcheck disable=SC2086
+		run --separate-stderr -1 env PATH=$PWD/empty "$ANALYZE" $args
+		[ "$stderr" = "iot-analyze: cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'" ]
+		[ -z "$(ls -A out)" ]
+	done
+}
+
+@test "a gnuplot that fails, or ends half way, leaves no picture and is quoted" {
+	mkdir out bin
+	printf '%s\n' '#!/bin/sh' 'echo half >breakdown.$4; [ $4 != pdf ] || { echo "no more paper" >&2; exit 3; }' >bin/gnuplot
+	chmod +x bin/gnuplot
+	run --separate-stderr -1 env PATH="$PWD/bin:$PATH" "$ANALYZE" breakdown "$S" --plot out
+	[ "$stderr" = "iot-analyze: gnuplot failed on picture 'breakdown': no more paper" ]
 	[ -z "$(ls -A out)" ]
+}
+
+@test "a picture is drawn again from its script and its data, the same in every format, and the script holds numbers, colours and words of ours alone" {
+	mkdir out
+	name_dd '`touch pwned`"; system("touch pwned2")'
+	"$ANALYZE" breakdown "$S" --plot out --title '"; system("touch pwned3") #`touch pwned4`' >/dev/null
+	cp -r out first
+	rm out/*.svg out/*.png
+	(cd out && gnuplot breakdown.gp && gnuplot -c breakdown.gp png && gnuplot -c breakdown.gp pdf)
+	cmp out/breakdown.svg first/breakdown.svg
+	cmp out/breakdown.png first/breakdown.png
+	[ "$(head -c 5 out/breakdown.pdf)" = %PDF- ]
+	[ -z "$(find . -name 'pwned*')" ]
+	# what stands in front of and behind the fixed part
+	[ "$(head -n 1 out/breakdown.gp | tr -d '0-9.')" = 'picture = "breakdown"; id = "breakdown"; width = ; height = ; zoom = ; across = ' ]
+	sed -n "2,$(($(wc -l <"$ROOT/reports/pen.gp") + 1))p" out/breakdown.gp | cmp - "$ROOT/reports/pen.gp"
+	sed "1,$(($(wc -l <"$ROOT/reports/pen.gp") + 1))d" out/breakdown.gp >strokes
+	[ "$(wc -l <strokes)" -gt 9 ]
+	! grep -vE '^(plot|    ) data index [0-9]+ using 1:(2 notitle with (lines lw thick\*[0-9.]+ dt (solid|\([0-9dash*,]+\)) lc|filledcurves closed fc)|\(baseline\(\$2,[0-9.]+\)\):words notitle with labels (left|center|right) noenhanced font (face|bold)\([0-9.]+\) tc) rgb "#[0-9a-f]{6}"( fs (solid|transparent pattern [0-9]) noborder)?(, \\)?$' strokes
+}
+
+@test "a character that is in no font does not cover a bitmap: gnuplot 5.4 draws a box larger than the picture" {
+	mkdir out
+	name_dd $'x\u6587y\U1f4a9\u0915z'
+	"$ANALYZE" breakdown "$S" --plot out >/dev/null
+	grep -q $'<text>x\u6587y\U1f4a9\u0915z \[812\]' out/breakdown.svg
+	cut -f4 out/breakdown.dat | grep -qx $'x\ufffdy\ufffd\ufffdz \[812\]'
+	! cut -f4 out/breakdown.dat | grep -q $'\u6587'
+	# boxes would have other numbers in them
+	name_dd $'x\u3042y\U1f4aa\u0916z'
+	cp out/breakdown.png first.png
+	"$ANALYZE" breakdown "$S" --plot out >/dev/null
+	cmp out/breakdown.png first.png
 }
 
 @test "nothing to draw is said, not drawn" {

@@ -50,7 +50,7 @@ etcd read 10240 1 0 100 1024000 exact"
 	same "reads" "$(asked reads 'SELECT COUNT(*) FROM reads WHERE S_r + 0 >= L_r + 0 AND B_r + 0 >= L_r + 0')" 2
 	mkdir "$BATS_TEST_TMPDIR/out"
 	"$analyze" sizes "$store" --table marginal --plot "$BATS_TEST_TMPDIR/out" >/dev/null
-	grep -q "etcd write: marginal_waf" "$BATS_TEST_TMPDIR/out/sizes.svg"
+	grep -q "marginal_waf of etcd write" "$BATS_TEST_TMPDIR/out/sizes.svg"
 }
 
 # Nothing of the sweep that wrote $1 to standard error is left: no state, no server, no device.

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -27,6 +28,8 @@ NAMES = [
     b"\x1b" * 255, b"]]>" * 85, b"#" * 255, b"\xe2\x80\xae" * 85, b"/" + b"x" * 254 + (b"/" + b"\x1by" * 127) * 15,
 ]
 TRICKY = [(0xad, 0xad), (0x34f, 0x34f), (0x61c, 0x61c), (0x200b, 0x200f), (0x2028, 0x202e), (0x2060, 0x206f), (0xfeff, 0xfeff), (0xe0000, 0xe0fff)]
+# A stroke of a picture's script: numbers, colours and words of our own.
+STROKE = re.compile(rb'(plot|    ) data index \d+ using [\w:().,$ *]+ rgb "#[0-9a-f]{6}"( fs (solid|transparent pattern \d) noborder)?(, \\)?')
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -108,13 +111,17 @@ class Case:
             os.unlink(self.folder + "/out/" + f)
         self.run("breakdown", self.store, "--plot", "out")
         harmless(open(self.folder + "/out/breakdown.tsv", "rb").read().replace("\u2060".encode(), b""), "\t")
+        harmless(open(self.folder + "/out/breakdown.dat", "rb").read().replace("\u2060".encode(), b""), "\t")
+        strokes = open(self.folder + "/out/breakdown.gp", "rb").read().split(b"set output")[1].split(b"\n")[1:-1]
+        assert all(STROKE.fullmatch(s) for s in strokes), "a script with %r" % [s for s in strokes if not STROKE.fullmatch(s)]
         dom = xml.dom.minidom.parse(self.folder + "/out/breakdown.svg")
         assert not dom.getElementsByTagName("script")
         shown = ["".join(n.data for t in e.childNodes for n in (t.childNodes or [t]) if n.nodeType == n.TEXT_NODE)
                  .replace("\xa0", " ").replace("\u2060", "") for e in dom.getElementsByTagName("text")]
         text = name.decode("utf-8", "surrogateescape")
-        want = plain(text[:22].encode("utf-8", "surrogateescape")) + " [812]" # the report cuts long names
-        assert want in shown, "no bar of that name: %r in %r" % (want, shown)
+        want = plain(text.encode("utf-8", "surrogateescape")) + " [812]" # the picture cuts long names in the middle
+        whole = [s for s in shown if s == want or s.count("…") == 1 and want.startswith(s.split("…")[0]) and want.endswith(s.split("…")[1])]
+        assert whole, "no bar of that name: %r in %r" % (want, shown)
         assert "cat [813]" in shown, "another bar is gone"
         assert not os.path.exists(self.folder + "/pwned") and not os.path.exists(self.folder + "/out/pwned")
 

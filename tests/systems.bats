@@ -163,7 +163,7 @@ flushes_of_wal() {
 	# Over time too: the picture's parts sum to the text's B, its components to those of the run, the checkpoint among them.
 	mkdir out
 	"$analyze" timeline "$store" --system postgresql --format csv --plot out >text.csv
-	parts() { awk -F '\t' -v want="$1" '/^# / { on = /^# sec\tfrom/; next } NF && on && $5 ~ want { n += $3 - $2 } END { printf "%d", n }' out/timeline.tsv; }
+	parts() { awk -F '\t' -v want="$1" '/^# / { on = !seen && /^# x\tbin\tpart/; seen += on; next } NF && on && !$5 && $3 ~ want { n += $4 } END { printf "%d", n }' out/timeline.tsv; }
 	same "bytes over time" "$(parts .)" "$(awk -F, 'NR > 1 { n += $4 + $5 + $6 + $7 } END { printf "%d", n }' text.csv)"
 	same "components over time" "$(parts '^[a-z]+$')" "$(report_sql components components "SELECT SUM(B) FROM t WHERE who = 'postgresql' AND component NOT LIKE 'fs %'")"
 	[ "$(parts '^checkpoint$')" -gt 0 ] || fail "no checkpoint in the picture over time"

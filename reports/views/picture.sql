@@ -16,3 +16,54 @@ VALUES ('rounded up to blocks', 'rounded up'), ('rounded up to pages', 'rounded 
        ('from the page cache', 'saved'), ('dirtied through mappings', 'through mappings'),
        ('read ahead, not used', 'not used'), ('below the file system', 'below the fs'), ('W', 'W file data'),
        ('T', 'T blocks');
+
+-- Operations in words.
+CREATE TEMP VIEW v_kind_words AS
+SELECT kind, COALESCE('{"block_read": "read in the device", "block_write": "write in the device",
+                        "queue_read": "read in the queue", "queue_write": "write in the queue",
+                        "fs_sync": "fsync whole", "fs_sync_data": "fsync writes data",
+                        "fs_sync_commit": "fsync waits for journal", "fs_sync_flush": "fsync flushes device",
+                        "block_flush": "flush in the device", "commit": "journal commit"}' ->> kind, kind) AS words
+FROM v_kind;
+
+-- Why a section of the page (iot-analyze report) may be empty.
+CREATE TEMP VIEW v_absent AS
+WITH m AS (SELECT m.*, r.latency FROM v_measured m JOIN v_run r)
+SELECT 'waterfall' AS report,
+       iif(block IS NULL, 'layer block was not recorded', 'nobody wrote or read a file') AS why FROM m
+UNION ALL
+SELECT 'amplification', iif(syscall IS NULL AND block IS NULL, 'neither calls nor devices were recorded',
+                            'nobody wrote or read a file') FROM m
+UNION ALL
+SELECT 'breakdown', iif(block IS NULL, 'layer block was not recorded', 'devices moved nothing') FROM m
+UNION ALL
+SELECT 'components', iif(block IS NULL, 'layer block was not recorded',
+                         'no process of a known storage system and no file of one was seen') FROM m
+UNION ALL
+SELECT 'perop', iif(syscall IS NULL, 'layer syscall was not recorded', 'nobody wrote a file') FROM m
+UNION ALL
+SELECT 'pictures', 'no operation of a traced process was seen' FROM m
+UNION ALL
+SELECT 'timeline', 'the run has no sums by second' FROM m
+UNION ALL
+SELECT 'latency', iif(latency = 'none', 'no call was timed (--latency none), and no request completed',
+                      'nothing was timed') FROM m
+UNION ALL
+SELECT 'files', iif(syscall IS NULL AND fs IS NULL, 'layers syscall and fs were not recorded',
+                    'no file was written or read') FROM m
+UNION ALL
+SELECT 'network', iif(net IS NULL, 'layer net was not recorded',
+                      'no traced process sent or received anything on sockets') FROM m;
+
+-- Bytes a storage system (NULL: processes outside any) by layer, of the processes that v_system has.
+CREATE TEMP VIEW v_system_bytes AS
+WITH c AS (
+       SELECT owner, sym, amount FROM v_piece WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
+       UNION ALL SELECT owner, NULL, 0 FROM v_cell)
+SELECT p.system, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = 'S_r') * m.syscall AS S_r,
+       sum_if(amount, sym = 'V') * COALESCE(m.vfs, m.syscall) AS V,
+       sum_if(amount, sym = 'V_r') * COALESCE(m.vfs, m.syscall) AS V_r,
+       sum_if(amount, sym = 'B') * m.block AS B, sum_if(amount, sym = 'B_r') * m.block AS B_r
+FROM ask JOIN v_measured m JOIN c JOIN v_process p ON p.id = c.owner
+WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system)
+GROUP BY p.system;

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* page.c - one run as one page of HTML: readable without a network, without JavaScript, on paper, in light and in dark. */
+#include <errno.h>
+#include "analyzer.h"
+#include "chart.h"
+#include "folder.h"
+#include "memory.h"
+#include "options.h"
+#include "page.h"
+#include "payload.h"
+#include "place.h"
+#include "plot.h"
+#include "report.h"
+#include "stream.h"
+#include "text.h"
+
+#define ROWS_MAX 200  /* of a table; the command says the others */
+
+/* The sections in their order. To add one: a row; why it may be empty is a row of v_absent (reports/views/picture.sql). */
+static const struct section { const char *report, *question; } sections[] = {
+	{ "headline", "What happened" },
+	{ "verify", "Do the bytes add up?" },
+	{ "waterfall", "Where do the bytes grow?" },
+	{ "amplification", "What did each layer move?" },
+	{ "breakdown", "Whose device bytes are they, and why?" },
+	{ "components", "Which part of each system moved them?" },
+	{ "perop", "What does one operation cost?" },
+	{ "pictures", "The systems beside each other" },
+	{ "timeline", "When?" },
+	{ "latency", "How long did it take?" },
+	{ "files", "Which files?" },
+	{ "network", "What went over sockets?" },
+};
+
+static const char style[] =
+	":root{color-scheme:light dark;--paper:#fff;--ink:#111;--dim:#555;--grid:#ddd;--box:#f4f4f4}\n"
+	"@media(prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#eee;--dim:#aaa;--grid:#3a3d42;--box:#22252a}}\n"
+	"body{background:var(--paper);color:var(--ink);font:16px/1.5 'DejaVu Sans',Verdana,sans-serif;margin:0}\n"
+	"main{max-width:1200px;margin:0 auto;padding:0 16px 48px}h1{font-size:1.6em}\n"
+	"h2{font-size:1.25em;margin:2em 0 .4em;border-top:1px solid var(--grid);padding-top:1em}\n"
+	"nav a{margin-right:1em}a{color:inherit}figure{margin:0}figcaption,.dim,caption{color:var(--dim);font-size:.85em;text-align:left}\n"
+	"svg{max-width:100%;height:auto;display:block;background:#fff;border-radius:4px}.narrow{display:none}\n"
+	"@media(max-width:760px){.wide{display:none}.narrow{display:block}}\n"
+	"code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}.scroll{overflow-x:auto}\n"
+	"table{border-collapse:collapse;font-size:.8em;margin:.6em 0}\n"
+	"td,th{padding:.15em .6em;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}\n"
+	".n{text-align:right;font-variant-numeric:tabular-nums}dt{font-weight:bold}dd{margin:0 0 .3em 1.5em;overflow-wrap:anywhere}summary{cursor:pointer}\n"
+	".absent{background:var(--box);padding:.6em 1em}.wrong{outline:3px solid #d55e00;padding:.3em}\n"
+	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc}section{break-inside:avoid-page}\n"
+	"details::details-content{content-visibility:visible;"
+	"block-size:auto}.wide{display:block}.narrow{display:none}nav{display:none}td,th{white-space:normal;overflow-wrap:anywhere}}\n";
+
+struct page {
+	FILE *out;
+	struct store *store;
+	const struct options *o;
+	int64_t run;
+	char *texts[N_OF(sections)];
+	struct grid absent;      /* report, why */
+	bool wrong;
+};
+
+static void put_text(FILE *out, const char *text)
+{
+	auto_free char *safe = text_xml(text, strlen(text));
+
+	fputs(safe ?: "", out);
+}
+
+static bool is_hidden(const struct grid *t, int col)
+{
+	auto_free char *all = NULL, *word = NULL;
+
+	return t->hide && asprintf(&all, "%s ", t->hide) > 0 && asprintf(&word, " %s ", t->col[col]) > 0 && strstr(all, word);
+}
+
+static int put_cells(FILE *out, const struct grid *t, size_t row)
+{
+	int col;
+
+	fputs("<tr>", out);
+	for (col = 0; col < t->cols; col++) {
+		const struct cell *c = grid_cell(t, row, col);
+		auto_free char *s = cell_string(c, "n/a", text_xml);
+
+		if (is_hidden(t, col))
+			continue;
+		if (!s)
+			return -ENOMEM;
+		fprintf(out, "<td%s>%s</td>", c->type == CELL_TEXT ? "" : " class=\"n\"", s);
+	}
+	fputs("</tr>\n", out);
+	return 0;
+}
+
+static int put_table(FILE *out, const struct grid *t)
+{
+	size_t row, n = t->rows < ROWS_MAX ? t->rows : ROWS_MAX;
+	int col, err = 0;
+
+	fputs("<div class=\"scroll\"><table><caption>", out);
+	put_text(out, t->title ?: t->name ?: "");
+	if (t->rows > n)
+		fprintf(out, " (the first %zu of %zu rows)", n, t->rows);
+	fputs("</caption>\n<thead><tr>", out);
+	for (col = 0; col < t->cols; col++) {
+		if (is_hidden(t, col))
+			continue;
+		fputs("<th>", out);
+		put_text(out, t->col[col]);
+		fputs("</th>", out);
+	}
+	fputs("</tr></thead>\n<tbody>", out);
+	for (row = 0; !err && row < n; row++)
+		err = put_cells(out, t, row);
+	fputs("</tbody></table></div>\n", out);
+	return err;
+}
+
+static int put_words(FILE *out, const struct grid *t)
+{
+	size_t row;
+
+	fputs("<dl>\n", out);
+	for (row = 0; row < t->rows; row++) {
+		auto_free char *about = cell_string(grid_cell(t, row, 0), "", text_xml), *words = cell_string(grid_cell(t, row, 1), "n/a", text_xml);
+		const char *before = row ? grid_cell(t, row - 1, 0)->text : NULL, *now = grid_cell(t, row, 0)->text;
+
+		if (!about || !words)
+			return -ENOMEM;
+		if (!before || !now || strcmp(before, now))
+			fprintf(out, "<dt>%s</dt>\n", about);
+		fprintf(out, "<dd>%s</dd>\n", words);
+	}
+	fputs("</dl>\n", out);
+	return 0;
+}
+
+/* A shell takes these names as they are; others are not repeated. */
+static void put_command(const struct page *p, const char *report, const char *more)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
+	const char *store = p->o->arg[1], *system = p->o->system;
+
+	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s --run %lld", report, store[strspn(store, plain)] || *store == '-' ? "STORE" : store,
+		(long long)p->run);
+	if (system)
+		fprintf(p->out, " --system %s", system[strspn(system, plain)] ? "SYSTEM" : system);
+	fprintf(p->out, "%s</code></p>\n", more);
+}
+
+static const char *why_absent(const struct page *p, const char *report)
+{
+	size_t row;
+
+	for (row = 0; row < p->absent.rows; row++)
+		if (!strcmp(grid_cell(&p->absent, row, 0)->text, report) && grid_cell(&p->absent, row, 1)->type == CELL_TEXT)
+			return grid_cell(&p->absent, row, 1)->text;
+	return "there is nothing of it in this run";
+}
+
+static int put_figure(struct page *p, const struct answer *a)
+{
+	static const char *const widths[][2] = { { "wide", "screen" }, { "narrow", "column" } };
+	char id[64];
+	size_t i;
+	int err = 0;
+
+	fprintf(p->out, "<figure>\n");
+	for (i = 0; !err && i < N_OF(widths); i++) {
+		struct look look = { .no_head = true };
+
+		look_size(&look, widths[i][1]);
+		snprintf(id, sizeof(id), "%s-%s", a->name, widths[i][0]);
+		fprintf(p->out, "<div class=\"%s\">\n", widths[i][0]);
+		err = plot_inline(a, &look, id, p->out);
+		fprintf(p->out, "</div>\n");
+	}
+	fputs("<figcaption>", p->out);
+	put_text(p->out, a->title);
+	fputs(". ", p->out);
+	if (a->caption)
+		put_text(p->out, a->caption);
+	put_command(p, a->name, " --plot .");
+	fputs("</figcaption></figure>\n", p->out);
+	return err;
+}
+
+static bool has_tables(const struct answer *a)
+{
+	int i;
+
+	for (i = 0; i < a->tables; i++)
+		if (!a->table[i].plot && !a->table[i].words && a->table[i].rows)
+			return true;
+	return false;
+}
+
+static int put_tables(struct page *p, const struct answer *a)
+{
+	bool drawn = chart_has(a);
+	int i, err = 0;
+
+	for (i = 0; !err && i < a->tables; i++)
+		if (a->table[i].words)
+			err = put_words(p->out, &a->table[i]);
+	if (err || !has_tables(a))
+		return err;
+	fprintf(p->out, "<details%s><summary>The numbers</summary>\n", drawn ? "" : " open");
+	for (i = 0; !err && i < a->tables; i++)
+		if (!a->table[i].plot && !a->table[i].words && a->table[i].rows)
+			err = put_table(p->out, &a->table[i]);
+	put_command(p, a->name, "");
+	fprintf(p->out, "</details>\n");
+	return err;
+}
+
+static int put_section(struct page *p, size_t number)
+{
+	const struct section *s = &sections[number];
+	struct answer a = { 0 };
+	int err;
+
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\riot-analyze: report: %zu of %zu, %s        %s", number + 1, N_OF(sections), s->report,
+			number + 1 < N_OF(sections) ? "" : "\n");
+	err = report_run(p->store, s->report, p->texts[number], &a);
+	if (!err) {
+		bool wrong = answer_mismatch(&a);
+
+		p->wrong |= wrong;
+		fprintf(p->out, "<section id=\"%s\"%s><h2>", s->report, wrong ? " class=\"wrong\"" : "");
+		put_text(p->out, s->question);
+		fputs("</h2>\n", p->out);
+		if (chart_has(&a) && chart_has_rows(&a))
+			err = put_figure(p, &a);
+		else if (chart_has(&a) || !(has_tables(&a) || a.table[0].words)) {
+			fputs("<p class=\"absent\">Not measured, because ", p->out);
+			put_text(p->out, why_absent(p, s->report));
+			fputs(".</p>\n", p->out);
+		}
+		err = err ?: put_tables(p, &a) ? fail_as(EXIT_DATA, ENOMEM, "%s", s->report) : 0;
+		fputs("</section>\n", p->out);
+	}
+	answer_free(&a);
+	return err;
+}
+
+/* What is known of the run and of where it ran. */
+static int put_run(struct page *p)
+{
+	struct grid t = { 0 }, devices = { .title = NULL };
+	static const char disks[] = "SELECT device, type, fs, options, mount, size_bytes, rotational FROM v_device WHERE leaf = 1 ORDER BY device";
+	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t) ?: store_query(p->store, "devices", disks, NULL, &devices);
+
+	fputs("<section id=\"run\"><h2>The run and its system</h2>\n<details open><summary>The run</summary><div class=\"scroll\"><table><tbody>\n", p->out);
+	for (col = 0; !err && t.rows && col < t.cols; col++) {
+		auto_free char *value = cell_string(grid_cell(&t, 0, col), "n/a", text_xml);
+
+		fprintf(p->out, "<tr><th>%s</th><td>%s</td></tr>\n", t.col[col], value ?: "");
+	}
+	fputs("</tbody></table></div></details>\n", p->out);
+	devices.title = strdup("Devices whose bytes are counted");
+	if (!err && devices.rows)
+		err = put_table(p->out, &devices);
+	fputs("</section>\n", p->out);
+	grid_free(&t);
+	grid_free(&devices);
+	return err;
+}
+
+static int put_page(struct page *p)
+{
+	size_t i;
+	int err = 0;
+
+	fprintf(p->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>");
+	put_text(p->out, p->o->title ?: "iot: where the bytes go");
+	fprintf(p->out, "</title>\n<style>\n%s</style></head>\n<body><main><h1>", style);
+	put_text(p->out, p->o->title ?: "Where the bytes go, and whose they are");
+	fprintf(p->out, "</h1>\n<nav>");
+	for (i = 0; i < N_OF(sections); i++)
+		fprintf(p->out, "<a href=\"#%s\">%s</a> ", sections[i].report, sections[i].report);
+	fprintf(p->out, "<a href=\"#run\">run</a></nav>\n");
+	for (i = 0; !err && i < N_OF(sections); i++)
+		err = put_section(p, i);
+	err = err ?: put_run(p);
+	fprintf(p->out, "<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n"
+		"</main></body></html>\n", IOT_VERSION);
+	return err;
+}
+
+/* The views that all sections need, made once. */
+static int ask_all(struct page *p, const struct ask *ask)
+{
+	char *all = NULL;
+	FILE *f = memory_open(&all, NULL);
+	size_t i;
+	int err = f ? 0 : fail_as(EXIT_DATA, ENOMEM, "report");
+
+	for (i = 0; !err && i < N_OF(sections); i++) {
+		auto_free char *name = NULL;
+
+		if (asprintf(&name, "%s.sql", sections[i].report) > 0)
+			p->texts[i] = report_text(p->o->reports, name);
+		if (!p->texts[i])
+			err = fail_as(EXIT_USAGE, errno, "cannot read report %s.sql", sections[i].report);
+		else
+			fprintf(f, "%s\n", p->texts[i]);
+	}
+	if (!err)
+		fputs("-- table: absent\nSELECT * FROM v_absent;\n", f);
+	if (f && fclose(f) && !err)
+		err = fail_as(EXIT_DATA, ENOMEM, "report");
+	err = err ?: store_ask(p->store, ask) ?: report_views(p->store, p->o->reports, all, ask->systems) ?: store_asked(p->store, p->o->system);
+	free(all);
+	return err ?: store_query(p->store, "absent", "SELECT report, why FROM v_absent", NULL, &p->absent);
+}
+
+/* Into a folder of our own, then to its place: a page that is half written is under no name. */
+static int place_page(struct page *p)
+{
+	const char *path = p->o->out, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	auto_free char *dir = slash ? strndup(path, slash == path ? 1 : slash - path) : strdup(".");
+	struct folder work = { .fd = -1 };
+	struct place to;
+	int err;
+
+	if (!strcmp(path, "-")) {
+		p->out = stdout;
+		return put_page(p);
+	}
+	if (!dir || !*name || strlen(name) > 200)
+		return fail_as(EXIT_USAGE, 0, "-o: '%s' is no name of a file", path);
+	err = place_enter(&to, dir);
+	if (err)
+		return fail_as(EXIT_DATA, 0, "cannot write to %s: %s", dir, place_error(err, true));
+	err = folder_may_place(&to, dir, name) ?: folder_make(&work);
+	if (!err) {
+		p->out = folder_create(&work, name);
+		err = p->out ? put_page(p) : fail_as(EXIT_DATA, errno, "cannot write in %s", work.path);
+	}
+	if (p->out && (ferror(p->out) | fclose(p->out)) && !err)
+		err = fail_as(EXIT_DATA, errno, "cannot write the page in %s", work.path);
+	err = err ?: folder_place(&work, &to, dir, name);
+	folder_remove(&work);
+	place_leave(&to);
+	return err;
+}
+
+static int page_of(struct page *p, const struct rec_load *ledger)
+{
+	const struct options *o = p->o;
+	auto_free char *rules = report_text(NULL, "systems.json");
+	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per], .system = o->system, .rules = rules, .systems = "v_process", .plot = true,
+			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes, .copies = o->copies, .shares = o->shares,
+			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per };
+	int err = store_run(p->store, o->run, &p->run);
+
+	ask.run = p->run;
+	if (!err && !rules)
+		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
+	return err ?: ask_all(p, &ask) ?: place_page(p);
+}
+
+int page(const struct options *o)
+{
+	struct page p = { .o = o };
+	struct payload load = { 0 };
+	size_t i;
+	int err;
+
+	if (!o->out)
+		return fail_as(EXIT_USAGE, 0, "report: where to? give -o FILE.html");
+	err = o->ledger ? payload_read(&load, o->ledger) : 0;
+	err = err ?: store_open(&p.store, o->arg[1]) ?: page_of(&p, o->ledger ? &load.load : NULL);
+	if (!err && p.wrong)
+		err = fail_as(EXIT_DATA, 0, "a check does not agree: see the page, or iot-analyze verify");
+	store_close(p.store);
+	payload_free(&load);
+	grid_free(&p.absent);
+	for (i = 0; i < N_OF(sections); i++)
+		free(p.texts[i]);
+	return err;
+}

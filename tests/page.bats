@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# page.bats - iot-analyze report: a run as one page of HTML.
+
+load analyze_lib
+
+setup_file() { make_base; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	S=run.sqlite
+	store_with "$S"
+}
+
+page() { "$ANALYZE" report "$S" -o page.html "$@"; }
+
+# The words of a section, without markup
+section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>]*>/ /g' | tr -s ' \n' ' '; }
+
+@test "a page is whole for another parser, loads and runs nothing, has every figure with what it shows and the command behind it" {
+	page
+	[ "$("$ROOT/tests/page.py" page.html)" = "7 figures, 26 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
+	"$ROOT/tests/pictures.py" page.html
+	for report in waterfall amplification breakdown perop timeline latency pictures; do
+		[[ $(section $report) == *"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
+	done
+	[ "$(grep -c '<figcaption>' page.html)" = 7 ]
+	[[ $(section headline) == *"dd [812] wrote 10.0 MiB by calls; devices wrote 10.0 MiB for that: waf_sys (B/S) = 1.002."*"Closes: 9 checks"* ]]
+	[[ $(section run) == *"kernel 6.1.0"*"loop0 loop"* ]]
+}
+
+@test "what is not there says why" {
+	page
+	[[ $(section network) == *"Not measured, because layer net was not recorded."* ]]
+	[[ $(section components) == *"Not measured, because no process of a known storage system and no file of one was seen."* ]]
+	sqlite3 "$S" "DELETE FROM agg; DELETE FROM hist; DELETE FROM agg_total WHERE kind IN (SELECT id FROM kind WHERE name LIKE 'block%' OR name LIKE 'queue%'); UPDATE agg_total SET lat_ns = 0; UPDATE run SET latency = 'none', layers = 'syscall,cache,fs'"
+	page
+	[[ $(section timeline) == *"Not measured, because the run has no sums by second."* ]]
+	[[ $(section breakdown) == *"Not measured, because layer block was not recorded."* ]]
+	"$ROOT/tests/page.py" page.html
+}
+
+@test "a check that does not agree is marked, and the exit status is 1 with the page written; an incomplete run says so" {
+	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'"
+	run --separate-stderr -1 page
+	[ "$stderr" = "iot-analyze: a check does not agree: see the page, or iot-analyze verify" ]
+	grep -q '<section id="verify" class="wrong">' page.html
+	[[ $(section headline) == *"Does NOT close"* ]]
+	"$ROOT/tests/page.py" page.html
+}
+
+@test "names of strangers are text on the page: markup, scripts, escapes, invalid UTF-8, back-ticks" {
+	name_dd() { sqlite3 "$S" "UPDATE process SET comm = CAST(x'$(printf '%s' "$1" | od -An -tx1 | tr -d ' \n')' AS TEXT) WHERE id = 3"; }
+	for name in '<script>touch("pwned")</script>' '"><img src=x onerror=alert(1)>' '`touch pwned`$(touch pwned)' $'\xff\xfe\e[31m\xef\xbf\xbf' ']]></svg></style><b>' "' onload='x"; do
+		name_dd "$name"
+		page
+		"$ROOT/tests/page.py" page.html
+		"$ROOT/tests/pictures.py" page.html
+	done
+	sqlite3 "$S" "UPDATE run SET label = '<b>&', command = '</title><script>x', host = '<i>'; UPDATE file SET path = '/<script>' || char(10)"
+	page --title '</title><script>alert(1)</script>'
+	"$ROOT/tests/page.py" page.html
+	[ -z "$(find . -name 'pwned*')" ]
+	! grep -q '<script' page.html
+}
+
+@test "it goes to its place whole or not at all, through no link of others, and - is standard output" {
+	run --separate-stderr -2 "$ANALYZE" report "$S"
+	[ "$stderr" = "iot-analyze: report: where to? give -o FILE.html" ]
+	run --separate-stderr -1 "$ANALYZE" report "$S" -o nowhere/page.html
+	[ "$stderr" = "iot-analyze: cannot write to nowhere: No such file or directory" ]
+	run --separate-stderr -2 "$ANALYZE" report "$S" -o ./
+	echo precious >target
+	ln -s target page.html
+	page
+	[ "$(cat target)" = precious ]
+	[ ! -L page.html ]
+	"$ANALYZE" report "$S" -o - | cmp - page.html
+	echo old >page.html
+	sqlite3 "$S" "DROP TABLE file_io"
+	run -1 page
+	[ "$(cat page.html)" = old ]
+	[ "$(find . -name '.iot*' | wc -l)" = 0 ]
+}

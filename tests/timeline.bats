@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# timeline.bats - timeline --by and --step, latency --cdf, and the pictures of earlier tools. Answers worked out by hand from fixtures/analyze_base.sql.
+
+load analyze_lib
+
+setup_file() { make_base; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	S=run.sqlite
+	store_with "$S"
+}
+
+# by WHAT [OPTIONS]: "second way part bytes requests" a row
+by() { "$ANALYZE" timeline "$S" --by "$1" --format tsv --table by "${@:2}" | sed 1d | tr '\t ' ':_' | paste -sd' '; }
+
+@test "timeline --by: the second's bytes by cause, owner, system and device are the same 10514432 written and 16384 read" {
+	[ "$(by cause)" = "0.000:written:file_data:10485760:20 0.000:written:fs_journal:16384:3 0.000:written:fs_metadata:12288:3 0.000:read:readahead:12288:1 0.000:read:file_data:4096:1" ]
+	[ "$(by owner)" = "0.000:written:dd_[812]:10510336:25 0.000:written:unattributed:4096:1 0.000:read:cat_[813]:16384:2" ]
+	[ "$(by device)" = "0.000:written:loop0:10514432:26 0.000:read:loop0:16384:2" ]
+	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'"
+	[ "$(by system)" = "0.000:written:etcd:10510336:25 0.000:written:unattributed:4096:1 0.000:read:(none):16384:2" ]
+	[ "$(by cause --system etcd)" = "0.000:written:file_data:10485760:20 0.000:written:fs_journal:16384:3 0.000:written:fs_metadata:8192:2" ]
+}
+
+# Requests of dd at 5, 12 and 2345 ms, one of the tracer, one that the file system submitted of a log
+events() {
+	sqlite3 "$S" "UPDATE file SET component = 'wal'; INSERT INTO event (run, ts_ns, bytes, task, owner, file, dev, kind, cause, sub)
+		SELECT 1, v.column1, v.column2, 3, v.column3, 1, 7340032, k.id, c.id, (SELECT MIN(id) FROM sub WHERE name = 'none') FROM kind k, cause c, (VALUES (5000000, 4096, 3, 'block_write', 'data'), (12000000, 8192, 3, 'block_write', 'journal'),
+			(12500000, 4096, NULL, 'block_write', 'metadata'), (2345000000, 16384, 3, 'block_read', 'readahead'), (5000000, 999, 1, 'block_write', 'data'),
+			(11000000, 4096, 3, 'fs_write', 'data'), (12000000, 8192, 3, 'fs_write', 'journal'), (12000000, 8192, 3, 'commit', 'journal')) v
+		WHERE k.name = v.column4 AND c.name = v.column5"
+}
+
+@test "timeline --step 10: events in the step in which they began; of components what the file system submitted; a lost event leaves nothing" {
+	events
+	[ "$(by cause --step 10)" = "0.000:written:file_data:4096:1 0.010:written:fs_journal:8192:1 0.010:written:fs_metadata:4096:1 2.340:read:readahead:16384:1" ]
+	[ "$(by component --step 10)" = "0.010:written:fs_journal:8192:1 0.010:written:wal:4096:1" ]
+	[ "$(by owner --step 1000)" = "0.000:written:dd_[812]:12288:2 0.000:written:unattributed:4096:1 2.000:read:dd_[812]:16384:1" ]
+	mkdir out
+	"$ANALYZE" timeline "$S" --by cause --step 10 --plot out >/dev/null
+	# bytes a second: 4096 in 10 ms
+	grep -q "^written	0.000	0.010	file data	409600.000	0	" out/timeline.tsv
+	grep -q "^written	0.010	0.010	journal commit	0	2	" out/timeline.tsv
+	grep -q "steps of 10 ms, by events" out/timeline.svg
+	"$ROOT/tests/pictures.py" out/timeline.svg
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'event ring full', 'events', 1)"
+	[ "$(by cause --step 10)" = "" ]
+	[[ "$(by cause)" == *"file_data:10485760:20"* ]]
+}
+
+@test "timeline: steps are from 10 ms to a day, at most 20000 of them, and --by and --step belong to it alone" {
+	for step in 9 0 86400001 x -5 1.5; do
+		run --separate-stderr -2 "$ANALYZE" timeline "$S" --step "$step"
+		[ "${#stderr_lines[@]}" = 1 ]
+	done
+	for args in "waterfall $S --by cause" "breakdown $S --step 100" "compare $S --by device" "report $S -o x --by pidx"; do
+		# shellcheck disable=SC2086
+		run --separate-stderr -2 "$ANALYZE" $args
+		[ "${#stderr_lines[@]}" = 1 ]
+	done
+	events
+	# a run of 2000 s has steps of 100 ms at least
+	sqlite3 "$S" "UPDATE run_end SET dur_ns = 2000000000000"
+	[ "$(by cause --step 10)" = "0.000:written:fs_journal:8192:1 0.000:written:file_data:4096:1 0.000:written:fs_metadata:4096:1 2.300:read:readahead:16384:1" ]
+}
+
+@test "latency --cdf: 50 of 100 writes took at most 1088 ns (the middle of their bucket), 95 at most 4352, 99 at most 69632" {
+	[ "$("$ANALYZE" latency "$S" --cdf --format tsv --table cdf | sed 1d | tr '\t' : | paste -sd' ')" = \
+		"calls on files:write:1.088:50:50.000 calls on files:write:4.352:95:95.000 calls on files:write:69.632:99:99.000 calls on files:write:1114.112:100:100.000" ]
+	[[ $("$ANALYZE" latency "$S") != *calls\ on\ files* ]]
+	run --separate-stderr -2 "$ANALYZE" files "$S" --cdf
+	[[ $stderr == *"--cdf belongs to the command 'latency'"* ]]
+}
+
+@test "pictures: calls, backend, bytes by layer and amplification of each system, as the tools before counted" {
+	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'"
+	[ "$("$ANALYZE" pictures "$S" --format tsv | sed -n '2,3p' | cut -f1-15 | tr '\t' : | paste -sd' ')" = \
+		"etcd:n/a:3.500:0:10:0:10:0:25:0:10485760:0:10485760:0:10510336 (none):1.500:n/a:4:0:4:0:2:0:16384:0:16384:0:16384:0" ]
+	mkdir out
+	"$ANALYZE" pictures "$S" --plot out >/dev/null
+	[ "$(grep -c '>etcd<' out/pictures.svg)" -ge 4 ]
+}
+
+@test "one look: what is in several pictures has one colour and one hatch in all of them" {
+	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
+		INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608, 0, 8388608)"
+	mkdir out
+	for report in breakdown components timeline waterfall amplification pictures perop; do
+		"$ANALYZE" "$report" "$S" --plot out >/dev/null
+	done
+	python3 - out/*.gp <<-'END'
+		import re, sys
+		looks = {}
+		for path in sys.argv[1:]:
+		    blocks = [[line.split("\t") for line in b.splitlines()] for b in re.split(r"\n\n\n+", open(path[:-2] + "dat").read())]
+		    fills, labels = {}, []
+		    for n, clause in re.findall(r"data index (\d+) (.*)", open(path).read()):
+		        if "filledcurves" in clause:
+		            fills.setdefault(int(n), []).append(re.sub(r", \\$", "", clause))
+		        elif "labels left" in clause:
+		            labels += blocks[int(n)]
+		    # the swatch of a key, then its word: rectangles are five points and an empty line
+		    for n, clauses in fills.items():
+		        points = [tuple(map(float, p)) if len(p) == 2 else None for p in blocks[n]] + [None]
+		        for i in range(0, len(points) - 5, 6):
+		            if None in points[i:i + 5] or points[i + 5]:
+		                break
+		            (x0, y0), (x1, _), (_, y1) = points[i:i + 3]
+		            for x, y, word, _ in labels:
+		                if 3 < float(x) - x1 < 6 and y0 < float(y) < y1 + 1 and 17 < x1 - x0 < 19:
+		                    looks.setdefault(word, set()).add("\n".join(clauses))
+		shared = [w for w in ("wal", "fs journal", "fs metadata", "S calls", "B devices") if w in looks]
+		assert len(shared) == 5, looks.keys()
+		assert all(len(looks[w]) == 1 for w in shared), {w: looks[w] for w in shared if len(looks[w]) > 1}
+		assert len({next(iter(looks[w])) for w in shared}) == len(shared)
+	END
+}
