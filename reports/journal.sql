@@ -61,3 +61,13 @@ FROM (SELECT 1 AS ord, p.device, w.fs, p.structure, p.bytes, p.bytes * 1.0 / NUL
              bytes * 1.0 / block_bytes / NULLIF(commits, 0), commits, block_bytes
       FROM whole)
 ORDER BY device, ord, bytes DESC, structure;
+
+-- plot: anatomy
+-- chart: bars
+-- heading: What journals hold, a bar a device
+-- axis: bytes on the device
+-- unit: bytes
+SELECT COALESCE(j.device, '(unknown)') || COALESCE(' (' || c.commits || ' commits)', '') AS "row", 'journal ' || j.structure AS part, j.bytes AS value
+FROM v_journal j LEFT JOIN v_commit c ON c.device IS j.device
+WHERE j.bytes > 0
+ORDER BY SUM(j.bytes) OVER (PARTITION BY j.device) DESC, j.device, j.bytes DESC, j.structure;
