@@ -25,8 +25,8 @@ static int find_sets(struct comparison *c, const struct options *o, int64_t run)
 	c->sets.n = 2;
 	if (!grown[1].name || !grown[1].run)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
-	grown[1].run[0] = (struct set_run){ .store = strdup(o->arg[1]), .label = strdup(""), .run = run };
-	return grown[1].run[0].store && grown[1].run[0].label ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
+	grown[1].run[0] = (struct set_run){ .store = strdup(o->arg[1]), .label = strdup(""), .uuid = strdup(""), .run = run };
+	return grown[1].run[0].store && grown[1].run[0].label && grown[1].run[0].uuid ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", o->against);
 }
 
 /* The median of the base's runs with room on both sides; not known where one of them has no exact value. */

@@ -8,10 +8,12 @@
 #include "options.h"
 #include "plot.h"
 #include "report.h"
+#include "stream.h"
 #include "views.h"
 
 /* Of 100 comparisons of what is alike at most 5 may say that something differs, wherever: 4 of them for device bytes and their ratio to what was
- * asked for, 1 for all else, and all 5 for that once every one of the first differs (fallback procedure: B. Wiens, Pharmaceutical Statistics 2, 2003). */
+ * asked for, written or read, whichever is more; 1 for all else, and all 5 for that once every one of the first differs (fallback procedure:
+ * B. Wiens, Pharmaceutical Statistics 2, 2003). */
 #define ERRORS_FIRST 0.04
 #define ERRORS_REST 0.01
 
@@ -326,7 +328,7 @@ static int test_family(struct comparison *c, size_t to, size_t from_b, bool firs
 	auto_free double *room = NULL;
 
 	for (i = 0; d && i < c->differences; i++)
-		if (c->difference[i].to == to && c->difference[i].verdict == ALIKE && c->difference[i].q->first == first)
+		if (c->difference[i].to == to && c->difference[i].verdict == ALIKE && (c->difference[i].q->first == c->about) == first)
 			d[n++] = &c->difference[i];
 	room = calloc((n ?: 1) * (na + nb), sizeof(*room));
 	if (!s || !d || !room)
@@ -341,12 +343,10 @@ static int test_family(struct comparison *c, size_t to, size_t from_b, bool firs
 	if (stats_differ(s, n, na, nb))
 		return no_memory();
 	for (i = 0; i < n; i++) {
-		const struct span *by = &d[i]->change;
-
 		d[i]->p = s[i].p;
 		if (stats_least_p(na, nb) > errors)
 			d[i]->verdict = TOO_FEW;
-		else if (s[i].p <= errors && (!by->known || by->low > 0 || by->high < 0))
+		else if (s[i].p <= errors)
 			d[i]->verdict = DIFFERS;
 		*shown &= d[i]->verdict == DIFFERS;
 	}
@@ -367,6 +367,18 @@ static int largest_first(const void *a, const void *b)
 	return strcmp(x->q->who, y->q->who) ?: (x->q->ord > y->q->ord) - (x->q->ord < y->q->ord) ?: strcmp(x->q->name, y->q->name);
 }
 
+/* What was written, or what was read? Runs may be exchanged between the sets without changing that. */
+static int find_about(const struct comparison *c)
+{
+	double sum[3] = { 0 };
+	size_t i, k;
+
+	for (i = 0; i < c->quantities; i++)
+		for (k = 0; k < c->runs && !strcmp(c->quantity[i].unit, "bytes"); k++)
+			sum[c->quantity[i].first] += isnan(c->quantity[i].value[k]) ? 0 : c->quantity[i].value[k];
+	return sum[2] > sum[1] ? 2 : 1;
+}
+
 static int find_differences(struct comparison *c)
 {
 	size_t pairs = c->sets.n - 1, to, from = c->sets.set[0].runs, i;
@@ -376,9 +388,11 @@ static int find_differences(struct comparison *c)
 	c->difference = calloc(c->quantities * pairs ?: 1, sizeof(*c->difference));
 	if (!c->difference)
 		return no_memory();
+	c->about = find_about(c);
 	for (to = 1; !err && to < c->sets.n; to++) {
 		for (i = 0; !err && i < c->quantities; i++)
-			err = fill_difference(c, &c->difference[c->differences++], &c->quantity[i], to, from);
+			err = store_interrupted() ? fail_as(EXIT_DATA, 0, "interrupted") :
+			      fill_difference(c, &c->difference[c->differences++], &c->quantity[i], to, from);
 		if (!err)
 			err = test_family(c, to, from, true, ERRORS_FIRST / pairs, &shown);
 		if (!err)

@@ -14,7 +14,7 @@ struct limit;
 struct quantity {
 	const char *what, *who, *name, *word, *unit, *note; /* note: why it is not exact in one run, or NULL */
 	int ord;
-	bool first;              /* one of the few that a change is about */
+	int first;               /* of the few that a change is about: 1 what is written, 2 what is read; 0: none of them */
 	double *value;           /* a run each; NAN: not measured there */
 	const char **bound;      /* likewise: "exact", ">=", "<=", "n/a" */
 };
@@ -47,6 +47,7 @@ struct comparison {
 	size_t quantities;
 	struct difference *difference; /* largest first */
 	size_t differences;
+	int about;               /* which of these it is about: the larger in all runs together, whichever set they are of */
 	size_t tested;           /* of them, those that were put to the test */
 	char *unlike;            /* why the runs are not comparable, with --force; else NULL */
 	char **text;             /* of limits, a quantity each; NULL: none */

@@ -151,7 +151,7 @@ static int say_answers(struct grid *t, const struct comparison *c, size_t to)
 /* Sentences with the others that differ, the largest; the names of the rest are in the table. */
 static int say_others(struct grid *t, const struct comparison *c, size_t to)
 {
-	size_t i, differ = 0, alike = 0, more;
+	size_t i, differ = 0, alike = 0, few = 0, more;
 	auto_free char *text = NULL;
 	int err = 0;
 
@@ -161,6 +161,7 @@ static int say_others(struct grid *t, const struct comparison *c, size_t to)
 		if (d->to != to || is_answer(d))
 			continue;
 		alike += d->verdict == ALIKE || d->verdict == EQUAL;
+		few += d->verdict == TOO_FEW;
 		if (d->verdict == DIFFERS && ++differ <= NAMED_MAX)
 			err = say_difference(t, "differs", c, d);
 	}
@@ -173,7 +174,13 @@ static int say_others(struct grid *t, const struct comparison *c, size_t to)
 	text = NULL;
 	if (!err && alike && asprintf(&text, "No difference is shown in %zu other quantities.", alike) < 0)
 		return -ENOMEM;
-	return err ?: alike ? err ?: add_words(t, "same", text) : 0;
+	if (!err && alike)
+		err = add_words(t, "same", text);
+	free(text);
+	text = NULL;
+	if (!err && few && asprintf(&text, "%zu other quantities cannot be shown to differ with so few runs: give 5 each or more.", few) < 0)
+		return -ENOMEM;
+	return err ?: few ? add_words(t, "too few", text) : 0;
 }
 
 /* What could not be compared, by reason. */

@@ -14,7 +14,7 @@ struct option_row {
 	const char *doc;
 };
 
-static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", NULL }; /* enum format */
+static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
 const char *const per_names[] = { "system", "instance", "comm", "pid", "all", "cause", "owner", "device", "component", NULL };
 
 #define COPIES_MAX 1000000

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* print.c - the four formats of a report. What was not measured is n/a, and null in JSON. */
+/* print.c - the formats of a report. What was not measured is n/a, and null in JSON. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include "analyzer.h"
+#include "markup.h"
 #include "print.h"
 #include "text.h"
 
@@ -49,12 +50,12 @@ enum result result_of(const char *text)
 	return strcmp(text, "n/a") ? RESULT_OK : RESULT_ABSENT;
 }
 
-static bool is_hidden(const struct grid *t, int col)
+bool column_hidden(const struct grid *t, int col)
 {
 	return t->hide && has_word(t->hide, t->col[col]);
 }
 
-static bool is_numeric(const struct grid *t, int col)
+bool column_numeric(const struct grid *t, int col)
 {
 	size_t r;
 	bool any = false;
@@ -68,7 +69,7 @@ static bool is_numeric(const struct grid *t, int col)
 }
 
 /* In text a column `bound...` (exact, >=, <=, n/a) is printed with the value behind it. */
-static bool is_bound(const struct grid *t, int col)
+bool column_bound(const struct grid *t, int col)
 {
 	return col + 1 < t->cols && !strncmp(t->col[col], "bound", 5);
 }
@@ -76,7 +77,7 @@ static bool is_bound(const struct grid *t, int col)
 static char *text_cell(const struct grid *t, size_t row, int col)
 {
 	auto_free char *value = cell_string(grid_cell(t, row, col), ABSENT, text_terminal);
-	const struct cell *bound = col && is_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
+	const struct cell *bound = col && column_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
 	char *both = NULL;
 
 	if (!value || !bound || bound->type != CELL_TEXT || *bound->text == 'e' || *bound->text == 'n')
@@ -106,8 +107,8 @@ static int text_layout(const struct grid *t, char **cell, struct layout *l)
 	size_t row, width;
 
 	for (col = 0; col < t->cols; col++) {
-		l[col].shown = !is_hidden(t, col) && !is_bound(t, col);
-		l[col].right = is_numeric(t, col);
+		l[col].shown = !column_hidden(t, col) && !column_bound(t, col);
+		l[col].right = column_numeric(t, col);
 		l[col].width = text_width(t->col[col]);
 		if (l[col].shown)
 			last = col;
@@ -171,6 +172,7 @@ static void put_words(const char *about, const char *words)
 		printf("\n%*s", (int)at, "");
 	for (; *words; words += len + (words[len] == ' ')) {
 		auto_free char *word = strndup(words, len = strcspn(words, " "));
+
 		width = word ? text_width(word) : len;
 
 		if (at > 10 && at + 1 + width > WORDS_WIDTH)
@@ -401,6 +403,12 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 		break;
 	case FORMAT_JSON:
 		err = print_json(a);
+		break;
+	case FORMAT_LATEX:
+		err = print_latex(a, only ? t : NULL);
+		break;
+	case FORMAT_MARKDOWN:
+		err = print_markdown(a, only ? t : NULL);
 		break;
 	}
 	return err ? fail_as(EXIT_DATA, -err, "cannot print report '%s'", a->name) : 0;

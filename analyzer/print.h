@@ -5,7 +5,7 @@
 
 #include "grid.h"
 
-enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT };
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT, FORMAT_LATEX, FORMAT_MARKDOWN };
 
 /* Everything that a report says. */
 struct answer {
@@ -28,6 +28,11 @@ enum result result_of(const char *text);
 /* Print to stdout. CSV and TSV hold one table: `only` names it, NULL takes the report's main one.
  * Return 0 or an exit status. */
 int print_answer(const struct answer *a, enum format format, const char *only);
+
+/* What text does with a column: it is left out; it is a bound, printed in front of the next one; all it holds is numbers. */
+bool column_hidden(const struct grid *t, int col);
+bool column_bound(const struct grid *t, int col);
+bool column_numeric(const struct grid *t, int col);
 
 /* One cell as a plain number or as text escaped by `escape`, allocated; NULL without memory. absent: what NULL prints as. */
 char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t));

@@ -46,9 +46,9 @@ static int add_run(struct set_run **runs, size_t *n, const struct set_run *r)
 	if (!grown)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", r->store);
 	*runs = grown;
-	grown[*n] = (struct set_run){ .store = strdup(r->store), .label = strdup(r->label), .run = r->run };
+	grown[*n] = (struct set_run){ .store = strdup(r->store), .label = strdup(r->label), .uuid = strdup(r->uuid), .run = r->run };
 	++*n;
-	return grown[*n - 1].store && grown[*n - 1].label ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", r->store);
+	return grown[*n - 1].store && grown[*n - 1].label && grown[*n - 1].uuid ? 0 : fail_as(EXIT_DATA, ENOMEM, "%s", r->store);
 }
 
 static void free_runs(struct set *s)
@@ -60,6 +60,7 @@ static void free_runs(struct set *s)
 
 		free(r->store);
 		free(r->label);
+		free(r->uuid);
 	}
 	free(s->run);
 	free(s->idle);
@@ -72,14 +73,15 @@ static int read_store(struct set *s, const char *path)
 {
 	static const char sql[] =
 		"SELECT run, CASE WHEN label GLOB 'sweep [a-z]* [a-z]* [0-9]* [0-9]*' THEN rtrim(rtrim(label, '0123456789'))"
-		" ELSE COALESCE(label, '') END FROM run ORDER BY run";
+		" ELSE COALESCE(label, '') END, COALESCE(uuid, '') FROM run ORDER BY run";
 	struct store *store = NULL;
 	struct grid t = { 0 };
 	size_t i;
 	int err = store_open(&store, path) ?: store_query(store, "runs", sql, NULL, &t);
 
 	for (i = 0; !err && i < t.rows; i++)
-		err = add_run(&s->run, &s->runs, &(struct set_run){ .store = (char *)path, .run = grid_cell(&t, i, 0)->i, .label = grid_cell(&t, i, 1)->text });
+		err = add_run(&s->run, &s->runs, &(struct set_run){ .store = (char *)path, .run = grid_cell(&t, i, 0)->i, .label = grid_cell(&t, i, 1)->text,
+								    .uuid = grid_cell(&t, i, 2)->text });
 	grid_free(&t);
 	store_close(store);
 	return err;
@@ -270,7 +272,12 @@ static int each_name(struct sets *out, const char *const *arg, const struct plac
 	return err;
 }
 
-/* No run is in two sets, which would make them alike. */
+static bool is_same(const struct set_run *a, const struct set_run *b)
+{
+	return *a->uuid ? !strcmp(a->uuid, b->uuid) : a->run == b->run && !strcmp(a->store, b->store);
+}
+
+/* No run counts twice, not in one set and not in two, which it would make alike. */
 static int check_apart(const struct sets *s)
 {
 	size_t i, j, k, l;
@@ -278,10 +285,13 @@ static int check_apart(const struct sets *s)
 	for (i = 0; i < s->n; i++)
 		for (j = i; j < s->n; j++)
 			for (k = 0; k < s->set[i].runs; k++)
-				for (l = i == j ? k + 1 : 0; l < s->set[j].runs; l++)
-					if (s->set[i].run[k].run == s->set[j].run[l].run && !strcmp(s->set[i].run[k].store, s->set[j].run[l].store))
-						return fail_as(EXIT_USAGE, 0, "run %lld of %s is there twice", (long long)s->set[i].run[k].run,
-							       s->set[i].run[k].store);
+				for (l = i == j ? k + 1 : 0; l < s->set[j].runs; l++) {
+					const struct set_run *a = &s->set[i].run[k], *b = &s->set[j].run[l];
+
+					if (is_same(a, b))
+						return fail_as(EXIT_USAGE, 0, "run %lld of %s is there twice, as run %lld of %s", (long long)a->run, a->store,
+							       (long long)b->run, b->store);
+				}
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 
 struct set_run {
 	char *store, *label;     /* label: "" for none */
+	char *uuid;              /* a run has the same in every store that it was copied to */
 	int64_t run;
 };
 

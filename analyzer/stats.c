@@ -105,7 +105,7 @@ double stats_least_p(size_t na, size_t nb)
 {
 	double all = choose(na + nb, na < nb ? na : nb);
 
-	return all > ARRANGEMENTS_MAX ? 1.0 / (STATS_RESAMPLES + 1) : (na == nb ? 2 : 1) / all;
+	return all > ARRANGEMENTS_MAX ? 1.0 / (STATS_PERMUTATIONS + 1) : (na == nb ? 2 : 1) / all;
 }
 
 /* |t| of Welch, where `first` says which runs are of the first set. Without any noise it is 0 or infinite. */
@@ -209,7 +209,7 @@ int stats_differ(struct sample *s, size_t m, size_t na, size_t nb)
 			shuffle(&state, first, n);
 		count_above(r, s, m, first, n);
 		tried++;
-	} while (all ? next_arrangement(first, n) : tried <= STATS_RESAMPLES);
+	} while (all ? next_arrangement(first, n) : tried <= STATS_PERMUTATIONS);
 	for (i = 0; i < m; i++) {
 		p = fmax(p, (double)r[i].above / tried);
 		s[r[i].i].p = p;

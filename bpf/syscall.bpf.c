@@ -156,12 +156,20 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 }
 
 /* io_uring was used, and its layer is not recorded. */
-static __always_inline void uring_unseen(u32 proc)
+static __noinline int uring_unseen(u32 proc)
 {
 	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
 
 	if (proc != PROC_OTHER)
 		count(&k, 1, 0, 0, false);
+	return 0;
+}
+
+static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long ret, u32 proc)
+{
+	if (unseen && ret > 0)
+		uring_unseen(proc);
+	uring_settle(c);
 }
 
 SEC("tp_btf/sys_enter")
@@ -316,9 +324,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		aio_reaped(c, k, ret);
 		break;
 	case SHAPE_URING:
-		if (row->instead && ret > 0)
-			uring_unseen(proc);
-		uring_settle(c);
+		uring_entered(c, row->instead, ret, proc);
 		return 0;
 	case SHAPE_ADVISE:
 		return 0;

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """gen-pair.py - SQL that makes, from run 1 of fixtures/analyze_base.sql, two sets of repeats with noise: labels a and b.
 
-usage: gen-pair.py SEED [--effect E] [--runs N] [--noise LOW HIGH] [--set-b SQL] | sqlite3 STORE
+usage: gen-pair.py SEED [--effect E] [--runs N] [--noise LOW HIGH] [--journal N] | sqlite3 STORE
 
 Each run writes the same 10 MiB by calls; what the file system and the device make of them, and what is read, is multiplied with normal noise
 whose deviation is drawn from LOW to HIGH (default 0.01 to 0.02) once for each quantity of a pair. E (default 0) is added to what devices
-write in the runs of b: 0.05 is five per cent more. Run 1 itself is taken out.
+write in the runs of b: 0.05 is five per cent more. The journal is N times as large (default 1): 640 makes it as large as the data, as it is
+under databases. Run 1 itself is taken out.
 """
 import argparse
 import random
@@ -16,6 +17,7 @@ parser.add_argument("seed", type=int)
 parser.add_argument("--effect", type=float, default=0)
 parser.add_argument("--runs", type=int, default=5)
 parser.add_argument("--noise", type=float, nargs=2, default=(0.01, 0.02))
+parser.add_argument("--journal", type=int, default=1)
 args = parser.parse_args()
 rnd = random.Random(args.seed)
 
@@ -40,6 +42,8 @@ for n in range(2 * args.runs):
         print("INSERT INTO %s SELECT * FROM copy; DROP TABLE copy;" % table)
     for name, where, scaled in QUANTITIES:
         factor = 1 + deviation[name] * rnd.gauss(0, 1)
+        if name == "journal":
+            factor *= args.journal
         if scaled and label == "b":
             factor *= 1 + args.effect
         print("UPDATE agg_total SET bytes = CAST(bytes * %.9f AS INTEGER) WHERE run = %d AND rowid IN (SELECT t.rowid FROM agg_total t"

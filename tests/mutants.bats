@@ -9,3 +9,15 @@ load helper
 	"$root/tests/mutants" quick >log 2>&1 || fail "$(cat log)"
 	tail -n 1 log | sed 's/^/# /' >&3
 }
+
+@test "each fault can still be planted: its edit changes a line" {
+	while read -r word rest; do
+		case $word in
+		file) files=$rest ;;
+		edit)
+			for file in "$root"/$files; do sed "$rest" "$file" | diff "$file" - || :; done >changes
+			[ -s changes ] || fail "nothing of $files is changed by $rest"
+			;;
+		esac
+	done <"$root/tests/mutants.txt"
+}

@@ -70,7 +70,17 @@ matches() {
 	for path in $(grep -oE '`(base|bpf|stream|tracer|analyzer|reports|tests|workloads)/[a-z0-9_/.-]+[ `]' README.md | tr -d '` '); do
 		[ -e "$path" ] || fail "no $path"
 	done
-	for word in $(grep -oE '^\| [^|]*\|[^|]*a row (of|in) `[a-z_]+(\[\])?`[^|]*`[a-z_/]+\.[a-z]+`' README.md | sed -E 's/.*a row (of|in) `([a-z_]+)(\[\])?`[^`]*`([^`]+)`.*/\2:\4/'); do
+	# a row in, or of, `TABLE` in, or of, `FILE`
+	tables=$(grep -oE '(row|and) (of|in) `[A-Za-z_]+(\[\])?` (of|in) `[a-z_/-]+\.[a-z]+`' README.md | sed -E 's/.*`([A-Za-z_]+)(\[\])?`.*`([^`]+)`/\1:\3/')
+	[ "$(wc -l <<<"$tables")" -ge 6 ]
+	for word in $tables; do
 		grep -q "\b${word%%:*}\b" "${word#*:}" || fail "no table ${word%%:*} in ${word#*:}"
 	done
+}
+
+@test "the manual says of the cost of an event what the README says" {
+	cost='[0-9.]+ as JSON Lines, [0-9.]+ into a store'
+	said=$(grep -oE "$cost" "$root/README.md")
+	[ -n "$said" ]
+	same "the manual" "$(grep -oE "$cost" "$root/tracer/iot-trace.8")" "$said"
 }

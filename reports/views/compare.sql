@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- compare.sql: What `compare` asks of each run.
 
--- The volumes that are compared. first: is it what a change is about?
+-- The volumes that are compared. first: is it what a change is about? 1 for what is written, 2 for what is read.
 CREATE TEMP TABLE v_compare_sym(ord, sym, word, unit, first);
 INSERT INTO temp.v_compare_sym VALUES
-       (1, 'B', 'device bytes', 'bytes', 1), (2, 'B_r', 'device bytes read', 'bytes', 1),
+       (1, 'B', 'device bytes', 'bytes', 1), (2, 'B_r', 'device bytes read', 'bytes', 2),
        (3, 'L', 'payload (L)', 'bytes', 0),
        (4, 'S', 'bytes written by calls (S)', 'bytes', 0), (5, 'V', 'bytes written through the VFS (V)', 'bytes', 0),
        (6, 'T', 'whole blocks touched (T)', 'bytes', 0), (7, 'D', 'bytes made dirty (D)', 'bytes', 0),
@@ -51,7 +51,8 @@ SELECT l.what, l.who, l.rank, c.ord, c.sym AS name, c.word, c.unit, c.first,
        CASE WHEN v.value IS NULL THEN COALESCE(s.why, 'not measured') WHEN s.short THEN s.short_why END AS note
 FROM line l JOIN v_compare_sym c JOIN v_compare_value v ON v.gid = l.gid AND v.sym = c.sym
 JOIN short s ON s.gid = l.gid AND s.sym = c.sym
-WHERE c.sym NOT IN ('L', 'L_r') OR v.value IS NOT NULL
+WHERE (c.sym NOT IN ('L', 'L_r') OR v.value IS NOT NULL)
+  AND (c.sym <> 'V' OR (SELECT vfs FROM v_measured)) -- derived from S it says nothing else
 UNION ALL
 SELECT l.what, l.who, l.rank, 30 + c.ord, 'B ' || c.cause, c.word, 'bytes', 0,
        CASE WHEN m.block IS NULL THEN 'n/a' WHEN s.short THEN '>=' ELSE 'exact' END, COALESCE(d.written, 0) * m.block,
@@ -60,20 +61,21 @@ FROM line l JOIN v_measured m JOIN cause c JOIN short s ON s.gid = l.gid AND s.s
 LEFT JOIN moved d ON d.gid = l.gid AND d.cause = c.cause
 UNION ALL
 SELECT r.what, r.who, r.rank, 40 + r.ord, r.ratio, r.ratio || ' (' || r.formula || ')', 'ratio',
-       r.ratio IN ('waf_sys', 'raf_dev'), r.bound, r.value, r.note
+       (r.ratio = 'waf_sys') + 2 * (r.ratio = 'raf_dev'), r.bound, r.value, r.note
 FROM v_ratio r;
 
--- What must be alike in runs that are compared, as text. Devices and file systems are those of at least a hundredth of
--- the bytes; by what they are, not by name: fresh ones have other names. filters: likewise.
+-- What must be alike in runs that are compared, as text. Devices and file systems are those of at least a twentieth of
+-- the bytes, without what programs are loaded from; by what they are, not by name: fresh ones have other names.
 CREATE TEMP VIEW v_compare_run AS
 WITH part AS MATERIALIZED (
        SELECT iif(a.sym = 'F', 'fs', 'device') AS about, a.dev, SUM(a.amount) AS amount
        FROM v_amount a JOIN v_group g ON g.gid = a.gid
-       WHERE a.sym IN ('B', 'B_r', 'F') AND g.rank < 4 AND g.shown
+       WHERE a.sym IN ('B', 'B_r_call', 'F') AND g.rank < 4 AND g.shown
        GROUP BY about, a.dev),
      large AS (
-       SELECT about, dev FROM part p
-       WHERE amount > 0 AND amount >= 0.01 * (SELECT SUM(amount) FROM part q WHERE q.about = p.about)),
+       SELECT about, dev
+       FROM part p
+       WHERE amount > 0 AND amount >= 0.05 * (SELECT SUM(amount) FROM part q WHERE q.about = p.about)),
      kind AS (
        SELECT DISTINCT l.about,
               iif(l.about = 'fs', d.fs,
