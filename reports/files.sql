@@ -45,17 +45,17 @@ LIMIT 100;
 -- heading: Files whose writing and reading cost devices most, by component
 -- axis: bytes at the device
 -- unit: bytes
-WITH file AS MATERIALIZED (
+WITH cost AS MATERIALIZED (
        SELECT f.file, f.path, COALESCE(f.component, iif(f.file <= 0, f.path, 'unclassified')) AS part, SUM(f.B) AS written, SUM(f.B_r) AS read
        FROM v_file_io f JOIN v_owner o ON o.owner = f.owner JOIN v_measured m ON m.block
        WHERE o.shown
        GROUP BY f.file, part
        HAVING SUM(f.B + f.B_r) > 0),
      best AS MATERIALIZED (
-       SELECT file, ROW_NUMBER() OVER (ORDER BY SUM(written + read) DESC, file) AS place FROM file GROUP BY file),
+       SELECT file, ROW_NUMBER() OVER (ORDER BY SUM(written + read) DESC, file) AS place FROM cost GROUP BY file),
      side AS (
-       SELECT file, path, part, 'written' AS bar, written AS bytes FROM file
-       UNION ALL SELECT file, path, part, 'read', read FROM file),
+       SELECT file, path, part, 'written' AS bar, written AS bytes FROM cost
+       UNION ALL SELECT file, path, part, 'read', read FROM cost),
      n AS (SELECT COUNT(*) AS n FROM best),
      named AS (
        SELECT iif(b.place <= 9 OR n.n = 10, s.path || iif(s.file <= 0 OR COUNT(*) OVER (PARTITION BY s.path, s.bar, s.part) = 1, '', ' #' || s.file),

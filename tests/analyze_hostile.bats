@@ -202,7 +202,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 2 "unknown option '--fast'" "$ANALYZE" amplification "$S" --fast
 	one_line 2 "option --run needs a value" "$ANALYZE" amplification "$S" --run
 	one_line 2 "option --seed takes no value" "$ANALYZE" amplification "$S" --seed=1
-	one_line 2 "--format: unknown value 'xml' (there are text, csv, tsv, json, junit)" "$ANALYZE" amplification "$S" --format xml
+	one_line 2 "--format: unknown value 'xml' (there are text, csv, tsv, json, junit, latex, markdown)" "$ANALYZE" amplification "$S" --format xml
 	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification
 	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification "$S" "$S"
 	one_line 2 "has no table 'none'" "$ANALYZE" amplification "$S" --table none
