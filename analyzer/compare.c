@@ -11,12 +11,6 @@
 #include "stream.h"
 #include "views.h"
 
-/* Of 100 comparisons of what is alike at most 5 may say that something differs, wherever: 4 of them for device bytes and their ratio to what was
- * asked for, written or read, whichever is more; 1 for all else, and all 5 for that once every one of the first differs (fallback procedure:
- * B. Wiens, Pharmaceutical Statistics 2, 2003). */
-#define ERRORS_FIRST 0.04
-#define ERRORS_REST 0.01
-
 size_t comparison_set(const struct comparison *c, size_t run, const struct set_run **which)
 {
 	size_t i;
@@ -343,10 +337,12 @@ static int test_family(struct comparison *c, size_t to, size_t from_b, bool firs
 	if (stats_differ(s, n, na, nb))
 		return no_memory();
 	for (i = 0; i < n; i++) {
+		const struct span *by = &d[i]->change;
+
 		d[i]->p = s[i].p;
 		if (stats_least_p(na, nb) > errors)
 			d[i]->verdict = TOO_FEW;
-		else if (s[i].p <= errors)
+		else if (s[i].p <= errors && (!by->known || by->low > 0 || by->high < 0))
 			d[i]->verdict = DIFFERS;
 		*shown &= d[i]->verdict == DIFFERS;
 	}

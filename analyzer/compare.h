@@ -7,6 +7,12 @@
 #include "sets.h"
 #include "stats.h"
 
+/* Of 100 comparisons of what is alike at most 4 may say that something differs, wherever: 3 of them for device bytes and their ratio to what was
+ * asked for, written or read, whichever is more; 1 for all else, and all 4 for that once every one of the first differs (fallback procedure:
+ * B. Wiens, Pharmaceutical Statistics 2, 2003). */
+#define ERRORS_FIRST 0.03
+#define ERRORS_REST 0.01
+
 struct options;
 struct limit;
 

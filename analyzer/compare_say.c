@@ -133,19 +133,24 @@ static int say_difference(struct grid *t, const char *about, const struct compar
 /* What a change is about comes first, whether it differs or not; nothing is said of reads where there are none. */
 static bool is_answer(const struct difference *d)
 {
-	return d->q->first && !(d->a == 0 && d->b == 0) && (d->verdict != NOT_COMPARED || !strncmp(d->q->name, "B", 1));
+	bool all = !strcmp(d->q->what, "all"), a = all ? d->a != 0 : d->a > 0, b = all ? d->b != 0 : d->b > 0;
+
+	return d->q->first && (a || b) && (d->verdict != NOT_COMPARED || !strncmp(d->q->name, "B", 1));
 }
 
 static int say_answers(struct grid *t, const struct comparison *c, size_t to)
 {
-	size_t i;
+	auto_free char *more = NULL;
+	size_t i, said = 0;
 	int ord, err = 0;
 
 	for (ord = 0; ord < 100; ord++)
 		for (i = 0; !err && i < c->differences; i++)
-			if (c->difference[i].to == to && c->difference[i].q->ord == ord && is_answer(&c->difference[i]))
+			if (c->difference[i].to == to && c->difference[i].q->ord == ord && is_answer(&c->difference[i]) && ++said <= 2 * NAMED_MAX)
 				err = say_difference(t, "answer", c, &c->difference[i]);
-	return err;
+	if (err || said <= 2 * NAMED_MAX)
+		return err;
+	return asprintf(&more, "%zu more, in table `differences`.", said - 2 * NAMED_MAX) < 0 ? -ENOMEM : add_words(t, "answer", more);
 }
 
 /* Sentences with the others that differ, the largest; the names of the rest are in the table. */
@@ -217,10 +222,10 @@ static int say_test(struct grid *t, const struct comparison *c)
 		least = fmin(least, stats_least_p(na, c->sets.set[to].runs));
 	if (asprintf(&few, "So few runs show nothing: give 5 each or more. A difference that is none would look as large in %.0f of 100 comparisons.",
 		     100 * least) < 0 ||
-	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 5 say that anything differs (permutations of the runs, max-T);"
+	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T);"
 			    " intervals: 95 %%, bootstrap of the medians, seed %d.", c->tested, STATS_SEED) < 0)
 		return -ENOMEM;
-	if (c->tested && least > 0.05)
+	if (c->tested && least > ERRORS_FIRST)
 		return add_words(t, "test", few);
 	return c->tested ? add_words(t, "test", text) : 0;
 }

@@ -147,6 +147,7 @@ static int read_directives(struct grid *t, const char *from, const char *to)
 
 	if (!part)
 		return -ENOMEM;
+	errno = 0; /* as in report_run() */
 	spec = report_line(part, "plot");
 	t->plot = spec;
 	t->says = spec ? strdup(part) : NULL;
@@ -162,12 +163,10 @@ static int read_directives(struct grid *t, const char *from, const char *to)
 	hide = report_line(part, "hide");
 	if (hide && asprintf(&t->hide, " %s", hide) < 0)
 		return -ENOMEM;
-	if (!spec)
-		return 0;
-	colon = strstr(spec, ": ");
+	colon = spec ? strstr(spec, ": ") : NULL;
 	t->title = colon ? strdup(colon + 2) : NULL;
-	t->name = colon ? strndup(spec, colon - spec) : strdup(spec);
-	return t->name ? 0 : -ENOMEM;
+	t->name = colon ? strndup(spec, colon - spec) : spec ? strdup(spec) : NULL;
+	return errno == ENOMEM ? -ENOMEM : 0;
 }
 
 static int add_table(struct answer *a, struct grid *t)
@@ -252,11 +251,12 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 	int err;
 
 	a->name = name;
-	a->title = report_line(text, "title") ?: strdup(name);
+	errno = 0; /* a line that is not there is no error: without memory it is ENOMEM */
 	a->caption = report_lines(text, "caption");
+	a->title = report_line(text, "title") ?: strdup(name);
 	a->main = report_line(text, "main");
 	a->about_store = report_about_store(text);
-	err = store_query(s, "run", HEAD_RUN, NULL, &a->run);
+	err = errno == ENOMEM ? fail_as(EXIT_DATA, ENOMEM, "%s", name) : store_query(s, "run", HEAD_RUN, NULL, &a->run);
 	if (!err)
 		err = store_query(s, "lost", HEAD_LOST, NULL, &a->lost);
 	if (!err && !a->about_store)

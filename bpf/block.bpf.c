@@ -42,16 +42,6 @@ static __always_inline void owner_settle(struct walk *w)
 	w->tag.many = 0;
 }
 
-static __always_inline void range_of(struct walk *w)
-{
-	struct first_page fp = {};
-
-	if (w->tag.parts || w->tag.use)
-		return;
-	first_page(w->bio, &fp);
-	walk_look(w, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
-}
-
 /* What the file system submits (layer fs): one record for each contiguous range. */
 __noinline int submit_record(struct walk *w, u32 write)
 {
@@ -72,7 +62,6 @@ __noinline int submit_record(struct walk *w, u32 write)
 	if (w->tag.parts)
 		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
 	if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
-		range_of(w);
 		walk_bio(w);
 		piece_flush(w);
 		owner_settle(w);

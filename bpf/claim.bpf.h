@@ -31,12 +31,7 @@ struct writer {
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
 	u32 wanted, pad;       /* 1: one of those who claimed is traced */
-	u64 mixed[4];          /* bit n: of the chunks whose number is n modulo 256 one has claims of less than the whole */
 };
-
-/* Pages of a chunk have one owner, unless it is mixed: 2 MiB. A span of level 3 */
-#define CHUNK_SHIFT 9
-#define CHUNK_PAGES (1ULL << CHUNK_SHIFT)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -234,22 +229,6 @@ static long claim_span(u32 n, struct claiming *c)
 	return 0;
 }
 
-static __always_inline void chunk_mix(struct writer *w, u64 page)
-{
-	u64 chunk = page >> CHUNK_SHIFT, bit = 1ULL << (chunk & 63), *word = &w->mixed[chunk >> 6 & 3];
-
-	if (!(*(volatile u64 *)word & bit))
-		__sync_fetch_and_or(word, bit);
-}
-
-/* The first page behind `page` that may have another owner. */
-static __always_inline u64 owner_end(const struct writer *w, u64 page)
-{
-	u64 chunk = page >> CHUNK_SHIFT;
-
-	return w && w->mixed[chunk >> 6 & 3] >> (chunk & 63) & 1 ? page + 1 : (chunk + 1) << CHUNK_SHIFT;
-}
-
 /* Pages first .. last of the writer are the owner's from now. */
 static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
 {
@@ -266,10 +245,6 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 	c.claim.user = user_slot();
 	c.claim.second = s->second;
 	c.claim.stamp = __sync_fetch_and_add(&w->stamp, 1) + 1;
-	if (first & (CHUNK_PAGES - 1))
-		chunk_mix(w, first);
-	if ((last + 1) & (CHUNK_PAGES - 1))
-		chunk_mix(w, last);
 	if (first == last) { /* the usual case needs no loop */
 		c.key.at = first;
 		if (span_put(&c.key, &c.claim))

@@ -200,13 +200,12 @@ struct iot_bio {
 	u64 top, top_use;      /* passed on: the bio that was submitted at the top. Its pages tell whose the bytes are: those below may be encrypted */
 	u64 sector;            /* on a volume: where its first byte lies there */
 	u32 size;              /* on a volume: bytes when it was queued; 0: counted with the bio that it was split from */
-	u32 off;               /* its first byte in the bio that was submitted */
+	u32 off;               /* passed on: its first byte in the top bio */
 	u32 idx, done;         /* bi_iter's, when it was queued */
 	u32 disk, file;
 	u32 demanded;          /* read: bytes on pages that the reader had asked for */
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
-	u64 inode, pos;        /* its pages are a range of this file, which begins at byte pos; 0: they are not, or nobody looked */
 	struct iot_filesum_ref sum;
 	u32 from;              /* enum iot_bio_from */
 	u32 parts;             /* number of the list of its parts (parts.bpf.h); 0: it has none */

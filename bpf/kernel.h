@@ -283,7 +283,6 @@ struct bio {
 	struct bvec_iter bi_iter;
 	void *bi_end_io; /* a function; only its address is compared */
 	void *bi_private;
-	unsigned short bi_vcnt;
 	struct bio_vec *bi_io_vec;
 };
 

@@ -314,9 +314,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		quick_learn(c, t, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
-		return exit_two(c, k, o, true, proc);
 	case SHAPE_SPLICE:
-		return exit_two(c, k, o, false, proc);
+		return exit_two(c, k, o, shape == SHAPE_SENDFILE, proc);
 	case SHAPE_AIO_SUBMIT:
 		aio_submitted(c, k, ret, proc, o->dur_ns ? o->ts_ns : 0);
 		break;

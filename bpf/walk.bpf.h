@@ -10,7 +10,7 @@
 #include "parts.bpf.h"
 #include "readahead.bpf.h"
 
-#define MAX_STEPS 512          /* folios of one bio that are walked, or ranges of one owner: about 100 us */
+#define MAX_STEPS 8192         /* folios of one bio that are walked */
 #define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
 
 struct {
@@ -41,7 +41,6 @@ struct walk {
 	/* the bio whose pages are looked at, and the position inside it; skip: bytes before the first that counts */
 	u64 pages;
 	u32 idx, done, left, skip;
-	u64 at;                /* where it is one range of a file: the position in that */
 	u32 by_page;           /* 1: look owners up */
 	/* the piece that is being put together */
 	struct iot_cell_key key;
@@ -341,74 +340,6 @@ static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off,
 	return end > off ? end - off : 0;
 }
 
-/* Bytes [pos, pos + len) of a file, which a reader gets. */
-static __always_inline void walk_read(struct walk *w, u64 inode, u64 pos, u64 len)
-{
-	w->missed += asked_bytes(w, inode, pos, len, 0);
-	/* whole pages count as demanded: less cannot be read */
-	w->tag.demanded += asked_bytes(w, inode, pos, len, PAGE_SIZE - 1);
-	if (!w->read_inode) {
-		w->read_inode = inode;
-		w->read_from = w->read_to = pos;
-	}
-	w->read_torn |= w->read_inode != inode || w->read_to != pos;
-	w->read_to = pos + len;
-}
-
-/* Is the data of a bio that is queued one range of a file? All that file systems submit goes up in the file: then its length is the distance
- * from its first page to its last one. */
-__noinline int walk_look(struct walk *w, u64 inode, u64 pos)
-{
-	struct bio_vec *v;
-	struct folio *f;
-	struct page *p;
-	u64 bio, end;
-	u32 n, last;
-
-	if (!w || !inode)
-		return 0;
-	bio = w->bio;
-	n = NUMBER_AT(bio, struct bio, bi_vcnt);
-	if (!n || NUMBER_AT(bio, struct bio, bi_iter.bi_idx) || NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done))
-		return 0; /* a part of another's */
-	v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + (n - 1);
-	last = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(v, struct bio_vec, bv_len) - 1;
-	p = (struct page *)(POINTER_AT(v, struct bio_vec, bv_page) + (u64)(last >> PAGE_SHIFT) * bpf_core_type_size(struct page));
-	f = page_folio(p);
-	end = (((u64)NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page)) << PAGE_SHIFT) +
-	      (last & (PAGE_SIZE - 1)) + 1;
-	if ((u64)folio_inode(f) != inode || end <= pos || end - pos != NUMBER_AT(bio, struct bio, bi_iter.bi_size))
-		return 0;
-	w->tag.inode = inode;
-	w->tag.pos = pos;
-	return 0;
-}
-
-/* One range of one owner, of a bio's data that is a range of a file. */
-static long walk_range(u32 n, struct walk_ref *ref)
-{
-	struct walk *w = ref->w;
-	u64 inode = w->tag.inode, owner = w->tag.owner, len = w->left, end;
-	u8 how = w->tag.how;
-
-	if (!len)
-		return 1;
-	if (w->by_page) {
-		owner = writer_of_page(inode, w->at >> PAGE_SHIFT, &how);
-		end = owner_end(writer_find((struct inode *)inode), w->at >> PAGE_SHIFT) << PAGE_SHIFT;
-		if (len > end - w->at)
-			len = end - w->at;
-		if (w->key.kind == KIND_FS_WRITE)
-			w->wanted = page_carried((struct inode *)inode, w->at >> PAGE_SHIFT);
-	}
-	piece_extend(w, owner, w->tag.cause, how, w->at, len);
-	if (w->key.kind == KIND_FS_READ)
-		walk_read(w, inode, w->at, len);
-	w->at += len;
-	w->left -= len;
-	return 0;
-}
-
 /* One folio, or one page of a file with several writers, of a bio's data. */
 static long walk_step(u32 n, struct walk_ref *ref)
 {
@@ -455,8 +386,17 @@ static long walk_step(u32 n, struct walk_ref *ref)
 			w->wanted = page_carried(i, pos >> PAGE_SHIFT);
 	}
 	piece_extend(w, owner, cause, how, pos, len);
-	if (w->key.kind == KIND_FS_READ && i)
-		walk_read(w, (u64)i, pos, len);
+	if (w->key.kind == KIND_FS_READ && i) {
+		w->missed += asked_bytes(w, (u64)i, pos, len, 0);
+		/* whole pages count as demanded: less cannot be read */
+		w->tag.demanded += asked_bytes(w, (u64)i, pos, len, PAGE_SIZE - 1);
+		if (!w->read_inode) {
+			w->read_inode = (u64)i;
+			w->read_from = w->read_to = pos;
+		}
+		w->read_torn |= w->read_inode != (u64)i || w->read_to != pos;
+		w->read_to = pos + len;
+	}
 	w->left -= len;
 	w->done += len;
 	if (w->done >= bv.bv_len) {
@@ -534,28 +474,6 @@ static __always_inline void walk_parts(struct walk *w)
 	w->left = 0;
 }
 
-/* May somebody who is traced have written what the walk did not come to? */
-static __always_inline bool cut_counts(const struct walk *w)
-{
-	struct writer *x;
-
-	if (!filtered() || !w->by_page || !w->tag.inode)
-		return true;
-	x = writer_find((struct inode *)w->tag.inode);
-	return x && x->wanted;
-}
-
-/* What is left when there were too many steps: with several writers it is nobody's. */
-static __always_inline void walk_cut(struct walk *w)
-{
-	if (!w->left)
-		return;
-	if (cut_counts(w))
-		lose(w->budget ? LOSS_WALK : LOSS_WALK_SUBMIT);
-	piece_extend(w, w->by_page ? PROC_NONE : w->tag.owner, w->tag.cause, w->by_page ? HOW_NONE : w->tag.how, w->at, w->left);
-	w->left = 0;
-}
-
 __noinline int walk_bio(struct walk *w)
 {
 	struct walk_ref ref = { w };
@@ -566,16 +484,17 @@ __noinline int walk_bio(struct walk *w)
 	}
 	if (!w || !w->bio)
 		return 0;
-	if (w->tag.inode && !w->tag.top && !w->tag.use) {
-		w->at = w->tag.pos + w->tag.off;
-		bpf_loop(MAX_STEPS, walk_range, &ref, 0);
-	} else if (pages_find(w)) {
-		bpf_loop(MAX_STEPS, walk_step, &ref, 0);
-	} else {
+	if (!pages_find(w)) {
 		piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, 0, w->left);
 		w->left = 0;
+		return 0;
 	}
-	walk_cut(w);
+	bpf_loop(MAX_STEPS, walk_step, &ref, 0);
+	if (w->left) {
+		lose(LOSS_WALK);
+		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, w->left);
+		w->left = 0;
+	}
 	return 0;
 }
 

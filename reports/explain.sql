@@ -75,8 +75,8 @@ WITH whole AS (SELECT * FROM v_explain_all),
        FROM whole
        WHERE readahead > 0 AND ra_unused > 0.05 * readahead AND NOT short_use
        UNION ALL
-       SELECT 'reads', 2, for_write, printf('%s were read from devices only to be written: wra = %.3f', size(for_write), for_write * 1.0 / S),
-              'amplification, table ratios', 'writes of whole blocks at their borders'
+       SELECT 'reads', 2, for_write, printf('%s were read from devices for calls that write: wra = %.3f', size(for_write), for_write * 1.0 / S),
+              'amplification, table ratios', 'writes of whole blocks at their borders, or the same a second time, with structures in the cache'
        FROM whole
        WHERE for_write > 0.01 * B AND S > 0 AND NOT short AND NOT short_S
        UNION ALL

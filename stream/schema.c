@@ -59,11 +59,14 @@ static const struct { const char *name, *other; } event_columns[] = {
 #include "columns.def"
 };
 
+/* Without %1$s and the like: for these printf() asks for memory, and the stream does not tell when it had none. */
 static void put_computed(FILE *f, const struct column *c, const char *other)
 {
-	fprintf(f, "  %1$s_if_not_%2$s INTEGER,  -- as %1$s, where that is not what %2$s is; 0 is none, and NULL: the same\n"
-		"  %1$s INTEGER AS (CASE WHEN %1$s_if_not_%2$s IS NULL THEN %2$s WHEN %1$s_if_not_%2$s THEN %1$s_if_not_%2$s END),  -- %3$s%4$s%5$s\n",
-		c->name, other, c->unit, *c->unit ? ": " : "", c->doc);
+	const char *name = c->name;
+
+	fprintf(f, "  %s_if_not_%s INTEGER,  -- as %s, where that is not what %s is; 0 is none, and NULL: the same\n", name, other, name, other);
+	fprintf(f, "  %s INTEGER AS (CASE WHEN %s_if_not_%s IS NULL THEN %s", name, name, other, other);
+	fprintf(f, " WHEN %s_if_not_%s THEN %s_if_not_%s END),  -- %s%s%s\n", name, other, name, other, c->unit, *c->unit ? ": " : "", c->doc);
 }
 
 static void put_event_columns(FILE *f)

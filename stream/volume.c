@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "memory.h"
 #include "volume.h"
 
 static const struct { u8 layer; char dir; } kinds[] = {
@@ -68,7 +69,7 @@ int volume_register(struct sqlite3 *db)
 {
 	char *sql = NULL;
 	size_t size, i, k;
-	FILE *f = open_memstream(&sql, &size);
+	FILE *f = memory_open(&sql, &size);
 	int rc;
 
 	if (!f)

@@ -112,6 +112,14 @@ a c 2 2" ]
 	run -1 "$ANALYZE" compare "$S"
 }
 
+@test "a disk that programs were loaded from is none of those compared, one from which half of all bytes was read is" {
+	sqlite3 "$S" "UPDATE agg_total SET dev = 266338304, bytes = 4194304 WHERE run = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_read')"
+	[ "$(of B verdict "$S")" = differs ] # 8 of 18 MiB
+	sqlite3 "$S" "UPDATE agg_total SET bytes = 6291456 WHERE run = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_read')"
+	run --separate-stderr -1 "$ANALYZE" compare "$S" # 12 of 22
+	[[ $stderr == *"not comparable: device: disk; loop in a (run.sqlite:3), loop in a (run.sqlite:2)"* ]]
+}
+
 @test "what was not measured in every run stays n/a with the reason, and a bound is not compared as if it were exact" {
 	sqlite3 "$S" "UPDATE run SET events = 0; DELETE FROM ledger WHERE run = 9"
 	[ "$(of D "verdict a bound_b b percent p note" "$S")" = "not compared 10485760 n/a n/a n/a n/a D needs events, and the run recorded none" ]

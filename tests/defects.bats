@@ -11,9 +11,6 @@ setup() {
 # Bytes of file data that reached the device, of an owner.
 data_of() { total bytes "kind = 'block_write' AND cause = 'data' AND dev = '$IOT_DEVNO' AND $1"; }
 
-# The same of what the file system submitted.
-submitted() { total bytes "kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO' AND $1"; }
-
 ratio_of() { # COMM RATIO COLUMN
 	"$analyze" amplification "$store" --by comm --table ratios --format tsv |
 		awk -F'\t' -v w="$1" -v n="$2" -v c="$3" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $at["who"] == w && $at["ratio"] == n { print $at[c] }'
@@ -53,36 +50,6 @@ ratio_of() { # COMM RATIO COLUMN
 		[ "$nobody" -gt 0 ] || fail "the table had room for all"
 		[ "$(q "SELECT SUM(n) FROM lost JOIN r ON r.run = lost.run WHERE what = 'page writer table full'")" -gt 0 ] || fail "no loss is named: $(q "SELECT what, n FROM lost WHERE n > 0")"
 		same "bound" "$(ratio_of second waf_sys bound)" ">="
-	}
-	with_fs ext4 256M -- body
-}
-
-@test "a bio is followed for 512 ranges of one owner each: what lies behind them is nobody's and a loss, and ranges of 2 MiB are followed as such (defect 4)" {
-	need_tracer
-	body() {
-		local first second nobody lost
-
-		ln -s "$io" first
-		ln -s "$io" second
-		traced -- sh -c "./first --api pwrite --file $IOT_MNT/f --count 16 --size 1M >/dev/null
-			./second --api pwrite --file $IOT_MNT/f --count 4 --span 8 --size 2M --pattern rand >/dev/null"
-		same "by 2 MiB: the first one's, the second's" "$(data_of "comm = 'first'") $(data_of "comm = 'second'")" "8388608 8388608"
-		empty "lost" "$(q "SELECT what, n FROM lost JOIN r ON r.run = lost.run WHERE n > 0")"
-		traced -- sh -c "./first --api pwrite --file $IOT_MNT/g --count 32 --size 1M >/dev/null
-			./second --api pwrite --file $IOT_MNT/g --count 4096 --span 8192 --pattern rand >/dev/null"
-		same "by 4 KiB, of requests: the first one's, the second's" "$(data_of "comm = 'first'") $(data_of "comm = 'second'")" "16777216 16777216"
-		first=$(submitted "comm = 'first'") second=$(submitted "comm = 'second'") nobody=$(submitted "owner = 0")
-		lost=$(q "SELECT SUM(n) FROM lost JOIN r ON r.run = lost.run WHERE what = 'submission longer than the walk'")
-		same "all" $((first + second + nobody)) 33554432
-		same "nobody's, beside a loss" "$((nobody > 0))" "$((lost > 0))"
-		if [ "$nobody" = 0 ]; then # this kernel makes no bio of more than 512 pages
-			same "by 4 KiB" "$first $second" "16777216 16777216"
-		else
-			same "ratios of W, and of B" "$(ratio_of second hop_fs bound) $(ratio_of second waf_sys bound)" "n/a exact"
-			# 512 of the pages of each bio are known: half of them each's
-			between "the second's" "$second" $((lost * 512 * 4096 / 4)) 16777216
-		fi
-		"$analyze" verify "$store" >verify || fail "$(cat verify)"
 	}
 	with_fs ext4 256M -- body
 }

@@ -36,6 +36,11 @@ times() { # FACTOR KIND CAUSE
 		UPDATE device SET fs = 'ext4'"
 	# 1638400/(10485760 + 1638400 + 8192) = 13.5 %
 	[ "$(said journal)" = "14 % of the device bytes (1.56 MiB of 11.6 MiB) are the journal of ext4 on loop0: 16.0 blocks a commit (8.0 inode table, 4.0 commit, 4.0 descriptor), 25 commits, 0.50 a sync" ]
+	sqlite3 "$S" "UPDATE device SET fs = NULL; INSERT INTO device (run, dev, name, type, leaf, parent, fs) VALUES (1, 1048577, 'part1', 'part', 0, 7340032, 'ext4')"
+	[[ "$(said journal)" == *" are the journal of ext4 on loop0: "* ]] # of the partition on it
+	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf, parent, fs) VALUES (1, 1048578, 'part2', 'part', 0, 7340032, 'xfs')"
+	[[ "$(said journal)" == *" are the journal of the file system on loop0: "* ]]
+	sqlite3 "$S" "DELETE FROM device WHERE name LIKE 'part_'; UPDATE device SET fs = 'ext4'"
 	"$ANALYZE" explain "$S" | tr -s ' \n' ' ' | grep -q 'Rests on: breakdown, table journal. To confirm: mkfs.ext4 -O fast_commit, or -O ^has_journal, or fewer syncs\.'
 	sqlite3 "$S" "INSERT INTO load (run, system, logical_write_bytes, write_ops) VALUES (1, 'sys', 1000, 20)"
 	[[ "$(said journal)" == *"25 commits, 0.50 a sync, 1.25 an acknowledged write" ]]

@@ -2,10 +2,11 @@
 /* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what it left.
  *
  * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]
- * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes wrong, for every n until
- * none does; without `all` n grows by a quarter. Reports that sum call malloc() 30,000 times: there n grows by a half, with `all` by
- * a 64th, and without it nothing else goes wrong in them. Whatever happened: no program crashed, the store is sound, A is in it as it was, exit
- * status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete then.
+ * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes
+ * wrong, for every n until none does; without `all` n grows by a quarter (alloc of a store that is written: from 128 on). In reports that
+ * sum only memory is missing, of what SQLite does not ask for. Whatever happened: no program crashed, the store is sound, A is in it as it
+ * was, exit status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete
+ * then.
  * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
  */
 #include <errno.h>
@@ -33,6 +34,7 @@ static const struct fault {
 	int how;
 	bool stays;
 	bool to_write;          /* only where a store is written */
+	long each;              /* where a store is written every n below it is tried */
 } faults[] = {
 	{ "pwrite", ENOSPC, true, true }, { "pwrite", ENOSPC, false, true }, { "pwrite", EIO, false, true }, { "pwrite", EINTR, false, true },
 	{ "pwrite", HALF, false, true }, { "pwrite", KILLED, false, true },
@@ -44,7 +46,7 @@ static const struct fault {
 	{ "read", EIO, false }, { "read", EINTR, false }, { "read", HALF, false }, { "read", KILLED, false },
 	{ "mmap", ENOMEM, false }, { "mmap", KILLED, false },
 	{ "lock", EIO, false }, { "lock", KILLED, false }, /* other errors mean that somebody else has it: it is waited for */
-	{ "malloc", ENOMEM, false }, { "malloc", ENOMEM, true },
+	{ "malloc", ENOMEM, false }, { "malloc", ENOMEM, true }, { "alloc", ENOMEM, .each = 128 },
 };
 
 /* Reports and their options; behind the first one those that sum. To try another reader: a row. */
@@ -296,13 +298,6 @@ struct reference {
 	uint64_t answer[READERS];
 };
 
-static long step(long n, bool sums)
-{
-	if (all)
-		return sums ? 1 + n / 64 : 1;
-	return 1 + n / (sums ? 2 : 4);
-}
-
 static void try_fault(const struct fault *f, const struct reference *r)
 {
 	if (only && strcmp(only, f->call))
@@ -310,10 +305,10 @@ static void try_fault(const struct fault *f, const struct reference *r)
 	for (size_t place = 0; place < 2 + READERS; place++) {
 		unsigned long before = ended, from = tried;
 
-		if ((f->to_write && place >= 2) || (place > 2 && !all && strcmp(f->call, "malloc")))
+		if ((f->to_write && place >= 2) || (place > 2 && strcmp(f->call, "alloc")))
 			continue;
 		/* some calls are there less often than others: it ends when none went wrong */
-		for (long n = 1; n < MANY && ended == before; n += step(n, place > 2)) {
+		for (long n = 1; n < MANY && ended == before; n += all || (place < 2 && n < f->each) ? 1 : 1 + n / 4) {
 			char fault[64];
 
 			snprintf(fault, sizeof(fault), "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # faulty.bats - one call of a program goes wrong, the next time another one: what it leaves is sound, and what it says is so.
-# IOT_FAULTS=all: every n of every call, which takes an hour; IOT_FAULTS=CALL (tests/faulty.c): every n of that one.
+# IOT_FAULTS=all: every n of every call, which takes two hours; IOT_FAULTS=CALL (tests/faulty.c): every n of that one.
 # shellcheck shell=bash
 
 load helper

@@ -3,14 +3,17 @@
  *
  * FAULTY="CALL NUMBER HOW": the NUMBER-th call (from 1) of that kind fails with errno HOW; 0: it does half of what was asked; -1: the
  * process is killed instead of it. A + behind HOW: so do all that follow. When that happened a byte is written to descriptor FAULTY_FD.
+ * alloc is malloc() by anybody but SQLite, which asks for memory ten times as often and is known to go on without it.
  * To have another call go wrong: a row of `calls`, and its function below.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +23,9 @@
 
 #define FAULTY_FD 99
 
-enum call { CALL_write, CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_lock, CALL_malloc, CALL_MAX };
+enum call { CALL_write, CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_lock, CALL_malloc, CALL_alloc, CALL_MAX };
 
-static const char *const calls[] = { "write", "pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "lock", "malloc" };
+static const char *const calls[] = { "write", "pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "lock", "malloc", "alloc" };
 
 static struct {
 	enum call call;
@@ -30,6 +33,18 @@ static struct {
 	int how;
 	bool on, stays, told;
 } fault;
+
+static struct { uintptr_t from, to; } sqlite;
+
+static int find_sqlite(struct dl_phdr_info *o, size_t size, void *arg)
+{
+	for (int i = 0; strstr(o->dlpi_name, "libsqlite3") && i < o->dlpi_phnum; i++)
+		if (o->dlpi_phdr[i].p_type == PT_LOAD && o->dlpi_phdr[i].p_flags & PF_X) {
+			sqlite.from = o->dlpi_addr + o->dlpi_phdr[i].p_vaddr;
+			sqlite.to = sqlite.from + o->dlpi_phdr[i].p_memsz;
+		}
+	return 0;
+}
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -41,6 +56,7 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	for (call = 0; call < CALL_MAX && strcmp(calls[call], name); call++)
 		;
+	dl_iterate_phdr(find_sqlite, NULL);
 	fault.call = call;
 	fault.stays = plus == '+';
 	fault.on = call < CALL_MAX;
@@ -134,6 +150,15 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
-void *malloc(size_t n) { return goes_wrong(CALL_malloc) == 1 ? NULL : __libc_malloc(n); }
-void *calloc(size_t n, size_t size) { return goes_wrong(CALL_malloc) == 1 ? NULL : __libc_calloc(n, size); }
-void *realloc(void *p, size_t n) { return goes_wrong(CALL_malloc) == 1 ? NULL : __libc_realloc(p, n); }
+/* For whom memory is asked: by its caller. */
+static bool is_refused(const void *caller)
+{
+	bool by_sqlite = (uintptr_t)caller - sqlite.from < sqlite.to - sqlite.from;
+
+	return goes_wrong(CALL_malloc) == 1 || (!by_sqlite && goes_wrong(CALL_alloc) == 1);
+}
+#define REFUSED is_refused(__builtin_return_address(0))
+
+void *malloc(size_t n) { return REFUSED ? NULL : __libc_malloc(n); }
+void *calloc(size_t n, size_t size) { return REFUSED ? NULL : __libc_calloc(n, size); }
+void *realloc(void *p, size_t n) { return REFUSED ? NULL : __libc_realloc(p, n); }

@@ -11,6 +11,7 @@ load helper
 }
 
 @test "each fault can still be planted: its edit changes a line" {
+	cd "$BATS_TEST_TMPDIR"
 	while read -r word rest; do
 		case $word in
 		file) files=$rest ;;

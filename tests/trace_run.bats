@@ -46,6 +46,11 @@ finished() {
 
 complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
+@test "the tracer runs before those whom it traces, and its command as it would without" {
+	traced -- sh -c "ps -o ni= -p \$PPID >tracer; ps -o ni= -p \$\$ >command"
+	same "nice" "$(tr -d ' ' <tracer) $(tr -d ' ' <command)" "-15 $(ps -o ni= -p $$ | tr -d ' ')"
+}
+
 @test "the status of the command is returned and said" {
 	status=0
 	"$trace" -o run.jsonl -- sh -c 'exit 7' 2> err.log || status=$?

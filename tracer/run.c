@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include "describe.h"
@@ -19,6 +20,7 @@
 #define POLL_NS (5 * NSEC / 1000)
 #define CALM_BEFORE_NS (NSEC / 20)    /* nobody's device requests for so long before the gate closes */
 #define COMMAND_GRACE_NS NSEC         /* Ctrl-C reaches the command too: time for it to end */
+#define PRIORITY -15                  /* what it gives back is what those wait for whom it traces, however many they are */
 #define ROUND_NS (NSEC / 4)           /* aggregates are read so often when their table fills up */
 
 /* Keeps recording until `over` says so, an output fails, or a second signal asks to end at once. */
@@ -187,6 +189,7 @@ static int begin(struct run *r, u64 begun_ns)
 	describe(r, attach_ns);
 	if (probes_watch(r->probes) || run_start_command(r))
 		return STATUS_FAILED;
+	setpriority(PRIO_PROCESS, 0, PRIORITY); /* not the command's, which was forked before; where it is refused, nothing is lost but time */
 	if (refused)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
 	if (probes_hidden(r->probes))

@@ -64,18 +64,23 @@ SELECT r.what, r.who, r.rank, 40 + r.ord, r.ratio, r.ratio || ' (' || r.formula 
        (r.ratio = 'waf_sys') + 2 * (r.ratio = 'raf_dev'), r.bound, r.value, r.note
 FROM v_ratio r;
 
--- What must be alike in runs that are compared, as text. Devices and file systems are those of at least a twentieth of
--- the bytes, without what programs are loaded from; by what they are, not by name: fresh ones have other names.
+-- What must be alike in runs that are compared, as text. Devices and file systems are those to which a twentieth of
+-- the bytes was written, at least; one that was only read, when it is half of all: programs are loaded from disks, when
+-- they are not in memory. By what they are, not by name: fresh ones have other names.
 CREATE TEMP VIEW v_compare_run AS
 WITH part AS MATERIALIZED (
-       SELECT iif(a.sym = 'F', 'fs', 'device') AS about, a.dev, SUM(a.amount) AS amount
+       SELECT a.sym, a.dev, SUM(a.amount) AS amount
        FROM v_amount a JOIN v_group g ON g.gid = a.gid
        WHERE a.sym IN ('B', 'B_r_call', 'F') AND g.rank < 4 AND g.shown
-       GROUP BY about, a.dev),
+       GROUP BY a.sym, a.dev
+       HAVING SUM(a.amount) > 0),
+     whole AS (
+       SELECT sum_if(amount, sym = 'F') AS F, sum_if(amount, sym = 'B') AS B, sum_if(amount, sym <> 'F') AS moved
+       FROM part),
      large AS (
-       SELECT about, dev
-       FROM part p
-       WHERE amount > 0 AND amount >= 0.05 * (SELECT SUM(amount) FROM part q WHERE q.about = p.about)),
+       SELECT DISTINCT iif(p.sym = 'F', 'fs', 'device') AS about, p.dev
+       FROM part p JOIN whole w
+       WHERE p.amount >= CASE p.sym WHEN 'F' THEN 0.05 * w.F WHEN 'B' THEN 0.05 * w.B ELSE 0.5 * w.moved END),
      kind AS (
        SELECT DISTINCT l.about,
               iif(l.about = 'fs', d.fs,

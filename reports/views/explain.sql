@@ -29,10 +29,13 @@ INSERT INTO temp.v_explain_word VALUES
        ('fs metadata', NULL, 'structures of the file system, written in place',
         'fewer files, or a longer time between checkpoints of its journal (a larger one)');
 
--- The journals that traced processes had written, by what their blocks are.
+-- The journals that traced processes had written, by what their blocks are. A disk has the file system of what is on
+-- it: of its partitions and volumes, where they have the same.
 CREATE TEMP VIEW v_explain_journal AS
-SELECT c.dev, c.device, COALESCE(d.fs, 'the file system') AS fs, c.sub AS structure, SUM(c.amount) AS bytes,
-       b.block_bytes
+SELECT c.dev, c.device,
+       COALESCE(d.fs, (SELECT MIN(u.fs) FROM v_device u WHERE u.parent = c.dev AND NOT u.leaf
+                       HAVING COUNT(DISTINCT u.fs) = 1), 'the file system') AS fs,
+       c.sub AS structure, SUM(c.amount) AS bytes, b.block_bytes
 FROM v_piece c JOIN v_group g ON g.gid = c.gid AND g.shown AND g.rank <= 3
 LEFT JOIN v_device d ON d.dev = c.dev
 LEFT JOIN v_journal_block b ON b.device IS c.device
