@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Explain: what the device bytes are, the largest first, and what would confirm it
+-- no picture: it is words
 -- caption: Shares are of what devices wrote for the traced processes (B). Each sentence rests on what was measured in this run alone;
 -- caption: what would change the bytes is an experiment to be made: `iot-analyze compare` says what it changed. >=: a bound.
 

@@ -39,3 +39,30 @@ WHERE o.shown
 GROUP BY f.file, o.gid
 ORDER BY SUM(f.written + f.direct + f.touched) DESC, f.path, f.file, o.gid
 LIMIT 100;
+
+-- plot: top
+-- chart: bars
+-- heading: Files whose writing and reading cost devices most, by component
+-- axis: bytes at the device
+-- unit: bytes
+WITH cost AS MATERIALIZED (
+       SELECT f.file, f.path, COALESCE(f.component, iif(f.file <= 0, f.path, 'unclassified')) AS part, SUM(f.B) AS written, SUM(f.B_r) AS read
+       FROM v_file_io f JOIN v_owner o ON o.owner = f.owner JOIN v_measured m ON m.block
+       WHERE o.shown
+       GROUP BY f.file, part
+       HAVING SUM(f.B + f.B_r) > 0),
+     best AS MATERIALIZED (
+       SELECT file, ROW_NUMBER() OVER (ORDER BY SUM(written + read) DESC, file) AS place FROM cost GROUP BY file),
+     side AS (
+       SELECT file, path, part, 'written' AS bar, written AS bytes FROM cost
+       UNION ALL SELECT file, path, part, 'read', read FROM cost),
+     n AS (SELECT COUNT(*) AS n FROM best),
+     named AS (
+       SELECT iif(b.place <= 9 OR n.n = 10, s.path || iif(s.file <= 0 OR COUNT(*) OVER (PARTITION BY s.path, s.bar, s.part) = 1, '', ' #' || s.file),
+                  (n.n - 9) || ' others') AS name, s.bar, s.part, s.bytes, min(b.place, 10) AS place
+       FROM side s JOIN best b ON b.file = s.file JOIN n
+       WHERE s.bytes > 0)
+SELECT name AS "row", bar, part, SUM(bytes) AS value
+FROM named
+GROUP BY place, name, bar, part
+ORDER BY place, bar DESC, part;

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: What happened, in short
+-- no picture: it is words; waterfall, breakdown and report draw what they say
 
 -- words: headline
 WITH writer AS (

@@ -83,3 +83,13 @@ FROM v_put p JOIN v_group g ON g.gid = p.gid
 WHERE g.shown AND p.structure <> 'none'
 ORDER BY p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name, p.structure
 LIMIT 100;
+
+-- plot: anatomy
+-- chart: bars
+-- heading: What journals hold, a bar a device
+-- axis: bytes on the device
+-- unit: bytes
+SELECT COALESCE(j.device, '(unknown)') || COALESCE(' (' || c.commits || ' commits)', '') AS "row", 'journal ' || j.structure AS part, j.bytes AS value
+FROM v_journal j LEFT JOIN v_commit c ON c.device IS j.device
+WHERE j.bytes > 0
+ORDER BY SUM(j.bytes) OVER (PARTITION BY j.device) DESC, j.device, j.bytes DESC, j.structure;

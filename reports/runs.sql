@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Runs of this store
+-- no picture: it lists runs
 -- scope: store
 
 -- table: runs

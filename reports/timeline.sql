@@ -5,7 +5,7 @@
 
 -- table: timeline
 SELECT sec, S, S_r, B_data, B_journal, B_metadata, B_rest, B_r, flushes
-FROM v_timeline
+FROM v_second
 ORDER BY sec;
 
 -- table: by: The same by what --by names, a row a step (bytes that devices completed, of components those that the file system submitted; requests)
@@ -26,8 +26,8 @@ WHERE bytes > 0 AND :by IS NULL
 GROUP BY sec, part
 UNION ALL
 SELECT sec, 1, 'S calls', S, 1, 0
-FROM v_timeline
-WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_timeline WHERE S > 0)
+FROM v_second
+WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_second WHERE S > 0)
 ORDER BY x, line, late, part;
 
 -- plot: read
@@ -38,12 +38,12 @@ ORDER BY x, line, late, part;
 -- across: time since the start of the run
 -- across unit: s
 SELECT sec AS x, 1 AS bin, 'B_r devices' AS part, B_r AS value, 0 AS line
-FROM v_timeline
-WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_timeline WHERE S_r + B_r > 0)
+FROM v_second
+WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_second WHERE S_r + B_r > 0)
 UNION ALL
 SELECT sec, 1, 'S_r calls', S_r, 1
-FROM v_timeline
-WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_timeline WHERE S_r + B_r > 0)
+FROM v_second
+WHERE :by IS NULL AND EXISTS (SELECT 1 FROM v_second WHERE S_r + B_r > 0)
 ORDER BY x, line;
 
 -- plot: bandwidth
@@ -85,4 +85,4 @@ SELECT CASE WHEN :by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM v_slice) THEN 'no
             THEN 'file data of a component is in the second in which the file system submitted it'
             ELSE 'no components: ' || CASE WHEN (SELECT whole FROM v_events) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
 FROM v_step v
-WHERE EXISTS (SELECT 1 FROM v_timeline);
+WHERE EXISTS (SELECT 1 FROM v_second);

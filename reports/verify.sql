@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Verify: what was traced against counters that the kernel keeps itself
+-- no picture: its rows are checks that agree or not
 -- caption: OK: equal. MISMATCH: not equal, and the exit status is 1. n/a: cannot be compared, with the reason.
 
 -- cases: what subject

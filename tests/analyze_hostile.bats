@@ -247,7 +247,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification
 	one_line 2 "usage: iot-analyze amplification STORE" "$ANALYZE" amplification "$S" "$S"
 	one_line 2 "has no table 'none'" "$ANALYZE" amplification "$S" --table none
-	one_line 2 "report 'files' has no picture" "$ANALYZE" files "$S" --plot .
+	one_line 2 "report 'runs' has no picture: it lists runs" "$ANALYZE" runs "$S" --plot .
 	for n in "" -1 +1 1k 0x10 1.5 " 1" 99999999999999999999; do
 		one_line 2 "--logical-bytes: '$n' is not a whole number" "$ANALYZE" amplification "$S" --logical-bytes "$n"
 	done

@@ -122,7 +122,7 @@ trace=$build/iot-trace analyze=$build/iot-analyze
 [ -x "$trace" ] || { say "$trace is missing: run make"; exit 1; }
 out=$(readlink -m "${1:-$build/five}")
 mkdir -p "$out"
-rm -f "$out"/run.sqlite* "$out"/*.svg "$out"/*.png "$out"/*.json "$out/log"
+rm -f "$out"/run.sqlite* "$out"/*.svg "$out"/*.png "$out"/*.pdf "$out"/*.json "$out/log"
 # A tmpfs holds the images, where there is one: what reaches a loop device is then all that is measured.
 [ -n "${IOT_IMG_DIR-}" ] || ! mountpoint -q /dev/shm || export IOT_IMG_DIR=/dev/shm
 work=$(mktemp -d /var/tmp/iot-five.XXXXXX)

@@ -28,7 +28,7 @@ GROUP BY sec;
 -- after the second: the rest up to a second is then what is left of it at every later one, so that all parts sum to the
 -- B of the run. Without complete events all is the rest.
 CREATE TEMP VIEW v_second_part AS
-WITH line AS MATERIALIZED (SELECT * FROM v_timeline),
+WITH line AS MATERIALIZED (SELECT * FROM v_second),
      io AS MATERIALIZED (
        SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part,
               SUM(e.bytes) AS bytes

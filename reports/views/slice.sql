@@ -62,3 +62,7 @@ WHERE (e.kind = (SELECT id FROM kind WHERE name = 'commit')
           AND e.cause = (SELECT id FROM cause WHERE name = 'data'))
   AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(e.owner, 0) NOT IN (1, 2)
 GROUP BY 1, 2;
+
+-- The seconds of the run, computed once for all that a report says of them.
+CREATE TEMP TABLE v_second AS
+SELECT * FROM v_timeline;
