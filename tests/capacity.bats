@@ -78,7 +78,7 @@ load_of() { # FOLDER
 	printf '%170s' '' | tr ' ' '\n' >&9
 	for n in $pids; do wait "$n"; done
 	sync -f "$1"
-	sleep 5
+	sleep 8 # writers of clean files leave after three of the tracer's seconds, and those that were dirty in that moment a second later
 	./late --api pwrite --file "$1/late" --count 256 --sync fsync >/dev/null
 	./late --api libaio --file "$1/lateaio" --count 64 --depth 16 --sync fsync >/dev/null
 	./late --api uring --file "$1/lateuring" --count 64 --depth 16 --sync fsync >/dev/null

@@ -42,11 +42,15 @@ sqlite_run() { # MODE
 }
 
 @test "SQLite: with a write-ahead log instead of a rollback journal devices write less, and explain names the journal" {
-	for _ in 1 2 3 4; do
-		sqlite_run DELETE
-		sqlite_run WAL
+	for _ in 1 2 3; do # what a stranger has dirty on the machine's disk makes a run a bound, which is not compared
+		rm -f "$store"*
+		for _ in 1 2 3 4; do
+			sqlite_run DELETE
+			sqlite_run WAL
+		done
+		"$analyze" compare "$store" | tee words >&2
+		[[ $(of B) == n/a* ]] || break
 	done
-	"$analyze" compare "$store" | tee words >&2
 	has "$(of B)" "differs -*"
 	has "$(of waf_sys)" "differs ?*"
 	grep -q '^answer    device bytes: .* 4 runs each\.$' <(tr -s '\n' ' ' < words | sed 's/  */ /g; s/^.*answer /answer    /; s/4 runs each\..*/4 runs each./')
