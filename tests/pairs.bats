@@ -49,7 +49,7 @@ sqlite_run() { # MODE
 			sqlite_run WAL
 		done
 		"$analyze" compare "$store" | tee words >&2
-		[[ $(of B) == n/a* ]] || break
+		[[ $(of B) == 'not compared'* ]] || break
 	done
 	has "$(of B)" "differs -*"
 	has "$(of waf_sys)" "differs ?*"
