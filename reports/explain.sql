@@ -105,7 +105,7 @@ WITH whole AS (SELECT * FROM v_explain_all),
        SELECT f.* FROM finding f JOIN whole w WHERE f.kind <> 1 OR f.bytes >= 0.01 * w.B
        UNION ALL
        SELECT 'others', 1.5, SUM(f.bytes), size(SUM(f.bytes)) || ' are ' || group_concat(f.about, ', '), 'breakdown', ''
-       FROM (SELECT about, bytes FROM finding f JOIN whole w WHERE f.kind = 1 AND f.bytes < 0.01 * w.B ORDER BY bytes DESC) f
+       FROM (SELECT about, SUM(bytes) AS bytes FROM finding f JOIN whole w WHERE f.kind = 1 AND f.bytes < 0.01 * w.B GROUP BY about ORDER BY 2 DESC) f
        HAVING COUNT(*) > 0),
      said AS (
        SELECT f.about, f.kind, f.bytes, f.rests_on, f.experiment, iif(f.kind = 1 AND NOT w.short, f.bytes * 1.0 / w.B, NULL) AS share,
