@@ -237,8 +237,8 @@ sixteen() { # DATA BYTES AT THE LEAF
 # A device of 64 zones of 16 MiB, in memory: $leaf and $leaf_no.
 zones_up() {
 	[ ! -e /dev/nullb0 ] || skip "a null_blk device of this machine's own is in use"
-	modprobe -q null_blk nr_devices=1 gb=1 zoned=1 zone_size=16 memory_backed=1 2>/dev/null ||
-		skip "null_blk is missing (vm.bats runs this in a guest)"
+	null=(nr_devices=1 gb=1 zoned=1 zone_size=16 memory_backed=1)
+	modprobe -q null_blk "${null[@]}" 2>/dev/null || skip "null_blk is missing: this kernel has none (vm.bats runs this in a guest)"
 	zones=1
 	leaf=/dev/nullb0
 	leaf_no=$(</sys/block/nullb0/dev)

@@ -28,6 +28,7 @@ struct entry {
 	enum { ENTRY_NEW, ENTRY_TOLD, ENTRY_OVER } state;
 	char *kept;             /* its names, each ended by a NUL; an empty one is absent. NULL: none, or no room */
 	u64 rchar, wchar;       /* bytes: at its end, while its names are kept */
+	bool accounted;         /* these are known */
 };
 
 struct names {
@@ -156,7 +157,7 @@ static void identify(struct names *n, const struct iot_proc *p, struct rec_proce
 
 static void account(const struct entry *e, struct rec_process *r)
 {
-	if (r->kthread)
+	if (r->kthread || !e->accounted)
 		return;
 	rec_set(r, process, rchar, e->rchar);
 	rec_set(r, process, wchar, e->wchar);
@@ -167,6 +168,7 @@ static bool over(struct names *n, const struct iot_proc *p, struct entry *e, str
 {
 	if (!(p->flags & PROC_BORN) || (e->state == ENTRY_TOLD && !e->kept))
 		return false;
+	e->accounted = true;
 	e->rchar = p->rchar;
 	e->wchar = p->wchar;
 	account(e, r);
@@ -261,8 +263,7 @@ const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 		return NULL;
 	begin_record(n, p, r);
 	recall(e, r);
-	if (e->state == ENTRY_OVER)
-		account(e, r);
+	account(e, r);
 	detect_process(n->detect, p, r);
 	return r;
 }

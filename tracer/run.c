@@ -109,6 +109,8 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 	if (k->blocks)
 		rec_set(&rec, put, blocks, p->blocks);
 	run_learn_device(r, k->dev);
+	if (rec.owner != PROC_OTHER)
+		run_use(r, k->file);
 	take_error(r, r->sink->record(r->sink, REC_put, &rec));
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "run_parts.h"
 
-#define HELD_MAX 65536 /* the names of more are not kept for a later use by the system */
+#define HELD_MAX 65536 /* more are given at once: the system may use them later, and then their names must be there */
 
 /* A file that nobody used who is asked for. */
 struct held {
@@ -17,23 +17,23 @@ static void held_free(void *held)
 	free((char *)((struct held *)held)->rec.path);
 }
 
-static void hold(struct run *r, const struct rec_file *rec)
+/* False: there is no room. */
+static bool hold(struct run *r, const struct rec_file *rec)
 {
 	struct held *h = sparse_find(&r->held, rec->id);
 
 	if (!h && (r->n_held >= HELD_MAX || !(h = sparse_make(&r->held, rec->id))))
-		return;
+		return false;
 	r->n_held += !h->rec.id;
 	free((char *)h->rec.path);
 	h->rec = *rec;
 	h->rec.path = rec->path ? strdup(rec->path) : NULL;
+	return true;
 }
 
 void run_file(struct run *r, const struct rec_file *rec)
 {
-	if (r->opts->system && !run_uses(r, rec->id))
-		hold(r, rec);
-	else
+	if (!r->opts->system || run_uses(r, rec->id) || !hold(r, rec))
 		take_error(r, r->sink->record(r->sink, REC_file, rec));
 }
 
