@@ -126,6 +126,7 @@ struct tree_header {
 	u64 generation, tree;
 };
 
+#define FILES_BEGIN 256        /* smaller numbers of inodes are the file system's own */
 #define TREE_LOG (-6ULL)
 #define TREE_RELOCATION (-8ULL)
 #define TREE_RELOCATED_DATA (-9ULL)

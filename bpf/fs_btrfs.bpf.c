@@ -9,6 +9,7 @@
  */
 #include "btrfs.h"
 #include "btrfs.bpf.h"
+#include "dirty.bpf.h"
 #include "drop.bpf.h"
 #include "put.bpf.h"
 #include "txn.bpf.h"
@@ -398,8 +399,38 @@ int BPF_PROG(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent 
 	if (direct)
 		bpf_map_update_elem(&btrfs_inodes, &inode, &proc, BPF_ANY);
 	if (BPF_CORE_READ(o, compress_type))
-		packed(i, off, BPF_CORE_READ(o, num_bytes), SUB_COMPRESSED, owner, how);
+		packed(i, off, BPF_CORE_READ(o, num_bytes), SUB_NONE, owner, how);
 	return 0;
+}
+
+/* A small file that goes into the tree whole: of such pages nothing is submitted. */
+static __noinline int inlined(struct inode *i, u64 index)
+{
+	struct btrfs_fs_info *fs;
+	u64 size, owner, inode;
+	u8 how;
+
+	if (!i || index || !is_regular(i))
+		return 0;
+	size = BPF_CORE_READ(i, i_size);
+	fs = (struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info);
+	if (!size || size > BPF_CORE_READ(fs, max_inline))
+		return 0;
+	inode = inode_itself(i);
+	owner = writer_of_page(inode, 0, &how);
+	return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
+}
+
+SEC("tp_btf/extent_writepage")
+int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i)
+{
+	return f && i && gate_open() ? inlined(i, BPF_CORE_READ(f, index)) : 0;
+}
+
+SEC("tp_btf/__extent_writepage")
+int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i)
+{
+	return p && i && gate_open() ? inlined(i, BPF_CORE_READ((struct folio *)p, index)) : 0;
 }
 
 /* A thread of the kernel enters an extent that was written into the trees: on behalf of whose it is. */
@@ -447,4 +478,64 @@ int BPF_PROG(btrfs__evict, struct inode *i)
 	bpf_map_delete_elem(&btrfs_inodes, &inode);
 	writer_drop(inode);
 	return 0;
+}
+
+/* Is it a file, and not one of the file system's own? */
+static __always_inline bool is_file(struct inode *i)
+{
+	return (inode_mode(i) & S_IFMT) == S_IFREG && inode_number(i) >= FILES_BEGIN &&
+	       NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == BTRFS_MAGIC;
+}
+
+/* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. */
+SEC("tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(btrfs__page_gone, struct folio *f)
+{
+	struct inode *i;
+
+	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD)
+		return 0;
+	i = folio_inode(f);
+	if (!i || !is_file(i) || !is_dirty(i) || !NUMBER_AT(i, struct inode, i_nlink))
+		return 0;
+	return drop_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
+}
+
+/* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
+ * the rest is zeroed. */
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
+{
+	struct task_struct *t = current_task();
+	const volatile struct iot_syscall *row;
+	const struct pt_regs *regs;
+	struct dirtied *d;
+	struct task_ctx *c;
+	struct inode *i;
+	u8 how;
+
+	if (!m || !f || !gate_open() || t->flags & PF_KTHREAD)
+		return 0;
+	i = (struct inode *)POINTER_AT(m, struct address_space, host);
+	if (!i || !is_file(i))
+		return 0;
+	regs = current_regs();
+	if (!is_worker(t) && !regs_in_call(regs))
+		return 0; /* a store to memory */
+	c = ctx_make();
+	if (!c || c->behalf == BEHALF_LOOP)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	d->bytes = folio_pages(f) << PAGE_SHIFT;
+	row = is_worker(t) || regs_nr(regs) >= IOT_MAX_SYSCALL ? NULL : &calls[regs_nr(regs)];
+	if (is_worker(t) || (row && (row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING))) {
+		fresh_note(c, i, d->off, d->bytes);
+		return 0;
+	}
+	d->proc = owner_top(owner_current(c, &how));
+	d->how = how;
+	d->ts_ns = 0;
+	d->unsure = d->beyond = 0;
+	return dirty_range(i, d);
 }

@@ -57,6 +57,10 @@ static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
 }
 
+/* The same for all rows of a volume: that of its name, and those that follow it with ALSO. */
+bool volume_sums_kind(enum volume_row, u8 kind);
+bool volume_sums(enum volume_row, u8 kind, u8 cause, u8 sub, u32 flags);
+
 /* Gives the connection the temporary tables `volume`, the rows, one for each kind that counts, and `loss`, one for each class of volumes
  * that a loss spoils, and the function volume_has(row, cause, sub, flags, leaf). Returns an SQLite code. */
 int volume_register(struct sqlite3 *db);

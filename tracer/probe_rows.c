@@ -106,7 +106,11 @@ const struct program programs[] = {
 	{ "btrfs__extent", "fs", 0, true },
 	{ "btrfs__work_begin", "fs", 0, true },
 	{ "btrfs__work_end", "fs", 0, true },
+	{ "btrfs__writeback", "fs", 0, false },      /* 6.12 */
+	{ "btrfs__writeback_page", "fs", 0, false }, /* before */
 	{ "btrfs__evict", "fs", 0, true },
+	{ "btrfs__page_gone", "fs", 0, true },
+	{ "btrfs__dirty", "fs", 2, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
