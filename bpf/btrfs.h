@@ -17,8 +17,19 @@ struct btrfs_transaction {
 };
 
 struct btrfs_super_block;
+struct btrfs_fs_info;
+
+struct btrfs_device {
+	struct btrfs_fs_info *fs_info;
+	struct block_device *bdev;
+};
+
+struct btrfs_fs_devices {
+	struct btrfs_device *latest_dev;
+};
 
 struct btrfs_fs_info {
+	struct btrfs_fs_devices *fs_devices;
 	u64 generation;        /* of the newest transaction */
 	u64 last_trans_committed;
 	u64 max_inline;
@@ -102,10 +113,6 @@ struct btrfs_io_context {
 
 struct btrfs_io_stripe {
 	struct btrfs_io_context *bioc;
-};
-
-struct btrfs_device {
-	struct btrfs_fs_info *fs_info;
 };
 
 struct task_struct___journal {

@@ -60,10 +60,10 @@ static __always_inline u32 fs_dev(struct btrfs_fs_info *fs)
 	return BPF_CORE_READ(fs, sb, s_dev);
 }
 
-/* What stands for all disks of a file system. */
+/* The disk that stands for all of a file system. */
 static __always_inline u32 fs_disk(struct btrfs_fs_info *fs)
 {
-	return BPF_CORE_READ(fs, sb, s_bdev, bd_disk, part0, bd_dev);
+	return BPF_CORE_READ(fs, fs_devices, latest_dev, bdev, bd_disk, part0, bd_dev);
 }
 
 /* Did a transaction begin before the run, or nobody knows when? */
@@ -301,7 +301,7 @@ int BPF_PROG(btrfs__commit_end, struct btrfs_fs_info *told)
 	if (x)
 		x->ended = 1;
 	k.owner = x ? x->top : PROC_NONE;
-	k.dev = BPF_CORE_READ(sb, s_bdev, bd_disk, part0, bd_dev);
+	k.dev = fs_disk(fs);
 	k.kind = KIND_COMMIT;
 	k.cause = CAUSE_JOURNAL;
 	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;
@@ -326,7 +326,7 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 	struct iot_ring_event *r;
 
 	k.owner = owner_top(owner);
-	k.dev = BPF_CORE_READ(i, i_sb, s_bdev, bd_disk, part0, bd_dev);
+	k.dev = fs_disk((struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info));
 	k.kind = KIND_FS_PACKED;
 	k.cause = CAUSE_DATA;
 	k.how = how;
