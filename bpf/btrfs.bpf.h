@@ -51,6 +51,7 @@ struct {
 struct btrfs_seen {
 	u64 last;              /* owner: the newest transaction that somebody has a share of */
 	u64 first;             /* number of the transaction that may have begun before the run; 0 none */
+	u64 committed;         /* and of the newest that was committed in it */
 };
 
 struct {

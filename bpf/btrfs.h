@@ -39,7 +39,7 @@ struct btrfs_fs_info {
 };
 
 struct btrfs_trans_handle {
-	u64 transid;
+	u64 transid, bytes_reserved;
 	struct btrfs_transaction *transaction;
 	struct btrfs_fs_info *fs_info;
 };

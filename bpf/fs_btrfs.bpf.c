@@ -112,6 +112,15 @@ static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 	return BPF_CORE_READ(h, transaction, state) >= bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
 }
 
+/* Did the handle that the current thread has join a transaction without a reservation of its own? Of such nothing else is told. */
+static __always_inline bool has_joined(void)
+{
+	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
+	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)BPF_CORE_READ(t, journal_info);
+
+	return h && !BPF_CORE_READ(h, bytes_reserved);
+}
+
 /* ---- blocks of trees ---- */
 
 static __always_inline u8 tree_sub(u64 tree)
@@ -166,6 +175,26 @@ struct change {
 	u32 dev, fresh;        /* fresh: 1 where it was copied by this change */
 };
 
+/* The file that the call in progress has a descriptor of: nothing else tells which inode a handle is about. */
+static __always_inline struct inode *put_file(void)
+{
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+	struct file *f;
+	u8 shape;
+
+	if (t->flags & PF_KTHREAD || is_worker(t))
+		return NULL;
+	regs = current_regs();
+	if (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return NULL;
+	shape = calls[regs_nr(regs)].shape;
+	if (!shape || shape > SHAPE_FALLOCATE || shape == SHAPE_SENDFILE || shape == SHAPE_SPLICE)
+		return NULL;
+	f = file_of(regs_arg0(regs));
+	return f ? data_inode(f) : NULL;
+}
+
 /* What the call in progress put into a tree. */
 static __always_inline void change_put(const struct change *g)
 {
@@ -174,7 +203,7 @@ static __always_inline void change_put(const struct change *g)
 
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, NULL, 0, 1, 1);
+	put_add(&k, put_file(), 0, 1, 1);
 }
 
 static __always_inline int change_note(struct change *g)
@@ -253,21 +282,28 @@ int BPF_PROG(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, s
 	return block_changed(to, 1);
 }
 
+/* What room is reserved for, by the begin of its name. */
+#define RESERVES_TRANSACTION 0x746361736e617274ULL /* "transact" */
+#define RESERVES_DELAYED 0x5f646579616c6564ULL /* "delayed_", and then "in" or "it": */
+#define RESERVES_INODE 0x6e69
+#define RESERVES_ITEM 0x7469
+
 /* A handle reserves room, for blocks or for what is put off until the commit (attributes, names in folders): it has a share. */
 SEC("tp_btf/btrfs_space_reservation")
 int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
 {
 	struct iot_put_key k = { .blocks = 1 };
 	struct btrfs_seen *m;
-	char name[8] = {};
-	bool handle;
+	u64 name[2] = {};
+	bool handle, inode;
 	u64 owner, transid;
 	u8 how;
 
 	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
 		return 0;
-	handle = !__builtin_memcmp(name, "transact", sizeof(name));
-	if (!handle && __builtin_memcmp(name, "delayed_", sizeof(name)))
+	handle = name[0] == RESERVES_TRANSACTION;
+	inode = (u16)name[1] == RESERVES_INODE;
+	if (!handle && (name[0] != RESERVES_DELAYED || (!inode && (u16)name[1] != RESERVES_ITEM)))
 		return 0;
 	layout_tell();
 	transid = handle ? value : BPF_CORE_READ(fs, generation);
@@ -279,7 +315,7 @@ int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 val
 	k.owner = owner;
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, NULL, handle, 0, 1);
+	put_add(&k, put_file(), handle || (inode && has_joined()), 0, 1);
 	return 0;
 }
 
@@ -289,15 +325,23 @@ int BPF_PROG(btrfs__commit_end, struct btrfs_fs_info *told)
 {
 	struct iot_cell_key k = {};
 	struct btrfs_fs_info *fs = (struct btrfs_fs_info *)told;
-	struct super_block *sb;
+	struct btrfs_seen *m;
 	struct txn *x;
+	u64 transid;
 
 	if (!told || !gate_open())
 		return 0;
-	if (BPF_CORE_READ(fs, sb, s_fs_info) != fs)
+	if (BPF_CORE_READ(fs, sb, s_fs_info) == fs) {
+		transid = BPF_CORE_READ(fs, last_trans_committed);
+	} else {
+		transid = BPF_CORE_READ((struct btrfs_trans_handle *)told, transid);
 		fs = BPF_CORE_READ((struct btrfs_trans_handle *)told, fs_info);
-	sb = BPF_CORE_READ(fs, sb);
-	x = txn_find(btrfs_txn(BPF_CORE_READ(sb, s_dev), BPF_CORE_READ(fs, last_trans_committed), false));
+	}
+	m = mount_see(fs, transid);
+	if (!m || m->committed >= transid)
+		return 0; /* somebody else who waited for the same */
+	m->committed = transid;
+	x = txn_find(btrfs_txn(fs_dev(fs), transid, false));
 	if (x)
 		x->ended = 1;
 	k.owner = x ? x->top : PROC_NONE;
