@@ -115,6 +115,10 @@ struct btrfs_io_stripe {
 	struct btrfs_io_context *bioc;
 };
 
+struct writeback_control {
+	long long range_start, range_end; /* bytes, the last one included */
+};
+
 struct task_struct___journal {
 	void *journal_info;    /* struct btrfs_trans_handle of the transaction that it is in */
 };

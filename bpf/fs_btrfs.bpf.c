@@ -465,16 +465,88 @@ static __noinline int inlined(struct inode *i, u64 index)
 	return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
 }
 
-SEC("tp_btf/extent_writepage")
-int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i)
+/* What the call or request in progress writes, and syncs before it returns. */
+struct through {
+	u64 inode, off, len;
+};
+
+/* Of a call: by the flags of its file, or its own. */
+static __always_inline bool call_syncs(struct task_ctx *c)
 {
-	return f && i && gate_open() ? inlined(i, BPF_CORE_READ(f, index)) : 0;
+	const struct pt_regs *regs = current_regs();
+	struct file *f = c->shape == SHAPE_SPLICE ? NULL : file_of(regs_arg0(regs));
+
+	if (f && NUMBER_AT(f, struct file, f_flags) & O_DSYNC)
+		return true;
+	return c->shape == SHAPE_PRWV2 && regs_arg5(regs) & (RWF_DSYNC | RWF_SYNC);
+}
+
+static __always_inline bool through_look(struct task_ctx *c, struct through *t)
+{
+	struct uring_io io = {};
+
+	if (uring_current(c, &io)) {
+		t->inode = io.write && !io.direct ? io.host : 0;
+		t->off = io.offset;
+		t->len = io.len;
+		return io.file && (NUMBER_AT(io.file, struct file, f_flags) & O_DSYNC ||
+				   NUMBER_AT(uring_cmd(io.req), struct io_rw, flags) & (RWF_DSYNC | RWF_SYNC));
+	}
+	range_look(c);
+	if (!c->call || !c->write)
+		return false;
+	t->inode = c->target_direct ? 0 : c->target_inode;
+	t->off = c->target_off;
+	t->len = c->target_len;
+	return call_syncs(c);
+}
+
+/* A call that writes through (O_SYNC, RWF_DSYNC) has written back what it has copied before it returns: that is its own, also where
+ * others had made it dirty before. It asks for its range, or for all of the file. */
+static __noinline int written_through(struct inode *i, struct folio *f, struct writeback_control *wbc)
+{
+	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	u64 from, to, pos, end, size, inode;
+	struct through t = {};
+
+	if (!i || !f || !wbc || !c)
+		return 0;
+	inode = inode_itself(i);
+	if (!through_look(c, &t) || t.inode != inode)
+		return 0;
+	from = BPF_CORE_READ(wbc, range_start);
+	to = BPF_CORE_READ(wbc, range_end) + 1;
+	if (to - from > t.len) {
+		size = NUMBER_AT(inode, struct inode, i_size);
+		from = t.off == size && size > t.len ? size - t.len : t.off; /* it appended: the end is behind it by now */
+		to = from + t.len < size ? from + t.len : size;
+	}
+	pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
+	end = pos + (folio_pages(f) << PAGE_SHIFT);
+	from = from > pos ? from : pos;
+	to = to < end ? to : end;
+	return to > from ? writer_mark(inode, from, to - from, proc_current(c)) : 0;
+}
+
+/* A page is about to be written back. */
+static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
+{
+	if (!f || !i || !wbc || !gate_open())
+		return 0;
+	written_through(i, f, wbc);
+	return inlined(i, BPF_CORE_READ(f, index));
+}
+
+SEC("tp_btf/extent_writepage")
+int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
+{
+	return page_writeback(f, i, wbc);
 }
 
 SEC("tp_btf/__extent_writepage")
-int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i)
+int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
 {
-	return p && i && gate_open() ? inlined(i, BPF_CORE_READ((struct folio *)p, index)) : 0;
+	return page_writeback((struct folio *)p, i, wbc);
 }
 
 /* A thread of the kernel enters an extent that was written into the trees: on behalf of whose it is. */
