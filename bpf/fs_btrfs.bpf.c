@@ -468,6 +468,7 @@ static __noinline int inlined(struct inode *i, u64 index)
 /* What the call or request in progress writes, and syncs before it returns. */
 struct through {
 	u64 inode, off, len;
+	u64 user;              /* where its bytes are from, in one piece of the caller's memory; 0 not known */
 };
 
 /* Of a call: by the flags of its file, or its own. */
@@ -498,6 +499,7 @@ static __always_inline bool through_look(struct task_ctx *c, struct through *t)
 	t->inode = c->target_direct ? 0 : c->target_inode;
 	t->off = c->target_off;
 	t->len = c->target_len;
+	t->user = c->shape == SHAPE_RW || c->shape == SHAPE_PRW ? regs_arg1(current_regs()) : 0;
 	return call_syncs(c);
 }
 
@@ -508,6 +510,7 @@ static __noinline int written_through(struct inode *i, struct folio *f, struct w
 	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	u64 from, to, pos, end, size, inode;
 	struct through t = {};
+	u8 byte;
 
 	if (!i || !f || !wbc || !c)
 		return 0;
@@ -516,16 +519,21 @@ static __noinline int written_through(struct inode *i, struct folio *f, struct w
 		return 0;
 	from = BPF_CORE_READ(wbc, range_start);
 	to = BPF_CORE_READ(wbc, range_end) + 1;
-	if (to - from > t.len) {
+	if (to - from <= t.len) {
+		t.user = 0; /* what it has copied is known */
+	} else {
 		size = NUMBER_AT(inode, struct inode, i_size);
 		from = t.off == size && size > t.len ? size - t.len : t.off; /* it appended: the end is behind it by now */
 		to = from + t.len < size ? from + t.len : size;
+		t.user -= t.user ? from : 0;
 	}
 	pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
 	end = pos + (folio_pages(f) << PAGE_SHIFT);
 	from = from > pos ? from : pos;
 	to = to < end ? to : end;
-	return to > from ? writer_mark(inode, from, to - from, proc_current(c)) : 0;
+	if (to <= from || (t.user && bpf_probe_read_user(&byte, sizeof(byte), (void *)(t.user + from))))
+		return 0; /* it had ended before, with EFAULT */
+	return writer_mark(inode, from, to - from, proc_current(c));
 }
 
 /* A page is about to be written back. */

@@ -145,7 +145,7 @@ class Program:
         moves = op in BYTES
         is_direct = "x" in mode and moves
         syncs = moves and (set(mode) & set("sd") or rwf & (RWF_DSYNC | RWF_SYNC | RWF_DONTCACHE))
-        if is_direct and is_btrfs() and not is_aligned(c, reply):
+        if is_direct and is_btrfs() and not is_aligned(op, c, reply):
             is_direct, syncs = False, True  # through the cache, and written before the call returns
         claims = set()
         if reply.get("parts") and inode:
@@ -314,9 +314,10 @@ BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": 
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
 
 
-def is_aligned(c, reply):
+def is_aligned(op, c, reply):
     """Whether btrfs takes a direct write as such: whole blocks, each piece of memory too."""
-    return not (reply["begin"] % PAGE or c["len"] % PAGE or c["len"] // max(c.get("n", 1), 1) % PAGE)
+    pieces = c.get("n", 1) if "v" in op or (op in ("aio", "uring") and c.get("kind", 0) & 1) else 1
+    return not (reply["begin"] % PAGE or c["len"] % PAGE or c["len"] // max(pieces, 1) % PAGE)
 
 
 def requests(c, reply):
