@@ -7,8 +7,6 @@
 
 #include "owner.bpf.h"
 
-#define BTRFS_MAGIC 0x9123683EUL
-
 /* Offsets in the kernel's structures. Written by the first program of the object that runs, before there is anything to be told. */
 struct btrfs_layout {
 	u32 known;
