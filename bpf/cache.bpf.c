@@ -79,8 +79,8 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	pages = folio_pages(f);
 	if (is_blockdev(i))
 		return dirty_device(c, i, off, pages << PAGE_SHIFT);
-	if (!(inode_mode(i) & S_IFMT))
-		return 0; /* no file: where btrfs keeps its trees */
+	if (inode_number(i) == BTRFS_TREES_INODE && is_on_btrfs(i))
+		return 0; /* no file: where its trees are */
 	if (c->behalf == BEHALF_LOOP)
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
