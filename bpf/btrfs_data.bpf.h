@@ -208,26 +208,21 @@ static __always_inline bool through_look(struct task_ctx *c, struct through *t)
 	return call_syncs(c);
 }
 
-/* A call that writes through (O_SYNC, RWF_DSYNC) has written back what it has copied before it returns: that is its own, also where
- * others had made it dirty before. It asks for its range, or for all of the file. */
-static __noinline int written_through(struct inode *i, struct folio *f, struct writeback_control *wbc)
+/* Bytes [c->dirtied_range[0], + [1]) of a page. */
+static __noinline int through_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
 {
-	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
-	u64 from, to, pos, end, size, inode;
+	u64 from, to, pos, end, size;
 	struct through t = {};
 	u8 byte;
 
-	if (!i || !f || !wbc || !c)
-		return 0;
-	inode = inode_itself(i);
-	if (!through_look(c, &t) || t.inode != inode)
+	if (!c || !i || !f || !wbc || !through_look(c, &t) || t.inode != inode_itself(i))
 		return 0;
 	from = BPF_CORE_READ(wbc, range_start);
 	to = BPF_CORE_READ(wbc, range_end) + 1;
 	if (to - from <= t.len) {
 		t.user = 0; /* what it has copied is known */
 	} else {
-		size = NUMBER_AT(inode, struct inode, i_size);
+		size = NUMBER_AT(i, struct inode, i_size);
 		from = t.off == size && size > t.len ? size - t.len : t.off; /* it appended: the end is behind it by now */
 		to = from + t.len < size ? from + t.len : size;
 		t.user -= t.user ? from : 0;
@@ -238,15 +233,22 @@ static __noinline int written_through(struct inode *i, struct folio *f, struct w
 	to = to < end ? to : end;
 	if (to <= from || (t.user && bpf_probe_read_user(&byte, sizeof(byte), (void *)(t.user + from))))
 		return 0; /* it had ended before, with EFAULT */
-	return writer_mark(inode, from, to - from, proc_current(c));
+	c->dirtied_range[0] = from;
+	c->dirtied_range[1] = to - from;
+	return 1;
 }
 
-/* A page is about to be written back. */
+/* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
+ * returns: that is its own, also where others had made it dirty before. It asks for its range, or for all of the file. */
 static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
 {
+	struct task_ctx *c;
+
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
-	written_through(i, f, wbc);
+	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	if (c && through_range(c, i, f, wbc))
+		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
 	return inlined(i, BPF_CORE_READ(f, index));
 }
 
