@@ -141,6 +141,13 @@ static void apply_bio_direct(struct ledger *g, const struct op *o)
 		add(g, &r->submitted, o->to - o->from);
 }
 
+/* Zeros that the kernel submits where no call wrote: what is asked for is what goes to the device. */
+static void apply_bio_zeroed(struct ledger *g, const struct op *o)
+{
+	apply_direct(g, o);
+	apply_bio_direct(g, o);
+}
+
 static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct taken *t)
 {
 	struct file *f = ledger_file_find(g, o->file);
@@ -189,7 +196,8 @@ static void apply(struct ledger *g, const struct op *o)
 {
 	static void (*const how[])(struct ledger *, const struct op *) = {
 		[OP_WRITE] = apply_dirty, [OP_DIRECT] = apply_direct, [OP_MMAP] = apply_dirty,
-		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
+		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct,
+		[OP_BIO_ZEROED] = apply_bio_zeroed, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
 	};
 
 	how[o->what](g, o);
@@ -292,7 +300,7 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 		if (!volume_has(VOLUME_W, e->cause, e->sub, e->flags))
 			return false;
 		if (e->cause == CAUSE_DIRECT)
-			o->what = OP_BIO_DIRECT;
+			o->what = e->sub == SUB_ZEROED ? OP_BIO_ZEROED : OP_BIO_DIRECT;
 		break;
 	case OP_MMAP:
 		o->may = o->from + e->size < o->from ? ~0ULL : o->from + e->size;
