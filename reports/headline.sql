@@ -43,6 +43,9 @@ WITH writer AS (
        UNION ALL
        SELECT 5, 'events, and with them what became dirty (D)' FROM v_run WHERE events = 0
        UNION ALL
+       SELECT 5.1, 'what format 3 did not record: syncs by writing calls, the use of readahead, reads for faults and writes, sums by file'
+       FROM v_measured WHERE since4 IS NULL
+       UNION ALL
        SELECT 6, printf('owners of %s (%.1f %%) that devices wrote', size(n.B), n.B * 100.0 / t.B)
        FROM v_volume n JOIN v_volume t ON n.what = 'unattributed' AND t.what = 'total' WHERE n.B > 0.01 * t.B),
      store AS (

@@ -21,6 +21,7 @@ struct opener {
 	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
 	int number;
 	bool to_write;
+	unsigned int version;           /* format of the store */
 	int refused;                    /* by place_judge(), of the companion `culprit` */
 	const char *culprit;
 	time_t until;                   /* 0: no limit */
@@ -29,7 +30,7 @@ struct opener {
 };
 
 /* Opens the store at `path`. to_write: it is made (mode 0600) when it is absent, and no other writer of ours has it. A store that is
- * read is one of IOT_SCHEMA whose tables are tables; one that is written has the schema of this version, whole, or *fresh is set:
+ * read is of IOT_SCHEMA or an older format whose tables are tables, and what it does not have is filled (older.h); one that is written has the schema of this version, whole, or *fresh is set:
  * there is nothing in it yet. Returns 0 or a negative errno, after having reported the error; opener_close() in either case.
  * `path` must live as long. */
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);

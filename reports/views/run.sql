@@ -27,11 +27,16 @@ WHERE NOT listed(l.name, r.layers)
                                       AND (p.chosen OR p.reason = 'layer not asked for'));
 
 -- What was measured in each run. What was not is NULL: what is multiplied with it becomes NULL, which prints as n/a.
+-- since4: not of format 3, which recorded neither synchronous writes, nor what was read ahead for calls and faults.
+-- once: bytes on volumes are counted once; format 3 counted them again below.
 CREATE TEMP VIEW v_run_measured AS
-WITH had AS (SELECT r.run, r.layers, EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some FROM run r)
+WITH had AS (SELECT r.run, r.layers, iif(r.schema >= 4, 1, NULL) AS since4,
+                    EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some FROM run r)
 SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS uring,
        measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS block,
-       measured('net', layers) AS net, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
+       measured('net', layers) AS net, since4,
+       iif(since4 OR NOT EXISTS (SELECT 1 FROM device d WHERE d.run = had.run AND d.type IN ('dm', 'md')), 1, NULL)
+           AS once, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
            ON t.run = had.run AND t.kind = k.id WHERE k.layer = 'vfs'), 0) AS vfs, NULLIF(some, 0) AS some_ledger,
        NULLIF(some AND NOT EXISTS (SELECT 1 FROM v_run_spoilt s
                                    WHERE s.run = had.run AND s.class = 'ledger' AND s.effect <> 'owner'), 0) AS ledger
