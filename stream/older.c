@@ -16,6 +16,7 @@ static const char first_tables[] = " run probe device process file agg agg_total
 /* What a column that may not be absent was before it was there. To add one: a row. */
 static const struct { const char *table, *column, *was; } fills[] = {
 	{ "ledger", "submitted",  "direct" }, /* the blocks of direct I/O were those that were submitted */
+	{ "event", "size_if_not_bytes", "CASE WHEN size IS bytes THEN NULL ELSE ifnull(size, 0) END" },
 	{ "ledger", "dirty_late", "0" },      /* all that was left over was residual */
 };
 

@@ -20,7 +20,7 @@ struct opener {
 	struct stat main;               /* the store, as it was judged */
 	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
 	int number;
-	bool to_write;
+	bool to_write, to_replace;
 	unsigned int version;           /* format of the store */
 	int refused;                    /* by place_judge(), of the companion `culprit` */
 	const char *culprit;
@@ -35,6 +35,12 @@ struct opener {
  * `path` must live as long. */
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);
 void opener_close(struct opener *o);
+
+/* Opens a store that is there, of any format that can be read, as its only writer, to put another file in its place. */
+int opener_open_to_replace(struct opener *o, const char *path);
+
+/* Is there anything beside the store that SQLite would play into it? */
+bool opener_has_companions(const struct opener *o);
 
 /* One sentence for an SQLite code, and the errno that goes with it. */
 int opener_fail(struct opener *o, int rc, const char *what);

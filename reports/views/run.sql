@@ -12,7 +12,8 @@
 -- v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
 CREATE TEMP TABLE v_run AS
-SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
+SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier,
+       iif(r.events = 2, 0, r.events) AS events, r.events = 2 AS pruned,
        r.settle, r.latency, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
        e.dur_ns, e.status, e.dirty_bytes, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, r.map_bytes,
        e.run IS NOT NULL AS complete, COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
@@ -83,7 +84,8 @@ SELECT s.class, s.effect FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
 -- Why the run has no dirty ledger, where that is not because the store has none.
 CREATE TEMP VIEW v_no_ledger AS
-SELECT CASE WHEN events = 0 THEN 'needs events, and the run recorded none'
+SELECT CASE WHEN pruned THEN 'needs events, and those of the run were pruned'
+            WHEN events = 0 THEN 'needs events, and the run recorded none'
             WHEN EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect = 'events')
             THEN 'needs all events, and some were lost' END AS text
 FROM v_run;
