@@ -22,7 +22,8 @@ const char *const per_names[] = { "system", "instance", "comm", "pid", "host", "
 static const struct option_row rows[] = {
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system, by its name or an alias" },
-	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it; host: of a merged run)" },
+	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names,
+	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; host: of a merged run)" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },

@@ -251,72 +251,84 @@ static int find_devices(struct merge *m, size_t i)
 	return rc == SQLITE_DONE ? 0 : opener_fail(&p->o, rc, "cannot be read");
 }
 
+static bool moved_on(const struct part *p, u32 dev)
+{
+	static const char sql[] = "SELECT 1 FROM agg_total WHERE run = ?1 AND owner <> 2 AND kind IN (?2, ?3) AND dev = ?4 AND bytes > 0";
+	sqlite3_stmt *st = NULL;
+	bool moved = false;
+
+	if (sqlite3_prepare_v2(p->o.db, sql, -1, &st, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, p->run);
+		sqlite3_bind_int(st, 2, KIND_BLK_READ);
+		sqlite3_bind_int(st, 3, KIND_BLK_WRITE);
+		sqlite3_bind_int64(st, 4, dev);
+		moved = sqlite3_step(st) == SQLITE_ROW;
+	}
+	sqlite3_finalize(st);
+	return moved;
+}
+
 /* Two tracers of one machine may have seen the same bytes. */
 static int check_overlap(struct merge *m, const struct part *p)
 {
-	static const char sql[] = "SELECT dev >> 20, dev & 1048575 FROM agg_total WHERE run = ?1 AND owner <> 2 AND kind IN (?2, ?3) AND dev = ?4 AND bytes > 0";
-	size_t i, k;
+	const struct part *q;
+	size_t k;
 
-	for (i = 0; &m->part[i] != p; i++) {
-		struct part *q = &m->part[i];
-
-		if (!same_machine(q, p))
-			continue;
-		for (k = 0; k < p->devices; k++) {
-			const struct part *pair[2] = { q, p };
-			int at, both = 0;
-
-			for (at = 0; at < 2; at++) {
-				sqlite3_stmt *st = NULL;
-
-				if (sqlite3_prepare_v2(pair[at]->o.db, sql, -1, &st, NULL) == SQLITE_OK) {
-					sqlite3_bind_int64(st, 1, pair[at]->run);
-					sqlite3_bind_int(st, 2, KIND_BLK_READ);
-					sqlite3_bind_int(st, 3, KIND_BLK_WRITE);
-					sqlite3_bind_int64(st, 4, p->device[k].from);
-					both += sqlite3_step(st) == SQLITE_ROW;
-				}
-				sqlite3_finalize(st);
-			}
-			if (both == 2)
+	for (q = m->part; q != p; q++)
+		for (k = 0; same_machine(q, p) && k < p->devices; k++)
+			if (moved_on(p, p->device[k].from) && moved_on(q, p->device[k].from))
 				return fail_as(-EEXIST, 0, "%s and %s are of one machine, and both have bytes of device %u:%u, which would be counted twice: "
 					       "record each with --dev", q->o.path, p->o.path, p->device[k].from >> 20, p->device[k].from & 0xfffff);
-		}
-	}
 	return 0;
 }
 
 /* ---- the run ---- */
 
-/* Rows of one part for the merged run, as a table of the new store: what its own run says. */
+/* What the parts' own runs say, as a table beside the new store; the columns that are left are set by note_part(). */
+#define PART_COLUMNS(begin, called) "SELECT r.*, " begin " AS begin_ns, " called " AS called, e.dur_ns, e.status, e.horizon, e.dirty_bytes," \
+	" e.events AS delivered, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, e.settle_ns FROM run r LEFT JOIN run_end e ON e.run = r.run"
+static const char make_parts[] = "CREATE TEMP TABLE part AS " PART_COLUMNS("CAST(NULL AS INTEGER)", "CAST(NULL AS TEXT)") " WHERE 0";
+static const char ask_part[] = PART_COLUMNS("NULL", "NULL") " WHERE r.run = ?1";
+
+static char *part_insert(int columns)
+{
+	char *sql = NULL;
+	FILE *f = memory_open(&sql, NULL);
+	int col;
+
+	if (!f)
+		return NULL;
+	fprintf(f, "INSERT INTO temp.part VALUES(");
+	for (col = 0; col < columns; col++)
+		fprintf(f, "%s?%d", col ? ", " : "", col + 1);
+	fprintf(f, ")");
+	return fclose(f) ? NULL : sql;
+}
+
 static int note_part(struct merge *m, size_t i)
 {
-	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS part AS SELECT r.*, CAST(NULL AS INTEGER) AS begin_ns, CAST(NULL AS TEXT) AS called, e.dur_ns, e.status,"
-		" e.horizon, e.dirty_bytes, e.events AS delivered, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, e.settle_ns"
-		" FROM run r LEFT JOIN run_end e ON e.run = r.run WHERE 0";
-	static const char ask[] = "SELECT r.*, NULL, NULL, e.dur_ns, e.status, e.horizon, e.dirty_bytes, e.events, e.self_cpu_ns, e.probe_cpu_ns,"
-		" e.rss_bytes, e.settle_ns FROM run r LEFT JOIN run_end e ON e.run = r.run WHERE r.run = ?1";
 	struct part *p = &m->part[i];
 	sqlite3_stmt *from = NULL, *to = NULL;
 	auto_free char *sql = NULL;
-	int rc = sqlite3_exec(m->to.o.db, make, NULL, NULL, NULL) ?: sqlite3_prepare_v2(p->o.db, ask, -1, &from, NULL) ?: sqlite3_bind_int64(from, 1, p->run), col, n = 0;
-	size_t size;
-	FILE *f = memory_open(&sql, &size);
+	int rc = sqlite3_prepare_v2(p->o.db, ask_part, -1, &from, NULL) ?: sqlite3_bind_int64(from, 1, p->run), col;
 
-	if (rc == SQLITE_OK && f) {
-		n = sqlite3_column_count(from);
-		fprintf(f, "INSERT INTO temp.part VALUES(");
-		for (col = 0; col < n; col++)
-			fprintf(f, "%s?%d", col ? ", " : "", col + 1);
-		fprintf(f, ")");
+	if (rc == SQLITE_OK) {
+		sql = part_insert(sqlite3_column_count(from));
+		rc = sql ? sqlite3_prepare_v2(m->to.o.db, sql, -1, &to, NULL) : SQLITE_NOMEM;
 	}
-	rc = !f || fclose(f) ? SQLITE_NOMEM : rc ?: sqlite3_prepare_v2(m->to.o.db, sql, -1, &to, NULL);
 	if (rc == SQLITE_OK && sqlite3_step(from) == SQLITE_ROW) {
-		for (col = 0; col < n; col++)
-			sqlite3_bind_value(to, col + 1, sqlite3_column_value(from, col));
-		sqlite3_bind_int64(to, 1, i + 1);
-		sqlite3_bind_int64(to, n - 10, p->begin_ns);
-		sqlite3_bind_text(to, n - 9, p->host, -1, SQLITE_STATIC);
+		for (col = 0; col < sqlite3_column_count(from); col++) {
+			const char *name = sqlite3_column_name(from, col);
+
+			if (!strcmp(name, "run"))
+				sqlite3_bind_int64(to, col + 1, i + 1);
+			else if (!strcmp(name, "begin_ns"))
+				sqlite3_bind_int64(to, col + 1, p->begin_ns);
+			else if (!strcmp(name, "called"))
+				sqlite3_bind_text(to, col + 1, p->host, -1, SQLITE_STATIC);
+			else
+				sqlite3_bind_value(to, col + 1, sqlite3_column_value(from, col));
+		}
 		sqlite3_step(to);
 		rc = sqlite3_reset(to);
 	}
@@ -424,8 +436,8 @@ static int copy_part(struct merge *m, size_t i)
 
 static int write_all(struct merge *m)
 {
+	int rc = sqlite3_exec(m->to.o.db, make_parts, NULL, NULL, NULL), err = rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be written");
 	size_t i;
-	int err = 0;
 
 	for (i = 0; !err && i < m->n; i++)
 		err = note_part(m, i);

@@ -30,9 +30,9 @@ struct opener {
 };
 
 /* Opens the store at `path`. to_write: it is made (mode 0600) when it is absent, and no other writer of ours has it. A store that is
- * read is of IOT_SCHEMA or an older format whose tables are tables, and what it does not have is filled (older.h); one that is written has the schema of this version, whole, or *fresh is set:
- * there is nothing in it yet. Returns 0 or a negative errno, after having reported the error; opener_close() in either case.
- * `path` must live as long. */
+ * read is of IOT_SCHEMA or an older format whose tables are tables, and what it does not have is filled (older.h); one that is written
+ * has the schema of this version, whole, or *fresh is set: there is nothing in it yet. Returns 0 or a negative errno, after having reported
+ * the error; opener_close() in either case. `path` must live as long. */
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);
 void opener_close(struct opener *o);
 

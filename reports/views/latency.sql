@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- latency.sql: Durations.
 
--- Latency buckets. system NULL: processes outside any system. middle: within 6.25 % of every value of the bucket. Format
--- 3 did not tell calls on files from those on sockets.
+-- Latency buckets. system NULL: processes outside any system. middle: within 6.25 % of every value of the bucket.
+-- Format 3 did not tell calls on files from those on sockets.
 CREATE TEMP VIEW v_hist AS
 SELECT k.layer, k.kind, h.system, COALESCE(h.other, 0) AS no_file, h.bucket, h.low_ns, h.high_ns,
        (h.low_ns + h.high_ns) / 2 AS middle_ns, h.n, SUM(h.n) OVER (part ORDER BY h.bucket) AS upto,

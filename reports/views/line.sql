@@ -37,7 +37,8 @@ CREATE TEMP TABLE v_named AS
 WITH seen AS MATERIALIZED (
        SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.host, ask.per,
               iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
-              CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
+              CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner
+                   WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
                    WHEN ask.per = 'all' THEN 'run'
                    WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                    ELSE 'process' END AS what,
