@@ -43,8 +43,7 @@ WITH writer AS (
        UNION ALL
        SELECT 5, 'events, and with them what became dirty (D)' FROM v_run WHERE events = 0
        UNION ALL
-       SELECT 6, printf('owners of %s (%.1f %%) that devices wrote', size(n.B), n.B * 100.0 / t.B)
-       FROM v_volume n JOIN v_volume t ON n.what = 'unattributed' AND t.what = 'total' WHERE n.B > 0.01 * t.B),
+       SELECT 6, 'owners of ' || text || ', by the shares of the devices that were used' FROM v_nobody),
      store AS (
        SELECT iif(:store GLOB '*[^A-Za-z0-9_./+-]*' OR :store GLOB '-*', 'STORE', :store)
               || iif(ask.run = (SELECT MAX(run) FROM v_runs), '', ' --run ' || ask.run)
