@@ -19,6 +19,21 @@ SELECT o.gid, o.sym, CAST(round(SUM(o.amount * (d.residual * 1.0 / d.whole))) AS
 FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym GROUP BY o.gid, o.sym;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
+-- The same of what devices wrote for all lines of the report, for words: in none where it is less than a hundredth.
+-- Devices that wrote for nobody who is known have no shares: all that they wrote.
+CREATE TEMP TABLE v_nobody AS
+WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
+     used AS (SELECT SUM(residual) AS residual, SUM(whole) AS whole FROM v_residual
+              WHERE sym = 'B' AND gid IN (SELECT gid FROM line)),
+     any AS (SELECT MAX(B) FILTER (WHERE what = 'unattributed') AS residual,
+                    MAX(B) FILTER (WHERE what = 'total') AS whole FROM v_volume)
+SELECT COALESCE(u.residual, a.residual) AS residual, COALESCE(u.whole, a.whole) AS whole,
+       printf('%s for the %s that devices wrote%s (%.1f %%)', size(COALESCE(u.residual, a.residual)),
+              size(COALESCE(u.whole, a.whole)), iif(u.whole IS NULL, '', ' for them'),
+              COALESCE(u.residual, a.residual) * 100.0 / COALESCE(u.whole, a.whole)) AS text
+FROM used u JOIN any a
+WHERE COALESCE(u.residual, a.residual) > 0.01 * COALESCE(u.whole, a.whole);
+
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
 -- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given.
 CREATE TEMP TABLE v_ratio_def(ord, ratio, num, den, formula, needs, complement);
