@@ -91,6 +91,12 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 	c->fresh_bytes += bytes;
 }
 
+/* A call on a file that is open for direct I/O made pages of it dirty: its file system wrote as usual (btrfs, where there are checksums). */
+static __always_inline bool went_through_cache(const struct task_ctx *c, u64 host)
+{
+	return host && c->fresh_inode == host;
+}
+
 /* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */
 struct wrote_at {
 	u64 off, len, block;   /* block: a power of two */

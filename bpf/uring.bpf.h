@@ -198,10 +198,14 @@ static __always_inline void uring_beside(const struct uring_request *u, const st
 __noinline int uring_record(struct uring_request *u, struct uring_file *f, struct uring_done *d)
 {
 	struct iot_cell_key k = {};
+	struct task_ctx *c;
 	u64 touched = 0;
 
 	if (!u || !f || !d)
 		return 0;
+	c = d->kind == KIND_URING_WRITE && f->flags & FLAG_DIRECT ? ctx_find() : NULL;
+	if (c && went_through_cache(c, f->host))
+		f->flags &= ~FLAG_DIRECT;
 	k.owner = u->proc;
 	k.dev = f->dev;
 	k.kind = d->kind;

@@ -268,7 +268,7 @@ static void fill_kinds(void)
 	for (k = 0; k < KIND_MAX; k++)
 		if (volume_kind(VOLUME_S, k))
 			kind_what[k] = OP_WRITE;
-		else if (volume_kind(VOLUME_W, k))
+		else if (volume_sums_kind(VOLUME_W, k))
 			kind_what[k] = OP_BIO;
 }
 
@@ -297,7 +297,7 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 			o->what = OP_DIRECT;
 		break;
 	case OP_BIO:
-		if (!volume_has(VOLUME_W, e->cause, e->sub, e->flags))
+		if (!volume_sums(VOLUME_W, e->kind, e->cause, e->sub, e->flags))
 			return false;
 		if (e->cause == CAUSE_DIRECT)
 			o->what = e->sub == SUB_ZEROED ? OP_BIO_ZEROED : OP_BIO_DIRECT;
