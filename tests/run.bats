@@ -70,3 +70,10 @@ copied() {
 	same "status" "$status" 143
 	empty "still asleep" "$(pgrep -fx 'sleep 10[23]1')"
 }
+
+@test "the clock of a test that ended before it began is nobody's" {
+	copied
+	printf '@test "a" { sleep 901 >/dev/null 2>&1 3>&- & }\n' > first.bats
+	root=$PWD/copy runs first.bats || { cat out.log; false; }
+	same "last line" "$(tail -n 1 out.log)" "1 passed, 0 failed, 0 skipped"
+}
