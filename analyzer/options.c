@@ -16,7 +16,7 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "all", "cause", "owner", "device", "component", NULL };
+const char *const per_names[] = { "system", "instance", "comm", "pid", "host", "all", "cause", "owner", "device", "component", NULL };
 
 #define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
@@ -24,7 +24,8 @@ static const struct option_row rows[] = {
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Which run, and whose lines:" },
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system, by its name or an alias" },
-	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
+	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names,
+	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; host: of a merged run)" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "How it is printed:" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
@@ -51,6 +52,9 @@ static const struct option_row rows[] = {
 	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
 	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "check --against: how far they may be apart (default: 5%)" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days" },
+	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB" },
+	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay" },
 	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Of the program:" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
