@@ -193,6 +193,10 @@ $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 	$(Q)mkdir -p $(@D)
 	$(Q)python3 tests/gen-run.py 300 | $(B)/iot-analyze ingest $@
 
+# Programs that drive tests.
+.PHONY: drivers
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker random-worker stats)
+
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite
 	$(Q)tests/fuzz $${IOT_FUZZ:-60}

@@ -88,6 +88,9 @@ static __always_inline bool compat_moves(u64 nr)
 	return false;
 }
 
+/* See below. */
+static __always_inline u64 page_memory(u64 pages) { return 0; }
+
 #else
 
 static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->orig_ax; }
@@ -110,6 +113,27 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 static __always_inline bool task_is_compat(struct task_struct *t)
 {
 	return NUMBER_AT(t, struct task_struct___x86, thread_info.status) & TS_COMPAT;
+}
+
+/* Where the array of all struct pages begins, and where the memory that they stand for, with 4 levels of page tables: where they are
+ * not the same at every start they are variables, which not every kernel tells of. */
+#define PAGES_BEGIN 0xffffea0000000000ULL
+#define MEMORY_BEGINS 0xffff888000000000ULL
+
+extern const void vmemmap_base __ksym __weak;
+extern const void page_offset_base __ksym __weak;
+
+/* What is to be added to the address of a struct page, times the bytes that each byte of it stands for, to have the address of its
+ * contents; 0 not known, and it may be wrong. */
+static __always_inline u64 page_memory(u64 times)
+{
+	u64 pages = PAGES_BEGIN, memory = MEMORY_BEGINS;
+
+	if (&vmemmap_base && &page_offset_base) {
+		bpf_probe_read_kernel(&pages, sizeof(pages), &vmemmap_base);
+		bpf_probe_read_kernel(&memory, sizeof(memory), &page_offset_base);
+	}
+	return memory - pages * times;
 }
 
 /* 32-bit calls have other numbers. These read and write. */

@@ -21,6 +21,7 @@ CARRY(cache);
 CARRY(block);
 CARRY(fs_ext4);
 CARRY(fs_xfs);
+CARRY(fs_btrfs);
 CARRY(uring);
 CARRY(reduced_maps);
 CARRY(reduced_core);
@@ -38,6 +39,7 @@ const struct object objects[] = {
 	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
 	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
+	{ "fs_btrfs", obj_fs_btrfs, obj_fs_btrfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs" },
 	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
 };
@@ -111,6 +113,18 @@ const struct program programs[] = {
 	{ "xfs__step", "fs", 3, true },
 	{ "xfs__evict", "fs", 0, true },
 	{ "xfs__truncate", "fs", 0, true },
+	{ "btrfs__unlock", "fs", 0, true },
+	{ "btrfs__copy", "fs", 0, true },
+	{ "btrfs__reserve", "fs", 0, true },
+	{ "btrfs__commit_end", "fs", 0, true },
+	{ "btrfs__extent", "fs", 0, true },
+	{ "btrfs__work_begin", "fs", 0, true },
+	{ "btrfs__work_end", "fs", 0, true },
+	{ "btrfs__writeback", "fs", 0, false },      /* 6.12 */
+	{ "btrfs__writeback_page", "fs", 0, false }, /* before */
+	{ "btrfs__evict", "fs", 0, true },
+	{ "btrfs__page_gone", "fs", 0, true },
+	{ "btrfs__dirty", "fs", 2, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
@@ -219,6 +233,18 @@ const struct function_row function_rows[] = {
 	{ "xlog_cil_push_work", FN_XFS_PUSH },
 	{ "xfs_end_io", FN_XFS_CONVERT },
 	{ "xfs_inodegc_worker", FN_XFS_INACTIVE },
+	{ "btrfs_simple_end_io", FN_BTRFS_BIO },
+	{ "btrfs_orig_write_end_io", FN_BTRFS_BIO },
+	{ "btrfs_raid56_end_io", FN_BTRFS_BIO },
+	{ "btrfs_clone_write_end_io", FN_BTRFS_COPY },
+	{ "btrfs_end_super_write", FN_BTRFS_SUPER },
+	{ "raid_wait_write_end_io", FN_BTRFS_PARITY },
+	{ "raid_write_end_io", FN_BTRFS_PARITY },        /* until 6.2 */
+	{ "btrfs_dio_end_io", FN_BTRFS_DIRECT },         /* 6.2 */
+	{ "btrfs_end_dio_bio", FN_BTRFS_DIRECT },
+	{ "end_bbio_compressed_write", FN_BTRFS_COMPRESSED }, /* 6.10 */
+	{ "end_compressed_bio_write", FN_BTRFS_COMPRESSED },
+	{ "finish_ordered_fn", FN_BTRFS_ORDERED },
 };
 const size_t n_function_rows = N_OF(function_rows);
 
