@@ -209,6 +209,7 @@ __by_numbers int aio_ring_round(u32 n)
 {
 	struct aio_ref r = { ctx_find() };
 
+	asm volatile("" : : "r"(n)); /* else the compiler passes none, and the verifier misses it */
 	return r.c ? aio_ring_one(n, &r) : 1;
 }
 #define AIO_LOOP(n, body, ref) LOOP(AIO_STEPS, n, body##_round(__round))
@@ -287,6 +288,14 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 	s->next = w->next;
 	return 1;
 }
+
+#ifdef IOT_REDUCED
+__by_numbers int aio_ring_looked(void)
+{
+	return aio_ring_read(ctx_find());
+}
+#define aio_ring_read(c) aio_ring_looked()
+#endif
 
 /* Looks at the file and the place of a control block. False: no operation on a file. */
 static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
