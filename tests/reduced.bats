@@ -55,7 +55,7 @@ nothing_guessed() { # COMM
 	body() {
 		local engine said
 
-		for engine in psync pvsync2 libaio mmap; do
+		for engine in psync libaio ${VM_KERNEL:+pvsync2 mmap}; do
 			rm -f "$store"
 			dd if=/dev/zero of="$IOT_MNT/$engine" bs=1M count=2 conv=fsync status=none # or fio would write it first, and not count that
 			sync -f "$IOT_MNT"
