@@ -44,6 +44,11 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 	return claim_range((u64)i, off, 1, owner, false);
 }
 
+static __always_inline bool is_on_btrfs(struct inode *i)
+{
+	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == BTRFS_MAGIC;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
@@ -74,9 +79,13 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	pages = folio_pages(f);
 	if (is_blockdev(i))
 		return dirty_device(c, i, off, pages << PAGE_SHIFT);
+	if (inode_number(i) == BTRFS_TREES_INODE && is_on_btrfs(i))
+		return 0; /* no file: where its trees are */
 	if (c->behalf == BEHALF_LOOP)
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
+	if (!owner && t->flags & PF_WQ_WORKER && is_on_btrfs(i))
+		return 0; /* its writeback puts back what it could not write: that was dirty before, and is whose it was */
 	k.owner = owner_top(owner);
 	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY;
