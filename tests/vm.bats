@@ -83,3 +83,9 @@ not_each_time() {
 	not_each_time
 	scenarios 7.2
 }
+
+@test "calls and devices are exact under 5.10, and the rest is n/a" {
+	not_each_time
+	kernel 5.10
+	"$root/tests/vm/run" -t 900 -m 2G -s 2 5.10 -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/reduced.bats
+}

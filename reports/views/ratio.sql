@@ -85,8 +85,10 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
        ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
      missing AS MATERIALIZED (
        SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
-                                                         ' was not measured')) AS text
-       FROM need n JOIN v_run r WHERE NOT listed(n.layer, r.layers)),
+                                                         ' was not measured' || COALESCE(' (' || u.reason || ')', '')))
+                  AS text
+       FROM need n JOIN v_run r LEFT JOIN v_unmeasured u ON u.layer = n.layer WHERE NOT listed(n.layer, r.layers)
+       UNION ALL SELECT 'block', reason FROM v_unmeasured WHERE layer = 'owners'),
      flat AS (
        SELECT v.gid, v.sym, s.name, s.rest, v.value, iif(v.sym = 'readahead', 'use', s.class) AS class,
               COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
@@ -99,7 +101,8 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
      judged AS (
        SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
        FROM flat f LEFT JOIN (SELECT DISTINCT class FROM v_spoilt) b ON b.class = f.class)
-SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests AS short,
+SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS residual, f.whole,
+       f.spoilt OR f.rests AS short,
        CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
             WHEN NOT f.rests THEN NULL
             WHEN f.rest = 'use'
@@ -120,8 +123,8 @@ SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests A
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 
--- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are; about_fs:
--- what a file system makes of file data beside writing it.
+-- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
+-- about_fs: what a file system makes of file data beside writing it.
 CREATE TEMP TABLE v_ratio AS
 WITH other AS MATERIALIZED (
        SELECT gid, sum_if(bytes, kind = 'fs_packed' AND sub = 'none') AS plain,
