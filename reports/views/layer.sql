@@ -30,26 +30,21 @@ FROM v_piece
 WHERE sym IN ('B', 'B_r', 'loop_w', 'loop_r', 'stacked_w', 'stacked_r', 'ops_B_w', 'ops_B_r', 'flushes')
 GROUP BY gid, cause, how, device;
 
--- Volumes of the processes of a storage system (NULL: outside any), whatever lines other reports have. Bytes
--- that nobody is known to own, other processes and the tracer are in none. Who did anything has a row without a volume.
-CREATE TEMP VIEW v_system_piece AS
-WITH c AS (
-       SELECT owner, sym, amount, bytes, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed FROM v_piece
-       UNION ALL SELECT owner, NULL, 0, 0, 0, 0, NULL FROM v_cell)
-SELECT p.system, c.*
-FROM ask JOIN c JOIN v_process p ON p.id = c.owner
-WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system);
-
--- Operations a system.
+-- Operations a storage system (NULL: processes outside any), whatever the lines of other reports stand for. Bytes that
+-- nobody is known to own, other processes and the tracer are in none.
 CREATE TEMP VIEW v_system AS
-SELECT system, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r, sum_if(bytes, sym = 'S') * m.syscall AS S,
+WITH c AS (
+       SELECT owner, sym, bytes, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed FROM v_piece
+       UNION ALL SELECT owner, NULL, 0, 0, 0, NULL FROM v_cell)
+SELECT p.system, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r, sum_if(bytes, sym = 'S') * m.syscall AS S,
        sum_if(ops, sym = 'S_r') * m.syscall AS ops_S_r, sum_if(ops, sym = 'S') * m.syscall AS ops_S_w,
        sum_if(lat_ns, sym = 'S_r') * m.syscall AS lat_S_r, sum_if(lat_ns, sym = 'S') * m.syscall AS lat_S_w,
        SUM(timed) FILTER (WHERE sym = 'S_r') AS timed_S_r, SUM(timed) FILTER (WHERE sym = 'S') AS timed_S_w,
        sum_if(ops, sym = 'V_r') * COALESCE(m.vfs, m.syscall) AS ops_V_r,
        sum_if(ops, sym = 'V') * COALESCE(m.vfs, m.syscall) AS ops_V_w,
        sum_if(ops, sym = 'B_r') * m.block AS ops_B_r, sum_if(ops, sym = 'B') * m.block AS ops_B_w
-FROM v_measured m JOIN v_system_piece GROUP BY system;
+FROM ask JOIN v_measured m JOIN c JOIN v_process p ON p.id = c.owner
+WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) GROUP BY p.system;
 
 -- Journal bytes on devices by the structure that each block is, and the commits that wrote them.
 CREATE TEMP VIEW v_journal AS

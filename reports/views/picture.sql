@@ -55,10 +55,15 @@ UNION ALL
 SELECT 'network', iif(net IS NULL, 'layer net was not recorded',
                       'no traced process sent or received anything on sockets') FROM m;
 
--- Bytes a system, by layer.
+-- Bytes a storage system (NULL: processes outside any) by layer, of the processes that v_system has.
 CREATE TEMP VIEW v_system_bytes AS
-SELECT system, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = 'S_r') * m.syscall AS S_r,
+WITH c AS (
+       SELECT owner, sym, amount FROM v_piece WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
+       UNION ALL SELECT owner, NULL, 0 FROM v_cell)
+SELECT p.system, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = 'S_r') * m.syscall AS S_r,
        sum_if(amount, sym = 'V') * COALESCE(m.vfs, m.syscall) AS V,
        sum_if(amount, sym = 'V_r') * COALESCE(m.vfs, m.syscall) AS V_r,
        sum_if(amount, sym = 'B') * m.block AS B, sum_if(amount, sym = 'B_r') * m.block AS B_r
-FROM v_measured m JOIN v_system_piece GROUP BY system;
+FROM ask JOIN v_measured m JOIN c JOIN v_process p ON p.id = c.owner
+WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system)
+GROUP BY p.system;
