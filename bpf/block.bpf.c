@@ -352,7 +352,7 @@ int BPF_PROG(block__issue, struct request *rq)
 	}
 	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
 		lose(LOSS_REQUEST_TABLE);
-	if (u.inside && d->major == LOOP_MAJOR)
+	if (bpf_core_type_exists(struct loop_device) && u.inside && d->major == LOOP_MAJOR) /* else its module is not there, nor one of them */
 		loop_issue(rq, d);
 	return 0;
 }
