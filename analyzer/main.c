@@ -88,7 +88,7 @@ static int help(const struct options *o)
 		printf("  %-14s %-15s %s\n", commands[i].name, commands[i].args, commands[i].doc);
 	printf("\nreports:\n");
 	err = report_each(o->reports, help_report);
-	printf("\noptions:\n");
+	printf("\n");
 	options_help();
 	printf("\nexit status: 0 all is well; 1 something is wrong with the data; 2 wrong usage\n");
 	return err;

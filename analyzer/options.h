@@ -47,7 +47,7 @@ extern const char *const per_names[];
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
 int options_read(struct options *o, int argc, char **argv);
 
-/* Prints the options, one a line, to stdout. */
+/* Prints the options in their groups to stdout. */
 void options_help(void);
 
 #endif

@@ -12,6 +12,8 @@
 #include "memory.h"
 #include "opener.h"
 #include "options.h"
+#include "order.h"
+#include "overlap.h"
 #include "query.h"
 #include "stream.h"
 #include "volume.h"
@@ -355,6 +357,7 @@ int store_ask(struct store *s, const struct ask *ask)
 
 	s->ask = *ask;
 	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
+	    order_register(s->db) != SQLITE_OK || overlap_register(s->db) != SQLITE_OK ||
 	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);

@@ -46,8 +46,7 @@ WITH writer AS (
        SELECT 5.1, 'what format 3 did not record: syncs by writing calls, the use of readahead, reads for faults and writes, sums by file'
        FROM v_measured WHERE since4 IS NULL
        UNION ALL
-       SELECT 6, printf('owners of %s (%.1f %%) that devices wrote', size(n.B), n.B * 100.0 / t.B)
-       FROM v_volume n JOIN v_volume t ON n.what = 'unattributed' AND t.what = 'total' WHERE n.B > 0.01 * t.B),
+       SELECT 6, 'owners of ' || text || ', by the shares of the devices that were used' FROM v_nobody),
      store AS (
        SELECT iif(:store GLOB '*[^A-Za-z0-9_./+-]*' OR :store GLOB '-*', 'STORE', :store)
               || iif(ask.run = (SELECT MAX(run) FROM v_runs), '', ' --run ' || ask.run)

@@ -7,9 +7,8 @@
 load analyze_lib
 
 setup_file() {
+	make_base
 	make_store "$BATS_FILE_TMPDIR/empty.sqlite"
-	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$BATS_FILE_TMPDIR/base.sqlite"
-	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
 }
 
 setup() {

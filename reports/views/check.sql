@@ -20,7 +20,7 @@ WHERE NOT o.only OR t.pid IS NOT NULL OR t.dev IN (SELECT dev FROM v_only_disk);
 -- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
 CREATE TEMP VIEW v_check AS
 WITH m AS MATERIALIZED (
-       SELECT block, syscall, iif(block IS NULL, 'layer block was not measured', NULL) AS no_block,
+       SELECT device AS block, syscall, iif(device IS NULL, 'layer block was not measured', NULL) AS no_block,
               iif(syscall IS NULL, 'layer syscall was not measured', NULL) AS no_syscall,
               iif(fs IS NULL, 'layer fs was not measured', NULL) AS no_fs, iif(ledger, NULL, 'no ledger') AS no_ledger,
               CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all' END

@@ -25,16 +25,26 @@ CREATE TEMP TABLE v_left_out AS
 SELECT l.name AS layer FROM v_run r JOIN layer l
 WHERE NOT listed(l.name, r.layers)
   AND EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.layer = l.name
-                                      AND (p.chosen OR p.reason = 'layer not asked for'));
+                                      AND (p.chosen OR p.reason = 'layer not asked for'))
+  AND NOT EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.name = 'layer__' || l.name);
+
+-- Why a layer that was asked for is not measured: the program that its bytes come from, and what the kernel said.
+-- owners: why nobody is known as an owner of device bytes.
+CREATE TEMP TABLE v_unmeasured AS
+SELECT substr(p.name, 8) AS layer, p.reason FROM ask JOIN probe p ON p.run = ask.run
+WHERE p.name GLOB 'layer__*' OR p.name = 'block__owners';
 
 -- What was measured in each run. What was not is NULL: what is multiplied with it becomes NULL, which prints as n/a.
 -- since4: not of format 3, which recorded neither synchronous writes, nor what was read ahead for calls and faults.
 -- once: bytes on volumes are counted once; format 3 counted them again below.
+-- device: what devices completed; block: that, and for whom.
 CREATE TEMP VIEW v_run_measured AS
 WITH had AS (SELECT r.run, r.layers, iif(r.schema >= 4, 1, NULL) AS since4,
                     EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some FROM run r)
 SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS uring,
-       measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS block,
+       measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS device,
+       iif(EXISTS (SELECT 1 FROM probe p WHERE p.run = had.run AND p.name = 'block__owners'), NULL,
+           measured('block', layers)) AS block,
        measured('net', layers) AS net, since4,
        iif(since4 OR NOT EXISTS (SELECT 1 FROM device d WHERE d.run = had.run AND d.type IN ('dm', 'md')), 1, NULL)
            AS once, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
