@@ -263,6 +263,7 @@ refuses() { # STATUS TEXT ARGS...
 @test "an ordinary user is asked by sudo: what root prints goes to a file that is his; 5 seconds and trace.txt without arguments" {
 	need_root
 	need setpriv util-linux
+	setpriv=$(command -v setpriv)
 	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
 	mkdir -m 777 his
 	mkdir bin
@@ -270,7 +271,7 @@ refuses() { # STATUS TEXT ARGS...
 	printf '#!/bin/sh\necho "as root: $*"\n' >bin/sudo
 	chmod 755 bin bin/sudo
 	cp "$root/working_trace.sh" bin/
-	as_user() { (cd his && env PATH="$1" setpriv --reuid=65534 --regid=65534 --clear-groups "${@:2}"); }
+	as_user() { (cd his && env PATH="$1" "$setpriv" --reuid=65534 --regid=65534 --clear-groups "${@:2}"); }
 	as_user "$PATH" test -x ../bin/sudo || skip "the folder of this test cannot be entered by others"
 	as_user "$BATS_TEST_TMPDIR/bin:$PATH" ../bin/working_trace.sh
 	same "asked" "$(cat his/trace.txt)" "as root: -- iot-trace -d 5 --format text -o -"
