@@ -282,7 +282,7 @@ os.fsync(f)"
 @test "a program that the kernel refuses is left out with the reason; -v shows the end of its log, -vv all of it" {
 	need cc gcc
 	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/refuse.c"
-	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they must be the first library"; fi
+	need_plain "$trace" "they must be the first library"
 	export IOT_REFUSE=uring__complete
 	LD_PRELOAD=$PWD/refuse.so "$trace" --probes > probes.txt
 	grep -qE '^uring +uring__complete +tp_btf/io_uring_complete +no +Permission denied' probes.txt
@@ -303,7 +303,7 @@ os.fsync(f)"
 }
 
 @test "a flood of events needs less than 64 MiB of the tracer's memory" {
-	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they take memory themselves"; fi
+	need_plain "$trace" "they take memory themselves"
 	"$trace" -q -o /dev/null --format jsonl -o "$store" -- dd if=/dev/zero of=/dev/null bs=1 count=1000000 status=none
 	between "resident bytes" "$(sql 'SELECT rss_bytes FROM run_end')" 1 67108864
 }

@@ -123,8 +123,8 @@ SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS 
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 
-       SELECT gid, substr(iif(plain, printf('; the file system compresses: %d bytes became %d', plain, packed), '') ||
--- a file system makes of file data beside writing it.
+-- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
+-- about_fs: what a file system makes of file data beside writing it.
 CREATE TEMP TABLE v_ratio AS
 WITH other AS MATERIALIZED (
        SELECT gid, sum_if(bytes, kind = 'fs_packed' AND sub = 'none') AS plain,
