@@ -260,7 +260,8 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 	for (i = 0, n = rows ? rows_of(c, panel, rows) : 0; i < n; i++)
 		y = draw_row(c, panel, rows[i], &f, &s, &w, y);
 	pen_rule(f.pen, s.log ? s.x0 : at(&s, 0), top, s.log ? s.x0 : at(&s, 0), bottom, LINE, 0.8, false);
-	axis = c->axis ? pen_fit(c->axis, f.x + f.w - s.x0, SMALL * f.font, false) : NULL;
+	axis = c->axis ? pen_fit(c->axis, f.w, SMALL * f.font, false) : NULL;
+	/* below the bars, or where it ends with the picture */
 	if (axis)
-		pen_text(f.pen, s.x0, bottom + 2.55 * f.font, START, SMALL * f.font, DIM, false, axis);
+		pen_text(f.pen, fmin(s.x0, f.x + f.w - pen_width(axis, SMALL * f.font, false)), bottom + 2.55 * f.font, START, SMALL * f.font, DIM, false, axis);
 }
