@@ -365,9 +365,14 @@ int store_ask(struct store *s, const struct ask *ask)
 	return err ?: store_limits(s, ask) ?: store_given(s, ask);
 }
 
+int store_has_system(struct store *s, const char *system)
+{
+	return system && s->ask.systems ? store_knows_system(s, system) : 0;
+}
+
 int store_asked(struct store *s, const char *system)
 {
-	int err = (system && s->ask.systems ? store_knows_system(s, system) : 0) ?: store_knows_limits(s);
+	int err = store_has_system(s, system) ?: store_knows_limits(s);
 
 	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
 	return err;
