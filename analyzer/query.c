@@ -15,6 +15,7 @@
 #include "order.h"
 #include "overlap.h"
 #include "query.h"
+#include "sizes.h"
 #include "stream.h"
 #include "volume.h"
 
@@ -357,7 +358,7 @@ int store_ask(struct store *s, const struct ask *ask)
 
 	s->ask = *ask;
 	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
-	    order_register(s->db) != SQLITE_OK || overlap_register(s->db) != SQLITE_OK ||
+	    order_register(s->db) != SQLITE_OK || overlap_register(s->db) != SQLITE_OK || sizes_register(s->db) != SQLITE_OK ||
 	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
