@@ -33,8 +33,11 @@ inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
 inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
-BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
-	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
+# For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/arch.h).
+machine := $(shell $(CC) -dumpmachine 2>/dev/null)
+target := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(firstword $(subst -, ,$(machine)))))
+BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function -Ibpf \
+	-I/usr/include/$(machine) -I/usr/$(machine)/include
 
 bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
@@ -102,8 +105,9 @@ $(B)/stats: tests/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
-# The objects are carried inside the tracer.
+# The objects are carried inside the tracer: the assembler looks for them there.
 $(B)/tracer/probe_rows.o: $(bpf_obj)
+$(B)/tracer/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
@@ -188,6 +192,10 @@ $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 	$(Q)rm -f $@
 	$(Q)mkdir -p $(@D)
 	$(Q)python3 tests/gen-run.py 300 | $(B)/iot-analyze ingest $@
+
+# Programs that drive tests.
+.PHONY: drivers
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker random-worker stats)
 
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite

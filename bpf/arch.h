@@ -29,6 +29,14 @@ struct pt_regs {
 	s32 syscallno;
 };
 
+struct thread_info {
+	unsigned long flags;
+};
+
+struct task_struct___arm64 {
+	struct thread_info thread_info;
+};
+
 #else
 
 struct pt_regs {
@@ -63,7 +71,25 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 	return r->syscallno >= 0;
 }
 
-static __always_inline bool task_is_compat(struct task_struct *t) { return false; }
+#define TIF_32BIT (1UL << 22) /* thread_info.flags: a 32-bit program */
+
+static __always_inline bool task_is_compat(struct task_struct *t)
+{
+	return NUMBER_AT(t, struct task_struct___arm64, thread_info.flags) & TIF_32BIT;
+}
+
+/* 32-bit calls have other numbers. These read and write. */
+static __always_inline bool compat_moves(u64 nr)
+{
+	switch (nr) {
+	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 340: case 361: case 362: case 391: case 392: case 393:
+		return true;
+	}
+	return false;
+}
+
+/* See below. */
+static __always_inline u64 page_memory(u64 pages) { return 0; }
 
 #else
 
@@ -89,6 +115,37 @@ static __always_inline bool task_is_compat(struct task_struct *t)
 	return NUMBER_AT(t, struct task_struct___x86, thread_info.status) & TS_COMPAT;
 }
 
+/* Where the array of all struct pages begins, and where the memory that they stand for, with 4 levels of page tables: where they are
+ * not the same at every start they are variables, which not every kernel tells of. */
+#define PAGES_BEGIN 0xffffea0000000000ULL
+#define MEMORY_BEGINS 0xffff888000000000ULL
+
+extern const void vmemmap_base __ksym __weak;
+extern const void page_offset_base __ksym __weak;
+
+/* What is to be added to the address of a struct page, times the bytes that each byte of it stands for, to have the address of its
+ * contents; 0 not known, and it may be wrong. */
+static __always_inline u64 page_memory(u64 times)
+{
+	u64 pages = PAGES_BEGIN, memory = MEMORY_BEGINS;
+
+	if (&vmemmap_base && &page_offset_base) {
+		bpf_probe_read_kernel(&pages, sizeof(pages), &vmemmap_base);
+		bpf_probe_read_kernel(&memory, sizeof(memory), &page_offset_base);
+	}
+	return memory - pages * times;
+}
+
+/* 32-bit calls have other numbers. These read and write. */
+static __always_inline bool compat_moves(u64 nr)
+{
+	switch (nr) {
+	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
+		return true;
+	}
+	return false;
+}
+
 #endif
 
 static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r)
@@ -105,7 +162,7 @@ static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r
 /* The saved registers of the current thread. Kernel threads have none that mean something. */
 static __always_inline const struct pt_regs *current_regs(void)
 {
-	return (const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (const struct pt_regs *)bpf_task_pt_regs(CURRENT_TASK);
 }
 
 #endif

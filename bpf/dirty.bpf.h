@@ -91,12 +91,24 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 	c->fresh_bytes += bytes;
 }
 
+/* A call on a file that is open for direct I/O made pages of it dirty: its file system wrote as usual (btrfs, where there are checksums). */
+static __always_inline bool went_through_cache(const struct task_ctx *c, u64 host)
+{
+	return host && c->fresh_inode == host;
+}
+
 /* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */
 struct wrote_at {
 	u64 off, len, block;   /* block: a power of two */
 	u64 ts_ns;             /* when it began; 0 not known */
 	u32 proc, pad;
 };
+
+/* When it may have dirtied at the earliest; 0: now. A direct one writes back what is dirty before it is refused, and zeroes then. */
+static __always_inline u64 began_dirtying(u64 len, u32 flags, u64 ts_ns)
+{
+	return !len && flags & FLAG_DIRECT ? 0 : ts_ns;
+}
 
 /* Room for one, which the stack has not. */
 static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
@@ -123,7 +135,7 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	d->proc = w->proc;
 	d->ts_ns = w->ts_ns;
 	from = w->off & -w->block;
-	to = (w->off + w->len + w->block - 1) & -w->block;
+	to = w->len ? (w->off + w->len + w->block - 1) & -w->block : from;
 	if (c->fresh_from < from) {
 		d->off = c->fresh_from;
 		d->bytes = w->block;

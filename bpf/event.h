@@ -458,6 +458,13 @@ enum iot_function {
 	FN_XFS_PUSH,        /* writes a checkpoint of XFS into the log */
 	FN_XFS_CONVERT,     /* XFS converts unwritten extents behind a write */
 	FN_XFS_INACTIVE,    /* XFS frees what unlinked files had */
+	FN_BTRFS_BIO,       /* ends a bio of btrfs that is in a struct btrfs_bio */
+	FN_BTRFS_COPY,      /* ends another copy of one: bi_private is its struct btrfs_io_stripe */
+	FN_BTRFS_SUPER,     /* ends a superblock: bi_private is its struct btrfs_device */
+	FN_BTRFS_PARITY,    /* ends a write of a stripe with parity */
+	FN_BTRFS_DIRECT,    /* of a struct btrfs_bio: direct I/O */
+	FN_BTRFS_COMPRESSED, /* of a struct btrfs_bio: compressed data */
+	FN_BTRFS_ORDERED,   /* enters an extent into the trees when it is on disk */
 };
 
 /* Losses, counted per processor in map `losses`. */

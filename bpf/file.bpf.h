@@ -192,6 +192,14 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	return 0;
 }
 
+#ifdef IOT_REDUCED
+__by_numbers int file_changed(u64 file, u64 inode, u64 ino)
+{
+	return file_change(ctx_find(), file, inode, ino);
+}
+#define file_change(c, file, inode, ino) file_changed(file, inode, ino)
+#endif
+
 /* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
 static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
 {

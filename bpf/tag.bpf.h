@@ -10,6 +10,7 @@
 #include "parts.bpf.h"
 #include "readahead.bpf.h"
 #include "stack.bpf.h"
+#include "tag_btrfs.bpf.h"
 
 struct first_page {
 	struct inode *inode;
@@ -213,6 +214,72 @@ static __always_inline bool is_meta(struct bio *b)
 	return NUMBER_AT(b, struct bio, bi_opf) & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot);
 }
 
+/* The struct page that a bio's first byte is on. */
+static __always_inline u64 first_page_of(u64 bio)
+{
+	struct bio_vec *v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
+	u64 page = POINTER_AT(v, struct bio_vec, bv_page);
+	u32 at = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
+
+	return page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page);
+}
+
+/* Its pages are of a file, but not of the file that it is about: they are the memory that direct I/O is from, or to. */
+static __always_inline bool is_elsewhere(struct bio *b, u32 end, const struct btrfs_layout *l, u64 inode)
+{
+	u64 bbio = end == FN_BTRFS_PARITY ? 0 : btrfs_bio_of(b, end, l), off, about;
+
+	if (!bbio)
+		return false;
+	about = btrfs_bio_inode(bbio, function_of(pointer_at(bbio + l->end_io)), l, &off);
+	return about && about != inode;
+}
+
+/* A bio of btrfs. Global, as tag_bio(). */
+__noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end)
+{
+	struct bio *b = (struct bio *)bio;
+	struct btrfs_layout *l = btrfs_layout_of();
+	struct first_page fp = {};
+	bool write;
+
+	if (!t || !l)
+		return 0;
+	write = op_of(NUMBER_AT(bio, struct bio, bi_opf)) == REQ_OP_WRITE;
+	first_page(bio, &fp);
+	if (end == FN_BTRFS_SUPER || is_meta(b) || (fp.inode && inode_number(fp.inode) == BTRFS_TREES_INODE && end == FN_BTRFS_PARITY)) {
+		t->cause = CAUSE_METADATA;
+		if (!write) {
+			t->owner = owner_current(c, &t->how);
+		} else if (!l->known) {
+			unseen_structure(owner_current(c, &t->how));
+			t->how = HOW_NONE;
+		} else if (end == FN_BTRFS_SUPER) {
+			tag_super(b, t, c, l);
+		} else {
+			tag_tree(b, t, first_page_of(bio), l);
+		}
+		return 0;
+	}
+	if (!fp.inode || (l->known && is_elsewhere(b, end, l, (u64)fp.inode))) {
+		tag_elsewhere(b, t, c, end, write);
+		return 0;
+	}
+	tag_file(t, fp.inode, c, write);
+	if (t->cause == CAUSE_LOOPBACK) {
+		tag_loop(t, fp.inode, fp.index);
+		return 0;
+	}
+	t->sub = l->known ? own_inode_sub((u64)fp.inode, l) : SUB_NONE;
+	if (t->sub) {
+		t->cause = CAUSE_METADATA;
+		t->file = 0;
+	} else if (write && end == FN_BTRFS_COPY) {
+		t->sub = SUB_COPY;
+	}
+	return 0;
+}
+
 static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	struct first_page fp = {};
@@ -221,6 +288,10 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 
 	if (tag_stated(b, t, end, c, write))
 		return;
+	if (is_btrfs(end) && !(c && c->behalf == BEHALF_LOOP)) {
+		tag_btrfs((u64)b, t, c, end);
+		return;
+	}
 	first_page((u64)b, &fp);
 	if (c && c->behalf == BEHALF_LOOP) {
 		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
@@ -267,6 +338,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+		if (write && !ends_direct(end) && t->owner)
+			t->sub = SUB_ZEROED;
 		t->file = file_direct(b, end, c);
 		return;
 	}

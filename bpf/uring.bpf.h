@@ -190,7 +190,7 @@ static __always_inline void uring_beside(const struct uring_request *u, const st
 	w->off = f->offset;
 	w->len = d->res > 0 ? d->res : 0;
 	w->block = f->block ?: PAGE_SIZE;
-	w->ts_ns = u->ts_ns;
+	w->ts_ns = began_dirtying(w->len, u->flags, u->ts_ns);
 	w->proc = u->proc;
 	fresh_before(c, w);
 }
@@ -198,10 +198,14 @@ static __always_inline void uring_beside(const struct uring_request *u, const st
 __noinline int uring_record(struct uring_request *u, struct uring_file *f, struct uring_done *d)
 {
 	struct iot_cell_key k = {};
+	struct task_ctx *c;
 	u64 touched = 0;
 
 	if (!u || !f || !d)
 		return 0;
+	c = d->kind == KIND_URING_WRITE && f->flags & FLAG_DIRECT ? ctx_find() : NULL;
+	if (c && went_through_cache(c, f->host))
+		f->flags &= ~FLAG_DIRECT;
 	k.owner = u->proc;
 	k.dev = f->dev;
 	k.kind = d->kind;

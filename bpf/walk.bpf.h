@@ -259,6 +259,12 @@ static __always_inline void piece_event(struct walk *w)
 	event_submit(r);
 }
 
+/* File data that is submitted as other bytes, or a second time: the file's were counted once. */
+static __always_inline bool counted_before(u8 sub)
+{
+	return sub >= SUB_COPY && sub <= SUB_COMPRESSED_COPY;
+}
+
 /* The piece as one of a file. What is submitted keeps where it was counted in the tag, unless its pages have other owners. */
 static __always_inline void piece_by_file(struct walk *w)
 {
@@ -269,7 +275,8 @@ static __always_inline void piece_by_file(struct walk *w)
 	if (w->key.kind == KIND_BLK_READ || w->key.kind == KIND_BLK_WRITE)
 		filesum_complete(&w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_BLK_WRITE, w->bytes);
 	else
-		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_FS_WRITE, w->bytes);
+		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_FS_WRITE,
+			       counted_before(w->key.sub) ? 0 : w->bytes);
 }
 
 /* Counts the piece that was put together, and begins a new one. */

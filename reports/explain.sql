@@ -114,7 +114,8 @@ WITH whole AS (SELECT * FROM v_explain_all),
        FROM told f JOIN whole w
        UNION ALL
        SELECT 'nothing', 0, 0, 'amplification', '', NULL, iif(B IS NULL, 'n/a', 'exact'),
-              iif(B IS NULL, 'what devices wrote was not measured: layer block is missing', 'devices wrote nothing for the traced processes')
+              iif(B IS NULL, 'what devices wrote was not measured: ' || COALESCE((SELECT reason FROM v_unmeasured WHERE layer = 'owners'), 'layer block is missing'),
+                  'devices wrote nothing for the traced processes')
        FROM whole
        WHERE COALESCE(B, 0) = 0)
 SELECT about, upper(substr(text, 1, 1)) || substr(text, 2) || '. Rests on: ' || rests_on || iif(experiment = '', '.', '. To confirm: ' || experiment || '.') AS words,

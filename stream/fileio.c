@@ -165,7 +165,7 @@ static bool called(struct fileio *f, const struct iot_event *e)
 
 static bool look(struct fileio *f, struct iot_event *e)
 {
-	if (f->kinds[1][e->kind] && volume_has(VOLUME_W, e->cause, e->sub, e->flags))
+	if (f->kinds[1][e->kind] && volume_sums(VOLUME_W, e->kind, e->cause, e->sub, e->flags))
 		return submitted(f, e);
 	if (f->kinds[0][e->kind] && volume_has(VOLUME_S, e->cause, e->sub, e->flags))
 		return called(f, e);
@@ -350,7 +350,7 @@ struct fileio *fileio_open(void)
 
 	for (k = 0; f && k < KIND_MAX; k++) {
 		f->kinds[0][k] = volume_kind(VOLUME_S, k);
-		f->kinds[1][k] = volume_kind(VOLUME_W, k);
+		f->kinds[1][k] = volume_sums_kind(VOLUME_W, k);
 	}
 	return f;
 }

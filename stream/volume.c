@@ -21,6 +21,27 @@ bool volume_kind(enum volume_row row, u8 kind)
 	return v->layers & BIT(kinds[kind].layer) && kinds[kind].dir == v->dir;
 }
 
+static bool is_of(enum volume_row row, size_t n)
+{
+	return n < VOLUME_MAX && !strcmp(volumes[n].symbol, volumes[row].symbol);
+}
+
+bool volume_sums_kind(enum volume_row row, u8 kind)
+{
+	for (size_t n = row; is_of(row, n); n++)
+		if (volume_kind(n, kind))
+			return true;
+	return false;
+}
+
+bool volume_sums(enum volume_row row, u8 kind, u8 cause, u8 sub, u32 flags)
+{
+	for (size_t n = row; is_of(row, n); n++)
+		if (volume_kind(n, kind) && volume_has(n, cause, sub, flags))
+			return true;
+	return false;
+}
+
 static void put_text(FILE *f, const char *text)
 {
 	text ? fprintf(f, "'%s',", text) : fprintf(f, "NULL,");

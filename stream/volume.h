@@ -15,16 +15,18 @@ struct volume {
 	u8 measure, place;      /* enum volume_measure, enum volume_place */
 	u8 kind;                /* of this kind, or, where that is KIND_NONE, */
 	char dir;               /* of this direction and these layers */
-	u32 layers, causes, subs, flags, flags_not;
+	u32 layers, flags, flags_not;
+	u64 causes, subs;
 	bool unless_vfs, of_load;
 };
 
-#define BIT(n) (1U << (n))
+#define BIT(n) (1ULL << (n))
 #define CALLS(d) .layers = BIT(LAYER_SYSCALL) | BIT(LAYER_URING), .dir = (d), .subs = FILES
 #define IN(l, d) .layers = BIT(LAYER_##l), .dir = (d)
 #define ONE(k) .kind = KIND_##k
 #define FILES (BIT(SUB_FT_REG) | BIT(SUB_FT_BLK))
 #define FOR_CALL (~(BIT(SUB_FOR_WRITE) | BIT(SUB_FOR_FAULT)))
+#define ONE_COPY (~(BIT(SUB_COPY) | BIT(SUB_COMPRESSED) | BIT(SUB_COMPRESSED_COPY))) /* the compressed is counted as fs_packed before */
 #define FILE_DATA (BIT(CAUSE_DATA) | BIT(CAUSE_DIRECT))
 #define ONCE (~BIT(CAUSE_LOOPBACK)) /* a loop device's bytes come again on the device below */
 
@@ -51,9 +53,13 @@ static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 {
 	const struct volume *v = &volumes[row];
 
-	return (!v->causes || (u64)v->causes >> (cause & 63) & 1) && (!v->subs || (u64)v->subs >> (sub & 63) & 1) &&
+	return (!v->causes || v->causes >> (cause & 63) & 1) && (!v->subs || v->subs >> (sub & 63) & 1) &&
 	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
 }
+
+/* The same for all rows of a volume: that of its name, and those that follow it with ALSO. */
+bool volume_sums_kind(enum volume_row, u8 kind);
+bool volume_sums(enum volume_row, u8 kind, u8 cause, u8 sub, u32 flags);
 
 /* Gives the connection the temporary tables `volume`, the rows, one for each kind that counts, and `loss`, one for each class of volumes
  * that a loss spoils, and the function volume_has(row, cause, sub, flags, leaf). Returns an SQLite code. */

@@ -14,6 +14,7 @@ setup() {
 }
 
 reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+options() { "$analyze" --help | grep -oE '^ +(--[a-z-]+|-[a-z])\b' | tr -d ' '; }
 commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 @test "help: every report answers a question, every answer is a command that there is, with options that it takes" {
@@ -24,7 +25,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	while read -r command options; do
 		[ "$command" = STORE ] || { reports; commands; } | grep -qx "$command" || fail "no command is called $command"
 		for option in $(grep -oE '(^| )--?[a-z-]+' <<<"$options"); do
-			"$analyze" --help | grep -q "^  $option\b" || fail "$command: no option is called $option"
+			options | grep -qx -- "$option" || fail "$command: no option is called $option"
 		done
 	done <answers
 }
@@ -59,7 +60,7 @@ complete_words() {
 	same "all" "$(complete_words iot-analyze "" | grep -vx 'run.sqlite\|some.sqlite' | sort | paste -sd' ')" "$({ reports; commands; } | sort | paste -sd' ')"
 	same "a store" "$(complete_words iot-analyze pattern some)" some.sqlite
 	same "an option" "$(complete_words iot-analyze pattern some.sqlite --tab)" --table
-	same "options" "$(complete_words iot-analyze pattern - | grep -c '^--')" "$("$analyze" --help | grep -c '^  --')"
+	same "options" "$(complete_words iot-analyze pattern - | grep -c '^--')" "$(options | grep -c '^--')"
 	same "formats" "$(complete_words iot-analyze pattern some.sqlite --format j | paste -sd' ')" "json junit"
 	same "tables" "$(complete_words iot-analyze pattern some.sqlite --table "" | paste -sd' ')" "layers owners files"
 	same "a shell" "$(complete_words iot-analyze completion z)" zsh
@@ -71,7 +72,7 @@ complete_words() {
 	for word in $(reports) $(commands); do
 		grep -q "^		'$word:" _iot-analyze || fail "$word"
 	done
-	same "options" "$(grep -cE "^	'-" _iot-analyze)" "$("$analyze" --help | grep -cE '^  -')"
+	same "options" "$(grep -cE "^	'-" _iot-analyze)" "$(options | wc -l)"
 	run --separate-stderr -2 "$analyze" completion fish
 	need zsh zsh
 	zsh -n _iot-analyze

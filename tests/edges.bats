@@ -54,3 +54,21 @@ check_of() { # WHAT
 	}
 	with_fs none 64M -- body
 }
+
+@test "zeros that a call has the kernel write, and mkfs: they are the caller's, D has them, and the ledger closes" {
+	body() {
+		traced -- blkdiscard --force --zeroout --length 8M "$IOT_DEV"
+		verified zeroout
+		same "zeroed" "$(sql "SELECT SUM(t.bytes), MIN(p.comm), MAX(p.comm) FROM agg_total t JOIN kind k ON k.id = t.kind JOIN sub s ON s.id = t.sub JOIN process p ON p.id = t.owner
+			WHERE k.name = 'fs_write' AND s.name = 'zeroed'")" "8388608 blkdiscard blkdiscard"
+		same "D of it" "$(sql "SELECT SUM(direct) FROM ledger")" 8388608
+		rm -f run.sqlite*
+		traced -- mkfs.ext4 -q -F "$IOT_DEV"
+		verified mkfs
+	}
+	verified() { # WHAT
+		"$analyze" verify run.sqlite >verify.txt || fail "$1: $(grep MISMATCH verify.txt)"
+		grep -q '^ledger: unexplained.* OK ' verify.txt || fail "$1: $(grep ^ledger verify.txt)"
+	}
+	with_fs none 64M -- body
+}

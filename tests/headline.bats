@@ -5,14 +5,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	S=run.sqlite
-	store_with "$S"
-}
-
 # The sentences about something, each on its line
 said() { # ABOUT [OPTIONS]
 	"$ANALYZE" "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'

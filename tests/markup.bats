@@ -4,8 +4,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
 setup() {
 	command -v python3 >/dev/null || skip "python3 is missing: install the Debian package python3-minimal"
 	cd "$BATS_TEST_TMPDIR"

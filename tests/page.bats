@@ -4,14 +4,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	S=run.sqlite
-	store_with "$S"
-}
-
 page() { "$ANALYZE" report "$S" -o page.html "$@"; }
 
 # The words of a section, without markup

@@ -29,7 +29,7 @@ refuses() { # STATUS TEXT ARGS...
 	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options.c")
 	[ "${#names[@]}" -ge 18 ]
 	for name in "${names[@]}"; do
-		same "--$name in the help" "$(grep -cE -- "--$name( |\$)" help.txt)" 1
+		same "--$name in the help" "$(grep -cE -- "--$name([ =[]|\$)" help.txt)" 1
 		"$trace" "--$name" '' -- > /dev/null 2> err.log || :
 		if grep -q "unknown option" err.log; then fail "--$name is unknown"; fi
 	done
@@ -51,15 +51,27 @@ refuses() { # STATUS TEXT ARGS...
 @test "an unknown option, layer, format or a word that is no option is refused with status 2" {
 	refuses 2 "unknown option '--nonsense'" --nonsense
 	refuses 2 "unknown option '-Z'" -Z
-	refuses 2 "unknown option '-qv'" -qv
+	refuses 2 "unknown option '-qZv'" -qZv
+	refuses 2 "unknown option '--dur'" --dur 5 -- true
 	refuses 2 "unknown layer 'disc'" --layers block,disc
 	refuses 2 "unknown layer ''" --layers block,
 	refuses 2 "unknown format 'xml'" --format xml
 	refuses 2 "'dd' is not an option" dd
 	refuses 2 "'-' is not an option" -
 	refuses 2 "no command" --
-	refuses 2 "needs SECONDS" -d
+	refuses 2 "option --duration needs a value: SECONDS" -d
+	refuses 2 "option --duration needs a value: SECONDS" -qd
 	refuses 2 "takes no value" --all=1
+}
+
+@test "the value of --systems may stand behind it, behind =, or nowhere; a value may begin with -, letters may stand together" {
+	refuses 2 "no file of rules '/none'" --systems /none
+	refuses 2 "no file of rules '/none'" --systems=/none
+	refuses 2 "name of a file of rules is empty" --systems ''
+	refuses 2 "unknown layer '--'" --systems -l -- true
+	refuses 2 "unknown layer '--'" -qvl--
+	refuses 2 "no command behind --" --label -- --
+	[[ $("$trace" --systems --version) == iot-trace* ]]
 }
 
 @test "a duration that is not a number of seconds above 0 is refused with status 2" {

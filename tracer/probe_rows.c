@@ -8,7 +8,7 @@
 
 /* The objects are carried inside the program. */
 #define CARRY(name) \
-	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"build/bpf/" #name ".bpf.o\"\n" \
+	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"" #name ".bpf.o\"\n" \
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
 
@@ -21,21 +21,35 @@ CARRY(cache);
 CARRY(block);
 CARRY(fs_ext4);
 CARRY(fs_xfs);
+CARRY(fs_btrfs);
 CARRY(uring);
+CARRY(reduced_maps);
+CARRY(reduced_core);
+CARRY(reduced_syscall);
+CARRY(reduced_block);
+
+#define REDUCED(name) .reduced = obj_reduced_##name, .reduced_end = obj_reduced_##name##_end
 
 const struct object objects[] = {
-	{ "maps", obj_maps, obj_maps_end, 0 },
+	{ "maps", obj_maps, obj_maps_end, 0, REDUCED(maps) },
 	{ "net", obj_net, obj_net_end, 1 << LAYER_NET },
-	{ "core", obj_core, obj_core_end, 0 },
+	{ "core", obj_core, obj_core_end, 0, REDUCED(core) },
 	/* those count what net cannot; in an order in which two threads are ready at about the same time */
-	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
+	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET, REDUCED(syscall) },
 	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
 	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
-	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE },
+	{ "fs_btrfs", obj_fs_btrfs, obj_fs_btrfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs" },
+	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
 };
 const size_t n_objects = N_OF(objects);
+
+const struct needed needed[] = {
+	{ "BPF_FUNC_loop", "this kernel is older than 5.17: it has no bpf_loop()" },
+	{ "BPF_FUNC_task_storage_get", "this kernel is older than 5.11: it has no task storage" },
+};
+const size_t n_needed = N_OF(needed);
 
 const struct program programs[] = {
 	{ "core__fork", "all", 0, true },
@@ -64,6 +78,8 @@ const struct program programs[] = {
 	{ "block__bio_end", "block", 2, true },
 	{ "block__insert", "block", 1, true },
 	{ "block__issue", "block", 1, true },
+	{ "block__insert_queue", "block", 2, .reduced = true }, /* until 5.10 */
+	{ "block__issue_queue", "block", 2, .reduced = true },
 	{ "block__complete", "block", 3, true },
 	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
 	{ "block__share", "block", 0, false },       /* likewise */
@@ -97,6 +113,18 @@ const struct program programs[] = {
 	{ "xfs__step", "fs", 3, true },
 	{ "xfs__evict", "fs", 0, true },
 	{ "xfs__truncate", "fs", 0, true },
+	{ "btrfs__unlock", "fs", 0, true },
+	{ "btrfs__copy", "fs", 0, true },
+	{ "btrfs__reserve", "fs", 0, true },
+	{ "btrfs__commit_end", "fs", 0, true },
+	{ "btrfs__extent", "fs", 0, true },
+	{ "btrfs__work_begin", "fs", 0, true },
+	{ "btrfs__work_end", "fs", 0, true },
+	{ "btrfs__writeback", "fs", 0, false },      /* 6.12 */
+	{ "btrfs__writeback_page", "fs", 0, false }, /* before */
+	{ "btrfs__evict", "fs", 0, true },
+	{ "btrfs__page_gone", "fs", 0, true },
+	{ "btrfs__dirty", "fs", 2, true },
 	{ "uring__submit", "uring", 1, false },      /* 6.4 */
 	{ "uring__submit_sqe", "uring", 2, false },  /* 6.0 to 6.3 */
 	{ "uring__worker", "uring", 2, false },      /* 6.0 */
@@ -107,6 +135,17 @@ const struct program programs[] = {
 	{ "aio__sweep", "syscall", 0, false },
 };
 const size_t n_programs = N_OF(programs);
+
+const struct feed feeds[] = {
+	{ LAYER_SYSCALL, { "syscall__exit" } },
+	{ LAYER_URING, { "uring__submit", "uring__submit_sqe" } },
+	{ LAYER_URING, { "uring__complete", "uring__complete_args" } },
+	{ LAYER_CACHE, { "block__queue" } },         /* what was missed */
+	{ LAYER_CACHE, { "cache__dirty" } },
+	{ LAYER_FS, { "block__queue" } },
+	{ LAYER_BLOCK, { "block__complete" } },
+};
+const size_t n_feeds = N_OF(feeds);
 
 /* 1 in the last column: they write. */
 const struct call_row call_rows[] = {
@@ -194,6 +233,18 @@ const struct function_row function_rows[] = {
 	{ "xlog_cil_push_work", FN_XFS_PUSH },
 	{ "xfs_end_io", FN_XFS_CONVERT },
 	{ "xfs_inodegc_worker", FN_XFS_INACTIVE },
+	{ "btrfs_simple_end_io", FN_BTRFS_BIO },
+	{ "btrfs_orig_write_end_io", FN_BTRFS_BIO },
+	{ "btrfs_raid56_end_io", FN_BTRFS_BIO },
+	{ "btrfs_clone_write_end_io", FN_BTRFS_COPY },
+	{ "btrfs_end_super_write", FN_BTRFS_SUPER },
+	{ "raid_wait_write_end_io", FN_BTRFS_PARITY },
+	{ "raid_write_end_io", FN_BTRFS_PARITY },        /* until 6.2 */
+	{ "btrfs_dio_end_io", FN_BTRFS_DIRECT },         /* 6.2 */
+	{ "btrfs_end_dio_bio", FN_BTRFS_DIRECT },
+	{ "end_bbio_compressed_write", FN_BTRFS_COMPRESSED }, /* 6.10 */
+	{ "end_compressed_bio_write", FN_BTRFS_COMPRESSED },
+	{ "finish_ordered_fn", FN_BTRFS_ORDERED },
 };
 const size_t n_function_rows = N_OF(function_rows);
 

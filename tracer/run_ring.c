@@ -24,7 +24,7 @@ static bool is_cut(const struct iot_event *e)
 /* Whoever is wanted may have dirtied it. */
 static bool is_nobodys(const struct iot_event *e)
 {
-	return !e->owner && e->kind == KIND_FS_WRITE && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
+	return !e->owner && (e->kind == KIND_FS_WRITE || e->kind == KIND_FS_PACKED) && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
 }
 
 /* Written for who is not wanted: he has written over what was dirty. */

@@ -19,11 +19,12 @@ WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%'
     AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
 GROUP BY c.dev HAVING SUM(c.amount) > 0;
 
--- The owner of each end of a flow: the smallest, where several processes use one socket.
+-- The owner of each end of a flow: the smallest, where several processes use one socket. place: the host, of a merged
+-- run, whose loopback device it goes through.
 CREATE TEMP VIEW v_end AS
-SELECT protocol, local, local_port, remote, remote_port, MIN(owner) AS owner
-FROM ask JOIN flow f ON f.run = ask.run WHERE remote IS NOT NULL
-GROUP BY protocol, local, local_port, remote, remote_port;
+SELECT protocol, local, local_port, remote, remote_port, iif(f.loopback, p.host, NULL) AS place, MIN(owner) AS owner
+FROM ask JOIN flow f ON f.run = ask.run LEFT JOIN v_process p ON p.id = f.owner WHERE remote IS NOT NULL
+GROUP BY protocol, local, local_port, remote, remote_port, place;
 
 -- Flows, each with the process at its other end when that was traced too. link, seen from the owner: internal, both
 -- ends are of one storage system; client, it accepted a peer that is traced and of another, or that --system left out;
@@ -32,10 +33,11 @@ GROUP BY protocol, local, local_port, remote, remote_port;
 CREATE TEMP VIEW v_flow AS
 WITH peer AS MATERIALIZED (
        SELECT f.rowid AS flow, MIN(e.owner) AS owner
-       FROM ask JOIN flow f ON f.run = ask.run
+       FROM ask JOIN flow f ON f.run = ask.run LEFT JOIN v_process p ON p.id = f.owner
        JOIN v_end e ON e.protocol = f.protocol AND e.local_port = f.remote_port AND e.remote_port = f.local_port
             AND (e.local = f.remote OR e.local IN ('0.0.0.0', '::'))
             AND (e.remote = f.local OR f.local IN ('0.0.0.0', '::'))
+            AND e.place IS iif(f.loopback, p.host, NULL)
        GROUP BY f.rowid)
 SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role,
        f.loopback, f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,

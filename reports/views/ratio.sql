@@ -85,8 +85,10 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
        ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
      missing AS MATERIALIZED (
        SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
-                                                         ' was not measured')) AS text
-       FROM need n JOIN v_run r WHERE NOT listed(n.layer, r.layers)),
+                                                         ' was not measured' || COALESCE(' (' || u.reason || ')', '')))
+                  AS text
+       FROM need n JOIN v_run r LEFT JOIN v_unmeasured u ON u.layer = n.layer WHERE NOT listed(n.layer, r.layers)
+       UNION ALL SELECT 'block', reason FROM v_unmeasured WHERE layer = 'owners'),
      flat AS (
        SELECT v.gid, v.sym, s.name, s.rest, v.value, iif(v.sym = 'readahead', 'use', s.class) AS class,
               COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
@@ -99,7 +101,8 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
      judged AS (
        SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
        FROM flat f LEFT JOIN (SELECT DISTINCT class FROM v_spoilt) b ON b.class = f.class)
-SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests AS short,
+SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS residual, f.whole,
+       f.spoilt OR f.rests AS short,
        CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
             WHEN NOT f.rests THEN NULL
             WHEN f.rest = 'use'
@@ -115,13 +118,29 @@ SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests A
                           'D needs the dirty ledger, and the store has none for this run')
             ELSE COALESCE((SELECT group_concat(m.text, ', ') FROM missing m
                            WHERE m.class = f.class OR f.sym = 'B_r_for_write' AND m.class = 'app'),
+                          (SELECT 'runs of format 3 do not tell' FROM v_measured WHERE since4 IS NULL),
                           'layer uring not recorded, and io_uring was used') END AS why
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 
 -- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
+-- about_fs: what a file system makes of file data beside writing it.
 CREATE TEMP TABLE v_ratio AS
-WITH line AS MATERIALIZED (
+WITH other AS MATERIALIZED (
+       SELECT gid, sum_if(bytes, kind = 'fs_packed' AND sub = 'none') AS plain,
+              sum_if(bytes, kind = 'fs_write' AND sub = 'compressed') AS packed,
+              sum_if(bytes, kind = 'fs_packed' AND sub = 'inline') AS inline,
+              sum_if(bytes, kind = 'fs_write' AND sub IN ('copy', 'compressed_copy')) AS copies
+       FROM v_cell WHERE kind = 'fs_packed' OR sub IN ('compressed', 'copy', 'compressed_copy') GROUP BY gid),
+     about_fs AS MATERIALIZED (
+       SELECT gid, substr(iif(plain, printf('; the file system compresses: %d bytes became %d', plain, packed), '') ||
+                          iif(inline, printf('; %d bytes of W are inline in trees', inline), '') ||
+                          iif(copies, printf('; %d bytes of F are other copies of W', copies), ''), 3) AS text
+       FROM (SELECT * FROM other
+             UNION ALL
+             SELECT (SELECT gid FROM v_volume WHERE what = 'all'), SUM(plain), SUM(packed), SUM(inline), SUM(copies)
+             FROM other o JOIN v_group g ON g.gid = o.gid AND g.rank < 4)),
+     line AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
               COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS w, COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS r,
               v.syncs > 0 OR v.flushes > 0 OR v.commits > 0 AS s, v.L IS NOT NULL AS L, a.has_ledger,
@@ -140,8 +159,9 @@ WITH line AS MATERIALIZED (
                        iif(d.complement AND n.value > m.value, 'more was missed than calls returned', NULL),
                        iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why) AS short,
-              iif(d.needs = 's', v.about_syncs, iif(d.needs IN ('L', 'L_r', 'R'), v.about_load, NULL)) AS about
-       FROM line v CROSS JOIN v_ratio_def d
+              CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load
+                   WHEN d.ratio = 'hop_fs' THEN NULLIF(a.text, '') END AS about
+       FROM line v CROSS JOIN v_ratio_def d LEFT JOIN about_fs a ON a.gid = v.gid
        CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
        WHERE CASE d.needs WHEN 'w' THEN v.w WHEN 'r' THEN v.r WHEN 's' THEN v.s WHEN 'L' THEN v.L WHEN 'L_r' THEN v.L_r
                           WHEN 'R' THEN v.L AND v.has_ledger ELSE v.no_D END)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* btrfs.h - the types of btrfs that are read, and the numbers of its format. Used by fs_btrfs.bpf.c.
+ */
+#ifndef IOT_BTRFS_H
+#define IOT_BTRFS_H
+
+#include "kernel.h"
+
+enum btrfs_trans_state { TRANS_STATE_COMMIT_START = 2 }; /* by value: 1 until 6.6 */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct btrfs_transaction {
+	u64 transid;
+	enum btrfs_trans_state state;
+	s64 start_time;        /* s, CLOCK_MONOTONIC */
+};
+
+struct btrfs_super_block;
+struct btrfs_fs_info;
+
+struct btrfs_device {
+	struct btrfs_fs_info *fs_info;
+	struct block_device *bdev;
+};
+
+struct btrfs_fs_devices {
+	struct btrfs_device *latest_dev;
+};
+
+struct btrfs_fs_info {
+	struct btrfs_fs_devices *fs_devices;
+	u64 generation;        /* of the newest transaction */
+	u64 last_trans_committed;
+	u64 max_inline;
+	struct btrfs_transaction *running_transaction;
+	struct btrfs_super_block *super_for_commit;
+	struct super_block *sb;
+};
+
+struct btrfs_trans_handle {
+	u64 transid;
+	struct btrfs_transaction *transaction;
+	struct btrfs_fs_info *fs_info;
+};
+
+struct extent_buffer {
+	u64 start;
+	u32 len;               /* unsigned long until 6.5, of which this is the lower half */
+	unsigned long bflags;
+	struct btrfs_fs_info *fs_info;
+	void *addr;            /* where its pages are neighbours, else NULL (6.8) */
+	struct folio *folios[16];
+};
+
+/* Until 6.7. */
+struct extent_buffer___pages {
+	struct page *pages[16];
+};
+
+struct btrfs_key {
+	u64 objectid;
+};
+
+struct btrfs_root {
+	struct btrfs_key root_key;
+	struct btrfs_fs_info *fs_info;
+};
+
+struct btrfs_inode {
+	struct btrfs_root *root;
+	struct inode vfs_inode;
+};
+
+struct btrfs_work {
+	void *func;            /* a function; only its address is compared */
+};
+
+struct btrfs_ordered_extent {
+	u64 file_offset, num_bytes;
+	int compress_type;     /* 0: not compressed */
+	struct btrfs_work work;
+};
+
+struct btrfs_bio {
+	u64 file_offset;
+	void *end_io;          /* a function; only its address is compared */
+	void *private;
+	struct bio bio;
+};
+
+/* Since 6.4 (690834e47cf7). */
+struct btrfs_bio___inode {
+	struct btrfs_inode *inode;
+};
+
+/* Before, where it is a struct inode. */
+struct compressed_bio {
+	u64 start;
+};
+
+struct compressed_bio___inode {
+	struct inode *inode;
+};
+
+struct btrfs_dio_private___inode {
+	struct inode *inode;
+};
+
+struct btrfs_io_context {
+	struct bio *orig_bio;
+};
+
+struct btrfs_io_stripe {
+	struct btrfs_io_context *bioc;
+};
+
+struct task_struct___journal {
+	void *journal_info;    /* struct btrfs_trans_handle of the transaction that it is in */
+};
+
+#pragma clang attribute pop
+
+/* Not of the format on disk, and unchanged since 3.6: a bit of extent_buffer.bflags. */
+#define BLOCK_DIRTY 1
+
+/* Of the format on disk, which does not change: part of the header of a block, and the trees. */
+#define HEADER_START 48
+
+struct tree_header {
+	u64 start, flags;      /* of the block itself */
+	u64 chunk_uuid[2];
+	u64 generation, tree;
+};
+
+#define FILES_BEGIN 256        /* smaller numbers of inodes are the file system's own */
+#define TREE_LOG (-6ULL)
+#define TREE_RELOCATION (-8ULL)
+#define TREE_RELOCATED_DATA (-9ULL)
+#define TREE_SUBVOLUMES 256    /* from here on each is a subvolume's */
+
+#endif

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# btrfs.bats - btrfs: whose the blocks of its trees are, and of which tree, against btrfs inspect-internal, the device's own counter
+# and counts worked out by hand.
+#
+# IOT_BTRFS_MIX=60 runs the mixed load for 60 s instead of 4.
+
+load helper
+
+setup() {
+	need_tracer
+	need mkfs.btrfs btrfs-progs
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+# Bytes written to the scenario's device, by condition.
+written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
+
+# The device's own counter says the same, every byte has an owner, and no check of the run fails.
+all_known() { # DEVICE_DELTA
+	same "device bytes" "$(written 1)" "$1"
+	same "bytes without an owner" "$(written 'owner = 0')" 0
+	"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+}
+
+# Python under a name that tells its process from others.
+named() {
+	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$1"
+}
+
+# Its programs are loaded when the first btrfs is mounted.
+need_no_btrfs() {
+	local one
+
+	for one in /sys/fs/btrfs/*; do
+		case ${one##*/} in features | debug | '*') ;; *) skip "a btrfs is mounted already: ${one##*/}" ;; esac
+	done
+}
+
+generation() { btrfs inspect-internal dump-super "$IOT_IMG" | awk '$1 == "generation" { print $2 }'; }
+
+# Blocks of each tree that the run wrote to a device, by the size of one and how many copies it has there.
+trees_in_store() { # COPIES DEVNO
+	q "SELECT sub, SUM(bytes) / 16384.0 / $1 FROM c WHERE kind = 'block_write' AND dev = '$2' AND sub LIKE '%tree' GROUP BY sub" |
+		sed 's/\.0$//' | sort
+}
+
+# Three commits, each with names, large files and an fsync, and what the image holds after each step in `dumps`. The file system's own
+# call: syncfs(2) writes blocks that are changed again, and go elsewhere, before they are committed.
+load_of_steps() {
+	cat > steps <<-S
+		for i in 1 2 3; do
+			for j in \$(seq 67); do echo \$i > "$IOT_MNT/n\$i.\$j"; done
+			"$io" --api pwrite --file "$IOT_MNT/f\$i" --count 53 --size 64k > /dev/null
+			"$io" --api pwrite --file "$IOT_MNT/g" --count 5 --sync fsync --every 5 > /dev/null
+			btrfs inspect-internal dump-tree "$IOT_DEV" >> dumps
+			btrfs filesystem sync "$IOT_MNT"
+			btrfs inspect-internal dump-tree "$IOT_DEV" >> dumps
+		done
+	S
+}
+
+# COPIES: of a block on the first device
+trees_are_dumped() { # COPIES
+	local before
+
+	load_of_steps
+	btrfs filesystem sync "$IOT_MNT"
+	before=$(generation)
+	rm -f dumps "$store"
+	dev_mark
+	traced --dev "${IOT_DEV#/dev/}" -- sh steps
+	all_known "$(dev_wrote)"
+	same "trees" "$(trees_in_store "$1" "$IOT_DEVNO")" "$("$root/tests/btrfs-trees.py" "$before" < dumps | sort)"
+	trees_in_store "$1" "$IOT_DEVNO" | grep -q '^log_tree ' || fail "no log tree: $(trees_in_store "$1" "$IOT_DEVNO")"
+	between "commits" "$(total ops "kind = 'commit'")" 3 5
+	same "commits, as generations" "$(total ops "kind = 'commit'")" $(($(generation) - before))
+}
+
+@test "btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree and superblock: none of it is direct, and every byte is the writer's" {
+	body() {
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
+		all_known "$(dev_wrote)"
+		same "data" "$(written "cause = 'data' AND comm = 'iot-io'")" $((53 * 4096))
+		same "direct" "$(written "cause = 'direct'")" 0
+		same "others" "$(written "comm <> 'iot-io'")" 0
+		# the log's root and a leaf, two copies
+		between "log trees" "$(written "cause = 'journal' AND sub = 'log_tree'")" $((50 * 65536)) $((53 * 65536))
+		between "superblocks" "$(written "sub = 'superblock'")" $((53 * 4096)) $((58 * 8192))
+	}
+	with_fs btrfs 320M -- body
+}
+
+@test "btrfs: blocks of each tree are those that dump-tree shows, two copies (DUP) and one (single)" {
+	body() {
+		trees_are_dumped 2
+		fs_umount
+		mkfs.btrfs -q -f -m single "$IOT_DEV" 2> mkfs.txt
+		mount -o noatime "$IOT_DEV" "$IOT_MNT"
+		trees_are_dumped 1
+	}
+	with_fs btrfs 512M -- body
+}
+
+@test "btrfs: RAID1 over two devices: blocks and data once on each, W is one copy and F both" {
+	body() {
+		local other no f w d
+
+		truncate -s 512M other.img
+		other=$(losetup --find --show "$PWD/other.img")
+		no=$(tr -d '\n' < "/sys/block/${other#/dev/}/dev")
+		release() { fs_umount; losetup -d "$other"; }
+		trap release EXIT
+		fs_umount
+		mkfs.btrfs -q -f -m raid1 -d raid1 "$IOT_DEV" "$other" 2> mkfs.txt
+		btrfs device scan "$other" > scan.txt
+		mount -o noatime "$IOT_DEV" "$IOT_MNT"
+		load_of_steps
+		btrfs filesystem sync "$IOT_MNT"
+		before=$(generation)
+		traced -- sh steps
+		same "trees" "$(trees_in_store 1 "$IOT_DEVNO")" "$("$root/tests/btrfs-trees.py" "$before" < dumps | sort)"
+		same "trees on the other" "$(trees_in_store 1 "$no")" "$(trees_in_store 1 "$IOT_DEVNO")"
+		f=$((3 * 53 * 65536 + 3 * 5 * 4096))
+		same "data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND dev = '$IOT_DEVNO' AND owner > 2")" "$f"
+		same "data on the other" "$(total bytes "kind = 'block_write' AND cause = 'data' AND dev = '$no' AND owner > 2")" "$f"
+		same "of nobody" "$(total bytes "kind = 'block_write' AND owner = 0 AND dev IN ('$no', '$IOT_DEVNO')")" 0
+		w=$("$analyze" amplification "$store" --format tsv --table volumes | awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+			$at["who"] == "iot-io" { print $at["W"], $at["D"] }')
+		same "W and D" "$w" "$f $f"
+		"$analyze" amplification "$store" --table ratios | grep "^iot-io .*hop_fs .* $f bytes of F are other copies of W"
+		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+	}
+	with_fs btrfs 512M -- body
+}
+
+@test "btrfs: a commit is charged to those whose changes are in it, not to the one who asks for it; a log tree to who calls fsync" {
+	body() {
+		printf 'import os, sys\nfor i in range(211):\n    os.close(os.open(sys.argv[1] + "/%%d" %% i, os.O_CREAT))\n' > many.py
+		named many
+		mkdir "$IOT_MNT/d"
+		: > "$IOT_MNT/f"
+		sync -f "$IOT_MNT"
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./many many.py $IOT_MNT/d; $io --api pwrite --file $IOT_MNT/f --count 1 --sync fsync > ledger.json
+			btrfs filesystem sync $IOT_MNT"
+		all_known "$(dev_wrote)"
+		maker=$(written "cause = 'metadata' AND comm = 'many'")
+		syncer=$(written "cause = 'metadata' AND comm = 'iot-io'")
+		[ "$maker" -gt $((5 * syncer)) ] || fail "trees: $maker bytes of who made 211 files, $syncer of who wrote one"
+		[ "$syncer" -gt 0 ] || fail "trees: nothing of who wrote one"
+		same "trees of who asked for the commit" "$(written "comm = 'btrfs'")" 0
+		[ "$(written "cause = 'journal' AND comm = 'iot-io'")" -gt 0 ] || fail "no log tree of who called fsync"
+		same "log tree of others" "$(written "cause = 'journal' AND comm <> 'iot-io'")" 0
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
+@test "btrfs: files cut, punched, unlinked, inline, mapped, written directly, compressed: the ledger closes, and compression is said" {
+	cat > all.py <<-'P'
+		import ctypes, mmap, os, sys
+		top, block = sys.argv[1], b"x" * 4096
+		def made(name, flags=0): return os.open(top + "/" + name, os.O_CREAT | os.O_RDWR | flags)
+		for i in range(23):
+		    f = made("s%d" % i)
+		    os.write(f, b"y" * (100 + i * 80))  # the last has 1860 bytes: all are inline
+		    os.close(f)
+		f = made("cut")
+		os.write(f, block * 100); os.ftruncate(f, 4096 * 50 + 100); os.fsync(f); os.ftruncate(f, 10000); os.write(f, block * 3)
+		f = made("again")
+		os.write(f, block * 100); os.close(os.open(top + "/again", os.O_TRUNC | os.O_RDWR)); os.write(f, block); os.truncate(top + "/again", 4096 * 60)
+		f = made("beyond")
+		os.write(f, b"z" * 5000); os.fsync(f); os.pwrite(f, block, 50000); os.fsync(f)
+		f = made("gone")
+		os.write(f, block * 33); os.unlink(top + "/gone"); os.close(f)
+		f, m = made("direct", os.O_DIRECT), mmap.mmap(-1, 8192)
+		for i in range(20): os.pwrite(f, m, 8192 * i)
+		f = made("mapped")
+		os.ftruncate(f, 40960); m = mmap.mmap(f, 40960); m[0:5] = b"hello"; m[20000:20005] = b"hello"; m.flush()
+		f = made("hole")
+		os.write(f, block * 20); os.fsync(f); os.write(f, block * 20)
+		c = ctypes.CDLL(None)
+		c.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+		assert not c.fallocate(f, 3, 4096 * 25 + 100, 4096 * 5)
+	P
+	body() {
+		local w
+
+		traced -- sh -c "python3 all.py $IOT_MNT; sync -f $IOT_MNT"
+		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+		grep -q '^ledger: unexplained .* OK ' verify.txt || fail "$(grep ledger verify.txt)"
+		same "inline" "$(total bytes "kind = 'fs_packed' AND sub = 'inline' AND comm LIKE 'python%'")" $((23 * 4096))
+		fs_umount
+		mount -o noatime,compress=zstd "$IOT_DEV" "$IOT_MNT"
+		dev_mark
+		rm "$store"
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "yes a line of text | head -c $((53 * 65536)) > $IOT_MNT/c; btrfs filesystem sync $IOT_MNT"
+		all_known "$(dev_wrote)"
+		same "W" "$(total bytes "kind = 'fs_packed' AND comm = 'head'")" $((53 * 65536))
+		w=$(written "cause = 'data' AND comm = 'head' AND sub = 'compressed'")
+		between "compressed" "$w" 4096 $((53 * 8192))
+		"$analyze" amplification "$store" --table ratios | grep "^head .*hop_fs .* 0\.[0-9]* .*the file system compresses: $((53 * 65536)) bytes became $w"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 512M -- body
+}
+
+@test "btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+	need_no_btrfs
+	body() {
+		fs_umount
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; sleep 5; $io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
+		between "log trees" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((20 * 65536)) $((23 * 65536))
+		[[ $(q "SELECT reason FROM probe WHERE name = 'btrfs__unlock' AND run = (SELECT run FROM r)") == *"what it did before is not known" ]]
+		same "direct" "$(written "cause = 'direct'")" 0
+	}
+	with_fs btrfs 320M -- body
+}
+
+# Without its programs nothing is claimed of btrfs's own bytes: they are named as what they are, have no owner, and that is said.
+@test "btrfs whose programs are not there: trees are metadata, and nobody's" {
+	need_no_btrfs
+	body() {
+		fs_umount
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json
+		same "direct" "$(written "cause = 'direct'")" 0
+		same "data" "$(written "cause = 'data'")" $((3 * 4096))
+		lost=$(q "SELECT n FROM lost WHERE what LIKE 'structure of a file system%' AND run = (SELECT run FROM r)")
+		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
+	}
+	with_fs btrfs 320M -- body
+}
+
+@test "btrfs: small files, mmap, O_DIRECT and io_uring at once: every byte has an owner, each writer's data is its ledger's (IOT_BTRFS_MIX=SECONDS)" {
+	cat > small.py <<-'P'
+		import os, sys, time
+		top, end, n = sys.argv[1], time.time() + float(sys.argv[2]), 0
+		while time.time() < end:
+		    name = "%s/f%d" % (top, n)
+		    f = os.open(name, os.O_CREAT | os.O_WRONLY)
+		    os.write(f, b"x" * (3000 + n % 7 * 2500))
+		    if n % 3 == 0:
+		        os.fsync(f)
+		    os.close(f)
+		    os.rename(name, name + "r")
+		    if n >= 40:
+		        os.unlink("%s/f%dr" % (top, n - 40))
+		    n += 1
+	P
+	cat > again <<-'P'
+		end=$(($(date +%s) + $1)) name=$2 file=$3 n=0
+		shift 3
+		while [ "$(date +%s)" -lt "$end" ]; do
+			"./$name" "$@" --file "$file$n" > "$name.$n.json" || exit 1
+			n=$((n + 1))
+		done
+	P
+	body() {
+		local s=${IOT_BTRFS_MIX:-4} name
+
+		for name in mapper director ringer; do ln -sf "$io" $name; done
+		mkdir "$IOT_MNT/s"
+		sync -f "$IOT_MNT"
+		dev_mark
+		traced --ring 64M --dev "${IOT_DEV#/dev/}" -- sh -c "
+			python3 small.py $IOT_MNT/s $s &
+			sh again $s mapper $IOT_MNT/m --api mmap --count 1004 --pattern rand --sync native --every 251 --end unlink &
+			sh again $s director $IOT_MNT/d --api direct --count 503 --size 8k --pattern rand --end unlink &
+			sh again $s ringer $IOT_MNT/u --api uring --count 1500 --pattern rand --depth 16 --sync fdatasync --every 500 --end unlink &
+			wait"
+		delta=$(dev_wrote)
+		same "device bytes" "$(written 1)" "$delta"
+		[ $((200 * $(written 'owner = 0'))) -lt "$delta" ] || fail "$(written 'owner = 0') of $delta bytes have no owner"
+		same "director's data" "$(written "cause IN ('direct', 'data') AND comm = 'director'")" $(($(ls director.*.json | wc -l) * 503 * 8192))
+		# a page may be written back by a flush for others while it is stored to, and once more
+		n=$(($(ls mapper.*.json | wc -l) * 1004 * 4096))
+		between "mapper's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'mapper'")" $n $((n + n / 100))
+		same "ringer's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'ringer'")" $(($(ls ringer.*.json | wc -l) * 1500 * 4096))
+		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 2G -- body
+}
