@@ -58,11 +58,11 @@ int access_map_read(struct access_map *m, const char *text)
 	const char *p = text;
 	int i, err;
 
-	for (i = 0; i < 256 && *p && *p != '/'; i++, p++)
+	for (i = 0; i < 255 && *p && *p != '/'; i++, p++)
 		set_kind(m, i, *p);
-	for (i = 0, p += *p == '/'; i < 256 && *p && *p != '/'; i++, p++)
+	for (i = 0, p += *p == '/'; i < 255 && *p && *p != '/'; i++, p++)
 		m->class[i] = *p - '0';
-	for (i = 0, p += *p == '/'; i < 256 && *p && *p != '/'; i++, p++)
+	for (i = 0, p += *p == '/'; i < 255 && *p && *p != '/'; i++, p++)
 		m->on_file[i] = *p == '1';
 	if (*p != '/')
 		return -EINVAL;

@@ -29,6 +29,12 @@ struct access_map {
 int access_map_read(struct access_map *m, const char *text);
 void access_map_free(struct access_map *m);
 
+/* A kind, cause or sub as an index; what no tracer writes is one that is not looked at. */
+static inline uint8_t access_index(int64_t number)
+{
+	return number >= 0 && number < 255 ? number : 255;
+}
+
 static inline bool access_listed(const uint64_t *list, size_t n, uint64_t v)
 {
 	size_t low = 0, high = n;

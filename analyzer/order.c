@@ -260,28 +260,32 @@ static void order_free(struct order *o)
 /* What the event is; false: nothing that is looked at. *bad: a number is beyond its field. */
 static bool take_key(const struct access_map *m, sqlite3_value **argv, struct key *k, bool *bad)
 {
-	uint8_t kind = sqlite3_value_int(argv[1]);
+	uint8_t kind = access_index(sqlite3_value_int64(argv[1]));
 	sqlite3_int64 dev, owner = sqlite3_value_int64(argv[3]), file = sqlite3_value_int64(argv[4]);
 
-	if (!m->place[kind] || m->place[kind] > PLACE_BLOCK || (m->place[kind] == PLACE_CALLS && !m->on_file[(uint8_t)sqlite3_value_int(argv[9])]))
+	if (!m->place[kind] || m->place[kind] > PLACE_BLOCK)
+		return false;
+	if (m->place[kind] == PLACE_CALLS && !m->on_file[access_index(sqlite3_value_int64(argv[9]))])
 		return false;
 	dev = m->place[kind] == PLACE_BLOCK ? sqlite3_value_int64(argv[2]) : 0;
 	*bad = dev < 0 || dev >= ANY || owner < 0 || owner >= ANY || file < 0 || file >= ANY;
-	*k = (struct key){ .place = m->place[kind], .way = m->way[kind], .class = m->place[kind] == PLACE_BLOCK ? m->class[(uint8_t)sqlite3_value_int(argv[10])] : 0,
-			   .dev = dev, .owner = owner, .file = file };
+	*k = (struct key){ .place = m->place[kind], .way = m->way[kind], .dev = dev, .owner = owner, .file = file };
+	if (k->place == PLACE_BLOCK)
+		k->class = m->class[access_index(sqlite3_value_int64(argv[10]))];
 	return true;
 }
 
 static void order_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct order *o = sqlite3_aggregate_context(ctx, sizeof(*o));
-	struct access a = { .bytes = o ? sqlite3_value_int64(argv[8]) : 0 };
+	sqlite3_int64 bytes = sqlite3_value_int64(argv[8]);
+	struct access a = { .bytes = bytes };
 	bool bad = false;
 	struct key k;
 
 	if (!o)
 		return sqlite3_result_error_nomem(ctx);
-	if (!a.bytes || o->failed)
+	if (bytes <= 0 || o->failed)
 		return;
 	if (!o->held) {
 		o->held = calloc(HELD, sizeof(*o->held));

@@ -217,7 +217,7 @@ static bool is_sync(const struct access_map *m, uint8_t kind, sqlite3_value **ar
 /* Which amount the event is of, -1: none; how much. */
 static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv, double *amount)
 {
-	uint8_t class = m->class[(uint8_t)sqlite3_value_int(argv[9])];
+	uint8_t class = m->class[access_index(sqlite3_value_int64(argv[9]))];
 
 	if (class == CLASS_AGAIN || access_listed(m->stacked, m->stackeds, sqlite3_value_int64(argv[3])))
 		return -1;
@@ -226,7 +226,7 @@ static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **a
 		return 4;
 	if (m->place[kind] == PLACE_FLUSH)
 		return 5;
-	*amount = sqlite3_value_int64(argv[7]);
+	*amount = sqlite3_value_int64(argv[7]) > 0 ? sqlite3_value_int64(argv[7]) : 0;
 	return m->place[kind] == PLACE_BLOCK && m->way[kind] == 2 ? (class && class < 4 ? class : 4) - 1 : -1;
 }
 
@@ -234,7 +234,7 @@ static void overlap_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct overlap *o = sqlite3_aggregate_context(ctx, sizeof(*o));
 	sqlite3_int64 ts = sqlite3_value_int64(argv[5]), dur = sqlite3_value_int64(argv[6]);
-	uint8_t kind = sqlite3_value_int(argv[2]);
+	uint8_t kind = access_index(sqlite3_value_int64(argv[2]));
 	bool late = sqlite3_value_int(argv[0]);
 	double amount = 0;
 	int what = 0;

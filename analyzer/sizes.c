@@ -55,7 +55,7 @@ struct cells {
 /* Is the event one that the report is about? Its place. */
 static enum access_place wanted(const struct access_map *m, sqlite3_value **argv)
 {
-	enum access_place place = m->place[(uint8_t)sqlite3_value_int(argv[1])];
+	enum access_place place = m->place[access_index(sqlite3_value_int64(argv[1]))];
 
 	if (!place || access_listed(m->unwanted, m->unwanteds, sqlite3_value_int64(argv[3])))
 		return PLACE_NONE;
@@ -86,11 +86,11 @@ static void sizes_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (s->failed || bytes <= 0)
 		return;
 	place = wanted(&s->map, argv);
-	if (!place || place > PLACE_FS || (place == PLACE_CALLS && !s->map.on_file[(uint8_t)sqlite3_value_int(argv[5])]))
+	if (!place || place > PLACE_FS || (place == PLACE_CALLS && !s->map.on_file[access_index(sqlite3_value_int64(argv[5]))]))
 		return;
 	if (place == PLACE_BLOCK || place == PLACE_FS)
-		class = s->map.class[(uint8_t)sqlite3_value_int(argv[6])] % CLASSES;
-	b = bucket_of(s, place, s->map.way[(uint8_t)sqlite3_value_int(argv[1])], class, 63 - __builtin_clzll(bytes));
+		class = s->map.class[access_index(sqlite3_value_int64(argv[6]))] % CLASSES;
+	b = bucket_of(s, place, s->map.way[access_index(sqlite3_value_int64(argv[1]))], class, 63 - __builtin_clzll(bytes));
 	b->n++;
 	b->bytes += bytes;
 	b->largest = (uint64_t)bytes > b->largest ? (uint64_t)bytes : b->largest;
@@ -154,7 +154,7 @@ static struct disk *disk_of(struct cells *c, uint64_t dev, uint64_t offset)
 	for (i = 0; i < c->disks; i++)
 		if (c->disk[i].dev == dev)
 			return &c->disk[i];
-	grown = c->disks < DEVICES_MAX ? reallocarray(c->disk, c->disks + 1, sizeof(*grown)) : NULL;
+	grown = reallocarray(c->disk, c->disks + 1, sizeof(*grown));
 	c->disk = grown ? grown : c->disk;
 	c->failed |= !grown;
 	if (!grown)
@@ -239,13 +239,15 @@ static void cells_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	d = disk_of(c, sqlite3_value_int64(argv[2]), offset);
 	if (!d)
 		return;
+	if (c->disks > DEVICES_MAX)
+		return sqlite3_result_error(ctx, "requests of more than 256 devices: a map has no room for them", -1);
 	c->failed |= !widen(d, offset) || !lengthen(c, ts);
 	if (c->failed)
 		return;
 	d->low = (uint64_t)offset < d->low ? (uint64_t)offset : d->low;
 	d->high = (uint64_t)(offset + bytes) > d->high ? (uint64_t)(offset + bytes) : d->high;
 	d->large = (uint64_t)bytes > d->large ? (uint64_t)bytes : d->large;
-	cell = cell_at(d, c->map.way[(uint8_t)sqlite3_value_int(argv[1])], ts >> c->shift, (offset >> d->shift) - d->first);
+	cell = cell_at(d, c->map.way[access_index(sqlite3_value_int64(argv[1]))], ts >> c->shift, (offset >> d->shift) - d->first);
 	cell->n++;
 	cell->bytes += bytes;
 }

@@ -19,7 +19,7 @@ UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE
 -- What events are, for functions that look at each of them (analyzer/access_map.h says how it is read): calls, VFS,
 -- requests and ranges of file systems that move bytes by their layer, and syncs, commits and flushes.
 CREATE TEMP TABLE v_access_map AS
-WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 255),
+WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254),
      letter AS (
        SELECT k.id, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
                          THEN substr('{"syscall": "ab", "uring": "ab", "vfs": "cd", "block": "ef", "fs": "ij"}'
