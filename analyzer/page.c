@@ -30,7 +30,11 @@ static const struct section { const char *report, *question; } sections[] = {
 	{ "pictures", "The systems beside each other" },
 	{ "timeline", "When?" },
 	{ "latency", "How long did it take?" },
+	{ "fsync", "What does one fsync cost?" },
 	{ "files", "Which files?" },
+	{ "pattern", "Sequential or random?" },
+	{ "iosize", "How large?" },
+	{ "heatmap", "Where on the devices?" },
 	{ "network", "What went over sockets?" },
 };
 

@@ -11,7 +11,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 
 @test "a page is whole for another parser, loads and runs nothing, has every figure with what it shows and the command behind it" {
 	page
-	[ "$("$ROOT/tests/page.py" page.html)" = "7 figures, 26 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
+	[ "$("$ROOT/tests/page.py" page.html)" = "7 figures, 32 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
 	"$ROOT/tests/pictures.py" page.html
 	for report in waterfall amplification breakdown perop timeline latency pictures; do
 		[[ $(section $report) == *"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
@@ -24,6 +24,8 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 @test "what is not there says why" {
 	page
 	[[ $(section network) == *"Not measured, because layer net was not recorded."* ]]
+	[[ $(section pattern) == *"Not measured, because no call moved bytes of a file; loads and stores through mappings are no calls."* ]]
+	[[ $(section fsync) == *"Not measured, because nobody synced a file."* ]]
 	[[ $(section components) == *"Not measured, because no process of a known storage system and no file of one was seen."* ]]
 	sqlite3 "$S" "DELETE FROM agg; DELETE FROM hist; DELETE FROM agg_total WHERE kind IN (SELECT id FROM kind WHERE name LIKE 'block%' OR name LIKE 'queue%'); UPDATE agg_total SET lat_ns = 0; UPDATE run SET latency = 'none', layers = 'syscall,cache,fs'"
 	page
