@@ -111,7 +111,7 @@ nothing_guessed() { # COMM
 @test "a layer whose bytes no program brings is not measured: no zeros, and the reason (defect 43)" {
 	need cc gcc
 	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/refuse.c"
-	if grep -q __asan_init "$trace"; then skip "a build without sanitizers is missing: they must be the first library"; fi
+	need_plain "$trace" "they must be the first library"
 	body() {
 		IOT_REFUSE=block__complete LD_PRELOAD=$PWD/refuse.so "$trace" -q -o "$store" -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 \
 			conv=fsync status=none
