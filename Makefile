@@ -20,7 +20,7 @@ say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
 # Debian packages that `make setup` installs: to build, to run, to test.
 PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox sqlite3 util-linux e2fsprogs kmod man-db
-PKGS_TEST := attr xfsprogs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps texlive-latex-base
+PKGS_TEST := attr xfsprogs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps zsh texlive-latex-base
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"'
@@ -33,8 +33,11 @@ inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
 inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
-BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -Wall -Wno-unused-function -Ibpf \
-	-I/usr/include/$(shell $(CC) -dumpmachine 2>/dev/null)
+# For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/arch.h).
+machine := $(shell $(CC) -dumpmachine 2>/dev/null)
+target := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(firstword $(subst -, ,$(machine)))))
+BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function -Ibpf \
+	-I/usr/include/$(machine) -I/usr/$(machine)/include
 
 bpf_src := $(wildcard bpf/*.bpf.c)
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
@@ -102,8 +105,9 @@ $(B)/stats: tests/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
-# The objects are carried inside the tracer.
+# The objects are carried inside the tracer: the assembler looks for them there.
 $(B)/tracer/probe_rows.o: $(bpf_obj)
+$(B)/tracer/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
@@ -189,6 +193,10 @@ $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 	$(Q)mkdir -p $(@D)
 	$(Q)python3 tests/gen-run.py 300 | $(B)/iot-analyze ingest $@
 
+# Programs that drive tests.
+.PHONY: drivers
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker random-worker stats)
+
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite
 	$(Q)tests/fuzz $${IOT_FUZZ:-60}
@@ -229,10 +237,14 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
-	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
+	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 644 tracer/systems/systems.json $(DESTDIR)$(PREFIX)/share/iot/
 	install -m 644 tracer/iot-systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 analyzer/iot-cookbook.7 $(DESTDIR)$(PREFIX)/share/man/man7/
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(B)/iot-analyze completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iot-analyze
+	$(B)/iot-analyze completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_iot-analyze
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 
 ## make clean     remove build/

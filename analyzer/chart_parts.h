@@ -7,7 +7,7 @@
 #include "pen.h"
 #include "unit.h"
 
-enum chart_kind { BARS, LINES, AREAS, POINTS, NOTE, NO_CHART };
+enum chart_kind { BARS, LINES, AREAS, POINTS, CELLS, NOTE, NO_CHART };
 
 struct names {
 	char **name;

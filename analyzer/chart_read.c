@@ -7,7 +7,7 @@
 #include "report.h"
 #include "text.h"
 
-static const char *const kinds[] = { "bars", "lines", "areas", "points", "note" }; /* enum chart_kind */
+static const char *const kinds[] = { "bars", "lines", "areas", "points", "cells", "note" }; /* enum chart_kind */
 
 enum chart_kind chart_kind(const struct grid *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_xy.c - lines, points and stacked areas over a number. */
+/* chart_xy.c - lines, points, stacked areas and maps of cells over a number. */
 #include <errno.h>
 #include <math.h>
 #include "analyzer.h"
@@ -32,7 +32,7 @@ struct range chart_across(const struct chart *c)
 		if (it->absent || (c->across_log && !(it->x > 0)))
 			continue;
 		r.low = fmin(r.low, it->x);
-		r.high = fmax(r.high, it->x + (c->kind == AREAS ? c->bin : 0));
+		r.high = fmax(r.high, it->x + (c->kind == AREAS || c->kind == CELLS ? c->bin : 0));
 	}
 	return r.low > r.high ? (struct range){ 1, 10 } : r;
 }
@@ -71,6 +71,9 @@ static struct axis value_axis(const struct chart *c, int panel)
 		r.low = fmin(r.low, c->rule);
 		r.high = fmax(r.high, c->rule);
 	}
+	/* far above all that is drawn it would take their place */
+	if (c->rule > a.high && c->rule <= 2 * a.high && !c->log)
+		a.high = 1.03 * c->rule;
 	if (c->log)
 		decades(&a, r);
 	return a;
@@ -257,6 +260,20 @@ static void draw_marks(const struct chart *c, int panel, int part, struct frame 
 	}
 }
 
+/* A map: each item is a rectangle from x to x + bin, from low to high. */
+static void draw_cells(const struct chart *c, int panel, struct frame *f, const struct axis *x, const struct axis *y)
+{
+	int i;
+
+	for (i = 0; i < c->items; i++) {
+		const struct item *it = &c->item[i];
+		double left = at(x, it->x), top = at(y, it->high);
+
+		if (it->panel == panel && it->ranged)
+			pen_rect(f->pen, left, top, at(x, it->x + c->bin) - left, fmax(at(y, it->low) - top, 0.5), c->paint[it->part]);
+	}
+}
+
 void xy_draw(const struct chart *c, int panel, struct frame f)
 {
 	struct range across = chart_across(c);
@@ -281,13 +298,15 @@ void xy_draw(const struct chart *c, int panel, struct frame f)
 	each_tick(&y, c->unit, count, value_tick, &t);
 	room = x.log ? 4.5 * f.font : 5.5 * f.font;
 	each_tick(&x, c->across_unit, fmax(1, (t.x1 - t.x0) / room), across_tick, &t);
-	if (c->rule > 0)
+	if (c->rule > 0 && c->rule <= y.high)
 		pen_rule(f.pen, t.x0, at(&y, c->rule), t.x1, at(&y, c->rule), LINE, 1, true);
 	if (c->kind == AREAS)
 		draw_areas(c, panel, &f, &x, &y);
-	for (part = 0; part < c->part.n && c->kind != POINTS; part++)
+	if (c->kind == CELLS)
+		draw_cells(c, panel, &f, &x, &y);
+	for (part = 0; part < c->part.n && c->kind != POINTS && c->kind != CELLS; part++)
 		draw_curve(c, panel, part, &f, &x, &y);
-	for (part = 0; part < c->part.n; part++)
+	for (part = 0; part < c->part.n && c->kind != CELLS; part++)
 		draw_marks(c, panel, part, &f, &x, &y);
 	pen_rule(f.pen, t.x0, t.y1, t.x0, t.y0, LINE, 0.8, false);
 	pen_rule(f.pen, t.x0, t.y0, t.x1, t.y0, LINE, 0.8, false);

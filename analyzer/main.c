@@ -11,8 +11,11 @@
 #include "payload.h"
 #include "place.h"
 #include "plot.h"
+#include "question.h"
 #include "report.h"
+#include "sql.h"
 #include "stream.h"
+#include "tend.h"
 
 struct command {
 	const char *name, *args, *doc;
@@ -20,15 +23,24 @@ struct command {
 	int (*run)(const struct options *o);
 };
 
-static int cmd_ingest(const struct options *o)
+static int ingest_one(const char *store, const char *name)
 {
-	const char *name = o->args > 2 ? o->arg[2] : "-";
 	bool is_stdin = !strcmp(name, "-");
 	auto_close int fd = is_stdin ? dup(STDIN_FILENO) : place_open_path(name, O_RDONLY);
 
 	if (fd < 0)
 		return fail_as(EXIT_DATA, is_stdin ? errno : -fd, "cannot open %s", is_stdin ? "stdin" : name);
-	return ingest(fd, is_stdin ? "stdin" : name, o->arg[1]) ? EXIT_DATA : EXIT_OK;
+	return ingest(fd, is_stdin ? "stdin" : name, store) ? EXIT_DATA : EXIT_OK;
+}
+
+/* One that cannot be read, or is cut, does not keep the others away. */
+static int cmd_ingest(const struct options *o)
+{
+	int i, err = o->args > 2 ? EXIT_OK : ingest_one(o->arg[1], "-");
+
+	for (i = 2; i < o->args && !store_interrupted(); i++)
+		err |= ingest_one(o->arg[1], o->arg[i]);
+	return err;
 }
 
 /* Puts a ledger into the run that it is of, so that reports need no --ledger. */
@@ -52,17 +64,35 @@ static int cmd_attach(const struct options *o)
 	return err;
 }
 
+static int cmd_completion(const struct options *o);
+
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
-	{ "ingest", "STORE [FILE]", "read a run in JSON Lines (default: stdin) into a store", 1, 2, cmd_ingest },
+	{ "ingest", "STORE [FILE...]", "read runs in JSON Lines (default: stdin) into a store", 1, 64, cmd_ingest },
+	{ "merge", "NEW A B [C...]", "make one run of those of several hosts: STORE or STORE:RUN each, default the newest", 3, 64, tend_merge },
+	{ "prune", "STORE[:RUNS]", "take out runs, or with --events their events: RUNS, --older DAYS, --to SIZE", 1, 1, tend_prune },
+	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1, tend_migrate },
 	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
 	{ "report", "STORE", "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1, page },
+	{ "sql", "STORE [SQL]", "answer statements of one's own, with the views of reports (default: from stdin; .views lists those)", 1, 2, sql },
+	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64, help_question },
+	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1, cmd_completion },
 	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
 
+static int cmd_completion(const struct options *o)
+{
+	struct command_word words[N_OF(commands) + 1] = { 0 };
+	size_t i;
+
+	for (i = 0; i < N_OF(commands); i++)
+		words[i] = (struct command_word){ commands[i].name, commands[i].doc };
+	return completion(o, words);
+}
+
 static void help_report(const char *name, const char *title)
 {
-	printf("  %-14s STORE         %s\n", name, title);
+	printf("  %-14s STORE           %s\n", name, title);
 }
 
 static int help(const struct options *o)
@@ -72,10 +102,10 @@ static int help(const struct options *o)
 
 	printf("usage: iot-analyze STORE [OPTIONS]             what happened, in words\n       iot-analyze COMMAND STORE [OPTIONS]\n\ncommands:\n");
 	for (i = 0; i < N_OF(commands); i++)
-		printf("  %-14s %-13s %s\n", commands[i].name, commands[i].args, commands[i].doc);
+		printf("  %-14s %-15s %s\n", commands[i].name, commands[i].args, commands[i].doc);
 	printf("\nreports:\n");
 	err = report_each(o->reports, help_report);
-	printf("\noptions:\n");
+	printf("\n");
 	options_help();
 	printf("\nexit status: 0 all is well; 1 something is wrong with the data; 2 wrong usage\n");
 	return err;

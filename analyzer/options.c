@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* options.c - the options of iot-analyze. To add one: a member in struct options and a row here. */
+/* options.c - the options of iot-analyze, read by glibc's argp (base/arguments.h). To add one: a member in struct options and a row here. */
 #include <errno.h>
 #include "analyzer.h"
+#include "arguments.h"
 #include "options.h"
 
 enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN };
 
 struct option_row {
-	const char *name, *value;    /* "--run", name of its value in --help */
+	const char *name, *value;    /* "--run", name of its value in --help; name NULL: `doc` is the head of a group */
 	enum option_type type;
 	size_t offset, has;          /* members of struct options; has: set when the option is given, 0 for none */
 	const char *const *choices;  /* OPT_CHOICE: stored as an index */
@@ -15,37 +16,47 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "all", "cause", "owner", "device", "component", NULL };
+const char *const per_names[] = { "system", "instance", "comm", "pid", "host", "all", "cause", "owner", "device", "component", NULL };
 
 #define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
 static const struct option_row rows[] = {
+	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Which run, and whose lines:" },
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system, by its name or an alias" },
-	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names, "one line a WHAT (system: a detected system, else a program; instance: each server of it)" },
+	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names,
+	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; host: of a merged run)" },
+	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "How it is printed:" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
-	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
 	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write" },
+	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Pictures:" },
+	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
 	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
 	{ "--title", "TEXT", OPT_TEXT, AT(title), 0, NULL, "of pictures, in place of the report's" },
 	{ "--no-head", NULL, OPT_FLAG, AT(no_head), 0, NULL, "pictures without title and lines about the run: a paper has a caption" },
-	{ "--logical-bytes", "N", OPT_NUMBER, AT(logical_bytes), AT(has_logical), NULL,
-	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
+	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "What clients had acknowledged:" },
 	{ "--payload", "SIZE", OPT_SIZE, AT(logical_bytes), AT(has_logical), NULL, "the same with a unit, such as 64MiB" },
 	{ "--copies", "N", OPT_COPIES, 0, 0, NULL, "how often the payload is to be kept, for waf_norm" },
 	{ "--ec", "K+M", OPT_CODE, 0, 0, NULL, "or by which erasure code, such as 2+2" },
+	{ "--logical-bytes", "N", OPT_NUMBER, AT(logical_bytes), AT(has_logical), NULL,
+	  "bytes that clients had acknowledged, for waf_e2e and hop_app" },
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
+	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Of one command:" },
 	{ "--step", "MS", OPT_NUMBER, AT(step), AT(has_step), NULL, "timeline: length of a step, from 10 milliseconds on (default: 1000)" },
 	{ "--cdf", NULL, OPT_FLAG, AT(cdf), 0, NULL, "latency: also the table behind its curves" },
 	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
 	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
 	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
 	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
-	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "but for so many percent (default: 5%)" },
+	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "check --against: how far they may be apart (default: 5%)" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days" },
+	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB" },
+	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay" },
 	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
+	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Of the program:" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
 	{ "--help", NULL, OPT_FLAG, AT(help), 0, NULL, "this text" },
 	{ "--version", NULL, OPT_FLAG, AT(version), 0, NULL, "the version" },
@@ -141,69 +152,52 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 	return 0;
 }
 
-static const struct option_row *find(const char *arg, size_t len)
+static struct argument row_argument(size_t i)
 {
-	size_t i;
+	const struct option_row *r = &rows[i];
+	bool is_letter = r->name && r->name[1] != '-';
 
-	for (i = 0; i < N_OF(rows); i++) {
-		if (strlen(rows[i].name) == len && !strncmp(rows[i].name, arg, len))
-			return &rows[i];
-	}
-	return NULL;
+	return (struct argument){ is_letter ? r->name[1] : 0, r->name && !is_letter ? r->name + 2 : NULL, r->value, r->doc, r->choices };
 }
 
-/* One option at argv[*i], as "--name value" or "--name=value". */
-static int take_option(struct options *o, int argc, char **argv, int *i)
+static int take_option(void *into, size_t i, const char *value)
 {
-	const char *arg = argv[*i], *value = strchr(arg, '=');
-	const struct option_row *r = find(arg, value ? (size_t)(value - arg) : strlen(arg));
-
-	if (!r)
-		return fail_as(EXIT_USAGE, 0, "unknown option '%s' (--help lists them)", arg);
-	if (r->type == OPT_FLAG && value)
-		return fail_as(EXIT_USAGE, 0, "option %s takes no value", r->name);
-	if (r->type != OPT_FLAG && !value && ++*i >= argc)
-		return fail_as(EXIT_USAGE, 0, "option %s needs a value: %s", r->name, r->value);
-	return take_value(r, value ? value + 1 : argv[*i], o);
+	return take_value(&rows[i], value, into);
 }
+
+static int take_word(void *into, char **words, bool behind)
+{
+	struct options *o = into;
+
+	if (*words && o->args == N_OF(o->arg))
+		return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", *words);
+	if (*words)
+		o->arg[o->args++] = *words;
+	return 0;
+}
+
+static const struct arguments arguments = { .n = N_OF(rows), .row = row_argument, .take = take_option, .word = take_word };
 
 int options_read(struct options *o, int argc, char **argv)
 {
-	bool plain = false;
-	int i, err;
+	int err = arguments_read(&arguments, o, argc, argv);
 
-	for (i = 1; i < argc; i++) {
-		if (!plain && !strcmp(argv[i], "--")) {
-			plain = true;
-			continue;
-		}
-		if (!plain && *argv[i] == '-' && argv[i][1]) {
-			err = take_option(o, argc, argv, &i);
-			if (err)
-				return err;
-			continue;
-		}
-		if (o->args == N_OF(o->arg))
-			return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", argv[i]);
-		o->arg[o->args++] = argv[i];
-	}
-	if (o->copies && (!o->has_logical || o->logical_bytes > INT64_MAX / o->copies))
+	if (!err && o->copies && (!o->has_logical || o->logical_bytes > INT64_MAX / o->copies))
 		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" :
 			       "--copies and --ec are of a payload: give --payload too");
-	return 0;
+	return err;
+}
+
+void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc))
+{
+	size_t i;
+
+	for (i = 0; i < N_OF(rows); i++)
+		if (rows[i].name)
+			call(rows[i].name, rows[i].value, rows[i].choices, rows[i].doc);
 }
 
 void options_help(void)
 {
-	char left[64];
-	size_t i;
-	int c;
-
-	for (i = 0; i < N_OF(rows); i++) {
-		snprintf(left, sizeof(left), "%s%s%s", rows[i].name, rows[i].value ? " " : "", rows[i].value ?: "");
-		printf("  %-22s %s", left, rows[i].doc);
-		for (c = 0; rows[i].choices && rows[i].choices[c]; c++)
-			printf("%s%s", c ? ", " : ": ", rows[i].choices[c]);
-		printf("\n");
-	}
+	arguments_help(&arguments);
 }

@@ -33,19 +33,24 @@ struct options {
 	uint64_t ops;
 	bool has_ops;
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
+	uint64_t older, to;      /* --older, --to */
+	bool has_older, has_to, events;
 	bool seed, force, no_head, cdf, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 
 /* Those behind PER_ALL are what `timeline` cuts bytes by. */
-enum { PER_ALL = 4 };
+enum { PER_ALL = 5 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
 int options_read(struct options *o, int argc, char **argv);
 
-/* Prints the options, one a line, to stdout. */
+/* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with NULL, or is NULL. */
+void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc));
+
+/* Prints the options in their groups to stdout. */
 void options_help(void);
 
 #endif

@@ -9,6 +9,7 @@
 enum {
 	BLUE = 0x0072b2, SKY = 0x56b4e9, GREEN = 0x009e73, YELLOW = 0xf0e442, ORANGE = 0xe69f00, RED = 0xd55e00, PINK = 0xcc79a7, GREY = 0x999999,
 	INDIGO = 0x332288, TEAL = 0x44aa99, OLIVE = 0x999933, WINE = 0x882255, SAND = 0xddcc77, ROSE = 0xcc6677, PURPLE = 0xaa4499, BROWN = 0x8c6d46,
+	SHADE1 = 0xfff7bc, SHADE2 = 0xfec44f, SHADE3 = 0xfb9a29, SHADE4 = 0xcc4c02, SHADE5 = 0x662506,
 };
 
 static const struct { const char *word; struct paint paint; } palette[] = {

@@ -2,6 +2,7 @@
 /* fail.c - one line on stderr for every error. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "fail.h"
 #include "out.h"
@@ -30,4 +31,16 @@ int fail_as(int result, int err, const char *format, ...)
 	tell(err, format, args);
 	va_end(args);
 	return result;
+}
+
+int fail_usage(const char *format, ...)
+{
+	char hint[64];
+	va_list args;
+
+	snprintf(hint, sizeof(hint), "try '%s --help'", program_invocation_short_name);
+	va_start(args, format);
+	out_message(program_invocation_short_name, hint, format, args);
+	va_end(args);
+	return 2;
 }

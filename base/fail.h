@@ -11,4 +11,7 @@ __attribute__((format(printf, 2, 3))) int fail(int err, const char *format, ...)
 /* The same, and returns `result`, such as an exit status. */
 __attribute__((format(printf, 3, 4))) int fail_as(int result, int err, const char *format, ...);
 
+/* What is wrong with the command line; the reason behind it is where help is. Returns 2, to leave main() with. */
+__attribute__((format(printf, 1, 2))) int fail_usage(const char *format, ...);
+
 #endif

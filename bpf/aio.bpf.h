@@ -15,7 +15,7 @@
 #include "op.bpf.h"
 #include <linux/aio_abi.h>
 
-#define AIO_STEPS 4096         /* control blocks or events that one call is followed for */
+#define AIO_STEPS (REDUCED ? 128 : 4096) /* control blocks or events that one call is followed for */
 
 /* The ring at the address that io_setup gives (fs/aio.c): part of the user interface, without a header. */
 struct user_aio_ring {
@@ -151,6 +151,8 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	}
 	op_record(c, o, a->proc);
 	filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != MOVES_NOTHING ? res : 0, o->flags);
+	if (REDUCED)
+		return 0;
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->proc);
@@ -202,6 +204,19 @@ static long aio_ring_one(u32 n, struct aio_ref *r)
 	return 0;
 }
 
+#ifdef IOT_REDUCED
+__by_numbers int aio_ring_round(u32 n)
+{
+	struct aio_ref r = { ctx_find() };
+
+	asm volatile("" : : "r"(n)); /* else the compiler passes none, and the verifier misses it */
+	return r.c ? aio_ring_one(n, &r) : 1;
+}
+#define AIO_LOOP(n, body, ref) LOOP(AIO_STEPS, n, body##_round(__round))
+#else
+#define AIO_LOOP(n, body, ref) bpf_loop(n, body##_one, ref, 0)
+#endif
+
 static __always_inline u32 ring_distance(u32 from, u32 to, u32 nr)
 {
 	return to >= from ? to - from : to + nr - from;
@@ -234,7 +249,7 @@ static __noinline int aio_ring_find(struct aio_walk *w)
 static __always_inline int aio_ring_read(struct task_ctx *c)
 {
 	struct aio_ring_state *s, *new;
-	struct aio_ref ref = { c };
+	struct aio_ref ref __attribute__((unused)) = { c };
 	struct aio_ring_key *k;
 	struct aio_walk *w;
 
@@ -260,7 +275,7 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 	}
 	w->next = s->next;
 	w->number = w->number_before = s->number;
-	bpf_loop(AIO_STEPS, aio_ring_one, &ref, 0);
+	AIO_LOOP(AIO_STEPS, aio_ring, &ref);
 	if (w->unread && ring_distance(w->next, w->tail, w->nr) >= ring_distance(w->head, w->tail, w->nr)) {
 		w->unread = ring_distance(w->next, w->head, w->nr); /* those were taken, by calls */
 		w->number += w->unread;
@@ -273,6 +288,14 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 	s->next = w->next;
 	return 1;
 }
+
+#ifdef IOT_REDUCED
+__by_numbers int aio_ring_looked(void)
+{
+	return aio_ring_read(ctx_find());
+}
+#define aio_ring_read(c) aio_ring_looked()
+#endif
 
 /* Looks at the file and the place of a control block. False: no operation on a file. */
 static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
@@ -372,11 +395,20 @@ static long aio_taken_one(u32 n, struct aio_ref *r)
 	return 0;
 }
 
+#ifdef IOT_REDUCED
+__by_numbers int aio_taken_round(u32 n)
+{
+	struct aio_ref r = { ctx_find() };
+
+	return r.c ? aio_taken_one(n, &r) : 1;
+}
+#endif
+
 /* io_submit returns: it took so many control blocks. ts_ns: when it began, 0 when that was not seen. */
 static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct aio_ref ref = { c };
+	struct aio_ref ref __attribute__((unused)) = { c };
 	struct aio_walk *w;
 
 	if (!c || !k || taken <= 0)
@@ -394,7 +426,7 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 			lose(LOSS_AIO_TABLE);
 	}
 	w->taken = taken;
-	bpf_loop(taken, aio_taken_one, &ref, 0);
+	AIO_LOOP(taken, aio_taken, &ref);
 	c->aio_ring = w->ring;
 	c->aio_ns = now;
 	return 0;
@@ -415,10 +447,19 @@ static long aio_reaped_one(u32 n, struct aio_ref *r)
 	return 0;
 }
 
+#ifdef IOT_REDUCED
+__by_numbers int aio_reaped_round(u32 n)
+{
+	struct aio_ref r = { ctx_find() };
+
+	return r.c ? aio_reaped_one(n, &r) : 1;
+}
+#endif
+
 /* io_getevents returns: it gave n events. */
 static __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
 {
-	struct aio_ref ref = { c };
+	struct aio_ref ref __attribute__((unused)) = { c };
 	struct aio_walk *w;
 
 	if (!c || !k || n <= 0)
@@ -430,7 +471,7 @@ static __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n
 	if (!aio_ring_read(c))
 		w->unread = n;
 	w->from = w->unread < n ? n - w->unread : 0;
-	bpf_loop(n > AIO_STEPS ? AIO_STEPS : n, aio_reaped_one, &ref, 0);
+	AIO_LOOP(n > AIO_STEPS ? AIO_STEPS : n, aio_reaped, &ref);
 	return 0;
 }
 
@@ -465,6 +506,7 @@ static long aio_left(void *map, struct aio_key *k, struct aio *a, void *ctx)
 	return 0;
 }
 
+#ifndef IOT_REDUCED
 /* Called by the tracer when the gate is closed. */
 SEC("syscall")
 int aio__sweep(void *ctx)
@@ -472,5 +514,6 @@ int aio__sweep(void *ctx)
 	bpf_for_each_map_elem(&aios, aio_left, NULL, 0);
 	return 0;
 }
+#endif
 
 #endif

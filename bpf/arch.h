@@ -29,6 +29,14 @@ struct pt_regs {
 	s32 syscallno;
 };
 
+struct thread_info {
+	unsigned long flags;
+};
+
+struct task_struct___arm64 {
+	struct thread_info thread_info;
+};
+
 #else
 
 struct pt_regs {
@@ -49,7 +57,7 @@ struct task_struct___x86 {
 
 #if defined(__TARGET_ARCH_arm64)
 
-static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->syscallno; }
+static __always_inline u64 regs_nr(const struct pt_regs *r) { return (u32)r->syscallno; } /* beyond all calls where it is none */
 static __always_inline u64 regs_arg0(const struct pt_regs *r) { return r->orig_x0; }
 static __always_inline u64 regs_arg1(const struct pt_regs *r) { return r->user_regs.regs[1]; }
 static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->user_regs.regs[2]; }
@@ -63,7 +71,22 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 	return r->syscallno >= 0;
 }
 
-static __always_inline bool task_is_compat(struct task_struct *t) { return false; }
+#define TIF_32BIT (1UL << 22) /* thread_info.flags: a 32-bit program */
+
+static __always_inline bool task_is_compat(struct task_struct *t)
+{
+	return NUMBER_AT(t, struct task_struct___arm64, thread_info.flags) & TIF_32BIT;
+}
+
+/* 32-bit calls have other numbers. These read and write. */
+static __always_inline bool compat_moves(u64 nr)
+{
+	switch (nr) {
+	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 340: case 361: case 362: case 391: case 392: case 393:
+		return true;
+	}
+	return false;
+}
 
 /* See below. */
 static __always_inline u64 page_memory(u64 pages) { return 0; }
@@ -113,6 +136,16 @@ static __always_inline u64 page_memory(u64 times)
 	return memory - pages * times;
 }
 
+/* 32-bit calls have other numbers. These read and write. */
+static __always_inline bool compat_moves(u64 nr)
+{
+	switch (nr) {
+	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
+		return true;
+	}
+	return false;
+}
+
 #endif
 
 static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r)
@@ -129,7 +162,7 @@ static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r
 /* The saved registers of the current thread. Kernel threads have none that mean something. */
 static __always_inline const struct pt_regs *current_regs(void)
 {
-	return (const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (const struct pt_regs *)bpf_task_pt_regs(CURRENT_TASK);
 }
 
 #endif

@@ -138,9 +138,9 @@ static __noinline int structure_dirty(struct buffer_head *b, struct folio *f, st
 	return c ? dirty_device(c, i, buffer_offset(b, f), NUMBER_AT(b, struct buffer_head, b_size)) : 0;
 }
 
-static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
+static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how, bool beyond)
 {
-	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how };
+	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how, .beyond = beyond };
 
 	dirty_range(i, &d);
 }
@@ -185,7 +185,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	if (dirty && doing == DOING_STORE) {
 		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
-			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
+			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, false);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
@@ -194,7 +194,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (!dirty && doing == DOING_WRITE)
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
-		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
+		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* a copy-up appends */
 	return 0;
 }
 

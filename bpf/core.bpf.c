@@ -69,7 +69,7 @@ int BPF_PROG(core__exec, struct task_struct *t, int old_pid)
 SEC("tp_btf/task_rename")
 int BPF_PROG(core__rename, struct task_struct *t)
 {
-	struct task_ctx *c = bpf_task_storage_get(&tasks, t, 0, 0);
+	struct task_ctx *c = ctx_of(t);
 
 	if (c) {
 		c->rchar = thread_rchar(t, t->pid, c->rchar);
@@ -92,22 +92,24 @@ int BPF_PROG(core__exit, struct task_struct *t)
 	thread_drop(t);
 	if (last && cfg.by_pid)
 		bpf_map_delete_elem(&want_pids, &pid);
-	if (!gate_open())
+	if (!gate_open()) {
+		ctx_drop(t);
 		return 0;
+	}
 	proc_key(&k, t);
 	p = bpf_map_lookup_elem(&procs, &k);
-	if (!p)
-		return 0;
-	if (!(t->flags & PF_KTHREAD)) {
+	if (p && !(t->flags & PF_KTHREAD)) {
 		c = ctx_find();
 		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->exec_read : 0));
 		__sync_fetch_and_add(&p->wchar, t->ioac.wchar - (c ? c->exec_wrote : 0));
 	}
-	if (last)
+	if (p && last)
 		proc_end(&k, p);
+	ctx_drop(t);
 	return 0;
 }
 
+#ifndef IOT_REDUCED /* there nobody asks on whose behalf */
 static __always_inline int behalf_begin(u32 kind, u64 id)
 {
 	struct task_ctx *c = ctx_make();
@@ -165,3 +167,4 @@ int core__work_end(struct bpf_raw_tracepoint_args *a)
 		return behalf_end(BEHALF_OWNER);
 	return 0;
 }
+#endif

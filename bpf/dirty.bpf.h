@@ -105,6 +105,12 @@ struct wrote_at {
 	u32 proc, pad;
 };
 
+/* When it may have dirtied at the earliest; 0: now. A direct one writes back what is dirty before it is refused, and zeroes then. */
+static __always_inline u64 began_dirtying(u64 len, u32 flags, u64 ts_ns)
+{
+	return !len && flags & FLAG_DIRECT ? 0 : ts_ns;
+}
+
 /* Room for one, which the stack has not. */
 static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
 {
@@ -130,7 +136,7 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	d->proc = w->proc;
 	d->ts_ns = w->ts_ns;
 	from = w->off & -w->block;
-	to = (w->off + w->len + w->block - 1) & -w->block;
+	to = w->len ? (w->off + w->len + w->block - 1) & -w->block : from;
 	if (c->fresh_from < from) {
 		d->off = c->fresh_from;
 		d->bytes = w->block;

@@ -6,6 +6,7 @@
 #define IOT_FILE_BPF_H
 
 #include "owner.bpf.h"
+#include "path.bpf.h"
 
 #define O_ACCMODE 3
 #define MAX_PATHS 8           /* sent for one file */
@@ -70,9 +71,6 @@ static long path_part(u32 n, struct path_walk *w)
 {
 	struct dentry *d = w->d, *up, *root;
 	struct mount *m = w->m, *above;
-	const unsigned char *name;
-	u64 len = w->out->len;
-	long got;
 
 	if (!d || !m)
 		return 1;
@@ -92,18 +90,8 @@ static long path_part(u32 n, struct path_walk *w)
 		w->m = above;
 		return 0;
 	}
-	if (d == up)
+	if (d == up || path_add(w->out, d))
 		return 1;
-	if (len >= IOT_PATH_MAX)
-		return 1;
-	name = BPF_CORE_READ(d, d_name.name);
-	/* 6.1's verifier forgets the bound above when the register was spilled: said again, where the compiler cannot see */
-	asm volatile("%0 &= 1023" : "+r"(len));
-	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, name);
-	if (got <= 0)
-		return 1;
-	w->out->len = len + got;
-	w->out->parts++;
 	w->d = up;
 	return 0;
 }
@@ -191,6 +179,14 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	}
 	return 0;
 }
+
+#ifdef IOT_REDUCED
+__by_numbers int file_changed(u64 file, u64 inode, u64 ino)
+{
+	return file_change(ctx_find(), file, inode, ino);
+}
+#define file_change(c, file, inode, ino) file_changed(file, inode, ino)
+#endif
 
 /* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
 static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)

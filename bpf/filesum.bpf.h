@@ -95,7 +95,7 @@ static __always_inline u32 filesum_again(struct iot_sum_ring *r, u32 first, u32 
 		if (!slot)
 			return 0;
 		at = *(volatile u32 *)slot;
-		if (__sync_val_compare_and_swap(&r->begin, begin, begin + 1) == begin)
+		if (number_take(&r->begin, begin, offsetof(struct iot_state, sum_free) + first))
 			return at;
 	}
 	return 0;
@@ -114,11 +114,11 @@ static __always_inline u32 filesum_take(bool known)
 		return n;
 	if (known) {
 		if (s->next_sum < IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE)
-			n = IOT_FILESUM_RESERVE + __sync_fetch_and_add(&s->next_sum, 1);
+			n = IOT_FILESUM_RESERVE + NEXT_NUMBER(s, next_sum);
 		return n < IOT_MAX_FILESUMS ? n : 0;
 	}
 	if (s->next_spare < IOT_FILESUM_RESERVE)
-		n = 1 + __sync_fetch_and_add(&s->next_spare, 1); /* 0 is for no owner and no file */
+		n = 1 + NEXT_NUMBER(s, next_spare); /* 0 is for no owner and no file */
 	return n < IOT_FILESUM_RESERVE ? n : 0;
 }
 

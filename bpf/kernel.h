@@ -34,7 +34,11 @@ typedef __s16 s16;
 #define S_IFCHR 0020000
 #define S_IFIFO 0010000
 #define O_APPEND 02000
+#ifdef __TARGET_ARCH_arm64
+#define O_DIRECT 0200000       /* 040000 is O_DIRECTORY there */
+#else
 #define O_DIRECT 040000
+#endif
 #define O_DSYNC 010000
 #define __O_SYNC 04000000
 #define PAGE_SHIFT 12

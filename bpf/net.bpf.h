@@ -196,7 +196,7 @@ static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 so
 	return f;
 }
 
-static __always_inline void net_event(const struct socket_use *u, u8 sub)
+static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k, u8 sub)
 {
 	struct iot_ring_event *r;
 
@@ -207,6 +207,7 @@ static __always_inline void net_event(const struct socket_use *u, u8 sub)
 		return;
 	r->e.ts_ns = bpf_ktime_get_ns();
 	r->e.bytes = u->bytes;
+	r->e.offset = (u64)k->local_port << 16 | k->remote_port;
 	r->e.task = r->e.owner = u->proc;
 	r->e.tid = current_thread();
 	r->e.how = HOW_EXACT;
@@ -233,7 +234,7 @@ __noinline int socket_used(struct socket_use *u)
 	c.how = u->proc ? HOW_EXACT : HOW_NONE;
 	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : SUB_NET_REMOTE;
 	cell_add(cell_find(&c), 1, u->bytes, 0, 0, false);
-	net_event(u, c.sub);
+	net_event(u, &k, c.sub);
 	if (!wants_flow(u->proc))
 		return 0;
 	f = flow_find(&k, u->sock, c.sub == SUB_NET_LOOPBACK);

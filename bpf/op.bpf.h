@@ -71,7 +71,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	}
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
-	if (!o->write && !(o->flags & FLAG_DIRECT))
+	if (!REDUCED && !o->write && !(o->flags & FLAG_DIRECT))
 		ra_used(c->seen_host, o->offset, o->ret);
 	if (wants_event(proc))
 		op_event(c, o, proc);
@@ -88,10 +88,20 @@ __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 	return 0;
 }
 
+#ifdef IOT_REDUCED
+__by_numbers int call_recorded(u32 proc)
+{
+	struct task_ctx *c = ctx_find();
+
+	return c ? call_record(c, (struct op *)c->op, proc) : 0;
+}
+#define call_record(c, o, proc) call_recorded(proc)
+#endif
+
 /* A call wrote bytes [off, off + len) of the context's file through the page cache. */
 __noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
 {
-	return c ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
+	return c && !REDUCED ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
 }
 
 /* What an operation wrote in the context's file. */
@@ -102,7 +112,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 	w->off = o->offset;
 	w->len = o->ret > 0 ? o->ret : 0;
 	w->block = c->seen_block ?: PAGE_SIZE;
-	w->ts_ns = o->ts_ns;
+	w->ts_ns = began_dirtying(w->len, o->flags, o->ts_ns);
 	w->proc = proc;
 	return w;
 }
@@ -110,7 +120,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 /* What turned dirty beside what a call wrote. */
 static __always_inline void wrote_beside(struct task_ctx *c, const struct op *o, u32 proc)
 {
-	if (c->fresh_inode && c->fresh_inode == c->seen_host)
+	if (!REDUCED && c->fresh_inode && c->fresh_inode == c->seen_host)
 		fresh_beside(c, wrote_by(c, o, proc));
 }
 

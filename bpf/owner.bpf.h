@@ -217,7 +217,7 @@ static __noinline u32 file_number_of(struct inode *i, bool tell)
 	old = bpf_map_lookup_elem(&files, &k);
 	if (old)
 		return old->id;
-	e.id = __sync_fetch_and_add(&s->next_file, 1) + 1;
+	e.id = NEXT_NUMBER(s, next_file) + 1;
 	if (bpf_map_update_elem(&files, &k, &e, BPF_NOEXIST)) {
 		old = bpf_map_lookup_elem(&files, &k);
 		if (old)

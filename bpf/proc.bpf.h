@@ -34,7 +34,7 @@ static __always_inline u32 thread_number(struct task_struct *t)
 	u64 pid, number;
 
 	if (!cfg.pid_level)
-		return t->pid;
+		return TASK(t, pid);
 	pid = POINTER_AT(t, struct task_struct, thread_pid);
 	if (!pid || NUMBER_AT(pid, struct pid, level) < cfg.pid_level)
 		return 0;
@@ -45,7 +45,7 @@ static __always_inline u32 thread_number(struct task_struct *t)
 /* The same for its process. */
 static __always_inline u32 process_number(struct task_struct *t)
 {
-	return cfg.pid_level ? thread_number(UNTRUSTED(t->group_leader, struct task_struct)) : (u32)t->tgid;
+	return cfg.pid_level ? thread_number(UNTRUSTED(TASK(t, group_leader), struct task_struct)) : (u32)TASK(t, tgid);
 }
 
 static __always_inline u32 current_thread(void)
@@ -87,9 +87,11 @@ static __always_inline void place_of(struct iot_proc *p, struct task_struct *t)
 
 static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct *t)
 {
-	k->pid = t->tgid;
-	k->exec_no = t->group_leader->self_exec_id;
-	k->start_ns = t->group_leader->start_boottime;
+	struct task_struct *leader = TASK(t, group_leader);
+
+	k->pid = TASK(t, tgid);
+	k->exec_no = TASK(leader, self_exec_id);
+	k->start_ns = TASK(leader, start_boottime);
 }
 
 static __always_inline bool comm_wanted(const char *comm)
@@ -124,11 +126,13 @@ static __always_inline void proc_send(const struct iot_proc *p)
 /* Has the last thread of the process gone through core__exit? */
 static __always_inline bool proc_is_over(struct task_struct *t)
 {
-	return t->signal->live.counter == 0;
+	struct signal_struct *signal = TASK(t, signal);
+
+	return TASK(signal, live.counter) == 0;
 }
 
 /* First sight of a process: gives it a number. Returns 0 when the table is full. */
-__noinline u32 proc_make(void)
+__by_numbers u32 proc_make(void)
 {
 	struct task_struct *t = current_task();
 	struct iot_state *s = run_state();
@@ -143,13 +147,13 @@ __noinline u32 proc_make(void)
 		return old->id;
 	p.type = RING_PROCESS;
 	p.pid = process_number(t);
-	p.ppid = process_number(UNTRUSTED(t->real_parent, struct task_struct));
+	p.ppid = process_number(UNTRUSTED(TASK(t, real_parent), struct task_struct));
 	p.start_ns = k.start_ns;
 	p.exec_no = k.exec_no;
 	p.cgroup = bpf_get_current_cgroup_id();
 	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
 	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
-	if (t->flags & PF_KTHREAD)
+	if (TASK(t, flags) & PF_KTHREAD)
 		p.flags |= PROC_KTHREAD;
 	else if (proc_wanted(p.pid, p.comm, p.cgroup))
 		p.flags |= PROC_WANTED;
@@ -165,7 +169,7 @@ __noinline u32 proc_make(void)
 			return PROC_OTHER;
 		p.flags |= PROC_EXITED | PROC_DYING;
 	}
-	p.id = __sync_fetch_and_add(&s->next_proc, 1) + PROC_FIRST;
+	p.id = NEXT_NUMBER(s, next_proc) + PROC_FIRST;
 	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
 		old = bpf_map_lookup_elem(&procs, &k);
 		if (old)
@@ -188,6 +192,14 @@ static __always_inline struct iot_proc *proc_find(struct task_struct *t)
 	return bpf_map_lookup_elem(&procs, &k);
 }
 
+/* Tells a program from that before it in the same process. */
+static __always_inline u64 exec_number(struct task_struct *t)
+{
+	struct task_struct *leader = TASK(t, group_leader);
+
+	return TASK(leader, self_exec_id);
+}
+
 /* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
 static __always_inline u32 proc_current(struct task_ctx *c)
 {
@@ -195,11 +207,11 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 	struct iot_proc *p;
 	u32 id;
 
-	if (c && c->proc && (!cfg.twins || c->exec_no == t->group_leader->self_exec_id))
+	if (c && c->proc && (!cfg.twins || c->exec_no == exec_number(t)))
 		return c->proc;
-	if (t->tgid == cfg.self_pid)
+	if (TASK(t, tgid) == cfg.self_pid)
 		return PROC_SELF;
-	if (t->flags & PF_KTHREAD)
+	if (TASK(t, flags) & PF_KTHREAD)
 		return PROC_NONE;
 	if (c && c->proc_tried_ns && bpf_ktime_get_ns() - c->proc_tried_ns < 1000000000ULL)
 		return PROC_NONE;
@@ -211,7 +223,7 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 		id = PROC_OTHER;
 	if (c) {
 		c->proc = id;
-		c->exec_no = t->group_leader->self_exec_id;
+		c->exec_no = exec_number(t);
 	}
 	return id;
 }
@@ -221,8 +233,8 @@ static __always_inline u32 proc_running(struct task_ctx *c)
 {
 	struct task_struct *t = current_task();
 
-	if (t->flags & PF_KTHREAD)
-		return t->tgid ? proc_make() : 0;
+	if (TASK(t, flags) & PF_KTHREAD)
+		return TASK(t, tgid) ? proc_make() : 0;
 	return proc_current(c);
 }
 

@@ -8,6 +8,7 @@
 #define IOT_PUT_BPF_H
 
 #include "owner.bpf.h"
+#include "path.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -77,22 +78,14 @@ struct name_walk {
 static long name_part(u32 n, struct name_walk *w)
 {
 	struct dentry *d = w->d, *up;
-	u64 len = w->out->len;
-	long got;
 
 	up = BPF_CORE_READ(d, d_parent);
 	if (d == up) {
 		w->out->whole = PATH_INSIDE;
 		return 1;
 	}
-	if (!up || len >= IOT_PATH_MAX)
+	if (!up || path_add(w->out, d))
 		return 1;
-	asm volatile("%0 &= 1023" : "+r"(len)); /* as in path_part() */
-	got = bpf_probe_read_kernel_str(&w->out->buf[len], IOT_NAME_MAX + 1, BPF_CORE_READ(d, d_name.name));
-	if (got <= 0)
-		return 1;
-	w->out->len = len + got;
-	w->out->parts++;
 	w->d = up;
 	return 0;
 }

@@ -74,7 +74,7 @@ static __always_inline struct quick *quick_of(u32 tid, u32 fd, u8 write)
 /* Makes the slot of a thread its own. */
 static __always_inline struct thread *thread_take(struct task_struct *t)
 {
-	struct thread *th = thread_of(t->pid);
+	struct thread *th = thread_of(TASK(t, pid));
 
 	if (th && th->task != (u64)t) {
 		th->task = (u64)t;
@@ -87,7 +87,7 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 /* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */
 static __always_inline void thread_drop(struct task_struct *t)
 {
-	struct thread *th = thread_of(t->pid);
+	struct thread *th = thread_of(TASK(t, pid));
 
 	if (th && th->task == (u64)t) {
 		th->task = 0;

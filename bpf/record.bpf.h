@@ -121,12 +121,12 @@ static __always_inline u32 cell_number(struct iot_state *s)
 		if (!given_back)
 			break;
 		n = *given_back;
-		if (__sync_val_compare_and_swap(&s->free_begin, begin, begin + 1) == begin)
+		if (number_take(&s->free_begin, begin, offsetof(struct iot_state, free_begin)))
 			return n;
 	}
 	if (s->next_cell >= cfg.max_cells)
 		return IOT_MAX_CELLS;
-	n = __sync_fetch_and_add(&s->next_cell, 1);
+	n = NEXT_NUMBER(s, next_cell);
 	return n < cfg.max_cells ? n : IOT_MAX_CELLS;
 }
 
@@ -175,6 +175,17 @@ __noinline u32 cell_make(struct iot_cell_key *key)
 	}
 	return cell_insert(s, &k);
 }
+
+#ifdef IOT_REDUCED
+__by_numbers int cell_made(u32 owner, u32 dev, u32 what, u32 flags)
+{
+	struct iot_cell_key k = { .owner = owner, .dev = dev, .flags = flags };
+
+	*(u32 *)&k.kind = what;
+	return cell_make(&k);
+}
+#define cell_make(k) ((k)->owner = owner_of_sums((k)->owner), cell_made((k)->owner, (k)->dev, *(u32 *)&(k)->kind, (k)->flags))
+#endif
 
 static __always_inline u32 cell_find(struct iot_cell_key *k)
 {

@@ -68,7 +68,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		written(c, o->offset, o->ret, proc);
 	if (o->write)
 		wrote_beside(c, o, proc);
-	if (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
+	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
 }
@@ -105,7 +105,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 			written(c, o->offset, o->ret, proc);
 		if (side)
 			wrote_beside(c, o, proc);
-		if (!cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
+		if (REDUCED || !cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
 			socket_call((u64)f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
@@ -141,7 +141,8 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 		see_fd(c, k->arg[4]);
 		o->offset = k->arg[5];
 		o->size = k->arg[1];
-		ra_mapped(c->seen_host, o->offset, o->size);
+		if (!REDUCED)
+			ra_mapped(c->seen_host, o->offset, o->size);
 		if (ret > 0)
 			o->ret = 0;
 		break;
@@ -171,7 +172,8 @@ static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long 
 {
 	if (unseen && ret > 0)
 		uring_unseen(proc);
-	uring_settle(c);
+	if (!REDUCED)
+		uring_settle(c);
 }
 
 SEC("tp_btf/sys_enter")
@@ -222,16 +224,6 @@ static __always_inline bool done_before(struct task_ctx *c, bool twin)
 	return done;
 }
 
-/* 32-bit calls have other numbers. These read and write. */
-static __always_inline bool compat_moves(u64 nr)
-{
-	switch (nr) {
-	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
-		return true;
-	}
-	return false;
-}
-
 /* They are a loss when they moved bytes of a process that is wanted. */
 __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 {
@@ -250,10 +242,10 @@ __noinline int exec_ends(struct task_ctx *c, long ret)
 
 	if (!c || !s || !ret)
 		return 0;
-	last = thread_rchar(t, t->pid, c->rchar);
-	if (last || t->start_boottime >= s->boot_ns)
-		c->exec_read += t->ioac.rchar - last;
-	c->rchar = t->ioac.rchar;
+	last = thread_rchar(t, TASK(t, pid), c->rchar);
+	if (last || TASK(t, start_boottime) >= s->boot_ns)
+		c->exec_read += TASK(t, ioac.rchar) - last;
+	c->rchar = TASK(t, ioac.rchar);
 	return 0;
 }
 
@@ -277,10 +269,10 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	t = current_task();
 	if (!shape && !task_is_compat(t))
 		return 0;
-	th = thread_of(t->pid);
-	if (shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
+	th = thread_of(TASK(t, pid));
+	if (!REDUCED && shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
 		return 0;
-	if (t->tgid == cfg.self_pid)
+	if (TASK(t, tgid) == cfg.self_pid)
 		return 0;
 	c = ctx_make();
 	if (!c || done_before(c, twin))
@@ -295,17 +287,17 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	o->kind = row->kind;
 	if (shape == SHAPE_EXEC)
 		return exec_ends(c, ret);
-	if (shape >= SHAPE_TO)
+	if (!REDUCED && shape >= SHAPE_TO)
 		return exit_message(c, k, shape, o->kind, ret);
 	proc = proc_current(c);
 	if (cfg.latency)
-		o->dur_ns = clock_stop(th, t->pid, &o->ts_ns);
+		o->dur_ns = clock_stop(th, TASK(t, pid), &o->ts_ns);
 	if (cfg.events && !o->dur_ns)
 		o->ts_ns = bpf_ktime_get_ns();
 	o->ret = ret;
 	o->write = row->write;
 	if (shape <= SHAPE_SPLICE)
-		c->rchar = t->ioac.rchar;
+		c->rchar = TASK(t, ioac.rchar);
 	switch (shape) {
 	case SHAPE_RW:
 	case SHAPE_PRW:
@@ -313,7 +305,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_PRWV:
 	case SHAPE_PRWV2:
 		exit_rw(c, k, o, shape, proc);
-		quick_learn(c, t, k, o, shape, proc);
+		if (!REDUCED)
+			quick_learn(c, t, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
 	case SHAPE_SPLICE:
@@ -343,8 +336,10 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 	return call_ends(regs, regs_nr(regs), ret, false);
 }
 
+#ifndef IOT_REDUCED
 SEC("tp/raw_syscalls/sys_exit")
 int syscall__exit_twin(struct exit_event *e)
 {
 	return call_ends(current_regs(), e->id, e->ret, true);
 }
+#endif

@@ -338,6 +338,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
+		if (write && !ends_direct(end) && t->owner)
+			t->sub = SUB_ZEROED;
 		t->file = file_direct(b, end, c);
 		return;
 	}

@@ -9,6 +9,7 @@
 #include <linux/fs.h>
 #include "kernel.h"
 #include "event.h"
+#include "reduced.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -81,12 +82,30 @@ struct task_ctx {
 	u64 sync_ns, flush_ns;
 };
 
+#ifdef IOT_REDUCED
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);      /* number of a thread, which core__exit takes out */
+	__type(value, struct task_ctx);
+} tasks SEC(".maps");
+
+/* What a thread's begins as: too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct task_ctx);
+} new_task SEC(".maps");
+#else
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct task_ctx);
 } tasks SEC(".maps");
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -120,7 +139,7 @@ static __always_inline bool gate_open(void)
 /* Adds to a sum of this processor. Another thread can be in the middle of the same where probes are preempted. */
 static __always_inline void sum_add(u64 *sum, u64 n)
 {
-	if (cfg.twins)
+	if (!REDUCED && cfg.twins)
 		__sync_fetch_and_add(sum, n);
 	else
 		*sum += n;
@@ -134,9 +153,54 @@ static __always_inline void lose(u32 what)
 		sum_add(n, 1);
 }
 
+#ifdef IOT_REDUCED
+static __always_inline struct task_ctx *ctx_of(struct task_struct *t)
+{
+	u32 tid = TASK(t, pid);
+
+	return bpf_map_lookup_elem(&tasks, &tid);
+}
+
 static __always_inline struct task_ctx *ctx_find(void)
 {
-	return bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+	u32 tid = bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&tasks, &tid);
+}
+
+static __always_inline struct task_ctx *ctx_make(void)
+{
+	u32 tid = bpf_get_current_pid_tgid(), zero = 0;
+	struct task_ctx *c = bpf_map_lookup_elem(&tasks, &tid), *new;
+
+	if (c)
+		return c;
+	new = bpf_map_lookup_elem(&new_task, &zero);
+	if (new)
+		bpf_map_update_elem(&tasks, &tid, new, BPF_NOEXIST);
+	c = bpf_map_lookup_elem(&tasks, &tid);
+	if (!c)
+		lose(LOSS_TASK_STORAGE);
+	return c;
+}
+
+static __always_inline void ctx_drop(struct task_struct *t)
+{
+	u32 tid = TASK(t, pid);
+
+	bpf_map_delete_elem(&tasks, &tid);
+}
+#else
+static __always_inline void ctx_drop(struct task_struct *t) {} /* the kernel does */
+
+static __always_inline struct task_ctx *ctx_of(struct task_struct *t)
+{
+	return bpf_task_storage_get(&tasks, t, 0, 0);
+}
+
+static __always_inline struct task_ctx *ctx_find(void)
+{
+	return ctx_of(bpf_get_current_task_btf());
 }
 
 static __always_inline struct task_ctx *ctx_make(void)
@@ -147,13 +211,14 @@ static __always_inline struct task_ctx *ctx_make(void)
 		lose(LOSS_TASK_STORAGE);
 	return c;
 }
+#endif
 
 /* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
  * call where it cannot. */
 #define NUMBER_AT(address, type, field) ({ \
 	typeof(((type *)0)->field) __v; \
 	u64 __a = (u64)(address); /* a field of our own structs has no place in the kernel's */ \
-	if (cfg.has_rdonly_cast) \
+	if (HAS_CAST) \
 		__v = ((type *)bpf_rdonly_cast((void *)__a, bpf_core_type_id_kernel(type)))->field; \
 	else \
 		__v = BPF_CORE_READ((type *)__a, field); \
@@ -165,7 +230,7 @@ static __always_inline u64 pointer_at(u64 address)
 {
 	u64 v = 0;
 
-	if (cfg.has_rdonly_cast)
+	if (HAS_CAST)
 		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
 	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
 	return v;
@@ -174,11 +239,11 @@ static __always_inline u64 pointer_at(u64 address)
 /* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
  * at every step of every path: half of the time to attach. */
 #define UNTRUSTED(pointer, type) \
-	(cfg.has_rdonly_cast ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
+	(HAS_CAST ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
 
 static __always_inline struct task_struct *current_task(void)
 {
-	return UNTRUSTED(bpf_get_current_task_btf(), struct task_struct);
+	return UNTRUSTED(CURRENT_TASK, struct task_struct);
 }
 
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
@@ -194,11 +259,12 @@ static __always_inline u32 inode_dev(const struct inode *i)
 /* The open file behind a descriptor of the process of task `t`, the current one, or NULL. */
 static __always_inline struct file *file_of_task(struct task_struct *t, u32 fd)
 {
-	struct fdtable *table = t->files->fdt;
+	struct files_struct *files = TASK(t, files);
+	struct fdtable *table = TASK(files, fdt);
 
-	if (fd >= table->max_fds)
+	if (fd >= TASK(table, max_fds))
 		return NULL;
-	return (struct file *)pointer_at((u64)table->fd + fd * sizeof(struct file *));
+	return (struct file *)pointer_at((u64)TASK(table, fd) + fd * sizeof(struct file *));
 }
 
 static __always_inline struct file *file_of(u32 fd)

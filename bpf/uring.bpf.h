@@ -190,7 +190,7 @@ static __always_inline void uring_beside(const struct uring_request *u, const st
 	w->off = f->offset;
 	w->len = d->res > 0 ? d->res : 0;
 	w->block = f->block ?: PAGE_SIZE;
-	w->ts_ns = u->ts_ns;
+	w->ts_ns = began_dirtying(w->len, u->flags, u->ts_ns);
 	w->proc = u->proc;
 	fresh_before(c, w);
 }

@@ -44,7 +44,7 @@ ORDER BY rank, B + B_r DESC, gid;
 -- hide: what
 SELECT what, who, pid, fsyncs AS calls, sync_writes AS writes, syncs, commits, flushes
 FROM v_volume
-WHERE shown AND syncs + COALESCE(commits, 0) + COALESCE(flushes, 0) > 0
+WHERE shown AND COALESCE(syncs, fsyncs, 0) + COALESCE(commits, 0) + COALESCE(flushes, 0) > 0
 ORDER BY rank, B + B_r DESC, gid;
 
 -- table: again: The same bytes again, on other devices of the stack: in no total

@@ -95,11 +95,9 @@ WITH whole AS (SELECT * FROM v_explain_all),
        FROM whole
        WHERE flushes > 0 AND syncs > 0 AND NOT short AND NOT short_S
        UNION ALL
-       SELECT 'nobody', 5, residual, printf('%s of %s has no known owner, by the shares of the devices that were used: what is said above is a bound',
-                                            size(residual), size(B)),
+       SELECT 'nobody', 5, residual, 'nobody is known to own ' || text || ', by the shares of the devices that were used: what is said above is a bound',
               'breakdown, table owners', 'a run that begins after sync and drop_caches'
-       FROM whole
-       WHERE residual > 0.01 * B),
+       FROM v_nobody),
      -- what is less than a hundredth is said in one sentence
      told AS (
        SELECT f.* FROM finding f JOIN whole w WHERE f.kind <> 1 OR f.bytes >= 0.01 * w.B
@@ -116,7 +114,8 @@ WITH whole AS (SELECT * FROM v_explain_all),
        FROM told f JOIN whole w
        UNION ALL
        SELECT 'nothing', 0, 0, 'amplification', '', NULL, iif(B IS NULL, 'n/a', 'exact'),
-              iif(B IS NULL, 'what devices wrote was not measured: layer block is missing', 'devices wrote nothing for the traced processes')
+              iif(B IS NULL, 'what devices wrote was not measured: ' || COALESCE((SELECT reason FROM v_unmeasured WHERE layer = 'owners'), 'layer block is missing'),
+                  'devices wrote nothing for the traced processes')
        FROM whole
        WHERE COALESCE(B, 0) = 0)
 SELECT about, upper(substr(text, 1, 1)) || substr(text, 2) || '. Rests on: ' || rests_on || iif(experiment = '', '.', '. To confirm: ' || experiment || '.') AS words,

@@ -22,9 +22,10 @@ ORDER BY SUM(p.W + p.B + p.S + p.S_r + p.B_r) + COALESCE(SUM(p.T), 0) DESC, p.pa
 LIMIT 100;
 
 -- table: io: The same by component, and what file systems asked their devices for (W_r)
-SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, SUM(f.S) AS S, SUM(f.ops_w) AS ops_w, SUM(f.S_r) AS S_r,
-       SUM(f.ops_r) AS ops_r, SUM(f.syncs) AS syncs, SUM(f.W) AS W, SUM(f.B) AS B, SUM(f.W_r) AS W_r, SUM(f.B_r) AS B_r
-FROM v_file_io f JOIN v_owner o ON o.owner = f.owner
+SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, SUM(f.S) * k.syscall AS S, SUM(f.ops_w) * k.syscall AS ops_w,
+       SUM(f.S_r) * k.syscall AS S_r, SUM(f.ops_r) * k.syscall AS ops_r, SUM(f.syncs) * k.syscall AS syncs, SUM(f.W) * k.fs AS W, SUM(f.B) * k.block AS B,
+       SUM(f.W_r) * k.fs AS W_r, SUM(f.B_r) * k.block AS B_r
+FROM v_file_io f JOIN v_owner o ON o.owner = f.owner JOIN v_measured k
 WHERE o.shown AND f.S + f.ops_w + f.S_r + f.ops_r + f.syncs + f.W + f.W_r + f.B + f.B_r > 0
 GROUP BY f.file, o.gid, f.component
 ORDER BY SUM(f.W + f.W_r + f.S + f.S_r) DESC, f.path, f.file, o.gid, f.component

@@ -41,10 +41,12 @@ WITH writer AS (
        FROM v_run r JOIN layer l LEFT JOIN v_left_out o ON o.layer = l.name
        WHERE l.name IN ('syscall', 'uring', 'cache', 'fs', 'block') AND NOT listed(l.name, r.layers)
        UNION ALL
-       SELECT 5, 'events, and with them what became dirty (D)' FROM v_run WHERE events = 0
+       SELECT 5, iif(r.pruned, 'events: they were pruned', 'events, and with them what became dirty (D)') FROM v_run r WHERE r.events = 0
        UNION ALL
-       SELECT 6, printf('owners of %s (%.1f %%) that devices wrote', size(n.B), n.B * 100.0 / t.B)
-       FROM v_volume n JOIN v_volume t ON n.what = 'unattributed' AND t.what = 'total' WHERE n.B > 0.01 * t.B),
+       SELECT 5.1, 'what format 3 did not record: syncs by writing calls, the use of readahead, reads for faults and writes, sums by file'
+       FROM v_measured WHERE since4 IS NULL
+       UNION ALL
+       SELECT 6, 'owners of ' || text || ', by the shares of the devices that were used' FROM v_nobody),
      store AS (
        SELECT iif(:store GLOB '*[^A-Za-z0-9_./+-]*' OR :store GLOB '-*', 'STORE', :store)
               || iif(ask.run = (SELECT MAX(run) FROM v_runs), '', ' --run ' || ask.run)

@@ -68,13 +68,19 @@ ORDER BY device, ord, bytes DESC, structure;
 
 -- table: operations: Which calls put how much into journals, on which files (# stands for what numbers them)
 -- hide: what
-SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns, SUM(p.blocks) AS blocks,
-       CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS bytes, SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (PARTITION BY p.device), 0) AS share,
-       SUM(p.bytes) / NULLIF(SUM(p.txns), 0) AS per_txn, SUM(p.bytes) / NULLIF(v.syncs, 0) AS per_fsync
-FROM v_put p JOIN v_group g ON g.gid = p.gid JOIN v_volume v ON v.gid = p.gid
-WHERE g.shown
-GROUP BY p.dev, p.gid, p.call, p.name
-ORDER BY p.device, SUM(p.bytes) DESC, SUM(p.weight) DESC, p.gid, p.call, p.name
+SELECT device, what, who, pid, call, name, files, txns, blocks, bytes, share, per_txn, per_fsync
+FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns, SUM(p.blocks) AS blocks,
+             CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS bytes, SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (PARTITION BY p.device), 0) AS share,
+             SUM(p.bytes) / NULLIF(SUM(p.txns), 0) AS per_txn, SUM(p.bytes) / NULLIF(v.syncs, 0) AS per_fsync, SUM(p.weight) AS weight, p.gid
+      FROM v_put p JOIN v_group g ON g.gid = p.gid JOIN v_volume v ON v.gid = p.gid
+      WHERE g.shown
+      GROUP BY p.dev, p.gid, p.call, p.name
+      UNION ALL -- a run of an older version has journals, and nobody who put anything into them
+      SELECT COALESCE(c.device, '(unknown)'), g.what, g.who, g.pid, NULL, NULL, NULL, NULL, NULL, SUM(c.amount), NULL, NULL, NULL, 0, c.gid
+      FROM v_piece c JOIN v_group g ON g.gid = c.gid
+      WHERE g.shown AND g.rank <= 3 AND c.sym = 'B' AND c.cause = 'journal' AND NOT EXISTS (SELECT 1 FROM v_put)
+      GROUP BY c.device, c.gid)
+ORDER BY device, bytes DESC, weight DESC, gid, call, name
 LIMIT 100;
 
 -- table: structures: The same by structure, where the file system tells (XFS, btrfs)

@@ -53,12 +53,8 @@ ORDER BY x, line;
 -- unit: bytes
 -- across: time since the start of the run
 -- across unit: s
-SELECT s.way AS panel, s.at_ms / 1000.0 AS x, v.step_ms / 1000.0 AS bin, s.part, s.bytes * 1000.0 / v.step_ms AS value, 0 AS line, s.part LIKE 'fs %' AS late
-FROM v_slice s JOIN v_step v
-UNION ALL
-SELECT 'written', m.at_ms / 1000.0, v.step_ms / 1000.0, m.mark, 0, iif(m.mark = 'journal commit', 2, 3), 0
-FROM v_slice_mark m JOIN v_step v
-WHERE :by IS NOT NULL AND EXISTS (SELECT 1 FROM v_slice)
+SELECT panel, x, bin, part, bytes AS value, line, late
+FROM v_slice_chart
 ORDER BY panel DESC, x, line, late, part;
 
 -- plot: iops
@@ -68,12 +64,8 @@ ORDER BY panel DESC, x, line, late, part;
 -- unit: count
 -- across: time since the start of the run
 -- across unit: s
-SELECT s.way AS panel, s.at_ms / 1000.0 AS x, v.step_ms / 1000.0 AS bin, s.part, s.ops * 1000.0 / v.step_ms AS value, 0 AS line, s.part LIKE 'fs %' AS late
-FROM v_slice s JOIN v_step v
-UNION ALL
-SELECT 'written', m.at_ms / 1000.0, v.step_ms / 1000.0, m.mark, 0, iif(m.mark = 'journal commit', 2, 3), 0
-FROM v_slice_mark m JOIN v_step v
-WHERE :by IS NOT NULL AND EXISTS (SELECT 1 FROM v_slice)
+SELECT panel, x, bin, part, requests AS value, line, late
+FROM v_slice_chart
 ORDER BY panel DESC, x, line, late, part;
 
 -- plot: note

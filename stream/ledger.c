@@ -54,18 +54,9 @@ static void count_taken(void *arg, u32 owner, u64 bytes)
 		add(t->g, &r->dirty_late, bytes);
 }
 
-/* Pieces of a set of which only the bytes of one owner count. */
-struct mine {
-	u32 owner;
-	u64 bytes;
-};
-
-static void count_mine(void *arg, u32 owner, u64 bytes)
+static void count_bytes(void *arg, u32 owner, u64 bytes)
 {
-	struct mine *m = arg;
-
-	if (owner == m->owner)
-		m->bytes += bytes;
+	*(u64 *)arg += bytes;
 }
 
 static u64 block_down(u64 at, u64 block)
@@ -87,21 +78,21 @@ static u64 block_of(struct ledger *g, u32 file)
 	return f ? f->block : BLOCK_BYTES;
 }
 
-/* What may be dirty is known to be now, or to be gone. Bytes of `owner` in it. */
-static u64 take_may(struct ledger *g, struct file *f, u64 from, u64 to, u32 owner)
+/* What may be dirty is known to be now, or to be gone. Returns its bytes. */
+static u64 take_may(struct ledger *g, struct file *f, u64 from, u64 to)
 {
-	struct mine m = { owner, 0 };
+	u64 bytes = 0;
 
-	if (interval_take(&f->may, from, to, count_mine, &m))
+	if (interval_take(&f->may, from, to, count_bytes, &bytes))
 		g->err = -ENOMEM;
-	return m.bytes;
+	return bytes;
 }
 
 static void apply_may(struct ledger *g, struct file *f, const struct op *o, u64 from, u64 to)
 {
 	u64 unused;
 
-	take_may(g, f, from, to, 0);
+	take_may(g, f, from, to);
 	if (interval_add(&f->may, from, to, o->owner, &unused))
 		g->err = -ENOMEM;
 }
@@ -120,7 +111,7 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 		return;
 	f = ledger_file_of(g, o->file);
 	if (f && f->may)
-		take_may(g, f, from, to, 0);
+		take_may(g, f, from, to);
 	if (f && o->may > to)
 		apply_may(g, f, o, to, block_up(o->may, block));
 	if (f && interval_add(&f->dirty, from, to, o->ts >= g->settle ? o->owner | LATE : o->owner, &fresh))
@@ -150,6 +141,13 @@ static void apply_bio_direct(struct ledger *g, const struct op *o)
 		add(g, &r->submitted, o->to - o->from);
 }
 
+/* Zeros that the kernel submits where no call wrote: what is asked for is what goes to the device. */
+static void apply_bio_zeroed(struct ledger *g, const struct op *o)
+{
+	apply_direct(g, o);
+	apply_bio_direct(g, o);
+}
+
 static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct taken *t)
 {
 	struct file *f = ledger_file_find(g, o->file);
@@ -165,7 +163,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, written) };
 	struct file *f = ledger_file_find(g, o->file);
-	u64 rest, may = f && f->may ? take_may(g, f, o->from, o->to, o->owner) : 0;
+	u64 rest, may = f && f->may ? take_may(g, f, o->from, o->to) : 0;
 	struct row *r;
 
 	take(g, o, o->from, o->to, &t);
@@ -173,7 +171,9 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	r = rest ? ledger_row(g, o->file, o->owner) : NULL;
 	if (!r)
 		return;
-	if (may > rest)
+	if (!o->owner) /* nobody's: dirty before it may have been dirtied */
+		may = 0;
+	else if (may > rest)
 		may = rest;
 	add(g, &r->written, rest);
 	add(g, &r->dirtied, may);
@@ -188,7 +188,7 @@ static void apply_cancel(struct ledger *g, const struct op *o)
 	struct file *f = ledger_file_find(g, o->file);
 
 	if (f && f->may)
-		take_may(g, f, from, to, 0);
+		take_may(g, f, from, to);
 	take(g, o, from, to, &t);
 }
 
@@ -196,7 +196,8 @@ static void apply(struct ledger *g, const struct op *o)
 {
 	static void (*const how[])(struct ledger *, const struct op *) = {
 		[OP_WRITE] = apply_dirty, [OP_DIRECT] = apply_direct, [OP_MMAP] = apply_dirty,
-		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
+		[OP_BIO] = apply_bio, [OP_BIO_DIRECT] = apply_bio_direct,
+		[OP_BIO_ZEROED] = apply_bio_zeroed, [OP_CUT] = apply_cancel, [OP_PUNCH] = apply_cancel, [OP_EVICT] = apply_cancel,
 	};
 
 	how[o->what](g, o);
@@ -207,7 +208,7 @@ void ledger_count_end(struct ledger *g)
 	for (struct file *f = g->files; f; f = f->hh.next) {
 		struct taken t = { g, f->id, 0, offsetof(struct row, dirty_end) };
 
-		take_may(g, f, 0, ~0ULL, 0);
+		take_may(g, f, 0, ~0ULL);
 		interval_take(&f->dirty, 0, ~0ULL, count_taken, &t);
 	}
 }
@@ -299,7 +300,7 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 		if (!volume_sums(VOLUME_W, e->kind, e->cause, e->sub, e->flags))
 			return false;
 		if (e->cause == CAUSE_DIRECT)
-			o->what = OP_BIO_DIRECT;
+			o->what = e->sub == SUB_ZEROED ? OP_BIO_ZEROED : OP_BIO_DIRECT;
 		break;
 	case OP_MMAP:
 		o->may = o->from + e->size < o->from ? ~0ULL : o->from + e->size;

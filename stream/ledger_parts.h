@@ -11,7 +11,7 @@
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
 
-enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_CUT, OP_PUNCH, OP_EVICT };
+enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_BIO_ZEROED, OP_CUT, OP_PUNCH, OP_EVICT };
 
 struct op {
 	u64 ts, seq;

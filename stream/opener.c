@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include "memory.h"
+#include "older.h"
 #include "opener.h"
 #include "out.h"
 #include "schema.h"
@@ -340,10 +341,27 @@ static int check_identity(struct opener *o, bool *fresh)
 	if (version > IOT_SCHEMA)
 		return fail_as(-ENOTSUP, 0, "%s was written by a newer version of iot (format %lld, this is %u): %s", o->path, (long long)version,
 				   IOT_SCHEMA, o->to_write ? "give a new file" : "update iot-analyze");
-	if (version < IOT_SCHEMA)
+	if (version < OLDER_SCHEMA || (o->to_write && !o->to_replace && version < IOT_SCHEMA))
 		return fail_as(-ENOTSUP, 0, "%s was written by an older version of iot (format %lld, this is %u): %s", o->path, (long long)version,
-				   IOT_SCHEMA, o->to_write ? "give a new file" : "read it with that version, or record it again");
+				   IOT_SCHEMA, version < OLDER_SCHEMA ? "read it with that version, or record it again" :
+				   "`iot-analyze migrate` brings it to this one, or give a new file");
+	o->version = version;
 	return check_pages(o);
+}
+
+/* What is not there is not recorded. */
+static int fill_older(struct opener *o)
+{
+	char which[128] = "";
+	int rc = o->version == IOT_SCHEMA ? schema_check_objects(o->db, which, sizeof(which)) : SQLITE_MISMATCH;
+
+	if (rc == SQLITE_MISMATCH)
+		rc = older_fill(o->db, o->version, which, sizeof(which));
+	if (rc == SQLITE_OK)
+		rc = schema_check_words(o->db, which, sizeof(which));
+	if (rc == SQLITE_MISMATCH)
+		return fail_as(-EUCLEAN, 0, "%s is not as a version of iot made it: %s", o->path, which);
+	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
 }
 
 /* What a reader asks of the schema: views of the store are not used at all, tables with code behind them are none of ours. */
@@ -357,17 +375,20 @@ static int check_tables(struct opener *o)
 	if (rc == SQLITE_ROW)
 		err = fail_as(-EINVAL, 0, "%s is not as iot made it: '%s' is a virtual table", o->path, sqlite3_column_text(st, 0));
 	sqlite3_finalize(st);
-	return err || rc == SQLITE_DONE ? err : opener_fail(o, rc, "cannot be read");
+	if (!err && rc != SQLITE_DONE)
+		err = opener_fail(o, rc, "cannot be read");
+	return err ?: fill_older(o);
 }
 
 /* Nothing is written before every table, index, view and trigger is known to be ours, and numbers mean what they mean here. */
 static int check_schema(struct opener *o)
 {
-	char which[64] = "";
-	int rc = schema_check(o->db, which, sizeof(which));
+	char which[128] = "";
+	int rc = schema_check_objects(o->db, which, sizeof(which)) ?: schema_check_words(o->db, which, sizeof(which));
 
 	if (rc == SQLITE_MISMATCH)
-		return fail_as(-ENOTSUP, 0, "%s was written by another version of iot, or changed: %s differs; use a new store", o->path, which);
+		return fail_as(-ENOTSUP, 0, "%s was written by another version of iot, or changed: %s differs; `iot-analyze migrate` brings it to this "
+				   "one, or use a new store", o->path, which);
 	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
 }
 
@@ -480,14 +501,16 @@ static int open_main(struct opener *o)
 	return 0;
 }
 
-int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh)
+static int open_as(struct opener *o, const char *path, bool to_write, bool to_replace, bool *fresh)
 {
 	static int number;
 	const char *limit = getenv("IOT_LIMIT_S");
 	int err, rc;
 
 	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write,
-			      .until = to_write ? 0 : now_s() + (limit ? atoi(limit) : LIMIT_S) };
+			      .to_replace = to_replace, .until = to_write ? 0 : now_s() + (limit ? atoi(limit) : LIMIT_S) };
+	if (to_replace && access(path, F_OK))
+		return fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno));
 	err = open_main(o) ?: check_companions(o);
 	if (err)
 		return err;
@@ -497,8 +520,28 @@ int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh)
 		rc = to_write ? connect_as(o, SQLITE_OPEN_READWRITE, false) : connect_reader(o);
 	err = rc == SQLITE_OK ? check_identity(o, fresh) : opener_fail(o, rc, "cannot be opened");
 	if (!err && !*fresh)
-		err = to_write ? check_schema(o) : check_tables(o);
+		err = to_write && !to_replace ? check_schema(o) : check_tables(o);
 	return err;
+}
+
+int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh)
+{
+	return open_as(o, path, to_write, false, fresh);
+}
+
+int opener_open_to_replace(struct opener *o, const char *path)
+{
+	bool fresh = false;
+	int err = open_as(o, path, true, true, &fresh);
+
+	if (!err && fresh)
+		return fail_as(-EINVAL, 0, "%s is not a store of iot: nothing is in it", path);
+	return err;
+}
+
+bool opener_has_companions(const struct opener *o)
+{
+	return has(o, "-wal") || has(o, "-journal");
 }
 
 void opener_close(struct opener *o)

@@ -20,7 +20,8 @@ struct opener {
 	struct stat main;               /* the store, as it was judged */
 	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
 	int number;
-	bool to_write;
+	bool to_write, to_replace;
+	unsigned int version;           /* format of the store */
 	int refused;                    /* by place_judge(), of the companion `culprit` */
 	const char *culprit;
 	time_t until;                   /* 0: no limit */
@@ -29,11 +30,17 @@ struct opener {
 };
 
 /* Opens the store at `path`. to_write: it is made (mode 0600) when it is absent, and no other writer of ours has it. A store that is
- * read is one of IOT_SCHEMA whose tables are tables; one that is written has the schema of this version, whole, or *fresh is set:
- * there is nothing in it yet. Returns 0 or a negative errno, after having reported the error; opener_close() in either case.
- * `path` must live as long. */
+ * read is of IOT_SCHEMA or an older format whose tables are tables, and what it does not have is filled (older.h); one that is written
+ * has the schema of this version, whole, or *fresh is set: there is nothing in it yet. Returns 0 or a negative errno, after having reported
+ * the error; opener_close() in either case. `path` must live as long. */
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);
 void opener_close(struct opener *o);
+
+/* Opens a store that is there, of any format that can be read, as its only writer, to put another file in its place. */
+int opener_open_to_replace(struct opener *o, const char *path);
+
+/* Is there anything beside the store that SQLite would play into it? */
+bool opener_has_companions(const struct opener *o);
 
 /* One sentence for an SQLite code, and the errno that goes with it. */
 int opener_fail(struct opener *o, int rc, const char *what);

@@ -416,7 +416,7 @@ static int compare_objects(sqlite3_stmt *a, sqlite3_stmt *b, char *which, size_t
 	}
 }
 
-static int check_objects(sqlite3 *db, char *which, size_t size)
+int schema_check_objects(sqlite3 *db, char *which, size_t size)
 {
 	static const char sql[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name";
 	sqlite3_stmt *a = NULL, *b = NULL;
@@ -435,9 +435,9 @@ static int check_objects(sqlite3 *db, char *which, size_t size)
 	return rc;
 }
 
-int schema_check(sqlite3 *db, char *which, size_t size)
+int schema_check_words(sqlite3 *db, char *which, size_t size)
 {
-	int rc = check_objects(db, which, size);
+	int rc = SQLITE_OK;
 	size_t i;
 
 	for (i = 0; rc == SQLITE_OK && i < sizeof(dictionaries) / sizeof(*dictionaries); i++) {

@@ -13,9 +13,10 @@ int schema_create(sqlite3 *db);
 /* Prints what makes table event in a database: "batch.", or "" for the first one. */
 void schema_event(FILE *, const char *database);
 
-/* Whether an existing store has what schema_create() makes, whole and nothing else, but for comments and blanks, and its numbers mean
- * what they mean here. Returns an SQLite code; SQLITE_MISMATCH with what differs in `which`. */
-int schema_check(sqlite3 *db, char *which, size_t size);
+/* Whether an existing store has what schema_create() makes, whole and nothing else, but for comments and blanks; and whether its numbers
+ * mean what they mean here. Return an SQLite code; SQLITE_MISMATCH with what differs in `which`. */
+int schema_check_objects(sqlite3 *db, char *which, size_t size);
+int schema_check_words(sqlite3 *db, char *which, size_t size);
 
 /* Fills the dictionaries with the rows of kinds.def that are not there yet. Returns an SQLite code. */
 int schema_dictionaries(sqlite3 *db);

@@ -99,6 +99,25 @@ int jsonl_read(int fd, const char *name, struct sink *to);
 /* Reads JSON Lines from fd into the store at `store_path`: what `iot-analyze ingest` does. Returns as jsonl_read(). */
 int ingest(int fd, const char *name, const char *store_path);
 
+/* What of a run stays when its store is written anew. */
+enum keep { KEEP_ALL, KEEP_SUMS, KEEP_NONE };
+
+/* Writes the store at `path` anew, in the format of this version and without gaps, and puts it in its own place in one step: interrupted
+ * at any moment, what was there is there. keep[i] is of run number run[i]; runs that are not named are kept. at_most: what it may take,
+ * in bytes, or 0; when it would be more nothing is changed, and -EFBIG is returned without a message. Returns 0 or a negative errno,
+ * after having reported the error; what it took, and takes or would take, in *before and *after. */
+int store_rewrite(const char *path, const s64 *run, const enum keep *keep, size_t n, u64 at_most, u64 *before, u64 *after);
+
+/* One run of one host, of those that are merged. */
+struct merge_part {
+	const char *path;
+	s64 run;
+	const char *host;        /* NULL: as the run says, or its label where several say the same */
+};
+
+/* Makes a store at `path`, where nothing may be yet, with one run of all parts. Returns as store_rewrite(). */
+int store_merge(const char *path, const struct merge_part *part, size_t n);
+
 /* Ends what is asked of stores, and what is read into them, as soon as can be: for a handler of signals. */
 void store_interrupt(void);
 bool store_interrupted(void);

@@ -8,8 +8,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
 setup() {
 	S=$BATS_TEST_TMPDIR/run.sqlite
 	store_with "$S"

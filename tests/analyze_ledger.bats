@@ -7,9 +7,8 @@
 load analyze_lib
 
 setup_file() {
+	make_base
 	make_store "$BATS_FILE_TMPDIR/empty.sqlite"
-	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$BATS_FILE_TMPDIR/base.sqlite"
-	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
 }
 
 setup() {
@@ -248,7 +247,7 @@ beside_a_neighbour() {
 # step RUN LABEL PROFILE PAYLOAD OPS DEVICE [ERROR]: a run of a sweep whose device wrote DEVICE bytes, a quarter of them to the journal
 step() {
 	sqlite3 "$S" "INSERT INTO run (run, schema, uuid, label, host, kernel, machine, cpus, tool, layers, tier, events, settle, wall_ns, boot_ns, utc_offset_s)
-			VALUES ($1, 1, 'u$1', '$2', 'h', 'k', 'm', 1, '0', 'syscall,cache,fs,block', 'full', 1, 'sync', 1700000000000000000, 1, 0);
+			VALUES ($1, 4, 'u$1', '$2', 'h', 'k', 'm', 1, '0', 'syscall,cache,fs,block', 'full', 1, 'sync', 1700000000000000000, 1, 0);
 		INSERT INTO run_end (run, dur_ns, horizon, events) VALUES ($1, 1000000000, 'after_sync', 1);
 		INSERT INTO device (run, dev, name, type, leaf) VALUES ($1, 7340032, 'loop0', 'loop', 1), ($1, 266338304, 'vda', 'disk', 1);
 		INSERT INTO load (run, system, profile, logical_write_bytes, write_ops, errors, error, devices, horizon, device_write_bytes)

@@ -16,7 +16,7 @@ make_store() {
 	done
 }
 
-# For setup_file: the store that store_with() copies.
+# The store that store_with() copies.
 make_base() {
 	make_store "$BATS_FILE_TMPDIR/base.sqlite"
 	sqlite3 "$BATS_FILE_TMPDIR/base.sqlite" < "$BATS_TEST_DIRNAME/fixtures/analyze_base.sql"
@@ -26,6 +26,15 @@ make_base() {
 store_with() {
 	cp "$BATS_FILE_TMPDIR/base.sqlite" "$1"
 	[ -z "${2:-}" ] || sqlite3 "$1" "$2"
+}
+
+# What every file begins with that has nothing else to say: each test is in its folder, beside a copy of that store.
+setup_file() { make_base; }
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	S=run.sqlite
+	store_with "$S"
 }
 
 # ratio STORE WHO NAME [OPTIONS]: "BOUND VALUE NUMERATOR DENOMINATOR NOTE"

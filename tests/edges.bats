@@ -54,3 +54,32 @@ check_of() { # WHAT
 	}
 	with_fs none 64M -- body
 }
+
+@test "zeros that a call has the kernel write, and mkfs: they are the caller's, D has them, and the ledger closes" {
+	body() {
+		traced -- blkdiscard --force --zeroout --length 8M "$IOT_DEV"
+		verified zeroout
+		same "zeroed" "$(sql "SELECT SUM(t.bytes), MIN(p.comm), MAX(p.comm) FROM agg_total t JOIN kind k ON k.id = t.kind JOIN sub s ON s.id = t.sub JOIN process p ON p.id = t.owner
+			WHERE k.name = 'fs_write' AND s.name = 'zeroed'")" "8388608 blkdiscard blkdiscard"
+		same "D of it" "$(sql "SELECT SUM(direct) FROM ledger")" 8388608
+		rm -f run.sqlite*
+		traced -- mkfs.ext4 -q -F "$IOT_DEV"
+		verified mkfs
+	}
+	verified() { # WHAT
+		"$analyze" verify run.sqlite >verify.txt || fail "$1: $(grep MISMATCH verify.txt)"
+		grep -q '^ledger: unexplained.* OK ' verify.txt || fail "$1: $(grep ^ledger verify.txt)"
+	}
+	with_fs none 64M -- body
+}
+
+@test "what an overlay copies up when a file is opened to be written is D of who opens it, and the ledger closes" {
+	body() {
+		(cd "$IOT_MNT" && mkdir lower upper work over && head -c 3M /dev/urandom >lower/f && sync -f .)
+		traced -- sh -c 'mount -t overlay overlay -o "lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work" "$0/over" && echo x >>"$0/over/f" && sync -f "$0" && umount "$0/over"' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
+		same "D" "$(sql "SELECT SUM(l.dirtied), SUM(l.written) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/over/f'")" "3149824 3149824"
+		same "S" "$(total bytes "kind = 'write' AND comm = 'sh' AND sub = 'regular'")" 2
+	}
+	with_fs ext4 64M -- body
+}

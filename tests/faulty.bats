@@ -11,6 +11,7 @@ setup_file() {
 
 setup() {
 	need_root
+	need_plain "$analyze" "they must be the first library"
 	place=$(mktemp -d "$IOT_IMG_DIR/faulty.XXXXXX")
 	cd "$place" || return 1
 	for uuid in a b; do

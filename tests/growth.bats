@@ -72,7 +72,7 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	cp base.sqlite many.sqlite
 	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
 	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
-	for report in $(reports); do
+	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync)$'); do # those are of events: tests/pattern.bats
 		same "steps of $report" "$(steps "$report" many.sqlite)" "$(steps "$report" base.sqlite)"
 	done
 }
@@ -122,6 +122,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" "in$1.
 }
 
 @test "ingest needs no more memory for the ledger of four times as many files (defect 22)" {
+	need_plain "$analyze" "they take memory themselves"
 	small=$(ingest_kib 50000)
 	large=$(ingest_kib 200000)
 	same "the ledger" "$(sqlite3 in200000.sqlite "SELECT COUNT(*), SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM ledger WHERE file >= 1000")" "200000|0|0|0"

@@ -15,6 +15,11 @@ need() { # PROGRAM PACKAGE
 	command -v "$1" >/dev/null || skip "$1 is missing: install the Debian package $2"
 }
 
+# Some tests are about what sanitizers change.
+need_plain() { # PROGRAM WHY
+	! grep -q __asan_init "$1" || skip "a build without sanitizers is missing: $2"
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "root is missing: loop devices and BPF need it"
 }

@@ -10,7 +10,7 @@ rnd = random.Random(int(sys.argv[1]))
 BLOCK = 4096
 COLUMNS = ("touched", "dirtied", "absorbed", "written", "direct", "cancelled", "dirty_end", "unexpected")
 dirty = collections.defaultdict(dict)
-may = collections.defaultdict(dict)   # dirty if a bio of its owner carries it
+may = collections.defaultdict(dict)   # dirty if a bio of anybody who is known carries it
 rows = collections.defaultdict(lambda: dict.fromkeys(COLUMNS, 0))
 events = []
 
@@ -44,7 +44,7 @@ for ts in range(1, 6000):
         kind, offset, size = "fs_write", first * BLOCK, n * BLOCK
         extra = ',"cause":"data"'
         rest = sum(b not in held for b in range(first, first + n))
-        mine = min(rest, sum(may[f].pop(b, None) == o for b in range(first, first + n)))
+        mine = min(rest, sum(may[f].pop(b, None) is not None for b in range(first, first + n))) if o else sum(0 for b in range(first, first + n) if may[f].pop(b, None))
         for b in range(first, first + n):
             if b in held:
                 rows[f, held.pop(b)]["written"] += BLOCK

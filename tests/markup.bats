@@ -4,8 +4,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
 setup() {
 	command -v python3 >/dev/null || skip "python3 is missing: install the Debian package python3-minimal"
 	cd "$BATS_TEST_TMPDIR"
@@ -37,7 +35,7 @@ setup() {
 	db.execute("UPDATE run SET label = ?, command = ?, host = ?", (name, name, name))
 	db.commit()
 	E
-	for report in amplification breakdown components files latency network runs systems timeline verify explain headline; do
+	for report in amplification breakdown components files latency network pattern iosize heatmap fsync runs systems timeline verify explain headline; do
 		"$ANALYZE" "$report" "$S" --format latex > "$report.tex" || [ "$report" = verify ]
 		"$ANALYZE" "$report" "$S" --format markdown > "$report.md" || [ "$report" = verify ]
 		python3 - "$report" <<-'E'

@@ -4,8 +4,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	S=run.sqlite

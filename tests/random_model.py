@@ -162,8 +162,8 @@ class Program:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     claim = i.claims.get(page)
-                    if claim and claim.strong:
-                        self.written(i, page)
+                    if claim and (claim.strong or is_direct and ret <= 0):
+                        self.written(i, page) # a direct call writes what is dirty before it is refused, and may zero then
                     else:
                         later.append((i, page, claim))
         if inode and is_direct:
@@ -258,6 +258,8 @@ class Program:
                 old = inode.claims.get(p)
                 others = old is not None and old.strong and (old.who != who or old.exposed)
                 if p == page:
+                    if first in faulted and old and old.who == who:
+                        continue # not a fault of its own
                     self.claim(inode, p, p, who, True)
                     if first in faulted and others:
                         inode.claims[p] = inode.claims[p]._replace(exposed=True)

@@ -9,7 +9,8 @@ setup() {
 }
 
 # The runner on its own, with nothing of the run that this test belongs to.
-runs() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$HOME" timeout 300 "$root/tests/run" "$@" > out.log 2>&1; }
+alone() { exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$HOME" "$@" > out.log 2>&1; }
+runs() { (alone timeout 300 "$root/tests/run" "$@"); }
 
 @test "a process that a test left behind is named, ended and a failure, also when it holds the runner's output" {
 	printf '@test "holds it" { sleep 1009 & }\n@test "does not" { sleep 1013 >/dev/null 2>&1 3>&- & }\n' > left.bats
@@ -24,8 +25,55 @@ runs() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 @test "passed, failed and skipped tests are counted; a test that never reported has failed" {
 	printf '@test "a" { true; }\n@test "b" { false; }\n@test "c" { skip "x is missing"; }\n' > some.bats
 	if runs some.bats; then fail "no failure"; fi
-	same "last line" "$(tail -n 1 out.log)" "1 passed, 1 failed, 1 skipped"
+	same "last line" "$(tail -n 1 out.log)" "1 passed, 1 failed, 1 skipped" || { cat out.log; false; }
 	printf '@test "a" { true; }\n' > good.bats
 	runs good.bats
+	same "last line" "$(tail -n 1 out.log)" "1 passed, 0 failed, 0 skipped"
+}
+
+# A copy of the runner without the Makefile's drivers, in which the lane beside takes what these tests make.
+copied() {
+	mkdir -p copy/tests
+	cp "$root/tests/run" copy/tests/run
+	printf '.PHONY: drivers\ndrivers:\n' > copy/Makefile
+}
+
+@test "two lanes are one count, numbered through; what the lane beside fails, leaves or never reports is a failure" {
+	copied
+	printf '@test "a" { sleep 3; }\n@test "b  of  two" { skip "x is missing"; }\n' > first.bats
+	printf '@test "c  of  two" { true; }\n@test "d" { [ "$(nice)" -ge 10 ]; }\n' > growth.bats
+	root=$PWD/copy runs first.bats growth.bats || { cat out.log; false; }
+	same "last lines" "$(tail -n 2 out.log | paste -sd '/')" "1..4/3 passed, 0 failed, 1 skipped"
+	same "numbers" "$(sed -nE 's/^(not )?ok ([0-9]+).*/\2/p' out.log | paste -sd ' ')" "1 2 3 4"
+	grep -q '^ok 3 c  of  two in ' out.log
+	printf '@test "e" { false; }\n@test "f" { sleep 1019 >/dev/null 2>&1 3>&- & }\n@test "g" { kill -KILL $PPID; }\n' > growth.bats
+	if root=$PWD/copy runs first.bats growth.bats; then fail "no failure: $(cat out.log)"; fi
+	grep -q '^not ok 3 e ' out.log
+	same "process" "$(grep -cE "^process [0-9]+: sleep 1019" out.log)" 1
+	[[ $(tail -n 1 out.log) =~ ^[0-9]+\ passed,\ [1-9][0-9]*\ failed,\ 1\ skipped$ ]]
+}
+
+@test "who ends the runner ends both lanes" {
+	copied
+	printf '@test "a" { exec sleep 1021; }\n' > first.bats
+	printf '@test "b" { timeout 1000 sleep 1031; }\n' > growth.bats
+	alone copy/tests/run first.bats growth.bats 3>&- &
+	runner=$!
+	for _ in $(seq 100); do
+		[ "$(pgrep -fxc 'sleep 10[23]1')" = 2 ] && break
+		sleep 0.2
+	done
+	same "asleep" "$(pgrep -fxc 'sleep 10[23]1')" 2
+	kill -TERM "$runner"
+	status=0
+	wait "$runner" || status=$?
+	same "status" "$status" 143
+	empty "still asleep" "$(pgrep -fx 'sleep 10[23]1')"
+}
+
+@test "the clock of a test that ended before it began is nobody's" {
+	copied
+	printf '@test "a" { sleep 901 >/dev/null 2>&1 3>&- & }\n' > first.bats
+	root=$PWD/copy runs first.bats || { cat out.log; false; }
 	same "last line" "$(tail -n 1 out.log)" "1 passed, 0 failed, 0 skipped"
 }

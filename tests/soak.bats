@@ -25,6 +25,7 @@ rounds_of() { # SECONDS STORE
 
 @test "a soak of 60 seconds (IOT_SOAK): every round has its 501 owners and its bytes, and neither memory nor bytes an event grow" {
 	need_tracer
+	need_plain "$trace" "they keep memory that was freed"
 	cd "$BATS_TEST_TMPDIR"
 	store=$PWD/run.sqlite
 	make -s -C "$root" B="$IOT_BUILD" "$IOT_BUILD/forker" || fail "forker cannot be built"

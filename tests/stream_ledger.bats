@@ -149,19 +149,26 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same ledger "$(ledger_of <e)" "1|3|0|8192|0|8192|0|0|0|0"
 }
 
-@test "what may be dirty is, for as much of it as a bio of its owner carries before it is written or cut" {
+@test "what may be dirty is, for as much of it as a bio of somebody who is known carries before it is written or cut" {
 	{
 		ev dirty_mmap 0 4096 | sed 's/"size":4096/"size":40960/' # block 0 is dirty, 1 to 9 may be
 		ev fs_write 0 12288                                     # 1 and 2 were
 		ev write 12288 4096 4                                   # 3 is another's now
 		ev fs_truncate 32768 0                                  # 8 and 9 are gone
 		ev fs_write 12288 8192                                  # 4 was
-		ev fs_write 20480 4096 5                                # whose 5 is, nobody said
+		ev fs_write 20480 4096 5                                # 5 was, and is another's by now
+		ev fs_write 24576 4096 0                                # whose 6 is, nobody said
 		ev fs_write 32768 4096                                  # nor 8
 		ev dirty_mmap 20480 0 | sed 's/"size":0/"size":4096/'
 	} >e
-	same ledger "$(ledger_of <e)" "$(printf '1|3|0|16384|0|20480|0|0|0|4096\n1|4|4096|4096|0|4096|0|0|0|0\n1|5|0|0|0|4096|0|0|0|4096')"
+	same ledger "$(ledger_of <e)" "$(printf '1|0|0|0|0|4096|0|0|0|4096\n1|3|0|16384|0|20480|0|0|0|4096\n1|4|4096|4096|0|4096|0|0|0|0\n1|5|0|4096|0|4096|0|0|0|0')"
 	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
+}
+
+@test "zeros that the kernel submits where no call wrote are D" {
+	ev fs_write 512 8192 | sed 's/"cause":"data"/"cause":"direct","sub":"zeroed"/' >e
+	same ledger "$(ledger_of <e)" "1|3|12288|0|0|0|12288|0|0|0"
+	same submitted "$(sqlite3 x.sqlite 'SELECT submitted FROM ledger')" 8192
 }
 
 @test "every way of writing counts: libaio, io_uring, vectors, sendfile, splice, copy_file_range, block devices" {

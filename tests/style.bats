@@ -26,7 +26,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "kernel programs include the kernel side, and libbpf's headers for it" {
-	allowed='"([a-z_0-9]+\.(bpf\.)?h|kinds\.def|fields\.def)"|<linux/[a-z_]+\.h>|<bpf/bpf_(helpers|tracing|core_read|endian)\.h>|<asm[a-z-]*/[a-z_]+\.h>'
+	allowed='"([a-z_0-9]+\.(bpf\.)?h|(maps|core|syscall)\.bpf\.c|kinds\.def|fields\.def)"|<linux/[a-z_]+\.h>|<bpf/bpf_(helpers|tracing|core_read|endian)\.h>|<asm[a-z-]*/[a-z_]+\.h>'
 	empty "foreign includes" "$(includes '^bpf/.*\.bpf\.[ch]$' | grep -vE " ($allowed)\$" || :)"
 }
 
@@ -35,7 +35,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "sqlite3.h is included by the store's writer and the query runner only" {
-	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/(query|fold|functions)|tests/[a-z_-]+)\.[ch] ' || :)"
+	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/(query|fold|functions|order|overlap|sizes)|tests/[a-z_-]+)\.[ch] ' || :)"
 	empty "SQLite in the tracer" "$(includes '^(tracer|bpf|workloads)/' | grep -F '<sqlite3.h>' || :)"
 }
 
@@ -59,7 +59,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "no source file has more than 600 lines" {
-	empty "longer" "$(sources '\.(c|h|sql|gp|bash|sh)$' | xargs -r awk 'FNR == 601 { print FILENAME }')"
+	empty "longer" "$(sources '\.(c|h|sql|gp|bash|sh)$' | grep -v '^tests/fixtures/' | xargs -r awk 'FNR == 601 { print FILENAME }')"
 }
 
 @test "includes have no circles: neither headers nor folders" {

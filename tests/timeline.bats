@@ -4,14 +4,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	S=run.sqlite
-	store_with "$S"
-}
-
 # by WHAT [OPTIONS]: "second way part bytes requests" a row
 by() { "$ANALYZE" timeline "$S" --by "$1" --format tsv --table by "${@:2}" | sed 1d | tr '\t ' ':_' | paste -sd' '; }
 

@@ -29,7 +29,7 @@ refuses() { # STATUS TEXT ARGS...
 	mapfile -t names < <(sed -nE "s/^\t\{ ('.'|0), \"([a-z-]+)\".*/\2/p" "$root/tracer/options.c")
 	[ "${#names[@]}" -ge 18 ]
 	for name in "${names[@]}"; do
-		same "--$name in the help" "$(grep -cE -- "--$name( |\$)" help.txt)" 1
+		same "--$name in the help" "$(grep -cE -- "--$name([ =[]|\$)" help.txt)" 1
 		"$trace" "--$name" '' -- > /dev/null 2> err.log || :
 		if grep -q "unknown option" err.log; then fail "--$name is unknown"; fi
 	done
@@ -51,15 +51,27 @@ refuses() { # STATUS TEXT ARGS...
 @test "an unknown option, layer, format or a word that is no option is refused with status 2" {
 	refuses 2 "unknown option '--nonsense'" --nonsense
 	refuses 2 "unknown option '-Z'" -Z
-	refuses 2 "unknown option '-qv'" -qv
+	refuses 2 "unknown option '-qZv'" -qZv
+	refuses 2 "unknown option '--dur'" --dur 5 -- true
 	refuses 2 "unknown layer 'disc'" --layers block,disc
 	refuses 2 "unknown layer ''" --layers block,
 	refuses 2 "unknown format 'xml'" --format xml
 	refuses 2 "'dd' is not an option" dd
 	refuses 2 "'-' is not an option" -
 	refuses 2 "no command" --
-	refuses 2 "needs SECONDS" -d
+	refuses 2 "option --duration needs a value: SECONDS" -d
+	refuses 2 "option --duration needs a value: SECONDS" -qd
 	refuses 2 "takes no value" --all=1
+}
+
+@test "the value of --systems may stand behind it, behind =, or nowhere; a value may begin with -, letters may stand together" {
+	refuses 2 "no file of rules '/none'" --systems /none
+	refuses 2 "no file of rules '/none'" --systems=/none
+	refuses 2 "name of a file of rules is empty" --systems ''
+	refuses 2 "unknown layer '--'" --systems -l -- true
+	refuses 2 "unknown layer '--'" -qvl--
+	refuses 2 "no command behind --" --label -- --
+	[[ $("$trace" --systems --version) == iot-trace* ]]
 }
 
 @test "a duration that is not a number of seconds above 0 is refused with status 2" {
@@ -237,15 +249,43 @@ refuses() { # STATUS TEXT ARGS...
 	[ ! -e ran ]
 }
 
-@test "working_trace.sh without two arguments says how it is used, with status 2" {
+@test "working_trace.sh with three arguments says how it is used, with status 2" {
 	status=0
-	"$root/working_trace.sh" 5 2> err.log || status=$?
+	"$root/working_trace.sh" 5 a b 2> err.log || status=$?
 	same status "$status" 2
-	grep -q "usage: working_trace.sh DURATION OUTFILE" err.log
+	grep -q "usage: working_trace.sh \[DURATION \[OUTFILE\]\]" err.log
 	status=0
 	"$root/working_trace.sh" soon out.txt 2> err.log || status=$?
 	same status "$status" 2
 	grep -q "duration 'soon'" err.log
+}
+
+@test "an ordinary user is asked by sudo: what root prints goes to a file that is his; 5 seconds and trace.txt without arguments" {
+	need_root
+	need setpriv util-linux
+	setpriv=$(command -v setpriv)
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
+	mkdir -m 777 his
+	mkdir bin
+	# shellcheck disable=SC2016 # the other shell expands them
+	printf '#!/bin/sh\necho "as root: $*"\n' >bin/sudo
+	chmod 755 bin bin/sudo
+	cp "$root/working_trace.sh" bin/
+	as_user() { (cd his && env PATH="$1" "$setpriv" --reuid=65534 --regid=65534 --clear-groups "${@:2}"); }
+	as_user "$PATH" test -x ../bin/sudo || skip "the folder of this test cannot be entered by others"
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" ../bin/working_trace.sh
+	same "asked" "$(cat his/trace.txt)" "as root: -- iot-trace -d 5 --format text -o -"
+	same "whose it is" "$(stat -c '%u %a' his/trace.txt)" "65534 600"
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" env IOT_STORE=run.sqlite ../bin/working_trace.sh 0.5 "a b"
+	same "asked" "$(cat "his/a b")" "as root: -- iot-trace -d 0.5 --format text -o - -o run.sqlite"
+	mkdir empty
+	for program in sh id dirname readlink stat; do ln -s "$(command -v $program)" empty/; done
+	chmod 755 empty
+	status=0
+	as_user "$BATS_TEST_TMPDIR/empty" /bin/sh ../bin/working_trace.sh 1 none.txt 2>err.log || status=$?
+	same status "$status" 1
+	grep -q "there is no sudo to ask" err.log
+	[ ! -e his/none.txt ]
 }
 
 @test "the manual says how much memory of the kernel a run takes, to a twentieth" {

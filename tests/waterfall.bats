@@ -5,14 +5,6 @@
 
 load analyze_lib
 
-setup_file() { make_base; }
-
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	S=run.sqlite
-	store_with "$S"
-}
-
 # steps TABLE WHO: "step:bytes" a step
 steps() { "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'\t' -v w="$2" '$2 == w { print $5 ":" $6 }' | tr ' ' _ | paste -sd' '; }
 

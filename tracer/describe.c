@@ -44,12 +44,64 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 	return false;
 }
 
-#define MAX_INDIRECT 3
+#define MAX_INDIRECT 32
 
-/* Layers without probes of their own whose numbers come from other layers, and the run says so: the VFS where no probe serves
- * it, sockets where the kernel has no tracepoints for their bytes. Returns how many rows. */
-static size_t indirect(const struct probes *p, const struct options *o, struct probe_info rows[MAX_INDIRECT])
+/* What a run says beside its probes, as rows like theirs. */
+struct said {
+	struct probe_info rows[MAX_INDIRECT];
+	size_t n;
+	char names[MAX_INDIRECT][32], reasons[MAX_INDIRECT][256];
+};
+
+static void say(struct said *s, const char *name, const char *of, const char *layer, const char *target, bool chosen, const char *reason)
 {
+	size_t n = s->n;
+
+	if (n == MAX_INDIRECT)
+		return;
+	snprintf(s->names[n], sizeof(s->names[n]), "%s__%s", name, of);
+	snprintf(s->reasons[n], sizeof(s->reasons[n]), "%s", reason ?: "");
+	s->rows[n] = (struct probe_info){ s->names[n], layer, target, chosen, reason ? s->reasons[n] : NULL };
+	s->n++;
+}
+
+/* Layers that were asked for and are not measured, for which a program is missing: layer__NAME. */
+static void say_layers(struct said *s, const struct probes *p, const struct options *o)
+{
+	const struct probe_info *missing;
+	char why[256];
+
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++) {
+		missing = wanted(o, i) ? probes_unfed(p, i) : NULL;
+		if (!missing)
+			continue;
+		snprintf(why, sizeof(why), "%s: %s", missing->name, missing->reason);
+		say(s, "layer", layer_names[i], layer_names[i], missing->target, false, why);
+	}
+	if (wanted(o, LAYER_NET) && probes_lacks(p))
+		say(s, "layer", "net", "net", "-", false, probes_lacks(p));
+	missing = probes_unfed(p, LAYER_FS);
+	if (wanted(o, LAYER_BLOCK) && !probes_unfed(p, LAYER_BLOCK) && missing) {
+		snprintf(why, sizeof(why), "nobody is known as an owner of device bytes: %s", missing->reason);
+		say(s, "block", "owners", "block", missing->target, false, why);
+	}
+}
+
+/* The tier of each file system: tier__NAME. */
+static void say_systems(struct said *s, const struct probes *p, const struct options *o)
+{
+	const struct probe_info *lacking;
+	const char *fs;
+
+	for (size_t i = 0; wanted(o, LAYER_FS) && (fs = probes_system(p, i, &lacking)); i++)
+		say(s, "tier", fs, "fs", fs, !lacking, lacking ? lacking->reason : NULL);
+}
+
+/* Beside that, layers without probes of their own whose numbers come from other layers: the VFS where no probe serves
+ * it, sockets where the kernel has no tracepoints for their bytes. */
+static void indirect(const struct probes *p, const struct options *o, struct said *s)
+{
+	struct probe_info *rows = s->rows;
 	size_t n = 0;
 
 	if (wanted(o, LAYER_VFS) && !layer_has(p, "vfs", false))
@@ -60,12 +112,16 @@ static size_t indirect(const struct probes *p, const struct options *o, struct p
 	if (probes_hidden(p))
 		rows[n++] = (struct probe_info){ "core__functions", "all", probes_hidden(p), false,
 						 "addresses hidden (kernel.kptr_restrict): " PROBES_HIDDEN_MEANS };
-	return n;
+	s->n = n;
+	say_layers(s, p, o);
+	say_systems(s, p, o);
 }
 
 /* What only tells the side of a connection measures no bytes. */
 static bool layer_measured(const struct probes *p, size_t layer)
 {
+	if (probes_feed(layer))
+		return !probes_unfed(p, layer);
 	return layer_has(p, layer_names[layer], true) && (layer != LAYER_NET || probes_sockets(p) != SOCKETS_NONE);
 }
 
@@ -146,12 +202,13 @@ static int describe_probe(struct sink *s, const struct probe_info *i)
 int describe_probes(struct sink *s, const struct probes *p, const struct options *o)
 {
 	const struct probe_info *list;
-	struct probe_info others[MAX_INDIRECT];
-	size_t n = probes_list(p, &list), n_others = indirect(p, o, others);
+	struct said others;
+	size_t n = probes_list(p, &list);
 	int err = 0;
 
-	for (size_t i = 0; i < n_others && !err; i++)
-		err = describe_probe(s, &others[i]);
+	indirect(p, o, &others);
+	for (size_t i = 0; i < others.n && !err; i++)
+		err = describe_probe(s, &others.rows[i]);
 	for (size_t i = 0; i < n && !err; i++)
 		err = describe_probe(s, &list[i]);
 	return err;
@@ -206,8 +263,8 @@ static void print_probe(const struct probe_info *i)
 void print_probes(const struct probes *p, const struct options *o, u64 attach_ns)
 {
 	const struct probe_info *list;
-	struct probe_info others[MAX_INDIRECT];
-	size_t n = probes_list(p, &list), n_others = indirect(p, o, others);
+	struct said others;
+	size_t n = probes_list(p, &list);
 	struct utsname u;
 	u32 verified = 0;
 
@@ -217,8 +274,9 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	printf("%-9s %-26s %-36s %-8s %s\n", "LAYER", "PROBE", "TARGET", "CHOSEN", "REASON");
 	for (size_t i = 0; i < n; i++)
 		print_probe(&list[i]);
-	for (size_t i = 0; i < n_others; i++)
-		print_probe(&others[i]);
+	indirect(p, o, &others);
+	for (size_t i = 0; i < others.n; i++)
+		print_probe(&others.rows[i]);
 	printf("\nkernel    %s %s\n", u.release, u.machine);
 	printf("tier      %s\n", probes_tier(p));
 	if (verified)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* options.c - one table of options, from which both the parser and --help are made.
+/* options.c - one table of options, from which both the parser (glibc's argp, base/arguments.h) and --help are made.
  *
  * To add an option: a row in `rows`, and the function that takes its value.
  */
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "arguments.h"
 #include "mounts.h"
 #include "options.h"
 #include "procfs.h"
@@ -20,10 +21,10 @@
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
-	take_no_events, take_latency, take_settle, take_label, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
+	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
 
-/* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; in brackets: it may be left out), help,
- * function (NULL: main option, below). */
+/* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
+ * function (NULL: help or version, below). */
 static const struct row {
 	char letter;
 	const char *name, *value, *help;
@@ -35,6 +36,7 @@ static const struct row {
 	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
 	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
 	{ 0, "settle", "HOW", "dirty bytes at the end: sync, none, or SECONDS to wait (default: sync for a command, else none)", take_settle },
+	{ 0, "reduced", NULL, "only what kernels before 5.17 let us measure: calls and devices, without owners", take_reduced },
 	{ 0, NULL, NULL, "Whose (default: everybody's; with a command: its processes'):", NULL },
 	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
 	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
@@ -51,7 +53,7 @@ static const struct row {
 	{ 0, NULL, NULL, "Memory and rules:", NULL },
 	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
 	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
-	{ 0, "systems", "[FILE]", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
+	{ 0, "systems", "?FILE", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 0, NULL, NULL, "Instead of recording:", NULL },
 	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
 	{ 'h', "help", NULL, "this list", NULL },
@@ -62,31 +64,6 @@ static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
 #include "kinds.def"
 };
-
-static void print_help(void)
-{
-	printf("Usage: iot-trace [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	       "Records every layer that a byte crosses between an application and a device, and on whose behalf.\n"
-	       "Without an output, the amplification table is printed at the end.\n");
-	for (size_t i = 0; i < N_OF(rows); i++) {
-		char left[40];
-
-		if (!rows[i].name) {
-			printf("\n%s\n", rows[i].help);
-			continue;
-		}
-		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name, rows[i].value ? " " : "", rows[i].value ? rows[i].value : "");
-		if (rows[i].letter)
-			printf("  -%c, %-20s %s\n", rows[i].letter, left, rows[i].help);
-		else
-			printf("      %-20s %s\n", left, rows[i].help);
-	}
-	printf("\nLayers:");
-	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
-		printf(" %s", layer_names[i]);
-	printf("\nExit status: the command's; else 0 complete, 1 failed or incomplete, 2 wrong usage, 126 command cannot be run,\n"
-	       "127 command not found, 141 the reader of standard output left. See iot-trace(8).\n");
-}
 
 static int take_duration(struct options *o, const char *value)
 {
@@ -309,6 +286,12 @@ static int take_table(struct options *o, const char *value)
 	return 0;
 }
 
+static int take_reduced(struct options *o, const char *value)
+{
+	o->reduced = true;
+	return 0;
+}
+
 static int take_probes(struct options *o, const char *value)
 {
 	o->mode = MODE_PROBES;
@@ -352,44 +335,55 @@ static int take_verbose(struct options *o, const char *value)
 	return 0;
 }
 
-/* -d, -d5; a letter without a value may be repeated: -vv is -v -v. */
-static bool is_letter_of(const struct row *r, const char *arg)
+static struct argument row_argument(size_t i)
 {
-	const char letter[] = { r->letter, 0 };
-
-	return r->letter && arg[1] == r->letter && (r->value || !arg[1 + strspn(arg + 1, letter)]);
+	return (struct argument){ rows[i].letter, rows[i].name, rows[i].value, rows[i].help };
 }
 
-/* The row of an argument such as -d, -d5, --duration, --duration=5, and the value that is in the same argument. */
-static const struct row *find_row(const char *arg, const char **value)
+static int take_row(void *into, size_t i, const char *value);
+
+static int take_command(void *into, char **words, bool behind)
 {
-	size_t len = strcspn(arg + 2, "=");
+	struct options *o = into;
 
-	*value = NULL;
-	for (size_t i = 0; i < N_OF(rows); i++) {
-		const struct row *r = &rows[i];
-
-		if (is_letter_of(r, arg)) {
-			*value = r->value && arg[2] ? arg + 2 : NULL;
-			return r;
-		}
-		if (arg[1] == '-' && r->name && strlen(r->name) == len && !memcmp(arg + 2, r->name, len)) {
-			*value = arg[2 + len] ? arg + 3 + len : NULL;
-			return r;
-		}
-	}
-	return NULL;
+	if (!behind)
+		return fail_usage("'%s' is not an option: a command stands behind --", *words);
+	if (!*words)
+		return fail_usage("no command behind --");
+	o->command = words;
+	return 0;
 }
 
-static int take_row(struct options *o, const struct row *r, const char *value)
+static const struct arguments arguments = {
+	.usage = "[-- COMMAND [ARGUMENT]...]",
+	.doc = "Records every layer that a byte crosses between an application and a device, and on whose behalf. "
+	       "Without an output, the amplification table is printed at the end.",
+	.n = N_OF(rows), .row = row_argument, .take = take_row, .word = take_command, .rest = true,
+};
+
+static void print_help(void)
 {
-	if (r->take)
-		return r->take(o, value);
-	if (r->letter == 'h')
+	arguments_help(&arguments);
+	printf("\nLayers:");
+	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
+		printf(" %s", layer_names[i]);
+	printf("\nExit status: the command's; else 0 complete, 1 failed or incomplete, 2 wrong\n"
+	       "usage, 126 command cannot be run, 127 command not found, 141 the reader of\n"
+	       "standard output left. See iot-trace(8).\n");
+}
+
+/* STOP: what was asked for is on standard output. */
+enum { STOP = -1 };
+
+static int take_row(void *into, size_t i, const char *value)
+{
+	if (rows[i].take)
+		return rows[i].take(into, value);
+	if (rows[i].letter == 'h')
 		print_help();
 	else
 		printf("iot-trace %s\n", IOT_VERSION);
-	return fflush(stdout) ? STATUS_FAILED : STATUS_OK;
+	return fflush(stdout) ? STATUS_FAILED : STOP;
 }
 
 static bool has_suffix(const char *path, const char *suffix)
@@ -443,42 +437,11 @@ static int finish(struct options *o)
 
 int options_parse(struct options *o, int argc, char **argv)
 {
-	int i, status;
+	int status;
 
 	*o = (struct options){ .latency = -1 };
-	for (i = 1; i < argc; i++) {
-		const char *arg = argv[i], *value;
-		const struct row *r;
-
-		if (!strcmp(arg, "--"))
-			break;
-		if (arg[0] != '-' || !arg[1])
-			return fail_usage("'%s' is not an option: a command stands behind --", arg);
-		r = find_row(arg, &value);
-		if (!r)
-			return fail_usage("unknown option '%s'", arg);
-		if (!r->value && value)
-			return fail_usage("option --%s takes no value", r->name);
-		if (r->value && *r->value == '[') {
-			if (!value && i + 1 < argc && argv[i + 1][0] != '-')
-				value = argv[++i];
-		} else if (r->value && !value) {
-			if (i + 1 == argc)
-				return fail_usage("option --%s needs %s", r->name, r->value);
-			value = argv[++i];
-		}
-		status = take_row(o, r, value);
-		for (const char *again = arg + 2; !status && r->take && !r->value && *again == r->letter; again++)
-			status = take_row(o, r, NULL);
-		if (status || !r->take)
-			return status;
-	}
-	if (i < argc && i + 1 == argc)
-		return fail_usage("no command behind --");
-	if (i < argc)
-		o->command = argv + i + 1;
-	status = finish(o);
-	return status ? status : -1;
+	status = arguments_read(&arguments, o, argc, argv) ?: finish(o);
+	return status == STOP ? STATUS_OK : status ?: -1;
 }
 
 bool options_by_pid(const struct options *o)

@@ -39,6 +39,7 @@ struct options {
 	bool all;               /* everything, although a command is given */
 	u32 layers;             /* bits of LAYER_x; 0 all */
 	bool no_events;
+	bool reduced;           /* the tier of older kernels on any */
 	int latency;            /* enum iot_latency; -1 while parsing: by events */
 	enum settle settle;     /* never SETTLE_DEFAULT after parsing */
 	u64 settle_ns;          /* of SETTLE_WAIT */

@@ -36,6 +36,29 @@ static int find_self(struct probes *p)
 	return 0;
 }
 
+/* Does the kernel know a helper function of programs? */
+static bool knows(const struct btf *b, const char *function)
+{
+	int id = btf__find_by_name_kind(b, "bpf_func_id", BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(b, id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(b, btf_enum(t)[i].name_off), function))
+			return true;
+	return false;
+}
+
+/* Why this kernel gets the objects of the reduced tier; NULL: it does not. */
+static const char *lacking(const struct probes *p)
+{
+	if (p->opts.reduced)
+		return "the reduced tier was asked for";
+	for (size_t i = 0; i < n_needed; i++)
+		if (!knows(p->vmlinux, needed[i].function))
+			return needed[i].why;
+	return NULL;
+}
+
 static int prepare(struct probes *p)
 {
 	p->cpus = libbpf_num_possible_cpus();
@@ -49,11 +72,12 @@ static int prepare(struct probes *p)
 	for (size_t i = 0; i < n_programs; i++) {
 		p->info[i].name = programs[i].name;
 		p->info[i].layer = programs[i].layer;
-		p->info[i].target = "";
+		p->info[i].target = "-";
 	}
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
 		return fail(errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux");
+	p->lacks = lacking(p);
 	return find_self(p);
 }
 
@@ -117,6 +141,12 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	for (size_t i = 0; i < n_objects; i++) {
 		if (objects[i].layers && !(objects[i].layers & layers))
 			continue;
+		if (p->lacks) {
+			err = objects_reduce(p, i);
+			if (err)
+				return err;
+			continue;
+		}
 		if (objects[i].fs && !fs_is_mounted(objects[i].fs)) {
 			objects_wait(p, i);
 			continue;
@@ -133,7 +163,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 			object_attach(p, p->obj[i]);
 	for (size_t i = 0; i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
-			program_refuse(p, programs[i].name, NOT_ASKED);
+			program_refuse(p, programs[i].name, programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);
 	err = ring_open(&p->ring, map_fd(p, "ring"), bpf_map__max_entries(map_of(p, "ring")));
 	if (!err)
 		err = ring_open(&p->names, map_fd(p, "names"), bpf_map__max_entries(map_of(p, "names")));
@@ -188,9 +218,75 @@ const char *probes_hidden(const struct probes *p)
 	return p->hidden[0] ? p->hidden : NULL;
 }
 
+/* Whether any of the programs of a feed is attached; *row: that of the first. */
+static bool is_fed(const struct probes *p, const struct feed *f, int *row)
+{
+	bool fed = false;
+
+	for (size_t i = N_OF(f->programs); i--;) {
+		if (!f->programs[i])
+			continue;
+		*row = program_row(f->programs[i]);
+		fed |= p->info[*row].chosen;
+	}
+	return fed;
+}
+
+const struct probe_info *probes_unfed(const struct probes *p, int layer)
+{
+	int row = 0;
+
+	for (size_t i = 0; i < n_feeds; i++)
+		if (feeds[i].layer == layer && !is_fed(p, &feeds[i], &row))
+			return &p->info[row];
+	return NULL;
+}
+
+bool probes_feed(int layer)
+{
+	for (size_t i = 0; i < n_feeds; i++)
+		if (feeds[i].layer == layer)
+			return true;
+	return false;
+}
+
+/* Is the program only for another file system than this? Their names begin with it. */
+static bool is_for_other(const char *program, const char *fs)
+{
+	for (size_t i = 0; i < n_objects; i++) {
+		const char *other = objects[i].name;
+
+		if (strncmp(other, FS_OBJECT, strlen(FS_OBJECT)))
+			continue;
+		other += strlen(FS_OBJECT);
+		if (strcmp(other, fs) && !strncmp(program, other, strlen(other)) && !strncmp(program + strlen(other), "__", 2))
+			return true;
+	}
+	return false;
+}
+
+const char *probes_system(const struct probes *p, size_t n, const struct probe_info **lacking)
+{
+	const char *fs = NULL;
+
+	for (size_t i = 0; i < n_objects && !fs; i++)
+		if (!strncmp(objects[i].name, FS_OBJECT, strlen(FS_OBJECT)) && !n--)
+			fs = objects[i].name + strlen(FS_OBJECT);
+	*lacking = NULL;
+	for (size_t i = 0; fs && i < n_programs && !*lacking; i++)
+		if (programs[i].full && !p->info[i].chosen && !is_for_other(programs[i].name, fs))
+			*lacking = &p->info[i];
+	return fs;
+}
+
+const char *probes_lacks(const struct probes *p)
+{
+	return p->lacks;
+}
+
 const char *probes_tier(const struct probes *p)
 {
-	if (p->hidden[0])
+	if (p->hidden[0] || p->lacks)
 		return "reduced";
 	for (size_t i = 0; i < n_programs; i++)
 		if (is_lacking(p, i))

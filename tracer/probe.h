@@ -33,6 +33,7 @@ struct probe_opts {
 	u32 dev;                    /* filter: device number of a disk; 0 none */
 	const struct probe_table *tables; /* that get another size than usual; `cells` is one table */
 	size_t n_tables;
+	bool reduced;               /* as on kernels that lack what the full tier needs */
 	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
 };
 
@@ -62,6 +63,14 @@ const struct probe_info *probes_refused(const struct probes *); /* one that was 
 const char *probes_hidden(const struct probes *);
 #define PROBES_HIDDEN_MEANS "bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"
 const char *probes_tier(const struct probes *); /* "full" or "reduced" */
+const char *probes_lacks(const struct probes *); /* why only calls and devices are measured, as on older kernels; NULL: all is tried */
+/* A layer is measured when the programs that its bytes come from are attached. Has it such programs? The first of them that is not
+ * attached; NULL none. */
+bool probes_feed(int layer);
+const struct probe_info *probes_unfed(const struct probes *, int layer);
+/* The name of file system `n` that has programs of its own, NULL: there are no more. *lacking: one that its full tier needs and that
+ * is not attached, or that waits until one is mounted; NULL none. */
+const char *probes_system(const struct probes *, size_t n, const struct probe_info **lacking);
 
 /* Adds a process, by its number in our PID namespace, and its future children to the by_pid filter. Its present descendants are
  * the caller's to add. */

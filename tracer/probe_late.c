@@ -44,7 +44,7 @@ static bool is_waiting(const struct probes *p, size_t n)
 {
 	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
 
-	return objects[n].fs && !p->obj[n] && objects[n].layers & layers;
+	return objects[n].fs && !p->obj[n] && !p->lacks && objects[n].layers & layers;
 }
 
 void objects_wait(struct probes *p, size_t n)

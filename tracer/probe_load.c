@@ -84,7 +84,7 @@ enum iot_sockets sockets_by_call(const struct probes *p)
 {
 	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
 
-	if (!(layers & 1 << LAYER_NET))
+	if (!(layers & 1 << LAYER_NET) || p->lacks)
 		return SOCKETS_NONE;
 	return p->info[program_row("net__send")].reason || p->info[program_row("net__recv")].reason ? SOCKETS_ALL : SOCKETS_UNSEEN;
 }
@@ -129,7 +129,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 	for (size_t i = 0; s && i < n_call_rows; i++)
 		if (call_rows[i].nr >= 0 && call_rows[i].nr < IOT_MAX_SYSCALL && call_wanted(c, &call_rows[i].call))
 			s[call_rows[i].nr] = call_rows[i].call;
-	if (s && !layer_asked(p, LAYER_URING))
+	if (s && (p->lacks || !layer_asked(p, LAYER_URING)))
 		s[SYS_io_uring_enter].instead = 1; /* that there was something must not be silent */
 }
 
@@ -317,15 +317,16 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 
 		if (row < 0)
 			return fail(EINVAL, "program %s has no row in the table", bpf_program__name(g));
-		p->info[row].target = bpf_program__section_name(g);
+		snprintf(p->target[row], sizeof(p->target[row]), "%s", bpf_program__section_name(g));
+		p->info[row].target = p->target[row];
 	}
 	return 0;
 }
 
-struct bpf_object *object_open(struct probes *p, size_t n)
+static struct bpf_object *parse(struct probes *p, size_t n, const char *data, const char *end)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name);
-	struct bpf_object *o = bpf_object__open_mem(objects[n].data, objects[n].end - objects[n].data, &opts);
+	struct bpf_object *o = bpf_object__open_mem(data, end - data, &opts);
 
 	if (!o) {
 		fail(errno, "cannot open object %s", objects[n].name);
@@ -335,6 +336,29 @@ struct bpf_object *object_open(struct probes *p, size_t n)
 		return o;
 	bpf_object__close(o);
 	return NULL;
+}
+
+struct bpf_object *object_open(struct probes *p, size_t n)
+{
+	return p->lacks ? parse(p, n, objects[n].reduced, objects[n].reduced_end) : parse(p, n, objects[n].data, objects[n].end);
+}
+
+int objects_reduce(struct probes *p, size_t n)
+{
+	struct bpf_object *o = parse(p, n, objects[n].data, objects[n].end);
+	struct bpf_program *g;
+
+	if (!o)
+		return -EINVAL;
+	refuse_object(p, o, p->lacks);
+	bpf_object__close(o);
+	o = objects[n].reduced ? object_open(p, n) : NULL;
+	p->obj[n] = o;
+	if (!o)
+		return objects[n].reduced ? -EINVAL : 0;
+	bpf_object__for_each_program(g, o)
+		p->info[program_row(bpf_program__name(g))].reason = NULL;
+	return 0;
 }
 
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -18,26 +18,44 @@ struct object {
 	const char *name, *data, *end;
 	u32 layers;            /* bits of the layers that it serves; 0: always */
 	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
+	const char *reduced, *reduced_end; /* the same for kernels that lack what the others need (bpf/reduced.bpf.h); NULL: none */
 };
 enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE, OBJECT_SYSCALL };
+#define FS_OBJECT "fs_"        /* and the name of a file system, with which the names of its programs begin too */
 #define MAX_OBJECTS 16
 extern const struct object objects[];
 extern const size_t n_objects;
 extern const char obj_who[], obj_who_end[]; /* a program that is asked once, by itself */
 
+/* What the kernel must have, as a value of its enum bpf_func_id, or it gets the objects of the reduced tier; and how that is said. */
+struct needed {
+	const char *function, *why;
+};
+extern const struct needed needed[];
+extern const size_t n_needed;
+
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
  * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). twin: a second copy that is not preempted, for kernels
- * that skip the first. */
+ * that skip the first. reduced: only objects of the reduced tier have it. */
 struct program {
 	const char *name, *layer;
 	int args;
-	bool full, twin;
+	bool full, twin, reduced;
 };
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
 extern const size_t n_programs;
 #define NOT_MOUNTED "no file system of this type was mounted: attached when one is, what it did before is not known"
 #define NOT_ASKED "layer not asked for" /* why a program was left out that nothing is wrong with */
+#define NOT_NEEDED "for older kernels"
+
+/* The bytes of a layer come from one of these programs: it is measured when one of each of its rows is attached. */
+struct feed {
+	int layer;
+	const char *programs[2];
+};
+extern const struct feed feeds[];
+extern const size_t n_feeds;
 
 /* A system call: what it is, and how its arguments are read. */
 struct call_row {
@@ -67,7 +85,8 @@ struct probes {
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
 	struct probe_info info[MAX_PROGRAMS];
-	char reason[MAX_PROGRAMS][128];
+	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
+	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;
@@ -128,6 +147,8 @@ void functions_tell(struct probes *);
 /* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
 struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
+/* For a kernel that gets the objects of the reduced tier: refuses what they lack. */
+int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
 /* Is a file system of this type mounted somewhere? The programs of an object for which none is are refused for that. */

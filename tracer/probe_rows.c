@@ -8,7 +8,7 @@
 
 /* The objects are carried inside the program. */
 #define CARRY(name) \
-	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"build/bpf/" #name ".bpf.o\"\n" \
+	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"" #name ".bpf.o\"\n" \
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
 
@@ -23,21 +23,33 @@ CARRY(fs_ext4);
 CARRY(fs_xfs);
 CARRY(fs_btrfs);
 CARRY(uring);
+CARRY(reduced_maps);
+CARRY(reduced_core);
+CARRY(reduced_syscall);
+CARRY(reduced_block);
+
+#define REDUCED(name) .reduced = obj_reduced_##name, .reduced_end = obj_reduced_##name##_end
 
 const struct object objects[] = {
-	{ "maps", obj_maps, obj_maps_end, 0 },
+	{ "maps", obj_maps, obj_maps_end, 0, REDUCED(maps) },
 	{ "net", obj_net, obj_net_end, 1 << LAYER_NET },
-	{ "core", obj_core, obj_core_end, 0 },
+	{ "core", obj_core, obj_core_end, 0, REDUCED(core) },
 	/* those count what net cannot; in an order in which two threads are ready at about the same time */
-	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET },
+	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET, REDUCED(syscall) },
 	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
 	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
 	{ "fs_btrfs", obj_fs_btrfs, obj_fs_btrfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs" },
-	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE },
+	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
 	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
 };
 const size_t n_objects = N_OF(objects);
+
+const struct needed needed[] = {
+	{ "BPF_FUNC_loop", "this kernel is older than 5.17: it has no bpf_loop()" },
+	{ "BPF_FUNC_task_storage_get", "this kernel is older than 5.11: it has no task storage" },
+};
+const size_t n_needed = N_OF(needed);
 
 const struct program programs[] = {
 	{ "core__fork", "all", 0, true },
@@ -66,6 +78,8 @@ const struct program programs[] = {
 	{ "block__bio_end", "block", 2, true },
 	{ "block__insert", "block", 1, true },
 	{ "block__issue", "block", 1, true },
+	{ "block__insert_queue", "block", 2, .reduced = true }, /* until 5.10 */
+	{ "block__issue_queue", "block", 2, .reduced = true },
 	{ "block__complete", "block", 3, true },
 	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
 	{ "block__share", "block", 0, false },       /* likewise */
@@ -121,6 +135,17 @@ const struct program programs[] = {
 	{ "aio__sweep", "syscall", 0, false },
 };
 const size_t n_programs = N_OF(programs);
+
+const struct feed feeds[] = {
+	{ LAYER_SYSCALL, { "syscall__exit" } },
+	{ LAYER_URING, { "uring__submit", "uring__submit_sqe" } },
+	{ LAYER_URING, { "uring__complete", "uring__complete_args" } },
+	{ LAYER_CACHE, { "block__queue" } },         /* what was missed */
+	{ LAYER_CACHE, { "cache__dirty" } },
+	{ LAYER_FS, { "block__queue" } },
+	{ LAYER_BLOCK, { "block__complete" } },
+};
+const size_t n_feeds = N_OF(feeds);
 
 /* 1 in the last column: they write. */
 const struct call_row call_rows[] = {

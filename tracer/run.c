@@ -209,7 +209,9 @@ static int begin(struct run *r, u64 begun_ns)
 	if (probes_watch(r->probes) || run_start_command(r))
 		return STATUS_FAILED;
 	setpriority(PRIO_PROCESS, 0, PRIORITY); /* not the command's, which was forked before; where it is refused, nothing is lost but time */
-	if (refused)
+	if (probes_lacks(r->probes))
+		note("tier reduced: %s: calls and devices are measured, without owners; --probes lists all", probes_lacks(r->probes));
+	else if (refused)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
 	if (probes_hidden(r->probes))
 		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));

@@ -9,16 +9,6 @@
 
 static bool quiet_notes;
 
-int fail_usage(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	out_message("iot-trace", "try 'iot-trace --help'", format, args);
-	va_end(args);
-	return STATUS_USAGE;
-}
-
 void note(const char *format, ...)
 {
 	va_list args;

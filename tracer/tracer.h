@@ -22,9 +22,6 @@ enum {
 	STATUS_SIGNAL = 128,    /* + number of the signal that ended the command, or the run at once */
 };
 
-/* What is wrong with the command line: the message, and status 2 to leave main() with. */
-__attribute__((format(printf, 1, 2))) int fail_usage(const char *format, ...);
-
 /* Says something that is not an error, on stderr, unless -q was given. */
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
 void note_quiet(bool quiet);

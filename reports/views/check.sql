@@ -2,12 +2,13 @@
 -- check.sql: What `verify` compares.
 
 -- Counters of the kernel, but those of disks that the run was not about: by --dev, which takes a name, a path or
--- major:minor. only: it was about one.
+-- major:minor; a merged run has the counters of those that it was about. only: it was about one.
 CREATE TEMP VIEW v_only_disk AS
-WITH asked AS (SELECT substr(' ' || filters || ' ', instr(' ' || filters || ' ', ' dev=') + 5) AS rest
-               FROM v_run WHERE ' ' || filters LIKE '% dev=%')
+WITH asked AS (SELECT ' ' || filters || ' ' AS words FROM v_run WHERE ' ' || filters LIKE '% dev=%')
 SELECT d.dev FROM asked a JOIN v_device d
-ON substr(a.rest, 1, instr(a.rest, ' ') - 1) IN (d.device, '/dev/' || d.device, devno(d.dev));
+ON instr(a.words, ' dev=' || d.device || ' ') OR instr(a.words, ' dev=/dev/' || d.device || ' ')
+   OR instr(a.words, ' dev=' || devno(d.dev) || ' ')
+UNION SELECT t.dev FROM asked a JOIN ask JOIN node n ON n.run = ask.run JOIN truth t ON t.run = ask.run;
 
 CREATE TEMP TABLE v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value - t.begin_value AS delta,
@@ -19,7 +20,7 @@ WHERE NOT o.only OR t.pid IS NOT NULL OR t.dev IN (SELECT dev FROM v_only_disk);
 -- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
 CREATE TEMP VIEW v_check AS
 WITH m AS MATERIALIZED (
-       SELECT block, syscall, iif(block IS NULL, 'layer block was not measured', NULL) AS no_block,
+       SELECT device AS block, syscall, iif(device IS NULL, 'layer block was not measured', NULL) AS no_block,
               iif(syscall IS NULL, 'layer syscall was not measured', NULL) AS no_syscall,
               iif(fs IS NULL, 'layer fs was not measured', NULL) AS no_fs, iif(ledger, NULL, 'no ledger') AS no_ledger,
               CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all' END

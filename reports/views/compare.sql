@@ -95,7 +95,7 @@ SELECT r.kernel, r.machine || ', ' || r.cpus || ' CPUs' AS machine,
        COALESCE((SELECT text FROM lines WHERE about = 'device'), 'none') AS device,
        COALESCE((SELECT text FROM lines WHERE about = 'fs'), 'none') AS fs,
        CASE WHEN r.filters IS NULL THEN 'none' ELSE r.filters END AS filters, r.layers, r.tier,
-       iif(r.events <> 0, 'recorded', 'not recorded') AS events, r.horizon,
+       iif(r.events <> 0 OR r.pruned, 'recorded', 'not recorded') AS events, r.horizon,
        iif(r.complete, 'complete', 'incomplete') AS state, COALESCE(CAST(r.status AS TEXT), 'unknown') AS status,
        l.lost, r.label, r.dur_ns / 1e9 AS seconds, r.command
 FROM v_run r JOIN v_lost_text l;

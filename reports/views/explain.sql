@@ -58,7 +58,6 @@ SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(D) AS D, SUM(ops_
        (SELECT write_ops FROM given) AS acknowledged,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block')
            OR EXISTS (SELECT 1 FROM v_symbol y JOIN line l ON l.gid = y.gid WHERE y.sym = 'B' AND y.short) AS short,
-       (SELECT SUM(r.residual) FROM v_residual r JOIN line l ON l.gid = r.gid WHERE r.sym = 'B') AS residual,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'app') AS short_S,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'commit') AS short_commits,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('miss', 'use')) AS short_use

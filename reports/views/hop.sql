@@ -27,28 +27,22 @@ WITH v AS MATERIALIZED (
        SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata
        FROM v_volume v LEFT JOIN v_fs_part f ON f.gid = v.gid
        WHERE v.shown AND v.rank <= 4),
-     volume(gid, ord, sym, bytes) AS (
-       SELECT gid, 1, 'L', L FROM v WHERE S > 0
-       UNION ALL SELECT gid, 2, 'S', S FROM v
-       UNION ALL SELECT gid, 3, 'T', T FROM v
-       UNION ALL SELECT gid, 4, 'D', D FROM v JOIN v_measured m ON m.ledger
-       UNION ALL SELECT gid, 5, 'W', W FROM v
-       UNION ALL SELECT gid, 6, 'F', F FROM v
-       UNION ALL SELECT gid, 7, 'B', B FROM v),
+     volume AS (
+       SELECT v.gid, o.key + 1 AS ord, o.value AS sym,
+              json_array(iif(S > 0, L, NULL), S, T, iif(m.ledger, D, NULL), W, F, B) ->> o.key AS bytes
+       FROM v JOIN v_measured m JOIN json_each('["L", "S", "T", "D", "W", "F", "B"]') o),
      pair AS MATERIALIZED (
        SELECT gid, ord, sym, bytes, LAG(sym) OVER way AS "from", bytes - LAG(bytes) OVER way AS change
        FROM volume
        WHERE bytes IS NOT NULL
        WINDOW way AS (PARTITION BY gid ORDER BY ord)),
-     split(gid, "from", sym, ord, step, bytes) AS (
-       SELECT gid, 'T', 'D', 0.1, 'overwritten in the cache', -absorbed FROM v
-       UNION ALL SELECT gid, 'D', 'W', 0.1, 'deleted before writeback', -cancelled FROM v
-       UNION ALL SELECT gid, 'D', 'W', 0.2, 'still dirty at the end', -dirty_end FROM v
-       UNION ALL SELECT gid, 'W', 'F', 0.1, 'fs journal', journal FROM v
-       UNION ALL SELECT gid, 'W', 'F', 0.2, 'fs metadata', metadata FROM v),
+     split(n, "from", sym, ord, step) AS (VALUES (0, 'T', 'D', 0.1, 'overwritten in the cache'),
+       (1, 'D', 'W', 0.1, 'deleted before writeback'), (2, 'D', 'W', 0.2, 'still dirty at the end'),
+       (3, 'W', 'F', 0.1, 'fs journal'), (4, 'W', 'F', 0.2, 'fs metadata')),
      told AS MATERIALIZED (
-       SELECT s.gid, s."from", s.sym, p.ord + s.ord AS ord, s.step, s.bytes
-       FROM split s JOIN pair p ON p.gid = s.gid AND p."from" = s."from" AND p.sym = s.sym),
+       SELECT v.gid, s."from", s.sym, p.ord + s.ord AS ord, s.step,
+              json_array(-absorbed, -cancelled, -dirty_end, journal, metadata) ->> s.n AS bytes
+       FROM v JOIN pair p ON p.gid = v.gid JOIN split s ON s."from" = p."from" AND s.sym = p.sym),
      whole("from", sym, step) AS (VALUES ('L', 'S', 'application'), ('S', 'T', 'rounded up to blocks'),
        ('T', 'D', 'dirtied through mappings'), ('D', 'W', 'residue'), ('W', 'F', 'other of the fs'),
        ('F', 'B', 'below the file system')),

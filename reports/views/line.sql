@@ -26,7 +26,7 @@ UNION ALL SELECT f.owner, 0 FROM ask JOIN flow f ON f.run = ask.run;
 -- What lines are of, their order, and what those are called of which there is one.
 CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
 INSERT INTO temp.v_what VALUES
-       ('run', 1, 'all processes'), ('system', 1, NULL), ('process', 2, NULL), ('kthread', 3, NULL),
+       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('process', 2, NULL), ('kthread', 3, NULL),
        ('all', 4, 'all traced'), ('unattributed', 5, 'unattributed'), ('other', 6, 'other processes'),
        ('self', 7, 'iot-trace itself'), ('total', 8, 'total');
 
@@ -35,9 +35,10 @@ INSERT INTO temp.v_what VALUES
 -- stands for it.
 CREATE TEMP TABLE v_named AS
 WITH seen AS MATERIALIZED (
-       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, ask.per,
+       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.host, ask.per,
               iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
-              CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner WHEN p.kthread THEN 'kthread'
+              CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner
+                   WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
                    WHEN ask.per = 'all' THEN 'run'
                    WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                    ELSE 'process' END AS what,
@@ -47,6 +48,7 @@ WITH seen AS MATERIALIZED (
 SELECT s.*, CASE WHEN w.who IS NOT NULL THEN w.who
                  WHEN s.what = 'system'
                  THEN s.system || iif(s.per = 'instance', ' ' || COALESCE(s.instance, '(instance unknown)'), '')
+                 WHEN s.what = 'host' THEN COALESCE(s.host, (SELECT r.host FROM ask JOIN run r ON r.run = ask.run))
                  ELSE COALESCE(s.comm, 'process ' || s.owner || ', name lost') END AS who
 FROM seen s JOIN v_what w ON w.what = s.what;
 

@@ -19,11 +19,12 @@ WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%'
     AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
 GROUP BY c.dev HAVING SUM(c.amount) > 0;
 
--- The owner of each end of a flow: the smallest, where several processes use one socket.
+-- The owner of each end of a flow: the smallest, where several processes use one socket. place: the host, of a merged
+-- run, whose loopback device it goes through.
 CREATE TEMP VIEW v_end AS
-SELECT protocol, local, local_port, remote, remote_port, MIN(owner) AS owner
-FROM ask JOIN flow f ON f.run = ask.run WHERE remote IS NOT NULL
-GROUP BY protocol, local, local_port, remote, remote_port;
+SELECT protocol, local, local_port, remote, remote_port, iif(f.loopback, p.host, NULL) AS place, MIN(owner) AS owner
+FROM ask JOIN flow f ON f.run = ask.run LEFT JOIN v_process p ON p.id = f.owner WHERE remote IS NOT NULL
+GROUP BY protocol, local, local_port, remote, remote_port, place;
 
 -- Flows, each with the process at its other end when that was traced too. link, seen from the owner: internal, both
 -- ends are of one storage system; client, it accepted a peer that is traced and of another, or that --system left out;
@@ -32,10 +33,11 @@ GROUP BY protocol, local, local_port, remote, remote_port;
 CREATE TEMP VIEW v_flow AS
 WITH peer AS MATERIALIZED (
        SELECT f.rowid AS flow, MIN(e.owner) AS owner
-       FROM ask JOIN flow f ON f.run = ask.run
+       FROM ask JOIN flow f ON f.run = ask.run LEFT JOIN v_process p ON p.id = f.owner
        JOIN v_end e ON e.protocol = f.protocol AND e.local_port = f.remote_port AND e.remote_port = f.local_port
             AND (e.local = f.remote OR e.local IN ('0.0.0.0', '::'))
             AND (e.remote = f.local OR f.local IN ('0.0.0.0', '::'))
+            AND e.place IS iif(f.loopback, p.host, NULL)
        GROUP BY f.rowid)
 SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role,
        f.loopback, f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,
@@ -47,6 +49,17 @@ SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.
             ELSE 'accepted' END AS link
 FROM v_run r JOIN flow f ON f.run = r.run JOIN v_owner o ON o.owner = f.owner
 LEFT JOIN peer p ON p.flow = f.rowid LEFT JOIN v_process q ON q.id = p.owner;
+
+-- Flows by who is at either end. peer: the storage system or the program that was traced there, else its address.
+CREATE TEMP VIEW v_peer AS
+SELECT f.gid, COALESCE(f.peer_system, f.peer_comm, iif(f.peer = 2, 'other processes', NULL), f.remote, '(not known)')
+           AS peer, f.link, f.loopback, COUNT(*) AS flows, SUM(f.sent) AS sent, SUM(f.received) AS received
+FROM v_flow f GROUP BY f.gid, 2, f.link, f.loopback;
+
+-- What lines moved on sockets and on devices: NULL where either was not measured.
+CREATE TEMP VIEW v_wire AS
+SELECT gid, what, who, pid, rank, received, sent, S, S_r, B, B_r FROM v_volume
+WHERE shown AND rank <= 4 AND COALESCE(received, 0) + COALESCE(sent, 0) > 0;
 
 -- Network amplification (METRICS N), for a run or system whose payload L is given: for the ledger's system, where the
 -- run knows it. A byte between two traced ends is counted once: on client links at the server's end, on internal links

@@ -19,6 +19,21 @@ SELECT o.gid, o.sym, CAST(round(SUM(o.amount * (d.residual * 1.0 / d.whole))) AS
 FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym GROUP BY o.gid, o.sym;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
+-- The same of what devices wrote for all lines of the report, for words: in none where it is less than a hundredth.
+-- Devices that wrote for nobody who is known have no shares: all that they wrote.
+CREATE TEMP TABLE v_nobody AS
+WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
+     used AS (SELECT SUM(residual) AS residual, SUM(whole) AS whole FROM v_residual
+              WHERE sym = 'B' AND gid IN (SELECT gid FROM line)),
+     any AS (SELECT MAX(B) FILTER (WHERE what = 'unattributed') AS residual,
+                    MAX(B) FILTER (WHERE what = 'total') AS whole FROM v_volume)
+SELECT COALESCE(u.residual, a.residual) AS residual, COALESCE(u.whole, a.whole) AS whole,
+       printf('%s for the %s that devices wrote%s (%.1f %%)', size(COALESCE(u.residual, a.residual)),
+              size(COALESCE(u.whole, a.whole)), iif(u.whole IS NULL, '', ' for them'),
+              COALESCE(u.residual, a.residual) * 100.0 / COALESCE(u.whole, a.whole)) AS text
+FROM used u JOIN any a
+WHERE COALESCE(u.residual, a.residual) > 0.01 * COALESCE(u.whole, a.whole);
+
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
 -- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given.
 CREATE TEMP TABLE v_ratio_def(ord, ratio, num, den, formula, needs, complement);
@@ -70,8 +85,10 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
        ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
      missing AS MATERIALIZED (
        SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
-                                                         ' was not measured')) AS text
-       FROM need n JOIN v_run r WHERE NOT listed(n.layer, r.layers)),
+                                                         ' was not measured' || COALESCE(' (' || u.reason || ')', '')))
+                  AS text
+       FROM need n JOIN v_run r LEFT JOIN v_unmeasured u ON u.layer = n.layer WHERE NOT listed(n.layer, r.layers)
+       UNION ALL SELECT 'block', reason FROM v_unmeasured WHERE layer = 'owners'),
      flat AS (
        SELECT v.gid, v.sym, s.name, s.rest, v.value, iif(v.sym = 'readahead', 'use', s.class) AS class,
               COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
@@ -84,7 +101,8 @@ WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
      judged AS (
        SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
        FROM flat f LEFT JOIN (SELECT DISTINCT class FROM v_spoilt) b ON b.class = f.class)
-SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests AS short,
+SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS residual, f.whole,
+       f.spoilt OR f.rests AS short,
        CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
             WHEN NOT f.rests THEN NULL
             WHEN f.rest = 'use'
@@ -100,6 +118,7 @@ SELECT f.gid, f.sym, f.name, f.value, f.residual, f.whole, f.spoilt OR f.rests A
                           'D needs the dirty ledger, and the store has none for this run')
             ELSE COALESCE((SELECT group_concat(m.text, ', ') FROM missing m
                            WHERE m.class = f.class OR f.sym = 'B_r_for_write' AND m.class = 'app'),
+                          (SELECT 'runs of format 3 do not tell' FROM v_measured WHERE since4 IS NULL),
                           'layer uring not recorded, and io_uring was used') END AS why
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);

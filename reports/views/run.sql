@@ -12,7 +12,8 @@
 -- v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
 CREATE TEMP TABLE v_run AS
-SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier, r.events,
+SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier,
+       iif(r.events = 2, 0, r.events) AS events, r.events = 2 AS pruned,
        r.settle, r.latency, r.wall_ns, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
        e.dur_ns, e.status, e.dirty_bytes, e.self_cpu_ns, e.probe_cpu_ns, e.rss_bytes, r.map_bytes,
        e.run IS NOT NULL AS complete, COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
@@ -24,14 +25,29 @@ CREATE TEMP TABLE v_left_out AS
 SELECT l.name AS layer FROM v_run r JOIN layer l
 WHERE NOT listed(l.name, r.layers)
   AND EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.layer = l.name
-                                      AND (p.chosen OR p.reason = 'layer not asked for'));
+                                      AND (p.chosen OR p.reason = 'layer not asked for'))
+  AND NOT EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.name = 'layer__' || l.name);
+
+-- Why a layer that was asked for is not measured: the program that its bytes come from, and what the kernel said.
+-- owners: why nobody is known as an owner of device bytes.
+CREATE TEMP TABLE v_unmeasured AS
+SELECT substr(p.name, 8) AS layer, p.reason FROM ask JOIN probe p ON p.run = ask.run
+WHERE p.name GLOB 'layer__*' OR p.name = 'block__owners';
 
 -- What was measured in each run. What was not is NULL: what is multiplied with it becomes NULL, which prints as n/a.
+-- since4: not of format 3, which recorded neither synchronous writes, nor what was read ahead for calls and faults.
+-- once: bytes on volumes are counted once; format 3 counted them again below.
+-- device: what devices completed; block: that, and for whom.
 CREATE TEMP VIEW v_run_measured AS
-WITH had AS (SELECT r.run, r.layers, EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some FROM run r)
+WITH had AS (SELECT r.run, r.layers, iif(r.schema >= 4, 1, NULL) AS since4,
+                    EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some FROM run r)
 SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS uring,
-       measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS block,
-       measured('net', layers) AS net, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
+       measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS device,
+       iif(EXISTS (SELECT 1 FROM probe p WHERE p.run = had.run AND p.name = 'block__owners'), NULL,
+           measured('block', layers)) AS block,
+       measured('net', layers) AS net, since4,
+       iif(since4 OR NOT EXISTS (SELECT 1 FROM device d WHERE d.run = had.run AND d.type IN ('dm', 'md')), 1, NULL)
+           AS once, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
            ON t.run = had.run AND t.kind = k.id WHERE k.layer = 'vfs'), 0) AS vfs, NULLIF(some, 0) AS some_ledger,
        NULLIF(some AND NOT EXISTS (SELECT 1 FROM v_run_spoilt s
                                    WHERE s.run = had.run AND s.class = 'ledger' AND s.effect <> 'owner'), 0) AS ledger
@@ -78,7 +94,8 @@ SELECT s.class, s.effect FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
 -- Why the run has no dirty ledger, where that is not because the store has none.
 CREATE TEMP VIEW v_no_ledger AS
-SELECT CASE WHEN events = 0 THEN 'needs events, and the run recorded none'
+SELECT CASE WHEN pruned THEN 'needs events, and those of the run were pruned'
+            WHEN events = 0 THEN 'needs events, and the run recorded none'
             WHEN EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect = 'events')
             THEN 'needs all events, and some were lost' END AS text
 FROM v_run;
@@ -112,3 +129,16 @@ SELECT r.run, r.label, r.host, r.kernel, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_n
        (SELECT COALESCE(SUM(l.n), 0) FROM lost l WHERE l.run = r.run) AS lost,
        iif(e.run IS NULL, 'incomplete', 'complete') AS state, r.command
 FROM run r LEFT JOIN run_end e ON e.run = r.run;
+
+-- The hosts of a merged run, and what the processes of each moved.
+CREATE TEMP VIEW v_host AS
+WITH moved AS MATERIALIZED (
+       SELECT p.host, sum_if(c.amount, c.sym = 'S') AS S, sum_if(c.amount, c.sym = 'S_r') AS S_r,
+              sum_if(c.amount, c.sym = 'B') AS B, sum_if(c.amount, c.sym = 'B_r') AS B_r
+       FROM v_piece c JOIN v_process p ON p.id = c.owner
+       WHERE c.owner > 2 AND c.sym IN ('S', 'S_r', 'B', 'B_r') GROUP BY p.host)
+SELECT n.node, n.host, n.label, n.kernel, n.filters, n.begin_ns / 1e9 AS begin_s, n.dur_ns / 1e9 AS seconds,
+       n.clock_ns / 1e6 AS clock_ms, n.clock_error_ns / 1e6 AS error_ms, n.clock_from AS clock,
+       COALESCE(m.S, 0) * v.syscall AS S, COALESCE(m.S_r, 0) * v.syscall AS S_r, COALESCE(m.B, 0) * v.block AS B,
+       COALESCE(m.B_r, 0) * v.block AS B_r
+FROM ask JOIN node n ON n.run = ask.run JOIN v_measured v LEFT JOIN moved m ON m.host = n.host;

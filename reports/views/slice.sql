@@ -63,6 +63,16 @@ WHERE (e.kind = (SELECT id FROM kind WHERE name = 'commit')
   AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(e.owner, 0) NOT IN (1, 2)
 GROUP BY 1, 2;
 
+-- Both as charts show them: a second's bytes and requests, by panel; marks are lines without a value.
+CREATE TEMP VIEW v_slice_chart AS
+SELECT s.way AS panel, s.at_ms / 1000.0 AS x, v.step_ms / 1000.0 AS bin, s.part, s.bytes * 1000.0 / v.step_ms AS bytes,
+       s.ops * 1000.0 / v.step_ms AS requests, 0 AS line, s.part LIKE 'fs %' AS late
+FROM v_slice s JOIN v_step v
+UNION ALL
+SELECT 'written', m.at_ms / 1000.0, v.step_ms / 1000.0, m.mark, 0, 0, iif(m.mark = 'journal commit', 2, 3), 0
+FROM v_slice_mark m JOIN v_step v
+WHERE EXISTS (SELECT 1 FROM v_slice);
+
 -- The seconds of the run, computed once for all that a report says of them.
 CREATE TEMP TABLE v_second AS
 SELECT * FROM v_timeline;

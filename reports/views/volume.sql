@@ -109,7 +109,9 @@ WITH s AS MATERIALIZED (
        SELECT gid, ' || group_concat(printf('sum_if(amount, sym = %Q) AS "sum %w"', sym, sym), ', ') || '
        FROM v_line_amount GROUP BY gid),
      have AS (
-       SELECT l.*, s.*, m.*, CASE WHEN m.uring OR COALESCE(s."sum uring_calls", 0) = 0 THEN m.syscall END AS calls
+       SELECT l.*, s.*, m.syscall, m.uring, m.cache, m.fs, m.net, m.vfs, m.ledger, m.some_ledger, m.since4, m.once,
+              iif(l.what IN (''total'', ''unattributed''), m.device, m.block) AS block,
+              CASE WHEN m.uring OR COALESCE(s."sum uring_calls", 0) = 0 THEN m.syscall END AS calls
        FROM v_line l JOIN v_measured m LEFT JOIN s ON s.gid = l.gid)
 SELECT gid, what, who, pid, rank, shown, vfs AS vfs_measured, calls AS calls_measured, ' ||
        group_concat(printf('COALESCE("sum %w", 0) * %s AS "%w"', sym, needs, sym), ', ') || ' FROM have'

@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- title: Sizes of accesses, by layer
+-- caption: Of calls what they returned, of fs the ranges that file systems submitted, of block the requests that leaf devices completed; from events. Each
+-- caption: row has the accesses from `from_bytes` up to twice as many; upto: share of the accesses below its end. Those that moved no byte are none.
+
+-- table: sizes: By powers of two
+SELECT layer, way, part, from_bytes, below_bytes, accesses, share, upto, bytes, share_bytes, note
+FROM (SELECT place, layer, way, part, low AS from_bytes, 2 * low AS below_bytes, accesses, accesses * 1.0 / all_accesses AS share,
+             upto * 1.0 / all_accesses AS upto, bytes, bytes * 1.0 / all_bytes AS share_bytes, note
+      FROM v_size_line
+      UNION ALL
+      SELECT place, layer, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, why FROM v_size_absent)
+ORDER BY place = 3, place, way, part, from_bytes;
+
+-- table: means: Mean and largest
+SELECT m.layer, m.way, m.accesses, m.bytes, m.bytes * 1.0 / NULLIF(m.accesses, 0) AS mean_bytes, l.largest AS largest_bytes
+FROM v_size_mean m LEFT JOIN v_size_largest l ON l.layer = m.layer AND l.way = m.way
+ORDER BY m.ord;
+
+-- plot: sizes
+-- chart: bars
+-- heading: Accesses by size: from so many bytes up to twice as many
+-- unit: count
+-- own: yes
+-- fold: no
+-- rows: 24
+SELECT layer || ' ' || way || iif(derived, ' (derived from calls)', '') AS panel, size(low) AS "row", iif(part = '', IIF(layer = 'vfs', 'V through the VFS', IIF(way = 'read', 'S_r calls', 'S calls')), part) AS part,
+       accesses AS value
+FROM v_size_line
+ORDER BY place, way, low, class;

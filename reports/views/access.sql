@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- access.sql: Single accesses, from events: their order, their sizes, their places.
+
+-- Causes, as streams of requests are told apart: 1 file data, 2 journal, 3 metadata, 4 a loop device's bytes again.
+CREATE TEMP TABLE v_class(cause INTEGER PRIMARY KEY, class INTEGER);
+INSERT INTO temp.v_class
+SELECT id, COALESCE('{"data": 1, "direct": 1, "readahead": 1, "journal": 2, "metadata": 3, "loopback": 4}' ->> name, 5)
+FROM cause;
+
+CREATE TEMP TABLE v_class_word(class, word);
+INSERT INTO temp.v_class_word VALUES (0, ''), (1, 'file data'), (2, 'fs journal'), (3, 'fs metadata'), (5, 'other');
+
+-- Owners whose events are left out: the tracer, what is not traced, and who is not of the system that is asked for.
+CREATE TEMP TABLE v_unwanted(owner INTEGER PRIMARY KEY);
+INSERT INTO temp.v_unwanted
+SELECT 1 UNION SELECT 2
+UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE ask.system <> '';
+
+-- What events are, for functions that look at each of them (analyzer/access_map.h says how it is read): calls, VFS,
+-- requests and ranges of file systems that move bytes by their layer, and syncs, commits and flushes.
+CREATE TEMP TABLE v_access_map AS
+WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254),
+     letter AS (
+       SELECT k.id, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
+                         THEN substr('{"syscall": "ab", "uring": "ab", "vfs": "cd", "block": "ef", "fs": "ij"}'
+                                     ->> k.layer, 1 + (k.dir = 'w'), 1)
+                         ELSE (SELECT '{"fsyncs": "s", "commits": "t", "flushes": "u"}' ->> c.sym FROM v_counts c
+                               WHERE c.kind = k.id AND c.sym IN ('fsyncs', 'commits', 'flushes')) END AS letter
+       FROM v_kind k)
+SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FROM number LEFT JOIN letter l ON l.id = n
+                                                             ORDER BY n))
+       || '/' || (SELECT group_concat(COALESCE(class, 5), '') FROM (SELECT c.class FROM number
+                                                                    LEFT JOIN v_class c ON c.cause = n ORDER BY n))
+       || '/' || (SELECT group_concat(on_file, '')
+                  FROM (SELECT COALESCE(s.name IN ('regular', 'blockdev'), 0) AS on_file
+                        FROM number LEFT JOIN sub s ON s.id = n ORDER BY n))
+       || '/' || COALESCE((SELECT group_concat(owner) FROM v_unwanted), '')
+       || '/' || COALESCE((SELECT group_concat(dev) FROM v_device WHERE NOT leaf), '')
+       || '/' || COALESCE((SELECT SUM(id) FROM flag WHERE name IN ('SYNC', 'DSYNC')), 0) AS map;
+
+-- What is said of each layer: its name, what it is of, and how many of its records were lost, so that a share of those
+-- that are there is a bound. source: 1 where the VFS was not measured and is what calls did.
+CREATE TEMP TABLE v_place AS
+WITH p(place, layer, of) AS (
+       VALUES (1, 'calls', '["syscall", "uring", "all"]'), (2, 'vfs', '["vfs", "all"]'),
+              (3, 'block', '["block", "all"]'),
+              (4, 'device', '["block", "all"]'), (5, 'fs', '["fs", "all"]'))
+SELECT p.place, p.layer, p.place = 2 AND m.vfs IS NULL AS derived,
+       COALESCE((SELECT SUM(l.n) FROM v_lost l WHERE l.effect IN ('events', 'bytes') AND l.layer IN (
+                 SELECT value
+                 FROM json_each(iif(p.place = 2 AND m.vfs IS NULL, '["syscall", "uring", "all"]', p.of)))), 0) AS lost,
+       CASE WHEN r.events = 0 THEN 'needs events, and the run recorded none'
+            WHEN iif(p.place < 3, m.syscall, iif(p.place = 5, m.fs, m.block)) IS NULL
+            THEN printf('layer %s was not %s', y.layer, iif(o.layer IS NULL, 'measured', 'asked for'))
+            WHEN p.place < 3 THEN 'no call moved bytes of a file; loads and stores through mappings are no calls'
+            ELSE 'nothing was moved there' END AS why
+FROM p JOIN v_run r JOIN v_measured m
+JOIN (SELECT place, CASE WHEN place < 3 THEN 'syscall' WHEN place = 5 THEN 'fs' ELSE 'block' END AS layer FROM p) y
+     ON y.place = p.place
+LEFT JOIN v_left_out o ON o.layer = y.layer;
+
+-- Accesses and how many of them begin where one before them ended (analyzer/order.c says what a stream is), by layer,
+-- direction, class, device, owner and file. Each event is read once, and nothing is sorted.
+CREATE TEMP TABLE v_order AS
+WITH judged AS MATERIALIZED (
+       SELECT access_order((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.file, e.tid, e.ts_ns, e.offset,
+                           e.bytes, e.sub, e.cause) AS rows
+       FROM event e WHERE e.run = (SELECT run FROM ask))
+SELECT value ->> 0 AS place, value ->> 1 AS way, value ->> 2 AS class, value ->> 3 AS dev, value ->> 4 AS owner,
+       value ->> 5 AS file, value ->> 6 AS accesses, value ->> 7 AS bytes, value ->> 8 AS sequential,
+       value ->> 9 AS sequential_bytes, value ->> 10 AS unjudged
+FROM judged, json_each(rows);
+
+-- The same of everybody that the report is about, and what devices as a whole saw. Where the VFS was not measured it is
+-- what calls did.
+CREATE TEMP VIEW v_order_line AS
+SELECT p.place, p.layer, iif(r.way = 1, 'read', 'written') AS way, r.class, w.word AS part, r.dev, d.device,
+       r.owner, o.gid, r.file, p.derived, p.lost, r.accesses, r.bytes, r.sequential, r.unjudged
+FROM ask JOIN v_order r JOIN v_place p ON p.place = r.place OR p.derived AND r.place = 1
+JOIN v_class_word w ON w.class = r.class
+LEFT JOIN v_device d ON d.dev = r.dev LEFT JOIN v_owner o ON o.owner = r.owner
+WHERE iif(r.place = 4, ask.system IS NULL, r.owner NOT IN (1, 2) AND (ask.system IS NULL OR o.system = ask.system))
+  AND (r.place <> 3 OR COALESCE(d.leaf, 1));

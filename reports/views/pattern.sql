@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- pattern.sql: Which accesses are in sequence.
+
+-- By layer; what the layer cannot say is said in its place.
+CREATE TEMP TABLE v_pattern AS
+WITH line AS MATERIALIZED (
+       SELECT place, layer, way, class, part, iif(place > 2, COALESCE(device, '(unknown)'), '') AS device, derived,
+              lost, SUM(accesses) AS accesses, SUM(bytes) AS bytes, SUM(sequential) AS sequential,
+              SUM(unjudged) AS unjudged
+       FROM v_order_line GROUP BY place, way, class, iif(place > 2, dev, NULL))
+SELECT place, layer, way, class, part, device, accesses, bytes, sequential, unjudged,
+       iif(lost, '>=', 'exact') AS bound, sequential * 1.0 / NULLIF(accesses - unjudged + lost, 0) AS share,
+       iif(derived, 'derived from calls', '')
+           || iif(lost, printf('%s%d records were lost', iif(derived, '; ', ''), lost), '') AS note
+FROM line
+UNION ALL
+SELECT place, layer, '', 0, '', '', NULL, NULL, NULL, NULL, '', NULL, why
+FROM v_place WHERE place < 5 AND place NOT IN (SELECT place FROM line)
+  AND (place <> 4 OR (SELECT system FROM ask) IS NULL);
+
+-- The files of which calls accessed most, in their order; behind them those of which only devices know.
+CREATE TEMP TABLE v_pattern_file AS
+WITH used AS MATERIALIZED (
+       SELECT file, sum_if(accesses, place = 1) AS calls, sum_if(accesses, place = 3) AS requests FROM v_order_line
+       WHERE file <> 0 AND class < 2 GROUP BY file ORDER BY calls DESC, requests DESC, file LIMIT 100)
+SELECT u.file, ROW_NUMBER() OVER (ORDER BY u.calls DESC, u.requests DESC, u.file) AS place, f.component,
+       iif(u.file = -1, '(other files)', COALESCE(f.path, '(name not known)')) AS path
+FROM used u LEFT JOIN v_file_name f ON f.id = u.file;

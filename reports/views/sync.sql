@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- sync.sql: What syncs cost, and how many shared it.
+
+-- Syncs by how many were under way while they lasted; what devices wrote and journals committed meanwhile is divided
+-- among those under way (analyzer/overlap.c). Each event is looked at twice, and only syncs are sorted.
+CREATE TEMP TABLE v_overlap AS
+WITH pass(pass) AS (VALUES (0), (1)),
+     divided AS MATERIALIZED (
+       SELECT overlap(p.pass, (SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.dur_ns, e.bytes,
+                      e.flags, e.cause, e.err) AS rows
+       FROM pass p CROSS JOIN event e WHERE e.run = (SELECT run FROM ask))
+SELECT value ->> 0 AS low, value ->> 1 AS high, value ->> 2 AS syncs, value ->> 3 AS sum_ns, value ->> 4 AS p50_ns,
+       value ->> 5 AS p99_ns, value ->> 6 AS max_ns, (value ->> 7) * 1.0 AS data, (value ->> 8) * 1.0 AS journal,
+       (value ->> 9) * 1.0 AS metadata, (value ->> 10) * 1.0 AS other, (value ->> 11) * 1.0 AS commits,
+       (value ->> 12) * 1.0 AS flushes
+FROM divided, json_each(rows);
+
+-- Why events cannot say it, where they cannot; and what makes it a bound.
+CREATE TEMP TABLE v_overlap_why AS
+SELECT CASE WHEN r.events = 0 THEN 'needs events, and the run recorded none'
+            WHEN m.syscall IS NULL THEN 'layer syscall was not measured'
+            WHEN m.block IS NULL THEN 'layer block was not measured'
+            WHEN r.latency = 'none' THEN 'no call was timed (--latency none)'
+            WHEN (SELECT SUM(syncs) FROM v_overlap) IS NULL OR (SELECT SUM(syncs) FROM v_overlap) = 0
+            THEN 'nobody synced a file' END AS why,
+       COALESCE((SELECT SUM(n) FROM v_lost WHERE effect IN ('events', 'bytes')
+                 AND layer IN ('syscall', 'uring', 'fs', 'block', 'all')), 0) AS lost,
+       m.fs
+FROM v_run r JOIN v_measured m;
+
+CREATE TEMP VIEW v_concurrency AS
+SELECT o.low, o.high, CASE WHEN o.low = 0 THEN 'nobody waited' WHEN o.low = o.high THEN o.low
+                           ELSE printf('%d-%d', o.low, o.high) END AS under_way,
+       NULLIF(o.syncs, 0) AS syncs, o.sum_ns, o.p50_ns, o.p99_ns, o.max_ns, o.data, o.journal, o.metadata, o.other,
+       o.data + o.journal + o.metadata + o.other AS bytes, o.commits * w.fs AS commits, o.flushes, w.lost
+FROM v_overlap o JOIN v_overlap_why w
+WHERE w.why IS NULL AND (o.low > 0 OR o.data + o.journal + o.metadata + o.other + o.commits + o.flushes > 0);
+
+-- Calls of the fsync family by line of the report, as far as they were timed.
+CREATE TEMP VIEW v_sync_time AS
+SELECT c.gid, SUM(c.lat_ns) * 1.0 / NULLIF(COALESCE(SUM(c.timed), sum_if(c.ops, c.lat_ns > 0)), 0) AS mean_ns,
+       iif(COALESCE(SUM(c.timed), SUM(c.lat_ns)) > 0, MAX(c.max_ns), NULL) AS max_ns
+FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' GROUP BY c.gid;
+
+-- Where fsync waited, by system: parts that the file system tells of, and what is left of the whole.
+CREATE TEMP VIEW v_sync_part AS
+WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%' AND sum_ns IS NOT NULL)
+SELECT system, '{"fs_sync_data": 1, "fs_sync_commit": 2, "fs_sync_flush": 3}' ->> kind AS ord,
+       '{"fs_sync_data": "data writeback", "fs_sync_commit": "journal commit",
+         "fs_sync_flush": "device flush"}' ->> kind AS part, ops, sum_ns
+FROM d WHERE kind <> 'fs_sync'
+UNION ALL
+SELECT w.system, 4, 'not in these', w.ops, w.sum_ns - COALESCE((SELECT SUM(d.sum_ns) FROM d
+       WHERE d.system IS w.system AND d.kind <> 'fs_sync'), 0)
+FROM d w WHERE w.kind = 'fs_sync';

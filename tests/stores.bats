@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# stores.bats - stores of older versions, several streams at once, what is taken out of a store, and what interruption leaves.
+
+load analyze_lib
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+gen() { "$ROOT/tests/gen-run.py" "$@"; }
+older() { sqlite3 "$1" <"$BATS_TEST_DIRNAME/fixtures/format$2.sql"; } # STORE FORMAT
+same() { [ "$2" = "$3" ] || { echo "$1: got '$2', wanted '$3'" >&2; false; }; }
+one_line() { # STATUS TEXT COMMAND...
+	local status=$1 text=$2
+
+	shift 2
+	run --separate-stderr "-$status" "$@"
+	[ "${#stderr_lines[@]}" = 1 ] && [[ $stderr == *"$text"* ]] || { echo "$stderr" >&2; false; }
+}
+reports() { (cd "$ROOT/reports" && printf '%s\n' *.sql | sed 's/\.sql$//' | grep -vxE 'check|seed|sizes|runs|hosts'); }
+# Every report, but the name of the store in it.
+answers() { # STORE
+	local r
+
+	for r in headline amplification files journal verify waterfall; do
+		echo "== $r"
+		"$ANALYZE" "$r" "$1" --format json | sed "s/$1/STORE/g"
+	done
+	"$ANALYZE" timeline "$1" --by cause --step 100 | sed "s/$1/STORE/g"
+}
+
+@test "every report reads stores of formats 3 and 4: what is known is exact, what was not recorded is n/a" {
+	for f in 3 4; do
+		older old.sqlite $f
+		# 23 blocks of 4099 bytes are 94277
+		same "waf_sys" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f3-4)" "$([ $f = 3 ] && echo 172032 || echo 151552) 94277"
+		same "hop_page" "$(ratio old.sqlite dd hop_page | cut -d' ' -f3-4)" "188416 94277"
+		run -0 "$ANALYZE" journal old.sqlite --table operations --format csv
+		[[ ${lines[1]} == loop*",process,dd,2 procs,n/a,n/a,n/a,n/a,n/a,"[1-9]*",n/a,n/a,n/a" ]]
+		rm old.sqlite
+	done
+	older old.sqlite 3
+	"$ANALYZE" report old.sqlite -o page.html
+	"$ROOT/tests/page.py" page.html
+	for r in raf_dev raf_miss hit_ratio ra_waste wra flush_amp commits_per_fsync; do
+		[[ $(ratio old.sqlite dd $r) == "n/a n/a "*"runs of format 3 do not tell" ]]
+	done
+	"$ANALYZE" old.sqlite | grep -q 'missing   what format 3 did not record'
+	[ "$("$ANALYZE" latency old.sqlite --format csv | awk -F, '$3 == "write" && $9 != "n/a"' | wc -l)" = 0 ]
+	[ "$("$ANALYZE" latency old.sqlite --format csv | awk -F, '$3 == "block_write" && $9 > 0' | wc -l)" = 1 ]
+	[ "$("$ANALYZE" amplification old.sqlite --table syncs --format csv | awk -F, '$2 == "dd" { print $5, $6 }')" = "n/a n/a" ]
+}
+
+@test "an older store is brought to this format: it answers as before, and takes new runs" {
+	for f in 3 4; do
+		older old.sqlite $f
+		chmod 640 old.sqlite
+		answers old.sqlite >before
+		gen 300 >run.jsonl
+		one_line 1 "$([ $f = 3 ] && echo 'was written by an older version of iot (format 3, this is 4): `iot-analyze migrate` brings it to this one, or give a new file' ||
+			echo '`iot-analyze migrate` brings it to this one, or use a new store')" "$ANALYZE" ingest old.sqlite run.jsonl
+		"$ANALYZE" migrate old.sqlite
+		same "mode" "$(stat -c %a old.sqlite)" 640
+		answers old.sqlite >after
+		diff before after
+		same "user_version" "$(sqlite3 old.sqlite "PRAGMA user_version")" 4
+		same "whole" "$(sqlite3 old.sqlite "PRAGMA integrity_check")" ok
+		"$ANALYZE" ingest old.sqlite run.jsonl
+		same "runs" "$("$ANALYZE" runs old.sqlite --format csv | cut -d, -f1,2 | tail -n 2 | paste -sd ' ')" "1,format $f 2,synthetic"
+		"$ANALYZE" migrate old.sqlite # what is of this format stays as it is
+		same "runs" "$("$ANALYZE" runs old.sqlite --format csv | wc -l)" 3
+		rm old.sqlite
+	done
+}
+
+@test "a store of today is the same after migrate, row by row" {
+	gen 3000 --systems | "$ANALYZE" ingest now.sqlite
+	sqlite3 now.sqlite .dump | sort >before
+	"$ANALYZE" migrate now.sqlite
+	sqlite3 now.sqlite .dump | sort | diff before -
+}
+
+@test "what is no store of ours, damaged, or from before format 3 is refused in one line and left as it is" {
+	refused() { # TEXT
+		local sum
+
+		sum=$(sha256sum <x.sqlite)
+		for command in migrate "prune --events"; do
+			# shellcheck disable=SC2086 # words
+			one_line 1 "$1" "$ANALYZE" $command x.sqlite
+			same "the file" "$(sha256sum <x.sqlite)" "$sum"
+			[ -z "$(find . -name '.iot*')" ]
+		done
+	}
+	one_line 1 "cannot open none.sqlite: No such file" "$ANALYZE" migrate none.sqlite
+	[ ! -e none.sqlite ]
+	seq 1000 >x.sqlite
+	refused "x.sqlite is not a store of iot"
+	rm x.sqlite
+	sqlite3 x.sqlite "CREATE TABLE run(run)"
+	refused "another program made this SQLite file"
+	rm x.sqlite
+	older x.sqlite 3
+	sqlite3 x.sqlite "PRAGMA user_version = 2"
+	refused "was written by an older version of iot (format 2, this is 4): read it with that version, or record it again"
+	sqlite3 x.sqlite "PRAGMA user_version = 3; DROP TABLE agg_total"
+	refused "no such table: agg_total"
+	rm x.sqlite
+	older x.sqlite 4
+	sqlite3 x.sqlite "UPDATE kind SET name = 'swapped' WHERE name = 'write'"
+	refused "x.sqlite is not as a version of iot made it: its table 'kind'"
+	rm x.sqlite
+	older x.sqlite 4
+	sqlite3 x.sqlite "DROP VIEW v_event; DROP VIEW v_agg; DROP VIEW v_total; ALTER TABLE process DROP COLUMN comm"
+	refused "its table 'process' has no column 'comm'"
+	rm x.sqlite
+	older x.sqlite 3
+	sqlite3 x.sqlite "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'agg'"
+	sqlite3 x.sqlite "UPDATE agg SET ops = 'many' WHERE rowid = 1"
+	refused "a row of table 'agg' cannot be"
+	rm x.sqlite
+	older x.sqlite 3
+	dd if=/dev/urandom of=x.sqlite bs=4096 seek=5 count=2 conv=notrunc status=none
+	run --separate-stderr -1 "$ANALYZE" migrate x.sqlite
+	[ "${#stderr_lines[@]}" = 1 ]
+}
+
+@test "several streams go into a store at once; one that cannot be read keeps no other away" {
+	for n in 1 2 3; do gen 100 --seed $n >$n.jsonl; done
+	head -c 3000 3.jsonl >cut.jsonl
+	"$ANALYZE" ingest all.sqlite 1.jsonl 2.jsonl 3.jsonl
+	for n in 1 2 3; do
+		"$ANALYZE" ingest one$n.sqlite $n.jsonl
+		same "run $n" "$("$ANALYZE" amplification all.sqlite --run $n --format csv)" "$("$ANALYZE" amplification one$n.sqlite --format csv)"
+	done
+	run --separate-stderr -1 "$ANALYZE" ingest some.sqlite 1.jsonl none.jsonl 1.jsonl cut.jsonl 2.jsonl
+	[[ $stderr == *"cannot open none.jsonl"*"is already in this store"*"run marked incomplete"* ]]
+	same "states" "$("$ANALYZE" runs some.sqlite --format csv | awk -F, 'NR > 1 { print $11 }' | paste -sd ' ')" "complete incomplete complete"
+}
+
+@test "prune takes out events or runs, by name, age or size, gives the space back, and keeps every sum" {
+	for n in 1 2 3; do
+		gen 10000 --seed $n | sed "1s/\"label\":\"synthetic\"/\"label\":\"l$n\"/; 1s/\"wall_ns\":1764000000/\"wall_ns\":176400000$n/" | "$ANALYZE" ingest s.sqlite
+	done
+	size() { stat -c %s s.sqlite; }
+	sums() { "$ANALYZE" amplification s.sqlite --run "$1" --format csv --table ratios; "$ANALYZE" files s.sqlite --run "$1" --format csv; "$ANALYZE" verify s.sqlite --run "$1" --format csv; }
+	one_line 2 "prune what?" "$ANALYZE" prune s.sqlite
+	one_line 2 "no run" "$ANALYZE" prune s.sqlite:9
+	full=$(size)
+	for n in 1 2 3; do sums $n >before$n; done
+	run -0 "$ANALYZE" prune s.sqlite:2 --events
+	[[ $output == "s.sqlite: 0 runs taken out, events of 1 more; 3 runs are left; "*" MiB before, now "* ]]
+	[ "$(size)" -lt $((full * 9 / 10)) ]
+	same "events" "$(sqlite3 s.sqlite "SELECT run, COUNT(*) > 0 FROM event GROUP BY run" | paste -sd ' ')" "1|1 3|1"
+	for n in 1 2 3; do sums $n | diff before$n -; done
+	"$ANALYZE" headline s.sqlite --run 2 | grep -q 'missing   events: they were pruned'
+	"$ANALYZE" prune s.sqlite --older 100000 # none is so old
+	same "runs" "$(sqlite3 s.sqlite "SELECT COUNT(*) FROM run")" 3
+	sqlite3 s.sqlite "UPDATE run SET wall_ns = (unixepoch() - 300 * 86400) * 1000000000 WHERE run = 1"
+	sqlite3 s.sqlite "UPDATE run SET wall_ns = (unixepoch() - 100 * 86400) * 1000000000 WHERE run = 2; UPDATE run SET wall_ns = (unixepoch() - 86400) * 1000000000 WHERE run = 3"
+	"$ANALYZE" prune s.sqlite --older 200
+	same "runs" "$(sqlite3 s.sqlite "SELECT group_concat(run) FROM run")" 2,3
+	"$ANALYZE" prune s.sqlite:l2
+	same "runs" "$(sqlite3 s.sqlite "SELECT group_concat(run) FROM run")" 3
+	sums 3 | sed 's/^//' >after3
+	diff <(cut -d, -f1-9 before3) <(cut -d, -f1-9 after3)
+	same "whole" "$(sqlite3 s.sqlite "PRAGMA integrity_check")" ok
+	empty_size=$(size)
+	for n in 4 5; do gen 10000 --seed $n | "$ANALYZE" ingest s.sqlite; done
+	"$ANALYZE" prune s.sqlite --to $((empty_size + 400000))
+	[ "$(size)" -le $((empty_size + 400000)) ]
+	same "the newest keep their events" "$(sqlite3 s.sqlite "SELECT group_concat(DISTINCT run) FROM event")" "$(sqlite3 s.sqlite "SELECT run FROM run ORDER BY wall_ns DESC LIMIT 1")"
+	one_line 1 "s.sqlite: nothing was changed: " "$ANALYZE" prune s.sqlite --to 1KiB
+	[ -z "$(find . -name '.iot*')" ]
+}
+
+@test "interrupted or killed at any moment, a store is what it was, and the new one is there whole or not at all" {
+	gen 60000 | "$ANALYZE" ingest s.sqlite
+	gen 60000 --seed 2 | sed '1s/node1/node2/' | "$ANALYZE" ingest t.sqlite
+	sum=$(sha256sum <s.sqlite)
+	done=0
+	for ms in 5 20 40 60 90 130 180; do
+		for signal in INT KILL; do
+			for command in "migrate s.sqlite" "prune s.sqlite --to 1KiB" "merge new.sqlite s.sqlite t.sqlite"; do
+				# shellcheck disable=SC2086 # words
+				run timeout --foreground -s $signal 0.$(printf %03d $ms) "$ANALYZE" $command
+				same "whole" "$(sqlite3 -readonly s.sqlite "SELECT COUNT(*) > 60000 FROM event")" 1
+				[ ! -e s.sqlite-journal ]
+				if [ -e new.sqlite ]; then
+					same "merged" "$(sqlite3 new.sqlite "SELECT COUNT(*) > 120000 FROM event; PRAGMA quick_check" | paste -sd ' ')" "1 ok"
+					rm new.sqlite
+				fi
+				[ $signal = KILL ] || [ -z "$(find . -name '.iot*')" ]
+				rm -f .iot-*
+			done
+		done
+	done
+	"$ANALYZE" verify s.sqlite
+}
+
+@test "a store that somebody writes or has open is not replaced under him" {
+	gen 300 >run.jsonl
+	"$ANALYZE" ingest s.sqlite run.jsonl
+	exec 5<s.sqlite
+	flock 5
+	one_line 1 "another iot is writing to this store" "$ANALYZE" migrate s.sqlite
+	exec 5<&-
+	sqlite3 s.sqlite "PRAGMA journal_mode = WAL" >/dev/null
+	coproc reader { sqlite3 -readonly s.sqlite; }
+	printf 'BEGIN; SELECT COUNT(*) FROM run;\n' >&"${reader[1]}"
+	read -r _ <&"${reader[0]}"
+	run --separate-stderr "$ANALYZE" prune s.sqlite --events
+	printf '.quit\n' >&"${reader[1]}"
+	# shellcheck disable=SC2154 # set by coproc
+	wait "$reader_PID" || :
+	[ "$status" = 1 ]
+	same "events are there" "$(sqlite3 s.sqlite "SELECT COUNT(*) > 0 FROM event")" 1
+	"$ANALYZE" prune s.sqlite --events
+	same "events are gone" "$(sqlite3 s.sqlite "SELECT COUNT(*) FROM event")" 0
+	[ ! -e s.sqlite-wal ]
+}
