@@ -20,7 +20,7 @@ say = $(if $(V),@:,@printf '  %-7s %s\n' '$1' '$2')
 # Debian packages that `make setup` installs: to build, to run, to test.
 PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox sqlite3 util-linux e2fsprogs kmod man-db
-PKGS_TEST := attr xfsprogs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps texlive-latex-base
+PKGS_TEST := attr xfsprogs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps zsh texlive-latex-base
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"'
@@ -237,10 +237,14 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
-	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5
+	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 644 tracer/systems/systems.json $(DESTDIR)$(PREFIX)/share/iot/
 	install -m 644 tracer/iot-systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 analyzer/iot-cookbook.7 $(DESTDIR)$(PREFIX)/share/man/man7/
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(B)/iot-analyze completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iot-analyze
+	$(B)/iot-analyze completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_iot-analyze
 	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
 
 ## make clean     remove build/

@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-only
-# working_trace.sh DURATION OUTFILE - records for DURATION seconds and writes every operation as one line of text into
-# OUTFILE. With IOT_STORE=FILE.sqlite in the environment the same run also goes into a store.
+# working_trace.sh [DURATION [OUTFILE]] - records for DURATION seconds (default: 5) and writes every operation as one line of text into
+# OUTFILE (default: trace.txt). Whoever is not root is asked by sudo; the file is his. With IOT_STORE=FILE.sqlite in the environment the
+# same run also goes into a store.
 set -eu
 
-if [ $# -ne 2 ]; then
-	echo "usage: working_trace.sh DURATION OUTFILE" >&2
+if [ $# -gt 2 ]; then
+	echo "usage: working_trace.sh [DURATION [OUTFILE]]     default: 5 trace.txt" >&2
 	exit 2
 fi
+duration=${1-5}
+outfile=${2-trace.txt}
 here=$(dirname "$(readlink -f "$0")")
 # Root may have a copy of this script in a folder that others can write: what lies beside it there may be a stranger's.
 is_ours() {
@@ -21,8 +24,17 @@ for trace in "$here/build/iot-trace" "$here/../sbin/iot-trace" iot-trace; do
 	/*) ! [ -x "$trace" ] || ! is_ours "${trace%/*}" || ! is_ours "$trace" || break ;;
 	esac
 done
-case $2 in
-/*) outfile=$2 ;;
-*) outfile=./$2 ;;
+case $outfile in
+/*) ;;
+*) outfile=./$outfile ;;
 esac
-exec "$trace" -d "$1" --format text -o "$outfile" ${IOT_STORE:+-o "$IOT_STORE"}
+if [ "$(id -u)" = 0 ]; then
+	exec "$trace" -d "$duration" --format text -o "$outfile" ${IOT_STORE:+-o "$IOT_STORE"}
+fi
+if ! command -v sudo >/dev/null; then
+	echo "working_trace.sh: only root can trace, and there is no sudo to ask: run it as root" >&2
+	exit 1
+fi
+# This shell opens the file, so it is made as its user, where he may. It holds what others do: nobody else reads it.
+umask 077
+exec sudo -- "$trace" -d "$duration" --format text -o - ${IOT_STORE:+-o "$IOT_STORE"} >"$outfile"

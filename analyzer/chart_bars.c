@@ -141,15 +141,16 @@ static struct columns measure(const struct chart *c, int panel, const struct fra
 	return w;
 }
 
+/* low: of a logarithmic one; base: where a linear one begins, 0 or less. */
 struct scale {
-	double x0, x1, low, high;
+	double x0, x1, low, base, high;
 	bool log;
 };
 
 static double at(const struct scale *s, double v)
 {
 	if (!s->log)
-		return s->x0 + (s->x1 - s->x0) * fmax(v, 0) / s->high;
+		return s->x0 + (s->x1 - s->x0) * (fmax(v, s->base) - s->base) / (s->high - s->base);
 	return s->x0 + (s->x1 - s->x0) * fmin(1, fmax(0, log10(fmax(v, s->low) / s->low) / log10(s->high / s->low)));
 }
 
@@ -168,15 +169,15 @@ static void draw_tick(struct frame *f, const struct scale *s, double v, enum uni
 static void draw_ticks(const struct chart *c, struct frame *f, const struct scale *s, double top, double bottom)
 {
 	int count = fmax(1, (s->x1 - s->x0) / (5.5 * f->font));
-	double step = unit_step(s->high, count, c->unit), v, last = f->x;
+	double step = unit_step(s->high - s->base, count, c->unit), v, last = f->x;
 
 	if (s->log) {
 		for (v = s->low; v <= s->high * 1.001; v *= 10)
 			draw_tick(f, s, v, c->unit, top, bottom, &last);
 		return;
 	}
-	for (v = 0; v <= s->high * 1.001; v += step)
-		draw_tick(f, s, v, c->unit, top, bottom, &last);
+	for (v = step * ceil(s->base / step); v <= s->high * 1.001; v += step)
+		draw_tick(f, s, fabs(v) < step / 2 ? 0 : v, c->unit, top, bottom, &last);
 }
 
 static void draw_bar(const struct chart *c, int panel, int row, int bar, struct frame *f, const struct scale *s, double y)
@@ -244,6 +245,9 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 	auto_free int *rows = calloc(c->row.n + 1, sizeof(*rows));
 	int i, n;
 
+	for (i = 0; i < c->items && !s.log; i++)
+		if (c->item[i].ranged && !c->item[i].absent && c->item[i].panel == panel)
+			s.base = fmin(s.base, fmin(c->item[i].low, c->item[i].high));
 	if (s.log && s.high <= s.low)
 		s.high = s.low * 10;
 	if (*c->panel.name[panel])
@@ -255,8 +259,9 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 		pen_rule(f.pen, at(&s, c->rule), top, at(&s, c->rule), bottom, LINE, 1, true);
 	for (i = 0, n = rows ? rows_of(c, panel, rows) : 0; i < n; i++)
 		y = draw_row(c, panel, rows[i], &f, &s, &w, y);
-	pen_rule(f.pen, s.x0, top, s.x0, bottom, LINE, 0.8, false);
-	axis = c->axis ? pen_fit(c->axis, f.x + f.w - s.x0, SMALL * f.font, false) : NULL;
+	pen_rule(f.pen, s.log ? s.x0 : at(&s, 0), top, s.log ? s.x0 : at(&s, 0), bottom, LINE, 0.8, false);
+	axis = c->axis ? pen_fit(c->axis, f.w, SMALL * f.font, false) : NULL;
+	/* below the bars, or where it ends with the picture */
 	if (axis)
-		pen_text(f.pen, s.x0, bottom + 2.55 * f.font, START, SMALL * f.font, DIM, false, axis);
+		pen_text(f.pen, fmin(s.x0, f.x + f.w - pen_width(axis, SMALL * f.font, false)), bottom + 2.55 * f.font, START, SMALL * f.font, DIM, false, axis);
 }

@@ -71,6 +71,9 @@ static struct axis value_axis(const struct chart *c, int panel)
 		r.low = fmin(r.low, c->rule);
 		r.high = fmax(r.high, c->rule);
 	}
+	/* far above all that is drawn it would take their place */
+	if (c->rule > a.high && c->rule <= 2 * a.high && !c->log)
+		a.high = 1.03 * c->rule;
 	if (c->log)
 		decades(&a, r);
 	return a;
@@ -295,7 +298,7 @@ void xy_draw(const struct chart *c, int panel, struct frame f)
 	each_tick(&y, c->unit, count, value_tick, &t);
 	room = x.log ? 4.5 * f.font : 5.5 * f.font;
 	each_tick(&x, c->across_unit, fmax(1, (t.x1 - t.x0) / room), across_tick, &t);
-	if (c->rule > 0)
+	if (c->rule > 0 && c->rule <= y.high)
 		pen_rule(f.pen, t.x0, at(&y, c->rule), t.x1, at(&y, c->rule), LINE, 1, true);
 	if (c->kind == AREAS)
 		draw_areas(c, panel, &f, &x, &y);

@@ -450,6 +450,20 @@ int comparison_read(struct comparison *c, const struct options *o)
 	return ask_runs(c, o, rules) ?: check_alike(c, o) ?: ask_idle(c, o, rules) ?: find_quantities(c);
 }
 
+int compare_store(const struct options *o, const char *store, struct answer *a, char **unlike)
+{
+	struct options forced = { .per = o->per, .has_per = o->has_per, .system = o->system, .reports = o->reports, .force = true };
+	struct comparison c = { 0 };
+	bool wanted = o->per <= PER_ALL && (!o->has_per || strcmp(per_names[o->per], "pid"));
+	int err = sets_find(&c.sets, &store, 1);
+
+	if (!err && wanted && c.sets.n > 1)
+		err = comparison_read(&c, &forced) ?: find_differences(&c) ?: compare_answer(&c, a) ? no_memory() : 0;
+	*unlike = !err && c.unlike ? strdup(c.unlike) : NULL;
+	comparison_free(&c);
+	return err;
+}
+
 int compare(const struct options *o)
 {
 	struct comparison c = { 0 };

@@ -66,6 +66,10 @@ size_t comparison_set(const struct comparison *c, size_t run, const struct set_r
 /* Asks all runs of the sets, refuses those that are not comparable, and collects their quantities. Returns 0 or an exit status. */
 int comparison_read(struct comparison *c, const struct options *o);
 
+/* Compares the sets of the store for a page, as an answer; *unlike says why not, when the runs are not comparable (to be freed). No set to
+ * compare with: an answer without tables. Returns 0 or an exit status. */
+int compare_store(const struct options *o, const char *store, struct answer *a, char **unlike);
+
 /* iot-analyze compare. Returns an exit status. */
 int compare(const struct options *o);
 

@@ -403,6 +403,40 @@ static int put_dots(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
+/* The same for a page: a bar from one end of the interval to the other. */
+static int put_intervals(struct answer *a)
+{
+	static const char says[] = "-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians, 95 % interval\n-- axis: difference\n-- unit: percent\n"
+		"-- fold: no\n-- rows: 30\n";
+	const struct grid *dots = &a->table[a->tables - 1];
+	struct grid *t;
+	size_t row;
+	int err = 0, col;
+
+	t = add_table(a, "intervals", NULL, "row part low high label");
+	if (!t)
+		return -ENOMEM;
+	dots = &a->table[a->tables - 2]; /* it has moved */
+	t->plot = true;
+	t->says = strdup(says);
+	for (row = 0; t->says && !err && row < dots->rows; row++) {
+		const struct cell *from[] = { grid_cell(dots, row, 0), NULL, grid_cell(dots, row, 2), grid_cell(dots, row, 3), grid_cell(dots, row, 6) };
+		struct cell *cell = grid_add(t);
+
+		if (!cell)
+			return -ENOMEM;
+		for (col = 0; !err && col < (int)N_OF(from); col++) {
+			if (!from[col])
+				err = put_text(&cell, grid_cell(dots, row, 4)->i ? "differs" : "no difference shown");
+			else if (from[col]->type == CELL_TEXT)
+				err = put_text(&cell, from[col]->text);
+			else
+				put_real(&cell, from[col]->r);
+		}
+	}
+	return t->says ? err : -ENOMEM;
+}
+
 /* One line a set, as the head of every report. */
 static int put_head(struct answer *a, const struct comparison *c)
 {
@@ -433,5 +467,5 @@ int compare_answer(const struct comparison *c, struct answer *a)
 	a->about_store = true;
 	if (!a->title || !a->main)
 		return -ENOMEM;
-	return put_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?: put_sets(a, c) ?: put_dots(a, c) ?: put_values(a, c);
+	return put_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?: put_sets(a, c) ?: put_dots(a, c) ?: put_intervals(a) ?: put_values(a, c);
 }

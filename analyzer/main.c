@@ -11,7 +11,9 @@
 #include "payload.h"
 #include "place.h"
 #include "plot.h"
+#include "question.h"
 #include "report.h"
+#include "sql.h"
 #include "stream.h"
 #include "tend.h"
 
@@ -62,6 +64,8 @@ static int cmd_attach(const struct options *o)
 	return err;
 }
 
+static int cmd_completion(const struct options *o);
+
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
 	{ "ingest", "STORE [FILE...]", "read runs in JSON Lines (default: stdin) into a store", 1, 64, cmd_ingest },
@@ -70,8 +74,21 @@ static const struct command commands[] = {
 	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1, tend_migrate },
 	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
 	{ "report", "STORE", "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1, page },
+	{ "sql", "STORE [SQL]", "answer statements of one's own, with the views of reports (default: from stdin; .views lists those)", 1, 2, sql },
+	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64, help_question },
+	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1, cmd_completion },
 	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
 };
+
+static int cmd_completion(const struct options *o)
+{
+	struct command_word words[N_OF(commands) + 1] = { 0 };
+	size_t i;
+
+	for (i = 0; i < N_OF(commands); i++)
+		words[i] = (struct command_word){ commands[i].name, commands[i].doc };
+	return completion(o, words);
+}
 
 static void help_report(const char *name, const char *title)
 {

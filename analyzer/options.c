@@ -188,6 +188,15 @@ int options_read(struct options *o, int argc, char **argv)
 	return err;
 }
 
+void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc))
+{
+	size_t i;
+
+	for (i = 0; i < N_OF(rows); i++)
+		if (rows[i].name)
+			call(rows[i].name, rows[i].value, rows[i].choices, rows[i].doc);
+}
+
 void options_help(void)
 {
 	arguments_help(&arguments);

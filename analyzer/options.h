@@ -47,6 +47,9 @@ extern const char *const per_names[];
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
 int options_read(struct options *o, int argc, char **argv);
 
+/* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with NULL, or is NULL. */
+void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc));
+
 /* Prints the options in their groups to stdout. */
 void options_help(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* order.c - access_order(PLACE, WAY, CLASS, DEV, OWNER, FILE, TID, TS, OFFSET, BYTES): which accesses begin where one before them ended.
+/* order.c - access_order(MAP, KIND, DEV, OWNER, FILE, TID, TS, OFFSET, BYTES, SUB, CAUSE): which accesses begin where one before them ended.
  *
- * One row of it is one event that moved bytes, in the order of arrival, which is nearly that of time: the last HELD are sorted by when they
- * began (those of one moment by offset), so that what completes late is in its place. A stream is
+ * One row of it is one event, of which MAP (access_map.h) says what it is, in the order of arrival, which is nearly that of time: the last HELD
+ * are sorted by when they began (those of one moment by offset), so that what completes late is in its place. A stream is
  *   PLACE 1 (calls), 2 (VFS): what one owner does in one direction to one file. Sequential: where the stream's previous access ended, or that of
  *     the same thread in it, so that threads that share a file each have their own order, and threads that share the work one.
  *   PLACE 3 (block): the requests of a device of one direction and class; and, as PLACE 4 (device), all requests of the device, as its head
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "access_map.h"
 #include "memory.h"
 #include "order.h"
 
@@ -25,7 +26,7 @@
 #define FILES_MAX 20000
 #define ANY UINT32_MAX
 
-enum { CALLS = 1, VFS, BLOCK, DEVICE, STREAM };
+enum { STREAM = 99 };    /* a place that is in no answer */
 
 struct key {
 	uint32_t place, way, class, dev, owner, file;
@@ -52,6 +53,7 @@ struct thread {
 };
 
 struct order {
+	struct access_map map;
 	struct row *rows;
 	uint32_t *slot;                  /* number of a row + 1, 0: free; open addressing, twice `room` */
 	size_t n, room;
@@ -124,11 +126,11 @@ static uint32_t linked_row(struct order *o, const struct key *k)
 	bool fresh, ignored;
 	uint32_t row = row_of(o, k, &fresh), stream, head, head_row;
 
-	if (row == ANY || !fresh || k->place != BLOCK)
+	if (row == ANY || !fresh || k->place != PLACE_BLOCK)
 		return row;
 	stream = row_of(o, &(struct key){ STREAM, k->way, k->class, k->dev, ANY, ANY }, &ignored);
 	head = row_of(o, &(struct key){ STREAM, ANY, ANY, k->dev, ANY, ANY }, &ignored);
-	head_row = row_of(o, &(struct key){ DEVICE, k->way, 0, k->dev, 0, 0 }, &ignored);
+	head_row = row_of(o, &(struct key){ PLACE_DEVICE, k->way, 0, k->dev, 0, 0 }, &ignored);
 	if (o->failed)
 		return ANY;
 	o->rows[row].stream = stream;
@@ -219,8 +221,8 @@ static void judge(struct order *o, const struct access *a)
 	struct row *r = &o->rows[a->row];
 	struct access all = *a;
 
-	all.tid = r->key.place == BLOCK ? 0 : a->tid;
-	count(r, a, r->key.place != BLOCK && !r->key.file ? -1 : follow(o, r->stream, &all));
+	all.tid = r->key.place == PLACE_BLOCK ? 0 : a->tid;
+	count(r, a, r->key.place != PLACE_BLOCK && !r->key.file ? -1 : follow(o, r->stream, &all));
 	if (r->head != ANY)
 		count(&o->rows[r->head_row], a, follow(o, r->head, &all));
 }
@@ -251,40 +253,52 @@ static void order_free(struct order *o)
 	free(o->slot);
 	free(o->threads);
 	free(o->held);
+	access_map_free(&o->map);
 	memset(o, 0, sizeof(*o));
 }
 
-static bool take_key(sqlite3_value **argv, struct key *k)
+/* What the event is; false: nothing that is looked at. *bad: a number is beyond its field. */
+static bool take_key(const struct access_map *m, sqlite3_value **argv, struct key *k, bool *bad)
 {
-	uint32_t *part[] = { &k->place, &k->way, &k->class, &k->dev, &k->owner, &k->file };
-	size_t i;
+	uint8_t kind = access_index(sqlite3_value_int64(argv[1]));
+	sqlite3_int64 dev, owner = sqlite3_value_int64(argv[3]), file = sqlite3_value_int64(argv[4]);
 
-	for (i = 0; i < sizeof(part) / sizeof(*part); i++) {
-		sqlite3_int64 v = sqlite3_value_int64(argv[i]);
-
-		if (v < 0 || v >= ANY)
-			return false;
-		*part[i] = v;
-	}
-	return k->place >= CALLS && k->place <= BLOCK;
+	if (!m->place[kind] || m->place[kind] > PLACE_BLOCK)
+		return false;
+	if (m->place[kind] == PLACE_CALLS && !m->on_file[access_index(sqlite3_value_int64(argv[9]))])
+		return false;
+	dev = m->place[kind] == PLACE_BLOCK ? sqlite3_value_int64(argv[2]) : 0;
+	*bad = dev < 0 || dev >= ANY || owner < 0 || owner >= ANY || file < 0 || file >= ANY;
+	*k = (struct key){ .place = m->place[kind], .way = m->way[kind], .dev = dev, .owner = owner, .file = file };
+	if (k->place == PLACE_BLOCK)
+		k->class = m->class[access_index(sqlite3_value_int64(argv[10]))];
+	return true;
 }
 
 static void order_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct order *o = sqlite3_aggregate_context(ctx, sizeof(*o));
-	struct access a = { .ts = sqlite3_value_int64(argv[7]), .offset = sqlite3_value_int64(argv[8]), .bytes = sqlite3_value_int64(argv[9]),
-			    .tid = sqlite3_value_int64(argv[6]) };
+	sqlite3_int64 bytes = sqlite3_value_int64(argv[8]);
+	struct access a = { .bytes = bytes };
+	bool bad = false;
 	struct key k;
 
 	if (!o)
 		return sqlite3_result_error_nomem(ctx);
-	if (!a.bytes || o->failed)
+	if (bytes <= 0 || o->failed)
 		return;
-	if (!take_key(argv, &k))
+	if (!o->held) {
+		o->held = calloc(HELD, sizeof(*o->held));
+		o->failed |= !o->held || access_map_read(&o->map, (const char *)sqlite3_value_text(argv[0]) ?: "");
+	}
+	if (o->failed || !take_key(&o->map, argv, &k, &bad))
+		return;
+	if (bad)
 		return sqlite3_result_error(ctx, "a number of an event is beyond its field", -1);
-	o->held = o->held ? o->held : calloc(HELD, sizeof(*o->held));
-	o->failed |= !o->held;
-	a.row = o->failed ? ANY : linked_row(o, &k);
+	a.tid = sqlite3_value_int64(argv[5]);
+	a.ts = sqlite3_value_int64(argv[6]);
+	a.offset = sqlite3_value_int64(argv[7]);
+	a.row = linked_row(o, &k);
 	if (!o->failed)
 		hold(o, &a);
 }
@@ -315,7 +329,7 @@ static void fold_files(struct order *o)
 
 		if (from->key.place == STREAM)
 			continue;
-		if (o->n >= FILES_MAX && from->key.place != DEVICE)
+		if (o->n >= FILES_MAX && from->key.place != PLACE_DEVICE)
 			from->key.file = ANY;
 		row = row_of(o, &from->key, &fresh);
 		if (row == ANY)
@@ -362,5 +376,5 @@ static void order_final(sqlite3_context *ctx)
 
 int order_register(sqlite3 *db)
 {
-	return sqlite3_create_function(db, "access_order", 10, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, order_step, order_final);
+	return sqlite3_create_function(db, "access_order", 11, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, order_step, order_final);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* overlap.c - overlap(WHAT, TS, DUR, AMOUNT): waits that overlap, and what was done meanwhile, divided among those that waited.
+/* overlap.c - overlap(PASS, MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that overlap, and what was done meanwhile.
  *
- * A row with WHAT 0 is a wait from TS on, DUR long; all of these come first. WHAT 1 to AMOUNTS: so much of that was done at TS. It is divided
- * equally among the waits under way at TS, so that the parts of all waits, and what was done while nobody waited, sum to the whole. The level of
+ * Of each event MAP says what it is (access_map.h). With PASS 0 it looks at syncs only: waits from TS on, DUR long. All of these come first; then, with
+ * PASS 1, at what was done at a time: bytes of requests that write, by class (1 to 4: data, journal, metadata, other), commits (5), flushes (6). That is
+ * divided equally among the waits under way then, so that the parts of all waits, and what was done while nobody waited, sum to the whole. The level of
  * a wait is how many were under way on average while it lasted, itself included, rounded. The result is a JSON array of arrays
  * [low, high, waits, sum of durations, median, 99th percentile, maximum, amount 1, ...], a row for each level of 1, 2, 3-4, 5-8 and so on that has
  * waits, and one with level 0 for what was done while nobody waited.
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "access_map.h"
 #include "memory.h"
 #include "overlap.h"
 
@@ -33,6 +35,7 @@ struct moment {
 };
 
 struct overlap {
+	struct access_map map;
 	struct wait *wait;
 	struct moment *moment;
 	size_t waits, room, moments;
@@ -202,23 +205,58 @@ static void print_level(FILE *out, const struct level *l, int number, char befor
 	fputc(']', out);
 }
 
+/* Is the event a sync: one of those calls, or a write that is synchronous and did not fail? */
+static bool is_sync(const struct access_map *m, uint8_t kind, sqlite3_value **argv)
+{
+	if (m->place[kind] == PLACE_SYNC)
+		return true;
+	return m->place[kind] == PLACE_CALLS && m->way[kind] == 2 && (sqlite3_value_int64(argv[8]) & m->sync_flags) &&
+	       sqlite3_value_type(argv[10]) == SQLITE_NULL;
+}
+
+/* Which amount the event is of, -1: none; how much. */
+static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv, double *amount)
+{
+	uint8_t class = m->class[access_index(sqlite3_value_int64(argv[9]))];
+
+	if (class == CLASS_AGAIN || access_listed(m->stacked, m->stackeds, sqlite3_value_int64(argv[3])))
+		return -1;
+	*amount = 1;
+	if (m->place[kind] == PLACE_COMMIT)
+		return 4;
+	if (m->place[kind] == PLACE_FLUSH)
+		return 5;
+	*amount = sqlite3_value_int64(argv[7]) > 0 ? sqlite3_value_int64(argv[7]) : 0;
+	return m->place[kind] == PLACE_BLOCK && m->way[kind] == 2 ? (class && class < 4 ? class : 4) - 1 : -1;
+}
+
 static void overlap_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct overlap *o = sqlite3_aggregate_context(ctx, sizeof(*o));
-	sqlite3_int64 what = sqlite3_value_int64(argv[0]), ts = sqlite3_value_int64(argv[1]), dur = sqlite3_value_int64(argv[2]);
+	sqlite3_int64 ts = sqlite3_value_int64(argv[5]), dur = sqlite3_value_int64(argv[6]);
+	uint8_t kind = access_index(sqlite3_value_int64(argv[2]));
+	bool late = sqlite3_value_int(argv[0]);
+	double amount = 0;
+	int what = 0;
 
 	if (!o)
 		return sqlite3_result_error_nomem(ctx);
-	if (o->failed)
+	if (!o->map.ready && !o->failed)
+		o->failed = access_map_read(&o->map, (const char *)sqlite3_value_text(argv[1]) ?: "");
+	if (o->failed || !o->map.place[kind])
 		return;
-	if (ts < 0 || dur < 0 || what < 0 || what > AMOUNTS || (!what && o->closed))
-		return sqlite3_result_error(ctx, "overlap() wants waits first, and times that are not negative", -1);
-	if (!what)
-		return add_wait(o, ts, dur);
-	if (!o->closed)
+	if (late && !o->closed)
 		close_waits(o);
-	if (!o->failed)
-		add_amount(o, ts, what - 1, sqlite3_value_double(argv[3]));
+	if (o->failed || (late ? (what = amount_of(&o->map, kind, argv, &amount)) < 0 : !is_sync(&o->map, kind, argv)))
+		return;
+	if (access_listed(o->map.unwanted, o->map.unwanteds, sqlite3_value_int64(argv[4])))
+		return;
+	if (ts < 0 || dur < 0 || (!late && o->closed) || dur > INT64_MAX - ts)
+		return sqlite3_result_error(ctx, "overlap() wants waits first, and times that are not negative", -1);
+	if (late)
+		add_amount(o, ts + (what == 4 ? dur : 0), what, amount); /* a commit is done when it has ended */
+	else if (sqlite3_value_type(argv[6]) != SQLITE_NULL)
+		add_wait(o, ts, dur);
 }
 
 static void overlap_final(sqlite3_context *ctx)
@@ -250,10 +288,11 @@ static void overlap_final(sqlite3_context *ctx)
 		free(levels[i].dur);
 	free(o->wait);
 	free(o->moment);
+	access_map_free(&o->map);
 	memset(o, 0, sizeof(*o));
 }
 
 int overlap_register(sqlite3 *db)
 {
-	return sqlite3_create_function(db, "overlap", 4, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, overlap_step, overlap_final);
+	return sqlite3_create_function(db, "overlap", 11, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, overlap_step, overlap_final);
 }

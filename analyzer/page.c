@@ -3,6 +3,7 @@
 #include <errno.h>
 #include "analyzer.h"
 #include "chart.h"
+#include "compare.h"
 #include "folder.h"
 #include "memory.h"
 #include "options.h"
@@ -15,6 +16,7 @@
 #include "text.h"
 
 #define ROWS_MAX 200  /* of a table; the command says the others */
+#define ROWS_OPEN 40  /* of what no picture shows: more are there to be unfolded */
 
 /* The sections in their order. To add one: a row; why it may be empty is a row of v_absent (reports/views/picture.sql). */
 static const struct section { const char *report, *question; } sections[] = {
@@ -28,7 +30,11 @@ static const struct section { const char *report, *question; } sections[] = {
 	{ "pictures", "The systems beside each other" },
 	{ "timeline", "When?" },
 	{ "latency", "How long did it take?" },
+	{ "fsync", "What does one fsync cost?" },
 	{ "files", "Which files?" },
+	{ "pattern", "Sequential or random?" },
+	{ "iosize", "How large?" },
+	{ "heatmap", "Where on the devices?" },
 	{ "network", "What went over sockets?" },
 };
 
@@ -39,16 +45,19 @@ static const char style[] =
 	"main{max-width:1200px;margin:0 auto;padding:0 16px 48px}h1{font-size:1.6em}\n"
 	"h2{font-size:1.25em;margin:2em 0 .4em;border-top:1px solid var(--grid);padding-top:1em}\n"
 	"nav a{margin-right:1em}a{color:inherit}figure{margin:0}figcaption,.dim,caption{color:var(--dim);font-size:.85em;text-align:left}\n"
-	"svg{max-width:100%;height:auto;display:block;background:#fff;border-radius:4px}.narrow{display:none}\n"
-	"@media(max-width:760px){.wide{display:none}.narrow{display:block}}\n"
+	"svg{max-width:100%;height:auto;display:block;background:#fff;border-radius:4px}.narrow,.paper{display:none}\n"
+	"@media screen and (max-width:760px){.wide{display:none}.narrow{display:block}}\n"
 	"code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}.scroll{overflow-x:auto}\n"
 	"table{border-collapse:collapse;font-size:.8em;margin:.6em 0}\n"
 	"td,th{padding:.15em .6em;border-bottom:1px solid var(--grid);text-align:left;white-space:nowrap}\n"
+	".wrap td{white-space:normal;overflow-wrap:anywhere}.wrap th{vertical-align:top}"
 	".n{text-align:right;font-variant-numeric:tabular-nums}dt{font-weight:bold}dd{margin:0 0 .3em 1.5em;overflow-wrap:anywhere}summary{cursor:pointer}\n"
 	".absent{background:var(--box);padding:.6em 1em}.wrong{outline:3px solid #d55e00;padding:.3em}\n"
 	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc}section{break-inside:avoid-page}\n"
 	"details::details-content{content-visibility:visible;"
-	"block-size:auto}.wide{display:block}.narrow{display:none}nav{display:none}td,th{white-space:normal;overflow-wrap:anywhere}}\n";
+	"block-size:auto}.paper{display:block}.wide,.narrow,nav{display:none}table{font-size:.65em}"
+	"td,th{white-space:normal;overflow-wrap:anywhere}th{overflow-wrap:normal}.n{white-space:nowrap;"
+	"overflow-wrap:normal}}\n";
 
 struct page {
 	FILE *out;
@@ -65,6 +74,19 @@ static void put_text(FILE *out, const char *text)
 	auto_free char *safe = text_xml(text, strlen(text));
 
 	fputs(safe ?: "", out);
+}
+
+/* A caption has several lines. */
+static void put_lines(FILE *out, const char *text)
+{
+	size_t len;
+
+	for (; *text; text += len + (text[len] == '\n')) {
+		auto_free char *line = strndup(text, len = strcspn(text, "\n"));
+
+		put_text(out, line ?: "");
+		fputc('\n', out);
+	}
 }
 
 static bool is_hidden(const struct grid *t, int col)
@@ -142,8 +164,9 @@ static void put_command(const struct page *p, const char *report, const char *mo
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
 	const char *store = p->o->arg[1], *system = p->o->system;
 
-	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s --run %lld", report, store[strspn(store, plain)] || *store == '-' ? "STORE" : store,
-		(long long)p->run);
+	fprintf(p->out, "<p class=\"dim\"><code>iot-analyze %s %s", report, store[strspn(store, plain)] || *store == '-' ? "STORE" : store);
+	if (strcmp(report, "compare"))
+		fprintf(p->out, " --run %lld", (long long)p->run);
 	if (system)
 		fprintf(p->out, " --system %s", system[strspn(system, plain)] ? "SYSTEM" : system);
 	fprintf(p->out, "%s</code></p>\n", more);
@@ -161,7 +184,7 @@ static const char *why_absent(const struct page *p, const char *report)
 
 static int put_figure(struct page *p, const struct answer *a)
 {
-	static const char *const widths[][2] = { { "wide", "screen" }, { "narrow", "column" } };
+	static const char *const widths[][2] = { { "wide", "screen" }, { "narrow", "column" }, { "paper", "page" } };
 	char id[64];
 	size_t i;
 	int err = 0;
@@ -180,33 +203,35 @@ static int put_figure(struct page *p, const struct answer *a)
 	put_text(p->out, a->title);
 	fputs(". ", p->out);
 	if (a->caption)
-		put_text(p->out, a->caption);
+		put_lines(p->out, a->caption);
 	put_command(p, a->name, " --plot .");
 	fputs("</figcaption></figure>\n", p->out);
 	return err;
 }
 
-static bool has_tables(const struct answer *a)
+static size_t table_rows(const struct answer *a)
 {
+	size_t rows = 0;
 	int i;
 
 	for (i = 0; i < a->tables; i++)
-		if (!a->table[i].plot && !a->table[i].words && a->table[i].rows)
-			return true;
-	return false;
+		if (!a->table[i].plot && !a->table[i].words)
+			rows += a->table[i].rows;
+	return rows;
 }
 
 static int put_tables(struct page *p, const struct answer *a)
 {
 	bool drawn = chart_has(a);
+	size_t rows = table_rows(a);
 	int i, err = 0;
 
 	for (i = 0; !err && i < a->tables; i++)
 		if (a->table[i].words)
 			err = put_words(p->out, &a->table[i]);
-	if (err || !has_tables(a))
+	if (err || !rows)
 		return err;
-	fprintf(p->out, "<details%s><summary>The numbers</summary>\n", drawn ? "" : " open");
+	fprintf(p->out, "<details%s><summary>The numbers (%zu rows)</summary>\n", drawn || rows > ROWS_OPEN ? "" : " open", rows);
 	for (i = 0; !err && i < a->tables; i++)
 		if (!a->table[i].plot && !a->table[i].words && a->table[i].rows)
 			err = put_table(p->out, &a->table[i]);
@@ -234,7 +259,7 @@ static int put_section(struct page *p, size_t number)
 		fputs("</h2>\n", p->out);
 		if (chart_has(&a) && chart_has_rows(&a))
 			err = put_figure(p, &a);
-		else if (chart_has(&a) || !(has_tables(&a) || a.table[0].words)) {
+		else if (chart_has(&a) || !(table_rows(&a) || a.table[0].words)) {
 			fputs("<p class=\"absent\">Not measured, because ", p->out);
 			put_text(p->out, why_absent(p, s->report));
 			fputs(".</p>\n", p->out);
@@ -246,14 +271,39 @@ static int put_section(struct page *p, size_t number)
 	return err;
 }
 
+/* Of a store with several sets of runs: what differs between them. */
+static int put_comparison(struct page *p)
+{
+	auto_free char *unlike = NULL;
+	struct answer a = { 0 };
+	int err = compare_store(p->o, p->o->arg[1], &a, &unlike);
+
+	if (!err && a.tables) {
+		fputs("<section id=\"compare\"><h2>Do the runs of this store differ?</h2>\n", p->out);
+		if (unlike) {
+			fputs("<p class=\"absent\">Not compared, because the runs are not comparable: ", p->out);
+			put_text(p->out, unlike);
+			fputs(".</p>\n", p->out);
+		} else {
+			err = chart_has_rows(&a) ? put_figure(p, &a) : 0;
+			err = err ?: put_tables(p, &a) ? fail_as(EXIT_DATA, ENOMEM, "compare") : 0;
+		}
+		fputs("</section>\n", p->out);
+	}
+	answer_free(&a);
+	return err;
+}
+
 /* What is known of the run and of where it ran. */
 static int put_run(struct page *p)
 {
-	struct grid t = { 0 }, devices = { .title = NULL };
+	struct grid t = { 0 }, devices = { .title = NULL }, runs = { .title = NULL };
 	static const char disks[] = "SELECT device, type, fs, options, mount, size_bytes, rotational FROM v_device WHERE leaf = 1 ORDER BY device";
-	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t) ?: store_query(p->store, "devices", disks, NULL, &devices);
+	int col, err = store_query(p->store, "run", "SELECT * FROM v_run", NULL, &t) ?: store_query(p->store, "devices", disks, NULL, &devices) ?:
+		       store_query(p->store, "runs", "SELECT * FROM v_runs ORDER BY run", NULL, &runs);
 
-	fputs("<section id=\"run\"><h2>The run and its system</h2>\n<details open><summary>The run</summary><div class=\"scroll\"><table><tbody>\n", p->out);
+	fputs("<section id=\"run\"><h2>The run and its system</h2>\n<details open><summary>The run</summary>", p->out);
+	fputs("<div class=\"scroll\"><table class=\"wrap\"><tbody>\n", p->out);
 	for (col = 0; !err && t.rows && col < t.cols; col++) {
 		auto_free char *value = cell_string(grid_cell(&t, 0, col), "n/a", text_xml);
 
@@ -263,9 +313,13 @@ static int put_run(struct page *p)
 	devices.title = strdup("Devices whose bytes are counted");
 	if (!err && devices.rows)
 		err = put_table(p->out, &devices);
+	runs.title = strdup("All runs of the store");
+	if (!err && runs.rows > 1)
+		err = put_table(p->out, &runs);
 	fputs("</section>\n", p->out);
 	grid_free(&t);
 	grid_free(&devices);
+	grid_free(&runs);
 	return err;
 }
 
@@ -285,7 +339,7 @@ static int put_page(struct page *p)
 	fprintf(p->out, "<a href=\"#run\">run</a></nav>\n");
 	for (i = 0; !err && i < N_OF(sections); i++)
 		err = put_section(p, i);
-	err = err ?: put_run(p);
+	err = err ?: put_comparison(p) ?: put_run(p);
 	fprintf(p->out, "<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n"
 		"</main></body></html>\n", IOT_VERSION);
 	return err;
@@ -310,7 +364,7 @@ static int ask_all(struct page *p, const struct ask *ask)
 			fprintf(f, "%s\n", p->texts[i]);
 	}
 	if (!err)
-		fputs("-- table: absent\nSELECT * FROM v_absent;\n", f);
+		fputs("-- table: absent\nSELECT * FROM v_absent;\n-- table: runs\nSELECT * FROM v_runs;\n", f);
 	if (f && fclose(f) && !err)
 		err = fail_as(EXIT_DATA, ENOMEM, "report");
 	err = err ?: store_ask(p->store, ask) ?: report_views(p->store, p->o->reports, all, ask->systems) ?: store_asked(p->store, p->o->system);

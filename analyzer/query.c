@@ -15,6 +15,7 @@
 #include "order.h"
 #include "overlap.h"
 #include "query.h"
+#include "sizes.h"
 #include "stream.h"
 #include "volume.h"
 
@@ -357,7 +358,7 @@ int store_ask(struct store *s, const struct ask *ask)
 
 	s->ask = *ask;
 	if (functions_register(s->db) != SQLITE_OK || fold_register(s->db) != SQLITE_OK || volume_register(s->db) != SQLITE_OK ||
-	    order_register(s->db) != SQLITE_OK || overlap_register(s->db) != SQLITE_OK ||
+	    order_register(s->db) != SQLITE_OK || overlap_register(s->db) != SQLITE_OK || sizes_register(s->db) != SQLITE_OK ||
 	    sqlite3_exec(s->db, make, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "cannot be asked");
 	err = store_aliases(s, ask->rules) ?: store_name_system(s) ?: store_query(s, "ask", fill, NULL, &t);
@@ -365,9 +366,14 @@ int store_ask(struct store *s, const struct ask *ask)
 	return err ?: store_limits(s, ask) ?: store_given(s, ask);
 }
 
+int store_has_system(struct store *s, const char *system)
+{
+	return system && s->ask.systems ? store_knows_system(s, system) : 0;
+}
+
 int store_asked(struct store *s, const char *system)
 {
-	int err = (system && s->ask.systems ? store_knows_system(s, system) : 0) ?: store_knows_limits(s);
+	int err = store_has_system(s, system) ?: store_knows_limits(s);
 
 	sqlite3_exec(s->db, "PRAGMA query_only = ON", NULL, NULL, NULL);
 	return err;

@@ -53,6 +53,9 @@ int store_asked(struct store *s, const char *system);
  * one line on stderr. */
 int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name);
 
+/* Is there the system that was asked for? 0 or EXIT_USAGE. */
+int store_has_system(struct store *s, const char *system);
+
 /* Runs the first statement of `sql` and stores its answer. *tail is set behind the statement. A text without any
  * statement gives a table without columns. `name` is for messages. Returns 0 or an exit status. */
 int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out);

@@ -73,6 +73,13 @@ static bool is_recipe(const struct view *w)
 	return w->name_len > 4 && !memcmp(w->name + w->name_len - 4, "_sql", 4);
 }
 
+/* Behind the end of the line at p. */
+static const char *next_line(const char *p)
+{
+	p += strcspn(p, "\n");
+	return p + (*p == '\n');
+}
+
 static int find_views(struct views *v)
 {
 	const char *p = v->text, *end, *name;
@@ -115,6 +122,50 @@ static int read_files(struct views *v, const char *dir)
 			err = fail_as(EXIT_DATA, errno, "cannot read %s/%s", dir, f->name);
 	}
 	return fclose(all) && !err ? fail_as(EXIT_DATA, ENOMEM, "views") : err;
+}
+
+/* The comment right above a view, up to the end of its first sentence, in one line. */
+static void first_sentence(const struct view *w, char *doc, size_t room)
+{
+	const char *p = w->name, *from = w->text;
+	size_t n = 0;
+
+	while (p > w->text && p[-1] != '\n')
+		p--;
+	while (p - 2 >= from && p[-2] != '\n') { /* the line above, which is not empty */
+		for (p--; p > from && p[-1] != '\n'; p--)
+			;
+		if (strncmp(p, "-- ", 3)) {
+			p = next_line(p);
+			break;
+		}
+	}
+	for (; p < w->name && !strncmp(p, "-- ", 3); p++) {
+		for (p += 3; *p != '\n' && n + 2 < room; p++) {
+			doc[n++] = *p;
+			if (*p == '.' && (p[1] == ' ' || p[1] == '\n')) {
+				doc[n] = '\0';
+				return;
+			}
+		}
+		p += strcspn(p, "\n");
+		doc[n++] = ' ';
+	}
+	doc[n ? n - 1 : 0] = '\0';
+}
+
+void views_each(const struct views *v, void (*call)(const char *name, const char *doc))
+{
+	char doc[400], name[64];
+	size_t i;
+
+	for (i = 0; i < v->n; i++) {
+		const struct view *w = &v->view[i];
+
+		snprintf(name, sizeof(name), "%.*s", (int)(w->name_len - (is_recipe(w) ? strlen("_sql") : 0)), w->name);
+		first_sentence(w, doc, sizeof(doc));
+		call(name, doc);
+	}
 }
 
 struct views *views_load(struct store *s, const char *dir)

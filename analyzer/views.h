@@ -16,4 +16,7 @@ void views_free(struct views *v);
 /* Makes what the `len` bytes of SQL at `text` name, unless it is there already. Returns 0 or an exit status. */
 int views_need(struct views *v, const char *text, size_t len);
 
+/* Calls back with the name of each view, and the first sentence of what is said of it, or "". */
+void views_each(const struct views *v, void (*call)(const char *name, const char *doc));
+
 #endif

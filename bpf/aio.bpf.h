@@ -337,7 +337,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	host = (struct inode *)c->seen_host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
-	if (a->kind == KIND_AIO_WRITE && went_through_cache(c, a->host))
+	if (a->kind == KIND_AIO_WRITE && went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset))
 		a->flags &= ~FLAG_DIRECT;
 	a->proc = proc;
 	a->tid = current_thread();

@@ -57,7 +57,7 @@ struct task_struct___x86 {
 
 #if defined(__TARGET_ARCH_arm64)
 
-static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->syscallno; }
+static __always_inline u64 regs_nr(const struct pt_regs *r) { return (u32)r->syscallno; } /* beyond all calls where it is none */
 static __always_inline u64 regs_arg0(const struct pt_regs *r) { return r->orig_x0; }
 static __always_inline u64 regs_arg1(const struct pt_regs *r) { return r->user_regs.regs[1]; }
 static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->user_regs.regs[2]; }

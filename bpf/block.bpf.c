@@ -294,6 +294,7 @@ int BPF_PROG(block__insert, struct request *rq)
 	u.part = part_of(rq, u.disk);
 	u.bytes = rq->__data_len;
 	u.op = op_of(rq->cmd_flags);
+	u.tid = current_thread();
 	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
 		lose(LOSS_REQUEST_TABLE);
 	return 0;
@@ -341,8 +342,11 @@ int BPF_PROG(block__issue, struct request *rq)
 	u.op = op_of(rq->cmd_flags);
 	old = bpf_map_lookup_elem(&requests, &key);
 	used_again(old, u.start_ns);
-	if (old && old->start_ns == u.start_ns)
+	u.tid = current_thread();
+	if (old && old->start_ns == u.start_ns) {
 		u.insert_ns = old->insert_ns;
+		u.tid = old->tid;
+	}
 	c.bio = (u64)rq->bio;
 	c.w = walk_begin(WALK_ISSUE);
 	if (c.w) {
@@ -352,7 +356,7 @@ int BPF_PROG(block__issue, struct request *rq)
 	}
 	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
 		lose(LOSS_REQUEST_TABLE);
-	if (u.inside && d->major == LOOP_MAJOR)
+	if (bpf_core_type_exists(struct loop_device) && u.inside && d->major == LOOP_MAJOR) /* else its module is not there, nor one of them */
 		loop_issue(rq, d);
 	return 0;
 }
@@ -387,6 +391,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	now = bpf_ktime_get_ns();
 	if (t && t->issue_ns) {
 		d->issue_ns = t->issue_ns;
+		d->tid = t->tid;
 		d->dur_ns = now - t->issue_ns;
 		if (t->insert_ns)
 			d->queue_ns = t->issue_ns - t->insert_ns;

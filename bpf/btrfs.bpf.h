@@ -7,8 +7,6 @@
 
 #include "owner.bpf.h"
 
-#define BTRFS_MAGIC 0x9123683EUL
-
 /* Offsets in the kernel's structures. Written by the first program of the object that runs, before there is anything to be told. */
 struct btrfs_layout {
 	u32 known;
@@ -51,6 +49,7 @@ struct {
 struct btrfs_seen {
 	u64 last;              /* owner: the newest transaction that somebody has a share of */
 	u64 first;             /* number of the transaction that may have begun before the run; 0 none */
+	u64 committed;         /* and of the newest that was committed in it */
 };
 
 struct {

@@ -39,7 +39,7 @@ struct btrfs_fs_info {
 };
 
 struct btrfs_trans_handle {
-	u64 transid;
+	u64 transid, bytes_reserved;
 	struct btrfs_transaction *transaction;
 	struct btrfs_fs_info *fs_info;
 };
@@ -113,6 +113,10 @@ struct btrfs_io_context {
 
 struct btrfs_io_stripe {
 	struct btrfs_io_context *bioc;
+};
+
+struct writeback_control {
+	long long range_start, range_end; /* bytes, the last one included */
 };
 
 struct task_struct___journal {

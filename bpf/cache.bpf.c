@@ -44,6 +44,11 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 	return claim_range((u64)i, off, 1, owner, false);
 }
 
+static __always_inline bool is_on_btrfs(struct inode *i)
+{
+	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == BTRFS_MAGIC;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
@@ -74,9 +79,13 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	pages = folio_pages(f);
 	if (is_blockdev(i))
 		return dirty_device(c, i, off, pages << PAGE_SHIFT);
+	if (inode_number(i) == BTRFS_TREES_INODE && is_on_btrfs(i))
+		return 0; /* no file: where its trees are */
 	if (c->behalf == BEHALF_LOOP)
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
+	if (!owner && t->flags & PF_WQ_WORKER && is_on_btrfs(i))
+		return 0; /* its writeback puts back what it could not write: that was dirty before, and is whose it was */
 	k.owner = owner_top(owner);
 	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY;
@@ -129,9 +138,9 @@ static __noinline int structure_dirty(struct buffer_head *b, struct folio *f, st
 	return c ? dirty_device(c, i, buffer_offset(b, f), NUMBER_AT(b, struct buffer_head, b_size)) : 0;
 }
 
-static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how)
+static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how, bool beyond)
 {
-	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how };
+	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how, .beyond = beyond };
 
 	dirty_range(i, &d);
 }
@@ -176,7 +185,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	if (dirty && doing == DOING_STORE) {
 		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
-			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
+			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, false);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
@@ -185,7 +194,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (!dirty && doing == DOING_WRITE)
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
-		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how);
+		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* a copy-up appends */
 	return 0;
 }
 

@@ -91,10 +91,11 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 	c->fresh_bytes += bytes;
 }
 
-/* A call on a file that is open for direct I/O made pages of it dirty: its file system wrote as usual (btrfs, where there are checksums). */
-static __always_inline bool went_through_cache(const struct task_ctx *c, u64 host)
+/* A write from byte `off` on to a file that is open for direct I/O made pages of it dirty, not only that where the file ended: its file
+ * system wrote as usual (btrfs, where there are checksums). */
+static __always_inline bool went_through_cache(const struct task_ctx *c, u64 host, u64 off)
 {
-	return host && c->fresh_inode == host;
+	return host && c->fresh_inode == host && c->fresh_to > off;
 }
 
 /* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */

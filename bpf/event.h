@@ -269,7 +269,8 @@ struct iot_request {
 	u64 start_ns;          /* tells one use of the same struct request from the next */
 	u32 disk, bytes;       /* bytes that did not complete yet */
 	u32 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
-	u32 part, pad;         /* the partition, where it is for one; else 0 */
+	u32 part;              /* the partition, where it is for one; else 0 */
+	u32 tid;               /* thread that inserted it; without an insertion, that issued it */
 	u16 same;              /* 1: all its bios are like `tag` */
 	u16 inside;            /* 1: inserted or issued while the gate was open */
 	struct iot_bio tag;

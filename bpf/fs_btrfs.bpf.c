@@ -7,64 +7,11 @@
  * it is of a log tree, by fsync. Whoever changes a block holds its lock, and the lock's end is told. What a commit changes by itself
  * (references to what was copied, free space, roots) is on behalf of all who have a share of the transaction.
  */
-#include "btrfs.h"
-#include "btrfs.bpf.h"
-#include "dirty.bpf.h"
-#include "drop.bpf.h"
+#include "btrfs_data.bpf.h"
 #include "put.bpf.h"
 #include "txn.bpf.h"
-#include "uring.bpf.h"
-
-static __always_inline struct inode *vfs_inode(struct btrfs_inode *bi)
-{
-	return (struct inode *)((u64)bi + bpf_core_field_offset(struct btrfs_inode, vfs_inode));
-}
-
-/* Tells block.bpf.c where things lie. */
-static __always_inline void layout_tell(void)
-{
-	struct btrfs_layout *l = btrfs_layout_of();
-
-	if (!l || l->known)
-		return;
-	l->bio = bpf_core_field_offset(struct btrfs_bio, bio);
-	l->file_offset = bpf_core_field_offset(struct btrfs_bio, file_offset);
-	l->end_io = bpf_core_field_offset(struct btrfs_bio, end_io);
-	l->private = bpf_core_field_offset(struct btrfs_bio, private);
-	l->vfs_inode = bpf_core_field_offset(struct btrfs_inode, vfs_inode);
-	if (bpf_core_field_exists(((struct btrfs_bio___inode *)0)->inode)) {
-		l->inode = bpf_core_field_offset(struct btrfs_bio___inode, inode);
-		l->has_inode = 1;
-	} else {
-		l->compressed_inode = bpf_core_field_offset(struct compressed_bio___inode, inode);
-		l->compressed_start = bpf_core_field_offset(struct compressed_bio, start);
-		l->direct_inode = bpf_core_field_offset(struct btrfs_dio_private___inode, inode);
-	}
-	l->stripe_io = bpf_core_field_offset(struct btrfs_io_stripe, bioc);
-	l->io_bio = bpf_core_field_offset(struct btrfs_io_context, orig_bio);
-	l->device_fs = bpf_core_field_offset(struct btrfs_device, fs_info);
-	l->fs_super = bpf_core_field_offset(struct btrfs_fs_info, super_for_commit);
-	l->fs_sb = bpf_core_field_offset(struct btrfs_fs_info, sb);
-	l->block_len = bpf_core_field_offset(struct extent_buffer, len);
-	l->block_fs = bpf_core_field_offset(struct extent_buffer, fs_info);
-	l->inode_root = bpf_core_field_offset(struct btrfs_inode, root);
-	l->root_id = bpf_core_field_offset(struct btrfs_root, root_key.objectid);
-	l->page_memory = page_memory(PAGE_SIZE / (bpf_core_type_size(struct page) ?: 1));
-	l->known = 1;
-}
 
 /* ---- transactions ---- */
-
-static __always_inline u32 fs_dev(struct btrfs_fs_info *fs)
-{
-	return BPF_CORE_READ(fs, sb, s_dev);
-}
-
-/* The disk that stands for all of a file system. */
-static __always_inline u32 fs_disk(struct btrfs_fs_info *fs)
-{
-	return BPF_CORE_READ(fs, fs_devices, latest_dev, bdev, bd_disk, part0, bd_dev);
-}
 
 /* Did a transaction begin before the run, or nobody knows when? */
 static __always_inline bool began_before(struct btrfs_fs_info *fs, u64 transid)
@@ -110,6 +57,15 @@ static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 	if (!h || BPF_CORE_READ(h, fs_info) != fs)
 		return false;
 	return BPF_CORE_READ(h, transaction, state) >= bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
+}
+
+/* Did the handle that the current thread has join a transaction without a reservation of its own? Of such nothing else is told. */
+static __always_inline bool has_joined(void)
+{
+	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
+	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)BPF_CORE_READ(t, journal_info);
+
+	return h && !BPF_CORE_READ(h, bytes_reserved);
 }
 
 /* ---- blocks of trees ---- */
@@ -166,6 +122,26 @@ struct change {
 	u32 dev, fresh;        /* fresh: 1 where it was copied by this change */
 };
 
+/* The file that the call in progress has a descriptor of: nothing else tells which inode a handle is about. */
+static __always_inline struct inode *put_file(void)
+{
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+	struct file *f;
+	u8 shape;
+
+	if (t->flags & PF_KTHREAD || is_worker(t))
+		return NULL;
+	regs = current_regs();
+	if (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return NULL;
+	shape = calls[regs_nr(regs)].shape;
+	if (!shape || shape > SHAPE_FALLOCATE || shape == SHAPE_SENDFILE || shape == SHAPE_SPLICE)
+		return NULL;
+	f = file_of(regs_arg0(regs));
+	return f ? data_inode(f) : NULL;
+}
+
 /* What the call in progress put into a tree. */
 static __always_inline void change_put(const struct change *g)
 {
@@ -174,7 +150,7 @@ static __always_inline void change_put(const struct change *g)
 
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, NULL, 0, 1, 1);
+	put_add(&k, put_file(), 0, 1, 1);
 }
 
 static __always_inline int change_note(struct change *g)
@@ -253,21 +229,28 @@ int BPF_PROG(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, s
 	return block_changed(to, 1);
 }
 
+/* What room is reserved for, by the begin of its name. */
+#define RESERVES_TRANSACTION 0x746361736e617274ULL /* "transact" */
+#define RESERVES_DELAYED 0x5f646579616c6564ULL /* "delayed_", and then "in" or "it": */
+#define RESERVES_INODE 0x6e69
+#define RESERVES_ITEM 0x7469
+
 /* A handle reserves room, for blocks or for what is put off until the commit (attributes, names in folders): it has a share. */
 SEC("tp_btf/btrfs_space_reservation")
 int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
 {
 	struct iot_put_key k = { .blocks = 1 };
 	struct btrfs_seen *m;
-	char name[8] = {};
-	bool handle;
+	u64 name[2] = {};
+	bool handle, inode;
 	u64 owner, transid;
 	u8 how;
 
 	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
 		return 0;
-	handle = !__builtin_memcmp(name, "transact", sizeof(name));
-	if (!handle && __builtin_memcmp(name, "delayed_", sizeof(name)))
+	handle = name[0] == RESERVES_TRANSACTION;
+	inode = (u16)name[1] == RESERVES_INODE;
+	if (!handle && (name[0] != RESERVES_DELAYED || (!inode && (u16)name[1] != RESERVES_ITEM)))
 		return 0;
 	layout_tell();
 	transid = handle ? value : BPF_CORE_READ(fs, generation);
@@ -279,7 +262,7 @@ int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 val
 	k.owner = owner;
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, NULL, handle, 0, 1);
+	put_add(&k, put_file(), handle || (inode && has_joined()), 0, 1);
 	return 0;
 }
 
@@ -289,15 +272,23 @@ int BPF_PROG(btrfs__commit_end, struct btrfs_fs_info *told)
 {
 	struct iot_cell_key k = {};
 	struct btrfs_fs_info *fs = (struct btrfs_fs_info *)told;
-	struct super_block *sb;
+	struct btrfs_seen *m;
 	struct txn *x;
+	u64 transid;
 
 	if (!told || !gate_open())
 		return 0;
-	if (BPF_CORE_READ(fs, sb, s_fs_info) != fs)
+	if (BPF_CORE_READ(fs, sb, s_fs_info) == fs) {
+		transid = BPF_CORE_READ(fs, last_trans_committed);
+	} else {
+		transid = BPF_CORE_READ((struct btrfs_trans_handle *)told, transid);
 		fs = BPF_CORE_READ((struct btrfs_trans_handle *)told, fs_info);
-	sb = BPF_CORE_READ(fs, sb);
-	x = txn_find(btrfs_txn(BPF_CORE_READ(sb, s_dev), BPF_CORE_READ(fs, last_trans_committed), false));
+	}
+	m = mount_see(fs, transid);
+	if (!m || m->committed >= transid)
+		return 0; /* somebody else who waited for the same */
+	m->committed = transid;
+	x = txn_find(btrfs_txn(fs_dev(fs), transid, false));
 	if (x)
 		x->ended = 1;
 	k.owner = x ? x->top : PROC_NONE;
@@ -307,235 +298,4 @@ int BPF_PROG(btrfs__commit_end, struct btrfs_fs_info *told)
 	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;
 	count_apart(&k, 1, 0, 0, false);
 	return 0;
-}
-
-/* ---- data ---- */
-
-/* Whose each extent is that is being written. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
-	__type(key, u64);      /* struct btrfs_ordered_extent */
-	__type(value, u32);
-} btrfs_extents SEC(".maps");
-
-/* File data that becomes other bytes before it is submitted: it is in W here, what is submitted in F. */
-static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64 owner, u8 how)
-{
-	struct iot_cell_key k = {};
-	struct iot_ring_event *r;
-
-	k.owner = owner_top(owner);
-	k.dev = fs_disk((struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info));
-	k.kind = KIND_FS_PACKED;
-	k.cause = CAUSE_DATA;
-	k.how = how;
-	k.sub = sub;
-	count_apart(&k, 1, len, 0, false);
-	if (!wants_event(k.owner) && !(cfg.events && !k.owner))
-		return 0;
-	r = event_reserve(LOSS_EVENT_FS);
-	if (!r)
-		return 0;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.size = r->e.bytes = len;
-	r->e.task = proc_running(ctx_find());
-	r->e.tid = current_thread();
-	r->e.owner = k.owner;
-	r->e.kind = k.kind;
-	r->e.cause = k.cause;
-	r->e.how = how;
-	r->e.sub = sub;
-	r->e.file = file_number(i);
-	r->e.dev = k.dev;
-	event_submit(r);
-	return 0;
-}
-
-/* An inode as a number: the verifier takes no pointer for that. */
-static __always_inline u64 inode_itself(struct inode *i)
-{
-	return POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
-}
-
-/* Is the current thread in a call or a request that writes to the inode directly? */
-static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
-{
-	struct uring_io io = {};
-
-	if (current_task()->flags & PF_KTHREAD)
-		return false;
-	if (uring_current(c, &io))
-		return io.write && io.direct && io.host == inode;
-	range_look(c);
-	return c->call && c->write && c->target_direct && c->target_inode == inode;
-}
-
-SEC("tp_btf/btrfs_ordered_extent_add")
-int BPF_PROG(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
-{
-	u64 key = (u64)o, off, owner, inode;
-	struct task_ctx *c;
-	bool direct;
-	struct inode *i;
-	u32 proc;
-	u8 how = HOW_NONE;
-
-	if (!bi || !o || !gate_open())
-		return 0;
-	layout_tell();
-	i = vfs_inode(bi);
-	inode = inode_itself(i);
-	off = BPF_CORE_READ(o, file_offset);
-	c = ctx_make();
-	direct = c && writes_directly(c, inode);
-	if (direct)
-		owner = owner_current(c, &how);
-	else
-		owner = writer_of_page(inode, off >> PAGE_SHIFT, &how);
-	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner;
-	bpf_map_update_elem(&btrfs_extents, &key, &proc, BPF_ANY);
-	if (direct)
-		bpf_map_update_elem(&btrfs_inodes, &inode, &proc, BPF_ANY);
-	if (BPF_CORE_READ(o, compress_type))
-		packed(i, off, BPF_CORE_READ(o, num_bytes), SUB_NONE, owner, how);
-	return 0;
-}
-
-/* A small file that goes into the tree whole: of such pages nothing is submitted. */
-static __noinline int inlined(struct inode *i, u64 index)
-{
-	struct btrfs_fs_info *fs;
-	u64 size, owner, inode;
-	u8 how;
-
-	if (!i || index || !is_regular(i))
-		return 0;
-	size = BPF_CORE_READ(i, i_size);
-	fs = (struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info);
-	if (!size || size > BPF_CORE_READ(fs, max_inline))
-		return 0;
-	inode = inode_itself(i);
-	owner = writer_of_page(inode, 0, &how);
-	return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
-}
-
-SEC("tp_btf/extent_writepage")
-int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i)
-{
-	return f && i && gate_open() ? inlined(i, BPF_CORE_READ(f, index)) : 0;
-}
-
-SEC("tp_btf/__extent_writepage")
-int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i)
-{
-	return p && i && gate_open() ? inlined(i, BPF_CORE_READ((struct folio *)p, index)) : 0;
-}
-
-/* A thread of the kernel enters an extent that was written into the trees: on behalf of whose it is. */
-SEC("tp_btf/btrfs_work_sched")
-int BPF_PROG(btrfs__work_begin, struct btrfs_work *w)
-{
-	struct task_ctx *c;
-	u64 key;
-	u32 *proc;
-
-	if (!w || function_of((u64)BPF_CORE_READ(w, func)) != FN_BTRFS_ORDERED)
-		return 0;
-	key = (u64)w - bpf_core_field_offset(struct btrfs_ordered_extent, work);
-	proc = bpf_map_lookup_elem(&btrfs_extents, &key);
-	c = proc && *proc ? ctx_make() : NULL;
-	if (!c)
-		return 0;
-	c->behalf = BEHALF_OWNER;
-	c->behalf_id = *proc;
-	return 0;
-}
-
-SEC("tp_btf/btrfs_all_work_done")
-int BPF_PROG(btrfs__work_end, struct btrfs_fs_info *fs)
-{
-	struct task_ctx *c = ctx_find();
-
-	if (c && c->behalf == BEHALF_OWNER)
-		c->behalf = BEHALF_NONE;
-	return 0;
-}
-
-/* ---- bytes that are dropped before they are written ---- */
-
-SEC("tp_btf/btrfs_inode_evict")
-int BPF_PROG(btrfs__evict, struct inode *i)
-{
-	u64 inode;
-
-	if (!i || !gate_open())
-		return 0;
-	inode = inode_itself(i);
-	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
-		drop_record(i, KIND_FS_EVICT, 0, 0);
-	bpf_map_delete_elem(&btrfs_inodes, &inode);
-	writer_drop(inode);
-	return 0;
-}
-
-/* Is it a file, and not one of the file system's own? */
-static __always_inline bool is_file(struct inode *i)
-{
-	return (inode_mode(i) & S_IFMT) == S_IFREG && inode_number(i) >= FILES_BEGIN &&
-	       NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == BTRFS_MAGIC;
-}
-
-/* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. */
-SEC("tp_btf/mm_filemap_delete_from_page_cache")
-int BPF_PROG(btrfs__page_gone, struct folio *f)
-{
-	struct inode *i;
-
-	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD)
-		return 0;
-	i = folio_inode(f);
-	if (!i || !is_file(i) || !is_dirty(i) || !NUMBER_AT(i, struct inode, i_nlink))
-		return 0;
-	return drop_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
-}
-
-/* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
- * the rest is zeroed. */
-SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
-{
-	struct task_struct *t = current_task();
-	const volatile struct iot_syscall *row;
-	const struct pt_regs *regs;
-	struct dirtied *d;
-	struct task_ctx *c;
-	struct inode *i;
-	u8 how;
-
-	if (!m || !f || !gate_open() || t->flags & PF_KTHREAD)
-		return 0;
-	i = (struct inode *)POINTER_AT(m, struct address_space, host);
-	if (!i || !is_file(i))
-		return 0;
-	regs = current_regs();
-	if (!is_worker(t) && !regs_in_call(regs))
-		return 0; /* a store to memory */
-	c = ctx_make();
-	if (!c || c->behalf == BEHALF_LOOP)
-		return 0;
-	d = (struct dirtied *)c->dirtied_range;
-	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	d->bytes = folio_pages(f) << PAGE_SHIFT;
-	row = is_worker(t) || regs_nr(regs) >= IOT_MAX_SYSCALL ? NULL : &calls[regs_nr(regs)];
-	if (is_worker(t) || (row && (row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING))) {
-		fresh_note(c, i, d->off, d->bytes);
-		return 0;
-	}
-	d->proc = owner_top(owner_current(c, &how));
-	d->how = how;
-	d->ts_ns = 0;
-	d->unsure = d->beyond = 0;
-	return dirty_range(i, d);
 }

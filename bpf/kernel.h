@@ -44,9 +44,12 @@ typedef __s16 s16;
 #define PAGE_SHIFT 12
 #define PAGE_SIZE 4096UL
 #define EXT4_SUPER_MAGIC 0xEF53
+#define BTRFS_MAGIC 0x9123683EUL
+#define BTRFS_TREES_INODE 1    /* number of the inode that holds the blocks of all trees */
 
 /* Task flags; unchanged since 2.6. PF_USER_WORKER marks io_uring's threads since 6.4, PF_IO_WORKER since 5.3. */
 #define PF_KTHREAD 0x00200000
+#define PF_WQ_WORKER 0x00000020
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000
 

@@ -158,6 +158,7 @@ __noinline int request_event(const struct walk *w, const struct iot_cell_key *k,
 	r->e.dev = k->dev;
 	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0);
 	r->e.err = d->error;
+	r->e.tid = d->tid;
 	r->e.kind = k->kind;
 	r->e.cause = k->cause;
 	r->e.how = k->how;
@@ -274,6 +275,7 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	w->ops = w->budget = 1;
 	d = &w->over;
 	d->issue_ns = u->issue_ns;
+	d->tid = u->tid;
 	d->bytes = d->size = w->bytes = u->bytes;
 	piece_flush(w);
 	request_event(w, &w->top_key, w->top_owner, w->top_file, d);

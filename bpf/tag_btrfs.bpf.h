@@ -16,7 +16,6 @@ struct folio___block {
 
 #pragma clang attribute pop
 
-#define BTRFS_TREES_INODE 1    /* number of the inode that holds the blocks of all trees */
 #define BTRFS_ROOT_TREE 1
 #define BTRFS_RELOCATED_DATA (-9ULL)
 #define SUPER_GENERATION 72    /* of the format on disk */

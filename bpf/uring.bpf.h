@@ -204,7 +204,7 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	if (!u || !f || !d)
 		return 0;
 	c = d->kind == KIND_URING_WRITE && f->flags & FLAG_DIRECT ? ctx_find() : NULL;
-	if (c && went_through_cache(c, f->host))
+	if (c && went_through_cache(c, f->host, f->offset))
 		f->flags &= ~FLAG_DIRECT;
 	k.owner = u->proc;
 	k.dev = f->dev;

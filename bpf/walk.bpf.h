@@ -31,7 +31,7 @@ struct {
 /* A request that completed. */
 struct done {
 	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
-	u32 flags, error;
+	u32 flags, error, tid;
 };
 
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */

@@ -4,6 +4,8 @@
 -- caption: traced is seen from either end: what one sent the other received, so received bytes are never added to sent bytes. link: internal,
 -- caption: both ends are of one storage system; client, accepted from a traced process outside; accepted, from a peer that is not traced;
 -- caption: connected, by this process; other, not known. loopback: the peer is on this host, reached by the loopback device.
+-- caption: A peer is its storage system or program where it was traced, else its address. Wire against disk: beside what was received, what calls and
+-- caption: devices wrote; beside what was sent, what they read.
 
 -- table: owners: By process
 -- hide: what lost
@@ -19,6 +21,20 @@ FROM v_flow f JOIN v_group g ON g.gid = f.gid
 WHERE g.shown
 GROUP BY f.gid, f.link, f.loopback
 ORDER BY g.rank, SUM(f.sent + f.received) DESC, f.gid, f.link, f.loopback;
+
+-- table: peers: By peer (its system or program where it was traced, else its address)
+-- hide: what
+SELECT g.what, g.who, g.pid, p.peer, p.link, p.loopback, p.flows, p.sent, p.received
+FROM v_peer p JOIN v_group g ON g.gid = p.gid
+WHERE g.shown
+ORDER BY g.rank, p.sent + p.received DESC, p.gid, p.peer, p.link, p.loopback
+LIMIT 1000;
+
+-- table: wire: Wire against disk: what was received beside what was written, what was read beside what was sent
+-- hide: what
+SELECT what, who, pid, received, S, B, B * 1.0 / NULLIF(received, 0) AS B_per_received, S_r, B_r, sent, B_r * 1.0 / NULLIF(sent, 0) AS B_r_per_sent
+FROM v_wire
+ORDER BY rank, received + sent DESC, gid;
 
 -- table: ratios: Network amplification (N_cli: both directions on client links; N_int: sent on internal links; L: payload)
 SELECT ratio, formula, bound, value, numerator, denominator, note
@@ -54,3 +70,27 @@ JOIN (SELECT 1 AS ord, 'sent' AS bar, 'sent' AS part UNION ALL SELECT 2, 'sent',
       UNION ALL SELECT 4, 'received', 'received, loopback') b
 WHERE g.shown AND n.sent + n.received > 0
 ORDER BY n.sent + n.received DESC, n.gid, b.ord;
+
+-- plot: peers
+-- chart: bars
+-- heading: Flows by who is at either end
+-- axis: bytes
+-- unit: bytes
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || ' - ' || p.peer AS "row", d.bar, d.bar || iif(p.loopback, ', loopback', '') AS part,
+       SUM(iif(d.bar = 'sent', p.sent, p.received)) AS value
+FROM v_peer p JOIN v_group g ON g.gid = p.gid JOIN (SELECT 'sent' AS bar UNION ALL SELECT 'received') d
+WHERE g.shown AND p.sent + p.received > 0
+GROUP BY p.gid, p.peer, d.bar, p.loopback
+ORDER BY SUM(p.sent + p.received) OVER (PARTITION BY p.gid, p.peer) DESC, p.gid, p.peer, d.bar DESC, p.loopback;
+
+-- plot: wire
+-- chart: bars
+-- heading: Wire against disk: received and written, read and sent
+-- axis: bytes
+-- unit: bytes
+SELECT w.who || iif(w.pid = '', '', ' [' || w.pid || ']') AS "row", d.part AS bar, d.part,
+       CASE d.ord WHEN 1 THEN w.received WHEN 2 THEN w.S WHEN 3 THEN w.B WHEN 4 THEN w.S_r WHEN 5 THEN w.B_r ELSE w.sent END AS value
+FROM v_wire w JOIN (SELECT 1 AS ord, 'received' AS part UNION ALL SELECT 2, 'S calls' UNION ALL SELECT 3, 'B devices'
+                    UNION ALL SELECT 4, 'S_r calls' UNION ALL SELECT 5, 'B_r devices' UNION ALL SELECT 6, 'sent') d
+WHERE w.rank < 4
+ORDER BY w.received + w.sent DESC, w.gid, d.ord;

@@ -47,7 +47,7 @@ struct table_copy {
 	const char *table;
 	int columns;
 	enum rule rule[COLUMNS_MAX];
-	int owner;              /* column of that name, or -1 */
+	int owner, pid, dev;    /* columns of these names, or -1 */
 	sqlite3_stmt *select, *insert;
 };
 
@@ -145,14 +145,15 @@ static int prepare_table(struct table_copy *t)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, t->table, -1, SQLITE_STATIC);
-	t->owner = -1;
+	t->owner = t->pid = t->dev = -1;
 	for (t->columns = 0; rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && t->columns < COLUMNS_MAX; t->columns++) {
 		name[t->columns] = strdup((const char *)sqlite3_column_text(st, 0));
 		if (!name[t->columns])
 			break;
 		t->rule[t->columns] = rule_of(t->table, name[t->columns]);
-		if (!strcmp(name[t->columns], "owner"))
-			t->owner = t->columns;
+		t->owner = !strcmp(name[t->columns], "owner") ? t->columns : t->owner;
+		t->pid = !strcmp(name[t->columns], "pid") ? t->columns : t->pid;
+		t->dev = !strcmp(name[t->columns], "dev") ? t->columns : t->dev;
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(st);
@@ -227,8 +228,10 @@ static bool is_left_out(const struct table_copy *t)
 {
 	const struct copy *c = t->c;
 
-	return (c->shares && t->owner >= 0 && sqlite3_column_int64(t->select, t->owner) == 2) ||
-	       (c->merge && !strcmp(t->table, "truth") && sqlite3_column_type(t->select, 4) != SQLITE_NULL);
+	if (c->merge && !strcmp(t->table, "truth"))
+		return t->pid < 0 || t->dev < 0 || sqlite3_column_type(t->select, t->pid) != SQLITE_NULL ||
+		       (c->only && sqlite3_column_int64(t->select, t->dev) != c->only_dev);
+	return c->shares && t->owner >= 0 && sqlite3_column_int64(t->select, t->owner) == 2;
 }
 
 static void tell(u64 rows)

@@ -20,6 +20,8 @@ struct copy {
 	u64 processes, files;   /* added to the numbers of processes, but 0 to 2, and of files */
 	s64 shift_ns;           /* added to times since the start of the run */
 	const char *host;       /* of processes and devices */
+	bool only;              /* of the kernel's counters only those of device only_dev: its filter */
+	u32 only_dev;
 	bool renames;           /* names of devices and instances begin with it, and the devices of a load are not known: there are several machines */
 	bool shares;            /* the machine with another: whom neither was asked for is in none */
 	const struct copy_device *device;

@@ -420,6 +420,22 @@ static int largest(struct merge *m, u64 *processes, u64 *files)
 	return rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be read");
 }
 
+/* The device that the run was about, by its filter: counters of others say nothing. */
+static int find_only(const struct part *p, struct copy *c)
+{
+	static const char sql[] = "WITH f AS (SELECT ' ' || filters || ' ' AS words FROM run WHERE run = ?1) SELECT d.dev FROM f JOIN device d ON d.run = ?1"
+		" AND (instr(f.words, ' dev=' || d.name || ' ') OR instr(f.words, ' dev=/dev/' || d.name || ' ')"
+		" OR instr(f.words, ' dev=' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ' '))";
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(p->o.db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK && !sqlite3_bind_int64(st, 1, p->run) && sqlite3_step(st) == SQLITE_ROW) {
+		c->only = true;
+		c->only_dev = sqlite3_column_int64(st, 0);
+	}
+	return sqlite3_finalize(st) ?: rc;
+}
+
 static int copy_part(struct merge *m, size_t i)
 {
 	struct part *p = &m->part[i];
@@ -430,7 +446,7 @@ static int copy_part(struct merge *m, size_t i)
 
 	if (err)
 		return err;
-	rc = copy_words(c.from, c.to) ?: copy_run(&c, &table, &m->rows);
+	rc = find_only(p, &c) ?: copy_words(c.from, c.to) ?: copy_run(&c, &table, &m->rows);
 	return rc == SQLITE_OK ? 0 : copy_fail(&p->o, &m->to.o, rc, table);
 }
 

@@ -10,7 +10,7 @@
 #include "schema.h"
 
 /* Tables that every format has: a store without one of them is no older one, but damaged. */
-static const char first_tables[] = " run probe device process file agg agg_total hist flow lost truth load run_end event ledger"
+static const char first_tables[] = " run probe device process file agg agg_total hist flow lost truth load run_end event ledger file_io"
 	" layer kind cause how sub component flag ";
 
 /* What a column that may not be absent was before it was there. To add one: a row. */

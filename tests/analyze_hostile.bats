@@ -323,7 +323,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 @test "reports read views only, and one file of the analyzer knows SQLite" {
 	run grep -nEi '\b(FROM|JOIN)[[:space:]]+(run|run_end|probe|device|process|file|agg|agg_total|hist|lost|truth|event|ledger)\b' "$ROOT"/reports/*.sql
 	[ "$status" = 1 ] || { echo "$output"; false; }
-	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/* | xargs -n 1 basename | paste -sd " ")" = "fold.c functions.c order.c overlap.c query.c" ]
+	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/* | xargs -n 1 basename | paste -sd " ")" = "fold.c functions.c order.c overlap.c query.c sizes.c" ]
 	! grep -nE 'include.*(libbpf|bpf/)' "$ROOT"/analyzer/*
 }
 

@@ -36,9 +36,9 @@ rows() {
 		want_pids=64 all process table full
 	END
 }
-# Those of sockets are filled in net.bats; functions are not more than iot knows of; those of XFS throw out what is oldest, whose bytes then
+# Those of sockets are filled in net.bats; functions are not more than iot knows of; those of XFS and btrfs throw out what is oldest, whose bytes then
 # have no owner.
-elsewhere="flows socket_roles functions cell_index stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes"
+elsewhere="btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts flows socket_roles functions cell_index stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes"
 
 setup() {
 	need_tracer

@@ -148,7 +148,7 @@ for i in range(23):
 	need_tracer
 	for how in none all; do
 		"$trace" -q --layers syscall --latency $how --format text -o text.$how -- dd if=/dev/zero of=f bs=4k count=3 status=none
-		awk '$3 == "APP_WRITE" && $7 == "dd" { print ($6 == "n/a" ? "none" : $6 > 0 ? "all" : $6) }' text.$how | sort | uniq -c >lat.$how
+		awk '$3 == "APP_WRITE" && $7 == "dd" { print ($6 == "-" ? "none" : $6 > 0 ? "all" : $6) }' text.$how | sort | uniq -c >lat.$how
 		same "latency $how" "$(awk '{ print $1, $2 }' lat.$how)" "3 $how"
 	done
 }

@@ -72,3 +72,14 @@ check_of() { # WHAT
 	}
 	with_fs none 64M -- body
 }
+
+@test "what an overlay copies up when a file is opened to be written is D of who opens it, and the ledger closes" {
+	body() {
+		(cd "$IOT_MNT" && mkdir lower upper work over && head -c 3M /dev/urandom >lower/f && sync -f .)
+		traced -- sh -c 'mount -t overlay overlay -o "lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work" "$0/over" && echo x >>"$0/over/f" && sync -f "$0" && umount "$0/over"' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
+		same "D" "$(sql "SELECT SUM(l.dirtied), SUM(l.written) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/over/f'")" "3149824 3149824"
+		same "S" "$(total bytes "kind = 'write' AND comm = 'sh' AND sub = 'regular'")" 2
+	}
+	with_fs ext4 64M -- body
+}

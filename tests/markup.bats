@@ -35,7 +35,7 @@ setup() {
 	db.execute("UPDATE run SET label = ?, command = ?, host = ?", (name, name, name))
 	db.commit()
 	E
-	for report in amplification breakdown components files latency network runs systems timeline verify explain headline; do
+	for report in amplification breakdown components files latency network pattern iosize heatmap fsync runs systems timeline verify explain headline; do
 		"$ANALYZE" "$report" "$S" --format latex > "$report.tex" || [ "$report" = verify ]
 		"$ANALYZE" "$report" "$S" --format markdown > "$report.md" || [ "$report" = verify ]
 		python3 - "$report" <<-'E'

@@ -239,6 +239,8 @@ recording() { # STORE
 	done
 	cat naf.* waf.* hosts
 	grep -q '^naf_int,N_int/L,exact,1\.' naf.both
+	run -0 "$analyze" verify merged.sqlite --format csv
+	same "checks of the nodes' disks" "$(grep -cE '^device bytes written,node[12]:loop.*,0,OK,' <<<"$output")" 2
 	grep -q ',waf_norm,B/(L x R),' waf.both
 	same "naf" "$(cat naf.merged)" "$(cat naf.both)"
 	same "waf" "$(cut -d, -f4-10 waf.merged)" "$(cut -d, -f4-10 waf.both)"

@@ -11,7 +11,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 
 @test "a page is whole for another parser, loads and runs nothing, has every figure with what it shows and the command behind it" {
 	page
-	[ "$("$ROOT/tests/page.py" page.html)" = "7 figures, 26 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
+	[ "$("$ROOT/tests/page.py" page.html)" = "7 figures, 32 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
 	"$ROOT/tests/pictures.py" page.html
 	for report in waterfall amplification breakdown perop timeline latency pictures; do
 		[[ $(section $report) == *"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
@@ -24,12 +24,53 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 @test "what is not there says why" {
 	page
 	[[ $(section network) == *"Not measured, because layer net was not recorded."* ]]
+	[[ $(section pattern) == *"Not measured, because no call moved bytes of a file; loads and stores through mappings are no calls."* ]]
+	[[ $(section fsync) == *"Not measured, because nobody synced a file."* ]]
 	[[ $(section components) == *"Not measured, because no process of a known storage system and no file of one was seen."* ]]
 	sqlite3 "$S" "DELETE FROM agg; DELETE FROM hist; DELETE FROM agg_total WHERE kind IN (SELECT id FROM kind WHERE name LIKE 'block%' OR name LIKE 'queue%'); UPDATE agg_total SET lat_ns = 0; UPDATE run SET latency = 'none', layers = 'syscall,cache,fs'"
 	page
 	[[ $(section timeline) == *"Not measured, because the run has no sums by second."* ]]
 	[[ $(section breakdown) == *"Not measured, because layer block was not recorded."* ]]
 	"$ROOT/tests/page.py" page.html
+}
+
+@test "of several sets of runs the page says what differs, with a picture; of runs that are not comparable why not" {
+	python3 "$ROOT/tests/gen-pair.py" 1 --effect 0.05 | sqlite3 "$S"
+	run page
+	"$ROOT/tests/page.py" page.html
+	"$ROOT/tests/pictures.py" page.html
+	[[ $(section compare) == *"device bytes: 10.0 MiB -&gt; 10.5 MiB, +5.2 %"*"5 runs each."* ]]
+	[[ $(section compare) == *"iot-analyze compare run.sqlite --plot ."* ]]
+	[[ $(section run) == *"All runs of the store"* ]]
+	sqlite3 "$S" "UPDATE run SET kernel = '5.10.0' WHERE label = 'b'"
+	run page
+	[[ $(section compare) == *"Not compared, because the runs are not comparable: "*kernel* ]]
+	store_with "$S"
+	page
+	! grep -q 'id="compare"' page.html
+	! grep -qF '\n' page.html
+}
+
+@test "in a real browser: each figure is seen, light, dark, on a phone and on paper; nothing leaves its place, nothing is said or asked for" {
+	browser=$(command -v "${IOT_BROWSER:-chromium-headless-shell}" || command -v chromium) || skip "a browser is missing: install the Debian package chromium-headless-shell"
+	python3 "$ROOT/tests/gen-run.py" 3000 --systems | "$ANALYZE" ingest real.sqlite
+	python3 "$ROOT/tests/gen-run.py" 3000 --systems --seed 2 | sed '1s/"synthetic"/"other"/' | "$ANALYZE" ingest real.sqlite
+	S=real.sqlite
+	page
+	figures=$(grep -c '<figure>' page.html)
+	[ "$figures" -ge 8 ]
+	mkdir shots
+	"$ROOT/tests/browser.py" "$browser" page.html shots >said || { cat said; false; }
+	cat said
+	[ "$(grep -c ": $figures figures, " said)" = 4 ]
+	[ "$(head -c 5 shots/page.pdf)" = "%PDF-" ]
+	# it can fail
+	sed 's|<p class="dim">Made|<script>console.log("loud")</script><img src="http://192.0.2.1/x.png"><p style="width:2000px;color:#eee;background:#fff">wide</p>&|; s|default-src .none.;||; s|<div class="narrow">|<div>|' page.html >bad.html
+	run "$ROOT/tests/browser.py" "$browser" bad.html
+	[ "$status" = 1 ]
+	for fault in "console: loud" "asked for: http://192.0.2.1/x.png" "leaves the window" "2 pictures are seen" "has a contrast of"; do
+		[[ $output == *"$fault"* ]] || { echo "not found: $fault"; false; }
+	done
 }
 
 @test "a check that does not agree is marked, and the exit status is 1 with the page written; an incomplete run says so" {

@@ -43,8 +43,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
-from random_device import FS_IOC_GETVERSION, PAGE, Image, extents, is_xfs  # noqa: E402
-from random_generate import generate, parse  # noqa: E402
+from random_device import FS_IOC_GETVERSION, PAGE, Image, extents, is_btrfs, is_xfs  # noqa: E402
+from random_generate import CALLS, generate, parse  # noqa: E402
 from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, place, ranges  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -404,6 +404,8 @@ def programs_of(options):
         with sys.stdin if options["file"] == "-" else open(options["file"]) as f:
             return programs_in(f.read())
     first, _, last = options["seeds"].partition("-")
+    if is_btrfs():  # whose copies share what they are to write
+        only = [name for name in only or CALLS if name != "copy"]
     return [Program(str(seed), generate(seed, only, options["clean"])) for seed in range(int(first), int(last or first) + 1)]
 
 

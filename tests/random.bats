@@ -63,6 +63,13 @@ setup() {
 	with_fs xfs 2G -m reflink=0 -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-8} - 1))"
 }
 
+# In place, as the device shows it: without copies on write, and without checksums, which the patterns on the device would break.
+@test "random programs on btrfs: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
+	need mkfs.btrfs btrfs-progs
+	export BATS_TEST_TIMEOUT=7200 MOUNT_OPTS=nodatacow,max_inline=0
+	with_fs btrfs 2G -m single -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-4} - 1))"
+}
+
 # Blocks behind the end of a file, which a direct write had begun when ENOSPC ended it, are written all the same and are in no ledger:
 # that one line of verify is known to fail here.
 @test "random programs where the device is almost full: what ENOSPC cut short is nobody's" {

@@ -25,8 +25,8 @@ def compare(batch):
     for owner, pid in sql(batch, "SELECT id, pid FROM process WHERE id > 2"):
         if pid in pids:
             of[owner], names[owner] = pids[pid]
-    dev = os.stat(batch.mnt).st_dev
-    dev = os.major(dev) << 20 | os.minor(dev)
+    major, minor = os.environ["IOT_DEVNO"].split(":") # of the device: btrfs has numbers of its own
+    dev = int(major) << 20 | int(minor)
     got = collections.defaultdict(collections.Counter)
     got_direct = collections.defaultdict(collections.Counter)
     for cause, owner, ino, gen, off, size in sql(batch,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """random_device.py - what is on the device: where the blocks of files are, and which of them were written since they were marked."""
 import fcntl
+import glob
 import os
 import struct
 
@@ -12,6 +13,36 @@ EXTENT_UNKNOWN, EXTENT_DELALLOC, EXTENT_INLINE, EXTENT_UNWRITTEN = 2, 4, 0x200, 
 
 def is_xfs():
     return os.path.isdir("/sys/fs/xfs/" + os.path.basename(os.environ["IOT_DEV"]))
+
+
+def is_btrfs():
+    return bool(glob.glob("/sys/fs/btrfs/*/devices/" + os.path.basename(os.environ["IOT_DEV"])))
+
+
+BTRFS_TREE_SEARCH, BTRFS_CHUNK_TREE, BTRFS_CHUNK_ITEM = 0xD0009411, 3, 228
+
+
+def chunks():
+    """Where the chunks of a btrfs on one device are: [(address, size, place on the device)]. Those of files have one copy."""
+    most = (1 << 64) - 1
+    buf = bytearray(struct.pack("=QQQQQQQIIII32x", BTRFS_CHUNK_TREE, 0, most, 0, most, 0, most, BTRFS_CHUNK_ITEM, BTRFS_CHUNK_ITEM, 4096, 0).ljust(4096, b"\0"))
+    fd = os.open(os.environ["IOT_MNT"], os.O_RDONLY)
+    fcntl.ioctl(fd, BTRFS_TREE_SEARCH, buf)
+    os.close(fd)
+    out, at = [], 104
+    for _ in range(struct.unpack_from("=I", buf, 64)[0]):
+        _, _, address, _, size = struct.unpack_from("=QQQII", buf, at)
+        out.append((address, struct.unpack_from("=Q", buf, at + 32)[0], struct.unpack_from("=Q", buf, at + 32 + 48 + 8)[0]))
+        at += 32 + size
+    return out
+
+
+def on_device(extents_found):
+    """btrfs tells addresses of its own, which chunks put on the device."""
+    have = chunks()
+    for e in extents_found:
+        e.at = next(place + e.at - address for address, size, place in have if address <= e.at < address + size)
+    return extents_found
 
 
 class Extent:
@@ -34,9 +65,9 @@ def extents(fd):
             if not flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE):
                 out.append(Extent(logical // PAGE, physical, size // PAGE, bool(flags & EXTENT_UNWRITTEN)))
             if flags & 1:
-                return out
+                return on_device(out) if out and is_btrfs() else out
         if not n:
-            return out
+            return on_device(out) if out and is_btrfs() else out
 
 
 class Image:

@@ -2,7 +2,7 @@
 """random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
 import collections
 
-from random_device import is_xfs
+from random_device import is_btrfs, is_xfs
 from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
 
 FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
@@ -145,6 +145,8 @@ class Program:
         moves = op in BYTES
         is_direct = "x" in mode and moves
         syncs = moves and (set(mode) & set("sd") or rwf & (RWF_DSYNC | RWF_SYNC | RWF_DONTCACHE))
+        if is_direct and is_btrfs() and not is_aligned(op, c, reply):
+            is_direct, syncs = False, True  # through the cache, and written before the call returns
         claims = set()
         if reply.get("parts") and inode:
             for one in requests(c, reply):
@@ -312,6 +314,12 @@ BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": 
          "sendfile": "sendfile_out", "copy": "copy_out", "splice": "splice_out", "aio": "aio_write", "uring": "uring_write",
          "child": "write", "thread": "write", "aios": "aio_write", "urings": "uring_write"}
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
+
+
+def is_aligned(op, c, reply):
+    """Whether btrfs takes a direct write as such: whole blocks, each piece of memory too."""
+    pieces = c.get("n", 1) if "v" in op or (op in ("aio", "uring") and c.get("kind", 0) & 1) else 1
+    return not (reply["begin"] % PAGE or c["len"] % PAGE or c["len"] // max(pieces, 1) % PAGE)
 
 
 def requests(c, reply):

@@ -141,7 +141,7 @@ answers() { # STORE
 
 @test "prune takes out events or runs, by name, age or size, gives the space back, and keeps every sum" {
 	for n in 1 2 3; do
-		gen 30000 --seed $n | sed "1s/\"label\":\"synthetic\"/\"label\":\"l$n\"/; 1s/\"wall_ns\":1764000000/\"wall_ns\":176400000$n/" | "$ANALYZE" ingest s.sqlite
+		gen 10000 --seed $n | sed "1s/\"label\":\"synthetic\"/\"label\":\"l$n\"/; 1s/\"wall_ns\":1764000000/\"wall_ns\":176400000$n/" | "$ANALYZE" ingest s.sqlite
 	done
 	size() { stat -c %s s.sqlite; }
 	sums() { "$ANALYZE" amplification s.sqlite --run "$1" --format csv --table ratios; "$ANALYZE" files s.sqlite --run "$1" --format csv; "$ANALYZE" verify s.sqlite --run "$1" --format csv; }
@@ -151,7 +151,7 @@ answers() { # STORE
 	for n in 1 2 3; do sums $n >before$n; done
 	run -0 "$ANALYZE" prune s.sqlite:2 --events
 	[[ $output == "s.sqlite: 0 runs taken out, events of 1 more; 3 runs are left; "*" MiB before, now "* ]]
-	[ "$(size)" -lt $((full * 4 / 5)) ]
+	[ "$(size)" -lt $((full * 9 / 10)) ]
 	same "events" "$(sqlite3 s.sqlite "SELECT run, COUNT(*) > 0 FROM event GROUP BY run" | paste -sd ' ')" "1|1 3|1"
 	for n in 1 2 3; do sums $n | diff before$n -; done
 	"$ANALYZE" headline s.sqlite --run 2 | grep -q 'missing   events: they were pruned'
@@ -167,10 +167,10 @@ answers() { # STORE
 	diff <(cut -d, -f1-9 before3) <(cut -d, -f1-9 after3)
 	same "whole" "$(sqlite3 s.sqlite "PRAGMA integrity_check")" ok
 	empty_size=$(size)
-	for n in 4 5; do gen 30000 --seed $n | "$ANALYZE" ingest s.sqlite; done
-	"$ANALYZE" prune s.sqlite --to $((empty_size + 1500000))
-	[ "$(size)" -le $((empty_size + 1500000)) ]
-	same "the newest keep their events" "$(sqlite3 s.sqlite "SELECT MAX(run) FROM event")" "$(sqlite3 s.sqlite "SELECT MAX(run) FROM run")"
+	for n in 4 5; do gen 10000 --seed $n | "$ANALYZE" ingest s.sqlite; done
+	"$ANALYZE" prune s.sqlite --to $((empty_size + 400000))
+	[ "$(size)" -le $((empty_size + 400000)) ]
+	same "the newest keep their events" "$(sqlite3 s.sqlite "SELECT group_concat(DISTINCT run) FROM event")" "$(sqlite3 s.sqlite "SELECT run FROM run ORDER BY wall_ns DESC LIMIT 1")"
 	one_line 1 "s.sqlite: nothing was changed: " "$ANALYZE" prune s.sqlite --to 1KiB
 	[ -z "$(find . -name '.iot*')" ]
 }

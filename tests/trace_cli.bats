@@ -249,15 +249,43 @@ refuses() { # STATUS TEXT ARGS...
 	[ ! -e ran ]
 }
 
-@test "working_trace.sh without two arguments says how it is used, with status 2" {
+@test "working_trace.sh with three arguments says how it is used, with status 2" {
 	status=0
-	"$root/working_trace.sh" 5 2> err.log || status=$?
+	"$root/working_trace.sh" 5 a b 2> err.log || status=$?
 	same status "$status" 2
-	grep -q "usage: working_trace.sh DURATION OUTFILE" err.log
+	grep -q "usage: working_trace.sh \[DURATION \[OUTFILE\]\]" err.log
 	status=0
 	"$root/working_trace.sh" soon out.txt 2> err.log || status=$?
 	same status "$status" 2
 	grep -q "duration 'soon'" err.log
+}
+
+@test "an ordinary user is asked by sudo: what root prints goes to a file that is his; 5 seconds and trace.txt without arguments" {
+	need_root
+	need setpriv util-linux
+	setpriv=$(command -v setpriv)
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
+	mkdir -m 777 his
+	mkdir bin
+	# shellcheck disable=SC2016 # the other shell expands them
+	printf '#!/bin/sh\necho "as root: $*"\n' >bin/sudo
+	chmod 755 bin bin/sudo
+	cp "$root/working_trace.sh" bin/
+	as_user() { (cd his && env PATH="$1" "$setpriv" --reuid=65534 --regid=65534 --clear-groups "${@:2}"); }
+	as_user "$PATH" test -x ../bin/sudo || skip "the folder of this test cannot be entered by others"
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" ../bin/working_trace.sh
+	same "asked" "$(cat his/trace.txt)" "as root: -- iot-trace -d 5 --format text -o -"
+	same "whose it is" "$(stat -c '%u %a' his/trace.txt)" "65534 600"
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" env IOT_STORE=run.sqlite ../bin/working_trace.sh 0.5 "a b"
+	same "asked" "$(cat "his/a b")" "as root: -- iot-trace -d 0.5 --format text -o - -o run.sqlite"
+	mkdir empty
+	for program in sh id dirname readlink stat; do ln -s "$(command -v $program)" empty/; done
+	chmod 755 empty
+	status=0
+	as_user "$BATS_TEST_TMPDIR/empty" /bin/sh ../bin/working_trace.sh 1 none.txt 2>err.log || status=$?
+	same status "$status" 1
+	grep -q "there is no sudo to ask" err.log
+	[ ! -e his/none.txt ]
 }
 
 @test "the manual says how much memory of the kernel a run takes, to a twentieth" {

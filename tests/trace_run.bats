@@ -460,9 +460,33 @@ os.fsync(f)' "$@"
 	same "header" "$(head -n 1 out.txt)" "TIME             LAYER        EVENT                        SIZE ALIGNED LAT(μs) COMM            FLAGS"
 	same "line" "$(sed -n 2p out.txt)" "$(printf '=%.0s' $(seq 72))"
 	awk 'NR > 2 { if ($1 !~ /^[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9][0-9][0-9]$/ || NF < 8 || $4 !~ /^[0-9]+$/ || $5 !~ /^[0-9]+$/ ||
-		$6 !~ /^([0-9]+\.[0-9][0-9]|n\/a)$/ || $8 !~ /^\[[A-Z]+\]$/) { print; bad = 1 } } END { exit bad }' out.txt
+		$6 !~ /^([0-9]+\.[0-9][0-9]|-)$/ || $8 !~ /^\[[A-Z]+\]$/) { print; bad = 1 } } END { exit bad }' out.txt
 	awk 'NR > 2' out.txt | cut -c1-12 | sort -c
 	same "writes" "$(grep -c 'APPLICATION.*APP_WRITE ' out.txt)" 501
+}
+
+@test "a storage system's calls on its components have lines of their own that move no other sum, and a request names its thread" {
+	body() {
+		"$trace" -q -o "$store" -o out.txt --format text -- sh -c '
+			sqlite3 "$IOT_MNT/t.db" "PRAGMA journal_mode = wal; CREATE TABLE t(a); INSERT INTO t VALUES(zeroblob(40990)); INSERT INTO t VALUES(1)"
+			dd if=/dev/zero of="$IOT_MNT/f" bs=4096 count=23 oflag=direct status=none' >sqlite.log
+		# the lines of writes, and of the same calls in the store
+		lines() { awk -v layer="$1" '$2 == layer && $7 == "sqlite3" && $8 == "[WRITE]" { n++; size += $4; aligned += $5 } END { print n, size, aligned }' out.txt; }
+		called=$(sql "SELECT COUNT(*), SUM(bytes), SUM(bytes) FROM v_event WHERE system = 'sqlite' AND layer = 'syscall' AND dir = 'w' AND sub = 'regular' AND component IS NOT NULL")
+		same "lines of the system" "$(lines STORAGE_SVC)" "$called"
+		same "lines of calls" "$(lines APPLICATION)" "$(sql "SELECT COUNT(*), SUM(bytes), SUM(bytes) FROM v_event WHERE owner_comm = 'sqlite3' AND layer = 'syscall'
+			AND dir = 'w' AND sub = 'regular'")"
+		grep -qE '^[0-9:.]+ STORAGE_SVC  SVC_WRITE +[0-9]+ +[0-9]+ +[0-9.]+ sqlite3 +\[WRITE\] sqlite wal$' out.txt
+		grep -qE '^[0-9:.]+ STORAGE_SVC  SVC_SYNC .* sqlite data$' out.txt
+		for layer in APPLICATION OS FILESYSTEM DEVICE; do
+			same "$layer" "$(grep -c "$layer" out.txt)" "$(awk -v l="$layer" '$2 == l' out.txt | wc -l)"
+		done
+		dd=$(sql "SELECT pid FROM process WHERE comm = 'dd' AND exe IS NOT NULL LIMIT 1")
+		same "dd's own requests" "$(grep -cE "DEVICE .* dd .* direct by $dd$" out.txt)" 23
+		empty "requests without a thread" "$(grep DEVICE out.txt | grep -v ' by [0-9][0-9]*$' || :)"
+	}
+	need sqlite3 sqlite3
+	with_fs ext4 256M -- body
 }
 
 @test "the table has a line for each operation with what was asked for and what was returned" {

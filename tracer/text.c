@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "out.h"
 #include "text.h"
-#include "utf8.h"
+#include "text_names.h"
 #include "tracer.h"
 
 #define HOLD_NS (NSEC / 10)
@@ -21,7 +21,6 @@
 #define BUFFER (256u << 10)
 #define LINE_MAX_BYTES 512
 #define BLOCK_BYTES 4096ull
-#define NAME_MAX_BYTES (4 * 24 + 1) /* 24 bytes of a name, each escaped */
 
 static const struct {
 	const char *name, *text;
@@ -68,11 +67,6 @@ struct held {
 	u32 slot;
 };
 
-struct who {
-	u32 pid;
-	char comm[NAME_MAX_BYTES], system[NAME_MAX_BYTES];
-};
-
 struct text {
 	struct sink sink;
 	int fd;
@@ -84,10 +78,7 @@ struct text {
 	u32 *free_slots;
 	struct held *held;      /* by time; the first n_done of them were written */
 	size_t n_held, n_done;
-	struct who *who;        /* by process id */
-	size_t room_who;
-	u32 *stacked;           /* devices whose bytes are those of another one */
-	size_t n_stacked, room_stacked;
+	struct text_names names;
 	time_t second;
 	char clock[16];         /* HH:MM:SS of that second */
 	char *buf;
@@ -117,79 +108,6 @@ static const char *clock_text(struct text *t, u64 ns)
 	return t->clock;
 }
 
-static void lower(char *s, const char *word)
-{
-	for (char *p = s; *word && (p = strstr(p, word)); )
-		for (size_t i = strlen(word); i; i--, p++)
-			*p = tolower((unsigned char)*p);
-}
-
-/* Words of the other columns stand nowhere else: `grep -c OS` must count lines of one layer, and "APPLICATION.*dd.*WRITE" calls
- * that write. In a name they are small letters. */
-static void hide_words(char *s)
-{
-	static const char *const directions[] = { "READ", "WRITE", "SYNC", "META", "OTHER" };
-
-	for (size_t i = 0; i < N_OF(layers); i++)
-		lower(s, layers[i].text);
-	for (size_t i = 0; i < N_OF(layers); i++)
-		lower(s, layers[i].upper);
-	for (size_t i = 0; i < N_OF(kinds); i++)
-		lower(s, kinds[i].text ? kinds[i].text : "");
-	for (size_t i = 0; i < N_OF(directions); i++)
-		lower(s, directions[i]);
-	for (size_t i = 0; i < N_OF(tags); i++)
-		lower(s, tags[i].tag);
-	for (size_t i = 0; i < N_OF(flags); i++)
-		lower(s, flags[i].name);
-}
-
-/* A name as one column of printable characters: blanks become _, what else is not printed is escaped (utf8.h). */
-static void clean(char to[NAME_MAX_BYTES], const char *from)
-{
-	size_t len = strnlen(from, NAME_MAX_BYTES / 4), n;
-	char *out = to;
-	long code;
-
-	for (; len; from += n, len -= n) {
-		n = utf8_next(from, len, &code);
-		if (code == ' ')
-			*out++ = '_';
-		else
-			out = utf8_escape(out, from, n, code);
-	}
-	*out = '\0';
-	hide_words(to);
-}
-
-static int learn_process(struct text *t, const struct rec_process *r)
-{
-	struct who *w;
-
-	while (r->id >= t->room_who) {
-		size_t old = t->room_who;
-
-		if (grow((void **)&t->who, t->room_who, &t->room_who, sizeof(*t->who)))
-			return fail(ENOMEM, "processes of %s", t->name);
-		memset(t->who + old, 0, (t->room_who - old) * sizeof(*t->who));
-	}
-	w = &t->who[r->id];
-	w->pid = r->pid;
-	clean(w->comm, *r->comm ? r->comm : "_");
-	clean(w->system, r->system ? r->system : "-");
-	return 0;
-}
-
-static int learn_device(struct text *t, const struct rec_device *r)
-{
-	if (r->leaf || !(r->dev >> 20))
-		return 0;
-	if (grow((void **)&t->stacked, t->n_stacked, &t->room_stacked, sizeof(*t->stacked)))
-		return fail(ENOMEM, "devices of %s", t->name);
-	t->stacked[t->n_stacked++] = r->dev;
-	return 0;
-}
-
 static void put_header(struct text *t)
 {
 	if (t->style == TEXT_TABLE) {
@@ -202,19 +120,6 @@ static void put_header(struct text *t)
 	memset(t->buf + t->n, '=', 72);
 	t->n += 72;
 	t->buf[t->n++] = '\n';
-}
-
-static const struct who *who_is(const struct text *t, u32 id)
-{
-	static struct who unnamed;
-
-	if (id < t->room_who && t->who[id].comm[0])
-		return &t->who[id];
-	snprintf(unnamed.comm, sizeof(unnamed.comm), "process_%u", id % 10000000);
-	strcpy(unnamed.system, "-");
-	if (!id || id == PROC_OTHER)
-		strcpy(unnamed.comm, id ? "other" : "unattributed");
-	return &unnamed;
 }
 
 static const char *tag_of(u8 kind)
@@ -270,15 +175,15 @@ static void put_digits(struct text *t, u64 v, size_t n)
 	t->n += n;
 }
 
-/* Nanoseconds as microseconds with two decimals; 0 is what was not timed. */
+/* Nanoseconds as microseconds with two decimals; 0 is what was not timed: "-". */
 static void put_us(struct text *t, u64 ns, size_t width)
 {
 	u64 hundredths = (ns + 5) / 10;
 
-	for (; !ns && width > 3; width--)
+	for (; !ns && width > 1; width--)
 		t->buf[t->n++] = ' ';
 	if (!ns) {
-		put_text(t, "n/a", 0);
+		t->buf[t->n++] = '-';
 		return;
 	}
 	put_number(t, hundredths / 100, width - 3);
@@ -320,7 +225,8 @@ static u64 aligned(const struct iot_event *e)
 	return e->bytes ? to - from : 0;
 }
 
-static void put_line(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned, u32 bits)
+/* The columns; the caller ends the line. */
+static void put_columns(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned)
 {
 	u64 ns = t->last_ns + t->wall_ns;
 
@@ -338,9 +244,43 @@ static void put_line(struct text *t, const struct iot_event *e, const char *laye
 	put_blank(t);
 	put_us(t, e->dur_ns, 8);
 	put_blank(t);
-	put_text(t, who_is(t, e->owner ? e->owner : e->task)->comm, 15);
+	put_text(t, text_who(&t->names, e->owner ? e->owner : e->task)->comm, 15);
 	put_blank(t);
+}
+
+static void put_line(struct text *t, const struct iot_event *e, const char *layer, const char *event, u64 size_aligned, u32 bits)
+{
+	put_columns(t, e, layer, event, size_aligned);
 	put_flags(t, e, bits);
+	t->buf[t->n++] = '\n';
+}
+
+/* A request, and the thread that gave it to the device: often another one than the owner's. */
+static void put_request(struct text *t, const struct iot_event *e)
+{
+	put_columns(t, e, "DEVICE", kinds[e->kind].text, e->bytes);
+	put_flags(t, e, e->flags);
+	if (e->tid) {
+		put_text(t, " by ", 0);
+		put_number(t, e->tid, 0);
+	}
+	t->buf[t->n++] = '\n';
+}
+
+/* What a call was to a storage system: the same bytes once more, on a line of their own layer. */
+static void put_service(struct text *t, const struct iot_event *e)
+{
+	const char *system = text_who(&t->names, e->owner ? e->owner : e->task)->system, *component = text_component(&t->names, e->file, e->component);
+	char dir = kinds[e->kind].dir;
+
+	if (*system == '-' || !component)
+		return;
+	put_columns(t, e, layers[LAYER_STORAGE].text, dir == 'r' ? "SVC_READ" : dir == 'w' ? "SVC_WRITE" : dir == 's' ? "SVC_SYNC" : "SVC_META", e->bytes);
+	put_flags(t, e, 0);
+	put_blank(t);
+	put_text(t, system, 0);
+	put_blank(t);
+	put_text(t, component, 0);
 	t->buf[t->n++] = '\n';
 }
 
@@ -360,14 +300,7 @@ static void put_call(struct text *t, const struct iot_event *e)
 	put_line(t, e, "APPLICATION", kinds[e->kind].text, e->bytes, e->flags);
 	if (bytes && !t->vfs_measured)
 		put_line(t, e, "OS", dir == 'r' ? "VFS_READ" : "VFS_WRITE", aligned(e), e->flags | FLAG_DERIVED);
-}
-
-static bool is_leaf(const struct text *t, u32 dev)
-{
-	for (size_t i = 0; i < t->n_stacked; i++)
-		if (t->stacked[i] == dev)
-			return false;
-	return true;
+	put_service(t, e);
 }
 
 static void put_trace(struct text *t, const struct iot_event *e)
@@ -384,8 +317,8 @@ static void put_trace(struct text *t, const struct iot_event *e)
 		put_line(t, e, "FILESYSTEM", kinds[e->kind].text, e->bytes, e->flags);
 		break;
 	case LAYER_BLOCK: /* the same bytes again below a loop device, or above a disk, are no device bytes */
-		if (e->cause != CAUSE_LOOPBACK && is_leaf(t, e->dev))
-			put_line(t, e, "DEVICE", kinds[e->kind].text, e->bytes, e->flags);
+		if (e->cause != CAUSE_LOOPBACK && text_is_leaf(&t->names, e->dev))
+			put_request(t, e);
 		break;
 	case LAYER_NET:
 		put_line(t, e, "NETWORK", kinds[e->kind].text, e->bytes, e->flags);
@@ -430,7 +363,7 @@ static void put_type(struct text *t, u8 kind, size_t width)
 static void put_table(struct text *t, const struct iot_event *e)
 {
 	u64 ns = t->last_ns + t->wall_ns;
-	const struct who *w = who_is(t, e->owner ? e->owner : e->task);
+	const struct who *w = text_who(&t->names, e->owner ? e->owner : e->task);
 	size_t from = t->n;
 
 	put_text(t, clock_text(t, ns), 0);
@@ -467,7 +400,7 @@ static int release_one(struct text *t)
 	else
 		put_trace(t, &t->slots[h->slot]);
 	t->free_slots[MAX_HELD - (t->n_held - t->n_done) - 1] = h->slot;
-	return t->n + 2 * LINE_MAX_BYTES < BUFFER ? 0 : text_flush(t);
+	return t->n + 3 * LINE_MAX_BYTES < BUFFER ? 0 : text_flush(t);
 }
 
 /* Writes what ended at `until_ns` or before. */
@@ -533,12 +466,8 @@ static int text_record(struct sink *s, enum rec_type type, const void *rec)
 		t->vfs_measured = strstr(run->layers, layers[LAYER_VFS].name);
 		put_header(t);
 		return 0;
-	case REC_process:
-		return learn_process(t, rec);
-	case REC_device:
-		return learn_device(t, rec);
 	default:
-		return 0;
+		return text_learn(&t->names, type, rec);
 	}
 }
 
@@ -560,8 +489,7 @@ static int text_close(struct sink *s, bool complete)
 	free(t->slots);
 	free(t->free_slots);
 	free(t->held);
-	free(t->who);
-	free(t->stacked);
+	text_names_free(&t->names);
 	free(t->buf);
 	free(t->name);
 	free(t);
@@ -579,6 +507,7 @@ int sink_text(struct sink **out, int fd, const char *name, enum text_style style
 	t->style = style;
 	t->second = -1;
 	t->name = strdup(name);
+	t->names.output = t->name;
 	t->slots = calloc(MAX_HELD, sizeof(*t->slots));
 	t->free_slots = calloc(MAX_HELD, sizeof(*t->free_slots));
 	t->held = calloc(2 * MAX_HELD, sizeof(*t->held));

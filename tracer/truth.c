@@ -316,6 +316,15 @@ static void give_edge(const struct counter *begin, const struct counter *end, st
 	}
 }
 
+/* Was the kernel told not to count what this counts? dm of 6.1 says so of each of its volumes and counts all the same: where the switch
+ * was off from the start to the end, and the counter of a device without requests has moved, nobody looks at the switch. */
+static bool is_uncounted(const struct counter *begin, const struct counter *end)
+{
+	bool ignored = begin && begin->uncounted && end->uncounted && end->traced_known && end->value != begin->value;
+
+	return !ignored && (end->uncounted || (begin && begin->uncounted));
+}
+
 void truth_devices(const struct truth *t, void (*give)(void *arg, const struct rec_truth *), void *arg)
 {
 	for (size_t i = 0; i < t->end.n; i++) {
@@ -329,7 +338,7 @@ void truth_devices(const struct truth *t, void (*give)(void *arg, const struct r
 		rec_set(&r, truth, dev, end->dev);
 		if (end->traced_known)
 			rec_set(&r, truth, traced, end->traced - (begin ? begin->traced : 0));
-		if (end->uncounted || (begin && begin->uncounted))
+		if (is_uncounted(begin, end))
 			rec_set(&r, truth, uncounted, 1);
 		give_edge(begin, end, &r);
 		give(arg, &r);

@@ -1,16 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- access.sql: Single accesses, from events: their order, their sizes, their places.
 
--- Kinds that move bytes of files and devices. place: 1 calls, 2 VFS, 3 block, 5 what file systems submit. way: 1 read,
--- 2 written. regular, blockdev: the types of what calls are on; NULL: any. By its number, looked up for every event.
-CREATE TEMP TABLE v_access(kind INTEGER PRIMARY KEY, place INTEGER, way INTEGER, regular INTEGER, blockdev INTEGER);
-INSERT INTO temp.v_access
-SELECT k.id, '{"syscall": 1, "uring": 1, "vfs": 2, "block": 3, "fs": 5}' ->> k.layer, 1 + (k.dir = 'w'),
-       iif(k.app, (SELECT id FROM sub WHERE name = 'regular'), NULL),
-       iif(k.app, (SELECT id FROM sub WHERE name = 'blockdev'), NULL)
-FROM v_kind k
-WHERE k.dir IN ('r', 'w') AND k.layer IN ('syscall', 'uring', 'vfs', 'block', 'fs');
-
 -- Causes, as streams of requests are told apart: 1 file data, 2 journal, 3 metadata, 4 a loop device's bytes again.
 CREATE TEMP TABLE v_class(cause INTEGER PRIMARY KEY, class INTEGER);
 INSERT INTO temp.v_class
@@ -19,6 +9,34 @@ FROM cause;
 
 CREATE TEMP TABLE v_class_word(class, word);
 INSERT INTO temp.v_class_word VALUES (0, ''), (1, 'file data'), (2, 'fs journal'), (3, 'fs metadata'), (5, 'other');
+
+-- Owners whose events are left out: the tracer, what is not traced, and who is not of the system that is asked for.
+CREATE TEMP TABLE v_unwanted(owner INTEGER PRIMARY KEY);
+INSERT INTO temp.v_unwanted
+SELECT 1 UNION SELECT 2
+UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE ask.system <> '';
+
+-- What events are, for functions that look at each of them (analyzer/access_map.h says how it is read): calls, VFS,
+-- requests and ranges of file systems that move bytes by their layer, and syncs, commits and flushes.
+CREATE TEMP TABLE v_access_map AS
+WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254),
+     letter AS (
+       SELECT k.id, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
+                         THEN substr('{"syscall": "ab", "uring": "ab", "vfs": "cd", "block": "ef", "fs": "ij"}'
+                                     ->> k.layer, 1 + (k.dir = 'w'), 1)
+                         ELSE (SELECT '{"fsyncs": "s", "commits": "t", "flushes": "u"}' ->> c.sym FROM v_counts c
+                               WHERE c.kind = k.id AND c.sym IN ('fsyncs', 'commits', 'flushes')) END AS letter
+       FROM v_kind k)
+SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FROM number LEFT JOIN letter l ON l.id = n
+                                                             ORDER BY n))
+       || '/' || (SELECT group_concat(COALESCE(class, 5), '') FROM (SELECT c.class FROM number
+                                                                    LEFT JOIN v_class c ON c.cause = n ORDER BY n))
+       || '/' || (SELECT group_concat(on_file, '')
+                  FROM (SELECT COALESCE(s.name IN ('regular', 'blockdev'), 0) AS on_file
+                        FROM number LEFT JOIN sub s ON s.id = n ORDER BY n))
+       || '/' || COALESCE((SELECT group_concat(owner) FROM v_unwanted), '')
+       || '/' || COALESCE((SELECT group_concat(dev) FROM v_device WHERE NOT leaf), '')
+       || '/' || COALESCE((SELECT SUM(id) FROM flag WHERE name IN ('SYNC', 'DSYNC')), 0) AS map;
 
 -- What is said of each layer: its name, what it is of, and how many of its records were lost, so that a share of those
 -- that are there is a bound. source: 1 where the VFS was not measured and is what calls did.
@@ -45,11 +63,9 @@ LEFT JOIN v_left_out o ON o.layer = y.layer;
 -- direction, class, device, owner and file. Each event is read once, and nothing is sorted.
 CREATE TEMP TABLE v_order AS
 WITH judged AS MATERIALIZED (
-       SELECT access_order(a.place, a.way, iif(a.place = 3, COALESCE(c.class, 5), 0), iif(a.place = 3, e.dev, 0),
-                           e.owner, e.file, e.tid, e.ts_ns, e.offset, e.bytes) AS rows
-       FROM ask CROSS JOIN event e CROSS JOIN v_access a ON a.kind = e.kind AND a.place < 5
-       LEFT JOIN v_class c ON c.cause = e.cause
-       WHERE e.run = ask.run AND (a.regular IS NULL OR e.sub IN (a.regular, a.blockdev)))
+       SELECT access_order((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.file, e.tid, e.ts_ns, e.offset,
+                           e.bytes, e.sub, e.cause) AS rows
+       FROM event e WHERE e.run = (SELECT run FROM ask))
 SELECT value ->> 0 AS place, value ->> 1 AS way, value ->> 2 AS class, value ->> 3 AS dev, value ->> 4 AS owner,
        value ->> 5 AS file, value ->> 6 AS accesses, value ->> 7 AS bytes, value ->> 8 AS sequential,
        value ->> 9 AS sequential_bytes, value ->> 10 AS unjudged

@@ -2,12 +2,13 @@
 -- check.sql: What `verify` compares.
 
 -- Counters of the kernel, but those of disks that the run was not about: by --dev, which takes a name, a path or
--- major:minor. only: it was about one.
+-- major:minor; a merged run has the counters of those that it was about. only: it was about one.
 CREATE TEMP VIEW v_only_disk AS
 WITH asked AS (SELECT ' ' || filters || ' ' AS words FROM v_run WHERE ' ' || filters LIKE '% dev=%')
 SELECT d.dev FROM asked a JOIN v_device d
 ON instr(a.words, ' dev=' || d.device || ' ') OR instr(a.words, ' dev=/dev/' || d.device || ' ')
-   OR instr(a.words, ' dev=' || devno(d.dev) || ' ');
+   OR instr(a.words, ' dev=' || devno(d.dev) || ' ')
+UNION SELECT t.dev FROM asked a JOIN ask JOIN node n ON n.run = ask.run JOIN truth t ON t.run = ask.run;
 
 CREATE TEMP TABLE v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value - t.begin_value AS delta,

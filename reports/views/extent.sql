@@ -1,42 +1,20 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- extent.sql: Where on devices, and how large.
 
--- Owners whose events are left out: the tracer, what is not traced, and who is not of the system that is asked for.
-CREATE TEMP TABLE v_unwanted(owner INTEGER PRIMARY KEY);
-INSERT INTO temp.v_unwanted
-SELECT 1 UNION SELECT 2
-UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE ask.system <> '';
+-- Requests by place and time, each event looked at once (analyzer/sizes.c says how devices and time are cut).
+CREATE TEMP TABLE v_cells AS
+SELECT access_cells((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.offset, e.bytes) AS map
+FROM event e WHERE e.run = (SELECT run FROM ask);
 
--- What requests of each device touched, and when the last one began.
-CREATE TEMP TABLE v_extent AS
-WITH most AS MATERIALIZED (
-       SELECT fold(1, e.dev, ifnull(e.offset, 0) + e.bytes) AS high, fold(1, e.dev, -ifnull(e.offset, 0)) AS low,
-              fold(1, e.dev, e.bytes) AS large, fold(1, e.dev, e.ts_ns) AS late
-       FROM ask CROSS JOIN event e CROSS JOIN v_access a ON a.kind = e.kind AND a.place = 3
-       WHERE e.run = ask.run AND e.bytes > 0 AND ifnull(e.owner, 0) NOT IN (SELECT owner FROM v_unwanted))
-SELECT h.value ->> 0 AS dev, -(l.value ->> 1) AS low, h.value ->> 1 AS high, b.value ->> 1 AS large, t.value ->> 1 AS ts
-FROM most JOIN json_each(most.high) h JOIN json_each(most.low) l ON l.key = h.key
-JOIN json_each(most.large) b ON b.key = h.key JOIN json_each(most.late) t ON t.key = h.key;
-
--- How a device is cut: rows of step bytes from low on, columns of step_ns from the start of the run on. A request is in
--- the cell in which it begins, so that a row is as high as the largest one.
-CREATE TEMP TABLE v_cut(dev INTEGER PRIMARY KEY, device TEXT, low INTEGER, step INTEGER, step_ns INTEGER);
-INSERT INTO temp.v_cut
-SELECT x.dev, COALESCE(d.device, '(unknown)'), x.low, max((x.high - x.low + 47) / 48, x.large, 1),
-       max((SELECT MAX(ts) FROM v_extent) / 96 + 1, 1)
-FROM v_extent x LEFT JOIN v_device d ON d.dev = x.dev
-WHERE COALESCE(d.leaf, 1) AND x.dev IS NOT NULL;
+CREATE TEMP TABLE v_cut AS
+SELECT d.value ->> 0 AS dev, COALESCE(v.device, '(unknown)') AS device, d.value ->> 1 AS low, d.value ->> 2 AS high,
+       d.value ->> 3 AS step, m.map ->> 'step_ns' AS step_ns
+FROM v_cells m JOIN json_each(m.map, '$.devices') d LEFT JOIN v_device v ON v.dev = d.value ->> 0;
 
 CREATE TEMP TABLE v_heat AS
-WITH cut AS MATERIALIZED (
-       SELECT fold(4, e.dev, a.way, e.ts_ns / c.step_ns, (ifnull(e.offset, 0) - c.low) / c.step, 1, e.bytes, 0) AS rows
-       FROM ask CROSS JOIN event e CROSS JOIN v_access a ON a.kind = e.kind AND a.place = 3
-       CROSS JOIN v_cut c ON c.dev = e.dev
-       WHERE e.run = ask.run AND e.bytes > 0 AND ifnull(e.owner, 0) NOT IN (SELECT owner FROM v_unwanted))
-SELECT c.device, c.dev, iif(r.value ->> 1 = 1, 'read', 'written') AS way, r.value ->> 2 AS col, r.value ->> 3 AS line,
-       c.low + (r.value ->> 3) * c.step AS offset, c.low, c.step, c.step_ns,
-       r.value ->> 4 AS ops, r.value ->> 5 AS bytes
-FROM cut JOIN json_each(cut.rows) r JOIN v_cut c ON c.dev = r.value ->> 0;
+SELECT c.device, c.dev, iif(r.value ->> 1 = 1, 'read', 'written') AS way, r.value ->> 2 AS col, r.value ->> 3 AS offset,
+       c.low / c.step * c.step AS low, c.step, c.step_ns, r.value ->> 4 AS ops, r.value ->> 5 AS bytes
+FROM v_cells m JOIN json_each(m.map, '$.cells') r JOIN v_cut c ON c.dev = r.value ->> 0;
 
 -- Shades of a map: five steps of factors, from the fewest bytes in a cell to the most.
 CREATE TEMP VIEW v_shade AS
@@ -48,16 +26,11 @@ FROM v_heat h JOIN most m;
 -- Sizes of accesses by powers of two, by layer, direction and class: from low up to twice as many bytes.
 CREATE TEMP TABLE v_size AS
 WITH sized AS MATERIALIZED (
-       SELECT fold(5, a.place, a.way, iif(a.place IN (3, 5), COALESCE(c.class, 5), 0), iif(a.place = 3, e.dev, 0),
-                   CAST(log2(e.bytes) AS INTEGER), 1, e.bytes, e.bytes) AS rows
-       FROM ask CROSS JOIN event e CROSS JOIN v_access a ON a.kind = e.kind LEFT JOIN v_class c ON c.cause = e.cause
-       WHERE e.run = ask.run AND e.bytes > 0 AND (a.regular IS NULL OR e.sub IN (a.regular, a.blockdev))
-         AND ifnull(e.owner, 0) NOT IN (SELECT owner FROM v_unwanted))
-SELECT r.value ->> 0 AS place, r.value ->> 1 AS way, r.value ->> 2 AS class, 1 << (r.value ->> 4) AS low,
-       SUM(r.value ->> 5) AS accesses, SUM(r.value ->> 6) AS bytes, MAX(r.value ->> 7) AS largest
-FROM sized JOIN json_each(sized.rows) r LEFT JOIN v_device d ON d.dev = r.value ->> 3
-WHERE r.value ->> 0 <> 3 OR COALESCE(d.leaf, 1)
-GROUP BY 1, 2, 3, 4;
+       SELECT access_sizes((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.bytes, e.sub, e.cause) AS rows
+       FROM event e WHERE e.run = (SELECT run FROM ask))
+SELECT value ->> 0 AS place, value ->> 1 AS way, value ->> 2 AS class, value ->> 3 AS low, value ->> 4 AS accesses,
+       value ->> 5 AS bytes, value ->> 6 AS largest
+FROM sized, json_each(rows);
 
 -- In words, with what is in no event: where the VFS was not measured it is what calls did.
 CREATE TEMP VIEW v_size_line AS
@@ -71,9 +44,9 @@ WINDOW line AS (PARTITION BY p.place, s.way, s.class);
 
 -- The devices of the map; where there is none, why.
 CREATE TEMP VIEW v_heat_device AS
-SELECT c.device, c.low AS touched_from, x.high AS touched_to, c.step AS cell_bytes, c.step_ns / 1e9 AS cell_s,
+SELECT c.device, c.low AS touched_from, c.high AS touched_to, c.step AS cell_bytes, c.step_ns / 1e9 AS cell_s,
        iif(p.lost, printf('%d records were lost: a cell may hold more', p.lost), '') AS note
-FROM v_place p JOIN v_cut c JOIN v_extent x ON x.dev = c.dev WHERE p.place = 3
+FROM v_place p JOIN v_cut c WHERE p.place = 3
 UNION ALL
 SELECT '', NULL, NULL, NULL, NULL, why FROM v_place WHERE place = 3 AND NOT EXISTS (SELECT 1 FROM v_cut);
 

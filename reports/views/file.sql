@@ -109,16 +109,18 @@ WITH called AS MATERIALIZED (
                    ELSE name_pattern(f.path) END AS name
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
-       SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, COUNT(DISTINCT p.file) AS files,
-              SUM(p.txns) AS txns, SUM(p.blocks) AS blocks, SUM(p.weight) AS weight
+       SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
+              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns, SUM(p.blocks) AS blocks, SUM(p.weight) AS weight
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub
        GROUP BY o.gid, p.dev, p.call, p.name, p.sub),
-     whole AS MATERIALIZED (SELECT gid, dev, SUM(weight) AS weight FROM mine GROUP BY gid, dev),
+     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log),
      journal AS MATERIALIZED (
-       SELECT gid, dev, SUM(bytes) AS bytes FROM v_cell WHERE kind = 'fs_write' AND cause = 'journal'
-       GROUP BY gid, dev)
+       -- btrfs has no other place than its trees; those of the log are divided by themselves
+       SELECT gid, dev, sub = 'log_tree' AS log, SUM(bytes) AS bytes FROM v_cell
+       WHERE kind = 'fs_write' AND (cause = 'journal' OR cause = 'metadata' AND sub LIKE '%\_tree' ESCAPE '\')
+       GROUP BY gid, dev, log)
 SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device,
        j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0) AS bytes
-FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev
-LEFT JOIN journal j ON j.gid = m.gid AND j.dev = m.dev
+FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
+LEFT JOIN journal j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 LEFT JOIN v_device d ON d.dev = m.dev;

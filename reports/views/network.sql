@@ -50,6 +50,17 @@ SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.
 FROM v_run r JOIN flow f ON f.run = r.run JOIN v_owner o ON o.owner = f.owner
 LEFT JOIN peer p ON p.flow = f.rowid LEFT JOIN v_process q ON q.id = p.owner;
 
+-- Flows by who is at either end. peer: the storage system or the program that was traced there, else its address.
+CREATE TEMP VIEW v_peer AS
+SELECT f.gid, COALESCE(f.peer_system, f.peer_comm, iif(f.peer = 2, 'other processes', NULL), f.remote, '(not known)')
+           AS peer, f.link, f.loopback, COUNT(*) AS flows, SUM(f.sent) AS sent, SUM(f.received) AS received
+FROM v_flow f GROUP BY f.gid, 2, f.link, f.loopback;
+
+-- What lines moved on sockets and on devices: NULL where either was not measured.
+CREATE TEMP VIEW v_wire AS
+SELECT gid, what, who, pid, rank, received, sent, S, S_r, B, B_r FROM v_volume
+WHERE shown AND rank <= 4 AND COALESCE(received, 0) + COALESCE(sent, 0) > 0;
+
 -- Network amplification (METRICS N), for a run or system whose payload L is given: for the ledger's system, where the
 -- run knows it. A byte between two traced ends is counted once: on client links at the server's end, on internal links
 -- where it was sent. Peers that are not traced may be clients or other nodes, and flows without a row were not

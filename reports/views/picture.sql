@@ -52,6 +52,12 @@ UNION ALL
 SELECT 'files', iif(syscall IS NULL AND fs IS NULL, 'layers syscall and fs were not recorded',
                     'no file was written or read') FROM m
 UNION ALL
+SELECT p.report, l.why
+FROM (SELECT 'pattern' AS report, 1 AS place UNION ALL SELECT 'iosize', 1 UNION ALL SELECT 'heatmap', 3) p
+JOIN v_place l ON l.place = p.place
+UNION ALL
+SELECT 'fsync', COALESCE(why, 'nobody synced a file') FROM v_overlap_why
+UNION ALL
 SELECT 'network', iif(net IS NULL, 'layer net was not recorded',
                       'no traced process sent or received anything on sockets') FROM m;
 

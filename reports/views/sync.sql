@@ -1,36 +1,14 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- sync.sql: What syncs cost, and how many shared it.
 
--- Kinds that events of syncs, requests and commits have. what: of overlap() (analyzer/overlap.c): 0 a sync, 1 a request
--- that writes, 5 a commit, 6 a flush. flags: a sync only with one of these.
-CREATE TEMP TABLE v_sync_kind(kind INTEGER PRIMARY KEY, what INTEGER, flags INTEGER);
-INSERT INTO temp.v_sync_kind
-SELECT kind, MIN(what), MAX(flags)
-FROM (SELECT c.kind, '{"fsyncs": 0, "sync_writes": 0, "B": 1, "commits": 5, "flushes": 6}' ->> c.sym AS what,
-             iif(c.sym = 'sync_writes', (SELECT SUM(id) FROM flag WHERE name IN ('SYNC', 'DSYNC')), NULL) AS flags
-      FROM v_counts c WHERE c.sym IN ('fsyncs', 'sync_writes', 'B', 'commits', 'flushes'))
-GROUP BY kind;
-
--- Devices whose bytes come again below.
-CREATE TEMP TABLE v_stacked(dev INTEGER PRIMARY KEY);
-INSERT INTO temp.v_stacked SELECT dev FROM v_device WHERE NOT leaf;
-
 -- Syncs by how many were under way while they lasted; what devices wrote and journals committed meanwhile is divided
--- among those under way. Each event is looked at twice, and only syncs are sorted.
+-- among those under way (analyzer/overlap.c). Each event is looked at twice, and only syncs are sorted.
 CREATE TEMP TABLE v_overlap AS
-WITH seen AS (
-       SELECT 0 AS what, e.ts_ns AS ts, e.dur_ns AS dur, 0 AS amount
-       FROM ask CROSS JOIN event e CROSS JOIN v_sync_kind k ON k.kind = e.kind AND k.what = 0
-       WHERE e.run = ask.run AND e.dur_ns >= 0 AND (k.flags IS NULL OR e.flags & k.flags AND e.err IS NULL)
-         AND ifnull(e.owner, 0) NOT IN (SELECT owner FROM v_unwanted)
-       UNION ALL
-       SELECT CASE WHEN k.what > 1 THEN k.what WHEN c.class < 4 THEN c.class ELSE 4 END,
-              e.ts_ns + iif(k.what = 5, ifnull(e.dur_ns, 0), 0), 0, iif(k.what = 1, e.bytes, 1)
-       FROM ask CROSS JOIN event e CROSS JOIN v_sync_kind k ON k.kind = e.kind AND k.what > 0
-       LEFT JOIN v_class c ON c.cause = e.cause
-       WHERE e.run = ask.run AND COALESCE(c.class, 5) <> 4 AND ifnull(e.dev, 0) NOT IN (SELECT dev FROM v_stacked)
-         AND ifnull(e.owner, 0) NOT IN (SELECT owner FROM v_unwanted)),
-     divided AS MATERIALIZED (SELECT overlap(what, ts, dur, amount) AS rows FROM seen)
+WITH pass(pass) AS (VALUES (0), (1)),
+     divided AS MATERIALIZED (
+       SELECT overlap(p.pass, (SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.dur_ns, e.bytes,
+                      e.flags, e.cause, e.err) AS rows
+       FROM pass p CROSS JOIN event e WHERE e.run = (SELECT run FROM ask))
 SELECT value ->> 0 AS low, value ->> 1 AS high, value ->> 2 AS syncs, value ->> 3 AS sum_ns, value ->> 4 AS p50_ns,
        value ->> 5 AS p99_ns, value ->> 6 AS max_ns, (value ->> 7) * 1.0 AS data, (value ->> 8) * 1.0 AS journal,
        (value ->> 9) * 1.0 AS metadata, (value ->> 10) * 1.0 AS other, (value ->> 11) * 1.0 AS commits,

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* complete.c - scripts by which bash and zsh complete command lines, from the tables of commands, options and reports. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include "analyzer.h"
+#include "question.h"
+#include "report.h"
+
+/* What is written between single quotes; zsh has other characters that mean something in its lists. */
+static void put_quoted(const char *text, const char *escaped)
+{
+	for (; *text; text++) {
+		if (*text == '\'') {
+			fputs("'\\''", stdout);
+			continue;
+		}
+		if (strchr(escaped, *text))
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void put_name(const char *name, const char *title)
+{
+	printf(" %s", name);
+}
+
+static void put_choices(const char *const *choices)
+{
+	int i;
+
+	for (i = 0; choices[i]; i++)
+		printf("%s%s", i ? " " : "", choices[i]);
+}
+
+/* The words of "-- table: WORD" in a report. */
+static void put_tables(const char *text)
+{
+	static const char *const heads[] = { "-- table: ", "-- words: " };
+	const char *p;
+	size_t i;
+
+	for (p = text; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL)
+		for (i = 0; i < N_OF(heads); i++)
+			if (!strncmp(p, heads[i], strlen(heads[i])))
+				printf(" %.*s", (int)strcspn(p + strlen(heads[i]), ":\n"), p + strlen(heads[i]));
+}
+
+static void put_report_tables(const char *name, const char *title)
+{
+	auto_free char *file = NULL, *text = NULL;
+
+	if (asprintf(&file, "%s.sql", name) < 0 || !(text = report_text(NULL, file)))
+		return;
+	printf("\t%s) tables='", name);
+	put_tables(text);
+	printf("' ;;\n");
+}
+
+static bool is_path(const char *value)
+{
+	return value && (!strcmp(value, "FILE") || !strcmp(value, "DIR") || !strcmp(value, "BASE"));
+}
+
+static void bash_option(const char *name, const char *value, const char *const *choices, const char *doc)
+{
+	if (!value)
+		return;
+	printf("\t%s) ", name);
+	if (choices) {
+		printf("COMPREPLY=($(compgen -W '");
+		put_choices(choices);
+		printf("' -- \"$cur\"))");
+	} else if (is_path(value)) {
+		printf("COMPREPLY=($(compgen -%c -- \"$cur\"))", strcmp(value, "DIR") ? 'f' : 'd');
+	} else if (!strcmp(name, "--table")) {
+		printf("COMPREPLY=($(compgen -W \"$tables\" -- \"$cur\"))");
+	} else if (!strcmp(name, "--size")) {
+		printf("COMPREPLY=($(compgen -W 'column page screen' -- \"$cur\"))");
+	} else {
+		putchar(':');
+	}
+	printf("; return ;;\n");
+}
+
+static void bash_name(const char *name, const char *value, const char *const *choices, const char *doc)
+{
+	printf(" %s", name);
+}
+
+static int complete_bash(const struct command_word *words)
+{
+	int i, err;
+
+	printf("# bash completion of iot-analyze, made by `iot-analyze completion bash`.\n_iot_analyze() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} tables=\n"
+	       "\tCOMPREPLY=()\n\tcase ${COMP_WORDS[1]} in\n");
+	err = report_each(NULL, put_report_tables);
+	printf("\tesac\n\tcase ${COMP_WORDS[COMP_CWORD - 1]} in\n");
+	options_each(bash_option);
+	printf("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W '");
+	options_each(bash_name);
+	printf("' -- \"$cur\"))\n\t\treturn\n\tfi\n\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY+=($(compgen -W '");
+	for (i = 0; words[i].name; i++)
+		printf(" %s", words[i].name);
+	err = err ?: report_each(NULL, put_name);
+	printf("' -- \"$cur\"))\n\telif [[ ${COMP_WORDS[1]} = completion ]]; then\n\t\tCOMPREPLY=($(compgen -W 'bash zsh' -- \"$cur\"))\n\tfi\n}\n"
+	       "complete -o filenames -F _iot_analyze iot-analyze\n");
+	return err;
+}
+
+static void zsh_option(const char *name, const char *value, const char *const *choices, const char *doc)
+{
+	printf("\t'%s[", name);
+	put_quoted(doc, "[]:\\");
+	printf("]");
+	if (value) {
+		putchar(':');
+		put_quoted(value, ":\\");
+		putchar(':');
+	}
+	if (choices) {
+		putchar('(');
+		put_choices(choices);
+		putchar(')');
+	} else if (is_path(value)) {
+		fputs(strcmp(value, "DIR") ? "_files" : "_files -/", stdout);
+	} else if (!strcmp(name, "--size")) {
+		fputs("(column page screen)", stdout);
+	} else if (!strcmp(name, "--table")) {
+		fputs("->table", stdout);
+	}
+	printf("' \\\n");
+}
+
+static void zsh_command(const char *name, const char *doc)
+{
+	printf("\t\t'%s:", name);
+	put_quoted(doc, ":\\");
+	printf("'\n");
+}
+
+static int complete_zsh(const struct command_word *words)
+{
+	int i, err;
+
+	printf("#compdef iot-analyze\n# zsh completion of iot-analyze, made by `iot-analyze completion zsh`.\n_iot_analyze() {\n"
+	       "\tlocal -a commands\n\tlocal state line tables\n\tcommands=(\n");
+	for (i = 0; words[i].name; i++)
+		zsh_command(words[i].name, words[i].doc);
+	err = report_each(NULL, zsh_command);
+	printf("\t)\n\t_arguments \\\n");
+	options_each(zsh_option);
+	printf("\t'1: :->first' '*:file:_files'\n\tcase $state in\n\tfirst) _describe command commands; _files ;;\n\ttable)\n\tcase ${words[2]} in\n");
+	err = err ?: report_each(NULL, put_report_tables);
+	printf("\tesac\n\t_values table ${=tables} ;;\n\tesac\n}\n_iot_analyze \"$@\"\n");
+	return err;
+}
+
+int completion(const struct options *o, const struct command_word *words)
+{
+	if (!strcmp(o->arg[1], "bash"))
+		return complete_bash(words);
+	if (!strcmp(o->arg[1], "zsh"))
+		return complete_zsh(words);
+	return fail_as(EXIT_USAGE, 0, "completion: '%s' is neither bash nor zsh", o->arg[1]);
+}
