@@ -57,7 +57,8 @@ copied() {
 	copied
 	printf '@test "a" { exec sleep 1021; }\n' > first.bats
 	printf '@test "b" { timeout 1000 sleep 1031; }\n' > growth.bats
-	alone copy/tests/run first.bats growth.bats 3>&- &
+	mkdir images
+	alone IOT_IMG_DIR="$PWD/images" copy/tests/run first.bats growth.bats 3>&- &
 	runner=$!
 	for _ in $(seq 100); do
 		[ "$(pgrep -fxc 'sleep 10[23]1')" = 2 ] && break
@@ -65,10 +66,13 @@ copied() {
 	done
 	same "asleep" "$(pgrep -fxc 'sleep 10[23]1')" 2
 	kill -TERM "$runner"
+	sleep 0.1
+	kill -TERM "$runner" 2>/dev/null || : # as timeout does: to the child, and to its group
 	status=0
 	wait "$runner" || status=$?
 	same "status" "$status" 143
 	empty "still asleep" "$(pgrep -fx 'sleep 10[23]1')"
+	empty "left behind" "$(ls images)"
 }
 
 @test "the clock of a test that ended before it began is nobody's" {
