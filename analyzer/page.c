@@ -16,10 +16,11 @@
 #include "text.h"
 
 #define ROWS_MAX 200  /* of a table; the command says the others */
+#define EVENTS_MAX 1000000 /* of a run: reports that read each of them would take longer than all others together */
 #define ROWS_OPEN 40  /* of what no picture shows: more are there to be unfolded */
 
 /* The sections in their order. To add one: a row; why it may be empty is a row of v_absent (reports/views/picture.sql). */
-static const struct section { const char *report, *question; } sections[] = {
+static const struct section { const char *report, *question; bool by_events; } sections[] = {
 	{ "headline", "What happened" },
 	{ "verify", "Do the bytes add up?" },
 	{ "waterfall", "Where do the bytes grow?" },
@@ -27,14 +28,16 @@ static const struct section { const char *report, *question; } sections[] = {
 	{ "breakdown", "Whose device bytes are they, and why?" },
 	{ "components", "Which part of each system moved them?" },
 	{ "perop", "What does one operation cost?" },
+	{ "explain", "What should change?" },
+	{ "journal", "What do journals hold?" },
+	{ "fsync", "What does one sync cost?", true },
 	{ "pictures", "The systems beside each other" },
 	{ "timeline", "When?" },
 	{ "latency", "How long did it take?" },
-	{ "fsync", "What does one fsync cost?" },
 	{ "files", "Which files?" },
-	{ "pattern", "Sequential or random?" },
-	{ "iosize", "How large?" },
-	{ "heatmap", "Where on the devices?" },
+	{ "pattern", "In sequence, or at random?", true },
+	{ "iosize", "How large?", true },
+	{ "heatmap", "Where on the devices?", true },
 	{ "network", "What went over sockets?" },
 };
 
@@ -66,7 +69,7 @@ struct page {
 	int64_t run;
 	char *texts[N_OF(sections)];
 	struct grid absent;      /* report, why */
-	bool wrong;
+	bool wrong, many;        /* many: more than EVENTS_MAX */
 };
 
 static void put_text(FILE *out, const char *text)
@@ -249,6 +252,14 @@ static int put_section(struct page *p, size_t number)
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\riot-analyze: report: %zu of %zu, %s        %s", number + 1, N_OF(sections), s->report,
 			number + 1 < N_OF(sections) ? "" : "\n");
+	if (p->many && s->by_events) {
+		fprintf(p->out, "<section id=\"%s\"><h2>", s->report);
+		put_text(p->out, s->question);
+		fprintf(p->out, "</h2>\n<p class=\"absent\">Not drawn, because the run has more than %d events, each of which would be read:</p>\n", EVENTS_MAX);
+		put_command(p, s->report, " --plot .");
+		fputs("</section>\n", p->out);
+		return 0;
+	}
 	err = report_run(p->store, s->report, p->texts[number], &a);
 	if (!err) {
 		bool wrong = answer_mismatch(&a);
@@ -345,6 +356,20 @@ static int put_page(struct page *p)
 	return err;
 }
 
+static int count_events(struct page *p)
+{
+	auto_free char *sql = NULL;
+	struct grid t = { 0 };
+	int err;
+
+	if (asprintf(&sql, "SELECT events FROM run_end WHERE run = %lld", (long long)p->run) < 0)
+		return fail_as(EXIT_DATA, ENOMEM, "report");
+	err = store_query(p->store, "run", sql, NULL, &t);
+	p->many = !err && t.rows && grid_cell(&t, 0, 0)->i > EVENTS_MAX;
+	grid_free(&t);
+	return err;
+}
+
 /* The views that all sections need, made once. */
 static int ask_all(struct page *p, const struct ask *ask)
 {
@@ -358,6 +383,8 @@ static int ask_all(struct page *p, const struct ask *ask)
 
 		if (asprintf(&name, "%s.sql", sections[i].report) > 0)
 			p->texts[i] = report_text(p->o->reports, name);
+		if (p->many && sections[i].by_events)
+			continue;
 		if (!p->texts[i])
 			err = fail_as(EXIT_USAGE, errno, "cannot read report %s.sql", sections[i].report);
 		else
@@ -415,7 +442,7 @@ static int page_of(struct page *p, const struct rec_load *ledger)
 	ask.run = p->run;
 	if (!err && !rules)
 		err = fail_as(EXIT_DATA, errno, "cannot read systems.json");
-	return err ?: ask_all(p, &ask) ?: place_page(p);
+	return err ?: count_events(p) ?: ask_all(p, &ask) ?: place_page(p);
 }
 
 int page(const struct options *o)

@@ -11,12 +11,12 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 
 @test "a page is whole for another parser, loads and runs nothing, has every figure with what it shows and the command behind it" {
 	page
-	[ "$("$ROOT/tests/page.py" page.html)" = "7 figures, 32 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
+	[ "$("$ROOT/tests/page.py" page.html)" = "8 figures, 36 tables" ] || { "$ROOT/tests/page.py" page.html; false; }
 	"$ROOT/tests/pictures.py" page.html
 	for report in waterfall amplification breakdown perop timeline latency pictures; do
 		[[ $(section $report) == *"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
 	done
-	[ "$(grep -c '<figcaption>' page.html)" = 7 ]
+	[ "$(grep -c '<figcaption>' page.html)" = 8 ]
 	[[ $(section headline) == *"dd [812] wrote 10.0 MiB by calls; devices wrote 10.0 MiB for that: waf_sys (B/S) = 1.002."*"Closes: 9 checks"* ]]
 	[[ $(section run) == *"kernel 6.1.0"*"loop0 loop"* ]]
 }
@@ -31,6 +31,12 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	page
 	[[ $(section timeline) == *"Not measured, because the run has no sums by second."* ]]
 	[[ $(section breakdown) == *"Not measured, because layer block was not recorded."* ]]
+	"$ROOT/tests/page.py" page.html
+	store_with "$S" "UPDATE run_end SET events = 1000001"
+	page
+	for report in fsync pattern iosize heatmap; do
+		[[ $(section $report) == *"Not drawn, because the run has more than 1000000 events, each of which would be read:"*"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
+	done
 	"$ROOT/tests/page.py" page.html
 }
 

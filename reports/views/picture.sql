@@ -42,6 +42,11 @@ SELECT 'components', iif(block IS NULL, 'layer block was not recorded',
 UNION ALL
 SELECT 'perop', iif(syscall IS NULL, 'layer syscall was not recorded', 'nobody wrote a file') FROM m
 UNION ALL
+SELECT 'explain', iif(block IS NULL, 'layer block was not recorded', 'devices wrote nothing') FROM m
+UNION ALL
+SELECT 'journal', iif(block IS NULL OR fs IS NULL, 'layers fs and block were not both recorded',
+                      'no journal of a file system was written') FROM m
+UNION ALL
 SELECT 'pictures', 'no operation of a traced process was seen' FROM m
 UNION ALL
 SELECT 'timeline', 'the run has no sums by second' FROM m
