@@ -6,7 +6,7 @@ load helper
 setup() {
 	cd "$root"
 	# The files of the project; without git, everything but build products.
-	mapfile -t files < <(git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -not -path './.git/*')
+	mapfile -t files < <(git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -not -path './.git/*' -printf '%P\n')
 	mapfile -t files < <(for f in "${files[@]}"; do if [ -f "$f" ]; then echo "$f"; fi; done)
 }
 
