@@ -61,7 +61,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		o->flags = flags_of_call(o->flags, k->arg[5]);
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
-	if (o->flags & FLAG_DIRECT && o->write && went_through_cache(c, c->seen_host, o->offset))
+	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && went_through_cache(c, c->seen_host, o->offset))
 		o->flags &= ~FLAG_DIRECT;
 	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))

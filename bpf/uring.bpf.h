@@ -203,7 +203,7 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 
 	if (!u || !f || !d)
 		return 0;
-	c = d->kind == KIND_URING_WRITE && f->flags & FLAG_DIRECT ? ctx_find() : NULL;
+	c = d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT ? ctx_find() : NULL;
 	if (c && went_through_cache(c, f->host, f->offset))
 		f->flags &= ~FLAG_DIRECT;
 	k.owner = u->proc;
