@@ -146,7 +146,7 @@ enum {
 	PUT_CALL,
 };
 
-#define IOT_MAX_PUTS 16384
+#define IOT_MAX_PUTS 65536
 
 struct iot_put_key {
 	u32 owner;             /* process.id */
