@@ -136,6 +136,7 @@ serve() {
 	local role=$1 pid
 
 	shift
+	trap '' INT # until it is remembered: who is interrupted in between leaves it running
 	(
 		close_inherited
 		cd /
@@ -143,6 +144,7 @@ serve() {
 	) &
 	pid=$!
 	remember "$role" "$pid"
+	trap - INT
 }
 
 remember() { printf '%s %s %s\n' "$1" "$2" "$(start_time "$2")" >>"$WORK/pids"; }
