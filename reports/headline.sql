@@ -57,7 +57,7 @@ WITH writer AS (
        UNION ALL
        SELECT 2, 'iot-analyze amplification ' || name || '  # every hop from S to B' FROM store
        UNION ALL
-       SELECT 3, 'iot-analyze breakdown ' || name || '  # whose device bytes, and why' FROM store WHERE EXISTS (SELECT 1 FROM cause)
+       SELECT 3, 'iot-analyze breakdown ' || name || '  # whose, and why' FROM store WHERE EXISTS (SELECT 1 FROM cause)
        UNION ALL
        SELECT 4, 'iot-analyze components ' || name || '  # logs, tables, objects' FROM store
        WHERE EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component')
