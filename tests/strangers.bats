@@ -488,7 +488,7 @@ hostile_gnuplot() { # FOLDER
 		for command in "$analyze ingest ours/x.sqlite b.jsonl" "$tool ingest ours/x.sqlite"; do
 			run --separate-stderr timeout -k 1 20 $command <b.jsonl
 			same "status for $sql" "$status" 1
-			[[ $stderr == *"ours/x.sqlite was written by another version of iot, or changed: its "*" differs; use a new store" ]] || fail "$sql: $stderr"
+			[[ $stderr == *"ours/x.sqlite was written by another version of iot, or changed: its "*" differs; \`iot-analyze migrate\` brings it to this one, or use a new store" ]] || fail "$sql: $stderr"
 		done
 		sqlite3 ours/x.sqlite .dump | cmp - before
 		n=$((n + 1))
