@@ -304,6 +304,12 @@ static long sweep_writer(void *map, u64 *key, struct writer *w, struct iot_clean
 	return 0;
 }
 
+/* Seconds that a page may be on its way to a slow device: so long as there is room, more than any takes. */
+static __always_inline u32 under_way(const struct iot_state *s, const struct iot_clean_up *ask)
+{
+	return s->claims > cfg.max_claims / 2 ? ask->min_age : 30;
+}
+
 static long sweep_claim(void *map, struct claim_key *k, struct claim *c, struct iot_clean_up *ask)
 {
 	struct writer *w = bpf_map_lookup_elem(&writers, &c->inode);
@@ -312,7 +318,7 @@ static long sweep_claim(void *map, struct claim_key *k, struct claim *c, struct 
 
 	if (!s)
 		return 1;
-	if (w && w->space == k->space && (!c->carried || (u16)(s->second - c->second) < ask->min_age))
+	if (w && w->space == k->space && (!c->carried || (u16)(s->second - c->second) < under_way(s, ask)))
 		return 0;
 	u = user_of(c->user);
 	if (bpf_map_delete_elem(&claims, k))

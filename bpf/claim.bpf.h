@@ -51,7 +51,7 @@ struct claim {
 	u64 inode;
 	u32 user;              /* slot in `users` */
 	u16 carried;           /* 1: the page is on its way to the device, and was not claimed since */
-	u16 second;            /* iot_state.second when it was claimed, its low bits */
+	u16 second;            /* iot_state.second when it was claimed or carried, its low bits */
 };
 
 struct {
@@ -346,10 +346,12 @@ __noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 	return owner;
 }
 
-/* The page is on its way to the device: its entry can be thrown away when it is not claimed again. Returns true when somebody who
+/* The page is on its way to the device: its entry can be thrown away some seconds from now when it is not claimed again; until then it
+ * is asked once more whose the page is, when it has arrived. Returns true when somebody who
  * is traced has dirtied any of its file. */
 static __always_inline bool page_carried(struct inode *i, u64 index)
 {
+	struct iot_state *s = run_state();
 	struct writer *w = writer_find(i);
 	struct claim_key k = {};
 	struct claim *c;
@@ -361,8 +363,10 @@ static __always_inline bool page_carried(struct inode *i, u64 index)
 	k.space = w->space;
 	k.at = index;
 	c = bpf_map_lookup_elem(&claims, &k);
-	if (c)
+	if (c && s) {
+		c->second = s->second;
 		c->carried = 1;
+	}
 	return w->wanted;
 }
 

@@ -329,7 +329,7 @@ print(n)')"
 	}
 	refused_store foreign.sqlite "is not a store of iot: another program made this SQLite file"
 	refused_store newer.sqlite "was written by a newer version of iot (format 99, this is 4)"
-	refused_store older.sqlite "was written by an older version of iot (format 1, this is 4): give a new file"
+	refused_store older.sqlite "was written by an older version of iot (format 1, this is 4): read it with that version, or record it again"
 	refused_store other.sqlite "its table 'kind' differs"
 	refused_store text.sqlite "is not a store of iot: it is not a SQLite file"
 	refused_store truncated.sqlite "is damaged"
