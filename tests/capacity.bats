@@ -7,13 +7,13 @@
 load helper
 
 # TABLE=N GROUP LOSS: what has no room is counted so; "-": it is not a loss, because the table throws out what was not used for long,
-# and what is not found then is nobody's, of no kind, or measured later.
+# and what is not found then is nobody's, of no kind, or measured later. "~": how many are under way at once is up to the device.
 rows() {
 	cat <<-END
 		writers=1024 io writer table full
 		claims=512 io page writer table full
 		bios=32 io bio table full
-		requests=32 io request table full: no queue time
+		requests=32 io ~request table full: no queue time
 		aios=32 io libaio request table full
 		urings=32 io request table full
 		filesum_index=32 io table of sums by file full
@@ -106,8 +106,8 @@ try() { # ROWS
 	delta=$(dev_wrote)
 	echo "${tables[*]}: $(q "SELECT group_concat(n || ' ' || what, ', ') FROM lost JOIN r USING (run) WHERE n > 0")"
 	for loss in "${expected[@]}"; do
-		n=$(q "SELECT n FROM lost JOIN r USING (run) WHERE what = '$loss'")
-		[ "$n" -gt 0 ] || fail "there was room: $loss"
+		n=$(q "SELECT n FROM lost JOIN r USING (run) WHERE what = '${loss#\~}'")
+		[ "$n" -gt 0 ] || [[ $loss = \~* ]] || fail "there was room: $loss"
 	done
 	same "device bytes" "$(written 1)" "$delta"
 	"$analyze" verify "$store" --format csv >verify.csv || fail "$(grep MISMATCH verify.csv)"
