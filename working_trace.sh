@@ -35,6 +35,20 @@ if ! command -v sudo >/dev/null; then
 	echo "working_trace.sh: only root can trace, and there is no sudo to ask: run it as root" >&2
 	exit 1
 fi
-# This shell opens the file, so it is made as its user, where he may. It holds what others do: nobody else reads it.
+# This shell opens the file, so it is made as its user, where he may. It holds what others do: nobody else reads it, also not who was there
+# first with a file, a FIFO or a link of that name.
+for way in '' -L; do
+	if [ -e "$outfile" ] || [ -L "$outfile" ]; then
+		case $(stat $way -c %u "$outfile") in
+		0 | "$(id -u)") ;;
+		*)
+			echo "working_trace.sh: will not write to $outfile, which belongs to somebody else: remove it, or give another name" >&2
+			exit 1
+			;;
+		esac
+	fi
+done
+[ ! -f "$outfile" ] || rm -f "$outfile"
 umask 077
+set -C
 exec sudo -- "$trace" -d "$duration" --format text -o - ${IOT_STORE:+-o "$IOT_STORE"} >"$outfile"

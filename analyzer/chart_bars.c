@@ -135,7 +135,7 @@ static struct columns measure(const struct chart *c, int panel, const struct fra
 	}
 	for (bar = 0; bar < c->bar.n; bar++)
 		w.bars = fmax(w.bars, pen_width(c->bar.name[bar], SMALL * f->font, false));
-	w.names = fmin(w.names, 0.36 * f->w);
+	w.names = fmin(w.names, fmax(0.36 * f->w, fmin(0.5 * f->w, 13 * f->font))); /* of small panels more: two or three words */
 	w.bars = fmin(w.bars, 0.2 * f->w);
 	w.labels = fmin(w.labels, 0.3 * f->w);
 	return w;

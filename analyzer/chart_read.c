@@ -156,7 +156,8 @@ static int fold_names(struct chart *c, struct names *n, size_t offset, int room,
 
 	if (n->n <= room || room < 2)
 		return 0;
-	if (!w || !to || (sum ? asprintf(&name, "%d others", others) : asprintf(&name, "not drawn: %d others (the tables have them)", others)) < 0)
+	if (!w || !to || (sum ? asprintf(&name, "%d others", others) :
+			   asprintf(&name, "not drawn: %d other%s (the tables have them)", others, others > 1 ? "s" : "")) < 0)
 		return -ENOMEM;
 	for (i = 0; i < n->n; i++)
 		w[i].from = i;
@@ -185,6 +186,30 @@ static int fold_names(struct chart *c, struct names *n, size_t offset, int room,
 	}
 	c->items = k;
 	return name_number(sum ? n : &c->note, name) < 0 ? -ENOMEM : 0;
+}
+
+/* What was left out may have been all of a panel: then there is no panel either. */
+static int drop_panels(struct chart *c)
+{
+	auto_free int *to = calloc(c->panel.n + 1, sizeof(*to));
+	int i, kept = 0;
+
+	if (!to)
+		return -ENOMEM;
+	for (i = 0; i < c->items; i++)
+		to[c->item[i].panel] = 1;
+	for (i = 0; i < c->panel.n; i++) {
+		if (!to[i]) {
+			free(c->panel.name[i]);
+			continue;
+		}
+		c->panel.name[kept] = c->panel.name[i];
+		to[i] = kept++;
+	}
+	c->panel.n = kept;
+	for (i = 0; i < c->items; i++)
+		c->item[i].panel = to[c->item[i].panel];
+	return 0;
 }
 
 static int paint_parts(struct chart *c)
@@ -230,7 +255,7 @@ int chart_read(struct chart *c, const struct grid *t, int rows, int panels, int 
 		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), rows, c->fold);
 	/* curves of several panels do not crowd one */
 	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), c->kind == LINES ? 2 * parts : parts, c->kind == BARS || c->kind == AREAS);
-	return err ?: paint_parts(c);
+	return err ?: drop_panels(c) ?: paint_parts(c);
 }
 
 static void names_free(struct names *n)

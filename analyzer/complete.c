@@ -73,7 +73,7 @@ static void bash_option(const char *name, const char *value, const char *const *
 		put_choices(choices);
 		printf("' -- \"$cur\"))");
 	} else if (is_path(value)) {
-		printf("COMPREPLY=($(compgen -%c -- \"$cur\"))", strcmp(value, "DIR") ? 'f' : 'd');
+		printf("mapfile -t COMPREPLY < <(compgen -%c -- \"$cur\")", strcmp(value, "DIR") ? 'f' : 'd');
 	} else if (!strcmp(name, "--table")) {
 		printf("COMPREPLY=($(compgen -W \"$tables\" -- \"$cur\"))");
 	} else if (!strcmp(name, "--size")) {
@@ -100,7 +100,8 @@ static int complete_bash(const struct command_word *words)
 	options_each(bash_option);
 	printf("\tesac\n\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W '");
 	options_each(bash_name);
-	printf("' -- \"$cur\"))\n\t\treturn\n\tfi\n\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY+=($(compgen -W '");
+	printf("' -- \"$cur\"))\n\t\treturn\n\tfi\n\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	       "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\tCOMPREPLY+=($(compgen -W '");
 	for (i = 0; words[i].name; i++)
 		printf(" %s", words[i].name);
 	err = err ?: report_each(NULL, put_name);

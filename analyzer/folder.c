@@ -58,10 +58,13 @@ FILE *folder_create(const struct folder *f, const char *name)
 
 int folder_may_place(const struct place *to, const char *dir, const char *name)
 {
-	struct stat st;
+	struct stat st, behind;
 	auto_close int at = openat(to->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	int err = at < 0 ? (errno == ENOENT ? 0 : -errno) : fstat(at, &st) ? -errno : place_judge(to, &st);
 
+	/* it would be replaced, /dev/null for everybody */
+	if (at >= 0 && !err && !S_ISREG(fstatat(to->dir, name, &behind, 0) ? S_IFREG : behind.st_mode))
+		return fail_as(EXIT_DATA, 0, "cannot write %s/%s: it is there, and no regular file", dir, name);
 	return err ? fail_as(EXIT_DATA, 0, "cannot write %s/%s: %s", dir, name, place_error(err, true)) : 0;
 }
 

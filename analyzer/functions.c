@@ -108,7 +108,19 @@ static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-/* name_pattern(PATH): with '#' for what numbers files: digits, and words of four and more hexadecimal digits that have one. */
+/* 36 where a UUID stands at p, else 0: 8, 4, 4, 4 and 12 hexadecimal digits. */
+static size_t uuid_len(const char *p)
+{
+	static const char shape[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	size_t i;
+
+	for (i = 0; shape[i]; i++)
+		if (shape[i] == 'x' ? !isxdigit((unsigned char)p[i]) : p[i] != '-')
+			return 0;
+	return isalnum((unsigned char)p[i]) ? 0 : i;
+}
+
+/* name_pattern(PATH): with '#' for what numbers files: UUIDs, digits, and words of four and more hexadecimal digits that have one. */
 static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const unsigned char *p = sqlite3_value_text(argv[0]);
@@ -123,9 +135,10 @@ static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	while (*p) {
 		size_t digits = strspn((const char *)p, "0123456789"), hex = strspn((const char *)p, "0123456789abcdefABCDEF");
 		bool word = !in_word && hex >= 4 && !isalnum(p[hex]) && strcspn((const char *)p, "0123456789") < hex;
+		size_t uuid = in_word ? 0 : uuid_len((const char *)p);
 
-		if (word || digits) {
-			p += word ? hex : digits;
+		if (uuid || word || digits) {
+			p += uuid ?: word ? hex : digits;
 			*to++ = '#';
 			in_word = true;
 			continue;

@@ -32,7 +32,7 @@ struct grid {
 	bool words;      /* "-- words:": sentences; in text a paragraph each, behind what it is about */
 	int cols;
 	char **col;      /* names */
-	size_t rows, room;
+	size_t rows, room, others; /* others: rows that --top left out */
 	struct cell *cell; /* rows x cols */
 };
 

@@ -171,16 +171,17 @@ static int answer_report(const struct options *o, const char *name, const char *
 			   .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL,
 			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .has_ops = o->has_ops, .ops = o->ops,
+			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf,
+			   .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	auto_free struct limit *limits = NULL;
 	struct scripts scripts = { 0 };
 	struct comparison base = { 0 };
-	struct answer a = { 0 };
+	struct answer a = { .exact = o->exact };
 	struct look look = { .title = o->title, .no_head = o->no_head };
-	int err = find_scripts(o, name, text, &scripts);
+	int err = find_scripts(o, name, text, &scripts), mismatch = 0;
 
 	if (!err && look_size(&look, o->size ?: "screen"))
 		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
@@ -196,18 +197,35 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = report_run(s, name, text, &a);
 	if (!err)
-		err = print_answer(&a, o->format, o->table);
+		mismatch = answer_mismatch(&a); /* of all rows, whichever are printed */
+	if (!err)
+		err = answer_select(&a, &o->select, o->table) ?: print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
 		err = plot_answer(&a, scripts.style, scripts.report, &look, o->plot);
 	if (!err)
 		err = warn_incomplete(&a, o->arg[o->args - 1]);
 	if (!err)
-		err = answer_mismatch(&a) ? EXIT_DATA : EXIT_OK;
+		err = mismatch ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
 	comparison_free(&base);
 	free(scripts.style);
 	free(scripts.report);
 	return err;
+}
+
+/* What --by names may be a part of bytes that some reports alone know. */
+static int check_by(const struct options *o, const char *name)
+{
+	bool of_time = o->has_step || (o->per > PER_ALL && o->per < PER_COMPONENT), of_files = o->per > PER_COMPONENT;
+	bool is_time = !strcmp(name, "timeline"), is_files = !strcmp(name, "files");
+
+	if (of_time && !is_time)
+		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
+	if (of_files && !is_files)
+		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the command 'files'", per_names[o->per]);
+	if (o->per == PER_COMPONENT && !is_time && !is_files)
+		return fail_as(EXIT_USAGE, 0, "--by component belongs to the commands 'timeline' and 'files'");
+	return 0;
 }
 
 static int run_report(const struct options *o)
@@ -229,8 +247,8 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
-	if ((o->has_step || o->per > PER_ALL) && strcmp(name, "timeline"))
-		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
+	if (check_by(o, name))
+		return EXIT_USAGE;
 	if (o->has_step && (o->step < 10 || o->step > 86400000))
 		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
 	if (o->cdf && strcmp(name, "latency"))
@@ -260,6 +278,26 @@ static int run_report(const struct options *o)
 	return err;
 }
 
+/* What another command would take is a mistake, above all where it seems to say what is taken out. */
+static int check_place(const struct options *o, const char *command)
+{
+	static const char *const stores[] = { "ingest", "merge", "prune", "migrate" };
+	size_t i;
+
+	if ((o->has_older || o->has_to || o->events) && strcmp(command, "prune"))
+		return fail_as(EXIT_USAGE, 0, "--%s belongs to the command 'prune'", o->has_older ? "older" : o->has_to ? "to" : "events");
+	for (i = 0; (o->select.wheres || o->select.sort || o->has_top) && i < N_OF(commands); i++)
+		if (!strcmp(commands[i].name, command))
+			return fail_as(EXIT_USAGE, 0, "--%s is for reports", o->select.wheres ? "where" : o->select.sort ? "sort" : "top");
+	if (o->out && strcmp(command, "report"))
+		return fail_as(EXIT_USAGE, 0, "-o belongs to the command 'report'");
+	for (i = 0; (o->run || o->system) && i < N_OF(stores); i++)
+		if (!strcmp(stores[i], command))
+			return fail_as(EXIT_USAGE, 0, "--%s is not for %s%s", o->run ? "run" : "system", command,
+				       o->run && strcmp(command, "ingest") ? ": a run of a store is STORE:RUN" : "");
+	return 0;
+}
+
 static int run_command(const struct options *o)
 {
 	size_t i;
@@ -270,6 +308,8 @@ static int run_command(const struct options *o)
 		return help(o);
 	if (!o->args)
 		return fail_as(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
+	if (check_place(o, o->arg[0]))
+		return EXIT_USAGE;
 	for (i = 0; i < N_OF(commands); i++) {
 		if (strcmp(commands[i].name, o->arg[0]))
 			continue;

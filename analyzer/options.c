@@ -5,7 +5,7 @@
 #include "arguments.h"
 #include "options.h"
 
-enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN };
+enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN, OPT_WHERE };
 
 struct option_row {
 	const char *name, *value;    /* "--run", name of its value in --help; name NULL: `doc` is the head of a group */
@@ -16,7 +16,8 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "host", "all", "cause", "owner", "device", "component", NULL };
+const char *const per_names[] = { "system", "instance", "comm", "pid", "host", "all", "cause", "owner", "device", "component", "file", "directory",
+				  "pattern", NULL };
 
 #define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
@@ -29,6 +30,10 @@ static const struct option_row rows[] = {
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "How it is printed:" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
+	{ "--where", "COLUMN=VALUE", OPT_WHERE, 0, 0, NULL, "only rows of which that holds: = != < <= > >=, ~ contains; may be given often" },
+	{ "--sort", "COLUMN", OPT_TEXT, AT(select.sort), 0, NULL, "rows by that column, numbers from the largest on; COLUMN:asc, COLUMN:desc" },
+	{ "--top", "N", OPT_NUMBER, AT(select.top), AT(has_top), NULL, "the first N rows of each table" },
+	{ "--bytes", NULL, OPT_FLAG, AT(exact), 0, NULL, "exact numbers on a terminal too, in place of three digits and a unit" },
 	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Pictures:" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
@@ -64,7 +69,7 @@ static const struct option_row rows[] = {
 
 static int take_choice(const struct option_row *r, const char *value, int *out)
 {
-	char all[128] = "";
+	char all[160] = "";
 	int i;
 
 	for (i = 0; r->choices[i]; i++) {
@@ -139,6 +144,11 @@ static int take_value(const struct option_row *r, const char *value, struct opti
 		*(const char **)at = value;
 	if (r->type == OPT_MAX || r->type == OPT_MIN)
 		return take_limit(r, value, o);
+	if (r->type == OPT_WHERE) {
+		if (o->select.wheres == N_OF(o->select.where))
+			return fail_as(EXIT_USAGE, 0, "--where: more than %zu conditions", N_OF(o->select.where));
+		o->select.where[o->select.wheres++] = value;
+	}
 	if (r->type == OPT_COPIES || r->type == OPT_CODE)
 		return take_copies(r, value, o);
 	if (r->type == OPT_PERCENT)
@@ -182,6 +192,8 @@ int options_read(struct options *o, int argc, char **argv)
 {
 	int err = arguments_read(&arguments, o, argc, argv);
 
+	if (!err && o->has_top && !o->select.top)
+		return fail_as(EXIT_USAGE, 0, "--top: at least one row");
 	if (!err && o->copies && (!o->has_logical || o->logical_bytes > INT64_MAX / o->copies))
 		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" :
 			       "--copies and --ec are of a payload: give --payload too");

@@ -4,6 +4,7 @@
 #define IOT_ANALYZER_OPTIONS_H
 
 #include "print.h"
+#include "select.h"
 
 /* A limit of the command `check`. */
 enum limit_kind { LIMIT_MOST, LIMIT_LEAST, LIMIT_WITHIN }; /* --max, --min, --against */
@@ -28,6 +29,8 @@ struct options {
 	int limits;
 	uint64_t logical_bytes;
 	bool has_logical;
+	struct selection select; /* --where, --sort, --top */
+	bool has_top;
 	uint64_t step;
 	bool has_step;
 	uint64_t ops;
@@ -35,13 +38,13 @@ struct options {
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
 	uint64_t older, to;      /* --older, --to */
 	bool has_older, has_to, events;
-	bool seed, force, no_head, cdf, help, version;
+	bool exact, seed, force, no_head, cdf, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };
 
-/* Those behind PER_ALL are what `timeline` cuts bytes by. */
-enum { PER_ALL = 5 };
+/* Those behind PER_ALL are what `timeline` cuts bytes by, those from PER_COMPONENT on what `files` does. */
+enum { PER_ALL = 5, PER_COMPONENT = 9 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* overlap.c - overlap(PASS, MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that overlap, and what was done meanwhile.
+/* overlap.c - overlap(MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that overlap, and what was done meanwhile.
  *
- * Of each event MAP says what it is (access_map.h). With PASS 0 it looks at syncs only: waits from TS on, DUR long. All of these come first; then, with
- * PASS 1, at what was done at a time: bytes of requests that write, by class (1 to 4: data, journal, metadata, other), commits (5), flushes (6). That is
- * divided equally among the waits under way then, so that the parts of all waits, and what was done while nobody waited, sum to the whole. The level of
+ * Of each event MAP says what it is (access_map.h): a sync, which is a wait from TS on, DUR long; or what was done at a time: bytes of requests that
+ * write, by class (1 to 4: data, journal, metadata, other), commits (5), flushes (6). All are kept, 16 bytes each, until all waits are known. What was
+ * done is divided equally among the waits under way then, so that the parts of all waits, and what was done while nobody waited, sum to the whole. The level of
  * a wait is how many were under way on average while it lasted, itself included, rounded. The result is a JSON array of arrays
  * [low, high, waits, sum of durations, median, 99th percentile, maximum, amount 1, ...], a row for each level of 1, 2, 3-4, 5-8 and so on that has
  * waits, and one with level 0 for what was done while nobody waited.
@@ -26,6 +26,11 @@ struct wait {
 	uint64_t ts, dur;
 };
 
+/* What was done; a time is far below 2^60 ns, and bytes of a request below 2^61. */
+struct deed {
+	uint64_t ts, what : 3, amount : 61;
+};
+
 /* A moment at which a wait begins or ends, and what was done from it to the next one. */
 struct moment {
 	uint64_t ts;
@@ -37,10 +42,10 @@ struct moment {
 struct overlap {
 	struct access_map map;
 	struct wait *wait;
+	struct deed *deed;
 	struct moment *moment;
-	size_t waits, room, moments;
+	size_t waits, room, deeds, deed_room, moments, near;
 	double idle[AMOUNTS];    /* before the first moment, and while nobody waits */
-	bool closed;             /* no more waits */
 	bool failed;
 };
 
@@ -78,12 +83,26 @@ static void add_wait(struct overlap *o, uint64_t ts, uint64_t dur)
 	o->wait[o->waits++] = (struct wait){ ts, dur };
 }
 
+static void add_deed(struct overlap *o, uint64_t ts, int what, uint64_t amount)
+{
+	if (o->deeds == o->deed_room) {
+		size_t room = o->deed_room ? o->deed_room + o->deed_room / 2 : 256;
+		struct deed *grown = reallocarray(o->deed, room, sizeof(*grown));
+
+		o->failed |= !grown;
+		if (o->failed)
+			return;
+		o->deed = grown;
+		o->deed_room = room;
+	}
+	o->deed[o->deeds++] = (struct deed){ .ts = ts, .what = what, .amount = amount };
+}
+
 /* The moments of all waits in their order. */
 static void close_waits(struct overlap *o)
 {
 	size_t i;
 
-	o->closed = true;
 	o->moment = calloc(2 * o->waits + 1, sizeof(*o->moment));
 	o->failed |= !o->moment;
 	for (i = 0; i < o->waits && !o->failed; i++) {
@@ -94,11 +113,16 @@ static void close_waits(struct overlap *o)
 		qsort(o->moment, o->moments, sizeof(*o->moment), by_time);
 }
 
-/* To the last moment that is not later. */
-static void add_amount(struct overlap *o, uint64_t ts, int what, double amount)
+/* How many moments are not later. Events come nearly in the order of time, so it is near what was found before: looking there first, in steps
+ * that double, costs the same for each event, however many waits there are. */
+static size_t moments_until(struct overlap *o, uint64_t ts)
 {
-	size_t low = 0, high = o->moments;
+	size_t low = o->near, high = o->near, step;
 
+	for (step = 1; low && o->moment[low - 1].ts > ts; step *= 2)
+		high = low - 1, low -= step < low ? step : low;
+	for (step = 1; high < o->moments && o->moment[high].ts <= ts; step *= 2)
+		low = high + 1, high += step < o->moments - high ? step : o->moments - high;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -107,7 +131,15 @@ static void add_amount(struct overlap *o, uint64_t ts, int what, double amount)
 		else
 			high = middle;
 	}
-	*(low ? &o->moment[low - 1].done[what] : &o->idle[what]) += amount;
+	return o->near = low;
+}
+
+/* To the last moment that is not later. */
+static void add_amount(struct overlap *o, uint64_t ts, int what, double amount)
+{
+	size_t n = moments_until(o, ts);
+
+	*(n ? &o->moment[n - 1].done[what] : &o->idle[what]) += amount;
 }
 
 static int level_of(double waiting)
@@ -210,53 +242,56 @@ static bool is_sync(const struct access_map *m, uint8_t kind, sqlite3_value **ar
 {
 	if (m->place[kind] == PLACE_SYNC)
 		return true;
-	return m->place[kind] == PLACE_CALLS && m->way[kind] == 2 && (sqlite3_value_int64(argv[8]) & m->sync_flags) &&
-	       sqlite3_value_type(argv[10]) == SQLITE_NULL;
+	return m->place[kind] == PLACE_CALLS && m->way[kind] == 2 && (sqlite3_value_int64(argv[7]) & m->sync_flags) &&
+	       sqlite3_value_type(argv[9]) == SQLITE_NULL;
 }
 
 /* Which amount the event is of, -1: none; how much. */
-static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv, double *amount)
+static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv, uint64_t *amount)
 {
-	uint8_t class = m->class[access_index(sqlite3_value_int64(argv[9]))];
+	uint8_t class;
 
-	if (class == CLASS_AGAIN || access_listed(m->stacked, m->stackeds, sqlite3_value_int64(argv[3])))
+	if (m->place[kind] != PLACE_COMMIT && m->place[kind] != PLACE_FLUSH && (m->place[kind] != PLACE_BLOCK || m->way[kind] != 2))
+		return -1;
+	class = m->class[access_index(sqlite3_value_int64(argv[8]))];
+	if (class == CLASS_AGAIN || access_listed(m->stacked, m->stackeds, sqlite3_value_int64(argv[2])))
 		return -1;
 	*amount = 1;
 	if (m->place[kind] == PLACE_COMMIT)
 		return 4;
 	if (m->place[kind] == PLACE_FLUSH)
 		return 5;
-	*amount = sqlite3_value_int64(argv[7]) > 0 ? sqlite3_value_int64(argv[7]) : 0;
-	return m->place[kind] == PLACE_BLOCK && m->way[kind] == 2 ? (class && class < 4 ? class : 4) - 1 : -1;
+	*amount = sqlite3_value_int64(argv[6]) > 0 ? sqlite3_value_int64(argv[6]) : 0;
+	return (class && class < 4 ? class : 4) - 1;
 }
 
 static void overlap_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct overlap *o = sqlite3_aggregate_context(ctx, sizeof(*o));
-	sqlite3_int64 ts = sqlite3_value_int64(argv[5]), dur = sqlite3_value_int64(argv[6]);
-	uint8_t kind = access_index(sqlite3_value_int64(argv[2]));
-	bool late = sqlite3_value_int(argv[0]);
-	double amount = 0;
-	int what = 0;
+	uint8_t kind = access_index(sqlite3_value_int64(argv[1]));
+	sqlite3_int64 ts, dur;
+	uint64_t amount = 0;
+	bool sync;
+	int what;
 
 	if (!o)
 		return sqlite3_result_error_nomem(ctx);
 	if (!o->map.ready && !o->failed)
-		o->failed = access_map_read(&o->map, (const char *)sqlite3_value_text(argv[1]) ?: "");
+		o->failed = access_map_read(&o->map, (const char *)sqlite3_value_text(argv[0]) ?: "");
 	if (o->failed || !o->map.place[kind])
 		return;
-	if (late && !o->closed)
-		close_waits(o);
-	if (o->failed || (late ? (what = amount_of(&o->map, kind, argv, &amount)) < 0 : !is_sync(&o->map, kind, argv)))
+	sync = is_sync(&o->map, kind, argv);
+	what = amount_of(&o->map, kind, argv, &amount);
+	if ((!sync && what < 0) || access_listed(o->map.unwanted, o->map.unwanteds, sqlite3_value_int64(argv[3])))
 		return;
-	if (access_listed(o->map.unwanted, o->map.unwanteds, sqlite3_value_int64(argv[4])))
-		return;
-	if (ts < 0 || dur < 0 || (!late && o->closed) || dur > INT64_MAX - ts)
-		return sqlite3_result_error(ctx, "overlap() wants waits first, and times that are not negative", -1);
-	if (late)
-		add_amount(o, ts + (what == 4 ? dur : 0), what, amount); /* a commit is done when it has ended */
-	else if (sqlite3_value_type(argv[6]) != SQLITE_NULL)
+	ts = sqlite3_value_int64(argv[4]);
+	dur = sqlite3_value_int64(argv[5]);
+	if (ts < 0 || dur < 0 || dur > INT64_MAX - ts || amount >> 61)
+		return sqlite3_result_error(ctx, "overlap() wants times that are not negative, and fewer bytes", -1);
+	if (sync && sqlite3_value_type(argv[5]) != SQLITE_NULL)
 		add_wait(o, ts, dur);
+	if (what >= 0)
+		add_deed(o, ts + (what == 4 ? dur : 0), what, amount); /* a commit is done when it has ended */
 }
 
 static void overlap_final(sqlite3_context *ctx)
@@ -264,13 +299,16 @@ static void overlap_final(sqlite3_context *ctx)
 	struct overlap *o = sqlite3_aggregate_context(ctx, 0), none = { 0 };
 	struct level levels[LEVELS] = { 0 };
 	char *text = NULL, before = '[';
-	size_t size;
+	size_t size, d;
 	FILE *out = memory_open(&text, &size);
 	int i;
 
 	o = o ? o : &none;
-	if (!o->closed && !o->failed)
+	if (!o->failed)
 		close_waits(o);
+	for (d = 0; d < o->deeds && !o->failed; d++)
+		add_amount(o, o->deed[d].ts, o->deed[d].what, o->deed[d].amount);
+	free(o->deed);
 	o->failed |= !out || !find_levels(o, levels);
 	for (i = 0; i < LEVELS && !o->failed; i++) {
 		if (i && !levels[i].n)
@@ -294,5 +332,5 @@ static void overlap_final(sqlite3_context *ctx)
 
 int overlap_register(sqlite3 *db)
 {
-	return sqlite3_create_function(db, "overlap", 11, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, overlap_step, overlap_final);
+	return sqlite3_create_function(db, "overlap", 10, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, overlap_step, overlap_final);
 }

@@ -16,7 +16,9 @@
 #include "text.h"
 
 #define ROWS_MAX 200  /* of a table; the command says the others */
-#define EVENTS_MAX 1000000 /* of a run: reports that read each of them would take longer than all others together */
+#define EVENTS_MAX 5000000 /* of a run: reports that read each of them would take longer than all others together */
+#define TEXT_LETTERS 24 /* of a column of text, before it is wrapped on paper */
+#define LETTER_EM 0.65 /* width of a letter or a digit of DejaVu Sans, which is a wide one; bold heads are wider */
 #define ROWS_OPEN 40  /* of what no picture shows: more are there to be unfolded */
 
 /* The sections in their order. To add one: a row; why it may be empty is a row of v_absent (reports/views/picture.sql). */
@@ -30,7 +32,7 @@ static const struct section { const char *report, *question; bool by_events; } s
 	{ "perop", "What does one operation cost?" },
 	{ "explain", "What should change?" },
 	{ "journal", "What do journals hold?" },
-	{ "fsync", "What does one sync cost?", true },
+	{ "fsync", "What does one sync cost?" },
 	{ "pictures", "The systems beside each other" },
 	{ "timeline", "When?" },
 	{ "latency", "How long did it take?" },
@@ -60,7 +62,8 @@ static const char style[] =
 	"details::details-content{content-visibility:visible;"
 	"block-size:auto}.paper{display:block}.wide,.narrow,nav{display:none}table{font-size:.65em}"
 	"td,th{white-space:normal;overflow-wrap:anywhere}th{overflow-wrap:normal}.n{white-space:nowrap;"
-	"overflow-wrap:normal}}\n";
+	"overflow-wrap:normal}.scroll{overflow:visible}td,th{padding:.15em .4em}"
+	".scroll table{font-size:min(.65em,calc(17cm/var(--em)))}}\n";
 
 struct page {
 	FILE *out;
@@ -118,12 +121,39 @@ static int put_cells(FILE *out, const struct grid *t, size_t row)
 	return 0;
 }
 
+/* How wide a column wants to be, in letters; longer text is wrapped. */
+static size_t letters(const struct grid *t, int col, size_t rows)
+{
+	size_t most = strlen(t->col[col]), row;
+
+	for (row = 0; row < rows; row++) {
+		const struct cell *c = grid_cell(t, row, col);
+		auto_free char *s = c->type == CELL_TEXT ? NULL : cell_string(c, "n/a", text_xml);
+		size_t len = s ? strlen(s) : c->len < TEXT_LETTERS ? c->len : TEXT_LETTERS;
+
+		most = len > most ? len : most;
+	}
+	return most;
+}
+
+/* The same of a table, in heights of its letters: paper is as wide as it is, so a wide table is written small there. */
+static double table_em(const struct grid *t, size_t rows)
+{
+	double em = 1;
+	int col;
+
+	for (col = 0; col < t->cols; col++)
+		if (!is_hidden(t, col))
+			em += letters(t, col, rows) * LETTER_EM + 0.9;
+	return em;
+}
+
 static int put_table(FILE *out, const struct grid *t)
 {
 	size_t row, n = t->rows < ROWS_MAX ? t->rows : ROWS_MAX;
 	int col, err = 0;
 
-	fputs("<div class=\"scroll\"><table><caption>", out);
+	fprintf(out, "<div class=\"scroll\"><table style=\"--em:%.0f\"><caption>", table_em(t, n));
 	put_text(out, t->title ?: t->name ?: "");
 	if (t->rows > n)
 		fprintf(out, " (the first %zu of %zu rows)", n, t->rows);
@@ -356,13 +386,16 @@ static int put_page(struct page *p)
 	return err;
 }
 
+/* The tracer counted them; of a run that it did not end they are counted here. */
 static int count_events(struct page *p)
 {
+	static const char count[] = "SELECT COALESCE(MAX(iif(r.events = 1, e.events, 0)), (SELECT COUNT(*) FROM (SELECT 1 FROM event WHERE run = %lld LIMIT %d)))"
+		" FROM run r JOIN run_end e ON e.run = r.run WHERE r.run = %lld";
 	auto_free char *sql = NULL;
 	struct grid t = { 0 };
 	int err;
 
-	if (asprintf(&sql, "SELECT events FROM run_end WHERE run = %lld", (long long)p->run) < 0)
+	if (asprintf(&sql, count, (long long)p->run, EVENTS_MAX + 1, (long long)p->run) < 0)
 		return fail_as(EXIT_DATA, ENOMEM, "report");
 	err = store_query(p->store, "run", sql, NULL, &t);
 	p->many = !err && t.rows && grid_cell(&t, 0, 0)->i > EVENTS_MAX;
@@ -399,6 +432,21 @@ static int ask_all(struct page *p, const struct ask *ask)
 	return err ?: store_query(p->store, "absent", "SELECT report, why FROM v_absent", NULL, &p->absent);
 }
 
+/* Whole: a reader who leaves ends us, and then no folder of pictures may be there. */
+static int print_page(struct page *p)
+{
+	auto_free char *text = NULL;
+	size_t size = 0;
+	int err;
+
+	p->out = memory_open(&text, &size);
+	err = p->out ? put_page(p) : 0;
+	if (!p->out || fclose(p->out))
+		return fail_as(EXIT_DATA, ENOMEM, "report");
+	fwrite(text, 1, err ? 0 : size, stdout);
+	return err;
+}
+
 /* Into a folder of our own, then to its place: a page that is half written is under no name. */
 static int place_page(struct page *p)
 {
@@ -408,10 +456,8 @@ static int place_page(struct page *p)
 	struct place to;
 	int err;
 
-	if (!strcmp(path, "-")) {
-		p->out = stdout;
-		return put_page(p);
-	}
+	if (!strcmp(path, "-"))
+		return print_page(p);
 	if (!dir || !*name || strlen(name) > 200)
 		return fail_as(EXIT_USAGE, 0, "-o: '%s' is no name of a file", path);
 	err = place_enter(&to, dir);

@@ -11,6 +11,7 @@ enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT, FO
 struct answer {
 	const char *name, *title;
 	char *caption;               /* lines */
+	char *none;                  /* what text says where no table has a row; NULL: that there is nothing */
 	char *main;                  /* name of the table for CSV and TSV; NULL: the first */
 	struct grid head;           /* lines above a text report: columns ord, line */
 	struct grid picture;        /* lines above a picture: line; nothing that names the machine or the command */
@@ -18,6 +19,7 @@ struct answer {
 	struct grid lost;           /* what could not be recorded */
 	struct grid *table;         /* the tables of the report, in order */
 	int tables;
+	bool exact;                  /* --bytes: numbers without units also on a terminal */
 	bool about_store;            /* says something about all runs: no head */
 };
 
@@ -34,7 +36,8 @@ bool column_hidden(const struct grid *t, int col);
 bool column_bound(const struct grid *t, int col);
 bool column_numeric(const struct grid *t, int col);
 
-/* One cell as a plain number or as text escaped by `escape`, allocated; NULL without memory. absent: what NULL prints as. */
+/* One cell as a plain number or as text escaped by `escape` (NULL: as it is, up to its first NUL), allocated; NULL without memory. absent: what NULL
+ * prints as. */
 char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t));
 
 #endif

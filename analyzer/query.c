@@ -119,6 +119,8 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask, const char *path)
 		sqlite3_bind_text(st, i, ask->by, -1, SQLITE_STATIC);
 	if ((i = sqlite3_bind_parameter_index(st, ":step")) && ask->step)
 		sqlite3_bind_int64(st, i, ask->step);
+	if ((i = sqlite3_bind_parameter_index(st, ":rows")))
+		sqlite3_bind_int64(st, i, ask->all_rows ? INT32_MAX : 100);
 	if ((i = sqlite3_bind_parameter_index(st, ":cdf")))
 		sqlite3_bind_int(st, i, ask->cdf);
 	if ((i = sqlite3_bind_parameter_index(st, ":ops")) && ask->has_ops)
@@ -305,6 +307,8 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 /* Why what is in `given` cannot be of the run, or no row. A second of slack: the wall clock may be slewed. */
 static const char foreign_sql[] =
 	"SELECT CASE"
+	" WHEN g.devices IS NOT NULL AND (SELECT COUNT(DISTINCT d.host) FROM device d WHERE d.run = r.run) > 1"
+	"  THEN 'its devices (' || g.devices || ') are one host''s, and the run has several: give --payload and --copies in its place'"
 	" WHEN g.devices IS NOT NULL AND (SELECT COUNT(DISTINCT d.dev) FROM device d WHERE d.run = r.run AND d.leaf = 1"
 	"   AND instr(',' || g.devices || ',', ',' || (d.dev >> 20) || ':' || (d.dev & 1048575) || ','))"
 	"   <> length(g.devices) - length(replace(g.devices, ',', '')) + 1"
@@ -351,7 +355,8 @@ static int store_given(struct store *s, const struct ask *ask)
 
 int store_ask(struct store *s, const struct ask *ask)
 {
-	static const char make[] = "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
+	static const char make[] = "PRAGMA temp.cache_size = -32768;" /* KiB: views of 60,000 processes go into no file */
+				   "CREATE TEMP TABLE ask (run INTEGER, per TEXT, system TEXT, plot INTEGER)";
 	static const char fill[] = "INSERT INTO ask VALUES (:run, :per, :system, :plot)";
 	struct grid t = { 0 };
 	int err;

@@ -255,6 +255,7 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 	a->caption = report_lines(text, "caption");
 	a->title = report_line(text, "title") ?: strdup(name);
 	a->main = report_line(text, "main");
+	a->none = report_line(text, "none");
 	a->about_store = report_about_store(text);
 	err = errno == ENOMEM ? fail_as(EXIT_DATA, ENOMEM, "%s", name) : store_query(s, "run", HEAD_RUN, NULL, &a->run);
 	if (!err)
@@ -293,6 +294,7 @@ void answer_free(struct answer *a)
 	free((char *)a->title);
 	free(a->caption);
 	free(a->main);
+	free(a->none);
 	grid_free(&a->head);
 	grid_free(&a->picture);
 	grid_free(&a->run);

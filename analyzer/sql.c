@@ -89,6 +89,8 @@ static int answer_lines(struct session *s, FILE *in, bool tty)
 		err = tty ? 0 : err;
 		fflush(stdout);
 	}
+	if (!err && ferror(in) && !store_interrupted())
+		return fail_as(EXIT_DATA, errno, "cannot read standard input");
 	return err ?: answer_text(s, text, true, &used);
 }
 

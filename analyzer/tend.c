@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* tend.c - commands that look after stores: merge, prune, migrate. */
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 #include "analyzer.h"
 #include "functions.h"
@@ -8,6 +9,7 @@
 #include "sets.h"
 #include "stream.h"
 #include "tend.h"
+#include "text.h"
 
 /* ---- merge ---- */
 
@@ -138,6 +140,7 @@ static int prune_to(const struct options *o, const char *path, struct runs *r, s
 
 static void tell(const char *path, const struct runs *r, u64 before, u64 after)
 {
+	auto_free char *name = text_terminal(path, strlen(path));
 	char was[SIZE_TEXT], is[SIZE_TEXT];
 	size_t i, gone = 0, sums = 0;
 
@@ -147,7 +150,7 @@ static void tell(const char *path, const struct runs *r, u64 before, u64 after)
 	}
 	size_text(before, was);
 	size_text(after, is);
-	printf("%s: %zu runs taken out, events of %zu more; %zu runs are left; %s before, now %s\n", path, gone, sums, r->n - gone, was, is);
+	printf("%s: %zu runs taken out, events of %zu more; %zu runs are left; %s before, now %s\n", name ?: "", gone, sums, r->n - gone, was, is);
 }
 
 int tend_prune(const struct options *o)

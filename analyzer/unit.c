@@ -55,6 +55,8 @@ double unit_step(double most, int count, enum unit unit)
 	by = (unit == UNIT_US ? most * 1000 : most) / value;
 	step = value / (count > 0 ? count : 1);
 	ten = pow(10, floor(log10(step)));
+	if (unit == UNIT_BYTES && step < 1) /* 256 MiB, not 205: a fifth of a unit is round in none below it */
+		return exp2(ceil(log2(step))) * by;
 	step = step <= ten ? ten : step <= 2 * ten ? 2 * ten : step <= 5 * ten ? 5 * ten : 10 * ten;
 	if (unit == UNIT_COUNT && step * by < 1)
 		return 1;

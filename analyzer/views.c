@@ -15,7 +15,7 @@
 
 struct view {
 	const char *name, *text;
-	size_t name_len, len;
+	size_t name_len, own_len, len; /* own: without what says that it is a recipe */
 	bool made;
 };
 
@@ -70,7 +70,16 @@ static const char *view_name(const char *p)
 /* Does it say how another view is made? */
 static bool is_recipe(const struct view *w)
 {
-	return w->name_len > 4 && !memcmp(w->name + w->name_len - 4, "_sql", 4);
+	return w->own_len < w->name_len;
+}
+
+/* The length of the view's name, or of that of the view that it says how to make. */
+static size_t own_len(const char *name, size_t len)
+{
+	static const char recipe[] = "_sql";
+	size_t n = strlen(recipe);
+
+	return len > n && !memcmp(name + len - n, recipe, n) ? len - n : len;
 }
 
 /* Behind the end of the line at p. */
@@ -89,11 +98,12 @@ static int find_views(struct views *v)
 		name = view_name(p);
 		if (name) {
 			struct view *more = reallocarray(v->view, v->n + 1, sizeof(*more));
+			size_t len = token_end(name) - name;
 
 			if (!more)
 				return -ENOMEM;
 			v->view = more;
-			v->view[v->n++] = (struct view){ .name = name, .name_len = token_end(name) - name, .text = p };
+			v->view[v->n++] = (struct view){ .name = name, .name_len = len, .own_len = own_len(name, len), .text = p };
 		}
 		if (v->n)
 			v->view[v->n - 1].len = end - v->view[v->n - 1].text;
@@ -162,7 +172,7 @@ void views_each(const struct views *v, void (*call)(const char *name, const char
 	for (i = 0; i < v->n; i++) {
 		const struct view *w = &v->view[i];
 
-		snprintf(name, sizeof(name), "%.*s", (int)(w->name_len - (is_recipe(w) ? strlen("_sql") : 0)), w->name);
+		snprintf(name, sizeof(name), "%.*s", (int)w->own_len, w->name);
 		first_sentence(w, doc, sizeof(doc));
 		call(name, doc);
 	}
@@ -241,9 +251,7 @@ static int view_make(struct views *v, struct view *w)
 /* Does the view, or the recipe of it, have that name? */
 static bool has_name(const struct view *w, const char *name, size_t len)
 {
-	size_t own = w->name_len - (is_recipe(w) ? strlen("_sql") : 0);
-
-	return own == len && !strncasecmp(w->name, name, len);
+	return w->own_len == len && !strncasecmp(w->name, name, len);
 }
 
 int views_need(struct views *v, const char *text, size_t len)
@@ -256,7 +264,9 @@ int views_need(struct views *v, const char *text, size_t len)
 		bool quoted = *p == '"';
 
 		end = token_end(p);
-		for (i = 0; !err && i < v->n && end > p + 2 * quoted; i++) {
+		if (!isalpha((unsigned char)p[quoted]))
+			continue;
+		for (i = 0; !err && i < v->n; i++) {
 			struct view *w = &v->view[i];
 
 			if (!w->made && has_name(w, p + quoted, end - p - 2 * quoted))

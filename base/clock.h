@@ -17,4 +17,22 @@ static inline uint64_t clock_now(clockid_t clock)
 	return t.tv_sec * NSEC + t.tv_nsec;
 }
 
+/* What the wall clock said, or says, when CLOCK_MONOTONIC says monotonic_ns: ns since 1970, some 100 ns off. Two clocks cannot be read at
+ * once: of some readings the one that was interrupted least. */
+static inline uint64_t clock_wall(uint64_t monotonic_ns)
+{
+	uint64_t least = UINT64_MAX, wall = 0;
+	int i;
+
+	for (i = 0; i < 9; i++) {
+		uint64_t before = clock_now(CLOCK_MONOTONIC), real = clock_now(CLOCK_REALTIME), took = clock_now(CLOCK_MONOTONIC) - before;
+
+		if (took < least) {
+			least = took;
+			wall = real - (before + took / 2 - monotonic_ns);
+		}
+	}
+	return wall;
+}
+
 #endif

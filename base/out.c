@@ -128,9 +128,20 @@ static ssize_t write_standard(void *unused, const char *buf, size_t len)
 	return err ? 0 : len;
 }
 
+/* A closed descriptor below 3 would be given to a file, and what is said would end up in it. Reading and writing these fails as before. */
+static void fill_standard(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH) != fd)
+			_exit(1);
+}
+
 void out_standard(void)
 {
-	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_standard });
+	FILE *f;
+
+	fill_standard();
+	f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_standard });
 
 	if (f)
 		stdout = f;

@@ -12,6 +12,8 @@
 #ifndef IOT_AIO_BPF_H
 #define IOT_AIO_BPF_H
 
+#include "aio_times.bpf.h"
+#include "ext4.bpf.h"
 #include "op.bpf.h"
 #include <linux/aio_abi.h>
 
@@ -34,6 +36,7 @@ struct aio {
 	u64 offset, size;
 	u64 host, ino;         /* the inode that holds the pages; its number */
 	u64 ring;
+	u64 copied_ns;         /* when what it wrote was in the page cache; 0 not told */
 	s64 res;               /* early: its result */
 	u64 number;            /* early: which event of its ring */
 	u64 comm[2];           /* name of the thread that asked */
@@ -83,6 +86,7 @@ struct aio_walk {
 	/* control blocks that one io_submit took, looked at from the last to the first: appends to one file end where the next begins */
 	u64 append_host, append_at;
 	u32 taken, pad;
+	struct io_event event; /* that is looked at */
 };
 
 /* What a call of libaio needs: too large for the stack, so it lies with the thread. */
@@ -93,6 +97,7 @@ struct aio_scratch {
 	struct iocb iocb;
 	struct aio_ring_key key;
 	struct aio_ring_state state;
+	struct aio_time_key time;
 };
 _Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
 _Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
@@ -142,6 +147,8 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o->tid = a->tid;
 	o->kind = a->kind;
 	o->write = a->kind == KIND_AIO_WRITE ? MOVES_TO_FILE : a->kind == KIND_AIO_READ ? MOVES_FROM_FILE : MOVES_NOTHING;
+	if (a->copied_ns > a->ts_ns)
+		o->queue_ns = a->copied_ns - a->ts_ns;
 	if (o->write == MOVES_TO_FILE && a->flags & FLAG_APPEND && res > 0 && a->host) {
 		struct aio_walk *w = &scratch_of(c)->w;
 
@@ -155,7 +162,7 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 		return 0;
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
-		wrote((struct inode *)a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->proc);
+		wrote_data(a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->block, a->proc);
 	if (o->write == MOVES_TO_FILE && c->fresh_inode && c->fresh_inode == a->host)
 		fresh_before(c, wrote_by(c, o, a->proc));
 	return 0;
@@ -188,15 +195,14 @@ static __always_inline void aio_event(struct task_ctx *c, u64 iocb, s64 res, boo
 static long aio_ring_one(u32 n, struct aio_ref *r)
 {
 	struct aio_walk *w = &scratch_of(r->c)->w;
-	struct io_event e;
 
 	if (w->next == w->tail)
 		return 1;
-	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->ring + AIO_RING_HEADER + (u64)w->next * sizeof(e)))) {
+	if (bpf_probe_read_user(&w->event, sizeof(w->event), (void *)(w->ring + AIO_RING_HEADER + (u64)w->next * sizeof(w->event)))) {
 		w->unread = 1;
 		return 1;
 	}
-	aio_event(r->c, e.obj, e.res, true);
+	aio_event(r->c, w->event.obj, w->event.res, true);
 	w->number++;
 	w->next++;
 	if (w->next >= w->nr)
@@ -297,6 +303,26 @@ __by_numbers int aio_ring_looked(void)
 #define aio_ring_read(c) aio_ring_looked()
 #endif
 
+/* A write that was written through became dirty behind the requests before it, which may have had the same page written back. One that
+ * is told here went through the page cache, also with O_DIRECT. */
+static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 address)
+{
+	struct aio_time_key *k = &scratch_of(c)->time;
+	u64 *at;
+
+	k->iocb = address;
+	k->pid = scratch_of(c)->w.pid;
+	k->pad = 0;
+	at = bpf_map_lookup_elem(&aio_times, k);
+	if (!at)
+		return;
+	if (*at >= scratch_of(c)->w.since_ns) { /* else of an earlier request there */
+		a->copied_ns = *at;
+		a->flags &= ~FLAG_DIRECT;
+	}
+	bpf_map_delete_elem(&aio_times, k);
+}
+
 /* Looks at the file and the place of a control block. False: no operation on a file. */
 static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
 {
@@ -346,7 +372,10 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	host = (struct inode *)c->seen_host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
-	if (a->kind == KIND_AIO_WRITE && went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset))
+	if (!REDUCED && a->kind == KIND_AIO_WRITE && a->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC))
+		aio_time(c, a, address);
+	if (a->kind == KIND_AIO_WRITE &&
+	    (went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) || (a->flags & FLAG_DIRECT && is_indirect((u64)host, a->offset))))
 		a->flags &= ~FLAG_DIRECT;
 	a->proc = proc;
 	a->tid = current_thread();
@@ -411,7 +440,10 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 	struct aio_ref ref __attribute__((unused)) = { c };
 	struct aio_walk *w;
 
-	if (!c || !k || taken <= 0)
+	if (!c || !k)
+		return 0;
+	c->aio_now = c->aio_from = 0;
+	if (taken <= 0)
 		return 0;
 	w = aio_begin(c);
 	w->proc = proc;
@@ -436,14 +468,13 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 static long aio_reaped_one(u32 n, struct aio_ref *r)
 {
 	struct aio_walk *w = &scratch_of(r->c)->w;
-	struct io_event e;
 
-	if (bpf_probe_read_user(&e, sizeof(e), (void *)(w->list + n * sizeof(e)))) {
+	if (bpf_probe_read_user(&w->event, sizeof(w->event), (void *)(w->list + n * sizeof(w->event)))) {
 		if (w->proc >= PROC_FIRST)
 			lose(LOSS_AIO_UNREAD);
 		return 1;
 	}
-	aio_event(r->c, e.obj, e.res, n >= w->from);
+	aio_event(r->c, w->event.obj, w->event.res, n >= w->from);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * until its request completes, where bytes are counted, so that they equal /sys/block/DEV/stat. Pages of files
  * with several writers are looked up one by one, at both places. What volumes pass on inherits (stack.bpf.h).
  */
+#include "range.bpf.h"
 #include "request.bpf.h"
 #include "tag.bpf.h"
 
@@ -438,29 +439,10 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	return 0;
 }
 
-/* Called by the tracer: finds the requests of a disk that completed without a call of block__complete and were not used again
- * since. */
-static long sweep_one(void *map, u64 *key, struct iot_request *u, struct iot_sweep *s)
+static __always_inline void request_unseen(struct iot_request *u)
 {
-	struct request *rq = (struct request *)*key;
-
-	if (u->disk != s->disk)
-		return 0;
-	if (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter))
-		return 0;
 	if (u->issue_ns)
 		unseen(u, WALK_SHARE);
-	bpf_map_delete_elem(&requests, key);
-	return 0;
-}
-
-SEC("syscall")
-int block__sweep(struct iot_sweep *ask)
-{
-	struct iot_sweep s = { ask->disk };
-
-	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
-	return 0;
 }
 
 /* Called by the tracer: divides bytes of a transaction that has too many owners for a probe. */

@@ -19,6 +19,8 @@ struct btrfs_layout {
 	u32 fs_super, fs_sb;   /* struct btrfs_fs_info */
 	u32 block_len, block_fs; /* struct extent_buffer */
 	u32 inode_root, root_id; /* struct btrfs_inode, struct btrfs_root */
+	u32 raid_bios, raid_io, raid_data, raid_disks; /* struct btrfs_raid_bio: the first of its bios, where it goes */
+	u32 io_stripes, stripe_size, stripe_device, device_bdev;
 	u32 pad;
 	u64 page_memory;       /* as page_memory() in arch.h, or better */
 };

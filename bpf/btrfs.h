@@ -69,11 +69,19 @@ struct btrfs_root {
 
 struct btrfs_inode {
 	struct btrfs_root *root;
+	struct extent_io_tree {
+		void *owner;   /* not read: a structure needs a member */
+	} io_tree;
 	struct inode vfs_inode;
 };
 
 struct btrfs_work {
 	void *func;            /* a function; only its address is compared */
+};
+
+struct async_chunk {
+	void *inode;           /* struct btrfs_inode; before 6.3 struct inode */
+	struct btrfs_work work;
 };
 
 struct btrfs_ordered_extent {
@@ -107,12 +115,26 @@ struct btrfs_dio_private___inode {
 	struct inode *inode;
 };
 
-struct btrfs_io_context {
-	struct bio *orig_bio;
-};
+struct btrfs_io_context;
 
 struct btrfs_io_stripe {
+	struct btrfs_device *dev;
 	struct btrfs_io_context *bioc;
+};
+
+struct btrfs_io_context {
+	struct bio *orig_bio;
+	struct btrfs_io_stripe stripes[1]; /* of data, then of parity */
+};
+
+struct bio_list {
+	struct bio *head;
+};
+
+struct btrfs_raid_bio {
+	struct btrfs_io_context *bioc;
+	struct bio_list bio_list; /* what it is asked to write or to read, as struct btrfs_bio's */
+	u8 nr_data, real_stripes;
 };
 
 struct writeback_control {

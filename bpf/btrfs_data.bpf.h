@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* btrfs_data.bpf.h - file data of btrfs: whose each extent is, bytes that become other bytes before they are submitted, writes that are
- * submitted before their call returns, pages that turn dirty beside a write, pages that are dropped. Used by fs_btrfs.bpf.c.
+/* btrfs_data.bpf.h - file data of btrfs: whose each extent is, bytes that become other bytes before they are submitted, pages that are
+ * dropped. Used by fs_btrfs.bpf.c.
  */
 #ifndef IOT_BTRFS_DATA_BPF_H
 #define IOT_BTRFS_DATA_BPF_H
@@ -9,7 +9,8 @@
 #include "btrfs.bpf.h"
 #include "dirty.bpf.h"
 #include "drop.bpf.h"
-#include "uring.bpf.h"
+#include "range.bpf.h"
+#include "uring_now.bpf.h"
 
 static __always_inline struct inode *vfs_inode(struct btrfs_inode *bi)
 {
@@ -38,6 +39,14 @@ static __always_inline void layout_tell(void)
 	}
 	l->stripe_io = bpf_core_field_offset(struct btrfs_io_stripe, bioc);
 	l->io_bio = bpf_core_field_offset(struct btrfs_io_context, orig_bio);
+	l->raid_io = bpf_core_field_offset(struct btrfs_raid_bio, bioc);
+	l->raid_data = bpf_core_field_offset(struct btrfs_raid_bio, nr_data);
+	l->raid_disks = bpf_core_field_offset(struct btrfs_raid_bio, real_stripes);
+	l->io_stripes = bpf_core_field_offset(struct btrfs_io_context, stripes);
+	l->stripe_size = bpf_core_type_size(struct btrfs_io_stripe);
+	l->stripe_device = bpf_core_field_offset(struct btrfs_io_stripe, dev);
+	l->device_bdev = bpf_core_field_offset(struct btrfs_device, bdev);
+	l->raid_bios = bpf_core_field_offset(struct btrfs_raid_bio, bio_list.head);
 	l->device_fs = bpf_core_field_offset(struct btrfs_device, fs_info);
 	l->fs_super = bpf_core_field_offset(struct btrfs_fs_info, super_for_commit);
 	l->fs_sb = bpf_core_field_offset(struct btrfs_fs_info, sb);
@@ -72,7 +81,6 @@ struct {
 static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64 owner, u8 how)
 {
 	struct iot_cell_key k = {};
-	struct iot_ring_event *r;
 
 	k.owner = owner_top(owner);
 	k.dev = fs_disk((struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info));
@@ -83,22 +91,7 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 	count_apart(&k, 1, len, 0, false);
 	if (!wants_event(k.owner) && !(cfg.events && !k.owner))
 		return 0;
-	r = event_reserve(LOSS_EVENT_FS);
-	if (!r)
-		return 0;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.size = r->e.bytes = len;
-	r->e.task = proc_running(ctx_find());
-	r->e.tid = current_thread();
-	r->e.owner = k.owner;
-	r->e.kind = k.kind;
-	r->e.cause = k.cause;
-	r->e.how = how;
-	r->e.sub = sub;
-	r->e.file = file_number(i);
-	r->e.dev = k.dev;
-	event_submit(r);
+	file_event(&k, i, off, len, len);
 	return 0;
 }
 
@@ -120,6 +113,20 @@ static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 	range_look(c);
 	return c->call && c->write && c->target_direct && c->target_inode == inode;
 }
+
+/* A file of one page that is written back, and too large to go into the tree as it is: it does if that is less when it is compressed, and
+ * has no extent then. */
+struct unsent {
+	u64 ino, owner;
+	u32 how, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);      /* struct inode */
+	__type(value, struct unsent);
+} btrfs_unsent SEC(".maps");
 
 SEC("tp_btf/btrfs_ordered_extent_add")
 int BPF_PROG(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
@@ -145,6 +152,8 @@ int BPF_PROG(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent 
 		owner = writer_of_page(inode, off >> PAGE_SHIFT, &how);
 	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner;
 	bpf_map_update_elem(&btrfs_extents, &key, &proc, BPF_ANY);
+	if (!off)
+		bpf_map_delete_elem(&btrfs_unsent, &inode);
 	if (direct)
 		bpf_map_update_elem(&btrfs_inodes, &inode, &proc, BPF_ANY);
 	if (BPF_CORE_READ(o, compress_type))
@@ -157,111 +166,24 @@ static __noinline int inlined(struct inode *i, u64 index)
 {
 	struct btrfs_fs_info *fs;
 	u64 size, owner, inode;
-	u8 how;
+	struct unsent u = {};
+	u8 how = HOW_NONE;     /* until 6.2 what is handed to a function of its own must have been written */
 
 	if (!i || index || !is_regular(i))
 		return 0;
 	size = BPF_CORE_READ(i, i_size);
 	fs = (struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info);
-	if (!size || size > BPF_CORE_READ(fs, max_inline))
+	if (!size || size > PAGE_SIZE)
 		return 0;
 	inode = inode_itself(i);
 	owner = writer_of_page(inode, 0, &how);
-	return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
-}
-
-/* What the call or request in progress writes, and syncs before it returns. */
-struct through {
-	u64 inode, off, len;
-	u64 user;              /* where its bytes are from, in one piece of the caller's memory; 0 not known */
-};
-
-/* Of a call: by the flags of its file, or its own. */
-static __always_inline bool call_syncs(struct task_ctx *c)
-{
-	const struct pt_regs *regs = current_regs();
-	struct file *f = c->shape == SHAPE_SPLICE ? NULL : file_of(regs_arg0(regs));
-
-	if (f && NUMBER_AT(f, struct file, f_flags) & O_DSYNC)
-		return true;
-	return c->shape == SHAPE_PRWV2 && regs_arg5(regs) & (RWF_DSYNC | RWF_SYNC);
-}
-
-static __always_inline bool through_look(struct task_ctx *c, struct through *t)
-{
-	struct uring_io io = {};
-
-	if (uring_current(c, &io)) {
-		t->inode = io.write && !io.direct ? io.host : 0;
-		t->off = io.offset;
-		t->len = io.len;
-		return io.file && (NUMBER_AT(io.file, struct file, f_flags) & O_DSYNC ||
-				   NUMBER_AT(uring_cmd(io.req), struct io_rw, flags) & (RWF_DSYNC | RWF_SYNC));
-	}
-	range_look(c);
-	if (!c->call || !c->write)
-		return false;
-	t->inode = c->target_direct ? 0 : c->target_inode;
-	t->off = c->target_off;
-	t->len = c->target_len;
-	t->user = c->shape == SHAPE_RW || c->shape == SHAPE_PRW ? regs_arg1(current_regs()) : 0;
-	return call_syncs(c);
-}
-
-/* Bytes [c->dirtied_range[0], + [1]) of a page. */
-static __noinline int through_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
-{
-	u64 from, to, pos, end, size;
-	struct through t = {};
-	u8 byte;
-
-	if (!c || !i || !f || !wbc || !through_look(c, &t) || t.inode != inode_itself(i))
-		return 0;
-	from = BPF_CORE_READ(wbc, range_start);
-	to = BPF_CORE_READ(wbc, range_end) + 1;
-	if (to - from <= t.len) {
-		t.user = 0; /* what it has copied is known */
-	} else {
-		size = NUMBER_AT(i, struct inode, i_size);
-		from = t.off == size && size > t.len ? size - t.len : t.off; /* it appended: the end is behind it by now */
-		to = from + t.len < size ? from + t.len : size;
-		t.user -= t.user ? from : 0;
-	}
-	pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
-	end = pos + (folio_pages(f) << PAGE_SHIFT);
-	from = from > pos ? from : pos;
-	to = to < end ? to : end;
-	if (to <= from || (t.user && bpf_probe_read_user(&byte, sizeof(byte), (void *)(t.user + from))))
-		return 0; /* it had ended before, with EFAULT */
-	c->dirtied_range[0] = from;
-	c->dirtied_range[1] = to - from;
-	return 1;
-}
-
-/* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
- * returns: that is its own, also where others had made it dirty before. It asks for its range, or for all of the file. */
-static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
-{
-	struct task_ctx *c;
-
-	if (!f || !i || !wbc || !gate_open())
-		return 0;
-	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
-	if (c && through_range(c, i, f, wbc))
-		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
-	return inlined(i, BPF_CORE_READ(f, index));
-}
-
-SEC("tp_btf/extent_writepage")
-int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
-{
-	return page_writeback(f, i, wbc);
-}
-
-SEC("tp_btf/__extent_writepage")
-int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
-{
-	return page_writeback((struct folio *)p, i, wbc);
+	if (size <= BPF_CORE_READ(fs, max_inline))
+		return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
+	u.ino = inode_number(i);
+	u.owner = owner;
+	u.how = how;
+	bpf_map_update_elem(&btrfs_unsent, &inode, &u, BPF_ANY);
+	return 0;
 }
 
 /* A thread of the kernel enters an extent that was written into the trees: on behalf of whose it is. */
@@ -294,6 +216,54 @@ int BPF_PROG(btrfs__work_end, struct btrfs_fs_info *fs)
 	return 0;
 }
 
+/* Parts of files that are being compressed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);      /* struct btrfs_work */
+	__type(value, u64);    /* async_chunk.inode */
+} btrfs_compressing SEC(".maps");
+
+SEC("tp_btf/btrfs_work_sched")
+int BPF_PROG(btrfs__compress_begin, struct btrfs_work *w)
+{
+	u64 key = (u64)w, inode;
+
+	if (!w || !gate_open() || function_of((u64)BPF_CORE_READ(w, func)) != FN_BTRFS_COMPRESS)
+		return 0;
+	inode = pointer_at(key - bpf_core_field_offset(struct async_chunk, work) + bpf_core_field_offset(struct async_chunk, inode));
+	bpf_map_update_elem(&btrfs_compressing, &key, &inode, BPF_ANY);
+	return 0;
+}
+
+/* No extent was made for the file: it went into the tree. */
+static __noinline int compressed_inline(u64 inode)
+{
+	struct unsent *u = bpf_map_lookup_elem(&btrfs_unsent, &inode);
+	struct inode *i = (struct inode *)inode;
+
+	if (u && i && u->ino == inode_number(i))
+		packed(i, 0, PAGE_SIZE, SUB_INLINE, u->owner, u->how);
+	bpf_map_delete_elem(&btrfs_unsent, &inode);
+	return 0;
+}
+
+SEC("tp_btf/btrfs_all_work_done")
+int BPF_PROG(btrfs__compress_end)
+{
+	u64 key = 0, *inode, of;
+
+	/* its second argument is a const void *, which older verifiers (6.12) let no program load */
+	bpf_probe_read_kernel(&key, sizeof(key), ctx + 1);
+	inode = bpf_map_lookup_elem(&btrfs_compressing, &key);
+	if (!inode)
+		return 0;
+	of = *inode;
+	bpf_map_delete_elem(&btrfs_compressing, &key);
+	compressed_inline(of); /* which of both it is, is not told: only an inode was noted */
+	return compressed_inline(of + bpf_core_field_offset(struct btrfs_inode, vfs_inode));
+}
+
 /* ---- bytes that are dropped before they are written ---- */
 
 SEC("tp_btf/btrfs_inode_evict")
@@ -314,8 +284,14 @@ int BPF_PROG(btrfs__evict, struct inode *i)
 /* Is it a file, and not one of the file system's own? */
 static __always_inline bool is_file(struct inode *i)
 {
-	return (inode_mode(i) & S_IFMT) == S_IFREG && inode_number(i) >= FILES_BEGIN &&
-	       NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == BTRFS_MAGIC;
+	u64 root;
+
+	if ((inode_mode(i) & S_IFMT) != S_IFREG || inode_number(i) < FILES_BEGIN ||
+	    NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) != BTRFS_MAGIC)
+		return false;
+	/* not by bpf_rdonly_cast(), which knows no types of a module */
+	root = pointer_at((u64)i - bpf_core_field_offset(struct btrfs_inode, vfs_inode) + bpf_core_field_offset(struct btrfs_inode, root));
+	return pointer_at(root + bpf_core_field_offset(struct btrfs_root, root_key.objectid)) != TREE_RELOCATED_DATA;
 }
 
 /* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. */
@@ -330,45 +306,6 @@ int BPF_PROG(btrfs__page_gone, struct folio *f)
 	if (!i || !is_file(i) || !is_dirty(i) || !NUMBER_AT(i, struct inode, i_nlink))
 		return 0;
 	return drop_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
-}
-
-/* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
- * the rest is zeroed. */
-SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
-{
-	struct task_struct *t = current_task();
-	const volatile struct iot_syscall *row;
-	const struct pt_regs *regs;
-	struct dirtied *d;
-	struct task_ctx *c;
-	struct inode *i;
-	u8 how;
-
-	if (!m || !f || !gate_open() || t->flags & PF_KTHREAD)
-		return 0;
-	i = (struct inode *)POINTER_AT(m, struct address_space, host);
-	if (!i || !is_file(i))
-		return 0;
-	regs = current_regs();
-	if (!is_worker(t) && !regs_in_call(regs))
-		return 0; /* a store to memory */
-	c = ctx_make();
-	if (!c || c->behalf == BEHALF_LOOP)
-		return 0;
-	d = (struct dirtied *)c->dirtied_range;
-	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	d->bytes = folio_pages(f) << PAGE_SHIFT;
-	row = is_worker(t) || regs_nr(regs) >= IOT_MAX_SYSCALL ? NULL : &calls[regs_nr(regs)];
-	if (is_worker(t) || (row && (row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING))) {
-		fresh_note(c, i, d->off, d->bytes);
-		return 0;
-	}
-	d->proc = owner_top(owner_current(c, &how));
-	d->how = how;
-	d->ts_ns = 0;
-	d->unsure = d->beyond = 0;
-	return dirty_range(i, d);
 }
 
 #endif

@@ -6,12 +6,15 @@
 #include "area.bpf.h"
 #include "dirty.bpf.h"
 #include "quick.bpf.h"
+#include "range.bpf.h"
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
 	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
+	DOING_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
 	DOING_STORE,           /* a fault from user mode */
-	DOING_OTHER,           /* a call that reads into a mapped file, or zeroes the rest of a block (truncate, fallocate) */
+	DOING_OTHER,           /* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate), or copies a file
+				* up; a core dump */
 };
 
 static __always_inline enum doing doing_now(struct task_struct *t)
@@ -21,12 +24,16 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return DOING_WRITE;
+	if (t->flags & PF_DUMPCORE)
+		return DOING_OTHER;
 	regs = current_regs();
 	if (!regs_in_call(regs))
 		return DOING_STORE;
 	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return DOING_OTHER;
 	row = &calls[regs_nr(regs)];
+	if (row->kind == KIND_COPY_IN)
+		return DOING_COPY;
 	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING ? DOING_WRITE : DOING_OTHER;
 }
 
@@ -44,9 +51,11 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 	return claim_range((u64)i, off, 1, owner, false);
 }
 
-static __always_inline bool is_on_btrfs(struct inode *i)
+/* A copy_file_range made its first page dirty. */
+static __always_inline void copied(struct task_ctx *c)
 {
-	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == BTRFS_MAGIC;
+	if (c && !c->copied_ns)
+		c->copied_ns = bpf_ktime_get_ns();
 }
 
 SEC("tp_btf/writeback_dirty_folio")
@@ -58,6 +67,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	struct task_ctx *c;
 	struct thread *th;
 	struct inode *i;
+	enum doing doing;
 	u64 owner, off, pages;
 	u32 cell;
 	u8 how;
@@ -68,7 +78,10 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	if (!i)
 		return 0;
 	th = thread_of(t->pid);
-	if (is_sole(th, t, (u64)i) && doing_now(t) != DOING_STORE) {
+	doing = doing_now(t);
+	if (doing <= DOING_COPY && is_sole(th, t, (u64)i)) {
+		if (doing == DOING_COPY)
+			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
 		return 0;
 	}
@@ -79,12 +92,12 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	pages = folio_pages(f);
 	if (is_blockdev(i))
 		return dirty_device(c, i, off, pages << PAGE_SHIFT);
-	if (inode_number(i) == BTRFS_TREES_INODE && is_on_btrfs(i))
+	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
 		return 0; /* no file: where its trees are */
 	if (c->behalf == BEHALF_LOOP)
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
-	if (!owner && t->flags & PF_WQ_WORKER && is_on_btrfs(i))
+	if (!owner && t->flags & PF_WQ_WORKER && is_on(i, BTRFS_MAGIC))
 		return 0; /* its writeback puts back what it could not write: that was dirty before, and is whose it was */
 	k.owner = owner_top(owner);
 	k.dev = inode_dev(i);
@@ -97,17 +110,23 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	claim_range((u64)i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
-	if (doing_now(t) != DOING_STORE) {
+	if (doing == DOING_COPY)
+		copied(c);
+	if (doing <= DOING_COPY) {
 		if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))
 			sole_learn(t, i, owner, cell);
 		return 0;
 	}
-	c->dirtied = (u64)f;
 	d.off = off;
 	d.bytes = pages << PAGE_SHIFT;
 	d.proc = owner;
 	d.how = how;
-	dirty_range(i, &d);
+	if (doing == DOING_STORE)
+		c->dirtied = (u64)f;
+	else
+		d.unsure = d.beyond = 1; /* what is inside of the file is told of block by block; behind it the kernel appends */
+	if (doing == DOING_STORE || off + d.bytes > NUMBER_AT(i, struct inode, i_size))
+		dirty_range(i, &d);
 	return 0;
 }
 
@@ -176,7 +195,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
 	off = buffer_offset(b, f);
-	if (!dirty && doing == DOING_WRITE && is_sole(thread_of(t->pid), t, (u64)i)) {
+	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 		return 0;
 	}
@@ -191,10 +210,10 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		owner = PROC_NONE;
 	}
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
-	if (!dirty && doing == DOING_WRITE)
+	if (!dirty && doing <= DOING_COPY)
 		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
-		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* a copy-up appends */
+		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;
 }
 

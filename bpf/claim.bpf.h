@@ -27,6 +27,7 @@ struct writer {
 	u64 stamp;             /* of the newest claim */
 	u64 lost;              /* newest claim for which there was no room: what is older may not be true any more */
 	u32 levels;            /* bit n: there are claims of 8^n pages */
+	u64 fine;              /* bit n: there are claims of less than a region in those whose number ends so */
 	u32 user;              /* whose share of the tables it takes: slot in `users` */
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
@@ -77,6 +78,13 @@ struct {
 
 #define LEVELS 9               /* 8^8 pages: 64 GiB */
 #define LEVEL_SHIFT 56
+#define REGION_LEVEL 3         /* 8^3 pages, 2 MiB: where no claim is smaller, all pages have one owner */
+#define REGION_PAGES (1ULL << 3 * REGION_LEVEL)
+
+static __always_inline u64 region_of(u64 page)
+{
+	return page >> 3 * REGION_LEVEL & 63;
+}
 
 static __always_inline struct user_share *user_of(u32 slot)
 {
@@ -182,6 +190,7 @@ struct claiming {
 	struct claim_key key;
 	struct claim claim;
 	u64 page, last;        /* what is left of the range, in pages, the last one included */
+	u64 fine;
 	u32 levels, lost;
 };
 
@@ -221,6 +230,7 @@ static long claim_span(u32 n, struct claiming *c)
 		level = l;
 	}
 	c->key.at = level << LEVEL_SHIFT | c->page >> 3 * level;
+	c->fine |= (span - REGION_PAGES) >> 63 << region_of(c->page); /* a branch would double what the verifier looks at */
 	if (span_put(&c->key, &c->claim))
 		c->levels |= 1U << level;
 	else
@@ -247,6 +257,7 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 	c.claim.stamp = __sync_fetch_and_add(&w->stamp, 1) + 1;
 	if (first == last) { /* the usual case needs no loop */
 		c.key.at = first;
+		c.fine = 1ULL << region_of(first);
 		if (span_put(&c.key, &c.claim))
 			c.levels = 1;
 		else
@@ -257,6 +268,8 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 	}
 	if (c.levels & ~w->levels)
 		__sync_fetch_and_or(&w->levels, c.levels);
+	if (c.fine & ~w->fine)
+		__sync_fetch_and_or(&w->fine, c.fine);
 	if (c.lost) {
 		w->lost = c.claim.stamp;
 		if (owner != PROC_OTHER || w->first != PROC_OTHER)
@@ -344,6 +357,14 @@ __noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 		*how = owner & OWNER_TXN ? HOW_TRANSACTION : owner ? HOW_EXACT : HOW_NONE;
 	}
 	return owner;
+}
+
+/* How many pages from page `index` of an inode on have its owner for sure. */
+static __noinline u64 pages_alike(u64 inode, u64 index)
+{
+	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
+
+	return w && w->fine >> region_of(index) & 1 ? 1 : REGION_PAGES - (index & (REGION_PAGES - 1));
 }
 
 /* The page is on its way to the device: its entry can be thrown away some seconds from now when it is not claimed again; until then it

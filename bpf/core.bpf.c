@@ -79,6 +79,18 @@ int BPF_PROG(core__rename, struct task_struct *t)
 	return 0;
 }
 
+#ifndef IOT_REDUCED
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(core__signal)
+{
+	struct task_ctx *c = gate_open() ? ctx_make() : NULL;
+
+	if (c)
+		c->signal_wrote = current_task()->ioac.wchar + 1;
+	return 0;
+}
+#endif
+
 /* Task accounting is kept per thread until it is reaped, so each thread adds its own when it ends. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(core__exit, struct task_struct *t)
@@ -88,6 +100,7 @@ int BPF_PROG(core__exit, struct task_struct *t)
 	struct task_ctx *c;
 	struct iot_proc *p;
 	bool last = proc_is_over(t);
+	u64 wrote;
 
 	thread_drop(t);
 	if (last && cfg.by_pid)
@@ -100,8 +113,9 @@ int BPF_PROG(core__exit, struct task_struct *t)
 	p = bpf_map_lookup_elem(&procs, &k);
 	if (p && !(t->flags & PF_KTHREAD)) {
 		c = ctx_find();
+		wrote = c && t->flags & PF_DUMPCORE && c->signal_wrote ? c->signal_wrote - 1 : t->ioac.wchar;
 		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->exec_read : 0));
-		__sync_fetch_and_add(&p->wchar, t->ioac.wchar - (c ? c->exec_wrote : 0));
+		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->exec_wrote : 0));
 	}
 	if (p && last)
 		proc_end(&k, p);

@@ -93,9 +93,19 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 
 /* A write from byte `off` on to a file that is open for direct I/O made pages of it dirty, not only that where the file ended: its file
  * system wrote as usual (btrfs, where there are checksums). */
-static __always_inline bool went_through_cache(const struct task_ctx *c, u64 host, u64 off)
+static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)
 {
+	c->copied_inode = 0;   /* the call or request is over */
 	return host && c->fresh_inode == host && c->fresh_to > off;
+}
+
+/* How long after its begin the call or request that is over made pages dirty, when what was dirty before was written back first: *at. */
+static __always_inline u64 dirtied_after(u64 *at, u64 begin_ns)
+{
+	u64 after = *at > begin_ns ? *at - begin_ns : 0; /* else left by a call whose exit was not seen */
+
+	*at = 0;
+	return after;
 }
 
 /* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */

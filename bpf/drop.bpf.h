@@ -14,11 +14,33 @@ static __always_inline bool drops_wanted(struct inode *i, u32 owner)
 	return w && (w->many || w->first >= PROC_FIRST);
 }
 
+/* The event of what was counted under a key: it is about bytes [off, off + size) of a file, of which `bytes` move. */
+static __always_inline void file_event(const struct iot_cell_key *k, struct inode *i, u64 off, u64 size, u64 bytes)
+{
+	struct iot_ring_event *r = event_reserve(LOSS_EVENT_FS);
+
+	if (!r)
+		return;
+	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.offset = off;
+	r->e.size = size;
+	r->e.bytes = bytes;
+	r->e.task = proc_running(ctx_find());
+	r->e.tid = current_thread();
+	r->e.owner = k->owner;
+	r->e.kind = k->kind;
+	r->e.cause = k->cause;
+	r->e.how = k->how;
+	r->e.sub = k->sub;
+	r->e.file = file_number(i);
+	r->e.dev = k->dev;
+	event_submit(r);
+}
+
 static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
 {
 	struct task_ctx *c = ctx_find();
 	struct iot_cell_key k = {};
-	struct iot_ring_event *r;
 	u8 how;
 
 	k.owner = owner_top(owner_current(c, &how));
@@ -29,21 +51,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	count_apart(&k, 1, 0, 0, false);
 	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
 		return 0;
-	r = event_reserve(LOSS_EVENT_FS);
-	if (!r)
-		return 0;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.size = size;
-	r->e.task = proc_running(c);
-	r->e.tid = current_thread();
-	r->e.owner = k.owner;
-	r->e.kind = kind;
-	r->e.how = how;
-	r->e.sub = SUB_FT_REG;
-	r->e.file = file_number(i);
-	r->e.dev = k.dev;
-	event_submit(r);
+	file_event(&k, i, off, size, 0);
 	return 0;
 }
 

@@ -281,6 +281,7 @@ struct iot_request {
  * under way when it closed. Partitions and volumes have one too, for their counters. */
 struct iot_outside {
 	u64 read, write, late_read, late_write;
+	u64 last_ns;           /* of these */
 	u64 inside_read, inside_write; /* of partitions and volumes, which are in no aggregate: while it was open */
 	u64 unseen_read, unseen_write; /* inside the run, without a call of block__complete */
 };
@@ -309,6 +310,7 @@ struct iot_config {
 	u32 calls;             /* 1: system calls are seen */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
 	u32 max_writers, max_claims; /* sizes of those tables */
+	u32 claims, pad;       /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
@@ -462,10 +464,12 @@ enum iot_function {
 	FN_BTRFS_BIO,       /* ends a bio of btrfs that is in a struct btrfs_bio */
 	FN_BTRFS_COPY,      /* ends another copy of one: bi_private is its struct btrfs_io_stripe */
 	FN_BTRFS_SUPER,     /* ends a superblock: bi_private is its struct btrfs_device */
-	FN_BTRFS_PARITY,    /* ends a write of a stripe with parity */
+	FN_BTRFS_SCRUBBED,  /* ends a bio of scrub (until 6.4), or is of a struct btrfs_bio */
+	FN_BTRFS_PARITY,    /* ends what a stripe with parity reads or writes: bi_private is its struct btrfs_raid_bio */
 	FN_BTRFS_DIRECT,    /* of a struct btrfs_bio: direct I/O */
 	FN_BTRFS_COMPRESSED, /* of a struct btrfs_bio: compressed data */
 	FN_BTRFS_ORDERED,   /* enters an extent into the trees when it is on disk */
+	FN_BTRFS_COMPRESS,  /* compresses a part of a file */
 };
 
 /* Losses, counted per processor in map `losses`. */

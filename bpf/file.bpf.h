@@ -120,22 +120,15 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
 	if (!e || e->named == mark || e->sent >= MAX_PATHS)
 		return 0;
-	w.out = bpf_ringbuf_reserve(&names, sizeof(*w.out), 0);
+	w.out = path_new(id, &k, user);
 	if (!w.out) {
 		lose(LOSS_EVENT_OTHER);
 		return 0;
 	}
 	e->named = mark;
 	e->sent++;
-	w.out->type = RING_PATH;
-	w.out->file = id;
-	w.out->dev = k.dev;
-	w.out->gen = k.gen;
-	w.out->ino = k.ino;
-	w.out->parts = w.out->len = w.out->whole = 0;
 	w.out->block = block;
 	w.out->node = (inode_mode(i) & S_IFMT) == S_IFBLK;
-	w.out->user = user;
 	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
 	w.d = BPF_CORE_READ(f, f_path.dentry);
 	w.m = mount_of(BPF_CORE_READ(f, f_path.mnt));
@@ -203,7 +196,7 @@ static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, 
 {
 	struct writer *w;
 
-	if (!i)
+	if (!i || !cfg.claims)
 		return 0;
 	if (device) {
 		claim_range((u64)i, off, len, proc | OWNER_DATA, false);

@@ -7,7 +7,7 @@
  * it is of a log tree, by fsync. Whoever changes a block holds its lock, and the lock's end is told. What a commit changes by itself
  * (references to what was copied, free space, roots) is on behalf of all who have a share of the transaction.
  */
-#include "btrfs_data.bpf.h"
+#include "btrfs_through.bpf.h"
 #include "put.bpf.h"
 #include "txn.bpf.h"
 
@@ -232,25 +232,20 @@ int BPF_PROG(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, s
 /* What room is reserved for, by the begin of its name. */
 #define RESERVES_TRANSACTION 0x746361736e617274ULL /* "transact" */
 #define RESERVES_DELAYED 0x5f646579616c6564ULL /* "delayed_", and then "in" or "it": */
+#define RESERVES_COPY 0x636f6c6c616c6564ULL /* "delalloc": `value` is an inode's number */
 #define RESERVES_INODE 0x6e69
 #define RESERVES_ITEM 0x7469
 
-/* A handle reserves room, for blocks or for what is put off until the commit (attributes, names in folders): it has a share. */
-SEC("tp_btf/btrfs_space_reservation")
-int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
+/* A handle reserves room, for blocks or for what is put off until the commit (attributes, names in folders): it has a share. handle: its
+ * number is `value`. Out of line: who reserves room for a copy needs the stack. */
+static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool handle, bool inode)
 {
 	struct iot_put_key k = { .blocks = 1 };
 	struct btrfs_seen *m;
-	u64 name[2] = {};
-	bool handle, inode;
 	u64 owner, transid;
 	u8 how;
 
-	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
-		return 0;
-	handle = name[0] == RESERVES_TRANSACTION;
-	inode = (u16)name[1] == RESERVES_INODE;
-	if (!handle && (name[0] != RESERVES_DELAYED || (!inode && (u16)name[1] != RESERVES_ITEM)))
+	if (!fs)
 		return 0;
 	layout_tell();
 	transid = handle ? value : BPF_CORE_READ(fs, generation);
@@ -264,6 +259,23 @@ int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 val
 	k.call = put_call();
 	put_add(&k, put_file(), handle || (inode && has_joined()), 0, 1);
 	return 0;
+}
+
+SEC("tp_btf/btrfs_space_reservation")
+int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
+{
+	u64 name[2] = {};
+	bool handle, inode;
+
+	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
+		return 0;
+	if (name[0] == RESERVES_COPY)
+		return reserve_note(value);
+	handle = name[0] == RESERVES_TRANSACTION;
+	inode = (u16)name[1] == RESERVES_INODE;
+	if (!handle && (name[0] != RESERVES_DELAYED || (!inode && (u16)name[1] != RESERVES_ITEM)))
+		return 0;
+	return handle_reserves(fs, value, handle, inode);
 }
 
 /* A transaction is on disk. Until 7.1 the file system is told, since then the handle. */

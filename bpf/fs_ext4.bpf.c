@@ -7,8 +7,9 @@
 #include "drop.bpf.h"
 #include "journal.bpf.h"
 #include "put.bpf.h"
+#include "through.bpf.h"
 #include "txn.bpf.h"
-#include "uring.bpf.h"
+#include "uring_now.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -335,35 +336,72 @@ int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
 	return 0;
 }
 
+/* A direct write has others' dirty pages written back before: those stay theirs. Where one of them stays in the cache (a page behind the
+ * end, begun by a call that failed), it goes through the cache too, and has that written back in turn: by then it has made pages dirty. */
+static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 request)
+{
+	u64 fresh = c->fresh_inode == inode ? c->fresh_bytes : 0, before = c->direct_fresh;
+	bool again = c->direct_request == request;
+
+	c->direct_request = request;
+	c->direct_fresh = fresh;
+	if (!again || fresh <= before)
+		return false;
+	c->direct_ns = bpf_ktime_get_ns();
+	return true;
+}
+
+/* What the request of an io_submit that is at byte `from` asks for, in bytes; 0: it writes nothing through the cache there. */
+static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from)
+{
+	struct aio_search s = { .c = c, .inode = inode, .from = from, .what = AIO_BEGINS };
+
+	if (!c)
+		return 0;
+	s.first = c->aio_now;
+	if (!aio_search(&s)) {
+		s.what = AIO_DIRECT;
+		if (!aio_search(&s) || !direct_fell_back(c, inode, s.address))
+			return 0;
+	}
+	c->aio_now = s.found;
+	aio_copied(&s);
+	return s.t.len;
+}
+
 /* A call that writes through (O_SYNC, RWF_DSYNC) submits what it wrote before it returns: the range that it has written back is
- * what it copied. A direct write has others' dirty pages written back before: those stay theirs. */
+ * what it copied. */
 SEC("tp_btf/ext4_writepages")
 int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 {
 	struct uring_io io = {};
 	struct task_ctx *c;
-	u64 from, to, len;
+	u64 from, to, len, inode;
 
 	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	c = ctx_make();
 	if (!c)
 		return 0;
+	from = wbc->range_start;
+	to = wbc->range_end;
+	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
 	if (uring_current(c, &io)) {
-		if (!io.write || io.direct || io.host != (u64)i)
+		if (!io.write || io.host != inode || (io.direct && !direct_fell_back(c, inode, io.req)))
 			return 0;
 		len = io.len;
 	} else {
 		range_look(c);
-		if (!c->call || !c->write || c->target_direct || c->target_inode != (u64)i)
+		if (c->call && c->shape == SHAPE_AIO_SUBMIT)
+			len = aio_written(c, inode, from);
+		else if (!c->call || !c->write || c->target_inode != inode || (c->target_direct && !direct_fell_back(c, inode, 0)))
 			return 0;
-		len = c->target_len;
+		else
+			len = c->target_len;
 	}
-	from = wbc->range_start;
-	to = wbc->range_end;
 	if (to < from || to - from >= len)
 		return 0;
-	return writer_mark(io.host ?: c->target_inode, from, to - from + 1, proc_current(c));
+	return writer_mark(inode, from, to - from + 1, proc_current(c));
 }
 
 /* ---- bytes that are dropped before they are written ---- */

@@ -52,6 +52,7 @@ typedef __s16 s16;
 #define PF_WQ_WORKER 0x00000020
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000
+#define PF_DUMPCORE 0x00000200
 
 /* Request operations and flags; the low byte of cmd_flags is the operation since 4.10. */
 #define REQ_OP_READ 0
@@ -64,7 +65,7 @@ typedef __s16 s16;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct task_io_accounting {
-	u64 rchar, wchar;
+	u64 rchar, wchar, syscw;
 };
 
 struct fdtable {
@@ -189,6 +190,15 @@ struct rb_root_cached {
 
 struct xarray {
 	unsigned int xa_flags;
+};
+
+struct xa_node {
+	unsigned char shift;
+	void *slots[64];
+};
+
+struct xarray___head {
+	void *xa_head;
 };
 
 struct address_space {

@@ -5,6 +5,7 @@
 /* What the headers define for other objects is left out: looking up the kernel's types for it would cost as much as for them. */
 #define __noinline __attribute__((noinline)) inline
 #pragma clang diagnostic ignored "-Wstatic-in-inline"
+#include "aio_times.bpf.h"
 #include "btrfs.bpf.h"
 #include "filesum.bpf.h"
 #include "journal.bpf.h"

@@ -6,6 +6,7 @@
 #define IOT_NET_BPF_H
 
 #include "call.bpf.h"
+#include "quick.bpf.h"
 
 #define AF_INET 2
 #define AF_INET6 10
@@ -196,6 +197,19 @@ static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 so
 	return f;
 }
 
+/* When what is sent now was not sent yet: when the call began, where it is timed. The other end may have it before this one returns. */
+static __always_inline u64 began_sending(void)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	u64 now = bpf_ktime_get_ns(), began;
+	struct thread *th = REDUCED ? NULL : thread_of(tid);
+
+	if (!th || th->clock < IOT_SAMPLE || th->clock >> CLOCK_SHIFT != tid / THREAD_SLOTS)
+		return now;
+	began = th->clock & ((1ULL << CLOCK_SHIFT) - 1);
+	return began < now ? began : now;
+}
+
 static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k, u8 sub)
 {
 	struct iot_ring_event *r;
@@ -205,7 +219,7 @@ static __always_inline void net_event(const struct socket_use *u, const struct i
 	r = event_reserve(LOSS_EVENT_NET);
 	if (!r)
 		return;
-	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.ts_ns = u->kind == KIND_NET_SEND ? began_sending() : bpf_ktime_get_ns();
 	r->e.bytes = u->bytes;
 	r->e.offset = (u64)k->local_port << 16 | k->remote_port;
 	r->e.task = r->e.owner = u->proc;

@@ -10,7 +10,7 @@
 
 /* One operation as it is recorded. */
 struct op {
-	u64 ts_ns, dur_ns, offset, size;
+	u64 ts_ns, dur_ns, queue_ns, offset, size;
 	s64 ret;
 	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
 	u8 kind, write;        /* write: enum moves */
@@ -25,6 +25,7 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 		return;
 	r->e.ts_ns = o->ts_ns;
 	r->e.dur_ns = o->dur_ns;
+	r->e.queue_ns = o->queue_ns;
 	r->e.offset = o->offset;
 	r->e.size = o->size;
 	r->e.task = r->e.owner = proc;
@@ -61,7 +62,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	k.flags = o->flags & (o->write == MOVES_TO_FILE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
 	if (o->ret > 0 && o->write != MOVES_NOTHING) {
 		bytes = o->ret;
-		if (o->write && is_storage(c->seen_type))
+		if (o->write && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
 			touched = blocks_of(o->offset, bytes, c->seen_block);
 	}
 	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
@@ -97,12 +98,6 @@ __by_numbers int call_recorded(u32 proc)
 }
 #define call_record(c, o, proc) call_recorded(proc)
 #endif
-
-/* A call wrote bytes [off, off + len) of the context's file through the page cache. */
-__noinline int written(struct task_ctx *c, u64 off, u64 len, u32 proc)
-{
-	return c && !REDUCED ? wrote((struct inode *)c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, off, len, proc) : 0;
-}
 
 /* What an operation wrote in the context's file. */
 static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struct op *o, u32 proc)

@@ -136,19 +136,9 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 	if (!alias || !name_allowed())
 		return 0;
 	w.d = (struct dentry *)((u64)alias - bpf_core_field_offset(struct dentry___alias, d_u.d_alias));
-	w.out = bpf_ringbuf_reserve(&names, sizeof(*w.out), 0);
+	w.out = path_new(id, &k, user);
 	if (!w.out)
 		return 0;
-	w.out->type = RING_PATH;
-	w.out->file = id;
-	w.out->dev = k.dev;
-	w.out->gen = k.gen;
-	w.out->ino = k.ino;
-	w.out->parts = w.out->len = w.out->whole = 0;
-	w.out->block = 0;
-	w.out->node = 0;
-	w.out->user = user;
-	w.out->writes = 0;
 	bpf_loop(IOT_PATH_PARTS, name_part, &w, 0);
 	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
 	return 1;

@@ -216,21 +216,27 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		v->max_ns = lat_ns;
 }
 
-/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. `type` is that
- * of the file, for a call: waiting on a socket or a pipe is no file I/O. */
-static __always_inline void hist_add(u32 owner, u32 kind, u8 type, u64 ns)
+/* Global: the verifier looks once at the many ways through hist_bucket(), not on every path that comes here. */
+__noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
 	u32 b = hist_bucket(ns), at = owner & (IOT_MAX_GROUPED - 1), *group, n;
 	struct hist *h;
 
-	if (!ns || owner == PROC_SELF || owner == PROC_OTHER || (!owner && filtered()))
-		return;
 	group = bpf_map_lookup_elem(&groups, &at);
 	n = IOT_HIST(kind, group && *group >> IOT_GROUP_BITS == owner ? *group & (IOT_HIST_GROUPS - 1) : 0, type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
 	h = bpf_map_lookup_elem(&hists, &n);
 
 	if (h && b < HIST_BUCKETS)
 		sum_add(&h->n[b], 1);
+	return 0;
+}
+
+/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. `type` is that
+ * of the file, for a call: waiting on a socket or a pipe is no file I/O. */
+static __always_inline void hist_add(u32 owner, u32 kind, u8 type, u64 ns)
+{
+	if (ns && owner != PROC_SELF && owner != PROC_OTHER && (owner || !filtered()))
+		hist_put(owner, kind, type, ns);
 }
 
 /* Adds one operation to the aggregate of `k`, and its duration to the histogram when it has one. */

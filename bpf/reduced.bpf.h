@@ -76,7 +76,7 @@ static __always_inline u32 number_next(u32 *counter, u32 id)
 #define LOOP_ROUNDS 0
 #define TASK(task, field) ((task)->field)
 #define CURRENT_TASK bpf_get_current_task_btf()
-#define HAS_CAST cfg.has_rdonly_cast
+#define HAS_CAST __builtin_expect(cfg.has_rdonly_cast, 1) /* what is dead lies together: the verifier takes it out at once */
 
 /* Takes number `n` of a counter: false when somebody did before. id: tells it from other counters, for older kernels. */
 static __always_inline bool number_take(u32 *counter, u32 n, u32 id)

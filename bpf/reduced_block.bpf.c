@@ -144,7 +144,7 @@ static __always_inline void complete_closed(struct iot_request *t, u32 disk, u32
 		return;
 	if (late)
 		__sync_fetch_and_add(op == REQ_OP_READ ? &o->late_read : &o->late_write, bytes);
-	__sync_fetch_and_add(op == REQ_OP_READ ? &o->read : &o->write, bytes);
+	add_outside(o, op, bytes);
 }
 
 static __always_inline void times_of(struct done *d, const struct iot_request *t)
@@ -220,23 +220,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	return 0;
 }
 
-/* Called by the tracer (5.14): finds the requests of a disk that completed unseen and were not used again since. */
-static long sweep_one(void *map, u64 *key, struct iot_request *u, struct iot_sweep *s)
+static __always_inline void request_unseen(struct iot_request *u)
 {
-	struct request *rq = (struct request *)*key;
-
-	if (u->disk != s->disk || (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter)))
-		return 0;
 	unseen_count(u);
-	bpf_map_delete_elem(&requests, key);
-	return 0;
-}
-
-SEC("syscall")
-int block__sweep(struct iot_sweep *ask)
-{
-	struct iot_sweep s = { ask->disk };
-
-	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
-	return 0;
 }

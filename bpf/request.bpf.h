@@ -43,17 +43,24 @@ static __always_inline bool counts_as_write(u32 op)
 	return op == REQ_OP_WRITE || op == REQ_OP_WRITE_ZEROES || op == REQ_OP_SECURE_ERASE;
 }
 
+static __always_inline void add_outside(struct iot_outside *o, u32 op, u64 bytes)
+{
+	__sync_fetch_and_add(op == REQ_OP_READ ? &o->read : &o->write, bytes);
+	o->last_ns = bpf_ktime_get_ns();
+}
+
 /* Bytes of a partition or a volume, whose counters are checked but which are in no aggregate. */
-static __always_inline void part_add(u32 dev, u32 op, u64 bytes)
+static __noinline int part_add(u32 dev, u32 op, u64 bytes)
 {
 	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(dev) : NULL;
 
 	if (!o)
-		return;
+		return 0;
 	if (gate_open())
 		__sync_fetch_and_add(op == REQ_OP_READ ? &o->inside_read : &o->inside_write, bytes);
 	else
-		__sync_fetch_and_add(op == REQ_OP_READ ? &o->read : &o->write, bytes);
+		add_outside(o, op, bytes);
+	return 0;
 }
 
 /* The partition that a request is for; 0: a whole disk. */
@@ -312,13 +319,8 @@ static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 	o = outside_of(disk);
 	if (!o)
 		return 0;
-	if (op == REQ_OP_READ) {
-		__sync_fetch_and_add(&o->late_read, after);
-		__sync_fetch_and_add(&o->read, bytes);
-	} else {
-		__sync_fetch_and_add(&o->late_write, after);
-		__sync_fetch_and_add(&o->write, bytes);
-	}
+	__sync_fetch_and_add(op == REQ_OP_READ ? &o->late_read : &o->late_write, after);
+	add_outside(o, op, bytes);
 	return 0;
 }
 
@@ -338,6 +340,30 @@ static __always_inline void used_again(const struct iot_request *old, u64 start_
 static __always_inline u32 error_of(int status)
 {
 	return !(u8)status ? 0 : (u8)status == 3 ? ENOSPC : EIO;
+}
+
+/* Counts a request that completed without a call of block__complete: each object in its way. */
+static void request_unseen(struct iot_request *u);
+
+/* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
+static long sweep_one(void *map, u64 *key, struct iot_request *u, struct iot_sweep *s)
+{
+	struct request *rq = (struct request *)*key;
+
+	if (u->disk != s->disk || (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter)))
+		return 0;
+	request_unseen(u);
+	bpf_map_delete_elem(&requests, key);
+	return 0;
+}
+
+SEC("syscall")
+int block__sweep(struct iot_sweep *ask)
+{
+	struct iot_sweep s = { ask->disk };
+
+	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
+	return 0;
 }
 
 #endif

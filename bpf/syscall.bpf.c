@@ -4,6 +4,8 @@
  * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
  */
 #include "aio.bpf.h"
+#include "ext4.bpf.h"
+#include "folio.bpf.h"
 #include "message.bpf.h"
 #include "quick_call.bpf.h"
 #include "uring.bpf.h"
@@ -42,6 +44,13 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 	return k->arg[3];
 }
 
+/* An operation wrote through the page cache, or into an inode. */
+static __always_inline void wrote_here(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	if (!REDUCED)
+		c->inlined = wrote_data(c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, o->offset, o->ret, c->seen_block, proc);
+}
+
 /* read, write and their relatives. */
 static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
@@ -61,16 +70,38 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		o->flags = flags_of_call(o->flags, k->arg[5]);
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
-	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && went_through_cache(c, c->seen_host, o->offset))
+	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
+	    (went_through_cache(c, c->seen_host, o->offset) || is_indirect(c->seen_host, o->offset))) {
 		o->flags &= ~FLAG_DIRECT;
+		o->queue_ns = dirtied_after(&c->direct_ns, o->ts_ns);
+	}
 	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
-		written(c, o->offset, o->ret, proc);
+		wrote_here(c, o, proc);
 	if (o->write)
 		wrote_beside(c, o, proc);
 	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
+}
+
+__noinline int is_cached(u64 inode, u64 off)
+{
+	return !!folio_at(POINTER_AT(inode, struct inode, i_mapping), off >> PAGE_SHIFT);
+}
+
+/* A copy_file_range wrote, or the file system shared the extents, which leaves nothing of them in the page cache. What was dirty there is
+ * written back before either, and where the file ended may be zeroed. */
+static __always_inline void copy_ends(struct task_ctx *c, struct op *o)
+{
+	u64 after = dirtied_after(&c->copied_ns, o->ts_ns);
+
+	if (o->ret <= 0 || o->kind != KIND_COPY_OUT)
+		return;
+	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen_host, o->offset + o->ret - 1))
+		o->flags |= FLAG_SHARED;
+	else
+		o->queue_ns = after;
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
@@ -99,10 +130,12 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 			if (user)
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
+			if (!REDUCED && side)
+				copy_ends(c, o);
 		}
 		call_record(c, o, proc);
-		if (side && f && o->ret > 0 && is_storage(c->seen_type))
-			written(c, o->offset, o->ret, proc);
+		if (side && f && o->ret > 0 && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
+			wrote_here(c, o, proc);
 		if (side)
 			wrote_beside(c, o, proc);
 		if (REDUCED || !cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
@@ -186,7 +219,7 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	if ((u64)id >= IOT_MAX_SYSCALL)
 		return 0;
 	shape = calls[id].shape;
-	if (!shape || shape >= SHAPE_URING || !gate_open())
+	if (!shape || (shape >= SHAPE_URING && !(cfg.events && calls[id].kind == KIND_NET_SEND)) || !gate_open())
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	th = thread_of(tid);
@@ -249,6 +282,14 @@ __noinline int exec_ends(struct task_ctx *c, long ret)
 	return 0;
 }
 
+static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
+{
+	if (cfg.latency)
+		o->dur_ns = clock_stop(th, tid, &o->ts_ns);
+	if (cfg.events && !o->dur_ns)
+		o->ts_ns = bpf_ktime_get_ns();
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
 {
 	const volatile struct iot_syscall *row;
@@ -287,13 +328,13 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	o->kind = row->kind;
 	if (shape == SHAPE_EXEC)
 		return exec_ends(c, ret);
-	if (!REDUCED && shape >= SHAPE_TO)
-		return exit_message(c, k, shape, o->kind, ret);
+	if (!REDUCED && shape >= SHAPE_TO) {
+		exit_message(c, k, shape, o->kind, ret);
+		clock_stop(th, TASK(t, pid), &o->ts_ns);
+		return 0;
+	}
 	proc = proc_current(c);
-	if (cfg.latency)
-		o->dur_ns = clock_stop(th, TASK(t, pid), &o->ts_ns);
-	if (cfg.events && !o->dur_ns)
-		o->ts_ns = bpf_ktime_get_ns();
+	op_timed(o, th, TASK(t, pid));
 	o->ret = ret;
 	o->write = row->write;
 	if (shape <= SHAPE_SPLICE)
@@ -305,7 +346,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_PRWV:
 	case SHAPE_PRWV2:
 		exit_rw(c, k, o, shape, proc);
-		if (!REDUCED)
+		if (!REDUCED && !(o->write && c->inlined))
 			quick_learn(c, t, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:

@@ -214,20 +214,10 @@ static __always_inline bool is_meta(struct bio *b)
 	return NUMBER_AT(b, struct bio, bi_opf) & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot);
 }
 
-/* The struct page that a bio's first byte is on. */
-static __always_inline u64 first_page_of(u64 bio)
-{
-	struct bio_vec *v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
-	u64 page = POINTER_AT(v, struct bio_vec, bv_page);
-	u32 at = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
-
-	return page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page);
-}
-
 /* Its pages are of a file, but not of the file that it is about: they are the memory that direct I/O is from, or to. */
 static __always_inline bool is_elsewhere(struct bio *b, u32 end, const struct btrfs_layout *l, u64 inode)
 {
-	u64 bbio = end == FN_BTRFS_PARITY ? 0 : btrfs_bio_of(b, end, l), off, about;
+	u64 bbio = end == FN_BTRFS_PARITY ? stripe_direct(b, l) : btrfs_bio_of(b, end, l), off, about;
 
 	if (!bbio)
 		return false;
@@ -262,7 +252,10 @@ __noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end
 		return 0;
 	}
 	if (!fp.inode || (l->known && is_elsewhere(b, end, l, (u64)fp.inode))) {
-		tag_elsewhere(b, t, c, end, write);
+		if (end == FN_BTRFS_PARITY)
+			t->sub = SUB_PARITY; /* tag_stripe() says more: here there is no room on the stack for it */
+		else
+			tag_elsewhere(b, t, c, end, write);
 		return 0;
 	}
 	tag_file(t, fp.inode, c, write);
@@ -338,8 +331,11 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		if (write && !ends_direct(end) && t->owner)
-			t->sub = SUB_ZEROED;
+		if (write && (end == FN_END_CHAIN || end == FN_END_WAIT) && (t->owner || current_task()->flags & PF_KTHREAD)) {
+			t->sub = SUB_ZEROED; /* blkdev_issue_zeroout() */
+			if (!t->owner) /* a file system that makes its structures ready (ext4lazyinit) */
+				t->cause = CAUSE_METADATA;
+		}
 		t->file = file_direct(b, end, c);
 		return;
 	}
@@ -350,7 +346,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	tag_file(t, fp.inode, c, write);
 	if (t->cause == CAUSE_LOOPBACK)
 		tag_loop(t, fp.inode, fp.index);
-	else if (is_meta(b)) { /* a file system that keeps its structures in an inode of its own */
+	else if (is_meta(b) && !is_on(fp.inode, EXT4_SUPER_MAGIC)) {
+		/* a file system that keeps its structures in an inode of its own; ext4 marks so what it has had in its journal */
 		t->cause = CAUSE_METADATA;
 		t->file = 0;
 	}
@@ -366,6 +363,12 @@ static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struc
 		return SUB_NONE;
 	first_page((u64)b, &fp);
 	return contents_for(c, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
+}
+
+/* Did its file system say what it reads that for? */
+static __always_inline bool is_read_told(u8 sub)
+{
+	return sub == SUB_FOR_WRITE || sub >= SUB_RELOCATED;
 }
 
 /* What a struct bio is. Global: the verifier looks at it once. */
@@ -387,7 +390,9 @@ __noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
 			return 0;
 		}
 		tag_rw(b, t, c, op == REQ_OP_WRITE);
-		if (op == REQ_OP_READ)
+		if (t->sub == SUB_PARITY)
+			tag_stripe(bio, t, op == REQ_OP_WRITE);
+		if (op == REQ_OP_READ && !is_read_told(t->sub))
 			t->sub = read_for(b, t, c);
 		return 0;
 	default:

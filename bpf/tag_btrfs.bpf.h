@@ -34,6 +34,16 @@ static __always_inline u32 number_at(u64 address)
 	return v;
 }
 
+/* The struct page that a bio's first byte is on. */
+static __always_inline u64 first_page_of(u64 bio)
+{
+	struct bio_vec *v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
+	u64 page = POINTER_AT(v, struct bio_vec, bv_page);
+	u32 at = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
+
+	return page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page);
+}
+
 /* A transaction's owner; where nobody has a share of it (a thread of the kernel began it), the newest of which somebody has. */
 static __always_inline u64 txn_or_last(u64 txn, u64 fs)
 {
@@ -77,9 +87,8 @@ static __always_inline void tag_super(struct bio *b, struct iot_bio *t, struct t
 struct tree_walk {
 	u64 vec;               /* struct bio_vec */
 	u32 idx, done, left, fs_at;
-	struct part_list *list;
 	u64 first;             /* owner of the first */
-	u32 differ, pad;
+	u32 differ, list;
 };
 
 static __always_inline u64 block_of_page(u64 page)
@@ -96,8 +105,9 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 	if (!l)
 		return 0;
 	n = at = l->n;
-	for (u32 i = 0; i < MAX_PARTS; i++) {
-		if (i < n && l->part[i].owner == owner && l->part[i].sub == sub) {
+	for (u64 i = 0; i < MAX_PARTS; i++) {
+		/* one branch, not three that the verifier follows: 0 when owner and structure are the same, and i < n */
+		if (!((l->part[i].owner ^ owner) | (l->part[i].sub ^ sub) | (n - 1 - i) >> 63)) {
 			at = i;
 			break;
 		}
@@ -118,9 +128,18 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 	return 0;
 }
 
+/* Adds bytes of a block to the list. Returns its owner. Global: the verifier looks at a step of the walk many times. */
+__noinline u64 tree_block(u64 eb, u32 fs_at, u32 list, u32 bytes)
+{
+	struct btrfs_block *k = bpf_map_lookup_elem(&btrfs_blocks, &eb);
+	u64 owner = block_owner(k, pointer_at(eb + fs_at));
+
+	part_sum(parts_find(list), owner, k ? k->sub : SUB_J_UNCLASSIFIED, bytes);
+	return owner;
+}
+
 static long tree_step(u32 n, struct tree_walk *w)
 {
-	struct btrfs_block *k;
 	struct bio_vec bv;
 	u64 eb, owner;
 	u32 at, len;
@@ -134,18 +153,11 @@ static long tree_step(u32 n, struct tree_walk *w)
 		len = bv.bv_len - w->done;
 	if (len > w->left)
 		len = w->left;
-	k = bpf_map_lookup_elem(&btrfs_blocks, &eb);
-	owner = block_owner(k, pointer_at(eb + w->fs_at));
-	if (!w->list->n)
+	owner = tree_block(eb, w->fs_at, w->list, len);
+	if (!n)
 		w->first = owner;
 	w->differ |= owner != w->first;
-	part_sum(w->list, owner, k ? k->sub : SUB_J_UNCLASSIFIED, len);
-	w->left -= len;
-	w->done += len;
-	if (w->done >= bv.bv_len) {
-		w->idx++;
-		w->done = 0;
-	}
+	WALK_PAST(w, len, bv.bv_len);
 	return 0;
 }
 
@@ -154,19 +166,21 @@ __noinline int tag_trees(u64 bio, struct iot_bio *t)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 	struct tree_walk w = {};
+	struct part_list *list;
 
 	if (!l || !t)
 		return 0;
-	w.list = parts_make();
-	if (!w.list)
+	list = parts_make();
+	if (!list)
 		return 0;
+	w.list = list->number;
 	w.vec = POINTER_AT(bio, struct bio, bi_io_vec);
 	w.idx = NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
 	w.done = NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
 	w.left = NUMBER_AT(bio, struct bio, bi_iter.bi_size);
 	w.fs_at = l->block_fs;
 	bpf_loop(1024, tree_step, &w, 0);
-	t->parts = w.list->number;
+	t->parts = w.list;
 	t->many = 1;
 	t->owner = w.differ ? PROC_NONE : w.first;
 	t->how = w.differ ? HOW_NONE : owner_how(t->owner);
@@ -221,6 +235,130 @@ static __always_inline u64 btrfs_bio_inode(u64 bbio, u32 end, const struct btrfs
 	return pointer_at(private + l->compressed_inode);
 }
 
+/* Whose the first page of a bio is that a stripe with parity is asked to write: of a tree, of a file, or of memory. */
+__noinline u64 stripe_owner(u64 bio)
+{
+	struct btrfs_layout *l = btrfs_layout_of();
+	u64 page = first_page_of(bio), eb, inode, off;
+	struct folio *f = page_folio((struct page *)page);
+	struct inode *i = folio_inode(f);
+	u8 how = HOW_NONE;
+
+	if (!l)
+		return PROC_NONE;
+	if (i && inode_number(i) == BTRFS_TREES_INODE) {
+		eb = block_of_page(page);
+		return block_owner(bpf_map_lookup_elem(&btrfs_blocks, &eb), pointer_at(eb + l->block_fs));
+	}
+	inode = btrfs_bio_inode(bio - l->bio, function_of(pointer_at(bio - l->bio + l->end_io)), l, &off);
+	if (i && (!inode || inode == (u64)i))
+		return writer_of_page((u64)i, NUMBER_AT(f, struct folio, index), &how);
+	return inode ? btrfs_writer(inode) : PROC_NONE;
+}
+
+/* Of blocks of trees that have several owners it is their transaction; of files nobody. */
+static __always_inline u64 stripe_shared(u64 bio, const struct btrfs_layout *l)
+{
+	u64 eb = block_of_page(first_page_of(bio));
+	struct btrfs_block *b = bpf_map_lookup_elem(&btrfs_blocks, &eb);
+
+	return b && !b->unknown ? txn_or_last(b->txn, pointer_at(eb + l->block_fs)) : PROC_NONE;
+}
+
+/* What a stripe is asked to write. */
+struct stripe_walk {
+	u64 bio, owner;
+	u32 n, differ;
+};
+
+static long stripe_step(u32 n, struct stripe_walk *w)
+{
+	u64 owner;
+
+	if (!w->bio || w->differ)
+		return 1;
+	owner = stripe_owner(w->bio);
+	if (!w->n++)
+		w->owner = owner;
+	w->differ = owner != w->owner;
+	w->bio = POINTER_AT(w->bio, struct bio, bi_next);
+	return 0;
+}
+
+#define STRIPE_BIOS 1024
+
+/* The owner of all that a stripe is asked to write. */
+static __always_inline u64 stripe_owners(u64 first)
+{
+	struct btrfs_layout *l = btrfs_layout_of();
+	struct stripe_walk w = { .bio = first };
+
+	if (!l)
+		return PROC_NONE;
+	bpf_loop(STRIPE_BIOS, stripe_step, &w, 0);
+	if (w.differ)
+		return stripe_shared(first, l);
+	return w.bio ? PROC_NONE : w.owner;
+}
+
+/* Is a bio of a stripe for one of the disks that have its parity? They follow those of its data. */
+static __always_inline bool is_parity(struct bio *b, u64 stripe, const struct btrfs_layout *l)
+{
+	u64 disks = pointer_at(stripe + l->raid_io) + l->io_stripes, device;
+
+	for (u64 n = 0; n < 2; n++) { /* P and Q */
+		u64 at = (number_at(stripe + l->raid_data) & 0xff) + n;
+
+		if (at >= (number_at(stripe + l->raid_disks) & 0xff))
+			break;
+		device = pointer_at(disks + at * l->stripe_size + l->stripe_device);
+		if (pointer_at(device + l->device_bdev) == POINTER_AT(b, struct bio, bi_bdev))
+			return true;
+	}
+	return false;
+}
+
+/* The struct btrfs_bio of a direct write that a stripe is asked for; 0: it is of something else. */
+static __always_inline u64 stripe_direct(struct bio *b, const struct btrfs_layout *l)
+{
+	u64 asked = pointer_at(POINTER_AT(b, struct bio, bi_private) + l->raid_bios);
+
+	return asked && function_of(pointer_at(asked - l->bio + l->end_io)) == FN_BTRFS_DIRECT ? asked - l->bio : 0;
+}
+
+/* What a stripe with parity reads or writes that is of no file's page: parity, direct and compressed data; for a write that does not
+ * fill it, the rest of it. Scrub asks for it by a bio without bytes. */
+__noinline int tag_stripe(u64 bio, struct iot_bio *t, u32 write)
+{
+	struct btrfs_layout *l = btrfs_layout_of();
+	u64 stripe = POINTER_AT(bio, struct bio, bi_private), asked;
+	u32 to;
+
+	if (!t || !l)
+		return 0;
+	t->cause = CAUSE_METADATA;
+	t->sub = SUB_PARITY;
+	if (!l->known)
+		return 0;
+	asked = pointer_at(stripe + l->raid_bios);
+	if (!asked || !NUMBER_AT(asked, struct bio, bi_iter.bi_size)) {
+		t->sub = SUB_SCRUB;
+		return 0;
+	}
+	if (op_of(NUMBER_AT(asked, struct bio, bi_opf)) != REQ_OP_WRITE)
+		return 0; /* data that is worked out from the others */
+	t->owner = stripe_owners(asked);
+	t->how = owner_how(t->owner);
+	if (!write)
+		t->sub = SUB_FOR_WRITE;
+	if (!write || is_parity((struct bio *)bio, stripe, l))
+		return 0;
+	to = function_of(pointer_at(asked - l->bio + l->end_io));
+	t->cause = to == FN_BTRFS_DIRECT ? CAUSE_DIRECT : CAUSE_DATA;
+	t->sub = to == FN_BTRFS_DIRECT ? SUB_NONE : SUB_COMPRESSED;
+	return 0;
+}
+
 /* File data that is not submitted from the page cache. */
 static __always_inline void tag_elsewhere(struct bio *b, struct iot_bio *t, struct task_ctx *c, u32 end, bool write)
 {
@@ -229,13 +367,17 @@ static __always_inline void tag_elsewhere(struct bio *b, struct iot_bio *t, stru
 	u32 to;
 
 	t->owner = owner_current(c, &t->how);
-	if (!l || !l->known || end == FN_BTRFS_PARITY) {
-		t->cause = end == FN_BTRFS_PARITY ? CAUSE_METADATA : t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		t->sub = end == FN_BTRFS_PARITY ? SUB_PARITY : SUB_NONE;
+	if (!l || !l->known) {
+		t->cause = t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
 		return;
 	}
 	bbio = btrfs_bio_of(b, end, l);
 	to = function_of(pointer_at(bbio + l->end_io));
+	if (end == FN_BTRFS_SCRUBBED || to == FN_BTRFS_SCRUBBED) {
+		t->cause = CAUSE_METADATA;
+		t->sub = SUB_SCRUB;
+		return;
+	}
 	inode = btrfs_bio_inode(bbio, to, l, &off);
 	t->file = inode ? file_number((struct inode *)inode) : 0;
 	t->cause = to == FN_BTRFS_DIRECT ? CAUSE_DIRECT : CAUSE_DATA;

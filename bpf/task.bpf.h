@@ -53,6 +53,8 @@ struct task_ctx {
 	u16 range_blockdev, target_direct;
 	u64 uring_req;     /* struct io_kiocb that it submitted last */
 	u64 aio_ring, aio_ns; /* where it submitted last with io_submit; when that returned */
+	u64 aio_now, aio_from; /* of the io_submit in progress (through.bpf.h): the request that was synced last and the byte that was written
+				* back last, both + 1; 0 none */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u64 seen_host;     /* the inode that holds its pages */
@@ -65,17 +67,24 @@ struct task_ctx {
 	u64 rchar;         /* task accounting when its last reading call returned */
 	u64 exec_read;     /* of the task accounting: what earlier programs read, and what execs read themselves (headers of programs) */
 	u64 exec_wrote;    /* what earlier programs wrote */
+	u64 signal_wrote;  /* task accounting + 1 when a signal was delivered last, 0 none was: what a core dump adds is no call's */
 	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
 	/* the fault in progress */
 	u64 fault_address; /* of a store to a page that is not mapped */
 	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
 	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
+	u32 inlined, inlined_pad; /* 1: what it wrote last is in the inode */
+	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
 	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last, and how many bytes they have */
 	u64 fresh_inode, fresh_from, fresh_to, fresh_bytes;
+	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
+	u64 direct_ns;     /* when one that goes through the cache had that written back which was dirty before */
+	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */
+	u64 copying, copied_from, copied_to, flushed_from, flushed_to; /* of a copy in progress: copy_note() there */
 	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
 	/* of the program in progress: what is too large for the stack */
-	u64 scratch[56], op[12], regs[7], wrote[5], dirtied_range[4];
+	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
 	u64 put_inode;     /* what its journal handle in progress is about (put.bpf.h) */
 	/* fsync in progress */
 	u32 sync_dev;
@@ -249,6 +258,12 @@ static __always_inline struct task_struct *current_task(void)
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
 
 static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
+
+/* Is it of a file system of this type? */
+static __always_inline bool is_on(const struct inode *i, u32 magic)
+{
+	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == magic;
+}
 static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i, struct inode, i_generation); }
 static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode, i_mode); }
 static __always_inline u32 inode_dev(const struct inode *i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring.bpf.h - io_uring requests: the table of operations, which requests are under way, what happens when one is over, and
- * which one the current task is at (uring_current(), for every probe that asks whose byte it sees).
+/* uring.bpf.h - io_uring requests: the table of operations, which requests are under way, and what happens when one is over.
+ * uring_now.bpf.h: which one the current task is at.
  *
  * A request is over when its completion is told, which is not always: not where the submitter wants none
  * (IOSQE_CQE_SKIP_SUCCESS), and not where the ring of completions is full. Its result stays in the struct (req->cqe.res) until
@@ -12,6 +12,7 @@
 
 #include <linux/io_uring.h>
 #include "dirty.bpf.h"
+#include "ext4.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"
@@ -143,12 +144,12 @@ static __always_inline void uring_claim(const struct uring_request *u, const str
 
 	if (!bytes || !host || f->flags & FLAG_DIRECT || inode_number(host) != f->ino)
 		return;
-	wrote(host, f->type == SUB_FT_BLK ? f->id : 0, f->offset, bytes, u->proc);
+	wrote_data(f->host, f->type == SUB_FT_BLK ? f->id : 0, f->offset, bytes, f->block, u->proc);
 }
 
 /* What one side of a request did. dur_ns: 0 when nobody knows when it was over. */
 struct uring_done {
-	u64 bytes, dur_ns;
+	u64 bytes, dur_ns, queue_ns;
 	s32 res;
 	u8 kind, pad[3];
 };
@@ -164,6 +165,7 @@ static __always_inline void uring_event(const struct uring_request *u, const str
 		return;
 	r->e.ts_ns = u->ts_ns;
 	r->e.dur_ns = d->dur_ns;
+	r->e.queue_ns = d->queue_ns;
 	r->e.offset = f->offset;
 	r->e.size = u->size ? u->size : d->bytes;
 	r->e.bytes = d->bytes;
@@ -203,9 +205,13 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 
 	if (!u || !f || !d)
 		return 0;
-	c = d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT ? ctx_find() : NULL;
-	if (c && went_through_cache(c, f->host, f->offset))
-		f->flags &= ~FLAG_DIRECT;
+	if (d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT) {
+		c = ctx_find();
+		if ((c && went_through_cache(c, f->host, f->offset)) || is_indirect(f->host, f->offset)) {
+			f->flags &= ~FLAG_DIRECT;
+			d->queue_ns = c ? dirtied_after(&c->direct_ns, u->ts_ns) : 0;
+		}
+	}
 	k.owner = u->proc;
 	k.dev = f->dev;
 	k.kind = d->kind;
@@ -284,65 +290,5 @@ struct uring_io {
 	u8 opcode, write, direct, worker;
 	u32 pad;
 };
-
-/* The request that a worker of io_uring executes, or 0. */
-static __always_inline u64 uring_worker_request(struct task_struct *t)
-{
-	u64 worker, work;
-
-	if (!bpf_core_field_exists(t->worker_private) || !bpf_core_type_exists(struct io_worker))
-		return 0;
-	worker = POINTER_AT(t, struct task_struct, worker_private);
-	if (!worker)
-		return 0;
-	work = POINTER_AT(worker, struct io_worker, cur_work);
-	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
-}
-
-/* The request that the current task is at: the last one that it submitted, where it is in io_uring_enter or is a ring's polling
- * thread; the one that it executes, where it is a worker. Workers and polling threads belong to the ring's process, so the owner
- * is the current process. False: none. Offset and length are those of the call that the kernel is in (O_APPEND and the file
- * position are resolved), so they hold for the pages that it dirties and for the requests that it submits. */
-__noinline int uring_current(struct task_ctx *c, struct uring_io *io)
-{
-	struct task_struct *t = current_task();
-	u64 len, req;
-	s32 res;
-
-	if (!c || !io)
-		return 0;
-	if (t->flags & PF_IO_WORKER) {
-		io->req = uring_worker_request(t);
-		io->worker = !!io->req;
-	}
-	if (!io->req) {
-		io->req = c->uring_req;
-		req = io->req; /* a key must be on the stack of the function that looks it up */
-		if (!req || !bpf_map_lookup_elem(&urings, &req))
-			return 0;
-	}
-	io->opcode = NUMBER_AT(io->req, struct io_kiocb, opcode);
-	if (!(uring_op(io->opcode)->flags & OP_MOVES))
-		return 0;
-	io->file = POINTER_AT(io->req, struct io_kiocb, file);
-	if (!io->file)
-		return 0;
-	io->node = POINTER_AT(io->file, struct file, f_inode);
-	io->host = (u64)data_inode((struct file *)io->file);
-	io->write = uring_kind(io->opcode) == KIND_URING_WRITE;
-	io->direct = !!(NUMBER_AT(io->file, struct file, f_flags) & O_DIRECT);
-	if (uring_op(io->opcode)->flags & OP_SPLICE) {
-		io->offset = NUMBER_AT(uring_cmd(io->req), struct io_splice, off_out);
-		if ((s64)io->offset == -1)
-			io->offset = NUMBER_AT(io->file, struct file, f_pos);
-		io->len = NUMBER_AT(uring_cmd(io->req), struct io_splice, len);
-		return 1;
-	}
-	io->offset = uring_pos(io->req);
-	len = NUMBER_AT(uring_cmd(io->req), struct io_rw, len);
-	res = uring_result(io->req); /* set to the whole length, of vectors too, before the file is asked */
-	io->len = res > 0 ? res : uring_op(io->opcode)->flags & OP_VECTOR ? 0 : len;
-	return 1;
-}
 
 #endif

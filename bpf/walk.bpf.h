@@ -347,7 +347,16 @@ static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off,
 	return end > off ? end - off : 0;
 }
 
-/* One folio, or one page of a file with several writers, of a bio's data. */
+/* A walk over the segments of a bio has done `len` bytes more of the one that it is at, which has `whole`. */
+#define WALK_PAST(w, len, whole) ({ \
+	(w)->left -= len; \
+	(w)->done += len; \
+	if ((w)->done >= (whole)) { \
+		(w)->idx++; \
+		(w)->done = 0; \
+	} })
+
+/* One folio, or one or more pages of it that have the same owner, of a bio's data. */
 static long walk_step(u32 n, struct walk_ref *ref)
 {
 	struct walk *w = ref->w;
@@ -357,7 +366,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	struct folio *f;
 	struct page *p;
 	struct inode *i;
-	u64 first, in_folio, size, pos, owner = w->tag.owner;
+	u64 first, index, pages, alike, in_folio, size, pos, owner = w->tag.owner;
 	u8 how = w->tag.how, cause = w->tag.cause;
 	u32 at, len;
 
@@ -379,18 +388,25 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	f = page_folio(p);
 	first = ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	in_folio = (first << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
-	size = w->by_page ? (first + 1) << PAGE_SHIFT : folio_pages(f) << PAGE_SHIFT;
+	index = NUMBER_AT(f, struct folio, index) + first;
+	i = folio_inode(f);
+	pages = folio_pages(f);
+	if (w->by_page && i) {
+		alike = first + pages_alike((u64)i, index);
+		if (alike < pages)
+			pages = alike;
+	}
+	size = pages << PAGE_SHIFT;
 	len = size > in_folio ? size - in_folio : PAGE_SIZE;
 	if (len > bv.bv_len - w->done)
 		len = bv.bv_len - w->done;
 	if (len > w->left)
 		len = w->left;
-	pos = ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) + in_folio;
-	i = folio_inode(f);
+	pos = (index << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
 	if (w->by_page && i) {
-		owner = writer_of_page((u64)i, pos >> PAGE_SHIFT, &how);
+		owner = writer_of_page((u64)i, index, &how);
 		if (w->key.kind == KIND_FS_WRITE)
-			w->wanted = page_carried(i, pos >> PAGE_SHIFT);
+			w->wanted = page_carried(i, index);
 	}
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->key.kind == KIND_FS_READ && i) {
@@ -404,12 +420,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 		w->read_torn |= w->read_inode != (u64)i || w->read_to != pos;
 		w->read_to = pos + len;
 	}
-	w->left -= len;
-	w->done += len;
-	if (w->done >= bv.bv_len) {
-		w->idx++;
-		w->done = 0;
-	}
+	WALK_PAST(w, len, bv.bv_len);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #ifndef IOT_XFS_H
 #define IOT_XFS_H
 
+#include <linux/aio_abi.h>
 #include "kernel.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -97,6 +98,10 @@ struct kiocb___flags {
 	int ki_flags;
 };
 
+struct aio_kiocb { /* begins with a struct kiocb */
+	struct io_event ki_res;
+};
+
 struct iomap {
 	u64 length;
 	u16 type;
@@ -122,15 +127,6 @@ struct iomap_folio_state {
 
 struct folio___private {
 	void *private;
-};
-
-struct xa_node {
-	unsigned char shift;
-	void *slots[64];
-};
-
-struct xarray___head {
-	void *xa_head;
 };
 
 struct xfs_inode_log_item {

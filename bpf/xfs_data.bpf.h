@@ -6,12 +6,15 @@
 #define IOT_XFS_DATA_BPF_H
 
 #include "dirty.bpf.h"
-#include "uring.bpf.h"
+#include "folio.bpf.h"
+#include "through.bpf.h"
+#include "uring_now.bpf.h"
 #include "xfs.h"
 
 /* A write that is submitted before its call returns. */
 struct sync_write {
 	u64 iocb, from;        /* struct kiocb, and where it begins */
+	u64 call;              /* which call of the thread it is: call_of_thread() */
 };
 
 struct {
@@ -25,28 +28,45 @@ struct {
 #define IOCB_DSYNC 2
 #define IOCB_DONTCACHE 128     /* it is submitted, and not waited for */
 
+/* Tells the call in progress from the one before: a call that writes is counted when it ends. Those that are not counted (splice,
+ * io_submit) have another number in the table. */
+static __always_inline u64 call_of_thread(void)
+{
+	struct task_struct *t = current_task();
+
+	return NUMBER_AT(t, struct task_struct, ioac.syscw) << 16 | (is_worker(t) ? 0 : (u16)regs_nr(current_regs()));
+}
+
 SEC("tp_btf/xfs_file_buffered_write")
 int BPF_PROG(xfs__write, struct kiocb *iocb)
 {
 	struct sync_write w = { .iocb = (u64)iocb };
+	struct aio_search s = {};
 	u32 tid = bpf_get_current_pid_tgid();
 
 	if (!iocb || !(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)) || !gate_open())
 		return 0;
 	w.from = BPF_CORE_READ(iocb, ki_pos);
+	w.call = call_of_thread();
 	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
+	if (!in_io_submit())
+		return 0;
+	s.address = BPF_CORE_READ((struct aio_kiocb *)iocb, ki_res.obj);
+	aio_copied(&s);
 	return 0;
 }
 
 /* Is the current thread in a call or a request that writes to the inode through the page cache? */
-static __always_inline bool is_writing(struct task_ctx *c, struct inode *i)
+static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb)
 {
 	struct uring_io io = {};
 
 	if (uring_current(c, &io))
-		return io.write && !io.direct && io.host == (u64)i;
+		return io.write && !io.direct && io.host == inode;
 	range_look(c);
-	return c->call && c->write && !c->target_direct && c->target_inode == (u64)i;
+	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
+		return (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp)) == inode;
+	return c->call && c->write && !c->target_direct && c->target_inode == inode;
 }
 
 /* A folio is submitted by a call that writes through (O_SYNC, RWF_DSYNC, RWF_DONTCACHE), before it returns: what the call has copied is
@@ -56,20 +76,23 @@ static __noinline int written_through(struct inode *i, u64 off, u64 len)
 	u32 tid = bpf_get_current_pid_tgid();
 	struct sync_write *w;
 	struct task_ctx *c;
-	u64 from, to, iocb;
+	u64 from, to, iocb, inode;
 
 	if (!i || current_task()->flags & PF_KTHREAD)
 		return 0;
 	w = bpf_map_lookup_elem(&xfs_sync_writes, &tid);
-	c = w ? ctx_make() : NULL;
-	if (!c || !is_writing(c, i))
+	c = w && w->call == call_of_thread() ? ctx_make() : NULL; /* else left by a call that has ended */
+	if (!c)
 		return 0;
 	iocb = w->iocb;
+	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
+	if (!is_writing(c, inode, iocb))
+		return 0;
 	from = w->from > off ? w->from : off;
 	to = BPF_CORE_READ((struct kiocb *)iocb, ki_pos);
 	if (to > off + len)
 		to = off + len;
-	return to > from ? writer_mark((u64)i, from, to - from, proc_current(c)) : 0;
+	return to > from ? writer_mark(inode, from, to - from, proc_current(c)) : 0;
 }
 
 SEC("tp_btf/iomap_writeback_folio")
@@ -105,34 +128,6 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 }
 
 #define MAX_BLOCKS 1024        /* of one folio */
-#define XA_LEVELS 8
-#define XA_SLOTS 63            /* mask */
-#define XA_INTERNAL 2          /* of both low bits: a node, or the number of the slot that this one goes on from */
-
-static __always_inline bool xa_is_internal(u64 entry)
-{
-	return (entry & 3) == XA_INTERNAL;
-}
-
-/* The folio in a page cache, as xas_load() finds it; NULL: none. */
-static __always_inline u64 folio_at(u64 mapping, u64 index)
-{
-	u64 entry = POINTER_AT(mapping + bpf_core_field_offset(struct address_space, i_pages), struct xarray___head, xa_head), node, slot;
-
-	for (int i = 0; i < XA_LEVELS && xa_is_internal(entry) && entry > PAGE_SIZE; i++) {
-		node = entry - XA_INTERNAL;
-		slot = index >> NUMBER_AT(node, struct xa_node, shift) & XA_SLOTS;
-		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot * sizeof(u64));
-		if (xa_is_internal(entry) && entry < PAGE_SIZE)
-			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));
-	}
-	return entry & 3 ? 0 : entry;
-}
-
-static __always_inline bool folio_is_dirty(u64 folio)
-{
-	return pointer_at(folio) >> bpf_core_enum_value(enum pageflags___iot, PG_dirty___iot) & 1;
-}
 
 /* Bytes of a folio that is dirty already, or in part, are about to turn dirty: blocks that are clean are claimed and told of, and of the
  * others those that a fault exposes are nobody's. */

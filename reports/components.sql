@@ -18,7 +18,7 @@ SELECT p.system, COALESCE(p.instance, '(unknown)') AS instance, COALESCE(p.role,
 FROM v_process p JOIN v_measured m
 LEFT JOIN (SELECT owner, SUM(CASE sym WHEN 'S' THEN amount ELSE 0 END) AS S, SUM(CASE sym WHEN 'S_r' THEN amount ELSE 0 END) AS S_r,
                   SUM(CASE sym WHEN 'B' THEN amount ELSE 0 END) AS B, SUM(CASE sym WHEN 'B_r' THEN amount ELSE 0 END) AS B_r
-           FROM (SELECT owner, sym, amount FROM v_piece UNION ALL SELECT owner, NULL, 0 FROM v_cell)
+           FROM (SELECT stand AS owner, sym, amount FROM v_piece UNION ALL SELECT stand, NULL, 0 FROM v_cell)
            GROUP BY owner) c ON c.owner = p.id
 JOIN ask ON ask.system IS NULL OR p.system = ask.system
 WHERE p.system IS NOT NULL

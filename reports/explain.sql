@@ -51,8 +51,8 @@ WITH whole AS (SELECT * FROM v_explain_all),
        UNION ALL
        SELECT CASE part WHEN 'fs metadata' THEN 'metadata' WHEN 'unclassified' THEN 'file data' WHEN 'compaction' THEN 'compact' WHEN 'checkpoint' THEN 'tables'
                    WHEN '(name not known)' THEN 'nameless' ELSE part END, 1, written, 'the ' || word || iif(part = 'fs metadata', ' for ', ' of ') || who ||
-              iif(S > 0, printf(': calls wrote %s to it in %d calls, devices %.2f times as much', size(S), ops_w, written * 1.0 / S), '') ||
-              iif(syncs > 0, printf(', %d syncs, %s each', syncs, size(S / syncs)), '') ||
+              iif(S > 0, printf(': calls wrote %s to it in %d call%s, devices %.2f times as much', size(S), ops_w, iif(ops_w = 1, '', 's'), written * 1.0 / S), '') ||
+              CASE WHEN syncs > 1 THEN printf(', %d syncs, %s each', syncs, size(S / syncs)) WHEN syncs = 1 THEN ', 1 sync' ELSE '' END ||
               iif(part = 'wal' AND who = 'postgresql' AND S >= 12288 * syncs AND syncs > 0,
                   '; a page of 8 KiB and more besides: that is what whole pages in the log look like (full_page_writes)', ''),
               iif(part IN ('file data', 'direct I/O', 'fs metadata'), 'breakdown, table owners', 'components'), experiment
@@ -90,24 +90,24 @@ WITH whole AS (SELECT * FROM v_explain_all),
        FROM whole
        WHERE cancelled > 0
        UNION ALL
-       SELECT 'flushes', 4, 0, printf('devices were flushed %d times for %d sync%s: flush_amp = %.3f', flushes, syncs, iif(syncs = 1, '', 's'), flushes * 1.0 / syncs),
+       SELECT 'flushes', 4, 0, printf('devices were flushed %d time%s for %d sync%s: flush_amp = %.3f', flushes, iif(flushes = 1, '', 's'), syncs, iif(syncs = 1, '', 's'), flushes * 1.0 / syncs),
               'amplification, table syncs', 'a device whose write cache is safe (write_cache: write through)'
        FROM whole
        WHERE flushes > 0 AND syncs > 0 AND NOT short AND NOT short_S
        UNION ALL
-       SELECT 'nobody', 5, residual, 'nobody is known to own ' || text || ', by the shares of the devices that were used: what is said above is a bound',
-              'breakdown, table owners', 'a run that begins after sync and drop_caches'
+       SELECT 'nobody', 5, residual, 'nobody is known to own ' || text || ': what is said above is a bound',
+              'breakdown, table owners', iif(EXISTS (SELECT 1 FROM v_unmeasured WHERE layer = 'owners'), '', 'a run that begins after sync and drop_caches')
        FROM v_nobody),
      -- what is less than a hundredth is said in one sentence
      told AS (
        SELECT f.* FROM finding f JOIN whole w WHERE f.kind <> 1 OR f.bytes >= 0.01 * w.B
        UNION ALL
-       SELECT 'others', 1.5, SUM(f.bytes), size(SUM(f.bytes)) || ' are ' || group_concat(f.about, ', '), 'breakdown', ''
+       SELECT 'others', 1.5, SUM(f.bytes), iif((SELECT short FROM whole), 'at least ', '') || size(SUM(f.bytes)) || ' are parts of less than a hundredth: ' || group_concat(f.about, ', '), 'breakdown', ''
        FROM (SELECT about, SUM(bytes) AS bytes FROM finding f JOIN whole w WHERE f.kind = 1 AND f.bytes < 0.01 * w.B GROUP BY about ORDER BY 2 DESC) f
        HAVING COUNT(*) > 0),
      said AS (
        SELECT f.about, f.kind, f.bytes, f.rests_on, f.experiment, iif(f.kind = 1 AND NOT w.short, f.bytes * 1.0 / w.B, NULL) AS share,
-              iif(f.kind = 1 AND w.short, '>=', 'exact') AS bound,
+              iif(f.kind < 2 AND w.short, '>=', 'exact') AS bound,
               CASE WHEN f.kind <> 1 THEN f.text
                    WHEN w.short THEN printf('at least %s of the device bytes are ', size(f.bytes)) || f.text
                    ELSE printf('%.*f %% of the device bytes (%s of %s) are ', f.bytes < 0.0995 * w.B, f.bytes * 100.0 / w.B, size(f.bytes), size(w.B)) || f.text END AS text

@@ -1,45 +1,66 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Files: what was written to each, and what of it reached the device
--- caption: The 100 files with most bytes. S, W, B and syncs are the kernel's sums, exact without events too; T, D, absorbed, cancelled and dirty_end
--- caption: are the dirty ledger's, which needs complete events. What could not be named is one row, and so is what no file is known of.
+-- caption: The 100 with most bytes, one row a file, or what --by names (directory; pattern: # stands for what numbers files). S, W, B and syncs are the
+-- caption: kernel's sums, exact without events too; T, D, absorbed, cancelled and dirty_end are the dirty ledger's, which needs complete events.
+-- caption: rewrite: T / D, how often each byte was written before it went out once. journal: the file's share of its line's journal
+-- caption: bytes, by the blocks that calls on it put there (report journal). What could not be named is one row, and so is what no file is known of.
 
 -- table: files
 WITH part AS (
-       SELECT file, path, device, ino, component, owner, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled, NULL AS dirty_end
-       FROM v_file_io
+       SELECT file, line, component, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled,
+              NULL AS dirty_end, NULL AS journal, NULL AS blocks, 0 AS put
+       FROM v_file_sum
        UNION ALL
-       SELECT file, path, device, ino, component, owner, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end
-       FROM v_file)
-SELECT p.path, p.device, printf('%u', p.ino) AS ino, group_concat(DISTINCT p.component) AS component, o.who, SUM(p.S) * k.syscall AS S, SUM(p.ops_w) * k.syscall AS ops_w,
-       SUM(p.syncs) * k.syscall AS syncs, COALESCE(SUM(p.T), 0) * k.ledger AS T, COALESCE(SUM(p.D), 0) * k.ledger AS D, COALESCE(SUM(p.absorbed), 0) * k.ledger AS absorbed,
-       COALESCE(SUM(p.cancelled), 0) * k.ledger AS cancelled, COALESCE(SUM(p.dirty_end), 0) * k.ledger AS dirty_end, SUM(p.W) * k.fs AS W, SUM(p.B) * k.block AS B,
-       SUM(p.S_r) * k.syscall AS S_r, SUM(p.ops_r) * k.syscall AS ops_r, SUM(p.B_r) * k.block AS B_r
-FROM part p JOIN v_owner o ON o.owner = p.owner JOIN v_measured k
-WHERE o.shown
-GROUP BY p.file, o.gid
-HAVING SUM(p.S + p.ops_w + p.syncs + p.W + p.B + p.S_r + p.ops_r + p.B_r) + COALESCE(SUM(p.T + p.D + p.cancelled + p.dirty_end), 0) > 0
-ORDER BY SUM(p.W + p.B + p.S + p.S_r + p.B_r) + COALESCE(SUM(p.T), 0) DESC, p.path, p.file, o.gid
-LIMIT 100;
+       SELECT file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end, NULL, NULL, 0
+       FROM v_file_ledger
+       UNION ALL
+       SELECT file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1
+       FROM v_file_put),
+     named AS (
+       SELECT p.*, f.key, f.label, f.device, f.ino, COALESCE(p.component, f.component) AS part
+       FROM part p JOIN v_file_label f ON f.file = p.file),
+     told AS MATERIALIZED (SELECT DISTINCT device FROM named WHERE put), -- disks whose file systems said what they put into a journal
+     line AS (
+       SELECT CASE WHEN :by = 'component' THEN COALESCE(part, 'unclassified') WHEN typeof(key) = 'integer' THEN label ELSE key END AS path,
+              iif(COUNT(DISTINCT device) = 1, MIN(device), NULL) AS device, iif(COUNT(DISTINCT file) = 1, MIN(ino), NULL) AS ino,
+              group_concat(DISTINCT part) AS component, line, COUNT(DISTINCT file) AS files, MIN(file) AS file,
+              SUM(S) AS S, SUM(ops_w) AS ops_w, SUM(syncs) AS syncs, COALESCE(SUM(T), 0) AS T, COALESCE(SUM(D), 0) AS D,
+              COALESCE(SUM(absorbed), 0) AS absorbed, COALESCE(SUM(cancelled), 0) AS cancelled, COALESCE(SUM(dirty_end), 0) AS dirty_end,
+              SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(ops_r) AS ops_r, SUM(B_r) AS B_r, COALESCE(SUM(journal), 0) AS journal,
+              iif(COUNT(blocks) = SUM(put), COALESCE(SUM(blocks), 0), NULL) AS blocks, SUM(put) AS puts
+       FROM named
+       GROUP BY iif(:by = 'component', COALESCE(part, 'unclassified'), key), line)
+SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p.component, g.who, p.S * k.syscall AS S, p.ops_w * k.syscall AS ops_w,
+       p.syncs * k.syscall AS syncs, p.T * k.ledger AS T, p.D * k.ledger AS D, p.absorbed * k.ledger AS absorbed, p.cancelled * k.ledger AS cancelled,
+       p.dirty_end * k.ledger AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,
+       p.B_r * k.block AS B_r, p.files, p.T * k.ledger * 1.0 / NULLIF(p.D, 0) AS rewrite,
+       CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks
+FROM line p JOIN v_group g ON g.rowid = p.line JOIN v_measured k
+JOIN (SELECT 0 AS any_put, NULL AS known UNION ALL SELECT 1, 1) j
+     ON j.any_put = COALESCE(p.puts > 0 OR p.device IN (SELECT device FROM told), 0)
+WHERE S + ops_w + syncs + W + B + S_r + ops_r + B_r + T + D + cancelled + dirty_end + journal > 0
+ORDER BY p.W + p.B + p.S + p.S_r + p.B_r + p.T DESC, p.path, p.file, g.gid
+LIMIT :rows;
 
 -- table: io: The same by component, and what file systems asked their devices for (W_r)
-SELECT f.path, f.device, printf('%u', f.ino) AS ino, f.component, o.who, SUM(f.S) * k.syscall AS S, SUM(f.ops_w) * k.syscall AS ops_w,
-       SUM(f.S_r) * k.syscall AS S_r, SUM(f.ops_r) * k.syscall AS ops_r, SUM(f.syncs) * k.syscall AS syncs, SUM(f.W) * k.fs AS W, SUM(f.B) * k.block AS B,
-       SUM(f.W_r) * k.fs AS W_r, SUM(f.B_r) * k.block AS B_r
-FROM v_file_io f JOIN v_owner o ON o.owner = f.owner JOIN v_measured k
-WHERE o.shown AND f.S + f.ops_w + f.S_r + f.ops_r + f.syncs + f.W + f.W_r + f.B + f.B_r > 0
-GROUP BY f.file, o.gid, f.component
-ORDER BY SUM(f.W + f.W_r + f.S + f.S_r) DESC, f.path, f.file, o.gid, f.component
-LIMIT 100;
+SELECT f.label AS path, f.device, iif(f.ino IS NULL, NULL, printf('%u', f.ino)) AS ino, COALESCE(s.component, f.component) AS component, g.who, SUM(s.S) * k.syscall AS S,
+       SUM(s.ops_w) * k.syscall AS ops_w, SUM(s.S_r) * k.syscall AS S_r, SUM(s.ops_r) * k.syscall AS ops_r, SUM(s.syncs) * k.syscall AS syncs,
+       SUM(s.W) * k.fs AS W, SUM(s.B) * k.block AS B, SUM(s.W_r) * k.fs AS W_r, SUM(s.B_r) * k.block AS B_r
+FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line JOIN v_measured k
+WHERE COALESCE(:by, 'file') = 'file' AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
+GROUP BY f.key, s.line, COALESCE(s.component, f.component)
+ORDER BY SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid, 4
+LIMIT :rows;
 
 -- table: ledger: The dirty ledger of each file (METRICS section 3)
-SELECT f.path, f.device, printf('%u', f.ino) AS ino, MIN(f.component) AS component, o.who, SUM(f.touched) AS touched, SUM(f.dirtied) AS dirtied, SUM(f.absorbed) AS absorbed,
-       SUM(f.written) AS written, SUM(f.direct) AS direct, SUM(f.cancelled) AS cancelled, SUM(f.dirty_end) AS dirty_end, SUM(f.dirty_start) AS dirty_start,
-       SUM(f.unexpected) AS unexpected
-FROM v_file f JOIN v_owner o ON o.owner = f.owner
-WHERE o.shown
-GROUP BY f.file, o.gid
-ORDER BY SUM(f.written + f.direct + f.touched) DESC, f.path, f.file, o.gid
-LIMIT 100;
+SELECT f.label AS path, f.device, iif(f.ino IS NULL, NULL, printf('%u', f.ino)) AS ino, MIN(f.component) AS component, g.who, SUM(s.touched) AS touched,
+       SUM(s.dirtied) AS dirtied, SUM(s.absorbed) AS absorbed, SUM(s.written) AS written, SUM(s.direct) AS direct, SUM(s.cancelled) AS cancelled,
+       SUM(s.dirty_end) AS dirty_end, SUM(s.dirty_start) AS dirty_start, SUM(s.unexpected) AS unexpected
+FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+WHERE COALESCE(:by, 'file') = 'file'
+GROUP BY f.key, s.line
+ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid
+LIMIT :rows;
 
 -- plot: top
 -- chart: bars
@@ -47,21 +68,22 @@ LIMIT 100;
 -- axis: bytes at the device
 -- unit: bytes
 WITH cost AS MATERIALIZED (
-       SELECT f.file, f.path, COALESCE(f.component, iif(f.file <= 0, f.path, 'unclassified')) AS part, SUM(f.B) AS written, SUM(f.B_r) AS read
-       FROM v_file_io f JOIN v_owner o ON o.owner = f.owner JOIN v_measured m ON m.block
-       WHERE o.shown
-       GROUP BY f.file, part
-       HAVING SUM(f.B + f.B_r) > 0),
+       SELECT iif(:by = 'component', COALESCE(s.component, f.component, 'unclassified'), f.key) AS key, MIN(f.label) AS label, MIN(f.file) AS file,
+              COALESCE(s.component, f.component, iif(f.key IN (-1, 0), f.label, 'unclassified')) AS part, SUM(s.B) AS written, SUM(s.B_r) AS read
+       FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_measured m ON m.block
+       GROUP BY 1, part
+       HAVING SUM(s.B + s.B_r) > 0),
      best AS MATERIALIZED (
-       SELECT file, ROW_NUMBER() OVER (ORDER BY SUM(written + read) DESC, file) AS place FROM cost GROUP BY file),
+       SELECT key, ROW_NUMBER() OVER (ORDER BY SUM(written + read) DESC, MIN(file)) AS place FROM cost GROUP BY key),
      side AS (
-       SELECT file, path, part, 'written' AS bar, written AS bytes FROM cost
-       UNION ALL SELECT file, path, part, 'read', read FROM cost),
+       SELECT key, iif(typeof(key) = 'integer', label, key) AS path, part, 'written' AS bar, written AS bytes FROM cost
+       UNION ALL SELECT key, iif(typeof(key) = 'integer', label, key), part, 'read', read FROM cost),
      n AS (SELECT COUNT(*) AS n FROM best),
      named AS (
-       SELECT iif(b.place <= 9 OR n.n = 10, s.path || iif(s.file <= 0 OR COUNT(*) OVER (PARTITION BY s.path, s.bar, s.part) = 1, '', ' #' || s.file),
+       SELECT iif(b.place <= 9 OR n.n = 10,
+                  s.path || iif(typeof(s.key) <> 'integer' OR s.key <= 0 OR COUNT(*) OVER (PARTITION BY s.path, s.bar, s.part) = 1, '', ' #' || s.key),
                   (n.n - 9) || ' others') AS name, s.bar, s.part, s.bytes, min(b.place, 10) AS place
-       FROM side s JOIN best b ON b.file = s.file JOIN n
+       FROM side s JOIN best b ON b.key = s.key JOIN n
        WHERE s.bytes > 0)
 SELECT name AS "row", bar, part, SUM(bytes) AS value
 FROM named

@@ -3,12 +3,14 @@
 -- caption: syncs: calls of the fsync family and synchronous writes. By line: sums of the run, divided by its syncs. By concurrency: syncs are sorted by
 -- caption: how many were under way while they lasted, themselves included (on average, rounded); what devices wrote, flushed and journals
 -- caption: committed is divided equally among the syncs under way when the request was issued, or the commit ended: what all got, and what was
--- caption: done while nobody waited, sum to the whole. Parts of a wait: as the file system tells them. Bytes on leaf devices.
+-- caption: done while nobody waited, sum to the whole. Parts of a wait: as the file system tells them. Bytes on leaf devices. note: what was lost,
+-- caption: or is nobody's.
 
 -- table: lines: One sync, by line
 -- hide: what
 SELECT v.what, v.who, v.pid, v.syncs, v.B * 1.0 / NULLIF(v.syncs, 0) AS bytes, j.journal * 1.0 / NULLIF(v.syncs, 0) AS journal,
-       v.commits * 1.0 / NULLIF(v.syncs, 0) AS commits, v.flushes * 1.0 / NULLIF(v.syncs, 0) AS flushes, t.mean_ns / 1000.0 AS mean_us, t.max_ns / 1000.0 AS max_us
+       v.commits * 1.0 / NULLIF(v.syncs, 0) AS commits, v.flushes * 1.0 / NULLIF(v.syncs, 0) AS flushes, t.mean_ns / 1000.0 AS mean_us, t.max_ns / 1000.0 AS max_us,
+       COALESCE((SELECT group_concat(y.short_why, ', ') FROM v_symbol y WHERE y.gid = v.gid AND y.short AND y.sym IN ('B', 'syncs', 'commits', 'flushes')), '') AS note
 FROM v_volume v LEFT JOIN v_sync_time t ON t.gid = v.gid
 LEFT JOIN (SELECT c.gid, SUM(iif(c.cause = 'journal', c.written, 0)) AS journal FROM v_cause c GROUP BY c.gid) j ON j.gid = v.gid
 WHERE v.shown AND v.rank < 4 AND v.syncs > 0
@@ -17,7 +19,7 @@ ORDER BY v.rank, v.syncs DESC, v.gid;
 -- table: concurrency: One sync, by how many were under way
 SELECT under_way, syncs, bytes / syncs AS bytes, data / syncs AS data, journal / syncs AS journal, metadata / syncs AS metadata, commits / syncs AS commits,
        flushes / syncs AS flushes, sum_ns / 1000.0 / syncs AS mean_us, p50_ns / 1000.0 AS p50_us, p99_ns / 1000.0 AS p99_us, max_ns / 1000.0 AS max_us,
-       iif(lost, printf('%d records were lost: it may be more', lost), '') AS note
+       iif(lost, printf('%d records were lost: shares may be larger or smaller', lost), '') AS note
 FROM v_concurrency
 WHERE low > 0
 UNION ALL
@@ -80,4 +82,4 @@ ORDER BY low, ord;
 -- plot: note
 -- chart: note
 SELECT why AS note FROM v_overlap_why WHERE why IS NOT NULL
-UNION ALL SELECT printf('%d records were lost: it may be more', lost) FROM v_overlap_why WHERE lost AND why IS NULL;
+UNION ALL SELECT printf('%d records were lost: shares may be larger or smaller', lost) FROM v_overlap_why WHERE lost AND why IS NULL;

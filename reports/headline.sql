@@ -25,6 +25,10 @@ WITH writer AS (
        WHERE g.shown AND g.rank <= 3
        GROUP BY c.cause
        HAVING SUM(c.written) > 0),
+     -- what stands before a number of calls, and of devices, that can only be too small
+     least AS (
+       SELECT iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'app'), 'at least ', '') AS calls,
+              iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block'), 'at least ', '') AS devices),
      checks AS (
        SELECT sum_if(1, result = 'OK') AS ok, sum_if(1, result = 'MISMATCH') AS wrong, sum_if(1, result = 'n/a') AS absent,
               MIN(CASE result WHEN 'MISMATCH' THEN printf('%s, %s: %d traced, %d by the kernel', what, subject, traced, kernel) END) AS first
@@ -46,7 +50,7 @@ WITH writer AS (
        SELECT 5.1, 'what format 3 did not record: syncs by writing calls, the use of readahead, reads for faults and writes, sums by file'
        FROM v_measured WHERE since4 IS NULL
        UNION ALL
-       SELECT 6, 'owners of ' || text || ', by the shares of the devices that were used' FROM v_nobody),
+       SELECT 6, 'owners of ' || text FROM v_nobody),
      store AS (
        SELECT iif(:store GLOB '*[^A-Za-z0-9_./+-]*' OR :store GLOB '-*', 'STORE', :store)
               || iif(ask.run = (SELECT MAX(run) FROM v_runs), '', ' --run ' || ask.run)
@@ -68,22 +72,27 @@ WITH writer AS (
      words(ord, place, about, words) AS (
        SELECT ord, place, about, printf('%s%s %s %s by calls; devices %s %s for that%s', who,
               CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END, did,
-              COALESCE(size(called), 'n/a'), did, COALESCE(size(moved), 'n/a'),
+              COALESCE(l.calls || size(called), 'n/a'), did, COALESCE(l.devices || size(moved), 'n/a'),
               CASE WHEN value IS NOT NULL THEN printf(': %s %s %.3f', ratio, iif(bound = 'exact', '=', bound), value)
                    WHEN called > 0 OR called IS NULL THEN ': ' || ratio || ' n/a' ELSE '' END
               || iif(COALESCE(note, '') = '' OR called = 0, '', ' (' || note || ')') || '.')
-       FROM line
+       FROM line JOIN least l
        WHERE place <= 3
        UNION ALL
-       SELECT ord, 4, about, printf('%d other%s %s %s by calls; devices %s %s for that.', COUNT(*), iif(COUNT(*) = 1, '', 's'), did, COALESCE(size(SUM(called)), 'n/a'),
-                                    did, COALESCE(size(SUM(moved)), 'n/a'))
-       FROM line WHERE place > 3 GROUP BY ord
+       SELECT ord, 4, about, printf('%d other%s %s %s by calls; devices %s %s for that.', COUNT(*), iif(COUNT(*) = 1, '', 's'), did,
+                                    iif(COUNT(called) = COUNT(*), l.calls || size(SUM(called)), 'n/a'), did,
+                                    iif(COUNT(moved) = COUNT(*), l.devices || size(SUM(moved)), 'n/a'))
+       FROM line JOIN least l WHERE place > 3 GROUP BY ord
        UNION ALL
-       SELECT 1, 0, 'writes', 'Nobody wrote to files.' WHERE NOT EXISTS (SELECT 1 FROM line WHERE ord = 1)
+       SELECT 1, 0, 'writes', CASE WHEN m.syscall IS NULL AND m.block IS NULL THEN 'What was written was not measured.'
+                                   WHEN m.syscall IS NULL THEN 'Devices wrote nothing for anybody who was traced.'
+                                   ELSE 'Nobody wrote to files.' END
+       FROM v_measured m WHERE NOT EXISTS (SELECT 1 FROM line WHERE ord = 1)
        UNION ALL
-       SELECT 3, place, 'cause', printf(iif(place = 1, 'The largest part of what devices wrote for them is %s: %s of %s, %.1f %%.',
-                                            'Then %s: %s of %s, %.1f %%.'), word, size(bytes), size(whole), bytes * 100.0 / whole)
-       FROM cause
+       SELECT 3, place, 'cause', iif(l.devices = '', printf(iif(place = 1, 'The largest part of what devices wrote for them is %s: %s of %s, %.1f %%.',
+                                                                'Then %s: %s of %s, %.1f %%.'), word, size(bytes), size(whole), bytes * 100.0 / whole),
+                                     printf('Of what devices wrote for them at least %s are %s.', size(bytes), word))
+       FROM cause JOIN least l
        WHERE place <= 2
        UNION ALL
        SELECT 4, 1, 'ledger', CASE WHEN wrong THEN printf('Does NOT close: of %d checks %d differ, such as %s.', ok + wrong, wrong, first)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- title: Hosts of a merged run
+-- title: Hosts of the run
 -- no picture: it lists hosts; --by host gives every report a line a host
 -- caption: begin_s: since the start of the merged run, by the clock of its first host. clock_ms: how far a host's clock is ahead of that of the
 -- caption: first host; its times were set back by so much. error_ms: by which that may be wrong in either direction, n/a where it is not known. Sums

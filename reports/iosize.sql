@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Sizes of accesses, by layer
 -- caption: Of calls what they returned, of fs the ranges that file systems submitted, of block the requests that leaf devices completed; from events. Each
--- caption: row has the accesses from `from_bytes` up to twice as many; upto: share of the accesses below its end. Those that moved no byte are none.
+-- caption: row has the accesses from `from_bytes` up to twice as many; upto: share of the accesses below its end. Those that moved no byte are none. In
+-- caption: a run of some processes they are theirs: what has no known owner is left out.
 
 -- table: sizes: By powers of two
 SELECT layer, way, part, from_bytes, below_bytes, accesses, share, upto, bytes, share_bytes, note
@@ -12,7 +13,7 @@ FROM (SELECT place, layer, way, part, low AS from_bytes, 2 * low AS below_bytes,
       SELECT place, layer, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, why FROM v_size_absent)
 ORDER BY place = 3, place, way, part, from_bytes;
 
--- table: means: Mean and largest
+-- table: means: Mean, from sums, calls that moved no byte included; and largest
 SELECT m.layer, m.way, m.accesses, m.bytes, m.bytes * 1.0 / NULLIF(m.accesses, 0) AS mean_bytes, l.largest AS largest_bytes
 FROM v_size_mean m LEFT JOIN v_size_largest l ON l.layer = m.layer AND l.way = m.way
 ORDER BY m.ord;

@@ -69,7 +69,7 @@ ORDER BY device, ord, bytes DESC, structure;
 -- table: operations: Which calls put how much into journals, on which files (# stands for what numbers them)
 -- hide: what
 SELECT device, what, who, pid, call, name, files, txns, blocks, bytes, share, per_txn, per_fsync
-FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns, SUM(p.blocks) AS blocks,
+FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns, iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
              CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS bytes, SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (PARTITION BY p.device), 0) AS share,
              SUM(p.bytes) / NULLIF(SUM(p.txns), 0) AS per_txn, SUM(p.bytes) / NULLIF(v.syncs, 0) AS per_fsync, SUM(p.weight) AS weight, p.gid
       FROM v_put p JOIN v_group g ON g.gid = p.gid JOIN v_volume v ON v.gid = p.gid
@@ -81,7 +81,7 @@ FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS fil
       WHERE g.shown AND g.rank <= 3 AND c.sym = 'B' AND c.cause = 'journal' AND NOT EXISTS (SELECT 1 FROM v_put)
       GROUP BY c.device, c.gid)
 ORDER BY device, bytes DESC, weight DESC, gid, call, name
-LIMIT 100;
+LIMIT :rows;
 
 -- table: structures: The same by structure, where the file system tells (XFS, btrfs)
 -- hide: what
@@ -90,7 +90,7 @@ SELECT p.device, g.what, g.who, g.pid, p.call, p.name, p.structure, CAST(ROUND(p
 FROM v_put p JOIN v_group g ON g.gid = p.gid
 WHERE g.shown AND p.structure <> 'none'
 ORDER BY p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name, p.structure
-LIMIT 100;
+LIMIT :rows;
 
 -- plot: anatomy
 -- chart: bars

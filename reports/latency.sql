@@ -16,7 +16,7 @@ WITH h AS MATERIALIZED (SELECT * FROM v_hist),
            GROUP BY kind, system, no_file)
 SELECT COALESCE(d.system, '(none)') AS system, d.layer || CASE WHEN d.no_file THEN ', not files' ELSE '' END AS layer, d.kind AS operation,
        CASE WHEN d.estimate AND d.timed > 0 THEN 'sum estimated' WHEN d.kind LIKE 'queue_%' THEN 'queue' WHEN d.kind LIKE 'block_%' THEN 'device' WHEN d.kind LIKE 'fs_sync%' THEN 'fsync' ELSE '' END AS part,
-       d.ops, COALESCE(p.held, d.told, 0) AS timed, d.sum_ns / 1000.0 AS sum_us, d.mean_ns / 1000.0 AS mean_us,
+       d.ops, COALESCE(p.held, d.told) AS timed, d.sum_ns / 1000.0 AS sum_us, d.mean_ns / 1000.0 AS mean_us,
        min(p.p50, d.max_ns) / 1000.0 AS p50_us, min(p.p95, d.max_ns) / 1000.0 AS p95_us, min(p.p99, d.max_ns) / 1000.0 AS p99_us, min(p.p999, d.max_ns) / 1000.0 AS p999_us, d.max_ns / 1000.0 AS max_us
 FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system AND p.no_file = d.no_file JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
 JOIN v_run r

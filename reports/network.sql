@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Network: payload bytes on sockets, by process and by flow
+-- none: No payload moved on sockets, or layer net was not measured.
 -- caption: Payload of TCP and UDP as the socket layer took and gave it; no headers, no retransmissions. A connection whose two ends are both
 -- caption: traced is seen from either end: what one sent the other received, so received bytes are never added to sent bytes. link: internal,
 -- caption: both ends are of one storage system; client, accepted from a traced process outside; accepted, from a peer that is not traced;
@@ -28,7 +29,7 @@ SELECT g.what, g.who, g.pid, p.peer, p.link, p.loopback, p.flows, p.sent, p.rece
 FROM v_peer p JOIN v_group g ON g.gid = p.gid
 WHERE g.shown
 ORDER BY g.rank, p.sent + p.received DESC, p.gid, p.peer, p.link, p.loopback
-LIMIT 1000;
+LIMIT :rows * 10;
 
 -- table: wire: Wire against disk: what was received beside what was written, what was read beside what was sent
 -- hide: what
@@ -56,7 +57,7 @@ SELECT g.who, g.pid, f.protocol, CASE WHEN instr(f.local, ':') THEN '[' || f.loc
 FROM v_flow f JOIN v_group g ON g.gid = f.gid
 WHERE g.shown
 ORDER BY f.sent + f.received DESC, f.gid, f.protocol, f.local, f.local_port, f.remote, f.remote_port
-LIMIT 100;
+LIMIT :rows;
 
 -- plot: bars
 -- chart: bars

@@ -3,7 +3,8 @@
 -- caption: An access is sequential when it begins where the previous one of its stream ended. A stream of calls is what one process, or one
 -- caption: of its threads, does to one file in one direction; a stream at the block layer the requests of one device in one direction for
 -- caption: file data, for the journal, or for structures of the file system. layer device: all requests of a device in the order in
--- caption: which they were issued. share: sequential / (sequential + random); >=: records were lost. Not judged: the first of a stream, and
+-- caption: which they were issued. share: sequential / (sequential + random); >=: some are in no event, lost or of processes that are not
+-- caption: traced, and may have come between two that look sequential. Not judged: the first of a stream, and
 -- caption: what has no known file. Accesses that moved no byte are none. A request of several files counts for the largest.
 
 -- table: layers: By layer
@@ -16,7 +17,7 @@ ORDER BY place, device, class, way;
 -- hide: what
 SELECT g.what, g.who, g.pid, l.layer, l.way, SUM(l.accesses) AS accesses, SUM(l.sequential) AS sequential,
        SUM(l.accesses - l.sequential - l.unjudged) AS random, iif(l.lost, '>=', 'exact') AS bound,
-       SUM(l.sequential) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share, SUM(l.bytes) AS bytes
+       max(SUM(l.sequential) - l.broken, 0) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share, SUM(l.bytes) AS bytes
 FROM v_order_line l JOIN v_group g ON g.gid = l.gid
 WHERE g.shown AND l.place < 4
 GROUP BY l.gid, l.place, l.way
@@ -25,7 +26,7 @@ ORDER BY g.rank, g.who, g.gid, l.place, l.way;
 -- table: files: The 100 files with most accesses of calls (then of devices), by layer
 SELECT f.path, f.component, l.layer, l.way, SUM(l.accesses) AS accesses, SUM(l.sequential) AS sequential,
        SUM(l.accesses - l.sequential - l.unjudged) AS random, iif(l.lost, '>=', 'exact') AS bound,
-       SUM(l.sequential) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share, SUM(l.bytes) AS bytes
+       max(SUM(l.sequential) - l.broken, 0) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share, SUM(l.bytes) AS bytes
 FROM v_pattern_file f JOIN v_order_line l ON l.file = f.file AND l.class < 2 AND l.place < 4
 GROUP BY f.file, l.place, l.way
 ORDER BY f.place, l.place, l.way;
@@ -50,10 +51,10 @@ ORDER BY v.place, v.device, v.class, v.way, s.part = 'random';
 -- unit: percent
 -- fold: no
 SELECT f.path AS "row", l.way AS bar, s.part,
-       iif(s.part = 'sequential', SUM(l.sequential), SUM(l.accesses - l.sequential - l.unjudged)) * 100.0 / (SUM(l.accesses - l.unjudged) + l.lost) AS value,
-       printf('%s%.3f of %d', iif(l.lost, '>= ', ''), SUM(l.sequential) * 1.0 / (SUM(l.accesses - l.unjudged) + l.lost), SUM(l.accesses - l.unjudged)) AS label
+       iif(s.part = 'sequential', max(SUM(l.sequential) - l.broken, 0), SUM(l.accesses - l.sequential - l.unjudged)) * 100.0 / (SUM(l.accesses - l.unjudged) + l.lost) AS value,
+       printf('%s%.3f of %d', iif(l.lost, '>= ', ''), max(SUM(l.sequential) - l.broken, 0) * 1.0 / (SUM(l.accesses - l.unjudged) + l.lost), SUM(l.accesses - l.unjudged)) AS label
 FROM v_pattern_file f JOIN v_order_line l ON l.file = f.file AND l.place = 1 JOIN (SELECT 'sequential' AS part UNION ALL SELECT 'random') s
 WHERE f.place <= 10 AND (NOT l.lost OR s.part = 'sequential')
-GROUP BY f.file, l.way, s.part
+GROUP BY f.path, l.way, s.part
 HAVING SUM(l.accesses - l.unjudged) > 0
-ORDER BY f.place, l.way, s.part = 'random';
+ORDER BY MIN(f.place), l.way, s.part = 'random';

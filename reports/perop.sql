@@ -2,7 +2,7 @@
 -- title: What one operation costs
 -- caption: Divided by `ops`: what clients had acknowledged (ledger), --ops N (of the line that --system names, else of all), or the calls that
 -- caption: write (or read). Bytes of each layer, S to B; blocks of 4096 bytes; journal_blocks in blocks of the journal. Less than one commit,
--- caption: sync or flush an operation: several operations shared one.
+-- caption: sync or flush an operation: several operations shared one. note: what was lost, or is nobody's.
 
 -- table: writes: One write, PUT, commit or insert
 -- hide: what
@@ -10,7 +10,8 @@ SELECT v.what, v.who, v.pid, COALESCE(o.given_w, o.calls_w) AS ops, iif(o.given_
        v.S * 1.0 / n.ops AS S, v.T * 1.0 / n.ops AS T, v.D * 1.0 / n.ops AS D, v.W * 1.0 / n.ops AS W, f.journal * 1.0 / n.ops AS journal,
        f.metadata * 1.0 / n.ops AS metadata, v.F * 1.0 / n.ops AS F, v.B * 1.0 / n.ops AS B, v.B / 4096.0 / n.ops AS blocks,
        iif(f.journal_dev > 0, j.blocks, iif(v.B IS NULL, NULL, 0)) * 1.0 / n.ops AS journal_blocks, v.commits * 1.0 / n.ops AS commits, v.syncs * 1.0 / n.ops AS syncs,
-       v.flushes * 1.0 / n.ops AS flushes
+       v.flushes * 1.0 / n.ops AS flushes,
+       COALESCE((SELECT group_concat(y.short_why, ', ') FROM v_symbol y WHERE y.gid = v.gid AND y.short AND y.sym IN ('S', 'T', 'D', 'W', 'F', 'B', 'commits', 'syncs', 'flushes')), '') AS note
 FROM v_volume v JOIN v_op o ON o.gid = v.gid
 JOIN (SELECT gid, NULLIF(COALESCE(given_w, calls_w), 0) AS ops FROM v_op) n ON n.gid = v.gid
 LEFT JOIN (SELECT x.gid, COALESCE(p.journal, 0) * m.fs AS journal, COALESCE(p.metadata, 0) * m.fs AS metadata, COALESCE(p.journal_dev, 0) AS journal_dev
@@ -24,7 +25,8 @@ ORDER BY v.rank, v.B DESC, v.gid;
 -- hide: what
 SELECT v.what, v.who, v.pid, COALESCE(o.given_r, o.calls_r) AS ops, iif(o.given_r IS NULL, 'calls', 'ledger') AS "by",
        v.S_r * 1.0 / n.ops AS S_r, v.missed * 1.0 / n.ops AS missed, v.readahead * 1.0 / n.ops AS readahead, v.B_r * 1.0 / n.ops AS B_r,
-       v.B_r / 4096.0 / n.ops AS blocks, v.ops_B_r * 1.0 / n.ops AS requests
+       v.B_r / 4096.0 / n.ops AS blocks, v.ops_B_r * 1.0 / n.ops AS requests,
+       COALESCE((SELECT group_concat(y.short_why, ', ') FROM v_symbol y WHERE y.gid = v.gid AND y.short AND y.sym IN ('S_r', 'missed', 'ra_unused', 'B_r_call')), '') AS note
 FROM v_volume v JOIN v_op o ON o.gid = v.gid
 JOIN (SELECT gid, NULLIF(COALESCE(given_r, calls_r), 0) AS ops FROM v_op) n ON n.gid = v.gid
 WHERE COALESCE(v.S_r, 0) + COALESCE(v.B_r, 0) + COALESCE(o.given_r, 0) > 0 AND v.rank < 4

@@ -234,7 +234,10 @@ int batch_store(struct batch *b)
 	b->rows = 0;
 	begin_leaf(b, FIRST_LEAF);
 	rc = sqlite3_deserialize(b->db, "batch", b->image, size, size, SQLITE_DESERIALIZE_READONLY);
-	return rc == SQLITE_OK ? sqlite3_exec(b->db, "INSERT INTO main.event SELECT * FROM batch.event", NULL, NULL, NULL) : rc;
+	/* It says SQLITE_ERROR, "out of memory". After that SQLite 3.40 looks into a schema that `batch` has not, whatever is prepared. */
+	if (rc != SQLITE_OK)
+		return SQLITE_NOMEM;
+	return sqlite3_exec(b->db, "INSERT INTO main.event SELECT * FROM batch.event", NULL, NULL, NULL);
 }
 
 static int make_table(sqlite3 *db)

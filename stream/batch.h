@@ -16,7 +16,8 @@ int batch_open(struct batch **out, sqlite3 *db);
 /* Takes the first of n events of a run, as many as there is room for, and says how many. */
 size_t batch_add(struct batch *, s64 run, const struct iot_event *, size_t n);
 
-/* Puts what was taken into the table, in the transaction that is open: once in each. Returns an SQLite code. */
+/* Puts what was taken into the table, in the transaction that is open: once in each. Returns an SQLite code;
+ * behind SQLITE_NOMEM nothing may be prepared any more. */
 int batch_store(struct batch *);
 
 void batch_close(struct batch *);

@@ -73,7 +73,7 @@ static bool is_key(const char *table, const char *column)
 	return !strcmp(column, "file") || !strcmp(column, "owner") || !strcmp(column, "component");
 }
 
-/* What was not told in one is what the other says. */
+/* What was not measured in one is not known of both: either NULL makes NULL. */
 static void put_sums(FILE *f, const char *table, const char *key, const char **column, int n)
 {
 	const char *separator = "";
@@ -87,9 +87,8 @@ static void put_sums(FILE *f, const char *table, const char *key, const char **c
 
 		if (is_key(table, name))
 			continue;
-		fprintf(f, "%s%s = COALESCE(", separator, name);
+		fprintf(f, "%s%s = ", separator, name);
 		fprintf(f, strcmp(name, "max_ns") ? "%s + excluded.%s" : "max(%s, excluded.%s)", name, name);
-		fprintf(f, ", %s, excluded.%s)", name, name);
 		separator = ", ";
 	}
 }

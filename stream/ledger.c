@@ -291,8 +291,9 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 	case OP_NONE:
 		return false;
 	case OP_WRITE:
-		if (!volume_has(VOLUME_S, e->cause, e->sub, e->flags))
+		if (!volume_has(VOLUME_S, e->cause, e->sub, e->flags) || e->flags & FLAG_SHARED)
 			return false;
+		o->ts += e->queue_ns;
 		if (e->flags & FLAG_DIRECT)
 			o->what = OP_DIRECT;
 		break;

@@ -337,6 +337,9 @@ static int note_part(struct merge *m, size_t i)
 	return rc == SQLITE_OK ? 0 : opener_fail(&m->to.o, rc, "cannot be written");
 }
 
+/* A number of the merged run: it is not known where one host's is not. */
+#define OF_ALL(how, column) "iif(COUNT(" column ") = COUNT(*), " how "(" column "), NULL)"
+
 /* Of layers those that all had; of everything else what is sure for all. A name of a device that got another is that in filters too. */
 static const char run_sql[] =
 	"CREATE TEMP TABLE filter AS SELECT run, iif(?1 < 2 OR instr(' ' || filters, ' dev=/') OR filters GLOB '*dev=[0-9]*', filters,"
@@ -354,11 +357,11 @@ static const char run_sql[] =
 	"   (SELECT 1 FROM temp.part p WHERE NOT instr(',' || p.layers || ',', ',' || l.name || ',')) ORDER BY l.id)),"
 	"  iif(SUM(tier <> 'full'), 'reduced', 'full'), iif(MIN(events) = 0, 0, MAX(events)),"
 	"  iif(COUNT(DISTINCT settle) = 1, MIN(settle), 'none'), iif(COUNT(DISTINCT latency) = 1 AND COUNT(latency) = COUNT(*), MIN(latency), NULL),"
-	"  ?1, MIN(boot_ns), MIN(utc_offset_s), SUM(map_bytes), MAX(attach_ns) FROM (SELECT * FROM temp.part ORDER BY run);"
+	"  ?1, MIN(boot_ns), MIN(utc_offset_s), " OF_ALL("SUM", "map_bytes") ", " OF_ALL("MAX", "attach_ns") " FROM (SELECT * FROM temp.part ORDER BY run);"
 	"INSERT INTO run_end(run, dur_ns, status, horizon, settle_ns, dirty_bytes, events, self_cpu_ns, probe_cpu_ns, rss_bytes) "
 	"SELECT 1, MAX(begin_ns + dur_ns), MAX(status), iif(SUM(horizon = 'at_ack'), 'at_ack', iif(COUNT(DISTINCT horizon) = 1, MIN(horizon), 'after_sync')),"
-	"  iif(COUNT(settle_ns) = COUNT(*), MIN(begin_ns + settle_ns), NULL), SUM(dirty_bytes), SUM(delivered), SUM(self_cpu_ns), SUM(probe_cpu_ns),"
-	"  SUM(rss_bytes) FROM temp.part HAVING COUNT(dur_ns) = COUNT(*)";
+	"  " OF_ALL("MIN", "begin_ns + settle_ns") ", " OF_ALL("SUM", "dirty_bytes") ", SUM(delivered), " OF_ALL("SUM", "self_cpu_ns") ","
+	"  " OF_ALL("SUM", "probe_cpu_ns") ", " OF_ALL("SUM", "rss_bytes") " FROM temp.part HAVING COUNT(dur_ns) = COUNT(*)";
 
 static int exec_run(struct merge *m)
 {

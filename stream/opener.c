@@ -159,11 +159,20 @@ static int do_unlink(const char *path)
 	return errno = EACCES, -1;
 }
 
+/* As root SQLite gives a companion that it makes to the store's owner, whom it asks the name for: that may be another's by now. */
+static int do_fchown(int fd, uid_t uid, gid_t gid)
+{
+	for (const struct opener *o = openers; o; o = o->next)
+		if (o->main.st_uid == uid)
+			return fchown(fd, uid, gid);
+	return errno = EACCES, -1;
+}
+
 static int take_calls(void)
 {
 	static const struct { const char *name; sqlite3_syscall_ptr call; } calls[] = {
 		{ "open", (sqlite3_syscall_ptr)do_open }, { "stat", (sqlite3_syscall_ptr)do_stat }, { "lstat", (sqlite3_syscall_ptr)do_lstat },
-		{ "access", (sqlite3_syscall_ptr)do_access }, { "unlink", (sqlite3_syscall_ptr)do_unlink },
+		{ "access", (sqlite3_syscall_ptr)do_access }, { "unlink", (sqlite3_syscall_ptr)do_unlink }, { "fchown", (sqlite3_syscall_ptr)do_fchown },
 	};
 	static bool taken;
 	sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
@@ -487,6 +496,7 @@ static int open_main(struct opener *o)
 {
 	int err = place_find(&o->at, o->path);
 
+	o->made = !err && o->to_write && !place_has(&o->at, o->at.name);
 	if (!err)
 		o->fd = o->to_write ? place_open(&o->at, o->at.name, O_RDWR | O_CREAT) : place_look(&o->at, o->at.name, &o->main);
 	err = err ? err : o->fd < 0 ? o->fd : fstat(o->fd, &o->main) ? -errno : 0;
@@ -496,8 +506,10 @@ static int open_main(struct opener *o)
 		return fail_as(-EINVAL, 0, "%s is not a regular file: not a store of iot", o->path);
 	if (!o->to_write && !o->main.st_size && !has(o, "-wal"))
 		return fail_as(-EINVAL, 0, "%s is empty: not a store of iot", o->path);
-	if (o->to_write && flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+	if (o->to_write && flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		o->made = false;
 		return fail_as(-EBUSY, 0, "%s: another iot is writing to this store", o->path);
+	}
 	return 0;
 }
 
@@ -544,12 +556,31 @@ bool opener_has_companions(const struct opener *o)
 	return has(o, "-wal") || has(o, "-journal");
 }
 
+/* While no other iot can write to it. What is a stranger's stays: a companion, or what the store was exchanged for. */
+static void unmake(const struct opener *o)
+{
+	struct stat st;
+
+	if (fstatat(o->at.dir, o->at.name, &st, AT_SYMLINK_NOFOLLOW) || st.st_dev != o->main.st_dev || st.st_ino != o->main.st_ino)
+		return;
+	unlinkat(o->at.dir, o->at.name, 0);
+	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+		auto_free char *name = NULL;
+
+		if (asprintf(&name, "%s%s", o->at.name, companions[i]) > 0 && !fstatat(o->at.dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode) && !place_judge(&o->at, &st))
+			unlinkat(o->at.dir, name, 0);
+	}
+}
+
 void opener_close(struct opener *o)
 {
 	struct opener **p;
 
 	sqlite3_close(o->db);
 	o->db = NULL;
+	if (o->unmakes && o->made)
+		unmake(o);
 	for (p = &openers; *p && *p != o; p = &(*p)->next)
 		;
 	if (*p)

@@ -21,6 +21,7 @@ struct opener {
 	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
 	int number;
 	bool to_write, to_replace;
+	bool made, unmakes;             /* it was not there before; set the second and opener_close() takes such a one away again */
 	unsigned int version;           /* format of the store */
 	int refused;                    /* by place_judge(), of the companion `culprit` */
 	const char *culprit;

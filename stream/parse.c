@@ -421,7 +421,10 @@ int parse_line(const char *p, const char *end, struct line *l)
 	err = tame(p, end, l);
 	if (err)
 		return err;
+	errno = 0;
 	l->keep = cJSON_ParseWithLengthOpts(l->tame, strlen(l->tame) + 1, NULL, true);
+	if (!l->keep && errno == ENOMEM)
+		return refuse(l, "cannot be read: no memory");
 	if (!l->keep)
 		return l->closed ? refuse(l, "is not JSON") : cut(l);
 	return read_object(l, l->keep);

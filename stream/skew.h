@@ -22,7 +22,7 @@ struct skew {
 };
 
 /* No byte is received before it was sent: each byte of a connection whose ends were both recorded, whole, bounds the difference of the
- * clocks from above, or from below. Returns an SQLite code. */
+ * clocks from above, or from below. A send's time is that of its call's begin, where the call was timed. Returns an SQLite code. */
 int skew_find(const struct skew_side *a, const struct skew_side *b, struct skew *out);
 
 #endif

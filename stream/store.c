@@ -143,13 +143,12 @@ static int prepare_record(struct store *s, unsigned int type)
 	return err;
 }
 
-/* Sums are added by the name of their column, whatever its place; what is absent says nothing, and leaves what is known. */
+/* Sums are added by the name of their column, whatever its place. One that is absent in one row is not known of all. */
 static void put_sum(FILE *f, const struct column *c)
 {
 	const char *how = c->total == TOTAL_MAX ? "iot_max" : "iot_add";
 
-	fprintf(f, "%s = CASE WHEN excluded.%s IS NULL THEN %s WHEN %s IS NULL THEN excluded.%s ELSE %s(%s, excluded.%s) END",
-		c->name, c->name, c->name, c->name, c->name, how, c->name, c->name);
+	fprintf(f, "%s = CASE WHEN %s + excluded.%s NOTNULL THEN %s(%s, excluded.%s) END", c->name, c->name, c->name, how, c->name, c->name);
 }
 
 static int prepare_total(struct store *s)
@@ -477,9 +476,10 @@ static int store_close(struct sink *sink, bool complete)
 		err = store_commit(sink);
 	else
 		undo(s, err);
-	/* One plain file to copy about; a reader keeps it as it is, and then the next writer does this. */
+	/* One plain file to copy about; a reader keeps it as it is, and then the next writer does this (batch_store() says why not now). */
 	sqlite3_busy_timeout(s->db, 100);
-	sqlite3_exec(s->db, TO_ONE_FILE, NULL, NULL, NULL);
+	if (s->err != -ENOMEM)
+		sqlite3_exec(s->db, TO_ONE_FILE, NULL, NULL, NULL);
 	store_free(s);
 	return err;
 }
@@ -509,6 +509,7 @@ int sink_store(struct sink **out, const char *path)
 	if (!err)
 		err = prepare_all(s);
 	if (err) {
+		s->o.unmakes = true;
 		store_free(s);
 		return err;
 	}

@@ -437,8 +437,23 @@ seconds() {
 		[ "$("$ANALYZE" amplification "$S" --seed --format csv | tail -n 1 | cut -d, -f10,11)" = "n/a,n/a" ]
 }
 
+@test "latency: calls of which it is not said how many were timed count as timed in the mean, not as none" {
+	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; DELETE FROM hist; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000;
+		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, flags + 1, 3, 0, 0, 0, NULL, 15000, max_ns FROM agg_total WHERE lat_ns = 5000"
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,13,n/a,52.000,4.000" ]
+}
+
+@test "what was not recorded is no 0: events of an incomplete run, a process of which one part has no counter" {
+	sqlite3 "$S" "INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar, wchar) SELECT run, 901, 9901, 5, 'twice', 0, 7, 7 FROM run;
+		INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar) SELECT run, 902, 9901, 5, 'twice', 0, 7 FROM run"
+	"$ANALYZE" verify "$S" --format csv >"$BATS_TEST_TMPDIR/verify.csv" || :
+	[ "$(grep 'twice \[9901\]' "$BATS_TEST_TMPDIR/verify.csv" | cut -d, -f1,2,4)" = "process bytes read,twice [9901],14" ]
+	sqlite3 "$S" "DELETE FROM run_end"
+	[ "$("$ANALYZE" runs "$S" --format tsv | awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "events") at = i } NR == 2 { print $at }')" = n/a ]
+}
+
 @test "latency: an operation without a histogram has its exact numbers and no percentiles" {
-	[ "$("$ANALYZE" latency "$S" --format csv | grep ,fsync, | cut -d, -f5-)" = "1,0,30000.000,30000.000,n/a,n/a,n/a,n/a,30000.000" ]
+	[ "$("$ANALYZE" latency "$S" --format csv | grep ,fsync, | cut -d, -f5-)" = "1,n/a,30000.000,30000.000,n/a,n/a,n/a,n/a,30000.000" ]
 }
 
 @test "latency: a percentile is never above the exact maximum" {
@@ -626,6 +641,159 @@ assert r["cat", "ra_waste"]["value"] == 1'
 @test "files names what the ledger knows, and inodes above 2^63" {
 	sqlite3 "$S" "UPDATE file SET ino = -1"
 	[ "$("$ANALYZE" files "$S" --table ledger --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
+}
+
+@test "--where keeps rows, --sort orders them, --top says how many it leaves out; more than the 100 that files shows are looked at" {
+	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)
+		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, 7340032, n, 1, '/f/' || n FROM n;
+		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 1, 1024 * id, 0, 0, 0, 0, 0 FROM file"
+	[ "$(names path | wc -l)" = 100 ]
+	[ "$(names path --sort S | sed -n '1p;150p')" = "/f/150
+/f/1" ]
+	[ "$(names path --sort S:asc --top 2)" = "/f/1
+/f/2" ]
+	[ "$(names "path S" --where 'S<=2KiB' --sort path:desc)" = "/f/2 2048
+/f/1 1024" ]
+	[ "$(names path --where path~9 --where 'S>100000' --where path!=/f/149 --sort path)" = "/f/109
+/f/119
+/f/129
+/f/139
+/f/98
+/f/99" ]
+	[ "$(names path --where component=n/a | wc -l)" = 150 ]
+	[ "$(names path --where 'component>0' | wc -l)" = 0 ]
+	[ "$("$ANALYZE" files "$S" --table files --top 3 | tail -n 1)" = "(147 others)" ]
+	[ "$("$ANALYZE" files "$S" --table files --top 149 | tail -n 1)" = "(1 other)" ]
+	[ "$("$ANALYZE" files "$S" --table files --where path=/f/7 | grep -c other)" = 0 ]
+	[ "$("$ANALYZE" files "$S" --table files --where path=/f/7 | wc -l)" = 2 ]
+	[ "$(names path --where S=nan | wc -l)" = 0 ]
+	sqlite3 "$S" "UPDATE file_io SET write_bytes = 9007199254740992 + (file = 1) WHERE file <= 2" # a double has 53 bits
+	[ "$(names path --where S=9007199254740993)" = /f/1 ]
+	[ "$(names path --sort S:asc | tail -n 2 | paste -sd ' ')" = "/f/2 /f/1" ]
+	while IFS='|' read -r args why; do
+		# shellcheck disable=SC2086
+		run --separate-stderr -2 "$ANALYZE" $args
+		[[ $stderr == "iot-analyze: $why"* ]] || { echo "$args: $stderr"; false; }
+	done <<-E
+		files $S --where nothing|--where: 'nothing' is not COLUMN=VALUE
+		files $S --where =1|--where: '=1' is not COLUMN=VALUE
+		files $S --where S>large|--where: 'large' is not a number
+		files $S --where foo=1|--where foo=1: report 'files' has no such column (there are path, device, ino,
+		files $S --table io --sort rewrite|--sort rewrite: report 'files' has no such column (there are path
+		files $S --sort S:up|--sort: 'S:up' is neither COLUMN nor
+		files $S --top 0|--top: at least one row
+		merge x a b --top 3|--top is for reports
+	E
+	# what fails is not hidden by what is printed
+	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 4096"
+	run -1 "$ANALYZE" verify "$S" --where result=OK
+	run -1 "$ANALYZE" check "$S" --max waf_sys=0.1 --top 1
+}
+
+# on_terminal COLUMNS COMMAND...: what it writes to a terminal of that width
+on_terminal() {
+	python3 - "$@" <<-'E'
+	import fcntl, os, pty, struct, sys, termios
+	pid, fd = pty.fork()
+	if not pid:
+	    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+	    os.execvp(sys.argv[2], sys.argv[2:])
+	try:
+	    while True:
+	        data = os.read(fd, 65536)
+	        sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
+	        if not data:
+	            break
+	except OSError:
+	    pass
+	sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	E
+}
+
+@test "on a terminal bytes and times have units, heads are bold, what failed is red, long names are cut; elsewhere nothing of it" {
+	export TERM=xterm
+	unset NO_COLOR COLUMNS
+	long=/srv/$(printf 'd%.0s' {1..40})/ü$(printf 'x%.0s' {1..40})/end.log
+	sqlite3 "$S" "UPDATE file SET path = '$long'"
+	ledger=("$ANALYZE" files "$S" --table ledger)
+	[ "$("${ledger[@]}" | sed -n 2p | awk '{ print $1, $6, $7, $8 }')" = "$long 10485760 10485760 0" ]
+	[ "$(on_terminal 400 "${ledger[@]}" | sed -n 2p | awk '{ print $1, $6 $7, $8 $9, $10 $11 }')" = $'\e[0m'"$long 10MiB 10MiB 0B" ]
+	[ "$(on_terminal 400 "${ledger[@]}" --bytes | sed -n 2p | awk '{ print $6 }')" = 10485760 ]
+	[ "$(NO_COLOR=1 on_terminal 400 "${ledger[@]}" | sed -n 2p | cut -d' ' -f1)" = "$long" ]
+	[ "$(TERM=dumb on_terminal 400 "${ledger[@]}" | sed -n 2p | cut -d' ' -f1)" = "$long" ]
+	[[ "$(on_terminal 400 "${ledger[@]}" | head -n 1)" == $'\e[1mpath '* ]]
+	# 13 other columns and what is between: the rest is the name's, cut in its middle, also beside a letter of two bytes
+	for width in 200 196 195 194; do
+		on_terminal $width "${ledger[@]}" --bytes | sed 's/\x1b\[[0-9;]*m//g' >"$BATS_TEST_TMPDIR/cut"
+		[ "$(LC_ALL=C.UTF-8 awk '{ if (length > n) n = length } END { print n }' "$BATS_TEST_TMPDIR/cut")" -le $width ] || { cat "$BATS_TEST_TMPDIR/cut"; false; }
+		[[ "$(sed -n 2p "$BATS_TEST_TMPDIR/cut")" == "/srv/dddd"*..*"/end.log "* ]]
+		iconv -f UTF-8 -t UTF-8 "$BATS_TEST_TMPDIR/cut" >/dev/null
+	done
+	[[ "$(on_terminal 20 "${ledger[@]}" | sed -n 2p)" == $'\e[0m/srv/dddddd..xxx/end.log '* ]]
+	[ "$(on_terminal 80 "$ANALYZE" latency "$S" --table latency --where operation=fsync | sed -n 2p | grep -c ' [0-9.]* [µm]s ')" = 1 ]
+	[[ "$(on_terminal 80 "$ANALYZE" check "$S" --max waf_sys=0.1 || :)" == *$'\e[1;31mBROKEN '* ]]
+	on_terminal 80 "${ledger[@]}" --format csv | grep -q ',10485760,'
+}
+
+@test "a report without a row says so" {
+	[ "$("$ANALYZE" sizes "$S" | sed -n 3p)" = "The store holds no run of a sweep: workloads/sweep.sh makes them." ]
+	[ "$("$ANALYZE" network "$S" | sed -n 5p)" = "No payload moved on sockets, or layer net was not measured." ]
+	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM agg_total"
+	[ "$("$ANALYZE" files "$S" | sed -n 5p)" = "There is nothing of this kind to show." ]
+}
+
+# names COLUMNS OPTIONS: of each row of files these columns
+names() {
+	"$ANALYZE" files "$S" --format csv "${@:2}" | python3 -c 'import csv, sys
+for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))' "$1"
+}
+
+@test "files by directory, by pattern and by component sum what by file is apart; rewrites, and each file's journal" {
+	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file;
+		INSERT INTO file(run, id, dev, ino, gen, path, component) VALUES (1, 1, 7340032, 11, 1, '/d/a/0001.log', 'wal'), (1, 2, 7340032, 12, 1, '/d/a/0002.log', 'wal'),
+			(1, 3, 7340032, 13, 1, '/d/b/deadbeef-cafe-41d4-a716-446655440000', 'data'), (1, 4, 7340032, 14, 1, '/d/b/550e8400-e29b-41d4-beef-44665544abcd', NULL),
+			(1, 5, 7340032, 15, 1, NULL, NULL), (1, 6, 7340032, 16, 1, NULL, NULL), (1, 7, 7340032, 17, 1, '/top', NULL), (1, 1048577, 7340032, 18, 1, '/d/a/x', NULL);
+		INSERT INTO file_io SELECT 1, value, 3, 0, 0, 0, 1, 1000 * value, 0, 0, 4096 * value, 0, 4096 * value FROM json_each('[0, 1, 2, 3, 4, 5, 6, 7, 1048577]');
+		UPDATE file_io SET write_bytes = 100, fs_write_bytes = 0, dev_write_bytes = 0 WHERE file = 1048577;
+		INSERT INTO ledger SELECT 1, value, 3, 12288 * value, 4096 * value, 8192 * value, 4096 * value, 0, 0, 0, 0, 0, 0, 0 FROM json_each('[1, 2, 3]');
+		INSERT INTO put(run, owner, dev, call, file, sub, txns, blocks, weight) SELECT 1, 3, 7340032, 'write', value, 0, 1, 3 * value, 3 * value FROM json_each('[1, 2]')
+			UNION ALL SELECT 1, 3, 7340032, 'unlink', 2, 0, 1, 3, 3"
+	journal=$("$ANALYZE" journal "$S" --table operations --format csv | awk -F, 'NR > 1 { n += $10 } END { print n }')
+	[ "$journal" -gt 0 ]
+	one=$((journal / 4))
+	[ "$(names "path files S B component rewrite journal journal_blocks" | LC_ALL=C sort)" = "(file not known) 1 0 0 n/a n/a n/a n/a
+(name not known) 2 11000 45056 n/a n/a n/a n/a
+/d/a/0001.log 1 1000 4096 wal 3.000 $one 3
+/d/a/0002.log 1 2000 8192 wal 3.000 $((journal - one)) 9
+/d/a/x 1 100 0 n/a n/a 0 0
+/d/b/550e8400-e29b-41d4-beef-44665544abcd 1 4000 16384 n/a n/a 0 0
+/d/b/deadbeef-cafe-41d4-a716-446655440000 1 3000 12288 data 3.000 0 0
+/top 1 7000 28672 n/a n/a 0 0" ] || { names "path files S B component rewrite journal journal_blocks" | LC_ALL=C sort; false; }
+	[ "$(names "path files S B journal" --by file)" = "$(names "path files S B journal")" ]
+	[ "$(names "path files S B ino component journal_blocks" --by directory | LC_ALL=C sort)" = "(file not known) 1 0 0 n/a n/a n/a
+(name not known) 2 11000 45056 n/a n/a n/a
+/ 1 7000 28672 17 n/a 0
+/d/a 3 3100 12288 n/a wal 12
+/d/b 2 7000 28672 n/a data 0" ]
+	[ "$(names "path files S" --by pattern | LC_ALL=C sort)" = "(file not known) 1 0
+(name not known) 2 11000
+/d/a/#.log 2 3000
+/d/a/x 1 100
+/d/b/# 2 7000
+/top 1 7000" ]
+	[ "$(names "path files S" --by component | LC_ALL=C sort)" = "data 1 3000
+unclassified 6 22100
+wal 2 3000" ]
+	run --separate-stderr -2 "$ANALYZE" breakdown "$S" --by pattern
+	[ "$stderr" = "iot-analyze: --by pattern belongs to the command 'files'" ]
+	run --separate-stderr -2 "$ANALYZE" breakdown "$S" --by component
+	[ "$stderr" = "iot-analyze: --by component belongs to the commands 'timeline' and 'files'" ]
+	run --separate-stderr -2 "$ANALYZE" files "$S" --by cause
+	[ "$stderr" = "iot-analyze: --by cause belongs to the command 'timeline'" ]
+	run --separate-stderr -2 "$ANALYZE" timeline "$S" --by directory
+	[ "$stderr" = "iot-analyze: --by directory belongs to the command 'files'" ]
+	sqlite3 "$S" "DELETE FROM put"
+	[ "$(names "journal journal_blocks" | sort -u)" = "n/a n/a" ]
 }
 
 @test "for every volume the lines sum to all and to total, however they are made, and the devices of a line to the line" {

@@ -16,6 +16,13 @@ make_store() {
 	done
 }
 
+# For setup(): in a folder of the test's own, with a copy of the base store as $S.
+run_store() {
+	cd "$BATS_TEST_TMPDIR"
+	S=run.sqlite
+	store_with "$S"
+}
+
 # The store that store_with() copies.
 make_base() {
 	make_store "$BATS_FILE_TMPDIR/base.sqlite"

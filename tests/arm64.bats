@@ -15,7 +15,7 @@ setup() {
 
 @test "the kernel side compiles for arm64" {
 	need clang clang
-	for file in syscall cache block reduced_syscall; do
+	for file in calls pages reduced_calls reduced_block; do
 		clang -std=gnu11 -O2 -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_arm64 -Wall -Werror -Wno-unused-function -Ibpf \
 			-I"/usr/include/$(cc -dumpmachine)" -fsyntax-only "bpf/$file.bpf.c"
 	done

@@ -185,6 +185,47 @@ data_of() { # COMM
 # fio's own numbers of bytes, without layout and threads' start: "read written".
 fio_bytes() { sqlite3 -separator ' ' :memory: "SELECT json_extract(readfile('fio.json'), '\$.jobs[0].read.io_bytes'), json_extract(readfile('fio.json'), '\$.jobs[0].write.io_bytes');"; }
 
+# One process dirties 32 pages of a file, another writes to it by one io_submit of 5 requests, each of which is on the device before the
+# next one is copied. FLAGS: s O_SYNC, a O_APPEND, x O_DIRECT, and not aligned.
+several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
+	local all="kind = 'fs_write' AND cause = 'data'"
+
+	rm -f run.sqlite
+	traced -- sh -c "./first several.py $IOT_MNT/f; ./second several.py $IOT_MNT/f $1 $2 $3 $4; sync -f $IOT_MNT"
+	same "$1 $2 $3 $4: W of the second" "$(total bytes "$all AND comm = 'second'")" $(($5 * 4096))
+	same "$1 $2 $3 $4: unexpected or still dirty" "$(q "SELECT SUM(unexpected) + SUM(dirty_end) FROM l WHERE comm IN ('first', 'second')")" 0
+	same "$1 $2 $3 $4: D is W" "$(q "SELECT SUM(dirtied) FROM l WHERE comm IN ('first', 'second')")" "$(total bytes "$all AND comm IN ('first', 'second')")"
+}
+
+@test "several requests of one io_submit that write through: each is its writer's, also where another had made the page dirty, and D is W" {
+	need python3 python3-minimal
+	cat > several.py <<-'P'
+		import ctypes, mmap, os, struct, sys
+		path, flags = sys.argv[1], (sys.argv[2:] + [""])[0]
+		fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_SYNC * ("s" in flags) | os.O_APPEND * ("a" in flags) | os.O_DIRECT * ("x" in flags))
+		if not flags: sys.exit(os.pwrite(fd, b"x" * 131072, 0) != 131072)
+		size, step, at = map(int, sys.argv[3:])
+		libc, m, io, events = ctypes.CDLL(None), mmap.mmap(-1, size), ctypes.c_uint64(0), ctypes.create_string_buffer(5 * 32)
+		memory = ctypes.addressof(ctypes.c_char.from_buffer(m))
+		blocks = [ctypes.create_string_buffer(struct.pack("QIiHhIQQqQII", n, 0, 0, 1, 0, fd, memory, size, at + n * step, 0, 0, 0)) for n in range(5)]
+		assert libc.syscall(206, 5, ctypes.byref(io)) == 0  # io_setup
+		assert libc.syscall(209, io, ctypes.c_long(5), (ctypes.c_void_p * 5)(*map(ctypes.addressof, blocks))) == 5  # io_submit
+		assert libc.syscall(208, io, ctypes.c_long(5), ctypes.c_long(5), events, None) == 5  # io_getevents
+		assert all(struct.unpack_from("q", events, 32 * n + 16)[0] == size for n in range(5))
+	P
+	for name in first second; do ln -sf "$(python3 -c 'import sys; print(sys.executable)')" $name; done
+	body() {
+		several_in_one s 4096 8192 0 5
+		several_in_one s 8192 4096 100 15 # three pages each
+		several_in_one sa 4096 0 0 5
+		[ "$1" != btrfs ] || several_in_one x 4096 12288 1 10 # two pages each
+	}
+	for fs in ext4 xfs btrfs; do
+		command -v mkfs.$fs > where || continue
+		with_fs $fs 400M -- body $fs
+	done
+}
+
 @test "fio's bytes are the run's: libaio and io_uring, direct and not, events taken by calls and in user space" {
 	need fio fio
 	body() {

@@ -53,6 +53,8 @@ LOOK = """(() => {
     const a = level(getComputedStyle(e).color), b = level(ground(e)), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < 4.5) { faults.push(`<${e.tagName}> has a contrast of ${ratio.toFixed(1)}`); break; }
   }
+  for (const t of document.querySelectorAll('table'))
+    if (matchMedia('print').matches && t.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + 1) faults.push(`on paper, '${t.caption?.textContent}' is cut off`);
   for (const d of document.querySelectorAll('details'))
     if (matchMedia('print').matches && d.querySelector('table') && !seen(d.querySelector('table'))) faults.push(`on paper, numbers of #${d.closest('section').id} are not seen`);
   return JSON.stringify({figures, wide, faults});

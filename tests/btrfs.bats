@@ -20,7 +20,7 @@ written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
 all_known() { # DEVICE_DELTA
 	same "device bytes" "$(written 1)" "$1"
 	same "bytes without an owner" "$(written 'owner = 0')" 0
-	"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+	"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
 }
 
 # Python under a name that tells its process from others.
@@ -134,8 +134,145 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 			$at["who"] == "iot-io" { print $at["W"], $at["D"] }')
 		same "W and D" "$w" "$f $f"
 		"$analyze" amplification "$store" --table ratios | grep "^iot-io .*hop_fs .* $f bytes of F are other copies of W"
-		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+		"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
 	}
+	with_fs btrfs 512M -- body
+}
+
+# A btrfs over several disks of this size, of which IOT_DEV is the first; `devices`: their numbers, as a list of SQL.
+over_disks() { # PROFILE DISKS SIZE
+	local n one
+
+	others=() devices="'$IOT_DEVNO'"
+	release() {
+		fs_umount
+		for one in "${others[@]}"; do losetup -d "$one"; done
+	}
+	trap release EXIT
+	fs_umount
+	for n in $(seq 2 "$2"); do
+		truncate -s "$3" "disk$n.img"
+		one=$(losetup --find --show "$PWD/disk$n.img")
+		others+=("$one")
+		devices+=", '$(tr -d '\n' < "/sys/block/${one#/dev/}/dev")'"
+	done
+	mkfs.btrfs -q -f -m "$1" -d "$1" "$IOT_DEV" "${others[@]}" 2> mkfs.txt
+	btrfs device scan "${others[@]}" > scan.txt
+	mount -o noatime,commit=300 "$IOT_DEV" "$IOT_MNT" # nothing is written beside the run
+	sync -f "$IOT_MNT"
+	sync -f "$IOT_MNT"
+}
+
+# Bytes that moved on all of them, by condition.
+on_disks() { # KIND CONDITION
+	total bytes "kind = '$1' AND dev IN ($devices) AND $2"
+}
+
+# What their own counters say.
+disks_wrote() {
+	local one sum=0
+
+	for one in "$IOT_DEV" "${others[@]}"; do sum=$((sum + $(dev_count "$one" write_sectors) * 512)); done
+	echo "$sum"
+}
+
+# One process, 53 x 64 KiB without and 7 x 4 KiB with fsync, and 4 x 64 KiB directly.
+load_of_one() {
+	before=$(disks_wrote)
+	traced -- "$(type -P python3)" - "$IOT_MNT" "$@" <<-'P' || fail "the tracer, or the load, ended with $?"
+		import mmap, os, subprocess, sys
+		top = sys.argv[1]
+		f = os.open(top + "/f", os.O_CREAT | os.O_RDWR)
+		for i in range(53): os.write(f, b"x" * 65536)
+		g = os.open(top + "/g", os.O_CREAT | os.O_RDWR)
+		for i in range(7): os.write(g, b"y" * 4096); os.fsync(g)
+		d, m = os.open(top + "/d", os.O_CREAT | os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, 65536)
+		for i in range(4): os.pwrite(d, m, 65536 * i)
+		os.sync()
+		for command in sys.argv[2:]: subprocess.run(command, shell=True, check=True)
+	P
+	written=$((53 * 65536 + 7 * 4096 + 4 * 65536))
+	same "device bytes" "$(on_disks block_write 1)" $(($(disks_wrote) - before))
+	empty "bytes without an owner: cause, part, bytes" "$(q "SELECT cause, sub, SUM(bytes) FROM c WHERE kind = 'block_write' AND dev IN ($devices) AND owner = 0 GROUP BY 1, 2")"
+	"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
+}
+
+# W of one who has written, of all that the run has of it.
+w_of() { # COMM_LIKE
+	"$analyze" amplification "$store" --format tsv --table volumes | awk -F'\t' -v who="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		index($at["who"], who) == 1 { print $at["W"] }'
+}
+
+@test "btrfs: RAID10 over four disks: W is one copy and F both; RAID5: W is what was written, F has the parity beside it, and both are the writer's" {
+	body() {
+		over_disks raid10 4 512M
+		load_of_one
+		same "data" "$(on_disks block_write "cause IN ('data', 'direct') AND sub = 'none' AND comm LIKE 'python%'")" $written
+		same "other copies" "$(on_disks block_write "sub = 'copy' AND comm LIKE 'python%'")" $written
+		same "W" "$(w_of python)" $written
+		release
+		over_disks raid5 4 512M # where direct writes go through the cache on newer kernels
+		rm "$store"
+		load_of_one
+		same "data" "$(on_disks block_write "cause IN ('data', 'direct') AND comm LIKE 'python%'")" $written
+		same "W" "$(w_of python)" $written
+		# at least one block for three of data, at most one for each
+		between "parity" "$(on_disks block_write "sub = 'parity' AND comm LIKE 'python%'")" $((written / 3)) $((2 * written))
+		same "what is read for it, and is not for a write" "$(on_disks block_read "sub <> 'for_write' AND comm LIKE 'python%'")" 0
+	}
+	need python3 python3-minimal
+	with_fs btrfs 512M -- body
+}
+
+@test "btrfs: what balance moves and what scrub reads are apart, whose command it was, and no file's data is written twice" {
+	body() {
+		over_disks raid1 2 512M
+		load_of_one "btrfs balance start --full-balance $IOT_MNT > balance.txt" "btrfs filesystem sync $IOT_MNT" "btrfs scrub start -B $IOT_MNT > scrub.txt"
+		same "data" "$(on_disks block_write "cause IN ('data', 'direct') AND sub = 'none' AND comm LIKE 'python%'")" $written
+		same "moved" "$(on_disks block_write "sub = 'relocated' AND comm = 'btrfs'")" $((2 * written))
+		same "read to be moved" "$(on_disks block_read "sub = 'relocated' AND comm = 'btrfs'")" $written
+		same "W of who moves" "$(on_disks fs_write "cause <> 'metadata' AND comm = 'btrfs'")" 0
+		same "dirtied or dropped by who moves" "$(total bytes "kind = 'dirty_mmap' AND comm = 'btrfs'")" 0
+		# data and trees on both disks: what it says, and the rest of the 64 KiB where they are
+		said=$(btrfs scrub status -R "$IOT_MNT" | awk '/data_bytes_scrubbed|tree_bytes_scrubbed/ { n += $2 } END { printf "%.0f", n }')
+		[ "$said" -gt $((2 * written)) ] || fail "scrub saw $said bytes"
+		between "read by scrub" "$(on_disks block_read "sub = 'scrub' AND comm = 'btrfs'")" "$said" $((said + 20 * 65536))
+	}
+	need python3 python3-minimal
+	with_fs btrfs 512M -- body
+}
+
+@test "btrfs: a clone and a copy that shares its extents move no data; what is written to them, to a snapshot or to its origin is copied, and its writer's" {
+	cat > shared.py <<-'P'
+		import fcntl, os, subprocess, sys
+		top, what = sys.argv[1], sys.argv[2]
+		f = os.open(top + "/v/f", os.O_CREAT | os.O_RDWR)
+		if what == "make":
+		    for i in range(53): os.write(f, b"x" * 65536)
+		    os.fsync(f)
+		elif what == "share":
+		    fcntl.ioctl(os.open(top + "/v/clone", os.O_CREAT | os.O_RDWR), 0x40049409, f)  # FICLONE
+		    assert os.copy_file_range(f, os.open(top + "/v/copy", os.O_CREAT | os.O_RDWR), 53 * 65536, 0, 0) == 53 * 65536
+		    subprocess.run(["btrfs", "-q", "subvolume", "snapshot", top + "/v", top + "/snapshot"], check=True)
+		else:
+		    for name in sys.argv[3:]:
+		        f = os.open(top + "/" + name, os.O_RDWR)
+		        for i in range(7): os.pwrite(f, b"z" * 4096, 65536 * i + 8192)
+		    os.sync()
+	P
+	body() {
+		named maker && named sharer && named changer
+		btrfs -q subvolume create "$IOT_MNT/v"
+		sync -f "$IOT_MNT"
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./maker shared.py $IOT_MNT make; ./sharer shared.py $IOT_MNT share; ./changer shared.py $IOT_MNT change v/f v/clone snapshot/f snapshot/copy"
+		all_known "$(dev_wrote)"
+		same "data of who made it" "$(written "cause = 'data' AND comm = 'maker'")" $((53 * 65536))
+		same "data of who shared it" "$(written "cause = 'data' AND comm = 'sharer'")" 0
+		same "data of who changed it" "$(written "cause = 'data' AND comm = 'changer'")" $((4 * 7 * 4096))
+		[ "$(written "cause = 'metadata' AND comm = 'sharer'")" -gt 0 ] || fail "no tree of who shared it"
+	}
+	need python3 python3-minimal
 	with_fs btrfs 512M -- body
 }
 
@@ -159,6 +296,22 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 		same "log tree of others" "$(written "cause = 'journal' AND comm <> 'iot-io'")" 0
 	}
 	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
+@test "btrfs: blocks of trees for direct writes are their writer's, not those of who wrote the file before" {
+	body() {
+		ln -sf "$io" first
+		ln -sf "$io" director
+		mkdir "$IOT_MNT/d"
+		chattr +C "$IOT_MNT/d" # since 6.15 direct writes to files with checksums go through the page cache
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./first --api pwrite --file $IOT_MNT/d/f --count 11 --size 8k --sync fsync > /dev/null
+			btrfs filesystem sync $IOT_MNT
+			./director --api direct --count 503 --size 8k --pattern rand --file $IOT_MNT/d/f > /dev/null
+			btrfs filesystem sync $IOT_MNT"
+		same "direct" "$(written "cause = 'direct' AND comm = 'director'")" $((503 * 8192))
+		[ "$(written "cause = 'metadata' AND sub = 'extent_tree' AND comm = 'director'")" -gt 0 ] || fail "no extent is his"
+	}
 	with_fs btrfs 320M -- body
 }
 
@@ -193,7 +346,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 		local w
 
 		traced -- sh -c "python3 all.py $IOT_MNT; sync -f $IOT_MNT"
-		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+		"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
 		grep -q '^ledger: unexplained .* OK ' verify.txt || fail "$(grep ledger verify.txt)"
 		same "inline" "$(total bytes "kind = 'fs_packed' AND sub = 'inline' AND comm LIKE 'python%'")" $((23 * 4096))
 		fs_umount
@@ -211,6 +364,28 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	with_fs btrfs 512M -- body
 }
 
+@test "btrfs: small files that fit into the tree when they are compressed are inline, others have extents: W is D" {
+	cat > small.py <<-'P'
+		import os, sys
+		def made(name, data):
+		    f = os.open(sys.argv[1] + "/" + name, os.O_CREAT | os.O_WRONLY)
+		    os.write(f, data)
+		    os.close(f)
+		for i in range(23): made("s%d" % i, b"y" * (2500 + i * 50))  # the first has more than the 2048 bytes that go inline as they are
+		for i in range(7): made("r%d" % i, os.urandom(2500 + i * 50))
+	P
+	body() {
+		named maker
+		mount -o remount,compress=zstd "$IOT_MNT"
+		traced -- sh -c "./maker small.py $IOT_MNT; sync -f $IOT_MNT"
+		same "inline" "$(total bytes "kind = 'fs_packed' AND sub = 'inline' AND comm = 'maker'")" $((23 * 4096))
+		same "extents" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'maker'")" $((7 * 4096))
+		same "D, and what is unexpected or still dirty" "$(q "SELECT SUM(dirtied), SUM(unexpected) + SUM(dirty_end) FROM l WHERE comm = 'maker'")" "$((30 * 4096)) 0"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 # As the traced command: mounts, and waits until the tracer's watcher has attached the programs that it loads then.
 mount_and_wait() {
 	cat > mounts <<-'S'
@@ -218,8 +393,8 @@ mount_and_wait() {
 		held() { ls -l "/proc/$watcher/fd" | grep -c bpf_link; }
 		before=$(held)
 		mount "$1" "$2"
-		for i in $(seq 300); do
-			[ "$(held)" -lt $((before + 12)) ] || break
+		for i in $(seq 900); do
+			[ "$(held)" -lt $((before + 11)) ] || break
 			sleep 0.1
 		done
 		sleep 0.5
@@ -232,6 +407,7 @@ mount_and_wait() {
 	need_no_btrfs
 	body() {
 		fs_umount
+		modprobe -q -r btrfs || : # where it is a module, it is loaded in the run too
 		mount_and_wait
 		traced --dev "${IOT_DEV#/dev/}" -- sh mounts "$IOT_DEV" "$IOT_MNT" "$io" --api odsync --file "$IOT_MNT/f" --count 23 > ledger.json
 		between "log trees" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((20 * 65536)) $((23 * 65536))
@@ -294,13 +470,14 @@ mount_and_wait() {
 			wait"
 		delta=$(dev_wrote)
 		same "device bytes" "$(written 1)" "$delta"
+		[ -z "${IOT_BTRFS_MIX-}" ] || echo "# $(written 'owner = 0') of $delta bytes have no owner" >&3
 		[ $((200 * $(written 'owner = 0'))) -lt "$delta" ] || fail "$(written 'owner = 0') of $delta bytes have no owner"
 		same "director's data" "$(written "cause IN ('direct', 'data') AND comm = 'director'")" $(($(ls director.*.json | wc -l) * 503 * 8192))
 		# a page may be written back by a flush for others while it is stored to, and once more
 		n=$(($(ls mapper.*.json | wc -l) * 1004 * 4096))
 		between "mapper's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'mapper'")" $n $((n + n / 100))
 		same "ringer's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'ringer'")" $(($(ls ringer.*.json | wc -l) * 1500 * 4096))
-		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
+		"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
 	}
 	need python3 python3-minimal
 	with_fs btrfs 2G -- body

@@ -7,11 +7,7 @@ load analyze_lib
 
 setup_file() { make_base; }
 
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	S=run.sqlite
-	store_with "$S"
-}
+setup() { run_store; }
 
 reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 options() { "$analyze" --help | grep -oE '^ +(--[a-z-]+|-[a-z])\b' | tr -d ' '; }
@@ -59,6 +55,11 @@ complete_words() {
 	same "a report" "$(complete_words iot-analyze wat)" waterfall
 	same "all" "$(complete_words iot-analyze "" | grep -vx 'run.sqlite\|some.sqlite' | sort | paste -sd' ')" "$({ reports; commands; } | sort | paste -sd' ')"
 	same "a store" "$(complete_words iot-analyze pattern some)" some.sqlite
+	touch "with a blank.sqlite" "with*.sqlite"
+	same "names as they are" "$(complete_words iot-analyze pattern with | sort)" $'with a blank.sqlite\nwith*.sqlite'
+	mkdir "with a folder"
+	same "a folder" "$(complete_words iot-analyze pattern --plot with)" "with a folder"
+	rm -r with*
 	same "an option" "$(complete_words iot-analyze pattern some.sqlite --tab)" --table
 	same "options" "$(complete_words iot-analyze pattern - | grep -c '^--')" "$(options | grep -c '^--')"
 	same "formats" "$(complete_words iot-analyze pattern some.sqlite --format j | paste -sd' ')" "json junit"
@@ -103,6 +104,8 @@ complete_words() {
 	same "files" "$(find . -type f ! -name 'separate-stderr-*' | sort | paste -sd' ')" "./run.sqlite"
 	run --separate-stderr -2 "$analyze" sql "$S" "SELECT 1" --system nobody
 	run --separate-stderr -1 "$analyze" sql none.sqlite "SELECT 1"
+	run --separate-stderr -1 "$analyze" sql "$S" <.
+	same "a folder to read from" "$stderr" "iot-analyze: cannot read standard input: Is a directory"
 	run --separate-stderr -1 bash -c 'printf "SELECT 1;\nSELEC 2;\nSELECT 3;\n" | "$0" sql "$1" --format csv' "$analyze" "$S"
 	same "what stands before an error" "$output" $'1\n1'
 	sqlite3 "$S" "UPDATE process SET comm = char(27) || '[31m' WHERE comm = 'dd'"
@@ -113,6 +116,11 @@ complete_words() {
 	"$root/tests/gen-run.py" 400 --systems | "$analyze" ingest gen.sqlite
 	mv gen.sqlite run.sqlite
 	sqlite3 run.sqlite "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)" # so that some ratios are bounds
+	columns=kind,owner,how,sub,flags,ops,errors,bytes,touched,lat_ns,max_ns
+	for table in agg_total:run agg:run,sec; do
+		sqlite3 run.sqlite "INSERT OR IGNORE INTO ${table%:*} (${table#*:}, dev, cause, $columns) SELECT ${table#*:}, 266338304, (SELECT id FROM cause WHERE name = 'loopback'), $columns
+			FROM ${table%:*} WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND cause = (SELECT id FROM cause WHERE name = 'data')"
+	done
 	awk '/^\.nf/ { n++; on = 1; next } /^\.fi/ { on = 0 } on { gsub(/\\-/, "-"); print >("example." n) }' "$root/analyzer/iot-cookbook.7"
 	same "examples" "$(find . -name 'example.*' | wc -l)" "$(grep -c '^\.SS ' "$root/analyzer/iot-cookbook.7")"
 	for example in example.*; do
@@ -120,6 +128,10 @@ complete_words() {
 		empty "errors of $example" "$(cat err)"
 		[ "$(wc -l <out)" -ge 2 ] || fail "no answer: $(cat "$example" out)"
 	done
+	# bytes of a loop device come again on the disk below, and are summed once
+	bytes=$(grep -lE "(FROM|JOIN) (agg|agg_total) " example.* | while read -r example; do PATH=$root/build:$PATH bash -eu "$example"; done | awk -F'|' '{ n += $NF } END { print n }')
+	[ "$bytes" -gt 0 ]
+	same "bytes, in two examples" "$bytes" $(($("$analyze" sql run.sqlite "SELECT B FROM v_volume WHERE what = 'total'" --format csv | tail -n 1) * 2))
 	"$analyze" sql run.sqlite .views | awk '{ print $1 }' >views
 	for view in $(sed -n '/^\.SH VIEWS/,/^\.SH EX/s/^\(v_[a-z_]*\)\t.*/\1/p' "$root/analyzer/iot-cookbook.7"); do
 		[ "$view" = v_event ] || grep -qx "$view" views || fail "$view is no view"

@@ -27,12 +27,34 @@ ratio_of() { # COMM RATIO COLUMN
 @test "64 MiB that were dirty before 10 bytes were appended are nobody's, and the ratio of the append is a bound (defect 1)" {
 	need_tracer
 	body() {
-		dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=64 status=none
-		traced -- "$io" --api append --file "$IOT_MNT/f" --count 1 --size 10 --sync fsync >/dev/null
+		# what anybody's sync wrote before the run was not dirty in it: then once more
+		for try in 1 2 3 4 5; do
+			dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=64 conv=notrunc status=none
+			rm -f run.sqlite*
+			traced -- "$io" --api append --file "$IOT_MNT/f" --count 1 --size 10 --sync fsync >/dev/null
+			echo "written in the run: $(data_of 1) bytes of data"
+			[ "$(data_of 1)" -lt 67112960 ] || break
+		done
 		same "S" "$(total bytes "kind = 'write' AND comm = 'iot-io' AND sub = 'regular' AND dev = '$IOT_DEVNO'")" 10
 		same "the append's" "$(data_of "comm = 'iot-io'")" 4096
 		same "nobody's" "$(data_of "owner = 0")" 67108864
 		same "bound" "$(ratio_of iot-io waf_sys bound)" ">="
+	}
+	with_fs ext4 256M -- body
+}
+
+# A bio has up to 256 folios of 2 MiB: more pages than a probe looks up one by one.
+@test "of one write of 33 MiB to the device each page is its writer's, whoever has the others" {
+	need_tracer
+	body() {
+		"$io" --api write --file "$IOT_MNT/f" --count 64 --size 1048576 >/dev/null
+		"$io" --api append --file "$IOT_MNT/f" --count 1 --size 4096 --sync fsync >/dev/null # in a folio of its own
+		traced -- sh -c "ln -s $io first; ln -s $io second; ./first --api pwrite --file $IOT_MNT/f --count 64 --size 1048576 >/dev/null
+			./second --api pwrite --file $IOT_MNT/f --at 67108864 --count 1 --size 10 --sync fsync >/dev/null; ./second --api pwrite --file $IOT_MNT/f --at 5000000 --count 1 --size 10 >/dev/null"
+		same "the first one's" "$(data_of "comm = 'first'")" 67108864
+		same "the second one's" "$(data_of "comm = 'second'")" 8192
+		same "lost" "$(q "SELECT GROUP_CONCAT(what) FROM lost WHERE n > 0")" ""
+		[ "$(q "SELECT MAX(bytes) FROM event JOIN kind ON kind.id = kind WHERE name = 'fs_write'")" -ge 33554432 ] || skip "the device got it in smaller writes"
 	}
 	with_fs ext4 256M -- body
 }

@@ -83,3 +83,85 @@ check_of() { # WHAT
 	}
 	with_fs ext4 64M -- body
 }
+
+# A core of a process, and how much of it was written. Cores are named by a setting of the whole kernel: the name has the process's own in it.
+dumped() { # COMMAND...
+	local before
+
+	before=$(cat /proc/sys/kernel/core_pattern)
+	echo 'core' >/proc/sys/kernel/core_pattern
+	(cd "$IOT_MNT" && traced -- sh -c 'ulimit -c unlimited; python3 -c "import os; x = b\"a\" * 3000000; os.abort()"; sync -f .') || true
+	echo "$before" >/proc/sys/kernel/core_pattern
+}
+
+@test "a core dump is D of who dies, and no call: the ledger closes, and so does what the process wrote" {
+	local fs
+
+	body() {
+		local core
+
+		rm -f run.sqlite*
+		dumped
+		core=$(stat -c %s "$IOT_MNT/core")
+		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		same "$fs: D" "$(sql "SELECT SUM(l.dirtied) = SUM(l.written) AND SUM(l.dirtied) BETWEEN $core / 2 AND $core + 65536
+			FROM ledger l JOIN process p ON p.id = l.owner WHERE p.comm = 'python3' AND l.dirtied > 1000000")" 1
+		same "$fs: OK" "$(grep -c '^process bytes written *python3 .* OK' verify.txt)" 1
+	}
+	for fs in ext4 xfs; do
+		with_fs "$fs" 512M -- body
+	done
+}
+
+@test "copy_file_range: extents that are shared are no D, what is copied after a flush is dirty from then on" {
+	local fs
+
+	body() {
+		rm -f run.sqlite*
+		(cd "$IOT_MNT" && seq 20000 >src && split -l 1000 src part. && head -c 1M /dev/urandom >whole && sync -f .)
+		traced -- python3 -c '
+import os, sys
+os.chdir(sys.argv[1])
+def copy(name, out, at):
+    f = os.open(name, os.O_RDONLY)
+    left = os.fstat(f).st_size
+    while left:
+        n = os.copy_file_range(f, out, left, None, at)
+        at, left = at + n, left - n
+    return at
+at, out = 0, os.open("joined", os.O_WRONLY | os.O_CREAT)
+for name in sorted(n for n in os.listdir(".") if n.startswith("part.")):
+    at = copy(name, out, at)
+copy("whole", os.open("shared", os.O_WRONLY | os.O_CREAT), 0)
+dirty = os.open("dirty", os.O_WRONLY | os.O_CREAT)
+os.write(dirty, bytes(1 << 20))
+copy("whole", dirty, 0)
+' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		same "$fs: S" "$(total bytes "kind = 'copy_out' AND comm = 'python3'")" $((2 * 1048576 + $(stat -c %s "$IOT_MNT/src")))
+		same "$fs: shared, D" "$(sql "SELECT COALESCE(SUM(l.dirtied), 0) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/shared'")" "$1"
+		same "$fs: flags" "$(sql "SELECT COUNT(*) > 0 FROM v_event WHERE kind = 'copy_out' AND flags & 16384")" "$2"
+	}
+	fs=btrfs with_fs btrfs 512M -- body 0 1
+	fs=xfs with_fs xfs 512M -- body 0 1
+	fs=ext4 with_fs ext4 512M -- body 1048576 0
+}
+
+@test "ext4 with its data in the journal or in inodes: direct writes go through the cache, what is put in place is data, inline is packed" {
+	body() {
+		rm -f run.sqlite*
+		traced -- sh -c 'cd "$0" && dd if=/dev/zero of=direct bs=64k count=16 oflag=direct status=none &&
+			fio --name=x --filename=aio --size=4M --ioengine=libaio --rw=randwrite --bs=4k --iodepth=8 --fsync=50 --output=/dev/null &&
+			fio --name=x --filename=uring --size=1M --ioengine=io_uring --direct=1 --rw=randwrite --bs=4k --iodepth=8 --output=/dev/null &&
+			for i in $(seq 50); do echo $i >small.$i; echo $i >>small.$i; done &&
+			for engine in libaio io_uring; do
+				fio --name=x --filename=small.$engine --size=100 --ioengine=$engine --fallocate=none --rw=write --bs=100 --output=/dev/null
+			done && echo x >small.direct && dd if=/dev/zero of=small.direct bs=512 count=1 oflag=direct conv=notrunc status=none && sync -f .' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$1: $(grep MISMATCH verify.txt)"
+		same "$1: inline" "$(sql "SELECT COALESCE(SUM(bytes), 0) FROM v_event WHERE kind = 'fs_packed' AND sub = 'inline' AND path LIKE '%/small.%'")" "$2"
+		same "$1: in place" "$(sql "SELECT SUM(bytes) >= 4194304 AND SUM(owner_comm = 'fio') = COUNT(*) FROM v_event
+			WHERE kind = 'fs_write' AND cause = 'data' AND path LIKE '%/aio'")" 1
+	}
+	MOUNT_OPTS=data=journal with_fs ext4 256M -- body journal 0
+	with_fs ext4 256M -O inline_data -I 1024 -- body inline $((104 * 4096))
+}

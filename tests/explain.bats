@@ -17,7 +17,7 @@ times() { # FACTOR KIND CAUSE
 
 @test "the largest part comes first; what is less than a hundredth is one sentence" {
 	[ "$(said "file data")" = "100 % of the device bytes (10.0 MiB of 10.0 MiB) are the file data of dd" ]
-	[ "$(said others)" = "24.0 KiB are journal, metadata" ]
+	[ "$(said others)" = "24.0 KiB are parts of less than a hundredth: journal, metadata" ]
 	[ "$("$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 2 { print $1, $3, $4, $5, $6 }')" = "file data 10485760 0.998 exact breakdown, table owners" ]
 }
 
@@ -70,6 +70,8 @@ times() { # FACTOR KIND CAUSE
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
 	[ "$(said "file data")" = "At least 10.0 MiB of the device bytes are the file data of dd" ]
 	[ "$("$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 2 { print $4, $5 }')" = "n/a >=" ]
+	[ "$(said others)" = "At least 24.0 KiB are parts of less than a hundredth: journal, metadata" ]
+	[ "$("$ANALYZE" explain "$S" --format tsv | awk -F'\t' '$1 == "others" { print $5 }')" = ">=" ]
 	[ -z "$(said flushes)" ]
 	store_with "$S" "UPDATE agg_total SET bytes = 1048576 WHERE owner = 0 AND bytes = 4096" # a tenth of what the device wrote has no owner
 	[[ "$(said "file data")" == "At least 10.0 MiB"* ]]
@@ -82,7 +84,7 @@ times() { # FACTOR KIND CAUSE
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 931 KiB for'
 	# of nobody known, it is all
 	sqlite3 "$S" "DELETE FROM agg_total WHERE owner > 2"
-	[[ "$(said nobody)" == "Nobody is known to own 955 MiB for the 955 MiB that devices wrote (100"* ]]
+	[[ "$(said nobody)" == "Nobody is known to own 955 MiB of the 955 MiB that devices wrote (100"* ]]
 	store_with "$S" "UPDATE run SET layers = 'syscall'"
 	[ "$(said nothing)" = "What devices wrote was not measured: layer block is missing" ]
 	store_with "$S" "DELETE FROM agg_total"
@@ -94,4 +96,12 @@ times() { # FACTOR KIND CAUSE
 	"$ANALYZE" explain "$S" >out
 	! grep -q "$(printf '\033')" out
 	[ "$(sed '1,3d; /^Shares/,$d' out | LC_ALL=C.UTF-8 awk '{ if (length($0) > 80) n++ } END { print n + 0 }')" = 0 ]
+}
+
+@test "one call, one sync and one flush are said as one" {
+	"$ROOT/tests/gen-run.py" 1 --systems | "$ANALYZE" ingest one.sqlite
+	sqlite3 one.sqlite "UPDATE file_io SET write_ops = 1"
+	S=one.sqlite
+	[[ "$(said wal)" == *" in 1 call, devices 3.48 times as much, 1 sync" ]]
+	[ "$(said flushes)" = "Devices were flushed 1 time for 1 sync: flush_amp = 1.000" ]
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* faulty-run.c - runs iot-analyze again and again with one fault each (faulty.c), and looks at what it left.
  *
- * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]
+ * usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL [FIRST STEP]]
  * B is stored into a new store and into one that holds A; the latter is read by reports. The n-th call of each kind (or of one) goes
- * wrong, for every n until none does; without `all` n grows by a quarter (alloc of a store that is written: from 128 on). In reports that
- * sum only memory is missing, of what SQLite does not ask for. Whatever happened: no program crashed, the store is sound, A is in it as it
- * was, exit status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and is complete
- * then.
+ * wrong, for every n (FIRST, and each STEP after it) until none does; without `all` n grows by a quarter (alloc of a store that is
+ * written: from 128 on). A report is run once, and a child of it is the one to whom each fault happens. A store that is written is made
+ * anew for each, and looked at where no fault before left the same bytes. Whatever happened: no program crashed, the store is sound, A is
+ * in it as it was, exit status 0 means that B is there as without a fault, and so does its end; what is incomplete can be given again and
+ * is complete then.
  * Prints what was done, and a line for each fault that had another end. Exit status: 1 if there was one.
  */
 #include <errno.h>
@@ -21,12 +22,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "faulty.h"
 
-#define FAULTY_FD 99
 #define KILLED (-1)
 #define HALF 0
 #define MANY 100000
-#define LIMIT_S 60
 
 /* To try another fault: a row. */
 static const struct fault {
@@ -38,7 +38,6 @@ static const struct fault {
 } faults[] = {
 	{ "pwrite", ENOSPC, true, true }, { "pwrite", ENOSPC, false, true }, { "pwrite", EIO, false, true }, { "pwrite", EINTR, false, true },
 	{ "pwrite", HALF, false, true }, { "pwrite", KILLED, false, true },
-	{ "write", EIO, false, true }, { "write", KILLED, false, true },
 	{ "fsync", EIO, false, true }, { "fsync", ENOSPC, true, true }, { "fsync", KILLED, false, true },
 	{ "ftruncate", EIO, false, true }, { "ftruncate", KILLED, false, true },
 	{ "unlink", EACCES, false, true }, { "unlink", KILLED, false, true },
@@ -47,6 +46,7 @@ static const struct fault {
 	{ "mmap", ENOMEM, false }, { "mmap", KILLED, false },
 	{ "lock", EIO, false }, { "lock", KILLED, false }, /* other errors mean that somebody else has it: it is waited for */
 	{ "malloc", ENOMEM, false }, { "malloc", ENOMEM, true }, { "alloc", ENOMEM, .each = 128 },
+	{ "batch", ENOMEM, false, true, MANY }, { "batch", ENOMEM, true, true, MANY },
 };
 
 /* Reports and their options; behind the first one those that sum. To try another reader: a row. */
@@ -56,19 +56,11 @@ static const char *const readers[][3] = {
 #define READERS (sizeof(readers) / sizeof(*readers))
 
 static const char *preload, *analyze, *first, *second, *folder, *only;
-static unsigned long tried, bad, by_status[3], ended; /* by_status: 0, other, killed */
+static unsigned long tried, bad, by_status[3], ended, states; /* by_status: 0, other, killed */
 static bool all;
+static long from_n = 1, step = 1;
 
 /* ---- what a store holds ---- */
-
-static uint64_t mix(uint64_t h, const void *p, size_t n)
-{
-	const unsigned char *c = p;
-
-	while (n--)
-		h = (h ^ *c++) * 0x100000001b3;
-	return h;
-}
 
 /* Every value of the rows, but the number of the run. */
 static uint64_t hash_rows(sqlite3 *db, const char *sql, int64_t run, uint64_t h)
@@ -82,7 +74,7 @@ static uint64_t hash_rows(sqlite3 *db, const char *sql, int64_t run, uint64_t h)
 		for (int i = 0; i < sqlite3_column_count(st); i++) {
 			const void *text = strcmp(sqlite3_column_name(st, i), "run") ? sqlite3_column_text(st, i) : NULL;
 
-			h = text ? mix(h, text, sqlite3_column_bytes(st, i) + 1) : mix(h, "-", 2);
+			h = text ? fault_mix(h, text, sqlite3_column_bytes(st, i) + 1) : fault_mix(h, "-", 2);
 		}
 	return sqlite3_finalize(st) == SQLITE_OK ? h : 0;
 }
@@ -92,7 +84,7 @@ static uint64_t hash_run(sqlite3 *db, int64_t run)
 	static const char tables[] = "SELECT m.name FROM sqlite_schema m WHERE m.type = 'table' AND EXISTS"
 		" (SELECT 1 FROM pragma_table_info(m.name) c WHERE c.name = 'run') ORDER BY 1";
 	sqlite3_stmt *st = NULL;
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = FAULT_HASH;
 
 	if (sqlite3_prepare_v2(db, tables, -1, &st, NULL) != SQLITE_OK)
 		return 0;
@@ -100,7 +92,7 @@ static uint64_t hash_run(sqlite3 *db, int64_t run)
 		char sql[128];
 
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE run = ?1", sqlite3_column_text(st, 0));
-		h = hash_rows(db, sql, run, mix(h, sql, strlen(sql)));
+		h = hash_rows(db, sql, run, fault_mix(h, sql, strlen(sql)));
 	}
 	sqlite3_finalize(st);
 	return h;
@@ -156,23 +148,23 @@ static struct seen look(const char *store)
 
 /* ---- runs ---- */
 
-/* Runs iot-analyze with arguments; fault NULL: none. Its output goes to FOLDER/out. Returns the status of wait(). */
-static int run(const char *fault, bool *fired, const char *const args[])
+/* Starts iot-analyze with arguments; fault NULL: none. Its output goes to FOLDER/out, what faulty.c says comes from *tell. */
+static pid_t start(const char *fault, int limit_s, int *tell, const char *const args[])
 {
-	int tell[2], status = -1;
-	char out[4096], byte;
+	char out[4096];
+	int ends[2];
 	pid_t pid;
 
 	snprintf(out, sizeof(out), "%s/out", folder);
-	if (pipe2(tell, O_CLOEXEC))
+	if (pipe2(ends, O_CLOEXEC))
 		exit(2);
 	pid = fork();
 	if (!pid) {
-		int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), null = open("/dev/null", O_WRONLY);
+		int fd = open(out, O_RDWR | O_CREAT | O_TRUNC, 0600), null = open("/dev/null", O_WRONLY);
 
-		if (dup2(fd, 1) < 0 || dup2(null, 2) < 0 || dup2(tell[1], FAULTY_FD) < 0)
+		if (dup2(fd, 1) < 0 || dup2(null, 2) < 0 || dup2(ends[1], FAULTY_FD) < 0)
 			_exit(2);
-		alarm(LIMIT_S);
+		alarm(limit_s);
 		if (fault) {
 			setenv("FAULTY", fault, 1);
 			setenv("LD_PRELOAD", preload, 1);
@@ -180,11 +172,28 @@ static int run(const char *fault, bool *fired, const char *const args[])
 		execv(analyze, (char *const *)args);
 		_exit(126);
 	}
-	close(tell[1]);
+	close(ends[1]);
+	*tell = ends[0];
+	return pid;
+}
+
+static int status_of(pid_t pid)
+{
+	int status = -1;
+
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	*fired = read(tell[0], &byte, 1) == 1;
-	close(tell[0]);
+	return status;
+}
+
+static int run(const char *fault, bool *fired, const char *const args[])
+{
+	int tell, status;
+	char byte;
+
+	status = status_of(start(fault, FAULT_LIMIT_S, &tell, args));
+	*fired = read(tell, &byte, 1) == 1;
+	close(tell);
 	return status;
 }
 
@@ -206,16 +215,21 @@ static void copy(const char *from, const char *to)
 	close(out);
 }
 
+static const char *const parts[] = { "", "-wal", "-shm", "-journal" };
+#define PARTS (sizeof(parts) / sizeof(*parts))
+
+static const char *path_of(const char *store, size_t part)
+{
+	static char path[4200];
+
+	snprintf(path, sizeof(path), "%s%s", store, parts[part]);
+	return path;
+}
+
 static void remove_store(const char *store)
 {
-	static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
-
-	for (int i = 0; i < 4; i++) {
-		char path[4200];
-
-		snprintf(path, sizeof(path), "%s%s", store, ends[i]);
-		unlink(path);
-	}
+	for (size_t i = 0; i < PARTS; i++)
+		unlink(path_of(store, i));
 }
 
 static void complain(const char *what, const char *fault, int status, const char *why)
@@ -236,11 +250,62 @@ static bool count(const struct fault *f, const char *what, const char *fault, in
 	return !killed && !status;
 }
 
+static uint64_t hash_file(const char *path)
+{
+	char buf[1 << 16];
+	uint64_t h = FAULT_HASH;
+	int fd = open(path, O_RDONLY);
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		h = fault_mix(h, buf, n);
+	if (fd >= 0)
+		close(fd);
+	return h;
+}
+
+/* What a program left: what is in it, and whether B can be given again. */
+struct left {
+	uint64_t bytes;         /* the hash of its files */
+	struct seen seen;
+	bool again;
+};
+
+/* It is a matter of its bytes alone: what most faults leave was looked at before. */
+static const struct left *look_once(const char *store, const struct seen *wanted)
+{
+	static struct left *left;
+	static size_t n;
+	struct seen s;
+	uint64_t bytes = (uintptr_t)wanted;
+	bool fired;
+
+	for (size_t i = 0; i < PARTS; i++) {
+		uint64_t part = hash_file(path_of(store, i));
+
+		bytes = fault_mix(bytes, &part, sizeof(part));
+	}
+	for (size_t i = 0; i < n; i++)
+		if (left[i].bytes == bytes)
+			return &left[i];
+	left = realloc(left, (n + 1) * sizeof(*left));
+	if (!left)
+		exit(2);
+	left[n] = (struct left){ .bytes = bytes, .seen = look(store), .again = true };
+	if (!left[n].seen.b) {
+		left[n].again = !ingest(NULL, &fired, store, second);
+		s = look(store);
+		left[n].again &= s.sound && s.b == wanted->b && s.a == wanted->a && s.runs == wanted->runs;
+	}
+	states = ++n;
+	return &left[n - 1];
+}
+
 static void check_store(const struct fault *f, const char *fault, const char *base, const char *store, const struct seen *wanted)
 {
 	const char *what = base ? "append" : "create";
+	const struct left *left;
 	bool fired, good;
-	struct seen s;
 	int status;
 
 	remove_store(store);
@@ -249,47 +314,50 @@ static void check_store(const struct fault *f, const char *fault, const char *ba
 	status = ingest(fault, &fired, store, second);
 	ended += !fired;
 	good = count(f, what, fault, status);
-	s = look(store);
-	if (!s.sound)
+	left = look_once(store, wanted);
+	if (!left->seen.sound)
 		complain(what, fault, status, "the store is not sound");
-	if (base && s.a != wanted->a)
+	if (base && left->seen.a != wanted->a)
 		complain(what, fault, status, "the run of before is not what it was");
-	if ((good || s.b) && s.b != wanted->b)
+	if ((good || left->seen.b) && left->seen.b != wanted->b)
 		complain(what, fault, status, good ? "exit status 0, but the run is another" : "it is complete, but the run is another");
-	if (s.b)
-		return;
-	status = ingest(NULL, &good, store, second);
-	s = look(store);
-	if (status || !s.sound || s.b != wanted->b || s.a != wanted->a || s.runs != wanted->runs)
+	if (!left->again)
 		complain(what, fault, status, "what is incomplete cannot be given again");
 }
 
-static uint64_t hash_file(const char *path)
+static const char *const *arguments(const char *store, size_t reader)
 {
-	char buf[1 << 16];
-	uint64_t h = 1;
-	int fd = open(path, O_RDONLY);
-	ssize_t n;
+	static const char *args[6];
 
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		h = mix(h, buf, n);
-	close(fd);
-	return h;
+	memcpy(args, (const char *const[]){ "iot-analyze", readers[reader][0], store, readers[reader][1], readers[reader][2], NULL }, sizeof(args));
+	return args;
 }
 
-static int report(const char *fault, bool *fired, const char *store, const char *const reader[3])
+static void name_fault(char name[64], const struct fault *f, long n)
 {
-	return run(fault, fired, (const char *const[]){ "iot-analyze", reader[0], store, reader[1], reader[2], NULL });
+	snprintf(name, 64, "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");
 }
 
-static void check_reader(const struct fault *f, const char *fault, const char *store, const char *out, size_t reader, uint64_t wanted)
+/* What changes no file is run once, and forks at each call that is to go wrong. */
+static void check_reader(const struct fault *f, const char *store, const char *out, size_t reader, uint64_t wanted)
 {
-	bool fired;
-	int status = report(fault, &fired, store, readers[reader]);
+	struct fault_end end;
+	char fault[64];
+	pid_t pid;
+	int tell, status;
 
-	ended += !fired;
-	if (count(f, readers[reader][0], fault, status) && hash_file(out) != wanted)
-		complain(readers[reader][0], fault, status, "exit status 0, but another answer");
+	name_fault(fault, f, from_n);
+	snprintf(fault + strlen(fault), 16, "*%ld", all ? step : 0);
+	pid = start(fault, 0, &tell, arguments(store, reader));
+	while (read(tell, &end, sizeof(end)) == sizeof(end)) {
+		name_fault(fault, f, end.n);
+		if (count(f, readers[reader][0], fault, end.status) && end.output != wanted)
+			complain(readers[reader][0], fault, end.status, "exit status 0, but another answer");
+	}
+	close(tell);
+	status = status_of(pid);
+	if (status || hash_file(out) != wanted)
+		complain(readers[reader][0], "none", status, "it has no fault, but another answer");
 }
 
 struct reference {
@@ -298,25 +366,32 @@ struct reference {
 	uint64_t answer[READERS];
 };
 
+static void try_store(const struct fault *f, const struct reference *r, bool appends)
+{
+	unsigned long before = ended;
+
+	/* some calls are there less often than others: it ends when none went wrong */
+	for (long n = from_n; n < MANY && ended == before; n += all || n < f->each ? step : 1 + n / 4) {
+		char fault[64];
+
+		name_fault(fault, f, n);
+		check_store(f, fault, appends ? r->base : NULL, r->store, appends ? &r->appended : &r->created);
+	}
+}
+
 static void try_fault(const struct fault *f, const struct reference *r)
 {
 	if (only && strcmp(only, f->call))
 		return;
 	for (size_t place = 0; place < 2 + READERS; place++) {
-		unsigned long before = ended, from = tried;
+		unsigned long from = tried;
 
-		if ((f->to_write && place >= 2) || (place > 2 && strcmp(f->call, "alloc")))
-			continue;
-		/* some calls are there less often than others: it ends when none went wrong */
-		for (long n = 1; n < MANY && ended == before; n += all || (place < 2 && n < f->each) ? 1 : 1 + n / 4) {
-			char fault[64];
-
-			snprintf(fault, sizeof(fault), "%s %ld %d%s", f->call, n, f->how, f->stays ? "+" : "");
-			if (place >= 2)
-				check_reader(f, fault, r->two, r->out, place - 2, r->answer[place - 2]);
-			else
-				check_store(f, fault, place ? r->base : NULL, r->store, place ? &r->appended : &r->created);
-		}
+		if ((f->to_write && place >= 2) || (!strcmp(f->call, "malloc") && f->stays && place > 2))
+			continue; /* SQLite gives up at the first or goes on: one report is enough to see that it does not wait for ever */
+		if (place < 2)
+			try_store(f, r, place);
+		else
+			check_reader(f, r->two, r->out, place - 2, r->answer[place - 2]);
 		if (getenv("FAULTY_TOLD"))
 			fprintf(stderr, "%s %d%s %zu: %lu\n", f->call, f->how, f->stays ? "+" : "", place, tried - from);
 	}
@@ -328,10 +403,16 @@ int main(int argc, char **argv)
 	bool fired;
 
 	if (argc < 6)
-		return fprintf(stderr, "usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL]\n"), 2;
+		return fprintf(stderr, "usage: faulty-run FAULTY.so IOT-ANALYZE A.jsonl B.jsonl FOLDER [all|CALL [FIRST STEP]]\n"), 2;
 	preload = argv[1], analyze = argv[2], first = argv[3], second = argv[4], folder = argv[5];
 	all = argc > 6;
 	only = all && strcmp(argv[6], "all") ? argv[6] : NULL;
+	if (argc > 8) {
+		from_n = atol(argv[7]);
+		step = atol(argv[8]);
+	}
+	if (from_n < 1 || step < 1)
+		return fprintf(stderr, "faulty-run: FIRST and STEP are counted from 1\n"), 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	snprintf(r.new, sizeof(r.new), "%s/new.sqlite", folder);
 	snprintf(r.base, sizeof(r.base), "%s/base.sqlite", folder);
@@ -346,7 +427,7 @@ int main(int argc, char **argv)
 	if (ingest(NULL, &fired, r.two, second))
 		return fprintf(stderr, "faulty-run: cannot append without a fault\n"), 2;
 	for (size_t i = 0; i < READERS; i++) {
-		if (report(NULL, &fired, r.two, readers[i]))
+		if (run(NULL, &fired, arguments(r.two, i)))
 			return fprintf(stderr, "faulty-run: no %s without a fault\n", readers[i][0]), 2;
 		r.answer[i] = hash_file(r.out);
 	}
@@ -356,7 +437,7 @@ int main(int argc, char **argv)
 		return fprintf(stderr, "faulty-run: the references are not what they should be\n"), 2;
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		try_fault(&faults[i], &r);
-	printf("%lu faults: %lu times exit status 0, %lu an error, %lu killed; %lu had another end\n", tried - ended, by_status[0] - ended, by_status[1],
-	       by_status[2], bad);
+	printf("%lu faults: %lu times exit status 0, %lu an error, %lu killed; %lu stores that differ; %lu had another end\n", tried - ended,
+	       by_status[0] - ended, by_status[1], by_status[2], states, bad);
 	return bad ? 1 : 0;
 }

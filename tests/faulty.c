@@ -3,7 +3,10 @@
  *
  * FAULTY="CALL NUMBER HOW": the NUMBER-th call (from 1) of that kind fails with errno HOW; 0: it does half of what was asked; -1: the
  * process is killed instead of it. A + behind HOW: so do all that follow. When that happened a byte is written to descriptor FAULTY_FD.
- * alloc is malloc() by anybody but SQLite, which asks for memory ten times as often and is known to go on without it.
+ * A * behind that: the process itself goes on, and at the NUMBER-th call and each STEP after it (`*STEP`; 0: NUMBER grows by a quarter) a
+ * child of it is the one to whom that happens; what became of it is a struct fault_end in FAULTY_FD. For programs that change no file.
+ * alloc is malloc() by anybody but SQLite, which asks for memory ten times as often and is known to go on without it, but where a database
+ * of its own is exchanged: batch is malloc() there.
  * To have another call go wrong: a row of `calls`, and its function below.
  */
 #include <dlfcn.h>
@@ -19,19 +22,21 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include "faulty.h"
 
-#define FAULTY_FD 99
+enum call { CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_lock, CALL_malloc, CALL_alloc, CALL_batch, CALL_MAX };
 
-enum call { CALL_write, CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_lock, CALL_malloc, CALL_alloc, CALL_MAX };
-
-static const char *const calls[] = { "write", "pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "lock", "malloc", "alloc" };
+static const char *const calls[] = { "pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "lock", "malloc", "alloc", "batch" };
 
 static struct {
 	enum call call;
 	long left;              /* until it goes wrong */
 	int how;
 	bool on, stays, told;
+	bool forks, at_it;
+	long n, step;           /* of a process that forks: of this call; to the next child, 0: a quarter */
 } fault;
 
 static struct { uintptr_t from, to; } sqlite;
@@ -48,24 +53,91 @@ static int find_sqlite(struct dl_phdr_info *o, size_t size, void *arg)
 
 __attribute__((constructor)) static void begin(void)
 {
-	const char *text = getenv("FAULTY");
-	char name[16], plus = 0;
+	const char *text = getenv("FAULTY"), *star = text ? strchr(text, '*') : NULL;
+	char name[16];
 	int call;
 
-	if (!text || sscanf(text, "%15s %ld %d%c", name, &fault.left, &fault.how, &plus) < 3)
+	if (!text || sscanf(text, "%15s %ld %d", name, &fault.left, &fault.how) < 3)
 		return;
 	for (call = 0; call < CALL_MAX && strcmp(calls[call], name); call++)
 		;
 	dl_iterate_phdr(find_sqlite, NULL);
 	fault.call = call;
-	fault.stays = plus == '+';
+	fault.stays = strchr(text, '+');
+	fault.forks = star;
+	fault.step = star ? atol(star + 1) : 0;
 	fault.on = call < CALL_MAX;
+}
+
+/* What is in a file, to its end. Its offset stays. */
+static uint64_t hash_of(int fd)
+{
+	static char buf[1 << 16];
+	uint64_t h = FAULT_HASH;
+	ssize_t n;
+
+	for (off_t at = 0; (n = syscall(SYS_pread64, fd, buf, sizeof(buf), at)) > 0; at += n)
+		h = fault_mix(h, buf, n);
+	return h;
+}
+
+/* The child has an output of its own, which begins with what was put out so far. */
+static int begin_output(void)
+{
+	int fd = memfd_create("output", MFD_CLOEXEC);
+	off_t from = 0, size = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+
+	while (from < size) {
+		char buf[4096];
+		ssize_t n = syscall(SYS_pread64, STDOUT_FILENO, buf, size - from < 4096 ? size - from : 4096, from);
+
+		if (n <= 0 || write(fd, buf, n) != n)
+			abort();
+		from += n;
+	}
+	return fd;
+}
+
+/* At its turn: true in the child, to whom it happens. */
+static bool is_child(void)
+{
+	struct fault_end end = { .n = ++fault.n };
+	int fd, status = 0;
+	pid_t pid;
+
+	if (fault.n < fault.left)
+		return false;
+	fault.left = fault.n + (fault.step ?: 1 + fault.n / 4);
+	fault.at_it = true;
+	fd = begin_output();
+	pid = fork();
+	if (!pid) {
+		if (dup2(fd, STDOUT_FILENO) < 0)
+			abort();
+		alarm(FAULT_LIMIT_S);
+		fault.at_it = fault.forks = false;
+		fault.left = 1;
+		fault.told = true;
+		return true;
+	}
+	while (pid < 0 || (waitpid(pid, &status, 0) < 0 && errno == EINTR))
+		if (pid < 0)
+			abort();
+	end.status = status;
+	end.output = hash_of(fd);
+	close(fd);
+	if (syscall(SYS_write, FAULTY_FD, &end, sizeof(end)) != sizeof(end))
+		abort();
+	fault.at_it = false;
+	return false;
 }
 
 /* Whether this call goes wrong: 1, errno is set; 2: it does half. */
 static int goes_wrong(enum call call)
 {
-	if (!fault.on || call != fault.call || --fault.left > 0 || (fault.left < 0 && !fault.stays))
+	if (!fault.on || call != fault.call || fault.at_it || (fault.forks && !is_child()))
+		return 0;
+	if (--fault.left > 0 || (fault.left < 0 && !fault.stays))
 		return 0;
 	if (!fault.told)
 		syscall(SYS_write, FAULTY_FD, "!", 1);
@@ -92,7 +164,6 @@ static int goes_wrong(enum call call)
 })
 #define FAILS(call, name, ...) (goes_wrong(call) == 1 ? -1 : NEXT(name, __VA_ARGS__))
 
-ssize_t write(int fd, const void *buf, size_t n) { return MOVES(CALL_write, write, fd, buf, n); }
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t at) { return MOVES(CALL_pwrite, pwrite, fd, buf, n, at); }
 ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at) { return MOVES(CALL_pwrite, pwrite64, fd, buf, n, at); }
 ssize_t read(int fd, void *buf, size_t n) { return MOVES(CALL_read, read, fd, buf, n); }
@@ -150,12 +221,25 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
+static bool in_batch;
+
+int sqlite3_deserialize(void *db, const char *name, unsigned char *image, int64_t size, int64_t room, unsigned int flags)
+{
+	__typeof__(&sqlite3_deserialize) next = (__typeof__(&sqlite3_deserialize))dlsym(RTLD_NEXT, "sqlite3_deserialize");
+	int rc;
+
+	in_batch = true;
+	rc = next(db, name, image, size, room, flags);
+	in_batch = false;
+	return rc;
+}
+
 /* For whom memory is asked: by its caller. */
 static bool is_refused(const void *caller)
 {
 	bool by_sqlite = (uintptr_t)caller - sqlite.from < sqlite.to - sqlite.from;
 
-	return goes_wrong(CALL_malloc) == 1 || (!by_sqlite && goes_wrong(CALL_alloc) == 1);
+	return goes_wrong(CALL_malloc) == 1 || (!by_sqlite && goes_wrong(CALL_alloc) == 1) || (in_batch && goes_wrong(CALL_batch) == 1);
 }
 #define REFUSED is_refused(__builtin_return_address(0))
 

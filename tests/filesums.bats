@@ -72,10 +72,10 @@ direct 57344 7 0 12288 57344 12288 57344 12288
 dsync 20480 5 5 0 20480 0 20480 0"
 		for run in 1 2 3; do
 			complete $run
-			same "report of run $run" "$(report $run files files | grep /buffered, | cut -d, -f6-8,14-16)" "94277,23,1,98304,98304,0"
+			same "report of run $run" "$(report $run files files | grep '/buffered,.*,dd,' | cut -d, -f6-8,14-16)" "94277,23,1,98304,98304,0"
 		done
-		same "D with events" "$(report 1 files files | grep /buffered, | cut -d, -f9,10)" "188416,98304"
-		same "D without" "$(report 2 files files | grep /buffered, | cut -d, -f9-13)" "n/a,n/a,n/a,n/a,n/a"
+		same "D with events" "$(report 1 files files | grep '/buffered,.*,dd,' | cut -d, -f9,10)" "188416,98304"
+		same "D without" "$(report 2 files files | grep '/buffered,.*,dd,' | cut -d, -f9-13)" "n/a,n/a,n/a,n/a,n/a"
 	}
 	with_fs ext4 64M -- body
 }
@@ -210,7 +210,7 @@ files_of() { # DIR N
 		[ "$(sql "SELECT n FROM lost WHERE what = 'table of sums by file full'")" -gt 0 ] || fail "no loss is named"
 		"$analyze" files "$store" --format csv >files
 		same "rows" "$(grep -c '^(file not known),.*,python3,' files) $(grep -c '^(name not known),.*,python3,' files)" "1 1"
-		between "bytes of files that have no place" "$(grep '^(file not known),.*,python3,' files | cut -d, -f6)" $(((50000 - 11520) * 4096)) $(((50000 - 11000) * 4096))
+		between "bytes of files that have no place" "$(grep '^(file not known),.*,python3,' files | cut -d, -f6)" $(((50000 - 11520) * 4096)) $(((50000 - 4000) * 4096)) # others have places too
 		same "waf_sys" "$("$analyze" amplification "$store" --table ratios --format csv | grep -c '^all traced,.*waf_sys,.*[<>]=')" 0
 	}
 	with_fs ext4 512M -N 60000 -- body
@@ -247,7 +247,7 @@ files_of() { # DIR N
 			[ "$(total bytes "kind = 'block_write' AND cause = 'data' AND owner = 0 AND dev = '$IOT_DEVNO'")" -lt $((20000 * 4096)) ] || break
 			rm -r "$IOT_MNT/theirs" "$IOT_MNT/own"
 		done
-		: "$try"
+		[ "$(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO'")" -ge $((20000 * 4096)) ] || skip "somebody else's sync came before each of $try runs"
 		empty "lost" "$(q "SELECT what, n FROM lost JOIN r ON r.run = lost.run WHERE n > 0")"
 		between "nobody's files" "$(total bytes "kind = 'block_write' AND cause = 'data' AND owner = 0 AND dev = '$IOT_DEVNO'")" $((20000 * 4096)) $((30000 * 4096))
 		same "files with a name" "$(q "SELECT COUNT(*), SUM(i.write_bytes), SUM(i.dev_write_bytes) FROM r JOIN file_io i ON i.run = r.run JOIN file f ON f.run = i.run AND f.id = i.file

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """gen-run.py - writes a synthetic run of about N events as JSON Lines to standard output.
 
-usage: gen-run.py [N] [--seed S] [--no-events] [--no-end] [--uuid TEXT] [--systems]
+usage: gen-run.py [N] [--seed S] [--no-events] [--no-end] [--uuid TEXT] [--systems] [--processes P]
 
 The run is one that adds up: a few processes write files on one ext4-like loop device and sync them; every block
 that a write dirties is submitted once (fs_write, cause data) and completed once (block_write); each sync is one
@@ -23,6 +23,7 @@ parser.add_argument("--uuid", default=None)
 parser.add_argument("--no-events", action="store_true", help="aggregates only")
 parser.add_argument("--no-end", action="store_true", help="leave the run incomplete")
 parser.add_argument("--systems", action="store_true", help="give each process a storage system")
+parser.add_argument("--processes", type=int, default=5, help="so many, and as many files where they are more than 40")
 args = parser.parse_args()
 
 rnd = random.Random(args.seed)
@@ -30,8 +31,8 @@ put = sys.stdout.write
 uuid = args.uuid or "%08x-0000-4000-8000-%012x" % (args.seed, args.n)
 comms = ("postgres", "etcd", "minio", "ceph-osd", "dd")
 systems = ("postgresql", "etcd", "minio", "ceph", None)
-procs = range(3, 3 + len(comms))
-files = 40
+procs = range(3, 3 + args.processes)
+files = max(40, args.processes)
 
 put('{"t":"run","schema":4,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
     '"cpus":2,"tool":"0.1","command":"gen-run","layers":"syscall,uring,vfs,cache,fs,block","tier":"full","events":%d,'
@@ -43,11 +44,12 @@ put('{"t":"device","dev":"%s","name":"loop0","type":"loop","leaf":1,"parent":"25
     '"fs":"ext4","options":"rw,relatime","mount":"/mnt/iot"}\n' % DEV)
 put('{"t":"device","dev":"254:0","name":"vda","type":"disk","leaf":1,"rotational":0,"size":274877906944}\n')
 put('{"t":"process","id":1,"pid":900,"start_ns":1000,"comm":"iot-trace","kthread":0}\n')
-for i, p in enumerate(procs):
+for p in procs:
+    i = (p - 3) % len(comms)
     system = ',"system":"%s","role":"server","matched":"comm"' % systems[i] if args.systems and systems[i] else ""
     put('{"t":"process","id":%d,"pid":%d,"start_ns":%d,"ppid":1,"comm":"%s","exe":"/usr/bin/%s","cmdline":"%s -D /data",'
         '"cgroup":"/system.slice/%s.service","kthread":0%s}\n' % (p, 1000 + p, 5000 + p, comms[i], comms[i], comms[i], comms[i], system))
-kworker, jbd2 = 3 + len(comms), 4 + len(comms)
+kworker, jbd2 = 3 + args.processes, 4 + args.processes
 put('{"t":"process","id":%d,"pid":40,"start_ns":10,"comm":"kworker/u4:1","kthread":1}\n' % kworker)
 put('{"t":"process","id":%d,"pid":41,"start_ns":11,"comm":"jbd2/loop0-8","kthread":1}\n' % jbd2)
 for f in range(1, files + 1):

@@ -77,6 +77,31 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	done
 }
 
+# Steps for each event that many.sqlite has more.
+steps_an_event() { # REPORT [OPTION...]
+	local report=$1 few many
+
+	shift
+	few=$(IOT_STEPS=1 "$analyze" "$report" base.sqlite "$@" 2>&1 >/dev/null | awk '/ steps$/ { n += $1 } END { print n }')
+	many=$(IOT_STEPS=1 "$analyze" "$report" many.sqlite "$@" 2>&1 >/dev/null | awk '/ steps$/ { n += $1 } END { print n }')
+	echo $(((many - few) / ($(sqlite3 many.sqlite "SELECT COUNT(*) FROM event") - $(sqlite3 base.sqlite "SELECT COUNT(*) FROM event"))))
+}
+
+@test "each event is looked at once by a report, at 10 to 40 steps" {
+	cp base.sqlite many.sqlite
+	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
+	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 29) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
+	for report in fsync pattern iosize heatmap "timeline --by cause --step 20" "timeline --by owner --step 20" "timeline --by component --step 20"; do
+		n=$(steps_an_event $report)
+		[ "$n" -ge 8 ] && [ "$n" -le 40 ] || fail "$report: $n steps"
+	done
+	need gnuplot gnuplot
+	n=$(steps_an_event timeline --plot .)
+	[ "$n" -le 25 ] || fail "timeline with its pictures: $n steps"
+	n=$(steps_an_event report -o page.html)
+	[ "$n" -le 130 ] || fail "report: $n steps"
+}
+
 @test "lines beyond the 500 with the most bytes are one: nothing is left out of it" {
 	grown many.sqlite 3000 10 10
 	"$analyze" amplification many.sqlite --table summary --format csv >lines.csv

@@ -40,11 +40,19 @@ Then the journal of the file system: 16.0 KiB of 10.0 MiB, 0.2 %." ]
 
 @test "a bound is said as one, a ratio that is not known is n/a with the reason, and who wrote nothing has none" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
-	[ "$(said writes)" = "dd [812] wrote 10.0 MiB by calls; devices wrote 10.0 MiB for that: waf_sys (B/S) >= 1.002 (B lost records)." ]
+	[ "$(said writes)" = "dd [812] wrote 10.0 MiB by calls; devices wrote at least 10.0 MiB for that: waf_sys (B/S) >= 1.002 (B lost records)." ]
+	[ "$(said cause)" = "Of what devices wrote for them at least 10.0 MiB are file data.
+Of what devices wrote for them at least 16.0 KiB are the journal of the file system." ]
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'syscall', 'libaio request table full', 'bytes', 7)"
+	[[ $(said writes) == "dd [812] wrote at least 10.0 MiB by calls; devices wrote at least 10.0 MiB for that: waf_sys (B/S) n/a "* ]]
 	sqlite3 "$S" "UPDATE run SET layers = 'fs,block'"
-	[ "$(said writes)" = "dd [812] wrote n/a by calls; devices wrote 10.0 MiB for that: waf_sys (B/S) n/a (layer syscall was not measured)." ]
+	[ "$(said writes)" = "dd [812] wrote n/a by calls; devices wrote at least 10.0 MiB for that: waf_sys (B/S) n/a (layer syscall was not measured)." ]
 	sqlite3 "$S" "DELETE FROM agg_total; UPDATE run SET layers = 'syscall,block'"
 	[ "$(said writes)" = "Nobody wrote to files." ]
+	sqlite3 "$S" "UPDATE run SET layers = 'block'"
+	[ "$(said writes)" = "Devices wrote nothing for anybody who was traced." ]
+	sqlite3 "$S" "UPDATE run SET layers = 'cache'"
+	[ "$(said writes)" = "What was written was not measured." ]
 }
 
 @test "the commands to go on with run as they are printed, also with --run and --system; a name that a shell would read is STORE" {

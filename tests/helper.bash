@@ -89,7 +89,11 @@ ledger() { # FILE KEY
 }
 
 # Device bytes written since dev_mark.
-dev_mark() { read -r mark_read mark_write < <(dev_bytes "$IOT_DEV"); }
+# What was done before, such as a mkdir, would be committed within five seconds: before a slow machine has attached.
+dev_mark() {
+	[ -z "${IOT_MNT-}" ] || sync -f "$IOT_MNT"
+	read -r mark_read mark_write < <(dev_bytes "$IOT_DEV")
+}
 dev_wrote() {
 	local now_read now_write
 

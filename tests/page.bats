@@ -32,10 +32,10 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	[[ $(section timeline) == *"Not measured, because the run has no sums by second."* ]]
 	[[ $(section breakdown) == *"Not measured, because layer block was not recorded."* ]]
 	"$ROOT/tests/page.py" page.html
-	store_with "$S" "UPDATE run_end SET events = 1000001"
+	store_with "$S" "UPDATE run_end SET events = 5000001"
 	page
-	for report in fsync pattern iosize heatmap; do
-		[[ $(section $report) == *"Not drawn, because the run has more than 1000000 events, each of which would be read:"*"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
+	for report in pattern iosize heatmap; do
+		[[ $(section $report) == *"Not drawn, because the run has more than 5000000 events, each of which would be read:"*"iot-analyze $report run.sqlite --run 1 --plot ."* ]]
 	done
 	"$ROOT/tests/page.py" page.html
 }
@@ -77,6 +77,9 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	for fault in "console: loud" "asked for: http://192.0.2.1/x.png" "leaves the window" "2 pictures are seen" "has a contrast of"; do
 		[[ $output == *"$fault"* ]] || { echo "not found: $fault"; false; }
 	done
+	sed 's|--em:[0-9]*|--em:1|g; s|<td class="n">|&1000000000|g' page.html >broad.html
+	run -1 "$ROOT/tests/browser.py" "$browser" broad.html
+	[[ $output == *"print: on paper, "*" is cut off"* ]]
 }
 
 @test "a check that does not agree is marked, and the exit status is 1 with the page written; an incomplete run says so" {
@@ -118,6 +121,24 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	[ "$(cat target)" = precious ]
 	[ ! -L page.html ]
 	"$ANALYZE" report "$S" -o - | cmp - page.html
+	mkdir tmp
+	TMPDIR=$PWD/tmp "$ANALYZE" report "$S" -o - | true
+	[ -z "$(ls tmp)" ]
+	# root could replace /dev/null by a page
+	mkdir a.html pattern.svg
+	mkfifo b.html
+	ln -s b.html c.html
+	ln -s /dev/null d.html
+	[ "$(id -u)" != 0 ] || mknod e.html c 1 7
+	before=$(stat -c '%n %i %F' ./[a-e].html)
+	for name in [a-e].html; do
+		run --separate-stderr -1 "$ANALYZE" report "$S" -o "$name"
+		[ "$stderr" = "iot-analyze: cannot write ./$name: it is there, and no regular file" ]
+	done
+	run --separate-stderr -1 "$ANALYZE" pattern "$S" --plot .
+	[[ $stderr == *"cannot write ./pattern.svg: it is there, and no regular file" ]]
+	[ "$before" = "$(stat -c '%n %i %F' ./[a-e].html)" ]
+	rm -r [a-e].html pattern.svg
 	echo old >page.html
 	sqlite3 "$S" "DROP TABLE file_io"
 	run -1 page

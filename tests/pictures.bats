@@ -107,6 +107,18 @@ draw() {
 	[ "$stderr" = "iot-analyze: report 'verify' has no picture: its rows are checks that agree or not" ]
 }
 
+@test "ticks of bytes below one unit are round in the unit below; one panel that has no room is one other" {
+	mkdir out
+	"$ROOT/tests/gen-run.py" 600 --processes 5 | "$ANALYZE" ingest five.sqlite
+	"$ANALYZE" waterfall five.sqlite --by pid --plot out --size column >/dev/null
+	[ "$(grep -o 'not drawn[^<]*' out/waterfall.svg | sort -u)" = "not drawn: 1 other (the tables have them)" ]
+	sqlite3 five.sqlite "CREATE TEMP TABLE w AS SELECT k.id, SUM(t.bytes) AS n FROM agg_total t JOIN kind k ON k.id = t.kind WHERE k.name = 'block_write';
+		UPDATE agg_total SET bytes = iif(kind = (SELECT id FROM w), CAST(bytes * 1181116006.0 / (SELECT n FROM w) AS INTEGER), 0)"
+	"$ANALYZE" breakdown five.sqlite --by all --plot out --size screen >/dev/null
+	[ -z "$(grep -oE '>(102|205|307|410|614|819) MiB<' out/breakdown.svg)" ]
+	grep -qE '>(64|128|256) MiB<' out/breakdown.svg
+}
+
 @test "files: the nine that cost devices most and '91 others' sum to all of them" {
 	sqlite3 "$S" "INSERT INTO file (run, id, dev, ino, gen, path) SELECT 1, 1000 + value, 7340032, value, 1, '/mnt/f' || value FROM json_each('[' ||
 		(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT group_concat(i) FROM n) || ']');
@@ -118,4 +130,32 @@ draw() {
 	[ "$(rows | tail -n 1)" = "91 others	written	unclassified	$((4096 * 91 * 92 / 2))" ]
 	[ "$(rows | wc -l)" = 10 ]
 	grep -q '>91 others</text>' out/files.svg
+}
+
+@test "a panel of which every curve is left out is not drawn empty" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/crowded.sql <<-'END'
+		-- title: Many curves
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: curves
+		-- chart: lines
+		-- heading: Curves
+		SELECT iif(n.value = 40, 'few of them', 'most of them') AS panel, 'curve ' || n.value AS part, x.value AS x, (41 - n.value) * x.value AS value
+		FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40]') n JOIN json_each('[1,2,3]') x
+	END
+	"$ANALYZE" crowded "$S" --reports own --plot out --size column >/dev/null
+	grep -q 'most of them' out/crowded.svg
+	grep -q 'not drawn: [0-9]* others' out/crowded.svg
+	! grep -q 'few of them' out/crowded.svg
+}
+
+@test "files that had one name after another are one row of the picture: no share is above 100 %" {
+	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest names.sqlite
+	sqlite3 names.sqlite "UPDATE file SET path = '/mnt/iot/log'"
+	mkdir out
+	"$ANALYZE" pattern names.sqlite --plot out --size page >/dev/null
+	grep -q '>100 %<' out/pattern.svg
+	! grep -qE '>(1[1-9]|[2-9][0-9])[0-9]+ %<' out/pattern.svg
 }

@@ -4,6 +4,7 @@
 back, who has to be charged; compared with what iot-trace says.
 
 usage: workloads/scenario.sh with_fs ext4 1G -- tests/random-programs.py --seeds 1-50
+       MOUNT_OPTS=nodatacow,max_inline=0 workloads/scenario.sh with_fs btrfs 2G -- tests/random-programs.py --seeds 1-50
   --seeds A-B     programs of these seeds (default 1-50)
   --batch N       programs of one trace (default 50)
   --file FILE     the programs in FILE instead ("-": standard input): see tests/random-cases.txt
@@ -43,9 +44,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
-from random_device import FS_IOC_GETVERSION, PAGE, Image, extents, is_btrfs, is_xfs  # noqa: E402
+from random_device import FS_IOC_GETVERSION, PAGE, Image, extents, holes, is_btrfs, is_xfs, refusal  # noqa: E402
 from random_generate import CALLS, generate, parse  # noqa: E402
-from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, place, ranges  # noqa: E402
+from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, place, ranges, touched  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("IOT_BUILD", HERE + "/../build")
@@ -126,20 +127,21 @@ class Batch:
                 pass
         return paths
 
-    def look(self, p):
+    def look(self, p, copied=None):
         """Pages of the program's files that were written since the last look: {inode: pages}. Writeback that goes on is waited for:
-        its blocks are called unwritten until it has ended."""
-        writes, fresh = {}, {}
+        its blocks are called unwritten until it has ended. copied: key of the inode into which a call has just copied, and the pages."""
+        writes, fresh, empty = {}, {}, {}
         for name in self.holders(p).values():
             self.stranger.ask("wait " + name)
             fd = os.open(name, os.O_RDONLY)
             key = self.inode_of(p, fd)
             fresh[key] = extents(fd)
+            empty[key] = holes(fd, copied[1]) if copied and copied[0] == key else set()
             os.close(fd)
             if key not in p.inodes:
                 p.inodes[key] = Inode(key, p)
         for key, i in p.inodes.items():
-            pages_written = set()
+            pages_written, i.shared = set(), set(empty.get(key, ()))
             was, unwritten = {}, set()
             for e in i.extents:
                 pages_written |= self.image.touched(e, i.mark)
@@ -151,9 +153,16 @@ class Batch:
             for e in fresh.get(key, ()):
                 for n in range(e.pages):
                     at = e.at + n * PAGE
+                    if e.shared and copied and key == copied[0] and at != was.get(e.page + n):
+                        i.shared.add(e.page + n)  # with the file that was copied from
                     # new and written; or the flusher's own time came between looking and marking, and the pattern hides the bytes
-                    if not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
+                    elif not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
                         pages_written.add(e.page + n)
+            for page in i.shared & i.claims.keys() - pages_written:  # what was dirty here is written before
+                if i.claims[page].strong:
+                    pages_written.add(page)
+                else:
+                    p.perhaps(i, page, i.claims.pop(page))  # nothing tells whether it was
             i.extents = fresh.get(key, [])
             i.alive = key in fresh
             if pages_written:
@@ -181,7 +190,7 @@ class Batch:
         if "ino" in reply:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
-        writes = self.look(p)
+        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if op == "copy" and reply.get("ino") and ret > 0 else None)
         if reply.get("ino"):
             inode = p.inodes.get((reply["ino"], reply["gen"]))
             p.first.setdefault(c["f"], (reply["ino"], reply["gen"]))
@@ -205,7 +214,7 @@ class Batch:
             if not i.alive:
                 if i.cut and is_xfs():  # begins to write what was cut when it is closed, and then the file is gone with its blocks
                     p.flushed_perhaps(i)
-                i.claims.clear()
+                p.cancel(i, 0)
 
     def before(self):
         """Before the run: the files, and what is dirty in them."""
@@ -425,6 +434,8 @@ def main():
         for p in programs:
             print("# seed " + p.label, *p.lines, sep="\n")
         return 0
+    if refusal():
+        sys.exit("random-programs: " + refusal())
     step = int(options["batch"])
     if options["full"]:
         fill(int(options["full"]) << 10)

@@ -70,6 +70,141 @@ setup() {
 	with_fs btrfs 2G -m single -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-4} - 1))"
 }
 
+@test "btrfs: what a call for direct I/O or with O_SYNC has written back after it copied is its own, also where others had made it dirty" {
+	need mkfs.btrfs btrfs-progs
+	MOUNT_OPTS=nodatacow,max_inline=0 with_fs btrfs 1G -- "$programs" --file - <<-'EOF'
+		# a direct append that is not aligned goes through the cache: the page that it begins on was another's
+		3 write f=0 len=4095
+		1 pwrite f=0 mode=xa off=0 len=12288
+		= 0 0-3: 1
+		# the same where all of it was dirty already
+		3 pwrite f=0 off=0 len=16384
+		1 pwrite f=0 mode=x off=1 len=4096
+		= 0 0-1: 1
+		= 0 2-3: 3
+		# a request for it
+		1 uring f=0 kind=0 off=0 len=4095 async=1
+		3 uring f=0 mode=xa off=0 len=65536 kind=0 async=0
+		= 0 0-16: 3
+		# one that is aligned, after one that was not: what others had dirty there is theirs
+		2 pwrite f=0 off=0 len=16384
+		1 pwrite f=0 mode=x off=1 len=4096
+		3 fsync f=0
+		2 pwrite f=0 off=0 len=16384
+		1 pwrite f=0 mode=x off=0 len=8192
+		= 0 0-1: 1 2
+		= 0 2-3: 2 2
+		# a request that is written through: its position has moved on by then
+		3 aios f=0 mode=a n=8 len=65536 step=0 off=0
+		2 uring f=0 kind=0 off=1 len=65536 async=0 mode=d
+		= 0 0-16: 2
+		= 0 17-127: 3
+		# the same of libaio
+		1 pwrite f=0 off=0 len=16384
+		2 aio f=0 mode=s off=0 len=8192 kind=0 n=1
+		= 0 0-1: 2
+		= 0 2-3: 1
+		# and an append that is not aligned
+		1 pwrite f=0 off=0 len=200000
+		3 aio f=0 mode=xa off=167936 len=65536 n=4 kind=0
+		= 0 0-47: 1
+		= 0 48-64: 3
+		# one of libaio that is aligned and synced, over what another has dirty: it goes to the device, the other's is written before
+		2 pwrite f=3 off=65536 len=65536
+		3 aio f=3 mode=xs off=28672 len=131072 n=2 kind=0
+		= 3 16-31: 2
+		# what is written before it is punched out
+		3 pwrite f=0 off=0 len=65536
+		1 fallocate f=0 flags=3 off=4096 len=8192
+		= 0 0-15: 3
+		# room behind the end, of which the size is kept: the rest of the last block is zeroed all the same
+		b pwrite f=0 off=0 len=1000
+		b fsync f=0
+		1 fallocate f=0 flags=1 off=200000 len=4096
+		2 fsync f=0
+		= 0 0: 1
+		# one that is cut short has written through what it copied, not what it asked for
+		3 pwrite f=0 off=0 len=262144
+		1 pwrite f=0 mode=s bad=4096 off=1 len=524288
+		= 0 0: 1
+		= 0 1-63: 3
+		# an append that is cut short
+		1 pwrite f=0 off=0 len=65536
+		3 pwrite f=0 mode=ad bad=8192 off=0 len=524288
+		= 0 0-15: 1
+		= 0 16-17: 3
+		# a request that is cut short
+		1 pwrite f=0 off=0 len=262144
+		2 uring f=0 kind=0 mode=d bad=4096 off=8192 len=131072 async=0
+		= 0 2: 2
+		= 0 0-1,3-63: 1
+		# an extent of which a part was written: the rest is written before it is copied to, and that is another's; then all once more
+		3 write f=0 len=12288
+		2 pwrite f=0 mode=x off=1 len=4096
+		1 pwrite f=0 mode=d off=100 len=65536
+		= 0 0-16: 1
+		# the same by a call that does not write through: it is dirty again
+		3 write f=0 len=12288
+		1 range f=0 flags=7 off=0 len=4096
+		2 pwrite f=0 off=0 len=12288
+		3 fsync f=0
+		= 0 0-2: 2 3
+	EOF
+}
+
+@test "XFS: a page that takes another file's blocks is written before only if it was dirty" {
+	need mkfs.xfs xfsprogs
+	with_fs xfs 320M -m reflink=1 -- "$programs" --file - <<-'EOF'
+		# where a file grows, the rest of its last block is zeroed and written at once
+		b pwrite f=0 off=0 len=65536
+		b fsync f=0
+		1 pwrite f=1 off=0 len=100
+		2 truncate f=1 len=65536
+		1 copy f=1 src=0 soff=4096 off=0 len=4096
+		3 fsync f=1
+		= 1 0: 1
+		# one that is dirty is written
+		b pwrite f=0 off=0 len=65536
+		b fsync f=0
+		2 pwrite f=1 off=0 len=8192
+		1 copy f=1 src=0 soff=4096 off=0 len=4096
+		3 fsync f=1
+		= 1 0-1: 2
+		# so is one that becomes a hole, as it is in the other file
+		b truncate f=0 len=65536
+		2 pwrite f=1 off=0 len=16384
+		1 copy f=1 src=0 soff=4096 off=4096 len=8192
+		3 fsync f=1
+		= 1 0-3: 2
+		# and that where the file ended, of which the rest is zeroed
+		b pwrite f=0 off=0 len=65536
+		b fsync f=0
+		1 pwrite f=1 mode=s off=0 len=100
+		2 copy f=1 src=0 soff=0 off=8192 len=4096
+		= 1 0: 1 2
+	EOF
+}
+
+# What the call before left is on the kernel's stack, at a place that the kernel may choose anew for each call: six programs.
+@test "XFS: a call that writes back before it copies takes nothing by what a call with O_SYNC before it has left" {
+	need mkfs.xfs xfsprogs
+	for n in 1 2 3 4 5 6; do
+		echo "# program $n"
+		echo "2 pwrite f=0 mode=d bad=100 off=4095 len=524288"
+		echo "1 aio f=0 kind=1 n=20 off=100 len=100"
+		echo "2 pwrite f=0 off=100000 len=524288"
+		echo "= 0 0: 2 1"
+	done > "$BATS_TEST_TMPDIR/programs"
+	with_fs xfs 320M -- "$programs" --file "$BATS_TEST_TMPDIR/programs"
+}
+
+@test "random programs on a btrfs with checksums are refused with what is missing: a worker would end by SIGBUS" {
+	need mkfs.btrfs btrfs-progs
+	run with_fs btrfs 320M -- "$programs" --seeds 1-1
+	[ "$status" = 1 ]
+	[[ $output == *"random-programs: btrfs has to be mounted with nodatacow,max_inline=0: nodatacow is missing"* ]] || fail "$output"
+}
+
 # Blocks behind the end of a file, which a direct write had begun when ENOSPC ended it, are written all the same and are in no ledger:
 # that one line of verify is known to fail here.
 @test "random programs where the device is almost full: what ENOSPC cut short is nobody's" {

@@ -8,7 +8,7 @@ import struct
 PAGE = 4096
 
 FS_IOC_FIEMAP, FS_IOC_GETVERSION = 0xC020660B, 0x80087601
-EXTENT_UNKNOWN, EXTENT_DELALLOC, EXTENT_INLINE, EXTENT_UNWRITTEN = 2, 4, 0x200, 0x800
+EXTENT_UNKNOWN, EXTENT_DELALLOC, EXTENT_INLINE, EXTENT_UNWRITTEN, EXTENT_SHARED = 2, 4, 0x200, 0x800, 0x2000
 
 
 def is_xfs():
@@ -17,6 +17,19 @@ def is_xfs():
 
 def is_btrfs():
     return bool(glob.glob("/sys/fs/btrfs/*/devices/" + os.path.basename(os.environ["IOT_DEV"])))
+
+
+def is_ext4():
+    return os.path.isdir("/sys/fs/ext4/" + os.path.basename(os.environ["IOT_DEV"]))
+
+
+def refusal():
+    """Why programs cannot run on the file system that is mounted; None where they can. The patterns on the device break checksums, so
+    that reading is EIO and a store is SIGBUS; what is copied on write or is inline is not where it was."""
+    with open("/proc/self/mounts") as f:
+        options = {o for line in f if line.split()[1] == os.environ["IOT_MNT"] for o in line.split()[3].split(",")}
+    missing = [o for o in ("nodatacow", "max_inline=0") if is_btrfs() and o not in options]
+    return "btrfs has to be mounted with nodatacow,max_inline=0: %s is missing (MOUNT_OPTS=nodatacow,max_inline=0)" % missing[0] if missing else None
 
 
 BTRFS_TREE_SEARCH, BTRFS_CHUNK_TREE, BTRFS_CHUNK_ITEM = 0xD0009411, 3, 228
@@ -46,10 +59,10 @@ def on_device(extents_found):
 
 
 class Extent:
-    __slots__ = ("page", "at", "pages", "unwritten")
+    __slots__ = ("page", "at", "pages", "unwritten", "shared")
 
-    def __init__(self, page, place, n, unwritten):
-        self.page, self.at, self.pages, self.unwritten = page, place, n, unwritten
+    def __init__(self, page, place, n, unwritten, shared=False):
+        self.page, self.at, self.pages, self.unwritten, self.shared = page, place, n, unwritten, shared
 
 
 def extents(fd):
@@ -63,11 +76,21 @@ def extents(fd):
             logical, physical, size, flags = struct.unpack_from("=QQQ16xI", buf, 32 + 56 * i)
             start = logical + size
             if not flags & (EXTENT_UNKNOWN | EXTENT_DELALLOC | EXTENT_INLINE):
-                out.append(Extent(logical // PAGE, physical, size // PAGE, bool(flags & EXTENT_UNWRITTEN)))
+                out.append(Extent(logical // PAGE, physical, size // PAGE, bool(flags & EXTENT_UNWRITTEN),
+                                  bool(flags & EXTENT_SHARED)))
             if flags & 1:
                 return on_device(out) if out and is_btrfs() else out
         if not n:
             return on_device(out) if out and is_btrfs() else out
+
+
+def holes(fd, pages):
+    """Which of these pages of a file have no blocks, and will have none."""
+    n = 2 * len(pages)
+    buf = bytearray(struct.pack("=QQIIII", pages[0] * PAGE, len(pages) * PAGE, 0, 0, n, 0) + bytes(56 * n))
+    fcntl.ioctl(fd, FS_IOC_FIEMAP, buf)
+    have = [struct.unpack_from("=Q8xQ", buf, 32 + 56 * i) for i in range(struct.unpack_from("=I", buf, 20)[0])]
+    return {page for page in pages if not any(at <= page * PAGE < at + size for at, size in have)}
 
 
 class Image:

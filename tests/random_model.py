@@ -2,7 +2,7 @@
 """random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
 import collections
 
-from random_device import is_btrfs, is_xfs
+from random_device import is_btrfs, is_ext4, is_xfs
 from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
 
 FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
@@ -33,6 +33,8 @@ class Inode:
         self.size = 0
         self.alive = True
         self.cut = False      # shortened since it was closed last
+        self.shared = set()   # pages whose blocks became those of another file in the call that was looked at last
+        self.begun = set()    # pages that may have been written, but btrfs shows a new extent only when all of it is
 
 
 class Program:
@@ -48,6 +50,7 @@ class Program:
         self.exposed = collections.Counter() # the same: of these, nobody may be named
         self.unseen = collections.Counter()  # (inode key, page, who): one of those who have no events has it
         self.direct = collections.Counter()  # (inode key, who)
+        self.direct_less = collections.Counter() # the same: of these, it may have fewer, which went through the cache
         self.calls_bytes = collections.Counter()  # (who, kind)
         self.pids = {}
         self.gaps, self.ledger, self.disturbed = collections.defaultdict(set), [], False
@@ -115,10 +118,12 @@ class Program:
 
     def cancel(self, inode, first, last=1 << 60):
         for page in [p for p in inode.claims if first <= p <= last]:
-            del inode.claims[page]
+            claim = inode.claims.pop(page)
+            if page in inode.begun:
+                self.perhaps(inode, page, claim)
 
     def flushed(self, inode, first, last):
-        """XFS writes what is dirty before it punches it out: new blocks are gone then, and the device does not tell."""
+        """XFS and btrfs write what is dirty before they punch it out: new blocks are gone then, and the device does not tell."""
         for page in [p for p in inode.claims if first <= p <= last]:
             claim = inode.claims.pop(page)
             if claim.strong:
@@ -145,17 +150,24 @@ class Program:
         moves = op in BYTES
         is_direct = "x" in mode and moves
         syncs = moves and (set(mode) & set("sd") or rwf & (RWF_DSYNC | RWF_SYNC | RWF_DONTCACHE))
-        if is_direct and is_btrfs() and not is_aligned(op, c, reply):
+        if is_direct and is_btrfs() and not is_aligned(c, reply):
             is_direct, syncs = False, True  # through the cache, and written before the call returns
         claims = set()
         if reply.get("parts") and inode:
             for one in requests(c, reply):
-                claims |= set(range(one["at"] // PAGE, (one["at"] + one["ret"] - 1) // PAGE + 1)) if one["ret"] > 0 else set()
+                claims |= set(touched(one, one["ret"])) if one["ret"] > 0 else set()
         elif moves and inode and not is_direct:
-            claims = set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)) if ret > 0 else set()
+            claims = set(touched(reply, ret)) if ret > 0 else set()
+        if op == "copy" and inode and inode.shared:
+            claims = set()  # it made nothing dirty
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
         later = []  # by what the call itself may do beside its bytes, such as zeroing
+        for i, ps in writes.items():
+            for page in ps & i.begun if syncs else ():
+                if page in i.claims:  # once before the call copies to it
+                    self.perhaps(i, page, i.claims[page])
+            i.begun -= ps
         if not syncs:
             for i, ps in writes.items():
                 if i is inode and ps & claims:
@@ -195,6 +207,8 @@ class Program:
                 self.charge(i, page, claim)
             else:
                 self.written(i, page)
+        if inode and is_btrfs() and (op in ("range", "msync", "forget", "fallocate", "truncate", "path_truncate") or "x" in mode):
+            inode.begun |= inode.claims.keys() - writes.get(inode, set())
         if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
             self.all_written(inode, reply)
         if inode:
@@ -208,7 +222,7 @@ class Program:
     def direct_pages(self, i, inode, is_direct, reply, ret):
         if not is_direct or i is not inode or ret <= 0:
             return set()
-        return set(range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1))
+        return set(touched(reply, ret))
 
     def apply_direct(self, who, c, inode, reply, ret, written):
         """What others had dirty there is written first, by the call but for them; then the call's own bytes. A call that
@@ -220,11 +234,16 @@ class Program:
                     self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
             return
         own = self.direct_pages(inode, inode, True, reply, ret)
+        if is_ext4() and any(p in inode.claims and p * PAGE >= reply["size"] for p in own):
+            # a page behind the end, begun by a call that failed, may be dirty: it is not written before, and stays in the cache
+            self.direct_less[inode.key, who] += ret
+            for page in own:
+                self.maybe[inode.key, page, who] += 1
         for page in own:
             claim = inode.claims.pop(page, None)
             if claim and claim.strong:
                 self.charge(inode, page, claim)
-            elif claim:
+            elif claim and not (is_ext4() and page * PAGE >= reply["size"]):
                 self.perhaps(inode, page, claim)
         if own - written:
             self.gap(inode, "of a direct write, not on the device", *(own - written))
@@ -238,6 +257,9 @@ class Program:
             self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
 
     def apply_write(self, who, op, c, inode, reply, ret):
+        if op == "copy" and inode.shared:
+            self.tail(who, inode, reply)
+            return
         if ret > 0:
             self.claim(inode, reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE, who, True)
         if reply["errno"] in (0, 14):
@@ -265,7 +287,7 @@ class Program:
                         inode.claims[p] = inode.claims[p]._replace(exposed=True)
                 elif not old or not old.strong:
                     self.claim(inode, p, p, who, p < end)
-                    if old and old.who != who: # it may have been dirty, and then it is exposed
+                    if old and {old.who, *old.others} != {who}: # it may have been dirty, and then it is exposed
                         inode.claims[p] = inode.claims[p]._replace(others=old.others + (old.who, NOBODY))
                 elif others:
                     inode.claims[p] = old._replace(exposed=True)
@@ -283,7 +305,7 @@ class Program:
                 return  # no hole is made there
             end = ((end if is_xfs() else reply["size"]) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
-            if is_xfs():
+            if is_xfs() or is_btrfs():
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             for edge in (c["off"], end):
@@ -291,7 +313,10 @@ class Program:
                     self.claim(inode, edge // PAGE, edge // PAGE, who, False)
             if is_xfs():
                 self.xfs_zeroed(who, c, inode, reply, written)
-        if reply["size_after"] > reply["size"] and reply["size"] % PAGE:
+        elif is_ext4() and end % PAGE:  # room: of a page in the cache that is behind the old end the rest of the block is zeroed
+            self.claim(inode, end // PAGE, end // PAGE, who, False)
+        grows = end if is_btrfs() and not c["flags"] & FALLOC_PUNCH else reply["size_after"]  # as if its size were not kept
+        if grows > reply["size"] and reply["size"] % PAGE:
             self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
 
     def xfs_shifted(self, who, c, inode, reply, written):
@@ -316,10 +341,9 @@ BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": 
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
 
 
-def is_aligned(op, c, reply):
-    """Whether btrfs takes a direct write as such: whole blocks, each piece of memory too."""
-    pieces = c.get("n", 1) if "v" in op or (op in ("aio", "uring") and c.get("kind", 0) & 1) else 1
-    return not (reply["begin"] % PAGE or c["len"] % PAGE or c["len"] // max(pieces, 1) % PAGE)
+def is_aligned(c, reply):
+    """Whether btrfs takes a direct write as such: whole blocks. Each piece of memory is whole pages (segments() of the worker)."""
+    return not (reply["begin"] % PAGE or c["len"] % PAGE)
 
 
 def requests(c, reply):
@@ -332,6 +356,11 @@ def requests(c, reply):
             size = max(size, one["at"] + ret)
         out.append(one)
     return out
+
+
+def touched(reply, ret):
+    """The pages that the bytes of a call lie on."""
+    return range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)
 
 
 def place(op, c, reply, ret):

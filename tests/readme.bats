@@ -16,7 +16,7 @@ example() { # N
 	awk -v wanted="$1" '
 		/^```console/ { n++; inside = 1; next }
 		/^```/ { inside = 0 }
-		inside && n == wanted { print (sub(/^\$ /, "") || /^    / ? "c" : "o") $0 }' "$root/README.md" > block
+		inside && n == wanted { command = sub(/^\$ /, "") || (command && /^    /); print (command ? "c" : "o") $0 }' "$root/README.md" > block
 	sed -n 's/^c//p' block > cmd
 	sed -n 's/^o//p' block > want
 	[ -s cmd ]
@@ -44,19 +44,34 @@ matches() {
 		END { if (!bad && !any && at < n) { print "not in the README: " got[at + 1]; bad = 1 } exit bad }' got want
 }
 
-@test "the README has five examples" {
-	example 5
+@test "the README has one example in its first screen, and five more" {
+	example 6
+	head -n 45 "$root/README.md" | grep -q '^!\['
+}
+
+# The numbers beside the bars of what was written: the first six of those that are no round ones of an axis.
+words_of() { # SVG
+	grep -oE '>([-+][0-9.]+|[0-9]+\.[0-9]|2[0-9]6) KiB<' "$1" | head -n 6
+}
+
+# The picture of the first example is the one that the README shows.
+picture() {
+	need gnuplot gnuplot
+	mkdir "$BATS_TEST_TMPDIR/shown"
+	iot-analyze waterfall "$HOME/app.sqlite" --plot "$BATS_TEST_TMPDIR/shown" --no-head --size page >"$BATS_TEST_TMPDIR/table"
+	same "words of the picture" "$(words_of "$BATS_TEST_TMPDIR/shown/waterfall.svg")" "$(words_of "$root/tests/fixtures/waterfall.svg")"
 }
 
 @test "the README's examples print what it shows" {
 	body() {
 		cd "$IOT_MNT"
 		export HOME=$BATS_TEST_TMPDIR
-		for n in 1 2 3 4 5 6 7 8 9; do
+		for n in 1 2 3 4 5 6 7 8 9 10; do
 			(cd "$BATS_TEST_TMPDIR" && example "$n") || break
 			bash -eu "$BATS_TEST_TMPDIR/cmd" > "$BATS_TEST_TMPDIR/got" 2> "$BATS_TEST_TMPDIR/err" ||
 				{ cat "$BATS_TEST_TMPDIR/err"; fail "example $n failed"; }
 			(cd "$BATS_TEST_TMPDIR" && matches) || { cat "$BATS_TEST_TMPDIR/got"; fail "example $n prints something else"; }
+			[ "$n" != 1 ] || picture
 		done
 	}
 	with_fs ext4 256M -- body

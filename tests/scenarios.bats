@@ -465,7 +465,7 @@ api_bytes() {
 	body() {
 		dd=dd$RANDOM # a name of its own, should another dd run on this machine
 		cp "$(command -v dd)" "$dd"
-		others_before=$(cat /sys/block/*/stat | awk '{ sum += $3 + $7 } END { print sum }')
+		others_before=$(cat /sys/block/*/stat | awk '{ sum += $3 + $7 } END { printf "%.0f", sum }')
 		dev_mark
 		"$root/working_trace.sh" 8 "$PWD/out.txt" 2> trace.log &
 		tracer=$!
@@ -474,7 +474,7 @@ api_bytes() {
 		"./$dd" if=/dev/zero of="$IOT_MNT/g" bs=4k count=10 oflag=sync status=none
 		wait "$tracer"
 		delta=$(dev_wrote)
-		others=$(($(cat /sys/block/*/stat | awk '{ sum += $3 + $7 } END { print sum }') - others_before))
+		others=$(($(cat /sys/block/*/stat | awk '{ sum += $3 + $7 } END { printf "%.0f", sum }') - others_before))
 		same "App bytes" "$(grep "APPLICATION.*$dd.*WRITE" out.txt | awk '{sum+=$5} END {print "App bytes:", sum}')" "App bytes: 10526720"
 		same "write lines" "$(grep -c "APPLICATION.*$dd.*WRITE" out.txt)" 20
 		for layer in APPLICATION OS FILESYSTEM DEVICE; do

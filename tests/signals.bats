@@ -135,6 +135,9 @@ sys.exit(p.wait())' "$@"
 	mounted=$PWD/small
 	run -1 "$trace" -q -o small/new.sqlite -- true
 	same "files on a full disk" "$(ls small)" ""
+	"$root/tests/gen-run.py" 40 >many.jsonl
+	run -1 "$analyze" ingest small/new.sqlite many.jsonl
+	same "files of ingest on a full disk" "$(ls small)" ""
 	rmdir small 2> rmdir.log || :
 }
 

@@ -9,7 +9,7 @@ setup() {
 }
 
 gen() { "$ROOT/tests/gen-run.py" "$@"; }
-older() { sqlite3 "$1" <"$BATS_TEST_DIRNAME/fixtures/format$2.sql"; } # STORE FORMAT
+older() { cat "$BATS_TEST_DIRNAME/fixtures/formats.sql" "$BATS_TEST_DIRNAME/fixtures/format$2.sql" | sqlite3 "$1"; } # STORE FORMAT
 same() { [ "$2" = "$3" ] || { echo "$1: got '$2', wanted '$3'" >&2; false; }; }
 one_line() { # STATUS TEXT COMMAND...
 	local status=$1 text=$2
@@ -50,6 +50,22 @@ answers() { # STORE
 	[ "$("$ANALYZE" latency old.sqlite --format csv | awk -F, '$3 == "write" && $9 != "n/a"' | wc -l)" = 0 ]
 	[ "$("$ANALYZE" latency old.sqlite --format csv | awk -F, '$3 == "block_write" && $9 > 0' | wc -l)" = 1 ]
 	[ "$("$ANALYZE" amplification old.sqlite --table syncs --format csv | awk -F, '$2 == "dd" { print $5, $6 }')" = "n/a n/a" ]
+}
+
+@test "what format 3 recorded otherwise is no mismatch, and without layer uring its S is a bound" {
+	older old.sqlite 3
+	result() { "$ANALYZE" verify old.sqlite --format csv | awk -F, -v what="$1" 'index($0, what ",") { print $(NF - 4), $(NF - 3), $(NF - 1), $NF }'; }
+	same "an exec before" "$(result 'process bytes read,sh [26779]')" "2512 2512 OK rchar"
+	same "exact" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f1)" exact
+	# of others, which have no events; and 64 KiB that were zeroed
+	sqlite3 old.sqlite "INSERT INTO agg_total SELECT run, kind, 0, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns
+		FROM agg_total WHERE kind = 46 AND cause = 1;
+		INSERT INTO agg_total SELECT run, 61, 0, dev, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0 FROM agg_total WHERE kind = 58 LIMIT 1;
+		UPDATE truth SET end_value = end_value + 65536 WHERE what IN ('write_bytes', 'session_write_bytes');
+		UPDATE run SET layers = replace(layers, 'uring,', '')"
+	same "data" "$("$ANALYZE" verify old.sqlite --format csv | grep -c 'file data submitted,run,98304,98304,0,OK,')" 1
+	same "zeroed" "$("$ANALYZE" verify old.sqlite --format csv | grep -c '65536,n/a,format 3 did not record what was zeroed')" 2
+	same "a bound" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f1,3-4)" "<= 172032 94277"
 }
 
 @test "an older store is brought to this format: it answers as before, and takes new runs" {
@@ -147,6 +163,13 @@ answers() { # STORE
 	sums() { "$ANALYZE" amplification s.sqlite --run "$1" --format csv --table ratios; "$ANALYZE" files s.sqlite --run "$1" --format csv; "$ANALYZE" verify s.sqlite --run "$1" --format csv; }
 	one_line 2 "prune what?" "$ANALYZE" prune s.sqlite
 	one_line 2 "no run" "$ANALYZE" prune s.sqlite:9
+	# which would take them out of all runs
+	one_line 2 "--run is not for prune: a run of a store is STORE:RUN" "$ANALYZE" prune s.sqlite --run 2 --events
+	one_line 2 "--system is not for prune" "$ANALYZE" prune s.sqlite --system etcd --events
+	one_line 2 "--run is not for merge" "$ANALYZE" merge m.sqlite s.sqlite s.sqlite --run 2
+	one_line 2 "--events belongs to the command 'prune'" "$ANALYZE" migrate s.sqlite --events
+	one_line 2 "-o belongs to the command 'report'" "$ANALYZE" files s.sqlite -o files.txt
+	same "events are there" "$(sqlite3 s.sqlite "SELECT COUNT(DISTINCT run) FROM event")" 3
 	full=$(size)
 	for n in 1 2 3; do sums $n >before$n; done
 	run -0 "$ANALYZE" prune s.sqlite:2 --events
@@ -155,6 +178,12 @@ answers() { # STORE
 	same "events" "$(sqlite3 s.sqlite "SELECT run, COUNT(*) > 0 FROM event GROUP BY run" | paste -sd ' ')" "1|1 3|1"
 	for n in 1 2 3; do sums $n | diff before$n -; done
 	"$ANALYZE" headline s.sqlite --run 2 | grep -q 'missing   events: they were pruned'
+	for report in pattern iosize heatmap fsync; do
+		"$ANALYZE" $report s.sqlite --run 2 | grep -q 'it needs events, and those of the run were pruned'
+	done
+	sqlite3 s.sqlite "UPDATE run_end SET events = 1000001 WHERE run = 2"
+	"$ANALYZE" report s.sqlite --run 2 -o page.html
+	same "reports of events in the page" "$(grep -c 'Not measured, because it needs events, and those of the run were pruned.' page.html)" 4
 	"$ANALYZE" prune s.sqlite --older 100000 # none is so old
 	same "runs" "$(sqlite3 s.sqlite "SELECT COUNT(*) FROM run")" 3
 	sqlite3 s.sqlite "UPDATE run SET wall_ns = (unixepoch() - 300 * 86400) * 1000000000 WHERE run = 1"
@@ -172,6 +201,9 @@ answers() { # STORE
 	[ "$(size)" -le $((empty_size + 400000)) ]
 	same "the newest keep their events" "$(sqlite3 s.sqlite "SELECT group_concat(DISTINCT run) FROM event")" "$(sqlite3 s.sqlite "SELECT run FROM run ORDER BY wall_ns DESC LIMIT 1")"
 	one_line 1 "s.sqlite: nothing was changed: " "$ANALYZE" prune s.sqlite --to 1KiB
+	cp s.sqlite $'\033[31m.sqlite'
+	run -0 "$ANALYZE" prune $'\033[31m.sqlite' --events
+	[[ $output == '\x1b[31m.sqlite: 0 runs taken out, '* ]]
 	[ -z "$(find . -name '.iot*')" ]
 }
 

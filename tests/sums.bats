@@ -53,7 +53,7 @@ cat_report() {
 	       UNION ALL SELECT 'journal', sub, sym, SUM(n) FROM raw WHERE sym = 'B' AND cause = 'journal' GROUP BY sub
 	       UNION ALL SELECT 'net', '', sym, SUM(n) FROM raw WHERE sym IN ('sent', 'received') GROUP BY sym
 	       UNION ALL SELECT 'residual', '', sym, SUM(n) FROM raw WHERE sym IN (SELECT sym FROM v_sym WHERE rest = 'device') GROUP BY sym),
-	     second AS MATERIALIZED (SELECT sec, S, S_r, B_data + B_journal + B_metadata + B_rest AS B, B_r, flushes FROM v_timeline),
+	     second AS MATERIALIZED (SELECT sec, S, S_r, B_data + B_journal + B_metadata + B_rest AS B, B_r, flushes FROM v_second),
 	     got(what, part, sym, n) AS (
 	       SELECT what, '', sym, amount FROM v_line_amount a JOIN v_line l ON l.gid = a.gid WHERE l.what IN ('all', 'total')
 	       UNION ALL SELECT 'owner', o.owner, a.sym, a.amount FROM v_owner o JOIN v_line_amount a ON a.gid = o.gid WHERE :per = 'pid'

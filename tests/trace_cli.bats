@@ -278,6 +278,27 @@ refuses() { # STATUS TEXT ARGS...
 	same "whose it is" "$(stat -c '%u %a' his/trace.txt)" "65534 600"
 	as_user "$BATS_TEST_TMPDIR/bin:$PATH" env IOT_STORE=run.sqlite ../bin/working_trace.sh 0.5 "a b"
 	same "asked" "$(cat "his/a b")" "as root: -- iot-trace -d 0.5 --format text -o - -o run.sqlite"
+	# anew, for nobody else, what was there; through what has no content; but not to who was there first
+	chmod 666 his/trace.txt
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" ../bin/working_trace.sh 7
+	same "anew" "$(cat his/trace.txt) $(stat -c '%u %a' his/trace.txt)" "as root: -- iot-trace -d 7 --format text -o - 65534 600"
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" ../bin/working_trace.sh 7 /dev/null
+	mkdir -m 1777 sticky
+	: >other
+	chmod 666 other
+	mkfifo -m 666 sticky/fifo
+	: >sticky/file
+	ln -s ../other sticky/link
+	ln -s nowhere sticky/none
+	chown -h 1 sticky/* other
+	chmod 666 sticky/file
+	for name in fifo file link none; do
+		status=0
+		as_user "$BATS_TEST_TMPDIR/bin:$PATH" timeout 10 ../bin/working_trace.sh 7 ../sticky/$name 2>err.log || status=$?
+		same "status of $name" "$status" 1
+		grep -q "will not write to .*sticky/$name, which belongs to somebody else" err.log
+	done
+	[ ! -s sticky/file ] && [ ! -s other ] && [ ! -e sticky/nowhere ]
 	mkdir empty
 	for program in sh id dirname readlink stat; do ln -s "$(command -v $program)" empty/; done
 	chmod 755 empty
@@ -291,7 +312,30 @@ refuses() { # STATUS TEXT ARGS...
 @test "the manual says how much memory of the kernel a run takes, to a twentieth" {
 	need_tracer
 	[ "$(cat /sys/devices/system/cpu/possible)" = 0-1 ] || skip "a machine with two processors is missing: the figure is of one"
+	! grep -qE ' (xfs|btrfs) ' /proc/mounts || skip "a machine without XFS and btrfs is missing: their tables come when one is mounted"
 	said=$(sed -nE 's/.*The kernel holds ([0-9]+) MiB.*/\1/p' "$root/tracer/iot-trace.8")
 	has=$("$IOT_BUILD/iot-trace" --probes | awk '$1 == "memory" { print int($2 + 0.5) }')
 	((has * 100 >= said * 95 && has * 100 <= said * 105)) || fail "the manual says $said MiB, a run takes $has MiB"
+}
+
+@test "a standard descriptor that is closed is given to no file: outputs hold no message, and what was to be printed is an error" {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	printf '#!/bin/sh\necho "a word"\necho "a word" >&2\nexit 7\n' >speak
+	chmod +x speak
+	for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+		rm -rf run.* again.sqlite
+		status=0
+		eval "\"\$trace\" -v -o run.jsonl -o run.sqlite -- ./speak $closed" >out 2>err || status=$?
+		same "status with $closed" "$status" 7
+		same "runs with $closed" "$(sqlite3 run.sqlite 'SELECT COUNT(*) FROM run_end')" 1
+		eval "\"\$analyze\" ingest again.sqlite run.jsonl $closed" || fail "the stream of a run with $closed"
+		same "words with $closed" "$(grep -c 'a word' run.jsonl run.sqlite | paste -sd' ')" "run.jsonl:0 run.sqlite:0"
+	done
+	for command in '"$trace" -q -o - -- true' '"$trace" --probes' '"$trace" --help' '"$analyze" runs run.sqlite' '"$analyze" --help' '"$analyze" ingest new.sqlite <&-'; do
+		status=0
+		eval "$command >&-" 2>err || status=$?
+		same "status of $command" "$status" 1
+		grep -q 'Bad file descriptor' err || fail "$command: $(cat err)"
+	done
 }

@@ -16,15 +16,23 @@ kernel() { # SERIES
 	"$root/tests/vm/fetch" "$1" >/dev/null || skip "kernel $1 is missing: no download"
 }
 
+# Tests in a guest. What they say is kept in the folder IOT_VM_SAID, for tests/check-vm.
+guest() { # SERIES SECONDS FILTER FILE...
+	local series=$1 seconds=$2 filter=$3 status=0 said=${IOT_VM_SAID:-$BATS_TEST_TMPDIR}/$1.tap
+
+	kernel "$series"
+	shift 3
+	"$root/tests/vm/run" -t "$seconds" -m 2G -s 2 "$series" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter "$filter" "$@" >> "$said" || status=$?
+	cat "$said"
+	return "$status"
+}
+
 scenarios() { # SERIES
-	kernel "$1"
-	"$root/tests/vm/run" -t 1500 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats
+	guest "$1" 1500 '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats
 }
 
 volumes() { # SERIES
-	kernel "$1"
-	"$root/tests/vm/run" -t 1500 -m 2G -s 2 "$1" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter "^guest${IOT_ALL_VMS:+(, long)?}:" \
-		tests/stacks.bats tests/disks.bats
+	guest "$1" 1500 "^guest${IOT_ALL_VMS:+(, long)?}:" tests/stacks.bats tests/disks.bats
 }
 
 not_each_time() {
@@ -49,6 +57,36 @@ not_each_time() {
 	scenarios 6.1
 }
 
+# Those that the kernel lacks have another of the same work, which it has.
+loaded() { # SERIES
+	kernel "$1"
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	# shellcheck disable=SC2016 # the guest's shell expands them
+	run tests/vm/run -t 600 "$1" -- bash -ec 'modprobe ext4
+		for fs in xfs btrfs; do
+			truncate -s 512M "/dev/shm/$fs"
+			"mkfs.$fs" -q -f "/dev/shm/$fs" >&2
+			mkdir "/tmp/$fs"
+			mount -t "$fs" -o loop "/dev/shm/$fs" "/tmp/$fs"
+		done
+		"$0" --probes' "$trace"
+	same "status" "$status" 0
+	empty "refused" "$(grep -E 'failed to load|of this type' <<<"$output" | grep -v 'No such process' || :)" # those are of other kernels
+	grep -q '^tier  *full$' <<<"$output"
+	grep -q '^fs .* btrfs__copy .* yes' <<<"$output"
+	grep -q '^fs .* xfs__commit .* yes' <<<"$output"
+}
+
+@test "under 7.2 all programs of ext4, XFS and btrfs are loaded, which are modules there" {
+	loaded 7.2
+}
+
+@test "all programs of ext4, XFS and btrfs are loaded under 6.1" {
+	not_each_time
+	loaded 6.1
+}
+
 @test "what is on dm, md and partitions holds under 6.1" {
 	not_each_time
 	volumes 6.1
@@ -60,8 +98,7 @@ not_each_time() {
 
 @test "a container on overlayfs on dm-crypt is measured as plain ext4 under 6.12" {
 	not_each_time
-	kernel 6.12
-	"$root/tests/vm/run" -t 1500 -m 2G -s 2 6.12 -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/container.bats
+	guest 6.12 1500 '^guest:' tests/container.bats
 }
 
 @test "what is on dm, md and partitions holds under 7.2" {
@@ -86,6 +123,5 @@ not_each_time() {
 
 @test "calls and devices are exact under 5.10, and the rest is n/a" {
 	not_each_time
-	kernel 5.10
-	"$root/tests/vm/run" -t 900 -m 2G -s 2 5.10 -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter '^guest:' tests/reduced.bats
+	guest 5.10 900 '^guest:' tests/reduced.bats
 }

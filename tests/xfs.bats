@@ -144,6 +144,96 @@ log_in_store() {
 	with_fs xfs 320M -- body
 }
 
+# An XFS with a second disk: as its log or its realtime device.
+second_disk() { # log|rt MKFS_OPTIONS, in which SECOND stands for it
+	local how=$1
+
+	shift
+	truncate -s 512M second.img
+	other=$(losetup --find --show "$PWD/second.img")
+	otherno=$(tr -d '\n' < "/sys/block/${other#/dev/}/dev")
+	trap 'fs_umount; losetup -d "$other"' EXIT
+	fs_umount
+	mkfs.xfs -q -f "${@/SECOND/$other}" "$IOT_DEV"
+	mount -o "noatime,${how}dev=$other" "$IOT_DEV" "$IOT_MNT" 2> mount.txt || { grep -q ': Function not' mount.txt && exit 77; }
+	sync -f "$IOT_MNT"
+}
+
+# 53 x 64 KiB, 7 x 4 KiB with fsync, 4 x 64 KiB directly; with a clone, 2 x 7 x 4 KiB and directly 3 x 64 KiB of what is shared.
+two_kinds_of_writes() {
+	cat > writes.py <<-'P'
+		import fcntl, mmap, os, sys
+		top, m = sys.argv[1], mmap.mmap(-1, 65536)
+		def opened(name, flags=0): return os.open(top + "/" + name, os.O_CREAT | os.O_RDWR | flags)
+		f, g, d = opened("f"), opened("g"), opened("d", os.O_DIRECT)
+		for i in range(53): os.write(f, b"x" * 65536)
+		os.fsync(f)
+		for i in range(7): os.write(g, b"y" * 4096); os.fsync(g)
+		for i in range(4): os.pwrite(d, m, 65536 * i)
+		if len(sys.argv) > 2:
+		    fcntl.ioctl(opened("clone"), 0x40049409, f)  # FICLONE
+		    for name in ("f", "clone"):
+		        c = opened(name)
+		        for i in range(7): os.pwrite(c, b"z" * 4096, 65536 * i + 8192)
+		        os.fsync(c)
+		    c = opened("clone", os.O_DIRECT)
+		    for i in range(3): os.pwrite(c, m, 65536 * (20 + i))
+	P
+	named writer
+}
+
+@test "XFS: what is written over shared extents is copied, and data of who writes, also directly" {
+	body() {
+		two_kinds_of_writes
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./writer writes.py $IOT_MNT clone; umount $IOT_MNT"
+		all_known "$(dev_wrote)"
+		same "data" "$(written "cause = 'data' AND comm = 'writer'")" $((53 * 65536 + 7 * 4096 + 2 * 7 * 4096))
+		same "direct" "$(written "cause = 'direct' AND comm = 'writer'")" $((7 * 65536))
+		same "data of others" "$(written "cause IN ('data', 'direct') AND comm <> 'writer'")" 0
+	}
+	need python3 python3-minimal
+	with_fs xfs 320M -m reflink=1 -- body
+}
+
+@test "XFS with its log on another disk: there is nothing but the log, which is the writer's, and here is none of it" {
+	body() {
+		second_disk log -l "logdev=SECOND,size=64m"
+		two_kinds_of_writes
+		dev_mark
+		before=$(dev_count "$other" write_sectors)
+		traced -- sh -c "./writer writes.py $IOT_MNT; umount $IOT_MNT"
+		all_known "$(dev_wrote)"
+		same "log here" "$(written "cause = 'journal'")" 0
+		same "data" "$(written "cause IN ('data', 'direct') AND comm = 'writer'")" $((57 * 65536 + 7 * 4096))
+		log=$((($(dev_count "$other" write_sectors) - before) * 512))
+		same "log there" "$(total bytes "kind = 'block_write' AND dev = '$otherno' AND cause = 'journal' AND owner > 2")" "$log"
+		between "log" "$log" $((8 * 1024)) $((12 * 4096))
+	}
+	need python3 python3-minimal
+	with_fs xfs 320M -- body
+}
+
+@test "XFS with a realtime disk: there is file data, of its writer; here are log and structures" {
+	body() {
+		second_disk rt -r rtdev=SECOND -m reflink=0,rmapbt=0
+		xfs_io -c 'chattr +t' "$IOT_MNT"
+		two_kinds_of_writes
+		dev_mark
+		before=$(dev_count "$other" write_sectors)
+		traced -- sh -c "./writer writes.py $IOT_MNT; umount $IOT_MNT"
+		all_known "$(dev_wrote)"
+		same "data here" "$(written "cause IN ('data', 'direct')")" 0
+		same "there" "$(((($(dev_count "$other" write_sectors) - before) * 512)))" $((57 * 65536 + 7 * 4096))
+		same "data there" "$(total bytes "kind = 'block_write' AND dev = '$otherno' AND cause IN ('data', 'direct') AND comm = 'writer'")" $((57 * 65536 + 7 * 4096))
+	}
+	need python3 python3-minimal
+	status=0
+	with_fs xfs 320M -- body || status=$?
+	[ "$status" != 77 ] || skip "CONFIG_XFS_RT is missing: this kernel has no realtime devices"
+	return "$status"
+}
+
 @test "XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_no_xfs
 	body() {
@@ -210,6 +300,7 @@ log_in_store() {
 			wait"
 		delta=$(dev_wrote)
 		same "device bytes" "$(written 1)" "$delta"
+		[ -z "${IOT_XFS_MIX-}" ] || echo "# $(written 'owner = 0') of $delta bytes have no owner" >&3
 		[ $((1000 * $(written 'owner = 0'))) -lt "$delta" ] || fail "$(written 'owner = 0') of $delta bytes have no owner"
 		same "director's data" "$(written "cause = 'direct' AND comm = 'director'")" $(($(ls director.*.json | wc -l) * 503 * 8192))
 		same "mapper's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'mapper'")" $(($(ls mapper.*.json | wc -l) * 1004 * 4096))

@@ -179,7 +179,7 @@ int describe_run(struct sink *s, const struct options *o, const struct probes *p
 	r.kernel = u.release;
 	r.machine = u.machine;
 	r.utc_offset_s = tm.tm_gmtoff;
-	r.wall_ns = clock_now(CLOCK_REALTIME) - (clock_now(CLOCK_MONOTONIC) - start_ns);
+	r.wall_ns = clock_wall(start_ns);
 	measured_layers(p, o, layers);
 	options_filters(o, filters, sizeof(filters));
 	r.filters = *filters ? filters : NULL;

@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* iot-trace.c - main. */
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 #include "options.h"
 #include "out.h"
 #include "run.h"
-
-/* A descriptor below 3 that is closed would be given to an output, and messages would end up in it. */
-static void fill_standard_descriptors(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
 
 int main(int argc, char **argv)
 {
@@ -25,7 +11,6 @@ int main(int argc, char **argv)
 	struct options o;
 	int status;
 
-	fill_standard_descriptors();
 	out_standard();
 	status = options_parse(&o, argc, argv);
 	if (status >= 0)

@@ -383,7 +383,7 @@ static int take_row(void *into, size_t i, const char *value)
 		print_help();
 	else
 		printf("iot-trace %s\n", IOT_VERSION);
-	return fflush(stdout) ? STATUS_FAILED : STOP;
+	return fflush(stdout) ? fail_as(STATUS_FAILED, errno, "cannot write standard output") : STOP;
 }
 
 static bool has_suffix(const char *path, const char *suffix)

@@ -121,6 +121,7 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;
 		c->max_claims = p->max_claims;
+		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) || layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
@@ -252,6 +253,16 @@ int maps_plan(struct probes *p)
 	return 0;
 }
 
+static bool is_asked(const struct probes *p, const struct program *g)
+{
+	if (!p->opts.latency && !strcmp(g->name, "syscall__enter"))
+		return false;
+	for (size_t i = 0; p->opts.layers && i < n_wanted_by; i++)
+		if (!strcmp(g->layer, wanted_by[i].layer))
+			return wanted_by[i].layers & p->opts.layers;
+	return true;
+}
+
 /* Leaves out the programs that were refused before, and those whose tracepoint has other arguments. */
 static void choose(struct probes *p, struct bpf_object *o)
 {
@@ -271,7 +282,7 @@ static void choose(struct probes *p, struct bpf_object *o)
 			bpf_program__set_autoload(g, false);
 			continue;
 		}
-		if (!p->opts.latency && !strcmp(programs[row].name, "syscall__enter")) {
+		if (!is_asked(p, &programs[row])) {
 			program_refuse(p, bpf_program__name(g), NOT_ASKED);
 			bpf_program__set_autoload(g, false);
 			continue;
@@ -396,7 +407,7 @@ int object_load(struct probes *p, size_t n)
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
 			refuse_object(p, o, why);
 			/* the names that `info` points to belong to the object: it is kept, unloaded */
-			return n == OBJECT_MAPS || n == OBJECT_CORE ? fail(err, "cannot load the kernel side") : 0;
+			return n == OBJECT_MAPS || n == OBJECT_CALLS ? fail(err, "cannot load the kernel side") : 0;
 		}
 		snprintf(why, sizeof(why), "%s (%s)", strerror(-err), said->text);
 		program_refuse(p, said->program, why);
@@ -473,7 +484,7 @@ static void *load_next(void *arg)
 		pthread_mutex_lock(&l->lock);
 		n = l->next++;
 		pthread_mutex_unlock(&l->lock);
-		if (n >= l->end)
+		if (n >= n_objects)
 			return NULL;
 		err = l->p->obj[n] ? object_load(l->p, n) : 0;
 		pthread_mutex_lock(&l->lock);
@@ -482,9 +493,9 @@ static void *load_next(void *arg)
 	}
 }
 
-static int load_side_by_side(struct probes *p, size_t begin, size_t end)
+static int load_side_by_side(struct probes *p, size_t begin)
 {
-	struct loading l = { .p = p, .next = begin, .end = end, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct loading l = { .p = p, .next = begin, .end = n_objects, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread[LOADERS - 1];
 	int n = 0;
 
@@ -504,7 +515,7 @@ int objects_load(struct probes *p)
 	if (err)
 		return err;
 	functions_tell(p); /* the others depend on what is found */
-	err = load_side_by_side(p, OBJECT_NET, OBJECT_SYSCALL) ?: load_side_by_side(p, OBJECT_SYSCALL, n_objects);
+	err = load_side_by_side(p, OBJECT_MAPS + 1);
 	malloc_trim(0);
 	return err;
 }

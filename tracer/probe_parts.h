@@ -20,12 +20,20 @@ struct object {
 	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
 	const char *reduced, *reduced_end; /* the same for kernels that lack what the others need (bpf/reduced.bpf.h); NULL: none */
 };
-enum { OBJECT_MAPS, OBJECT_NET, OBJECT_CORE, OBJECT_SYSCALL };
+enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
 #define FS_OBJECT "fs_"        /* and the name of a file system, with which the names of its programs begin too */
 #define MAX_OBJECTS 16
 extern const struct object objects[];
 extern const size_t n_objects;
 extern const char obj_who[], obj_who_end[]; /* a program that is asked once, by itself */
+
+/* Which layers need programs of a layer; one that is not here is needed by all that its object is for. */
+struct wanted_by {
+	const char *layer;
+	u32 layers;            /* any of them: 1 << LAYER_x */
+};
+extern const struct wanted_by wanted_by[];
+extern const size_t n_wanted_by;
 
 /* What the kernel must have, as a value of its enum bpf_func_id, or it gets the objects of the reduced tier; and how that is said. */
 struct needed {

@@ -14,36 +14,34 @@
 
 CARRY(who);
 CARRY(maps);
-CARRY(core);
-CARRY(net);
-CARRY(syscall);
-CARRY(cache);
-CARRY(block);
+CARRY(calls);
+CARRY(pages);
 CARRY(fs_ext4);
 CARRY(fs_xfs);
 CARRY(fs_btrfs);
-CARRY(uring);
 CARRY(reduced_maps);
-CARRY(reduced_core);
-CARRY(reduced_syscall);
+CARRY(reduced_calls);
 CARRY(reduced_block);
 
 #define REDUCED(name) .reduced = obj_reduced_##name, .reduced_end = obj_reduced_##name##_end
 
 const struct object objects[] = {
 	{ "maps", obj_maps, obj_maps_end, 0, REDUCED(maps) },
-	{ "net", obj_net, obj_net_end, 1 << LAYER_NET },
-	{ "core", obj_core, obj_core_end, 0, REDUCED(core) },
-	/* those count what net cannot; in an order in which two threads are ready at about the same time */
-	{ "syscall", obj_syscall, obj_syscall_end, 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET, REDUCED(syscall) },
-	{ "uring", obj_uring, obj_uring_end, 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
+	/* in an order in which two threads are ready at about the same time */
+	{ "pages", obj_pages, obj_pages_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
+	{ "calls", obj_calls, obj_calls_end, 0, REDUCED(calls) },
 	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
 	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
 	{ "fs_btrfs", obj_fs_btrfs, obj_fs_btrfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs" },
-	{ "block", obj_block, obj_block_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
-	{ "cache", obj_cache, obj_cache_end, 1 << LAYER_CACHE | 1 << LAYER_FS | 1 << LAYER_BLOCK },
 };
 const size_t n_objects = N_OF(objects);
+
+const struct wanted_by wanted_by[] = {
+	{ "net", 1 << LAYER_NET },
+	{ "syscall", 1 << LAYER_SYSCALL | 1 << LAYER_VFS | 1 << LAYER_NET }, /* what no probe of sockets counts, the calls do */
+	{ "uring", 1 << LAYER_URING | 1 << LAYER_VFS | 1 << LAYER_NET },
+};
+const size_t n_wanted_by = N_OF(wanted_by);
 
 const struct needed needed[] = {
 	{ "BPF_FUNC_loop", "this kernel is older than 5.17: it has no bpf_loop()" },
@@ -56,6 +54,7 @@ const struct program programs[] = {
 	{ "core__exec", "all", 0, true },
 	{ "core__exit", "all", 0, true },
 	{ "core__rename", "all", 0, false },
+	{ "core__signal", "all", 0, false },
 	{ "core__writeback_begin", "fs", 0, true },
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
@@ -122,6 +121,11 @@ const struct program programs[] = {
 	{ "btrfs__work_end", "fs", 0, true },
 	{ "btrfs__writeback", "fs", 0, false },      /* 6.12 */
 	{ "btrfs__writeback_page", "fs", 0, false }, /* before */
+	{ "btrfs__mark", "fs", 0, true },
+	{ "btrfs__sync_enter", "fs", 0, false },     /* 7.1 */
+	{ "btrfs__sync", "fs", 0, false },           /* before */
+	{ "btrfs__compress_begin", "fs", 0, false },
+	{ "btrfs__compress_end", "fs", 0, false },
 	{ "btrfs__evict", "fs", 0, true },
 	{ "btrfs__page_gone", "fs", 0, true },
 	{ "btrfs__dirty", "fs", 2, true },
@@ -238,13 +242,21 @@ const struct function_row function_rows[] = {
 	{ "btrfs_raid56_end_io", FN_BTRFS_BIO },
 	{ "btrfs_clone_write_end_io", FN_BTRFS_COPY },
 	{ "btrfs_end_super_write", FN_BTRFS_SUPER },
+	{ "scrub_read_endio", FN_BTRFS_SCRUBBED },       /* 6.4 */
+	{ "scrub_repair_read_endio", FN_BTRFS_SCRUBBED },
+	{ "scrub_write_endio", FN_BTRFS_SCRUBBED },
+	{ "scrub_bio_end_io", FN_BTRFS_SCRUBBED },
+	{ "scrub_wr_bio_end_io", FN_BTRFS_SCRUBBED },
 	{ "raid_wait_write_end_io", FN_BTRFS_PARITY },
+	{ "raid_wait_read_end_io", FN_BTRFS_PARITY },
 	{ "raid_write_end_io", FN_BTRFS_PARITY },        /* until 6.2 */
 	{ "btrfs_dio_end_io", FN_BTRFS_DIRECT },         /* 6.2 */
 	{ "btrfs_end_dio_bio", FN_BTRFS_DIRECT },
 	{ "end_bbio_compressed_write", FN_BTRFS_COMPRESSED }, /* 6.10 */
 	{ "end_compressed_bio_write", FN_BTRFS_COMPRESSED },
 	{ "finish_ordered_fn", FN_BTRFS_ORDERED },
+	{ "compress_file_range", FN_BTRFS_COMPRESS }, /* 6.6 */
+	{ "async_cow_start", FN_BTRFS_COMPRESS },
 };
 const size_t n_function_rows = N_OF(function_rows);
 

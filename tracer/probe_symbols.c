@@ -31,16 +31,18 @@ static void *find_functions(void *arg)
 		return NULL;
 	}
 	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
-		u64 address = strtoull(line, &name, 16);
+		u64 address;
 
-		if (strlen(name) < 4)
+		name = strchr(line, ' ');
+		if (!name || strlen(name) < 4)
 			continue;
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
 		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
 		for (size_t i = 0; i < n_function_rows; i++) {
-			if (strcmp(name, function_rows[i].name))
+			if (*name != *function_rows[i].name || strcmp(name, function_rows[i].name))
 				continue;
+			address = strtoull(line, NULL, 16);
 			if (!address)
 				hide(p, name);
 			else if (p->symbols.n < MAX_SYMBOLS)

@@ -34,7 +34,10 @@ static const struct {
 };
 #define IN_FLIGHT 8
 #define MAX_COLUMNS 20
-#define MAX_READINGS 200        /* of one counter, until no request of its disk completes meanwhile */
+#define MIN_READINGS 4          /* of one counter */
+#define MAX_READINGS 200
+#define PAUSE_NS 200000         /* between them */
+#define CALM_NS (20 * NSEC / 1000) /* a request that our programs saw complete is in the counters of the kernel by then */
 
 /* Bytes that completed while the gate was closed, just before and just after a reading: the same unless the disk is faster
  * than we read. */
@@ -61,6 +64,8 @@ struct counter {
 struct counters {
 	const struct probes *probes;
 	bool end;
+	u64 since_ns;   /* CLOCK_MONOTONIC: before then something may have moved */
+	u64 until_ns;   /* a disk that has not come to rest by then is busy */
 	struct counter *c;
 	size_t n, room;
 };
@@ -131,20 +136,60 @@ static bool same_counts(const u64 *a, const u64 *b, int n)
 	return same;
 }
 
-/* Reads the numbers of a counter of a disk between two of its requests; returns how many. */
-static int read_between(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a)
+/* Bytes that our programs saw complete while the gate was closed, and the kernel has not counted, but for a constant. */
+typedef s64 lag_of(const struct iot_outside *seen, const u64 *counted);
+
+static s64 lag_of_disk(const struct iot_outside *seen, const u64 *counted)
+{
+	return seen->read + seen->write - (counted[2] + counted[6]) * 512;
+}
+
+static s64 lag_of_ext4(const struct iot_outside *seen, const u64 *counted)
+{
+	return seen->write - counted[0] * 1024;
+}
+
+/* Reads the numbers of a counter once; returns how many. *whole: no request of its disk completed meanwhile. */
+static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a, bool *whole)
 {
 	u64 again[MAX_COLUMNS];
 	char line[512];
+	int n;
+
+	a->known = probes_outside(p, disk, &a->before);
+	n = read_line(path, line, sizeof(line)) < 0 ? 0 : numbers(line, v);
+	*whole = !a->known || !n || read_line(path, line, sizeof(line)) < 0 || numbers(line, again) != n;
+	if (*whole)
+		return n;
+	probes_outside(p, disk, &a->after);
+	*whole = !memcmp(&a->before, &a->after, sizeof(a->before)) && same_counts(v, again, n);
+	return n;
+}
+
+/* Reads the numbers of a counter of a disk between two of its requests; returns how many.
+ *
+ * The kernel calls our programs before it counts, and the processor can be taken away in between. So the two are of one instant where
+ * nothing has moved for a while; where that does not happen, in the reading in which least is missing. */
+static int read_between(struct counters *list, u32 disk, const char *path, lag_of *lag, u64 v[MAX_COLUMNS], struct around *a)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	u64 now[MAX_COLUMNS] = { 0 }, at, moved_ns;
+	struct around around = {};
+	bool whole, best_whole = false;
+	s64 best = 0;
 	int n = 0;
 
-	for (int i = 0; i < MAX_READINGS; i++) {
-		a->known = probes_outside(p, disk, &a->before);
-		n = read_line(path, line, sizeof(line)) < 0 ? 0 : numbers(line, v);
-		if (!a->known || !n || read_line(path, line, sizeof(line)) < 0 || numbers(line, again) != n)
-			return n;
-		probes_outside(p, disk, &a->after);
-		if (!memcmp(&a->before, &a->after, sizeof(a->before)) && same_counts(v, again, n))
+	for (int i = 0; i < MAX_READINGS; i++, nanosleep(&pause, NULL)) {
+		at = clock_now(CLOCK_MONOTONIC);
+		n = read_once(list->probes, disk, path, now, &around, &whole);
+		moved_ns = around.before.last_ns > list->since_ns ? around.before.last_ns : list->since_ns;
+		if (!i || whole > best_whole || (whole == best_whole && n && lag(&around.before, now) < best)) {
+			best_whole = whole;
+			best = n ? lag(&around.before, now) : 0;
+			memcpy(v, now, sizeof(now));
+			*a = around;
+		}
+		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS) || (i >= MIN_READINGS && at >= list->until_ns))
 			break;
 	}
 	return n;
@@ -202,7 +247,7 @@ static void read_disk(struct counters *list, const char *name)
 	snprintf(c.source, sizeof(c.source), "/sys/block/%.100s/stat", name);
 	if (!folder_dev(folder, &c.dev, &c.object))
 		return;
-	n = read_between(list->probes, c.dev, c.source, v, &a);
+	n = read_between(list, c.dev, c.source, lag_of_disk, v, &a);
 	c.uncounted = uncounted(name);
 	used = c.uncounted;
 	for (int i = 0; i < n; i++)
@@ -232,7 +277,7 @@ static void read_ext4(struct counters *list, const char *name)
 
 	snprintf(c.source, sizeof(c.source), "/sys/fs/ext4/%.90s/session_write_kbytes", name);
 	snprintf(folder, sizeof(folder), "/sys/class/block/%s", name);
-	if (stat(c.source, &s) || !folder_dev(folder, &c.dev, &object) || read_between(list->probes, c.dev, c.source, v, &a) != 1)
+	if (stat(c.source, &s) || !folder_dev(folder, &c.dev, &object) || read_between(list, c.dev, c.source, lag_of_ext4, v, &a) != 1)
 		return;
 	c.object = s.st_ino; /* of this mount */
 	c.value = v[0] * 1024;
@@ -245,6 +290,8 @@ static void read_ext4(struct counters *list, const char *name)
 
 static void read_counters(struct counters *list)
 {
+	list->until_ns = clock_now(CLOCK_MONOTONIC) + 2 * CALM_NS;
+	list->since_ns = clock_now(CLOCK_MONOTONIC); /* our programs came, or the gate was closed, just now */
 	each_entry("/sys/block", read_disk, list);
 	each_entry("/sys/fs/ext4", read_ext4, list);
 }

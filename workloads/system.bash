@@ -21,7 +21,8 @@
 #   sys_client              sets array CLIENT: the backend of kv.py and its key=value options
 #   sys_perform OP SET      optional, instead of kv.py: does OP (write, read, overwrite, mixed), COUNT times SIZE bytes by CLIENTS,
 #                           and prints what was acknowledged as kv.py does
-# Environment: IOT_WORK (state directory), IOT_PORT, IOT_NO_INSTALL=1 (never install packages),
+# Environment: IOT_FS (file system of the drives: ext4, xfs or btrfs), IOT_WORK (state directory), IOT_PORT,
+# IOT_NO_INSTALL=1 (never install packages),
 # IOT_HORIZON=after_sync (leave the engine's checkpoint out), IOT_IMG_DIR (where the images of the drives are),
 # IOT_LIMIT (seconds that any one call may take at most: for servers that may not answer),
 # IOT_NO_ENGINE=1 (no engine statistics: asking for them is work of the server too, and warms what a cold read must find cold),
@@ -79,9 +80,10 @@ undo_note() { printf '%s\n' "$*" >>"$WORK/undo"; }
 # ---- devices -----------------------------------------------------------------------------------------------------
 
 # drive NAME: a loop device of DRIVE_SIZE, with a file system on $WORK/mnt/NAME unless FS=raw. Its node: $WORK/run/NAME.
-# lazy_*=0: else the kernel zeroes inode tables in the background, for minutes, into the counters.
+# lazy_*=0: else the kernel zeroes inode tables in the background, for minutes, into the counters. Nor does it read the
+# bitmaps of blocks ahead, up to five seconds after the mount (a kernel before 5.13 does not know the option, nor do so).
 drive() {
-	local name=$1 mnt=$WORK/mnt/$1 img dev
+	local name=$1 mnt=$WORK/mnt/$1 img dev quiet=
 
 	img=$(mktemp "${IOT_IMG_DIR:-$WORK/img}/iot-$SYSTEM-$1.XXXXXX")
 	undo_note "image $img"
@@ -90,10 +92,17 @@ drive() {
 	undo_note "loop $name $dev $img"
 	ln -sfn "$dev" "$WORK/run/$name"
 	[ "$FS" != raw ] || return 0
-	lim 120 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$dev" >&2
+	case ${IOT_FS:-ext4} in
+	ext4)
+		lim 120 mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$dev" >&2
+		quiet=,no_prefetch_block_bitmaps
+		;;
+	xfs | btrfs) lim 120 "mkfs.$IOT_FS" -q -f "$dev" >&2 ;;
+	*) die "file system $IOT_FS is not known: ext4, xfs or btrfs" ;;
+	esac
 	mkdir -p "$mnt"
 	undo_note "mount $mnt"
-	lim 30 mount -o noatime "$dev" "$mnt"
+	lim 30 mount -o "noatime$quiet" "$dev" "$mnt" 2>/dev/null || lim 30 mount -o noatime "$dev" "$mnt"
 	[ -z "$SERVICE_USER" ] || chown "$SERVICE_USER:" "$mnt"
 }
 

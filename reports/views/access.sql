@@ -10,25 +10,31 @@ FROM cause;
 CREATE TEMP TABLE v_class_word(class, word);
 INSERT INTO temp.v_class_word VALUES (0, ''), (1, 'file data'), (2, 'fs journal'), (3, 'fs metadata'), (5, 'other');
 
--- Owners whose events are left out: the tracer, what is not traced, and who is not of the system that is asked for.
+-- Was the run about some processes? Then what has no known owner may be anybody's, and most of it is in no event.
+CREATE TEMP VIEW v_about_some AS
+SELECT filters <> '' AND filters NOT GLOB 'dev=*' AS yes FROM v_run;
+
+-- Owners whose events are left out: the tracer, what is not traced, nobody in a run about some processes, and who is
+-- not of the system that is asked for.
 CREATE TEMP TABLE v_unwanted(owner INTEGER PRIMARY KEY);
 INSERT INTO temp.v_unwanted
-SELECT 1 UNION SELECT 2
+SELECT 1 UNION SELECT 2 UNION SELECT 0 FROM v_about_some WHERE yes
 UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE ask.system <> '';
 
 -- What events are, for functions that look at each of them (analyzer/access_map.h says how it is read): calls, VFS,
 -- requests and ranges of file systems that move bytes by their layer, and syncs, commits and flushes.
+CREATE TEMP TABLE v_access_kind AS
+SELECT k.id AS kind, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
+                          THEN substr('{"syscall": "ab", "uring": "ab", "vfs": "cd", "block": "ef", "fs": "ij"}'
+                                      ->> k.layer, 1 + (k.dir = 'w'), 1)
+                          ELSE (SELECT '{"fsyncs": "s", "commits": "t", "flushes": "u"}' ->> c.sym FROM v_counts c
+                                WHERE c.kind = k.id AND c.sym IN ('fsyncs', 'commits', 'flushes')) END AS letter
+FROM v_kind k;
+
 CREATE TEMP TABLE v_access_map AS
-WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254),
-     letter AS (
-       SELECT k.id, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
-                         THEN substr('{"syscall": "ab", "uring": "ab", "vfs": "cd", "block": "ef", "fs": "ij"}'
-                                     ->> k.layer, 1 + (k.dir = 'w'), 1)
-                         ELSE (SELECT '{"fsyncs": "s", "commits": "t", "flushes": "u"}' ->> c.sym FROM v_counts c
-                               WHERE c.kind = k.id AND c.sym IN ('fsyncs', 'commits', 'flushes')) END AS letter
-       FROM v_kind k)
-SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FROM number LEFT JOIN letter l ON l.id = n
-                                                             ORDER BY n))
+WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254)
+SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FROM number LEFT JOIN v_access_kind l
+                                                             ON l.kind = n ORDER BY n))
        || '/' || (SELECT group_concat(COALESCE(class, 5), '') FROM (SELECT c.class FROM number
                                                                     LEFT JOIN v_class c ON c.cause = n ORDER BY n))
        || '/' || (SELECT group_concat(on_file, '')
@@ -49,9 +55,10 @@ SELECT p.place, p.layer, p.place = 2 AND m.vfs IS NULL AS derived,
        COALESCE((SELECT SUM(l.n) FROM v_lost l WHERE l.effect IN ('events', 'bytes') AND l.layer IN (
                  SELECT value
                  FROM json_each(iif(p.place = 2 AND m.vfs IS NULL, '["syscall", "uring", "all"]', p.of)))), 0) AS lost,
-       CASE WHEN r.events = 0 THEN 'needs events, and the run recorded none'
+       CASE WHEN r.events = 0 THEN 'it ' || (SELECT text FROM v_no_events)
             WHEN iif(p.place < 3, m.syscall, iif(p.place = 5, m.fs, m.block)) IS NULL
-            THEN printf('layer %s was not %s', y.layer, iif(o.layer IS NULL, 'measured', 'asked for'))
+            THEN COALESCE((SELECT reason FROM v_unmeasured WHERE layer = 'owners' AND y.layer = 'block'),
+                          printf('layer %s was not %s', y.layer, iif(o.layer IS NULL, 'measured', 'asked for')))
             WHEN p.place < 3 THEN 'no call moved bytes of a file; loads and stores through mappings are no calls'
             ELSE 'nothing was moved there' END AS why
 FROM p JOIN v_run r JOIN v_measured m
@@ -65,17 +72,20 @@ CREATE TEMP TABLE v_order AS
 WITH judged AS MATERIALIZED (
        SELECT access_order((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.file, e.tid, e.ts_ns, e.offset,
                            e.bytes, e.sub, e.cause) AS rows
-       FROM event e WHERE e.run = (SELECT run FROM ask))
+       FROM event e WHERE e.run = (SELECT run FROM ask)
+         AND e.kind IN (SELECT kind FROM v_access_kind WHERE letter IN ('a', 'b', 'c', 'd', 'e', 'f')))
 SELECT value ->> 0 AS place, value ->> 1 AS way, value ->> 2 AS class, value ->> 3 AS dev, value ->> 4 AS owner,
        value ->> 5 AS file, value ->> 6 AS accesses, value ->> 7 AS bytes, value ->> 8 AS sequential,
        value ->> 9 AS sequential_bytes, value ->> 10 AS unjudged
 FROM judged, json_each(rows);
 
 -- The same of everybody that the report is about, and what devices as a whole saw. Where the VFS was not measured it is
--- what calls did.
+-- what calls did. broken: how many that look sequential may not be, because one that was lost came in between: in the
+-- stream, and in what its thread did there.
 CREATE TEMP VIEW v_order_line AS
 SELECT p.place, p.layer, iif(r.way = 1, 'read', 'written') AS way, r.class, w.word AS part, r.dev, d.device,
-       r.owner, o.gid, r.file, p.derived, p.lost, r.accesses, r.bytes, r.sequential, r.unjudged
+       r.owner, o.gid, r.file, p.derived, p.lost, p.lost * iif(p.place < 3, 2, 1) AS broken, r.accesses, r.bytes,
+       r.sequential, r.unjudged
 FROM ask JOIN v_order r JOIN v_place p ON p.place = r.place OR p.derived AND r.place = 1
 JOIN v_class_word w ON w.class = r.class
 LEFT JOIN v_device d ON d.dev = r.dev LEFT JOIN v_owner o ON o.owner = r.owner

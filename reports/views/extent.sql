@@ -4,7 +4,8 @@
 -- Requests by place and time, each event looked at once (analyzer/sizes.c says how devices and time are cut).
 CREATE TEMP TABLE v_cells AS
 SELECT access_cells((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.offset, e.bytes) AS map
-FROM event e WHERE e.run = (SELECT run FROM ask);
+FROM event e WHERE e.run = (SELECT run FROM ask)
+  AND e.kind IN (SELECT kind FROM v_access_kind WHERE letter IN ('e', 'f'));
 
 CREATE TEMP TABLE v_cut AS
 SELECT d.value ->> 0 AS dev, COALESCE(v.device, '(unknown)') AS device, d.value ->> 1 AS low, d.value ->> 2 AS high,
@@ -56,13 +57,14 @@ SELECT place, layer, why FROM v_place WHERE place <> 4 AND place NOT IN (SELECT 
 CREATE TEMP VIEW v_size_largest AS
 SELECT layer, way, MAX(largest) AS largest FROM v_size_line GROUP BY layer, way;
 
--- Mean sizes from sums, exact without events too.
+-- Mean sizes from sums, exact without events too; of calls also those that moved no byte, such as the end of a file.
 CREATE TEMP VIEW v_size_mean AS
 WITH sum AS (
        SELECT SUM(S_r) AS S_r, SUM(ops_S_r) AS ops_S_r, SUM(S) AS S, SUM(ops_S_w) AS ops_S_w, SUM(V_r) AS V_r,
               SUM(ops_V_r) AS ops_V_r, SUM(V) AS V, SUM(ops_V_w) AS ops_V_w, SUM(B_r) AS B_r, SUM(ops_B_r) AS ops_B_r,
               SUM(B) AS B, SUM(ops_B_w) AS ops_B_w
-       FROM v_volume WHERE shown AND what NOT IN ('all', 'total', 'other', 'self'))
+       FROM v_volume JOIN v_about_some s WHERE shown AND what NOT IN ('all', 'total', 'other', 'self')
+         AND (what <> 'unattributed' OR s.yes IS NOT 1))
 SELECT 1 AS ord, 'calls' AS layer, 'read' AS way, ops_S_r AS accesses, S_r AS bytes FROM sum
 UNION ALL SELECT 2, 'calls', 'written', ops_S_w, S FROM sum
 UNION ALL SELECT 3, 'vfs', 'read', ops_V_r, V_r FROM sum

@@ -25,6 +25,74 @@ SELECT iif(f.path IS NULL AND i.file <> 0, -1, i.file) AS file, f.device, f.ino,
 FROM ask JOIN file_io i ON i.run = ask.run LEFT JOIN v_file_name f ON f.id = i.file
 LEFT JOIN component n ON n.id = i.component AND n.id > 0;
 
+-- Pieces of the sums by file, at most a thousand, from number `low` to `high`: each is folded by itself, so that no
+-- answer of fold() is long.
+CREATE TEMP TABLE v_file_range AS
+WITH RECURSIVE at(low, last) AS (
+       SELECT MIN(file), MAX(file)
+       FROM (SELECT (SELECT MIN(file) FROM file_io i WHERE i.run = ask.run) AS file FROM ask
+             UNION ALL SELECT (SELECT MAX(file) FROM file_io i WHERE i.run = ask.run) FROM ask
+             UNION ALL SELECT (SELECT MIN(file) FROM ledger g WHERE g.run = ask.run) FROM ask
+             UNION ALL SELECT (SELECT MAX(file) FROM ledger g WHERE g.run = ask.run) FROM ask)),
+     range(n, low, size, last) AS (
+       SELECT 1, low, max((last - low) / 1000 + 1, 1000), last FROM at WHERE low IS NOT NULL
+       UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
+SELECT low, low + size - 1 AS high FROM range;
+
+-- The lines that are shown, by owner: numbers are cheaper than names where each row is looked at.
+CREATE TEMP TABLE v_line_of(owner INTEGER PRIMARY KEY, line INTEGER);
+INSERT INTO temp.v_line_of SELECT o.owner, g.rowid FROM v_owner o JOIN v_group g ON g.gid = o.gid WHERE o.shown;
+
+-- The sums by file, one row a file, line and component of what the threads did there; and the dirty ledger, one row a
+-- file and line.
+CREATE TEMP TABLE v_file_sum AS
+WITH folded AS MATERIALIZED (
+       SELECT (SELECT fold(3, i.file, l.line, i.component, i.write_bytes, i.write_ops, i.sync_ops, i.fs_write_bytes,
+                           i.dev_write_bytes, i.read_bytes, i.read_ops, i.fs_read_bytes, i.dev_read_bytes, 0)
+               FROM file_io i CROSS JOIN v_line_of l ON l.owner = i.owner
+               WHERE i.run = ask.run AND i.file BETWEEN r.low AND r.high) AS rows
+       FROM ask JOIN v_file_range r)
+SELECT c0 AS file, c1 AS line, n.name AS component, c3 AS S, c4 AS ops_w, c5 AS syncs, c6 AS W, c7 AS B, c8 AS S_r,
+       c9 AS ops_r, c10 AS W_r, c11 AS B_r
+FROM folded JOIN unfold(rows) LEFT JOIN component n ON n.id = c2 AND n.id > 0;
+
+CREATE TEMP TABLE v_file_ledger AS
+WITH folded AS MATERIALIZED (
+       SELECT (SELECT fold(2, g.file, l.line, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.cancelled,
+                           g.dirty_end, g.dirty_start, g.unexpected, 0)
+               FROM ledger g CROSS JOIN v_line_of l ON l.owner = g.owner
+               WHERE g.run = ask.run AND g.file BETWEEN r.low AND r.high) AS rows
+       FROM ask JOIN v_measured m ON m.ledger JOIN v_file_range r)
+SELECT c0 AS file, c1 AS line, c2 AS touched, c3 AS dirtied, c4 AS absorbed, c5 AS written, c6 AS direct,
+       c7 AS cancelled, c8 AS dirty_end, c9 AS dirty_start, c10 AS unexpected
+FROM folded JOIN unfold(rows);
+
+-- What each file is called in the report, and what --by makes one of: its number, or a name. Files of which no name is
+-- known are one, and so is what no file is known of.
+CREATE TEMP TABLE v_file_label(file INTEGER PRIMARY KEY, key, label TEXT, device TEXT, ino INTEGER, component TEXT);
+INSERT INTO temp.v_file_label
+SELECT s.file, CASE WHEN f.path IS NULL THEN iif(s.file = 0, 0, -1)
+                    WHEN :by = 'directory'
+                    THEN COALESCE(NULLIF(rtrim(rtrim(f.path, replace(f.path, '/', '')), '/'), ''), '/')
+                    WHEN :by = 'pattern' THEN name_pattern(f.path)
+                    WHEN :by = 'component' THEN ''
+                    ELSE s.file END,
+       COALESCE(f.path, iif(s.file = 0, '(file not known)', '(name not known)')), f.device, f.ino, f.component
+FROM (SELECT DISTINCT file FROM v_file_sum UNION SELECT DISTINCT file FROM v_file_ledger
+      UNION SELECT DISTINCT file FROM v_file_put) s
+LEFT JOIN v_file_name f ON f.id = s.file;
+
+-- What a file is, as a number, so that sums by file can be folded by it: twice the number of its component (0: none)
+-- and whether its name is not known.
+CREATE TEMP TABLE v_file_component(number INTEGER PRIMARY KEY, name TEXT UNIQUE);
+INSERT INTO temp.v_file_component(name)
+SELECT DISTINCT component FROM ask JOIN file f ON f.run = ask.run WHERE component IS NOT NULL;
+
+CREATE TEMP TABLE v_file_class(file INTEGER PRIMARY KEY, class INTEGER);
+INSERT INTO temp.v_file_class
+SELECT f.id, 2 * COALESCE(c.number, 0) + (f.path IS NULL OR f.id <= 0)
+FROM ask CROSS JOIN file f ON f.run = ask.run LEFT JOIN v_file_component c ON c.name = f.component;
+
 -- Bytes of a component of a storage system, one row a line of the report and component. part: 'component', from the
 -- sums by file (METRICS: S, S_r, and the file's part of B, B_r; of calls NULL where records of them are missing);
 -- 'rest', file data of no known component, what the components leave of the line's device bytes, with a row of its own
@@ -35,10 +103,18 @@ WITH known AS MATERIALIZED (
        SELECT i.yes, iif(i.yes AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'calls'), m.syscall, NULL) AS calls,
               m.block, iif(i.yes, 'unclassified', NULL) AS rest
        FROM v_measured m JOIN (SELECT EXISTS (SELECT 1 FROM ask JOIN file_io i ON i.run = ask.run) AS yes) i),
+     folded AS (
+       SELECT fold(3, i.owner, i.component, f.class, i.write_bytes, i.read_bytes, i.write_ops, i.read_ops, i.sync_ops,
+                   i.dev_write_bytes, i.dev_read_bytes, 0) AS rows
+       FROM ask CROSS JOIN file_io i ON i.run = ask.run LEFT JOIN v_file_class f ON f.file = i.file),
+     part AS (
+       SELECT c0 AS owner, c1 AS id, COALESCE(c2, 1) AS class, c3 AS S, c4 AS S_r, c5 AS ops_w, c6 AS ops_r,
+              c7 AS syncs, c8 AS written, c9 AS read FROM folded, unfold(rows)),
      io AS MATERIALIZED (
-       SELECT o.gid, i.component, i.file <= 0 AS nameless, SUM(S) AS S, SUM(S_r) AS S_r, SUM(ops_w) AS ops_w,
-              SUM(ops_r) AS ops_r, SUM(syncs) AS syncs, SUM(B) AS written, SUM(B_r) AS read
-       FROM v_file_io i JOIN v_owner o ON o.owner = i.owner GROUP BY 1, 2, 3),
+       SELECT o.gid, COALESCE(n.name, c.name) AS component, p.class & 1 AS nameless, SUM(S) AS S, SUM(S_r) AS S_r,
+              SUM(ops_w) AS ops_w, SUM(ops_r) AS ops_r, SUM(syncs) AS syncs, SUM(written) AS written, SUM(read) AS read
+       FROM part p JOIN v_owner o ON o.owner = p.owner LEFT JOIN component n ON n.id = p.id AND n.id > 0
+       LEFT JOIN v_file_component c ON c.number = p.class >> 1 GROUP BY 1, 2, 3),
      cause AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written, SUM(read) AS read,
               cause IN ('data', 'direct', 'readahead') AS of_files
@@ -99,6 +175,13 @@ WHERE id BETWEEN 1 AND 21 AND NOT EXISTS (SELECT 1 FROM used WHERE n > 13)
 UNION ALL VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('(name not known)', 16),
        ('file data', 18), ('direct I/O', 19), ('readahead', 20);
 
+-- Journal bytes as file systems submitted them, by line and disk. btrfs has no other place than its trees; those of the
+-- log are divided by themselves.
+CREATE TEMP TABLE v_put_bytes AS
+SELECT gid, dev, sub = 'log_tree' AS log, SUM(bytes) AS bytes FROM v_cell
+WHERE kind = 'fs_write' AND (cause = 'journal' OR cause = 'metadata' AND sub LIKE '%\_tree' ESCAPE '\')
+GROUP BY gid, dev, log;
+
 -- What calls put into journals, by the name of the file with '#' for what numbers it. bytes: of its line's journal
 -- bytes on that disk, as its file system submitted them, divided by the weight of what each call put in; NULL: it has
 -- none there, as with an external journal.
@@ -110,17 +193,30 @@ WITH called AS MATERIALIZED (
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
-              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns, SUM(p.blocks) AS blocks, SUM(p.weight) AS weight
+              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns,
+              iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
+              SUM(p.weight) AS weight
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub
        GROUP BY o.gid, p.dev, p.call, p.name, p.sub),
-     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log),
-     journal AS MATERIALIZED (
-       -- btrfs has no other place than its trees; those of the log are divided by themselves
-       SELECT gid, dev, sub = 'log_tree' AS log, SUM(bytes) AS bytes FROM v_cell
-       WHERE kind = 'fs_write' AND (cause = 'journal' OR cause = 'metadata' AND sub LIKE '%\_tree' ESCAPE '\')
-       GROUP BY gid, dev, log)
+     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log)
 SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device,
        j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0) AS bytes
 FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
-LEFT JOIN journal j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
+LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 LEFT JOIN v_device d ON d.dev = m.dev;
+
+-- What was put into journals of each file, by line: blocks as the kernel counted them, and of the journal bytes of its
+-- line on that disk what its weight is of all.
+CREATE TEMP TABLE v_file_put AS
+WITH mine AS MATERIALIZED (
+       SELECT p.file, o.gid, l.line, p.dev, s.name = 'log_tree' AS log, SUM(p.weight) AS weight,
+              iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
+       FROM ask JOIN put p ON p.run = ask.run JOIN v_owner o ON o.owner = p.owner JOIN v_line_of l ON l.owner = p.owner
+       JOIN sub s ON s.id = p.sub
+       GROUP BY p.file, o.gid, p.dev, log),
+     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log)
+SELECT m.file, m.line, SUM(j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0)) AS bytes,
+       iif(COUNT(m.blocks) = COUNT(*), SUM(m.blocks), NULL) AS blocks
+FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
+LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
+GROUP BY m.file, m.line;

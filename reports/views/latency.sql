@@ -18,9 +18,10 @@ SELECT layer, kind, system, no_file, ops, errors, timed, told,
        iif(timed >= ops, lat_ns, lat_ns * 1.0 / NULLIF(timed, 0) * ops) AS sum_ns, timed < ops AS estimate,
        lat_ns * 1.0 / NULLIF(timed, 0) AS mean_ns, iif(timed > 0, max_ns, NULL) AS max_ns
 FROM (SELECT c.layer, c.kind, o.system, c.app AND c.no_file AS no_file, SUM(c.ops) AS ops, SUM(c.errors) AS errors,
-             SUM(c.timed) AS told, COALESCE(SUM(c.timed), sum_if(c.ops, c.lat_ns > 0)) AS timed,
+             iif(COUNT(c.timed) = COUNT(*), SUM(c.timed), NULL) AS told,
+             SUM(COALESCE(c.timed, iif(c.lat_ns > 0, c.ops, 0))) AS timed,
              SUM(c.lat_ns) AS lat_ns, MAX(c.max_ns) AS max_ns
-      FROM ask JOIN v_run r JOIN v_cell c JOIN v_owner o ON o.owner = c.owner
+      FROM ask JOIN v_run r JOIN v_cell c JOIN v_owner o ON o.owner = c.stand
       WHERE o.owner NOT IN (1, 2) AND (o.owner <> 0 OR r.filters IS NULL)
           AND (ask.system IS NULL OR o.system = ask.system)
       GROUP BY c.layer, c.kind, o.system, c.app AND c.no_file);

@@ -22,7 +22,7 @@ WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w') GROUP BY c.gid, c.dir;
 
 -- Device bytes by cause. share_* of METRICS section 2. Operations and flushes are in it so that who has nothing but
 -- these has a row.
-CREATE TEMP VIEW v_cause AS
+CREATE TEMP TABLE v_cause AS
 SELECT gid, cause, how, device, sum_if(amount, sym = 'B') AS written, sum_if(amount, sym = 'B_r') AS read,
        sum_if(amount, sym IN ('loop_w', 'stacked_w')) AS written_again,
        sum_if(amount, sym IN ('loop_r', 'stacked_r')) AS read_again
@@ -32,10 +32,11 @@ GROUP BY gid, cause, how, device;
 
 -- Operations a storage system (NULL: processes outside any), whatever the lines of other reports stand for. Bytes that
 -- nobody is known to own, other processes and the tracer are in none.
-CREATE TEMP VIEW v_system AS
+CREATE TEMP TABLE v_system AS
 WITH c AS (
-       SELECT owner, sym, bytes, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed FROM v_piece
-       UNION ALL SELECT owner, NULL, 0, 0, 0, NULL FROM v_cell)
+       SELECT stand AS owner, sym, bytes, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed FROM v_piece
+       WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
+       UNION ALL SELECT DISTINCT stand, NULL, 0, 0, 0, NULL FROM v_cell)
 SELECT p.system, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r, sum_if(bytes, sym = 'S') * m.syscall AS S,
        sum_if(ops, sym = 'S_r') * m.syscall AS ops_S_r, sum_if(ops, sym = 'S') * m.syscall AS ops_S_w,
        sum_if(lat_ns, sym = 'S_r') * m.syscall AS lat_S_r, sum_if(lat_ns, sym = 'S') * m.syscall AS lat_S_w,
@@ -48,11 +49,11 @@ WHERE c.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) GROUP BY p.s
 
 -- Journal bytes on devices by the structure that each block is, and the commits that wrote them.
 CREATE TEMP VIEW v_journal AS
-SELECT c.device, c.sub AS structure, SUM(c.amount) AS bytes FROM v_piece c JOIN v_owner o ON o.owner = c.owner
+SELECT c.device, c.sub AS structure, SUM(c.amount) AS bytes FROM v_piece c JOIN v_owner o ON o.owner = c.stand
 WHERE c.sym = 'B' AND c.cause = 'journal' AND o.shown GROUP BY c.device, c.sub;
 
 CREATE TEMP VIEW v_commit AS
-SELECT c.device, SUM(c.amount) AS commits FROM v_piece c JOIN v_owner o ON o.owner = c.owner
+SELECT c.device, SUM(c.amount) AS commits FROM v_piece c JOIN v_owner o ON o.owner = c.stand
 WHERE c.sym = 'commits' AND o.shown GROUP BY c.device;
 
 -- The block size of a journal: a commit record is one block and one request of its own. NULL when that does not come

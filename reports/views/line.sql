@@ -17,11 +17,11 @@ SELECT t.* FROM v_range r CROSS JOIN agg_total t NOT INDEXED ON t.rowid BETWEEN 
 -- say about it.
 CREATE TEMP TABLE v_seen(owner INTEGER PRIMARY KEY, bytes INTEGER);
 INSERT INTO temp.v_seen
-SELECT value ->> 0, value ->> 1 FROM (SELECT fold(1, owner, bytes, 0) AS rows FROM v_run_total), json_each(rows);
+SELECT c0, c1 FROM (SELECT fold(1, owner, bytes, 0) AS rows FROM v_run_total), unfold(rows);
 INSERT OR IGNORE INTO temp.v_seen
-SELECT g.owner, 0 FROM ask JOIN ledger g ON g.run = ask.run
-UNION ALL SELECT i.owner, 0 FROM ask JOIN file_io i ON i.run = ask.run
-UNION ALL SELECT f.owner, 0 FROM ask JOIN flow f ON f.run = ask.run;
+SELECT c0, 0 FROM (SELECT fold(1, g.owner, 0) AS rows FROM ask JOIN ledger g ON g.run = ask.run
+                   UNION ALL SELECT fold(1, i.owner, 0) FROM ask JOIN file_io i ON i.run = ask.run
+                   UNION ALL SELECT fold(1, f.owner, 0) FROM ask JOIN flow f ON f.run = ask.run), unfold(rows);
 
 -- What lines are of, their order, and what those are called of which there is one.
 CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
@@ -35,7 +35,8 @@ INSERT INTO temp.v_what VALUES
 -- stands for it.
 CREATE TEMP TABLE v_named AS
 WITH seen AS MATERIALIZED (
-       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.host, ask.per,
+       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role, p.container, p.host, ask.per,
+              p.id IS NOT NULL AS known,
               iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
               CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner
                    WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
@@ -57,19 +58,18 @@ SELECT part, who FROM v_named WHERE what = 'process' AND (wanted OR unfiltered)
 GROUP BY part, who ORDER BY TOTAL(bytes) DESC, who, part LIMIT 500;
 CREATE UNIQUE INDEX temp.v_large_line ON v_large(part, who);
 
--- By its number, which is looked up for every aggregate. stand: the owner, of the same system, whose cells are this
--- one's too.
+-- By its number, which is looked up for every aggregate. stand: of those on its line that no report tells from it, the
+-- first, whose cells are those of all: a line of many processes has no more cells than one of one.
 CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER,
                           comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
 INSERT INTO temp.v_owner
 WITH line AS MATERIALIZED (
        SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
        FROM v_named n LEFT JOIN v_large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
-     stand AS MATERIALIZED (SELECT system, MIN(owner) AS owner FROM line WHERE small GROUP BY system)
-SELECT owner, iif(small, (SELECT s.owner FROM stand s WHERE s.system IS line.system), owner), pid, start_ns, procs,
-       comm, system, what, iif(small, '(the rest)', who), wanted, wanted OR (unfiltered AND owner <= 2),
-       iif(small, 'process:rest:', what || ':' || part || ':' || who)
-FROM line;
+     placed AS (SELECT *, iif(small, 'process:rest:', what || ':' || part || ':' || who) AS gid FROM line)
+SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known), pid, start_ns,
+       procs, comm, system, what, iif(small, '(the rest)', who), wanted, wanted OR (unfiltered AND owner <= 2), gid
+FROM placed;
 
 CREATE TEMP TABLE v_group AS
 SELECT o.gid, o.what, o.who, MAX(o.shown) AS shown,

@@ -14,8 +14,8 @@ FROM v_piece WHERE sym IN ('sent', 'received') GROUP BY gid;
 CREATE TEMP VIEW v_fuse AS
 SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, sum_if(c.amount, c.sym = 'S') AS client_fuse_in,
        sum_if(c.amount, c.sym = 'S_r') AS client_fuse_out
-FROM v_piece c JOIN v_device d ON d.dev = c.dev LEFT JOIN v_process p ON p.id = c.owner
-WHERE c.sym IN ('S', 'S_r') AND c.owner <> 1 AND d.fs LIKE 'fuse%'
+FROM v_piece c JOIN v_device d ON d.dev = c.dev LEFT JOIN v_process p ON p.id = c.stand
+WHERE c.sym IN ('S', 'S_r') AND c.stand <> 1 AND d.fs LIKE 'fuse%'
     AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
 GROUP BY c.dev HAVING SUM(c.amount) > 0;
 

@@ -1,17 +1,27 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- pattern.sql: Which accesses are in sequence.
 
+-- Requests that devices completed and of which there is no event: it was lost, or is of who is not traced.
+CREATE TEMP TABLE v_unseen AS
+SELECT t.dev, max(SUM(t.ops) - COALESCE((SELECT SUM(r.accesses) FROM v_order r WHERE r.place = 4 AND r.dev = t.dev), 0),
+                  0) AS n
+FROM ask JOIN agg_total t ON t.run = ask.run JOIN kind k ON k.id = t.kind AND k.name IN ('block_read', 'block_write')
+GROUP BY t.dev;
+
 -- By layer; what the layer cannot say is said in its place.
 CREATE TEMP TABLE v_pattern AS
 WITH line AS MATERIALIZED (
        SELECT place, layer, way, class, part, iif(place > 2, COALESCE(device, '(unknown)'), '') AS device, derived,
-              lost, SUM(accesses) AS accesses, SUM(bytes) AS bytes, SUM(sequential) AS sequential,
-              SUM(unjudged) AS unjudged
-       FROM v_order_line GROUP BY place, way, class, iif(place > 2, dev, NULL))
+              iif(place = 4, COALESCE(u.n, 0), lost) AS lost, iif(place = 4, COALESCE(u.n, 0), broken) AS broken,
+              SUM(accesses) AS accesses, SUM(bytes) AS bytes, SUM(sequential) AS sequential, SUM(unjudged) AS unjudged
+       FROM v_order_line l LEFT JOIN v_unseen u ON u.dev = l.dev
+       GROUP BY place, way, class, iif(place > 2, l.dev, NULL))
 SELECT place, layer, way, class, part, device, accesses, bytes, sequential, unjudged,
-       iif(lost, '>=', 'exact') AS bound, sequential * 1.0 / NULLIF(accesses - unjudged + lost, 0) AS share,
+       iif(lost, '>=', 'exact') AS bound,
+       max(sequential - broken, 0) * 1.0 / NULLIF(accesses - unjudged + lost, 0) AS share,
        iif(derived, 'derived from calls', '')
-           || iif(lost, printf('%s%d records were lost', iif(derived, '; ', ''), lost), '') AS note
+           || CASE WHEN NOT lost THEN '' WHEN place = 4 THEN printf('%d requests on it are in no event', lost)
+                   ELSE printf('%s%d records were lost', iif(derived, '; ', ''), lost) END AS note
 FROM line
 UNION ALL
 SELECT place, layer, '', 0, '', '', NULL, NULL, NULL, NULL, '', NULL, why

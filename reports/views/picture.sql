@@ -67,10 +67,10 @@ SELECT 'network', iif(net IS NULL, 'layer net was not recorded',
                       'no traced process sent or received anything on sockets') FROM m;
 
 -- Bytes a storage system (NULL: processes outside any) by layer, of the processes that v_system has.
-CREATE TEMP VIEW v_system_bytes AS
+CREATE TEMP TABLE v_system_bytes AS
 WITH c AS (
-       SELECT owner, sym, amount FROM v_piece WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
-       UNION ALL SELECT owner, NULL, 0 FROM v_cell)
+       SELECT stand AS owner, sym, amount FROM v_piece WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
+       UNION ALL SELECT DISTINCT stand, NULL, 0 FROM v_cell)
 SELECT p.system, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = 'S_r') * m.syscall AS S_r,
        sum_if(amount, sym = 'V') * COALESCE(m.vfs, m.syscall) AS V,
        sum_if(amount, sym = 'V_r') * COALESCE(m.vfs, m.syscall) AS V_r,

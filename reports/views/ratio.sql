@@ -28,9 +28,11 @@ WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
      any AS (SELECT MAX(B) FILTER (WHERE what = 'unattributed') AS residual,
                     MAX(B) FILTER (WHERE what = 'total') AS whole FROM v_volume)
 SELECT COALESCE(u.residual, a.residual) AS residual, COALESCE(u.whole, a.whole) AS whole,
-       printf('%s for the %s that devices wrote%s (%.1f %%)', size(COALESCE(u.residual, a.residual)),
-              size(COALESCE(u.whole, a.whole)), iif(u.whole IS NULL, '', ' for them'),
-              COALESCE(u.residual, a.residual) * 100.0 / COALESCE(u.whole, a.whole)) AS text
+       CASE WHEN u.whole IS NULL
+            THEN printf('%s of the %s that devices wrote (%.1f %%)', size(a.residual), size(a.whole),
+                        a.residual * 100.0 / a.whole)
+            ELSE printf('%s for the %s that devices wrote for them (%.1f %%), by the shares of the devices ' ||
+                        'that were used', size(u.residual), size(u.whole), u.residual * 100.0 / u.whole) END AS text
 FROM used u JOIN any a
 WHERE COALESCE(u.residual, a.residual) > 0.01 * COALESCE(u.whole, a.whole);
 

@@ -7,9 +7,9 @@
 -- all), plot (1: a picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that have
 -- other names too; `given`, at most one row, as table `load` of the store: what clients had acknowledged; `volume`, the
 -- rows of stream/volumes.def, and `loss`, the classes of volumes that each loss of bpf/kinds.def spoils. A report may
--- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() (analyzer/fold.c),
--- volume_has(), and those of analyzer/functions.c. To add a volume: a row in stream/volumes.def; a ratio: a row in
--- v_ratio_def. A view NAME_sql answers the text that makes NAME.
+-- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() and unfold()
+-- (analyzer/fold.c), volume_has(), and those of analyzer/functions.c. To add a volume: a row in stream/volumes.def; a
+-- ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier,
@@ -82,20 +82,27 @@ CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
 FROM v_lost;
 
--- Which classes of volumes were spoilt in each run, and how. A loss that no row knows may have spoilt any.
+-- Which classes of volumes were spoilt in each run, and how. A loss that no row knows may have spoilt any. Without
+-- layer uring, format 3 did not tell whether io_uring was used.
 CREATE TEMP VIEW v_run_spoilt AS
 SELECT DISTINCT l.run, x.class, l.effect
 FROM lost l JOIN loss x ON x.layer = l.layer AND x.what = l.what
      OR NOT EXISTS (SELECT 1 FROM loss k WHERE k.layer = l.layer AND k.what = l.what)
-WHERE l.n > 0 AND x.class IS NOT NULL;
+WHERE l.n > 0 AND x.class IS NOT NULL
+UNION
+SELECT run, 'app', 'bytes' FROM run WHERE schema < 4 AND NOT listed('uring', layers);
 
 CREATE TEMP TABLE v_spoilt AS
 SELECT s.class, s.effect FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
+-- Why the run has no events, where it has none.
+CREATE TEMP VIEW v_no_events AS
+SELECT 'needs events, and ' || iif(pruned, 'those of the run were pruned', 'the run recorded none') AS text
+FROM v_run WHERE events = 0;
+
 -- Why the run has no dirty ledger, where that is not because the store has none.
 CREATE TEMP VIEW v_no_ledger AS
-SELECT CASE WHEN pruned THEN 'needs events, and those of the run were pruned'
-            WHEN events = 0 THEN 'needs events, and the run recorded none'
+SELECT CASE WHEN events = 0 THEN (SELECT text FROM v_no_events)
             WHEN EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'ledger' AND effect = 'events')
             THEN 'needs all events, and some were lost' END AS text
 FROM v_run;
@@ -120,25 +127,39 @@ UNION ALL
 SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in the whole machine',
                                          COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),
               'the run is incomplete: what follows ends at its last whole second')
-FROM v_run WHERE horizon NOT IN ('after_sync', 'after_checkpoint');
+FROM v_run WHERE horizon NOT IN ('after_sync', 'after_checkpoint')
+UNION ALL
+SELECT 4, printf('merged: sums by second were moved by whole seconds, up to %.3f s beside their time', MAX(beside))
+FROM (SELECT abs(begin_ns / 1e9 - round(begin_ns / 1e9)) AS beside FROM ask JOIN node n ON n.run = ask.run)
+HAVING MAX(beside) >= 0.0005;
 
 -- All runs of the store.
 CREATE TEMP VIEW v_runs AS
 SELECT r.run, r.label, r.host, r.kernel, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_ns / 1000000000, 'unixepoch') AS started,
-       e.dur_ns / 1e9 AS seconds, e.horizon, e.status, COALESCE(e.events, 0) AS events,
+       e.dur_ns / 1e9 AS seconds, e.horizon, e.status, iif(r.events = 1, e.events, 0) AS events,
        (SELECT COALESCE(SUM(l.n), 0) FROM lost l WHERE l.run = r.run) AS lost,
        iif(e.run IS NULL, 'incomplete', 'complete') AS state, r.command
 FROM run r LEFT JOIN run_end e ON e.run = r.run;
 
--- The hosts of a merged run, and what the processes of each moved.
+-- The hosts of a merged run, and what the processes of each moved; a run that is one host's has a row for that.
 CREATE TEMP VIEW v_host AS
 WITH moved AS MATERIALIZED (
        SELECT p.host, sum_if(c.amount, c.sym = 'S') AS S, sum_if(c.amount, c.sym = 'S_r') AS S_r,
-              sum_if(c.amount, c.sym = 'B') AS B, sum_if(c.amount, c.sym = 'B_r') AS B_r
-       FROM v_piece c JOIN v_process p ON p.id = c.owner
-       WHERE c.owner > 2 AND c.sym IN ('S', 'S_r', 'B', 'B_r') GROUP BY p.host)
+              sum_if(c.amount, c.sym = 'B') AS B, sum_if(c.amount, c.sym = 'B_r') AS B_r,
+              sum_if(c.amount, c.sym = 'uring_calls') AS rings
+       FROM v_piece c JOIN v_process p ON p.id = c.stand
+       WHERE c.stand > 2 AND c.sym IN ('S', 'S_r', 'B', 'B_r', 'uring_calls') GROUP BY p.host),
+     part AS MATERIALIZED (
+       SELECT n.node, n.host, n.host AS name, n.label, n.kernel, n.filters, n.begin_ns, n.dur_ns, n.clock_ns,
+              n.clock_error_ns, n.clock_from FROM ask JOIN node n ON n.run = ask.run)
 SELECT n.node, n.host, n.label, n.kernel, n.filters, n.begin_ns / 1e9 AS begin_s, n.dur_ns / 1e9 AS seconds,
        n.clock_ns / 1e6 AS clock_ms, n.clock_error_ns / 1e6 AS error_ms, n.clock_from AS clock,
-       COALESCE(m.S, 0) * v.syscall AS S, COALESCE(m.S_r, 0) * v.syscall AS S_r, COALESCE(m.B, 0) * v.block AS B,
-       COALESCE(m.B_r, 0) * v.block AS B_r
-FROM ask JOIN node n ON n.run = ask.run JOIN v_measured v LEFT JOIN moved m ON m.host = n.host;
+       COALESCE(m.S, 0) * c.calls AS S, COALESCE(m.S_r, 0) * c.calls AS S_r, COALESCE(m.B, 0) * c.block AS B,
+       COALESCE(m.B_r, 0) * c.block AS B_r
+FROM (SELECT * FROM part
+      UNION ALL
+      SELECT 1, r.host, NULL, r.label, r.kernel, r.filters, 0, r.dur_ns, 0, 0, 'the run is one host''s'
+      FROM v_run r WHERE NOT EXISTS (SELECT 1 FROM part)) n
+LEFT JOIN moved m ON m.host IS n.name
+JOIN (SELECT block, CASE WHEN uring OR NOT EXISTS (SELECT 1 FROM moved WHERE rings > 0) THEN syscall END AS calls
+      FROM v_measured) c;

@@ -1,16 +1,47 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- second.sql: Time.
 
+-- Pieces of tables of millions of rows, at most a thousand, from rowid `low` to `high`: each is folded by itself, so
+-- that no answer of fold() is long.
+CREATE TEMP TABLE v_agg_range AS
+WITH RECURSIVE at(low, last) AS (SELECT (SELECT MIN(rowid) FROM agg), (SELECT MAX(rowid) FROM agg)),
+     range(n, low, size, last) AS (
+       SELECT 1, low, max((last - low) / 1000 + 1, 10000), last FROM at WHERE low IS NOT NULL
+       UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
+SELECT low, low + size - 1 AS high FROM range;
+
+-- Only where events are asked for.
+CREATE TEMP TABLE v_event_range AS
+WITH RECURSIVE at(low, last) AS (
+       SELECT (SELECT MIN(rowid) FROM event), (SELECT MAX(rowid) FROM event) FROM ask
+       WHERE plot OR :step IS NOT NULL OR :by = 'component'),
+     range(n, low, size, last) AS (
+       SELECT 1, low, max((last - low) / 1000 + 1, 10000), last FROM at WHERE low IS NOT NULL
+       UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
+SELECT low, low + size - 1 AS high FROM range;
+
+-- Whom --system names.
+CREATE TEMP TABLE v_wanted_owner(owner INTEGER PRIMARY KEY);
+INSERT INTO temp.v_wanted_owner SELECT p.id FROM ask JOIN v_process p ON p.system = ask.system;
+
 -- Bytes a second, only what timelines need, for every second of the run.
-CREATE TEMP VIEW v_timeline AS
-WITH RECURSIVE piece AS MATERIALIZED (
+CREATE TEMP TABLE v_second AS
+WITH RECURSIVE folded AS MATERIALIZED (
+       SELECT (SELECT fold(6, a.sec, a.kind, a.dev, a.cause, a.sub, a.flags, a.ops, a.bytes, NULL)
+               FROM agg a WHERE a.rowid BETWEEN p.low AND p.high AND a.run = ask.run
+                 AND a.owner NOT IN (1, 2)
+                 AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
+       FROM ask JOIN v_agg_range p),
+     a AS MATERIALIZED (
+       SELECT c0 AS sec, c1 AS kind, c2 AS dev, c3 AS cause, c4 AS sub,
+              c5 AS flags, c6 AS ops, c7 AS bytes
+       FROM folded, unfold(rows)),
+     piece AS MATERIALIZED (
        SELECT a.sec, a.ops, a.bytes, n.sym,
               iif(n.sym = 'B', CASE c.name WHEN 'direct' THEN 'data' ELSE c.name END, NULL) AS cause
-       FROM ask JOIN agg a ON a.run = ask.run JOIN cause c ON c.id = a.cause
-       LEFT JOIN v_device d ON d.dev = a.dev LEFT JOIN v_process p ON p.id = a.owner
+       FROM a JOIN cause c ON c.id = a.cause LEFT JOIN v_device d ON d.dev = a.dev
        LEFT JOIN v_counts n ON n.kind = a.kind AND n.sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')
-            AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))
-       WHERE a.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system)),
+            AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))),
      sec(sec) AS (
        SELECT 0 WHERE EXISTS (SELECT 1 FROM piece)
        UNION ALL SELECT sec + 1 FROM sec WHERE sec < (SELECT MAX(sec) FROM piece) LIMIT 1000000)
@@ -22,6 +53,15 @@ SELECT sec, sum_if(bytes, sym = 'S') * m.syscall AS S, sum_if(bytes, sym = 'S_r'
 FROM (SELECT * FROM piece UNION ALL SELECT sec, 0, 0, NULL, NULL FROM sec) JOIN v_measured m
 GROUP BY sec;
 
+-- Components of files as numbers: text is dear where each event is looked at.
+CREATE TEMP TABLE v_part_name AS
+SELECT ROW_NUMBER() OVER () AS part, component AS name
+FROM (SELECT DISTINCT component FROM v_file_name WHERE component IS NOT NULL);
+
+CREATE TEMP TABLE v_file_part(file INTEGER PRIMARY KEY, part INTEGER);
+INSERT INTO temp.v_file_part
+SELECT f.id, p.part FROM v_file_name f JOIN v_part_name p ON p.name = f.component;
+
 -- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file
 -- system submitted it: requests of the block layer may hold several files. B_data without it is the rest. A second's
 -- difference of the two may be negative, while submitted bytes are under way or because aggregates are read a little
@@ -29,17 +69,21 @@ GROUP BY sec;
 -- B of the run. Without complete events all is the rest.
 CREATE TEMP VIEW v_second_part AS
 WITH line AS MATERIALIZED (SELECT * FROM v_second),
+     last AS MATERIALIZED (SELECT MAX(sec) AS sec FROM line),
+     folded AS MATERIALIZED (
+       SELECT (SELECT fold(3, min(e.ts_ns / 1000000000, (SELECT sec FROM last)), e.component, f.part, e.bytes, NULL)
+               FROM event e LEFT JOIN v_file_part f ON f.file = e.file
+               WHERE e.rowid BETWEEN p.low AND p.high AND e.run = ask.run
+                 AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
+                 AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct'))
+                 AND COALESCE(e.owner, 0) NOT IN (1, 2)
+                 AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
+       FROM ask JOIN v_event_range p WHERE ask.plot AND (SELECT whole FROM v_events)),
      io AS MATERIALIZED (
-       SELECT min(e.ts_ns / 1000000000, (SELECT MAX(sec) FROM line)) AS sec, COALESCE(n.name, f.component) AS part,
-              SUM(e.bytes) AS bytes
-       FROM ask CROSS JOIN event e ON e.run = ask.run
-       LEFT JOIN v_process p ON p.id = e.owner
-       LEFT JOIN v_file_name f ON f.id = e.file
-       LEFT JOIN component n ON n.id = e.component
-       WHERE ask.plot AND (SELECT whole FROM v_events) AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
-         AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct')) AND COALESCE(e.owner, 0) NOT IN (1, 2)
-         AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(n.name, f.component) IS NOT NULL
-       GROUP BY 1, 2),
+       SELECT e.c0 AS sec, COALESCE(n.name, f.name) AS part, SUM(e.c3) AS bytes
+       FROM folded JOIN unfold(rows) e LEFT JOIN component n ON n.id = e.c1
+       LEFT JOIN v_part_name f ON f.part = e.c2
+       WHERE COALESCE(n.name, f.name) IS NOT NULL GROUP BY 1, 2),
      rest AS MATERIALIZED (
        SELECT sec, MIN(upto) OVER (ORDER BY sec DESC) AS upto
        FROM (SELECT l.sec, SUM(l.B_data - COALESCE(i.bytes, 0)) OVER (ORDER BY l.sec) AS upto

@@ -7,6 +7,10 @@ SELECT max(COALESCE(:step, 1000), CAST(ceil(COALESCE(r.dur_ns, 0) / 2e10) AS INT
        :step IS NOT NULL OR :by = 'component' AS by_events
 FROM v_run r;
 
+-- What of an aggregate, or an event, --by needs: the fewer, the shorter is what they fold to.
+CREATE TEMP TABLE v_slice_by AS
+SELECT :by IN ('system', 'owner') AS owners, :by = 'component' AS parts;
+
 -- Requests that devices completed, by step, direction and what --by names; a second is the kernel's sum, exact without
 -- events too, a shorter step is of events, in the step in which the request began. Of components: what the file system
 -- submitted, because a request may hold several files. at_ms: begin of the step.
@@ -16,22 +20,40 @@ WITH have AS (
               NOT s.by_events OR r.events <> 0 AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('parts', 'block'))
                   AS whole
        FROM v_step s JOIN v_run r),
-     moved AS (
-       SELECT a.sec * 1000 AS at_ms, a.owner, a.dev, a.cause, NULL AS component, n.sym, a.bytes, a.ops
-       FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN agg a ON a.run = ask.run
-       LEFT JOIN v_device d ON d.dev = a.dev
-       JOIN v_counts n ON n.kind = a.kind AND n.sym IN ('B', 'B_r')
-            AND volume_has(n.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))
+     wanted AS MATERIALIZED (
+       SELECT row, sym, kind FROM v_counts
+       WHERE sym = iif(:by = 'component', 'F', 'B') OR sym = 'B_r' AND COALESCE(:by, '') <> 'component'),
+     sums AS MATERIALIZED (
+       SELECT (SELECT fold(7, a.sec, iif(s.owners, a.owner, NULL), a.dev, a.cause, a.sub, a.flags, a.kind, a.bytes,
+                           a.ops, NULL)
+               FROM agg a WHERE a.rowid BETWEEN r.low AND r.high AND a.run = ask.run
+                 AND a.kind IN (SELECT kind FROM wanted) AND a.owner NOT IN (1, 2)
+                 AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
+       FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN v_slice_by s JOIN v_agg_range r),
+     events AS MATERIALIZED (
+       SELECT (SELECT fold(9, e.ts_ns / (h.step_ms * 1000000), iif(s.owners, COALESCE(e.owner, 0), NULL), e.dev,
+                           COALESCE(e.cause, 0), COALESCE(e.sub, 0), COALESCE(e.flags, 0), e.kind,
+                           iif(s.parts, NULLIF(e.component, 0), NULL), iif(s.parts, (
+                           SELECT f.part FROM v_file_part f WHERE f.file = e.file), NULL), e.bytes, 1, NULL)
+               FROM event e WHERE e.rowid BETWEEN r.low AND r.high AND e.run = ask.run
+                 AND e.kind IN (SELECT kind FROM wanted) AND COALESCE(e.owner, 0) NOT IN (1, 2)
+                 AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
+       FROM ask JOIN have h ON h.by_events AND h.whole JOIN v_slice_by s JOIN v_event_range r),
+     folded AS MATERIALIZED (
+       SELECT c0 AS at, c1 AS owner, c2 AS dev, c3 AS cause, c4 AS sub,
+              c5 AS flags, c6 AS kind, NULL AS part, NULL AS of_file, c7 AS bytes,
+              c8 AS ops
+       FROM sums, unfold(rows)
        UNION ALL
-       SELECT e.ts_ns / (h.step_ms * 1000000) * h.step_ms, COALESCE(e.owner, 0), e.dev, COALESCE(e.cause, 0),
-              COALESCE(c.name, f.component), iif(n.sym IN ('B', 'F'), 'B', 'B_r'), e.bytes, 1
-       FROM ask JOIN have h ON h.by_events AND h.whole CROSS JOIN event e ON e.run = ask.run
-       LEFT JOIN v_device d ON d.dev = e.dev
-       LEFT JOIN v_file_name f ON :by = 'component' AND f.id = e.file
-       LEFT JOIN component c ON c.id = e.component AND c.id > 0
-       JOIN v_counts n ON n.kind = e.kind
-            AND (n.sym = iif(:by = 'component', 'F', 'B') OR n.sym = 'B_r' AND COALESCE(:by, '') <> 'component')
-            AND volume_has(n.row, COALESCE(e.cause, 0), COALESCE(e.sub, 0), COALESCE(e.flags, 0), COALESCE(d.leaf, 1))),
+       SELECT c0, c1, c2, c3, c4, c5, c6,
+              c7, c8, c9, c10
+       FROM events, unfold(rows)),
+     moved AS (
+       SELECT f.at * iif(h.by_events, h.step_ms, 1000) AS at_ms, f.owner, f.dev, f.cause,
+              COALESCE(c.name, p.name) AS component, iif(n.sym = 'B_r', 'B_r', 'B') AS sym, f.bytes, f.ops
+       FROM folded f JOIN have h LEFT JOIN v_device d ON d.dev = f.dev LEFT JOIN component c ON c.id = f.part
+       LEFT JOIN v_part_name p ON p.part = f.of_file
+       JOIN wanted n ON n.kind = f.kind AND volume_has(n.row, f.cause, f.sub, f.flags, COALESCE(d.leaf, 1))),
      named AS (
        SELECT m.at_ms, iif(m.sym = 'B', 'written', 'read') AS way, m.bytes, m.ops,
               CASE :by WHEN 'system' THEN COALESCE(p.system, iif(m.owner = 0, 'unattributed', '(none)'))
@@ -42,26 +64,31 @@ WITH have AS (
                                              'fs ' || c.name)
                        ELSE COALESCE('{"data": "file data", "direct": "direct I/O",
                                 "readahead": "readahead"}' ->> c.name, 'fs ' || c.name) END AS part
-       FROM moved m JOIN ask JOIN cause c ON c.id = m.cause
+       FROM moved m JOIN cause c ON c.id = m.cause
        LEFT JOIN v_process p ON p.id = m.owner LEFT JOIN v_device d ON d.dev = m.dev
-       LEFT JOIN v_owner o ON o.owner = m.owner LEFT JOIN v_group g ON g.gid = o.gid
-       WHERE m.owner NOT IN (1, 2) AND (ask.system IS NULL OR p.system = ask.system))
+       LEFT JOIN v_owner o ON o.owner = m.owner LEFT JOIN v_group g ON g.gid = o.gid)
 SELECT at_ms, way, part, SUM(bytes) AS bytes, SUM(ops) AS ops
 FROM named
 GROUP BY at_ms, way, part;
 
--- When journals were committed, and when a kernel thread wrote back: from events, steps of the picture.
-CREATE TEMP VIEW v_slice_mark AS
-SELECT e.ts_ns / (s.step_ms * 1000000) * s.step_ms AS at_ms,
-       iif(e.kind = (SELECT id FROM kind WHERE name = 'commit'), 'journal commit',
-           'writeback by a kernel thread') AS mark
-FROM ask JOIN v_step s CROSS JOIN event e ON e.run = ask.run
-LEFT JOIN v_process p ON p.id = e.owner LEFT JOIN v_process t ON t.id = e.task
-WHERE (e.kind = (SELECT id FROM kind WHERE name = 'commit')
-       OR e.kind = (SELECT id FROM kind WHERE name = 'fs_write') AND t.kthread
-          AND e.cause = (SELECT id FROM cause WHERE name = 'data'))
-  AND (ask.system IS NULL OR p.system = ask.system) AND COALESCE(e.owner, 0) NOT IN (1, 2)
-GROUP BY 1, 2;
+-- When journals were committed, and when a kernel thread wrote back: from events, steps of the picture. Where there is
+-- nothing to mark, no event is looked at.
+CREATE TEMP TABLE v_slice_mark AS
+WITH known AS MATERIALIZED (
+       SELECT (SELECT id FROM kind WHERE name = 'commit') AS commits,
+              (SELECT id FROM kind WHERE name = 'fs_write') AS writes,
+              (SELECT id FROM cause WHERE name = 'data') AS data),
+     folded AS MATERIALIZED (
+       SELECT (SELECT fold(2, e.ts_ns / (s.step_ms * 1000000), e.kind = k.commits, NULL)
+               FROM event e WHERE e.rowid BETWEEN r.low AND r.high AND e.run = ask.run
+                 AND e.kind IN (k.commits, k.writes)
+                 AND (e.kind = k.commits OR e.cause = k.data AND e.task IN (SELECT id FROM v_process WHERE kthread))
+                 AND COALESCE(e.owner, 0) NOT IN (1, 2)
+                 AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_wanted_owner))) AS rows, s.step_ms
+       FROM ask JOIN v_step s JOIN known k JOIN v_event_range r WHERE ask.plot AND EXISTS (SELECT 1 FROM v_slice))
+SELECT DISTINCT c0 * step_ms AS at_ms,
+                iif(c1, 'journal commit', 'writeback by a kernel thread') AS mark
+FROM folded, unfold(rows);
 
 -- Both as charts show them: a second's bytes and requests, by panel; marks are lines without a value.
 CREATE TEMP VIEW v_slice_chart AS
@@ -72,7 +99,3 @@ UNION ALL
 SELECT 'written', m.at_ms / 1000.0, v.step_ms / 1000.0, m.mark, 0, 0, iif(m.mark = 'journal commit', 2, 3), 0
 FROM v_slice_mark m JOIN v_step v
 WHERE EXISTS (SELECT 1 FROM v_slice);
-
--- The seconds of the run, computed once for all that a report says of them.
-CREATE TEMP TABLE v_second AS
-SELECT * FROM v_timeline;

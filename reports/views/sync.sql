@@ -2,13 +2,13 @@
 -- sync.sql: What syncs cost, and how many shared it.
 
 -- Syncs by how many were under way while they lasted; what devices wrote and journals committed meanwhile is divided
--- among those under way (analyzer/overlap.c). Each event is looked at twice, and only syncs are sorted.
+-- among those under way (analyzer/overlap.c). Each event is looked at once, and only syncs are sorted.
 CREATE TEMP TABLE v_overlap AS
-WITH pass(pass) AS (VALUES (0), (1)),
-     divided AS MATERIALIZED (
-       SELECT overlap(p.pass, (SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.dur_ns, e.bytes,
-                      e.flags, e.cause, e.err) AS rows
-       FROM pass p CROSS JOIN event e WHERE e.run = (SELECT run FROM ask))
+WITH divided AS MATERIALIZED (
+       SELECT overlap((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.dur_ns, e.bytes, e.flags,
+                      e.cause, e.err) AS rows
+       FROM event e WHERE e.run = (SELECT run FROM ask)
+         AND e.kind IN (SELECT kind FROM v_access_kind WHERE letter IN ('b', 'f', 's', 't', 'u')))
 SELECT value ->> 0 AS low, value ->> 1 AS high, value ->> 2 AS syncs, value ->> 3 AS sum_ns, value ->> 4 AS p50_ns,
        value ->> 5 AS p99_ns, value ->> 6 AS max_ns, (value ->> 7) * 1.0 AS data, (value ->> 8) * 1.0 AS journal,
        (value ->> 9) * 1.0 AS metadata, (value ->> 10) * 1.0 AS other, (value ->> 11) * 1.0 AS commits,
@@ -17,9 +17,10 @@ FROM divided, json_each(rows);
 
 -- Why events cannot say it, where they cannot; and what makes it a bound.
 CREATE TEMP TABLE v_overlap_why AS
-SELECT CASE WHEN r.events = 0 THEN 'needs events, and the run recorded none'
+SELECT CASE WHEN r.events = 0 THEN 'it ' || (SELECT text FROM v_no_events)
             WHEN m.syscall IS NULL THEN 'layer syscall was not measured'
-            WHEN m.block IS NULL THEN 'layer block was not measured'
+            WHEN m.block IS NULL
+            THEN COALESCE((SELECT reason FROM v_unmeasured WHERE layer = 'owners'), 'layer block was not measured')
             WHEN r.latency = 'none' THEN 'no call was timed (--latency none)'
             WHEN (SELECT SUM(syncs) FROM v_overlap) IS NULL OR (SELECT SUM(syncs) FROM v_overlap) = 0
             THEN 'nobody synced a file' END AS why,
@@ -38,8 +39,8 @@ WHERE w.why IS NULL AND (o.low > 0 OR o.data + o.journal + o.metadata + o.other 
 
 -- Calls of the fsync family by line of the report, as far as they were timed.
 CREATE TEMP VIEW v_sync_time AS
-SELECT c.gid, SUM(c.lat_ns) * 1.0 / NULLIF(COALESCE(SUM(c.timed), sum_if(c.ops, c.lat_ns > 0)), 0) AS mean_ns,
-       iif(COALESCE(SUM(c.timed), SUM(c.lat_ns)) > 0, MAX(c.max_ns), NULL) AS max_ns
+SELECT c.gid, SUM(c.lat_ns) * 1.0 / NULLIF(SUM(COALESCE(c.timed, iif(c.lat_ns > 0, c.ops, 0))), 0) AS mean_ns,
+       iif(SUM(COALESCE(c.timed, c.lat_ns)) > 0, MAX(c.max_ns), NULL) AS max_ns
 FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' GROUP BY c.gid;
 
 -- Where fsync waited, by system: parts that the file system tells of, and what is left of the whole.

@@ -14,17 +14,17 @@ WITH folded AS (
                    t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns) AS rows
        FROM v_run_total t CROSS JOIN v_owner o ON o.owner = t.owner),
      t AS (
-       SELECT value ->> 0 AS owner, value ->> 1 AS kind, value ->> 2 AS dev, value ->> 3 AS cause, value ->> 4 AS how,
-              value ->> 5 AS sub, value ->> 6 AS flags, value ->> 7 AS ops, value ->> 8 AS errors, value ->> 9 AS bytes,
-              value ->> 10 AS touched, value ->> 11 AS timed, value ->> 12 AS lat_ns, value ->> 13 AS max_ns
-       FROM folded, json_each(rows))
-SELECT t.owner, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, t.cause AS cause_id, t.sub AS sub_id, t.flags,
+       SELECT c0 AS stand, c1 AS kind, c2 AS dev, c3 AS cause, c4 AS how,
+              c5 AS sub, c6 AS flags, c7 AS ops, c8 AS errors, c9 AS bytes,
+              c10 AS touched, c11 AS timed, c12 AS lat_ns, c13 AS max_ns
+       FROM folded, unfold(rows))
+SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, t.cause AS cause_id, t.sub AS sub_id, t.flags,
        c.name AS cause, h.name AS how, s.name AS sub, t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns,
        s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        (l.devices IS NULL OR listed(devno(t.dev), l.devices))
-           AND (l.owner_system IS NULL OR t.owner = 0 OR o.system IS l.owner_system) AS of_load
-FROM v_load l JOIN t JOIN v_owner o ON o.owner = t.owner JOIN v_kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause
+           AND (l.owner_system IS NULL OR t.stand = 0 OR o.system IS l.owner_system) AS of_load
+FROM v_load l JOIN t JOIN v_owner o ON o.owner = t.stand JOIN v_kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause
 JOIN how h ON h.id = t.how JOIN sub s ON s.id = t.sub LEFT JOIN v_device d ON d.dev = t.dev;
 
 -- The rows of stream/volumes.def that count in this run.
@@ -34,11 +34,14 @@ WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL);
 CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 
 -- Each aggregate once for each volume that it is part of, and how much of it that is.
-CREATE TEMP VIEW v_piece AS
-SELECT c.*, v.sym, CASE v.measure WHEN 0 THEN c.bytes WHEN 1 THEN c.ops WHEN 2 THEN c.ops - c.errors
-                                  ELSE c.touched END AS amount
+CREATE TEMP TABLE v_counted AS
+SELECT v.sym, c.rowid AS cell, CASE v.measure WHEN 0 THEN c.bytes WHEN 1 THEN c.ops WHEN 2 THEN c.ops - c.errors
+                                              ELSE c.touched END AS amount
 FROM v_cell c CROSS JOIN v_counts v ON v.kind = c.id AND volume_has(v.row, c.cause_id, c.sub_id, c.flags, c.leaf)
      AND (NOT v.of_load OR c.of_load);
+
+CREATE TEMP VIEW v_piece AS
+SELECT c.*, p.sym, p.amount FROM v_counted p CROSS JOIN v_cell c ON c.rowid = p.cell;
 
 CREATE TEMP TABLE v_amount AS
 SELECT gid, dev, sym, SUM(amount) AS amount FROM v_piece GROUP BY gid, dev, sym;
@@ -47,22 +50,33 @@ SELECT gid, dev, sym, SUM(amount) AS amount FROM v_piece GROUP BY gid, dev, sym;
 -- carried by a request but not held by the simulation, and, after a settle, still held by it, but for what was dirtied
 -- after that began; direct I/O beyond the blocks that calls touched.
 CREATE TEMP TABLE v_ledger AS
+WITH folded AS (
+       SELECT fold(1, g.owner, dirtied, direct, submitted, absorbed, written, cancelled, dirty_end, dirty_start,
+                   unexpected, dirty_late, 0) AS rows
+       FROM v_measured m CROSS JOIN v_run r CROSS JOIN ledger g ON m.ledger AND g.run = r.run),
+     g AS (
+       SELECT c0 AS owner, c1 AS dirtied, c2 AS direct, c3 AS submitted, c4 AS absorbed, c5 AS written, c6 AS cancelled,
+              c7 AS dirty_end, c8 AS dirty_start, c9 AS unexpected, c10 AS dirty_late FROM folded, unfold(rows))
 SELECT o.gid, SUM(dirtied + direct) AS d_w, SUM(dirtied) AS dirtied, SUM(direct) AS direct,
        SUM(submitted) AS submitted, SUM(absorbed) AS absorbed, SUM(written) AS written, SUM(cancelled) AS cancelled,
        SUM(dirty_end) AS dirty_end, SUM(dirty_start) AS dirty_start, SUM(unexpected) AS unexpected,
        SUM(unexpected + iif(r.horizon = 'at_ack', 0, dirty_end - dirty_late)) + max(SUM(submitted) - SUM(direct), 0)
            AS slack
-FROM v_run r JOIN v_measured m ON m.ledger JOIN ledger g ON g.run = r.run JOIN v_owner o ON o.owner = g.owner
+FROM v_run r JOIN g JOIN v_owner o ON o.owner = g.owner
 GROUP BY o.gid;
 
 -- D of a line where events were lost: at least this. Of several that wrote a file nobody knows who made a block dirty,
 -- if that is what was lost: so only files count that nobody else is known to have written, by the kernel's sums.
 CREATE TEMP TABLE v_dirtied AS
-WITH inode AS (SELECT id AS file, dev || '/' || ino || '/' || gen AS inode FROM ask JOIN file f ON f.run = ask.run),
+WITH lossy AS MATERIALIZED (SELECT ask.run FROM ask JOIN v_measured m ON m.some_ledger AND m.ledger IS NULL),
+     inode AS (
+       SELECT id AS file, dev || '/' || ino || '/' || gen AS inode
+       FROM lossy CROSS JOIN file f ON f.run = lossy.run),
      wrote AS (
-       SELECT i.file, i.owner FROM ask JOIN file_io i ON i.run = ask.run WHERE i.write_bytes + i.fs_write_bytes > 0
+       SELECT i.file, i.owner FROM lossy CROSS JOIN file_io i ON i.run = lossy.run
+       WHERE i.write_bytes + i.fs_write_bytes > 0
        UNION
-       SELECT g.file, g.owner FROM ask JOIN ledger g ON g.run = ask.run WHERE g.dirtied > 0),
+       SELECT g.file, g.owner FROM lossy CROSS JOIN ledger g ON g.run = lossy.run WHERE g.dirtied > 0),
      writer AS MATERIALIZED (
        SELECT DISTINCT iif(w.file = 0, NULL, COALESCE(i.inode, w.file)) AS inode, o.gid
        FROM wrote w JOIN v_owner o ON o.owner = w.owner LEFT JOIN inode i ON i.file = w.file),
@@ -70,10 +84,10 @@ WITH inode AS (SELECT id AS file, dev || '/' || ino || '/' || gen AS inode FROM 
        SELECT inode, MIN(gid) AS gid FROM writer WHERE inode IS NOT NULL GROUP BY inode HAVING COUNT(*) = 1)
 SELECT o.gid, SUM(g.direct + iif(s.gid IS NULL OR EXISTS (SELECT 1 FROM writer n
                                                         WHERE n.inode IS NULL AND n.gid <> o.gid), 0, g.dirtied)) AS d_w
-FROM ask JOIN v_measured m ON m.some_ledger AND m.ledger IS NULL JOIN ledger g ON g.run = ask.run
+FROM lossy CROSS JOIN ledger g ON g.run = lossy.run
 JOIN v_owner o ON o.owner = g.owner LEFT JOIN inode i ON i.file = g.file
 LEFT JOIN single s ON s.inode = COALESCE(i.inode, g.file) AND s.gid = o.gid
-WHERE EXISTS (SELECT 1 FROM file_io i WHERE i.run = ask.run) GROUP BY o.gid
+WHERE EXISTS (SELECT 1 FROM file_io i WHERE i.run = lossy.run) GROUP BY o.gid
 UNION ALL SELECT gid, d_w FROM v_ledger;
 
 -- The symbols: of volumes that aggregates sum up to, and of the dirty ledger. needs, class, rest: stream/volumes.def

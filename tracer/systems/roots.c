@@ -24,6 +24,7 @@
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
 #define SPACE_SLOTS 256         /* mount namespaces and roots remembered */
 #define FOUND_MS 10000          /* how long a root is believed */
+#define MOUNTS_MS 100           /* how long the mounts of others are believed, which nothing tells changes of */
 #define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
 
 /* How paths of a mount namespace and root began while somebody was there. */
@@ -38,7 +39,8 @@ struct sys_cache {
 	struct space space[SPACE_SLOTS];
 	uint64_t seen[SEEN_SLOTS];
 	char *mounts;           /* mount points that must not be touched, each NUL-terminated, ended by an empty one */
-	int mountinfo;          /* /proc/self/mountinfo, polled for changes */
+	int mountinfo;          /* /proc/self/mountinfo, polled for changes; of others none is kept open: that would keep what they have mounted */
+	uint64_t mounts_ms;     /* when it was read */
 	uint32_t mounts_pid;    /* whose they are; 0 ours */
 };
 
@@ -119,23 +121,38 @@ static bool keep_remote(void *arg, const struct mount *m)
 	return false;
 }
 
+/* Have they not changed since they were read? */
+static bool mounts_hold(const struct sys_cache *c, uint32_t pid)
+{
+	struct pollfd p = { .fd = c->mountinfo, .events = POLLPRI };
+
+	if (!c->mounts || c->mounts_pid != pid)
+		return false;
+	if (pid)
+		return now_ms() - c->mounts_ms < MOUNTS_MS;
+	return p.fd >= 0 && !(poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLPRI));
+}
+
 static void refresh_mounts(struct sys_cache *c, uint32_t pid)
 {
-	struct pollfd p = { .events = POLLPRI };
 	struct remote r = { NULL, 0 };
 	char path[PROCFS_PATH];
 
-	p.fd = c->mountinfo;
-	if (c->mounts && c->mounts_pid == pid && p.fd >= 0 && !(poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLPRI)))
+	if (mounts_hold(c, pid))
 		return;
-	if (p.fd >= 0)
-		close(p.fd);
+	if (c->mountinfo >= 0)
+		close(c->mountinfo);
 	free(c->mounts);
 	c->mounts = NULL;
 	c->mountinfo = open(pid ? procfs_path(path, pid, "mountinfo") : MOUNTS_OURS, O_RDONLY | O_CLOEXEC);
 	c->mounts_pid = pid;
 	mounts_find(c->mountinfo, keep_remote, &r);
 	c->mounts = r.points ? r.points : calloc(1, 1);
+	c->mounts_ms = now_ms();
+	if (pid && c->mountinfo >= 0) {
+		close(c->mountinfo);
+		c->mountinfo = -1;
+	}
 }
 
 static bool lies_below(const char *path, const char *folder)

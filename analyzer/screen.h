@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* screen.h - what text looks like on a terminal: its width, bold heads, numbers with units. Into a file or a pipe everything is exact and plain. */
+#ifndef IOT_ANALYZER_SCREEN_H
+#define IOT_ANALYZER_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "grid.h"
+
+struct screen {
+	size_t width;        /* columns; 0: as wide as it gets */
+	bool units;          /* bytes and times with three digits and a unit */
+	const char *bold, *alarm, *plain; /* sequences, or "" */
+};
+
+/* Of stdout. exact: no units. NO_COLOR and TERM=dumb mean no sequences. */
+struct screen screen_find(bool exact);
+
+/* A number of that column with its unit, allocated; NULL: the column is known to be neither bytes nor microseconds, or no memory. */
+char *screen_number(const char *column, const struct cell *c);
+
+/* Cuts `s` in its middle so that it is `width` columns wide, in place; it is UTF-8. */
+void screen_cut(char *s, size_t width);
+
+#endif

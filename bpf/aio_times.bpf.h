@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* aio_times.bpf.h - when requests of libaio that are written through had copied what they wrote: one io_submit executes many, one after
+ * the other, and each may find clean what the one before had written back.
+ */
+#ifndef IOT_AIO_TIMES_BPF_H
+#define IOT_AIO_TIMES_BPF_H
+
+#include "record.bpf.h"
+
+struct aio_time_key {
+	u64 iocb;
+	u32 pid, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct aio_time_key);
+	__type(value, u64);    /* ns */
+} aio_times SEC(".maps");
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* btrfs_through.bpf.h - file data of btrfs that a call writes: what it has written back before it returns, and pages that turn dirty beside it.
+ * Used by fs_btrfs.bpf.c.
+ */
+#ifndef IOT_BTRFS_THROUGH_BPF_H
+#define IOT_BTRFS_THROUGH_BPF_H
+
+#include "btrfs_data.bpf.h"
+#include "through.bpf.h"
+
+static __always_inline bool uring_through(const struct uring_io *io, struct through *t)
+{
+	bool splices = uring_op(io->opcode)->flags & OP_SPLICE;
+
+	if (!io->write)
+		return false;
+	t->inode = io->host;
+	t->off = splices ? io->offset : io->offset - io->len; /* it moved on by what was copied */
+	t->len = io->len;
+	through_flags(t, (struct file *)io->file, splices ? 0 : NUMBER_AT(uring_cmd(io->req), struct io_rw, flags));
+	return true;
+}
+
+/* A direct one that has something written back after room was reserved for it goes through the cache; before, it is what others have dirty. */
+static __noinline int aio_fell_back(struct task_ctx *c, const struct aio_search *s)
+{
+	if (c && s && s->t.direct && c->copied_inode == s->t.inode)
+		aio_copied(s);
+	return 0;
+}
+
+/* The request that io_submit is at: told where it is synced; one for direct I/O by the byte that is written back, ~0: any. */
+static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 from, u64 number)
+{
+	struct aio_search s = { .c = c, .from = from, .number = number };
+
+	if (!c || !t)
+		return false;
+	if (c->aio_now && from != ~0ULL) {
+		s.what = AIO_AT;
+		s.first = c->aio_now - 1;
+		if (aio_search(&s) && (!s.t.direct || c->aio_from == from + 1)) {
+			aio_fell_back(c, &s);
+			*t = s.t;
+			return true;
+		}
+		s.first = c->aio_now;
+		s.found = 0;
+	}
+	s.what = AIO_DIRECT;
+	if (!aio_search(&s))
+		return false;
+	if (from != ~0ULL) {
+		c->aio_now = s.found;
+		c->aio_from = from + 1;
+		aio_fell_back(c, &s);
+	}
+	*t = s.t;
+	return true;
+}
+
+/* from: first byte that is written back, ~0 none is; number: of the inode. */
+static __always_inline bool through_look(struct task_ctx *c, struct through *t, u64 from, u64 number)
+{
+	const struct pt_regs *regs = current_regs();
+	struct uring_io io = {};
+	struct file *f;
+
+	if (uring_current(c, &io))
+		return uring_through(&io, t);
+	range_look(c);
+	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
+		return aio_through(c, t, from, number);
+	f = c->call && c->write ? file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
+	if (!f)
+		return false;
+	t->inode = c->target_inode;
+	t->off = c->target_off;
+	t->len = c->target_len;
+	through_flags(t, f, c->shape == SHAPE_PRWV2 ? regs_arg5(regs) : 0);
+	return true;
+}
+
+/* What copies, in task_ctx.copying beside the number of the inode. */
+#define COPY_THROUGH (1ULL << 60) /* it is written back before the call returns: over when that begins */
+#define COPY_KEPT (1ULL << 61)
+#define COPY_DIRECT (1ULL << 62)
+#define COPY_AIO (1ULL << 63)     /* a request of an io_submit, which of them is not known */
+#define COPY_NUMBER (COPY_THROUGH - 1)
+
+/* The next part of a call or request is about to be copied to an inode. How much that will be is not told, but its blocks are marked in the
+ * inode's tree, part by part: copied_from .. copied_to in the end. What the copy itself had written back, because a write of it had begun
+ * before, is flushed_from .. flushed_to: from the first page to the end of the last. */
+static __always_inline void copy_note(struct task_ctx *c, const struct through *t, u64 number)
+{
+	u64 copying = (number & COPY_NUMBER) | (t->direct ? COPY_DIRECT : t->syncs ? COPY_THROUGH : COPY_KEPT);
+
+	if (!t->inode) /* a truncation, a store to memory */
+		copying = in_io_submit() ? (number & COPY_NUMBER) | COPY_AIO : 0;
+	if (c->copying == copying)
+		return;
+	c->copying = copying;
+	c->copied_from = c->copied_to = c->flushed_from = c->flushed_to = 0;
+}
+
+static __always_inline bool is_copied_to(struct task_ctx *c, struct inode *i)
+{
+	return c->copying && (inode_number(i) & COPY_NUMBER) == (c->copying & COPY_NUMBER);
+}
+
+/* Room is reserved for what is copied into the cache, and for what is written directly: then it was written back before, what others had
+ * dirty there. What a call for a direct write has written back after that is its own, which went through the cache. */
+static __noinline int reserve_note(u64 number)
+{
+	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	struct through t = {};
+
+	if (!c)
+		return 0;
+	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
+		t.inode = 0;
+	c->copied_inode = t.direct ? t.inode : 0;
+	if (c->copied_inode)
+		c->direct_ns = bpf_ktime_get_ns();
+	copy_note(c, &t, number);
+	return 0;
+}
+
+/* Blocks of a file are locked, or are to be written from now on. */
+SEC("tp_btf/btrfs_set_extent_bit")
+int BPF_PROG(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len)
+{
+	struct task_ctx *c = ctx_find();
+	u64 inode;
+
+	if (!tree || !c || !c->copying)
+		return 0;
+	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	if (!is_copied_to(c, (struct inode *)inode))
+		return 0;
+	if (!c->copied_to)
+		c->copied_from = from;
+	c->copied_to = from + len;
+	return 0;
+}
+
+/* Bytes [c->dirtied_range[0], + [1]) of a page. */
+static __noinline int through_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
+{
+	u64 from, to, pos, end;
+	struct through t = {};
+
+	if (!c || !i || !f || !wbc)
+		return 0;
+	from = BPF_CORE_READ(wbc, range_start);
+	if (!through_look(c, &t, from, inode_number(i)) || t.inode != inode_itself(i))
+		return 0;
+	to = BPF_CORE_READ(wbc, range_end) + 1;
+	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
+		return 0;
+	if (to - from > t.len) { /* of all of the file: its own is what it has copied */
+		from = c->copied_from;
+		if (!t.appends && (s64)t.off > (s64)from) /* a request's position has moved on by what it copied: t.off is smaller, or below 0 */
+			from = t.off;
+		to = c->copied_to;
+	}
+	pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
+	end = pos + (folio_pages(f) << PAGE_SHIFT);
+	from = from > pos ? from : pos;
+	to = to < end ? to : end;
+	if (to <= from)
+		return 0;
+	c->dirtied_range[0] = from;
+	c->dirtied_range[1] = to - from;
+	return 1;
+}
+
+/* Is the current thread in a call that may write, or in a request? */
+static __always_inline bool may_write(void)
+{
+	const volatile struct iot_syscall *row;
+	const struct pt_regs *regs;
+
+	if (is_worker(current_task()))
+		return true;
+	regs = current_regs();
+	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	row = &calls[regs_nr(regs)];
+	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING;
+}
+
+/* A page is written back, perhaps by a copy in progress, before it copies to it. */
+static __always_inline void flush_note(struct task_ctx *c, struct inode *i, struct folio *f)
+{
+	u64 pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT, end = pos + (folio_pages(f) << PAGE_SHIFT);
+
+	if (!is_copied_to(c, i) || !may_write())
+		return;
+	if (!c->flushed_to || pos < c->flushed_from)
+		c->flushed_from = pos;
+	if (end > c->flushed_to)
+		c->flushed_to = end;
+}
+
+/* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
+ * returns: that is its own, also where others had made it dirty before. It asks for its range, or for all of the file. */
+static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
+{
+	struct task_ctx *c;
+
+	if (!f || !i || !wbc || !gate_open())
+		return 0;
+	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	if (c && through_range(c, i, f, wbc))
+		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
+	else if (c)
+		flush_note(c, i, f);
+	return inlined(i, BPF_CORE_READ(f, index));
+}
+
+SEC("tp_btf/extent_writepage")
+int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
+{
+	return page_writeback(f, i, wbc);
+}
+
+SEC("tp_btf/__extent_writepage")
+int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
+{
+	return page_writeback((struct folio *)p, i, wbc);
+}
+
+/* Begins where a call or a request that writes through has copied what it wrote, before any of that is written back. */
+static __noinline int synced(struct file *f)
+{
+	struct aio_search s = { .what = AIO_SYNCS, .from = ~0ULL };
+	struct task_ctx *c = ctx_find();
+
+	if (c)
+		c->copying = 0;
+	if (!f || !in_io_submit() || NUMBER_AT(f, struct file, f_flags) & O_DIRECT)
+		return 0;
+	s.c = ctx_make();
+	if (!s.c)
+		return 0;
+	s.inode = (u64)data_inode(f);
+	s.first = s.c->aio_now;
+	if (!aio_search(&s))
+		return 0;
+	s.c->aio_now = s.found;
+	aio_copied(&s);
+	return 0;
+}
+
+SEC("tp_btf/btrfs_sync_file")
+int BPF_PROG(btrfs__sync, struct file *f)
+{
+	return f && gate_open() ? synced(f) : 0;
+}
+
+SEC("tp_btf/btrfs_sync_file_enter")
+int BPF_PROG(btrfs__sync_enter, struct file *f)
+{
+	return f && gate_open() ? synced(f) : 0;
+}
+
+/* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
+ * the rest is zeroed. */
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
+{
+	struct task_struct *t = current_task();
+	struct dirtied *d;
+	struct task_ctx *c;
+	struct inode *i;
+	u8 how;
+
+	if (!m || !f || !gate_open() || t->flags & PF_KTHREAD)
+		return 0;
+	i = (struct inode *)POINTER_AT(m, struct address_space, host);
+	if (!i || !is_file(i))
+		return 0;
+	if (!is_worker(t) && !regs_in_call(current_regs()))
+		return 0; /* a store to memory */
+	c = ctx_make();
+	if (!c || c->behalf == BEHALF_LOOP)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	d->bytes = folio_pages(f) << PAGE_SHIFT;
+	if (may_write()) {
+		fresh_note(c, i, d->off, d->bytes);
+		if (!is_copied_to(c, i) || d->off < c->flushed_from || d->off >= c->flushed_to)
+			return 0;
+	}
+	d->proc = owner_top(owner_current(c, &how));
+	d->how = how;
+	d->ts_ns = 0;
+	d->unsure = d->beyond = 0;
+	return dirty_range(i, d);
+}
+
+#endif

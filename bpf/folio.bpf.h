@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* folio.bpf.h - what a page cache holds. */
+#ifndef IOT_FOLIO_BPF_H
+#define IOT_FOLIO_BPF_H
+
+#include "kernel.h"
+
+#define XA_LEVELS 8
+#define XA_SLOTS 63            /* mask */
+#define XA_INTERNAL 2          /* of both low bits: a node, or the number of the slot that this one goes on from */
+
+static __always_inline bool xa_is_internal(u64 entry)
+{
+	return (entry & 3) == XA_INTERNAL;
+}
+
+/* The folio in a page cache, as xas_load() finds it; NULL: none. */
+static __always_inline u64 folio_at(u64 mapping, u64 index)
+{
+	u64 entry = POINTER_AT(mapping + bpf_core_field_offset(struct address_space, i_pages), struct xarray___head, xa_head), node, slot;
+
+	for (int i = 0; i < XA_LEVELS && xa_is_internal(entry) && entry > PAGE_SIZE; i++) {
+		node = entry - XA_INTERNAL;
+		slot = index >> NUMBER_AT(node, struct xa_node, shift) & XA_SLOTS;
+		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot * sizeof(u64));
+		if (xa_is_internal(entry) && entry < PAGE_SIZE)
+			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));
+	}
+	return entry & 3 ? 0 : entry;
+}
+
+static __always_inline bool folio_is_dirty(u64 folio)
+{
+	return pointer_at(folio) >> bpf_core_enum_value(enum pageflags___iot, PG_dirty___iot) & 1;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* through.bpf.h - writes that are written back before they return (O_SYNC, O_DSYNC, RWF_DSYNC, RWF_SYNC), and which of the requests of one
+ * io_submit is: it executes them one after the other, and does not tell which one it is at. Used by the objects of file systems.
+ */
+#ifndef IOT_THROUGH_BPF_H
+#define IOT_THROUGH_BPF_H
+
+#include <linux/aio_abi.h>
+#include "aio_times.bpf.h"
+#include "range.bpf.h"
+
+/* What the call or request in progress writes. */
+struct through {
+	u64 inode, off, len;
+	bool direct, syncs, appends; /* syncs: it has that written back before it returns */
+};
+
+static __always_inline void through_flags(struct through *t, struct file *f, u64 rwf)
+{
+	u32 flags = NUMBER_AT(f, struct file, f_flags);
+
+	t->direct = !!(flags & O_DIRECT);
+	t->syncs = flags & O_DSYNC || rwf & (RWF_DSYNC | RWF_SYNC);
+	t->appends = flags & O_APPEND || rwf & RWF_APPEND;
+}
+
+/* Is the current thread in io_submit? */
+static __always_inline bool in_io_submit(void)
+{
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+
+	if (t->flags & PF_KTHREAD || is_worker(t))
+		return false;
+	regs = current_regs();
+	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && calls[regs_nr(regs)].shape == SHAPE_AIO_SUBMIT;
+}
+
+#define AIO_LOOKED 256         /* control blocks of one io_submit that are looked at */
+
+enum aio_what {
+	AIO_AT,                /* the one that a search found before */
+	AIO_SYNCS,             /* from there on the first one of `inode` that goes through the cache and is synced */
+	AIO_BEGINS,            /* the same, that begins at `from` or appends */
+	AIO_DIRECT,            /* from there on the first one for direct I/O that has byte `from` or appends; ~0: any */
+};
+
+struct aio_search {
+	struct task_ctx *c;
+	u64 list, inode, from;
+	u64 number;            /* with `inode` 0: the inode's number */
+	u64 address;           /* of the one that was found */
+	struct through t;
+	u32 n, first, what, found;
+};
+
+#define AIO_VECTORS 16         /* of one control block that are looked at */
+
+/* A control block and its vectors, read into ctx.scratch: iovec_len() takes more of the stack than is left here. */
+struct aio_block {
+	struct iocb iocb;
+	struct user_iovec vector[AIO_VECTORS];
+};
+_Static_assert(sizeof(struct aio_block) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+
+static __always_inline u64 aio_vectors_len(struct aio_block *b)
+{
+	u64 n = b->iocb.aio_nbytes < AIO_VECTORS ? b->iocb.aio_nbytes : AIO_VECTORS, sum = 0;
+
+	if (!n || bpf_probe_read_user(b->vector, n * sizeof(*b->vector), (void *)b->iocb.aio_buf))
+		return 0;
+	for (u32 i = 0; i < AIO_VECTORS; i++)
+		sum += i < n ? b->vector[i].len : 0;
+	return sum;
+}
+
+/* Reads what a control block asks for. False: it is no write. */
+static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 address)
+{
+	struct aio_block *b;
+	struct file *f;
+
+	if (!c || !t)
+		return 0;
+	b = (struct aio_block *)c->scratch;
+	if (bpf_probe_read_user(&b->iocb, sizeof(b->iocb), (void *)address) ||
+	    (b->iocb.aio_lio_opcode != IOCB_CMD_PWRITE && b->iocb.aio_lio_opcode != IOCB_CMD_PWRITEV))
+		return 0;
+	f = file_of(b->iocb.aio_fildes);
+	if (!f)
+		return 0;
+	through_flags(t, f, b->iocb.aio_rw_flags);
+	t->inode = (u64)data_inode(f);
+	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
+	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(b);
+	return 1;
+}
+
+static __always_inline bool aio_matches(const struct aio_search *s)
+{
+	const struct through *t = &s->t;
+
+	if (s->what == AIO_AT)
+		return true;
+	if (s->inode ? t->inode != s->inode : inode_number((struct inode *)t->inode) != s->number)
+		return false;
+	if (s->what == AIO_DIRECT)
+		return t->direct && (s->from == ~0ULL || t->appends || (s->from >= t->off && s->from - t->off < t->len));
+	if (!t->syncs || t->direct)
+		return false;
+	return s->what == AIO_SYNCS || t->appends || t->off == s->from;
+}
+
+static long aio_look_at(u32 n, struct aio_search *s)
+{
+	u32 at = s->first + n;
+
+	if (at >= s->n || bpf_probe_read_user(&s->address, sizeof(s->address), (void *)(s->list + (u64)at * sizeof(u64))))
+		return 1;
+	if (!aio_read(s->c, &s->t, s->address) || !aio_matches(s))
+		return 0;
+	s->found = at + 1;
+	return 1;
+}
+
+/* Searches the control blocks of the io_submit that the current thread is in; s->found: number + 1 of the one. */
+static __noinline int aio_search(struct aio_search *s)
+{
+	const struct pt_regs *regs = current_regs();
+
+	if (!s || !s->c)
+		return 0;
+	s->n = regs_arg1(regs) < AIO_LOOKED ? regs_arg1(regs) : AIO_LOOKED;
+	s->list = regs_arg2(regs);
+	bpf_loop(AIO_LOOKED, aio_look_at, s, 0);
+	return s->found;
+}
+
+/* The request that was found is written back from now on, out of the page cache: what it wrote became dirty just before, not when io_submit
+ * began. */
+static __always_inline void aio_copied(const struct aio_search *s)
+{
+	struct aio_time_key k = { s->address, bpf_get_current_pid_tgid() >> 32 };
+	u64 now = bpf_ktime_get_ns();
+
+	bpf_map_update_elem(&aio_times, &k, &now, BPF_ANY);
+}
+
+#endif
