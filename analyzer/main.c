@@ -172,7 +172,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf,
-			   .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
+			   .select = &o->select, .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };

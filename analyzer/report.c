@@ -219,10 +219,10 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 	int err = 0;
 
 	while (*tail) {
-		struct grid t = { 0 };
 		const char *from = tail;
+		struct grid t = { .plot = is_plot(from) };
 
-		if (is_plot(from) && !store_plots(s)) {
+		if (t.plot && !store_plots(s)) {
 			tail = statement_end(from);
 			continue;
 		}

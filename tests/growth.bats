@@ -64,6 +64,24 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	grows_gently 10 N 10
 }
 
+@test "30,000 files of which three are asked for are counted, not kept: SQLite's own cache (32 MiB) is what grows" {
+	need_plain "$analyze" "they take memory themselves"
+	sums() { # FILES
+		grown "$1.sqlite" 10 "$1" 10
+		sqlite3 "$1.sqlite" "UPDATE file_io SET write_bytes = 1000000 * file WHERE file > 1000"
+		python3 -c '
+import resource, subprocess, sys
+print(subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, check=True).stdout.decode())
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" files "$1.sqlite" --table files --sort S --where 'S>1000000000' --where files=1 --top 3
+	}
+	sums 3000 >small
+	sums 30000 >large
+	cat small large
+	same "the largest" "$(grep -o '/d/f[0-9]*' large | paste -sd' ')" "/d/f30000 /d/f29999 /d/f29998"
+	same "others" "$(grep -ho '([0-9]* others)' small large | paste -sd' ')" "(2997 others) (29997 others)"
+	[ $(($(tail -n 1 large) - $(tail -n 1 small))) -le 40960 ] || fail "$(tail -n 1 small) and $(tail -n 1 large) KiB"
+}
+
 @test "twice as many flows: no report costs more than 2.5 times as much" {
 	grows_gently 10 10 N
 }
