@@ -284,6 +284,16 @@ int answer_mismatch(const struct answer *a)
 	return 0;
 }
 
+int answer_whole(const struct answer *a, const char *store)
+{
+	int col = grid_find(&a->run, "complete"), run = grid_find(&a->run, "run");
+
+	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
+		return EXIT_OK;
+	return fail_as(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
+		    (long long)grid_cell(&a->run, 0, run)->i, store);
+}
+
 void answer_free(struct answer *a)
 {
 	int i;
