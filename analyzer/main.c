@@ -174,7 +174,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	int err = find_scripts(o, name, text, &scripts), mismatch = 0;
 
 	if (!err && look_size(&look, o->size ?: "screen"))
-		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
+		err = fail_size(o->size);
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
 	if (!err && o->against)
