@@ -40,6 +40,11 @@ int look_size(struct look *look, const char *text)
 	return 0;
 }
 
+int fail_size(const char *text)
+{
+	return fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", text);
+}
+
 bool chart_has(const struct answer *a)
 {
 	int i;

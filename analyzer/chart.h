@@ -11,8 +11,8 @@
  *   -- key: no               the names of rows say it;  -- rows: N, at most so many
  * The columns that it reads: panel, row (a name beside the bars), bar (which of several bars of a row), part (what has a colour: see
  * palette.def; a word before a colon may name the paint, "fs journal: commit" is painted as "fs journal"), value, or low and high
- * (a bar that floats, the range of a point, the height of a cell), x, bin (width of x: of steps and cells), line (1: a line over the areas; 2:
- * marks at their edge), label. A note has one column, a line a row.
+ * (a bar that floats, with a line in it where it has a value too, the range of a point, the height of a cell), x, bin (width of x: of steps
+ * and cells), line (1: a line over the areas; 2: marks at their edge), label. A note has one column, a line a row.
  */
 #ifndef IOT_ANALYZER_CHART_H
 #define IOT_ANALYZER_CHART_H
@@ -29,6 +29,9 @@ struct look {
 
 /* "column", "page", "screen" or "WIDTHxHEIGHT". 0, or -EINVAL. */
 int look_size(struct look *look, const char *text);
+
+/* EXIT_USAGE, with one line on stderr: what look_size() takes. */
+int fail_size(const char *text);
 
 /* Has the report a chart? */
 bool chart_has(const struct answer *a);

@@ -204,6 +204,8 @@ static void draw_bar(const struct chart *c, int panel, int row, int bar, struct 
 				sum += it->value;
 			if (x1 - x0 > 0.02)
 				pen_rect(f->pen, x0, y, x1 - x0, h, c->paint[part]);
+			if (it->marked)
+				pen_rule(f->pen, at(s, it->value), y, at(s, it->value), y + h, INK, 2.5, false);
 		}
 		if (sum > low && part && low > 0 && !s->log)
 			pen_rule(f->pen, at(s, low), y, at(s, low), y + h, PAPER, 0.6, false);

@@ -17,7 +17,7 @@ struct names {
 struct item {
 	int panel, row, bar, part;
 	double x, value, low, high;
-	bool absent, ranged;
+	bool absent, ranged, marked; /* marked: `value` is a line in its range */
 	int over;                /* column `line` */
 	char *label;
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include "analyzer.h"
+#include "chart.h"
 #include "compare.h"
 #include "memory.h"
 #include "options.h"
@@ -427,16 +428,14 @@ void comparison_free(struct comparison *c)
 
 static int say(const struct comparison *c, const struct options *o)
 {
-	auto_free char *style = o->plot ? report_text(o->reports, "style.gp") : NULL, *script = o->plot ? report_text(o->reports, "compare.gp") : NULL;
+	struct look look = { .title = o->title, .no_head = o->no_head };
 	struct answer a = { 0 };
-	int err = compare_answer(c, &a) ? no_memory() : 0;
+	int err = look_size(&look, o->size ?: "screen") ? fail_size(o->size) : compare_answer(c, &a) ? no_memory() : 0;
 
-	if (!err && o->plot && (!style || !script))
-		err = fail_as(EXIT_DATA, errno, "cannot read the scripts of the picture");
 	if (!err)
 		err = print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = plot_answer(&a, style, script, NULL, o->plot);
+		err = plot_answer(&a, NULL, NULL, &look, o->plot);
 	answer_free(&a);
 	return err;
 }

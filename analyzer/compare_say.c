@@ -403,24 +403,25 @@ static int put_dots(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
-/* The same for a page: a bar from one end of the interval to the other. */
+/* The picture: a bar from one end of the interval to the other, the difference of the medians marked. */
 static int put_intervals(struct answer *a)
 {
-	static const char says[] = "-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians, 95 % interval\n-- axis: difference\n-- unit: percent\n"
-		"-- fold: no\n-- rows: 30\n";
+	static const char says[] = "-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (line), with its 95 % interval (bar)\n"
+		"-- axis: difference\n-- unit: percent\n-- fold: no\n-- rows: 30\n";
 	const struct grid *dots = &a->table[a->tables - 1];
 	struct grid *t;
 	size_t row;
 	int err = 0, col;
 
-	t = add_table(a, "intervals", NULL, "row part low high label");
+	t = add_table(a, "intervals", NULL, "row part value low high label");
 	if (!t)
 		return -ENOMEM;
 	dots = &a->table[a->tables - 2]; /* it has moved */
 	t->plot = true;
 	t->says = strdup(says);
 	for (row = 0; t->says && !err && row < dots->rows; row++) {
-		const struct cell *from[] = { grid_cell(dots, row, 0), NULL, grid_cell(dots, row, 2), grid_cell(dots, row, 3), grid_cell(dots, row, 6) };
+		const struct cell *from[] = { grid_cell(dots, row, 0), NULL, grid_cell(dots, row, 1),
+					      grid_cell(dots, row, 2), grid_cell(dots, row, 3), grid_cell(dots, row, 6) };
 		struct cell *cell = grid_add(t);
 
 		if (!cell)
@@ -459,6 +460,32 @@ static int put_head(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
+/* The same under the title of a picture: names alone, of a store without where it lies. */
+static int put_picture_head(struct answer *a, const struct comparison *c)
+{
+	struct grid *t = add_table(a, "head", NULL, "line");
+	size_t i;
+
+	if (!t)
+		return -ENOMEM;
+	a->picture = a->table[--a->tables];
+	for (i = 0; i < c->sets.n; i++) {
+		const struct set *s = &c->sets.set[i];
+		const char *name = strrchr(s->name, '/') ? strrchr(s->name, '/') + 1 : s->name;
+		size_t len = strlen(name);
+		struct cell *cell = grid_add(&a->picture);
+		auto_free char *text = NULL;
+
+		if (len > 7 && !strcmp(name + len - 7, ".sqlite"))
+			len -= 7;
+		if (!cell || asprintf(&text, "%c %.*s: %zu run%s%s", (char)('A' + i % 26), (int)len, name, s->runs,
+				      s->runs == 1 ? "" : "s", c->unlike ? "; NOT comparable, forced" : "") < 0 ||
+		    put_text(&cell, text))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int compare_answer(const struct comparison *c, struct answer *a)
 {
 	a->name = "compare";
@@ -467,5 +494,6 @@ int compare_answer(const struct comparison *c, struct answer *a)
 	a->about_store = true;
 	if (!a->title || !a->main)
 		return -ENOMEM;
-	return put_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?: put_sets(a, c) ?: put_dots(a, c) ?: put_intervals(a) ?: put_values(a, c);
+	return put_head(a, c) ?: put_picture_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?: put_sets(a, c) ?: put_dots(a, c) ?:
+	       put_intervals(a) ?: put_values(a, c);
 }

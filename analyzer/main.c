@@ -130,16 +130,6 @@ static bool is_store(const char *name)
 	return !report && !access(name, F_OK);
 }
 
-static int warn_incomplete(const struct answer *a, const char *store)
-{
-	int col = grid_find(&a->run, "complete"), run = grid_find(&a->run, "run");
-
-	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
-		return EXIT_OK;
-	return fail_as(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
-		    (long long)grid_cell(&a->run, 0, run)->i, store);
-}
-
 /* The scripts of a picture, where the report has some; without --plot there are none to find. */
 struct scripts {
 	char *style, *report;
@@ -172,7 +162,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf,
-			   .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
+			   .select = &o->select, .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
@@ -184,7 +174,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	int err = find_scripts(o, name, text, &scripts), mismatch = 0;
 
 	if (!err && look_size(&look, o->size ?: "screen"))
-		err = fail_as(EXIT_USAGE, 0, "--size: '%s' is neither column, page or screen, nor WIDTHxHEIGHT in pixels (200x100 to 20000x20000)", o->size);
+		err = fail_size(o->size);
 	if (!err)
 		err = store_run(s, o->run, &ask.run);
 	if (!err && o->against)
@@ -203,7 +193,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err && o->plot)
 		err = plot_answer(&a, scripts.style, scripts.report, &look, o->plot);
 	if (!err)
-		err = warn_incomplete(&a, o->arg[o->args - 1]);
+		err = answer_whole(&a, o->arg[o->args - 1]);
 	if (!err)
 		err = mismatch ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);

@@ -73,6 +73,7 @@ struct page {
 	char *texts[N_OF(sections)];
 	struct grid absent;      /* report, why */
 	bool wrong, many;        /* many: more than EVENTS_MAX */
+	int cut;                 /* EXIT_DATA: the run is incomplete, which was said */
 };
 
 static void put_text(FILE *out, const char *text)
@@ -295,6 +296,7 @@ static int put_section(struct page *p, size_t number)
 		bool wrong = answer_mismatch(&a);
 
 		p->wrong |= wrong;
+		p->cut = p->cut ?: answer_whole(&a, p->o->arg[1]);
 		fprintf(p->out, "<section id=\"%s\"%s><h2>", s->report, wrong ? " class=\"wrong\"" : "");
 		put_text(p->out, s->question);
 		fputs("</h2>\n", p->out);
@@ -504,6 +506,7 @@ int page(const struct options *o)
 	err = err ?: store_open(&p.store, o->arg[1]) ?: page_of(&p, o->ledger ? &load.load : NULL);
 	if (!err && p.wrong)
 		err = fail_as(EXIT_DATA, 0, "a check does not agree: see the page, or iot-analyze verify");
+	err = err ?: p.cut;
 	store_close(p.store);
 	payload_free(&load);
 	grid_free(&p.absent);

@@ -165,6 +165,8 @@ static int run_gnuplot(const char *name, const char *kind, const struct folder *
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 	read_log(work, line, sizeof(line));
+	if (!*line && WIFEXITED(status))
+		snprintf(line, sizeof(line), "it ended with status %d", WEXITSTATUS(status));
 	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");
 }
 

@@ -348,7 +348,7 @@ static bool json_rows(cJSON *parent, const char *name, const struct grid *t)
 	return array;
 }
 
-static bool json_build(cJSON *root, const struct answer *a)
+static bool json_build(cJSON *root, const struct answer *a, const struct grid *only)
 {
 	cJSON *tables;
 	int i;
@@ -361,16 +361,16 @@ static bool json_build(cJSON *root, const struct answer *a)
 		return false;
 	tables = cJSON_AddObjectToObject(root, "tables");
 	for (i = 0; tables && i < a->tables; i++) {
-		if (!a->table[i].plot && !json_rows(tables, a->table[i].name ?: "rows", &a->table[i]))
+		if (!a->table[i].plot && (!only || only == &a->table[i]) && !json_rows(tables, a->table[i].name ?: "rows", &a->table[i]))
 			return false;
 	}
 	return tables;
 }
 
-static int print_json(const struct answer *a)
+static int print_json(const struct answer *a, const struct grid *only)
 {
 	cJSON *root = cJSON_CreateObject();
-	char *text = root && json_build(root, a) ? cJSON_Print(root) : NULL;
+	char *text = root && json_build(root, a, only) ? cJSON_Print(root) : NULL;
 
 	if (text)
 		printf("%s\n", text);
@@ -464,7 +464,7 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 		err = print_lines(t, '\t', text_tsv);
 		break;
 	case FORMAT_JSON:
-		err = print_json(a);
+		err = print_json(a, only ? t : NULL);
 		break;
 	case FORMAT_LATEX:
 		err = print_latex(a, only ? t : NULL);

@@ -15,6 +15,7 @@
 #include "order.h"
 #include "overlap.h"
 #include "query.h"
+#include "select.h"
 #include "sizes.h"
 #include "stream.h"
 #include "volume.h"
@@ -448,6 +449,24 @@ static void count_steps(struct store *s, sqlite3_stmt *st, const char *sql)
 		fprintf(stderr, "%10d %.70s\n", steps, sql + strspn(sql, "\n"));
 }
 
+#define THIN 8192 /* rows, from which on those that nobody asks for are not kept */
+
+/* 0, a negative errno, or an exit status of what was reported. */
+static int take_rows(struct store *s, sqlite3_stmt *st, struct grid *out, int *rc)
+{
+	size_t full = THIN;
+	int err = 0;
+
+	while (!err && (*rc = sqlite3_step(st)) == SQLITE_ROW) {
+		err = take_row(st, out);
+		if (err || !s->ask.select || out->rows < full)
+			continue;
+		err = select_thin(out, s->ask.select);
+		full = 2 * out->rows > THIN ? 2 * out->rows : THIN;
+	}
+	return err;
+}
+
 int store_query(struct store *s, const char *name, const char *sql, const char **tail, struct grid *out)
 {
 	sqlite3_stmt *st = NULL;
@@ -459,13 +478,11 @@ int store_query(struct store *s, const char *name, const char *sql, const char *
 		bind_ask(st, &s->ask, s->path);
 		err = take_columns(st, out);
 	}
-	while (rc == SQLITE_OK && !err && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		err = take_row(st, out);
-		rc = SQLITE_OK;
-	}
-	if (err)
+	if (rc == SQLITE_OK && !err)
+		err = take_rows(s, st, out, &rc);
+	if (err < 0)
 		err = fail_as(EXIT_DATA, -err, "%s", name);
-	else if (rc != SQLITE_DONE)
+	else if (!err && rc != SQLITE_DONE)
 		err = store_fail(s, name);
 	count_steps(s, st, sql);
 	sqlite3_finalize(st);

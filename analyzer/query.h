@@ -26,6 +26,7 @@ struct ask {
 	uint64_t logical_bytes;
 	const char *by;         /* parameter :by; NULL: the report's own */
 	uint64_t step;          /* parameter :step; 0 is NULL */
+	const struct selection *select; /* which rows are asked for; NULL: all */
 	bool all_rows;          /* parameter :rows is 100, or with this beyond all: rows are chosen afterwards */
 	bool cdf;               /* parameter :cdf */
 	bool has_ops;

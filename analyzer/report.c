@@ -219,10 +219,10 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 	int err = 0;
 
 	while (*tail) {
-		struct grid t = { 0 };
 		const char *from = tail;
+		struct grid t = { .plot = is_plot(from) };
 
-		if (is_plot(from) && !store_plots(s)) {
+		if (t.plot && !store_plots(s)) {
 			tail = statement_end(from);
 			continue;
 		}
@@ -282,6 +282,16 @@ int answer_mismatch(const struct answer *a)
 		}
 	}
 	return 0;
+}
+
+int answer_whole(const struct answer *a, const char *store)
+{
+	int col = grid_find(&a->run, "complete"), run = grid_find(&a->run, "run");
+
+	if (a->about_store || !a->run.rows || col < 0 || run < 0 || grid_cell(&a->run, 0, col)->i)
+		return EXIT_OK;
+	return fail_as(EXIT_DATA, 0, "run %lld of %s is incomplete: its tracer did not end it, the answer covers what was committed",
+		    (long long)grid_cell(&a->run, 0, run)->i, store);
 }
 
 void answer_free(struct answer *a)

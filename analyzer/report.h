@@ -46,6 +46,9 @@ int report_run(struct store *s, const char *name, const char *text, struct answe
 
 /* 1 when a column `result` says that something is wrong. */
 int answer_mismatch(const struct answer *a);
+
+/* EXIT_DATA, with one line on stderr, when the run that the answer is of is incomplete. */
+int answer_whole(const struct answer *a, const char *store);
 void answer_free(struct answer *a);
 
 #endif

@@ -229,6 +229,36 @@ static int each_sort(struct answer *a, const char *sort, const char *only)
 	return err ?: found ? 0 : fail_column(a, "--sort", sort, only);
 }
 
+/* The first N rows, the others are counted. */
+static void keep_top(struct grid *t, uint64_t top)
+{
+	while (t->rows > top) {
+		free_row(t, --t->rows);
+		t->others++;
+	}
+}
+
+int select_thin(struct grid *t, const struct selection *s)
+{
+	struct condition c;
+	bool found;
+	int i, err = 0;
+
+	if (t->plot || grid_find(t, "result") >= 0)
+		return 0;
+	for (i = 0; i < s->wheres; i++) {
+		err = read_condition(s->where[i], &c);
+		if (err)
+			return err;
+		keep_rows(t, &c);
+	}
+	if (s->top && s->sort)
+		err = sort_table(t, s->sort, &found);
+	if (!err && s->top)
+		keep_top(t, s->top);
+	return err;
+}
+
 int answer_select(struct answer *a, const struct selection *s, const char *only)
 {
 	int i, err = 0;
@@ -238,11 +268,8 @@ int answer_select(struct answer *a, const struct selection *s, const char *only)
 	if (!err && s->sort)
 		err = each_sort(a, s->sort, only);
 	for (i = 0; !err && s->top && i < a->tables; i++) {
-		struct grid *t = &a->table[i];
-
-		t->others = t->plot || t->words || t->rows <= s->top ? 0 : t->rows - s->top;
-		while (!t->plot && !t->words && t->rows > s->top)
-			free_row(t, --t->rows);
+		if (!a->table[i].plot && !a->table[i].words)
+			keep_top(&a->table[i], s->top);
 	}
 	return err;
 }

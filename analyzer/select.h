@@ -13,6 +13,10 @@ struct selection {
 	uint64_t top;          /* rows; 0: all */
 };
 
+/* While a table is read that may be long: takes out rows that answer_select() would take out of it, which those of --top count among `others`.
+ * Leaves alone what is of a picture, and what says whether something is wrong. Returns 0 or an exit status, reported. */
+int select_thin(struct grid *t, const struct selection *s);
+
 /* Does it to all tables of the answer that have the column, but none of pictures; `only`: to that table alone. How many rows --top left out is in
  * the table's `others`. Returns 0 or, when no table has the column, EXIT_USAGE with one line on stderr. */
 int answer_select(struct answer *a, const struct selection *s, const char *only);

@@ -622,6 +622,11 @@ mismatch() {
 	[[ "$("$ANALYZE" amplification "$S")" == *9007199254765569* ]]
 }
 
+@test "--table leaves one table in json too" {
+	[ "$("$ANALYZE" files "$S" --table ledger --top 1 --format json |
+		python3 -c 'import json, sys; t = json.load(sys.stdin)["tables"]; print(*t, *(len(rows) for rows in t.values()))')" = "ledger 1" ]
+}
+
 @test "json is one document with run, losses and tables" {
 	"$ANALYZE" amplification "$S" --format json | python3 -c '
 import json, sys

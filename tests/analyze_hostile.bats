@@ -130,6 +130,9 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	run --separate-stderr -1 env PATH="$PWD/bin:$PATH" "$ANALYZE" breakdown "$S" --plot out
 	[ "$stderr" = "iot-analyze: gnuplot failed on picture 'breakdown': no more paper" ]
 	[ -z "$(ls -A out)" ]
+	printf '%s\n' '#!/bin/sh' 'exit 3' >bin/gnuplot
+	run --separate-stderr -1 env PATH="$PWD/bin:$PATH" "$ANALYZE" breakdown "$S" --plot out
+	[ "$stderr" = "iot-analyze: gnuplot failed on picture 'breakdown': it ended with status 3" ]
 }
 
 @test "a picture is drawn again from its script and its data, the same in every format, and the script holds numbers, colours and words of ours alone" {

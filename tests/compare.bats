@@ -174,7 +174,11 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	assert [v["value"] for v in values if v["quantity"] == "B"] == ["10510336"] * 5 + ["15765504"] * 5
 	xml.dom.minidom.parse("compare.svg")
 	E
-	[ -s compare.png ]
+	[ -s compare.png ] && [ -s compare.pdf ]
+	"$ANALYZE" compare "$PWD/$S:1-5" "$PWD/$S:6-10" --plot . --size column --title Mine >text
+	grep -q '^ width="321" ' compare.svg
+	grep -q '>Mine<' compare.svg
+	run -1 grep -F "$PWD" compare.svg compare.gp compare.dat
 	[ ! -e canary ]
 }
 

@@ -64,6 +64,24 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	grows_gently 10 N 10
 }
 
+@test "30,000 files of which three are asked for are counted, not kept: SQLite's own cache (32 MiB) is what grows" {
+	need_plain "$analyze" "they take memory themselves"
+	sums() { # FILES
+		grown "$1.sqlite" 10 "$1" 10
+		sqlite3 "$1.sqlite" "UPDATE file_io SET write_bytes = 1000000 * file WHERE file > 1000"
+		python3 -c '
+import resource, subprocess, sys
+print(subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, check=True).stdout.decode())
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" files "$1.sqlite" --table files --sort S --where 'S>1000000000' --where files=1 --top 3
+	}
+	sums 3000 >small
+	sums 30000 >large
+	cat small large
+	same "the largest" "$(grep -o '/d/f[0-9]*' large | paste -sd' ')" "/d/f30000 /d/f29999 /d/f29998"
+	same "others" "$(grep -ho '([0-9]* others)' small large | paste -sd' ')" "(2997 others) (29997 others)"
+	[ $(($(tail -n 1 large) - $(tail -n 1 small))) -le 40960 ] || fail "$(tail -n 1 small) and $(tail -n 1 large) KiB"
+}
+
 @test "twice as many flows: no report costs more than 2.5 times as much" {
 	grows_gently 10 10 N
 }
@@ -74,6 +92,29 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
 	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync)$'); do # those are of events: tests/pattern.bats
 		same "steps of $report" "$(steps "$report" many.sqlite)" "$(steps "$report" base.sqlite)"
+	done
+}
+
+# Steps of timeline for each aggregate that 4000.sqlite has more than 10.sqlite.
+steps_an_aggregate() { # WHAT
+	local n
+
+	n=$(for s in 10 4000; do IOT_STEPS=1 "$analyze" timeline "$s.sqlite" --by "$1" 2>&1 >/dev/null | tail -n 1 | cut -d' ' -f1; done | paste -sd' ')
+	echo $(((${n#* } - ${n% *}) / rows))
+}
+
+@test "timeline: the names of 4,000 processes of one name cost at most a fifth of its sums" {
+	for n in 10 4000; do
+		grown "$n.sqlite" "$n" 10 10
+		sqlite3 "$n.sqlite" "UPDATE process SET comm = 'p' WHERE id > 1000;
+			INSERT INTO agg SELECT $(sqlite3 "$n.sqlite" "SELECT group_concat(iif(name = 'sec', 'n.value', 'a.' || name)) FROM pragma_table_info('agg')")
+				FROM agg a JOIN json_each('[0,1,2,3,4,5,6,7,8,9]') n WHERE owner > 1000"
+	done
+	rows=$(($(sqlite3 4000.sqlite "SELECT COUNT(*) FROM agg") - $(sqlite3 10.sqlite "SELECT COUNT(*) FROM agg")))
+	cause=$(steps_an_aggregate cause)
+	for by in system owner; do
+		n=$(steps_an_aggregate $by)
+		[ "$n" -ge "$cause" ] && [ $((n * 100)) -le $((cause * 120)) ] || fail "--by $by: $n steps an aggregate, --by cause $cause"
 	done
 }
 

@@ -89,6 +89,11 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	grep -q '<section id="verify" class="wrong">' page.html
 	[[ $(section headline) == *"Does NOT close"* ]]
 	"$ROOT/tests/page.py" page.html
+	rm page.html
+	store_with "$S" "DELETE FROM run_end"
+	run --separate-stderr -1 page
+	[ "$stderr" = "iot-analyze: run 1 of $S is incomplete: its tracer did not end it, the answer covers what was committed" ]
+	[[ $(section headline) == *"missing"*"the end of the run"* ]]
 }
 
 @test "names of strangers are text on the page: markup, scripts, escapes, invalid UTF-8, back-ticks" {

@@ -11,6 +11,16 @@ FROM v_run r;
 CREATE TEMP TABLE v_slice_by AS
 SELECT :by IN ('system', 'owner') AS owners, :by = 'component' AS parts;
 
+-- What --by calls each owner, where it names them, and the first owner that it calls so: many processes have one name.
+CREATE TEMP TABLE v_slice_name(owner INTEGER PRIMARY KEY, first INTEGER, name TEXT);
+INSERT INTO temp.v_slice_name
+WITH named AS (
+       SELECT o.owner, CASE WHEN o.owner = 0 THEN 'unattributed'
+                            WHEN :by = 'system' THEN COALESCE(o.system, '(none)')
+                            ELSE o.who || iif(g.pid = '', '', ' [' || g.pid || ']') END AS name
+       FROM v_slice_by b JOIN v_owner o ON b.owners JOIN v_group g ON g.gid = o.gid)
+SELECT owner, MIN(owner) OVER (PARTITION BY name), name FROM named;
+
 -- Requests that devices completed, by step, direction and what --by names; a second is the kernel's sum, exact without
 -- events too, a shorter step is of events, in the step in which the request began. Of components: what the file system
 -- submitted, because a request may hold several files. at_ms: begin of the step.
@@ -24,14 +34,16 @@ WITH have AS (
        SELECT row, sym, kind FROM v_counts
        WHERE sym = iif(:by = 'component', 'F', 'B') OR sym = 'B_r' AND COALESCE(:by, '') <> 'component'),
      sums AS MATERIALIZED (
-       SELECT (SELECT fold(7, a.sec, iif(s.owners, a.owner, NULL), a.dev, a.cause, a.sub, a.flags, a.kind, a.bytes,
-                           a.ops, NULL)
+       SELECT (SELECT fold(7, a.sec, iif(s.owners, COALESCE((
+                           SELECT first FROM v_slice_name WHERE owner = a.owner), -1), NULL), a.dev, a.cause, a.sub,
+                           a.flags, a.kind, a.bytes, a.ops, NULL)
                FROM agg a WHERE a.rowid BETWEEN r.low AND r.high AND a.run = ask.run
                  AND a.kind IN (SELECT kind FROM wanted) AND a.owner NOT IN (1, 2)
                  AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
        FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN v_slice_by s JOIN v_agg_range r),
      events AS MATERIALIZED (
-       SELECT (SELECT fold(9, e.ts_ns / (h.step_ms * 1000000), iif(s.owners, COALESCE(e.owner, 0), NULL), e.dev,
+       SELECT (SELECT fold(9, e.ts_ns / (h.step_ms * 1000000), iif(s.owners, COALESCE((
+                           SELECT first FROM v_slice_name WHERE owner = COALESCE(e.owner, 0)), -1), NULL), e.dev,
                            COALESCE(e.cause, 0), COALESCE(e.sub, 0), COALESCE(e.flags, 0), e.kind,
                            iif(s.parts, NULLIF(e.component, 0), NULL), iif(s.parts, (
                            SELECT f.part FROM v_file_part f WHERE f.file = e.file), NULL), e.bytes, 1, NULL)
@@ -56,17 +68,15 @@ WITH have AS (
        JOIN wanted n ON n.kind = f.kind AND volume_has(n.row, f.cause, f.sub, f.flags, COALESCE(d.leaf, 1))),
      named AS (
        SELECT m.at_ms, iif(m.sym = 'B', 'written', 'read') AS way, m.bytes, m.ops,
-              CASE :by WHEN 'system' THEN COALESCE(p.system, iif(m.owner = 0, 'unattributed', '(none)'))
+              CASE :by WHEN 'system' THEN COALESCE(s.name, '(unknown)')
+                       WHEN 'owner' THEN COALESCE(s.name, '(unknown)')
                        WHEN 'device' THEN COALESCE(d.device, '(unknown)')
-                       WHEN 'owner' THEN iif(m.owner = 0, 'unattributed',
-                                         o.who || iif(g.pid = '', '', ' [' || g.pid || ']'))
                        WHEN 'component' THEN iif(c.name IN ('data', 'direct'), COALESCE(m.component, 'unclassified'),
                                              'fs ' || c.name)
                        ELSE COALESCE('{"data": "file data", "direct": "direct I/O",
                                 "readahead": "readahead"}' ->> c.name, 'fs ' || c.name) END AS part
        FROM moved m JOIN cause c ON c.id = m.cause
-       LEFT JOIN v_process p ON p.id = m.owner LEFT JOIN v_device d ON d.dev = m.dev
-       LEFT JOIN v_owner o ON o.owner = m.owner LEFT JOIN v_group g ON g.gid = o.gid)
+       LEFT JOIN v_slice_name s ON s.owner = m.owner LEFT JOIN v_device d ON d.dev = m.dev)
 SELECT at_ms, way, part, SUM(bytes) AS bytes, SUM(ops) AS ops
 FROM named
 GROUP BY at_ms, way, part;
