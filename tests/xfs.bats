@@ -144,6 +144,84 @@ log_in_store() {
 	with_fs xfs 320M -- body
 }
 
+# Counters of the kernel: forces that XFS counts, and those of xfsaild, which it counts apart.
+forces_counted() { # FILE
+	awk '$1 == "log" { print $5 } $1 == "push_ail" { print $NF }' "$1" | paste -sd' '
+}
+
+# Forces in the run: "calls and worker, xfsaild".
+forces_in_run() {
+	q "SELECT SUM(iif(sub = 'ail_push', 0, ops)), SUM(iif(sub = 'ail_push', ops, 0)) FROM c WHERE kind = 'log_force' AND dev = '$IOT_DEVNO'"
+}
+
+# Forces that the report tells.
+forced() { # COMM REASON
+	"$analyze" journal "$store" --table forces --by comm --format tsv |
+		awk -F'\t' -v d="${IOT_DEV#/dev/}" -v w="$1" -v r="$2" '$1 == d && $3 == w && $5 == r { n += $7 } END { print n + 0 }'
+}
+
+# The counters are read inside the run and around it: what the run has is between, should somebody else sync at that time. Whose log is
+# written by that just then has nothing to force.
+@test "XFS: log forces are those that the kernel counts, each with who asked and why" {
+	body() {
+		local stats=/sys/fs/xfs/${IOT_DEV#/dev/}/stats/stats n inside outside
+		local every=/proc/sys/fs/xfs/xfssyncd_centisecs usual
+
+		usual=$(cat "$every")
+		fs_umount
+		echo 100 > "$every" # the log's worker comes after a second: it is told when at the mount
+		mount -o noatime "$IOT_DEV" "$IOT_MNT" || n=$?
+		echo "$usual" > "$every"
+		same "mount" "${n:-0}" 0
+		ln -sf "$io" syncs
+		ln -sf "$io" osyncs
+		ln -sf "$io" rings
+		sync -f "$IOT_MNT"
+		cat "$stats" > outside.before
+		cat > load.sh <<-P
+			cat $stats > inside.before
+			./syncs --api pwrite --file $IOT_MNT/a --count 11 --sync fsync --every 1 --pause 12
+			./osyncs --api odsync --file $IOT_MNT/b --count 13 --pause 12
+			./rings --api uring-dsync --file $IOT_MNT/c --count 17
+			./rings --api uring --file $IOT_MNT/d --count 7 --sync native --every 1
+			sync -f $IOT_MNT
+			n=\$(awk '\$1 == "log" { print \$5 }' $stats)
+			for i in \$(seq 100); do
+				[ "\$(awk '\$1 == "log" { print \$5 }' $stats)" = "\$n" ] || break
+				sleep 0.3
+			done
+			cat $stats > inside.after
+		P
+		traced --dev "${IOT_DEV#/dev/}" -- sh load.sh > ledgers.json
+		cat "$stats" > outside.after
+		read -r n ail < <(forces_in_run)
+		for i in 1 2; do
+			inside=$(($(forces_counted inside.after | cut -d' ' -f$i) - $(forces_counted inside.before | cut -d' ' -f$i)))
+			outside=$(($(forces_counted outside.after | cut -d' ' -f$i) - $(forces_counted outside.before | cut -d' ' -f$i)))
+			between "forces of the run, kind $i" "$n" "$inside" "$outside"
+			n=$ail
+		done
+		between "fsync" "$(forced syncs fsync)" 9 11
+		between "O_DSYNC" "$(forced osyncs sync_write)" 11 13
+		between "a ring's writes" "$(forced rings sync_write)" 15 17
+		between "a ring's syncs" "$(forced rings fsync)" 5 7
+		same "sync" "$(forced sync sync)" 1
+		[ "$(q "SELECT SUM(ops) FROM c WHERE kind = 'log_force' AND sub = 'log_worker' AND dev = '$IOT_DEVNO'")" -ge 1 ] || fail "the log's worker: none"
+		between "commits per fsync" "$("$analyze" amplification "$store" --table ratios --by comm --format csv | awk -F, '$2 == "syncs" && /commits_per_fsync/ { print $7 }')" 0.8 1
+	}
+	need sync coreutils
+	with_fs xfs 320M -- body
+}
+
+@test "XFS: an unmount empties the log, and says so" {
+	body() {
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "$io --api pwrite --file $IOT_MNT/f --count 1 > ledger.json; umount $IOT_MNT"
+		[ "$(forced umount unmount)" -ge 1 ] || fail "unmount: none: $("$analyze" journal "$store" --table forces)"
+		same "other reasons" "$(q "SELECT SUM(ops) FROM c WHERE kind = 'log_force' AND sub IN ('other_force', 'none')")" ""
+	}
+	with_fs xfs 320M -- body
+}
+
 # An XFS with a second disk: as its log or its realtime device.
 second_disk() { # log|rt MKFS_OPTIONS, in which SECOND stands for it
 	local how=$1
