@@ -81,7 +81,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	same "commits, as generations" "$(total ops "kind = 'commit' AND dev = '$IOT_DEVNO'")" $(($(generation) - before))
 }
 
-@test "btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree and superblock: none of it is direct, and every byte is the writer's" {
+@test "guest: btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree and superblock: none of it is direct, and every byte is the writer's" {
 	body() {
 		dev_mark
 		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
@@ -96,7 +96,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	with_fs btrfs 320M -- body
 }
 
-@test "btrfs: blocks of each tree are those that dump-tree shows, two copies (DUP) and one (single)" {
+@test "guest: btrfs: blocks of each tree are those that dump-tree shows, two copies (DUP) and one (single)" {
 	body() {
 		trees_are_dumped 2 --dev "${IOT_DEV#/dev/}"
 		all_known "$delta"
@@ -401,7 +401,7 @@ mount_and_wait() {
 	S
 }
 
-@test "btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+@test "guest: btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_no_btrfs
 	body() {
 		fs_umount

@@ -46,7 +46,7 @@ log_in_store() {
 		UNION ALL SELECT 'checkpoints', SUM(ops) FROM c WHERE kind = 'commit' AND dev = '$IOT_DEVNO'" | sort
 }
 
-@test "XFS: 53 writes of 4 KiB with O_DSYNC are data and log: none of it is direct, and every byte is the writer's" {
+@test "guest: XFS: 53 writes of 4 KiB with O_DSYNC are data and log: none of it is direct, and every byte is the writer's" {
 	body() {
 		dev_mark
 		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
@@ -61,7 +61,7 @@ log_in_store() {
 }
 
 # The last records, of umount, are in the run too: the file system is unmounted inside it.
-@test "XFS: 101 overwrites, appends, creates and renames with fsync: the log's bytes by structure are what xfs_logprint lists" {
+@test "guest: XFS: 101 overwrites, appends, creates and renames with fsync: the log's bytes by structure are what xfs_logprint lists" {
 	cat > load.py <<-'P'
 		import os, sys, time
 		top, block = sys.argv[1], b"x" * 4096
@@ -160,7 +160,7 @@ forced() { # COMM REASON
 
 # The counters are read inside the run and around it: what the run has is between, should somebody else sync at that time. Whose log is
 # written by that just then has nothing to force.
-@test "XFS: log forces are those that the kernel counts, each with who asked and why" {
+@test "guest: XFS: log forces are those that the kernel counts, each with who asked and why" {
 	body() {
 		local stats=/sys/fs/xfs/${IOT_DEV#/dev/}/stats/stats n inside outside
 		local every=/proc/sys/fs/xfs/xfssyncd_centisecs usual
@@ -310,7 +310,7 @@ two_kinds_of_writes() {
 	return "$status"
 }
 
-@test "XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+@test "guest: XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_no_xfs
 	body() {
 		fs_umount
