@@ -70,7 +70,9 @@ mixed_on() { # FILE_SYSTEM SIZE UNKNOWN_OF_100000
 		nobody=$(written 'owner = 0')
 		same "device bytes" "$(written 1)" "$delta"
 		[ -z "${IOT_MIX-}" ] || echo "# $1: $nobody of $delta bytes have no owner" >&3
-		[ $((100000 * nobody)) -le $(($2 * delta)) ] || fail "$nobody of $delta bytes have no owner"
+		[ $((100000 * nobody)) -le $(($2 * delta)) ] || fail "$nobody of $delta bytes have no owner: $(
+			q "SELECT cause, sub, how, SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$IOT_DEVNO' AND owner = 0 GROUP BY 1, 2, 3"
+			q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"
 		same "director's data" "$(submitted director)" "$(acknowledged director $((503 * 8192)))"
 		same "ringer's data" "$(submitted ringer)" "$(acknowledged ringer $((1500 * 4096)))"
 		# a fault may make a folio of several pages dirty, and a flush for others may write a page back between two stores: D says so

@@ -36,7 +36,7 @@ volumes() { # SERIES
 }
 
 file_systems() { # SERIES
-	guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats
+	IOT_ATTACHED=90 guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats # seconds that programs may take to load there
 }
 
 not_each_time() {
