@@ -460,6 +460,7 @@ enum iot_function {
 	FN_XFS_BUFFER,      /* ends a metadata buffer of XFS: bi_private is its struct xfs_buf */
 	FN_XFS_PUSH,        /* writes a checkpoint of XFS into the log */
 	FN_XFS_CONVERT,     /* XFS converts unwritten extents behind a write */
+	FN_DIRECT_ENDED,    /* ends a direct write that is synchronous, or has extents to convert */
 	FN_XFS_INACTIVE,    /* XFS frees what unlinked files had */
 	FN_BTRFS_BIO,       /* ends a bio of btrfs that is in a struct btrfs_bio */
 	FN_BTRFS_COPY,      /* ends another copy of one: bi_private is its struct btrfs_io_stripe */

@@ -15,6 +15,7 @@
 #include "uring.bpf.h"
 #include "xfs.h"
 #include "xfs_data.bpf.h"
+#include "xfs_force.bpf.h"
 #include "xfs_log.bpf.h"
 
 /* ---- transactions ---- */

@@ -164,7 +164,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
-	void *worker_private;  /* of a worker of io_uring: its struct io_worker (5.17) */
+	void *worker_private;  /* of a worker of io_uring: its struct io_worker; of a thread of the kernel: its struct kthread (5.17) */
 	char comm[16];
 };
 

@@ -47,6 +47,15 @@ LEFT JOIN v_journal_block b ON b.device = p.device
 WHERE p.bytes > 0
 ORDER BY p.device, o.bytes DESC, p.gid, p.bytes DESC, p.structure, p.how;
 
+-- table: forces: Who asks for the log of XFS to be written, and why
+-- hide: what
+SELECT c.device, g.what, g.who, g.pid, c.sub AS reason, c.how, SUM(c.ops) AS forces,
+       SUM(c.ops) * 1.0 / SUM(SUM(c.ops)) OVER (PARTITION BY c.device) AS share, v.commits, v.syncs, SUM(c.ops) * 1.0 / NULLIF(v.syncs, 0) AS forces_per_fsync
+FROM v_cell c JOIN v_group g ON g.gid = c.gid JOIN v_volume v ON v.gid = c.gid
+WHERE c.kind = 'log_force' AND g.shown
+GROUP BY c.device, c.gid, c.sub, c.how
+ORDER BY c.device, forces DESC, c.gid, reason, c.how;
+
 -- table: commit: Anatomy of a commit
 WITH part AS MATERIALIZED (SELECT COALESCE(device, '(unknown)') AS device, structure, bytes FROM v_journal),
      whole AS MATERIALIZED (

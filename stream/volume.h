@@ -16,7 +16,7 @@ struct volume {
 	u8 kind;                /* of this kind, or, where that is KIND_NONE, */
 	char dir;               /* of this direction and these layers */
 	u32 layers, flags, flags_not;
-	u64 causes, subs;
+	u64 causes, subs;      /* the last bit of subs stands for all details from there on */
 	bool unless_vfs, of_load;
 };
 
@@ -53,7 +53,7 @@ static inline bool volume_has(enum volume_row row, u8 cause, u8 sub, u32 flags)
 {
 	const struct volume *v = &volumes[row];
 
-	return (!v->causes || v->causes >> (cause & 63) & 1) && (!v->subs || v->subs >> (sub & 63) & 1) &&
+	return (!v->causes || v->causes >> (cause & 63) & 1) && (!v->subs || v->subs >> (sub < 63 ? sub : 63) & 1) &&
 	       (!v->flags || v->flags & flags) && !(v->flags_not & flags);
 }
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # btrfs.bats - btrfs: whose the blocks of its trees are, and of which tree, against btrfs inspect-internal, the device's own counter
 # and counts worked out by hand.
-#
-# IOT_BTRFS_MIX=60 runs the mixed load for 60 s instead of 4.
 
 load helper
 
@@ -83,7 +81,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	same "commits, as generations" "$(total ops "kind = 'commit' AND dev = '$IOT_DEVNO'")" $(($(generation) - before))
 }
 
-@test "btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree and superblock: none of it is direct, and every byte is the writer's" {
+@test "guest: btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree and superblock: none of it is direct, and every byte is the writer's" {
 	body() {
 		dev_mark
 		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
@@ -98,7 +96,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	with_fs btrfs 320M -- body
 }
 
-@test "btrfs: blocks of each tree are those that dump-tree shows, two copies (DUP) and one (single)" {
+@test "guest: btrfs: blocks of each tree are those that dump-tree shows, two copies (DUP) and one (single)" {
 	body() {
 		trees_are_dumped 2 --dev "${IOT_DEV#/dev/}"
 		all_known "$delta"
@@ -403,7 +401,7 @@ mount_and_wait() {
 	S
 }
 
-@test "btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+@test "guest: btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_no_btrfs
 	body() {
 		fs_umount
@@ -429,56 +427,4 @@ mount_and_wait() {
 		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
 	}
 	with_fs btrfs 320M -- body
-}
-
-@test "btrfs: small files, mmap, O_DIRECT and io_uring at once: every byte has an owner, each writer's data is its ledger's (IOT_BTRFS_MIX=SECONDS)" {
-	cat > small.py <<-'P'
-		import os, sys, time
-		top, end, n = sys.argv[1], time.time() + float(sys.argv[2]), 0
-		while time.time() < end:
-		    name = "%s/f%d" % (top, n)
-		    f = os.open(name, os.O_CREAT | os.O_WRONLY)
-		    os.write(f, b"x" * (3000 + n % 7 * 2500))
-		    if n % 3 == 0:
-		        os.fsync(f)
-		    os.close(f)
-		    os.rename(name, name + "r")
-		    if n >= 40:
-		        os.unlink("%s/f%dr" % (top, n - 40))
-		    n += 1
-	P
-	cat > again <<-'P'
-		end=$(($(date +%s) + $1)) name=$2 file=$3 n=0
-		shift 3
-		while [ "$(date +%s)" -lt "$end" ]; do
-			"./$name" "$@" --file "$file$n" > "$name.$n.json" || exit 1
-			n=$((n + 1))
-		done
-	P
-	body() {
-		local s=${IOT_BTRFS_MIX:-4} name
-
-		for name in mapper director ringer; do ln -sf "$io" $name; done
-		mkdir "$IOT_MNT/s"
-		sync -f "$IOT_MNT"
-		dev_mark
-		traced --ring 64M --dev "${IOT_DEV#/dev/}" -- sh -c "
-			python3 small.py $IOT_MNT/s $s &
-			sh again $s mapper $IOT_MNT/m --api mmap --count 1004 --pattern rand --sync native --every 251 --end unlink &
-			sh again $s director $IOT_MNT/d --api direct --count 503 --size 8k --pattern rand --end unlink &
-			sh again $s ringer $IOT_MNT/u --api uring --count 1500 --pattern rand --depth 16 --sync fdatasync --every 500 --end unlink &
-			wait"
-		delta=$(dev_wrote)
-		same "device bytes" "$(written 1)" "$delta"
-		[ -z "${IOT_BTRFS_MIX-}" ] || echo "# $(written 'owner = 0') of $delta bytes have no owner" >&3
-		[ $((200 * $(written 'owner = 0'))) -lt "$delta" ] || fail "$(written 'owner = 0') of $delta bytes have no owner"
-		same "director's data" "$(written "cause IN ('direct', 'data') AND comm = 'director'")" $(($(ls director.*.json | wc -l) * 503 * 8192))
-		# a page may be written back by a flush for others while it is stored to, and once more
-		n=$(($(ls mapper.*.json | wc -l) * 1004 * 4096))
-		between "mapper's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'mapper'")" $n $((n + n / 100))
-		same "ringer's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'ringer'")" $(($(ls ringer.*.json | wc -l) * 1500 * 4096))
-		"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
-	}
-	need python3 python3-minimal
-	with_fs btrfs 2G -- body
 }

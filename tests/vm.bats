@@ -35,6 +35,10 @@ volumes() { # SERIES
 	guest "$1" 1500 "^guest${IOT_ALL_VMS:+(, long)?}:" tests/stacks.bats tests/disks.bats
 }
 
+file_systems() { # SERIES
+	IOT_ATTACHED=90 guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats # seconds that programs may take to load there
+}
+
 not_each_time() {
 	[ -n "${IOT_ALL_VMS-}" ] || skip "IOT_ALL_VMS=1 is missing: this kernel is not run each time"
 }
@@ -119,6 +123,26 @@ loaded() { # SERIES
 @test "the scenarios hold under 7.2" {
 	not_each_time
 	scenarios 7.2
+}
+
+@test "XFS and btrfs, modules, and the mixed load hold under 6.1" {
+	not_each_time
+	file_systems 6.1
+}
+
+@test "XFS and btrfs, modules, and the mixed load hold under 6.12" {
+	not_each_time
+	file_systems 6.12
+}
+
+@test "XFS and btrfs, modules, and the mixed load hold under 6.17" {
+	not_each_time
+	file_systems 6.17
+}
+
+@test "XFS and btrfs, modules, and the mixed load hold under 7.2" {
+	not_each_time
+	file_systems 7.2
 }
 
 @test "calls and devices are exact under 5.10, and the rest is n/a" {

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # xfs.bats - XFS: whose its log and its structures in place are, and what they hold, against xfs_logprint, the device's own counter
 # and counts worked out by hand.
-#
-# IOT_XFS_MIX=60 runs the mixed load for 60 s instead of 5.
 
 load helper
 
@@ -48,7 +46,7 @@ log_in_store() {
 		UNION ALL SELECT 'checkpoints', SUM(ops) FROM c WHERE kind = 'commit' AND dev = '$IOT_DEVNO'" | sort
 }
 
-@test "XFS: 53 writes of 4 KiB with O_DSYNC are data and log: none of it is direct, and every byte is the writer's" {
+@test "guest: XFS: 53 writes of 4 KiB with O_DSYNC are data and log: none of it is direct, and every byte is the writer's" {
 	body() {
 		dev_mark
 		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
@@ -63,7 +61,7 @@ log_in_store() {
 }
 
 # The last records, of umount, are in the run too: the file system is unmounted inside it.
-@test "XFS: 101 overwrites, appends, creates and renames with fsync: the log's bytes by structure are what xfs_logprint lists" {
+@test "guest: XFS: 101 overwrites, appends, creates and renames with fsync: the log's bytes by structure are what xfs_logprint lists" {
 	cat > load.py <<-'P'
 		import os, sys, time
 		top, block = sys.argv[1], b"x" * 4096
@@ -141,6 +139,84 @@ log_in_store() {
 		between "beta's" "$b" $((101 * 512)) $((202 * 512))
 	}
 	need python3 python3-minimal
+	with_fs xfs 320M -- body
+}
+
+# Counters of the kernel: forces that XFS counts, and those of xfsaild, which it counts apart.
+forces_counted() { # FILE
+	awk '$1 == "log" { print $5 } $1 == "push_ail" { print $NF }' "$1" | paste -sd' '
+}
+
+# Forces in the run: "calls and worker, xfsaild".
+forces_in_run() {
+	q "SELECT SUM(iif(sub = 'ail_push', 0, ops)), SUM(iif(sub = 'ail_push', ops, 0)) FROM c WHERE kind = 'log_force' AND dev = '$IOT_DEVNO'"
+}
+
+# Forces that the report tells.
+forced() { # COMM REASON
+	"$analyze" journal "$store" --table forces --by comm --format tsv |
+		awk -F'\t' -v d="${IOT_DEV#/dev/}" -v w="$1" -v r="$2" '$1 == d && $3 == w && $5 == r { n += $7 } END { print n + 0 }'
+}
+
+# The counters are read inside the run and around it: what the run has is between, should somebody else sync at that time. Whose log is
+# written by that just then has nothing to force.
+@test "guest: XFS: log forces are those that the kernel counts, each with who asked and why" {
+	body() {
+		local stats=/sys/fs/xfs/${IOT_DEV#/dev/}/stats/stats n inside outside
+		local every=/proc/sys/fs/xfs/xfssyncd_centisecs usual
+
+		usual=$(cat "$every")
+		fs_umount
+		echo 100 > "$every" # the log's worker comes after a second: it is told when at the mount
+		mount -o noatime "$IOT_DEV" "$IOT_MNT" || n=$?
+		echo "$usual" > "$every"
+		same "mount" "${n:-0}" 0
+		ln -sf "$io" syncs
+		ln -sf "$io" osyncs
+		ln -sf "$io" rings
+		sync -f "$IOT_MNT"
+		cat "$stats" > outside.before
+		cat > load.sh <<-P
+			cat $stats > inside.before
+			./syncs --api pwrite --file $IOT_MNT/a --count 11 --sync fsync --every 1 --pause 12
+			./osyncs --api odsync --file $IOT_MNT/b --count 13 --pause 12
+			./rings --api uring-dsync --file $IOT_MNT/c --count 17
+			./rings --api uring --file $IOT_MNT/d --count 7 --sync native --every 1
+			sync -f $IOT_MNT
+			n=\$(awk '\$1 == "log" { print \$5 }' $stats)
+			for i in \$(seq 100); do
+				[ "\$(awk '\$1 == "log" { print \$5 }' $stats)" = "\$n" ] || break
+				sleep 0.3
+			done
+			cat $stats > inside.after
+		P
+		traced --dev "${IOT_DEV#/dev/}" -- sh load.sh > ledgers.json
+		cat "$stats" > outside.after
+		read -r n ail < <(forces_in_run)
+		for i in 1 2; do
+			inside=$(($(forces_counted inside.after | cut -d' ' -f$i) - $(forces_counted inside.before | cut -d' ' -f$i)))
+			outside=$(($(forces_counted outside.after | cut -d' ' -f$i) - $(forces_counted outside.before | cut -d' ' -f$i)))
+			between "forces of the run, kind $i" "$n" "$inside" "$outside"
+			n=$ail
+		done
+		between "fsync" "$(forced syncs fsync)" 9 11
+		between "O_DSYNC" "$(forced osyncs sync_write)" 11 13
+		between "a ring's writes" "$(forced rings sync_write)" 15 17
+		between "a ring's syncs" "$(forced rings fsync)" 5 7
+		same "sync" "$(forced sync sync)" 1
+		[ "$(q "SELECT SUM(ops) FROM c WHERE kind = 'log_force' AND sub = 'log_worker' AND dev = '$IOT_DEVNO'")" -ge 1 ] || fail "the log's worker: none"
+		between "commits per fsync" "$("$analyze" amplification "$store" --table ratios --by comm --format csv | awk -F, '$2 == "syncs" && /commits_per_fsync/ { print $7 }')" 0.8 1
+	}
+	need sync coreutils
+	with_fs xfs 320M -- body
+}
+
+@test "XFS: an unmount empties the log, and says so" {
+	body() {
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "$io --api pwrite --file $IOT_MNT/f --count 1 > ledger.json; umount $IOT_MNT"
+		[ "$(forced umount unmount)" -ge 1 ] || fail "unmount: none: $("$analyze" journal "$store" --table forces)"
+		same "other reasons" "$(q "SELECT SUM(ops) FROM c WHERE kind = 'log_force' AND sub IN ('other_force', 'none')")" ""
+	}
 	with_fs xfs 320M -- body
 }
 
@@ -234,11 +310,11 @@ two_kinds_of_writes() {
 	return "$status"
 }
 
-@test "XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+@test "guest: XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_no_xfs
 	body() {
 		fs_umount
-		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; sleep 5; $io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; sleep ${IOT_ATTACHED:-5}; $io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
 		between "log" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((23 * 1024)) $((26 * 2048))
 		[[ $(q "SELECT reason FROM probe WHERE name = 'xfs__commit' AND run = (SELECT run FROM r)") == *"what it did before is not known" ]]
 		between "log of what mount itself changed" "$(written "cause = 'journal' AND owner = 0")" 0 4096
@@ -259,54 +335,4 @@ two_kinds_of_writes() {
 		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
 	}
 	with_fs xfs 320M -- body
-}
-
-@test "XFS: small files, mmap, O_DIRECT and io_uring at once: every byte has an owner, each writer's data is its ledger's (IOT_XFS_MIX=SECONDS)" {
-	cat > small.py <<-'P'
-		import os, sys, time
-		top, end, n = sys.argv[1], time.time() + float(sys.argv[2]), 0
-		while time.time() < end:
-		    name = "%s/f%d" % (top, n)
-		    f = os.open(name, os.O_CREAT | os.O_WRONLY)
-		    os.write(f, b"x" * (3000 + n % 7 * 2500))
-		    if n % 3 == 0:
-		        os.fsync(f)
-		    os.close(f)
-		    os.rename(name, name + "r")
-		    if n >= 40:
-		        os.unlink("%s/f%dr" % (top, n - 40))
-		    n += 1
-	P
-	cat > again <<-'P'
-		end=$(($(date +%s) + $1)) name=$2 file=$3 n=0
-		shift 3
-		while [ "$(date +%s)" -lt "$end" ]; do
-			"./$name" "$@" --file "$file$n" > "$name.$n.json" || exit 1
-			n=$((n + 1))
-		done
-	P
-	body() {
-		local s=${IOT_XFS_MIX:-5} name
-
-		for name in mapper director ringer; do ln -sf "$io" $name; done
-		mkdir "$IOT_MNT/s"
-		sync -f "$IOT_MNT"
-		dev_mark
-		traced --ring 64M --dev "${IOT_DEV#/dev/}" -- sh -c "
-			python3 small.py $IOT_MNT/s $s &
-			sh again $s mapper $IOT_MNT/m --api mmap --count 1004 --pattern rand --sync native --every 251 --end unlink &
-			sh again $s director $IOT_MNT/d --api direct --count 503 --size 8k --pattern rand --end unlink &
-			sh again $s ringer $IOT_MNT/u --api uring --count 1500 --pattern rand --depth 16 --sync fdatasync --every 500 --end unlink &
-			wait"
-		delta=$(dev_wrote)
-		same "device bytes" "$(written 1)" "$delta"
-		[ -z "${IOT_XFS_MIX-}" ] || echo "# $(written 'owner = 0') of $delta bytes have no owner" >&3
-		[ $((1000 * $(written 'owner = 0'))) -lt "$delta" ] || fail "$(written 'owner = 0') of $delta bytes have no owner"
-		same "director's data" "$(written "cause = 'direct' AND comm = 'director'")" $(($(ls director.*.json | wc -l) * 503 * 8192))
-		same "mapper's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'mapper'")" $(($(ls mapper.*.json | wc -l) * 1004 * 4096))
-		same "ringer's data" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'ringer'")" $(($(ls ringer.*.json | wc -l) * 1500 * 4096))
-		"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
-	}
-	need python3 python3-minimal
-	with_fs xfs 2G -- body
 }

@@ -158,6 +158,8 @@ static int take_dev(struct options *o, const char *value)
 	unsigned int major, minor;
 	int end = 0;
 
+	if (o->dev_name)
+		return fail_usage("two disks, %s and %s: give one, or none for all", o->dev_name, value);
 	o->dev_name = value;
 	if (sscanf(value, "%u:%u%n", &major, &minor, &end) == 2 && !value[end])
 		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/", major, minor);

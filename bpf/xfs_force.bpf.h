@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* xfs_force.bpf.h - who asks XFS to write its log, and why. Used by fs_xfs.bpf.c.
+ *
+ * The tracepoint tells the address that the force was called from: the function that it is in says why, or that a call wants it, and
+ * then the call in progress does.
+ */
+#ifndef IOT_XFS_FORCE_BPF_H
+#define IOT_XFS_FORCE_BPF_H
+
+#include "txn.bpf.h"
+#include "uring_now.bpf.h"
+#include "xfs.h"
+
+/* How the names begin of functions that force the log for one reason; the first that fits holds. Compilers make one function of
+ * several, so callers of callers are here too. To add one: a row. */
+#define FORCERS(ROW) \
+	ROW("xfs_log_force_inode", SUB_NONE)         /* for a call */ \
+	ROW("xfs_log_force", FORCE_AGAIN) \
+	ROW("xlog_cil_force", FORCE_AGAIN) \
+	ROW("xfs_log_worker", SUB_FORCE_WORKER) \
+	ROW("xfsaild", SUB_FORCE_AIL) \
+	ROW("xfs_fs_sync_fs", SUB_FORCE_SYNC) \
+	ROW("xfs_unmount", SUB_FORCE_UMOUNT) \
+	ROW("xfs_log_quiesce", SUB_FORCE_UMOUNT) \
+	ROW("xfs_log_unmount", SUB_FORCE_UMOUNT) \
+	ROW("xfs_log_cover", SUB_FORCE_UMOUNT) \
+	ROW("__xfs_trans_commit", SUB_FORCE_TRANSACTION) \
+	ROW("xfs_trans_commit", SUB_FORCE_TRANSACTION) \
+	ROW("xfs_extent_busy", SUB_FORCE_PINNED) \
+	ROW("xfs_buf_", SUB_FORCE_PINNED) \
+	ROW("xfs_iunpin", SUB_FORCE_PINNED) \
+	ROW("xfs_iflush", SUB_FORCE_PINNED) \
+	ROW("xfs_qm_dq", SUB_FORCE_PINNED)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kthread {
+	void *data;            /* of a worker of a work queue: its struct worker */
+};
+
+struct worker {
+	void *current_func;
+};
+
+#pragma clang attribute pop
+
+#define FORCE_AGAIN 255        /* the same force, told once more further down */
+#define FORCER_NAME 64         /* bytes of a name, with that of its module */
+
+struct forcer {
+	char name[FORCER_NAME];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct forcer);
+} xfs_forcers SEC(".maps");
+
+/* Why, by the function that an address is in; SUB_NONE: it does not say. */
+static __noinline u32 force_by_function(u64 address)
+{
+	static const char format[] = "%ps";
+	u32 zero = 0;
+	u64 in = address - 1;  /* a return address may be that of the next function */
+	struct forcer *f = bpf_map_lookup_elem(&xfs_forcers, &zero);
+
+	if (!f || bpf_snprintf(f->name, sizeof(f->name), format, &in, sizeof(in)) < 0)
+		return SUB_NONE;
+#define SAYS(begin, sub) \
+	if (!bpf_strncmp(f->name, sizeof(begin) - 1, begin)) \
+		return sub;
+	FORCERS(SAYS)
+#undef SAYS
+	return SUB_NONE;
+}
+
+/* The function that a worker of a work queue executes. */
+static __always_inline u32 worker_function(struct task_struct *t)
+{
+	struct kthread *k = (struct kthread *)POINTER_AT(t, struct task_struct, worker_private);
+	struct worker *w = t->flags & PF_WQ_WORKER ? BPF_CORE_READ(k, data) : NULL;
+
+	return w ? function_of((u64)BPF_CORE_READ(w, current_func)) : FN_NONE;
+}
+
+/* Why, by what the current thread does: a sync of the whole, a write that is synchronous, or one that was asked for. */
+static __noinline u32 force_by_call(void)
+{
+	struct task_struct *t = current_task();
+	struct uring_io io = {};
+	const struct pt_regs *regs;
+	const volatile struct iot_syscall *row;
+
+	if (t->flags & PF_KTHREAD)
+		return worker_function(t) == FN_DIRECT_ENDED ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC; /* the other is libaio's */
+	if (uring_current(ctx_find(), &io))
+		return io.write ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
+	if (is_worker(t))
+		return SUB_FORCE_FSYNC;
+	regs = current_regs();
+	if (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return SUB_FORCE_OTHER;
+	row = &calls[regs_nr(regs)];
+	switch (row->kind) {
+	case KIND_FSYNC:
+	case KIND_FDATASYNC:
+	case KIND_MSYNC:
+		return SUB_FORCE_FSYNC;
+	case KIND_SYNC:
+	case KIND_SYNCFS:
+		return SUB_FORCE_SYNC;
+	}
+	return row->write || row->kind == KIND_FALLOCATE || row->shape == SHAPE_AIO_SUBMIT ? SUB_FORCE_WRITE : SUB_FORCE_OTHER;
+}
+
+/* The owner is who asked. A thread of the kernel asks on behalf of those who are in the checkpoint. */
+SEC("tp_btf/xfs_log_force")
+int BPF_PROG(xfs__force, struct xfs_mount *mp, s64 sequence, unsigned long from)
+{
+	struct iot_cell_key k = { .kind = KIND_LOG_FORCE, .cause = CAUSE_JOURNAL };
+	struct xlog *log;
+	u64 owner;
+	u32 why;
+	u8 how;
+
+	if (!mp || !gate_open())
+		return 0;
+	why = force_by_function(from);
+	if (why == FORCE_AGAIN)
+		return 0;
+	k.sub = why ?: force_by_call();
+	owner = owner_current(ctx_find(), &how);
+	if (!owner || owner & OWNER_TXN) {
+		log = BPF_CORE_READ(mp, m_log);
+		if (!sequence)
+			sequence = BPF_CORE_READ(log, l_cilp, xc_ctx, sequence);
+		owner = owner_top(txn_owner(BPF_CORE_READ(mp, m_super, s_dev), sequence));
+		how = owner ? HOW_TRANSACTION : HOW_NONE;
+	}
+	k.owner = owner_top(owner);
+	k.how = how;
+	k.dev = BPF_CORE_READ(mp, m_super, s_bdev, bd_disk, part0, bd_dev);
+	count_apart(&k, 1, 0, 0, false);
+	return 0;
+}
+
+#endif
