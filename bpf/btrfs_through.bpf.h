@@ -236,9 +236,12 @@ static __noinline int synced(struct file *f)
 {
 	struct aio_search s = { .what = AIO_SYNCS, .from = ~0ULL };
 	struct task_ctx *c = ctx_find();
+	struct uring_io io = {};
 
 	if (c)
 		c->copying = 0;
+	if (c && f && uring_current(c, &io) && io.write && !io.direct && io.host == (u64)data_inode(f))
+		uring_copied(&io);
 	if (!f || !in_io_submit() || NUMBER_AT(f, struct file, f_flags) & O_DIRECT)
 		return 0;
 	s.c = ctx_make();

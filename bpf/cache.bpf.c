@@ -164,6 +164,20 @@ static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u3
 	dirty_range(i, &d);
 }
 
+/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
+static __always_inline u32 fault_call(struct task_struct *t)
+{
+	const struct pt_regs *regs = current_regs();
+
+	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
+}
+
+/* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
+static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
+{
+	return c->stored_call && c->stored_call == fault_call(t);
+}
+
 /* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
  * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
  * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
@@ -176,7 +190,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	struct folio *f;
 	enum doing doing;
 	u64 owner, off;
-	bool dirty;
+	bool dirty, stores;
 	u8 how;
 
 	if (!b || !gate_open())
@@ -189,9 +203,12 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
 	doing = doing_now(t);
-	if (dirty && doing != DOING_STORE && !(t->flags & PF_KTHREAD))
+	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
+	stores = c && (doing == DOING_STORE || (doing == DOING_OTHER && stored_by_call(c, t)));
+	if (dirty && !stores && !(t->flags & PF_KTHREAD))
+		return 0;
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
 	off = buffer_offset(b, f);
@@ -202,7 +219,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0;
-	if (dirty && doing == DOING_STORE) {
+	if (dirty && stores) {
 		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
 			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, false);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
@@ -233,6 +250,7 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	c->fault_address = 0;
 	c->dirtied = 0;
 	c->stored_inode = 0;
+	c->stored_call = 0;
 	c->over_inode = 0;
 	area = area_of(c, address);
 	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
@@ -248,6 +266,7 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		return 0; /* the thread gets a signal */
 	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
 		c->stored_inode = inode;
+		c->stored_call = fault_call(current_task());
 		c->stored_index = index;
 		c->area_first = first;
 		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;

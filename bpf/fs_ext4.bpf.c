@@ -401,6 +401,8 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	}
 	if (to < from || to - from >= len)
 		return 0;
+	if (io.req && !io.direct)
+		uring_copied(&io);
 	return writer_mark(inode, from, to - from + 1, proc_current(c));
 }
 

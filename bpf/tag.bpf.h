@@ -208,6 +208,14 @@ static __always_inline bool tag_stated(struct bio *b, struct iot_bio *t, u32 end
 	return true;
 }
 
+/* A call that waits for its own bio writes or reads a block device directly: of other pages than the device's own it is the memory, which may
+ * be a file's too, or shared. */
+static __always_inline bool is_memory(const struct first_page *fp, u32 end, struct task_ctx *c)
+{
+	return fp->inode && end == FN_END_WAIT && c && c->call && c->range_state == RANGE_KNOWN && c->range_blockdev &&
+	       c->range_inode != (u64)fp->inode;
+}
+
 /* Marked by a file system as a structure of its own: never what a direct call submits. */
 static __always_inline bool is_meta(struct bio *b)
 {
@@ -286,6 +294,8 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		return;
 	}
 	first_page((u64)b, &fp);
+	if (is_memory(&fp, end, c))
+		fp.inode = NULL;
 	if (c && c->behalf == BEHALF_LOOP) {
 		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
 

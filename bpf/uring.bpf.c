@@ -121,6 +121,8 @@ static __always_inline int submit(struct io_kiocb *r)
 	flags = NUMBER_AT(req, struct io_kiocb, flags);
 	u->opcode = NUMBER_AT(req, struct io_kiocb, opcode);
 	u->skip = flags >> IOSQE_CQE_SKIP_SUCCESS_BIT & 1;
+	u->waits = c->uring_links || flags & 1U << IOSQE_IO_DRAIN_BIT;
+	c->uring_links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
 	u->proc = proc_current(c);
 	u->tid = current_thread();
 	filesum_comm(u->comm);

@@ -81,12 +81,14 @@ struct uring_file {
 /* A request on its way. */
 struct uring_request {
 	u64 ts_ns, size;
+	u64 copied_ns;         /* when what it writes through was in the page cache; 0 not told */
 	u64 comm[2];           /* name of the thread that asked */
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
 	u8 opcode;
 	u8 skip;               /* 1: nobody is told when it succeeds */
-	u16 pad;
+	u8 waits;              /* 1: it may begin long after it was submitted, when those before it are over */
+	u8 pad;
 };
 
 struct {
@@ -192,7 +194,7 @@ static __always_inline void uring_beside(const struct uring_request *u, const st
 	w->off = f->offset;
 	w->len = d->res > 0 ? d->res : 0;
 	w->block = f->block ?: PAGE_SIZE;
-	w->ts_ns = began_dirtying(w->len, u->flags, u->ts_ns);
+	w->ts_ns = began_dirtying(w->len, u->flags, u->ts_ns + d->queue_ns);
 	w->proc = u->proc;
 	fresh_before(c, w);
 }
@@ -235,6 +237,15 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	return 0;
 }
 
+/* How long after its submission a request made its pages dirty. One that waits for others, or for a worker, does that just before it is over,
+ * or before it has them written back; any other does it when it is submitted. */
+static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u64 dur_ns)
+{
+	if (u->copied_ns > u->ts_ns)
+		return u->copied_ns - u->ts_ns;
+	return u->waits || u->flags & FLAG_WORKER ? dur_ns : 0;
+}
+
 /* The request is over with this result. pos: its position now, 0 when that is not there any more. */
 static __always_inline void uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
 {
@@ -244,6 +255,8 @@ static __always_inline void uring_finish(struct uring_request *u, s32 res, u64 p
 	d.kind = uring_kind(u->opcode);
 	if (res > 0 && op->flags & OP_MOVES)
 		d.bytes = res;
+	if (d.kind == KIND_URING_WRITE && d.bytes)
+		d.queue_ns = uring_dirtied_after(u, dur_ns);
 	if (u->to.moving && is_storage(u->to.type) && d.bytes && pos)
 		u->to.offset = pos - d.bytes; /* where the bytes went, whatever was asked for */
 	uring_record(u, &u->to, &d);

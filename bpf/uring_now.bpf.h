@@ -65,4 +65,14 @@ __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 	return 1;
 }
 
+/* The request has copied all that it writes, and has it written back from now on, before it is over. */
+static __always_inline void uring_copied(const struct uring_io *io)
+{
+	u64 req = io->req;
+	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
+
+	if (u && !u->copied_ns)
+		u->copied_ns = bpf_ktime_get_ns();
+}
+
 #endif

@@ -61,8 +61,12 @@ static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb)
 {
 	struct uring_io io = {};
 
-	if (uring_current(c, &io))
-		return io.write && !io.direct && io.host == inode;
+	if (uring_current(c, &io)) {
+		if (!io.write || io.direct || io.host != inode)
+			return false;
+		uring_copied(&io);
+		return true;
+	}
 	range_look(c);
 	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
 		return (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp)) == inode;
@@ -167,7 +171,16 @@ static long turn_block(u32 n, struct turning *t)
 	return 0;
 }
 
-/* Bytes of one folio. One that is clean is told of as it turns dirty, but for what is zeroed in it. */
+/* Is the current thread in no call? Then cache__dirty tells of the folio that it stores to; a call that reads into a mapped file may be at
+ * any place of it. */
+static __always_inline bool is_store(void)
+{
+	struct task_struct *t = current_task();
+
+	return !(t->flags & PF_KTHREAD) && !is_worker(t) && !regs_in_call(current_regs());
+}
+
+/* Bytes of one folio. One that is clean is told of as it turns dirty, but for what is zeroed in it, and what a call stores to. */
 static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool fault)
 {
 	struct task_ctx *c = ctx_make();
@@ -181,7 +194,7 @@ static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool faul
 	t.inode = POINTER_AT(mapping, struct address_space, host); /* itself, as a number */
 	folio = folio_at(mapping, off >> PAGE_SHIFT);
 	if (!folio || !folio_is_dirty(folio))
-		return fault ? 0 : dirtied(i, off, len);
+		return fault && is_store() ? 0 : dirtied(i, off, len);
 	if (bpf_core_type_exists(struct iomap_folio_state))
 		t.state = POINTER_AT(folio, struct folio___private, private);
 	t.owner = owner_current(c, &how);

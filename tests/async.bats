@@ -251,3 +251,20 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 	}
 	with_fs ext4 64M -- body
 }
+
+@test "requests of io_uring that wait for each other: a page that 16 of them write through is D 16 times, on each file system" {
+	local fs
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	body() {
+		rm -f "$BATS_TEST_TMPDIR"/run.sqlite*
+		traced -- "$io" --api uring-dsync --file "$IOT_MNT/f" --count 16 --size 4096 --pattern fixed --depth 16 >/dev/null
+		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		same "$fs: D, W, unexplained" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), SUM(l.unexpected) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f'")" "65536 65536 0"
+	}
+	cd "$BATS_TEST_TMPDIR"
+	for fs in ext4 xfs btrfs; do
+		MOUNT_OPTS=$([ "$fs" != btrfs ] || echo max_inline=0) with_fs "$fs" 512M -- body
+	done
+}

@@ -165,3 +165,78 @@ copy("whole", dirty, 0)
 	MOUNT_OPTS=data=journal with_fs ext4 256M -- body journal 0
 	with_fs ext4 256M -O inline_data -I 1024 -- body inline $((104 * 4096))
 }
+
+@test "what a call reads into a mapped file is D of who reads, by recv, by read and by direct read: the ledger closes" {
+	local fs
+
+	need mkfs.xfs xfsprogs
+	body() {
+		rm -f run.sqlite*
+		(cd "$IOT_MNT" && head -c 64K /dev/urandom >src && for n in 1 2 3; do truncate -s 64K "f$n"; done && sync -f .)
+		traced -- python3 -c '
+import mmap, os, socket, sys
+os.chdir(sys.argv[1])
+size = 64 << 10
+def area(name):
+    return mmap.mmap(os.open(name, os.O_RDWR), size)
+one, two = socket.socketpair()
+one.sendall(bytes(20 << 10))
+m, at = area("f1"), 0
+while at < 20 << 10:
+    at += two.recv_into(memoryview(m)[at:])
+os.preadv(os.open("src", os.O_RDONLY), [area("f2")], 0)
+os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("f3")], 0)
+' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		same "$fs: D, W" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), MIN(p.comm), MAX(p.comm) FROM ledger l JOIN file f ON f.id = l.file JOIN process p ON p.id = l.owner
+			WHERE f.path LIKE '$IOT_MNT/f_'")" "151552 151552 python3 python3"
+	}
+	for fs in ext4 xfs; do
+		with_fs "$fs" 512M -- body
+	done
+}
+
+@test "what a call reads over pages that another had dirtied, into a mapped file, is not the other's any more" {
+	local fs
+
+	need mkfs.xfs xfsprogs
+	body() {
+		rm -f run.sqlite*
+		traced -- sh -c 'dd if=/dev/zero of="$0/f" bs=64k count=1 status=none && exec python3 -c "
+import mmap, os, socket, sys
+m = mmap.mmap(os.open(sys.argv[1] + \"/f\", os.O_RDWR), 64 << 10)
+one, two = socket.socketpair()
+one.sendall(bytes(20 << 10))
+at = 0
+while at < 20 << 10:
+    at += two.recv_into(memoryview(m)[at:])
+" "$0"' "$IOT_MNT"
+		[ "$(total bytes "kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO' AND comm = 'dd'")" -le $((44 << 10)) ] || fail "$fs: dd has what was written over"
+		[ "$(total bytes "kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO' AND comm = 'python3'")" -ge 4096 ] || fail "$fs: the page of the fault is not who reads into it"
+		same "$fs: in all" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO'")" 65536
+	}
+	for fs in ext4 xfs; do
+		with_fs "$fs" 512M -- body
+	done
+}
+
+@test "direct I/O on a block device with shared memory, or that of a mapped file, is direct, and of who asks for it" {
+	body() {
+		head -c 256K /dev/urandom >other
+		traced -- python3 -c '
+import mmap, os, sys
+device = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT)
+shared = mmap.mmap(-1, 256 << 10)
+shared[:] = os.urandom(256 << 10)
+os.pwritev(device, [shared], 0)
+os.pwritev(device, [mmap.mmap(os.open("other", os.O_RDWR), 256 << 10)], 1 << 20)
+os.preadv(device, [shared], 1 << 20)
+' "$IOT_DEV"
+		for kind in fs_write block_write; do
+			same "$kind" "$(total bytes "kind = '$kind' AND cause = 'direct' AND dev = '$IOT_DEVNO' AND comm = 'python3'")" $((512 << 10))
+		done
+		same read "$(total bytes "kind = 'block_read' AND cause = 'direct' AND dev = '$IOT_DEVNO' AND comm = 'python3'")" $((256 << 10))
+		same "no file's" "$(total bytes "kind LIKE 'fs_%' AND cause = 'data' AND dev = '$IOT_DEVNO'")" 0
+	}
+	with_fs none 64M -- body
+}

@@ -206,6 +206,13 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same ledger "$(ledger_of <e)" "$(printf '1|3|4096|4096|0|4096|0|0|0|0\n2|4|819200000|4096|819195904|0|0|0|4096|0')"
 }
 
+@test "a write that waited before it made its pages dirty stands where it did that, by every way there is" {
+	ts=0
+	# the second begins before the first bio, and is dirty 5 after that
+	{ ev write 0 4096; ev write 0 4096 3 1 '"queue_ns":15,'; ev fs_write 0 4096; ev fs_write 0 4096; } >e
+	same ledger "$(ledger_of <e)" "1|3|8192|8192|0|8192|0|0|0|0"
+}
+
 @test "a write that is told behind the bio that carried it away was first, where it began first" {
 	{
 		echo '{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}'
