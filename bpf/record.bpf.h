@@ -64,6 +64,16 @@ struct {
 	__type(value, struct iot_cell_slot);
 } cell_keys SEC(".maps");
 
+/* Aggregates by a hash of their keys, each that which was looked for last: an array is looked into without a call, and the usual call
+ * is cheaper than a return from one. What it says is true where the number has this key and is open (cell_keys). */
+#define RECENT_CELLS (1 << IOT_RECENT_BITS)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RECENT_CELLS);
+	__type(key, u32);
+	__type(value, u32);
+} recent_cells SEC(".maps");
+
 /* Numbers of aggregates that were given back, a ring: from state.free_begin, where programs take them, to state.free_end, where
  * the tracer puts them. (Sleepable programs, such as block__sweep, may use no map of type queue before 6.4.) */
 struct {
@@ -130,6 +140,13 @@ static __always_inline u32 cell_number(struct iot_state *s)
 	return n < cfg.max_cells ? n : IOT_MAX_CELLS;
 }
 
+/* Unless the tracer has closed it. Before 5.12 there is no such operation, and it stays found by its key alone. */
+static __always_inline void cell_open(struct iot_cell_slot *slot)
+{
+	if (!REDUCED)
+		__sync_val_compare_and_swap(&slot->used, IOT_CELL_NEW, IOT_CELL_OPEN);
+}
+
 /* Gives an aggregate to a key. The tracer reads the key by the number: it is there before anybody can add. */
 static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key *key)
 {
@@ -139,10 +156,12 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 	if (!slot)
 		return IOT_MAX_CELLS;
 	slot->key = *key;
-	slot->used = 1;
+	slot->used = IOT_CELL_NEW;
 	__sync_fetch_and_add(&s->used_cells, 1);
-	if (!bpf_map_update_elem(&cell_index, key, &n, BPF_NOEXIST))
+	if (!bpf_map_update_elem(&cell_index, key, &n, BPF_NOEXIST)) {
+		cell_open(slot);
 		return n;
+	}
 	slot->used = IOT_CELL_LOST; /* another processor was first */
 	other = bpf_map_lookup_elem(&cell_index, key);
 	return other ? *other : IOT_MAX_CELLS;
@@ -189,9 +208,20 @@ __by_numbers int cell_made(u32 owner, u32 dev, u32 what, u32 flags)
 
 static __always_inline u32 cell_find(struct iot_cell_key *k)
 {
-	u32 *n = bpf_map_lookup_elem(&cell_index, k);
+	u32 what = *(u32 *)&k->kind;
+	u32 at = (k->owner * 0x9e3779b1 ^ k->dev * 0x85ebca6b ^ what * 0xc2b2ae35 ^ k->flags * 0x27d4eb2f) >> (32 - IOT_RECENT_BITS);
+	u32 *recent = REDUCED ? NULL : bpf_map_lookup_elem(&recent_cells, &at);
+	u32 *n, number = recent ? *(volatile u32 *)recent : 0;
+	struct iot_cell_slot *slot = recent ? bpf_map_lookup_elem(&cell_keys, &number) : NULL;
 
-	return n ? *n : cell_make(k);
+	if (slot && slot->used == IOT_CELL_OPEN && slot->key.owner == k->owner && slot->key.dev == k->dev && *(u32 *)&slot->key.kind == what &&
+	    slot->key.flags == k->flags)
+		return number;
+	n = bpf_map_lookup_elem(&cell_index, k);
+	number = n ? *n : cell_make(k);
+	if (recent)
+		*recent = number;
+	return number;
 }
 
 /* lat_ns is 0 when the operations were not timed. */
@@ -287,6 +317,20 @@ static __always_inline void event_submit(struct iot_ring_event *r)
 static __always_inline u32 disk_of(struct block_device *b)
 {
 	return b->bd_disk->part0->bd_dev;
+}
+
+/* The same, by addresses alone. */
+static __always_inline u32 disk_at(u64 bdev)
+{
+	u64 disk = POINTER_AT(bdev, struct block_device, bd_disk);
+
+	return NUMBER_AT(POINTER_AT(disk, struct gendisk, part0), struct block_device, bd_dev);
+}
+
+/* The disk that an inode's file system is on. */
+static __always_inline u32 disk_below(const struct inode *i)
+{
+	return disk_at(POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev));
 }
 
 static __always_inline bool dev_wanted(u32 disk)

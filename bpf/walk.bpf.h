@@ -373,7 +373,13 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	if (!w->left)
 		return 1;
 	v = (struct bio_vec *)POINTER_AT(b, struct bio, bi_io_vec);
-	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
+	if (!v)
+		return 1;
+	v += w->idx;
+	bv.bv_page = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
+	bv.bv_len = NUMBER_AT(v, struct bio_vec, bv_len);
+	bv.bv_offset = NUMBER_AT(v, struct bio_vec, bv_offset);
+	if (!bv.bv_len)
 		return 1;
 	if (w->skip >= bv.bv_len - w->done) {
 		w->skip -= bv.bv_len - w->done;
@@ -434,8 +440,8 @@ static __always_inline bool pages_find(struct walk *w)
 	w->skip = 0;
 	if (!top) {
 		w->pages = w->bio;
-		w->idx = BPF_CORE_READ(b, bi_iter.bi_idx);
-		w->done = BPF_CORE_READ(b, bi_iter.bi_bvec_done);
+		w->idx = NUMBER_AT(b, struct bio, bi_iter.bi_idx);
+		w->done = NUMBER_AT(b, struct bio, bi_iter.bi_bvec_done);
 		return true;
 	}
 	t = bpf_map_lookup_elem(&bios, &top);
