@@ -95,15 +95,11 @@ struct walk_ref {
 	struct walk *w;
 };
 
-/* Adds bytes to the aggregate of one owner. */
-static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+/* Adds bytes to an aggregate. */
+static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 ops)
 {
-	struct iot_cell_key k = w->key;
 	struct iot_cell *v;
-	u32 n;
 
-	k.owner = proc;
-	n = cell_find(&k);
 	if (!w->later) {
 		cell_add(n, ops, bytes, w->error ? bytes : 0, ops ? w->lat_ns : 0, ops && w->error);
 		return;
@@ -126,11 +122,21 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	}
 }
 
+/* To that of one owner. */
+static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+{
+	struct iot_cell_key k = w->key;
+
+	k.owner = proc;
+	piece_count(w, cell_find(&k), bytes, ops);
+}
+
 static long split_share(u32 n, struct walk_ref *r)
 {
 	struct walk *w = r->w;
 	u32 proc = w->split.next;
 	struct txn_share *s = txn_share_find(w->split.txn, proc);
+	struct iot_cell_key k;
 	u64 part;
 
 	if (!s || s->place != w->split.next >> 32)
@@ -141,7 +147,9 @@ static long split_share(u32 n, struct walk_ref *r)
 	if (part > w->split.left)
 		part = w->split.left;
 	w->split.left -= part;
-	piece_add(w, proc, part, 0);
+	k = w->key;
+	k.owner = proc;
+	piece_count(w, cell_seek(&k), part, 0);
 	return !w->split.next;
 }
 
