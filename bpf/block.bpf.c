@@ -321,7 +321,7 @@ static long compare_bio(u32 n, struct compare *c)
 		c->same = 0;
 	else if (!n)
 		*first = *t;
-	c->bio = (u64)BPF_CORE_READ((struct bio *)key, bi_next);
+	c->bio = POINTER_AT(key, struct bio, bi_next);
 	return 0;
 }
 

@@ -194,7 +194,7 @@ int BPF_PROG(btrfs__work_begin, struct btrfs_work *w)
 	u64 key;
 	u32 *proc;
 
-	if (!w || function_of((u64)BPF_CORE_READ(w, func)) != FN_BTRFS_ORDERED)
+	if (!w || function_of((u64)MODULE_AT(w, struct btrfs_work, func)) != FN_BTRFS_ORDERED)
 		return 0;
 	key = (u64)w - bpf_core_field_offset(struct btrfs_ordered_extent, work);
 	proc = bpf_map_lookup_elem(&btrfs_extents, &key);
@@ -229,7 +229,7 @@ int BPF_PROG(btrfs__compress_begin, struct btrfs_work *w)
 {
 	u64 key = (u64)w, inode;
 
-	if (!w || !gate_open() || function_of((u64)BPF_CORE_READ(w, func)) != FN_BTRFS_COMPRESS)
+	if (!w || !gate_open() || function_of((u64)MODULE_AT(w, struct btrfs_work, func)) != FN_BTRFS_COMPRESS)
 		return 0;
 	inode = pointer_at(key - bpf_core_field_offset(struct async_chunk, work) + bpf_core_field_offset(struct async_chunk, inode));
 	bpf_map_update_elem(&btrfs_compressing, &key, &inode, BPF_ANY);

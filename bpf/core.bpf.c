@@ -159,10 +159,8 @@ int BPF_PROG(core__writeback_end, struct inode *i)
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(core__work_begin, struct work_struct *w)
 {
-	u64 address = (u64)w->func;
-
 	/* the works of file systems are in their objects, where the types that they sit in are known */
-	if (function_of(address) == FN_LOOP_WORK)
+	if (work_of(w) == FN_LOOP_WORK)
 		return behalf_begin(BEHALF_LOOP, 0);
 	return 0;
 }

@@ -340,6 +340,7 @@ struct iot_state {
 	u64 late;              /* pieces that were put into map `late` so far */
 	u32 next_parts;        /* lists of parts that were made */
 	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
+	u32 functions, functions_pad; /* how often the tracer told what functions mean */
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
@@ -353,11 +354,18 @@ struct iot_state {
  * zeroes them, and puts the number into the ring `free_cells`. */
 struct iot_cell_slot {
 	struct iot_cell_key key;
-	u32 used;              /* 0 free; 1 in use; IOT_CELL_LOST: nobody adds to it, and it can be given back */
+	u32 used;              /* IOT_CELL_x; 0: free */
 	u32 pad;               /* elements of an array begin at multiples of 8 */
 };
 
-#define IOT_CELL_LOST 2
+enum {
+	IOT_CELL_NEW = 1,      /* it has its key, and may not be found yet */
+	IOT_CELL_LOST,         /* another has this key: nobody adds to it, and it can be given back */
+	IOT_CELL_OPEN,         /* found by its key, and by its place in `recent_cells` */
+	IOT_CELL_CLOSED,       /* by nobody new: it is about to be given back */
+};
+
+#define IOT_RECENT_BITS 12
 
 /* A process that ended and whose sums belong to another from then on: an element of map `folds`, which the tracer writes at
  * place `id` modulo IOT_MAX_FOLDS. A later one overwrites it; what comes for the first after that is for the tracer to resolve. */

@@ -77,7 +77,7 @@ __noinline int ext4_inlined(u64 inode, u64 off, u64 len, u32 block, u32 proc)
 	len += off & (block - 1);
 	off -= off & (block - 1);
 	len = (len + block - 1) & ~((u64)block - 1);
-	k.dev = BPF_CORE_READ(i, i_sb, s_bdev, bd_disk, part0, bd_dev);
+	k.dev = disk_below(i);
 	count_apart(&k, 1, len, 0, false);
 	if (wants_event(proc))
 		file_event(&k, i, off, len, len);

@@ -48,30 +48,50 @@ struct ext4_inode_info {
 
 #pragma clang attribute pop
 
+/* The device of the file system that a journal is for. */
+static __always_inline u64 journal_bdev(struct journal_s *j)
+{
+	return (u64)MODULE_AT(j, struct journal_s, j_fs_dev);
+}
+
+static __always_inline u32 journal_dev(struct journal_s *j)
+{
+	return NUMBER_AT(journal_bdev(j), struct block_device, bd_dev);
+}
+
+static __always_inline u32 transaction_number(u64 t)
+{
+	return MODULE_AT(t, struct transaction_s, t_tid);
+}
+
+static __always_inline u64 block_of(u64 buffer)
+{
+	return NUMBER_AT(buffer, struct buffer_head, b_blocknr);
+}
+
 /* Reads where the structures of a file system lie. Done at each commit: resizing moves them. */
 static __noinline int geometry_read(struct journal_s *j, struct journal *g)
 {
-	struct super_block *sb;
-	struct ext4_sb_info *sbi;
+	u64 sb, sbi;
 
 	if (!j || !g)
 		return 0;
-	sb = BPF_CORE_READ(j, j_private);
-	g->block_bits = BPF_CORE_READ(sb, s_blocksize_bits);
-	g->super_block = BPF_CORE_READ(j, j_sb_buffer, b_blocknr);
-	if (BPF_CORE_READ(sb, s_magic) != EXT4_SUPER_MAGIC)
+	sb = (u64)MODULE_AT(j, struct journal_s, j_private);
+	g->block_bits = NUMBER_AT(sb, struct super_block, s_blocksize_bits);
+	g->super_block = block_of((u64)MODULE_AT(j, struct journal_s, j_sb_buffer));
+	if (NUMBER_AT(sb, struct super_block, s_magic) != EXT4_SUPER_MAGIC)
 		return 0; /* jbd2 serves ocfs2 too */
-	sbi = BPF_CORE_READ(sb, s_fs_info);
-	g->group_desc = (u64)BPF_CORE_READ(sbi, s_group_desc);
-	g->blocks_per_group = BPF_CORE_READ(sbi, s_blocks_per_group);
-	g->inode_table_blocks = BPF_CORE_READ(sbi, s_itb_per_group);
-	g->desc_blocks = BPF_CORE_READ(sbi, s_gdb_count);
-	g->desc_per_block = BPF_CORE_READ(sbi, s_desc_per_block);
-	g->desc_size = BPF_CORE_READ(sbi, s_desc_size);
-	g->groups = BPF_CORE_READ(sbi, s_groups_count);
-	g->flex = 1U << (BPF_CORE_READ(sbi, s_log_groups_per_flex) & 31);
-	g->first_data_block = BPF_CORE_READ(sbi, s_es, s_first_data_block);
-	g->fs_super = BPF_CORE_READ(sbi, s_sbh, b_blocknr);
+	sbi = POINTER_AT(sb, struct super_block, s_fs_info);
+	g->group_desc = (u64)MODULE_AT(sbi, struct ext4_sb_info, s_group_desc);
+	g->blocks_per_group = MODULE_AT(sbi, struct ext4_sb_info, s_blocks_per_group);
+	g->inode_table_blocks = MODULE_AT(sbi, struct ext4_sb_info, s_itb_per_group);
+	g->desc_blocks = MODULE_AT(sbi, struct ext4_sb_info, s_gdb_count);
+	g->desc_per_block = MODULE_AT(sbi, struct ext4_sb_info, s_desc_per_block);
+	g->desc_size = MODULE_AT(sbi, struct ext4_sb_info, s_desc_size);
+	g->groups = MODULE_AT(sbi, struct ext4_sb_info, s_groups_count);
+	g->flex = 1U << (MODULE_AT(sbi, struct ext4_sb_info, s_log_groups_per_flex) & 31);
+	g->first_data_block = MODULE_AT((u64)MODULE_AT(sbi, struct ext4_sb_info, s_es), struct ext4_super_block, s_first_data_block);
+	g->fs_super = block_of((u64)MODULE_AT(sbi, struct ext4_sb_info, s_sbh));
 	return 0;
 }
 
@@ -101,8 +121,8 @@ int BPF_PROG(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
 
 	if (!j || !t || !gate_open())
 		return 0;
-	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
-	owner = txn_owner(dev, BPF_CORE_READ(t, t_tid));
+	dev = journal_dev(j);
+	owner = txn_owner(dev, transaction_number((u64)t));
 	c = ctx_make();
 	if (c) {
 		c->behalf = BEHALF_TXN;
@@ -153,7 +173,7 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 		return 0;
 	owner = c->behalf_id;
 	c->behalf = BEHALF_NONE;
-	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
+	dev = journal_dev(j);
 	x = txn_find(owner);
 	g = journal_of(dev);
 	if (x)
@@ -165,7 +185,7 @@ int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 		g->commit_end = now;
 	}
 	k.owner = x->top;
-	k.dev = BPF_CORE_READ(j, j_fs_dev, bd_disk, part0, bd_dev);
+	k.dev = disk_at(journal_bdev(j));
 	k.kind = KIND_COMMIT;
 	k.cause = CAUSE_JOURNAL;
 	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
@@ -206,7 +226,7 @@ static __always_inline void handle_put(struct task_ctx *c, u32 dev, u32 owner, u
 		c->put_inode = 0;
 	if (i && inode_dev(i) != dev)
 		i = NULL; /* of a file system without a journal */
-	k.dev = i ? BPF_CORE_READ(i, i_sb, s_bdev, bd_disk, part0, bd_dev) : dev;
+	k.dev = i ? disk_below(i) : dev;
 	k.call = put_call();
 	put_add(&k, i, 1, dirtied, dirtied ?: 1);
 }
@@ -239,19 +259,18 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 SEC("tp_btf/jbd2_write_superblock")
 int BPF_PROG(ext4__journal_super, struct journal_s *j)
 {
-	struct transaction_s *t;
 	struct journal *g;
-	u64 owner;
+	u64 owner, t;
 	u32 dev;
 
 	if (!j || !gate_open())
 		return 0;
-	dev = BPF_CORE_READ(j, j_fs_dev, bd_dev);
+	dev = journal_dev(j);
 	g = journal_see(j, dev);
-	t = BPF_CORE_READ(j, j_committing_transaction);
+	t = (u64)MODULE_AT(j, struct journal_s, j_committing_transaction);
 	if (!t)
-		t = BPF_CORE_READ(j, j_running_transaction);
-	owner = t ? txn_owner(dev, BPF_CORE_READ(t, t_tid)) : 0;
+		t = (u64)MODULE_AT(j, struct journal_s, j_running_transaction);
+	owner = t ? txn_owner(dev, transaction_number(t)) : 0;
 	/* a transaction that has just begun has no handle that ended: the one before it moved the tail */
 	if (g && owner && txn_find(owner))
 		g->last_txn = owner;
@@ -267,7 +286,7 @@ int BPF_PROG(ext4__checkpoint, struct journal_s *j, int result)
 	if (!j || !gate_open())
 		return 0;
 	k.owner = owner_top(owner_current(ctx_find(), &how));
-	k.dev = BPF_CORE_READ(j, j_fs_dev, bd_disk, part0, bd_dev);
+	k.dev = disk_at(journal_bdev(j));
 	k.kind = KIND_CHECKPOINT;
 	k.cause = CAUSE_METADATA;
 	k.how = how;
@@ -287,7 +306,7 @@ int BPF_PROG(ext4__sync_begin, struct file *f, int datasync)
 	c = ctx_make();
 	if (!c)
 		return 0;
-	c->sync_dev = BPF_CORE_READ(f, f_inode, i_sb, s_dev);
+	c->sync_dev = inode_dev((struct inode *)POINTER_AT(f, struct file, f_inode));
 	c->flush_ns = 0;
 	c->sync_ns = bpf_ktime_get_ns();
 	return 0;
@@ -459,7 +478,7 @@ int BPF_PROG(ext4__convert_begin, struct work_struct *w)
 {
 	struct task_ctx *c;
 
-	if (function_of((u64)w->func) != FN_EXT4_CONVERT)
+	if (work_of(w) != FN_EXT4_CONVERT)
 		return 0;
 	c = ctx_make();
 	if (!c)

@@ -404,7 +404,7 @@ int BPF_PROG(xfs__buffer, struct xfs_buf *bp)
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(xfs__work_begin, struct work_struct *w)
 {
-	u32 f = function_of((u64)w->func);
+	u32 f = work_of(w);
 	struct xfs_cil_ctx *cp;
 	struct task_ctx *c;
 	struct txn *x;

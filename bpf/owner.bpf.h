@@ -82,11 +82,38 @@ struct {
 	__type(value, u32);
 } functions SEC(".maps");
 
+/* What was asked last, by a hash of the address: most functions mean nothing, which an array says without a call. A word has the low 48
+ * bits of the address, what it means, and the time when that was true (iot_state.functions). */
+#define RECENT_FUNCTIONS 1024
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RECENT_FUNCTIONS);
+	__type(key, u32);
+	__type(value, u64);
+} recent_functions SEC(".maps");
+
 static __always_inline u32 function_of(u64 address)
 {
-	u32 *f = bpf_map_lookup_elem(&functions, &address);
+	u32 at = (u32)(address >> 4) * 0x9e3779b1 >> 22, *f, function;
+	u64 *recent = bpf_map_lookup_elem(&recent_functions, &at), was, word;
+	struct iot_state *s = run_state();
 
-	return f ? *f : FN_NONE;
+	if (!recent || !s)
+		return FN_NONE;
+	word = address << 16 | (u8)s->functions;
+	was = *(volatile u64 *)recent;
+	if ((was & ~0xff00ULL) == word)
+		return (u8)(was >> 8);
+	f = bpf_map_lookup_elem(&functions, &address);
+	function = f ? *f : FN_NONE;
+	*(volatile u64 *)recent = word | (u64)(u8)function << 8;
+	return function;
+}
+
+/* What a work item does. Its function is no pointer here: nothing can be computed from one. */
+static __always_inline u32 work_of(const struct work_struct *w)
+{
+	return function_of(POINTER_AT(w, struct work_struct, func));
 }
 
 static __always_inline u64 txn_owner(u32 dev, u32 tid)

@@ -88,7 +88,7 @@ static __always_inline void ra_record(const struct ra_walk *w, u32 owner, u32 de
 	struct iot_cell_key k = { .owner = owner, .dev = dev, .kind = w->kind, .how = owner ? HOW_EXACT : HOW_NONE, .sub = SUB_FT_REG };
 
 	if (bytes && w->kind)
-		count(&k, 1, bytes, 0, false);
+		cell_add(cell_seek(&k), 1, bytes, 0, 0, false);
 }
 
 /* Pages of one chunk do not wait any more. */

@@ -66,7 +66,7 @@ static __noinline int part_add(u32 dev, u32 op, u64 bytes)
 /* The partition that a request is for; 0: a whole disk. */
 static __always_inline u32 part_of(struct request *rq, u32 disk)
 {
-	u32 dev = BPF_CORE_READ(rq, part, bd_dev);
+	u32 dev = NUMBER_AT(POINTER_AT(rq, struct request, part), struct block_device, bd_dev);
 
 	return dev == disk ? 0 : dev;
 }
@@ -82,13 +82,13 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 
 	if (!w->bio || !w->budget)
 		return 1;
-	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 	if (size > w->budget)
 		size = w->budget;
 	t = bpf_map_lookup_elem(&bios, &key);
 	if (t) {
 		w->tag = *t;
-		if (size == BPF_CORE_READ(b, bi_iter.bi_size)) {
+		if (size == NUMBER_AT(b, struct bio, bi_iter.bi_size)) {
 			bpf_map_delete_elem(&bios, &key);
 		} else { /* the rest completes later */
 			t->off += size;
@@ -121,7 +121,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 		piece_flush(w);
 		w->budget = 0;
 	}
-	w->bio = (u64)BPF_CORE_READ(b, bi_next);
+	w->bio = POINTER_AT(b, struct bio, bi_next);
 	return 0;
 }
 
@@ -236,14 +236,14 @@ static long forget_bio(u32 n, struct forget *f)
 
 	if (!f->bio || !f->left)
 		return 1;
-	size = BPF_CORE_READ(b, bi_iter.bi_size);
+	size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 	whole = size <= f->left;
 	if (!whole)
 		size = f->left;
 	if (whole)
 		bpf_map_delete_elem(&bios, &key);
 	f->left -= size;
-	f->bio = (u64)BPF_CORE_READ(b, bi_next);
+	f->bio = POINTER_AT(b, struct bio, bi_next);
 	return 0;
 }
 

@@ -62,7 +62,9 @@ static __always_inline u32 op_of(u32 flags)
 /* Has the disk no requests of its own, so that its driver may pass bios on? */
 static __always_inline bool is_volume(struct block_device *b)
 {
-	return BPF_CORE_READ(b, bd_disk, fops, submit_bio);
+	u64 disk = POINTER_AT(b, struct block_device, bd_disk);
+
+	return POINTER_AT(POINTER_AT(disk, struct gendisk, fops), struct block_device_operations, submit_bio);
 }
 
 static __always_inline struct iot_bio *upper_live(const struct upper *u)
@@ -240,14 +242,14 @@ static long loop_bio(u32 n, struct loop_walk *w)
 		return 1;
 	t = bpf_map_lookup_elem(&bios, &key);
 	if (t && t->owner) {
-		from = w->offset + (BPF_CORE_READ(b, bi_iter.bi_sector) << 9);
-		size = BPF_CORE_READ(b, bi_iter.bi_size);
+		from = w->offset + ((u64)NUMBER_AT(b, struct bio, bi_iter.bi_sector) << 9);
+		size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 		w->owner = t->owner;
 		w->index = from >> (PAGE_SHIFT + COARSE_SHIFT);
 		w->last = (from + size - 1) >> (PAGE_SHIFT + COARSE_SHIFT);
 		bpf_loop(256, loop_mark, w, 0);
 	}
-	w->bio = (u64)BPF_CORE_READ(b, bi_next);
+	w->bio = POINTER_AT(b, struct bio, bi_next);
 	return 0;
 }
 

@@ -259,6 +259,9 @@ static __always_inline struct task_struct *current_task(void)
 
 #define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
 
+/* As NUMBER_AT, of a struct that a module may have: an address can be cast to none of those. Reads eight bytes. */
+#define MODULE_AT(address, type, field) ((typeof(((type *)0)->field))pointer_at((u64)(address) + bpf_core_field_offset(type, field)))
+
 static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
 
 /* Is it of a file system of this type? */

@@ -281,7 +281,7 @@ int BPF_PROG(uring__ring_end, struct work_struct *work)
 {
 	struct free_walk w = {};
 
-	if (!gate_open() || function_of((u64)work->func) != FN_URING_EXIT)
+	if (!gate_open() || work_of(work) != FN_URING_EXIT)
 		return 0;
 	if (!free_walk((u64)work - bpf_core_field_offset(struct io_ring_ctx, exit_work), &w))
 		lose(LOSS_URING_UNSEEN);

@@ -95,15 +95,11 @@ struct walk_ref {
 	struct walk *w;
 };
 
-/* Adds bytes to the aggregate of one owner. */
-static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+/* Adds bytes to an aggregate. */
+static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 ops)
 {
-	struct iot_cell_key k = w->key;
 	struct iot_cell *v;
-	u32 n;
 
-	k.owner = proc;
-	n = cell_find(&k);
 	if (!w->later) {
 		cell_add(n, ops, bytes, w->error ? bytes : 0, ops ? w->lat_ns : 0, ops && w->error);
 		return;
@@ -126,11 +122,21 @@ static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 o
 	}
 }
 
+/* To that of one owner. */
+static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+{
+	struct iot_cell_key k = w->key;
+
+	k.owner = proc;
+	piece_count(w, cell_find(&k), bytes, ops);
+}
+
 static long split_share(u32 n, struct walk_ref *r)
 {
 	struct walk *w = r->w;
 	u32 proc = w->split.next;
 	struct txn_share *s = txn_share_find(w->split.txn, proc);
+	struct iot_cell_key k;
 	u64 part;
 
 	if (!s || s->place != w->split.next >> 32)
@@ -141,7 +147,9 @@ static long split_share(u32 n, struct walk_ref *r)
 	if (part > w->split.left)
 		part = w->split.left;
 	w->split.left -= part;
-	piece_add(w, proc, part, 0);
+	k = w->key;
+	k.owner = proc;
+	piece_count(w, cell_seek(&k), part, 0);
 	return !w->split.next;
 }
 
@@ -373,7 +381,13 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	if (!w->left)
 		return 1;
 	v = (struct bio_vec *)POINTER_AT(b, struct bio, bi_io_vec);
-	if (bpf_probe_read_kernel(&bv, sizeof(bv), v + w->idx))
+	if (!v)
+		return 1;
+	v += w->idx;
+	bv.bv_page = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
+	bv.bv_len = NUMBER_AT(v, struct bio_vec, bv_len);
+	bv.bv_offset = NUMBER_AT(v, struct bio_vec, bv_offset);
+	if (!bv.bv_len)
 		return 1;
 	if (w->skip >= bv.bv_len - w->done) {
 		w->skip -= bv.bv_len - w->done;
@@ -434,8 +448,8 @@ static __always_inline bool pages_find(struct walk *w)
 	w->skip = 0;
 	if (!top) {
 		w->pages = w->bio;
-		w->idx = BPF_CORE_READ(b, bi_iter.bi_idx);
-		w->done = BPF_CORE_READ(b, bi_iter.bi_bvec_done);
+		w->idx = NUMBER_AT(b, struct bio, bi_iter.bi_idx);
+		w->done = NUMBER_AT(b, struct bio, bi_iter.bi_bvec_done);
 		return true;
 	}
 	t = bpf_map_lookup_elem(&bios, &top);

@@ -135,7 +135,10 @@ bool probes_cell_close(struct probes *p, u32 n)
 	int fd = map_fd(p, "cell_index");
 	u32 at;
 
-	return !bpf_map_lookup_elem(fd, &key, &at) && at == n && !bpf_map_delete_elem(fd, &key);
+	if (bpf_map_lookup_elem(fd, &key, &at) || at != n)
+		return false;
+	__atomic_store_n(&p->cell_slots[n].used, IOT_CELL_CLOSED, __ATOMIC_RELEASE);
+	return !bpf_map_delete_elem(fd, &key);
 }
 
 void probes_cell_free(struct probes *p, u32 n)

@@ -77,4 +77,6 @@ void functions_tell(struct probes *p)
 	p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 	for (size_t i = 0; i < p->symbols.n; i++)
 		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function, BPF_ANY);
+	if (p->state) /* programs run already: what they remember is void */
+		__atomic_fetch_add(&p->state->functions, 1, __ATOMIC_RELEASE);
 }
