@@ -45,14 +45,15 @@ struct dirtied {
 static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 {
 	struct iot_cell_key k = {};
-	u64 end, off, bytes;
+	u64 end, off, bytes, block;
 
 	if (!i || !d)
 		return 0;
 	off = d->off;
 	bytes = d->unsure ? 0 : d->bytes;
+	block = 1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31); /* of the file: what is behind the last one is not written */
 	end = NUMBER_AT(i, struct inode, i_size);
-	end = (end + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+	end = (end + block - 1) & ~(block - 1);
 	if (off + bytes > end)
 		bytes = end > off ? end - off : 0;
 	k.owner = d->proc;

@@ -166,6 +166,31 @@ copy("whole", dirty, 0)
 	with_fs ext4 256M -O inline_data -I 1024 -- body inline $((104 * 4096))
 }
 
+@test "a store to a mapped file of a few bytes is D and W of its blocks, not of its page: ext4 and XFS with blocks of 1 KiB" {
+	local fs size
+
+	need mkfs.xfs xfsprogs
+	body() {
+		rm -f run.sqlite*
+		for size in 100 1024 2500; do head -c "$size" /dev/urandom >"$IOT_MNT/f$size"; done
+		sync -f "$IOT_MNT"
+		traced -- python3 -c '
+import mmap, os, sys
+for size in 100, 1024, 2500:
+    fd = os.open(sys.argv[1] + "/f%d" % size, os.O_RDWR)
+    mmap.mmap(fd, size)[size // 2] = 1
+    os.fsync(fd)
+' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		same "$fs: D, W, still dirty" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), SUM(l.dirty_end) FROM ledger l JOIN file f ON f.id = l.file
+			JOIN process p ON p.id = l.owner WHERE f.path LIKE '$IOT_MNT/f%' AND p.comm = 'python3'")" "5120 5120 0"
+	}
+	fs=ext4
+	with_fs ext4 256M -b 1024 -- body
+	fs=XFS
+	with_fs xfs 512M -b size=1024 -- body
+}
+
 @test "what a call reads into a mapped file is D of who reads, by recv, by read and by direct read: the ledger closes" {
 	local fs
 
