@@ -160,10 +160,12 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 		return 0;
 	if (to - from > t.len) { /* of all of the file: its own is what it has copied */
 		from = c->copied_from;
-		if (!t.appends && (s64)t.off > (s64)from) /* a request's position has moved on by what it copied: t.off is smaller, or below 0 */
-			from = t.off;
 		to = c->copied_to;
 	}
+	/* A write behind the end of the file has the page written back in which it ended, which is no part of it. A request's position has
+	 * moved on by what it copied: t.off is smaller, or below 0. */
+	if (!t.appends && (s64)t.off > (s64)from)
+		from = t.off;
 	pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
 	end = pos + (folio_pages(f) << PAGE_SHIFT);
 	from = from > pos ? from : pos;

@@ -113,6 +113,12 @@ setup() {
 		2 pwrite f=3 off=65536 len=65536
 		3 aio f=3 mode=xs off=28672 len=131072 n=2 kind=0
 		= 3 16-31: 2
+		# one behind the end has the page written back that the file ended in, whose rest is zeroed then: that page is no part of it
+		3 pwrite f=0 mode=d off=4096 len=4095
+		2 pwritev f=0 mode=a off=131072 len=100 n=1
+		2 fallocate f=0 flags=0 off=4096 len=100
+		3 pwrite f=0 mode=x off=45056 len=4096
+		= 0 1-2: 2 3
 		# what is written before it is punched out
 		3 pwrite f=0 off=0 len=65536
 		1 fallocate f=0 flags=3 off=4096 len=8192
