@@ -153,12 +153,12 @@ processes_agree() {
 	done
 }
 
-@test "a soak: 30,000 processes and 50,000 files leave the tables empty and the tracer as large as it was (defect 22)" {
+@test "a soak: 40,000 processes and 60,000 files leave the tables empty and the tracer as large as it was (defect 22)" {
 	need_plain "$trace" "they keep memory that was freed"
 	body() {
 		mkdir "$IOT_MNT/d" "$IOT_MNT/d/first"
-		# first what has a bound is filled: SQLite's cache (8 MiB), and of tables of a fixed size (33 MiB) what such a load touches
-		"$trace" -v --no-events --all -o run.sqlite -- sh -c 'echo $PPID >pid; $0 10000 read $2; $0 10000 files $1/first; sleep 1; grep RssAnon /proc/$PPID/status >rss1; $0 20000 read $2
+		# first what has a bound is filled: SQLite's cache (8 MiB), and of tables of a fixed size (33 MiB) what so many processes in a second touch
+		"$trace" -v --no-events --all -o run.sqlite -- sh -c 'echo $PPID >pid; $0 20000 read $2; $0 10000 files $1/first; sleep 2; grep RssAnon /proc/$PPID/status >rss1; $0 20000 read $2
 			$0 50000 files $1; sleep 13
 			for n in $(seq 30); do # a slow machine has not read them all yet
 				grep RssAnon /proc/$PPID/status >rss2

@@ -102,7 +102,7 @@ refuses() { # STATUS TEXT ARGS...
 	refuses 2 "there is no disk 'nodisk'" --dev nodisk
 	refuses 2 "there is no disk '4095:1'" --dev 4095:1
 	refuses 2 "'../vda' is not the name of a disk" --dev ../vda
-	disk=$(lsblk -dno NAME | head -n 1)
+	disk=$(for d in /sys/block/*/mq; do basename "${d%/mq}"; break; done) # one that has requests
 	refuses 2 "two disks, $disk and $disk" --dev "$disk" --dev "$disk"
 	if grep -q ' - cgroup2 ' /proc/self/mountinfo; then refuses 2 "no control group 'no/such'" --cgroup no/such; fi
 	refuses 2 "no file of rules 'no/such.json'" --systems no/such.json
