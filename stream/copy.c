@@ -262,7 +262,7 @@ static int copy_table(const struct copy *c, const char *table, u64 *rows)
 /* Tables of rows of a run, but those that a merged run has its own of. */
 static bool is_wanted(const struct copy *c, const char *table)
 {
-	if (c->no_events && !strcmp(table, "event"))
+	if ((c->no_events && !strcmp(table, "event")) || !strcmp(table, "agg_second")) /* made of agg when all is copied */
 		return false;
 	return !c->merge || (strcmp(table, "run") && strcmp(table, "run_end") && strcmp(table, "node"));
 }

@@ -10,6 +10,7 @@
 #include "fresh.h"
 #include "memory.h"
 #include "schema.h"
+#include "second.h"
 #include "skew.h"
 
 #define SAME_BOOT_NS 1000000000 /* two readings of one clock differ by less, also when it is slewed */
@@ -463,6 +464,8 @@ static int write_all(struct merge *m)
 	err = err ?: exec_run(m);
 	for (i = 0; !err && i < m->n; i++)
 		err = put_node(m, i) ?: copy_part(m, i);
+	if (!err && (rc = second_write(m->to.o.db, 1, 1)) != SQLITE_OK)
+		err = opener_fail(&m->to.o, rc, "cannot be written");
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include "copy.h"
 #include "fresh.h"
 #include "schema.h"
+#include "second.h"
 
 struct rewrite {
 	struct opener from;
@@ -37,12 +38,14 @@ static int copy_one(struct rewrite *w, s64 run, enum keep keep)
 {
 	struct copy c = { .from = w->from.db, .to = w->to.o.db, .run = run, .as = run, .no_events = keep == KEEP_SUMS };
 	const char *table;
+	s64 first = 1;
 	char sql[96];
 	int rc;
 
 	if (keep == KEEP_NONE)
 		return 0;
-	rc = copy_run(&c, &table, &w->rows);
+	rc = second_next(w->to.o.db, &first) ?: copy_run(&c, &table, &w->rows);
+	rc = rc ?: second_write(w->to.o.db, run, first);
 	if (rc == SQLITE_OK && keep == KEEP_SUMS) {
 		snprintf(sql, sizeof(sql), "UPDATE run SET events = 2 WHERE events AND run = %lld", (long long)run);
 		rc = sqlite3_exec(w->to.o.db, sql, NULL, NULL, NULL);

@@ -138,6 +138,21 @@ static void put_total(FILE *f)
 }
 
 static const char fixed_tables[] =
+	"CREATE TABLE agg_second(\n"
+	"  -- agg without what no timeline tells apart: made when a run ends, so one without rows here is incomplete, or of an older version.\n"
+	"  -- Processes of one name and system are one: the first. Of kinds that no timeline shows a row says that there were some: kind 0.\n"
+	"  -- Without the tracer itself and other processes. Rows of one key are to be added up.\n"
+	"  run INTEGER NOT NULL,         -- number of the run in this store\n"
+	"  sec INTEGER NOT NULL,         -- s: second of the run, 0 the first\n"
+	"  kind INTEGER NOT NULL,        -- operation; kind.id\n"
+	"  owner INTEGER NOT NULL,       -- process.id; 0 unattributed\n"
+	"  dev INTEGER,                  -- device; major << 20 | minor\n"
+	"  cause INTEGER NOT NULL,       -- cause; cause.id\n"
+	"  sub INTEGER NOT NULL,         -- detail; sub.id\n"
+	"  flags INTEGER NOT NULL,       -- as in agg\n"
+	"  ops INTEGER NOT NULL,         -- operations\n"
+	"  bytes INTEGER NOT NULL        -- bytes returned or completed\n"
+	") STRICT;\n"
 	"CREATE TABLE ledger(\n"
 	"  -- the dirty ledger of a run (METRICS section 3), from its events; no rows when there are none. Where some were lost\n"
 	"  -- (table lost: effect events or bytes) dirtied and direct are too small, and the rest says nothing.\n"

@@ -13,6 +13,7 @@
 #include "memory.h"
 #include "opener.h"
 #include "schema.h"
+#include "second.h"
 
 struct store {
 	struct sink sink;
@@ -23,6 +24,7 @@ struct store {
 	bool began, ended;      /* a transaction is open; it holds the end of the run */
 	bool aside;             /* an incomplete attempt at the same run is there */
 	s64 run;                /* 0: none yet */
+	s64 first_agg;          /* the rowid from which on table agg may have rows of the run */
 	struct batch *batch;    /* events of this transaction, or of the next one */
 	struct iot_event *copy; /* room for IOT_EVENT_BATCH, with components that fileio.c found; while `fileio` */
 	struct ledger *ledger;  /* of the run, when it has events */
@@ -315,7 +317,7 @@ static int set_aside(struct store *s, const char *uuid)
 
 static int drop_old(struct store *s)
 {
-	static const char *const more[] = { "agg_total", "ledger" };
+	static const char *const more[] = { "agg_total", "agg_second", "ledger" };
 	int rc = run_sql(s, "CREATE TEMP TABLE old AS " OLD_RUNS, s->run, NULL);
 	size_t i;
 
@@ -349,11 +351,13 @@ static int finish_run(struct store *s)
 
 	if (!err)
 		err = ledger_write(s->ledger, s->db, s->run) ?: fileio_write(s->fileio, s->db, s->run);
-	if (!err) {
-		rc = s->aside ? drop_old(s) : SQLITE_OK;
-		return rc == SQLITE_OK ? 0 : give_up(s, rc, "cannot remove what was incomplete");
-	}
-	return s->err ? s->err : undo(s, err);
+	if (err)
+		return s->err ? s->err : undo(s, err);
+	rc = second_write(s->db, s->run, s->first_agg);
+	if (rc != SQLITE_OK)
+		return give_up(s, rc, "cannot write sums by second");
+	rc = s->aside ? drop_old(s) : SQLITE_OK;
+	return rc == SQLITE_OK ? 0 : give_up(s, rc, "cannot remove what was incomplete");
 }
 
 static int put_events(struct store *s)
@@ -390,6 +394,7 @@ static int put_run(struct store *s, const struct rec_run *rec)
 		s->aside = true;
 		rc = rc == SQLITE_OK ? insert_record(s, REC_run, rec) : rc;
 	}
+	rc = rc ?: second_next(s->db, &s->first_agg);
 	if (rc != SQLITE_OK)
 		return give_up(s, rc, "cannot write");
 	s->run = sqlite3_last_insert_rowid(s->db);

@@ -118,6 +118,18 @@ steps_an_aggregate() { # WHAT
 	done
 }
 
+@test "timeline: of 1,000 processes of five names the sums kept by second are read, not every aggregate, at 20 steps each" {
+	"$root/tests/gen-run.py" 100000 --systems --processes 1000 | "$analyze" ingest kept.sqlite
+	saved=$(sqlite3 kept.sqlite "SELECT (SELECT COUNT(*) FROM agg) - (SELECT COUNT(*) FROM agg_second)")
+	[ "$saved" -gt 10000 ]
+	cp kept.sqlite all.sqlite
+	sqlite3 all.sqlite "DELETE FROM agg_second"
+	for by in cause owner; do
+		n=$(for s in all kept; do IOT_STEPS=1 "$analyze" timeline $s.sqlite --by "$by" 2>&1 >/dev/null | tail -n 1 | cut -d' ' -f1; done | paste -sd' ')
+		[ $((${n% *} - ${n#* })) -ge $((saved * 20)) ] || fail "--by $by: $n steps, $saved rows less"
+	done
+}
+
 # Steps for each event that many.sqlite has more.
 steps_an_event() { # REPORT [OPTION...]
 	local report=$1 few many

@@ -109,3 +109,41 @@ events() {
 		assert len({next(iter(looks[w])) for w in shared}) == len(shared)
 	END
 }
+
+# What timelines say of a run, by everything, and of one system.
+timelines() { # STORE
+	local by
+
+	for by in cause owner system device; do
+		"$ANALYZE" timeline "$1" --by $by --table by --format csv
+		"$ANALYZE" timeline "$1" --by $by --system etcd --format csv
+	done
+	"$ANALYZE" timeline "$1" --format csv
+}
+
+@test "sums kept by second when a run ends say what all aggregates say, of 100 processes of 5 names; what does not sum to the run is not used" {
+	"$ROOT/tests/gen-run.py" 3000 --systems --processes 100 | "$ANALYZE" ingest kept.sqlite
+	# another name and system after its sums came, nobody's, a device that is not named, and a second in which only the cache was used
+	sqlite3 kept.sqlite "UPDATE process SET comm = 'mystery', system = NULL WHERE id = 8;
+		INSERT INTO agg SELECT run, sec, kind, 0, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 9;
+		INSERT INTO agg SELECT run, sec, kind, owner, 8 << 20, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 10;
+		INSERT INTO agg SELECT run, 7, (SELECT id FROM kind WHERE name = 'dirty'), owner, dev, cause, how, sub, flags, 1, 0, 4096, 0, NULL, 0, 0 FROM agg WHERE owner = 11 LIMIT 1;
+		DELETE FROM agg_total; INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed),
+			SUM(lat_ns), MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
+	timelines kept.sqlite >stale
+	sqlite3 kept.sqlite "DELETE FROM agg_second"
+	timelines kept.sqlite >all
+	diff all stale
+	"$ANALYZE" migrate kept.sqlite
+	[ "$(sqlite3 kept.sqlite "SELECT COUNT(*) * 5 < (SELECT COUNT(*) FROM agg), COUNT(*) > 0 FROM agg_second")" = "1|1" ]
+	timelines kept.sqlite >kept
+	diff all kept
+	grep -q mystery kept
+	# it is they that are read: their sum right, their seconds wrong
+	sqlite3 kept.sqlite "UPDATE agg_second SET sec = sec + 1"
+	timelines kept.sqlite >kept
+	if diff -q all kept; then echo "they are not read"; false; fi
+	sqlite3 kept.sqlite "UPDATE agg_second SET bytes = bytes + 1 WHERE rowid = (SELECT MIN(rowid) FROM agg_second WHERE bytes > 0)"
+	timelines kept.sqlite >kept
+	diff all kept
+}

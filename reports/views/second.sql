@@ -1,10 +1,23 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- second.sql: Time.
 
+-- What a timeline sums, by second: as it was kept when the run ended, where that is there and sums to the whole; else
+-- every aggregate, which may be a million.
+CREATE TEMP VIEW v_by_second_sql AS
+WITH kept AS (SELECT COUNT(*) AS n, TOTAL(s.ops) AS ops, TOTAL(s.bytes) AS bytes
+              FROM ask JOIN agg_second s ON s.run = ask.run),
+     whole AS (
+       SELECT TOTAL(ops) AS ops, TOTAL(bytes) AS bytes FROM v_run_total
+       WHERE owner NOT IN (1, 2)
+         AND kind IN (SELECT kind FROM volume WHERE sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')))
+SELECT 'CREATE TEMP VIEW v_by_second AS
+SELECT rowid AS place, run, sec, kind, owner, dev, cause, sub, flags, ops, bytes
+FROM ' || iif(k.n > 0 AND k.ops = w.ops AND k.bytes = w.bytes, 'agg_second', 'agg') FROM kept k JOIN whole w;
+
 -- Pieces of tables of millions of rows, at most a thousand, from rowid `low` to `high`: each is folded by itself, so
 -- that no answer of fold() is long.
 CREATE TEMP TABLE v_agg_range AS
-WITH RECURSIVE at(low, last) AS (SELECT (SELECT MIN(rowid) FROM agg), (SELECT MAX(rowid) FROM agg)),
+WITH RECURSIVE at(low, last) AS (SELECT (SELECT MIN(place) FROM v_by_second), (SELECT MAX(place) FROM v_by_second)),
      range(n, low, size, last) AS (
        SELECT 1, low, max((last - low) / 1000 + 1, 10000), last FROM at WHERE low IS NOT NULL
        UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
@@ -28,7 +41,7 @@ INSERT INTO temp.v_wanted_owner SELECT p.id FROM ask JOIN v_process p ON p.syste
 CREATE TEMP TABLE v_second AS
 WITH RECURSIVE folded AS MATERIALIZED (
        SELECT (SELECT fold(6, a.sec, a.kind, a.dev, a.cause, a.sub, a.flags, a.ops, a.bytes, NULL)
-               FROM agg a WHERE a.rowid BETWEEN p.low AND p.high AND a.run = ask.run
+               FROM v_by_second a WHERE a.place BETWEEN p.low AND p.high AND a.run = ask.run
                  AND a.owner NOT IN (1, 2)
                  AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
        FROM ask JOIN v_agg_range p),

@@ -37,7 +37,7 @@ WITH have AS (
        SELECT (SELECT fold(7, a.sec, iif(s.owners, COALESCE((
                            SELECT first FROM v_slice_name WHERE owner = a.owner), -1), NULL), a.dev, a.cause, a.sub,
                            a.flags, a.kind, a.bytes, a.ops, NULL)
-               FROM agg a WHERE a.rowid BETWEEN r.low AND r.high AND a.run = ask.run
+               FROM v_by_second a WHERE a.place BETWEEN r.low AND r.high AND a.run = ask.run
                  AND a.kind IN (SELECT kind FROM wanted) AND a.owner NOT IN (1, 2)
                  AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
        FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN v_slice_by s JOIN v_agg_range r),
