@@ -2,19 +2,21 @@
 -- title: Files: what was written to each, and what of it reached the device
 -- caption: The 100 with most bytes, one row a file, or what --by names (directory; pattern: # stands for what numbers files). S, W, B and syncs are the
 -- caption: kernel's sums, exact without events too; T, D, absorbed, cancelled and dirty_end are the dirty ledger's, which needs complete events.
--- caption: rewrite: T / D, how often each byte was written before it went out once. journal: the file's share of its line's journal
+-- caption: rewrite: T / D, how often each byte was written before it went out once. rewrite_dev: W of the whole file, whoever wrote
+-- caption: it / the part of the file that it went to, how often each of its bytes was written to devices. journal: the file's share of its line's journal
 -- caption: bytes, by the blocks that calls on it put there (report journal). What could not be named is one row, and so is what no file is known of.
 
 -- table: files
 WITH part AS (
        SELECT file, line, component, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled,
-              NULL AS dirty_end, NULL AS journal, NULL AS blocks, 0 AS put
+              NULL AS dirty_end, NULL AS submitted, NULL AS covered, NULL AS journal, NULL AS blocks, 0 AS put
        FROM v_file_sum
        UNION ALL
-       SELECT file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end, NULL, NULL, 0
-       FROM v_file_ledger
+       SELECT l.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end,
+              iif(l.written + l.submitted > 0, c.submitted, NULL), iif(l.written + l.submitted > 0, c.covered, NULL), NULL, NULL, 0
+       FROM v_file_ledger l LEFT JOIN v_file_covered c ON c.file = l.file
        UNION ALL
-       SELECT file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1
+       SELECT file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1
        FROM v_file_put),
      named AS (
        SELECT p.*, f.key, f.label, f.device, f.ino, COALESCE(p.component, f.component) AS part
@@ -27,6 +29,7 @@ WITH part AS (
               SUM(S) AS S, SUM(ops_w) AS ops_w, SUM(syncs) AS syncs, COALESCE(SUM(T), 0) AS T, COALESCE(SUM(D), 0) AS D,
               COALESCE(SUM(absorbed), 0) AS absorbed, COALESCE(SUM(cancelled), 0) AS cancelled, COALESCE(SUM(dirty_end), 0) AS dirty_end,
               SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(ops_r) AS ops_r, SUM(B_r) AS B_r, COALESCE(SUM(journal), 0) AS journal,
+              iif(COUNT(submitted) = COUNT(covered), SUM(submitted) * 1.0 / NULLIF(SUM(covered), 0), NULL) AS rewrite_dev,
               iif(COUNT(blocks) = SUM(put), COALESCE(SUM(blocks), 0), NULL) AS blocks, SUM(put) AS puts
        FROM named
        GROUP BY iif(:by = 'component', COALESCE(part, 'unclassified'), key), line)
@@ -34,7 +37,8 @@ SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p
        p.syncs * k.syscall AS syncs, p.T * k.ledger AS T, p.D * k.ledger AS D, p.absorbed * k.ledger AS absorbed, p.cancelled * k.ledger AS cancelled,
        p.dirty_end * k.ledger AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,
        p.B_r * k.block AS B_r, p.files, p.T * k.ledger * 1.0 / NULLIF(p.D, 0) AS rewrite,
-       CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks
+       CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks,
+       p.rewrite_dev * k.ledger AS rewrite_dev
 FROM line p JOIN v_group g ON g.rowid = p.line JOIN v_measured k
 JOIN (SELECT 0 AS any_put, NULL AS known UNION ALL SELECT 1, 1) j
      ON j.any_put = COALESCE(p.puts > 0 OR p.device IN (SELECT device FROM told), 0)

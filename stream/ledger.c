@@ -34,11 +34,23 @@ static void add(struct ledger *g, u64 *sum, u64 bytes)
 		g->overflow = true;
 }
 
+/* What of it is submitted for the first time: of the file whose row that is. */
+static void add_covered(struct ledger *g, struct row *r, const struct op *o)
+{
+	u64 fresh;
+
+	if (sectors_add(&g->sectors, o->file, o->from, o->to, &fresh))
+		add(g, &r->covered, fresh);
+	else
+		r->uncovered = true;
+}
+
 struct taken {
 	struct ledger *g;
 	u32 file;
 	u64 bytes;
 	size_t column;          /* offset in struct row */
+	const struct op *bio;   /* that carries it, until a row has it */
 };
 
 static void count_taken(void *arg, u32 owner, u64 bytes)
@@ -50,6 +62,9 @@ static void count_taken(void *arg, u32 owner, u64 bytes)
 	if (!r)
 		return;
 	add(t->g, (u64 *)((char *)r + t->column), bytes);
+	if (t->bio)
+		add_covered(t->g, r, t->bio);
+	t->bio = NULL;
 	if (owner & LATE && t->column == offsetof(struct row, dirty_end))
 		add(t->g, &r->dirty_late, bytes);
 }
@@ -137,8 +152,10 @@ static void apply_bio_direct(struct ledger *g, const struct op *o)
 {
 	struct row *r = ledger_row(g, o->file, o->owner);
 
-	if (r)
-		add(g, &r->submitted, o->to - o->from);
+	if (!r)
+		return;
+	add(g, &r->submitted, o->to - o->from);
+	add_covered(g, r, o);
 }
 
 /* Zeros that the kernel submits where no call wrote: what is asked for is what goes to the device. */
@@ -161,7 +178,7 @@ static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct 
 
 static void apply_bio(struct ledger *g, const struct op *o)
 {
-	struct taken t = { g, o->file, 0, offsetof(struct row, written) };
+	struct taken t = { g, o->file, 0, offsetof(struct row, written), o };
 	struct file *f = ledger_file_find(g, o->file);
 	u64 rest, may = f && f->may ? take_may(g, f, o->from, o->to) : 0;
 	struct row *r;
@@ -171,6 +188,8 @@ static void apply_bio(struct ledger *g, const struct op *o)
 	r = rest ? ledger_row(g, o->file, o->owner) : NULL;
 	if (!r)
 		return;
+	if (t.bio)
+		add_covered(g, r, o);
 	if (!o->owner) /* nobody's: dirty before it may have been dirtied */
 		may = 0;
 	else if (may > rest)
@@ -183,7 +202,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 /* Only whole blocks go: the rest of a block that is cut is zeroed and stays. */
 static void apply_cancel(struct ledger *g, const struct op *o)
 {
-	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled) };
+	struct taken t = { g, o->file, 0, offsetof(struct row, cancelled), NULL };
 	u64 block = block_of(g, o->file), from = block_up(o->from, block), to = o->to == ~0ULL ? o->to : block_down(o->to, block);
 	struct file *f = ledger_file_find(g, o->file);
 
@@ -206,7 +225,7 @@ static void apply(struct ledger *g, const struct op *o)
 void ledger_count_end(struct ledger *g)
 {
 	for (struct file *f = g->files; f; f = f->hh.next) {
-		struct taken t = { g, f->id, 0, offsetof(struct row, dirty_end) };
+		struct taken t = { g, f->id, 0, offsetof(struct row, dirty_end), NULL };
 
 		take_may(g, f, 0, ~0ULL);
 		interval_take(&f->dirty, 0, ~0ULL, count_taken, &t);
@@ -356,6 +375,7 @@ void ledger_forget(struct ledger *g)
 		sqlite3_exec(g->db, "DELETE FROM temp.ledger_part", NULL, NULL, NULL);
 	HASH_FREE(g->rows);
 	HASH_FREE(g->files);
+	sectors_free(&g->sectors);
 	g->n = g->seq = g->applied = g->file_applied = 0;
 	g->failed = g->overflow = g->spilled = false;
 	g->err = 0;

@@ -7,6 +7,7 @@
 #include "hash_table.h"
 #include "interval.h"
 #include "ledger.h"
+#include "sectors.h"
 #include "table.h"
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
@@ -24,7 +25,8 @@ struct op {
 /* One row of the table. */
 struct row {
 	u32 file, owner;        /* the key */
-	u64 touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected;
+	u64 touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered;
+	bool uncovered;         /* covered is not known */
 	UT_hash_handle hh;
 };
 
@@ -48,6 +50,7 @@ struct ledger {
 	struct file *files;
 	struct alias *aliases;  /* sorted by id */
 	size_t alias_n;
+	struct sectors sectors; /* that were submitted */
 	struct op *ops;
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */

@@ -160,8 +160,8 @@ static int read_aliases(struct ledger *g)
 static int write_rows(struct ledger *g)
 {
 	static const char sql[] = "INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled,"
-		" dirty_end, dirty_late, dirty_start, unexpected) SELECT ?1, file, owner, touched, dirtied, absorbed, written, direct,"
-		" submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected FROM temp.ledger_part";
+		" dirty_end, dirty_late, dirty_start, unexpected, covered) SELECT ?1, file, owner, touched, dirtied, absorbed, written, direct,"
+		" submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered FROM temp.ledger_part";
 	s64 unused;
 
 	return number(g, sql, g->run, &unused) || number(g, "DELETE FROM temp.ledger_part WHERE ?1", 1, &unused) ? g->err : 0;
@@ -174,7 +174,7 @@ static int look_for_reals(struct ledger *g)
 
 	if (number(g, "SELECT EXISTS (SELECT 1 FROM temp.ledger_part WHERE 'real' IN (typeof(touched), typeof(dirtied), typeof(absorbed),"
 		   " typeof(written), typeof(direct), typeof(submitted), typeof(cancelled), typeof(dirty_end), typeof(dirty_late),"
-		   " typeof(dirty_start), typeof(unexpected))) AND ?1", 1, &reals))
+		   " typeof(dirty_start), typeof(unexpected), typeof(covered))) AND ?1", 1, &reals))
 		return g->err;
 	g->overflow |= reals;
 	return 0;

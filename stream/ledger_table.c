@@ -17,11 +17,13 @@ int ledger_sql_error(struct ledger *g)
 static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 {
 	const u64 values[] = { r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
-			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected };
+			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected, r->covered };
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(*values); i++)
 		sqlite3_bind_int64(st, i + 1, values[i]);
+	if (r->uncovered)
+		sqlite3_bind_null(st, i);
 	sqlite3_step(st);
 	if (sqlite3_reset(st) != SQLITE_OK)
 		ledger_sql_error(g);
@@ -30,13 +32,13 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 int ledger_spill(struct ledger *g)
 {
 	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, touched, dirtied, absorbed,"
-		" written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, PRIMARY KEY(file, owner)) WITHOUT ROWID";
-	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+		" written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered, PRIMARY KEY(file, owner)) WITHOUT ROWID";
+	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
 		" ON CONFLICT(file, owner) DO UPDATE SET touched = touched + excluded.touched, dirtied = dirtied + excluded.dirtied,"
 		" absorbed = absorbed + excluded.absorbed, written = written + excluded.written, direct = direct + excluded.direct,"
 		" submitted = submitted + excluded.submitted, cancelled = cancelled + excluded.cancelled,"
 		" dirty_end = dirty_end + excluded.dirty_end, dirty_late = dirty_late + excluded.dirty_late,"
-		" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected";
+		" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected, covered = covered + excluded.covered";
 	sqlite3_stmt *st = NULL;
 
 	if (sqlite3_exec(g->db, make, NULL, NULL, NULL) != SQLITE_OK || sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)

@@ -172,6 +172,8 @@ static const char fixed_tables[] =
 	"  dirty_late INTEGER NOT NULL,  -- bytes: of dirty_end, dirtied after settling had begun\n"
 	"  dirty_start INTEGER NOT NULL, -- bytes: submitted by writeback, and dirty since before the run: nobody is known to have written them in it\n"
 	"  unexpected INTEGER NOT NULL,  -- bytes: submitted by writeback without having been dirtied inside the run, whatever the reason\n"
+	"  covered INTEGER,              -- bytes: of written + submitted, sectors of the file that were not submitted before in the run: of all owners,\n"
+	"                                -- the part of the file that they went to; NULL: not known, because that was too many places\n"
 	"  PRIMARY KEY(run, file, owner)\n"
 	") STRICT, WITHOUT ROWID;\n"
 	"CREATE TABLE layer(\n"

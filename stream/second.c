@@ -23,8 +23,9 @@ struct row {
 enum { SEC, KIND, OWNER, DEV, CAUSE, SUB, FLAGS, OPS, BYTES };
 
 struct name {
-	u32 id, number;         /* of those that have that text */
-	char *text;
+	u32 id, number;         /* of those of which the rest is the same */
+	bool kthread;
+	char *comm, *system;    /* system: NULL: none */
 };
 
 struct second {
@@ -37,13 +38,13 @@ struct second {
 	sqlite3_stmt *read, *put;
 };
 
-/* Processes in the order of their numbers, and what timelines tell of them as one text. */
+/* Processes in the order of their numbers, and what timelines tell of them. */
 static const char names_sql[] =
-	"SELECT id, kthread || ':' || length(comm) || comm || ifnull(':' || system, '') FROM process WHERE run = ?1 AND id > 2 ORDER BY id";
+	"SELECT id, kthread, comm, system FROM process WHERE run = ?1 AND id > 2 ORDER BY id";
 static const char clear_sql[] = "DELETE FROM agg_second WHERE run = ?1";
 static const char read_sql[] =
 	"SELECT sec, kind, owner, dev, cause, sub, flags, ops, bytes"
-	" FROM agg WHERE rowid >= ?2 AND run = ?1 AND owner NOT IN (1, 2)";
+	" FROM agg WHERE rowid >= ?2 AND run = ?1";
 static const char put_sql[] =
 	"INSERT INTO agg_second(run, sec, kind, owner, dev, cause, sub, flags, ops, bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
@@ -65,14 +66,19 @@ static int compare_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int compare_text(const void *a, const void *b)
+static int compare_name(const void *a, const void *b)
 {
-	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+	const struct name *x = a, *y = b;
+
+	if (x->kthread != y->kthread || !x->system != !y->system)
+		return x->kthread != y->kthread ? x->kthread - y->kthread : !x->system - !y->system;
+	return strcmp(x->comm, y->comm) ?: x->system ? strcmp(x->system, y->system) : 0;
 }
 
 static int read_name(struct second *s, sqlite3_stmt *st, size_t *room)
 {
-	const char *text = (const char *)sqlite3_column_text(st, 1);
+	const char *comm = (const char *)sqlite3_column_text(st, 2), *system = (const char *)sqlite3_column_text(st, 3);
+	struct name *name;
 
 	if (s->n == *room) {
 		struct name *more = reallocarray(s->names, *room = 2 * *room + 64, sizeof(*more));
@@ -81,17 +87,28 @@ static int read_name(struct second *s, sqlite3_stmt *st, size_t *room)
 			return SQLITE_NOMEM;
 		s->names = more;
 	}
-	s->names[s->n] = (struct name){ .id = sqlite3_column_int64(st, 0), .text = text ? strdup(text) : NULL };
-	return s->names[s->n].text ? s->n++, SQLITE_OK : SQLITE_NOMEM;
+	name = &s->names[s->n++];
+	*name = (struct name){ .id = sqlite3_column_int64(st, 0), .kthread = sqlite3_column_int(st, 1), .comm = strdup(comm ? comm : "") };
+	name->system = system ? strdup(system) : NULL;
+	return name->comm && (name->system || !system) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* Equal texts have one number. */
+static void free_names(struct second *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->names[i].comm);
+		free(s->names[i].system);
+	}
+	free(s->names);
+	free(s->first);
+}
+
 static int number_names(struct second *s)
 {
 	if (s->n)
-		qsort(s->names, s->n, sizeof(*s->names), compare_text);
+		qsort(s->names, s->n, sizeof(*s->names), compare_name);
 	for (size_t i = 1; i < s->n; i++)
-		s->names[i].number = s->names[i - 1].number + !!compare_text(&s->names[i - 1], &s->names[i]);
+		s->names[i].number = s->names[i - 1].number + !!compare_name(&s->names[i - 1], &s->names[i]);
 	if (s->n)
 		qsort(s->names, s->n, sizeof(*s->names), compare_id);
 	s->first = calloc(s->n + 1, sizeof(*s->first));
@@ -147,10 +164,10 @@ static int put_second(struct second *s)
 }
 
 /* The sums of what agrees in all of that. NULL: no memory. */
-static struct row *row_of(struct second *s)
+static struct row *row_of(struct second *s, u32 owner)
 {
 	u32 kind = sqlite3_column_int64(s->read, KIND);
-	struct row key = { .owner = owner_of(s, sqlite3_column_int64(s->read, OWNER)) }, *r;
+	struct row key = { .owner = owner_of(s, owner) }, *r;
 
 	if (kind < KIND_MAX && s->wanted[kind]) {
 		key.kind = kind;
@@ -173,12 +190,14 @@ static struct row *row_of(struct second *s)
 /* A sum that leaves 64 bits is for reports to refuse, which then read agg. */
 static int add(struct second *s)
 {
-	s64 sec = sqlite3_column_int64(s->read, SEC);
+	s64 sec = sqlite3_column_int64(s->read, SEC), owner = sqlite3_column_int64(s->read, OWNER);
 	int rc = s->rows && sec != s->sec ? put_second(s) : SQLITE_OK;
 	struct row *r;
 
 	s->sec = sec;
-	r = rc == SQLITE_OK ? row_of(s) : NULL;
+	if (owner == 1 || owner == 2)
+		return rc;
+	r = rc == SQLITE_OK ? row_of(s, owner) : NULL;
 	if (!r)
 		return rc ?: SQLITE_NOMEM;
 	if (r->kind) {
@@ -213,10 +232,7 @@ int second_write(sqlite3 *db, s64 run, s64 first)
 		for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
 			s.wanted[k] |= volume_sums_kind(shown[i], k);
 	rc = clear(db, run) ?: read_names(db, &s) ?: sum_up(db, &s, first);
-	while (s.n)
-		free(s.names[--s.n].text);
-	free(s.names);
-	free(s.first);
+	free_names(&s);
 	return rc;
 }
 

@@ -370,7 +370,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' out/sizes.svg
 	grep -q "marginal_waf of sys write 2.000" out/sizes.svg
 	# D is not known of one of the repeats: the picture has no point there, rather than one that is too low
-	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0)"
+	sqlite3 "$S" "INSERT INTO ledger VALUES (1, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 4096), (3, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 4096), (7, 1, 3, 0, 4096, 0, 4096, 0, 0, 0, 0, 0, 0, 0, 4096)"
 	run -0 "$ANALYZE" sizes "$S" --plot out --table marginal
 	[ "$(awk -F '\t' '/^# panel\tpart\tx/ { on = 1; next } /^$/ { on = 0 } on && $2 == "D dirtied" { print $3, $4 }' out/sizes.tsv)" = "1010 1024.000" ]
 	store_with "$S"

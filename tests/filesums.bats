@@ -80,6 +80,36 @@ dsync 20480 5 5 0 20480 0 20480 0"
 	with_fs ext4 64M -- body
 }
 
+@test "a file of 64 KiB whose first page is written and synced 10 times, and its second once, is rewritten 5.5 times at the device; without all events that is not said" {
+	body() {
+		cat >load <<-END
+			#!/bin/sh -e
+			for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=$IOT_MNT/log bs=4096 count=1 conv=notrunc,fsync status=none; done
+			dd if=/dev/zero of=$IOT_MNT/log bs=4096 count=1 seek=1 conv=notrunc,fsync status=none
+			dd if=/dev/zero of=$IOT_MNT/once bs=4096 count=7 conv=fsync status=none
+			dd if=$IOT_MNT/log of=/dev/null bs=4096 count=1 status=none
+		END
+		chmod +x load
+		dd if=/dev/zero of="$IOT_MNT/log" bs=4096 count=16 conv=fsync status=none
+		for mode in "--ring 16M" --no-events; do
+			# shellcheck disable=SC2086 # options
+			traced $mode -- ./load
+		done
+		columns() { # RUN
+			"$analyze" files "$store" --run "$1" --table files --format csv | python3 -c '
+import csv, sys
+for row in csv.DictReader(sys.stdin):
+    if row["who"] == "dd" and "/iot-mnt" in row["path"]: print(row["path"].split("/")[-1], row["W"], row["rewrite_dev"])' | LC_ALL=C sort | tr '\n' ' '
+		}
+		empty "lost" "$(sql "SELECT what, n FROM lost WHERE run = 1 AND n > 0 AND effect IN ('events', 'bytes')")"
+		same "with events" "$(columns 1)" "log 45056 5.500 once 28672 1.000 "
+		same "without" "$(columns 2)" "log 45056 n/a once 28672 n/a "
+		sqlite3 "$store" "INSERT INTO lost VALUES (1, 'fs', 'event ring full', 'events', 1)"
+		same "with one lost" "$(columns 1)" "log 45056 n/a once 28672 n/a "
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "SQLite's components are the same with events, without, and with a ring of 64 KiB" {
 	need sqlite3 sqlite3
 	body() {

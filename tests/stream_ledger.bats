@@ -326,3 +326,32 @@ event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}
 	ledger_of <late >/dev/null
 	same late "$(parts)" "flush|3|4096|4096|0 shared|3|0|0|4096 wal|3|4096|4096|0 "
 }
+
+# What went to devices of each file and owner, and what of it for the first time.
+covered() { sqlite3 x.sqlite "SELECT file, owner, written + submitted, ifnull(covered, 'not known') FROM ledger ORDER BY 1, 2" | tr '\n' ' '; }
+
+@test "what of a file went to devices is counted once, whoever wrote it: 11 pages to 2, 3 direct requests that overlap by half; not of a file without a number" {
+	ts=0
+	both() { ev pwrite64 "$1" 4096 "$2"; ev fs_write "$1" 4096 "$2"; }
+	{
+		for _ in {1..10}; do both 0 3; done
+		both 4096 4
+		for i in 0 1 2; do echo '{"t":"event","ts_ns":'$((1000 + i))',"offset":'$((31744 + i * 512))',"bytes":1024,"owner":3,"file":2,"kind":"fs_write","cause":"direct"}'; done
+		ts=1100
+		for i in 0 1 0; do ev fs_write $((i * 1048576)) 1048576 4 3; done
+		ev fs_write 0 4096 3 0
+	} >e
+	ledger_of <e >/dev/null
+	same "covered" "$(covered)" "0|3|4096|not known 1|3|40960|4096 1|4|4096|4096 2|3|3072|2048 3|4|3145728|2097152 "
+}
+
+@test "24 GiB that lie together are all that is remembered: what is beyond is said not to be known, and what is known stays" {
+	ts=0
+	{
+		for i in {0..23}; do ev fs_write $((i << 30)) $((1 << 30)); done
+		ev fs_write $((5 << 30)) 8192
+		ev fs_write 0 4096 3 2
+	} >e
+	ledger_of <e >/dev/null
+	same "covered" "$(covered)" "1|3|$(((24 << 30) + 8192))|$((24 << 30)) 2|3|4096|not known "
+}

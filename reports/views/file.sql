@@ -59,13 +59,22 @@ FROM folded JOIN unfold(rows) LEFT JOIN component n ON n.id = c2 AND n.id > 0;
 CREATE TEMP TABLE v_file_ledger AS
 WITH folded AS MATERIALIZED (
        SELECT (SELECT fold(2, g.file, l.line, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.cancelled,
-                           g.dirty_end, g.dirty_start, g.unexpected, 0)
+                           g.dirty_end, g.dirty_start, g.unexpected, g.submitted, 0)
                FROM ledger g CROSS JOIN v_line_of l ON l.owner = g.owner
                WHERE g.run = ask.run AND g.file BETWEEN r.low AND r.high) AS rows
        FROM ask JOIN v_measured m ON m.ledger JOIN v_file_range r)
 SELECT c0 AS file, c1 AS line, c2 AS touched, c3 AS dirtied, c4 AS absorbed, c5 AS written, c6 AS direct,
-       c7 AS cancelled, c8 AS dirty_end, c9 AS dirty_start, c10 AS unexpected
+       c7 AS cancelled, c8 AS dirty_end, c9 AS dirty_start, c10 AS unexpected, c11 AS submitted
 FROM folded JOIN unfold(rows);
+
+-- What of each file went to devices, whoever wrote it, and the part of the file that that is; NULL: not known.
+CREATE TEMP TABLE v_file_covered(file INTEGER PRIMARY KEY, submitted INTEGER, covered INTEGER);
+INSERT INTO temp.v_file_covered
+WITH folded AS MATERIALIZED (
+       SELECT (SELECT fold(1, g.file, g.written + g.submitted, g.covered, g.covered IS NULL, 0) FROM ledger g
+               WHERE g.run = ask.run AND g.file BETWEEN r.low AND r.high AND g.written + g.submitted > 0) AS rows
+       FROM ask JOIN v_measured m ON m.ledger JOIN v_file_range r)
+SELECT c0, c1, iif(c3, NULL, c2) FROM folded JOIN unfold(rows);
 
 -- What each file is called in the report, and what --by makes one of: its number, or a name. Files of which no name is
 -- known are one, and so is what no file is known of.
