@@ -8,20 +8,20 @@
 
 -- table: files
 WITH part AS (
-       SELECT file, line, component, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled,
+       SELECT n.file, line, component, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled,
               NULL AS dirty_end, NULL AS submitted, NULL AS covered, NULL AS journal, NULL AS blocks, 0 AS put
-       FROM v_file_sum
+       FROM v_file_sum s CROSS JOIN v_file_shown n ON n.file = s.file
        UNION ALL
        SELECT l.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end,
               iif(l.written + l.submitted > 0, c.submitted, NULL), iif(l.written + l.submitted > 0, c.covered, NULL), NULL, NULL, 0
-       FROM v_file_ledger l LEFT JOIN v_file_covered c ON c.file = l.file
+       FROM v_file_ledger l CROSS JOIN v_file_shown n ON n.file = l.file LEFT JOIN v_file_covered c ON c.file = l.file
        UNION ALL
-       SELECT file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1
-       FROM v_file_put),
+       SELECT n.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1
+       FROM v_file_put p CROSS JOIN v_file_shown n ON n.file = p.file),
      named AS (
        SELECT p.*, f.key, f.label, f.device, f.ino, COALESCE(p.component, f.component) AS part
        FROM part p JOIN v_file_label f ON f.file = p.file),
-     told AS MATERIALIZED (SELECT DISTINCT device FROM named WHERE put), -- disks whose file systems said what they put into a journal
+     told AS MATERIALIZED (SELECT DISTINCT f.device FROM v_file_put p JOIN v_file_label f ON f.file = p.file), -- disks whose file systems said what they put into a journal
      line AS (
        SELECT CASE WHEN :by = 'component' THEN COALESCE(part, 'unclassified') WHEN typeof(key) = 'integer' THEN label ELSE key END AS path,
               iif(COUNT(DISTINCT device) = 1, MIN(device), NULL) AS device, iif(COUNT(DISTINCT file) = 1, MIN(ino), NULL) AS ino,
@@ -50,7 +50,8 @@ LIMIT :rows;
 SELECT f.label AS path, f.device, iif(f.ino IS NULL, NULL, printf('%u', f.ino)) AS ino, COALESCE(s.component, f.component) AS component, g.who, SUM(s.S) * k.syscall AS S,
        SUM(s.ops_w) * k.syscall AS ops_w, SUM(s.S_r) * k.syscall AS S_r, SUM(s.ops_r) * k.syscall AS ops_r, SUM(s.syncs) * k.syscall AS syncs,
        SUM(s.W) * k.fs AS W, SUM(s.B) * k.block AS B, SUM(s.W_r) * k.fs AS W_r, SUM(s.B_r) * k.block AS B_r
-FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line JOIN v_measured k
+FROM v_file_sum s CROSS JOIN v_file_io_shown n ON n.file = s.file CROSS JOIN v_file_label f ON f.file = s.file
+JOIN v_group g ON g.rowid = s.line JOIN v_measured k
 WHERE COALESCE(:by, 'file') = 'file' AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
 GROUP BY f.key, s.line, COALESCE(s.component, f.component)
 ORDER BY SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid, 4
@@ -60,7 +61,8 @@ LIMIT :rows;
 SELECT f.label AS path, f.device, iif(f.ino IS NULL, NULL, printf('%u', f.ino)) AS ino, MIN(f.component) AS component, g.who, SUM(s.touched) AS touched,
        SUM(s.dirtied) AS dirtied, SUM(s.absorbed) AS absorbed, SUM(s.written) AS written, SUM(s.direct) AS direct, SUM(s.cancelled) AS cancelled,
        SUM(s.dirty_end) AS dirty_end, SUM(s.dirty_start) AS dirty_start, SUM(s.unexpected) AS unexpected
-FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+FROM v_file_ledger s CROSS JOIN v_file_ledger_shown n ON n.file = s.file CROSS JOIN v_file_label f ON f.file = s.file
+JOIN v_group g ON g.rowid = s.line
 WHERE COALESCE(:by, 'file') = 'file'
 GROUP BY f.key, s.line
 ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid

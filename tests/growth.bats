@@ -64,6 +64,15 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	grows_gently 10 N 10
 }
 
+@test "files: one of which nothing is shown costs at most 500 steps, in all three tables" {
+	for n in 4000 16000; do
+		grown "$n.sqlite" 10 "$n" 10
+		sqlite3 "$n.sqlite" "UPDATE file_io SET write_bytes = file WHERE file > 1000"
+	done
+	n=$((($(steps files 16000.sqlite) - $(steps files 4000.sqlite)) / 12000))
+	[ "$n" -ge 100 ] && [ "$n" -le 500 ] || fail "$n steps a file"
+}
+
 @test "30,000 files of which three are asked for are counted, not kept: SQLite's own cache (32 MiB) is what grows" {
 	need_plain "$analyze" "they take memory themselves"
 	sums() { # FILES

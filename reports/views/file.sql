@@ -67,15 +67,6 @@ SELECT c0 AS file, c1 AS line, c2 AS touched, c3 AS dirtied, c4 AS absorbed, c5 
        c7 AS cancelled, c8 AS dirty_end, c9 AS dirty_start, c10 AS unexpected, c11 AS submitted
 FROM folded JOIN unfold(rows);
 
--- What of each file went to devices, whoever wrote it, and the part of the file that that is; NULL: not known.
-CREATE TEMP TABLE v_file_covered(file INTEGER PRIMARY KEY, submitted INTEGER, covered INTEGER);
-INSERT INTO temp.v_file_covered
-WITH folded AS MATERIALIZED (
-       SELECT (SELECT fold(1, g.file, g.written + g.submitted, g.covered, g.covered IS NULL, 0) FROM ledger g
-               WHERE g.run = ask.run AND g.file BETWEEN r.low AND r.high AND g.written + g.submitted > 0) AS rows
-       FROM ask JOIN v_measured m ON m.ledger JOIN v_file_range r)
-SELECT c0, c1, iif(c3, NULL, c2) FROM folded JOIN unfold(rows);
-
 -- What each file is called in the report, and what --by makes one of: its number, or a name. Files of which no name is
 -- known are one, and so is what no file is known of.
 CREATE TEMP TABLE v_file_label(file INTEGER PRIMARY KEY, key, label TEXT, device TEXT, ino INTEGER, component TEXT);
@@ -87,9 +78,62 @@ SELECT s.file, CASE WHEN f.path IS NULL THEN iif(s.file = 0, 0, -1)
                     WHEN :by = 'component' THEN ''
                     ELSE s.file END,
        COALESCE(f.path, iif(s.file = 0, '(file not known)', '(name not known)')), f.device, f.ino, f.component
-FROM (SELECT DISTINCT file FROM v_file_sum UNION SELECT DISTINCT file FROM v_file_ledger
-      UNION SELECT DISTINCT file FROM v_file_put) s
+FROM (SELECT file FROM v_file_sum UNION SELECT file FROM v_file_ledger UNION SELECT file FROM v_file_put) s
 LEFT JOIN v_file_name f ON f.id = s.file;
+
+-- Of a file whose row is not its own: what that is of.
+CREATE TEMP TABLE v_file_key(file INTEGER PRIMARY KEY, key);
+INSERT INTO temp.v_file_key SELECT file, key FROM v_file_label WHERE key IS NOT file;
+
+-- The files of the rows that tables show: what is told of them in words is dear where there are a million others.
+CREATE TEMP TABLE v_file_shown(file INTEGER PRIMARY KEY);
+INSERT INTO temp.v_file_shown
+WITH part AS (
+       SELECT file, line, W + B + S + S_r + B_r AS cost, S + ops_w + syncs + W + B + S_r + ops_r + B_r AS some
+       FROM v_file_sum
+       UNION ALL
+       SELECT file, line, touched, touched + dirtied + direct + cancelled + dirty_end FROM v_file_ledger
+       UNION ALL SELECT file, line, 0, COALESCE(bytes, 0) FROM v_file_put),
+     line AS (
+       SELECT COALESCE(k.key, p.file) AS key, p.line, MIN(p.file) AS file, SUM(p.cost) AS cost
+       FROM part p LEFT JOIN v_file_key k ON k.file = p.file
+       WHERE :by IS NOT 'component' AND :rows < 1000
+       GROUP BY 1, p.line
+       HAVING SUM(p.some) > 0),
+     best AS MATERIALIZED (
+       SELECT DISTINCT key FROM (SELECT l.key FROM line l JOIN v_group g ON g.rowid = l.line
+                                 JOIN v_file_label f ON f.file = l.file
+                                 ORDER BY l.cost DESC, iif(typeof(l.key) = 'integer', f.label, l.key), l.file, g.gid
+                                 LIMIT :rows))
+SELECT file FROM v_file_label WHERE :by IS 'component' OR :rows >= 1000 OR key IN (SELECT key FROM best);
+
+-- The same of two tables in which a row is one file's, but for those whose names are not known.
+CREATE TEMP TABLE v_file_io_shown(file INTEGER PRIMARY KEY);
+INSERT INTO temp.v_file_io_shown
+SELECT file FROM (SELECT f.file
+                  FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
+                    AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
+                  ORDER BY s.W + s.W_r + s.S + s.S_r DESC, f.label, f.key, g.gid, COALESCE(s.component, f.component)
+                  LIMIT :rows)
+UNION SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0;
+
+CREATE TEMP TABLE v_file_ledger_shown(file INTEGER PRIMARY KEY);
+INSERT INTO temp.v_file_ledger_shown
+SELECT file FROM (SELECT f.file
+                  FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
+                  ORDER BY s.written + s.direct + s.touched DESC, f.label, f.key, g.gid LIMIT :rows)
+UNION SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0;
+
+-- What of each file went to devices, whoever wrote it, and the part of the file that that is; NULL: not known.
+CREATE TEMP TABLE v_file_covered(file INTEGER PRIMARY KEY, submitted INTEGER, covered INTEGER);
+INSERT INTO temp.v_file_covered
+SELECT n.file, SUM(g.written + g.submitted), iif(COUNT(g.covered) = COUNT(*), SUM(g.covered), NULL)
+FROM ask JOIN v_measured m ON m.ledger CROSS JOIN v_file_shown n
+CROSS JOIN ledger g ON g.run = ask.run AND g.file = n.file
+WHERE g.written + g.submitted > 0
+GROUP BY n.file;
 
 -- What a file is, as a number, so that sums by file can be folded by it: twice the number of its component (0: none)
 -- and whether its name is not known.
