@@ -7,7 +7,6 @@
 #include "text.h"
 #include "utf8.h"
 
-#define ABSENT "n/a"
 #define LAST_LETTER 0x17f        /* of Latin Extended-A */
 
 /* Each character of `special`, one byte, is written as the text in its place. */
