@@ -151,6 +151,29 @@ draw() {
 	! grep -q 'few of them' out/crowded.svg
 }
 
+@test "a histogram has each of its 22 sizes in every picture; what is in no panel that is drawn has no key" {
+	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
+	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
+	for size in column page screen; do
+		mkdir $size
+		"$ANALYZE" iosize sizes.sqlite --plot $size --size $size >/dev/null
+		[ "$(awk -F'\t' '$1 == "calls written"' $size/iosize.tsv | wc -l)" = 22 ]
+		awk -F'\t' '$1 == "calls written" { print $2 }' $size/iosize.tsv | while read -r name; do
+			grep -q ">$name<" $size/iosize.svg || { echo "$size: $name"; false; }
+		done
+	done
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/halves.sql <<-'END'
+		-- title: Halves
+		-- plot: halves
+		-- chart: bars
+		SELECT 'panel ' || value AS panel, 'row' AS "row", 'part ' || value AS part, 100 - value AS value FROM json_each('[1, 2, 3, 4, 5, 6, 7]')
+	END
+	"$ANALYZE" halves "$S" --reports own --plot out --size column >/dev/null
+	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2 3 4" ]
+}
+
 @test "files that had one name after another are one row of the picture: no share is above 100 %" {
 	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest names.sqlite
 	sqlite3 names.sqlite "UPDATE file SET path = '/mnt/iot/log'"
