@@ -166,6 +166,8 @@ draw() {
 	mkdir out
 	cat >own/halves.sql <<-'END'
 		-- title: Halves
+		-- table: none
+		SELECT 1 AS one;
 		-- plot: halves
 		-- chart: bars
 		SELECT 'panel ' || value AS panel, 'row' AS "row", 'part ' || value AS part, 100 - value AS value FROM json_each('[1, 2, 3, 4, 5, 6, 7]')
