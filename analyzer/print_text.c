@@ -113,7 +113,7 @@ static void put_words(const char *words, size_t from, size_t width)
 {
 	size_t at = from, len, n;
 
-	for (words += strspn(words, " \n"); *words; words += len + strspn(words + len, " \n")) {
+	for (; *words; words += len + (words[len] != '\0')) {
 		auto_free char *word = strndup(words, len = strcspn(words, " \n"));
 
 		n = word ? text_width(word) : len;

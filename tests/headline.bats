@@ -84,6 +84,10 @@ Of what devices wrote for them at least 16.0 KiB are the journal of the file sys
 	[ "$(sed 1,3d out | sed 's/^[a-z]*  *//; s/^  *//' | tr '\n' ' ' | grep -c 'devices wrote 10.0 MiB for that: waf_sys (B/S) = 1.002.')" = 1 ]
 }
 
+@test "a command and what it answers are two blanks apart also in text" {
+	[ "$("$ANALYZE" "$S" | grep -c 'sqlite  # ')" = 3 ]
+}
+
 @test "a name alone that is no store and no report is refused; headline is a report like others" {
 	run --separate-stderr -2 "$ANALYZE" nothing
 	[[ $stderr == *"unknown command 'nothing'"* ]]
