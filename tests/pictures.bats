@@ -151,6 +151,25 @@ draw() {
 	! grep -q 'few of them' out/crowded.svg
 }
 
+@test "a dashed rule goes through no number, and is there between them" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/ruled.sql <<-'END'
+		-- title: Ruled
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: ruled
+		-- chart: bars
+		-- rule: 1
+		SELECT 'row ' || value AS "row", 'part' AS part, iif(value % 2, 2.0, 0.98) AS value FROM json_each('[1, 2, 3, 4, 5]')
+	END
+	for size in column page screen; do
+		"$ANALYZE" ruled "$S" --reports own --plot out --size $size >/dev/null
+		"$ROOT/tests/pictures.py" out/ruled.svg
+		[ "$(grep -o "stroke-dasharray='[^']*'  d='[^']*'" out/ruled.svg | grep -o M | wc -l)" = 3 ]
+	done
+}
+
 @test "a histogram has each of its 22 sizes in every picture; what is in no panel that is drawn has no key" {
 	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
 	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
