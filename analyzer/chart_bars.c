@@ -172,6 +172,9 @@ static void draw_ticks(const struct chart *c, struct frame *f, const struct scal
 	int count = fmax(1, (s->x1 - s->x0) / (5.5 * f->font));
 	double step = unit_step(s->high - s->base, count, c->unit), v, last = f->x;
 
+	/* one tick is no scale */
+	while (floor(s->high / step) - ceil(s->base / step) < 1 && count++ < 20)
+		step = unit_step(s->high - s->base, count, c->unit);
 	if (s->log) {
 		for (v = s->low; v <= s->high * 1.001; v *= 10)
 			draw_tick(f, s, v, c->unit, top, bottom, &last);

@@ -694,7 +694,7 @@ all traced,1.002" ]
 		files $S --table io --sort rewrite|--sort rewrite: report 'files' has no such column (there are path
 		files $S --sort S:up|--sort: 'S:up' is neither COLUMN nor
 		files $S --top 0|--top: at least one row
-		merge x a b --top 3|--top is for reports
+		merge x a b --top 3|--top is for reports and compare
 	E
 	# what fails is not hidden by what is printed
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 4096"

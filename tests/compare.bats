@@ -182,6 +182,14 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	[ ! -e canary ]
 }
 
+@test "--where, --sort and --top are for compare as for reports" {
+	[ "$("$ANALYZE" compare "$S" a b --table differences --where quantity=waf_sys --format csv | wc -l)" = 2 ]
+	[ "$("$ANALYZE" compare "$S" a b --table differences --sort quantity --top 2 --format csv | wc -l)" = 3 ]
+	"$ANALYZE" compare "$S" a b --top 1 | grep -qE '^\([0-9]+ others\)$'
+	run --separate-stderr -2 "$ANALYZE" compare "$S" a b --sort nothing
+	[[ $stderr == *"report 'compare' has no such column (there are "* ]]
+}
+
 @test "what names no runs is refused" {
 	while IFS='|' read -r args why; do
 		# shellcheck disable=SC2086

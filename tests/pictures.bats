@@ -170,6 +170,24 @@ draw() {
 	done
 }
 
+@test "a scale has two numbers at least, also from -4 to 9 % in a column" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/scale.sql <<-'END'
+		-- title: Scale
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: scale
+		-- chart: bars
+		-- unit: percent
+		SELECT 'a row with a name ' || value AS "row", 'part' AS part, -4.0 AS low, 9.1 AS high, value AS value, '10485760 -> 10485761' AS label FROM json_each('[1, 2]')
+	END
+	for size in column page screen 300x200; do
+		"$ANALYZE" scale "$S" --reports own --plot out --size $size >/dev/null
+		[ "$(grep -cE '>-?[0-9.]+ %<' out/scale.svg)" -ge 2 ] || { echo "$size"; false; }
+	done
+}
+
 @test "a histogram has each of its 22 sizes in every picture; what is in no panel that is drawn has no key" {
 	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
 	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
