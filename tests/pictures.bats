@@ -188,6 +188,28 @@ draw() {
 	done
 }
 
+@test "ticks of bytes on a logarithmic scale are round in powers of 1024, of all else in powers of ten" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/powers.sql <<-'END'
+		-- title: Powers
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: powers
+		-- chart: lines
+		-- unit: ratio
+		-- across unit: bytes
+		-- log: values across
+		SELECT 'part' AS part, 10 << (4 * value) AS x, 1000 >> (2 * value) AS value FROM json_each('[0, 1, 2, 3, 4]')
+	END
+	for size in column page screen; do
+		"$ANALYZE" powers "$S" --reports own --plot out --size $size >/dev/null
+		[ "$(grep -cE '>(1|4|16|64|256) ([KMG]i)?B<' out/powers.svg)" -ge 3 ] || { echo "$size"; false; }
+		[ -z "$(grep -oE '>[0-9.]* [KMG]?i?B<' out/powers.svg | grep -vE '>(1|4|16|64|256) ')" ]
+		[ "$(grep -cE '>(1|10|100|1000)<' out/powers.svg)" = 4 ]
+	done
+}
+
 @test "a histogram has each of its 22 sizes in every picture; what is in no panel that is drawn has no key" {
 	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
 	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
