@@ -8,7 +8,7 @@
  *   -- across: TEXT          what x is;              -- across unit: as above     (lines, areas, points, cells)
  *   -- log: values across    which scales are logarithmic; -- steps: yes, lines as steps; -- rule: N, a dashed line at that value
  *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up
- *   -- key: no               the names of rows say it;  -- rows: N, at most so many
+ *   -- key: no               the names of rows say it;  -- rows: N, at most so many, in each size
  * The columns that it reads: panel, row (a name beside the bars), bar (which of several bars of a row), part (what has a colour: see
  * palette.def; a word before a colon may name the paint, "fs journal: commit" is painted as "fs journal"), value, or low and high
  * (a bar that floats, with a line in it where it has a value too, the range of a point, the height of a cell), x, bin (width of x: of steps

@@ -145,6 +145,7 @@ static struct columns measure(const struct chart *c, int panel, const struct fra
 struct scale {
 	double x0, x1, low, base, high;
 	bool log;
+	double *rule;            /* how far the dashed rule is drawn; NULL: there is none */
 };
 
 static double at(const struct scale *s, double v)
@@ -171,6 +172,9 @@ static void draw_ticks(const struct chart *c, struct frame *f, const struct scal
 	int count = fmax(1, (s->x1 - s->x0) / (5.5 * f->font));
 	double step = unit_step(s->high - s->base, count, c->unit), v, last = f->x;
 
+	/* one tick is no scale */
+	while (floor(s->high / step) - ceil(s->base / step) < 1 && count++ < 20)
+		step = unit_step(s->high - s->base, count, c->unit);
 	if (s->log) {
 		for (v = s->low; v <= s->high * 1.001; v *= 10)
 			draw_tick(f, s, v, c->unit, top, bottom, &last);
@@ -180,11 +184,24 @@ static void draw_ticks(const struct chart *c, struct frame *f, const struct scal
 		draw_tick(f, s, fabs(v) < step / 2 ? 0 : v, c->unit, top, bottom, &last);
 }
 
+/* What a bar is, behind it; the dashed rule has a gap there. */
+static void draw_label(const struct chart *c, struct frame *f, const struct scale *s, const struct bar *b, double y)
+{
+	char buf[UNIT_TEXT];
+	const char *label = bar_label(buf, c, b);
+	double x = fmax(at(s, b->end), s->x0) + 0.4 * f->font, rule = at(s, c->rule);
+
+	if (s->rule && rule > x - 1 && rule < x + pen_width(label, SMALL * f->font, false) + 1) {
+		pen_rule(f->pen, rule, *s->rule, rule, y, LINE, 1, true);
+		*s->rule = y + 1.1 * f->font;
+	}
+	pen_text(f->pen, x, y + 0.85 * f->font, START, SMALL * f->font, INK, false, label);
+}
+
 static void draw_bar(const struct chart *c, int panel, int row, int bar, struct frame *f, const struct scale *s, double y)
 {
 	double h = 1.1 * f->font, sum = s->log ? s->low : 0, x0, x1;
 	struct bar b = bar_of(c, panel, row, bar);
-	char buf[UNIT_TEXT];
 	int part, i;
 
 	for (part = 0; part < c->part.n; part++) {
@@ -210,8 +227,7 @@ static void draw_bar(const struct chart *c, int panel, int row, int bar, struct 
 		if (sum > low && part && low > 0 && !s->log)
 			pen_rule(f->pen, at(s, low), y, at(s, low), y + h, PAPER, 0.6, false);
 	}
-	x1 = at(s, b.end);
-	pen_text(f->pen, fmax(x1, s->x0) + 0.4 * f->font, y + 0.85 * f->font, START, SMALL * f->font, INK, false, bar_label(buf, c, &b));
+	draw_label(c, f, s, &b, y);
 }
 
 static double draw_row(const struct chart *c, int panel, int row, struct frame *f, const struct scale *s, const struct columns *w, double y)
@@ -243,7 +259,7 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 		.low = pow(10, floor(log10(r.low))), .high = r.high > 0 ? r.high : 1, .log = c->log,
 	};
 	auto_free char *title = pen_fit(c->panel.name[panel], f.w, f.font, true), *axis = NULL;
-	double y = f.y, top, bottom = f.y + bars_height(c, panel, f.font) - 1.7 * f.font - (c->axis ? 1.4 * f.font : 0);
+	double y = f.y, top, ruled, bottom = f.y + bars_height(c, panel, f.font) - 1.7 * f.font - (c->axis ? 1.4 * f.font : 0);
 	auto_free int *rows = calloc(c->row.n + 1, sizeof(*rows));
 	int i, n;
 
@@ -257,10 +273,13 @@ void bars_draw(const struct chart *c, int panel, struct frame f)
 	y += *c->panel.name[panel] ? 1.7 * f.font : 0.4 * f.font;
 	top = y - 0.3 * f.font;
 	draw_ticks(c, &f, &s, top, bottom);
+	ruled = top;
 	if (c->rule > 0 && at(&s, c->rule) <= s.x1 && (!s.log || c->rule >= s.low))
-		pen_rule(f.pen, at(&s, c->rule), top, at(&s, c->rule), bottom, LINE, 1, true);
+		s.rule = &ruled;
 	for (i = 0, n = rows ? rows_of(c, panel, rows) : 0; i < n; i++)
 		y = draw_row(c, panel, rows[i], &f, &s, &w, y);
+	if (s.rule)
+		pen_rule(f.pen, at(&s, c->rule), ruled, at(&s, c->rule), bottom, LINE, 1, true);
 	pen_rule(f.pen, s.log ? s.x0 : at(&s, 0), top, s.log ? s.x0 : at(&s, 0), bottom, LINE, 0.8, false);
 	axis = c->axis ? pen_fit(c->axis, f.w, SMALL * f.font, false) : NULL;
 	/* below the bars, or where it ends with the picture */

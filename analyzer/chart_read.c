@@ -189,27 +189,27 @@ static int fold_names(struct chart *c, struct names *n, size_t offset, int room,
 	return name_number(sum ? n : &c->note, name) < 0 ? -ENOMEM : 0;
 }
 
-/* What was left out may have been all of a panel: then there is no panel either. */
-static int drop_panels(struct chart *c)
+/* What was left out may have been all of a panel, or of a part: then there is none either. */
+static int drop_unused(struct chart *c, struct names *n, size_t offset)
 {
-	auto_free int *to = calloc(c->panel.n + 1, sizeof(*to));
+	auto_free int *to = calloc(n->n + 1, sizeof(*to));
 	int i, kept = 0;
 
 	if (!to)
 		return -ENOMEM;
 	for (i = 0; i < c->items; i++)
-		to[c->item[i].panel] = 1;
-	for (i = 0; i < c->panel.n; i++) {
+		to[*member(&c->item[i], offset)] = 1;
+	for (i = 0; i < n->n; i++) {
 		if (!to[i]) {
-			free(c->panel.name[i]);
+			free(n->name[i]);
 			continue;
 		}
-		c->panel.name[kept] = c->panel.name[i];
+		n->name[kept] = n->name[i];
 		to[i] = kept++;
 	}
-	c->panel.n = kept;
+	n->n = kept;
 	for (i = 0; i < c->items; i++)
-		c->item[i].panel = to[c->item[i].panel];
+		*member(&c->item[i], offset) = to[*member(&c->item[i], offset)];
 	return 0;
 }
 
@@ -250,13 +250,13 @@ int chart_read(struct chart *c, const struct grid *t, int rows, int panels, int 
 	if (!c->item || err)
 		return -ENOMEM;
 	own = report_line(t->says, "rows");
-	rows = own && atoi(own) < rows ? atoi(own) : rows;
 	err = fold_names(c, &c->panel, offsetof(struct item, panel), panels, false);
 	if (c->kind == BARS)
-		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), rows, c->fold);
+		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), own ? atoi(own) : rows, c->fold);
+	err = err ?: drop_unused(c, &c->part, offsetof(struct item, part));
 	/* curves of several panels do not crowd one */
 	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), c->kind == LINES ? 2 * parts : parts, c->kind == BARS || c->kind == AREAS);
-	return err ?: drop_panels(c) ?: paint_parts(c);
+	return err ?: drop_unused(c, &c->panel, offsetof(struct item, panel)) ?: paint_parts(c);
 }
 
 static void names_free(struct names *n)

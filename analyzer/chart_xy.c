@@ -37,13 +37,21 @@ struct range chart_across(const struct chart *c)
 	return r.low > r.high ? (struct range){ 1, 10 } : r;
 }
 
-/* The decades around a range. */
-static void decades(struct axis *a, struct range r)
+/* Steps of a logarithmic scale: decades, and of bytes, whose units are powers of 1024, what is round in those. */
+static double log_step(enum unit unit)
 {
-	a->low = pow(10, floor(log10(r.low) + 1e-9));
-	a->high = pow(10, ceil(log10(fmax(r.high, r.low)) - 1e-9));
+	return unit == UNIT_BYTES ? 4 : 10;
+}
+
+/* The steps around a range. */
+static void decades(struct axis *a, struct range r, enum unit unit)
+{
+	double by = log(log_step(unit));
+
+	a->low = exp(by * floor(log(r.low) / by + 1e-9));
+	a->high = exp(by * ceil(log(fmax(r.high, r.low)) / by - 1e-9));
 	if (a->high <= a->low)
-		a->high = a->low * 10;
+		a->high = a->low * log_step(unit);
 }
 
 static struct axis value_axis(const struct chart *c, int panel)
@@ -75,7 +83,7 @@ static struct axis value_axis(const struct chart *c, int panel)
 	if (c->rule > a.high && c->rule <= 2 * a.high && !c->log)
 		a.high = 1.03 * c->rule;
 	if (c->log)
-		decades(&a, r);
+		decades(&a, r, c->unit);
 	return a;
 }
 
@@ -89,10 +97,10 @@ double xy_height(const struct chart *c, double plot, double font)
 static void each_tick(const struct axis *a, enum unit unit, int count, void (*call)(void *arg, double v, double place), void *arg)
 {
 	double step = unit_step(a->high - (a->low < 0 ? a->low : 0), count, unit), v;
-	int skip = a->log ? fmax(1, ceil(log10(a->high / a->low) / count)) : 0, i = 0;
+	int skip = a->log ? fmax(1, ceil(log(a->high / a->low) / log(log_step(unit)) / count)) : 0, i = 0;
 
 	if (a->log) {
-		for (v = a->low; v <= a->high * 1.001; v *= 10, i++)
+		for (v = a->low; v <= a->high * 1.001; v *= log_step(unit), i++)
 			if (i % skip == 0)
 				call(arg, v, at(a, v));
 		return;
@@ -288,7 +296,7 @@ void xy_draw(const struct chart *c, int panel, struct frame f)
 	if (c->axis)
 		pen_text(f.pen, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, SMALL * f.font, DIM, false, axis ?: "");
 	if (c->across_log)
-		decades(&x, across);
+		decades(&x, across, c->across_unit);
 	each_tick(&y, c->unit, count, measure_tick, &t);
 	x.from = t.x0 = f.x + t.widest + 0.6 * f.font;
 	x.to = t.x1 = f.x + f.w - 0.8 * f.font;

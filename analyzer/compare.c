@@ -433,7 +433,7 @@ static int say(const struct comparison *c, const struct options *o)
 	int err = look_size(&look, o->size ?: "screen") ? fail_size(o->size) : compare_answer(c, &a) ? no_memory() : 0;
 
 	if (!err)
-		err = print_answer(&a, o->format, o->table);
+		err = answer_select(&a, &o->select, o->table) ?: print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
 		err = plot_answer(&a, NULL, NULL, &look, o->plot);
 	answer_free(&a);

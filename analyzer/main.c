@@ -277,8 +277,8 @@ static int check_place(const struct options *o, const char *command)
 	if ((o->has_older || o->has_to || o->events) && strcmp(command, "prune"))
 		return fail_as(EXIT_USAGE, 0, "--%s belongs to the command 'prune'", o->has_older ? "older" : o->has_to ? "to" : "events");
 	for (i = 0; (o->select.wheres || o->select.sort || o->has_top) && i < N_OF(commands); i++)
-		if (!strcmp(commands[i].name, command))
-			return fail_as(EXIT_USAGE, 0, "--%s is for reports", o->select.wheres ? "where" : o->select.sort ? "sort" : "top");
+		if (!strcmp(commands[i].name, command) && strcmp(command, "compare"))
+			return fail_as(EXIT_USAGE, 0, "--%s is for reports and compare", o->select.wheres ? "where" : o->select.sort ? "sort" : "top");
 	if (o->out && strcmp(command, "report"))
 		return fail_as(EXIT_USAGE, 0, "-o belongs to the command 'report'");
 	for (i = 0; (o->run || o->system) && i < N_OF(stores); i++)

@@ -7,7 +7,6 @@
 #include "text.h"
 #include "utf8.h"
 
-#define ABSENT "n/a"
 #define LAST_LETTER 0x17f        /* of Latin Extended-A */
 
 /* Each character of `special`, one byte, is written as the text in its place. */
@@ -69,6 +68,8 @@ char *text_markdown(const char *text, size_t len)
 {
 	return escape(text, len, &markdown);
 }
+
+#define PAGE_ROWS 50 /* of a table in LaTeX */
 
 /* What begins and ends a table, a row, a cell. */
 struct markup {
@@ -132,12 +133,12 @@ static int put_names(const struct grid *t, const struct markup *m)
 	return 0;
 }
 
-static int put_rows(const struct grid *t, const struct markup *m)
+static int put_rows(const struct grid *t, size_t from, size_t to, const struct markup *m)
 {
 	size_t row;
 	int err = 0;
 
-	for (row = 0; !err && row < t->rows; row++)
+	for (row = from; !err && row < to && row < t->rows; row++)
 		err = put_row(t, row, m);
 	return err;
 }
@@ -157,9 +158,28 @@ static int put_sentences(const struct grid *t, const char *begin, const char *be
 	return 0;
 }
 
-static int latex_table(const struct grid *t)
+/* The rows from that one on, as many as a page holds. */
+static int latex_page(const struct grid *t, size_t from)
 {
 	int col, err;
+
+	printf("\\begin{tabular}{");
+	for (col = 0; col < t->cols; col++)
+		if (is_shown(t, col))
+			putchar(column_numeric(t, col) ? 'r' : 'l');
+	printf("}\n\\hline\n");
+	err = put_names(t, &as_latex);
+	printf("\\hline\n");
+	err = err ?: put_rows(t, from, from + PAGE_ROWS, &as_latex);
+	printf("\\hline\n\\end{tabular}\n\n");
+	return err;
+}
+
+/* TeX breaks no tabular, and keeps all of it in its memory: a long table is several. */
+static int latex_table(const struct grid *t)
+{
+	size_t row;
+	int err;
 
 	if (t->title) {
 		auto_free char *title = text_terminal(t->title, strlen(t->title));
@@ -174,15 +194,10 @@ static int latex_table(const struct grid *t)
 		printf("\\end{description}\n\n");
 		return err;
 	}
-	printf("\\begin{tabular}{");
-	for (col = 0; col < t->cols; col++)
-		if (is_shown(t, col))
-			putchar(column_numeric(t, col) ? 'r' : 'l');
-	printf("}\n\\hline\n");
-	err = put_names(t, &as_latex);
-	printf("\\hline\n");
-	err = err ?: put_rows(t, &as_latex);
-	printf("\\hline\n\\end{tabular}\n\n");
+	for (row = 0, err = latex_page(t, 0); !err && (row += PAGE_ROWS) < t->rows;)
+		err = latex_page(t, row);
+	if (t->others)
+		printf("%% and %zu other%s\n", t->others, t->others > 1 ? "s" : "");
 	return err;
 }
 
@@ -207,7 +222,9 @@ static int markdown_table(const struct grid *t)
 		if (is_shown(t, col))
 			printf("|%s", column_numeric(t, col) ? "---:" : "---");
 	printf("|\n");
-	err = err ?: put_rows(t, &as_markdown);
+	err = err ?: put_rows(t, 0, t->rows, &as_markdown);
+	if (t->others)
+		printf("\nand %zu other%s\n", t->others, t->others > 1 ? "s" : "");
 	printf("\n");
 	return err;
 }

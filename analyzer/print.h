@@ -5,6 +5,8 @@
 
 #include "grid.h"
 
+#define ABSENT "n/a"
+
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_JUNIT, FORMAT_LATEX, FORMAT_MARKDOWN };
 
 /* Everything that a report says. */

@@ -11,11 +11,12 @@
 #define WIDTH 80 /* of a terminal that does not say */
 #define CUT ".."
 
-/* Columns of reports that are bytes; those whose name ends in _bytes are too. To add one: a word. */
+/* Columns of reports that are bytes; those whose name ends in _bytes are too, unless they are shares. To add one: a word. */
 static const char byte_columns[] =
 	" S T D W F B V L S_r V_r W_r B_r bytes absorbed cancelled dirty_end dirty_start copied missed readahead unused missed_fault readahead_fault"
 	" missed_write written read written_again read_again touched dirtied direct unexpected residual residual_r journal wal metadata data other"
-	" B_data B_journal B_metadata B_rest reach bytes_per_commit journal_per_fsync per_txn per_fsync touched_from touched_to ";
+	" B_data B_journal B_metadata B_rest reach bytes_per_commit journal_per_fsync per_txn per_fsync touched_from touched_to"
+	" from_byte to_byte sent received sent_loopback received_loopback client_socket_in client_socket_out logged ";
 
 static size_t terminal_width(void)
 {
@@ -51,7 +52,7 @@ static bool is_bytes(const char *column)
 	for (p = byte_columns; (p = strstr(p, column)); p++)
 		if (p[-1] == ' ' && p[n] == ' ')
 			return true;
-	return ends_in(column, "_bytes");
+	return ends_in(column, "_bytes") && strncmp(column, "share", strlen("share"));
 }
 
 char *screen_number(const char *column, const struct cell *c)

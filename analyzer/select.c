@@ -16,8 +16,10 @@ struct condition {
 	char name[64];
 	enum test test;
 	const char *value;
-	struct cell number;    /* the value where it is a number, also one with a unit, such as 64KiB; else CELL_NULL */
+	struct cell number;    /* the value where it is a number, also one with a unit, such as 64KiB or 5ms (in microseconds); else CELL_NULL */
 };
+
+static const struct { const char *unit; double us; } times[] = { { "ns", 1e-3 }, { "us", 1 }, { "µs", 1 }, { "ms", 1e3 }, { "s", 1e6 } };
 
 static double cell_number(const struct cell *c)
 {
@@ -37,10 +39,30 @@ static bool is_number(const struct cell *c)
 	return c->type == CELL_INT || c->type == CELL_REAL;
 }
 
+/* 5ms, for columns of microseconds. */
+static bool read_time(struct condition *c)
+{
+	size_t len = strlen(c->name), i;
+	char *end;
+	double n = strtod(c->value, &end);
+
+	if (len < 3 || strcmp(c->name + len - 3, "_us") || end == c->value)
+		return false;
+	for (i = 0; i < N_OF(times) && strcmp(end, times[i].unit); i++)
+		;
+	if (i == N_OF(times) || !isfinite(n))
+		return false;
+	c->number = (struct cell){ .type = CELL_REAL, .r = n * times[i].us };
+	return true;
+}
+
 static void read_number(struct condition *c)
 {
 	uint64_t bytes;
 	char *end;
+
+	if (read_time(c))
+		return;
 
 	errno = 0;
 	c->number.i = strtoll(c->value, &end, 10);
@@ -73,23 +95,30 @@ static int read_condition(const char *text, struct condition *c)
 	return 0;
 }
 
-/* What was not measured is neither more nor less than anything; it is `n/a`. */
+static bool is_printed_as(const struct cell *cell, const char *value)
+{
+	auto_free char *text = cell_string(cell, "n/a", NULL);
+
+	return text && !strcmp(text, value);
+}
+
+/* What was not measured is neither more nor less than anything; it is `n/a`. A number with decimals is equal to what is printed of it. */
 static bool holds(const struct condition *c, const struct cell *cell)
 {
 	auto_free char *text = NULL;
 	int order;
 
 	if (c->test != CONTAINS && is_number(&c->number) && is_number(cell)) {
-		order = compare_numbers(cell, &c->number);
+		order = c->test <= UNEQUAL && cell->type == CELL_REAL && is_printed_as(cell, c->value) ? 0 : compare_numbers(cell, &c->number);
 		return c->test == EQUAL ? !order : c->test == UNEQUAL ? order : c->test == LESS ? order < 0 :
 		       c->test == LESS_EQUAL ? order <= 0 : c->test == MORE ? order > 0 : order >= 0;
 	}
 	if (c->test >= LESS && c->test <= MORE_EQUAL)
 		return false;
+	if (c->test != CONTAINS)
+		return (c->test == EQUAL) == is_printed_as(cell, c->value);
 	text = cell_string(cell, "n/a", NULL);
-	if (!text)
-		return false;
-	return c->test == CONTAINS ? strstr(text, c->value) != NULL : (c->test == EQUAL) == !strcmp(text, c->value);
+	return text && strstr(text, c->value);
 }
 
 static void free_row(struct grid *t, size_t row)

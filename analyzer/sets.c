@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "analyzer.h"
 #include "query.h"
 #include "sets.h"
@@ -248,14 +249,30 @@ static int each_place(struct sets *out, const char *const *arg, const struct pla
 	return err;
 }
 
+/* What is called like a store, and is none that is there, is no label. */
+static int check_label(const char *arg)
+{
+	auto_free char *path = strndup(arg, strrchr(arg, ':') ? (size_t)(strrchr(arg, ':') - arg) : strlen(arg));
+	size_t n = path ? strlen(path) : 0;
+
+	if (n <= 7 || strcmp(path + n - 7, ".sqlite"))
+		return 0;
+	if (access(path, F_OK))
+		return fail_as(EXIT_DATA, errno, "'%s' is neither a store nor a folder that is there", path);
+	return fail_as(EXIT_USAGE, 0, "'%s' names no runs: a label or numbers stand behind the colon", arg);
+}
+
 /* Labels, of the stores in front of them. */
 static int each_name(struct sets *out, const char *const *arg, const struct place *p, size_t places, size_t n)
 {
 	static const struct place here = { .path = ".", .folder = true };
 	struct set all = { 0 };
 	size_t i;
-	int err = places ? 0 : read_place(&all, &here);
+	int err = 0;
 
+	for (i = places; !err && i < n; i++)
+		err = p[i].path ? 0 : check_label(arg[i]);
+	err = err ?: places ? err : read_place(&all, &here);
 	for (i = 0; !err && i < places; i++)
 		err = p[i].runs ? fail_as(EXIT_USAGE, 0, "'%s' is neither a store nor a folder", arg[places]) : read_place(&all, &p[i]);
 	for (i = places; !err && i < n; i++) {

@@ -8,14 +8,14 @@ WITH writer AS (
        FROM v_volume v LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
        WHERE v.shown AND v.rank <= 3 AND (v.S > 0 OR v.B > 0)),
      reader AS (
-       SELECT v.*, d.bound, d.value, d.note, ROW_NUMBER() OVER (ORDER BY v.B_r DESC, v.S_r DESC, v.gid) AS place
+       SELECT v.*, d.bound, d.value, d.note, COALESCE(v.B_r - d.numerator, 0) AS faults, ROW_NUMBER() OVER (ORDER BY v.B_r DESC, v.S_r DESC, v.gid) AS place
        FROM v_volume v LEFT JOIN v_ratio d ON d.gid = v.gid AND d.ratio = 'raf_dev'
        WHERE v.shown AND v.rank <= 3 AND (v.S_r > 0 OR v.B_r > 0)),
      line AS MATERIALIZED (
-       SELECT 'writes' AS about, 1 AS ord, place, who, pid, S AS called, B AS moved, 'wrote' AS did, 'waf_sys (B/S)' AS ratio,
+       SELECT 'writes' AS about, 1 AS ord, place, who, pid, S AS called, B AS moved, 0 AS apart, 'wrote' AS did, 'waf_sys (B/S)' AS ratio,
               bound, value, note FROM writer
        UNION ALL
-       SELECT 'reads', 2, place, who, pid, S_r, B_r, 'read', 'raf_dev (B_r without faults/S_r)', bound, value, note FROM reader),
+       SELECT 'reads', 2, place, who, pid, S_r, B_r, faults, 'read', 'raf_dev (B_r without faults/S_r)', bound, value, note FROM reader),
      cause AS MATERIALIZED (
        SELECT c.cause, SUM(c.written) AS bytes, SUM(SUM(c.written)) OVER () AS whole,
               COALESCE('{"data": "file data", "direct": "direct I/O", "journal": "the journal of the file system",
@@ -70,18 +70,20 @@ WITH writer AS (
        UNION ALL
        SELECT 6, 'iot-analyze latency ' || name || '  # how long it took' FROM store),
      words(ord, place, about, words) AS (
-       SELECT ord, place, about, printf('%s%s %s %s by calls; devices %s %s for that%s', who,
+       SELECT ord, place, about, printf('%s%s %s %s by calls; devices %s %s for that%s%s', who,
               CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END, did,
-              COALESCE(l.calls || size(called), 'n/a'), did, COALESCE(l.devices || size(moved), 'n/a'),
+              COALESCE(l.calls || size(called), 'n/a'), did, COALESCE(l.devices || size(moved - apart), 'n/a'),
+              iif(apart > 0, ' and ' || l.devices || size(apart) || ' for faults', ''),
               CASE WHEN value IS NOT NULL THEN printf(': %s %s %.3f', ratio, iif(bound = 'exact', '=', bound), value)
                    WHEN called > 0 OR called IS NULL THEN ': ' || ratio || ' n/a' ELSE '' END
               || iif(COALESCE(note, '') = '' OR called = 0, '', ' (' || note || ')') || '.')
        FROM line JOIN least l
        WHERE place <= 3
        UNION ALL
-       SELECT ord, 4, about, printf('%d other%s %s %s by calls; devices %s %s for that.', COUNT(*), iif(COUNT(*) = 1, '', 's'), did,
+       SELECT ord, 4, about, printf('%d other%s %s %s by calls; devices %s %s for that%s.', COUNT(*), iif(COUNT(*) = 1, '', 's'), did,
                                     iif(COUNT(called) = COUNT(*), l.calls || size(SUM(called)), 'n/a'), did,
-                                    iif(COUNT(moved) = COUNT(*), l.devices || size(SUM(moved)), 'n/a'))
+                                    iif(COUNT(moved) = COUNT(*), l.devices || size(SUM(moved - apart)), 'n/a'),
+                                    iif(SUM(apart) > 0, ' and ' || l.devices || size(SUM(apart)) || ' for faults', ''))
        FROM line JOIN least l WHERE place > 3 GROUP BY ord
        UNION ALL
        SELECT 1, 0, 'writes', CASE WHEN m.syscall IS NULL AND m.block IS NULL THEN 'What was written was not measured.'

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Latency by layer and operation
--- caption: Microseconds, of the processes that were traced. ops is exact; timed: how many of them were timed, on which sum, mean, max and
--- caption: percentiles stand (sum estimated: not all were, and sum is their mean for all). Percentiles are the middle of their bucket, at most 6.25 %
--- caption: off. Calls on sockets, pipes and devices wait for others: they stand below as `not files`. block_read and block_write: from issue
--- caption: to completion in the device; queue_read and queue_write: from insert to issue. (none): processes outside any storage system.
+-- caption: Microseconds, of the processes that were traced. ops is exact; sum, mean and max stand on all that were timed (sum estimated: not all
+-- caption: were, and sum is their mean for all); timed: how many the percentiles stand on, which leave out what a system did before it was
+-- caption: recognised: that is in (none). Percentiles are the middle of their bucket, at most 6.25 % off. Calls on sockets, pipes and devices wait for
+-- caption: others: they stand below as `not files`. block_read and block_write: from issue to completion in the device; queue_read and queue_write:
+-- caption: from insert to issue. (none): processes outside any storage system.
 
 -- table: latency
 WITH h AS MATERIALIZED (SELECT * FROM v_hist),

@@ -672,6 +672,13 @@ assert r["cat", "ra_waste"]["value"] == 1'
 	[ "$("$ANALYZE" files "$S" --table files --where path=/f/7 | grep -c other)" = 0 ]
 	[ "$("$ANALYZE" files "$S" --table files --where path=/f/7 | wc -l)" = 2 ]
 	[ "$(names path --where S=nan | wc -l)" = 0 ]
+	# a number is found as it is printed, also where it has more decimals, and a time with a unit
+	[ "$("$ANALYZE" amplification "$S" --table ratios --where value=1.002 --where ratio=waf_sys --format csv | cut -d, -f2,7)" = "who,value
+dd,1.002
+all traced,1.002" ]
+	[ "$("$ANALYZE" amplification "$S" --table ratios --where value!=1.002 --where ratio=waf_sys --format csv | wc -l)" = 1 ]
+	[ "$("$ANALYZE" latency "$S" --table latency --where 'max_us>=800us' --where 'max_us<4ms' --format tsv | cut -f3 | paste -sd' ')" = "operation block_write read" ]
+	run -2 "$ANALYZE" latency "$S" --where 'ops>1ms'
 	sqlite3 "$S" "UPDATE file_io SET write_bytes = 9007199254740992 + (file = 1) WHERE file <= 2" # a double has 53 bits
 	[ "$(names path --where S=9007199254740993)" = /f/1 ]
 	[ "$(names path --sort S:asc | tail -n 2 | paste -sd ' ')" = "/f/2 /f/1" ]
@@ -687,7 +694,7 @@ assert r["cat", "ra_waste"]["value"] == 1'
 		files $S --table io --sort rewrite|--sort rewrite: report 'files' has no such column (there are path
 		files $S --sort S:up|--sort: 'S:up' is neither COLUMN nor
 		files $S --top 0|--top: at least one row
-		merge x a b --top 3|--top is for reports
+		merge x a b --top 3|--top is for reports and compare
 	E
 	# what fails is not hidden by what is printed
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 4096"
@@ -734,10 +741,39 @@ on_terminal() {
 		[[ "$(sed -n 2p "$BATS_TEST_TMPDIR/cut")" == "/srv/dddd"*..*"/end.log "* ]]
 		iconv -f UTF-8 -t UTF-8 "$BATS_TEST_TMPDIR/cut" >/dev/null
 	done
-	[[ "$(on_terminal 20 "${ledger[@]}" | sed -n 2p)" == $'\e[0m/srv/dddddd..xxx/end.log '* ]]
+	[ "$(on_terminal 24 "${ledger[@]}" | sed -n 2p)" = $'\e[0m/srv/dddddd..xxx/end.log' ]
 	[ "$(on_terminal 80 "$ANALYZE" latency "$S" --table latency --where operation=fsync | sed -n 2p | grep -c ' [0-9.]* [µm]s ')" = 1 ]
 	[[ "$(on_terminal 80 "$ANALYZE" check "$S" --max waf_sys=0.1 || :)" == *$'\e[1;31mBROKEN '* ]]
 	on_terminal 80 "${ledger[@]}" --format csv | grep -q ',10485760,'
+}
+
+@test "on a terminal a share of bytes has no unit, and bytes of sockets and of places on devices have one" {
+	unset COLUMNS
+	[ "$(TERM=dumb on_terminal 80 "$ANALYZE" sql "$S" "SELECT 0.5 AS share_bytes, 1024 AS from_byte, 2048 AS sent, 3072 AS below_bytes" | grep -A1 share_bytes)" = \
+'share_bytes  from_byte   sent  below_bytes
+      0.500      1 KiB  2 KiB        3 KiB' ]
+}
+
+@test "on a terminal no line is wider than it: a table that is too wide stands in blocks, each with what tells its rows apart, and all columns" {
+	export TERM=xterm
+	unset NO_COLOR COLUMNS
+	for width in 60 80 132; do
+		for report in files amplification latency verify explain breakdown; do
+			on_terminal $width "$ANALYZE" "$report" "$S" | sed 's/\x1b\[[0-9;]*m//g' >"$BATS_TEST_TMPDIR/wide"
+			run -0 env LC_ALL=C.UTF-8 awk -v n=$width 'length > n' "$BATS_TEST_TMPDIR/wide"
+			[ -z "$output" ] || { echo "$report on $width: $output"; false; }
+		done
+	done
+	all() { tr -s ' ' '\n' | grep . | LC_ALL=C sort; }
+	table=("$ANALYZE" amplification "$S" --table ratios --bytes)
+	TERM=dumb on_terminal 60 "${table[@]}" >"$BATS_TEST_TMPDIR/blocks"
+	[ "$(grep -c '^$' "$BATS_TEST_TMPDIR/blocks")" -ge 1 ]
+	# each block has a line of heads and as many rows; rows are in the same order in each
+	awk -v RS= '{ n = split($0, line, "\n"); print n }' "$BATS_TEST_TMPDIR/blocks" | sort -u | wc -l | grep -qx 1
+	[ "$(awk -v RS= -F'\n' '{ print $1 }' "$BATS_TEST_TMPDIR/blocks" | all | uniq)" = "$(TERM=dumb on_terminal 400 "${table[@]}" | head -n 1 | all)" ]
+	[ "$(awk -v RS= -F'\n' 'NR == 1 { n = split($1, h, " +"); for (i = 1; i <= n; i++) if (h[i] == "ratio") at = i } { print $1 }' "$BATS_TEST_TMPDIR/blocks" | grep -cw ratio)" = \
+		"$(awk -v RS= 'END { print NR }' "$BATS_TEST_TMPDIR/blocks")" ]
+	on_terminal 40 "$ANALYZE" explain "$S" --table explain | grep -q 'To$'
 }
 
 @test "a report without a row says so" {

@@ -182,6 +182,14 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	[ ! -e canary ]
 }
 
+@test "--where, --sort and --top are for compare as for reports" {
+	[ "$("$ANALYZE" compare "$S" a b --table differences --where quantity=waf_sys --format csv | wc -l)" = 2 ]
+	[ "$("$ANALYZE" compare "$S" a b --table differences --sort quantity --top 2 --format csv | wc -l)" = 3 ]
+	"$ANALYZE" compare "$S" a b --top 1 | grep -qE '^\([0-9]+ others\)$'
+	run --separate-stderr -2 "$ANALYZE" compare "$S" a b --sort nothing
+	[[ $stderr == *"report 'compare' has no such column (there are "* ]]
+}
+
 @test "what names no runs is refused" {
 	while IFS='|' read -r args why; do
 		# shellcheck disable=SC2086
@@ -203,6 +211,12 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 		$S --run 3|STORE:RUN
 		$S --max waf_sys=1|compare
 	E
+	# labels alone are looked for in every store of this folder; what is called like a store is no label
+	echo text >other.sqlite
+	run --separate-stderr -1 "$ANALYZE" compare notes/x.sqlite:3 a
+	[ "$stderr" = "iot-analyze: 'notes/x.sqlite' is neither a store nor a folder that is there: No such file or directory" ]
+	run --separate-stderr -2 "$ANALYZE" compare $S: a
+	[ "$stderr" = "iot-analyze: '$S:' names no runs: a label or numbers stand behind the colon" ]
 	run --separate-stderr -2 "$ANALYZE" amplification "$S" --force
 	[[ $stderr == *"--force belongs to the command 'compare'"* ]]
 }

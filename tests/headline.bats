@@ -15,6 +15,13 @@ said() { # ABOUT [OPTIONS]
 	[ "$(said reads)" = "cat [813] read 16.0 KiB by calls; devices read 16.0 KiB for that: raf_dev (B_r without faults/S_r) = 1.000." ]
 }
 
+@test "what devices read for faults is said apart: of 1000016384 bytes 16384 are for calls" {
+	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
+		SELECT 1, k.id, 5, 7340032, c.id, 1, s.id, 0, 1, 0, 1000000000, 0, 0, 0, 0 FROM kind k, cause c, sub s
+		WHERE k.name = 'block_read' AND s.name = 'for_fault' AND c.name = 'data'"
+	[ "$(said reads)" = "cat [813] read 16.0 KiB by calls; devices read 16.0 KiB for that and 954 MiB for faults: raf_dev (B_r without faults/S_r) = 1.000." ]
+}
+
 @test "the largest causes: 10485760 of 10510336 bytes are data (99.8 %), 16384 journal (0.2 %)" {
 	[ "$(said cause)" = "The largest part of what devices wrote for them is file data: 10.0 MiB of 10.0 MiB, 99.8 %.
 Then the journal of the file system: 16.0 KiB of 10.0 MiB, 0.2 %." ]
@@ -75,6 +82,10 @@ Of what devices wrote for them at least 16.0 KiB are the journal of the file sys
 	! grep -q "$(printf '\033')" out
 	[ "$(sed 1,3d out | LC_ALL=C.UTF-8 awk '{ if (length($0) > 80) n++ } END { print n + 0 }')" = 0 ]
 	[ "$(sed 1,3d out | sed 's/^[a-z]*  *//; s/^  *//' | tr '\n' ' ' | grep -c 'devices wrote 10.0 MiB for that: waf_sys (B/S) = 1.002.')" = 1 ]
+}
+
+@test "a command and what it answers are two blanks apart also in text" {
+	[ "$("$ANALYZE" "$S" | grep -c 'sqlite  # ')" = 3 ]
 }
 
 @test "a name alone that is no store and no report is refused; headline is a report like others" {

@@ -17,6 +17,21 @@ setup() {
 	"$ANALYZE" amplification "$S" --format latex --table ratios | grep -qxF 'dd & 812 & waf\_sys & B/S & $\geq$ 1.002 & 10510336 & 10485760 & B lost records \\'
 }
 
+@test "LaTeX: TeX breaks no tabular, so a table of 120 rows is three, each with its heads; what --top leaves out is said" {
+	sqlite3 "$S" "DELETE FROM file; WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 120)
+		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, 7340032, n, 1, '/f/' || n FROM n;
+		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 1, 1024 * id, 0, 0, 0, 0, 0 FROM file"
+	"$ANALYZE" files "$S" --table files --sort S --format latex >all.tex
+	[ "$(grep -c '^.begin{tabular}{l' all.tex)" = 3 ]
+	[ "$(grep -c '^path & ' all.tex)" = 3 ]
+	[ "$(grep -c '^.end{tabular}$' all.tex)" = 3 ]
+	[ "$(sed -n 's|^/f/\([0-9]*\) & .*|\1|p' all.tex | paste -sd' ')" = "$(seq -s' ' 120 -1 1)" ]
+	[ "$(awk '/^\\begin/ { n = 0 } /^\/f/ { n++ } /^\\end/ { printf " %d", n }' all.tex)" = " 50 50 20" ]
+	[ "$("$ANALYZE" files "$S" --table files --top 50 --format latex | tail -n 1)" = "% and 70 others" ]
+	[ "$("$ANALYZE" files "$S" --table files --top 50 --format latex | grep -c 'begin{tabular}')" = 1 ]
+	"$ANALYZE" files "$S" --table files --top 119 --format markdown | grep -qx 'and 1 other'
+}
+
 @test "Markdown: a table as GitHub reads it; sentences are a list" {
 	"$ANALYZE" amplification "$S" --format markdown --table ratios | grep -qxF '| dd | 812 | waf\_sys | B/S | 1.002 | 10510336 | 10485760 |  |'
 	"$ANALYZE" amplification "$S" --format markdown --table ratios | sed -n 4p | grep -qxE '(\|(---|---:))+\|'

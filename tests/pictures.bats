@@ -151,6 +151,90 @@ draw() {
 	! grep -q 'few of them' out/crowded.svg
 }
 
+@test "a dashed rule goes through no number, and is there between them" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/ruled.sql <<-'END'
+		-- title: Ruled
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: ruled
+		-- chart: bars
+		-- rule: 1
+		SELECT 'row ' || value AS "row", 'part' AS part, iif(value % 2, 2.0, 0.98) AS value FROM json_each('[1, 2, 3, 4, 5]')
+	END
+	for size in column page screen; do
+		"$ANALYZE" ruled "$S" --reports own --plot out --size $size >/dev/null
+		"$ROOT/tests/pictures.py" out/ruled.svg
+		[ "$(grep -o "stroke-dasharray='[^']*'  d='[^']*'" out/ruled.svg | grep -o M | wc -l)" = 3 ]
+	done
+}
+
+@test "a scale has two numbers at least, also from -4 to 9 % in a column" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/scale.sql <<-'END'
+		-- title: Scale
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: scale
+		-- chart: bars
+		-- unit: percent
+		SELECT 'a row with a name ' || value AS "row", 'part' AS part, -4.0 AS low, 9.1 AS high, value AS value, '10485760 -> 10485761' AS label FROM json_each('[1, 2]')
+	END
+	for size in column page screen 300x200; do
+		"$ANALYZE" scale "$S" --reports own --plot out --size $size >/dev/null
+		[ "$(grep -cE '>-?[0-9.]+ %<' out/scale.svg)" -ge 2 ] || { echo "$size"; false; }
+	done
+}
+
+@test "ticks of bytes on a logarithmic scale are round in powers of 1024, of all else in powers of ten" {
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/powers.sql <<-'END'
+		-- title: Powers
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: powers
+		-- chart: lines
+		-- unit: ratio
+		-- across unit: bytes
+		-- log: values across
+		SELECT 'part' AS part, 10 << (4 * value) AS x, 1000 >> (2 * value) AS value FROM json_each('[0, 1, 2, 3, 4]')
+	END
+	for size in column page screen; do
+		"$ANALYZE" powers "$S" --reports own --plot out --size $size >/dev/null
+		[ "$(grep -cE '>(1|4|16|64|256) ([KMG]i)?B<' out/powers.svg)" -ge 3 ] || { echo "$size"; false; }
+		[ -z "$(grep -oE '>[0-9.]* [KMG]?i?B<' out/powers.svg | grep -vE '>(1|4|16|64|256) ')" ]
+		[ "$(grep -cE '>(1|10|100|1000)<' out/powers.svg)" = 4 ]
+	done
+}
+
+@test "a histogram has each of its 22 sizes in every picture; what is in no panel that is drawn has no key" {
+	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
+	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
+	for size in column page screen; do
+		mkdir $size
+		"$ANALYZE" iosize sizes.sqlite --plot $size --size $size >/dev/null
+		[ "$(awk -F'\t' '$1 == "calls written"' $size/iosize.tsv | wc -l)" = 22 ]
+		awk -F'\t' '$1 == "calls written" { print $2 }' $size/iosize.tsv | while read -r name; do
+			grep -q ">$name<" $size/iosize.svg || { echo "$size: $name"; false; }
+		done
+	done
+	cp -r "$ROOT/reports" own
+	mkdir out
+	cat >own/halves.sql <<-'END'
+		-- title: Halves
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: halves
+		-- chart: bars
+		SELECT 'panel ' || value AS panel, 'row' AS "row", 'part ' || value AS part, 100 - value AS value FROM json_each('[1, 2, 3, 4, 5, 6, 7]')
+	END
+	"$ANALYZE" halves "$S" --reports own --plot out --size column >/dev/null
+	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2 3 4" ]
+}
+
 @test "files that had one name after another are one row of the picture: no share is above 100 %" {
 	"$ROOT/tests/gen-run.py" 3000 | "$ANALYZE" ingest names.sqlite
 	sqlite3 names.sqlite "UPDATE file SET path = '/mnt/iot/log'"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-only
-"""pictures.py - is every label of an SVG that gnuplot drew inside of its canvas, and none on another?
+"""pictures.py - is every label of an SVG that gnuplot drew inside of its canvas, and none on another or on a dashed rule that stands upright?
 
 usage: pictures.py FILE.svg|FILE.html...      exit status 1, and a line for each that is not
 
@@ -51,6 +51,15 @@ def boxes(root, fonts):
         yield (x, y - ASCENT * size, x + length, y + DESCENT * size), words
 
 
+def rules(root):
+    """Dashed lines from top to bottom."""
+    for path in root.iter(SVG + "path"):
+        if path.get("stroke-dasharray"):
+            for x, y, x2, y2 in re.findall(r"M([-\d.]+),([-\d.]+) L([-\d.]+),([-\d.]+) (?=M|$| *$)", path.get("d")):
+                if x == x2:
+                    yield float(x), float(y), float(y2)
+
+
 def faults(path, fonts):
     text = open(path, encoding="utf-8").read()
     for picture in re.findall(r"<svg\s.*?</svg>", text, re.DOTALL):
@@ -61,13 +70,16 @@ def faults(path, fonts):
 
 def faults_of(root, fonts):
     _, _, width, height = map(float, root.get("viewBox").split())
-    seen = []
+    seen, upright = [], list(rules(root))
     for box, words in boxes(root, fonts):
         if box[0] < -0.1 or box[1] < -0.1 or box[2] > width + 0.1 or box[3] > height + 0.1:
             yield f"'{words}' leaves the canvas of {width} x {height}: {box}"
         for other, theirs in seen:
             if box[0] < other[2] - 0.1 and other[0] < box[2] - 0.1 and box[1] < other[3] - 0.1 and other[1] < box[3] - 0.1:
                 yield f"'{words}' lies on '{theirs}'"
+        for x, top, bottom in upright:
+            if box[0] < x < box[2] and box[1] < bottom - 0.1 and top < box[3] - 0.1:
+                yield f"a dashed rule goes through '{words}'"
         seen.append((box, words))
     if not seen:
         yield "no text at all"

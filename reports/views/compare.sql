@@ -37,8 +37,8 @@ WITH line AS MATERIALIZED (SELECT gid, what, who, pid, rank FROM v_volume WHERE 
        LEFT JOIN v_residual r ON r.gid = l.gid AND r.sym = c.sym),
      cause(ord, cause, word) AS (
        VALUES (1, 'data', 'device bytes, file data'), (2, 'direct', 'device bytes, direct I/O'),
-              (3, 'journal', 'device bytes, journal of the file system'),
-              (4, 'metadata', 'device bytes, structures of the file system')),
+              (3, 'journal', 'device bytes, fs journal'),
+              (4, 'metadata', 'device bytes, fs metadata')),
      moved AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written FROM v_cause GROUP BY gid, cause
        UNION ALL

@@ -81,7 +81,7 @@ SELECT d.ord, d.ratio, d.formula || a.formula_N AS formula,
             ELSE iif(n.open OR n.lossy, '>=', 'exact') END AS bound,
        d.numerator * m.net * 1.0 / NULLIF(a.N, 0) AS value, d.numerator * m.net AS numerator, a.N AS denominator,
        CASE WHEN m.net IS NULL THEN 'layer net was not measured'
-            WHEN d.numerator IS NULL THEN 'no storage system was recognised'
+            WHEN d.numerator IS NULL THEN 'no connection of a storage system was seen'
             WHEN n.open > 0 THEN n.open || ' bytes with peers that are not traced'
-            WHEN n.lossy THEN 'the run lost flows' END AS note
+            WHEN n.lossy THEN 'the run lost flows' ELSE '' END AS note
 FROM v_load a JOIN v_measured m JOIN n JOIN d WHERE a.L IS NOT NULL OR a.L_r IS NOT NULL;

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* print_text.c - reports as text for people. */
+#include <errno.h>
+#include "analyzer.h"
+#include "layout.h"
+#include "print.h"
+#include "print_text.h"
+#include "screen.h"
+#include "text.h"
+
+#define WORDS_WIDTH 80
+
+static char *text_cell(const struct grid *t, size_t row, int col, const struct screen *screen)
+{
+	auto_free char *unit = screen->units ? screen_number(t->col[col], grid_cell(t, row, col)) : NULL;
+	auto_free char *value = unit ? strdup(unit) : cell_string(grid_cell(t, row, col), ABSENT, text_terminal);
+	const struct cell *bound = col && column_bound(t, col - 1) ? grid_cell(t, row, col - 1) : NULL;
+	char *both = NULL;
+
+	if (!value || !bound || bound->type != CELL_TEXT || *bound->text == 'e' || *bound->text == 'n')
+		return value ? strdup(value) : NULL;
+	return asprintf(&both, "%s %s", bound->text, value) < 0 ? NULL : both;
+}
+
+static void put_padded(const char *s, size_t width, bool right, bool last)
+{
+	size_t have = text_width(s), pad = width > have ? width - have : 0;
+
+	if (right)
+		printf("%*s%s", (int)pad, "", s);
+	else
+		printf("%s%*s", s, last ? 0 : (int)pad, "");
+	fputs(last ? "\n" : "  ", stdout);
+}
+
+/* The columns of a block that are printed, the last one told apart. */
+static int next_column(const struct grid *t, const struct layout *l, int block, int col)
+{
+	for (col++; col < t->cols && !(l[col].shown && (l[col].key || l[col].block == block)); col++)
+		;
+	return col;
+}
+
+static void put_head(const struct grid *t, const struct layout *l, int block, const struct screen *screen)
+{
+	int col, next;
+
+	fputs(screen->bold, stdout);
+	for (col = next_column(t, l, block, -1); col < t->cols; col = next) {
+		next = next_column(t, l, block, col);
+		put_padded(t->col[col], l[col].width, l[col].right, next == t->cols);
+	}
+	fputs(screen->plain, stdout);
+}
+
+static bool is_alarm(const struct grid *t, size_t row, int result)
+{
+	const struct cell *c = result < 0 ? NULL : grid_cell(t, row, result);
+
+	return c && c->type == CELL_TEXT && result_of(c->text) == RESULT_FAILED;
+}
+
+static void put_block(const struct grid *t, char **cell, const struct layout *l, int block, const struct screen *screen)
+{
+	int col, next, result = grid_find(t, "result");
+	size_t row;
+
+	put_head(t, l, block, screen);
+	for (row = 0; row < t->rows; row++) {
+		bool alarm = is_alarm(t, row, result);
+
+		fputs(alarm ? screen->alarm : "", stdout);
+		for (col = next_column(t, l, block, -1); col < t->cols; col = next) {
+			next = next_column(t, l, block, col);
+			put_padded(cell[row * t->cols + col], l[col].width, l[col].right, next == t->cols);
+		}
+		fputs(alarm ? screen->plain : "", stdout);
+	}
+}
+
+static int text_rows(const struct grid *t, char **cell, const struct screen *screen)
+{
+	auto_free struct layout *l = calloc(t->cols, sizeof(*l));
+	int block, blocks = l ? layout_make(t, cell, screen->width, l) : -ENOMEM;
+
+	for (block = 0; block < blocks; block++) {
+		fputs(block ? "\n" : "", stdout);
+		put_block(t, cell, l, block, screen);
+	}
+	return blocks < 0 ? blocks : 0;
+}
+
+static int text_table(const struct grid *t, const struct screen *screen)
+{
+	size_t n = t->rows * t->cols, i;
+	char **cell = calloc(n ? n : 1, sizeof(*cell));
+	int err = cell ? 0 : -ENOMEM;
+
+	for (i = 0; !err && i < n; i++) {
+		cell[i] = text_cell(t, i / t->cols, i % t->cols, screen);
+		err = cell[i] ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = text_rows(t, cell, screen);
+	for (i = 0; cell && i < n; i++)
+		free(cell[i]);
+	free(cell);
+	return err;
+}
+
+/* Words, from column `at` on; lines begin in column `from` and have at most `width` columns, but for a word that is longer. */
+static void put_words(const char *words, size_t from, size_t width)
+{
+	size_t at = from, len, n;
+
+	for (; *words; words += len + (words[len] != '\0')) {
+		auto_free char *word = strndup(words, len = strcspn(words, " \n"));
+
+		n = word ? text_width(word) : len;
+		if (at > from && at + 1 + n > width)
+			at = printf("\n%*s", (int)from, "") - 1;
+		at += (at > from ? printf(" ") : 0) + n;
+		printf("%.*s", (int)len, words);
+	}
+	printf("\n");
+}
+
+/* Lines as they are, or where there is a terminal filled up to its width. */
+static void put_lines(const char *lines, size_t width)
+{
+	size_t len = strlen(lines);
+
+	if (width)
+		put_words(lines, 0, width);
+	else
+		printf("%s%s", lines, len && lines[len - 1] == '\n' ? "" : "\n");
+}
+
+/* One paragraph, whose lines are behind the column that says what it is about. */
+static void put_paragraph(const char *about, const char *words, size_t screen)
+{
+	size_t at = 10, width = text_width(about);
+
+	printf("%s%*s", about, (int)(width < at ? at - width : 0), "");
+	if (width >= at)
+		printf("\n%*s", (int)at, "");
+	put_words(words, at, screen && screen < WORDS_WIDTH ? screen : WORDS_WIDTH);
+}
+
+static int text_words(const struct grid *t, size_t screen)
+{
+	size_t row;
+
+	for (row = 0; row < t->rows; row++) {
+		auto_free char *about = cell_string(grid_cell(t, row, 0), ABSENT, text_terminal);
+		auto_free char *words = cell_string(grid_cell(t, row, 1), ABSENT, text_terminal);
+		const struct cell *before = row ? grid_cell(t, row - 1, 0) : NULL, *now = grid_cell(t, row, 0);
+
+		if (!about || !words)
+			return -ENOMEM;
+		put_paragraph(before && before->text && now->text && !strcmp(before->text, now->text) ? "" : about, words, screen);
+	}
+	return 0;
+}
+
+/* What --top left out is said, not dropped. */
+static void put_others(const struct grid *t)
+{
+	if (t->others)
+		printf("(%zu other%s)\n", t->others, t->others > 1 ? "s" : "");
+}
+
+/* Sentences alone are a table as well, but on a terminal, where it would cut them. */
+static int put_only(const struct grid *t, const struct screen *screen)
+{
+	int err = t->words && screen->width ? text_words(t, screen->width) : text_table(t, screen);
+
+	put_others(t);
+	return err;
+}
+
+static int put_head_lines(const struct answer *a, size_t width)
+{
+	int line = grid_find(&a->head, "line");
+	size_t row;
+
+	for (row = 0; line >= 0 && row < a->head.rows; row++) {
+		auto_free char *s = cell_string(grid_cell(&a->head, row, line), ABSENT, text_terminal);
+
+		if (!s)
+			return -ENOMEM;
+		put_lines(s, width);
+	}
+	return 0;
+}
+
+int print_text(const struct answer *a, const struct grid *only)
+{
+	struct screen screen = screen_find(a->exact);
+	int i, err = 0;
+	bool any = false;
+
+	if (only)
+		return put_only(only, &screen);
+	fputs(screen.bold, stdout);
+	put_lines(a->title, screen.width);
+	fputs(screen.plain, stdout);
+	err = put_head_lines(a, screen.width);
+	for (i = 0; !err && i < a->tables; i++) {
+		const struct grid *t = &a->table[i];
+
+		if (t->plot || !t->rows)
+			continue;
+		any = true;
+		printf("\n");
+		if (t->title)
+			put_lines(t->title, screen.width);
+		err = t->words ? text_words(t, screen.width) : text_table(t, &screen);
+		put_others(t);
+	}
+	if (!any && !err) {
+		printf("\n");
+		put_lines(a->none ?: "There is nothing of this kind to show.", screen.width);
+	}
+	if (a->caption) {
+		printf("\n");
+		put_lines(a->caption, screen.width);
+	}
+	return err;
+}
