@@ -354,6 +354,8 @@ int main(int argc, char **argv)
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL); /* ignored, nobody would hear how gnuplot ended */
+	umask(umask(0) & ~0700);  /* what is made here is entered and read again */
 	take_signals();
 	out_patience = is_patient;
 	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */

@@ -140,6 +140,7 @@ int arguments_help(const struct arguments *of)
 	struct argp argp = { .options = options, .parser = take, .args_doc = of->usage, .doc = of->doc };
 	size_t i, n = options ? of->n : 0;
 
+	unsetenv("ARGP_HELP_FMT"); /* with a small margin in it glibc 2.36 prints for ever */
 	for (i = 0; i < n; i++) {
 		struct argument a = of->row(i);
 

@@ -149,7 +149,7 @@ void out_standard(void)
 
 /* Messages ask for no memory: that there is none is one of them. */
 #define MESSAGE_MAX (3 * PATH_MAX)
-#define MESSAGE_WORD_MAX 64 /* the name of the program, and a quarter of a reason */
+#define MESSAGE_WORD_MAX 256 /* the name of the program; a reason */
 
 void out_message(const char *program, const char *reason, const char *format, va_list args)
 {
@@ -159,7 +159,10 @@ void out_message(const char *program, const char *reason, const char *format, va
 
 	end = stpcpy(utf8_put(line, program, strnlen(program, MESSAGE_WORD_MAX)), ": ");
 	end = utf8_put(end, text, n < 0 ? 0 : n < MESSAGE_MAX ? n : MESSAGE_MAX - 1);
-	end += sprintf(end, "%s%s%.*s\n", n < MESSAGE_MAX ? "" : "...", reason ? ": " : "", 4 * MESSAGE_WORD_MAX, reason ? reason : "");
+	end = stpcpy(end, n < MESSAGE_MAX ? "" : "...");
+	if (reason)
+		end = utf8_put(stpcpy(end, ": "), reason, strnlen(reason, MESSAGE_WORD_MAX));
+	*end++ = '\n';
 	if (!dead)
 		dead = out_write(STDERR_FILENO, line, end - line) == -ETIME;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include "memory.h"
+#include "number.h"
 #include "older.h"
 #include "opener.h"
 #include "out.h"
@@ -15,8 +16,8 @@
 #define BUSY_STEP_MS 20
 #define TEXT_MAX (32 << 20)      /* bytes of one value: a line of a stream has at most 8 MiB */
 #define STEPS_BETWEEN_LOOKS 20000
-#define LIMIT_S 3600             /* an answer that takes longer is none; IOT_LIMIT_S is another limit */
 
+static u64 limit_s = 3600;       /* an answer that takes longer is none; IOT_LIMIT_S is another limit */
 static struct opener *openers;
 static volatile sig_atomic_t interrupted;
 
@@ -208,8 +209,7 @@ static int fail_journal(const struct opener *o)
 static int fail_interrupt(const struct opener *o)
 {
 	if (o->late)
-		return fail_as(-ETIME, 0, "%s: no answer after %d s: it was given up (IOT_LIMIT_S is another limit)", o->path,
-				   (int)(getenv("IOT_LIMIT_S") ? atoi(getenv("IOT_LIMIT_S")) : LIMIT_S));
+		return fail_as(-ETIME, 0, "%s: no answer after %llu s: it was given up (IOT_LIMIT_S is another limit)", o->path, (unsigned long long)limit_s);
 	return fail_as(-EINTR, 0, "%s: interrupted", o->path);
 }
 
@@ -525,7 +525,10 @@ static int open_as(struct opener *o, const char *path, bool to_write, bool to_re
 	int err, rc;
 
 	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write,
-			      .to_replace = to_replace, .until = to_write ? 0 : now_s() + (limit ? atoi(limit) : LIMIT_S) };
+			      .to_replace = to_replace };
+	if (limit && (parse_number(limit, &limit_s) || !limit_s || limit_s > INT_MAX))
+		return fail_as(-EINVAL, 0, "IOT_LIMIT_S: '%s' is not a number of seconds", limit);
+	o->until = to_write ? 0 : now_s() + limit_s;
 	if (to_replace && access(path, F_OK))
 		return fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno));
 	err = open_main(o) ?: check_companions(o);
