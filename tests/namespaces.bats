@@ -19,17 +19,6 @@ teardown() {
 	for p in "${pids[@]}"; do wait "$p" 2>/dev/null || :; done
 }
 
-wait_for() { # COMMAND: until it succeeds, 10 s at most
-	local i
-
-	for i in {1..100}; do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.1
-	done
-	: "$i"
-	fail "waited in vain for: $*"
-}
-
 # A copy of a program that holds what only a system's own programs hold.
 program_of() { # TEXT FROM TO
 	need objcopy binutils
