@@ -106,7 +106,7 @@ static int help(const struct options *o)
 	printf("\nreports:\n");
 	err = report_each(o->reports, help_report);
 	printf("\n");
-	options_help();
+	err = err ?: options_help();
 	printf("\nexit status: 0 all is well; 1 something is wrong with the data; 2 wrong usage\n");
 	return err;
 }
@@ -234,7 +234,7 @@ static int run_report(const struct options *o)
 	if (!text && errno == ENOENT)
 		return fail_as(EXIT_USAGE, 0, "unknown command '%s' (--help lists commands and reports)", o->arg[0]);
 	if (!text)
-		return fail_as(EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
+		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
 	if (check_by(o, name))
@@ -354,6 +354,8 @@ int main(int argc, char **argv)
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL); /* ignored, nobody would hear how gnuplot ended */
+	umask(umask(0) & ~0700);  /* what is made here is entered and read again */
 	take_signals();
 	out_patience = is_patient;
 	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */

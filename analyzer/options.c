@@ -209,7 +209,7 @@ void options_each(void (*call)(const char *name, const char *value, const char *
 			call(rows[i].name, rows[i].value, rows[i].choices, rows[i].doc);
 }
 
-void options_help(void)
+int options_help(void)
 {
-	arguments_help(&arguments);
+	return arguments_help(&arguments) ? EXIT_DATA : EXIT_OK;
 }

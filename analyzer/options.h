@@ -53,7 +53,7 @@ int options_read(struct options *o, int argc, char **argv);
 /* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with NULL, or is NULL. */
 void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc));
 
-/* Prints the options in their groups to stdout. */
-void options_help(void);
+/* Prints the options in their groups to stdout. Returns an exit status. */
+int options_help(void);
 
 #endif

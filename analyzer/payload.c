@@ -260,8 +260,11 @@ static int parse(struct payload *p, const char *path)
 
 	if (!text)
 		return EXIT_DATA;
+	errno = 0;
 	copy = memchr(text, '\0', len) ? NULL : tame(text, text + len);
 	p->keep = copy ? cJSON_ParseWithOpts(copy, NULL, true) : NULL;
+	if (!p->keep && errno == ENOMEM)
+		return fail_as(EXIT_DATA, ENOMEM, "%s", path);
 	if (!cJSON_IsObject(p->keep))
 		return refuse(path, "is not a ledger: not one JSON object", "");
 	version = member(p->keep, "ledger");

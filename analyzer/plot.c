@@ -162,9 +162,9 @@ static int run_gnuplot(const char *name, const char *kind, const struct folder *
 		return fail_as(EXIT_DATA, 0, "interrupted");
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 	read_log(work, line, sizeof(line));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !*line) /* nobody who ran said so */
+		return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 	if (!*line && WIFEXITED(status))
 		snprintf(line, sizeof(line), "it ended with status %d", WEXITSTATUS(status));
 	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");

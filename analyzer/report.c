@@ -98,13 +98,17 @@ static char *report_lines(const char *text, const char *key)
 	return all;
 }
 
-static void show_one(const char *name, const char *text, void (*call)(const char *, const char *))
+/* A text without a title is no report. Returns 0 or -ENOMEM, silently. */
+static int show_one(const char *name, const char *text, void (*call)(const char *, const char *))
 {
-	auto_free char *title = report_line(text, "title");
-	auto_free char *base = strndup(name, strlen(name) - 4);
+	auto_free char *title = NULL, *base = NULL;
 
+	errno = 0; /* as in report_run() */
+	title = report_line(text, "title");
+	base = strndup(name, strlen(name) - 4);
 	if (title && base)
 		call(base, title);
+	return errno == ENOMEM ? -ENOMEM : 0;
 }
 
 static int is_sql(const struct dirent *d)
@@ -118,11 +122,11 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 {
 	const struct report_file *f;
 	struct dirent **list = NULL;
-	int i, n = 0;
+	int i, n = 0, err = 0;
 
 	for (f = report_files; f->name; f++) {
 		if (strstr(f->name, ".sql"))
-			show_one(f->name, f->text, call);
+			err = err ?: show_one(f->name, f->text, call);
 	}
 	if (dir)
 		n = scandir(dir, &list, is_sql, alphasort);
@@ -132,11 +136,11 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 		auto_free char *text = report_text(dir, list[i]->d_name);
 
 		if (text)
-			show_one(list[i]->d_name, text, call);
+			err = err ?: show_one(list[i]->d_name, text, call);
 		free(list[i]);
 	}
 	free(list);
-	return 0;
+	return err ? fail_as(EXIT_DATA, err, "cannot list the reports") : 0;
 }
 
 /* What the comments in front of one statement say about its table. */

@@ -15,13 +15,14 @@ struct place {
 	bool folder;
 };
 
-/* A path that is there goes before one with a colon. */
+/* A path that is there goes before one with a colon. errno says ENOMEM where that is why it is none. */
 static bool place_of(const char *arg, struct place *p)
 {
 	const char *colon = strrchr(arg, ':');
 	struct stat st;
 
 	*p = (struct place){ 0 };
+	errno = 0;
 	if (!stat(arg, &st))
 		p->path = strdup(arg);
 	else if (colon && colon > arg && colon[1])
@@ -317,16 +318,18 @@ int sets_find(struct sets *out, const char *const *arg, size_t n)
 	struct place *p = calloc(n + 1, sizeof(*p));
 	struct set all = { 0 };
 	size_t i, places = 0;
-	int err;
+	int err = 0;
 
 	*out = (struct sets){ 0 };
 	if (!p)
 		return no_memory();
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		places += place_of(arg[i], &p[i]) && places == i;
-	if (places == n && n == 1 && !p[0].runs)
+		err = err ?: errno == ENOMEM ? no_memory() : 0;
+	}
+	if (!err && places == n && n == 1 && !p[0].runs)
 		err = read_place(&all, &p[0]) ?: each_label(out, &all);
-	else
+	else if (!err)
 		err = places == n ? each_place(out, arg, p, n) : each_name(out, arg, p, places, n);
 	for (i = 0; i < n; i++)
 		free(p[i].path);

@@ -134,20 +134,24 @@ int arguments_read(const struct arguments *of, void *into, int argc, char **argv
 	return r.status ?: err ? fail_as(1, err, "cannot read the options") : 0;
 }
 
-void arguments_help(const struct arguments *of)
+int arguments_help(const struct arguments *of)
 {
 	auto_free struct argp_option *options = make_options(of);
 	struct argp argp = { .options = options, .parser = take, .args_doc = of->usage, .doc = of->doc };
 	size_t i, n = options ? of->n : 0;
 
+	unsetenv("ARGP_HELP_FMT"); /* with a small margin in it glibc 2.36 prints for ever */
 	for (i = 0; i < n; i++) {
 		struct argument a = of->row(i);
 
 		if (add_choices(&a, &options[i].doc))
 			n = 0;
 	}
-	if (n)
+	if (!n)
+		fail(ENOMEM, "cannot print the options");
+	else
 		argp_help(&argp, stdout, ARGP_HELP_LONG | (of->usage ? ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC : 0), program_invocation_short_name);
-	for (n = i, i = 0; i < n; i++)
+	while (i--)
 		free((char *)options[i].doc);
+	return n ? 0 : -ENOMEM;
 }

@@ -30,7 +30,8 @@ struct arguments {
  * or 2 or (no memory) 1 after a message. */
 int arguments_read(const struct arguments *, void *into, int argc, char **argv);
 
-/* Prints the options in their groups to stdout, as wide as a terminal; before them usage and doc, if there are any. */
-void arguments_help(const struct arguments *);
+/* Prints the options in their groups to stdout, as wide as a terminal; before them usage and doc, if there are any. Returns 0, or
+ * -ENOMEM after a message. */
+int arguments_help(const struct arguments *);
 
 #endif

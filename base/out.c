@@ -147,21 +147,22 @@ void out_standard(void)
 		stdout = f;
 }
 
+/* Messages ask for no memory: that there is none is one of them. */
+#define MESSAGE_MAX (3 * PATH_MAX)
+#define MESSAGE_WORD_MAX 256 /* the name of the program; a reason */
+
 void out_message(const char *program, const char *reason, const char *format, va_list args)
 {
 	static bool dead; /* it was given up once: it is not waited for again */
-	char *text = NULL, *plain = NULL, *line = NULL;
-	int n = vasprintf(&text, format, args);
+	char text[MESSAGE_MAX], line[UTF8_PLAIN_MAX(MESSAGE_MAX + 3 * MESSAGE_WORD_MAX)], *end;
+	int n = vsnprintf(text, sizeof(text), format, args);
 
-	if (n >= 0)
-		plain = utf8_plain(text, n);
-	else
-		text = NULL;
-	n = asprintf(&line, "%s: %s%s%s\n", program, plain ? plain : "no memory", reason ? ": " : "", reason ? reason : "");
-	if (n > 0 && !dead)
-		dead = out_write(STDERR_FILENO, line, n) == -ETIME;
-	if (n > 0)
-		free(line);
-	free(plain);
-	free(text);
+	end = stpcpy(utf8_put(line, program, strnlen(program, MESSAGE_WORD_MAX)), ": ");
+	end = utf8_put(end, text, n < 0 ? 0 : n < MESSAGE_MAX ? n : MESSAGE_MAX - 1);
+	end = stpcpy(end, n < MESSAGE_MAX ? "" : "...");
+	if (reason)
+		end = utf8_put(stpcpy(end, ": "), reason, strnlen(reason, MESSAGE_WORD_MAX));
+	*end++ = '\n';
+	if (!dead)
+		dead = out_write(STDERR_FILENO, line, end - line) == -ETIME;
 }

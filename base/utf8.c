@@ -87,18 +87,24 @@ char *utf8_json(char *out, long code)
 	return out + sprintf(out, "\\u%04lx", code);
 }
 
-/* A byte becomes at most four. */
-char *utf8_plain(const char *text, size_t len)
+char *utf8_put(char *out, const char *text, size_t len)
 {
-	char *plain = malloc(4 * len + UTF8_ESCAPE_MAX), *out = plain;
 	size_t n;
 	long code;
 
-	for (; plain && len; text += n, len -= n) {
+	for (*out = '\0'; len; text += n, len -= n) {
 		n = utf8_next(text, len, &code);
 		out = utf8_escape(out, text, n, code);
-	}
-	if (plain)
 		*out = '\0';
+	}
+	return out;
+}
+
+char *utf8_plain(const char *text, size_t len)
+{
+	char *plain = malloc(UTF8_PLAIN_MAX(len));
+
+	if (plain)
+		utf8_put(plain, text, len);
 	return plain;
 }

@@ -26,7 +26,13 @@ char *utf8_escape(char *out, const char *p, size_t n, long code);
 /* The escape of JSON: \uXXXX, or a pair of them. Returns the end. */
 char *utf8_json(char *out, long code);
 
-/* A whole text of len bytes in that form, allocated; NULL without memory. */
+/* Room for a text of len bytes in that form: a byte becomes at most four. */
+#define UTF8_PLAIN_MAX(len) (4 * (len) + UTF8_ESCAPE_MAX)
+
+/* A whole text of len bytes in that form into `out`, where there is room for it. Returns its end, where it puts a NUL. */
+char *utf8_put(char *out, const char *text, size_t len);
+
+/* The same, allocated; NULL without memory. */
 char *utf8_plain(const char *text, size_t len);
 
 #endif

@@ -297,24 +297,27 @@ int copy_words(sqlite3 *from, sqlite3 *to)
 	return rc;
 }
 
+/* Reads the names first: what a statement that is done leaves behind would cover the error of a table. */
 int copy_run(const struct copy *c, const char **table, u64 *rows)
 {
-	static const char list[] = "SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c ON c.name = 'run'"
-		" WHERE m.type = 'table' ORDER BY m.name <> 'run', m.name";
-	static char name[64];
+	static const char list[] = "SELECT group_concat(name, ' ') FROM (SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c"
+		" ON c.name = 'run' WHERE m.type = 'table' ORDER BY m.name <> 'run', m.name)";
+	static char names[1024];
 	sqlite3_stmt *st = NULL;
+	char *rest = names, *name;
 	int rc = sqlite3_prepare_v2(c->to, list, -1, &st, NULL);
 
 	*table = "its schema";
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		rc = SQLITE_OK;
-		snprintf(name, sizeof(name), "%s", sqlite3_column_text(st, 0));
+	*names = '\0';
+	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		snprintf(names, sizeof(names), "%s", sqlite3_column_text(st, 0));
+	rc = rc ?: sqlite3_finalize(st);
+	while (rc == SQLITE_OK && (name = strsep(&rest, " "))) {
 		*table = name;
 		if (is_wanted(c, name))
 			rc = copy_table(c, name, rows);
 	}
-	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	return rc;
 }
 
 int copy_fail(struct opener *from, struct opener *to, int rc, const char *table)

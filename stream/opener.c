@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include "memory.h"
+#include "number.h"
 #include "older.h"
 #include "opener.h"
 #include "out.h"
@@ -15,8 +16,8 @@
 #define BUSY_STEP_MS 20
 #define TEXT_MAX (32 << 20)      /* bytes of one value: a line of a stream has at most 8 MiB */
 #define STEPS_BETWEEN_LOOKS 20000
-#define LIMIT_S 3600             /* an answer that takes longer is none; IOT_LIMIT_S is another limit */
 
+static u64 limit_s = 3600;       /* an answer that takes longer is none; IOT_LIMIT_S is another limit */
 static struct opener *openers;
 static volatile sig_atomic_t interrupted;
 
@@ -175,12 +176,13 @@ static int take_calls(void)
 		{ "access", (sqlite3_syscall_ptr)do_access }, { "unlink", (sqlite3_syscall_ptr)do_unlink }, { "fchown", (sqlite3_syscall_ptr)do_fchown },
 	};
 	static bool taken;
-	sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
+	int rc = sqlite3_initialize(); /* sqlite3_vfs_find() says nothing of why it failed */
+	sqlite3_vfs *vfs = rc ? NULL : sqlite3_vfs_find("unix");
 	size_t i;
 
 	for (i = 0; !taken && i < sizeof(calls) / sizeof(*calls); i++)
 		if (!vfs || vfs->iVersion < 3 || vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call) != SQLITE_OK)
-			return SQLITE_MISUSE;
+			return rc ?: SQLITE_MISUSE;
 	taken = true;
 	return SQLITE_OK;
 }
@@ -207,8 +209,7 @@ static int fail_journal(const struct opener *o)
 static int fail_interrupt(const struct opener *o)
 {
 	if (o->late)
-		return fail_as(-ETIME, 0, "%s: no answer after %d s: it was given up (IOT_LIMIT_S is another limit)", o->path,
-				   (int)(getenv("IOT_LIMIT_S") ? atoi(getenv("IOT_LIMIT_S")) : LIMIT_S));
+		return fail_as(-ETIME, 0, "%s: no answer after %llu s: it was given up (IOT_LIMIT_S is another limit)", o->path, (unsigned long long)limit_s);
 	return fail_as(-EINTR, 0, "%s: interrupted", o->path);
 }
 
@@ -451,11 +452,18 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 	return rc == SQLITE_OK ? query_number(o->db, "PRAGMA schema_version", &unused) : rc;
 }
 
+/* The name of a companion, until the next is asked for. */
+static const char *companion_name(const struct opener *o, const char *companion)
+{
+	static char name[NAME_MAX + sizeof("-journal")];
+
+	snprintf(name, sizeof(name), "%s%s", o->at.name, companion);
+	return name;
+}
+
 static bool has(const struct opener *o, const char *companion)
 {
-	auto_free char *name = NULL;
-
-	return asprintf(&name, "%s%s", o->at.name, companion) < 0 || place_has(&o->at, name);
+	return place_has(&o->at, companion_name(o, companion));
 }
 
 /* A store in WAL mode needs the index of its log even to be read. Where that cannot be made nobody writes either, if there is no log. */
@@ -476,12 +484,9 @@ static int check_companions(struct opener *o)
 	size_t i;
 
 	for (i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
-		auto_free char *name = NULL;
 		struct stat st;
 
-		if (asprintf(&name, "%s%s", o->at.name, companions[i]) < 0)
-			return fail_as(-ENOMEM, 0, "%s: no memory", o->path);
-		if (fstatat(o->at.dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		if (fstatat(o->at.dir, companion_name(o, companions[i]), &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		o->culprit = companions[i];
 		o->refused = S_ISREG(st.st_mode) ? place_judge(&o->at, &st) : -PLACE_LINK;
@@ -520,7 +525,10 @@ static int open_as(struct opener *o, const char *path, bool to_write, bool to_re
 	int err, rc;
 
 	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write,
-			      .to_replace = to_replace, .until = to_write ? 0 : now_s() + (limit ? atoi(limit) : LIMIT_S) };
+			      .to_replace = to_replace };
+	if (limit && (parse_number(limit, &limit_s) || !limit_s || limit_s > INT_MAX))
+		return fail_as(-EINVAL, 0, "IOT_LIMIT_S: '%s' is not a number of seconds", limit);
+	o->until = to_write ? 0 : now_s() + limit_s;
 	if (to_replace && access(path, F_OK))
 		return fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno));
 	err = open_main(o) ?: check_companions(o);
@@ -565,9 +573,9 @@ static void unmake(const struct opener *o)
 		return;
 	unlinkat(o->at.dir, o->at.name, 0);
 	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
-		auto_free char *name = NULL;
+		const char *name = companion_name(o, companions[i]);
 
-		if (asprintf(&name, "%s%s", o->at.name, companions[i]) > 0 && !fstatat(o->at.dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		if (!fstatat(o->at.dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISREG(st.st_mode) && !place_judge(&o->at, &st))
 			unlinkat(o->at.dir, name, 0);
 	}

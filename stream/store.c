@@ -121,13 +121,21 @@ static void put_addition(FILE *f, const struct table *t)
 	}
 }
 
+/* The statement *sql that was written to f. */
+static int prepare_text(struct store *s, FILE *f, char **sql, sqlite3_stmt **st)
+{
+	int err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, *sql, st);
+
+	free(*sql);
+	return err;
+}
+
 static int prepare_record(struct store *s, unsigned int type)
 {
 	const struct table *t = table_of(type);
 	char *sql = NULL;
 	size_t size, i;
 	FILE *f = memory_open(&sql, &size);
-	int err;
 
 	if (!f)
 		return fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name);
@@ -140,9 +148,7 @@ static int prepare_record(struct store *s, unsigned int type)
 		fprintf(f, ", ?%zu", i + 2);
 	if (type == REC_file_io)
 		put_addition(f, t);
-	err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, sql, &s->insert[type]);
-	free(sql);
-	return err;
+	return prepare_text(s, f, &sql, &s->insert[type]);
 }
 
 /* Sums are added by the name of their column, whatever its place. One that is absent in one row is not known of all. */
@@ -160,7 +166,6 @@ static int prepare_total(struct store *s)
 	char *sql = NULL;
 	size_t size, i;
 	FILE *f = memory_open(&sql, &size);
-	int err;
 
 	if (!f)
 		return fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name);
@@ -180,9 +185,7 @@ static int prepare_total(struct store *s)
 		put_sum(f, &t->cols[i]);
 		comma = ", ";
 	}
-	err = fclose(f) ? fail_as(-ENOMEM, 0, "%s: no memory", s->sink.name) : prepare(s, sql, &s->total);
-	free(sql);
-	return err;
+	return prepare_text(s, f, &sql, &s->total);
 }
 
 static int prepare_all(struct store *s)

@@ -340,3 +340,24 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 		sed 's/\\-/-/g' "$ROOT/analyzer/iot-analyze.1" | grep -q -- "$option" || { echo "$option"; exit 1; }
 	done < options.txt
 }
+
+@test "what a parent leaves behind changes no answer: SIGCHLD ignored, a umask of 777, closed descriptors, a name, a format of help" {
+	"$ANALYZE" runs "$S" >wanted
+	run -0 env --ignore-signal=CHLD "$ANALYZE" timeline "$S" --plot .
+	[ -s timeline.svg ]
+	(umask 777; exec "$ANALYZE" report "$S" -o page.html)
+	[ "$(stat -c %a page.html)" = 600 ]
+	for fd in 0 1 2; do
+		bash -c "exec $fd>&-; exec \"\$@\"" - "$ANALYZE" runs "$S" >closed 2>/dev/null || [ $fd = 1 ]
+		[ $fd = 1 ] || cmp wanted closed
+	done
+	run -2 bash -c 'exec -a "$0" "$@"' $'\e[31m' "$ANALYZE" --nope
+	[ "$output" = "\\x1b[31m: unknown option '--nope': try '\\x1b[31m --help'" ]
+	ARGP_HELP_FMT=rmargin=3 timeout 60 "$ANALYZE" --help | grep -q -- --by=WHAT
+	IOT_LIMIT_S=x run -1 "$ANALYZE" runs "$S"
+	[ "$output" = "iot-analyze: IOT_LIMIT_S: 'x' is not a number of seconds" ]
+	printf '#!/bin/sh\necho "libcairo: cannot open" >&2\nexit 127\n' >gnuplot
+	chmod 755 gnuplot
+	PATH=$PWD:$PATH run -1 "$ANALYZE" timeline "$S" --plot . --format csv
+	[[ $output == *"gnuplot failed on picture 'timeline': libcairo: cannot open"* ]] || { echo "$output"; false; }
+}

@@ -11,30 +11,6 @@ setup() {
 	store=$BATS_TEST_TMPDIR/run.sqlite
 }
 
-# Bytes written to the scenario's device, by condition.
-written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
-
-# The device's own counter says the same, every byte has an owner, and no check of the run fails.
-all_known() { # DEVICE_DELTA
-	same "device bytes" "$(written 1)" "$1"
-	same "bytes without an owner" "$(written 'owner = 0')" 0
-	"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
-}
-
-# Python under a name that tells its process from others.
-named() {
-	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$1"
-}
-
-# Its programs are loaded when the first btrfs is mounted.
-need_no_btrfs() {
-	local one
-
-	for one in /sys/fs/btrfs/*; do
-		case ${one##*/} in features | debug | '*') ;; *) skip "a btrfs is mounted already: ${one##*/}" ;; esac
-	done
-}
-
 generation() { btrfs inspect-internal dump-super "$IOT_IMG" | awk '$1 == "generation" { print $2 }'; }
 
 # Blocks of each tree that the run wrote to a device, by the size of one and how many copies it has there.
@@ -402,7 +378,7 @@ mount_and_wait() {
 }
 
 @test "guest: btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
-	need_no_btrfs
+	need_unmounted btrfs
 	body() {
 		fs_umount
 		modprobe -q -r btrfs || : # where it is a module, it is loaded in the run too
@@ -417,7 +393,7 @@ mount_and_wait() {
 
 # Without its programs nothing is claimed of btrfs's own bytes: they are named as what they are, have no owner, and that is said.
 @test "btrfs whose programs are not there: trees are metadata, and nobody's" {
-	need_no_btrfs
+	need_unmounted btrfs
 	body() {
 		fs_umount
 		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json

@@ -86,7 +86,6 @@ load_of() { # FOLDER
 }
 
 s_of() { total bytes "kind IN ('pwrite64', 'aio_write', 'uring_write') AND comm = '$1'"; }
-written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
 
 # One run with the tables of some rows small.
 try() { # ROWS

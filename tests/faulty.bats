@@ -70,3 +70,57 @@ teardown() {
 	run "$analyze" ingest x.sqlite b.jsonl
 	[ "$status" = 1 ] && [[ $output == *"run b is already in this store" ]]
 }
+
+# Each command, while memory ends at the n-th call for it and is not to be had again.
+ends_of_memory() { # NAME COMMAND...
+	local n=1 status name=$1
+
+	shift
+	while :; do
+		cp base.sqlite x.sqlite
+		rm -f new.sqlite
+		status=0
+		: >fired
+		FAULTY="malloc $n 12+" LD_PRELOAD=$root/build/faulty.so "$@" >said 2>err 99>fired </dev/null || status=$?
+		[ -s fired ] || break
+		if [ "$status" = 0 ]; then
+			cmp said whole >&2 || fail "$name, from malloc $n on: exit status 0, but another answer"
+		else
+			same "$name, from malloc $n on: status" "$status" 1
+			grep -qi memory err || fail "$name, from malloc $n on: '$(cat err)'"
+			same "$name, from malloc $n on: integrity" "$(sqlite3 x.sqlite 'PRAGMA integrity_check; SELECT count(*) FROM run_end')" $'ok\n2'
+		fi
+		n=$((n + n / 2 + 1)) faults=$((faults + 1))
+	done
+}
+
+@test "memory that is gone for good, from any call on: each command says so in its message, ends with 1, and leaves the store whole" {
+	local faults=0 words
+	"$analyze" ingest base.sqlite a.jsonl b.jsonl
+	head -n 100 a.jsonl >cut.jsonl
+	printf '{"ledger": 1, "system": "sys", "payload_bytes": 5000000}' >load.json
+	while read -ra words; do
+		cp base.sqlite x.sqlite
+		rm -f new.sqlite
+		"$analyze" "${words[@]}" >whole 2>err
+		ends_of_memory "${words[*]}" "$analyze" "${words[@]}"
+	done <<-END
+		amplification x.sqlite --ledger load.json
+		files x.sqlite --where S>4KiB --sort B --format json
+		timeline x.sqlite --plot .
+		report x.sqlite -o page.html
+		compare x.sqlite:1 x.sqlite:2
+		sql x.sqlite .views
+		completion zsh
+		ingest new.sqlite a.jsonl
+		prune x.sqlite --older 100000
+		migrate x.sqlite
+	END
+	"$trace" --systems >whole # processes come and go
+	while read -r n; do
+		run env FAULTY="malloc $n 12+" LD_PRELOAD="$root/build/faulty.so" "$trace" --systems 99>/dev/null
+		[ "$status" = 1 ] && [[ $output == *[Mm]emory* && $output != *"not JSON"* ]] || fail "--systems, from malloc $n on: $status $output"
+	done < <(seq 1 97 2500)
+	echo "# $faults faults" >&3
+	[ "$faults" -gt 100 ]
+}

@@ -32,6 +32,15 @@ need_tracer() {
 	need sqlite3 sqlite3
 }
 
+# The programs of a file system in a module are loaded when the first is mounted.
+need_unmounted() { # TYPE
+	local one
+
+	for one in "/sys/fs/$1"/*; do
+		case ${one##*/} in features | stats | debug | '*') ;; *) skip "a file system of type $1 is mounted already: ${one##*/}" ;; esac
+	done
+}
+
 fail() {
 	echo "$*" >&2
 	return 1
@@ -83,9 +92,35 @@ total() { # COLUMN CONDITION
 	q "SELECT COALESCE(SUM($1), 0) FROM c WHERE $2;"
 }
 
+# Bytes written to the scenario's device, by condition.
+written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
+
+# The device's own counter says the same, every byte has an owner, and no check of the run fails.
+all_known() { # DEVICE_DELTA
+	same "device bytes" "$(written 1)" "$1"
+	same "bytes without an owner" "$(written 'owner = 0')" 0
+	"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
+}
+
 # A number of an iot-io ledger: ledger FILE written
 ledger() { # FILE KEY
 	sqlite3 :memory: "SELECT json_extract(readfile('$1'), '\$.$2');"
+}
+
+# Python under a name that tells its process from others.
+named() {
+	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$1"
+}
+
+wait_for() { # COMMAND: until it succeeds, 10 s at most
+	local i
+
+	for i in {1..100}; do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.1
+	done
+	: "$i"
+	fail "waited in vain for: $*"
 }
 
 # Device bytes written since dev_mark.

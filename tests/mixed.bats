@@ -13,9 +13,6 @@ setup() {
 	store=$BATS_TEST_TMPDIR/run.sqlite
 }
 
-# Bytes written to the scenario's device, by condition.
-written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
-
 load_make() {
 	cat > small.py <<-'P'
 		import os, sys, time

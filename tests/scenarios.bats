@@ -11,9 +11,6 @@ setup() {
 	store=$BATS_TEST_TMPDIR/run.sqlite
 }
 
-# Bytes written to the scenario's device, by condition.
-written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
-
 # At least 99.9 % of what the device wrote has an owner.
 attributed() {
 	local all none

@@ -90,6 +90,18 @@ answers() { # STORE
 	done
 }
 
+@test "a row that no version of iot wrote stops migrate and prune: the message says which, and of which table" {
+	gen 40 | "$ANALYZE" ingest x.sqlite
+	sqlite3 x.sqlite "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE type = 'table';
+		PRAGMA writable_schema = RESET; UPDATE agg_total SET ops = 'abc'"
+	cp x.sqlite before
+	for command in migrate "prune --events"; do
+		# shellcheck disable=SC2086 # words
+		one_line 1 "a row of table 'agg_total' cannot be: cannot store TEXT value in INTEGER column agg_total.ops" "$ANALYZE" $command x.sqlite
+		cmp before x.sqlite
+	done
+}
+
 @test "a store of today is the same after migrate, row by row" {
 	gen 3000 --systems | "$ANALYZE" ingest now.sqlite
 	sqlite3 now.sqlite .dump | sort >before

@@ -12,8 +12,6 @@ setup() {
 	head -c 4096 /dev/zero >small
 }
 
-written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
-
 nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
 
 # Processes of a name, those that others stand for too.

@@ -11,30 +11,6 @@ setup() {
 	store=$BATS_TEST_TMPDIR/run.sqlite
 }
 
-# Bytes written to the scenario's device, by condition.
-written() { total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND $1"; }
-
-# The device's own counter says the same, every byte has an owner, and no check of the run fails.
-all_known() { # DEVICE_DELTA
-	same "device bytes" "$(written 1)" "$1"
-	same "bytes without an owner" "$(written 'owner = 0')" 0
-	"$analyze" verify "$store" > verify.txt || fail "$(grep MISMATCH verify.txt)"
-}
-
-# Python under a name that tells its process from others.
-named() {
-	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$1"
-}
-
-# Its programs are loaded when the first XFS is mounted.
-need_no_xfs() {
-	local one
-
-	for one in /sys/fs/xfs/*; do
-		case ${one##*/} in stats | debug | '*') ;; *) skip "an XFS is mounted already: ${one##*/}" ;; esac
-	done
-}
-
 # What of the log is on the image, by structure: LOG_RECORDS of before are left out.
 log_on_image() { # LOG_RECORDS
 	xfs_logprint "$IOT_DEV" 2>/dev/null | "$root/tests/xfs-log.py" "$@" | sort
@@ -311,7 +287,7 @@ two_kinds_of_writes() {
 }
 
 @test "guest: XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
-	need_no_xfs
+	need_unmounted xfs
 	body() {
 		fs_umount
 		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; sleep ${IOT_ATTACHED:-5}; $io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
@@ -325,7 +301,7 @@ two_kinds_of_writes() {
 
 # Without its programs nothing is claimed of XFS's own bytes: they are named as what they are, have no owner, and that is said.
 @test "XFS whose programs are not there: the log is the log, and nobody's" {
-	need_no_xfs
+	need_unmounted xfs
 	body() {
 		fs_umount
 		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json

@@ -363,15 +363,17 @@ static const struct arguments arguments = {
 	.n = N_OF(rows), .row = row_argument, .take = take_row, .word = take_command, .rest = true,
 };
 
-static void print_help(void)
+static int print_help(void)
 {
-	arguments_help(&arguments);
+	int err = arguments_help(&arguments);
+
 	printf("\nLayers:");
 	for (size_t i = LAYER_NONE + 1; i < LAYER_MAX; i++)
 		printf(" %s", layer_names[i]);
 	printf("\nExit status: the command's; else 0 complete, 1 failed or incomplete, 2 wrong\n"
 	       "usage, 126 command cannot be run, 127 command not found, 141 the reader of\n"
 	       "standard output left. See iot-trace(8).\n");
+	return err ? STATUS_FAILED : 0;
 }
 
 /* STOP: what was asked for is on standard output. */
@@ -381,10 +383,10 @@ static int take_row(void *into, size_t i, const char *value)
 {
 	if (rows[i].take)
 		return rows[i].take(into, value);
-	if (rows[i].letter == 'h')
-		print_help();
-	else
+	if (rows[i].letter != 'h')
 		printf("iot-trace %s\n", IOT_VERSION);
+	else if (print_help())
+		return STATUS_FAILED;
 	return fflush(stdout) ? fail_as(STATUS_FAILED, errno, "cannot write standard output") : STOP;
 }
 

@@ -61,6 +61,11 @@ static const char *lacking(const struct probes *p)
 
 static int prepare(struct probes *p)
 {
+	for (size_t i = 0; i < n_programs; i++) {
+		p->info[i].name = programs[i].name;
+		p->info[i].layer = programs[i].layer;
+		p->info[i].target = "-";
+	}
 	p->cpus = libbpf_num_possible_cpus();
 	if (p->cpus < 1)
 		return fail(p->cpus, "cannot count processors");
@@ -69,14 +74,9 @@ static int prepare(struct probes *p)
 	p->max_claims = map_asked(p, "claims") ?: IOT_MAX_CLAIMS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
-	for (size_t i = 0; i < n_programs; i++) {
-		p->info[i].name = programs[i].name;
-		p->info[i].layer = programs[i].layer;
-		p->info[i].target = "-";
-	}
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
-		return fail(errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux");
+		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux"); /* ESRCH: whatever it was */
 	p->lacks = lacking(p);
 	return find_self(p);
 }
@@ -122,20 +122,11 @@ static int map_tables(struct probes *p)
 		map_array(p, "folds", IOT_MAX_FOLDS * sizeof(*p->folds), &p->folds);
 }
 
-int probes_open(struct probes **out, const struct probe_opts *opts)
+static int open_all(struct probes *p)
 {
-	struct probes *p = calloc(1, sizeof(*p));
-	u32 layers = opts->layers ? opts->layers : ~0u;
-	int err;
+	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
+	int err = prepare(p);
 
-	*out = p;
-	if (!p)
-		return fail(ENOMEM, "probes");
-	p->opts = *opts;
-	libbpf_listen(opts->verbose);
-	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
-	functions_begin(p);
-	err = prepare(p);
 	if (err)
 		return err;
 	for (size_t i = 0; i < n_objects; i++) {
@@ -171,6 +162,25 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 		return fail(err, "cannot map the ring");
 	err = maps_check(p) ?: map_tables(p);
 	return err ? err : map_sums(p);
+}
+
+int probes_open(struct probes **out, const struct probe_opts *opts)
+{
+	struct probes *p = calloc(1, sizeof(*p));
+	int err;
+
+	*out = p;
+	if (!p)
+		return fail(ENOMEM, "probes");
+	p->opts = *opts;
+	libbpf_listen(opts->verbose);
+	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
+	functions_begin(p);
+	err = open_all(p);
+	for (size_t i = 0; err && i < n_programs; i++)
+		if (!p->info[i].chosen && !p->info[i].reason)
+			program_refuse(p, programs[i].name, "not tried");
+	return err;
 }
 
 size_t probes_list(const struct probes *p, const struct probe_info **list)

@@ -208,7 +208,7 @@ static int share_maps(struct probes *p, struct bpf_object *o)
 		if (have) {
 			err = bpf_map__reuse_fd(m, bpf_map__fd(have));
 			if (err)
-				return fail(err, "cannot late_share map %s", bpf_map__name(m));
+				return fail(err, "cannot share map %s", bpf_map__name(m));
 		} else {
 			size_map(p, m);
 		}

@@ -147,7 +147,7 @@ int run_prepare(struct run *r)
 	run_files_begin(r);
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
-		return STATUS_FAILED;
+		return fail_as(STATUS_FAILED, ENOMEM, "events");
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
 	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
 		return STATUS_FAILED;

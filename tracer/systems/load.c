@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "clean.h"
+#include "fail.h"
 #include "file.h"
 #include "keys.h"
 #include "place.h"
@@ -133,7 +134,10 @@ static int add_text(struct systems *db, const char *name, const char *text, size
 
 	if (memchr(text, '\0', len) || strstr(text, "\\u0000"))
 		return keys_fail(&w, EINVAL, "holds a NUL byte");
+	errno = 0;
 	doc = cJSON_ParseWithOpts(text, &end, true);
+	if (!doc && errno == ENOMEM)
+		return keys_fail(&w, ENOMEM, "out of memory");
 	if (!doc) {
 		place(text, end, &line, &column);
 		return keys_fail(&w, EINVAL, "near line %u, column %u: not JSON from here on (or nested more than %d deep)", line, column,
@@ -219,6 +223,8 @@ int systems_builtin(struct systems **out)
 		db->programs = sys_programs_new();
 	if (db && db->cache && db->programs)
 		err = add_text(db, "built-in rules", systems_json, strlen(systems_json));
+	else
+		fail(ENOMEM, "rules of storage systems");
 	if (err) {
 		systems_close(db);
 		return err;
