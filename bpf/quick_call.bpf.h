@@ -21,6 +21,14 @@ static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 	return bpf_ktime_get_ns() - *began_ns;
 }
 
+/* The thread's call is over, and how long it took is not asked. */
+static __always_inline bool clock_drop(struct thread *th)
+{
+	if (th && th->clock >= IOT_SAMPLE)
+		th->clock = 0;
+	return true;
+}
+
 /* When a call began, and how long it took; 0 where it was not timed. */
 struct timed {
 	u64 ts_ns, dur_ns;

@@ -290,6 +290,18 @@ static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
 		o->ts_ns = bpf_ktime_get_ns();
 }
 
+/* A call that is counted without what is remembered of its thread, or not at all. */
+static __always_inline bool ends_quickly(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, long ret)
+{
+	u8 shape = calls[nr & (IOT_MAX_SYSCALL - 1)].shape;
+
+	if (REDUCED || task_is_compat(t))
+		return false;
+	if (shape >= SHAPE_TO)
+		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
+	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && quick_call(t, th, regs, nr, ret);
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
 {
 	const volatile struct iot_syscall *row;
@@ -311,7 +323,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	if (!shape && !task_is_compat(t))
 		return 0;
 	th = thread_of(TASK(t, pid));
-	if (!REDUCED && shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
+	if (ends_quickly(t, th, regs, nr, ret))
 		return 0;
 	if (TASK(t, tgid) == cfg.self_pid)
 		return 0;
