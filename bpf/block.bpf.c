@@ -19,7 +19,7 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 	if (w->read_torn || w->read_to - w->read_from != size) {
 		k->kind = KIND_READAHEAD_UNKNOWN;
 		if (size > w->tag.demanded)
-			count_apart(k, 1, size - w->tag.demanded, 0, false);
+			count_deep(k, 1, size - w->tag.demanded);
 		return;
 	}
 	/* what waited here was thrown out of the cache, or it would not be read again */
@@ -81,10 +81,10 @@ __noinline int submit_record(struct walk *w, u32 write)
 	miss.kind = KIND_MISS;
 	miss.sub = w->tag.sub ?: SUB_FT_REG;
 	if (w->missed)
-		count_apart(&miss, 1, w->missed, 0, false);
+		count_deep(&miss, 1, w->missed);
 	miss.kind = KIND_READAHEAD;
 	if (size > w->tag.demanded)
-		count_apart(&miss, 1, size - w->tag.demanded, 0, false);
+		count_deep(&miss, 1, size - w->tag.demanded);
 	if (miss.sub == SUB_FT_REG)
 		readahead_begins(w, &miss, size);
 	return 0;
