@@ -205,6 +205,21 @@ static __always_inline void flush_note(struct task_ctx *c, struct inode *i, stru
 		c->flushed_to = end;
 }
 
+/* A store waits for a write of its page that had begun, as part of an extent, and that is submitted now: it is of what was there before. */
+static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct folio *f)
+{
+	if (!c || !i || !f || c->was_inode != inode_itself(i) || c->was_call != fault_call(current_task()))
+		return 0;
+	if (c->was_index - NUMBER_AT(f, struct folio, index) >= folio_pages(f))
+		return 0;
+	range_look(c);
+	if (c->call && c->range_inode == c->was_inode)
+		return 0; /* a direct read of the same file has that done, when the fault is over */
+	claim_range(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
+	c->was_inode = 0;
+	return 0;
+}
+
 /* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
  * returns: that is its own, also where others had made it dirty before. It asks for its range, or for all of the file. */
 static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
@@ -214,6 +229,8 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
 	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	if (c && c->was_inode)
+		store_waits(c, i, f);
 	if (c && through_range(c, i, f, wbc))
 		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
 	else if (c)

@@ -164,14 +164,6 @@ static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u3
 	dirty_range(i, &d);
 }
 
-/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
-static __always_inline u32 fault_call(struct task_struct *t)
-{
-	const struct pt_regs *regs = current_regs();
-
-	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
-}
-
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
 static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
 {
@@ -252,6 +244,7 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	c->stored_inode = 0;
 	c->stored_call = 0;
 	c->over_inode = 0;
+	c->was_inode = 0;
 	area = area_of(c, address);
 	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return 0;
@@ -272,7 +265,13 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
 	}
 	proc = proc_current(c);
-	if (proc >= PROC_FIRST && is_dirty((struct inode *)inode) && writer_of_page(inode, index, &how) < PROC_FIRST) {
+	if (is_dirty((struct inode *)inode)) {
+		c->was_inode = inode;
+		c->was_index = index;
+		c->was_owner = writer_of_page(inode, index, &how);
+		c->was_call = fault_call(current_task());
+	}
+	if (c->was_inode && proc >= PROC_FIRST && c->was_owner < PROC_FIRST) {
 		c->over_inode = inode;
 		c->over_index = index;
 	}
