@@ -214,6 +214,9 @@ class Batch:
             if not i.alive:
                 if i.cut and is_xfs():  # begins to write what was cut when it is closed, and then the file is gone with its blocks
                     p.flushed_perhaps(i)
+                if i.begun and is_btrfs():  # an extent of which a part was written keeps it, until somebody writes the rest with all else
+                    p.flushed_perhaps(i)
+                    i.begun.clear()
                 p.cancel(i, 0)
 
     def before(self):

@@ -172,6 +172,10 @@ setup() {
 		2 truncate f=1 len=1
 		1 fallocate f=1 flags=17 off=100 len=8192
 		= 1 0: 1 1
+		# a hole that begins with the last block and ends in it: that is zeroed in part, not dropped
+		3 pwrite f=2 mode=d off=16384 len=1
+		2 fallocate f=2 flags=3 off=16384 len=100
+		= 2 4: 3 2
 	EOF
 }
 

@@ -303,10 +303,11 @@ class Program:
             if is_xfs():
                 self.xfs_shifted(who, c, inode, reply, written)
             return
-        if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
-            if not is_xfs() and c["off"] >= reply["size"]:
+        last = reply["size"] + -reply["size"] % PAGE * is_btrfs()  # whose files end with a block
+        if c["flags"] & FALLOC_PUNCH and end > last:  # beyond the end of the file: its last page is dropped whole
+            if not is_xfs() and c["off"] >= last:
                 return  # no hole is made there
-            end = ((end if is_xfs() else reply["size"]) + PAGE - 1) // PAGE * PAGE
+            end = ((end if is_xfs() else last) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             if is_xfs() or is_btrfs():
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
