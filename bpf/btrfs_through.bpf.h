@@ -177,19 +177,22 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	return 1;
 }
 
-/* Is the current thread in a call that may write, or in a request? */
-static __always_inline bool may_write(void)
+/* Is the current thread in a call or a request that may write the inode? */
+static __noinline bool may_write(struct task_ctx *c, u64 inode)
 {
 	const volatile struct iot_syscall *row;
+	struct task_struct *t = current_task();
 	const struct pt_regs *regs;
 
-	if (is_worker(current_task()))
-		return true;
+	if (is_worker(t))
+		return uring_writes(t);
 	regs = current_regs();
 	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
 	row = &calls[regs_nr(regs)];
-	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING;
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return aio_writes(c, inode);
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t));
 }
 
 /* A page is written back, perhaps by a copy in progress, before it copies to it. */
@@ -197,7 +200,7 @@ static __always_inline void flush_note(struct task_ctx *c, struct inode *i, stru
 {
 	u64 pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT, end = pos + (folio_pages(f) << PAGE_SHIFT);
 
-	if (!is_copied_to(c, i) || !may_write())
+	if (!is_copied_to(c, i) || !may_write(c, inode_itself(i)))
 		return;
 	if (!c->flushed_to || pos < c->flushed_from)
 		c->flushed_from = pos;
@@ -311,7 +314,7 @@ int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
 	d = (struct dirtied *)c->dirtied_range;
 	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	d->bytes = folio_pages(f) << PAGE_SHIFT;
-	if (may_write()) {
+	if (may_write(c, (u64)i)) {
 		fresh_note(c, i, d->off, d->bytes);
 		if (!is_copied_to(c, i) || d->off < c->flushed_from || d->off >= c->flushed_to)
 			return 0;

@@ -7,11 +7,14 @@
 #include "dirty.bpf.h"
 #include "quick.bpf.h"
 #include "range.bpf.h"
+#include "through.bpf.h"
+#include "uring_op.bpf.h"
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
 	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
 	DOING_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
+	DOING_AIO,             /* io_submit: aio_doing() tells */
 	DOING_STORE,           /* a fault from user mode */
 	DOING_OTHER,           /* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate), or copies a file
 				* up; a core dump */
@@ -22,8 +25,10 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 	const struct pt_regs *regs;
 	const volatile struct iot_syscall *row;
 
-	if (t->flags & PF_KTHREAD || is_worker(t))
+	if (t->flags & PF_KTHREAD)
 		return DOING_WRITE;
+	if (is_worker(t))
+		return uring_writes(t) ? DOING_WRITE : DOING_OTHER;
 	if (t->flags & PF_DUMPCORE)
 		return DOING_OTHER;
 	regs = current_regs();
@@ -34,7 +39,14 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 	row = &calls[regs_nr(regs)];
 	if (row->kind == KIND_COPY_IN)
 		return DOING_COPY;
-	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING ? DOING_WRITE : DOING_OTHER;
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return DOING_AIO;
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
+}
+
+static __always_inline enum doing aio_doing(struct task_ctx *c, struct inode *i)
+{
+	return aio_writes(c, (u64)i) ? DOING_WRITE : DOING_OTHER;
 }
 
 /* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
@@ -79,7 +91,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	th = thread_of(t->pid);
 	doing = doing_now(t);
-	if (doing <= DOING_COPY && is_sole(th, t, (u64)i)) {
+	if (doing <= DOING_AIO && is_sole(th, t, (u64)i)) {
 		if (doing == DOING_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
@@ -108,6 +120,8 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	cell_add(cell, 1, 0, 0, 0, false);
 	if (owner & OWNER_TXN)
 		return 0;
+	if (doing == DOING_AIO)
+		doing = aio_doing(c, i);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	claim_range((u64)i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
 	if (doing == DOING_COPY)
@@ -198,6 +212,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
+	if (c && doing == DOING_AIO)
+		doing = aio_doing(c, i);
 	stores = c && (doing == DOING_STORE || (doing == DOING_OTHER && stored_by_call(c, t)));
 	if (dirty && !stores && !(t->flags & PF_KTHREAD))
 		return 0;

@@ -221,6 +221,29 @@ os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("f3")], 0)
 	done
 }
 
+@test "what io_uring and libaio read into a mapped file is D of who reads: the ledger closes" {
+	local fs engine direct
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	body() {
+		for engine in io_uring libaio; do
+			for direct in 0 1; do
+				rm -f run.sqlite*
+				(cd "$IOT_MNT" && rm -f map && head -c 1M /dev/urandom >src && truncate -s 256K map && sync -f .)
+				traced -- fio --name=x --filename="$IOT_MNT/src" --size=1M --ioengine=$engine --direct=$direct --rw=read --bs=16k --iodepth=4 \
+					--iomem=mmapshared:"$IOT_MNT/map" --output=fio.log
+				"$analyze" verify run.sqlite >verify.txt || fail "$fs, $engine, $direct: $(grep MISMATCH verify.txt)"
+				same "$fs, $engine, $direct: D, W" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), MIN(p.comm), MAX(p.comm) FROM ledger l JOIN file f ON f.id = l.file
+					JOIN process p ON p.id = l.owner WHERE f.path = '$IOT_MNT/map'")" "65536 65536 fio fio"
+			done
+		done
+	}
+	for fs in ext4 xfs btrfs; do
+		with_fs "$fs" 512M -- body
+	done
+}
+
 @test "what a call reads over pages that another had dirtied, into a mapped file, is not the other's any more" {
 	local fs
 
