@@ -208,8 +208,8 @@ class Program:
                 self.charge(i, page, claim)
             else:
                 self.written(i, page)
-        if op == "fallocate" and inode and is_btrfs() and ret == 0:
-            self.btrfs_zeroed(who, c, inode, writes.get(inode, set()))
+        if op == "fallocate" and inode and not is_ext4() and ret == 0:
+            self.zeroed_after(who, c, inode, writes.get(inode, set()))
         if inode and is_btrfs() and (op in ("range", "msync", "forget", "fallocate", "truncate", "path_truncate") or "x" in mode):
             inode.begun |= inode.claims.keys() - writes.get(inode, set())
         if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
@@ -330,11 +330,11 @@ class Program:
         if reply["size"] % PAGE and (c["flags"] & FALLOC_COLLAPSE or page in written):
             self.claim(inode, page, page, who, False)
 
-    def btrfs_zeroed(self, who, c, inode, written):
-        """btrfs zeroes the rest of the block where the file ends, writes what is dirty in the range, and then zeroes the edges of the
-        range: a page that was written during the call may be dirty again."""
+    def zeroed_after(self, who, c, inode, written):
+        """XFS and btrfs write what is dirty in a range that they zero or make a hole, such as the block where the file ends, and then zero
+        the edges: a page that was written during the call may be dirty again."""
         for edge in (c["off"], c["off"] + c["len"]):
-            if c["flags"] & FALLOC_ZERO and edge % PAGE and edge // PAGE in written:
+            if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO) and edge % PAGE and edge // PAGE in written:
                 self.claim(inode, edge // PAGE, edge // PAGE, who, False)
 
     def xfs_zeroed(self, who, c, inode, reply, written):
