@@ -5,6 +5,7 @@
  * until its request completes, where bytes are counted, so that they equal /sys/block/DEV/stat. Pages of files
  * with several writers are looked up one by one, at both places. What volumes pass on inherits (stack.bpf.h).
  */
+#include "memory.bpf.h"
 #include "range.bpf.h"
 #include "request.bpf.h"
 #include "tag.bpf.h"
@@ -207,6 +208,8 @@ int BPF_PROG(block__queue, struct bio *b)
 	if (cfg.events)
 		w->task = proc_running(c);
 	tag_bio(w->bio, &w->tag, c);
+	if (op == REQ_OP_READ && w->tag.cause == CAUSE_DIRECT)
+		memory_claim(w->bio, w->tag.owner);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
 	if (volume) {

@@ -66,6 +66,14 @@ static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 	return 0;
 }
 
+/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
+static __always_inline u32 fault_call(struct task_struct *t)
+{
+	const struct pt_regs *regs = current_regs();
+
+	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
+}
+
 /* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
  * not known, unless it is the faulter's anyway. */
 static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)

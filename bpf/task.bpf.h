@@ -85,6 +85,8 @@ struct task_ctx {
 	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */
 	u64 copying, copied_from, copied_to, flushed_from, flushed_to; /* of a copy in progress: copy_note() there */
 	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
+	u64 was_inode, was_index, was_owner; /* the same, if it may be dirty at all: whose it was before */
+	u64 was_call;      /* as stored_call */
 	/* of the program in progress: what is too large for the stack */
 	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
 	u64 put_inode;     /* what its journal handle in progress is about (put.bpf.h) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring.bpf.h - io_uring requests: the table of operations, which requests are under way, and what happens when one is over.
+/* uring.bpf.h - io_uring requests: which are under way, and what happens when one is over. uring_op.bpf.h: the table of operations;
  * uring_now.bpf.h: which one the current task is at.
  *
  * A request is over when its completion is told, which is not always: not where the submitter wants none
@@ -10,62 +10,12 @@
 #ifndef IOT_URING_BPF_H
 #define IOT_URING_BPF_H
 
-#include <linux/io_uring.h>
 #include "dirty.bpf.h"
 #include "ext4.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"
-
-/* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
-enum uring_op_later {
-	OP_READ_MULTISHOT = 49, /* 6.7 */
-	OP_READV_FIXED = 60,    /* 6.15 */
-	OP_WRITEV_FIXED = 61,   /* 6.15 */
-};
-
-#define URING_OPS 64
-
-enum uring_op_flag {
-	OP_MOVES = 1,          /* its result is a number of bytes of a file */
-	OP_VECTOR = 2,         /* its length counts vectors */
-	OP_SPLICE = 4,         /* a second file is its source */
-};
-
-/* To add an operation: its row. net: what it does on a socket. What is not here is KIND_URING_OTHER. */
-static const struct uring_op {
-	u8 kind, flags;
-	u16 net;
-} uring_ops[URING_OPS] = {
-	[IORING_OP_READV] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
-	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[IORING_OP_READ] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[OP_READ_MULTISHOT] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
-	[IORING_OP_WRITEV] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
-	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
-	[IORING_OP_WRITE] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
-	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
-	[IORING_OP_SPLICE] = { KIND_URING_WRITE, OP_MOVES | OP_SPLICE },
-	[IORING_OP_FSYNC] = { KIND_URING_FSYNC },
-	[IORING_OP_SYNC_FILE_RANGE] = { KIND_URING_FSYNC },
-	[IORING_OP_SENDMSG] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SEND] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SEND_ZC] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SENDMSG_ZC] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_RECVMSG] = { 0, 0, KIND_NET_RECV },
-	[IORING_OP_RECV] = { 0, 0, KIND_NET_RECV },
-};
-
-static __always_inline const struct uring_op *uring_op(u32 opcode)
-{
-	return &uring_ops[opcode & (URING_OPS - 1)];
-}
-
-static __always_inline u8 uring_kind(u32 opcode)
-{
-	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
-}
+#include "uring_op.bpf.h"
 
 /* A file that a request uses. */
 struct uring_file {

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* uring_op.bpf.h - io_uring: the table of operations, and whether the current task is at one that writes. */
+#ifndef IOT_URING_OP_BPF_H
+#define IOT_URING_OP_BPF_H
+
+#include <linux/io_uring.h>
+#include "call.bpf.h"
+
+/* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
+enum uring_op_later {
+	OP_READ_MULTISHOT = 49, /* 6.7 */
+	OP_READV_FIXED = 60,    /* 6.15 */
+	OP_WRITEV_FIXED = 61,   /* 6.15 */
+};
+
+#define URING_OPS 64
+
+enum uring_op_flag {
+	OP_MOVES = 1,          /* its result is a number of bytes of a file */
+	OP_VECTOR = 2,         /* its length counts vectors */
+	OP_SPLICE = 4,         /* a second file is its source */
+};
+
+/* To add an operation: its row. net: what it does on a socket. What is not here is KIND_URING_OTHER. */
+static const struct uring_op {
+	u8 kind, flags;
+	u16 net;
+} uring_ops[URING_OPS] = {
+	[IORING_OP_READV] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[IORING_OP_READ] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[OP_READ_MULTISHOT] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[IORING_OP_WRITEV] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[IORING_OP_WRITE] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[IORING_OP_SPLICE] = { KIND_URING_WRITE, OP_MOVES | OP_SPLICE },
+	[IORING_OP_FSYNC] = { KIND_URING_FSYNC },
+	[IORING_OP_SYNC_FILE_RANGE] = { KIND_URING_FSYNC },
+	[IORING_OP_SENDMSG] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SEND] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SEND_ZC] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SENDMSG_ZC] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_RECVMSG] = { 0, 0, KIND_NET_RECV },
+	[IORING_OP_RECV] = { 0, 0, KIND_NET_RECV },
+};
+
+static __always_inline const struct uring_op *uring_op(u32 opcode)
+{
+	return &uring_ops[opcode & (URING_OPS - 1)];
+}
+
+static __always_inline u8 uring_kind(u32 opcode)
+{
+	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
+}
+
+/* The request that a worker of io_uring executes, or 0. */
+static __always_inline u64 uring_worker_request(struct task_struct *t)
+{
+	u64 worker, work;
+
+	if (!bpf_core_field_exists(t->worker_private) || !bpf_core_type_exists(struct io_worker))
+		return 0;
+	worker = POINTER_AT(t, struct task_struct, worker_private);
+	if (!worker)
+		return 0;
+	work = POINTER_AT(worker, struct io_worker, cur_work);
+	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
+}
+
+/* Is the request that the current task is at one that writes a file? Others may make pages dirty too: they read, or receive, into a mapped
+ * file, or cut one. Of a request that was not seen nobody knows: it may. */
+static __always_inline bool uring_writes(struct task_struct *t)
+{
+	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
+	struct task_ctx *c = req ? NULL : ctx_find();
+
+	if (c)
+		req = c->uring_req;
+	return !req || uring_kind(NUMBER_AT(req, struct io_kiocb, opcode)) == KIND_URING_WRITE;
+}
+
+#endif
