@@ -315,7 +315,7 @@ int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
 	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	d->bytes = folio_pages(f) << PAGE_SHIFT;
 	if (may_write(c, (u64)i)) {
-		fresh_note(c, i, d->off, d->bytes);
+		fresh_note_for(c, t, i, d->off, d->bytes);
 		if (!is_copied_to(c, i) || d->off < c->flushed_from || d->off >= c->flushed_to)
 			return 0;
 	}

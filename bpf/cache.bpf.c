@@ -221,7 +221,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	off = buffer_offset(b, f);
 	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
-		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 		return 0;
 	}
 	owner = owner_current(c, &how);
@@ -236,7 +236,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	}
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing <= DOING_COPY)
-		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
 		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;

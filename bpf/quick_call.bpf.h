@@ -100,7 +100,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	if (cfg.latency)
 		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
 	c = touched ? ctx_find() : NULL;
-	if (c && c->fresh_inode && c->fresh_inode == q->host) {
+	if (c && c->fresh.inode && c->fresh.inode == q->host) {
 		struct wrote_at *w = wrote_of(c);
 
 		w->off = offset;

@@ -36,6 +36,12 @@ enum range_state {
 	RANGE_FAULT,       /* they are the page of a fault */
 };
 
+/* Blocks of one file that turned dirty in one call, or for one request: from the first to the end of the last, and how many bytes they
+ * have. */
+struct fresh {
+	u64 inode, from, to, bytes;
+};
+
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
@@ -78,8 +84,7 @@ struct task_ctx {
 	u32 uring_links;   /* not 0: the next request that it submits waits for that */
 	u32 inlined; /* 1: what it wrote last is in the inode */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
-	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last, and how many bytes they have */
-	u64 fresh_inode, fresh_from, fresh_to, fresh_bytes;
+	struct fresh fresh; /* in the call in progress */
 	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
 	u64 direct_ns;     /* when one that goes through the cache had that written back which was dirty before */
 	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */

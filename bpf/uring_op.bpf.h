@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring_op.bpf.h - io_uring: the table of operations, and whether the current task is at one that writes. */
+/* uring_op.bpf.h - io_uring: the table of operations, the requests on their way, and whether the current task is at one that writes. */
 #ifndef IOT_URING_OP_BPF_H
 #define IOT_URING_OP_BPF_H
 
 #include <linux/io_uring.h>
 #include "call.bpf.h"
+#include "dirty.bpf.h"
 
 /* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
 enum uring_op_later {
@@ -70,6 +71,39 @@ static __always_inline u64 uring_worker_request(struct task_struct *t)
 	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
 }
 
+/* A file that a request uses. */
+struct uring_file {
+	u64 file;              /* struct file, 0 not known */
+	u64 host, ino;         /* the inode that holds its pages; its number */
+	u64 offset;
+	u32 dev, id, flags;
+	u16 block;
+	u8 type;
+	u8 moving;             /* 1: at the file position or the end: `offset` is where that was at submission */
+};
+
+/* A request on its way. */
+struct uring_request {
+	u64 ts_ns, size;
+	u64 copied_ns;         /* when what it writes through was in the page cache; 0 not told */
+	u64 comm[2];           /* name of the thread that asked */
+	struct fresh fresh;    /* by a worker, whose memory the end of the request, told in its submitter, does not find */
+	u64 fresh_ns;          /* since when; 0 no worker did */
+	struct uring_file to, from; /* from: source of a splice */
+	u32 proc, tid, flags;
+	u8 opcode;
+	u8 skip;               /* 1: nobody is told when it succeeds */
+	u8 waits;              /* 1: it may begin long after it was submitted, when those before it are over */
+	u8 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);      /* request */
+	__type(value, struct uring_request);
+} urings SEC(".maps");
+
 /* Is the request that the current task is at one that writes a file? Others may make pages dirty too: they read, or receive, into a mapped
  * file, or cut one. Of a request that was not seen nobody knows: it may. */
 static __always_inline bool uring_writes(struct task_struct *t)
@@ -80,6 +114,21 @@ static __always_inline bool uring_writes(struct task_struct *t)
 	if (c)
 		req = c->uring_req;
 	return !req || uring_kind(NUMBER_AT(req, struct io_kiocb, opcode)) == KIND_URING_WRITE;
+}
+
+/* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
+static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
+{
+	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
+	struct uring_request *u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+
+	if (u && !u->fresh_ns) {
+		u->fresh_ns = bpf_ktime_get_ns();
+		c->fresh.inode = 0; /* of an earlier one */
+	}
+	fresh_note(c, i, off, bytes);
+	if (u)
+		u->fresh = c->fresh;
 }
 
 #endif
