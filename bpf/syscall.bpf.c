@@ -92,12 +92,16 @@ __noinline int is_cached(u64 inode, u64 off)
 
 /* A copy_file_range wrote, or the file system shared the extents, which leaves nothing of them in the page cache. What was dirty there is
  * written back before either, and where the file ended may be zeroed. */
-static __always_inline void copy_ends(struct task_ctx *c, struct op *o)
+static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct op *o)
 {
 	u64 after = dirtied_after(&c->copied_ns, o->ts_ns);
 
 	if (o->ret <= 0 || o->kind != KIND_COPY_OUT)
 		return;
+	if (is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC)) {
+		c->apart_read += o->ret;
+		c->apart_wrote += o->ret;
+	}
 	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen_host, o->offset + o->ret - 1))
 		o->flags |= FLAG_SHARED;
 	else
@@ -131,7 +135,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
 			if (!REDUCED && side)
-				copy_ends(c, o);
+				copy_ends(c, f, o);
 		}
 		call_record(c, o, proc);
 		if (side && f && o->ret > 0 && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
@@ -277,7 +281,7 @@ __noinline int exec_ends(struct task_ctx *c, long ret)
 		return 0;
 	last = thread_rchar(t, TASK(t, pid), c->rchar);
 	if (last || TASK(t, start_boottime) >= s->boot_ns)
-		c->exec_read += TASK(t, ioac.rchar) - last;
+		c->apart_read += TASK(t, ioac.rchar) - last;
 	c->rchar = TASK(t, ioac.rchar);
 	return 0;
 }

@@ -71,8 +71,9 @@ struct task_ctx {
 	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
 	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
 	u64 rchar;         /* task accounting when its last reading call returned */
-	u64 exec_read;     /* of the task accounting: what earlier programs read, and what execs read themselves (headers of programs) */
-	u64 exec_wrote;    /* what earlier programs wrote */
+	/* of the task accounting: what earlier programs read and wrote, what execs read themselves (headers of programs), and what a copy
+	 * on overlayfs did, which the kernel counts there and again below */
+	u64 apart_read, apart_wrote;
 	u64 signal_wrote;  /* task accounting + 1 when a signal was delivered last, 0 none was: what a core dump adds is no call's */
 	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
 	/* the fault in progress */
