@@ -165,8 +165,12 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote_data(a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->block, a->proc);
-	if (o->write == MOVES_TO_FILE && c->fresh.inode && c->fresh.inode == a->host)
+	if (o->write != MOVES_TO_FILE || !a->host)
+		return 0;
+	if (c->fresh.inode && c->fresh.inode == a->host)
 		fresh_before(c, wrote_by(c, o, a->proc));
+	else if (res < 0 && a->type == SUB_FT_REG) /* of several that were submitted at once: where it failed it may have made a page dirty */
+		dirty_event((struct inode *)a->host, a->offset, 0, a->size ?: PAGE_SIZE, a->proc, HOW_EXACT, a->ts_ns);
 	return 0;
 }
 

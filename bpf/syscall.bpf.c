@@ -31,6 +31,12 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	return NULL;
 }
 
+/* The context's file: its pages are those of a file below. */
+static __always_inline bool is_overlaid(const struct task_ctx *c, struct file *f)
+{
+	return f && c->seen_host != c->seen_inode && is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC);
+}
+
 /* The offset at which a call on an open file moved its bytes, after it returned `ret`. */
 static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const struct call *k, const struct op *o, u8 shape)
 {
@@ -66,8 +72,8 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
 	if (f)
 		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
-	if (shape == SHAPE_PRWV2)
-		o->flags = flags_of_call(o->flags, k->arg[5]);
+	if (shape == SHAPE_PRWV2) /* overlayfs does not hand RWF_NOAPPEND down: the file below appends */
+		o->flags = flags_of_call(o->flags, is_overlaid(c, f) ? k->arg[5] & ~RWF_NOAPPEND : k->arg[5]);
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
 	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
@@ -98,7 +104,7 @@ static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct
 
 	if (o->ret <= 0 || o->kind != KIND_COPY_OUT)
 		return;
-	if (is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC)) {
+	if (is_overlaid(c, f)) {
 		c->apart_read += o->ret;
 		c->apart_wrote += o->ret;
 	}
