@@ -85,25 +85,7 @@ struct signal_struct {
 	atomic_t live;
 };
 
-struct xarray___head {
-	void *xa_head;
-};
-
-struct idr {
-	struct xarray___head idr_rt;
-};
-
-struct pid_namespace {
-	struct idr idr;        /* by number, from 0: struct pid */
-};
-
-struct hlist_node {
-	struct hlist_node *next;
-};
-
-struct hlist_head {
-	struct hlist_node *first;
-};
+struct pid_namespace;
 
 /* One number of a process: it has one in each namespace from the initial one down to its own. */
 struct upid {
@@ -113,7 +95,6 @@ struct upid {
 
 struct pid {
 	unsigned int level;
-	struct hlist_head tasks[1]; /* by what the number is of: first a thread */
 	struct upid numbers[1]; /* by level: level + 1 of them */
 };
 
@@ -175,7 +156,6 @@ struct task_struct {
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;
-	struct hlist_node pid_links[1]; /* as pid.tasks */
 	struct nsproxy *nsproxy;
 	struct fs_struct *fs;
 	struct mm_struct *mm;
@@ -215,6 +195,10 @@ struct xarray {
 struct xa_node {
 	unsigned char shift;
 	void *slots[64];
+};
+
+struct xarray___head {
+	void *xa_head;
 };
 
 struct address_space {

@@ -7,7 +7,6 @@
 #include "ext4.bpf.h"
 #include "folio.bpf.h"
 #include "message.bpf.h"
-#include "poke.bpf.h"
 #include "quick_call.bpf.h"
 #include "uring.bpf.h"
 
@@ -52,12 +51,6 @@ static __always_inline void wrote_here(struct task_ctx *c, const struct op *o, u
 		c->inlined = wrote_data(c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, o->offset, o->ret, c->seen_block, proc);
 }
 
-/* May the file be /proc/PID/mem? */
-static __always_inline bool is_memory(struct task_ctx *c)
-{
-	return !REDUCED && c->seen_type == SUB_FT_PSEUDO && is_on((struct inode *)c->seen_host, PROC_SUPER_MAGIC);
-}
-
 /* read, write and their relatives. */
 static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
@@ -75,7 +68,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
 	if (shape == SHAPE_PRWV2)
 		o->flags = flags_of_call(o->flags, k->arg[5]);
-	if (storage || (f && is_memory(c)))
+	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
 	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
 	    (went_through_cache(c, c->seen_host, o->offset) || is_indirect(c->seen_host, o->offset))) {
@@ -87,8 +80,6 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		wrote_here(c, o, proc);
 	if (o->write)
 		wrote_beside(c, o, proc);
-	if (o->write && o->ret > 0 && f && is_memory(c))
-		poked_by_file(c, f, o, proc);
 	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
@@ -371,8 +362,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		uring_entered(c, row->instead, ret, proc);
 		return 0;
 	case SHAPE_ADVISE:
-	case SHAPE_POKE ... SHAPE_PTRACE:
-		return REDUCED ? 0 : poked_by_call(c, k, shape, ret, proc);
+		return 0;
 	}
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
 		aio_passing(c);

@@ -76,7 +76,8 @@ struct task_ctx {
 	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
 	u32 uring_links;   /* not 0: the next request that it submits waits for that */
-	u32 inlined; /* 1: what it wrote last is in the inode, or in memory (poke.bpf.h) */
+	u32 uring_waits;   /* 1: so does the one that it submitted last */
+	u32 inlined; /* 1: what it wrote last is in the inode */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
 	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last, and how many bytes they have */
 	u64 fresh_inode, fresh_from, fresh_to, fresh_bytes;

@@ -292,57 +292,6 @@ while at < 20 << 10:
 	done
 }
 
-# Five pages of a mapped file, written by a process that holds them in another's memory: process_vm_writev, mem (of /proc), ptrace.
-poke() { # FILE HOW
-	python3 - "$@" <<-'EOF'
-		import ctypes, mmap, os, sys
-		libc, five = ctypes.CDLL(None), 5 * 4096
-		area = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 64 << 10)
-		at = ctypes.addressof(ctypes.c_char.from_buffer(area))
-		wait, end = os.pipe()
-		child = os.fork()
-		if not child:
-		    os.close(end)
-		    os.read(wait, 1)
-		    os._exit(0)
-		data = ctypes.create_string_buffer(b"x" * five, five)
-		if sys.argv[2] == "process_vm_writev":
-		    local, remote = (ctypes.c_size_t * 2)(ctypes.addressof(data), five), (ctypes.c_size_t * 4)(at, 8192, at + 8192, five - 8192)
-		    assert libc.process_vm_writev(child, local, ctypes.c_ulong(1), remote, ctypes.c_ulong(2), ctypes.c_ulong(0)) == five
-		elif sys.argv[2] == "mem":
-		    memory = os.open("/proc/%d/mem" % child, os.O_RDWR)
-		    assert sum(os.pwrite(memory, data.raw[:4096], at + n * 4096) for n in range(5)) == five
-		else:
-		    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-		    assert not libc.ptrace(16, child, None, None)
-		    os.waitpid(child, 0)
-		    assert not any(libc.ptrace(5, child, at + n * 4096, 1) for n in range(5))
-		    libc.ptrace(17, child, None, None)
-		os.close(end)
-		os.waitpid(child, 0)
-	EOF
-}
-
-@test "what is put into another process's memory, over pages of a mapped file that a third had dirtied, is of who puts it there" {
-	local how
-
-	export -f poke
-	body() {
-		for how in process_vm_writev mem ptrace; do
-			for _ in 1 2 3 4 5; do # unless somebody's sync came in between
-				rm -f run.sqlite* "$IOT_MNT/map"
-				sync -f "$IOT_MNT"
-				traced -- bash -c 'dd if=/dev/zero of="$0/map" bs=64k count=4 status=none && poke "$0/map" $1' "$IOT_MNT" $how
-				[ "$(sql "SELECT SUM(bytes) FROM v_event WHERE kind = 'fs_write' AND path = '$IOT_MNT/map'")" != 262144 ] || break
-			done
-			same "$how: W of both" "$(sql "SELECT owner_comm || ' ' || SUM(bytes) FROM v_event WHERE kind = 'fs_write' AND cause = 'data'
-				AND path = '$IOT_MNT/map' GROUP BY owner_comm ORDER BY 1" | tr '\n' ' ')" "dd 241664 python3 20480 "
-			same "$how: lost" "$(sql "SELECT COALESCE(SUM(n), 0) FROM lost WHERE what LIKE 'memory%'")" 0
-		done
-	}
-	with_fs ext4 512M -- body
-}
-
 @test "direct I/O on a block device with shared memory, or that of a mapped file, is direct, and of who asks for it" {
 	body() {
 		head -c 256K /dev/urandom >other
