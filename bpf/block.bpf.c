@@ -208,7 +208,7 @@ int BPF_PROG(block__queue, struct bio *b)
 	if (cfg.events)
 		w->task = proc_running(c);
 	tag_bio(w->bio, &w->tag, c);
-	if (op == REQ_OP_READ && w->tag.cause == CAUSE_DIRECT)
+	if (w->tag.cause == CAUSE_DIRECT)
 		memory_claim(w->bio, w->tag.owner);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);

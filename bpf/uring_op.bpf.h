@@ -104,16 +104,16 @@ struct {
 	__type(value, struct uring_request);
 } urings SEC(".maps");
 
-/* Is the request that the current task is at one that writes a file? Others may make pages dirty too: they read, or receive, into a mapped
- * file, or cut one. Of a request that was not seen nobody knows: it may. */
+/* May the request that the current task is at write a file? One that reads, or receives, makes only pages of a mapped file dirty. Of one that
+ * was not seen nobody knows, nor of several that wait for each other: they begin when the last is submitted. */
 static __always_inline bool uring_writes(struct task_struct *t)
 {
 	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
 	struct task_ctx *c = req ? NULL : ctx_find();
 
-	if (c)
+	if (c && !c->uring_waits)
 		req = c->uring_req;
-	return !req || uring_kind(NUMBER_AT(req, struct io_kiocb, opcode)) == KIND_URING_WRITE;
+	return !req || uring_op(NUMBER_AT(req, struct io_kiocb, opcode))->net != KIND_NET_RECV;
 }
 
 /* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
