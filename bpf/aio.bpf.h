@@ -42,7 +42,9 @@ struct aio {
 	u64 comm[2];           /* name of the thread that asked */
 	u32 file, dev, flags, proc, tid;
 	u16 block;
-	u8 kind, type, early, pad[3];
+	u8 kind, type, early;
+	u8 direct;             /* 1: asked for with O_DIRECT, whatever became of it */
+	u8 pad[2];
 };
 
 struct {
@@ -143,7 +145,7 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o->offset = a->offset;
 	o->size = a->size ?: res > 0 ? res : 0;
 	o->ret = res;
-	o->flags = a->flags;
+	o->flags = res > 0 || !a->direct ? a->flags : a->flags | FLAG_DIRECT;
 	o->tid = a->tid;
 	o->kind = a->kind;
 	o->write = a->kind == KIND_AIO_WRITE ? MOVES_TO_FILE : a->kind == KIND_AIO_READ ? MOVES_FROM_FILE : MOVES_NOTHING;
@@ -163,8 +165,12 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote_data(a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->block, a->proc);
-	if (o->write == MOVES_TO_FILE && c->fresh_inode && c->fresh_inode == a->host)
+	if (o->write != MOVES_TO_FILE || !a->host)
+		return 0;
+	if (c->fresh.inode && c->fresh.inode == a->host)
 		fresh_before(c, wrote_by(c, o, a->proc));
+	else if (res < 0 && a->type == SUB_FT_REG) /* of several that were submitted at once: where it failed it may have made a page dirty */
+		dirty_event((struct inode *)a->host, a->offset, 0, a->size ?: PAGE_SIZE, a->proc, HOW_EXACT, a->ts_ns);
 	return 0;
 }
 
@@ -369,6 +375,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	a->type = c->seen_type;
 	a->block = c->seen_block;
 	a->flags = flags_of_call(flags_of(NUMBER_AT(f, struct file, f_flags)), b->aio_rw_flags);
+	a->direct = !!(a->flags & FLAG_DIRECT);
 	host = (struct inode *)c->seen_host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;

@@ -5,6 +5,7 @@
  * until its request completes, where bytes are counted, so that they equal /sys/block/DEV/stat. Pages of files
  * with several writers are looked up one by one, at both places. What volumes pass on inherits (stack.bpf.h).
  */
+#include "memory.bpf.h"
 #include "range.bpf.h"
 #include "request.bpf.h"
 #include "tag.bpf.h"
@@ -19,7 +20,7 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 	if (w->read_torn || w->read_to - w->read_from != size) {
 		k->kind = KIND_READAHEAD_UNKNOWN;
 		if (size > w->tag.demanded)
-			count_apart(k, 1, size - w->tag.demanded, 0, false);
+			count_deep(k, 1, size - w->tag.demanded);
 		return;
 	}
 	/* what waited here was thrown out of the cache, or it would not be read again */
@@ -81,10 +82,10 @@ __noinline int submit_record(struct walk *w, u32 write)
 	miss.kind = KIND_MISS;
 	miss.sub = w->tag.sub ?: SUB_FT_REG;
 	if (w->missed)
-		count_apart(&miss, 1, w->missed, 0, false);
+		count_deep(&miss, 1, w->missed);
 	miss.kind = KIND_READAHEAD;
 	if (size > w->tag.demanded)
-		count_apart(&miss, 1, size - w->tag.demanded, 0, false);
+		count_deep(&miss, 1, size - w->tag.demanded);
 	if (miss.sub == SUB_FT_REG)
 		readahead_begins(w, &miss, size);
 	return 0;
@@ -207,6 +208,8 @@ int BPF_PROG(block__queue, struct bio *b)
 	if (cfg.events)
 		w->task = proc_running(c);
 	tag_bio(w->bio, &w->tag, c);
+	if (w->tag.cause == CAUSE_DIRECT)
+		memory_claim(w->bio, w->tag.owner);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
 	if (volume) {

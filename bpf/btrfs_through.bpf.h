@@ -177,19 +177,22 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	return 1;
 }
 
-/* Is the current thread in a call that may write, or in a request? */
-static __always_inline bool may_write(void)
+/* Is the current thread in a call or a request that may write the inode? */
+static __noinline bool may_write(struct task_ctx *c, u64 inode)
 {
 	const volatile struct iot_syscall *row;
+	struct task_struct *t = current_task();
 	const struct pt_regs *regs;
 
-	if (is_worker(current_task()))
-		return true;
+	if (is_worker(t))
+		return uring_writes(t);
 	regs = current_regs();
 	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
 	row = &calls[regs_nr(regs)];
-	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING;
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return aio_writes(c, inode);
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t));
 }
 
 /* A page is written back, perhaps by a copy in progress, before it copies to it. */
@@ -197,12 +200,27 @@ static __always_inline void flush_note(struct task_ctx *c, struct inode *i, stru
 {
 	u64 pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT, end = pos + (folio_pages(f) << PAGE_SHIFT);
 
-	if (!is_copied_to(c, i) || !may_write())
+	if (!is_copied_to(c, i) || !may_write(c, inode_itself(i)))
 		return;
 	if (!c->flushed_to || pos < c->flushed_from)
 		c->flushed_from = pos;
 	if (end > c->flushed_to)
 		c->flushed_to = end;
+}
+
+/* A store waits for a write of its page that had begun, as part of an extent, and that is submitted now: it is of what was there before. */
+static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct folio *f)
+{
+	if (!c || !i || !f || c->was_inode != inode_itself(i) || c->was_call != fault_call(current_task()))
+		return 0;
+	if (c->was_index - NUMBER_AT(f, struct folio, index) >= folio_pages(f))
+		return 0;
+	range_look(c);
+	if (c->call && c->range_inode == c->was_inode)
+		return 0; /* a direct read of the same file has that done, when the fault is over */
+	claim_range(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
+	c->was_inode = 0;
+	return 0;
 }
 
 /* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
@@ -214,6 +232,8 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
 	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	if (c && c->was_inode)
+		store_waits(c, i, f);
 	if (c && through_range(c, i, f, wbc))
 		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
 	else if (c)
@@ -294,8 +314,8 @@ int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
 	d = (struct dirtied *)c->dirtied_range;
 	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	d->bytes = folio_pages(f) << PAGE_SHIFT;
-	if (may_write()) {
-		fresh_note(c, i, d->off, d->bytes);
+	if (may_write(c, (u64)i)) {
+		fresh_note_for(c, t, i, d->off, d->bytes);
 		if (!is_copied_to(c, i) || d->off < c->flushed_from || d->off >= c->flushed_to)
 			return 0;
 	}

@@ -7,11 +7,14 @@
 #include "dirty.bpf.h"
 #include "quick.bpf.h"
 #include "range.bpf.h"
+#include "through.bpf.h"
+#include "uring_op.bpf.h"
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
 	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
 	DOING_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
+	DOING_AIO,             /* io_submit: aio_doing() tells */
 	DOING_STORE,           /* a fault from user mode */
 	DOING_OTHER,           /* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate), or copies a file
 				* up; a core dump */
@@ -22,8 +25,10 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 	const struct pt_regs *regs;
 	const volatile struct iot_syscall *row;
 
-	if (t->flags & PF_KTHREAD || is_worker(t))
+	if (t->flags & PF_KTHREAD)
 		return DOING_WRITE;
+	if (is_worker(t))
+		return uring_writes(t) ? DOING_WRITE : DOING_OTHER;
 	if (t->flags & PF_DUMPCORE)
 		return DOING_OTHER;
 	regs = current_regs();
@@ -34,7 +39,14 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 	row = &calls[regs_nr(regs)];
 	if (row->kind == KIND_COPY_IN)
 		return DOING_COPY;
-	return row->write || row->shape == SHAPE_AIO_SUBMIT || row->shape == SHAPE_URING ? DOING_WRITE : DOING_OTHER;
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return DOING_AIO;
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
+}
+
+static __always_inline enum doing aio_doing(struct task_ctx *c, struct inode *i)
+{
+	return aio_writes(c, (u64)i) ? DOING_WRITE : DOING_OTHER;
 }
 
 /* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
@@ -79,7 +91,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	th = thread_of(t->pid);
 	doing = doing_now(t);
-	if (doing <= DOING_COPY && is_sole(th, t, (u64)i)) {
+	if (doing <= DOING_AIO && is_sole(th, t, (u64)i)) {
 		if (doing == DOING_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
@@ -108,6 +120,8 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	cell_add(cell, 1, 0, 0, 0, false);
 	if (owner & OWNER_TXN)
 		return 0;
+	if (doing == DOING_AIO)
+		doing = aio_doing(c, i);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	claim_range((u64)i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
 	if (doing == DOING_COPY)
@@ -164,14 +178,6 @@ static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u3
 	dirty_range(i, &d);
 }
 
-/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
-static __always_inline u32 fault_call(struct task_struct *t)
-{
-	const struct pt_regs *regs = current_regs();
-
-	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
-}
-
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
 static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
 {
@@ -206,6 +212,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
+	if (c && doing == DOING_AIO)
+		doing = aio_doing(c, i);
 	stores = c && (doing == DOING_STORE || (doing == DOING_OTHER && stored_by_call(c, t)));
 	if (dirty && !stores && !(t->flags & PF_KTHREAD))
 		return 0;
@@ -213,7 +221,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 		return 0;
 	off = buffer_offset(b, f);
 	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
-		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 		return 0;
 	}
 	owner = owner_current(c, &how);
@@ -228,7 +236,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	}
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing <= DOING_COPY)
-		fresh_note(c, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 	else if (!dirty && c->dirtied != (u64)f)
 		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;
@@ -252,6 +260,7 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	c->stored_inode = 0;
 	c->stored_call = 0;
 	c->over_inode = 0;
+	c->was_inode = 0;
 	area = area_of(c, address);
 	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return 0;
@@ -272,7 +281,13 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
 	}
 	proc = proc_current(c);
-	if (proc >= PROC_FIRST && is_dirty((struct inode *)inode) && writer_of_page(inode, index, &how) < PROC_FIRST) {
+	if (is_dirty((struct inode *)inode)) {
+		c->was_inode = inode;
+		c->was_index = index;
+		c->was_owner = writer_of_page(inode, index, &how);
+		c->was_call = fault_call(current_task());
+	}
+	if (c->was_inode && proc >= PROC_FIRST && c->was_owner < PROC_FIRST) {
 		c->over_inode = inode;
 		c->over_index = index;
 	}

@@ -49,16 +49,16 @@ int BPF_PROG(core__exec, struct task_struct *t, int old_pid)
 		k.exec_no--; /* the program before: another process from now on */
 		p = bpf_map_lookup_elem(&procs, &k);
 		if (p) {
-			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->exec_read : 0));
-			__sync_fetch_and_add(&p->wchar, wrote - (c ? c->exec_wrote : 0));
+			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->apart_read : 0));
+			__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
 			proc_end(&k, p);
 		}
 	}
 	if (c) {
 		c->proc = 0; /* a new program: matched again by name */
 		c->proc_tried_ns = 0;
-		c->exec_read = c->rchar = read;
-		c->exec_wrote = wrote;
+		c->apart_read = c->rchar = read;
+		c->apart_wrote = wrote;
 	}
 	if (gate_open() && t->tgid != cfg.self_pid)
 		proc_make();
@@ -114,8 +114,8 @@ int BPF_PROG(core__exit, struct task_struct *t)
 	if (p && !(t->flags & PF_KTHREAD)) {
 		c = ctx_find();
 		wrote = c && t->flags & PF_DUMPCORE && c->signal_wrote ? c->signal_wrote - 1 : t->ioac.wchar;
-		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->exec_read : 0));
-		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->exec_wrote : 0));
+		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->apart_read : 0));
+		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
 	}
 	if (p && last)
 		proc_end(&k, p);

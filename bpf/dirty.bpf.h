@@ -66,6 +66,14 @@ static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 	return 0;
 }
 
+/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
+static __always_inline u32 fault_call(struct task_struct *t)
+{
+	const struct pt_regs *regs = current_regs();
+
+	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
+}
+
 /* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
  * not known, unless it is the faulter's anyway. */
 static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
@@ -79,17 +87,17 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 /* A block turned dirty in a call that writes. */
 static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
 {
-	if (c->fresh_inode != (u64)i) {
-		c->fresh_inode = (u64)i;
-		c->fresh_from = off;
-		c->fresh_to = off + bytes;
-		c->fresh_bytes = 0;
+	if (c->fresh.inode != (u64)i) {
+		c->fresh.inode = (u64)i;
+		c->fresh.from = off;
+		c->fresh.to = off + bytes;
+		c->fresh.bytes = 0;
 	}
-	if (off < c->fresh_from)
-		c->fresh_from = off;
-	if (off + bytes > c->fresh_to)
-		c->fresh_to = off + bytes;
-	c->fresh_bytes += bytes;
+	if (off < c->fresh.from)
+		c->fresh.from = off;
+	if (off + bytes > c->fresh.to)
+		c->fresh.to = off + bytes;
+	c->fresh.bytes += bytes;
 }
 
 /* A write from byte `off` on to a file that is open for direct I/O made pages of it dirty, not only that where the file ended: its file
@@ -97,7 +105,7 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)
 {
 	c->copied_inode = 0;   /* the call or request is over */
-	return host && c->fresh_inode == host && c->fresh_to > off;
+	return host && c->fresh.inode == host && c->fresh.to > off;
 }
 
 /* How long after its begin the call or request that is over made pages dirty, when what was dirty before was written back first: *at. */
@@ -136,11 +144,11 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	struct inode *i;
 	u64 from, to;
 
-	if (!c || !w || !c->fresh_inode)
+	if (!c || !w || !c->fresh.inode)
 		return 0;
 	d = (struct dirtied *)c->dirtied_range;
-	i = (struct inode *)c->fresh_inode;
-	c->fresh_inode = 0;
+	i = (struct inode *)c->fresh.inode;
+	c->fresh.inode = 0;
 	d->how = HOW_EXACT;
 	d->unsure = 0;
 	d->beyond = 1;
@@ -148,17 +156,17 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	d->ts_ns = w->ts_ns;
 	from = w->off & -w->block;
 	to = w->len ? (w->off + w->len + w->block - 1) & -w->block : from;
-	if (c->fresh_from < from) {
-		d->off = c->fresh_from;
+	if (c->fresh.from < from) {
+		d->off = c->fresh.from;
 		d->bytes = w->block;
 		dirty_range(i, d);
-		c->fresh_from = from;
-		c->fresh_bytes -= w->block;
+		c->fresh.from = from;
+		c->fresh.bytes -= w->block;
 	}
-	if (c->fresh_to > to) {
-		d->unsure = c->fresh_bytes != c->fresh_to - c->fresh_from;
-		d->off = to > c->fresh_from ? to : c->fresh_from;
-		d->bytes = c->fresh_to - d->off;
+	if (c->fresh.to > to) {
+		d->unsure = c->fresh.bytes != c->fresh.to - c->fresh.from;
+		d->off = to > c->fresh.from ? to : c->fresh.from;
+		d->bytes = c->fresh.to - d->off;
 		dirty_range(i, d);
 	}
 	return 0;
@@ -167,8 +175,8 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 /* The same for one of several requests that a call may have submitted: what turned dirty behind it is another's, unless it failed. */
 static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w)
 {
-	if (w->len && c->fresh_to > w->off + w->len)
-		w->len = c->fresh_to - w->off;
+	if (w->len && c->fresh.to > w->off + w->len)
+		w->len = c->fresh.to - w->off;
 	fresh_beside(c, w);
 }
 

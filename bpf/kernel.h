@@ -45,6 +45,7 @@ typedef __s16 s16;
 #define PAGE_SIZE 4096UL
 #define EXT4_SUPER_MAGIC 0xEF53
 #define BTRFS_MAGIC 0x9123683EUL
+#define TMPFS_MAGIC 0x01021994UL
 #define BTRFS_TREES_INODE 1    /* number of the inode that holds the blocks of all trees */
 
 /* Task flags; unchanged since 2.6. PF_USER_WORKER marks io_uring's threads since 6.4, PF_IO_WORKER since 5.3. */

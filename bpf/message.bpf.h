@@ -52,6 +52,15 @@ static long message_one(u32 n, struct message_walk *w)
 	return 0;
 }
 
+/* Can a call on descriptor `fd` be one that exit_message() counts? */
+static __always_inline bool message_counts(struct task_struct *t, u32 fd, s64 ret)
+{
+	struct file *f = ret > 0 ? file_of_task(t, fd) : NULL;
+	u64 sock = f ? sock_of(f) : 0;
+
+	return sock && (cfg.sockets != SOCKETS_ALL || is_datagram(sock));
+}
+
 /* sendto, sendmsg, sendmmsg and their readers: datagrams, whose peer the call names; every socket where nothing else tells
  * of its bytes. */
 __noinline int exit_message(struct task_ctx *c, const struct call *k, u8 shape, u8 kind, s64 ret)

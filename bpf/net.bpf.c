@@ -15,13 +15,13 @@ static __always_inline int moved(struct sock *sock, int bytes, u16 kind)
 	struct socket_use u = { .sock = (u64)sock, .kind = kind };
 	struct call k = {};
 
-	if (!sock || bytes <= 0 || !gate_open())
+	if (!sock || bytes <= 0 || !gate_open() || !is_internet(u.sock))
 		return 0;
 	/* the peer of a datagram is known where the call returns */
 	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL && calls[k.nr].shape >= SHAPE_TO)
 		return 0;
 	u.bytes = bytes;
-	u.proc = proc_current(ctx_make());
+	u.proc = proc_again();
 	return socket_used(&u);
 }
 

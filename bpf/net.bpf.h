@@ -45,12 +45,9 @@ struct socket_use {
 /* The socket behind a file that is one, or 0. */
 static __always_inline u64 sock_of(struct file *f)
 {
-	struct socket *s;
-
-	if ((BPF_CORE_READ(f, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+	if ((inode_mode((struct inode *)POINTER_AT(f, struct file, f_inode)) & S_IFMT) != S_IFSOCK)
 		return 0;
-	s = BPF_CORE_READ(f, private_data);
-	return (u64)BPF_CORE_READ(s, sk);
+	return POINTER_AT(POINTER_AT(f, struct file, private_data), struct socket, sk);
 }
 
 /* splice() reads from such a socket without the socket layer's tracepoint; from others by an ordinary receive. */

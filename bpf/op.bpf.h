@@ -115,7 +115,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 /* What turned dirty beside what a call wrote. */
 static __always_inline void wrote_beside(struct task_ctx *c, const struct op *o, u32 proc)
 {
-	if (!REDUCED && c->fresh_inode && c->fresh_inode == c->seen_host)
+	if (!REDUCED && c->fresh.inode && c->fresh.inode == c->seen_host)
 		fresh_beside(c, wrote_by(c, o, proc));
 }
 

@@ -22,7 +22,8 @@ struct thread {
 	u32 sole_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
 	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
 	u32 sole_second;       /* ... and iot_state.second: its writer has to be seen as living */
-	u32 proc, dirty_cell;  /* whose, and where folios that turn dirty are counted */
+	u32 proc;              /* its process, 0: not looked at */
+	u32 dirty_cell;        /* where folios of `sole` that turn dirty are counted */
 	u32 stamp;             /* of its quick calls that are valid */
 };
 
@@ -79,9 +80,26 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 	if (th && th->task != (u64)t) {
 		th->task = (u64)t;
 		th->rchar = th->sole = 0;
+		th->proc = 0;
 		th->stamp++;
 	}
 	return th;
+}
+
+/* As proc_current(), of a thread that is looked at again and again. */
+static __always_inline u32 proc_again(void)
+{
+	struct task_struct *t = current_task();
+	struct thread *th = thread_of(TASK(t, pid));
+	u32 proc;
+
+	if (!cfg.twins && th && th->task == (u64)t && th->proc) /* twins: an exec can be skipped */
+		return th->proc;
+	proc = proc_current(ctx_make());
+	th = proc ? thread_take(t) : NULL;
+	if (th)
+		th->proc = proc;
+	return proc;
 }
 
 /* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */

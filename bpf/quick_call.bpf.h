@@ -21,6 +21,14 @@ static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 	return bpf_ktime_get_ns() - *began_ns;
 }
 
+/* The thread's call is over, and how long it took is not asked. */
+static __always_inline bool clock_drop(struct thread *th)
+{
+	if (th && th->clock >= IOT_SAMPLE)
+		th->clock = 0;
+	return true;
+}
+
 /* When a call began, and how long it took; 0 where it was not timed. */
 struct timed {
 	u64 ts_ns, dur_ns;
@@ -92,7 +100,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	if (cfg.latency)
 		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
 	c = touched ? ctx_find() : NULL;
-	if (c && c->fresh_inode && c->fresh_inode == q->host) {
+	if (c && c->fresh.inode && c->fresh.inode == q->host) {
 		struct wrote_at *w = wrote_of(c);
 
 		w->off = offset;

@@ -260,7 +260,7 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 	struct loop_walk w = { .bio = (u64)rq->bio };
 	struct writer *v;
 
-	if (!backing)
+	if (!backing || is_on(backing, TMPFS_MAGIC)) /* whose pages are written to no device */
 		return;
 	w.space = page_space(backing);
 	w.offset = BPF_CORE_READ(lo, lo_offset);

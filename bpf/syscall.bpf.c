@@ -31,6 +31,12 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	return NULL;
 }
 
+/* The context's file: its pages are those of a file below. */
+static __always_inline bool is_overlaid(const struct task_ctx *c, struct file *f)
+{
+	return f && c->seen_host != c->seen_inode && is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC);
+}
+
 /* The offset at which a call on an open file moved its bytes, after it returned `ret`. */
 static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const struct call *k, const struct op *o, u8 shape)
 {
@@ -66,8 +72,8 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
 	if (f)
 		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
-	if (shape == SHAPE_PRWV2)
-		o->flags = flags_of_call(o->flags, k->arg[5]);
+	if (shape == SHAPE_PRWV2) /* overlayfs does not hand RWF_NOAPPEND down: the file below appends */
+		o->flags = flags_of_call(o->flags, is_overlaid(c, f) ? k->arg[5] & ~RWF_NOAPPEND : k->arg[5]);
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
 	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
@@ -92,12 +98,16 @@ __noinline int is_cached(u64 inode, u64 off)
 
 /* A copy_file_range wrote, or the file system shared the extents, which leaves nothing of them in the page cache. What was dirty there is
  * written back before either, and where the file ended may be zeroed. */
-static __always_inline void copy_ends(struct task_ctx *c, struct op *o)
+static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct op *o)
 {
 	u64 after = dirtied_after(&c->copied_ns, o->ts_ns);
 
 	if (o->ret <= 0 || o->kind != KIND_COPY_OUT)
 		return;
+	if (is_overlaid(c, f)) {
+		c->apart_read += o->ret;
+		c->apart_wrote += o->ret;
+	}
 	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen_host, o->offset + o->ret - 1))
 		o->flags |= FLAG_SHARED;
 	else
@@ -131,7 +141,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
 			o->offset = o->ret > 0 ? pos - o->ret : pos;
 			if (!REDUCED && side)
-				copy_ends(c, o);
+				copy_ends(c, f, o);
 		}
 		call_record(c, o, proc);
 		if (side && f && o->ret > 0 && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
@@ -277,7 +287,7 @@ __noinline int exec_ends(struct task_ctx *c, long ret)
 		return 0;
 	last = thread_rchar(t, TASK(t, pid), c->rchar);
 	if (last || TASK(t, start_boottime) >= s->boot_ns)
-		c->exec_read += TASK(t, ioac.rchar) - last;
+		c->apart_read += TASK(t, ioac.rchar) - last;
 	c->rchar = TASK(t, ioac.rchar);
 	return 0;
 }
@@ -288,6 +298,18 @@ static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
 		o->dur_ns = clock_stop(th, tid, &o->ts_ns);
 	if (cfg.events && !o->dur_ns)
 		o->ts_ns = bpf_ktime_get_ns();
+}
+
+/* A call that is counted without what is remembered of its thread, or not at all. */
+static __always_inline bool ends_quickly(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, long ret)
+{
+	u8 shape = calls[nr & (IOT_MAX_SYSCALL - 1)].shape;
+
+	if (REDUCED || task_is_compat(t))
+		return false;
+	if (shape >= SHAPE_TO)
+		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
+	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && quick_call(t, th, regs, nr, ret);
 }
 
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
@@ -311,7 +333,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	if (!shape && !task_is_compat(t))
 		return 0;
 	th = thread_of(TASK(t, pid));
-	if (!REDUCED && shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && !task_is_compat(t) && quick_call(t, th, regs, nr, ret))
+	if (ends_quickly(t, th, regs, nr, ret))
 		return 0;
 	if (TASK(t, tgid) == cfg.self_pid)
 		return 0;

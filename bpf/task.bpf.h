@@ -36,6 +36,12 @@ enum range_state {
 	RANGE_FAULT,       /* they are the page of a fault */
 };
 
+/* Blocks of one file that turned dirty in one call, or for one request: from the first to the end of the last, and how many bytes they
+ * have. */
+struct fresh {
+	u64 inode, from, to, bytes;
+};
+
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
@@ -65,8 +71,9 @@ struct task_ctx {
 	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
 	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
 	u64 rchar;         /* task accounting when its last reading call returned */
-	u64 exec_read;     /* of the task accounting: what earlier programs read, and what execs read themselves (headers of programs) */
-	u64 exec_wrote;    /* what earlier programs wrote */
+	/* of the task accounting: what earlier programs read and wrote, what execs read themselves (headers of programs), and what a copy
+	 * on overlayfs did, which the kernel counts there and again below */
+	u64 apart_read, apart_wrote;
 	u64 signal_wrote;  /* task accounting + 1 when a signal was delivered last, 0 none was: what a core dump adds is no call's */
 	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
 	/* the fault in progress */
@@ -76,15 +83,17 @@ struct task_ctx {
 	u64 area_first, area_last;      /* pages that are mapped there */
 	u64 dirtied;       /* the folio that it made dirty last */
 	u32 uring_links;   /* not 0: the next request that it submits waits for that */
+	u32 uring_waits;   /* 1: so does the one that it submitted last */
 	u32 inlined; /* 1: what it wrote last is in the inode */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
-	/* blocks of one file that turned dirty in the call in progress: from the first to the end of the last, and how many bytes they have */
-	u64 fresh_inode, fresh_from, fresh_to, fresh_bytes;
+	struct fresh fresh; /* in the call in progress */
 	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
 	u64 direct_ns;     /* when one that goes through the cache had that written back which was dirty before */
 	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */
 	u64 copying, copied_from, copied_to, flushed_from, flushed_to; /* of a copy in progress: copy_note() there */
 	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
+	u64 was_inode, was_index, was_owner; /* the same, if it may be dirty at all: whose it was before */
+	u64 was_call;      /* as stored_call */
 	/* of the program in progress: what is too large for the stack */
 	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
 	u64 put_inode;     /* what its journal handle in progress is about (put.bpf.h) */

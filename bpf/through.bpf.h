@@ -42,6 +42,7 @@ enum aio_what {
 	AIO_AT,                /* the one that a search found before */
 	AIO_SYNCS,             /* from there on the first one of `inode` that goes through the cache and is synced */
 	AIO_BEGINS,            /* the same, that begins at `from` or appends */
+	AIO_WRITES,            /* the first one that writes `inode` */
 	AIO_DIRECT,            /* from there on the first one for direct I/O that has byte `from` or appends; ~0: any */
 };
 
@@ -104,6 +105,8 @@ static __always_inline bool aio_matches(const struct aio_search *s)
 		return true;
 	if (s->inode ? t->inode != s->inode : inode_number((struct inode *)t->inode) != s->number)
 		return false;
+	if (s->what == AIO_WRITES)
+		return true;
 	if (s->what == AIO_DIRECT)
 		return t->direct && (s->from == ~0ULL || t->appends || (s->from >= t->off && s->from - t->off < t->len));
 	if (!t->syncs || t->direct)
@@ -134,6 +137,14 @@ static __noinline int aio_search(struct aio_search *s)
 	s->list = regs_arg2(regs);
 	bpf_loop(AIO_LOOKED, aio_look_at, s, 0);
 	return s->found;
+}
+
+/* Does the io_submit that the current thread is in write the inode? If not, it makes pages of it dirty by reading into a mapped file. */
+static __noinline bool aio_writes(struct task_ctx *c, u64 inode)
+{
+	struct aio_search s = { .c = c, .inode = inode, .what = AIO_WRITES };
+
+	return regs_arg1(current_regs()) > AIO_LOOKED || aio_search(&s);
 }
 
 /* The request that was found is written back from now on, out of the page cache: what it wrote became dirty just before, not when io_submit

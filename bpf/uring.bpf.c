@@ -140,6 +140,7 @@ static __always_inline int submit(struct io_kiocb *r)
 		place_rw(c, req, u);
 	u->ts_ns = bpf_ktime_get_ns();
 	c->uring_req = req;
+	c->uring_waits = u->waits;
 	if (bpf_map_update_elem(&urings, &req, u, BPF_ANY) && u->proc >= PROC_FIRST && moves)
 		lose(LOSS_URING_TABLE);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring.bpf.h - io_uring requests: the table of operations, which requests are under way, and what happens when one is over.
+/* uring.bpf.h - io_uring requests: which are under way, and what happens when one is over. uring_op.bpf.h: the table of operations;
  * uring_now.bpf.h: which one the current task is at.
  *
  * A request is over when its completion is told, which is not always: not where the submitter wants none
@@ -10,93 +10,12 @@
 #ifndef IOT_URING_BPF_H
 #define IOT_URING_BPF_H
 
-#include <linux/io_uring.h>
 #include "dirty.bpf.h"
 #include "ext4.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"
-
-/* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
-enum uring_op_later {
-	OP_READ_MULTISHOT = 49, /* 6.7 */
-	OP_READV_FIXED = 60,    /* 6.15 */
-	OP_WRITEV_FIXED = 61,   /* 6.15 */
-};
-
-#define URING_OPS 64
-
-enum uring_op_flag {
-	OP_MOVES = 1,          /* its result is a number of bytes of a file */
-	OP_VECTOR = 2,         /* its length counts vectors */
-	OP_SPLICE = 4,         /* a second file is its source */
-};
-
-/* To add an operation: its row. net: what it does on a socket. What is not here is KIND_URING_OTHER. */
-static const struct uring_op {
-	u8 kind, flags;
-	u16 net;
-} uring_ops[URING_OPS] = {
-	[IORING_OP_READV] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
-	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[IORING_OP_READ] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[OP_READ_MULTISHOT] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
-	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
-	[IORING_OP_WRITEV] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
-	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
-	[IORING_OP_WRITE] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
-	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
-	[IORING_OP_SPLICE] = { KIND_URING_WRITE, OP_MOVES | OP_SPLICE },
-	[IORING_OP_FSYNC] = { KIND_URING_FSYNC },
-	[IORING_OP_SYNC_FILE_RANGE] = { KIND_URING_FSYNC },
-	[IORING_OP_SENDMSG] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SEND] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SEND_ZC] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_SENDMSG_ZC] = { 0, 0, KIND_NET_SEND },
-	[IORING_OP_RECVMSG] = { 0, 0, KIND_NET_RECV },
-	[IORING_OP_RECV] = { 0, 0, KIND_NET_RECV },
-};
-
-static __always_inline const struct uring_op *uring_op(u32 opcode)
-{
-	return &uring_ops[opcode & (URING_OPS - 1)];
-}
-
-static __always_inline u8 uring_kind(u32 opcode)
-{
-	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
-}
-
-/* A file that a request uses. */
-struct uring_file {
-	u64 file;              /* struct file, 0 not known */
-	u64 host, ino;         /* the inode that holds its pages; its number */
-	u64 offset;
-	u32 dev, id, flags;
-	u16 block;
-	u8 type;
-	u8 moving;             /* 1: at the file position or the end: `offset` is where that was at submission */
-};
-
-/* A request on its way. */
-struct uring_request {
-	u64 ts_ns, size;
-	u64 copied_ns;         /* when what it writes through was in the page cache; 0 not told */
-	u64 comm[2];           /* name of the thread that asked */
-	struct uring_file to, from; /* from: source of a splice */
-	u32 proc, tid, flags;
-	u8 opcode;
-	u8 skip;               /* 1: nobody is told when it succeeds */
-	u8 waits;              /* 1: it may begin long after it was submitted, when those before it are over */
-	u8 pad;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, u64);      /* request */
-	__type(value, struct uring_request);
-} urings SEC(".maps");
+#include "uring_op.bpf.h"
 
 static __always_inline u64 uring_cmd(u64 req)
 {
@@ -183,18 +102,36 @@ static __always_inline void uring_event(const struct uring_request *u, const str
 	event_submit(r);
 }
 
-static __always_inline void uring_beside(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+static __always_inline void exchange(u64 *a, u64 *b)
 {
-	struct task_ctx *c = ctx_find();
+	u64 v = *a;
+
+	*a = *b;
+	*b = v;
+}
+
+/* What a worker made dirty takes the place of what the current task does. Twice: all is as before. */
+static __always_inline void fresh_exchange(struct task_ctx *c, struct uring_request *u)
+{
+	if (!c || !u->fresh_ns)
+		return;
+	exchange(&c->fresh.inode, &u->fresh.inode);
+	exchange(&c->fresh.from, &u->fresh.from);
+	exchange(&c->fresh.to, &u->fresh.to);
+	exchange(&c->fresh.bytes, &u->fresh.bytes);
+}
+
+static __always_inline void uring_beside(struct task_ctx *c, const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+{
 	struct wrote_at *w;
 
-	if (!c || !c->fresh_inode || c->fresh_inode != f->host)
+	if (!c || !c->fresh.inode || c->fresh.inode != f->host)
 		return;
 	w = wrote_of(c);
 	w->off = f->offset;
 	w->len = d->res > 0 ? d->res : 0;
 	w->block = f->block ?: PAGE_SIZE;
-	w->ts_ns = began_dirtying(w->len, u->flags, u->ts_ns + d->queue_ns);
+	w->ts_ns = u->fresh_ns ?: began_dirtying(w->len, u->flags, u->ts_ns + d->queue_ns);
 	w->proc = u->proc;
 	fresh_before(c, w);
 }
@@ -207,13 +144,17 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 
 	if (!u || !f || !d)
 		return 0;
+	c = ctx_find();
+	fresh_exchange(c, u);
 	if (d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT) {
-		c = ctx_find();
 		if ((c && went_through_cache(c, f->host, f->offset)) || is_indirect(f->host, f->offset)) {
 			f->flags &= ~FLAG_DIRECT;
 			d->queue_ns = c ? dirtied_after(&c->direct_ns, u->ts_ns) : 0;
 		}
 	}
+	if (d->kind == KIND_URING_WRITE)
+		uring_beside(c, u, f, d);
+	fresh_exchange(c, u);
 	k.owner = u->proc;
 	k.dev = f->dev;
 	k.kind = d->kind;
@@ -226,8 +167,6 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	}
 	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
 		ra_used(f->host, f->offset, d->bytes);
-	if (d->kind == KIND_URING_WRITE)
-		uring_beside(u, f, d);
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
 	if (d->dur_ns)
 		hist_add(u->proc, d->kind, f->type, d->dur_ns);

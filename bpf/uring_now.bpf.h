@@ -5,20 +5,6 @@
 
 #include "uring.bpf.h"
 
-/* The request that a worker of io_uring executes, or 0. */
-static __always_inline u64 uring_worker_request(struct task_struct *t)
-{
-	u64 worker, work;
-
-	if (!bpf_core_field_exists(t->worker_private) || !bpf_core_type_exists(struct io_worker))
-		return 0;
-	worker = POINTER_AT(t, struct task_struct, worker_private);
-	if (!worker)
-		return 0;
-	work = POINTER_AT(worker, struct io_worker, cur_work);
-	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
-}
-
 /* The request that the current task is at: the last one that it submitted, where it is in io_uring_enter or is a ring's polling
  * thread; the one that it executes, where it is a worker. Workers and polling threads belong to the ring's process, so the owner
  * is the current process. False: none. Offset and length are those of the call that the kernel is in (O_APPEND and the file

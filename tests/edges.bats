@@ -221,6 +221,29 @@ os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("f3")], 0)
 	done
 }
 
+@test "what io_uring and libaio read into a mapped file is D of who reads: the ledger closes" {
+	local fs engine direct
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	body() {
+		for engine in io_uring libaio; do
+			for direct in 0 1; do
+				rm -f run.sqlite*
+				(cd "$IOT_MNT" && rm -f map && head -c 1M /dev/urandom >src && truncate -s 256K map && sync -f .)
+				traced -- fio --name=x --filename="$IOT_MNT/src" --size=1M --ioengine=$engine --direct=$direct --rw=read --bs=16k --iodepth=4 \
+					--iomem=mmapshared:"$IOT_MNT/map" --output=fio.log
+				"$analyze" verify run.sqlite >verify.txt || fail "$fs, $engine, $direct: $(grep MISMATCH verify.txt)"
+				same "$fs, $engine, $direct: D is W, all is fio's" "$(sql "SELECT SUM(l.dirtied) = SUM(l.written), SUM(l.dirtied) >= 65536, MIN(p.comm), MAX(p.comm)
+					FROM ledger l JOIN file f ON f.id = l.file JOIN process p ON p.id = l.owner WHERE f.path = '$IOT_MNT/map'")" "1 1 fio fio"
+			done
+		done
+	}
+	for fs in ext4 xfs btrfs; do
+		with_fs "$fs" 512M -- body
+	done
+}
+
 @test "what a call reads over pages that another had dirtied, into a mapped file, is not the other's any more" {
 	local fs
 
@@ -241,6 +264,30 @@ while at < 20 << 10:
 		same "$fs: in all" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO'")" 65536
 	}
 	for fs in ext4 xfs; do
+		with_fs "$fs" 512M -- body
+	done
+}
+
+@test "what a direct read puts over pages of a mapped file that another had dirtied is of who reads: by a call, by io_uring and libaio" {
+	local fs engine
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	body() {
+		for engine in psync libaio io_uring; do
+			for _ in 1 2 3 4 5; do # unless somebody's sync came in between
+				rm -f run.sqlite*
+				(cd "$IOT_MNT" && rm -f map && head -c 1M /dev/urandom >src && sync -f .)
+				traced -- sh -c 'dd if=/dev/zero of="$0/map" bs=64k count=4 status=none && exec fio --name=x --filename="$0/src" --size=1M --ioengine=$1 \
+					--direct=1 --rw=read --bs=64k --iodepth=1 --iomem=mmapshared:"$0/map" --output=fio.log' "$IOT_MNT" $engine
+				[ "$(sql "SELECT SUM(bytes) FROM v_event WHERE kind = 'fs_write' AND path = '$IOT_MNT/map'")" != 262144 ] || break
+			done
+			"$analyze" verify run.sqlite >verify.txt || fail "$fs, $engine: $(grep MISMATCH verify.txt)"
+			same "$fs, $engine: W of both" "$(sql "SELECT owner_comm || ' ' || SUM(bytes) FROM v_event WHERE kind = 'fs_write' AND cause = 'data'
+				AND path = '$IOT_MNT/map' GROUP BY owner_comm ORDER BY 1" | tr '\n' ' ')" "dd 196608 fio 65536 "
+		done
+	}
+	for fs in ext4 xfs btrfs; do
 		with_fs "$fs" 512M -- body
 	done
 }

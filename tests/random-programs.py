@@ -41,12 +41,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
 from random_device import FS_IOC_GETVERSION, PAGE, Image, extents, holes, is_btrfs, is_xfs, refusal  # noqa: E402
 from random_generate import CALLS, generate, parse  # noqa: E402
-from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, place, ranges, touched  # noqa: E402
+from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, place, ranges, touched  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("IOT_BUILD", HERE + "/../build")
@@ -191,6 +192,8 @@ class Batch:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
         writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if op == "copy" and reply.get("ino") and ret > 0 else None)
+        if is_btrfs() and "x" in c.get("mode", "") and op in BYTES and ret > 0 and is_aligned(c, reply):
+            self.wait_direct(p, (reply["ino"], reply["gen"]), set(touched(reply, ret)), writes)
         if reply.get("ino"):
             inode = p.inodes.get((reply["ino"], reply["gen"]))
             p.first.setdefault(c["f"], (reply["ino"], reply["gen"]))
@@ -209,11 +212,24 @@ class Batch:
         self.forget_dead(p)
         self.mark([p])
 
+    def wait_direct(self, p, key, pages, writes):
+        """btrfs enters the blocks of a direct write into the file a moment after the call has returned: `writes` gets what appears."""
+        for _ in range(300):
+            if pages <= writes.get(p.inodes.get(key), set()):
+                return
+            self.mark([p])
+            time.sleep(0.01)
+            for i, ps in self.look(p).items():
+                writes.setdefault(i, set()).update(ps)
+
     def forget_dead(self, p):
         for i in p.inodes.values():
             if not i.alive:
                 if i.cut and is_xfs():  # begins to write what was cut when it is closed, and then the file is gone with its blocks
                     p.flushed_perhaps(i)
+                if i.begun and is_btrfs():  # an extent of which a part was written keeps it, until somebody writes the rest with all else
+                    p.flushed_perhaps(i)
+                    i.begun.clear()
                 p.cancel(i, 0)
 
     def before(self):

@@ -155,6 +155,27 @@ setup() {
 		2 pwrite f=0 off=0 len=12288
 		3 fsync f=0
 		= 0 0-2: 2 3
+		# a store waits for a write of its page that a direct write beside it began, as part of an extent: what was there is its writer's
+		b pwrite f=0 off=0 len=16384
+		b fsync f=0
+		b pwrite f=0 off=16384 len=49152
+		b fsync f=0
+		3 pwrite f=0 off=0 len=65536
+		2 pwrite f=0 off=8192 len=32768
+		1 pwrite f=0 mode=x off=4096 len=4096
+		3 store f=0 kind=0 off=16384 len=4096
+		1 fsync f=0
+		= 0 4: 2 3
+		= 0 5-9: 2
+		= 0 10-15: 3
+		# a range of zeros behind the end: the rest of the last block is zeroed and written, and then its begin is
+		2 truncate f=1 len=1
+		1 fallocate f=1 flags=17 off=100 len=8192
+		= 1 0: 1 1
+		# a hole that begins with the last block and ends in it: that is zeroed in part, not dropped
+		3 pwrite f=2 mode=d off=16384 len=1
+		2 fallocate f=2 flags=3 off=16384 len=100
+		= 2 4: 3 2
 	EOF
 }
 

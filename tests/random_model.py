@@ -163,6 +163,7 @@ class Program:
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
         later = []  # by what the call itself may do beside its bytes, such as zeroing
+        waits = set(inode.begun) if op == "store" and inode else set()  # a store has what was begun written first
         for i, ps in writes.items():
             for page in ps & i.begun if syncs else ():
                 if page in i.claims:  # once before the call copies to it
@@ -170,7 +171,7 @@ class Program:
             i.begun -= ps
         if not syncs:
             for i, ps in writes.items():
-                if i is inode and ps & claims:
+                if i is inode and (ps & claims) - waits:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     claim = i.claims.get(page)
@@ -207,6 +208,8 @@ class Program:
                 self.charge(i, page, claim)
             else:
                 self.written(i, page)
+        if op == "fallocate" and inode and not is_ext4() and ret == 0:
+            self.zeroed_after(who, c, inode, writes.get(inode, set()))
         if inode and is_btrfs() and (op in ("range", "msync", "forget", "fallocate", "truncate", "path_truncate") or "x" in mode):
             inode.begun |= inode.claims.keys() - writes.get(inode, set())
         if op in ("fsync", "fdatasync", "uring_fsync") and ret == 0 and inode:
@@ -300,10 +303,11 @@ class Program:
             if is_xfs():
                 self.xfs_shifted(who, c, inode, reply, written)
             return
-        if c["flags"] & FALLOC_PUNCH and end > reply["size"]:  # beyond the end of the file: its last page is dropped whole
-            if not is_xfs() and c["off"] >= reply["size"]:
+        last = reply["size"] + -reply["size"] % PAGE * is_btrfs()  # whose files end with a block
+        if c["flags"] & FALLOC_PUNCH and end > last:  # beyond the end of the file: its last page is dropped whole
+            if not is_xfs() and c["off"] >= last:
                 return  # no hole is made there
-            end = ((end if is_xfs() else reply["size"]) + PAGE - 1) // PAGE * PAGE
+            end = ((end if is_xfs() else last) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             if is_xfs() or is_btrfs():
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
@@ -325,6 +329,13 @@ class Program:
         page = reply["size_after" if c["flags"] & FALLOC_COLLAPSE else "size"] // PAGE
         if reply["size"] % PAGE and (c["flags"] & FALLOC_COLLAPSE or page in written):
             self.claim(inode, page, page, who, False)
+
+    def zeroed_after(self, who, c, inode, written):
+        """XFS and btrfs write what is dirty in a range that they zero or make a hole, such as the block where the file ends, and then zero
+        the edges: a page that was written during the call may be dirty again."""
+        for edge in (c["off"], c["off"] + c["len"]):
+            if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO) and edge % PAGE and edge // PAGE in written:
+                self.claim(inode, edge // PAGE, edge // PAGE, who, False)
 
     def xfs_zeroed(self, who, c, inode, reply, written):
         """XFS writes the block where the file ends, if it zeroes up to there, and once more when it sets a new size: the device shows

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* uring_op.bpf.h - io_uring: the table of operations, the requests on their way, and whether the current task is at one that writes. */
+#ifndef IOT_URING_OP_BPF_H
+#define IOT_URING_OP_BPF_H
+
+#include <linux/io_uring.h>
+#include "call.bpf.h"
+#include "dirty.bpf.h"
+
+/* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
+enum uring_op_later {
+	OP_READ_MULTISHOT = 49, /* 6.7 */
+	OP_READV_FIXED = 60,    /* 6.15 */
+	OP_WRITEV_FIXED = 61,   /* 6.15 */
+};
+
+#define URING_OPS 64
+
+enum uring_op_flag {
+	OP_MOVES = 1,          /* its result is a number of bytes of a file */
+	OP_VECTOR = 2,         /* its length counts vectors */
+	OP_SPLICE = 4,         /* a second file is its source */
+};
+
+/* To add an operation: its row. net: what it does on a socket. What is not here is KIND_URING_OTHER. */
+static const struct uring_op {
+	u8 kind, flags;
+	u16 net;
+} uring_ops[URING_OPS] = {
+	[IORING_OP_READV] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[IORING_OP_READ_FIXED] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[IORING_OP_READ] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[OP_READ_MULTISHOT] = { KIND_URING_READ, OP_MOVES, KIND_NET_RECV },
+	[OP_READV_FIXED] = { KIND_URING_READ, OP_MOVES | OP_VECTOR, KIND_NET_RECV },
+	[IORING_OP_WRITEV] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[IORING_OP_WRITE_FIXED] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[IORING_OP_WRITE] = { KIND_URING_WRITE, OP_MOVES, KIND_NET_SEND },
+	[OP_WRITEV_FIXED] = { KIND_URING_WRITE, OP_MOVES | OP_VECTOR, KIND_NET_SEND },
+	[IORING_OP_SPLICE] = { KIND_URING_WRITE, OP_MOVES | OP_SPLICE },
+	[IORING_OP_FSYNC] = { KIND_URING_FSYNC },
+	[IORING_OP_SYNC_FILE_RANGE] = { KIND_URING_FSYNC },
+	[IORING_OP_SENDMSG] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SEND] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SEND_ZC] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_SENDMSG_ZC] = { 0, 0, KIND_NET_SEND },
+	[IORING_OP_RECVMSG] = { 0, 0, KIND_NET_RECV },
+	[IORING_OP_RECV] = { 0, 0, KIND_NET_RECV },
+};
+
+static __always_inline const struct uring_op *uring_op(u32 opcode)
+{
+	return &uring_ops[opcode & (URING_OPS - 1)];
+}
+
+static __always_inline u8 uring_kind(u32 opcode)
+{
+	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
+}
+
+/* The request that a worker of io_uring executes, or 0. */
+static __always_inline u64 uring_worker_request(struct task_struct *t)
+{
+	u64 worker, work;
+
+	if (!bpf_core_field_exists(t->worker_private) || !bpf_core_type_exists(struct io_worker))
+		return 0;
+	worker = POINTER_AT(t, struct task_struct, worker_private);
+	if (!worker)
+		return 0;
+	work = POINTER_AT(worker, struct io_worker, cur_work);
+	return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
+}
+
+/* A file that a request uses. */
+struct uring_file {
+	u64 file;              /* struct file, 0 not known */
+	u64 host, ino;         /* the inode that holds its pages; its number */
+	u64 offset;
+	u32 dev, id, flags;
+	u16 block;
+	u8 type;
+	u8 moving;             /* 1: at the file position or the end: `offset` is where that was at submission */
+};
+
+/* A request on its way. */
+struct uring_request {
+	u64 ts_ns, size;
+	u64 copied_ns;         /* when what it writes through was in the page cache; 0 not told */
+	u64 comm[2];           /* name of the thread that asked */
+	struct fresh fresh;    /* by a worker, whose memory the end of the request, told in its submitter, does not find */
+	u64 fresh_ns;          /* since when; 0 no worker did */
+	struct uring_file to, from; /* from: source of a splice */
+	u32 proc, tid, flags;
+	u8 opcode;
+	u8 skip;               /* 1: nobody is told when it succeeds */
+	u8 waits;              /* 1: it may begin long after it was submitted, when those before it are over */
+	u8 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);      /* request */
+	__type(value, struct uring_request);
+} urings SEC(".maps");
+
+/* May the request that the current task is at write a file? One that reads, or receives, makes only pages of a mapped file dirty. Of one that
+ * was not seen nobody knows, nor of several that wait for each other: they begin when the last is submitted. */
+static __always_inline bool uring_writes(struct task_struct *t)
+{
+	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
+	struct task_ctx *c = req ? NULL : ctx_find();
+
+	if (c && !c->uring_waits)
+		req = c->uring_req;
+	return !req || uring_op(NUMBER_AT(req, struct io_kiocb, opcode))->net != KIND_NET_RECV;
+}
+
+/* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
+static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
+{
+	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
+	struct uring_request *u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+
+	if (u && !u->fresh_ns) {
+		u->fresh_ns = bpf_ktime_get_ns();
+		c->fresh.inode = 0; /* of an earlier one */
+	}
+	fresh_note(c, i, off, bytes);
+	if (u)
+		u->fresh = c->fresh;
+}
+
+#endif
