@@ -33,11 +33,9 @@ weak claims, the device does not tell which of them made it dirty: any of them i
 """
 import collections
 import contextlib
-import fcntl
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -45,7 +43,7 @@ import time
 
 sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
-from random_device import FS_IOC_GETVERSION, PAGE, Image, extents, holes, is_btrfs, is_xfs, refusal  # noqa: E402
+from random_device import PAGE, Image, extents, generation, holes, is_btrfs, is_overlay, is_xfs, refusal  # noqa: E402
 from random_generate import CALLS, generate, parse  # noqa: E402
 from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, place, ranges, touched  # noqa: E402
 
@@ -107,9 +105,7 @@ class Batch:
 
     def inode_of(self, p, fd):
         st = os.fstat(fd)
-        gen = bytearray(8)
-        fcntl.ioctl(fd, FS_IOC_GETVERSION, gen)
-        return (st.st_ino, struct.unpack_from("=I", gen)[0])
+        return (st.st_ino, generation(fd))
 
     def holders(self, p):
         """A path to each inode of the program that somebody still holds."""
@@ -452,7 +448,7 @@ def main():
         return 0
     if refusal():
         sys.exit("random-programs: " + refusal())
-    step = int(options["batch"])
+    step = 1 if is_overlay() else int(options["batch"])
     if options["full"]:
         fill(int(options["full"]) << 10)
     errors = []

@@ -56,6 +56,39 @@ setup() {
 	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"
 }
 
+# A trace for each: overlayfs tells no generations of inodes.
+@test "random programs on overlayfs, as in a container: every page is charged to its last writer, and D is W (IOT_RANDOM=N)" {
+	export BATS_TEST_TIMEOUT=7200
+	grep -qw overlay /proc/filesystems || modprobe overlay 2>/dev/null || skip "overlayfs is missing"
+	body() {
+		local below=$IOT_MNT result=0
+
+		mkdir "$below/lower" "$below/upper" "$below/work" "$below/merged"
+		mount -t overlay overlay -o "lowerdir=$below/lower,upperdir=$below/upper,workdir=$below/work" "$below/merged"
+		IOT_MNT=$below/merged "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-60} / 10 - 1))" || result=1
+		umount "$below/merged" || umount --lazy "$below/merged"
+		return $result
+	}
+	with_fs ext4 2G -- body
+}
+
+@test "what a worker of io_uring and a libaio that failed made dirty is D" {
+	with_fs ext4 1G -- "$programs" --batch 1 --file - <<-'EOF'
+		# a linked request that fails in a worker, which has read the page before
+		b pwrite f=2 off=0 len=524288
+		b fsync f=2
+		b forget f=2 off=0 len=0
+		1 urings f=2 n=5 len=100 step=12288 off=98570 fail=1 kind=1 async=0
+		# refused after it had dirty pages of another written back, and zeroes the rest of the last one then
+		3 pwrite f=1 off=100 len=4096
+		2 aio f=1 mode=xa off=40960 len=4096 n=2 kind=0
+		# of several requests one that fails, below others that grow the file
+		b pwrite f=0 off=0 len=1000
+		b fsync f=0
+		3 aios f=0 n=5 len=20480 step=-20480 off=106496 fail=3
+	EOF
+}
+
 # Without shared extents: copies would share what they are to write.
 @test "random programs on XFS: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
 	need mkfs.xfs xfsprogs

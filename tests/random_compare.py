@@ -4,7 +4,7 @@ import collections
 import os
 import subprocess
 
-from random_device import is_xfs
+from random_device import is_overlay, is_xfs
 from random_generate import PAGE, parse
 from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, ranges
 
@@ -33,7 +33,7 @@ def compare(batch):
             "SELECT c.name, COALESCE(e.owner, 0), COALESCE(f.ino, 0), COALESCE(f.gen, 0), COALESCE(e.offset, 0), e.bytes FROM event e "
             "JOIN kind k ON k.id = e.kind JOIN cause c ON c.id = e.cause LEFT JOIN file f ON f.run = e.run AND f.id = e.file "
             "WHERE k.name = 'fs_write' AND c.name IN ('data', 'direct', 'unknown') AND e.dev = %d" % dev):
-        key, off, size = (int(ino), int(gen)), int(off), int(size)
+        key, off, size = (int(ino), 0 if is_overlay() else int(gen)), int(off), int(size)
         who = names.get(owner, "process " + owner)
         p = inodes.get(key) or of.get(owner)
         if not p and who in UNSEEN:

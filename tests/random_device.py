@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 """random_device.py - what is on the device: where the blocks of files are, and which of them were written since they were marked."""
+import errno
 import fcntl
 import glob
 import os
@@ -21,6 +22,22 @@ def is_btrfs():
 
 def is_ext4():
     return os.path.isdir("/sys/fs/ext4/" + os.path.basename(os.environ["IOT_DEV"]))
+
+
+def generation(fd):
+    """Of the inode behind a descriptor; overlayfs tells none: 0. Then the numbers of inodes must not be used again within a trace."""
+    gen = bytearray(8)
+    try:
+        fcntl.ioctl(fd, FS_IOC_GETVERSION, gen)
+    except OSError as e:
+        if e.errno != errno.ENOTTY:
+            raise
+    return struct.unpack_from("=I", gen)[0]
+
+
+def is_overlay():
+    with open("/proc/self/mounts") as f:
+        return any(line.split()[1:3] == [os.environ["IOT_MNT"], "overlay"] for line in f)
 
 
 def refusal():

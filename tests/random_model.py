@@ -2,7 +2,7 @@
 """random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
 import collections
 
-from random_device import is_btrfs, is_ext4, is_xfs
+from random_device import is_btrfs, is_ext4, is_overlay, is_xfs
 from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
 
 FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
@@ -377,6 +377,8 @@ def touched(reply, ret):
 def place(op, c, reply, ret):
     """Where the call's bytes went, and where they would have begun."""
     rwf = max(c.get("rwf", 0), 0)
+    if op == "pwritev2" and is_overlay():  # which hands it not down: the file below appends
+        rwf &= ~RWF_NOAPPEND
     if ("a" in c.get("mode", "") or rwf & RWF_APPEND) and not rwf & RWF_NOAPPEND:
         return reply["size_after"] - max(ret, 0), reply["size"]
     if op in ("write", "writev", "child", "sendfile") or c.get("off", -1) == -1:
