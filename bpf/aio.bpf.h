@@ -124,6 +124,18 @@ static __always_inline struct aio_walk *aio_begin(struct task_ctx *c)
 	return w;
 }
 
+/* What turned dirty beside a request that is over. Of several that one call submits the first to end has all of that: where another failed
+ * it may have made pages dirty too. */
+static __always_inline void aio_beside(struct task_ctx *c, const struct aio *a, const struct op *o)
+{
+	u64 from = a->flags & FLAG_APPEND ? NUMBER_AT(a->host, struct inode, i_size) : a->offset, begun = from & -(u64)(a->block ?: PAGE_SIZE);
+
+	if (c->fresh.inode && c->fresh.inode == a->host)
+		fresh_before(c, wrote_by(c, o, a->proc));
+	else if (o->ret < 0 && a->type == SUB_FT_REG)
+		dirty_event((struct inode *)a->host, begun, 0, from - begun + (a->size ?: PAGE_SIZE), a->proc, HOW_EXACT, a->ts_ns);
+}
+
 /* One request is over. */
 __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 {
@@ -165,12 +177,8 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
 		wrote_data(a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->block, a->proc);
-	if (o->write != MOVES_TO_FILE || !a->host)
-		return 0;
-	if (c->fresh.inode && c->fresh.inode == a->host)
-		fresh_before(c, wrote_by(c, o, a->proc));
-	else if (res < 0 && a->type == SUB_FT_REG) /* of several that were submitted at once: where it failed it may have made a page dirty */
-		dirty_event((struct inode *)a->host, a->offset, 0, a->size ?: PAGE_SIZE, a->proc, HOW_EXACT, a->ts_ns);
+	if (o->write == MOVES_TO_FILE && a->host)
+		aio_beside(c, a, o);
 	return 0;
 }
 
