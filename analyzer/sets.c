@@ -259,7 +259,7 @@ static int check_label(const char *arg)
 	if (n <= 7 || strcmp(path + n - 7, ".sqlite"))
 		return 0;
 	if (access(path, F_OK))
-		return fail_as(EXIT_DATA, errno, "'%s' is neither a store nor a folder that is there", path);
+		return fail_as(EXIT_USAGE, errno, "'%s' is neither a store nor a folder that is there", path);
 	return fail_as(EXIT_USAGE, 0, "'%s' names no runs: a label or numbers stand behind the colon", arg);
 }
 

@@ -213,7 +213,7 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	E
 	# labels alone are looked for in every store of this folder; what is called like a store is no label
 	echo text >other.sqlite
-	run --separate-stderr -1 "$ANALYZE" compare notes/x.sqlite:3 a
+	run --separate-stderr -2 "$ANALYZE" compare notes/x.sqlite:3 a
 	[ "$stderr" = "iot-analyze: 'notes/x.sqlite' is neither a store nor a folder that is there: No such file or directory" ]
 	run --separate-stderr -2 "$ANALYZE" compare $S: a
 	[ "$stderr" = "iot-analyze: '$S:' names no runs: a label or numbers stand behind the colon" ]
