@@ -7,16 +7,24 @@
 -- caption: bytes, by the blocks that calls on it put there (report journal). What could not be named is one row, and so is what no file is known of.
 
 -- table: files
-WITH part AS (
-       SELECT n.file, line, component, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled,
-              NULL AS dirty_end, NULL AS submitted, NULL AS covered, NULL AS journal, NULL AS blocks, 0 AS put
-       FROM v_file_sum s CROSS JOIN v_file_shown n ON n.file = s.file
+WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component's that is where several write the file, nobody knows
+       SELECT s.file, s.line, MIN(COALESCE(s.component, f.component)) AS component,
+              COUNT(DISTINCT COALESCE(s.component, f.component, '')) > 1 AS several
+       FROM v_file_sum s JOIN v_file_label f ON f.file = s.file
+       WHERE :by = 'component' AND s.S + s.ops_w + s.W > 0
+       GROUP BY s.file, s.line),
+     part AS (
+       SELECT n.file, s.line, s.component, S, ops_w, syncs, W, B, S_r, ops_r, B_r, NULL AS T, NULL AS D, NULL AS absorbed, NULL AS cancelled,
+              NULL AS dirty_end, NULL AS submitted, NULL AS covered, NULL AS journal, NULL AS blocks, 0 AS put,
+              s.S + s.ops_w + s.W > 0 AND d.several AS several
+       FROM v_file_sum s CROSS JOIN v_file_shown n ON n.file = s.file LEFT JOIN does d ON d.file = s.file AND d.line = s.line
        UNION ALL
-       SELECT l.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end,
-              iif(l.written + l.submitted > 0, c.submitted, NULL), iif(l.written + l.submitted > 0, c.covered, NULL), NULL, NULL, 0
+       SELECT l.file, l.line, d.component, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end,
+              iif(l.written + l.submitted > 0, c.submitted, NULL), iif(l.written + l.submitted > 0, c.covered, NULL), NULL, NULL, 0, d.several
        FROM v_file_ledger l CROSS JOIN v_file_shown n ON n.file = l.file LEFT JOIN v_file_covered c ON c.file = l.file
+       LEFT JOIN does d ON d.file = l.file AND d.line = l.line
        UNION ALL
-       SELECT n.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1
+       SELECT n.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1, 0
        FROM v_file_put p CROSS JOIN v_file_shown n ON n.file = p.file),
      named AS (
        SELECT p.*, f.key, f.label, f.device, f.ino, COALESCE(p.component, f.component) AS part
@@ -28,21 +36,23 @@ WITH part AS (
               group_concat(DISTINCT part) AS component, line, COUNT(DISTINCT file) AS files, MIN(file) AS file,
               SUM(S) AS S, SUM(ops_w) AS ops_w, SUM(syncs) AS syncs, COALESCE(SUM(T), 0) AS T, COALESCE(SUM(D), 0) AS D,
               COALESCE(SUM(absorbed), 0) AS absorbed, COALESCE(SUM(cancelled), 0) AS cancelled, COALESCE(SUM(dirty_end), 0) AS dirty_end,
+              iif(MAX(several) = 1, NULL, 1) AS told,
               SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(ops_r) AS ops_r, SUM(B_r) AS B_r, COALESCE(SUM(journal), 0) AS journal,
               iif(COUNT(submitted) = COUNT(covered), SUM(submitted) * 1.0 / NULLIF(SUM(covered), 0), NULL) AS rewrite_dev,
               iif(COUNT(blocks) = SUM(put), COALESCE(SUM(blocks), 0), NULL) AS blocks, SUM(put) AS puts
        FROM named
        GROUP BY iif(:by = 'component', COALESCE(part, 'unclassified'), key), line)
 SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p.component, g.who, p.S * k.syscall AS S, p.ops_w * k.syscall AS ops_w,
-       p.syncs * k.syscall AS syncs, p.T * k.ledger AS T, p.D * k.ledger AS D, p.absorbed * k.ledger AS absorbed, p.cancelled * k.ledger AS cancelled,
-       p.dirty_end * k.ledger AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,
-       p.B_r * k.block AS B_r, p.files, p.T * k.ledger * 1.0 / NULLIF(p.D, 0) AS rewrite,
+       p.syncs * k.syscall AS syncs, p.T * k.ledger * p.told AS T, p.D * k.ledger * p.told AS D,
+       p.absorbed * k.ledger * p.told AS absorbed, p.cancelled * k.ledger * p.told AS cancelled,
+       p.dirty_end * k.ledger * p.told AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,
+       p.B_r * k.block AS B_r, p.files, p.T * k.ledger * p.told * 1.0 / NULLIF(p.D, 0) AS rewrite,
        CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks,
-       p.rewrite_dev * k.ledger AS rewrite_dev
+       p.rewrite_dev * k.ledger * p.told AS rewrite_dev
 FROM line p JOIN v_group g ON g.rowid = p.line JOIN v_measured k
 JOIN (SELECT 0 AS any_put, NULL AS known UNION ALL SELECT 1, 1) j
      ON j.any_put = COALESCE(p.puts > 0 OR p.device IN (SELECT device FROM told), 0)
-WHERE S + ops_w + syncs + W + B + S_r + ops_r + B_r + T + D + cancelled + dirty_end + journal > 0
+WHERE p.S + p.ops_w + p.syncs + p.W + p.B + p.S_r + p.ops_r + p.B_r + p.T + p.D + p.cancelled + p.dirty_end + p.journal > 0
 ORDER BY p.W + p.B + p.S + p.S_r + p.B_r + p.T DESC, p.path, p.file, g.gid
 LIMIT :rows;
 

@@ -829,6 +829,16 @@ for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))'
 	[ "$(names "path files S" --by component | LC_ALL=C sort)" = "data 1 3000
 unclassified 6 22100
 wal 2 3000" ]
+	# a file that two components write: what is known of the whole file alone is no component's
+	sqlite3 "$S" "INSERT INTO file_io SELECT run, file, owner, (SELECT id FROM component WHERE name = 'checkpoint'), 0, 0, 1, 50, 0, 0, 0, 0, 0 FROM file_io WHERE file = 3"
+	[ "$(names "path S T D rewrite" --by component | LC_ALL=C sort)" = "checkpoint 50 n/a n/a n/a
+data 3000 n/a n/a n/a
+unclassified 22100 0 0 n/a
+wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; false; }
+	# one that another component writes than its name says is all that one's
+	sqlite3 "$S" "UPDATE file_io SET component = (SELECT id FROM component WHERE name = 'checkpoint') WHERE file = 2;
+		DELETE FROM file_io WHERE file = 3 AND write_bytes = 50"
+	[ "$(names "path S T D" --by component | LC_ALL=C sort | tr '\n' ' ')" = "checkpoint 2000 24576 8192 data 3000 36864 12288 unclassified 22100 0 0 wal 1000 12288 4096 " ]
 	run --separate-stderr -2 "$ANALYZE" breakdown "$S" --by pattern
 	[ "$stderr" = "iot-analyze: --by pattern belongs to the command 'files'" ]
 	run --separate-stderr -2 "$ANALYZE" breakdown "$S" --by component
