@@ -58,7 +58,7 @@ static __always_inline bool message_counts(struct task_struct *t, u32 fd, s64 re
 	struct file *f = ret > 0 ? file_of_task(t, fd) : NULL;
 	u64 sock = f ? sock_of(f) : 0;
 
-	return sock && (cfg.sockets != SOCKETS_ALL || is_datagram(sock));
+	return sock && (cfg.sockets == SOCKETS_ALL || is_datagram(sock));
 }
 
 /* sendto, sendmsg, sendmmsg and their readers: datagrams, whose peer the call names; every socket where nothing else tells

@@ -146,9 +146,13 @@ static int prepare_table(struct table_copy *t)
 		rc = sqlite3_bind_text(st, 1, t->table, -1, SQLITE_STATIC);
 	t->owner = t->pid = t->dev = -1;
 	for (t->columns = 0; rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && t->columns < COLUMNS_MAX; t->columns++) {
-		name[t->columns] = strdup((const char *)sqlite3_column_text(st, 0));
-		if (!name[t->columns])
+		const char *text = (const char *)sqlite3_column_text(st, 0);
+
+		name[t->columns] = text ? strdup(text) : NULL;
+		if (!name[t->columns]) {
+			rc = SQLITE_NOMEM;
 			break;
+		}
 		t->rule[t->columns] = rule_of(t->table, name[t->columns]);
 		t->owner = !strcmp(name[t->columns], "owner") ? t->columns : t->owner;
 		t->pid = !strcmp(name[t->columns], "pid") ? t->columns : t->pid;
