@@ -158,6 +158,8 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	to = BPF_CORE_READ(wbc, range_end) + 1;
 	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
 		return 0;
+	if (t.direct && t.appends && from < c->copied_from)
+		return 0; /* an extent that ends where it begins, of what was dirty before: it waits for that before it copies */
 	if (to - from > t.len) { /* of all of the file: its own is what it has copied */
 		from = c->copied_from;
 		to = c->copied_to;
@@ -172,6 +174,8 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	to = to < end ? to : end;
 	if (to <= from)
 		return 0;
+	if (t.direct)
+		c->fell_inode = t.inode;
 	c->dirtied_range[0] = from;
 	c->dirtied_range[1] = to - from;
 	return 1;

@@ -104,8 +104,10 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
  * system wrote as usual (btrfs, where there are checksums). */
 static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)
 {
-	c->copied_inode = 0;   /* the call or request is over */
-	return host && c->fresh.inode == host && c->fresh.to > off;
+	bool fell = host && c->fell_inode == host;
+
+	c->copied_inode = c->fell_inode = 0; /* the call or request is over */
+	return fell || (host && c->fresh.inode == host && c->fresh.to > off);
 }
 
 /* How long after its begin the call or request that is over made pages dirty, when what was dirty before was written back first: *at. */

@@ -106,6 +106,18 @@ setup() {
 @test "btrfs: what a call for direct I/O or with O_SYNC has written back after it copied is its own, also where others had made it dirty" {
 	need mkfs.btrfs btrfs-progs
 	MOUNT_OPTS=nodatacow,max_inline=0 with_fs btrfs 1G -- "$programs" --file - <<-'EOF'
+		# it begins where an extent ends that is on its way, of what another had dirty: that is written first, and stays the other's
+		b pwrite f=0 off=0 len=4096
+		b fsync f=0
+		1 pwrite f=0 off=1 len=65536
+		1 range f=0 flags=7 off=16384 len=8192
+		3 pwrite f=0 mode=xa off=77824 len=65536
+		= 0 6-15: 1
+		= 0 17-31: 3
+		# not aligned, so through the cache, where all was dirty before
+		b pwrite f=0 off=0 len=65536
+		2 pwrite f=0 mode=x off=1 len=4096
+		= 0 0-1: 2
 		# a direct append that is not aligned goes through the cache: the page that it begins on was another's
 		3 write f=0 len=4095
 		1 pwrite f=0 mode=xa off=0 len=12288
