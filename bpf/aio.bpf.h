@@ -128,12 +128,17 @@ static __always_inline struct aio_walk *aio_begin(struct task_ctx *c)
  * it may have made pages dirty too. */
 static __always_inline void aio_beside(struct task_ctx *c, const struct aio *a, const struct op *o)
 {
-	u64 from = a->flags & FLAG_APPEND ? NUMBER_AT(a->host, struct inode, i_size) : a->offset, begun = from & -(u64)(a->block ?: PAGE_SIZE);
+	u64 from, begun;
 
-	if (c->fresh.inode && c->fresh.inode == a->host)
+	if (c->fresh.inode == a->host) {
 		fresh_before(c, wrote_by(c, o, a->proc));
-	else if (o->ret < 0 && a->type == SUB_FT_REG)
-		dirty_event((struct inode *)a->host, begun, 0, from - begun + (a->size ?: PAGE_SIZE), a->proc, HOW_EXACT, a->ts_ns);
+		return;
+	}
+	if (o->ret >= 0 || a->type != SUB_FT_REG || inode_number((struct inode *)a->host) != a->ino)
+		return;
+	from = a->flags & FLAG_APPEND ? NUMBER_AT(a->host, struct inode, i_size) : a->offset;
+	begun = from & -(u64)(a->block ?: PAGE_SIZE);
+	dirty_event((struct inode *)a->host, begun, 0, from - begun + (a->size ?: PAGE_SIZE), a->proc, HOW_EXACT, a->ts_ns);
 }
 
 /* One request is over. */

@@ -120,6 +120,8 @@ static __noinline int reserve_note(u64 number)
 	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
 		t.inode = 0;
 	c->copied_inode = t.direct ? t.inode : 0;
+	if (!in_io_submit())
+		c->fell_inode = 0; /* of a call that failed after that */
 	if (c->copied_inode)
 		c->direct_ns = bpf_ktime_get_ns();
 	copy_note(c, &t, number);
