@@ -142,6 +142,8 @@ copy("whole", dirty, 0)
 		same "$fs: shared, D" "$(sql "SELECT COALESCE(SUM(l.dirtied), 0) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/shared'")" "$1"
 		same "$fs: flags" "$(sql "SELECT COUNT(*) > 0 FROM v_event WHERE kind = 'copy_out' AND flags & 16384")" "$2"
 	}
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
 	fs=btrfs with_fs btrfs 512M -- body 0 1
 	fs=xfs with_fs xfs 512M -- body 0 1
 	fs=ext4 with_fs ext4 512M -- body 1048576 0

@@ -431,7 +431,7 @@ ceph_serve() { # NUMBER PROGRAM ARGUMENTS
 osd_up() { # NUMBER
 	local id=$(($1 - 1)) dir=$PWD/m$1/data/osd uuid
 
-	uuid=$(uuidgen)
+	uuid=$(</proc/sys/kernel/random/uuid)
 	same "number of the OSD" "$(ceph_on 1 ceph --connect-timeout 20 osd new "$uuid")" $id
 	mkdir "$dir"
 	ln -s "${leaves[id]}" "$dir/block"
@@ -464,7 +464,6 @@ ceph_down() {
 	need ceph-mon ceph-mon
 	need ceph-osd ceph-osd
 	need rados ceph-common
-	need uuidgen uuid-runtime
 	raw=4G servers=()
 	nodes_up --no-events
 	ceph_up
