@@ -134,6 +134,11 @@ static void apply_dirty(struct ledger *g, const struct op *o)
 	add(g, &r->dirtied, fresh);
 	if (o->what == OP_WRITE)
 		add(g, &r->absorbed, to - from - fresh);
+	if (o->end) {
+		g->parted[g->parted_n++ % PARTED_MAX] = *o;
+		g->parted[(g->parted_n - 1) % PARTED_MAX].from = from;
+		g->parted[(g->parted_n - 1) % PARTED_MAX].to = to;
+	}
 }
 
 static void apply_direct(struct ledger *g, const struct op *o)
@@ -176,6 +181,22 @@ static void take(struct ledger *g, const struct op *o, u64 from, u64 to, struct 
 	ledger_file_drop(g, f);
 }
 
+/* A copy into a synchronous file, and requests of one io_submit(2), write back part by part: where two of them meet inside of a
+ * block, it goes dirty again while the call lasts. Known by who carries it: the caller itself, before the call returned. */
+static u64 dirtied_again(const struct ledger *g, const struct op *o)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < PARTED_MAX && i < g->parted_n; i++) {
+		const struct op *p = &g->parted[i];
+		u64 from = p->from > o->from ? p->from : o->from, to = p->to < o->to ? p->to : o->to;
+
+		if (p->file == o->file && p->owner == o->owner && p->task == o->task && o->ts >= p->ts && o->ts <= p->end && from < to)
+			bytes += to - from;
+	}
+	return bytes;
+}
+
 static void apply_bio(struct ledger *g, const struct op *o)
 {
 	struct taken t = { g, o->file, 0, offsetof(struct row, written), o };
@@ -190,6 +211,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 		return;
 	if (t.bio)
 		add_covered(g, r, o);
+	may += dirtied_again(g, o);
 	if (!o->owner) /* nobody's: dirty before it may have been dirtied */
 		may = 0;
 	else if (may > rest)
@@ -280,6 +302,12 @@ static u8 kind_what[256] = {
 	[KIND_FS_TAKEN] = OP_PUNCH,
 };
 
+/* Calls that may write in parts: each is written back before the next where the file is synchronous. */
+static bool in_parts(u32 kind)
+{
+	return kind == KIND_SENDFILE_OUT || kind == KIND_SPLICE_OUT || kind == KIND_COPY_OUT || kind == KIND_AIO_WRITE;
+}
+
 static void fill_kinds(void)
 {
 	int k;
@@ -303,9 +331,10 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 	o->what = kind_what[e->kind];
 	o->ts = e->ts_ns;
 	o->from = e->offset;
-	o->may = 0;
+	o->may = o->end = 0;
 	o->file = e->file;
 	o->owner = e->owner;
+	o->task = e->task;
 	switch (o->what) {
 	case OP_NONE:
 		return false;
@@ -315,6 +344,8 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 		o->ts += e->queue_ns;
 		if (e->flags & FLAG_DIRECT)
 			o->what = OP_DIRECT;
+		else if (e->flags & (FLAG_SYNC | FLAG_DSYNC) && in_parts(e->kind))
+			o->end = e->ts_ns + e->dur_ns;
 		break;
 	case OP_BIO:
 		if (!volume_sums(VOLUME_W, e->kind, e->cause, e->sub, e->flags))
@@ -376,7 +407,7 @@ void ledger_forget(struct ledger *g)
 	HASH_FREE(g->rows);
 	HASH_FREE(g->files);
 	sectors_free(&g->sectors);
-	g->n = g->seq = g->applied = g->file_applied = 0;
+	g->n = g->seq = g->applied = g->file_applied = g->parted_n = 0;
 	g->failed = g->overflow = g->spilled = false;
 	g->err = 0;
 }

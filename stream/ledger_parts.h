@@ -11,6 +11,7 @@
 #include "table.h"
 
 #define BLOCK_BYTES 4096U          /* of files of which nothing is said */
+#define PARTED_MAX 16              /* calls that write back part by part, remembered */
 
 enum op_what { OP_NONE, OP_WRITE, OP_DIRECT, OP_MMAP, OP_BIO, OP_BIO_DIRECT, OP_BIO_ZEROED, OP_CUT, OP_PUNCH, OP_EVICT };
 
@@ -18,7 +19,8 @@ struct op {
 	u64 ts, seq;
 	u64 from, to;           /* bytes, not rounded */
 	u64 may;                /* what turned dirty beside a call: end of what may be dirty too */
-	u32 file, owner;
+	u64 end;                /* of a call that writes back part by part: when it returned; else 0 */
+	u32 file, owner, task;
 	u8 what;
 };
 
@@ -51,6 +53,8 @@ struct ledger {
 	struct alias *aliases;  /* sorted by id */
 	size_t alias_n;
 	struct sectors sectors; /* that were submitted */
+	struct op parted[PARTED_MAX]; /* the last calls that write back part by part */
+	u32 parted_n;
 	struct op *ops;
 	size_t n;
 	u64 seq, applied;       /* operations read; largest ts that was applied */

@@ -18,7 +18,7 @@ static char *events_sql(s64 first, bool sorted)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub, cause, queue_ns FROM event WHERE rowid >= %lld"
+	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub, cause, queue_ns, dur_ns FROM event WHERE rowid >= %lld"
 		" AND run = ?1 AND kind IN (", (long long)first);
 	for (k = 0; k < KIND_MAX; k++)
 		if (ledger_wants(k))
@@ -34,7 +34,7 @@ static struct iot_event event_of(sqlite3_stmt *st)
 		.size = sqlite3_column_int64(st, 3), .bytes = sqlite3_column_int64(st, 4), .owner = sqlite3_column_int64(st, 5),
 		.task = sqlite3_column_int64(st, 6), .file = sqlite3_column_int64(st, 7), .flags = sqlite3_column_int64(st, 8),
 		.sub = sqlite3_column_int64(st, 9), .cause = sqlite3_column_int64(st, 10),
-		.queue_ns = sqlite3_column_int64(st, 11),
+		.queue_ns = sqlite3_column_int64(st, 11), .dur_ns = sqlite3_column_int64(st, 12),
 	};
 }
 

@@ -84,6 +84,24 @@ check_of() { # WHAT
 	with_fs ext4 64M -- body
 }
 
+@test "sendfile, splice and copy_file_range from the middle of a page into a file with O_DSYNC: blocks where two parts meet go twice, and the ledger closes" {
+	body() {
+		head -c 300k /dev/urandom >"$IOT_MNT/src" && sync -f "$IOT_MNT"
+		traced -- python3 -c '
+import os, sys
+def out(name): return os.open(f"{sys.argv[1]}/{name}", os.O_RDWR | os.O_CREAT | os.O_DSYNC)
+src = os.open(sys.argv[1] + "/src", os.O_RDONLY)
+assert os.sendfile(out("sent"), src, 100, 100000) == 100000
+assert os.copy_file_range(src, out("copied"), 100000, 100) == 100000
+r, w = os.pipe()
+assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
+		same "unexpected" "$(sql "SELECT SUM(unexpected) FROM ledger")" 0
+		same "more than once" "$(sql "SELECT SUM(l.dirtied) > 208896 AND SUM(l.dirtied) = SUM(l.written) FROM ledger l JOIN file f ON f.id = l.file WHERE f.path LIKE '$IOT_MNT/%'")" 1
+	}
+	with_fs ext4 64M -- body
+}
+
 # A core of a process, and how much of it was written. Cores are named by a setting of the whole kernel: the name has the process's own in it.
 dumped() { # COMMAND...
 	local before

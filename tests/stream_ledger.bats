@@ -213,6 +213,16 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same ledger "$(ledger_of <e)" "1|3|8192|8192|0|8192|0|0|0|0"
 }
 
+@test "a call that writes back part by part dirties a block again where two parts meet; after its end, of others, or in the cache that is unexpected" {
+	parts() { { ev "$1" 0 16384 3 1 "\"dur_ns\":25,$2"; ev fs_write 0 8192 "${3-}"; ev fs_write 4096 12288 "${3-}"; ev fs_write 4096 4096; } >e; ledger_of <e; }
+
+	for kind in sendfile_out splice_out copy_out aio_write; do
+		same "$kind" "$(parts $kind '"flags":4,')" "1|3|16384|20480|0|24576|0|0|0|4096"
+	done
+	same "in the cache" "$(parts sendfile_out '')" "1|3|16384|16384|0|24576|0|0|0|8192"
+	same "another's" "$(parts sendfile_out '"flags":4,' 4)" "$(printf '1|3|16384|16384|0|20480|0|0|0|4096\n1|4|0|0|0|4096|0|0|0|4096')"
+}
+
 @test "a write that is told behind the bio that carried it away was first, where it began first" {
 	{
 		echo '{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}'
