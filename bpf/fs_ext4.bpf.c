@@ -370,10 +370,11 @@ static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 
 	return true;
 }
 
-/* What the request of an io_submit that is at byte `from` asks for, in bytes; 0: it writes nothing through the cache there. */
-static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from)
+/* What the request of an io_submit that has `bytes` from byte `from` on written back asks for, in bytes; 0: it writes nothing through the
+ * cache there. */
+static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 bytes)
 {
-	struct aio_search s = { .c = c, .inode = inode, .from = from, .what = AIO_BEGINS };
+	struct aio_search s = { .c = c, .inode = inode, .from = from, .least = bytes, .what = AIO_BEGINS };
 
 	if (!c)
 		return 0;
@@ -412,7 +413,7 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	} else {
 		range_look(c);
 		if (c->call && c->shape == SHAPE_AIO_SUBMIT)
-			len = aio_written(c, inode, from);
+			len = aio_written(c, inode, from, to - from + 1);
 		else if (!c->call || !c->write || c->target_inode != inode || (c->target_direct && !direct_fell_back(c, inode, 0)))
 			return 0;
 		else

@@ -50,6 +50,7 @@ struct aio_search {
 	struct task_ctx *c;
 	u64 list, inode, from;
 	u64 number;            /* with `inode` 0: the inode's number */
+	u64 least;             /* bytes that it asks for at least: more were written than one before it asked for, which failed */
 	u64 address;           /* of the one that was found */
 	struct through t;
 	u32 n, first, what, found;
@@ -107,6 +108,8 @@ static __always_inline bool aio_matches(const struct aio_search *s)
 		return false;
 	if (s->what == AIO_WRITES)
 		return true;
+	if (t->len < s->least)
+		return false;
 	if (s->what == AIO_DIRECT)
 		return t->direct && (s->from == ~0ULL || t->appends || (s->from >= t->off && s->from - t->off < t->len));
 	if (!t->syncs || t->direct)

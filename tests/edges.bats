@@ -102,6 +102,28 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 	with_fs ext4 64M -- body
 }
 
+# The first request fails: its address is nobody's. The second is longer, appends to the page that another had begun, and is written back.
+@test "of two requests of one io_submit(2) on a file with O_DSYNC the first fails: what the second has written back is of who submitted it" {
+	body() {
+		traced -- sh -c 'printf 1234567 >"$0/f"; exec python3 -c "$1" "$0/f"' "$IOT_MNT" '
+import ctypes as c, os, platform, struct, sys
+setup, submit, events = (0, 2, 4) if platform.machine() == "aarch64" else (206, 209, 208)
+call = c.CDLL(None, use_errno=True).syscall
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_DSYNC)
+data, done, ring = c.create_string_buffer(1024), c.create_string_buffer(64), c.c_ulong()
+iocb = lambda address, size: c.create_string_buffer(struct.pack("=QIIHhIQQqQII", 0, 0, 0, 1, 0, fd, address, size, 0, 0, 0, 0), 64)
+cb = iocb(1, 39), iocb(c.addressof(data), 1024)
+assert call(setup, 2, c.byref(ring)) == 0
+assert call(submit, ring, c.c_long(2), (c.c_void_p * 2)(*map(c.addressof, cb))) == 2
+assert call(events, ring, c.c_long(2), c.c_long(2), done, None) == 2
+assert sorted(struct.unpack("=QQqqQQqq", done)[2::4]) == [-14, 1024]'
+		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
+		same "W" "$(sql "SELECT p.comm, i.write_bytes, i.fs_write_bytes FROM file_io i JOIN process p ON p.id = i.owner JOIN file f ON f.id = i.file
+			WHERE f.path = '$IOT_MNT/f' ORDER BY 1" | tr '\n' ' ')" "python3 1024 4096 sh 7 0 "
+	}
+	with_fs ext4 64M -- body
+}
+
 # A core of a process, and how much of it was written. Cores are named by a setting of the whole kernel: the name has the process's own in it.
 dumped() { # COMMAND...
 	local before
