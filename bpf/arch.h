@@ -40,7 +40,7 @@ struct task_struct___arm64 {
 #else
 
 struct pt_regs {
-	unsigned long di, si, dx, r10, r8, r9, ax, orig_ax;
+	unsigned long di, si, dx, r10, r8, r9, ax, orig_ax, bx;
 };
 
 struct thread_info {
@@ -87,6 +87,11 @@ static __always_inline bool compat_moves(u64 nr)
 	}
 	return false;
 }
+
+/* These may write the memory of a process. */
+#define COMPAT_PTRACE 26
+#define COMPAT_VM_WRITEV 377
+static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->orig_x0; }
 
 /* See below. */
 static __always_inline u64 page_memory(u64 pages) { return 0; }
@@ -145,6 +150,11 @@ static __always_inline bool compat_moves(u64 nr)
 	}
 	return false;
 }
+
+/* These may write the memory of a process. */
+#define COMPAT_PTRACE 26
+#define COMPAT_VM_WRITEV 348
+static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->bx; }
 
 #endif
 

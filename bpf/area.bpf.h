@@ -8,6 +8,7 @@
 
 #include "record.bpf.h"
 
+#define VM_SHARED 8
 #define AREA_LEVELS 8          /* of the tree */
 #define NODE_WORDS 32          /* a node is 256 bytes, which its address is aligned to ... */
 #define NODE_BYTES (NODE_WORDS * sizeof(u64))
@@ -58,17 +59,11 @@ static long area_step(u32 level, struct area_walk *w)
 	return NODE_IS_LEAF(type);
 }
 
-static long area_note(struct task_struct *t, struct vm_area_struct *v, struct area_walk *w)
+/* Address of the struct vm_area_struct of a process (its struct mm_struct) that an address of user mode is in, or 0. */
+static __noinline u64 area_in(struct task_ctx *c, u64 mm, u64 address)
 {
-	w->ctx->scratch[0] = (u64)v; /* as a number, for which it must leave the stack */
-	return 0;
-}
-
-/* Address of the struct vm_area_struct of the current process that an address of user mode is in, or 0. */
-__noinline u64 area_of(struct task_ctx *c, u64 address)
-{
-	u64 mm = POINTER_AT(current_task(), struct task_struct, mm), area;
 	struct area_walk w = { .ctx = c, .address = address };
+	u64 area;
 
 	if (!mm || !c)
 		return 0;
@@ -78,9 +73,7 @@ __noinline u64 area_of(struct task_ctx *c, u64 address)
 	if (area && NUMBER_AT(area, struct vm_area_struct, vm_start) <= address && NUMBER_AT(area, struct vm_area_struct, vm_end) > address &&
 	    POINTER_AT(area, struct vm_area_struct, vm_mm) == mm)
 		return area;
-	c->scratch[0] = 0; /* another kind of tree, one that changed meanwhile, or no area at all */
-	bpf_find_vma(bpf_get_current_task_btf(), address, area_note, &w, 0);
-	return c->scratch[0];
+	return 0;
 }
 
 #endif

@@ -244,9 +244,30 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 
 /* ---- faults ---- */
 
-#define VM_SHARED 8
 #define FAULT_PRESENT 1        /* bits of the error code: x86's, where these tracepoints are */
 #define FAULT_WRITE 2
+
+static long area_note(struct task_struct *t, struct vm_area_struct *v, struct area_walk *w)
+{
+	w->ctx->scratch[0] = (u64)v; /* as a number, for which it must leave the stack */
+	return 0;
+}
+
+/* The area of the current process that an address is in, or 0. */
+__noinline u64 area_of(struct task_ctx *c, u64 address)
+{
+	struct area_walk w = { .ctx = c, .address = address };
+	u64 area;
+
+	if (!c)
+		return 0;
+	area = area_in(c, POINTER_AT(current_task(), struct task_struct, mm), address);
+	if (area)
+		return area;
+	c->scratch[0] = 0; /* another kind of tree, one that changed meanwhile, or no area at all */
+	bpf_find_vma(bpf_get_current_task_btf(), address, area_note, &w, 0);
+	return c->scratch[0];
+}
 
 /* A store to a page of a mapped file, which may be dirty already: it is written over. */
 static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)

@@ -12,6 +12,11 @@
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
+/* A vector in the memory of a process. */
+struct user_iovec {
+	u64 base, len;
+};
+
 static __always_inline bool is_blockdev(struct inode *i)
 {
 	return (inode_mode(i) & S_IFMT) == S_IFBLK;
@@ -43,6 +48,12 @@ static __always_inline struct file *real_file(struct file *f)
 	return f ?: (struct file *)pointer_at((u64)o); /* realfile */
 }
 
+/* Does a call say where in its file it begins? */
+static __always_inline bool is_positional(u8 shape, const struct call *k)
+{
+	return shape == SHAPE_PRW || shape == SHAPE_PRWV || (shape == SHAPE_PRWV2 && (s64)k->arg[3] != -1);
+}
+
 /* The inode that holds the pages of a file. */
 static __always_inline struct inode *data_inode(struct file *f)
 {
@@ -55,17 +66,21 @@ static __always_inline bool is_worker(struct task_struct *t)
 	return t->flags & (PF_IO_WORKER | PF_USER_WORKER);
 }
 
-/* The call that the current thread is in, when it is in the table. An exec asks for no bytes: what it reads is like a fault's. */
+/* The call that the current thread is in, when it is in the table. An exec asks for no bytes of a file, nor does who writes the memory of a
+ * process: what they read is like a fault's. */
 static __always_inline bool call_now(struct call *k)
 {
 	struct task_struct *t = current_task();
 	const struct pt_regs *regs;
+	u8 shape;
 
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL || !calls[regs_nr(regs)].shape ||
-	    calls[regs_nr(regs)].shape == SHAPE_EXEC)
+	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	shape = calls[regs_nr(regs)].shape;
+	if (!shape || (shape >= SHAPE_EXEC && shape <= SHAPE_PTRACE))
 		return false;
 	call_of_regs(k, regs);
 	return true;

@@ -439,6 +439,8 @@ enum iot_shape {
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
 	SHAPE_ADVISE,    /* fd, offset, count: readahead, fadvise; not recorded */
 	SHAPE_EXEC,      /* not recorded; when it fails, it has read all the same */
+	SHAPE_POKE,      /* process, vectors, count, its vectors, count: what writes another's memory; not recorded */
+	SHAPE_PTRACE,    /* request, process, address; likewise */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

@@ -15,7 +15,7 @@
 static __always_inline bool is_pseudo(u64 magic)
 {
 	switch (magic) {
-	case 0x9fa0:     /* proc */
+	case PROC_SUPER_MAGIC:
 	case 0x62656572: /* sysfs */
 	case 0x74726163: /* tracefs */
 	case 0x64626720: /* debugfs */
@@ -29,6 +29,20 @@ static __always_inline bool is_pseudo(u64 magic)
 		return true;
 	}
 	return false;
+}
+
+#define NAME_MEM 0x006d656d    /* "mem", which no other file of /proc is called */
+
+/* Is the file the memory of a process: /proc/PID/mem? */
+static __always_inline bool is_memory(struct file *f)
+{
+	u64 name = POINTER_AT(POINTER_AT(f, struct file, f_path.dentry), struct dentry, d_name.name);
+	u32 four = 0;
+
+	if (!is_on((struct inode *)POINTER_AT(f, struct file, f_inode), PROC_SUPER_MAGIC))
+		return false;
+	bpf_probe_read_kernel(&four, sizeof(four), (void *)name);
+	return four == NAME_MEM;
 }
 
 static __always_inline u8 type_of(u16 mode, u64 magic)

@@ -14,10 +14,10 @@ static __always_inline bool xa_is_internal(u64 entry)
 	return (entry & 3) == XA_INTERNAL;
 }
 
-/* The folio in a page cache, as xas_load() finds it; NULL: none. */
-static __always_inline u64 folio_at(u64 mapping, u64 index)
+/* What an array has at an index, as xas_load() finds it; 0: no pointer. */
+static __always_inline u64 xa_at(u64 xarray, u64 index)
 {
-	u64 entry = POINTER_AT(mapping + bpf_core_field_offset(struct address_space, i_pages), struct xarray___head, xa_head), node, slot;
+	u64 entry = POINTER_AT(xarray, struct xarray___head, xa_head), node, slot;
 
 	for (int i = 0; i < XA_LEVELS && xa_is_internal(entry) && entry > PAGE_SIZE; i++) {
 		node = entry - XA_INTERNAL;
@@ -27,6 +27,12 @@ static __always_inline u64 folio_at(u64 mapping, u64 index)
 			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));
 	}
 	return entry & 3 ? 0 : entry;
+}
+
+/* The folio in a page cache; 0: none. */
+static __always_inline u64 folio_at(u64 mapping, u64 index)
+{
+	return xa_at(mapping + bpf_core_field_offset(struct address_space, i_pages), index);
 }
 
 static __always_inline bool folio_is_dirty(u64 folio)

@@ -45,6 +45,7 @@ typedef __s16 s16;
 #define PAGE_SIZE 4096UL
 #define EXT4_SUPER_MAGIC 0xEF53
 #define BTRFS_MAGIC 0x9123683EUL
+#define PROC_SUPER_MAGIC 0x9fa0UL
 #define TMPFS_MAGIC 0x01021994UL
 #define BTRFS_TREES_INODE 1    /* number of the inode that holds the blocks of all trees */
 
@@ -86,7 +87,25 @@ struct signal_struct {
 	atomic_t live;
 };
 
-struct pid_namespace;
+struct xarray___head {
+	void *xa_head;
+};
+
+struct idr {
+	struct xarray___head idr_rt;
+};
+
+struct pid_namespace {
+	struct idr idr;        /* by number, from 0: struct pid */
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
 
 /* One number of a process: it has one in each namespace from the initial one down to its own. */
 struct upid {
@@ -96,6 +115,7 @@ struct upid {
 
 struct pid {
 	unsigned int level;
+	struct hlist_head tasks[1]; /* by what the number is of: first a thread */
 	struct upid numbers[1]; /* by level: level + 1 of them */
 };
 
@@ -157,6 +177,7 @@ struct task_struct {
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;
+	struct hlist_node pid_links[1]; /* as pid.tasks */
 	struct nsproxy *nsproxy;
 	struct fs_struct *fs;
 	struct mm_struct *mm;
@@ -196,10 +217,6 @@ struct xarray {
 struct xa_node {
 	unsigned char shift;
 	void *slots[64];
-};
-
-struct xarray___head {
-	void *xa_head;
 };
 
 struct address_space {

@@ -9,10 +9,6 @@
 
 #define UIO_MAXIOV 1024        /* an iovec is never longer */
 
-struct user_iovec {
-	u64 base, len;
-};
-
 #define IOVEC_CHUNK 8
 
 struct iovec_walk {

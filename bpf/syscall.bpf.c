@@ -7,6 +7,7 @@
 #include "ext4.bpf.h"
 #include "folio.bpf.h"
 #include "message.bpf.h"
+#include "poke.bpf.h"
 #include "quick_call.bpf.h"
 #include "uring.bpf.h"
 
@@ -40,10 +41,9 @@ static __always_inline bool is_overlaid(const struct task_ctx *c, struct file *f
 /* The offset at which a call on an open file moved its bytes, after it returned `ret`. */
 static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const struct call *k, const struct op *o, u8 shape)
 {
-	bool positional = shape == SHAPE_PRW || shape == SHAPE_PRWV || (shape == SHAPE_PRWV2 && (s64)k->arg[3] != -1);
 	u64 ret = o->ret > 0 ? o->ret : 0;
 
-	if (!positional)
+	if (!is_positional(shape, k))
 		return NUMBER_AT(f, struct file, f_pos) - ret;
 	if (o->write && o->flags & FLAG_APPEND && ret) /* appends, whatever the offset: the end of the file is behind it */
 		return NUMBER_AT(c->seen_host, struct inode, i_size) - ret;
@@ -86,6 +86,8 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 		wrote_here(c, o, proc);
 	if (o->write)
 		wrote_beside(c, o, proc);
+	if (!REDUCED && o->write && c->seen_type == SUB_FT_PSEUDO)
+		c->inlined = poked_by_file(c, proc);
 	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
@@ -267,11 +269,13 @@ static __always_inline bool done_before(struct task_ctx *c, bool twin)
 	return done;
 }
 
-/* They are a loss when they moved bytes of a process that is wanted. */
+/* A 32-bit call has returned. It is a loss when it moved bytes of a process that is wanted, or wrote memory for it. */
 __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 {
-	if (c && ret > 0 && compat_moves(nr) && proc_current(c) >= PROC_FIRST)
-		lose(LOSS_COMPAT);
+	bool moves = ret > 0 && compat_moves(nr);
+
+	if (c && (moves || compat_poked(nr, ret)) && proc_current(c) >= PROC_FIRST)
+		lose(moves ? LOSS_COMPAT : LOSS_POKE);
 	return 0;
 }
 
@@ -327,7 +331,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
-	if ((!shape && !compat_moves(nr)) || !gate_open())
+	if ((!shape && !compat_moves(nr) && nr != COMPAT_PTRACE && nr != COMPAT_VM_WRITEV) || !gate_open())
 		return 0;
 	t = current_task();
 	if (!shape && !task_is_compat(t))
@@ -384,7 +388,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		uring_entered(c, row->instead, ret, proc);
 		return 0;
 	case SHAPE_ADVISE:
-		return 0;
+	case SHAPE_POKE ... SHAPE_PTRACE:
+		return REDUCED || shape == SHAPE_ADVISE ? 0 : poked_by_call(c, proc);
 	}
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
 		aio_passing(c);

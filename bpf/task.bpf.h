@@ -84,7 +84,7 @@ struct task_ctx {
 	u64 dirtied;       /* the folio that it made dirty last */
 	u32 uring_links;   /* not 0: the next request that it submits waits for that */
 	u32 uring_waits;   /* 1: so does the one that it submitted last */
-	u32 inlined; /* 1: what it wrote last is in the inode */
+	u32 inlined; /* 1: what it wrote last is in the inode, or in memory (poke.bpf.h) */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
 	struct fresh fresh; /* in the call in progress */
 	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */

@@ -44,6 +44,7 @@ __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u
 	u->type = SUB_FT_OTHER;
 	u->dev = u->id = u->flags = u->block = 0;
 	u->host = u->ino = 0;
+	u->memory = 0;
 	if (!f)
 		return 0;
 	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
@@ -51,6 +52,7 @@ __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u
 	u->dev = c->seen_dev;
 	u->id = c->seen_file;
 	u->block = c->seen_block;
+	u->memory = u->type == SUB_FT_PSEUDO && is_memory(f);
 	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
 	i = (struct inode *)c->seen_host;
 	u->host = (u64)i;
@@ -173,6 +175,8 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	filesum_async(u->comm, f->id, f->type, u->proc, d->kind, d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
 		      d->bytes, f->flags | u->flags);
 	uring_event(u, f, d);
+	if (f->memory && d->kind == KIND_URING_WRITE && d->bytes && u->proc >= PROC_FIRST)
+		lose(LOSS_POKE); /* whose it is may have ended since: its areas are not looked at */
 	return 0;
 }
 

@@ -79,7 +79,8 @@ struct uring_file {
 	u32 dev, id, flags;
 	u16 block;
 	u8 type;
-	u8 moving;             /* 1: at the file position or the end: `offset` is where that was at submission */
+	u8 moving : 1;         /* 1: at the file position or the end: `offset` is where that was at submission */
+	u8 memory : 1;         /* 1: /proc/PID/mem */
 };
 
 /* A request on its way. */
