@@ -5,49 +5,10 @@
  */
 #include "area.bpf.h"
 #include "dirty.bpf.h"
+#include "doing.bpf.h"
+#include "ext4.bpf.h"
 #include "quick.bpf.h"
 #include "range.bpf.h"
-#include "through.bpf.h"
-#include "uring_op.bpf.h"
-
-/* What the current thread does that makes pages dirty. */
-enum doing {
-	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
-	DOING_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
-	DOING_AIO,             /* io_submit: aio_doing() tells */
-	DOING_STORE,           /* a fault from user mode */
-	DOING_OTHER,           /* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate), or copies a file
-				* up; a core dump */
-};
-
-static __always_inline enum doing doing_now(struct task_struct *t)
-{
-	const struct pt_regs *regs;
-	const volatile struct iot_syscall *row;
-
-	if (t->flags & PF_KTHREAD)
-		return DOING_WRITE;
-	if (is_worker(t))
-		return uring_writes(t) ? DOING_WRITE : DOING_OTHER;
-	if (t->flags & PF_DUMPCORE)
-		return DOING_OTHER;
-	regs = current_regs();
-	if (!regs_in_call(regs))
-		return DOING_STORE;
-	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
-		return DOING_OTHER;
-	row = &calls[regs_nr(regs)];
-	if (row->kind == KIND_COPY_IN)
-		return DOING_COPY;
-	if (row->shape == SHAPE_AIO_SUBMIT)
-		return DOING_AIO;
-	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
-}
-
-static __always_inline enum doing aio_doing(struct task_ctx *c, struct inode *i)
-{
-	return aio_writes(c, (u64)i) ? DOING_WRITE : DOING_OTHER;
-}
 
 /* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
  * file system on it. */
@@ -70,6 +31,19 @@ static __always_inline void copied(struct task_ctx *c)
 		c->copied_ns = bpf_ktime_get_ns();
 }
 
+/* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
+static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
+{
+	return c->stored_call && c->stored_call == fault_call(t);
+}
+
+/* Writeback takes the mark off a folio before it finds what it cannot write, and sets it again: of an inode that is written back, or in a call
+ * that has that done. What is there was dirty before, and is whose it was. */
+static __always_inline bool is_put_back(const struct task_ctx *c, enum doing doing, struct inode *i)
+{
+	return doing == DOING_SYNC || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
@@ -82,6 +56,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	enum doing doing;
 	u64 owner, off, pages;
 	u32 cell;
+	bool whole;
 	u8 how;
 
 	if (!m || !f || !gate_open())
@@ -106,7 +81,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		return dirty_device(c, i, off, pages << PAGE_SHIFT);
 	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
 		return 0; /* no file: where its trees are */
-	if (c->behalf == BEHALF_LOOP)
+	if (c->behalf == BEHALF_LOOP || is_put_back(c, doing, i))
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
 	if (!owner && t->flags & PF_WQ_WORKER && is_on(i, BTRFS_MAGIC))
@@ -135,11 +110,16 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	d.bytes = pages << PAGE_SHIFT;
 	d.proc = owner;
 	d.how = how;
-	if (doing == DOING_STORE)
+	whole = is_journalled((u64)i);
+	if (doing == DOING_STORE || (whole && stored_by_call(c, t))) {
 		c->dirtied = (u64)f;
-	else
-		d.unsure = d.beyond = 1; /* what is inside of the file is told of block by block; behind it the kernel appends */
-	if (doing == DOING_STORE || off + d.bytes > NUMBER_AT(i, struct inode, i_size))
+		whole = true;
+	} else {
+		d.beyond = 1; /* the kernel appends */
+		d.unsure = !whole || NUMBER_AT(i, struct inode, i_blkbits) < PAGE_SHIFT;
+	}
+	/* of others, what is inside of the file is told of block by block */
+	if (whole || off + d.bytes > NUMBER_AT(i, struct inode, i_size))
 		dirty_range(i, &d);
 	return 0;
 }
@@ -176,12 +156,6 @@ static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u3
 	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how, .beyond = beyond };
 
 	dirty_range(i, &d);
-}
-
-/* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
-static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
-{
-	return c->stored_call && c->stored_call == fault_call(t);
 }
 
 /* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the

@@ -4,7 +4,9 @@
  * a module's tracepoints may be NULL to the verifier, so each is checked.
  */
 #include "owner.bpf.h"
+#include "doing.bpf.h"
 #include "drop.bpf.h"
+#include "ext4.bpf.h"
 #include "journal.bpf.h"
 #include "put.bpf.h"
 #include "through.bpf.h"
@@ -442,8 +444,12 @@ int BPF_PROG(ext4__evict, struct inode *i)
 SEC("tp_btf/ext4_truncate_enter")
 int BPF_PROG(ext4__truncate, struct inode *i)
 {
+	struct task_struct *t = current_task();
+
 	if (!i || !gate_open() || !is_regular(i))
 		return 0;
+	if (!(t->flags & PF_KTHREAD) && doing_now(t) <= DOING_AIO)
+		return 0; /* of a write that was cut short by a fault: what it had begun behind the end, which it goes on with then */
 	return drop_record(i, KIND_FS_TRUNCATE, BPF_CORE_READ(i, i_size), 0);
 }
 
@@ -453,8 +459,8 @@ int BPF_PROG(ext4__punch, struct inode *i, long long off, long long len)
 {
 	long long size, end = off + len;
 
-	if (!i || !gate_open())
-		return 0;
+	if (!i || !gate_open() || is_journalled((u64)i))
+		return 0; /* in the journal: what is dirty there is written first */
 	size = BPF_CORE_READ(i, i_size);
 	if (off >= size)
 		return 0;
@@ -467,9 +473,35 @@ int BPF_PROG(ext4__punch, struct inode *i, long long off, long long len)
 SEC("tp_btf/ext4_zero_range")
 int BPF_PROG(ext4__zero, struct inode *i, long long off, long long len)
 {
-	if (!i || !gate_open())
+	if (!i || !gate_open() || is_journalled((u64)i))
 		return 0;
 	return drop_record(i, KIND_FS_PUNCH, off, len);
+}
+
+#define EXT4_EXTENTS_FL (1 << 19)
+
+/* A range is taken out of a file, and what follows moves up. That is written first, and the folio in which the range begins too; the rest of
+ * the range is dropped. The call fails later if it does not fit. */
+SEC("tp_btf/ext4_collapse_range")
+int BPF_PROG(ext4__collapse, struct inode *i, long long off, long long len)
+{
+	u64 mapping, first, behind, from = off, to = off + len;
+
+	if (!i || !gate_open())
+		return 0;
+	if (to >= NUMBER_AT(i, struct inode, i_size) || (from | to) & ((1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31)) - 1) ||
+	    !(ext4_flags(i) & EXT4_EXTENTS_FL))
+		return 0;
+	mapping = POINTER_AT(i, struct inode, i_mapping);
+	first = folio_at(mapping, from >> PAGE_SHIFT);
+	behind = folio_at(mapping, to >> PAGE_SHIFT);
+	from = (from & -PAGE_SIZE) + PAGE_SIZE;
+	to &= -PAGE_SIZE;
+	if (first)
+		from = (NUMBER_AT(first, struct folio, index) + folio_pages((struct folio *)first)) << PAGE_SHIFT;
+	if (behind)
+		to = (u64)NUMBER_AT(behind, struct folio, index) << PAGE_SHIFT;
+	return from < to ? drop_record(i, KIND_FS_PUNCH, from, to - from) : 0;
 }
 
 /* ---- contexts ---- */

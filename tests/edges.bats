@@ -208,6 +208,106 @@ copy("whole", dirty, 0)
 	with_fs ext4 256M -O inline_data -I 1024 -- body inline $((104 * 4096))
 }
 
+@test "ext4 with its data in the journal: stores, what calls read into mapped files, holes, zeros, ranges taken out, swap files: the ledger closes" {
+	local what
+
+	cat >journalled.py <<-'P'
+		import ctypes, mmap, os, socket, sys
+		os.chdir(sys.argv[2])
+		size, libc = 64 << 10, ctypes.CDLL(None)
+		def area(name):
+		    return mmap.mmap(os.open(name, os.O_RDWR), size)
+		def fallocate(mode, off, fresh):
+		    f = os.open("new" if fresh else "old", os.O_RDWR | os.O_CREAT)
+		    if fresh:
+		        os.pwrite(f, bytes(size), 0)
+		    assert not libc.fallocate(f, mode, ctypes.c_long(off), ctypes.c_long(16384))
+		def recv(m):
+		    one, two = socket.socketpair()
+		    one.sendall(bytes(20 << 10))
+		    at = 0
+		    while at < 20 << 10:
+		        at += two.recv_into(memoryview(m)[at:])
+		def swap(f, data):
+		    page = mmap.mmap(-1, size + 4096)
+		    os.fchmod(f, 0o600)
+		    os.write(f, memoryview(page)[48:48 + size]) # not aligned, and not there: cut short page by page
+		    os.fsync(f)
+		{"store": lambda: area("old").write(bytes(size)),
+		 "read": lambda: os.preadv(os.open("src", os.O_RDONLY), [area("old")], 0),
+		 "direct": lambda: os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("old")], 0),
+		 "recv": lambda: recv(area("old")),
+		 "hole": lambda: fallocate(3, 8193, False), "fresh_hole": lambda: fallocate(3, 8193, True),
+		 "zero": lambda: fallocate(16, 8193, False), "fresh_zero": lambda: fallocate(16, 8193, True),
+		 "collapse": lambda: fallocate(8, 8192, True), "insert": lambda: fallocate(32, 8192, True),
+		 "short": lambda: swap(os.open("new", os.O_RDWR | os.O_CREAT), 0)}[sys.argv[1]]()
+	P
+	scene() { # WHAT, D, W and dropped bytes of the file
+		rm -f run.sqlite* "$IOT_MNT/new"
+		(cd "$IOT_MNT" && head -c 64K /dev/urandom >old && head -c 64K /dev/urandom >src && sync -f .)
+		traced -- python3 journalled.py "$1" "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$1: $(grep MISMATCH verify.txt)"
+		same "$1: D, W, dropped" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), SUM(l.cancelled), MIN(p.comm), MAX(p.comm) FROM ledger l
+			JOIN file f ON f.id = l.file JOIN process p ON p.id = l.owner WHERE f.path IN ('$IOT_MNT/old', '$IOT_MNT/new')")" "$2 $3 $4 python3 python3"
+		same "$1: in place" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO' AND comm = 'python3'")" "$3"
+	}
+	body() {
+		scene store 65536 65536 0
+		scene read 65536 65536 0
+		scene direct 65536 65536 0
+		scene recv 20480 20480 0
+		scene hole 8192 8192 0
+		scene fresh_hole 73728 73728 0 # written before, then the two blocks at its ends
+		scene zero 8192 8192 0
+		scene fresh_zero 73728 73728 0
+		scene collapse 65536 53248 12288
+		scene insert 65536 65536 0
+		scene short 65536 65536 0
+	}
+	MOUNT_OPTS=data=journal with_fs ext4 256M -- body
+}
+
+@test "ext4 with its data in the journal: what the flusher puts back is whose it was, not of who wrote last: appends, buffered, direct, without events" {
+	local flags events
+
+	body() {
+		for flags in append append,direct; do
+			for events in '' --no-events; do
+				rm -f run.sqlite* "$IOT_MNT/log"
+				traced ${events:+"$events"} -- sh -c 'for i in 1 2 3 4; do cp "$(command -v dd)" "$2/dd$i"
+					"$2/dd$i" if=/dev/zero of="$0/log" bs=4k count=8 "oflag=$1" conv=notrunc status=none; done' "$IOT_MNT" $flags "$PWD"
+				same "$flags $events: W of each" "$(q "SELECT comm, SUM(bytes) FROM c WHERE kind = 'fs_write' AND cause = 'data' AND dev = '$IOT_DEVNO'
+					GROUP BY comm ORDER BY comm" | tr '\n' ' ')" "dd1 32768 dd2 32768 dd3 32768 dd4 32768 "
+			done
+		done
+	}
+	MOUNT_OPTS=data=journal with_fs ext4 256M -- body
+}
+
+@test "a range taken out of a file on ext4: what is dirty in it is dropped, but for the folio in which it begins, whatever the size of folios" {
+	local fs
+
+	body() {
+		rm -f run.sqlite* "$IOT_MNT/f"
+		traced -- python3 -c '
+import ctypes, os, sys
+f = os.open(sys.argv[1] + "/f", os.O_RDWR | os.O_CREAT)
+order = range(15, -1, -1) if sys.argv[2] == "pages" else [0]
+for n in order:
+    os.pwrite(f, bytes(65536 // len(order)), n * 4096)
+libc = ctypes.CDLL(None)
+assert libc.fallocate(f, 8, ctypes.c_long(0), ctypes.c_long(65536)) # refused: nothing of it is dropped
+assert not libc.fallocate(f, 8, ctypes.c_long(8192), ctypes.c_long(16384))
+' "$IOT_MNT" "$1"
+		"$analyze" verify run.sqlite >verify.txt || fail "$1: $(grep MISMATCH verify.txt)"
+		same "$1: all is written or dropped" "$(sql "SELECT SUM(l.dirtied), SUM(l.written) + SUM(l.cancelled), SUM(l.unexpected) FROM ledger l JOIN file f ON f.id = l.file
+			WHERE f.path = '$IOT_MNT/f'")" "65536 65536 0"
+	}
+	for fs in pages whole; do
+		with_fs ext4 256M -- body $fs
+	done
+}
+
 @test "a store to a mapped file of a few bytes is D and W of its blocks, not of its page: ext4 and XFS with blocks of 1 KiB" {
 	local fs size
 

@@ -96,6 +96,7 @@ const struct program programs[] = {
 	{ "ext4__truncate", "fs", 0, true },
 	{ "ext4__punch", "fs", 0, true },
 	{ "ext4__zero", "fs", 0, true },
+	{ "ext4__collapse", "fs", 0, true },
 	{ "ext4__convert_begin", "fs", 0, true },
 	{ "ext4__fastcommit_begin", "fs", 0, false },
 	{ "ext4__fastcommit_end", "fs", 0, false },

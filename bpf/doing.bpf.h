@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* doing.bpf.h - what the current thread is at while pages turn dirty, or are dropped. */
+#ifndef IOT_DOING_BPF_H
+#define IOT_DOING_BPF_H
+
+#include "through.bpf.h"
+#include "uring_op.bpf.h"
+
+/* What the current thread does that makes pages dirty. */
+enum doing {
+	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
+	DOING_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
+	DOING_AIO,             /* io_submit: aio_doing() tells */
+	DOING_STORE,           /* a fault from user mode */
+	DOING_SYNC,            /* a call that has written back: what cannot be written yet is put back, and is whose it was */
+	DOING_OTHER,           /* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate), or copies a file
+				* up; a core dump */
+};
+
+static __always_inline enum doing doing_now(struct task_struct *t)
+{
+	const struct pt_regs *regs;
+	const volatile struct iot_syscall *row;
+
+	if (t->flags & PF_KTHREAD)
+		return DOING_WRITE;
+	if (is_worker(t))
+		return uring_writes(t) ? DOING_WRITE : DOING_OTHER;
+	if (t->flags & PF_DUMPCORE)
+		return DOING_OTHER;
+	regs = current_regs();
+	if (!regs_in_call(regs))
+		return DOING_STORE;
+	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return DOING_OTHER;
+	row = &calls[regs_nr(regs)];
+	if (row->kind == KIND_COPY_IN)
+		return DOING_COPY;
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return DOING_AIO;
+	if (row->kind >= KIND_FSYNC && row->kind <= KIND_MSYNC)
+		return DOING_SYNC;
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
+}
+
+static __always_inline enum doing aio_doing(struct task_ctx *c, struct inode *i)
+{
+	return aio_writes(c, (u64)i) ? DOING_WRITE : DOING_OTHER;
+}
+
+#endif
