@@ -60,7 +60,7 @@ int folder_may_place(const struct place *to, const char *dir, const char *name)
 {
 	struct stat st, behind;
 	auto_close int at = openat(to->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int err = at < 0 ? (errno == ENOENT ? 0 : -errno) : fstat(at, &st) ? -errno : place_judge(to, &st);
+	int err = at < 0 ? (errno == ENOENT ? 0 : -errno) : fstat(at, &st) ? -errno : place_judge(to, at, &st);
 
 	/* it would be replaced, /dev/null for everybody */
 	if (at >= 0 && !err && !S_ISREG(fstatat(to->dir, name, &behind, 0) ? S_IFREG : behind.st_mode))
@@ -70,7 +70,7 @@ int folder_may_place(const struct place *to, const char *dir, const char *name)
 
 static int copy(int from, int to)
 {
-	char buf[1 << 16];
+	char buf[1 << 14]; /* a stack may be small */
 	ssize_t n, done, w;
 
 	while ((n = read(from, buf, sizeof(buf))) > 0)

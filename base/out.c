@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,9 +155,14 @@ void out_standard(void)
 void out_message(const char *program, const char *reason, const char *format, va_list args)
 {
 	static bool dead; /* it was given up once: it is not waited for again */
-	char text[MESSAGE_MAX], line[UTF8_PLAIN_MAX(MESSAGE_MAX + 3 * MESSAGE_WORD_MAX)], *end;
-	int n = vsnprintf(text, sizeof(text), format, args);
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	/* for one thread at a time: more than a small stack holds (ulimit -s 64) */
+	static char text[MESSAGE_MAX], line[UTF8_PLAIN_MAX(MESSAGE_MAX + 3 * MESSAGE_WORD_MAX)];
+	char *end;
+	int n;
 
+	pthread_mutex_lock(&lock);
+	n = vsnprintf(text, sizeof(text), format, args);
 	end = stpcpy(utf8_put(line, program, strnlen(program, MESSAGE_WORD_MAX)), ": ");
 	end = utf8_put(end, text, n < 0 ? 0 : n < MESSAGE_MAX ? n : MESSAGE_MAX - 1);
 	end = stpcpy(end, n < MESSAGE_MAX ? "" : "...");
@@ -165,4 +171,5 @@ void out_message(const char *program, const char *reason, const char *format, va
 	*end++ = '\n';
 	if (!dead)
 		dead = out_write(STDERR_FILENO, line, end - line) == -ETIME;
+	pthread_mutex_unlock(&lock);
 }

@@ -195,13 +195,13 @@ void place_leave(struct place *p)
 	p->dir = -1;
 }
 
-int place_judge(const struct place *p, const struct stat *st)
+int place_judge(const struct place *p, int fd, const struct stat *st)
 {
 	if (!p->shared)
 		return 0;
 	if (!is_ours(st))
 		return -PLACE_FOREIGN;
-	if (others_can_write(-1, st))
+	if (others_can_write(fd, st))
 		return -PLACE_WRITABLE;
 	return S_ISREG(st->st_mode) && st->st_nlink > 1 ? -PLACE_NAMES : 0;
 }
@@ -233,7 +233,7 @@ int place_look(const struct place *p, const char *name, struct stat *st)
 
 	if (at < 0)
 		return -errno;
-	err = fstat(at, st) ? -errno : S_ISLNK(st->st_mode) ? -PLACE_LINK : place_judge(p, st);
+	err = fstat(at, st) ? -errno : S_ISLNK(st->st_mode) ? -PLACE_LINK : place_judge(p, at, st);
 	if (!err)
 		return at;
 	close(at);

@@ -39,8 +39,9 @@ void place_leave(struct place *p);
 /* As place_find(), of a folder that is there, which is entered: name is ".". */
 int place_enter(struct place *p, const char *path);
 
-/* Whether what lies at the place may be used: in a shared folder, what belongs to us, has one name, and nobody else can write. */
-int place_judge(const struct place *p, const struct stat *st);
+/* Whether what lies at the place may be used: in a shared folder, what belongs to us, has one name, and nobody else can write. fd: a
+ * descriptor of it, for its access control list; -1: none, that list is not looked at. */
+int place_judge(const struct place *p, int fd, const struct stat *st);
 
 /* Looks at `name` in the folder of a place without opening it. Returns an O_PATH descriptor and *st, or a negative error. */
 int place_look(const struct place *p, const char *name, struct stat *st);

@@ -78,7 +78,7 @@ static int check(struct opener *o, const char *what, int fd)
 		return -errno;
 	if (!*what)
 		return st.st_dev == o->main.st_dev && st.st_ino == o->main.st_ino ? 0 : -PLACE_EXCHANGED;
-	return S_ISREG(st.st_mode) ? place_judge(&o->at, &st) : -PLACE_LINK;
+	return S_ISREG(st.st_mode) ? place_judge(&o->at, fd, &st) : -PLACE_LINK;
 }
 
 static int open_part(struct opener *o, const char *name, int flags, int mode)
@@ -107,15 +107,20 @@ static int open_part(struct opener *o, const char *name, int flags, int mode)
 
 static int do_open(const char *path, int flags, int mode)
 {
+	static int why = EACCES; /* a temporary file could not be made: SQLite then tries to read it, and says why not */
 	const char *name;
 	struct opener *o = find(path, &name);
 	bool is_temporary = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+	int fd;
 
 	if (o)
 		return open_part(o, name, flags, mode);
-	if (is_temporary || !strcmp(path, "/dev/null") || !strcmp(path, "/dev/urandom"))
-		return open(path, flags | O_CLOEXEC, mode);
-	return errno = EACCES, -1;
+	if (!is_temporary && strcmp(path, "/dev/null") && strcmp(path, "/dev/urandom"))
+		return errno = why, -1;
+	fd = open(path, flags | O_CLOEXEC, mode);
+	if (is_temporary)
+		why = fd < 0 ? errno : EACCES;
+	return fd;
 }
 
 static int do_stat(const char *path, struct stat *st)
@@ -123,11 +128,7 @@ static int do_stat(const char *path, struct stat *st)
 	const char *name;
 	struct opener *o = find(path, &name);
 
-	if (!o)
-		return stat(path, st);
-	if (!*name)
-		return fstat(o->at.dir, st);
-	return fstatat(o->at.dir, name, st, AT_SYMLINK_NOFOLLOW);
+	return o ? fstatat(o->at.dir, name, st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) : stat(path, st);
 }
 
 static int do_lstat(const char *path, struct stat *st)
@@ -142,9 +143,7 @@ static int do_access(const char *path, int mode)
 	const char *name;
 	struct opener *o = find(path, &name);
 
-	if (!o)
-		return access(path, mode);
-	return faccessat(o->at.dir, *name ? name : ".", mode, AT_EACCESS);
+	return o ? faccessat(o->at.dir, *name ? name : ".", mode, AT_EACCESS) : access(path, mode);
 }
 
 /* A journal may name any file to be removed with it. */
@@ -309,9 +308,8 @@ static int query_number(sqlite3 *db, const char *sql, s64 *out)
 static int check_pages(struct opener *o)
 {
 	static const char *const tables[] = { "run", "run_end", "process", "agg_total", "kind" };
-	size_t i;
 
-	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		sqlite3_stmt *st = NULL;
 		char sql[64];
 		int rc, err = 0;
@@ -334,15 +332,19 @@ static int check_pages(struct opener *o)
 /* *fresh: there is nothing in it yet. */
 static int check_identity(struct opener *o, bool *fresh)
 {
-	s64 id = 0, version = 0, objects = 0;
+	s64 id = 0, version = 0, objects = 0, is_other = 0;
 	int rc = query_number(o->db, "PRAGMA application_id", &id);
 
 	if (rc == SQLITE_OK)
 		rc = query_number(o->db, "PRAGMA user_version", &version);
 	if (rc == SQLITE_OK)
 		rc = query_number(o->db, "SELECT count(*) FROM sqlite_schema", &objects);
+	if (rc == SQLITE_OK)
+		rc = query_number(o->db, "SELECT encoding <> 'UTF-8' FROM pragma_encoding", &is_other);
 	if (rc != SQLITE_OK)
 		return opener_fail(o, rc, "cannot be read");
+	if (is_other) /* SQLite 3.40 mixes it up with that of its temporary schema */
+		return fail_as(-EINVAL, 0, "%s is not a store of iot: its text is in UTF-16", o->path);
 	*fresh = !id && !version && !objects;
 	if (*fresh)
 		return o->to_write ? 0 : fail_as(-EINVAL, 0, "%s is not a store of iot: nothing is in it", o->path);
@@ -350,7 +352,7 @@ static int check_identity(struct opener *o, bool *fresh)
 		return fail_as(-EINVAL, 0, "%s is not a store of iot: another program made this SQLite file", o->path);
 	if (version > IOT_SCHEMA)
 		return fail_as(-ENOTSUP, 0, "%s was written by a newer version of iot (format %lld, this is %u): %s", o->path, (long long)version,
-				   IOT_SCHEMA, o->to_write ? "give a new file" : "update iot-analyze");
+				   IOT_SCHEMA, o->to_write && !o->to_replace ? "give a new file" : "update iot-analyze");
 	if (version < OLDER_SCHEMA || (o->to_write && !o->to_replace && version < IOT_SCHEMA))
 		return fail_as(-ENOTSUP, 0, "%s was written by an older version of iot (format %lld, this is %u): %s", o->path, (long long)version,
 				   IOT_SCHEMA, version < OLDER_SCHEMA ? "read it with that version, or record it again" :
@@ -412,9 +414,8 @@ static int tame(struct opener *o)
 		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 }, { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
 	};
 	int rc = SQLITE_OK;
-	size_t i;
 
-	for (i = 0; rc == SQLITE_OK && i < sizeof(options) / sizeof(*options); i++)
+	for (size_t i = 0; rc == SQLITE_OK && i < sizeof(options) / sizeof(*options); i++)
 		rc = sqlite3_db_config(o->db, options[i].option, options[i].on, NULL);
 	sqlite3_limit(o->db, SQLITE_LIMIT_LENGTH, TEXT_MAX);
 	sqlite3_limit(o->db, SQLITE_LIMIT_ATTACHED, 0);
@@ -481,15 +482,13 @@ static int connect_reader(struct opener *o)
 /* Companions that are there already are judged before anything is asked of SQLite. */
 static int check_companions(struct opener *o)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
+	for (size_t i = 0; i < sizeof(companions) / sizeof(*companions); i++) {
 		struct stat st;
 
 		if (fstatat(o->at.dir, companion_name(o, companions[i]), &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		o->culprit = companions[i];
-		o->refused = S_ISREG(st.st_mode) ? place_judge(&o->at, &st) : -PLACE_LINK;
+		o->refused = S_ISREG(st.st_mode) ? place_judge(&o->at, -1, &st) : -PLACE_LINK;
 		if (o->refused)
 			return fail_refused(o);
 	}
@@ -576,7 +575,7 @@ static void unmake(const struct opener *o)
 		const char *name = companion_name(o, companions[i]);
 
 		if (!fstatat(o->at.dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode) && !place_judge(&o->at, &st))
+		    S_ISREG(st.st_mode) && !place_judge(&o->at, -1, &st))
 			unlinkat(o->at.dir, name, 0);
 	}
 }

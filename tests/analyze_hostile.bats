@@ -274,6 +274,42 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 1 "cannot open none.jsonl: No such file" "$ANALYZE" ingest cut.sqlite none.jsonl
 }
 
+@test "text in UTF-16, which SQLite mixes up with that of views, is refused by readers and writers in a line" {
+	"$BATS_TEST_DIRNAME/gen-run.py" 60 >run.jsonl
+	for encoding in UTF-16le UTF-16be; do
+		rm -f other.sqlite
+		sqlite3 "$S" .dump >dump
+		sqlite3 other.sqlite "PRAGMA encoding = '$encoding'" ".read dump" "PRAGMA application_id = $(sqlite3 "$S" 'PRAGMA application_id')" \
+			"PRAGMA user_version = $(sqlite3 "$S" 'PRAGMA user_version')"
+		for command in amplification timeline migrate ingest; do
+			one_line 1 "other.sqlite is not a store of iot: its text is in UTF-16" "$ANALYZE" $command other.sqlite <run.jsonl
+		done
+	done
+}
+
+@test "a newer store is not for a new file to answer: migrate says what to update" {
+	local format
+
+	format=$(sqlite3 "$S" "PRAGMA user_version; PRAGMA user_version = 99")
+	one_line 1 "was written by a newer version of iot (format 99, this is $format): update iot-analyze" "$ANALYZE" migrate "$S"
+}
+
+@test "a stack of 64 KiB holds a message and a page" {
+	! grep -q __asan_init "$ANALYZE" || skip "a build without sanitizers is missing: their frames are larger"
+	bash -c 'ulimit -s 64; exec "$@"' - "$ANALYZE" report "$S" -o page.html
+	[ -s page.html ]
+	one_line 2 "has no run 'none'" bash -c 'ulimit -s 64; exec "$@"' - "$ANALYZE" runs "$S" --run none
+}
+
+@test "a store that lacks descriptors, for a temporary file too, says that and not who may open what" {
+	"$BATS_TEST_DIRNAME/gen-run.py" 60 >run.jsonl
+	for n in {6..24}; do
+		rm -f few.sqlite*
+		run bash -c 'ulimit -n "$0"; exec "$@"' $n "$ANALYZE" ingest few.sqlite run.jsonl
+		[ "$status" = 0 ] || [[ $output == *"Too many open files"* ]] || { echo "$n: $output"; false; }
+	done
+}
+
 @test "--help lists every command, report and option" {
 	run -0 "$ANALYZE" --help
 	for word in ingest amplification breakdown latency verify systems timeline files runs; do

@@ -202,8 +202,8 @@ super_journal() { # STORE SUPER
 	"$tool" open ours/x
 }
 
-# Gives the stranger all rights in a folder, whose mode says nothing of others then: as setfacl -m u:65534:rwx.
-allow_stranger() { # FOLDER
+# Gives the stranger all rights in a folder or file, whose mode says nothing of others then: as setfacl -m u:65534:rwx.
+allow_stranger() { # NAME
 	python3 - "$1" <<-PY
 		import os, struct, sys
 		entries = [(1, 7, 0xffffffff), (2, 7, $STRANGER), (4, 5, 0xffffffff), (16, 7, 0xffffffff), (32, 5, 0xffffffff)]
@@ -230,6 +230,22 @@ allow_stranger() { # FOLDER
 	same mode "$(stat -c '%a %u %g' ours)" "775 0 0"
 	as_stranger touch ours/x.sqlite
 	refused ours/x.sqlite "$analyze" ingest ours/x.sqlite a.jsonl
+}
+
+@test "an access control list of a file counts too: what the stranger can write by one is not read or written in a folder of others" {
+	cp a.sqlite sticky/x.sqlite
+	allow_stranger sticky/x.sqlite 2>/dev/null || skip "access control lists are missing on this file system"
+	same mode "$(stat -c '%a %u %g' sticky/x.sqlite)" "775 0 0"
+	as_stranger test -w sticky/x.sqlite
+	refused sticky/x.sqlite "$analyze" ingest sticky/x.sqlite b.jsonl
+	refused sticky/x.sqlite "$analyze" runs sticky/x.sqlite
+	cmp a.sqlite sticky/x.sqlite
+	cp a.sqlite sticky/y.sqlite
+	chmod 600 sticky/y.sqlite
+	touch sticky/y.sqlite-wal
+	allow_stranger sticky/y.sqlite-wal
+	refused sticky/y.sqlite-wal "$analyze" ingest sticky/y.sqlite b.jsonl
+	refused sticky/y.sqlite-wal "$analyze" runs sticky/y.sqlite
 }
 
 @test "a folder of ours that a stranger can put another one in the place of is not safe; below a sticky one it is" {

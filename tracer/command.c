@@ -19,6 +19,14 @@
 
 static int report_pipe = -1; /* reading end of the second pipe, between start and go */
 
+static mode_t given_umask;
+
+void command_umask(void)
+{
+	given_umask = umask(0);
+	umask(given_umask & ~0700);
+}
+
 /* 0 when the file can be run, else an errno. */
 static int runnable(const char *path)
 {
@@ -83,6 +91,7 @@ static void __attribute__((noreturn)) child(char **argv, int gate, int report, c
 		;
 	prctl(PR_SET_PDEATHSIG, 0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	umask(given_umask);
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)

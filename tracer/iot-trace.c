@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* iot-trace.c - main. */
 #include <time.h>
+#include "command.h"
 #include "options.h"
 #include "out.h"
 #include "run.h"
@@ -11,6 +12,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int status;
 
+	command_umask();
 	out_standard();
 	status = options_parse(&o, argc, argv);
 	if (status >= 0)

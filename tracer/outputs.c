@@ -154,7 +154,7 @@ static int open_program(const char *path)
 	if (!place_find(&at, path))
 		fd = openat(at.dir, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_mode & 0111 && !stat("/proc/self/exe", &own) &&
-	    (!place_judge(&at, &s) || (s.st_uid == own.st_uid && !(s.st_mode & (S_IWGRP | S_IWOTH))))) {
+	    (!place_judge(&at, fd, &s) || (s.st_uid == own.st_uid && !(s.st_mode & (S_IWGRP | S_IWOTH))))) {
 		place_leave(&at);
 		return fd;
 	}
