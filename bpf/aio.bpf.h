@@ -395,7 +395,9 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	if (!REDUCED && a->kind == KIND_AIO_WRITE && a->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC))
 		aio_time(c, a, address);
 	if (a->kind == KIND_AIO_WRITE &&
-	    (went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) || (a->flags & FLAG_DIRECT && is_indirect((u64)host, a->offset))))
+	    ((went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) &&
+	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen_host, BTRFS_MAGIC))) || /* elsewhere aio_time() knows of each */
+	     (a->flags & FLAG_DIRECT && is_indirect((u64)host, a->offset))))
 		a->flags &= ~FLAG_DIRECT;
 	a->proc = proc;
 	a->tid = current_thread();
@@ -463,6 +465,9 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 	if (!c || !k)
 		return 0;
 	c->aio_now = c->aio_from = 0;
+	c->direct_request = ~0ULL;
+	if (!REDUCED && c->fresh_ns)
+		fresh_tell(c);
 	if (taken <= 0)
 		return 0;
 	w = aio_begin(c);

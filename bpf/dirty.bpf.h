@@ -100,6 +100,41 @@ static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 
 	c->fresh.bytes += bytes;
 }
 
+/* A piece of what a call makes dirty that executes several requests, which tells the end of none before it has executed all. So what they
+ * have made dirty is told itself, with the time: which request it was for nobody knows, and the ledger knows what they wrote anyway. */
+__noinline int fresh_tell(struct task_ctx *c)
+{
+	struct dirtied *d;
+
+	if (!c || !c->fresh_ns || !c->fresh.inode)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	d->off = c->fresh.from;
+	d->bytes = c->fresh.bytes;
+	d->ts_ns = c->fresh_ns;
+	d->proc = proc_current(c);
+	d->how = HOW_EXACT;
+	d->unsure = 0;
+	d->beyond = 1;
+	dirty_range((struct inode *)c->fresh.inode, d);
+	c->fresh.inode = c->fresh_ns = 0;
+	return 0;
+}
+
+static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+{
+	c->fresh_sum += bytes;
+	if (c->fresh_ns && c->fresh.inode == (u64)i && c->fresh.to == off) {
+		c->fresh.to += bytes;
+		c->fresh.bytes += bytes;
+		return;
+	}
+	fresh_tell(c);
+	c->fresh.inode = 0;
+	fresh_note(c, i, off, bytes);
+	c->fresh_ns = bpf_ktime_get_ns();
+}
+
 /* A write from byte `off` on to a file that is open for direct I/O made pages of it dirty, not only that where the file ended: its file
  * system wrote as usual (btrfs, where there are checksums). */
 static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)

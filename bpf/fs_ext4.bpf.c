@@ -361,7 +361,7 @@ int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
  * end, begun by a call that failed), it goes through the cache too, and has that written back in turn: by then it has made pages dirty. */
 static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 request)
 {
-	u64 fresh = c->fresh.inode == inode ? c->fresh.bytes : 0, before = c->direct_fresh;
+	u64 fresh = c->fresh_ns ? c->fresh_sum : c->fresh.inode == inode ? c->fresh.bytes : 0, before = c->direct_fresh;
 	bool again = c->direct_request == request;
 
 	c->direct_request = request;

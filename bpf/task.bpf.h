@@ -87,6 +87,8 @@ struct task_ctx {
 	u32 inlined; /* 1: what it wrote last is in the inode, or in memory (poke.bpf.h) */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
 	struct fresh fresh; /* in the call in progress */
+	u64 fresh_ns;      /* it is a piece of what several requests dirty, since when; 0: it is all of one */
+	u64 fresh_sum;     /* bytes of all pieces so far */
 	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
 	u64 direct_ns;     /* when one that goes through the cache had that written back which was dirty before */
 	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */

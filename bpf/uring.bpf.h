@@ -147,6 +147,10 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	if (!u || !f || !d)
 		return 0;
 	c = ctx_find();
+	if (c && c->fresh_ns)
+		fresh_tell(c);
+	else if (c && !u->fresh_ns && is_worker(current_task()))
+		c->fresh.inode = 0; /* of an earlier one, which remembered it */
 	fresh_exchange(c, u);
 	if (d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT) {
 		if ((c && went_through_cache(c, f->host, f->offset)) || is_indirect(f->host, f->offset)) {
@@ -180,13 +184,26 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	return 0;
 }
 
+/* Does its file system tell of each block that turns dirty, and are those of several requests told piece by piece? */
+static __always_inline bool tells_blocks(u64 host)
+{
+	struct inode *i = (struct inode *)host;
+
+	return i && is_on(i, EXT4_SUPER_MAGIC);
+}
+
 /* How long after its submission a request made its pages dirty. One that waits for others, or for a worker, does that just before it is over,
- * or before it has them written back; any other does it when it is submitted. */
+ * or before it has them written back; any other does it when it is submitted. Where what turned dirty is told with its time (fresh_tell()),
+ * too early does no harm, but too late does: what was written back by then would be dirty again. */
 static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u64 dur_ns)
 {
 	if (u->copied_ns > u->ts_ns)
 		return u->copied_ns - u->ts_ns;
-	return u->waits || u->flags & FLAG_WORKER ? dur_ns : 0;
+	if (!u->waits && !(u->flags & FLAG_WORKER))
+		return 0;
+	if (!tells_blocks(u->to.host))
+		return dur_ns;
+	return u->fresh_ns > u->ts_ns ? u->fresh_ns - u->ts_ns : 0;
 }
 
 /* The request is over with this result. pos: its position now, 0 when that is not there any more. */

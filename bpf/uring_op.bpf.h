@@ -117,6 +117,21 @@ static __always_inline bool uring_writes(struct task_struct *t)
 	return !req || uring_op(NUMBER_AT(req, struct io_kiocb, opcode))->net != KIND_NET_RECV;
 }
 
+/* May the call that the current thread is in execute several requests before it tells the end of one? A polling thread may always. */
+static __always_inline bool executes_several(const struct task_ctx *c, struct task_struct *t)
+{
+	const struct pt_regs *regs;
+	u8 shape;
+
+	if (is_worker(t))
+		return true;
+	regs = current_regs();
+	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	shape = calls[regs_nr(regs)].shape;
+	return shape == SHAPE_AIO_SUBMIT ? regs_arg1(regs) > 1 : shape == SHAPE_URING && (regs_arg1(regs) != 1 || c->uring_waits);
+}
+
 /* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
 static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
 {
@@ -127,6 +142,11 @@ static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struc
 		u->fresh_ns = bpf_ktime_get_ns();
 		c->fresh.inode = 0; /* of an earlier one */
 	}
+	if (!req && !is_on(i, BTRFS_MAGIC) && executes_several(c, t)) { /* btrfs tells what each of them wrote back */
+		fresh_piece(c, i, off, bytes);
+		return;
+	}
+	c->fresh_ns = 0;
 	fresh_note(c, i, off, bytes);
 	if (u)
 		u->fresh = c->fresh;

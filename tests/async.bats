@@ -268,3 +268,58 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 		MOUNT_OPTS=$([ "$fs" != btrfs ] || echo max_inline=0) with_fs "$fs" 512M -- body
 	done
 }
+
+# A scene of Python with tests/rings.py, traced, and its ledger: D is W, nothing is unexplained or still dirty, and S, D that is direct.
+ring_scene() { # NAME S DIRECT
+	rm -f "$BATS_TEST_TMPDIR"/run.sqlite*
+	(cd "$IOT_MNT" && PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
+	same "$1: S" "$(total bytes "comm = 'python3' AND sub = 'regular' AND kind IN ('pwrite64', 'aio_write', 'uring_write')")" "$2"
+	same "$1: unexpected, still dirty, D is W, direct" \
+		"$(q "SELECT SUM(unexpected), SUM(dirty_end), SUM(dirtied) = SUM(written), SUM(direct) FROM l WHERE path GLOB '$IOT_MNT/*'")" "0 0 1 $3"
+}
+
+@test "one io_submit of direct, synced and buffered writes to one file and to several: each is what it is, and D is W" {
+	cat > scene.py <<-'P'
+		import os, rings
+		def opened(name, *flags):
+		    fd = os.open(name, os.O_RDWR | os.O_CREAT)
+		    os.pwrite(fd, b"x" * 200000, 0)
+		    os.fsync(fd)
+		    return [os.open(name, os.O_RDWR | f) for f in flags]
+		plain, synced, direct = opened("one", 0, os.O_DSYNC, os.O_DIRECT)
+		assert rings.aio([(synced, 176128, 100, 0), (synced, 241664, 65536, 0), (plain, 118494, 20000, rings.RWF_SYNC),
+		                  (direct, 32768, 12288, 0)]) == [100, 65536, 20000, 12288]
+		# each grows its file, of which the rest of the last block is zeroed
+		files = [opened("several%d" % n, 0, os.O_DSYNC, os.O_DIRECT) for n in range(3)]
+		assert rings.aio([(f[n], 245760 + 4096 * n, 8192, 0) for n, f in enumerate(files)] * 2) == [8192] * 6
+		# two files in turn
+		(a,), (b,) = opened("a", 0), opened("b", 0)
+		assert rings.aio([(fd, 221184 - 16384 * n, 4096, 0) for n in range(3) for fd in (a, b)]) == [4096] * 6
+	P
+	body() {
+		ring_scene "$1" $((6 * 200000 + 97924 + 6 * 8192 + 6 * 4096)) $((12288 + 2 * 8192))
+	}
+	with_fs ext4 400M -- body ext4
+}
+
+@test "what a request of io_uring that others wait for reads into a mapped file is D, and it writes nothing" {
+	cat > scene.py <<-'P'
+		import mmap, os, rings, sys
+		source, into, beside = (os.open(name, os.O_RDWR | os.O_CREAT) for name in ("source", "into", "beside"))
+		os.pwrite(source, b"x" * 65536, 0)
+		os.truncate("into", 65536)
+		mapped = mmap.mmap(into, 65536)
+		ring = rings.Ring()
+		for flags in 0, rings.ASYNC:
+		    ring.q(rings.READ, source, 0, 20480, flags | rings.LINK, mapped, 32768 if flags else 0)
+		    ring.q(rings.WRITE, beside, 0, 8192, flags | rings.LINK)
+		    ring.q(rings.FSYNC, beside, flags=flags)
+		    assert ring.go() == [20480, 8192, 0]
+	P
+	body() {
+		ring_scene "$1" $((65536 + 2 * 8192)) 0
+		same "$1: D of what it reads into" "$(q "SELECT SUM(dirtied), SUM(written) FROM l WHERE path = '$IOT_MNT/into'")" "40960 40960"
+		same "$1: S_r" "$(total bytes "comm = 'python3' AND sub = 'regular' AND kind = 'uring_read'")" 40960
+	}
+	for fs in ext4 xfs; do with_fs $fs 400M -- body $fs; done
+}
