@@ -34,7 +34,7 @@ static __always_inline bool is_pseudo(u64 magic)
 #define NAME_MEM 0x006d656d    /* "mem", which no other file of /proc is called */
 
 /* Is the file the memory of a process: /proc/PID/mem? */
-static __always_inline bool is_memory(struct file *f)
+static __always_inline bool is_process_memory(struct file *f)
 {
 	u64 name = POINTER_AT(POINTER_AT(f, struct file, f_path.dentry), struct dentry, d_name.name);
 	u32 four = 0;

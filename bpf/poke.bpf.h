@@ -191,7 +191,7 @@ __noinline int poked_by_file(struct task_ctx *c, u32 proc)
 	k = (struct call *)c->regs;
 	ret = ((struct op *)c->op)->ret;
 	f = file_of(k->arg[0]);
-	if (!f || !is_memory(f))
+	if (!f || !is_process_memory(f))
 		return 0;
 	if (!cfg.claims || ret <= 0)
 		return 1;

@@ -52,7 +52,7 @@ __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u
 	u->dev = c->seen_dev;
 	u->id = c->seen_file;
 	u->block = c->seen_block;
-	u->memory = u->type == SUB_FT_PSEUDO && is_memory(f);
+	u->memory = u->type == SUB_FT_PSEUDO && is_process_memory(f);
 	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
 	i = (struct inode *)c->seen_host;
 	u->host = (u64)i;
