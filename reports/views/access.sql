@@ -32,7 +32,7 @@ SELECT k.id AS kind, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
 FROM v_kind k;
 
 CREATE TEMP TABLE v_access_map AS
-WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254)
+WITH number AS (SELECT n FROM v_number WHERE n < 255)
 SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FROM number LEFT JOIN v_access_kind l
                                                              ON l.kind = n ORDER BY n))
        || '/' || (SELECT group_concat(COALESCE(class, 5), '') FROM (SELECT c.class FROM number
