@@ -40,7 +40,8 @@ SELECT p.place, p.layer, iif(s.way = 1, 'read', 'written') AS way, s.class, w.wo
        SUM(s.accesses) OVER (line ORDER BY s.low) AS upto,
        iif(p.derived, 'derived from calls', '')
            || iif(p.lost, printf('%s%d records were lost', iif(p.derived, '; ', ''), p.lost), '') AS note
-FROM v_size s JOIN v_place p ON p.place = s.place OR p.derived AND s.place = 1 JOIN v_class_word w ON w.class = s.class
+FROM v_size s JOIN v_place p ON p.place = s.place OR p.derived AND s.place = 1
+JOIN v_class w ON w.class = s.class AND w.word IS NOT NULL
 WINDOW line AS (PARTITION BY p.place, s.way, s.class);
 
 -- The devices of the map; where there is none, why.

@@ -218,16 +218,13 @@ WITH called AS MATERIALIZED (
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
-              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns,
-              iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
-              SUM(p.weight) AS weight
+              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
+              SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
+              iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub
-       GROUP BY o.gid, p.dev, p.call, p.name, p.sub),
-     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log)
-SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device,
-       j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0) AS bytes
-FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
-LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
+       GROUP BY o.gid, p.dev, p.call, p.name, p.sub)
+SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device, j.bytes * 1.0 * m.weight / NULLIF(m.whole, 0) AS bytes
+FROM mine m LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 LEFT JOIN v_device d ON d.dev = m.dev;
 
 -- What was put into journals of each file, by line: blocks as the kernel counted them, and of the journal bytes of its
@@ -235,13 +232,12 @@ LEFT JOIN v_device d ON d.dev = m.dev;
 CREATE TEMP TABLE v_file_put AS
 WITH mine AS MATERIALIZED (
        SELECT p.file, o.gid, l.line, p.dev, s.name = 'log_tree' AS log, SUM(p.weight) AS weight,
+              SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
               iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM ask JOIN put p ON p.run = ask.run JOIN v_owner o ON o.owner = p.owner JOIN v_line_of l ON l.owner = p.owner
        JOIN sub s ON s.id = p.sub
-       GROUP BY p.file, o.gid, p.dev, log),
-     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log)
-SELECT m.file, m.line, SUM(j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0)) AS bytes,
+       GROUP BY p.file, o.gid, p.dev, log)
+SELECT m.file, m.line, SUM(j.bytes * 1.0 * m.weight / NULLIF(m.whole, 0)) AS bytes,
        iif(COUNT(m.blocks) = COUNT(*), SUM(m.blocks), NULL) AS blocks
-FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
-LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
+FROM mine m LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 GROUP BY m.file, m.line;
