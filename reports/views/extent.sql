@@ -52,12 +52,6 @@ FROM v_place p JOIN v_cut c WHERE p.place = 3
 UNION ALL
 SELECT '', NULL, NULL, NULL, NULL, why FROM v_place WHERE place = 3 AND NOT EXISTS (SELECT 1 FROM v_cut);
 
-CREATE TEMP VIEW v_size_absent AS
-SELECT place, layer, why FROM v_place WHERE place <> 4 AND place NOT IN (SELECT place FROM v_size_line);
-
-CREATE TEMP VIEW v_size_largest AS
-SELECT layer, way, MAX(largest) AS largest FROM v_size_line GROUP BY layer, way;
-
 -- Mean sizes from sums, exact without events too; of calls also those that moved no byte, such as the end of a file.
 CREATE TEMP VIEW v_size_mean AS
 WITH sum AS (
