@@ -10,12 +10,15 @@ FROM (SELECT place, layer, way, part, low AS from_bytes, 2 * low AS below_bytes,
              upto * 1.0 / all_accesses AS upto, bytes, bytes * 1.0 / all_bytes AS share_bytes, note
       FROM v_size_line
       UNION ALL
-      SELECT place, layer, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, why FROM v_size_absent)
+      SELECT place, layer, '', '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, why
+      FROM v_place
+      WHERE place <> 4 AND place NOT IN (SELECT place FROM v_size_line))
 ORDER BY place = 3, place, way, part, from_bytes;
 
 -- table: means: Mean, from sums, calls that moved no byte included; and largest
 SELECT m.layer, m.way, m.accesses, m.bytes, m.bytes * 1.0 / NULLIF(m.accesses, 0) AS mean_bytes, l.largest AS largest_bytes
-FROM v_size_mean m LEFT JOIN v_size_largest l ON l.layer = m.layer AND l.way = m.way
+FROM v_size_mean m
+LEFT JOIN (SELECT layer, way, MAX(largest) AS largest FROM v_size_line GROUP BY layer, way) l ON l.layer = m.layer AND l.way = m.way
 ORDER BY m.ord;
 
 -- plot: sizes

@@ -7,8 +7,8 @@
 -- table: pictures
 SELECT COALESCE(x.system, '(none)') AS system, (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0) AS seed_op_amp_r,
        (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) AS seed_op_amp_w, x.ops_S_r, x.ops_S_w, x.ops_V_r, x.ops_V_w, x.ops_B_r, x.ops_B_w,
-       x.S_r, x.S, b.V_r, b.V, b.B_r, b.B, x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) AS mean_us_r, x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) AS mean_us_w
-FROM v_system x JOIN v_system_bytes b ON b.system IS x.system
+       x.S_r, x.S, x.V_r, x.V, x.B_r, x.B, x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) AS mean_us_r, x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) AS mean_us_w
+FROM v_system x
 ORDER BY x.system IS NULL, x.system;
 
 -- plot: amplification
@@ -63,6 +63,6 @@ ORDER BY d.panel, x.system IS NULL, x.system;
 -- unit: bytes
 SELECT d.panel, COALESCE(b.system, '(none)') AS "row", d.bar, d.part, CASE d.panel || d.bar WHEN 'readS' THEN b.S_r WHEN 'readV' THEN b.V_r WHEN 'readB' THEN b.B_r
        WHEN 'writeS' THEN b.S WHEN 'writeV' THEN b.V ELSE b.B END AS value
-FROM v_system_bytes b JOIN (SELECT p.panel, l.* FROM (SELECT 'read' AS panel UNION ALL SELECT 'write') p
+FROM v_system b JOIN (SELECT p.panel, l.* FROM (SELECT 'read' AS panel UNION ALL SELECT 'write') p
      JOIN (SELECT 1 AS ord, 'S' AS bar, 'S calls' AS part UNION ALL SELECT 2, 'V', 'V through the VFS' UNION ALL SELECT 3, 'B', 'B devices') l) d
 ORDER BY d.panel, b.system IS NULL, b.system, d.ord;

@@ -13,7 +13,7 @@ set datafile separator "\t"
 set datafile missing "NaN"
 set encoding utf8
 BLUE = 0x0072b2; SKY = 0x56b4e9; GREEN = 0x009e73; YELLOW = 0xf0e442; ORANGE = 0xe69f00; RED = 0xd55e00; PINK = 0xcc79a7; BLACK = 0x000000; GREY = 0x999999
-# What device bytes are (v_colour in views.sql): 1 to 13 and 21 to 28 components, in the order of components.def; 14 journal and 15 metadata of the file system, 16 file data of no known
+# What device bytes are (analyzer/palette.def): 1 to 13 and 21 to 28 components, in the order of components.def; 14 journal and 15 metadata of the file system, 16 file data of no known
 # component, 17 anything else; 18 file data, 19 direct I/O and 20 readahead of programs that have no components.
 array palette[28] = [BLUE, SKY, GREEN, YELLOW, PINK, 0x332288, 0x88ccee, 0x117733, 0xddcc77, 0xaa4499, 0x44aa99, 0x882255, 0x661100, ORANGE, RED, GREY, 0xcccccc, 0xb3a2d6, 0x6a51a3, 0xa9c7a0, 0x999933, 0xcc6677, 0x6699cc, 0xeecc66, 0x994455, 0x997700, 0x004488, 0xee99aa]
 paint(n) = n == n ? palette[int(n)] : 0xffffff

@@ -1,14 +1,11 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- access.sql: Single accesses, from events: their order, their sizes, their places.
 
--- Causes, as streams of requests are told apart: 1 file data, 2 journal, 3 metadata, 4 a loop device's bytes again.
-CREATE TEMP TABLE v_class(cause INTEGER PRIMARY KEY, class INTEGER);
-INSERT INTO temp.v_class
-SELECT id, COALESCE('{"data": 1, "direct": 1, "readahead": 1, "journal": 2, "metadata": 3, "loopback": 4}' ->> name, 5)
-FROM cause;
-
-CREATE TEMP TABLE v_class_word(class, word);
-INSERT INTO temp.v_class_word VALUES (0, ''), (1, 'file data'), (2, 'fs journal'), (3, 'fs metadata'), (5, 'other');
+-- Classes, as streams of requests are told apart, by causes, and their words; 4: a loop device's bytes again, of which
+-- nothing is said.
+CREATE TEMP TABLE v_class(class INTEGER PRIMARY KEY, word, causes);
+INSERT INTO temp.v_class VALUES (0, '', ''), (1, 'file data', 'data,direct,readahead'), (2, 'fs journal', 'journal'),
+       (3, 'fs metadata', 'metadata'), (4, NULL, 'loopback'), (5, 'other', '');
 
 -- Was the run about some processes? Then what has no known owner may be anybody's, and most of it is in no event.
 CREATE TEMP VIEW v_about_some AS
@@ -32,11 +29,12 @@ SELECT k.id AS kind, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
 FROM v_kind k;
 
 CREATE TEMP TABLE v_access_map AS
-WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 254)
+WITH number AS (SELECT n FROM v_number WHERE n < 255)
 SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FROM number LEFT JOIN v_access_kind l
                                                              ON l.kind = n ORDER BY n))
-       || '/' || (SELECT group_concat(COALESCE(class, 5), '') FROM (SELECT c.class FROM number
-                                                                    LEFT JOIN v_class c ON c.cause = n ORDER BY n))
+       || '/' || (SELECT group_concat(COALESCE(class, 5), '')
+                  FROM (SELECT k.class FROM number LEFT JOIN cause c ON c.id = n
+                        LEFT JOIN v_class k ON listed(c.name, k.causes) ORDER BY n))
        || '/' || (SELECT group_concat(on_file, '')
                   FROM (SELECT COALESCE(s.name IN ('regular', 'blockdev'), 0) AS on_file
                         FROM number LEFT JOIN sub s ON s.id = n ORDER BY n))
@@ -47,24 +45,22 @@ SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FRO
 -- What is said of each layer: its name, what it is of, and how many of its records were lost, so that a share of those
 -- that are there is a bound. source: 1 where the VFS was not measured and is what calls did.
 CREATE TEMP TABLE v_place AS
-WITH p(place, layer, of) AS (
-       VALUES (1, 'calls', '["syscall", "uring", "all"]'), (2, 'vfs', '["vfs", "all"]'),
-              (3, 'block', '["block", "all"]'),
-              (4, 'device', '["block", "all"]'), (5, 'fs', '["fs", "all"]'))
+WITH p(place, layer, needs, of) AS (
+       VALUES (1, 'calls', 'syscall', '["syscall", "uring", "all"]'), (2, 'vfs', 'syscall', '["vfs", "all"]'),
+              (3, 'block', 'block', '["block", "all"]'), (4, 'device', 'block', '["block", "all"]'),
+              (5, 'fs', 'fs', '["fs", "all"]'))
 SELECT p.place, p.layer, p.place = 2 AND m.vfs IS NULL AS derived,
        COALESCE((SELECT SUM(l.n) FROM v_lost l WHERE l.effect IN ('events', 'bytes') AND l.layer IN (
                  SELECT value
                  FROM json_each(iif(p.place = 2 AND m.vfs IS NULL, '["syscall", "uring", "all"]', p.of)))), 0) AS lost,
        CASE WHEN r.events = 0 THEN 'it ' || (SELECT text FROM v_no_events)
             WHEN iif(p.place < 3, m.syscall, iif(p.place = 5, m.fs, m.block)) IS NULL
-            THEN COALESCE((SELECT reason FROM v_unmeasured WHERE layer = 'owners' AND y.layer = 'block'),
-                          printf('layer %s was not %s', y.layer, iif(o.layer IS NULL, 'measured', 'asked for')))
+            THEN COALESCE((SELECT reason FROM v_unmeasured WHERE layer = 'owners' AND p.needs = 'block'),
+                          printf('layer %s was not %s', p.needs, iif(o.layer IS NULL, 'measured', 'asked for')))
             WHEN p.place < 3 THEN 'no call moved bytes of a file; loads and stores through mappings are no calls'
             ELSE 'nothing was moved there' END AS why
 FROM p JOIN v_run r JOIN v_measured m
-JOIN (SELECT place, CASE WHEN place < 3 THEN 'syscall' WHEN place = 5 THEN 'fs' ELSE 'block' END AS layer FROM p) y
-     ON y.place = p.place
-LEFT JOIN v_left_out o ON o.layer = y.layer;
+LEFT JOIN v_left_out o ON o.layer = p.needs;
 
 -- Accesses and how many of them begin where one before them ended (analyzer/order.c says what a stream is), by layer,
 -- direction, class, device, owner and file. Each event is read once, and nothing is sorted.
@@ -87,7 +83,7 @@ SELECT p.place, p.layer, iif(r.way = 1, 'read', 'written') AS way, r.class, w.wo
        r.owner, o.gid, r.file, p.derived, p.lost, p.lost * iif(p.place < 3, 2, 1) AS broken, r.accesses, r.bytes,
        r.sequential, r.unjudged
 FROM ask JOIN v_order r JOIN v_place p ON p.place = r.place OR p.derived AND r.place = 1
-JOIN v_class_word w ON w.class = r.class
+JOIN v_class w ON w.class = r.class AND w.word IS NOT NULL
 LEFT JOIN v_device d ON d.dev = r.dev LEFT JOIN v_owner o ON o.owner = r.owner
 WHERE iif(r.place = 4, ask.system IS NULL, r.owner NOT IN (1, 2) AND (ask.system IS NULL OR o.system = ask.system))
   AND (r.place <> 3 OR COALESCE(d.leaf, 1));

@@ -16,11 +16,6 @@ INSERT INTO temp.v_compare_sym VALUES
        (17, 'ops_S_w', 'calls that write', 'ops', 0), (18, 'ops_S_r', 'calls that read', 'ops', 0),
        (19, 'ops_B_w', 'device writes', 'ops', 0), (20, 'ops_B_r', 'device reads', 'ops', 0);
 
-CREATE TEMP VIEW v_compare_value_sql AS
-SELECT 'CREATE TEMP VIEW v_compare_value AS ' ||
-       group_concat(printf('SELECT gid, %Q AS sym, "%w" AS value FROM v_volume', sym, sym), ' UNION ALL ')
-FROM v_compare_sym;
-
 -- One row a line and quantity: volumes, what device bytes are by cause, ratios. bound: exact, >=, <= or n/a, note: why.
 CREATE TEMP VIEW v_compare AS
 WITH line AS MATERIALIZED (SELECT gid, what, who, pid, rank FROM v_volume WHERE shown AND rank <= 4),
@@ -40,16 +35,12 @@ WITH line AS MATERIALIZED (SELECT gid, what, who, pid, rank FROM v_volume WHERE 
               (3, 'journal', 'device bytes, fs journal'),
               (4, 'metadata', 'device bytes, fs metadata')),
      moved AS MATERIALIZED (
-       SELECT gid, cause, SUM(written) AS written FROM v_cause GROUP BY gid, cause
-       UNION ALL
-       SELECT 'all:', c.cause, SUM(c.written)
-       FROM v_cause c JOIN v_group g ON g.gid = c.gid
-       WHERE g.rank < 4
-       GROUP BY c.cause)
+       SELECT t.line AS gid, c.cause, SUM(c.written) AS written
+       FROM v_cause c JOIN v_sums_to t ON t.gid = c.gid GROUP BY t.line, c.cause)
 SELECT l.what, l.who, l.rank, c.ord, c.sym AS name, c.word, c.unit, c.first,
        CASE WHEN v.value IS NULL THEN 'n/a' WHEN s.short THEN '>=' ELSE 'exact' END AS bound, v.value,
        CASE WHEN v.value IS NULL THEN COALESCE(s.why, 'not measured') WHEN s.short THEN s.short_why END AS note
-FROM line l JOIN v_compare_sym c JOIN v_compare_value v ON v.gid = l.gid AND v.sym = c.sym
+FROM line l JOIN v_compare_sym c JOIN v_value v ON v.gid = l.gid AND v.sym = c.sym
 JOIN short s ON s.gid = l.gid AND s.sym = c.sym
 WHERE (c.sym NOT IN ('L', 'L_r') OR v.value IS NOT NULL)
   AND (c.sym <> 'V' OR (SELECT vfs FROM v_measured)) -- derived from S it says nothing else

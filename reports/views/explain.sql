@@ -52,8 +52,8 @@ GROUP BY c.dev;
 -- What devices wrote for the lines of the report, and whether that may be too small; the sums that sentences need.
 CREATE TEMP TABLE v_explain_all AS
 WITH line AS (SELECT v.* FROM v_volume v WHERE v.shown AND v.rank <= 3)
-SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(D) AS D, SUM(ops_S_w) AS ops, SUM(syncs) AS syncs,
-       SUM(flushes) AS flushes, SUM(readahead) AS readahead, SUM(ra_unused) AS ra_unused, SUM(B_r) AS B_r,
+SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(ops_S_w) AS ops, SUM(syncs) AS syncs,
+       SUM(flushes) AS flushes, SUM(readahead) AS readahead, SUM(ra_unused) AS ra_unused,
        SUM(B_r_for_write) AS for_write, SUM(absorbed) AS absorbed, SUM(cancelled) AS cancelled,
        (SELECT write_ops FROM given) AS acknowledged,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block')

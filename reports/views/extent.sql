@@ -40,7 +40,8 @@ SELECT p.place, p.layer, iif(s.way = 1, 'read', 'written') AS way, s.class, w.wo
        SUM(s.accesses) OVER (line ORDER BY s.low) AS upto,
        iif(p.derived, 'derived from calls', '')
            || iif(p.lost, printf('%s%d records were lost', iif(p.derived, '; ', ''), p.lost), '') AS note
-FROM v_size s JOIN v_place p ON p.place = s.place OR p.derived AND s.place = 1 JOIN v_class_word w ON w.class = s.class
+FROM v_size s JOIN v_place p ON p.place = s.place OR p.derived AND s.place = 1
+JOIN v_class w ON w.class = s.class AND w.word IS NOT NULL
 WINDOW line AS (PARTITION BY p.place, s.way, s.class);
 
 -- The devices of the map; where there is none, why.
@@ -50,12 +51,6 @@ SELECT c.device, c.low AS touched_from, c.high AS touched_to, c.step AS cell_byt
 FROM v_place p JOIN v_cut c WHERE p.place = 3
 UNION ALL
 SELECT '', NULL, NULL, NULL, NULL, why FROM v_place WHERE place = 3 AND NOT EXISTS (SELECT 1 FROM v_cut);
-
-CREATE TEMP VIEW v_size_absent AS
-SELECT place, layer, why FROM v_place WHERE place <> 4 AND place NOT IN (SELECT place FROM v_size_line);
-
-CREATE TEMP VIEW v_size_largest AS
-SELECT layer, way, MAX(largest) AS largest FROM v_size_line GROUP BY layer, way;
 
 -- Mean sizes from sums, exact without events too; of calls also those that moved no byte, such as the end of a file.
 CREATE TEMP VIEW v_size_mean AS

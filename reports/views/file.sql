@@ -7,15 +7,8 @@ SELECT id, path, component, iif(path IS NULL, NULL, ino) AS ino,
        iif(path IS NULL, NULL, (SELECT d.device FROM v_device d WHERE d.dev = file.dev)) AS device
 FROM file WHERE run = (SELECT run FROM ask);
 
--- The dirty ledger, and what calls moved from and to each file, whatever that knows. Files of which no name is known
--- are one, and so is what no file is known of.
-CREATE TEMP VIEW v_file AS
-SELECT iif(f.path IS NULL AND g.file <> 0, -1, g.file) AS file, f.device, f.ino,
-       COALESCE(f.path, iif(g.file = 0, '(file not known)', '(name not known)')) AS path, f.component,
-       g.owner, g.touched, g.dirtied, g.absorbed, g.written, g.direct, g.submitted, g.cancelled, g.dirty_end,
-       g.dirty_late, g.dirty_start, g.unexpected
-FROM ask JOIN v_measured m ON m.ledger JOIN ledger g ON g.run = ask.run LEFT JOIN v_file_name f ON f.id = g.file;
-
+-- What was done to each file, whatever the dirty ledger knows. Files of which no name is known are one, and so is what
+-- no file is known of.
 CREATE TEMP VIEW v_file_io AS
 SELECT iif(f.path IS NULL AND i.file <> 0, -1, i.file) AS file, f.device, f.ino,
        COALESCE(f.path, iif(i.file = 0, '(file not known)', '(name not known)')) AS path,
@@ -28,16 +21,14 @@ LEFT JOIN component n ON n.id = i.component AND n.id > 0;
 -- Pieces of the sums by file, at most a thousand, from number `low` to `high`: each is folded by itself, so that no
 -- answer of fold() is long.
 CREATE TEMP TABLE v_file_range AS
-WITH RECURSIVE at(low, last) AS (
-       SELECT MIN(file), MAX(file)
+WITH whole AS (
+       SELECT MIN(file) AS low, MAX(file) AS last
        FROM (SELECT (SELECT MIN(file) FROM file_io i WHERE i.run = ask.run) AS file FROM ask
              UNION ALL SELECT (SELECT MAX(file) FROM file_io i WHERE i.run = ask.run) FROM ask
              UNION ALL SELECT (SELECT MIN(file) FROM ledger g WHERE g.run = ask.run) FROM ask
              UNION ALL SELECT (SELECT MAX(file) FROM ledger g WHERE g.run = ask.run) FROM ask)),
-     range(n, low, size, last) AS (
-       SELECT 1, low, max((last - low) / 1000 + 1, 1000), last FROM at WHERE low IS NOT NULL
-       UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
-SELECT low, low + size - 1 AS high FROM range;
+     cut AS (SELECT low, last, max((last - low) / 1000 + 1, 1000) AS size FROM whole)
+SELECT low + n * size AS low, low + (n + 1) * size - 1 AS high FROM cut JOIN v_number ON low + n * size <= last;
 
 -- The lines that are shown, by owner: numbers are cheaper than names where each row is looked at.
 CREATE TEMP TABLE v_line_of(owner INTEGER PRIMARY KEY, line INTEGER);
@@ -164,7 +155,8 @@ WITH known AS MATERIALIZED (
        SELECT c0 AS owner, c1 AS id, COALESCE(c2, 1) AS class, c3 AS S, c4 AS S_r, c5 AS ops_w, c6 AS ops_r,
               c7 AS syncs, c8 AS written, c9 AS read FROM folded, unfold(rows)),
      io AS MATERIALIZED (
-       SELECT o.gid, COALESCE(n.name, c.name) AS component, p.class & 1 AS nameless, SUM(S) AS S, SUM(S_r) AS S_r,
+       SELECT o.gid, COALESCE(n.name, c.name) AS component,
+              COALESCE(n.name, c.name) IS NOT NULL OR p.class & 1 AS own, SUM(S) AS S, SUM(S_r) AS S_r,
               SUM(ops_w) AS ops_w, SUM(ops_r) AS ops_r, SUM(syncs) AS syncs, SUM(written) AS written, SUM(read) AS read
        FROM part p JOIN v_owner o ON o.owner = p.owner LEFT JOIN component n ON n.id = p.id AND n.id > 0
        LEFT JOIN v_file_component c ON c.number = p.class >> 1 GROUP BY 1, 2, 3),
@@ -176,13 +168,10 @@ WITH known AS MATERIALIZED (
      piece(gid, part, component, S, S_r, ops_w, ops_r, syncs, written, read) AS (
        SELECT gid, iif(component IS NULL, 'rest', 'component'), COALESCE(component, '(name not known)'), S, S_r, ops_w,
               ops_r, syncs, written, read
-       FROM io WHERE component IS NOT NULL OR nameless
+       FROM io WHERE own
        UNION ALL
-       SELECT gid, 'rest', k.rest, 0, 0, 0, 0, 0, -written * k.block, -read * k.block
-       FROM io JOIN known k WHERE component IS NOT NULL OR nameless
-       UNION ALL
-       SELECT gid, 'rest', k.rest, S, S_r, ops_w, ops_r, syncs, 0 * k.block, 0 * k.block
-       FROM io JOIN known k WHERE component IS NULL AND NOT nameless
+       SELECT gid, 'rest', k.rest, iif(own, 0, S), iif(own, 0, S_r), iif(own, 0, ops_w), iif(own, 0, ops_r),
+              iif(own, 0, syncs), -own * written * k.block, -own * read * k.block FROM io JOIN known k
        UNION ALL
        SELECT gid, 'rest', k.rest, 0, 0, 0, 0, 0, of_files * written * k.block, of_files * read * k.block
        FROM cause JOIN known k
@@ -211,23 +200,6 @@ SELECT gid, COALESCE('{"data": "file data", "direct": "direct I/O", "readahead":
                      'fs ' || cause), SUM(written), SUM(read)
 FROM v_cause WHERE gid NOT IN (SELECT gid FROM known) GROUP BY gid, cause;
 
--- The colour of a part in every picture: its place in the palette of style.gp, the same in all. More than 13 components
--- in one run cannot be told apart: then the places are those of the run, and the smallest share the last. What is in
--- none of these rows has colour 17.
-CREATE TEMP TABLE v_colour AS
-WITH used AS MATERIALIZED (
-       SELECT c.component AS part, COUNT(*) OVER () AS n,
-              min(ROW_NUMBER() OVER (ORDER BY SUM(c.written + c.read) DESC, c.component), 13) AS place
-       FROM v_component c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown AND g.rank <= 5 AND c.part = 'component' GROUP BY c.component
-       HAVING SUM(c.written + c.read) > 0)
-SELECT part, place AS colour FROM used WHERE n > 13
-UNION ALL
-SELECT name, id + iif(id > 13, 7, 0) FROM component
-WHERE id BETWEEN 1 AND 21 AND NOT EXISTS (SELECT 1 FROM used WHERE n > 13)
-UNION ALL VALUES ('fs journal', 14), ('fs metadata', 15), ('unclassified', 16), ('(name not known)', 16),
-       ('file data', 18), ('direct I/O', 19), ('readahead', 20);
-
 -- Journal bytes as file systems submitted them, by line and disk. btrfs has no other place than its trees; those of the
 -- log are divided by themselves.
 CREATE TEMP TABLE v_put_bytes AS
@@ -246,16 +218,13 @@ WITH called AS MATERIALIZED (
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
-              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns,
-              iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
-              SUM(p.weight) AS weight
+              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
+              SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
+              iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub
-       GROUP BY o.gid, p.dev, p.call, p.name, p.sub),
-     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log)
-SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device,
-       j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0) AS bytes
-FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
-LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
+       GROUP BY o.gid, p.dev, p.call, p.name, p.sub)
+SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device, j.bytes * 1.0 * m.weight / NULLIF(m.whole, 0) AS bytes
+FROM mine m LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 LEFT JOIN v_device d ON d.dev = m.dev;
 
 -- What was put into journals of each file, by line: blocks as the kernel counted them, and of the journal bytes of its
@@ -263,13 +232,12 @@ LEFT JOIN v_device d ON d.dev = m.dev;
 CREATE TEMP TABLE v_file_put AS
 WITH mine AS MATERIALIZED (
        SELECT p.file, o.gid, l.line, p.dev, s.name = 'log_tree' AS log, SUM(p.weight) AS weight,
+              SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
               iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM ask JOIN put p ON p.run = ask.run JOIN v_owner o ON o.owner = p.owner JOIN v_line_of l ON l.owner = p.owner
        JOIN sub s ON s.id = p.sub
-       GROUP BY p.file, o.gid, p.dev, log),
-     whole AS MATERIALIZED (SELECT gid, dev, log, SUM(weight) AS weight FROM mine GROUP BY gid, dev, log)
-SELECT m.file, m.line, SUM(j.bytes * 1.0 * m.weight / NULLIF(w.weight, 0)) AS bytes,
+       GROUP BY p.file, o.gid, p.dev, log)
+SELECT m.file, m.line, SUM(j.bytes * 1.0 * m.weight / NULLIF(m.whole, 0)) AS bytes,
        iif(COUNT(m.blocks) = COUNT(*), SUM(m.blocks), NULL) AS blocks
-FROM mine m JOIN whole w ON w.gid = m.gid AND w.dev = m.dev AND w.log = m.log
-LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
+FROM mine m LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 GROUP BY m.file, m.line;

@@ -5,19 +5,15 @@
 -- devices).
 CREATE TEMP TABLE v_fs_part AS
 WITH part AS MATERIALIZED (
-       SELECT a.gid, a.sym, a.cause, SUM(a.amount) AS bytes
-       FROM v_piece a
-       WHERE a.sym IN ('F', 'B', 'B_r') AND a.cause NOT IN ('data', 'direct', 'readahead')
-       GROUP BY a.gid, a.sym, a.cause),
-     line AS (
-       SELECT gid AS line, sym, cause, bytes FROM part
-       UNION ALL
-       SELECT 'all:', p.sym, p.cause, p.bytes FROM part p JOIN v_group g ON g.gid = p.gid WHERE g.rank < 4)
-SELECT line AS gid, sum_if(bytes, sym = 'F' AND cause = 'journal') AS journal,
-       sum_if(bytes, sym = 'F' AND cause = 'metadata') AS metadata,
-       sum_if(bytes, sym = 'B' AND cause = 'journal') AS journal_dev, sum_if(bytes, sym = 'B_r') AS structures_r
-FROM line
-GROUP BY line;
+       SELECT gid, sym, cause, SUM(amount) AS bytes FROM v_piece
+       WHERE sym IN ('F', 'B', 'B_r') AND cause NOT IN ('data', 'direct', 'readahead')
+       GROUP BY gid, sym, cause)
+SELECT t.line AS gid, sum_if(p.bytes, p.sym = 'F' AND p.cause = 'journal') AS journal,
+       sum_if(p.bytes, p.sym = 'F' AND p.cause = 'metadata') AS metadata,
+       sum_if(p.bytes, p.sym = 'B' AND p.cause = 'journal') AS journal_dev,
+       sum_if(p.bytes, p.sym = 'B_r') AS structures_r
+FROM part p JOIN v_sums_to t ON t.gid = p.gid
+GROUP BY t.line;
 
 -- The way of written bytes, one row a line and step: S (or L, where it is given), what each step added (absorbed: less
 -- than 0), B. The steps sum to B exactly. Between two volumes of which one is not known there is one step. residue, the
@@ -96,18 +92,13 @@ SELECT gid, 99, 'B_r', 'B_r devices', B_r, B_r, 1 FROM v;
 -- Blocks of journals, a row a line: NULL where the block size of one that it wrote to is not known.
 CREATE TEMP VIEW v_journal_line AS
 WITH part AS MATERIALIZED (
-       SELECT a.gid, a.device, SUM(a.amount) AS bytes
-       FROM v_piece a
-       WHERE a.sym = 'B' AND a.cause = 'journal'
-       GROUP BY a.gid, a.device),
-     line AS (
-       SELECT gid AS line, device, bytes FROM part
-       UNION ALL
-       SELECT 'all:', p.device, p.bytes FROM part p JOIN v_group g ON g.gid = p.gid WHERE g.rank < 4)
-SELECT l.line AS gid, iif(COUNT(b.block_bytes) = COUNT(*), SUM(l.bytes * 1.0 / b.block_bytes), NULL) AS blocks
-FROM line l LEFT JOIN v_journal_block b ON b.device IS l.device
-WHERE l.bytes > 0
-GROUP BY l.line;
+       SELECT gid, device, SUM(amount) AS bytes FROM v_piece
+       WHERE sym = 'B' AND cause = 'journal'
+       GROUP BY gid, device)
+SELECT t.line AS gid, iif(COUNT(b.block_bytes) = COUNT(*), SUM(p.bytes * 1.0 / b.block_bytes), NULL) AS blocks
+FROM part p JOIN v_sums_to t ON t.gid = p.gid LEFT JOIN v_journal_block b ON b.device IS p.device
+WHERE p.bytes > 0
+GROUP BY t.line;
 
 -- How many operations a line stands for: those that clients had acknowledged, by the ledger, or --ops, of the line that
 -- the payload is of; else its own calls that write, or read.

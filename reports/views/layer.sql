@@ -30,14 +30,17 @@ FROM v_piece
 WHERE sym IN ('B', 'B_r', 'loop_w', 'loop_r', 'stacked_w', 'stacked_r', 'ops_B_w', 'ops_B_r', 'flushes')
 GROUP BY gid, cause, how, device;
 
--- Operations a storage system (NULL: processes outside any), whatever the lines of other reports stand for. Bytes that
--- nobody is known to own, other processes and the tracer are in none.
+-- Operations and bytes a storage system (NULL: processes outside any), whatever the lines of other reports stand for.
+-- Bytes that nobody is known to own, other processes and the tracer are in none.
 CREATE TEMP TABLE v_system AS
 WITH c AS (
-       SELECT stand AS owner, sym, bytes, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed FROM v_piece
-       WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
+       SELECT stand AS owner, sym, amount, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed
+       FROM v_piece WHERE sym IN ('S', 'S_r', 'V', 'V_r', 'B', 'B_r')
        UNION ALL SELECT DISTINCT stand, NULL, 0, 0, 0, NULL FROM v_cell)
-SELECT p.system, sum_if(bytes, sym = 'S_r') * m.syscall AS S_r, sum_if(bytes, sym = 'S') * m.syscall AS S,
+SELECT p.system, sum_if(amount, sym = 'S_r') * m.syscall AS S_r, sum_if(amount, sym = 'S') * m.syscall AS S,
+       sum_if(amount, sym = 'V_r') * COALESCE(m.vfs, m.syscall) AS V_r,
+       sum_if(amount, sym = 'V') * COALESCE(m.vfs, m.syscall) AS V,
+       sum_if(amount, sym = 'B_r') * m.block AS B_r, sum_if(amount, sym = 'B') * m.block AS B,
        sum_if(ops, sym = 'S_r') * m.syscall AS ops_S_r, sum_if(ops, sym = 'S') * m.syscall AS ops_S_w,
        sum_if(lat_ns, sym = 'S_r') * m.syscall AS lat_S_r, sum_if(lat_ns, sym = 'S') * m.syscall AS lat_S_w,
        SUM(timed) FILTER (WHERE sym = 'S_r') AS timed_S_r, SUM(timed) FILTER (WHERE sym = 'S') AS timed_S_w,

@@ -32,9 +32,12 @@ INSERT INTO temp.v_what VALUES
 
 -- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always; of
 -- others the 500 lines with the most bytes, the rest is one. A process that was folded is on the line of the row that
--- stands for it.
-CREATE TEMP TABLE v_named AS
-WITH seen AS MATERIALIZED (
+-- stands for it. By its number, which is looked up for every aggregate. stand: of those on its line that no report
+-- tells from it, the first, whose cells are those of all: a line of many processes has no more cells than one of one.
+CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER,
+                          comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
+INSERT INTO temp.v_owner
+WITH seen AS (
        SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role, p.container, p.host, ask.per,
               p.id IS NOT NULL AS known,
               iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
@@ -45,27 +48,20 @@ WITH seen AS MATERIALIZED (
                    ELSE 'process' END AS what,
               iif(ask.per = 'pid', COALESCE(p.fold, s.owner), 0) AS part,
               s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted, ask.system IS NULL AS unfiltered
-       FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner)
-SELECT s.*, CASE WHEN w.who IS NOT NULL THEN w.who
-                 WHEN s.what = 'system'
-                 THEN s.system || iif(s.per = 'instance', ' ' || COALESCE(s.instance, '(instance unknown)'), '')
-                 WHEN s.what = 'host' THEN COALESCE(s.host, (SELECT r.host FROM ask JOIN run r ON r.run = ask.run))
-                 ELSE COALESCE(s.comm, 'process ' || s.owner || ', name lost') END AS who
-FROM seen s JOIN v_what w ON w.what = s.what;
-
-CREATE TEMP TABLE v_large AS
-SELECT part, who FROM v_named WHERE what = 'process' AND (wanted OR unfiltered)
-GROUP BY part, who ORDER BY TOTAL(bytes) DESC, who, part LIMIT 500;
-CREATE UNIQUE INDEX temp.v_large_line ON v_large(part, who);
-
--- By its number, which is looked up for every aggregate. stand: of those on its line that no report tells from it, the
--- first, whose cells are those of all: a line of many processes has no more cells than one of one.
-CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER,
-                          comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
-INSERT INTO temp.v_owner
-WITH line AS MATERIALIZED (
+       FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner),
+     named AS MATERIALIZED (
+       SELECT s.*, CASE WHEN w.who IS NOT NULL THEN w.who
+                        WHEN s.what = 'system'
+                        THEN s.system || iif(s.per = 'instance', ' ' || COALESCE(s.instance, '(instance unknown)'), '')
+                        WHEN s.what = 'host' THEN COALESCE(s.host, (SELECT host FROM v_run))
+                        ELSE COALESCE(s.comm, 'process ' || s.owner || ', name lost') END AS who
+       FROM seen s JOIN v_what w ON w.what = s.what),
+     large AS MATERIALIZED (
+       SELECT part, who FROM named WHERE what = 'process' AND (wanted OR unfiltered)
+       GROUP BY part, who ORDER BY TOTAL(bytes) DESC, who, part LIMIT 500),
+     line AS MATERIALIZED (
        SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
-       FROM v_named n LEFT JOIN v_large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
+       FROM named n LEFT JOIN large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
      placed AS (SELECT *, iif(small, 'process:rest:', what || ':' || part || ':' || who) AS gid FROM line)
 SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known), pid, start_ns,
        procs, comm, system, what, iif(small, '(the rest)', who), wanted, wanted OR (unfiltered AND owner <= 2), gid
@@ -79,3 +75,8 @@ SELECT o.gid, o.what, o.who, MAX(o.shown) AS shown,
                 || ' procs' END AS pid, w.rank
 FROM v_owner o JOIN v_what w ON w.what = o.what GROUP BY o.gid;
 CREATE UNIQUE INDEX temp.v_group_gid ON v_group(gid);
+
+-- The lines that what was moved for each counts on: its own, and `all`, which is every process and kernel thread.
+CREATE TEMP TABLE v_sums_to(gid TEXT, line TEXT, PRIMARY KEY(gid, line)) WITHOUT ROWID;
+INSERT INTO temp.v_sums_to
+SELECT gid, gid FROM v_group UNION ALL SELECT gid, 'all:' FROM v_group WHERE rank < 4;

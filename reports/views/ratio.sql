@@ -5,15 +5,15 @@
 -- there, so that work of others on a device that the line hardly used does not spoil its ratios.
 CREATE TEMP TABLE v_residual AS
 WITH part AS MATERIALIZED (
-       SELECT a.gid, a.dev, a.sym, a.amount, g.what, g.rank FROM v_amount a JOIN v_group g ON g.gid = a.gid
+       SELECT a.gid, a.dev, a.sym, a.amount, g.what FROM v_amount a JOIN v_group g ON g.gid = a.gid
        WHERE a.sym IN (SELECT sym FROM v_sym WHERE rest = 'device')),
      device AS MATERIALIZED (
        SELECT dev, sym, sum_if(amount, what = 'unattributed') AS residual, SUM(amount) AS whole
        FROM part GROUP BY dev, sym),
      own AS (
-       SELECT gid, dev, sym, amount FROM part WHERE amount > 0
-       UNION ALL
-       SELECT 'all:', dev, sym, SUM(amount) FROM part WHERE amount > 0 AND rank < 4 GROUP BY dev, sym)
+       SELECT t.line AS gid, p.dev, p.sym, SUM(p.amount) AS amount
+       FROM part p JOIN v_sums_to t ON t.gid = p.gid
+       WHERE p.amount > 0 GROUP BY t.line, p.dev, p.sym)
 SELECT o.gid, o.sym, CAST(round(SUM(o.amount * (d.residual * 1.0 / d.whole))) AS INTEGER) AS residual,
        SUM(o.amount) AS whole
 FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym GROUP BY o.gid, o.sym;
@@ -68,16 +68,18 @@ UNION ALL VALUES ('L', 'L', 'given', NULL), ('L_r', 'L_r', 'given', NULL), ('L x
        ('syncs', 'syncs', 'app', NULL), ('ra_unused', 'readahead unused', 'miss', 'use'),
        ('backend_ops_w', 'VFS + block ops (w)', 'block', NULL), ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL);
 
+-- v_value: each line's volumes as rows.
 CREATE TEMP VIEW v_value_sql AS
 SELECT 'CREATE TEMP VIEW v_value AS ' ||
        group_concat(printf('SELECT gid, what, %Q AS sym, "%w" AS value FROM v_volume', sym, sym), ' UNION ALL ')
-FROM v_ratio_sym WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def);
+FROM v_ratio_sym;
 
 -- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own, see
 -- v_residual; for D what the ledger cannot explain), whole, of which that is a part, and short: 1 when the value may be
 -- too small, by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
 CREATE TEMP TABLE v_symbol AS
-WITH value AS MATERIALIZED (SELECT gid, what, sym, value FROM v_value),
+WITH value AS MATERIALIZED (
+       SELECT * FROM v_value WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def)),
      sums AS MATERIALIZED (
        SELECT sym, MAX(value) FILTER (WHERE what = 'unattributed') AS nobody,
               MAX(value) FILTER (WHERE what = 'total') AS total
@@ -129,19 +131,17 @@ CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 -- about_fs: what a file system makes of file data beside writing it.
 CREATE TEMP TABLE v_ratio AS
 WITH other AS MATERIALIZED (
-       SELECT gid, sum_if(bytes, kind = 'fs_packed' AND sub = 'none') AS plain,
+       SELECT t.line AS gid, sum_if(bytes, kind = 'fs_packed' AND sub = 'none') AS plain,
               sum_if(bytes, kind = 'fs_write' AND sub = 'compressed') AS packed,
               sum_if(bytes, kind = 'fs_packed' AND sub = 'inline') AS inline,
               sum_if(bytes, kind = 'fs_write' AND sub IN ('copy', 'compressed_copy')) AS copies
-       FROM v_cell WHERE kind = 'fs_packed' OR sub IN ('compressed', 'copy', 'compressed_copy') GROUP BY gid),
+       FROM v_cell c JOIN v_sums_to t ON t.gid = c.gid
+       WHERE kind = 'fs_packed' OR sub IN ('compressed', 'copy', 'compressed_copy') GROUP BY t.line),
      about_fs AS MATERIALIZED (
        SELECT gid, substr(iif(plain, printf('; the file system compresses: %d bytes became %d', plain, packed), '') ||
                           iif(inline, printf('; %d bytes of W are inline in trees', inline), '') ||
                           iif(copies, printf('; %d bytes of F are other copies of W', copies), ''), 3) AS text
-       FROM (SELECT * FROM other
-             UNION ALL
-             SELECT (SELECT gid FROM v_volume WHERE what = 'all'), SUM(plain), SUM(packed), SUM(inline), SUM(copies)
-             FROM other o JOIN v_group g ON g.gid = o.gid AND g.rank < 4)),
+       FROM other),
      line AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
               COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS w, COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS r,

@@ -11,6 +11,12 @@
 -- (analyzer/fold.c), volume_has(), and those of analyzer/functions.c. To add a volume: a row in stream/volumes.def; a
 -- ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
+-- 0 to 999, for tables that are read piece by piece, and for words of each number.
+CREATE TEMP TABLE v_number AS
+WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 999)
+SELECT n FROM number;
+
+-- Its columns are what answers in JSON say of the run.
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier,
        iif(r.events = 2, 0, r.events) AS events, r.events = 2 AS pruned,

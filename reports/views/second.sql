@@ -17,21 +17,17 @@ FROM ' || iif(k.n > 0 AND k.ops = w.ops AND k.bytes = w.bytes, 'agg_second', 'ag
 -- Pieces of tables of millions of rows, at most a thousand, from rowid `low` to `high`: each is folded by itself, so
 -- that no answer of fold() is long.
 CREATE TEMP TABLE v_agg_range AS
-WITH RECURSIVE at(low, last) AS (SELECT (SELECT MIN(place) FROM v_by_second), (SELECT MAX(place) FROM v_by_second)),
-     range(n, low, size, last) AS (
-       SELECT 1, low, max((last - low) / 1000 + 1, 10000), last FROM at WHERE low IS NOT NULL
-       UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
-SELECT low, low + size - 1 AS high FROM range;
+WITH whole(low, last) AS (SELECT (SELECT MIN(place) FROM v_by_second), (SELECT MAX(place) FROM v_by_second)),
+     cut AS (SELECT low, last, max((last - low) / 1000 + 1, 10000) AS size FROM whole)
+SELECT low + n * size AS low, low + (n + 1) * size - 1 AS high FROM cut JOIN v_number ON low + n * size <= last;
 
 -- Only where events are asked for.
 CREATE TEMP TABLE v_event_range AS
-WITH RECURSIVE at(low, last) AS (
+WITH whole(low, last) AS (
        SELECT (SELECT MIN(rowid) FROM event), (SELECT MAX(rowid) FROM event) FROM ask
        WHERE plot OR :step IS NOT NULL OR :by = 'component'),
-     range(n, low, size, last) AS (
-       SELECT 1, low, max((last - low) / 1000 + 1, 10000), last FROM at WHERE low IS NOT NULL
-       UNION ALL SELECT n + 1, low + size, size, last FROM range WHERE low + size <= last AND n < 1000)
-SELECT low, low + size - 1 AS high FROM range;
+     cut AS (SELECT low, last, max((last - low) / 1000 + 1, 10000) AS size FROM whole)
+SELECT low + n * size AS low, low + (n + 1) * size - 1 AS high FROM cut JOIN v_number ON low + n * size <= last;
 
 -- Whom --system names.
 CREATE TEMP TABLE v_wanted_owner(owner INTEGER PRIMARY KEY);
@@ -46,8 +42,7 @@ WITH RECURSIVE folded AS MATERIALIZED (
                  AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
        FROM ask JOIN v_agg_range p),
      a AS MATERIALIZED (
-       SELECT c0 AS sec, c1 AS kind, c2 AS dev, c3 AS cause, c4 AS sub,
-              c5 AS flags, c6 AS ops, c7 AS bytes
+       SELECT c0 AS sec, c1 AS kind, c2 AS dev, c3 AS cause, c4 AS sub, c5 AS flags, c6 AS ops, c7 AS bytes
        FROM folded, unfold(rows)),
      piece AS MATERIALIZED (
        SELECT a.sec, a.ops, a.bytes, n.sym,
@@ -67,13 +62,9 @@ FROM (SELECT * FROM piece UNION ALL SELECT sec, 0, 0, NULL, NULL FROM sec) JOIN 
 GROUP BY sec;
 
 -- Components of files as numbers: text is dear where each event is looked at.
-CREATE TEMP TABLE v_part_name AS
-SELECT ROW_NUMBER() OVER () AS part, component AS name
-FROM (SELECT DISTINCT component FROM v_file_name WHERE component IS NOT NULL);
-
 CREATE TEMP TABLE v_file_part(file INTEGER PRIMARY KEY, part INTEGER);
 INSERT INTO temp.v_file_part
-SELECT f.id, p.part FROM v_file_name f JOIN v_part_name p ON p.name = f.component;
+SELECT f.id, c.number FROM v_file_name f JOIN v_file_component c ON c.name = f.component;
 
 -- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file
 -- system submitted it: requests of the block layer may hold several files. B_data without it is the rest. A second's
@@ -95,7 +86,7 @@ WITH line AS MATERIALIZED (SELECT * FROM v_second),
      io AS MATERIALIZED (
        SELECT e.c0 AS sec, COALESCE(n.name, f.name) AS part, SUM(e.c3) AS bytes
        FROM folded JOIN unfold(rows) e LEFT JOIN component n ON n.id = e.c1
-       LEFT JOIN v_part_name f ON f.part = e.c2
+       LEFT JOIN v_file_component f ON f.number = e.c2
        WHERE COALESCE(n.name, f.name) IS NOT NULL GROUP BY 1, 2),
      rest AS MATERIALIZED (
        SELECT sec, MIN(upto) OVER (ORDER BY sec DESC) AS upto

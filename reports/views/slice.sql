@@ -1,15 +1,13 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- slice.sql: Time, cut as --by and --step ask for it.
 
--- The step that is asked for; of a run that would have more than 20,000 of them, a longer one.
+-- The step that is asked for; of a run that would have more than 20,000 of them, a longer one. owners, parts: what of
+-- an aggregate, or an event, --by needs: the fewer, the shorter is what they fold to.
 CREATE TEMP TABLE v_step AS
 SELECT max(COALESCE(:step, 1000), CAST(ceil(COALESCE(r.dur_ns, 0) / 2e10) AS INTEGER)) AS step_ms,
-       :step IS NOT NULL OR :by = 'component' AS by_events
+       :step IS NOT NULL OR :by = 'component' AS by_events, :by IN ('system', 'owner') AS owners,
+       :by = 'component' AS parts
 FROM v_run r;
-
--- What of an aggregate, or an event, --by needs: the fewer, the shorter is what they fold to.
-CREATE TEMP TABLE v_slice_by AS
-SELECT :by IN ('system', 'owner') AS owners, :by = 'component' AS parts;
 
 -- What --by calls each owner, where it names them, and the first owner that it calls so: many processes have one name.
 CREATE TEMP TABLE v_slice_name(owner INTEGER PRIMARY KEY, first INTEGER, name TEXT);
@@ -18,7 +16,7 @@ WITH named AS (
        SELECT o.owner, CASE WHEN o.owner = 0 THEN 'unattributed'
                             WHEN :by = 'system' THEN COALESCE(o.system, '(none)')
                             ELSE o.who || iif(g.pid = '', '', ' [' || g.pid || ']') END AS name
-       FROM v_slice_by b JOIN v_owner o ON b.owners JOIN v_group g ON g.gid = o.gid)
+       FROM v_step s JOIN v_owner o ON s.owners JOIN v_group g ON g.gid = o.gid)
 SELECT owner, MIN(owner) OVER (PARTITION BY name), name FROM named;
 
 -- Requests that devices completed, by step, direction and what --by names; a second is the kernel's sum, exact without
@@ -26,7 +24,7 @@ SELECT owner, MIN(owner) OVER (PARTITION BY name), name FROM named;
 -- submitted, because a request may hold several files. at_ms: begin of the step.
 CREATE TEMP TABLE v_slice AS
 WITH have AS (
-       SELECT s.step_ms, s.by_events,
+       SELECT s.*,
               NOT s.by_events OR r.events <> 0 AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('parts', 'block'))
                   AS whole
        FROM v_step s JOIN v_run r),
@@ -34,37 +32,32 @@ WITH have AS (
        SELECT row, sym, kind FROM v_counts
        WHERE sym = iif(:by = 'component', 'F', 'B') OR sym = 'B_r' AND COALESCE(:by, '') <> 'component'),
      sums AS MATERIALIZED (
-       SELECT (SELECT fold(7, a.sec, iif(s.owners, COALESCE((
+       SELECT (SELECT fold(9, a.sec, iif(h.owners, COALESCE((
                            SELECT first FROM v_slice_name WHERE owner = a.owner), -1), NULL), a.dev, a.cause, a.sub,
-                           a.flags, a.kind, a.bytes, a.ops, NULL)
+                           a.flags, a.kind, NULL, NULL, a.bytes, a.ops, NULL)
                FROM v_by_second a WHERE a.place BETWEEN r.low AND r.high AND a.run = ask.run
                  AND a.kind IN (SELECT kind FROM wanted) AND a.owner NOT IN (1, 2)
                  AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
-       FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN v_slice_by s JOIN v_agg_range r),
+       FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN v_agg_range r),
      events AS MATERIALIZED (
-       SELECT (SELECT fold(9, e.ts_ns / (h.step_ms * 1000000), iif(s.owners, COALESCE((
+       SELECT (SELECT fold(9, e.ts_ns / (h.step_ms * 1000000), iif(h.owners, COALESCE((
                            SELECT first FROM v_slice_name WHERE owner = COALESCE(e.owner, 0)), -1), NULL), e.dev,
                            COALESCE(e.cause, 0), COALESCE(e.sub, 0), COALESCE(e.flags, 0), e.kind,
-                           iif(s.parts, NULLIF(e.component, 0), NULL), iif(s.parts, (
+                           iif(h.parts, NULLIF(e.component, 0), NULL), iif(h.parts, (
                            SELECT f.part FROM v_file_part f WHERE f.file = e.file), NULL), e.bytes, 1, NULL)
                FROM event e WHERE e.rowid BETWEEN r.low AND r.high AND e.run = ask.run
                  AND e.kind IN (SELECT kind FROM wanted) AND COALESCE(e.owner, 0) NOT IN (1, 2)
                  AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
-       FROM ask JOIN have h ON h.by_events AND h.whole JOIN v_slice_by s JOIN v_event_range r),
+       FROM ask JOIN have h ON h.by_events AND h.whole JOIN v_event_range r),
      folded AS MATERIALIZED (
-       SELECT c0 AS at, c1 AS owner, c2 AS dev, c3 AS cause, c4 AS sub,
-              c5 AS flags, c6 AS kind, NULL AS part, NULL AS of_file, c7 AS bytes,
-              c8 AS ops
-       FROM sums, unfold(rows)
-       UNION ALL
-       SELECT c0, c1, c2, c3, c4, c5, c6,
-              c7, c8, c9, c10
-       FROM events, unfold(rows)),
+       SELECT c0 AS at, c1 AS owner, c2 AS dev, c3 AS cause, c4 AS sub, c5 AS flags, c6 AS kind, c7 AS part,
+              c8 AS of_file, c9 AS bytes, c10 AS ops
+       FROM (SELECT rows FROM sums UNION ALL SELECT rows FROM events), unfold(rows)),
      moved AS (
        SELECT f.at * iif(h.by_events, h.step_ms, 1000) AS at_ms, f.owner, f.dev, f.cause,
               COALESCE(c.name, p.name) AS component, iif(n.sym = 'B_r', 'B_r', 'B') AS sym, f.bytes, f.ops
        FROM folded f JOIN have h LEFT JOIN v_device d ON d.dev = f.dev LEFT JOIN component c ON c.id = f.part
-       LEFT JOIN v_part_name p ON p.part = f.of_file
+       LEFT JOIN v_file_component p ON p.number = f.of_file
        JOIN wanted n ON n.kind = f.kind AND volume_has(n.row, f.cause, f.sub, f.flags, COALESCE(d.leaf, 1))),
      named AS (
        SELECT m.at_ms, iif(m.sym = 'B', 'written', 'read') AS way, m.bytes, m.ops,

@@ -45,11 +45,11 @@ FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' GROUP BY c.g
 
 -- Where fsync waited, by system: parts that the file system tells of, and what is left of the whole.
 CREATE TEMP VIEW v_sync_part AS
-WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%' AND sum_ns IS NOT NULL)
-SELECT system, '{"fs_sync_data": 1, "fs_sync_commit": 2, "fs_sync_flush": 3}' ->> kind AS ord,
-       '{"fs_sync_data": "data writeback", "fs_sync_commit": "journal commit",
-         "fs_sync_flush": "device flush"}' ->> kind AS part, ops, sum_ns
-FROM d WHERE kind <> 'fs_sync'
+WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%' AND sum_ns IS NOT NULL),
+     part(kind, ord, part) AS (
+       VALUES ('fs_sync_data', 1, 'data writeback'), ('fs_sync_commit', 2, 'journal commit'),
+              ('fs_sync_flush', 3, 'device flush'))
+SELECT d.system, p.ord, p.part, d.ops, d.sum_ns FROM d JOIN part p ON p.kind = d.kind
 UNION ALL
 SELECT w.system, 4, 'not in these', w.ops, w.sum_ns - COALESCE((SELECT SUM(d.sum_ns) FROM d
        WHERE d.system IS w.system AND d.kind <> 'fs_sync'), 0)

@@ -111,10 +111,10 @@ WITH part AS MATERIALIZED (
        UNION ALL
        SELECT gid, key, value FROM v_ledger, json_each(json_object('absorbed', absorbed, 'cancelled', cancelled,
               'dirty_end', dirty_end, 'unexpected', unexpected, 'slack', slack)))
-SELECT gid, sym, amount FROM part
+SELECT t.line AS gid, p.sym, SUM(p.amount) AS amount FROM part p JOIN v_sums_to t ON t.gid = p.gid
+GROUP BY t.line, p.sym
 UNION ALL
-SELECT 'all:', p.sym, SUM(p.amount) FROM part p JOIN v_group g ON g.gid = p.gid WHERE g.rank < 4 GROUP BY p.sym
-UNION ALL SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
+SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
 
 -- v_sum: a column a symbol, NULL where what it needs was not measured.
 CREATE TEMP VIEW v_sum_sql AS
@@ -127,7 +127,7 @@ WITH s AS MATERIALIZED (
               iif(l.what IN (''total'', ''unattributed''), m.device, m.block) AS block,
               CASE WHEN m.uring OR COALESCE(s."sum uring_calls", 0) = 0 THEN m.syscall END AS calls
        FROM v_line l JOIN v_measured m LEFT JOIN s ON s.gid = l.gid)
-SELECT gid, what, who, pid, rank, shown, vfs AS vfs_measured, calls AS calls_measured, ' ||
+SELECT gid, what, who, pid, rank, shown, ' ||
        group_concat(printf('COALESCE("sum %w", 0) * %s AS "%w"', sym, needs, sym), ', ') || ' FROM have'
 FROM v_sym;
 
@@ -144,7 +144,6 @@ WITH named AS (
        WHERE l.shown AND iif(n.who IS NULL, l.what = 'all', l.what = 'system' AND l.who = n.who))
 SELECT s.*, iif(pays, a.L, NULL) AS L, iif(pays, a.L_r, NULL) AS L_r, iif(pays, a.intended, NULL) AS "L x R",
        s.fsyncs + s.sync_writes AS syncs, s.readahead - s.ra_used - s.ra_unknown AS ra_unused,
-       s.ops_V_w + s.ops_B_w AS backend_ops_w, s.ops_V_r + s.ops_B_r AS backend_ops_r,
-       iif(s.vfs_measured, 'measured', 'derived from syscall and uring') AS vfs_source
+       s.ops_V_w + s.ops_B_w AS backend_ops_w, s.ops_V_r + s.ops_B_r AS backend_ops_r
 FROM v_load a JOIN (SELECT *, gid IN (SELECT gid FROM payer) AS pays FROM v_sum) s;
 CREATE UNIQUE INDEX temp.v_volume_gid ON v_volume(gid);
