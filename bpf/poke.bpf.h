@@ -15,7 +15,8 @@
 #define PTRACE_POKETEXT 4
 #define PTRACE_POKEDATA 5
 
-#define POKES 16384            /* pieces of one call that are looked at: each is in one vector and one area, and had one owner */
+#define POKES 256              /* pieces of one call that are looked at, a third of a microsecond each: one is in one vector and one area, and
+				* had one owner. Whoever may trace a process may hold the processor that long. */
 
 /* What is left of a call; in task_ctx.scratch, behind what a walk through areas reads there. */
 struct poke {
@@ -99,7 +100,8 @@ static long poked_piece(u32 n, struct poke_walk *w)
 		p->len = p->next.len < p->left ? p->next.len : p->left;
 		p->vectors += sizeof(p->next);
 		p->n--;
-		return 0;
+		if (!p->len)
+			return 0;
 	}
 	area = area_in(w->ctx, p->mm, p->at);
 	if (!area)
