@@ -138,7 +138,7 @@ static __always_inline void uring_beside(struct task_ctx *c, const struct uring_
 	fresh_before(c, w);
 }
 
-/* A request in the sums: apart, so that its frame is not below those of what turns dirty. */
+/* A request in the sums: apart, so that its frame does not lie below those of what turns dirty. */
 static __noinline int uring_count(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
 {
 	struct iot_cell_key k = {};
@@ -150,12 +150,8 @@ static __noinline int uring_count(const struct uring_request *u, const struct ur
 	k.how = HOW_EXACT;
 	k.sub = f->type;
 	k.flags = (f->flags | u->flags) & (d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
-	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type)) {
+	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
 		touched = blocks_of(f->offset, d->bytes, f->block);
-		uring_claim(u, f, d->bytes);
-	}
-	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
-		ra_used(f->host, f->offset, d->bytes);
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
 	if (d->dur_ns)
 		hist_add(u->proc, d->kind, f->type, d->dur_ns);
@@ -183,6 +179,10 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	if (d->kind == KIND_URING_WRITE)
 		uring_beside(c, u, f, d);
 	fresh_exchange(c, u);
+	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
+		uring_claim(u, f, d->bytes);
+	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
+		ra_used(f->host, f->offset, d->bytes);
 	uring_count(u, f, d);
 	filesum_async(u->comm, f->id, f->type, u->proc, d->kind, d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
 		      d->bytes, f->flags | u->flags);
