@@ -98,16 +98,18 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	if (doing == DOING_AIO)
 		doing = aio_doing(c, i);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
-	claim_range((u64)i, off, pages << PAGE_SHIFT, owner, !is_dirty(i));
+	d.bytes = pages << PAGE_SHIFT;
+	claim_range((u64)i, off, d.bytes, owner, !is_dirty(i));
 	if (doing == DOING_COPY)
 		copied(c);
 	if (doing <= DOING_COPY) {
-		if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))
+		if (is_journalled((u64)i) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT)
+			fresh_note_for(c, t, i, off, d.bytes); /* of which nothing is told block by block */
+		else if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))
 			sole_learn(t, i, owner, cell);
 		return 0;
 	}
 	d.off = off;
-	d.bytes = pages << PAGE_SHIFT;
 	d.proc = owner;
 	d.how = how;
 	whole = is_journalled((u64)i);
