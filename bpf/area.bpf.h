@@ -60,7 +60,7 @@ static long area_step(u32 level, struct area_walk *w)
 }
 
 /* Address of the struct vm_area_struct of a process (its struct mm_struct) that an address of user mode is in, or 0. */
-static __noinline u64 area_in(struct task_ctx *c, u64 mm, u64 address)
+__noinline u64 area_in(struct task_ctx *c, u64 mm, u64 address)
 {
 	struct area_walk w = { .ctx = c, .address = address };
 	u64 area;

@@ -95,12 +95,6 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 	return 0;
 }
 
-/* An inode as a number: the verifier takes no pointer for that. */
-static __always_inline u64 inode_itself(struct inode *i)
-{
-	return POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
-}
-
 /* Is the current thread in a call or a request that writes to the inode directly? */
 static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 {

@@ -360,7 +360,7 @@ __noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 }
 
 /* How many pages from page `index` of an inode on have its owner for sure. */
-static __noinline u64 pages_alike(u64 inode, u64 index)
+__noinline u64 pages_alike(u64 inode, u64 index)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
 

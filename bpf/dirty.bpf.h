@@ -41,9 +41,10 @@ struct dirtied {
 	u8 beyond;             /* 1: behind the end of the file too, where they are written only if it grows */
 };
 
-/* Such bytes of a file. Only those inside of it are sure. */
-static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
+/* Such bytes of a file, a struct inode. Only those inside of it are sure. Global: the verifier looks at it once. */
+__noinline int dirty_at(u64 inode, const struct dirtied *d)
 {
+	struct inode *i = (struct inode *)inode;
 	struct iot_cell_key k = {};
 	u64 end, off, bytes, block;
 
@@ -64,6 +65,11 @@ static __noinline int dirty_range(struct inode *i, const struct dirtied *d)
 	count(&k, 1, bytes, 0, false);
 	dirty_event(i, off, bytes, d->beyond ? d->bytes : bytes, d->proc, d->how, d->ts_ns);
 	return 0;
+}
+
+static __always_inline int dirty_range(struct inode *i, const struct dirtied *d)
+{
+	return dirty_at((u64)i, d);
 }
 
 /* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */

@@ -32,7 +32,7 @@ static __always_inline void file_event(const struct iot_cell_key *k, struct inod
 	r->e.cause = k->cause;
 	r->e.how = k->how;
 	r->e.sub = k->sub;
-	r->e.file = file_number(i);
+	r->e.file = file_number_at(inode_itself(i), true);
 	r->e.dev = k->dev;
 	event_submit(r);
 }

@@ -14,8 +14,8 @@ static __always_inline bool xa_is_internal(u64 entry)
 	return (entry & 3) == XA_INTERNAL;
 }
 
-/* What an array has at an index, as xas_load() finds it; 0: no pointer. */
-static __always_inline u64 xa_at(u64 xarray, u64 index)
+/* What an array has at an index, as xas_load() finds it; 0: no pointer. Global: the verifier looks at it once. */
+__noinline u64 xa_at(u64 xarray, u64 index)
 {
 	u64 entry = POINTER_AT(xarray, struct xarray___head, xa_head), node, slot;
 

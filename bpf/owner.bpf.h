@@ -228,10 +228,17 @@ static __always_inline void file_tell(const struct file_key *k, u32 id)
 	bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
 }
 
-/* The number of a file, made at first sight, and told then unless the caller does; 0 when the table refuses. A file that was not
- * used for long gets another number when it comes again. */
-static __noinline u32 file_number_of(struct inode *i, bool tell)
+/* An inode as a number: the verifier takes no pointer for that. */
+static __always_inline u64 inode_itself(struct inode *i)
 {
+	return POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
+}
+
+/* The number of a file, made at first sight, and told then unless the caller does; 0 when the table refuses. A file that was not
+ * used for long gets another number when it comes again. Of a struct inode. Global: the verifier looks at it once. */
+__noinline u32 file_number_at(u64 inode, u32 tell)
+{
+	struct inode *i = (struct inode *)inode;
 	struct iot_state *s = run_state();
 	struct file_entry e = {}, *old;
 	struct file_key k = {};
@@ -255,6 +262,11 @@ static __noinline u32 file_number_of(struct inode *i, bool tell)
 	if (tell && cfg.events)
 		file_tell(&k, e.id);
 	return e.id;
+}
+
+static __always_inline u32 file_number_of(struct inode *i, bool tell)
+{
+	return file_number_at((u64)i, tell);
 }
 
 static __always_inline u32 file_number(struct inode *i)

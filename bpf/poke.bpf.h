@@ -35,7 +35,7 @@ static __always_inline struct poke *poke_of(struct task_ctx *c)
 }
 
 /* The struct mm_struct of the process, or thread, that has a number in the current one's namespace; 0: there is none any more. */
-static __noinline u64 memory_of(u32 number)
+__noinline u64 memory_of(u32 number)
 {
 	u64 pid = POINTER_AT(current_task(), struct task_struct, thread_pid), at, ns, node;
 
@@ -137,32 +137,14 @@ static __always_inline bool compat_poked(u64 nr, s64 ret)
 	return nr == COMPAT_PTRACE ? !ret && writes_memory(compat_arg0(current_regs())) : nr == COMPAT_VM_WRITEV && ret > 0;
 }
 
-static __always_inline struct poke *poke_begin(struct task_ctx *c, u32 proc)
-{
-	struct poke *p = poke_of(c);
-
-	__builtin_memset(p, 0, sizeof(*p));
-	p->proc = proc;
-	return p;
-}
-
 static __always_inline u8 shape_of(const struct call *k)
 {
 	return calls[k->nr & (IOT_MAX_SYSCALL - 1)].shape;
 }
 
-/* The call that is in the context has returned: one of SHAPE_POKE or SHAPE_PTRACE. */
-__noinline int poked_by_call(struct task_ctx *c, u32 proc)
+/* One of SHAPE_POKE or SHAPE_PTRACE has returned. */
+static __always_inline void poke_of_call(struct poke *p, const struct call *k, s64 ret)
 {
-	const struct call *k;
-	struct poke *p;
-	s64 ret;
-
-	if (!c || !cfg.claims)
-		return 0;
-	k = (struct call *)c->regs;
-	ret = ((struct op *)c->op)->ret;
-	p = poke_begin(c, proc);
 	if (shape_of(k) == SHAPE_POKE && ret > 0) {
 		p->mm = memory_of(k->arg[0]);
 		p->vectors = k->arg[3];
@@ -172,37 +154,45 @@ __noinline int poked_by_call(struct task_ctx *c, u32 proc)
 		p->mm = memory_of(k->arg[1]);
 		p->at = k->arg[2];
 		p->left = p->len = sizeof(long);
-	} else {
-		return 0;
 	}
-	poked(c, p);
-	return 0;
 }
 
-/* The call that is in the context has written a file that is no storage. Returns whether it is the memory of a process, of which no call is
- * like another. */
-__noinline int poked_by_file(struct task_ctx *c, u32 proc)
+/* A call has written a file that is no storage. Returns whether it is the memory of a process. */
+static __always_inline bool poke_of_file(struct poke *p, const struct call *k, s64 ret)
+{
+	struct file *f = file_of(k->arg[0]);
+
+	if (!f || !is_process_memory(f))
+		return false;
+	p->mm = POINTER_AT(f, struct file, private_data);
+	p->at = is_positional(shape_of(k), k) ? k->arg[3] : NUMBER_AT(f, struct file, f_pos) - ret; /* an append is none here */
+	p->left = p->len = ret > 0 ? ret : 0;
+	return true;
+}
+
+/* The call that is in the context has returned: one that writes the memory of a process, or a file that is no storage. Returns whether that
+ * file is the memory of a process, of which no call is like another. */
+__noinline int poked_by_call(struct task_ctx *c, u32 proc)
 {
 	const struct call *k;
+	bool memory = false;
 	struct poke *p;
-	struct file *f;
 	s64 ret;
 
 	if (!c)
 		return 0;
 	k = (struct call *)c->regs;
 	ret = ((struct op *)c->op)->ret;
-	f = file_of(k->arg[0]);
-	if (!f || !is_process_memory(f))
-		return 0;
-	if (!cfg.claims || ret <= 0)
-		return 1;
-	p = poke_begin(c, proc);
-	p->mm = POINTER_AT(f, struct file, private_data);
-	p->at = is_positional(shape_of(k), k) ? k->arg[3] : NUMBER_AT(f, struct file, f_pos) - ret; /* an append is none here */
-	p->left = p->len = ret;
-	poked(c, p);
-	return 1;
+	p = poke_of(c);
+	__builtin_memset(p, 0, sizeof(*p));
+	p->proc = proc;
+	if (shape_of(k) == SHAPE_POKE || shape_of(k) == SHAPE_PTRACE)
+		poke_of_call(p, k, ret);
+	else
+		memory = poke_of_file(p, k, ret);
+	if (p->left && cfg.claims)
+		poked(c, p);
+	return memory;
 }
 
 #endif

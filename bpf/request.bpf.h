@@ -50,7 +50,7 @@ static __always_inline void add_outside(struct iot_outside *o, u32 op, u64 bytes
 }
 
 /* Bytes of a partition or a volume, whose counters are checked but which are in no aggregate. */
-static __noinline int part_add(u32 dev, u32 op, u64 bytes)
+__noinline int part_add(u32 dev, u32 op, u64 bytes)
 {
 	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(dev) : NULL;
 

@@ -87,7 +87,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	if (o->write)
 		wrote_beside(c, o, proc);
 	if (!REDUCED && o->write && c->seen_type == SUB_FT_PSEUDO)
-		c->inlined = poked_by_file(c, proc);
+		c->inlined = poked_by_call(c, proc);
 	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
@@ -316,6 +316,20 @@ static __always_inline bool ends_quickly(struct task_struct *t, struct thread *t
 	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && quick_call(t, th, regs, nr, ret);
 }
 
+/* A call that may write the memory of a process has returned. */
+static __always_inline int memory_written(struct task_ctx *c, u32 proc)
+{
+	if (!REDUCED)
+		poked_by_call(c, proc);
+	return 0;
+}
+
+/* Is a number that is none of ours one of a 32-bit call that matters? */
+static __always_inline bool compat_counts(u64 nr)
+{
+	return compat_moves(nr) || nr == COMPAT_PTRACE || nr == COMPAT_VM_WRITEV;
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
 {
 	const volatile struct iot_syscall *row;
@@ -331,10 +345,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
-	if ((!shape && !compat_moves(nr) && nr != COMPAT_PTRACE && nr != COMPAT_VM_WRITEV) || !gate_open())
-		return 0;
 	t = current_task();
-	if (!shape && !task_is_compat(t))
+	if ((!shape && !(compat_counts(nr) && task_is_compat(t))) || !gate_open())
 		return 0;
 	th = thread_of(TASK(t, pid));
 	if (ends_quickly(t, th, regs, nr, ret))
@@ -388,8 +400,9 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		uring_entered(c, row->instead, ret, proc);
 		return 0;
 	case SHAPE_ADVISE:
+		return 0;
 	case SHAPE_POKE ... SHAPE_PTRACE:
-		return REDUCED || shape == SHAPE_ADVISE ? 0 : poked_by_call(c, proc);
+		return memory_written(c, proc);
 	}
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
 		aio_passing(c);

@@ -128,7 +128,7 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 	d->ts_ns = 0;
 	d->proc = owner_top(owner_current(c, &how));
 	d->how = how;
-	return dirty_range(i, d);
+	return dirty_at(inode_itself(i), d);
 }
 
 #define MAX_BLOCKS 1024        /* of one folio */

@@ -271,6 +271,14 @@ os.fsync(f)"
 	[ "$(awk '/verified:/ && $2 !~ /^(xfs|btrfs)__/ { n += $NF } END { print n }' probes.txt)" -lt 400000 ] || fail "$(sort -k 6 -rn probes.txt)"
 }
 
+@test "no program takes more stack than kernels up to 6.1 have, with what it calls" {
+	need llvm-objdump llvm
+	need python3 python3-minimal
+	"$root/tests/stack.py" "$IOT_BUILD"/bpf/*.bpf.o >stack.txt
+	[ "$(wc -l <stack.txt)" -gt 100 ] || fail "$(cat stack.txt)"
+	empty "programs beyond 512 bytes" "$(awk '$1 > 512' stack.txt)"
+}
+
 @test "--probes says for each probe what was chosen, or why not, and what it takes" {
 	"$trace" --probes > probes.txt
 	head -n 1 probes.txt | grep -qE '^LAYER +PROBE +TARGET +CHOSEN +REASON$'
