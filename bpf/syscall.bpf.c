@@ -345,13 +345,13 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	row = &calls[nr];
 	shape = row->shape;
+	if ((!shape && !compat_counts(nr)) || !gate_open())
+		return 0;
 	t = current_task();
-	if ((!shape && !(compat_counts(nr) && task_is_compat(t))) || !gate_open())
+	if (!shape && !task_is_compat(t))
 		return 0;
 	th = thread_of(TASK(t, pid));
-	if (ends_quickly(t, th, regs, nr, ret))
-		return 0;
-	if (TASK(t, tgid) == cfg.self_pid)
+	if (ends_quickly(t, th, regs, nr, ret) || TASK(t, tgid) == cfg.self_pid)
 		return 0;
 	c = ctx_make();
 	if (!c || done_before(c, twin))
