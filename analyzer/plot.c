@@ -13,6 +13,7 @@
 #include "folder.h"
 #include "place.h"
 #include "plot.h"
+#include "program.h"
 #include "report.h"
 #include "stream.h"
 #include "text.h"
@@ -112,7 +113,7 @@ static int write_script(const struct answer *a, const char *style, const char *s
 	return 0;
 }
 
-static void run_child(const struct folder *work, char *const argv[])
+static void run_child(const struct folder *work, const char *program, char *const argv[])
 {
 	int log, null;
 
@@ -123,7 +124,7 @@ static void run_child(const struct folder *work, char *const argv[])
 	if (log < 0 || null < 0 || dup2(log, 2) < 0 || dup2(null, 1) < 0 || dup2(null, 0) < 0)
 		_exit(126);
 	umask(077);
-	execvp(argv[0], argv);
+	execvp(program, argv);
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -141,20 +142,47 @@ static void read_log(const struct folder *work, char *line, size_t size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
+static int fail_missing(void)
+{
+	return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
+}
+
+/* Whose account draws trusts whatever his search path leads to. Root's may lead through folders of others, and what he runs has all
+ * rights: *path is then the name of one that may be run. */
+static int find_gnuplot(char **path)
+{
+	int fd;
+
+	if (geteuid()) {
+		*path = strdup("gnuplot");
+		return *path ? 0 : fail_as(EXIT_DATA, ENOMEM, "cannot draw");
+	}
+	fd = program_find("gnuplot", path);
+	if (fd == -EPERM)
+		return fail_as(EXIT_DATA, 0, "cannot draw: %s: " PROGRAM_REFUSED, *path);
+	if (fd < 0)
+		return fd == -ENOENT ? fail_missing() : fail_as(EXIT_DATA, -fd, "cannot draw");
+	close(fd);
+	return 0;
+}
+
 /* Runs NAME.gp in the folder: it draws NAME.KIND. */
 static int run_gnuplot(const char *name, const char *kind, const struct folder *work)
 {
+	auto_free char *program = NULL;
 	char script[96], line[256];
 	char *const argv[] = { "gnuplot", "-d", "-c", script, (char *)kind, NULL };
-	int status;
+	int status, err = find_gnuplot(&program);
 	pid_t pid;
 
+	if (err)
+		return err;
 	snprintf(script, sizeof(script), "%s.gp", name);
 	pid = fork();
 	if (pid < 0)
 		return fail_as(EXIT_DATA, errno, "cannot start gnuplot");
 	if (!pid)
-		run_child(work, argv);
+		run_child(work, program, argv);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		if (store_interrupted())
 			kill(pid, SIGTERM);
@@ -164,7 +192,7 @@ static int run_gnuplot(const char *name, const char *kind, const struct folder *
 		return 0;
 	read_log(work, line, sizeof(line));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !*line) /* nobody who ran said so */
-		return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
+		return fail_missing();
 	if (!*line && WIFEXITED(status))
 		snprintf(line, sizeof(line), "it ended with status %d", WEXITSTATUS(status));
 	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");

@@ -372,6 +372,84 @@ hostile_gnuplot() { # FOLDER
 	told "8 kinds of 4 names of pictures"
 }
 
+# A program of that name that says who ran it.
+spy() { # NAME
+	printf '#!/bin/sh\n%s -u >>%s/ran\n' "$(command -v id)" "$place" >"$1"
+	chmod 755 "$1"
+}
+
+@test "gnuplot is not run as root where somebody else can write it, or a folder on the way to it" {
+	need gnuplot gnuplot-nox
+	mkdir -p ours/bin ours/loose ours/real open/deep/bin sticky/bin
+	spy ours/bin/gnuplot
+	chmod 777 ours/bin/gnuplot # the file
+	spy ours/loose/gnuplot
+	chmod 777 ours/loose # its folder
+	spy open/deep/bin/gnuplot # one above that
+	spy theirs/gnuplot
+	chown $STRANGER theirs/gnuplot
+	spy ours/real/gnuplot
+	chown $STRANGER ours/real/gnuplot # in a folder of root's
+	spy sticky/bin/gnuplot
+	as_stranger ln -s "$place/sticky/bin/gnuplot" sticky/gnuplot
+	for folder in ours/bin ours/loose open/deep/bin theirs ours/real sticky; do
+		mkdir pictures
+		run --separate-stderr -1 env PATH="$place/$folder:/nowhere" "$analyze" breakdown a.sqlite --plot pictures
+		same "said of $folder" "$stderr" "iot-analyze: cannot draw: $place/$folder/gnuplot: will not run it: somebody else can write it, or a folder on the way to it: take that away (chmod go-w), or the folder out of PATH"
+		[ ! -e ran ] || fail "$folder: it was run by $(cat ran)"
+		# the next one that PATH leads to
+		PATH=$place/$folder:$PATH "$analyze" breakdown a.sqlite --plot pictures
+		PATH=$place/$folder:$PATH "$analyze" report a.sqlite -o page.html
+		[ ! -e ran ] || fail "$folder: it was run by $(cat ran)"
+		[ -s pictures/breakdown.svg ] && [ -s page.html ]
+		rm -r pictures page.html
+	done
+	# below a sticky folder nobody can exchange it; and whoever is not root trusts his own path
+	mkdir pictures
+	run env PATH="$place/sticky/bin" "$analyze" breakdown a.sqlite --plot pictures
+	same "below a sticky folder" "$(sort -u ran)" 0
+	rm ran
+	mkdir theirs/pictures
+	chown $STRANGER theirs/pictures
+	touch ran
+	chmod 666 ran
+	PATH=$place/ours/bin:$PATH run as_stranger "$analyze" breakdown a.sqlite --plot theirs/pictures
+	same "who is not root" "$(sort -u ran)" $STRANGER
+}
+
+@test "iot-analyze is not run by the tracer where somebody else can write it" {
+	need_tracer
+	mkdir -p ours/bin ours/alone
+	cp "$trace" ours/alone/
+	spy ours/bin/iot-analyze
+	chmod 777 ours/bin/iot-analyze
+	spy ours/alone/iot-analyze
+	chown $STRANGER ours/alone/iot-analyze
+	PATH=$place/ours/bin:/usr/bin:/bin run --separate-stderr -1 ours/alone/iot-trace -q -- true
+	same said "$stderr" "iot-trace: $place/ours/bin/iot-analyze: will not run it: somebody else can write it, or a folder on the way to it: take that away (chmod go-w), or the folder out of PATH"
+	[ ! -e ran ] || fail "it was run by $(cat ran)"
+}
+
+@test "working_trace.sh runs no iot-trace of a stranger, whatever folder leads to it, nor programs that a search path of root's leads to" {
+	mkdir -p ours/bin open/copy/build sticky/copy/build ours/path
+	cp "$root/working_trace.sh" open/copy
+	cp "$root/working_trace.sh" sticky/copy
+	spy open/copy/build/iot-trace # a folder above it can be exchanged
+	spy sticky/copy/build/iot-trace
+	chmod 777 sticky/copy/build/iot-trace
+	spy ours/path/iot-trace
+	chmod 777 ours/path
+	spy ours/path/stat
+	for copy in open sticky; do
+		PATH=$place/ours/path:/usr/bin:/bin run --separate-stderr -127 timeout 60 $copy/copy/working_trace.sh 1 ours/out.txt
+		same said "$stderr" "working_trace.sh: there is no iot-trace that only root can write, in folders that only root can write: \`make install\` makes one"
+		[ ! -e ran ] || fail "$copy: it was run by $(cat ran)"
+	done
+	chmod 755 sticky/copy/build/iot-trace
+	sticky/copy/working_trace.sh 1 ours/out.txt
+	same "ran" "$(cat ran)" 0
+}
+
 @test "reports and rules are code: those of a stranger are not read" {
 	while read -r folder object; do
 		mkdir -p -m 1777 $folder/views

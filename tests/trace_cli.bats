@@ -301,6 +301,22 @@ refuses() { # STATUS TEXT ARGS...
 		grep -q "will not write to .*sticky/$name, which belongs to somebody else" err.log
 	done
 	[ ! -s sticky/file ] && [ ! -s other ] && [ ! -e sticky/nowhere ]
+	# who comes between the look and the opening gets not a byte
+	sed '/^umask 077$/s|$|; echo >../go; read -r _ <../done|' bin/working_trace.sh >bin/slow.sh
+	chmod 755 bin/slow.sh
+	mkfifo -m 666 go done
+	(
+		read -r _ <go
+		"$setpriv" --reuid=1 --regid=1 --clear-groups mkfifo -m 666 sticky/late
+		echo >done
+		"$setpriv" --reuid=1 --regid=1 --clear-groups timeout 10 cat sticky/late >late.txt
+	) 3>&- &
+	status=0
+	as_user "$BATS_TEST_TMPDIR/bin:$PATH" timeout 10 ../bin/slow.sh 7 ../sticky/late 2>err.log || status=$?
+	wait $!
+	empty "what the stranger read" "$(cat late.txt)"
+	same "status of what came late" "$status" 1
+	grep -q "will not write to .*sticky/late, which belongs to somebody else" err.log
 	mkdir empty
 	for program in sh id dirname readlink stat; do ln -s "$(command -v $program)" empty/; done
 	chmod 755 empty

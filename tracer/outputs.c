@@ -16,6 +16,7 @@
 #include "out.h"
 #include "outputs.h"
 #include "place.h"
+#include "program.h"
 #include "stop.h"
 #include "text.h"
 
@@ -143,49 +144,28 @@ static int open_branch(struct branch *b, const struct output *out)
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
 }
 
-/* A program that may be run: what lies beside ours in a folder that others can write is not taken because of its name. Whose program
- * we are ourselves is trusted. */
-static int open_program(const char *path)
-{
-	struct stat s, own;
-	struct place at;
-	int fd = -1;
-
-	if (!place_find(&at, path))
-		fd = openat(at.dir, at.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_mode & 0111 && !stat("/proc/self/exe", &own) &&
-	    (!place_judge(&at, fd, &s) || (s.st_uid == own.st_uid && !(s.st_mode & (S_IWGRP | S_IWOTH))))) {
-		place_leave(&at);
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	place_leave(&at);
-	return -ENOENT;
-}
-
-/* The program of this name beside ours, else in the search path, open in *fd; NULL when there is none. To be freed. */
+/* The program of this name beside ours, else in the search path, open in *fd; NULL after a message when there is none. To be freed. */
 static char *find_program(const char *name, int *fd)
 {
-	char path[PATH_MAX + 64];
-	const char *dir = getenv("PATH");
+	char path[PATH_MAX + 64], *found;
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
+	bool shared;
 
 	if (n > 0) {
 		path[n] = '\0';
 		strcpy(strrchr(path, '/') + 1, name);
-		*fd = open_program(path);
+		*fd = program_open(path, &shared);
 		if (*fd >= 0)
 			return strdup(path);
 	}
-	while (dir && *dir) {
-		size_t len = strcspn(dir, ":");
-
-		/* never from the current folder: we may be root */
-		if (*dir == '/' && snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, name) < PATH_MAX && (*fd = open_program(path)) >= 0)
-			return strdup(path);
-		dir += len + (dir[len] == ':');
-	}
+	*fd = program_find(name, &found);
+	if (*fd >= 0)
+		return found;
+	if (*fd == -EPERM)
+		fail(0, "%s: " PROGRAM_REFUSED, found);
+	else
+		fail(-*fd, "cannot find %s, which prints the table (give an output to do without)", name);
+	free(found);
 	return NULL;
 }
 
@@ -198,7 +178,7 @@ static int open_temporary(struct outputs *o, struct branch *b)
 
 	o->analyzer = find_program("iot-analyze", &o->analyzer_fd);
 	if (!o->analyzer)
-		return fail(ENOENT, "cannot find iot-analyze, which prints the table (give an output to do without)");
+		return -ENOENT;
 	if (asprintf(&o->folder, "%s/iot-XXXXXX", tmp && *tmp == '/' ? tmp : "/var/tmp") < 0)
 		return fail(ENOMEM, "temporary store");
 	if (!mkdtemp(o->folder)) {
