@@ -141,6 +141,45 @@ sys.exit(p.wait())' "$@"
 	rmdir small 2> rmdir.log || :
 }
 
+# Instructions of the programs that the kernel took, and programs that were attached, behind the signal in the calls that strace(1) saw;
+# without a signal: of all.
+behind_signal() { # CALLS [all]
+	awk -v seen="${2-}" '/ --- SIG(TERM|INT|HUP) / { seen = 1 }
+		/BPF_PROG_LOAD/ { n[$1] = match($0, /insn_cnt=[0-9]+/) && seen ? substr($0, RSTART + 9, RLENGTH - 9) : 0 }
+		/BPF_PROG_LOAD.*= [0-9]+$|bpf resumed.*= [0-9]+$/ { taken += n[$1]; n[$1] = 0 }
+		seen && /BPF_(RAW_TRACEPOINT_OPEN|LINK_CREATE)/ { attached++ }
+		END { print taken + 0, attached + 0 }' "$1"
+}
+
+@test "a signal in the set-up ends it before more is loaded or attached, wherever it comes: no file, no command, 128 + its number" {
+	need strace strace
+	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced
+	local calls all points=12 i at signal taken attached most=0 late=0
+	strace -f -e trace=bpf -o all "$trace" -q -d 0.01 -o whole.jsonl
+	# calls of the first thread; the other one loads more or less of it
+	calls=$(awk 'NR == 1 { main = $1 } $1 == main && / bpf\(/ { n++; if (/RAW_TRACEPOINT_OPEN|LINK_CREATE/) last = n } END { print last }' all)
+	read -r all attached < <(behind_signal all all)
+	((calls > 100 && all > 100000 && attached > 30)) || fail "$calls calls, $all instructions, $attached programs attached"
+	for ((i = 1; i <= points; i++)); do
+		at=$((calls * i / points)) status=0
+		signal=$(set -- TERM INT HUP; shift $((i % 3)); echo "$1")
+		strace -f -e trace=bpf -e "inject=bpf:signal=$signal:when=$at" -o calls "$trace" -o new.sqlite -o new.jsonl -- touch ran 2>said || status=$?
+		if grep -q 'recording, attached' said; then
+			late=$((late + 1))
+			rm -f new.* ran
+			continue
+		fi
+		same "status after SIG$signal at call $at" "$status" $((128 + $(kill -l "$signal")))
+		same "said after SIG$signal at call $at" "$(cat said)" "iot-trace: ended before anything was recorded"
+		same "files after SIG$signal at call $at" "$(echo new.* ran)" "new.* ran"
+		read -r taken attached < <(behind_signal calls)
+		((taken < all / 20 && attached <= 1)) || fail "SIG$signal at call $at of $calls: $taken of $all instructions and $attached programs behind it"
+		most=$((taken > most ? taken : most))
+	done
+	((late < points / 6)) || fail "$late of $points came when all was attached"
+	echo "# $((points - late)) signals in $calls calls: at most $most of $all instructions loaded behind one" >&3
+}
+
 @test "what is left after attaching: capabilities, no new ones, and a filter that stops the rest" {
 	"$trace" -q -o run.jsonl -o "$store" -- sh -c "cat /proc/\$PPID/status > before; sleep 0.7; cat /proc/\$PPID/status > status; grep Seccomp: /proc/self/status > mine"
 	same "capabilities with a store" "$(awk '/CapEff/ { print $2 }' status)" 0000000000080006

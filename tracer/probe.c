@@ -28,8 +28,8 @@ static int find_self(struct probes *p)
 	if (!err)
 		err = bpf_prog_test_run_opts(bpf_program__fd(g), &run);
 	bpf_object__close(o);
-	if (!err)
-		return 0;
+	if (!err || probes_over(p))
+		return err;
 	if (stat("/proc/self/ns/pid", &s) || s.st_ino != FIRST_PID_NS)
 		return fail(err, "cannot tell which process this is outside of its PID namespace: run it in the initial one");
 	p->self = (struct iot_self){ .tgid = getpid() };
@@ -130,6 +130,8 @@ static int open_all(struct probes *p)
 	if (err)
 		return err;
 	for (size_t i = 0; i < n_objects; i++) {
+		if (probes_over(p))
+			return -EINTR;
 		if (objects[i].layers && !(objects[i].layers & layers))
 			continue;
 		if (p->lacks) {
@@ -152,6 +154,8 @@ static int open_all(struct probes *p)
 	for (size_t i = 0; i < n_objects; i++)
 		if (p->obj[i])
 			object_attach(p, p->obj[i]);
+	if (probes_over(p))
+		return -EINTR;
 	for (size_t i = 0; i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name, programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);

@@ -34,6 +34,7 @@ struct probe_opts {
 	const struct probe_table *tables; /* that get another size than usual; `cells` is one table */
 	size_t n_tables;
 	bool reduced;               /* as on kernels that lack what the full tier needs */
+	bool (*over)(void);         /* true, in whatever thread: nothing more is loaded. NULL: it never is */
 	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
 };
 
@@ -54,7 +55,7 @@ struct probe_callbacks {
 };
 
 /* Opens, loads and attaches everything with the gate closed: nothing is recorded yet. `out` may be set even
- * when an error is returned, so that probes_list() can say what was refused. */
+ * when an error is returned, so that probes_list() can say what was refused. -EINTR, silently: it is over. */
 int probes_open(struct probes **out, const struct probe_opts *opts);
 size_t probes_list(const struct probes *, const struct probe_info **list);
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */

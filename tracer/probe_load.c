@@ -5,8 +5,10 @@
  */
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/syscall.h>
 #include "probe_parts.h"
@@ -387,6 +389,8 @@ int object_load(struct probes *p, size_t n)
 		if (!o)
 			return -EINVAL;
 		p->obj[n] = o;
+		if (probes_over(p))
+			return -EINTR;
 		choose(p, o);
 		configure(p, o);
 		pthread_mutex_lock(&maps_lock);
@@ -402,6 +406,8 @@ int object_load(struct probes *p, size_t n)
 			pthread_mutex_unlock(&maps_lock);
 			return 0;
 		}
+		if (probes_over(p)) /* which may be why */
+			return -EINTR;
 		row = program_row(said->program);
 		if (row < 0 || p->info[row].reason) {
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
@@ -424,7 +430,7 @@ static void program_attach(struct probes *p, struct bpf_program *g)
 	u32 len = sizeof(info);
 	char why[64];
 
-	if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0)
+	if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0 || probes_over(p))
 		return;
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
 		p->info[row].verified = info.verified_insns;
@@ -472,6 +478,8 @@ struct loading {
 	pthread_mutex_t lock;
 };
 
+#define LOOK_NS (NSEC / 50)    /* so often it is looked whether it is over, */
+#define AGAIN_NS (NSEC / 5000) /* and when it is, so often the other thread is interrupted: libbpf tries five times */
 #define LOADERS 2              /* each holds the kernel's types meanwhile: some 15 MiB */
 
 static void *load_next(void *arg)
@@ -493,17 +501,48 @@ static void *load_next(void *arg)
 	}
 }
 
+int thread_begin(pthread_t *thread, void *(*run)(void *), void *arg, bool alarmed)
+{
+	sigset_t blocked, before;
+	int err;
+
+	sigfillset(&blocked);
+	if (alarmed)
+		sigdelset(&blocked, SIGALRM);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	err = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+/* A signal interrupts one thread, and each looks at a program of its own. */
+static void join_loader(struct probes *p, pthread_t thread)
+{
+	struct timespec until;
+
+	do {
+		bool over = probes_over(p);
+
+		if (over)
+			pthread_kill(thread, SIGALRM);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += over ? AGAIN_NS : LOOK_NS;
+		until.tv_sec += until.tv_nsec / NSEC;
+		until.tv_nsec %= NSEC;
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+}
+
 static int load_side_by_side(struct probes *p, size_t begin)
 {
 	struct loading l = { .p = p, .next = begin, .end = n_objects, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread[LOADERS - 1];
 	int n = 0;
 
-	while (n < LOADERS - 1 && !pthread_create(&thread[n], NULL, load_next, &l))
+	while (n < LOADERS - 1 && !thread_begin(&thread[n], load_next, &l, true))
 		n++;
 	load_next(&l);
 	while (n)
-		pthread_join(thread[--n], NULL);
+		join_loader(p, thread[--n]);
 	return l.err;
 }
 

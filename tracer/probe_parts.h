@@ -127,6 +127,12 @@ struct probes {
 	int watcher_pipe;      /* ends it */
 };
 
+/* Is nothing more to be loaded? */
+static inline bool probes_over(const struct probes *p)
+{
+	return p->opts.over && p->opts.over();
+}
+
 /* The row of a program; -1 none. */
 int program_row(const char *name);
 /* Switches a program off and notes why. */
@@ -145,6 +151,9 @@ struct complaint {
 	char text[128], program[64];
 };
 struct complaint *libbpf_complaint(void);
+
+/* As pthread_create(): signals are for the first thread, but those that are sent to this one alone. alarmed: SIGALRM interrupts it. */
+int thread_begin(pthread_t *, void *(*run)(void *), void *arg, bool alarmed);
 
 /* Looks for the functions of function_rows, beside what else there is to do before the kernel side needs them; waits for that;
  * tells the kernel side what was found. */

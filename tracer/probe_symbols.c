@@ -30,7 +30,7 @@ static void *find_functions(void *arg)
 		hide(p, "all: no /proc/kallsyms");
 		return NULL;
 	}
-	while (fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
+	while (!probes_over(p) && fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address;
 
 		name = strchr(line, ' ');
@@ -56,7 +56,7 @@ static void *find_functions(void *arg)
 /* Begins to look for functions, beside what else there is to do before the kernel side needs them. */
 void functions_begin(struct probes *p)
 {
-	p->symbols.apart = !pthread_create(&p->symbols.thread, NULL, find_functions, p);
+	p->symbols.apart = !thread_begin(&p->symbols.thread, find_functions, p, false);
 	if (!p->symbols.apart)
 		find_functions(p);
 }

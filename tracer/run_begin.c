@@ -107,6 +107,12 @@ static int prepare_detection(struct run *r)
 	return 0;
 }
 
+static int fail_ended(int status)
+{
+	note("ended before anything was recorded");
+	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
+}
+
 /* Rules and outputs may be FIFOs, which wait for their other end: not longer than the run is to last. */
 static int open_named(struct run *r)
 {
@@ -117,10 +123,7 @@ static int open_named(struct run *r)
 	if (!status && outputs_open(&r->outputs, r->opts))
 		status = STATUS_FAILED;
 	r->sink = r->outputs.sink;
-	if (!stop_uninterrupted() || !status)
-		return status;
-	note("ended before anything was recorded");
-	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
+	return stop_uninterrupted() && (status || stop_asked()) ? fail_ended(status) : status;
 }
 
 static int prepare_lives(struct run *r)
@@ -129,11 +132,23 @@ static int prepare_lives(struct run *r)
 			.told = r->opts->told, .events = !r->opts->no_events, .row = run_row, .arg = r });
 }
 
+/* The kernel looks at every path of every program: that takes most of the time until the run can begin. */
+static int open_probes(struct run *r)
+{
+	struct probe_opts p;
+	int err;
+
+	fill_probe_opts(r->opts, &p);
+	p.over = stop_interrupted;
+	stop_interrupts(0);
+	err = probes_open(&r->probes, &p);
+	return stop_uninterrupted() ? fail_ended(STATUS_FAILED) : err ? STATUS_FAILED : 0;
+}
+
 /* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
 int run_prepare(struct run *r)
 {
 	const struct options *o = r->opts;
-	struct probe_opts p;
 	int status;
 
 	if (privilege_check() || open_processes())
@@ -151,8 +166,11 @@ int run_prepare(struct run *r)
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
 	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
 		return STATUS_FAILED;
-	fill_probe_opts(o, &p);
-	return probes_open(&r->probes, &p) || prepare_lives(r) ? STATUS_FAILED : 0;
+	status = open_probes(r);
+	if (!status && prepare_lives(r))
+		status = STATUS_FAILED;
+	stop_wait(0);
+	return status ?: stop_asked() ? fail_ended(STATUS_FAILED) : 0;
 }
 
 int run_systems(const struct options *o)

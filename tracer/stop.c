@@ -12,7 +12,7 @@
 
 #define STALL_NS (NSEC * 6 / 10)      /* so long an output may take nothing when the run is to end: below a second with what else there is to do */
 #define NEXT_STALL_NS (NSEC / 10)     /* the others, once one was given up */
-#define REPEAT_US 20000               /* an interruption may come just before the call that it is for */
+#define REPEAT_US 200                 /* an interruption may come just before the call that it is for; and libbpf tries five times */
 
 static sigset_t signals;
 static int asked, again;
@@ -101,7 +101,7 @@ u64 stop_asked_ns(void)
 	return asked_ns;
 }
 
-/* --- while something is opened --- */
+/* --- while something is opened, or loaded --- */
 
 static volatile sig_atomic_t caught;
 
@@ -144,6 +144,11 @@ void stop_interrupts(u64 ns)
 		once.it_value.tv_usec = 1;
 	handle(on_signal, false);
 	setitimer(ITIMER_REAL, &once, NULL);
+}
+
+bool stop_interrupted(void)
+{
+	return caught;
 }
 
 bool stop_uninterrupted(void)

@@ -21,9 +21,11 @@ int stop_asked(void);           /* the signal that asked to end; 0 none */
 int stop_again(void);           /* a second one: at once; 0 none */
 u64 stop_asked_ns(void);        /* when (CLOCK_MONOTONIC) */
 
-/* Between the two, opening what a user names is interrupted (EINTR) by a signal, and when `ns` are over (0: never): a FIFO waits
- * for its other end. stop_uninterrupted() returns true when that was so; the signal then counts as asked. */
+/* Between the two, what waits or takes long is interrupted by a signal, again and again, and when `ns` are over (0: never): a FIFO that
+ * waits for its other end (EINTR), the kernel that looks at a program (EAGAIN). stop_uninterrupted() returns true when that was so; the
+ * signal then counts as asked. stop_interrupted(), for any thread: it is so by now. */
 void stop_interrupts(u64 ns);
+bool stop_interrupted(void);
 bool stop_uninterrupted(void);
 
 #endif
