@@ -240,16 +240,30 @@ int batch_store(struct batch *b)
 	return sqlite3_exec(b->db, "INSERT INTO main.event SELECT * FROM batch.event", NULL, NULL, NULL);
 }
 
+/* Records are copied as they are between tables of which both are STRICT, or neither. */
+static int is_strict(sqlite3 *db, bool *strict)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = 'event'", -1, &st, NULL);
+
+	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		*strict = sqlite3_column_int(st, 0);
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
+}
+
 static int make_table(sqlite3 *db)
 {
 	auto_free char *sql = NULL;
+	bool strict = true;
 	size_t size;
-	FILE *f = memory_open(&sql, &size);
+	int rc = is_strict(db, &strict);
+	FILE *f = rc == SQLITE_OK ? memory_open(&sql, &size) : NULL;
 
 	if (!f)
-		return SQLITE_NOMEM;
+		return rc ?: SQLITE_NOMEM;
 	fprintf(f, "ATTACH ':memory:' AS batch; PRAGMA batch.page_size = %u; PRAGMA batch.auto_vacuum = NONE;\n", PAGE_BYTES);
-	schema_event(f, "batch.");
+	schema_event(f, "batch.", strict);
 	return fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 

@@ -10,8 +10,8 @@
 /* Makes every table and view of a new store. The caller has begun a transaction. Returns an SQLite code. */
 int schema_create(sqlite3 *db);
 
-/* Prints what makes table event in a database: "batch.", or "" for the first one. */
-void schema_event(FILE *, const char *database);
+/* Prints what makes table event in a database: "batch.", or "" for the first one. strict: its values have types. */
+void schema_event(FILE *, const char *database, bool strict);
 
 /* Whether an existing store has what schema_create() makes, whole and nothing else, but for comments and blanks; and whether its numbers
  * mean what they mean here. Return an SQLite code; SQLITE_MISMATCH with what differs in `which`. */

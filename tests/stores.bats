@@ -100,6 +100,25 @@ answers() { # STORE
 		one_line 1 "a row of table 'agg_total' cannot be: cannot store TEXT value in INTEGER column agg_total.ops" "$ANALYZE" $command x.sqlite
 		cmp before x.sqlite
 	done
+	sqlite3 x.sqlite "UPDATE agg_total SET ops = 1; UPDATE event SET bytes = 'abc' WHERE rowid = 3"
+	one_line 1 "a row of table 'event' cannot be: cannot store TEXT value in INTEGER column event.bytes" "$ANALYZE" migrate x.sqlite
+}
+
+@test "a store whose events have no types, as at first, takes more runs as it is, record by record; a new one has them" {
+	gen 3000 --systems >a.jsonl
+	gen 40 --uuid b | "$ANALYZE" ingest x.sqlite
+	run sqlite3 x.sqlite "UPDATE event SET bytes = 'abc'"
+	[[ $output == *"cannot store TEXT value in INTEGER column event.bytes"* ]]
+	sqlite3 x.sqlite "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'event'; PRAGMA writable_schema = RESET"
+	cp x.sqlite y.sqlite
+	"$ANALYZE" ingest x.sqlite a.jsonl
+	same "its events are as they were" "$(sqlite3 x.sqlite "SELECT strict FROM pragma_table_list('event')")" 0
+	"$ANALYZE" migrate y.sqlite
+	same "and brought to this version" "$(sqlite3 y.sqlite "SELECT strict FROM pragma_table_list('event')")" 1
+	"$ANALYZE" ingest y.sqlite a.jsonl
+	for store in x y; do sqlite3 $store.sqlite 'SELECT * FROM event' >$store.events; done
+	[ "$(wc -l <x.events)" -gt 3000 ]
+	cmp x.events y.events
 }
 
 @test "a store of today is the same after migrate, row by row" {
