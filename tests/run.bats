@@ -31,21 +31,31 @@ runs() { (alone timeout 300 "$root/tests/run" "$@"); }
 	same "last line" "$(tail -n 1 out.log)" "1 passed, 0 failed, 0 skipped"
 }
 
-# A copy of the runner without the Makefile's drivers, in which the lane beside takes what these tests make.
+# A copy of the runner without the Makefile's drivers, in which the other lanes take what these tests make.
 copied() {
 	mkdir -p copy/tests
 	cp "$root/tests/run" copy/tests/run
 	printf '.PHONY: drivers\ndrivers:\n' > copy/Makefile
 }
 
-@test "two lanes are one count, numbered through; what the lane beside fails, leaves or never reports is a failure" {
+@test "every file that has a lane is there, and in one lane" {
+	sed -n '/^declare -A members=/,/)$/p' "$root/tests/run" | grep -o '[a-z_]*\.bats' | sort >named
+	[ "$(wc -l <named)" -gt 10 ]
+	empty "twice" "$(uniq -d named)"
+	while read -r name; do [ -e "$root/tests/$name" ] || fail "no $name"; done <named
+}
+
+@test "three lanes are one count, numbered through; what the lane beside fails, leaves or never reports is a failure" {
 	copied
 	printf '@test "a" { sleep 3; }\n@test "b  of  two" { skip "x is missing"; }\n' > first.bats
 	printf '@test "c  of  two" { true; }\n@test "d" { [ "$(nice)" -ge 10 ]; }\n' > growth.bats
-	root=$PWD/copy runs first.bats growth.bats || { cat out.log; false; }
-	same "last lines" "$(tail -n 2 out.log | paste -sd '/')" "1..4/3 passed, 0 failed, 1 skipped"
-	same "numbers" "$(sed -nE 's/^(not )?ok ([0-9]+).*/\2/p' out.log | paste -sd ' ')" "1 2 3 4"
+	printf '@test "h" { [ "$(nice)" -ge 10 ]; }\n' > vm.bats
+	root=$PWD/copy runs vm.bats first.bats growth.bats || { cat out.log; false; }
+	same "last lines" "$(tail -n 2 out.log | paste -sd '/')" "1..5/4 passed, 0 failed, 1 skipped"
+	same "numbers" "$(sed -nE 's/^(not )?ok ([0-9]+).*/\2/p' out.log | paste -sd ' ')" "1 2 3 4 5"
+	same "lanes" "$(sed -nE 's/^# lane ([a-z]+): [0-9]+ s$/\1/p' out.log | sort | paste -sd ' ')" "beside first machines"
 	grep -q '^ok 3 c  of  two in ' out.log
+	grep -q '^ok 5 h in ' out.log
 	printf '@test "e" { false; }\n@test "f" { sleep 1019 >/dev/null 2>&1 3>&- & }\n@test "g" { kill -KILL $PPID; }\n' > growth.bats
 	if root=$PWD/copy runs first.bats growth.bats; then fail "no failure: $(cat out.log)"; fi
 	grep -q '^not ok 3 e ' out.log
@@ -53,25 +63,26 @@ copied() {
 	[[ $(tail -n 1 out.log) =~ ^[0-9]+\ passed,\ [1-9][0-9]*\ failed,\ 1\ skipped$ ]]
 }
 
-@test "who ends the runner ends both lanes" {
+@test "who ends the runner ends all lanes" {
 	copied
 	printf '@test "a" { exec sleep 1021; }\n' > first.bats
 	printf '@test "b" { timeout 1000 sleep 1031; }\n' > growth.bats
+	printf '@test "c" { sleep 1041; }\n' > vm.bats
 	mkdir images
-	alone IOT_IMG_DIR="$PWD/images" copy/tests/run first.bats growth.bats 3>&- &
+	alone IOT_IMG_DIR="$PWD/images" copy/tests/run first.bats growth.bats vm.bats 3>&- &
 	runner=$!
 	for _ in $(seq 100); do
-		[ "$(pgrep -fxc 'sleep 10[23]1')" = 2 ] && break
+		[ "$(pgrep -fxc 'sleep 10[234]1')" = 3 ] && break
 		sleep 0.2
 	done
-	same "asleep" "$(pgrep -fxc 'sleep 10[23]1')" 2
+	same "asleep" "$(pgrep -fxc 'sleep 10[234]1')" 3
 	kill -TERM "$runner"
 	sleep 0.1
 	kill -TERM "$runner" 2>/dev/null || : # as timeout does: to the child, and to its group
 	status=0
 	wait "$runner" || status=$?
 	same "status" "$status" 143
-	empty "still asleep" "$(pgrep -fx 'sleep 10[23]1')"
+	empty "still asleep" "$(pgrep -fx 'sleep 10[234]1')"
 	empty "left behind" "$(ls images)"
 }
 
