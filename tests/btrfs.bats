@@ -360,30 +360,13 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
-# As the traced command: mounts, and waits until the tracer's watcher has attached the programs that it loads then.
-mount_and_wait() {
-	cat > mounts <<-'S'
-		watcher=$(pgrep -P "$PPID" -x iot-trace-watch)
-		held() { ls -l "/proc/$watcher/fd" | grep -c bpf_link; }
-		before=$(held)
-		mount "$1" "$2"
-		for i in $(seq 900); do
-			[ "$(held)" -lt $((before + 11)) ] || break
-			sleep 0.1
-		done
-		sleep 0.5
-		shift 2
-		"$@"
-	S
-}
-
 @test "guest: btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_unmounted btrfs
 	body() {
 		fs_umount
 		modprobe -q -r btrfs || : # where it is a module, it is loaded in the run too
 		mount_and_wait
-		traced --dev "${IOT_DEV#/dev/}" -- sh mounts "$IOT_DEV" "$IOT_MNT" "$io" --api odsync --file "$IOT_MNT/f" --count 23 > ledger.json
+		traced --dev "${IOT_DEV#/dev/}" -- sh mounts 11 "$IOT_DEV" "$IOT_MNT" "$io" --api odsync --file "$IOT_MNT/f" --count 23 > ledger.json
 		between "log trees" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((20 * 65536)) $((23 * 65536))
 		[[ $(q "SELECT reason FROM probe WHERE name = 'btrfs__unlock' AND run = (SELECT run FROM r)") == *"what it did before is not known" ]]
 		same "direct" "$(written "cause = 'direct'")" 0

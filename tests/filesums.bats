@@ -321,11 +321,13 @@ calm() { # PID
 			echo 1 >&4
 			kill -CONT \$PPID
 			for i in 1 2 3 4 5 6; do sleep 0.5; echo 1 >&3; done
-			setsid sleep 5 3>&- &" 4>/dev/null
+			setsid sleep 100 3>&- &
+			echo \$! >sleeper" 4>/dev/null
 		[ "$(sql "SELECT n FROM lost WHERE what = 'ring full: process or path'")" -gt 0 ] || fail "nothing was lost"
 		same "names" "$(q "SELECT replace(path, '$IOT_MNT/', '') FROM r JOIN file f ON f.run = r.run WHERE path IN ('$IOT_MNT/used', '$IOT_MNT/open') ORDER BY 1" | tr '\n' ' ')" "open used "
 		same "rows without a name" "$("$analyze" files "$store" --format csv | grep -c '^(name not known),.*,python3,')" 1
-		sleep 5
+		kill "$(cat sleeper)"
+		wait_for test ! -e "/proc/$(cat sleeper)"
 	}
 	with_fs ext4 64M -- body
 }

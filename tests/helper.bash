@@ -152,3 +152,21 @@ as() { # NAME ARGS...
 	ln -sf "$io" "$BATS_TEST_TMPDIR/$name"
 	"$BATS_TEST_TMPDIR/$name" "$@"
 }
+
+# Makes the script `mounts` for the traced command: it mounts, waits until the tracer's watcher has attached so many programs, which it
+# loads then, and becomes the rest of its arguments: sh mounts PROGRAMS DEVICE MOUNT COMMAND...
+mount_and_wait() {
+	cat >mounts <<-'S'
+		watcher=$(pgrep -P "$PPID" -x iot-trace-watch)
+		held() { ls -l "/proc/$watcher/fd" | grep -c bpf_link; }
+		wanted=$(($(held) + $1))
+		mount "$2" "$3"
+		for i in $(seq 900); do
+			[ "$(held)" -lt "$wanted" ] || break
+			sleep 0.1
+		done
+		sleep 0.5
+		shift 3
+		"$@"
+	S
+}

@@ -36,7 +36,7 @@ volumes() { # SERIES
 }
 
 file_systems() { # SERIES
-	IOT_ATTACHED=90 guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats # seconds that programs may take to load there
+	guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats
 }
 
 not_each_time() {

@@ -290,7 +290,8 @@ two_kinds_of_writes() {
 	need_unmounted xfs
 	body() {
 		fs_umount
-		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; sleep ${IOT_ATTACHED:-5}; $io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
+		mount_and_wait
+		traced --dev "${IOT_DEV#/dev/}" -- sh mounts 11 "$IOT_DEV" "$IOT_MNT" sh -c "$io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
 		between "log" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((23 * 1024)) $((26 * 2048))
 		[[ $(q "SELECT reason FROM probe WHERE name = 'xfs__commit' AND run = (SELECT run FROM r)") == *"what it did before is not known" ]]
 		between "log of what mount itself changed" "$(written "cause = 'journal' AND owner = 0")" 0 4096
