@@ -104,7 +104,7 @@ struct op {
 };
 
 #define CHECKPOINTS 16         /* in one log write, the last for what is not known */
-#define SUBS 32                /* from SUB_J_SUPER on: a power of two */
+#define SUBS 32                /* from SUB_J_SUPER on: a power of two. A new word of the log, which is behind all others, needs 64 */
 #define MAX_OPS 32768          /* a log write has at most 256 KiB, an operation at least 12 bytes */
 
 struct log_walk {

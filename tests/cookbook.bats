@@ -18,6 +18,9 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	for report in $(reports | grep -vE '^(headline|seed)$'); do # STORE alone, and --seed
 		grep -q "^$report STORE" answers || fail "no question leads to $report"
 	done
+	for report in $(reports); do
+		grep -qE "^\.BR? $report\$" "$root/analyzer/iot-analyze.1" || fail "the manual does not say what $report is"
+	done
 	while read -r command options; do
 		[ "$command" = STORE ] || { reports; commands; } | grep -qx "$command" || fail "no command is called $command"
 		for option in $(grep -oE '(^| )--?[a-z-]+' <<<"$options"); do
