@@ -38,11 +38,19 @@ copied() {
 	printf '.PHONY: drivers\ndrivers:\n' > copy/Makefile
 }
 
-@test "every file that has a lane is there, and in one lane" {
-	sed -n '/^declare -A members=/,/)$/p' "$root/tests/run" | grep -o '[a-z_]*\.bats' | sort >named
-	[ "$(wc -l <named)" -gt 10 ]
+@test "every file that has a lane is there, in one lane, and goes to it" {
+	copied
+	printf '@test "a" { true; }\n' > first.bats
+	sed -n '/^declare -A members=/,/)$/p' "$root/tests/run" | grep -o '[a-z_]*\.bats' | sort > named
+	[ "$(wc -l < named)" -gt 10 ]
 	empty "twice" "$(uniq -d named)"
-	while read -r name; do [ -e "$root/tests/$name" ] || fail "no $name"; done <named
+	while read -r name; do
+		[ -e "$root/tests/$name" ] || fail "no $name"
+		printf '@test "%s" { [ "$(nice)" -ge 10 ]; }\n' "$name" > "$name"
+	done < named
+	mapfile -t names < named
+	root=$PWD/copy runs first.bats "${names[@]}" || { cat out.log; false; }
+	same "last line" "$(tail -n 1 out.log)" "$((${#names[@]} + 1)) passed, 0 failed, 0 skipped"
 }
 
 @test "three lanes are one count, numbered through; what the lane beside fails, leaves or never reports is a failure" {
