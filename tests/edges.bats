@@ -369,16 +369,23 @@ os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("f3")], 0)
 
 	need mkfs.xfs xfsprogs
 	need mkfs.btrfs btrfs-progs
-	body() {
+	cat >readers <<-'S'
 		for engine in io_uring libaio; do
 			for direct in 0 1; do
-				rm -f run.sqlite*
-				(cd "$IOT_MNT" && rm -f map && head -c 1M /dev/urandom >src && truncate -s 256K map && sync -f .)
-				traced -- fio --name=x --filename="$IOT_MNT/src" --size=1M --ioengine=$engine --direct=$direct --rw=read --bs=16k --iodepth=4 \
-					--iomem=mmapshared:"$IOT_MNT/map" --output=fio.log
-				"$analyze" verify run.sqlite >verify.txt || fail "$fs, $engine, $direct: $(grep MISMATCH verify.txt)"
+				fio --name=x --filename="$1/src" --size=1M --ioengine=$engine --direct=$direct --rw=read --bs=16k --iodepth=4 \
+					--iomem=mmapshared:"$1/$engine.$direct" --output=fio.log || exit
+			done
+		done
+	S
+	body() {
+		rm -f run.sqlite*
+		(cd "$IOT_MNT" && head -c 1M /dev/urandom >src && truncate -s 256K {io_uring,libaio}.{0,1} && sync -f .)
+		traced -- sh readers "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		for engine in io_uring libaio; do
+			for direct in 0 1; do
 				same "$fs, $engine, $direct: D is W, all is fio's" "$(sql "SELECT SUM(l.dirtied) = SUM(l.written), SUM(l.dirtied) >= 65536, MIN(p.comm), MAX(p.comm)
-					FROM ledger l JOIN file f ON f.id = l.file JOIN process p ON p.id = l.owner WHERE f.path = '$IOT_MNT/map'")" "1 1 fio fio"
+					FROM ledger l JOIN file f ON f.id = l.file JOIN process p ON p.id = l.owner WHERE f.path = '$IOT_MNT/$engine.$direct'")" "1 1 fio fio"
 			done
 		done
 	}
