@@ -13,10 +13,15 @@ int output_fail(const char *path, int err)
 	return fail_as(err, 0, "cannot open %s for writing: %s", path, strerror(-err));
 }
 
-int output_open(const char *path, int flags)
+int output_open(const char *path, int flags, struct place *at)
 {
-	int fd = place_open_path(path, flags | O_CREAT);
+	int fd = place_find(at, path);
+	bool there = fd || place_has(at, at->name);
 
+	if (!fd)
+		fd = place_open(at, at->name, flags | O_CREAT);
+	if (there)
+		place_leave(at);
 	return fd < 0 ? output_fail(path, fd) : fd;
 }
 

@@ -525,6 +525,11 @@ int sink_store(struct sink **out, const char *path)
 	return 0;
 }
 
+void store_unmake(struct sink *sink)
+{
+	((struct store *)sink)->o.unmakes = true;
+}
+
 int store_attach(const char *path, s64 run, enum rec_type type, const void *rec)
 {
 	struct sink *sink;

@@ -86,6 +86,8 @@ int sink_jsonl(struct sink **out, int fd, const char *name);
  * of IOT_SCHEMA and its tables. A run becomes complete in one step with its ledger and its bytes by file; one that was left incomplete
  * may be given again, and is replaced when it is complete. */
 int sink_store(struct sink **out, const char *path);
+/* When that is closed, a store that was made for it is taken away again. */
+void store_unmake(struct sink *);
 
 /* Adds one record to run number `run` of the store at `path`, which must be there. Returns 0 or a negative errno, after having
  * reported the error. */
@@ -125,8 +127,10 @@ bool store_interrupted(void);
 /* Opens a file for output, created with mode 0600. In a folder that others can write, a symlink that neither root nor we
  * made is not followed, anywhere in the path, and a file is not opened that is not ours, that others can write or that has other names
  * (place.h). flags: O_RDWR or O_WRONLY, with O_TRUNC, O_APPEND or O_EXCL.
+ * *at, to be left in any case: where it was made; its dir is -1 when it was there before.
  * Returns the descriptor (O_CLOEXEC) or a negative errno, after having reported the error. */
-int output_open(const char *path, int flags);
+struct place;
+int output_open(const char *path, int flags, struct place *at);
 
 /* Computes the dirty ledger (METRICS section 3) of one run from its events and writes table `ledger`. Called by
  * the store sink at the end of a run. db is a struct sqlite3 *. Returns 0 or a negative errno. */

@@ -141,6 +141,29 @@ sys.exit(p.wait())' "$@"
 	rmdir small 2> rmdir.log || :
 }
 
+@test "a set-up that fails removes what it made, and nothing that has its name by then" {
+	local new status
+	mkfifo fifo # without a reader, it holds up the set-up
+	mkdir -m 777 open
+	for new in new.jsonl new.sqlite; do
+		mkdir open/sub open/other
+		chmod 777 open/sub
+		echo precious >open/other/$new
+		"$trace" -q -o open/sub/$new -o fifo --format jsonl -- true 2>said 3>&- &
+		wait_for test -e open/sub/$new
+		sleep 0.3 # a store is made, then set up
+		mv open/sub open/away
+		mv open/other open/sub
+		kill -TERM $!
+		status=0
+		wait $! || status=$?
+		same "status of $new" "$status" 143
+		same "what came in the place of $new" "$(cat open/sub/$new)" precious
+		empty "what was made for $new" "$(ls open/away)"
+		rm -r open/*
+	done
+}
+
 # Instructions of the programs that the kernel took, and programs that were attached, behind the signal in the calls that strace(1) saw;
 # without a signal: of all.
 behind_signal() { # CALLS [all]

@@ -123,7 +123,10 @@ static int ledger_again(const char *store, long long run)
 
 static int open_file(const char *path)
 {
-	int fd = output_open(path, O_WRONLY | O_TRUNC);
+	struct place at;
+	int fd = output_open(path, O_WRONLY | O_TRUNC, &at);
+
+	place_leave(&at);
 
 	if (fd < 0)
 		return fd;

@@ -20,12 +20,13 @@
 #include "stop.h"
 #include "text.h"
 
-static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" }; /* files of a store */
-
 struct branch {
 	struct sink *sink;      /* NULL once it failed */
 	const char *name;
 	int fd;                 /* -1: the sink has its own */
+	bool store;
+	struct place at;        /* of a file that was made; dir -1: there was one, or it is a store's own affair */
+	struct stat made;       /* which it is, whatever has its name by now */
 };
 
 struct tee {
@@ -107,6 +108,7 @@ static int tee_close(struct sink *s, bool complete)
 		err = b->sink ? b->sink->close(b->sink, complete) : 0;
 		t->err = t->err ? t->err : err;
 		close_branch(t, b);
+		place_leave(&b->at);
 	}
 	err = t->err;
 	free(t);
@@ -114,18 +116,17 @@ static int tee_close(struct sink *s, bool complete)
 }
 
 /* A file that is there already is written anew: not one that has other names, which somebody may have linked here. */
-static int open_file(const char *path)
+static int open_file(const char *path, struct place *at, struct stat *s)
 {
-	struct stat s;
-	int fd = output_open(path, O_WRONLY);
+	int fd = output_open(path, O_WRONLY, at);
 
 	if (fd < 0)
 		return fd;
-	if (!fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_nlink > 1) {
+	if (!fstat(fd, s) && S_ISREG(s->st_mode) && s->st_nlink > 1) {
 		close(fd);
 		return fail(EPERM, "%s has other names (hard links): will not write over it", path);
 	}
-	if (!S_ISREG(s.st_mode))
+	if (!S_ISREG(s->st_mode))
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); /* nobody else has this description */
 	return fd;
 }
@@ -135,10 +136,10 @@ static int open_branch(struct branch *b, const struct output *out)
 	bool standard = !strcmp(out->path, "-");
 
 	b->name = standard ? "standard output" : out->path;
-	b->fd = -1;
-	if (out->format == FORMAT_STORE)
+	b->store = out->format == FORMAT_STORE;
+	if (b->store)
 		return sink_store(&b->sink, out->path);
-	b->fd = standard ? out_own(STDOUT_FILENO) : open_file(out->path);
+	b->fd = standard ? out_own(STDOUT_FILENO) : open_file(out->path, &b->at, &b->made);
 	if (b->fd >= 0)
 		out_enlarge(b->fd);
 	return b->fd < 0 ? b->fd : makers[out->format](&b->sink, b->fd, b->name);
@@ -206,6 +207,8 @@ int outputs_open(struct outputs *o, const struct options *opts)
 	*o = (struct outputs){ .folder_fd = -1, .analyzer_fd = -1 };
 	if (!t)
 		return fail(ENOMEM, "outputs");
+	for (size_t i = 0; i < MAX_OUTPUTS; i++)
+		t->branches[i] = (struct branch){ .fd = -1, .at = { .dir = -1 } };
 	t->sink = (struct sink){ "outputs", tee_record, tee_events, tee_commit, tee_close };
 	o->sink = &t->sink;
 	if (!opts->n_outputs) {
@@ -213,18 +216,15 @@ int outputs_open(struct outputs *o, const struct options *opts)
 		t->n = t->live = 1;
 		return err;
 	}
-	for (; t->n < opts->n_outputs; t->live = ++t->n) {
+	while (t->n < opts->n_outputs) {
 		const struct output *out = &opts->outputs[t->n];
-		struct stat there;
 
-		if (!strcmp(out->path, "-"))
-			o->standard = true;
-		else if (lstat(out->path, &there) && errno == ENOENT)
-			o->made[o->n_made++] = out->path;
+		o->standard |= !strcmp(out->path, "-");
 		o->has_store |= out->format == FORMAT_STORE;
-		err = open_branch(&t->branches[t->n], out);
+		err = open_branch(&t->branches[t->n++], out);
 		if (err)
 			return err;
+		t->live++;
 	}
 	return 0;
 }
@@ -251,32 +251,27 @@ int outputs_close(struct outputs *o, bool complete)
 	return err;
 }
 
-/* What lies there is ours, or it stays. */
-static void remove_made(const char *path)
+/* What lies there is what we made, or it stays. */
+static void remove_made(const struct branch *b)
 {
-	struct place at;
 	struct stat s;
 
-	if (place_find(&at, path)) {
-		place_leave(&at);
-		return;
-	}
-	for (size_t i = 0; i < N_OF(suffixes); i++) {
-		auto_free char *name = NULL;
-
-		if (asprintf(&name, "%s%s", at.name, suffixes[i]) < 0)
-			break;
-		if (!fstatat(at.dir, name, &s, AT_SYMLINK_NOFOLLOW) && S_ISREG(s.st_mode) && s.st_uid == geteuid() && s.st_nlink == 1)
-			unlinkat(at.dir, name, 0);
-	}
-	place_leave(&at);
+	if (b->at.dir >= 0 && !fstatat(b->at.dir, b->at.name, &s, AT_SYMLINK_NOFOLLOW) && s.st_dev == b->made.st_dev && s.st_ino == b->made.st_ino)
+		unlinkat(b->at.dir, b->at.name, 0);
 }
 
 void outputs_undo(struct outputs *o)
 {
+	struct tee *t = (struct tee *)o->sink;
+
+	for (size_t i = 0; t && i < t->n; i++) {
+		struct branch *b = &t->branches[i];
+
+		if (b->store && b->sink)
+			store_unmake(b->sink);
+		remove_made(b);
+	}
 	outputs_close(o, false);
-	for (size_t i = 0; i < o->n_made; i++)
-		remove_made(o->made[i]);
 }
 
 /* A signal that comes while the table is printed is for the child too: its reader may be gone for lunch. */

@@ -10,8 +10,6 @@ struct outputs {
 	struct sink *sink;      /* gives to all of them; one that fails is closed as incomplete, the others go on */
 	bool standard;          /* standard output carries data */
 	bool has_store;         /* one of them is a store, which opens files beside itself until the end */
-	const char *made[MAX_OUTPUTS]; /* files that there were not */
-	size_t n_made;
 	char *folder, *store;   /* the temporary store when there was no output; else NULL */
 	int folder_fd;          /* whoever can write beside the folder may rename it */
 	char *analyzer;         /* the program that reports on it */
