@@ -615,6 +615,22 @@ spy() { # NAME
 	[[ $stderr == *"ours/x.sqlite is not as iot made it: 'lost' is a virtual table" ]]
 }
 
+@test "what a stranger puts under the name of a mount is not opened to be synced: to open a device may be an order" {
+	need cc gcc
+	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o settle "$root/tests/settle.c" "$root/tracer/settle.c" \
+		"$root"/base/{fail,out,place,utf8,clean}.c -pthread
+	same "a folder" "$(./settle "$place/ours")" 0
+	touch ours/file # a file can be mounted on
+	same "a file" "$(./settle "$place/ours/file")" 0
+	as_stranger mkfifo theirs/fifo
+	as_stranger ln -s /dev/zero theirs/link
+	mknod theirs/node c 1 5
+	for name in fifo link node; do
+		run --separate-stderr -1 ./settle "$place/theirs/$name"
+		same "said of $name" "$stderr" "settle: cannot sync the file system at $place/theirs/$name: somebody exchanged it at this moment"
+	done
+}
+
 @test "39: a folder of a server that was exchanged for a symbolic link is not looked into" {
 	make -s -C "$root" build/tests/detect >&2
 	mkdir -p theirs/data/base/5 theirs/data/global

@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include "place.h"
 #include "settle.h"
 
 struct settle_job {
@@ -17,13 +20,29 @@ struct settle_job {
 	atomic_bool over;
 };
 
+/* A folder, or a file, which can be mounted on too. Whoever can write a folder on the way may have put another thing there: to open a
+ * device may be an order to it (watchdog, tape). */
+static int open_mount(const char *mount)
+{
+	auto_close int at = open(mount, O_PATH | O_CLOEXEC);
+	struct stat st;
+	char path[32];
+	int fd;
+
+	if (at < 0 || fstat(at, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return -PLACE_EXCHANGED;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int sync_mount(const char *mount)
 {
-	auto_close int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd = open_mount(mount);
 
-	if (fd < 0)
-		fd = open(mount, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a file can be mounted on */
-	return fd < 0 || syncfs(fd) ? fail(errno, "cannot sync the file system at %s", mount) : 0;
+	return fd < 0 || syncfs(fd) ? fail(fd < 0 ? fd : errno, "cannot sync the file system at %s", mount) : 0;
 }
 
 static void *job_run(void *arg)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* settle.c - syncs what its arguments name, as at the end of a run: prints 0, or the error. */
+#include <stdio.h>
+#include <unistd.h>
+#include "settle.h"
+
+int main(int argc, char **argv)
+{
+	struct settle_job *job;
+	int err = settle_start(&job, (const char *const *)argv + 1, argc - 1);
+
+	while (!err && !settle_over(job, &err))
+		usleep(1000);
+	settle_free(job);
+	printf("%d\n", err);
+	return !!err;
+}
