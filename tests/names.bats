@@ -75,3 +75,22 @@ print(len(os.listdir("bin")), file=open("count", "w"))' "$(readlink -f "$(comman
 	[[ $output == *"${long:0:4000}/run.txt"*": "[A-Z]* ]] || fail "$output"
 	same "lines" "${#lines[@]}" 1
 }
+
+@test "no file system is asked for the programs of others, but for a name that ends as the kernel's remark: one may never answer" {
+	need_tracer
+	need strace strace
+	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced
+	cd "$BATS_TEST_TMPDIR"
+	cp "$(command -v dd)" ./deleted
+	cp "$(command -v dd)" './really (deleted)'
+	strace -f -e trace=stat,newfstatat,statx,execve -o calls "$trace" -q -o run.sqlite -- sh -c './deleted if=/dev/zero of=/dev/null bs=1 count=100000 status=none &
+		while [ "$(readlink /proc/$!/exe)" != "$PWD/deleted" ]; do :; done
+		rm deleted
+		"./really (deleted)" if=/dev/zero of=/dev/null bs=1 count=100000 status=none
+		wait'
+	asked=$(awk '/execve/ && !tracer { tracer = $1 } $1 == tracer && /\/proc\/[0-9]+\/exe/' calls)
+	[ "$(grep -c . <<<"$asked")" -le 2 ] || fail "asked: $asked"
+	store=run.sqlite
+	same "what was taken away has its name" "$(sql "SELECT DISTINCT exe FROM process WHERE exe GLOB '*/deleted'")" "$PWD/deleted"
+	same "what is called so has its own" "$(sql "SELECT DISTINCT exe FROM process WHERE exe GLOB '*/really*'")" "$PWD/really (deleted)"
+}

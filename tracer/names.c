@@ -88,8 +88,9 @@ static const char *read_exe(struct names *n, u32 pid)
 	if (len <= 0)
 		return NULL;
 	n->exe[len] = '\0';
-	/* the kernel's remark is no part of the name; a file may really be called so */
-	if (!stat(path, &s) && !s.st_nlink && len > (ssize_t)strlen(gone) && !strcmp(n->exe + len - strlen(gone), gone))
+	/* the kernel's remark is no part of the name; a file may really be called so. Only such a one is asked for: a file system that does
+	 * not answer (NFS, FUSE) would hold us up */
+	if (len > (ssize_t)strlen(gone) && !strcmp(n->exe + len - strlen(gone), gone) && !stat(path, &s) && !s.st_nlink)
 		n->exe[len - strlen(gone)] = '\0';
 	return n->exe;
 }
