@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include "analyzer.h"
+#include "clock.h"
 #include "compare.h"
 #include "options.h"
 #include "out.h"
@@ -322,10 +323,24 @@ static int finish(int status)
 	return fail_as(EXIT_DATA, errno, "cannot write the answer");
 }
 
+#define TWICE_NS (NSEC / 10)
+
 static volatile sig_atomic_t caught;
 
+/* The first one ends what is under way, so that it cleans up behind itself; the next one ends the program at once. But timeout(1) sends
+ * each twice, to us and to the group. */
 static void on_signal(int number)
 {
+	static volatile uint64_t first_ns;
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (caught && now - first_ns > TWICE_NS) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	if (caught)
+		return;
+	first_ns = now;
 	caught = number;
 	store_interrupt();
 }
@@ -336,11 +351,10 @@ static bool is_patient(uint64_t waited_ns)
 	return !caught;
 }
 
-/* The first one ends what is under way, so that it cleans up behind itself; the next one ends the program at once. */
 static void take_signals(void)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction on = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND }, before;
+	struct sigaction on = { .sa_handler = on_signal }, before;
 	size_t i;
 
 	for (i = 0; i < N_OF(numbers); i++)

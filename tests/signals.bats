@@ -221,6 +221,19 @@ behind_signal() { # CALLS [all]
 	done
 }
 
+@test "a signal that comes twice at once, as of timeout(1), leaves no folder behind; the next one ends iot-analyze at once" {
+	traced -- true
+	mkdir work bin pictures
+	printf '#!/bin/sh\ntrap "" TERM\nkill -HUP $PPID; sleep $PAUSE; kill -HUP $PPID; sleep 0.1; echo >>after\n' >bin/gnuplot
+	chmod 755 bin/gnuplot
+	for pause in 0.01 0.4; do
+		status=0
+		PAUSE=$pause TMPDIR=$PWD/work PATH=$PWD/bin:$PATH "$analyze" breakdown "$store" --plot pictures >/dev/null 2>said || status=$?
+		same "status with $pause s between" "$status" 129
+		same "folders left with $pause s between" "$(ls work | wc -l)" "$(case $pause in 0.01) echo 0 ;; *) echo 1 ;; esac)"
+	done
+}
+
 @test "iot-analyze ends with each signal within a second, whatever it waits for: its reader, a pipe, a lock, SQLite" {
 	need python3 python3-minimal
 	"$trace" -q -o "$store" -- true
