@@ -392,7 +392,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	host = (struct inode *)c->seen_host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
-	if (!REDUCED && a->kind == KIND_AIO_WRITE && a->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC))
+	if (!REDUCED && a->kind == KIND_AIO_WRITE)
 		aio_time(c, a, address);
 	if (a->kind == KIND_AIO_WRITE &&
 	    ((went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) &&

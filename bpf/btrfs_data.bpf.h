@@ -102,9 +102,8 @@ static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 
 	if (current_task()->flags & PF_KTHREAD)
 		return false;
-	if (uring_current(c, &io))
+	if (uring_current(c, &io, inode_number((struct inode *)inode)))
 		return io.write && io.direct && io.host == inode;
-	range_look(c);
 	return c->call && c->write && c->target_direct && c->target_inode == inode;
 }
 

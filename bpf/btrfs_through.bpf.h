@@ -32,14 +32,14 @@ static __noinline int aio_fell_back(struct task_ctx *c, const struct aio_search 
 /* The request that io_submit is at: told where it is synced; one for direct I/O by the byte that is written back, ~0: any. */
 static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 from, u64 number)
 {
-	struct aio_search s = { .c = c, .from = from, .number = number };
+	struct aio_search s = { .from = from, .number = number };
 
 	if (!c || !t)
 		return false;
 	if (c->aio_now && from != ~0ULL) {
 		s.what = AIO_AT;
 		s.first = c->aio_now - 1;
-		if (aio_search(&s) && (!s.t.direct || c->aio_from == from + 1)) {
+		if (aio_search(&s) && (s.t.direct ? c->aio_from == from + 1 : !c->copying)) { /* else it is over */
 			aio_fell_back(c, &s);
 			*t = s.t;
 			return true;
@@ -66,9 +66,8 @@ static __always_inline bool through_look(struct task_ctx *c, struct through *t, 
 	struct uring_io io = {};
 	struct file *f;
 
-	if (uring_current(c, &io))
+	if (uring_current(c, &io, number))
 		return uring_through(&io, t);
-	range_look(c);
 	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
 		return aio_through(c, t, from, number);
 	f = c->call && c->write ? file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
@@ -123,7 +122,7 @@ static __noinline int reserve_note(u64 number)
 	if (!in_io_submit())
 		c->fell_inode = 0; /* of a call that failed after that */
 	if (c->copied_inode)
-		c->direct_ns = bpf_ktime_get_ns();
+		direct_falls(c);
 	copy_note(c, &t, number);
 	return 0;
 }
@@ -176,8 +175,10 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	to = to < end ? to : end;
 	if (to <= from)
 		return 0;
-	if (t.direct)
+	if (t.direct) {
 		c->fell_inode = t.inode;
+		uring_falls(c->direct_ns, 1);
+	}
 	c->dirtied_range[0] = from;
 	c->dirtied_range[1] = to - from;
 	return 1;
@@ -268,18 +269,18 @@ static __noinline int synced(struct file *f)
 
 	if (c)
 		c->copying = 0;
-	if (c && f && uring_current(c, &io) && io.write && !io.direct && io.host == (u64)data_inode(f))
-		uring_copied(&io);
+	if (c && f && uring_current(c, &io, inode_number(data_inode(f))) && io.write && !io.direct && io.host == (u64)data_inode(f))
+		uring_copied(io.req);
 	if (!f || !in_io_submit() || NUMBER_AT(f, struct file, f_flags) & O_DIRECT)
 		return 0;
-	s.c = ctx_make();
-	if (!s.c)
+	c = ctx_make();
+	if (!c)
 		return 0;
 	s.inode = (u64)data_inode(f);
-	s.first = s.c->aio_now;
+	s.first = c->aio_now;
 	if (!aio_search(&s))
 		return 0;
-	s.c->aio_now = s.found;
+	c->aio_now = s.found;
 	aio_copied(&s);
 	return 0;
 }

@@ -31,6 +31,15 @@ static __always_inline void copied(struct task_ctx *c)
 		c->copied_ns = bpf_ktime_get_ns();
 }
 
+/* A folio turned dirty in a call that writes, or for a request. */
+static __always_inline void turned(struct task_ctx *c, struct task_struct *t, enum doing doing)
+{
+	if (doing == DOING_COPY)
+		copied(c);
+	if (t->flags & PF_IO_WORKER)
+		uring_turned(bpf_ktime_get_ns());
+}
+
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
 static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
 {
@@ -100,9 +109,8 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	d.bytes = pages << PAGE_SHIFT;
 	claim_range((u64)i, off, d.bytes, owner, !is_dirty(i));
-	if (doing == DOING_COPY)
-		copied(c);
 	if (doing <= DOING_COPY) {
+		turned(c, t, doing);
 		if (is_journalled((u64)i) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT)
 			fresh_note_for(c, t, i, off, d.bytes); /* of which nothing is told block by block */
 		else if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))

@@ -21,11 +21,14 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 {
 	const struct pt_regs *regs;
 	const volatile struct iot_syscall *row;
+	u8 kind;
 
 	if (t->flags & PF_KTHREAD)
 		return DOING_WRITE;
-	if (is_worker(t))
-		return uring_writes(t) ? DOING_WRITE : DOING_OTHER;
+	if (is_worker(t)) {
+		kind = uring_does(t);
+		return kind == KIND_URING_WRITE ? DOING_WRITE : kind == KIND_URING_FSYNC ? DOING_SYNC : DOING_OTHER;
+	}
 	if (t->flags & PF_DUMPCORE)
 		return DOING_OTHER;
 	regs = current_regs();

@@ -368,7 +368,7 @@ static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 
 	c->direct_fresh = fresh;
 	if (!again || fresh <= before)
 		return false;
-	c->direct_ns = bpf_ktime_get_ns();
+	direct_falls(c);
 	return true;
 }
 
@@ -376,7 +376,7 @@ static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 
  * cache there. */
 static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 bytes)
 {
-	struct aio_search s = { .c = c, .inode = inode, .from = from, .least = bytes, .what = AIO_BEGINS };
+	struct aio_search s = { .inode = inode, .from = from, .least = bytes, .what = AIO_BEGINS };
 
 	if (!c)
 		return 0;
@@ -408,23 +408,21 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	from = wbc->range_start;
 	to = wbc->range_end;
 	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
-	if (uring_current(c, &io)) {
+	if (uring_current(c, &io, inode_number(i))) {
 		if (!io.write || io.host != inode || (io.direct && !direct_fell_back(c, inode, io.req)))
 			return 0;
 		len = io.len;
+	} else if (c->call && c->shape == SHAPE_AIO_SUBMIT) {
+		len = aio_written(c, inode, from, to - from + 1);
+	} else if (!c->call || !c->write || c->target_inode != inode || (c->target_direct && !direct_fell_back(c, inode, 0))) {
+		return 0;
 	} else {
-		range_look(c);
-		if (c->call && c->shape == SHAPE_AIO_SUBMIT)
-			len = aio_written(c, inode, from, to - from + 1);
-		else if (!c->call || !c->write || c->target_inode != inode || (c->target_direct && !direct_fell_back(c, inode, 0)))
-			return 0;
-		else
-			len = c->target_len;
+		len = c->target_len;
 	}
 	if (to < from || to - from >= len)
 		return 0;
 	if (io.req && !io.direct)
-		uring_copied(&io);
+		uring_copied(io.req);
 	return writer_mark(inode, from, to - from + 1, proc_current(c));
 }
 

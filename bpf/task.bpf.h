@@ -42,6 +42,8 @@ struct fresh {
 	u64 inode, from, to, bytes;
 };
 
+#define URING_CHAIN 16         /* requests of io_uring that wait for each other, remembered of each thread */
+
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
@@ -84,6 +86,8 @@ struct task_ctx {
 	u64 dirtied;       /* the folio that it made dirty last */
 	u32 uring_links;   /* not 0: the next request that it submits waits for that */
 	u32 uring_waits;   /* 1: so does the one that it submitted last */
+	u64 uring_chain[URING_CHAIN]; /* those that wait, or are waited for: the newest of them ... */
+	u64 uring_chained; /* ... and how many there were */
 	u32 inlined; /* 1: what it wrote last is in the inode, or in memory (poke.bpf.h) */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
 	struct fresh fresh; /* in the call in progress */

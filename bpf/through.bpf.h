@@ -12,6 +12,7 @@
 /* What the call or request in progress writes. */
 struct through {
 	u64 inode, off, len;
+	u64 memory;            /* of a request of io_submit: where its first byte is from */
 	bool direct, syncs, appends; /* syncs: it has that written back before it returns */
 };
 
@@ -43,11 +44,11 @@ enum aio_what {
 	AIO_SYNCS,             /* from there on the first one of `inode` that goes through the cache and is synced */
 	AIO_BEGINS,            /* the same, that begins at `from` or appends */
 	AIO_WRITES,            /* the first one that writes `inode` */
-	AIO_DIRECT,            /* from there on the first one for direct I/O that has byte `from` or appends; ~0: any */
+	AIO_DIRECT,            /* from there on the first one for direct I/O that has byte `from` or appends; ~0: any. With `least`: that
+				* begins there, or has no more than that to its end */
 };
 
 struct aio_search {
-	struct task_ctx *c;
 	u64 list, inode, from;
 	u64 number;            /* with `inode` 0: the inode's number */
 	u64 least;             /* bytes that it asks for at least: more were written than one before it asked for, which failed */
@@ -95,12 +96,14 @@ static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 addres
 	t->inode = (u64)data_inode(f);
 	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
 	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(b);
+	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : b->vector[0].base;
 	return 1;
 }
 
 static __always_inline bool aio_matches(const struct aio_search *s)
 {
 	const struct through *t = &s->t;
+	u8 first;
 
 	if (s->what == AIO_AT)
 		return true;
@@ -111,41 +114,53 @@ static __always_inline bool aio_matches(const struct aio_search *s)
 	if (t->len < s->least)
 		return false;
 	if (s->what == AIO_DIRECT)
-		return t->direct && (s->from == ~0ULL || t->appends || (s->from >= t->off && s->from - t->off < t->len));
+		return t->direct && (s->from == ~0ULL || t->appends || (s->least ? t->off == s->from || s->from + s->least == t->off + t->len :
+										   s->from >= t->off && s->from - t->off < t->len));
 	if (!t->syncs || t->direct)
 		return false;
-	return s->what == AIO_SYNCS || t->appends || t->off == s->from;
+	if (s->what != AIO_SYNCS && !t->appends && t->off != s->from)
+		return false;
+	return !bpf_probe_read_user(&first, sizeof(first), (void *)t->memory); /* else it failed, and wrote nothing back */
 }
 
-static long aio_look_at(u32 n, struct aio_search *s)
+/* The context of bpf_loop(). */
+struct aio_at {
+	struct task_ctx *c;
+	struct aio_search *s;
+};
+
+static long aio_look_at(u32 n, struct aio_at *a)
 {
+	struct aio_search *s = a->s;
 	u32 at = s->first + n;
 
 	if (at >= s->n || bpf_probe_read_user(&s->address, sizeof(s->address), (void *)(s->list + (u64)at * sizeof(u64))))
 		return 1;
-	if (!aio_read(s->c, &s->t, s->address) || !aio_matches(s))
+	if (!aio_read(a->c, &s->t, s->address) || !aio_matches(s))
 		return 0;
 	s->found = at + 1;
 	return 1;
 }
 
-/* Searches the control blocks of the io_submit that the current thread is in; s->found: number + 1 of the one. */
-static __noinline int aio_search(struct aio_search *s)
+/* Searches the control blocks of the io_submit that the current thread is in; s->found: number + 1 of the one. Global: the verifier looks at
+ * it once. */
+__noinline int aio_search(struct aio_search *s)
 {
+	struct aio_at a = { ctx_find(), s };
 	const struct pt_regs *regs = current_regs();
 
-	if (!s || !s->c)
+	if (!s || !a.c)
 		return 0;
 	s->n = regs_arg1(regs) < AIO_LOOKED ? regs_arg1(regs) : AIO_LOOKED;
 	s->list = regs_arg2(regs);
-	bpf_loop(AIO_LOOKED, aio_look_at, s, 0);
+	bpf_loop(AIO_LOOKED, aio_look_at, &a, 0);
 	return s->found;
 }
 
 /* Does the io_submit that the current thread is in write the inode? If not, it makes pages of it dirty by reading into a mapped file. */
 static __noinline bool aio_writes(struct task_ctx *c, u64 inode)
 {
-	struct aio_search s = { .c = c, .inode = inode, .what = AIO_WRITES };
+	struct aio_search s = { .inode = inode, .what = AIO_WRITES };
 
 	return regs_arg1(current_regs()) > AIO_LOOKED || aio_search(&s);
 }

@@ -123,6 +123,8 @@ static __always_inline int submit(struct io_kiocb *r)
 	u->skip = flags >> IOSQE_CQE_SKIP_SUCCESS_BIT & 1;
 	u->waits = c->uring_links || flags & 1U << IOSQE_IO_DRAIN_BIT;
 	c->uring_links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
+	if (u->waits || c->uring_links)
+		c->uring_chain[c->uring_chained++ & (URING_CHAIN - 1)] = req;
 	u->proc = proc_current(c);
 	u->tid = current_thread();
 	filesum_comm(u->comm);
@@ -258,7 +260,7 @@ static long free_one(u32 n, struct free_walk *w)
 	}
 	u = bpf_map_lookup_elem(&urings, &req);
 	if (u)
-		finish_late(u, req, 0);
+		finish_late(u, req, uring_pos(req));
 	return 0;
 }
 
@@ -301,7 +303,7 @@ static long sweep_one(void *map, u64 *key, struct uring_request *u, void *ctx)
 	}
 	whole = free_walk(POINTER_AT(w.want, struct io_kiocb, ctx), &w);
 	if (w.found)
-		finish_late(u, w.want, 0);
+		finish_late(u, w.want, uring_pos(w.want));
 	else if (!whole && u->proc >= PROC_FIRST && uring_op(u->opcode)->flags & OP_MOVES && is_storage(u->to.type))
 		lose(LOSS_URING_UNSEEN);
 	return 0;

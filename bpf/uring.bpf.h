@@ -17,16 +17,6 @@
 #include "readahead.bpf.h"
 #include "uring_op.bpf.h"
 
-static __always_inline u64 uring_cmd(u64 req)
-{
-	return req + bpf_core_field_offset(struct io_kiocb, cmd);
-}
-
-static __always_inline u64 uring_pos(u64 req)
-{
-	return NUMBER_AT(uring_cmd(req), struct io_rw, kiocb.ki_pos);
-}
-
 static __always_inline s32 uring_result(u64 req)
 {
 	return NUMBER_AT(req, struct io_kiocb, cqe.res);
@@ -164,16 +154,16 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 
 	if (!u || !f || !d)
 		return 0;
-	c = ctx_find();
+	c = u->fresh_ns ? ctx_make() : ctx_find(); /* the end of a ring is told in a thread of the kernel */
 	if (c && c->fresh_ns)
 		fresh_tell(c);
 	else if (c && !u->fresh_ns && is_worker(current_task()))
 		c->fresh.inode = 0; /* of an earlier one, which remembered it */
 	fresh_exchange(c, u);
 	if (d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT) {
-		if ((c && went_through_cache(c, f->host, f->offset)) || is_indirect(f->host, f->offset)) {
+		if ((c && went_through_cache(c, f->host, f->offset)) || u->fell || is_indirect(f->host, f->offset)) {
 			f->flags &= ~FLAG_DIRECT;
-			d->queue_ns = c ? dirtied_after(&c->direct_ns, u->ts_ns) : 0;
+			d->queue_ns = u->direct_ns ? dirtied_after(&u->direct_ns, u->ts_ns) : c ? dirtied_after(&c->direct_ns, u->ts_ns) : 0;
 		}
 	}
 	if (d->kind == KIND_URING_WRITE)
@@ -205,6 +195,8 @@ static __always_inline bool tells_blocks(u64 host)
  * too early does no harm, but too late does: what was written back by then would be dirty again. */
 static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u64 dur_ns)
 {
+	if (u->turned_ns > u->ts_ns && !tells_blocks(u->to.host) && !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		return u->turned_ns - u->ts_ns; /* before another's sync wrote it back */
 	if (u->copied_ns > u->ts_ns)
 		return u->copied_ns - u->ts_ns;
 	if (!u->waits && !(u->flags & FLAG_WORKER))
@@ -215,16 +207,21 @@ static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u6
 }
 
 /* The request is over with this result. pos: its position now, 0 when that is not there any more. */
-static __always_inline void uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
+__noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
 {
 	struct uring_done d = { .res = res, .dur_ns = dur_ns };
-	const struct uring_op *op = uring_op(u->opcode);
+	const struct uring_op *op;
 
+	if (!u)
+		return 0;
+	op = uring_op(u->opcode);
 	d.kind = uring_kind(u->opcode);
 	if (res > 0 && op->flags & OP_MOVES)
 		d.bytes = res;
 	if (d.kind == KIND_URING_WRITE && d.bytes)
 		d.queue_ns = uring_dirtied_after(u, dur_ns);
+	if (u->to.moving && is_storage(u->to.type) && d.bytes && d.kind == KIND_URING_WRITE && !pos && !u->placed && u->proc >= PROC_FIRST)
+		lose(LOSS_URING_UNSEEN); /* where it wrote */
 	if (u->to.moving && is_storage(u->to.type) && d.bytes && pos)
 		u->to.offset = pos - d.bytes; /* where the bytes went, whatever was asked for */
 	uring_record(u, &u->to, &d);
@@ -232,6 +229,7 @@ static __always_inline void uring_finish(struct uring_request *u, s32 res, u64 p
 		d.kind = KIND_URING_READ;
 		uring_record(u, &u->from, &d);
 	}
+	return 0;
 }
 
 /* Have all bytes moved that a request was to move? In flight its result is what it was asked for, and its position stands still

@@ -3,16 +3,63 @@
 #ifndef IOT_URING_NOW_BPF_H
 #define IOT_URING_NOW_BPF_H
 
+#include "range.bpf.h"
 #include "uring.bpf.h"
 
-/* The request that the current task is at: the last one that it submitted, where it is in io_uring_enter or is a ring's polling
- * thread; the one that it executes, where it is a worker. Workers and polling threads belong to the ring's process, so the owner
- * is the current process. False: none. Offset and length are those of the call that the kernel is in (O_APPEND and the file
- * position are resolved), so they hold for the pages that it dirties and for the requests that it submits. */
-__noinline int uring_current(struct task_ctx *c, struct uring_io *io)
+struct chain_walk {
+	struct task_ctx *c;
+	u64 req;
+};
+
+/* Does the thread that submitted a request execute it, as far as is known? It has its file from its begin on. */
+static __always_inline bool is_begun(u64 req)
+{
+	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
+
+	return u && !(u->flags & FLAG_WORKER) && POINTER_AT(req, struct io_kiocb, file);
+}
+
+static long chain_one(u32 n, struct chain_walk *w)
+{
+	u64 req = w->c->uring_chain[(w->c->uring_chained - 1 - n) & (URING_CHAIN - 1)];
+
+	if (!req || !is_begun(req))
+		return 0;
+	w->req = req;
+	return 1;
+}
+
+/* The request that the current thread executes itself. One that waits for no other is executed as soon as it was submitted; the others when
+ * the last of them was, or later, and the one that began last is it. */
+static __always_inline u64 uring_inline(struct task_ctx *c)
+{
+	struct chain_walk w = { c };
+	u64 req = c->uring_req;
+
+	if (req && !c->uring_waits && is_begun(req))
+		return req;
+	if (c->uring_chained)
+		bpf_loop(URING_CHAIN, chain_one, &w, 0);
+	return w.req;
+}
+
+/* Is the current thread in a call that writes the inode itself, and not through a ring, whatever rings it has? range_look() was called. */
+static __always_inline bool call_writes(const struct task_ctx *c, u64 number)
+{
+	if (!c->call || c->shape == SHAPE_AIO_SUBMIT)
+		return c->call;
+	return c->write && c->target_inode && inode_number((struct inode *)c->target_inode) == number;
+}
+
+/* The request that the current task is at, where it is in io_uring_enter or is a ring's polling thread, or goes on with a ring's requests at
+ * the end of any call; the one that it executes, where it is a worker. number: of the inode that is asked for. Workers and polling threads
+ * belong to the ring's process, so the owner is the current process. False: none; then the call is looked at (range_look()). Offset and
+ * length are those of the call that the kernel is in (O_APPEND and the file position are resolved), so they hold for the pages that it
+ * dirties and for the requests that it submits. */
+__noinline int uring_found(struct task_ctx *c, struct uring_io *io, u64 number)
 {
 	struct task_struct *t = current_task();
-	u64 len, req;
+	u64 len;
 	s32 res;
 
 	if (!c || !io)
@@ -22,9 +69,10 @@ __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 		io->worker = !!io->req;
 	}
 	if (!io->req) {
-		io->req = c->uring_req;
-		req = io->req; /* a key must be on the stack of the function that looks it up */
-		if (!req || !bpf_map_lookup_elem(&urings, &req))
+		if (!c->uring_req || call_writes(c, number))
+			return 0;
+		io->req = uring_inline(c);
+		if (!io->req)
 			return 0;
 	}
 	io->opcode = NUMBER_AT(io->req, struct io_kiocb, opcode);
@@ -51,10 +99,15 @@ __noinline int uring_current(struct task_ctx *c, struct uring_io *io)
 	return 1;
 }
 
-/* The request has copied all that it writes, and has it written back from now on, before it is over. */
-static __always_inline void uring_copied(const struct uring_io *io)
+static __always_inline bool uring_current(struct task_ctx *c, struct uring_io *io, u64 number)
 {
-	u64 req = io->req;
+	range_look(c); /* not below, where there is no room on the stack */
+	return uring_found(c, io, number);
+}
+
+/* The request has copied all that it writes, and has it written back from now on, before it is over. */
+static __always_inline void uring_copied(u64 req)
+{
 	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
 
 	if (u && !u->copied_ns)

@@ -57,6 +57,16 @@ static __always_inline u8 uring_kind(u32 opcode)
 	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
 }
 
+static __always_inline u64 uring_cmd(u64 req)
+{
+	return req + bpf_core_field_offset(struct io_kiocb, cmd);
+}
+
+static __always_inline u64 uring_pos(u64 req)
+{
+	return NUMBER_AT(uring_cmd(req), struct io_rw, kiocb.ki_pos);
+}
+
 /* The request that a worker of io_uring executes, or 0. */
 static __always_inline u64 uring_worker_request(struct task_struct *t)
 {
@@ -90,12 +100,15 @@ struct uring_request {
 	u64 comm[2];           /* name of the thread that asked */
 	struct fresh fresh;    /* by a worker, whose memory the end of the request, told in its submitter, does not find */
 	u64 fresh_ns;          /* since when; 0 no worker did */
+	u64 direct_ns;         /* of a worker: as task_ctx.direct_ns */
+	u64 turned_ns;         /* of a worker: when the first folio turned dirty, where that is all that is told */
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
 	u8 opcode;
 	u8 skip;               /* 1: nobody is told when it succeeds */
 	u8 waits;              /* 1: it may begin long after it was submitted, when those before it are over */
-	u8 pad;
+	u8 fell : 1;           /* 1: of a worker: as task_ctx.fell_inode */
+	u8 placed : 1;         /* 1: where it appends, or the file position was, is known: a worker made pages dirty there */
 };
 
 struct {
@@ -105,16 +118,71 @@ struct {
 	__type(value, struct uring_request);
 } urings SEC(".maps");
 
-/* May the request that the current task is at write a file? One that reads, or receives, makes only pages of a mapped file dirty. Of one that
- * was not seen nobody knows, nor of several that wait for each other: they begin when the last is submitted. */
-static __always_inline bool uring_writes(struct task_struct *t)
+static __always_inline struct uring_request *uring_of_worker(struct task_struct *t, u64 *req)
+{
+	*req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
+	return *req ? bpf_map_lookup_elem(&urings, req) : NULL;
+}
+
+/* A worker makes a page dirty: where it writes is known by then, also where the end of the request is not told. */
+static __always_inline void uring_placed(struct uring_request *u, u64 req)
+{
+	if (!u->to.moving || u->placed)
+		return;
+	u->to.offset = uring_pos(req);
+	u->placed = 1;
+}
+
+/* The same, where it is told that a folio turns dirty. */
+__noinline int uring_turned(u64 now)
+{
+	u64 req;
+	struct uring_request *u = uring_of_worker(current_task(), &req);
+
+	if (!u)
+		return 0;
+	uring_placed(u, req);
+	if (!u->turned_ns)
+		u->turned_ns = now;
+	return 0;
+}
+
+/* A worker's direct write goes through the page cache: the end of the request, told in its submitter, does not find the worker's memory. */
+__noinline int uring_falls(u64 direct_ns, u32 fell)
+{
+	u64 req;
+	struct uring_request *u = uring_of_worker(current_task(), &req);
+
+	if (!u)
+		return 0;
+	u->direct_ns = direct_ns;
+	u->fell |= !!fell;
+	return 0;
+}
+
+/* A direct write goes through the page cache, from now on: what others had dirty there is written back. */
+static __always_inline void direct_falls(struct task_ctx *c)
+{
+	c->direct_ns = bpf_ktime_get_ns();
+	uring_falls(c->direct_ns, 0);
+}
+
+/* What the request does that the current task is at: a write, where that is not known. One that reads, or receives, makes only pages of a mapped
+ * file dirty; one that cuts a file or makes room in it zeroes the rest of a block. Of one that was not seen nobody knows, nor of several that
+ * wait for each other: they begin when the last is submitted. */
+static __always_inline u8 uring_does(struct task_struct *t)
 {
 	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
 	struct task_ctx *c = req ? NULL : ctx_find();
 
 	if (c && !c->uring_waits)
 		req = c->uring_req;
-	return !req || uring_op(NUMBER_AT(req, struct io_kiocb, opcode))->net != KIND_NET_RECV;
+	return req ? uring_kind(NUMBER_AT(req, struct io_kiocb, opcode)) : KIND_URING_WRITE;
+}
+
+static __always_inline bool uring_writes(struct task_struct *t)
+{
+	return uring_does(t) == KIND_URING_WRITE;
 }
 
 /* May the call that the current thread is in execute several requests before it tells the end of one? A polling thread may always. */
@@ -135,9 +203,11 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 /* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
 static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
 {
-	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
-	struct uring_request *u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+	u64 req;
+	struct uring_request *u = uring_of_worker(t, &req);
 
+	if (u)
+		uring_placed(u, req);
 	if (u && !u->fresh_ns) {
 		u->fresh_ns = bpf_ktime_get_ns();
 		c->fresh.inode = 0; /* of an earlier one */

@@ -44,27 +44,31 @@ int BPF_PROG(xfs__write, struct kiocb *iocb)
 	struct aio_search s = {};
 	u32 tid = bpf_get_current_pid_tgid();
 
-	if (!iocb || !(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)) || !gate_open())
+	if (!iocb || !gate_open())
+		return 0;
+	if (in_io_submit()) { /* of several each may find clean what the one before had written back */
+		s.address = BPF_CORE_READ((struct aio_kiocb *)iocb, ki_res.obj);
+		aio_copied(&s);
+	}
+	if (!(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)))
 		return 0;
 	w.from = BPF_CORE_READ(iocb, ki_pos);
 	w.call = call_of_thread();
 	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
-	if (!in_io_submit())
-		return 0;
-	s.address = BPF_CORE_READ((struct aio_kiocb *)iocb, ki_res.obj);
-	aio_copied(&s);
 	return 0;
 }
 
-/* Is the current thread in a call or a request that writes to the inode through the page cache? */
+/* Is the current thread in a call or a request that writes to the inode through the page cache? A request is known by its struct kiocb. */
 static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb)
 {
-	struct uring_io io = {};
+	u64 req = iocb - bpf_core_field_offset(struct io_rw, kiocb) - bpf_core_field_offset(struct io_kiocb, cmd), f;
+	struct task_struct *t = current_task();
 
-	if (uring_current(c, &io)) {
-		if (!io.write || io.direct || io.host != inode)
+	if (is_worker(t) || bpf_map_lookup_elem(&urings, &req)) {
+		f = POINTER_AT(iocb, struct kiocb, ki_filp);
+		if (!f || NUMBER_AT(f, struct file, f_flags) & O_DIRECT || (u64)data_inode((struct file *)f) != inode)
 			return false;
-		uring_copied(&io);
+		uring_copied(req);
 		return true;
 	}
 	range_look(c);

@@ -95,13 +95,11 @@ static __noinline u32 force_by_call(void)
 
 	if (t->flags & PF_KTHREAD)
 		return worker_function(t) == FN_DIRECT_ENDED ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC; /* the other is libaio's */
-	if (uring_current(ctx_find(), &io))
-		return io.write ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
-	if (is_worker(t))
-		return SUB_FORCE_FSYNC;
 	regs = current_regs();
-	if (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+	if (!is_worker(t) && (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL))
 		return SUB_FORCE_OTHER;
+	if (is_worker(t) || calls[regs_nr(regs) & (IOT_MAX_SYSCALL - 1)].shape == SHAPE_URING)
+		return uring_current(ctx_find(), &io, 0) && io.write ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
 	row = &calls[regs_nr(regs)];
 	switch (row->kind) {
 	case KIND_FSYNC:
