@@ -212,7 +212,7 @@ static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struc
 		u->fresh_ns = bpf_ktime_get_ns();
 		c->fresh.inode = 0; /* of an earlier one */
 	}
-	if (!req && !is_on(i, BTRFS_MAGIC) && executes_several(c, t)) { /* btrfs tells what each of them wrote back */
+	if (!req && executes_several(c, t)) {
 		fresh_piece(c, i, off, bytes);
 		return;
 	}

@@ -189,3 +189,54 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 	P
 	scene $((8 * 8 * 4096))
 }
+
+@test "one io_submit in which some requests are refused, beside others that write through, append or are direct: D is W, and each has its own" {
+	cat > scene.py <<-'P'
+		import os, rings
+		from rings import *
+		def some(name, mode, at, size, bad, before=0):
+		    plain, fd = opened(name, 0, mode)
+		    if before:
+		        os.pwrite(plain, bytes(before), 0)
+		        os.fsync(plain)
+		    wanted = [REFUSED if n in bad else size for n in range(6)]
+		    assert aio([(fd, at + 2 * n * size, size, 0, NOWHERE if n in bad else address(memory)) for n in range(6)]) == wanted
+		some("end", 0, 0, PAGE, (1, 3, 5))
+		some("synced", os.O_DSYNC, 0, PAGE, (1, 3, 5))
+		some("parts", os.O_DSYNC, 10000, 3000, (1, 3, 5), 9000)
+		some("all", os.O_DSYNC, 5000, PAGE, range(6), 5000)
+		some("append", os.O_APPEND, 0, PAGE, (1, 3, 5), 5000)
+		some("append_synced", os.O_APPEND | os.O_DSYNC, 0, PAGE, (1, 3, 5), 5000)
+		# what another has dirty
+		over("over")
+		fd = opened("over", os.O_DSYNC)
+		assert aio([(fd, 4 * n * PAGE, 2 * PAGE, 0, NOWHERE if n % 2 else address(memory)) for n in range(8)]) == [2 * PAGE, REFUSED] * 4
+		want("over", 8)
+	P
+	scene 0
+}
+
+@test "one io_submit of direct, synced and buffered writes to several files, in any order: D is W" {
+	cat > scene.py <<-'P'
+		import os, random, rings
+		from rings import *
+		for seed in range(24):
+		    r, files, direct = random.Random(seed), [], 0
+		    for n in range(3):
+		        name = "%d.%d" % (seed, n)
+		        plain, synced, through = opened(name, 0, os.O_DSYNC, os.O_DIRECT)
+		        os.pwrite(plain, bytes(r.choice((200000, 100000, 65536))), 0)
+		        os.fsync(plain)
+		        files.append((plain, synced, through))
+		    writes = []
+		    for n in range(r.choice((3, 6, 12))):
+		        fds, kind, at, size = r.choice(files), r.randrange(3), r.randrange(80) * PAGE, r.choice((1, 2, 3)) * PAGE
+		        if kind < 2 and r.random() < 0.5:
+		            at, size = at + r.randrange(PAGE), size - r.randrange(PAGE)
+		        writes.append((fds[kind], at, size, 0))
+		    assert aio(writes) == [w[2] for w in writes]
+		    for fds in files:
+		        for fd in fds: os.close(fd)
+	P
+	scene 479232
+}
