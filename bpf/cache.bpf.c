@@ -104,8 +104,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	cell_add(cell, 1, 0, 0, 0, false);
 	if (owner & OWNER_TXN)
 		return 0;
-	if (doing == DOING_AIO)
-		doing = aio_doing(c, i);
+	doing = doing_to(c, i, doing);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	d.bytes = pages << PAGE_SHIFT;
 	claim_range((u64)i, off, d.bytes, owner, !is_dirty(i));

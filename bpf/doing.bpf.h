@@ -51,4 +51,12 @@ static __always_inline enum doing aio_doing(struct task_ctx *c, struct inode *i)
 	return aio_writes(c, (u64)i) ? DOING_WRITE : DOING_OTHER;
 }
 
+/* The same, of what the inode alone tells: a store from user mode is none, if it is a request that goes on when the thread was interrupted. */
+static __always_inline enum doing doing_to(struct task_ctx *c, struct inode *i, enum doing doing)
+{
+	if (doing == DOING_AIO)
+		return aio_doing(c, i);
+	return doing == DOING_STORE && c->uring_chained && chain_writes((u64)i) ? DOING_WRITE : doing;
+}
+
 #endif

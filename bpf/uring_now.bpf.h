@@ -6,43 +6,6 @@
 #include "range.bpf.h"
 #include "uring.bpf.h"
 
-struct chain_walk {
-	struct task_ctx *c;
-	u64 req;
-};
-
-/* Does the thread that submitted a request execute it, as far as is known? It has its file from its begin on. */
-static __always_inline bool is_begun(u64 req)
-{
-	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
-
-	return u && !(u->flags & FLAG_WORKER) && POINTER_AT(req, struct io_kiocb, file);
-}
-
-static long chain_one(u32 n, struct chain_walk *w)
-{
-	u64 req = w->c->uring_chain[(w->c->uring_chained - 1 - n) & (URING_CHAIN - 1)];
-
-	if (!req || !is_begun(req))
-		return 0;
-	w->req = req;
-	return 1;
-}
-
-/* The request that the current thread executes itself. One that waits for no other is executed as soon as it was submitted; the others when
- * the last of them was, or later, and the one that began last is it. */
-static __always_inline u64 uring_inline(struct task_ctx *c)
-{
-	struct chain_walk w = { c };
-	u64 req = c->uring_req;
-
-	if (req && !c->uring_waits && is_begun(req))
-		return req;
-	if (c->uring_chained)
-		bpf_loop(URING_CHAIN, chain_one, &w, 0);
-	return w.req;
-}
-
 /* Is the current thread in a call that writes the inode itself, and not through a ring, whatever rings it has? range_look() was called. */
 static __always_inline bool call_writes(const struct task_ctx *c, u64 number)
 {
