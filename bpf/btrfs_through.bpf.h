@@ -306,6 +306,7 @@ int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
 	struct dirtied *d;
 	struct task_ctx *c;
 	struct inode *i;
+	u64 off, bytes;
 	u8 how;
 
 	if (!m || !f || !gate_open() || t->flags & PF_KTHREAD)
@@ -318,14 +319,16 @@ int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
 	c = ctx_make();
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
-	d = (struct dirtied *)c->dirtied_range;
-	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	d->bytes = folio_pages(f) << PAGE_SHIFT;
+	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	bytes = folio_pages(f) << PAGE_SHIFT;
 	if (may_write(c, (u64)i)) {
-		fresh_note_for(c, t, i, d->off, d->bytes);
-		if (!is_copied_to(c, i) || d->off < c->flushed_from || d->off >= c->flushed_to)
+		fresh_note_for(c, t, i, off, bytes);
+		if (!is_copied_to(c, i) || off < c->flushed_from || off >= c->flushed_to)
 			return 0;
 	}
+	d = (struct dirtied *)c->dirtied_range; /* which may tell of other pages before */
+	d->off = off;
+	d->bytes = bytes;
 	d->proc = owner_top(owner_current(c, &how));
 	d->how = how;
 	d->ts_ns = 0;

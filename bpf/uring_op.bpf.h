@@ -259,11 +259,10 @@ static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struc
 		u->fresh_ns = bpf_ktime_get_ns();
 		c->fresh.inode = 0; /* of an earlier one */
 	}
-	if (!req && c->copied_inode != (u64)i && executes_several(c, t)) { /* else by a direct write of btrfs, which is known by what it dirties */
+	if (!req && executes_several(c, t)) {
 		fresh_piece(c, i, off, bytes);
 		return;
 	}
-	fresh_tell(c);
 	c->fresh_ns = 0;
 	fresh_note(c, i, off, bytes);
 	if (u)

@@ -130,6 +130,7 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 	d->off = off & ~mask;
 	d->bytes = ((off + len + mask) & ~mask) - d->off;
 	d->ts_ns = 0;
+	d->unsure = d->beyond = 0; /* of what the thread did before */
 	d->proc = owner_top(owner_current(c, &how));
 	d->how = how;
 	return dirty_at(inode_itself(i), d);
