@@ -85,22 +85,32 @@ static __always_inline u32 worker_function(struct task_struct *t)
 	return w ? function_of((u64)BPF_CORE_READ(w, current_func)) : FN_NONE;
 }
 
+static __always_inline u32 force_by_request(void)
+{
+	struct uring_io io = {};
+
+	return uring_current(ctx_find(), &io, 0) && io.write ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
+}
+
 /* Why, by what the current thread does: a sync of the whole, a write that is synchronous, or one that was asked for. */
 static __noinline u32 force_by_call(void)
 {
 	struct task_struct *t = current_task();
-	struct uring_io io = {};
-	const struct pt_regs *regs;
 	const volatile struct iot_syscall *row;
+	const struct pt_regs *regs;
+	u64 nr;
 
 	if (t->flags & PF_KTHREAD)
 		return worker_function(t) == FN_DIRECT_ENDED ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC; /* the other is libaio's */
+	if (is_worker(t))
+		return force_by_request();
 	regs = current_regs();
-	if (!is_worker(t) && (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL))
+	nr = regs_nr(regs);
+	if (!regs_in_call(regs) || task_is_compat(t) || nr >= IOT_MAX_SYSCALL)
 		return SUB_FORCE_OTHER;
-	if (is_worker(t) || calls[regs_nr(regs) & (IOT_MAX_SYSCALL - 1)].shape == SHAPE_URING)
-		return uring_current(ctx_find(), &io, 0) && io.write ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
-	row = &calls[regs_nr(regs)];
+	row = &calls[nr];
+	if (row->shape == SHAPE_URING)
+		return force_by_request();
 	switch (row->kind) {
 	case KIND_FSYNC:
 	case KIND_FDATASYNC:
