@@ -9,10 +9,12 @@
 #include "aio_times.bpf.h"
 #include "range.bpf.h"
 
+#define SOMEWHERE ~0ULL
+
 /* What the call or request in progress writes. */
 struct through {
 	u64 inode, off, len;
-	u64 memory;            /* of a request of io_submit: where its first byte is from */
+	u64 memory;            /* of a request of io_submit: where its first byte is from; SOMEWHERE: not in its first vector, which is empty */
 	bool direct, syncs, appends; /* syncs: it has that written back before it returns */
 };
 
@@ -96,7 +98,7 @@ static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 addres
 	t->inode = (u64)data_inode(f);
 	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
 	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(b);
-	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : b->vector[0].base;
+	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : b->vector[0].len ? b->vector[0].base : SOMEWHERE;
 	return 1;
 }
 
@@ -120,7 +122,8 @@ static __always_inline bool aio_matches(const struct aio_search *s)
 		return false;
 	if (s->what != AIO_SYNCS && !t->appends && t->off != s->from)
 		return false;
-	return !bpf_probe_read_user(&first, sizeof(first), (void *)t->memory); /* else it failed, and wrote nothing back */
+	/* else it failed, and wrote nothing back */
+	return t->memory == SOMEWHERE || !bpf_probe_read_user(&first, sizeof(first), (void *)t->memory);
 }
 
 /* The context of bpf_loop(). */

@@ -85,11 +85,21 @@ static __always_inline u32 worker_function(struct task_struct *t)
 	return w ? function_of((u64)BPF_CORE_READ(w, current_func)) : FN_NONE;
 }
 
-static __always_inline u32 force_by_request(void)
+/* Why, by the request of io_uring that the current thread is at. */
+static __always_inline u32 force_by_request(struct task_struct *t)
 {
-	struct uring_io io = {};
+	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
+	struct task_ctx *c = req ? NULL : ctx_find();
+	u8 opcode;
 
-	return uring_current(ctx_find(), &io, 0) && io.write ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
+	if (c)
+		req = uring_inline(c);
+	if (!req)
+		return SUB_FORCE_OTHER;
+	opcode = NUMBER_AT(req, struct io_kiocb, opcode);
+	if (uring_kind(opcode) == KIND_URING_WRITE || opcode == IORING_OP_FALLOCATE)
+		return SUB_FORCE_WRITE;
+	return uring_kind(opcode) == KIND_URING_FSYNC ? SUB_FORCE_FSYNC : SUB_FORCE_OTHER;
 }
 
 /* Why, by what the current thread does: a sync of the whole, a write that is synchronous, or one that was asked for. */
@@ -103,14 +113,12 @@ static __noinline u32 force_by_call(void)
 	if (t->flags & PF_KTHREAD)
 		return worker_function(t) == FN_DIRECT_ENDED ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC; /* the other is libaio's */
 	if (is_worker(t))
-		return force_by_request();
+		return force_by_request(t);
 	regs = current_regs();
 	nr = regs_nr(regs);
 	if (!regs_in_call(regs) || task_is_compat(t) || nr >= IOT_MAX_SYSCALL)
-		return SUB_FORCE_OTHER;
+		return force_by_request(t);
 	row = &calls[nr];
-	if (row->shape == SHAPE_URING)
-		return force_by_request();
 	switch (row->kind) {
 	case KIND_FSYNC:
 	case KIND_FDATASYNC:
@@ -120,7 +128,7 @@ static __noinline u32 force_by_call(void)
 	case KIND_SYNCFS:
 		return SUB_FORCE_SYNC;
 	}
-	return row->write || row->kind == KIND_FALLOCATE || row->shape == SHAPE_AIO_SUBMIT ? SUB_FORCE_WRITE : SUB_FORCE_OTHER;
+	return row->write || row->kind == KIND_FALLOCATE || row->shape == SHAPE_AIO_SUBMIT ? SUB_FORCE_WRITE : force_by_request(t);
 }
 
 /* The owner is who asked. A thread of the kernel asks on behalf of those who are in the checkpoint. */

@@ -216,6 +216,25 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 	scene 0
 }
 
+@test "requests of libaio whose first vector is empty, and a chain of io_uring that is longer than what is remembered of one: each has its own" {
+	cat > scene.py <<-'P'
+		import ctypes, os, rings, struct
+		from rings import *
+		over("vectors")
+		fd = opened("vectors", os.O_DSYNC)
+		vectors = ctypes.create_string_buffer(struct.pack("4Q", 0, 0, address(memory), PAGE))
+		assert aio([(fd, 4 * n * PAGE, 2, 0, ctypes.addressof(vectors)) for n in range(3)], PWRITEV) == [PAGE] * 3
+		want("vectors", 3)
+		over("long", 100)
+		ring, fd = Ring(), opened("long", os.O_DSYNC)
+		for n in range(24):
+		    ring.q(WRITE, fd, 4 * n * PAGE, PAGE, LINK if n < 23 else 0)
+		assert ring.go() == [PAGE] * 24
+		want("long", 24)
+	P
+	scene 0
+}
+
 @test "one io_submit of direct, synced and buffered writes to several files, in any order: D is W" {
 	cat > scene.py <<-'P'
 		import os, random, rings

@@ -3,7 +3,7 @@
 
 Ring() is a ring: q() and its like put a request into it, go() submits all of them by one call and gives their results in that order; submit()
 does not wait, wait() waits for those with these numbers. aio([(fd, offset, length, flags[, address]), ...]) is one io_submit of several writes,
-and gives their results. over() has another process leave a file dirty, want() says what the device has to get of a file, and on whose behalf.
+and gives their results; with PWRITEV length counts vectors. over() has another process leave a file dirty, want() says what the device has to get of a file, and on whose behalf.
 """
 import ctypes
 import errno
@@ -16,6 +16,7 @@ FIXED, DRAIN, LINK, HARDLINK, ASYNC, SKIP = 1, 2, 4, 8, 16, 64                  
 SQPOLL, CQSIZE, SQE128, CQE32, SINGLE, DEFER = 2, 8, 1024, 2048, 4096, 8192                     # IORING_SETUP_
 NEEDS_WAIT, WAKE = 1, 2                                                                         # IORING_ENTER_
 RWF_DSYNC, RWF_SYNC = 2, 4
+PWRITE, PWRITEV = 1, 8  # IOCB_CMD_
 DESTROY, SETUP, SUBMIT, GETEVENTS, RING_SETUP, RING_ENTER, RING_REGISTER = 207, 206, 209, 208, 425, 426, 427
 PAGE, REFUSED = 4096, -errno.EFAULT
 NOWHERE = 4096  # an address without memory
@@ -91,10 +92,10 @@ class Ring:
         return call(RING_REGISTER, self.fd, what, arg, n)
 
 
-def aio(writes):
+def aio(writes, opcode=PWRITE):
     n, context = len(writes), ctypes.c_uint64(0)
     events = ctypes.create_string_buffer(n * 32)
-    blocks = [ctypes.create_string_buffer(struct.pack("QIiHhIQQqQII", i, 0, flags, 1, 0, fd, *(where or [address(memory)]), length, offset, 0, 0, 0))
+    blocks = [ctypes.create_string_buffer(struct.pack("QIiHhIQQqQII", i, 0, flags, opcode, 0, fd, *(where or [address(memory)]), length, offset, 0, 0, 0))
               for i, (fd, offset, length, flags, *where) in enumerate(writes)]
     call(SETUP, n, ctypes.byref(context))
     if call(SUBMIT, context, ctypes.c_long(n), (ctypes.c_void_p * n)(*map(ctypes.addressof, blocks))) != n:
