@@ -160,7 +160,8 @@ struct iot_put {
 	u64 txns;              /* handles or transactions */
 	u64 blocks;            /* that these were the first to put into their transaction; 0 where none are counted */
 	u64 weight;            /* by which the owner's journal bytes are divided */
-	u64 named;             /* 1: the file's name was sent */
+	u32 named;             /* 1: the file's name was sent */
+	u32 fs;                /* number of the file system */
 };
 
 /* One aggregate: what it is about, and its sums (one copy a processor). */

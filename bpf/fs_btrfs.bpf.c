@@ -150,7 +150,7 @@ static __always_inline void change_put(const struct change *g)
 
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, put_file(), 0, 1, 1);
+	put_add(&k, fs_dev(fs), put_file(), 0, 1, 1);
 }
 
 static __always_inline int change_note(struct change *g)
@@ -257,7 +257,7 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 	k.owner = owner;
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, put_file(), handle || (inode && has_joined()), 0, 1);
+	put_add(&k, fs_dev(fs), put_file(), handle || (inode && has_joined()), 0, 1);
 	return 0;
 }
 

@@ -230,7 +230,7 @@ static __always_inline void handle_put(struct task_ctx *c, u32 dev, u32 owner, u
 		i = NULL; /* of a file system without a journal */
 	k.dev = i ? disk_below(i) : dev;
 	k.call = put_call();
-	put_add(&k, i, 1, dirtied, dirtied ?: 1);
+	put_add(&k, dev, i, 1, dirtied, dirtied ?: 1);
 }
 
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others

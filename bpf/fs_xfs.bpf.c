@@ -149,7 +149,7 @@ static long commit_item(u32 n, struct commit *k)
 struct putting {
 	struct iot_put_key key;
 	u64 about;
-	u32 first;
+	u32 first, fs;
 };
 
 static long put_structure(u32 n, struct putting *p)
@@ -164,14 +164,14 @@ static long put_structure(u32 n, struct putting *p)
 		return 0;
 	a->bytes[n & (SUBS - 1)] = 0;
 	p->key.sub = SUB_J_SUPER + n;
-	put_add(&p->key, (struct inode *)p->about, p->first, 0, bytes);
+	put_add(&p->key, p->fs, (struct inode *)p->about, p->first, 0, bytes);
 	p->first = 0;
 	return 0;
 }
 
 static __always_inline void commit_put(const struct commit *k, struct super_block *sb)
 {
-	struct putting p = { .about = k->about, .first = 1 };
+	struct putting p = { .about = k->about, .first = 1, .fs = BPF_CORE_READ(sb, s_dev) };
 
 	p.key.owner = k->proc;
 	p.key.dev = BPF_CORE_READ(sb, s_bdev, bd_disk, part0, bd_dev);
@@ -179,7 +179,7 @@ static __always_inline void commit_put(const struct commit *k, struct super_bloc
 	bpf_loop(SUBS, put_structure, &p, 0);
 	if (p.first) { /* what it changed is in the checkpoint already */
 		p.key.sub = SUB_NONE;
-		put_add(&p.key, (struct inode *)p.about, 1, 0, 0);
+		put_add(&p.key, p.fs, (struct inode *)p.about, 1, 0, 0);
 	}
 }
 

@@ -167,9 +167,9 @@ static __always_inline struct iot_put *put_find(const struct iot_put_key *key)
 	return bpf_map_lookup_elem(&puts_rest, &k);
 }
 
-/* The current call put something into the journal of a disk. i: what it is about, 0 not known; first: 1 for the first of several parts
- * of one transaction. */
-static __always_inline void put_add(struct iot_put_key *k, struct inode *i, u32 first, u32 blocks, u32 weight)
+/* The current call put something into the journal of a disk, of the file system of number `fs`. i: what it is about, 0 not
+ * known; first: 1 for the first of several parts of one transaction. */
+static __always_inline void put_add(struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
 {
 	struct iot_put *p;
 
@@ -184,6 +184,7 @@ static __always_inline void put_add(struct iot_put_key *k, struct inode *i, u32 
 	__sync_fetch_and_add(&p->txns, first);
 	__sync_fetch_and_add(&p->blocks, blocks);
 	__sync_fetch_and_add(&p->weight, weight);
+	p->fs = fs;
 	if (i && !p->named && name_is_missing(k->call))
 		p->named = name_send(i, k->file, k->owner);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static const struct {
 	{ "set the clock", ALL, { SYS_clock_settime, 99, 0 } },
 	{ "keys", ALL, { SYS_keyctl, 0, 0, 0, 0, 0 } },
 	{ "type on a terminal", ALL, { SYS_ioctl, -1, 0x5412, 0 } },
+	{ "freeze a file system", ALL, { SYS_ioctl, -1, FIFREEZE, 0 } },
 	{ "is it a terminal", 0, { SYS_ioctl, -1, 0x5401, 0 } },
 };
 

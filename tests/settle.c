@@ -7,9 +7,10 @@
 int main(int argc, char **argv)
 {
 	struct settle_job *job;
-	int err = settle_start(&job, (const char *const *)argv + 1, argc - 1);
+	const struct settle_what what = { .mounts = argv + 1, .n = argc - 1 };
+	int err = settle_start(&job, &what), checkpoint_err;
 
-	while (!err && !settle_over(job, &err))
+	while (!err && !settle_over(job, &err, &checkpoint_err))
 		usleep(1000);
 	settle_free(job);
 	printf("%d\n", err);

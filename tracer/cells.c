@@ -30,18 +30,13 @@ struct sum {
 };
 #define SUMS (2 * IOT_MAX_CELLS) /* a power of two */
 
-struct device_list {
-	u32 *devs;
-	size_t n, room;
-	bool raw;
-};
-
 struct cells {
 	struct slot slot[IOT_MAX_CELLS];
 	u32 n;                  /* numbers that were ever used */
 	u64 device_ops;         /* of aggregates that were given back */
 	u32 past[256];          /* devices of these */
-	struct device_list past_devices;
+	struct cells_devices past_devices;
+	bool by_disk;
 	struct sum sums[SUMS];
 	u32 used[IOT_MAX_CELLS]; /* places in `sums` */
 	size_t n_used;
@@ -52,14 +47,15 @@ static const u8 kind_layers[] = {
 #include "kinds.def"
 };
 
-int cells_new(struct cells **out)
+int cells_new(struct cells **out, bool by_disk)
 {
 	struct cells *c = calloc(1, sizeof(*c));
 
 	*out = c;
 	if (!c)
 		return fail(ENOMEM, "aggregates");
-	c->past_devices = (struct device_list){ .devs = c->past, .room = N_OF(c->past) };
+	c->past_devices = (struct cells_devices){ .devs = c->past, .room = N_OF(c->past) };
+	c->by_disk = by_disk;
 	return 0;
 }
 
@@ -180,17 +176,25 @@ static bool is_device_op(const struct iot_cell_key *key)
 	return key->owner != PROC_SELF && key->owner != PROC_OTHER && (layer == LAYER_BLOCK || layer == LAYER_FS);
 }
 
-static void note_device(struct device_list *l, const struct iot_cell_key *key)
+void cells_add_device(struct cells_devices *l, u32 owner, u32 dev)
 {
 	size_t i;
 
-	if (key->owner < PROC_FIRST)
+	if (owner < PROC_FIRST)
 		return;
-	l->raw |= key->sub == SUB_FT_BLK;
-	for (i = 0; i < l->n && l->devs[i] != key->dev; i++)
+	for (i = 0; i < l->n && l->devs[i] != dev; i++)
 		;
-	if (key->dev && i == l->n && l->n < l->room)
-		l->devs[l->n++] = key->dev;
+	if (dev && i == l->n && l->n < l->room)
+		l->devs[l->n++] = dev;
+}
+
+static void note_device(struct cells_devices *l, const struct iot_cell_key *key, bool by_disk)
+{
+	u8 layer = key->kind < KIND_MAX ? kind_layers[key->kind] : LAYER_NONE;
+
+	l->raw |= key->owner >= PROC_FIRST && key->sub == SUB_FT_BLK;
+	if (by_disk || (layer != LAYER_BLOCK && layer != LAYER_FS))
+		cells_add_device(l, key->owner, key->dev);
 }
 
 static void forget(struct cells *c, struct probes *p, u32 number)
@@ -199,7 +203,7 @@ static void forget(struct cells *c, struct probes *p, u32 number)
 
 	if (is_device_op(&s->key))
 		c->device_ops += s->given.ops;
-	note_device(&c->past_devices, &s->key);
+	note_device(&c->past_devices, &s->key, c->by_disk);
 	memset(s, 0, sizeof(*s));
 	probes_cell_free(p, number);
 }
@@ -230,15 +234,12 @@ u64 cells_device_ops(const struct cells *c)
 	return ops;
 }
 
-size_t cells_devices(const struct cells *c, u32 *devs, size_t room, bool *raw)
+void cells_devices(const struct cells *c, struct cells_devices *l)
 {
-	struct device_list l = { .devs = devs, .room = room, .raw = c->past_devices.raw };
-
-	for (size_t i = 0; i < c->past_devices.n && i < room; i++)
-		devs[l.n++] = c->past_devices.devs[i];
+	l->raw |= c->past_devices.raw;
+	for (size_t i = 0; i < c->past_devices.n; i++)
+		cells_add_device(l, PROC_FIRST, c->past_devices.devs[i]);
 	for (u32 i = 0; i < c->n; i++)
 		if (c->slot[i].fresh)
-			note_device(&l, &c->slot[i].key);
-	*raw = l.raw;
-	return l.n;
+			note_device(l, &c->slot[i].key, c->by_disk);
 }

@@ -13,8 +13,17 @@ typedef u32 cells_owner(void *arg, u32 owner);
 /* What gets the changes; returns 0 or a negative errno, which ends the reading. */
 typedef int cells_give(void *arg, const struct rec_agg *);
 
-/* Returns 0 or a negative errno after a message. */
-int cells_new(struct cells **out);
+/* Numbers of devices, each once; at most `room`. */
+struct cells_devices {
+	u32 *devs;
+	size_t n, room;
+	bool raw;               /* a block device was used as a file */
+};
+
+void cells_add_device(struct cells_devices *, u32 owner, u32 dev);
+
+/* by_disk: what was used is known by the requests of its disks alone. Returns 0 or a negative errno after a message. */
+int cells_new(struct cells **out, bool by_disk);
 void cells_free(struct cells *);
 
 /* A round: what is read of all aggregates, from probes_cells() and after cells_begin(), is kept; */
@@ -31,7 +40,7 @@ void cells_collect(struct cells *, struct probes *, bool (*over)(void *arg, u32 
  * known. */
 u64 cells_device_ops(const struct cells *);
 
-/* The devices that traced processes used, as numbers; at most `room`. *raw: a block device was used as a file. */
-size_t cells_devices(const struct cells *, u32 *devs, size_t room, bool *raw);
+/* Adds the file systems in which traced processes used files, or the disks that they used (by_disk). */
+void cells_devices(const struct cells *, struct cells_devices *);
 
 #endif

@@ -35,7 +35,7 @@ static const struct row {
 	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
 	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
 	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
-	{ 0, "settle", "HOW", "dirty bytes at the end: sync, none, or SECONDS to wait (default: sync for a command, else none)", take_settle },
+	{ 0, "settle", "HOW", "dirty bytes at the end: sync, checkpoint (journals, too), none, or SECONDS (default: sync for a command, else none)", take_settle },
 	{ 0, "reduced", NULL, "only what kernels before 5.17 let us measure: calls and devices, without owners", take_reduced },
 	{ 0, NULL, NULL, "Whose (default: everybody's; with a command: its processes'):", NULL },
 	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
@@ -236,18 +236,14 @@ static int take_latency(struct options *o, const char *value)
 
 static int take_settle(struct options *o, const char *value)
 {
+	static const char *const names[] = { [SETTLE_NONE] = "none", [SETTLE_SYNC] = "sync", [SETTLE_CHECKPOINT] = "checkpoint" };
+
 	o->settle_text = value;
-	if (!strcmp(value, "sync")) {
-		o->settle = SETTLE_SYNC;
-		return 0;
-	}
-	if (!strcmp(value, "none")) {
-		o->settle = SETTLE_NONE;
-		return 0;
-	}
-	o->settle = SETTLE_WAIT;
+	for (o->settle = SETTLE_NONE; o->settle < N_OF(names); o->settle++)
+		if (!strcmp(value, names[o->settle]))
+			return 0;
 	if (parse_seconds(value, &o->settle_ns))
-		return fail_usage("settle '%s' is not sync, none or a number of seconds above 0", value);
+		return fail_usage("settle '%s' is not sync, checkpoint, none or a number of seconds above 0", value);
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 
 #define TYPES "/sys/kernel/btf/vmlinux"
 
-enum kept { DROPPED, KEPT, KEPT_STORE, KEPT_OLD_KERNEL };
+enum kept { DROPPED, KEPT, KEPT_STORE, KEPT_OLD_KERNEL, KEPT_CHECKPOINT };
 
 static const struct row {
 	int cap;
@@ -29,6 +29,7 @@ static const struct row {
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, KEPT },           /* executables and accounting of others' processes */
 	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, KEPT }, /* mount points to be synced, files that say what a process is */
 	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", false, KEPT_STORE }, /* the store's log, in folders of other users */
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, KEPT_CHECKPOINT },  /* what has a journal put in place (checkpoint.c) */
 };
 
 static int get_caps(struct __user_cap_data_struct data[2])
@@ -68,13 +69,13 @@ static int set_caps(struct __user_cap_data_struct data[2])
 	return syscall(SYS_capset, &header, data) ? fail(errno, "cannot drop privileges") : 0;
 }
 
-static bool is_kept(enum kept kept, bool needs_bpf, const struct outputs *o)
+static bool is_kept(enum kept kept, bool needs_bpf, const struct sandbox_opts *o)
 {
-	return kept == KEPT || (kept == KEPT_OLD_KERNEL && needs_bpf) || (kept == KEPT_STORE && o->has_store);
+	return kept == KEPT || (kept == KEPT_OLD_KERNEL && needs_bpf) || (kept == KEPT_STORE && o->store) || (kept == KEPT_CHECKPOINT && o->checkpoint);
 }
 
 /* All but what is kept; in the effective set alone, or for good. */
-static int keep(struct __user_cap_data_struct data[2], bool needs_bpf, const struct outputs *o, bool for_good)
+static int keep(struct __user_cap_data_struct data[2], bool needs_bpf, const struct sandbox_opts *o, bool for_good)
 {
 	u32 kept[2] = {};
 
@@ -97,10 +98,9 @@ static bool reading_needs_bpf(void)
 	return syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &nothing, sizeof(nothing)) && errno == EPERM;
 }
 
-int privilege_drop(const struct outputs *o)
+int privilege_drop(const struct sandbox_opts *o)
 {
 	struct __user_cap_data_struct data[2] = {};
-	struct sandbox_opts calls = { .store = o->has_store, .report = o->store };
 	int err = get_caps(data);
 
 	if (!err)
@@ -112,7 +112,7 @@ int privilege_drop(const struct outputs *o)
 		err = fail(errno, "cannot drop privileges");
 	if (err)
 		return err;
-	err = sandbox_enter(&calls);
+	err = sandbox_enter(o);
 	if (err)
 		note("the kernel has no filter for system calls (seccomp: %s); continuing without it", strerror(-err));
 	return 0;

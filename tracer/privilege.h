@@ -3,14 +3,14 @@
 #ifndef IOT_PRIVILEGE_H
 #define IOT_PRIVILEGE_H
 
-#include "outputs.h"
+#include "sandbox.h"
 
 /* Are the capabilities and the kernel's types there? 0, or a negative errno after a message that names what is missing. */
 int privilege_check(void);
 
 /* Gives up every capability but those that the rest of the run needs, and every system call (sandbox.h), for good. Children that
  * were made before keep theirs. */
-int privilege_drop(const struct outputs *);
+int privilege_drop(const struct sandbox_opts *);
 
 /* The same for a process that loads programs later: it keeps what that takes and nothing else, for good. */
 int privilege_keep_loading(void);

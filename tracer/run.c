@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#include "checkpoint.h"
 #include "describe.h"
 #include "hist.h"
 #include "puts.h"
@@ -199,9 +200,10 @@ static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
 	const struct probe_info *refused = probes_refused(r->probes);
+	const struct sandbox_opts left = { .store = r->outputs.has_store, .report = r->outputs.store, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	int status;
 
-	if (run_want_families(r) || outputs_begin(&r->outputs) || open_gate(r))
+	if (run_want_families(r) || outputs_begin(&r->outputs) || (left.checkpoint && checkpoint_guard()) || open_gate(r))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
 	stop_due(r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : 0);
@@ -218,7 +220,7 @@ static int begin(struct run *r, u64 begun_ns)
 	note("recording, attached in %.2f s%s", attach_ns / 1e9,
 	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
 	status = r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
-	if (!status && privilege_drop(&r->outputs))
+	if (!status && privilege_drop(&left))
 		status = STATUS_FAILED;
 	return status;
 }

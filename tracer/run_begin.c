@@ -145,6 +145,14 @@ static int open_probes(struct run *r)
 	return stop_uninterrupted() ? fail_ended(STATUS_FAILED) : err ? STATUS_FAILED : 0;
 }
 
+/* Without calls, or without what is changed in file systems beside bytes, only the requests of disks say what was used. */
+static bool by_disk(const struct run *r)
+{
+	const u32 both = 1u << LAYER_SYSCALL | 1u << LAYER_FS;
+
+	return probes_lacks(r->probes) || (r->opts->layers && (r->opts->layers & both) != both);
+}
+
 /* Everything that can be refused is refused here, before anything is recorded or overwritten. Returns an exit status. */
 int run_prepare(struct run *r)
 {
@@ -163,11 +171,11 @@ int run_prepare(struct run *r)
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
 		return fail_as(STATUS_FAILED, ENOMEM, "events");
-	if (names_new(&r->names, r->detect) || devices_new(&r->devices) || cells_new(&r->cells) ||
+	if (names_new(&r->names, r->detect) || devices_new(&r->devices) ||
 	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
 		return STATUS_FAILED;
 	status = open_probes(r);
-	if (!status && prepare_lives(r))
+	if (!status && (cells_new(&r->cells, by_disk(r)) || prepare_lives(r)))
 		status = STATUS_FAILED;
 	stop_wait(0);
 	return status ?: stop_asked() ? fail_ended(STATUS_FAILED) : 0;

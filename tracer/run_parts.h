@@ -36,6 +36,7 @@ struct run {
 	size_t n_held;
 	struct command command;
 	struct settle_job *job;
+	bool hidden;                  /* something that was used is not mounted where we see it */
 	sigset_t before;              /* the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
 	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */

@@ -18,12 +18,12 @@ static bool wait_over(struct run *r)
 
 static bool sync_over(struct run *r)
 {
-	int err = 0;
+	int err = 0, checkpoint_err = 0;
 
-	if (!settle_over(r->job, &err))
+	if (!settle_over(r->job, &err, &checkpoint_err))
 		return false;
 	if (!err)
-		r->horizon = "after_sync";
+		r->horizon = r->opts->settle == SETTLE_CHECKPOINT && !checkpoint_err && !r->hidden ? "after_checkpoint" : "after_sync";
 	return true;
 }
 
@@ -41,44 +41,50 @@ static bool writeback_over(struct run *r)
 	return now - r->calm_since >= CALM_NS || now - r->calm_begun >= CALM_LIMIT_NS;
 }
 
-/* The places where what was traced is mounted. None, for everything, when a device was written past the file systems, or
- * is not mounted where we see it. Returns false when nothing was used at all. */
-static bool find_mounts(struct run *r, char *mounts[MAX_DEVICES], size_t *n)
+/* What was changed without a byte of a call: names, modes, attributes. */
+static void add_changed(void *arg, const struct iot_put_key *k, const struct iot_put *v)
 {
+	cells_add_device(arg, k->owner, v->fs);
+}
+
+/* What is to be settled: the places where what was traced is mounted, and everything when a device was written past the file
+ * systems, or is not mounted where we see it (r->hidden). The strings are the caller's. */
+static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES])
+{
+	struct settle_what w = { .mounts = mounts, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	u32 devs[MAX_DEVICES];
-	bool raw = false, hidden = false;
-	size_t n_devs;
+	struct cells_devices used = { .devs = devs, .room = MAX_DEVICES };
 
 	run_read_cells(r);
-	n_devs = cells_devices(r->cells, devs, MAX_DEVICES, &raw);
-	*n = 0;
-	for (size_t i = 0; i < n_devs; i++) {
+	cells_devices(r->cells, &used);
+	take_error(r, probes_puts(r->probes, add_changed, &used));
+	r->hidden = used.n == MAX_DEVICES;
+	for (size_t i = 0; i < used.n; i++) {
 		const char *at = devices_mount(r->devices, devs[i]);
 
-		if (at && (mounts[*n] = strdup(at)))
-			(*n)++;
+		if (at && (mounts[w.n] = strdup(at)))
+			w.n++;
 		else
-			hidden |= devs[i] >> 20 != 0;
+			r->hidden |= devs[i] >> 20 != 0;
 	}
-	if (!raw && !hidden && n_devs < MAX_DEVICES)
-		return *n > 0;
-	while (*n)
-		free(mounts[--*n]);
-	return true;
+	w.all = used.raw || r->hidden;
+	if (r->hidden && w.checkpoint)
+		note("what was used is not all mounted where it is seen from here: no checkpoint there");
+	return w;
 }
 
 static void settle_sync(struct run *r)
 {
 	char *mounts[MAX_DEVICES];
-	size_t n;
+	struct settle_what what = find_mounts(r, mounts);
 
-	if (!find_mounts(r, mounts, &n)) {
-		r->horizon = "after_sync"; /* nothing was written, nothing is dirty */
+	if (!what.n && !what.all) {
+		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync"; /* nothing was written, nothing is dirty */
 		return;
 	}
-	take_error(r, settle_start(&r->job, (const char *const *)mounts, n));
-	while (n)
-		free(mounts[--n]);
+	take_error(r, settle_start(&r->job, &what));
+	while (what.n)
+		free(mounts[--what.n]);
 	if (r->err)
 		return;
 	r->settle_ns = since_start(r);
@@ -97,7 +103,7 @@ void run_settle(struct run *r)
 		return;
 	if (r->progress && r->opts->settle != SETTLE_NONE)
 		note_progress("\rwriting out dirty bytes ");
-	if (r->opts->settle == SETTLE_SYNC)
+	if (r->opts->settle == SETTLE_SYNC || r->opts->settle == SETTLE_CHECKPOINT)
 		settle_sync(r);
 	if (r->opts->settle != SETTLE_WAIT)
 		return;

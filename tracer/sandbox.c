@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "checkpoint.h"
 #include "sandbox.h"
 
 #if defined(__x86_64__)
@@ -44,7 +45,7 @@
 	B(OBJ_GET_INFO_BY_FD) | B(MAP_LOOKUP_AND_DELETE_ELEM) | B(MAP_LOOKUP_BATCH) | B(MAP_LOOKUP_AND_DELETE_BATCH) | \
 	B(MAP_UPDATE_BATCH) | B(MAP_DELETE_BATCH))
 
-enum when { ALWAYS, STORE, NO_STORE, REPORT, NO_REPORT };
+enum when { ALWAYS, STORE, NO_STORE, REPORT, NO_REPORT, CHECKPOINT };
 enum test { ANY, NONE_OF, SOME_OF, EQUAL, NUMBER_IN };
 
 static const struct call {
@@ -68,6 +69,8 @@ static const struct call {
 	{ SYS_syncfs }, { SYS_sync_file_range }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
 	{ SYS_epoll_ctl }, { SYS_epoll_pwait },
 	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD }, { SYS_ioctl, ALWAYS, EQUAL, 1, (u32)FS_IOC_GETVERSION },
+	{ SYS_ioctl, CHECKPOINT, EQUAL, 1, (u32)EXT4_CHECKPOINT }, { SYS_ioctl, CHECKPOINT, EQUAL, 1, (u32)FIFREEZE },
+	{ SYS_ioctl, CHECKPOINT, EQUAL, 1, (u32)FITHAW },
 	/* what files are */
 	{ SYS_openat2 }, { SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs }, { SYS_readlinkat }, { SYS_getdents64 },
 	{ SYS_getxattr }, { SYS_lgetxattr }, { SYS_fgetxattr }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_getcwd },
@@ -100,6 +103,8 @@ static bool applies(const struct call *c, const struct sandbox_opts *o)
 		return o->report;
 	case NO_REPORT:
 		return !o->report;
+	case CHECKPOINT:
+		return o->checkpoint;
 	default:
 		return true;
 	}

@@ -8,6 +8,7 @@
 struct sandbox_opts {
 	bool store;             /* files are made, written and removed until the end: those that SQLite keeps beside a store */
 	bool report;            /* iot-analyze is run at the end */
+	bool checkpoint;        /* file systems are told to empty their journals (checkpoint.h) */
 };
 
 /* From here on every call that is in no row of sandbox.c is EPERM, in all threads and in children that are made later, for good. Needs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* settle.c - a thread that syncs, so that the ring is read meanwhile. It belongs to the tracer's process: what it
+/* settle.c - a thread that syncs, and has journals emptied, so that the ring is read meanwhile. It belongs to the tracer's process: what it
  * calls is not recorded, and what it causes belongs to those who made the bytes dirty. */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +10,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "checkpoint.h"
 #include "place.h"
 #include "settle.h"
 
 struct settle_job {
 	char **mounts;
 	size_t n;
-	int err;
+	bool all, checkpoint;
+	int err, checkpoint_err;
 	atomic_bool over;
 };
 
 /* A folder, or a file, which can be mounted on too. Whoever can write a folder on the way may have put another thing there: to open a
  * device may be an order to it (watchdog, tape). */
-static int open_mount(const char *mount)
+int settle_open(const char *mount)
 {
 	auto_close int at = open(mount, O_PATH | O_CLOEXEC);
 	struct stat st;
@@ -38,31 +40,37 @@ static int open_mount(const char *mount)
 	return fd < 0 ? -errno : fd;
 }
 
-static int sync_mount(const char *mount)
+static void first(int *to, int err)
 {
-	auto_close int fd = open_mount(mount);
+	*to = *to ? *to : err;
+}
 
-	return fd < 0 || syncfs(fd) ? fail(fd < 0 ? fd : errno, "cannot sync the file system at %s", mount) : 0;
+static void settle_mount(struct settle_job *j, const char *mount)
+{
+	auto_close int fd = settle_open(mount);
+
+	if (fd < 0 || syncfs(fd))
+		first(&j->err, fail(fd < 0 ? fd : errno, "cannot sync the file system at %s", mount));
+	else if (j->checkpoint)
+		first(&j->checkpoint_err, checkpoint_mount(fd, mount));
 }
 
 static void *job_run(void *arg)
 {
 	struct settle_job *j = arg;
 
-	for (size_t i = 0; i < j->n; i++) {
-		int err = sync_mount(j->mounts[i]);
-
-		j->err = j->err ? j->err : err;
-	}
-	if (!j->n)
+	if (j->all)
 		sync();
+	for (size_t i = 0; i < j->n; i++)
+		settle_mount(j, j->mounts[i]);
 	atomic_store(&j->over, true);
 	return NULL;
 }
 
-int settle_start(struct settle_job **out, const char *const *mounts, size_t n)
+int settle_start(struct settle_job **out, const struct settle_what *what)
 {
 	struct settle_job *j = calloc(1, sizeof(*j));
+	const size_t n = what->n;
 	pthread_t thread;
 	int err;
 
@@ -70,8 +78,10 @@ int settle_start(struct settle_job **out, const char *const *mounts, size_t n)
 	if (!j || !(j->mounts = calloc(n + 1, sizeof(*j->mounts))))
 		return fail(ENOMEM, "settling");
 	for (j->n = 0; j->n < n; j->n++)
-		if (!(j->mounts[j->n] = strdup(mounts[j->n])))
+		if (!(j->mounts[j->n] = strdup(what->mounts[j->n])))
 			return fail(ENOMEM, "settling");
+	j->all = what->all;
+	j->checkpoint = what->checkpoint;
 	err = pthread_create(&thread, NULL, job_run, j);
 	if (err)
 		return fail(err, "cannot start the thread that syncs");
@@ -79,11 +89,12 @@ int settle_start(struct settle_job **out, const char *const *mounts, size_t n)
 	return 0;
 }
 
-bool settle_over(struct settle_job *j, int *err)
+bool settle_over(struct settle_job *j, int *err, int *checkpoint_err)
 {
 	if (!atomic_load(&j->over))
 		return false;
 	*err = j->err;
+	*checkpoint_err = j->checkpoint_err;
 	return true;
 }
 

@@ -7,12 +7,21 @@
 
 struct settle_job;
 
-/* Starts to sync the file systems mounted at the n places, or everything when n is 0. The strings are copied.
- * Returns 0 or a negative errno after a message. */
-int settle_start(struct settle_job **out, const char *const *mounts, size_t n);
+struct settle_what {
+	char *const *mounts;
+	size_t n;
+	bool all;               /* everything, and then what is mounted there */
+	bool checkpoint;        /* what the journals of what is mounted there hold is put in place, too */
+};
 
-/* Is it over? *err: 0, or the negative errno of the first file system that could not be synced, reported. */
-bool settle_over(struct settle_job *, int *err);
+/* Starts to sync. The strings are copied. Returns 0 or a negative errno after a message. */
+int settle_start(struct settle_job **out, const struct settle_what *);
+
+/* Is it over? Each error is 0, or the negative errno of the first file system that could not be synced or checkpointed, reported. */
+bool settle_over(struct settle_job *, int *err, int *checkpoint_err);
+
+/* Opens what is mounted at a place, without obeying what somebody else may have put there. Returns a descriptor or a negative errno. */
+int settle_open(const char *mount);
 
 /* Only after it is over: a job that hangs in the kernel is left behind. */
 void settle_free(struct settle_job *);

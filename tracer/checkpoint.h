@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* checkpoint.h - has a file system put in place what its journal holds, after it was synced. */
+#ifndef IOT_CHECKPOINT_H
+#define IOT_CHECKPOINT_H
+
+#include <sys/ioctl.h>
+#include "tracer.h"
+
+#define EXT4_CHECKPOINT _IOW('f', 43, u32) /* EXT4_IOC_CHECKPOINT, which libc's headers do not have */
+
+/* Before privileges are dropped: starts the process that thaws what this one leaves frozen when it is killed. It ends after this one.
+ * Returns 0 or a negative errno after a message. */
+int checkpoint_guard(void);
+
+/* Of the file system that the descriptor `fd`, opened at `mount`, is on. Needs CAP_SYS_ADMIN where there is a journal. Returns 0, or a
+ * negative errno after a message: -EOPNOTSUPP where it is not known how. */
+int checkpoint_mount(int fd, const char *mount);
+
+#endif
