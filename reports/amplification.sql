@@ -70,8 +70,8 @@ WHERE g.shown AND f.link IN ('client', 'accepted')
 GROUP BY f.gid
 ORDER BY g.rank, SUM(f.received + f.sent) DESC, f.gid;
 
--- table: fuse: Bytes on FUSE mounts, by processes other than the system behind the mount
-SELECT fs, mount, client_fuse_in, client_fuse_out
+-- table: fuse: Bytes on FUSE mounts, by processes other than those behind the mount; and those of the daemon, for whatever it moved them
+SELECT fs, mount, client_fuse_in, client_fuse_out, daemon, daemon_pid, daemon_S, daemon_B, daemon_S_r, daemon_B_r
 FROM v_fuse
 WHERE :system IS NULL OR fs LIKE 'fuse.' || :system || '%'
 ORDER BY client_fuse_in + client_fuse_out DESC, mount;

@@ -162,7 +162,7 @@ beside_a_neighbour() {
 		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) VALUES (1, 10, 910, 9, 'glusterfs', 0, 'gluster');
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, o.column1, 77, 0, 1, s.id, 0, 1, 0, o.column2, 0, 0, 0 FROM kind k, sub s, (VALUES (3, 4099), (10, 77)) o WHERE k.name = 'write' AND s.name = 'regular'"
-	[ "$("$ANALYZE" amplification "$S" --table fuse --format csv | sed 1d)" = "fuse.glusterfs,/mnt/gv,4099,0" ]
+	[ "$("$ANALYZE" amplification "$S" --table fuse --format csv | sed 1d)" = "fuse.glusterfs,/mnt/gv,4099,0,n/a,n/a,n/a,n/a,n/a,n/a" ]
 }
 
 @test "a ledger that is missing, empty, a folder, not JSON or not a ledger is one line, status 1" {

@@ -168,6 +168,22 @@ static void describe_block(struct devices *d, u32 dev)
 		rec_set(r, device, size, n * 512);
 }
 
+/* mounted: d->mount says where. */
+static const struct rec_device *describe(struct devices *d, u32 dev, bool block, bool mounted)
+{
+	struct rec_device *r = &d->rec;
+
+	*r = (struct rec_device){ .dev = dev, .type = "fs" };
+	if (block)
+		describe_block(d, dev);
+	if (mounted) {
+		r->fs = d->mount.fs;
+		r->options = d->mount.options;
+		r->mount = d->mount.at;
+	}
+	return r;
+}
+
 static struct known *find_known(struct devices *d, u32 dev)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -186,7 +202,6 @@ bool devices_known(struct devices *d, u32 dev)
 const struct rec_device *devices_learn(struct devices *d, u32 dev, u64 sec)
 {
 	struct known *k = find_known(d, dev);
-	struct rec_device *r = &d->rec;
 	bool block;
 
 	if (!dev || (k && (k->mounted || k->sec == sec)))
@@ -203,15 +218,12 @@ const struct rec_device *devices_learn(struct devices *d, u32 dev, u64 sec)
 	if (!k->mounted && (k->listed || !block))
 		return NULL;
 	k->listed = true;
-	*r = (struct rec_device){ .dev = dev, .type = "fs" };
-	if (block)
-		describe_block(d, dev);
-	if (k->mounted) {
-		r->fs = d->mount.fs;
-		r->options = d->mount.options;
-		r->mount = d->mount.at;
-	}
-	return r;
+	return describe(d, dev, block, k->mounted);
+}
+
+const struct rec_device *devices_again(struct devices *d, u32 dev)
+{
+	return describe(d, dev, dev >> 20 && sys_has(dev, "dev"), find_mount(dev, &d->mount));
 }
 
 int devices_holder(u32 dev, u32 *volume)

@@ -16,6 +16,9 @@ void devices_free(struct devices *);
  * next call. */
 const struct rec_device *devices_learn(struct devices *, u32 dev, u64 sec);
 
+/* The same record again. */
+const struct rec_device *devices_again(struct devices *, u32 dev);
+
 /* Was its record given? */
 bool devices_known(struct devices *, u32 dev);
 

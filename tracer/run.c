@@ -172,6 +172,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	run_give_ends(r, r->n_ends);
 	run_end_second(r);
+	run_end_devices(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
 	take_error(r, probes_hists(r->probes, on_hist, r));
 	take_error(r, probes_puts(r->probes, on_put, r));

@@ -37,6 +37,8 @@ struct run {
 	struct command command;
 	struct settle_job *job;
 	bool hidden;                  /* something that was used is not mounted where we see it */
+	u32 unserved[64];             /* FUSE mounts of which the daemon was not known when they were learned */
+	size_t n_unserved;
 	sigset_t before;              /* the mask that the command gets */
 	u64 start_ns, stop_ns;        /* CLOCK_MONOTONIC */
 	u64 settle_ns;                /* when syncing began, since the start; 0: it did not */
@@ -85,6 +87,8 @@ void run_give_changed(struct run *);
 /* A process of the kernel side's table, which the ring may not have carried. */
 void run_known(void *run, const struct iot_proc *);
 void run_learn_device(void *run, u32 dev);
+/* What was not known of devices when they were learned. */
+void run_end_devices(struct run *);
 /* A row of a process, for lives.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
 

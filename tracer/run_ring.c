@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fuse.h"
 #include "run_parts.h"
 
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
@@ -128,13 +129,49 @@ void run_give_changed(struct run *r)
 	}
 }
 
+struct by_pid {
+	u32 pid, id;
+};
+
+static void find_pid(void *arg, const struct iot_proc *p)
+{
+	struct by_pid *b = arg;
+
+	if (p->pid == b->pid && p->flags & PROC_WANTED && p->id > b->id) /* the last program that it ran */
+		b->id = p->id;
+}
+
+/* Gives the record of a device, with who serves it. Returns false when that is not known (yet). */
+static bool give_device(struct run *r, const struct rec_device *of)
+{
+	struct rec_device rec = *of;
+	struct by_pid daemon = { fuse_is_mount(of) ? fuse_server(of->dev) : 0 };
+
+	if (daemon.pid)
+		take_error(r, probes_procs(r->probes, find_pid, &daemon));
+	if (daemon.id)
+		rec_set(&rec, device, server, daemon.id);
+	take_error(r, r->sink->record(r->sink, REC_device, &rec));
+	return daemon.id || !fuse_is_mount(of);
+}
+
 void run_learn_device(void *arg, u32 dev)
 {
 	struct run *r = arg;
 	const struct rec_device *rec = devices_learn(r->devices, dev, r->sec);
 
-	if (rec)
-		take_error(r, r->sink->record(r->sink, REC_device, rec));
+	if (rec && !give_device(r, rec) && r->n_unserved < N_OF(r->unserved))
+		r->unserved[r->n_unserved++] = dev;
+}
+
+void run_end_devices(struct run *r)
+{
+	for (size_t i = 0; i < r->n_unserved; i++) {
+		const struct rec_device *rec = devices_again(r->devices, r->unserved[i]);
+
+		if (fuse_is_mount(rec)) /* it is still mounted */
+			give_device(r, rec);
+	}
 }
 
 static void on_path(void *arg, const struct iot_path *p)

@@ -33,7 +33,8 @@ INSERT INTO temp.v_what VALUES
 -- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always; of
 -- others the 500 lines with the most bytes, the rest is one. A process that was folded is on the line of the row that
 -- stands for it. By its number, which is looked up for every aggregate. stand: of those on its line that no report
--- tells from it, the first, whose cells are those of all: a line of many processes has no more cells than one of one.
+-- tells from it (a daemon of FUSE from all), the first, whose cells are those of all: a line of many processes has no
+-- more cells than one of one.
 CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER,
                           comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
 INSERT INTO temp.v_owner
@@ -47,6 +48,7 @@ WITH seen AS (
                    WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                    ELSE 'process' END AS what,
               iif(ask.per = 'pid', COALESCE(p.fold, s.owner), 0) AS part,
+              (SELECT d.server FROM device d WHERE d.run = ask.run AND d.server = s.owner) AS serves,
               s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted, ask.system IS NULL AS unfiltered
        FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner),
      named AS MATERIALIZED (
@@ -63,8 +65,9 @@ WITH seen AS (
        SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
        FROM named n LEFT JOIN large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
      placed AS (SELECT *, iif(small, 'process:rest:', what || ':' || part || ':' || who) AS gid FROM line)
-SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known), pid, start_ns,
-       procs, comm, system, what, iif(small, '(the rest)', who), wanted, wanted OR (unfiltered AND owner <= 2), gid
+SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known, serves),
+       pid, start_ns, procs, comm, system, what, iif(small, '(the rest)', who), wanted,
+       wanted OR (unfiltered AND owner <= 2), gid
 FROM placed;
 
 CREATE TEMP TABLE v_group AS

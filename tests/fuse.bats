@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# fuse.bats - what goes through FUSE: the bytes of the callers, and beside them those of the daemon behind the mount.
+
+load helper
+
+setup() {
+	need_tracer
+	need bindfs bindfs
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+writes() { echo dd if=/dev/zero "of=$IOT_MNT/over/$1" bs=64k count=20 conv=fsync status=none; }
+
+table() { "$analyze" amplification run.sqlite --table fuse --format csv | tail -n 1 | cut -d, -f3-; }
+
+@test "the daemon of a FUSE mount that was there before: its S is what the callers wrote, B is its own, and they stand side by side" {
+	body() {
+		local pid
+
+		mkdir "$IOT_MNT/below" "$IOT_MNT/over"
+		bindfs "$IOT_MNT/below" "$IOT_MNT/over"
+		pid=$(pgrep -f -x "bindfs $IOT_MNT/below $IOT_MNT/over")
+		grep -qs fuse_connection /proc/"$pid"/fdinfo/* || no_link=1
+		# shellcheck disable=SC2046 # words
+		traced --all -- $(writes f)
+		umount "$IOT_MNT/over"
+		[ -z "${no_link-}" ] || return 77
+		B=$(written "comm = 'bindfs'")
+		[ "$B" -ge 1310720 ] || fail "B of the daemon is $B"
+		same "side by side" "$(table)" "1310720,0,bindfs,$pid,1310720,$B,0,0"
+	}
+	run with_fs ext4 64M -- body
+	[ "$status" != 77 ] || skip "the kernel does not say who serves a FUSE mount (since 6.16)"
+	[ "$status" = 0 ] || fail "$output"
+}
+
+@test "a daemon of FUSE that is started and ended in the run, and one that is not traced" {
+	body() {
+		mkdir "$IOT_MNT/below" "$IOT_MNT/over"
+		traced -- sh -c "bindfs $IOT_MNT/below $IOT_MNT/over && $(writes f); umount $IOT_MNT/over"
+		case $(table) in
+		1310720,0,n/a,*) return 77 ;;
+		1310720,0,bindfs,*) same "S of the daemon" "$(table | cut -d, -f5)" 1310720 ;;
+		*) fail "$(table)" ;;
+		esac
+		rm -f run.sqlite*
+		bindfs "$IOT_MNT/below" "$IOT_MNT/over"
+		# shellcheck disable=SC2046 # words
+		traced -- $(writes g)
+		umount "$IOT_MNT/over"
+		same "not traced" "$(table)" "1310720,0,n/a,n/a,n/a,n/a,n/a,n/a"
+	}
+	run with_fs ext4 64M -- body
+	[ "$status" != 77 ] || skip "the kernel does not say who serves a FUSE mount (since 6.16)"
+	[ "$status" = 0 ] || fail "$output"
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* fuse.c - the daemon of a FUSE mount is whose descriptor of /dev/fuse has the mount's number, in PROCFS/PID/fdinfo. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fuse.h"
+#include "procfs.h"
+#include "tracer.h"
+
+#define CONNECTION "fuse_connection:"
+
+struct wanted {
+	unsigned int connection;
+	u32 pid;
+	u64 began;
+};
+
+bool fuse_is_mount(const struct rec_device *d)
+{
+	return d->fs && (!strcmp(d->fs, "fuse") || !strncmp(d->fs, "fuse.", strlen("fuse.")));
+}
+
+static bool is_connection(u32 pid, const char *fd, unsigned int connection)
+{
+	char name[40], text[1024];
+	const char *at;
+
+	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	if (procfs_read(pid, name, text, sizeof(text)) <= 0)
+		return false;
+	at = strstr(text, CONNECTION);
+	return at && strtoul(at + strlen(CONNECTION), NULL, 10) == connection;
+}
+
+static void look(void *arg, u32 pid, u32 ppid)
+{
+	struct wanted *w = arg;
+	char path[PROCFS_PATH], target[16];
+	DIR *dir = opendir(procfs_path(path, pid, "fd"));
+	struct procfs_stat s;
+	struct dirent *e;
+	bool holds = false;
+
+	(void)ppid;
+	while (dir && !holds && (e = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
+
+		target[len > 0 ? len : 0] = '\0';
+		holds = !strcmp(target, "/dev/fuse") && is_connection(pid, e->d_name, w->connection);
+	}
+	if (holds && !procfs_stat(pid, &s) && s.start_ticks >= w->began) { /* who makes a daemon of itself holds it until the daemon runs */
+		w->pid = pid;
+		w->began = s.start_ticks;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+u32 fuse_server(u32 dev)
+{
+	struct wanted w = { .connection = dev & 0xfffff };
+
+	procfs_list(look, &w);
+	return w.pid;
+}

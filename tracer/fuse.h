@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* fuse.h - who serves a FUSE mount. */
+#ifndef IOT_FUSE_H
+#define IOT_FUSE_H
+
+#include "stream.h"
+
+bool fuse_is_mount(const struct rec_device *);
+
+/* The process that holds the connection of the FUSE mount of this number; 0: none does, or the kernel does not say (it does since 6.16). */
+u32 fuse_server(u32 dev);
+
+#endif
