@@ -47,10 +47,10 @@ static __always_inline bool stored_by_call(const struct task_ctx *c, struct task
 }
 
 /* Writeback takes the mark off a folio before it finds what it cannot write, and sets it again: of an inode that is written back, or in a call
- * that has that done. What is there was dirty before, and is whose it was. */
+ * that has that done. What is there was dirty before, and is whose it was. A fast commit does so to all files that it tells of. */
 static __always_inline bool is_put_back(const struct task_ctx *c, enum doing doing, struct inode *i)
 {
-	return doing == DOING_SYNC || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
+	return doing == DOING_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
 }
 
 SEC("tp_btf/writeback_dirty_folio")

@@ -56,6 +56,12 @@ setup() {
 	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"
 }
 
+# A fast commit takes the marks off the pages of files that it tells of, and sets them again, in the call of whoever asks for it.
+@test "random programs on ext4 with fast commits: every page that reached the device is charged to its last writer (IOT_RANDOM=N)" {
+	export BATS_TEST_TIMEOUT=7200
+	with_fs ext4 2G -O fast_commit -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-30} - 1))"
+}
+
 # A trace for each: overlayfs tells no generations of inodes.
 @test "random programs on overlayfs, as in a container: every page is charged to its last writer, and D is W (IOT_RANDOM=N)" {
 	export BATS_TEST_TIMEOUT=7200
