@@ -403,7 +403,7 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	c = ctx_make();
-	if (!c)
+	if (!c || c->behalf == BEHALF_FASTCOMMIT) /* of whatever file, and of its range whatever is dirty */
 		return 0;
 	from = wbc->range_start;
 	to = wbc->range_end;
