@@ -274,13 +274,18 @@ static __always_inline u32 file_number(struct inode *i)
 	return file_number_of(i, true);
 }
 
-/* Bytes that a file system makes dirty and writes back as one: its blocks, where they are not larger than pages; what network
- * file systems and FUSE give as the size of a block is a hint. */
+#define BLOCK_BITS_MAX 16
+
+/* Bytes that a file system makes dirty and writes back as one: its blocks. Larger than pages (since 6.12) they are where there is a
+ * device: what network file systems and FUSE give as the size of a block is a hint. */
 static __always_inline u32 block_bytes(struct file *f)
 {
-	u8 bits = NUMBER_AT(data_inode(f), struct inode, i_blkbits);
+	struct inode *i = data_inode(f);
+	u8 bits = NUMBER_AT(i, struct inode, i_blkbits);
 
-	return bits < 9 || bits >= PAGE_SHIFT ? PAGE_SIZE : 1U << bits;
+	if (bits < 9 || bits > BLOCK_BITS_MAX)
+		return PAGE_SIZE;
+	return bits <= PAGE_SHIFT || POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev) ? 1U << bits : PAGE_SIZE;
 }
 
 /* Bytes of the blocks that a write touched. */
