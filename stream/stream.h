@@ -78,7 +78,7 @@ struct sink {
 	int (*close)(struct sink *, bool complete);         /* frees the sink; complete: write the end */
 };
 
-/* JSON Lines to a file descriptor, which the sink does not close. Lines are collected in a 1 MiB buffer and
+/* JSON Lines to a file descriptor, which the sink does not close. Lines are collected in a buffer and
  * written whole; commit flushes. EPIPE is returned as -EPIPE without a message: the reader left. */
 int sink_jsonl(struct sink **out, int fd, const char *name);
 
