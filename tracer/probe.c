@@ -359,13 +359,10 @@ static void on_record(void *arg, const void *data)
 {
 	struct probes *p = arg;
 	const struct probe_callbacks *cb = p->callbacks;
-	struct iot_event e;
 
 	switch (*(const u32 *)data) {
 	case RING_EVENT:
-		e = ((const struct iot_ring_event *)data)->e;
-		e.ts_ns = e.ts_ns > p->start_ns ? e.ts_ns - p->start_ns : 0;
-		cb->event(cb->arg, &e);
+		cb->event(cb->arg, &((const struct iot_ring_event *)data)->e);
 		break;
 	case RING_PROCESS:
 		cb->process(cb->arg, data);
@@ -392,8 +389,7 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 int probes_start(struct probes *p, u64 *start_ns)
 {
 	p->state->boot_ns = clock_now(CLOCK_BOOTTIME);
-	p->state->start_ns = p->start_ns = clock_now(CLOCK_MONOTONIC);
-	*start_ns = p->start_ns;
+	p->state->start_ns = *start_ns = clock_now(CLOCK_MONOTONIC);
 	__atomic_store_n(&p->state->gate, 1, __ATOMIC_RELEASE);
 	return 0;
 }

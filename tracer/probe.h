@@ -48,7 +48,7 @@ struct probe_info {
 
 struct probe_callbacks {
 	void *arg;
-	/* ts_ns is already relative to the start of the run */
+	/* in the ring itself: it is copied once, by who keeps it. ts_ns is CLOCK_MONOTONIC */
 	void (*event)(void *arg, const struct iot_event *);
 	void (*process)(void *arg, const struct iot_proc *);
 	void (*path)(void *arg, const struct iot_path *);

@@ -116,7 +116,6 @@ struct probes {
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
 	s64 *sum_users;                /* how many of them each user has, mapped */
-	u64 start_ns;
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
 	u32 max_cells, max_writers, max_claims;

@@ -62,6 +62,7 @@ static void on_event(void *arg, const struct iot_event *e)
 	struct iot_event *own = &r->batch[r->n_batch];
 
 	*own = *e;
+	own->ts_ns = e->ts_ns > r->start_ns ? e->ts_ns - r->start_ns : 0;
 	detect_event(r->detect, own);
 	if (r->opts->system && !choose(r, own))
 		return;
