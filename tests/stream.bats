@@ -10,6 +10,32 @@ load stream_lib
 	"$tool" careful-copy <run.jsonl | cmp - run.jsonl
 }
 
+# The text of fields that are as before is kept (jsonl.c).
+@test "numbers of every width are written as they were read, and of two events that differ in one field each has its own" {
+	{
+		python3 "$root/tests/widths.py" write 4000
+		python3 - <<-'END'
+			names = ["ts_ns", "dur_ns", "queue_ns", "offset", "size", "bytes", "task", "tid", "owner", "file", "dev", "flags", "err", "cpu",
+			         "kind", "cause", "how", "sub", "component"]
+			words = {"dev": ["7:1", "7:2"], "kind": ["read", "write"], "cause": ["data", "metadata"], "how": ["exact", "inode"],
+			         "sub": ["regular", "pipe"], "component": ["log", "metadata"]}
+			usual = {n: words.get(n, [11])[0] for n in names}
+			def line(e):
+			    print('{"t":"event",' + ",".join('"%s":%s' % (n, '"%s"' % e[n] if n in words else e[n]) for n in names if e[n]) + "}")
+			for n in names:
+			    for other in words[n][1:] if n in words else [12, 10, 255, 256]:
+			        for e in usual, {**usual, n: other}, usual:
+			            line(e)
+			for digits in range(20):
+			    for n in "ts_ns", "bytes":
+			        for d in -1, 0:
+			            line({**usual, n: 10 ** digits + d or 3})
+		END
+	} >events
+	{ run_line; cat events; end_line; } | "$tool" copy | grep '"event"' | cmp - events
+	{ run_line; cat events; end_line; } | "$asan" copy | grep '"event"' | cmp - events
+}
+
 @test "the scanner and the careful parser make the same store, and so does a shuffled, escaped, blank-filled copy" {
 	gen 3000 --systems >run.jsonl
 	"$tool" ingest fast.sqlite <run.jsonl
