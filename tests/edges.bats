@@ -334,6 +334,50 @@ for size in 100, 1024, 2500:
 	with_fs xfs 512M -b size=1024 -- body
 }
 
+@test "blocks smaller and larger than pages are what is dirtied and written, in a store and in JSON Lines that are read later" {
+	local spec
+
+	need mkfs.xfs xfsprogs
+	cat >load.py <<-'P'
+		import mmap, os, sys
+		def new(name, flags=0): return os.open(sys.argv[1] + "/" + name, os.O_RDWR | os.O_CREAT | flags)
+		source = new("source")
+		os.write(source, b"x" * 60000)
+		os.write(new("small"), b"x" * 100)
+		os.pwrite(new("synced", os.O_DSYNC), b"x" * 100, 40000)
+		os.sendfile(new("sent"), source, 0, 8192)
+		os.copy_file_range(source, new("copied"), 8192, 0)
+		r, w = os.pipe()
+		os.splice(source, w, 5000, 0)
+		os.splice(r, new("spliced"), 5000)
+		f = new("cut")
+		os.write(f, b"x" * 65536)
+		os.fsync(f)
+		os.ftruncate(f, 20000)
+		f = new("mapped")
+		os.ftruncate(f, 65536)
+		mmap.mmap(f, 65536)[40000] = 1
+	P
+	body() {
+		rm -rf run.sqlite* run.jsonl again.sqlite*
+		traced -o run.jsonl -- python3 load.py "$IOT_MNT"
+		"$analyze" ingest again.sqlite run.jsonl
+		for store in run.sqlite again.sqlite; do
+			"$analyze" verify "$store" >verify.txt || fail "$spec, $store: $(grep MISMATCH verify.txt)"
+			same "$spec, $store: D, W, the rest" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), SUM(l.unexpected + l.dirty_end + l.cancelled) FROM ledger l JOIN file f ON f.id = l.file
+				WHERE f.path LIKE '$IOT_MNT/%'")" "$wanted $wanted 0"
+		done
+	}
+	# source, small, synced, sent, copied, spliced, cut and what is zeroed of it, mapped
+	b=1024 page=4096
+	wanted=$((60000 / b * b + b + b + b + 8192 + 8192 + 5 * b + 65536 + b + page))
+	spec="ext4 1k" && with_fs ext4 256M -b 1024 -- body
+	spec="XFS 1k" && with_fs xfs 512M -b size=1024 -m reflink=0 -- body
+	b=16384
+	wanted=$((4 * b + b + b + b + b + b + 4 * b + b + b))
+	[ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -lt 612 ] || { spec="XFS 16k" && with_fs xfs 512M -b size=16k -m reflink=0 -- body; }
+}
+
 @test "what a call reads into a mapped file is D of who reads, by recv, by read and by direct read: the ledger closes" {
 	local fs
 

@@ -22,6 +22,7 @@
 
 #define CMDLINE_MAX 4096
 #define KEPT_MAX (16u << 20)
+#define BLOCK_USUAL 4096              /* not said */
 
 /* What is remembered of a process: the record at its end repeats the names of the record at its first sight. */
 struct entry {
@@ -299,6 +300,8 @@ static bool join_path(const struct iot_path *p, char *out)
 const struct rec_file *names_file_at(struct names *n, const struct iot_path *p, const char *path)
 {
 	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .path = path };
+	if (p->block && p->block != BLOCK_USUAL)
+		rec_set(&n->file, file, block, p->block);
 	detect_file(n->detect, p, &n->file);
 	return &n->file;
 }
@@ -315,8 +318,5 @@ const struct rec_file *names_file(struct names *n, const struct iot_path *p, con
 			return names_file_at(n, p, NULL);
 		memcpy(n->path, mount, top);
 	}
-	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .block = p->block };
-	n->file.path = join_path(p, n->path + top) ? n->path : NULL;
-	detect_file(n->detect, p, &n->file);
-	return &n->file;
+	return names_file_at(n, p, join_path(p, n->path + top) ? n->path : NULL);
 }
