@@ -91,6 +91,13 @@ static __always_inline bool is_own_tree(u8 sub)
 	return sub == SUB_TREE_FS || sub == SUB_TREE_CHECKSUM || sub == SUB_TREE_LOG;
 }
 
+/* Checksums are added by workers, for who wrote the data. Anybody else takes away those of extents that are free again, whoever freed
+ * them: he runs what the transaction has put off so far, before its commit or because it became much. */
+static __always_inline bool is_put_off(u8 sub)
+{
+	return sub == SUB_TREE_CHECKSUM && !(current_task()->flags & PF_KTHREAD);
+}
+
 /* Reads the header, which is in its first page, and says so itself. */
 static __always_inline bool header_read(struct extent_buffer *eb, struct tree_header *h)
 {
@@ -197,7 +204,7 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 	g.now.sub = tree_sub(g.head.tree);
 	g.now.log = g.now.sub == SUB_TREE_LOG;
 	g.now.txn = btrfs_txn(g.dev, g.head.generation, g.now.log);
-	if (is_own_tree(g.now.sub) && (g.now.log || !is_committing(fs))) {
+	if (is_own_tree(g.now.sub) && (g.now.log || !is_committing(fs)) && !is_put_off(g.now.sub)) {
 		owner = owner_current(ctx_find(), &how);
 		g.now.proc = owner & OWNER_TXN ? PROC_NONE : owner;
 	}

@@ -273,6 +273,22 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
+# Extents that are free again lose their checksums when somebody runs what the transaction has put off: the one who asks for its commit.
+@test "btrfs: checksums of what was overwritten are taken away by sync on behalf of who overwrote it" {
+	body() {
+		ln -sf "$io" changer
+		"$io" --api pwrite --file "$IOT_MNT/f" --count 211 --size 8k --sync fsync > ledger.json
+		sync -f "$IOT_MNT"
+		dev_mark
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "./changer --api pwrite --file $IOT_MNT/f --count 211 --size 8k --sync fsync > ledger.json
+			sync -f $IOT_MNT"
+		all_known "$(dev_wrote)"
+		same "who asked for the commit" "$(written "comm = 'sync'")" 0
+		[ "$(written "cause = 'metadata' AND sub = 'checksum_tree' AND comm = 'changer'")" -gt 0 ] || fail "no checksums of who overwrote"
+	}
+	with_fs btrfs 320M -- body
+}
+
 @test "btrfs: blocks of trees for direct writes are their writer's, not those of who wrote the file before" {
 	body() {
 		ln -sf "$io" first
