@@ -104,6 +104,17 @@ loaded() { # SERIES
 	guest 6.12 1500 '^guest:' tests/container.bats
 }
 
+# The guest has no network: the package is downloaded before, from where this machine has its own.
+@test "apt-get install of 57 MB on XFS on a logical volume is apt's and dpkg's under 6.12" {
+	not_each_time
+	need lvcreate lvm2
+	need apt-get apt
+	export IOT_DEBS=$BATS_TEST_TMPDIR/debs
+	mkdir "$IOT_DEBS"
+	(cd "$IOT_DEBS" && apt-get -qq -o APT::Sandbox::User=root download fonts-noto-cjk) || skip "the package fonts-noto-cjk is missing: no download"
+	guest 6.12 1500 '^guest, apt:' tests/packages.bats
+}
+
 @test "what is on dm, md and partitions holds under 7.2" {
 	not_each_time
 	volumes 7.2
