@@ -73,6 +73,8 @@ sys_start() {
 
 # Not /health/live or /ready: both answer while all drives are refused.
 sys_ready() { lim 10 curl -sf "http://127.0.0.1:$PORT/minio/health/cluster"; }
+# It goes on to write its own state for some seconds: megabytes on btrfs.
+sys_started() { wait_for 20 "its drives stand still" stand_still || true; }
 sys_client() { CLIENT=(s3 "port=$PORT" "user=$MINIO_ROOT_USER" "password=$MINIO_ROOT_PASSWORD"); }
 sys_engine() { lim 30 curl -sf "http://127.0.0.1:$PORT/minio/v2/metrics/node" >"$1/node.prom"; }
 

@@ -18,6 +18,7 @@
 #   sys_engine DIR          optional: write the engine's own statistics into DIR (NAME.json, NAME.kv, NAME.prom)
 #   sys_forget              optional: after a preparation, where the engine's statistics are those of one process: drops them
 #   sys_flush               optional: the engine's checkpoint; the last horizon is then after_checkpoint
+#   sys_started             optional: after `up` has started the servers: waits for what they still do by themselves
 #   sys_client              sets array CLIENT: the backend of kv.py and its key=value options
 #   sys_perform OP SET      optional, instead of kv.py: does OP (write, read, overwrite, mixed), COUNT times SIZE bytes by CLIENTS,
 #                           and prints what was acknowledged as kv.py does
@@ -107,6 +108,7 @@ drive() {
 }
 
 drives() { awk '$1 == "loop" { print $2, $3 }' "$WORK/undo"; }
+drives_written() { drives | while read -r _ dev; do awk '{ print $7 }' "/sys/block/${dev#/dev/}/stat"; done; }
 mounts() { awk '$1 == "mount" { print $2 }' "$WORK/undo"; }
 
 # Everything that the drives still hold in memory goes to the devices. Twice: the first commit may dirty metadata.
@@ -189,6 +191,15 @@ servers_start() {
 	! dead_server >&2
 }
 
+# No drive is written for a second.
+stand_still() {
+	local before
+
+	before=$(drives_written)
+	sleep 1
+	[ "$before" = "$(drives_written)" ]
+}
+
 gone() { ! alive "$1" "$2"; }
 
 servers_stop() {
@@ -259,6 +270,7 @@ cmd_up() {
 	done
 	optional sys_create >"$WORK/log/create" 2>&1
 	servers_start
+	optional sys_started
 	optional sys_flush >&2 # what a server's start leaves for later would be in the first load's window
 	settle
 	trap - EXIT
