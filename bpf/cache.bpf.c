@@ -220,7 +220,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing <= DOING_COPY)
 		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
-	else if (!dirty && c->dirtied != (u64)f)
+	else if (!dirty && !(stores && c->dirtied == (u64)f)) /* a folio that a store makes dirty has been told of as a whole */
 		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;
 }

@@ -309,6 +309,36 @@ assert not libc.fallocate(f, 8, ctypes.c_long(8192), ctypes.c_long(16384))
 	done
 }
 
+@test "ext4: what turns dirty in a folio that the same thread has stored to before is D too: zeros, the end of a file that is cut, pages made writable" {
+	body() {
+		traced -- python3 -c '
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None)
+f = os.open(sys.argv[1] + "/f", os.O_RDWR | os.O_CREAT)
+for page in range(4):
+    os.pwrite(f, bytes(4096), page * 4096)
+os.fsync(f)
+def store(page):
+    area = mmap.mmap(f, 16384)
+    area[page * 4096] = 1
+    area.flush()
+    return area
+store(0)
+assert not libc.fallocate(f, 16, ctypes.c_long(10), ctypes.c_long(100))
+os.fsync(f)
+assert not store(1).madvise(23, 4096, 4096) # MADV_POPULATE_WRITE
+os.fsync(f)
+store(2)
+os.ftruncate(f, 8202)
+os.fsync(f)
+' "$IOT_MNT"
+		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
+		same "D, W, unexpected" "$(sql "SELECT SUM(l.dirtied), SUM(l.written), SUM(l.unexpected) FROM ledger l JOIN file f ON f.id = l.file
+			WHERE f.path = '$IOT_MNT/f'")" "40960 40960 0"
+	}
+	with_fs ext4 256M -- body
+}
+
 @test "a store to a mapped file of a few bytes is D and W of its blocks, not of its page: ext4 and XFS with blocks of 1 KiB" {
 	local fs size
 
