@@ -80,6 +80,7 @@ struct {
 #define LEVEL_SHIFT 56
 #define REGION_LEVEL 3         /* 8^3 pages, 2 MiB: where no claim is smaller, all pages have one owner */
 #define REGION_PAGES (1ULL << 3 * REGION_LEVEL)
+#define ALIKE_PAGES (1ULL << 20) /* looked at as one, of a file with one writer */
 
 static __always_inline u64 region_of(u64 page)
 {
@@ -364,7 +365,9 @@ __noinline u64 pages_alike(u64 inode, u64 index)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
 
-	return w && w->fine >> region_of(index) & 1 ? 1 : REGION_PAGES - (index & (REGION_PAGES - 1));
+	if (!w || !w->many)
+		return ALIKE_PAGES;
+	return w->fine >> region_of(index) & 1 ? 1 : REGION_PAGES - (index & (REGION_PAGES - 1));
 }
 
 /* The page is on its way to the device: its entry can be thrown away some seconds from now when it is not claimed again; until then it

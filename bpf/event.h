@@ -442,6 +442,7 @@ enum iot_shape {
 	SHAPE_EXEC,      /* not recorded; when it fails, it has read all the same */
 	SHAPE_POKE,      /* process, vectors, count, its vectors, count: what writes another's memory; not recorded */
 	SHAPE_PTRACE,    /* request, process, address; likewise */
+	SHAPE_MADVISE,   /* address, length, advice: likewise, where it makes pages writable */
 	SHAPE_TO,        /* socket, buffer, size, flags, address, its length; from here: socket calls, only for the net layer */
 	SHAPE_MSG,       /* socket, message header, flags */
 	SHAPE_MMSG,      /* socket, message headers, count, flags; returns how many messages moved */

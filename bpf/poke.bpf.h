@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* poke.bpf.h - calls that write the memory of a process without a fault of it: process_vm_writev, ptrace, writes to /proc/PID/mem. Where
- * that is a mapped file, its pages may be dirty already, and then nothing else tells that they are written over. When such a call has
- * returned, the areas of the process that it names are looked at. What of its bytes is not found there is a loss. Used by syscall.bpf.c:
- * what is called from there is global, so that its frame, and not that of the calls that are many, has what they need (6.1).
+/* poke.bpf.h - calls that write the memory of a process without a fault of it: process_vm_writev, ptrace, writes to /proc/PID/mem; and
+ * madvise, where it makes pages writable, so that the stores have none. Where that is a mapped file, its pages may be dirty already, and
+ * then nothing else tells that they are written over. When such a call has returned, the areas of the process that it names are looked at.
+ * What of its bytes is not found there is a loss. Used by syscall.bpf.c: what is called from there is global, so that its frame, and not
+ * that of the calls that are many, has what they need (6.1).
  */
 #ifndef IOT_POKE_BPF_H
 #define IOT_POKE_BPF_H
@@ -14,6 +15,8 @@
 /* Of linux/ptrace.h, which has registers of its own. */
 #define PTRACE_POKETEXT 4
 #define PTRACE_POKEDATA 5
+/* Of asm-generic/mman-common.h (5.14): no byte is written, but stores there have no fault from then on. */
+#define MADV_POPULATE_WRITE 23
 
 #define POKES 256              /* pieces of one call that are looked at, a third of a microsecond each: one is in one vector and one area, and
 				* had one owner. Whoever may trace a process may hold the processor that long. */
@@ -142,7 +145,7 @@ static __always_inline u8 shape_of(const struct call *k)
 	return calls[k->nr & (IOT_MAX_SYSCALL - 1)].shape;
 }
 
-/* One of SHAPE_POKE or SHAPE_PTRACE has returned. */
+/* One of SHAPE_POKE, SHAPE_PTRACE or SHAPE_MADVISE has returned. */
 static __always_inline void poke_of_call(struct poke *p, const struct call *k, s64 ret)
 {
 	if (shape_of(k) == SHAPE_POKE && ret > 0) {
@@ -154,6 +157,10 @@ static __always_inline void poke_of_call(struct poke *p, const struct call *k, s
 		p->mm = memory_of(k->arg[1]);
 		p->at = k->arg[2];
 		p->left = p->len = sizeof(long);
+	} else if (shape_of(k) == SHAPE_MADVISE && !ret) {
+		p->mm = POINTER_AT(current_task(), struct task_struct, mm);
+		p->at = k->arg[0];
+		p->left = p->len = k->arg[1];
 	}
 }
 
@@ -186,7 +193,7 @@ __noinline int poked_by_call(struct task_ctx *c, u32 proc)
 	p = poke_of(c);
 	__builtin_memset(p, 0, sizeof(*p));
 	p->proc = proc;
-	if (shape_of(k) == SHAPE_POKE || shape_of(k) == SHAPE_PTRACE)
+	if (shape_of(k) >= SHAPE_POKE && shape_of(k) <= SHAPE_MADVISE)
 		poke_of_call(p, k, ret);
 	else
 		memory = poke_of_file(p, k, ret);

@@ -311,6 +311,8 @@ static __always_inline bool ends_quickly(struct task_struct *t, struct thread *t
 
 	if (REDUCED || task_is_compat(t))
 		return false;
+	if (shape == SHAPE_MADVISE && regs_arg2(regs) != MADV_POPULATE_WRITE)
+		return true;
 	if (shape >= SHAPE_TO)
 		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
 	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && quick_call(t, th, regs, nr, ret);
@@ -401,7 +403,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	case SHAPE_ADVISE:
 		return 0;
-	case SHAPE_POKE ... SHAPE_PTRACE:
+	case SHAPE_POKE ... SHAPE_MADVISE:
 		return memory_written(c, proc);
 	}
 	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)

@@ -78,6 +78,11 @@ poker() {
 		    assert put(vectors((base, 9)), (b + page, 9), to=os.getpid()) == 9
 		def ptrace():
 		    stopped((5, a + 2 * page), (4, a + 3 * page), (5, a + 4 * page + 8), (5, b + page)) # PTRACE_POKEDATA, PTRACE_POKETEXT
+		def populate(): # so that the stores have no fault
+		    for area, first, n in (areas[0], 2, 3), (areas[1], 1, 1):
+		        area.madvise(22, 0, 16 * page) # MADV_POPULATE_READ
+		        area.madvise(23, first * page, n * page) # MADV_POPULATE_WRITE
+		        area[first * page:(first + n) * page] = data.raw[:n * page]
 		def beside(): # calls of that kind that write nothing
 		    assert put(vectors((base, page)), (8, page)) == -1
 		    assert libc.ptrace(5, child, a, 1) == -1
@@ -188,8 +193,8 @@ of_who_puts_it() { # FILE SYSTEM
 	local how
 
 	body() {
-		both_traced -- several many pwrite pwritev write itself ptrace partial beside
-		for how in several many pwrite pwritev write itself ptrace; do
+		both_traced -- several many pwrite pwritev write itself ptrace populate partial beside
+		for how in several many pwrite pwritev write itself ptrace populate; do
 			printf '%s\n' "$how/a dd 53248" "$how/a python3 12288" "$how/b dd 61440" "$how/b python3 4096"
 		done >wanted
 		printf '%s\n' "partial/a dd 53248" "partial/a python3 12288" "partial/b dd 65536" "beside/a dd 65536" "beside/b dd 65536" >>wanted
@@ -203,16 +208,16 @@ of_who_puts_it() { # FILE SYSTEM
 	with_fs "$1" 512M -- body
 }
 
-@test "what process_vm_writev, ptrace and /proc/PID/mem put over dirty pages of a mapped file is of who puts it there, on ext4" {
+@test "what process_vm_writev, ptrace, /proc/PID/mem and stores after madvise put over dirty pages of a mapped file is of who puts it there, on ext4" {
 	of_who_puts_it ext4
 }
 
-@test "what process_vm_writev, ptrace and /proc/PID/mem put over dirty pages of a mapped file is of who puts it there, on XFS" {
+@test "what process_vm_writev, ptrace, /proc/PID/mem and stores after madvise put over dirty pages of a mapped file is of who puts it there, on XFS" {
 	need mkfs.xfs xfsprogs
 	of_who_puts_it xfs
 }
 
-@test "what process_vm_writev, ptrace and /proc/PID/mem put over dirty pages of a mapped file is of who puts it there, on btrfs" {
+@test "what process_vm_writev, ptrace, /proc/PID/mem and stores after madvise put over dirty pages of a mapped file is of who puts it there, on btrfs" {
 	need mkfs.btrfs btrfs-progs
 	of_who_puts_it btrfs
 }

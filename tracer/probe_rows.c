@@ -176,6 +176,7 @@ const struct call_row call_rows[] = {
 	{ SYS_fadvise64, { KIND_NONE, SHAPE_ADVISE, 0 } },
 	{ SYS_process_vm_writev, { KIND_NONE, SHAPE_POKE, 0 } },
 	{ SYS_ptrace, { KIND_NONE, SHAPE_PTRACE, 0 } },
+	{ SYS_madvise, { KIND_NONE, SHAPE_MADVISE, 0 } },
 	{ SYS_execve, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_execveat, { KIND_NONE, SHAPE_EXEC, 0 } },
 	{ SYS_sendto, { KIND_NET_SEND, SHAPE_TO, 0 } }, /* what sockets send is no write to a file */
