@@ -72,6 +72,7 @@ struct btrfs_inode {
 	struct extent_io_tree {
 		void *owner;   /* not read: a structure needs a member */
 	} io_tree;
+	u32 flags;
 	struct inode vfs_inode;
 };
 

@@ -154,6 +154,16 @@ int BPF_PROG(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent 
 	return 0;
 }
 
+#define INODE_IN_PLACE (1 << 1 | 1 << 4) /* BTRFS_INODE_NODATACOW, _PREALLOC */
+
+/* May it be written in place? Then it goes into the tree at no size (6.6; a kernel before 6.12 is taken for one before 6.6). */
+static __always_inline bool is_in_place(struct inode *i)
+{
+	struct btrfs_inode *bi = (struct btrfs_inode *)((u64)i - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
+
+	return BPF_CORE_READ(bi, flags) & INODE_IN_PLACE;
+}
+
 /* A small file that goes into the tree whole: of such pages nothing is submitted. */
 static __noinline int inlined(struct inode *i, u64 index)
 {

@@ -245,19 +245,21 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
 	else if (c)
 		flush_note(c, i, f);
-	return inlined(i, BPF_CORE_READ(f, index));
+	return 0;
 }
 
 SEC("tp_btf/extent_writepage")
 int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
 {
-	return page_writeback(f, i, wbc);
+	page_writeback(f, i, wbc);
+	return !f || !i || !wbc || !gate_open() || is_in_place(i) ? 0 : inlined(i, BPF_CORE_READ(f, index));
 }
 
 SEC("tp_btf/__extent_writepage")
 int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
 {
-	return page_writeback((struct folio *)p, i, wbc);
+	page_writeback((struct folio *)p, i, wbc);
+	return !p || !i || !wbc || !gate_open() ? 0 : inlined(i, BPF_CORE_READ((struct folio *)p, index));
 }
 
 /* Begins where a call or a request that writes through has copied what it wrote, before any of that is written back. */

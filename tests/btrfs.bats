@@ -354,6 +354,26 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 512M -- body
 }
 
+@test "btrfs: small files that may be written in place, without copies of data or preallocated, have extents: W is D" {
+	cat > small.py <<-'P'
+		import fcntl, os, sys
+		for name in "tree", "place", "reserved":
+		    f = os.open(sys.argv[1] + "/" + name, os.O_CREAT | os.O_RDWR)
+		    if name == "place": fcntl.ioctl(f, 0x40086602, (0x00800000).to_bytes(8, "little")) # FS_IOC_SETFLAGS: FS_NOCOW_FL
+		    if name == "reserved": os.posix_fallocate(f, 0, 100)
+		    os.write(f, b"x" * 1009)
+		    os.fsync(f)
+	P
+	body() {
+		named maker
+		traced -- ./maker small.py "$IOT_MNT"
+		same "inline, extents" "$(total bytes "kind = 'fs_packed' AND comm = 'maker'") $(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'maker'")" "4096 8192"
+		same "D, and what is unexpected" "$(q "SELECT SUM(dirtied), SUM(unexpected) FROM l WHERE comm = 'maker'")" "12288 0"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 @test "btrfs: small files that fit into the tree when they are compressed are inline, others have extents: W is D" {
 	cat > small.py <<-'P'
 		import os, sys
