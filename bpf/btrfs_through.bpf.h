@@ -100,6 +100,7 @@ static __always_inline void copy_note(struct task_ctx *c, const struct through *
 		return;
 	c->copying = copying;
 	c->copied_from = c->copied_to = c->flushed_from = c->flushed_to = 0;
+	c->copying_lock = 0;
 }
 
 static __always_inline bool is_copied_to(struct task_ctx *c, struct inode *i)
@@ -118,6 +119,8 @@ static __noinline int reserve_note(u64 number)
 		return 0;
 	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
 		t.inode = 0;
+	if (t.direct && !c->copied_inode)
+		c->copying = 0; /* the first part of a call or request */
 	c->copied_inode = t.direct ? t.inode : 0;
 	if (!in_io_submit())
 		c->fell_inode = 0; /* of a call that failed after that */
@@ -127,9 +130,10 @@ static __noinline int reserve_note(u64 number)
 	return 0;
 }
 
-/* Blocks of a file are locked, or are to be written from now on. */
+/* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
+ * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
 SEC("tp_btf/btrfs_set_extent_bit")
-int BPF_PROG(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len)
+int BPF_PROG(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 {
 	struct task_ctx *c = ctx_find();
 	u64 inode;
@@ -139,9 +143,12 @@ int BPF_PROG(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len)
 	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
 	if (!is_copied_to(c, (struct inode *)inode))
 		return 0;
-	if (!c->copied_to)
+	if (!c->copying_lock) {
 		c->copied_from = from;
-	c->copied_to = from + len;
+		c->copying_lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
+	}
+	if (mark != c->copying_lock)
+		c->copied_to = from + len;
 	return 0;
 }
 
@@ -159,8 +166,8 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	to = BPF_CORE_READ(wbc, range_end) + 1;
 	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
 		return 0;
-	if (t.direct && t.appends && from < c->copied_from)
-		return 0; /* an extent that ends where it begins, of what was dirty before: it waits for that before it copies */
+	if (t.direct && from < c->copied_from)
+		return 0; /* an extent that begins before it, of what was dirty before: it waits for that before it copies */
 	if (to - from > t.len) { /* of all of the file: its own is what it has copied */
 		from = c->copied_from;
 		to = c->copied_to;

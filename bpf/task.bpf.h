@@ -98,6 +98,7 @@ struct task_ctx {
 	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */
 	u64 fell_inode;    /* likewise: what it copied into the cache is written back, all of it perhaps dirty before */
 	u64 copying, copied_from, copied_to, flushed_from, flushed_to; /* of a copy in progress: copy_note() there */
+	u64 copying_lock;  /* likewise: the mark of blocks that it locks; 0 not known yet */
 	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
 	u64 was_inode, was_index, was_owner; /* the same, if it may be dirty at all: whose it was before */
 	u64 was_call;      /* as stored_call */

@@ -354,6 +354,33 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 512M -- body
 }
 
+@test "btrfs: what a direct write has written back before it copies, since that is under way, is of who dirtied it: in a file with room and without" {
+	cat > direct.py <<-'P'
+		import ctypes, mmap, os, subprocess, sys
+		for name in "plain", "room":
+		    path = sys.argv[1] + "/" + name
+		    f = os.open(path, os.O_CREAT | os.O_RDWR)
+		    os.pwrite(f, bytes(8192), 0)
+		    os.fsync(f)
+		    if name == "room": assert not ctypes.CDLL(None).fallocate(f, 1, ctypes.c_long(16077), ctypes.c_long(1651))
+		    # what is in one extent with the page before, when that is written
+		    subprocess.check_call(["dd", "if=/dev/zero", "of=" + path, "bs=4789", "count=1", "oflag=seek_bytes", "seek=8192", "conv=notrunc", "status=none"])
+		    d = os.open(path, os.O_RDWR | os.O_DIRECT)
+		    assert os.pwritev(d, [mmap.mmap(-1, 8192)], 4096) == 8192
+		    assert os.pwritev(d, [mmap.mmap(-1, 4096)], 12288) == 4096
+	P
+	body() {
+		named maker
+		traced -- ./maker direct.py "$IOT_MNT"
+		same "W of the last page, twice in each file" "$(sql "SELECT owner_comm, SUM(bytes) FROM v_event WHERE kind = 'fs_write' AND cause = 'data'
+			AND offset >= 12288 AND path LIKE '$IOT_MNT/%' GROUP BY path, owner_comm ORDER BY path, owner_comm" | paste -sd ' ')" \
+			"dd 4096 maker 4096 dd 4096 maker 4096"
+		same "D, W, unexpected" "$(q "SELECT SUM(dirtied), SUM(written), SUM(unexpected) FROM l WHERE comm IN ('dd', 'maker')")" "49152 49152 0"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 @test "btrfs: small files that may be written in place, without copies of data or preallocated, have extents: W is D" {
 	cat > small.py <<-'P'
 		import fcntl, os, sys
