@@ -210,8 +210,21 @@ static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
 	return id;
 }
 
+#define BLOCK_BITS_MAX 16
+
+/* Bytes that a file system makes dirty and writes back as one: its blocks. Larger than pages (since 6.12) they are where there is a
+ * device: what network file systems and FUSE give as the size of a block is a hint. */
+static __always_inline u32 inode_block(struct inode *i)
+{
+	u8 bits = NUMBER_AT(i, struct inode, i_blkbits);
+
+	if (bits < 9 || bits > BLOCK_BITS_MAX)
+		return PAGE_SIZE;
+	return bits <= PAGE_SHIFT || POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev) ? 1U << bits : PAGE_SIZE;
+}
+
 /* Says which file has a number; its name may be known from another number that it had before, or never. */
-static __always_inline void file_tell(const struct file_key *k, u32 id)
+static __always_inline void file_tell(const struct file_key *k, u32 id, struct inode *i)
 {
 	struct iot_path *p = bpf_ringbuf_reserve(&ring, offsetof(struct iot_path, buf), 0);
 
@@ -225,6 +238,7 @@ static __always_inline void file_tell(const struct file_key *k, u32 id)
 	p->dev = k->dev;
 	p->gen = k->gen;
 	p->ino = k->ino;
+	p->block = inode_block(i);
 	bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
 }
 
@@ -260,7 +274,7 @@ __noinline u32 file_number_at(u64 inode, u32 tell)
 		return 0;
 	}
 	if (tell && cfg.events)
-		file_tell(&k, e.id);
+		file_tell(&k, e.id, i);
 	return e.id;
 }
 
@@ -274,18 +288,9 @@ static __always_inline u32 file_number(struct inode *i)
 	return file_number_of(i, true);
 }
 
-#define BLOCK_BITS_MAX 16
-
-/* Bytes that a file system makes dirty and writes back as one: its blocks. Larger than pages (since 6.12) they are where there is a
- * device: what network file systems and FUSE give as the size of a block is a hint. */
 static __always_inline u32 block_bytes(struct file *f)
 {
-	struct inode *i = data_inode(f);
-	u8 bits = NUMBER_AT(i, struct inode, i_blkbits);
-
-	if (bits < 9 || bits > BLOCK_BITS_MAX)
-		return PAGE_SIZE;
-	return bits <= PAGE_SHIFT || POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev) ? 1U << bits : PAGE_SIZE;
+	return inode_block(data_inode(f));
 }
 
 /* Bytes of the blocks that a write touched. */

@@ -339,6 +339,33 @@ os.fsync(f)
 	with_fs ext4 256M -- body
 }
 
+@test "blocks of 1 KiB are in the run: T, D and W of files that are made in it, written down and read again, ext4 and XFS" {
+	local fs
+
+	need mkfs.xfs xfsprogs
+	body() {
+		rm -f run.sqlite* run.jsonl again.sqlite*
+		traced -o run.jsonl -- python3 -c '
+import os, sys
+f = os.open(sys.argv[1] + "/made", os.O_RDWR | os.O_CREAT)
+for at in 0, 2047, 5000, 13000: # 1, 2, 1 and 1 blocks
+    os.pwrite(f, b"x" * 101, at)
+os.rename(sys.argv[1] + "/made", sys.argv[1] + "/named")
+' "$IOT_MNT"
+		"$analyze" ingest again.sqlite <run.jsonl 2>/dev/null
+		for store in "$PWD/run.sqlite" "$PWD/again.sqlite"; do
+			"$analyze" verify "$store" >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+			same "$fs: block, T, D, W" "$(sql "SELECT f.block, SUM(l.touched), SUM(l.dirtied), SUM(l.written) FROM ledger l JOIN file f ON f.id = l.file
+				WHERE f.path LIKE '$IOT_MNT/%'")" "1024 5120 5120 5120"
+		done
+		store=$PWD/run.sqlite
+	}
+	fs=ext4
+	with_fs ext4 256M -b 1024 -- body
+	fs=XFS
+	with_fs xfs 320M -b size=1k -- body
+}
+
 @test "a store to a mapped file of a few bytes is D and W of its blocks, not of its page: ext4 and XFS with blocks of 1 KiB" {
 	local fs size
 

@@ -22,7 +22,6 @@
 
 #define CMDLINE_MAX 4096
 #define KEPT_MAX (16u << 20)
-#define BLOCK_USUAL 4096              /* not said */
 
 /* What is remembered of a process: the record at its end repeats the names of the record at its first sight. */
 struct entry {
@@ -32,8 +31,17 @@ struct entry {
 	bool accounted;         /* these are known */
 };
 
+#define USUAL_BLOCK 4096       /* bytes: what file.block is where it is absent */
+#define BLOCKS_MAX 64          /* file systems with others */
+
+struct block_size {
+	u32 dev, bytes;
+};
+
 struct names {
 	struct detect *detect;
+	struct block_size blocks[BLOCKS_MAX];
+	size_t n_blocks;
 	struct sparse entries;  /* struct entry by process id */
 	size_t kept_bytes;
 	char *ended;            /* names in the record that was given last */
@@ -297,12 +305,35 @@ static bool join_path(const struct iot_path *p, char *out)
 	return true;
 }
 
+/* Blocks of a file: of one size in a file system, so that what was only found by its number has them from others there. Absent: the usual. */
+static u32 block_of(struct names *n, const struct iot_path *p)
+{
+	size_t i = 0;
+
+	while (i < n->n_blocks && n->blocks[i].dev != p->dev)
+		i++;
+	if (!p->block || p->node)
+		return p->block || i == n->n_blocks ? p->block : n->blocks[i].bytes;
+	if (i == n->n_blocks && i < BLOCKS_MAX && p->block != USUAL_BLOCK)
+		n->n_blocks++;
+	if (i < n->n_blocks)
+		n->blocks[i] = (struct block_size){ p->dev, p->block };
+	return p->block;
+}
+
+static void take_file(struct names *n, const struct iot_path *p, const char *path)
+{
+	u32 block = block_of(n, p);
+
+	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .path = path };
+	if (block && block != USUAL_BLOCK)
+		rec_set(&n->file, file, block, block);
+	detect_file(n->detect, p, &n->file);
+}
+
 const struct rec_file *names_file_at(struct names *n, const struct iot_path *p, const char *path)
 {
-	n->file = (struct rec_file){ .id = p->file, .dev = p->dev, .ino = p->ino, .gen = p->gen, .path = path };
-	if (p->block && p->block != BLOCK_USUAL)
-		rec_set(&n->file, file, block, p->block);
-	detect_file(n->detect, p, &n->file);
+	take_file(n, p, path);
 	return &n->file;
 }
 
@@ -318,5 +349,6 @@ const struct rec_file *names_file(struct names *n, const struct iot_path *p, con
 			return names_file_at(n, p, NULL);
 		memcpy(n->path, mount, top);
 	}
-	return names_file_at(n, p, join_path(p, n->path + top) ? n->path : NULL);
+	take_file(n, p, join_path(p, n->path + top) ? n->path : NULL);
+	return &n->file;
 }
