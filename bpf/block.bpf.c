@@ -5,6 +5,7 @@
  * until its request completes, where bytes are counted, so that they equal /sys/block/DEV/stat. Pages of files
  * with several writers are looked up one by one, at both places. What volumes pass on inherits (stack.bpf.h).
  */
+#include "again.bpf.h"
 #include "memory.bpf.h"
 #include "range.bpf.h"
 #include "request.bpf.h"
@@ -44,6 +45,16 @@ static __always_inline void owner_settle(struct walk *w)
 	w->tag.many = 0;
 }
 
+/* File data are submitted. */
+static __always_inline void data_leave(struct walk *w, u32 size)
+{
+	struct first_page fp = {};
+
+	first_page(w->bio, &fp);
+	w->again.inode = (u64)fp.inode;
+	carry_begins(w, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
+}
+
 /* What the file system submits (layer fs): one record for each contiguous range. */
 __noinline int submit_record(struct walk *w, u32 write)
 {
@@ -63,6 +74,8 @@ __noinline int submit_record(struct walk *w, u32 write)
 	w->by_page = w->tag.many;
 	if (w->tag.parts)
 		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
+	if (write && w->tag.cause == CAUSE_DATA && cfg.events)
+		data_leave(w, size);
 	if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
 		walk_bio(w);
 		piece_flush(w);
@@ -218,6 +231,8 @@ int BPF_PROG(block__queue, struct bio *b)
 	}
 	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK && w->tag.from != BIO_OWN && dev_wanted(w->tag.disk))
 		submit_record(w, op == REQ_OP_WRITE);
+	if (w->again.seen)
+		again_look(w);
 	if (bpf_map_update_elem(&bios, &key, &w->tag, BPF_ANY))
 		lose(LOSS_BIO_TABLE);
 	return 0;

@@ -7,8 +7,7 @@
 #include "dirty.bpf.h"
 #include "doing.bpf.h"
 #include "ext4.bpf.h"
-#include "quick.bpf.h"
-#include "range.bpf.h"
+#include "turn.bpf.h"
 
 /* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
  * file system on it. */
@@ -40,6 +39,12 @@ static __always_inline void turned(struct task_ctx *c, struct task_struct *t, en
 		uring_turned(bpf_ktime_get_ns());
 }
 
+/* The current thread, if what it is at is a call that writes: not for the kernel, and not one of several requests. */
+static __always_inline struct thread *thread_writes(struct task_struct *t, enum doing doing)
+{
+	return doing == DOING_WRITE && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
+}
+
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
 static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
 {
@@ -53,11 +58,26 @@ static __always_inline bool is_put_back(const struct task_ctx *c, enum doing doi
 	return doing == DOING_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
 }
 
+/* A folio of a file turned dirty. Returns where that is counted. */
+static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
+{
+	struct iot_cell_key k = {};
+	u32 cell;
+
+	k.owner = owner_top(owner);
+	k.dev = inode_dev(i);
+	k.kind = KIND_DIRTY;
+	k.how = how;
+	k.sub = SUB_FT_REG;
+	cell = cell_find(&k);
+	cell_add(cell, 1, 0, 0, 0, false);
+	return cell;
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 {
 	struct task_struct *t = current_task();
-	struct iot_cell_key k = {};
 	struct dirtied d = {};
 	struct task_ctx *c;
 	struct thread *th;
@@ -79,11 +99,14 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		if (doing == DOING_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
+		if (doing == DOING_WRITE)
+			turns_in_call(th, (u64)i, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT, false);
 		return 0;
 	}
 	c = ctx_make();
 	if (!c)
 		return 0;
+	th = thread_writes(t, doing);
 	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	pages = folio_pages(f);
 	if (is_blockdev(i))
@@ -95,13 +118,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	owner = owner_current(c, &how);
 	if (!owner && t->flags & PF_WQ_WORKER && is_on(i, BTRFS_MAGIC))
 		return 0; /* its writeback puts back what it could not write: that was dirty before, and is whose it was */
-	k.owner = owner_top(owner);
-	k.dev = inode_dev(i);
-	k.kind = KIND_DIRTY;
-	k.how = how;
-	k.sub = SUB_FT_REG;
-	cell = cell_find(&k);
-	cell_add(cell, 1, 0, 0, 0, false);
+	cell = dirty_count(i, owner, how);
 	if (owner & OWNER_TXN)
 		return 0;
 	doing = doing_to(c, i, doing);
@@ -110,9 +127,11 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	claim_range((u64)i, off, d.bytes, owner, !is_dirty(i));
 	if (doing <= DOING_COPY) {
 		turned(c, t, doing);
+		if (th)
+			turns_in_call(th, (u64)i, off, d.bytes, false);
 		if (is_journalled((u64)i) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT)
 			fresh_note_for(c, t, i, off, d.bytes); /* of which nothing is told block by block */
-		else if (c->proc == owner && c->behalf == BEHALF_NONE && k.owner == owner && !is_worker(t))
+		else if (c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
 			sole_learn(t, i, owner, cell);
 		return 0;
 	}
@@ -132,8 +151,6 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 		dirty_range(i, &d);
 	return 0;
 }
-
-#define BH_DIRTY 2
 
 static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 {
@@ -175,6 +192,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;
+	struct thread *th;
 	struct inode *i;
 	struct folio *f;
 	enum doing doing;
@@ -195,6 +213,7 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
 	c = ctx_make();
+	th = thread_writes(t, doing);
 	if (c && doing == DOING_AIO)
 		doing = aio_doing(c, i);
 	stores = c && (doing == DOING_STORE || (doing == DOING_OTHER && stored_by_call(c, t)));
@@ -203,6 +222,8 @@ int BPF_PROG(cache__buffer, struct buffer_head *b)
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
 	off = buffer_offset(b, f);
+	if (!dirty && th)
+		turns_in_call(th, (u64)i, off, NUMBER_AT(b, struct buffer_head, b_size), true);
 	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
 		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
 		return 0;

@@ -32,6 +32,7 @@ struct writer {
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
 	u32 wanted, pad;       /* 1: one of those who claimed is traced */
+	u64 carried_ns, carried_to; /* when bytes of it were submitted last; the end of the last of all that were */
 };
 
 struct {

@@ -342,6 +342,7 @@ struct iot_state {
 	u32 next_parts;        /* lists of parts that were made */
 	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
 	u32 functions, functions_pad; /* how often the tracer told what functions mean */
+	u64 carried_ns __attribute__((aligned(64))); /* when file data were submitted last; apart from what every call reads */
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */

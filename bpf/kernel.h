@@ -44,6 +44,7 @@ typedef __s16 s16;
 #define PAGE_SHIFT 12
 #define PAGE_SIZE 4096UL
 #define EXT4_SUPER_MAGIC 0xEF53
+#define XFS_SUPER_MAGIC 0x58465342
 #define BTRFS_MAGIC 0x9123683EUL
 #define PROC_SUPER_MAGIC 0x9fa0UL
 #define TMPFS_MAGIC 0x01021994UL
@@ -351,8 +352,21 @@ struct folio___old_nr {
 	unsigned int _folio_nr_pages;
 };
 
+struct folio___private {
+	void *private;
+};
+
+/* Of a folio with several blocks on XFS: a bit for each that is up to date, then one for each that is dirty. Since 6.6: before, a folio is
+ * dirty as a whole. */
+struct iomap_folio_state {
+	unsigned long state[1];
+};
+
+#define BH_DIRTY 2             /* in buffer_head.b_state */
+
 struct buffer_head {
 	unsigned long b_state;
+	struct buffer_head *b_this_page; /* the next of its folio, in a circle */
 	struct folio *b_folio;
 	u64 b_blocknr;
 	unsigned long b_size;

@@ -107,7 +107,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 	w->off = o->offset;
 	w->len = o->ret > 0 ? o->ret : 0;
 	w->block = c->seen_block ?: PAGE_SIZE;
-	w->ts_ns = began_dirtying(w->len, o->flags, o->ts_ns);
+	w->ts_ns = began_dirtying(w->len, o->flags, o->ts_ns + o->queue_ns);
 	w->proc = proc;
 	return w;
 }

@@ -25,6 +25,8 @@ struct thread {
 	u32 proc;              /* its process, 0: not looked at */
 	u32 dirty_cell;        /* where folios of `sole` that turn dirty are counted */
 	u32 stamp;             /* of its quick calls that are valid */
+	u64 turned_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
+	u64 locked_ns;         /* when it had the lock of its inode: where it made nothing dirty that the kernel tells of */
 };
 
 struct {
@@ -70,6 +72,40 @@ static __always_inline struct quick *quick_of(u32 tid, u32 fd, u8 write)
 	u32 slot = (tid * 40503 + (fd << 1 | write)) & (QUICK_SLOTS - 1);
 
 	return bpf_map_lookup_elem(&quicks, &slot);
+}
+
+/* When the thread's call in progress began; 0: it is not timed. */
+static __always_inline u64 clock_begin(const struct thread *th)
+{
+	return th->clock < IOT_SAMPLE ? 0 : th->clock & ((1ULL << CLOCK_SHIFT) - 1);
+}
+
+/* A call waits for the lock of its inode, and for that of each folio. What it writes becomes dirty in the order in which it gets them: that it
+ * began before something was submitted does not say that it was dirty by then. Returns whether the call had made something dirty before, and
+ * file data were submitted since. */
+static __always_inline bool turn_note(struct thread *th)
+{
+	u64 begin = clock_begin(th), carried;
+	struct iot_state *s = run_state();
+
+	if (!s || !cfg.events)
+		return false;
+	carried = *(volatile u64 *)&s->carried_ns;
+	if (th->turned_ns && th->turned_ns >= begin)
+		return carried >= th->turned_ns;
+	th->turned_ns = carried >= begin ? bpf_ktime_get_ns() : begin;
+	return false;
+}
+
+/* The call is over that began then: how long after that it made something dirty. *begin_ns 0, it was not timed: that is put there. */
+static __always_inline u64 turned_when(struct thread *th, u64 *begin_ns)
+{
+	u64 at = th->turned_ns && th->turned_ns >= *begin_ns ? th->turned_ns : th->locked_ns;
+
+	th->turned_ns = th->locked_ns = 0;
+	if (!*begin_ns)
+		*begin_ns = at;
+	return at > *begin_ns ? at - *begin_ns : 0;
 }
 
 /* Makes the slot of a thread its own. */

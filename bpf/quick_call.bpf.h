@@ -29,9 +29,10 @@ static __always_inline bool clock_drop(struct thread *th)
 	return true;
 }
 
-/* When a call began, and how long it took; 0 where it was not timed. */
+/* When a call began, and how long it took; 0 where it was not timed: then ts_ns is when it made something dirty. */
 struct timed {
 	u64 ts_ns, dur_ns;
+	u64 queue_ns;          /* until it made something dirty */
 };
 
 /* The event of a quick call. Out of line: most runs of the hot path do not come here. */
@@ -44,8 +45,9 @@ __noinline int quick_event(struct quick *q, const struct timed *when, u64 offset
 	r = event_reserve(LOSS_EVENT_SYSCALL);
 	if (!r)
 		return 0;
-	r->e.ts_ns = when->dur_ns ? when->ts_ns : bpf_ktime_get_ns();
+	r->e.ts_ns = when->ts_ns ?: bpf_ktime_get_ns();
 	r->e.dur_ns = when->dur_ns;
+	r->e.queue_ns = when->queue_ns;
 	r->e.offset = offset;
 	r->e.size = size;
 	r->e.bytes = ret;
@@ -99,6 +101,8 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	}
 	if (cfg.latency)
 		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
+	if (touched && cfg.events)
+		when.queue_ns = turned_when(th, &when.ts_ns);
 	c = touched ? ctx_find() : NULL;
 	if (c && c->fresh.inode && c->fresh.inode == q->host) {
 		struct wrote_at *w = wrote_of(c);
@@ -106,7 +110,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 		w->off = offset;
 		w->len = ret;
 		w->block = q->block;
-		w->ts_ns = when.ts_ns;
+		w->ts_ns = when.ts_ns + when.queue_ns;
 		w->proc = q->proc;
 		fresh_beside(c, w);
 	}

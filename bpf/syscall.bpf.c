@@ -79,7 +79,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
 	    (went_through_cache(c, c->seen_host, o->offset) || is_indirect(c->seen_host, o->offset))) {
 		o->flags &= ~FLAG_DIRECT;
-		o->queue_ns = dirtied_after(&c->direct_ns, o->ts_ns);
+		o->queue_ns = o->queue_ns ?: dirtied_after(&c->direct_ns, o->ts_ns);
 	}
 	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
@@ -113,7 +113,7 @@ static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct
 	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen_host, o->offset + o->ret - 1))
 		o->flags |= FLAG_SHARED;
 	else
-		o->queue_ns = after;
+		o->queue_ns = after ?: o->queue_ns;
 }
 
 /* sendfile, splice, copy_file_range: one record for each side that is a file. */
@@ -121,12 +121,13 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 {
 	/* sends: out, in, offset of in, size; else in, its offset, out, its offset, size */
 	struct file *f;
-	u64 pos;
+	u64 pos, queue_ns;
 	u8 kind;
 
 	if (!c || !k || !o)
 		return 0;
 	kind = o->kind;
+	queue_ns = o->queue_ns;
 	o->size = k->arg[sends ? 3 : 4];
 	for (int side = 0; side < 2; side++) {
 		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
@@ -134,6 +135,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 		f = see_fd(c, sends ? (side ? k->arg[0] : k->arg[1]) : (side ? k->arg[2] : k->arg[0]));
 		o->kind = kind + side;
 		o->write = side;
+		o->queue_ns = side ? queue_ns : 0;
 		o->offset = 0;
 		o->flags = f ? flags_of(BPF_CORE_READ(f, f_flags)) : 0;
 		if (f && is_storage(c->seen_type)) {
@@ -300,7 +302,9 @@ static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
 {
 	if (cfg.latency)
 		o->dur_ns = clock_stop(th, tid, &o->ts_ns);
-	if (cfg.events && !o->dur_ns)
+	if (!REDUCED && cfg.events && th && o->write)
+		o->queue_ns = turned_when(th, &o->ts_ns);
+	if (cfg.events && !o->ts_ns)
 		o->ts_ns = bpf_ktime_get_ns();
 }
 
@@ -374,9 +378,9 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	}
 	proc = proc_current(c);
+	o->write = row->write;
 	op_timed(o, th, TASK(t, pid));
 	o->ret = ret;
-	o->write = row->write;
 	if (shape <= SHAPE_SPLICE)
 		c->rchar = TASK(t, ioac.rchar);
 	switch (shape) {

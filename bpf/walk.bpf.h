@@ -6,6 +6,7 @@
 #define IOT_WALK_BPF_H
 
 #include "filesum.bpf.h"
+#include "folio.bpf.h"
 #include "owner.bpf.h"
 #include "parts.bpf.h"
 #include "readahead.bpf.h"
@@ -32,6 +33,16 @@ struct {
 struct done {
 	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
 	u32 flags, error, tid;
+};
+
+/* A look at what of a bio is dirty again (again.bpf.h): at block `pos` of a folio that begins at `begin`, until `end`. */
+struct again {
+	u64 inode, begin, pos, end;
+	u64 buffer, at;        /* struct buffer_head, where blocks have one, and where its block is */
+	u64 state;             /* iomap_folio_state.state, where its blocks are marked there */
+	u64 from, to;          /* bytes that are dirty, and were not told yet */
+	u32 blocks, bits;      /* of the folio; log2 of their size */
+	u32 seen, pad;         /* 1: a folio was dirty */
 };
 
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
@@ -67,6 +78,8 @@ struct walk {
 		u64 txn, next, total, weight, left;
 	} split;
 	struct done over;      /* completion */
+	u64 began_ns;          /* file data that are submitted: since when; 0 for others */
+	struct again again; /* what of them is dirty again by then: again.bpf.h */
 	u32 shares, later;     /* shares that this probe has walked; 1: the tracer asks, without limit */
 };
 
@@ -251,7 +264,7 @@ static __always_inline void piece_event(struct walk *w)
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
 		return;
-	r->e.ts_ns = bpf_ktime_get_ns();
+	r->e.ts_ns = w->began_ns ?: bpf_ktime_get_ns();
 	r->e.offset = w->off;
 	r->e.size = w->bytes;
 	r->e.bytes = taken ? 0 : w->bytes;
@@ -423,6 +436,8 @@ static long walk_step(u32 n, struct walk_ref *ref)
 			w->wanted = page_carried(i, index);
 	}
 	piece_extend(w, owner, cause, how, pos, len);
+	if (w->began_ns && folio_is_dirty((u64)f))
+		w->again.seen = 1;
 	if (w->key.kind == KIND_FS_READ && i) {
 		w->missed += asked_bytes(w, (u64)i, pos, len, 0);
 		/* whole pages count as demanded: less cannot be read */

@@ -119,16 +119,6 @@ struct iomap_iter___processed {
 	s64 processed;
 };
 
-/* Of a folio with several blocks: a bit for each that is up to date, then one for each that is dirty. Since 6.6: before, a folio is
- * dirty as a whole. */
-struct iomap_folio_state {
-	unsigned long state[1];
-};
-
-struct folio___private {
-	void *private;
-};
-
 struct xfs_inode_log_item {
 	struct xfs_log_item ili_item;
 	struct xfs_inode *ili_inode;

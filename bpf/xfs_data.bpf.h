@@ -7,6 +7,7 @@
 
 #include "dirty.bpf.h"
 #include "folio.bpf.h"
+#include "quick.bpf.h"
 #include "through.bpf.h"
 #include "uring_now.bpf.h"
 #include "xfs.h"
@@ -37,6 +38,21 @@ static __always_inline u64 call_of_thread(void)
 	return NUMBER_AT(t, struct task_struct, ioac.syscw) << 16 | (is_worker(t) ? 0 : (u16)regs_nr(current_regs()));
 }
 
+/* A call has the lock of its inode, and copies from now on. Of blocks that turn dirty in a folio that is dirty already nothing is told. */
+static __always_inline void lock_note(u32 tid)
+{
+	struct task_struct *t = current_task();
+	struct thread *th = is_worker(t) ? NULL : thread_of(tid);
+	struct iot_state *s = run_state();
+	u64 begin;
+
+	if (!th || !s || !cfg.events)
+		return;
+	begin = clock_begin(th);
+	if (s->carried_ns >= begin && th->locked_ns <= begin)
+		th->locked_ns = bpf_ktime_get_ns();
+}
+
 SEC("tp_btf/xfs_file_buffered_write")
 int BPF_PROG(xfs__write, struct kiocb *iocb)
 {
@@ -49,6 +65,8 @@ int BPF_PROG(xfs__write, struct kiocb *iocb)
 	if (in_io_submit()) { /* of several each may find clean what the one before had written back */
 		s.address = BPF_CORE_READ((struct aio_kiocb *)iocb, ki_res.obj);
 		aio_copied(&s);
+	} else {
+		lock_note(tid);
 	}
 	if (!(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)))
 		return 0;

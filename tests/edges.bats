@@ -102,6 +102,57 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 	with_fs ext4 64M -- body
 }
 
+@test "processes and threads that write parts of blocks of one file at once, synced, plain and long, beside fsync: D is W, to the byte" {
+	local fs
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	cat >parallel.py <<-'P'
+		import os, random, sys, threading
+		os.chdir(sys.argv[1])
+		processes, threads, pages, sizes = 4, 2, int(sys.argv[2]), list(map(int, sys.argv[3].split(",")))
+		size = pages * 4096
+		def opened(flags=0): return os.open("f", os.O_RDWR | os.O_CREAT | flags)
+		os.pwrite(opened(), bytes(size), 0)
+		os.fsync(opened())
+		def thread(seed):
+		    r, synced, all_synced, plain = random.Random(seed), opened(os.O_DSYNC), opened(os.O_SYNC), opened()
+		    for n in range(60):
+		        data, how = bytes(r.choice(sizes)), r.randrange(5)
+		        at = r.randrange(size - len(data))
+		        if how == 2:
+		            os.pwritev(plain, [data], at, os.RWF_DSYNC)
+		        else:
+		            os.pwrite((synced, all_synced, None, plain, plain)[how], data, at)
+		        if how == 4:
+		            os.fdatasync(plain)
+		def process(p):
+		    all = [threading.Thread(target=thread, args=(10 * p + n,)) for n in range(threads)]
+		    for t in all: t.start()
+		    for t in all: t.join()
+		for p in range(processes):
+		    if not os.fork():
+		        process(p)
+		        os._exit(0)
+		for p in range(processes):
+		    assert os.wait()[1] == 0
+	P
+	scene() { # FILE SYSTEM, PAGES, SIZES
+		rm -f run.sqlite* "$IOT_MNT/f"
+		traced -- python3 parallel.py "$IOT_MNT" "$2" "$3"
+		same "$1, $2 pages: D, W, unexpected, still dirty" "$(sql "SELECT SUM(l.dirtied) - SUM(l.written), SUM(l.unexpected), SUM(l.dirty_end), SUM(l.dirty_start), SUM(l.dirtied) > 0
+			FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f'")" "0 0 0 0 1"
+		empty "$1, $2 pages: lost" "$(q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0")"
+	}
+	body() {
+		scene "$1" 16 1,100,3000,5000,9000
+		scene "$1" 300 100,9000,200000,600000
+	}
+	for fs in ext4 xfs btrfs; do with_fs $fs 512M -- body $fs; done
+	with_fs ext4 512M -b 1024 -- body "ext4, 1 KiB"
+	with_fs xfs 512M -b size=1024 -- body "XFS, 1 KiB"
+}
+
 # The first request fails: its address is nobody's. The second is longer, appends to the page that another had begun, and is written back.
 @test "of two requests of one io_submit(2) on a file with O_DSYNC the first fails: what the second has written back is of who submitted it" {
 	body() {

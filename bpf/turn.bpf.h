@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* turn.bpf.h - pages that turn dirty while others of their file are on their way to the device: by calls that wait for each other, by one
+ * that is long. The kernel takes the mark off a page and submits it later, and by then it may be dirty again. Used by pages.bpf.c.
+ *
+ * The ledger plays calls in the order in which they made something dirty. What is not in that order by then is told apart, with its time.
+ */
+#ifndef IOT_TURN_BPF_H
+#define IOT_TURN_BPF_H
+
+#include "dirty.bpf.h"
+#include "ext4.bpf.h"
+#include "quick.bpf.h"
+#include "range.bpf.h"
+
+/* Bytes of what the call in progress writes turn dirty, long after the first. Were bytes of the file submitted meanwhile? Then those may have
+ * been dirty before. */
+__noinline int turned_late(u64 inode, u64 off, u64 bytes)
+{
+	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
+	struct thread *th = thread_of(current_task()->pid);
+	struct task_ctx *c;
+	struct dirtied *d;
+	u64 end;
+
+	if (!w || !th || w->carried_ns < th->turned_ns || off >= w->carried_to)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	range_look(c);
+	if (!c->call || !c->write || c->target_inode != inode)
+		return 0;
+	end = c->target_off + c->target_len;
+	if (end > off + bytes)
+		end = off + bytes;
+	if (off < c->target_off)
+		off = c->target_off;
+	if (off >= end)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	__builtin_memset(d, 0, sizeof(*d));
+	d->off = off;
+	d->bytes = end - off;
+	d->proc = proc_current(c);
+	d->how = HOW_EXACT;
+	return dirty_at(inode, d);
+}
+
+/* Something turns dirty in a call of the current thread that writes. blocks: it is a block, else a folio, of which nothing is known where blocks
+ * are told. */
+static __always_inline void turns_in_call(struct thread *th, u64 inode, u64 off, u64 bytes, bool blocks)
+{
+	if (turn_note(th) && (blocks || !is_on((struct inode *)inode, EXT4_SUPER_MAGIC)))
+		turned_late(inode, off, bytes);
+}
+
+#endif
