@@ -13,8 +13,9 @@ struct aio_time_key {
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536); /* requests that there can be at once, unless that is set otherwise (aio-max-nr) */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct aio_time_key);
 	__type(value, u64);    /* ns */
 } aio_times SEC(".maps");

@@ -175,7 +175,8 @@ static __always_inline void aio_copied(const struct aio_search *s)
 	struct aio_time_key k = { s->address, bpf_get_current_pid_tgid() >> 32 };
 	u64 now = bpf_ktime_get_ns();
 
-	bpf_map_update_elem(&aio_times, &k, &now, BPF_ANY);
+	if (bpf_map_update_elem(&aio_times, &k, &now, BPF_ANY) && proc_current(ctx_make()) >= PROC_FIRST)
+		lose(LOSS_AIO_TIME);
 }
 
 #endif

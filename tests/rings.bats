@@ -235,6 +235,31 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 	scene 0
 }
 
+@test "thousands of synced writes of parts of blocks in one io_submit each, by three processes at once: D is W, and where there is no room for when, that is told" {
+	cat > scene.py <<-'P'
+		import os, rings
+		from rings import *
+		def many(name):
+		    fd = opened(name, os.O_DSYNC)
+		    assert aio([(fd, 100 * n, 100, 0) for n in range(2000)]) == [100] * 2000
+		names = "a", "b", "c"
+		for name in names:
+		    if not os.fork():
+		        many(name)
+		        os._exit(0)
+		for name in names:
+		    assert os.wait()[1] == 0
+	P
+	scene 0
+	body() {
+		rm -f run.sqlite*
+		(cd "$IOT_MNT" && PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced --table aio_times=32 -- python3 "$BATS_TEST_TMPDIR/scene.py")
+		same "lost" "$(q "SELECT what, SUM(n > 1000) FROM lost JOIN r USING (run) WHERE n > 0 GROUP BY 1")" "libaio: when requests wrote, table full 1"
+		same "not above W" "$(q "SELECT SUM(dirtied) < SUM(written) FROM l WHERE path GLOB '$IOT_MNT/*'")" 1
+	}
+	with_fs xfs 500M -- body
+}
+
 @test "one io_submit of direct, synced and buffered writes to several files, in any order: D is W" {
 	cat > scene.py <<-'P'
 		import os, random, rings
