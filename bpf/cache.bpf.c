@@ -58,6 +58,23 @@ static __always_inline bool is_put_back(const struct task_ctx *c, enum doing doi
 	return doing == DOING_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
 }
 
+/* A folio turns dirty, and is the owner's from now: of one that a write makes dirty what it writes, where that is known. The rest of it may be on
+ * its way to the device. */
+static __always_inline void claim_folio(const struct task_ctx *c, struct inode *i, u64 off, u64 bytes, bool writes, u64 owner)
+{
+	u64 from = off, to = off + bytes;
+
+	if (writes && c->part_inode == (u64)i) {
+		from = from > c->part_from ? from : c->part_from;
+		to = to < c->part_to ? to : c->part_to;
+	}
+	if (from >= to) { /* of what was written before */
+		from = off;
+		to = off + bytes;
+	}
+	claim_range((u64)i, from, to - from, owner, !is_dirty(i));
+}
+
 /* A folio of a file turned dirty. Returns where that is counted. */
 static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 {
@@ -124,7 +141,7 @@ int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
 	doing = doing_to(c, i, doing);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	d.bytes = pages << PAGE_SHIFT;
-	claim_range((u64)i, off, d.bytes, owner, !is_dirty(i));
+	claim_folio(c, i, off, d.bytes, doing <= DOING_COPY, owner);
 	if (doing <= DOING_COPY) {
 		turned(c, t, doing);
 		if (th)

@@ -403,6 +403,10 @@ struct kiocb {
 	long long ki_pos;
 };
 
+struct iov_iter {
+	unsigned long count;
+};
+
 /* Direct I/O under way: of file systems, and of block devices. */
 struct iomap_dio {
 	struct kiocb *iocb;

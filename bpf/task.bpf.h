@@ -95,6 +95,7 @@ struct task_ctx {
 	u64 fresh_sum;     /* bytes of all pieces so far */
 	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
 	u64 direct_ns;     /* when one that goes through the cache had that written back which was dirty before */
+	u64 part_inode, part_from, part_to; /* what it writes, or wrote last, through iomap: of a folio that turns dirty only that does (XFS) */
 	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_through.bpf.h) */
 	u64 fell_inode;    /* likewise: what it copied into the cache is written back, all of it perhaps dirty before */
 	u64 copying, copied_from, copied_to, flushed_from, flushed_to; /* of a copy in progress: copy_note() there */

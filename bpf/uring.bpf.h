@@ -197,6 +197,8 @@ static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u6
 {
 	if (u->turned_ns > u->ts_ns && !tells_blocks(u->to.host) && !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
 		return u->turned_ns - u->ts_ns; /* before another's sync wrote it back */
+	if (u->locked_ns > u->ts_ns)
+		return u->locked_ns - u->ts_ns; /* of a folio that was dirty: likewise */
 	if (u->copied_ns > u->ts_ns)
 		return u->copied_ns - u->ts_ns;
 	if (!u->waits && !(u->flags & FLAG_WORKER))

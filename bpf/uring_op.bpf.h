@@ -102,6 +102,7 @@ struct uring_request {
 	u64 fresh_ns;          /* since when; 0 no worker did */
 	u64 direct_ns;         /* of a worker: as task_ctx.direct_ns */
 	u64 turned_ns;         /* of a worker: when the first folio turned dirty, where that is all that is told */
+	u64 locked_ns;         /* of a worker: when it had the lock of the inode, where that is told */
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
 	u8 opcode;

@@ -44,7 +44,12 @@ static __always_inline void lock_note(u32 tid)
 	struct task_struct *t = current_task();
 	struct thread *th = is_worker(t) ? NULL : thread_of(tid);
 	struct iot_state *s = run_state();
+	struct uring_request *u;
 	u64 begin;
+
+	u = uring_of_worker(t, &begin);
+	if (u && !u->locked_ns)
+		u->locked_ns = bpf_ktime_get_ns();
 
 	if (!th || !s || !cfg.events)
 		return;
@@ -63,15 +68,28 @@ static __always_inline bool is_carried(u32 tid, u64 file)
 	return !w || !th || w->carried_ns >= clock_begin(th) || NUMBER_AT(file, struct file, f_flags) & O_DIRECT;
 }
 
+/* What is copied from now on. */
+static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct task_ctx *c = ctx_make();
+
+	if (!c)
+		return;
+	c->part_inode = (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp));
+	c->part_from = BPF_CORE_READ(iocb, ki_pos);
+	c->part_to = c->part_from + BPF_CORE_READ(from, count);
+}
+
 SEC("tp_btf/xfs_file_buffered_write")
-int BPF_PROG(xfs__write, struct kiocb *iocb)
+int BPF_PROG(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 {
 	struct sync_write w = { .iocb = (u64)iocb };
 	struct aio_search s = {};
 	u32 tid = bpf_get_current_pid_tgid();
 
-	if (!iocb || !gate_open())
+	if (!iocb || !from || !gate_open())
 		return 0;
+	part_note(iocb, from);
 	if (!in_io_submit()) {
 		lock_note(tid);
 	} else if (is_carried(tid, POINTER_AT(iocb, struct kiocb, ki_filp))) {
@@ -253,7 +271,25 @@ int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
 
 #define IOMAP_ZERO 2           /* in iomap_iter.flags, since 5.5 and 5.8 */
 #define IOMAP_FAULT 8
+#define IOMAP_WRITE 1
+#define IOMAP_DIRECT 16
+#define IOMAP_UNSHARE 128
 #define IOMAP_MAPPED 2         /* in iomap.type: from here on others are not data */
+
+/* A step of a write has copied bytes: they are the writer's from now, before another's sync takes them along, of the same folio. */
+static __noinline int copied_step(struct inode *i, u64 off, s64 len)
+{
+	struct task_struct *t = current_task();
+	struct task_ctx *c = i && len > 0 && !(t->flags & PF_KTHREAD) ? ctx_make() : NULL;
+	struct writer *w;
+
+	if (!c || c->behalf != BEHALF_NONE)
+		return 0;
+	if (off + len >= c->part_to)
+		c->part_inode = 0;
+	w = writer_find(i);
+	return w && w->many ? writer_mark(inode_itself(i), off, len, proc_current(c)) : 0;
+}
 
 /* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was
  * clean, not where it was dirty in part. */
@@ -263,7 +299,12 @@ int BPF_PROG(xfs__step, struct iomap_iter *iter)
 	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
 	s64 len;
 
-	if (!iter || !(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)) || !gate_open())
+	if (!iter || !gate_open())
+		return 0;
+	if ((iter->flags & (IOMAP_WRITE | IOMAP_FAULT | IOMAP_DIRECT | IOMAP_UNSHARE)) == IOMAP_WRITE && iter->iomap.length)
+		return copied_step(iter->inode, has_start ? iter->iter_start_pos : iter->pos,
+				   has_start ? iter->pos - iter->iter_start_pos : BPF_CORE_READ((struct iomap_iter___processed *)iter, processed));
+	if (!(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)))
 		return 0;
 	if (iter->flags & IOMAP_FAULT)
 		return iter->iomap.length ? 0 : turning_dirty(iter->inode, iter->pos, iter->len, true);

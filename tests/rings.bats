@@ -260,6 +260,38 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 	with_fs xfs 500M -- body
 }
 
+@test "chains of two rings that write through into one file at once, over folios that both share: each process has its own pages" {
+	cat > scene.py <<-'P'
+		import os, rings
+		from rings import *
+		def chain(name, first, gate):
+		    ring, fd = Ring(), opened(name, os.O_DSYNC)
+		    for n in range(8):
+		        ring.q(WRITE, fd, (4 * n + first) * PAGE, PAGE, LINK if n < 7 else 0)
+		    os.read(gate, 1)
+		    assert ring.go() == [PAGE] * 8
+		for n in range(40):
+		    name, (gate, opens), pids = "f%d" % n, os.pipe(), []
+		    if n % 2:
+		        over(name, 64)
+		    else:
+		        fd = opened(name)
+		        os.pwrite(fd, bytes(64 * PAGE), 0)
+		        os.fsync(fd)
+		    for first in 0, 2:
+		        pid = os.fork()
+		        if not pid:
+		            chain(name, first, gate)
+		            os._exit(0)
+		        pids.append(pid)
+		    os.write(opens, b"xx")
+		    for pid in pids:
+		        assert os.waitpid(pid, 0)[1] == 0
+		        want(name, 8, pid)
+	P
+	scene 0
+}
+
 @test "one io_submit of direct, synced and buffered writes to several files, in any order: D is W" {
 	cat > scene.py <<-'P'
 		import os, random, rings
