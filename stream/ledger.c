@@ -206,7 +206,7 @@ static void apply_bio(struct ledger *g, const struct op *o)
 
 	take(g, o, o->from, o->to, &t);
 	rest = o->to - o->from - t.bytes;
-	r = rest ? ledger_row(g, o->file, o->owner) : NULL;
+	r = rest ? ledger_row_on(g, o->file, o->owner, o->owner ? 0 : o->dev) : NULL;
 	if (!r)
 		return;
 	if (t.bio)
@@ -335,6 +335,7 @@ bool ledger_op(const struct iot_event *e, struct op *o)
 	o->file = e->file;
 	o->owner = e->owner;
 	o->task = e->task;
+	o->dev = e->dev;
 	switch (o->what) {
 	case OP_NONE:
 		return false;

@@ -21,12 +21,13 @@ struct op {
 	u64 may;                /* what turned dirty beside a call: end of what may be dirty too */
 	u64 end;                /* of a call that writes back part by part: when it returned; else 0 */
 	u32 file, owner, task;
+	u32 dev;                /* of a bio: the disk */
 	u8 what;
 };
 
 /* One row of the table. */
 struct row {
-	u32 file, owner;        /* the key */
+	u32 file, owner, dev;   /* the key; dev: of what was dirty at the start the disk, else 0 */
 	u64 touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered;
 	bool uncovered;         /* covered is not known */
 	UT_hash_handle hh;
@@ -73,6 +74,10 @@ int ledger_sql_error(struct ledger *);
 
 /* NULL when there is no room; g->err says why. Valid until the next call. */
 struct row *ledger_row(struct ledger *, u32 file, u32 owner);
+/* The same, of one disk alone: a file that has no record is on none that is known otherwise. */
+struct row *ledger_row_on(struct ledger *, u32 file, u32 owner, u32 dev);
+/* Adds up the rows of a file and an owner in the temporary table: from then on dev is 0. Returns g->err. */
+int ledger_join(struct ledger *);
 /* Adds the rows in memory to those in the temporary table `ledger_part`, and forgets them. A sum that leaves 64 bits becomes a
  * real there. Returns g->err. */
 int ledger_spill(struct ledger *);

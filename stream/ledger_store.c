@@ -18,7 +18,7 @@ static char *events_sql(s64 first, bool sorted)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub, cause, queue_ns, dur_ns FROM event WHERE rowid >= %lld"
+	fprintf(f, "SELECT ts_ns, kind, offset, size, bytes, owner, task, file, flags, sub, cause, queue_ns, dur_ns, dev FROM event WHERE rowid >= %lld"
 		" AND run = ?1 AND kind IN (", (long long)first);
 	for (k = 0; k < KIND_MAX; k++)
 		if (ledger_wants(k))
@@ -35,6 +35,7 @@ static struct iot_event event_of(sqlite3_stmt *st)
 		.task = sqlite3_column_int64(st, 6), .file = sqlite3_column_int64(st, 7), .flags = sqlite3_column_int64(st, 8),
 		.sub = sqlite3_column_int64(st, 9), .cause = sqlite3_column_int64(st, 10),
 		.queue_ns = sqlite3_column_int64(st, 11), .dur_ns = sqlite3_column_int64(st, 12),
+		.dev = sqlite3_column_int64(st, 13),
 	};
 }
 
@@ -217,17 +218,22 @@ static int apply_write_through(struct ledger *g)
 
 #define NOBODY_DIRTIED "SELECT 1 FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1 AND k.name = 'dirty' AND a.owner = 0"
 
+/* May a device be that of a row? It is not, if it is another disk, or a part of one. */
+#define MAY_BE_ON "ifnull(a.dev, ledger_part.dev) = ledger_part.dev OR NOT EXISTS (SELECT 1 FROM device d WHERE d.run = ?1 AND d.dev = a.dev" \
+	" AND (d.type IN ('disk', 'loop') OR (d.type = 'partition' AND d.parent <> ledger_part.dev)))"
+
 /* What nobody is known to have written was dirty before the run, unless something of unknown origin went dirty in it on the same
- * device, or nobody watched. */
+ * device, or nobody watched. Of a file without a record the disk is known that its bytes went to. */
 static int apply_unknown(struct ledger *g)
 {
 	static const char sql[] = "UPDATE temp.ledger_part SET unexpected = unexpected + dirty_start, dirty_start = 0"
 		" WHERE dirty_start > 0 AND (NOT EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
 		" OR (EXISTS (" NOBODY_DIRTIED ") AND file NOT IN (SELECT f.id FROM file f WHERE f.run = ?1"
-		" AND NOT EXISTS (" NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev))))";
+		" AND NOT EXISTS (" NOBODY_DIRTIED " AND ifnull(a.dev, f.dev) = f.dev))"
+		" AND (ledger_part.dev = 0 OR file IN (SELECT f.id FROM file f WHERE f.run = ?1) OR EXISTS (" NOBODY_DIRTIED " AND (" MAY_BE_ON ")))))";
 	s64 unused;
 
-	return number(g, sql, g->run, &unused);
+	return number(g, sql, g->run, &unused) ? g->err : ledger_join(g);
 }
 
 /* Bytes that nobody wrote out after settling may have been dirtied since it began. The live simulation did not know when. */

@@ -16,7 +16,7 @@ int ledger_sql_error(struct ledger *g)
 
 static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 {
-	const u64 values[] = { r->file, r->owner, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
+	const u64 values[] = { r->file, r->owner, r->dev, r->touched, r->dirtied, r->absorbed, r->written, r->direct, r->submitted,
 			       r->cancelled, r->dirty_end, r->dirty_late, r->dirty_start, r->unexpected, r->covered };
 	size_t i;
 
@@ -29,16 +29,27 @@ static void write_row(struct ledger *g, sqlite3_stmt *st, const struct row *r)
 		ledger_sql_error(g);
 }
 
+/* What is there is added to. */
+#define ADDS " ON CONFLICT(file, owner, dev) DO UPDATE SET touched = touched + excluded.touched, dirtied = dirtied + excluded.dirtied," \
+	" absorbed = absorbed + excluded.absorbed, written = written + excluded.written, direct = direct + excluded.direct," \
+	" submitted = submitted + excluded.submitted, cancelled = cancelled + excluded.cancelled," \
+	" dirty_end = dirty_end + excluded.dirty_end, dirty_late = dirty_late + excluded.dirty_late," \
+	" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected, covered = covered + excluded.covered"
+
+int ledger_join(struct ledger *g)
+{
+	static const char sql[] = "CREATE TEMP TABLE ledger_on AS SELECT * FROM temp.ledger_part WHERE dev > 0; DELETE FROM temp.ledger_part WHERE dev > 0;"
+		" INSERT INTO temp.ledger_part SELECT file, owner, 0, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end,"
+		" dirty_late, dirty_start, unexpected, covered FROM temp.ledger_on WHERE true" ADDS "; DROP TABLE temp.ledger_on";
+
+	return sqlite3_exec(g->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : ledger_sql_error(g);
+}
+
 int ledger_spill(struct ledger *g)
 {
-	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, touched, dirtied, absorbed,"
-		" written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered, PRIMARY KEY(file, owner)) WITHOUT ROWID";
-	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"
-		" ON CONFLICT(file, owner) DO UPDATE SET touched = touched + excluded.touched, dirtied = dirtied + excluded.dirtied,"
-		" absorbed = absorbed + excluded.absorbed, written = written + excluded.written, direct = direct + excluded.direct,"
-		" submitted = submitted + excluded.submitted, cancelled = cancelled + excluded.cancelled,"
-		" dirty_end = dirty_end + excluded.dirty_end, dirty_late = dirty_late + excluded.dirty_late,"
-		" dirty_start = dirty_start + excluded.dirty_start, unexpected = unexpected + excluded.unexpected, covered = covered + excluded.covered";
+	static const char make[] = "CREATE TEMP TABLE IF NOT EXISTS ledger_part(file INTEGER, owner INTEGER, dev INTEGER, touched, dirtied, absorbed,"
+		" written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected, covered, PRIMARY KEY(file, owner, dev)) WITHOUT ROWID";
+	static const char sql[] = "INSERT INTO temp.ledger_part VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)" ADDS;
 	sqlite3_stmt *st = NULL;
 
 	if (sqlite3_exec(g->db, make, NULL, NULL, NULL) != SQLITE_OK || sqlite3_prepare_v2(g->db, sql, -1, &st, NULL) != SQLITE_OK)
@@ -55,7 +66,12 @@ int ledger_spill(struct ledger *g)
 
 struct row *ledger_row(struct ledger *g, u32 file, u32 owner)
 {
-	const u32 key[] = { file, owner };
+	return ledger_row_on(g, file, owner, 0);
+}
+
+struct row *ledger_row_on(struct ledger *g, u32 file, u32 owner, u32 dev)
+{
+	const u32 key[] = { file, owner, dev };
 	struct row *r;
 
 	HASH_FIND(hh, g->rows, key, sizeof(key), r);
@@ -67,6 +83,7 @@ struct row *ledger_row(struct ledger *g, u32 file, u32 owner)
 	if (r) {
 		r->file = file;
 		r->owner = owner;
+		r->dev = dev;
 	}
 	HASH_PUT(g->rows, file, sizeof(key), r);
 	if (!r)

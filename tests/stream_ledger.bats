@@ -134,6 +134,23 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
 }
 
+@test "what a bio carries of a file that has no record was dirty before the run, unless something of unknown origin went dirty on its own device" {
+	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
+	device() { printf '{"t":"device","dev":"%s","name":"%s","type":"%s","leaf":1%s}\n' "$1" "$2" "$3" "${4:+,\"parent\":\"$4\"}"; }
+	{ ev fs_write 0 8192 0 1 '"dev":"7:1",'; ev fs_write 8192 4096 0 1 '"dev":"7:2",'; ev fs_write 0 4096 0 0 '"dev":"7:2",'; } >e
+	starts() { # DEVICE on which something of unknown origin went dirty
+		ledger_of "$probe
+$(device 7:1 loop1 loop; device 7:2 loop2 loop; device 259:1 loop1p1 partition 7:1; device 252:0 dm-0 dm)
+$(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\":\"$1\"}/")
+" <e >/dev/null
+		sqlite3 x.sqlite 'SELECT file, written, dirty_start, unexpected FROM ledger ORDER BY 1' | tr '\n' ' '
+	}
+	same "its own" "$(starts 7:1)" "0|4096|4096|0 1|12288|4096|8192 "
+	same "another" "$(starts 7:2)" "0|4096|0|4096 1|12288|8192|4096 "
+	same "its partition" "$(starts 259:1)" "0|4096|4096|0 1|12288|4096|8192 "
+	same "on nobody knows which" "$(starts 252:0)$(starts '')" "0|4096|0|4096 1|12288|0|12288 0|4096|0|4096 1|12288|0|12288 "
+}
+
 @test "mmap dirties without touching; sockets, pipes, failed calls, the VFS and other causes count nothing" {
 	{
 		ev dirty_mmap 4096 8192
