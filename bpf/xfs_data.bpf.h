@@ -58,16 +58,6 @@ static __always_inline void lock_note(u32 tid)
 		th->locked_ns = bpf_ktime_get_ns();
 }
 
-/* Were bytes of a file submitted since the call began, as by a request of it that came before? Then what was dirty at its begin may not be dirty
- * any more. One for direct I/O that goes through the cache is to be told in any case. */
-static __always_inline bool is_carried(u32 tid, u64 file)
-{
-	struct writer *w = writer_find(data_inode((struct file *)file));
-	struct thread *th = thread_of(tid);
-
-	return !w || !th || w->carried_ns >= clock_begin(th) || NUMBER_AT(file, struct file, f_flags) & O_DIRECT;
-}
-
 /* What is copied from now on. */
 static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 {
@@ -90,11 +80,11 @@ int BPF_PROG(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 	if (!iocb || !from || !gate_open())
 		return 0;
 	part_note(iocb, from);
-	if (!in_io_submit()) {
-		lock_note(tid);
-	} else if (is_carried(tid, POINTER_AT(iocb, struct kiocb, ki_filp))) {
+	if (in_io_submit()) { /* of several each may find clean what the one before had written back, or cut what comes behind */
 		s.address = BPF_CORE_READ((struct aio_kiocb *)iocb, ki_res.obj);
 		aio_copied(&s);
+	} else {
+		lock_note(tid);
 	}
 	if (!(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)))
 		return 0;
