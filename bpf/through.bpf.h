@@ -173,9 +173,10 @@ static __noinline bool aio_writes(struct task_ctx *c, u64 inode)
 static __always_inline void aio_copied(const struct aio_search *s)
 {
 	struct aio_time_key k = { s->address, bpf_get_current_pid_tgid() >> 32 };
+	struct task_ctx *c = ctx_find(); /* a stranger's is no loss */
 	u64 now = bpf_ktime_get_ns();
 
-	if (bpf_map_update_elem(&aio_times, &k, &now, BPF_ANY) && proc_current(ctx_make()) >= PROC_FIRST)
+	if (bpf_map_update_elem(&aio_times, &k, &now, BPF_ANY) && (!c || c->proc != PROC_OTHER))
 		lose(LOSS_AIO_TIME);
 }
 
