@@ -64,6 +64,8 @@ static __always_inline void claim_folio(const struct task_ctx *c, struct inode *
 {
 	u64 from = off, to = off + bytes;
 
+	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_journalled((u64)i))
+		return; /* block by block: below */
 	if (writes && c->part_inode == (u64)i) {
 		from = from > c->part_from ? from : c->part_from;
 		to = to < c->part_to ? to : c->part_to;

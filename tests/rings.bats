@@ -15,15 +15,15 @@ setup() {
 }
 
 # Runs scene.py, in a folder of each file system, and compares with what it wanted.
-scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are checksums
-	local fs
+scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where there are checksums; bytes by which a file may be beside it
+	local fs beside=${2-0}
 
 	body() {
 		rm -f "$WANT" run.sqlite*
 		(cd "$IOT_MNT" && FS=$1 PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
 		same "$1: unexpected, still dirty, D is W" \
 			"$(q "SELECT path, SUM(unexpected), SUM(dirty_end), SUM(dirtied) - SUM(written) FROM l WHERE path GLOB '$IOT_MNT/*'
-				GROUP BY path HAVING SUM(unexpected) OR SUM(dirty_end) OR SUM(dirtied) <> SUM(written)")" ""
+				GROUP BY path HAVING SUM(unexpected) > $beside OR SUM(dirty_end) > $beside OR abs(SUM(dirtied) - SUM(written)) > $beside")" ""
 		same "$1: direct" "$(q "SELECT SUM(direct) FROM l WHERE path GLOB '$IOT_MNT/*'")" "$([ "$1" = btrfs ] && echo 0 || echo "$2")"
 		empty "$1: lost" "$(q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0")"
 		[ ! -e "$WANT" ] || empty "$1: W that others have" "$(q ", want AS (SELECT substr(v, 1, instr(v, ' ') - 1) AS path, CAST(substr(v, instr(v, ' ') + 1) AS INTEGER) AS pid,
@@ -32,7 +32,7 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 			got AS (SELECT f.path, p.pid, SUM(e.bytes) AS bytes FROM event e JOIN r ON r.run = e.run JOIN kind k ON k.id = e.kind
 				JOIN cause z ON z.id = e.cause JOIN file f ON f.run = e.run AND f.id = e.file JOIN process p ON p.run = e.run AND p.id = e.owner
 				WHERE k.name = 'fs_write' AND z.name IN ('data', 'direct') GROUP BY 1, 2)
-			SELECT path, pid, 'wanted', want.bytes, 'got', got.bytes FROM want LEFT JOIN got USING (path, pid) WHERE want.bytes IS NOT got.bytes;")"
+			SELECT path, pid, 'wanted', want.bytes, 'got', got.bytes FROM want LEFT JOIN got USING (path, pid) WHERE got.bytes IS NULL OR abs(want.bytes - got.bytes) > $beside;")"
 	}
 	for fs in ext4 xfs btrfs; do with_fs $fs 500M -- body $fs "$1"; done
 }
@@ -260,7 +260,8 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 	with_fs xfs 500M -- body
 }
 
-@test "chains of two rings that write through into one file at once, over folios that both share: each process has its own pages" {
+# A page that is written over between being taken for writeback and being submitted goes to the later writer (iot-trace(8), CAVEATS).
+@test "chains of two rings that write through into one file at once, over folios that both share: each process has its own pages, but for one or two" {
 	cat > scene.py <<-'P'
 		import os, rings
 		from rings import *
@@ -289,7 +290,7 @@ scene() { # DIRECT: bytes of D that are direct, but for btrfs, where there are c
 		        assert os.waitpid(pid, 0)[1] == 0
 		        want(name, 8, pid)
 	P
-	scene 0
+	scene 0 8192
 }
 
 @test "one io_submit of direct, synced and buffered writes to several files, in any order: D is W" {
