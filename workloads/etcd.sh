@@ -33,7 +33,7 @@ ctl() { lim "$LIMIT" env ETCDCTL_API=3 etcdctl --command-timeout "${LIMIT}s" --e
 sys_ready() { lim 5 curl -sf "http://127.0.0.1:$PORT/health" | grep -q true; }
 # The b+tree is committed up to 100 ms after the answer, a large value longer: a hash of the database waits for it.
 sys_flush() {
-	case ${OP:-write} in
+	case ${OP:-} in
 	write | overwrite | mixed) lim "$LIMIT" curl -sf -o /dev/null -d '{}' "http://127.0.0.1:$PORT/v3/maintenance/hash" ;;
 	esac
 }

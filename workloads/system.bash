@@ -271,7 +271,7 @@ cmd_up() {
 	optional sys_create >"$WORK/log/create" 2>&1
 	servers_start
 	optional sys_started
-	optional sys_flush >&2 # what a server's start leaves for later would be in the first load's window
+	OP="write" optional sys_flush >&2 # what a server's start leaves for later would be in the first load's window
 	settle
 	trap - EXIT
 	say "up in $WORK, port $PORT"
