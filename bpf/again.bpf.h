@@ -32,7 +32,7 @@ __noinline int again_tell(struct walk *w)
 {
 	struct dirtied d = { .how = HOW_EXACT };
 	struct again *a;
-	u8 how;
+	u8 how = HOW_NONE; /* before 6.2 what a global function fills has to be filled before */
 
 	if (!w)
 		return 0;

@@ -40,7 +40,9 @@ CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER,
 INSERT INTO temp.v_owner
 WITH seen AS (
        SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role, p.container, p.host, ask.per,
-              p.id IS NOT NULL AS known,
+              iif((SELECT COUNT(server) FROM device)
+                  AND s.owner IN (SELECT d.server FROM ask JOIN device d USING (run)),
+                  s.owner, p.id IS NOT NULL) AS known,
               iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
               CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner
                    WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
@@ -48,7 +50,6 @@ WITH seen AS (
                    WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                    ELSE 'process' END AS what,
               iif(ask.per = 'pid', COALESCE(p.fold, s.owner), 0) AS part,
-              (SELECT d.server FROM device d WHERE d.run = ask.run AND d.server = s.owner) AS serves,
               s.owner > 2 AND (ask.system IS NULL OR p.system = ask.system) AS wanted, ask.system IS NULL AS unfiltered
        FROM ask JOIN v_seen s LEFT JOIN v_process p ON p.id = s.owner),
      named AS MATERIALIZED (
@@ -65,7 +66,7 @@ WITH seen AS (
        SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
        FROM named n LEFT JOIN large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
      placed AS (SELECT *, iif(small, 'process:rest:', what || ':' || part || ':' || who) AS gid FROM line)
-SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known, serves),
+SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known),
        pid, start_ns, procs, comm, system, what, iif(small, '(the rest)', who), wanted,
        wanted OR (unfiltered AND owner <= 2), gid
 FROM placed;
