@@ -42,7 +42,7 @@ struct fresh {
 	u64 inode, from, to, bytes;
 };
 
-#define URING_CHAIN 16         /* requests of io_uring that wait for each other, remembered of each thread */
+#define URING_CHAIN 64         /* requests of io_uring that wait for each other, remembered of each thread */
 
 /* What is remembered of a thread while it lives. */
 struct task_ctx {
