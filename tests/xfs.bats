@@ -143,10 +143,8 @@ forced() { # COMM REASON
 
 		usual=$(cat "$every")
 		fs_umount
-		echo 100 > "$every" # the log's worker comes after a second: it is told when at the mount
+		echo 100 > "$every" # the log's worker comes after a second: it is told when at the mount, and each time that it came
 		mount -o noatime "$IOT_DEV" "$IOT_MNT" || n=$?
-		echo "$usual" > "$every"
-		same "mount" "${n:-0}" 0
 		ln -sf "$io" syncs
 		ln -sf "$io" osyncs
 		ln -sf "$io" rings
@@ -166,7 +164,9 @@ forced() { # COMM REASON
 			done
 			cat $stats > inside.after
 		P
-		traced --dev "${IOT_DEV#/dev/}" -- sh load.sh > ledgers.json
+		[ -n "${n-}" ] || traced --dev "${IOT_DEV#/dev/}" -- sh load.sh > ledgers.json || n=$?
+		echo "$usual" > "$every"
+		same "mount and run" "${n:-0}" 0
 		cat "$stats" > outside.after
 		read -r n ail < <(forces_in_run)
 		for i in 1 2; do
