@@ -17,6 +17,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ NULL,      "owner",    PROCESS },
 	{ "process", "id",       PROCESS },
 	{ "process", "fold",     PROCESS },
+	{ "device",  "server",   PROCESS },
 	{ "event",   "task",     PROCESS },
 	{ "file",    "id",       FILE_ID },
 	{ NULL,      "file",     FILE_ID },

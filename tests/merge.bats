@@ -37,7 +37,10 @@ number() { # STORE WHO COLUMN
 @test "two hosts are one run: numbers add up, nothing collides, each host has its line" {
 	gen a.sqlite alpha 1 0
 	gen b.sqlite beta 2 3
+	sqlite3 b.sqlite "UPDATE device SET server = (SELECT MAX(id) FROM process) WHERE name = 'loop0'" # as if it were FUSE
 	"$analyze" merge all.sqlite a.sqlite b.sqlite
+	served="SELECT p.pid, p.comm FROM device d JOIN process p ON p.id = d.server"
+	same "the daemon of a mount" "$(sqlite3 all.sqlite "$served")" "$(sqlite3 b.sqlite "$served")"
 	for c in S B S_r B_r; do
 		same "$c" "$(number all.sqlite 'all traced' $c)" $(($(number a.sqlite 'all traced' $c) + $(number b.sqlite 'all traced' $c)))
 		same "$c of alpha" "$(number all.sqlite alpha $c --by host)" "$(number a.sqlite 'all traced' $c)"

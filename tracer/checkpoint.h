@@ -12,8 +12,8 @@
  * Returns 0 or a negative errno after a message. */
 int checkpoint_guard(void);
 
-/* Of the file system that the descriptor `fd`, opened at `mount`, is on. Needs CAP_SYS_ADMIN where there is a journal. Returns 0, or a
- * negative errno after a message: -EOPNOTSUPP where it is not known how. */
-int checkpoint_mount(int fd, const char *mount);
+/* Of the file system that the descriptor `fd`, opened at `mount`, is on, if it is the one of number `dev` (major << 20 | minor). Needs
+ * CAP_SYS_ADMIN where there is a journal. Returns 0, or a negative errno after a message: -EOPNOTSUPP where it is not known how. */
+int checkpoint_mount(int fd, const char *mount, u32 dev);
 
 #endif

@@ -50,7 +50,8 @@ static void look(void *arg, u32 pid, u32 ppid)
 		target[len > 0 ? len : 0] = '\0';
 		holds = !strcmp(target, "/dev/fuse") && is_connection(pid, e->d_name, w->connection);
 	}
-	if (holds && !procfs_stat(pid, &s) && s.start_ticks >= w->began) { /* who makes a daemon of itself holds it until the daemon runs */
+	/* who makes a daemon of itself by forking holds it until the daemon runs; programs that a daemon starts may hold it, too */
+	if (holds && !procfs_stat(pid, &s) && (!w->pid || (s.forked && s.start_ticks >= w->began))) {
 		w->pid = pid;
 		w->began = s.start_ticks;
 	}

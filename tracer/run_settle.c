@@ -49,10 +49,9 @@ static void add_changed(void *arg, const struct iot_put_key *k, const struct iot
 
 /* What is to be settled: the places where what was traced is mounted, and everything when a device was written past the file
  * systems, or is not mounted where we see it (r->hidden). The strings are the caller's. */
-static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES])
+static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], u32 devs[MAX_DEVICES])
 {
-	struct settle_what w = { .mounts = mounts, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
-	u32 devs[MAX_DEVICES];
+	struct settle_what w = { .mounts = mounts, .devs = devs, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	struct cells_devices used = { .devs = devs, .room = MAX_DEVICES };
 
 	run_read_cells(r);
@@ -63,7 +62,7 @@ static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES])
 		const char *at = devices_mount(r->devices, devs[i]);
 
 		if (at && (mounts[w.n] = strdup(at)))
-			w.n++;
+			devs[w.n++] = devs[i];
 		else
 			r->hidden |= devs[i] >> 20 != 0;
 	}
@@ -76,7 +75,8 @@ static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES])
 static void settle_sync(struct run *r)
 {
 	char *mounts[MAX_DEVICES];
-	struct settle_what what = find_mounts(r, mounts);
+	u32 devs[MAX_DEVICES];
+	struct settle_what what = find_mounts(r, mounts, devs);
 
 	if (!what.n && !what.all) {
 		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync"; /* nothing was written, nothing is dirty */

@@ -16,6 +16,7 @@
 
 struct settle_job {
 	char **mounts;
+	u32 *devs;
 	size_t n;
 	bool all, checkpoint;
 	int err, checkpoint_err;
@@ -45,14 +46,15 @@ static void first(int *to, int err)
 	*to = *to ? *to : err;
 }
 
-static void settle_mount(struct settle_job *j, const char *mount)
+static void settle_mount(struct settle_job *j, size_t i)
 {
+	const char *mount = j->mounts[i];
 	auto_close int fd = settle_open(mount);
 
 	if (fd < 0 || syncfs(fd))
 		first(&j->err, fail(fd < 0 ? fd : errno, "cannot sync the file system at %s", mount));
 	else if (j->checkpoint)
-		first(&j->checkpoint_err, checkpoint_mount(fd, mount));
+		first(&j->checkpoint_err, checkpoint_mount(fd, mount, j->devs[i]));
 }
 
 static void *job_run(void *arg)
@@ -62,7 +64,7 @@ static void *job_run(void *arg)
 	if (j->all)
 		sync();
 	for (size_t i = 0; i < j->n; i++)
-		settle_mount(j, j->mounts[i]);
+		settle_mount(j, i);
 	atomic_store(&j->over, true);
 	return NULL;
 }
@@ -75,8 +77,10 @@ int settle_start(struct settle_job **out, const struct settle_what *what)
 	int err;
 
 	*out = j;
-	if (!j || !(j->mounts = calloc(n + 1, sizeof(*j->mounts))))
+	if (!j || !(j->mounts = calloc(n + 1, sizeof(*j->mounts))) || !(j->devs = calloc(n + 1, sizeof(*j->devs))))
 		return fail(ENOMEM, "settling");
+	if (what->devs)
+		memcpy(j->devs, what->devs, n * sizeof(*j->devs));
 	for (j->n = 0; j->n < n; j->n++)
 		if (!(j->mounts[j->n] = strdup(what->mounts[j->n])))
 			return fail(ENOMEM, "settling");
@@ -102,7 +106,9 @@ void settle_free(struct settle_job *j)
 {
 	for (size_t i = 0; j && i < j->n; i++)
 		free(j->mounts[i]);
-	if (j)
+	if (j) {
 		free(j->mounts);
+		free(j->devs);
+	}
 	free(j);
 }

@@ -9,6 +9,7 @@ struct settle_job;
 
 struct settle_what {
 	char *const *mounts;
+	const uint32_t *devs;   /* numbers of what is mounted there; NULL: without a checkpoint */
 	size_t n;
 	bool all;               /* everything, and then what is mounted there */
 	bool checkpoint;        /* what the journals of what is mounted there hold is put in place, too */

@@ -10,22 +10,25 @@ SELECT gid, sum_if(amount, sym = 'sent') AS sent, sum_if(amount, sym = 'received
 FROM v_piece WHERE sym IN ('sent', 'received') GROUP BY gid;
 
 -- What clients wrote to and read from files that are served through FUSE: calls of anybody but the daemon, or the
--- storage system behind the mount. Beside it what the daemon moved, for whatever it did: NULL where it is not known.
+-- storage system behind the mount. Beside it what the daemon moved, for whatever it did: NULL where it is not known, or
+-- is in the sums of several processes that ended.
 CREATE TEMP VIEW v_fuse AS
 WITH client AS MATERIALIZED (
-       SELECT d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, d.server,
+       SELECT d.dev, d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, d.server,
               sum_if(c.amount, c.sym = 'S') AS client_fuse_in, sum_if(c.amount, c.sym = 'S_r') AS client_fuse_out
        FROM v_piece c JOIN v_device d ON d.dev = c.dev LEFT JOIN v_process p ON p.id = c.stand
        WHERE c.sym IN ('S', 'S_r') AND c.stand <> 1 AND d.fs LIKE 'fuse%' AND c.stand IS NOT d.server
            AND (p.system IS NULL OR d.fs NOT LIKE 'fuse.' || p.system || '%')
        GROUP BY c.dev HAVING SUM(c.amount) > 0)
 SELECT f.fs, f.mount, f.client_fuse_in, f.client_fuse_out, p.comm AS daemon, p.pid AS daemon_pid,
-       iif(p.id, sum_if(c.amount, c.sym = 'S'), NULL) AS daemon_S,
-       iif(p.id, sum_if(c.amount, c.sym = 'B'), NULL) AS daemon_B,
-       iif(p.id, sum_if(c.amount, c.sym = 'S_r'), NULL) AS daemon_S_r,
-       iif(p.id, sum_if(c.amount, c.sym = 'B_r'), NULL) AS daemon_B_r
-FROM client f LEFT JOIN v_process p ON p.id = f.server LEFT JOIN v_piece c ON c.stand = p.id
-GROUP BY f.fs, f.mount;
+       iif(p.alone, sum_if(c.amount, c.sym = 'S'), NULL) AS daemon_S,
+       iif(p.alone, sum_if(c.amount, c.sym = 'B'), NULL) AS daemon_B,
+       iif(p.alone, sum_if(c.amount, c.sym = 'S_r'), NULL) AS daemon_S_r,
+       iif(p.alone, sum_if(c.amount, c.sym = 'B_r'), NULL) AS daemon_B_r
+FROM client f
+LEFT JOIN (SELECT id, comm, pid, fold IS NULL AND COALESCE(folded, 1) = 1 AS alone FROM v_process) p ON p.id = f.server
+LEFT JOIN v_piece c ON c.stand = p.id
+GROUP BY f.dev;
 
 -- The owner of each end of a flow: the smallest, where several processes use one socket. place: the host, of a merged
 -- run, whose loopback device it goes through.
