@@ -37,7 +37,7 @@ number() { # STORE WHO COLUMN
 @test "two hosts are one run: numbers add up, nothing collides, each host has its line" {
 	gen a.sqlite alpha 1 0
 	gen b.sqlite beta 2 3
-	sqlite3 b.sqlite "UPDATE device SET server = (SELECT MAX(id) FROM process) WHERE name = 'loop0'" # as if it were FUSE
+	sqlite3 b.sqlite "UPDATE device SET server = (SELECT MAX(id) FROM process) WHERE name = 'loop0'; UPDATE process SET comm = 'served' WHERE id = (SELECT MAX(id) FROM process)" # as if it were FUSE
 	"$analyze" merge all.sqlite a.sqlite b.sqlite
 	served="SELECT p.pid, p.comm FROM device d JOIN process p ON p.id = d.server"
 	same "the daemon of a mount" "$(sqlite3 all.sqlite "$served")" "$(sqlite3 b.sqlite "$served")"
