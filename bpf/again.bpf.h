@@ -142,6 +142,8 @@ __noinline int again_look(struct walk *w)
 	w->done = NUMBER_AT(w->bio, struct bio, bi_iter.bi_bvec_done);
 	w->left = NUMBER_AT(w->bio, struct bio, bi_iter.bi_size);
 	bpf_loop(2 * MAX_STEPS, again_step, &ref, 0);
+	if (w->left || w->again.pos < w->again.end)
+		lose(LOSS_AGAIN);
 	if (w->again.to)
 		again_tell(w);
 	return 0;

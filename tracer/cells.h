@@ -20,6 +20,8 @@ struct cells_devices {
 	bool raw;               /* a block device was used as a file */
 };
 
+/* Adds the number `dev` (major << 20 | minor; 0: none) that process.id `owner` used. Those of nobody who is traced, and those beyond the
+ * room, are left out: a full list may be too short. */
 void cells_add_device(struct cells_devices *, u32 owner, u32 dev);
 
 /* by_disk: what was used is known by the requests of its disks alone. Returns 0 or a negative errno after a message. */
