@@ -102,7 +102,7 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 	with_fs ext4 64M -- body
 }
 
-@test "processes and threads that write parts of blocks of one file at once, synced, plain and long, beside fsync: D is W, to the byte" {
+@test "processes and threads that write parts of blocks of one file at once, synced, plain and long, beside fsync: D is W on ext4, on XFS and btrfs within 2 %" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -138,10 +138,14 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 		    assert os.wait()[1] == 0
 	P
 	scene() { # FILE SYSTEM, PAGES, SIZES
+		local percent
+
 		rm -f run.sqlite* "$IOT_MNT/f"
 		traced -- python3 parallel.py "$IOT_MNT" "$2" "$3"
-		same "$1, $2 pages: D, W, unexpected, still dirty" "$(sql "SELECT SUM(l.dirtied) - SUM(l.written), SUM(l.unexpected), SUM(l.dirty_end), SUM(l.dirty_start), SUM(l.dirtied) > 0
-			FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f'")" "0 0 0 0 1"
+		case $1 in ext4*) percent=0 ;; *) percent=2 ;; esac # XFS tells nothing of blocks of a folio that is dirty already; btrfs: iot-trace(8)
+		same "$1, $2 pages: D, W, unexpected, still dirty" "$(sql "WITH t AS (SELECT SUM(l.dirtied) AS d, SUM(l.written) AS w, SUM(l.unexpected) AS u, SUM(l.dirty_end) AS e,
+			SUM(l.dirty_start) AS s FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f')
+			SELECT 100 * abs(d - w) <= $percent * w, 100 * u <= $percent * w, 100 * e <= $percent * w, 100 * s <= $percent * w, d > 0 FROM t")" "1 1 1 1 1"
 		# the kernel may have no memory at hand for a claim where interrupts are off, once in some runs: that is told
 		empty "$1, $2 pages: lost" "$(q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0 AND NOT (what = 'page writer table full' AND n < 10)")"
 	}
