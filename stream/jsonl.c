@@ -9,6 +9,7 @@
 #include "out.h"
 #include "table.h"
 #include "utf8.h"
+#include "wake.h"
 
 #define BUFFER_BYTES (256 << 10) /* what is formatted is still in the cache of the processor when it is written */
 #define EVENT_MAX 1024          /* more than the longest event line: 19 fields, keys and 20 digits each */
@@ -40,6 +41,7 @@ struct jsonl {
 	int fd, err;
 	char *buf, *p;
 	size_t size;
+	struct wake wake;
 	struct tail tails[1 << TAILS_BITS];
 };
 
@@ -66,6 +68,8 @@ static int flush(struct jsonl *j)
 {
 	int err = j->err ? 0 : out_write(j->fd, j->buf, j->p - j->buf);
 
+	if (!err && !j->err)
+		wake_wrote(&j->wake, j->fd, j->p - j->buf);
 	if (err && err != -EPIPE) /* then the reader has what it wanted: no message */
 		fail_as(err, 0, "%s: cannot write: %s", j->sink.name, out_error(err));
 	j->err = j->err ? j->err : err;
@@ -375,6 +379,7 @@ static int jsonl_close(struct sink *sink, bool complete)
 	struct jsonl *j = (struct jsonl *)sink;
 	int err = flush(j);
 
+	wake_end(&j->wake);
 	free(j->buf);
 	free((void *)j->sink.name);
 	free(j);

@@ -501,20 +501,6 @@ static void *load_next(void *arg)
 	}
 }
 
-int thread_begin(pthread_t *thread, void *(*run)(void *), void *arg, bool alarmed)
-{
-	sigset_t blocked, before;
-	int err;
-
-	sigfillset(&blocked);
-	if (alarmed)
-		sigdelset(&blocked, SIGALRM);
-	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	err = pthread_create(thread, NULL, run, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
-}
-
 /* A signal interrupts one thread, and each looks at a program of its own. */
 static void join_loader(struct probes *p, pthread_t thread)
 {

@@ -3,12 +3,12 @@
 #ifndef IOT_PROBE_PARTS_H
 #define IOT_PROBE_PARTS_H
 
-#include <pthread.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include "probe.h"
 #include "ring.h"
+#include "thread.h"
 #include "tracer.h"
 
 /* --- tables (probe_rows.c) --- */
@@ -150,9 +150,6 @@ struct complaint {
 	char text[128], program[64];
 };
 struct complaint *libbpf_complaint(void);
-
-/* As pthread_create(): signals are for the first thread, but those that are sent to this one alone. alarmed: SIGALRM interrupts it. */
-int thread_begin(pthread_t *, void *(*run)(void *), void *arg, bool alarmed);
 
 /* Looks for the functions of function_rows, beside what else there is to do before the kernel side needs them; waits for that;
  * tells the kernel side what was found. */
