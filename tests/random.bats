@@ -276,6 +276,24 @@ setup() {
 	with_fs xfs 320M -- "$programs" --file "$BATS_TEST_TMPDIR/programs"
 }
 
+# The kernel's stock for a processor is four to begin with.
+@test "the first call of a run may make many parts of a large folio dirty at once: no page is without an owner" {
+	need mkfs.xfs xfsprogs
+	for _ in 1 2 3 4; do
+		cat <<-'EOF'
+			# the pages before and behind are not the call's
+			b pwrite f=0 off=0 len=131072
+			b pwrite f=0 off=262144 len=131072
+			b fsync f=0
+			b pwrite f=0 off=262144 len=4096
+			2 pwrite f=0 off=4096 len=118784
+			= 0 1-29: 2
+
+		EOF
+	done > "$BATS_TEST_TMPDIR/programs"
+	with_fs xfs 320M -m reflink=0 -- "$programs" --batch 1 --file "$BATS_TEST_TMPDIR/programs"
+}
+
 @test "random programs on a btrfs with checksums are refused with what is missing: a worker would end by SIGBUS" {
 	need mkfs.btrfs btrfs-progs
 	run with_fs btrfs 320M -- "$programs" --seeds 1-1

@@ -666,3 +666,18 @@ api_bytes() {
 	}
 	with_fs ext4 256M -- body
 }
+
+@test "guest: ext4 that is mounted in the run, where no other is: its programs are attached then, and what it writes has owners" {
+	need_unmounted ext4
+	body() {
+		fs_umount
+		modprobe -q -r ext4 || : # where it is a module, it is loaded in the run too
+		mount_and_wait
+		traced --dev "${IOT_DEV#/dev/}" -- sh mounts 14 "$IOT_DEV" "$IOT_MNT" sh -c "$io --api odsync --file $IOT_MNT/f --count 23; umount $IOT_MNT" > ledger.json
+		between "journal" "$(written "cause = 'journal' AND comm = 'iot-io'")" $((23 * 3 * 4096)) $((23 * 7 * 4096)) # inode, bitmaps, a descriptor, a commit
+		[[ $(q "SELECT reason FROM probe WHERE name = 'ext4__mark' AND run = (SELECT run FROM r)") == *"what it did before is not known" ]]
+		same "data" "$(written "cause = 'data' AND comm = 'iot-io'")" $((23 * 4096))
+		same "tier" "$(q "SELECT tier FROM run WHERE run = (SELECT run FROM r)")" full
+	}
+	with_fs ext4 256M -- body
+}

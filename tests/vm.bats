@@ -67,10 +67,10 @@ loaded() { # SERIES
 	need mkfs.xfs xfsprogs
 	need mkfs.btrfs btrfs-progs
 	# shellcheck disable=SC2016 # the guest's shell expands them
-	run tests/vm/run -t 600 "$1" -- bash -ec 'modprobe ext4
-		for fs in xfs btrfs; do
+	run tests/vm/run -t 600 "$1" -- bash -ec '
+		for fs in ext4 xfs btrfs; do
 			truncate -s 512M "/dev/shm/$fs"
-			"mkfs.$fs" -q -f "/dev/shm/$fs" >&2
+			"mkfs.$fs" -q "/dev/shm/$fs" >&2
 			mkdir "/tmp/$fs"
 			mount -t "$fs" -o loop "/dev/shm/$fs" "/tmp/$fs"
 		done
@@ -78,6 +78,7 @@ loaded() { # SERIES
 	same "status" "$status" 0
 	empty "refused" "$(grep -E 'failed to load|of this type' <<<"$output" | grep -v 'No such process' || :)" # those are of other kernels
 	grep -q '^tier  *full$' <<<"$output"
+	grep -q '^fs .* ext4__mark .* yes' <<<"$output"
 	grep -q '^fs .* btrfs__copy .* yes' <<<"$output"
 	grep -q '^fs .* xfs__commit .* yes' <<<"$output"
 }

@@ -118,17 +118,18 @@ int privilege_drop(const struct sandbox_opts *o)
 	return 0;
 }
 
-int privilege_keep_loading(void)
+int privilege_keep_loading(bool modules)
 {
-	/* the last one: where kptr_restrict hides the addresses of functions */
-	static const int caps[] = { CAP_BPF, CAP_PERFMON, CAP_SYSLOG };
-	struct __user_cap_data_struct data[2] = {};
+	/* the last but one: where kptr_restrict hides the addresses of functions; the last: a module's types are nobody else's */
+	static const int caps[] = { CAP_BPF, CAP_PERFMON, CAP_SYSLOG, CAP_SYS_ADMIN };
+	struct __user_cap_data_struct data[2] = {}, kept[2] = {};
+	int err = get_caps(data);
 
-	for (size_t i = 0; i < N_OF(caps); i++) {
-		data[caps[i] / 32].effective |= 1u << caps[i] % 32;
-		data[caps[i] / 32].permitted |= 1u << caps[i] % 32;
-	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return fail(errno, "cannot drop privileges");
-	return set_caps(data);
+	for (size_t i = 0; i < N_OF(caps) - !modules; i++)
+		kept[caps[i] / 32].permitted |= data[caps[i] / 32].permitted & 1u << caps[i] % 32;
+	for (int i = 0; i < 2; i++)
+		kept[i].effective = kept[i].permitted;
+	if (err || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err ? err : fail(errno, "cannot drop privileges");
+	return set_caps(kept);
 }

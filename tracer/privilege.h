@@ -3,6 +3,7 @@
 #ifndef IOT_PRIVILEGE_H
 #define IOT_PRIVILEGE_H
 
+#include <stdbool.h>
 #include "sandbox.h"
 
 /* Are the capabilities and the kernel's types there? 0, or a negative errno after a message that names what is missing. */
@@ -12,7 +13,8 @@ int privilege_check(void);
  * were made before keep theirs. */
 int privilege_drop(const struct sandbox_opts *);
 
-/* The same for a process that loads programs later: it keeps what that takes and nothing else, for good. */
-int privilege_keep_loading(void);
+/* The same for a process that loads programs later: it keeps what that takes and nothing else, for good. modules: also programs that
+ * need a module's types. */
+int privilege_keep_loading(bool modules);
 
 #endif

@@ -316,16 +316,37 @@ int probes_want_pid(struct probes *p, u32 pid)
 	return err ? fail(err, "cannot follow process %u", pid) : 0;
 }
 
+/* The descriptor of a program of that name, or -1: it is not loaded. */
+static int program_fd(const struct probes *p, const char *name)
+{
+	for (size_t i = 0; i < n_objects; i++) {
+		struct bpf_program *g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
+
+		if (g && bpf_program__fd(g) >= 0)
+			return bpf_program__fd(g);
+	}
+	return -1;
+}
+
 /* Calls a program of type syscall with its context, where it is loaded. */
 void program_call(const struct probes *p, const char *name, void *ctx, u32 size)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
-	struct bpf_program *g;
+	int fd = program_fd(p, name);
 
-	for (size_t i = 0; i < n_objects; i++) {
-		g = p->obj[i] ? bpf_object__find_program_by_name(p->obj[i], name) : NULL;
-		if (g && bpf_program__fd(g) >= 0)
-			bpf_prog_test_run_opts(bpf_program__fd(g), &opts);
+	if (fd >= 0)
+		bpf_prog_test_run_opts(fd, &opts);
+}
+
+/* Calls a program of type raw_tp on every processor: one that is off refuses. */
+static void program_call_each(const struct probes *p, const char *name)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU);
+	int fd = program_fd(p, name), processors = libbpf_num_possible_cpus();
+
+	for (int i = 0; fd >= 0 && i < processors; i++) {
+		opts.cpu = i;
+		bpf_prog_test_run_opts(fd, &opts);
 	}
 }
 
@@ -388,6 +409,7 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 
 int probes_start(struct probes *p, u64 *start_ns)
 {
+	program_call_each(p, "cache__stock");
 	p->state->boot_ns = clock_now(CLOCK_BOOTTIME);
 	p->state->start_ns = *start_ns = clock_now(CLOCK_MONOTONIC);
 	__atomic_store_n(&p->state->gate, 1, __ATOMIC_RELEASE);

@@ -40,6 +40,23 @@ bool fs_is_mounted(const char *type)
 	return found;
 }
 
+/* Or is it a module, loaded or not? */
+static bool is_built_in(const char *type)
+{
+	char line[64], state[64];
+	FILE *f = fopen("/proc/filesystems", "re");
+	bool known = false;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		known |= *line == '\t' && !strcmp(line + 1, type);
+	}
+	if (f)
+		fclose(f);
+	snprintf(state, sizeof(state), "/sys/module/%s/initstate", type);
+	return known && access(state, F_OK);
+}
+
 static bool is_waiting(const struct probes *p, size_t n)
 {
 	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
@@ -98,12 +115,14 @@ static void watch(struct probes *p, int tracer)
 
 int probes_watch(struct probes *p)
 {
-	bool waiting = false;
+	bool waiting = false, modules = false;
 	sigset_t all;
 	int ends[2];
 
-	for (size_t i = 0; i < n_objects; i++)
+	for (size_t i = 0; i < n_objects; i++) {
 		waiting |= is_waiting(p, i);
+		modules |= is_waiting(p, i) && !is_built_in(objects[i].fs);
+	}
 	if (!waiting)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC))
@@ -120,7 +139,7 @@ int probes_watch(struct probes *p)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	prctl(PR_SET_NAME, "iot-trace-watch");
-	if (!privilege_keep_loading())
+	if (!privilege_keep_loading(modules))
 		watch(p, ends[0]);
 	_exit(0);
 }

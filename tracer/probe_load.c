@@ -423,6 +423,12 @@ int object_load(struct probes *p, size_t n)
 	return -E2BIG;
 }
 
+/* Those that the tracer calls are attached to nothing. */
+static bool is_called(const struct bpf_program *g)
+{
+	return bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL || !strcmp(bpf_program__section_name(g), "raw_tp");
+}
+
 static void program_attach(struct probes *p, struct bpf_program *g)
 {
 	int row = program_row(bpf_program__name(g));
@@ -434,7 +440,7 @@ static void program_attach(struct probes *p, struct bpf_program *g)
 		return;
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
 		p->info[row].verified = info.verified_insns;
-	if (bpf_program__type(g) == BPF_PROG_TYPE_SYSCALL) {
+	if (is_called(g)) {
 		p->info[row].chosen = true;
 		return;
 	}

@@ -30,7 +30,7 @@ const struct object objects[] = {
 	/* in an order in which two threads are ready at about the same time */
 	{ "pages", obj_pages, obj_pages_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
 	{ "calls", obj_calls, obj_calls_end, 0, REDUCED(calls) },
-	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK },
+	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4" },
 	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
 	{ "fs_btrfs", obj_fs_btrfs, obj_fs_btrfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs" },
 };
@@ -70,6 +70,7 @@ const struct program programs[] = {
 	{ "cache__fault_user", "cache", 3, false },  /* x86 */
 	{ "cache__fault_kernel", "cache", 3, false },
 	{ "cache__sweep", "cache", 0, false },       /* called by the tracer */
+	{ "cache__stock", "cache", 0, false },       /* likewise */
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
 	{ "block__remap", "block", 3, true },        /* 5.11: likewise */
