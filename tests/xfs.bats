@@ -180,8 +180,10 @@ forced() { # COMM REASON
 		between "a ring's writes" "$(forced rings sync_write)" 15 17
 		between "a ring's syncs" "$(forced rings fsync)" 5 7
 		same "sync" "$(forced sync sync)" 1
-		[ "$(q "SELECT SUM(ops) FROM c WHERE kind = 'log_force' AND sub = 'log_worker' AND dev = '$IOT_DEVNO'")" -ge 1 ] || fail "the log's worker: none"
-		between "commits per fsync" "$("$analyze" amplification "$store" --table ratios --by comm --format csv | awk -F, '$2 == "syncs" && /commits_per_fsync/ { print $7 }')" 0.8 1
+		n=$(q "SELECT COALESCE(SUM(ops), 0) FROM c WHERE kind = 'log_force' AND sub = 'log_worker' AND dev = '$IOT_DEVNO'")
+		[ "$n" -ge 1 ] || fail "the log's worker: none"
+		# on a slow machine the worker may come between a write and its fsync
+		between "commits per fsync" "$("$analyze" amplification "$store" --table ratios --by comm --format csv | awk -F, '$2 == "syncs" && /commits_per_fsync/ { print $7 }')" 0.8 "$(awk "BEGIN { print 1 + $n / 11 }")"
 	}
 	need sync coreutils
 	with_fs xfs 320M -- body
