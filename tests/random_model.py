@@ -51,6 +51,7 @@ class Program:
         self.unseen = collections.Counter()  # (inode key, page, who): one of those who have no events has it
         self.direct = collections.Counter()  # (inode key, who)
         self.direct_less = collections.Counter() # the same: of these, it may have fewer, which went through the cache
+        self.direct_more = collections.Counter() # the same: so many more may be the rests of blocks that were new, which are zeroed
         self.calls_bytes = collections.Counter()  # (who, kind)
         self.pids = {}
         self.gaps, self.ledger, self.disturbed = collections.defaultdict(set), [], False
@@ -251,6 +252,7 @@ class Program:
         if own - written:
             self.gap(inode, "of a direct write, not on the device", *(own - written))
         self.direct[inode.key, who] += ret
+        self.direct_more[inode.key, who] += reply["begin"] % PAGE + -(reply["begin"] + ret) % PAGE
         self.tail(who, inode, reply)
 
     def tail(self, who, inode, reply):
