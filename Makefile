@@ -19,7 +19,7 @@ say = $(if $(V),,$(info $()  $1	$2))
 # Debian packages that `make setup` installs: to build, to run, to test.
 PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
 PKGS_RUN := gnuplot-nox sqlite3 util-linux e2fsprogs kmod man-db
-PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps zsh texlive-latex-base
+PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh texlive-latex-base
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* thread.h - threads that work beside the program, and that no signal reaches. */
+/* thread.h - threads that work beside the program: signals are for the first, but those that are sent to one alone. */
 #ifndef IOT_THREAD_H
 #define IOT_THREAD_H
 

@@ -56,7 +56,7 @@ def compare(batch):
                 got_bytes[p][who, kind] += int(size)
     for p in batch.programs:
         p.exposed_before = +p.exposed
-        p.errors = compare_pages(p, got[p]) + compare_sums(p, "direct", seen(p.direct, 1), got_direct[p], p.direct_less, p.direct_more) + compare_sums(
+        p.errors = compare_pages(p, got[p]) + compare_sums(p, "direct", seen(p.direct, 1), got_direct[p], p.direct_less) + compare_sums(
             p, "S", seen(p.calls_bytes, 0), got_bytes[p])
     compare_unseen(batch, dev)
     compare_run(batch, dev)
@@ -72,7 +72,6 @@ def compare_unseen(batch, dev):
         high = low + sum(n for p in batch.programs for k, n in p.maybe.items() if not wanted or k[2] in wanted) * PAGE + (either if wanted else 0)
         got = int(sql(batch, "SELECT COALESCE(SUM(t.bytes), 0) FROM agg_total t JOIN kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause "
                            "WHERE k.name = 'fs_write' AND c.name IN ('data', 'direct', 'unknown') AND t.dev = %d AND %s" % (dev, condition))[0][0])
-        high += sum(n for p in batch.programs for k, n in p.direct_more.items() if not wanted or k[1] in wanted)
         exposed = sum(n for p in batch.programs for n in p.exposed_before.values()) * PAGE if wanted else 0
         if not low - exposed <= got <= high + exposed:
             batch.errors.append("file data of %s: %d, but iot says %d" % (name, low, got))
@@ -149,6 +148,6 @@ def seen(sums, at):
     return collections.Counter({k: v for k, v in sums.items() if k[at] not in UNSEEN})
 
 
-def compare_sums(p, what, want, got, less=collections.Counter(), more=collections.Counter()):
+def compare_sums(p, what, want, got, less=collections.Counter()):
     return ["%s %s: %d, but iot says %d" % (what, k, want[k], got[k]) for k in sorted(set(want) | set(got), key=str)
-            if not want[k] - less[k] <= got[k] <= want[k] + more[k]]
+            if not want[k] - less[k] <= got[k] <= want[k]]

@@ -51,7 +51,6 @@ class Program:
         self.unseen = collections.Counter()  # (inode key, page, who): one of those who have no events has it
         self.direct = collections.Counter()  # (inode key, who)
         self.direct_less = collections.Counter() # the same: of these, it may have fewer, which went through the cache
-        self.direct_more = collections.Counter() # the same: so many more may be the rests of blocks that were new, which are zeroed
         self.calls_bytes = collections.Counter()  # (who, kind)
         self.pids = {}
         self.gaps, self.ledger, self.disturbed = collections.defaultdict(set), [], False
@@ -251,8 +250,7 @@ class Program:
                 self.perhaps(inode, page, claim)
         if own - written:
             self.gap(inode, "of a direct write, not on the device", *(own - written))
-        self.direct[inode.key, who] += ret
-        self.direct_more[inode.key, who] += reply["begin"] % PAGE + -(reply["begin"] + ret) % PAGE
+        self.direct[inode.key, who] += ret + padding(reply["begin"], reply["begin"] + ret, reply["size"])
         self.tail(who, inode, reply)
 
     def tail(self, who, inode, reply):
@@ -352,6 +350,12 @@ BYTES = {"write": "write", "pwrite": "pwrite64", "writev": "writev", "pwritev": 
          "sendfile": "sendfile_out", "copy": "copy_out", "splice": "splice_out", "aio": "aio_write", "uring": "uring_write",
          "child": "write", "thread": "write", "aios": "aio_write", "urings": "uring_write"}
 OTHER_SIDE = {"sendfile": "sendfile_in", "copy": "copy_in"}
+
+
+def padding(begin, end, size):
+    """Bytes of zeros that a direct write [begin, end) puts into blocks that the file of `size` bytes did not have: what is left of them."""
+    new = (size + PAGE - 1) // PAGE * PAGE
+    return (begin % PAGE if begin // PAGE * PAGE >= new else 0) + (-end % PAGE if end // PAGE * PAGE >= new else 0)
 
 
 def is_aligned(c, reply):

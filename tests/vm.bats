@@ -39,6 +39,10 @@ file_systems() { # SERIES
 	guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats
 }
 
+@test "check-vm runs every test of this file: its name says under which kernel, or begins with 'a guest'" {
+	empty "no part of check-vm" "$(sed -n 's/^@test "\(.*\)" {$/\1/p' tests/vm.bats | grep -vE "under [0-9]+\.[0-9]+( |,|$)|^a guest|^check-vm")"
+}
+
 not_each_time() {
 	[ -n "${IOT_ALL_VMS-}" ] || skip "IOT_ALL_VMS=1 is missing: this kernel is not run each time"
 }
