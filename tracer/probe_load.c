@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <malloc.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -396,8 +397,8 @@ int object_load(struct probes *p, size_t n)
 		pthread_mutex_lock(&maps_lock);
 		err = share_maps(p, o);
 		pthread_mutex_unlock(&maps_lock);
-		if (err)
-			return err;
+		if (err || probes_over(p))
+			return err ?: -EINTR;
 		*said = (struct complaint){ "", "" };
 		err = bpf_object__load(o);
 		if (!err) {
@@ -482,10 +483,11 @@ struct loading {
 	size_t next, end;
 	int err;
 	pthread_mutex_t lock;
+	sem_t ended;
 };
 
-#define LOOK_NS (NSEC / 50)    /* so often it is looked whether it is over, */
-#define AGAIN_NS (NSEC / 5000) /* and when it is, so often the other thread is interrupted: libbpf tries five times */
+#define LOOK_NS (NSEC / 50)    /* so often it is looked whether it is over, if no signal says so, */
+#define AGAIN_NS (NSEC / 5000) /* and when it is, so often the threads are interrupted: libbpf tries five times */
 #define LOADERS 2              /* each holds the kernel's types meanwhile: some 15 MiB */
 
 static void *load_next(void *arg)
@@ -498,43 +500,52 @@ static void *load_next(void *arg)
 		pthread_mutex_lock(&l->lock);
 		n = l->next++;
 		pthread_mutex_unlock(&l->lock);
-		if (n >= n_objects)
-			return NULL;
+		if (n >= l->end)
+			break;
 		err = l->p->obj[n] ? object_load(l->p, n) : 0;
 		pthread_mutex_lock(&l->lock);
 		l->err = l->err ?: err;
 		pthread_mutex_unlock(&l->lock);
 	}
+	sem_post(&l->ended);
+	return NULL;
 }
 
-/* A signal interrupts one thread, and each looks at a program of its own. */
-static void join_loader(struct probes *p, pthread_t thread)
+/* A signal comes to this thread, which does nothing else: all that load are interrupted at once, each in a program of its own. */
+static void join_loaders(struct loading *l, const pthread_t *thread, int n)
 {
 	struct timespec until;
+	int ended = 0;
 
-	do {
-		bool over = probes_over(p);
+	while (ended < n) {
+		bool over = probes_over(l->p);
 
-		if (over)
-			pthread_kill(thread, SIGALRM);
-		clock_gettime(CLOCK_REALTIME, &until);
+		for (int i = 0; over && i < n; i++)
+			pthread_kill(thread[i], SIGALRM);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += over ? AGAIN_NS : LOOK_NS;
 		until.tv_sec += until.tv_nsec / NSEC;
 		until.tv_nsec %= NSEC;
-	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+		ended += !sem_clockwait(&l->ended, CLOCK_MONOTONIC, &until);
+	}
+	while (n)
+		pthread_join(thread[--n], NULL);
 }
 
 static int load_side_by_side(struct probes *p, size_t begin)
 {
 	struct loading l = { .p = p, .next = begin, .end = n_objects, .lock = PTHREAD_MUTEX_INITIALIZER };
-	pthread_t thread[LOADERS - 1];
+	pthread_t thread[LOADERS];
 	int n = 0;
 
-	while (n < LOADERS - 1 && !thread_begin(&thread[n], load_next, &l, true))
+	sem_init(&l.ended, 0, 0);
+	while (n < LOADERS && !thread_begin(&thread[n], load_next, &l, true))
 		n++;
-	load_next(&l);
-	while (n)
-		join_loader(p, thread[--n]);
+	if (n)
+		join_loaders(&l, thread, n);
+	else
+		load_next(&l);
+	sem_destroy(&l.ended);
 	return l.err;
 }
 
