@@ -31,6 +31,7 @@ struct pt_regs {
 
 struct thread_info {
 	unsigned long flags;
+	u64 preempt_count;
 };
 
 struct task_struct___arm64 {
@@ -69,6 +70,12 @@ static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->user_r
 static __always_inline bool regs_in_call(const struct pt_regs *r)
 {
 	return r->syscallno >= 0;
+}
+
+/* Of the thread that runs: include/linux/preempt.h says what its bits are. */
+static __always_inline u32 preempt_count(void)
+{
+	return NUMBER_AT(CURRENT_TASK, struct task_struct___arm64, thread_info.preempt_count);
 }
 
 #define TIF_32BIT (1UL << 22) /* thread_info.flags: a 32-bit program */
@@ -118,6 +125,18 @@ static __always_inline bool regs_in_call(const struct pt_regs *r)
 static __always_inline bool task_is_compat(struct task_struct *t)
 {
 	return NUMBER_AT(t, struct task_struct___x86, thread_info.status) & TS_COMPAT;
+}
+
+/* Of the thread that runs: include/linux/preempt.h says what its bits are. A variable of each processor since 6.15; its name as that of a
+ * __ksym would have every object refused where the kernel hides the addresses of variables. */
+static __always_inline u32 preempt_count(void)
+{
+	u64 offset = 0;
+	u32 count = 0;
+
+	bpf_probe_read_kernel(&offset, sizeof(offset), (void *)(cfg.per_cpu_offset + bpf_get_smp_processor_id() * sizeof(offset)));
+	bpf_probe_read_kernel(&count, sizeof(count), (void *)(cfg.preempt_count + offset));
+	return count;
 }
 
 /* Where the array of all struct pages begins, and where the memory that they stand for, with 4 levels of page tables: where they are

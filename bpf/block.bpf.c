@@ -10,6 +10,7 @@
 #include "range.bpf.h"
 #include "request.bpf.h"
 #include "tag.bpf.h"
+#include "twin.bpf.h"
 
 #define MOST_ASKED (1ULL << 40) /* copies give a limit, often all of memory */
 
@@ -143,7 +144,7 @@ static __noinline int tag_early(struct bio *b)
 }
 
 SEC("tp_btf/block_bio_remap")
-int BPF_PROG(block__remap, struct bio *b, u32 dev, u64 from)
+int PROBE(block__remap, struct bio *b, u32 dev, u64 from)
 {
 	if (!b)
 		return 0;
@@ -176,7 +177,7 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 }
 
 SEC("tp_btf/block_bio_queue")
-int BPF_PROG(block__queue, struct bio *b)
+int PROBE(block__queue, struct bio *b)
 {
 	struct task_ctx *c;
 	struct walk *w;
@@ -241,7 +242,7 @@ int BPF_PROG(block__queue, struct bio *b)
 /* The front of a bio that is too large becomes a bio of its own; the rest keeps the tag. dm cuts the front of its bios
  * off without making another of it: then the bio is the one that we know, and stands where the rest begins. */
 SEC("tp_btf/block_split")
-int BPF_PROG(block__split, struct bio *b)
+int PROBE(block__split, struct bio *b)
 {
 	u64 key = (u64)b, parent;
 	struct iot_bio *t, copy;
@@ -281,7 +282,7 @@ int BPF_PROG(block__split, struct bio *b)
 
 /* Only devices without requests (dm, md, zram) end their bios here. */
 SEC("tp_btf/block_bio_complete")
-int BPF_PROG(block__bio_end, struct request_queue *q, struct bio *b)
+int PROBE(block__bio_end, struct request_queue *q, struct bio *b)
 {
 	struct iot_bio *t;
 	u64 key = (u64)b;
@@ -300,7 +301,7 @@ int BPF_PROG(block__bio_end, struct request_queue *q, struct bio *b)
 /* ---- requests ---- */
 
 SEC("tp_btf/block_rq_insert")
-int BPF_PROG(block__insert, struct request *rq)
+int PROBE(block__insert, struct request *rq)
 {
 	struct iot_request u = { .inside = gate_open() };
 	u64 key = (u64)rq;
@@ -344,7 +345,7 @@ static long compare_bio(u32 n, struct compare *c)
 }
 
 SEC("tp_btf/block_rq_issue")
-int BPF_PROG(block__issue, struct request *rq)
+int PROBE(block__issue, struct request *rq)
 {
 	struct iot_request u = { .inside = gate_open() }, *old;
 	struct compare c = { .same = 1 };
@@ -381,7 +382,7 @@ int BPF_PROG(block__issue, struct request *rq)
 }
 
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
+int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 {
 	u64 key = (u64)rq, now;
 	struct iot_request *t;

@@ -10,6 +10,7 @@
 #include "dirty.bpf.h"
 #include "drop.bpf.h"
 #include "range.bpf.h"
+#include "twin.bpf.h"
 #include "uring_now.bpf.h"
 
 static __always_inline struct inode *vfs_inode(struct btrfs_inode *bi)
@@ -122,7 +123,7 @@ struct {
 } btrfs_unsent SEC(".maps");
 
 SEC("tp_btf/btrfs_ordered_extent_add")
-int BPF_PROG(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
+int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 {
 	u64 key = (u64)o, off, owner, inode;
 	struct task_ctx *c;
@@ -191,7 +192,7 @@ static __noinline int inlined(struct inode *i, u64 index)
 
 /* A thread of the kernel enters an extent that was written into the trees: on behalf of whose it is. */
 SEC("tp_btf/btrfs_work_sched")
-int BPF_PROG(btrfs__work_begin, struct btrfs_work *w)
+int PROBE(btrfs__work_begin, struct btrfs_work *w)
 {
 	struct task_ctx *c;
 	u64 key;
@@ -210,7 +211,7 @@ int BPF_PROG(btrfs__work_begin, struct btrfs_work *w)
 }
 
 SEC("tp_btf/btrfs_all_work_done")
-int BPF_PROG(btrfs__work_end, struct btrfs_fs_info *fs)
+int PROBE(btrfs__work_end, struct btrfs_fs_info *fs)
 {
 	struct task_ctx *c = ctx_find();
 
@@ -228,7 +229,7 @@ struct {
 } btrfs_compressing SEC(".maps");
 
 SEC("tp_btf/btrfs_work_sched")
-int BPF_PROG(btrfs__compress_begin, struct btrfs_work *w)
+int PROBE(btrfs__compress_begin, struct btrfs_work *w)
 {
 	u64 key = (u64)w, inode;
 
@@ -252,7 +253,7 @@ static __noinline int compressed_inline(u64 inode)
 }
 
 SEC("tp_btf/btrfs_all_work_done")
-int BPF_PROG(btrfs__compress_end)
+int PROBE(btrfs__compress_end)
 {
 	u64 key = 0, *inode, of;
 
@@ -270,7 +271,7 @@ int BPF_PROG(btrfs__compress_end)
 /* ---- bytes that are dropped before they are written ---- */
 
 SEC("tp_btf/btrfs_inode_evict")
-int BPF_PROG(btrfs__evict, struct inode *i)
+int PROBE(btrfs__evict, struct inode *i)
 {
 	u64 inode;
 
@@ -299,7 +300,7 @@ static __always_inline bool is_file(struct inode *i)
 
 /* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. */
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
-int BPF_PROG(btrfs__page_gone, struct folio *f)
+int PROBE(btrfs__page_gone, struct folio *f)
 {
 	struct inode *i;
 

@@ -7,6 +7,7 @@
 
 #include "btrfs_data.bpf.h"
 #include "through.bpf.h"
+#include "twin.bpf.h"
 
 static __always_inline bool uring_through(const struct uring_io *io, struct through *t)
 {
@@ -133,7 +134,7 @@ static __noinline int reserve_note(u64 number)
 /* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
  * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
 SEC("tp_btf/btrfs_set_extent_bit")
-int BPF_PROG(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
+int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 {
 	struct task_ctx *c = ctx_find();
 	u64 inode;
@@ -256,14 +257,14 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 }
 
 SEC("tp_btf/extent_writepage")
-int BPF_PROG(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
+int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
 {
 	page_writeback(f, i, wbc);
 	return !f || !i || !wbc || !gate_open() || is_in_place(i) ? 0 : inlined(i, BPF_CORE_READ(f, index));
 }
 
 SEC("tp_btf/__extent_writepage")
-int BPF_PROG(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
+int PROBE(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
 {
 	page_writeback((struct folio *)p, i, wbc);
 	return !p || !i || !wbc || !gate_open() ? 0 : inlined(i, BPF_CORE_READ((struct folio *)p, index));
@@ -295,13 +296,13 @@ static __noinline int synced(struct file *f)
 }
 
 SEC("tp_btf/btrfs_sync_file")
-int BPF_PROG(btrfs__sync, struct file *f)
+int PROBE(btrfs__sync, struct file *f)
 {
 	return f && gate_open() ? synced(f) : 0;
 }
 
 SEC("tp_btf/btrfs_sync_file_enter")
-int BPF_PROG(btrfs__sync_enter, struct file *f)
+int PROBE(btrfs__sync_enter, struct file *f)
 {
 	return f && gate_open() ? synced(f) : 0;
 }
@@ -309,7 +310,7 @@ int BPF_PROG(btrfs__sync_enter, struct file *f)
 /* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
  * the rest is zeroed. */
 SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(btrfs__dirty, struct folio *f, struct address_space *m)
+int PROBE(btrfs__dirty, struct folio *f, struct address_space *m)
 {
 	struct task_struct *t = current_task();
 	struct dirtied *d;

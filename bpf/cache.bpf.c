@@ -8,6 +8,7 @@
 #include "doing.bpf.h"
 #include "ext4.bpf.h"
 #include "turn.bpf.h"
+#include "twin.bpf.h"
 
 /* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
  * file system on it. */
@@ -94,7 +95,7 @@ static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 }
 
 SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(cache__dirty, struct folio *f, struct address_space *m)
+int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 {
 	struct task_struct *t = current_task();
 	struct dirtied d = {};
@@ -207,7 +208,7 @@ static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u3
  * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
  * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
 SEC("tp_btf/block_dirty_buffer")
-int BPF_PROG(cache__buffer, struct buffer_head *b)
+int PROBE(cache__buffer, struct buffer_head *b)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;
@@ -354,20 +355,20 @@ static __always_inline int fault(u64 address, u64 error)
 }
 
 SEC("tp_btf/page_fault_user")
-int BPF_PROG(cache__fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
+int PROBE(cache__fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
 	return fault(address, error);
 }
 
 SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(cache__fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
+int PROBE(cache__fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
 {
 	return fault(address, error);
 }
 
 /* A fault looks into the page cache: what it reads beyond the page that it waits for is readahead. Absent before 6.12. */
 SEC("tp_btf/mm_filemap_fault")
-int BPF_PROG(cache__fault, struct address_space *m, unsigned long index)
+int PROBE(cache__fault, struct address_space *m, unsigned long index)
 {
 	struct task_struct *t = current_task();
 	struct task_ctx *c;

@@ -2,9 +2,10 @@
 /* core.bpf.c - the life of processes, and the contexts in which kernel threads work for somebody else. */
 #include "owner.bpf.h"
 #include "quick.bpf.h"
+#include "twin.bpf.h"
 
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(core__fork, struct task_struct *parent, struct task_struct *child)
+int PROBE(core__fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 from, to, one = 1;
 
@@ -31,7 +32,7 @@ static __always_inline void proc_end(struct iot_proc_key *k, struct iot_proc *p)
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(core__exec, struct task_struct *t, int old_pid)
+int PROBE(core__exec, struct task_struct *t, int old_pid)
 {
 	struct task_ctx *c = ctx_make();
 	struct iot_state *s = run_state();
@@ -67,7 +68,7 @@ int BPF_PROG(core__exec, struct task_struct *t, int old_pid)
 
 /* Sums by file are kept apart by the names of threads. An exec renames too, before core__exec asks what was read. */
 SEC("tp_btf/task_rename")
-int BPF_PROG(core__rename, struct task_struct *t)
+int PROBE(core__rename, struct task_struct *t)
 {
 	struct task_ctx *c = ctx_of(t);
 
@@ -81,7 +82,7 @@ int BPF_PROG(core__rename, struct task_struct *t)
 
 #ifndef IOT_REDUCED
 SEC("tp_btf/signal_deliver")
-int BPF_PROG(core__signal)
+int PROBE(core__signal)
 {
 	struct task_ctx *c = gate_open() ? ctx_make() : NULL;
 
@@ -93,7 +94,7 @@ int BPF_PROG(core__signal)
 
 /* Task accounting is kept per thread until it is reaped, so each thread adds its own when it ends. */
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(core__exit, struct task_struct *t)
+int PROBE(core__exit, struct task_struct *t)
 {
 	struct iot_proc_key k = {};
 	u32 pid = process_number(t);
@@ -145,19 +146,19 @@ static __always_inline int behalf_end(u32 kind)
 }
 
 SEC("tp_btf/writeback_single_inode_start")
-int BPF_PROG(core__writeback_begin, struct inode *i)
+int PROBE(core__writeback_begin, struct inode *i)
 {
 	return behalf_begin(BEHALF_INODE, (u64)i);
 }
 
 SEC("tp_btf/writeback_single_inode")
-int BPF_PROG(core__writeback_end, struct inode *i)
+int PROBE(core__writeback_end, struct inode *i)
 {
 	return behalf_end(BEHALF_INODE);
 }
 
 SEC("tp_btf/workqueue_execute_start")
-int BPF_PROG(core__work_begin, struct work_struct *w)
+int PROBE(core__work_begin, struct work_struct *w)
 {
 	/* the works of file systems are in their objects, where the types that they sit in are known */
 	if (work_of(w) == FN_LOOP_WORK)

@@ -295,6 +295,8 @@ struct iot_self {
 	u64 pid_ns, mnt_ns, root;
 };
 
+#define IOT_OBJECTS 8          /* a power of two */
+
 /* What the tracer tells the kernel side before loading (read-only data of every object). */
 struct iot_config {
 	u32 self_pid;          /* the tracer, as struct iot_self.tgid */
@@ -303,7 +305,7 @@ struct iot_config {
 	u32 events;            /* 1: deliver events */
 	u32 has_rdonly_cast;   /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
-	u32 twins;             /* 1: the program of system calls has a twin that is not preempted */
+	u32 twins;             /* 1: programs have second copies, since the kernel skips some (twin.bpf.h) */
 	u32 latency;           /* enum iot_latency */
 	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
 	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
@@ -311,7 +313,10 @@ struct iot_config {
 	u32 calls;             /* 1: system calls are seen */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
 	u32 max_writers, max_claims; /* sizes of those tables */
-	u32 claims, pad;       /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
+	u32 claims;            /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
+	u32 copies;            /* 1: not only that of calls has one */
+	u32 copy, object;      /* of this object: 1 its second copy, and its number, less than IOT_OBJECTS */
+	u64 preempt_count, per_cpu_offset; /* addresses of the kernel's variables of these names, where it has them */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };

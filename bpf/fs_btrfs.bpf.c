@@ -9,6 +9,7 @@
  */
 #include "btrfs_through.bpf.h"
 #include "put.bpf.h"
+#include "twin.bpf.h"
 #include "txn.bpf.h"
 
 /* ---- transactions ---- */
@@ -219,7 +220,7 @@ static __always_inline bool is_told(void)
 
 /* Whoever had the lock of a block that is dirty has changed it, or was about to. */
 SEC("tp_btf/btrfs_tree_unlock")
-int BPF_PROG(btrfs__unlock, struct extent_buffer *eb)
+int PROBE(btrfs__unlock, struct extent_buffer *eb)
 {
 	if (!eb || !(BPF_CORE_READ(eb, bflags) >> BLOCK_DIRTY & 1) || !is_told())
 		return 0;
@@ -228,7 +229,7 @@ int BPF_PROG(btrfs__unlock, struct extent_buffer *eb)
 }
 
 SEC("tp_btf/btrfs_cow_block")
-int BPF_PROG(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, struct extent_buffer *to)
+int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, struct extent_buffer *to)
 {
 	if (!to || !is_told())
 		return 0;
@@ -269,7 +270,7 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 }
 
 SEC("tp_btf/btrfs_space_reservation")
-int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
+int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
 {
 	u64 name[2] = {};
 	bool handle, inode;
@@ -287,7 +288,7 @@ int BPF_PROG(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 val
 
 /* A transaction is on disk. Until 7.1 the file system is told, since then the handle. */
 SEC("tp_btf/btrfs_transaction_commit")
-int BPF_PROG(btrfs__commit_end, struct btrfs_fs_info *told)
+int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
 {
 	struct iot_cell_key k = {};
 	struct btrfs_fs_info *fs = (struct btrfs_fs_info *)told;

@@ -10,6 +10,7 @@
 #include "journal.bpf.h"
 #include "put.bpf.h"
 #include "through.bpf.h"
+#include "twin.bpf.h"
 #include "txn.bpf.h"
 #include "uring_now.bpf.h"
 
@@ -113,7 +114,7 @@ static __always_inline struct journal *journal_see(struct journal_s *j, u32 dev)
 }
 
 SEC("tp_btf/jbd2_start_commit")
-int BPF_PROG(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
+int PROBE(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
 {
 	struct task_ctx *c;
 	struct journal *g;
@@ -162,7 +163,7 @@ static __always_inline void commit_event(struct task_ctx *c, const struct txn *x
 }
 
 SEC("tp_btf/jbd2_end_commit")
-int BPF_PROG(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
+int PROBE(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 {
 	struct task_ctx *c = ctx_find();
 	u64 now = bpf_ktime_get_ns(), owner;
@@ -207,14 +208,14 @@ static __always_inline int handle_about(struct inode *i)
 }
 
 SEC("tp_btf/ext4_mark_inode_dirty")
-int BPF_PROG(ext4__mark, struct inode *i)
+int PROBE(ext4__mark, struct inode *i)
 {
 	return handle_about(i);
 }
 
 /* Attributes change without that being told. Since 6.3. */
 SEC("tp_btf/ext4_journal_start_inode")
-int BPF_PROG(ext4__start, struct inode *i)
+int PROBE(ext4__start, struct inode *i)
 {
 	return handle_about(i);
 }
@@ -236,7 +237,7 @@ static __always_inline void handle_put(struct task_ctx *c, u32 dev, u32 owner, u
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
  * had dirtied already counts as one block. */
 SEC("tp_btf/jbd2_handle_stats")
-int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, int interval, int sync, int requested,
+int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, int interval, int sync, int requested,
 	     int dirtied)
 {
 	struct task_ctx *c = ctx_find();
@@ -259,7 +260,7 @@ int BPF_PROG(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int lin
 /* The journal's own superblock is written before or between commits, by whoever moves the log's tail: block.bpf.c knows
  * it by its place, here the transaction that it belongs to is noted. */
 SEC("tp_btf/jbd2_write_superblock")
-int BPF_PROG(ext4__journal_super, struct journal_s *j)
+int PROBE(ext4__journal_super, struct journal_s *j)
 {
 	struct journal *g;
 	u64 owner, t;
@@ -280,7 +281,7 @@ int BPF_PROG(ext4__journal_super, struct journal_s *j)
 }
 
 SEC("tp_btf/jbd2_checkpoint")
-int BPF_PROG(ext4__checkpoint, struct journal_s *j, int result)
+int PROBE(ext4__checkpoint, struct journal_s *j, int result)
 {
 	struct iot_cell_key k = {};
 	u8 how;
@@ -299,7 +300,7 @@ int BPF_PROG(ext4__checkpoint, struct journal_s *j, int result)
 /* ---- fsync, and what it waits for ---- */
 
 SEC("tp_btf/ext4_sync_file_enter")
-int BPF_PROG(ext4__sync_begin, struct file *f, int datasync)
+int PROBE(ext4__sync_begin, struct file *f, int datasync)
 {
 	struct task_ctx *c;
 
@@ -323,7 +324,7 @@ static __always_inline void sync_part(struct iot_cell_key *k, u8 kind, u64 ns)
 }
 
 SEC("tp_btf/ext4_sync_file_exit")
-int BPF_PROG(ext4__sync_end, struct inode *i, int ret)
+int PROBE(ext4__sync_end, struct inode *i, int ret)
 {
 	struct task_ctx *c = ctx_find();
 	u64 begin, now, from, to, commit = 0, flush;
@@ -394,7 +395,7 @@ static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 b
 /* A call that writes through (O_SYNC, RWF_DSYNC) submits what it wrote before it returns: the range that it has written back is
  * what it copied. */
 SEC("tp_btf/ext4_writepages")
-int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
+int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 {
 	struct uring_io io = {};
 	struct task_ctx *c;
@@ -429,7 +430,7 @@ int BPF_PROG(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 /* ---- bytes that are dropped before they are written ---- */
 
 SEC("tp_btf/ext4_evict_inode")
-int BPF_PROG(ext4__evict, struct inode *i)
+int PROBE(ext4__evict, struct inode *i)
 {
 	if (!i || !gate_open())
 		return 0;
@@ -440,7 +441,7 @@ int BPF_PROG(ext4__evict, struct inode *i)
 }
 
 SEC("tp_btf/ext4_truncate_enter")
-int BPF_PROG(ext4__truncate, struct inode *i)
+int PROBE(ext4__truncate, struct inode *i)
 {
 	struct task_struct *t = current_task();
 
@@ -453,7 +454,7 @@ int BPF_PROG(ext4__truncate, struct inode *i)
 
 /* No hole is made behind the page on which the file ends: what a call that failed had begun there stays. */
 SEC("tp_btf/ext4_punch_hole")
-int BPF_PROG(ext4__punch, struct inode *i, long long off, long long len)
+int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 {
 	long long size, end = off + len;
 
@@ -469,7 +470,7 @@ int BPF_PROG(ext4__punch, struct inode *i, long long off, long long len)
 
 /* Of pages that lie in the range whole nothing is left either; the rest of its edges is zeroed, as by a hole. */
 SEC("tp_btf/ext4_zero_range")
-int BPF_PROG(ext4__zero, struct inode *i, long long off, long long len)
+int PROBE(ext4__zero, struct inode *i, long long off, long long len)
 {
 	if (!i || !gate_open() || is_journalled((u64)i))
 		return 0;
@@ -481,7 +482,7 @@ int BPF_PROG(ext4__zero, struct inode *i, long long off, long long len)
 /* A range is taken out of a file, and what follows moves up. That is written first, and the folio in which the range begins too; the rest of
  * the range is dropped. The call fails later if it does not fit. */
 SEC("tp_btf/ext4_collapse_range")
-int BPF_PROG(ext4__collapse, struct inode *i, long long off, long long len)
+int PROBE(ext4__collapse, struct inode *i, long long off, long long len)
 {
 	u64 mapping, first, behind, from = off, to = off + len;
 
@@ -505,7 +506,7 @@ int BPF_PROG(ext4__collapse, struct inode *i, long long off, long long len)
 /* ---- contexts ---- */
 
 SEC("tp_btf/workqueue_execute_start")
-int BPF_PROG(ext4__convert_begin, struct work_struct *w)
+int PROBE(ext4__convert_begin, struct work_struct *w)
 {
 	struct task_ctx *c;
 
@@ -521,7 +522,7 @@ int BPF_PROG(ext4__convert_begin, struct work_struct *w)
 }
 
 SEC("tp_btf/ext4_fc_commit_start")
-int BPF_PROG(ext4__fastcommit_begin, struct super_block *sb)
+int PROBE(ext4__fastcommit_begin, struct super_block *sb)
 {
 	struct task_ctx *c;
 
@@ -534,7 +535,7 @@ int BPF_PROG(ext4__fastcommit_begin, struct super_block *sb)
 }
 
 SEC("tp_btf/ext4_fc_commit_stop")
-int BPF_PROG(ext4__fastcommit_end, struct super_block *sb)
+int PROBE(ext4__fastcommit_end, struct super_block *sb)
 {
 	struct task_ctx *c = ctx_find();
 

@@ -11,6 +11,7 @@
 #include "drop.bpf.h"
 #include "parts.bpf.h"
 #include "put.bpf.h"
+#include "twin.bpf.h"
 #include "txn.bpf.h"
 #include "uring.bpf.h"
 #include "xfs.h"
@@ -34,7 +35,7 @@ struct added {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, COPIES);
 	__type(key, u32);
 	__type(value, struct added);
 } xfs_added SEC(".maps");
@@ -78,8 +79,8 @@ static long commit_find_inode(u32 n, struct commit *k)
 
 static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32 bytes)
 {
-	u32 zero = 0, flags = 0;
-	struct added *a = bpf_map_lookup_elem(&xfs_added, &zero);
+	u32 copy = cfg.copy, flags = 0;
+	struct added *a = bpf_map_lookup_elem(&xfs_added, &copy);
 	u64 at;
 
 	k->bytes += bytes;
@@ -154,8 +155,8 @@ struct putting {
 
 static long put_structure(u32 n, struct putting *p)
 {
-	u32 zero = 0, bytes;
-	struct added *a = bpf_map_lookup_elem(&xfs_added, &zero);
+	u32 copy = cfg.copy, bytes;
+	struct added *a = bpf_map_lookup_elem(&xfs_added, &copy);
 
 	if (!a)
 		return 1;
@@ -185,7 +186,7 @@ static __always_inline void commit_put(const struct commit *k, struct super_bloc
 
 /* The items are in the current checkpoint, which cannot be taken away until all of the transaction are. */
 SEC("tp_btf/xfs_trans_commit_items")
-int BPF_PROG(xfs__commit, struct xfs_trans *tp)
+int PROBE(xfs__commit, struct xfs_trans *tp)
 {
 	struct commit k = {};
 	struct xfs_cil_ctx *cp;
@@ -261,7 +262,7 @@ static long checkpoint_end(u32 n, struct ended *e)
 
 /* A log buffer is on disk, with all before it: the checkpoints that end in it are. */
 SEC("tp_btf/xlog_iclog_callback")
-int BPF_PROG(xfs__checkpoints_end, struct xlog_in_core *ic)
+int PROBE(xfs__checkpoints_end, struct xlog_in_core *ic)
 {
 	struct ended e = {};
 	struct super_block *sb;
@@ -364,7 +365,7 @@ static __always_inline void attached_again(struct attached *a, struct stated *s)
 }
 
 SEC("tp_btf/xfs_buf_submit")
-int BPF_PROG(xfs__buffer, struct xfs_buf *bp)
+int PROBE(xfs__buffer, struct xfs_buf *bp)
 {
 	struct attached a = {};
 	struct stated s = {};
@@ -402,7 +403,7 @@ int BPF_PROG(xfs__buffer, struct xfs_buf *bp)
 /* ---- contexts ---- */
 
 SEC("tp_btf/workqueue_execute_start")
-int BPF_PROG(xfs__work_begin, struct work_struct *w)
+int PROBE(xfs__work_begin, struct work_struct *w)
 {
 	u32 f = work_of(w);
 	struct xfs_cil_ctx *cp;
@@ -425,7 +426,7 @@ int BPF_PROG(xfs__work_begin, struct work_struct *w)
 
 /* One of the files that were unlinked: a thread of the kernel frees what it had. */
 SEC("tp_btf/xfs_inode_inactivating")
-int BPF_PROG(xfs__inactive, struct xfs_inode *ip)
+int PROBE(xfs__inactive, struct xfs_inode *ip)
 {
 	struct task_ctx *c;
 	u32 proc;
@@ -444,7 +445,7 @@ int BPF_PROG(xfs__inactive, struct xfs_inode *ip)
 /* ---- bytes that are dropped before they are written ---- */
 
 SEC("tp_btf/xfs_destroy_inode")
-int BPF_PROG(xfs__evict, struct xfs_inode *ip)
+int PROBE(xfs__evict, struct xfs_inode *ip)
 {
 	struct inode *i;
 
@@ -459,7 +460,7 @@ int BPF_PROG(xfs__evict, struct xfs_inode *ip)
 
 /* Also where extents beyond the end of the file are given back, and by those who free what an unlinked file had. */
 SEC("tp_btf/xfs_itruncate_extents_start")
-int BPF_PROG(xfs__truncate, struct xfs_inode *ip, long long size)
+int PROBE(xfs__truncate, struct xfs_inode *ip, long long size)
 {
 	struct inode *i;
 

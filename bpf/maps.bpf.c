@@ -14,4 +14,5 @@
 #include "put.bpf.h"
 #include "quick.bpf.h"
 #include "readahead.bpf.h"
+#include "twin.bpf.h"
 #include "uring.bpf.h"

@@ -3,6 +3,7 @@
  * of io_uring and of the kernel itself. On older kernels the calls tell (syscall.bpf.c, uring.bpf.c).
  */
 #include "net.bpf.h"
+#include "twin.bpf.h"
 
 /* What tcp_set_state() names, part of the user interface. */
 #define TCP_ESTABLISHED 1
@@ -26,20 +27,20 @@ static __always_inline int moved(struct sock *sock, int bytes, u16 kind)
 }
 
 SEC("tp_btf/sock_send_length")
-int BPF_PROG(net__send, struct sock *sock, int bytes, int flags)
+int PROBE(net__send, struct sock *sock, int bytes, int flags)
 {
 	return moved(sock, bytes, KIND_NET_SEND);
 }
 
 SEC("tp_btf/sock_recv_length")
-int BPF_PROG(net__recv, struct sock *sock, int bytes, int flags)
+int PROBE(net__recv, struct sock *sock, int bytes, int flags)
 {
 	return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : moved(sock, bytes, KIND_NET_RECV);
 }
 
 /* Not behind the gate: a connection that began a moment before the run is known too. */
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(net__state, struct sock *sock, int from, int to)
+int PROBE(net__state, struct sock *sock, int from, int to)
 {
 	u64 key = (u64)sock;
 	u32 role = from == TCP_SYN_SENT ? ROLE_CLIENT : ROLE_SERVER;

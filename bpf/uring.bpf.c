@@ -5,6 +5,7 @@
 #include "uring.bpf.h"
 #include "net.bpf.h"
 #include "readahead.bpf.h"
+#include "twin.bpf.h"
 
 #define SPLICE_FD_IN_FIXED (1U << 31)
 #define FFS_MASK 7UL           /* flags in the address of a registered file */
@@ -93,7 +94,7 @@ static __always_inline void used_again(u64 req)
  * entered twice on one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, COPIES);
 	__type(key, u32);
 	__type(value, struct uring_request);
 } uring_new SEC(".maps");
@@ -105,13 +106,13 @@ static __always_inline int submit(struct io_kiocb *r)
 	struct io_ring_ctx *ring;
 	struct uring_request *u;
 	struct task_ctx *c;
-	u32 flags, zero = 0;
+	u32 flags, copy = cfg.copy;
 	bool moves;
 
 	if (!r || !gate_open() || t->tgid == cfg.self_pid)
 		return 0;
 	c = ctx_make();
-	u = bpf_map_lookup_elem(&uring_new, &zero);
+	u = bpf_map_lookup_elem(&uring_new, &copy);
 	if (!c || !u)
 		return 0;
 	used_again(req);
@@ -149,20 +150,20 @@ static __always_inline int submit(struct io_kiocb *r)
 }
 
 SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(uring__submit, struct io_kiocb *req)
+int PROBE(uring__submit, struct io_kiocb *req)
 {
 	return submit(req);
 }
 
 /* Before 6.4 the tracepoint was called io_uring_submit_sqe, with the request first since 6.0. */
 SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(uring__submit_sqe, struct io_kiocb *req)
+int PROBE(uring__submit_sqe, struct io_kiocb *req)
 {
 	return submit(req);
 }
 
 SEC("tp_btf/io_uring_queue_async_work")
-int BPF_PROG(uring__worker, struct io_kiocb *req)
+int PROBE(uring__worker, struct io_kiocb *req)
 {
 	u64 key = (u64)req;
 	struct uring_request *u;
@@ -217,7 +218,7 @@ static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
 
 /* Since 6.15 the completion comes as an entry of the queue. */
 SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cqe)
+int PROBE(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cqe)
 {
 	if (!cqe)
 		return 0;
@@ -226,7 +227,7 @@ int BPF_PROG(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cq
 
 /* 6.0 to 6.14: result and flags are arguments. */
 SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int res, unsigned int cqe_flags)
+int PROBE(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int res, unsigned int cqe_flags)
 {
 	return complete(req, res, cqe_flags);
 }
@@ -280,7 +281,7 @@ static __always_inline bool free_walk(u64 ring, struct free_walk *w)
 
 /* A ring ends: the memory of its requests is given back. */
 SEC("tp_btf/workqueue_execute_start")
-int BPF_PROG(uring__ring_end, struct work_struct *work)
+int PROBE(uring__ring_end, struct work_struct *work)
 {
 	struct free_walk w = {};
 

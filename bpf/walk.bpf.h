@@ -84,18 +84,21 @@ struct walk {
 };
 
 /* Too large for the stack. One for each program that walks, on each processor: a program is never entered twice on one
- * processor (the kernel counts what it skips for that, and so do we). */
+ * processor (the kernel counts what it skips for that, and so do we), but its copy is (twin.bpf.h). */
 enum { WALK_QUEUE, WALK_COMPLETE, WALK_ISSUE, WALK_SHARE /* the tracer's calls */, WALKS };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WALKS);
+	__uint(max_entries, COPIES * WALKS);
 	__type(key, u32);
 	__type(value, struct walk);
 } walks SEC(".maps");
 
 static __always_inline struct walk *walk_begin(u32 n)
 {
-	struct walk *w = bpf_map_lookup_elem(&walks, &n);
+	struct walk *w;
+
+	n += cfg.copy * WALKS;
+	w = bpf_map_lookup_elem(&walks, &n);
 
 	if (w)
 		__builtin_memset(w, 0, sizeof(*w));

@@ -9,6 +9,7 @@
 #include "folio.bpf.h"
 #include "quick.bpf.h"
 #include "through.bpf.h"
+#include "twin.bpf.h"
 #include "uring_now.bpf.h"
 #include "xfs.h"
 
@@ -71,7 +72,7 @@ static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 }
 
 SEC("tp_btf/xfs_file_buffered_write")
-int BPF_PROG(xfs__write, struct kiocb *iocb, struct iov_iter *from)
+int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 {
 	struct sync_write w = { .iocb = (u64)iocb };
 	struct aio_search s = {};
@@ -140,13 +141,13 @@ static __noinline int written_through(struct inode *i, u64 off, u64 len)
 }
 
 SEC("tp_btf/iomap_writeback_folio")
-int BPF_PROG(xfs__writeback, struct inode *i, long long off, u64 len)
+int PROBE(xfs__writeback, struct inode *i, long long off, u64 len)
 {
 	return gate_open() ? written_through(i, off, len) : 0;
 }
 
 SEC("tp_btf/iomap_writepage")
-int BPF_PROG(xfs__writeback_page, struct inode *i, long long off, u64 len)
+int PROBE(xfs__writeback_page, struct inode *i, long long off, u64 len)
 {
 	return gate_open() ? written_through(i, off, len) : 0;
 }
@@ -254,7 +255,7 @@ static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool faul
 
 /* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. */
 SEC("tp_btf/iomap_zero_iter")
-int BPF_PROG(xfs__zero, struct inode *i, long long off, u64 len)
+int PROBE(xfs__zero, struct inode *i, long long off, u64 len)
 {
 	return gate_open() ? turning_dirty(i, off, len, false) : 0;
 }
@@ -284,7 +285,7 @@ static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 /* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was
  * clean, not where it was dirty in part. */
 SEC("tp_btf/iomap_iter")
-int BPF_PROG(xfs__step, struct iomap_iter *iter)
+int PROBE(xfs__step, struct iomap_iter *iter)
 {
 	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
 	s64 len;

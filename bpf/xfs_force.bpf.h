@@ -7,6 +7,7 @@
 #ifndef IOT_XFS_FORCE_BPF_H
 #define IOT_XFS_FORCE_BPF_H
 
+#include "twin.bpf.h"
 #include "txn.bpf.h"
 #include "uring_now.bpf.h"
 #include "xfs.h"
@@ -53,7 +54,7 @@ struct forcer {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, COPIES);
 	__type(key, u32);
 	__type(value, struct forcer);
 } xfs_forcers SEC(".maps");
@@ -62,9 +63,9 @@ struct {
 static __noinline u32 force_by_function(u64 address)
 {
 	static const char format[] = "%ps";
-	u32 zero = 0;
+	u32 copy = cfg.copy;
 	u64 in = address - 1;  /* a return address may be that of the next function */
-	struct forcer *f = bpf_map_lookup_elem(&xfs_forcers, &zero);
+	struct forcer *f = bpf_map_lookup_elem(&xfs_forcers, &copy);
 
 	if (!f || bpf_snprintf(f->name, sizeof(f->name), format, &in, sizeof(in)) < 0)
 		return SUB_NONE;
@@ -133,7 +134,7 @@ static __noinline u32 force_by_call(void)
 
 /* The owner is who asked. A thread of the kernel asks on behalf of those who are in the checkpoint. */
 SEC("tp_btf/xfs_log_force")
-int BPF_PROG(xfs__force, struct xfs_mount *mp, s64 sequence, unsigned long from)
+int PROBE(xfs__force, struct xfs_mount *mp, s64 sequence, unsigned long from)
 {
 	struct iot_cell_key k = { .kind = KIND_LOG_FORCE, .cause = CAUSE_JOURNAL };
 	struct xlog *log;

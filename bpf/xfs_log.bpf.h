@@ -5,6 +5,7 @@
 #define IOT_XFS_LOG_BPF_H
 
 #include "parts.bpf.h"
+#include "twin.bpf.h"
 #include "txn.bpf.h"
 #include "xfs.h"
 
@@ -119,16 +120,16 @@ struct log_walk {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, COPIES);
 	__type(key, u32);
 	__type(value, struct log_walk);
 } log_walks SEC(".maps");
 
 static __always_inline struct log_walk *log_walk_of(void)
 {
-	u32 zero = 0;
+	u32 copy = cfg.copy;
 
-	return bpf_map_lookup_elem(&log_walks, &zero);
+	return bpf_map_lookup_elem(&log_walks, &copy);
 }
 
 /* Which structure a buffer holds, by its type in blf_flags. */
@@ -296,7 +297,7 @@ static long log_part(u32 n, struct part_list **list)
 
 /* A log buffer is about to be written. Not yet packed: later a number stands at the begin of each sector. */
 SEC("tp_btf/xlog_iclog_sync")
-int BPF_PROG(xfs__log_write, struct xlog_in_core *ic)
+int PROBE(xfs__log_write, struct xlog_in_core *ic)
 {
 	struct log_walk *w = log_walk_of();
 	struct stated s = {};

@@ -154,8 +154,9 @@ static int open_all(struct probes *p)
 	for (size_t i = 0; i < n_objects; i++)
 		if (p->obj[i])
 			object_attach(p, p->obj[i]);
-	if (probes_over(p))
-		return -EINTR;
+	err = copies_add(p);
+	if (err || probes_over(p))
+		return err ?: -EINTR;
 	for (size_t i = 0; i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name, programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);
@@ -447,6 +448,7 @@ void probes_close(struct probes *p)
 	functions_wait(p);
 	for (size_t i = 0; i < n_programs; i++)
 		bpf_link__destroy(p->link[i]);
+	copies_close(p);
 	ring_close(p->ring);
 	ring_close(p->names);
 	if (p->state)

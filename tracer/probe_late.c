@@ -89,8 +89,10 @@ static void come(struct probes *p, size_t n)
 	functions_tell(p);
 	forgive(p);
 	p->obj[n] = object_open(p, n);
-	if (p->obj[n] && !object_load(p, n))
+	if (p->obj[n] && !object_load(p, n)) {
 		object_attach(p, p->obj[n]);
+		copy_add(p, n);
+	}
 	for (size_t i = 0; i < n_programs; i++)
 		if (p->info[i].reason && programs[i].full && !strncmp(p->info[i].name, objects[n].fs, strlen(objects[n].fs)))
 			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name, p->info[i].reason);

@@ -102,7 +102,7 @@ static bool call_wanted(const struct iot_config *c, const struct iot_syscall *ca
 	return call->shape < SHAPE_TO || (c && c->sockets);
 }
 
-static void configure(struct probes *p, struct bpf_object *o)
+static void configure(struct probes *p, struct bpf_object *o, size_t n, bool copy)
 {
 	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
 	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
@@ -121,6 +121,11 @@ static void configure(struct probes *p, struct bpf_object *o)
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->twins = p->skips;
+		c->copies = p->copies;
+		c->preempt_count = p->symbols.preempt_count;
+		c->per_cpu_offset = p->symbols.per_cpu_offset;
+		c->object = n;
+		c->copy = copy;
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;
 		c->max_claims = p->max_claims;
@@ -377,6 +382,17 @@ int objects_reduce(struct probes *p, size_t n)
 
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
 
+int object_set_up(struct probes *p, struct bpf_object *o, size_t n, bool copy)
+{
+	int err;
+
+	configure(p, o, n, copy);
+	pthread_mutex_lock(&maps_lock);
+	err = share_maps(p, o);
+	pthread_mutex_unlock(&maps_lock);
+	return err;
+}
+
 /* Loads one object; a program that the kernel refuses is left out, and the rest is tried again. */
 int object_load(struct probes *p, size_t n)
 {
@@ -393,10 +409,7 @@ int object_load(struct probes *p, size_t n)
 		if (probes_over(p))
 			return -EINTR;
 		choose(p, o);
-		configure(p, o);
-		pthread_mutex_lock(&maps_lock);
-		err = share_maps(p, o);
-		pthread_mutex_unlock(&maps_lock);
+		err = object_set_up(p, o, n, false);
 		if (err || probes_over(p))
 			return err ?: -EINTR;
 		*said = (struct complaint){ "", "" };
@@ -477,10 +490,11 @@ void object_attach(struct probes *p, struct bpf_object *o)
 			program_attach(p, g);
 }
 
-/* Objects that are loaded side by side: each thread takes the next, up to `end`. */
+/* Objects that are loaded side by side: each thread takes the next. */
 struct loading {
 	struct probes *p;
-	size_t next, end;
+	int (*load)(struct probes *, size_t n);
+	size_t next;
 	int err;
 	pthread_mutex_t lock;
 	sem_t ended;
@@ -500,9 +514,9 @@ static void *load_next(void *arg)
 		pthread_mutex_lock(&l->lock);
 		n = l->next++;
 		pthread_mutex_unlock(&l->lock);
-		if (n >= l->end)
+		if (n >= n_objects)
 			break;
-		err = l->p->obj[n] ? object_load(l->p, n) : 0;
+		err = l->load(l->p, n);
 		pthread_mutex_lock(&l->lock);
 		l->err = l->err ?: err;
 		pthread_mutex_unlock(&l->lock);
@@ -532,9 +546,10 @@ static void join_loaders(struct loading *l, const pthread_t *thread, int n)
 		pthread_join(thread[--n], NULL);
 }
 
-static int load_side_by_side(struct probes *p, size_t begin)
+/* All but the maps, which are there. */
+int objects_side_by_side(struct probes *p, int (*load)(struct probes *, size_t n))
 {
-	struct loading l = { .p = p, .next = begin, .end = n_objects, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct loading l = { .p = p, .load = load, .next = OBJECT_MAPS + 1, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread[LOADERS];
 	int n = 0;
 
@@ -549,6 +564,11 @@ static int load_side_by_side(struct probes *p, size_t begin)
 	return l.err;
 }
 
+static int load_opened(struct probes *p, size_t n)
+{
+	return p->obj[n] ? object_load(p, n) : 0;
+}
+
 /* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
 int objects_load(struct probes *p)
 {
@@ -557,7 +577,7 @@ int objects_load(struct probes *p)
 	if (err)
 		return err;
 	functions_tell(p); /* the others depend on what is found */
-	err = load_side_by_side(p, OBJECT_MAPS + 1);
+	err = objects_side_by_side(p, load_opened);
 	malloc_trim(0);
 	return err;
 }

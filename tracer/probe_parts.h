@@ -92,6 +92,8 @@ struct probes {
 	struct iot_self self;
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
+	struct bpf_object *copy[MAX_OBJECTS]; /* second ones, where `copies` */
+	struct bpf_link *copy_link[MAX_PROGRAMS];
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
 	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
@@ -106,10 +108,12 @@ struct probes {
 		} at[MAX_SYMBOLS];
 		size_t n;
 		bool skips;            /* it has SYMBOL_SKIPS */
+		u64 preempt_count, per_cpu_offset; /* as in struct iot_config; 0 not known */
 		bool apart;
 		pthread_t thread;
 	} symbols;
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
+	bool copies;           /* so there are second copies */
 	struct ring *ring, *names;     /* events; processes and paths */
 	struct iot_state *state;       /* the kernel's own, mapped */
 	u64 shared;                    /* of state->late: those that were divided */
@@ -164,6 +168,16 @@ int objects_load(struct probes *);
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
+/* Tells an object that was opened what it must know, and gives it the maps that are there. copy: it is a second one. */
+int object_set_up(struct probes *, struct bpf_object *, size_t n, bool copy);
+/* Calls load(p, n) for each object but the first, from several threads. Returns 0 or the first error. */
+int objects_side_by_side(struct probes *, int (*load)(struct probes *, size_t n));
+/* Where the kernel skips programs: loads and attaches second copies of those that are attached, of one object or of all. */
+int copy_add(struct probes *, size_t n);
+int copies_add(struct probes *);
+/* How often they did the work of the first in object n. */
+u64 copies_stood_in(const struct probes *, u32 n);
+void copies_close(struct probes *);
 /* Is a file system of this type mounted somewhere? The programs of an object for which none is are refused for that. */
 bool fs_is_mounted(const char *type);
 void objects_wait(struct probes *, size_t n);

@@ -335,10 +335,17 @@ static void add_time(const struct bpf_prog_info *info, u64 *sum)
 	*sum += info->run_time_ns;
 }
 
+static void sum_misses(const struct probes *p, u64 n[LOSS_MAX + 1])
+{
+	memset(n, 0, (LOSS_MAX + 1) * sizeof(*n));
+	each_program(p, add_misses, n);
+	for (size_t i = 0; i < n_objects; i++)
+		n[LOSS_SKIPPED] -= copies_stood_in(p, i);
+}
+
 void probes_ready(struct probes *p)
 {
-	memset(p->misses_before, 0, sizeof(p->misses_before));
-	each_program(p, add_misses, p->misses_before);
+	sum_misses(p, p->misses_before);
 }
 
 /* Lets the kernel side look for requests of a disk whose end it was not told. */
@@ -416,7 +423,7 @@ bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
-	u64 values[p->cpus], misses[LOSS_MAX + 1] = { 0 };
+	u64 values[p->cpus], misses[LOSS_MAX + 1];
 
 	for (u32 i = 0; i < LOSS_MAX; i++) {
 		n[i] = 0;
@@ -425,10 +432,11 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		for (int cpu = 0; cpu < p->cpus; cpu++)
 			n[i] += values[cpu];
 	}
-	each_program(p, add_misses, misses);
+	sum_misses(p, misses);
 	for (u32 i = 0; i <= LOSS_MAX; i++)
 		misses[i] -= p->misses_before[i];
-	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
+	/* a program may be skipped, and its copy at work, between the two readings */
+	n[LOSS_SKIPPED] = (s64)misses[LOSS_SKIPPED] > 0 ? misses[LOSS_SKIPPED] : 0;
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	return 0;
 }

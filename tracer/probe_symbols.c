@@ -11,12 +11,26 @@
 #define SYMBOL_SKIPS "tracepoint_srcu"
 #define TYPE_SKIPS "srcu_ctr"
 
+/* Is the preemption count in struct thread_info? (bpf/arch.h) */
+#if defined(__aarch64__)
+#define IN_THREAD true
+#else
+#define IN_THREAD false
+#endif
+
 /* A function that is there, but not for us. */
 static void hide(struct probes *p, const char *name)
 {
 	size_t n = strlen(p->hidden);
 
 	snprintf(p->hidden + n, sizeof(p->hidden) - n, "%s%s", n ? ", " : "", name);
+}
+
+/* Variables of the kernel: where the address of each is kept. */
+static u64 *variable(struct probes *p, const char *name)
+{
+	return !strcmp(name, "__preempt_count") ? &p->symbols.preempt_count :
+		!strcmp(name, "__per_cpu_offset") ? &p->symbols.per_cpu_offset : NULL;
 }
 
 /* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
@@ -31,7 +45,7 @@ static void *find_functions(void *arg)
 		return NULL;
 	}
 	while (!probes_over(p) && fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
-		u64 address;
+		u64 address, *known;
 
 		name = strchr(line, ' ');
 		if (!name || strlen(name) < 4)
@@ -39,6 +53,9 @@ static void *find_functions(void *arg)
 		name += 3;
 		name[strcspn(name, " \t\n")] = '\0';
 		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
+		known = variable(p, name);
+		if (known)
+			*known = strtoull(line, NULL, 16);
 		for (size_t i = 0; i < n_function_rows; i++) {
 			if (*name != *function_rows[i].name || strcmp(name, function_rows[i].name))
 				continue;
@@ -75,6 +92,8 @@ void functions_tell(struct probes *p)
 
 	functions_wait(p);
 	p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
+	/* without knowing what is an interrupt a mark might be another's */
+	p->copies = p->skips && (IN_THREAD || (p->symbols.preempt_count && p->symbols.per_cpu_offset));
 	for (size_t i = 0; i < p->symbols.n; i++)
 		bpf_map_update_elem(fd, &p->symbols.at[i].address, &p->symbols.at[i].function, BPF_ANY);
 	if (p->state) /* programs run already: what they remember is void */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* twin.bpf.h - second copies of programs, for kernels that skip the first.
+ *
+ * Since 7.0 a thread can be preempted inside a tp_btf program, and the kernel skips the program for every other thread on that processor
+ * until the first goes on. There the tracer loads each object twice (cfg.copy). The copies of a program follow each other at their
+ * tracepoint: the first leaves a mark that it was here, and the second takes the mark away, or does the work where there is none.
+ * Both skipped is a loss.
+ */
+#ifndef IOT_TWIN_BPF_H
+#define IOT_TWIN_BPF_H
+
+#include "arch.h"
+
+#if defined(IOT_REDUCED)
+
+#define PROBE BPF_PROG
+
+#else
+
+/* By object (cfg.object), a bit for each of its programs. */
+struct marks {
+	u64 done[IOT_OBJECTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct marks);
+} marks SEC(".maps");
+
+/* An interrupt may come between the copies: it has marks of its own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2); /* soft and hard ones */
+	__type(key, u32);
+	__type(value, struct marks);
+} interrupt_marks SEC(".maps");
+
+/* How often the second copy did the work, by object. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOT_OBJECTS);
+	__type(key, u32);
+	__type(value, u64);
+} stood_in SEC(".maps");
+
+/* include/linux/preempt.h, as it has been since 2.6 */
+#define SERVING_SOFTIRQ 0x100
+#define HARDIRQ 0xff0000 /* and NMI */
+
+static __always_inline struct marks *marks_here(void)
+{
+	u32 count = preempt_count(), level;
+
+	if (!(count & (HARDIRQ | SERVING_SOFTIRQ)))
+		return bpf_task_storage_get(&marks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	level = count & HARDIRQ ? 1 : 0;
+	return bpf_map_lookup_elem(&interrupt_marks, &level);
+}
+
+static __always_inline void stands_in(s64 n)
+{
+	u32 object = cfg.object;
+	u64 *sum = bpf_map_lookup_elem(&stood_in, &object);
+
+	if (sum)
+		sum_add(sum, n);
+}
+
+/* Is this the copy that does the work? program: its number in this object. Without memory for a mark the second copy is. */
+static __always_inline bool copy_works(u32 program)
+{
+	u64 bit = 1ULL << program;
+	struct marks *m;
+	u64 *done;
+
+	if (!cfg.copies)
+		return true;
+	m = marks_here();
+	done = m ? &m->done[cfg.object & (IOT_OBJECTS - 1)] : NULL;
+	if (!cfg.copy) {
+		if (done)
+			*done |= bit;
+		else
+			stands_in(-1); /* though nobody skipped this */
+		return done;
+	}
+	if (done && *done & bit) {
+		*done &= ~bit;
+		return false;
+	}
+	stands_in(1);
+	return true;
+}
+
+/* As BPF_PROG, for a program that has a second copy: all of an object, but what the tracer calls and what is called in another way. */
+#define PROBE(name, args...)								\
+name(unsigned long long *ctx);								\
+static __always_inline int ____##name(unsigned long long *ctx, ##args);			\
+int name(unsigned long long *ctx)							\
+{											\
+	_Pragma("GCC diagnostic push")							\
+	_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")				\
+	return copy_works(__COUNTER__) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
+	_Pragma("GCC diagnostic pop")							\
+}											\
+static __always_inline int ____##name(unsigned long long *ctx, ##args)
+
+#endif
+
+#endif

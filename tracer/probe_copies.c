@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_copies.c - second copies of the programs, for kernels that skip the first (bpf/twin.bpf.h). */
+#include <errno.h>
+#include <string.h>
+#include "probe_parts.h"
+
+#define TRACEPOINT "tp_btf/"
+
+/* Those of calls have another: what follows them must not be preempted (bpf/syscall.bpf.c). */
+static bool has_copy(const struct probes *p, const struct bpf_program *g)
+{
+	int row = program_row(bpf_program__name(g));
+
+	return row >= 0 && !p->info[row].reason && strcmp(programs[row].layer, "syscall") &&
+		!strncmp(bpf_program__section_name(g), TRACEPOINT, strlen(TRACEPOINT));
+}
+
+/* Without a copy the losses say what was skipped: that is no reason to end. */
+static int copy_load(struct probes *p, size_t n)
+{
+	struct bpf_object *o = object_open(p, n);
+	struct bpf_program *g;
+	int err;
+
+	if (!o)
+		return -EINVAL;
+	bpf_object__for_each_program(g, o)
+		bpf_program__set_autoload(g, has_copy(p, g));
+	err = object_set_up(p, o, n, true) ?: bpf_object__load(o);
+	if (!err) {
+		p->copy[n] = o;
+		return 0;
+	}
+	bpf_object__close(o);
+	return probes_over(p) ? -EINTR : 0;
+}
+
+static int load_wanted(struct probes *p, size_t n)
+{
+	return p->obj[n] ? copy_load(p, n) : 0;
+}
+
+/* What could not be attached is not: its marks stay where they are, and what the first does not do is lost. */
+static void copy_attach(struct probes *p, size_t n)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, p->copy[n]) {
+		int row = program_row(bpf_program__name(g));
+
+		if (bpf_program__fd(g) >= 0 && p->info[row].chosen && !probes_over(p))
+			p->copy_link[row] = bpf_program__attach(g);
+	}
+}
+
+int copy_add(struct probes *p, size_t n)
+{
+	int err = p->copies ? copy_load(p, n) : 0;
+
+	if (p->copy[n])
+		copy_attach(p, n);
+	return err;
+}
+
+int copies_add(struct probes *p)
+{
+	int err = p->copies ? objects_side_by_side(p, load_wanted) : 0;
+
+	for (size_t i = 0; i < n_objects; i++)
+		if (p->copy[i])
+			copy_attach(p, i);
+	return err;
+}
+
+u64 copies_stood_in(const struct probes *p, u32 n)
+{
+	u64 values[p->cpus], sum = 0;
+
+	if (!p->copy[n] || bpf_map_lookup_elem(map_fd(p, "stood_in"), &n, values))
+		return 0;
+	for (int cpu = 0; cpu < p->cpus; cpu++)
+		sum += values[cpu];
+	return sum;
+}
+
+void copies_close(struct probes *p)
+{
+	for (size_t i = 0; i < n_programs; i++)
+		bpf_link__destroy(p->copy_link[i]);
+	for (size_t i = 0; i < n_objects; i++)
+		bpf_object__close(p->copy[i]);
+}
