@@ -333,6 +333,8 @@ struct iot_state {
 	struct iot_sum_ring sum_free, sum_spare; /* in map `filesum_free` */
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
 	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
+	u32 late_asked, late_answered; /* the process that waits for file systems says how many of their programs were skipped ... */
+	u64 late_skips;        /* ... here */
 	u32 put_second, put_names; /* names sent in that second of files that calls put into journals */
 	u32 used_cells;        /* aggregates in use */
 	u32 used_flows;        /* flows in the table */

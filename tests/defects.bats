@@ -189,12 +189,16 @@ for i in range(23):
 	same "instances" "$("$analyze" amplification "$store" --by instance --table summary --format csv | grep etcd | cut -d, -f2 | sort -u)" "etcd $PWD/data"
 }
 
-@test "guest: programs of system calls are doubled where the kernel skips them, from 7.0 on, and nowhere else (defect 46)" {
+@test "guest: programs are doubled where the kernel skips them, from 7.0 on, and nowhere else (defect 46)" {
 	need_tracer
 	"$trace" --probes >probes
 	wanted=no
 	[ "$(uname -r | cut -d. -f1)" -lt 7 ] || wanted=yes
 	same "exit program" "$(awk '$2 == "syscall__exit_twin" { print $4 }' probes)" "$wanted"
+	# all that are attached to a tracepoint by its types
+	copied=$(awk '$3 ~ /^tp_btf/ && $1 != "syscall" && $4 == "yes"' probes | wc -l)
+	[ $wanted = yes ] || copied=
+	same "the others" "$(awk '$1 == "copies" { print $2 }' probes)" "$copied"
 }
 
 @test "more dirty files than the table of writers holds: what has no place is nobody's, a loss and a bound, never another's (defect 41)" {

@@ -83,6 +83,15 @@ u64 copies_stood_in(const struct probes *p, u32 n)
 	return sum;
 }
 
+size_t probes_copies(const struct probes *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_programs; i++)
+		n += !!p->copy_link[i];
+	return n;
+}
+
 void copies_close(struct probes *p)
 {
 	for (size_t i = 0; i < n_programs; i++)

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "probe_parts.h"
 
 #define LOOK_MS 200            /* attached within a second */
+#define ANSWER_MS 1000         /* longer than the programs of a file system take to be loaded */
 
 /* The kernel has a folder for each file system that is mounted, in whatever namespace, beside these. */
 bool fs_is_mounted(const char *type)
@@ -98,17 +100,55 @@ static void come(struct probes *p, size_t n)
 			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name, p->info[i].reason);
 }
 
+/* The programs of `late` were loaded here: only this process can ask the kernel about them. */
+static void answer(const struct probes *p, const bool late[MAX_OBJECTS])
+{
+	u32 asked = p->state->late_asked;
+	u64 sum = 0;
+
+	for (size_t i = 0; i < n_objects; i++)
+		sum += late[i] ? object_skips(p, i) : 0;
+	p->state->late_skips = sum;
+	__atomic_store_n(&p->state->late_answered, asked, __ATOMIC_RELEASE);
+}
+
+u64 late_skips(const struct probes *p)
+{
+	static const struct timespec pause = { 0, NSEC / 1000 };
+	u32 asked;
+
+	if (!p->skips || p->watcher <= 0)
+		return 0;
+	asked = ++p->state->late_asked;
+	if (write(p->watcher_pipe, "", 1) != 1)
+		return p->state->late_skips;
+	for (int i = 0; i < ANSWER_MS && __atomic_load_n(&p->state->late_answered, __ATOMIC_ACQUIRE) != asked; i++)
+		nanosleep(&pause, NULL);
+	return p->state->late_skips;
+}
+
 /* Until the tracer closes its end of the pipe, or has ended: the programs stay attached as long as this process holds them. */
 static void watch(struct probes *p, int tracer)
 {
-	struct pollfd over = { .fd = tracer };
+	struct pollfd asked = { .fd = tracer, .events = POLLIN };
+	bool late[MAX_OBJECTS] = { false }, waiting = true;
+	char question;
 
-	for (bool waiting = true; !poll(&over, 1, waiting ? LOOK_MS : -1);) {
+	for (;;) {
+		int n = poll(&asked, 1, waiting ? LOOK_MS : -1);
+
+		if (n && (n < 0 || read(tracer, &question, 1) != 1))
+			return;
+		if (n) {
+			answer(p, late);
+			continue;
+		}
 		waiting = false;
 		for (size_t i = 0; i < n_objects; i++) {
 			if (!is_waiting(p, i))
 				continue;
-			if (fs_is_mounted(objects[i].fs))
+			late[i] = fs_is_mounted(objects[i].fs);
+			if (late[i])
 				come(p, i);
 			waiting |= !p->obj[i];
 		}

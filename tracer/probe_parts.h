@@ -127,7 +127,7 @@ struct probes {
 	u64 *free_cells;
 	struct iot_fold *folds;
 	pid_t watcher;         /* loads what comes late; 0: nothing is waited for */
-	int watcher_pipe;      /* ends it */
+	int watcher_pipe;      /* asks it; ends it */
 };
 
 /* Is nothing more to be loaded? */
@@ -182,6 +182,9 @@ void copies_close(struct probes *);
 bool fs_is_mounted(const char *type);
 void objects_wait(struct probes *, size_t n);
 void probes_unwatch(struct probes *);
+/* How many programs the kernel skipped, of object n, and of those of file systems that came during the run. */
+u64 object_skips(const struct probes *, size_t n);
+u64 late_skips(const struct probes *);
 /* Every table that was given a size must be there, and be one that can have another. */
 int maps_check(const struct probes *);
 int maps_plan(struct probes *);

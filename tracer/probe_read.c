@@ -297,21 +297,19 @@ void probes_use(struct probes *p, struct probe_use *u)
 	*u = (struct probe_use){ p->state->used_cells, p->state->used_flows, count_keys(p, "procs"), count_keys(p, "files") };
 }
 
-/* Calls body for every program that is loaded, with what the kernel says of it. */
-static void each_program(const struct probes *p, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
+/* Calls body for every program of an object that is loaded, with what the kernel says of it. */
+static void each_program(const struct bpf_object *o, void (*body)(const struct bpf_prog_info *, u64 *sum), u64 *sum)
 {
 	struct bpf_program *g;
 
-	for (size_t i = 0; i < n_objects; i++) {
-		if (!p->obj[i])
-			continue;
-		bpf_object__for_each_program(g, p->obj[i]) {
-			struct bpf_prog_info info = {};
-			u32 len = sizeof(info);
+	if (!o)
+		return;
+	bpf_object__for_each_program(g, o) {
+		struct bpf_prog_info info = {};
+		u32 len = sizeof(info);
 
-			if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
-				body(&info, sum);
-		}
+		if (bpf_program__fd(g) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+			body(&info, sum);
 	}
 }
 
@@ -338,9 +336,19 @@ static void add_time(const struct bpf_prog_info *info, u64 *sum)
 static void sum_misses(const struct probes *p, u64 n[LOSS_MAX + 1])
 {
 	memset(n, 0, (LOSS_MAX + 1) * sizeof(*n));
-	each_program(p, add_misses, n);
-	for (size_t i = 0; i < n_objects; i++)
+	for (size_t i = 0; i < n_objects; i++) {
+		each_program(p->obj[i], add_misses, n);
 		n[LOSS_SKIPPED] -= copies_stood_in(p, i);
+	}
+}
+
+u64 object_skips(const struct probes *p, size_t n)
+{
+	u64 sum[LOSS_MAX + 1] = { 0 };
+
+	each_program(p->obj[n], add_misses, sum);
+	sum[LOSS_SKIPPED] -= copies_stood_in(p, n);
+	return (s64)sum[LOSS_SKIPPED] > 0 ? sum[LOSS_SKIPPED] : 0;
 }
 
 void probes_ready(struct probes *p)
@@ -437,6 +445,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		misses[i] -= p->misses_before[i];
 	/* a program may be skipped, and its copy at work, between the two readings */
 	n[LOSS_SKIPPED] = (s64)misses[LOSS_SKIPPED] > 0 ? misses[LOSS_SKIPPED] : 0;
+	n[LOSS_SKIPPED] += late_skips(p);
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	return 0;
 }
@@ -455,7 +464,10 @@ int probes_cpu_ns(struct probes *p, u64 *ns)
 {
 	u64 sum = 0;
 
-	each_program(p, add_time, &sum);
+	for (size_t i = 0; i < n_objects; i++) {
+		each_program(p->obj[i], add_time, &sum);
+		each_program(p->copy[i], add_time, &sum);
+	}
 	*ns = sum;
 	return sum ? 0 : -ENODATA;
 }
