@@ -100,9 +100,11 @@ name(unsigned long long *ctx);								\
 static __always_inline int ____##name(unsigned long long *ctx, ##args);			\
 int name(unsigned long long *ctx)							\
 {											\
+	enum { NUMBER = __COUNTER__ };							\
+	_Static_assert(NUMBER < 64, "struct marks has no bit for it");			\
 	_Pragma("GCC diagnostic push")							\
 	_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")				\
-	return copy_works(__COUNTER__) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
+	return copy_works(NUMBER) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
 	_Pragma("GCC diagnostic pop")							\
 }											\
 static __always_inline int ____##name(unsigned long long *ctx, ##args)

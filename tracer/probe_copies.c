@@ -72,11 +72,11 @@ int copies_add(struct probes *p)
 	return err;
 }
 
-u64 copies_stood_in(const struct probes *p, u32 n)
+s64 copies_stood_in(const struct probes *p, u32 n)
 {
-	u64 values[p->cpus], sum = 0;
+	s64 values[p->cpus], sum = 0;
 
-	if (!p->copy[n] || bpf_map_lookup_elem(map_fd(p, "stood_in"), &n, values))
+	if (!p->copies || !p->obj[n] || bpf_map_lookup_elem(map_fd(p, "stood_in"), &n, values))
 		return 0;
 	for (int cpu = 0; cpu < p->cpus; cpu++)
 		sum += values[cpu];

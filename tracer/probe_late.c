@@ -19,7 +19,7 @@
 #include "probe_parts.h"
 
 #define LOOK_MS 200            /* attached within a second */
-#define ANSWER_MS 1000         /* longer than the programs of a file system take to be loaded */
+#define ANSWER_MS 100          /* events wait meanwhile. While it loads programs it answers later, and the next reading has that */
 
 /* The kernel has a folder for each file system that is mounted, in whatever namespace, beside these. */
 bool fs_is_mounted(const char *type)
@@ -119,9 +119,12 @@ u64 late_skips(const struct probes *p)
 
 	if (!p->skips || p->watcher <= 0)
 		return 0;
-	asked = ++p->state->late_asked;
-	if (write(p->watcher_pipe, "", 1) != 1)
-		return p->state->late_skips;
+	asked = p->state->late_asked;
+	if (__atomic_load_n(&p->state->late_answered, __ATOMIC_ACQUIRE) == asked) {
+		p->state->late_asked = ++asked;
+		if (write(p->watcher_pipe, "", 1) != 1)
+			return p->state->late_skips;
+	}
 	for (int i = 0; i < ANSWER_MS && __atomic_load_n(&p->state->late_answered, __ATOMIC_ACQUIRE) != asked; i++)
 		nanosleep(&pause, NULL);
 	return p->state->late_skips;

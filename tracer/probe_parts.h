@@ -175,8 +175,8 @@ int objects_side_by_side(struct probes *, int (*load)(struct probes *, size_t n)
 /* Where the kernel skips programs: loads and attaches second copies of those that are attached, of one object or of all. */
 int copy_add(struct probes *, size_t n);
 int copies_add(struct probes *);
-/* How often they did the work of the first in object n. */
-u64 copies_stood_in(const struct probes *, u32 n);
+/* How often they did the work of the first in object n; less than 0: that had no memory for its mark, and nobody did it. */
+s64 copies_stood_in(const struct probes *, u32 n);
 void copies_close(struct probes *);
 /* Is a file system of this type mounted somewhere? The programs of an object for which none is are refused for that. */
 bool fs_is_mounted(const char *type);

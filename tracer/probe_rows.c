@@ -267,4 +267,4 @@ const struct function_row function_rows[] = {
 };
 const size_t n_function_rows = N_OF(function_rows);
 
-_Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(programs) <= MAX_PROGRAMS, "struct probes has no room for them");
+_Static_assert(N_OF(objects) <= MAX_OBJECTS && N_OF(objects) <= IOT_OBJECTS && N_OF(programs) <= MAX_PROGRAMS, "struct probes has no room for them");

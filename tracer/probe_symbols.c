@@ -54,7 +54,7 @@ static void *find_functions(void *arg)
 		name[strcspn(name, " \t\n")] = '\0';
 		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
 		known = variable(p, name);
-		if (known)
+		if (known && !*known) /* a process that looks again may have no right to see it */
 			*known = strtoull(line, NULL, 16);
 		for (size_t i = 0; i < n_function_rows; i++) {
 			if (*name != *function_rows[i].name || strcmp(name, function_rows[i].name))
