@@ -22,8 +22,9 @@ guest() { # SERIES SECONDS FILTER FILE...
 
 	kernel "$series"
 	shift 3
-	"$root/tests/vm/run" -t "$seconds" -m 2G -s 2 "$series" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter "$filter" "$@" >> "$said" || status=$?
-	cat "$said"
+	"$root/tests/vm/run" -t "$seconds" -m 2G -s 2 "$series" -- env IOT_IMG_DIR=/dev/shm bats --formatter tap --filter "$filter" "$@" \
+		>> "$said" 2> "$BATS_TEST_TMPDIR/errors" || status=$?
+	cat "$said" "$BATS_TEST_TMPDIR/errors"
 	return "$status"
 }
 
@@ -51,6 +52,22 @@ not_each_time() {
 	kernel 6.1
 	run tests/vm/run 6.1 -- sh -c 'uname -r; echo "a  b"; exit 42'
 	[[ $status = 42 && ${lines[0]} = 6.1.* && ${lines[1]} = "a  b" ]]
+}
+
+cpu_mhz() { # FACTOR
+	cc -O2 -o "$BATS_TEST_TMPDIR/tsc" "$root/tests/vm/tsc.c"
+	"$BATS_TEST_TMPDIR/tsc" | awk -v f="$1" '{ print $1 / 1000 * f }'
+}
+
+# A kernel that measures its clock while it boots took every second for many where the emulator had to wait, and complained of what hung for so long.
+@test "a guest is told how fast its clock goes" {
+	kernel 6.1
+	grep -q '^flags.* constant_tsc' /proc/cpuinfo || skip "a time stamp counter of one frequency is missing"
+	run tests/vm/run 6.1 -- sh -c 'cat /proc/cmdline; dmesg | grep "tsc: "'
+	same "status" "$status" 0
+	between "told, in MHz" "$(sed -n 's/.* tsc_early_khz=\([0-9]*\).*/\1/p' <<<"$output" | awk '{ print $1 / 1000 }')" "$(cpu_mhz 0.999)" "$(cpu_mhz 1.001)"
+	empty "measured" "$(grep -E 'calibrate against|using .* reference' <<<"$output")"
+	between "used, in MHz" "$(sed -n 's/.*tsc: Detected \([0-9.]*\) MHz.*/\1/p' <<<"$output")" "$(cpu_mhz 0.999)" "$(cpu_mhz 1.001)"
 }
 
 @test "a guest that panics and a guest that hangs have exit status 125" {
