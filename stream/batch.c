@@ -45,13 +45,19 @@ _Static_assert(COLUMNS == 1
 #include "fields.def"
 	, "columns.def has not the fields of fields.def");
 
-#define CELL_MAX (2 + 3 + 1 + 9 * COLUMNS)
+/* A page is filled upwards, behind room for the pointers to so many cells: then a record is made where it stays, and what is written beyond its
+ * end is written over by the next. */
+#define LEAF_ROWS 2048u
+#define LEAF_BEGIN (LEAF_HEAD + 2 * LEAF_ROWS)
+
+#define PREFIX_MAX (2 + 3)       /* bytes before a record: its length, its row */
+#define CELL_MAX (PREFIX_MAX + 1 + 9 * COLUMNS + sizeof(u64))
 
 struct batch {
 	sqlite3 *db;
 	u8 *image;
 	unsigned int page;      /* that is being filled */
-	unsigned int cells, top; /* in it: how many, and where the last one begins */
+	unsigned int cells, next; /* in it: how many, and where the next one begins */
 	u32 rows;               /* in all pages */
 	u32 last_row[PAGES_MAX]; /* of each leaf before this one */
 };
@@ -83,12 +89,6 @@ static inline u8 *put_varint(u8 *p, u32 v)
 
 /* ---- one record ---- */
 
-struct row {
-	u8 head[COLUMNS + 1], body[8 * COLUMNS + 8];
-	u8 *type, *value;       /* where the next column goes */
-	u8 *end;                /* of the head: behind the last column that is not NULL */
-};
-
 /* Types of values: 0 NULL, 1 to 6 an integer of so many bytes, 8 and 9 the numbers 0 and 1. */
 static const u8 bytes_of[] = { 0, 1, 2, 3, 4, 6, 8, 0, 0, 0 };
 static const u8 type_of[] = { /* by significant bits; one more is for the sign */
@@ -96,38 +96,47 @@ static const u8 type_of[] = { /* by significant bits; one more is for the sign *
 	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
 };
 
-static inline __attribute__((always_inline)) void put_value(struct row *r, u64 v, bool has)
+static inline u8 type_of_value(u64 v, bool has)
 {
-	u8 type = v > 1 ? type_of[64 - __builtin_clzll(v)] : v ? 9 : has ? 8 : 0;
+	return v > 1 ? type_of[64 - __builtin_clzll(v)] : v ? 9 : has ? 8 : 0;
+}
+
+/* Returns where the next value goes. */
+static inline u8 *put_value(u8 *p, u8 type, u64 v)
+{
 	unsigned int n = bytes_of[type];
 	u64 be = htobe64(v << (-8 * n & 63));
 
-	memcpy(r->value, &be, sizeof(be)); /* what is too much, the next one overwrites */
-	r->value += n;
-	*r->type++ = type;
-	r->end = type ? r->type : r->end;
+	memcpy(p, &be, sizeof(be)); /* what is too much, the next one overwrites */
+	return p + n;
 }
 
-/* Makes the cell of one row and returns its bytes. */
-static inline size_t make_cell(u8 *cell, u32 rowid, s64 run, const struct iot_event *e)
+/* Makes the cell of one row within CELL_MAX bytes from `at`. *end: behind it. Returns where it begins: how long it is, is known last. */
+static inline u8 *make_cell(u8 *at, u8 **end, u32 rowid, s64 run, const struct iot_event *e)
 {
-	struct row r;
-	size_t head, body;
-	u8 *p;
+	u8 *head = at + PREFIX_MAX, *types = head + 1, *p, *begin;
+	unsigned int columns = 1; /* up to the last that is not NULL */
+	size_t size;
 
-	r.type = r.head + 1;
-	r.value = r.body;
-	put_value(&r, run, true);
-#define COLUMN(name) put_value(&r, e->name, HAS_##name);
-#define LIKE(name, other) put_value(&r, e->name == e->other ? 0 : e->name, e->name != e->other);
+	types[COLUMN_run] = type_of_value(run, true);
+#define PUT_TYPE(name, v, has) do {								\
+	u8 type = types[COLUMN_##name] = type_of_value(v, has);					\
+												\
+	columns = type ? COLUMN_##name + 1 : columns;						\
+} while (0);
+#define COLUMN(name) PUT_TYPE(name, e->name, HAS_##name)
+#define LIKE(name, other) PUT_TYPE(name, e->name == e->other ? 0 : e->name, e->name != e->other)
 #include "columns.def"
-	head = r.end - r.head;
-	body = r.value - r.body;
-	r.head[0] = head;
-	p = put_varint(put_varint(cell, head + body), rowid);
-	memcpy(p, r.head, sizeof(r.head));
-	memcpy(p + head, r.body, sizeof(r.body));
-	return p + head + body - cell;
+	head[0] = 1 + columns;
+	p = put_value(head + 1 + columns, types[COLUMN_run], run);
+	/* no value follows that of the last column: what is NULL has none, though its type is where the body is by now */
+#define COLUMN(name) if (COLUMN_##name < columns) p = put_value(p, types[COLUMN_##name], e->name);
+#include "columns.def"
+	*end = p;
+	size = p - head;
+	begin = head - (size >> 7 ? 2 : 1) - (rowid >> 14 ? 3 : rowid >> 7 ? 2 : 1);
+	put_varint(put_varint(begin, size), rowid);
+	return begin;
 }
 
 /* ---- pages ---- */
@@ -141,7 +150,7 @@ static void begin_leaf(struct batch *b, unsigned int page)
 {
 	b->page = page;
 	b->cells = 0;
-	b->top = PAGE_BYTES;
+	b->next = LEAF_BEGIN;
 }
 
 static void put_head(u8 *page, u8 kind, unsigned int cells, unsigned int top)
@@ -154,26 +163,25 @@ static void put_head(u8 *page, u8 kind, unsigned int cells, unsigned int top)
 
 static void end_leaf(struct batch *b)
 {
-	put_head(page_at(b, b->page), LEAF, b->cells, b->top);
+	put_head(page_at(b, b->page), LEAF, b->cells, LEAF_BEGIN);
 	b->last_row[b->page] = b->rows;
 }
 
 /* False: there is no room. */
 static bool add_row(struct batch *b, s64 run, const struct iot_event *e)
 {
-	u8 cell[CELL_MAX + sizeof(((struct row *)0)->head)], *page;
-	size_t n = make_cell(cell, b->rows + 1, run, e);
+	u8 *page, *begin, *end;
 
-	if (b->top < LEAF_HEAD + 2 * (b->cells + 1) + n) {
+	if (b->next > PAGE_BYTES - CELL_MAX || b->cells == LEAF_ROWS) {
 		if (b->page + 1 == PAGES_MAX)
 			return false;
 		end_leaf(b);
 		begin_leaf(b, b->page + 1);
 	}
 	page = page_at(b, b->page);
-	b->top -= n;
-	memcpy(page + b->top, cell, n);
-	put_be16(page + LEAF_HEAD + 2 * b->cells++, b->top);
+	begin = make_cell(page + b->next, &end, b->rows + 1, run, e);
+	b->next = end - page;
+	put_be16(page + LEAF_HEAD + 2 * b->cells++, begin - page);
 	b->rows++;
 	return true;
 }
