@@ -47,15 +47,21 @@ static void put_text(FILE *f, const char *text)
 	text ? fprintf(f, "'%s',", text) : fprintf(f, "NULL,");
 }
 
+/* Begins one more row of a statement: to prepare one a row takes longer than all that the table is for. */
+static void next_row(FILE *f, const char *table, size_t *rows)
+{
+	(*rows)++ ? fprintf(f, ",\n(") : fprintf(f, ";\nINSERT INTO temp.%s VALUES(", table);
+}
+
 static void put_row(FILE *f, const struct volume *v, unsigned int kind)
 {
-	fprintf(f, "INSERT INTO temp.volume VALUES(%zu,", v - volumes);
+	fprintf(f, "%zu,", v - volumes);
 	put_text(f, v->symbol);
 	put_text(f, v->name ? v->name : v->symbol);
 	put_text(f, v->needs);
 	put_text(f, v->class);
 	put_text(f, v->rest);
-	fprintf(f, "%u,%u,%d,%d);\n", v->measure, kind, v->unless_vfs, v->of_load);
+	fprintf(f, "%u,%u,%d,%d)", v->measure, kind, v->unless_vfs, v->of_load);
 }
 
 static const struct { const char *layer, *what, *spoils; } losses[] = {
@@ -64,14 +70,15 @@ static const struct { const char *layer, *what, *spoils; } losses[] = {
 };
 
 /* One row for each class of volumes that a loss spoils, one with NULL where it spoils none. */
-static void put_loss(FILE *f, size_t i)
+static void put_loss(FILE *f, size_t i, size_t *rows)
 {
 	const char *word = losses[i].spoils;
 	size_t len;
 
 	do {
 		len = strcspn(word, " ");
-		fprintf(f, "INSERT INTO temp.loss VALUES('%s','%s',NULLIF('%.*s',''));\n", losses[i].layer, losses[i].what, (int)len, word);
+		next_row(f, "loss", rows);
+		fprintf(f, "'%s','%s',NULLIF('%.*s',''))", losses[i].layer, losses[i].what, (int)len, word);
 		word += len + 1;
 	} while (word[-1]);
 }
@@ -89,21 +96,23 @@ static void sql_volume_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 int volume_register(struct sqlite3 *db)
 {
 	char *sql = NULL;
-	size_t size, i, k;
+	size_t size, i, k, rows = 0;
 	FILE *f = memory_open(&sql, &size);
 	int rc;
 
 	if (!f)
 		return SQLITE_NOMEM;
 	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT, measure INTEGER,"
-		" kind INTEGER, unless_vfs INTEGER, of_load INTEGER);\n");
+		" kind INTEGER, unless_vfs INTEGER, of_load INTEGER)");
 	for (i = 0; i < VOLUME_MAX; i++)
 		for (k = 0; k < KIND_MAX; k++)
-			if (volume_kind(i, k))
+			if (volume_kind(i, k)) {
+				next_row(f, "volume", &rows);
 				put_row(f, &volumes[i], k);
-	fprintf(f, "CREATE TEMP TABLE loss(layer TEXT, what TEXT, class TEXT);\n");
-	for (i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		put_loss(f, i);
+			}
+	fprintf(f, ";\nCREATE TEMP TABLE loss(layer TEXT, what TEXT, class TEXT)");
+	for (i = rows = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		put_loss(f, i, &rows);
 	rc = fclose(f) ? SQLITE_NOMEM : sqlite3_exec(db, sql, NULL, NULL, NULL);
 	free(sql);
 	return rc ? rc : sqlite3_create_function(db, "volume_has", 5, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
