@@ -42,7 +42,7 @@ BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_A
 
 bpf_parts := core net syscall uring cache block # of calls.bpf.c and pages.bpf.c
 bpf_src := $(filter-out $(bpf_parts:%=bpf/%.bpf.c),$(wildcard bpf/*.bpf.c))
-bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o) $(patsubst bpf/%.bpf.c,$(B)/bpf/%.no_cast.bpf.o,$(filter-out bpf/who.% bpf/reduced_%,$(bpf_src)))
 base_obj := $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c))
 stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
 systems_src := $(wildcard tracer/systems/*.c)
@@ -77,11 +77,18 @@ $(B)/.tools:
 		{ echo "iot: header <$${h%:*}> is missing: install the Debian package '$${h#*:}' (make setup installs all)" >&2; exit 1; }; done
 	@mkdir -p $(B) && touch $@
 
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
-	$(call say,BPF,$<)
+# Each object is made twice: for kernels that cast addresses to types, and for those that do not yet.
+define bpf_object
+	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
+endef
+$(B)/bpf/%.no_cast.bpf.o: BPFFLAGS += -DIOT_NO_CAST
+$(B)/bpf/%.no_cast.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
+	$(bpf_object)
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
+	$(bpf_object)
 
 # What any tracer of system calls costs, for the bench.
 $(B)/floor.bpf.o: tests/floor.bpf.c Makefile | $(B)/.tools

@@ -303,7 +303,6 @@ struct iot_config {
 	u32 by_pid;            /* 1: only processes in map `want_pids` are wanted */
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
-	u32 has_rdonly_cast;   /* 1: the kernel has bpf_rdonly_cast() */
 	u32 sockets;           /* enum iot_sockets */
 	u32 twins;             /* 1: programs have second copies, since the kernel skips some (twin.bpf.h) */
 	u32 latency;           /* enum iot_latency */

@@ -555,8 +555,8 @@ struct io_sr_msg {
 
 #pragma clang attribute pop
 
-/* Turns an address into a typed pointer that can be followed without a helper call. Since 6.2 (a35b9af4ec2c); the tracer
- * says in cfg.has_rdonly_cast whether it is there. */
+/* Turns an address into a typed pointer that can be followed without a helper call. Since 6.2 (a35b9af4ec2c): the tracer loads objects
+ * with IOT_NO_CAST where it is missing. */
 extern void *bpf_rdonly_cast(void *address, u32 type) __ksym __weak;
 
 /* Page flags. That which marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */

@@ -76,7 +76,11 @@ static __always_inline u32 number_next(u32 *counter, u32 id)
 #define LOOP_ROUNDS 0
 #define TASK(task, field) ((task)->field)
 #define CURRENT_TASK bpf_get_current_task_btf()
-#define HAS_CAST __builtin_expect(cfg.has_rdonly_cast, 1) /* what is dead lies together: the verifier takes it out at once */
+#ifdef IOT_NO_CAST             /* for kernels before 6.2: an object of its own, since what is dead takes the verifier time at each place */
+#define HAS_CAST 0
+#else
+#define HAS_CAST 1
+#endif
 
 /* Takes number `n` of a counter: false when somebody did before. id: tells it from other counters, for older kernels. */
 static __always_inline bool number_take(u32 *counter, u32 n, u32 id)

@@ -77,6 +77,7 @@ static int prepare(struct probes *p)
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
 		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux"); /* ESRCH: whatever it was */
+	p->casts = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	p->lacks = lacking(p);
 	return find_self(p);
 }

@@ -116,7 +116,6 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n, bool cop
 		c->by_pid = p->opts.by_pid;
 		c->dev = p->opts.dev;
 		c->events = p->opts.events;
-		c->has_rdonly_cast = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 		c->cgroup = p->opts.cgroup;
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
@@ -359,7 +358,11 @@ static struct bpf_object *parse(struct probes *p, size_t n, const char *data, co
 
 struct bpf_object *object_open(struct probes *p, size_t n)
 {
-	return p->lacks ? parse(p, n, objects[n].reduced, objects[n].reduced_end) : parse(p, n, objects[n].data, objects[n].end);
+	const struct object *o = &objects[n];
+
+	if (p->lacks)
+		return parse(p, n, o->reduced, o->reduced_end);
+	return p->casts ? parse(p, n, o->data, o->end) : parse(p, n, o->no_cast, o->no_cast_end);
 }
 
 int objects_reduce(struct probes *p, size_t n)

@@ -18,6 +18,7 @@ struct object {
 	const char *name, *data, *end;
 	u32 layers;            /* bits of the layers that it serves; 0: always */
 	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
+	const char *no_cast, *no_cast_end; /* the same for kernels without bpf_rdonly_cast() */
 	const char *reduced, *reduced_end; /* the same for kernels that lack what the others need (bpf/reduced.bpf.h); NULL: none */
 };
 enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
@@ -96,6 +97,7 @@ struct probes {
 	struct bpf_link *copy_link[MAX_PROGRAMS];
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
+	bool casts;            /* the kernel has bpf_rdonly_cast() */
 	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;

@@ -7,32 +7,35 @@
 #include "probe_parts.h"
 
 /* The objects are carried inside the program. */
-#define CARRY(name) \
-	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"" #name ".bpf.o\"\n" \
+#define CARRY_FILE(name, file) \
+	__asm__(".section .rodata\n.balign 16\n.globl obj_" #name ", obj_" #name "_end\nobj_" #name ":\n.incbin \"" file ".bpf.o\"\n" \
 		"obj_" #name "_end:\n.byte 0\n.previous\n"); \
 	extern const char obj_##name[] __asm__("obj_" #name), obj_##name##_end[] __asm__("obj_" #name "_end")
+#define CARRY(name) CARRY_FILE(name, #name)
+#define CARRY_BOTH(name) CARRY(name); CARRY_FILE(name##_no_cast, #name ".no_cast")
 
 CARRY(who);
-CARRY(maps);
-CARRY(calls);
-CARRY(pages);
-CARRY(fs_ext4);
-CARRY(fs_xfs);
-CARRY(fs_btrfs);
+CARRY_BOTH(maps);
+CARRY_BOTH(calls);
+CARRY_BOTH(pages);
+CARRY_BOTH(fs_ext4);
+CARRY_BOTH(fs_xfs);
+CARRY_BOTH(fs_btrfs);
 CARRY(reduced_maps);
 CARRY(reduced_calls);
 CARRY(reduced_block);
 
+#define OBJECT(name, layers, fs) #name, obj_##name, obj_##name##_end, layers, fs, obj_##name##_no_cast, obj_##name##_no_cast_end
 #define REDUCED(name) .reduced = obj_reduced_##name, .reduced_end = obj_reduced_##name##_end
 
 const struct object objects[] = {
-	{ "maps", obj_maps, obj_maps_end, 0, REDUCED(maps) },
+	{ OBJECT(maps, 0, NULL), REDUCED(maps) },
 	/* in an order in which two threads are ready at about the same time */
-	{ "pages", obj_pages, obj_pages_end, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, REDUCED(block) },
-	{ "calls", obj_calls, obj_calls_end, 0, REDUCED(calls) },
-	{ "fs_ext4", obj_fs_ext4, obj_fs_ext4_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4" },
-	{ "fs_xfs", obj_fs_xfs, obj_fs_xfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs" },
-	{ "fs_btrfs", obj_fs_btrfs, obj_fs_btrfs_end, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs" },
+	{ OBJECT(pages, 1 << LAYER_FS | 1 << LAYER_BLOCK | 1 << LAYER_CACHE, NULL), REDUCED(block) },
+	{ OBJECT(calls, 0, NULL), REDUCED(calls) },
+	{ OBJECT(fs_ext4, 1 << LAYER_FS | 1 << LAYER_BLOCK, "ext4") },
+	{ OBJECT(fs_xfs, 1 << LAYER_FS | 1 << LAYER_BLOCK, "xfs") },
+	{ OBJECT(fs_btrfs, 1 << LAYER_FS | 1 << LAYER_BLOCK, "btrfs") },
 };
 const size_t n_objects = N_OF(objects);
 
