@@ -169,6 +169,9 @@ __by_numbers u32 proc_make(void)
 			return PROC_OTHER;
 		p.flags |= PROC_EXITED | PROC_DYING;
 	}
+	s = run_state(); /* there is little room on the stack to keep it */
+	if (!s)
+		return 0;
 	p.id = NEXT_NUMBER(s, next_proc) + PROC_FIRST;
 	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
 		old = bpf_map_lookup_elem(&procs, &k);

@@ -131,10 +131,11 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 /* Adds bytes of a block to the list. Returns its owner. Global: the verifier looks at a step of the walk many times. */
 __noinline u64 tree_block(u64 eb, u32 fs_at, u32 list, u32 bytes)
 {
+	struct part_list *l = parts_find(list); /* at first: there is little room on the stack to keep its number */
 	struct btrfs_block *k = bpf_map_lookup_elem(&btrfs_blocks, &eb);
 	u64 owner = block_owner(k, pointer_at(eb + fs_at));
 
-	part_sum(parts_find(list), owner, k ? k->sub : SUB_J_UNCLASSIFIED, bytes);
+	part_sum(l, owner, k ? k->sub : SUB_J_UNCLASSIFIED, bytes);
 	return owner;
 }
 

@@ -245,14 +245,17 @@ static __always_inline struct task_ctx *ctx_make(void)
 #endif
 
 /* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
- * call where it cannot. */
+ * call where it cannot. What was read is out of the compiler's hands at once: it would merge two ways into one instruction that reads
+ * from an address or from our own memory, which the verifier refuses. */
 #define NUMBER_AT(address, type, field) ({ \
 	typeof(((type *)0)->field) __v; \
 	u64 __a = (u64)(address); /* a field of our own structs has no place in the kernel's */ \
-	if (HAS_CAST) \
+	if (HAS_CAST) { \
 		__v = ((type *)bpf_rdonly_cast((void *)__a, bpf_core_type_id_kernel(type)))->field; \
-	else \
+		asm volatile("" : "+r"(__v)); \
+	} else { \
 		__v = BPF_CORE_READ((type *)__a, field); \
+	} \
 	__v; })
 
 /* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a

@@ -96,8 +96,7 @@ static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 addres
 		return 0;
 	through_flags(t, f, b->iocb.aio_rw_flags);
 	t->inode = (u64)data_inode(f);
-	/* volatile: else one instruction reads either, which the verifier refuses */
-	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : *(volatile u64 *)&b->iocb.aio_offset;
+	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
 	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(b);
 	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : b->vector[0].len ? b->vector[0].base : SOMEWHERE;
 	return 1;
