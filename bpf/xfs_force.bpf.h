@@ -20,6 +20,7 @@
 	ROW("xlog_cil_force", FORCE_AGAIN) \
 	ROW("xfs_log_worker", SUB_FORCE_WORKER) \
 	ROW("xfsaild", SUB_FORCE_AIL) \
+	ROW("xlog_cil_flush", SUB_FORCE_AIL)         /* its second force, if nothing waits to be logged; often a jump, then from xfsaild */ \
 	ROW("xfs_fs_sync_fs", SUB_FORCE_SYNC) \
 	ROW("xfs_unmount", SUB_FORCE_UMOUNT) \
 	ROW("xfs_log_quiesce", SUB_FORCE_UMOUNT) \

@@ -118,14 +118,10 @@ log_in_store() {
 	with_fs xfs 320M -- body
 }
 
-# Counters of the kernel: forces that XFS counts, and those of xfsaild, which it counts apart.
+# Counters of the kernel: forces that XFS counts, and those of xfsaild, which it counts apart, and among the others if nothing waited to be
+# logged.
 forces_counted() { # FILE
-	awk '$1 == "log" { print $5 } $1 == "push_ail" { print $NF }' "$1" | paste -sd' '
-}
-
-# Forces in the run: "calls and worker, xfsaild".
-forces_in_run() {
-	q "SELECT SUM(iif(sub = 'ail_push', 0, ops)), SUM(iif(sub = 'ail_push', ops, 0)) FROM c WHERE kind = 'log_force' AND dev = '$IOT_DEVNO'"
+	awk '$1 == "log" { n += $5 } $1 == "push_ail" { n += $NF } END { print n }' "$1"
 }
 
 # Forces that the report tells.
@@ -168,13 +164,9 @@ forced() { # COMM REASON
 		echo "$usual" > "$every"
 		same "mount and run" "${n:-0}" 0
 		cat "$stats" > outside.after
-		read -r n ail < <(forces_in_run)
-		for i in 1 2; do
-			inside=$(($(forces_counted inside.after | cut -d' ' -f$i) - $(forces_counted inside.before | cut -d' ' -f$i)))
-			outside=$(($(forces_counted outside.after | cut -d' ' -f$i) - $(forces_counted outside.before | cut -d' ' -f$i)))
-			between "forces of the run, kind $i" "$n" "$inside" "$outside"
-			n=$ail
-		done
+		inside=$(($(forces_counted inside.after) - $(forces_counted inside.before)))
+		outside=$(($(forces_counted outside.after) - $(forces_counted outside.before)))
+		between "forces of the run" "$(q "SELECT SUM(ops) FROM c WHERE kind = 'log_force' AND dev = '$IOT_DEVNO'")" "$inside" "$outside"
 		between "fsync" "$(forced syncs fsync)" 9 11
 		between "O_DSYNC" "$(forced osyncs sync_write)" 11 13
 		between "a ring's writes" "$(forced rings sync_write)" 15 17
