@@ -112,7 +112,8 @@ struct log_walk {
 	u64 data, log;
 	u32 at, end;
 	u32 n, slot;           /* checkpoints, and that of the operation before */
-	u32 mixed, pad;        /* 1: not all parts have the same owner */
+	u32 mixed;             /* 1: not all parts have the same owner */
+	u32 used;              /* bit n: something of checkpoint n is in `bytes` */
 	u32 tid[CHECKPOINTS];
 	u64 owner[CHECKPOINTS];
 	u32 bytes[CHECKPOINTS * SUBS]; /* zero where no walk is in progress: there are too many for each to begin with that */
@@ -197,6 +198,7 @@ static __always_inline void log_add(struct log_walk *w, u32 slot, u32 sub, u32 b
 {
 	u64 at = slot * SUBS + ((sub - SUB_J_SUPER) & (SUBS - 1));
 
+	w->used |= 1U << (slot & (CHECKPOINTS - 1));
 	asm volatile("" : "+r"(at)); /* 6.1 loses the bounds of what is put together in 32 bits */
 	w->bytes[at & (CHECKPOINTS * SUBS - 1)] += bytes;
 }
@@ -257,13 +259,19 @@ static long log_op(u32 n, u32 *unused)
 	return 0;
 }
 
+/* The sums of one checkpoint on their way to a list. */
+struct log_row {
+	struct part_list *list;
+	u32 slot;
+};
+
 /* One sum becomes a part; there is room for the most that is usual, and the rest is nobody's. */
-static long log_part(u32 n, struct part_list **list)
+static long log_part(u32 sub, struct log_row *row)
 {
-	struct part_list *l = *list;
+	struct part_list *l = row->list;
 	struct log_walk *w = log_walk_of();
+	u32 n = row->slot * SUBS + sub, bytes, at;
 	struct part *p;
-	u32 bytes, at;
 
 	if (!w)
 		return 1;
@@ -295,6 +303,16 @@ static long log_part(u32 n, struct part_list **list)
 	return 0;
 }
 
+static long log_parts(u32 slot, struct part_list **list)
+{
+	struct log_row row = { *list, slot };
+	struct log_walk *w = log_walk_of();
+
+	if (w && w->used >> (slot & (CHECKPOINTS - 1)) & 1)
+		bpf_loop(SUBS, log_part, &row, 0);
+	return 0;
+}
+
 /* A log buffer is about to be written. Not yet packed: later a number stands at the begin of each sector. */
 SEC("tp_btf/xlog_iclog_sync")
 int PROBE(xfs__log_write, struct xlog_in_core *ic)
@@ -307,7 +325,7 @@ int PROBE(xfs__log_write, struct xlog_in_core *ic)
 
 	if (!ic || !w)
 		return 0;
-	w->at = w->n = w->slot = w->mixed = 0;
+	w->at = w->n = w->slot = w->mixed = w->used = 0;
 	w->log = (u64)BPF_CORE_READ(ic, ic_log);
 	w->data = (u64)BPF_CORE_READ(ic, ic_datap);
 	w->end = BPF_CORE_READ(ic, ic_offset);
@@ -323,7 +341,7 @@ int PROBE(xfs__log_write, struct xlog_in_core *ic)
 	log_add(w, 0, SUB_J_LOG_HEADER, header);
 	log_add(w, w->slot, SUB_J_PADDING, s.size - header - w->end);
 	l = parts_make();
-	bpf_loop(CHECKPOINTS * SUBS, log_part, &l, 0);
+	bpf_loop(CHECKPOINTS, log_parts, &l, 0);
 	s.parts = l ? l->number : 0;
 	s.owner = w->owner[w->slot & (CHECKPOINTS - 1)]; /* whose flush of the device it is */
 	s.how = w->mixed ? HOW_NONE : HOW_TRANSACTION;
