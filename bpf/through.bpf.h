@@ -59,7 +59,7 @@ struct aio_search {
 	u32 n, first, what, found;
 };
 
-#define AIO_VECTORS 16         /* of one control block that are looked at */
+#define AIO_VECTORS 16         /* of one control block that are looked at together */
 
 /* A control block and its vectors, read into ctx.scratch: iovec_len() takes more of the stack than is left here. */
 struct aio_block {
@@ -68,15 +68,41 @@ struct aio_block {
 };
 _Static_assert(sizeof(struct aio_block) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
 
-static __always_inline u64 aio_vectors_len(struct aio_block *b)
-{
-	u64 n = b->iocb.aio_nbytes < AIO_VECTORS ? b->iocb.aio_nbytes : AIO_VECTORS, sum = 0;
+struct aio_vectors {
+	struct task_ctx *c;
+	u64 at, left, sum;
+};
 
-	if (!n || bpf_probe_read_user(b->vector, n * sizeof(*b->vector), (void *)b->iocb.aio_buf))
-		return 0;
+static long aio_vectors_add(u32 n, struct aio_vectors *v)
+{
+	struct aio_block *b = (struct aio_block *)v->c->scratch;
+	u64 here = v->left < AIO_VECTORS ? v->left : AIO_VECTORS;
+
+	if (!here || bpf_probe_read_user(b->vector, here * sizeof(*b->vector), (void *)v->at))
+		return 1;
 	for (u32 i = 0; i < AIO_VECTORS; i++)
-		sum += i < n ? b->vector[i].len : 0;
-	return sum;
+		v->sum += i < here ? b->vector[i].len : 0;
+	v->at += here * sizeof(*b->vector);
+	v->left -= here;
+	return 0;
+}
+
+/* Sum of the lengths of the vectors, as far as they can be read. */
+static __always_inline u64 aio_vectors_len(struct task_ctx *c, const struct aio_block *b)
+{
+	struct aio_vectors v = { c, b->iocb.aio_buf, b->iocb.aio_nbytes > UIO_MAXIOV ? 0 : b->iocb.aio_nbytes };
+
+	bpf_loop(UIO_MAXIOV / AIO_VECTORS, aio_vectors_add, &v, 0);
+	return v.sum;
+}
+
+/* Where the first byte of a vector is from. */
+static __always_inline u64 aio_vectors_memory(const struct aio_block *b)
+{
+	struct user_iovec first = {};
+
+	bpf_probe_read_user(&first, sizeof(first), (void *)b->iocb.aio_buf);
+	return first.len ? first.base : SOMEWHERE;
 }
 
 /* Reads what a control block asks for. False: it is no write. */
@@ -97,8 +123,8 @@ static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 addres
 	through_flags(t, f, b->iocb.aio_rw_flags);
 	t->inode = (u64)data_inode(f);
 	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
-	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(b);
-	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : b->vector[0].len ? b->vector[0].base : SOMEWHERE;
+	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(c, b);
+	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : aio_vectors_memory(b);
 	return 1;
 }
 
