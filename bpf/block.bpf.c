@@ -56,6 +56,22 @@ static __always_inline void data_leave(struct walk *w, u32 size)
 	carry_begins(w, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
 }
 
+/* The data of a bio are one piece, which is put together without a look at each page: of one owner, and nobody asks which are dirty again. */
+static __always_inline bool range_at_once(struct walk *w, u32 size, bool write)
+{
+	u64 inode = 0, from;
+
+	if (w->by_page || w->tag.parts || w->tag.top || w->began_ns)
+		return false;
+	from = range_of_bio(w->bio, &inode);
+	if (from == NO_RANGE)
+		return false;
+	piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, from, size);
+	if (!write)
+		walk_read(w, inode, from, size);
+	return true;
+}
+
 /* What the file system submits (layer fs): one record for each contiguous range. */
 __noinline int submit_record(struct walk *w, u32 write)
 {
@@ -77,7 +93,9 @@ __noinline int submit_record(struct walk *w, u32 write)
 		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
 	if (write && w->tag.cause == CAUSE_DATA && cfg.events)
 		data_leave(w, size);
-	if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
+	if (w->tag.cause == CAUSE_DATA && range_at_once(w, size, write)) {
+		piece_flush(w);
+	} else if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
 		walk_bio(w);
 		piece_flush(w);
 		owner_settle(w);
@@ -126,7 +144,7 @@ static __always_inline void asked_range(struct walk *w, struct task_ctx *c, stru
 static __noinline int tag_early(struct bio *b)
 {
 	struct iot_bio t = { .cause = CAUSE_BEFORE };
-	u64 key = (u64)b;
+	u64 key = number_of(b);
 	bool volume;
 
 	b = UNTRUSTED(b, struct bio);
@@ -138,8 +156,7 @@ static __noinline int tag_early(struct bio *b)
 		bio_place(b, &t, b->bi_iter.bi_sector);
 		bio_note(b, &t);
 	}
-	if (bpf_map_update_elem(&bios, &key, &t, BPF_ANY))
-		lose(LOSS_BIO_TABLE);
+	bio_put(key, &t);
 	return 0;
 }
 
@@ -172,7 +189,7 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 	if (volume)
 		flush_passed(volume, disk);
 	else
-		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
+		flusher_set(disk, owner);
 	return 0;
 }
 
@@ -182,20 +199,22 @@ int PROBE(block__queue, struct bio *b)
 	struct task_ctx *c;
 	struct walk *w;
 	struct iot_bio *passed;
-	u64 key = (u64)b;
+	struct iot_state *s = run_state();
 	bool volume, clone;
+	u64 key;
 	u32 op;
 
-	if (!b)
+	if (!b || !s)
 		return 0;
-	passed = bpf_map_lookup_elem(&bios, &key);
+	key = number_of(b);
+	passed = s->passes ? bio_find(key) : NULL;
 	clone = passed && passed->from == BIO_CLONED;
 	if (clone && b->bi_iter.bi_size) {
 		passed->from = BIO_PASSED;
 		return 0;
 	}
 	if (clone)
-		bpf_map_delete_elem(&bios, &key);
+		bio_drop(key);
 	if (!gate_open()) {
 		tag_early(b);
 		return 0;
@@ -210,7 +229,7 @@ int PROBE(block__queue, struct bio *b)
 	if (!volume && !dev_wanted(w->tag.disk))
 		return 0; /* what is on a volume may reach a disk that is wanted */
 	c = ctx_find();
-	w->bio = (u64)b;
+	w->bio = key;
 	if (!b->bi_iter.bi_size && op <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
 		queue_flush(b, c, w->tag.disk, clone);
 		return 0;
@@ -225,7 +244,7 @@ int PROBE(block__queue, struct bio *b)
 	if (w->tag.cause == CAUSE_DIRECT)
 		memory_claim(w->bio, w->tag.owner);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
-		bpf_map_update_elem(&flushers, &w->tag.disk, &w->tag.owner, BPF_ANY);
+		flusher_set(w->tag.disk, w->tag.owner);
 	if (volume) {
 		bio_place(b, &w->tag, b->bi_iter.bi_sector);
 		bio_note(b, &w->tag);
@@ -234,8 +253,7 @@ int PROBE(block__queue, struct bio *b)
 		submit_record(w, op == REQ_OP_WRITE);
 	if (w->again.seen)
 		again_look(w);
-	if (bpf_map_update_elem(&bios, &key, &w->tag, BPF_ANY))
-		lose(LOSS_BIO_TABLE);
+	bio_put(w->bio, &w->tag);
 	return 0;
 }
 
@@ -244,18 +262,19 @@ int PROBE(block__queue, struct bio *b)
 SEC("tp_btf/block_split")
 int PROBE(block__split, struct bio *b)
 {
-	u64 key = (u64)b, parent;
+	u64 key, parent;
 	struct iot_bio *t, copy;
 	struct upper_key k = {};
 
 	if (!b)
 		return 0;
+	key = number_of(b);
 	b = UNTRUSTED(b, struct bio);
-	parent = (u64)b->bi_private;
-	t = bpf_map_lookup_elem(&bios, &parent);
+	parent = POINTER_AT(b, struct bio, bi_private);
+	t = bio_find(parent);
 	k.op = op_of(b->bi_opf);
 	if (!t) {
-		t = bpf_map_lookup_elem(&bios, &key);
+		t = bio_find(key);
 		if (!t || !t->use)
 			return 0;
 		k.disk = t->disk;
@@ -275,8 +294,7 @@ int PROBE(block__split, struct bio *b)
 		t->demanded -= copy.demanded;
 		t->off += b->bi_iter.bi_size;
 	}
-	if (bpf_map_update_elem(&bios, &key, &copy, BPF_ANY))
-		lose(LOSS_BIO_TABLE);
+	bio_put(key, &copy);
 	return 0;
 }
 
@@ -285,98 +303,109 @@ SEC("tp_btf/block_bio_complete")
 int PROBE(block__bio_end, struct request_queue *q, struct bio *b)
 {
 	struct iot_bio *t;
-	u64 key = (u64)b;
+	u64 key;
 
 	if (!b)
 		return 0;
-	t = bpf_map_lookup_elem(&bios, &key);
+	key = number_of(b);
+	t = bio_find(key);
 	if (!t)
 		return 0;
 	if (t->size)
 		part_add(b->bi_bdev->bd_dev, op_of(b->bi_opf), t->size);
-	bpf_map_delete_elem(&bios, &key);
+	bio_drop(key);
 	return 0;
 }
 
 /* ---- requests ---- */
 
+/* A request is inserted or issued: what is known of it, by then or from now on. One that is used again although nobody saw it complete did.
+ * NULL: there is no room. */
+static __always_inline struct iot_request *request_note(struct request *rq, u32 disk)
+{
+	u64 address = number_of(rq);
+	u32 at = request_take(address);
+	struct iot_request *r = bpf_map_lookup_elem(&requests, &at);
+	u64 start_ns = use_of(rq);
+
+	if (!r) {
+		lose(LOSS_REQUEST_TABLE);
+		return NULL;
+	}
+	if (r->address != address || r->start_ns != start_ns) {
+		if (r->address && r->issue_ns)
+			unseen(r, WALK_ISSUE);
+		r->insert_ns = r->issue_ns = 0;
+		r->start_ns = start_ns;
+		r->tid = current_thread();
+		r->disk = disk;
+		r->part = part_of(rq, disk);
+		*(volatile u64 *)&r->address = address;
+	}
+	r->bytes = rq->__data_len;
+	r->op = op_of(rq->cmd_flags);
+	r->inside = gate_open();
+	r->same = 0;
+	return r;
+}
+
 SEC("tp_btf/block_rq_insert")
 int PROBE(block__insert, struct request *rq)
 {
-	struct iot_request u = { .inside = gate_open() };
-	u64 key = (u64)rq;
+	struct iot_request *r;
+	u32 disk;
 
 	rq = UNTRUSTED(rq, struct request);
-	u.start_ns = use_of(rq);
-	used_again(bpf_map_lookup_elem(&requests, &key), u.start_ns);
-	u.insert_ns = bpf_ktime_get_ns();
-	u.disk = rq->q->disk->part0->bd_dev;
-	u.part = part_of(rq, u.disk);
-	u.bytes = rq->__data_len;
-	u.op = op_of(rq->cmd_flags);
-	u.tid = current_thread();
-	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
-		lose(LOSS_REQUEST_TABLE);
+	disk = rq->q->disk->part0->bd_dev;
+	r = dev_wanted(disk) ? request_note(rq, disk) : NULL;
+	if (r) {
+		r->insert_ns = bpf_ktime_get_ns();
+		r->issue_ns = 0;
+	}
 	return 0;
 }
 
-/* Are all bios of a request alike? The first of them is kept in a walk: the stack is small. */
+/* Are all bios of a request alike? */
 struct compare {
 	u64 bio;
-	struct walk *w;
+	struct iot_request *r;
 	u32 same;
 };
 
 static long compare_bio(u32 n, struct compare *c)
 {
-	struct iot_bio *t, *first = &c->w->tag;
-	u64 key = c->bio;
+	struct iot_bio *t, *first = &c->r->tag;
 
 	if (!c->bio || !c->same)
 		return 1;
-	t = bpf_map_lookup_elem(&bios, &key);
+	t = bio_find(c->bio);
 	if (!t || (t->many && (n || !t->parts)) || (n && (first->parts || t->owner != first->owner || t->file != first->file || t->cause != first->cause ||
 				    t->how != first->how || t->sub != first->sub)))
 		c->same = 0;
 	else if (!n)
 		*first = *t;
-	c->bio = POINTER_AT(key, struct bio, bi_next);
+	c->bio = POINTER_AT(c->bio, struct bio, bi_next);
 	return 0;
 }
 
 SEC("tp_btf/block_rq_issue")
 int PROBE(block__issue, struct request *rq)
 {
-	struct iot_request u = { .inside = gate_open() }, *old;
 	struct compare c = { .same = 1 };
-	u64 key = (u64)rq;
 	struct gendisk *d;
+	u32 disk;
 
 	rq = UNTRUSTED(rq, struct request);
 	d = rq->q->disk;
-	u.start_ns = use_of(rq);
-	u.issue_ns = bpf_ktime_get_ns();
-	u.disk = d->part0->bd_dev;
-	u.part = part_of(rq, u.disk);
-	u.bytes = rq->__data_len;
-	u.op = op_of(rq->cmd_flags);
-	old = bpf_map_lookup_elem(&requests, &key);
-	used_again(old, u.start_ns);
-	u.tid = current_thread();
-	if (old && old->start_ns == u.start_ns) {
-		u.insert_ns = old->insert_ns;
-		u.tid = old->tid;
-	}
-	c.bio = (u64)rq->bio;
-	c.w = walk_begin(WALK_ISSUE);
-	if (c.w) {
+	disk = d->part0->bd_dev;
+	c.r = dev_wanted(disk) ? request_note(rq, disk) : NULL;
+	if (c.r) {
+		c.r->issue_ns = bpf_ktime_get_ns();
+		c.bio = POINTER_AT(rq, struct request, bio);
 		bpf_loop(MAX_BIOS, compare_bio, &c, 0);
-		u.same = c.same && !c.bio;
-		u.tag = c.w->tag;
+		c.r->same = c.same && !c.bio;
 	}
-	if (dev_wanted(u.disk) && bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
-		lose(LOSS_REQUEST_TABLE);
-	if (bpf_core_type_exists(struct loop_device) && u.inside && d->major == LOOP_MAJOR) /* else its module is not there, nor one of them */
+	if (bpf_core_type_exists(struct loop_device) && gate_open() && d->major == LOOP_MAJOR) /* else its module is not there, nor one of them */
 		loop_issue(rq, d);
 	return 0;
 }
@@ -384,12 +413,12 @@ int PROBE(block__issue, struct request *rq)
 SEC("tp_btf/block_rq_complete")
 int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 {
-	u64 key = (u64)rq, now;
 	struct iot_request *t;
 	struct walk_ref ref;
 	struct walk *w;
 	struct done *d;
 	u32 disk, op, part;
+	u64 now;
 
 	rq = UNTRUSTED(rq, struct request);
 	disk = rq->q->disk->part0->bd_dev;
@@ -401,7 +430,7 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 		complete_outside(rq, disk, bytes);
 		return 0;
 	}
-	t = bpf_map_lookup_elem(&requests, &key);
+	t = request_find(number_of(rq));
 	if (end_without_data(t, bytes))
 		unseen(t, WALK_COMPLETE);
 	w = ref.w = walk_begin(WALK_COMPLETE);
@@ -421,14 +450,14 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 	if (t)
 		t->bytes -= bytes;
 	if (t && bytes >= rq->__data_len)
-		bpf_map_delete_elem(&requests, &key);
+		request_drop(t);
 	if (!dev_wanted(disk))
 		return 0;
 	d->sector = op == REQ_OP_FLUSH ? 0 : rq->__sector; /* a flush has none: -1 */
 	d->size = bytes;
 	d->flags = request_flags(rq->cmd_flags);
 	d->error = error_of(error);
-	w->bio = (u64)rq->bio;
+	w->bio = POINTER_AT(rq, struct request, bio);
 	w->lat_ns = d->dur_ns;
 	w->ops = 1;
 	if (op > REQ_OP_WRITE) {

@@ -262,10 +262,11 @@ struct iot_sweep {
 	u32 disk;
 };
 
-/* A request under way: the value of map `requests`, whose key is its address. Its bytes and what they are serve
+/* A request under way: a value of map `requests`. Its bytes and what they are serve
  * where nobody tells that it completed: the kernel skips a program that runs on the processor already, and it may run
  * tasks without tracepoints, on top of which interrupts complete the requests of others. */
 struct iot_request {
+	u64 address;           /* struct request *; 0: there is none here */
 	u64 insert_ns, issue_ns;
 	u64 start_ns;          /* tells one use of the same struct request from the next */
 	u32 disk, bytes;       /* bytes that did not complete yet */
@@ -311,7 +312,7 @@ struct iot_config {
 	u64 pid_ns, mnt_ns, root; /* likewise; 0: not known */
 	u32 calls;             /* 1: system calls are seen */
 	u32 max_cells;         /* aggregates that there is room for, at most IOT_MAX_CELLS */
-	u32 max_writers, max_claims; /* sizes of those tables */
+	u32 max_writers, max_claims, max_bios, max_requests; /* sizes of those tables */
 	u32 claims;            /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
 	u32 copies;            /* 1: not only that of calls has one */
 	u32 copy, object;      /* of this object: 1 its second copy, and its number, less than IOT_OBJECTS */
@@ -347,11 +348,15 @@ struct iot_state {
 	u64 late;              /* pieces that were put into map `late` so far */
 	u32 next_parts;        /* lists of parts that were made */
 	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
-	u32 functions, functions_pad; /* how often the tracer told what functions mean */
+	u32 functions;         /* how often the tracer told what functions mean */
+	u32 passes;            /* 1: a volume has passed a bio on */
 	u64 carried_ns __attribute__((aligned(64))); /* when file data were submitted last; apart from what every call reads */
 };
 
 #define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
+#define IOT_MAX_BIOS 65536        /* under way at once */
+#define IOT_MAX_REQUESTS 16384    /* likewise */
+#define IOT_PLACE_WAYS 16         /* of both tables: places where the same one may be */
 #define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
 
 #define IOT_MAX_CELLS 65536

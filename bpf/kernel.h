@@ -71,6 +71,10 @@ struct task_io_accounting {
 	u64 rchar, wchar, syscw;
 };
 
+struct timespec64 {
+	s64 tv_sec; /* first */
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -317,6 +321,7 @@ struct bio {
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
 	struct bvec_iter bi_iter;
+	unsigned short bi_vcnt;
 	void *bi_end_io; /* a function; only its address is compared */
 	void *bi_private;
 	struct bio_vec *bi_io_vec;

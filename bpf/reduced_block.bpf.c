@@ -101,6 +101,7 @@ static __always_inline void request_note(struct request *rq, bool issue)
 	} else {
 		u.insert_ns = bpf_ktime_get_ns();
 	}
+	u.address = key;
 	if (bpf_map_update_elem(&requests, &key, &u, BPF_ANY))
 		lose(LOSS_REQUEST_TABLE);
 }

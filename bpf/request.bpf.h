@@ -17,12 +17,66 @@ struct {
 	__type(value, struct iot_outside);
 } outside SEC(".maps");
 
+#ifdef IOT_REDUCED /* where no value can be compared and exchanged */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, IOT_MAX_REQUESTS);
 	__type(key, u64);      /* request */
 	__type(value, struct iot_request);
 } requests SEC(".maps");
+
+static __always_inline struct iot_request *request_find(u64 rq)
+{
+	return bpf_map_lookup_elem(&requests, &rq);
+}
+
+static __always_inline void request_drop(struct iot_request *r)
+{
+	u64 key = r->address;
+
+	bpf_map_delete_elem(&requests, &key);
+}
+#else
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_REQUESTS);
+	__type(key, u32);      /* place of a request */
+	__type(value, struct iot_request);
+} requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_REQUESTS / IOT_PLACE_WAYS);
+	__type(key, u32);
+	__type(value, struct place_set);
+} request_sets SEC(".maps");
+
+/* Global, like the others: the verifier looks at it once. */
+__noinline u32 request_at(u64 rq)
+{
+	return place_find(&request_sets, cfg.max_requests, rq);
+}
+
+static __always_inline struct iot_request *request_find(u64 rq)
+{
+	u32 at = request_at(rq);
+
+	return bpf_map_lookup_elem(&requests, &at);
+}
+
+__noinline u32 request_take(u64 rq)
+{
+	return place_take(&request_sets, cfg.max_requests, rq);
+}
+
+static __always_inline void request_drop(struct iot_request *r)
+{
+	u64 rq = r->address;
+
+	r->address = 0;
+	place_drop(&request_sets, request_at(rq));
+}
+#endif
 
 static __always_inline struct iot_outside *outside_of(u32 disk)
 {
@@ -77,19 +131,19 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 	struct walk *w = ref->w;
 	struct bio *b = (struct bio *)w->bio;
 	struct iot_bio *t;
-	u64 key = w->bio;
-	u32 size, demanded;
+	u32 size, demanded, at;
 
 	if (!w->bio || !w->budget)
 		return 1;
 	size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 	if (size > w->budget)
 		size = w->budget;
-	t = bpf_map_lookup_elem(&bios, &key);
+	at = bio_at(w->bio);
+	t = bpf_map_lookup_elem(&bios, &at);
 	if (t) {
 		w->tag = *t;
 		if (size == NUMBER_AT(b, struct bio, bi_iter.bi_size)) {
-			bpf_map_delete_elem(&bios, &key);
+			place_drop(&bio_sets, at);
 		} else { /* the rest completes later */
 			t->off += size;
 			t->demanded -= t->demanded < size ? t->demanded : size;
@@ -177,13 +231,12 @@ __noinline int request_event(const struct walk *w, const struct iot_cell_key *k,
 /* A flush, a discard, or anything else that moves no bytes. */
 __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, u32 error)
 {
-	u64 *flusher, key, owner = PROC_NONE;
+	u64 *flusher, owner = PROC_NONE;
 	struct iot_bio *t;
 	struct iot_cell_key k = {};
 
 	if (!w || !d)
 		return 0;
-	key = w->bio;
 	k.dev = disk;
 	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
 		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
@@ -194,10 +247,10 @@ __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct don
 		if (flusher)
 			owner = *flusher;
 	} else {
-		t = bpf_map_lookup_elem(&bios, &key);
+		t = bio_find(w->bio);
 		if (t) {
 			owner = t->owner;
-			bpf_map_delete_elem(&bios, &key);
+			bio_drop(w->bio);
 		}
 	}
 	k.owner = owner_top(owner);
@@ -231,7 +284,7 @@ struct forget {
 static long forget_bio(u32 n, struct forget *f)
 {
 	struct bio *b = (struct bio *)f->bio;
-	u64 key = f->bio, size;
+	u64 size;
 	bool whole;
 
 	if (!f->bio || !f->left)
@@ -241,7 +294,7 @@ static long forget_bio(u32 n, struct forget *f)
 	if (!whole)
 		size = f->left;
 	if (whole)
-		bpf_map_delete_elem(&bios, &key);
+		bio_drop(f->bio);
 	f->left -= size;
 	f->bio = POINTER_AT(b, struct bio, bi_next);
 	return 0;
@@ -298,21 +351,21 @@ static __always_inline bool end_without_data(const struct iot_request *u, u32 by
 /* Bytes that the kernel counts and this run does not, because the gate is closed. */
 static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 {
-	struct forget f = { .bio = (u64)rq->bio, .left = bytes };
+	struct forget f = { .bio = POINTER_AT(rq, struct request, bio), .left = bytes };
 	struct iot_outside *o;
 	u32 op = op_of(rq->cmd_flags);
-	u64 key = (u64)rq, after = 0;
 	struct iot_request *u;
+	u64 after = 0;
 
 	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
-	u = bpf_map_lookup_elem(&requests, &key);
+	u = request_find(number_of(rq));
 	if (end_without_data(u, bytes))
 		unseen(u, WALK_COMPLETE);
 	if (u) {
 		after = u->inside ? bytes : 0;
 		u->bytes -= bytes;
 		if (bytes >= rq->__data_len)
-			bpf_map_delete_elem(&requests, &key);
+			request_drop(u);
 	}
 	if (op != REQ_OP_READ && !counts_as_write(op))
 		return 0;
@@ -329,13 +382,6 @@ static __always_inline u64 use_of(struct request *rq)
 	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
 }
 
-/* A request that is used again although nobody saw it complete. */
-static __always_inline void used_again(const struct iot_request *old, u64 start_ns)
-{
-	if (old && old->issue_ns && old->start_ns != start_ns)
-		unseen(old, WALK_ISSUE);
-}
-
 /* The block layer's own codes are not errno; 3 is BLK_STS_NOSPC, the one that tells more than EIO. */
 static __always_inline u32 error_of(int status)
 {
@@ -346,14 +392,14 @@ static __always_inline u32 error_of(int status)
 static void request_unseen(struct iot_request *u);
 
 /* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
-static long sweep_one(void *map, u64 *key, struct iot_request *u, struct iot_sweep *s)
+static long sweep_one(void *map, void *key, struct iot_request *u, struct iot_sweep *s)
 {
-	struct request *rq = (struct request *)*key;
+	struct request *rq = (struct request *)u->address;
 
-	if (u->disk != s->disk || (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter)))
+	if (!rq || u->disk != s->disk || (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter)))
 		return 0;
 	request_unseen(u);
-	bpf_map_delete_elem(&requests, key);
+	request_drop(u);
 	return 0;
 }
 

@@ -48,6 +48,17 @@ struct {
 	__type(value, u64);
 } flushers SEC(".maps");
 
+/* In place where it is there: another entry in its place would cost more than all else that is done for the bio. */
+static __always_inline void flusher_set(u32 disk, u64 owner)
+{
+	u64 *old = bpf_map_lookup_elem(&flushers, &disk);
+
+	if (old)
+		*old = owner;
+	else
+		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
+}
+
 /* The operation of a bio or request. Zone appends are writes whose place the device chooses. */
 static __always_inline u32 op_of(u32 flags)
 {
@@ -70,12 +81,10 @@ static __always_inline bool is_volume(struct block_device *b)
 static __always_inline struct iot_bio *upper_live(const struct upper *u)
 {
 	struct iot_bio *t;
-	u64 key;
 
 	if (!u)
 		return NULL;
-	key = u->bio;
-	t = bpf_map_lookup_elem(&bios, &key);
+	t = bio_find(u->bio);
 	return t && t->use == u->use ? t : NULL;
 }
 
@@ -133,12 +142,10 @@ static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, 
 /* A flush of a volume becomes flushes of the devices below. */
 static __always_inline void flush_passed(u32 volume, u32 disk)
 {
-	u64 *owner = bpf_map_lookup_elem(&flushers, &volume), copy;
+	u64 *owner = bpf_map_lookup_elem(&flushers, &volume);
 
-	if (!owner)
-		return;
-	copy = *owner;
-	bpf_map_update_elem(&flushers, &disk, &copy, BPF_ANY);
+	if (owner)
+		flusher_set(disk, *owner);
 }
 
 /* `from`: the sector of volume `dev` that bio b, now for a device below, is about. */
@@ -148,15 +155,18 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	struct iot_bio t = { .cause = CAUSE_UNKNOWN, .from = BIO_CLONED }, *p, *old;
 	struct block_device *below = b->bi_bdev;
 	u32 size = b->bi_iter.bi_size;
+	struct iot_state *s = run_state();
 	struct upper u, *found;
-	u64 key = (u64)b;
+	u64 key = number_of(b);
 
+	if (s && !s->passes)
+		s->passes = 1;
 	t.disk = disk_of(below);
-	old = bpf_map_lookup_elem(&bios, &key);
+	old = bio_find(key);
 	if (old && old->disk == dev && old->use && old->sector == from && old->size == size) { /* the very bio: it is not queued again */
 		old->disk = t.disk;
 		if (!dev_wanted(t.disk) && !is_volume(below))
-			bpf_map_delete_elem(&bios, &key);
+			bio_drop(key);
 		return;
 	}
 	if (!size)
@@ -177,8 +187,7 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 		bio_place(b, &t, b->bi_iter.bi_sector + (below->bd_dev != t.disk ? below->bd_start_sect : 0));
 		bio_note(b, &t);
 	}
-	if (bpf_map_update_elem(&bios, &key, &t, BPF_ANY))
-		lose(LOSS_BIO_TABLE);
+	bio_put(key, &t);
 }
 
 static __always_inline void held_note(struct block_device *b, u32 volume)
@@ -236,11 +245,11 @@ static long loop_bio(u32 n, struct loop_walk *w)
 {
 	struct bio *b = (struct bio *)w->bio;
 	struct iot_bio *t;
-	u64 key = w->bio, from, size;
+	u64 from, size;
 
 	if (!w->bio)
 		return 1;
-	t = bpf_map_lookup_elem(&bios, &key);
+	t = bio_find(w->bio);
 	if (t && t->owner) {
 		from = w->offset + ((u64)NUMBER_AT(b, struct bio, bi_iter.bi_sector) << 9);
 		size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
@@ -257,7 +266,7 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 {
 	struct loop_device *lo = d->private_data;
 	struct inode *backing = BPF_CORE_READ(lo, lo_backing_file, f_mapping, host);
-	struct loop_walk w = { .bio = (u64)rq->bio };
+	struct loop_walk w = { .bio = POINTER_AT(rq, struct request, bio) };
 	struct writer *v;
 
 	if (!backing || is_on(backing, TMPFS_MAGIC)) /* whose pages are written to no device */

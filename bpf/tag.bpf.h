@@ -18,27 +18,51 @@ struct first_page {
 	u32 offset;            /* inside that page */
 };
 
-/* Of a struct bio. Global: the verifier looks at it once. */
-__noinline int first_page(u64 bio, struct first_page *fp)
+/* Of byte `in` of a struct bio_vec. */
+static __always_inline void page_of_vec(u64 vec, u32 in, struct first_page *fp)
 {
-	struct bio_vec *v;
+	struct page *p = (struct page *)POINTER_AT(vec, struct bio_vec, bv_page);
+	u32 at = NUMBER_AT(vec, struct bio_vec, bv_offset) + in;
 	struct folio *f;
-	struct page *p;
-	u32 at;
 
-	if (!fp)
-		return 0;
-	v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
-	p = (struct page *)POINTER_AT(v, struct bio_vec, bv_page);
 	if (!p)
-		return 0;
-	at = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
+		return;
 	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
 	f = page_folio(p);
 	fp->inode = folio_inode(f);
 	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
+}
+
+/* Of a struct bio. Global: the verifier looks at it once. */
+__noinline int first_page(u64 bio, struct first_page *fp)
+{
+	if (!fp)
+		return 0;
+	page_of_vec(POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec),
+		    NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done), fp);
 	return 0;
+}
+
+#define NO_RANGE (~0ULL)
+
+/* Where in its file begins what a bio is about, if that is one range of one file, which is then *inode; NO_RANGE: that has to be looked at page by
+ * page. Its first page and its last say so: file systems put the pages of a file into a bio in their order. */
+__noinline u64 range_of_bio(u64 bio, u64 *inode)
+{
+	struct first_page end = {};
+	u64 from;
+	u32 n = NUMBER_AT(bio, struct bio, bi_vcnt), size = NUMBER_AT(bio, struct bio, bi_iter.bi_size);
+	u64 vec;
+
+	if (!inode || !n) /* a clone, which may end before its last vector does */
+		return NO_RANGE;
+	first_page(bio, &end);
+	*inode = (u64)end.inode;
+	from = (end.index << PAGE_SHIFT) + end.offset;
+	vec = POINTER_AT(bio, struct bio, bi_io_vec) + (n - 1) * bpf_core_type_size(struct bio_vec);
+	page_of_vec(vec, NUMBER_AT(vec, struct bio_vec, bv_len) - 1, &end);
+	return *inode && *inode == (u64)end.inode && (end.index << PAGE_SHIFT) + end.offset + 1 == from + size ? from : NO_RANGE;
 }
 
 /* A write by the journal's thread inside a commit: the journal, or file data that must be on disk before it. */

@@ -270,6 +270,15 @@ static __always_inline u64 pointer_at(u64 address)
 	return v;
 }
 
+/* A pointer that a program was given, as a number: read from the stack, from which nothing can be subtracted. Out of line: its callers
+ * have no room there. */
+static __noinline u64 number_of(const void *pointer)
+{
+	volatile u64 on_stack = (u64)pointer;
+
+	return NUMBER_AT(&on_stack, struct timespec64, tv_sec);
+}
+
 /* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
  * at every step of every path: half of the time to attach. */
 #define UNTRUSTED(pointer, type) \

@@ -9,17 +9,25 @@
 #include "folio.bpf.h"
 #include "owner.bpf.h"
 #include "parts.bpf.h"
+#include "place.bpf.h"
 #include "readahead.bpf.h"
 
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
 #define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, u64);      /* bio */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_BIOS);
+	__type(key, u32);      /* place of a bio */
 	__type(value, struct iot_bio);
 } bios SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_BIOS / IOT_PLACE_WAYS);
+	__type(key, u32);
+	__type(value, struct place_set);
+} bio_sets SEC(".maps");
 
 /* What is divided later, by the tracer. No queue: programs that the tracer calls cannot use one before 6.2. */
 struct {
@@ -110,6 +118,40 @@ static __always_inline struct walk *walk_begin(u32 n)
 struct walk_ref {
 	struct walk *w;
 };
+
+/* The place of a bio, which place_find() and place_take() say. Global: the verifier looks at them once. */
+__noinline u32 bio_at(u64 bio)
+{
+	return place_find(&bio_sets, cfg.max_bios, bio);
+}
+
+__noinline u32 bio_take(u64 bio)
+{
+	return place_take(&bio_sets, cfg.max_bios, bio);
+}
+
+static __always_inline struct iot_bio *bio_find(u64 bio)
+{
+	u32 at = bio_at(bio);
+
+	return bpf_map_lookup_elem(&bios, &at);
+}
+
+static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
+{
+	u32 at = bio_take(bio);
+	struct iot_bio *p = bpf_map_lookup_elem(&bios, &at);
+
+	if (p)
+		*p = *t;
+	else
+		lose(LOSS_BIO_TABLE);
+}
+
+static __always_inline void bio_drop(u64 bio)
+{
+	place_drop(&bio_sets, bio_at(bio));
+}
 
 /* Adds bytes to an aggregate. */
 static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 ops)
@@ -371,6 +413,20 @@ static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off,
 	return end > off ? end - off : 0;
 }
 
+/* Bytes from `pos` on of a file that are read. */
+static __always_inline void walk_read(struct walk *w, u64 inode, u64 pos, u32 len)
+{
+	w->missed += asked_bytes(w, inode, pos, len, 0);
+	/* whole pages count as demanded: less cannot be read */
+	w->tag.demanded += asked_bytes(w, inode, pos, len, PAGE_SIZE - 1);
+	if (!w->read_inode) {
+		w->read_inode = inode;
+		w->read_from = w->read_to = pos;
+	}
+	w->read_torn |= w->read_inode != inode || w->read_to != pos;
+	w->read_to = pos + len;
+}
+
 /* A walk over the segments of a bio has done `len` bytes more of the one that it is at, which has `whole`. */
 #define WALK_PAST(w, len, whole) ({ \
 	(w)->left -= len; \
@@ -441,17 +497,8 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->began_ns && folio_is_dirty((u64)f))
 		w->again.seen = 1;
-	if (w->key.kind == KIND_FS_READ && i) {
-		w->missed += asked_bytes(w, (u64)i, pos, len, 0);
-		/* whole pages count as demanded: less cannot be read */
-		w->tag.demanded += asked_bytes(w, (u64)i, pos, len, PAGE_SIZE - 1);
-		if (!w->read_inode) {
-			w->read_inode = (u64)i;
-			w->read_from = w->read_to = pos;
-		}
-		w->read_torn |= w->read_inode != (u64)i || w->read_to != pos;
-		w->read_to = pos + len;
-	}
+	if (w->key.kind == KIND_FS_READ && i)
+		walk_read(w, (u64)i, pos, len);
 	WALK_PAST(w, len, bv.bv_len);
 	return 0;
 }
@@ -470,7 +517,7 @@ static __always_inline bool pages_find(struct walk *w)
 		w->done = NUMBER_AT(b, struct bio, bi_iter.bi_bvec_done);
 		return true;
 	}
-	t = bpf_map_lookup_elem(&bios, &top);
+	t = bio_find(top);
 	if (!t || t->use != w->tag.top_use)
 		return false; /* it ended before: a mirror that writes behind */
 	w->pages = top;

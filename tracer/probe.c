@@ -72,6 +72,8 @@ static int prepare(struct probes *p)
 	p->max_cells = map_asked(p, "cells") ?: IOT_MAX_CELLS;
 	p->max_writers = map_asked(p, "writers") ?: IOT_MAX_WRITERS;
 	p->max_claims = map_asked(p, "claims") ?: IOT_MAX_CLAIMS;
+	p->max_bios = map_asked(p, "bios") ?: IOT_MAX_BIOS;
+	p->max_requests = map_asked(p, "requests") ?: IOT_MAX_REQUESTS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	p->vmlinux = btf__load_vmlinux_btf();

@@ -14,8 +14,6 @@
 #include <sys/syscall.h>
 #include "probe_parts.h"
 
-#define DEFAULT_RING (16u << 20)
-
 int program_row(const char *name)
 {
 	for (size_t i = 0; i < n_programs; i++)
@@ -128,6 +126,8 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n, bool cop
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;
 		c->max_claims = p->max_claims;
+		c->max_bios = p->max_bios;
+		c->max_requests = p->max_requests;
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) || layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
 		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
@@ -139,67 +139,6 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n, bool cop
 			s[call_rows[i].nr] = call_rows[i].call;
 	if (s && (p->lacks || !layer_asked(p, LAYER_URING)))
 		s[SYS_io_uring_enter].instead = 1; /* that there was something must not be silent */
-}
-
-struct bpf_map *map_of(const struct probes *p, const char *name)
-{
-	for (size_t i = 0; i < p->n_maps; i++)
-		if (!strcmp(bpf_map__name(p->maps[i]), name))
-			return p->maps[i];
-	return NULL;
-}
-
-int map_fd(const struct probes *p, const char *name)
-{
-	struct bpf_map *m = map_of(p, name);
-
-	return m ? bpf_map__fd(m) : -ENOENT;
-}
-
-/* Tables whose size is that of another. */
-static const struct {
-	const char *map, *as;
-} sized_as[] = {
-	{ "cell_index", "cells" },
-	{ "cell_keys", "cells" },
-	{ "free_cells", "cells" },
-};
-
-/* The size that was asked for a table by the name of its map; 0 none. */
-u32 map_asked(const struct probes *p, const char *map)
-{
-	for (size_t i = 0; i < sizeof(sized_as) / sizeof(*sized_as); i++)
-		if (!strcmp(map, sized_as[i].map))
-			map = sized_as[i].as;
-	for (size_t i = 0; i < p->opts.n_tables; i++)
-		if (!strcmp(map, p->opts.tables[i].name))
-			return p->opts.tables[i].entries;
-	return 0;
-}
-
-static void size_map(struct probes *p, struct bpf_map *m)
-{
-	const char *name = bpf_map__name(m);
-	u32 entries = map_asked(p, name);
-
-	if (!strcmp(name, "ring"))
-		entries = !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
-	if (entries)
-		bpf_map__set_max_entries(m, entries);
-}
-
-/* Every table that was given a size must be there, and be one that can have another. */
-int maps_check(const struct probes *p)
-{
-	for (size_t i = 0; i < p->opts.n_tables; i++) {
-		const char *name = p->opts.tables[i].name;
-		struct bpf_map *m = map_of(p, name);
-		enum bpf_map_type type = m ? bpf_map__type(m) : BPF_MAP_TYPE_UNSPEC;
-
-		if (type != BPF_MAP_TYPE_HASH && type != BPF_MAP_TYPE_LRU_HASH && (!m || strcmp(name, "cells")))
-			return fail(ENOENT, "there is no table '%s' whose size can be set", name);
-	}
-	return 0;
 }
 
 /* Gives an object the maps that are there already, and sizes its own. */

@@ -124,7 +124,7 @@ struct probes {
 	s64 *sum_users;                /* how many of them each user has, mapped */
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	int cpus;
-	u32 max_cells, max_writers, max_claims;
+	u32 max_cells, max_writers, max_claims, max_bios, max_requests;
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
 	u64 *free_cells;
 	struct iot_fold *folds;
@@ -148,6 +148,8 @@ struct bpf_map *map_of(const struct probes *, const char *name);
 int map_fd(const struct probes *, const char *name);
 /* The size that was asked for a table by the name of its map; 0 none. */
 u32 map_asked(const struct probes *, const char *name);
+/* Gives a map that is not made yet the size that was asked for it. */
+void size_map(struct probes *, struct bpf_map *);
 
 /* Messages of libbpf: shown as `verbose` says (struct probe_opts), and the last complaint to this thread kept, with the program
  * that it was about; "" none. */

@@ -376,51 +376,38 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 	return true;
 }
 
-#define MAX_IN_FLIGHT 16384
-
+/* Every place of the table, and whatever its keys are. */
 struct in_flight {
-	u64 key, bytes;
-	bool write;
+	u64 keys[IOT_MAX_REQUESTS];
+	struct iot_request u[IOT_MAX_REQUESTS];
 };
 
-static int by_key(const void *a, const void *b)
+/* Adds the bytes of a disk's requests in the map. False: the kernel does not say. */
+static bool add_requests(int fd, u32 disk, struct in_flight *list, u64 *read, u64 *written)
 {
-	u64 x = ((const struct in_flight *)a)->key, y = ((const struct in_flight *)b)->key;
+	u32 n = IOT_MAX_REQUESTS;
+	u64 next;
 
-	return (x > y) - (x < y);
-}
-
-/* Requests of a disk in the map. Where a key vanishes under the walk it begins again: a request can be there several times. */
-static size_t list_requests(int fd, u32 disk, struct in_flight *list)
-{
-	u64 key, *at = NULL;
-	struct iot_request u;
-	size_t n = 0;
-
-	for (size_t steps = 0; steps < 4 * MAX_IN_FLIGHT && n < MAX_IN_FLIGHT && !bpf_map_get_next_key(fd, at, &key); steps++) {
-		if (!bpf_map_lookup_elem(fd, &key, &u) && u.disk == disk && u.inside && u.op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
-			list[n++] = (struct in_flight){ key, u.bytes, u.op };
-		at = &key;
-	}
-	qsort(list, n, sizeof(*list), by_key);
-	return n;
+	if (bpf_map_lookup_batch(fd, NULL, &next, list->keys, list->u, &n, NULL) && errno != ENOENT)
+		return false;
+	for (u32 i = 0; i < n; i++)
+		if (list->u[i].address && list->u[i].disk == disk && list->u[i].inside && list->u[i].op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+			*(list->u[i].op ? written : read) += list->u[i].bytes;
+	return true;
 }
 
 bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 {
 	int fd = map_fd(p, "requests");
-	struct in_flight *list = calloc(MAX_IN_FLIGHT, sizeof(*list));
+	struct in_flight *list = calloc(1, sizeof(*list));
 	struct iot_outside before, after;
 	bool known = false;
 
 	for (int attempt = 0; list && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
-		size_t n = list_requests(fd, disk, list);
-
 		*read = before.late_read;
 		*written = before.late_write;
-		for (size_t i = 0; i < n; i++)
-			if (!i || list[i].key != list[i - 1].key)
-				*(list[i].write ? written : read) += list[i].bytes;
+		if (!add_requests(fd, disk, list, read, written))
+			break;
 		probes_outside(p, disk, &after);
 		known = before.late_read == after.late_read && before.late_write == after.late_write;
 	}
