@@ -296,6 +296,7 @@ struct iot_self {
 	u64 pid_ns, mnt_ns, root;
 };
 
+#define IOT_COPIES 3           /* of a program, with scratch memory of their own */
 #define IOT_OBJECTS 8          /* a power of two */
 
 /* What the tracer tells the kernel side before loading (read-only data of every object). */
@@ -305,7 +306,7 @@ struct iot_config {
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
 	u32 sockets;           /* enum iot_sockets */
-	u32 twins;             /* 1: programs have second copies, since the kernel skips some (twin.bpf.h) */
+	u32 twins;             /* 1: programs have copies, since the kernel skips some (twin.bpf.h) */
 	u32 latency;           /* enum iot_latency */
 	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
 	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
@@ -315,7 +316,7 @@ struct iot_config {
 	u32 max_writers, max_claims, max_bios, max_requests; /* sizes of those tables */
 	u32 claims;            /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
 	u32 copies;            /* 1: not only that of calls has one */
-	u32 copy, object;      /* of this object: 1 its second copy, and its number, less than IOT_OBJECTS */
+	u32 copy, object;      /* of this object: which of its copies, less than IOT_COPIES, and its number, less than IOT_OBJECTS */
 	u64 preempt_count, per_cpu_offset; /* addresses of the kernel's variables of these names, where it has them */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */

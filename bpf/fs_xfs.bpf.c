@@ -35,7 +35,7 @@ struct added {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COPIES);
+	__uint(max_entries, IOT_COPIES);
 	__type(key, u32);
 	__type(value, struct added);
 } xfs_added SEC(".maps");

@@ -15,8 +15,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct iot_config cfg = {};
 
-#define COPIES 2 /* of a program, with scratch memory of their own (cfg.copy) */
-
 /* Owners are 64 bits wide in here: a process id, or a journal transaction whose handles share the bytes. */
 #define OWNER_TXN (1ULL << 63)
 

@@ -94,7 +94,7 @@ static __always_inline void used_again(u64 req)
  * entered twice on one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COPIES);
+	__uint(max_entries, IOT_COPIES);
 	__type(key, u32);
 	__type(value, struct uring_request);
 } uring_new SEC(".maps");

@@ -55,7 +55,7 @@ struct forcer {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COPIES);
+	__uint(max_entries, IOT_COPIES);
 	__type(key, u32);
 	__type(value, struct forcer);
 } xfs_forcers SEC(".maps");

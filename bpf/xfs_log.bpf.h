@@ -121,7 +121,7 @@ struct log_walk {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COPIES);
+	__uint(max_entries, IOT_COPIES);
 	__type(key, u32);
 	__type(value, struct log_walk);
 } log_walks SEC(".maps");

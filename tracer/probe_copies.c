@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_copies.c - second copies of the programs, for kernels that skip the first (bpf/twin.bpf.h). */
+/* probe_copies.c - copies of the programs, for kernels that skip the first (bpf/twin.bpf.h). */
 #include <errno.h>
 #include <string.h>
 #include "probe_parts.h"
@@ -16,7 +16,7 @@ static bool has_copy(const struct probes *p, const struct bpf_program *g)
 }
 
 /* Without a copy the losses say what was skipped: that is no reason to end. */
-static int copy_load(struct probes *p, size_t n)
+static int copy_load(struct probes *p, size_t n, u32 copy)
 {
 	struct bpf_object *o = object_open(p, n);
 	struct bpf_program *g;
@@ -26,9 +26,9 @@ static int copy_load(struct probes *p, size_t n)
 		return -EINVAL;
 	bpf_object__for_each_program(g, o)
 		bpf_program__set_autoload(g, has_copy(p, g));
-	err = object_set_up(p, o, n, true) ?: bpf_object__load(o);
+	err = object_set_up(p, o, n, copy) ?: bpf_object__load(o);
 	if (!err) {
-		p->copy[n] = o;
+		p->copy[copy][n] = o;
 		return 0;
 	}
 	bpf_object__close(o);
@@ -37,28 +37,33 @@ static int copy_load(struct probes *p, size_t n)
 
 static int load_wanted(struct probes *p, size_t n)
 {
-	return p->obj[n] ? copy_load(p, n) : 0;
+	int err = 0;
+
+	for (u32 copy = 1; copy < IOT_COPIES && p->obj[n] && !err; copy++)
+		err = copy_load(p, n, copy);
+	return err;
 }
 
-/* What could not be attached is not: its marks stay where they are, and what the first does not do is lost. */
-static void copy_attach(struct probes *p, size_t n)
+/* In their order. Of one that could not be attached the marks stay where they are, and what the others do not do is lost. */
+static void copies_attach(struct probes *p, size_t n)
 {
 	struct bpf_program *g;
 
-	bpf_object__for_each_program(g, p->copy[n]) {
-		int row = program_row(bpf_program__name(g));
+	for (u32 copy = 1; copy < IOT_COPIES && p->copy[copy][n]; copy++) {
+		bpf_object__for_each_program(g, p->copy[copy][n]) {
+			int row = program_row(bpf_program__name(g));
 
-		if (bpf_program__fd(g) >= 0 && p->info[row].chosen && !probes_over(p))
-			p->copy_link[row] = bpf_program__attach(g);
+			if (bpf_program__fd(g) >= 0 && p->info[row].chosen && !probes_over(p))
+				p->copy_link[copy][row] = bpf_program__attach(g);
+		}
 	}
 }
 
 int copy_add(struct probes *p, size_t n)
 {
-	int err = p->copies ? copy_load(p, n) : 0;
+	int err = p->copies ? load_wanted(p, n) : 0;
 
-	if (p->copy[n])
-		copy_attach(p, n);
+	copies_attach(p, n);
 	return err;
 }
 
@@ -67,8 +72,7 @@ int copies_add(struct probes *p)
 	int err = p->copies ? objects_side_by_side(p, load_wanted) : 0;
 
 	for (size_t i = 0; i < n_objects; i++)
-		if (p->copy[i])
-			copy_attach(p, i);
+		copies_attach(p, i);
 	return err;
 }
 
@@ -88,14 +92,16 @@ size_t probes_copies(const struct probes *p)
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_programs; i++)
-		n += !!p->copy_link[i];
+		n += !!p->copy_link[1][i];
 	return n;
 }
 
 void copies_close(struct probes *p)
 {
-	for (size_t i = 0; i < n_programs; i++)
-		bpf_link__destroy(p->copy_link[i]);
-	for (size_t i = 0; i < n_objects; i++)
-		bpf_object__close(p->copy[i]);
+	for (u32 copy = 1; copy < IOT_COPIES; copy++) {
+		for (size_t i = 0; i < n_programs; i++)
+			bpf_link__destroy(p->copy_link[copy][i]);
+		for (size_t i = 0; i < n_objects; i++)
+			bpf_object__close(p->copy[copy][i]);
+	}
 }

@@ -100,7 +100,7 @@ static bool call_wanted(const struct iot_config *c, const struct iot_syscall *ca
 	return call->shape < SHAPE_TO || (c && c->sockets);
 }
 
-static void configure(struct probes *p, struct bpf_object *o, size_t n, bool copy)
+static void configure(struct probes *p, struct bpf_object *o, size_t n, u32 copy)
 {
 	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
 	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
@@ -324,7 +324,7 @@ int objects_reduce(struct probes *p, size_t n)
 
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
 
-int object_set_up(struct probes *p, struct bpf_object *o, size_t n, bool copy)
+int object_set_up(struct probes *p, struct bpf_object *o, size_t n, u32 copy)
 {
 	int err;
 

@@ -93,8 +93,8 @@ struct probes {
 	struct iot_self self;
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
-	struct bpf_object *copy[MAX_OBJECTS]; /* second ones, where `copies` */
-	struct bpf_link *copy_link[MAX_PROGRAMS];
+	struct bpf_object *copy[IOT_COPIES][MAX_OBJECTS]; /* of `obj`, where `copies`; the first is not here */
+	struct bpf_link *copy_link[IOT_COPIES][MAX_PROGRAMS];
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
@@ -115,7 +115,7 @@ struct probes {
 		pthread_t thread;
 	} symbols;
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
-	bool copies;           /* so there are second copies */
+	bool copies;           /* so there are copies */
 	struct ring *ring, *names;     /* events; processes and paths */
 	struct iot_state *state;       /* the kernel's own, mapped */
 	u64 shared;                    /* of state->late: those that were divided */
@@ -172,11 +172,11 @@ int objects_load(struct probes *);
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
-/* Tells an object that was opened what it must know, and gives it the maps that are there. copy: it is a second one. */
-int object_set_up(struct probes *, struct bpf_object *, size_t n, bool copy);
+/* Tells an object that was opened what it must know, and gives it the maps that are there. copy: 0, or which of its copies it is. */
+int object_set_up(struct probes *, struct bpf_object *, size_t n, u32 copy);
 /* Calls load(p, n) for each object but the first, from several threads. Returns 0 or the first error. */
 int objects_side_by_side(struct probes *, int (*load)(struct probes *, size_t n));
-/* Where the kernel skips programs: loads and attaches second copies of those that are attached, of one object or of all. */
+/* Where the kernel skips programs: loads and attaches copies of those that are attached, of one object or of all. */
 int copy_add(struct probes *, size_t n);
 int copies_add(struct probes *);
 /* How often they did the work of the first in object n; less than 0: that had no memory for its mark, and nobody did it. */

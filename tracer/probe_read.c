@@ -453,7 +453,8 @@ int probes_cpu_ns(struct probes *p, u64 *ns)
 
 	for (size_t i = 0; i < n_objects; i++) {
 		each_program(p->obj[i], add_time, &sum);
-		each_program(p->copy[i], add_time, &sum);
+		for (u32 copy = 1; copy < IOT_COPIES; copy++)
+			each_program(p->copy[copy][i], add_time, &sum);
 	}
 	*ns = sum;
 	return sum ? 0 : -ENODATA;
