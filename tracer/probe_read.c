@@ -356,6 +356,24 @@ void probes_ready(struct probes *p)
 	sum_misses(p, p->misses_before);
 }
 
+/* Since then. */
+static void misses_now(const struct probes *p, u64 n[LOSS_MAX + 1])
+{
+	sum_misses(p, n);
+	for (u32 i = 0; i <= LOSS_MAX; i++)
+		n[i] -= p->misses_before[i];
+	/* a program may be skipped, and its copy at work, between the two readings */
+	if ((s64)n[LOSS_SKIPPED] < 0)
+		n[LOSS_SKIPPED] = 0;
+	n[LOSS_SKIPPED] += late_skips(p);
+}
+
+void misses_take(struct probes *p)
+{
+	misses_now(p, p->misses);
+	p->misses_known = true;
+}
+
 /* Lets the kernel side look for requests of a disk whose end it was not told. */
 static void sweep(const struct probes *p, u32 disk)
 {
@@ -427,12 +445,11 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		for (int cpu = 0; cpu < p->cpus; cpu++)
 			n[i] += values[cpu];
 	}
-	sum_misses(p, misses);
-	for (u32 i = 0; i <= LOSS_MAX; i++)
-		misses[i] -= p->misses_before[i];
-	/* a program may be skipped, and its copy at work, between the two readings */
-	n[LOSS_SKIPPED] = (s64)misses[LOSS_SKIPPED] > 0 ? misses[LOSS_SKIPPED] : 0;
-	n[LOSS_SKIPPED] += late_skips(p);
+	if (p->misses_known)
+		memcpy(misses, p->misses, sizeof(misses));
+	else
+		misses_now(p, misses);
+	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	return 0;
 }
