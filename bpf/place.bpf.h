@@ -26,7 +26,7 @@ static __always_inline u32 place_find(void *sets, u32 places, u64 key)
 	u32 at = set_of(key, places);
 	struct place_set *s = bpf_map_lookup_elem(sets, &at);
 
-	if (!s)
+	if (!s || !key) /* what is free has none */
 		return NO_PLACE;
 #pragma unroll
 	for (u32 i = 0; i < IOT_PLACE_WAYS; i++)
@@ -41,7 +41,7 @@ static __always_inline u32 place_take(void *sets, u32 places, u64 key)
 	u32 at = set_of(key, places);
 	struct place_set *s = bpf_map_lookup_elem(sets, &at);
 
-	if (!s)
+	if (!s || !key)
 		return NO_PLACE;
 #pragma unroll
 	for (u32 i = 0; i < IOT_PLACE_WAYS; i++)
