@@ -297,6 +297,7 @@ struct iot_self {
 };
 
 #define IOT_COPIES 3           /* of a program, with scratch memory of their own */
+#define IOT_COPIES_MOST 6      /* of one without which bytes are nobody's */
 #define IOT_OBJECTS 8          /* a power of two */
 
 /* What the tracer tells the kernel side before loading (read-only data of every object). */
@@ -316,7 +317,7 @@ struct iot_config {
 	u32 max_writers, max_claims, max_bios, max_requests; /* sizes of those tables */
 	u32 claims;            /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
 	u32 copies;            /* 1: not only that of calls has one */
-	u32 copy, object;      /* of this object: which of its copies, less than IOT_COPIES, and its number, less than IOT_OBJECTS */
+	u32 copy, object;      /* of this object: which of its copies, less than IOT_COPIES_MOST, and its number, less than IOT_OBJECTS */
 	u64 preempt_count, per_cpu_offset; /* addresses of the kernel's variables of these names, where it has them */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */

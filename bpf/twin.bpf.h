@@ -4,7 +4,8 @@
  * Since 7.0 a thread can be preempted inside a tp_btf program, and the kernel skips the program for every other thread on that processor
  * until the first goes on. There the tracer loads each object several times (cfg.copy). The copies of a program follow each other at
  * their tracepoint: one that finds no mark does the work and leaves one, and the last takes the mark away. All skipped is a loss. With two
- * copies that was one byte in 600 where six threads took turns on a slow processor: who stands in is preempted, too.
+ * copies that was one byte in 600 where six threads took turns on a slow processor, with three one in 400 to 1000: who stands in is
+ * preempted, too. So the program that says whose bytes are has more.
  */
 #ifndef IOT_TWIN_BPF_H
 #define IOT_TWIN_BPF_H
@@ -14,6 +15,7 @@
 #if defined(IOT_REDUCED)
 
 #define PROBE BPF_PROG
+#define PROBE_MOST BPF_PROG
 
 #else
 
@@ -68,8 +70,8 @@ static __always_inline void stands_in(s64 n)
 		sum_add(sum, n);
 }
 
-/* Is this the copy that does the work? program: its number in this object. Without memory for a mark it is the second. */
-static __always_inline bool copy_works(u32 program)
+/* Is this the copy that does the work? program: its number in this object; copies: how many it has. Without memory for a mark it is the second. */
+static __always_inline bool copy_works(u32 program, u32 copies)
 {
 	u64 bit = 1ULL << program;
 	struct marks *m;
@@ -87,8 +89,8 @@ static __always_inline bool copy_works(u32 program)
 			stands_in(-1); /* though nobody skipped this */
 		return done;
 	}
-	last = cfg.copy == IOT_COPIES - 1;
-	if (!done && last)
+	last = cfg.copy == copies - 1;
+	if (!done && cfg.copy > 1)
 		return false;
 	if (done && *done & bit) {
 		if (last)
@@ -101,8 +103,11 @@ static __always_inline bool copy_works(u32 program)
 	return true;
 }
 
-/* As BPF_PROG, for a program that has a second copy: all of an object, but what the tracer calls and what is called in another way. */
-#define PROBE(name, args...)								\
+/* As BPF_PROG, for a program that has copies: all of an object, but what the tracer calls and what is called in another way. */
+#define PROBE(name, args...) PROBE_COPIES(IOT_COPIES, name, ##args)
+#define PROBE_MOST(name, args...) PROBE_COPIES(IOT_COPIES_MOST, name, ##args)
+
+#define PROBE_COPIES(copies, name, args...)						\
 name(unsigned long long *ctx);								\
 static __always_inline int ____##name(unsigned long long *ctx, ##args);			\
 int name(unsigned long long *ctx)							\
@@ -111,7 +116,7 @@ int name(unsigned long long *ctx)							\
 	_Static_assert(NUMBER < 64, "struct marks has no bit for it");			\
 	_Pragma("GCC diagnostic push")							\
 	_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")				\
-	return copy_works(NUMBER) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
+	return copy_works(NUMBER, copies) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
 	_Pragma("GCC diagnostic pop")							\
 }											\
 static __always_inline int ____##name(unsigned long long *ctx, ##args)

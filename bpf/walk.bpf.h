@@ -96,7 +96,7 @@ struct walk {
 enum { WALK_QUEUE, WALK_COMPLETE, WALK_ISSUE, WALK_SHARE /* the tracer's calls */, WALKS };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, IOT_COPIES * WALKS);
+	__uint(max_entries, IOT_COPIES_MOST * WALKS);
 	__type(key, u32);
 	__type(value, struct walk);
 } walks SEC(".maps");

@@ -7,11 +7,11 @@
 #define TRACEPOINT "tp_btf/"
 
 /* Those of calls have another: what follows them must not be preempted (bpf/syscall.bpf.c). */
-static bool has_copy(const struct probes *p, const struct bpf_program *g)
+static bool has_copy(const struct probes *p, const struct bpf_program *g, u32 copy)
 {
 	int row = program_row(bpf_program__name(g));
 
-	return row >= 0 && !p->info[row].reason && strcmp(programs[row].layer, "syscall") &&
+	return row >= 0 && !p->info[row].reason && (copy < IOT_COPIES || programs[row].most) && strcmp(programs[row].layer, "syscall") &&
 		!strncmp(bpf_program__section_name(g), TRACEPOINT, strlen(TRACEPOINT));
 }
 
@@ -25,7 +25,7 @@ static int copy_load(struct probes *p, size_t n, u32 copy)
 	if (!o)
 		return -EINVAL;
 	bpf_object__for_each_program(g, o)
-		bpf_program__set_autoload(g, has_copy(p, g));
+		bpf_program__set_autoload(g, has_copy(p, g, copy));
 	err = object_set_up(p, o, n, copy) ?: bpf_object__load(o);
 	if (!err) {
 		p->copy[copy][n] = o;
@@ -35,11 +35,25 @@ static int copy_load(struct probes *p, size_t n, u32 copy)
 	return probes_over(p) ? -EINTR : 0;
 }
 
+/* How many there are of an object. */
+static u32 copies_of(const struct probes *p, size_t n)
+{
+	struct bpf_program *g;
+
+	if (!p->obj[n])
+		return 0;
+	bpf_object__for_each_program(g, p->obj[n])
+		if (has_copy(p, g, IOT_COPIES))
+			return IOT_COPIES_MOST;
+	return IOT_COPIES;
+}
+
 static int load_wanted(struct probes *p, size_t n)
 {
+	u32 copies = copies_of(p, n);
 	int err = 0;
 
-	for (u32 copy = 1; copy < IOT_COPIES && p->obj[n] && !err; copy++)
+	for (u32 copy = 1; copy < copies && !err; copy++)
 		err = copy_load(p, n, copy);
 	return err;
 }
@@ -49,7 +63,7 @@ static void copies_attach(struct probes *p, size_t n)
 {
 	struct bpf_program *g;
 
-	for (u32 copy = 1; copy < IOT_COPIES && p->copy[copy][n]; copy++) {
+	for (u32 copy = 1; copy < IOT_COPIES_MOST && p->copy[copy][n]; copy++) {
 		bpf_object__for_each_program(g, p->copy[copy][n]) {
 			int row = program_row(bpf_program__name(g));
 
@@ -98,7 +112,7 @@ size_t probes_copies(const struct probes *p)
 
 void copies_close(struct probes *p)
 {
-	for (u32 copy = 1; copy < IOT_COPIES; copy++) {
+	for (u32 copy = 1; copy < IOT_COPIES_MOST; copy++) {
 		for (size_t i = 0; i < n_programs; i++)
 			bpf_link__destroy(p->copy_link[copy][i]);
 		for (size_t i = 0; i < n_objects; i++)

@@ -45,11 +45,11 @@ extern const size_t n_needed;
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
  * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). twin: a second copy that is not preempted, for kernels
- * that skip the first. reduced: only objects of the reduced tier have it. */
+ * that skip the first. reduced: only objects of the reduced tier have it. most: IOT_COPIES_MOST, as the program says. */
 struct program {
 	const char *name, *layer;
 	int args;
-	bool full, twin, reduced;
+	bool full, twin, reduced, most;
 };
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
@@ -93,8 +93,8 @@ struct probes {
 	struct iot_self self;
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
-	struct bpf_object *copy[IOT_COPIES][MAX_OBJECTS]; /* of `obj`, where `copies`; the first is not here */
-	struct bpf_link *copy_link[IOT_COPIES][MAX_PROGRAMS];
+	struct bpf_object *copy[IOT_COPIES_MOST][MAX_OBJECTS]; /* of `obj`, where `copies`; the first is not here */
+	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS];
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */

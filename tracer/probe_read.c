@@ -470,7 +470,7 @@ int probes_cpu_ns(struct probes *p, u64 *ns)
 
 	for (size_t i = 0; i < n_objects; i++) {
 		each_program(p->obj[i], add_time, &sum);
-		for (u32 copy = 1; copy < IOT_COPIES; copy++)
+		for (u32 copy = 1; copy < IOT_COPIES_MOST; copy++)
 			each_program(p->copy[copy][i], add_time, &sum);
 	}
 	*ns = sum;

@@ -75,7 +75,7 @@ const struct program programs[] = {
 	{ "cache__sweep", "cache", 0, false },       /* called by the tracer */
 	{ "cache__stock", "cache", 0, false },       /* likewise */
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
-	{ "block__queue", "block", 1, true },        /* 5.11: before, the queue was the first argument */
+	{ "block__queue", "block", 1, true, .most = true }, /* 5.11: before, the queue was the first argument */
 	{ "block__remap", "block", 3, true },        /* 5.11: likewise */
 	{ "block__split", "block", 2, true },
 	{ "block__bio_end", "block", 2, true },
