@@ -394,42 +394,44 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 	return true;
 }
 
-/* Every place of the table, and whatever its keys are. */
+/* Room for what the table of requests holds, and for its keys, whatever they are. */
 struct in_flight {
-	u64 keys[IOT_MAX_REQUESTS];
-	struct iot_request u[IOT_MAX_REQUESTS];
+	struct iot_request *u;
+	u64 *keys;
+	u32 max;
 };
 
-/* Adds the bytes of a disk's requests in the map. False: the kernel does not say. */
-static bool add_requests(int fd, u32 disk, struct in_flight *list, u64 *read, u64 *written)
+/* Adds the bytes of a disk's requests in the table. False: the kernel does not say. */
+static bool add_requests(int fd, u32 disk, const struct in_flight *l, u64 *read, u64 *written)
 {
-	u32 n = IOT_MAX_REQUESTS;
+	u32 n = l->max;
 	u64 next;
 
-	if (bpf_map_lookup_batch(fd, NULL, &next, list->keys, list->u, &n, NULL) && errno != ENOENT)
+	if (bpf_map_lookup_batch(fd, NULL, &next, l->keys, l->u, &n, NULL) && errno != ENOENT)
 		return false;
 	for (u32 i = 0; i < n; i++)
-		if (list->u[i].address && list->u[i].disk == disk && list->u[i].inside && list->u[i].op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
-			*(list->u[i].op ? written : read) += list->u[i].bytes;
+		if (l->u[i].address && l->u[i].disk == disk && l->u[i].inside && l->u[i].op <= 1) /* REQ_OP_READ, REQ_OP_WRITE */
+			*(l->u[i].op ? written : read) += l->u[i].bytes;
 	return true;
 }
 
 bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 {
+	struct in_flight l = { calloc(p->max_requests, sizeof(*l.u)), calloc(p->max_requests, sizeof(*l.keys)), p->max_requests };
 	int fd = map_fd(p, "requests");
-	struct in_flight *list = calloc(1, sizeof(*list));
 	struct iot_outside before, after;
 	bool known = false;
 
-	for (int attempt = 0; list && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
+	for (int attempt = 0; l.u && l.keys && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
 		*read = before.late_read;
 		*written = before.late_write;
-		if (!add_requests(fd, disk, list, read, written))
+		if (!add_requests(fd, disk, &l, read, written))
 			break;
 		probes_outside(p, disk, &after);
 		known = before.late_read == after.late_read && before.late_write == after.late_write;
 	}
-	free(list);
+	free(l.u);
+	free(l.keys);
 	return known;
 }
 
