@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* place.bpf.h - tables of what is looked for by its address several times while it is under way: bios and requests. An address belongs to
- * a set of places, which are looked through for it. What a hash map does for that costs half of a program at a request: calls of
- * helpers, a lock for each change, an entry that is copied and moved. There is no room when all places of a set are taken.
+ * a set of places, which are looked through for it. With a hash map each program at a request took about a third more time: calls of helpers, a
+ * lock for each change, an entry that is copied and moved. There is no room when all places of a set are taken.
  */
 #ifndef IOT_PLACE_BPF_H
 #define IOT_PLACE_BPF_H

@@ -4,8 +4,8 @@
  * Since 7.0 a thread can be preempted inside a tp_btf program, and the kernel skips the program for every other thread on that processor
  * until the first goes on. There the tracer loads each object several times (cfg.copy). The copies of a program follow each other at
  * their tracepoint: one that finds no mark does the work and leaves one, and the last takes the mark away. All skipped is a loss. With two
- * copies that was one byte in 600 where six threads took turns on a slow processor, with three one in 400 to 1000: who stands in is
- * preempted, too. So the program that says whose bytes are has more.
+ * copies one byte of a device in 200 to 600 had no owner where six processes took turns on an emulated processor: who stands in is preempted,
+ * too. So there are three, and more of the program that says whose bytes are.
  */
 #ifndef IOT_TWIN_BPF_H
 #define IOT_TWIN_BPF_H

@@ -228,7 +228,8 @@ behind_signal() { # CALLS [all]
 	chmod 755 bin/gnuplot
 	for pause in 0.01 0.4; do
 		status=0
-		PAUSE=$pause TMPDIR=$PWD/work PATH=$PWD/bin:$PATH "$analyze" breakdown "$store" --plot pictures >/dev/null 2>said || status=$?
+		# what is ignored here (nohup) would be ignored by what is started
+		PAUSE=$pause TMPDIR=$PWD/work PATH=$PWD/bin:$PATH env --default-signal=HUP "$analyze" breakdown "$store" --plot pictures >/dev/null 2>said || status=$?
 		same "status with $pause s between" "$status" 129
 		same "folders left with $pause s between" "$(ls work | wc -l)" "$(case $pause in 0.01) echo 0 ;; *) echo 1 ;; esac)"
 	done

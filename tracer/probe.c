@@ -428,7 +428,6 @@ int probes_stop(struct probes *p)
 	__atomic_store_n(&p->state->gate, 0, __ATOMIC_RELEASE);
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) /* refused where nohz_full is set */
 		nanosleep(&while_one_runs, NULL);
-	misses_take(p);
 	program_call(p, "uring__sweep", NULL, 0);
 	program_call(p, "aio__sweep", NULL, 0);
 	return 0;

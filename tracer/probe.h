@@ -81,6 +81,10 @@ int probes_want_pid(struct probes *, u32 pid);
 /* Reads what opening the gate would be late for. */
 void probes_ready(struct probes *);
 
+/* After probes_stop(), before tables are read: what the kernel skips from now on, because they are read, is no loss of the run. May wait for
+ * the process below, so that no time of the run is taken after it. */
+void probes_skips_end(struct probes *);
+
 /* Waits, in a process of its own, for file systems whose programs are left out because none is mounted: it attaches them when one
  * comes. To be called before privileges are dropped. */
 int probes_watch(struct probes *);

@@ -123,8 +123,8 @@ struct probes {
 	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
 	s64 *sum_users;                /* how many of them each user has, mapped */
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
-	u64 misses[LOSS_MAX + 1];          /* skipped until it was closed again: what reads the tables then has the kernel skip more */
-	bool misses_known;                 /* it was */
+	u64 misses[LOSS_MAX + 1];          /* skipped inside the run, where misses_known: probes_skips_end() */
+	bool misses_known;
 	int cpus;
 	u32 max_cells, max_writers, max_claims, max_bios, max_requests;
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
@@ -188,8 +188,6 @@ void copies_close(struct probes *);
 bool fs_is_mounted(const char *type);
 void objects_wait(struct probes *, size_t n);
 void probes_unwatch(struct probes *);
-/* The gate was closed: what the kernel skips from now on is no loss. */
-void misses_take(struct probes *);
 /* How many programs the kernel skipped, of object n, and of those of file systems that came during the run. */
 u64 object_skips(const struct probes *, size_t n);
 u64 late_skips(const struct probes *);

@@ -356,7 +356,7 @@ void probes_ready(struct probes *p)
 	sum_misses(p, p->misses_before);
 }
 
-/* Since then. */
+/* What the kernel has skipped since probes_ready(). */
 static void misses_now(const struct probes *p, u64 n[LOSS_MAX + 1])
 {
 	sum_misses(p, n);
@@ -368,7 +368,7 @@ static void misses_now(const struct probes *p, u64 n[LOSS_MAX + 1])
 	n[LOSS_SKIPPED] += late_skips(p);
 }
 
-void misses_take(struct probes *p)
+void probes_skips_end(struct probes *p)
 {
 	misses_now(p, p->misses);
 	p->misses_known = true;

@@ -141,6 +141,7 @@ static void close_gate(struct run *r)
 	take_error(r, probes_stop(r->probes));
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
 	take_error(r, truth_end(r->truth));
+	probes_skips_end(r->probes);
 	while (run_drain(r))
 		;
 }
