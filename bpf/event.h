@@ -257,9 +257,11 @@ struct iot_clean_up {
 	u32 min_age;           /* seconds since an entry was used last */
 };
 
-/* What block__sweep() is called with. */
+/* What block__sweep() is called with. It returns how many requests of the disk our programs have seen complete that the kernel has not
+ * counted yet. */
 struct iot_sweep {
-	u32 disk;
+	u32 disk;              /* or partition */
+	u32 uncounted;         /* its own */
 };
 
 /* A request under way: a value of map `requests`. Its bytes and what they are serve
@@ -267,6 +269,7 @@ struct iot_sweep {
  * tasks without tracepoints, on top of which interrupts complete the requests of others. */
 struct iot_request {
 	u64 address;           /* struct request *; 0: there is none here */
+	u64 last;              /* the last one that was here: the rest is its still, until the next comes */
 	u64 insert_ns, issue_ns;
 	u64 start_ns;          /* tells one use of the same struct request from the next */
 	u32 disk, bytes;       /* bytes that did not complete yet */

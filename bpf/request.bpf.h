@@ -73,6 +73,7 @@ static __always_inline void request_drop(struct iot_request *r)
 {
 	u64 rq = r->address;
 
+	r->last = rq;
 	r->address = 0;
 	place_drop(&request_sets, request_at(rq));
 }
@@ -391,12 +392,25 @@ static __always_inline u32 error_of(int status)
 /* Counts a request that completed without a call of block__complete: each object in its way. */
 static void request_unseen(struct iot_request *u);
 
+/* The kernel calls block__complete, counts the bytes, and takes them from the request, in this order. Is it between the first two? */
+static __always_inline bool is_uncounted(struct request *rq, struct iot_request *u)
+{
+	return u->issue_ns && u->op <= REQ_OP_WRITE && u->bytes < BPF_CORE_READ(rq, __data_len);
+}
+
 /* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
 static long sweep_one(void *map, void *key, struct iot_request *u, struct iot_sweep *s)
 {
-	struct request *rq = (struct request *)u->address;
+	u64 address = u->address;
+	struct request *rq = (struct request *)(address ?: u->last);
+	bool same;
 
-	if (!rq || u->disk != s->disk || (BPF_CORE_READ(rq, start_time_ns) == u->start_ns && BPF_CORE_READ(rq, ref.counter)))
+	if (!rq || (u->disk != s->disk && u->part != s->disk))
+		return 0;
+	same = BPF_CORE_READ(rq, start_time_ns) == u->start_ns;
+	if (same && is_uncounted(rq, u))
+		s->uncounted++;
+	if (!address || (same && BPF_CORE_READ(rq, ref.counter)))
 		return 0;
 	request_unseen(u);
 	request_drop(u);
@@ -409,7 +423,7 @@ int block__sweep(struct iot_sweep *ask)
 	struct iot_sweep s = { ask->disk };
 
 	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
-	return 0;
+	return s.uncounted;
 }
 
 #endif

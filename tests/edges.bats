@@ -12,7 +12,7 @@ setup() {
 }
 
 teardown() {
-	[ -z "${writer-}" ] || kill "$writer" 2>/dev/null || :
+	[ ! -e "$BATS_TEST_TMPDIR/writer.pid" ] || kill "$(<"$BATS_TEST_TMPDIR/writer.pid")" 2>/dev/null || :
 }
 
 # One line of verify about the device: traced, kernel, difference, result.
@@ -22,8 +22,8 @@ check_of() { # WHAT
 
 @test "a device that is never idle: traced is what the kernel counted, 20 runs of 20, and what the edges cut has a name" {
 	body() {
-		fio --name=busy --filename="$IOT_DEV" --direct=1 --rw=randrw --bs=4k --ioengine=psync --numjobs=2 --thread --rate_iops=700 --time_based --runtime=100 >fio.log 2>&1 &
-		writer=$!
+		fio --name=busy --filename="$IOT_DEV" --direct=1 --rw=randrw --bs=4k --ioengine=psync --numjobs=2 --thread --rate_iops=1500 --time_based --runtime=100 >fio.log 2>&1 &
+		echo $! >"$BATS_TEST_TMPDIR/writer.pid"
 		for n in $(seq 20); do
 			rm -f run.sqlite*
 			traced --no-events --layers block --settle none -- sleep 0.1
@@ -37,8 +37,9 @@ check_of() { # WHAT
 			outside=$((${outside:-0} + $(sql "SELECT SUM(outside) FROM truth WHERE source LIKE '%/${IOT_DEV#/dev/}/%'")))
 			early=$((${early:-0} + $(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND cause = 'before_run'")))
 		done
+		writer=$(<"$BATS_TEST_TMPDIR/writer.pid")
 		kill "$writer" && wait "$writer" || :
-		# 20 runs beside 2800 requests a second: not one of them is between a reading and the gate?
+		# 20 runs beside 6000 requests a second: not one of them is between a reading and the gate?
 		[ "$outside" -gt 0 ] || fail "nothing was outside of any run"
 		same "owners of what began before a run" "$(sql "SELECT COUNT(*) FROM agg_total t JOIN cause c ON c.id = t.cause WHERE c.name = 'before_run' AND t.owner <> 0")" 0
 		echo "outside $outside, begun before $early"

@@ -332,14 +332,13 @@ static int program_fd(const struct probes *p, const char *name)
 	return -1;
 }
 
-/* Calls a program of type syscall with its context, where it is loaded. */
-void program_call(const struct probes *p, const char *name, void *ctx, u32 size)
+/* Calls a program of type syscall with its context, where it is loaded; returns what it returns, else 0. */
+u32 program_call(const struct probes *p, const char *name, void *ctx, u32 size)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);
 	int fd = program_fd(p, name);
 
-	if (fd >= 0)
-		bpf_prog_test_run_opts(fd, &opts);
+	return fd >= 0 && !bpf_prog_test_run_opts(fd, &opts) ? opts.retval : 0;
 }
 
 /* Calls a program of type raw_tp on every processor: one that is off refuses. */

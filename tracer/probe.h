@@ -126,6 +126,8 @@ void probes_forget_process(struct probes *, const struct iot_proc *);
 /* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
  * they are until probes_stop(). False where layer block is not measured. */
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
+/* Requests of a disk or partition that the programs have seen complete, just before the kernel counts them. */
+u32 probes_uncounted(const struct probes *, u32 disk);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
 bool probes_in_flight(const struct probes *, u32 disk, u64 *read, u64 *written);

@@ -198,7 +198,7 @@ int maps_plan(struct probes *);
 enum iot_sockets sockets_by_call(const struct probes *);
 
 /* Calls a program of type syscall with its context, where it is loaded. */
-void program_call(const struct probes *, const char *name, void *ctx, u32 size);
+u32 program_call(const struct probes *, const char *name, void *ctx, u32 size);
 /* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
 void late_share(struct probes *);
 

@@ -374,12 +374,11 @@ void probes_skips_end(struct probes *p)
 	p->misses_known = true;
 }
 
-/* Lets the kernel side look for requests of a disk whose end it was not told. */
-static void sweep(const struct probes *p, u32 disk)
+u32 probes_uncounted(const struct probes *p, u32 disk)
 {
 	struct iot_sweep ask = { disk };
 
-	program_call(p, "block__sweep", &ask, sizeof(ask));
+	return program_call(p, "block__sweep", &ask, sizeof(ask));
 }
 
 bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
@@ -388,7 +387,7 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 
 	if (fd < 0)
 		return false;
-	sweep(p, disk);
+	probes_uncounted(p, disk); /* it looks for requests whose end nobody told, too */
 	if (bpf_map_lookup_elem(fd, &disk, o))
 		memset(o, 0, sizeof(*o)); /* nothing completed there */
 	return true;

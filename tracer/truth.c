@@ -149,27 +149,31 @@ static s64 lag_of_ext4(const struct iot_outside *seen, const u64 *counted)
 	return seen->write - counted[0] * 1024;
 }
 
-/* Reads the numbers of a counter once; returns how many. *whole: no request of its disk completed meanwhile. */
+/* Reads the numbers of a counter once; returns how many. *whole: no request of its disk completed meanwhile, and all that had were
+ * counted: the reading and what our programs saw are of one instant. */
 static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a, bool *whole)
 {
 	u64 again[MAX_COLUMNS];
 	char line[512];
+	bool counted;
 	int n;
 
 	a->known = probes_outside(p, disk, &a->before);
+	counted = !probes_uncounted(p, disk);
 	n = read_line(path, line, sizeof(line)) < 0 ? 0 : numbers(line, v);
 	*whole = !a->known || !n || read_line(path, line, sizeof(line)) < 0 || numbers(line, again) != n;
 	if (*whole)
 		return n;
 	probes_outside(p, disk, &a->after);
-	*whole = !memcmp(&a->before, &a->after, sizeof(a->before)) && same_counts(v, again, n);
+	*whole = counted && !memcmp(&a->before, &a->after, sizeof(a->before)) && same_counts(v, again, n);
 	return n;
 }
 
 /* Reads the numbers of a counter of a disk between two of its requests; returns how many.
  *
- * The kernel calls our programs before it counts, and the processor can be taken away in between. So the two are of one instant where
- * nothing has moved for a while; where that does not happen, in the reading in which least is missing. */
+ * The kernel calls our programs before it counts, and the processor can be taken away in between, for longer than we wait. Of requests that our
+ * programs know, that is seen; and where nothing has moved for a while, of all. A disk that is never idle is read until one reading is of
+ * one instant; where none is, the reading counts in which least is missing, and what can be is a bound. */
 static int read_between(struct counters *list, u32 disk, const char *path, lag_of *lag, u64 v[MAX_COLUMNS], struct around *a)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -189,7 +193,7 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 			memcpy(v, now, sizeof(now));
 			*a = around;
 		}
-		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS) || (i >= MIN_READINGS && at >= list->until_ns))
+		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS) || (best_whole && i >= MIN_READINGS && at >= list->until_ns))
 			break;
 	}
 	return n;
