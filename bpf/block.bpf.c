@@ -194,7 +194,7 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 }
 
 SEC("tp_btf/block_bio_queue")
-int PROBE_MOST(block__queue, struct bio *b)
+int PROBE(block__queue, struct bio *b)
 {
 	struct task_ctx *c;
 	struct walk *w;

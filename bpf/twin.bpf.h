@@ -3,9 +3,10 @@
  *
  * Since 7.0 a thread can be preempted inside a tp_btf program, and the kernel skips the program for every other thread on that processor
  * until the first goes on. There the tracer loads each object several times (cfg.copy). The copies of a program follow each other at
- * their tracepoint: one that finds no mark does the work and leaves one, and the last takes the mark away. All skipped is a loss. With two
- * copies one byte of a device in 200 to 600 had no owner where six processes took turns on an emulated processor: who stands in is preempted,
- * too. So there are three, and more of the program that says whose bytes are.
+ * their tracepoint, and each that is not skipped says that it was called. The first of them does the work: one that was called before by a
+ * later copy, or by itself, is called for something new. All skipped is a loss. With two copies one byte of a device in 200 to 600 had no owner
+ * where six processes took turns on an emulated processor: who stands in is preempted, too. So there are three, and more of the programs that
+ * say whose bytes are.
  */
 #ifndef IOT_TWIN_BPF_H
 #define IOT_TWIN_BPF_H
@@ -15,13 +16,14 @@
 #if defined(IOT_REDUCED)
 
 #define PROBE BPF_PROG
-#define PROBE_MOST BPF_PROG
 
 #else
 
-/* By object (cfg.object), a bit for each of its programs. */
+#define MARKED_PROGRAMS 64     /* of an object */
+
+/* By object (cfg.object) and program: the copy that was called last, and 1. */
 struct marks {
-	u64 done[IOT_OBJECTS];
+	u8 last[IOT_OBJECTS][MARKED_PROGRAMS];
 };
 
 struct {
@@ -70,53 +72,43 @@ static __always_inline void stands_in(s64 n)
 		sum_add(sum, n);
 }
 
-/* Is this the copy that does the work? program: its number in this object; copies: how many it has. Without memory for a mark it is the second. */
-static __always_inline bool copy_works(u32 program, u32 copies)
+/* Is this the copy that does the work? program: its number in this object. Without memory for a mark it is the second. */
+static __always_inline bool copy_works(u32 program)
 {
-	u64 bit = 1ULL << program;
 	struct marks *m;
-	u64 *done;
-	bool last;
+	u8 *last, before;
 
 	if (!cfg.copies)
 		return true;
 	m = marks_here();
-	done = m ? &m->done[cfg.object & (IOT_OBJECTS - 1)] : NULL;
-	if (!cfg.copy) {
-		if (done)
-			*done |= bit;
-		else
+	if (!m) {
+		if (!cfg.copy)
 			stands_in(-1); /* though nobody skipped this */
-		return done;
+		else if (cfg.copy == 1)
+			stands_in(1);
+		return cfg.copy == 1;
 	}
-	last = cfg.copy == copies - 1;
-	if (!done && cfg.copy > 1)
+	last = &m->last[cfg.object & (IOT_OBJECTS - 1)][program];
+	before = *last;
+	*last = cfg.copy + 1;
+	if (before && before <= cfg.copy)
 		return false;
-	if (done && *done & bit) {
-		if (last)
-			*done &= ~bit;
-		return false;
-	}
-	if (done && !last)
-		*done |= bit;
-	stands_in(1);
+	if (cfg.copy)
+		stands_in(1);
 	return true;
 }
 
 /* As BPF_PROG, for a program that has copies: all of an object, but what the tracer calls and what is called in another way. */
-#define PROBE(name, args...) PROBE_COPIES(IOT_COPIES, name, ##args)
-#define PROBE_MOST(name, args...) PROBE_COPIES(IOT_COPIES_MOST, name, ##args)
-
-#define PROBE_COPIES(copies, name, args...)						\
+#define PROBE(name, args...)								\
 name(unsigned long long *ctx);								\
 static __always_inline int ____##name(unsigned long long *ctx, ##args);			\
 int name(unsigned long long *ctx)							\
 {											\
 	enum { NUMBER = __COUNTER__ };							\
-	_Static_assert(NUMBER < 64, "struct marks has no bit for it");			\
+	_Static_assert(NUMBER < MARKED_PROGRAMS, "struct marks has no place for it");	\
 	_Pragma("GCC diagnostic push")							\
 	_Pragma("GCC diagnostic ignored \"-Wint-conversion\"")				\
-	return copy_works(NUMBER, copies) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
+	return copy_works(NUMBER) ? ____##name(___bpf_ctx_cast(args)) : 0;		\
 	_Pragma("GCC diagnostic pop")							\
 }											\
 static __always_inline int ____##name(unsigned long long *ctx, ##args)

@@ -129,9 +129,3 @@ includes() { # FILES_REGEX: "file header" lines
 		[ -z "$twice" ] || fail "$table: $twice"
 	done
 }
-
-@test "the programs that have the most copies are the same for the tracer and the kernel side" {
-	same "programs" "$(sed -n 's/.*{ "\([a-z_0-9]*\)",.*\.most = true.*/\1/p' "$root/tracer/probe_rows.c" | sort)" \
-		"$(sed -n 's/^int PROBE_MOST(\([a-z_0-9]*\),.*/\1/p' "$root"/bpf/*.c | sort)"
-	[ -n "$(grep -l 'PROBE_MOST(' "$root"/bpf/*.c)" ]
-}
