@@ -300,7 +300,7 @@ struct iot_self {
 };
 
 #define IOT_COPIES 3           /* of a program, with scratch memory of their own */
-#define IOT_COPIES_MOST 6      /* of one without which bytes are nobody's */
+#define IOT_COPIES_MOST 6      /* of those without which bytes are nobody's */
 #define IOT_OBJECTS 8          /* a power of two */
 
 /* What the tracer tells the kernel side before loading (read-only data of every object). */

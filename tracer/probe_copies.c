@@ -101,13 +101,13 @@ s64 copies_stood_in(const struct probes *p, u32 n)
 	return sum;
 }
 
-size_t probes_copies(const struct probes *p)
+size_t probes_copies(const struct probes *p, u32 n)
 {
-	size_t n = 0;
+	size_t sum = 0;
 
 	for (size_t i = 0; i < n_programs; i++)
-		n += !!p->copy_link[1][i];
-	return n;
+		sum += !!p->copy_link[n - 1][i];
+	return sum;
 }
 
 void copies_close(struct probes *p)

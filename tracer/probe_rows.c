@@ -118,16 +118,16 @@ const struct program programs[] = {
 	{ "xfs__step", "fs", 3, true },
 	{ "xfs__evict", "fs", 0, true },
 	{ "xfs__truncate", "fs", 0, true },
-	{ "btrfs__unlock", "fs", 0, true },
+	{ "btrfs__unlock", "fs", 0, true, .most = true },
 	{ "btrfs__copy", "fs", 0, true },
-	{ "btrfs__reserve", "fs", 0, true },
+	{ "btrfs__reserve", "fs", 0, true, .most = true },
 	{ "btrfs__commit_end", "fs", 0, true },
 	{ "btrfs__extent", "fs", 0, true },
 	{ "btrfs__work_begin", "fs", 0, true },
 	{ "btrfs__work_end", "fs", 0, true },
 	{ "btrfs__writeback", "fs", 0, false },      /* 6.12 */
 	{ "btrfs__writeback_page", "fs", 0, false }, /* before */
-	{ "btrfs__mark", "fs", 0, true },
+	{ "btrfs__mark", "fs", 0, true, .most = true },
 	{ "btrfs__sync_enter", "fs", 0, false },     /* 7.1 */
 	{ "btrfs__sync", "fs", 0, false },           /* before */
 	{ "btrfs__compress_begin", "fs", 0, false },
