@@ -358,6 +358,12 @@ refuses() { # STATUS TEXT ARGS...
 	done
 }
 
+@test "a limit of 64 descriptors is the command's: the tracer has what it needs" {
+	need_tracer
+	(ulimit -Sn 64; exec "$trace" -q -o run.sqlite -- sh -c 'ulimit -Sn; ulimit -Hn') > limits.txt
+	same "limits of the command" "$(tr '\n' ' ' < limits.txt)" "64 $(ulimit -Hn) "
+}
+
 @test "a umask of 777 is the command's, not the outputs'; a small stack holds a message" {
 	need_tracer
 	(umask 777; exec "$trace" -q -o run.sqlite -o run.jsonl -- sh -c 'umask >&2') 2> umask.txt

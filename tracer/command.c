@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,12 +20,24 @@
 
 static int report_pipe = -1; /* reading end of the second pipe, between start and go */
 
-static mode_t given_umask;
+#define FILES 8192 /* each program and each map is a descriptor, in every object and every copy of one */
 
-void command_umask(void)
+static mode_t given_umask;
+static struct rlimit given_files;
+
+void command_given(void)
 {
+	struct rlimit files;
+
 	given_umask = umask(0);
 	umask(given_umask & ~0700);
+	if (getrlimit(RLIMIT_NOFILE, &given_files))
+		return;
+	files.rlim_cur = files.rlim_max = given_files.rlim_max < FILES ? FILES : given_files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files)) { /* not allowed to have more: what it may */
+		files.rlim_cur = files.rlim_max = given_files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 /* 0 when the file can be run, else an errno. */
@@ -92,6 +105,8 @@ static void __attribute__((noreturn)) child(char **argv, int gate, int report, c
 	prctl(PR_SET_PDEATHSIG, 0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	umask(given_umask);
+	if (given_files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &given_files);
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)

@@ -13,8 +13,9 @@ struct command {
 	int status;             /* exit status, 128 + signal when it was killed; -1 not known */
 };
 
-/* What is made from here on is read and entered by us again, whatever umask we were given; the command gets that one back. */
-void command_umask(void);
+/* What is made from here on is read and entered by us again, and there are as many descriptors as we need, whatever umask and limit we
+ * were given; the command gets those back. */
+void command_given(void);
 
 /* Can `name` be run? 0, STATUS_NOT_FOUND or STATUS_NOT_RUN after a message. */
 int command_check(const char *name);

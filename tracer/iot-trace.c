@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int status;
 
-	command_umask();
+	command_given();
 	out_standard();
 	status = options_parse(&o, argc, argv);
 	if (status >= 0)
