@@ -163,11 +163,13 @@ class Program:
         if op == "store" and inode:
             claims = {p for p, _, _ in reply["folios"]}
         later = []  # by what the call itself may do beside its bytes, such as zeroing
-        waits = set(inode.begun) if op == "store" and inode else set()  # a store has what was begun written first
+        waits = set(inode.begun) if inode and (op == "store" or moves) else set()  # what was begun is written before a store or a copy
         for i, ps in writes.items():
             for page in ps & i.begun if syncs else ():
-                if page in i.claims:  # once before the call copies to it
+                if page in i.claims:  # once before the call copies to it, or zeroes what is behind the end there
                     self.perhaps(i, page, i.claims[page])
+                if i is inode and reply["begin"] > reply["size"] and page == reply["size"] // PAGE:
+                    self.maybe[i.key, page, who] += 1
             i.begun -= ps
         if not syncs:
             for i, ps in writes.items():
@@ -175,7 +177,7 @@ class Program:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     claim = i.claims.get(page)
-                    if claim and (claim.strong or is_direct and ret <= 0):
+                    if claim and (claim.strong or page in waits or is_direct and ret <= 0):
                         self.written(i, page) # a direct call writes what is dirty before it is refused, and may zero then
                     else:
                         later.append((i, page, claim))
