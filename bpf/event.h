@@ -257,11 +257,10 @@ struct iot_clean_up {
 	u32 min_age;           /* seconds since an entry was used last */
 };
 
-/* What block__sweep() is called with. It returns how many requests of the disk our programs have seen complete that the kernel has not
+/* What block__sweep() is called with. It returns how many requests there our programs have seen complete that the kernel has not
  * counted yet. */
 struct iot_sweep {
 	u32 disk;              /* or partition */
-	u32 uncounted;         /* its own */
 };
 
 /* A request under way: a value of map `requests`. Its bytes and what they are serve

@@ -398,8 +398,12 @@ static __always_inline bool is_uncounted(struct request *rq, struct iot_request 
 	return u->issue_ns && u->op <= REQ_OP_WRITE && u->bytes < BPF_CORE_READ(rq, __data_len);
 }
 
+struct sweep {
+	u32 disk, uncounted;
+};
+
 /* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
-static long sweep_one(void *map, void *key, struct iot_request *u, struct iot_sweep *s)
+static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep *s)
 {
 	u64 address = u->address;
 	struct request *rq = (struct request *)(address ?: u->last);
@@ -420,7 +424,7 @@ static long sweep_one(void *map, void *key, struct iot_request *u, struct iot_sw
 SEC("syscall")
 int block__sweep(struct iot_sweep *ask)
 {
-	struct iot_sweep s = { ask->disk };
+	struct sweep s = { ask->disk };
 
 	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
 	return s.uncounted;

@@ -21,7 +21,7 @@
 
 #define MARKED_PROGRAMS 64     /* of an object */
 
-/* By object (cfg.object) and program: the copy that was called last, and 1. */
+/* By object (cfg.object) and program: the number of the copy that was called last, and 1; 0: none was yet. */
 struct marks {
 	u8 last[IOT_OBJECTS][MARKED_PROGRAMS];
 };

@@ -39,6 +39,7 @@ check_of() { # WHAT
 		done
 		writer=$(<"$BATS_TEST_TMPDIR/writer.pid")
 		kill "$writer" && wait "$writer" || :
+		rm "$BATS_TEST_TMPDIR/writer.pid" # the number may be another's from here on
 		# 20 runs beside 6000 requests a second: not one of them is between a reading and the gate?
 		[ "$outside" -gt 0 ] || fail "nothing was outside of any run"
 		same "owners of what began before a run" "$(sql "SELECT COUNT(*) FROM agg_total t JOIN cause c ON c.id = t.cause WHERE c.name = 'before_run' AND t.owner <> 0")" 0

@@ -332,7 +332,6 @@ static int program_fd(const struct probes *p, const char *name)
 	return -1;
 }
 
-/* Calls a program of type syscall with its context, where it is loaded; returns what it returns, else 0. */
 u32 program_call(const struct probes *p, const char *name, void *ctx, u32 size)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = ctx, .ctx_size_in = size);

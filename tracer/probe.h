@@ -126,7 +126,9 @@ void probes_forget_process(struct probes *, const struct iot_proc *);
 /* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
  * they are until probes_stop(). False where layer block is not measured. */
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
-/* Requests of a disk or partition that the programs have seen complete, just before the kernel counts them. */
+/* How many requests of a disk or partition the programs have seen complete that the kernel has not counted yet; 0 also where that is not
+ * known: before 5.14, of requests for which there was no room, and where layer block is not measured. Requests whose end nobody told are found and
+ * counted by it. */
 u32 probes_uncounted(const struct probes *, u32 disk);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */

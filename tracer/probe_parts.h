@@ -197,7 +197,7 @@ int maps_plan(struct probes *);
 /* Which socket bytes the calls must tell. */
 enum iot_sockets sockets_by_call(const struct probes *);
 
-/* Calls a program of type syscall with its context, where it is loaded. */
+/* Calls a program of type syscall with its context; returns what it returns, 0 also where it is not loaded or cannot be called. */
 u32 program_call(const struct probes *, const char *name, void *ctx, u32 size);
 /* Lets the kernel side divide what its probes left: bytes of transactions with too many owners. */
 void late_share(struct probes *);

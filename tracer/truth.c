@@ -37,6 +37,7 @@ static const struct {
 #define MIN_READINGS 4          /* of one counter */
 #define MAX_READINGS 200
 #define PAUSE_NS 200000         /* between them */
+#define PATIENCE_NS (NSEC / 2)  /* with all disks that are too busy to be read between two requests */
 #define CALM_NS (20 * NSEC / 1000) /* a request that our programs saw complete is in the counters of the kernel by then */
 
 /* Bytes that completed while the gate was closed, just before and just after a reading: the same unless the disk is faster
@@ -65,7 +66,8 @@ struct counters {
 	const struct probes *probes;
 	bool end;
 	u64 since_ns;   /* CLOCK_MONOTONIC: before then something may have moved */
-	u64 until_ns;   /* a disk that has not come to rest by then is busy */
+	u64 until_ns;   /* a disk that has not come to rest by then is busy, */
+	u64 patience_ns; /* and is not waited for any more */
 	struct counter *c;
 	size_t n, room;
 };
@@ -193,7 +195,9 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 			memcpy(v, now, sizeof(now));
 			*a = around;
 		}
-		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS) || (best_whole && i >= MIN_READINGS && at >= list->until_ns))
+		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS))
+			break;
+		if (i >= MIN_READINGS && at >= (best_whole ? list->until_ns : list->patience_ns))
 			break;
 	}
 	return n;
@@ -295,6 +299,7 @@ static void read_ext4(struct counters *list, const char *name)
 static void read_counters(struct counters *list)
 {
 	list->until_ns = clock_now(CLOCK_MONOTONIC) + 2 * CALM_NS;
+	list->patience_ns = list->until_ns + PATIENCE_NS;
 	list->since_ns = clock_now(CLOCK_MONOTONIC); /* our programs came, or the gate was closed, just now */
 	each_entry("/sys/block", read_disk, list);
 	each_entry("/sys/fs/ext4", read_ext4, list);
