@@ -79,7 +79,7 @@ static long commit_find_inode(u32 n, struct commit *k)
 
 static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32 bytes)
 {
-	u32 copy = cfg.copy, flags = 0;
+	u32 copy = copy_working(), flags = 0;
 	struct added *a = bpf_map_lookup_elem(&xfs_added, &copy);
 	u64 at;
 
@@ -155,7 +155,7 @@ struct putting {
 
 static long put_structure(u32 n, struct putting *p)
 {
-	u32 copy = cfg.copy, bytes;
+	u32 copy = copy_working(), bytes;
 	struct added *a = bpf_map_lookup_elem(&xfs_added, &copy);
 
 	if (!a)

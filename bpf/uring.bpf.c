@@ -106,7 +106,7 @@ static __always_inline int submit(struct io_kiocb *r)
 	struct io_ring_ctx *ring;
 	struct uring_request *u;
 	struct task_ctx *c;
-	u32 flags, copy = cfg.copy;
+	u32 flags, copy = copy_working();
 	bool moves;
 
 	if (!r || !gate_open() || t->tgid == cfg.self_pid)

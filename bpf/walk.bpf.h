@@ -11,6 +11,7 @@
 #include "parts.bpf.h"
 #include "place.bpf.h"
 #include "readahead.bpf.h"
+#include "twin.bpf.h"
 
 #define MAX_STEPS 8192         /* folios of one bio that are walked */
 #define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
@@ -105,7 +106,7 @@ static __always_inline struct walk *walk_begin(u32 n)
 {
 	struct walk *w;
 
-	n += cfg.copy * WALKS;
+	n += copy_working() * WALKS;
 	w = bpf_map_lookup_elem(&walks, &n);
 
 	if (w)

@@ -74,7 +74,7 @@ struct {
 static __noinline u32 force_by_name(u64 address)
 {
 	static const char format[] = "%ps";
-	u32 copy = cfg.copy;
+	u32 copy = copy_working();
 	u64 in = address - 1;  /* a return address may be that of the next function */
 	struct forcer *f = bpf_map_lookup_elem(&xfs_forcers, &copy);
 

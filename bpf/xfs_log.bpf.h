@@ -128,7 +128,7 @@ struct {
 
 static __always_inline struct log_walk *log_walk_of(void)
 {
-	u32 copy = cfg.copy;
+	u32 copy = copy_working();
 
 	return bpf_map_lookup_elem(&log_walks, &copy);
 }

@@ -280,7 +280,7 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	printf("\nkernel    %s %s\n", u.release, u.machine);
 	printf("tier      %s\n", probes_tier(p));
 	if (probes_copies(p, 2))
-		printf("copies    %zu programs are loaded %d times, %zu of them %d times, since this kernel skips the first now and then\n",
+		printf("copies    %zu programs are attached %d times, %zu of them %d times, since this kernel skips the first now and then\n",
 			probes_copies(p, 2), IOT_COPIES, probes_copies(p, IOT_COPIES_MOST), IOT_COPIES_MOST);
 	if (verified)
 		printf("verified  %u instructions, on all paths\n", verified);

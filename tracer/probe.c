@@ -157,9 +157,11 @@ static int open_all(struct probes *p)
 	for (size_t i = 0; i < n_objects; i++)
 		if (p->obj[i])
 			object_attach(p, p->obj[i]);
-	err = copies_add(p);
-	if (err || probes_over(p))
-		return err ?: -EINTR;
+	for (size_t i = 0; i < n_objects; i++)
+		if (p->obj[i])
+			copies_attach(p, p->obj[i]);
+	if (probes_over(p))
+		return -EINTR;
 	for (size_t i = 0; i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name, programs[i].reduced && !p->lacks ? NOT_NEEDED : NOT_ASKED);

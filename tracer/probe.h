@@ -58,7 +58,7 @@ struct probe_callbacks {
  * when an error is returned, so that probes_list() can say what was refused. -EINTR, silently: it is over. */
 int probes_open(struct probes **out, const struct probe_opts *opts);
 size_t probes_list(const struct probes *, const struct probe_info **list);
-size_t probes_copies(const struct probes *, u32 n); /* programs that are loaded at least n times, since the kernel skips some; n: 2 to IOT_COPIES_MOST */
+size_t probes_copies(const struct probes *, u32 n); /* programs that are attached at least n times, since the kernel skips some; n: 2 to IOT_COPIES_MOST */
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
 const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
 /* Kernel functions whose addresses are hidden from us (kernel.kptr_restrict), so that what they do is not recognised; NULL none. */

@@ -1,93 +1,91 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* probe_copies.c - copies of the programs, for kernels that skip the first (bpf/twin.bpf.h). */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "probe_parts.h"
 
 #define TRACEPOINT "tp_btf/"
 
-/* Those of calls have another: what follows them must not be preempted (bpf/syscall.bpf.c). */
-static bool has_copy(const struct probes *p, const struct bpf_program *g, u32 copy)
+const char *copy_first(const char *name, u32 *number)
 {
-	int row = program_row(bpf_program__name(g));
+	char *end;
+	unsigned long n;
 
-	return row >= 0 && !p->info[row].reason && (copy < IOT_COPIES || programs[row].most) && strcmp(programs[row].layer, "syscall") &&
-		!strncmp(bpf_program__section_name(g), TRACEPOINT, strlen(TRACEPOINT));
+	if (strncmp(name, COPY_OF, strlen(COPY_OF)))
+		return NULL;
+	n = strtoul(name + strlen(COPY_OF), &end, 10);
+	if (!n || *end != '_')
+		return NULL;
+	if (number)
+		*number = n;
+	return end + 1;
 }
 
-/* Without a copy the losses say what was skipped: that is no reason to end. */
-static int copy_load(struct probes *p, size_t n, u32 copy)
+bool map_is_work(const struct bpf_map *m)
 {
-	struct bpf_object *o = object_open(p, n);
-	struct bpf_program *g;
-	int err;
+	return !strncmp(bpf_map__name(m), WORK_OF, strlen(WORK_OF));
+}
 
-	if (!o)
-		return -EINVAL;
-	bpf_object__for_each_program(g, o)
-		bpf_program__set_autoload(g, has_copy(p, g, copy));
-	err = object_set_up(p, o, n, copy) ?: bpf_object__load(o);
-	if (!err) {
-		p->copy[copy][n] = o;
-		return 0;
+/* The program that this is copy `number` of; NULL: it is none, or one that is not used. Those of calls have another: what follows them must
+ * not be preempted (bpf/syscall.bpf.c). */
+static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o, const struct bpf_program *g, u32 *number)
+{
+	const char *name = copy_first(bpf_program__name(g), number);
+	struct bpf_program *first = name ? bpf_object__find_program_by_name(o, name) : NULL;
+	int row = first ? program_row(name) : -1;
+
+	return row >= 0 && !p->info[row].reason && !p->alone[row] && (*number < IOT_COPIES || programs[row].most) &&
+		strcmp(programs[row].layer, "syscall") && !strncmp(bpf_program__section_name(first), TRACEPOINT, strlen(TRACEPOINT)) ? first : NULL;
+}
+
+/* Where there is no such tracepoint the kernel says so when the first is loaded. */
+void copies_choose(struct probes *p, struct bpf_object *o)
+{
+	struct bpf_program *g;
+
+	bpf_object__for_each_program(g, o) {
+		u32 number;
+		struct bpf_program *first = p->copies ? first_of(p, o, g, &number) : NULL;
+
+		if (first && !bpf_program__set_attach_target(g, 0, bpf_program__section_name(first) + strlen(TRACEPOINT)))
+			bpf_program__set_autoload(g, true);
 	}
-	bpf_object__close(o);
-	return probes_over(p) ? -EINTR : 0;
 }
 
-/* How many there are of an object. */
-static u32 copies_of(const struct probes *p, size_t n)
+int copies_tell(struct probes *p, struct bpf_object *o)
 {
-	struct bpf_program *g;
+	struct bpf_program *first;
+	struct bpf_map *m;
+	u32 zero = 0;
+	int fd;
 
-	if (!p->obj[n])
-		return 0;
-	bpf_object__for_each_program(g, p->obj[n])
-		if (has_copy(p, g, IOT_COPIES))
-			return IOT_COPIES_MOST;
-	return IOT_COPIES;
-}
-
-static int load_wanted(struct probes *p, size_t n)
-{
-	u32 copies = copies_of(p, n);
-	int err = 0;
-
-	for (u32 copy = 1; copy < copies && !err; copy++)
-		err = copy_load(p, n, copy);
-	return err;
+	bpf_object__for_each_map(m, o) {
+		if (!p->copies || !map_is_work(m))
+			continue;
+		first = bpf_object__find_program_by_name(o, bpf_map__name(m) + strlen(WORK_OF));
+		fd = first ? bpf_program__fd(first) : -1;
+		if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(m), &zero, &fd, BPF_ANY))
+			return fail(errno, "cannot prepare copies of program %s", bpf_program__name(first));
+	}
+	return 0;
 }
 
 /* In their order. Of one that could not be attached the marks stay where they are, and what the others do not do is lost. */
-static void copies_attach(struct probes *p, size_t n)
+void copies_attach(struct probes *p, struct bpf_object *o)
 {
-	struct bpf_program *g;
+	for (u32 copy = 1; p->copies && copy < IOT_COPIES_MOST; copy++) {
+		struct bpf_program *g;
 
-	for (u32 copy = 1; copy < IOT_COPIES_MOST && p->copy[copy][n]; copy++) {
-		bpf_object__for_each_program(g, p->copy[copy][n]) {
-			int row = program_row(bpf_program__name(g));
+		bpf_object__for_each_program(g, o) {
+			u32 number;
+			struct bpf_program *first = first_of(p, o, g, &number);
+			int row = first ? program_row(bpf_program__name(first)) : -1;
 
-			if (bpf_program__fd(g) >= 0 && p->info[row].chosen && !probes_over(p))
+			if (row >= 0 && number == copy && bpf_program__fd(g) >= 0 && p->info[row].chosen && !probes_over(p))
 				p->copy_link[copy][row] = bpf_program__attach(g);
 		}
 	}
-}
-
-int copy_add(struct probes *p, size_t n)
-{
-	int err = p->copies ? load_wanted(p, n) : 0;
-
-	copies_attach(p, n);
-	return err;
-}
-
-int copies_add(struct probes *p)
-{
-	int err = p->copies ? objects_side_by_side(p, load_wanted) : 0;
-
-	for (size_t i = 0; i < n_objects; i++)
-		copies_attach(p, i);
-	return err;
 }
 
 s64 copies_stood_in(const struct probes *p, u32 n)
@@ -112,10 +110,7 @@ size_t probes_copies(const struct probes *p, u32 n)
 
 void copies_close(struct probes *p)
 {
-	for (u32 copy = 1; copy < IOT_COPIES_MOST; copy++) {
+	for (u32 copy = 1; copy < IOT_COPIES_MOST; copy++)
 		for (size_t i = 0; i < n_programs; i++)
 			bpf_link__destroy(p->copy_link[copy][i]);
-		for (size_t i = 0; i < n_objects; i++)
-			bpf_object__close(p->copy[copy][i]);
-	}
 }

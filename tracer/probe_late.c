@@ -93,7 +93,7 @@ static void come(struct probes *p, size_t n)
 	p->obj[n] = object_open(p, n);
 	if (p->obj[n] && !object_load(p, n)) {
 		object_attach(p, p->obj[n]);
-		copy_add(p, n);
+		copies_attach(p, p->obj[n]);
 	}
 	for (size_t i = 0; i < n_programs; i++)
 		if (p->info[i].reason && programs[i].full && !strncmp(p->info[i].name, objects[n].fs, strlen(objects[n].fs)))

@@ -100,7 +100,7 @@ static bool call_wanted(const struct iot_config *c, const struct iot_syscall *ca
 	return call->shape < SHAPE_TO || (c && c->sockets);
 }
 
-static void configure(struct probes *p, struct bpf_object *o, size_t n, u32 copy)
+static void configure(struct probes *p, struct bpf_object *o, size_t n)
 {
 	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
 	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
@@ -122,7 +122,6 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n, u32 copy
 		c->preempt_count = p->symbols.preempt_count;
 		c->per_cpu_offset = p->symbols.per_cpu_offset;
 		c->object = n;
-		c->copy = copy;
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;
 		c->max_claims = p->max_claims;
@@ -151,6 +150,8 @@ static int share_maps(struct probes *p, struct bpf_object *o)
 		if (bpf_map__is_internal(m))
 			continue;
 		have = map_of(p, bpf_map__name(m));
+		if (map_is_work(m) && !have)
+			bpf_map__set_autocreate(m, p->copies);
 		if (have) {
 			err = bpf_map__reuse_fd(m, bpf_map__fd(have));
 			if (err)
@@ -272,6 +273,8 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 	bpf_object__for_each_program(g, o) {
 		int row = program_row(bpf_program__name(g));
 
+		if (copy_first(bpf_program__name(g), NULL))
+			continue;
 		if (row < 0)
 			return fail(EINVAL, "program %s has no row in the table", bpf_program__name(g));
 		snprintf(p->target[row], sizeof(p->target[row]), "%s", bpf_program__section_name(g));
@@ -324,11 +327,12 @@ int objects_reduce(struct probes *p, size_t n)
 
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
 
-int object_set_up(struct probes *p, struct bpf_object *o, size_t n, u32 copy)
+/* Tells an object that was opened what it must know, and gives it the maps that are there. */
+static int object_set_up(struct probes *p, struct bpf_object *o, size_t n)
 {
 	int err;
 
-	configure(p, o, n, copy);
+	configure(p, o, n);
 	pthread_mutex_lock(&maps_lock);
 	err = share_maps(p, o);
 	pthread_mutex_unlock(&maps_lock);
@@ -339,6 +343,7 @@ int object_set_up(struct probes *p, struct bpf_object *o, size_t n, u32 copy)
 int object_load(struct probes *p, size_t n)
 {
 	struct complaint *said = libbpf_complaint();
+	const char *first;
 	char why[160];
 	int err, row;
 
@@ -351,11 +356,12 @@ int object_load(struct probes *p, size_t n)
 		if (probes_over(p))
 			return -EINTR;
 		choose(p, o);
-		err = object_set_up(p, o, n, false);
+		copies_choose(p, o);
+		err = object_set_up(p, o, n);
 		if (err || probes_over(p))
 			return err ?: -EINTR;
 		*said = (struct complaint){ "", "" };
-		err = bpf_object__load(o);
+		err = bpf_object__load(o) ?: copies_tell(p, o);
 		if (!err) {
 			pthread_mutex_lock(&maps_lock);
 			remember_maps(p, o);
@@ -364,7 +370,8 @@ int object_load(struct probes *p, size_t n)
 		}
 		if (probes_over(p)) /* which may be why */
 			return -EINTR;
-		row = program_row(said->program);
+		first = copy_first(said->program, NULL);
+		row = program_row(first ?: said->program);
 		if (row < 0 || p->info[row].reason) {
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
 			refuse_object(p, o, why);
@@ -372,7 +379,10 @@ int object_load(struct probes *p, size_t n)
 			return n == OBJECT_MAPS || n == OBJECT_CALLS ? fail(err, "cannot load the kernel side") : 0;
 		}
 		snprintf(why, sizeof(why), "%s (%s)", strerror(-err), said->text);
-		program_refuse(p, said->program, why);
+		if (first)
+			p->alone[row] = true;
+		else
+			program_refuse(p, said->program, why);
 		p->obj[n] = NULL;
 		bpf_object__close(o);
 	}
@@ -435,7 +445,6 @@ void object_attach(struct probes *p, struct bpf_object *o)
 /* Objects that are loaded side by side: each thread takes the next. */
 struct loading {
 	struct probes *p;
-	int (*load)(struct probes *, size_t n);
 	size_t next;
 	int err;
 	pthread_mutex_t lock;
@@ -458,7 +467,7 @@ static void *load_next(void *arg)
 		pthread_mutex_unlock(&l->lock);
 		if (n >= n_objects)
 			break;
-		err = l->load(l->p, n);
+		err = l->p->obj[n] ? object_load(l->p, n) : 0;
 		pthread_mutex_lock(&l->lock);
 		l->err = l->err ?: err;
 		pthread_mutex_unlock(&l->lock);
@@ -488,10 +497,10 @@ static void join_loaders(struct loading *l, const pthread_t *thread, int n)
 		pthread_join(thread[--n], NULL);
 }
 
-/* All but the maps, which are there. */
-int objects_side_by_side(struct probes *p, int (*load)(struct probes *, size_t n))
+/* All but the maps, which are there, from several threads. Returns 0 or the first error. */
+static int load_side_by_side(struct probes *p)
 {
-	struct loading l = { .p = p, .load = load, .next = OBJECT_MAPS + 1, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct loading l = { .p = p, .next = OBJECT_MAPS + 1, .lock = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread[LOADERS];
 	int n = 0;
 
@@ -506,11 +515,6 @@ int objects_side_by_side(struct probes *p, int (*load)(struct probes *, size_t n
 	return l.err;
 }
 
-static int load_opened(struct probes *p, size_t n)
-{
-	return p->obj[n] ? object_load(p, n) : 0;
-}
-
 /* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
 int objects_load(struct probes *p)
 {
@@ -519,7 +523,7 @@ int objects_load(struct probes *p)
 	if (err)
 		return err;
 	functions_tell(p); /* the others depend on what is found */
-	err = objects_side_by_side(p, load_opened);
+	err = load_side_by_side(p);
 	malloc_trim(0);
 	return err;
 }

@@ -84,7 +84,7 @@ extern const size_t n_function_rows;
 
 /* --- all of it --- */
 
-#define MAX_MAPS 96
+#define MAX_MAPS 192
 #define MAX_SYMBOLS 64 /* as map `functions` */
 #define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
@@ -93,8 +93,8 @@ struct probes {
 	struct iot_self self;
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
-	struct bpf_object *copy[IOT_COPIES_MOST][MAX_OBJECTS]; /* of `obj`, where `copies`; the first is not here */
-	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS];
+	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS]; /* where `copies`; the first is not here */
+	bool alone[MAX_PROGRAMS]; /* a copy of it was refused: it has none */
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
@@ -174,13 +174,18 @@ int objects_load(struct probes *);
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
-/* Tells an object that was opened what it must know, and gives it the maps that are there. copy: 0, or which of its copies it is. */
-int object_set_up(struct probes *, struct bpf_object *, size_t n, u32 copy);
-/* Calls load(p, n) for each object but the first, from several threads. Returns 0 or the first error. */
-int objects_side_by_side(struct probes *, int (*load)(struct probes *, size_t n));
-/* Where the kernel skips programs: loads and attaches copies of those that are attached, of one object or of all. */
-int copy_add(struct probes *, size_t n);
-int copies_add(struct probes *);
+/* What bpf/twin.bpf.h puts beside each program: what is attached as its copies, "copy", a number and its name, and the table through which
+ * they call it. */
+#define COPY_OF "copy"
+#define WORK_OF "work_"
+/* The name of the program that this, by its name, is a copy of; NULL: of none. number: NULL, or gets which one, from 1 on. */
+const char *copy_first(const char *name, u32 *number);
+bool map_is_work(const struct bpf_map *);
+/* Where the kernel skips programs: of an object that was opened, those copies are to be loaded whose first is. */
+void copies_choose(struct probes *, struct bpf_object *);
+/* Of one that is loaded: tells the copies what they are copies of. Then attaches those whose first is attached. */
+int copies_tell(struct probes *, struct bpf_object *);
+void copies_attach(struct probes *, struct bpf_object *);
 /* How often they did the work of the first in object n; less than 0: that had no memory for its mark, and nobody did it. */
 s64 copies_stood_in(const struct probes *, u32 n);
 void copies_close(struct probes *);

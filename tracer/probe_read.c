@@ -318,8 +318,8 @@ static void each_program(const struct bpf_object *o, void (*body)(const struct b
 /* What the kernel skipped because the same program was already running on the processor. */
 static void add_misses(const struct bpf_prog_info *info, u64 *n)
 {
-	if (!strcmp(info->name, "syscall__enter"))
-		return; /* a call that is not timed */
+	if (!strcmp(info->name, "syscall__enter") || copy_first(info->name, NULL))
+		return; /* a call that is not timed; one that another copy follows, or whose loss the first counts */
 	if (!strcmp(info->name, "syscall__exit"))
 		n[SKIPPED_FIRST] += info->recursion_misses;
 	else if (!strncmp(info->name, "syscall__exit", strlen("syscall__exit")))
@@ -469,11 +469,8 @@ int probes_cpu_ns(struct probes *p, u64 *ns)
 {
 	u64 sum = 0;
 
-	for (size_t i = 0; i < n_objects; i++) {
+	for (size_t i = 0; i < n_objects; i++)
 		each_program(p->obj[i], add_time, &sum);
-		for (u32 copy = 1; copy < IOT_COPIES_MOST; copy++)
-			each_program(p->copy[copy][i], add_time, &sum);
-	}
 	*ns = sum;
 	return sum ? 0 : -ENODATA;
 }
