@@ -416,6 +416,8 @@ static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep 
 		s->uncounted++;
 	if (!address || (same && BPF_CORE_READ(rq, ref.counter)))
 		return 0;
+	if (*(volatile u64 *)&u->address != address)
+		return 0; /* its end was told meanwhile */
 	request_unseen(u);
 	request_drop(u);
 	return 0;

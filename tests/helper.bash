@@ -59,6 +59,14 @@ empty() { # WHAT TEXT
 	[ -z "$2" ] || fail "$1: $2"
 }
 
+# The kernel does not call the programs for every request that completes (iot-trace(8), CAVEATS): where one had several owners they are lost,
+# and a test that asks for every byte fails. On a busy machine that is so in one run of seven, and its store says it: then the test is repeated.
+teardown() {
+	store=${store:-$BATS_TEST_TMPDIR/run.sqlite}
+	[ -z "${BATS_TEST_COMPLETED-}" ] && [ -f "$store" ] || return 0
+	[ "$(sqlite3 -readonly "$store" 'SELECT COUNT(*) FROM truth WHERE unseen > 0' || echo 0)" = 0 ] || BATS_TEST_RETRIES=2
+}
+
 # Runs the tracer into $store (default: run.sqlite of this test), quietly.
 traced() { # TRACER OPTIONS -- COMMAND
 	store=${store:-$BATS_TEST_TMPDIR/run.sqlite}
