@@ -15,6 +15,7 @@ setup() {
 }
 
 teardown() {
+	repeat_skipped
 	stack_down "$PWD/below" "$PWD/plain"
 	[ -z "${periodic-}" ] || echo "$periodic" >/proc/sys/vm/dirty_writeback_centisecs
 }

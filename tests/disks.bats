@@ -19,7 +19,10 @@ setup() {
 	ext4_on "$volume"
 }
 
-teardown() { stack_down "$mnt"; }
+teardown() {
+	repeat_skipped
+	stack_down "$mnt"
+}
 
 # From now on the volume is that of TABLE, whatever is under way.
 become() { # TARGET [ARGUMENTS]

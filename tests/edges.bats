@@ -12,6 +12,7 @@ setup() {
 }
 
 teardown() {
+	repeat_skipped
 	[ ! -e "$BATS_TEST_TMPDIR/writer.pid" ] || kill "$(<"$BATS_TEST_TMPDIR/writer.pid")" 2>/dev/null || :
 }
 

@@ -21,6 +21,7 @@ setup() {
 }
 
 teardown() {
+	repeat_skipped
 	[ -z "${neighbour-}" ] || kill -KILL "$neighbour" 2>/dev/null || :
 }
 

@@ -13,6 +13,7 @@ setup() {
 }
 
 teardown() {
+	repeat_skipped
 	[ ! -e "$BATS_TEST_TMPDIR/address" ] || ip addr delete 198.18.78.1/32 dev lo
 	[ ! -e "$BATS_TEST_TMPDIR/namespace" ] || ip netns delete "iotnet$$" # and the link with it
 }

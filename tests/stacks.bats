@@ -17,6 +17,7 @@ setup() {
 }
 
 teardown() {
+	repeat_skipped
 	stack_down "$mnt"
 	[ -z "$zones" ] || modprobe -r null_blk
 	[ -z "$full" ] || umount "$full"
