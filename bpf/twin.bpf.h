@@ -9,8 +9,8 @@
  * say whose bytes are.
  *
  * What is attached as a copy only calls the first as its tail, which the kernel does not skip: the verifier looks at the work once. So the first
- * may be in progress several times on a processor. Since 6.13 a program that is not called as a tail, and calls none, has one stack for each
- * processor: the first has a call that goes nowhere (NOBODY), and is given that of the thread.
+ * may be in progress several times on a processor. Since 6.13 the kernel gives a program without tail calls one stack for each processor: the
+ * first has one that goes nowhere (NOBODY), and so runs on the stack of the thread.
  */
 #ifndef IOT_TWIN_BPF_H
 #define IOT_TWIN_BPF_H

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* probe_copies.c - copies of the programs, for kernels that skip the first (bpf/twin.bpf.h). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "probe_parts.h"
@@ -53,22 +52,20 @@ void copies_choose(struct probes *p, struct bpf_object *o)
 	}
 }
 
-int copies_tell(struct probes *p, struct bpf_object *o)
+/* Without copies the losses say what was skipped: that is no reason to end. */
+void copies_tell(struct probes *p, struct bpf_object *o)
 {
-	struct bpf_program *first;
 	struct bpf_map *m;
 	u32 zero = 0;
-	int fd;
 
 	bpf_object__for_each_map(m, o) {
-		if (!p->copies || !map_is_work(m))
-			continue;
-		first = bpf_object__find_program_by_name(o, bpf_map__name(m) + strlen(WORK_OF));
-		fd = first ? bpf_program__fd(first) : -1;
+		const char *name = bpf_map__name(m) + strlen(WORK_OF);
+		struct bpf_program *first = p->copies && map_is_work(m) ? bpf_object__find_program_by_name(o, name) : NULL;
+		int fd = first ? bpf_program__fd(first) : -1;
+
 		if (fd >= 0 && bpf_map_update_elem(bpf_map__fd(m), &zero, &fd, BPF_ANY))
-			return fail(errno, "cannot prepare copies of program %s", bpf_program__name(first));
+			p->alone[program_row(name)] = true;
 	}
-	return 0;
 }
 
 /* In their order. Of one that could not be attached the marks stay where they are, and what the others do not do is lost. */

@@ -361,8 +361,9 @@ int object_load(struct probes *p, size_t n)
 		if (err || probes_over(p))
 			return err ?: -EINTR;
 		*said = (struct complaint){ "", "" };
-		err = bpf_object__load(o) ?: copies_tell(p, o);
+		err = bpf_object__load(o);
 		if (!err) {
+			copies_tell(p, o);
 			pthread_mutex_lock(&maps_lock);
 			remember_maps(p, o);
 			pthread_mutex_unlock(&maps_lock);

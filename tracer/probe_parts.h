@@ -94,7 +94,7 @@ struct probes {
 	struct bpf_object *obj[MAX_OBJECTS];
 	struct bpf_link *link[MAX_PROGRAMS];
 	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS]; /* where `copies`; the first is not here */
-	bool alone[MAX_PROGRAMS]; /* a copy of it was refused: it has none */
+	bool alone[MAX_PROGRAMS]; /* a copy of it was refused, or cannot call it: it has none */
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
@@ -184,7 +184,7 @@ bool map_is_work(const struct bpf_map *);
 /* Where the kernel skips programs: of an object that was opened, those copies are to be loaded whose first is. */
 void copies_choose(struct probes *, struct bpf_object *);
 /* Of one that is loaded: tells the copies what they are copies of. Then attaches those whose first is attached. */
-int copies_tell(struct probes *, struct bpf_object *);
+void copies_tell(struct probes *, struct bpf_object *);
 void copies_attach(struct probes *, struct bpf_object *);
 /* How often they did the work of the first in object n; less than 0: that had no memory for its mark, and nobody did it. */
 s64 copies_stood_in(const struct probes *, u32 n);
