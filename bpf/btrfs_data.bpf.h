@@ -61,13 +61,13 @@ static __always_inline void layout_tell(void)
 
 static __always_inline u32 fs_dev(struct btrfs_fs_info *fs)
 {
-	return BPF_CORE_READ(fs, sb, s_dev);
+	return FOLLOW(fs, sb, s_dev);
 }
 
 /* The disk that stands for all of a file system. */
 static __always_inline u32 fs_disk(struct btrfs_fs_info *fs)
 {
-	return BPF_CORE_READ(fs, fs_devices, latest_dev, bdev, bd_disk, part0, bd_dev);
+	return FOLLOW(fs, fs_devices, latest_dev, bdev, bd_disk, part0, bd_dev);
 }
 
 /* Whose each extent is that is being written. */
@@ -84,7 +84,7 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 	struct iot_cell_key k = {};
 
 	k.owner = owner_top(owner);
-	k.dev = fs_disk((struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info));
+	k.dev = fs_disk((struct btrfs_fs_info *)FOLLOW(i, i_sb, s_fs_info));
 	k.kind = KIND_FS_PACKED;
 	k.cause = CAUSE_DATA;
 	k.how = how;
@@ -137,7 +137,7 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 	layout_tell();
 	i = vfs_inode(bi);
 	inode = inode_itself(i);
-	off = BPF_CORE_READ(o, file_offset);
+	off = FOLLOW(o, file_offset);
 	c = ctx_make();
 	direct = c && writes_directly(c, inode);
 	if (direct)
@@ -149,9 +149,9 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 	if (!off)
 		bpf_map_delete_elem(&btrfs_unsent, &inode);
 	if (direct)
-		bpf_map_update_elem(&btrfs_inodes, &inode, &proc, BPF_ANY);
-	if (BPF_CORE_READ(o, compress_type))
-		packed(i, off, BPF_CORE_READ(o, num_bytes), SUB_NONE, owner, how);
+		number_keep(&btrfs_inodes, &inode, &proc);
+	if (FOLLOW(o, compress_type))
+		packed(i, off, FOLLOW(o, num_bytes), SUB_NONE, owner, how);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static __always_inline bool is_in_place(struct inode *i)
 {
 	struct btrfs_inode *bi = (struct btrfs_inode *)((u64)i - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
 
-	return BPF_CORE_READ(bi, flags) & INODE_IN_PLACE;
+	return FOLLOW(bi, flags) & INODE_IN_PLACE;
 }
 
 /* A small file that goes into the tree whole: of such pages nothing is submitted. */
@@ -175,13 +175,13 @@ static __noinline int inlined(struct inode *i, u64 index)
 
 	if (!i || index || !is_regular(i))
 		return 0;
-	size = BPF_CORE_READ(i, i_size);
-	fs = (struct btrfs_fs_info *)BPF_CORE_READ(i, i_sb, s_fs_info);
+	size = FOLLOW(i, i_size);
+	fs = (struct btrfs_fs_info *)FOLLOW(i, i_sb, s_fs_info);
 	if (!size || size > PAGE_SIZE)
 		return 0;
 	inode = inode_itself(i);
 	owner = writer_of_page(inode, 0, &how);
-	if (size <= BPF_CORE_READ(fs, max_inline))
+	if (size <= FOLLOW(fs, max_inline))
 		return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
 	u.ino = inode_number(i);
 	u.owner = owner;
@@ -278,7 +278,7 @@ int PROBE(btrfs__evict, struct inode *i)
 	if (!i || !gate_open())
 		return 0;
 	inode = inode_itself(i);
-	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
+	if (!FOLLOW(i, i_nlink) && is_regular(i))
 		drop_record(i, KIND_FS_EVICT, 0, 0);
 	bpf_map_delete_elem(&btrfs_inodes, &inode);
 	writer_drop(inode);

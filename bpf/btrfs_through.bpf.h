@@ -161,10 +161,10 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 
 	if (!c || !i || !f || !wbc)
 		return 0;
-	from = BPF_CORE_READ(wbc, range_start);
+	from = FOLLOW(wbc, range_start);
 	if (!through_look(c, &t, from, inode_number(i)) || t.inode != inode_itself(i))
 		return 0;
-	to = BPF_CORE_READ(wbc, range_end) + 1;
+	to = FOLLOW(wbc, range_end) + 1;
 	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
 		return 0;
 	if (t.direct && from < c->copied_from)
@@ -177,7 +177,7 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	 * moved on by what it copied: t.off is smaller, or below 0. */
 	if (!t.appends && (s64)t.off > (s64)from)
 		from = t.off;
-	pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT;
+	pos = (u64)FOLLOW(f, index) << PAGE_SHIFT;
 	end = pos + (folio_pages(f) << PAGE_SHIFT);
 	from = from > pos ? from : pos;
 	to = to < end ? to : end;
@@ -213,7 +213,7 @@ static __noinline bool may_write(struct task_ctx *c, u64 inode)
 /* A page is written back, perhaps by a copy in progress, before it copies to it. */
 static __always_inline void flush_note(struct task_ctx *c, struct inode *i, struct folio *f)
 {
-	u64 pos = (u64)BPF_CORE_READ(f, index) << PAGE_SHIFT, end = pos + (folio_pages(f) << PAGE_SHIFT);
+	u64 pos = (u64)FOLLOW(f, index) << PAGE_SHIFT, end = pos + (folio_pages(f) << PAGE_SHIFT);
 
 	if (!is_copied_to(c, i) || !may_write(c, inode_itself(i)))
 		return;
@@ -260,14 +260,14 @@ SEC("tp_btf/extent_writepage")
 int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
 {
 	page_writeback(f, i, wbc);
-	return !f || !i || !wbc || !gate_open() || is_in_place(i) ? 0 : inlined(i, BPF_CORE_READ(f, index));
+	return !f || !i || !wbc || !gate_open() || is_in_place(i) ? 0 : inlined(i, FOLLOW(f, index));
 }
 
 SEC("tp_btf/__extent_writepage")
 int PROBE(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
 {
 	page_writeback((struct folio *)p, i, wbc);
-	return !p || !i || !wbc || !gate_open() ? 0 : inlined(i, BPF_CORE_READ((struct folio *)p, index));
+	return !p || !i || !wbc || !gate_open() ? 0 : inlined(i, FOLLOW((struct folio *)p, index));
 }
 
 /* Begins where a call or a request that writes through has copied what it wrote, before any of that is written back. */

@@ -43,7 +43,7 @@ static __always_inline void turned(struct task_ctx *c, struct task_struct *t, en
 /* The current thread, if what it is at is a call that writes: not for the kernel, and not one of several requests. */
 static __always_inline struct thread *thread_writes(struct task_struct *t, enum doing doing)
 {
-	return doing == DOING_WRITE && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
+	return doing <= DOING_WRITE && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
 }
 
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
@@ -119,7 +119,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 		if (doing == DOING_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
-		if (doing == DOING_WRITE)
+		if (doing <= DOING_WRITE)
 			turns_in_call(th, (u64)i, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT, false);
 		return 0;
 	}
@@ -216,7 +216,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	struct inode *i;
 	struct folio *f;
 	enum doing doing;
-	u64 owner, off;
+	u64 owner, off, bytes;
 	bool dirty, stores;
 	u8 how;
 
@@ -232,6 +232,14 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	doing = doing_now(t);
 	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
+	th = thread_of(t->pid);
+	if (!dirty && doing == DOING_CALL && is_sole(th, t, (u64)i)) { /* most are */
+		off = buffer_offset(b, f);
+		bytes = NUMBER_AT(b, struct buffer_head, b_size);
+		turns_in_call(th, (u64)i, off, bytes, true);
+		fresh_note(&th->fresh, i, off, bytes);
+		return 0;
+	}
 	c = ctx_make();
 	th = thread_writes(t, doing);
 	if (c && doing == DOING_AIO)
@@ -242,10 +250,11 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	if (!c || c->behalf == BEHALF_LOOP)
 		return 0;
 	off = buffer_offset(b, f);
+	bytes = NUMBER_AT(b, struct buffer_head, b_size);
 	if (!dirty && th)
-		turns_in_call(th, (u64)i, off, NUMBER_AT(b, struct buffer_head, b_size), true);
+		turns_in_call(th, (u64)i, off, bytes, true);
 	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
-		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		fresh_note_for(c, t, i, off, bytes);
 		return 0;
 	}
 	owner = owner_current(c, &how);
@@ -253,16 +262,16 @@ int PROBE(cache__buffer, struct buffer_head *b)
 		return 0;
 	if (dirty && stores) {
 		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
-			dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, false);
+			dirty_buffer(i, off, bytes, owner, how, false);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
 		owner = PROC_NONE;
 	}
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing <= DOING_COPY)
-		fresh_note_for(c, t, i, off, NUMBER_AT(b, struct buffer_head, b_size));
+		fresh_note_for(c, t, i, off, bytes);
 	else if (!dirty && !(stores && c->dirtied == (u64)f)) /* a folio that a store makes dirty has been told of as a whole */
-		dirty_buffer(i, off, NUMBER_AT(b, struct buffer_head, b_size), owner, how, doing == DOING_OTHER); /* the kernel appends */
+		dirty_buffer(i, off, bytes, owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;
 }
 

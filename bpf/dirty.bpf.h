@@ -91,19 +91,19 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 }
 
 /* A block turned dirty in a call that writes. */
-static __always_inline void fresh_note(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+static __always_inline void fresh_note(struct fresh *f, struct inode *i, u64 off, u64 bytes)
 {
-	if (c->fresh.inode != (u64)i) {
-		c->fresh.inode = (u64)i;
-		c->fresh.from = off;
-		c->fresh.to = off + bytes;
-		c->fresh.bytes = 0;
+	if (f->inode != (u64)i) {
+		f->inode = (u64)i;
+		f->from = off;
+		f->to = off + bytes;
+		f->bytes = 0;
 	}
-	if (off < c->fresh.from)
-		c->fresh.from = off;
-	if (off + bytes > c->fresh.to)
-		c->fresh.to = off + bytes;
-	c->fresh.bytes += bytes;
+	if (off < f->from)
+		f->from = off;
+	if (off + bytes > f->to)
+		f->to = off + bytes;
+	f->bytes += bytes;
 }
 
 /* A piece of what a call makes dirty that executes several requests, which tells the end of none before it has executed all. So what they
@@ -137,7 +137,7 @@ static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64
 	}
 	fresh_tell(c);
 	c->fresh.inode = 0;
-	fresh_note(c, i, off, bytes);
+	fresh_note(&c->fresh, i, off, bytes);
 	c->fresh_ns = bpf_ktime_get_ns();
 }
 

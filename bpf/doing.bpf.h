@@ -8,7 +8,8 @@
 
 /* What the current thread does that makes pages dirty. */
 enum doing {
-	DOING_WRITE,           /* a call that writes, or a thread that does nothing else; what was dirty before is written over */
+	DOING_CALL,            /* a call that writes one file from memory; what was dirty before is written over */
+	DOING_WRITE,           /* likewise: another call, a request, or a thread that does nothing else */
 	DOING_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
 	DOING_AIO,             /* io_submit: aio_doing() tells */
 	DOING_STORE,           /* a fault from user mode */
@@ -43,6 +44,8 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 		return DOING_AIO;
 	if (row->kind >= KIND_FSYNC && row->kind <= KIND_MSYNC)
 		return DOING_SYNC;
+	if (row->write && row->shape && row->shape <= SHAPE_PRWV2)
+		return DOING_CALL;
 	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
 }
 

@@ -44,7 +44,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	u8 how;
 
 	k.owner = owner_top(owner_current(c, &how));
-	k.dev = BPF_CORE_READ(i, i_sb, s_dev);
+	k.dev = FOLLOW(i, i_sb, s_dev);
 	k.kind = kind;
 	k.how = how;
 	k.sub = SUB_FT_REG;
@@ -57,7 +57,7 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 
 static __always_inline bool is_regular(struct inode *i)
 {
-	return (BPF_CORE_READ(i, i_mode) & S_IFMT) == S_IFREG;
+	return (FOLLOW(i, i_mode) & S_IFMT) == S_IFREG;
 }
 
 #endif

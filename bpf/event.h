@@ -216,7 +216,7 @@ struct iot_filesum_ref {
 	u32 slot, gen;
 };
 
-#define IOT_MAX_FILESUMS 16384
+#define IOT_MAX_FILESUMS 32768
 #define IOT_FILESUM_LOST 2     /* iot_filesum_slot.used: another processor made the same one first; it can be given back */
 #define IOT_FILESUM_USERS 1024
 #define IOT_FILESUM_RESERVE 1024 /* the first of them are for owners of files that are not known, when the others are used up */

@@ -17,12 +17,12 @@
 /* Did a transaction begin before the run, or nobody knows when? */
 static __always_inline bool began_before(struct btrfs_fs_info *fs, u64 transid)
 {
-	struct btrfs_transaction *t = BPF_CORE_READ(fs, running_transaction);
+	struct btrfs_transaction *t = FOLLOW(fs, running_transaction);
 	struct iot_state *s = run_state();
 
-	if (!gate_open() || !s || !t || BPF_CORE_READ(t, transid) != transid)
+	if (!gate_open() || !s || !t || FOLLOW(t, transid) != transid)
 		return true;
-	return BPF_CORE_READ(t, start_time) < (s64)(s->start_ns / 1000000000);
+	return FOLLOW(t, start_time) < (s64)(s->start_ns / 1000000000);
 }
 
 static __always_inline struct btrfs_seen *mount_see(struct btrfs_fs_info *fs, u64 transid)
@@ -53,20 +53,20 @@ static __always_inline void share_add(struct btrfs_seen *m, u64 txn, u32 proc, u
 static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 {
 	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
-	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)BPF_CORE_READ(t, journal_info);
+	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)FOLLOW(t, journal_info);
 
-	if (!h || BPF_CORE_READ(h, fs_info) != fs)
+	if (!h || FOLLOW(h, fs_info) != fs)
 		return false;
-	return BPF_CORE_READ(h, transaction, state) >= bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
+	return FOLLOW(h, transaction, state) >= bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
 }
 
 /* Did the handle that the current thread has join a transaction without a reservation of its own? Of such nothing else is told. */
 static __always_inline bool has_joined(void)
 {
 	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
-	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)BPF_CORE_READ(t, journal_info);
+	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)FOLLOW(t, journal_info);
 
-	return h && !BPF_CORE_READ(h, bytes_reserved);
+	return h && !FOLLOW(h, bytes_reserved);
 }
 
 /* ---- blocks of trees ---- */
@@ -108,16 +108,16 @@ static __always_inline bool header_read(struct extent_buffer *eb, struct tree_he
 	if (!l)
 		return false;
 	if (bpf_core_field_exists(eb->folios))
-		page = (u64)BPF_CORE_READ(eb, folios[0]);
+		page = (u64)FOLLOW(eb, folios[0]);
 	else
-		page = (u64)BPF_CORE_READ((struct extent_buffer___pages *)eb, pages[0]);
+		page = (u64)FOLLOW((struct extent_buffer___pages *)eb, pages[0]);
 	if (bpf_core_field_exists(eb->addr))
-		address = (u64)BPF_CORE_READ(eb, addr);
+		address = (u64)FOLLOW(eb, addr);
 	if (address)
 		l->page_memory = address - page * times;
 	else
 		address = page * times + l->page_memory;
-	return !bpf_probe_read_kernel(h, sizeof(*h), (void *)(address + HEADER_START)) && h->start == BPF_CORE_READ(eb, start);
+	return !bpf_probe_read_kernel(h, sizeof(*h), (void *)(address + HEADER_START)) && h->start == FOLLOW(eb, start);
 }
 
 /* A block as its change is told. */
@@ -158,7 +158,7 @@ static __always_inline void change_put(const struct change *g)
 
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, fs_dev(fs), put_file(), 0, 1, 1);
+	put_add(ctx_find(), &k, fs_dev(fs), put_file(), 0, 1, 1);
 }
 
 static __always_inline int change_note(struct change *g)
@@ -167,7 +167,10 @@ static __always_inline int change_note(struct change *g)
 
 	if (!old || old->start != g->now.start || old->txn != g->now.txn) {
 		g->now.unknown = !g->fresh && g->seen->first == g->head.generation;
-		bpf_map_update_elem(&btrfs_blocks, &g->key, &g->now, BPF_ANY);
+		if (old) /* nobody else: it is locked */
+			*old = g->now;
+		else
+			bpf_map_update_elem(&btrfs_blocks, &g->key, &g->now, BPF_ANY);
 	} else {
 		old->sub = g->now.sub; /* of a new block this is not known at once */
 		if (g->fresh)
@@ -192,16 +195,16 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 
 	if (!eb)
 		return 0;
-	g.fs = fs = BPF_CORE_READ(eb, fs_info);
+	g.fs = fs = FOLLOW(eb, fs_info);
 	if (!header_read(eb, &g.head)) { /* which tree is not known, but it cannot be changed in another transaction than the newest */
 		g.head.tree = 0;
-		g.head.generation = BPF_CORE_READ(fs, generation);
+		g.head.generation = FOLLOW(fs, generation);
 	}
 	g.seen = mount_see(fs, g.head.generation);
 	if (!g.seen)
 		return 0;
 	g.dev = fs_dev(fs);
-	g.now.start = BPF_CORE_READ(eb, start);
+	g.now.start = FOLLOW(eb, start);
 	g.now.sub = tree_sub(g.head.tree);
 	g.now.log = g.now.sub == SUB_TREE_LOG;
 	g.now.txn = btrfs_txn(g.dev, g.head.generation, g.now.log);
@@ -222,7 +225,7 @@ static __always_inline bool is_told(void)
 SEC("tp_btf/btrfs_tree_unlock")
 int PROBE(btrfs__unlock, struct extent_buffer *eb)
 {
-	if (!eb || !(BPF_CORE_READ(eb, bflags) >> BLOCK_DIRTY & 1) || !is_told())
+	if (!eb || !(FOLLOW(eb, bflags) >> BLOCK_DIRTY & 1) || !is_told())
 		return 0;
 	layout_tell();
 	return block_changed(eb, 0);
@@ -249,6 +252,7 @@ int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, stru
 static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool handle, bool inode)
 {
 	struct iot_put_key k = { .blocks = 1 };
+	struct task_ctx *c = ctx_find();
 	struct btrfs_seen *m;
 	u64 owner, transid;
 	u8 how;
@@ -256,16 +260,16 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 	if (!fs)
 		return 0;
 	layout_tell();
-	transid = handle ? value : BPF_CORE_READ(fs, generation);
+	transid = handle ? value : FOLLOW(fs, generation);
 	m = mount_see(fs, transid);
-	owner = owner_current(ctx_find(), &how);
+	owner = owner_current(c, &how);
 	if (!m || !owner || owner & OWNER_TXN)
 		return 0;
 	share_add(m, btrfs_txn(fs_dev(fs), transid, false), owner, 1, false);
 	k.owner = owner;
 	k.dev = fs_disk(fs);
 	k.call = put_call();
-	put_add(&k, fs_dev(fs), put_file(), handle || (inode && has_joined()), 0, 1);
+	put_add(c, &k, fs_dev(fs), put_file(), handle || (inode && has_joined()), 0, 1);
 	return 0;
 }
 
@@ -298,11 +302,11 @@ int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
 
 	if (!told || !gate_open())
 		return 0;
-	if (BPF_CORE_READ(fs, sb, s_fs_info) == fs) {
-		transid = BPF_CORE_READ(fs, last_trans_committed);
+	if (FOLLOW(fs, sb, s_fs_info) == fs) {
+		transid = FOLLOW(fs, last_trans_committed);
 	} else {
-		transid = BPF_CORE_READ((struct btrfs_trans_handle *)told, transid);
-		fs = BPF_CORE_READ((struct btrfs_trans_handle *)told, fs_info);
+		transid = FOLLOW((struct btrfs_trans_handle *)told, transid);
+		fs = FOLLOW((struct btrfs_trans_handle *)told, fs_info);
 	}
 	m = mount_see(fs, transid);
 	if (!m || m->committed >= transid)

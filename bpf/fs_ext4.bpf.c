@@ -231,7 +231,7 @@ static __always_inline void handle_put(struct task_ctx *c, u32 dev, u32 owner, u
 		i = NULL; /* of a file system without a journal */
 	k.dev = i ? disk_below(i) : dev;
 	k.call = put_call();
-	put_add(&k, dev, i, 1, dirtied, dirtied ?: 1);
+	put_add(c, &k, dev, i, 1, dirtied, dirtied ?: 1);
 }
 
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
@@ -358,11 +358,21 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 	return 0;
 }
 
+/* What turned dirty so far in the call in progress. */
+static __always_inline const struct fresh *fresh_of_call(const struct task_ctx *c)
+{
+	struct task_struct *t = current_task();
+	struct thread *th = thread_of(t->pid);
+
+	return th && th->task == (u64)t && th->fresh.inode ? &th->fresh : &c->fresh;
+}
+
 /* A direct write has others' dirty pages written back before: those stay theirs. Where one of them stays in the cache (a page behind the
  * end, begun by a call that failed), it goes through the cache too, and has that written back in turn: by then it has made pages dirty. */
 static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 request)
 {
-	u64 fresh = c->fresh_ns ? c->fresh_sum : c->fresh.inode == inode ? c->fresh.bytes : 0, before = c->direct_fresh;
+	const struct fresh *f = request ? &c->fresh : fresh_of_call(c);
+	u64 fresh = f == &c->fresh && c->fresh_ns ? c->fresh_sum : f->inode == inode ? f->bytes : 0, before = c->direct_fresh;
 	bool again = c->direct_request == request;
 
 	c->direct_request = request;
@@ -434,7 +444,7 @@ int PROBE(ext4__evict, struct inode *i)
 {
 	if (!i || !gate_open())
 		return 0;
-	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
+	if (!FOLLOW(i, i_nlink) && is_regular(i))
 		drop_record(i, KIND_FS_EVICT, 0, 0);
 	writer_drop((u64)i);
 	return 0;
@@ -449,7 +459,7 @@ int PROBE(ext4__truncate, struct inode *i)
 		return 0;
 	if (!(t->flags & PF_KTHREAD) && doing_now(t) <= DOING_AIO)
 		return 0; /* of a write that was cut short by a fault: what it had begun behind the end, which it goes on with then */
-	return drop_record(i, KIND_FS_TRUNCATE, BPF_CORE_READ(i, i_size), 0);
+	return drop_record(i, KIND_FS_TRUNCATE, FOLLOW(i, i_size), 0);
 }
 
 /* No hole is made behind the page on which the file ends: what a call that failed had begun there stays. */
@@ -460,7 +470,7 @@ int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 
 	if (!i || !gate_open() || is_journalled((u64)i))
 		return 0; /* in the journal: what is dirty there is written first */
-	size = BPF_CORE_READ(i, i_size);
+	size = FOLLOW(i, i_size);
 	if (off >= size)
 		return 0;
 	if (end > size)

@@ -30,6 +30,7 @@ struct commit {
 
 /* What the transaction in progress adds, by structure from SUB_J_SUPER on: zero between transactions. */
 struct added {
+	u32 used;              /* bit n: some are in bytes[n] */
 	u32 bytes[SUBS];
 };
 
@@ -42,12 +43,12 @@ struct {
 
 static __always_inline u64 next_of(u64 list)
 {
-	return (u64)BPF_CORE_READ((struct list_head *)list, next);
+	return (u64)FOLLOW((struct list_head *)list, next);
 }
 
 static __always_inline u64 item_inode(u64 item)
 {
-	return (u64)BPF_CORE_READ((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)), ili_inode);
+	return (u64)FOLLOW((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)), ili_inode);
 }
 
 static __always_inline struct inode *vfs_inode(struct xfs_inode *ip)
@@ -61,7 +62,7 @@ static __always_inline u64 commit_next(struct commit *k)
 	u64 item = k->at - bpf_core_field_offset(struct xfs_log_item, li_trans);
 
 	k->at = next_of(k->at);
-	return BPF_CORE_READ((struct xfs_log_item *)item, li_flags) >> ITEM_DIRTY & 1 ? item : 0;
+	return FOLLOW((struct xfs_log_item *)item, li_flags) >> ITEM_DIRTY & 1 ? item : 0;
 }
 
 /* A thread of the kernel commits: on behalf of who changed the inode that it is about. */
@@ -72,7 +73,7 @@ static long commit_find_inode(u32 n, struct commit *k)
 	if (k->at == k->head || !k->at || k->proc)
 		return 1;
 	item = commit_next(k);
-	if (item && BPF_CORE_READ((struct xfs_log_item *)item, li_type) == ITEM_INODE)
+	if (item && FOLLOW((struct xfs_log_item *)item, li_type) == ITEM_INODE)
 		k->proc = inode_changer(item_inode(item));
 	return 0;
 }
@@ -87,11 +88,12 @@ static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32
 	if (!a)
 		return;
 	if (type == ITEM_BUFFER)
-		flags = BPF_CORE_READ((struct xfs_buf_log_item *)(item - bpf_core_field_offset(struct xfs_buf_log_item, bli_item)),
+		flags = FOLLOW((struct xfs_buf_log_item *)(item - bpf_core_field_offset(struct xfs_buf_log_item, bli_item)),
 				      __bli_format.blf_flags);
 	at = item_sub(type, flags) - SUB_J_SUPER;
 	asm volatile("" : "+r"(at)); /* as in log_add() */
 	a->bytes[at & (SUBS - 1)] += bytes;
+	a->used |= 1U << (at & (SUBS - 1));
 }
 
 static __always_inline void item_change(struct item *i, const struct commit *k)
@@ -117,15 +119,15 @@ static long commit_item(u32 n, struct commit *k)
 	item = commit_next(k);
 	if (!item)
 		return 0;
-	bytes = BPF_CORE_READ((struct xfs_log_item *)item, li_lv, lv_bytes);
-	type = BPF_CORE_READ((struct xfs_log_item *)item, li_type);
+	bytes = FOLLOW((struct xfs_log_item *)item, li_lv, lv_bytes);
+	type = FOLLOW((struct xfs_log_item *)item, li_type);
 	if (type != ITEM_INODE && type != ITEM_BUFFER && type != ITEM_DQUOT) { /* has no place but the log */
 		commit_add(k, item, type, bytes);
 		return 0;
 	}
 	if (type == ITEM_INODE && k->proc) {
 		ip = item_inode(item);
-		bpf_map_update_elem(&xfs_inodes, &ip, &k->proc, BPF_ANY);
+		number_keep(&xfs_inodes, &ip, &k->proc);
 		k->about = put_about(k->about, vfs_inode((struct xfs_inode *)ip));
 	}
 	old = bpf_map_lookup_elem(&xfs_items, &item);
@@ -148,39 +150,51 @@ static long commit_item(u32 n, struct commit *k)
 }
 
 struct putting {
+	struct task_ctx *c;
 	struct iot_put_key key;
 	u64 about;
 	u32 first, fs;
 };
 
-static long put_structure(u32 n, struct putting *p)
+/* The number of the only bit of a word: a multiple of this constant has other five bits at its top for each (de Bruijn). */
+static __always_inline u32 bit_number(u32 bit)
 {
-	u32 copy = copy_working(), bytes;
+	static const volatile u8 number[32] = { 0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
+						31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9 };
+
+	return number[bit * 0x077cb531U >> 27] & 31;
+}
+
+static long put_structure(u32 unused, struct putting *p)
+{
+	u32 copy = copy_working(), bytes, n;
 	struct added *a = bpf_map_lookup_elem(&xfs_added, &copy);
 
-	if (!a)
+	if (!a || !a->used)
 		return 1;
-	bytes = a->bytes[n & (SUBS - 1)];
+	n = bit_number(a->used & -a->used);
+	a->used &= a->used - 1;
+	bytes = a->bytes[n];
 	if (!bytes)
 		return 0;
-	a->bytes[n & (SUBS - 1)] = 0;
+	a->bytes[n] = 0;
 	p->key.sub = SUB_J_SUPER + n;
-	put_add(&p->key, p->fs, (struct inode *)p->about, p->first, 0, bytes);
+	put_add(p->c, &p->key, p->fs, (struct inode *)p->about, p->first, 0, bytes);
 	p->first = 0;
 	return 0;
 }
 
-static __always_inline void commit_put(const struct commit *k, struct super_block *sb)
+static __always_inline void commit_put(struct task_ctx *c, const struct commit *k, struct super_block *sb)
 {
-	struct putting p = { .about = k->about, .first = 1, .fs = BPF_CORE_READ(sb, s_dev) };
+	struct putting p = { .c = c, .about = k->about, .first = 1, .fs = FOLLOW(sb, s_dev) };
 
 	p.key.owner = k->proc;
-	p.key.dev = BPF_CORE_READ(sb, s_bdev, bd_disk, part0, bd_dev);
+	p.key.dev = FOLLOW(sb, s_bdev, bd_disk, part0, bd_dev);
 	p.key.call = put_call();
 	bpf_loop(SUBS, put_structure, &p, 0);
 	if (p.first) { /* what it changed is in the checkpoint already */
 		p.key.sub = SUB_NONE;
-		put_add(&p.key, p.fs, (struct inode *)p.about, 1, 0, 0);
+		put_add(p.c, &p.key, p.fs, (struct inode *)p.about, 1, 0, 0);
 	}
 }
 
@@ -189,7 +203,9 @@ SEC("tp_btf/xfs_trans_commit_items")
 int PROBE(xfs__commit, struct xfs_trans *tp)
 {
 	struct commit k = {};
+	struct super_block *sb;
 	struct xfs_cil_ctx *cp;
+	struct task_ctx *c;
 	struct checkpoint *at;
 	struct xlog_seen *l;
 	struct xlog *log;
@@ -200,12 +216,14 @@ int PROBE(xfs__commit, struct xfs_trans *tp)
 	/* before the run only the tracer is known: its outputs may be committed in it */
 	if (!tp || (!gate_open() && current_task()->tgid != cfg.self_pid))
 		return 0;
-	log = BPF_CORE_READ(tp, t_mountp, m_log);
-	cp = BPF_CORE_READ(log, l_cilp, xc_ctx);
-	k.seq = BPF_CORE_READ(cp, sequence);
+	c = ctx_find();
+	sb = FOLLOW(tp, t_mountp, m_super);
+	log = FOLLOW(tp, t_mountp, m_log);
+	cp = FOLLOW(log, l_cilp, xc_ctx);
+	k.seq = FOLLOW(cp, sequence);
 	k.head = (u64)tp + bpf_core_field_offset(struct xfs_trans, t_items);
-	tid = BPF_CORE_READ(cp, ticket, t_tid);
-	owner = owner_current(ctx_find(), &how);
+	tid = FOLLOW(cp, ticket, t_tid);
+	owner = owner_current(c, &how);
 	k.proc = owner & OWNER_TXN ? PROC_NONE : owner;
 	if (!k.proc) {
 		k.at = next_of(k.head);
@@ -213,8 +231,8 @@ int PROBE(xfs__commit, struct xfs_trans *tp)
 	}
 	k.at = next_of(k.head);
 	bpf_loop(MAX_ITEMS, commit_item, &k, 0);
-	commit_put(&k, BPF_CORE_READ(tp, t_mountp, m_super));
-	owner = txn_owner(BPF_CORE_READ(tp, t_mountp, m_super, s_dev), k.seq);
+	commit_put(c, &k, sb);
+	owner = txn_owner(FOLLOW(sb, s_dev), k.seq);
 	l = log_see((u64)log, k.seq);
 	if (!l)
 		return 0;
@@ -248,7 +266,7 @@ static long checkpoint_end(u32 n, struct ended *e)
 		return 1;
 	cp = (struct xfs_cil_ctx *)(e->at - bpf_core_field_offset(struct xfs_cil_ctx, iclog_entry));
 	e->at = next_of(e->at);
-	x = txn_find(txn_owner(e->dev, BPF_CORE_READ(cp, sequence)));
+	x = txn_find(txn_owner(e->dev, FOLLOW(cp, sequence)));
 	if (x)
 		x->ended = 1;
 	k.owner = x ? x->top : PROC_NONE;
@@ -269,9 +287,9 @@ int PROBE(xfs__checkpoints_end, struct xlog_in_core *ic)
 
 	if (!ic || !gate_open())
 		return 0;
-	sb = BPF_CORE_READ(ic, ic_log, l_mp, m_super);
-	e.dev = BPF_CORE_READ(sb, s_dev);
-	e.disk = BPF_CORE_READ(sb, s_bdev, bd_disk, part0, bd_dev);
+	sb = FOLLOW(ic, ic_log, l_mp, m_super);
+	e.dev = FOLLOW(sb, s_dev);
+	e.disk = FOLLOW(sb, s_bdev, bd_disk, part0, bd_dev);
 	e.now = bpf_ktime_get_ns();
 	e.head = (u64)ic + bpf_core_field_offset(struct xlog_in_core, ic_callbacks);
 	e.at = next_of(e.head);
@@ -296,7 +314,7 @@ static __always_inline u64 item_owner(u64 item, u32 dev)
 
 	if (i && !i->many)
 		return i->proc;
-	owner = txn_owner(dev, i ? i->seq : BPF_CORE_READ((struct xfs_log_item *)item, li_seq));
+	owner = txn_owner(dev, i ? i->seq : FOLLOW((struct xfs_log_item *)item, li_seq));
 	return txn_find(owner) ? owner : PROC_NONE;
 }
 
@@ -333,8 +351,8 @@ static long attached_item(u32 n, struct attached *a)
 		return 1;
 	item = a->at - bpf_core_field_offset(struct xfs_log_item, li_bio_list);
 	a->at = next_of(a->at);
-	a->type = BPF_CORE_READ((struct xfs_log_item *)item, li_type);
-	if (a->type == ITEM_INODE && !BPF_CORE_READ((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)),
+	a->type = FOLLOW((struct xfs_log_item *)item, li_type);
+	if (a->type == ITEM_INODE && !FOLLOW((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)),
 						    ili_last_fields))
 		return 0; /* not in the buffer yet */
 	owner = item_owner(item, a->dev);
@@ -372,15 +390,15 @@ int PROBE(xfs__buffer, struct xfs_buf *bp)
 	struct xlog_seen *l;
 	u64 key = (u64)bp, item, log;
 
-	if (!bp || !(BPF_CORE_READ(bp, b_flags) & BUFFER_WRITE))
+	if (!bp || !(FOLLOW(bp, b_flags) & BUFFER_WRITE))
 		return 0;
-	a.dev = BPF_CORE_READ(bp, b_mount, m_super, s_dev);
+	a.dev = FOLLOW(bp, b_mount, m_super, s_dev);
 	a.head = key + bpf_core_field_offset(struct xfs_buf, b_li_list);
 	a.at = next_of(a.head);
-	s.size = BPF_CORE_READ(bp, b_length) << 9;
-	item = (u64)BPF_CORE_READ(bp, b_log_item);
+	s.size = FOLLOW(bp, b_length) << 9;
+	item = (u64)FOLLOW(bp, b_log_item);
 	if (item) {
-		s.sub = buffer_sub(BPF_CORE_READ((struct xfs_buf_log_item *)item, __bli_format.blf_flags) >> BUFFER_TYPE_SHIFT);
+		s.sub = buffer_sub(FOLLOW((struct xfs_buf_log_item *)item, __bli_format.blf_flags) >> BUFFER_TYPE_SHIFT);
 		item += bpf_core_field_offset(struct xfs_buf_log_item, bli_item);
 		s.owner = item_owner(item, a.dev);
 		item_written(item);
@@ -391,7 +409,7 @@ int PROBE(xfs__buffer, struct xfs_buf *bp)
 		s.sub = a.type == ITEM_DQUOT ? SUB_J_QUOTA : SUB_J_INODE;
 		attached_again(&a, &s);
 	}
-	log = (u64)BPF_CORE_READ(bp, b_mount, m_log);
+	log = (u64)FOLLOW(bp, b_mount, m_log);
 	l = bpf_map_lookup_elem(&xfs_logs, &log);
 	if (!s.owner && s.sub == SUB_J_SUPER && l)
 		s.owner = l->last; /* written by the file system itself: on behalf of who used it last */
@@ -412,7 +430,7 @@ int PROBE(xfs__work_begin, struct work_struct *w)
 
 	if (f == FN_XFS_PUSH) {
 		cp = (struct xfs_cil_ctx *)((u64)w - bpf_core_field_offset(struct xfs_cil_ctx, push_work));
-		x = txn_find(txn_owner(BPF_CORE_READ(cp, cil, xc_log, l_mp, m_super, s_dev), BPF_CORE_READ(cp, sequence)));
+		x = txn_find(txn_owner(FOLLOW(cp, cil, xc_log, l_mp, m_super, s_dev), FOLLOW(cp, sequence)));
 		if (x)
 			x->commit_ns = bpf_ktime_get_ns();
 	}
@@ -452,7 +470,7 @@ int PROBE(xfs__evict, struct xfs_inode *ip)
 	if (!ip || !gate_open())
 		return 0;
 	i = vfs_inode(ip);
-	if (!BPF_CORE_READ(i, i_nlink) && is_regular(i))
+	if (!FOLLOW(i, i_nlink) && is_regular(i))
 		drop_record(i, KIND_FS_EVICT, 0, 0);
 	writer_drop((u64)i);
 	return 0;
@@ -467,7 +485,7 @@ int PROBE(xfs__truncate, struct xfs_inode *ip, long long size)
 	if (!ip || !gate_open())
 		return 0;
 	i = vfs_inode(ip);
-	if (!is_regular(i) || !BPF_CORE_READ(i, i_nlink) || size > BPF_CORE_READ(i, i_size))
+	if (!is_regular(i) || !FOLLOW(i, i_nlink) || size > FOLLOW(i, i_size))
 		return 0;
 	return drop_record(i, KIND_FS_TRUNCATE, size, 0);
 }

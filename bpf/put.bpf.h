@@ -168,23 +168,34 @@ static __always_inline struct iot_put *put_find(const struct iot_put_key *key)
 	return bpf_map_lookup_elem(&puts_rest, &k);
 }
 
-/* The current call put something into the journal of a disk, of the file system of number `fs`. i: what it is about, 0 not
+/* The number of an inode's file. Most are what their thread used last, and known by it. */
+static __always_inline u32 put_number(const struct task_ctx *c, struct inode *i)
+{
+	if (c && c->seen_file && c->seen_inode == (u64)i && c->seen_ino == inode_number(i) && c->seen_gen == inode_generation(i))
+		return c->seen_file;
+	return file_number(i);
+}
+
+/* The current thread put something into the journal of a disk, of the file system of number `fs`. i: what it is about, 0 not
  * known; first: 1 for the first of several parts of one transaction. */
-static __always_inline void put_add(struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
+static __always_inline void put_add(const struct task_ctx *c, struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
 {
 	struct iot_put *p;
 
 	if (k->owner < PROC_FIRST || !gate_open())
 		return;
-	k->file = i ? file_number(i) : 0;
+	k->file = i ? put_number(c, i) : 0;
 	p = put_find(k);
 	if (!p) {
 		lose(LOSS_PUT_SPARE);
 		return;
 	}
-	__sync_fetch_and_add(&p->txns, first);
-	__sync_fetch_and_add(&p->blocks, blocks);
-	__sync_fetch_and_add(&p->weight, weight);
+	if (first)
+		__sync_fetch_and_add(&p->txns, first);
+	if (blocks)
+		__sync_fetch_and_add(&p->blocks, blocks);
+	if (weight)
+		__sync_fetch_and_add(&p->weight, weight);
 	p->fs = fs;
 	if (i && !p->named && name_is_missing(k->call))
 		p->named = name_send(i, k->file, k->owner);

@@ -27,6 +27,7 @@ struct thread {
 	u32 stamp;             /* of its quick calls that are valid */
 	u64 turned_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
 	u64 locked_ns;         /* when it had the lock of its inode: where it made nothing dirty that the kernel tells of */
+	struct fresh fresh;    /* what turned dirty in its call in progress, one that writes one file from memory */
 };
 
 struct {
@@ -115,7 +116,7 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 
 	if (th && th->task != (u64)t) {
 		th->task = (u64)t;
-		th->rchar = th->sole = 0;
+		th->rchar = th->sole = th->fresh.inode = 0;
 		th->proc = 0;
 		th->stamp++;
 	}
@@ -136,6 +137,16 @@ static __always_inline u32 proc_again(void)
 	if (th)
 		th->proc = proc;
 	return proc;
+}
+
+/* The thread's call is over: what turned dirty in it is looked at where that of all others is. */
+static __always_inline void fresh_gather(struct task_ctx *c, struct thread *th, struct task_struct *t)
+{
+	if (!th || th->task != (u64)t || !th->fresh.inode)
+		return;
+	c->fresh = th->fresh;
+	c->fresh_ns = 0;
+	th->fresh.inode = 0;
 }
 
 /* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */

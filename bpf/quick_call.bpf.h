@@ -69,6 +69,12 @@ static __always_inline u64 quick_offset(const struct quick *q, struct file *f, c
 	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
 }
 
+/* Is some of what turned dirty outside of the blocks of what was written? */
+static __always_inline bool is_beside(const struct fresh *f, u64 off, u64 bytes, u64 block)
+{
+	return f->from < (off & -block) || f->to > ((off + bytes + block - 1) & -block);
+}
+
 /* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
 static __noinline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
 {
@@ -103,17 +109,23 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
 	if (touched && cfg.events)
 		when.queue_ns = turned_when(th, &when.ts_ns);
-	c = touched ? ctx_find() : NULL;
-	if (c && c->fresh.inode && c->fresh.inode == q->host) {
-		struct wrote_at *w = wrote_of(c);
+	if (touched && th->fresh.inode == q->host && is_beside(&th->fresh, offset, ret, q->block)) {
+		struct wrote_at *w;
 
-		w->off = offset;
-		w->len = ret;
-		w->block = q->block;
-		w->ts_ns = when.ts_ns + when.queue_ns;
-		w->proc = q->proc;
-		fresh_beside(c, w);
+		c = ctx_make();
+		if (c) {
+			w = wrote_of(c);
+			w->off = offset;
+			w->len = ret;
+			w->block = q->block;
+			w->ts_ns = when.ts_ns + when.queue_ns;
+			w->proc = q->proc;
+			fresh_gather(c, th, t);
+			fresh_beside(c, w);
+		}
 	}
+	if (touched)
+		th->fresh.inode = 0;
 	th->rchar = t->ioac.rchar;
 	cell_add(q->cell, 1, ret, touched, when.dur_ns, false);
 	hist_add(q->proc, q->kind, q->type, when.dur_ns);

@@ -362,6 +362,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	c = ctx_make();
 	if (!c || done_before(c, twin))
 		return 0;
+	fresh_gather(c, th, t);
 	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
 	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */

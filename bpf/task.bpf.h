@@ -90,7 +90,7 @@ struct task_ctx {
 	u64 uring_chained; /* ... and how many there were */
 	u32 inlined; /* 1: what it wrote last is in the inode, or in memory (poke.bpf.h) */
 	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
-	struct fresh fresh; /* in the call in progress */
+	struct fresh fresh; /* in the call in progress: until it returns that of simple ones is in struct thread (quick.bpf.h) */
 	u64 fresh_ns;      /* it is a piece of what several requests dirty, since when; 0: it is all of one */
 	u64 fresh_sum;     /* bytes of all pieces so far */
 	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
@@ -180,6 +180,17 @@ static __always_inline void lose(u32 what)
 
 	if (n)
 		sum_add(n, 1);
+}
+
+/* Puts a number into a map by an address; in place where the address is there already: an insertion costs ten times as much. */
+static __always_inline void number_keep(void *map, const u64 *key, const u32 *number)
+{
+	u32 *old = bpf_map_lookup_elem(map, key);
+
+	if (old)
+		*(volatile u32 *)old = *number;
+	else
+		bpf_map_update_elem(map, key, number, BPF_ANY);
 }
 
 #ifdef IOT_REDUCED
@@ -291,6 +302,38 @@ static __always_inline struct task_struct *current_task(void)
 
 /* As NUMBER_AT, of a struct that a module may have: an address can be cast to none of those. Reads eight bytes. */
 #define MODULE_AT(address, type, field) ((typeof(((type *)0)->field))pointer_at((u64)(address) + bpf_core_field_offset(type, field)))
+
+/* The number of `size` bytes at an address, likewise. */
+static __always_inline u64 sized_at(u64 address, u32 size)
+{
+	u64 v = 0;
+
+	if (!HAS_CAST) {
+		bpf_probe_read_kernel(&v, size, (void *)address);
+		return v;
+	}
+	switch (size) {
+	case 1:
+		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_blkbits), struct inode, i_blkbits);
+	case 2:
+		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_mode), struct inode, i_mode);
+	case 4:
+		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_generation), struct inode, i_generation);
+	}
+	return pointer_at(address);
+}
+
+/* FOLLOW(p, a, b, c): p->a->b->c as BPF_CORE_READ() has it, of structs that a module may have, without a call for each arrow. */
+#define FOLLOW_ONE(p, field) ({ \
+	__auto_type __from = (p); \
+	(typeof(__from->field))sized_at((u64)__from + bpf_core_field_offset(typeof(*__from), field), sizeof(__from->field)); })
+#define FOLLOW_1(p, a) FOLLOW_ONE(p, a)
+#define FOLLOW_2(p, a, b) FOLLOW_ONE(FOLLOW_1(p, a), b)
+#define FOLLOW_3(p, a, b, c) FOLLOW_ONE(FOLLOW_2(p, a, b), c)
+#define FOLLOW_4(p, a, b, c, d) FOLLOW_ONE(FOLLOW_3(p, a, b, c), d)
+#define FOLLOW_5(p, a, b, c, d, e) FOLLOW_ONE(FOLLOW_4(p, a, b, c, d), e)
+#define FOLLOW_6(p, a, b, c, d, e, f) FOLLOW_ONE(FOLLOW_5(p, a, b, c, d, e), f)
+#define FOLLOW(p, ...) ___apply(FOLLOW_, ___narg(__VA_ARGS__))(p, __VA_ARGS__)
 
 static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
 

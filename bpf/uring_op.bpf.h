@@ -6,6 +6,7 @@
 #include <linux/io_uring.h>
 #include "call.bpf.h"
 #include "dirty.bpf.h"
+#include "quick.bpf.h"
 
 /* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
 enum uring_op_later {
@@ -248,11 +249,27 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 	return shape == SHAPE_AIO_SUBMIT ? regs_arg1(regs) > 1 : shape == SHAPE_URING && (regs_arg1(regs) != 1 || c->uring_waits);
 }
 
+/* Is the current thread in a call that writes one file from memory? */
+static __always_inline bool in_simple_write(struct task_struct *t)
+{
+	const volatile struct iot_syscall *row;
+	const struct pt_regs *regs;
+
+	if (t->flags & PF_KTHREAD || is_worker(t))
+		return false;
+	regs = current_regs();
+	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	row = &calls[regs_nr(regs)];
+	return row->write && row->shape && row->shape <= SHAPE_PRWV2;
+}
+
 /* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
 static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
 {
 	u64 req;
 	struct uring_request *u = uring_of_worker(t, &req);
+	struct thread *th;
 
 	if (u)
 		uring_placed(u, req);
@@ -264,8 +281,13 @@ static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struc
 		fresh_piece(c, i, off, bytes);
 		return;
 	}
+	th = !u && in_simple_write(t) ? thread_take(t) : NULL;
+	if (th) {
+		fresh_note(&th->fresh, i, off, bytes);
+		return;
+	}
 	c->fresh_ns = 0;
-	fresh_note(c, i, off, bytes);
+	fresh_note(&c->fresh, i, off, bytes);
 	if (u)
 		u->fresh = c->fresh;
 }

@@ -67,8 +67,8 @@ static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 	if (!c)
 		return;
 	c->part_inode = (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp));
-	c->part_from = BPF_CORE_READ(iocb, ki_pos);
-	c->part_to = c->part_from + BPF_CORE_READ(from, count);
+	c->part_from = FOLLOW(iocb, ki_pos);
+	c->part_to = c->part_from + FOLLOW(from, count);
 }
 
 SEC("tp_btf/xfs_file_buffered_write")
@@ -82,14 +82,14 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 		return 0;
 	part_note(iocb, from);
 	if (in_io_submit()) { /* of several each may find clean what the one before had written back, or cut what comes behind */
-		s.address = BPF_CORE_READ((struct aio_kiocb *)iocb, ki_res.obj);
+		s.address = FOLLOW((struct aio_kiocb *)iocb, ki_res.obj);
 		aio_copied(&s);
 	} else {
 		lock_note(tid);
 	}
-	if (!(BPF_CORE_READ((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)))
+	if (!(FOLLOW((struct kiocb___flags *)iocb, ki_flags) & (IOCB_DSYNC | IOCB_DONTCACHE)))
 		return 0;
-	w.from = BPF_CORE_READ(iocb, ki_pos);
+	w.from = FOLLOW(iocb, ki_pos);
 	w.call = call_of_thread();
 	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
 	return 0;
@@ -134,7 +134,7 @@ static __noinline int written_through(struct inode *i, u64 off, u64 len)
 	if (!is_writing(c, inode, iocb))
 		return 0;
 	from = w->from > off ? w->from : off;
-	to = BPF_CORE_READ((struct kiocb *)iocb, ki_pos);
+	to = FOLLOW((struct kiocb *)iocb, ki_pos);
 	if (to > off + len)
 		to = off + len;
 	return to > from ? writer_mark(inode, from, to - from, proc_current(c)) : 0;
@@ -294,14 +294,14 @@ int PROBE(xfs__step, struct iomap_iter *iter)
 		return 0;
 	if ((iter->flags & (IOMAP_WRITE | IOMAP_FAULT | IOMAP_DIRECT | IOMAP_UNSHARE)) == IOMAP_WRITE && iter->iomap.length)
 		return copied_step(iter->inode, has_start ? iter->iter_start_pos : iter->pos,
-				   has_start ? iter->pos - iter->iter_start_pos : BPF_CORE_READ((struct iomap_iter___processed *)iter, processed));
+				   has_start ? iter->pos - iter->iter_start_pos : FOLLOW((struct iomap_iter___processed *)iter, processed));
 	if (!(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)))
 		return 0;
 	if (iter->flags & IOMAP_FAULT)
 		return iter->iomap.length ? 0 : turning_dirty(iter->inode, iter->pos, iter->len, true);
 	if (!iter->iomap.length || has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED)
 		return 0; /* nothing is done yet, told by iomap_zero_iter, or nothing to zero */
-	len = BPF_CORE_READ((struct iomap_iter___processed *)iter, processed);
+	len = FOLLOW((struct iomap_iter___processed *)iter, processed);
 	return len > 0 ? dirtied(iter->inode, iter->pos, len) : 0;
 }
 

@@ -107,9 +107,9 @@ static __always_inline u32 force_by_function(u64 address)
 static __always_inline u32 worker_function(struct task_struct *t)
 {
 	struct kthread *k = (struct kthread *)POINTER_AT(t, struct task_struct, worker_private);
-	struct worker *w = t->flags & PF_WQ_WORKER ? BPF_CORE_READ(k, data) : NULL;
+	struct worker *w = t->flags & PF_WQ_WORKER ? FOLLOW(k, data) : NULL;
 
-	return w ? function_of((u64)BPF_CORE_READ(w, current_func)) : FN_NONE;
+	return w ? function_of((u64)FOLLOW(w, current_func)) : FN_NONE;
 }
 
 /* Why, by the request of io_uring that the current thread is at. */
@@ -176,15 +176,15 @@ int PROBE(xfs__force, struct xfs_mount *mp, s64 sequence, unsigned long from)
 	k.sub = why ?: force_by_call();
 	owner = owner_current(ctx_find(), &how);
 	if (!owner || owner & OWNER_TXN) {
-		log = BPF_CORE_READ(mp, m_log);
+		log = FOLLOW(mp, m_log);
 		if (!sequence)
-			sequence = BPF_CORE_READ(log, l_cilp, xc_ctx, sequence);
-		owner = owner_top(txn_owner(BPF_CORE_READ(mp, m_super, s_dev), sequence));
+			sequence = FOLLOW(log, l_cilp, xc_ctx, sequence);
+		owner = owner_top(txn_owner(FOLLOW(mp, m_super, s_dev), sequence));
 		how = owner ? HOW_TRANSACTION : HOW_NONE;
 	}
 	k.owner = owner_top(owner);
 	k.how = how;
-	k.dev = BPF_CORE_READ(mp, m_super, s_bdev, bd_disk, part0, bd_dev);
+	k.dev = FOLLOW(mp, m_super, s_bdev, bd_disk, part0, bd_dev);
 	count_apart(&k, 1, 0, 0, false);
 	return 0;
 }

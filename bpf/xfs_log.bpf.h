@@ -326,11 +326,11 @@ int PROBE(xfs__log_write, struct xlog_in_core *ic)
 	if (!ic || !w)
 		return 0;
 	w->at = w->n = w->slot = w->mixed = w->used = 0;
-	w->log = (u64)BPF_CORE_READ(ic, ic_log);
-	w->data = (u64)BPF_CORE_READ(ic, ic_datap);
-	w->end = BPF_CORE_READ(ic, ic_offset);
-	header = BPF_CORE_READ(ic, ic_log, l_iclog_hsize);
-	unit = BPF_CORE_READ(ic, ic_log, l_iclog_roundoff) ?: 512;
+	w->log = (u64)FOLLOW(ic, ic_log);
+	w->data = (u64)FOLLOW(ic, ic_datap);
+	w->end = FOLLOW(ic, ic_offset);
+	header = FOLLOW(ic, ic_log, l_iclog_hsize);
+	unit = FOLLOW(ic, ic_log, l_iclog_roundoff) ?: 512;
 	bpf_loop(MAX_OPS, log_op, &unused, 0);
 	s.size = header + w->end + unit - 1;
 	s.size -= s.size % unit;

@@ -26,7 +26,8 @@
 #include "procfs.h"
 #include "tracer.h"
 
-#define QUIET 3                /* seconds without a change after which a slot is taken out of the index */
+#define QUIET 3                /* seconds without a change after which a slot is taken out of the index, ... */
+#define QUIET_FULL 1           /* ... where more than half of them are used */
 #define HIDDEN 2               /* more seconds until it is given back: nobody adds to it any more */
 #define TOLD_AFTER_NS (5 * NSEC) /* a process whose threads tell nothing until then is taken for one of whom none does */
 #define WROTE 65536            /* files and owners of whom is known what they were written as; a power of two */
@@ -367,7 +368,7 @@ static bool subtract(struct iot_filesum *by, const struct iot_filesum *now, stru
 /* A slot in which nothing happened. True when it was taken out of the index. */
 static bool age(struct slot *s, struct probes *p, u32 n)
 {
-	if (!n || ++s->quiet < (s->state == SLOT_LIVE ? QUIET : HIDDEN))
+	if (!n || ++s->quiet < (s->state != SLOT_LIVE ? HIDDEN : probes_sums_are_many(p) ? QUIET_FULL : QUIET))
 		return false;
 	s->quiet = 0;
 	if (s->state == SLOT_LIVE) {

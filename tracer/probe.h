@@ -136,6 +136,8 @@ bool probes_in_flight(const struct probes *, u32 disk, u64 *read, u64 *written);
 /* Sums by file. Slots below *n_spare and from IOT_FILESUM_RESERVE to *n were used at some time; whose they are is read in place:
  * `used` is set when `key` is whole. Slot 0 is always in use. NULL: no layer has any. */
 const struct iot_filesum_slot *probes_sums(const struct probes *, u32 *n_spare, u32 *n);
+/* Are more than half of the slots used? */
+bool probes_sums_are_many(const struct probes *);
 /* Sums of a slot over all processors since the start; they go on when the slot is another's. */
 int probes_sum(struct probes *, u32 slot, struct iot_filesum *);
 /* Takes a slot out of the index. After probes_sums_epoch() and a while nobody adds to it any more: then it may be freed. */

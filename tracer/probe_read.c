@@ -45,6 +45,11 @@ const struct iot_filesum_slot *probes_sums(const struct probes *p, u32 *n_spare,
 	return p->sum_slots;
 }
 
+bool probes_sums_are_many(const struct probes *p)
+{
+	return __atomic_load_n(&p->state->sums, __ATOMIC_RELAXED) > IOT_MAX_FILESUMS / 2;
+}
+
 int probes_sum(struct probes *p, u32 slot, struct iot_filesum *sum)
 {
 	struct iot_filesum values[p->cpus];
