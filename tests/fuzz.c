@@ -49,8 +49,17 @@ static const struct line *careful(const char *p, const char *end)
 	return parse_line(p, end, &l) ? NULL : &l;
 }
 
+/* Numbers of 20 digits the scanner leaves to the careful reader. */
+static bool has_long_number(const struct iot_event *e)
+{
+	const u64 least = 10000000000000000000ULL;
+
+	return e->ts_ns >= least || e->dur_ns >= least || e->queue_ns >= least || e->offset >= least || e->size >= least || e->bytes >= least;
+}
+
 static void check_writer(const struct iot_event *e)
 {
+	const struct line *l;
 	char text[2048 + LINE_SLACK] = "";
 	int fd = memfd_create("line", MFD_CLOEXEC);
 	struct iot_event again;
@@ -60,7 +69,12 @@ static void check_writer(const struct iot_event *e)
 	MUST(fd >= 0 && !sink_jsonl(&s, fd, "fuzz") && !s->events(s, e, 1) && !s->close(s, true));
 	n = pread(fd, text, 2048, 0);
 	MUST(n > 1 && text[n - 1] == '\n');
-	MUST(scan_event(text, text + n - 1, &again));
+	if (!scan_event(text, text + n - 1, &again)) {
+		MUST(has_long_number(e));
+		l = careful(text, text + n - 1);
+		MUST(l && l->type == REC_EVENT);
+		again = l->event;
+	}
 	MUST(!memcmp(&again, e, sizeof(again)));
 	close(fd);
 }
@@ -84,8 +98,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		MUST(l && l->type == REC_EVENT);
 		MUST(!memcmp(&l->event, &e, sizeof(e)));
 	}
-	if (l && l->type == REC_EVENT)
-		check_writer(&l->event);
+	if (l && l->type == REC_EVENT) {
+		e = l->event;
+		check_writer(&e);
+	}
 	free(text);
 	return 0;
 }

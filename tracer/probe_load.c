@@ -36,12 +36,18 @@ void program_refuse(struct probes *p, const char *name, const char *why)
 
 /* Number of arguments of a tracepoint in the running kernel, without the first that every one has; -1 not there, or in
  * a module. */
-static int tracepoint_args(struct btf *b, const char *name)
+static int tracepoint_args(struct probes *p, const char *name)
 {
 	const struct btf_type *t;
+	struct btf *b;
 	char type[128];
 	int id;
 
+	if (!p->vmlinux) /* given back when all was loaded: a file system comes in the run */
+		p->vmlinux = btf__load_vmlinux_btf();
+	b = p->vmlinux;
+	if (!b)
+		return -1;
 	snprintf(type, sizeof(type), "btf_trace_%s", name);
 	id = btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF);
 	if (id < 0)
@@ -129,7 +135,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_requests = p->max_requests;
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) || layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
-		c->faults = tracepoint_args(p->vmlinux, "mm_filemap_fault") == 2;
+		c->faults = tracepoint_args(p, "mm_filemap_fault") == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
@@ -241,7 +247,7 @@ static void choose(struct probes *p, struct bpf_object *o)
 		}
 		if (!programs[row].args)
 			continue;
-		args = tracepoint_args(p->vmlinux, target + 1);
+		args = tracepoint_args(p, target + 1);
 		if (args == programs[row].args)
 			continue;
 		if (args < 0)
@@ -525,6 +531,8 @@ int objects_load(struct probes *p)
 		return err;
 	functions_tell(p); /* the others depend on what is found */
 	err = load_side_by_side(p);
+	btf__free(p->vmlinux); /* several megabytes */
+	p->vmlinux = NULL;
 	malloc_trim(0);
 	return err;
 }
