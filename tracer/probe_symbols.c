@@ -91,7 +91,8 @@ void functions_tell(struct probes *p)
 	int fd = map_fd(p, "functions");
 
 	functions_wait(p);
-	p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
+	if (p->vmlinux) /* given back by the time that a module comes, which changes nothing of this */
+		p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
 	/* without knowing what is an interrupt a mark might be another's */
 	p->copies = p->skips && (IN_THREAD || (p->symbols.preempt_count && p->symbols.per_cpu_offset));
 	for (size_t i = 0; i < p->symbols.n; i++)
