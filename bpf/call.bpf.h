@@ -54,6 +54,12 @@ static __always_inline bool is_positional(u8 shape, const struct call *k)
 	return shape == SHAPE_PRW || shape == SHAPE_PRWV || (shape == SHAPE_PRWV2 && (s64)k->arg[3] != -1);
 }
 
+/* Does a call write one file from memory? */
+static __always_inline bool writes_simply(const volatile struct iot_syscall *row)
+{
+	return row->write && row->shape && row->shape <= SHAPE_PRWV2;
+}
+
 /* The inode that holds the pages of a file. */
 static __always_inline struct inode *data_inode(struct file *f)
 {

@@ -44,7 +44,7 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 		return DOING_AIO;
 	if (row->kind >= KIND_FSYNC && row->kind <= KIND_MSYNC)
 		return DOING_SYNC;
-	if (row->write && row->shape && row->shape <= SHAPE_PRWV2)
+	if (writes_simply(row))
 		return DOING_CALL;
 	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
 }

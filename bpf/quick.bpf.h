@@ -109,12 +109,14 @@ static __always_inline u64 turned_when(struct thread *th, u64 *begin_ns)
 	return at > *begin_ns ? at - *begin_ns : 0;
 }
 
-/* Makes the slot of a thread its own. */
+/* Makes the slot of a thread its own. NULL: another has it, in whose call in progress something turned dirty. */
 static __always_inline struct thread *thread_take(struct task_struct *t)
 {
 	struct thread *th = thread_of(TASK(t, pid));
 
 	if (th && th->task != (u64)t) {
+		if (th->task && th->fresh.inode)
+			return NULL;
 		th->task = (u64)t;
 		th->rchar = th->sole = th->fresh.inode = 0;
 		th->proc = 0;
@@ -137,16 +139,6 @@ static __always_inline u32 proc_again(void)
 	if (th)
 		th->proc = proc;
 	return proc;
-}
-
-/* The thread's call is over: what turned dirty in it is looked at where that of all others is. */
-static __always_inline void fresh_gather(struct task_ctx *c, struct thread *th, struct task_struct *t)
-{
-	if (!th || th->task != (u64)t || !th->fresh.inode)
-		return;
-	c->fresh = th->fresh;
-	c->fresh_ns = 0;
-	th->fresh.inode = 0;
 }
 
 /* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */

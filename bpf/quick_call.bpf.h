@@ -69,6 +69,21 @@ static __always_inline u64 quick_offset(const struct quick *q, struct file *f, c
 	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
 }
 
+/* The thread's call is over: what turned dirty in it is looked at where that of all others is. Some may be there: of the time when another had
+ * the slot. */
+static __always_inline void fresh_gather(struct task_ctx *c, struct thread *th, struct task_struct *t)
+{
+	struct fresh *f;
+
+	if (!th || th->task != (u64)t || !th->fresh.inode)
+		return;
+	f = &th->fresh;
+	fresh_note(&c->fresh, (struct inode *)f->inode, f->from, f->to - f->from);
+	c->fresh.bytes -= f->to - f->from - f->bytes;
+	c->fresh_ns = 0;
+	f->inode = 0;
+}
+
 /* Is some of what turned dirty outside of the blocks of what was written? */
 static __always_inline bool is_beside(const struct fresh *f, u64 off, u64 bytes, u64 block)
 {
@@ -101,6 +116,8 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 		if (!is_sole(th, t, q->host))
 			return false;
 		offset = quick_offset(q, f, regs, ret);
+		if (!ret && th->fresh.inode)
+			return false; /* all of that is beside */
 		touched = ret ? blocks_of(offset, ret, q->block) : 0;
 	} else if (ra_waits(q->host)) {
 		return false;

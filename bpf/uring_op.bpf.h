@@ -252,16 +252,12 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 /* Is the current thread in a call that writes one file from memory? */
 static __always_inline bool in_simple_write(struct task_struct *t)
 {
-	const volatile struct iot_syscall *row;
 	const struct pt_regs *regs;
 
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
-		return false;
-	row = &calls[regs_nr(regs)];
-	return row->write && row->shape && row->shape <= SHAPE_PRWV2;
+	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && writes_simply(&calls[regs_nr(regs)]);
 }
 
 /* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */

@@ -98,6 +98,7 @@ static void come(struct probes *p, size_t n)
 	for (size_t i = 0; i < n_programs; i++)
 		if (p->info[i].reason && programs[i].full && !strncmp(p->info[i].name, objects[n].fs, strlen(objects[n].fs)))
 			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name, p->info[i].reason);
+	types_drop(p);
 }
 
 /* The programs of `late` were loaded here: only this process can ask the kernel about them. */

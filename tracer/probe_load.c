@@ -43,7 +43,7 @@ static int tracepoint_args(struct probes *p, const char *name)
 	char type[128];
 	int id;
 
-	if (!p->vmlinux) /* given back when all was loaded: a file system comes in the run */
+	if (!p->vmlinux) /* given back: a file system comes in the run */
 		p->vmlinux = btf__load_vmlinux_btf();
 	b = p->vmlinux;
 	if (!b)
@@ -250,7 +250,9 @@ static void choose(struct probes *p, struct bpf_object *o)
 		args = tracepoint_args(p, target + 1);
 		if (args == programs[row].args)
 			continue;
-		if (args < 0)
+		if (!p->vmlinux)
+			snprintf(why, sizeof(why), "the kernel's types cannot be read again");
+		else if (args < 0)
 			snprintf(why, sizeof(why), "this kernel has no such tracepoint");
 		else
 			snprintf(why, sizeof(why), "tracepoint has %d arguments, this probe is for %d", args, programs[row].args);
@@ -522,6 +524,13 @@ static int load_side_by_side(struct probes *p)
 	return l.err;
 }
 
+void types_drop(struct probes *p)
+{
+	btf__free(p->vmlinux);
+	p->vmlinux = NULL;
+	malloc_trim(0);
+}
+
 /* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */
 int objects_load(struct probes *p)
 {
@@ -531,8 +540,6 @@ int objects_load(struct probes *p)
 		return err;
 	functions_tell(p); /* the others depend on what is found */
 	err = load_side_by_side(p);
-	btf__free(p->vmlinux); /* several megabytes */
-	p->vmlinux = NULL;
-	malloc_trim(0);
+	types_drop(p);
 	return err;
 }

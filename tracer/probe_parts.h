@@ -101,7 +101,7 @@ struct probes {
 	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
-	struct btf *vmlinux;
+	struct btf *vmlinux;   /* the kernel's types; NULL: given back */
 	char hidden[768];      /* functions whose address the kernel hides */
 	struct {               /* of the kernel, that mean something; found by a thread of its own */
 		struct symbol {
@@ -170,6 +170,8 @@ void functions_tell(struct probes *);
 /* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
 struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
+/* Gives the kernel's types back, several megabytes; who asks for them afterwards has them read again. */
+void types_drop(struct probes *);
 /* For a kernel that gets the objects of the reduced tier: refuses what they lack. */
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
