@@ -34,6 +34,7 @@ traced_load() { # [TRACER OPTIONS --] PROFILE [COUNT [SIZE [CLIENTS]]]
 	mark=$(devices_wrote)
 	traced --all --ring 64M "${options[@]}" -- "$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file"
 	delta=$(($(devices_wrote) - mark))
+	[ "$(q "SELECT COUNT(*) > 0 FROM r JOIN process p ON p.run = r.run WHERE p.system = '$(led system)'")" = 1 ] || fail "the ledger is of '$(led system)', which the run has not"
 }
 
 # What was dirty before a run has no known writer. Twice: the first commit may dirty metadata.

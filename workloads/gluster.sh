@@ -20,14 +20,14 @@ write        write      100    4096      1
 read         read-cold  100    4096      1
 '
 VOLUME=iotgv
-NAME=$(hostname)
+HOST=$(hostname)
 
 sys_need() {
 	need glusterd glusterfs-server
 	need /sbin/mount.glusterfs glusterfs-client
 	[ -c /dev/fuse ] || skip "needs /dev/fuse"
 	# The command line refuses localhost and 127.* as the host of a brick.
-	getent ahostsv4 "$NAME" | grep -q '^127\.' || skip "needs the host name $NAME to resolve to 127.0.0.1 (/etc/hosts)"
+	getent ahostsv4 "$HOST" | grep -q '^127\.' || skip "needs the host name $HOST to resolve to 127.0.0.1 (/etc/hosts)"
 	[ ! -e /run/iot-gluster.lock ] || alive_owner || rm -f /run/iot-gluster.lock
 	[ ! -e /run/iot-gluster.lock ] && [ "$(ls -A /var/lib/glusterd/vols 2>/dev/null)" = "" ] || die "GlusterFS has another instance or volumes on this machine"
 }
@@ -50,7 +50,7 @@ sys_start() {
 	wait_for 60 "glusterd answers" cli pool list || return 1
 	for ((i = 1; i <= DRIVES; i++)); do
 		mkdir -p "$WORK/mnt/d$i/brick"
-		bricks+=("$NAME:$WORK/mnt/d$i/brick")
+		bricks+=("$HOST:$WORK/mnt/d$i/brick")
 	done
 	cli volume info $VOLUME >/dev/null 2>&1 || {
 		cli volume create $VOLUME replica 3 "${bricks[@]}" force
@@ -63,7 +63,7 @@ sys_start() {
 	adopt brick glusterfsd "$WORK/mnt"
 	adopt heal glusterfs shd/$VOLUME
 	mkdir -p "$WORK/run/gv"
-	lim 60 mount -t glusterfs -o "log-file=$WORK/log/client.log" "$NAME:/$VOLUME" "$WORK/run/gv" || return 1
+	lim 60 mount -t glusterfs -o "log-file=$WORK/log/client.log" "$HOST:/$VOLUME" "$WORK/run/gv" || return 1
 	adopt client glusterfs "$WORK/run/gv"
 }
 
