@@ -103,7 +103,19 @@ static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->orig
 /* See below. */
 static __always_inline u64 page_memory(u64 pages) { return 0; }
 
+/* Writes a number after all that was written before, as other processors see it. */
+static __always_inline void publish(u64 *at, u64 n)
+{
+	__sync_lock_test_and_set(at, n);
+}
+
 #else
+
+static __always_inline void publish(u64 *at, u64 n)
+{
+	barrier();
+	*(volatile u64 *)at = n; /* stores are seen in their order */
+}
 
 static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->orig_ax; }
 static __always_inline u64 regs_arg0(const struct pt_regs *r) { return r->di; }

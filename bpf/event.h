@@ -75,11 +75,39 @@ enum iot_ring_type {
 	RING_EVENT = 1,
 	RING_PROCESS,      /* struct iot_proc: a process seen for the first time, or gone */
 	RING_PATH,         /* struct iot_path */
+	RING_PACK,         /* struct iot_ring_pack */
 };
 
 struct iot_ring_event {
 	u32 type, pad;
 	struct iot_event e;
+};
+
+/* Calls that move bytes and are alike but for when, where and how many: one after the other on one processor, by one thread on one file.
+ * One record for all costs less than one for each, and needs a third of the room. */
+#define IOT_PACK 16
+struct iot_moved {
+	u64 ts_ns, offset;
+	u32 dur_ns, size, bytes, pad;
+};
+
+struct iot_ring_pack {
+	u32 type;              /* RING_PACK */
+	u16 cpu, n;            /* n: how many there are, once it was put into the ring */
+	u64 first;             /* number of the first of them, counted from 0 on this processor */
+	u32 proc, tid, file, dev, flags; /* as in struct iot_event; flags: without FLAG_SHORT */
+	u8 kind, sub;
+	u16 pad;
+	struct iot_moved e[IOT_PACK];
+};
+
+/* An element of map `packs`, one a processor, which the tracer has mapped: the pack that fills, and the one before. It is put into the ring
+ * when it is full, or another call comes; the tracer may take events before that, and finds those missing that the ring had no room for. */
+struct iot_packs {
+	u64 n, begun;          /* events and packs so far: the pack that fills is pack[(begun - 1) % 2] */
+	u64 quick;             /* the calls that it is of: the address of what is known of them, ... */
+	u32 learned, tid;      /* ... the number of that knowledge, and whose it is */
+	struct iot_ring_pack pack[2];
 };
 
 /* flags of iot_proc */

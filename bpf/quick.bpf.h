@@ -51,7 +51,7 @@ struct quick {
 	u32 proc, file, dev, flags;
 	u16 nr;
 	u8 shape, kind, write, type;
-	u16 pad;
+	u16 learned;           /* moves whenever something else is known */
 };
 
 struct {

@@ -29,7 +29,7 @@ guest() { # SERIES SECONDS FILTER FILE...
 }
 
 scenarios() { # SERIES
-	guest "$1" 1500 '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats
+	guest "$1" 1500 '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats tests/packs.bats
 }
 
 volumes() { # SERIES

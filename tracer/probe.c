@@ -170,8 +170,7 @@ static int open_all(struct probes *p)
 		err = ring_open(&p->names, map_fd(p, "names"), bpf_map__max_entries(map_of(p, "names")));
 	if (err)
 		return fail(err, "cannot map the ring");
-	err = maps_check(p) ?: map_tables(p);
-	return err ? err : map_sums(p);
+	return maps_check(p) ?: map_tables(p) ?: map_sums(p) ?: packs_open(&p->packs, map_fd(p, "packs"), p->opts.events ? p->cpus : 0);
 }
 
 int probes_open(struct probes **out, const struct probe_opts *opts)
@@ -380,12 +379,14 @@ void probes_hold(struct probes *p, u32 dev, u32 volume)
 		bpf_map_update_elem(fd, &dev, &h, BPF_ANY);
 }
 
-static void on_record(void *arg, const void *data)
+static size_t on_record(void *arg, const void *data)
 {
 	struct probes *p = arg;
 	const struct probe_callbacks *cb = p->callbacks;
 
 	switch (*(const u32 *)data) {
+	case RING_PACK:
+		return packs_take(&p->packs, data, cb->event, cb->arg);
 	case RING_EVENT:
 		cb->event(cb->arg, &((const struct iot_ring_event *)data)->e);
 		break;
@@ -396,6 +397,7 @@ static void on_record(void *arg, const void *data)
 		cb->path(cb->arg, data);
 		break;
 	}
+	return 1;
 }
 
 size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
@@ -403,11 +405,14 @@ size_t probes_consume(struct probes *p, const struct probe_callbacks *cb)
 	p->callbacks = cb;
 	late_share(p);
 	/* what an event names was sent before it: of the events, only those that were there before the names are looked at */
+	packs_mark(&p->packs);
 	u64 end = ring_end(p->ring);
 	size_t n = ring_take(p->names, PROBES_TAKE, ring_end(p->names), on_record, p), more = 0;
 
 	if (n < PROBES_TAKE)
 		more = ring_take(p->ring, PROBES_TAKE, end, on_record, p);
+	if (n < PROBES_TAKE && ring_at(p->ring) == end)
+		packs_look(&p->packs, cb->event, cb->arg);
 	return n > more ? n : more;
 }
 
@@ -454,6 +459,7 @@ void probes_close(struct probes *p)
 	copies_close(p);
 	ring_close(p->ring);
 	ring_close(p->names);
+	packs_close(&p->packs);
 	if (p->state)
 		munmap(p->state, sizeof(*p->state));
 	if (p->sum_slots)

@@ -68,6 +68,8 @@ void size_map(struct probes *p, struct bpf_map *m)
 
 	if (!strcmp(name, "ring"))
 		entries = !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
+	if (!strcmp(name, "packs") && p->opts.events)
+		entries = p->cpus;
 	if (entries)
 		bpf_map__set_max_entries(m, entries);
 }

@@ -7,6 +7,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include "probe.h"
+#include "packs.h"
 #include "ring.h"
 #include "thread.h"
 #include "tracer.h"
@@ -117,6 +118,7 @@ struct probes {
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	bool copies;           /* so there are copies */
 	struct ring *ring, *names;     /* events; processes and paths */
+	struct packs packs;            /* events that are put into the ring several at a time */
 	struct iot_state *state;       /* the kernel's own, mapped */
 	u64 shared;                    /* of state->late: those that were divided */
 	const struct probe_callbacks *callbacks; /* during probes_consume() */

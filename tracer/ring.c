@@ -61,7 +61,12 @@ u64 ring_end(const struct ring *r)
 	return __atomic_load_n(r->written, __ATOMIC_ACQUIRE);
 }
 
-size_t ring_take(struct ring *r, size_t limit, u64 end, void (*record)(void *, const void *), void *arg)
+u64 ring_at(const struct ring *r)
+{
+	return *r->taken;
+}
+
+size_t ring_take(struct ring *r, size_t limit, u64 end, size_t (*record)(void *, const void *), void *arg)
 {
 	u64 at = *r->taken, given = at;
 	size_t n = 0;
@@ -72,10 +77,8 @@ size_t ring_take(struct ring *r, size_t limit, u64 end, void (*record)(void *, c
 
 		if (len & BPF_RINGBUF_BUSY_BIT)
 			break; /* still being written, and so is what follows */
-		if (!(len & BPF_RINGBUF_DISCARD_BIT)) {
-			record(arg, record_at(r, at + BPF_RINGBUF_HDR_SZ, len));
-			n++;
-		}
+		if (!(len & BPF_RINGBUF_DISCARD_BIT))
+			n += record(arg, record_at(r, at + BPF_RINGBUF_HDR_SZ, len));
 		len &= ~BPF_RINGBUF_DISCARD_BIT;
 		at += (len + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
 		if (at - given >= r->give_back)

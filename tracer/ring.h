@@ -16,9 +16,12 @@ int ring_open(struct ring **, int fd, size_t size);
 /* Where the writers are. */
 u64 ring_end(const struct ring *);
 
-/* Gives the records before `end`, at most `limit`, to `record`; their memory is valid inside it. Never blocks. Returns how many
- * there were. */
-size_t ring_take(struct ring *, size_t limit, u64 end, void (*record)(void *arg, const void *data), void *arg);
+/* Where the reader is. */
+u64 ring_at(const struct ring *);
+
+/* Gives the records before `end` to `record`, which says how many things each holds, until there were `limit` of those; their memory is valid
+ * inside it. Never blocks. Returns how many there were. */
+size_t ring_take(struct ring *, size_t limit, u64 end, size_t (*record)(void *arg, const void *data), void *arg);
 
 void ring_close(struct ring *);
 

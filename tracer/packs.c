@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* packs.c - the reading side of packs of events. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "packs.h"
+#include "tracer.h"
+
+/* How far a processor's events are taken; how many events and packs there were at the mark. */
+struct packs_reader {
+	u64 taken, n, begun;
+};
+
+int packs_open(struct packs *p, int fd, int cpus)
+{
+	void *at;
+
+	if (fd < 0 || !cpus)
+		return 0;
+	at = mmap(NULL, cpus * sizeof(*p->all), PROT_READ, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return fail(errno, "cannot map the packs of events");
+	p->all = at;
+	p->cpus = cpus;
+	p->of = calloc(cpus, sizeof(*p->of));
+	return p->of ? 0 : fail(ENOMEM, "packs of events");
+}
+
+/* Events before n that were not taken will not come. */
+static void miss_before(struct packs *p, struct packs_reader *r, u64 n)
+{
+	if (n <= r->taken)
+		return;
+	p->missing += n - r->taken;
+	r->taken = n;
+}
+
+/* Gives the events of a pack before `to` that were not taken. */
+static size_t give(struct packs_reader *r, const struct iot_ring_pack *p, u64 to, packs_event *event, void *arg)
+{
+	struct iot_event e = {
+		.task = p->proc, .tid = p->tid, .owner = p->proc, .file = p->file, .dev = p->dev, .cpu = p->cpu, .kind = p->kind, .sub = p->sub,
+		.how = HOW_EXACT,
+	};
+	u64 from = r->taken;
+
+	for (; r->taken < to; r->taken++) {
+		const struct iot_moved *m = &p->e[r->taken - p->first];
+
+		e.ts_ns = m->ts_ns;
+		e.dur_ns = m->dur_ns;
+		e.offset = m->offset;
+		e.size = m->size;
+		e.bytes = m->bytes;
+		e.flags = p->flags | (m->bytes < m->size ? FLAG_SHORT : 0);
+		event(arg, &e);
+	}
+	return r->taken - from;
+}
+
+size_t packs_take(struct packs *p, const struct iot_ring_pack *pack, packs_event *event, void *arg)
+{
+	struct packs_reader *r = &p->of[pack->cpu];
+
+	miss_before(p, r, pack->first); /* packs of a processor come in their order */
+	return give(r, pack, pack->first + pack->n, event, arg);
+}
+
+void packs_mark(struct packs *p)
+{
+	for (int cpu = 0; cpu < p->cpus; cpu++) {
+		p->of[cpu].n = __atomic_load_n(&p->all[cpu].n, __ATOMIC_ACQUIRE);
+		p->of[cpu].begun = __atomic_load_n(&p->all[cpu].begun, __ATOMIC_ACQUIRE);
+	}
+}
+
+void packs_look(struct packs *p, packs_event *event, void *arg)
+{
+	for (int cpu = 0; cpu < p->cpus; cpu++) {
+		const struct iot_packs *all = &p->all[cpu];
+		struct packs_reader *r = &p->of[cpu];
+		struct iot_ring_pack now, before;
+
+		if (r->taken >= r->n)
+			continue;
+		now = all->pack[(r->begun - 1) % 2];
+		before = all->pack[r->begun % 2];
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&all->begun, __ATOMIC_RELAXED) != r->begun)
+			continue; /* something goes on there: it comes by the ring */
+		if (r->taken < now.first) { /* what was full before it was put into the ring by then, or there was no room */
+			miss_before(p, r, before.first);
+			give(r, &before, now.first < r->n ? now.first : r->n, event, arg);
+		}
+		give(r, &now, r->n, event, arg);
+	}
+}
+
+void packs_close(struct packs *p)
+{
+	if (p->all)
+		munmap((void *)p->all, p->cpus * sizeof(*p->all));
+	free(p->of);
+	*p = (struct packs){ 0 };
+}
