@@ -201,15 +201,15 @@ static int play_again(struct ledger *g)
 /* Not every file system has dirty pages: tmpfs keeps what it is given, FUSE and the like pass writes on in the call. Known by
  * the kernel, not by their names: no folio of theirs went dirty in the run. Only where that is watched, and on devices that
  * file systems made up themselves (major 0): those of a disk may have been dirty from before the run. What the simulation still
- * holds of their files was never dirty. */
+ * holds of their files was never dirty. The inner questions name no file: they are asked once, and not of each. */
 static int apply_write_through(struct ledger *g)
 {
 	static const char sql[] =
 		"UPDATE temp.ledger_part SET absorbed = absorbed + dirtied - (written - dirty_start - unexpected),"
 		" dirtied = written - dirty_start - unexpected, cancelled = 0, dirty_end = 0, dirty_late = 0 WHERE file IN (SELECT f.id FROM file f"
 		" WHERE f.run = ?1 AND f.dev < 1 << 20"
-		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = f.run AND p.chosen AND " WATCHED ")"
-		" AND f.dev NOT IN (SELECT a.dev FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = f.run"
+		" AND EXISTS (SELECT 1 FROM probe p WHERE p.run = ?1 AND p.chosen AND " WATCHED ")"
+		" AND f.dev NOT IN (SELECT a.dev FROM agg_total a JOIN kind k ON k.id = a.kind WHERE a.run = ?1"
 		" AND k.name IN ('dirty', 'dirty_mmap', 'fs_write') AND a.dev IS NOT NULL))";
 	s64 unused;
 

@@ -217,3 +217,30 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" "in$1.
 	[ "$large" -le $((small + 80 * 1024)) ] || fail "$small KiB for 50,000 files, $large KiB for 200,000"
 	echo "$small KiB for 50,000 files, $large KiB for 200,000"
 }
+
+# A stream with N files of a file system that makes its device up, and N sums of processes; there is a watch on what turns dirty.
+many() { # N
+	"$root/tests/gen-run.py" 300 --systems | awk -v n="$1" '{ print }
+		/"t":"probe"/ && !seen++ { print "{\"t\":\"probe\",\"name\":\"cache__dirty\",\"layer\":\"cache\",\"target\":\"tp_btf/writeback_dirty_folio\",\"chosen\":1}" }
+		/"t":"device"/ && !files++ { for (i = 1; i <= n; i++) {
+			print "{\"t\":\"file\",\"id\":" 1000 + i ",\"dev\":\"0:50\",\"ino\":" 9000 + i ",\"gen\":1,\"path\":\"/d/f" i "\"}"
+			print "{\"t\":\"process\",\"id\":" 1000 + i ",\"pid\":" 10000 + i ",\"start_ns\":1000,\"comm\":\"p\",\"kthread\":0}"
+			print "{\"t\":\"agg\",\"sec\":0,\"kind\":\"fs_write\",\"owner\":" 1000 + i ",\"dev\":\"7:0\",\"cause\":\"none\",\"how\":\"none\",\"sub\":\"none\",\"flags\":0,\"ops\":1,\"errors\":0,\"bytes\":4096,\"touched\":0,\"timed\":0,\"lat_ns\":0,\"max_ns\":0}" } }'
+}
+
+# Processor time of a command, in ms.
+cpu_ms() { # COMMAND...
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdin=sys.stdin, check=True)
+print(round(1000 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime))' "$@"
+}
+
+@test "four times as many files and processes, where a file system makes its device up: the ledger at the end of a run is no product of both" {
+	for n in 5000 20000; do
+		many $n >$n.jsonl
+		cpu_ms "$analyze" ingest $n.sqlite <$n.jsonl >$n.ms
+		[ "$(sqlite3 $n.sqlite "SELECT COUNT(*) > 0 FROM ledger")" = 1 ] || fail "there is no ledger"
+	done
+	# a product would be 16 times as much, and half a minute
+	[ "$(<20000.ms)" -le $((9 * $(<5000.ms) + 500)) ] || fail "$(<20000.ms) ms for 20000, $(<5000.ms) for 5000"
+}
