@@ -117,6 +117,10 @@ $(B)/stats: tests/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
+$(B)/packs: tests/packs.c $(B)/tracer/packs.o $(base_src:%.c=$(B)/%.o)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lpthread
+
 # The objects are carried inside the tracer: the assembler looks for them there.
 $(B)/tracer/probe_rows.o: $(bpf_obj)
 $(B)/tracer/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
@@ -207,7 +211,7 @@ $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 
 # Programs that drive tests.
 .PHONY: drivers
-drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker random-worker stats)
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker random-worker stats packs)
 
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite

@@ -103,7 +103,7 @@ static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->orig
 /* See below. */
 static __always_inline u64 page_memory(u64 pages) { return 0; }
 
-/* Writes a number after all that was written before, as other processors see it. */
+/* Writes a number after all that was written before, and before all that is written then, as other processors see it. */
 static __always_inline void publish(u64 *at, u64 n)
 {
 	__sync_lock_test_and_set(at, n);
@@ -115,6 +115,7 @@ static __always_inline void publish(u64 *at, u64 n)
 {
 	barrier();
 	*(volatile u64 *)at = n; /* stores are seen in their order */
+	barrier();
 }
 
 static __always_inline u64 regs_nr(const struct pt_regs *r) { return r->orig_ax; }

@@ -104,7 +104,8 @@ struct iot_ring_pack {
 /* An element of map `packs`, one a processor, which the tracer has mapped: the pack that fills, and the one before. It is put into the ring
  * when it is full, or another call comes; the tracer may take events before that, and finds those missing that the ring had no room for. */
 struct iot_packs {
-	u64 n, begun;          /* events and packs so far: the pack that fills is pack[(begun - 1) % 2] */
+	u64 n;                 /* events so far */
+	u64 begun;             /* packs so far, times 2: the one that fills is pack[(begun / 2 - 1) % 2]. Odd: the next is being begun, over the oldest */
 	u64 quick;             /* the calls that it is of: the address of what is known of them, ... */
 	u32 learned, tid;      /* ... the number of that knowledge, and whose it is */
 	struct iot_ring_pack pack[2];

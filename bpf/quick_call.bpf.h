@@ -56,8 +56,9 @@ static __always_inline void pack_send(struct iot_ring_pack *p, u64 n)
 static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, const struct quick *q, u32 cpu)
 {
 	u64 begun = all->begun;
-	struct iot_ring_pack *p = &all->pack[begun & 1];
+	struct iot_ring_pack *p = &all->pack[begun / 2 & 1];
 
+	publish(&all->begun, begun + 1);
 	p->type = RING_PACK;
 	p->cpu = cpu;
 	p->first = all->n;
@@ -71,7 +72,7 @@ static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, c
 	all->quick = (u64)q;
 	all->learned = q->learned;
 	all->tid = q->tid;
-	publish(&all->begun, begun + 1);
+	publish(&all->begun, begun + 2);
 	return p;
 }
 
@@ -89,7 +90,7 @@ static __noinline void quick_pack(const struct quick *q, const struct timed *whe
 		lose(LOSS_EVENT_SYSCALL);
 		return;
 	}
-	p = &all->pack[(all->begun - 1) & 1];
+	p = &all->pack[(all->begun / 2 - 1) & 1];
 	at = all->n - p->first;
 	if (all->quick != (u64)q || all->learned != q->learned || all->tid != q->tid || at >= IOT_PACK) {
 		if (at && at < IOT_PACK)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# growth.bats - what reports cost when there is more in the store, in steps of SQLite's machine, never by a clock; and ingest's memory.
+# growth.bats - what reports cost when there is more in the store, in steps of SQLite's machine, and what the end of a run costs, in processor
+# time against that of a smaller one; never by a clock; and ingest's memory.
 
 load helper
 load analyze_lib

@@ -66,6 +66,15 @@ events() {
 		JOIN (SELECT value AS name FROM json_each('[\"loop.dat\", \"here.dat\", \"there.dat\", \"seldom.dat\"]')) f ON f.name = e.name GROUP BY 1 ORDER BY 1"
 }
 
+@test "packs that are read while they are written, beside a ring that is often full: each event comes once, in order and whole, or is counted" {
+	make -s -C "$root" build/packs
+	for seed in 1 2 3; do
+		said=$("$root/build/packs" 300000 $seed) || fail "$said"
+		read -r from_ring from_packs missing <<<"$said"
+		[ "$from_ring" -gt 0 ] && [ "$from_packs" -gt 0 ] && [ "$missing" -gt 0 ] || fail "one way was not tried: $said"
+	done
+}
+
 @test "guest: calls that are alike are each one event, whoever comes between, and however long the next takes" {
 	export -f readers
 	traced --ring 64M -- bash -c readers >ledger

@@ -7,7 +7,7 @@
 #include "packs.h"
 #include "tracer.h"
 
-/* How far a processor's events are taken; how many events and packs there were at the mark. */
+/* How far a processor's events are taken; how many there were at the mark, and `begun` then. */
 struct packs_reader {
 	u64 taken, n, begun;
 };
@@ -75,24 +75,30 @@ void packs_mark(struct packs *p)
 	}
 }
 
+/* The packs of a processor at one moment: false when the kernel side was about to write over the older one. */
+static bool copy(const struct iot_packs *all, u64 *begun, struct iot_ring_pack *before, struct iot_ring_pack *now)
+{
+	*begun = __atomic_load_n(&all->begun, __ATOMIC_ACQUIRE);
+	*now = all->pack[(*begun / 2 - 1) % 2];
+	*before = all->pack[*begun / 2 % 2];
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return *begun % 2 == 0 && __atomic_load_n(&all->begun, __ATOMIC_RELAXED) == *begun;
+}
+
 void packs_look(struct packs *p, packs_event *event, void *arg)
 {
 	for (int cpu = 0; cpu < p->cpus; cpu++) {
-		const struct iot_packs *all = &p->all[cpu];
 		struct packs_reader *r = &p->of[cpu];
-		struct iot_ring_pack now, before;
+		struct iot_ring_pack before, now;
+		u64 begun;
 
-		if (r->taken >= r->n)
-			continue;
-		now = all->pack[(r->begun - 1) % 2];
-		before = all->pack[r->begun % 2];
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&all->begun, __ATOMIC_RELAXED) != r->begun)
-			continue; /* something goes on there: it comes by the ring */
-		if (r->taken < now.first) { /* what was full before it was put into the ring by then, or there was no room */
+		if (r->taken >= r->n || !copy(&p->all[cpu], &begun, &before, &now))
+			continue; /* what is in a pack that is written over comes by the ring */
+		if (begun == r->begun) /* what is older was put into the ring before the mark: it was there, or there was no room */
 			miss_before(p, r, before.first);
-			give(r, &before, now.first < r->n ? now.first : r->n, event, arg);
-		}
+		if (r->taken < before.first)
+			continue;
+		give(r, &before, now.first < r->n ? now.first : r->n, event, arg);
 		give(r, &now, r->n, event, arg);
 	}
 }
