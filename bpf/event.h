@@ -287,7 +287,7 @@ struct iot_clean_up {
 };
 
 /* What block__sweep() is called with. It returns how many requests there our programs have seen complete that the kernel has not
- * counted yet. */
+ * counted yet, and whose end nobody had told. */
 struct iot_sweep {
 	u32 disk;              /* or partition */
 };

@@ -399,7 +399,7 @@ static __always_inline bool is_uncounted(struct request *rq, struct iot_request 
 }
 
 struct sweep {
-	u32 disk, uncounted;
+	u32 disk, unsettled;
 };
 
 /* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
@@ -413,11 +413,12 @@ static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep 
 		return 0;
 	same = BPF_CORE_READ(rq, start_time_ns) == u->start_ns;
 	if (same && is_uncounted(rq, u))
-		s->uncounted++;
+		s->unsettled++;
 	if (!address || (same && BPF_CORE_READ(rq, ref.counter)))
 		return 0;
 	if (*(volatile u64 *)&u->address != address)
 		return 0; /* its end was told meanwhile */
+	s->unsettled++;
 	request_unseen(u);
 	request_drop(u);
 	return 0;
@@ -429,7 +430,7 @@ int block__sweep(struct iot_sweep *ask)
 	struct sweep s = { ask->disk };
 
 	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
-	return s.uncounted;
+	return s.unsettled;
 }
 
 #endif

@@ -123,13 +123,13 @@ u32 probes_folded(const struct probes *, u32 id);
 u32 probes_new_process(struct probes *);
 /* Gives the place of a process that ended back. */
 void probes_forget_process(struct probes *, const struct iot_proc *);
-/* Bytes that completed on a disk while the gate was closed, since everything was attached: after probes_start() they stay what
- * they are until probes_stop(). False where layer block is not measured. */
+/* Bytes that the programs saw complete on a disk while the gate was closed, since everything was attached: after probes_start() they
+ * stay what they are until probes_stop(). False where layer block is not measured. */
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
-/* How many requests of a disk or partition the programs have seen complete that the kernel has not counted yet; 0 also where that is not
- * known: before 5.14, of requests for which there was no room, and where layer block is not measured. Requests whose end nobody told are found and
- * counted by it. */
-u32 probes_uncounted(const struct probes *, u32 disk);
+/* How many requests of a disk or partition the programs have seen complete that the kernel has not counted yet, and whose end nobody had told:
+ * those are counted by it. 0 also where that is not known: before 5.14, of requests for which there was no room, and where layer block is not
+ * measured. Takes as long as 100 system calls. */
+u32 probes_unsettled(const struct probes *, u32 disk);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
 bool probes_in_flight(const struct probes *, u32 disk, u64 *read, u64 *written);

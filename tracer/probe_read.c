@@ -379,7 +379,7 @@ void probes_skips_end(struct probes *p)
 	p->misses_known = true;
 }
 
-u32 probes_uncounted(const struct probes *p, u32 disk)
+u32 probes_unsettled(const struct probes *p, u32 disk)
 {
 	struct iot_sweep ask = { disk };
 
@@ -392,7 +392,6 @@ bool probes_outside(const struct probes *p, u32 disk, struct iot_outside *o)
 
 	if (fd < 0)
 		return false;
-	probes_uncounted(p, disk); /* it looks for requests whose end nobody told, too */
 	if (bpf_map_lookup_elem(fd, &disk, o))
 		memset(o, 0, sizeof(*o)); /* nothing completed there */
 	return true;
@@ -426,11 +425,15 @@ bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 	struct iot_outside before, after;
 	bool known = false;
 
-	for (int attempt = 0; l.u && l.keys && !known && attempt < 100 && probes_outside(p, disk, &before); attempt++) {
+	for (int attempt = 0; l.u && l.keys && !known && attempt < 100; attempt++) {
+		probes_unsettled(p, disk);
+		if (!probes_outside(p, disk, &before))
+			break;
 		*read = before.late_read;
 		*written = before.late_write;
 		if (!add_requests(fd, disk, &l, read, written))
 			break;
+		probes_unsettled(p, disk);
 		probes_outside(p, disk, &after);
 		known = before.late_read == after.late_read && before.late_write == after.late_write;
 	}

@@ -34,7 +34,8 @@ static const struct {
 };
 #define IN_FLIGHT 8
 #define MAX_COLUMNS 20
-#define MIN_READINGS 4          /* of one counter */
+#define MIN_READINGS 4          /* of one counter, */
+#define MIN_BUSY_READINGS 50    /* where none was of one instant */
 #define MAX_READINGS 200
 #define PAUSE_NS 200000         /* between them */
 #define PATIENCE_NS (NSEC / 2)  /* with all disks that are too busy to be read between two requests */
@@ -152,22 +153,25 @@ static s64 lag_of_ext4(const struct iot_outside *seen, const u64 *counted)
 }
 
 /* Reads the numbers of a counter once; returns how many. *whole: no request of its disk completed meanwhile, and all that had were
- * counted: the reading and what our programs saw are of one instant. */
+ * counted: the reading and what our programs saw are of one instant. What takes long, to look for requests, stands only where it must
+ * between the first and the last look: the busier the disk, the shorter it has to be. */
 static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[MAX_COLUMNS], struct around *a, bool *whole)
 {
 	u64 again[MAX_COLUMNS];
 	char line[512];
-	bool counted;
+	bool settled;
 	int n;
 
 	a->known = probes_outside(p, disk, &a->before);
-	counted = !probes_uncounted(p, disk);
+	settled = !probes_unsettled(p, disk);
 	n = read_line(path, line, sizeof(line)) < 0 ? 0 : numbers(line, v);
-	*whole = !a->known || !n || read_line(path, line, sizeof(line)) < 0 || numbers(line, again) != n;
-	if (*whole)
+	if (!a->known || !n) {
+		*whole = true;
 		return n;
+	}
 	probes_outside(p, disk, &a->after);
-	*whole = counted && !memcmp(&a->before, &a->after, sizeof(a->before)) && same_counts(v, again, n);
+	*whole = settled && !memcmp(&a->before, &a->after, sizeof(a->before)) && read_line(path, line, sizeof(line)) >= 0 &&
+		 numbers(line, again) == n && same_counts(v, again, n) && !probes_unsettled(p, disk);
 	return n;
 }
 
@@ -197,7 +201,7 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 		}
 		if (!around.known || !n || (whole && at >= moved_ns + CALM_NS))
 			break;
-		if (i >= MIN_READINGS && at >= (best_whole ? list->until_ns : list->patience_ns))
+		if (best_whole ? i >= MIN_READINGS && at >= list->until_ns : i >= MIN_BUSY_READINGS && at >= list->patience_ns)
 			break;
 	}
 	return n;
