@@ -19,9 +19,14 @@ __noinline u64 xa_at(u64 xarray, u64 index)
 {
 	u64 entry = POINTER_AT(xarray, struct xarray___head, xa_head), node, slot;
 
+	if (!xa_is_internal(entry) && index)
+		return 0;
 	for (int i = 0; i < XA_LEVELS && xa_is_internal(entry) && entry > PAGE_SIZE; i++) {
 		node = entry - XA_INTERNAL;
-		slot = index >> NUMBER_AT(node, struct xa_node, shift) & XA_SLOTS;
+		slot = index >> NUMBER_AT(node, struct xa_node, shift);
+		if (!i && slot > XA_SLOTS)
+			return 0; /* behind all that there is */
+		slot &= XA_SLOTS;
 		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot * sizeof(u64));
 		if (xa_is_internal(entry) && entry < PAGE_SIZE)
 			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));

@@ -260,6 +260,15 @@ setup() {
 		1 pwrite f=1 mode=s off=0 len=100
 		2 copy f=1 src=0 soff=0 off=8192 len=4096
 		= 1 0: 1 2
+		# what is shared is not in the page cache, whose only folio ends before it: none of it is dirty
+		b pwrite f=0 off=0 len=524288
+		b fsync f=0
+		b pwrite f=1 off=0 len=65536
+		b fsync f=1
+		2 sendfile f=1 src=0 soff=131072 len=65536
+		1 copy f=1 src=0 soff=0 off=65536 len=262144
+		3 fsync f=1
+		= 1 0-15: 2
 	EOF
 }
 

@@ -311,6 +311,7 @@ class Program:
                 return  # no hole is made there
             end = ((end if is_xfs() else last) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
+            was_dirty = reply["size"] // PAGE in inode.claims
             if is_xfs() or is_btrfs():
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
@@ -318,7 +319,7 @@ class Program:
                 if edge % PAGE:
                     self.claim(inode, edge // PAGE, edge // PAGE, who, False)
             if is_xfs():
-                self.xfs_zeroed(who, c, inode, reply, written)
+                self.xfs_zeroed(who, c, inode, reply, written, was_dirty)
         elif is_ext4() and end % PAGE:  # room: of a page in the cache that is behind the old end the rest of the block is zeroed
             self.claim(inode, end // PAGE, end // PAGE, who, False)
         grows = end if is_btrfs() and not c["flags"] & FALLOC_PUNCH else reply["size_after"]  # as if its size were not kept
@@ -339,12 +340,14 @@ class Program:
             if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO) and edge % PAGE and edge // PAGE in written:
                 self.claim(inode, edge // PAGE, edge // PAGE, who, False)
 
-    def xfs_zeroed(self, who, c, inode, reply, written):
+    def xfs_zeroed(self, who, c, inode, reply, written, was_dirty):
         """XFS writes the block where the file ends, if it zeroes up to there, and once more when it sets a new size: the device shows
         only that it was written, perhaps for what was dirty there already."""
         page = reply["size"] // PAGE
         if c["off"] + c["len"] >= reply["size"] and reply["size"] % PAGE and page in written:
             self.maybe[inode.key, page, who] += 2
+            if not was_dirty:
+                self.claim(inode, page, page, who, False)
 
 
 # calls that move bytes into a file, and the kind that they are counted as
