@@ -324,7 +324,11 @@ class Program:
             self.claim(inode, end // PAGE, end // PAGE, who, False)
         grows = end if is_btrfs() and not c["flags"] & FALLOC_PUNCH else reply["size_after"]  # as if its size were not kept
         if grows > reply["size"] and reply["size"] % PAGE:
-            self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
+            page = reply["size"] // PAGE
+            if is_btrfs() and c["flags"] & FALLOC_ZERO and c["off"] <= page * PAGE and page not in written:
+                self.maybe[inode.key, page, who] += 1  # zeroed, written, and then made unwritten again
+            else:
+                self.claim(inode, page, page, who, False)
 
     def xfs_shifted(self, who, c, inode, reply, written):
         """XFS sets the new size as a truncation does: after a collapse the rest of the block where the file now ends is zeroed; before
