@@ -266,6 +266,20 @@ copy("whole", dirty, 0)
 	with_fs ext4 256M -O inline_data -I 1024 -- body inline $((104 * 4096))
 }
 
+@test "ext4: bytes that leave an inode for a block, because a call writes behind them, are the call's, and were not dirty before the run" {
+	body() {
+		traced -- sh -c 'cd "$0" && for api in append pwrite pwritev libaio uring uring-async; do
+				head -c 100 /dev/zero >small.$api && "$1" --api $api --file small.$api --at 64k --count 4 >/dev/null
+			done; sync -f .' "$IOT_MNT" "$io"
+		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
+		same "nobody's" "$(sql "SELECT COUNT(DISTINCT f.ino), SUM(dirty_start), SUM(unexpected), SUM(l.dirtied - l.written) FROM ledger l JOIN file f ON f.id = l.file
+			WHERE f.path LIKE '%/small.%'")" "6 0 0 0"
+		same "first blocks" "$(sql "SELECT owner_comm, COUNT(*) FROM v_event WHERE kind = 'fs_write' AND cause = 'data' AND offset = 0 AND path LIKE '%/small.%'
+			GROUP BY 1 ORDER BY 1")" "iot-io 6"
+	}
+	with_fs ext4 256M -O inline_data -- body
+}
+
 @test "ext4 with its data in the journal: stores, what calls read into mapped files, holes, zeros, ranges taken out, swap files: the ledger closes" {
 	cat >journalled.py <<-'P'
 		import ctypes, mmap, os, socket, sys
