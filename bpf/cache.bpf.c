@@ -65,7 +65,7 @@ static __always_inline void claim_folio(const struct task_ctx *c, struct inode *
 {
 	u64 from = off, to = off + bytes;
 
-	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_told_whole((u64)i))
+	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_told_whole((u64)i, off))
 		return; /* block by block: below */
 	if (writes && c->part_inode == (u64)i) {
 		from = from > c->part_from ? from : c->part_from;
@@ -149,7 +149,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 		turned(c, t, doing);
 		if (th)
 			turns_in_call(th, (u64)i, off, d.bytes, false);
-		if (is_told_whole((u64)i) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT)
+		if (is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT)
 			fresh_note_for(c, t, i, off, d.bytes);
 		else if (c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
 			sole_learn(t, i, owner, cell);

@@ -66,13 +66,13 @@ __noinline int is_inline(u64 inode, u64 off)
 	return !folio || !folio_is_dirty(folio);
 }
 
-/* Is nothing told block by block of what a call makes dirty here? The data of an inline file become a folio when they leave the inode,
- * whatever the call writes. */
-__noinline int is_told_whole(u64 inode)
+/* Is nothing told block by block of what a call makes dirty at this offset? The data of an inline file become its first folio when they leave
+ * the inode, whatever the call writes. */
+__noinline int is_told_whole(u64 inode, u64 off)
 {
 	struct inode *i = (struct inode *)inode;
 
-	return is_journalled(inode) || (is_on_ext4(i) && ext4_flags(i) & EXT4_INLINE_DATA_FL);
+	return is_journalled(inode) || (!off && is_on_ext4(i) && ext4_flags(i) & EXT4_INLINE_DATA_FL);
 }
 
 /* What a call wrote became part of the inode: it is in W here, what is submitted in F. */

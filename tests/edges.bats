@@ -270,12 +270,16 @@ copy("whole", dirty, 0)
 	body() {
 		traced -- sh -c 'cd "$0" && for api in append pwrite pwritev libaio uring uring-async; do
 				head -c 100 /dev/zero >small.$api && "$1" --api $api --file small.$api --at 64k --count 4 >/dev/null
-			done; sync -f .' "$IOT_MNT" "$io"
+			done
+			# the large folios of a hole that was read are not dirty as a whole because the flag of the inode is still there
+			put() { dd if=/dev/zero of=small.hole bs=$2 count=1 seek=$1 oflag=seek_bytes conv=notrunc status=none; }
+			put 0 100; put 4M 4k; cat small.hole small.hole >/dev/null; put 300000 100; put 1300000 5000
+			sync -f .' "$IOT_MNT" "$io"
 		"$analyze" verify run.sqlite >verify.txt || fail "$(grep MISMATCH verify.txt)"
 		same "nobody's" "$(sql "SELECT COUNT(DISTINCT f.ino), SUM(dirty_start), SUM(unexpected), SUM(l.dirtied - l.written) FROM ledger l JOIN file f ON f.id = l.file
-			WHERE f.path LIKE '%/small.%'")" "6 0 0 0"
+			WHERE f.path LIKE '%/small.%'")" "7 0 0 0"
 		same "first blocks" "$(sql "SELECT owner_comm, COUNT(*) FROM v_event WHERE kind = 'fs_write' AND cause = 'data' AND offset = 0 AND path LIKE '%/small.%'
-			GROUP BY 1 ORDER BY 1")" "iot-io 6"
+			GROUP BY 1 ORDER BY 1")" $'dd 1\niot-io 6'
 	}
 	with_fs ext4 256M -O inline_data -- body
 }
