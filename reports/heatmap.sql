@@ -21,12 +21,19 @@ ORDER BY device;
 -- across: time since the start of the run
 -- across unit: s
 -- own: yes
-WITH word(shade, word) AS (VALUES (0, 'lightest'), (1, 'light'), (2, 'middle'), (3, 'dark'), (4, 'darkest'))
-SELECT h.device || ' ' || h.way || ', from ' || size(h.low) || ' on' AS panel,
-       w.word || ': up to ' || size(ceil(h.least * pow(h.most / h.least, (w.shade + 1) / 5.0))) AS part,
-       h.col * h.step_ns / 1e9 AS x, h.step_ns / 1e9 AS bin, h.offset - h.low AS low, h.offset - h.low + h.step AS high, h.bytes AS value
-FROM v_shade h JOIN word w ON w.shade = COALESCE(h.shade, 4)
-ORDER BY h.dev, h.way DESC, COALESCE(h.shade, 4), h.col, h.offset;
+WITH word(shade, word) AS (VALUES (0, 'lightest'), (1, 'light'), (2, 'middle'), (3, 'dark'), (4, 'darkest')),
+     cell AS (
+       SELECT h.*, w.shade AS step_of_five, h.device || ' ' || h.way || ', from ' || size(h.low) || ' on' AS panel,
+              w.word || ': up to ' || size(ceil(h.least * pow(h.most / h.least, (w.shade + 1) / 5.0))) AS part
+       FROM v_shade h JOIN word w ON w.shade = COALESCE(h.shade, 4)),
+     -- the key names shades as they come: first, one row of each that draws nothing, the lightest first
+     first AS (SELECT panel, step_ns FROM cell ORDER BY dev, way DESC LIMIT 1),
+     line(ord, dev, way, shade, panel, part, x, bin, low, high, value) AS (
+       SELECT DISTINCT 0, 0, '', step_of_five, f.panel, part, NULL, f.step_ns / 1e9, NULL, NULL, NULL FROM cell JOIN first f
+       UNION ALL
+       SELECT 1, dev, way, step_of_five, panel, part, col * step_ns / 1e9, step_ns / 1e9, offset - low, offset - low + step, bytes FROM cell)
+SELECT panel, part, x, bin, low, high, value FROM line
+ORDER BY ord, dev, way DESC, shade, x, low;
 
 -- plot: note
 -- chart: note
