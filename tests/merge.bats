@@ -14,6 +14,7 @@ setup() {
 teardown() {
 	local n pid
 
+	repeat_skipped
 	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || :; done
 	for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || :; done
 	for n in 1 2; do
