@@ -67,9 +67,9 @@ events() {
 }
 
 @test "packs that are read while they are written, beside a ring that is often full: each event comes once, in order and whole, or is counted" {
-	make -s -C "$root" build/packs
+	make -C "$root" --no-print-directory "$IOT_BUILD/packs" B="$IOT_BUILD" || fail "packs cannot be built"
 	for seed in 1 2 3; do
-		said=$("$root/build/packs" 300000 $seed) || fail "$said"
+		said=$("$IOT_BUILD/packs" 300000 $seed) || fail "$said"
 		read -r from_ring from_packs missing <<<"$said"
 		[ "$from_ring" -gt 0 ] && [ "$from_packs" -gt 0 ] && [ "$missing" -gt 0 ] || fail "one way was not tried: $said"
 	done

@@ -128,7 +128,7 @@ void probes_forget_process(struct probes *, const struct iot_proc *);
 bool probes_outside(const struct probes *, u32 disk, struct iot_outside *);
 /* How many requests of a disk or partition the programs have seen complete that the kernel has not counted yet, and whose end nobody had told:
  * those are counted by it. 0 also where that is not known: before 5.14, of requests for which there was no room, and where layer block is not
- * measured. Takes as long as 100 system calls. */
+ * measured. Looks through the whole table of requests: about 0.2 ms. */
 u32 probes_unsettled(const struct probes *, u32 disk);
 /* Bytes of a disk's requests that began while the gate was open and had not completed when it closed; only after probes_stop().
  * False where they are not known. */
