@@ -210,6 +210,9 @@ class Program:
                 self.charge(i, page, claim)
             else:
                 self.written(i, page)
+        if op == "copy" and inode and is_xfs() and ret > 0 and reply["begin"] > reply["size"] and reply["size"] % PAGE:
+            page = reply["size"] // PAGE  # as xfs_zeroed(): written for what was dirty there, and once more with the rest zeroed
+            self.maybe[inode.key, page, who] += page in writes.get(inode, set())
         if op == "fallocate" and inode and not is_ext4() and ret == 0:
             self.zeroed_after(who, c, inode, writes.get(inode, set()))
         if inode and is_btrfs() and (op in ("range", "msync", "forget", "fallocate", "truncate", "path_truncate") or "x" in mode):
