@@ -131,7 +131,7 @@ static __always_inline void aio_beside(struct task_ctx *c, const struct aio *a, 
 	u64 from, begun;
 
 	if (c->fresh.inode == a->host) {
-		fresh_before(c, wrote_by(c, o, a->proc));
+		fresh_before(c, wrote_by(c, o, a->proc), a->size);
 		return;
 	}
 	if (o->ret >= 0 || a->type != SUB_FT_REG || inode_number((struct inode *)a->host) != a->ino)

@@ -94,6 +94,14 @@ static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 	return cell;
 }
 
+/* Are all blocks of this folio dirty once it is? On XFS they are where no state of each is kept: before 6.6, and by a call that was to write
+ * all of them, however few it then copied. */
+static __always_inline bool is_dirty_as_one(struct inode *i, struct folio *f, u64 bytes)
+{
+	return bytes >> (NUMBER_AT(i, struct inode, i_blkbits) & 63) > 1 && is_on(i, XFS_SUPER_MAGIC) &&
+	       !(bpf_core_type_exists(struct iomap_folio_state) && POINTER_AT(f, struct folio___private, private));
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 {
@@ -103,9 +111,9 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	struct thread *th;
 	struct inode *i;
 	enum doing doing;
-	u64 owner, off, pages;
+	u64 owner, off;
 	u32 cell;
-	bool whole;
+	bool whole, as_one;
 	u8 how;
 
 	if (!m || !f || !gate_open())
@@ -115,22 +123,25 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	th = thread_of(t->pid);
 	doing = doing_now(t);
-	if (doing <= DOING_AIO && is_sole(th, t, (u64)i)) {
+	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	d.bytes = folio_pages(f) << PAGE_SHIFT;
+	as_one = is_dirty_as_one(i, f, d.bytes);
+	if (doing <= DOING_AIO && (!as_one || doing == DOING_CALL) && is_sole(th, t, (u64)i)) {
 		if (doing == DOING_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
 		if (doing <= DOING_WRITE)
-			turns_in_call(th, (u64)i, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT, false);
+			turns_in_call(th, (u64)i, off, d.bytes, false);
+		if (as_one)
+			fresh_note(&th->fresh, i, off, d.bytes);
 		return 0;
 	}
 	c = ctx_make();
 	if (!c)
 		return 0;
 	th = thread_writes(t, doing);
-	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	pages = folio_pages(f);
 	if (is_blockdev(i))
-		return dirty_device(c, i, off, pages << PAGE_SHIFT);
+		return dirty_device(c, i, off, d.bytes);
 	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
 		return 0; /* no file: where its trees are */
 	if (c->behalf == BEHALF_LOOP || is_put_back(c, doing, i))
@@ -143,15 +154,15 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	doing = doing_to(c, i, doing);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
-	d.bytes = pages << PAGE_SHIFT;
 	claim_folio(c, i, off, d.bytes, doing <= DOING_COPY, owner);
 	if (doing <= DOING_COPY) {
 		turned(c, t, doing);
 		if (th)
 			turns_in_call(th, (u64)i, off, d.bytes, false);
-		if (is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT)
+		whole = is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
+		if (whole || as_one)
 			fresh_note_for(c, t, i, off, d.bytes);
-		else if (c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
+		if (!whole && c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
 			sole_learn(t, i, owner, cell);
 		return 0;
 	}

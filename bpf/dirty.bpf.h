@@ -202,9 +202,11 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	if (c->fresh.from < from) {
 		d->off = c->fresh.from;
 		d->bytes = w->block;
+		if (c->fresh.bytes == c->fresh.to - c->fresh.from) /* or a folio that is dirty as one */
+			d->bytes = (c->fresh.to < from ? c->fresh.to : from) - c->fresh.from;
 		dirty_range(i, d);
 		c->fresh.from = from;
-		c->fresh.bytes -= w->block;
+		c->fresh.bytes -= d->bytes;
 	}
 	if (c->fresh.to > to) {
 		d->unsure = c->fresh.bytes != c->fresh.to - c->fresh.from;
@@ -215,10 +217,11 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	return 0;
 }
 
-/* The same for one of several requests that a call may have submitted: what turned dirty behind it is another's, unless it failed. */
-static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w)
+/* The same for one of several requests that a call may have submitted, for `asked` bytes: what turned dirty behind it is another's, unless it
+ * failed or was short. */
+static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w, u64 asked)
 {
-	if (w->len && c->fresh.to > w->off + w->len)
+	if (w->len && w->len >= asked && c->fresh.to > w->off + w->len)
 		w->len = c->fresh.to - w->off;
 	fresh_beside(c, w);
 }

@@ -125,7 +125,7 @@ static __always_inline void uring_beside(struct task_ctx *c, const struct uring_
 	w->block = f->block ?: PAGE_SIZE;
 	w->ts_ns = u->fresh_ns ?: began_dirtying(w->len, u->flags, u->ts_ns + d->queue_ns);
 	w->proc = u->proc;
-	fresh_before(c, w);
+	fresh_before(c, w, u->fresh_ns ? ~0ULL : u->size); /* of a worker: all of it is the request's */
 }
 
 /* A request in the sums: apart, so that its frame does not lie below those of what turns dirty. */

@@ -73,9 +73,13 @@ class Conversation:
         self.sock.close()
 
 
-def device_written():
+def device_stat():
     with open("/sys/block/%s/stat" % os.path.basename(os.environ["IOT_DEV"])) as f:
-        return int(f.read().split()[6]) * 512
+        return [int(n) for n in f.read().split()]
+
+
+def device_written():
+    return device_stat()[6] * 512
 
 
 class Batch:
@@ -138,10 +142,12 @@ class Batch:
             if key not in p.inodes:
                 p.inodes[key] = Inode(key, p)
         for key, i in p.inodes.items():
-            pages_written, i.shared = set(), set(empty.get(key, ()))
-            was, unwritten = {}, set()
+            pages_written, i.shared, i.unsure = set(), set(empty.get(key, ())), set()
+            was, unwritten, i.untouched = {}, set(), set()
             for e in i.extents:
-                pages_written |= self.image.touched(e, i.mark)
+                now = self.image.touched(e, i.mark)
+                pages_written |= now
+                i.untouched |= {e.at + n * PAGE for n in range(e.pages) if e.page + n not in now}
                 for n in range(e.pages):
                     was[e.page + n] = e.at + n * PAGE
                     if e.unwritten:
@@ -152,6 +158,8 @@ class Batch:
                     at = e.at + n * PAGE
                     if e.shared and copied and key == copied[0] and at != was.get(e.page + n):
                         i.shared.add(e.page + n)  # with the file that was copied from
+                    elif (e.shared or (e.unwritten and at in unwritten)) and copied and key == copied[0] and e.page + n in copied[1]:
+                        i.unsure.add(e.page + n)
                     # new and written; or the flusher's own time came between looking and marking, and the pattern hides the bytes
                     elif not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
                         pages_written.add(e.page + n)
@@ -168,11 +176,20 @@ class Batch:
 
     def mark(self, programs):
         self.image.number += 1
+        before = device_stat()
+        for p in programs:
+            for i in p.inodes.values(): # two may share blocks: all of them first
+                for e in i.extents:
+                    p.disturbed |= any(e.at + (page - e.page) * PAGE in i.untouched for page in self.image.touched(e, i.mark)) # written since
         for p in programs:
             for i in p.inodes.values():
                 i.mark = self.image.number
                 for e in i.extents:
                     self.image.mark(e, i.mark)
+        after = device_stat()
+        if after[4] != before[4] or after[8]: # writes that ended, requests under way: one of them may be behind a mark
+            for p in programs:
+                p.disturbed = True
 
     # -- calls
 
@@ -187,7 +204,8 @@ class Batch:
         if "ino" in reply:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
-        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if op == "copy" and reply.get("ino") and ret > 0 else None)
+        copied = op == "copy" and reply.get("ino") and ret > 0 and not (reply["at"] % PAGE or c["soff"] % PAGE) # else nothing can be shared
+        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if copied else None)
         if is_btrfs() and "x" in c.get("mode", "") and op in BYTES and ret > 0 and is_aligned(c, reply):
             self.wait_direct(p, (reply["ino"], reply["gen"]), set(touched(reply, ret)), writes)
         if reply.get("ino"):
@@ -455,13 +473,13 @@ def main():
     for n in range(0, len(programs), step):
         part = programs[n:n + step]
         batch = run_batch(part, options, "batch%d" % n)
-        for _ in range(3):  # somebody's sync(2) came in the middle of a call: nobody knows what it found
+        for _ in range(3):  # somebody's sync(2) came in the middle of a call, or between looking and marking: nobody knows what it found
             again = [p for p in part if p.disturbed]
             if not again:
                 break
             fresh = [p.again() for p in again]
             print("seeds %s were disturbed: once more" % ",".join(p.label for p in again))
-            run_batch(fresh, options, "again%d" % n)
+            batch.errors += run_batch(fresh, options, "again%d" % n).errors
             part = [fresh[again.index(p)] if p in again else p for p in part]
         programs[n:n + step] = part
         errors += batch.errors

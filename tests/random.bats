@@ -275,6 +275,57 @@ setup() {
 }
 
 # What the call before left is on the kernel's stack, at a place that the kernel may choose anew for each call: six programs.
+# By the model as well: what several requests of one call write in between, and copies that share nothing.
+@test "XFS: all of a folio is dirty by a call that was to write all of it and copied a part, and D says so" {
+	need mkfs.xfs xfsprogs
+	with_fs xfs 320M -m reflink=1 -- "$programs" --batch 1 --file - <<-'EOF'
+		# of a folio that was made smaller, so that its blocks have no state each, one page is copied to before memory ends
+		b pwrite f=3 off=0 len=524288
+		b fsync f=3
+		3 fallocate f=3 flags=3 off=0 len=12288
+		2 pwrite f=3 bad=4095 off=262144 len=524288
+		# the same by a thread that has written to it before
+		b pwrite f=3 off=0 len=524288
+		b fsync f=3
+		3 fallocate f=3 flags=3 off=0 len=12288
+		2 pwrite f=3 off=65536 len=100
+		2 pwrite f=3 bad=4095 off=262144 len=524288
+		2 fsync f=3
+		# by a request of libaio
+		b pwrite f=3 off=0 len=524288
+		b fsync f=3
+		3 fallocate f=3 flags=3 off=0 len=12288
+		1 aio f=3 kind=0 n=1 bad=4095 off=262144 len=262144
+		# by a request of io_uring
+		b pwrite f=3 off=0 len=524288
+		b fsync f=3
+		3 fallocate f=3 flags=3 off=0 len=12288
+		1 uring f=3 kind=0 bad=4095 off=262144 len=262144 async=0
+		# by a worker
+		b pwrite f=3 off=0 len=524288
+		b fsync f=3
+		3 fallocate f=3 flags=3 off=0 len=12288
+		1 uring f=3 kind=1 n=2 bad=4095 off=262144 len=262144 async=1
+		# a request behind the end has what those before it copied to written
+		2 pwrite f=2 off=0 len=1
+		3 aios f=2 n=5 len=4097 step=4097 off=0 fail=3
+		3 fsync f=2
+		= 2 0: 3
+		# blocks that are unwritten in both files are not shared, and nothing is dirty
+		1 pwrite f=1 off=0 len=65536
+		1 fsync f=1
+		2 fallocate f=1 flags=16 off=0 len=65536
+		3 copy f=1 src=1 soff=4096 off=0 len=4096
+		# not aligned: copied through the cache
+		1 pwrite f=2 off=0 len=1000
+		1 copy f=1 src=2 soff=0 off=0 len=1000
+		3 pwrite f=0 off=0 len=524288
+		2 copy f=2 src=0 soff=100000 off=4096 len=12288
+		2 fsync f=2
+		= 2 1-3: 2
+	EOF
+}
+
 @test "XFS: a call that writes back before it copies takes nothing by what a call with O_SYNC before it has left" {
 	need mkfs.xfs xfsprogs
 	for n in 1 2 3 4 5 6; do

@@ -2,6 +2,7 @@
 """random_device.py - what is on the device: where the blocks of files are, and which of them were written since they were marked."""
 import errno
 import fcntl
+import functools
 import glob
 import os
 import struct
@@ -14,6 +15,20 @@ EXTENT_UNKNOWN, EXTENT_DELALLOC, EXTENT_INLINE, EXTENT_UNWRITTEN, EXTENT_SHARED 
 
 def is_xfs():
     return os.path.isdir("/sys/fs/xfs/" + os.path.basename(os.environ["IOT_DEV"]))
+
+
+XFS_IOC_FSGEOMETRY_V1, XFS_REFLINK = 0x80705864, 1 << 20
+
+
+@functools.cache
+def xfs_shares():
+    """Is it an XFS on which files can share blocks?"""
+    if not is_xfs():
+        return False
+    fd, buf = os.open(os.environ["IOT_MNT"], os.O_RDONLY), bytearray(112)
+    fcntl.ioctl(fd, XFS_IOC_FSGEOMETRY_V1, buf)
+    os.close(fd)
+    return bool(struct.unpack_from("=I", buf, 92)[0] & XFS_REFLINK)
 
 
 def is_btrfs():

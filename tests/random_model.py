@@ -2,7 +2,7 @@
 """random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
 import collections
 
-from random_device import is_btrfs, is_ext4, is_overlay, is_xfs
+from random_device import is_btrfs, is_ext4, is_overlay, is_xfs, xfs_shares
 from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
 
 FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
@@ -30,10 +30,12 @@ class Inode:
         self.claims = {}      # page: Claim
         self.extents = []
         self.mark = 0         # number of the pattern on its blocks
+        self.untouched = set() # where blocks are that nobody had written when they were looked at last
         self.size = 0
         self.alive = True
         self.cut = False      # shortened since it was closed last
         self.shared = set()   # pages whose blocks became those of another file in the call that was looked at last
+        self.unsure = set()   # pages copied to whose blocks stayed shared, or unwritten: XFS does nothing where both sides are
         self.begun = set()    # pages that may have been written, but btrfs shows a new extent only when all of it is
 
 
@@ -164,6 +166,9 @@ class Program:
             claims = {p for p, _, _ in reply["folios"]}
         later = []  # by what the call itself may do beside its bytes, such as zeroing
         waits = set(inode.begun) if inode and (op == "store" or moves) else set()  # what was begun is written before a store or a copy
+        if op == "copy" and inode and xfs_shares():
+            waits |= inode.claims.keys() & claims  # as is what is dirty there, before it is seen that these blocks cannot be shared
+        between = xfs_between(c, reply) if inode and is_xfs() and reply.get("parts") else set()
         for i, ps in writes.items():
             for page in ps & i.begun if syncs else ():
                 if page in i.claims:  # once before the call copies to it, or zeroes what is behind the end there
@@ -173,11 +178,13 @@ class Program:
             i.begun -= ps
         if not syncs:
             for i, ps in writes.items():
-                if i is inode and (ps & claims) - waits:
+                if i is inode and (ps & claims) - waits - between:
                     self.disturbed = True  # somebody else's sync in the middle of the call
                 for page in ps - self.direct_pages(i, inode, is_direct, reply, ret):
                     claim = i.claims.get(page)
-                    if claim and (claim.strong or page in waits or is_direct and ret <= 0):
+                    if i is inode and page in between:
+                        later.append((i, page, claim))
+                    elif claim and (claim.strong or page in waits or is_direct and ret <= 0):
                         self.written(i, page) # a direct call writes what is dirty before it is refused, and may zero then
                     else:
                         later.append((i, page, claim))
@@ -210,6 +217,11 @@ class Program:
                 self.charge(i, page, claim)
             else:
                 self.written(i, page)
+        if inode and is_xfs() and reply.get("parts") and reply["size"] % PAGE and reply["size"] // PAGE in writes.get(inode, set()):
+            page = reply["size"] // PAGE  # several requests behind the end at once zero the rest of its block, and each writes it before
+            if sum(one["begin"] > reply["size"] for one in requests(c, reply)) > 1:
+                self.maybe[inode.key, page, who] += 1
+                self.claim(inode, page, page, who, False)
         if op == "copy" and inode and is_xfs() and ret > 0 and reply["begin"] > reply["size"] and reply["size"] % PAGE:
             page = reply["size"] // PAGE  # as xfs_zeroed(): written for what was dirty there, and once more with the rest zeroed
             self.maybe[inode.key, page, who] += page in writes.get(inode, set())
@@ -268,8 +280,8 @@ class Program:
         if op == "copy" and inode.shared:
             self.tail(who, inode, reply)
             return
-        if ret > 0:
-            self.claim(inode, reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE, who, True)
+        for page in touched(reply, ret) if ret > 0 else ():
+            self.claim(inode, page, page, who, not (op == "copy" and xfs_shares() and page in inode.unsure))
         if reply["errno"] in (0, 14):
             self.tail(who, inode, reply)
         copied = op in ("sendfile", "copy", "splice") and reply["errno"] == 0  # a source that ends is no failure
@@ -385,6 +397,19 @@ def requests(c, reply):
             size = max(size, one["at"] + ret)
         out.append(one)
     return out
+
+
+def xfs_between(c, reply):
+    """The pages that requests copied to before another of the same call began behind the end of the file: XFS writes what is dirty where
+    that was, folios whole, before it zeroes the rest of the block."""
+    before, gap = set(), False
+    for one in requests(c, reply):
+        gap |= bool(before) and one["ret"] > 0 and one["begin"] > one["size"]
+        if one["ret"] > 0 and not gap:
+            before |= set(touched(one, one["ret"]))
+        elif one["ret"] > 0:
+            before -= set(touched(one, one["ret"]))
+    return before if gap else set()
 
 
 def touched(reply, ret):
