@@ -265,7 +265,7 @@ int PROBE(xfs__zero, struct inode *i, long long off, u64 len)
 #define IOMAP_WRITE 1
 #define IOMAP_DIRECT 16
 #define IOMAP_UNSHARE 128
-#define IOMAP_MAPPED 2         /* in iomap.type: from here on others are not data */
+#define IOMAP_MAPPED 2         /* in iomap.type: beyond are others that are not data; 0: a hole */
 
 /* A step of a write has copied bytes: they are the writer's from now, before another's sync takes them along, of the same folio. */
 static __noinline int copied_step(struct inode *i, u64 off, s64 len)
@@ -288,6 +288,7 @@ SEC("tp_btf/iomap_iter")
 int PROBE(xfs__step, struct iomap_iter *iter)
 {
 	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
+	u32 type;
 	s64 len;
 
 	if (!iter || !gate_open())
@@ -299,7 +300,8 @@ int PROBE(xfs__step, struct iomap_iter *iter)
 		return 0;
 	if (iter->flags & IOMAP_FAULT)
 		return iter->iomap.length ? 0 : turning_dirty(iter->inode, iter->pos, iter->len, true);
-	if (!iter->iomap.length || has_start || (iter->srcmap.type ?: iter->iomap.type) > IOMAP_MAPPED)
+	type = iter->srcmap.type ?: iter->iomap.type;
+	if (!iter->iomap.length || has_start || !type || type > IOMAP_MAPPED)
 		return 0; /* nothing is done yet, told by iomap_zero_iter, or nothing to zero */
 	len = FOLLOW((struct iomap_iter___processed *)iter, processed);
 	return len > 0 ? dirtied(iter->inode, iter->pos, len) : 0;
