@@ -144,8 +144,9 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
 	if (!is_copied_to(c, (struct inode *)inode))
 		return 0;
-	if (!c->copying_lock) {
+	if (!c->copying_lock || (from < c->copied_from && !c->flushed_to)) { /* before 6.14 the last page may be locked before, to be read */
 		c->copied_from = from;
+		c->copied_to = 0;
 		c->copying_lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
 	}
 	if (mark != c->copying_lock)
