@@ -46,7 +46,17 @@ one_answer() { # WHAT REPORT TABLE COLUMNS [LINES THAT ARE LEFT OUT]
 	for mode in "${modes[@]}"; do
 		report "$mode" "$2" "$3" "$4" | grep -vE "${5:-^$}" >"$mode.$1"
 		[ -s "$mode.$1" ] || fail "$1: $mode has no line"
-		diff "events.$1" "$mode.$1" >&2 || fail "$1: $mode answers otherwise than events"
+		diff "events.$1" "$mode.$1" >&2 || { puts; fail "$1: $mode answers otherwise than events"; }
+	done
+}
+
+# What calls put into the journal, whose share may be all that a row of a file has.
+puts() {
+	local mode
+
+	for mode in "${modes[@]}"; do
+		sqlite3 -separator ' ' "$mode.sqlite" "SELECT '$mode', w.comm, w.pid, p.call, f.path, s.name, p.txns, p.blocks, p.weight
+			FROM put p JOIN process w ON w.id = p.owner JOIN sub s ON s.id = p.sub LEFT JOIN file f ON f.id = p.file ORDER BY 2, 3, 4, 5, 6" >&2
 	done
 }
 
