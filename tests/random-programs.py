@@ -83,8 +83,8 @@ def device_written():
 
 
 class Batch:
-    def __init__(self, programs, store, exchange=False):
-        self.programs, self.store, self.exchange = programs, store, exchange
+    def __init__(self, programs, store, exchange, last):
+        self.programs, self.store, self.exchange, self.last = programs, store, exchange, last
         self.mnt = os.environ["IOT_MNT"]
         self.image = Image(os.environ["IOT_IMG"])
         with open("/sys/block/%s/queue/iostats" % os.path.basename(os.environ["IOT_DEV"]), "w") as f:
@@ -354,16 +354,17 @@ class Batch:
 
 # ---- main
 
-def run_batch(programs, options, tag):
+def run_batch(programs, options, tag, last=True):
+    """last: programs that are disturbed are not run once more."""
     if options["keep"]:
         store = "%s/%s.sqlite" % (options["keep"], tag)
         if os.path.exists(store):
             os.unlink(store)
-        batch = Batch(programs, store, options["exchange"])
+        batch = Batch(programs, store, options["exchange"], last)
         batch.go()
         return batch
     with tempfile.TemporaryDirectory(prefix="iot-random.") as where:
-        batch = Batch(programs, where + "/run.sqlite", options["exchange"])
+        batch = Batch(programs, where + "/run.sqlite", options["exchange"], last)
         batch.go()
         return batch
 
@@ -472,14 +473,14 @@ def main():
     errors = []
     for n in range(0, len(programs), step):
         part = programs[n:n + step]
-        batch = run_batch(part, options, "batch%d" % n)
-        for _ in range(3):  # somebody's sync(2) came in the middle of a call, or between looking and marking: nobody knows what it found
+        batch = run_batch(part, options, "batch%d" % n, last=False)
+        for left in (2, 1, 0):  # somebody's sync(2) came in the middle of a call, or between looking and marking: nobody knows what it found
             again = [p for p in part if p.disturbed]
             if not again:
                 break
             fresh = [p.again() for p in again]
             print("seeds %s were disturbed: once more" % ",".join(p.label for p in again))
-            batch.errors += run_batch(fresh, options, "again%d" % n).errors
+            batch.errors += run_batch(fresh, options, "again%d" % n, last=not left).errors
             part = [fresh[again.index(p)] if p in again else p for p in part]
         programs[n:n + step] = part
         errors += batch.errors

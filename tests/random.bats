@@ -274,7 +274,6 @@ setup() {
 	EOF
 }
 
-# What the call before left is on the kernel's stack, at a place that the kernel may choose anew for each call: six programs.
 # By the model as well: what several requests of one call write in between, and copies that share nothing.
 @test "XFS: all of a folio is dirty by a call that was to write all of it and copied a part, and D says so" {
 	need mkfs.xfs xfsprogs
@@ -326,6 +325,7 @@ setup() {
 	EOF
 }
 
+# What the call before left is on the kernel's stack, at a place that the kernel may choose anew for each call: six programs.
 @test "XFS: a call that writes back before it copies takes nothing by what a call with O_SYNC before it has left" {
 	need mkfs.xfs xfsprogs
 	for n in 1 2 3 4 5 6; do

@@ -64,7 +64,7 @@ def compare(batch):
 
 def compare_unseen(batch, dev):
     """Bytes of those that have no events, and of all together, by the run's sums."""
-    if any(p.disturbed for p in batch.programs):
+    if not batch.last and any(p.disturbed for p in batch.programs):
         return  # nobody knows what they wrote; they are run once more
     for name, condition, wanted in (("nobody", "t.owner = 0", (NOBODY,)), ("stranger", "t.owner = 2", (STRANGER,)), ("all", "1", None)):
         low = sum(n for p in batch.programs for k, n in p.want.items() if not wanted or k[2] in wanted) * PAGE
