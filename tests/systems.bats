@@ -39,14 +39,41 @@ traced_load() { # [TRACER OPTIONS --] PROFILE [COUNT [SIZE [CLIENTS]]]
 
 # What was dirty before a run has no known writer. Twice: the first commit may dirty metadata.
 settled() { # IOT_WORK...
-	local work mount round
+	local work
 
-	for round in 1 2; do
-		for work in "$@"; do
-			while read -r mount; do sync -f "$mount"; done < <(awk '$1 == "mount" { print $2 }' "$work/undo")
+	for work in "$@"; do
+		[ ! -d "$work/mnt/d1/brick" ] || bricks_rest "$work"
+		synced "$work"
+		synced "$work"
+	done
+}
+
+synced() { # IOT_WORK
+	local mount
+
+	while read -r mount; do sync -f "$mount"; done < <(awk '$1 == "mount" { print $2 }' "$1/undo")
+}
+
+# GlusterFS goes on making directories once it is up, and each brick writes a health check every 30 s, the first after as
+# long: a run begins just after a check, and when nothing was written for a second.
+bricks_rest() { # IOT_WORK
+	local since=$BATS_TEST_TMPDIR/since file tries wrote
+
+	touch "$since"
+	for file in "$1"/mnt/*/brick/.glusterfs/health_check; do
+		[ ! -e "$file" ] || for ((tries = 0; tries < 350; tries++)); do
+			[ ! "$file" -nt "$since" ] || break
+			sleep 0.1
 		done
 	done
-	: "$round"
+	for ((tries = 0; tries < 30; tries++)); do
+		synced "$1"
+		wrote=$(IOT_WORK=$1 devices_wrote)
+		sleep 1
+		synced "$1"
+		[ "$(IOT_WORK=$1 devices_wrote)" != "$wrote" ] || return 0
+	done
+	fail "the bricks are written all the time"
 }
 
 # The devices of the instance as SQL wants them: '7:0', '7:1'.
