@@ -222,6 +222,11 @@ class Program:
             if sum(one["begin"] > reply["size"] for one in requests(c, reply)) > 1:
                 self.maybe[inode.key, page, who] += 1
                 self.claim(inode, page, page, who, False)
+        for one in requests(c, reply)[1:] if inode and is_xfs() and reply.get("parts") else ():
+            page = one["size"] // PAGE  # where requests before it of the same call moved the end to: as much for what they left there
+            if one["begin"] > one["size"] > reply["size"] and one["size"] % PAGE and page in writes.get(inode, set()):
+                self.maybe[inode.key, page, who] += 1
+                self.claim(inode, page, page, who, False)
         if op == "copy" and inode and is_xfs() and ret > 0 and reply["begin"] > reply["size"] and reply["size"] % PAGE:
             page = reply["size"] // PAGE  # as xfs_zeroed(): written for what was dirty there, and once more with the rest zeroed
             self.maybe[inode.key, page, who] += page in writes.get(inode, set())
@@ -281,7 +286,7 @@ class Program:
             self.tail(who, inode, reply)
             return
         for page in touched(reply, ret) if ret > 0 else ():
-            self.claim(inode, page, page, who, not (op == "copy" and xfs_shares() and page in inode.unsure))
+            self.claim(inode, page, page, who, not (op == "copy" and may_be_shared(c, reply, ret, page) and page in inode.unsure))
         if reply["errno"] in (0, 14):
             self.tail(who, inode, reply)
         copied = op in ("sendfile", "copy", "splice") and reply["errno"] == 0  # a source that ends is no failure
@@ -410,6 +415,12 @@ def xfs_between(c, reply):
         elif one["ret"] > 0:
             before -= set(touched(one, one["ret"]))
     return before if gap else set()
+
+
+def may_be_shared(c, reply, ret, page):
+    """Whether XFS may share a page that was copied to: whole blocks, and the last one of the file that is copied from."""
+    whole = reply["at"] <= page * PAGE and (page + 1) * PAGE <= reply["at"] + ret
+    return xfs_shares() and (whole or ret < c["len"])
 
 
 def touched(reply, ret):
