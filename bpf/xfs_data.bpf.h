@@ -17,6 +17,7 @@
 struct sync_write {
 	u64 iocb, from;        /* struct kiocb, and where it begins */
 	u64 call;              /* which call of the thread it is: call_of_thread() */
+	u64 ts_ns;             /* when it was noted: a request that was submitted later is another, although its call has the same number */
 };
 
 struct {
@@ -91,17 +92,21 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 		return 0;
 	w.from = FOLLOW(iocb, ki_pos);
 	w.call = call_of_thread();
+	w.ts_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&xfs_sync_writes, &tid, &w, BPF_ANY);
 	return 0;
 }
 
 /* Is the current thread in a call or a request that writes to the inode through the page cache? A request is known by its struct kiocb. */
-static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb)
+static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, u64 ts_ns)
 {
 	u64 req = iocb - bpf_core_field_offset(struct io_rw, kiocb) - bpf_core_field_offset(struct io_kiocb, cmd), f;
+	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
 	struct task_struct *t = current_task();
 
-	if (is_worker(t) || bpf_map_lookup_elem(&urings, &req)) {
+	if (u && u->ts_ns > ts_ns)
+		return false;
+	if (u || is_worker(t)) {
 		f = POINTER_AT(iocb, struct kiocb, ki_filp);
 		if (!f || NUMBER_AT(f, struct file, f_flags) & O_DIRECT || (u64)data_inode((struct file *)f) != inode)
 			return false;
@@ -131,7 +136,7 @@ static __noinline int written_through(struct inode *i, u64 off, u64 len)
 		return 0;
 	iocb = w->iocb;
 	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
-	if (!is_writing(c, inode, iocb))
+	if (!is_writing(c, inode, iocb, w->ts_ns))
 		return 0;
 	from = w->from > off ? w->from : off;
 	to = FOLLOW((struct kiocb *)iocb, ki_pos);

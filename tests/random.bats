@@ -335,6 +335,17 @@ setup() {
 		echo "2 pwrite f=0 off=100000 len=524288"
 		echo "= 0 0: 2 1"
 	done > "$BATS_TEST_TMPDIR/programs"
+	cat >> "$BATS_TEST_TMPDIR/programs" <<-'EOF'
+		# nor by what a request with O_DSYNC has left: the call that submits others has the same number
+		b pwrite f=1 off=0 len=524288
+		b fsync f=1
+		b pwrite f=1 off=4095 len=4095
+		1 uring f=2 kind=0 off=0 len=131072 async=0 mode=d
+		2 truncate f=1 len=262144
+		1 urings f=1 n=8 len=100 step=100 off=272503 kind=0 async=0
+		= 1 0-1: nobody
+		= 1 66: 1
+	EOF
 	with_fs xfs 320M -- "$programs" --file "$BATS_TEST_TMPDIR/programs"
 }
 
