@@ -151,7 +151,7 @@ $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
 
 # Static, or loaded into other programs: there are no sanitizers for those.
-$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
+$(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
 
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: $(io_obj)
@@ -162,7 +162,7 @@ $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static -pthread
 
-$(B)/forker: tests/forker.c Makefile | $(B)/.tools
+$(B)/forker $(B)/leaver: $(B)/%: tests/%.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
@@ -211,7 +211,7 @@ $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 
 # Programs that drive tests.
 .PHONY: drivers
-drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker random-worker stats packs)
+drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs)
 
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite

@@ -92,6 +92,17 @@ int PROBE(core__signal)
 }
 #endif
 
+/* A thread is told of some time after it has left those that live: where all have left, may another be still to be told of? Not those that
+ * are zombies, as a first thread stays until it is waited for. */
+static __always_inline bool others_to_come(struct task_struct *t)
+{
+	struct task_struct *leader = TASK(t, group_leader);
+	struct signal_struct *signal = TASK(t, signal);
+	int zombies = leader != t && TASK(leader, exit_state);
+
+	return TASK(signal, nr_threads) - 1 > zombies;
+}
+
 /* Task accounting is kept per thread until it is reaped, so each thread adds its own when it ends. */
 SEC("tp_btf/sched_process_exit")
 int PROBE(core__exit, struct task_struct *t)
@@ -118,8 +129,10 @@ int PROBE(core__exit, struct task_struct *t)
 		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->apart_read : 0));
 		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
 	}
-	if (p && last)
+	if (p && last) {
+		p->flags = others_to_come(t) ? p->flags | PROC_UNSURE : p->flags & ~PROC_UNSURE;
 		proc_end(&k, p);
+	}
 	ctx_drop(t);
 	return 0;
 }

@@ -119,6 +119,7 @@ enum {
 	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
 	PROC_AWAY = 1 << 4,    /* its paths are not the tracer's: another mount namespace, or another root (chroot) */
 	PROC_DYING = 1 << 5,   /* and this is what it did behind that: it may have had another number before */
+	PROC_UNSURE = 1 << 6,  /* of its end: another of its threads may still have to say what it did */
 };
 
 /* A process as the kernel side knows it; also the value of map `procs`. */

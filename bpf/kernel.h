@@ -90,6 +90,7 @@ typedef struct {
 
 struct signal_struct {
 	atomic_t live;
+	int nr_threads;
 };
 
 struct xarray___head {
@@ -179,6 +180,7 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned int flags;
+	int exit_state;        /* 0 until it is a zombie, or gone */
 	int pid, tgid;
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;

@@ -642,6 +642,28 @@ api_bytes() {
 	same "processes, without bytes" "$(sql "SELECT COUNT(*), SUM(wchar = 0) FROM process WHERE comm = 'iot-io' AND wchar IS NOT NULL")" "60 0"
 }
 
+@test "guest: a thread that leaves long after the last one that lived, since a file system is frozen, is not forgotten in its process" {
+	body() {
+		mkfifo go
+		cat > leave.sh <<-EOF
+			"$IOT_BUILD/leaver" "$IOT_MNT/word" out < go > ready &
+			exec 3> go
+			until [ -s ready ]; do sleep 0.01; done
+			sync -f "$IOT_MNT"
+			fsfreeze -f "$IOT_MNT"
+			echo >&3
+			sleep 3
+			fsfreeze -u "$IOT_MNT"
+			wait
+			sleep 4 # what is known of a process is kept for some seconds
+		EOF
+		traced --dev "${IOT_DEV#/dev/}" -- sh leave.sh
+		same "wchar" "$(sql "SELECT wchar FROM process WHERE comm = 'leaver' AND wchar IS NOT NULL")" $((5000 + 300 + 6))
+		"$analyze" verify "$store"
+	}
+	with_fs ext4 128M -- body
+}
+
 @test "fio's own count of its bytes is iot's, for four engines" {
 	need fio fio
 	body() {

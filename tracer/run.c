@@ -171,7 +171,7 @@ static void give_end(struct run *r)
 
 	note_use(r);
 	take_error(r, probes_procs(r->probes, on_proc, r));
-	run_give_ends(r, r->n_ends);
+	run_give_all_ends(r);
 	run_end_second(r);
 	run_end_devices(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
@@ -285,6 +285,7 @@ static void release(struct run *r)
 	truth_free(r->truth);
 	free(r->batch);
 	free(r->ends);
+	free(r->unsure);
 }
 
 int run_trace(const struct options *o, u64 begun_ns)

@@ -18,6 +18,12 @@
 #include "sparse.h"
 #include "truth.h"
 
+/* The end of a process of which not all threads may have said what they did. */
+struct unsure_end {
+	struct iot_proc proc;
+	u64 since_ns;                 /* CLOCK_MONOTONIC: when it was looked at last */
+	bool gone;                    /* they have by now: what they said is in the ring, or was taken from it */
+};
 
 struct run {
 	const struct options *opts;
@@ -52,6 +58,8 @@ struct run {
 	size_t n_batch;
 	struct iot_proc *ends;        /* processes that ended; the first n_due are given after the next look into the ring */
 	size_t n_ends, n_due, ends_room;
+	struct unsure_end *unsure;    /* in the order in which they came */
+	size_t n_unsure, unsure_room;
 	int err;                      /* the first error, of the run itself or because no output is left; ends the run */
 	const char *horizon;
 	bool progress;
@@ -82,6 +90,8 @@ int run_start_command(struct run *);
 bool run_drain(struct run *);
 /* Gives the first n ends of processes. */
 void run_give_ends(struct run *, size_t n);
+/* Gives all ends, also those that may be told again: where what they did is given. */
+void run_give_all_ends(struct run *);
 /* Processes of which more is known by now: a later record replaces an earlier one. */
 void run_give_changed(struct run *);
 /* A process of the kernel side's table, which the ring may not have carried. */

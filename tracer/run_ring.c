@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "clock.h"
 #include "fuse.h"
+#include "procfs.h"
 #include "run_parts.h"
 
 #define ENDS_LOOK 64                  /* ends that are held back and may be told again */
+#define UNSURE_NS NSEC                /* so long an end of which others of its threads may have to say more is left alone */
 
 static void give_batch(struct run *r)
 {
@@ -100,12 +103,64 @@ static bool hold_end(struct run *r, const struct iot_proc *p)
 	return true;
 }
 
+/* An end that is told again replaces what it said before; when it is sure it is like any other. */
+static bool hold_unsure(struct run *r, const struct iot_proc *p)
+{
+	bool unsure = p->flags & PROC_UNSURE;
+
+	for (size_t i = r->n_unsure; i-- > 0;) {
+		if (r->unsure[i].proc.id != p->id)
+			continue;
+		if (unsure) {
+			r->unsure[i].proc = *p;
+			return true;
+		}
+		r->n_unsure--;
+		memmove(r->unsure + i, r->unsure + i + 1, (r->n_unsure - i) * sizeof(*r->unsure));
+		return false;
+	}
+	if (!unsure || grow((void **)&r->unsure, r->n_unsure, &r->unsure_room, sizeof(*r->unsure)))
+		return false;
+	r->unsure[r->n_unsure++] = (struct unsure_end){ .proc = *p, .since_ns = clock_now(CLOCK_MONOTONIC) };
+	return true;
+}
+
 static void on_process(void *arg, const struct iot_proc *p)
 {
 	struct run *r = arg;
 
-	if (!(p->flags & PROC_EXITED) || !hold_end(r, p))
+	if (!(p->flags & PROC_EXITED) || (!hold_unsure(r, p) && !hold_end(r, p)))
 		lives_seen(r->lives, p);
+}
+
+/* A process is there until all its threads have ended, and somebody has waited for it: one that cannot end may hang for long. */
+static bool is_there(const struct iot_proc *p)
+{
+	struct procfs_stat s;
+
+	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns);
+}
+
+/* Gives those of which no more will be said; all: whatever it may be. */
+static void give_unsure(struct run *r, bool all)
+{
+	u64 now_ns = r->n_unsure ? clock_now(CLOCK_MONOTONIC) : 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n_unsure; i++) {
+		struct unsure_end *u = &r->unsure[i];
+
+		if (all || u->gone) {
+			lives_ended(r->lives, &u->proc);
+			continue;
+		}
+		if (now_ns - u->since_ns >= UNSURE_NS) {
+			u->gone = !is_there(&u->proc);
+			u->since_ns = now_ns;
+		}
+		r->unsure[kept++] = *u;
+	}
+	r->n_unsure = kept;
 }
 
 /* Gives the first n ends. */
@@ -117,6 +172,12 @@ void run_give_ends(struct run *r, size_t n)
 	if (n)
 		memmove(r->ends, r->ends + n, r->n_ends * sizeof(*r->ends));
 	r->n_due = r->n_ends;
+}
+
+void run_give_all_ends(struct run *r)
+{
+	give_unsure(r, true);
+	run_give_ends(r, r->n_ends);
 }
 
 /* Processes of which more is known by now: a later record replaces an earlier one. */
@@ -198,6 +259,8 @@ bool run_drain(struct run *r)
 
 	give_batch(r);
 	run_give_ends(r, r->n_due);
+	if (n < PROBES_TAKE)
+		give_unsure(r, false);
 	detect_again(r->detect);
 	run_give_changed(r);
 	return n >= PROBES_TAKE;
