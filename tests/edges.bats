@@ -639,3 +639,17 @@ os.preadv(device, [shared], 1 << 20)
 	}
 	with_fs none 64M -- body
 }
+
+@test "XFS that is shut down in the run: what was written before is whose it was, verify agrees, and nothing stays mounted" {
+	need mkfs.xfs xfsprogs
+	body() {
+		echo "$IOT_MNT" > where
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "dd if=/dev/zero of=$IOT_MNT/a bs=64k count=16 conv=fsync status=none
+			xfs_io -x -c shutdown $IOT_MNT
+			dd if=/dev/zero of=$IOT_MNT/b bs=64k count=16 conv=fsync status=none || :" 2> said
+		same "data" "$(written "cause = 'data' AND comm = 'dd'")" $((1 << 20))
+		"$analyze" verify "$store"
+	}
+	with_fs xfs 320M -- body
+	! grep -F " $(<where) " /proc/self/mounts || fail "it is still mounted"
+}
