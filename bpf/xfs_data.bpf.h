@@ -97,7 +97,8 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 	return 0;
 }
 
-/* Is the current thread in a call or a request that writes to the inode through the page cache? A request is known by its struct kiocb. */
+/* Is the current thread still in the call or the request that was noted at `ts_ns`, and writes to the inode through the page cache? A request is
+ * known by its struct kiocb; one that was submitted later, or that a worker is at by now, is another. */
 static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, u64 ts_ns)
 {
 	u64 req = iocb - bpf_core_field_offset(struct io_rw, kiocb) - bpf_core_field_offset(struct io_kiocb, cmd), f;

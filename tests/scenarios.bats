@@ -646,9 +646,10 @@ api_bytes() {
 	body() {
 		mkfifo go
 		cat > leave.sh <<-EOF
+			exec 3<> go # for reading too: it waits for nobody
+			trap 'fsfreeze -u "$IOT_MNT" 2> /dev/null' EXIT
 			"$IOT_BUILD/leaver" "$IOT_MNT/word" out < go > ready &
-			exec 3> go
-			until [ -s ready ]; do sleep 0.01; done
+			for i in \$(seq 3000); do [ -s ready ] && break; sleep 0.01; done
 			sync -f "$IOT_MNT"
 			fsfreeze -f "$IOT_MNT"
 			echo >&3

@@ -53,7 +53,8 @@ fs_up() { # TYPE SIZE MKFS_OPTIONS...
 
 # Unmounts early, for a look at the image while the device is still there.
 fs_umount() {
-	if [ -n "${IOT_MNT-}" ] && grep -qF " $IOT_MNT " /proc/self/mounts; then # mountpoint(1) asks the file system, which may be shut down
+	# mountpoint(1) asks the file system, which may be shut down; the list has other names where a folder of the path is a link
+	if [ -n "${IOT_MNT-}" ] && { mountpoint -q "$IOT_MNT" || grep -qF " $IOT_MNT " /proc/self/mounts; }; then
 		lim 60 umount "$IOT_MNT"
 	fi
 }
