@@ -99,8 +99,8 @@ int procfs_stat(uint32_t pid, struct procfs_stat *s)
 		return -ESRCH;
 	open = strchr(text, '(');
 	end = strrchr(text, ')');
-	if (!open || !end || sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-				    &s->ppid, &flags, &start) != 4)
+	if (!open || !end || sscanf(end + 1, " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu", &state,
+				    &s->ppid, &flags, &s->threads, &start) != 5)
 		return -ESRCH;
 	*end = '\0';
 	snprintf(s->comm, sizeof(s->comm), "%s", open + 1);

@@ -28,7 +28,8 @@ struct procfs_stat {
 	uint32_t ppid;
 	bool kthread;
 	bool forked;            /* it has not run another program since it was forked */
-	bool over;              /* it ended, and was not waited for */
+	bool over;              /* its first thread ended, and was not waited for */
+	uint32_t threads;       /* that live or were not waited for */
 	uint64_t start_ticks;   /* since boot */
 };
 /* Returns 0, or -ESRCH silently. */

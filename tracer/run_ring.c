@@ -103,10 +103,15 @@ static bool hold_end(struct run *r, const struct iot_proc *p)
 	return true;
 }
 
-/* An end that is told again replaces what it said before; when it is sure it is like any other. */
+/* An end that is told again replaces what it said before; when it is sure it is like any other. Until then its process is one that lives. */
 static bool hold_unsure(struct run *r, const struct iot_proc *p)
 {
 	bool unsure = p->flags & PROC_UNSURE;
+	struct iot_proc living = *p;
+
+	living.flags &= ~PROC_EXITED;
+	if (unsure)
+		lives_seen(r->lives, &living);
 
 	for (size_t i = r->n_unsure; i-- > 0;) {
 		if (r->unsure[i].proc.id != p->id)
@@ -133,12 +138,13 @@ static void on_process(void *arg, const struct iot_proc *p)
 		lives_seen(r->lives, p);
 }
 
-/* A process is there until all its threads have ended, and somebody has waited for it: one that cannot end may hang for long. */
+/* May a thread of it still have to say what it did? One that cannot end may hang for long. A first thread that has ended and is alone has said
+ * it, however long nobody waits for it. */
 static bool is_there(const struct iot_proc *p)
 {
 	struct procfs_stat s;
 
-	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns);
+	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) && (s.threads > 1 || !s.over);
 }
 
 /* Gives those of which no more will be said; all: whatever it may be. */

@@ -30,7 +30,7 @@ static void scan_processes(struct run *r)
 	if (!r->scanned)
 		take_error(r, probes_procs(r->probes, run_known, r));
 	r->scanned = true;
-	run_give_all_ends(r);
+	run_give_ends(r, r->n_ends);
 }
 
 static void on_bytes(void *arg, u32 owner, u64 bytes)
