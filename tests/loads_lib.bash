@@ -25,16 +25,18 @@ all_systems() {
 	[ "${IOT_SYSTEMS-}" = all ] || skip "IOT_SYSTEMS=all is missing: only PostgreSQL and etcd are run each time"
 }
 
-# Loads a profile; its ledger is then asked by `led`. $delta: what the devices wrote meanwhile, by the test's own reading:
-# what the ledger says, and what the server did before and after the ledger's own readings.
+# Loads a profile; its ledger is then asked by `led`. $delta, $delta_read: what the devices wrote and read meanwhile, by the test's own
+# reading: what the ledger says, and what the server did before and after the ledger's own readings. Not what the preparation did: the
+# kernel may have taken some of a file's pages back by then.
 loaded() { # PROFILE [COUNT [SIZE [CLIENTS]]]
-	local status=0
+	local status=0 read wrote
 
 	ledger_file=$BATS_TEST_TMPDIR/ledger.json
 	"$root/workloads/$IOT_TEST_SYSTEM.sh" prepare "$@"
-	mark=$(devices_wrote)
+	read -r read wrote < <(devices_moved)
 	"$root/workloads/$IOT_TEST_SYSTEM.sh" load "$@" >"$ledger_file" || status=$?
-	delta=$(($(devices_wrote) - mark))
+	read -r delta_read delta < <(devices_moved)
+	delta=$((delta - wrote)) delta_read=$((delta_read - read))
 	[ "$(last_horizon device_write_bytes)" -le "$delta" ] || fail "the devices wrote $delta, the ledger says $(last_horizon device_write_bytes)"
 	return $status
 }
@@ -43,16 +45,15 @@ led() { sqlite3 :memory: "SELECT json_extract(readfile('$ledger_file'), '\$.$1')
 last_horizon() { sqlite3 :memory: "SELECT COALESCE(json_extract(readfile('$ledger_file'), '\$.after_checkpoint.$1'),
 	json_extract(readfile('$ledger_file'), '\$.after_sync.$1'));"; } # KEY
 
-# Bytes that the devices of the instance wrote since they were made, by the test's own reading.
-devices_wrote() {
-	local sum=0 bytes dev
+# Bytes that the devices of the instance read and wrote since they were made, by the test's own reading.
+devices_moved() {
+	local dev
 
 	for dev in $(awk '$1 == "loop" { print $3 }' "$IOT_WORK/undo"); do
-		read -r _ bytes < <(dev_bytes "$dev")
-		sum=$((sum + bytes))
-	done
-	echo $sum
+		dev_bytes "$dev"
+	done | awk '{ read += $1; wrote += $2 } END { printf "%.0f %.0f\n", read, wrote }'
 }
+devices_wrote() { devices_moved | cut -d' ' -f2; }
 
 # Device bytes / acknowledged bytes of the last load lies between two reals, by the ledger and by /sys/block.
 waf_between() {

@@ -251,11 +251,12 @@ class Program:
 
     def apply_direct(self, who, c, inode, reply, ret, written):
         """What others had dirty there is written first, by the call but for them; then the call's own bytes. A call that
-        is refused for its alignment may have zeroed the rest of the last block before; on ext4 only where it was to move the end."""
+        is refused for its alignment may have zeroed the rest of the last block before; on ext4 only where it was to move the end, also
+        that on the disk, which was behind where anything was dirty."""
         if ret <= 0:
             if reply["errno"] == 22 and c["len"]:
                 self.claim(inode, reply["begin"] // PAGE, (reply["begin"] + c["len"] - 1) // PAGE, who, False)
-                if reply["size"] % PAGE and (not is_ext4() or reply["begin"] + c["len"] > reply["size"]):
+                if reply["size"] % PAGE and (not is_ext4() or reply["begin"] + c["len"] > reply["size"] or written or inode.claims):
                     self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
             return
         own = self.direct_pages(inode, inode, True, reply, ret)
