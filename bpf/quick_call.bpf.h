@@ -254,6 +254,8 @@ static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *
 	f = file_of_task(t, k->arg[0]);
 	if (!th || !q || !s || !f)
 		return;
+	if (writes && flags_of(NUMBER_AT(f, struct file, f_flags)) & FLAG_DIRECT)
+		return; /* this one went through the cache, the next need not */
 	q->tid = 0;
 	q->learned++;
 	q->inode = c->seen_inode;

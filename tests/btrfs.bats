@@ -381,6 +381,29 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
+@test "guest: btrfs: of writes to one file that is open for direct I/O those are direct that are, after others that were not aligned" {
+	cat > direct.py <<-'P'
+		import mmap, os, sys
+		page = mmap.mmap(-1, 131072)
+		d = os.open(sys.argv[1] + "/d/f", os.O_CREAT | os.O_RDWR | os.O_DIRECT)
+		for turn in range(3):
+		    for n in range(2): assert os.pwrite(d, memoryview(page)[:4096], 1 + turn * 262144 + n * 4096) == 4096
+		    for n in range(4): assert os.pwrite(d, memoryview(page)[:16384], 65536 + turn * 262144 + n * 16384) == 16384
+	P
+	body() {
+		mkdir "$IOT_MNT/d"
+		chattr +C "$IOT_MNT/d" # since 6.15 direct writes to files with checksums go through the page cache
+		named maker
+		traced -- ./maker direct.py "$IOT_MNT"
+		same "S of direct calls, and of others" "$(total bytes "kind = 'pwrite64' AND flags & 1 AND comm = 'maker'") $(
+			total bytes "kind = 'pwrite64' AND NOT flags & 1 AND comm = 'maker'")" "$((12 * 16384)) $((6 * 4096))"
+		same "W" "$(total bytes "kind = 'fs_write' AND cause = 'direct' AND comm = 'maker'")" $((12 * 16384))
+		same "unexpected" "$(q "SELECT SUM(unexpected) FROM l WHERE comm = 'maker'")" 0
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 @test "btrfs: small files that may be written in place, without copies of data or preallocated, have extents: W is D" {
 	cat > small.py <<-'P'
 		import fcntl, os, sys
