@@ -255,8 +255,9 @@ class Program:
         that on the disk, which was behind where anything was dirty."""
         if ret <= 0:
             if reply["errno"] == 22 and c["len"]:
+                moves_end = reply["begin"] + c["len"] > reply["size"] or bool(written or inode.claims) # others' claims, not yet its own
                 self.claim(inode, reply["begin"] // PAGE, (reply["begin"] + c["len"] - 1) // PAGE, who, False)
-                if reply["size"] % PAGE and (not is_ext4() or reply["begin"] + c["len"] > reply["size"] or written or inode.claims):
+                if reply["size"] % PAGE and (not is_ext4() or moves_end):
                     self.claim(inode, reply["size"] // PAGE, reply["size"] // PAGE, who, False)
             return
         own = self.direct_pages(inode, inode, True, reply, ret)

@@ -109,10 +109,11 @@ static bool hold_unsure(struct run *r, const struct iot_proc *p)
 	bool unsure = p->flags & PROC_UNSURE;
 	struct iot_proc living = *p;
 
+	if (unsure && lives_over(r->lives, p->id, false))
+		return true; /* it was given, and is told again because a record was lost */
 	living.flags &= ~PROC_EXITED;
 	if (unsure)
 		lives_seen(r->lives, &living);
-
 	for (size_t i = r->n_unsure; i-- > 0;) {
 		if (r->unsure[i].proc.id != p->id)
 			continue;
