@@ -261,14 +261,14 @@ static __always_inline void txn_split(struct walk *w)
 		return;
 	}
 	w->split.txn = txn_id(w->owner);
+	w->split.total = __sync_fetch_and_add(&x->total, 0); /* before the weights, which may grow meanwhile: a log is added to while it is written */
 	w->split.next = x->shares;
-	w->split.total = x->total;
 	w->split.left = w->bytes;
 	w->split.weight = 0;
 	if (w->split.next)
 		bpf_loop(TXN_SHARES, split_share, &ref, 0);
-	if (x->first && !x->shares && x->first_weight == x->total) {
-		w->split.weight = x->total; /* it is alone, and the largest */
+	if (x->first && !x->shares && x->first_weight >= w->split.total) {
+		w->split.weight = w->split.total; /* it is alone, and the largest */
 	} else if (x->first) {
 		w->split.weight += x->first_weight;
 		part = w->bytes * x->first_weight / w->split.total;

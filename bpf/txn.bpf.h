@@ -86,8 +86,8 @@ static __always_inline void txn_add(u64 owner, u32 proc, u32 weight)
 		lose(LOSS_TXN_TABLE);
 		return;
 	}
-	__sync_fetch_and_add(&x->total, weight);
 	sum = __sync_fetch_and_add(share, weight) + weight;
+	__sync_fetch_and_add(&x->total, weight); /* last: whoever splits it at this moment (txn_split) finds all weights of the sum */
 	if (sum > x->top_weight || !x->top) {
 		x->top = proc;
 		x->top_weight = sum;
