@@ -119,6 +119,9 @@ struct iomap_iter___processed {
 	s64 processed;
 };
 
+/* Of a kernel that has this tracepoint; only its name is asked for. */
+typedef void (*btf_trace_iomap_zero_iter)(void *, struct inode *, long long, unsigned long long);
+
 struct xfs_inode_log_item {
 	struct xfs_log_item ili_item;
 	struct xfs_inode *ili_inode;

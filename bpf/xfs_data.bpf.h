@@ -260,7 +260,7 @@ static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool faul
 	return dirtied(i, t.run, t.pos - t.run);
 }
 
-/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole. */
+/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole (6.18; xfs__step before). */
 SEC("tp_btf/iomap_zero_iter")
 int PROBE(xfs__zero, struct inode *i, long long off, u64 len)
 {
@@ -295,6 +295,7 @@ SEC("tp_btf/iomap_iter")
 int PROBE(xfs__step, struct iomap_iter *iter)
 {
 	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
+	u64 from;
 	u32 type;
 	s64 len;
 
@@ -308,10 +309,11 @@ int PROBE(xfs__step, struct iomap_iter *iter)
 	if (iter->flags & IOMAP_FAULT)
 		return iter->iomap.length ? 0 : turning_dirty(iter->inode, iter->pos, iter->len, true);
 	type = iter->srcmap.type ?: iter->iomap.type;
-	if (!iter->iomap.length || has_start || !type || type > IOMAP_MAPPED)
+	if (!iter->iomap.length || bpf_core_type_exists(btf_trace_iomap_zero_iter) || !type || type > IOMAP_MAPPED)
 		return 0; /* nothing is done yet, told by iomap_zero_iter, or nothing to zero */
-	len = FOLLOW((struct iomap_iter___processed *)iter, processed);
-	return len > 0 ? dirtied(iter->inode, iter->pos, len) : 0;
+	from = has_start ? iter->iter_start_pos : iter->pos;
+	len = has_start ? iter->pos - from : FOLLOW((struct iomap_iter___processed *)iter, processed);
+	return len > 0 ? dirtied(iter->inode, from, len) : 0;
 }
 
 #endif

@@ -114,7 +114,7 @@ const struct program programs[] = {
 	{ "xfs__write", "fs", 0, true },
 	{ "xfs__writeback", "fs", 3, false },        /* 6.17 */
 	{ "xfs__writeback_page", "fs", 3, false },   /* before */
-	{ "xfs__zero", "fs", 3, false },             /* 6.14 */
+	{ "xfs__zero", "fs", 3, false },             /* 6.18 */
 	{ "xfs__step", "fs", 3, true },
 	{ "xfs__evict", "fs", 0, true },
 	{ "xfs__truncate", "fs", 0, true },
