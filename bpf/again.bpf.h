@@ -6,6 +6,7 @@
 #ifndef IOT_AGAIN_BPF_H
 #define IOT_AGAIN_BPF_H
 
+#include "btrfs.bpf.h"
 #include "dirty.bpf.h"
 #include "ext4.bpf.h"
 #include "walk.bpf.h"
@@ -98,6 +99,8 @@ static __always_inline void again_next(struct walk *w)
 		a->at = a->begin;
 	} else if (private && is_on((struct inode *)inode, XFS_SUPER_MAGIC) && bpf_core_type_exists(struct iomap_folio_state)) {
 		a->state = private + bpf_core_field_offset(struct iomap_folio_state, state);
+	} else {
+		a->state = btrfs_folio_maps((u64)f, inode, a->blocks);
 	}
 }
 

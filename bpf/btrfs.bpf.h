@@ -5,7 +5,8 @@
 #ifndef IOT_BTRFS_BPF_H
 #define IOT_BTRFS_BPF_H
 
-#include "owner.bpf.h"
+#include "dirty.bpf.h"
+#include "folio.bpf.h"
 
 /* Offsets in the kernel's structures. Written by the first program of the object that runs, before there is anything to be told. */
 struct btrfs_layout {
@@ -21,7 +22,7 @@ struct btrfs_layout {
 	u32 inode_root, root_id; /* struct btrfs_inode, struct btrfs_root */
 	u32 raid_bios, raid_io, raid_data, raid_disks; /* struct btrfs_raid_bio: the first of its bios, where it goes */
 	u32 io_stripes, stripe_size, stripe_device, device_bdev;
-	u32 pad;
+	u32 folio_state;       /* struct btrfs_folio_state; 0 there is none */
 	u64 page_memory;       /* as page_memory() in arch.h, or better */
 };
 
@@ -74,6 +75,97 @@ static __always_inline struct btrfs_layout *btrfs_layout_of(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&btrfs_layout, &zero);
+}
+
+/* ---- folios of several blocks ----
+ * Which blocks of them are dirty is in maps of bits behind each other, as many bits as blocks: which are up to date, and which are dirty. */
+
+/* Where the maps of a folio of btrfs are, of at most 64 blocks, as the kernel makes them; 0: all of it is dirty, or nothing. */
+static __always_inline u64 btrfs_folio_maps(u64 folio, u64 inode, u32 blocks)
+{
+	struct btrfs_layout *l = btrfs_layout_of();
+	u64 private;
+
+	if (!l || !l->folio_state || blocks < 2 || blocks > 64 || !is_on((struct inode *)inode, BTRFS_MAGIC))
+		return 0;
+	private = POINTER_AT(folio, struct folio___private, private);
+	return private ? private + l->folio_state : 0;
+}
+
+static __always_inline u64 btrfs_dirty_bits(u64 maps, u32 blocks)
+{
+	u64 word = pointer_at(maps + blocks / 64 * 8) >> (blocks & 63);
+
+	return blocks < 64 ? word & ((1ULL << blocks) - 1) : word;
+}
+
+static __always_inline u32 folio_blocks(u64 folio, u64 inode)
+{
+	return folio_pages((struct folio *)folio) << PAGE_SHIFT >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31);
+}
+
+/* The first argument of a program as a number, which global functions take. */
+static __always_inline u64 first_argument(const void *ctx)
+{
+	u64 n = 0;
+
+	bpf_probe_read_kernel(&n, sizeof(n), ctx);
+	return n;
+}
+
+/* What of a folio that has just turned dirty is so: from the first such block to the last. Left as it is where nothing is known. Global: the
+ * verifier looks at it once. */
+__noinline int btrfs_dirty_part(u64 folio, u64 inode, struct dirtied *d)
+{
+	u32 blocks, bits, first = 0, end = 64;
+	u64 maps, dirty;
+
+	if (!folio || !inode || !d)
+		return 0;
+	blocks = folio_blocks(folio, inode);
+	maps = btrfs_folio_maps(folio, inode, blocks);
+	dirty = maps ? btrfs_dirty_bits(maps, blocks) : 0;
+	if (!dirty)
+		return 0;
+	for (u32 half = 32; half; half /= 2) {
+		if (!(dirty >> first & ((1ULL << half) - 1)))
+			first += half;
+		if (!(dirty >> (end - half)))
+			end -= half;
+	}
+	bits = NUMBER_AT(inode, struct inode, i_blkbits) & 31;
+	d->off = ((u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT) + ((u64)first << bits);
+	d->bytes = (u64)(end - first) << bits;
+	return 0;
+}
+
+/* Which blocks of the folio around byte `off` of a file are dirty; 0: it is clean, or has no blocks of its own. *at: the block of the byte. */
+static __always_inline u64 btrfs_dirty_around(u64 inode, u64 off, u32 *at)
+{
+	u64 folio = inode ? folio_at(POINTER_AT(inode, struct inode, i_mapping), off >> PAGE_SHIFT) : 0, maps;
+	u32 blocks;
+
+	if (!folio || !folio_is_dirty(folio))
+		return 0;
+	blocks = folio_blocks(folio, inode);
+	maps = btrfs_folio_maps(folio, inode, blocks);
+	*at = (off - ((u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT)) >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) & 63;
+	return maps ? btrfs_dirty_bits(maps, blocks) : 0;
+}
+
+__noinline int btrfs_is_dirty_in_part(u64 inode, u64 off)
+{
+	u32 at;
+
+	return !!btrfs_dirty_around(inode, off, &at);
+}
+
+/* Of such a folio. */
+__noinline int btrfs_is_clean(u64 inode, u64 off)
+{
+	u32 at = 0;
+
+	return !(btrfs_dirty_around(inode, off, &at) >> at & 1);
 }
 
 static __always_inline u32 btrfs_writer(u64 inode)

@@ -142,6 +142,10 @@ struct writeback_control {
 	long long range_start, range_end; /* bytes, the last one included */
 };
 
+struct btrfs_folio_state { /* of a folio of several blocks (6.17; struct btrfs_subpage before, where they are smaller than a page) */
+	unsigned long bitmaps[1];
+};
+
 struct task_struct___journal {
 	void *journal_info;    /* struct btrfs_trans_handle of the transaction that it is in */
 };
@@ -150,6 +154,9 @@ struct task_struct___journal {
 
 /* Not of the format on disk, and unchanged since 3.6: a bit of extent_buffer.bflags. */
 #define BLOCK_DIRTY 1
+
+/* A number without a name in the kernel's types, from 6.17 to 7.2: of what is to be written. */
+#define EXTENT_DELALLOC 32
 
 /* Of the format on disk, which does not change: part of the header of a block, and the trees. */
 #define HEADER_START 48

@@ -55,6 +55,8 @@ static __always_inline void layout_tell(void)
 	l->block_fs = bpf_core_field_offset(struct extent_buffer, fs_info);
 	l->inode_root = bpf_core_field_offset(struct btrfs_inode, root);
 	l->root_id = bpf_core_field_offset(struct btrfs_root, root_key.objectid);
+	if (bpf_core_type_exists(struct btrfs_folio_state))
+		l->folio_state = bpf_core_field_offset(struct btrfs_folio_state, bitmaps);
 	l->page_memory = page_memory(PAGE_SIZE / (bpf_core_type_size(struct page) ?: 1));
 	l->known = 1;
 }
@@ -307,7 +309,9 @@ int PROBE(btrfs__page_gone, struct folio *f)
 	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	i = folio_inode(f);
-	if (!i || !is_file(i) || !is_dirty(i) || !NUMBER_AT(i, struct inode, i_nlink))
+	if (!i || !is_file(i) || !NUMBER_AT(i, struct inode, i_nlink))
+		return 0;
+	if (!is_dirty(i) && (folio_pages(f) == 1 || !writer_find(i))) /* of several blocks, the mark goes before the folio (7.2) */
 		return 0;
 	return drop_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
 }

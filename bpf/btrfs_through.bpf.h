@@ -7,6 +7,7 @@
 
 #include "btrfs_data.bpf.h"
 #include "through.bpf.h"
+#include "turning.bpf.h"
 #include "twin.bpf.h"
 
 static __always_inline bool uring_through(const struct uring_io *io, struct through *t)
@@ -131,6 +132,82 @@ static __noinline int reserve_note(u64 number)
 	return 0;
 }
 
+/* Is the current thread in a call or a request that may write the inode? */
+static __noinline bool may_write(struct task_ctx *c, u64 inode)
+{
+	const volatile struct iot_syscall *row;
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+
+	if (is_worker(t))
+		return uring_writes(t);
+	regs = current_regs();
+	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	row = &calls[regs_nr(regs)];
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return aio_writes(c, inode);
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t));
+}
+
+/* Bytes of a file, a struct inode, turn dirty. Global: the verifier looks at it once. */
+__noinline int turns_dirty(u64 inode, u64 off, u64 bytes)
+{
+	struct inode *i = (struct inode *)inode;
+	struct task_struct *t = current_task();
+	struct dirtied *d;
+	struct task_ctx *c;
+	u8 how;
+
+	if (!i || (!is_worker(t) && !regs_in_call(current_regs())))
+		return 0; /* a store to memory */
+	c = ctx_make();
+	if (!c || c->behalf == BEHALF_LOOP)
+		return 0;
+	if (may_write(c, (u64)i)) {
+		fresh_note_for(c, t, i, off, bytes);
+		if (!is_copied_to(c, i) || off < c->flushed_from || off >= c->flushed_to)
+			return 0;
+	}
+	d = (struct dirtied *)c->dirtied_range; /* which may tell of other pages before */
+	d->off = off;
+	d->bytes = bytes;
+	d->proc = owner_top(owner_current(c, &how));
+	d->how = how;
+	d->ts_ns = 0;
+	d->unsure = d->beyond = 0;
+	return dirty_range(i, d);
+}
+
+/* What of these bytes is clean in a folio that is dirty turns so. Global: the verifier looks at it once. */
+__noinline int turns_in_part(u64 inode, u64 from, u64 len, u32 stores)
+{
+	struct task_ctx *c = ctx_find();
+	struct turning t = { .fault = stores ? c : NULL };
+
+	if (!inode || !c)
+		return 0;
+	t.folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), from >> PAGE_SHIFT);
+	t.state = t.folio ? btrfs_folio_maps(t.folio, inode, folio_blocks(t.folio, inode)) : 0;
+	return t.state ? turn_blocks((struct inode *)inode, &t, from, len) : 0;
+}
+
+/* Blocks are to be written from now on: of which the rest is zeroed, or by a store. In a folio of several blocks that is dirty already
+ * nothing else tells. What a call writes it tells itself, but for the block where the file ended. */
+static __always_inline int marked(u64 inode, u64 from, u64 len)
+{
+	struct task_ctx *c = ctx_make();
+	bool stores = is_store();
+
+	if (!inode || !c || c->behalf == BEHALF_LOOP || !btrfs_is_dirty_in_part(inode, from))
+		return 0;
+	if (stores || !may_write(c, inode))
+		return turns_in_part(inode, from, len, stores);
+	if (len >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) == 1 && btrfs_is_clean(inode, from))
+		return turns_dirty(inode, from, len);
+	return 0;
+}
+
 /* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
  * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
 SEC("tp_btf/btrfs_set_extent_bit")
@@ -139,10 +216,12 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 	struct task_ctx *c = ctx_find();
 	u64 inode;
 
-	if (!tree || !c || !c->copying)
+	if (!tree || !c)
 		return 0;
 	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
-	if (!is_copied_to(c, (struct inode *)inode))
+	if (bpf_core_type_exists(struct btrfs_folio_state) && mark & EXTENT_DELALLOC && gate_open() && !(current_task()->flags & PF_KTHREAD))
+		marked(inode_itself((struct inode *)inode), from, len);
+	if (!c->copying || !is_copied_to(c, (struct inode *)inode))
 		return 0;
 	if (!c->copying_lock || (from < c->copied_from && !c->flushed_to)) { /* before 6.14 the last page may be locked before, to be read */
 		c->copied_from = from;
@@ -193,24 +272,6 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 	return 1;
 }
 
-/* Is the current thread in a call or a request that may write the inode? */
-static __noinline bool may_write(struct task_ctx *c, u64 inode)
-{
-	const volatile struct iot_syscall *row;
-	struct task_struct *t = current_task();
-	const struct pt_regs *regs;
-
-	if (is_worker(t))
-		return uring_writes(t);
-	regs = current_regs();
-	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
-		return false;
-	row = &calls[regs_nr(regs)];
-	if (row->shape == SHAPE_AIO_SUBMIT)
-		return aio_writes(c, inode);
-	return row->write || (row->shape == SHAPE_URING && uring_writes(t));
-}
-
 /* A page is written back, perhaps by a copy in progress, before it copies to it. */
 static __always_inline void flush_note(struct task_ctx *c, struct inode *i, struct folio *f)
 {
@@ -257,11 +318,33 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 	return 0;
 }
 
+/* What of a folio is dirty behind the end of the file is not written, but thrown away now: it was cut, and the folio is still used. */
+static __noinline int cut_off(struct folio *f, struct inode *i)
+{
+	u64 begin, block, end, maps, at;
+	u32 blocks;
+
+	if (!f || !i || folio_pages(f) == 1 || !is_regular(i))
+		return 0;
+	blocks = folio_blocks((u64)f, (u64)i);
+	maps = btrfs_folio_maps((u64)f, (u64)i, blocks);
+	block = 1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31);
+	begin = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	end = (NUMBER_AT(i, struct inode, i_size) + block - 1) & -block;
+	at = end > begin ? (end - begin) / block : 0;
+	if (!maps || at >= blocks || !(btrfs_dirty_bits(maps, blocks) >> (at & 63)))
+		return 0;
+	return drop_record(i, KIND_FS_PUNCH, begin + at * block, (blocks - at) * block);
+}
+
 SEC("tp_btf/extent_writepage")
 int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
 {
+	if (!f || !i || !wbc || !gate_open())
+		return 0;
+	cut_off(f, i);
 	page_writeback(f, i, wbc);
-	return !f || !i || !wbc || !gate_open() || is_in_place(i) ? 0 : inlined(i, FOLLOW(f, index));
+	return is_in_place(i) ? 0 : inlined(i, FOLLOW(f, index));
 }
 
 SEC("tp_btf/__extent_writepage")
@@ -313,38 +396,19 @@ int PROBE(btrfs__sync_enter, struct file *f)
 SEC("tp_btf/writeback_dirty_folio")
 int PROBE(btrfs__dirty, struct folio *f, struct address_space *m)
 {
-	struct task_struct *t = current_task();
-	struct dirtied *d;
-	struct task_ctx *c;
+	struct dirtied d = {};
 	struct inode *i;
-	u64 off, bytes;
-	u8 how;
 
-	if (!m || !f || !gate_open() || t->flags & PF_KTHREAD)
+	if (!m || !f || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
 	if (!i || !is_file(i))
 		return 0;
-	if (!is_worker(t) && !regs_in_call(current_regs()))
-		return 0; /* a store to memory */
-	c = ctx_make();
-	if (!c || c->behalf == BEHALF_LOOP)
-		return 0;
-	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	bytes = folio_pages(f) << PAGE_SHIFT;
-	if (may_write(c, (u64)i)) {
-		fresh_note_for(c, t, i, off, bytes);
-		if (!is_copied_to(c, i) || off < c->flushed_from || off >= c->flushed_to)
-			return 0;
-	}
-	d = (struct dirtied *)c->dirtied_range; /* which may tell of other pages before */
-	d->off = off;
-	d->bytes = bytes;
-	d->proc = owner_top(owner_current(c, &how));
-	d->how = how;
-	d->ts_ns = 0;
-	d->unsure = d->beyond = 0;
-	return dirty_range(i, d);
+	d.off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	d.bytes = folio_pages(f) << PAGE_SHIFT;
+	if (d.bytes > PAGE_SIZE)
+		btrfs_dirty_part(first_argument(ctx), (u64)i, &d);
+	return turns_dirty((u64)i, d.off, d.bytes);
 }
 
 #endif

@@ -4,6 +4,7 @@
  * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
  */
 #include "area.bpf.h"
+#include "btrfs.bpf.h"
 #include "dirty.bpf.h"
 #include "doing.bpf.h"
 #include "ext4.bpf.h"
@@ -124,7 +125,12 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	th = thread_of(t->pid);
 	doing = doing_now(t);
 	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	d.off = off;
 	d.bytes = folio_pages(f) << PAGE_SHIFT;
+	if (d.bytes > PAGE_SIZE) {
+		btrfs_dirty_part(first_argument(ctx), (u64)i, &d);
+		off = d.off;
+	}
 	as_one = is_dirty_as_one(i, f, d.bytes);
 	if (doing <= DOING_AIO && (!as_one || doing == DOING_CALL) && is_sole(th, t, (u64)i)) {
 		if (doing == DOING_COPY)
@@ -166,7 +172,6 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 			sole_learn(t, i, owner, cell);
 		return 0;
 	}
-	d.off = off;
 	d.proc = owner;
 	d.how = how;
 	whole = is_journalled((u64)i);

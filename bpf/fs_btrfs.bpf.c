@@ -281,8 +281,10 @@ int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value,
 
 	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
 		return 0;
-	if (name[0] == RESERVES_COPY)
+	if (name[0] == RESERVES_COPY) {
+		layout_tell();
 		return reserve_note(value);
+	}
 	handle = name[0] == RESERVES_TRANSACTION;
 	inode = (u16)name[1] == RESERVES_INODE;
 	if (!handle && (name[0] != RESERVES_DELAYED || (!inode && (u16)name[1] != RESERVES_ITEM)))
