@@ -139,6 +139,15 @@ __noinline int btrfs_dirty_part(u64 folio, u64 inode, struct dirtied *d)
 	return 0;
 }
 
+/* The bytes that turn dirty with a folio, the first argument of the program. */
+static __always_inline void folio_turns(const void *ctx, struct folio *f, struct inode *i, struct dirtied *d)
+{
+	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	d->bytes = folio_pages(f) << PAGE_SHIFT;
+	if (d->bytes > PAGE_SIZE)
+		btrfs_dirty_part(first_argument(ctx), (u64)i, d);
+}
+
 /* Which blocks of the folio around byte `off` of a file are dirty; 0: it is clean, or has no blocks of its own. *at: the block of the byte. */
 static __always_inline u64 btrfs_dirty_around(u64 inode, u64 off, u32 *at)
 {

@@ -404,10 +404,7 @@ int PROBE(btrfs__dirty, struct folio *f, struct address_space *m)
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
 	if (!i || !is_file(i))
 		return 0;
-	d.off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	d.bytes = folio_pages(f) << PAGE_SHIFT;
-	if (d.bytes > PAGE_SIZE)
-		btrfs_dirty_part(first_argument(ctx), (u64)i, &d);
+	folio_turns(ctx, f, i, &d);
 	return turns_dirty((u64)i, d.off, d.bytes);
 }
 

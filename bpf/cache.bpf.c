@@ -124,13 +124,8 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 		return 0;
 	th = thread_of(t->pid);
 	doing = doing_now(t);
-	off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	d.off = off;
-	d.bytes = folio_pages(f) << PAGE_SHIFT;
-	if (d.bytes > PAGE_SIZE) {
-		btrfs_dirty_part(first_argument(ctx), (u64)i, &d);
-		off = d.off;
-	}
+	folio_turns(ctx, f, i, &d);
+	off = d.off;
 	as_one = is_dirty_as_one(i, f, d.bytes);
 	if (doing <= DOING_AIO && (!as_one || doing == DOING_CALL) && is_sole(th, t, (u64)i)) {
 		if (doing == DOING_COPY)

@@ -37,7 +37,7 @@ volumes() { # SERIES
 }
 
 file_systems() { # SERIES
-	guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats
+	guest "$1" 1700 '^guest:' tests/xfs.bats tests/btrfs.bats tests/mixed.bats tests/folios.bats tests/random.bats
 }
 
 @test "check-vm runs every test of this file: its name says under which kernel, or begins with 'a guest'" {

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# folios.bats - a part of a large folio turns dirty, again, or is cut off; the rest of a block is zeroed: the ledger closes for each file.
+#
+# A file system keeps one to 512 pages of a file as one folio, each in another way and not under every kernel: so each scene is what a
+# program may do, and its answer is the same whatever the folios are.
+
+load helper
+
+setup() {
+	need_tracer
+	need python3 python3-minimal
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	cd "$BATS_TEST_TMPDIR"
+	store=$PWD/run.sqlite
+}
+
+# Runs scene.py in a file system. What was dirtied was written, but for what each of these files has dropped, in bytes.
+scene() { # FS FILE=BYTES...
+	local fs=$1 dropped
+
+	shift
+	dropped=$*
+	body() {
+		rm -f run.sqlite*
+		(cd "$IOT_MNT" && PYTHONPATH=$BATS_TEST_TMPDIR PYTHONDONTWRITEBYTECODE=1 traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
+		same "$1: unexpected, still dirty" "$(q "SELECT path, SUM(unexpected), SUM(dirty_end) FROM l WHERE path GLOB '$IOT_MNT/*'
+			GROUP BY path HAVING SUM(unexpected) OR SUM(dirty_end)")" ""
+		same "$1: dropped" "$(q "SELECT replace(path, '$IOT_MNT/', '') || '=' || SUM(dirtied - written) FROM l WHERE path GLOB '$IOT_MNT/*'
+			GROUP BY path HAVING SUM(dirtied) <> SUM(written) ORDER BY path" | tr '\n' ' ')" "$dropped${dropped:+ }"
+		empty "$1: lost" "$(q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0")"
+		same "$1: files" "$(q "SELECT COUNT(DISTINCT path) FROM l WHERE path GLOB '$IOT_MNT/*'")" "$(grep -c 'new(' scene.py)"
+	}
+	cat > folios.py <<-'P'
+		import ctypes, mmap, os
+		PAGE, PAGES = 4096, 64
+		libc = ctypes.CDLL(None, use_errno=True)
+		def new(name):
+		    """A file that is on the device, and in the cache."""
+		    fd = os.open(name, os.O_RDWR | os.O_CREAT)
+		    os.pwrite(fd, bytes(PAGES * PAGE), 0)
+		    os.fsync(fd)
+		    return fd
+		def write(fd, page, size=PAGE):
+		    os.pwrite(fd, bytes(size), page * PAGE)
+		def allocate(fd, mode, off, size):
+		    assert not libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)), os.strerror(ctypes.get_errno())
+		HOLE, ZERO = 3, 16
+	P
+	with_fs "$fs" 500M -- body "$fs"
+}
+
+pages() { # FS
+	cat > scene.py <<-'P'
+		from folios import *
+		fd = new("page"); write(fd, 10); os.fsync(fd)
+		fd = new("part"); write(fd, 10, 100); os.fsync(fd)
+		fd = new("two"); write(fd, 10); write(fd, 5); os.fsync(fd)
+		fd = new("last"); write(fd, 63); write(fd, 0); os.fsync(fd)
+		fd = new("again"); write(fd, 5); write(fd, 10); libc.sync_file_range(fd, ctypes.c_long(5 * PAGE), ctypes.c_long(PAGE), 7); write(fd, 5); os.fsync(fd)
+		fd = new("store"); m = mmap.mmap(fd, PAGES * PAGE); m[10 * PAGE] = 1; m.flush()
+		fd = new("stores"); m = mmap.mmap(fd, PAGES * PAGE)
+		for pages in (3, 10, 12), (3, 10, 12, 13):
+		    for n in pages: m[n * PAGE] = 1
+		    m.flush()
+		fd = new("both"); m = mmap.mmap(fd, PAGES * PAGE); write(fd, 5); m[10 * PAGE] = 1; m.flush()
+		fd = new("into"); m = mmap.mmap(fd, PAGES * PAGE); write(fd, 5, 10)
+		os.preadv(os.open("both", os.O_RDONLY), [memoryview(m)[20 * PAGE:24 * PAGE]], 0); os.fsync(fd)
+		fd = new("copied"); write(fd, 5, 10); os.pwrite(fd, os.pread(os.open("both", os.O_RDONLY), 9 * PAGE, PAGE), 0); os.fsync(fd)
+		fd = new("direct"); write(fd, 5, 10); d = os.open("direct", os.O_RDWR | os.O_DIRECT); m = mmap.mmap(-1, 2 * PAGE)
+		os.pwrite(d, m, 5 * PAGE); os.pwrite(d, m, 9 * PAGE); os.fsync(fd)
+	P
+	scene "$1"
+}
+
+cut() { # FS
+	cat > scene.py <<-'P'
+		from folios import *
+		fd = new("clean"); os.ftruncate(fd, 60000); os.fsync(fd)
+		fd = new("before"); write(fd, 5); os.ftruncate(fd, 60000); os.fsync(fd)
+		fd = new("behind"); write(fd, 30); os.ftruncate(fd, 60000); os.fsync(fd)
+		fd = new("both"); write(fd, 3); write(fd, 30); os.ftruncate(fd, 60000); os.fsync(fd)
+		fd = new("grows"); write(fd, 30); os.ftruncate(fd, 60000); os.ftruncate(fd, PAGES * PAGE); os.fsync(fd)
+		fd = new("goes_on"); write(fd, 30); os.ftruncate(fd, 60000); write(fd, 40); os.fsync(fd)
+		fd = new("empty"); write(fd, 30); os.ftruncate(fd, 0); write(fd, 0); os.fsync(fd)
+		fd = new("removed"); write(fd, 30); os.unlink("removed"); os.close(fd)
+		fd = new("end"); os.ftruncate(fd, 60000); os.fsync(fd); write(fd, 0, 10); os.pwrite(fd, bytes(100), 70000); os.fsync(fd)
+		fd = new("synced"); os.ftruncate(fd, 60000); os.fsync(fd); write(fd, 0, 10); os.pwrite(os.open("synced", os.O_RDWR | os.O_DSYNC), bytes(100), 70000); os.fsync(fd)
+	P
+	scene "$1" behind=4096 both=4096 empty=4096 goes_on=4096 grows=4096 removed=4096
+}
+
+zeroed() { # FS
+	cat > scene.py <<-'P'
+		from folios import *
+		fd = new("hole"); allocate(fd, HOLE, 2000, 5000); os.fsync(fd)
+		fd = new("zero"); allocate(fd, ZERO, 2000, 5000); os.fsync(fd)
+		fd = new("wide_hole"); allocate(fd, HOLE, 20000, 30 * PAGE + 100); os.fsync(fd)
+		fd = new("wide_zero"); allocate(fd, ZERO, 20000, 30 * PAGE + 100); os.fsync(fd)
+		fd = new("dirty_hole"); write(fd, 0); write(fd, 60); allocate(fd, HOLE, 2000, 5000); os.fsync(fd)
+		fd = new("dirty_zero"); write(fd, 1); write(fd, 60); allocate(fd, ZERO, 2000, 5000); os.fsync(fd)
+		fd = new("beside"); write(fd, 50); allocate(fd, HOLE, 20000, 30 * PAGE + 100); os.fsync(fd)
+	P
+	scene "$1"
+}
+
+@test "guest: ext4: pages here and there of one folio, by calls, by stores, and by calls that read into it: D is W" { pages ext4; }
+@test "guest: XFS: pages here and there of one folio, by calls, by stores, and by calls that read into it: D is W" { pages xfs; }
+@test "guest: btrfs: pages here and there of one folio, by calls, by stores, and by calls that read into it: D is W" { pages btrfs; }
+
+@test "guest: ext4: a file that has dirty pages of one folio is cut, grows, is written behind its end, and is removed: D is W and what was cut off" { cut ext4; }
+@test "guest: XFS: a file that has dirty pages of one folio is cut, grows, is written behind its end, and is removed: D is W and what was cut off" { cut xfs; }
+@test "guest: btrfs: a file that has dirty pages of one folio is cut, grows, is written behind its end, and is removed: D is W and what was cut off" { cut btrfs; }
+
+@test "guest: ext4: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed ext4; }
+@test "guest: XFS: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed xfs; }
+@test "guest: btrfs: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed btrfs; }
