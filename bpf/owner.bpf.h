@@ -37,14 +37,13 @@ struct txn {
 	u32 ended, pad;        /* 1: it was committed */
 };
 
-/* Transactions are numbered one by one, and the newest 16384 of a journal are kept: a table with a place for each costs less than
+/* Transactions are numbered one by one, and the newest 12288 of a journal are kept: a table with a place for each costs less than
  * any that is searched. */
 #define TXN_SETS 4096
-#define TXN_WAYS 4             /* for several journals */
-#define TXN_MAKING (1ULL << 63)
+#define TXN_WAYS 4             /* for several journals; one is free, and all of it 0 */
+#define TXN_FREEING (1ULL << 63)
 
 struct txn_set {
-	u32 next, busy;        /* place that is taken next; 1: it is being taken */
 	struct txn way[TXN_WAYS];
 };
 

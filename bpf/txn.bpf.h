@@ -27,37 +27,66 @@ static __always_inline struct txn_share *share_of(struct txn *x, const struct tx
 	return s;
 }
 
-#define TXN_TRIES 64
+/* Where the next transaction of a set will be: behind the one that was made, which is the oldest. */
+static __always_inline void txn_free_next(struct txn_set *s, u32 made)
+{
+	struct txn *x = &s->way[(made + 1) & (TXN_WAYS - 1)];
 
-/* The entry of a transaction, made at its first handle. NULL: others were at it for too long, or nothing is free. */
+	if (txn_in(s, 0))
+		return; /* the set has not been full yet */
+	if (!x->ended && gate_open())
+		lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
+	x->id = TXN_FREEING;
+	x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
+	x->top = x->top_weight = x->first = x->first_weight = x->ended = 0;
+	__sync_lock_test_and_set(&x->id, 0);
+}
+
+#define TXN_TRIES 16
+
+/* Makes the entry of a transaction, unless it is there; false: nothing is free. There is no lock, whose holder could be stopped: who takes the
+ * free place has it, and frees the next. Who has taken another for the same transaction meanwhile gives it back. Global: the verifier looks
+ * at it once. */
+__noinline int txn_enter(u64 id)
+{
+	struct txn_set *s = txn_set_of(id);
+	u32 others;
+
+	if (!s || !id)
+		return false;
+	for (int n = 0; n < TXN_TRIES; n++) {
+		if (txn_in(s, id))
+			return true;
+		for (u32 i = 0; i < TXN_WAYS; i++) {
+			if (s->way[i].id || __sync_val_compare_and_swap(&s->way[i].id, 0, id))
+				continue;
+			others = 0;
+			for (u32 j = 0; j < TXN_WAYS; j++)
+				others += j != i && *(volatile u64 *)&s->way[j].id == id;
+			if (others) {
+				__sync_lock_test_and_set(&s->way[i].id, 0);
+				break;
+			}
+			s->way[i].ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
+			txn_free_next(s, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The entry of a transaction, made at its first handle. NULL: nothing is free. */
 static __always_inline struct txn *txn_make(u64 id)
 {
 	struct txn_set *s = txn_set_of(id);
 	struct txn *x;
-	int n;
 
 	if (!s || !id)
 		return NULL;
 	x = txn_in(s, id);
 	if (x)
 		return x;
-	for (n = 0; n < TXN_TRIES && __sync_val_compare_and_swap(&s->busy, 0, 1); n++)
-		;
-	if (n == TXN_TRIES)
-		return NULL;
-	x = txn_in(s, id);
-	if (!x) {
-		x = &s->way[s->next++ & (TXN_WAYS - 1)];
-		if (x->id && !x->ended && gate_open())
-			lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
-		x->id = TXN_MAKING;
-		x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
-		x->top = x->top_weight = x->first = x->first_weight = 0;
-		x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
-		__sync_lock_test_and_set(&x->id, id);
-	}
-	__sync_lock_test_and_set(&s->busy, 0);
-	return x;
+	return txn_enter(id) ? txn_in(s, id) : NULL;
 }
 
 /* Where the weight of a process in a transaction is kept. NULL when the table refuses. */
