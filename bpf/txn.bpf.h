@@ -42,37 +42,59 @@ static __always_inline void txn_free_next(struct txn_set *s, u32 made)
 	__sync_lock_test_and_set(&x->id, 0);
 }
 
-#define TXN_TRIES 16
+/* A transaction that is about to be entered. */
+struct txn_entry {
+	u64 id;
+	u32 done, pad;
+};
+
+/* How many it has. Without a branch for each, of which the verifier would look at all combinations. */
+static __always_inline u64 txn_entries(struct txn_set *s, u64 id)
+{
+	u64 n = TXN_WAYS, other;
+
+	for (int i = 0; i < TXN_WAYS; i++) {
+		other = *(volatile u64 *)&s->way[i].id ^ id;
+		n -= (other | -other) >> 63;
+	}
+	return n;
+}
+
+/* At one place of the set, whose number the verifier does not know: it looks at the work once. */
+static long txn_try(u32 n, struct txn_entry *e)
+{
+	struct txn_set *s = txn_set_of(e->id);
+	struct txn *x;
+
+	if (!s || txn_in(s, e->id)) {
+		e->done = !!s;
+		return 1;
+	}
+	x = &s->way[n & (TXN_WAYS - 1)];
+	if (x->id || __sync_val_compare_and_swap(&x->id, 0, e->id))
+		return 0;
+	if (txn_entries(s, e->id) > 1) {
+		__sync_lock_test_and_set(&x->id, 0);
+		return 0;
+	}
+	x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
+	txn_free_next(s, n);
+	e->done = 1;
+	return 1;
+}
+
+#define TXN_TRIES 64           /* each place as often as the others */
 
 /* Makes the entry of a transaction, unless it is there; false: nothing is free. There is no lock, whose holder could be stopped: who takes the
  * free place has it, and frees the next. Who has taken another for the same transaction meanwhile gives it back. Global: the verifier looks
  * at it once. */
 __noinline int txn_enter(u64 id)
 {
-	struct txn_set *s = txn_set_of(id);
-	u32 others;
+	struct txn_entry e = { .id = id };
 
-	if (!s || !id)
-		return false;
-	for (int n = 0; n < TXN_TRIES; n++) {
-		if (txn_in(s, id))
-			return true;
-		for (u32 i = 0; i < TXN_WAYS; i++) {
-			if (s->way[i].id || __sync_val_compare_and_swap(&s->way[i].id, 0, id))
-				continue;
-			others = 0;
-			for (u32 j = 0; j < TXN_WAYS; j++)
-				others += j != i && *(volatile u64 *)&s->way[j].id == id;
-			if (others) {
-				__sync_lock_test_and_set(&s->way[i].id, 0);
-				break;
-			}
-			s->way[i].ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
-			txn_free_next(s, i);
-			return true;
-		}
-	}
-	return false;
+	if (id)
+		bpf_loop(TXN_TRIES, txn_try, &e, 0);
+	return e.done;
 }
 
 /* The entry of a transaction, made at its first handle. NULL: nothing is free. */
