@@ -27,6 +27,15 @@ static __always_inline struct txn_share *share_of(struct txn *x, const struct tx
 	return s;
 }
 
+/* A free place is all 0. */
+static __always_inline void txn_clear(struct txn *x)
+{
+	x->id = TXN_FREEING;
+	x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
+	x->top = x->top_weight = x->first = x->first_weight = x->ended = 0;
+	__sync_lock_test_and_set(&x->id, 0);
+}
+
 /* Where the next transaction of a set will be: behind the one that was made, which is the oldest. */
 static __always_inline void txn_free_next(struct txn_set *s, u32 made)
 {
@@ -36,10 +45,7 @@ static __always_inline void txn_free_next(struct txn_set *s, u32 made)
 		return; /* the set has not been full yet */
 	if (!x->ended && gate_open())
 		lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
-	x->id = TXN_FREEING;
-	x->total = x->journal_bytes = x->journal_blocks = x->commit_ns = x->shares = 0;
-	x->top = x->top_weight = x->first = x->first_weight = x->ended = 0;
-	__sync_lock_test_and_set(&x->id, 0);
+	txn_clear(x);
 }
 
 /* A transaction that is about to be entered. */
@@ -74,7 +80,7 @@ static long txn_try(u32 n, struct txn_entry *e)
 	if (x->id || __sync_val_compare_and_swap(&x->id, 0, e->id))
 		return 0;
 	if (txn_entries(s, e->id) > 1) {
-		__sync_lock_test_and_set(&x->id, 0);
+		txn_clear(x); /* a third may have found it, and would be the first of the next transaction here */
 		return 0;
 	}
 	x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
