@@ -300,13 +300,14 @@ static __always_inline bool is_file(struct inode *i)
 	return pointer_at(root + bpf_core_field_offset(struct btrfs_root, root_key.objectid)) != TREE_RELOCATED_DATA;
 }
 
-/* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. */
+/* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. Those that are reclaimed are clean, and
+ * nobody's by then. */
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int PROBE(btrfs__page_gone, struct folio *f)
 {
 	struct inode *i;
 
-	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD)
+	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD || !NUMBER_AT(f, struct folio, _refcount.counter))
 		return 0;
 	i = folio_inode(f);
 	if (!i || !is_file(i) || !NUMBER_AT(i, struct inode, i_nlink))

@@ -353,6 +353,7 @@ struct folio {
 	struct address_space *mapping;
 	unsigned long index;
 	unsigned int _nr_pages; /* large folios only; 6.6 (b8a1d9f5ad) renamed _folio_nr_pages */
+	atomic_t _refcount;     /* 0 while it is reclaimed */
 };
 
 struct folio___old_nr {

@@ -446,6 +446,20 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
+@test "guest: btrfs: pages that are reclaimed from a file that is dirty elsewhere are not taken for dropped, and those that are cut are" {
+	body() {
+		"$io" --api pwrite --file "$IOT_MNT/f" --count 16 --size 64k --sync fsync --every 16 > /dev/null
+		traced -- sh -c "dd if=/dev/zero of=$IOT_MNT/f bs=4k seek=128 count=1 conv=notrunc status=none; echo 1 > /proc/sys/vm/drop_caches"
+		same "dropped by a reclaim" "$(total ops "kind = 'fs_punch'")" 0
+		same "D, and what is unexpected or still dirty" "$(q "SELECT SUM(dirtied), SUM(unexpected), SUM(dirty_end) FROM l WHERE path = '$IOT_MNT/f'")" "4096 0 0"
+		cat "$IOT_MNT/f" > /dev/null
+		traced -- sh -c "dd if=/dev/zero of=$IOT_MNT/f bs=4k seek=128 count=1 conv=notrunc status=none; truncate -s 512k $IOT_MNT/f"
+		[ "$(total ops "kind = 'fs_punch'")" -gt 0 ] || fail "nothing was dropped"
+		same "D and W of what was cut off" "$(q "SELECT SUM(dirtied), SUM(written), SUM(unexpected), SUM(dirty_end) FROM l WHERE path = '$IOT_MNT/f'")" "4096 0 0 0"
+	}
+	with_fs btrfs 320M -- body
+}
+
 @test "guest: btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
 	need_unmounted btrfs
 	body() {

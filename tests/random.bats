@@ -101,7 +101,7 @@ setup() {
 	[ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -1)" = 6.6 ] || skip "before 6.6 XFS writes all of a folio that is dirty in part, which the model does not know"
 	export BATS_TEST_TIMEOUT=7200
 	for reflink in 0 1; do
-		with_fs xfs 2G -m reflink=$reflink -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-8} - 1))"
+		with_fs xfs 2G -m reflink=$reflink -- "$programs" --keep "$BATS_TEST_TMPDIR" --seeds "$first-$((first + ${IOT_RANDOM:-8} - 1))"
 	done
 }
 
@@ -109,7 +109,7 @@ setup() {
 @test "guest: random programs on btrfs: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
 	need mkfs.btrfs btrfs-progs
 	export BATS_TEST_TIMEOUT=7200 MOUNT_OPTS=nodatacow,max_inline=0
-	with_fs btrfs 2G -m single -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-4} - 1))"
+	with_fs btrfs 2G -m single -- "$programs" --keep "$BATS_TEST_TMPDIR" --seeds "$first-$((first + ${IOT_RANDOM:-4} - 1))"
 }
 
 @test "btrfs: what a call for direct I/O or with O_SYNC has written back after it copied is its own, also where others had made it dirty" {
