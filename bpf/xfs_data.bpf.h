@@ -196,13 +196,15 @@ static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 	struct task_struct *t = current_task();
 	struct task_ctx *c = i && len > 0 && !(t->flags & PF_KTHREAD) ? ctx_make() : NULL;
 	struct writer *w;
+	u32 proc;
 
 	if (!c || c->behalf != BEHALF_NONE)
 		return 0;
 	if (off + len >= c->part_to)
 		c->part_inode = 0;
 	w = writer_find(i);
-	return w && w->many ? writer_mark(inode_itself(i), off, len, proc_current(c)) : 0;
+	proc = proc_current(c);
+	return w && !w->many && w->first == proc ? 0 : writer_mark(inode_itself(i), off, len, proc);
 }
 
 /* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was

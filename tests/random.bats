@@ -311,6 +311,12 @@ setup() {
 		3 aios f=2 n=5 len=4097 step=4097 off=0 fail=3
 		3 fsync f=2
 		= 2 0: 3
+		# the same in a large folio that one other process alone had dirtied, in a part: by a cut
+		b pwrite f=1 off=0 len=65536
+		b fsync f=1
+		2 truncate f=1 len=100
+		3 aios f=1 n=8 len=4096 step=4096 off=1 fail=4
+		= 1 0-8: 3
 		# blocks that are unwritten in both files are not shared, and nothing is dirty
 		1 pwrite f=1 off=0 len=65536
 		1 fsync f=1
