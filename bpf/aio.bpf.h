@@ -464,7 +464,7 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 
 	if (!c || !k)
 		return 0;
-	c->aio_now = c->aio_from = 0;
+	c->aio_now = c->aio_from = c->aio_untold = 0;
 	c->direct_request = ~0ULL;
 	if (!REDUCED && c->fresh_ns)
 		fresh_tell(c);

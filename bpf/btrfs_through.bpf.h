@@ -23,14 +23,6 @@ static __always_inline bool uring_through(const struct uring_io *io, struct thro
 	return true;
 }
 
-/* A direct one that has something written back after room was reserved for it goes through the cache; before, it is what others have dirty. */
-static __noinline int aio_fell_back(struct task_ctx *c, const struct aio_search *s)
-{
-	if (c && s && s->t.direct && c->copied_inode == s->t.inode)
-		aio_copied(s);
-	return 0;
-}
-
 /* The request that io_submit is at: told where it is synced; one for direct I/O by the byte that is written back, ~0: any. */
 static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 from, u64 number)
 {
@@ -42,7 +34,6 @@ static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 fro
 		s.what = AIO_AT;
 		s.first = c->aio_now - 1;
 		if (aio_search(&s) && (s.t.direct ? c->aio_from == from + 1 : !c->copying)) { /* else it is over */
-			aio_fell_back(c, &s);
 			*t = s.t;
 			return true;
 		}
@@ -55,7 +46,7 @@ static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 fro
 	if (from != ~0ULL) {
 		c->aio_now = s.found;
 		c->aio_from = from + 1;
-		aio_fell_back(c, &s);
+		c->aio_untold = s.address;
 	}
 	*t = s.t;
 	return true;
@@ -265,6 +256,9 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 		return 0;
 	if (t.direct) {
 		c->fell_inode = t.inode;
+		if (c->aio_untold && in_io_submit())
+			aio_copied(c->aio_untold);
+		c->aio_untold = 0;
 		uring_falls(c->direct_ns, 1);
 	}
 	c->dirtied_range[0] = from;
@@ -375,7 +369,7 @@ static __noinline int synced(struct file *f)
 	if (!aio_search(&s))
 		return 0;
 	c->aio_now = s.found;
-	aio_copied(&s);
+	aio_copied(s.address);
 	return 0;
 }
 

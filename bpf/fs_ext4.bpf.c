@@ -398,7 +398,7 @@ static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 b
 			return 0;
 	}
 	c->aio_now = s.found;
-	aio_copied(&s);
+	aio_copied(s.address);
 	return s.t.len;
 }
 

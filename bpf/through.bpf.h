@@ -194,11 +194,11 @@ static __noinline bool aio_writes(struct task_ctx *c, u64 inode)
 	return regs_arg1(current_regs()) > AIO_LOOKED || aio_search(&s);
 }
 
-/* The request that was found is written back from now on, out of the page cache: what it wrote became dirty just before, not when io_submit
- * began. */
-static __always_inline void aio_copied(const struct aio_search *s)
+/* The request of this control block is written back from now on, out of the page cache: what it wrote became dirty just before, not when
+ * io_submit began. */
+static __always_inline void aio_copied(u64 address)
 {
-	struct aio_time_key k = { s->address, bpf_get_current_pid_tgid() >> 32 };
+	struct aio_time_key k = { address, bpf_get_current_pid_tgid() >> 32 };
 	struct task_ctx *c = ctx_find(); /* a stranger's is no loss */
 	u64 now = bpf_ktime_get_ns();
 

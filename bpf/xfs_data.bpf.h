@@ -75,15 +75,13 @@ SEC("tp_btf/xfs_file_buffered_write")
 int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 {
 	struct sync_write w = { .iocb = (u64)iocb };
-	struct aio_search s = {};
 	u32 tid = bpf_get_current_pid_tgid();
 
 	if (!iocb || !from || !gate_open())
 		return 0;
 	part_note(iocb, from);
 	if (in_io_submit()) { /* of several each may find clean what the one before had written back, or cut what comes behind */
-		s.address = FOLLOW((struct aio_kiocb *)iocb, ki_res.obj);
-		aio_copied(&s);
+		aio_copied(FOLLOW((struct aio_kiocb *)iocb, ki_res.obj));
 	} else {
 		lock_note(tid);
 	}

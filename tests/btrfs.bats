@@ -404,6 +404,31 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
+@test "btrfs: a libaio request for direct I/O that appends inside of a block goes through the page cache, to two places of the device: D is W" {
+	cat > append.py <<-'P'
+		import os, sys
+		from rings import *
+		os.chdir(sys.argv[1])
+		for number, size in enumerate((200000, 4097, 100000)):
+		    fd = os.open("d/f%d" % number, os.O_CREAT | os.O_WRONLY)
+		    os.pwrite(fd, bytes(size), 0)
+		    os.fsync(fd)
+		    d = os.open("d/f%d" % number, os.O_WRONLY | os.O_DIRECT | os.O_APPEND)
+		    assert aio([(d, 0, 3 * PAGE, 0)]) == [3 * PAGE]
+		    assert aio([(d, 0, PAGE, 0), (d, 0, 2 * PAGE, 0)]) == [PAGE, 2 * PAGE]
+	P
+	body() {
+		mkdir "$IOT_MNT/d"
+		chattr +C "$IOT_MNT/d"
+		named maker
+		PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- ./maker append.py "$IOT_MNT"
+		same "of each: D is W, unexpected, still dirty" "$(q "SELECT SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM l WHERE path GLOB '$IOT_MNT/*' GROUP BY path")" \
+			"$(printf '0 0 0\n0 0 0\n0 0 0')"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 @test "btrfs: small files that may be written in place, without copies of data or preallocated, have extents: W is D" {
 	cat > small.py <<-'P'
 		import fcntl, os, sys
