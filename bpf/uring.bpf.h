@@ -203,6 +203,8 @@ static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u6
 		return u->copied_ns - u->ts_ns;
 	if (!u->waits && !(u->flags & FLAG_WORKER))
 		return 0;
+	if (u->to.flags & FLAG_DIRECT && (u->to.flags | u->flags) & (FLAG_SYNC | FLAG_DSYNC) && is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		return 0; /* the rest of a block that it zeroed is written back by its own sync, which a thread of the kernel does */
 	if (!tells_blocks(u->to.host))
 		return dur_ns;
 	return u->fresh_ns > u->ts_ns ? u->fresh_ns - u->ts_ns : 0;

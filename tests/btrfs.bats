@@ -429,6 +429,32 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
+@test "btrfs: a synced request of io_uring for direct I/O behind the end of a file has the zeroed rest of its last block written: D is W" {
+	cat > beyond.py <<-'P'
+		import os, sys
+		from rings import *
+		os.chdir(sys.argv[1])
+		for number, size in enumerate((1000, 200000, 4097)):
+		    fd = os.open("d/f%d" % number, os.O_CREAT | os.O_WRONLY)
+		    os.pwrite(fd, bytes(size), 0)
+		    os.fsync(fd)
+		    d, ring = os.open("d/f%d" % number, os.O_WRONLY | os.O_DIRECT | os.O_SYNC), Ring()
+		    ring.q(WRITE, d, (size // PAGE + 9) * PAGE, PAGE)
+		    assert ring.go() == [PAGE]
+	P
+	body() {
+		mkdir "$IOT_MNT/d"
+		chattr +C "$IOT_MNT/d"
+		named maker
+		PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- ./maker beyond.py "$IOT_MNT"
+		same "of each: D is W, unexpected, still dirty" "$(q "SELECT SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM l WHERE path GLOB '$IOT_MNT/*' GROUP BY path")" \
+			"$(printf '0 0 0\n0 0 0\n0 0 0')"
+		same "direct" "$(q "SELECT SUM(direct) FROM l WHERE path GLOB '$IOT_MNT/*'")" $((3 * 4096))
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 @test "btrfs: small files that may be written in place, without copies of data or preallocated, have extents: W is D" {
 	cat > small.py <<-'P'
 		import fcntl, os, sys
