@@ -404,6 +404,20 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
+# Runs a script that writes three files d/f0 .. d/f2, whose data has no checksums: direct writes to others go through the page cache since 6.15.
+in_place() { # SCRIPT
+	body() {
+		mkdir "$IOT_MNT/d"
+		chattr +C "$IOT_MNT/d"
+		named maker
+		PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- ./maker "$1" "$IOT_MNT"
+		same "of each: D is W, unexpected, still dirty" "$(q "SELECT SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM l
+			WHERE path GLOB '$IOT_MNT/*' GROUP BY path")" "$(printf '0 0 0\n0 0 0\n0 0 0')"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body "$1"
+}
+
 @test "btrfs: a libaio request for direct I/O that appends inside of a block goes through the page cache, to two places of the device: D is W" {
 	cat > append.py <<-'P'
 		import os, sys
@@ -417,16 +431,7 @@ w_of() { # COMM_LIKE
 		    assert aio([(d, 0, 3 * PAGE, 0)]) == [3 * PAGE]
 		    assert aio([(d, 0, PAGE, 0), (d, 0, 2 * PAGE, 0)]) == [PAGE, 2 * PAGE]
 	P
-	body() {
-		mkdir "$IOT_MNT/d"
-		chattr +C "$IOT_MNT/d"
-		named maker
-		PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- ./maker append.py "$IOT_MNT"
-		same "of each: D is W, unexpected, still dirty" "$(q "SELECT SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM l WHERE path GLOB '$IOT_MNT/*' GROUP BY path")" \
-			"$(printf '0 0 0\n0 0 0\n0 0 0')"
-	}
-	need python3 python3-minimal
-	with_fs btrfs 320M -- body
+	in_place append.py
 }
 
 @test "btrfs: a synced request of io_uring for direct I/O behind the end of a file has the zeroed rest of its last block written: D is W" {
@@ -442,17 +447,8 @@ w_of() { # COMM_LIKE
 		    ring.q(WRITE, d, (size // PAGE + 9) * PAGE, PAGE)
 		    assert ring.go() == [PAGE]
 	P
-	body() {
-		mkdir "$IOT_MNT/d"
-		chattr +C "$IOT_MNT/d"
-		named maker
-		PYTHONPATH=$root/tests PYTHONDONTWRITEBYTECODE=1 traced -- ./maker beyond.py "$IOT_MNT"
-		same "of each: D is W, unexpected, still dirty" "$(q "SELECT SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM l WHERE path GLOB '$IOT_MNT/*' GROUP BY path")" \
-			"$(printf '0 0 0\n0 0 0\n0 0 0')"
-		same "direct" "$(q "SELECT SUM(direct) FROM l WHERE path GLOB '$IOT_MNT/*'")" $((3 * 4096))
-	}
-	need python3 python3-minimal
-	with_fs btrfs 320M -- body
+	in_place beyond.py
+	same "direct" "$(q "SELECT SUM(direct) FROM l WHERE path GLOB '*/d/f?'")" $((3 * 4096))
 }
 
 @test "btrfs: small files that may be written in place, without copies of data or preallocated, have extents: W is D" {
