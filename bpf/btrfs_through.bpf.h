@@ -199,6 +199,23 @@ static __always_inline int marked(u64 inode, u64 from, u64 len)
 	return 0;
 }
 
+/* A page that is dirty, but not by anybody who is wanted, is stored over: it is the faulter's from now on, as with a write. Its range is locked
+ * for that. Global: the verifier looks at it once. */
+__noinline int stored_over(u64 inode, u64 from, u64 len)
+{
+	struct task_ctx *c = ctx_find();
+	u64 off, folio;
+
+	if (!c || !inode || c->over_inode != inode || c->was_call != fault_call(current_task()))
+		return 0;
+	off = c->over_index << PAGE_SHIFT;
+	folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), c->over_index);
+	if (off < from || off - from >= len || !folio || !folio_is_dirty(folio) || btrfs_is_dirty_in_part(inode, off))
+		return 0; /* that of a folio of several blocks is told of as they are marked, and one that is clean as it turns dirty */
+	c->over_inode = 0;
+	return dirtied((struct inode *)inode, off, PAGE_SIZE);
+}
+
 /* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
  * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
 SEC("tp_btf/btrfs_set_extent_bit")
@@ -210,6 +227,8 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 	if (!tree || !c)
 		return 0;
 	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	if (c->over_inode && gate_open())
+		stored_over(inode_itself((struct inode *)inode), from, len);
 	if (bpf_core_type_exists(struct btrfs_folio_state) && mark & EXTENT_DELALLOC && gate_open() && !(current_task()->flags & PF_KTHREAD))
 		marked(inode_itself((struct inode *)inode), from, len);
 	if (!c->copying || !is_copied_to(c, (struct inode *)inode))

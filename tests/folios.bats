@@ -115,3 +115,30 @@ zeroed() { # FS
 @test "guest: ext4: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed ext4; }
 @test "guest: XFS: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed xfs; }
 @test "guest: btrfs: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed btrfs; }
+
+# Pages that were dirty before the run are nobody's until they are stored over: then they are the storing process's, as with a write.
+over() { # FS
+	body() {
+		rm -f run.sqlite*
+		(cd "$IOT_MNT" && python3 "$BATS_TEST_TMPDIR/before.py")
+		(cd "$IOT_MNT" && traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
+		same "$1: dirtied, written, dirty before, unexpected, still dirty" "$(q "SELECT SUM(dirtied), SUM(written), SUM(dirty_start), SUM(unexpected), SUM(dirty_end)
+			FROM l WHERE path GLOB '$IOT_MNT/*' GROUP BY path ORDER BY path" | tr '\n' ',')" "4096 4096 0 0 0,0 4096 4096 0 0,4096 4096 0 0 0,"
+		same "$1: of nobody" "$(q "SELECT SUM(written) FROM l WHERE owner = 0 AND path GLOB '$IOT_MNT/*'")" 4096
+	}
+	cat > before.py <<-'P'
+		for name in "into", "left", "stored": open(name, "wb").write(bytes(4096))
+	P
+	cat > scene.py <<-'P'
+		import mmap, os
+		into, left, stored = (os.open(name, os.O_RDWR) for name in ("into", "left", "stored"))
+		m = mmap.mmap(stored, 4096); m[100] = 1; m.flush()
+		m = mmap.mmap(into, 4096); os.preadv(left, [memoryview(m)], 0); m.flush()
+		os.fsync(left)
+	P
+	with_fs "$1" 500M -- body "$1"
+}
+
+@test "ext4: pages that were dirty before the run are of who stores to them, and of who has a call read into them: D is W" { over ext4; }
+@test "XFS: pages that were dirty before the run are of who stores to them, and of who has a call read into them: D is W" { over xfs; }
+@test "btrfs: pages that were dirty before the run are of who stores to them, and of who has a call read into them: D is W" { over btrfs; }

@@ -643,6 +643,7 @@ api_bytes() {
 }
 
 @test "guest: a thread that leaves long after the last one that lived, since a file system is frozen, is not forgotten in its process" {
+	make -C "$root" --no-print-directory "$IOT_BUILD/leaver" B="$IOT_BUILD" || fail "leaver cannot be built"
 	body() {
 		mkfifo go
 		cat > leave.sh <<-EOF
