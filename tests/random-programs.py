@@ -45,7 +45,7 @@ sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
 from random_device import PAGE, Image, extents, generation, holes, is_btrfs, is_overlay, is_xfs, refusal  # noqa: E402
 from random_generate import CALLS, generate, parse  # noqa: E402
-from random_model import BYTES, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, place, ranges, touched  # noqa: E402
+from random_model import BYTES, FALLOC_COLLAPSE, FALLOC_INSERT, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, place, ranges, touched  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("IOT_BUILD", HERE + "/../build")
@@ -128,9 +128,10 @@ class Batch:
                 pass
         return paths
 
-    def look(self, p, copied=None):
+    def look(self, p, copied=None, shifts=False):
         """Pages of the program's files that were written since the last look: {inode: pages}. Writeback that goes on is waited for:
-        its blocks are called unwritten until it has ended. copied: key of the inode into which a call has just copied, and the pages."""
+        its blocks are called unwritten until it has ended. copied: key of the inode into which a call has just copied, and the pages.
+        shifts: a call may have moved a range of a file, which keeps its blocks."""
         writes, fresh, empty = {}, {}, {}
         for name in self.holders(p).values():
             self.stranger.ask("wait " + name)
@@ -152,7 +153,7 @@ class Batch:
                     was[e.page + n] = e.at + n * PAGE
                     if e.unwritten:
                         unwritten.add(e.at + n * PAGE)
-            places = set(was.values())  # a range that was shifted keeps its blocks
+            places = {at: page for page, at in was.items()}
             for e in fresh.get(key, ()):
                 for n in range(e.pages):
                     at = e.at + n * PAGE
@@ -163,6 +164,10 @@ class Batch:
                     # new and written; or the flusher's own time came between looking and marking, and the pattern hides the bytes
                     elif not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
                         pages_written.add(e.page + n)
+                    elif not e.unwritten and not shifts and was.get(e.page + n) != at:  # cut off from one page, and taken for another
+                        pages_written.add(e.page + n)
+                        if places[at] not in i.claims:
+                            pages_written.discard(places[at])
             for page in i.shared & i.claims.keys() - pages_written:  # what was dirty here is written before
                 if i.claims[page].strong:
                     pages_written.add(page)
@@ -205,7 +210,8 @@ class Batch:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
         copied = op == "copy" and reply.get("ino") and ret > 0 and not (reply["at"] % PAGE or c["soff"] % PAGE) # else nothing can be shared
-        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if copied else None)
+        shifts = op == "fallocate" and bool(c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT))
+        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if copied else None, shifts)
         if is_btrfs() and "x" in c.get("mode", "") and op in BYTES and ret > 0 and is_aligned(c, reply):
             self.wait_direct(p, (reply["ino"], reply["gen"]), set(touched(reply, ret)), writes)
         if reply.get("ino"):
