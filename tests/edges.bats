@@ -508,7 +508,11 @@ for size in 100, 1024, 2500:
 	spec="XFS 1k" && with_fs xfs 512M -b size=1024 -m reflink=0 -- body
 	b=16384
 	wanted=$((4 * b + b + b + b + b + b + 4 * b + b + b))
-	[ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -lt 612 ] || { spec="XFS 16k" && with_fs xfs 512M -b size=16k -m reflink=0 -- body; }
+	[ "$(uname -r | awk -F. '{ print $1 * 100 + $2 }')" -lt 612 ] && return
+	spec="XFS 16k" && with_fs xfs 512M -b size=16k -m reflink=0 -- body
+	b=65536
+	wanted=$((9 * b))
+	spec="XFS 64k" && with_fs xfs 1G -b size=64k -- body
 }
 
 @test "what a call reads into a mapped file is D of who reads, by recv, by read and by direct read: the ledger closes" {
