@@ -220,13 +220,10 @@ int PROBE(ext4__start, struct inode *i)
 	return handle_about(i);
 }
 
-static __always_inline void handle_put(struct task_ctx *c, u32 dev, u32 owner, u32 dirtied)
+static __always_inline void handle_put(const struct task_ctx *c, struct inode *i, u32 dev, u32 owner, u32 dirtied)
 {
 	struct iot_put_key k = { .owner = owner, .blocks = 1 };
-	struct inode *i = c ? (struct inode *)c->put_inode : NULL;
 
-	if (c)
-		c->put_inode = 0;
 	if (i && inode_dev(i) != dev)
 		i = NULL; /* of a file system without a journal */
 	k.dev = i ? disk_below(i) : dev;
@@ -241,9 +238,13 @@ int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, 
 	     int dirtied)
 {
 	struct task_ctx *c = ctx_find();
-	u64 owner;
+	u64 owner, about = 0;
 	u8 how;
 
+	if (c) { /* also a handle that is nobody's has ended */
+		about = c->put_inode;
+		c->put_inode = 0;
+	}
 	/* before the run only the tracer is known: its outputs may be committed in it */
 	if (!gate_open() && current_task()->tgid != cfg.self_pid)
 		return 0;
@@ -253,7 +254,7 @@ int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, 
 	if (!owner)
 		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
 	txn_add(txn_owner(dev, tid), owner, dirtied > 0 ? dirtied : 1);
-	handle_put(c, dev, owner, dirtied > 0 ? dirtied : 0);
+	handle_put(c, (struct inode *)about, dev, owner, dirtied > 0 ? dirtied : 0);
 	return 0;
 }
 

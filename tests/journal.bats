@@ -131,3 +131,14 @@ real_run() {
 	need mkfs.btrfs btrfs-progs
 	loops_on btrfs 400M
 }
+
+@test "journal: what a thread of the kernel does for a file of nobody's is not taken for the file that it does something for next" {
+	real_run
+	body() {
+		dd if=/dev/zero of="$IOT_MNT/before" bs=4k count=4 status=none
+		traced -- sh -c "sync '$IOT_MNT/before'; for i in 1 2 3 4 5 6; do dd if=/dev/zero of='$IOT_MNT/after'\$i bs=4k count=4 conv=fsync status=none; done"
+		same "files that blocks were allocated for" "$(sqlite3 "$store" "SELECT f.path, SUM(p.txns) FROM put p JOIN file f ON f.id = p.file
+			WHERE p.call = 'writeback' AND p.owner > 2 GROUP BY f.path ORDER BY f.path" | sed 's/.*\///' | tr '\n' ' ')" "after1|1 after2|1 after3|1 after4|1 after5|1 after6|1 "
+	}
+	with_fs ext4 200M -- body
+}
