@@ -175,6 +175,13 @@ static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[M
 	return n;
 }
 
+/* The same, of a reading between two looks. What completed between them may be counted already, which makes it too small by that: so the
+ * reading without is preferred. */
+static s64 lag_between(lag_of *lag, const struct around *a, const u64 *counted)
+{
+	return 2 * lag(&a->after, counted) - lag(&a->before, counted);
+}
+
 /* Reads the numbers of a counter of a disk between two of its requests; returns how many.
  *
  * The kernel calls our programs before it counts, and the processor can be taken away in between, for longer than we wait. Of requests that our
@@ -193,9 +200,9 @@ static int read_between(struct counters *list, u32 disk, const char *path, lag_o
 		at = clock_now(CLOCK_MONOTONIC);
 		n = read_once(list->probes, disk, path, now, &around, &whole);
 		moved_ns = around.before.last_ns > list->since_ns ? around.before.last_ns : list->since_ns;
-		if (!i || whole > best_whole || (whole == best_whole && n && lag(&around.before, now) < best)) {
+		if (!i || whole > best_whole || (whole == best_whole && n && lag_between(lag, &around, now) < best)) {
 			best_whole = whole;
-			best = n ? lag(&around.before, now) : 0;
+			best = n ? lag_between(lag, &around, now) : 0;
 			memcpy(v, now, sizeof(now));
 			*a = around;
 		}
