@@ -175,8 +175,8 @@ static int read_once(const struct probes *p, u32 disk, const char *path, u64 v[M
 	return n;
 }
 
-/* The same, of a reading between two looks. What completed between them may be counted already, which makes it too small by that: so the
- * reading without is preferred. */
+/* How much a reading that is of no instant misses, in bytes, but for a constant: to compare readings of one disk. What completed between the
+ * looks before and after it may be counted already, which makes the lag too small by that: so a reading without is preferred. */
 static s64 lag_between(lag_of *lag, const struct around *a, const u64 *counted)
 {
 	return 2 * lag(&a->after, counted) - lag(&a->before, counted);
