@@ -3,7 +3,9 @@
  *
  * Volumes (dm, md, the heads of multipath NVMe) pass bios on: the same, clones, or others with the data encrypted; at once, or later
  * from a thread of theirs. All tell so by block_bio_remap, with the volume and the sector there. So a bio that is queued on a volume
- * is noted by its sector, and so is every sector at which a volume cuts it; what is passed on is found by it and inherits.
+ * is noted by its sector, and so is every sector at which a volume cuts it; what is passed on is found by it and inherits. Clones and
+ * parts have the vectors of the bio that they are of, and are found by these first: a volume may pass the rest of a bio on before its
+ * front (md's raid0 from 6.1 on), and then nobody has said where it was cut.
  * A loop device writes to the pages of a file: its owners go along to them.
  */
 #ifndef IOT_STACK_BPF_H
@@ -16,9 +18,11 @@
 #define SECTOR_SHIFT 9
 
 struct upper_key {
-	u64 sector;
-	u32 disk, op;
+	u64 sector;            /* or the address of its vectors */
+	u32 disk, op;          /* with BY_VECTORS */
 };
+
+#define BY_VECTORS 0x100       /* beyond what op_of() returns */
 
 struct upper {
 	u64 bio, use;          /* 0: several are under way there, of different owners */
@@ -115,8 +119,28 @@ static __always_inline void bio_place(struct bio *b, struct iot_bio *t, u64 sect
 static __always_inline void bio_note(struct bio *b, const struct iot_bio *t)
 {
 	struct upper_key k = { t->sector, t->disk, op_of(b->bi_opf) };
+	struct upper u = { (u64)b, t->use };
 
 	upper_note(&k, (u64)b, t);
+	k.sector = POINTER_AT(b, struct bio, bi_io_vec);
+	k.op |= BY_VECTORS;
+	if (k.sector)
+		bpf_map_update_elem(&uppers, &k, &u, BPF_ANY);
+}
+
+/* What the tag of a bio on a volume is, of which b is a clone or a part that is now about `from` of that volume; *bio: which. */
+static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key *k, u64 *bio)
+{
+	struct upper_key by = { POINTER_AT(b, struct bio, bi_io_vec), k->disk, k->op | BY_VECTORS };
+	struct upper *u = bpf_map_lookup_elem(&uppers, &by);
+	struct iot_bio *t = upper_live(u);
+
+	if (!t || k->sector - t->sector >= t->size >> SECTOR_SHIFT) {
+		u = bpf_map_lookup_elem(&uppers, k);
+		t = upper_live(u);
+	}
+	*bio = u ? u->bio : 0;
+	return t;
 }
 
 /* A part of the upper bio `p`, which begins at `sector` of the volume. */
@@ -156,8 +180,7 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	struct block_device *below = b->bi_bdev;
 	u32 size = b->bi_iter.bi_size;
 	struct iot_state *s = run_state();
-	struct upper u, *found;
-	u64 key = number_of(b);
+	u64 key = number_of(b), upper = 0;
 
 	if (s && !s->passes)
 		s->passes = 1;
@@ -171,14 +194,12 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	}
 	if (!size)
 		flush_passed(dev, t.disk);
-	found = size ? bpf_map_lookup_elem(&uppers, &k) : NULL;
-	p = upper_live(found);
+	p = size ? upper_of(b, &k, &upper) : NULL;
 	if (p) {
-		u = *found;
-		inherit(&t, p, u.bio, from, size);
+		inherit(&t, p, upper, from, size);
 		if (from + (size >> SECTOR_SHIFT) < p->sector + (p->size >> SECTOR_SHIFT)) { /* it was cut: the rest comes later */
 			k.sector = from + (size >> SECTOR_SHIFT);
-			upper_note(&k, u.bio, p);
+			upper_note(&k, upper, p);
 		}
 	}
 	if (!dev_wanted(t.disk) && !is_volume(below))

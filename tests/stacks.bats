@@ -158,7 +158,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees "$volume"
 }
 
-@test "guest: 16 MiB on a striped array are submitted once, and its members write them once" {
+stripes_up() { # an array of two members, in chunks of 64 KiB, with ext4
 	modprobe -q raid0 2>/dev/null || :
 	[ -e /proc/mdstat ] || skip "md is missing: this kernel has none (vm.bats runs this in a guest)"
 	need mdadm mdadm
@@ -168,11 +168,38 @@ sixteen() { # DATA BYTES AT THE LEAF
 	arrays+=(/dev/md77)
 	volume=/dev/md77 volume_no=$(</sys/block/md77/dev)
 	ext4_on "$volume"
+}
+
+@test "guest: 16 MiB on a striped array are submitted once, and its members write them once" {
+	stripes_up
 	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
 	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
 	same "W on the volume" "$(on_top fs_write "cause = 'data' AND comm = 'dd'")" 16777216
 	same "the members' data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 16777216
 	same "F is B" "$(on_top fs_write 1)" "$(total bytes "kind = 'block_write' AND cause IN ('data', 'journal', 'metadata') AND owner <> 0")"
+	agrees
+}
+
+@test "guest: what crosses from one chunk of a striped array to the next is its owner's on both members, written and read" {
+	stripes_up
+	cp "$(command -v dd)" ./one
+	cp "$(command -v dd)" ./two
+	# 64 KiB at each place that a page has in a chunk; and pages in turns, which are written back together
+	# shellcheck disable=SC2016 # expanded by the command
+	traced -- sh -c 'for i in $(seq 0 15); do
+		./one if=/dev/zero of="$1/d" bs=64k count=1 seek=$((i * 69632)) oflag=direct,seek_bytes conv=notrunc status=none
+		./two if="$1/d" of=/dev/null bs=64k count=1 skip=$((i * 69632)) iflag=direct,skip_bytes status=none
+	done
+	for i in $(seq 0 2 126); do
+		./one if=/dev/zero of="$1/f" bs=4096 count=1 seek=$i conv=notrunc status=none
+		./two if=/dev/zero of="$1/f" bs=4096 count=1 seek=$((i + 1)) conv=notrunc status=none
+	done; sync "$1/f"' sh "$mnt"
+	same "submitted directly" "$(on_top fs_write "cause = 'direct'")" 1048576
+	same "the members', directly" "$(total bytes "kind = 'block_write' AND cause = 'direct' AND comm = 'one'")" 1048576
+	same "read of the members" "$(total bytes "kind = 'block_read' AND cause = 'direct' AND comm = 'two'")" 1048576
+	same "of the one" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'one'")" 262144
+	same "of the two" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'two'")" 262144
+	same "nobody's" "$(total bytes "kind IN ('block_write', 'block_read') AND owner = 0")" 0
 	agrees
 }
 
