@@ -193,6 +193,30 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 	return 0;
 }
 
+/* Was it passed on without a word? Global: there is no room on its caller's stack. */
+__noinline int queue_silent(u64 bio, struct walk *w)
+{
+	u32 above = w ? passed_silently(bio, &w->tag) : 0;
+
+	if (above)
+		silent_note(above);
+	return !!above;
+}
+
+/* What is it that the running thread submits, and whose? */
+static __always_inline void queue_tag(struct bio *b, struct walk *w, struct task_ctx *c)
+{
+	if (c)
+		range_look(c);
+	if (c && op_of(b->bi_opf) == REQ_OP_READ)
+		asked_range(w, c, b);
+	if (cfg.events)
+		w->task = proc_running(c);
+	tag_bio(w->bio, &w->tag, c);
+	if (w->tag.cause == CAUSE_DIRECT)
+		memory_claim(w->bio, w->tag.owner);
+}
+
 SEC("tp_btf/block_bio_queue")
 int PROBE(block__queue, struct bio *b)
 {
@@ -228,28 +252,22 @@ int PROBE(block__queue, struct bio *b)
 	volume = is_volume(b->bi_bdev);
 	if (!volume && !dev_wanted(w->tag.disk))
 		return 0; /* what is on a volume may reach a disk that is wanted */
-	c = ctx_find();
 	w->bio = key;
-	if (!b->bi_iter.bi_size && op <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
-		queue_flush(b, c, w->tag.disk, clone);
-		return 0;
+	if (!s->passes || !queue_silent(key, w)) {
+		c = ctx_find();
+		if (!b->bi_iter.bi_size && op <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
+			queue_flush(b, c, w->tag.disk, clone);
+			return 0;
+		}
+		queue_tag(b, w, c);
 	}
-	if (c)
-		range_look(c);
-	if (c && op == REQ_OP_READ)
-		asked_range(w, c, b);
-	if (cfg.events)
-		w->task = proc_running(c);
-	tag_bio(w->bio, &w->tag, c);
-	if (w->tag.cause == CAUSE_DIRECT)
-		memory_claim(w->bio, w->tag.owner);
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		flusher_set(w->tag.disk, w->tag.owner);
 	if (volume) {
 		bio_place(b, &w->tag, b->bi_iter.bi_sector);
 		bio_note(b, &w->tag);
 	}
-	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK && w->tag.from != BIO_OWN && dev_wanted(w->tag.disk))
+	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK && w->tag.from == BIO_SUBMITTED && dev_wanted(w->tag.disk))
 		submit_record(w, op == REQ_OP_WRITE);
 	if (w->again.seen)
 		again_look(w);

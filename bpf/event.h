@@ -318,6 +318,7 @@ struct iot_outside {
 	u64 last_ns;           /* of these */
 	u64 inside_read, inside_write; /* of partitions and volumes, which are in no aggregate: while it was open */
 	u64 unseen_read, unseen_write; /* inside the run, without a call of block__complete */
+	u64 silent;            /* 1: of a volume that passed bios on without a word: md below dm */
 };
 
 /* What who__self() is called with: it fills in how the kernel itself names the process that calls, and its namespaces and root,
@@ -501,6 +502,13 @@ struct iot_syscall {
 };
 #define IOT_MAX_SYSCALL 512
 
+/* Where fields lie in md's struct stripe_head, and in the struct r5dev that it has for each member: of a module, raid456. */
+struct iot_stripe_layout {
+	u32 members, first_member; /* struct stripe_head */
+	u32 member_size;       /* 0: not known */
+	u32 to_read, to_write, written, sector; /* struct r5dev: bios; where in the array */
+};
+
 /* Work functions and end-of-bio functions that mean something; the tracer finds their addresses. */
 enum iot_function {
 	FN_NONE,
@@ -529,6 +537,7 @@ enum iot_function {
 	FN_BTRFS_COMPRESSED, /* of a struct btrfs_bio: compressed data */
 	FN_BTRFS_ORDERED,   /* enters an extent into the trees when it is on disk */
 	FN_BTRFS_COMPRESS,  /* compresses a part of a file */
+	FN_STRIPE,          /* ends a page of a stripe with parity: bi_private is its struct stripe_head */
 };
 
 /* Losses, counted per processor in map `losses`. */

@@ -14,5 +14,6 @@
 #include "put.bpf.h"
 #include "quick.bpf.h"
 #include "readahead.bpf.h"
+#include "stripe.bpf.h"
 #include "twin.bpf.h"
 #include "uring.bpf.h"

@@ -92,6 +92,14 @@ static __always_inline struct iot_outside *outside_of(u32 disk)
 	return o;
 }
 
+static __always_inline void silent_note(u32 volume)
+{
+	struct iot_outside *o = volume >> 20 == MD_MAJOR ? NULL : outside_of(volume);
+
+	if (o && !o->silent)
+		o->silent = 1;
+}
+
 /* The kernel counts everything that is no read and no discard as written, whatever it moved. */
 static __always_inline bool counts_as_write(u32 op)
 {

@@ -11,30 +11,10 @@
 #ifndef IOT_STACK_BPF_H
 #define IOT_STACK_BPF_H
 
-#include "walk.bpf.h"
+#include "stripe.bpf.h"
 
 #define LOOP_MAJOR 7
 #define MAX_BIOS 1024          /* bios of one request that are walked */
-#define SECTOR_SHIFT 9
-
-struct upper_key {
-	u64 sector;            /* or the address of its vectors */
-	u32 disk, op;          /* with BY_VECTORS */
-};
-
-#define BY_VECTORS 0x100       /* beyond what op_of() returns */
-
-struct upper {
-	u64 bio, use;          /* 0: several are under way there, of different owners */
-};
-
-/* Entries are not taken out: one counts as long as its bio is in `bios`, in the same use. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct upper_key);
-	__type(value, struct upper);
-} uppers SEC(".maps");
 
 /* Devices that a volume is made of. The tracer notes those that are there when it begins. */
 struct {
@@ -63,104 +43,12 @@ static __always_inline void flusher_set(u32 disk, u64 owner)
 		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
 }
 
-/* The operation of a bio or request. Zone appends are writes whose place the device chooses. */
-static __always_inline u32 op_of(u32 flags)
-{
-	u32 op = flags & 0xff;
-
-	if (bpf_core_enum_value_exists(enum req_op___iot, REQ_OP_ZONE_APPEND___iot) &&
-	    op == bpf_core_enum_value(enum req_op___iot, REQ_OP_ZONE_APPEND___iot))
-		return REQ_OP_WRITE;
-	return op;
-}
-
 /* Has the disk no requests of its own, so that its driver may pass bios on? */
 static __always_inline bool is_volume(struct block_device *b)
 {
 	u64 disk = POINTER_AT(b, struct block_device, bd_disk);
 
 	return POINTER_AT(POINTER_AT(disk, struct gendisk, fops), struct block_device_operations, submit_bio);
-}
-
-static __always_inline struct iot_bio *upper_live(const struct upper *u)
-{
-	struct iot_bio *t;
-
-	if (!u)
-		return NULL;
-	t = bio_find(u->bio);
-	return t && t->use == u->use ? t : NULL;
-}
-
-/* A bio whose tag is `t` can be found by this sector of a volume. Two of different owners at one place: neither is. */
-static __always_inline void upper_note(struct upper_key *k, u64 bio, const struct iot_bio *t)
-{
-	struct upper u = { bio, t->use }, *old = bpf_map_lookup_elem(&uppers, k);
-	struct iot_bio *other;
-
-	if (old && old->bio != bio) {
-		other = upper_live(old);
-		if (other && (other->owner != t->owner || other->cause != t->cause || other->file != t->file || other->parts != t->parts || other->many != t->many))
-			u.bio = 0;
-	}
-	bpf_map_update_elem(&uppers, k, &u, BPF_ANY);
-}
-
-/* Fills in what a bio on a volume is found and counted by. */
-static __always_inline void bio_place(struct bio *b, struct iot_bio *t, u64 sector)
-{
-	t->use = bpf_ktime_get_ns();
-	t->sector = sector;
-	t->size = b->bi_iter.bi_size;
-	t->idx = b->bi_iter.bi_idx;
-	t->done = b->bi_iter.bi_bvec_done;
-}
-
-static __always_inline void bio_note(struct bio *b, const struct iot_bio *t)
-{
-	struct upper_key k = { t->sector, t->disk, op_of(b->bi_opf) };
-	struct upper u = { (u64)b, t->use };
-
-	upper_note(&k, (u64)b, t);
-	k.sector = POINTER_AT(b, struct bio, bi_io_vec);
-	k.op |= BY_VECTORS;
-	if (k.sector)
-		bpf_map_update_elem(&uppers, &k, &u, BPF_ANY);
-}
-
-/* What the tag of a bio on a volume is, of which b is a clone or a part that is now about `from` of that volume; *bio: which. */
-static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key *k, u64 *bio)
-{
-	struct upper_key by = { POINTER_AT(b, struct bio, bi_io_vec), k->disk, k->op | BY_VECTORS };
-	struct upper *u = bpf_map_lookup_elem(&uppers, &by);
-	struct iot_bio *t = upper_live(u);
-
-	if (!t || k->sector - t->sector >= t->size >> SECTOR_SHIFT) {
-		u = bpf_map_lookup_elem(&uppers, k);
-		t = upper_live(u);
-	}
-	*bio = u ? u->bio : 0;
-	return t;
-}
-
-/* A part of the upper bio `p`, which begins at `sector` of the volume. */
-static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, u64 upper, u64 sector, u32 size)
-{
-	u32 at = (sector - p->sector) << SECTOR_SHIFT;
-
-	t->owner = p->owner;
-	t->file = p->file;
-	t->cause = p->cause;
-	t->how = p->how;
-	t->sub = p->sub;
-	t->many = p->many;
-	t->parts = p->parts;
-	t->top = p->top ? p->top : upper;
-	t->top_use = p->top ? p->top_use : p->use;
-	t->off = p->off + at;
-	t->demanded = p->demanded > at ? p->demanded - at : 0;
-	if (t->demanded > size)
-		t->demanded = size;
 }
 
 /* A flush of a volume becomes flushes of the devices below. */
@@ -181,6 +69,7 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	u32 size = b->bi_iter.bi_size;
 	struct iot_state *s = run_state();
 	u64 key = number_of(b), upper = 0;
+	bool stripe;
 
 	if (s && !s->passes)
 		s->passes = 1;
@@ -194,8 +83,11 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	}
 	if (!size)
 		flush_passed(dev, t.disk);
-	p = size ? upper_of(b, &k, &upper) : NULL;
-	if (p) {
+	stripe = size && is_stripe(b);
+	p = size && !stripe ? upper_of(b, &k, &upper) : NULL;
+	if (stripe) {
+		stripe_passed(key, &t, dev);
+	} else if (p) {
 		inherit(&t, p, upper, from, size);
 		if (from + (size >> SECTOR_SHIFT) < p->sector + (p->size >> SECTOR_SHIFT)) { /* it was cut: the rest comes later */
 			k.sector = from + (size >> SECTOR_SHIFT);
@@ -235,6 +127,62 @@ static __always_inline u32 held_by(struct block_device *b)
 	if (!h->holder)
 		h->holder = holder;
 	return h->holder == holder ? h->volume : 0;
+}
+
+/* From one place in the vectors of a bio to another. */
+struct distance {
+	u64 vec;               /* struct bio_vec */
+	u32 idx, to, bytes;
+};
+
+static long distance_step(u32 n, struct distance *d)
+{
+	if (d->idx >= d->to)
+		return 1;
+	d->bytes += NUMBER_AT((struct bio_vec *)d->vec + d->idx, struct bio_vec, bv_len);
+	d->idx++;
+	return 0;
+}
+
+#define MAX_VECTORS 256        /* BIO_MAX_VECS */
+
+/* Fills in the tag of a bio that has the vectors of one on a volume, or begins further on in them. Returns 1, or 0: it has those of none. */
+__noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 volume)
+{
+	struct bio *b = (struct bio *)bio;
+	struct distance d = { POINTER_AT(b, struct bio, bi_io_vec) };
+	u64 upper;
+	struct iot_bio *p = upper_by_vectors(b, volume, &upper);
+
+	if (!t || !p)
+		return 0;
+	d.idx = p->idx;
+	d.to = NUMBER_AT(b, struct bio, bi_iter.bi_idx);
+	bpf_loop(MAX_VECTORS, distance_step, &d, 0);
+	d.bytes += NUMBER_AT(b, struct bio, bi_iter.bi_bvec_done) - p->done;
+	if (d.bytes >= p->size)
+		return 0;
+	inherit(t, p, upper, p->sector + (d.bytes >> SECTOR_SHIFT), NUMBER_AT(b, struct bio, bi_iter.bi_size));
+	return 1;
+}
+
+/* Arrays of dm (LVM's raid1, raid5, ...) do not tell what they pass on. What is queued on one of their members is a page of a stripe, or of
+ * the bio that has its vectors: its tag is filled in. Returns the volume; 0: it is not. Global: the verifier looks at it once. */
+__noinline u32 passed_silently(u64 bio, struct iot_bio *t)
+{
+	struct bio *b = (struct bio *)bio;
+	u32 volume = held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev));
+
+	if (!t || !volume || !NUMBER_AT(b, struct bio, bi_iter.bi_size))
+		return 0;
+	if (is_stripe(b)) {
+		t->cause = CAUSE_UNKNOWN;
+		stripe_passed(bio, t, volume);
+	} else if (!vectors_passed(bio, t, volume)) {
+		return 0;
+	}
+	t->from = BIO_PASSED;
+	return volume;
 }
 
 /* ---- loop devices ---- */

@@ -26,14 +26,6 @@ static __always_inline bool is_btrfs(u32 function)
 	return function >= FN_BTRFS_BIO && function <= FN_BTRFS_PARITY;
 }
 
-static __always_inline u32 number_at(u64 address)
-{
-	u32 v = 0;
-
-	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
-	return v;
-}
-
 /* The struct page that a bio's first byte is on. */
 static __always_inline u64 first_page_of(u64 bio)
 {
@@ -292,7 +284,7 @@ static long stripe_step(u32 n, struct stripe_walk *w)
 static __always_inline u64 stripe_owners(u64 first)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
-	struct stripe_walk w = { .bio = first };
+	struct stripe_walk w = { .bio = first, .n = some_zero(), .differ = some_zero() };
 
 	if (!l)
 		return PROC_NONE;

@@ -280,6 +280,21 @@ static __always_inline u64 pointer_at(u64 address)
 	return v;
 }
 
+/* 0, and the verifier does not know it. Until 6.6 it looks at the function of a loop once, and takes what that leaves on the stack for what the
+ * loop leaves: branches behind it that depend on a later turn are cut off. What begins with this can be anything. */
+static __always_inline u32 some_zero(void)
+{
+	return bpf_get_smp_processor_id() >> 31;
+}
+
+static __always_inline u32 number_at(u64 address)
+{
+	u32 v = 0;
+
+	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
+	return v;
+}
+
 /* A pointer that a program was given, as a number: read from the stack, from which nothing can be subtracted. Out of line: its callers
  * have no room there. */
 static __noinline u64 number_of(const void *pointer)

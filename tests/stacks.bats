@@ -158,33 +158,42 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees "$volume"
 }
 
-stripes_up() { # an array of two members, in chunks of 64 KiB, with ext4
-	modprobe -q raid0 2>/dev/null || :
+array_up() { # LEVEL MODULE MEMBERS [MDADM'S OPTIONS]: an array of md with ext4
+	local i
+
+	modprobe -q "$2" 2>/dev/null || :
 	[ -e /proc/mdstat ] || skip "md is missing: this kernel has none (vm.bats runs this in a guest)"
 	need mdadm mdadm
-	leaf_up 128M
-	leaf_up 128M
-	mdadm --quiet --create /dev/md77 --run --level=0 --chunk=64 --raid-devices=2 "${leaves[@]}"
+	for ((i = 0; i < $3; i++)); do leaf_up 128M; done
+	mdadm --quiet --create /dev/md77 --run --level="$1" --raid-devices="$3" "${@:4}" "${leaves[@]}"
 	arrays+=(/dev/md77)
 	volume=/dev/md77 volume_no=$(</sys/block/md77/dev)
 	ext4_on "$volume"
 }
 
-@test "guest: 16 MiB on a striped array are submitted once, and its members write them once" {
-	stripes_up
-	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
-	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
-	same "W on the volume" "$(on_top fs_write "cause = 'data' AND comm = 'dd'")" 16777216
-	same "the members' data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 16777216
-	same "F is B" "$(on_top fs_write 1)" "$(total bytes "kind = 'block_write' AND cause IN ('data', 'journal', 'metadata') AND owner <> 0")"
-	agrees
+dm_array_up() { # TYPE "ITS PARAMETERS" MEMBERS SECTORS: an array of dm, as LVM makes them, with ext4. Each member has its metadata in front
+	local i table="0 $4 raid $1 $2 $3"
+
+	need_dm dm_raid
+	for ((i = 0; i < $3; i++)); do
+		leaf_up 128M
+		printf '0 64 linear %s 0\n' "$leaf" | dmsetup create "iot$$-meta$i"
+		printf '0 245760 linear %s 64\n' "$leaf" | dmsetup create "iot$$-data$i"
+		volumes+=("iot$$-meta$i" "iot$$-data$i")
+		table+=" /dev/mapper/iot$$-meta$i /dev/mapper/iot$$-data$i"
+	done
+	printf '%s\n' "$table" | dmsetup create "iot$$-array"
+	volumes+=("iot$$-array")
+	volume=/dev/$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor "iot$$-array")")")
+	volume_no=$(<"/sys/block/${volume#/dev/}/dev")
+	ext4_on "$volume"
 }
 
-@test "guest: what crosses from one chunk of a striped array to the next is its owner's on both members, written and read" {
-	stripes_up
+# 64 KiB at each place that a page has in a chunk of 64 KiB, written by one and read by two; pages of the two in turns, which are written back
+# together; and 8 MiB. What each wrote is its own on the members.
+array_is_right() { # COPIES
 	cp "$(command -v dd)" ./one
 	cp "$(command -v dd)" ./two
-	# 64 KiB at each place that a page has in a chunk; and pages in turns, which are written back together
 	# shellcheck disable=SC2016 # expanded by the command
 	traced -- sh -c 'for i in $(seq 0 15); do
 		./one if=/dev/zero of="$1/d" bs=64k count=1 seek=$((i * 69632)) oflag=direct,seek_bytes conv=notrunc status=none
@@ -193,14 +202,67 @@ stripes_up() { # an array of two members, in chunks of 64 KiB, with ext4
 	for i in $(seq 0 2 126); do
 		./one if=/dev/zero of="$1/f" bs=4096 count=1 seek=$i conv=notrunc status=none
 		./two if=/dev/zero of="$1/f" bs=4096 count=1 seek=$((i + 1)) conv=notrunc status=none
-	done; sync "$1/f"' sh "$mnt"
+	done; sync "$1/f"; dd if=/dev/zero of="$1/g" bs=1M count=8 conv=fsync status=none' sh "$mnt"
 	same "submitted directly" "$(on_top fs_write "cause = 'direct'")" 1048576
-	same "the members', directly" "$(total bytes "kind = 'block_write' AND cause = 'direct' AND comm = 'one'")" 1048576
+	same "submitted" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" $((524288 + 8388608))
+	same "the members', directly" "$(total bytes "kind = 'block_write' AND cause = 'direct' AND comm = 'one'")" $(($1 * 1048576))
 	same "read of the members" "$(total bytes "kind = 'block_read' AND cause = 'direct' AND comm = 'two'")" 1048576
-	same "of the one" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'one'")" 262144
-	same "of the two" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'two'")" 262144
-	same "nobody's" "$(total bytes "kind IN ('block_write', 'block_read') AND owner = 0")" 0
+	same "of the one" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'one'")" $(($1 * 262144))
+	same "of the two" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'two'")" $(($1 * 262144))
+	same "of dd" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" $(($1 * 8388608))
+	same "journal" "$(total bytes "kind = 'block_write' AND cause = 'journal'")" $(($1 * $(total bytes "kind = 'fs_write' AND cause = 'journal'")))
+	same "nobody's" "$(total bytes "kind IN ('block_write', 'block_read') AND owner = 0 AND cause <> 'metadata'")" 0
 	agrees
+}
+
+# Half of what dd wrote, on three members, or more where a stripe was not written at once; and none for what both wrote.
+parity_is_right() {
+	between "parity of dd" "$(total bytes "kind = 'block_write' AND sub = 'parity' AND comm = 'dd' AND how = 'exact'")" 4194304 6291456
+	same "parity of two" "$(total bytes "kind = 'block_write' AND sub = 'parity' AND comm = 'two' AND how = 'exact'")" 0
+	between "parity of nobody" "$(total bytes "kind = 'block_write' AND sub = 'parity' AND owner = 0")" 1 524288
+}
+
+@test "guest: 16 MiB on a striped array are submitted once, and its members write them once" {
+	array_up 0 raid0 2 --chunk=64
+	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
+	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
+	same "W on the volume" "$(on_top fs_write "cause = 'data' AND comm = 'dd'")" 16777216
+	same "the members' data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 16777216
+	same "F is B" "$(on_top fs_write 1)" "$(total bytes "kind = 'block_write' AND cause IN ('data', 'journal', 'metadata') AND owner <> 0")"
+	agrees
+}
+
+@test "guest: what crosses from one chunk of a striped array to the next is its owner's on both members" {
+	array_up 0 raid0 2 --chunk=64
+	array_is_right 1
+}
+
+@test "guest: an array with parity: what each wrote is its own on the members, and so is its parity" {
+	array_up 5 raid456 3 --chunk=64 --assume-clean
+	array_is_right 1
+	parity_is_right
+}
+
+@test "guest: an array with parity that is assembled in the run: what is written to it is its owner's on the members" {
+	array_up 5 raid456 3 --chunk=64 --assume-clean
+	umount "$mnt"
+	mdadm --quiet --stop /dev/md77
+	# shellcheck disable=SC2016 # expanded by the command
+	traced -- bash -c 'mdadm --quiet --assemble /dev/md77 "${@:2}" && mount /dev/md77 "$1" && dd if=/dev/zero of="$1/f" bs=1M count=4 conv=fsync status=none' \
+		bash "$mnt" "${leaves[@]}"
+	same "of dd" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 4194304
+	agrees
+}
+
+@test "guest: a mirror of dm, which does not tell what it passes on: what each wrote is its own on both members" {
+	dm_array_up raid1 "4 0 region_size 1024 nosync" 2 245760
+	array_is_right 2
+}
+
+@test "guest: an array of dm with parity: what each wrote is its own on the members, and so is its parity" {
+	dm_array_up raid5_ls "4 128 region_size 1024 nosync" 3 491520
+	array_is_right 1
+	parity_is_right
 }
 
 @test "guest: 16 MiB on a mirror are submitted once, and each of its two members writes them as dd's" {

@@ -377,6 +377,8 @@ void probes_hold(struct probes *p, u32 dev, u32 volume)
 
 	if (fd >= 0)
 		bpf_map_update_elem(fd, &dev, &h, BPF_ANY);
+	if (p->state) /* bios may be passed on without a word */
+		p->state->passes = 1;
 }
 
 static size_t on_record(void *arg, const void *data)

@@ -267,6 +267,8 @@ const struct function_row function_rows[] = {
 	{ "finish_ordered_fn", FN_BTRFS_ORDERED },
 	{ "compress_file_range", FN_BTRFS_COMPRESS }, /* 6.6 */
 	{ "async_cow_start", FN_BTRFS_COMPRESS },
+	{ "raid5_end_read_request", FN_STRIPE },
+	{ "raid5_end_write_request", FN_STRIPE },
 };
 const size_t n_function_rows = N_OF(function_rows);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "probe_parts.h"
 
 /* A probe of a system call can be preempted, and is skipped for other threads until it goes on, since tracepoints are guarded by the
@@ -10,6 +11,7 @@
  * fast kind (6.15). */
 #define SYMBOL_SKIPS "tracepoint_srcu"
 #define TYPE_SKIPS "srcu_ctr"
+#define STRIPES "raid456"      /* the module of arrays with parity */
 
 /* Is the preemption count in struct thread_info? (bpf/arch.h) */
 #if defined(__aarch64__)
@@ -85,14 +87,49 @@ void functions_wait(struct probes *p)
 	p->symbols.apart = false;
 }
 
+/* Where a field of a structure of the kernel lies, in bytes. */
+static bool field(const struct btf *b, const char *type, const char *name, u32 *offset)
+{
+	int id = btf__find_by_name_kind(b, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(b, id) : NULL;
+
+	for (u32 i = 0; t && i < btf_vlen(t); i++) {
+		if (strcmp(btf__name_by_offset(b, btf_members(t)[i].name_off), name))
+			continue;
+		*offset = btf_member_bit_offset(t, i) / 8;
+		return true;
+	}
+	return false;
+}
+
+/* Tells the kernel side how arrays with parity keep what they are asked for, where the module of theirs is there. */
+static void stripes_tell(struct probes *p)
+{
+	struct btf *b = access("/sys/kernel/btf/" STRIPES, R_OK) ? NULL : btf__load_module_btf(STRIPES, p->vmlinux);
+	struct iot_stripe_layout l = { 0 };
+	u32 zero = 0;
+	int id;
+
+	if (b && field(b, "stripe_head", "disks", &l.members) && field(b, "stripe_head", "dev", &l.first_member) &&
+	    field(b, "r5dev", "toread", &l.to_read) && field(b, "r5dev", "towrite", &l.to_write) && field(b, "r5dev", "written", &l.written) &&
+	    field(b, "r5dev", "sector", &l.sector)) {
+		id = btf__find_by_name_kind(b, "r5dev", BTF_KIND_STRUCT);
+		l.member_size = btf__type_by_id(b, id)->size;
+		bpf_map_update_elem(map_fd(p, "stripe_layout"), &zero, &l, BPF_ANY);
+	}
+	btf__free(b);
+}
+
 /* Tells the kernel side what was found. */
 void functions_tell(struct probes *p)
 {
 	int fd = map_fd(p, "functions");
 
 	functions_wait(p);
-	if (p->vmlinux) /* given back by the time that a module comes, which changes nothing of this */
+	if (p->vmlinux) { /* given back by the time that a module comes, which changes nothing of this */
 		p->skips = p->symbols.skips && btf__find_by_name_kind(p->vmlinux, TYPE_SKIPS, BTF_KIND_STRUCT) > 0;
+		stripes_tell(p);
+	}
 	/* without knowing what is an interrupt a mark might be another's */
 	p->copies = p->skips && (IN_THREAD || (p->symbols.preempt_count && p->symbols.per_cpu_offset));
 	for (size_t i = 0; i < p->symbols.n; i++)

@@ -61,6 +61,7 @@ struct counter {
 	bool traced_known;
 	u64 traced;     /* what the programs counted of a partition or a volume */
 	bool uncounted; /* the kernel was told not to count */
+	bool twice;     /* it may count each byte twice: for a volume of dm, and for the array of md in it */
 };
 
 struct counters {
@@ -304,6 +305,7 @@ static void read_ext4(struct counters *list, const char *name)
 	c.uncounted = uncounted(name);
 	c.traced_known = a.known && !has_requests(name);
 	c.traced = a.after.inside_write;
+	c.twice = a.known && a.after.silent;
 	add(list, &c);
 }
 
@@ -405,8 +407,8 @@ void truth_devices(const struct truth *t, void (*give)(void *arg, const struct r
 		rec_set(&r, truth, dev, end->dev);
 		if (end->traced_known)
 			rec_set(&r, truth, traced, end->traced - (begin ? begin->traced : 0));
-		if (is_uncounted(begin, end))
-			rec_set(&r, truth, uncounted, 1);
+		if (is_uncounted(begin, end) || end->twice)
+			rec_set(&r, truth, uncounted, end->twice ? 2 : 1);
 		give_edge(begin, end, &r);
 		give(arg, &r);
 	}

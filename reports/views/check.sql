@@ -13,7 +13,8 @@ UNION SELECT t.dev FROM asked a JOIN ask JOIN node n ON n.run = ask.run JOIN tru
 CREATE TEMP TABLE v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value - t.begin_value AS delta,
        COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way,
-       t.unseen, t.traced, iif(t.uncounted, 'the kernel was told not to count: iostats is 0', NULL) AS uncounted
+       t.unseen, t.traced, CASE t.uncounted WHEN 1 THEN 'the kernel was told not to count: iostats is 0'
+           WHEN 2 THEN 'md below dm may count each of its bytes twice' END AS uncounted
 FROM ask JOIN truth t ON t.run = ask.run JOIN (SELECT COUNT(*) > 0 AS only FROM v_only_disk) o
 WHERE NOT o.only OR t.pid IS NOT NULL OR t.dev IN (SELECT dev FROM v_only_disk);
 
