@@ -69,7 +69,6 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	u32 size = b->bi_iter.bi_size;
 	struct iot_state *s = run_state();
 	u64 key = number_of(b), upper = 0;
-	bool stripe;
 
 	if (s && !s->passes)
 		s->passes = 1;
@@ -83,11 +82,10 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	}
 	if (!size)
 		flush_passed(dev, t.disk);
-	stripe = size && is_stripe(b);
-	p = size && !stripe ? upper_of(b, &k, &upper) : NULL;
-	if (stripe) {
-		stripe_passed(key, &t, dev);
-	} else if (p) {
+	if (size && is_stripe(b))
+		return; /* looked at when it is queued on the member */
+	p = size ? upper_of(b, &k, &upper) : NULL;
+	if (p) {
 		inherit(&t, p, upper, from, size);
 		if (from + (size >> SECTOR_SHIFT) < p->sector + (p->size >> SECTOR_SHIFT)) { /* it was cut: the rest comes later */
 			k.sector = from + (size >> SECTOR_SHIFT);
@@ -166,8 +164,8 @@ __noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 volume)
 	return 1;
 }
 
-/* Arrays of dm (LVM's raid1, raid5, ...) do not tell what they pass on. What is queued on one of their members is a page of a stripe, or of
- * the bio that has its vectors: its tag is filled in. Returns the volume; 0: it is not. Global: the verifier looks at it once. */
+/* Arrays of dm (LVM's raid1, raid5, ...) do not tell what they pass on. What is queued on a member is a page of a stripe, or of the bio that
+ * has its vectors: its tag is filled in. Returns the volume; 0: it is not. Global: the verifier looks at it once. */
 __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 {
 	struct bio *b = (struct bio *)bio;

@@ -33,35 +33,48 @@ static __always_inline bool is_stripe(struct bio *b)
 struct stripe_asked {
 	u64 member, bio;       /* the next struct r5dev and, if not 0, the next bio of the one before it */
 	u64 owner;             /* of all of them, unless they differ */
-	u32 left;              /* members */
+	u32 left, member_size; /* members */
 	u32 volume, n, differ, write;
 };
 
-static __always_inline u64 member_write(u64 member, const struct iot_stripe_layout *l)
+/* The first bio that a member is asked for, to write or else to read; 0 none. Global, as the next: the verifier looks at a step of the walk
+ * several times. */
+__noinline u64 member_asked(u64 member)
 {
-	return pointer_at(member + l->written) ?: pointer_at(member + l->to_write);
+	struct iot_stripe_layout *l = stripe_layout_of();
+
+	if (!l)
+		return 0;
+	return pointer_at(member + l->written) ?: pointer_at(member + l->to_write) ?: pointer_at(member + l->to_read);
+}
+
+/* Whose a bio on a volume is, or one with its vectors; PROC_NONE: not known, or several's. */
+__noinline u64 asked_owner(u64 bio, u32 volume)
+{
+	u64 upper;
+	struct iot_bio *t = upper_by_vectors((struct bio *)bio, volume, &upper);
+
+	return t && !t->many ? t->owner : PROC_NONE;
 }
 
 static long asked_step(u32 n, struct stripe_asked *a)
 {
-	struct iot_stripe_layout *l = stripe_layout_of();
-	struct iot_bio *t;
-	u64 owner, upper;
+	u64 owner;
 
-	if (!l || a->differ)
+	if (a->differ)
 		return 1;
 	if (!a->bio) {
 		if (!a->left)
 			return 1;
 		a->left--;
-		a->bio = member_write(a->member, l) ?: pointer_at(a->member + l->to_read);
-		a->member += l->member_size;
+		a->bio = member_asked(a->member);
+		a->member += a->member_size;
 		return 0;
 	}
-	t = upper_by_vectors((struct bio *)a->bio, a->volume, &upper);
-	owner = t && !t->many ? t->owner : PROC_NONE;
-	if (!a->n++)
+	owner = asked_owner(a->bio, a->volume);
+	if (!a->n)
 		a->owner = owner;
+	a->n = 1;
 	a->differ = owner != a->owner;
 	a->write |= op_of(NUMBER_AT(a->bio, struct bio, bi_opf)) != REQ_OP_READ;
 	a->bio = POINTER_AT(a->bio, struct bio, bi_next);
@@ -93,6 +106,7 @@ __noinline int stripe_passed(u64 bio, struct iot_bio *t, u32 volume)
 	at = (bio - stripe - l->first_member) / l->member_size;
 	a.left = number_at(stripe + l->members);
 	a.member = stripe + l->first_member;
+	a.member_size = l->member_size;
 	if (at >= a.left)
 		return 0;
 	asked = a.member + at * l->member_size;
