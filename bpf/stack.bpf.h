@@ -2,10 +2,10 @@
 /* stack.bpf.h - devices upon devices: a byte is submitted once, at the top, and what it is goes down with it.
  *
  * Volumes (dm, md, the heads of multipath NVMe) pass bios on: the same, clones, or others with the data encrypted; at once, or later
- * from a thread of theirs. All tell so by block_bio_remap, with the volume and the sector there. So a bio that is queued on a volume
+ * from a thread of theirs. All but dm's arrays tell so by block_bio_remap, with the volume and the sector there. So a bio that is queued on a volume
  * is noted by its sector, and so is every sector at which a volume cuts it; what is passed on is found by it and inherits. Clones and
  * parts have the vectors of the bio that they are of, and are found by these first: a volume may pass the rest of a bio on before its
- * front (md's raid0 from 6.1 on), and then nobody has said where it was cut.
+ * front (md's raid0 in 6.1), and then nobody has said where it was cut.
  * A loop device writes to the pages of a file: its owners go along to them.
  */
 #ifndef IOT_STACK_BPF_H
