@@ -320,6 +320,14 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	first_page((u64)b, &fp);
 	if (is_memory(&fp, end, c))
 		fp.inode = NULL;
+	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
+		/* Nobody passed it on: a volume's own. Arrays write their bitmap from whichever thread writes, also a journal's. */
+		t->from = BIO_OWN;
+		if (!fp.inode) {
+			t->cause = CAUSE_METADATA;
+			return;
+		}
+	}
 	if (c && c->behalf == BEHALF_LOOP) {
 		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
 
@@ -345,14 +353,6 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		t->cause = CAUSE_SWAP;
 		t->owner = owner_current(c, &t->how);
 		return;
-	}
-	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
-		/* nobody passed it on: a volume's own */
-		t->from = BIO_OWN;
-		if (!fp.inode) { /* its metadata, whoever runs */
-			t->cause = CAUSE_METADATA;
-			return;
-		}
 	}
 	if (!fp.inode && !ends_direct(end) && is_meta(b)) {
 		/* who waits for it wants it (XFS: the log is cleared or recovered); else the file system's programs are not there */

@@ -258,6 +258,16 @@ parity_is_right() {
 	array_is_right 2
 }
 
+@test "guest: what a mirror writes into its bitmap while a journal is written is the mirror's own" {
+	dm_array_up raid1 "6 0 region_size 1024 nosync daemon_sleep 50" 2 245760
+	# shellcheck disable=SC2016 # expanded by the command
+	traced -- sh -c 'for i in 1 2 3 4 5 6; do sleep 0.5; : >"$1/f$i"; sync "$1/f$i"; done' sh "$mnt"
+	between "of the bitmap" "$(total ops "kind = 'block_write' AND cause = 'metadata' AND owner = 0")" 6 1000
+	same "journal" "$(total bytes "kind = 'block_write' AND cause = 'journal'")" $((2 * $(on_top fs_write "cause = 'journal'")))
+	same "submitted beside the volume" "$(total bytes "kind = 'fs_write' AND dev <> '$volume_no'")" 0
+	agrees
+}
+
 @test "guest: an array of dm with parity: what each wrote is its own on the members, and so is its parity" {
 	dm_array_up raid5_ls "4 128 region_size 1024 nosync" 3 491520
 	array_is_right 1
