@@ -30,6 +30,26 @@ on_top() { total bytes "kind = '$1' AND dev = '$volume_no' AND $2"; }
 
 nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
 
+# ./one and ./two, and turns.py for them. DIR write N: every second page of DIR/f from page N on, 64 of them. DIR direct: 64 KiB of DIR/d
+# at each place that a page has in a chunk of 64 KiB, with O_DIRECT; DIR again: reads them.
+in_turns() {
+	local python
+
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	cp "$python" ./one
+	cp "$python" ./two
+	cat >turns.py <<'PY'
+import mmap, os, sys
+to, what = sys.argv[1:3]
+if what == "write":
+    f = os.open(to + "/f", os.O_CREAT | os.O_WRONLY)
+    for i in range(int(sys.argv[3]), 128, 2): os.pwrite(f, bytes(4096), 4096 * i)
+else:
+    d, m = os.open(to + "/d", os.O_CREAT | os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, 65536)
+    for i in range(16): os.pwritev(d, [m], 69632 * i) if what == "direct" else os.preadv(d, [m], 69632 * i)
+PY
+}
+
 # Every line of verify that is of the run or of a device of this test is equal; what it says of the file system on DEVICE is known.
 agrees() { # DEVICE
 	local name
@@ -74,7 +94,8 @@ sixteen() { # DATA BYTES AT THE LEAF
 	volume_up linear linear "$leaf"
 	ext4_on "$volume"
 	dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
-	echo 3 >/proc/sys/vm/drop_caches
+	umount "$mnt"
+	mount -o noatime "$volume" "$mnt"
 	traced -- dd if="$mnt/f" of=/dev/null bs=1M status=none
 	same "missed and read ahead" "$(total bytes "kind IN ('miss', 'readahead') AND comm = 'dd' AND dev IN ('$volume_no', '$leaf_no')")" 16777216
 	same "data read from the leaf" "$(on_leaf block_read "cause IN ('data', 'readahead') AND comm = 'dd'")" 16777216
@@ -142,14 +163,10 @@ sixteen() { # DATA BYTES AT THE LEAF
 	volume=/dev/$(basename "$(readlink -f "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor "iot$$-two")")")
 	volume_no=$(<"/sys/block/${volume#/dev/}/dev")
 	ext4_on "$volume"
-	cp "$(command -v dd)" ./one
-	cp "$(command -v dd)" ./two
+	in_turns
 	mark
 	# shellcheck disable=SC2016 # expanded by the command
-	traced -- sh -c 'for i in $(seq 0 2 126); do
-		./one if=/dev/zero of="$1/f" bs=4096 count=1 seek=$i conv=notrunc status=none
-		./two if=/dev/zero of="$1/f" bs=4096 count=1 seek=$((i + 1)) conv=notrunc status=none
-	done; sync "$1/f"' sh "$mnt"
+	traced -- sh -c './one turns.py "$1" write 0; ./two turns.py "$1" write 1; sync "$1/f"' sh "$mnt"
 	same "the leaf's bytes" "$(on_leaf block_write 1)" "$(wrote)"
 	same "of the one" "$(on_leaf block_write "cause = 'data' AND comm = 'one'")" 262144
 	same "of the two" "$(on_leaf block_write "cause = 'data' AND comm = 'two'")" 262144
@@ -192,17 +209,10 @@ dm_array_up() { # TYPE "ITS PARAMETERS" MEMBERS SECTORS: an array of dm, as LVM 
 # 64 KiB at each place that a page has in a chunk of 64 KiB, written by one and read by two; pages of the two in turns, which are written back
 # together; and 8 MiB. What each wrote is its own on the members.
 array_is_right() { # COPIES
-	cp "$(command -v dd)" ./one
-	cp "$(command -v dd)" ./two
+	in_turns
 	# shellcheck disable=SC2016 # expanded by the command
-	traced -- sh -c 'for i in $(seq 0 15); do
-		./one if=/dev/zero of="$1/d" bs=64k count=1 seek=$((i * 69632)) oflag=direct,seek_bytes conv=notrunc status=none
-		./two if="$1/d" of=/dev/null bs=64k count=1 skip=$((i * 69632)) iflag=direct,skip_bytes status=none
-	done
-	for i in $(seq 0 2 126); do
-		./one if=/dev/zero of="$1/f" bs=4096 count=1 seek=$i conv=notrunc status=none
-		./two if=/dev/zero of="$1/f" bs=4096 count=1 seek=$((i + 1)) conv=notrunc status=none
-	done; sync "$1/f"; dd if=/dev/zero of="$1/g" bs=1M count=8 conv=fsync status=none' sh "$mnt"
+	traced -- sh -c './one turns.py "$1" direct; ./two turns.py "$1" again; ./one turns.py "$1" write 0; ./two turns.py "$1" write 1
+		sync "$1/f"; dd if=/dev/zero of="$1/g" bs=1M count=8 conv=fsync status=none' sh "$mnt"
 	same "submitted directly" "$(on_top fs_write "cause = 'direct'")" 1048576
 	same "submitted" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" $((524288 + 8388608))
 	same "the members', directly" "$(total bytes "kind = 'block_write' AND cause = 'direct' AND comm = 'one'")" $(($1 * 1048576))
