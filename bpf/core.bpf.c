@@ -179,11 +179,11 @@ int PROBE(core__work_begin, struct work_struct *w)
 	return 0;
 }
 
-/* tp_btf cannot read arguments that are functions: the raw tracepoint can. */
-SEC("raw_tp/workqueue_execute_end")
-int core__work_end(struct bpf_raw_tracepoint_args *a)
+/* The verifier has programs of tp_btf, which have copies, read no arguments that are functions. */
+SEC("tp_btf/workqueue_execute_end")
+int PROBE(core__work_end, struct work_struct *w)
 {
-	u32 f = function_of(a->args[1]);
+	u32 f = function_of(pointer_at((u64)&ctx[1]));
 
 	if (f == FN_LOOP_WORK)
 		return behalf_end(BEHALF_LOOP);

@@ -370,6 +370,7 @@ struct iot_state {
 	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
 	u32 late_asked, late_answered; /* the process that waits for file systems says how many of their programs were skipped ... */
 	u64 late_skips;        /* ... here */
+	u64 spared;            /* how often the copy of the program of calls was skipped where the first was not */
 	u32 put_second, put_names; /* names sent in that second of files that calls put into journals */
 	u32 used_cells;        /* aggregates in use */
 	u32 used_flows;        /* flows in the table */

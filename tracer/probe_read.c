@@ -371,6 +371,7 @@ static void misses_now(const struct probes *p, u64 n[LOSS_MAX + 1])
 	if ((s64)n[LOSS_SKIPPED] < 0)
 		n[LOSS_SKIPPED] = 0;
 	n[LOSS_SKIPPED] += late_skips(p);
+	n[LOSS_SKIPPED_CALL] -= n[LOSS_SKIPPED_CALL] < p->state->spared ? n[LOSS_SKIPPED_CALL] : p->state->spared;
 }
 
 void probes_skips_end(struct probes *p)
