@@ -155,6 +155,32 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 	done
 }
 
+# The tracer is stopped while the last of a namespace ends, after it has looked at more folders than it remembers.
+@test "a data root of a namespace that is gone stays known, however many folders were looked at since" {
+	cat >"$T/inside" <<-END
+		mount -t tmpfs none '$T/data'
+		mkdir -p '$T/data/base/1' '$T/data/global' '$T/data/pg_notify' '$T/other'
+		echo 15 >'$T/data/PG_VERSION'
+		: >'$T/data/global/pg_control'
+		(head -c 94277 /dev/zero; sleep 0.4) | dd of='$T/data/base/1/16384' bs=4099 iflag=fullblock status=none
+		for n in {1..3000}; do
+			mkdir '$T/other/'\$n
+			echo >'$T/other/'\$n/file
+		done
+		sleep 0.5
+		kill -STOP "\$1"
+		dd if=/dev/zero of='$T/data/pg_notify/0001' bs=4099 count=7 status=none
+	END
+	cat >"$T/load" <<-END
+		mkdir '$T/data'
+		unshare -m bash '$T/inside' "\$PPID"
+		kill -CONT "\$PPID"
+	END
+	unshare -m "$trace" -q -o "$store" -- bash "$T/load"
+	same "files of the root" "$(sql "SELECT f.component, SUM(i.write_bytes) FROM file f JOIN file_io i ON i.run = f.run AND i.file = f.id
+		WHERE path LIKE '%/base/1/16384' OR path LIKE '%/pg_notify/0001' GROUP BY 1 ORDER BY 1" | paste -sd ,)" "data 94277,metadata $((7 * 4099))"
+}
+
 @test "exec -a ceph-osd dd, and a redis title of dd, are charged to dd, and the claim is told (defect 35)" {
 	cat >"$T/load" <<-END
 		$(declare -f slowly)

@@ -73,15 +73,20 @@ static u64 space_of(const struct seen *s)
 /* One who lives, or did when the tracer heard of it last, in the mount namespace and root of a process; NULL nobody. */
 static const struct seen *somebody_beside(struct detect *d, const struct seen *s, u64 space)
 {
-	u32 *id = &d->somebody[space / 2 % SPACES];
-	const struct seen *other = detect_seen(d, *id);
+	u32 *set = &d->somebody[space / 2 % (SPACES / SPACES_WAYS) * SPACES_WAYS], *empty = NULL;
 
-	if (other && !other->over && space_of(other) == space)
-		return other;
+	for (u32 *id = set; id < set + SPACES_WAYS; id++) {
+		const struct seen *other = detect_seen(d, *id);
+
+		if (!other || other->over)
+			empty = id;
+		else if (space_of(other) == space)
+			return other;
+	}
 	if (s->over || s->proc.flags & PROC_EXITED)
 		return NULL;
-	if (!other || other->over)
-		*id = s->proc.id;
+	if (empty)
+		*empty = s->proc.id;
 	return s;
 }
 

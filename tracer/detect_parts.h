@@ -11,6 +11,7 @@
 
 #define BUCKETS 4096           /* of process numbers */
 #define UNCLEAR 4096         /* files without a component that may turn out to be databases */
+#define SPACES_WAYS 8        /* those that share a hash */
 #define SPACES 1024          /* mount namespaces and roots of which somebody is remembered */
 #define KNOWN_MAX 65536        /* files of which something is: those that are used stay */
 

@@ -20,6 +20,7 @@
 #include "procfs.h"
 #include "roots.h"
 
+#define WAYS 8                  /* places of one hash: two that share it must not push each other out */
 #define DIR_SLOTS 1024          /* folders remembered */
 #define SEEN_SLOTS 4096         /* files and operations remembered, as hashes */
 #define SPACE_SLOTS 256         /* mount namespaces and roots remembered */
@@ -30,6 +31,7 @@
 /* How paths of a mount namespace and root began while somebody was there. */
 struct space {
 	uint64_t number;        /* sys_view.space; 0: unused */
+	uint64_t used_ms;
 	bool same_mounts;
 	char *jail;
 };
@@ -233,17 +235,33 @@ static int open_place(const struct way *w, const char *inside, uint64_t flags)
 	return fd;
 }
 
+/* Can a process be looked through? Not when it is over, or is about to be. */
+static bool is_there(uint32_t pid)
+{
+	char path[PROCFS_PATH], root;
+
+	return readlink(procfs_path(path, pid, "root"), &root, 1) > 0;
+}
+
 /* Is nobody left in that namespace and root? */
 static bool is_gone(const struct way *w)
 {
 	return w->to == WAY_AWAY && !w->pid;
 }
 
-static void look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
+static bool is_root(const struct dir *d)
+{
+	return d->system || d->engine;
+}
+
+/* False: whoever is looked through ended meanwhile, which says nothing of the folder. */
+static bool look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
 {
 	int dir = open_place(w, inside, O_DIRECTORY);
 	struct stat st;
 
+	if (dir < 0 && w->to == WAY_AWAY && !is_there(w->pid))
+		return false;
 	for (size_t i = 0; dir >= 0 && i < db->n; i++) {
 		const struct sys_entry *e = db->entry[i];
 		const struct sys_entry **to = e->engine ? &d->engine : &d->system;
@@ -251,13 +269,36 @@ static void look_at(const struct systems *db, const struct way *w, const char *i
 		if (!*to && is_root_of(dir, e))
 			*to = e;
 	}
-	if (dir >= 0 && (d->system || d->engine) && !fstat(dir, &st)) {
+	if (dir >= 0 && is_root(d) && !fstat(dir, &st)) {
 		d->dev = st.st_dev;
 		d->ino = st.st_ino;
 	}
 	if (dir >= 0)
 		close(dir);
-	d->until_ms = now_ms() + (d->system || d->engine ? FOUND_MS : EMPTY_MS);
+	d->until_ms = now_ms() + (is_root(d) ? FOUND_MS : EMPTY_MS);
+	return true;
+}
+
+/* Is `d` a better place for another folder than `best`? What is no root can be looked at again; a root perhaps not, when its users are gone. */
+static bool goes_first(const struct dir *d, const struct dir *best)
+{
+	if (!best->path || !d->path)
+		return best->path;
+	return is_root(d) == is_root(best) ? d->until_ms < best->until_ms : is_root(best);
+}
+
+/* The place of a folder in the table; when it has none, the one that it may take. */
+static struct dir *dir_place(struct sys_cache *c, const char *path)
+{
+	struct dir *set = &c->dir[hash(path, strlen(path)) / 2 % (DIR_SLOTS / WAYS) * WAYS], *best = set;
+
+	for (struct dir *d = set; d < set + WAYS; d++) {
+		if (d->path && !strcmp(d->path, path))
+			return d;
+		if (goes_first(d, best))
+			best = d;
+	}
+	return best;
 }
 
 /* `inside` is the folder as its user names it. */
@@ -266,20 +307,22 @@ const struct dir *roots_lookup(const struct systems *db, const struct way *w, co
 	static const struct dir none;
 	struct sys_cache *c = db->cache;
 	char path[PATH_BYTES + 64];
-	struct dir *d;
+	struct dir *d, now = { NULL };
+	bool known;
 
 	if (w->to == WAY_NONE || (!is_gone(w) && is_untouchable(c, inside)))
 		return &none;
 	snprintf(path, sizeof(path), "%llx:%s", (unsigned long long)w->space, inside);
-	d = &c->dir[hash(path, strlen(path)) / 2 % DIR_SLOTS];
-	if (d->path && !strcmp(d->path, path) && (is_gone(w) || now_ms() < d->until_ms))
+	d = dir_place(c, path);
+	known = d->path && !strcmp(d->path, path);
+	if (known && (is_gone(w) || now_ms() < d->until_ms))
 		return d;
-	if (is_gone(w))
-		return &none;
-	free(d->path);
-	*d = (struct dir){ .path = strdup(path) };
-	if (d->path)
-		look_at(db, w, inside, d);
+	if (is_gone(w) || !look_at(db, w, inside, &now))
+		return known ? d : &none;
+	now.path = known ? d->path : strdup(path);
+	if (!known)
+		free(d->path);
+	*d = now;
 	return d;
 }
 
@@ -314,23 +357,39 @@ static bool find_way(uint32_t pid, struct way *w)
 	return true;
 }
 
-static void remember_space(struct sys_cache *c, uint64_t number, const struct way *w)
+/* The place of a namespace and root in the table; when it has none, the one that it may take: that of which nobody was seen for longest. */
+static struct space *space_place(struct sys_cache *c, uint64_t number)
 {
-	struct space *s = &c->space[number % SPACE_SLOTS];
+	struct space *set = &c->space[number / 2 % (SPACE_SLOTS / WAYS) * WAYS], *best = set;
 
-	if (s->number == number)
-		return;
-	free(s->jail);
-	*s = (struct space){ number, w->same_mounts, strdup(w->jail) };
-	if (!s->jail)
-		s->number = 0;
+	for (struct space *s = set; s < set + WAYS; s++) {
+		if (s->number == number)
+			return s;
+		if (s->used_ms < best->used_ms)
+			best = s;
+	}
+	return best;
 }
 
-static bool recall_space(const struct sys_cache *c, uint64_t number, struct way *w)
+static void remember_space(struct sys_cache *c, uint64_t number, const struct way *w)
 {
-	const struct space *s = &c->space[number % SPACE_SLOTS];
+	struct space *s = space_place(c, number);
+	uint64_t now = now_ms();
 
-	if (!number || s->number != number)
+	if (s->number != number) {
+		free(s->jail);
+		*s = (struct space){ .number = number, .same_mounts = w->same_mounts, .jail = strdup(w->jail) };
+	}
+	s->used_ms = now;
+	if (!s->jail)
+		*s = (struct space){ 0 };
+}
+
+static bool recall_space(struct sys_cache *c, uint64_t number, struct way *w)
+{
+	const struct space *s = number ? space_place(c, number) : NULL;
+
+	if (!s || s->number != number)
 		return false;
 	w->to = WAY_AWAY;
 	w->same_mounts = s->same_mounts;
