@@ -257,11 +257,6 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	return 0;
 }
 
-/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
- * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
- * second copy of the program follows (its twin), attached in the older way, which disables preemption; it does the
- * work when the first was skipped. Both skipped is a loss; that it was skipped behind the first, which did the work, is not.
- */
 static __always_inline void twin_spared(void)
 {
 	struct iot_state *s = run_state();
@@ -270,6 +265,11 @@ static __always_inline void twin_spared(void)
 		__sync_fetch_and_add(&s->spared, 1);
 }
 
+/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
+ * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
+ * second copy of the program follows (its twin), attached in the older way, which disables preemption; it does the
+ * work when the first was skipped. Both skipped is a loss; that it was skipped behind the first, which did the work, is not.
+ */
 static __always_inline bool done_before(struct task_ctx *c, bool twin)
 {
 	bool done = twin && c->ended;
