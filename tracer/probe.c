@@ -185,7 +185,7 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	libbpf_listen(opts->verbose);
 	mallopt(M_ARENA_MAX, 1); /* what one thread frees is there for the other */
 	functions_begin(p);
-	err = open_all(p);
+	err = types_begin(p) ?: open_all(p);
 	for (size_t i = 0; err && i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name, "not tried");
@@ -470,7 +470,7 @@ void probes_close(struct probes *p)
 		munmap(p->sum_users, SUM_USERS_BYTES);
 	for (size_t i = 0; i < n_objects; i++)
 		bpf_object__close(p->obj[i]);
-	btf__free(p->vmlinux);
+	types_end(p);
 	if (p->cell_slots)
 		munmap(p->cell_slots, p->max_cells * sizeof(*p->cell_slots));
 	if (p->free_cells)

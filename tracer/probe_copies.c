@@ -4,8 +4,6 @@
 #include <string.h>
 #include "probe_parts.h"
 
-#define TRACEPOINT "tp_btf/"
-
 const char *copy_first(const char *name, u32 *number)
 {
 	char *end;
@@ -38,16 +36,14 @@ static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o
 		strcmp(programs[row].layer, "syscall") && !strncmp(bpf_program__section_name(first), TRACEPOINT, strlen(TRACEPOINT)) ? first : NULL;
 }
 
-/* Where there is no such tracepoint the kernel says so when the first is loaded. */
 void copies_choose(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_program *g;
 
 	bpf_object__for_each_program(g, o) {
 		u32 number;
-		struct bpf_program *first = p->copies ? first_of(p, o, g, &number) : NULL;
 
-		if (first && !bpf_program__set_attach_target(g, 0, bpf_program__section_name(first) + strlen(TRACEPOINT)))
+		if (p->copies && first_of(p, o, g, &number))
 			bpf_program__set_autoload(g, true);
 	}
 }

@@ -34,29 +34,6 @@ void program_refuse(struct probes *p, const char *name, const char *why)
 	p->info[row].chosen = false;
 }
 
-/* Number of arguments of a tracepoint in the running kernel, without the first that every one has; -1 not there, or in
- * a module. */
-static int tracepoint_args(struct probes *p, const char *name)
-{
-	const struct btf_type *t;
-	struct btf *b;
-	char type[128];
-	int id;
-
-	if (!p->vmlinux) /* given back: a file system comes in the run */
-		p->vmlinux = btf__load_vmlinux_btf();
-	b = p->vmlinux;
-	if (!b)
-		return -1;
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF);
-	if (id < 0)
-		return -1;
-	t = btf__type_by_id(b, btf__type_by_id(b, id)->type);
-	t = t ? btf__type_by_id(b, t->type) : NULL;
-	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1;
-}
-
 /* The variable `name` in the read-only data of an object, before it is loaded. */
 static void *rodata(struct bpf_object *o, const char *name, size_t size)
 {
@@ -109,6 +86,7 @@ static bool call_wanted(const struct iot_config *c, const struct iot_syscall *ca
 static void configure(struct probes *p, struct bpf_object *o, size_t n)
 {
 	struct iot_config *c = rodata(o, "cfg", sizeof(*c));
+	struct tracepoint fault;
 	struct iot_syscall *s = rodata(o, "calls", sizeof(*s) * IOT_MAX_SYSCALL);
 
 	if (c) {
@@ -135,7 +113,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->max_requests = p->max_requests;
 		c->claims = layer_asked(p, LAYER_CACHE) || layer_asked(p, LAYER_FS) || layer_asked(p, LAYER_BLOCK);
 		c->latency = p->opts.latency;
-		c->faults = tracepoint_args(p, "mm_filemap_fault") == 2;
+		c->faults = tracepoint_find(p, "mm_filemap_fault", &fault) && tracepoint_args(&fault) == 2;
 		memcpy(c->comm, p->opts.comm, sizeof(c->comm));
 		c->comm[sizeof(c->comm) - 1] = '\0';
 	}
@@ -216,48 +194,53 @@ static bool is_asked(const struct probes *p, const struct program *g)
 	return true;
 }
 
-/* Leaves out the programs that were refused before, and those whose tracepoint has other arguments. */
+/* Why a program cannot be attached to its tracepoint; false: it can, or nothing is known of it. */
+static bool has_other_tracepoint(struct probes *p, const char *target, int args, char *why, size_t size)
+{
+	struct tracepoint t;
+	int have;
+
+	if (strncmp(target, TRACEPOINT, strlen(TRACEPOINT)))
+		return false;
+	if (!tracepoint_find(p, target + strlen(TRACEPOINT), &t)) {
+		snprintf(why, size, "%s", p->vmlinux ? "this kernel has no such tracepoint" : "the kernel's types cannot be read again");
+		return true;
+	}
+	have = tracepoint_args(&t);
+	snprintf(why, size, "tracepoint has %d arguments, this probe is for %d", have, args);
+	return args && have != args;
+}
+
+/* Why a program is left out now; "": it is not. */
+static void judge(struct probes *p, const struct bpf_program *g, int row, char *why, size_t size)
+{
+	const struct program *known = &programs[row];
+
+	why[0] = '\0';
+	if (!is_asked(p, known))
+		snprintf(why, size, NOT_ASKED);
+	else if (known->twin && !p->skips)
+		snprintf(why, size, "this kernel does not skip the first");
+	else if (!has_other_tracepoint(p, bpf_program__section_name(g), known->args, why, size))
+		why[0] = '\0';
+}
+
+/* Leaves out the programs that were refused before, and those that this kernel has no place for: not to try them saves loading the rest again. */
 static void choose(struct probes *p, struct bpf_object *o)
 {
 	struct bpf_program *g;
 
 	bpf_object__for_each_program(g, o) {
 		int row = program_row(bpf_program__name(g));
-		const char *target = strchr(bpf_program__section_name(g), '/');
-		int args;
-		char why[64];
+		char why[64] = "";
 
-		if (row < 0) {
-			bpf_program__set_autoload(g, false);
-			continue;
+		if (row >= 0 && !p->info[row].reason) {
+			judge(p, g, row, why, sizeof(why));
+			if (why[0])
+				program_refuse(p, bpf_program__name(g), why);
 		}
-		if (p->info[row].reason) {
+		if (row < 0 || p->info[row].reason)
 			bpf_program__set_autoload(g, false);
-			continue;
-		}
-		if (!is_asked(p, &programs[row])) {
-			program_refuse(p, bpf_program__name(g), NOT_ASKED);
-			bpf_program__set_autoload(g, false);
-			continue;
-		}
-		if (programs[row].twin && !p->skips) {
-			program_refuse(p, bpf_program__name(g), "this kernel does not skip the first");
-			bpf_program__set_autoload(g, false);
-			continue;
-		}
-		if (!programs[row].args)
-			continue;
-		args = tracepoint_args(p, target + 1);
-		if (args == programs[row].args)
-			continue;
-		if (!p->vmlinux)
-			snprintf(why, sizeof(why), "the kernel's types cannot be read again");
-		else if (args < 0)
-			snprintf(why, sizeof(why), "this kernel has no such tracepoint");
-		else
-			snprintf(why, sizeof(why), "tracepoint has %d arguments, this probe is for %d", args, programs[row].args);
-		program_refuse(p, bpf_program__name(g), why);
-		bpf_program__set_autoload(g, false);
 	}
 }
 
@@ -522,13 +505,6 @@ static int load_side_by_side(struct probes *p)
 		load_next(&l);
 	sem_destroy(&l.ended);
 	return l.err;
-}
-
-void types_drop(struct probes *p)
-{
-	btf__free(p->vmlinux);
-	p->vmlinux = NULL;
-	malloc_trim(0);
 }
 
 /* Loads what was opened. The kernel looks at every path of every program: that takes most of the time until the run can begin. */

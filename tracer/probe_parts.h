@@ -103,6 +103,8 @@ struct probes {
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
 	struct btf *vmlinux;   /* the kernel's types; NULL: given back */
+	struct types *types;   /* its tracepoints among them; NULL: not looked through yet, or given back */
+	int handler;           /* of libbpf, for programs of tracepoints; 0 none */
 	char hidden[768];      /* functions whose address the kernel hides */
 	struct {               /* of the kernel, that mean something; found by a thread of its own */
 		struct symbol {
@@ -169,11 +171,27 @@ void functions_begin(struct probes *);
 void functions_wait(struct probes *);
 void functions_tell(struct probes *);
 
+/* A tracepoint of the running kernel that programs can be attached to: its type, typedef `id` of `types`; and a descriptor of the types of the
+ * module that has it, 0 the kernel itself. Lives until types_drop(). */
+struct tracepoint {
+	const struct btf *types;
+	u32 id;
+	int module;
+};
+#define TRACEPOINT "tp_btf/"   /* sections of such programs begin so */
+/* False: there is none of this name, or the kernel's types cannot be read. From several threads. */
+bool tracepoint_find(struct probes *, const char *name, struct tracepoint *out);
+/* Number of its arguments without the first, that every one has; -1 not known. */
+int tracepoint_args(const struct tracepoint *);
+/* Before the first object is opened: libbpf asks here where programs are to be attached. Returns 0 or a negative errno after a message. */
+int types_begin(struct probes *);
+/* Gives the kernel's types back, several megabytes; who asks for them afterwards has them read again. */
+void types_drop(struct probes *);
+void types_end(struct probes *);
+
 /* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
 struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
-/* Gives the kernel's types back, several megabytes; who asks for them afterwards has them read again. */
-void types_drop(struct probes *);
 /* For a kernel that gets the objects of the reduced tier: refuses what they lack. */
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);

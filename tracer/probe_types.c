@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_types.c - the tracepoints of the running kernel by name. libbpf looks through all types of the kernel and of its modules, one by one,
+ * for each program that it loads: that took a third of the time until a run could begin. Here they are looked through once. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "clean.h"
+#include "probe_parts.h"
+
+#define PREFIX "btf_trace_"    /* of the types of tracepoints: pointers to functions of their arguments */
+
+static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Whether it is there is known of a type when it is looked for: those of the kernel at first, of its modules when one is not among them. */
+struct types {
+	struct module {
+		struct btf *types;
+		int fd;
+	} *module;
+	size_t n_modules, modules_room;
+	struct known {
+		const char *name;      /* of its types */
+		struct tracepoint t;
+	} *tracepoints;        /* by name */
+	size_t n, room;
+	bool modules_read;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
+}
+
+/* Adds the tracepoints among the types from number `from` on. */
+static void add_all(struct types *y, const struct btf *b, u32 from, int module)
+{
+	for (u32 id = from, n = btf__type_cnt(b); id < n; id++) {
+		const struct btf_type *t = btf__type_by_id(b, id);
+		const char *name = btf_is_typedef(t) ? btf__name_by_offset(b, t->name_off) : "";
+
+		if (strncmp(name, PREFIX, strlen(PREFIX)) || grow((void **)&y->tracepoints, y->n, &y->room, sizeof(*y->tracepoints)))
+			continue;
+		y->tracepoints[y->n++] = (struct known){ name + strlen(PREFIX), { .types = b, .id = id, .module = module } };
+	}
+	qsort(y->tracepoints, y->n, sizeof(*y->tracepoints), by_name);
+}
+
+/* A module that goes away meanwhile has no tracepoints. */
+static void add_module(struct probes *p, int fd)
+{
+	struct types *y = p->types;
+	struct bpf_btf_info info = {};
+	u32 len = sizeof(info);
+	char name[64] = "";
+	struct btf *b = NULL;
+
+	info.name = (u64)(unsigned long)name;
+	info.name_len = sizeof(name);
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.kernel_btf && strcmp(name, "vmlinux"))
+		b = btf__load_from_kernel_by_id_split(info.id, p->vmlinux);
+	if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room, sizeof(*y->module))) {
+		btf__free(b);
+		close(fd);
+		return;
+	}
+	y->module[y->n_modules++] = (struct module){ b, fd };
+	add_all(y, b, btf__type_cnt(p->vmlinux), fd);
+}
+
+static void add_modules(struct probes *p)
+{
+	u32 id = 0;
+
+	while (!bpf_btf_get_next_id(id, &id)) {
+		int fd = bpf_btf_get_fd_by_id(id);
+
+		if (fd >= 0)
+			add_module(p, fd);
+	}
+	p->types->modules_read = true;
+}
+
+/* False: the kernel's types cannot be read. */
+static bool types_read(struct probes *p)
+{
+	if (p->types)
+		return true;
+	if (!p->vmlinux) /* given back: a file system comes in the run */
+		p->vmlinux = btf__load_vmlinux_btf();
+	p->types = p->vmlinux ? calloc(1, sizeof(*p->types)) : NULL;
+	if (p->types)
+		add_all(p->types, p->vmlinux, 1, 0);
+	return p->types;
+}
+
+static const struct known *find(const struct types *y, const char *name)
+{
+	const struct known key = { .name = name };
+
+	return y->n ? bsearch(&key, y->tracepoints, y->n, sizeof(key), by_name) : NULL;
+}
+
+bool tracepoint_find(struct probes *p, const char *name, struct tracepoint *out)
+{
+	const struct known *k = NULL;
+
+	pthread_mutex_lock(&types_lock);
+	if (types_read(p)) {
+		k = find(p->types, name);
+		if (!k && !p->types->modules_read) {
+			add_modules(p);
+			k = find(p->types, name);
+		}
+	}
+	if (k)
+		*out = k->t;
+	pthread_mutex_unlock(&types_lock);
+	return k;
+}
+
+int tracepoint_args(const struct tracepoint *tp)
+{
+	const struct btf_type *t = btf__type_by_id(tp->types, tp->id);
+
+	t = t ? btf__type_by_id(tp->types, t->type) : NULL; /* the pointer */
+	t = t ? btf__type_by_id(tp->types, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -1; /* the first is every one's */
+}
+
+void types_drop(struct probes *p)
+{
+	struct types *y = p->types;
+
+	if (y) {
+		free(y->tracepoints);
+		while (y->n_modules) {
+			struct module *m = &y->module[--y->n_modules];
+
+			btf__free(m->types);
+			close(m->fd);
+		}
+		free(y->module);
+		free(y);
+	}
+	btf__free(p->vmlinux);
+	p->types = NULL;
+	p->vmlinux = NULL;
+	malloc_trim(0);
+}
+
+/* --- instead of libbpf's own way for these programs --- */
+
+/* Tells the kernel which tracepoint a program is for; a copy is for that of its first. */
+static int on_load(struct bpf_program *g, struct bpf_prog_load_opts *opts, long probes)
+{
+	struct probes *p = (struct probes *)probes;
+	const char *name = copy_first(bpf_program__name(g), NULL) ?: bpf_program__name(g);
+	int row = program_row(name);
+	const char *target = row >= 0 ? strchr(p->target[row], '/') : NULL;
+	struct tracepoint t;
+
+	if (!target || !tracepoint_find(p, target + 1, &t))
+		return -ESRCH;
+	opts->attach_btf_id = t.id;
+	opts->attach_btf_obj_fd = t.module;
+	return 0;
+}
+
+static int on_attach(const struct bpf_program *g, long probes, struct bpf_link **link)
+{
+	(void)probes;
+	*link = bpf_program__attach_trace(g);
+	return *link ? 0 : -errno;
+}
+
+int types_begin(struct probes *p)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)p, .prog_prepare_load_fn = on_load, .prog_attach_fn = on_attach);
+
+	p->handler = libbpf_register_prog_handler("tp_btf+", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, &opts);
+	return p->handler < 0 ? fail(p->handler, "cannot tell libbpf how programs are loaded") : 0;
+}
+
+void types_end(struct probes *p)
+{
+	if (p->handler > 0)
+		libbpf_unregister_prog_handler(p->handler);
+	types_drop(p);
+}
