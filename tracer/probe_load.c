@@ -203,7 +203,7 @@ static bool has_other_tracepoint(struct probes *p, const char *target, int args,
 	if (strncmp(target, TRACEPOINT, strlen(TRACEPOINT)))
 		return false;
 	if (!tracepoint_find(p, target + strlen(TRACEPOINT), &t)) {
-		snprintf(why, size, "%s", p->vmlinux ? "this kernel has no such tracepoint" : "the kernel's types cannot be read again");
+		snprintf(why, size, "%s", p->vmlinux ? "no such tracepoint in the types (BTF) of kernel and modules" : "the kernel's types cannot be read");
 		return true;
 	}
 	have = tracepoint_args(&t);
