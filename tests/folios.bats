@@ -15,21 +15,23 @@ setup() {
 	store=$PWD/run.sqlite
 }
 
-# Runs scene.py in a file system. What was dirtied was written, but for what each of these files has dropped, in bytes.
-scene() { # FS FILE=BYTES...
+# Runs scenes in a file system, each in a folder of its own. What was dirtied was written, but for what each of these files has dropped, in bytes.
+scenes() { # FS FILE=BYTES...
 	local fs=$1 dropped
 
 	shift
 	dropped=$*
 	body() {
 		rm -f run.sqlite*
-		(cd "$IOT_MNT" && PYTHONPATH=$BATS_TEST_TMPDIR PYTHONDONTWRITEBYTECODE=1 traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
+		# shellcheck disable=SC2016 # the traced shell expands it
+		(cd "$IOT_MNT" && mkdir "${names[@]}" && PYTHONPATH=$BATS_TEST_TMPDIR PYTHONDONTWRITEBYTECODE=1 traced -- bash -ec '
+			for scene in "$@"; do (cd "$scene"; python3 "$0/$scene.py"); done' "$BATS_TEST_TMPDIR" "${names[@]}")
 		same "$1: unexpected, still dirty" "$(q "SELECT path, SUM(unexpected), SUM(dirty_end) FROM l WHERE path GLOB '$IOT_MNT/*'
 			GROUP BY path HAVING SUM(unexpected) OR SUM(dirty_end)")" ""
 		same "$1: dropped" "$(q "SELECT replace(path, '$IOT_MNT/', '') || '=' || SUM(dirtied - written) FROM l WHERE path GLOB '$IOT_MNT/*'
 			GROUP BY path HAVING SUM(dirtied) <> SUM(written) ORDER BY path" | tr '\n' ' ')" "$dropped${dropped:+ }"
 		empty "$1: lost" "$(q "SELECT what, n FROM lost JOIN r USING (run) WHERE n > 0")"
-		same "$1: files" "$(q "SELECT COUNT(DISTINCT path) FROM l WHERE path GLOB '$IOT_MNT/*'")" "$(grep -c 'new(' scene.py)"
+		same "$1: files" "$(q "SELECT COUNT(DISTINCT path) FROM l WHERE path GLOB '$IOT_MNT/*'")" "$(cat "${names[@]/%/.py}" | grep -c 'new(')"
 	}
 	cat > folios.py <<-'P'
 		import ctypes, mmap, os
@@ -50,8 +52,8 @@ scene() { # FS FILE=BYTES...
 	with_fs "$fs" 500M -- body "$fs"
 }
 
-pages() { # FS
-	cat > scene.py <<-'P'
+pages() {
+	cat > pages.py <<-'P'
 		from folios import *
 		fd = new("page"); write(fd, 10); os.fsync(fd)
 		fd = new("part"); write(fd, 10, 100); os.fsync(fd)
@@ -70,11 +72,10 @@ pages() { # FS
 		fd = new("direct"); write(fd, 5, 10); d = os.open("direct", os.O_RDWR | os.O_DIRECT); m = mmap.mmap(-1, 2 * PAGE)
 		os.pwrite(d, m, 5 * PAGE); os.pwrite(d, m, 9 * PAGE); os.fsync(fd)
 	P
-	scene "$1"
 }
 
-cut() { # FS
-	cat > scene.py <<-'P'
+cut() {
+	cat > cut.py <<-'P'
 		from folios import *
 		fd = new("clean"); os.ftruncate(fd, 60000); os.fsync(fd)
 		fd = new("before"); write(fd, 5); os.ftruncate(fd, 60000); os.fsync(fd)
@@ -87,11 +88,10 @@ cut() { # FS
 		fd = new("end"); os.ftruncate(fd, 60000); os.fsync(fd); write(fd, 0, 10); os.pwrite(fd, bytes(100), 70000); os.fsync(fd)
 		fd = new("synced"); os.ftruncate(fd, 60000); os.fsync(fd); write(fd, 0, 10); os.pwrite(os.open("synced", os.O_RDWR | os.O_DSYNC), bytes(100), 70000); os.fsync(fd)
 	P
-	scene "$1" behind=4096 both=4096 empty=4096 goes_on=4096 grows=4096 removed=4096
 }
 
-zeroed() { # FS
-	cat > scene.py <<-'P'
+zeroed() {
+	cat > zeroed.py <<-'P'
 		from folios import *
 		fd = new("hole"); allocate(fd, HOLE, 2000, 5000); os.fsync(fd)
 		fd = new("zero"); allocate(fd, ZERO, 2000, 5000); os.fsync(fd)
@@ -101,20 +101,21 @@ zeroed() { # FS
 		fd = new("dirty_zero"); write(fd, 1); write(fd, 60); allocate(fd, ZERO, 2000, 5000); os.fsync(fd)
 		fd = new("beside"); write(fd, 50); allocate(fd, HOLE, 20000, 30 * PAGE + 100); os.fsync(fd)
 	P
-	scene "$1"
 }
 
-@test "guest: ext4: pages here and there of one folio, by calls, by stores, and by calls that read into it: D is W" { pages ext4; }
-@test "guest: XFS: pages here and there of one folio, by calls, by stores, and by calls that read into it: D is W" { pages xfs; }
-@test "guest: btrfs: pages here and there of one folio, by calls, by stores, and by calls that read into it: D is W" { pages btrfs; }
+# One run for all: a guest takes longer to begin to trace than to do what is traced.
+all() { # FS
+	local names=(pages cut zeroed)
 
-@test "guest: ext4: a file that has dirty pages of one folio is cut, grows, is written behind its end, and is removed: D is W and what was cut off" { cut ext4; }
-@test "guest: XFS: a file that has dirty pages of one folio is cut, grows, is written behind its end, and is removed: D is W and what was cut off" { cut xfs; }
-@test "guest: btrfs: a file that has dirty pages of one folio is cut, grows, is written behind its end, and is removed: D is W and what was cut off" { cut btrfs; }
+	pages
+	cut
+	zeroed
+	scenes "$1" cut/{behind,both,empty,goes_on,grows,removed}=4096
+}
 
-@test "guest: ext4: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed ext4; }
-@test "guest: XFS: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed xfs; }
-@test "guest: btrfs: the rest of a block is zeroed beside a hole and where room is made, on pages that are clean or dirty: D is W" { zeroed btrfs; }
+@test "guest: ext4: pages here and there of one folio are written, stored to, read into, cut off, and zeroed beside holes: D is W and what was cut off" { all ext4; }
+@test "guest: XFS: pages here and there of one folio are written, stored to, read into, cut off, and zeroed beside holes: D is W and what was cut off" { all xfs; }
+@test "guest: btrfs: pages here and there of one folio are written, stored to, read into, cut off, and zeroed beside holes: D is W and what was cut off" { all btrfs; }
 
 # Pages that were dirty before the run are nobody's until they are stored over: then they are the storing process's, as with a write.
 over() { # FS
