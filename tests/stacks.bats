@@ -118,23 +118,26 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees "$volume"
 }
 
-@test "guest: pages that wait for a slow device, older than what is swept out, stay with who dirtied them" {
-	local sectors
+# What is written to the first volume takes so long from now on.
+delay() { # MILLISECONDS
+	dmsetup suspend "${volumes[0]}"
+	dmsetup reload "${volumes[0]}" --table "0 $(blockdev --getsz "$volume") delay $leaf 0 0 $leaf 0 $1 $leaf 0 0"
+	dmsetup resume "${volumes[0]}"
+}
 
+@test "guest: pages that wait for a slow device, older than what is swept out, stay with who dirtied them" {
 	need_dm dm_delay
 	leaf_up 256M
 	volume_up delay delay "$leaf" "" 0
 	ext4_on "$volume"
 	cp "$(command -v dd)" ./one
 	cp "$(command -v dd)" ./two
-	sectors=$(blockdev --getsz "$volume")
-	dmsetup suspend "${volumes[0]}"
-	dmsetup reload "${volumes[0]}" --table "0 $sectors delay $leaf 0 0 $leaf 0 2500"
-	dmsetup resume "${volumes[0]}"
+	delay 2500
 	mark
 	# a table of which more than an eighth is full is swept each second
 	traced --table claims=512 -- sh -c './one if=/dev/zero of="$1/f" bs=4096 count=100 conv=notrunc status=none
 		./two if=/dev/zero of="$1/f" bs=4096 count=100 seek=100 conv=notrunc status=none; sleep 5; sync "$1/f"' sh "$mnt"
+	delay 0
 	same "of the one" "$(on_leaf block_write "cause = 'data' AND comm = 'one'")" 409600
 	same "of the two" "$(on_leaf block_write "cause = 'data' AND comm = 'two'")" 409600
 	nothing_lost
