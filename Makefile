@@ -55,7 +55,7 @@ hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup demo check check-mutants check-asan check-systems check-vm five bench fuzz install clean
+.PHONY: all help setup demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
@@ -244,6 +244,11 @@ check-systems: setup
 check-vm: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check-vm $(KERNEL)
+
+## make check-release  all of these and long forms of some, one after another, a line for each: three hours (root)
+check-release: setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/check-release
 
 ## make five      five real storage systems in one traced run: the tables that compare them, and charts in build/five (root)
 five: all
