@@ -187,6 +187,7 @@ int tracepoint_args(const struct tracepoint *);
 int types_begin(struct probes *);
 /* Gives the kernel's types back, several megabytes; who asks for them afterwards has them read again. */
 void types_drop(struct probes *);
+/* The same, and libbpf does not ask any more: when all objects are closed. */
 void types_end(struct probes *);
 
 /* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */

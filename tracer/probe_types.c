@@ -13,7 +13,7 @@
 
 static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whether it is there is known of a type when it is looked for: those of the kernel at first, of its modules when one is not among them. */
+/* The kernel's own tracepoints; those of its modules too once a name was not among them. */
 struct types {
 	struct module {
 		struct btf *types;
@@ -23,7 +23,7 @@ struct types {
 	struct known {
 		const char *name;      /* of its types */
 		struct tracepoint t;
-	} *tracepoints;        /* by name */
+	} *tracepoints;        /* sorted by name */
 	size_t n, room;
 	bool modules_read;
 };
@@ -33,7 +33,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
 }
 
-/* Adds the tracepoints among the types from number `from` on. */
+/* Adds the tracepoints among the types from number `from` on; they are to be sorted. */
 static void add_all(struct types *y, const struct btf *b, u32 from, int module)
 {
 	for (u32 id = from, n = btf__type_cnt(b); id < n; id++) {
@@ -44,7 +44,12 @@ static void add_all(struct types *y, const struct btf *b, u32 from, int module)
 			continue;
 		y->tracepoints[y->n++] = (struct known){ name + strlen(PREFIX), { .types = b, .id = id, .module = module } };
 	}
-	qsort(y->tracepoints, y->n, sizeof(*y->tracepoints), by_name);
+}
+
+static void sort(struct types *y)
+{
+	if (y->n)
+		qsort(y->tracepoints, y->n, sizeof(*y->tracepoints), by_name);
 }
 
 /* A module that goes away meanwhile has no tracepoints. */
@@ -79,6 +84,7 @@ static void add_modules(struct probes *p)
 		if (fd >= 0)
 			add_module(p, fd);
 	}
+	sort(p->types);
 	p->types->modules_read = true;
 }
 
@@ -90,8 +96,10 @@ static bool types_read(struct probes *p)
 	if (!p->vmlinux) /* given back: a file system comes in the run */
 		p->vmlinux = btf__load_vmlinux_btf();
 	p->types = p->vmlinux ? calloc(1, sizeof(*p->types)) : NULL;
-	if (p->types)
+	if (p->types) {
 		add_all(p->types, p->vmlinux, 1, 0);
+		sort(p->types);
+	}
 	return p->types;
 }
 

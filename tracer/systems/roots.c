@@ -26,6 +26,7 @@
 #define SPACE_SLOTS 256         /* mount namespaces and roots remembered */
 #define FOUND_MS 10000          /* how long a root is believed */
 #define MOUNTS_MS 100           /* how long the mounts of others are believed, which nothing tells changes of */
+#define KEPT_MS 60000           /* how much longer it is kept than what is no root, when there is no room: all its users may be gone */
 #define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
 
 /* How paths of a mount namespace and root began while somebody was there. */
@@ -279,12 +280,10 @@ static bool look_at(const struct systems *db, const struct way *w, const char *i
 	return true;
 }
 
-/* Is `d` a better place for another folder than `best`? What is no root can be looked at again; a root perhaps not, when its users are gone. */
-static bool goes_first(const struct dir *d, const struct dir *best)
+/* A lower one makes room first. */
+static uint64_t kept_until(const struct dir *d)
 {
-	if (!best->path || !d->path)
-		return best->path;
-	return is_root(d) == is_root(best) ? d->until_ms < best->until_ms : is_root(best);
+	return d->path ? d->until_ms + (is_root(d) ? KEPT_MS : 0) : 0;
 }
 
 /* The place of a folder in the table; when it has none, the one that it may take. */
@@ -295,7 +294,7 @@ static struct dir *dir_place(struct sys_cache *c, const char *path)
 	for (struct dir *d = set; d < set + WAYS; d++) {
 		if (d->path && !strcmp(d->path, path))
 			return d;
-		if (goes_first(d, best))
+		if (kept_until(d) < kept_until(best))
 			best = d;
 	}
 	return best;
