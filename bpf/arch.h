@@ -141,7 +141,7 @@ static __always_inline bool task_is_compat(struct task_struct *t)
 }
 
 /* Of the thread that runs: include/linux/preempt.h says what its bits are. A variable of each processor since 6.15; its name as that of a
- * __ksym would have every object refused where the kernel hides the addresses of variables. */
+ * __ksym would have every object refused where the kernel hides the addresses of variables, and libbpf read all names once more. */
 static __always_inline u32 preempt_count(void)
 {
 	u64 offset = 0;
@@ -157,18 +157,15 @@ static __always_inline u32 preempt_count(void)
 #define PAGES_BEGIN 0xffffea0000000000ULL
 #define MEMORY_BEGINS 0xffff888000000000ULL
 
-extern const void vmemmap_base __ksym __weak;
-extern const void page_offset_base __ksym __weak;
-
 /* What is to be added to the address of a struct page, times the bytes that each byte of it stands for, to have the address of its
  * contents; 0 not known, and it may be wrong. */
 static __always_inline u64 page_memory(u64 times)
 {
 	u64 pages = PAGES_BEGIN, memory = MEMORY_BEGINS;
 
-	if (&vmemmap_base && &page_offset_base) {
-		bpf_probe_read_kernel(&pages, sizeof(pages), &vmemmap_base);
-		bpf_probe_read_kernel(&memory, sizeof(memory), &page_offset_base);
+	if (cfg.vmemmap_base && cfg.page_offset_base) {
+		bpf_probe_read_kernel(&pages, sizeof(pages), (void *)cfg.vmemmap_base);
+		bpf_probe_read_kernel(&memory, sizeof(memory), (void *)cfg.page_offset_base);
 	}
 	return memory - pages * times;
 }

@@ -351,7 +351,7 @@ struct iot_config {
 	u32 claims;            /* 1: whose a dirty page is is asked for: by the cache, file systems or devices */
 	u32 copies;            /* 1: not only that of calls has one */
 	u32 object;            /* the number of this one, less than IOT_OBJECTS */
-	u64 preempt_count, per_cpu_offset; /* addresses of the kernel's variables of these names, where it has them */
+	u64 preempt_count, per_cpu_offset, vmemmap_base, page_offset_base; /* addresses of the kernel's variables of these names, where it has them */
 	u64 cgroup;            /* only this cgroup v2; 0: any */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };

@@ -230,6 +230,7 @@ static __always_inline u32 cell_find(struct iot_cell_key *k)
 	if (slot && slot->used == IOT_CELL_OPEN && slot->key.owner == k->owner && slot->key.dev == k->dev && *(u32 *)&slot->key.kind == what &&
 	    slot->key.flags == k->flags)
 		return at;
+	asm volatile("" : "+r"(recent)); /* one call, not one for each thing that may be the reason for it: the verifier goes each way */
 	at = cell_seek(k);
 	if (recent)
 		*recent = at;

@@ -2,7 +2,7 @@
 # helper.bash - what every test file loads: where things are, skips that name what is missing, and questions to a store.
 # shellcheck shell=bash
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 export IOT_BUILD=${IOT_BUILD:-$root/build}
 trace=$IOT_BUILD/iot-trace analyze=$IOT_BUILD/iot-analyze io=$IOT_BUILD/iot-io
 export trace analyze io root

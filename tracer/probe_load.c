@@ -105,6 +105,8 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->copies = p->copies;
 		c->preempt_count = p->symbols.preempt_count;
 		c->per_cpu_offset = p->symbols.per_cpu_offset;
+		c->vmemmap_base = p->symbols.vmemmap_base;
+		c->page_offset_base = p->symbols.page_offset_base;
 		c->object = n;
 		c->max_cells = p->max_cells;
 		c->max_writers = p->max_writers;

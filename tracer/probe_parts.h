@@ -113,7 +113,7 @@ struct probes {
 		} at[MAX_SYMBOLS];
 		size_t n;
 		bool skips;            /* it has SYMBOL_SKIPS */
-		u64 preempt_count, per_cpu_offset; /* as in struct iot_config; 0 not known */
+		u64 preempt_count, per_cpu_offset, vmemmap_base, page_offset_base; /* as in struct iot_config; 0 not known */
 		bool apart;
 		pthread_t thread;
 	} symbols;

@@ -31,8 +31,20 @@ static void hide(struct probes *p, const char *name)
 /* Variables of the kernel: where the address of each is kept. */
 static u64 *variable(struct probes *p, const char *name)
 {
-	return !strcmp(name, "__preempt_count") ? &p->symbols.preempt_count :
-		!strcmp(name, "__per_cpu_offset") ? &p->symbols.per_cpu_offset : NULL;
+	const struct {
+		const char *name;
+		u64 *address;
+	} row[] = {
+		{ "__preempt_count", &p->symbols.preempt_count },
+		{ "__per_cpu_offset", &p->symbols.per_cpu_offset },
+		{ "vmemmap_base", &p->symbols.vmemmap_base },
+		{ "page_offset_base", &p->symbols.page_offset_base },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+		if (*name == *row[i].name && !strcmp(name, row[i].name))
+			return row[i].address;
+	return NULL;
 }
 
 /* Tells the kernel side the addresses of the functions it compares with. One of a module that is not loaded is not missed. */
