@@ -154,7 +154,7 @@ static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
 
 static __always_inline void bio_drop(u64 bio)
 {
-	place_drop(&bio_sets, bio_at(bio));
+	place_drop(&bio_sets, cfg.max_bios, bio_at(bio));
 }
 
 /* Adds bytes to an aggregate. */

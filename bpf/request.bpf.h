@@ -75,7 +75,7 @@ static __always_inline void request_drop(struct iot_request *r)
 
 	r->last = rq;
 	r->address = 0;
-	place_drop(&request_sets, request_at(rq));
+	place_drop(&request_sets, cfg.max_requests, request_at(rq));
 }
 #endif
 
@@ -152,7 +152,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 	if (t) {
 		w->tag = *t;
 		if (size == NUMBER_AT(b, struct bio, bi_iter.bi_size)) {
-			place_drop(&bio_sets, at);
+			place_drop(&bio_sets, cfg.max_bios, at);
 		} else { /* the rest completes later */
 			t->off += size;
 			t->demanded -= t->demanded < size ? t->demanded : size;
