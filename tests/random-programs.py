@@ -45,7 +45,7 @@ sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
 from random_device import PAGE, Image, extents, generation, holes, is_btrfs, is_overlay, is_xfs, refusal  # noqa: E402
 from random_generate import CALLS, generate, parse  # noqa: E402
-from random_model import BYTES, FALLOC_COLLAPSE, FALLOC_INSERT, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, place, ranges, touched  # noqa: E402
+from random_model import BYTES, FALLOC_COLLAPSE, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, moved_from, place, ranges, touched  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("IOT_BUILD", HERE + "/../build")
@@ -128,10 +128,10 @@ class Batch:
                 pass
         return paths
 
-    def look(self, p, copied=None, shifts=False):
+    def look(self, p, copied=None, before=None):
         """Pages of the program's files that were written since the last look: {inode: pages}. Writeback that goes on is waited for:
         its blocks are called unwritten until it has ended. copied: key of the inode into which a call has just copied, and the pages.
-        shifts: a call may have moved a range of a file, which keeps its blocks."""
+        before: a call may have moved a range of a file, which keeps its blocks: where a page of it was."""
         writes, fresh, empty = {}, {}, {}
         for name in self.holders(p).values():
             self.stranger.ask("wait " + name)
@@ -163,8 +163,8 @@ class Batch:
                         i.unsure.add(e.page + n)
                     # new and written; or the flusher's own time came between looking and marking, and the pattern hides the bytes
                     elif not e.unwritten and (at not in places or (at in unwritten and e.page + n in i.claims)):
-                        pages_written.add(e.page + n)
-                    elif not e.unwritten and not shifts and was.get(e.page + n) != at:  # cut off from one page, and taken for another
+                        pages_written.add(before(e.page + n) if before else e.page + n)
+                    elif not e.unwritten and not before and was.get(e.page + n) != at:  # cut off from one page, and taken for another
                         pages_written.add(e.page + n)
                         if places[at] not in i.claims:
                             pages_written.discard(places[at])
@@ -210,8 +210,7 @@ class Batch:
             reply["folios"] = [tuple(int(x) for x in w.split(":")) for w in answer.get("folios", "").split(",") if w]
             reply["at"], reply["begin"] = place(op, c, reply, ret)
         copied = op == "copy" and reply.get("ino") and ret > 0 and not (reply["at"] % PAGE or c["soff"] % PAGE) # else nothing can be shared
-        shifts = op == "fallocate" and bool(c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT))
-        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if copied else None, shifts)
+        writes = self.look(p, ((reply["ino"], reply["gen"]), touched(reply, ret)) if copied else None, moved_from(op, c))
         if is_btrfs() and "x" in c.get("mode", "") and op in BYTES and ret > 0 and is_aligned(c, reply):
             self.wait_direct(p, (reply["ino"], reply["gen"]), set(touched(reply, ret)), writes)
         if reply.get("ino"):
@@ -224,6 +223,8 @@ class Batch:
             p.calls_bytes[who, BYTES[op]] += ret
         if ret > 0 and op in OTHER_SIDE:
             p.calls_bytes[who, OTHER_SIDE[op]] += ret
+        if inode and is_xfs() and ret == 0 and op == "fallocate" and c["flags"] & FALLOC_COLLAPSE:
+            self.tail_moved(p, who, reply["size_after"] // PAGE, c["len"] // PAGE, inode, writes.get(inode, set()))
         p.ledger.append("%s %s ret=%d errno=%d at=%s size=%s..%s%s%s" % (
             p.label, p.lines[number] if number < len(p.lines) else op, ret, reply["errno"], reply.get("at"), reply.get("size"),
             reply.get("size_after"), " folios=" + answer["folios"] if answer.get("folios") else "",
@@ -231,6 +232,13 @@ class Batch:
         p.apply(who, op, c, reply, inode, writes, ret)
         self.forget_dead(p)
         self.mark([p])
+
+    def tail_moved(self, p, who, page, pages, inode, written):
+        """XFS may write the block where the file ends now, whose rest it has zeroed, before it collapses by so many `pages` any more: the block was
+        seen where it was before, and nobody had dirtied it there."""
+        if page + pages in written and page + pages not in inode.claims:
+            written.discard(page + pages)
+            p.maybe[inode.key, page, who] += 1
 
     def wait_direct(self, p, key, pages, writes):
         """btrfs enters the blocks of a direct write into the file a moment after the call has returned: `writes` gets what appears."""

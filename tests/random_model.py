@@ -430,6 +430,16 @@ def touched(reply, ret):
     return range(reply["at"] // PAGE, (reply["at"] + ret - 1) // PAGE + 1)
 
 
+def moved_from(op, c):
+    """A call that moves what is behind a range of a file, all of it written by then: where a page of it was. Others: None."""
+    first, pages = c.get("off", 0) // PAGE, c.get("len", 0) // PAGE
+    if op != "fallocate" or not c["flags"] & (FALLOC_COLLAPSE | FALLOC_INSERT):
+        return None
+    if c["flags"] & FALLOC_COLLAPSE:
+        return lambda page: page + pages if page >= first else page
+    return lambda page: page - pages if page >= first + pages else page
+
+
 def place(op, c, reply, ret):
     """Where the call's bytes went, and where they would have begun."""
     rwf = max(c.get("rwf", 0), 0)
