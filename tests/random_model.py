@@ -350,6 +350,8 @@ class Program:
             if is_btrfs() and c["flags"] & FALLOC_ZERO and c["off"] <= page * PAGE and page not in written:
                 self.maybe[inode.key, page, who] += 1  # zeroed, written, and then made unwritten again
             else:
+                if is_xfs() and page in written:  # since 6.12 what was dirty is written before the rest is zeroed, and then that too
+                    self.maybe[inode.key, page, who] += 1
                 self.claim(inode, page, page, who, False)
 
     def xfs_shifted(self, who, c, inode, reply, written):
