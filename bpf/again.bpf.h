@@ -11,23 +11,6 @@
 #include "ext4.bpf.h"
 #include "walk.bpf.h"
 
-/* File data are on their way from now. Who makes something dirty sees that, or is seen by what follows: the exchange is a barrier. */
-static __always_inline void carry_begins(struct walk *w, u64 inode, u64 to)
-{
-	struct writer *x = inode ? writer_find((struct inode *)inode) : NULL;
-	struct iot_state *s = run_state();
-
-	if (!s)
-		return;
-	w->began_ns = bpf_ktime_get_ns();
-	if (x) {
-		x->carried_ns = w->began_ns;
-		if (x->carried_to < to)
-			x->carried_to = to;
-	}
-	__sync_lock_test_and_set(&s->carried_ns, w->began_ns);
-}
-
 /* What is dirty of a page again, and was not told yet. */
 __noinline int again_tell(struct walk *w)
 {

@@ -53,7 +53,7 @@ static __always_inline void data_leave(struct walk *w, u32 size)
 
 	first_page(w->bio, &fp);
 	w->again.inode = (u64)fp.inode;
-	carry_begins(w, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
+	w->began_ns = carry_begins((u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
 }
 
 /* The data of a bio are one piece, which is put together without a look at each page: of one owner, and nobody asks which are dirty again. */

@@ -32,7 +32,6 @@ struct btrfs_fs_info {
 	struct btrfs_fs_devices *fs_devices;
 	u64 generation;        /* of the newest transaction */
 	u64 last_trans_committed;
-	u64 max_inline;
 	struct btrfs_transaction *running_transaction;
 	struct btrfs_super_block *super_for_commit;
 	struct super_block *sb;
@@ -72,17 +71,11 @@ struct btrfs_inode {
 	struct extent_io_tree {
 		void *owner;   /* not read: a structure needs a member */
 	} io_tree;
-	u32 flags;
 	struct inode vfs_inode;
 };
 
 struct btrfs_work {
 	void *func;            /* a function; only its address is compared */
-};
-
-struct async_chunk {
-	void *inode;           /* struct btrfs_inode; before 6.3 struct inode */
-	struct btrfs_work work;
 };
 
 struct btrfs_ordered_extent {

@@ -85,6 +85,7 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 {
 	struct iot_cell_key k = {};
 
+	carry_begins((u64)i, off + len);
 	k.owner = owner_top(owner);
 	k.dev = fs_disk((struct btrfs_fs_info *)FOLLOW(i, i_sb, s_fs_info));
 	k.kind = KIND_FS_PACKED;
@@ -110,8 +111,8 @@ static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 	return c->call && c->write && c->target_direct && c->target_inode == inode;
 }
 
-/* A file of one page that is written back, and too large to go into the tree as it is: it does if that is less when it is compressed, and
- * has no extent then. */
+/* A file of one page that is written back. Whether it goes into the tree whole is known when that has ended: then no extent was made for it.
+ * What decides is another thing in each kernel: its size and that of what it is compressed to, whether it may be written in place. */
 struct unsent {
 	u64 ino, owner;
 	u32 how, pad;
@@ -157,38 +158,38 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 	return 0;
 }
 
-#define INODE_IN_PLACE (1 << 1 | 1 << 4) /* BTRFS_INODE_NODATACOW, _PREALLOC */
-
-/* May it be written in place? Then it goes into the tree at no size (6.6; a kernel before 6.12 is taken for one before 6.6). */
-static __always_inline bool is_in_place(struct inode *i)
+/* Of the pages of a small file that goes into the tree whole nothing is submitted. */
+static __noinline int unsent_note(struct inode *i, u64 index)
 {
-	struct btrfs_inode *bi = (struct btrfs_inode *)((u64)i - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
-
-	return FOLLOW(bi, flags) & INODE_IN_PLACE;
-}
-
-/* A small file that goes into the tree whole: of such pages nothing is submitted. */
-static __noinline int inlined(struct inode *i, u64 index)
-{
-	struct btrfs_fs_info *fs;
-	u64 size, owner, inode;
+	u64 size, inode;
 	struct unsent u = {};
 	u8 how = HOW_NONE;     /* until 6.2 what is handed to a function of its own must have been written */
 
 	if (!i || index || !is_regular(i))
 		return 0;
 	size = FOLLOW(i, i_size);
-	fs = (struct btrfs_fs_info *)FOLLOW(i, i_sb, s_fs_info);
 	if (!size || size > PAGE_SIZE)
 		return 0;
 	inode = inode_itself(i);
-	owner = writer_of_page(inode, 0, &how);
-	if (size <= FOLLOW(fs, max_inline))
-		return packed(i, 0, PAGE_SIZE, SUB_INLINE, owner, how);
+	u.owner = writer_of_page(inode, 0, &how);
 	u.ino = inode_number(i);
-	u.owner = owner;
 	u.how = how;
 	bpf_map_update_elem(&btrfs_unsent, &inode, &u, BPF_ANY);
+	return 0;
+}
+
+/* Nothing of a file is on its way to a device any more. */
+SEC("tp_btf/sb_clear_inode_writeback")
+int PROBE(btrfs__inline, struct inode *i)
+{
+	u64 inode = (u64)i;
+	struct unsent *u = i ? bpf_map_lookup_elem(&btrfs_unsent, &inode) : NULL;
+
+	if (!u)
+		return 0;
+	if (gate_open() && u->ino == inode_number(i))
+		packed(i, 0, PAGE_SIZE, SUB_INLINE, u->owner, u->how);
+	bpf_map_delete_elem(&btrfs_unsent, &inode);
 	return 0;
 }
 
@@ -220,54 +221,6 @@ int PROBE(btrfs__work_end, struct btrfs_fs_info *fs)
 	if (c && c->behalf == BEHALF_OWNER)
 		c->behalf = BEHALF_NONE;
 	return 0;
-}
-
-/* Parts of files that are being compressed. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, u64);      /* struct btrfs_work */
-	__type(value, u64);    /* async_chunk.inode */
-} btrfs_compressing SEC(".maps");
-
-SEC("tp_btf/btrfs_work_sched")
-int PROBE(btrfs__compress_begin, struct btrfs_work *w)
-{
-	u64 key = (u64)w, inode;
-
-	if (!w || !gate_open() || function_of((u64)MODULE_AT(w, struct btrfs_work, func)) != FN_BTRFS_COMPRESS)
-		return 0;
-	inode = pointer_at(key - bpf_core_field_offset(struct async_chunk, work) + bpf_core_field_offset(struct async_chunk, inode));
-	bpf_map_update_elem(&btrfs_compressing, &key, &inode, BPF_ANY);
-	return 0;
-}
-
-/* No extent was made for the file: it went into the tree. */
-static __noinline int compressed_inline(u64 inode)
-{
-	struct unsent *u = bpf_map_lookup_elem(&btrfs_unsent, &inode);
-	struct inode *i = (struct inode *)inode;
-
-	if (u && i && u->ino == inode_number(i))
-		packed(i, 0, PAGE_SIZE, SUB_INLINE, u->owner, u->how);
-	bpf_map_delete_elem(&btrfs_unsent, &inode);
-	return 0;
-}
-
-SEC("tp_btf/btrfs_all_work_done")
-int PROBE(btrfs__compress_end)
-{
-	u64 key = 0, *inode, of;
-
-	/* its second argument is a const void *, which older verifiers (6.12) let no program load */
-	bpf_probe_read_kernel(&key, sizeof(key), ctx + 1);
-	inode = bpf_map_lookup_elem(&btrfs_compressing, &key);
-	if (!inode)
-		return 0;
-	of = *inode;
-	bpf_map_delete_elem(&btrfs_compressing, &key);
-	compressed_inline(of); /* which of both it is, is not told: only an inode was noted */
-	return compressed_inline(of + bpf_core_field_offset(struct btrfs_inode, vfs_inode));
 }
 
 /* ---- bytes that are dropped before they are written ---- */

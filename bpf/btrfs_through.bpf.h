@@ -6,7 +6,9 @@
 #define IOT_BTRFS_THROUGH_BPF_H
 
 #include "btrfs_data.bpf.h"
+#include "doing.bpf.h"
 #include "through.bpf.h"
+#include "turn.bpf.h"
 #include "turning.bpf.h"
 #include "twin.bpf.h"
 
@@ -183,6 +185,33 @@ __noinline int turns_in_part(u64 inode, u64 from, u64 len, u32 stores)
 	return t.state ? turn_blocks((struct inode *)inode, &t, from, len) : 0;
 }
 
+/* A call or a request writes to a folio that is dirty already: when it does so is told nowhere else. Global: the verifier looks at it once. */
+__noinline int written_in_dirty(u64 inode, u64 from, u64 len)
+{
+	struct task_struct *t = current_task();
+	enum doing doing = doing_now(t);
+	struct uring_request *u;
+	struct task_ctx *c;
+	struct thread *th;
+	u64 req;
+
+	if (doing > DOING_COPY || !inode)
+		return 0;
+	if (is_worker(t)) {
+		u = uring_of_worker(t, &req);
+		if (u && !u->locked_ns)
+			u->locked_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	c = ctx_find();
+	if (c && doing == DOING_COPY && !c->copied_ns)
+		c->copied_ns = bpf_ktime_get_ns();
+	th = thread_take(t);
+	if (th)
+		turns_in_call(th, inode, from, len, false);
+	return 0;
+}
+
 /* Blocks are to be written from now on: of which the rest is zeroed, or by a store. In a folio of several blocks that is dirty already
  * nothing else tells. What a call writes it tells itself, but for the block where the file ended. */
 static __always_inline int marked(u64 inode, u64 from, u64 len)
@@ -194,6 +223,7 @@ static __always_inline int marked(u64 inode, u64 from, u64 len)
 		return 0;
 	if (stores || !may_write(c, inode))
 		return turns_in_part(inode, from, len, stores);
+	written_in_dirty(inode, from, len);
 	if (len >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) == 1 && btrfs_is_clean(inode, from))
 		return turns_dirty(inode, from, len);
 	return 0;
@@ -357,14 +387,14 @@ int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_c
 		return 0;
 	cut_off(f, i);
 	page_writeback(f, i, wbc);
-	return is_in_place(i) ? 0 : inlined(i, FOLLOW(f, index));
+	return unsent_note(i, FOLLOW(f, index));
 }
 
 SEC("tp_btf/__extent_writepage")
 int PROBE(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
 {
 	page_writeback((struct folio *)p, i, wbc);
-	return !p || !i || !wbc || !gate_open() ? 0 : inlined(i, FOLLOW((struct folio *)p, index));
+	return !p || !i || !wbc || !gate_open() ? 0 : unsent_note(i, FOLLOW((struct folio *)p, index));
 }
 
 /* Begins where a call or a request that writes through has copied what it wrote, before any of that is written back. */

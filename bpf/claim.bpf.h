@@ -395,4 +395,24 @@ static __always_inline bool page_carried(struct inode *i, u64 index)
 	return w->wanted;
 }
 
+/* Data of a file, up to byte `to`, are on their way from now. Who makes something dirty sees that, or is seen by what follows: the exchange is a
+ * barrier. Returns the time; 0: not known. */
+static __always_inline u64 carry_begins(u64 inode, u64 to)
+{
+	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
+	struct iot_state *s = run_state();
+	u64 now;
+
+	if (!s)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (w) {
+		w->carried_ns = now;
+		if (w->carried_to < to)
+			w->carried_to = to;
+	}
+	__sync_lock_test_and_set(&s->carried_ns, now);
+	return now;
+}
+
 #endif

@@ -537,7 +537,6 @@ enum iot_function {
 	FN_BTRFS_DIRECT,    /* of a struct btrfs_bio: direct I/O */
 	FN_BTRFS_COMPRESSED, /* of a struct btrfs_bio: compressed data */
 	FN_BTRFS_ORDERED,   /* enters an extent into the trees when it is on disk */
-	FN_BTRFS_COMPRESS,  /* compresses a part of a file */
 	FN_STRIPE,          /* ends a page of a stripe with parity: bi_private is its struct stripe_head */
 };
 

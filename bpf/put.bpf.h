@@ -17,6 +17,10 @@ struct inode___names {
 };
 
 struct dentry___alias {
+	struct hlist_node d_alias; /* in a union without a name (7.2) */
+};
+
+struct dentry___alias_in_union {
 	union {
 		struct hlist_node d_alias;
 	} d_u;
@@ -108,6 +112,16 @@ static __always_inline bool name_is_missing(u16 call)
 	return !calls[nr].shape || calls[nr].shape == SHAPE_PATH;
 }
 
+/* Where in a struct dentry the names of an inode are linked; 0: not known. */
+static __always_inline u64 alias_offset(void)
+{
+	if (bpf_core_field_exists(((struct dentry___alias *)0)->d_alias))
+		return bpf_core_field_offset(struct dentry___alias, d_alias);
+	if (bpf_core_field_exists(((struct dentry___alias_in_union *)0)->d_u.d_alias))
+		return bpf_core_field_offset(struct dentry___alias_in_union, d_u.d_alias);
+	return 0;
+}
+
 /* Sends one of the names of an inode that nobody has opened yet. Returns 0 when it has none now. */
 static __noinline int name_send(struct inode *i, u32 id, u32 user)
 {
@@ -116,7 +130,7 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 	struct file_key k = {};
 	struct file_entry *e;
 
-	if (!i || !bpf_core_field_exists(((struct dentry___alias *)0)->d_u.d_alias))
+	if (!i || !alias_offset())
 		return 0;
 	k.dev = inode_dev(i);
 	k.ino = inode_number(i);
@@ -127,7 +141,7 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 	alias = BPF_CORE_READ((struct inode___names *)i, i_dentry.first);
 	if (!alias || !name_allowed())
 		return 0;
-	w.d = (struct dentry *)((u64)alias - bpf_core_field_offset(struct dentry___alias, d_u.d_alias));
+	w.d = (struct dentry *)((u64)alias - alias_offset());
 	w.out = path_new(id, &k, user);
 	if (!w.out)
 		return 0;

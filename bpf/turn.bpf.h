@@ -8,7 +8,6 @@
 #define IOT_TURN_BPF_H
 
 #include "dirty.bpf.h"
-#include "ext4.bpf.h"
 #include "quick.bpf.h"
 #include "range.bpf.h"
 

@@ -110,41 +110,11 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 
 	need mkfs.xfs xfsprogs
 	need mkfs.btrfs btrfs-progs
-	cat >parallel.py <<-'P'
-		import os, random, sys, threading
-		os.chdir(sys.argv[1])
-		processes, threads, pages, sizes = 4, 2, int(sys.argv[2]), list(map(int, sys.argv[3].split(",")))
-		size = pages * 4096
-		def opened(flags=0): return os.open("f", os.O_RDWR | os.O_CREAT | flags)
-		os.pwrite(opened(), bytes(size), 0)
-		os.fsync(opened())
-		def thread(seed):
-		    r, synced, all_synced, plain = random.Random(seed), opened(os.O_DSYNC), opened(os.O_SYNC), opened()
-		    for n in range(60):
-		        data, how = bytes(r.choice(sizes)), r.randrange(5)
-		        at = r.randrange(size - len(data))
-		        if how == 2:
-		            os.pwritev(plain, [data], at, os.RWF_DSYNC)
-		        else:
-		            os.pwrite((synced, all_synced, None, plain, plain)[how], data, at)
-		        if how == 4:
-		            os.fdatasync(plain)
-		def process(p):
-		    all = [threading.Thread(target=thread, args=(10 * p + n,)) for n in range(threads)]
-		    for t in all: t.start()
-		    for t in all: t.join()
-		for p in range(processes):
-		    if not os.fork():
-		        process(p)
-		        os._exit(0)
-		for p in range(processes):
-		    assert os.wait()[1] == 0
-	P
 	scene() { # FILE SYSTEM, PAGES, SIZES
 		local percent
 
 		rm -f run.sqlite* "$IOT_MNT/f"
-		traced -- python3 parallel.py "$IOT_MNT" "$2" "$3"
+		traced -- "$root/tests/parallel-writes.py" "$IOT_MNT" "$2" "$3"
 		case $1 in ext4*) percent=0 ;; *) percent=2 ;; esac # XFS tells nothing of blocks of a folio that is dirty already; btrfs: iot-trace(8)
 		same "$1, $2 pages: D, W, unexpected, still dirty" "$(sql "WITH t AS (SELECT SUM(l.dirtied) AS d, SUM(l.written) AS w, SUM(l.unexpected) AS u, SUM(l.dirty_end) AS e,
 			SUM(l.dirty_start) AS s FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f')

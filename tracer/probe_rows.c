@@ -130,8 +130,7 @@ const struct program programs[] = {
 	{ "btrfs__mark", "fs", 0, true, .most = true },
 	{ "btrfs__sync_enter", "fs", 0, false },     /* 7.1 */
 	{ "btrfs__sync", "fs", 0, false },           /* before */
-	{ "btrfs__compress_begin", "fs", 0, false },
-	{ "btrfs__compress_end", "fs", 0, false },
+	{ "btrfs__inline", "fs", 0, true },
 	{ "btrfs__evict", "fs", 0, true },
 	{ "btrfs__page_gone", "fs", 0, true },
 	{ "btrfs__dirty", "fs", 2, true },
@@ -265,8 +264,6 @@ const struct function_row function_rows[] = {
 	{ "end_bbio_compressed_write", FN_BTRFS_COMPRESSED }, /* 6.10 */
 	{ "end_compressed_bio_write", FN_BTRFS_COMPRESSED },
 	{ "finish_ordered_fn", FN_BTRFS_ORDERED },
-	{ "compress_file_range", FN_BTRFS_COMPRESS }, /* 6.6 */
-	{ "async_cow_start", FN_BTRFS_COMPRESS },
 	{ "raid5_end_read_request", FN_STRIPE },
 	{ "raid5_end_write_request", FN_STRIPE },
 };
