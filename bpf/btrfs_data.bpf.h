@@ -115,7 +115,8 @@ static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
  * What decides is another thing in each kernel: its size and that of what it is compressed to, whether it may be written in place. */
 struct unsent {
 	u64 ino, owner;
-	u32 how, pad;
+	u32 how;
+	u32 sent;              /* 1: an extent was made for it */
 };
 
 struct {
@@ -129,6 +130,7 @@ SEC("tp_btf/btrfs_ordered_extent_add")
 int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 {
 	u64 key = (u64)o, off, owner, inode;
+	struct unsent *unsent;
 	struct task_ctx *c;
 	bool direct;
 	struct inode *i;
@@ -149,8 +151,9 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 		owner = writer_of_page(inode, off >> PAGE_SHIFT, &how);
 	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner;
 	bpf_map_update_elem(&btrfs_extents, &key, &proc, BPF_ANY);
-	if (!off)
-		bpf_map_delete_elem(&btrfs_unsent, &inode);
+	unsent = off ? NULL : bpf_map_lookup_elem(&btrfs_unsent, &inode);
+	if (unsent)
+		unsent->sent = 1;
 	if (direct)
 		number_keep(&btrfs_inodes, &inode, &proc);
 	if (FOLLOW(o, compress_type))
@@ -158,11 +161,12 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 	return 0;
 }
 
-/* Of the pages of a small file that goes into the tree whole nothing is submitted. */
+/* Of the pages of a small file that goes into the tree whole nothing is submitted. Until 6.3 a thread that was to compress it, and does not,
+ * writes it back once more, and has made its extent by then. */
 static __noinline int unsent_note(struct inode *i, u64 index)
 {
 	u64 size, inode;
-	struct unsent u = {};
+	struct unsent u = {}, *old;
 	u8 how = HOW_NONE;     /* until 6.2 what is handed to a function of its own must have been written */
 
 	if (!i || index || !is_regular(i))
@@ -171,8 +175,11 @@ static __noinline int unsent_note(struct inode *i, u64 index)
 	if (!size || size > PAGE_SIZE)
 		return 0;
 	inode = inode_itself(i);
-	u.owner = writer_of_page(inode, 0, &how);
 	u.ino = inode_number(i);
+	old = bpf_map_lookup_elem(&btrfs_unsent, &inode);
+	if (old && old->sent && old->ino == u.ino)
+		return 0;
+	u.owner = writer_of_page(inode, 0, &how);
 	u.how = how;
 	bpf_map_update_elem(&btrfs_unsent, &inode, &u, BPF_ANY);
 	return 0;
@@ -187,7 +194,7 @@ int PROBE(btrfs__inline, struct inode *i)
 
 	if (!u)
 		return 0;
-	if (gate_open() && u->ino == inode_number(i))
+	if (gate_open() && !u->sent && u->ino == inode_number(i))
 		packed(i, 0, PAGE_SIZE, SUB_INLINE, u->owner, u->how);
 	bpf_map_delete_elem(&btrfs_unsent, &inode);
 	return 0;
