@@ -130,6 +130,37 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 	with_fs xfs 512M -b size=1024 -- body "XFS, 1 KiB"
 }
 
+# The pages of a large file are dropped while it is cut, which takes some time, and then it is told. The write waits for that: it began before.
+@test "a write that waits for a file to be cut makes dirty what is behind that: D is W and what was cut off on ext4, XFS and btrfs" {
+	local fs
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	cat >cut.py <<-'P'
+		import os, sys, time
+		for name in "abc":
+		    f = os.open(sys.argv[1] + "/" + name, os.O_RDWR | os.O_CREAT)
+		    for i in range(96):
+		        os.write(f, bytes(1 << 20))
+		    child = os.fork()
+		    if not child:
+		        time.sleep(0.002)
+		        os.pwrite(f, bytes(65536), 0)
+		        os.fsync(f)
+		        os._exit(0)
+		    os.ftruncate(f, 0)
+		    os.waitpid(child, 0)
+		    os.unlink(sys.argv[1] + "/" + name)
+	P
+	body() {
+		traced -- python3 cut.py "$IOT_MNT"
+		same "$1: D without W and what was cut off, unexpected" "$(sql "SELECT SUM(l.dirtied) - SUM(l.written) - SUM(l.cancelled) - SUM(l.dirty_end), SUM(l.unexpected) FROM ledger l
+			JOIN file f ON f.id = l.file WHERE f.path GLOB '$IOT_MNT/[abc]'")" "0 0"
+		rm -f run.sqlite*
+	}
+	for fs in ext4 xfs btrfs; do with_fs $fs 512M -- body $fs; done
+}
+
 # The first request fails: its address is nobody's. The second is longer, appends to the page that another had begun, and is written back.
 @test "of two requests of one io_submit(2) on a file with O_DSYNC the first fails: what the second has written back is of who submitted it" {
 	body() {
