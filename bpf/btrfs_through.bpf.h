@@ -109,17 +109,21 @@ static __noinline int reserve_note(u64 number)
 {
 	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	struct through t = {};
+	struct thread *th;
+	bool first;
 
 	if (!c)
 		return 0;
 	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
 		t.inode = 0;
-	if (t.direct && !c->copied_inode)
-		c->copying = 0; /* the first part of a call or request */
+	th = thread_of(current_task()->pid);
+	first = !c->copied_inode || (th && c->direct_ns < clock_begin(th)); /* part of a call or request: one that failed may have left it */
+	if (t.direct && first)
+		c->copying = 0;
 	c->copied_inode = t.direct ? t.inode : 0;
 	if (!in_io_submit())
 		c->fell_inode = 0; /* of a call that failed after that */
-	if (c->copied_inode)
+	if (c->copied_inode && first)
 		direct_falls(c);
 	copy_note(c, &t, number);
 	return 0;

@@ -451,6 +451,32 @@ in_place() { # SCRIPT
 	same "direct" "$(q "SELECT SUM(direct) FROM l WHERE path GLOB '*/d/f?'")" $((3 * 4096))
 }
 
+# Memory that was not touched before is copied part by part: each waits for its pages to be there.
+@test "btrfs: direct writes that go through the page cache in parts, beside a process that has them written back: D is W" {
+	cat > parts.py <<-'P'
+		import mmap, os, sys
+		path, size = sys.argv[1] + "/f", 1 << 20
+		f = os.open(path, os.O_CREAT | os.O_RDWR)
+		os.write(f, bytes(size))
+		os.fsync(f)
+		child = os.fork()
+		if not child:
+		    while os.getppid() != 1 and not os.path.exists(sys.argv[1] + "/over"): os.fdatasync(f)
+		    os._exit(0)
+		d = os.open(path, os.O_RDWR | os.O_DIRECT)
+		for n in range(150):
+		    assert os.pwrite(d, mmap.mmap(-1, 69632), n * 40960 % (size - 69632) & -4096) == 69632
+		os.close(os.open(sys.argv[1] + "/over", os.O_CREAT))
+		os.waitpid(child, 0)
+	P
+	body() {
+		traced -- python3 parts.py "$IOT_MNT"
+		same "D that is not W, unexpected, still dirty" "$(q "SELECT SUM(dirtied) - SUM(written), SUM(unexpected), SUM(dirty_end) FROM l WHERE path = '$IOT_MNT/f'")" "0 0 0"
+	}
+	need python3 python3-minimal
+	with_fs btrfs 320M -- body
+}
+
 # Which of them go into the tree differs by kernel: the image tells.
 @test "guest: btrfs: small files, some in place, preallocated or compressed, are inline where dump-tree shows it; parts of one folio are written at once: W is D" {
 	cat > small.py <<-'P'
