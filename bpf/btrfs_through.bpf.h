@@ -103,27 +103,45 @@ static __always_inline bool is_copied_to(struct task_ctx *c, struct inode *i)
 	return c->copying && (inode_number(i) & COPY_NUMBER) == (c->copying & COPY_NUMBER);
 }
 
+/* Is it the first part of a direct write: of a call, or of a request? What failed may have left its own. */
+static __always_inline bool first_part(struct task_ctx *c, u64 number)
+{
+	struct task_struct *task = current_task();
+	struct uring_request *u;
+	struct thread *th;
+	u64 begin, req = 0;
+
+	if (task->flags & PF_IO_WORKER) {
+		u = uring_of_worker(task, &req);
+		return !u || !u->direct_ns;
+	}
+	if (c->uring_req && !call_writes(c, number))
+		req = uring_inline(c);
+	u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+	th = u ? NULL : thread_of(task->pid);
+	begin = u ? u->ts_ns : th ? clock_begin(th) : 0;
+	return !c->copied_inode || c->direct_ns < begin;
+}
+
 /* Room is reserved for what is copied into the cache, and for what is written directly: then it was written back before, what others had
  * dirty there. What a call for a direct write has written back after that is its own, which went through the cache. */
 static __noinline int reserve_note(u64 number)
 {
 	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	struct through t = {};
-	struct thread *th;
 	bool first;
 
 	if (!c)
 		return 0;
 	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
 		t.inode = 0;
-	th = thread_of(current_task()->pid);
-	first = !c->copied_inode || (th && c->direct_ns < clock_begin(th)); /* part of a call or request: one that failed may have left it */
-	if (t.direct && first)
+	first = t.direct && first_part(c, number);
+	if (first)
 		c->copying = 0;
 	c->copied_inode = t.direct ? t.inode : 0;
 	if (!in_io_submit())
 		c->fell_inode = 0; /* of a call that failed after that */
-	if (c->copied_inode && first)
+	if (c->copied_inode && (first || in_io_submit()))
 		direct_falls(c);
 	copy_note(c, &t, number);
 	return 0;
@@ -194,19 +212,11 @@ __noinline int written_in_dirty(u64 inode, u64 from, u64 len)
 {
 	struct task_struct *t = current_task();
 	enum doing doing = doing_now(t);
-	struct uring_request *u;
 	struct task_ctx *c;
 	struct thread *th;
-	u64 req;
 
-	if (doing > DOING_COPY || !inode)
+	if (doing > DOING_COPY || !inode || is_worker(t))
 		return 0;
-	if (is_worker(t)) {
-		u = uring_of_worker(t, &req);
-		if (u && !u->locked_ns)
-			u->locked_ns = bpf_ktime_get_ns();
-		return 0;
-	}
 	c = ctx_find();
 	if (c && doing == DOING_COPY && !c->copied_ns)
 		c->copied_ns = bpf_ktime_get_ns();
@@ -250,6 +260,16 @@ __noinline int stored_over(u64 inode, u64 from, u64 len)
 	return dirtied((struct inode *)inode, off, PAGE_SIZE);
 }
 
+/* The request that a worker is at has its pages locked, and has copied a part. */
+static __always_inline void uring_copies(void)
+{
+	u64 req;
+	struct uring_request *u = uring_of_worker(current_task(), &req);
+
+	if (u && !u->locked_ns)
+		u->locked_ns = bpf_ktime_get_ns();
+}
+
 /* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
  * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
 SEC("tp_btf/btrfs_set_extent_bit")
@@ -272,8 +292,10 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 		c->copied_to = 0;
 		c->copying_lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
 	}
-	if (mark != c->copying_lock)
+	if (mark != c->copying_lock) {
 		c->copied_to = from + len;
+		uring_copies();
+	}
 	return 0;
 }
 
