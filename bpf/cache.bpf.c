@@ -157,6 +157,8 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	claim_folio(c, i, off, d.bytes, doing <= DOING_COPY, owner);
 	if (doing <= DOING_COPY) {
+		if (t->flags & PF_IO_WORKER)
+			uring_turned_late((u64)i, off, d.bytes);
 		turned(c, t, doing);
 		if (th)
 			turns_in_call(th, (u64)i, off, d.bytes, false);

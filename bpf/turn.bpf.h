@@ -10,6 +10,7 @@
 #include "dirty.bpf.h"
 #include "quick.bpf.h"
 #include "range.bpf.h"
+#include "uring_op.bpf.h"
 
 /* Bytes of what the call in progress writes turn dirty, long after the first. Were bytes of the file submitted meanwhile? Then those may have
  * been dirty before. */
@@ -40,6 +41,29 @@ __noinline int turned_late(u64 inode, u64 off, u64 bytes)
 	__builtin_memset(d, 0, sizeof(*d));
 	d->off = off;
 	d->bytes = end - off;
+	d->proc = proc_current(c);
+	d->how = HOW_EXACT;
+	return dirty_at(inode, d);
+}
+
+/* The same, of a folio that turns dirty in a request that a worker executes. */
+__noinline int uring_turned_late(u64 inode, u64 off, u64 bytes)
+{
+	u64 req;
+	struct uring_request *u = uring_of_worker(current_task(), &req);
+	struct writer *w = u && u->turned_ns && inode && cfg.events ? writer_find((struct inode *)inode) : NULL;
+	struct task_ctx *c;
+	struct dirtied *d;
+
+	if (!w || w->carried_ns < (u->direct_ns ?: u->turned_ns) || off >= w->carried_to || is_on((struct inode *)inode, EXT4_SUPER_MAGIC))
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	__builtin_memset(d, 0, sizeof(*d));
+	d->off = off;
+	d->bytes = bytes;
 	d->proc = proc_current(c);
 	d->how = HOW_EXACT;
 	return dirty_at(inode, d);

@@ -317,3 +317,22 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	P
 	scene 479232
 }
+
+@test "four jobs of fio over io_uring on one file of btrfs, whose workers wait for each other: D is W within 1 %, through the cache and direct" {
+	local how
+
+	need mkfs.btrfs btrfs-progs
+	need fio fio
+	body() {
+		for how in "--bs=1k-9k --bs_unaligned --fdatasync=7" "--bs=4k-64k --direct=1 --sync=dsync"; do
+			dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=16 status=none
+			sync -f "$IOT_MNT"
+			rm -f run.sqlite*
+			# shellcheck disable=SC2086 # several options
+			traced -- fio --name=x --filename="$IOT_MNT/f" --size=1M --io_size=2M --numjobs=4 --overwrite=1 --rw=randwrite --ioengine=io_uring --iodepth=8 $how > fio.out
+			same "$how: D is W, unexpected, still dirty" "$(q "SELECT 100 * abs(SUM(dirtied) - SUM(written)) <= SUM(written), 100 * SUM(unexpected) <= SUM(written),
+				100 * SUM(dirty_end) <= SUM(written) FROM l WHERE path = '$IOT_MNT/f'")" "1 1 1"
+		done
+	}
+	with_fs btrfs 500M -- body
+}
