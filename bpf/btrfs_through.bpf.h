@@ -215,8 +215,10 @@ __noinline int written_in_dirty(u64 inode, u64 from, u64 len)
 	struct task_ctx *c;
 	struct thread *th;
 
-	if (doing > DOING_COPY || !inode || is_worker(t))
+	if (doing > DOING_COPY || !inode)
 		return 0;
+	if (is_worker(t))
+		return t->flags & PF_IO_WORKER ? uring_turned_late(inode, from, len) : 0;
 	c = ctx_find();
 	if (c && doing == DOING_COPY && !c->copied_ns)
 		c->copied_ns = bpf_ktime_get_ns();

@@ -46,16 +46,17 @@ __noinline int turned_late(u64 inode, u64 off, u64 bytes)
 	return dirty_at(inode, d);
 }
 
-/* The same, of a folio that turns dirty in a request that a worker executes. */
+/* The same, of what turns dirty in a request that a worker executes. Global: the verifier looks at it once. */
 __noinline int uring_turned_late(u64 inode, u64 off, u64 bytes)
 {
 	u64 req;
 	struct uring_request *u = uring_of_worker(current_task(), &req);
-	struct writer *w = u && u->turned_ns && inode && cfg.events ? writer_find((struct inode *)inode) : NULL;
+	u64 since = u ? u->direct_ns ?: u->locked_ns ?: u->turned_ns : 0;
+	struct writer *w = since && inode && cfg.events ? writer_find((struct inode *)inode) : NULL;
 	struct task_ctx *c;
 	struct dirtied *d;
 
-	if (!w || w->carried_ns < (u->direct_ns ?: u->turned_ns) || off >= w->carried_to || is_on((struct inode *)inode, EXT4_SUPER_MAGIC))
+	if (!w || w->carried_ns < since || off >= w->carried_to || is_on((struct inode *)inode, EXT4_SUPER_MAGIC))
 		return 0;
 	c = ctx_make();
 	if (!c)
