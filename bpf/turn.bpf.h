@@ -46,7 +46,7 @@ __noinline int turned_late(u64 inode, u64 off, u64 bytes)
 	return dirty_at(inode, d);
 }
 
-/* The same, of what turns dirty in a request that a worker executes. Global: the verifier looks at it once. */
+/* The same, of what turns dirty on btrfs, which tells of blocks, in a request that a worker executes. Global: the verifier looks at it once. */
 __noinline int uring_turned_late(u64 inode, u64 off, u64 bytes)
 {
 	u64 req;
@@ -56,7 +56,7 @@ __noinline int uring_turned_late(u64 inode, u64 off, u64 bytes)
 	struct task_ctx *c;
 	struct dirtied *d;
 
-	if (!w || w->carried_ns < since || off >= w->carried_to || is_on((struct inode *)inode, EXT4_SUPER_MAGIC))
+	if (!w || w->carried_ns < since || off >= w->carried_to || !is_on((struct inode *)inode, BTRFS_MAGIC))
 		return 0;
 	c = ctx_make();
 	if (!c)
