@@ -463,11 +463,14 @@ int PROBE(ext4__truncate, struct inode *i)
 	return drop_record(i, KIND_FS_TRUNCATE, FOLLOW(i, i_size), 0);
 }
 
-/* No hole is made behind the page on which the file ends: what a call that failed had begun there stays. */
+/* A hole. Before 6.14 what is dirty in the range is written first, so that only what its blocks are forgotten for is dropped: ext4__forget() has
+ * that. No hole is made behind the page on which the file ends: what a call that failed had begun there stays. */
 SEC("tp_btf/ext4_punch_hole")
 int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 {
 	long long size, end = off + len;
+	struct task_ctx *c;
+	u64 bits;
 
 	if (!i || !gate_open() || is_journalled((u64)i))
 		return 0; /* in the journal: what is dirty there is written first */
@@ -476,7 +479,30 @@ int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 		return 0;
 	if (end > size)
 		end = (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-	return drop_record(i, KIND_FS_PUNCH, off, end - off);
+	bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
+	c = ctx_make();
+	if (!c || (off + (1LL << bits) - 1) >> bits >= end >> bits)
+		return drop_record(i, KIND_FS_PUNCH, off, end - off); /* no whole block: its edges are zeroed */
+	c->punch_inode = (u64)i;
+	c->punch_off = off;
+	c->punch_end = end;
+	return 0;
+}
+
+/* Pages of the range are gone from the cache. */
+SEC("tp_btf/ext4_es_remove_extent")
+int PROBE(ext4__forget, struct inode *i, u32 block, u32 blocks)
+{
+	struct task_ctx *c = ctx_find();
+	u64 off;
+
+	if (!i || !c || c->punch_inode != (u64)i || !gate_open())
+		return 0;
+	c->punch_inode = 0;
+	off = (u64)block << (NUMBER_AT(i, struct inode, i_blkbits) & 31);
+	if (off < c->punch_off || off >= c->punch_end)
+		return 0; /* that hole failed, and this is another call */
+	return drop_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
 }
 
 /* Of pages that lie in the range whole nothing is left either; the rest of its edges is zeroed, as by a hole. */

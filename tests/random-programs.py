@@ -43,7 +43,7 @@ import time
 
 sys.dont_write_bytecode = True
 from random_compare import compare  # noqa: E402
-from random_device import PAGE, Image, extents, generation, holes, is_btrfs, is_overlay, is_xfs, refusal  # noqa: E402
+from random_device import PAGE, Image, device_stat, device_written, extents, generation, holes, is_btrfs, is_ext4, is_overlay, is_xfs, punch_writes, refusal  # noqa: E402
 from random_generate import CALLS, generate, parse  # noqa: E402
 from random_model import BYTES, FALLOC_COLLAPSE, NOBODY, OTHER_SIDE, STRANGER, UNSEEN, Inode, Program, is_aligned, moved_from, place, ranges, touched  # noqa: E402
 
@@ -71,15 +71,6 @@ class Conversation:
     def close(self):
         self.file.close()
         self.sock.close()
-
-
-def device_stat():
-    with open("/sys/block/%s/stat" % os.path.basename(os.environ["IOT_DEV"])) as f:
-        return [int(n) for n in f.read().split()]
-
-
-def device_written():
-    return device_stat()[6] * 512
 
 
 class Batch:
@@ -262,6 +253,8 @@ class Batch:
 
     def before(self):
         """Before the run: the files, and what is dirty in them."""
+        if is_ext4():
+            punch_writes()
         for p in self.programs:
             folder = self.mnt + "/" + p.path()
             os.mkdir(folder)

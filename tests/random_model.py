@@ -2,7 +2,7 @@
 """random_model.py - whose each page is that is written back, by what the calls returned: see random-programs.py."""
 import collections
 
-from random_device import is_btrfs, is_ext4, is_overlay, is_xfs, xfs_shares
+from random_device import is_btrfs, is_ext4, is_overlay, is_xfs, punch_writes, xfs_shares
 from random_generate import PAGE, RWF_APPEND, RWF_DONTCACHE, RWF_DSYNC, RWF_NOAPPEND, RWF_SYNC, parse
 
 FALLOC_PUNCH, FALLOC_COLLAPSE, FALLOC_ZERO, FALLOC_INSERT = 2, 8, 0x10, 0x20
@@ -125,7 +125,7 @@ class Program:
                 self.perhaps(inode, page, claim)
 
     def flushed(self, inode, first, last):
-        """XFS and btrfs write what is dirty before they punch it out: new blocks are gone then, and the device does not tell."""
+        """What is dirty may be written before it is punched out (punch_writes()): new blocks are gone then, and the device does not tell."""
         for page in [p for p in inode.claims if first <= p <= last]:
             claim = inode.claims.pop(page)
             if claim.strong:
@@ -230,7 +230,7 @@ class Program:
         if op == "copy" and inode and is_xfs() and ret > 0 and reply["begin"] > reply["size"] and reply["size"] % PAGE:
             page = reply["size"] // PAGE  # as xfs_zeroed(): written for what was dirty there, and once more with the rest zeroed
             self.maybe[inode.key, page, who] += page in writes.get(inode, set())
-        if op == "fallocate" and inode and not is_ext4() and ret == 0:
+        if op == "fallocate" and inode and ret == 0 and (not is_ext4() or punch_writes()):
             self.zeroed_after(who, c, inode, writes.get(inode, set()))
         if inode and is_btrfs() and (op in ("range", "msync", "forget", "fallocate", "truncate", "path_truncate") or "x" in mode):
             inode.begun |= inode.claims.keys() - writes.get(inode, set())
@@ -334,7 +334,7 @@ class Program:
             end = ((end if is_xfs() else last) + PAGE - 1) // PAGE * PAGE
         if c["flags"] & (FALLOC_PUNCH | FALLOC_ZERO):
             was_dirty = reply["size"] // PAGE in inode.claims
-            if is_xfs() or is_btrfs():
+            if not is_ext4() or (c["flags"] & FALLOC_PUNCH and punch_writes()):
                 self.flushed(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             self.cancel(inode, (c["off"] + PAGE - 1) // PAGE, end // PAGE - 1)
             for edge in (c["off"], end):

@@ -99,6 +99,7 @@ const struct program programs[] = {
 	{ "ext4__evict", "fs", 0, true },
 	{ "ext4__truncate", "fs", 0, true },
 	{ "ext4__punch", "fs", 0, true },
+	{ "ext4__forget", "fs", 0, true },
 	{ "ext4__zero", "fs", 0, true },
 	{ "ext4__collapse", "fs", 0, true },
 	{ "ext4__convert_begin", "fs", 0, true },
