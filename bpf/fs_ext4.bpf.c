@@ -470,7 +470,7 @@ int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 {
 	long long size, end = off + len;
 	struct task_ctx *c;
-	u64 bits;
+	u64 bits, first;
 
 	if (!i || !gate_open() || is_journalled((u64)i))
 		return 0; /* in the journal: what is dirty there is written first */
@@ -481,9 +481,11 @@ int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 		end = (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
 	bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
 	c = ctx_make();
-	if (!c || (off + (1LL << bits) - 1) >> bits >= end >> bits)
+	first = (off + (1LL << bits) - 1) >> bits;
+	if (!c || first >= end >> bits)
 		return drop_record(i, KIND_FS_PUNCH, off, end - off); /* no whole block: its edges are zeroed */
 	c->punch_inode = (u64)i;
+	c->punch_block = first;
 	c->punch_off = off;
 	c->punch_end = end;
 	return 0;
@@ -494,13 +496,11 @@ SEC("tp_btf/ext4_es_remove_extent")
 int PROBE(ext4__forget, struct inode *i, u32 block, u32 blocks)
 {
 	struct task_ctx *c = ctx_find();
-	u64 off;
 
 	if (!i || !c || c->punch_inode != (u64)i || !gate_open())
 		return 0;
 	c->punch_inode = 0;
-	off = (u64)block << (NUMBER_AT(i, struct inode, i_blkbits) & 31);
-	if (off < c->punch_off || off >= c->punch_end)
+	if (block != c->punch_block)
 		return 0; /* that hole failed, and this is another call */
 	return drop_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
 }

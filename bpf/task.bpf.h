@@ -107,7 +107,7 @@ struct task_ctx {
 	/* of the program in progress: what is too large for the stack */
 	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
 	u64 put_inode;     /* what its journal handle in progress is about (put.bpf.h) */
-	u64 punch_inode, punch_off, punch_end; /* the hole that it makes (ext4__punch()) */
+	u64 punch_inode, punch_block, punch_off, punch_end; /* the hole that it makes (ext4__punch()) */
 	/* fsync in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
