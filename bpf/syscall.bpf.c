@@ -11,8 +11,8 @@
 #include "quick_call.bpf.h"
 #include "uring.bpf.h"
 
-/* What a program on raw_syscalls:sys_exit is given (its `format` in tracefs). */
-struct exit_event {
+/* What a program on raw_syscalls:sys_enter or sys_exit is given (its `format` in tracefs); ret: of the latter. */
+struct call_event {
 	u64 common;
 	long id, ret;
 };
@@ -223,8 +223,8 @@ static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long 
 		uring_settle(c);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+/* twin: as done_before(); what the first has done is seen by the clock. One call in so many does not need it. */
+static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
 {
 	struct thread *th;
 	u32 tid;
@@ -237,7 +237,7 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	th = thread_of(tid);
-	if (!th)
+	if (!th || (twin && (cfg.latency == LATENCY_SAMPLED || (clock_begin(th) && th->clock >> CLOCK_SHIFT == tid / THREAD_SLOTS))))
 		return 0;
 	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
 		u64 n = th->clock < IOT_SAMPLE ? th->clock + 1 : 1;
@@ -255,6 +255,12 @@ int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
 	}
 	th->clock = (u64)(tid / THREAD_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+{
+	return call_begins(regs, id, false);
 }
 
 static __always_inline void twin_spared(void)
@@ -436,8 +442,14 @@ int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
 }
 
 #ifndef IOT_REDUCED
+SEC("tp/raw_syscalls/sys_enter")
+int syscall__enter_twin(struct call_event *e)
+{
+	return call_begins(current_regs(), e->id, true);
+}
+
 SEC("tp/raw_syscalls/sys_exit")
-int syscall__exit_twin(struct exit_event *e)
+int syscall__exit_twin(struct call_event *e)
 {
 	return call_ends(current_regs(), e->id, e->ret, true);
 }

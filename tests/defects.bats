@@ -194,7 +194,7 @@ for i in range(23):
 	"$trace" --probes >probes
 	wanted=no
 	[ "$(uname -r | cut -d. -f1)" -lt 7 ] || wanted=yes
-	same "exit program" "$(awk '$2 == "syscall__exit_twin" { print $4 }' probes)" "$wanted"
+	same "programs of calls" "$(awk '$2 ~ /^syscall__(enter|exit)_twin$/ { print $4 }' probes | xargs)" "$wanted $wanted"
 	# all that are attached to a tracepoint by its types
 	copied=$(awk '$3 ~ /^tp_btf/ && $1 != "syscall" && $4 == "yes"' probes | wc -l)
 	[ $wanted = yes ] || copied=

@@ -66,6 +66,7 @@ const struct program programs[] = {
 	{ "net__recv", "net", 3, false },
 	{ "net__state", "net", 3, false },
 	{ "syscall__enter", "syscall", 0, false },   /* a clock: only where calls are timed */
+	{ "syscall__enter_twin", "syscall", 0, false, true },
 	{ "syscall__exit", "syscall", 0, true },
 	{ "syscall__exit_twin", "syscall", 0, false, true },
 	{ "cache__dirty", "cache", 2, true },
