@@ -546,6 +546,21 @@ static __noinline int aio_passing(struct task_ctx *c)
 	return 0;
 }
 
+/* io_destroy returns. The next ring may have this one's address, and its context that of this one's, which is given back. */
+static __noinline int aio_destroyed(struct task_ctx *c, u64 ring)
+{
+	struct aio_ring_key *k;
+
+	if (!c)
+		return 0;
+	k = &scratch_of(c)->key;
+	k->ring = ring;
+	k->pid = bpf_get_current_pid_tgid() >> 32;
+	k->pad = 0;
+	bpf_map_delete_elem(&aio_rings, k);
+	return 0;
+}
+
 /* A request that is still there when the run is over: in flight where the ring lives and all its events were read, else one whose
  * event was not seen. */
 static long aio_left(void *map, struct aio_key *k, struct aio *a, void *ctx)

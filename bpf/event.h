@@ -487,6 +487,7 @@ enum iot_shape {
 	SHAPE_AIO_REAP,
 	SHAPE_URING,     /* io_uring_enter: only remembered, not recorded */
 	SHAPE_ADVISE,    /* fd, offset, count: readahead, fadvise; not recorded */
+	SHAPE_AIO_DESTROY, /* ring; not recorded */
 	SHAPE_EXEC,      /* not recorded; when it fails, it has read all the same */
 	SHAPE_POKE,      /* process, vectors, count, its vectors, count: what writes another's memory; not recorded */
 	SHAPE_PTRACE,    /* request, process, address; likewise */

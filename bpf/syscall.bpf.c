@@ -425,6 +425,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		return 0;
 	case SHAPE_ADVISE:
 		return 0;
+	case SHAPE_AIO_DESTROY:
+		return aio_destroyed(c, k->arg[0]);
 	case SHAPE_POKE ... SHAPE_MADVISE:
 		return memory_written(c, proc);
 	}

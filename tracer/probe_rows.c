@@ -176,6 +176,7 @@ const struct call_row call_rows[] = {
 	{ SYS_io_submit, { KIND_AIO_SUBMIT, SHAPE_AIO_SUBMIT, 0 } },
 	{ SYS_io_getevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
 	{ SYS_io_pgetevents, { KIND_AIO_REAP, SHAPE_AIO_REAP, 0 } },
+	{ SYS_io_destroy, { KIND_NONE, SHAPE_AIO_DESTROY, 0 } },
 	{ SYS_io_uring_enter, { KIND_NONE, SHAPE_URING, 0 } },
 	{ SYS_readahead, { KIND_NONE, SHAPE_ADVISE, 0 } },
 	{ SYS_fadvise64, { KIND_NONE, SHAPE_ADVISE, 0 } },
