@@ -315,7 +315,7 @@ class Program:
                 elif not old or not old.strong:
                     self.claim(inode, p, p, who, p < end)
                     if old and {old.who, *old.others} != {who}: # it may have been dirty, and then it is exposed
-                        inode.claims[p] = inode.claims[p]._replace(others=old.others + (old.who, NOBODY))
+                        inode.claims[p] = inode.claims[p]._replace(others=old.others + (old.who, who, NOBODY))
                 elif others:
                     inode.claims[p] = old._replace(exposed=True)
             faulted.add(first)
