@@ -353,6 +353,14 @@ static __always_inline bool compat_counts(u64 nr)
 	return compat_moves(nr) || nr == COMPAT_PTRACE || nr == COMPAT_VM_WRITEV;
 }
 
+static __always_inline void aio_ends(struct task_ctx *c, const struct call *k, u8 shape, long ret, u32 proc, u64 ts_ns)
+{
+	if (shape == SHAPE_AIO_SUBMIT)
+		aio_submitted(c, k, ret, proc, ts_ns);
+	else
+		aio_reaped(c, k, ret);
+}
+
 static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
 {
 	const volatile struct iot_syscall *row;
@@ -415,10 +423,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_SPLICE:
 		return exit_two(c, k, o, shape == SHAPE_SENDFILE, proc);
 	case SHAPE_AIO_SUBMIT:
-		aio_submitted(c, k, ret, proc, o->dur_ns ? o->ts_ns : 0);
-		break;
 	case SHAPE_AIO_REAP:
-		aio_reaped(c, k, ret);
+		aio_ends(c, k, shape, ret, proc, o->dur_ns ? o->ts_ns : 0);
 		break;
 	case SHAPE_URING:
 		uring_entered(c, row->instead, ret, proc);
