@@ -546,12 +546,12 @@ static __noinline int aio_passing(struct task_ctx *c)
 	return 0;
 }
 
-/* io_destroy returns. The next ring may have this one's address, and its context that of this one's, which is given back. */
-static __noinline int aio_destroyed(struct task_ctx *c, u64 ring)
+/* io_destroy returns. The next ring may have the address of this one, and the kernel's side of it that of this one's. */
+static __noinline int aio_destroyed(struct task_ctx *c, u64 ring, s64 ret)
 {
 	struct aio_ring_key *k;
 
-	if (!c)
+	if (!c || ret)
 		return 0;
 	k = &scratch_of(c)->key;
 	k->ring = ring;

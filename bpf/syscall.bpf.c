@@ -223,7 +223,7 @@ static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long 
 		uring_settle(c);
 }
 
-/* twin: as done_before(); what the first has done is seen by the clock. One call in so many does not need it. */
+/* twin: as done_before(); that the first was here is seen by the clock. Calls of which one in so many is timed do not need it. */
 static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
 {
 	struct thread *th;
@@ -237,11 +237,13 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	th = thread_of(tid);
-	if (!th || (twin && (cfg.latency == LATENCY_SAMPLED || (clock_begin(th) && th->clock >> CLOCK_SHIFT == tid / THREAD_SLOTS))))
+	if (!th || (twin && clock_begin(th) && th->clock >> CLOCK_SHIFT == tid / THREAD_SLOTS))
 		return 0;
 	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
 		u64 n = th->clock < IOT_SAMPLE ? th->clock + 1 : 1;
 
+		if (twin)
+			return 0;
 		if (n < IOT_SAMPLE) {
 			th->clock = n;
 			return 0;
@@ -432,7 +434,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_ADVISE:
 		return 0;
 	case SHAPE_AIO_DESTROY:
-		return aio_destroyed(c, k->arg[0]);
+		return aio_destroyed(c, k->arg[0], ret);
 	case SHAPE_POKE ... SHAPE_MADVISE:
 		return memory_written(c, proc);
 	}

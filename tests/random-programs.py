@@ -253,8 +253,6 @@ class Batch:
 
     def before(self):
         """Before the run: the files, and what is dirty in them."""
-        if is_ext4():
-            punch_writes()
         for p in self.programs:
             folder = self.mnt + "/" + p.path()
             os.mkdir(folder)
@@ -474,6 +472,8 @@ def main():
         return 0
     if refusal():
         sys.exit("random-programs: " + refusal())
+    if is_ext4():
+        punch_writes()  # while there is room, and nothing is traced
     step = 1 if is_overlay() else int(options["batch"])
     if options["full"]:
         fill(int(options["full"]) << 10)

@@ -96,7 +96,6 @@ setup() {
 	EOF
 }
 
-# Without shared extents, so that copies write; and with them, as mkfs.xfs makes it: copies share what they are to write.
 # Kernels differ, which the device's counter says: ext4 before 6.14, XFS and btrfs write first what is dirty where a hole is made.
 @test "guest: a hole in what is dirty: what the kernel writes first is W, what it drops is cancelled, by the counter of the device" {
 	local fs
@@ -123,6 +122,7 @@ setup() {
 	for fs in ext4 xfs; do with_fs $fs 512M -- body $fs; done
 }
 
+# Without shared extents, so that copies write; and with them, as mkfs.xfs makes it: copies share what they are to write.
 @test "guest: random programs on XFS: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
 	need mkfs.xfs xfsprogs
 	[ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -1)" = 6.6 ] || skip "before 6.6 XFS writes all of a folio that is dirty in part, which the model does not know"

@@ -188,7 +188,7 @@ int maps_plan(struct probes *p)
 
 static bool is_asked(const struct probes *p, const struct program *g)
 {
-	if (!p->opts.latency && !strncmp(g->name, "syscall__enter", strlen("syscall__enter")))
+	if (!p->opts.latency && is_clock(g->name))
 		return false;
 	for (size_t i = 0; p->opts.layers && i < n_wanted_by; i++)
 		if (!strcmp(g->layer, wanted_by[i].layer))

@@ -197,6 +197,12 @@ int objects_load(struct probes *);
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);
 void object_attach(struct probes *, struct bpf_object *);
+/* Is that the program that starts the clock of calls, or its twin? The kernel cuts names. */
+static inline bool is_clock(const char *name)
+{
+	return !strncmp(name, "syscall__enter", strlen("syscall__enter"));
+}
+
 /* What bpf/twin.bpf.h puts beside each program: what is attached as its copies, "copy", a number and its name, and the table through which
  * they call it. */
 #define COPY_OF "copy"

@@ -323,7 +323,7 @@ static void each_program(const struct bpf_object *o, void (*body)(const struct b
 /* What the kernel skipped because the same program was already running on the processor. */
 static void add_misses(const struct bpf_prog_info *info, u64 *n)
 {
-	if (!strncmp(info->name, "syscall__enter", strlen("syscall__enter")) || copy_first(info->name, NULL))
+	if (is_clock(info->name) || copy_first(info->name, NULL))
 		return; /* a call that is not timed; one that another copy follows, or whose loss the first counts */
 	if (!strcmp(info->name, "syscall__exit"))
 		n[SKIPPED_FIRST] += info->recursion_misses;
