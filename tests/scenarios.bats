@@ -522,8 +522,8 @@ api_bytes() {
 	body() {
 		store=$IOT_MNT/run.sqlite
 		traced -d 5
-		# The store was made before the run: the commit and the checkpoint of that are nobody's, and so is a page of it that the flusher takes
-		# before the tracer has written over it.
+		# The store was made before the run: the commit and the checkpoint of that are nobody's, and so is a page of it that was dirty when the
+		# run began and is not written over: one, on a machine that has much to do.
 		empty "bytes of others" "$(q "SELECT owner, comm, kind, cause, how, sub, ops, bytes FROM c WHERE layer IN ('syscall', 'block') AND bytes > 0
 			AND dev = '$IOT_DEVNO' AND owner <> 1 AND NOT (owner = 0 AND (cause IN ('journal', 'metadata') OR cause = 'data' AND bytes = 4096))")"
 		[ "$(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND owner = 1")" -gt 0 ] || fail "nothing is the tracer's"
