@@ -12,103 +12,11 @@
 #ifndef IOT_AIO_BPF_H
 #define IOT_AIO_BPF_H
 
-#include "aio_times.bpf.h"
+#include "aio_table.bpf.h"
 #include "ext4.bpf.h"
 #include "op.bpf.h"
-#include <linux/aio_abi.h>
 
 #define AIO_STEPS (REDUCED ? 128 : 4096) /* control blocks or events that one call is followed for */
-
-/* The ring at the address that io_setup gives (fs/aio.c): part of the user interface, without a header. */
-struct user_aio_ring {
-	u32 id, nr, head, tail;
-};
-#define AIO_RING_HEADER 32
-
-struct aio_key {
-	u64 iocb;
-	u32 pid, pad;
-};
-
-/* A request on its way; or, early, an event whose request is not known yet. */
-struct aio {
-	u64 ts_ns;             /* of its io_submit; early: when it was seen */
-	u64 offset, size;
-	u64 host, ino;         /* the inode that holds the pages; its number */
-	u64 ring;
-	u64 copied_ns;         /* when what it wrote was in the page cache; 0 not told */
-	s64 res;               /* early: its result */
-	u64 number;            /* early: which event of its ring */
-	u64 comm[2];           /* name of the thread that asked */
-	u32 file, dev, flags, proc, tid;
-	u16 block;
-	u8 kind, type, early;
-	u8 direct;             /* 1: asked for with O_DIRECT, whatever became of it */
-	u8 pad[2];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, struct aio_key);
-	__type(value, struct aio);
-} aios SEC(".maps");
-
-struct aio_ring_key {
-	u64 ring;
-	u32 pid, pad;
-};
-
-/* How far a ring was read. */
-struct aio_ring_state {
-	u64 context;           /* struct kioctx */
-	u64 number;            /* events that were read so far */
-	u32 next, pad;         /* place of the next one */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct aio_ring_key);
-	__type(value, struct aio_ring_state);
-} aio_rings SEC(".maps");
-
-/* A walk over events or control blocks. */
-struct aio_walk {
-	u64 ring, context, list;
-	u64 number;            /* events of the ring that were read */
-	u64 number_before;     /* the same when the call returned */
-	u64 not_taken;         /* the newest ones of those that nobody took yet */
-	u64 since_ns;          /* an early event is no older than this; 0 not known */
-	u64 ts_ns;
-	u32 nr, head, tail, next;
-	u32 proc, pid;
-	u32 unread;            /* how many events were taken by calls and could not be read in the ring */
-	u32 from;              /* events of the caller's buffer from here on are those */
-	/* control blocks that one io_submit took, looked at from the last to the first: appends to one file end where the next begins */
-	u64 append_host, append_at;
-	u32 taken, pad;
-	struct io_event event; /* that is looked at */
-};
-
-/* What a call of libaio needs: too large for the stack, so it lies with the thread. */
-struct aio_scratch {
-	struct aio_walk w;
-	struct aio new;
-	struct op op;
-	struct iocb iocb;
-	struct aio_ring_key key;
-	struct aio_ring_state state;
-	struct aio_time_key time;
-};
-_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
-_Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
-_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
-
-/* The context of bpf_loop(), which takes nothing but pointers to the stack. */
-struct aio_ref {
-	struct task_ctx *c;
-};
 
 static __always_inline struct aio_scratch *scratch_of(struct task_ctx *c)
 {
@@ -336,10 +244,29 @@ static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 addr
 	if (!at)
 		return;
 	if (*at >= scratch_of(c)->w.since_ns) { /* else of an earlier request there */
-		a->copied_ns = *at;
+		if (a->copied_ns < *at)
+			a->copied_ns = *at;
 		a->flags &= ~FLAG_DIRECT;
 	}
 	bpf_map_delete_elem(&aio_times, k);
+}
+
+/* The same of one that waited, for its inode or for what was on its way of it: when the only request of an io_submit made something dirty, if
+ * something was submitted since that began. One that was not timed began then. */
+static __noinline int aio_turned(struct aio_walk *w)
+{
+	struct thread *th = thread_of(TASK(current_task(), pid));
+	u64 begin, after;
+
+	if (!w)
+		return 0;
+	begin = w->begin_ns;
+	after = th && cfg.events ? turned_when(th, &begin) : 0;
+	if (w->taken != 1 || !begin)
+		return 0;
+	w->ts_ns = begin;
+	w->turned_ns = after ? begin + after : 0;
+	return 0;
 }
 
 /* Looks at the file and the place of a control block. False: no operation on a file. */
@@ -392,8 +319,10 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	host = (struct inode *)c->seen_host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
-	if (!REDUCED && a->kind == KIND_AIO_WRITE)
+	if (!REDUCED && a->kind == KIND_AIO_WRITE) {
+		a->copied_ns = scratch_of(c)->w.turned_ns;
 		aio_time(c, a, address);
+	}
 	if (a->kind == KIND_AIO_WRITE &&
 	    ((went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) &&
 	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen_host, BTRFS_MAGIC))) || /* elsewhere aio_time() knows of each */
@@ -464,7 +393,7 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 
 	if (!c || !k)
 		return 0;
-	c->aio_now = c->aio_from = c->aio_untold = 0;
+	c->aio_now = c->aio_from = c->aio_untold = c->aio_copies = 0;
 	c->direct_request = ~0ULL;
 	if (!REDUCED && c->fresh_ns)
 		fresh_tell(c);
@@ -475,7 +404,10 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 	w->ring = k->arg[0];
 	w->list = k->arg[2];
 	w->since_ns = ts_ns ?: c->aio_ns;
+	w->begin_ns = ts_ns;
 	w->ts_ns = ts_ns ?: now;
+	c->aio_ring = w->ring;
+	c->aio_ns = now;
 	aio_ring_read(c);
 	if (taken > AIO_STEPS) {
 		taken = AIO_STEPS;
@@ -483,9 +415,9 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 			lose(LOSS_AIO_TABLE);
 	}
 	w->taken = taken;
+	if (!REDUCED)
+		aio_turned(w);
 	AIO_LOOP(taken, aio_taken, &ref);
-	c->aio_ring = w->ring;
-	c->aio_ns = now;
 	return 0;
 }
 

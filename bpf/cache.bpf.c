@@ -33,18 +33,26 @@ static __always_inline void copied(struct task_ctx *c)
 }
 
 /* A folio turned dirty in a call that writes, or for a request. */
-static __always_inline void turned(struct task_ctx *c, struct task_struct *t, enum doing doing)
+static __always_inline void turned(struct task_ctx *c, struct task_struct *t, enum doing doing, u64 inode, const struct dirtied *d)
 {
 	if (doing == DOING_COPY)
 		copied(c);
-	if (t->flags & PF_IO_WORKER)
-		uring_turned(bpf_ktime_get_ns());
+	if (!(t->flags & PF_IO_WORKER))
+		return;
+	uring_turned_late(inode, d->off, d->bytes);
+	uring_turned(bpf_ktime_get_ns());
 }
 
-/* The current thread, if what it is at is a call that writes: not for the kernel, and not one of several requests. */
+/* Is what the current thread is at a call that writes, or submits a single request of libaio? */
+static __always_inline bool writes_once(enum doing doing)
+{
+	return doing <= DOING_WRITE || (doing == DOING_AIO && regs_arg1(current_regs()) == 1);
+}
+
+/* The current thread, if that is so: not for the kernel, and not one of several requests. */
 static __always_inline struct thread *thread_writes(struct task_struct *t, enum doing doing)
 {
-	return doing <= DOING_WRITE && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
+	return writes_once(doing) && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
 }
 
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
@@ -126,12 +134,14 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	doing = doing_now(t);
 	folio_turns(ctx, f, i, &d);
 	off = d.off;
+	if (doing == DOING_AIO && !writes_once(doing))
+		aio_turns((u64)i, off, d.bytes);
 	as_one = is_dirty_as_one(i, f, d.bytes);
 	if (doing <= DOING_AIO && (!as_one || doing == DOING_CALL) && is_sole(th, t, (u64)i)) {
 		if (doing == DOING_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
-		if (doing <= DOING_WRITE)
+		if (writes_once(doing))
 			turns_in_call(th, (u64)i, off, d.bytes, false);
 		if (as_one)
 			fresh_note(&th->fresh, i, off, d.bytes);
@@ -157,9 +167,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	/* it was clean: whatever else of it turns dirty later is claimed then */
 	claim_folio(c, i, off, d.bytes, doing <= DOING_COPY, owner);
 	if (doing <= DOING_COPY) {
-		if (t->flags & PF_IO_WORKER)
-			uring_turned_late((u64)i, off, d.bytes);
-		turned(c, t, doing);
+		turned(c, t, doing, (u64)i, &d);
 		if (th)
 			turns_in_call(th, (u64)i, off, d.bytes, false);
 		whole = is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;

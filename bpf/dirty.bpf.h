@@ -129,8 +129,11 @@ __noinline int fresh_tell(struct task_ctx *c)
 
 static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
 {
+	struct iot_state *s = run_state();
+
 	c->fresh_sum += bytes;
-	if (c->fresh_ns && c->fresh.inode == (u64)i && c->fresh.to == off) {
+	/* what follows is of the same time, unless something was submitted meanwhile */
+	if (c->fresh_ns && c->fresh.inode == (u64)i && c->fresh.to == off && s && *(volatile u64 *)&s->carried_ns < c->fresh_ns) {
 		c->fresh.to += bytes;
 		c->fresh.bytes += bytes;
 		return;

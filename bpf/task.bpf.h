@@ -63,6 +63,7 @@ struct task_ctx {
 	u64 aio_ring, aio_ns; /* where it submitted last with io_submit; when that returned */
 	u64 aio_now, aio_from; /* of the io_submit in progress (through.bpf.h): the request that was synced last and the byte that was written
 				* back last, both + 1; 0 none */
+	u64 aio_copies, aio_turned_ns; /* control block of the one that XFS copies; when it made something dirty first, 0 not yet */
 	u64 aio_untold;    /* control block of that one for direct I/O, until it is written back out of the cache; 0 */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;

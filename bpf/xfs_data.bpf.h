@@ -71,6 +71,18 @@ static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 	c->part_to = c->part_from + FOLLOW(from, count);
 }
 
+/* The request of this control block is copied from now on. */
+static __always_inline void aio_copies(u64 address)
+{
+	struct task_ctx *c = ctx_find();
+
+	aio_copied(address);
+	if (!c)
+		return;
+	c->aio_copies = address;
+	c->aio_turned_ns = 0;
+}
+
 SEC("tp_btf/xfs_file_buffered_write")
 int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 {
@@ -81,7 +93,7 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 		return 0;
 	part_note(iocb, from);
 	if (in_io_submit()) { /* of several each may find clean what the one before had written back, or cut what comes behind */
-		aio_copied(FOLLOW((struct aio_kiocb *)iocb, ki_res.obj));
+		aio_copies(FOLLOW((struct aio_kiocb *)iocb, ki_res.obj));
 	} else {
 		lock_note(tid);
 	}

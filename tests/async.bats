@@ -270,6 +270,28 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 	done
 }
 
+# A request that begins before a page is submitted, waits for that, and makes it dirty again is no part of what was submitted.
+@test "four processes write one file by libaio, one request a call and eight, and sync it: all of W was dirtied, on each file system" {
+	local fs depth
+
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	body() {
+		truncate -s 4M "$IOT_MNT/f"
+		for depth in 1 8; do
+			rm -f "$BATS_TEST_TMPDIR"/run.sqlite*
+			traced -- fio --name=x --filename="$IOT_MNT/f" --ioengine=libaio --rw=randwrite --norandommap --bs=1000 --ba=1000 --size=4M --io_size=2M \
+				--numjobs=4 --iodepth=8 --iodepth_batch=8 --iodepth_batch_complete_min=$depth --fsync=32 --fallocate=none --output=fio.txt
+			same "$fs, $depth: D is W, unexpected, still dirty" "$(sql "SELECT SUM(l.dirtied) = SUM(l.written), SUM(l.unexpected), SUM(l.dirty_end)
+				FROM ledger l JOIN file f ON f.id = l.file WHERE f.path = '$IOT_MNT/f'")" "1 0 0"
+		done
+	}
+	cd "$BATS_TEST_TMPDIR"
+	for fs in ext4 xfs btrfs; do
+		MOUNT_OPTS=$([ "$fs" != btrfs ] || echo max_inline=0) with_fs "$fs" 512M -- body
+	done
+}
+
 # A scene of Python with tests/rings.py, traced, and its ledger: D is W, nothing is unexplained or still dirty, and S, D that is direct.
 ring_scene() { # NAME S DIRECT
 	rm -f "$BATS_TEST_TMPDIR"/run.sqlite*
