@@ -347,8 +347,8 @@ class Program:
         grows = end if is_btrfs() and not c["flags"] & FALLOC_PUNCH else reply["size_after"]  # as if its size were not kept
         if grows > reply["size"] and reply["size"] % PAGE:
             page = reply["size"] // PAGE
-            if is_btrfs() and c["flags"] & FALLOC_ZERO and c["off"] <= page * PAGE and page not in written:
-                self.maybe[inode.key, page, who] += 1  # zeroed, written, and then made unwritten again
+            if is_btrfs() and c["flags"] & FALLOC_ZERO and c["off"] <= page * PAGE and (was_dirty or page not in written):
+                self.maybe[inode.key, page, who] += 1  # zeroed, perhaps beside what was dirty there, written, and then made unwritten again
             else:
                 if is_xfs() and page in written:  # since 6.12 what was dirty is written before the rest is zeroed, and then that too
                     self.maybe[inode.key, page, who] += 1
