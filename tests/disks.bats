@@ -58,7 +58,7 @@ runs_of() { sqlite3 "$1" "SELECT uuid, (SELECT COUNT(*) FROM run_end e WHERE e.r
 
 # One sentence of one line, of the program that says it.
 one_line() { # FILE PROGRAM
-	[[ $(wc -l <"$1") = 1 && $(cat "$1") == "$2: "* ]] || fail "$(cat "$1")"
+	[[ $(messages "$1" | wc -l) = 1 && $(messages "$1") == "$2: "* ]] || fail "$(cat "$1")"
 }
 
 broken_disk() { # error|flakey|full

@@ -55,6 +55,11 @@ between() { # WHAT GOT LOW HIGH (reals)
 		fail "$1: got '$2', wanted $3 to $4"
 }
 
+# Messages, without the one that a machine under load adds to those of a run with -q.
+messages() { # FILE
+	sed '/^iot-trace: recording, attached in /d' "$1"
+}
+
 empty() { # WHAT TEXT
 	[ -z "$2" ] || fail "$1: $2"
 }

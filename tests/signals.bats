@@ -31,7 +31,7 @@ teardown() {
 	"$trace" -q -d 2 --settle none --pid "$busy" -o pipe --format jsonl -o "$store" 2> err.log 3>&- || status=$?
 	kill "$busy"
 	same status "$status" 1
-	same "what was said" "$(cat err.log)" "iot-trace: pipe: cannot write: it takes nothing, and was given up"
+	same "what was said" "$(messages err.log)" "iot-trace: pipe: cannot write: it takes nothing, and was given up"
 	same "ends in the store" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
 	timeout 5 dd bs=65536 iflag=nonblock status=none <&5 > taken || :
 	grep -q '^{"t":"run"' taken
@@ -47,7 +47,7 @@ teardown() {
 	"$trace" -q -o small/run.jsonl -o "$store" -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
 		sleep 1.2; dd if=/dev/zero of=f bs=4099 count=23 status=none; exit 7' 2> err.log || status=$?
 	same status "$status" 1
-	same "lines on stderr" "$(wc -l < err.log)" 1
+	same "lines on stderr" "$(messages err.log | wc -l)" 1
 	grep -q "small/run.jsonl: cannot write: No space left on device" err.log
 	same "bytes behind the failure" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 	same "status of the command" "$(sql 'SELECT status FROM run_end')" 7
@@ -59,7 +59,7 @@ teardown() {
 	bash -c 'set -o pipefail; "$0" -q -o - -o "$1" -- sh -c "dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none
 		sleep 1.2; dd if=/dev/zero of=f bs=4099 count=23 status=none" | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" "$store" 2> err.log || status=$?
 	same status "$status" 141
-	empty "messages" "$(cat err.log)"
+	empty "messages" "$(messages err.log)"
 	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 	same "ends" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
 }

@@ -493,6 +493,11 @@ spy() { # NAME
 			rm -f sticky/x.sqlite
 		done
 	done
+	for object in $objects; do
+		plant $object sticky/began
+		refused sticky/began "$trace" -q --ready sticky/began -o ours/run.jsonl -- true
+		unplant sticky/began
+	done
 	plant fifo sticky/out.txt
 	refused sticky/out.txt "$root/working_trace.sh" 1 sticky/out.txt
 	"$trace" -q -o sticky/x.sqlite -- true

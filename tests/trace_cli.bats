@@ -368,7 +368,7 @@ refuses() { # STATUS TEXT ARGS...
 	need_tracer
 	(umask 777; exec "$trace" -q -o run.sqlite -o run.jsonl -- sh -c 'umask >&2') 2> umask.txt
 	same "modes" "$(stat -c %a run.sqlite run.jsonl | tr '\n' ' ')" "600 600 "
-	same "umask of the command" "$(cat umask.txt)" 0777
+	same "umask of the command" "$(messages umask.txt)" 0777
 	need_plain "$trace" "its frames are larger"
 	run bash -c 'ulimit -s 64; exec "$@"' - "$trace" --nope
 	same "message" "$status $output" "2 iot-trace: unknown option '--nope': try 'iot-trace --help'"

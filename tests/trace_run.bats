@@ -65,7 +65,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	"$trace" -q -o run.jsonl -- sh -c 'kill -TERM $$' 2> err.log || status=$?
 	same status "$status" 143
 	complete run.jsonl
-	empty "messages" "$(cat err.log)"
+	empty "messages" "$(messages err.log)"
 }
 
 @test "a run without a duration or a command ends completely with SIGINT, and with SIGTERM" {
@@ -112,7 +112,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	timeout 120 bash -c 'set -o pipefail; "$0" -q -o - | head -n 1 > first.txt; exit "${PIPESTATUS[0]}"' "$trace" 2> err.log || status=$?
 	same status "$status" 141
 	grep -q '"t":"run"' first.txt
-	empty "messages" "$(cat err.log)"
+	empty "messages" "$(messages err.log)"
 }
 
 @test "when one output fails the others get a complete run, and the status is 1" {
@@ -122,7 +122,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	status=0
 	"$trace" -q -o small/run.jsonl -o run.sqlite -- dd if=/dev/zero of=/dev/null bs=1 count=20000 status=none 2> err.log || status=$?
 	same status "$status" 1
-	same "lines" "$(wc -l < err.log)" 1
+	same "lines" "$(messages err.log | wc -l)" 1
 	grep -q "small/run.jsonl" err.log
 	if grep -q '"t":"end"' small/run.jsonl; then fail "an end in a full file"; fi
 	same "ends in the store" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
@@ -178,7 +178,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "with data on standard output the command's output goes to standard error, and each line is JSON" {
 	"$trace" -q -o - -- echo from-the-command > out.jsonl 2> err.log
-	same "stderr" "$(cat err.log)" from-the-command
+	same "stderr" "$(messages err.log)" from-the-command
 	if grep -q from-the-command <(grep -v cmdline out.jsonl | grep -v '"command"'); then fail "mixed"; fi
 	same "broken lines" "$(sqlite3 :memory: "CREATE TABLE t(j)" ".mode ascii" ".separator '	' '
 '" ".import out.jsonl t" "SELECT COUNT(*) FROM t WHERE NOT json_valid(j)")" 0

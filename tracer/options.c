@@ -4,6 +4,7 @@
  * To add an option: a row in `rows`, and the function that takes its value.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 /* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a message. */
 typedef int take(struct options *, const char *value);
 
-static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers,
+static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
 
 /* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
@@ -48,7 +49,8 @@ static const struct row {
 	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
 	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },
 	{ 0, "label", "NAME", "label of the run in the store", take_label },
-	{ 'q', "quiet", NULL, "only errors on standard error", take_quiet },
+	{ 0, "ready", "FD|FILE", "when recording has begun: a line to a descriptor or a FIFO, or FILE appears", take_ready },
+	{ 'q', "quiet", NULL, "only errors on standard error, and when recording began if that took more than a second", take_quiet },
 	{ 'v', "verbose", NULL, "also why the kernel refuses a probe; twice (-vv): all that is said about each", take_verbose },
 	{ 0, NULL, NULL, "Memory and rules:", NULL },
 	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
@@ -318,6 +320,29 @@ static int take_systems(struct options *o, const char *value)
 	if (o->n_rules == MAX_RULES)
 		return fail_usage("more than %d files of rules", MAX_RULES);
 	o->rules[o->n_rules++] = value;
+	return 0;
+}
+
+/* A number is a descriptor: of those only what we were started with. */
+static int take_ready(struct options *o, const char *value)
+{
+	u64 fd;
+	int flags;
+
+	if (o->ready)
+		return fail_usage("--ready is given twice");
+	if (!*value)
+		return fail_usage("the name of the file of --ready is empty");
+	o->ready = value;
+	o->ready_fd = -1;
+	if (value[strspn(value, "0123456789")])
+		return 0;
+	flags = parse_number(value, &fd) || fd > INT_MAX ? -1 : fcntl(fd, F_GETFL);
+	if (flags < 0)
+		return fail_usage("descriptor %s (--ready) is not open: a file of such a name is given as ./%s", value, value);
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return fail_usage("descriptor %s (--ready) cannot be written", value);
+	o->ready_fd = fd;
 	return 0;
 }
 

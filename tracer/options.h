@@ -49,6 +49,8 @@ struct options {
 	struct probe_table tables[PROBE_TABLES];
 	size_t n_tables;
 	u32 told;               /* processes that have rows of their own whatever they do; 0 default */
+	const char *ready;      /* who waits until recording began, as it was given; NULL nobody */
+	int ready_fd;           /* its descriptor; -1: it is a file */
 	bool quiet;
 	unsigned int verbose;  /* as in struct probe_options */
 	char **command;         /* NULL-terminated; NULL none */

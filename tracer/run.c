@@ -196,6 +196,13 @@ static void describe(struct run *r, u64 attach_ns)
 		devices_list(run_learn_device, r);
 }
 
+/* Who waits before the screen is to know that it took long, and that what was done meanwhile is missing, also with -q. */
+static void say_when(const struct run *r, u64 attach_ns)
+{
+	(attach_ns < NSEC ? note : note_anyway)("recording, attached in %.2f s%s", attach_ns / 1e9,
+		r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
+}
+
 /* From attached to recording. The command is forked when the gate is open, so that it counts as born inside the run, and
  * before privileges are dropped, so that it has those of the user. */
 static int begin(struct run *r, u64 begun_ns)
@@ -219,8 +226,9 @@ static int begin(struct run *r, u64 begun_ns)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
 	if (probes_hidden(r->probes))
 		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));
-	note("recording, attached in %.2f s%s", attach_ns / 1e9,
-	     r->opts->duration_ns || r->opts->command ? "" : "; Ctrl-C ends it");
+	if (ready_tell(&r->ready, attach_ns / 1e9))
+		return STATUS_FAILED;
+	say_when(r, attach_ns);
 	status = r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
 	if (!status && privilege_drop(&left))
 		status = STATUS_FAILED;
@@ -274,6 +282,7 @@ static void release(struct run *r)
 	command_cancel(&r->command);
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
+	ready_close(&r->ready);
 	lives_free(r->lives);
 	names_free(r->names);
 	detect_free(r->detect);
@@ -290,7 +299,7 @@ static void release(struct run *r)
 
 int run_trace(const struct options *o, u64 begun_ns)
 {
-	struct run r = { .opts = o, .command = { .gate = -1, .status = -1 } };
+	struct run r = { .opts = o, .command = { .gate = -1, .status = -1 }, .ready = { .fd = -1, .at = { .dir = -1 } } };
 	int status;
 
 	note_quiet(o->quiet);
@@ -304,6 +313,7 @@ int run_trace(const struct options *o, u64 begun_ns)
 		status = finish(&r);
 	} else {
 		outputs_undo(&r.outputs);
+		ready_undo(&r.ready);
 	}
 	release(&r);
 	return status;

@@ -113,14 +113,14 @@ static int fail_ended(int status)
 	return stop_asked() ? STATUS_SIGNAL + stop_asked() : status;
 }
 
-/* Rules and outputs may be FIFOs, which wait for their other end: not longer than the run is to last. */
+/* Rules, outputs and --ready may be FIFOs, which wait for their other end: not longer than the run is to last. */
 static int open_named(struct run *r)
 {
 	int status;
 
 	stop_interrupts(r->opts->duration_ns);
 	status = prepare_detection(r);
-	if (!status && outputs_open(&r->outputs, r->opts))
+	if (!status && (ready_open(&r->ready, r->opts) || outputs_open(&r->outputs, r->opts)))
 		status = STATUS_FAILED;
 	r->sink = r->outputs.sink;
 	return stop_uninterrupted() && (status || stop_asked()) ? fail_ended(status) : status;

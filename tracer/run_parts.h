@@ -13,6 +13,7 @@
 #include "lives.h"
 #include "names.h"
 #include "outputs.h"
+#include "ready.h"
 #include "run.h"
 #include "settle.h"
 #include "sparse.h"
@@ -28,6 +29,7 @@ struct unsure_end {
 struct run {
 	const struct options *opts;
 	struct outputs outputs;
+	struct ready ready;
 	struct sink *sink;
 	struct probes *probes;
 	struct detect *detect;

@@ -20,6 +20,15 @@ void note(const char *format, ...)
 	va_end(args);
 }
 
+void note_anyway(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	out_message("iot-trace", NULL, format, args);
+	va_end(args);
+}
+
 void note_quiet(bool quiet)
 {
 	quiet_notes = quiet;

@@ -25,6 +25,8 @@ enum {
 /* Says something that is not an error, on stderr, unless -q was given. */
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
 void note_quiet(bool quiet);
+/* Also with -q. */
+__attribute__((format(printf, 1, 2))) void note_anyway(const char *format, ...);
 /* A line that the next one covers, where a terminal takes it at once. */
 __attribute__((format(printf, 1, 2))) void note_progress(const char *format, ...);
 
