@@ -113,7 +113,7 @@ nothing_guessed() { # COMM
 	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/refuse.c"
 	need_plain "$trace" "they must be the first library"
 	body() {
-		IOT_REFUSE=block__complete LD_PRELOAD=$PWD/refuse.so "$trace" -q -o "$store" -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 \
+		IOT_REFUSE=block__complete LD_PRELOAD=$PWD/refuse.so "$trace" -q --partial -o "$store" -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 \
 			conv=fsync status=none
 		same "layers" "$(sql 'SELECT layers FROM run')" syscall,uring,cache,fs,net
 		"$analyze" amplification "$store" --table ratios --format csv > ratios.csv

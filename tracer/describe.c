@@ -214,6 +214,16 @@ int describe_probes(struct sink *s, const struct probes *p, const struct options
 	return err;
 }
 
+int describe_late(struct sink *s, const struct probe_info *denied)
+{
+	char name[32], reason[320];
+	struct probe_info late = { name, denied->layer, denied->target, .reason = reason };
+
+	snprintf(name, sizeof(name), "late__%.*s", (int)strcspn(denied->name, "_"), denied->name);
+	snprintf(reason, sizeof(reason), "%s: %s", denied->name, denied->reason);
+	return describe_probe(s, &late);
+}
+
 /* A kind of loss that did not happen is written too: that nothing was lost is a fact. */
 int describe_losses(struct sink *s, struct probes *p)
 {
@@ -290,7 +300,7 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 
 void note_losses(struct probes *p)
 {
-	u64 n[LOSS_MAX], sum = 0;
+	u64 n[LOSS_MAX], sum = 0, events = 0;
 
 	if (probes_losses(p, n))
 		return;
@@ -298,7 +308,8 @@ void note_losses(struct probes *p)
 		if (n[i])
 			note("lost: %s: %s: %llu (%s)", losses[i].layer, losses[i].what, (unsigned long long)n[i], losses[i].effect);
 		sum += n[i];
+		events += strncmp(losses[i].what, "ring full", strlen("ring full")) ? 0 : n[i];
 	}
 	if (sum)
-		note("reports print bounds where that matters; a larger --ring loses fewer events");
+		note("reports print bounds where that matters%s", events ? "; a larger --ring loses fewer events" : "");
 }

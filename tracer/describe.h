@@ -18,6 +18,8 @@ struct run_end {
 /* Each writes its records and returns 0 or a negative errno, reported. */
 int describe_run(struct sink *, const struct options *, const struct probes *, u64 start_ns, u64 attach_ns);
 int describe_probes(struct sink *, const struct probes *, const struct options *);
+/* denied: of a file system that was mounted during the run, the first program that the kernel refused. A probe late__NAME. */
+int describe_late(struct sink *, const struct probe_info *denied);
 int describe_losses(struct sink *, struct probes *);
 int describe_end(struct sink *, struct probes *, const struct run_end *);
 

@@ -23,6 +23,7 @@ typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
+static take take_partial;
 
 /* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
  * function (NULL: help or version, below). */
@@ -38,6 +39,7 @@ static const struct row {
 	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
 	{ 0, "settle", "HOW", "dirty bytes at the end: sync, checkpoint (journals, too), none, or SECONDS (default: sync for a command, else none)", take_settle },
 	{ 0, "reduced", NULL, "only what kernels before 5.17 let us measure: calls and devices, without owners", take_reduced },
+	{ 0, "partial", NULL, "record also where the kernel refuses a program that is needed: bounds and n/a instead of an error", take_partial },
 	{ 0, NULL, NULL, "Whose (default: everybody's; with a command: its processes'):", NULL },
 	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
 	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
@@ -289,6 +291,12 @@ static int take_table(struct options *o, const char *value)
 static int take_reduced(struct options *o, const char *value)
 {
 	o->reduced = true;
+	return 0;
+}
+
+static int take_partial(struct options *o, const char *value)
+{
+	o->partial = true;
 	return 0;
 }
 

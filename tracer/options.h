@@ -40,6 +40,7 @@ struct options {
 	u32 layers;             /* bits of LAYER_x; 0 all */
 	bool no_events;
 	bool reduced;           /* the tier of older kernels on any */
+	bool partial;           /* although the kernel refused programs */
 	int latency;            /* enum iot_latency; -1 while parsing: by events */
 	enum settle settle;     /* never SETTLE_DEFAULT after parsing */
 	u64 settle_ns;          /* of SETTLE_WAIT */

@@ -43,6 +43,7 @@ struct probe_info {
 	const char *name, *layer, *target;
 	bool chosen;
 	const char *reason;         /* why not; NULL when chosen */
+	bool denied;                /* the kernel was given it and refused it */
 	u32 verified;               /* instructions that the kernel looked at, on all paths, before it took it; 0 not known (before 5.16) */
 };
 
@@ -61,6 +62,14 @@ size_t probes_list(const struct probes *, const struct probe_info **list);
 size_t probes_copies(const struct probes *, u32 n); /* programs that are attached at least n times, since the kernel skips some; n: 2 to IOT_COPIES_MOST */
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
 const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
+/* Of the programs that the kernel was given and refused, those without which bytes are missing or have no owner: number n, from 0; NULL:
+ * there are no more. */
+const struct probe_info *probes_denied(const struct probes *, size_t n);
+/* After probes_stop(): those of file systems that were mounted during the run are among them from now on. Returns the first of these, NULL:
+ * there is none. *ended: the process that attaches them had ended before. */
+const struct probe_info *probes_denied_late(struct probes *, bool *ended);
+/* What compiled the programs, such as "clang 14.0.6, for x86". */
+const char *probes_made_by(void);
 /* Kernel functions whose addresses are hidden from us (kernel.kptr_restrict), so that what they do is not recognised; NULL none. */
 const char *probes_hidden(const struct probes *);
 #define PROBES_HIDDEN_MEANS "bytes of loop devices can count twice, ext4's conversions and some direct I/O have no owner"

@@ -95,9 +95,15 @@ static void come(struct probes *p, size_t n)
 		object_attach(p, p->obj[n]);
 		copies_attach(p, p->obj[n]);
 	}
-	for (size_t i = 0; i < n_programs; i++)
-		if (p->info[i].reason && programs[i].full && !strncmp(p->info[i].name, objects[n].fs, strlen(objects[n].fs)))
+	for (size_t i = 0; i < n_programs; i++) {
+		if (strncmp(programs[i].name, objects[n].fs, strlen(objects[n].fs)))
+			continue;
+		if (!p->info[i].chosen && !p->info[i].reason)
+			program_deny(p, programs[i].name, "its object could not be loaded");
+		if (p->info[i].denied || (p->info[i].reason && programs[i].full))
 			note("%s: %s is not attached: %s", objects[n].fs, p->info[i].name, p->info[i].reason);
+	}
+	late_denied_tell(p);
 	types_drop(p);
 }
 
@@ -173,6 +179,8 @@ int probes_watch(struct probes *p)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC))
 		return fail(errno, "cannot make a pipe");
+	if (late_denied_begin(p))
+		return -ENOMEM;
 	p->watcher = fork();
 	if (p->watcher < 0)
 		return fail(errno, "cannot watch for file systems that come");
@@ -192,6 +200,7 @@ int probes_watch(struct probes *p)
 
 void probes_unwatch(struct probes *p)
 {
+	late_denied_end(p);
 	if (p->watcher <= 0)
 		return;
 	close(p->watcher_pipe);

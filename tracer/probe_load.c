@@ -29,7 +29,7 @@ void program_refuse(struct probes *p, const char *name, const char *why)
 
 	if (row < 0)
 		return;
-	snprintf(p->reason[row], sizeof(p->reason[row]), "%.127s", why);
+	snprintf(p->reason[row], sizeof(p->reason[row]), "%.255s", why);
 	p->info[row].reason = p->reason[row];
 	p->info[row].chosen = false;
 }
@@ -246,7 +246,7 @@ static void choose(struct probes *p, struct bpf_object *o)
 	}
 }
 
-static void refuse_object(struct probes *p, struct bpf_object *o, const char *why)
+static void refuse_object(struct probes *p, struct bpf_object *o, const char *why, void (*refuse)(struct probes *, const char *, const char *))
 {
 	struct bpf_program *g;
 
@@ -254,7 +254,7 @@ static void refuse_object(struct probes *p, struct bpf_object *o, const char *wh
 		int row = program_row(bpf_program__name(g));
 
 		if (row >= 0 && !p->info[row].reason)
-			program_refuse(p, bpf_program__name(g), why);
+			refuse(p, bpf_program__name(g), why);
 	}
 }
 
@@ -307,7 +307,7 @@ int objects_reduce(struct probes *p, size_t n)
 
 	if (!o)
 		return -EINVAL;
-	refuse_object(p, o, p->lacks);
+	refuse_object(p, o, p->lacks, program_refuse);
 	bpf_object__close(o);
 	o = objects[n].reduced ? object_open(p, n) : NULL;
 	p->obj[n] = o;
@@ -337,7 +337,7 @@ int object_load(struct probes *p, size_t n)
 {
 	struct complaint *said = libbpf_complaint();
 	const char *first;
-	char why[160];
+	char why[256];
 	int err, row;
 
 	for (size_t attempt = 0; attempt <= n_programs; attempt++) {
@@ -353,7 +353,7 @@ int object_load(struct probes *p, size_t n)
 		err = object_set_up(p, o, n);
 		if (err || probes_over(p))
 			return err ?: -EINTR;
-		*said = (struct complaint){ "", "" };
+		*said = (struct complaint){};
 		err = bpf_object__load(o);
 		if (!err) {
 			copies_tell(p, o);
@@ -368,15 +368,15 @@ int object_load(struct probes *p, size_t n)
 		row = program_row(first ?: said->program);
 		if (row < 0 || p->info[row].reason) {
 			snprintf(why, sizeof(why), "object refused: %s", strerror(-err));
-			refuse_object(p, o, why);
+			refuse_object(p, o, why, program_deny);
 			/* the names that `info` points to belong to the object: it is kept, unloaded */
 			return n == OBJECT_MAPS || n == OBJECT_CALLS ? fail(err, "cannot load the kernel side") : 0;
 		}
-		snprintf(why, sizeof(why), "%s (%s)", strerror(-err), said->text);
+		snprintf(why, sizeof(why), "%s: %s", strerror(-err), *said->line ? said->line : said->text);
 		if (first)
 			p->alone[row] = true;
 		else
-			program_refuse(p, said->program, why);
+			program_deny(p, said->program, why);
 		p->obj[n] = NULL;
 		bpf_object__close(o);
 	}
@@ -407,7 +407,7 @@ static void program_attach(struct probes *p, struct bpf_program *g)
 	p->link[row] = bpf_program__attach(g);
 	if (!p->link[row]) {
 		snprintf(why, sizeof(why), "cannot attach: %s", strerror(errno));
-		program_refuse(p, bpf_program__name(g), why);
+		program_deny(p, bpf_program__name(g), why);
 		return;
 	}
 	p->info[row].chosen = true;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "clean.h"
 #include "probe_parts.h"
 
 static unsigned int verbose;
@@ -32,19 +33,37 @@ static void show(const char *format, va_list args)
 	free(text);
 }
 
+/* Of the verifier's log, the last line that says why: behind it stand only what it counted and how often it came by. */
+static void keep_line(const char *log)
+{
+	static const char *const counts[] = { "processed ", "verification time ", "stack depth ", "-- ", "peak_states " };
+	const char *end;
+
+	said.line[0] = '\0';
+	for (const char *p = log; p && *p; p = end ? end + 1 : NULL) {
+		bool says = false;
+
+		end = strchr(p, '\n');
+		says = *p && *p != '\n';
+		for (size_t i = 0; i < N_OF(counts); i++)
+			says &= !!strncmp(p, counts[i], strlen(counts[i]));
+		if (says)
+			snprintf(said.line, sizeof(said.line), "%.*s", (int)strcspn(p, "\n"), p);
+	}
+}
+
 static int libbpf_says(enum libbpf_print_level level, const char *format, va_list a)
 {
-	char line[512];
+	auto_free char *line = NULL;
 	const char *p;
 	va_list again;
 	size_t n;
 
 	va_copy(again, a);
-	vsnprintf(line, sizeof(line), format, a);
 	if (verbose > (level == LIBBPF_DEBUG))
 		show(format, again);
 	va_end(again);
-	if (level != LIBBPF_WARN)
+	if (level != LIBBPF_WARN || vasprintf(&line, format, a) < 0)
 		return 0;
 	p = strstr(line, "prog '");
 	if (!p)
@@ -55,8 +74,10 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 		return 0;
 	memcpy(said.program, p, n);
 	said.program[n] = '\0';
-	if (strstr(p, "BEGIN PROG LOAD LOG"))
+	if (strstr(p, "BEGIN PROG LOAD LOG")) {
+		keep_line(strchr(p, '\n'));
 		return 0;
+	}
 	p += n + !!p[n];
 	snprintf(said.text, sizeof(said.text), "%s", p + strspn(p, ": "));
 	said.text[strcspn(said.text, "\n")] = '\0';

@@ -46,11 +46,12 @@ extern const size_t n_needed;
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
  * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). twin: a second copy that is not preempted, for kernels
- * that skip the first. reduced: only objects of the reduced tier have it. most: IOT_COPIES_MOST. */
+ * that skip the first. reduced: only objects of the reduced tier have it. most: IOT_COPIES_MOST. spare: without it no byte is missing and none
+ * has another owner. */
 struct program {
 	const char *name, *layer;
 	int args;
-	bool full, twin, reduced, most;
+	bool full, twin, reduced, most, spare;
 };
 #define MAX_PROGRAMS 96
 extern const struct program programs[];
@@ -97,7 +98,7 @@ struct probes {
 	struct bpf_link *copy_link[IOT_COPIES_MOST][MAX_PROGRAMS]; /* where `copies`; the first is not here */
 	bool alone[MAX_PROGRAMS]; /* a copy of it was refused, or cannot call it: it has none */
 	struct probe_info info[MAX_PROGRAMS];
-	char reason[MAX_PROGRAMS][128], target[MAX_PROGRAMS][64];
+	char reason[MAX_PROGRAMS][256], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
 	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
@@ -136,6 +137,12 @@ struct probes {
 	struct iot_fold *folds;
 	pid_t watcher;         /* loads what comes late; 0: nothing is waited for */
 	int watcher_pipe;      /* asks it; ends it */
+	struct late_denied *late_denied; /* what it was refused, shared with it */
+};
+
+/* Programs of a file system that came during the run, by their rows: those that the kernel refused. */
+struct late_denied {
+	char reason[MAX_PROGRAMS][256]; /* "": it was not refused */
 };
 
 /* Is nothing more to be loaded? */
@@ -146,8 +153,18 @@ static inline bool probes_over(const struct probes *p)
 
 /* The row of a program; -1 none. */
 int program_row(const char *name);
-/* Switches a program off and notes why. */
+/* Switches a program off and notes why: this kernel has no place for it, or nobody asked for it. */
 void program_refuse(struct probes *, const char *name, const char *why);
+/* The same for one that the kernel was given and refused, which is a fault (probe_info.denied). */
+void program_deny(struct probes *, const char *name, const char *why);
+
+/* Adds those that count (probes_denied()) to the losses of their layers. */
+void denied_losses(const struct probes *, u64 n[LOSS_MAX]);
+/* Of file systems that come during the run: the memory that two processes share, to be made before the second is; in that, tells what was
+ * refused. */
+int late_denied_begin(struct probes *);
+void late_denied_tell(const struct probes *);
+void late_denied_end(struct probes *);
 
 /* A map by its name, whichever object brought it; NULL, or -ENOENT, where there is none. */
 struct bpf_map *map_of(const struct probes *, const char *name);
@@ -162,6 +179,7 @@ void size_map(struct probes *, struct bpf_map *);
 void libbpf_listen(unsigned int verbose);
 struct complaint {
 	char text[128], program[64];
+	char line[160];        /* the last of the verifier's log that says why; "" none */
 };
 struct complaint *libbpf_complaint(void);
 

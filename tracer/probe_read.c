@@ -462,6 +462,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 	n[LOSS_EVENT_SYSCALL] += p->packs.missing;
 	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
+	denied_losses(p, n);
 	return 0;
 }
 

@@ -56,24 +56,24 @@ const struct program programs[] = {
 	{ "core__fork", "all", 0, true },
 	{ "core__exec", "all", 0, true },
 	{ "core__exit", "all", 0, true },
-	{ "core__rename", "all", 0, false },
-	{ "core__signal", "all", 0, false },
+	{ "core__rename", "all", 0, false, .spare = true },
+	{ "core__signal", "all", 0, false, .spare = true },
 	{ "core__writeback_begin", "fs", 0, true },
 	{ "core__writeback_end", "fs", 0, true },
 	{ "core__work_begin", "all", 0, true },
 	{ "core__work_end", "all", 0, true },
-	{ "net__send", "net", 3, false },            /* 6.3 */
-	{ "net__recv", "net", 3, false },
-	{ "net__state", "net", 3, false },
-	{ "syscall__enter", "syscall", 0, false },   /* a clock: only where calls are timed */
-	{ "syscall__enter_twin", "syscall", 0, false, true },
+	{ "net__send", "net", 3, false, .spare = true }, /* 6.3; without it the calls tell */
+	{ "net__recv", "net", 3, false, .spare = true },
+	{ "net__state", "net", 3, false, .spare = true },
+	{ "syscall__enter", "syscall", 0, false, .spare = true }, /* a clock: only where calls are timed */
+	{ "syscall__enter_twin", "syscall", 0, false, true, .spare = true },
 	{ "syscall__exit", "syscall", 0, true },
-	{ "syscall__exit_twin", "syscall", 0, false, true },
+	{ "syscall__exit_twin", "syscall", 0, false, true, .spare = true }, /* what it does not count is a loss */
 	{ "cache__dirty", "cache", 2, true },
 	{ "cache__buffer", "cache", 1, true },
 	{ "cache__fault_user", "cache", 3, false },  /* x86 */
 	{ "cache__fault_kernel", "cache", 3, false },
-	{ "cache__sweep", "cache", 0, false },       /* called by the tracer */
+	{ "cache__sweep", "cache", 0, false, .spare = true },       /* called by the tracer */
 	{ "cache__stock", "cache", 0, false },       /* likewise */
 	{ "cache__fault", "cache", 2, false },       /* 6.12 */
 	{ "block__queue", "block", 1, true, .most = true }, /* 5.11: before, the queue was the first argument */
@@ -85,7 +85,7 @@ const struct program programs[] = {
 	{ "block__insert_queue", "block", 2, .reduced = true }, /* until 5.10 */
 	{ "block__issue_queue", "block", 2, .reduced = true },
 	{ "block__complete", "block", 3, true },
-	{ "block__sweep", "block", 0, false },       /* 5.14: called by the tracer */
+	{ "block__sweep", "block", 0, false, .spare = true },       /* 5.14: called by the tracer */
 	{ "block__share", "block", 0, false },       /* likewise */
 	{ "ext4__commit_begin", "fs", 0, true },
 	{ "ext4__commit_end", "fs", 0, true },
@@ -142,8 +142,8 @@ const struct program programs[] = {
 	{ "uring__complete", "uring", 3, false },    /* 6.15 */
 	{ "uring__complete_args", "uring", 7, false }, /* 6.0 to 6.14 */
 	{ "uring__ring_end", "uring", 1, false },
-	{ "uring__sweep", "uring", 0, false },       /* 5.14: called by the tracer */
-	{ "aio__sweep", "syscall", 0, false },
+	{ "uring__sweep", "uring", 0, false, .spare = true },       /* 5.14: called by the tracer */
+	{ "aio__sweep", "syscall", 0, false, .spare = true },
 };
 const size_t n_programs = N_OF(programs);
 

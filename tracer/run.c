@@ -164,12 +164,29 @@ static void note_use(const struct run *r)
 	note("tables in use: cells %u, flows %u, procs %u, files %u", u.cells, u.flows, u.procs, u.files);
 }
 
+/* A file system that was mounted during the run, without its programs: what it did has no owner. */
+static void learn_late(struct run *r)
+{
+	bool ended;
+	const struct probe_info *one = probes_denied_late(r->probes, &ended);
+
+	if (one)
+		take_error(r, describe_late(r->sink, one));
+	r->short_of = (one || ended) && !r->opts->partial;
+	if (one && r->short_of)
+		fail(0, "a file system was mounted during the run, and the kernel refuses %s: %s: what it did has no owner (--partial takes that)",
+		     one->name, one->reason);
+	if (ended)
+		fail(0, "the process that attaches programs when a file system is mounted (iot-trace-watch) ended before the run");
+}
+
 /* Everything that is known only at the end. */
 static void give_end(struct run *r)
 {
 	struct run_end end = { r->stop_ns - r->start_ns, 0, r->command.status, r->horizon, r->settle_ns };
 
 	note_use(r);
+	learn_late(r);
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	run_give_all_ends(r);
 	run_end_second(r);
@@ -222,7 +239,7 @@ static int begin(struct run *r, u64 begun_ns)
 	setpriority(PRIO_PROCESS, 0, PRIORITY); /* not the command's, which was forked before; where it is refused, nothing is lost but time */
 	if (probes_lacks(r->probes))
 		note("tier reduced: %s: calls and devices are measured, without owners; --probes lists all", probes_lacks(r->probes));
-	else if (refused)
+	else if (refused && !refused->denied)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
 	if (probes_hidden(r->probes))
 		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));
@@ -249,7 +266,7 @@ static int exit_status(const struct run *r)
 		return STATUS_SIGNAL + stop_again();
 	if (r->err == -EPIPE)
 		return STATUS_SIGNAL + SIGPIPE;
-	if (r->err)
+	if (r->err || r->short_of)
 		return STATUS_FAILED;
 	return r->command.status > 0 ? r->command.status : STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include "describe.h"
 #include "privilege.h"
@@ -145,6 +146,32 @@ static int open_probes(struct run *r)
 	return stop_uninterrupted() ? fail_ended(STATUS_FAILED) : err ? STATUS_FAILED : 0;
 }
 
+#define DENIED_SHOWN 3
+
+/* Says what the kernel refused. That is the end, unless --partial was given: a screen of n/a is no answer to who did not ask for one. */
+static int check_denied(const struct run *r)
+{
+	static const char sentence[] = "%sLinux %s refuses program %s of layer %s (made by %s): %s";
+	bool partial = r->opts->partial;
+	const struct probe_info *one;
+	struct utsname u;
+	size_t n;
+
+	uname(&u);
+	for (n = 0; (one = probes_denied(r->probes, n)); n++) {
+		if (n >= DENIED_SHOWN)
+			continue;
+		if (partial)
+			note(sentence, "partial: ", u.release, one->name, one->layer, probes_made_by(), one->reason);
+		else
+			fail(0, sentence, "", u.release, one->name, one->layer, probes_made_by(), one->reason);
+	}
+	if (n > DENIED_SHOWN)
+		note("and %zu more: --probes lists all", n - DENIED_SHOWN);
+	return n && !partial ? fail_as(STATUS_FAILED, 0, "nothing was recorded: take a build by a compiler that this kernel accepts (a release), "
+				       "or --partial for bounds and n/a") : 0;
+}
+
 /* Without calls, or without what is changed in file systems beside bytes, only the requests of disks say what was used. */
 static bool by_disk(const struct run *r)
 {
@@ -174,7 +201,7 @@ int run_prepare(struct run *r)
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) ||
 	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
 		return STATUS_FAILED;
-	status = open_probes(r);
+	status = open_probes(r) ?: check_denied(r);
 	if (!status && (cells_new(&r->cells, by_disk(r)) || prepare_lives(r)))
 		status = STATUS_FAILED;
 	stop_wait(0);

@@ -64,6 +64,7 @@ struct run {
 	size_t n_unsure, unsure_room;
 	int err;                      /* the first error, of the run itself or because no output is left; ends the run */
 	const char *horizon;
+	bool short_of;                /* it is whole, and lacks programs that the kernel refused during the run */
 	bool progress;
 };
 

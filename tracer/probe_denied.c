@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_denied.c - programs that the kernel was given and refused: without them sums of bytes, or their owners, are wrong.
+ *
+ * A kernel that lacks a tracepoint is no such case: what it cannot be asked is known, and is n/a. Here the verifier, or the attachment,
+ * refused a program that the same kernel takes when another compiler made it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include "probe_parts.h"
+
+/* One line, from the file that is made beside the objects: "clang 14.0.6, for x86". Absent where a build has none. */
+extern const char objects_made_by[] __attribute__((weak));
+
+const char *probes_made_by(void)
+{
+	static char line[64];
+
+	if (!*line)
+		snprintf(line, sizeof(line), "%.*s", objects_made_by ? (int)strcspn(objects_made_by, "\n") : 0, objects_made_by ?: "");
+	return *line ? line : "a compiler that is not known";
+}
+
+void program_deny(struct probes *p, const char *name, const char *why)
+{
+	int row = program_row(name);
+
+	program_refuse(p, name, why);
+	if (row >= 0)
+		p->info[row].denied = true;
+}
+
+const struct probe_info *probes_denied(const struct probes *p, size_t n)
+{
+	for (size_t i = 0; i < n_programs; i++)
+		if (p->info[i].denied && !programs[i].spare && !n--)
+			return &p->info[i];
+	return NULL;
+}
+
+/* Each layer's own row of losses, by the name that all of them have. */
+void denied_losses(const struct probes *p, u64 n[LOSS_MAX])
+{
+	static const struct {
+		const char *layer;
+		int loss;
+	} rows[] = {
+		{ "all", LOSS_DENIED }, { "syscall", LOSS_DENIED_CALL }, { "uring", LOSS_DENIED_URING }, { "cache", LOSS_DENIED_CACHE },
+		{ "fs", LOSS_DENIED_FS }, { "block", LOSS_DENIED_BLOCK },
+	};
+	const struct probe_info *one;
+
+	for (size_t i = 0; (one = probes_denied(p, i)); i++)
+		for (size_t k = 0; k < N_OF(rows); k++)
+			n[rows[k].loss] += !strcmp(one->layer, rows[k].layer);
+}
+
+/* --- file systems that come during the run: the process that loads their programs says here what was refused --- */
+
+int late_denied_begin(struct probes *p)
+{
+	void *shared = mmap(NULL, sizeof(*p->late_denied), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return fail(errno, "cannot share memory with a process");
+	p->late_denied = shared;
+	return 0;
+}
+
+void late_denied_tell(const struct probes *p)
+{
+	for (size_t i = 0; i < n_programs; i++)
+		if (p->info[i].denied)
+			memcpy(p->late_denied->reason[i], p->reason[i], sizeof(p->reason[i]));
+}
+
+void late_denied_end(struct probes *p)
+{
+	if (p->late_denied)
+		munmap(p->late_denied, sizeof(*p->late_denied));
+	p->late_denied = NULL;
+}
+
+const struct probe_info *probes_denied_late(struct probes *p, bool *ended)
+{
+	const struct probe_info *first = NULL;
+
+	*ended = p->watcher > 0 && waitpid(p->watcher, NULL, WNOHANG) == p->watcher;
+	if (*ended)
+		p->watcher = 0;
+	for (size_t i = 0; p->late_denied && i < n_programs; i++) {
+		const char *why = p->late_denied->reason[i];
+
+		if (!*why || p->info[i].denied)
+			continue;
+		program_deny(p, programs[i].name, why);
+		if (!first && !programs[i].spare)
+			first = &p->info[i];
+	}
+	return first;
+}
