@@ -19,11 +19,10 @@
 #define WORD_OF(type, field) (bpf_core_field_offset(type, field) / sizeof(u64))
 #define RANGE_PIVOTS (sizeof(((struct maple_range_64 *)0)->pivot) / sizeof(u64))
 
-/* 1 where the last address below a branch is below `address`, which is one of user mode; no jump, which the verifier would
- * have to follow both ways. */
+/* 1 where the last address below a branch is below `address`, which is one of user mode; without a jump. */
 static __always_inline u64 is_below(u64 pivot, u64 address)
 {
-	return (pivot - address) >> 63 & ~pivot >> 63;
+	return is_negative(pivot - address) & is_negative(~pivot);
 }
 
 /* A walk from the root to the leaf, whose nodes are read into ctx.scratch. */
@@ -45,17 +44,17 @@ static long area_step(u32 level, struct area_walk *w)
 	if (type == NODE_HAS_GAPS) {
 		pivots = WORD_OF(struct maple_arange_64, pivot);
 		at = WORD_OF(struct maple_arange_64, slot);
-		end = word[WORD_OF(struct maple_arange_64, meta) & (NODE_WORDS - 1)] & 0xff;
+		end = word[INDEX(WORD_OF(struct maple_arange_64, meta), NODE_WORDS)] & 0xff;
 	} else {
 		pivots = WORD_OF(struct maple_range_64, pivot);
 		at = WORD_OF(struct maple_range_64, slot);
-		end = word[WORD_OF(struct maple_range_64, meta) & (NODE_WORDS - 1)] & 0xff;
-		if (word[(pivots + RANGE_PIVOTS - 1) & (NODE_WORDS - 1)])
+		end = word[INDEX(WORD_OF(struct maple_range_64, meta), NODE_WORDS)] & 0xff;
+		if (word[INDEX(pivots + RANGE_PIVOTS - 1, NODE_WORDS)])
 			end = RANGE_PIVOTS; /* full: there is a branch where the count would be */
 	}
 	for (u64 i = 0; i < RANGE_PIVOTS; i++)
-		n += is_below(word[(pivots + i) & (NODE_WORDS - 1)], w->address) & (i - end) >> 63;
-	w->entry = word[(at + n) & (NODE_WORDS - 1)];
+		n += is_below(word[INDEX(pivots + i, NODE_WORDS)], w->address) & is_negative(i - end);
+	w->entry = word[INDEX(at + n, NODE_WORDS)];
 	return NODE_IS_LEAF(type);
 }
 

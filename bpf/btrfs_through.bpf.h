@@ -159,7 +159,7 @@ static __noinline bool may_write(struct task_ctx *c, u64 inode)
 	regs = current_regs();
 	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
-	row = &calls[regs_nr(regs)];
+	row = call_row(regs_nr(regs));
 	if (row->shape == SHAPE_AIO_SUBMIT)
 		return aio_writes(c, inode);
 	return row->write || (row->shape == SHAPE_URING && uring_writes(t));

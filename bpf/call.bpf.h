@@ -12,6 +12,12 @@
 
 const volatile struct iot_syscall calls[IOT_MAX_SYSCALL] = {};
 
+/* The row of a system call, by its number. */
+static __always_inline const volatile struct iot_syscall *call_row(u64 nr)
+{
+	return &calls[INDEX(nr, IOT_MAX_SYSCALL)];
+}
+
 /* A vector in the memory of a process. */
 struct user_iovec {
 	u64 base, len;
@@ -85,7 +91,7 @@ static __always_inline bool call_now(struct call *k)
 	regs = current_regs();
 	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
-	shape = calls[regs_nr(regs)].shape;
+	shape = call_row(regs_nr(regs))->shape;
 	if (!shape || (shape >= SHAPE_EXEC && shape <= SHAPE_MADVISE))
 		return false;
 	call_of_regs(k, regs);

@@ -95,7 +95,7 @@ static __always_inline struct user_share *user_of(u32 slot)
 
 static __always_inline u32 user_slot(void)
 {
-	return (u32)bpf_get_current_uid_gid() & (USER_SLOTS - 1);
+	return INDEX((u32)bpf_get_current_uid_gid(), USER_SLOTS);
 }
 
 /* Nobody takes more than is left for all others. */
@@ -232,7 +232,7 @@ static long claim_span(u32 n, struct claiming *c)
 		level = l;
 	}
 	c->key.at = level << LEVEL_SHIFT | c->page >> 3 * level;
-	c->fine |= (span - REGION_PAGES) >> 63 << region_of(c->page); /* a branch would double what the verifier looks at */
+	c->fine |= is_negative(span - REGION_PAGES) << region_of(c->page); /* a branch would double what the verifier looks at */
 	if (span_put(&c->key, &c->claim))
 		c->levels |= 1U << level;
 	else

@@ -37,7 +37,7 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 		return DOING_STORE;
 	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return DOING_OTHER;
-	row = &calls[regs_nr(regs)];
+	row = call_row(regs_nr(regs));
 	if (row->kind == KIND_COPY_IN)
 		return DOING_COPY;
 	if (row->shape == SHAPE_AIO_SUBMIT)

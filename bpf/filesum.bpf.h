@@ -64,7 +64,7 @@ struct {
 static __always_inline u32 filesum_user(u32 owner)
 {
 	struct iot_filesum_owner *o = bpf_map_lookup_elem(&filesum_owners, &owner);
-	u32 user = (u32)bpf_get_current_uid_gid() & (IOT_FILESUM_USERS - 1);
+	u32 user = INDEX((u32)bpf_get_current_uid_gid(), IOT_FILESUM_USERS);
 
 	if (!owner)
 		return IOT_FILESUM_USERS - 1;

@@ -143,7 +143,7 @@ static __always_inline struct inode *put_file(void)
 	regs = current_regs();
 	if (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return NULL;
-	shape = calls[regs_nr(regs)].shape;
+	shape = call_row(regs_nr(regs))->shape;
 	if (!shape || shape > SHAPE_FALLOCATE || shape == SHAPE_SENDFILE || shape == SHAPE_SPLICE)
 		return NULL;
 	f = file_of(regs_arg0(regs));

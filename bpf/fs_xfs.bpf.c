@@ -91,8 +91,7 @@ static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32
 		flags = FOLLOW((struct xfs_buf_log_item *)(item - bpf_core_field_offset(struct xfs_buf_log_item, bli_item)),
 				      __bli_format.blf_flags);
 	at = item_sub(type, flags) - SUB_J_SUPER;
-	asm volatile("" : "+r"(at)); /* as in log_add() */
-	a->bytes[at & (SUBS - 1)] += bytes;
+	a->bytes[INDEX(at, SUBS)] += bytes;
 	a->used |= 1U << (at & (SUBS - 1));
 }
 
@@ -162,7 +161,7 @@ static __always_inline u32 bit_number(u32 bit)
 	static const volatile u8 number[32] = { 0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
 						31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9 };
 
-	return number[bit * 0x077cb531U >> 27] & 31;
+	return number[INDEX(bit * 0x077cb531U >> 27, 32)];
 }
 
 static long put_structure(u32 unused, struct putting *p)
@@ -174,10 +173,10 @@ static long put_structure(u32 unused, struct putting *p)
 		return 1;
 	n = bit_number(a->used & -a->used);
 	a->used &= a->used - 1;
-	bytes = a->bytes[n];
+	bytes = a->bytes[INDEX(n, SUBS)];
 	if (!bytes)
 		return 0;
-	a->bytes[n] = 0;
+	a->bytes[INDEX(n, SUBS)] = 0;
 	p->key.sub = SUB_J_SUPER + n;
 	put_add(p->c, &p->key, p->fs, (struct inode *)p->about, p->first, 0, bytes);
 	p->first = 0;
@@ -329,17 +328,20 @@ static __always_inline void item_written(u64 item)
 static __always_inline void attached_part(struct attached *a, u64 owner)
 {
 	struct part_list *l = a->list;
+	struct part *p;
 	u32 at = l->n;
 
-	if (at && l->part[(at - 1) & (MAX_PARTS - 1)].owner == owner) {
-		l->part[(at - 1) & (MAX_PARTS - 1)].bytes += a->share;
+	p = &l->part[INDEX(at - 1, MAX_PARTS)];
+	if (at && p->owner == owner) {
+		p->bytes += a->share;
 		return;
 	}
 	if (at >= MAX_PARTS)
 		return; /* the rest of the buffer has no part, and no owner */
-	l->part[at].owner = owner;
-	l->part[at].bytes = a->share;
-	l->part[at].sub = SUB_J_INODE;
+	p = &l->part[INDEX(at, MAX_PARTS)];
+	p->owner = owner;
+	p->bytes = a->share;
+	p->sub = SUB_J_INODE;
 	l->n = at + 1;
 }
 

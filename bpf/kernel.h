@@ -25,6 +25,8 @@ typedef __s16 s16;
 #define NULL ((void *)0)
 #endif
 
+#include "index.h"
+
 /* Constants of the user interface, which never change. */
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000
@@ -563,9 +565,9 @@ struct io_sr_msg {
 
 #pragma clang attribute pop
 
-/* Turns an address into a typed pointer that can be followed without a helper call. Since 6.2 (a35b9af4ec2c): the tracer loads objects
- * with IOT_NO_CAST where it is missing. */
-extern void *bpf_rdonly_cast(void *address, u32 type) __ksym __weak;
+/* Turns an address into a typed pointer that can be followed without a helper call, since 6.2 (a35b9af4ec2c): the tracer loads objects
+ * with IOT_NO_CAST where it is missing. Declared as in libbpf 1.5. */
+extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
 /* Page flags. That which marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */
 enum pageflags___iot { PG_dirty___iot = 4, PG_head___iot = 6 };

@@ -19,7 +19,7 @@ static __always_inline int moved(struct sock *sock, int bytes, u16 kind)
 	if (!sock || bytes <= 0 || !gate_open() || !is_internet(u.sock))
 		return 0;
 	/* the peer of a datagram is known where the call returns */
-	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL && calls[k.nr].shape >= SHAPE_TO)
+	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL && call_row(k.nr)->shape >= SHAPE_TO)
 		return 0;
 	u.bytes = bytes;
 	u.proc = proc_again();

@@ -127,7 +127,7 @@ static __always_inline u64 txn_id(u64 owner)
 
 static __always_inline struct txn_set *txn_set_of(u64 id)
 {
-	u32 n = ((u32)id + (u32)(id >> 32) * 0x9e3779b1) & (TXN_SETS - 1); /* low: its number in the journal; high: the device */
+	u32 n = INDEX((u32)id + (u32)(id >> 32) * 0x9e3779b1, TXN_SETS); /* low: its number in the journal; high: the device */
 
 	return bpf_map_lookup_elem(&txns, &n);
 }

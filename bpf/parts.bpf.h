@@ -47,7 +47,7 @@ struct {
 
 static __always_inline struct part_list *parts_find(u32 number)
 {
-	u32 at = number & (PART_LISTS - 1);
+	u32 at = INDEX(number, PART_LISTS);
 	struct part_list *l = bpf_map_lookup_elem(&parts, &at);
 
 	return l && l->number == number ? l : NULL;
@@ -63,7 +63,7 @@ static __always_inline struct part_list *parts_make(void)
 	if (!s)
 		return NULL;
 	number = __sync_fetch_and_add(&s->next_parts, 1) + 1;
-	at = number & (PART_LISTS - 1);
+	at = INDEX(number, PART_LISTS);
 	l = number ? bpf_map_lookup_elem(&parts, &at) : NULL;
 	if (!l)
 		return NULL;

@@ -33,8 +33,7 @@ static __always_inline long path_add(struct iot_path *out, struct dentry *d)
 
 	if (len >= IOT_PATH_MAX)
 		return 1;
-	/* 6.1's verifier forgets the bound above when the register was spilled: said again, where the compiler cannot see */
-	asm volatile("%0 &= 1023" : "+r"(len));
+	len = INDEX(len, IOT_PATH_MAX); /* the verifier of 6.1 forgets the bound above when the register was spilled */
 	got = bpf_probe_read_kernel_str(&out->buf[len], IOT_NAME_MAX + 1, BPF_CORE_READ(d, d_name.name));
 	if (got <= 0)
 		return 1;

@@ -64,7 +64,7 @@ static __always_inline void place_drop(void *sets, u32 places, u32 place)
 	struct place_set *s = bpf_map_lookup_elem(sets, &at);
 
 	if (s && place < places)
-		*(volatile u64 *)&s->key[place / n & (IOT_PLACE_WAYS - 1)] = 0;
+		*(volatile u64 *)&s->key[INDEX(place / n, IOT_PLACE_WAYS)] = 0;
 }
 
 #endif

@@ -142,7 +142,7 @@ static __always_inline bool compat_poked(u64 nr, s64 ret)
 
 static __always_inline u8 shape_of(const struct call *k)
 {
-	return calls[k->nr & (IOT_MAX_SYSCALL - 1)].shape;
+	return call_row(k->nr)->shape;
 }
 
 /* One of SHAPE_POKE, SHAPE_PTRACE or SHAPE_MADVISE has returned. */

@@ -109,7 +109,7 @@ static __always_inline bool name_is_missing(u16 call)
 
 	if (call < PUT_CALL || nr >= IOT_MAX_SYSCALL)
 		return false;
-	return !calls[nr].shape || calls[nr].shape == SHAPE_PATH;
+	return !call_row(nr)->shape || call_row(nr)->shape == SHAPE_PATH;
 }
 
 /* Where in a struct dentry the names of an inode are linked; 0: not known. */

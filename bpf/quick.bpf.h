@@ -63,14 +63,14 @@ struct {
 
 static __always_inline struct thread *thread_of(u32 tid)
 {
-	u32 slot = tid & (THREAD_SLOTS - 1);
+	u32 slot = INDEX(tid, THREAD_SLOTS);
 
 	return bpf_map_lookup_elem(&threads, &slot);
 }
 
 static __always_inline struct quick *quick_of(u32 tid, u32 fd, u8 write)
 {
-	u32 slot = (tid * 40503 + (fd << 1 | write)) & (QUICK_SLOTS - 1);
+	u32 slot = INDEX(tid * 40503 + (fd << 1 | write), QUICK_SLOTS);
 
 	return bpf_map_lookup_elem(&quicks, &slot);
 }

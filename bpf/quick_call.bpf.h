@@ -43,12 +43,10 @@ struct {
 	__type(value, struct iot_packs);
 } packs SEC(".maps");
 
-/* No room: the tracer misses them. */
+/* Sends 1 to IOT_PACK events. No room: the tracer misses them. */
 static __always_inline void pack_send(struct iot_ring_pack *p, u64 n)
 {
-	barrier_var(n); /* what the verifier is to know of it is said of the number itself */
-	if (n > IOT_PACK)
-		return;
+	n = INDEX(n - 1, IOT_PACK) + 1;
 	p->n = n;
 	bpf_ringbuf_output(&ring, p, offsetof(struct iot_ring_pack, e) + n * sizeof(p->e[0]), BPF_RB_NO_WAKEUP);
 }
@@ -56,7 +54,7 @@ static __always_inline void pack_send(struct iot_ring_pack *p, u64 n)
 static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, const struct quick *q, u32 cpu)
 {
 	u64 begun = all->begun;
-	struct iot_ring_pack *p = &all->pack[begun / 2 & 1];
+	struct iot_ring_pack *p = &all->pack[INDEX(begun / 2, 2)];
 
 	publish(&all->begun, begun + 1);
 	p->type = RING_PACK;
@@ -90,7 +88,7 @@ static __noinline void quick_pack(const struct quick *q, const struct timed *whe
 		lose(LOSS_EVENT_SYSCALL);
 		return;
 	}
-	p = &all->pack[(all->begun / 2 - 1) & 1];
+	p = &all->pack[INDEX(all->begun / 2 - 1, 2)];
 	at = all->n - p->first;
 	if (all->quick != (u64)q || all->learned != q->learned || all->tid != q->tid || at >= IOT_PACK) {
 		if (at && at < IOT_PACK)
@@ -98,7 +96,7 @@ static __noinline void quick_pack(const struct quick *q, const struct timed *whe
 		p = pack_begin(all, q, cpu);
 		at = 0;
 	}
-	e = &p->e[at & (IOT_PACK - 1)];
+	e = &p->e[INDEX(at, IOT_PACK)];
 	e->ts_ns = when->ts_ns ?: bpf_ktime_get_ns();
 	e->offset = offset;
 	e->dur_ns = when->dur_ns;
@@ -171,7 +169,7 @@ static __always_inline bool is_beside(const struct fresh *f, u64 off, u64 bytes,
 /* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
 static __noinline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
 {
-	u8 write = calls[nr & (IOT_MAX_SYSCALL - 1)].write;
+	u8 write = call_row(nr)->write;
 	u32 tid = t->pid, fd = regs_arg0(regs);
 	struct quick *q = quick_of(tid, fd, write);
 	struct iot_state *s = run_state();

@@ -87,8 +87,8 @@ __noinline int range_look(struct task_ctx *c)
 		return 0;
 	}
 	c->call = k.nr + 1;
-	c->shape = calls[k.nr].shape;
-	c->write = calls[k.nr].write;
+	c->shape = call_row(k.nr)->shape;
+	c->write = call_row(k.nr)->write;
 	c->range_state = RANGE_NONE;
 	c->target_inode = 0;
 	fd = to_fd = k.arg[0];

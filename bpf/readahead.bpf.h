@@ -49,7 +49,7 @@ static __always_inline u32 *ra_count(u64 inode)
 	u32 zero = 0;
 	struct ra_pending *p = bpf_map_lookup_elem(&ra_pending, &zero);
 
-	return p ? &p->n[(inode >> 6 ^ inode >> 16) & (RA_HASH - 1)] : NULL;
+	return p ? &p->n[INDEX(inode >> 6 ^ inode >> 16, RA_HASH)] : NULL;
 }
 
 static __always_inline bool ra_waits(u64 inode)

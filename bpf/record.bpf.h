@@ -108,7 +108,7 @@ struct {
 /* Whose sums the bytes of a process belong to: its own, or those of the row that stands for it since it ended. */
 static __always_inline u32 owner_of_sums(u32 owner)
 {
-	u32 at = owner & (IOT_MAX_FOLDS - 1);
+	u32 at = INDEX(owner, IOT_MAX_FOLDS);
 	struct iot_fold *f = bpf_map_lookup_elem(&folds, &at);
 
 	return f && f->id == owner ? f->to : owner;
@@ -262,7 +262,7 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 /* Global: the verifier looks once at the many ways through hist_bucket(), not on every path that comes here. */
 __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
-	u32 b = hist_bucket(ns), at = owner & (IOT_MAX_GROUPED - 1), *group, n;
+	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, n;
 	struct hist *h;
 
 	group = bpf_map_lookup_elem(&groups, &at);

@@ -232,8 +232,8 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 
 	if ((u64)id >= IOT_MAX_SYSCALL)
 		return 0;
-	shape = calls[id].shape;
-	if (!shape || (shape >= SHAPE_URING && !(cfg.events && calls[id].kind == KIND_NET_SEND)) || !gate_open())
+	shape = call_row(id)->shape;
+	if (!shape || (shape >= SHAPE_URING && !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	th = thread_of(tid);
@@ -330,7 +330,7 @@ static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
 /* A call that is counted without what is remembered of its thread, or not at all. */
 static __always_inline bool ends_quickly(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, long ret)
 {
-	u8 shape = calls[nr & (IOT_MAX_SYSCALL - 1)].shape;
+	u8 shape = call_row(nr)->shape;
 
 	if (REDUCED || task_is_compat(t))
 		return false;
@@ -376,7 +376,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 
 	if (nr >= IOT_MAX_SYSCALL)
 		return 0;
-	row = &calls[nr];
+	row = call_row(nr);
 	shape = row->shape;
 	if ((!shape && !compat_counts(nr)) || !gate_open())
 		return 0;

@@ -99,7 +99,7 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 	n = at = l->n;
 	for (u64 i = 0; i < MAX_PARTS; i++) {
 		/* one branch, not three that the verifier follows: 0 when owner and structure are the same, and i < n */
-		if (!((l->part[i].owner ^ owner) | (l->part[i].sub ^ sub) | (n - 1 - i) >> 63)) {
+		if (!((l->part[i].owner ^ owner) | (l->part[i].sub ^ sub) | is_negative(n - 1 - i))) {
 			at = i;
 			break;
 		}
@@ -108,8 +108,7 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 		lose(LOSS_TXN_SHARE); /* what is not in the list is nobody's */
 		return 0;
 	}
-	asm volatile("" : "+r"(at)); /* 6.1 loses the bounds of what is put together in 32 bits */
-	p = &l->part[at & (MAX_PARTS - 1)];
+	p = &l->part[INDEX(at, MAX_PARTS)];
 	if (at == n) {
 		p->owner = owner;
 		p->sub = sub;

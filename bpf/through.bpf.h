@@ -36,7 +36,7 @@ static __always_inline bool in_io_submit(void)
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && calls[regs_nr(regs)].shape == SHAPE_AIO_SUBMIT;
+	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && call_row(regs_nr(regs))->shape == SHAPE_AIO_SUBMIT;
 }
 
 #define AIO_LOOKED 256         /* control blocks of one io_submit that are looked at */

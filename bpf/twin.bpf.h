@@ -102,7 +102,7 @@ static __always_inline bool copy_works(u32 program, u32 copy)
 		m->handed = 0;
 		return true;
 	}
-	last = &m->last[cfg.object & (IOT_OBJECTS - 1)][program];
+	last = &m->last[INDEX(cfg.object, IOT_OBJECTS)][program];
 	before = *last;
 	*last = copy + 1;
 	if (before && before <= copy)

@@ -39,7 +39,7 @@ static __always_inline void txn_clear(struct txn *x)
 /* Where the next transaction of a set will be: behind the one that was made, which is the oldest. */
 static __always_inline void txn_free_next(struct txn_set *s, u32 made)
 {
-	struct txn *x = &s->way[(made + 1) & (TXN_WAYS - 1)];
+	struct txn *x = &s->way[INDEX(made + 1, TXN_WAYS)];
 
 	if (txn_in(s, 0))
 		return; /* the set has not been full yet */
@@ -61,7 +61,7 @@ static __always_inline u64 txn_entries(struct txn_set *s, u64 id)
 
 	for (int i = 0; i < TXN_WAYS; i++) {
 		other = *(volatile u64 *)&s->way[i].id ^ id;
-		n -= (other | -other) >> 63;
+		n -= is_negative(other | -other);
 	}
 	return n;
 }
@@ -76,7 +76,7 @@ static long txn_try(u32 n, struct txn_entry *e)
 		e->done = !!s;
 		return 1;
 	}
-	x = &s->way[n & (TXN_WAYS - 1)];
+	x = &s->way[INDEX(n, TXN_WAYS)];
 	if (x->id || __sync_val_compare_and_swap(&x->id, 0, e->id))
 		return 0;
 	if (txn_entries(s, e->id) > 1) {

@@ -125,7 +125,7 @@ static __always_inline int submit(struct io_kiocb *r)
 	u->waits = c->uring_links || flags & 1U << IOSQE_IO_DRAIN_BIT;
 	c->uring_links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
 	if (u->waits || c->uring_links)
-		c->uring_chain[c->uring_chained++ & (URING_CHAIN - 1)] = req;
+		c->uring_chain[INDEX(c->uring_chained++, URING_CHAIN)] = req;
 	u->proc = proc_current(c);
 	u->tid = current_thread();
 	filesum_comm(u->comm);

@@ -50,7 +50,7 @@ static const struct uring_op {
 
 static __always_inline const struct uring_op *uring_op(u32 opcode)
 {
-	return &uring_ops[opcode & (URING_OPS - 1)];
+	return &uring_ops[INDEX(opcode, URING_OPS)];
 }
 
 static __always_inline u8 uring_kind(u32 opcode)
@@ -202,7 +202,7 @@ static __always_inline bool is_begun(u64 req)
 
 static long chain_one(u32 n, struct chain_walk *w)
 {
-	u64 req = w->c->uring_chain[(w->c->uring_chained - 1 - n) & (URING_CHAIN - 1)];
+	u64 req = w->c->uring_chain[INDEX(w->c->uring_chained - 1 - n, URING_CHAIN)];
 
 	if (!req || !is_begun(req))
 		return 0;
@@ -245,7 +245,7 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 	regs = current_regs();
 	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
-	shape = calls[regs_nr(regs)].shape;
+	shape = call_row(regs_nr(regs))->shape;
 	return shape == SHAPE_AIO_SUBMIT ? regs_arg1(regs) > 1 : shape == SHAPE_URING && (regs_arg1(regs) != 1 || c->uring_waits);
 }
 
@@ -257,7 +257,7 @@ static __always_inline bool in_simple_write(struct task_struct *t)
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && writes_simply(&calls[regs_nr(regs)]);
+	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && writes_simply(call_row(regs_nr(regs)));
 }
 
 /* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */

@@ -159,7 +159,7 @@ static long walk_part(u32 n, struct walk_ref *ref)
 
 	if (!l || !w->left || n >= l->n)
 		return 1;
-	p = &l->part[n & (MAX_PARTS - 1)];
+	p = &l->part[INDEX(n, MAX_PARTS)];
 	len = p->bytes;
 	if (w->skip >= len) {
 		w->skip -= len;

@@ -145,7 +145,7 @@ static __noinline u32 force_by_call(void)
 	nr = regs_nr(regs);
 	if (!regs_in_call(regs) || task_is_compat(t) || nr >= IOT_MAX_SYSCALL)
 		return force_by_request(t);
-	row = &calls[nr];
+	row = call_row(nr);
 	switch (row->kind) {
 	case KIND_FSYNC:
 	case KIND_FDATASYNC:

@@ -181,15 +181,15 @@ static __always_inline u32 slot_of(struct log_walk *w, u32 tid, u64 owner)
 {
 	u32 n = w->n;
 
-	if (n && w->tid[w->slot & (CHECKPOINTS - 1)] == tid)
+	if (n && w->tid[INDEX(w->slot, CHECKPOINTS)] == tid)
 		return w->slot;
 	for (u32 i = 0; i < CHECKPOINTS - 1; i++)
 		if (i < n && w->tid[i] == tid)
 			return i;
 	if (n >= CHECKPOINTS - 1)
 		return CHECKPOINTS - 1;
-	w->tid[n & (CHECKPOINTS - 1)] = tid;
-	w->owner[n & (CHECKPOINTS - 1)] = owner;
+	w->tid[INDEX(n, CHECKPOINTS)] = tid;
+	w->owner[INDEX(n, CHECKPOINTS)] = owner;
 	w->n = n + 1;
 	return n;
 }
@@ -199,8 +199,7 @@ static __always_inline void log_add(struct log_walk *w, u32 slot, u32 sub, u32 b
 	u64 at = slot * SUBS + ((sub - SUB_J_SUPER) & (SUBS - 1));
 
 	w->used |= 1U << (slot & (CHECKPOINTS - 1));
-	asm volatile("" : "+r"(at)); /* 6.1 loses the bounds of what is put together in 32 bits */
-	w->bytes[at & (CHECKPOINTS * SUBS - 1)] += bytes;
+	w->bytes[INDEX(at, CHECKPOINTS * SUBS)] += bytes;
 }
 
 /* What an operation is part of; keeps which region of the item comes next. */
@@ -275,10 +274,10 @@ static long log_part(u32 sub, struct log_row *row)
 
 	if (!w)
 		return 1;
-	bytes = w->bytes[n & (CHECKPOINTS * SUBS - 1)];
+	bytes = w->bytes[INDEX(n, CHECKPOINTS * SUBS)];
 	if (!bytes)
 		return 0;
-	w->bytes[n & (CHECKPOINTS * SUBS - 1)] = 0;
+	w->bytes[INDEX(n, CHECKPOINTS * SUBS)] = 0;
 	if (!l)
 		return 0;
 	at = l->n;
@@ -294,8 +293,8 @@ static long log_part(u32 sub, struct log_row *row)
 		p->bytes += bytes;
 		return 0;
 	}
-	p = &l->part[at];
-	p->owner = w->owner[n / SUBS & (CHECKPOINTS - 1)];
+	p = &l->part[INDEX(at, MAX_PARTS)];
+	p->owner = w->owner[INDEX(n / SUBS, CHECKPOINTS)];
 	w->mixed |= p->owner != l->part[0].owner;
 	p->sub = SUB_J_SUPER + (n & (SUBS - 1));
 	p->bytes = bytes;
@@ -343,7 +342,7 @@ int PROBE(xfs__log_write, struct xlog_in_core *ic)
 	l = parts_make();
 	bpf_loop(CHECKPOINTS, log_parts, &l, 0);
 	s.parts = l ? l->number : 0;
-	s.owner = w->owner[w->slot & (CHECKPOINTS - 1)]; /* whose flush of the device it is */
+	s.owner = w->owner[INDEX(w->slot, CHECKPOINTS)]; /* whose flush of the device it is */
 	s.how = w->mixed ? HOW_NONE : HOW_TRANSACTION;
 	bpf_map_update_elem(&stated, &key, &s, BPF_ANY);
 	return 0;
