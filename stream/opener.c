@@ -520,7 +520,7 @@ static int open_main(struct opener *o)
 static int open_as(struct opener *o, const char *path, bool to_write, bool to_replace, bool *fresh)
 {
 	static int number;
-	const char *limit = getenv("IOT_LIMIT_S");
+	const char *limit = secure_getenv("IOT_LIMIT_S");
 	int err, rc;
 
 	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write,

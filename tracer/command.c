@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "command.h"
+#include "rights.h"
 
 static int report_pipe = -1; /* reading end of the second pipe, between start and go */
 
@@ -110,6 +111,7 @@ static void __attribute__((noreturn)) child(char **argv, int gate, int report, c
 	umask(given_umask);
 	if (given_files.rlim_max)
 		setrlimit(RLIMIT_NOFILE, &given_files);
+	rights_shed();
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)

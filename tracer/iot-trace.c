@@ -4,6 +4,7 @@
 #include "command.h"
 #include "options.h"
 #include "out.h"
+#include "rights.h"
 #include "run.h"
 
 int main(int argc, char **argv)
@@ -12,6 +13,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int status;
 
+	rights_lower();
 	command_given();
 	out_standard();
 	status = options_parse(&o, argc, argv);

@@ -174,7 +174,7 @@ static char *find_program(const char *name, int *fd)
 
 static int open_temporary(struct outputs *o, struct branch *b)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = secure_getenv("TMPDIR");
 	struct output out = { NULL, FORMAT_STORE };
 
 	o->analyzer = find_program("iot-analyze", &o->analyzer_fd);

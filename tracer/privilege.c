@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* privilege.c - capabilities: refuses early when one is missing, drops all but a few once everything is attached.
+/* privilege.c - capabilities: drops all but a few once everything is attached. (What is needed: rights.c.)
  *
- * To change what is needed or kept: a row in `rows`.
+ * To change what is kept: a row in `rows`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,22 +14,18 @@
 #include "privilege.h"
 #include "sandbox.h"
 
-#define TYPES "/sys/kernel/btf/vmlinux"
-
 enum kept { DROPPED, KEPT, KEPT_STORE, KEPT_OLD_KERNEL, KEPT_CHECKPOINT };
 
 static const struct row {
 	int cap;
-	const char *name;
-	bool needed;            /* nothing works without */
 	enum kept kept;         /* used while recording */
 } rows[] = {
-	{ CAP_BPF, "CAP_BPF", true, KEPT_OLD_KERNEL },   /* load; read maps before 5.19 (c8644cd0efe7), where unprivileged BPF is off */
-	{ CAP_PERFMON, "CAP_PERFMON", true, DROPPED },   /* tracing programs */
-	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, KEPT },           /* executables and accounting of others' processes */
-	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, KEPT }, /* mount points to be synced, files that say what a process is */
-	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE", false, KEPT_STORE }, /* the store's log, in folders of other users */
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, KEPT_CHECKPOINT },  /* what has a journal put in place (checkpoint.c) */
+	{ CAP_BPF, KEPT_OLD_KERNEL },   /* load; read maps before 5.19 (c8644cd0efe7), where unprivileged BPF is off */
+	{ CAP_PERFMON, DROPPED },   /* tracing programs */
+	{ CAP_SYS_PTRACE, KEPT },           /* executables and accounting of others' processes */
+	{ CAP_DAC_READ_SEARCH, KEPT }, /* mount points to be synced, files that say what a process is */
+	{ CAP_DAC_OVERRIDE, KEPT_STORE }, /* the store's log, in folders of other users */
+	{ CAP_SYS_ADMIN, KEPT_CHECKPOINT },  /* what has a journal put in place (checkpoint.c) */
 };
 
 static int get_caps(struct __user_cap_data_struct data[2])
@@ -37,29 +33,6 @@ static int get_caps(struct __user_cap_data_struct data[2])
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 
 	return syscall(SYS_capget, &header, data) ? fail(errno, "cannot read capabilities") : 0;
-}
-
-static bool has(const struct __user_cap_data_struct data[2], int cap)
-{
-	return data[cap / 32].effective & 1u << cap % 32;
-}
-
-int privilege_check(void)
-{
-	struct __user_cap_data_struct data[2] = {};
-	char missing[128] = "";
-	int err = get_caps(data);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < N_OF(rows); i++)
-		if (rows[i].needed && !has(data, rows[i].cap))
-			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s", *missing ? " and " : "", rows[i].name);
-	if (*missing)
-		return fail(EPERM, "must be run as root: %s missing", missing);
-	if (access(TYPES, R_OK))
-		return fail(errno, "the kernel does not show its types (built without CONFIG_DEBUG_INFO_BTF?): cannot read " TYPES);
-	return 0;
 }
 
 static int set_caps(struct __user_cap_data_struct data[2])

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* privilege.h - what the tracer needs from the kernel before it starts, and what it keeps afterwards. */
+/* privilege.h - what the tracer keeps once everything is attached. */
 #ifndef IOT_PRIVILEGE_H
 #define IOT_PRIVILEGE_H
 
 #include <stdbool.h>
 #include "sandbox.h"
-
-/* Are the capabilities and the kernel's types there? 0, or a negative errno after a message that names what is missing. */
-int privilege_check(void);
 
 /* Gives up every capability but those that the rest of the run needs, and every system call (sandbox.h), for good. Children that
  * were made before keep theirs. */

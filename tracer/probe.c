@@ -18,7 +18,7 @@
 /* Asks the kernel who we are. Where it does not run such a program (5.13 and before), only the initial PID namespace is sure. */
 static int find_self(struct probes *p)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who");
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "who", .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL);
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &p->self, .ctx_size_in = sizeof(p->self));
 	struct bpf_object *o = bpf_object__open_mem(obj_who, obj_who_end - obj_who, &opts);
 	struct bpf_program *g = o ? bpf_object__find_program_by_name(o, "who__self") : NULL;
@@ -78,9 +78,10 @@ static int prepare(struct probes *p)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	p->vmlinux = btf__load_vmlinux_btf();
 	if (!p->vmlinux)
-		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in /sys/kernel/btf/vmlinux"); /* ESRCH: whatever it was */
+		return fail(errno == ESRCH ? 0 : errno, "cannot read the kernel's types in " TYPES_FILE); /* ESRCH: whatever it was */
 	p->casts = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	p->lacks = lacking(p);
+	p->modules_hidden = types_hide_modules();
 	return find_self(p);
 }
 

@@ -47,6 +47,15 @@ struct probe_info {
 	u32 verified;               /* instructions that the kernel looked at, on all paths, before it took it; 0 not known (before 5.16) */
 };
 
+/* Can the kernel be asked at all: are its types there, its own, and the programs made for this machine? 0, or a negative errno after a
+ * message. */
+int probes_check(void);
+/* What is wrong with the types, behind their name, and for which other machine the programs were made; NULL: nothing. */
+const char *probes_wrong_types(void);
+const char *probes_wrong_machine(void);
+/* Is a file system mounted, that we have programs for, whose code is a module? The types of modules are for CAP_SYS_ADMIN alone. */
+bool probes_need_modules(void);
+
 struct probe_callbacks {
 	void *arg;
 	/* in the ring itself: it is copied once, by who keeps it. ts_ns is CLOCK_MONOTONIC */

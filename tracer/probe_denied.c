@@ -11,18 +11,6 @@
 #include <sys/wait.h>
 #include "probe_parts.h"
 
-/* One line, from the file that is made beside the objects: "clang 14.0.6, for x86". Absent where a build has none. */
-extern const char objects_made_by[] __attribute__((weak));
-
-const char *probes_made_by(void)
-{
-	static char line[64];
-
-	if (!*line)
-		snprintf(line, sizeof(line), "%.*s", objects_made_by ? (int)strcspn(objects_made_by, "\n") : 0, objects_made_by ?: "");
-	return *line ? line : "a compiler that is not known";
-}
-
 void program_deny(struct probes *p, const char *name, const char *why)
 {
 	int row = program_row(name);

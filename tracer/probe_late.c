@@ -59,6 +59,14 @@ static bool is_built_in(const char *type)
 	return known && access(state, F_OK);
 }
 
+bool probes_need_modules(void)
+{
+	for (size_t i = 0; i < n_objects; i++)
+		if (objects[i].fs && fs_is_mounted(objects[i].fs) && !is_built_in(objects[i].fs))
+			return true;
+	return false;
+}
+
 static bool is_waiting(const struct probes *p, size_t n)
 {
 	u32 layers = p->opts.layers ? p->opts.layers : ~0u;

@@ -205,7 +205,9 @@ static bool has_other_tracepoint(struct probes *p, const char *target, int args,
 	if (strncmp(target, TRACEPOINT, strlen(TRACEPOINT)))
 		return false;
 	if (!tracepoint_find(p, target + strlen(TRACEPOINT), &t)) {
-		snprintf(why, size, "%s", p->vmlinux ? "no such tracepoint in the types (BTF) of kernel and modules" : "the kernel's types cannot be read");
+		snprintf(why, size, "%s", !p->vmlinux ? "the kernel's types cannot be read" :
+			 p->modules_hidden ? "no such tracepoint in the kernel's types, and CAP_SYS_ADMIN is missing for those of modules" :
+			 "no such tracepoint in the types (BTF) of kernel and modules");
 		return true;
 	}
 	have = tracepoint_args(&t);
@@ -234,7 +236,7 @@ static void choose(struct probes *p, struct bpf_object *o)
 
 	bpf_object__for_each_program(g, o) {
 		int row = program_row(bpf_program__name(g));
-		char why[64] = "";
+		char why[128] = "";
 
 		if (row >= 0 && !p->info[row].reason) {
 			judge(p, g, row, why, sizeof(why));
@@ -278,7 +280,8 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 
 static struct bpf_object *parse(struct probes *p, size_t n, const char *data, const char *end)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name);
+	/* with a path libbpf does not ask for the types of modules */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name, .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL);
 	struct bpf_object *o = bpf_object__open_mem(data, end - data, &opts);
 
 	if (!o) {

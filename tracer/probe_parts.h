@@ -100,6 +100,7 @@ struct probes {
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][256], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
+	bool modules_hidden;   /* the types of modules are not for us: CAP_SYS_ADMIN */
 	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
 	size_t n_maps;
@@ -188,6 +189,10 @@ struct complaint *libbpf_complaint(void);
 void functions_begin(struct probes *);
 void functions_wait(struct probes *);
 void functions_tell(struct probes *);
+
+#define TYPES_FILE "/sys/kernel/btf/vmlinux"
+/* May the types of modules be asked for? libbpf gives up where they may not (1.1). */
+bool types_hide_modules(void);
 
 /* A tracepoint of the running kernel that programs can be attached to: its type, typedef `id` of `types`; and a descriptor of the types of the
  * module that has it, 0 the kernel itself. Lives until types_drop(). */

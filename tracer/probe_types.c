@@ -74,6 +74,13 @@ static void add_module(struct probes *p, int fd)
 	add_all(y, b, btf__type_cnt(p->vmlinux), fd);
 }
 
+bool types_hide_modules(void)
+{
+	u32 id = 0;
+
+	return bpf_btf_get_next_id(id, &id) && errno == EPERM;
+}
+
 static void add_modules(struct probes *p)
 {
 	u32 id = 0;

@@ -16,6 +16,7 @@
 #include "hist.h"
 #include "puts.h"
 #include "privilege.h"
+#include "rights.h"
 #include "run_parts.h"
 #include "stop.h"
 
@@ -242,7 +243,8 @@ static int begin(struct run *r, u64 begun_ns)
 	else if (refused && !refused->denied)
 		note("tier reduced: %s is not attached: %s; --probes lists all", refused->name, refused->reason);
 	if (probes_hidden(r->probes))
-		note("tier reduced: the kernel hides the addresses of %s (kernel.kptr_restrict, CAP_SYSLOG): " PROBES_HIDDEN_MEANS, probes_hidden(r->probes));
+		note("tier reduced: addresses of kernel functions are hidden (CAP_SYSLOG is missing, or kernel.kptr_restrict is 2): " PROBES_HIDDEN_MEANS);
+	rights_note();
 	if (ready_tell(&r->ready, attach_ns / 1e9))
 		return STATUS_FAILED;
 	say_when(r, attach_ns);

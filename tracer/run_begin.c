@@ -10,8 +10,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include "describe.h"
-#include "privilege.h"
 #include "procfs.h"
+#include "rights.h"
 #include "run_parts.h"
 #include "stop.h"
 #include "systems/systems.h"
@@ -186,7 +186,7 @@ int run_prepare(struct run *r)
 	const struct options *o = r->opts;
 	int status;
 
-	if (privilege_check() || open_processes())
+	if (rights_check() || probes_check() || open_processes())
 		return STATUS_FAILED;
 	status = o->command ? command_check(o->command[0]) : 0;
 	if (status)
@@ -194,6 +194,7 @@ int run_prepare(struct run *r)
 	status = open_named(r);
 	if (status)
 		return status;
+	rights_raise();
 	run_files_begin(r);
 	r->batch = calloc(IOT_EVENT_BATCH, sizeof(*r->batch));
 	if (!r->batch)
@@ -215,6 +216,7 @@ int run_systems(const struct options *o)
 	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;
 	bool unknown = !err && o->system && !only;
 
+	rights_raise();
 	if (!err && !unknown)
 		err = systems_list(rules, only, stdout);
 	systems_close(rules);
@@ -231,7 +233,8 @@ int run_probes(const struct options *o, u64 begun_ns)
 	struct probe_opts p;
 	int err;
 
-	if (privilege_check())
+	rights_raise();
+	if (rights_check() || probes_check())
 		return STATUS_FAILED;
 	fill_probe_opts(o, &p);
 	err = probes_open(&probes, &p);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* probe_check.c - whether the kernel can be asked at all: its types, and for which machine the programs were made. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include "clean.h"
+#include "probe_parts.h"
+
+#if defined(__aarch64__)
+#define MACHINE "arm64"
+#else
+#define MACHINE "x86"
+#endif
+
+/* One line, from the file that is made beside the objects: "clang 14.0.6, for x86". Absent where a build has none. */
+extern const char objects_made_by[] __attribute__((weak));
+
+const char *probes_made_by(void)
+{
+	static char line[64];
+
+	if (!*line)
+		snprintf(line, sizeof(line), "%.*s", objects_made_by ? (int)strcspn(objects_made_by, "\n") : 0, objects_made_by ?: "");
+	return *line ? line : "a compiler that is not known";
+}
+
+const char *probes_wrong_machine(void)
+{
+	static char machine[16];
+	const char *of = strstr(probes_made_by(), ", for ");
+
+	if (!of || sscanf(of, ", for %15[a-z0-9_]", machine) != 1 || !strcmp(machine, MACHINE))
+		return NULL;
+	return machine;
+}
+
+const char *probes_wrong_types(void)
+{
+	auto_close int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0)
+		return errno == ENOENT ? "are not there: the kernel was built without CONFIG_DEBUG_INFO_BTF=y, or /sys is not mounted here" :
+			"cannot be read";
+	if (fstatfs(fd, &fs) || fs.f_type != SYSFS_MAGIC)
+		return "are not the running kernel's own: something is mounted over that file, which is to be unmounted";
+	return NULL;
+}
+
+int probes_check(void)
+{
+	const char *types = probes_wrong_types(), *machine = probes_wrong_machine();
+
+	if (types)
+		return fail(0, "the kernel's types (BTF) in " TYPES_FILE " %s", types);
+	if (machine)
+		return fail(0, "the kernel objects were made for %s, and this machine is " MACHINE ": build them for it (make clean all), or take a release for "
+			    "it", machine);
+	return 0;
+}
