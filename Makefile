@@ -16,10 +16,11 @@ B := build
 Q := $(if $(V),,@)
 say = $(if $(V),,$(info $()  $1	$2))
 
-# Debian packages that `make setup` installs: to build, to run, to test.
-PKGS_BUILD := gcc libc6-dev make clang llvm libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
-PKGS_RUN := gnuplot-nox sqlite3 util-linux e2fsprogs kmod man-db
-PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh texlive-latex-base
+# Packages of Debian 12 and 13: `make setup` installs what builds and runs, `make setup-check` also what the tests need.
+PKGS_BUILD := gcc libc6-dev make clang libbpf-dev libelf-dev zlib1g-dev libcjson-dev libsqlite3-dev uthash-dev
+PKGS_RUN := gnuplot-nox sqlite3 util-linux mount e2fsprogs kmod
+PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm \
+	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh man-db texlive-latex-base
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"'
@@ -37,7 +38,10 @@ includes = $(inc_$(patsubst %/,%,$(dir $1)))
 # For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/arch.h).
 machine := $(shell $(CC) -dumpmachine 2>/dev/null)
 target := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(firstword $(subst -, ,$(machine)))))
-BPFFLAGS := -std=gnu11 -O2 -g -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function -Ibpf \
+# -g makes BTF, which the loader needs, and DWARF, which it passes over: that is made small instead of being taken out by a tool of its own, and
+# names no folder of this machine.
+BPF_DEBUG := -g -gz -gno-column-info -fdebug-compilation-dir=.
+BPFFLAGS := -std=gnu11 -O2 $(BPF_DEBUG) -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(machine) -I/usr/$(machine)/include
 
 bpf_parts := core net syscall uring cache block # of calls.bpf.c and pages.bpf.c
@@ -55,17 +59,19 @@ hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
+.PHONY: all help setup setup-check demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make setup     install the Debian packages that iot needs (root)
+## make setup     install the Debian packages that build and run iot, where one is missing (root)
 setup:
-	$(Q)export DEBIAN_FRONTEND=noninteractive; \
-	apt-get update -q; \
-	apt-get install -y --no-install-recommends $(PKGS_BUILD) $(PKGS_RUN) $(PKGS_TEST)
+	$(Q)tests/setup $(PKGS_BUILD) $(PKGS_RUN)
+
+## make setup-check  install these, and what the tests need (root)
+setup-check:
+	$(Q)tests/setup $(PKGS_BUILD) $(PKGS_RUN) $(PKGS_TEST)
 
 ## make all       build iot-trace, iot-analyze and the workload generator into build/
 # One line that names the package, instead of a compiler's error.
@@ -81,8 +87,7 @@ $(B)/.tools:
 define bpf_object
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.tmp
-	$(Q)llvm-strip -g $@.tmp -o $@ && rm -f $@.tmp
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@
 endef
 $(B)/bpf/%.no_cast.bpf.o: BPFFLAGS += -DIOT_NO_CAST
 $(B)/bpf/%.no_cast.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
@@ -223,7 +228,7 @@ demo: setup
 	$(Q)workloads/demo.sh
 
 ## make check     set up, build and run the tests (root)
-check: setup
+check: setup-check
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/run
 
@@ -232,21 +237,21 @@ check-mutants: all
 	$(Q)tests/mutants
 
 ## make check-asan  the tests on programs built with AddressSanitizer and UBSan, in a copy of the tree: 45 minutes (root)
-check-asan: setup
+check-asan: setup-check
 	$(Q)tests/asan
 
 ## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
-check-systems: setup
+check-systems: setup-check
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats tests/systems.bats
 
 ## make check-vm  the tests in virtual machines under every kernel, and a line for each that counts them; KERNEL=6.12: that one alone (root)
-check-vm: setup
+check-vm: setup-check
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check-vm $(KERNEL)
 
 ## make check-release  all of these and long forms of some, one after another, a line for each: three hours (root)
-check-release: setup
+check-release: setup-check
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check-release
 
