@@ -218,18 +218,21 @@ $(B)/fuzz/base.sqlite: tests/gen-run.py $(B)/iot-analyze
 .PHONY: drivers
 drivers: $(addprefix $(B)/,stream-tool stream-tool-asan tests/detect tests/detect-asan faulty.so faulty-run forker leaver random-worker stats packs)
 
+# A job a processor, where nobody said otherwise.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
+
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite
 	$(Q)tests/fuzz $${IOT_FUZZ:-60}
 
-## make demo      set up, build, trace real workloads, print the amplification table and draw its charts (root)
+## make demo      set up, build, trace real workloads; one screen says what was found, and names a picture and a page (root)
 demo: setup
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory $(parallel) all
 	$(Q)workloads/demo.sh
 
 ## make check     set up, build and run the tests (root)
 check: setup-check
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory $(parallel) all
 	$(Q)tests/run
 
 ## make check-mutants  plant the faults of tests/mutants.txt one at a time, and count those that the tests catch: half an hour (root)

@@ -51,7 +51,7 @@ matches() {
 
 # The numbers beside the bars of what was written: the first six of those that are no round ones of an axis.
 words_of() { # SVG
-	grep -oE '>([-+][0-9.]+|[0-9]+\.[0-9]|2[0-9]6) KiB<' "$1" | head -n 6
+	grep -oE '>([-+][0-9.]+|[0-9]+\.[0-9]|2[6-9]6) KiB<' "$1" | head -n 6
 }
 
 # The picture of the first example is the one that the README shows.

@@ -1,49 +1,154 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-only
-# demo.sh - real programs on a loop device with ext4, traced: the amplification table and its charts.
+# demo.sh - real programs on a loop device with ext4, traced: what was found, on one screen, a picture and a page.
 #
-# usage: workloads/demo.sh [FOLDER]     default: build/demo; the store and the charts are left there
+# usage: workloads/demo.sh [FOLDER]     default: build/demo; the store, the picture and the page are left there
 set -eu -o pipefail
 
 say() { echo "demo: $*" >&2; }
 
+# Random writes with a sync each, then random reads from a cold cache: fio's where it is installed, else iot-io's, of equal sizes.
+random_writes() {
+	if command -v fio >/dev/null; then
+		say "3/5 fio: 1000 random writes of 4 KiB, fsync after each"
+		fio --name=rw --filename=random.dat --size=32M --rw=randwrite --bs=4k --number_ios=1000 --fsync=1 --fallocate=none \
+			--thread --output=/dev/null
+	else
+		say "3/5 iot-io: 1000 random writes of 4 KiB, fsync after each"
+		"$io" --api pwrite --file random.dat --pattern rand --span 8192 --count 1000 --sync fsync --every 1 >/dev/null
+	fi
+}
+
+random_reads() {
+	if command -v fio >/dev/null; then
+		say "4/5 fio: 16 MiB of random reads from a cold cache, through io_uring"
+		fio --name=rr --filename=bulk --size=64M --io_size=16M --rw=randread --bs=4k --ioengine=io_uring --iodepth=8 \
+			--invalidate=1 --thread --output=/dev/null
+	else
+		say "4/5 iot-io: 16 MiB of random reads from a cold cache, through io_uring"
+		"$io" --api uring-read --file bulk --pattern rand --span 16384 --count 4096 --depth 8 --cold >/dev/null
+	fi
+}
+
 # What runs under the tracer. Bulk first, then what every storage paper warns of: small synchronous writes.
 load() {
 	cd "$IOT_MNT"
-	say "dd: 64 MiB in 1 MiB writes, one fdatasync"
+	say "1/5 dd: 64 MiB in 1 MiB writes, one fdatasync"
 	dd if=/dev/zero of=bulk bs=1M count=64 conv=fdatasync status=none
-	say "dd: 200 synchronous writes of 4 KiB"
+	say "2/5 dd: 200 synchronous writes of 4 KiB"
 	dd if=/dev/zero of=small bs=4k count=200 oflag=sync status=none
-	say "fio: 1000 random writes of 4 KiB, fsync after each"
-	fio --name=rw --filename=fio.dat --size=32M --rw=randwrite --bs=4k --number_ios=1000 --fsync=1 --fallocate=none \
-		--thread --output=/dev/null
-	say "fio: 16 MiB of random reads from a cold cache, through io_uring"
-	fio --name=rr --filename=bulk --size=64M --io_size=16M --rw=randread --bs=4k --ioengine=io_uring --iodepth=8 \
-		--invalidate=1 --thread --output=/dev/null
-	say "sqlite3: 300 transactions of one row, with a write-ahead log"
+	random_writes
+	random_reads
+	say "5/5 sqlite3: 300 transactions of one row, with a write-ahead log"
 	{
 		echo "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(k INTEGER PRIMARY KEY, v TEXT);"
 		printf 'INSERT INTO t VALUES(%d, hex(randomblob(100)));\n' {1..300}
 	} | sqlite3 db > /dev/null
+	say "writing back what is dirty, and the store"
+}
+
+# Shows each step; on a terminal the seconds that the last one has taken, else a line every ten.
+progress() {
+	local line step='' begun=$SECONDS status taken
+
+	while :; do
+		status=0
+		IFS= read -r -t 1 line || status=$?
+		taken=$((SECONDS - begun))
+		if [ "$status" = 0 ]; then
+			[ -t 2 ] && [ -n "$step" ] && printf '\n' >&2
+			step=$line begun=$SECONDS
+			if [ -t 2 ]; then printf '%s' "$step" >&2; else echo "$step" >&2; fi
+		elif [ "$status" -le 128 ]; then
+			[ ! -t 2 ] || printf '\n' >&2
+			return 0
+		elif [ -t 2 ]; then
+			printf '\r%s (%d s)\033[K' "$step" "$taken" >&2
+		elif [ "$taken" -gt 0 ] && [ $((taken % 10)) = 0 ]; then
+			echo "$step ($taken s)" >&2
+		fi
+	done
+}
+
+# The writer whose bytes grew most, of those that wrote a hundredth of all: one sentence. Nothing where that is not known.
+finding() {
+	"$analyze" sql "$store" --format tsv "
+		WITH writer AS (
+		  SELECT v.gid, v.who, v.S, v.B, w.value, w.bound
+		  FROM v_volume v JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys' JOIN v_volume a ON a.rank = 4
+		  WHERE v.shown AND v.rank <= 3 AND v.S * 100 >= a.S AND w.value IS NOT NULL
+		  ORDER BY w.value DESC LIMIT 1),
+		journal AS (SELECT SUM(c.written) AS bytes FROM v_cause c JOIN writer USING (gid) WHERE c.cause = 'journal')
+		SELECT printf('%s wrote %s, and the device wrote %s%s for that, %.1f times as much; %.0f %% of it is the journal of the file system.',
+		              who, size(S), iif(bound = '>=', 'at least ', ''), size(B), value, COALESCE(100.0 * bytes / B, 0)) AS finding
+		FROM writer JOIN journal" | sed 1d
+}
+
+# Sentences of a report: column `words` of those rows whose first column is named, in lines of the terminal's width.
+words() { # REPORT ROWS ABOUT...
+	local report=$1 rows=$2
+
+	shift 2
+	"$analyze" "$report" "$store" --format tsv | awk -F '\t' -v about=" $* " -v rows="$rows" 'NR > 1 && index(about, " " $1 " ") && n++ < rows {
+		sub(/ Rests on:.*To confirm:/, " To confirm:", $2)
+		sub(/ \([0-9.]+ [^()]*, [0-9.]+ [^()]*\)/, "", $2) # which blocks a commit has
+		sub(/; [0-9]+ cannot be compared/, "", $2)
+		print $1 "\t" $2 }' | fold_words 10
+}
+
+# ABOUT <tab> TEXT in lines that fit, the text beside its word.
+fold_words() { # INDENT
+	awk -F '\t' -v width="$width" -v indent="$1" '{
+		n = split($2, word, " "); head = $1 == last ? "" : $1; last = $1
+		line = sprintf("%-" indent "s", head)
+		for (i = 1; i <= n; i++) {
+			if (length(line) + length(word[i]) >= width && length(line) > indent) {
+				sub(/ $/, "", line); print line; line = sprintf("%" indent "s", "")
+			}
+			line = line word[i] " "
+		}
+		sub(/ $/, "", line); print line }'
+}
+
+# Fits 24 lines of 80 columns; more is said where there is more room.
+screen() { # FINDING
+	local store=$shown/run.sqlite parts=1
+
+	[ "$height" -lt 30 ] || parts=3
+	echo
+	printf '\t%s\n' "$1" | fold_words 0
+	printf '\n%s\n' "$ $analyze $store"
+	words headline 3 writes
+	words headline 1 ledger
+	printf '\n%s\n' "$ $analyze explain $store"
+	words explain "$parts" journal data wal redo metadata undo
+	echo
+	printf '%-10s%s\n' picture "$shown/waterfall.png" page "$shown/demo.html" \
+		"your own" "sudo $trace -o my.sqlite -- COMMAND" "" "sudo $analyze my.sqlite"
 }
 
 report() {
-	local name
+	local found
 
-	for name in breakdown amplification; do
-		"$analyze" "$name" "$out/run.sqlite" --plot "$out" > "$out/$name.txt"
-	done
-	echo "Journal anatomy: what the file system's journal wrote for them"
-	"$analyze" breakdown "$out/run.sqlite" --table journal | grep -E "^(device|${IOT_DEV#/dev/}) "
-	echo
-	sed '/^Ratios/,$d' "$out/amplification.txt"
-	echo "whole reports: $out/amplification.txt, $out/breakdown.txt"
-	echo "charts: $out/amplification.svg, $out/breakdown.svg"
+	found=$(finding)
+	[ -n "$found" ] || { "$analyze" "$store" >&2; say "failed: the run has no waf_sys, and the lines above say why"; return 1; }
+	say "drawing the picture, and making the page"
+	"$analyze" waterfall "$store" --plot "$out" >/dev/null
+	"$analyze" report "$store" -o "$out/demo.html"
+	[ -z "${SUDO_UID-}" ] || chown -h "$SUDO_UID:${SUDO_GID:-0}" "$out"/*
+	screen "$found"
 }
 
 body() {
+	local status=0
+
 	sync # what others left dirty is not the demo's
-	"$trace" --label demo -o "$out/run.sqlite" -- "$root/workloads/demo.sh" --load
+	say "attaching to the kernel"
+	"$trace" --label demo -o "$store" -- "$root/workloads/demo.sh" --load 2>&1 | progress || status=${PIPESTATUS[0]}
+	[ "$status" = 0 ] || {
+		say "failed: iot-trace ended with status $status, and said why above; 'iot-trace --probes' tells what this kernel lets it measure"
+		return "$status"
+	}
 	report
 }
 
@@ -54,9 +159,14 @@ if [ "${1-}" = --load ]; then
 fi
 root=$(dirname "$(dirname "$(readlink -f "$0")")")
 . "$root/workloads/scenario.sh"
-trace=${IOT_BUILD:-$root/build}/iot-trace analyze=${IOT_BUILD:-$root/build}/iot-analyze
-out=${1:-$root/build/demo}
+build=$(realpath --relative-base="$PWD" "${IOT_BUILD:-$root/build}")
+trace=$build/iot-trace analyze=$build/iot-analyze
+io=$(realpath "$build/iot-io")
+export io
+out=${1:-$root/build/demo} width=${COLUMNS:-$(tput cols 2>/dev/null || echo 80)}
+height=${LINES:-$(tput lines 2>/dev/null || echo 24)}
+store=$out/run.sqlite shown=$(realpath --relative-base="$PWD" -m "$out")
 [ "$(id -u)" = 0 ] || { echo "demo: run it as root: loop devices and BPF need it" >&2; exit 1; }
 mkdir -p "$out"
-rm -f "$out"/run.sqlite* "$out"/*.svg
+rm -f "$out"/run.sqlite* "$out"/*.svg "$out"/*.html
 with_fs ext4 512M -- body

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# demo.bats - `make demo` ends with one screen for a person, and fails where the run did.
+
+load helper
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	need_tracer
+	mkdir "$BATS_TEST_TMPDIR/build"
+	ln -s "$IOT_BUILD/iot-analyze" "$IOT_BUILD/iot-io" "$BATS_TEST_TMPDIR/build/"
+	export real=$IOT_BUILD/iot-trace
+}
+
+# The demonstration with another program in the place of iot-trace, which calls the real one as $real.
+demo_with() { # SCRIPT
+	printf '#!/bin/bash\n%s\n' "$1" > "$BATS_TEST_TMPDIR/build/iot-trace"
+	chmod +x "$BATS_TEST_TMPDIR/build/iot-trace"
+	IOT_BUILD=$BATS_TEST_TMPDIR/build run --separate-stderr "$root/workloads/demo.sh" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "the demo ends with a screen of 24 lines of 80 columns" {
+	need gnuplot gnuplot-nox
+	cd "$BATS_TEST_TMPDIR"
+	COLUMNS=80 LINES=24 run -0 --separate-stderr "$root/workloads/demo.sh" out
+	echo "$output"
+	[ "$(wc -l <<<"$output")" -le 23 ]
+	empty "long lines" "$(grep -nE '^.{80,}' <<<"$output" | grep -v iot-trace || :)"
+	# the finding, the headline, the explanation, the picture, the page, the next command
+	[[ ${lines[0]} =~ ^[a-z-]+\ wrote\ [0-9.]+\ [KM]iB,\ and\ the\ device\ wrote\ .*\ times\ as\ much ]]
+	grep -q '^writes .* wrote .* by calls; devices wrote ' <<<"$output"
+	grep -q '^ledger    Closes: ' <<<"$output"
+	grep -q '^journal .* are the journal of$' <<<"$output"
+	grep -q '^your own  sudo .*iot-trace -o my.sqlite -- COMMAND$' <<<"$output"
+	empty "not measured" "$(grep 'n/a' <<<"$output" || :)"
+	for path in $(sed -nE 's/^(picture|page) +//p' <<<"$output"); do
+		[ -s "$path" ] || fail "no $path"
+	done
+	grep -q '^demo: 3/5 ' <<<"$stderr"
+}
+
+@test "the demo fails with the status of iot-trace, and shows no screen" {
+	demo_with 'echo "iot-trace: the kernel refused this" >&2; exit 3'
+	same "the status" "$status" 3
+	empty "a screen" "$output"
+	[[ $stderr == *"the kernel refused this"*"demo: failed: iot-trace ended with status 3, and said why above"* ]]
+}
+
+@test "the demo fails where the run does not know how many bytes calls wrote" {
+	demo_with 'exec "$real" --layers block -q -o "${4:?}" -- true'
+	same "the status" "$status" 1
+	empty "a screen" "$output"
+	[[ $stderr == *"demo: failed: the run has no waf_sys"* ]]
+}
