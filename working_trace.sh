@@ -11,8 +11,10 @@ if [ $# -gt 2 ]; then
 fi
 duration=${1-5}
 outfile=${2-trace.txt}
-# What root's search path leads to may be a stranger's: first where the system keeps its programs.
-[ "$(id -u)" != 0 ] || PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+# What root's search path leads to may be a stranger's, who is asked for nothing here: first where the system keeps its programs.
+given=$PATH
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+[ "$(id -u)" = 0 ] || PATH=$given
 here=$(dirname "$(readlink -f "$0")")
 # What lies beside a copy of this script, or where a search path leads, may be a stranger's. Trusted are root, us, whose script this is,
 # and the group that can write it.

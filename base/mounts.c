@@ -64,3 +64,14 @@ bool mounts_find_ours(bool (*is_it)(void *, const struct mount *), void *arg)
 
 	return mounts_find(fd, is_it, arg);
 }
+
+bool mounts_is_remote(const char *type)
+{
+	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "afs", "autofs", "ceph", "lustre", "beegfs", "ocfs2", "gfs2",
+		"9p", "glusterfs", "orangefs", "coda", NULL };
+
+	for (int i = 0; types[i]; i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return !strncmp(type, "fuse", 4);
+}

@@ -22,4 +22,7 @@ bool mounts_find(int fd, bool (*is_it)(void *arg, const struct mount *), void *a
 /* The same of our own mounts. */
 bool mounts_find_ours(bool (*is_it)(void *arg, const struct mount *), void *arg);
 
+/* Is it a type of which somebody else serves the files, who may not answer: another machine, or a process? */
+bool mounts_is_remote(const char *fs);
+
 #endif

@@ -20,6 +20,7 @@
 #define PF_KTHREAD 0x00200000u
 
 static char folder[32] = "/proc";
+static int folder_fd = -1;
 static bool opened;
 
 const char *procfs(void)
@@ -77,8 +78,14 @@ int procfs_open(const char **why)
 		return -ENOENT;
 	}
 	strcpy(folder, own);
+	folder_fd = fd;
 	opened = true;
 	return 0;
+}
+
+int procfs_fd(void)
+{
+	return folder_fd;
 }
 
 ssize_t procfs_read(uint32_t pid, const char *name, char *buf, size_t size)

@@ -15,6 +15,9 @@ int procfs_open(const char **why);
 /* The folder of processes: "/proc", or what procfs_open() made. */
 const char *procfs(void);
 
+/* The descriptor that this leads through; -1: none. */
+int procfs_fd(void);
+
 #define PROCFS_PATH 96 /* bytes that PROCFS/PID/NAME needs, with names of at most 40 bytes */
 /* The path of a file of a process; returns `path`. */
 const char *procfs_path(char path[PROCFS_PATH], uint32_t pid, const char *name);

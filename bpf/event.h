@@ -386,6 +386,7 @@ struct iot_state {
 	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
 	u32 functions;         /* how often the tracer told what functions mean */
 	u32 passes;            /* 1: a volume has passed a bio on */
+	u32 keeper;            /* number of the process that, with its children, looks at others for the tracer; 0 none */
 	u64 carried_ns __attribute__((aligned(64))); /* when file data were submitted last; apart from what every call reads */
 };
 

@@ -131,7 +131,7 @@ static __always_inline bool proc_is_over(struct task_struct *t)
 	return TASK(signal, live.counter) == 0;
 }
 
-/* First sight of a process: gives it a number. Returns 0 when the table is full. */
+/* First sight of a process: gives it a number. Returns 0 when the table is full, PROC_SELF where it works for the tracer. */
 __by_numbers u32 proc_make(void)
 {
 	struct task_struct *t = current_task();
@@ -148,6 +148,8 @@ __by_numbers u32 proc_make(void)
 	p.type = RING_PROCESS;
 	p.pid = process_number(t);
 	p.ppid = process_number(UNTRUSTED(TASK(t, real_parent), struct task_struct));
+	if (s->keeper && (p.pid == s->keeper || p.ppid == s->keeper))
+		return PROC_SELF;
 	p.start_ns = k.start_ns;
 	p.exec_no = k.exec_no;
 	p.cgroup = bpf_get_current_cgroup_id();

@@ -393,8 +393,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
 	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */
-	o = (struct op *)c->op;
-	__builtin_memset(o, 0, sizeof(*o));
+	o = __builtin_memset(c->op, 0, sizeof(*o));
 	call_of_regs(k, regs);
 	c->range_state = RANGE_NOT_ASKED;
 	o->kind = row->kind;
@@ -405,7 +404,8 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 		clock_stop(th, TASK(t, pid), &o->ts_ns);
 		return 0;
 	}
-	proc = proc_current(c);
+	if ((proc = proc_current(c)) == PROC_SELF)
+		return 0;
 	o->write = row->write;
 	op_timed(o, th, TASK(t, pid));
 	o->ret = ret;

@@ -8,8 +8,10 @@ int main(int argc, char **argv)
 {
 	struct settle_job *job;
 	const struct settle_what what = { .mounts = argv + 1, .n = argc - 1 };
-	int err = settle_start(&job, &what), checkpoint_err;
+	int err, checkpoint_err;
 
+	settle_serve();
+	err = settle_start(&job, &what);
 	while (!err && !settle_over(job, &err, &checkpoint_err))
 		usleep(1000);
 	settle_free(job);

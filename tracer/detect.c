@@ -431,9 +431,10 @@ static bool look_again_at(struct detect *d, u32 proc)
 	struct sys_match m = {};
 	struct sys_ident id;
 	bool there, changed;
+	int err = s && !s->over ? systems_ident(s->proc.pid, &id) : -ESRCH;
 
-	if (!s || s->over || systems_ident(s->proc.pid, &id))
-		return false;
+	if (err)
+		return err == -EBUSY; /* it is there, and cannot be looked at now */
 	there = is_same(&id, &s->proc) || is_last(d, s, &id);
 	systems_ident_free(&id);
 	if (!there)
@@ -461,7 +462,7 @@ void detect_again(struct detect *d)
 			bool there = look_again_at(d, a.proc);
 
 			looks += there;
-			a.looks = there && a.born ? a.looks + 1 : N_OF(again_ns);
+			a.looks = there && (a.born || !a.looks) ? a.looks + 1 : N_OF(again_ns);
 		}
 		if (a.looks < N_OF(again_ns))
 			d->again[kept++] = a;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "ask.h"
 #include "devices.h"
 #include "mounts.h"
 #include "tracer.h"
@@ -74,6 +75,11 @@ const char *devices_mount(struct devices *d, u32 dev)
 	return find_mount(dev, &d->mount) ? d->mount.at : NULL;
 }
 
+bool devices_mount_is_remote(const struct devices *d)
+{
+	return mounts_is_remote(d->mount.fs);
+}
+
 /* Path of a file of a block device in /sys. */
 static const char *sys_path(u32 dev, const char *file, char buf[128])
 {
@@ -129,18 +135,36 @@ static const char *type_of(u32 dev, bool *leaf)
 	return types[i].type;
 }
 
-/* The disk of a partition; the device of the file system that holds a loop device's file. */
-static int parent_of(u32 dev, const char *type, u32 *parent)
+/* In a helper: the device of the file system that holds a loop device's file. */
+static ssize_t answer_backing(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	char path[128], file[FIELD_MAX];
 	struct stat s;
+	u32 dev;
 
+	if (len != sizeof(dev) || room < sizeof(dev))
+		return -EINVAL;
+	memcpy(&dev, question, len);
+	if (read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0 || stat(file, &s))
+		return -ENOENT;
+	dev = major(s.st_dev) << 20 | minor(s.st_dev);
+	memcpy(answer, &dev, sizeof(dev));
+	return sizeof(dev);
+}
+
+void devices_serve(void)
+{
+	ask_serve(ASK_BACKING, answer_backing, NULL);
+}
+
+/* The disk of a partition; the device of the file system that holds a loop device's file. */
+static int parent_of(u32 dev, const char *type, u32 *parent)
+{
 	if (!strcmp(type, "partition"))
 		return sys_dev(dev, "../dev", parent);
-	if (strcmp(type, "loop") || read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0 || stat(file, &s))
+	if (strcmp(type, "loop"))
 		return -ENOENT;
-	*parent = major(s.st_dev) << 20 | minor(s.st_dev);
-	return 0;
+	return ask(ASK_BACKING, (struct ask_about){ 0 }, &dev, sizeof(dev), parent, sizeof(*parent)) == sizeof(*parent) ? 0 : -ENOENT;
 }
 
 static void describe_block(struct devices *d, u32 dev)

@@ -7,6 +7,9 @@
 
 struct devices;
 
+/* Says who answers what is asked about files (ask.h). */
+void devices_serve(void);
+
 /* Returns 0 or a negative errno after a message. */
 int devices_new(struct devices **out);
 void devices_free(struct devices *);
@@ -30,5 +33,7 @@ void devices_list(void (*device)(void *arg, u32 dev), void *arg);
 
 /* First place where a file system with this number is mounted; NULL none. Lives until the next call. */
 const char *devices_mount(struct devices *, u32 dev);
+/* Of the one that was found last: does somebody else serve its files, who may not answer? */
+bool devices_mount_is_remote(const struct devices *);
 
 #endif

@@ -8,22 +8,15 @@
  * What a thread does with a file is its component (detect.h). What is written back has no thread: it is what the file was written as, where
  * that is one thing, else `shared`; fileio.c splits that by ranges where events tell.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
 #include "filesums.h"
 #include "hash.h"
 #include "names.h"
-#include "procfs.h"
+#include "open_files.h"
 #include "tracer.h"
 
 #define QUIET 3                /* seconds without a change after which a slot is taken out of the index, ... */
@@ -31,7 +24,6 @@
 #define HIDDEN 2               /* more seconds until it is given back: nobody adds to it any more */
 #define TOLD_AFTER_NS (5 * NSEC) /* a process whose threads tell nothing until then is taken for one of whom none does */
 #define WROTE 65536            /* files and owners of whom is known what they were written as; a power of two */
-#define FDS_MAX 200000         /* descriptors that are looked at for names */
 
 enum { SLOT_NONE, SLOT_LIVE, SLOT_HIDDEN };
 
@@ -139,86 +131,32 @@ bool filesums_is_named(const struct filesums *f, u32 file)
 	return file_bits(f, file) & FILE_NAMED;
 }
 
-/* Files that wait for a name, and who gets those that are found. */
+/* Files that wait for a name. */
 struct search {
 	struct filesums *f;
 	struct iot_path *files;
-	size_t n, room, fds;
-	void (*found)(void *arg, const struct iot_path *, const char *path);
-	void *arg;
+	size_t n, room;
 };
 
 static void wants_name(void *arg, u32 id, u32 dev, u64 ino, u32 gen)
 {
 	struct search *s = arg;
 
-	if (file_bits(s->f, id) != FILE_SUMMED || s->n >= 4096 || grow((void **)&s->files, s->n, &s->room, sizeof(*s->files)))
+	if (file_bits(s->f, id) != FILE_SUMMED || s->n >= OPEN_FILES_MAX || grow((void **)&s->files, s->n, &s->room, sizeof(*s->files)))
 		return;
 	s->files[s->n++] = (struct iot_path){ .file = id, .dev = dev, .ino = ino, .gen = gen };
 }
 
-/* Whether the open file at `path` is this one and not another that had the number before or since. */
-static bool is_generation(const char *path, u32 gen)
-{
-	auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	int have = 0;
-
-	return fd >= 0 && !ioctl(fd, FS_IOC_GETVERSION, &have) && (u32)have == gen;
-}
-
-static void look_at(struct search *s, const char *path)
-{
-	char name[4096];
-	struct stat st;
-	ssize_t len;
-	u32 dev;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_nlink)
-		return;
-	dev = major(st.st_dev) << 20 | minor(st.st_dev);
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->files[i].ino != st.st_ino || s->files[i].dev != dev || !is_generation(path, s->files[i].gen))
-			continue;
-		len = readlink(path, name, sizeof(name) - 1);
-		if (len <= 0 || *name != '/')
-			return;
-		name[len] = '\0';
-		s->found(s->arg, &s->files[i], name);
-		s->files[i] = s->files[--s->n];
-		return;
-	}
-}
-
-static void look_at_process(void *arg, u32 pid, u32 ppid)
-{
-	struct search *s = arg;
-	char folder[64], path[sizeof(folder) + 256];
-	struct dirent *e;
-	DIR *d;
-
-	if (!s->n || s->fds >= FDS_MAX || (pid_t)pid == getpid())
-		return;
-	snprintf(folder, sizeof(folder), "/proc/%u/fd", pid);
-	d = opendir(folder);
-	while (d && s->n && s->fds++ < FDS_MAX && (e = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		if (*e->d_name != '.')
-			look_at(s, path);
-	}
-	if (d)
-		closedir(d);
-}
-
 void filesums_unnamed(struct filesums *f, struct probes *p, void (*found)(void *, const struct iot_path *, const char *), void *arg)
 {
-	struct search s = { .f = f, .found = found, .arg = arg };
+	struct search s = { .f = f };
 	u32 spare, n;
 
 	if (!probes_sums(p, &spare, &n))
 		return;
 	probes_files(p, wants_name, &s);
 	if (s.n)
-		procfs_list(look_at_process, &s);
+		open_files_find(s.files, s.n, found, arg);
 	free(s.files);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* fuse.c - the daemon of a FUSE mount is whose descriptor of /dev/fuse has the mount's number, in PROCFS/PID/fdinfo. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "ask.h"
 #include "fuse.h"
 #include "procfs.h"
 #include "tracer.h"
@@ -59,10 +61,27 @@ static void look(void *arg, u32 pid, u32 ppid)
 		closedir(dir);
 }
 
+static ssize_t answer_server(void *arg, const void *question, size_t len, void *answer, size_t room)
+{
+	struct wanted w = { 0 };
+
+	if (len != sizeof(w.connection) || room < sizeof(w.pid))
+		return -EINVAL;
+	memcpy(&w.connection, question, len);
+	procfs_list(look, &w);
+	memcpy(answer, &w.pid, sizeof(w.pid));
+	return sizeof(w.pid);
+}
+
+void fuse_serve(void)
+{
+	ask_serve(ASK_SERVER, answer_server, NULL);
+}
+
 u32 fuse_server(u32 dev)
 {
-	struct wanted w = { .connection = dev & 0xfffff };
+	unsigned int connection = dev & 0xfffff;
+	u32 pid;
 
-	procfs_list(look, &w);
-	return w.pid;
+	return ask(ASK_SERVER, (struct ask_about){ 0 }, &connection, sizeof(connection), &pid, sizeof(pid)) == sizeof(pid) ? pid : 0;
 }

@@ -5,6 +5,9 @@
 
 #include "stream.h"
 
+/* Says who answers what is asked about processes (ask.h). */
+void fuse_serve(void);
+
 bool fuse_is_mount(const struct rec_device *);
 
 /* The process that holds the connection of the FUSE mount of this number; 0: none does, or the kernel does not say (it does since 6.16). */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "ask.h"
 #include "detect.h"
 #include "names.h"
 #include "procfs.h"
@@ -22,6 +23,8 @@
 
 #define CMDLINE_MAX 4096
 #define KEPT_MAX (16u << 20)
+#define RETRIES 3               /* looks at who could not be looked at at first, a second apart */
+#define RETRY_ROOM 4096         /* of whom it is remembered */
 
 /* What is remembered of a process: the record at its end repeats the names of the record at its first sight. */
 struct entry {
@@ -47,7 +50,11 @@ struct names {
 	char *ended;            /* names in the record that was given last */
 	struct rec_process process;
 	struct rec_file file;
-	char comm[IOT_COMM_LEN + 1], exe[PATH_MAX], cmdline[CMDLINE_MAX], cgroup[PATH_MAX];
+	char comm[IOT_COMM_LEN + 1];
+	char told[ASK_ROOM];    /* the names that a helper told last */
+	struct retry { struct iot_proc proc; u32 tries; } *retry;
+	size_t n_retry, at_retry, retry_room;
+	struct iot_proc retried; /* that was given last */
 	char path[2 * sizeof(((struct iot_path *)0)->buf)];
 };
 
@@ -74,18 +81,28 @@ void names_free(struct names *n)
 		return;
 	sparse_free(&n->entries, free_entry);
 	free(n->ended);
+	free(n->retry);
 	free(n);
 }
 
+/* --- in a helper --- */
+
+/* A question: which process, as the kernel side knows it. */
+struct asked {
+	u32 pid, kthread;
+	u64 start_ns;
+	char comm[IOT_COMM_LEN];
+};
+
 /* Does /proc still show this very process, running this very program? */
-static bool still_there(const struct iot_proc *p)
+static bool still_there(const struct asked *p)
 {
 	struct procfs_stat s;
 
 	return !procfs_stat(p->pid, &s) && procfs_began(s.start_ticks, p->start_ns) && procfs_is_called(p->pid, p->comm);
 }
 
-static const char *read_exe(struct names *n, u32 pid)
+static char *put_exe(u32 pid, char *to)
 {
 	static const char gone[] = " (deleted)";
 	struct stat s;
@@ -93,30 +110,52 @@ static const char *read_exe(struct names *n, u32 pid)
 	ssize_t len;
 
 	procfs_path(path, pid, "exe");
-	len = readlink(path, n->exe, sizeof(n->exe) - 1);
-	if (len <= 0)
-		return NULL;
-	n->exe[len] = '\0';
+	len = readlink(path, to, PATH_MAX - 1);
+	to[len > 0 ? len : 0] = '\0';
 	/* the kernel's remark is no part of the name; a file may really be called so. Only such a one is asked for: a file system that does
 	 * not answer (NFS, FUSE) would hold us up */
-	if (len > (ssize_t)strlen(gone) && !strcmp(n->exe + len - strlen(gone), gone) && !stat(path, &s) && !s.st_nlink)
-		n->exe[len - strlen(gone)] = '\0';
-	return n->exe;
+	if (len > (ssize_t)strlen(gone) && !strcmp(to + len - strlen(gone), gone) && !stat(path, &s) && !s.st_nlink)
+		to[len - strlen(gone)] = '\0';
+	return to + strlen(to) + 1;
 }
 
-static const char *read_cmdline(struct names *n, u32 pid)
+static char *put_cmdline(u32 pid, char *to)
 {
-	int len = procfs_read(pid, "cmdline", n->cmdline, sizeof(n->cmdline));
+	int len = procfs_read(pid, "cmdline", to, CMDLINE_MAX);
 
-	while (len > 0 && !n->cmdline[len - 1])
+	while (len > 0 && !to[len - 1])
 		len--;
-	if (len <= 0)
-		return NULL;
 	for (int i = 0; i < len; i++)
-		if (!n->cmdline[i])
-			n->cmdline[i] = ' ';
-	return n->cmdline;
+		if (!to[i])
+			to[i] = ' ';
+	to[len > 0 ? len : 0] = '\0';
+	return to + strlen(to) + 1;
 }
+
+/* The names of a process, each ended by a NUL, in the order of name_of(); -ESRCH: it went, or changed, while it was looked at. */
+static ssize_t answer_names(void *arg, const void *question, size_t len, void *answer, size_t room)
+{
+	const struct asked *p = question;
+	char text[PATH_MAX], *to = answer;
+	const char *cgroup;
+
+	if (len != sizeof(*p) || room < 2 * PATH_MAX + CMDLINE_MAX)
+		return -EINVAL;
+	if (!still_there(p))
+		return -ESRCH;
+	*to = to[1] = '\0';
+	to = p->kthread ? to + 2 : put_cmdline(p->pid, put_exe(p->pid, to));
+	cgroup = procfs_cgroup(p->pid, text, sizeof(text)).v2;
+	to = stpcpy(to, cgroup ?: "") + 1;
+	return still_there(p) ? to - (char *)answer : -ESRCH;
+}
+
+void names_serve(void)
+{
+	ask_serve(ASK_NAMES, answer_names, NULL);
+}
+
+/* --- whoever asks --- */
 
 /* The names that are kept, in their order. */
 static const char **name_of(struct rec_process *r, size_t i)
@@ -151,18 +190,39 @@ static void recall(const struct entry *e, struct rec_process *r)
 	}
 }
 
-static void identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
+/* Takes names that are each ended by a NUL; empty ones are absent. */
+static void take_names(struct rec_process *r, const char *from, const char *end)
 {
-	if (!still_there(p))
-		return;
-	r->cgroup = procfs_cgroup(p->pid, n->cgroup, sizeof(n->cgroup)).v2;
-	if (p->flags & PROC_KTHREAD)
-		return;
-	r->exe = read_exe(n, p->pid);
-	r->cmdline = read_cmdline(n, p->pid);
-	if (still_there(p))
-		return;
-	r->exe = r->cmdline = r->cgroup = NULL; /* it went, or changed, while we looked */
+	const char **name;
+
+	for (size_t i = 0; (name = name_of(r, i)) && from < end; i++) {
+		*name = *from ? from : NULL;
+		from += strlen(from) + 1;
+	}
+}
+
+/* Returns 0, -ESRCH: what there is to know is known, or -EBUSY: not now. */
+static int identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
+{
+	struct asked q = { .pid = p->pid, .kthread = !!(p->flags & PROC_KTHREAD), .start_ns = p->start_ns };
+	ssize_t len;
+
+	if (!p->pid)
+		return -ESRCH;
+	memcpy(q.comm, p->comm, sizeof(q.comm));
+	len = ask(ASK_NAMES, (struct ask_about){ .pid = p->pid }, &q, sizeof(q), n->told, sizeof(n->told) - 1);
+	if (len <= 0)
+		return len == -EBUSY ? -EBUSY : -ESRCH;
+	n->told[len] = '\0';
+	take_names(r, n->told, n->told + len);
+	return 0;
+}
+
+/* Whoever could not be looked at is looked at again. */
+static void identify_later(struct names *n, const struct iot_proc *p)
+{
+	if (n->n_retry < RETRY_ROOM && !grow((void **)&n->retry, n->n_retry, &n->retry_room, sizeof(*n->retry)))
+		n->retry[n->n_retry++] = (struct retry){ *p, 0 };
 }
 
 static void account(const struct entry *e, struct rec_process *r)
@@ -252,7 +312,8 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 		return NULL;
 	begin_record(n, p, r);
 	if (!exited) {
-		identify(n, p, r);
+		if (identify(n, p, r) == -EBUSY)
+			identify_later(n, p);
 		keep(n, e, r);
 	} else if (!over(n, p, e, r) && e->state == ENTRY_TOLD) {
 		return NULL;
@@ -276,6 +337,34 @@ const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 	account(e, r);
 	detect_process(n->detect, p, r);
 	return r;
+}
+
+const struct iot_proc *names_retry(struct names *n)
+{
+	struct rec_process *r = &n->process;
+
+	while (n->at_retry < n->n_retry) {
+		struct retry *one = &n->retry[n->at_retry];
+		struct entry *e = sparse_find(&n->entries, one->proc.id);
+		int err;
+
+		begin_record(n, &one->proc, r);
+		err = e && e->state == ENTRY_TOLD ? identify(n, &one->proc, r) : -ESRCH;
+		if (err == -EBUSY && ++one->tries < RETRIES) {
+			n->at_retry++;
+			continue;
+		}
+		n->retried = one->proc;
+		*one = n->retry[--n->n_retry];
+		if (err)
+			continue;
+		forget(n, e->kept);
+		e->kept = NULL;
+		keep(n, e, r);
+		return &n->retried;
+	}
+	n->at_retry = 0;
+	return NULL;
 }
 
 /* Joins the components, which come from the leaf to the root. False when the walk did not reach the root. */

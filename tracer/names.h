@@ -9,6 +9,9 @@
 
 struct names;
 
+/* Says who answers what is asked about processes (ask.h). */
+void names_serve(void);
+
 /* The detection fills what it knows into the records; it stays the caller's. Returns 0 or a negative errno after a message. */
 int names_new(struct names **out, struct detect *);
 void names_free(struct names *);
@@ -20,6 +23,9 @@ const struct rec_process *names_process(struct names *, const struct iot_proc *)
 
 /* The same record again, with what the detection knows by now; NULL when the process ended, or its names were not kept. */
 const struct rec_process *names_again(struct names *, const struct iot_proc *);
+
+/* The next process of which the names could not be had at first and can by now; NULL when there is none. To be called every second. */
+const struct iot_proc *names_retry(struct names *);
 
 /* Can that be had? */
 bool names_kept(const struct names *, u32 id);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <grp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -89,6 +90,53 @@ int privilege_drop(const struct sandbox_opts *o)
 	if (err)
 		note("the kernel has no filter for system calls (seccomp: %s); continuing without it", strerror(-err));
 	return 0;
+}
+
+/* Numbers of users that nobody has: behind those that containers get, below those that are refused (systemd's UIDS-GIDS). Each process
+ * of ours has one of its own, so that none can do anything to another. */
+#define NOBODYS 0x70000000u
+
+/* Another user than root, with the same capabilities. What is root's alone can be written by it no longer. */
+static int leave_root(void)
+{
+	uid_t uid = NOBODYS + getpid();
+
+	if (geteuid() && getuid())
+		return 0;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		return fail(errno, "cannot become another user than root");
+	return 0;
+}
+
+static int keep_these(const int *caps, size_t n)
+{
+	struct __user_cap_data_struct data[2] = {}, kept[2] = {};
+	int err = get_caps(data);
+
+	for (size_t i = 0; i < n; i++)
+		kept[caps[i] / 32].permitted |= data[caps[i] / 32].permitted & 1u << caps[i] % 32;
+	for (int i = 0; i < 2; i++)
+		kept[i].effective = kept[i].permitted;
+	return err ?: set_caps(kept);
+}
+
+int privilege_keep_helping(bool checkpoint)
+{
+	static const int caps[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SYS_ADMIN };
+
+	prctl(PR_SET_DUMPABLE, 0);
+	return keep_these(caps, N_OF(caps) - !checkpoint);
+}
+
+int privilege_keep_looking(bool checkpoint)
+{
+	static const int caps[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN };
+	int err = leave_root() ?: keep_these(caps, N_OF(caps) - !checkpoint);
+
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = fail(errno, "cannot drop privileges");
+	prctl(PR_SET_DUMPABLE, 0);
+	return err;
 }
 
 int privilege_keep_loading(bool modules)

@@ -93,6 +93,7 @@ static int map_sums(struct probes *p)
 	int fd = map_fd(p, "filesum_slots");
 	void *slots;
 
+	p->state->keeper = p->opts.keeper;
 	p->state->sum_epoch = 1; /* 0 is a thread's that remembers none */
 	if (fd < 0)
 		return 0;

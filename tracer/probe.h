@@ -33,6 +33,7 @@ struct probe_opts {
 	u32 dev;                    /* filter: device number of a disk; 0 none */
 	const struct probe_table *tables; /* that get another size than usual; `cells` is one table */
 	size_t n_tables;
+	u32 keeper;                 /* a process whose calls, and those of its children, are the tracer's own; 0 none */
 	bool reduced;               /* as on kernels that lack what the full tier needs */
 	bool (*over)(void);         /* true, in whatever thread: nothing more is loaded. NULL: it never is */
 	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ask.h"
 #include "hist.h"
 #include "probe_parts.h"
 
@@ -460,6 +461,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 	else
 		misses_now(p, misses);
 	n[LOSS_EVENT_SYSCALL] += p->packs.missing;
+	n[LOSS_LOOK] = ask_given_up();
 	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	denied_losses(p, n);

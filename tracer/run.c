@@ -11,8 +11,9 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "checkpoint.h"
+#include "ask.h"
 #include "describe.h"
+#include "helpers.h"
 #include "hist.h"
 #include "puts.h"
 #include "privilege.h"
@@ -133,6 +134,7 @@ static int open_gate(struct run *r)
 	devices_list(hold_device, r);
 	if (truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
+	ask_patience(ASK_IN_PASSING);
 	return 0;
 }
 
@@ -140,6 +142,7 @@ static void close_gate(struct run *r)
 {
 	truth_calm(CALM_BEFORE_NS);
 	take_error(r, probes_stop(r->probes));
+	ask_patience(ASK_AT_EASE);
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
 	take_error(r, truth_end(r->truth));
 	probes_skips_end(r->probes);
@@ -230,7 +233,7 @@ static int begin(struct run *r, u64 begun_ns)
 	const struct sandbox_opts left = { .store = r->outputs.has_store, .report = r->outputs.store, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	int status;
 
-	if (run_want_families(r) || outputs_begin(&r->outputs) || (left.checkpoint && checkpoint_guard()) || open_gate(r))
+	if (run_want_families(r) || outputs_begin(&r->outputs) || open_gate(r))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
 	stop_due(r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : 0);
@@ -299,6 +302,7 @@ static int finish(struct run *r)
 static void release(struct run *r)
 {
 	command_cancel(&r->command);
+	helpers_end();
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
 	ready_close(&r->ready);

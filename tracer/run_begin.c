@@ -9,7 +9,11 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include "ask.h"
 #include "describe.h"
+#include "fuse.h"
+#include "helpers.h"
+#include "open_files.h"
 #include "procfs.h"
 #include "rights.h"
 #include "run_parts.h"
@@ -127,6 +131,19 @@ static int open_named(struct run *r)
 	return stop_uninterrupted() && (status || stop_asked()) ? fail_ended(status) : status;
 }
 
+/* Says who answers what, then has helpers made: before the kernel side is there, which they are not to keep. */
+static int prepare_helpers(const struct options *o)
+{
+	names_serve();
+	truth_serve();
+	devices_serve();
+	fuse_serve();
+	open_files_serve();
+	settle_serve();
+	ask_patience(ASK_AT_EASE);
+	return helpers_start(&(struct helpers_opts){ .checkpoint = o->settle == SETTLE_CHECKPOINT });
+}
+
 static int prepare_lives(struct run *r)
 {
 	return lives_new(&r->lives, &(struct lives_opts){ .probes = r->probes, .names = r->names, .detect = r->detect,
@@ -141,6 +158,7 @@ static int open_probes(struct run *r)
 
 	fill_probe_opts(r->opts, &p);
 	p.over = stop_interrupted;
+	p.keeper = helpers_keeper();
 	stop_interrupts(0);
 	err = probes_open(&r->probes, &p);
 	return stop_uninterrupted() ? fail_ended(STATUS_FAILED) : err ? STATUS_FAILED : 0;
@@ -200,7 +218,7 @@ int run_prepare(struct run *r)
 	if (!r->batch)
 		return fail_as(STATUS_FAILED, ENOMEM, "events");
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) ||
-	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows))
+	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows) || prepare_helpers(o))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
 	if (!status && (cells_new(&r->cells, by_disk(r)) || prepare_lives(r)))
@@ -218,7 +236,11 @@ int run_systems(const struct options *o)
 
 	rights_raise();
 	if (!err && !unknown)
+		err = helpers_start(&(struct helpers_opts){ 0 });
+	ask_patience(ASK_IN_TURN);
+	if (!err && !unknown)
 		err = systems_list(rules, only, stdout);
+	helpers_end();
 	systems_close(rules);
 	if (unknown)
 		return fail_unknown_system(o);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* run_round.c - a run's sums: once a second, what was added goes to the outputs, and what is over is given back. */
 #include <time.h>
+#include "ask.h"
 #include "run_parts.h"
 
 void run_read_cells(struct run *r)
@@ -123,8 +124,12 @@ static void show_progress(const struct run *r)
 void run_end_second(struct run *r)
 {
 	const struct rec_file *late;
+	const struct iot_proc *named;
 	u64 now = since_start(r);
 
+	ask_second();
+	while ((named = names_retry(r->names)))
+		lives_changed(r->lives, named);
 	while ((late = detect_late(r->detect)))
 		run_file(r, late);
 	run_give_changed(r);

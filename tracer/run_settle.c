@@ -9,6 +9,8 @@
 
 #define CALM_NS (NSEC / 10)           /* nobody's device requests for so long: writeback is over */
 #define CALM_LIMIT_NS (5 * NSEC)
+#define STALL_NS (10 * NSEC)          /* so long is waited for one that does not answer */
+#define SIGNAL_NS NSEC                /* what is synced has that long to end when a signal asks for it */
 #define MAX_DEVICES 64
 
 static bool wait_over(struct run *r)
@@ -16,12 +18,32 @@ static bool wait_over(struct run *r)
 	return clock_now(CLOCK_MONOTONIC) - r->calm_begun >= r->opts->settle_ns;
 }
 
+/* A file system may never answer: its server is gone, or a stranger's. Where somebody else serves the files, or no disk completes a request,
+ * for long, what is synced is given up; behind a signal all is. */
+static void lose_patience(struct run *r)
+{
+	u64 now = clock_now(CLOCK_MONOTONIC), ops = r->calm_ops;
+
+	if (stop_asked_ns() > r->calm_begun && now - stop_asked_ns() >= SIGNAL_NS)
+		settle_skip(r->job, true);
+	if (now - r->calm_since < STALL_NS || now - settle_since_ns(r->job) < STALL_NS)
+		return;
+	run_read_cells(r);
+	ops = cells_device_ops(r->cells);
+	if (ops == r->calm_ops || settle_is_remote(r->job))
+		settle_skip(r->job, false);
+	r->calm_ops = ops;
+	r->calm_since = now;
+}
+
 static bool sync_over(struct run *r)
 {
 	int err = 0, checkpoint_err = 0;
 
-	if (!settle_over(r->job, &err, &checkpoint_err))
+	if (!settle_over(r->job, &err, &checkpoint_err)) {
+		lose_patience(r);
 		return false;
+	}
 	if (!err)
 		r->horizon = r->opts->settle == SETTLE_CHECKPOINT && !checkpoint_err && !r->hidden ? "after_checkpoint" : "after_sync";
 	return true;
@@ -49,9 +71,9 @@ static void add_changed(void *arg, const struct iot_put_key *k, const struct iot
 
 /* What is to be settled: the places where what was traced is mounted, and everything when a device was written past the file
  * systems, or is not mounted where we see it (r->hidden). The strings are the caller's. */
-static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], u32 devs[MAX_DEVICES])
+static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], u32 devs[MAX_DEVICES], bool remote[MAX_DEVICES])
 {
-	struct settle_what w = { .mounts = mounts, .devs = devs, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
+	struct settle_what w = { .mounts = mounts, .devs = devs, .remote = remote, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	struct cells_devices used = { .devs = devs, .room = MAX_DEVICES };
 
 	run_read_cells(r);
@@ -61,10 +83,12 @@ static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], 
 	for (size_t i = 0; i < used.n; i++) {
 		const char *at = devices_mount(r->devices, devs[i]);
 
-		if (at && (mounts[w.n] = strdup(at)))
+		if (at && (mounts[w.n] = strdup(at))) {
+			remote[w.n] = devices_mount_is_remote(r->devices);
 			devs[w.n++] = devs[i];
-		else
+		} else {
 			r->hidden |= devs[i] >> 20 != 0;
+		}
 	}
 	w.all = used.raw || r->hidden;
 	if (r->hidden && w.checkpoint)
@@ -76,7 +100,8 @@ static void settle_sync(struct run *r)
 {
 	char *mounts[MAX_DEVICES];
 	u32 devs[MAX_DEVICES];
-	struct settle_what what = find_mounts(r, mounts, devs);
+	bool remote[MAX_DEVICES];
+	struct settle_what what = find_mounts(r, mounts, devs, remote);
 
 	if (!what.n && !what.all) {
 		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync"; /* nothing was written, nothing is dirty */
@@ -88,10 +113,11 @@ static void settle_sync(struct run *r)
 	if (r->err)
 		return;
 	r->settle_ns = since_start(r);
+	r->calm_begun = r->calm_since = clock_now(CLOCK_MONOTONIC);
 	run_record_until(r, sync_over);
-	if (r->err || stop_again())
-		return; /* the job may hang in the kernel: it is left behind */
 	settle_free(r->job);
+	if (r->err || stop_again())
+		return;
 	r->calm_begun = r->calm_since = clock_now(CLOCK_MONOTONIC);
 	run_record_until(r, writeback_over);
 }

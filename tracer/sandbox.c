@@ -65,7 +65,7 @@ static const struct call {
 	{ SYS_mprotect, REPORT },
 	/* descriptors */
 	{ SYS_read }, { SYS_readv }, { SYS_pread64 }, { SYS_preadv }, { SYS_write }, { SYS_writev }, { SYS_pwrite64 }, { SYS_pwritev },
-	{ SYS_sendto }, { SYS_close }, { SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync }, { SYS_sync },
+	{ SYS_sendto }, { SYS_recvfrom }, { SYS_close }, { SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync }, { SYS_sync },
 	{ SYS_syncfs }, { SYS_sync_file_range }, { SYS_fadvise64 }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
 	{ SYS_epoll_ctl }, { SYS_epoll_pwait },
 	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD }, { SYS_ioctl, ALWAYS, EQUAL, 1, (u32)FS_IOC_GETVERSION },

@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* settle.c - a thread that syncs, and has journals emptied, so that the ring is read meanwhile. It belongs to the tracer's process: what it
- * calls is not recorded, and what it causes belongs to those who made the bytes dirty. */
+/* settle.c - has a helper sync, and empty journals, one file system after the other, so that the ring is read meanwhile and one that
+ * does not answer holds nobody up. What a helper calls is not recorded, and what it causes belongs to those who made the bytes dirty. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "ask.h"
 #include "checkpoint.h"
 #include "place.h"
 #include "settle.h"
 
-struct settle_job {
-	char **mounts;
-	u32 *devs;
-	size_t n;
-	bool all, checkpoint;
-	int err, checkpoint_err;
-	atomic_bool over;
+/* A question; the place where it is mounted follows, an empty one: everything is synced. */
+struct asked {
+	u32 dev, checkpoint;
 };
+
+struct told {
+	s32 err, checkpoint_err;
+};
+
+struct settle_job {
+	char **mounts;          /* in front of them "" where everything is to be synced */
+	u32 *devs;
+	bool *remote;
+	size_t n, at;
+	u64 since_ns;
+	bool checkpoint;
+	int err, checkpoint_err;
+};
+
+/* --- in a helper --- */
 
 /* A folder, or a file, which can be mounted on too. Whoever can write a folder on the way may have put another thing there: to open a
  * device may be an order to it (watchdog, tape). */
@@ -41,74 +52,137 @@ int settle_open(const char *mount)
 	return fd < 0 ? -errno : fd;
 }
 
+static ssize_t answer_settle(void *arg, const void *question, size_t len, void *answer, size_t room)
+{
+	const struct asked *a = question;
+	const char *mount = (const char *)(a + 1);
+	struct told *t = answer;
+	auto_close int fd = -1;
+
+	if (len <= sizeof(*a) || mount[len - sizeof(*a) - 1] || room < sizeof(*t))
+		return -EINVAL;
+	*t = (struct told){ 0 };
+	if (!*mount) {
+		sync();
+		return sizeof(*t);
+	}
+	fd = settle_open(mount);
+	t->err = fd < 0 ? fd : syncfs(fd) ? -errno : 0;
+	if (!t->err && a->checkpoint)
+		t->checkpoint_err = checkpoint_mount(fd, mount, a->dev);
+	return sizeof(*t);
+}
+
+void settle_serve(void)
+{
+	ask_serve(ASK_SETTLE, answer_settle, NULL);
+}
+
+/* --- whoever asks --- */
+
 static void first(int *to, int err)
 {
 	*to = *to ? *to : err;
 }
 
-static void settle_mount(struct settle_job *j, size_t i)
+static void say_error(struct settle_job *j, int err)
 {
-	const char *mount = j->mounts[i];
-	auto_close int fd = settle_open(mount);
+	const char *mount = j->mounts[j->at];
 
-	if (fd < 0 || syncfs(fd))
-		first(&j->err, fail(fd < 0 ? fd : errno, "cannot sync the file system at %s", mount));
-	else if (j->checkpoint)
-		first(&j->checkpoint_err, checkpoint_mount(fd, mount, j->devs[i]));
+	first(&j->err, *mount ? fail(err, "cannot sync the file system at %s", mount) : fail(err, "cannot sync all file systems"));
 }
 
-static void *job_run(void *arg)
+static void say_checkpoint_error(struct settle_job *j, int err)
 {
-	struct settle_job *j = arg;
+	first(&j->checkpoint_err, fail(err, "cannot have what the journal of the file system at %s holds put in place", j->mounts[j->at]));
+}
 
-	if (j->all)
-		sync();
-	for (size_t i = 0; i < j->n; i++)
-		settle_mount(j, i);
-	atomic_store(&j->over, true);
-	return NULL;
+/* Has the next one synced. */
+static void go_on(struct settle_job *j)
+{
+	for (; j->at < j->n; j->at++) {
+		struct { struct asked a; char mount[PATH_MAX]; } q = { { j->devs[j->at], j->checkpoint } };
+		int err;
+
+		j->since_ns = clock_now(CLOCK_MONOTONIC);
+		snprintf(q.mount, sizeof(q.mount), "%s", j->mounts[j->at]);
+		err = ask_job(ASK_SETTLE, &q, sizeof(q.a) + strlen(q.mount) + 1);
+		if (!err)
+			return;
+		say_error(j, err);
+	}
 }
 
 int settle_start(struct settle_job **out, const struct settle_what *what)
 {
 	struct settle_job *j = calloc(1, sizeof(*j));
-	const size_t n = what->n;
-	pthread_t thread;
-	int err;
 
 	*out = j;
-	if (!j || !(j->mounts = calloc(n + 1, sizeof(*j->mounts))) || !(j->devs = calloc(n + 1, sizeof(*j->devs))))
+	if (!j || !(j->mounts = calloc(what->n + 1, sizeof(*j->mounts))) || !(j->devs = calloc(what->n + 1, sizeof(*j->devs))) ||
+	    !(j->remote = calloc(what->n + 1, sizeof(*j->remote))))
 		return fail(ENOMEM, "settling");
-	if (what->devs)
-		memcpy(j->devs, what->devs, n * sizeof(*j->devs));
-	for (j->n = 0; j->n < n; j->n++)
-		if (!(j->mounts[j->n] = strdup(what->mounts[j->n])))
+	if (what->all && !(j->mounts[j->n++] = strdup("")))
+		return fail(ENOMEM, "settling");
+	for (size_t i = 0; i < what->n; i++, j->n++) {
+		j->devs[j->n] = what->devs ? what->devs[i] : 0;
+		j->remote[j->n] = what->remote && what->remote[i];
+		if (!(j->mounts[j->n] = strdup(what->mounts[i])))
 			return fail(ENOMEM, "settling");
-	j->all = what->all;
+	}
 	j->checkpoint = what->checkpoint;
-	err = pthread_create(&thread, NULL, job_run, j);
-	if (err)
-		return fail(err, "cannot start the thread that syncs");
-	pthread_detach(thread);
+	go_on(j);
 	return 0;
 }
 
 bool settle_over(struct settle_job *j, int *err, int *checkpoint_err)
 {
-	if (!atomic_load(&j->over))
+	struct told t;
+	ssize_t n = j->at < j->n ? ask_job_answer(&t, sizeof(t)) : 0;
+
+	if (n == -EAGAIN)
 		return false;
+	if (j->at < j->n) {
+		if (n != sizeof(t) || t.err)
+			say_error(j, n != sizeof(t) ? n < 0 ? n : -EIO : t.err);
+		else if (t.checkpoint_err)
+			say_checkpoint_error(j, t.checkpoint_err);
+		j->at++;
+		go_on(j);
+	}
 	*err = j->err;
 	*checkpoint_err = j->checkpoint_err;
-	return true;
+	return j->at == j->n;
+}
+
+bool settle_is_remote(const struct settle_job *j)
+{
+	return j->at < j->n && j->remote[j->at];
+}
+
+u64 settle_since_ns(const struct settle_job *j)
+{
+	return j->since_ns;
+}
+
+void settle_skip(struct settle_job *j, bool all)
+{
+	ask_job_end();
+	if (j->at == j->n)
+		return;
+	say_error(j, -ETIMEDOUT);
+	j->at = all ? j->n : j->at + 1;
+	go_on(j);
 }
 
 void settle_free(struct settle_job *j)
 {
-	for (size_t i = 0; j && i < j->n; i++)
+	ask_job_end();
+	for (size_t i = 0; j && j->mounts && i < j->n; i++)
 		free(j->mounts[i]);
 	if (j) {
 		free(j->mounts);
 		free(j->devs);
+		free(j->remote);
 	}
 	free(j);
 }

@@ -8,6 +8,9 @@
 
 struct truth;
 
+/* Says who answers what is asked about processes (ask.h). */
+void truth_serve(void);
+
 /* Reads everything at the start, the gate still closed. The probes tell what completes between a reading and the gate; they
  * live until the end. Returns 0 or a negative errno after a message. */
 int truth_begin(struct truth **out, const struct probes *);

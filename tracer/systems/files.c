@@ -124,31 +124,58 @@ static const char *apply(struct place *p, const struct sys_file_rule *rules, siz
 	return NULL;
 }
 
+#define SIBLINGS 16             /* files beside one that are looked for */
+
+/* What stands beside a file: asked for at once, and only when it matters. */
+struct beside {
+	bool asked, file[SIBLINGS];
+};
+
+/* The name of the file that makes this one a part of a database, or a database, by a rule: X for X-wal, else X-wal for X. Returns the
+ * length of X. */
+static size_t sibling_name(const char *path, const char *suffix, char *other, size_t room)
+{
+	size_t whole = strlen(path), n = strlen(suffix);
+
+	if (whole > n && !strcmp(path + whole - n, suffix)) {
+		snprintf(other, room, "%.*s", (int)(whole - n), path);
+		return whole - n;
+	}
+	snprintf(other, room, "%s%s", path, suffix);
+	return whole;
+}
+
+static bool stands_beside(const struct place *p, const struct sys_entry *e, struct beside *b, size_t i)
+{
+	static char paths[SIBLINGS * (PATH_BYTES + 64)];
+	char *at = paths;
+	size_t n;
+
+	for (n = 0; !b->asked && n < e->n_siblings && n < SIBLINGS; n++) {
+		sibling_name(p->path, e->siblings[n].suffix, at, PATH_BYTES + 64);
+		at += strlen(at) + 1;
+	}
+	if (n)
+		roots_are_files(p->db, &p->way, paths, at - paths, b->file, n);
+	b->asked = true;
+	return i < SIBLINGS && b->file[i];
+}
+
 /* X-wal, X-journal: an engine known by the files beside its database X. Returns the component, NULL when it is none;
  * *len is the length of X. */
 static const char *sibling(const struct place *p, const struct sys_entry *e, size_t *len)
 {
-	size_t whole = strlen(p->path);
+	struct beside b = { false };
 	char other[PATH_BYTES + 64];
 
 	for (size_t i = 0; i < e->n_siblings; i++) {
 		const struct sys_sibling_rule *s = &e->siblings[i];
-		size_t n = strlen(s->suffix);
 
-		snprintf(other, sizeof(other), "%s", p->path);
-		if (whole > n && !strcmp(p->path + whole - n, s->suffix)) {
-			other[*len = whole - n] = '\0';
-			if (!roots_is_file(p->db, &p->way, other) && !roots_is_remembered(p->db->cache, p->path, *len))
-				continue;
-			roots_remember(p->db->cache, p->path, *len);
-			return s->component;
-		}
-		snprintf(other + whole, sizeof(other) - whole, "%s", s->suffix);
-		*len = whole;
-		if (roots_is_remembered(p->db->cache, p->path, whole) || roots_is_file(p->db, &p->way, other)) {
-			roots_remember(p->db->cache, p->path, whole);
-			return e->main;
-		}
+		*len = sibling_name(p->path, s->suffix, other, sizeof(other));
+		if (!roots_is_remembered(p->db->cache, p->path, *len) && !stands_beside(p, e, &b, i))
+			continue;
+		roots_remember(p->db->cache, p->path, *len);
+		return p->path[*len] ? s->component : e->main;
 	}
 	return NULL;
 }
@@ -258,6 +285,10 @@ bool systems_file(struct systems *db, const char *path, struct sys_view view, co
 	p.path = copy;
 	way_find(db->cache, view, &p.way);
 	find_roots(&p);
+	if (way_is_over(db->cache)) {
+		way_find(db->cache, view, &p.way);
+		find_roots(&p);
+	}
 	if (!p.system)
 		find_layout(&p);
 	if (p.system)

@@ -211,6 +211,14 @@ int systems_add_dir(struct systems *db, const char *dir)
 	return err;
 }
 
+void sys_serve(const struct systems *db)
+{
+	sys_process_serve();
+	sys_look_serve();
+	sys_program_serve(db);
+	sys_roots_serve(db);
+}
+
 int systems_builtin(struct systems **out)
 {
 	struct systems *db = calloc(1, sizeof(*db));
@@ -229,6 +237,7 @@ int systems_builtin(struct systems **out)
 		systems_close(db);
 		return err;
 	}
+	sys_serve(db);
 	*out = db;
 	return 0;
 }

@@ -5,12 +5,15 @@
  * programs hold are searched for in three sections of it, and the answer is kept for as long as the file stays the same.
  */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "ask.h"
 #include "procfs.h"
 #include "rules.h"
 
@@ -141,7 +144,7 @@ static bool may_read(struct sys_programs *all)
 }
 
 /* The file is opened through the process: its path may lead elsewhere from here, or nowhere. */
-static enum sys_program ask(const struct systems *db, const struct sys_entry *e, uint32_t pid)
+static enum sys_program ask_program(const struct systems *db, const struct sys_entry *e, uint32_t pid)
 {
 	struct sys_programs *all = db->programs;
 	char path[PROCFS_PATH];
@@ -166,15 +169,49 @@ static enum sys_program ask(const struct systems *db, const struct sys_entry *e,
 	return a->yes ? SYS_PROGRAM_YES : SYS_PROGRAM_NO;
 }
 
+/* A question to a helper: reading an executable may take as long as its file system likes. The path of it follows. */
+struct asked {
+	uint32_t pid, entry;
+};
+
+static ssize_t answer_program(void *arg, const void *question, size_t len, void *answer, size_t room)
+{
+	const struct systems *db = arg;
+	struct asked a;
+
+	if (len <= sizeof(a) || ((const char *)question)[len - 1] || !room)
+		return -EINVAL;
+	memcpy(&a, question, sizeof(a));
+	if (a.entry >= db->n)
+		return -EINVAL;
+	if (sys_is_untouchable(db->cache, a.pid, (const char *)question + sizeof(a)))
+		*(unsigned char *)answer = SYS_PROGRAM_HIDDEN;
+	else
+		*(unsigned char *)answer = ask_program(db, db->entry[a.entry], a.pid);
+	return 1;
+}
+
+void sys_program_serve(const struct systems *db)
+{
+	ask_serve(ASK_PROGRAM, answer_program, (void *)db);
+}
+
 enum sys_program sys_program_is(const struct systems *db, const struct sys_entry *e, const struct sys_proc *p)
 {
+	struct { struct asked a; char exe[PATH_MAX]; } q = { .a.pid = p->pid };
+	unsigned char answer = SYS_PROGRAM_GONE;
+
 	if (p->gone)
 		return SYS_PROGRAM_GONE;
 	if (!p->pid)
 		return !p->exe ? SYS_PROGRAM_GONE : p->program && !strcmp(p->program, e->name) ? SYS_PROGRAM_YES : SYS_PROGRAM_NO;
 	if (!p->exe)
 		return SYS_PROGRAM_GONE;
-	if (sys_is_untouchable(db->cache, p->pid, p->exe))
-		return SYS_PROGRAM_HIDDEN;
-	return ask(db, e, p->pid);
+	while (q.a.entry < db->n && db->entry[q.a.entry] != e)
+		q.a.entry++;
+	sys_text(q.exe, sizeof(q.exe), p->exe);
+	sys_serve(db);
+	if (ask(ASK_PROGRAM, (struct ask_about){ .pid = p->pid }, &q, sizeof(q.a) + strlen(q.exe) + 1, &answer, 1) != 1)
+		return SYS_PROGRAM_GONE;
+	return answer;
 }

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "ask.h"
 #include "clock.h"
 #include "hash.h"
 #include "mounts.h"
@@ -27,6 +28,7 @@
 #define FOUND_MS 10000          /* how long a root is believed */
 #define MOUNTS_MS 100           /* how long the mounts of others are believed, which nothing tells changes of */
 #define KEPT_MS 60000           /* how much longer it is kept than what is no root, when there is no room: all its users may be gone */
+#define WAY_SLOTS 32            /* processes whose way is remembered for as long as the mounts of others are */
 #define EMPTY_MS 100            /* how long the absence of one is: a server makes its root in its first moments */
 
 /* How paths of a mount namespace and root began while somebody was there. */
@@ -37,8 +39,18 @@ struct space {
 	char *jail;
 };
 
+/* Where the paths of a process began a moment ago. space, ours: of sys_view, which change when it runs another program elsewhere. */
+struct begun {
+	uint32_t pid;           /* 0: unused */
+	uint64_t space, until_ms;
+	bool ours;
+	struct way way;
+};
+
 struct sys_cache {
 	struct dir dir[DIR_SLOTS];
+	struct begun begun[WAY_SLOTS];
+	bool over;              /* somebody who was looked through is gone: what is remembered of his way is void */
 	struct space space[SPACE_SLOTS];
 	uint64_t seen[SEEN_SLOTS];
 	char *mounts;           /* mount points that must not be touched, each NUL-terminated, ended by an empty one */
@@ -92,17 +104,6 @@ static uint64_t now_ms(void)
 
 /* --- mounts that could hang us --- */
 
-static bool is_remote(const char *type)
-{
-	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "afs", "autofs", "ceph", "lustre", "beegfs", "ocfs2", "gfs2",
-		"9p", "glusterfs", "orangefs", "coda", NULL };
-
-	for (int i = 0; types[i]; i++)
-		if (!strcmp(type, types[i]))
-			return true;
-	return !strncmp(type, "fuse", 4);
-}
-
 /* Mount points of remote file systems, each NUL-terminated, ended by an empty one. */
 struct remote {
 	char *points;
@@ -113,7 +114,7 @@ static bool keep_remote(void *arg, const struct mount *m)
 {
 	struct remote *r = arg;
 	size_t n = strlen(m->at) + 1;
-	char *more = is_remote(m->fs) ? realloc(r->points, r->len + n + 1) : NULL;
+	char *more = mounts_is_remote(m->fs) ? realloc(r->points, r->len + n + 1) : NULL;
 
 	if (!more)
 		return false;
@@ -255,27 +256,75 @@ static bool is_root(const struct dir *d)
 	return d->system || d->engine;
 }
 
-/* False: whoever is looked through ended meanwhile, which says nothing of the folder. */
-static bool look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
+/* A question to a helper about a folder, whose path follows, or about files. */
+struct asked {
+	uint32_t to, pid;
+};
+
+/* What a folder is, as a helper tells: numbers of entries; SYS_ENTRIES: of none. */
+struct told {
+	uint32_t system, engine;
+	uint64_t dev, ino;
+	bool gone;              /* whoever is looked through ended meanwhile, which says nothing of the folder */
+};
+
+/* The way of a question, of which the text that follows it ends inside; false: it is no question. */
+static bool way_of(const void *question, size_t len, struct way *w)
 {
-	int dir = open_place(w, inside, O_DIRECTORY);
-	struct stat st;
+	const struct asked *a = question;
 
-	if (dir < 0 && w->to == WAY_AWAY && !is_there(w->pid))
+	if (len <= sizeof(*a) || ((const char *)question)[len - 1])
 		return false;
-	for (size_t i = 0; dir >= 0 && i < db->n; i++) {
-		const struct sys_entry *e = db->entry[i];
-		const struct sys_entry **to = e->engine ? &d->engine : &d->system;
+	*w = (struct way){ .to = a->to == WAY_HOME ? WAY_HOME : WAY_AWAY, .pid = a->pid };
+	return true;
+}
 
-		if (!*to && is_root_of(dir, e))
-			*to = e;
+static ssize_t answer_folder(void *arg, const void *question, size_t len, void *answer, size_t room)
+{
+	const struct systems *db = arg;
+	struct told *t = answer;
+	struct way w;
+	struct stat st;
+	int dir;
+
+	if (!way_of(question, len, &w) || room < sizeof(*t))
+		return -EINVAL;
+	*t = (struct told){ SYS_ENTRIES, SYS_ENTRIES };
+	dir = open_place(&w, (const char *)question + sizeof(struct asked), O_DIRECTORY);
+	t->gone = dir < 0 && w.to == WAY_AWAY && !is_there(w.pid);
+	for (uint32_t i = 0; dir >= 0 && i < db->n; i++) {
+		uint32_t *to = db->entry[i]->engine ? &t->engine : &t->system;
+
+		if (*to == SYS_ENTRIES && is_root_of(dir, db->entry[i]))
+			*to = i;
 	}
-	if (dir >= 0 && is_root(d) && !fstat(dir, &st)) {
-		d->dev = st.st_dev;
-		d->ino = st.st_ino;
+	if (dir >= 0 && !fstat(dir, &st)) {
+		t->dev = st.st_dev;
+		t->ino = st.st_ino;
 	}
 	if (dir >= 0)
 		close(dir);
+	return sizeof(*t);
+}
+
+/* False: it says nothing of the folder. */
+static bool look_at(const struct systems *db, const struct way *w, const char *inside, struct dir *d)
+{
+	struct { struct asked a; char path[PATH_BYTES]; } q = { { w->to, w->pid } };
+	struct ask_about of = { .pid = w->to == WAY_AWAY ? w->pid : 0, .path = inside };
+	struct told t;
+
+	sys_text(q.path, sizeof(q.path), inside);
+	sys_serve(db);
+	if (ask(ASK_FOLDER, of, &q, sizeof(q.a) + strlen(q.path) + 1, &t, sizeof(t)) != sizeof(t))
+		return false;
+	db->cache->over |= t.gone;
+	if (t.gone)
+		return false;
+	d->system = t.system < db->n ? db->entry[t.system] : NULL;
+	d->engine = t.engine < db->n ? db->entry[t.engine] : NULL;
+	d->dev = is_root(d) ? t.dev : 0;
+	d->ino = is_root(d) ? t.ino : 0;
 	d->until_ms = now_ms() + (is_root(d) ? FOUND_MS : EMPTY_MS);
 	return true;
 }
@@ -334,21 +383,45 @@ static bool is_our_root(uint32_t pid)
 	return !stat("/", &ours) && !stat(procfs_path(path, pid, "root"), &theirs) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Where the paths of a process begin: is it our root? False when it is gone. */
-static bool find_way(uint32_t pid, struct way *w)
+/* Where the paths of a process begin, as a helper tells; its root as we name it follows. */
+struct began {
+	bool same_mounts, home;
+};
+
+static ssize_t answer_way(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
-	char path[PROCFS_PATH];
+	struct began *b = answer;
+	char path[PROCFS_PATH], *jail = (char *)(b + 1);
 	struct stat ours, theirs;
+	uint32_t pid;
 	ssize_t n;
 
-	if (!pid || stat(procfs_path(path, pid, "ns/mnt"), &theirs) || stat("/proc/self/ns/mnt", &ours))
-		return false;
-	n = readlink(procfs_path(path, pid, "root"), w->jail, sizeof(w->jail) - 1);
+	if (len != sizeof(pid) || room < sizeof(*b) + PATH_BYTES)
+		return -EINVAL;
+	memcpy(&pid, question, len);
+	if (stat(procfs_path(path, pid, "ns/mnt"), &theirs) || stat("/proc/self/ns/mnt", &ours))
+		return -ESRCH;
+	n = readlink(procfs_path(path, pid, "root"), jail, PATH_BYTES - 1);
 	if (n <= 0)
+		return -ESRCH;
+	jail[n] = '\0';
+	b->same_mounts = ours.st_ino == theirs.st_ino;
+	b->home = b->same_mounts && !strcmp(jail, "/") && is_our_root(pid);
+	return sizeof(*b) + n;
+}
+
+/* False when it is gone. */
+static bool find_way(uint32_t pid, struct way *w)
+{
+	struct { struct began b; char jail[PATH_BYTES + 1]; } answer;
+	ssize_t n = pid ? ask(ASK_WAY, (struct ask_about){ .pid = pid }, &pid, sizeof(pid), &answer, sizeof(answer) - 1) : 0;
+
+	if (n <= (ssize_t)sizeof(answer.b))
 		return false;
-	w->jail[n] = '\0';
-	w->same_mounts = ours.st_ino == theirs.st_ino;
-	w->to = w->same_mounts && !strcmp(w->jail, "/") && is_our_root(pid) ? WAY_HOME : WAY_AWAY;
+	answer.jail[n - sizeof(answer.b)] = '\0';
+	strcpy(w->jail, answer.jail);
+	w->same_mounts = answer.b.same_mounts;
+	w->to = answer.b.home ? WAY_HOME : WAY_AWAY;
 	if (!strcmp(w->jail, "/"))
 		w->jail[0] = '\0';
 	w->pid = w->to == WAY_AWAY ? pid : 0;
@@ -396,10 +469,36 @@ static bool recall_space(struct sys_cache *c, uint64_t number, struct way *w)
 	return true;
 }
 
+/* The same, remembered for a moment. */
+static bool recent_way(struct sys_cache *c, uint32_t pid, struct sys_view view, struct way *w)
+{
+	struct begun *b = &c->begun[pid % WAY_SLOTS];
+	uint64_t now = now_ms();
+
+	if (pid && b->pid == pid && b->space == view.space && b->ours == view.ours && now < b->until_ms) {
+		*w = b->way;
+		return true;
+	}
+	if (!find_way(pid, w))
+		return false;
+	*b = (struct begun){ pid, view.space, now + MOUNTS_MS, view.ours, *w };
+	return true;
+}
+
+bool way_is_over(struct sys_cache *c)
+{
+	bool over = c->over;
+
+	for (size_t i = 0; over && i < WAY_SLOTS; i++)
+		c->begun[i].pid = 0;
+	c->over = false;
+	return over;
+}
+
 void way_find(struct sys_cache *c, struct sys_view view, struct way *w)
 {
 	*w = (struct way){ .to = view.ours ? WAY_HOME : WAY_NONE };
-	if (find_way(view.pid, w) || find_way(view.other, w)) {
+	if (recent_way(c, view.pid, view, w) || recent_way(c, view.other, view, w)) {
 		if (w->to == WAY_AWAY && view.space)
 			remember_space(c, view.space, w);
 	} else if (!view.ours && !recall_space(c, view.space, w)) {
@@ -435,17 +534,43 @@ bool roots_is_remembered(const struct sys_cache *c, const char *path, size_t len
 	return c->seen[h / 2 % SEEN_SLOTS] == h;
 }
 
-bool roots_is_file(const struct systems *db, const struct way *w, const char *path)
+/* For each of some paths that follow each other: is it a regular file? */
+static ssize_t answer_beside(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
+	const char *path = (const char *)question + sizeof(struct asked), *end = (const char *)question + len;
+	bool *file = answer;
+	struct way w;
 	struct stat st;
-	bool file;
-	int fd;
 
-	if (w->to == WAY_NONE || is_gone(w) || is_untouchable(db->cache, path))
-		return false;
-	fd = open_place(w, path, O_NOFOLLOW);
-	file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
-	if (fd >= 0)
-		close(fd);
-	return file;
+	if (!way_of(question, len, &w))
+		return -EINVAL;
+	for (; path < end && file < (bool *)answer + room; path += strlen(path) + 1) {
+		int fd = open_place(&w, path, O_NOFOLLOW);
+
+		*file++ = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+		if (fd >= 0)
+			close(fd);
+	}
+	return file - (bool *)answer;
+}
+
+void roots_are_files(const struct systems *db, const struct way *w, const char *paths, size_t len, bool *file, size_t n)
+{
+	static struct { struct asked a; char paths[ASK_ROOM - sizeof(struct asked)]; } q;
+	struct ask_about of = { .pid = w->to == WAY_AWAY ? w->pid : 0, .path = paths };
+
+	memset(file, 0, n);
+	if (w->to == WAY_NONE || is_gone(w) || len > sizeof(q.paths) || is_untouchable(db->cache, paths))
+		return;
+	q.a = (struct asked){ w->to, w->pid };
+	memcpy(q.paths, paths, len);
+	if (ask(ASK_BESIDE, of, &q, sizeof(q.a) + len, file, n) != (ssize_t)n)
+		memset(file, 0, n);
+}
+
+void sys_roots_serve(const struct systems *db)
+{
+	ask_serve(ASK_WAY, answer_way, NULL);
+	ask_serve(ASK_FOLDER, answer_folder, (void *)db);
+	ask_serve(ASK_BESIDE, answer_beside, NULL);
 }

@@ -29,11 +29,15 @@ struct way {
 /* Where the paths of a file's user begin; refreshes what is known of the mounts there. */
 void way_find(struct sys_cache *, struct sys_view, struct way *);
 
+/* Did somebody end since, through whom was looked? Then ways are to be found again. */
+bool way_is_over(struct sys_cache *);
+
 /* What a folder is, `inside` as its user names it; never NULL, lives until the next call. */
 const struct dir *roots_lookup(const struct systems *, const struct way *, const char *inside);
 
-/* Is a path a regular file? False for what must not be touched. */
-bool roots_is_file(const struct systems *, const struct way *, const char *path);
+/* For each of n paths, each ended by a NUL, together `len` bytes: is it a regular file? False for what must not be touched, which the
+ * first of them says for all. */
+void roots_are_files(const struct systems *, const struct way *, const char *paths, size_t len, bool *file, size_t n);
 
 /* Remembers a folder for a while, among others that are remembered. */
 void roots_remember(struct sys_cache *, const char *path, size_t len);

@@ -180,7 +180,7 @@ struct sys_ident {
 	struct sys_proc proc;
 	void *memory;
 };
-/* Reads it, silently: -ESRCH when the process is gone. Freed with systems_ident_free(). */
+/* Reads it, silently: -ESRCH when the process is gone, -EBUSY when it cannot be looked at now. Freed with systems_ident_free(). */
 int systems_ident(uint32_t pid, struct sys_ident *out);
 void systems_ident_free(struct sys_ident *);
 

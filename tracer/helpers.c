@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* helpers.c - a keeper that makes and ends helpers.
+ *
+ * It is forked before the tracer gives up its privileges, does as it is told through one socket, two words an order, and ends with the
+ * tracer, which may have been killed. A helper that hangs in the kernel is killed, left behind and replaced; what it left frozen is
+ * thawed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "ask.h"
+#include "checkpoint.h"
+#include "helpers.h"
+#include "privilege.h"
+#include "procfs.h"
+
+#define HUNG 64                 /* helpers that were killed and have not ended: no more are made then */
+#define PRIORITY -15            /* as the tracer's, who waits for them */
+#define THAW_MS 20              /* a file system is frozen no longer than that without a helper */
+#define END_MS 500              /* so long the tracer waits for its keeper */
+
+static struct {
+	pid_t pid;              /* 0: there is none */
+} helper[ASK_HELPERS];
+static int ends[ASK_HELPERS];   /* of their sockets: a helper that replaces one reads what that did not */
+static size_t hung;
+static pid_t freezer;           /* the helper that may freeze file systems, until it has ended */
+static pid_t keeper_pid;
+
+/* What hangs must not keep anything else open: a pipe's reader would wait for it. */
+static void close_all_but(int *kept, size_t n)
+{
+	unsigned int from = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i + 1; j < n; j++)
+			if (kept[j] < kept[i]) {
+				int lower = kept[j];
+
+				kept[j] = kept[i];
+				kept[i] = lower;
+			}
+	for (size_t i = 0; i < n; i++) {
+		if (kept[i] < 0)
+			continue;
+		if ((unsigned int)kept[i] > from)
+			syscall(SYS_close_range, from, kept[i] - 1, 0);
+		from = kept[i] + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
+/* Nothing of the terminal's: standard descriptors lead nowhere. */
+static void leave_standard(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+}
+
+static void __attribute__((noreturn)) work(unsigned int i, const struct helpers_opts *o)
+{
+	int kept[] = { 0, 1, 2, ends[i], procfs_fd() };
+
+	close_all_but(kept, N_OF(kept));
+	prctl(PR_SET_NAME, "iot-trace-look");
+	if (!privilege_keep_looking(i == ASK_JOB && o->checkpoint))
+		ask_work(ends[i]);
+	_exit(0);
+}
+
+static void reap(void)
+{
+	pid_t pid;
+	size_t i;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		for (i = 0; i < ASK_HELPERS && helper[i].pid != pid; i++)
+			;
+		if (i < ASK_HELPERS)
+			helper[i].pid = 0;
+		else
+			hung--;
+		if (pid == freezer)
+			freezer = 0;
+	}
+}
+
+/* Thaws what a helper has left that ended, or was ended, where it had frozen it. */
+static void thaw_left(const struct helpers_opts *o)
+{
+	reap();
+	if (o->checkpoint && !freezer)
+		checkpoint_thaw();
+}
+
+static void end_helper(unsigned int i)
+{
+	if (!helper[i].pid)
+		return;
+	kill(helper[i].pid, SIGKILL);
+	helper[i].pid = 0;
+	hung++;
+}
+
+static void obey(const struct ask_order *a, const struct helpers_opts *o)
+{
+	if (a->helper >= ASK_HELPERS)
+		return;
+	end_helper(a->helper); /* one that ended by itself, too */
+	reap();
+	if (a->order != ASK_MAKE || hung >= HUNG || (a->helper == ASK_JOB && o->checkpoint && freezer))
+		return;
+	helper[a->helper].pid = fork();
+	if (!helper[a->helper].pid)
+		work(a->helper, o);
+	if (a->helper == ASK_JOB)
+		freezer = helper[a->helper].pid;
+}
+
+/* Does what the tracer says until it has ended. */
+static void serve(int control, const struct helpers_opts *o)
+{
+	struct pollfd p = { .fd = control, .events = POLLIN };
+	struct ask_order a;
+
+	for (;;) {
+		int n = poll(&p, 1, freezer ? THAW_MS : -1);
+
+		if (n > 0 && recv(control, &a, sizeof(a), 0) != sizeof(a))
+			return;
+		if (n > 0)
+			obey(&a, o);
+		thaw_left(o);
+	}
+}
+
+static void __attribute__((noreturn)) keep(int control, const struct helpers_opts *o)
+{
+	int kept[ASK_HELPERS + 2] = { control, procfs_fd() };
+	const struct timespec pause = { .tv_nsec = THAW_MS * NSEC / 1000 };
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	if (chdir("/")) /* what is mounted here can be unmounted as soon as the tracer has ended */
+		_exit(1);
+	memcpy(kept + 2, ends, sizeof(ends));
+	close_all_but(kept, N_OF(kept));
+	leave_standard();
+	prctl(PR_SET_NAME, "iot-trace-keep");
+	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	if (!privilege_keep_helping(o->checkpoint))
+		serve(control, o);
+	for (unsigned int i = 0; i < ASK_HELPERS; i++)
+		end_helper(i);
+	for (thaw_left(o); o->checkpoint && freezer; thaw_left(o)) /* it freezes no more when it has ended */
+		nanosleep(&pause, NULL);
+	_exit(0);
+}
+
+static int make_sockets(int control[2], int ours[ASK_HELPERS])
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
+		return fail(errno, "cannot make a socket");
+	for (size_t i = 0; i < ASK_HELPERS; i++) {
+		const int room = 2 * ASK_ROOM;
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+			return fail(errno, "cannot make a socket");
+		ours[i] = pair[0];
+		ends[i] = pair[1];
+		for (int end = 0; end < 2; end++)
+			setsockopt(pair[end], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	}
+	return 0;
+}
+
+#define NOTES 8                 /* objects that are named */
+
+static void note_given_up(u32 pid, const char *mount)
+{
+	if (ask_given_up() > NOTES)
+		return;
+	if (pid)
+		note("process %u does not let itself be looked at (its memory is locked, or the file system of its program does not answer): "
+		     "what it is stays unknown", pid);
+	else if (mount)
+		note("the file system at %s does not answer: nothing on it is looked at", mount);
+	else
+		note("a look at the files of all processes did not end: names are missing");
+}
+
+int helpers_start(const struct helpers_opts *o)
+{
+	int control[2], ours[ASK_HELPERS], err = make_sockets(control, ours);
+
+	if (!err && o->checkpoint)
+		err = checkpoint_share();
+	if (err)
+		return err;
+	keeper_pid = fork();
+	if (!keeper_pid)
+		keep(control[1], o);
+	if (keeper_pid < 0)
+		return fail(errno, "cannot start the process that keeps helpers");
+	close(control[1]);
+	for (size_t i = 0; i < ASK_HELPERS; i++)
+		close(ends[i]);
+	ask_on_given_up = note_given_up;
+	ask_begin(control[0], ours);
+	return 0;
+}
+
+u32 helpers_keeper(void)
+{
+	return keeper_pid;
+}
+
+void helpers_end(void)
+{
+	const struct timespec pause = { .tv_nsec = NSEC / 1000 };
+
+	if (keeper_pid <= 0)
+		return;
+	ask_end();
+	for (int i = 0; i < END_MS && !waitpid(keeper_pid, NULL, WNOHANG); i++)
+		nanosleep(&pause, NULL);
+	keeper_pid = 0;
+}

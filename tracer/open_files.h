@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* open_files.h - names of files that some process has open. */
+#ifndef IOT_OPEN_FILES_H
+#define IOT_OPEN_FILES_H
+
+#include "event.h"
+#include "tracer.h"
+
+#define OPEN_FILES_MAX 4096     /* that are looked for at once */
+
+/* Says who answers what is asked about them (ask.h). */
+void open_files_serve(void);
+
+/* Looks for at most OPEN_FILES_MAX files by dev, ino and gen; calls back for those that are found. */
+void open_files_find(const struct iot_path *files, size_t n, void (*found)(void *arg, const struct iot_path *, const char *path), void *arg);
+
+#endif
