@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* read.c - JSON Lines from a descriptor into a sink: lines, batches, the order of records, commits. */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <time.h>
 #include "scan.h"
 
 #define READ_BYTES (1 << 20)
 #define LINE_BYTES_MAX (8 << 20)  /* a command line of ARG_MAX, escaped, fits */
+#define LOOK_MS 100
 #define COMMIT_LINES (1 << 18)    /* bounds what a crash loses, and the log that SQLite keeps */
 
 struct reader {
@@ -169,6 +171,18 @@ static int read_rest(struct reader *r)
 	return 1;
 }
 
+/* A signal that came before the call does not end read(2): whoever sends nothing would be waited for. */
+static bool wait_input(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (!store_interrupted())
+		if (poll(&p, 1, LOOK_MS) > 0) /* an error is read(2)'s to say */
+			return true;
+	errno = EINTR;
+	return false;
+}
+
 static int read_all(struct reader *r)
 {
 	int err;
@@ -179,7 +193,7 @@ static int read_all(struct reader *r)
 		err = make_room(r);
 		if (err)
 			return err;
-		n = read(r->fd, r->buf + r->len, r->size - r->len);
+		n = wait_input(r->fd) ? read(r->fd, r->buf + r->len, r->size - r->len) : -1;
 		if (n < 0 && errno == EINTR && !store_interrupted())
 			continue;
 		if (n < 0) {

@@ -8,6 +8,10 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
+teardown() {
+	exec 7>&-
+}
+
 gen() { "$ROOT/tests/gen-run.py" "$@"; }
 older() { cat "$BATS_TEST_DIRNAME/fixtures/formats.sql" "$BATS_TEST_DIRNAME/fixtures/format$2.sql" | sqlite3 "$1"; } # STORE FORMAT
 same() { [ "$2" = "$3" ] || { echo "$1: got '$2', wanted '$3'" >&2; false; }; }
@@ -282,4 +286,13 @@ answers() { # STORE
 	"$ANALYZE" prune s.sqlite --events
 	same "events are gone" "$(sqlite3 s.sqlite "SELECT COUNT(*) FROM event")" 0
 	[ ! -e s.sqlite-wal ]
+}
+
+@test "a signal while ingest sets up a store ends it, also where its input says nothing" {
+	gen 300 >a.jsonl
+	mkfifo silent
+	exec 7<>silent
+	head -n 1 a.jsonl >&7
+	run timeout -s KILL 20 strace -o /dev/null -e trace=flock -e inject=flock:signal=INT:when=1 "$ANALYZE" ingest new.sqlite silent
+	same "status" "$status" 130
 }
