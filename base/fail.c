@@ -10,7 +10,9 @@
 
 static void tell(int err, const char *format, va_list args)
 {
-	out_message(program_invocation_short_name, err ? place_error(-abs(err), false) : NULL, format, args);
+	int neg = -abs(err);
+
+	out_message(program_invocation_short_name, !err ? NULL : place_errno(neg) == neg ? out_error(neg) : place_error(neg, false), format, args);
 }
 
 int fail(int err, const char *format, ...)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -94,9 +95,22 @@ int out_write(int fd, const void *buf, size_t len)
 	return err;
 }
 
+/* The limit may be that of the file system, too. */
+static const char *size_error(void)
+{
+	static _Thread_local char text[112];
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur == RLIM_INFINITY)
+		return "File too large for its file system";
+	snprintf(text, sizeof(text), "File too large: none may have more than %llu bytes here; raise that limit (ulimit -f)",
+		 (unsigned long long)most.rlim_cur);
+	return text;
+}
+
 const char *out_error(int err)
 {
-	return err == -ETIME ? "it takes nothing, and was given up" : strerror(-err);
+	return err == -ETIME ? "it takes nothing, and was given up" : err == -EFBIG ? size_error() : strerror(-err);
 }
 
 int out_own(int fd)

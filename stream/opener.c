@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* opener.c - opens stores, and says what is wrong with them. */
+/* opener.c - opens stores, and says why one cannot be opened, read or written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include "identity.h"
 #include "memory.h"
 #include "number.h"
-#include "older.h"
 #include "opener.h"
 #include "out.h"
-#include "schema.h"
+#include "table.h"
 
 #define BUSY_MS 10000
 #define BUSY_STEP_MS 20
@@ -81,6 +81,29 @@ static int check(struct opener *o, const char *what, int fd)
 	return S_ISREG(st.st_mode) ? place_judge(&o->at, fd, &st) : -PLACE_LINK;
 }
 
+/* The names beside a store without a name are those of another store. */
+static int no_companion(void)
+{
+	errno = ENOENT;
+	return -1;
+}
+
+const char *opener_self(const struct opener *o, char path[OPENER_SELF])
+{
+	snprintf(path, OPENER_SELF, "/proc/self/fd/%d", o->fd);
+	return path;
+}
+
+/* A description of its own for each open: SQLite closes what it opens. */
+static int open_nameless(const struct opener *o, const char *what, int flags)
+{
+	char path[OPENER_SELF];
+
+	if (*what)
+		return no_companion();
+	return open(opener_self(o, path), (flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW)) | O_CLOEXEC);
+}
+
 static int open_part(struct opener *o, const char *name, int flags, int mode)
 {
 	const char *what = part(o, name);
@@ -90,6 +113,8 @@ static int open_part(struct opener *o, const char *name, int flags, int mode)
 		return openat(o->at.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!what)
 		return errno = EACCES, -1;
+	if (o->nameless)
+		return open_nameless(o, what, flags);
 	/* not blocking: a FIFO is only looked at */
 	fd = openat(o->at.dir, name, (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
@@ -128,6 +153,8 @@ static int do_stat(const char *path, struct stat *st)
 	const char *name;
 	struct opener *o = find(path, &name);
 
+	if (o && o->nameless)
+		return strcmp(name, o->at.name) ? no_companion() : fstat(o->fd, st);
 	return o ? fstatat(o->at.dir, name, st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) : stat(path, st);
 }
 
@@ -143,6 +170,8 @@ static int do_access(const char *path, int mode)
 	const char *name;
 	struct opener *o = find(path, &name);
 
+	if (o && o->nameless)
+		return strcmp(name, o->at.name) ? no_companion() : 0;
 	return o ? faccessat(o->at.dir, *name ? name : ".", mode, AT_EACCESS) : access(path, mode);
 }
 
@@ -152,6 +181,8 @@ static int do_unlink(const char *path)
 	const char *name, *base = strrchr(path, '/');
 	struct opener *o = find(path, &name);
 
+	if (o && o->nameless)
+		return no_companion();
 	if (o && o->to_write && part(o, name) && *part(o, name))
 		return unlinkat(o->at.dir, name, 0);
 	if (!o && base && !strncmp(base, "/etilqs_", 8)) /* SQLite's temporary files */
@@ -168,11 +199,38 @@ static int do_fchown(int fd, uid_t uid, gid_t gid)
 	return errno = EACCES, -1;
 }
 
+/* SQLite closes and removes files before it says that a write failed: by then errno is another. */
+static int write_error;
+
+static ssize_t note_write(ssize_t result)
+{
+	if (result < 0)
+		write_error = errno;
+	return result;
+}
+
+static ssize_t do_write(int fd, const void *buf, size_t n)
+{
+	return note_write(write(fd, buf, n));
+}
+
+static ssize_t do_pwrite(int fd, const void *buf, size_t n, off_t at)
+{
+	return note_write(pwrite(fd, buf, n, at));
+}
+
+static int do_ftruncate(int fd, off_t size)
+{
+	return note_write(ftruncate(fd, size));
+}
+
 static int take_calls(void)
 {
 	static const struct { const char *name; sqlite3_syscall_ptr call; } calls[] = {
 		{ "open", (sqlite3_syscall_ptr)do_open }, { "stat", (sqlite3_syscall_ptr)do_stat }, { "lstat", (sqlite3_syscall_ptr)do_lstat },
 		{ "access", (sqlite3_syscall_ptr)do_access }, { "unlink", (sqlite3_syscall_ptr)do_unlink }, { "fchown", (sqlite3_syscall_ptr)do_fchown },
+		{ "write", (sqlite3_syscall_ptr)do_write }, { "pwrite", (sqlite3_syscall_ptr)do_pwrite },
+		{ "pwrite64", (sqlite3_syscall_ptr)do_pwrite }, { "ftruncate", (sqlite3_syscall_ptr)do_ftruncate },
 	};
 	static bool taken;
 	int rc = sqlite3_initialize(); /* sqlite3_vfs_find() says nothing of why it failed */
@@ -212,9 +270,25 @@ static int fail_interrupt(const struct opener *o)
 	return fail_as(-EINTR, 0, "%s: interrupted", o->path);
 }
 
+/* The errno behind an SQLite code; 0: none is known. */
+static int system_error(const struct opener *o, int rc)
+{
+	if (rc == SQLITE_IOERR_WRITE || rc == SQLITE_IOERR_TRUNCATE || rc == SQLITE_IOERR_SHMSIZE)
+		return write_error;
+	return o->db ? sqlite3_system_errno(o->db) : 0;
+}
+
+bool opener_is_full(const struct opener *o, int rc)
+{
+	int sys = system_error(o, rc);
+
+	rc &= 0xff;
+	return rc == SQLITE_FULL || (rc == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT));
+}
+
 int opener_fail(struct opener *o, int rc, const char *what)
 {
-	int sys = o->db ? sqlite3_system_errno(o->db) : 0, full = rc;
+	int sys = system_error(o, rc), full = rc;
 	const char *name = o->path;
 
 	rc &= 0xff;
@@ -224,7 +298,9 @@ int opener_fail(struct opener *o, int rc, const char *what)
 		return fail_interrupt(o);
 	if (full == SQLITE_READONLY_ROLLBACK)
 		return fail_journal(o);
-	if (rc == SQLITE_FULL || (rc == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT)))
+	if (rc == SQLITE_IOERR && sys == EFBIG)
+		return fail_as(-EFBIG, EFBIG, "%s: %s", name, what);
+	if (opener_is_full(o, full))
 		return fail_as(-ENOSPC, 0, "%s: %s: no space left on the device (what was committed before is kept)", name, what);
 	if (rc == SQLITE_NOTADB)
 		return fail_as(-EINVAL, 0, "%s is not a store of iot: it is not a SQLite file", name);
@@ -288,122 +364,6 @@ static int wait_busy(void *arg, int tries)
 	return 1;
 }
 
-/* ---- what it is ---- */
-
-/* The first column of the first row. Returns an SQLite code; SQLITE_OK when there is a row. */
-static int query_number(sqlite3 *db, const char *sql, s64 *out)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		*out = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return rc == SQLITE_ROW ? SQLITE_OK : rc == SQLITE_DONE ? SQLITE_CORRUPT : rc;
-}
-
-/* Tables that every report reads. quick_check of everything would read every event. */
-static int check_pages(struct opener *o)
-{
-	static const char *const tables[] = { "run", "run_end", "process", "agg_total", "kind" };
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		sqlite3_stmt *st = NULL;
-		char sql[64];
-		int rc, err = 0;
-
-		snprintf(sql, sizeof(sql), "PRAGMA quick_check('%s')", tables[i]);
-		rc = sqlite3_prepare_v2(o->db, sql, -1, &st, NULL);
-		if (rc == SQLITE_OK)
-			rc = sqlite3_step(st);
-		if (rc != SQLITE_ROW)
-			err = opener_fail(o, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "cannot be checked");
-		else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok"))
-			err = fail_as(-EUCLEAN, 0, "%s is damaged: table %s: %s", o->path, tables[i], sqlite3_column_text(st, 0));
-		sqlite3_finalize(st);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* *fresh: there is nothing in it yet. */
-static int check_identity(struct opener *o, bool *fresh)
-{
-	s64 id = 0, version = 0, objects = 0, is_other = 0;
-	int rc = query_number(o->db, "PRAGMA application_id", &id);
-
-	if (rc == SQLITE_OK)
-		rc = query_number(o->db, "PRAGMA user_version", &version);
-	if (rc == SQLITE_OK)
-		rc = query_number(o->db, "SELECT count(*) FROM sqlite_schema", &objects);
-	if (rc == SQLITE_OK)
-		rc = query_number(o->db, "SELECT encoding <> 'UTF-8' FROM pragma_encoding", &is_other);
-	if (rc != SQLITE_OK)
-		return opener_fail(o, rc, "cannot be read");
-	if (is_other) /* SQLite 3.40 mixes it up with that of its temporary schema */
-		return fail_as(-EINVAL, 0, "%s is not a store of iot: its text is in UTF-16", o->path);
-	*fresh = !id && !version && !objects;
-	if (*fresh)
-		return o->to_write ? 0 : fail_as(-EINVAL, 0, "%s is not a store of iot: nothing is in it", o->path);
-	if (id != IOT_APPLICATION_ID)
-		return fail_as(-EINVAL, 0, "%s is not a store of iot: another program made this SQLite file", o->path);
-	if (version > IOT_SCHEMA)
-		return fail_as(-ENOTSUP, 0, "%s was written by a newer version of iot (format %lld, this is %u): %s", o->path, (long long)version,
-				   IOT_SCHEMA, o->to_write && !o->to_replace ? "give a new file" : "update iot-analyze");
-	if (version < OLDER_SCHEMA || (o->to_write && !o->to_replace && version < IOT_SCHEMA))
-		return fail_as(-ENOTSUP, 0, "%s was written by an older version of iot (format %lld, this is %u): %s", o->path, (long long)version,
-				   IOT_SCHEMA, version < OLDER_SCHEMA ? "read it with that version, or record it again" :
-				   "`iot-analyze migrate` brings it to this one, or give a new file");
-	o->version = version;
-	return check_pages(o);
-}
-
-/* What is not there is not recorded. */
-static int fill_older(struct opener *o)
-{
-	char which[128] = "";
-	int rc = o->version == IOT_SCHEMA ? schema_check_objects(o->db, which, sizeof(which)) : SQLITE_MISMATCH;
-
-	if (rc == SQLITE_MISMATCH)
-		rc = older_fill(o->db, o->version, which, sizeof(which));
-	if (rc == SQLITE_OK)
-		rc = schema_check_words(o->db, which, sizeof(which));
-	if (rc == SQLITE_MISMATCH)
-		return fail_as(-EUCLEAN, 0, "%s is not as a version of iot made it: %s", o->path, which);
-	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
-}
-
-/* What a reader asks of the schema: views of the store are not used at all, tables with code behind them are none of ours. */
-static int check_tables(struct opener *o)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(o->db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND NOT rootpage", -1, &st, NULL), err = 0;
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		err = fail_as(-EINVAL, 0, "%s is not as iot made it: '%s' is a virtual table", o->path, sqlite3_column_text(st, 0));
-	sqlite3_finalize(st);
-	if (!err && rc != SQLITE_DONE)
-		err = opener_fail(o, rc, "cannot be read");
-	return err ?: fill_older(o);
-}
-
-/* Nothing is written before every table, index, view and trigger is known to be ours, and numbers mean what they mean here. */
-static int check_schema(struct opener *o)
-{
-	char which[128] = "";
-	int rc = schema_check_objects(o->db, which, sizeof(which)) ?: schema_check_words(o->db, which, sizeof(which));
-
-	if (rc == SQLITE_MISMATCH)
-		return fail_as(-ENOTSUP, 0, "%s was written by another version of iot, or changed: %s differs; `iot-analyze migrate` brings it to this "
-				   "one, or use a new store", o->path, which);
-	return rc == SQLITE_OK ? 0 : opener_fail(o, rc, "cannot be read");
-}
-
 /* ---- open ---- */
 
 /* What a store holds may be chosen by a stranger: none of its code runs. */
@@ -437,7 +397,6 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 	auto_free char *name = NULL;
 	size_t size;
 	FILE *f = memory_open(&name, &size);
-	s64 unused;
 	int rc;
 
 	if (!f)
@@ -450,7 +409,7 @@ static int connect_as(struct opener *o, int flags, bool immutable)
 	rc = sqlite3_open_v2(name, &o->db, flags | (immutable ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX, "unix");
 	if (rc == SQLITE_OK)
 		rc = tame(o);
-	return rc == SQLITE_OK ? query_number(o->db, "PRAGMA schema_version", &unused) : rc;
+	return rc == SQLITE_OK ? sqlite3_exec(o->db, "PRAGMA schema_version", NULL, NULL, NULL) : rc;
 }
 
 /* The name of a companion, until the next is asked for. */
@@ -517,30 +476,54 @@ static int open_main(struct opener *o)
 	return 0;
 }
 
-static int open_as(struct opener *o, const char *path, bool to_write, bool to_replace, bool *fresh)
+/* Of an opener whose file is open. */
+static int connect(struct opener *o, bool *fresh)
+{
+	int rc;
+
+	openers = o;
+	rc = take_calls();
+	if (rc == SQLITE_OK)
+		rc = o->to_write ? connect_as(o, SQLITE_OPEN_READWRITE, false) : connect_reader(o);
+	return rc == SQLITE_OK ? identity_check(o, fresh) : opener_fail(o, rc, "cannot be opened");
+}
+
+static void begin(struct opener *o, const char *path, bool to_write)
 {
 	static int number;
-	const char *limit = secure_getenv("IOT_LIMIT_S");
-	int err, rc;
 
-	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write,
-			      .to_replace = to_replace };
+	*o = (struct opener){ .next = openers, .path = path, .at = { .dir = -1 }, .fd = -1, .number = ++number, .to_write = to_write };
+}
+
+static int open_as(struct opener *o, const char *path, bool to_write, bool to_replace, bool *fresh)
+{
+	const char *limit = secure_getenv("IOT_LIMIT_S");
+
+	begin(o, path, to_write);
+	o->to_replace = to_replace;
 	if (limit && (parse_number(limit, &limit_s) || !limit_s || limit_s > INT_MAX))
 		return fail_as(-EINVAL, 0, "IOT_LIMIT_S: '%s' is not a number of seconds", limit);
 	o->until = to_write ? 0 : now_s() + limit_s;
 	if (to_replace && access(path, F_OK))
 		return fail_as(-errno, 0, "cannot open %s: %s", path, strerror(errno));
-	err = open_main(o) ?: check_companions(o);
-	if (err)
-		return err;
-	openers = o;
-	rc = take_calls();
-	if (rc == SQLITE_OK)
-		rc = to_write ? connect_as(o, SQLITE_OPEN_READWRITE, false) : connect_reader(o);
-	err = rc == SQLITE_OK ? check_identity(o, fresh) : opener_fail(o, rc, "cannot be opened");
-	if (!err && !*fresh)
-		err = to_write && !to_replace ? check_schema(o) : check_tables(o);
-	return err;
+	return open_main(o) ?: check_companions(o) ?: connect(o, fresh);
+}
+
+int opener_make_nameless(struct opener *o, const struct place *at, const char *path)
+{
+	char self[OPENER_SELF];
+	bool fresh = false;
+
+	begin(o, path, true);
+	o->nameless = true;
+	o->fd = openat(at->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (o->fd < 0 || access(opener_self(o, self), F_OK)) /* without /proc it can neither be opened again nor be linked */
+		return -EOPNOTSUPP;
+	o->at = *at;
+	o->at.dir = fcntl(at->dir, F_DUPFD_CLOEXEC, 0);
+	if (o->at.dir < 0 || fstat(o->fd, &o->main) || flock(o->fd, LOCK_EX | LOCK_NB))
+		return fail_as(-errno, errno, "cannot write beside %s", path);
+	return connect(o, &fresh);
 }
 
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh)

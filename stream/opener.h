@@ -21,6 +21,7 @@ struct opener {
 	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
 	int number;
 	bool to_write, to_replace;
+	bool nameless;                  /* it has no name: at.name is how SQLite calls it */
 	bool made, unmakes;             /* it was not there before; set the second and opener_close() takes such a one away again */
 	unsigned int version;           /* format of the store */
 	int refused;                    /* by place_judge(), of the companion `culprit` */
@@ -37,11 +38,22 @@ struct opener {
 int opener_open(struct opener *o, const char *path, bool to_write, bool *fresh);
 void opener_close(struct opener *o);
 
+/* Makes a store without a name in the folder of `at` (O_TMPFILE): when this process ends it is gone, unless it was linked. `path` is for
+ * messages. Returns as opener_open(), and -EOPNOTSUPP silently where the file system has no such files. */
+int opener_make_nameless(struct opener *o, const struct place *at, const char *path);
+
+/* The path of its descriptor, to link it by (AT_SYMLINK_FOLLOW); returns `path`. */
+#define OPENER_SELF 32
+const char *opener_self(const struct opener *o, char path[OPENER_SELF]);
+
 /* Opens a store that is there, of any format that can be read, as its only writer, to put another file in its place. */
 int opener_open_to_replace(struct opener *o, const char *path);
 
 /* Is there anything beside the store that SQLite would play into it? */
 bool opener_has_companions(const struct opener *o);
+
+/* Does an SQLite code mean that the device, or the quota, has no room? */
+bool opener_is_full(const struct opener *o, int rc);
 
 /* One sentence for an SQLite code, and the errno that goes with it. */
 int opener_fail(struct opener *o, int rc, const char *what);

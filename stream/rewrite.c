@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "copy.h"
 #include "fresh.h"
+#include "journal.h"
 #include "schema.h"
 #include "second.h"
 
@@ -29,9 +30,9 @@ static enum keep keep_of(const struct rewrite *w, s64 run)
 /* One file without companions, which nobody else writes until it is replaced. */
 static int hold(struct rewrite *w)
 {
-	int rc = sqlite3_exec(w->from.db, "PRAGMA main.journal_mode = MEMORY; BEGIN IMMEDIATE", NULL, NULL, NULL);
+	int err = journal_join_to_replace(&w->from), rc = err ? SQLITE_OK : sqlite3_exec(w->from.db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? 0 : opener_fail(&w->from, rc, "cannot be replaced");
+	return rc == SQLITE_OK ? err : opener_fail(&w->from, rc, "cannot be replaced");
 }
 
 static int copy_one(struct rewrite *w, s64 run, enum keep keep)

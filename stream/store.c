@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include "batch.h"
 #include "fileio.h"
+#include "journal.h"
 #include "ledger.h"
 #include "memory.h"
 #include "opener.h"
@@ -57,17 +58,12 @@ static void sync_index(struct store *s)
 		fsync(s->shm);
 }
 
-/* The header says how the store is kept. It is one page whose first sector changes: a journal of it in memory is as good as one beside
- * the store, which whoever finds it after a kill could not tell from a stranger's. */
-#define TO_WAL "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL"
-#define TO_ONE_FILE "PRAGMA main.journal_mode = MEMORY"
-
 static int open_schema(struct store *s, bool fresh)
 {
 	int err = fresh ? exec(s, "PRAGMA page_size = 16384", "cannot be set up") : 0, rc;
 
 	if (!err)
-		err = exec(s, TO_WAL "; PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "cannot be set up");
+		err = journal_begin(&s->o) ?: exec(s, "PRAGMA synchronous = FULL; BEGIN IMMEDIATE", "cannot be set up");
 	if (err)
 		return err;
 	s->began = true;
@@ -76,7 +72,8 @@ static int open_schema(struct store *s, bool fresh)
 		rc = schema_dictionaries(s->db);
 	if (rc != SQLITE_OK)
 		return sql_fail(s, rc, "cannot make its tables");
-	err = exec(s, "COMMIT", "cannot be set up");
+	/* what is in the log needs room twice until it is one file: not also the tables, while they are empty */
+	err = exec(s, fresh ? "COMMIT; PRAGMA main.wal_checkpoint(TRUNCATE)" : "COMMIT", "cannot be set up");
 	s->began = err;
 	if (!err)
 		sync_index(s);
@@ -476,7 +473,7 @@ static void store_free(struct store *s)
 static int store_close(struct sink *sink, bool complete)
 {
 	struct store *s = (struct store *)sink;
-	int err = s->err;
+	int err = s->err, joined = 0;
 
 	if (!err && s->ended && !complete)
 		undo(s, 0);
@@ -484,12 +481,10 @@ static int store_close(struct sink *sink, bool complete)
 		err = store_commit(sink);
 	else
 		undo(s, err);
-	/* One plain file to copy about; a reader keeps it as it is, and then the next writer does this (batch_store() says why not now). */
-	sqlite3_busy_timeout(s->db, 100);
-	if (s->err != -ENOMEM)
-		sqlite3_exec(s->db, TO_ONE_FILE, NULL, NULL, NULL);
+	if (s->err != -ENOMEM) /* batch_store() says why not then */
+		joined = journal_join(&s->o);
 	store_free(s);
-	return err;
+	return err ?: joined;
 }
 
 int sink_store(struct sink **out, const char *path)

@@ -10,6 +10,7 @@ setup() {
 
 teardown() {
 	exec 7>&-
+	! mountpoint -q "$BATS_TEST_TMPDIR/small" || umount "$BATS_TEST_TMPDIR/small"
 }
 
 gen() { "$ROOT/tests/gen-run.py" "$@"; }
@@ -286,6 +287,105 @@ answers() { # STORE
 	"$ANALYZE" prune s.sqlite --events
 	same "events are gone" "$(sqlite3 s.sqlite "SELECT COUNT(*) FROM event")" 0
 	[ ! -e s.sqlite-wal ]
+}
+
+# Of a device of so many KiB: the status says whether the store is one file, and nothing that was committed is lost.
+on_small() { # KIB
+	local status=0
+
+	mount -o remount,size="$1"k small
+	"$ANALYZE" ingest small/x.sqlite big.jsonl 2>err || status=$?
+	[ -e small/x.sqlite ] || { [ "$status" = 1 ] && grep -q "no space left" err; return; }
+	if [ ! -e small/x.sqlite-wal ]; then
+		same "$1 KiB: one file" "$(sqlite3 small/x.sqlite "PRAGMA quick_check")" ok
+		[ "$status" = 0 ] || grep -q "no space left" err
+		return
+	fi
+	same "$1 KiB: status" "$status" 1
+	grep -q 'x.sqlite: no space left on the device to put small/x.sqlite-wal into it: .* make room, then `iot-analyze migrate small/x.sqlite` ' err
+	apart=$((apart + 1))
+	before=$("$ANALYZE" runs small/x.sqlite --format csv)
+	mount -o remount,size=8000k small
+	"$ANALYZE" migrate small/x.sqlite
+	[ ! -e small/x.sqlite-wal ]
+	same "$1 KiB: runs" "$("$ANALYZE" runs small/x.sqlite --format csv)" "$before"
+	same "$1 KiB: whole" "$(sqlite3 small/x.sqlite "PRAGMA integrity_check")" ok
+}
+
+@test "91: on a device that is nearly full a store is one whole file, or the status says so with the cure" {
+	[ "$(id -u)" = 0 ] || skip "root is needed to mount a small file system"
+	local apart=0
+
+	gen 30000 >big.jsonl
+	mkdir small
+	mount -t tmpfs -o size=8000k tmpfs small
+	for kib in 300 600 850 950 1100 1400 1700 2000 2400 2800 3200 3600 5000; do
+		on_small $kib
+		rm -f small/*
+	done
+	[ "$apart" -gt 1 ]
+}
+
+# A program that has a read transaction open until descriptor 7 is closed.
+begin_reading() { # STORE
+	rm -f go
+	mkfifo go
+	python3 -c 'import sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c.execute("BEGIN")
+c.execute("SELECT COUNT(*) FROM run").fetchall()
+open("reads", "w")
+sys.stdin.readline()' "$1" <go 3>&- &
+	reader=$!
+	exec 7>go
+	until [ -e reads ]; do sleep 0.05; done
+	rm reads
+}
+
+@test "92: a reader is named by the writer that waits for it; a store in WAL mode takes runs all the same, and one file is made later" {
+	gen 300 >a.jsonl
+	gen 300 --uuid b >b.jsonl
+	gen 300 --uuid c >c.jsonl
+	"$ANALYZE" ingest s.sqlite a.jsonl
+	begin_reading s.sqlite
+	one_line 1 "s.sqlite: python3 (process $reader) is reading it, and nothing can be written before it has done so: end that, or give a new file" \
+		"$ANALYZE" ingest s.sqlite b.jsonl
+	exec 7>&-
+	wait "$reader"
+	(sed 's/"uuid":"[^"]*"/"uuid":"w"/' a.jsonl; until [ -e end ]; do sleep 0.05; done) | "$ANALYZE" ingest s.sqlite 2>err 7>&- &
+	writer=$!
+	until [ -e s.sqlite-wal ]; do sleep 0.05; done
+	begin_reading s.sqlite
+	: >end
+	wait "$writer"
+	grep -q 's.sqlite: python3 (process '"$reader"') has it open, so the last of it stays in s.sqlite-wal, .* `iot-analyze migrate s.sqlite` ' err
+	same "runs of both files" "$("$ANALYZE" runs s.sqlite --format csv | wc -l)" 3
+	for uuid in b c; do
+		run --separate-stderr -0 "$ANALYZE" ingest s.sqlite $uuid.jsonl
+		[[ $stderr == *"s.sqlite-wal, which belongs to it"* ]]
+	done
+	exec 7>&-
+	wait "$reader"
+	"$ANALYZE" migrate s.sqlite
+	[ ! -e s.sqlite-wal ]
+	same "runs" "$(sqlite3 -readonly s.sqlite "SELECT COUNT(*) FROM run_end")" 4
+}
+
+@test "97: each writer of a store says in one sentence that no file may grow beyond the limit, and what the limit is" {
+	gen 3000 >a.jsonl
+	"$ANALYZE" ingest s.sqlite a.jsonl
+	gen 300 --uuid b | sed "1s/node1/node2/" | "$ANALYZE" ingest t.sqlite
+	cp s.sqlite before
+	for limit in 2000 20000 100000 200000 400000; do
+		for command in "ingest new.sqlite a.jsonl" "migrate s.sqlite" "prune s.sqlite --events" "merge new.sqlite s.sqlite t.sqlite"; do
+			# shellcheck disable=SC2086 # words
+			one_line 1 "File too large: none may have more than $limit bytes here; raise that limit (ulimit -f)" \
+				prlimit --fsize=$limit "$ANALYZE" $command
+			[ ! -e new.sqlite ]
+			cmp before s.sqlite
+		done
+	done
+	[ -z "$(find . -name '.iot*')" ]
 }
 
 @test "a signal while ingest sets up a store ends it, also where its input says nothing" {
