@@ -55,6 +55,56 @@ teardown() {
 	[ "$n" -gt 4 ] && [ "$ends" -gt 0 ]
 }
 
+# What a command leaves beside its stores when it is killed at each such call, on a file system with O_TMPFILE or without.
+killed_at() { # CALL LEFT COMMAND...
+	local call=$1 left=$2 n=0 status
+
+	shift 2
+	while :; do
+		n=$((n + 1)) status=0
+		rm -f new.sqlite
+		FAULTY="$call $n -1" LD_PRELOAD=$root/build/faulty.so "$@" 2>err 99>&1 || status=$?
+		same "killed at $call $n: the store" "$(sqlite3 a.sqlite 'PRAGMA quick_check; SELECT count(*) FROM run_end')" $'ok\n1'
+		[ ! -e new.sqlite ] || same "the new one" "$(sqlite3 new.sqlite 'PRAGMA quick_check; SELECT count(*) FROM run_end')" $'ok\n1'
+		[ "$status" != 0 ] || break
+		same "killed at $call $n: status" "$status" 137
+		[ "$(find . -name '.iot-*' | wc -l)" -le "$left" ] || fail "killed at $call $n of $*: $(find . -name '.iot-*')"
+		kills=$((kills + 1))
+	done
+	[ -z "$(find . -name '.iot-*')" ]
+}
+
+@test "96: killed at each write, sync, link and rename, migrate, prune and merge leave nothing, or what the next one removes" {
+	local kills=0
+	"$analyze" ingest a.sqlite a.jsonl
+	sed '1s/node1/node2/' b.jsonl | "$analyze" ingest b.sqlite
+	for call in pwrite fsync unlink; do
+		killed_at $call 0 "$analyze" migrate a.sqlite
+		killed_at $call 0 "$analyze" prune a.sqlite --older 100000
+		killed_at $call 0 "$analyze" merge new.sqlite a.sqlite b.sqlite
+	done
+	killed_at link 1 "$analyze" migrate a.sqlite
+	killed_at link 0 "$analyze" merge new.sqlite a.sqlite b.sqlite
+	echo "# $kills kills" >&3
+	[ "$kills" -gt 20 ]
+}
+
+@test "96: where a file system has no files without names, migrate and merge make one with a name, and the next one removes it" {
+	local n=0
+	"$analyze" ingest a.sqlite a.jsonl
+	sed '1s/node1/node2/' b.jsonl | "$analyze" ingest b.sqlite
+	for command in "migrate a.sqlite" "merge new.sqlite a.sqlite b.sqlite"; do
+		# shellcheck disable=SC2086 # words
+		FAULTY="tmpfile 1 95+" LD_PRELOAD=$root/build/faulty.so timeout -s KILL 60 strace -o /dev/null -e trace=renameat,renameat2 -e inject=renameat,renameat2:error=EIO:signal=KILL \
+			"$analyze" $command 99>/dev/null || :
+		n=$((n + $(find . -name '.iot-*' | wc -l)))
+		FAULTY="tmpfile 1 95+" LD_PRELOAD=$root/build/faulty.so "$analyze" $command 99>/dev/null
+		[ -z "$(find . -name '.iot-*')" ]
+	done
+	same "left by two kills" "$n" 2
+	same "the new one" "$(sqlite3 new.sqlite 'PRAGMA quick_check; SELECT count(*) FROM run_end')" $'ok\n1'
+}
+
 @test "a run that is given again replaces the incomplete one when it is complete, not before; its ledger of a workload stays" {
 	"$analyze" ingest x.sqlite a.jsonl
 	head -n 100 b.jsonl | "$analyze" ingest x.sqlite && false

@@ -7,6 +7,7 @@
  * child of it is the one to whom that happens; what became of it is a struct fault_end in FAULTY_FD. For programs that change no file.
  * alloc is malloc() by anybody but SQLite, which asks for memory ten times as often and is known to go on without it, but where a database
  * of its own is exchanged: batch is malloc() there.
+ * tmpfile is open() with O_TMPFILE, link is linkat() and renameat2().
  * To have another call go wrong: a row of `calls`, and its function below.
  */
 #include <dlfcn.h>
@@ -26,9 +27,14 @@
 #include <unistd.h>
 #include "faulty.h"
 
-enum call { CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_lock, CALL_malloc, CALL_alloc, CALL_batch, CALL_MAX };
+enum call {
+	CALL_pwrite, CALL_read, CALL_fsync, CALL_ftruncate, CALL_open, CALL_mmap, CALL_unlink, CALL_tmpfile, CALL_link, CALL_lock,
+	CALL_malloc, CALL_alloc, CALL_batch, CALL_MAX
+};
 
-static const char *const calls[] = { "pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "lock", "malloc", "alloc", "batch" };
+static const char *const calls[] = {
+	"pwrite", "read", "fsync", "ftruncate", "open", "mmap", "unlink", "tmpfile", "link", "lock", "malloc", "alloc", "batch"
+};
 
 static struct {
 	enum call call;
@@ -176,6 +182,13 @@ int ftruncate64(int fd, off64_t size) { return FAILS(CALL_ftruncate, ftruncate64
 int unlink(const char *path) { return FAILS(CALL_unlink, unlink, path); }
 int unlinkat(int dir, const char *path, int flags) { return FAILS(CALL_unlink, unlinkat, dir, path, flags); }
 
+int linkat(int from, const char *path, int to, const char *name, int flags) { return FAILS(CALL_link, linkat, from, path, to, name, flags); }
+
+int renameat2(int from, const char *path, int to, const char *name, unsigned int flags)
+{
+	return FAILS(CALL_link, renameat2, from, path, to, name, flags);
+}
+
 static int mode_of(int flags, va_list args)
 {
 	return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, int) : 0;
@@ -187,7 +200,7 @@ static int mode_of(int flags, va_list args)
 	va_start(args_, flags); \
 	mode_ = mode_of(flags, args_); \
 	va_end(args_); \
-	FAILS(CALL_open, name, __VA_ARGS__, flags, mode_); \
+	FAILS((flags & O_TMPFILE) == O_TMPFILE ? CALL_tmpfile : CALL_open, name, __VA_ARGS__, flags, mode_); \
 })
 
 int open(const char *path, int flags, ...) { return OPENS(open, flags, path); }

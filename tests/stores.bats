@@ -260,11 +260,12 @@ answers() { # STORE
 					rm new.sqlite
 				fi
 				[ $signal = KILL ] || [ -z "$(find . -name '.iot*')" ]
-				rm -f .iot-*
 			done
 		done
 	done
 	"$ANALYZE" verify s.sqlite
+	"$ANALYZE" migrate t.sqlite
+	[ -z "$(find . -name '.iot*')" ]
 }
 
 @test "a store that somebody writes or has open is not replaced under him" {
@@ -386,6 +387,25 @@ sys.stdin.readline()' "$1" <go 3>&- &
 		done
 	done
 	[ -z "$(find . -name '.iot*')" ]
+}
+
+@test "96: what a killed run left beside a store is removed by the next one, and nothing else: not of a process that lives, no link" {
+	gen 300 >a.jsonl
+	"$ANALYZE" ingest s.sqlite a.jsonl
+	for name in .iot-0000000000000000 .iot-00000000000000a1 .iot-00000000000000a2; do cp s.sqlite $name; done
+	: >.iot-0000000000000000-journal
+	exec 7<.iot-00000000000000a1
+	flock 7
+	ln .iot-00000000000000a2 other # two names
+	ln -s s.sqlite .iot-00000000000000a3
+	touch .iot-0 .iot-000000000000000g .iot-00000000000000000 iot-0000000000000000
+	"$ANALYZE" migrate s.sqlite
+	same "what is left" "$(find . -name '*iot-*' | sort | paste -sd ' ')" \
+		"./.iot-0 ./.iot-00000000000000000 ./.iot-000000000000000g ./.iot-00000000000000a1 ./.iot-00000000000000a2 ./.iot-00000000000000a3 ./iot-0000000000000000"
+	exec 7>&-
+	"$ANALYZE" prune s.sqlite --events
+	[ ! -e .iot-00000000000000a1 ]
+	same "the store" "$(sqlite3 s.sqlite "PRAGMA quick_check")" ok
 }
 
 @test "a signal while ingest sets up a store ends it, also where its input says nothing" {
