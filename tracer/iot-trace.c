@@ -2,6 +2,7 @@
 /* iot-trace.c - main. */
 #include <time.h>
 #include "command.h"
+#include "doctor.h"
 #include "options.h"
 #include "out.h"
 #include "rights.h"
@@ -20,6 +21,8 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	switch (o.mode) {
+	case MODE_DOCTOR:
+		return doctor(&o);
 	case MODE_PROBES:
 		return run_probes(&o, begun_ns);
 	case MODE_SYSTEMS:

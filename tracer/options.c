@@ -23,7 +23,7 @@ typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
-static take take_partial;
+static take take_partial, take_doctor;
 
 /* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
  * function (NULL: help or version, below). */
@@ -59,6 +59,7 @@ static const struct row {
 	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
 	{ 0, "systems", "?FILE", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 0, NULL, NULL, "Instead of recording:", NULL },
+	{ 0, "doctor", NULL, "say what a full run would lack on this machine, and the cure for each", take_doctor },
 	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
 	{ 'h', "help", NULL, "this list", NULL },
 	{ 'V', "version", NULL, "version", NULL },
@@ -297,6 +298,12 @@ static int take_reduced(struct options *o, const char *value)
 static int take_partial(struct options *o, const char *value)
 {
 	o->partial = true;
+	return 0;
+}
+
+static int take_doctor(struct options *o, const char *value)
+{
+	o->mode = MODE_DOCTOR;
 	return 0;
 }
 

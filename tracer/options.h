@@ -12,7 +12,7 @@
 
 enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STORE };
 enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_CHECKPOINT, SETTLE_WAIT };
-enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS };
+enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS, MODE_DOCTOR };
 
 struct output {
 	const char *path;       /* "-": standard output */

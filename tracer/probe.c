@@ -82,7 +82,7 @@ static int prepare(struct probes *p)
 	p->casts = btf__find_by_name_kind(p->vmlinux, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	p->lacks = lacking(p);
 	p->modules_hidden = types_hide_modules();
-	return find_self(p);
+	return 0;
 }
 
 #define SUM_SLOTS_BYTES (IOT_MAX_FILESUMS * sizeof(struct iot_filesum_slot))
@@ -130,7 +130,7 @@ static int map_tables(struct probes *p)
 static int open_all(struct probes *p)
 {
 	u32 layers = p->opts.layers ? p->opts.layers : ~0u;
-	int err = prepare(p);
+	int err = prepare(p) ?: find_self(p);
 
 	if (err)
 		return err;
@@ -191,6 +191,23 @@ int probes_open(struct probes **out, const struct probe_opts *opts)
 	for (size_t i = 0; err && i < n_programs; i++)
 		if (!p->info[i].chosen && !p->info[i].reason)
 			program_refuse(p, programs[i].name, "not tried");
+	return err;
+}
+
+int probes_look(struct probes **out)
+{
+	struct probes *p = calloc(1, sizeof(*p));
+	int err;
+
+	*out = p;
+	if (!p)
+		return fail(ENOMEM, "probes");
+	p->looks = true;
+	p->opts.latency = LATENCY_ALL;
+	libbpf_listen(0);
+	functions_begin(p);
+	err = types_begin(p) ?: prepare(p) ?: objects_look(p);
+	functions_wait(p);
 	return err;
 }
 

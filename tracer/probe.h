@@ -68,6 +68,15 @@ struct probe_callbacks {
 /* Opens, loads and attaches everything with the gate closed: nothing is recorded yet. `out` may be set even
  * when an error is returned, so that probes_list() can say what was refused. -EINTR, silently: it is over. */
 int probes_open(struct probes **out, const struct probe_opts *opts);
+/* Without a capability: what would be loaded is `chosen` then. Whether the verifier takes it is not known. */
+int probes_look(struct probes **out);
+/* The programs whose names begin with `prefix` and "__". */
+struct probe_group {
+	size_t chosen;
+	const struct probe_info *denied, *lacking; /* the first that the kernel refused, and that counts; the first that the full tier lacks; NULL none */
+	bool waits;                 /* until a file system is mounted */
+};
+void probes_group(const struct probes *, const char *prefix, struct probe_group *);
 size_t probes_list(const struct probes *, const struct probe_info **list);
 size_t probes_copies(const struct probes *, u32 n); /* programs that are attached at least n times, since the kernel skips some; n: 2 to IOT_COPIES_MOST */
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
@@ -75,6 +84,8 @@ const struct probe_info *probes_refused(const struct probes *); /* one that was 
 /* Of the programs that the kernel was given and refused, those without which bytes are missing or have no owner: number n, from 0; NULL:
  * there are no more. */
 const struct probe_info *probes_denied(const struct probes *, size_t n);
+/* What is to be done about one of them. */
+const char *probes_cure(const struct probe_info *denied);
 /* After probes_stop(): those of file systems that were mounted during the run are among them from now on. Returns the first of these, NULL:
  * there is none. *ended: the process that attaches them had ended before. */
 const struct probe_info *probes_denied_late(struct probes *, bool *ended);

@@ -24,7 +24,7 @@ const char *probes_made_by(void)
 
 	if (!*line)
 		snprintf(line, sizeof(line), "%.*s", objects_made_by ? (int)strcspn(objects_made_by, "\n") : 0, objects_made_by ?: "");
-	return *line ? line : "a compiler that is not known";
+	return *line ? line : "an unknown compiler";
 }
 
 const char *probes_wrong_machine(void)
@@ -48,6 +48,13 @@ const char *probes_wrong_types(void)
 	if (fstatfs(fd, &fs) || fs.f_type != SYSFS_MAGIC)
 		return "are not the running kernel's own: something is mounted over that file, which is to be unmounted";
 	return NULL;
+}
+
+/* Under lockdown=confidentiality programs have no such function (bpf_base_func_proto, LOCKDOWN_BPF_READ_KERNEL). */
+const char *probes_cure(const struct probe_info *denied)
+{
+	return strstr(denied->reason, "bpf_probe_read") ? "the kernel is locked down and lets no BPF program read its memory: boot with lockdown=integrity" :
+		"take a build by a compiler that this kernel accepts (a release)";
 }
 
 int probes_check(void)

@@ -28,6 +28,25 @@ const struct probe_info *probes_denied(const struct probes *p, size_t n)
 	return NULL;
 }
 
+void probes_group(const struct probes *p, const char *prefix, struct probe_group *out)
+{
+	size_t n = strlen(prefix);
+
+	*out = (struct probe_group){};
+	for (size_t i = n_programs; i--;) {
+		const struct probe_info *one = &p->info[i];
+
+		if (strncmp(programs[i].name, prefix, n) || strncmp(programs[i].name + n, "__", 2))
+			continue;
+		out->chosen += one->chosen;
+		out->waits |= one->reason && !strcmp(one->reason, NOT_MOUNTED);
+		if (one->denied && !programs[i].spare)
+			out->denied = one;
+		else if (programs[i].full && !one->chosen)
+			out->lacking = one;
+	}
+}
+
 /* Each layer's own row of losses, by the name that all of them have. */
 void denied_losses(const struct probes *p, u64 n[LOSS_MAX])
 {

@@ -439,6 +439,30 @@ void object_attach(struct probes *p, struct bpf_object *o)
 			program_attach(p, g);
 }
 
+int objects_look(struct probes *p)
+{
+	struct bpf_program *g;
+
+	for (size_t i = 0; i < n_objects; i++) {
+		int err = p->lacks ? objects_reduce(p, i) : 0;
+
+		if (!p->lacks)
+			p->obj[i] = object_open(p, i);
+		if (err || (!p->lacks && !p->obj[i]))
+			return err ?: -EINVAL;
+		if (!p->obj[i])
+			continue;
+		choose(p, p->obj[i]);
+		bpf_object__for_each_program(g, p->obj[i]) {
+			int row = program_row(bpf_program__name(g));
+
+			if (row >= 0)
+				p->info[row].chosen = !p->info[row].reason;
+		}
+	}
+	return 0;
+}
+
 /* Objects that are loaded side by side: each thread takes the next. */
 struct loading {
 	struct probes *p;

@@ -100,6 +100,7 @@ struct probes {
 	struct probe_info info[MAX_PROGRAMS];
 	char reason[MAX_PROGRAMS][256], target[MAX_PROGRAMS][64];
 	bool casts;            /* the kernel has bpf_rdonly_cast() */
+	bool looks;            /* nothing is loaded: probes_look() */
 	bool modules_hidden;   /* the types of modules are not for us: CAP_SYS_ADMIN */
 	const char *lacks;     /* why the objects of the reduced tier are used; NULL: they are not */
 	struct bpf_map *maps[MAX_MAPS]; /* the first of each name: the others share it */
@@ -190,7 +191,8 @@ void functions_begin(struct probes *);
 void functions_wait(struct probes *);
 void functions_tell(struct probes *);
 
-#define TYPES_FILE "/sys/kernel/btf/vmlinux"
+#define TYPES_FOLDER "/sys/kernel/btf"
+#define TYPES_FILE TYPES_FOLDER "/vmlinux"
 /* May the types of modules be asked for? libbpf gives up where they may not (1.1). */
 bool types_hide_modules(void);
 
@@ -216,6 +218,8 @@ void types_end(struct probes *);
 /* Leaves out what this kernel cannot have and loads the rest of the objects that were opened. */
 struct bpf_object *object_open(struct probes *, size_t n);
 int objects_load(struct probes *);
+/* Instead: opens all and chooses, so that `chosen` is what would be loaded. */
+int objects_look(struct probes *);
 /* For a kernel that gets the objects of the reduced tier: refuses what they lack. */
 int objects_reduce(struct probes *, size_t n);
 int object_load(struct probes *, size_t n);

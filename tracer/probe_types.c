@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* probe_types.c - the tracepoints of the running kernel by name. libbpf looks through all types of the kernel and of its modules, one by one,
  * for each program that it loads: that took a third of the time until a run could begin. Here they are looked through once. */
+#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -81,9 +82,36 @@ bool types_hide_modules(void)
 	return bpf_btf_get_next_id(id, &id) && errno == EPERM;
 }
 
+/* The types of modules lie in files that everybody can read, beside the kernel's. To attach to them their descriptors are needed. */
+static void add_module_files(struct probes *p)
+{
+	struct types *y = p->types;
+	struct dirent *e;
+	DIR *d = opendir(TYPES_FOLDER);
+
+	while (d && (e = readdir(d))) {
+		bool module = *e->d_name != '.' && strcmp(e->d_name, "vmlinux");
+		struct btf *b = module ? btf__load_module_btf(e->d_name, p->vmlinux) : NULL;
+
+		if (!b || grow((void **)&y->module, y->n_modules, &y->modules_room, sizeof(*y->module))) {
+			btf__free(b);
+			continue;
+		}
+		y->module[y->n_modules++] = (struct module){ b, -1 };
+		add_all(y, b, btf__type_cnt(p->vmlinux), -1);
+	}
+	if (d)
+		closedir(d);
+	sort(y);
+	y->modules_read = true;
+}
+
 static void add_modules(struct probes *p)
 {
 	u32 id = 0;
+
+	if (p->looks && p->modules_hidden)
+		return add_module_files(p);
 
 	while (!bpf_btf_get_next_id(id, &id)) {
 		int fd = bpf_btf_get_fd_by_id(id);
@@ -154,7 +182,8 @@ void types_drop(struct probes *p)
 			struct module *m = &y->module[--y->n_modules];
 
 			btf__free(m->types);
-			close(m->fd);
+			if (m->fd >= 0)
+				close(m->fd);
 		}
 		free(y->module);
 		free(y);

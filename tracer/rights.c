@@ -65,8 +65,8 @@ static void set_caps(struct __user_cap_data_struct data[2])
 	}
 }
 
-/* All of the users that there are, with their own numbers: the first namespace. */
-static bool in_user_namespace(void)
+/* The first namespace has all of the users that there are, with their own numbers. */
+bool rights_foreign(void)
 {
 	unsigned long long inside, outside, n;
 	auto_fclose FILE *f = fopen("/proc/self/uid_map", "re");
@@ -78,7 +78,7 @@ bool right_held(const struct right *r)
 {
 	struct __user_cap_data_struct data[2] = {};
 
-	return !get_caps(data) && data[r->cap / 32].permitted & 1u << r->cap % 32 && !in_user_namespace();
+	return !get_caps(data) && data[r->cap / 32].permitted & 1u << r->cap % 32 && !rights_foreign();
 }
 
 /* CAP_DAC_OVERRIDE is of no use to a caller who writes what is his: a file that was given it does not have it either. */
@@ -132,7 +132,7 @@ int rights_check(void)
 			list(missing, sizeof(missing), rights[i].name, " and ");
 	if (!*missing)
 		return 0;
-	if (in_user_namespace())
+	if (rights_foreign())
 		return fail(0, "BPF takes no capability of a user namespace: run it outside, or without one (as root, --userns=host)");
 	return fail(EPERM, "must be run as root, or with capabilities: %s missing (--doctor has the line for setcap)", missing);
 }

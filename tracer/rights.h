@@ -18,6 +18,8 @@ struct right {
 const struct right *right_row(size_t n);
 /* Is it held, and does it count for BPF? In a user namespace capabilities do not. */
 bool right_held(const struct right *);
+/* Is this a user namespace other than the first? */
+bool rights_foreign(void);
 
 /* To be called first. A program with file capabilities (setcap) has more rights than who runs it: from here on none of them is in effect, so
  * that whatever the caller names is opened with his own rights, until rights_raise(). */

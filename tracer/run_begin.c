@@ -186,8 +186,8 @@ static int check_denied(const struct run *r)
 	}
 	if (n > DENIED_SHOWN)
 		note("and %zu more: --probes lists all", n - DENIED_SHOWN);
-	return n && !partial ? fail_as(STATUS_FAILED, 0, "nothing was recorded: take a build by a compiler that this kernel accepts (a release), "
-				       "or --partial for bounds and n/a") : 0;
+	return n && !partial ? fail_as(STATUS_FAILED, 0, "nothing was recorded: %s; or --partial for bounds and n/a",
+				       probes_cure(probes_denied(r->probes, 0))) : 0;
 }
 
 /* Without calls, or without what is changed in file systems beside bytes, only the requests of disks say what was used. */
