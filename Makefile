@@ -61,6 +61,7 @@ reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
 .PHONY: all help setup setup-check demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
+	@:
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -83,11 +84,15 @@ $(B)/.tools:
 		{ echo "iot: header <$${h%:*}> is missing: install the Debian package '$${h#*:}' (make setup installs all)" >&2; exit 1; }; done
 	@mkdir -p $(B) && touch $@
 
+# A compiler that cannot write leaves nothing that the next make would take for whole, and the cure is said behind its own words.
+no_room = { s=$$?; rm -f $@ $(@:.o=.d); df -Pk $(B) $${TMPDIR:-/tmp} | awk 'NR > 1 && $$4 < 32768 && !said[$$6]++ { \
+	print "iot: no space left to build: " $$6 " has " int($$4 / 1024) " MB free, and 64 MB are needed: free some, or take another folder (make B=FOLDER TMPDIR=FOLDER)" }' >&2; exit $$s; }
+
 # Each object is made twice: for kernels that cast addresses to types, and for those that do not yet.
 define bpf_object
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@ || $(no_room)
 endef
 $(B)/bpf/%.no_cast.bpf.o: BPFFLAGS += -DIOT_NO_CAST
 $(B)/bpf/%.no_cast.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
@@ -133,7 +138,7 @@ $(B)/tracer/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,$*) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,$*) -MMD -MP -c $< -o $@ || $(no_room)
 
 # Reports, and the systems whose aliases it takes, are carried inside the analyzer: each file as one string. The folder itself is a prerequisite so that a removed file counts.
 $(B)/reports.c: $(reports) tracer/systems/systems.json reports reports/views Makefile
@@ -145,15 +150,15 @@ $(B)/reports.c: $(reports) tracer/systems/systems.json reports reports/views Mak
 
 $(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $(inc_analyzer) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_analyzer) -MMD -MP -c $< -o $@ || $(no_room)
 
 $(B)/iot-trace: $(tracer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lbpf -lelf -lcjson -lsqlite3
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lbpf -lelf -lcjson -lsqlite3 || $(no_room)
 
 $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm || $(no_room)
 
 # Static, or loaded into other programs: there are no sanitizers for those.
 $(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
@@ -161,7 +166,7 @@ $(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: $(io_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static -pthread
+	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static -pthread || $(no_room)
 
 $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)

@@ -49,7 +49,7 @@ load() {
 
 # Shows each step; on a terminal the seconds that the last one has taken, else a line every ten.
 progress() {
-	local line step='' begun=$SECONDS status taken
+	local line part='' step='' begun=$SECONDS status taken
 
 	while :; do
 		status=0
@@ -57,12 +57,16 @@ progress() {
 		taken=$((SECONDS - begun))
 		if [ "$status" = 0 ]; then
 			[ -t 2 ] && [ -n "$step" ] && printf '\n' >&2
-			step=$line begun=$SECONDS
+			step=$part$line part='' begun=$SECONDS
 			if [ -t 2 ]; then printf '%s' "$step" >&2; else echo "$step" >&2; fi
-		elif [ "$status" -le 128 ]; then
+			continue
+		fi
+		if [ "$status" -le 128 ]; then
 			[ ! -t 2 ] || printf '\n' >&2
 			return 0
-		elif [ -t 2 ]; then
+		fi
+		part=$part$line # a line that has not ended when the second has
+		if [ -t 2 ]; then
 			printf '\r%s (%d s)\033[K' "$step" "$taken" >&2
 		elif [ "$taken" -gt 0 ] && [ $((taken % 10)) = 0 ]; then
 			echo "$step ($taken s)" >&2
@@ -128,23 +132,27 @@ screen() { # FINDING
 }
 
 report() {
-	local found
+	local found said
 
 	found=$(finding)
 	[ -n "$found" ] || { "$analyze" "$store" >&2; say "failed: the run has no waf_sys, and the lines above say why"; return 1; }
 	say "drawing the picture, and making the page"
-	"$analyze" waterfall "$store" --plot "$out" >/dev/null
+	said=$("$analyze" waterfall "$store" --plot "$out" 2>&1 >/dev/null) || { echo "$said" >&2; return 1; }
 	"$analyze" report "$store" -o "$out/demo.html"
 	[ -z "${SUDO_UID-}" ] || chown -h "$SUDO_UID:${SUDO_GID:-0}" "$out"/*
 	screen "$found"
+}
+
+traced() {
+	say "attaching to the kernel"
+	"$trace" --label demo -o "$store" -- "$root/workloads/demo.sh" --load
 }
 
 body() {
 	local status=0
 
 	sync # what others left dirty is not the demo's
-	say "attaching to the kernel"
-	"$trace" --label demo -o "$store" -- "$root/workloads/demo.sh" --load 2>&1 | progress || status=${PIPESTATUS[0]}
+	traced 2>&1 | progress || status=${PIPESTATUS[0]}
 	[ "$status" = 0 ] || {
 		say "failed: iot-trace ended with status $status, and said why above; 'iot-trace --probes' tells what this kernel lets it measure"
 		return "$status"
