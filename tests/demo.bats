@@ -52,3 +52,26 @@ demo_with() { # SCRIPT
 	empty "a screen" "$output"
 	[[ $stderr == *"demo: failed: the run has no waf_sys"* ]]
 }
+
+# Draws a picture of two rows in a terminal of that kind.
+drawn_in() { # KIND
+	timeout 60 "$root/tests/terminal.py" "$1" "$root/workloads/picture.sh" "$BATS_TEST_TMPDIR/two.png" 2 > "$BATS_TEST_TMPDIR/said"
+}
+
+@test "a picture is drawn where the terminal answers that it draws pictures, and nowhere else" {
+	need gnuplot gnuplot-nox
+	gnuplot -e "set terminal pngcairo size 300,200; set output '$BATS_TEST_TMPDIR/two.png'; plot x"
+	for kind in mute plain; do
+		run drawn_in "$kind"
+		same "status in a terminal that is $kind" "$status" 1
+		[ "$(wc -c < "$BATS_TEST_TMPDIR/said")" -lt 100 ] || fail "drawn in a terminal that is $kind"
+	done
+	drawn_in kitty
+	# shellcheck disable=SC1003
+	sed -z 's/\x1b_G/\n&/g' "$BATS_TEST_TMPDIR/said" | sed -nE 's/^\x1b_G.*[,q]=?2?,?m=[01];([A-Za-z0-9+\/=]+)\x1b\\.*/\1/p' | base64 -d | cmp - "$BATS_TEST_TMPDIR/two.png"
+	# two rows of 20 pixels: 40 high, and 60 wide as the picture is
+	drawn_in sixel
+	grep -aqF 'q"1;1;60;40' "$BATS_TEST_TMPDIR/said"
+	run ! "$root/workloads/picture.sh" "$BATS_TEST_TMPDIR/two.png" 2 </dev/null
+	empty "drawn without a terminal" "$output"
+}

@@ -114,11 +114,12 @@ fold_words() { # INDENT
 		sub(/ $/, "", line); print line }'
 }
 
-# Fits 24 lines of 80 columns; more is said where there is more room.
+# Fits 24 lines of 80 columns; more is said, and the picture drawn if the terminal can, where there is more room.
 screen() { # FINDING
 	local store=$shown/run.sqlite parts=1
 
 	[ "$height" -lt 30 ] || parts=3
+	[ "$height" -lt 45 ] || "$root/workloads/picture.sh" "$out/waterfall.png" $((height - 34)) || :
 	echo
 	printf '\t%s\n' "$1" | fold_words 0
 	printf '\n%s\n' "$ $analyze $store"
