@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # five.sh - five real storage systems under one tracer: MinIO, Ceph, etcd, PostgreSQL and GlusterFS, in one run of one store.
 #
-# usage: workloads/five.sh [FOLDER]      (default: build/five; `make five` builds first)
+# usage: workloads/five.sh [FOLDER]      (default: build/five in a clone, else iot-five here)
 # Starts all five, each on loop devices of its own, then traces the same short load on each after the other: 500 writes of
 # 4 KiB and 200 mixed reads and writes of 64 KiB, by one client. Only they and their clients are recorded, whatever else
 # the machine does. FOLDER then holds run.sqlite, the ledger of each load (SYSTEM-PROFILE.json), the reports and their charts;
 # the tables that compare the systems are printed. A system that is not there is named and left out.
-# Environment: IOT_PORT (first of 600 ports, default 20000), IOT_BUILD (folder of the programs), and those of system.bash.
+# Environment: IOT_PORT (first of 600 ports, default 20000), IOT_BUILD (folder of the programs, where they are not found), and those of system.bash.
 set -euo pipefail
 
 systems=(minio ceph etcd postgres gluster)
@@ -117,10 +117,13 @@ if [ "${1-}" = --load ]; then
 fi
 [ $# -le 1 ] || { say "usage: workloads/five.sh [FOLDER]"; exit 2; }
 [ "$(id -u)" = 0 ] || { say "run it as root: loop devices and BPF need it"; exit 1; }
-build=$(readlink -m "${IOT_BUILD:-$here/../build}")
-trace=$build/iot-trace analyze=$build/iot-analyze
-[ -x "$trace" ] || { say "$trace is missing: run make"; exit 1; }
-out=$(readlink -m "${1:-$build/five}")
+# shellcheck source=workloads/programs.bash disable=SC1091
+. "$here/programs.bash"
+trace=$(program iot-trace)
+analyze=$(program iot-analyze)
+out=$here/../build/five
+[ -d "$here/../build" ] || out=iot-five
+out=$(readlink -m "${1:-$out}")
 mkdir -p "$out"
 rm -f "$out"/run.sqlite* "$out"/*.svg "$out"/*.png "$out"/*.pdf "$out"/*.json "$out/log"
 # A tmpfs holds the images, where there is one: what reaches a loop device is then all that is measured.

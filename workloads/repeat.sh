@@ -19,13 +19,15 @@
 #   for i in 1 2 3 4 5; do for mode in off on; do
 #       workloads/repeat.sh 1 --store wal.sqlite --label "$mode" --idle 0 -- ./bench --wal=$mode
 #   done; done; iot-analyze compare wal.sqlite off on
-# IOT_TRACE: path of iot-trace (default: build/iot-trace beside this folder).
+# IOT_TRACE: path of iot-trace (default: build/iot-trace of this clone, or what is installed with this script).
 set -eu -o pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=workloads/scenario.sh
 . "$here/scenario.sh"
-trace=${IOT_TRACE:-$here/../build/iot-trace}
+# shellcheck source=workloads/programs.bash disable=SC1091
+. "$here/programs.bash"
+trace=${IOT_TRACE:-$(program iot-trace)}
 
 usage() {
 	sed -n 's/^# usage: /usage: /p' "$0" >&2

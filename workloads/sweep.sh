@@ -17,6 +17,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 sizes=1,10,100,1024,10240,102400,1048576,10485760,104857600
 repeats=3
 format=tsv
+# shellcheck source=workloads/programs.bash disable=SC1091
+. "$here/programs.bash"
 usage() {
 	sed -n 's/^# usage: /usage: /p' "$0" >&2
 	exit 2
@@ -44,6 +46,8 @@ done
 read -ra options <<<"${IOT_TRACE_OPTIONS:---all --ring 64M}"
 store=${IOT_STORE:-sweep-$system.sqlite}
 analyze=${IOT_ANALYZE:-$(dirname "${IOT_TRACE:-}")/iot-analyze}
+# A name alone is one that PATH leads to; installed, the two programs are in folders of their own.
+[[ ${IOT_TRACE:-/} == */* ]] && command -v "$analyze" >/dev/null || analyze=${IOT_ANALYZE:-$(program iot-analyze)}
 [ -z "${IOT_TRACE:-}" ] || command -v "$analyze" >/dev/null || {
 	echo "sweep.sh: iot-analyze is not beside $IOT_TRACE: say where with IOT_ANALYZE" >&2
 	exit 2
