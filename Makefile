@@ -23,10 +23,18 @@ PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio ipro
 	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh man-db texlive-latex-base
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
-CPPFLAGS_ALL := -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' -DIOT_PREFIX='"$(PREFIX)"'
+# Sanitizers check more than FORTIFY_SOURCE does, and without optimisation there is none.
+fortify = $(if $(filter -O0 -fsanitize% -D_FORTIFY_SOURCE%,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+CPPFLAGS_ALL = -D_GNU_SOURCE -DIOT_VERSION='"$(VERSION)"' $(fortify) $(CPPFLAGS)
+# The flags with which Debian hardens programs; a build in another folder gives the same bytes.
+branch_x86 := -fcf-protection
+branch_arm64 := -mbranch-protection=standard
+HARDEN = -fPIE -fstack-protector-strong -fstack-clash-protection $(branch_$(target))
+SAME_BYTES := -ffile-prefix-map=$(CURDIR)=.
 # What a byte costs is decided in few places: those are optimised twice as long ($(hot)). CFLAGS comes last, and wins.
 OPT := -O1
-CFLAGS_ALL = -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(OPT) $(CFLAGS)
+CFLAGS_ALL = -std=gnu11 $(WARN) $(CPPFLAGS_ALL) $(OPT) $(HARDEN) $(SAME_BYTES) $(CFLAGS)
+LDFLAGS_ALL = -pie -Wl,-z,relro,-z,now $(LDFLAGS)
 # Who may include whom: what is not named here is not found. Beside these, everybody has his own folder.
 inc_base :=
 inc_stream := -Ibase -Ibpf
@@ -45,15 +53,15 @@ BPFFLAGS := -std=gnu11 -O2 $(BPF_DEBUG) -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D
 	-I/usr/include/$(machine) -I/usr/$(machine)/include
 
 bpf_parts := core net syscall uring cache block # of calls.bpf.c and pages.bpf.c
-bpf_src := $(filter-out $(bpf_parts:%=bpf/%.bpf.c),$(wildcard bpf/*.bpf.c))
+bpf_src := $(sort $(filter-out $(bpf_parts:%=bpf/%.bpf.c),$(wildcard bpf/*.bpf.c)))
 bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o) $(patsubst bpf/%.bpf.c,$(B)/bpf/%.no_cast.bpf.o,$(filter-out bpf/who.% bpf/reduced_%,$(bpf_src)))
-base_obj := $(patsubst %.c,$(B)/%.o,$(wildcard base/*.c))
-stream_obj := $(patsubst %.c,$(B)/%.o,$(wildcard stream/*.c))
-systems_src := $(wildcard tracer/systems/*.c)
-tracer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tracer/*.c) $(systems_src))
-io_obj := $(patsubst %.c,$(B)/%.o,$(wildcard workloads/*.c))
+base_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard base/*.c)))
+stream_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard stream/*.c)))
+systems_src := $(sort $(wildcard tracer/systems/*.c))
+tracer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tracer/*.c)) $(systems_src))
+io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
 random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c) workloads/uring.c)
-analyzer_obj := $(patsubst %.c,$(B)/%.o,$(wildcard analyzer/*.c)) $(B)/reports.o
+analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*.c))) $(B)/reports.o
 # What runs once an event, a row or a cell.
 hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run_ring.o text.o text_names.o)
 $(hot): OPT := -O2
@@ -64,7 +72,7 @@ all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 	@:
 
 help:
-	@sed -n 's/^## //p' Makefile
+	@sed -n 's/^## //p' Makefile packaging/packages.mk
 
 ## make setup     install the Debian packages that build and run iot, where one is missing (root)
 setup:
@@ -78,7 +86,7 @@ setup-check:
 # One line that names the package, instead of a compiler's error.
 need = command -v $1 >/dev/null || { echo "iot: '$1' is missing: install the Debian package '$2' (make setup installs all)" >&2; exit 1; }
 $(B)/.tools:
-	@$(call need,$(CC),gcc); $(call need,$(CLANG),clang)
+	@$(call need,$(CC),gcc)
 	@for h in bpf/libbpf.h:libbpf-dev libelf.h:libelf-dev cjson/cJSON.h:libcjson-dev sqlite3.h:libsqlite3-dev uthash.h:uthash-dev; do \
 		echo "#include <$${h%:*}>" | $(CC) -E - >/dev/null 2>&1 || \
 		{ echo "iot: header <$${h%:*}> is missing: install the Debian package '$${h#*:}' (make setup installs all)" >&2; exit 1; }; done
@@ -88,7 +96,21 @@ $(B)/.tools:
 no_room = { s=$$?; rm -f $@ $(@:.o=.d); df -Pk $(B) $${TMPDIR:-/tmp} | awk 'NR > 1 && $$4 < 32768 && !said[$$6]++ { \
 	print "iot: no space left to build: " $$6 " has " int($$4 / 1024) " MB free, and 64 MB are needed: free some, or take another folder (make B=FOLDER TMPDIR=FOLDER)" }' >&2; exit $$s; }
 
+# The kernel side needs clang, or what a release carries: prebuilt/ARCH holds the objects that clang made of the same sources (`make dist`).
 # Each object is made twice: for kernels that cast addresses to types, and for those that do not yet.
+ifeq ($(shell command -v $(CLANG)),)
+IOT_PREBUILT := 1
+endif
+ifneq ($(IOT_PREBUILT),)
+.PHONY: prebuilt_fit
+prebuilt_fit:
+	@packaging/objects check $(target)
+$(B)/bpf/%.bpf.o: $(wildcard prebuilt/$(target)/sources) | $(B)/.tools prebuilt_fit
+	$(call say,COPY,$@)
+	$(Q)mkdir -p $(@D) && cp prebuilt/$(target)/$(@F) $@
+$(B)/bpf/made_by: $(bpf_obj)
+	$(Q)sed 's/$$/, prebuilt/' prebuilt/$(target)/made_by >$@
+else
 define bpf_object
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
@@ -99,6 +121,12 @@ $(B)/bpf/%.no_cast.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
 	$(bpf_object)
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
 	$(bpf_object)
+$(B)/bpf/made_by: $(bpf_obj)
+	$(Q)$(CLANG) --version | sed -n '1s/.*\(clang\) version \([^ ]*\).*/\1 \2, for $(target)/p' >$@
+endif
+
+$(B)/tracer/probe_version.o: $(B)/bpf/made_by
+$(B)/tracer/probe_version.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 
 # What any tracer of system calls costs, for the bench.
 $(B)/floor.bpf.o: tests/floor.bpf.c Makefile | $(B)/.tools
@@ -121,7 +149,7 @@ $(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
 $(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/systems/*.h stream/*.h stream/*.def base/*.h) tracer/systems/systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -U_FORTIFY_SOURCE -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
 
 $(B)/stats: tests/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
 	$(call say,CC,$@)
@@ -154,11 +182,11 @@ $(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
 
 $(B)/iot-trace: $(tracer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lbpf -lelf -lcjson -lsqlite3 || $(no_room)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS_ALL) -lbpf -lelf -lcjson -lsqlite3 || $(no_room)
 
 $(B)/iot-analyze: $(analyzer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $^ -o $@ -lcjson -lsqlite3 -lm || $(no_room)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS_ALL) -lcjson -lsqlite3 -lm || $(no_room)
 
 # Static, or loaded into other programs: there are no sanitizers for those.
 $(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $(B)/faulty.so: CFLAGS_ALL := $(filter-out -fsanitize%,$(CFLAGS_ALL))
@@ -166,7 +194,7 @@ $(io_obj) $(random_obj) $(B)/iot-io $(B)/random-worker $(B)/forker $(B)/leaver $
 # Static: what it reads is what it was told to read, not libraries.
 $(B)/iot-io: $(io_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static -pthread || $(no_room)
+	$(Q)$(CC) $(CFLAGS_ALL) $(io_obj) -o $@ -static $(filter-out -pie,$(LDFLAGS)) -pthread || $(no_room)
 
 $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)
@@ -185,7 +213,7 @@ $(B)/faulty-run: tests/faulty-run.c tests/faulty.h Makefile | $(B)/.tools
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lsqlite3
 
 # Drivers of the tests, plain and with sanitizers.
-SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SANITIZE := -U_FORTIFY_SOURCE -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 $(B)/stream-tool: tests/stream-tool.c $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson -lsqlite3
@@ -196,7 +224,7 @@ $(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch])
 
 # Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store report
-FUZZFLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+FUZZFLAGS := -U_FORTIFY_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/payload.c
 fuzz_options := tracer/options.c tracer/tracer.c $(systems_src)
@@ -277,20 +305,7 @@ five: all
 bench: all $(B)/floor
 	$(Q)tests/bench
 
-## make install   install into $(DESTDIR)$(PREFIX)
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 755 $(B)/iot-trace $(DESTDIR)$(PREFIX)/sbin/
-	install -m 755 $(B)/iot-analyze working_trace.sh $(DESTDIR)$(PREFIX)/bin/
-	install -d $(DESTDIR)$(PREFIX)/share/iot $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
-	install -m 644 tracer/systems/systems.json $(DESTDIR)$(PREFIX)/share/iot/
-	install -m 644 tracer/iot-systems.5 $(DESTDIR)$(PREFIX)/share/man/man5/
-	install -m 644 analyzer/iot-analyze.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 analyzer/iot-cookbook.7 $(DESTDIR)$(PREFIX)/share/man/man7/
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	$(B)/iot-analyze completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iot-analyze
-	$(B)/iot-analyze completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_iot-analyze
-	install -m 644 tracer/iot-trace.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+include packaging/packages.mk
 
 ## make clean     remove build/
 clean:

@@ -4,34 +4,13 @@
 #include <errno.h>
 #include <string.h>
 #include "analyzer.h"
+#include "complete.h"
 #include "question.h"
 #include "report.h"
-
-/* What is written between single quotes; zsh has other characters that mean something in its lists. */
-static void put_quoted(const char *text, const char *escaped)
-{
-	for (; *text; text++) {
-		if (*text == '\'') {
-			fputs("'\\''", stdout);
-			continue;
-		}
-		if (strchr(escaped, *text))
-			putchar('\\');
-		putchar(*text);
-	}
-}
 
 static void put_name(const char *name, const char *title)
 {
 	printf(" %s", name);
-}
-
-static void put_choices(const char *const *choices)
-{
-	int i;
-
-	for (i = 0; choices[i]; i++)
-		printf("%s%s", i ? " " : "", choices[i]);
 }
 
 /* The words of "-- table: WORD" in a report. */
@@ -58,30 +37,25 @@ static void put_report_tables(const char *name, const char *title)
 	printf("' ;;\n");
 }
 
-static bool is_path(const char *value)
+static struct completed option(const char *name, const char *value, const char *const *choices, const char *doc)
 {
-	return value && (!strcmp(value, "FILE") || !strcmp(value, "DIR") || !strcmp(value, "BASE"));
+	struct completed c = { .name = name, .value = value, .choices = choices, .doc = doc };
+
+	if (!strcmp(name, "--size")) {
+		c.bash = "column page screen";
+		c.zsh = "(column page screen)";
+	} else if (!strcmp(name, "--table")) {
+		c.bash = "$tables";
+		c.zsh = "->table";
+	}
+	return c;
 }
 
 static void bash_option(const char *name, const char *value, const char *const *choices, const char *doc)
 {
-	if (!value)
-		return;
-	printf("\t%s) ", name);
-	if (choices) {
-		printf("COMPREPLY=($(compgen -W '");
-		put_choices(choices);
-		printf("' -- \"$cur\"))");
-	} else if (is_path(value)) {
-		printf("mapfile -t COMPREPLY < <(compgen -%c -- \"$cur\")", strcmp(value, "DIR") ? 'f' : 'd');
-	} else if (!strcmp(name, "--table")) {
-		printf("COMPREPLY=($(compgen -W \"$tables\" -- \"$cur\"))");
-	} else if (!strcmp(name, "--size")) {
-		printf("COMPREPLY=($(compgen -W 'column page screen' -- \"$cur\"))");
-	} else {
-		putchar(':');
-	}
-	printf("; return ;;\n");
+	struct completed c = option(name, value, choices, doc);
+
+	complete_bash_value(&c);
 }
 
 static void bash_name(const char *name, const char *value, const char *const *choices, const char *doc)
@@ -112,32 +86,15 @@ static int complete_bash(const struct command_word *words)
 
 static void zsh_option(const char *name, const char *value, const char *const *choices, const char *doc)
 {
-	printf("\t'%s[", name);
-	put_quoted(doc, "[]:\\");
-	printf("]");
-	if (value) {
-		putchar(':');
-		put_quoted(value, ":\\");
-		putchar(':');
-	}
-	if (choices) {
-		putchar('(');
-		put_choices(choices);
-		putchar(')');
-	} else if (is_path(value)) {
-		fputs(strcmp(value, "DIR") ? "_files" : "_files -/", stdout);
-	} else if (!strcmp(name, "--size")) {
-		fputs("(column page screen)", stdout);
-	} else if (!strcmp(name, "--table")) {
-		fputs("->table", stdout);
-	}
-	printf("' \\\n");
+	struct completed c = option(name, value, choices, doc);
+
+	complete_zsh_option(&c);
 }
 
 static void zsh_command(const char *name, const char *doc)
 {
 	printf("\t\t'%s:", name);
-	put_quoted(doc, ":\\");
+	complete_quoted(doc, ":\\");
 	printf("'\n");
 }
 

@@ -44,8 +44,13 @@ refuses() { # STATUS TEXT ARGS...
 	done < options.txt
 }
 
-@test "--version prints one line with the version" {
-	[[ $("$trace" --version) =~ ^iot-trace\ [0-9]+\.[0-9]+$ ]]
+@test "--version: the version, then whose the objects, program, libbpf and types are" {
+	"$trace" --version >version.txt
+	[[ $(head -n 1 version.txt) =~ ^iot-trace\ [0-9]+\.[0-9]+$ ]]
+	grep -qE '^kernel objects: clang [0-9.]+[^ ]*, for (x86|arm64)(, prebuilt)?$' version.txt
+	grep -qE '^program: (gcc|.*[Cc]lang) .*, headers of libbpf [0-9]+\.[0-9]+$' version.txt
+	grep -qE '^libbpf: [0-9]+\.[0-9]+' version.txt
+	grep -qxF "kernel types: /sys/kernel/btf/vmlinux of Linux $(uname -r)" version.txt || [ ! -r /sys/kernel/btf/vmlinux ]
 }
 
 @test "an unknown option, layer, format or a word that is no option is refused with status 2" {

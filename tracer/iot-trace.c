@@ -2,6 +2,7 @@
 /* iot-trace.c - main. */
 #include <time.h>
 #include "command.h"
+#include "completion.h"
 #include "doctor.h"
 #include "options.h"
 #include "out.h"
@@ -27,6 +28,10 @@ int main(int argc, char **argv)
 		return run_probes(&o, begun_ns);
 	case MODE_SYSTEMS:
 		return run_systems(&o);
+	case MODE_COMPLETION:
+		return completion(o.shell);
+	case MODE_VERSION:
+		return probes_version();
 	default:
 		return run_trace(&o, begun_ns);
 	}

@@ -18,15 +18,18 @@
 #include "options.h"
 #include "procfs.h"
 
+/* STOP: no more of the command line is looked at. */
+enum { STOP = -1 };
+
 /* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a message. */
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
-static take take_partial, take_doctor;
+static take take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
- * function (NULL: help or version, below). */
+ * function (NULL: help, below). */
 static const struct row {
 	char letter;
 	const char *name, *value, *help;
@@ -61,13 +64,20 @@ static const struct row {
 	{ 0, NULL, NULL, "Instead of recording:", NULL },
 	{ 0, "doctor", NULL, "say what a full run would lack on this machine, and the cure for each", take_doctor },
 	{ 0, "probes", NULL, "show what this kernel lets us measure, how, and why not", take_probes },
+	{ 0, "completion", "SHELL", "the script by which bash or zsh completes command lines", take_completion },
 	{ 'h', "help", NULL, "this list", NULL },
-	{ 'V', "version", NULL, "version", NULL },
+	{ 'V', "version", NULL, "version, and of which compilers, libbpf and kernel types it is", take_version },
 };
 
+static const char *const shells[] = { "bash", "zsh", NULL };
+/* Those of a table by their numbers, from the first that has a name on. */
+static const char *const format_names[] = { "text", "table", "jsonl", NULL };           /* from FORMAT_TEXT on */
+static const char *const latency_names[] = { "none", "sampled", "all", NULL };          /* from LATENCY_NONE on */
+static const char *const settle_names[] = { "none", "sync", "checkpoint", NULL };       /* from SETTLE_NONE on */
 static const char *const layer_names[] = {
 #define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
 #include "kinds.def"
+	[LAYER_MAX] = NULL
 };
 
 static int take_duration(struct options *o, const char *value)
@@ -89,11 +99,9 @@ static int take_output(struct options *o, const char *value)
 
 static int take_format(struct options *o, const char *value)
 {
-	static const char *const names[] = { [FORMAT_TEXT] = "text", [FORMAT_TABLE] = "table", [FORMAT_JSONL] = "jsonl" };
-
-	for (size_t i = FORMAT_TEXT; i < N_OF(names); i++)
-		if (!strcmp(value, names[i])) {
-			o->format = i;
+	for (size_t i = 0; format_names[i]; i++)
+		if (!strcmp(value, format_names[i])) {
+			o->format = FORMAT_TEXT + i;
 			return 0;
 		}
 	return fail_usage("unknown format '%s' (there are text, table, jsonl)", value);
@@ -229,10 +237,8 @@ static int take_no_events(struct options *o, const char *value)
 
 static int take_latency(struct options *o, const char *value)
 {
-	static const char *const names[] = { [LATENCY_NONE] = "none", [LATENCY_SAMPLED] = "sampled", [LATENCY_ALL] = "all" };
-
-	for (size_t i = 0; i < N_OF(names); i++)
-		if (!strcmp(value, names[i])) {
+	for (size_t i = 0; latency_names[i]; i++)
+		if (!strcmp(value, latency_names[i])) {
 			o->latency = i;
 			return 0;
 		}
@@ -241,11 +247,9 @@ static int take_latency(struct options *o, const char *value)
 
 static int take_settle(struct options *o, const char *value)
 {
-	static const char *const names[] = { [SETTLE_NONE] = "none", [SETTLE_SYNC] = "sync", [SETTLE_CHECKPOINT] = "checkpoint" };
-
 	o->settle_text = value;
-	for (o->settle = SETTLE_NONE; o->settle < N_OF(names); o->settle++)
-		if (!strcmp(value, names[o->settle]))
+	for (o->settle = SETTLE_NONE; settle_names[o->settle - SETTLE_NONE]; o->settle++)
+		if (!strcmp(value, settle_names[o->settle - SETTLE_NONE]))
 			return 0;
 	if (parse_seconds(value, &o->settle_ns))
 		return fail_usage("settle '%s' is not sync, checkpoint, none or a number of seconds above 0", value);
@@ -373,6 +377,58 @@ static int take_verbose(struct options *o, const char *value)
 	return 0;
 }
 
+static int take_version(struct options *o, const char *value)
+{
+	o->mode = MODE_VERSION;
+	return STOP;
+}
+
+static int take_completion(struct options *o, const char *value)
+{
+	if (strcmp(value, "bash") && strcmp(value, "zsh"))
+		return fail_usage("completion: '%s' is neither bash nor zsh", value);
+	o->mode = MODE_COMPLETION;
+	o->shell = value;
+	return STOP;
+}
+
+void options_each(void (*call)(const struct completed *))
+{
+	static const struct {
+		const char *name;
+		const char *const *choices;
+		bool list;
+		const char *bash, *zsh; /* as of complete.h */
+	} known[] = {
+		{ "layers", layer_names + LAYER_NONE + 1, true },
+		{ "latency", latency_names },
+		{ "settle", settle_names },
+		{ "format", format_names },
+		{ "completion", shells },
+		{ "pid", NULL, false, "$(cd /proc && echo [0-9]*)", "_pids" },
+		{ "dev", NULL, false, "$(ls /sys/block)", "{compadd - /sys/block/*(N\\:t)}" },
+	};
+
+	for (size_t i = 0; i < N_OF(rows); i++) {
+		struct completed c = { .letter = rows[i].letter, .doc = rows[i].help };
+		char name[64];
+
+		if (!rows[i].name)
+			continue;
+		snprintf(name, sizeof(name), "--%s", rows[i].name);
+		c.name = name;
+		c.value = rows[i].value && *rows[i].value == '?' ? rows[i].value + 1 : rows[i].value;
+		for (size_t k = 0; k < N_OF(known); k++)
+			if (!strcmp(known[k].name, rows[i].name)) {
+				c.choices = known[k].choices;
+				c.list = known[k].list;
+				c.bash = known[k].bash;
+				c.zsh = known[k].zsh;
+			}
+		call(&c);
+	}
+}
+
 static struct argument row_argument(size_t i)
 {
 	return (struct argument){ rows[i].letter, rows[i].name, rows[i].value, rows[i].help };
@@ -412,16 +468,11 @@ static int print_help(void)
 	return err ? STATUS_FAILED : 0;
 }
 
-/* STOP: what was asked for is on standard output. */
-enum { STOP = -1 };
-
 static int take_row(void *into, size_t i, const char *value)
 {
 	if (rows[i].take)
 		return rows[i].take(into, value);
-	if (rows[i].letter != 'h')
-		printf("iot-trace %s\n", IOT_VERSION);
-	else if (print_help())
+	if (print_help())
 		return STATUS_FAILED;
 	return fflush(stdout) ? fail_as(STATUS_FAILED, errno, "cannot write standard output") : STOP;
 }
@@ -481,7 +532,7 @@ int options_parse(struct options *o, int argc, char **argv)
 
 	*o = (struct options){ .latency = -1 };
 	status = arguments_read(&arguments, o, argc, argv) ?: finish(o);
-	return status == STOP ? STATUS_OK : status ?: -1;
+	return status == STOP && o->mode == MODE_TRACE ? STATUS_OK : status == STOP ? -1 : status ?: -1;
 }
 
 bool options_by_pid(const struct options *o)

@@ -3,6 +3,7 @@
 #ifndef IOT_OPTIONS_H
 #define IOT_OPTIONS_H
 
+#include "complete.h"
 #include "probe.h"
 #include "tracer.h"
 
@@ -12,7 +13,7 @@
 
 enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STORE };
 enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_CHECKPOINT, SETTLE_WAIT };
-enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS, MODE_DOCTOR };
+enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS, MODE_DOCTOR, MODE_COMPLETION, MODE_VERSION };
 
 struct output {
 	const char *path;       /* "-": standard output */
@@ -52,6 +53,7 @@ struct options {
 	u32 told;               /* processes that have rows of their own whatever they do; 0 default */
 	const char *ready;      /* who waits until recording began, as it was given; NULL nobody */
 	int ready_fd;           /* its descriptor; -1: it is a file */
+	const char *shell;      /* of MODE_COMPLETION: bash or zsh */
 	bool quiet;
 	unsigned int verbose;  /* as in struct probe_options */
 	char **command;         /* NULL-terminated; NULL none */
@@ -66,5 +68,8 @@ bool options_by_pid(const struct options *);
 
 /* The filters in words, such as "command pid=12 dev=8:0"; "" when there are none. */
 void options_filters(const struct options *, char *buf, size_t size);
+
+/* Calls back with each option of the table, as completion wants it; what it holds is gone when the call returns. */
+void options_each(void (*call)(const struct completed *));
 
 #endif

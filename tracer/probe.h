@@ -208,4 +208,7 @@ int probes_cpu_ns(struct probes *, u64 *ns);
 
 void probes_close(struct probes *);
 
+/* Prints the version, and of which compilers, libbpf and kernel types this program is, to stdout. Returns an exit status. */
+int probes_version(void);
+
 #endif
