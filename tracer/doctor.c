@@ -32,7 +32,7 @@ enum mark { FINE, LESS, UNSEEN, GAP };
 
 struct finding {
 	enum mark mark;
-	char text[320], cure[320], command[PATH_MAX + 192]; /* command: of the cure, in a line of its own, to be copied */
+	char text[320], cure[320], command[PATH_MAX + 320]; /* command: of the cure, in a line of its own, to be copied */
 	bool together;                  /* it is said once for all that it is true of */
 };
 
