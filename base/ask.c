@@ -130,7 +130,7 @@ static bool is_stuck(struct ask_about of)
 	for (size_t i = 0; i < n_stuck && i < STUCK; i++)
 		if (is_about(&stuck[i], of))
 			return true;
-	for (size_t i = 0; i < ASK_JOB; i++)
+	for (size_t i = 0; i < ASK_LOOKERS; i++)
 		if (helpers[i].seq && is_about(&helpers[i].object, of))
 			return true;
 	return false;
@@ -208,7 +208,7 @@ void ask_second(void)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 
-	for (size_t i = 0; asking && i < ASK_JOB; i++) {
+	for (size_t i = 0; asking && i < ASK_LOOKERS; i++) {
 		struct helper *h = &helpers[i];
 
 		if (!h->seq)
@@ -317,7 +317,7 @@ static struct helper *idle_helper(bool *busy)
 	struct helper *idle = NULL;
 
 	*busy = false;
-	for (size_t i = ASK_JOB; i-- > 0;) {
+	for (size_t i = ASK_LOOKERS; i-- > 0;) {
 		*busy |= helpers[i].seq;
 		idle = helpers[i].seq ? idle : &helpers[i];
 	}
@@ -360,21 +360,19 @@ ssize_t ask(enum ask what, struct ask_about of, const void *question, size_t len
 
 /* --- what takes long --- */
 
-int ask_job(enum ask what, const void *question, size_t len)
+int ask_job(enum ask_worker worker, enum ask what, const void *question, size_t len)
 {
-	struct helper *h = &helpers[ASK_JOB];
-
 	if (len > ASK_ROOM)
 		return -EMSGSIZE;
 	if (!asking)
 		job_result = answer_here(what, question, len, message, sizeof(message));
-	return !asking || begin(h, what, question, len) ? 0 : -EPIPE;
+	return !asking || begin(&helpers[worker], what, question, len) ? 0 : -EPIPE;
 }
 
-ssize_t ask_job_answer(void *answer, size_t room)
+ssize_t ask_job_answer(enum ask_worker worker, void *answer, size_t room)
 {
 	const struct head *a = (struct head *)message;
-	struct helper *h = &helpers[ASK_JOB];
+	struct helper *h = &helpers[worker];
 	struct pollfd p = { .fd = h->fd };
 	ssize_t result;
 
@@ -389,15 +387,29 @@ ssize_t ask_job_answer(void *answer, size_t room)
 	return result;
 }
 
-void ask_job_end(void)
+void ask_job_end(enum ask_worker worker)
 {
-	struct helper *h = &helpers[ASK_JOB];
+	struct helper *h = &helpers[worker];
 
 	if (!h->seq)
 		return;
-	order(ASK_JOB, ASK_KILL);
+	order(worker, ASK_KILL);
 	h->made = false;
 	forget_question(h);
+}
+
+ssize_t ask_and_wait(enum ask_worker worker, enum ask what, const void *question, size_t len, void *answer, size_t room)
+{
+	ssize_t n = ask_job(worker, what, question, len);
+	struct pollfd p = { .fd = helpers[worker].fd, .events = POLLIN };
+
+	if (n)
+		return n;
+	n = ask_job_answer(worker, answer, room);
+	if (n == -EAGAIN && poll(&p, 1, LIMIT_NS / (NSEC / 1000)) > 0)
+		n = ask_job_answer(worker, answer, room);
+	ask_job_end(worker);
+	return n;
 }
 
 void ask_patience(enum ask_patience now)

@@ -29,6 +29,9 @@ enum ask {
 	ASK_SERVER,             /* fuse.c */
 	ASK_BACKING,            /* devices.c */
 	ASK_SETTLE,             /* settle.c */
+	ASK_REMOVE,             /* errands.c */
+	ASK_REPORT,
+	ASK_TIDY,
 	ASK_KINDS
 };
 
@@ -58,11 +61,21 @@ enum ask_patience {
 };
 void ask_patience(enum ask_patience);
 
-/* One question at a time may take long: it is begun, its answer looked for (-EAGAIN: not yet; -EPIPE: there will be none), and it is
+/* Helpers for one kind of work each: */
+enum ask_worker {
+	ASK_LOOKERS = 7,        /* those with lower numbers answer ask() */
+	ASK_SETTLER = ASK_LOOKERS,
+	ASK_ERRANDS,            /* it stays who the tracer was, for the few things that he must be for */
+	ASK_HELPERS
+};
+
+/* A question to one of those may take long: it is begun, its answer looked for (-EAGAIN: not yet; -EPIPE: there will be none), and it is
  * given up. */
-int ask_job(enum ask, const void *question, size_t len);
-ssize_t ask_job_answer(void *answer, size_t room);
-void ask_job_end(void);
+int ask_job(enum ask_worker, enum ask, const void *question, size_t len);
+ssize_t ask_job_answer(enum ask_worker, void *answer, size_t room);
+void ask_job_end(enum ask_worker);
+/* All of that, for some seconds at most. */
+ssize_t ask_and_wait(enum ask_worker, enum ask, const void *question, size_t len, void *answer, size_t room);
 
 /* Gives up helpers that wait for too long, and takes late answers. To be called every second. */
 void ask_second(void);
@@ -73,9 +86,6 @@ uint64_t ask_given_up(void);
 extern void (*ask_on_given_up)(uint32_t pid, const char *path);
 
 /* --- for who makes the helpers (tracer/helpers.c) --- */
-
-#define ASK_HELPERS 8
-#define ASK_JOB (ASK_HELPERS - 1) /* the one for what takes long */
 
 /* What is sent through `control`, to whoever makes and ends helpers. */
 struct ask_order {

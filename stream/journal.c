@@ -101,25 +101,34 @@ static int open_beside(const struct opener *o, const char *suffix, int flags)
 	return openat(o->at.dir, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
+void journal_keep(struct opener *o)
+{
+	if (o->keeps)
+		return;
+	o->keeps = true;
+	o->index = open_beside(o, "-shm", O_RDONLY);
+	o->log = open_beside(o, "-wal", O_RDWR);
+}
+
 /* Takes away what a transaction that was given up left at the end of the log: the store itself
  * may need that room. While the lock for writing is held, nobody adds to the log. */
 static void cut_log(struct opener *o)
 {
-	auto_close int index = open_beside(o, "-shm", O_RDONLY), log = open_beside(o, "-wal", O_RDWR);
 	struct index_head head[2];
 	struct stat st;
 	off_t size;
 
-	if (index < 0 || log < 0)
+	journal_keep(o);
+	if (o->index < 0 || o->log < 0)
 		return;
 	/* BEGIN IMMEDIATE would be of every database that is attached: that of batch.c is not to
 	 * be written */
 	if (sqlite3_exec(o->db, "BEGIN; DELETE FROM main.run WHERE 0", NULL, NULL, NULL) == SQLITE_OK &&
-	    pread(index, head, sizeof(head), 0) == sizeof(head) && !memcmp(&head[0], &head[1], sizeof(*head)) &&
+	    pread(o->index, head, sizeof(head), 0) == sizeof(head) && !memcmp(&head[0], &head[1], sizeof(*head)) &&
 	    head->is_made) {
 		size = LOG_HEAD + (off_t)head->frames * (FRAME_HEAD + (head->page_size == 1 ? 65536 : head->page_size));
-		if (!fstat(log, &st) && st.st_size > size)
-			(void)!ftruncate(log, size);
+		if (!fstat(o->log, &st) && st.st_size > size)
+			(void)!ftruncate(o->log, size);
 	}
 	sqlite3_exec(o->db, "ROLLBACK", NULL, NULL, NULL);
 }

@@ -10,6 +10,9 @@
  * already keeps it. Returns 0 or a negative errno, after having reported the error. */
 int journal_begin(struct opener *o);
 
+/* Opens what lies beside the store, for journal_join(): later it may not be allowed to. */
+void journal_keep(struct opener *o);
+
 /* Puts the log into the store and removes it. Where another program has the store open, the log
  * stays, which is said: returns 0. Where it cannot be put in, for want of room or another
  * reason, it stays too: returns a negative errno, after having reported the error. */

@@ -155,7 +155,12 @@ static int do_stat(const char *path, struct stat *st)
 
 	if (o && o->nameless)
 		return strcmp(name, o->at.name) ? no_companion() : fstat(o->fd, st);
-	return o ? fstatat(o->at.dir, name, st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) : stat(path, st);
+	if (!o)
+		return stat(path, st);
+	if (!fstatat(o->at.dir, name, st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return 0;
+	/* who has become another user may not enter the folder any more, but has the store open */
+	return errno == EACCES && !strcmp(name, o->at.name) && o->fd >= 0 ? fstat(o->fd, st) : -1;
 }
 
 static int do_lstat(const char *path, struct stat *st)
@@ -175,6 +180,8 @@ static int do_access(const char *path, int mode)
 	return o ? faccessat(o->at.dir, *name ? name : ".", mode, AT_EACCESS) : access(path, mode);
 }
 
+int (*store_unlink)(int dir, const char *name, int flags) = unlinkat;
+
 /* A journal may name any file to be removed with it. */
 static int do_unlink(const char *path)
 {
@@ -184,7 +191,7 @@ static int do_unlink(const char *path)
 	if (o && o->nameless)
 		return no_companion();
 	if (o && o->to_write && part(o, name) && *part(o, name))
-		return unlinkat(o->at.dir, name, 0);
+		return store_unlink(o->at.dir, name, 0);
 	if (!o && base && !strncmp(base, "/etilqs_", 8)) /* SQLite's temporary files */
 		return unlink(path);
 	return errno = EACCES, -1;
@@ -575,8 +582,13 @@ void opener_close(struct opener *o)
 		;
 	if (*p)
 		*p = o->next;
+	if (o->keeps && o->index >= 0)
+		close(o->index);
+	if (o->keeps && o->log >= 0)
+		close(o->log);
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;
+	o->keeps = false;
 	place_leave(&o->at);
 }

@@ -19,6 +19,8 @@ struct opener {
 	struct place at;
 	struct stat main;               /* the store, as it was judged */
 	int fd;                         /* of it: closing it earlier would drop SQLite's locks too */
+	bool keeps;
+	int index, log;                 /* what lies beside it, until it is closed (journal_keep()); -1: it could not be opened */
 	int number;
 	bool to_write, to_replace;
 	bool nameless;                  /* it has no name: at.name is how SQLite calls it */

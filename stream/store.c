@@ -538,3 +538,19 @@ int store_attach(const char *path, s64 run, enum rec_type type, const void *rec)
 		err = store_commit(sink);
 	return store_close(sink, false) ?: err;
 }
+
+const char *store_place(const struct sink *sink, int *dir)
+{
+	const struct store *s = (const struct store *)sink;
+
+	*dir = s->o.at.dir;
+	return s->o.at.name;
+}
+
+int store_confine(struct sink *sink)
+{
+	struct store *s = (struct store *)sink;
+
+	journal_keep(&s->o);
+	return exec(s, "PRAGMA temp_store = MEMORY", "cannot do without temporary files");
+}

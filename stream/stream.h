@@ -89,6 +89,14 @@ int sink_store(struct sink **out, const char *path);
 /* When that is closed, a store that was made for it is taken away again. */
 void store_unmake(struct sink *);
 
+/* The name of a store in its folder, of which *dir is a descriptor. Both live as long as the sink. */
+const char *store_place(const struct sink *, int *dir);
+/* Nothing is opened any more for what is written: what SQLite would keep in temporary files stays in memory. Returns 0 or a negative errno
+ * after a message. */
+int store_confine(struct sink *);
+/* Removes what SQLite keeps beside a store, by its folder and name, for who may not: as unlinkat(2) does. */
+extern int (*store_unlink)(int dir, const char *name, int flags);
+
 /* Adds one record to run number `run` of the store at `path`, which must be there. Returns 0 or a negative errno, after having
  * reported the error. */
 int store_attach(const char *path, s64 run, enum rec_type type, const void *rec);

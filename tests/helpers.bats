@@ -124,7 +124,7 @@ whole() {
 	"$trace" -q -o "$store" -- sh -c 'keeper=$(pgrep -P $PPID -x iot-trace-keep); for p in $keeper $(pgrep -P $keeper -x iot-trace-look); do
 		cat /proc/$p/status; done' >status.txt
 	of() { awk -v name="$1" -v field="$2:" '$1 == "Name:" { is = $2 == name } is && $1 == field { print $2 }' status.txt | sort -u; }
-	same "the keeper's" "$(of iot-trace-keep CapPrm)" 00000000000800e4
+	same "the keeper's" "$(of iot-trace-keep CapPrm)" 00000000000800e6
 	same "a helper's" "$(of iot-trace-look CapPrm)" 0000000000080004
 	of iot-trace-look Uid >uids
 	[ "$(grep -c . uids)" -ge 1 ] || fail "nobody looks"

@@ -71,13 +71,25 @@ static void leave_standard(void)
 		close(null);
 }
 
+static int give_up_rights(unsigned int i, const struct helpers_opts *o)
+{
+	if (i == ASK_ERRANDS)
+		return privilege_keep_errands();
+	return i == ASK_SETTLER ? privilege_keep_settling(&o->may) : privilege_keep_looking();
+}
+
 static void __attribute__((noreturn)) work(unsigned int i, const struct helpers_opts *o)
 {
-	int kept[] = { 0, 1, 2, ends[i], procfs_fd() };
+	int kept[HELPERS_KEPT + 5] = { 0, 1, 2, ends[i], procfs_fd() };
+	size_t n = 5;
 
-	close_all_but(kept, N_OF(kept));
-	prctl(PR_SET_NAME, "iot-trace-look");
-	if (!privilege_keep_looking(i == ASK_JOB && o->checkpoint))
+	for (; i == ASK_ERRANDS && n < N_OF(kept); n++)
+		kept[n] = o->kept[n - 5];
+	close_all_but(kept, n);
+	if (i != ASK_ERRANDS)
+		leave_standard();
+	prctl(PR_SET_NAME, i == ASK_ERRANDS ? "iot-trace-end" : "iot-trace-look");
+	if (!give_up_rights(i, o))
 		ask_work(ends[i]);
 	_exit(0);
 }
@@ -103,7 +115,7 @@ static void reap(void)
 static void thaw_left(const struct helpers_opts *o)
 {
 	reap();
-	if (o->checkpoint && !freezer)
+	if (o->may.checkpoint && !freezer)
 		checkpoint_thaw();
 }
 
@@ -122,12 +134,12 @@ static void obey(const struct ask_order *a, const struct helpers_opts *o)
 		return;
 	end_helper(a->helper); /* one that ended by itself, too */
 	reap();
-	if (a->order != ASK_MAKE || hung >= HUNG || (a->helper == ASK_JOB && o->checkpoint && freezer))
+	if (a->order != ASK_MAKE || hung >= HUNG || (a->helper == ASK_SETTLER && o->may.checkpoint && freezer))
 		return;
 	helper[a->helper].pid = fork();
 	if (!helper[a->helper].pid)
 		work(a->helper, o);
-	if (a->helper == ASK_JOB)
+	if (a->helper == ASK_SETTLER)
 		freezer = helper[a->helper].pid;
 }
 
@@ -150,7 +162,7 @@ static void serve(int control, const struct helpers_opts *o)
 
 static void __attribute__((noreturn)) keep(int control, const struct helpers_opts *o)
 {
-	int kept[ASK_HELPERS + 2] = { control, procfs_fd() };
+	int kept[5 + ASK_HELPERS + HELPERS_KEPT] = { 0, 1, 2, control, procfs_fd() };
 	const struct timespec pause = { .tv_nsec = THAW_MS * NSEC / 1000 };
 	sigset_t all;
 
@@ -159,16 +171,18 @@ static void __attribute__((noreturn)) keep(int control, const struct helpers_opt
 	setsid();
 	if (chdir("/")) /* what is mounted here can be unmounted as soon as the tracer has ended */
 		_exit(1);
-	memcpy(kept + 2, ends, sizeof(ends));
+	memcpy(kept + 5, ends, sizeof(ends));
+	memcpy(kept + 5 + ASK_HELPERS, o->kept, sizeof(o->kept));
 	close_all_but(kept, N_OF(kept));
-	leave_standard();
+	if (!o->report)
+		leave_standard();
 	prctl(PR_SET_NAME, "iot-trace-keep");
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
-	if (!privilege_keep_helping(o->checkpoint))
+	if (!privilege_keep_helping(&o->may))
 		serve(control, o);
 	for (unsigned int i = 0; i < ASK_HELPERS; i++)
 		end_helper(i);
-	for (thaw_left(o); o->checkpoint && freezer; thaw_left(o)) /* it freezes no more when it has ended */
+	for (thaw_left(o); o->may.checkpoint && freezer; thaw_left(o)) /* it freezes no more when it has ended */
 		nanosleep(&pause, NULL);
 	_exit(0);
 }
@@ -211,7 +225,7 @@ int helpers_start(const struct helpers_opts *o)
 {
 	int control[2], ours[ASK_HELPERS], err = make_sockets(control, ours);
 
-	if (!err && o->checkpoint)
+	if (!err && o->may.checkpoint)
 		err = checkpoint_share();
 	if (err)
 		return err;

@@ -3,10 +3,15 @@
 #ifndef IOT_HELPERS_H
 #define IOT_HELPERS_H
 
+#include "privilege.h"
 #include "tracer.h"
 
+#define HELPERS_KEPT 16
+
 struct helpers_opts {
-	bool checkpoint;        /* the one for what takes long may freeze file systems (checkpoint.h) */
+	struct privilege_opts may;
+	bool report;            /* the one for errands prints on standard output */
+	int kept[HELPERS_KEPT]; /* descriptors that it needs; -1: none */
 };
 
 /* Forks the keeper, which makes helpers when they are needed. Behind every ask_serve() and before anything is there that a helper must not

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include "errands.h"
 #include "out.h"
 #include "outputs.h"
 #include "place.h"
@@ -243,6 +243,26 @@ int outputs_begin(struct outputs *o)
 	return 0;
 }
 
+static int remove_beside(int dir, const char *name, int flags)
+{
+	int err = errand_remove(dir, name);
+
+	errno = -err;
+	return err ? -1 : 0;
+}
+
+int outputs_confine(struct outputs *o)
+{
+	struct tee *t = (struct tee *)o->sink;
+	int err = 0;
+
+	store_unlink = remove_beside;
+	for (size_t i = 0; i < t->n && !err; i++)
+		if (t->branches[i].store && t->branches[i].sink)
+			err = store_confine(t->branches[i].sink);
+	return err;
+}
+
 int outputs_close(struct outputs *o, bool complete)
 {
 	int err = o->sink ? o->sink->close(o->sink, complete) : 0;
@@ -274,53 +294,48 @@ void outputs_undo(struct outputs *o)
 	outputs_close(o, false);
 }
 
-/* A signal that comes while the table is printed is for the child too: its reader may be gone for lunch. */
-static int wait_child(pid_t pid, int *status)
-{
-	int before = stop_asked();
-	pid_t got;
-
-	while (!(got = waitpid(pid, status, WNOHANG))) {
-		stop_wait(NSEC / 20);
-		if (stop_again() || stop_asked() != before)
-			kill(pid, SIGTERM);
-	}
-	return got == pid ? 0 : -errno;
-}
-
+/* A signal that comes while the table is printed ends that, too: its reader may be gone for lunch. */
 int outputs_report(struct outputs *o)
 {
-	int status;
-	pid_t pid = fork();
+	int before = stop_asked(), err = errand_report();
 
-	if (!pid) {
-		char program[32];
-		sigset_t none;
-
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		/* the program that was judged, whatever has its name by now */
-		snprintf(program, sizeof(program), "/proc/self/fd/%d", o->analyzer_fd);
-		execl(program, o->analyzer, "amplification", o->store, (char *)NULL);
-		fail(errno, "cannot run %s", o->analyzer);
-		_exit(STATUS_FAILED);
+	while (!err && (err = errand_report_over()) == -EAGAIN) {
+		err = 0;
+		stop_wait(NSEC / 20);
+		if (!stop_again() && stop_asked() == before)
+			continue;
+		errand_report_end();
+		return -EINTR;
 	}
-	if (pid < 0)
-		return fail(errno, "cannot start %s", o->analyzer);
-	if (wait_child(pid, &status))
-		return fail(errno, "cannot wait for %s", o->analyzer);
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+	return err;
 }
 
-void outputs_free(struct outputs *o)
+bool outputs_store(const struct outputs *o, size_t i, int *dir, const char **name)
+{
+	const struct tee *t = (const struct tee *)o->sink;
+
+	if (!t || i >= t->n)
+		return false;
+	*dir = -1;
+	*name = t->branches[i].store && t->branches[i].sink ? store_place(t->branches[i].sink, dir) : NULL;
+	return true;
+}
+
+void outputs_tidy(const struct outputs *o)
 {
 	static const char *const names[] = { TEMPORARY, TEMPORARY "-wal", TEMPORARY "-shm" };
 
-	outputs_close(o, false);
 	for (size_t i = 0; o->store && i < N_OF(names); i++)
 		unlinkat(o->folder_fd, names[i], 0);
 	if (o->folder)
 		rmdir(o->folder); /* an empty one, whosever it is */
+}
+
+void outputs_free(struct outputs *o)
+{
+	outputs_close(o, false);
+	if (o->folder && errand_tidy())
+		outputs_tidy(o);
 	if (o->folder && o->folder_fd >= 0)
 		close(o->folder_fd);
 	if (o->analyzer && o->analyzer_fd >= 0)

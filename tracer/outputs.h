@@ -23,16 +23,26 @@ int outputs_open(struct outputs *, const struct options *);
 /* Empties the files that are written anew. Call it before the first record. */
 int outputs_begin(struct outputs *);
 
+/* From here on the outputs do with what is open, and have somebody else remove what lies beside a store (errands.h). Before the first
+ * record: in a transaction it would come too late. */
+int outputs_confine(struct outputs *);
+
 /* Closes everything; complete: the run ended as it should. Returns the first error. */
 int outputs_close(struct outputs *, bool complete);
 
 /* Prints the amplification table of a temporary store. */
 int outputs_report(struct outputs *);
 
+/* The folder and name of store i; *name is NULL, and the folder -1, of another output. False: there are no more outputs. */
+bool outputs_store(const struct outputs *, size_t i, int *dir, const char **name);
+
+/* Removes the temporary store: by who may. */
+void outputs_tidy(const struct outputs *);
+
 /* The set-up failed: removes the files that were made for this run. Those that were there stay what they are. */
 void outputs_undo(struct outputs *);
 
-/* Removes the temporary store. */
+/* Has the temporary store removed. */
 void outputs_free(struct outputs *);
 
 #endif

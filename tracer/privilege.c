@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* privilege.c - capabilities: drops all but a few once everything is attached. (What is needed: rights.c.)
+/* privilege.c - who the processes of a run are, and what they may, once everything is attached. (What is needed before that: rights.c.)
  *
- * To change what is kept: a row in `rows`.
+ * To change what one keeps: a row in `whose`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,19 +15,12 @@
 #include "privilege.h"
 #include "sandbox.h"
 
-enum kept { DROPPED, KEPT, KEPT_STORE, KEPT_OLD_KERNEL, KEPT_CHECKPOINT };
-
-static const struct row {
-	int cap;
-	enum kept kept;         /* used while recording */
-} rows[] = {
-	{ CAP_BPF, KEPT_OLD_KERNEL },   /* load; read maps before 5.19 (c8644cd0efe7), where unprivileged BPF is off */
-	{ CAP_PERFMON, DROPPED },   /* tracing programs */
-	{ CAP_SYS_PTRACE, KEPT },           /* executables and accounting of others' processes */
-	{ CAP_DAC_READ_SEARCH, KEPT }, /* mount points to be synced, files that say what a process is */
-	{ CAP_DAC_OVERRIDE, KEPT_STORE }, /* the store's log, in folders of other users */
-	{ CAP_SYS_ADMIN, KEPT_CHECKPOINT },  /* what has a journal put in place (checkpoint.c) */
-};
+/* The leak checker of sanitizers looks into the process. */
+#ifdef __SANITIZE_ADDRESS__
+#define NO_SANDBOX 1
+#else
+#define NO_SANDBOX 0
+#endif
 
 static int get_caps(struct __user_cap_data_struct data[2])
 {
@@ -43,114 +36,160 @@ static int set_caps(struct __user_cap_data_struct data[2])
 	return syscall(SYS_capset, &header, data) ? fail(errno, "cannot drop privileges") : 0;
 }
 
-static bool is_kept(enum kept kept, bool needs_bpf, const struct sandbox_opts *o)
+static void close_memory(void)
 {
-	return kept == KEPT || (kept == KEPT_OLD_KERNEL && needs_bpf) || (kept == KEPT_STORE && o->store) || (kept == KEPT_CHECKPOINT && o->checkpoint);
-}
-
-/* All but what is kept; in the effective set alone, or for good. */
-static int keep(struct __user_cap_data_struct data[2], bool needs_bpf, const struct sandbox_opts *o, bool for_good)
-{
-	u32 kept[2] = {};
-
-	for (size_t i = 0; i < N_OF(rows); i++)
-		if (is_kept(rows[i].kept, needs_bpf, o))
-			kept[rows[i].cap / 32] |= 1u << rows[i].cap % 32;
-	for (int i = 0; i < 2; i++) {
-		data[i].effective = data[i].permitted & kept[i];
-		data[i].permitted = for_good ? data[i].effective : data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	return set_caps(data);
+	if (!NO_SANDBOX)
+		prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* Asked without a map, with what capabilities there are: EPERM comes before EBADF. */
-static bool reading_needs_bpf(void)
+static bool reading_needs_bpf(const struct privilege_opts *o)
 {
+	struct __user_cap_data_struct data[2] = {}, none[2] = {};
 	union bpf_attr nothing = { .map_fd = -1 };
+	bool needs;
 
-	return syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &nothing, sizeof(nothing)) && errno == EPERM;
+	if (get_caps(data))
+		return true;
+	none[0].permitted = data[0].permitted;
+	none[1].permitted = data[1].permitted;
+	set_caps(none);
+	needs = syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &nothing, sizeof(nothing)) && errno == EPERM;
+	set_caps(data);
+	return needs;
 }
 
-int privilege_drop(const struct sandbox_opts *o)
+static bool is_checkpoint(const struct privilege_opts *o)
 {
-	struct __user_cap_data_struct data[2] = {};
+	return o->checkpoint;
+}
+
+static bool has_store(const struct privilege_opts *o)
+{
+	return o->store;
+}
+
+static bool has_modules(const struct privilege_opts *o)
+{
+	return o->modules;
+}
+
+enum who { TRACER, KEEPER, LOOKER, SETTLER, ERRANDS, LOADER };
+
+/* What each of them keeps for good. */
+static const struct {
+	int cap;
+	enum who who;
+	bool (*when)(const struct privilege_opts *); /* NULL: always */
+} whose[] = {
+	/* the tracer reads maps, for which it needs CAP_BPF before 5.19 (c8644cd0efe7) where unprivileged BPF is off */
+	{ CAP_BPF, TRACER, reading_needs_bpf },
+	/* executables, memory and accounting of others' processes; files that say what a process is, mount points to be synced */
+	{ CAP_SYS_PTRACE, LOOKER }, { CAP_DAC_READ_SEARCH, LOOKER },
+	/* what has a journal put in place (checkpoint.c) */
+	{ CAP_DAC_READ_SEARCH, SETTLER }, { CAP_SYS_ADMIN, SETTLER, is_checkpoint },
+	/* what lies beside a store, in folders of other users */
+	{ CAP_DAC_OVERRIDE, ERRANDS }, { CAP_DAC_READ_SEARCH, ERRANDS },
+	/* what the helpers keep, to make them other users, to end them, and to thaw what one left frozen */
+	{ CAP_SYS_PTRACE, KEEPER }, { CAP_DAC_READ_SEARCH, KEEPER }, { CAP_SYS_ADMIN, KEEPER, is_checkpoint }, { CAP_DAC_OVERRIDE, KEEPER, has_store },
+	{ CAP_SETUID, KEEPER }, { CAP_SETGID, KEEPER }, { CAP_KILL, KEEPER },
+	/* CAP_SYSLOG: where kptr_restrict hides the addresses of functions; CAP_SYS_ADMIN: a module's types are nobody else's */
+	{ CAP_BPF, LOADER }, { CAP_PERFMON, LOADER }, { CAP_SYSLOG, LOADER }, { CAP_SYS_ADMIN, LOADER, has_modules },
+};
+
+/* All that `who` keeps, and nothing else. */
+static int keep(enum who who, const struct privilege_opts *o)
+{
+	struct __user_cap_data_struct data[2] = {}, kept[2] = {};
 	int err = get_caps(data);
 
+	for (size_t i = 0; i < N_OF(whose); i++)
+		if (whose[i].who == who && (!whose[i].when || whose[i].when(o)))
+			kept[whose[i].cap / 32].permitted |= data[whose[i].cap / 32].permitted & 1u << whose[i].cap % 32;
+	for (int i = 0; i < 2; i++)
+		kept[i].effective = kept[i].permitted;
 	if (!err)
-		err = keep(data, false, o, false);
-	if (err)
-		return err;
-	err = keep(data, reading_needs_bpf(), o, true);
-	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = set_caps(kept);
+	if (!err && who != KEEPER && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = fail(errno, "cannot drop privileges");
+	return err;
+}
+
+/* Numbers of users that nobody has: behind those that containers get, before those that are reserved (systemd, UIDS-GIDS.md). Each process
+ * has one of its own, so that none can do anything to another. */
+#define NOBODYS 0x70000000u
+
+/* Another user than root, whose files are then closed to it, with the same capabilities; false: it cannot be. Whoever is not root stays who
+ * he is. Nobody else looks into it, nor finds its memory on a disk. */
+static bool leave_root(void)
+{
+	uid_t uid = NOBODYS + getpid();
+	bool left = (geteuid() && getuid()) || (!prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
+						!setresgid(uid, uid, uid) && !setresuid(uid, uid, uid));
+
+	close_memory();
+	return left;
+}
+
+int privilege_drop(void)
+{
+	static const struct privilege_opts none;
+	bool left = leave_root();
+	int err = keep(TRACER, &none);
+
 	if (err)
 		return err;
-	err = sandbox_enter(o);
+	if (!left)
+		note("the tracer stays root: it cannot become another user here");
+	err = sandbox_files();
+	if (err && !NO_SANDBOX)
+		note("the kernel has no Landlock (%s); continuing without it", strerror(-err));
+	err = sandbox_calls(SANDBOX_TRACER);
 	if (err)
 		note("the kernel has no filter for system calls (seccomp: %s); continuing without it", strerror(-err));
 	return 0;
 }
 
-/* Numbers of users that nobody has: behind those that containers get, below those that are refused (systemd's UIDS-GIDS). Each process
- * of ours has one of its own, so that none can do anything to another. */
-#define NOBODYS 0x70000000u
-
-/* Another user than root, with the same capabilities. What is root's alone can be written by it no longer. */
-static int leave_root(void)
+int privilege_keep_helping(const struct privilege_opts *o)
 {
-	uid_t uid = NOBODYS + getpid();
-
-	if (geteuid() && getuid())
-		return 0;
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
-		return fail(errno, "cannot become another user than root");
-	return 0;
+	close_memory();
+	return keep(KEEPER, o);
 }
 
-static int keep_these(const int *caps, size_t n)
+int privilege_keep_looking(void)
 {
-	struct __user_cap_data_struct data[2] = {}, kept[2] = {};
-	int err = get_caps(data);
+	static const struct privilege_opts none;
+	int err;
 
-	for (size_t i = 0; i < n; i++)
-		kept[caps[i] / 32].permitted |= data[caps[i] / 32].permitted & 1u << caps[i] % 32;
-	for (int i = 0; i < 2; i++)
-		kept[i].effective = kept[i].permitted;
-	return err ?: set_caps(kept);
-}
-
-int privilege_keep_helping(bool checkpoint)
-{
-	static const int caps[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_SYS_ADMIN };
-
-	prctl(PR_SET_DUMPABLE, 0);
-	return keep_these(caps, N_OF(caps) - !checkpoint);
-}
-
-int privilege_keep_looking(bool checkpoint)
-{
-	static const int caps[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN };
-	int err = leave_root() ?: keep_these(caps, N_OF(caps) - !checkpoint);
-
-	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = fail(errno, "cannot drop privileges");
-	prctl(PR_SET_DUMPABLE, 0);
+	leave_root();
+	err = keep(LOOKER, &none);
+	if (!err)
+		sandbox_calls(SANDBOX_HELPER);
 	return err;
+}
+
+int privilege_keep_settling(const struct privilege_opts *o)
+{
+	int err;
+
+	leave_root();
+	err = keep(SETTLER, o);
+	if (!err)
+		sandbox_calls(SANDBOX_HELPER);
+	return err;
+}
+
+int privilege_keep_errands(void)
+{
+	static const struct privilege_opts none;
+
+	return keep(ERRANDS, &none);
 }
 
 int privilege_keep_loading(bool modules)
 {
-	/* the last but one: where kptr_restrict hides the addresses of functions; the last: a module's types are nobody else's */
-	static const int caps[] = { CAP_BPF, CAP_PERFMON, CAP_SYSLOG, CAP_SYS_ADMIN };
-	struct __user_cap_data_struct data[2] = {}, kept[2] = {};
-	int err = get_caps(data);
+	const struct privilege_opts o = { .modules = modules };
 
-	for (size_t i = 0; i < N_OF(caps) - !modules; i++)
-		kept[caps[i] / 32].permitted |= data[caps[i] / 32].permitted & 1u << caps[i] % 32;
-	for (int i = 0; i < 2; i++)
-		kept[i].effective = kept[i].permitted;
-	if (err || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return err ? err : fail(errno, "cannot drop privileges");
-	return set_caps(kept);
+	leave_root();
+	return keep(LOADER, &o);
 }

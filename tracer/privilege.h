@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* privilege.h - what the tracer keeps once everything is attached. */
+/* privilege.h - who the processes of a run are, and what they may, once everything is attached. What they give up is gone for good.
+ * Each returns 0 or a negative errno after a message. */
 #ifndef IOT_PRIVILEGE_H
 #define IOT_PRIVILEGE_H
 
 #include <stdbool.h>
-#include "sandbox.h"
 
-/* Gives up every capability but those that the rest of the run needs, and every system call (sandbox.h), for good. Children that
- * were made before keep theirs. */
-int privilege_drop(const struct sandbox_opts *);
+struct privilege_opts {
+	bool checkpoint;        /* file systems may be frozen (checkpoint.h) */
+	bool store;             /* what SQLite keeps beside a store is to be removed */
+	bool modules;           /* programs are loaded that need a module's types */
+};
 
-/* What the keeper of helpers has left (helpers.h): what they need, and to make and end them. checkpoint: one may freeze file systems.
- * Each returns 0 or a negative errno after a message. */
-int privilege_keep_helping(bool checkpoint);
-/* What a helper has left: to look, for good. A helper of root's is another user than root, whom no other process belongs to. checkpoint:
- * it may freeze file systems. */
-int privilege_keep_looking(bool checkpoint);
+/* The tracer, which records: it is not root any more, holds no capability, opens no file for writing, and makes few system calls
+ * (sandbox.h). Children that were made before keep what they have. */
+int privilege_drop(void);
 
-/* The same for a process that loads programs later: it keeps what that takes and nothing else, for good. modules: also programs that
- * need a module's types. */
+/* The keeper of helpers (helpers.h): what those need, and to make and end them. */
+int privilege_keep_helping(const struct privilege_opts *);
+/* A helper that looks; the one that syncs; and the one that stays who the tracer was, to remove what lies beside a store. */
+int privilege_keep_looking(void);
+int privilege_keep_settling(const struct privilege_opts *);
+int privilege_keep_errands(void);
+
+/* A process that loads programs later. */
 int privilege_keep_loading(bool modules);
 
 #endif

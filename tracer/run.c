@@ -230,10 +230,9 @@ static int begin(struct run *r, u64 begun_ns)
 {
 	u64 attach_ns = clock_now(CLOCK_MONOTONIC) - begun_ns;
 	const struct probe_info *refused = probes_refused(r->probes);
-	const struct sandbox_opts left = { .store = r->outputs.has_store, .report = r->outputs.store, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
 	int status;
 
-	if (run_want_families(r) || outputs_begin(&r->outputs) || open_gate(r))
+	if (run_want_families(r) || outputs_begin(&r->outputs) || outputs_confine(&r->outputs) || open_gate(r))
 		return STATUS_FAILED;
 	r->next_ns = NSEC;
 	stop_due(r->opts->duration_ns ? r->start_ns + r->opts->duration_ns : 0);
@@ -252,7 +251,7 @@ static int begin(struct run *r, u64 begun_ns)
 		return STATUS_FAILED;
 	say_when(r, attach_ns);
 	status = r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
-	if (!status && privilege_drop(&left))
+	if (!status && privilege_drop())
 		status = STATUS_FAILED;
 	return status;
 }
@@ -302,9 +301,9 @@ static int finish(struct run *r)
 static void release(struct run *r)
 {
 	command_cancel(&r->command);
-	helpers_end();
 	probes_close(r->probes);
 	outputs_free(&r->outputs);
+	helpers_end();
 	ready_close(&r->ready);
 	lives_free(r->lives);
 	names_free(r->names);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include "ask.h"
 #include "describe.h"
+#include "errands.h"
 #include "fuse.h"
 #include "helpers.h"
 #include "open_files.h"
@@ -132,8 +133,11 @@ static int open_named(struct run *r)
 }
 
 /* Says who answers what, then has helpers made: before the kernel side is there, which they are not to keep. */
-static int prepare_helpers(const struct options *o)
+static int prepare_helpers(struct run *r)
 {
+	struct helpers_opts o = { .may = { .checkpoint = r->opts->settle == SETTLE_CHECKPOINT, .store = r->outputs.has_store },
+				  .report = r->outputs.store };
+
 	names_serve();
 	truth_serve();
 	devices_serve();
@@ -141,7 +145,9 @@ static int prepare_helpers(const struct options *o)
 	open_files_serve();
 	settle_serve();
 	ask_patience(ASK_AT_EASE);
-	return helpers_start(&(struct helpers_opts){ .checkpoint = o->settle == SETTLE_CHECKPOINT });
+	memset(o.kept, -1, sizeof(o.kept));
+	errands_serve(&r->outputs, o.kept);
+	return helpers_start(&o);
 }
 
 static int prepare_lives(struct run *r)
@@ -218,7 +224,7 @@ int run_prepare(struct run *r)
 	if (!r->batch)
 		return fail_as(STATUS_FAILED, ENOMEM, "events");
 	if (names_new(&r->names, r->detect) || devices_new(&r->devices) ||
-	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows) || prepare_helpers(o))
+	    filesums_new(&r->filesums, r->detect) || flows_new(&r->flows) || prepare_helpers(r))
 		return STATUS_FAILED;
 	status = open_probes(r) ?: check_denied(r);
 	if (!status && (cells_new(&r->cells, by_disk(r)) || prepare_lives(r)))
@@ -229,6 +235,7 @@ int run_prepare(struct run *r)
 
 int run_systems(const struct options *o)
 {
+	static const struct helpers_opts nothing_kept = { .kept = { [0 ... HELPERS_KEPT - 1] = -1 } };
 	struct systems *rules = NULL;
 	int err = open_processes() ? -ENOENT : systems_open(&rules, o->rules, o->n_rules);
 	const char *only = !err && o->system ? systems_name(rules, o->system) : NULL;
@@ -236,7 +243,7 @@ int run_systems(const struct options *o)
 
 	rights_raise();
 	if (!err && !unknown)
-		err = helpers_start(&(struct helpers_opts){ 0 });
+		err = helpers_start(&nothing_kept);
 	ask_patience(ASK_IN_TURN);
 	if (!err && !unknown)
 		err = systems_list(rules, only, stdout);

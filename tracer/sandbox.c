@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* sandbox.c - the system calls that are left, as a seccomp filter.
+/* sandbox.c - what is left to a process that reads what others wrote: system calls, by a seccomp filter, and files, by Landlock.
  *
- * While it records, the tracer reads bytes that anyone chose: records, names, rule files, /proc of strangers. Whoever finds a fault in
- * that has a process of root. What the filter leaves to him is to read, and to write what is open: no program is started, no socket or
- * device made, no BPF program loaded, no other process touched, nothing mounted, renamed, linked or made executable, no memory turned
- * into code. Without a store no file is opened for writing by openat(2) either. Two gaps: openat2(2) has its flags in memory, where no
- * filter looks, and detection needs it to stay inside containers; and with a store SQLite opens its journal and its temporary files.
+ * The tracer reads bytes that anyone chose: records, names, rule files, answers of its helpers, which read /proc of strangers. Whoever finds
+ * a fault in that has a process, which is no longer root. What the filter leaves to it is to read, and to write what is open: no program
+ * is started, no socket or device made, no BPF program loaded, no other process touched, nothing mounted, removed, renamed, linked or made
+ * executable, no memory turned into code, and no file opened for writing by openat(2). Two more calls are a helper's: openat2(2), whose
+ * flags are in memory, where no filter looks, and which it needs to stay inside containers, and those that sync.
  *
- * Landlock would close both. It cannot be used: a process in a Landlock domain may not look at processes outside of it, whatever its
- * capabilities (security/landlock: hook_ptrace_access_check; 6.18: readlink of /proc/1/exe is EPERM), and that is how processes get names.
+ * Landlock says the same of files whatever call it is, and keeps from looking into processes outside (ptrace(2), /proc/PID/mem). The
+ * tracer is in such a domain. Its helpers cannot be: to look at processes outside is what they are for.
  *
  * To allow a call: a row.
  */
@@ -37,6 +37,9 @@
 /* The leak checker of sanitizers attaches to the process with ptrace(2). */
 #ifdef __SANITIZE_ADDRESS__
 #undef ARCH
+#define NO_LANDLOCK 1
+#else
+#define NO_LANDLOCK 0
 #endif
 
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
@@ -45,7 +48,7 @@
 	B(OBJ_GET_INFO_BY_FD) | B(MAP_LOOKUP_AND_DELETE_ELEM) | B(MAP_LOOKUP_BATCH) | B(MAP_LOOKUP_AND_DELETE_BATCH) | \
 	B(MAP_UPDATE_BATCH) | B(MAP_DELETE_BATCH))
 
-enum when { ALWAYS, STORE, NO_STORE, REPORT, NO_REPORT, CHECKPOINT };
+enum when { ALWAYS, RECORDING, LOOKING };
 enum test { ANY, NONE_OF, SOME_OF, EQUAL, NUMBER_IN };
 
 static const struct call {
@@ -56,23 +59,18 @@ static const struct call {
 	u32 value;
 } calls[] = {
 	/* most frequent first: the kernel remembers those without a test only */
-	{ SYS_bpf, ALWAYS, NUMBER_IN, 0, MAP_CALLS },
-	{ SYS_openat, NO_STORE, NONE_OF, 2, WRITES },
-	{ SYS_openat, STORE },
-	{ SYS_mmap, NO_REPORT, NONE_OF, 2, PROT_EXEC },
-	{ SYS_mmap, REPORT },
-	{ SYS_mprotect, NO_REPORT, NONE_OF, 2, PROT_EXEC },
-	{ SYS_mprotect, REPORT },
+	{ SYS_bpf, RECORDING, NUMBER_IN, 0, MAP_CALLS },
+	{ SYS_openat, ALWAYS, NONE_OF, 2, WRITES },
+	{ SYS_mmap, ALWAYS, NONE_OF, 2, PROT_EXEC },
+	{ SYS_mprotect, ALWAYS, NONE_OF, 2, PROT_EXEC },
 	/* descriptors */
 	{ SYS_read }, { SYS_readv }, { SYS_pread64 }, { SYS_preadv }, { SYS_write }, { SYS_writev }, { SYS_pwrite64 }, { SYS_pwritev },
-	{ SYS_sendto }, { SYS_recvfrom }, { SYS_close }, { SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync }, { SYS_sync },
-	{ SYS_syncfs }, { SYS_sync_file_range }, { SYS_fadvise64 }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
+	{ SYS_sendto }, { SYS_recvfrom }, { SYS_close }, { SYS_lseek }, { SYS_ftruncate }, { SYS_fallocate }, { SYS_fsync }, { SYS_fdatasync },
+	{ SYS_sync_file_range }, { SYS_fadvise64 }, { SYS_flock }, { SYS_fcntl }, { SYS_dup }, { SYS_dup3 }, { SYS_ppoll }, { SYS_pselect6 },
 	{ SYS_epoll_ctl }, { SYS_epoll_pwait },
-	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD }, { SYS_ioctl, ALWAYS, EQUAL, 1, (u32)FS_IOC_GETVERSION },
-	{ SYS_ioctl, CHECKPOINT, EQUAL, 1, (u32)EXT4_CHECKPOINT }, { SYS_ioctl, CHECKPOINT, EQUAL, 1, (u32)FIFREEZE },
-	{ SYS_ioctl, CHECKPOINT, EQUAL, 1, (u32)FITHAW },
+	{ SYS_ioctl, ALWAYS, EQUAL, 1, TCGETS }, { SYS_ioctl, ALWAYS, EQUAL, 1, FIONREAD },
 	/* what files are */
-	{ SYS_openat2 }, { SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs }, { SYS_readlinkat }, { SYS_getdents64 },
+	{ SYS_newfstatat }, { SYS_fstat }, { SYS_statx }, { SYS_statfs }, { SYS_fstatfs }, { SYS_readlinkat }, { SYS_getdents64 },
 	{ SYS_getxattr }, { SYS_lgetxattr }, { SYS_fgetxattr }, { SYS_faccessat }, { SYS_faccessat2 }, { SYS_getcwd },
 	/* memory, time, threads, itself */
 	{ SYS_brk }, { SYS_munmap }, { SYS_mremap }, { SYS_madvise }, { SYS_membarrier }, { SYS_futex }, { SYS_sched_yield },
@@ -81,34 +79,16 @@ static const struct call {
 	{ SYS_getpid }, { SYS_gettid }, { SYS_getppid }, { SYS_getuid }, { SYS_geteuid }, { SYS_getgid }, { SYS_getegid },
 	{ SYS_rt_sigtimedwait }, { SYS_rt_sigprocmask }, { SYS_rt_sigaction }, { SYS_rt_sigreturn }, { SYS_sigaltstack }, { SYS_restart_syscall },
 	{ SYS_tgkill }, { SYS_wait4 }, { SYS_exit }, { SYS_exit_group },
-	{ SYS_clone, NO_REPORT, SOME_OF, 0, CLONE_THREAD },
-	/* SQLite beside a store */
-	{ SYS_unlinkat, STORE }, { SYS_fchown, STORE }, { SYS_fchmod, STORE },
-	/* the table at the end, and the folder of its store */
-	{ SYS_clone, REPORT }, { SYS_execve, REPORT }, { SYS_execveat, REPORT }, { SYS_kill, REPORT }, { SYS_set_tid_address, REPORT }, { SYS_pipe2, REPORT },
+	{ SYS_clone, RECORDING, SOME_OF, 0, CLONE_THREAD },
+	/* a helper's: to look from inside a container, and to have file systems synced and checkpointed, where it has the right to that */
+	{ SYS_openat2, LOOKING }, { SYS_syncfs, LOOKING }, { SYS_sync, LOOKING }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FS_IOC_GETVERSION },
+	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)EXT4_CHECKPOINT }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FIFREEZE },
+	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)FITHAW },
 #ifdef __x86_64__ /* the older names of some of them */
 	{ SYS_poll }, { SYS_select }, { SYS_epoll_wait }, { SYS_stat }, { SYS_lstat }, { SYS_readlink }, { SYS_access }, { SYS_getpgrp },
-	{ SYS_time }, { SYS_arch_prctl, REPORT }, { SYS_unlink, STORE }, { SYS_rmdir, REPORT }, { SYS_dup2, REPORT },
+	{ SYS_time },
 #endif
 };
-
-static bool applies(const struct call *c, const struct sandbox_opts *o)
-{
-	switch (c->when) {
-	case STORE:
-		return o->store;
-	case NO_STORE:
-		return !o->store;
-	case REPORT:
-		return o->report;
-	case NO_REPORT:
-		return !o->report;
-	case CHECKPOINT:
-		return o->checkpoint;
-	default:
-		return true;
-	}
-}
 
 #define ROW_MAX 8               /* instructions of one row */
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -147,7 +127,7 @@ static size_t put_call(struct sock_filter *p, const struct call *c)
 	return n;
 }
 
-int sandbox_enter(const struct sandbox_opts *o)
+int sandbox_calls(enum sandbox whose)
 {
 #ifdef ARCH
 	struct sock_filter code[(ROW_MAX + 2) * N_OF(calls)];
@@ -163,7 +143,7 @@ int sandbox_enter(const struct sandbox_opts *o)
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < N_OF(calls); i++)
-		if (applies(&calls[i], o))
+		if (calls[i].when == ALWAYS || (calls[i].when == LOOKING) == (whose == SANDBOX_HELPER))
 			n += put_call(code + n, &calls[i]);
 	code[n++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
 	program.len = n;
@@ -172,4 +152,46 @@ int sandbox_enter(const struct sandbox_opts *o)
 #else
 	return -ENOSYS;
 #endif
+}
+
+/* --- Landlock --- */
+
+/* By their numbers: the headers may be older than the kernel. */
+#define LANDLOCK_CREATE 444
+#define LANDLOCK_RESTRICT 446
+#define LANDLOCK_VERSION 1
+
+struct landlock_rules {
+	u64 files, ports, scopes;
+};
+
+/* What each version of Landlock can deny: all but to read. A row for each that brought something. */
+static const struct {
+	int version;
+	struct landlock_rules denied;
+} landlock[] = {
+	{ 1, { 0x1ff3 } },                      /* to execute, write, remove, make (5.13) */
+	{ 2, { 0x2000 } },                      /* to link or rename into another folder (5.19) */
+	{ 3, { 0x4000 } },                      /* to truncate (6.2) */
+	{ 4, { 0, 0x3 } },                      /* to bind and connect (6.7) */
+	{ 5, { 0x8000 } },                      /* orders to devices (6.10) */
+	{ 6, { 0, 0, 0x3 } },                   /* abstract sockets and signals of others (6.12) */
+};
+
+int sandbox_files(void)
+{
+	long version = syscall(LANDLOCK_CREATE, NULL, 0, LANDLOCK_VERSION);
+	struct landlock_rules rules = { 0 };
+	size_t size = version < 4 ? offsetof(struct landlock_rules, ports) : version < 6 ? offsetof(struct landlock_rules, scopes) : sizeof(rules);
+	auto_close int fd = -1;
+
+	if (version < 0 || NO_LANDLOCK)
+		return version < 0 ? -errno : -ENOSYS;
+	for (size_t i = 0; i < N_OF(landlock) && landlock[i].version <= version; i++) {
+		rules.files |= landlock[i].denied.files;
+		rules.ports |= landlock[i].denied.ports;
+		rules.scopes |= landlock[i].denied.scopes;
+	}
+	fd = syscall(LANDLOCK_CREATE, &rules, size, 0);
+	return fd < 0 || syscall(LANDLOCK_RESTRICT, fd, 0) ? -errno : 0;
 }

@@ -106,7 +106,7 @@ static void go_on(struct settle_job *j)
 
 		j->since_ns = clock_now(CLOCK_MONOTONIC);
 		snprintf(q.mount, sizeof(q.mount), "%s", j->mounts[j->at]);
-		err = ask_job(ASK_SETTLE, &q, sizeof(q.a) + strlen(q.mount) + 1);
+		err = ask_job(ASK_SETTLER, ASK_SETTLE, &q, sizeof(q.a) + strlen(q.mount) + 1);
 		if (!err)
 			return;
 		say_error(j, err);
@@ -137,7 +137,7 @@ int settle_start(struct settle_job **out, const struct settle_what *what)
 bool settle_over(struct settle_job *j, int *err, int *checkpoint_err)
 {
 	struct told t;
-	ssize_t n = j->at < j->n ? ask_job_answer(&t, sizeof(t)) : 0;
+	ssize_t n = j->at < j->n ? ask_job_answer(ASK_SETTLER, &t, sizeof(t)) : 0;
 
 	if (n == -EAGAIN)
 		return false;
@@ -166,7 +166,7 @@ u64 settle_since_ns(const struct settle_job *j)
 
 void settle_skip(struct settle_job *j, bool all)
 {
-	ask_job_end();
+	ask_job_end(ASK_SETTLER);
 	if (j->at == j->n)
 		return;
 	say_error(j, -ETIMEDOUT);
@@ -176,7 +176,7 @@ void settle_skip(struct settle_job *j, bool all)
 
 void settle_free(struct settle_job *j)
 {
-	ask_job_end();
+	ask_job_end(ASK_SETTLER);
 	for (size_t i = 0; j && j->mounts && i < j->n; i++)
 		free(j->mounts[i]);
 	if (j) {
