@@ -268,21 +268,22 @@ teardown() {
 	[ -n "${IOT_SYSTEMS-}" ] || skip "IOT_SYSTEMS is not set: it starts a PostgreSQL server"
 	given "$caps"
 	export IOT_WORK=$place/work
-	"$root/workloads/postgres.sh" up >&2
+	"$root/workloads/postgres.sh" up >"$BATS_TEST_TMPDIR/up" 2>&1 3>&-
+	sleep 20 # until the server has logged who runs, which it does by itself
 	"$trace" -q --comm postgres --ready "$place/root.ready" -o "$place/root.sqlite" 3>&- &
 	tracers+=($!)
-	as_user ../iot-trace -q --comm postgres --ready his.ready -o his.sqlite 3>&- &
+	setpriv --reuid=65534 --regid=65534 --clear-groups ../iot-trace -q --comm postgres --ready his.ready -o his.sqlite 3>&- &
 	tracers+=($!)
 	timeout 120 sh -c 'until [ -e "$0" ] && [ -e his.ready ]; do sleep 0.2; done' "$place/root.ready"
-	"$root/workloads/postgres.sh" load small 500 >&2
-	sync
+	"$root/workloads/postgres.sh" load small 400 >load.json
+	sync -f "$IOT_WORK/mnt/d1"
 	sleep 2
 	kill -INT "${tracers[@]}"
 	wait "${tracers[@]}"
 	tracers=()
 	for store in "$place/root.sqlite" his.sqlite; do
-		q "SELECT layer, kind, cause, sub, SUM(ops), SUM(bytes), SUM(touched) FROM c WHERE comm = 'postgres' AND dir = 'w' GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4" >"$store.sums"
+		q "SELECT layer, kind, cause, SUM(ops), SUM(bytes), SUM(touched) FROM c WHERE comm = 'postgres' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3" >"$store.sums"
 	done
-	[ "$(wc -l <his.sqlite.sums)" -ge 5 ] || fail "$(cat his.sqlite.sums)"
+	[ "$(wc -l <his.sqlite.sums)" -ge 20 ] || fail "$(cat his.sqlite.sums)"
 	diff "$place/root.sqlite.sums" his.sqlite.sums
 }

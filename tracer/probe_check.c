@@ -50,11 +50,15 @@ const char *probes_wrong_types(void)
 	return NULL;
 }
 
-/* Under lockdown=confidentiality programs have no such function (bpf_base_func_proto, LOCKDOWN_BPF_READ_KERNEL). */
+/* Under lockdown=confidentiality programs have no such function (bpf_base_func_proto, LOCKDOWN_BPF_READ_KERNEL). What is relocated to a type of
+ * a module that is not shown is an instruction that the verifier refuses. */
 const char *probes_cure(const struct probe_info *denied)
 {
-	return strstr(denied->reason, "bpf_probe_read") ? "the kernel is locked down and lets no BPF program read its memory: boot with lockdown=integrity" :
-		"take a build by a compiler that this kernel accepts (a release)";
+	if (strstr(denied->reason, "bpf_probe_read"))
+		return "the kernel is locked down and lets no BPF program read its memory: boot with lockdown=integrity";
+	if (strstr(denied->reason, "CO-RE relocation") && types_hide_modules())
+		return "CAP_SYS_ADMIN is missing, without which types of kernel modules are not shown";
+	return "take a build by a compiler that this kernel accepts (a release)";
 }
 
 int probes_check(void)
