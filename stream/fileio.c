@@ -15,15 +15,23 @@
 #include "table.h"
 #include "volume.h"
 
-#define ROWS_MAX (1u << 19)       /* 60 MiB; beyond, the store sums */
+#define ROWS_ROOM_MAX (1u << 19)  /* 16 MiB, and 8 more while they are moved there */
+#define ROWS_MAX (ROWS_ROOM_MAX / 8 * 7) /* beyond, `shared` stays */
 #define RANGES_MAX (1u << 18)     /* 16 MiB, with those of the ledger, and 12 for half as many files; likewise */
 #define BLOCK_BYTES 4096ULL       /* what is written back is whole blocks */
 
 /* What the events say of a file: what calls wrote, what was submitted. */
 struct row {
 	u32 file, owner, component; /* the key */
+	bool used;
 	u64 called, written;
-	UT_hash_handle hh;
+};
+_Static_assert(sizeof(struct row) == 32, "a run has one for each file that is written");
+
+/* Open addressing: the pointers of a hash table with chains would take twice as much as the rows. */
+struct rows {
+	struct row *row;
+	u32 n, room;              /* room: 0 or a power of two */
 };
 
 /* A file on which threads tell the component: what each range was last written as. */
@@ -34,36 +42,60 @@ struct ranges {
 };
 
 struct fileio {
-	struct row *rows;         /* hash tables */
-	struct ranges *ranges;
+	struct rows rows;
+	struct ranges *ranges;    /* a hash table */
 	bool kinds[2][256];       /* [0]: of S, [1]: of W */
 	bool failed;              /* too many rows, or no memory */
 };
 
-#define KEY_BYTES (3 * sizeof(u32))
+/* The row of that key, or the free one where it would be; there is one while the rows are not full. */
+static struct row *row_at(const struct rows *rows, u32 file, u32 owner, u32 component)
+{
+	const u32 key[] = { file, owner, component };
+	u32 at = hash_words(key, sizeof(key));
+
+	for (;; at++) {
+		struct row *r = &rows->row[at & (rows->room - 1)];
+
+		if (!r->used || (r->file == file && r->owner == owner && r->component == component))
+			return r;
+	}
+}
+
+/* Moves them to where there is room for more. */
+static bool rows_grow(struct rows *rows)
+{
+	struct rows more = { .n = rows->n, .room = rows->room ? 2 * rows->room : 1024 };
+
+	more.row = calloc(more.room, sizeof(*more.row));
+	if (!more.row)
+		return false;
+	for (u32 i = 0; i < rows->room; i++)
+		if (rows->row[i].used)
+			*row_at(&more, rows->row[i].file, rows->row[i].owner, rows->row[i].component) = rows->row[i];
+	free(rows->row);
+	*rows = more;
+	return true;
+}
 
 static struct row *row_find(const struct fileio *f, u32 file, u32 owner, u32 component)
 {
-	const u32 key[] = { file, owner, component };
-	struct row *r;
+	struct row *r = f->rows.room ? row_at(&f->rows, file, owner, component) : NULL;
 
-	HASH_FIND(hh, f->rows, key, KEY_BYTES, r);
-	return r;
+	return r && r->used ? r : NULL;
 }
 
 static struct row *row_of(struct fileio *f, u32 file, u32 owner, u32 component)
 {
 	struct row *r = row_find(f, file, owner, component);
 
-	if (r || HASH_COUNT(f->rows) >= ROWS_MAX)
+	if (r || f->rows.n >= ROWS_MAX)
 		return r;
-	r = calloc(1, sizeof(*r));
-	if (r) {
-		r->file = file;
-		r->owner = owner;
-		r->component = component;
-	}
-	HASH_PUT(f->rows, file, KEY_BYTES, r);
+	if (f->rows.n >= f->rows.room / 8 * 7 && !rows_grow(&f->rows))
+		return NULL;
+	r = row_at(&f->rows, file, owner, component);
+	*r = (struct row){ .file = file, .owner = owner, .component = component, .used = true };
+	f->rows.n++;
 	return r;
 }
 
@@ -359,7 +391,7 @@ void fileio_close(struct fileio *f)
 {
 	if (f) {
 		ranges_free(f);
-		HASH_FREE(f->rows);
+		free(f->rows.row);
 	}
 	free(f);
 }

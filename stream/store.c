@@ -349,8 +349,10 @@ static int finish_run(struct store *s)
 {
 	int rc, err = name_files(s);
 
-	if (!err)
-		err = ledger_write(s->ledger, s->db, s->run) ?: fileio_write(s->fileio, s->db, s->run);
+	err = err ?: fileio_write(s->fileio, s->db, s->run);
+	fileio_close(s->fileio); /* its rows are many, and what the ledger does now needs memory too */
+	s->fileio = NULL;
+	err = err ?: ledger_write(s->ledger, s->db, s->run);
 	if (err)
 		return s->err ? s->err : undo(s, err);
 	rc = second_write(s->db, s->run, s->first_agg);

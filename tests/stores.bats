@@ -416,3 +416,29 @@ sys.stdin.readline()' "$1" <go 3>&- &
 	run timeout -s KILL 20 strace -o /dev/null -e trace=flock -e inject=flock:signal=INT:when=1 "$ANALYZE" ingest new.sqlite silent
 	same "status" "$status" 130
 }
+
+@test "93: a file that a run writes takes at most 230 bytes of the memory of who stores it" {
+	! grep -q __asan_init "$ANALYZE" || skip "sanitizers have memory of their own"
+	gen 300 >run.jsonl
+	cat >more.py <<-'END'
+		import resource, subprocess, sys
+		FILE = '{"t":"file","id":%d,"dev":"7:0","ino":%d,"gen":1,"path":"/mnt/iot/%d"}\n'
+		EVENT = ('{"t":"event","ts_ns":%d,"dur_ns":9,"offset":0,"size":%d,"bytes":%d,"task":4,"tid":4,"owner":4,"file":%d,'
+		         '"dev":"7:0","kind":"%s"}\n')
+		lines = open("run.jsonl").readlines()
+		def peak(files):
+		    with open("more.jsonl", "w") as f:
+		        f.writelines(lines[:-1])
+		        for i in range(1000, 1000 + files):
+		            f.write(FILE % (i, i, i) + EVENT % (5000000 + i, 100, 100, i, 'pwrite64","sub":"regular') +
+		                    EVENT % (5000001 + i, 4096, 4096, i, 'fs_write","cause":"data'))
+		        f.write(lines[-1])
+		    subprocess.run([sys.argv[1], "ingest", "%d.sqlite" % files, "more.jsonl"], check=True)
+		    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+		few, many = peak(10000), peak(200000)
+		print((many - few) // 190000)
+	END
+	bytes=$(python3 more.py "$ANALYZE")
+	echo "# $bytes bytes a file" >&3
+	[ "$bytes" -le 230 ]
+}
