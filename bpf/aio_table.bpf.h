@@ -39,6 +39,7 @@ struct aio {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct aio_key);
 	__type(value, struct aio);
 } aios SEC(".maps");

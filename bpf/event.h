@@ -194,7 +194,7 @@ struct iot_put {
 	u32 fs;                /* number of the file system */
 };
 
-/* One aggregate: what it is about, and its sums (one copy a processor). */
+/* One aggregate: what it is about, and its sums (one copy a processor, see map `cells`). */
 struct iot_cell_key {
 	u32 owner;             /* process.id */
 	u32 dev;
@@ -367,7 +367,8 @@ struct iot_state {
 	u32 next_proc, next_file, next_cell;
 	struct iot_sum_ring sum_free, sum_spare; /* in map `filesum_free` */
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
-	s32 sums, sums_pad;    /* of them, in use, but for those of files that are not known */
+	s32 sums;              /* of them, in use, but for those of files that are not known */
+	u32 zero;              /* 0, which the verifier does not know */
 	u32 late_asked, late_answered; /* the process that waits for file systems says how many of their programs were skipped ... */
 	u64 late_skips;        /* ... here */
 	u64 spared;            /* how often the copy of the program of calls was skipped where the first was not */
@@ -397,6 +398,7 @@ struct iot_state {
 #define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
 
 #define IOT_MAX_CELLS 65536
+#define IOT_NO_CELL (1U << 30) /* beyond all, of all processors */
 #define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4) /* kept for owner 0, so that bytes stay counted when the table is full */
 
 /* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back

@@ -11,12 +11,21 @@
 
 #include "record.bpf.h"
 
+/* As map `cells`, for each processor. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_FILESUMS);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, u32);
 	__type(value, struct iot_filesum);
 } filesums SEC(".maps");
+
+static __always_inline struct iot_filesum *filesum_here(u32 slot)
+{
+	u32 at = bpf_get_smp_processor_id() * IOT_MAX_FILESUMS + slot;
+
+	return bpf_map_lookup_elem(&filesums, &at);
+}
 
 /* Whose each slot is. The tracer reads it in place. */
 struct {
@@ -30,6 +39,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOT_MAX_FILESUMS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct iot_filesum_key);
 	__type(value, u32);
 } filesum_index SEC(".maps");
@@ -211,7 +221,7 @@ static __always_inline bool is_sync(u8 kind)
 /* What a call did. write: enum moves. A write with O_SYNC or the like is a sync too (METRICS section 2). */
 static __always_inline void filesum_count(u32 slot, u8 kind, u8 write, u64 bytes, u32 flags)
 {
-	struct iot_filesum *v = bpf_map_lookup_elem(&filesums, &slot);
+	struct iot_filesum *v = filesum_here(slot);
 
 	if (!v)
 		return;
@@ -297,7 +307,7 @@ static __always_inline void filesum_submit(struct iot_filesum_ref *ref, u32 file
 	}
 	n = filesum_find(&k);
 	slot = bpf_map_lookup_elem(&filesum_slots, &n);
-	v = bpf_map_lookup_elem(&filesums, &n);
+	v = filesum_here(n);
 	if (!slot || !v)
 		return;
 	ref->slot = n;
@@ -318,7 +328,7 @@ static __always_inline void filesum_complete(const struct iot_filesum_ref *ref, 
 	slot = bpf_map_lookup_elem(&filesum_slots, &n);
 	if (!n || !slot || slot->gen != ref->gen || slot->key.owner != owner || (slot->key.file && slot->key.file != file))
 		n = filesum_find(&k);
-	v = bpf_map_lookup_elem(&filesums, &n);
+	v = filesum_here(n);
 	if (v)
 		sum_add(write ? &v->dev_write_bytes : &v->dev_read_bytes, bytes);
 }

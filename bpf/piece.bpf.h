@@ -166,7 +166,7 @@ static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 op
 		cell_add(n, ops, bytes, w->error ? bytes : 0, ops ? w->lat_ns : 0, ops && w->error);
 		return;
 	}
-	v = bpf_map_lookup_elem(&cells, &n);
+	v = cell_here(n);
 	if (!v) {
 		lose(LOSS_CELL_BYTES);
 		return;
@@ -184,13 +184,15 @@ static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 op
 	}
 }
 
-/* To that of one owner. */
-static __always_inline void piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+/* To that of one owner, which is in the key of the walk for that: there is no room for another on the stack. Global: the verifier looks at it
+ * once. */
+__noinline int piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
 {
-	struct iot_cell_key k = w->key;
-
-	k.owner = proc;
-	piece_count(w, cell_find(&k), bytes, ops);
+	if (!w)
+		return 0;
+	w->key.owner = proc;
+	piece_count(w, cell_find(&w->key), bytes, ops);
+	return 0;
 }
 
 static long split_share(u32 n, struct walk_ref *r)

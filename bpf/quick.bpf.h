@@ -170,7 +170,7 @@ static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u
 	struct writer *w = writer_find(i);
 	struct thread *th;
 
-	if (!s || !w || w->many || w->first != proc || cell >= IOT_MAX_CELLS)
+	if (!s || !w || w->many || w->first != proc || cell == IOT_NO_CELL)
 		return;
 	th = thread_take(t);
 	if (!th)

@@ -222,7 +222,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	th->rchar = t->ioac.rchar;
 	cell_add(q->cell, 1, ret, touched, when.dur_ns, false);
 	hist_add(q->proc, q->kind, q->type, when.dur_ns);
-	sum = q->sum == QUICK_NO_SUM ? NULL : bpf_map_lookup_elem(&filesums, &q->sum);
+	sum = q->sum == QUICK_NO_SUM ? NULL : filesum_here(q->sum);
 	if (sum) {
 		sum_add(write ? &sum->write_ops : &sum->read_ops, 1);
 		sum_add(write ? &sum->write_bytes : &sum->read_bytes, ret);
@@ -241,7 +241,7 @@ static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *
 	struct quick *q;
 	struct file *f;
 
-	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell >= IOT_MAX_CELLS ||
+	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell == IOT_NO_CELL ||
 	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
 		return;
 	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 || o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||

@@ -3,8 +3,8 @@
 #ifndef IOT_RECORD_BPF_H
 #define IOT_RECORD_BPF_H
 
-#include "hist.h"
 #include "proc.bpf.h"
+#include "hist.h"
 
 /* What a call does to the bytes of a file. */
 enum moves {
@@ -34,13 +34,17 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOT_MAX_CELLS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct iot_cell_key);
 	__type(value, u32);
 } cell_index SEC(".maps");
 
+/* Sums, those of each processor behind each other's: the tracer multiplies the size by the number of processors. Elements of an array of the
+ * kernel's own for processors are allocated one by one, which took a tenth of the time until a run could begin. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_CELLS);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, u32);
 	__type(value, struct iot_cell);
 } cells SEC(".maps");
@@ -116,7 +120,7 @@ static __always_inline u32 owner_of_sums(u32 owner)
 
 #define CELL_TRIES 8           /* to take a number that other processors want too */
 
-/* A number for a new aggregate: one that was given back, or the next. IOT_MAX_CELLS: there is none. */
+/* A number for a new aggregate: one that was given back, or the next. IOT_NO_CELL: there is none. */
 static __always_inline u32 cell_number(struct iot_state *s)
 {
 	u32 n, begin, at;
@@ -135,9 +139,9 @@ static __always_inline u32 cell_number(struct iot_state *s)
 			return n;
 	}
 	if (s->next_cell >= cfg.max_cells)
-		return IOT_MAX_CELLS;
+		return IOT_NO_CELL;
 	n = NEXT_NUMBER(s, next_cell);
-	return n < cfg.max_cells ? n : IOT_MAX_CELLS;
+	return n < cfg.max_cells ? n : IOT_NO_CELL;
 }
 
 /* Unless the tracer has closed it. Before 5.12 there is no such operation, and it stays found by its key alone. */
@@ -154,7 +158,7 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 	struct iot_cell_slot *slot = bpf_map_lookup_elem(&cell_keys, &n);
 
 	if (!slot)
-		return IOT_MAX_CELLS;
+		return IOT_NO_CELL;
 	slot->key = *key;
 	slot->used = IOT_CELL_NEW;
 	__sync_fetch_and_add(&s->used_cells, 1);
@@ -164,11 +168,11 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 	}
 	slot->used = IOT_CELL_LOST; /* another processor was first */
 	other = bpf_map_lookup_elem(&cell_index, key);
-	return other ? *other : IOT_MAX_CELLS;
+	return other ? *other : IOT_NO_CELL;
 }
 
 /* Finds or makes the aggregate of a key that is not among the recent ones, which becomes that of whom its sums belong to. Returns its
- * number, or IOT_MAX_CELLS when there is no room; when only the reserve is left it is nobody's, and so is the key then. Global: the
+ * number, or IOT_NO_CELL when there is no room; when only the reserve is left it is nobody's, and so is the key then. Global: the
  * verifier looks at it once. */
 __noinline u32 cell_make(struct iot_cell_key *key)
 {
@@ -177,7 +181,7 @@ __noinline u32 cell_make(struct iot_cell_key *key)
 	u32 *n, owner;
 
 	if (!s || !key)
-		return IOT_MAX_CELLS;
+		return IOT_NO_CELL;
 	k = *key; /* until 6.2 a key must be on the stack of the function that looks it up */
 	n = REDUCED ? NULL : bpf_map_lookup_elem(&cell_index, &k);
 	if (n)
@@ -237,10 +241,21 @@ static __always_inline u32 cell_find(struct iot_cell_key *k)
 	return at;
 }
 
+/* The sums of an aggregate on this processor; NULL: of IOT_NO_CELL, whatever processor it is. */
+static __always_inline struct iot_cell *cell_here(u32 n)
+{
+	u32 at, first;
+
+	*(volatile u32 *)&at = n; /* not in a register meanwhile, for which there would be no room on the stack of 6.1 */
+	first = bpf_get_smp_processor_id() * cfg.max_cells;
+	*(volatile u32 *)&at += first;
+	return bpf_map_lookup_elem(&cells, &at);
+}
+
 /* lat_ns is 0 when the operations were not timed. */
 static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64 lat_ns, bool error)
 {
-	struct iot_cell *v = bpf_map_lookup_elem(&cells, &n);
+	struct iot_cell *v = cell_here(n);
 
 	if (!v) {
 		lose(LOSS_CELL_BYTES);
@@ -259,7 +274,7 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		v->max_ns = lat_ns;
 }
 
-/* Global: the verifier looks once at the many ways through hist_bucket(), not on every path that comes here. */
+/* Global: the verifier looks at it once, not on every path that comes here. */
 __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
 	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, n;

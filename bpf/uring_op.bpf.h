@@ -116,6 +116,7 @@ struct uring_request {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u64);      /* request */
 	__type(value, struct uring_request);
 } urings SEC(".maps");

@@ -335,6 +335,7 @@ refuses() { # STATUS TEXT ARGS...
 @test "the manual says how much memory of the kernel a run takes, to a twentieth" {
 	need_tracer
 	[ "$(cat /sys/devices/system/cpu/possible)" = 0-1 ] || skip "a machine with two processors is missing: the figure is of one"
+	! losetup -n -l | grep -q . || skip "a machine without loop devices that are attached is missing: what is written to them has a larger table then"
 	! grep -qE ' (xfs|btrfs) ' /proc/mounts || skip "a machine without XFS and btrfs is missing: their tables come when one is mounted"
 	said=$(sed -nE 's/.*The kernel holds ([0-9]+) MiB.*/\1/p' "$root/tracer/iot-trace.8")
 	has=$("$IOT_BUILD/iot-trace" --probes | awk '$1 == "memory" { print int($2 + 0.5) }')

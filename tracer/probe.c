@@ -105,7 +105,7 @@ static int map_sums(struct probes *p)
 	if (slots == MAP_FAILED)
 		return fail(errno, "cannot map the sums by file");
 	p->sum_users = slots;
-	return 0;
+	return each_begin(p, &p->sums, "filesums", sizeof(struct iot_filesum), IOT_MAX_FILESUMS);
 }
 
 /* Maps the elements of an array of the kernel side. */
@@ -122,6 +122,7 @@ static int map_array(struct probes *p, const char *name, size_t size, void *out)
 static int map_tables(struct probes *p)
 {
 	return map_array(p, "state", sizeof(*p->state), &p->state) ?:
+		each_begin(p, &p->cells, "cells", sizeof(struct iot_cell), p->max_cells) ?:
 		map_array(p, "cell_keys", p->max_cells * sizeof(*p->cell_slots), &p->cell_slots) ?:
 		map_array(p, "free_cells", p->max_cells * sizeof(*p->free_cells), &p->free_cells) ?:
 		map_array(p, "folds", IOT_MAX_FOLDS * sizeof(*p->folds), &p->folds);
@@ -487,6 +488,8 @@ void probes_close(struct probes *p)
 		munmap((void *)p->sum_slots, SUM_SLOTS_BYTES);
 	if (p->sum_users)
 		munmap(p->sum_users, SUM_USERS_BYTES);
+	each_end(p, &p->sums);
+	each_end(p, &p->cells);
 	for (size_t i = 0; i < n_objects; i++)
 		bpf_object__close(p->obj[i]);
 	types_end(p);

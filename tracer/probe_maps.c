@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* probe_maps.c - the tables of the kernel side: by name, and how large they are. */
 #include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "probe_parts.h"
 
@@ -61,15 +64,64 @@ static bool sizes_others(const char *map)
 	return false;
 }
 
+static u32 ring_size(const struct probes *p)
+{
+	return !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
+}
+
+static u32 packs_size(const struct probes *p)
+{
+	return p->opts.events ? p->cpus : 0;
+}
+
+static u32 cells_size(const struct probes *p)
+{
+	return p->max_cells * p->cpus;
+}
+
+static u32 filesums_size(const struct probes *p)
+{
+	return IOT_MAX_FILESUMS * p->cpus;
+}
+
+/* Nobody looks into it where everybody is wanted. */
+static u32 want_pids_size(const struct probes *p)
+{
+	return map_asked(p, "want_pids") ?: (p->opts.by_pid ? 0 : 32);
+}
+
+/* Marks of what is written to loop devices and not to the disks below yet. One that is attached later finds room for 2 GiB of its file. */
+static u32 loop_writer_size(const struct probes *p)
+{
+	u32 asked = map_asked(p, "loop_writer");
+	glob_t found = {};
+	bool attached = !glob("/sys/block/loop*/loop/backing_file", GLOB_NOSORT, NULL, &found);
+
+	globfree(&found);
+	return asked ?: (attached ? 0 : 1 << 15);
+}
+
+/* Tables whose size depends on the run. 0: it is what the object says. */
+static const struct {
+	const char *map;
+	u32 (*entries)(const struct probes *);
+} sized_by_run[] = {
+	{ "ring", ring_size },
+	{ "packs", packs_size },
+	{ "cells", cells_size },
+	{ "filesums", filesums_size },
+	{ "want_pids", want_pids_size },
+	{ "loop_writer", loop_writer_size },
+};
+
 void size_map(struct probes *p, struct bpf_map *m)
 {
 	const char *name = bpf_map__name(m);
 	u32 entries = map_asked(p, name);
 
-	if (!strcmp(name, "ring"))
-		entries = !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
-	if (!strcmp(name, "packs") && p->opts.events)
-		entries = p->cpus;
+	for (size_t i = 0; i < N_OF(sized_by_run); i++)
+		if (!strcmp(name, sized_by_run[i].map))
+			entries = sized_by_run[i].entries(p);
 	if (entries)
 		bpf_map__set_max_entries(m, entries);
 }
@@ -86,4 +138,62 @@ int maps_check(const struct probes *p)
 			return fail(ENOENT, "there is no table '%s' whose size can be set", name);
 	}
 	return 0;
+}
+
+/* --- elements once for each processor --- */
+
+#define PART (64u << 10)       /* mapped at least */
+
+int each_begin(struct probes *p, struct each *e, const char *map, size_t size, u32 n)
+{
+	*e = (struct each){ .fd = map_fd(p, map), .size = size, .n = n, .part = calloc(p->cpus, sizeof(*e->part)) };
+	return e->part ? 0 : fail(ENOMEM, "table %s", map);
+}
+
+/* Maps begin with a page: how much of it is the end of the processor before. */
+static size_t before(const struct each *e, int cpu)
+{
+	return (size_t)cpu * e->n * e->size % sysconf(_SC_PAGESIZE);
+}
+
+static void unmap(const struct each *e, int cpu)
+{
+	struct part *m = &e->part[cpu];
+
+	if (m->at)
+		munmap(m->at - before(e, cpu), m->bytes + before(e, cpu));
+	*m = (struct part){ 0 };
+}
+
+static int map_more(struct each *e, int cpu, size_t need)
+{
+	size_t begin = (size_t)cpu * e->n * e->size, all = e->n * e->size, bytes = 2 * e->part[cpu].bytes, skip = before(e, cpu);
+	char *at;
+
+	bytes = bytes > need ? bytes : need;
+	bytes = (bytes + PART - 1) / PART * PART;
+	bytes = bytes < all ? bytes : all;
+	at = mmap(NULL, skip + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, begin - skip);
+	if (at == MAP_FAILED)
+		return -errno;
+	unmap(e, cpu);
+	e->part[cpu] = (struct part){ at + skip, bytes };
+	return 0;
+}
+
+void *each_at(struct each *e, int cpu, u32 n)
+{
+	size_t need = (n + 1) * e->size;
+
+	if (n >= e->n || (need > e->part[cpu].bytes && map_more(e, cpu, need)))
+		return NULL;
+	return e->part[cpu].at + n * e->size;
+}
+
+void each_end(struct probes *p, struct each *e)
+{
+	for (int cpu = 0; e->part && cpu < p->cpus; cpu++)
+		unmap(e, cpu);
+	free(e->part);
+	e->part = NULL;
 }

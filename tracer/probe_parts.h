@@ -90,6 +90,18 @@ extern const size_t n_function_rows;
 #define MAX_SYMBOLS 64 /* as map `functions` */
 #define SHARE_BATCH 256 /* more than a bucket of map `late` may hold */
 
+/* A map that has all its elements once for each processor, those of one behind each other. Mapped as far as they are used: what is mapped counts as
+ * the tracer's memory. */
+struct each {
+	int fd;
+	size_t size;           /* of an element; 0: the map is not there */
+	u32 n;                 /* elements of a processor */
+	struct part {
+		char *at;
+		size_t bytes;
+	} *part;               /* of each processor */
+};
+
 struct probes {
 	struct probe_opts opts;
 	struct iot_self self;
@@ -129,12 +141,14 @@ struct probes {
 	const struct probe_callbacks *callbacks; /* during probes_consume() */
 	const struct iot_filesum_slot *sum_slots; /* whose sums by file are, mapped; NULL: no layer has any */
 	s64 *sum_users;                /* how many of them each user has, mapped */
+	struct each sums;              /* theirs: struct iot_filesum */
 	u64 misses_before[LOSS_MAX + 1];   /* skipped while the gate was still closed */
 	u64 misses[LOSS_MAX + 1];          /* skipped inside the run, where misses_known: probes_skips_end() */
 	bool misses_known;
 	int cpus;
 	u32 max_cells, max_writers, max_claims, max_bios, max_requests;
 	struct iot_cell_slot *cell_slots; /* the kernel's own, mapped, as are the next */
+	struct each cells;             /* struct iot_cell */
 	u64 *free_cells;
 	struct iot_fold *folds;
 	pid_t watcher;         /* loads what comes late; 0: nothing is waited for */
@@ -173,6 +187,12 @@ struct bpf_map *map_of(const struct probes *, const char *name);
 int map_fd(const struct probes *, const char *name);
 /* The size that was asked for a table by the name of its map; 0 none. */
 u32 map_asked(const struct probes *, const char *name);
+/* Begins and ends the use of a map that has its elements once for each processor: n elements of `size` bytes. Returns 0 or a negative errno after a
+ * message. */
+int each_begin(struct probes *, struct each *, const char *map, size_t size, u32 n);
+void each_end(struct probes *, struct each *);
+/* Element n of a processor; NULL: it cannot be mapped. Until the next call for that processor. */
+void *each_at(struct each *, int cpu, u32 n);
 /* Gives a map that is not made yet the size that was asked for it. */
 void size_map(struct probes *, struct bpf_map *);
 

@@ -7,10 +7,35 @@
 #include "hist.h"
 #include "probe_parts.h"
 
+/* Adds what one processor counted, which goes on meanwhile: each number is read once. */
+static void add_cell(struct iot_cell *sum, const volatile struct iot_cell *v)
+{
+	u64 max_ns = v->max_ns;
+
+	sum->ops += v->ops;
+	sum->errors += v->errors;
+	sum->bytes += v->bytes;
+	sum->touched += v->touched;
+	sum->timed += v->timed;
+	sum->lat_ns += v->lat_ns;
+	if (max_ns > sum->max_ns)
+		sum->max_ns = max_ns;
+}
+
+static int sum_cell(struct probes *p, u32 n, struct iot_cell *sum)
+{
+	for (int cpu = 0; cpu < p->cpus; cpu++) {
+		const struct iot_cell *v = each_at(&p->cells, cpu, n);
+
+		if (!v)
+			return -ENOMEM;
+		add_cell(sum, v);
+	}
+	return 0;
+}
+
 int probes_cells(struct probes *p, probes_cell *cell, void *arg)
 {
-	int fd = map_fd(p, "cells");
-	struct iot_cell values[p->cpus];
 	u32 n;
 
 	late_share(p);
@@ -20,18 +45,10 @@ int probes_cells(struct probes *p, probes_cell *cell, void *arg)
 
 		if (p->cell_slots[i].used == IOT_CELL_LOST)
 			probes_cell_free(p, i);
-		if (!p->cell_slots[i].used || bpf_map_lookup_elem(fd, &i, values))
+		if (!p->cell_slots[i].used)
 			continue;
-		for (int cpu = 0; cpu < p->cpus; cpu++) {
-			sum.ops += values[cpu].ops;
-			sum.errors += values[cpu].errors;
-			sum.bytes += values[cpu].bytes;
-			sum.touched += values[cpu].touched;
-			sum.timed += values[cpu].timed;
-			sum.lat_ns += values[cpu].lat_ns;
-			if (values[cpu].max_ns > sum.max_ns)
-				sum.max_ns = values[cpu].max_ns;
-		}
+		if (sum_cell(p, i, &sum))
+			return fail(errno, "cannot read the aggregates");
 		cell(arg, i, &p->cell_slots[i].key, &sum);
 	}
 	return 0;
@@ -53,14 +70,15 @@ bool probes_sums_are_many(const struct probes *p)
 
 int probes_sum(struct probes *p, u32 slot, struct iot_filesum *sum)
 {
-	struct iot_filesum values[p->cpus];
-
 	*sum = (struct iot_filesum){ 0 };
-	if (bpf_map_lookup_elem(map_fd(p, "filesums"), &slot, values))
-		return fail(errno, "cannot read the sums by file");
-	for (int cpu = 0; cpu < p->cpus; cpu++)
+	for (int cpu = 0; cpu < p->cpus; cpu++) {
+		const volatile u64 *v = each_at(&p->sums, cpu, slot);
+
+		if (!v)
+			return fail(errno, "cannot read the sums by file");
 		for (size_t i = 0; i < sizeof(*sum) / sizeof(u64); i++)
-			((u64 *)sum)[i] += ((const u64 *)&values[cpu])[i];
+			((u64 *)sum)[i] += v[i];
+	}
 	return 0;
 }
 
@@ -149,11 +167,13 @@ bool probes_cell_close(struct probes *p, u32 n)
 
 void probes_cell_free(struct probes *p, u32 n)
 {
-	struct iot_cell zero[p->cpus];
+	for (int cpu = 0; cpu < p->cpus; cpu++) {
+		struct iot_cell *v = each_at(&p->cells, cpu, n);
 
-	memset(zero, 0, sizeof(zero));
-	if (bpf_map_update_elem(map_fd(p, "cells"), &n, zero, BPF_ANY))
-		return; /* never used again */
+		if (!v)
+			return; /* never used again */
+		*v = (struct iot_cell){ 0 };
+	}
 	__atomic_store_n(&p->cell_slots[n].used, 0, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&p->state->used_cells, 1, __ATOMIC_RELAXED);
 	p->free_cells[p->state->free_end % p->max_cells] = n;
