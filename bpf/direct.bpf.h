@@ -10,7 +10,7 @@
 
 static __always_inline bool ends_direct(u32 function)
 {
-	return function == FN_END_DIRECT || function == FN_END_DEVICE || function == FN_END_DEVICE_ASYNC;
+	return 1ULL << (function & 63) & (1ULL << FN_END_DIRECT | 1ULL << FN_END_DEVICE | 1ULL << FN_END_DEVICE_ASYNC);
 }
 
 /* The open file of a bio of direct I/O, or NULL. `end`: what its bi_end_io is. */

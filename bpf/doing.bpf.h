@@ -18,8 +18,10 @@ enum doing {
 				* up; a core dump */
 };
 
-static __always_inline enum doing doing_now(struct task_struct *t)
+/* Of the current task. Global: the verifier looks at it once, and at what follows not once for each of its ends. */
+__noinline u32 doing_current(void)
 {
+	struct task_struct *t = current_task();
 	const struct pt_regs *regs;
 	const volatile struct iot_syscall *row;
 	u8 kind;
@@ -47,6 +49,11 @@ static __always_inline enum doing doing_now(struct task_struct *t)
 	if (writes_simply(row))
 		return DOING_CALL;
 	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? DOING_WRITE : DOING_OTHER;
+}
+
+static __always_inline enum doing doing_now(struct task_struct *t)
+{
+	return doing_current();
 }
 
 static __always_inline enum doing aio_doing(struct task_ctx *c, struct inode *i)

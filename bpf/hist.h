@@ -11,6 +11,23 @@
 
 #define HIST_BUCKETS 304
 
+#ifndef __IOT_KERNEL__ /* there it is that of index.h */
+static inline unsigned long long is_negative(unsigned long long number)
+{
+	return number >> 63;
+}
+#endif
+
+/* Takes n bits off, if anything is above them; returns how many. Without a jump: the verifier would look at all combinations. */
+static inline unsigned int hist_shift(unsigned long long *x, unsigned int n)
+{
+	unsigned long long above = *x >> n;
+	unsigned int by = is_negative(above | -above) * n;
+
+	*x >>= by;
+	return by;
+}
+
 static inline unsigned int hist_bucket(unsigned long long v)
 {
 	unsigned int octave = 0, bucket;
@@ -18,12 +35,12 @@ static inline unsigned int hist_bucket(unsigned long long v)
 
 	if (v < 8)
 		return v;
-	if (x >> 32) { octave += 32; x >>= 32; }
-	if (x >> 16) { octave += 16; x >>= 16; }
-	if (x >> 8) { octave += 8; x >>= 8; }
-	if (x >> 4) { octave += 4; x >>= 4; }
-	if (x >> 2) { octave += 2; x >>= 2; }
-	if (x >> 1) octave += 1;
+	octave += hist_shift(&x, 32);
+	octave += hist_shift(&x, 16);
+	octave += hist_shift(&x, 8);
+	octave += hist_shift(&x, 4);
+	octave += hist_shift(&x, 2);
+	octave += hist_shift(&x, 1);
 	bucket = (octave - 2) * 8 + ((v >> (octave - 3)) & 7);
 	return bucket < HIST_BUCKETS ? bucket : HIST_BUCKETS - 1;
 }

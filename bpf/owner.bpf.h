@@ -187,27 +187,41 @@ static __noinline int device_name(struct inode *i, u32 file)
 	return 0;
 }
 
-/* On whose behalf the current task works: an owner, and how it is known. */
-static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
+/* On whose behalf the current task works, and how that is known; *how stays as it is: on its own. Global: the verifier looks at it once, and at
+ * what follows not once for each of its ends. */
+__noinline u64 owner_behalf(struct task_ctx *c, u8 *how)
 {
-	u32 id;
+	struct writer *w;
 
-	*how = HOW_EXACT;
-	if (c && c->behalf == BEHALF_INODE) {
-		struct writer *w = writer_find((struct inode *)c->behalf_id);
-
+	if (!c || !how)
+		return PROC_NONE;
+	if (c->behalf == BEHALF_INODE) {
+		w = writer_find((struct inode *)c->behalf_id);
 		*how = w && w->recent ? HOW_INODE : HOW_NONE;
 		return w ? w->recent : PROC_NONE;
 	}
-	if (c && (c->behalf == BEHALF_TXN || c->behalf == BEHALF_OWNER)) {
+	if (c->behalf == BEHALF_TXN || c->behalf == BEHALF_OWNER) {
 		*how = HOW_TRANSACTION;
 		return c->behalf_id;
 	}
-	id = proc_current(c);
-	if (!id)
-		*how = HOW_NONE;
-	return id;
+	return PROC_NONE;
 }
+
+/* An owner, and how it is known: on whose behalf the current task works, or its process. */
+static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
+{
+	u8 known = HOW_MAX; /* on the stack: `how` may be a part of what another pointer is for */
+	u64 owner = owner_behalf(c, &known);
+
+	if (known == HOW_MAX) {
+		owner = proc_current(c);
+		known = is_negative(owner | -owner) * HOW_EXACT; /* without a jump, as above; HOW_NONE is 0 */
+	}
+	*how = known;
+	return owner;
+}
+
+_Static_assert(HOW_NONE == 0, "what nobody owns is known by nothing");
 
 #define BLOCK_BITS_MAX 16
 

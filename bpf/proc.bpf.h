@@ -141,6 +141,8 @@ __by_numbers u32 proc_make(void)
 
 	if (!s)
 		return 0;
+	/* 0, of which the verifier knows no bit: else it goes through what follows once for each combination */
+	p.flags = p.mounts = p.root = *(volatile u32 *)&s->zero;
 	proc_key(&k, t);
 	old = bpf_map_lookup_elem(&procs, &k);
 	if (old)
@@ -155,23 +157,26 @@ __by_numbers u32 proc_make(void)
 	p.cgroup = bpf_get_current_cgroup_id();
 	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
 	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
+	t = current_task(); /* here and below, again: there is little room on the stack to keep it */
 	if (TASK(t, flags) & PF_KTHREAD)
-		p.flags |= PROC_KTHREAD;
+		p.flags += PROC_KTHREAD;
 	else if (proc_wanted(p.pid, p.comm, p.cgroup))
-		p.flags |= PROC_WANTED;
-	if (p.start_ns >= s->boot_ns)
-		p.flags |= PROC_BORN;
+		p.flags += PROC_WANTED;
+	s = run_state();
+	if (s && p.start_ns >= s->boot_ns)
+		p.flags += PROC_BORN;
+	t = current_task();
 	if (is_away(t)) {
-		p.flags |= PROC_AWAY;
+		p.flags += PROC_AWAY;
 		place_of(&p, t);
 	}
 	if (proc_is_over(t) && !(p.flags & PROC_KTHREAD)) {
 		/* what a dying process does after its calls: nobody will tell of its end again */
 		if (!(p.flags & PROC_WANTED))
 			return PROC_OTHER;
-		p.flags |= PROC_EXITED | PROC_DYING;
+		p.flags += PROC_EXITED | PROC_DYING;
 	}
-	s = run_state(); /* there is little room on the stack to keep it */
+	s = run_state();
 	if (!s)
 		return 0;
 	p.id = NEXT_NUMBER(s, next_proc) + PROC_FIRST;
@@ -205,25 +210,28 @@ static __always_inline u64 exec_number(struct task_struct *t)
 	return TASK(leader, self_exec_id);
 }
 
-/* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
-static __always_inline u32 proc_current(struct task_ctx *c)
+/* What is known of the current process without a look into the table; PROC_UNSEEN: nothing. This, proc_make() and proc_learn() are global: the
+ * verifier looks at each once, and at what follows not once for each of their ends. */
+#define PROC_UNSEEN (~0U)
+__noinline u32 proc_plain(struct task_ctx *c)
 {
 	struct task_struct *t = current_task();
-	struct iot_proc *p;
-	u32 id;
 
-	if (c && c->proc && (!cfg.twins || c->exec_no == exec_number(t)))
-		return c->proc;
 	if (TASK(t, tgid) == cfg.self_pid)
 		return PROC_SELF;
 	if (TASK(t, flags) & PF_KTHREAD)
 		return PROC_NONE;
-	if (c && c->proc_tried_ns && bpf_ktime_get_ns() - c->proc_tried_ns < 1000000000ULL)
-		return PROC_NONE;
-	id = proc_make();
+	return c && c->proc_tried_ns && bpf_ktime_get_ns() - c->proc_tried_ns < 1000000000ULL ? PROC_NONE : PROC_UNSEEN;
+}
+
+/* Keeps with the thread which process it belongs to: what proc_make() said. Returns what proc_current() does. */
+__noinline u32 proc_learn(struct task_ctx *c, u32 id)
+{
+	struct task_struct *t = current_task();
+	struct iot_proc *p = proc_find(t);
+
 	if (c)
 		c->proc_tried_ns = id ? 0 : bpf_ktime_get_ns();
-	p = proc_find(t);
 	if (p && !(p->flags & PROC_WANTED))
 		id = PROC_OTHER;
 	if (c) {
@@ -231,6 +239,17 @@ static __always_inline u32 proc_current(struct task_ctx *c)
 		c->exec_no = exec_number(t);
 	}
 	return id;
+}
+
+/* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
+static __always_inline u32 proc_current(struct task_ctx *c)
+{
+	u32 id;
+
+	if (c && c->proc && (!cfg.twins || c->exec_no == exec_number(current_task())))
+		return c->proc;
+	id = proc_plain(c);
+	return id == PROC_UNSEEN ? proc_learn(c, proc_make()) : id;
 }
 
 /* The number of the current process as the one that runs: kernel threads have one here. */
