@@ -60,12 +60,16 @@ static void *find_functions(void *arg)
 	}
 	while (!probes_over(p) && fgets(line, sizeof(line), f)) { /* "address type name [module]", 200,000 of them */
 		u64 address, *known;
+		size_t len;
 
 		name = strchr(line, ' ');
 		if (!name || strlen(name) < 4)
 			continue;
 		name += 3;
-		name[strcspn(name, " \t\n")] = '\0';
+		len = strcspn(name, " \t\n");
+		if (!strncmp(name + len, "\t[bpf]", 6))
+			break; /* behind all that are looked for, and the kernel looks for each of them from the first on */
+		name[len] = '\0';
 		p->symbols.skips |= !strcmp(name, SYMBOL_SKIPS);
 		known = variable(p, name);
 		if (known && !*known) /* a process that looks again may have no right to see it */
