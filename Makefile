@@ -67,7 +67,7 @@ hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run
 $(hot): OPT := -O2
 reports := $(sort $(wildcard reports/*.sql reports/*.gp reports/views/*.sql))
 
-.PHONY: all help setup setup-check demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
+.PHONY: all kernel-side check-compilers help setup setup-check demo check check-mutants check-asan check-systems check-vm check-release five bench fuzz install clean
 all: $(B)/iot-trace $(B)/iot-analyze $(B)/iot-io
 	@:
 
@@ -162,6 +162,17 @@ $(B)/packs: tests/packs.c $(B)/tracer/packs.o $(base_src:%.c=$(B)/%.o)
 # The objects are carried inside the tracer: the assembler looks for them there.
 $(B)/tracer/probe_rows.o: $(bpf_obj)
 $(B)/tracer/probe_rows.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
+
+# iot-trace with the kernel side of another compiler: make build/clang-19/iot-trace
+compilers := $(B)/clang-%/iot-trace
+$(compilers): $(B)/iot-trace $(bpf_src)
+	$(Q)$(MAKE) --no-print-directory CLANG=clang-$* B=$(B)/clang-$* kernel-side
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(B)/clang-$*/tracer
+	$(Q)$(CC) $(CFLAGS_ALL) $(call includes,tracer/) -Wa,-I$(B)/clang-$*/bpf -c tracer/probe_rows.c -o $(B)/clang-$*/tracer/probe_rows.o
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS) $(patsubst %/tracer/probe_rows.o,%/clang-$*/tracer/probe_rows.o,$(tracer_obj)) $(stream_obj) $(base_obj) \
+		-o $@ -lbpf -lelf -lcjson -lsqlite3
+kernel-side: $(bpf_obj)
 
 $(B)/%.o: %.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
@@ -291,6 +302,10 @@ check-systems: setup-check
 check-vm: setup-check
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check-vm $(KERNEL)
+
+## make check-compilers  the programs of the kernel side by compiler (clang-14 to clang-19, where installed) and kernel: nothing may be refused (root)
+check-compilers: all
+	$(Q)tests/check-compilers
 
 ## make check-release  all of these and long forms of some, one after another, a line for each: three hours (root)
 check-release: setup-check

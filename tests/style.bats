@@ -86,6 +86,11 @@ includes() { # FILES_REGEX: "file header" lines
 	done
 }
 
+# What another compiler may undo (bpf/index.h).
+@test "indexes of the kernel side are bounded by INDEX(), signs by is_negative()" {
+	empty "masks and shifts" "$(grep -nE '\[[^]]*& \(?[A-Za-z0-9_ *]+ ?-? ?1?\)?\]|>> 63|asm volatile\("%' bpf/*.[ch] | grep -v '^bpf/index\.h:' || :)"
+}
+
 @test "nothing is left to be done later" {
 	word='TO''DO|FIX''ME|X''XX'
 	empty "unfinished" "$(printf '%s\0' "${files[@]}" | grep -zv LICENSE | xargs -0 grep -nHIwE "$word" || :)"

@@ -266,7 +266,7 @@ static void print_probe(const struct probe_info *i)
 	if (i->reason)
 		printf(" %s", i->reason);
 	else if (i->verified)
-		printf(" verified: %u", i->verified);
+		printf(" frame: %-4u code: %-6u verified: %u", i->frame_bytes, i->code_bytes, i->verified);
 	putchar('\n');
 }
 

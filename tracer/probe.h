@@ -36,6 +36,7 @@ struct probe_opts {
 	u32 keeper;                 /* a process whose calls, and those of its children, are the tracer's own; 0 none */
 	bool reduced;               /* as on kernels that lack what the full tier needs */
 	bool (*over)(void);         /* true, in whatever thread: nothing more is loaded. NULL: it never is */
+	bool counts;                /* ask the verifier, too, how much stack each program takes */
 	unsigned int verbose;       /* 1: why a program was refused, in brief; 2: all that libbpf says */
 };
 
@@ -45,6 +46,8 @@ struct probe_info {
 	bool chosen;
 	const char *reason;         /* why not; NULL when chosen */
 	bool denied;                /* the kernel was given it and refused it */
+	u32 frame_bytes;            /* the largest stack frame of its functions; 0 not asked for, or not known */
+	u32 code_bytes;             /* machine code of all its functions */
 	u32 verified;               /* instructions that the kernel looked at, on all paths, before it took it; 0 not known (before 5.16) */
 };
 

@@ -280,8 +280,10 @@ static int name_programs(struct probes *p, struct bpf_object *o)
 
 static struct bpf_object *parse(struct probes *p, size_t n, const char *data, const char *end)
 {
-	/* with a path libbpf does not ask for the types of modules */
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name, .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL);
+	/* With a path libbpf does not ask for the types of modules. Level 4 is BPF_LOG_STATS; without a level libbpf asks for a whole log where a
+	 * program is refused, which -v shows. */
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = objects[n].name, .btf_custom_path = p->modules_hidden ? TYPES_FILE : NULL,
+		    .kernel_log_level = p->opts.counts && !p->opts.verbose ? 4 : 0);
 	struct bpf_object *o = bpf_object__open_mem(data, end - data, &opts);
 
 	if (!o) {
@@ -401,8 +403,11 @@ static void program_attach(struct probes *p, struct bpf_program *g)
 
 	if (row < 0 || p->info[row].reason || bpf_program__fd(g) < 0 || probes_over(p))
 		return;
-	if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len))
+	if (!bpf_obj_get_info_by_fd(bpf_program__fd(g), &info, &len)) {
 		p->info[row].verified = info.verified_insns;
+		p->info[row].code_bytes = info.jited_prog_len;
+	}
+	p->info[row].frame_bytes = libbpf_frame(row);
 	if (is_called(g)) {
 		p->info[row].chosen = true;
 		return;

@@ -52,6 +52,39 @@ static void keep_line(const char *log)
 	}
 }
 
+/* By row of `programs`. A program is loaded by one thread. */
+static u32 frames[MAX_PROGRAMS];
+
+/* Keeps the largest of the stack depths ("56+0+208", one a function) that the verifier counted in a program that it accepted: behind "prog 'NAME': -- BEGIN PROG LOAD LOG --". */
+static void keep_frame(const char *format, va_list args)
+{
+	static const char begin[] = "prog '", depth[] = "\nstack depth ";
+	auto_free char *text = NULL;
+	char name[64], *end;
+	const char *at;
+	int row;
+
+	if (!strstr(format, "PROG LOAD LOG") || vasprintf(&text, format, args) < 0)
+		return;
+	at = strstr(text, begin);
+	if (!at)
+		return;
+	at += strlen(begin);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "'"), at);
+	row = program_row(name);
+	at = row >= 0 ? strstr(at, depth) : NULL;
+	for (at = at ? at + strlen(depth) : NULL; at; at = *end == '+' ? end + 1 : NULL) {
+		u32 bytes = strtoul(at, &end, 10);
+
+		frames[row] = bytes > frames[row] ? bytes : frames[row];
+	}
+}
+
+u32 libbpf_frame(int row)
+{
+	return frames[row];
+}
+
 static int libbpf_says(enum libbpf_print_level level, const char *format, va_list a)
 {
 	auto_free char *line = NULL;
@@ -63,6 +96,8 @@ static int libbpf_says(enum libbpf_print_level level, const char *format, va_lis
 	if (verbose > (level == LIBBPF_DEBUG))
 		show(format, again);
 	va_end(again);
+	if (level == LIBBPF_DEBUG)
+		keep_frame(format, a);
 	if (level != LIBBPF_WARN || vasprintf(&line, format, a) < 0)
 		return 0;
 	p = strstr(line, "prog '");

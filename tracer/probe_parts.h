@@ -204,6 +204,8 @@ struct complaint {
 	char line[160];        /* the last of the verifier's log that says why; "" none */
 };
 struct complaint *libbpf_complaint(void);
+/* The largest stack frame, in bytes, that the verifier counted in the program of a row; 0 not known. */
+u32 libbpf_frame(int row);
 
 /* Looks for the functions of function_rows, beside what else there is to do before the kernel side needs them; waits for that;
  * tells the kernel side what was found. */

@@ -266,6 +266,7 @@ int run_probes(const struct options *o, u64 begun_ns)
 	if (rights_check() || probes_check())
 		return STATUS_FAILED;
 	fill_probe_opts(o, &p);
+	p.counts = true;
 	err = probes_open(&probes, &p);
 	if (probes)
 		print_probes(probes, o, clock_now(CLOCK_MONOTONIC) - begun_ns);
