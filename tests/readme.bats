@@ -74,7 +74,8 @@ picture() {
 			[ "$n" != 1 ] || picture
 		done
 	}
-	with_fs ext4 256M -- body
+	# e2fsprogs 1.47.1 and later write a block of one of these features more
+	with_fs ext4 256M -O '^orphan_file,^metadata_csum_seed' -- body
 }
 
 @test "every folder and option that the README names exists" {

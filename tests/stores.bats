@@ -97,7 +97,7 @@ answers() { # STORE
 
 @test "a row that no version of iot wrote stops migrate and prune: the message says which, and of which table" {
 	gen 40 | "$ANALYZE" ingest x.sqlite
-	sqlite3 x.sqlite "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE type = 'table';
+	sqlite3 x.sqlite ".dbconfig defensive off" "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE type = 'table';
 		PRAGMA writable_schema = RESET; UPDATE agg_total SET ops = 'abc'"
 	cp x.sqlite before
 	for command in migrate "prune --events"; do
@@ -114,7 +114,7 @@ answers() { # STORE
 	gen 40 --uuid b | "$ANALYZE" ingest x.sqlite
 	run sqlite3 x.sqlite "UPDATE event SET bytes = 'abc'"
 	[[ $output == *"cannot store TEXT value in INTEGER column event.bytes"* ]]
-	sqlite3 x.sqlite "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'event'; PRAGMA writable_schema = RESET"
+	sqlite3 x.sqlite ".dbconfig defensive off" "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'event'; PRAGMA writable_schema = RESET"
 	cp x.sqlite y.sqlite
 	"$ANALYZE" ingest x.sqlite a.jsonl
 	same "its events are as they were" "$(sqlite3 x.sqlite "SELECT strict FROM pragma_table_list('event')")" 0
@@ -168,7 +168,7 @@ answers() { # STORE
 	refused "its table 'process' has no column 'comm'"
 	rm x.sqlite
 	older x.sqlite 3
-	sqlite3 x.sqlite "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'agg'"
+	sqlite3 x.sqlite ".dbconfig defensive off" "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'agg'"
 	sqlite3 x.sqlite "UPDATE agg SET ops = 'many' WHERE rowid = 1"
 	refused "a row of table 'agg' cannot be"
 	rm x.sqlite
