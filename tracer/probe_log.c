@@ -55,7 +55,8 @@ static void keep_line(const char *log)
 /* By row of `programs`. A program is loaded by one thread. */
 static u32 frames[MAX_PROGRAMS];
 
-/* Keeps the largest of the stack depths ("56+0+208", one a function) that the verifier counted in a program that it accepted: behind "prog 'NAME': -- BEGIN PROG LOAD LOG --". */
+/* Keeps the largest of the stack depths ("56+0+208", one a function) that the verifier counted in a program that it accepted: they stand
+ * behind "prog 'NAME': -- BEGIN PROG LOAD LOG --". */
 static void keep_frame(const char *format, va_list args)
 {
 	static const char begin[] = "prog '", depth[] = "\nstack depth ";
