@@ -17,6 +17,7 @@
 
 /* To add a question: a row, and ask_serve() where it is answered. */
 enum ask {
+	ASK_SMALL,              /* base/procfs.c */
 	ASK_PROCESS,            /* systems/proc.c */
 	ASK_FILES,
 	ASK_PROGRAM,            /* systems/program.c */

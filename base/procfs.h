@@ -25,6 +25,11 @@ const char *procfs_path(char path[PROCFS_PATH], uint32_t pid, const char *name);
 /* All of a small file of a process, as read_file() does. */
 ssize_t procfs_read(uint32_t pid, const char *name, char *buf, size_t size);
 
+/* Says who answers what is asked about small files (ask.h); and, by who has become another user: is he shown the processes of others? If
+ * not (hidepid), helpers read for procfs_read() and those below. */
+void procfs_serve(void);
+void procfs_look(void);
+
 /* What PROCFS/PID/stat says. */
 struct procfs_stat {
 	char comm[64];          /* of the thread-group leader */

@@ -120,6 +120,12 @@ whole() {
 	grep -q "cannot sync the file system at $place/v: Connection timed out" said.txt || fail "$(<said.txt)"
 }
 
+@test "where /proc shows a user no processes of others, those who are traced have their names all the same" {
+	# shellcheck disable=SC2016,SC2046 # its own words
+	unshare -m --propagation private sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh "$trace" -q -o "$store" -- $(somebody) >/dev/null
+	whole
+}
+
 @test "who looks is not root, and keeps the capabilities for looking and nothing else" {
 	"$trace" -q -o "$store" -- sh -c 'keeper=$(pgrep -P $PPID -x iot-trace-keep); for p in $keeper $(pgrep -P $keeper -x iot-trace-look); do
 		cat /proc/$p/status; done' >status.txt

@@ -35,9 +35,11 @@ static const char *thread_comm(struct detect *d, const struct seen *s, u32 tid)
 	HASH_PUT(d->threads, proc, sizeof(key), t);
 	if (!t)
 		return "";
-	snprintf(path, sizeof(path), "%s/%u/task/%u/comm", procfs(), s->proc.pid, tid);
-	if (!s->over && read_line(path, comm, sizeof(comm)) >= 0)
-		snprintf(t->comm, sizeof(t->comm), "%.15s", comm);
+	snprintf(path, sizeof(path), "task/%u/comm", tid);
+	if (s->over || procfs_read(s->proc.pid, path, comm, sizeof(comm)) < 0)
+		return "";
+	comm[strcspn(comm, "\n")] = '\0';
+	snprintf(t->comm, sizeof(t->comm), "%.15s", comm);
 	return t->comm;
 }
 

@@ -15,6 +15,7 @@
 #include "describe.h"
 #include "helpers.h"
 #include "hist.h"
+#include "procfs.h"
 #include "puts.h"
 #include "privilege.h"
 #include "rights.h"
@@ -253,6 +254,7 @@ static int begin(struct run *r, u64 begun_ns)
 	status = r->command.pid ? command_go(&r->command, r->opts->command[0]) : 0;
 	if (!status && privilege_drop())
 		status = STATUS_FAILED;
+	procfs_look();
 	return status;
 }
 

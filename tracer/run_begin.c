@@ -138,6 +138,7 @@ static int prepare_helpers(struct run *r)
 	struct helpers_opts o = { .may = { .checkpoint = r->opts->settle == SETTLE_CHECKPOINT, .store = r->outputs.has_store },
 				  .report = r->outputs.store };
 
+	procfs_serve();
 	names_serve();
 	truth_serve();
 	devices_serve();
