@@ -22,6 +22,9 @@ PKGS_RUN := gnuplot-nox sqlite3 util-linux mount e2fsprogs kmod
 PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm \
 	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh man-db texlive-latex-base
 
+# A second compiler for the kernel side (tests/compilers.bats): not the one that the package clang is.
+PKGS_TEST += $(if $(shell grep -s '^12' /etc/debian_version),clang-19,clang-17)
+
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
 # Sanitizers check more than FORTIFY_SOURCE does, and without optimisation there is none.
 fortify = $(if $(filter -O0 -fsanitize% -D_FORTIFY_SOURCE%,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
