@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 
 image, capabilities, folder, *command = sys.argv[1:]
-NUMBERS = {"dac_read_search": 2, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23, "syslog": 34, "perfmon": 38, "bpf": 39}
+NUMBERS = {"dac_read_search": 2, "setgid": 6, "setuid": 7, "sys_ptrace": 19, "sys_admin": 21, "sys_nice": 23, "syslog": 34, "perfmon": 38, "bpf": 39}
 MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 libc = ctypes.CDLL(None, use_errno=True)
 
