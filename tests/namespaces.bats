@@ -243,7 +243,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 	grep -qE '^tier +reduced$' "$T/probes"
 	grep -qE '^all +core__functions .*loop_workfn.* no +addresses hidden .*loop devices can count twice' "$T/probes"
 	hidden "$trace" -o "$store" -- true 2>"$T/messages"
-	grep -qE '^iot-trace: tier reduced: the kernel hides the addresses of .*loop_workfn' "$T/messages"
+	grep -qE '^iot-trace: tier reduced: addresses of kernel functions are hidden .*loop devices can count twice' "$T/messages"
 	same "tier" "$(sql "SELECT tier FROM run")" reduced
 	same "probe" "$(sql "SELECT chosen FROM probe WHERE name = 'core__functions'")" 0
 }
