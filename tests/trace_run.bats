@@ -130,7 +130,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 
 @test "a store on a full disk is an error that names it, and the run in it is incomplete" {
 	mkdir small
-	mount -t tmpfs -o size=1m none small
+	mount -t tmpfs -o size=2m none small
 	mounted=$PWD/small
 	store=$PWD/small/run.sqlite
 	status=0
@@ -168,8 +168,9 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; exec sleep 300"
 	until_true test -s pid
 	same "the command's" "$(cat command)" "$(cat mine)"
-	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000000000080004
+	same "the tracer's" "$(awk '/CapEff/ { print $2 }' "/proc/$tracer/status")" 0000000000000000
 	grep -q 'NoNewPrivs:.*1' "/proc/$tracer/status"
+	[ "$(awk '/^Uid/ { print $2 }' "/proc/$tracer/status")" != 0 ] || fail "the tracer is root while it records"
 	kill "$(cat pid)"
 	finished
 	"$trace" -q -o run.jsonl -- cat < input > output
