@@ -311,6 +311,11 @@ allow_stranger() { # NAME
 				renameat(dir, "evil", dir, name);
 			return syscall(SYS_openat, dir, name, flags, mode);
 		}
+		/* with _FORTIFY_SOURCE */
+		int __openat_2(int dir, const char *name, int flags)
+		{
+			return openat(dir, name, flags, 0);
+		}
 	C
 	cc -D_GNU_SOURCE -shared -fPIC -o swap.so swap.c
 	for way in "runs open/x.sqlite" "ingest open/x.sqlite b.jsonl"; do
