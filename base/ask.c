@@ -31,7 +31,7 @@ struct question {
 	void *bytes;
 };
 
-/* What keeps a helper waiting, or did until it was given up. */
+/* Objects that keep a helper waiting, or did until it was given up. */
 struct object {
 	uint32_t pid;
 	uint64_t start_ticks;   /* of that process */

@@ -45,7 +45,7 @@ typedef ssize_t ask_answer(void *arg, const void *question, size_t len, void *an
 /* Says who answers. Before helpers_start(). */
 void ask_serve(enum ask, ask_answer *, void *arg);
 
-/* Which object a question is about: who asks again about one that keeps a helper waiting is not answered. */
+/* The object that a question is about: who asks again about one that keeps a helper waiting is not answered. */
 struct ask_about {
 	uint32_t pid;           /* a process; 0: */
 	const char *path;       /* the file system that our own path is on; NULL: no object in particular */
@@ -88,7 +88,7 @@ extern void (*ask_on_given_up)(uint32_t pid, const char *path);
 
 /* --- for who makes the helpers (tracer/helpers.c) --- */
 
-/* What is sent through `control`, to whoever makes and ends helpers. */
+/* An order, sent through `control` to whoever makes and ends helpers. */
 struct ask_order {
 	enum { ASK_MAKE, ASK_KILL } order;
 	uint32_t helper;

@@ -16,7 +16,7 @@ extern bool (*out_patience)(uint64_t waited_ns);
  * negative errno: -EPIPE the reader left, -ETIME it was given up, others of write(2). */
 int out_write(int fd, const void *buf, size_t len);
 
-/* What an error of it, or any negative errno, means, for a message. Valid until the next call. */
+/* The meaning of an error of it, or of any negative errno, for a message. Valid until the next call. */
 const char *out_error(int err);
 
 /* A descriptor of our own for the pipe or terminal behind fd, one on which no call waits: whoever shares fd sees no change. A

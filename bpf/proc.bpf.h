@@ -210,7 +210,7 @@ static __always_inline u64 exec_number(struct task_struct *t)
 	return TASK(leader, self_exec_id);
 }
 
-/* What is known of the current process without a look into the table; PROC_UNSEEN: nothing. This, proc_make() and proc_learn() are global: the
+/* The state of the current process that is known without a look into the table; PROC_UNSEEN: nothing. This, proc_make() and proc_learn() are global: the
  * verifier looks at each once, and at what follows not once for each of their ends. */
 #define PROC_UNSEEN (~0U)
 __noinline u32 proc_plain(struct task_ctx *c)

@@ -118,9 +118,9 @@ static() { make -s B="$IOT_BUILD" static >&2; }
 	SCRIPT
 	for suite in bullseye bookworm trixie; do
 		in_root() {
-			mkdir "$IOT_MNT/work"
-			IOT_BIND=$IOT_MNT/work tests/bare $suite "$IOT_BUILD/static" "$BATS_TEST_TMPDIR/in" -- sh /in/in /mnt || return
-			cp "$IOT_MNT/work/run.sqlite" "$store"
+			mkdir "$IOT_MNT/data"
+			IOT_BIND=$IOT_MNT/data tests/bare $suite "$IOT_BUILD/static" "$BATS_TEST_TMPDIR/in" -- sh /in/in /mnt || return
+			cp "$IOT_MNT/data/run.sqlite" "$store"
 		}
 		rm -f "$store"
 		with_fs ext4 256M -- in_root
