@@ -208,6 +208,12 @@ int open64(const char *path, int flags, ...) { return OPENS(open64, flags, path)
 int openat(int dir, const char *path, int flags, ...) { return OPENS(openat, flags, dir, path); }
 int openat64(int dir, const char *path, int flags, ...) { return OPENS(openat64, flags, dir, path); }
 
+/* The names that _FORTIFY_SOURCE gives to calls without a mode. */
+int __open_2(const char *path, int flags) { return open(path, flags); }
+int __open64_2(const char *path, int flags) { return open64(path, flags); }
+int __openat_2(int dir, const char *path, int flags) { return openat(dir, path, flags); }
+int __openat64_2(int dir, const char *path, int flags) { return openat64(dir, path, flags); }
+
 #define LOCKS(call, fd, command) ({ \
 	va_list args; \
 	void *arg; \
