@@ -35,6 +35,8 @@ readers() {
 		        os.write(w, b"x")
 		        os.read(r, 1)
 		    if os.fork() == 0:
+		        while open(f"/proc/{os.getppid()}/stat").read().rpartition(") ")[2][0] != "S":
+		            time.sleep(0.01) # it does not wait yet
 		        time.sleep(4.5)
 		        os.write(w, b"x")
 		        os._exit(0)
