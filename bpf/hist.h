@@ -11,36 +11,27 @@
 
 #define HIST_BUCKETS 304
 
-#ifndef __IOT_KERNEL__ /* there it is that of index.h */
-static inline unsigned long long is_negative(unsigned long long number)
+/* The highest bit that is set, of a number that is not 0. Without a jump: the verifier would look at all combinations. All bits below it are set;
+ * a product with a de Bruijn sequence then has a value of its own in its highest six bits (Leiserson, Prokop and Randall, 1998). */
+static inline unsigned int highest_bit(unsigned long long v)
 {
-	return number >> 63;
-}
-#endif
+	static const unsigned char bit[64] = {
+		0,  47, 1,  56, 48, 27, 2,  60, 57, 49, 41, 37, 28, 16, 3,  61, 54, 58, 35, 52, 50, 42, 21, 44, 38, 32, 29, 23, 17, 11, 4,  62,
+		46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43, 31, 22, 10, 45, 25, 39, 14, 33, 19, 30, 9,  24, 13, 18, 8,  12, 7,  6,  5,  63,
+	};
 
-/* Takes n bits off, if anything is above them; returns how many. Without a jump: the verifier would look at all combinations. */
-static inline unsigned int hist_shift(unsigned long long *x, unsigned int n)
-{
-	unsigned long long above = *x >> n;
-	unsigned int by = is_negative(above | -above) * n;
-
-	*x >>= by;
-	return by;
+	for (unsigned int by = 1; by < 64; by *= 2)
+		v |= v >> by;
+	return bit[v * 0x03f79d71b4cb0a89ULL >> 58];
 }
 
 static inline unsigned int hist_bucket(unsigned long long v)
 {
-	unsigned int octave = 0, bucket;
-	unsigned long long x = v;
+	unsigned int octave, bucket;
 
 	if (v < 8)
 		return v;
-	octave += hist_shift(&x, 32);
-	octave += hist_shift(&x, 16);
-	octave += hist_shift(&x, 8);
-	octave += hist_shift(&x, 4);
-	octave += hist_shift(&x, 2);
-	octave += hist_shift(&x, 1);
+	octave = highest_bit(v);
 	bucket = (octave - 2) * 8 + ((v >> (octave - 3)) & 7);
 	return bucket < HIST_BUCKETS ? bucket : HIST_BUCKETS - 1;
 }

@@ -37,7 +37,7 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-#define QUICK_SLOTS (1 << 16)
+#define QUICK_SLOTS (1 << 15)
 #define QUICK_NO_SUM (~0U)     /* its file has no sums */
 
 struct quick {

@@ -58,7 +58,7 @@ static const struct row {
 	{ 'q', "quiet", NULL, "only errors on standard error, and when recording began if that took more than a second", take_quiet },
 	{ 'v', "verbose", NULL, "also why the kernel refuses a probe; twice (-vv): all that is said about each", take_verbose },
 	{ 0, NULL, NULL, "Memory and rules:", NULL },
-	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 16M)", take_ring },
+	{ 0, "ring", "SIZE", "size of the event buffer, a power of two such as 64M (default 4M a processor, from 8M to 16M)", take_ring },
 	{ 0, "table", "NAME=N", "size of a table, such as cells=4096, procs, files or told (see iot-trace(8)); can be repeated", take_table },
 	{ 0, "systems", "?FILE", "with a FILE: it adds rules of storage systems; without: list what runs now, and why it was recognised", take_systems },
 	{ 0, NULL, NULL, "Instead of recording:", NULL },

@@ -69,11 +69,11 @@ static int prepare(struct probes *p)
 	p->cpus = libbpf_num_possible_cpus();
 	if (p->cpus < 1)
 		return fail(p->cpus, "cannot count processors");
-	p->max_cells = map_asked(p, "cells") ?: IOT_MAX_CELLS;
-	p->max_writers = map_asked(p, "writers") ?: IOT_MAX_WRITERS;
-	p->max_claims = map_asked(p, "claims") ?: IOT_MAX_CLAIMS;
-	p->max_bios = map_asked(p, "bios") ?: IOT_MAX_BIOS;
-	p->max_requests = map_asked(p, "requests") ?: IOT_MAX_REQUESTS;
+	p->max_cells = map_entries(p, "cells") ?: IOT_MAX_CELLS;
+	p->max_writers = map_entries(p, "writers") ?: IOT_MAX_WRITERS;
+	p->max_claims = map_entries(p, "claims") ?: IOT_MAX_CLAIMS;
+	p->max_bios = map_entries(p, "bios") ?: IOT_MAX_BIOS;
+	p->max_requests = map_entries(p, "requests") ?: IOT_MAX_REQUESTS;
 	if (p->max_cells > IOT_MAX_CELLS)
 		return fail(E2BIG, "%u aggregates: there can be %u", p->max_cells, IOT_MAX_CELLS);
 	p->vmlinux = btf__load_vmlinux_btf();

@@ -8,8 +8,6 @@
 #include <unistd.h>
 #include "probe_parts.h"
 
-#define DEFAULT_RING (16u << 20)
-
 struct bpf_map *map_of(const struct probes *p, const char *name)
 {
 	for (size_t i = 0; i < p->n_maps; i++)
@@ -37,28 +35,66 @@ static const struct {
 	{ "request_sets", "requests", IOT_PLACE_WAYS },
 };
 
-/* The size that was asked for a table by the name of its map; 0 none. */
-u32 map_asked(const struct probes *p, const char *map)
-{
-	u32 part = 1;
+/* Tables whose size follows the machine. What is under way at once, and what comes in a second, grows with the processors: so much for each
+ * of them. What can be dirty at once grows with the memory: an entry for each so many bytes of it. Always a power of two. */
+static const struct {
+	const char *map;
+	u32 of_processor, bytes, least, most;
+} sized_by_machine[] = {
+	{ "ring", 4 << 20, 0, 8 << 20, 16 << 20 },
+	{ "names", 1 << 20, 0, 2 << 20, 4 << 20 },
+	{ "bios", 1 << 14, 0, 1 << 14, IOT_MAX_BIOS },
+	{ "txn_shares", 1 << 14, 0, 1 << 14, 1 << 16 },
+	{ "socket_roles", 1 << 13, 0, 1 << 13, 1 << 15 },
+	{ "writers", 0, 32 << 10, 1 << 16, IOT_MAX_WRITERS },
+	{ "claims", 0, 32 << 10, 1 << 16, IOT_MAX_CLAIMS },
+};
 
-	for (size_t i = 0; i < sizeof(sized_as) / sizeof(*sized_as); i++) {
+static u32 by_machine(const struct probes *p, const char *map)
+{
+	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), wanted;
+
+	for (size_t i = 0; i < N_OF(sized_by_machine); i++) {
+		u32 n = sized_by_machine[i].least;
+
+		if (strcmp(map, sized_by_machine[i].map))
+			continue;
+		wanted = sized_by_machine[i].bytes ? memory / sized_by_machine[i].bytes : (u64)sized_by_machine[i].of_processor * p->cpus;
+		while (n < wanted && n < sized_by_machine[i].most)
+			n *= 2;
+		return n;
+	}
+	return 0;
+}
+
+static u32 size_asked(const struct probes *p, const char *map)
+{
+	for (size_t i = 0; i < p->opts.n_tables; i++)
+		if (!strcmp(map, p->opts.tables[i].name))
+			return p->opts.tables[i].entries;
+	return 0;
+}
+
+/* Entries of a table by the name of its map: what was asked for, or what this machine needs. 0: what its object says. */
+u32 map_entries(const struct probes *p, const char *map)
+{
+	u32 part = 1, n;
+
+	for (size_t i = 0; i < N_OF(sized_as); i++) {
 		if (strcmp(map, sized_as[i].map))
 			continue;
 		map = sized_as[i].as;
 		part = sized_as[i].part;
 		break;
 	}
-	for (size_t i = 0; i < p->opts.n_tables; i++)
-		if (!strcmp(map, p->opts.tables[i].name))
-			return (p->opts.tables[i].entries + part - 1) / part;
-	return 0;
+	n = size_asked(p, map) ?: by_machine(p, map);
+	return (n + part - 1) / part;
 }
 
 /* Does it say the size of others? Then it is an array whose size can be set. */
 static bool sizes_others(const char *map)
 {
-	for (size_t i = 0; i < sizeof(sized_as) / sizeof(*sized_as); i++)
+	for (size_t i = 0; i < N_OF(sized_as); i++)
 		if (!strcmp(map, sized_as[i].as))
 			return true;
 	return false;
@@ -66,7 +102,7 @@ static bool sizes_others(const char *map)
 
 static u32 ring_size(const struct probes *p)
 {
-	return !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ? p->opts.ring_bytes : DEFAULT_RING;
+	return !p->opts.events ? (u32)sysconf(_SC_PAGESIZE) : p->opts.ring_bytes ?: map_entries(p, "ring");
 }
 
 static u32 packs_size(const struct probes *p)
@@ -87,13 +123,13 @@ static u32 filesums_size(const struct probes *p)
 /* Nobody looks into it where everybody is wanted. */
 static u32 want_pids_size(const struct probes *p)
 {
-	return map_asked(p, "want_pids") ?: (p->opts.by_pid ? 0 : 32);
+	return map_entries(p, "want_pids") ?: (p->opts.by_pid ? 0 : 32);
 }
 
 /* Marks of what is written to loop devices and not to the disks below yet. One that is attached later finds room for 2 GiB of its file. */
 static u32 loop_writer_size(const struct probes *p)
 {
-	u32 asked = map_asked(p, "loop_writer");
+	u32 asked = map_entries(p, "loop_writer");
 	glob_t found = {};
 	bool attached = !glob("/sys/block/loop*/loop/backing_file", GLOB_NOSORT, NULL, &found);
 
@@ -117,7 +153,7 @@ static const struct {
 void size_map(struct probes *p, struct bpf_map *m)
 {
 	const char *name = bpf_map__name(m);
-	u32 entries = map_asked(p, name);
+	u32 entries = map_entries(p, name);
 
 	for (size_t i = 0; i < N_OF(sized_by_run); i++)
 		if (!strcmp(name, sized_by_run[i].map))

@@ -185,8 +185,8 @@ void late_denied_end(struct probes *);
 /* A map by its name, whichever object brought it; NULL, or -ENOENT, where there is none. */
 struct bpf_map *map_of(const struct probes *, const char *name);
 int map_fd(const struct probes *, const char *name);
-/* The size that was asked for a table by the name of its map; 0 none. */
-u32 map_asked(const struct probes *, const char *name);
+/* Entries of a table by the name of its map: what was asked for, or what this machine needs; 0: what its object says. */
+u32 map_entries(const struct probes *, const char *name);
 /* Begins and ends the use of a map that has its elements once for each processor: n elements of `size` bytes. Returns 0 or a negative errno after a
  * message. */
 int each_begin(struct probes *, struct each *, const char *map, size_t size, u32 n);
