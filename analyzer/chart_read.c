@@ -75,7 +75,8 @@ static int read_item(struct chart *c, const struct grid *t, size_t row, const st
 	i->part = name_cell(&c->part, t, row, at->part);
 	if (i->panel < 0 || i->row < 0 || i->bar < 0 || i->part < 0)
 		return -ENOMEM;
-	i->ranged = cell_number(t, row, at->low, &i->low) & cell_number(t, row, at->high, &i->high);
+	i->ranged = cell_number(t, row, at->low, &i->low);
+	i->ranged = cell_number(t, row, at->high, &i->high) && i->ranged;
 	i->marked = cell_number(t, row, at->value, &i->value) && i->ranged;
 	i->absent = !i->ranged && !cell_number(t, row, at->value, &i->value);
 	if (cell_number(t, row, at->line, &over))

@@ -198,18 +198,28 @@ static int run_gnuplot(const char *name, const char *kind, const struct folder *
 	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");
 }
 
+/* Closes a file that was opened, or none; false when something that was written is not in it. */
+static bool closed_whole(FILE *f)
+{
+	bool bad = f && ferror(f);
+
+	return !(f && fclose(f)) && !bad;
+}
+
 /* The script of the charts, NAME.gp, and what it reads, NAME.dat. */
 static int write_charts(const struct answer *a, const struct look *look, const char *name, const struct folder *work)
 {
 	auto_free char *style = report_text(NULL, "pen.gp");
 	FILE *data = create(work, name, ".dat"), *script = create(work, name, ".gp");
-	int err, bad;
+	bool bad;
+	int err;
 
 	if (!style || !data || !script)
 		err = fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
 	else
 		err = chart_draw(a, look, name, style, data, script);
-	bad = (data && (ferror(data) | fclose(data))) | (script && (ferror(script) | fclose(script)));
+	bad = !closed_whole(data);
+	bad = !closed_whole(script) || bad;
 	return err || !bad ? err : fail_as(EXIT_DATA, errno, "cannot write the picture in %s", work->path);
 }
 

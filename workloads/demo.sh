@@ -155,7 +155,7 @@ body() {
 	sync # what others left dirty is not the demo's
 	traced 2>&1 | progress || status=${PIPESTATUS[0]}
 	[ "$status" = 0 ] || {
-		say "failed: iot-trace ended with status $status, and said why above; 'iot-trace --probes' tells what this kernel lets it measure"
+		say "failed: iot-trace ended with status $status, and said why above; 'iot-trace --doctor' says what is missing here, and its cure"
 		return "$status"
 	}
 	report
