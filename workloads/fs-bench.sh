@@ -43,7 +43,6 @@ mkdir           mkdir      0     warm
 rename          rename     0     warm
 unlink          unlink     0     warm
 '
-declare -A package=([ext2]=e2fsprogs [ext4]=e2fsprogs [xfs]=xfsprogs [btrfs]=btrfs-progs [f2fs]=f2fs-tools)
 columns=(filesystem operation count read_per_op at_ack_per_op after_sync_per_op after_checkpoint_per_op flushes_per_op ratio
 	published device size_bytes mkfs mkfs_version mount kernel)
 
@@ -161,7 +160,7 @@ one_filesystem() { # NAME TYPE MKFS MOUNT
 	[ "$3" = - ] || IFS=, read -ra mkfs <<<"$3"
 	if ! grep -qw "$2" /proc/filesystems && ! modprobe "$2" 2>/dev/null; then
 		reason="this kernel has no $2"
-	elif ! (need "mkfs.$2" "${package[$2]}"); then
+	elif ! (need "mkfs.$2" "${mkfs_package[$2]}"); then
 		reason="mkfs.$2 is missing"
 	fi
 	if [ -n "$reason" ]; then

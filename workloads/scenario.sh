@@ -14,6 +14,9 @@
 # shellcheck source=workloads/limit.bash disable=SC1091
 . "$(dirname "${BASH_SOURCE[0]}")/limit.bash"
 
+# The Debian package that has mkfs.TYPE.
+declare -A mkfs_package=([ext2]=e2fsprogs [ext3]=e2fsprogs [ext4]=e2fsprogs [xfs]=xfsprogs [btrfs]=btrfs-progs [f2fs]=f2fs-tools)
+
 # Background initialisation would write to the device whenever it likes; small ext4 images would get blocks of 1 KiB.
 # Array IOT_MKFS: the words of the call, for those who say how the file system was made.
 fs_make() { # TYPE MKFS_OPTIONS...
@@ -29,6 +32,10 @@ fs_make() { # TYPE MKFS_OPTIONS...
 		return 2
 		;;
 	esac
+	command -v "${IOT_MKFS[0]}" >/dev/null || {
+		echo "scenario: ${IOT_MKFS[0]} is missing: install the Debian package ${mkfs_package[$type]}" >&2
+		return 127
+	}
 	IOT_MKFS+=("$@")
 	lim 120 "${IOT_MKFS[@]}" "$IOT_DEV" >&2 # btrfs prints a note, even so
 }
