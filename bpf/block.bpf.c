@@ -247,7 +247,6 @@ int PROBE(block__queue, struct bio *b)
 	if (!w)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
-	op = op_of(b->bi_opf);
 	w->tag.disk = disk_of(b->bi_bdev);
 	volume = is_volume(b->bi_bdev);
 	if (!volume && !dev_wanted(w->tag.disk))
@@ -255,12 +254,13 @@ int PROBE(block__queue, struct bio *b)
 	w->bio = key;
 	if (!s->passes || !queue_silent(key, w)) {
 		c = ctx_find();
-		if (!b->bi_iter.bi_size && op <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
+		if (!b->bi_iter.bi_size && op_of(b->bi_opf) <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
 			queue_flush(b, c, w->tag.disk, clone);
 			return 0;
 		}
 		queue_tag(b, w, c);
 	}
+	op = op_of(b->bi_opf); /* not before: there is no room on the stack to keep it */
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
 		flusher_set(w->tag.disk, w->tag.owner);
 	if (volume) {
