@@ -27,10 +27,10 @@ demo_with() { # SCRIPT
 	[ "$(wc -l <<<"$output")" -le 23 ]
 	empty "long lines" "$(grep -nE '^.{80,}' <<<"$output" | grep -v iot-trace || :)"
 	# the finding, the headline, the explanation, the picture, the page, the next command
-	[[ ${lines[0]} =~ ^[a-z-]+\ wrote\ [0-9.]+\ [KM]iB,\ and\ the\ device\ wrote\ .*\ times\ as\ much ]]
+	[[ "${lines[0]} ${lines[1]}" =~ ^[a-z-]+\ wrote\ [0-9.]+\ [KM]iB,\ and\ the\ device\ wrote\ .*\ times\ as\ much ]]
 	grep -q '^writes .* wrote .* by calls; devices wrote ' <<<"$output"
 	grep -q '^ledger    Closes: ' <<<"$output"
-	grep -q '^journal .* are the journal of$' <<<"$output"
+	tr -s ' \n' ' ' <<<"$output" | grep -q ' journal .* of the device bytes .*are the journal of ext4 on '
 	grep -q '^your own  sudo .*iot-trace -o my.sqlite -- COMMAND$' <<<"$output"
 	empty "not measured" "$(grep 'n/a' <<<"$output" || :)"
 	for path in $(sed -nE 's/^(picture|page) +//p' <<<"$output"); do

@@ -90,7 +90,7 @@ make_root() {
 	inner=$(pgrep -P "$!" sleep)
 	pids+=("$inner")
 	bats_require_minimum_version 1.5.0
-	run -1 nsenter -t "$inner" -m "$trace" -q -o "$store" -- true
+	run -1 nsenter -t "$inner" -m -r "$trace" -q -o "$store" -- true
 	same "message" "$output" "iot-trace: /proc is not that of this PID namespace; mount it: mount -t proc proc /proc"
 	run -1 unshare -p "$trace" -q -o "$store" -- true
 	[[ "$output" == "iot-trace: the command would begin a PID namespace that this process is not in"* ]] || fail "$output"

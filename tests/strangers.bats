@@ -654,3 +654,14 @@ spy() { # NAME
 	ln -s theirs shorter
 	same "a link on the way" "$(how "$place/shorter/away/base/5/1")" layout
 }
+
+@test "94: working_trace.sh runs no program of the search path that it is given" {
+	mkdir evil
+	for name in id stat readlink dirname; do
+		printf '#!/bin/sh\necho %s >>"%s/ran"\nexec /usr/bin/%s "$@"\n' $name "$PWD" $name >evil/$name
+		chmod 755 evil/$name
+	done
+	PATH=$PWD/evil:$PATH sh "$root/working_trace.sh" 1 out.txt
+	[ -s out.txt ] || fail "nothing was recorded"
+	empty "programs of the search path" "$(cat ran 2>/dev/null || :)"
+}
