@@ -36,6 +36,7 @@ scenarios() { # SERIES
 volumes() { # SERIES
 	local some='^guest: (16 MiB on dm-linear are submitted|two writers of alternate pages|16 MiB on a mirror|a disk that fails:)'
 
+	same "tests of those names" "$(grep -hE "^@test \"${some#^}" tests/stacks.bats tests/disks.bats | wc -l)" 4
 	[ -z "${IOT_ALL_VMS-}" ] || some='^guest(, long)?:'
 	guest "$1" 1500 "$some" tests/stacks.bats tests/disks.bats
 }
