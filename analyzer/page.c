@@ -28,6 +28,7 @@ static const struct section { const char *report, *question; bool by_events; } s
 	{ "waterfall", "Where do the bytes grow?" },
 	{ "amplification", "What did each layer move?" },
 	{ "breakdown", "Whose device bytes are they, and why?" },
+	{ "carriers", "Who carried them?" },
 	{ "components", "Which part of each system moved them?" },
 	{ "perop", "What does one operation cost?" },
 	{ "explain", "What should change?" },

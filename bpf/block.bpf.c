@@ -6,6 +6,7 @@
  * with several writers are looked up one by one, at both places. What volumes pass on inherits (stack.bpf.h).
  */
 #include "again.bpf.h"
+#include "carrier.bpf.h"
 #include "memory.bpf.h"
 #include "range.bpf.h"
 #include "request.bpf.h"
@@ -86,6 +87,7 @@ __noinline int submit_record(struct walk *w, u32 write)
 	w->key.cause = w->tag.cause;
 	w->key.how = w->tag.how;
 	w->key.sub = w->tag.sub;
+	w->key.flags = CELL_CARRIER(w->tag.carrier);
 	w->ops = 1;
 	w->left = size;
 	w->by_page = w->tag.many;
@@ -113,6 +115,7 @@ __noinline int submit_record(struct walk *w, u32 write)
 	miss.owner = owner_top(w->tag.owner);
 	miss.kind = KIND_MISS;
 	miss.sub = w->tag.sub ?: SUB_FT_REG;
+	miss.flags = 0;
 	if (w->missed)
 		count_deep(&miss, 1, w->missed);
 	miss.kind = KIND_READAHEAD;
@@ -213,6 +216,7 @@ static __always_inline void queue_tag(struct bio *b, struct walk *w, struct task
 	if (cfg.events)
 		w->task = proc_running(c);
 	tag_bio(w->bio, &w->tag, c);
+	w->tag.carrier = carrier_now();
 	if (w->tag.cause == CAUSE_DIRECT)
 		memory_claim(w->bio, w->tag.owner);
 }
@@ -398,7 +402,7 @@ static long compare_bio(u32 n, struct compare *c)
 		return 1;
 	t = bio_find(c->bio);
 	if (!t || (t->many && (n || !t->parts)) || (n && (first->parts || t->owner != first->owner || t->file != first->file || t->cause != first->cause ||
-				    t->how != first->how || t->sub != first->sub)))
+				    t->how != first->how || t->sub != first->sub || t->carrier != first->carrier)))
 		c->same = 0;
 	else if (!n)
 		*first = *t;
@@ -486,7 +490,6 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 		return 0; /* the end of a flush sequence: its flush request is counted */
 	w->key.dev = disk;
 	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
-	w->key.flags = d->flags & FLAG_FUA;
 	w->error = d->error ? 1 : 0; /* the kernel counts the bytes of failed requests like all others */
 	w->budget = bytes;
 	d->bytes = bytes;

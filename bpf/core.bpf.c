@@ -130,6 +130,7 @@ int PROBE(core__exit, struct task_struct *t)
 		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
 	}
 	if (p && last) {
+		p->uid = bpf_get_current_uid_gid();
 		p->flags = others_to_come(t) ? p->flags | PROC_UNSURE : p->flags & ~PROC_UNSURE;
 		proc_end(&k, p);
 	}

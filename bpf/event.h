@@ -44,6 +44,12 @@ enum iot_sub {
 	SUB_MAX
 };
 
+enum iot_carrier {
+#define CARRIER(sym, name, doc) CARRIER_##sym,
+#include "kinds.def"
+	CARRIER_MAX
+};
+
 enum iot_flag {
 #define FLAG(sym, bit, name, doc) FLAG_##sym = 1 << bit,
 #include "kinds.def"
@@ -128,7 +134,7 @@ struct iot_proc {
 	u32 id;                /* process.id */
 	u32 pid, ppid;         /* thread-group ids in the tracer's PID namespace; 0: it has none there */
 	u32 flags;
-	u32 pad;
+	u32 uid;               /* effective user id, in the first user namespace */
 	u64 start_ns;          /* start of the thread-group leader since boot */
 	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
@@ -199,8 +205,13 @@ struct iot_cell_key {
 	u32 owner;             /* process.id */
 	u32 dev;
 	u8 kind, cause, how, sub;
-	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, and of writing calls FLAG_SYNC, FLAG_DSYNC only */
+	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, and of writing calls FLAG_SYNC, FLAG_DSYNC only; above them CELL_CARRIER() */
 };
+
+/* Who ran it is a part of the key of an aggregate that costs no room: the highest byte of its flags. */
+#define CELL_CARRIER_SHIFT 24
+#define CELL_CARRIER(carrier) ((u32)(carrier) << CELL_CARRIER_SHIFT)
+#define CELL_FLAGS (CELL_CARRIER(1) - 1)
 
 struct iot_cell {
 	u64 ops, errors, bytes, touched;
@@ -265,7 +276,8 @@ struct iot_bio {
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
 	struct iot_filesum_ref sum;
-	u32 from;              /* enum iot_bio_from */
+	u16 from;              /* enum iot_bio_from */
+	u16 carrier;           /* who submitted it: enum iot_carrier */
 	u32 parts;             /* number of the list of its parts (parts.bpf.h); 0: it has none */
 };
 

@@ -58,6 +58,7 @@ typedef __s16 s16;
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000
 #define PF_DUMPCORE 0x00000200
+#define PF_MEMALLOC 0x00000800
 
 /* Request operations and flags; the low byte of cmd_flags is the operation since 4.10. */
 #define REQ_OP_READ 0
@@ -557,6 +558,24 @@ struct inet_bind_bucket {
 
 struct inet_connection_sock {
 	struct inet_bind_bucket *icsk_bind_hash;
+};
+
+/* Of kernel/kthread.c and kernel/workqueue.c, not of modules. */
+struct kthread {
+	void *data;            /* of a worker of a work queue: its struct worker */
+};
+
+struct workqueue_struct {
+	char name[24];
+};
+
+struct pool_workqueue {
+	struct workqueue_struct *wq;
+};
+
+struct worker {
+	void *current_func;
+	struct pool_workqueue *current_pwq; /* of what it does now */
 };
 
 struct io_sr_msg {

@@ -326,6 +326,7 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.cause = w->key.cause;
 	r->e.how = w->key.how;
 	r->e.sub = w->key.sub;
+	r->e.carrier = w->key.flags >> CELL_CARRIER_SHIFT;
 	r->e.file = w->file;
 	r->e.dev = w->key.dev;
 	event_submit(r);

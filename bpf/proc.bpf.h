@@ -155,6 +155,7 @@ __by_numbers u32 proc_make(void)
 	p.start_ns = k.start_ns;
 	p.exec_no = k.exec_no;
 	p.cgroup = bpf_get_current_cgroup_id();
+	p.uid = bpf_get_current_uid_gid();
 	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
 	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
 	t = current_task(); /* here and below, again: there is little room on the stack to keep it */

@@ -140,7 +140,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 	struct walk *w = ref->w;
 	struct bio *b = (struct bio *)w->bio;
 	struct iot_bio *t;
-	u32 size, demanded, at;
+	u32 size, demanded, at, flags;
 
 	if (!w->bio || !w->budget)
 		return 1;
@@ -161,9 +161,11 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 		__builtin_memset(&w->tag, 0, sizeof(w->tag));
 		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
 	}
-	if (w->key.sub != w->tag.sub) {
+	flags = (w->over.flags & FLAG_FUA) | CELL_CARRIER(w->tag.carrier);
+	if (w->key.sub != w->tag.sub || w->key.flags != flags) {
 		piece_flush(w);
 		w->key.sub = w->tag.sub;
+		w->key.flags = flags;
 	}
 	if (w->tag.many) {
 		w->by_page = 1;
@@ -233,6 +235,7 @@ __noinline int request_event(const struct walk *w, const struct iot_cell_key *k,
 	r->e.cause = k->cause;
 	r->e.how = k->how;
 	r->e.sub = k->sub;
+	r->e.carrier = k->flags >> CELL_CARRIER_SHIFT;
 	event_submit(r);
 	return 0;
 }
@@ -259,6 +262,7 @@ __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct don
 		t = bio_find(w->bio);
 		if (t) {
 			owner = t->owner;
+			k.flags = CELL_CARRIER(t->carrier);
 			bio_drop(w->bio);
 		}
 	}
@@ -340,6 +344,7 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 		w->key.cause = u->tag.cause;
 		w->key.how = u->tag.how;
 		w->key.sub = u->tag.sub;
+		w->key.flags = CELL_CARRIER(u->tag.carrier);
 	}
 	w->ops = w->budget = 1;
 	d = &w->over;

@@ -122,6 +122,7 @@ static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, 
 	t->cause = p->cause;
 	t->how = p->how;
 	t->sub = p->sub;
+	t->carrier = p->carrier;
 	t->many = p->many;
 	t->parts = p->parts;
 	t->top = p->top ? p->top : upper;

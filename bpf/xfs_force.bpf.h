@@ -34,18 +34,6 @@
 	ROW("xfs_iflush", SUB_FORCE_PINNED) \
 	ROW("xfs_qm_dq", SUB_FORCE_PINNED)
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct kthread {
-	void *data;            /* of a worker of a work queue: its struct worker */
-};
-
-struct worker {
-	void *current_func;
-};
-
-#pragma clang attribute pop
-
 #define FORCE_AGAIN 255        /* the same force, told once more further down */
 #define FORCER_NAME 64         /* bytes of a name, with that of its module */
 

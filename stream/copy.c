@@ -275,7 +275,7 @@ static bool is_wanted(const struct copy *c, const char *table)
 int copy_words(sqlite3 *from, sqlite3 *to)
 {
 	static const char *const tables[] = { "layer(id, name, label, doc)", "kind(id, layer, name, dir, label, doc)", "cause(id, name, doc)",
-		"how(id, name, doc)", "sub(id, name, doc)", "component(id, name, doc)", "flag(id, name, doc)" };
+		"how(id, name, doc)", "sub(id, name, doc)", "component(id, name, doc)", "carrier(id, name, doc)", "flag(id, name, doc)" };
 	int rc = SQLITE_OK, col;
 	size_t i;
 

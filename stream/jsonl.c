@@ -12,7 +12,7 @@
 #include "wake.h"
 
 #define BUFFER_BYTES (256 << 10) /* what is formatted is still in the cache of the processor when it is written */
-#define EVENT_MAX 1024          /* more than the longest event line: 19 fields, keys and 20 digits each */
+#define EVENT_MAX 1024          /* more than the longest event line: 20 fields, keys and 20 digits each */
 #define NAME_ROOM 48            /* a dictionary value as it stands in the line */
 
 /* The first fields say when and where. Those from TAIL_AT on say who did what to what, and most often somebody did the same before: the
@@ -51,7 +51,7 @@ struct word {
 	u8 len;
 };
 
-static struct word kind_word[KIND_MAX], cause_word[CAUSE_MAX], how_word[HOW_MAX], sub_word[SUB_MAX], component_word[COMPONENT_MAX];
+static struct word kind_word[KIND_MAX], cause_word[CAUSE_MAX], how_word[HOW_MAX], sub_word[SUB_MAX], component_word[COMPONENT_MAX], carrier_word[CARRIER_MAX];
 
 static void words_make(struct word *w, const struct dict *d)
 {
@@ -170,6 +170,8 @@ static inline __attribute__((always_inline)) char *put_field(char *p, const char
 		return put_word(p, &sub_word[v]);
 	case TYPE_COMPONENT:
 		return put_word(p, &component_word[v]);
+	case TYPE_CARRIER:
+		return put_word(p, &carrier_word[v]);
 	default:
 		memcpy(p, key, key_len);
 		p += key_len;
@@ -227,7 +229,8 @@ static inline bool tail_is(const struct tail *t, const u64 *key)
 /* Numbers that have no name are in no tail that is kept. */
 static bool is_known(const struct iot_event *e)
 {
-	return e->kind < KIND_MAX && e->cause < CAUSE_MAX && e->how < HOW_MAX && e->sub < SUB_MAX && e->component < COMPONENT_MAX;
+	return e->kind < KIND_MAX && e->cause < CAUSE_MAX && e->how < HOW_MAX && e->sub < SUB_MAX && e->component < COMPONENT_MAX &&
+		e->carrier < CARRIER_MAX;
 }
 
 /* NULL: it cannot be written. */
@@ -406,6 +409,7 @@ int sink_jsonl(struct sink **out, int fd, const char *name)
 	words_make(how_word, dict_of(TYPE_HOW));
 	words_make(sub_word, dict_of(TYPE_SUB));
 	words_make(component_word, dict_of(TYPE_COMPONENT));
+	words_make(carrier_word, dict_of(TYPE_CARRIER));
 	j->size = BUFFER_BYTES;
 	j->fd = fd;
 	j->sink.record = jsonl_record;

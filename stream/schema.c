@@ -40,7 +40,7 @@ static const char *refers_to(const struct column *c)
 	static const char *const text[] = {
 		[TYPE_DEV] = "; major << 20 | minor", [TYPE_KIND] = "; kind.id", [TYPE_CAUSE] = "; cause.id",
 		[TYPE_HOW] = "; how.id", [TYPE_SUB] = "; sub.id",
-		[TYPE_COMPONENT] = "; component.id",
+		[TYPE_COMPONENT] = "; component.id", [TYPE_CARRIER] = "; carrier.id",
 	};
 
 	return c->type < TYPE_DEV || strstr(c->doc, "<<") ? "" : text[c->type];
@@ -200,6 +200,10 @@ static const char fixed_tables[] =
 	"  -- what files, and what threads do to them, are to their storage system\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
 	") STRICT;\n"
+	"CREATE TABLE carrier(\n"
+	"  -- who ran an operation of a file system or a device, which is not always who owns its bytes\n"
+	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
+	") STRICT;\n"
 	"CREATE TABLE flag(\n"
 	"  -- properties of an operation; id: value of the bit in flags\n"
 	"  id INTEGER PRIMARY KEY, name TEXT NOT NULL, doc TEXT NOT NULL\n"
@@ -242,9 +246,10 @@ static void put_agg_view(FILE *f, const char *view, const char *table, const cha
 	fprintf(f, "CREATE VIEW %s AS\n-- %s\n"
 		"SELECT a.run%s, l.name AS layer, k.name AS kind, k.dir AS dir, a.owner, o.pid AS owner_pid, o.comm AS owner_comm,\n"
 		"  o.system AS system, (a.dev >> 20) || ':' || (a.dev & 1048575) AS dev, d.name AS device, d.leaf AS leaf,\n"
-		"  c.name AS cause, h.name AS how, s.name AS sub, a.flags, a.ops, a.errors, a.bytes, a.touched, a.timed, a.lat_ns, a.max_ns\n"
+		"  c.name AS cause, h.name AS how, s.name AS sub, r.name AS carrier, a.flags, a.ops, a.errors, a.bytes, a.touched, a.timed, a.lat_ns, a.max_ns\n"
 		"FROM %s a JOIN kind k ON k.id = a.kind JOIN layer l ON l.id = k.layer JOIN cause c ON c.id = a.cause\n"
 		"JOIN how h ON h.id = a.how JOIN sub s ON s.id = a.sub\n"
+		"LEFT JOIN carrier r ON r.id = a.carrier\n"
 		"LEFT JOIN process o ON o.run = a.run AND o.id = a.owner\n"
 		"LEFT JOIN device d ON d.run = a.run AND d.dev = a.dev;\n", view, doc, sec, table);
 }
@@ -312,6 +317,11 @@ static const struct word components[] = {
 #include "components.def"
 };
 
+static const struct word carriers[] = {
+#define CARRIER(sym, name, doc) { CARRIER_##sym, name, { doc }, -1 },
+#include "kinds.def"
+};
+
 static const struct word flags[] = {
 #define FLAG(sym, bit, name, doc) { 1 << bit, name, { doc }, -1 },
 #include "kinds.def"
@@ -325,6 +335,7 @@ static const struct { const char *table, *insert; const struct word *words; size
 	{ "how", "INSERT OR IGNORE INTO how(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(hows) },
 	{ "sub", "INSERT OR IGNORE INTO sub(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(subs) },
 	{ "component", "INSERT OR IGNORE INTO component(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(components) },
+	{ "carrier", "INSERT OR IGNORE INTO carrier(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(carriers) },
 	{ "flag", "INSERT OR IGNORE INTO flag(id, name, doc) VALUES(?1, ?2, ?3)", WORDS(flags) },
 };
 

@@ -126,6 +126,11 @@ static const char *const component_names[] = {
 #include "components.def"
 };
 
+static const char *const carrier_names[] = {
+#define CARRIER(sym, name, doc) name,
+#include "kinds.def"
+};
+
 u8 component_number(const char *name)
 {
 	for (u8 i = 1; name && i < COMPONENT_MAX; i++)
@@ -135,7 +140,7 @@ u8 component_number(const char *name)
 }
 
 /* Numbers of slots are bytes, and a table that is nearly full is slow. */
-_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200 && COMPONENT_MAX < 200, "struct dict is too small");
+_Static_assert(KIND_MAX < 200 && CAUSE_MAX < 200 && HOW_MAX < 200 && SUB_MAX < 200 && COMPONENT_MAX < 200 && CARRIER_MAX < 200, "struct dict is too small");
 
 static void dict_fill(struct dict *d)
 {
@@ -157,13 +162,14 @@ struct dict stream_dicts[] = {
 	[TYPE_HOW] = { "how", how_names, HOW_MAX, { 0 }, { 0 } },
 	[TYPE_SUB] = { "sub", sub_names, SUB_MAX, { 0 }, { 0 } },
 	[TYPE_COMPONENT] = { "component", component_names, COMPONENT_MAX, { 0 }, { 0 } },
+	[TYPE_CARRIER] = { "carrier", carrier_names, CARRIER_MAX, { 0 }, { 0 } },
 };
 
 __attribute__((constructor)) static void dicts_fill(void)
 {
 	size_t i;
 
-	for (i = TYPE_KIND; i <= TYPE_COMPONENT; i++)
+	for (i = TYPE_KIND; i <= TYPE_CARRIER; i++)
 		dict_fill(&stream_dicts[i]);
 }
 

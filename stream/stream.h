@@ -13,8 +13,8 @@
 
 /* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
  * no longer be read; one whose tables are only laid out otherwise is read, and not appended to. 2 has flows, file_io, loads,
- * components of threads and process.instance; 4 has file_io from the kernel's sums. */
-#define IOT_SCHEMA 4u
+ * components of threads and process.instance; 4 has file_io from the kernel's sums; 5 has carriers and process.uid. */
+#define IOT_SCHEMA 5u
 #define IOT_APPLICATION_ID 0x696f7431 /* "iot1": PRAGMA application_id of a store */
 #define IOT_EVENT_BATCH 8192        /* events a sink may be given at once */
 
@@ -42,6 +42,7 @@ typedef s64 col_I64;
 typedef const char *col_STR;
 typedef u32 col_DEV;
 typedef u8 col_KIND;
+typedef u8 col_CARRIER;
 typedef u8 col_CAUSE;
 typedef u8 col_HOW;
 typedef u8 col_SUB;

@@ -10,7 +10,7 @@
 #include "fail.h"
 #include "stream.h"
 
-enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB, TYPE_COMPONENT };
+enum col_type { TYPE_U64, TYPE_I64, TYPE_STR, TYPE_DEV, TYPE_KIND, TYPE_CAUSE, TYPE_HOW, TYPE_SUB, TYPE_COMPONENT, TYPE_CARRIER };
 
 enum col_total { TOTAL_SUM, TOTAL_KEY, TOTAL_MAX };
 
@@ -46,7 +46,8 @@ static inline __attribute__((always_inline)) enum col_type field_type(const char
 	       !strcmp(name, "cause") ? TYPE_CAUSE :
 	       !strcmp(name, "how") ? TYPE_HOW :
 	       !strcmp(name, "sub") ? TYPE_SUB :
-	       !strcmp(name, "component") ? TYPE_COMPONENT : TYPE_U64;
+	       !strcmp(name, "component") ? TYPE_COMPONENT :
+	       !strcmp(name, "carrier") ? TYPE_CARRIER : TYPE_U64;
 }
 
 /* The names of a dictionary type; NULL for the other types. */
@@ -57,7 +58,7 @@ struct dict {
 	u8 slot[256];           /* open addressing: number + 1 by dict_hash() */
 	u8 len[256];            /* of each name */
 };
-extern struct dict stream_dicts[TYPE_COMPONENT + 1]; /* by type; filled before main() */
+extern struct dict stream_dicts[TYPE_CARRIER + 1]; /* by type; filled before main() */
 
 static inline const struct dict *dict_of(enum col_type type)
 {

@@ -398,7 +398,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run,
 # Of 6 MiB that the file system submits in second 0, 4 are of the log; 4 MiB of the log follow in second 1. seconds VALUES: what the device completed
 seconds() {
 	store_with "$S" "$of_a_log; DELETE FROM agg WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND dev = 7340032;
-		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, 0, 1, 0, v.column2, 0, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
+		INSERT INTO agg SELECT 1, v.column1, k.id, 3, 7340032, c.id, 1, 0, NULL, 0, 1, 0, v.column2, 0, 0, 0, 0 FROM kind k, cause c, (VALUES $1) v
 			WHERE k.name = 'block_write' AND c.name = 'data';
 		INSERT INTO event (run, ts_ns, bytes, task, owner, file, dev, kind, cause) SELECT 1, v.column1, v.column2, 3, 3, v.column3, 7340032, k.id, c.id
 			FROM kind k, cause c, (VALUES (1000, 4194304, 1), (2000, 2097152, NULL), (1500000000, 4194304, 1)) v WHERE k.name = 'fs_write' AND c.name = 'data'"
@@ -439,7 +439,7 @@ seconds() {
 
 @test "latency: calls of which it is not said how many were timed count as timed in the mean, not as none" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; DELETE FROM hist; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000;
-		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, flags + 1, 3, 0, 0, 0, NULL, 15000, max_ns FROM agg_total WHERE lat_ns = 5000"
+		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags + 1, 3, 0, 0, 0, NULL, 15000, max_ns FROM agg_total WHERE lat_ns = 5000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,13,n/a,52.000,4.000" ]
 }
 

@@ -188,7 +188,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	sqlite3 "$S" "PRAGMA user_version = 99"
 	one_line 1 "was written by a newer version of iot (format 99" "$ANALYZE" amplification "$S"
 	sqlite3 "$S" "PRAGMA user_version = 1; DROP TABLE flow"
-	one_line 1 "was written by an older version of iot (format 1, this is 4): read it with that version, or record it again" "$ANALYZE" amplification "$S"
+	one_line 1 "was written by an older version of iot (format 1, this is 5): read it with that version, or record it again" "$ANALYZE" amplification "$S"
 	one_line 1 ":memory:: No such file" "$ANALYZE" amplification :memory:
 }
 

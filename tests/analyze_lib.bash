@@ -9,7 +9,7 @@ ANALYZE=$ROOT/build/iot-analyze
 make_store() {
 	local table
 	printf '%s\n' \
-		'{"t":"run","schema":4,"uuid":"x","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"0","layers":"syscall","tier":"full","events":0,"settle":"none","wall_ns":1,"boot_ns":1,"utc_offset_s":0}' \
+		'{"t":"run","schema":5,"uuid":"x","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"0","layers":"syscall","tier":"full","events":0,"settle":"none","wall_ns":1,"boot_ns":1,"utc_offset_s":0}' \
 		'{"t":"end","dur_ns":1,"horizon":"at_ack","events":0}' | "$ANALYZE" ingest "$1"
 	for table in $(sqlite3 "$1" "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'run' WHERE m.type = 'table'"); do
 		sqlite3 "$1" "DELETE FROM \"$table\""

@@ -79,7 +79,7 @@ times() { # FACTOR KIND CAUSE
 	[ "$(said nobody)" = "Nobody is known to own 931 KiB for the 10.0 MiB that devices wrote for them (9.1 %), by the shares of the devices that were used: what is said above is a bound" ]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 931 KiB for the 10.0 MiB that devices wrote for them (9.1 %), by the shares'
 	# what another device wrote for nobody is not theirs
-	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, owner, 266338304, cause, how, sub, flags, ops, errors, 1000000000, touched, timed, lat_ns, max_ns FROM agg_total WHERE owner = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
+	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, owner, 266338304, cause, how, sub, carrier, flags, ops, errors, 1000000000, touched, timed, lat_ns, max_ns FROM agg_total WHERE owner = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
 	[[ "$(said nobody)" == "Nobody is known to own 931 KiB "* ]]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 931 KiB for'
 	# of nobody known, it is all

@@ -34,7 +34,7 @@ systems = ("postgresql", "etcd", "minio", "ceph", None)
 procs = range(3, 3 + args.processes)
 files = max(40, args.processes)
 
-put('{"t":"run","schema":4,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
+put('{"t":"run","schema":5,"uuid":"%s","label":"synthetic","host":"node1","kernel":"6.1.0-18-amd64","machine":"x86_64",'
     '"cpus":2,"tool":"0.1","command":"gen-run","layers":"syscall,uring,vfs,cache,fs,block","tier":"full","events":%d,'
     '"settle":"sync","wall_ns":1764000000000018613,"boot_ns":86400000000001,"utc_offset_s":3600,"map_bytes":67108864,'
     '"attach_ns":412000000}\n' % (uuid, 0 if args.no_events else 1))
@@ -79,7 +79,9 @@ def event(ts, dur, kind, owner, task=None, queue=0, offset=0, nbytes=0, file=0, 
           sub="none", dev=DEV, touched=0):
     global count
     count += 1
-    key = (kind, owner, dev, cause, how, sub, flags & 33)
+    # a thread of the kernel runs what it does for another
+    carrier = ("jbd2" if cause == "journal" else "writeback" if task and task != owner else "itself") if kind[:3] in ("fs_", "blo") else ""
+    key = (kind, owner, dev, cause, how, sub, carrier, flags & 33)
     c = cells.get(key)
     if c is None:
         c = cells[key] = [0, 0, 0, 0, 0, 0]
@@ -124,6 +126,8 @@ def event(ts, dur, kind, owner, task=None, queue=0, offset=0, nbytes=0, file=0, 
         s += ',"how":"%s"' % how
     if sub != "none":
         s += ',"sub":"%s"' % sub
+    if carrier:
+        s += ',"carrier":"%s"' % carrier
     lines.append(s + '}\n')
 
 
@@ -131,10 +135,10 @@ def second_is_over():
     global sec
     put("".join(lines))
     lines.clear()
-    for (kind, owner, dev, cause, how, sub, flags), c in cells.items():
-        put('{"t":"agg","sec":%d,"kind":"%s","owner":%d,"dev":"%s","cause":"%s","how":"%s","sub":"%s","flags":%d,"ops":%d,'
+    for (kind, owner, dev, cause, how, sub, carrier, flags), c in cells.items():
+        put('{"t":"agg","sec":%d,"kind":"%s","owner":%d,"dev":"%s","cause":"%s","how":"%s","sub":"%s"%s,"flags":%d,"ops":%d,'
             '"errors":0,"bytes":%d,"touched":%d,"timed":%d,"lat_ns":%d,"max_ns":%d}\n'
-            % (sec, kind, owner, dev, cause, how, sub, flags, c[0], c[1], c[2], c[5], c[3], c[4]))
+            % (sec, kind, owner, dev, cause, how, sub, ',"carrier":"%s"' % carrier if carrier else "", flags, c[0], c[1], c[2], c[5], c[3], c[4]))
     cells.clear()
     for (file, owner), f in sums.items():
         put('{"t":"file_io","file":%d,"owner":%d,"component":"none",%s}\n' % (file, owner, ",".join('"%s":%d' % p for p in zip(SUMS, f))))

@@ -142,7 +142,7 @@ class Case:
         assert err.count(b"\n") == 1
 
     def records(self, name):
-        head = {"t": "run", "schema": 4, "uuid": "x", "host": "h", "kernel": "k", "machine": "m", "cpus": 1, "tool": "0", "layers": "syscall", "tier": "full",
+        head = {"t": "run", "schema": 5, "uuid": "x", "host": "h", "kernel": "k", "machine": "m", "cpus": 1, "tool": "0", "layers": "syscall", "tier": "full",
                 "events": 0, "settle": "none", "wall_ns": 1, "boot_ns": 1, "utc_offset_s": 0, "label": name.decode("utf-8", "surrogateescape")}
         end = {"t": "end", "dur_ns": 1, "horizon": "at_ack", "events": 0}
         out = self.run("copy", program=self.tool, give="".join(json.dumps(r) + "\n" for r in (head, end)).encode()).stdout

@@ -79,13 +79,12 @@ answers() { # STORE
 		chmod 640 old.sqlite
 		answers old.sqlite >before
 		gen 300 >run.jsonl
-		one_line 1 "$([ $f = 3 ] && echo 'was written by an older version of iot (format 3, this is 4): `iot-analyze migrate` brings it to this one, or give a new file' ||
-			echo '`iot-analyze migrate` brings it to this one, or use a new store')" "$ANALYZE" ingest old.sqlite run.jsonl
+		one_line 1 "was written by an older version of iot (format $f, this is 5): \`iot-analyze migrate\` brings it to this one, or give a new file" "$ANALYZE" ingest old.sqlite run.jsonl
 		"$ANALYZE" migrate old.sqlite
 		same "mode" "$(stat -c %a old.sqlite)" 640
 		answers old.sqlite >after
 		diff before after
-		same "user_version" "$(sqlite3 old.sqlite "PRAGMA user_version")" 4
+		same "user_version" "$(sqlite3 old.sqlite "PRAGMA user_version")" 5
 		same "whole" "$(sqlite3 old.sqlite "PRAGMA integrity_check")" ok
 		"$ANALYZE" ingest old.sqlite run.jsonl
 		same "runs" "$("$ANALYZE" runs old.sqlite --format csv | cut -d, -f1,2 | tail -n 2 | paste -sd ' ')" "1,format $f 2,synthetic"
@@ -155,7 +154,7 @@ answers() { # STORE
 	rm x.sqlite
 	older x.sqlite 3
 	sqlite3 x.sqlite "PRAGMA user_version = 2"
-	refused "was written by an older version of iot (format 2, this is 4): read it with that version, or record it again"
+	refused "was written by an older version of iot (format 2, this is 5): read it with that version, or record it again"
 	sqlite3 x.sqlite "PRAGMA user_version = 3; DROP TABLE agg_total"
 	refused "no such table: agg_total"
 	rm x.sqlite

@@ -97,7 +97,7 @@ load stream_lib
 	python3 - >x.jsonl 2>/dev/null <<-'PY'
 		import json, sys
 		names = [bytes(range(1, 256)), "é€😀".encode(), b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b'"\\/\x7f', b"\xe2\x82"]
-		print('{"t":"run","schema":4,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
+		print('{"t":"run","schema":5,"uuid":"u","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t","layers":"l","tier":"full",'
 		      '"events":0,"settle":"none","wall_ns":1,"boot_ns":1,"utc_offset_s":0}')
 		for i, n in enumerate(names):
 		    open("name%d" % i, "wb").write(n)
@@ -253,7 +253,7 @@ print(n)')"
 	{ run_line; end_line; end_line; } >x.jsonl
 	run "$tool" ingest x.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"line 3 follows the end of the run" ]]
-	run_line | sed 's/"schema":4/"schema":5,"colour":"red"/' >x.jsonl
+	run_line | sed 's/"schema":5/"schema":6,"colour":"red"/' >x.jsonl
 	run "$tool" ingest y.sqlite <x.jsonl
 	[ "$status" = 1 ] && [[ $output = *"newer version of iot"* ]]
 }
@@ -289,8 +289,8 @@ print(n)')"
 @test "agg_total is agg without seconds: sums, and the maximum (defect 33)" {
 	gen 20000 | "$tool" ingest x.sqlite
 	same difference "$(sqlite3 x.sqlite 'SELECT count(*) FROM (
-		SELECT run, kind, owner, dev, cause, how, sub, flags, sum(ops), sum(errors), sum(bytes), sum(touched), sum(timed), sum(lat_ns), max(max_ns)
-		FROM agg GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 EXCEPT SELECT * FROM agg_total)')" 0
+		SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, sum(ops), sum(errors), sum(bytes), sum(touched), sum(timed), sum(lat_ns), max(max_ns)
+		FROM agg GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 EXCEPT SELECT * FROM agg_total)')" 0
 	same rows "$(sqlite3 x.sqlite 'SELECT count(*) > 20 FROM agg_total')" 1
 	{ run_line; agg_line 0 5; agg_line 1 6; agg_line 2 7 | sed 's/"owner"/"dev":"0:0","owner"/'; end_line; } | "$tool" ingest y.sqlite
 	{ run_line; agg_line 0 5 | sed 's/"lat_ns":0/"timed":2,"lat_ns":7/'; agg_line 1 6; agg_line 2 7 | sed 's/"lat_ns":0/"timed":3,"lat_ns":9/'; end_line; } | "$tool" ingest z.sqlite
@@ -300,7 +300,7 @@ print(n)')"
 
 @test "the store explains itself: units, dictionaries, identity and version" {
 	gen 100 | "$tool" ingest x.sqlite
-	same id "$(sqlite3 x.sqlite 'PRAGMA application_id; PRAGMA user_version; PRAGMA page_size' | tr '\n' ' ')" "1768911921 4 16384 "
+	same id "$(sqlite3 x.sqlite 'PRAGMA application_id; PRAGMA user_version; PRAGMA page_size' | tr '\n' ' ')" "1768911921 5 16384 "
 	sqlite3 x.sqlite .schema >schema
 	grep -q 'dur_ns INTEGER,  -- ns: how long it took' schema
 	grep -q 'rchar INTEGER,  -- bytes: task accounting' schema
@@ -354,8 +354,8 @@ print(n)')"
 		rm -rf saved
 	}
 	refused_store foreign.sqlite "is not a store of iot: another program made this SQLite file"
-	refused_store newer.sqlite "was written by a newer version of iot (format 99, this is 4)"
-	refused_store older.sqlite "was written by an older version of iot (format 1, this is 4): read it with that version, or record it again"
+	refused_store newer.sqlite "was written by a newer version of iot (format 99, this is 5)"
+	refused_store older.sqlite "was written by an older version of iot (format 1, this is 5): read it with that version, or record it again"
 	refused_store other.sqlite "its table 'kind' differs"
 	refused_store text.sqlite "is not a store of iot: it is not a SQLite file"
 	refused_store truncated.sqlite "is damaged"

@@ -37,7 +37,7 @@ gen() { "$root/tests/gen-run.py" "$@"; }
 dump() { sqlite3 "$1" .dump | sort; }
 
 run_line() { # [EVENTS]
-	printf '{"t":"run","schema":4,"uuid":"u-1","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t",'
+	printf '{"t":"run","schema":5,"uuid":"u-1","host":"h","kernel":"k","machine":"m","cpus":1,"tool":"t",'
 	printf '"layers":"syscall,uring,cache,fs,block","tier":"full","events":%s,"settle":"sync","wall_ns":1,"boot_ns":1,"utc_offset_s":0}\n' "${1:-1}"
 }
 

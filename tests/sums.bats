@@ -24,7 +24,7 @@ setup() {
 			       5 + x % 13, x % 3, x * 17, x * 19, 5 + x % 13, x, x FROM mix WHERE x % 6 = 0
 			UNION ALL SELECT 1, 4 + x % 3, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
 			       2, 0, x, x, 2, x, x FROM mix WHERE x % 6 = 0;
-		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
+		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
 			MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
 	mkdir mine
 }

@@ -125,10 +125,10 @@ timelines() { # STORE
 	"$ROOT/tests/gen-run.py" 3000 --systems --processes 100 | "$ANALYZE" ingest kept.sqlite
 	# another name and system after its sums came, nobody's, a device that is not named, and a second in which only the cache was used
 	sqlite3 kept.sqlite "UPDATE process SET comm = 'mystery', system = NULL WHERE id = 8;
-		INSERT INTO agg SELECT run, sec, kind, 0, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 9;
-		INSERT INTO agg SELECT run, sec, kind, owner, 8 << 20, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 10;
-		INSERT INTO agg SELECT run, 7, (SELECT id FROM kind WHERE name = 'dirty'), owner, dev, cause, how, sub, flags, 1, 0, 4096, 0, NULL, 0, 0 FROM agg WHERE owner = 11 LIMIT 1;
-		DELETE FROM agg_total; INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed),
+		INSERT INTO agg SELECT run, sec, kind, 0, dev, cause, how, sub, carrier, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 9;
+		INSERT INTO agg SELECT run, sec, kind, owner, 8 << 20, cause, how, sub, carrier, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns FROM agg WHERE owner = 10;
+		INSERT INTO agg SELECT run, 7, (SELECT id FROM kind WHERE name = 'dirty'), owner, dev, cause, how, sub, carrier, flags, 1, 0, 4096, 0, NULL, 0, 0 FROM agg WHERE owner = 11 LIMIT 1;
+		DELETE FROM agg_total; INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed),
 			SUM(lat_ns), MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
 	timelines kept.sqlite >stale
 	sqlite3 kept.sqlite "DELETE FROM agg_second"

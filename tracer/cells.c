@@ -98,13 +98,15 @@ static int give_one(const struct iot_cell_key *key, const struct iot_cell *v, u6
 {
 	struct rec_agg r = {
 		.sec = sec, .kind = key->kind, .owner = key->owner, .dev = key->dev, .cause = key->cause,
-		.how = key->how, .sub = key->sub, .flags = key->flags,
+		.how = key->how, .sub = key->sub, .flags = key->flags & CELL_FLAGS,
 		.ops = v->ops, .errors = v->errors, .bytes = v->bytes, .touched = v->touched, .lat_ns = v->lat_ns, .max_ns = v->max_ns,
 	};
 
 	rec_set(&r, agg, timed, v->timed);
 	if (key->dev)
 		rec_set(&r, agg, dev, key->dev);
+	if (key->flags & ~CELL_FLAGS)
+		rec_set(&r, agg, carrier, key->flags >> CELL_CARRIER_SHIFT);
 	return give(arg, &r);
 }
 

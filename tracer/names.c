@@ -299,6 +299,8 @@ static void begin_record(struct names *n, const struct iot_proc *p, struct rec_p
 	r->comm = n->comm;
 	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
 	rec_set(r, process, ppid, p->ppid);
+	if (!r->kthread)
+		rec_set(r, process, uid, p->uid);
 }
 
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)

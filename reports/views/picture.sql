@@ -33,6 +33,7 @@ WITH section(report, needs, missing, empty) AS (
               ('amplification', 'calls or block', 'neither calls nor devices were recorded',
                'nobody wrote or read a file'),
               ('breakdown', 'block', 'layer block was not recorded', 'devices moved nothing'),
+              ('carriers', 'block', 'layer block was not recorded', 'devices moved nothing'),
               ('components', 'block', 'layer block was not recorded',
                'no process of a known storage system and no file of one was seen'),
               ('perop', 'calls', 'layer syscall was not recorded', 'nobody wrote a file'),

@@ -10,15 +10,15 @@ FROM kind k JOIN layer l ON l.id = k.layer;
 -- any, where it names none; what has no owner may be the system's. no_file: calls on what is no file.
 CREATE TEMP TABLE v_cell AS
 WITH folded AS (
-       SELECT fold(7, o.stand, t.kind, t.dev, t.cause, t.how, t.sub, t.flags,
+       SELECT fold(8, o.stand, t.kind, t.dev, t.cause, t.how, t.sub, t.flags, t.carrier,
                    t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns) AS rows
        FROM v_run_total t CROSS JOIN v_owner o ON o.owner = t.owner),
      t AS (
        SELECT c0 AS stand, c1 AS kind, c2 AS dev, c3 AS cause, c4 AS how,
-              c5 AS sub, c6 AS flags, c7 AS ops, c8 AS errors, c9 AS bytes,
-              c10 AS touched, c11 AS timed, c12 AS lat_ns, c13 AS max_ns
+              c5 AS sub, c6 AS flags, c7 AS carrier, c8 AS ops, c9 AS errors, c10 AS bytes,
+              c11 AS touched, c12 AS timed, c13 AS lat_ns, c14 AS max_ns
        FROM folded, unfold(rows))
-SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, t.cause AS cause_id, t.sub AS sub_id, t.flags,
+SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, t.cause AS cause_id, t.sub AS sub_id, t.flags, t.carrier,
        c.name AS cause, h.name AS how, s.name AS sub, t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns,
        s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
