@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), name_pattern(). */
+/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), name_pattern(), root(). */
 #include <ctype.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -149,6 +150,13 @@ static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, to - text, sqlite3_free);
 }
 
+/* root(X): the square root of a number that is not negative; NULL for any other. SQLite has one only where it was built with it. */
+static void root(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL && sqlite3_value_double(argv[0]) >= 0)
+		sqlite3_result_double(ctx, sqrt(sqlite3_value_double(argv[0])));
+}
+
 int functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
@@ -158,5 +166,6 @@ int functions_register(sqlite3 *db)
 	       sqlite3_create_function(db, "measured", 2, flags, NULL, measured, NULL, NULL) ?:
 	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
 	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL) ?:
-	       sqlite3_create_function(db, "name_pattern", 1, flags, NULL, name_pattern, NULL, NULL);
+	       sqlite3_create_function(db, "name_pattern", 1, flags, NULL, name_pattern, NULL, NULL) ?:
+	       sqlite3_create_function(db, "root", 1, flags, NULL, root, NULL, NULL);
 }

@@ -445,7 +445,7 @@ struct iot_fold {
 /* Which system calls are timed. */
 enum iot_latency {
 	LATENCY_NONE,
-	LATENCY_SAMPLED,       /* one in IOT_SAMPLE of those that move data, by thread; all others */
+	LATENCY_SAMPLED,       /* one in IOT_SAMPLE of those that move data, drawn at random; all others */
 	LATENCY_ALL,
 };
 #define IOT_SAMPLE 16

@@ -16,8 +16,7 @@
 struct thread {
 	u64 task;              /* address of who is here; 0 nobody */
 	u64 rchar;             /* as task_ctx.rchar, for quick calls */
-	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns. Below IOT_SAMPLE it is
-	                          how many calls that move data went by untimed */
+	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns; 0: it is not timed */
 	u64 sole, sole_ino;    /* a regular file that nobody but its process dirties: inode and its number, ... */
 	u32 sole_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
 	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
@@ -28,6 +27,7 @@ struct thread {
 	u64 turned_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
 	u64 locked_ns;         /* when it had the lock of its inode: where it made nothing dirty that the kernel tells of */
 	struct fresh fresh;    /* what turned dirty in its call in progress, one that writes one file from memory */
+	u32 dice;              /* of is_drawn(): stays with the slot, whoever has it; 0 not thrown yet */
 };
 
 struct {
@@ -78,7 +78,7 @@ static __always_inline struct quick *quick_of(u32 tid, u32 fd, u8 write)
 /* When the thread's call in progress began; 0: it is not timed. */
 static __always_inline u64 clock_begin(const struct thread *th)
 {
-	return th->clock < IOT_SAMPLE ? 0 : th->clock & ((1ULL << CLOCK_SHIFT) - 1);
+	return th->clock & ((1ULL << CLOCK_SHIFT) - 1);
 }
 
 /* A call waits for the lock of its inode, and for that of each folio. What it writes becomes dirty in the order in which it gets them: that it

@@ -11,7 +11,7 @@ static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 {
 	u64 was;
 
-	if (!th || th->clock < IOT_SAMPLE)
+	if (!th || !th->clock)
 		return 0;
 	was = th->clock;
 	th->clock = 0;
@@ -24,7 +24,7 @@ static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 /* The thread's call is over, and how long it took is not asked. */
 static __always_inline bool clock_drop(struct thread *th)
 {
-	if (th && th->clock >= IOT_SAMPLE)
+	if (th && th->clock)
 		th->clock = 0;
 	return true;
 }

@@ -223,6 +223,18 @@ static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long 
 		uring_settle(c);
 }
 
+/* Is the call timed that begins? One in IOT_SAMPLE is, each with the same chance whatever was timed before it: a program whose calls have a rhythm
+ * cannot be in step with that. The highest bits of a linear congruential generator (multiplier and increment: Press et al., Numerical Recipes,
+ * 1992) decide, one of each slot, which begin at random: neither the first call of a thread is left out, nor that of all threads alike. */
+static __always_inline bool is_drawn(struct thread *th)
+{
+	u32 dice = th->dice ?: bpf_get_prandom_u32();
+
+	dice = dice * 1664525 + 1013904223;
+	th->dice = dice;
+	return dice < (1ULL << 32) / IOT_SAMPLE;
+}
+
 /* twin: as done_before(); that the first was here is seen by the clock. Calls of which one in so many is timed do not need it. */
 static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
 {
@@ -240,12 +252,11 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 	if (!th || (twin && clock_begin(th) && th->clock >> CLOCK_SHIFT == tid / THREAD_SLOTS))
 		return 0;
 	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
-		u64 n = th->clock < IOT_SAMPLE ? th->clock + 1 : 1;
-
 		if (twin)
 			return 0;
-		if (n < IOT_SAMPLE) {
-			th->clock = n;
+		if (!is_drawn(th)) {
+			if (th->clock)
+				th->clock = 0; /* of one that never returned */
 			return 0;
 		}
 	}

@@ -2,7 +2,9 @@
 -- title: Latency by layer and operation
 -- caption: Microseconds, of the processes that were traced. ops is exact; sum, mean and max stand on all that were timed (sum estimated: not all
 -- caption: were, and sum is their mean for all); timed: how many the percentiles stand on, which leave out what a system did before it was
--- caption: recognised: that is in (none). Percentiles are the middle of their bucket, at most 6.25 % off. Calls on sockets, pipes and devices wait for
+-- caption: recognised: that is in (none). error_us: the mean of all calls is within so much of mean_us, and the sum within ops times as much (95 %;
+-- caption: 0: all were timed; n/a: fewer than ten were). p99 of all calls lies between p99_from_us and p99_to_us (95 %; n/a: too few were timed).
+-- caption: Percentiles are the middle of their bucket, at most 6.25 % off. Calls on sockets, pipes and devices wait for
 -- caption: others: they stand below as `not files`. block_read and block_write: from issue to completion in the device; queue_read and queue_write:
 -- caption: from insert to issue. (none): processes outside any storage system.
 
@@ -17,9 +19,11 @@ WITH h AS MATERIALIZED (SELECT * FROM v_hist),
            GROUP BY kind, system, no_file)
 SELECT COALESCE(d.system, '(none)') AS system, d.layer || CASE WHEN d.no_file THEN ', not files' ELSE '' END AS layer, d.kind AS operation,
        CASE WHEN d.estimate AND d.timed > 0 THEN 'sum estimated' WHEN d.kind LIKE 'queue_%' THEN 'queue' WHEN d.kind LIKE 'block_%' THEN 'device' WHEN d.kind LIKE 'fs_sync%' THEN 'fsync' ELSE '' END AS part,
-       d.ops, COALESCE(p.held, d.told) AS timed, d.sum_ns / 1000.0 AS sum_us, d.mean_ns / 1000.0 AS mean_us,
-       min(p.p50, d.max_ns) / 1000.0 AS p50_us, min(p.p95, d.max_ns) / 1000.0 AS p95_us, min(p.p99, d.max_ns) / 1000.0 AS p99_us, min(p.p999, d.max_ns) / 1000.0 AS p999_us, d.max_ns / 1000.0 AS max_us
-FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system AND p.no_file = d.no_file JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
+       d.ops, COALESCE(p.held, d.told) AS timed, d.sum_ns / 1000.0 AS sum_us, d.mean_ns / 1000.0 AS mean_us, e.error_ns / 1000.0 AS error_us,
+       min(p.p50, d.max_ns) / 1000.0 AS p50_us, min(p.p95, d.max_ns) / 1000.0 AS p95_us, min(p.p99, d.max_ns) / 1000.0 AS p99_us,
+       e.p99_from_ns / 1000.0 AS p99_from_us, e.p99_to_ns / 1000.0 AS p99_to_us, min(p.p999, d.max_ns) / 1000.0 AS p999_us, d.max_ns / 1000.0 AS max_us
+FROM v_duration d LEFT JOIN p ON p.kind = d.kind AND p.system IS d.system AND p.no_file = d.no_file
+LEFT JOIN v_sampling e ON e.kind = d.kind AND e.system IS d.system AND e.no_file = d.no_file JOIN layer l ON l.name = d.layer JOIN kind k ON k.name = d.kind
 JOIN v_run r
 WHERE d.timed > 0 OR p.held > 0 OR (r.latency IN ('none', 'sampled') AND l.name IN ('syscall', 'uring'))
 ORDER BY d.system IS NULL, d.system, d.no_file, l.id, k.id;

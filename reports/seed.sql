@@ -2,7 +2,8 @@
 -- title: Amplification in operations, with the columns of earlier tools
 -- no picture: report pictures draws these numbers
 -- caption: Amplification here is seed_op_amp: backend operations (VFS + block) / system calls; 2.000 for a stack that passes everything
--- caption: through. Bytes and latencies are those of the system calls. Byte ratios: iot-analyze amplification without --seed.
+-- caption: through. Bytes and latencies are those of the system calls: of those that were timed, where that was some (iot-analyze latency has the
+-- caption: error of that). Byte ratios: iot-analyze amplification without --seed.
 
 -- table: seed
 SELECT COALESCE(x.system, '(none)') AS System,
