@@ -41,6 +41,12 @@ struct dirtied {
 	u8 beyond;             /* 1: behind the end of the file too, where they are written only if it grows */
 };
 
+/* Does the current thread store to memory: is it in no call? */
+static __always_inline bool stores(struct task_struct *t)
+{
+	return !(t->flags & PF_KTHREAD) && !is_worker(t) && !regs_in_call(current_regs());
+}
+
 /* Such bytes of a file, a struct inode. Only those inside of it are sure. Global: the verifier looks at it once. */
 __noinline int dirty_at(u64 inode, const struct dirtied *d)
 {
@@ -61,7 +67,7 @@ __noinline int dirty_at(u64 inode, const struct dirtied *d)
 	k.dev = inode_dev(i);
 	k.kind = KIND_DIRTY_MMAP;
 	k.how = d->how;
-	k.sub = SUB_FT_REG;
+	k.sub = stores(current_task()) ? SUB_FOR_FAULT : SUB_FT_REG;
 	count(&k, 1, bytes, 0, false);
 	dirty_event(i, off, bytes, d->beyond ? d->bytes : bytes, d->proc, d->how, d->ts_ns);
 	return 0;

@@ -26,11 +26,11 @@ WHERE CASE v.rank WHEN 4 THEN EXISTS (SELECT 1 FROM v_load WHERE L IS NOT NULL O
                 WHERE S > 0 OR B > 0 OR B_r > 0 OR S_r >= 0.01 * (SELECT SUM(S_r) FROM v_volume WHERE rank < 4)) END
 ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
 
--- table: volumes: Bytes written
+-- table: volumes: Bytes written (mapped: pages that became dirty by stores through mappings, in no S)
 -- hide: what L copied
-SELECT what, who, pid, L, S, V, T, D, W, F, B, absorbed, cancelled, dirty_end, copied
+SELECT what, who, pid, L, S, mapped, V, T, D, W, F, B, absorbed, cancelled, dirty_end, copied
 FROM v_volume
-WHERE shown AND (rank >= 4 OR COALESCE(S, 0) + COALESCE(T, 0) + COALESCE(D, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0)
+WHERE shown AND (rank >= 4 OR COALESCE(mapped, 0) + COALESCE(S, 0) + COALESCE(T, 0) + COALESCE(D, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0)
 ORDER BY rank, B + B_r DESC, gid;
 
 -- table: reads: Bytes read (missed, readahead: for calls that read; unused: read ahead, and no call had returned a byte of the page; _fault: for mapped memory and programs; _write: for calls that write)

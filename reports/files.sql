@@ -46,7 +46,7 @@ SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p
        p.syncs * k.syscall AS syncs, p.T * k.ledger * p.told AS T, p.D * k.ledger * p.told AS D,
        p.absorbed * k.ledger * p.told AS absorbed, p.cancelled * k.ledger * p.told AS cancelled,
        p.dirty_end * k.ledger * p.told AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,
-       p.B_r * k.block AS B_r, p.files, p.T * k.ledger * p.told * 1.0 / NULLIF(p.D, 0) AS rewrite,
+       p.B_r * k.block AS B_r, p.files, NULLIF(p.T, 0) * k.ledger * p.told * 1.0 / NULLIF(p.D, 0) AS rewrite,
        CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks,
        p.rewrite_dev * k.ledger * p.told AS rewrite_dev
 FROM line p JOIN v_group g ON g.rowid = p.line JOIN v_measured k

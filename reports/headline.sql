@@ -6,16 +6,20 @@
 WITH writer AS (
        SELECT v.*, w.bound, w.value, w.note, ROW_NUMBER() OVER (ORDER BY v.B DESC, v.S DESC, v.gid) AS place
        FROM v_volume v LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
-       WHERE v.shown AND v.rank <= 3 AND (v.S > 0 OR v.B > 0)),
+       WHERE v.shown AND v.rank <= 3 AND (v.S > 0 OR v.B > 0 OR v.mapped > 0)),
      reader AS (
        SELECT v.*, d.bound, d.value, d.note, COALESCE(v.B_r - d.numerator, 0) AS faults, ROW_NUMBER() OVER (ORDER BY v.B_r DESC, v.S_r DESC, v.gid) AS place
        FROM v_volume v LEFT JOIN v_ratio d ON d.gid = v.gid AND d.ratio = 'raf_dev'
        WHERE v.shown AND v.rank <= 3 AND (v.S_r > 0 OR v.B_r > 0)),
      line AS MATERIALIZED (
-       SELECT 'writes' AS about, 1 AS ord, place, who, pid, S AS called, B AS moved, 0 AS apart, 'wrote' AS did, 'waf_sys (B/S)' AS ratio,
-              bound, value, note FROM writer
+       SELECT 'writes' AS about, 1 AS ord, place, gid, who, pid, S AS called, B AS moved, 0 AS apart, 'wrote' AS did, 'waf_sys (B/S)' AS ratio,
+              bound, value, note, iif(mapped > 0.01 * COALESCE(D, max(COALESCE(S, 0) + mapped, COALESCE(W, 0))), mapped, 0) AS mapped FROM writer
        UNION ALL
-       SELECT 'reads', 2, place, who, pid, S_r, B_r, faults, 'read', 'raf_dev (B_r without faults/S_r)', bound, value, note FROM reader),
+       SELECT 'reads', 2, place, gid, who, pid, S_r, B_r, faults, 'read', 'raf_dev (B_r without faults/S_r)', bound, value, note, 0 FROM reader),
+     -- which of them can only be too small
+     short AS MATERIALIZED (
+       SELECT gid, MAX(sym = 'S') AS S, MAX(sym = 'B') AS B, MAX(sym = 'S_r') AS S_r, MAX(sym = 'B_r_call') AS B_r FROM v_symbol
+       WHERE short AND sym IN ('S', 'B', 'S_r', 'B_r_call') GROUP BY gid),
      cause AS MATERIALIZED (
        SELECT c.cause, SUM(c.written) AS bytes, SUM(SUM(c.written)) OVER () AS whole,
               COALESCE('{"data": "file data", "direct": "direct I/O", "journal": "the journal of the file system",
@@ -28,7 +32,7 @@ WITH writer AS (
      -- what stands before a number of calls, and of devices, that can only be too small
      least AS (
        SELECT iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'app'), 'at least ', '') AS calls,
-              iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block'), 'at least ', '') AS devices),
+              iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block') OR EXISTS (SELECT 1 FROM v_nobody), 'at least ', '') AS devices),
      checks AS (
        SELECT sum_if(1, result = 'OK') AS ok, sum_if(1, result = 'MISMATCH') AS wrong, sum_if(1, result = 'n/a') AS absent,
               MIN(CASE result WHEN 'MISMATCH' THEN printf('%s, %s: %d traced, %d by the kernel', what, subject, traced, kernel) END) AS first
@@ -39,7 +43,7 @@ WITH writer AS (
        SELECT 2, 'what had not been written back: nothing was settled, and ' || COALESCE(size(dirty_bytes) || ' were', 'an unknown number of bytes was')
                  || ' dirty at the end' FROM v_run WHERE complete AND horizon = 'at_ack'
        UNION ALL
-       SELECT 3, 'records: ' || lost FROM v_lost_text WHERE lost <> 'nothing'
+       SELECT 3, text FROM v_lost_words
        UNION ALL
        SELECT 4, 'layer ' || l.name || iif(o.layer IS NULL, ' (not measured)', ' (not asked for)')
        FROM v_run r JOIN layer l LEFT JOIN v_left_out o ON o.layer = l.name
@@ -70,21 +74,23 @@ WITH writer AS (
        UNION ALL
        SELECT 6, 'iot-analyze latency ' || name || '  # how long it took' FROM store),
      words(ord, place, about, words) AS (
-       SELECT ord, place, about, printf('%s%s %s %s by calls; devices %s %s for that%s%s', who,
+       SELECT ord, place, about, printf('%s%s %s %s by calls%s; devices %s %s for that%s%s', who,
               CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END, did,
-              COALESCE(l.calls || size(called), 'n/a'), did, COALESCE(l.devices || size(moved - apart), 'n/a'),
-              iif(apart > 0, ' and ' || l.devices || size(apart) || ' for faults', ''),
+              COALESCE(iif(iif(ord = 1, h.S, h.S_r), 'at least ', '') || size(called), 'n/a'),
+              iif(mapped > 0, ' and ' || size(mapped) || ' through mappings', ''), did,
+              COALESCE(iif(iif(ord = 1, h.B, h.B_r), 'at least ', '') || size(moved - apart), 'n/a'),
+              iif(apart > 0, ' and ' || iif(h.B_r, 'at least ', '') || size(apart) || ' for faults', ''),
               CASE WHEN value IS NOT NULL THEN printf(': %s %s %.3f', ratio, iif(bound = 'exact', '=', bound), value)
                    WHEN called > 0 OR called IS NULL THEN ': ' || ratio || ' n/a' ELSE '' END
               || iif(COALESCE(note, '') = '' OR called = 0, '', ' (' || note || ')') || '.')
-       FROM line JOIN least l
+       FROM line LEFT JOIN short h ON h.gid = line.gid
        WHERE place <= 3
        UNION ALL
        SELECT ord, 4, about, printf('%d other%s %s %s by calls; devices %s %s for that%s.', COUNT(*), iif(COUNT(*) = 1, '', 's'), did,
                                     iif(COUNT(called) = COUNT(*), l.calls || size(SUM(called)), 'n/a'), did,
-                                    iif(COUNT(moved) = COUNT(*), l.devices || size(SUM(moved - apart)), 'n/a'),
-                                    iif(SUM(apart) > 0, ' and ' || l.devices || size(SUM(apart)) || ' for faults', ''))
-       FROM line JOIN least l WHERE place > 3 GROUP BY ord
+                                    iif(COUNT(moved) = COUNT(*), iif(MAX(iif(ord = 1, h.B, h.B_r)), 'at least ', '') || size(SUM(moved - apart)), 'n/a'),
+                                    iif(SUM(apart) > 0, ' and ' || iif(MAX(h.B_r), 'at least ', '') || size(SUM(apart)) || ' for faults', ''))
+       FROM line JOIN least l LEFT JOIN short h ON h.gid = line.gid WHERE place > 3 GROUP BY ord
        UNION ALL
        SELECT 1, 0, 'writes', CASE WHEN m.syscall IS NULL AND m.block IS NULL THEN 'What was written was not measured.'
                                    WHEN m.syscall IS NULL THEN 'Devices wrote nothing for anybody who was traced.'

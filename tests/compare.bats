@@ -99,7 +99,7 @@ a c 2 2" ]
 		UPDATE run SET layers = 'syscall,block' WHERE run = 11|layers: syscall,block in b (run.sqlite:11), syscall,uring,cache,fs,block in a (run.sqlite:2)
 		UPDATE run_end SET horizon = 'at_ack' WHERE run = 7|horizon: at_ack in b (run.sqlite:7), after_sync in a (run.sqlite:2)
 		UPDATE run_end SET status = 1 WHERE run = 2|exit status of the command: 1 in a (run.sqlite:2)
-		INSERT INTO lost VALUES (5, 'block', 'bio table full', 'owner', 7)|records lost: 7 x block: bio table full (owner) in a (run.sqlite:5)
+		INSERT INTO lost VALUES (5, 'block', 'request longer than the walk', 'owner', 7)|records lost: 7 x block: request longer than the walk (owner) in a (run.sqlite:5)
 		DELETE FROM run_end WHERE run = 8|state: incomplete in b (run.sqlite:8); horizon: unknown: the run is incomplete in b (run.sqlite:8), after_sync in a (run.sqlite:2)
 		UPDATE run SET cpus = 8 WHERE run > 6; UPDATE run SET kernel = 'k' WHERE run = 7|kernel: k in b (run.sqlite:7), 6.1.0 in a (run.sqlite:2); machine: x86_64, 8 CPUs in b (run.sqlite:7), x86_64, 2 CPUs in a (run.sqlite:2)
 	E
@@ -126,7 +126,7 @@ a c 2 2" ]
 	[ "$(of hop_coalesce "verdict b" "$S")" = "not compared n/a" ]
 	[ "$(of B "verdict percent" "$S")" = "differs 50.000" ]
 	said n/a "$S" | grep -q 'bytes made dirty (D) (D needs events, and the run recorded none)'
-	sqlite3 "$S" "INSERT INTO lost VALUES (5, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (5, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(of B "verdict bound_a a bound_b b percent p note" "$S" --force)" = "not compared >= 10510336 exact 15765504 n/a n/a B lost records" ]
 	[ "$(said answer "$S" --force | head -n 1)" = "device bytes: >= 10.0 MiB -> 15.0 MiB, not compared: B lost records, 5 runs each." ]
 	[ "$(of S "verdict a" "$S" --force)" = "equal 10485760" ]

@@ -118,7 +118,7 @@ complete_words() {
 @test "the cookbook: every example answers, and what it names of views is there" {
 	"$root/tests/gen-run.py" 400 --systems | "$analyze" ingest gen.sqlite
 	mv gen.sqlite run.sqlite
-	sqlite3 run.sqlite "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)" # so that some ratios are bounds
+	sqlite3 run.sqlite "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)" # so that some ratios are bounds
 	columns=kind,owner,how,sub,flags,ops,errors,bytes,touched,lat_ns,max_ns
 	for table in agg_total:run agg:run,sec; do
 		sqlite3 run.sqlite "INSERT OR IGNORE INTO ${table%:*} (${table#*:}, dev, cause, $columns) SELECT ${table#*:}, 266338304, (SELECT id FROM cause WHERE name = 'loopback'), $columns

@@ -38,15 +38,15 @@ Then the journal of the file system: 16.0 KiB of 10.0 MiB, 0.2 %." ]
 
 @test "what is missing is named: layers, records, events, what was not settled, owners; else nothing" {
 	[ "$(said missing)" = "nothing: each layer was measured and no record was lost." ]
-	sqlite3 "$S" "UPDATE run SET layers = 'syscall,fs,block', events = 0; INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7);
+	sqlite3 "$S" "UPDATE run SET layers = 'syscall,fs,block', events = 0; INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7);
 		UPDATE run_end SET horizon = 'at_ack', dirty_bytes = 1536; INSERT INTO probe (run, name, layer, target, chosen, reason) VALUES
 		(1, 'cache__miss', 'cache', 't', 0, 'layer not asked for');
 		UPDATE agg_total SET bytes = 1048576 WHERE owner = 0 AND bytes = 4096"
-	[ "$(said missing)" = "what had not been written back: nothing was settled, and 1.50 KiB were dirty at the end; records: 7 x block: bio table full (owner); layer uring (not measured); layer cache (not asked for); events, and with them what became dirty (D); owners of 931 KiB for the 10.0 MiB that devices wrote for them (9.1 %), by the shares of the devices that were used." ]
+	[ "$(said missing)" = "what had not been written back: nothing was settled, and 1.50 KiB were dirty at the end; 7 records of layer block that were lost; layer uring (not measured); layer cache (not asked for); events, and with them what became dirty (D); owners of 1.00 MiB on the devices that wrote 10.0 MiB for them." ]
 }
 
 @test "a bound is said as one, a ratio that is not known is n/a with the reason, and who wrote nothing has none" {
-	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(said writes)" = "dd [812] wrote 10.0 MiB by calls; devices wrote at least 10.0 MiB for that: waf_sys (B/S) >= 1.002 (B lost records)." ]
 	[ "$(said cause)" = "Of what devices wrote for them at least 10.0 MiB are file data.
 Of what devices wrote for them at least 16.0 KiB are the journal of the file system." ]

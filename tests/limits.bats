@@ -35,7 +35,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 }
 
 @test "a bound decides where it can: >= 1.002 breaks at most 1 and keeps at least 1, and leaves at most 3 open" {
-	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(rows --max waf_sys=1)" = "BROKEN waf_sys all traced 1.002 at most 1 1.00234375; B lost records" ]
 	[ "$(rows --min waf_sys=1)" = "OK waf_sys all traced 1.002 at least 1 B lost records" ]
 	[ "$(rows --max waf_sys=3)" = "UNKNOWN waf_sys all traced 1.002 at most 3 B lost records" ]
@@ -118,9 +118,9 @@ OK hop_fs all traced 1.002 at least 1" ]
 
 @test "--against: what one of both does not know is UNKNOWN, a bound decides where it can, and lines are held to their own" {
 	cp "$S" base.sqlite
-	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	run --separate-stderr -1 "$ANALYZE" check "$S" --against base.sqlite
-	[[ $stderr == *"not comparable: records lost: 7 x block: bio table full (owner)"* ]]
+	[[ $stderr == *"not comparable: records lost: 7 x block: request longer than the walk (owner)"* ]]
 	[ "$(rows --against base.sqlite --force | grep waf_sys)" = "UNKNOWN waf_sys all traced 1.002 within 5 % of 1.00234375 B lost records" ]
 	sqlite3 base.sqlite "UPDATE agg_total SET bytes = 1048576 WHERE bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
 	[ "$(rows --against base.sqlite --force | grep waf_sys)" = "BROKEN waf_sys all traced 1.002 within 5 % of 0.10234375 1.00234375; B lost records" ]

@@ -13,7 +13,7 @@ setup() {
 
 @test "LaTeX: a row ends in two backslashes, text is left, numbers are right, bounds stand in front" {
 	[ "$("$ANALYZE" runs "$S" --format latex --table runs | head -n 1)" = '\begin{tabular}{rllllrlrrrll}' ]
-	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	"$ANALYZE" amplification "$S" --format latex --table ratios | grep -qxF 'dd & 812 & waf\_sys & B/S & $\geq$ 1.002 & 10510336 & 10485760 & B lost records \\'
 }
 

@@ -203,7 +203,7 @@ syncs() {
 	[ "$(table fsync lines 'who pid syncs bytes journal commits flushes mean_us')" = "dd:812:1:10510336.000:16384.000:1.000:2.000:30000.000 " ]
 	"$ANALYZE" fsync "$S" --plot out >/dev/null
 	"$ROOT/tests/pictures.py" out/fsync.svg
-	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[[ $(table fsync lines 'note') == *B_lost_records* ]]
 	sqlite3 "$S" "UPDATE run SET latency = 'none'"
 	[ "$(table fsync concurrency 'under_way note')" = ":no_call_was_timed_(--latency_none) " ]

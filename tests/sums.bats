@@ -52,7 +52,7 @@ cat_report() {
 	       UNION ALL SELECT 'part', '', sym, SUM(n) FROM raw WHERE sym IN ('B', 'B_r') GROUP BY sym
 	       UNION ALL SELECT 'journal', sub, sym, SUM(n) FROM raw WHERE sym = 'B' AND cause = 'journal' GROUP BY sub
 	       UNION ALL SELECT 'net', '', sym, SUM(n) FROM raw WHERE sym IN ('sent', 'received') GROUP BY sym
-	       UNION ALL SELECT 'residual', '', sym, SUM(n) FROM raw WHERE sym IN (SELECT sym FROM v_sym WHERE rest = 'device') GROUP BY sym),
+	       UNION ALL SELECT 'no owner', COALESCE(dev, -1), sym, SUM(n) FROM raw WHERE owner = 0 AND cause <> 'before_run' AND sym IN (SELECT sym FROM v_sym WHERE rest = 'device') GROUP BY sym, dev),
 	     second AS MATERIALIZED (SELECT sec, S, S_r, B_data + B_journal + B_metadata + B_rest AS B, B_r, flushes FROM v_second),
 	     got(what, part, sym, n) AS (
 	       SELECT what, '', sym, amount FROM v_line_amount a JOIN v_line l ON l.gid = a.gid WHERE l.what IN ('all', 'total')
@@ -67,11 +67,11 @@ cat_report() {
 	       UNION ALL SELECT 'part', '', 'B', SUM(written) FROM v_part UNION ALL SELECT 'part', '', 'B_r', SUM(read) FROM v_part
 	       UNION ALL SELECT 'journal', structure, 'B', SUM(bytes) FROM v_journal GROUP BY structure
 	       UNION ALL SELECT 'net', '', 'sent', SUM(sent) FROM v_net UNION ALL SELECT 'net', '', 'received', SUM(received) FROM v_net
-	       UNION ALL SELECT 'residual', '', r.sym, SUM(r.whole) FROM v_residual r WHERE r.gid <> 'all:' GROUP BY r.sym)
+	       UNION ALL SELECT 'no owner', COALESCE(dev, -1), sym, SUM(amount) FROM v_unowned GROUP BY sym, dev)
 	SELECT w.what, w.part, w.sym, w.n AS want, g.n AS got
 	FROM want w LEFT JOIN got g ON g.what = w.what AND g.part IS w.part AND g.sym = w.sym
 	-- what is journal of others, the tracer or of filtered processes is on no line that is shown
-	WHERE w.n IS NOT g.n AND NOT (:system IS NOT NULL AND w.what IN ('second', 'seed', 'journal'))
+	WHERE w.n IS NOT g.n AND NOT (w.what = 'no owner' AND w.n = 0) AND NOT (:system IS NOT NULL AND w.what IN ('second', 'seed', 'journal'))
 	UNION ALL
 	SELECT g.what, g.part, g.sym, NULL, g.n FROM got g LEFT JOIN want w ON g.what = w.what AND g.part IS w.part AND g.sym = w.sym
 	WHERE g.n <> 0 AND w.n IS NULL AND g.sym IN (SELECT sym FROM volume);
@@ -138,10 +138,10 @@ sums() { # OPTIONS
 
 # "layer|what|effect|classes" of each row of bpf/kinds.def
 losses() {
-	local owned
-	owned=$(sed -n 's/^#define LOSS_OWNED "\(.*\)"$/\1/p' "$root/bpf/kinds.def")
+	local all
+	all=$(sed -n 's/^#define LOSS_ALL "\(.*\)"$/\1/p' "$root/bpf/kinds.def")
 	sed -n 's/^LOSS([A-Z_]*, *"\([a-z]*\)", *"\([^"]*\)", *"\([a-z]*\)", *\(.*\))$/\1|\2|\3|\4/p' "$root/bpf/kinds.def" |
-		sed "s/|LOSS_OWNED$/|\"$owned\"/; s/|LOSS_ALL$/|\"$owned calls parts net flow\"/; s/\"//g"
+		sed "s/|LOSS_ALL$/|\"$all\"/; s/\"//g"
 }
 
 @test "each loss makes bounds, or nothing, of the ratios of the volumes that its row names, and of no other" {

@@ -60,7 +60,7 @@ op() { cell "$S" perop writes who "${WHO:-dd}" "$@"; }
 	[ "$(op blocks) $(op journal_blocks) $(op commits) $(op syncs) $(op flushes)" = "256.600 0.400 0.100 0.100 0.200" ]
 	[ "$(cell "$S" perop reads who cat ops) $(cell "$S" perop reads who cat B_r)" = "4 4096.000" ]
 	[ -z "$(op note)" ]
-	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'bio table full', 'owner', 7)"
+	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[[ $(op note) == *"B lost records"* ]]
 	[[ $(cell "$S" perop reads who cat note) == *"B_r lost records"* ]]
 }

@@ -44,6 +44,8 @@ static bool layer_has(const struct probes *p, const char *layer, bool chosen)
 	return false;
 }
 
+#define RING_HEADER 8          /* of the kernel, before each record */
+#define RING_MOST (1ull << 30) /* --ring takes no more */
 #define MAX_INDIRECT 32
 
 /* What a run says beside its probes, as rows like theirs. */
@@ -298,6 +300,20 @@ void print_probes(const struct probes *p, const struct options *o, u64 attach_ns
 	printf("attached  in %.3f s\n", attach_ns / 1e9);
 }
 
+/* Events that were lost had all been held by a ring that is larger by the room that they take there. */
+static void note_ring(u64 ring, u64 events)
+{
+	u64 needs = ring + events * (sizeof(struct iot_ring_event) + RING_HEADER), size = ring;
+
+	while (size < needs)
+		size *= 2;
+	if (size <= RING_MOST)
+		note("--ring %lluM had held the %llu events; sums are exact without: --no-events needs none", (unsigned long long)size >> 20,
+			(unsigned long long)events);
+	else
+		note("no --ring holds %llu events more; sums are exact without: --no-events needs none", (unsigned long long)events);
+}
+
 void note_losses(struct probes *p)
 {
 	u64 n[LOSS_MAX], sum = 0, events = 0;
@@ -308,8 +324,10 @@ void note_losses(struct probes *p)
 		if (n[i])
 			note("lost: %s: %s: %llu (%s)", losses[i].layer, losses[i].what, (unsigned long long)n[i], losses[i].effect);
 		sum += n[i];
-		events += strncmp(losses[i].what, "ring full", strlen("ring full")) ? 0 : n[i];
+		events += strcmp(losses[i].what, "ring full") ? 0 : n[i];
 	}
 	if (sum)
-		note("reports print bounds where that matters%s", events ? "; a larger --ring loses fewer events" : "");
+		note("reports print bounds where that matters");
+	if (events)
+		note_ring(probes_ring_bytes(p), events);
 }

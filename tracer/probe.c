@@ -218,6 +218,11 @@ size_t probes_list(const struct probes *p, const struct probe_info **list)
 	return n_programs;
 }
 
+u64 probes_ring_bytes(const struct probes *p)
+{
+	return bpf_map__max_entries(map_of(p, "ring"));
+}
+
 u64 probes_map_bytes(const struct probes *p)
 {
 	u64 sum = 0;

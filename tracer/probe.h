@@ -83,6 +83,7 @@ void probes_group(const struct probes *, const char *prefix, struct probe_group 
 size_t probes_list(const struct probes *, const struct probe_info **list);
 size_t probes_copies(const struct probes *, u32 n); /* programs that are attached at least n times, since the kernel skips some; n: 2 to IOT_COPIES_MOST */
 u64 probes_map_bytes(const struct probes *);   /* kernel memory of maps and ring */
+u64 probes_ring_bytes(const struct probes *);  /* size of the ring of events */
 const struct probe_info *probes_refused(const struct probes *); /* one that was asked for and that the full tier lacks; NULL */
 /* Of the programs that the kernel was given and refused, those without which bytes are missing or have no owner: number n, from 0; NULL:
  * there are no more. */

@@ -19,17 +19,17 @@ INSERT INTO temp.v_compare_sym VALUES
 -- One row a line and quantity: volumes, what device bytes are by cause, ratios. bound: exact, >=, <= or n/a, note: why.
 CREATE TEMP VIEW v_compare AS
 WITH line AS MATERIALIZED (SELECT gid, what, who, pid, rank FROM v_volume WHERE shown AND rank <= 4),
-     spoilt AS MATERIALIZED (SELECT DISTINCT class FROM v_spoilt),
      short AS MATERIALIZED (
        SELECT l.gid, c.sym, y.why,
-              COALESCE(y.short, x.class IS NOT NULL OR COALESCE(r.residual > 0.01 * r.whole, 0)) AS short,
+              COALESCE(y.short, x.class IS NOT NULL OR COALESCE(r.residual > 0.01 * w.value, 0)) AS short,
               COALESCE(y.short_why, c.sym || iif(x.class IS NOT NULL, ' lost records', ' has bytes without an owner'))
                   AS short_why
        FROM line l JOIN v_compare_sym c
        LEFT JOIN v_symbol y ON y.gid = l.gid AND y.sym = c.sym
        LEFT JOIN v_sym s ON s.sym = c.sym
-       LEFT JOIN spoilt x ON x.class = s.class
-       LEFT JOIN v_residual r ON r.gid = l.gid AND r.sym = c.sym),
+       LEFT JOIN v_spoilt_line x ON x.gid = l.gid AND x.class = s.class
+       LEFT JOIN v_residual r ON r.gid = l.gid AND r.sym = c.sym
+       LEFT JOIN v_value w ON w.gid = l.gid AND w.sym = c.sym),
      cause(ord, cause, word) AS (
        VALUES (1, 'data', 'device bytes, file data'), (2, 'direct', 'device bytes, direct I/O'),
               (3, 'journal', 'device bytes, fs journal'),

@@ -57,7 +57,7 @@ SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(ops_S_w) AS ops, 
        SUM(B_r_for_write) AS for_write, SUM(absorbed) AS absorbed, SUM(cancelled) AS cancelled,
        (SELECT write_ops FROM given) AS acknowledged,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block')
-           OR EXISTS (SELECT 1 FROM v_symbol y JOIN line l ON l.gid = y.gid WHERE y.sym = 'B' AND y.short) AS short,
+           OR EXISTS (SELECT 1 FROM v_nobody) AS short,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'app') AS short_S,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'commit') AS short_commits,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('miss', 'use')) AS short_use

@@ -1,71 +1,100 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- ratio.sql: Ratios, with what makes them bounds.
 
--- What of a volume has no known owner: the share that has none on each device, weighted with the line's own bytes
--- there, so that work of others on a device that the line hardly used does not spoil its ratios.
+-- What of a volume has no known owner, by device. contents: of files; else structures of a file system, or not known
+-- which. What was queued before the run is no work that the run saw.
+CREATE TEMP TABLE v_unowned AS
+SELECT sym, dev, cause NOT IN ('journal', 'metadata', 'flush', 'unknown') AS contents, SUM(amount) AS amount
+FROM v_piece
+WHERE gid IN (SELECT gid FROM v_group WHERE what = 'unattributed') AND cause <> 'before_run'
+  AND sym IN (SELECT sym FROM v_sym WHERE rest = 'device')
+GROUP BY sym, dev, contents HAVING SUM(amount) > 0;
+
+-- Devices of these that each line used: where it moved something of the volume; of what is written also those of the
+-- files that it wrote, and the disk of their partition. Contents of files may be of a line that had some there.
+CREATE TEMP TABLE v_used AS
+WITH place AS MATERIALIZED (
+       SELECT DISTINCT dev FROM v_unowned UNION SELECT d.dev FROM v_unowned n JOIN v_device d ON d.parent = n.dev),
+     here AS MATERIALIZED (
+       SELECT DISTINCT gid, sym, dev, cause NOT IN ('journal', 'metadata', 'flush', 'unknown') AS contents
+       FROM v_piece
+       WHERE amount > 0 AND dev IN (SELECT dev FROM place)
+         AND (sym IN (SELECT sym FROM v_unowned) OR sym IN ('S', 'mapped'))),
+     wrote AS (
+       SELECT h.gid, p.value AS dev FROM here h LEFT JOIN v_device d ON d.dev = h.dev AND d.type = 'partition'
+       JOIN json_each(json_array(h.dev, d.parent)) p
+       WHERE h.sym IN ('S', 'mapped')),
+     used AS (
+       SELECT gid, sym, dev, contents FROM here
+       UNION
+       SELECT w.gid, s.value, w.dev, 1 FROM wrote w JOIN json_each('["W", "F", "B", "B_load"]') s)
+SELECT DISTINCT t.line, u.sym, u.dev, u.contents FROM used u JOIN v_sums_to t ON t.gid = u.gid;
+
+-- What of a volume may be a line's and has no known owner: all of it on the devices that the line used.
 CREATE TEMP TABLE v_residual AS
-WITH part AS MATERIALIZED (
-       SELECT a.gid, a.dev, a.sym, a.amount, g.what FROM v_amount a JOIN v_group g ON g.gid = a.gid
-       WHERE a.sym IN (SELECT sym FROM v_sym WHERE rest = 'device')),
-     device AS MATERIALIZED (
-       SELECT dev, sym, sum_if(amount, what = 'unattributed') AS residual, SUM(amount) AS whole
-       FROM part GROUP BY dev, sym),
-     own AS (
-       SELECT t.line AS gid, p.dev, p.sym, SUM(p.amount) AS amount
-       FROM part p JOIN v_sums_to t ON t.gid = p.gid
-       WHERE p.amount > 0 GROUP BY t.line, p.dev, p.sym)
-SELECT o.gid, o.sym, CAST(round(SUM(o.amount * (d.residual * 1.0 / d.whole))) AS INTEGER) AS residual,
-       SUM(o.amount) AS whole
-FROM own o JOIN device d ON d.dev IS o.dev AND d.sym = o.sym GROUP BY o.gid, o.sym;
+WITH able AS (SELECT line, sym, dev, MAX(contents) AS contents FROM v_used GROUP BY line, sym, dev)
+SELECT u.line AS gid, u.sym, SUM(n.amount) AS residual
+FROM able u JOIN v_unowned n ON n.sym = u.sym AND n.dev IS u.dev AND n.contents <= u.contents
+GROUP BY u.line, u.sym;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
--- The same of what devices wrote for all lines of the report, for words: in none where it is less than a hundredth.
--- Devices that wrote for nobody who is known have no shares: all that they wrote.
-CREATE TEMP TABLE v_nobody AS
+-- The same of what devices wrote for all lines of the report, in words. whole: what they wrote for those. much: more
+-- than a hundredth, which makes bounds. Of devices that wrote for nobody who is known it is all that they wrote.
+CREATE TEMP TABLE v_nobody_all AS
 WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
-     used AS (SELECT SUM(residual) AS residual, SUM(whole) AS whole FROM v_residual
-              WHERE sym = 'B' AND gid IN (SELECT gid FROM line)),
+     used AS (SELECT SUM(n.amount) AS residual FROM v_unowned n
+              WHERE n.sym = 'B' AND EXISTS (SELECT 1 FROM v_used u JOIN line l ON l.gid = u.line
+                                            WHERE u.sym = 'B' AND u.dev IS n.dev AND u.contents >= n.contents)),
+     own AS (SELECT SUM(B) AS whole, COALESCE(SUM(S), 0) + COALESCE(SUM(B), 0) > 0 AS known FROM v_volume
+             WHERE gid IN (SELECT gid FROM line)),
      any AS (SELECT MAX(B) FILTER (WHERE what = 'unattributed') AS residual,
-                    MAX(B) FILTER (WHERE what = 'total') AS whole FROM v_volume)
-SELECT COALESCE(u.residual, a.residual) AS residual, COALESCE(u.whole, a.whole) AS whole,
-       CASE WHEN u.whole IS NULL
-            THEN printf('%s of the %s that devices wrote (%.1f %%)', size(a.residual), size(a.whole),
-                        a.residual * 100.0 / a.whole)
-            ELSE printf('%s for the %s that devices wrote for them (%.1f %%), by the shares of the devices ' ||
-                        'that were used', size(u.residual), size(u.whole), u.residual * 100.0 / u.whole) END AS text
-FROM used u JOIN any a
-WHERE COALESCE(u.residual, a.residual) > 0.01 * COALESCE(u.whole, a.whole);
+                    MAX(B) FILTER (WHERE what = 'total') AS whole FROM v_volume),
+     n AS (SELECT o.known, iif(o.known, u.residual, a.residual) AS residual, iif(o.known, o.whole, a.whole) AS whole
+           FROM used u JOIN own o JOIN any a)
+SELECT residual, whole, residual > 0.01 * whole AS much,
+       iif(known, printf('%s on the devices that wrote %s for them', size(residual), size(whole)),
+           printf('%s of the %s that devices wrote (%.1f %%)', size(residual), size(whole), residual * 100.0 / whole)) AS text
+FROM n WHERE residual > 0;
+
+CREATE TEMP VIEW v_nobody AS SELECT residual, whole, text FROM v_nobody_all WHERE much;
+
+-- One note a report on what is less: figures stand for all but that.
+CREATE TEMP VIEW v_nobody_head AS
+SELECT printf('no owner: %s of %s that devices wrote (%.2f %%): it makes no bound', size(residual), size(residual + whole),
+              residual * 100.0 / (residual + whole)) AS text
+FROM v_nobody_all WHERE NOT much;
 
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
--- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given.
-CREATE TEMP TABLE v_ratio_def(ord, ratio, num, den, formula, needs, complement);
+-- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given. over_S: says nothing of
+-- a line that also stores through mappings.
+CREATE TEMP TABLE v_ratio_def(ord, ratio, num, den, formula, needs, complement, over_S);
 INSERT INTO temp.v_ratio_def VALUES
-       (1, 'waf_sys', 'B', 'S', 'B/S', 'w', 0),
-       (2, 'waf_e2e', 'B_load', 'L', 'B/L', 'L', 0),
-       (2.1, 'waf_norm', 'B_load', 'L x R', 'B/(L x R)', 'R', 0),
-       (3, 'hop_app', 'S_load', 'L', 'S/L', 'L', 0),
-       (3.1, 'raf_e2e', 'B_r_load', 'L_r', 'B_r/L_r', 'L_r', 0),
-       (4, 'hop_page', 'T', 'S', 'T/S', 'w', 0),
-       (5, 'hop_coalesce', 'D', 'T', 'D/T', 'w', 0),
-       (6, 'hop_flush', 'W', 'D', 'W/D', 'w', 0),
-       (7, 'hop_coalesce x hop_flush', 'W', 'T', 'W/T', 'no D', 0),
-       (8, 'hop_fs', 'F', 'W', 'F/W', 'w', 0),
-       (9, 'hop_blk', 'B', 'F', 'B/F', 'w', 0),
-       (10, 'raf_dev', 'B_r_call', 'S_r', 'B_r/S_r, without faults', 'r', 0),
-       (11, 'raf_miss', 'B_r_cached', 'missed_all', 'B_r/missed, without direct I/O', 'r', 0),
-       (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed by calls/S_r, without direct I/O', 'r', 1),
-       (13, 'ra_waste', 'ra_unused', 'readahead', 'unused/readahead', 'r', 0),
-       (14, 'wra', 'B_r_for_write', 'S', 'B_r for writes/S', 'w', 0),
-       (15, 'flush_amp', 'flushes', 'syncs', 'flushes/syncs', 's', 0),
-       (16, 'commits_per_fsync', 'commits', 'syncs', 'commits/syncs', 's', 0),
-       (17, 'seed_op_amp_r', 'backend_ops_r', 'ops_S_r', '(VFS ops + block ops)/syscall ops', 'r', 0),
-       (18, 'seed_op_amp_w', 'backend_ops_w', 'ops_S_w', '(VFS ops + block ops)/syscall ops', 'w', 0);
+       (1, 'waf_sys', 'B', 'S', 'B/S', 'w', 0, 1),
+       (2, 'waf_e2e', 'B_load', 'L', 'B/L', 'L', 0, 0),
+       (2.1, 'waf_norm', 'B_load', 'L x R', 'B/(L x R)', 'R', 0, 0),
+       (3, 'hop_app', 'S_load', 'L', 'S/L', 'L', 0, 1),
+       (3.1, 'raf_e2e', 'B_r_load', 'L_r', 'B_r/L_r', 'L_r', 0, 0),
+       (4, 'hop_page', 'T', 'S', 'T/S', 'w', 0, 1),
+       (5, 'hop_coalesce', 'D', 'T', 'D/T', 'w', 0, 1),
+       (6, 'hop_flush', 'W', 'D', 'W/D', 'w', 0, 0),
+       (7, 'hop_coalesce x hop_flush', 'W', 'T', 'W/T', 'no D', 0, 1),
+       (8, 'hop_fs', 'F', 'W', 'F/W', 'w', 0, 0),
+       (9, 'hop_blk', 'B', 'F', 'B/F', 'w', 0, 0),
+       (10, 'raf_dev', 'B_r_call', 'S_r', 'B_r/S_r, without faults', 'r', 0, 0),
+       (11, 'raf_miss', 'B_r_cached', 'missed_all', 'B_r/missed, without direct I/O', 'r', 0, 0),
+       (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed by calls/S_r, without direct I/O', 'r', 1, 0),
+       (13, 'ra_waste', 'ra_unused', 'readahead', 'unused/readahead', 'r', 0, 0),
+       (14, 'wra', 'B_r_for_write', 'S', 'B_r for writes/S', 'w', 0, 1),
+       (15, 'flush_amp', 'flushes', 'syncs', 'flushes/syncs', 's', 0, 0),
+       (16, 'commits_per_fsync', 'commits', 'syncs', 'commits/syncs', 's', 0, 0),
+       (17, 'seed_op_amp_r', 'backend_ops_r', 'ops_S_r', '(VFS ops + block ops)/syscall ops', 'r', 0, 0),
+       (18, 'seed_op_amp_w', 'backend_ops_w', 'ops_S_w', '(VFS ops + block ops)/syscall ops', 'w', 0, 1);
 
 -- The symbols of ratios as rows. Derived ones have no row in stream/volumes.def: given, sums and differences of others.
 CREATE TEMP TABLE v_ratio_sym AS
 SELECT sym, name, class, rest FROM v_sym
 UNION ALL VALUES ('L', 'L', 'given', NULL), ('L_r', 'L_r', 'given', NULL), ('L x R', 'L x R', 'given', NULL),
-       ('syncs', 'syncs', 'app', NULL), ('ra_unused', 'readahead unused', 'miss', 'use'),
+       ('syncs', 'syncs', 'app', 'line'), ('ra_unused', 'readahead unused', 'miss', 'use'),
        ('backend_ops_w', 'VFS + block ops (w)', 'block', NULL), ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL);
 
 -- v_value: each line's volumes as rows.
@@ -74,16 +103,25 @@ SELECT 'CREATE TEMP VIEW v_value AS ' ||
        group_concat(printf('SELECT gid, what, %Q AS sym, "%w" AS value FROM v_volume', sym, sym), ' UNION ALL ')
 FROM v_ratio_sym;
 
--- One row a line and symbol: value, why it is absent, residual (bytes of it that nobody is known to own, see
--- v_residual; for D what the ledger cannot explain), whole, of which that is a part, and short: 1 when the value may be
--- too small, by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
+-- What lost records spoilt, by line: requests of io_uring and libaio that were lost are those of lines that made some.
+CREATE TEMP TABLE v_spoilt_line AS
+WITH way AS MATERIALIZED (
+       SELECT DISTINCT t.line, iif(c.layer = 'uring', 'uring', 'aio') AS way
+       FROM v_cell c JOIN v_sums_to t ON t.gid = c.gid
+       WHERE c.layer = 'uring' OR c.kind IN ('aio_read', 'aio_write', 'aio_fsync', 'io_submit'))
+SELECT DISTINCT l.gid, s.class FROM v_spoilt s JOIN v_line l
+WHERE s.way IS NULL OR l.gid IN (SELECT line FROM way WHERE way = s.way) OR l.what IN ('total', 'unattributed')
+   OR NOT EXISTS (SELECT 1 FROM way WHERE way = s.way);
+CREATE INDEX temp.v_spoilt_line_gid ON v_spoilt_line(gid, class);
+
+-- One row a line and symbol: value, why it is absent, residual (bytes that may be of it and have no owner, see v_residual;
+-- of D also those that the ledger cannot explain), and short: 1 when the value may be too small by more than a hundredth,
+-- by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
 CREATE TEMP TABLE v_symbol AS
 WITH value AS MATERIALIZED (
        SELECT * FROM v_value WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def)),
      sums AS MATERIALIZED (
-       SELECT sym, MAX(value) FILTER (WHERE what = 'unattributed') AS nobody,
-              MAX(value) FILTER (WHERE what = 'total') AS total
-       FROM value GROUP BY sym),
+       SELECT sym, MAX(value) FILTER (WHERE what = 'unattributed') AS nobody FROM value GROUP BY sym),
      nobody AS (SELECT ra_used + ra_unknown AS used FROM v_volume WHERE what = 'unattributed'),
      need(class, layer) AS (VALUES ('app', 'syscall'), ('miss', 'syscall'), ('use', 'syscall'), ('miss', 'cache'),
        ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
@@ -96,15 +134,15 @@ WITH value AS MATERIALIZED (
      flat AS (
        SELECT v.gid, v.sym, s.name, s.rest, v.value, iif(v.sym = 'readahead', 'use', s.class) AS class,
               COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
-                            WHEN s.rest = 'device' THEN x.residual WHEN s.rest = 'ledger' THEN w.slack
+                            WHEN s.rest = 'device' THEN x.residual
+                            WHEN s.rest = 'ledger' THEN w.slack
                             WHEN s.rest = 'use' THEN w.ra_unknown END, 0) AS residual,
-              CASE WHEN v.sym = 'readahead' OR s.rest = 'ledger' THEN v.value WHEN s.rest = 'line' THEN n.total
-                   WHEN s.rest = 'device' THEN x.whole WHEN s.rest = 'use' THEN w.readahead END AS whole
+              iif(s.rest = 'use', w.readahead, v.value) AS whole
        FROM value v JOIN v_ratio_sym s ON s.sym = v.sym JOIN v_volume w ON w.gid = v.gid JOIN sums n ON n.sym = v.sym
        LEFT JOIN v_residual x ON s.rest = 'device' AND x.gid = v.gid AND x.sym = v.sym),
      judged AS (
        SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
-       FROM flat f LEFT JOIN (SELECT DISTINCT class FROM v_spoilt) b ON b.class = f.class)
+       FROM flat f LEFT JOIN v_spoilt_line b ON b.gid = f.gid AND b.class = f.class)
 SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS residual, f.whole,
        f.spoilt OR f.rests AS short,
        CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
@@ -112,7 +150,9 @@ SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS 
             WHEN f.rest = 'use'
             THEN printf('use of %d of %d bytes of readahead is not known: mapped files', f.residual, f.whole)
             WHEN f.rest = 'ledger' THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
-            ELSE printf('%.1f %% of %s%s has no owner', f.residual * 100.0 / f.whole, f.name,
+            ELSE printf('%s of %s%s have no owner',
+                        iif(f.sym IN (SELECT sym FROM volume WHERE measure <> 0) OR f.sym = 'syncs',
+                            CAST(f.residual AS TEXT), size(f.residual)), f.name,
                         iif(f.class = 'app', '', ' on its devices')) END AS short_why,
        CASE WHEN f.value IS NOT NULL THEN NULL
             WHEN f.sym IN ('L', 'L_r') THEN f.sym || ' is not given (--ledger, --logical-bytes)'
@@ -153,17 +193,21 @@ WITH other AS MATERIALIZED (
               iif(v.sync_writes > 0,
                   printf('syncs: %d calls, %d synchronous writes', v.fsyncs, v.sync_writes), NULL) AS about_syncs
        FROM v_volume v JOIN v_load a JOIN v_measured m WHERE v.shown AND v.rank <= 4),
+     -- where stores through mappings are more than a hundredth of what became dirty, or of all that was written
+     stored AS MATERIALIZED (
+       SELECT gid, printf('%s were stored through mappings, which S does not hold', size(mapped)) AS text FROM v_volume
+       WHERE mapped > 0.01 * COALESCE(D, max(COALESCE(T, 0) + mapped, COALESCE(W, 0)))),
      pair AS (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.*, n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
               iif(d.complement, m.short, n.short) AS up, iif(d.complement, n.short, m.short) AS down,
-              COALESCE(n.why, m.why, iif(m.value = 0, m.name || ' is 0', NULL),
+              COALESCE(n.why, m.why, iif(m.value = 0, m.name || ' is 0', NULL), iif(d.over_S, o.text, NULL),
                        iif(d.complement AND n.value > m.value, 'more was missed than calls returned', NULL),
                        iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why) AS short,
               CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load
                    WHEN d.ratio = 'hop_fs' THEN NULLIF(a.text, '') END AS about
-       FROM line v CROSS JOIN v_ratio_def d LEFT JOIN about_fs a ON a.gid = v.gid
+       FROM line v CROSS JOIN v_ratio_def d LEFT JOIN about_fs a ON a.gid = v.gid LEFT JOIN stored o ON o.gid = v.gid
        CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
        WHERE CASE d.needs WHEN 'w' THEN v.w WHEN 'r' THEN v.r WHEN 's' THEN v.s WHEN 'L' THEN v.L WHEN 'L_r' THEN v.L_r
                           WHEN 'R' THEN v.L AND v.has_ledger ELSE v.no_D END)

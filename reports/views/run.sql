@@ -88,18 +88,31 @@ CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
 FROM v_lost;
 
--- Which classes of volumes were spoilt in each run, and how. A loss that no row knows may have spoilt any. Without
--- layer uring, format 3 did not tell whether io_uring was used.
+-- That records were lost, where the list of them stands elsewhere. Events that all had waited in the ring need so much room
+-- more at most as they take there: 128 bytes each. A ring is a power of two, and 1 GiB at most.
+CREATE TEMP VIEW v_lost_words AS
+WITH n AS (SELECT SUM(n) AS n, COUNT(DISTINCT layer) AS layers, group_concat(DISTINCT layer) AS layer,
+                  SUM(n) FILTER (WHERE effect = 'events') AS events FROM v_lost),
+     ring AS (SELECT events, max(16777216, CAST(pow(2, ceil(log2(16777216 + 128.0 * events))) AS INTEGER)) AS bytes FROM n)
+SELECT printf('%d record%s of %s that were lost', n.n, iif(n.n = 1, '', 's'),
+              iif(n.layers = 1, 'layer ' || n.layer, 'layers ' || replace(n.layer, ',', ', ')))
+       || iif(n.events > 0, iif(r.bytes <= 1073741824, printf(' (--ring %dM had held the events', r.bytes / 1048576), ' (no --ring holds so many events')
+                            || '; sums need none: --no-events)', '') AS text
+FROM n JOIN ring r WHERE n.n > 0;
+
+-- Which classes of volumes were spoilt in each run, and how. way: of those alone who used io_uring (uring) or libaio
+-- (aio). A loss that no row knows may have spoilt any. Without layer uring, format 3 did not tell whether io_uring was used.
 CREATE TEMP VIEW v_run_spoilt AS
-SELECT DISTINCT l.run, x.class, l.effect
+SELECT DISTINCT l.run, x.class, l.effect, CASE WHEN x.what <> l.what THEN NULL WHEN l.layer = 'uring' THEN 'uring'
+                                               WHEN l.what LIKE 'libaio%' THEN 'aio' END AS way
 FROM lost l JOIN loss x ON x.layer = l.layer AND x.what = l.what
      OR NOT EXISTS (SELECT 1 FROM loss k WHERE k.layer = l.layer AND k.what = l.what)
 WHERE l.n > 0 AND x.class IS NOT NULL
 UNION
-SELECT run, 'app', 'bytes' FROM run WHERE schema < 4 AND NOT listed('uring', layers);
+SELECT run, 'app', 'bytes', NULL FROM run WHERE schema < 4 AND NOT listed('uring', layers);
 
 CREATE TEMP TABLE v_spoilt AS
-SELECT s.class, s.effect FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
+SELECT s.class, s.effect, s.way FROM ask JOIN v_run_spoilt s ON s.run = ask.run;
 
 -- Why the run has no events, where it has none.
 CREATE TEMP VIEW v_no_events AS
@@ -134,6 +147,8 @@ SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in
                                          COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),
               'the run is incomplete: what follows ends at its last whole second')
 FROM v_run WHERE horizon NOT IN ('after_sync', 'after_checkpoint')
+UNION ALL
+SELECT 3.1, n.text FROM v_nobody_head n
 UNION ALL
 SELECT 4, printf('merged: sums by second were moved by whole seconds, up to %.3f s beside their time', MAX(beside))
 FROM (SELECT abs(begin_ns / 1e9 - round(begin_ns / 1e9)) AS beside FROM ask JOIN node n ON n.run = ask.run)
