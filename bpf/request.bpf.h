@@ -254,6 +254,8 @@ __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct don
 		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
 	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER && op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
 		  CAUSE_DISCARD;
+	if (k.cause == CAUSE_DISCARD && error)
+		k.sub = SUB_FAILED; /* its range is none that was zeroed or discarded */
 	if (op == REQ_OP_FLUSH) {
 		flusher = bpf_map_lookup_elem(&flushers, &disk);
 		if (flusher)

@@ -47,6 +47,13 @@ FROM v_volume
 WHERE shown AND COALESCE(syncs, fsyncs, 0) + COALESCE(commits, 0) + COALESCE(flushes, 0) > 0
 ORDER BY rank, B + B_r DESC, gid;
 
+-- table: zeroes: Ranges that devices zeroed or discarded, and such requests that failed: no bytes of B (/sys/block counts those of write-zeroes and secure erases as written)
+-- hide: what
+SELECT what, who, pid, zeroed, zero_failed, discarded, discard_failed
+FROM v_volume
+WHERE shown AND zeroed + zero_failed + discarded + discard_failed > 0
+ORDER BY rank, zeroed + zero_failed + discarded + discard_failed DESC, gid;
+
 -- table: again: The same bytes again, on other devices of the stack: in no total
 SELECT t.who, t.written, t.read
 FROM (SELECT 1 AS ord, 'loop devices, on the device below' AS who, loop_w AS written, loop_r AS read FROM v_volume WHERE what = 'total'

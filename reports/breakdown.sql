@@ -63,6 +63,16 @@ GROUP BY c.device
 HAVING SUM(c.written + c.read + c.written_again + c.read_again) > 0
 ORDER BY SUM(c.written + c.read) DESC, SUM(c.written_again + c.read_again) DESC, device;
 
+-- table: zeroes: Ranges that devices zeroed or discarded, by whom (failed: the device did not do it; no bytes of B: of /sys/block those of write-zeroes and secure erases are)
+-- hide: what
+SELECT COALESCE(c.device, '(unknown)') AS device, g.what, g.who, g.pid, c.kind AS request, SUM(c.ops) AS requests, SUM(c.errors) AS failed,
+       SUM(iif(c.sub = 'failed', 0, c.touched)) AS range, SUM(iif(c.sub = 'failed', c.touched, 0)) AS failed_range
+FROM v_cell c JOIN v_group g ON g.gid = c.gid JOIN v_measured m ON m.device
+WHERE g.shown AND c.cause = 'discard' AND c.leaf
+GROUP BY c.dev, c.gid, c.kind
+HAVING SUM(c.touched) > 0
+ORDER BY SUM(c.touched) DESC, c.device, g.gid, c.kind;
+
 -- table: anatomy: What was written to each device: file data, the journal by structure, the rest in place
 WITH part AS MATERIALIZED (
        SELECT COALESCE(c.device, '(unknown)') AS device, CASE WHEN c.cause = 'journal' OR (c.cause = 'metadata' AND c.sub <> 'none') THEN c.cause || ': ' || c.sub ELSE c.cause END AS part, SUM(c.bytes) AS written

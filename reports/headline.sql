@@ -97,6 +97,11 @@ WITH writer AS (
                                    ELSE 'Nobody wrote to files.' END
        FROM v_measured m WHERE NOT EXISTS (SELECT 1 FROM line WHERE ord = 1)
        UNION ALL
+       SELECT 1, 5, 'writes', printf('Beside that devices zeroed %s when asked to%s: no bytes of B, though /sys/block counts them as written.', size(SUM(z.zeroed)),
+                                     (SELECT printf(' (%s for %s)', size(n.zeroed), iif(n.what = 'unattributed', 'nobody who is known', n.who)) FROM v_volume n WHERE n.shown AND n.rank < 6 AND n.rank <> 4
+                                      ORDER BY n.zeroed DESC, n.gid LIMIT 1))
+       FROM v_volume z WHERE z.shown AND z.rank < 6 AND z.rank <> 4 HAVING SUM(z.zeroed) > 0
+       UNION ALL
        SELECT 3, place, 'cause', iif(l.devices = '', printf(iif(place = 1, 'The largest part of what devices wrote for them is %s: %s of %s, %.1f %%.',
                                                                 'Then %s: %s of %s, %.1f %%.'), word, size(bytes), size(whole), bytes * 100.0 / whole),
                                      printf('Of what devices wrote for them at least %s are %s.', size(bytes), word))

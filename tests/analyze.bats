@@ -950,3 +950,17 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 		E
 	done
 }
+
+@test "write-zeroes and discards have rows of their own, are in no B, and verify says that /sys/block counts them" {
+	sqlite3 "$S" "INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
+		SELECT 1, k.id, 3, 7340032, c.id, 1, s.id, 0, 2, v.column3, 0, v.column4, 0, 0 FROM (VALUES ('block_zeroes', 'none', 0, 8192), ('block_zeroes', 'failed', 2, 512),
+			('block_discard', 'none', 0, 1048576)) v JOIN kind k ON k.name = v.column1 JOIN cause c ON c.name = 'discard' JOIN sub s ON s.name = v.column2
+		; UPDATE truth SET end_value = end_value + 8704 WHERE source LIKE '%loop0/stat' AND what = 'write_bytes'"
+	[ "$("$ANALYZE" amplification "$S" --table zeroes --format csv | grep dd)" = "process,dd,812,8192,512,1048576,0" ]
+	[ "$("$ANALYZE" breakdown "$S" --table zeroes --format csv | tail -n +2)" = "loop0,process,dd,812,block_discard,2,0,1048576,0
+loop0,process,dd,812,block_zeroes,4,2,8192,512" ]
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+	[ "$(cell "$S" verify checks what "device bytes written" note | head -n 1)" = "/sys/block/loop0/stat; 8704 of them are ranges that were zeroed or erased, no bytes of B" ]
+	[ "$(cell "$S" verify checks what "device bytes written" result | head -n 1)" = OK ]
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'Beside that devices zeroed 8.00 KiB when asked to (8.00 KiB for dd): no bytes of B'
+}

@@ -366,6 +366,7 @@ parity_is_right() {
 	same "their bytes" "$(total bytes "kind = 'block_zeroes'")" 0
 	"$analyze" verify "$store" --format csv >verify.csv || :
 	same "the kernel's" "$(grep "^device bytes written,${leaf#/dev/}," verify.csv | cut -d, -f3,6)" "$(wrote),OK"
+	same "that failed" "$("$analyze" breakdown "$store" --table zeroes --format csv | grep "^${leaf#/dev/},")" "${leaf#/dev/},process,blkdiscard,$(q "SELECT pid FROM process JOIN r USING (run) WHERE comm = 'blkdiscard'" | head -n 1),block_zeroes,1,1,0,4194304"
 	same "both" "$(($(on_leaf block_write 1) + 4194304))" "$(wrote)" # a file in memory refuses them: pages of zeros follow
 }
 

@@ -23,7 +23,9 @@ setup() {
 			SELECT 1, x % 4, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
 			       5 + x % 13, x % 3, x * 17, x * 19, 5 + x % 13, x, x FROM mix WHERE x % 6 = 0
 			UNION ALL SELECT 1, 4 + x % 3, k, x / 7 % 10, CASE x % 5 WHEN 0 THEN NULL WHEN 1 THEN (8 << 20) + 1 ELSE 7 << 20 END, c, x % (SELECT COUNT(*) FROM how), s, f,
-			       2, 0, x, x, 2, x, x FROM mix WHERE x % 6 = 0;
+			       2, 0, x, x, 2, x, x FROM mix WHERE x % 6 = 0
+			UNION ALL SELECT 1, 5, k.id, 4 + k.id % 2, 7 << 20, c.id, 1, 0, 0, 3, 0, 0, 8192 + k.id, 3, 1, 1 FROM kind k JOIN cause c ON c.name = 'discard'
+				WHERE k.name IN ('block_zeroes', 'block_discard');
 		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags, SUM(ops), SUM(errors), SUM(bytes), SUM(touched), SUM(timed), SUM(lat_ns),
 			MAX(max_ns) FROM agg GROUP BY run, kind, owner, dev, cause, how, sub, flags"
 	mkdir mine

@@ -39,7 +39,7 @@ WITH m AS MATERIALIZED (
        FROM v_cell JOIN v_measured GROUP BY dev),
      disk AS (
        SELECT w.what, COALESCE(d.device, t.source) AS subject, t.source, t.delta, t.outside, t.outside_slack,
-              t.under_way, t.unseen, iif(w.reads, a.early_r, a.early_w) AS early,
+              t.under_way, t.unseen, iif(w.reads, 0, a.zeroed) AS ranges, iif(w.reads, a.early_r, a.early_w) AS early,
               (COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside) * m.block AS traced,
               COALESCE(m.no_block, iif(d.leaf = 0, 'no leaf: the devices below it count its bytes', t.uncounted),
                        iif(w.reads, NULL, a.unknown)) AS absent
@@ -82,7 +82,10 @@ WITH m AS MATERIALIZED (
        -- in format 3 what has no owner was no event of a filtered run
        WHERE g.rank < 4 OR g.what = 'unattributed' AND (SELECT since4 FROM v_measured)),
      lines(ord, what, subject, traced, kernel, slack, absent, note) AS (
-       SELECT 1, what, subject, traced, delta, outside_slack, absent, source FROM disk
+       SELECT 1, what, subject, traced, delta, outside_slack, absent,
+              source || iif(ranges > 0,
+                            printf('; %d of them are ranges that were zeroed or erased, no bytes of B', ranges), '')
+       FROM disk
        UNION ALL
        SELECT 1, what || edge, subject, json_array(early, outside, under_way, unseen) ->> n AS bytes, NULL, 0, note, ''
        FROM disk JOIN edge WHERE bytes > 0
