@@ -964,3 +964,43 @@ loop0,process,dd,812,block_zeroes,4,2,8192,512" ]
 	[ "$(cell "$S" verify checks what "device bytes written" result | head -n 1)" = OK ]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'Beside that devices zeroed 8.00 KiB when asked to (8.00 KiB for dd): no bytes of B'
 }
+
+@test "verify: mismatches come first, the largest before the others, and processes that are alike are one line" {
+	sqlite3 "$S" "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 23)
+		INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar, wchar) SELECT 1, 1000 + n, 1000 + n, n, 'p' || n, 0, iif(n < 3, n, 0), 0 FROM n"
+	run -1 "$ANALYZE" verify "$S" --format csv
+	[ "$(sed -n 2,4p <<<"$output" | cut -d, -f1-6)" = "process bytes read,p2 [1002],0,2,-2,MISMATCH
+process bytes read,p1 [1001],0,1,-1,MISMATCH
+device bytes read,loop0,16384,16384,0,OK" ]
+	[ "$(grep '^process bytes read,.* processes,' <<<"$output")" = "process bytes read,22 processes,10485760,10485760,0,OK,rchar" ] # 21 and dd
+	[ "$("$ANALYZE" verify "$S" --format csv --by pid | grep -c '^process bytes read,p')" = 23 ]
+	! grep -q '^process bytes read,dd' <<<"$output"
+}
+
+@test "verify: what a filtered run is not about is no mismatch of it" {
+	# a disk that nobody of it used, a file that nobody of it wrote; of one byte that it is about it is one
+	local other="INSERT INTO device (run, dev, name, type, leaf) VALUES (1, 8388624, 'sdb', 'disk', 1)
+		; INSERT INTO truth(run, source, what, dev, begin_value, end_value) VALUES (1, '/sys/block/sdb/stat', 'write_bytes', 8388624, 0, 1)
+		; INSERT INTO file(run, id, dev, ino, gen, path) VALUES (1, 2, 8388624, 13, 1, '/neighbour')
+		; INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected)
+			VALUES (1, 2, 0, 0, 0, 0, 0, 0, 0, 1470464, 0, 0, 0, 1470464)"
+	store_with "$S" "$other; UPDATE run SET filters = 'command'"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[ "$(grep '^device bytes written,sdb,' <<<"$output" | cut -d, -f5-)" = "-1,n/a,not what the run is about: nobody who was traced used it" ]
+	"$ANALYZE" "$S" | grep -q '^ledger *Closes: '
+	store_with "$S" "$other"
+	run -1 "$ANALYZE" verify "$S" --format csv
+	[ "$(grep -c ,MISMATCH, <<<"$output")" = 2 ]
+	store_with "$S" "UPDATE run SET filters = 'command'; UPDATE ledger SET unexpected = 104858"
+	run -1 "$ANALYZE" verify "$S" --format csv
+	store_with "$S" "UPDATE run SET filters = 'command'; UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'"
+	run -1 "$ANALYZE" verify "$S" --format csv
+}
+
+@test "verify: a process that was recognised in its middle is counted from then on, and has no more bytes than the kernel's" {
+	store_with "$S" "UPDATE run SET filters = 'system=sqlite'; UPDATE process SET system = 'sqlite', rchar = rchar + 23 WHERE id = 3"
+	run -0 "$ANALYZE" verify "$S" --format csv
+	[ "$(grep '^process bytes read,dd' <<<"$output" | cut -d, -f6-)" = "n/a,recognised as sqlite in its middle: counted from then on" ]
+	sqlite3 "$S" "UPDATE process SET rchar = rchar - 24 WHERE id = 3"
+	run -1 "$ANALYZE" verify "$S" --format csv
+}

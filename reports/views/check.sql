@@ -18,12 +18,34 @@ SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value - t.begin_valu
 FROM ask JOIN truth t ON t.run = ask.run JOIN (SELECT COUNT(*) > 0 AS only FROM v_only_disk) o
 WHERE NOT o.only OR t.pid IS NOT NULL OR t.dev IN (SELECT dev FROM v_only_disk);
 
+-- Devices and files that a run with filters is about: those that its lines used. Without, it is about all.
+CREATE TEMP TABLE v_about_dev AS
+SELECT DISTINCT a.dev FROM v_run r JOIN v_amount a JOIN v_group g ON g.gid = a.gid
+WHERE r.filters IS NOT NULL AND g.rank < 4 AND a.amount > 0;
+
+CREATE TEMP TABLE v_about_file AS
+SELECT g.file FROM v_run r CROSS JOIN ledger g ON g.run = r.run JOIN v_owner o ON o.owner = g.owner
+WHERE r.filters IS NOT NULL AND o.owner > 2
+UNION
+SELECT i.file FROM v_run r CROSS JOIN file_io i ON i.run = r.run
+WHERE r.filters IS NOT NULL AND i.owner > 2 AND i.write_bytes > 0;
+
+-- The ledger of the files that the run is about, summed up: of a neighbour's it holds nobody's part alone.
+CREATE TEMP VIEW v_about_ledger AS
+SELECT SUM(dirty_start + dirtied + unexpected) AS came, SUM(written + cancelled + dirty_end) AS went,
+       SUM(unexpected + iif(r.horizon = 'at_ack', 0, dirty_end - dirty_late)) AS unknown,
+       SUM(submitted) - SUM(direct) AS padding, CAST(SUM(dirtied + direct) / 100 AS INTEGER) AS hundredth
+FROM v_measured m CROSS JOIN v_run r CROSS JOIN ledger g ON m.ledger AND g.run = r.run
+WHERE r.filters IS NULL OR g.file IN (SELECT file FROM v_about_file);
+
 -- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
 CREATE TEMP VIEW v_check AS
 WITH m AS MATERIALIZED (
        SELECT device AS block, syscall, iif(device IS NULL, 'layer block was not measured', NULL) AS no_block,
               iif(syscall IS NULL, 'layer syscall was not measured', NULL) AS no_syscall,
               iif(fs IS NULL, 'layer fs was not measured', NULL) AS no_fs, iif(ledger, NULL, 'no ledger') AS no_ledger,
+              (SELECT filters IS NOT NULL FROM v_run) AS filtered,
+              (SELECT ' ' || filters LIKE '% system=%' FROM v_run) AS by_system,
               CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all' END
                   AS one_disk, iif(ledger, NULL, COALESCE((SELECT text FROM v_no_ledger),
                   'the store has no ledger for this run')) AS why_no_ledger
@@ -41,7 +63,10 @@ WITH m AS MATERIALIZED (
        SELECT w.what, COALESCE(d.device, t.source) AS subject, t.source, t.delta, t.outside, t.outside_slack,
               t.under_way, t.unseen, iif(w.reads, 0, a.zeroed) AS ranges, iif(w.reads, a.early_r, a.early_w) AS early,
               (COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside) * m.block AS traced,
-              COALESCE(m.no_block, iif(d.leaf = 0, 'no leaf: the devices below it count its bytes', t.uncounted),
+              COALESCE(m.no_block, iif(m.filtered AND t.dev NOT IN (SELECT dev FROM v_about_dev)
+                                       AND COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside <> t.delta,
+                                       'not what the run is about: nobody who was traced used it', NULL),
+                       iif(d.leaf = 0, 'no leaf: the devices below it count its bytes', t.uncounted),
                        iif(w.reads, NULL, a.unknown)) AS absent
        FROM v_truth t JOIN (SELECT 'read_bytes' AS name, 'device bytes read' AS what, 1 AS reads
                             UNION ALL SELECT 'write_bytes', 'device bytes written', 0) w ON w.name = t.what
@@ -55,7 +80,7 @@ WITH m AS MATERIALIZED (
               (3, ', completion not told', 'the kernel called no program; known by the requests')),
      way(source, what, dir) AS (VALUES ('wchar', 'process bytes written', 'w'), ('rchar', 'process bytes read', 'r')),
      life AS MATERIALIZED (
-       SELECT pid, start_ns, MAX(id), comm || iif(folded > 1, ' and ' || (folded - 1) || ' like it', '') AS comm,
+       SELECT pid, start_ns, MAX(id), MAX(system) AS system, comm || iif(folded > 1, ' and ' || (folded - 1) || ' like it', '') AS comm,
               iif(TOTAL(since4 AND rchar IS NULL AND fold IS NULL) = 0, SUM(rchar), NULL) AS rchar,
               iif(TOTAL(since4 AND wchar IS NULL AND fold IS NULL) = 0, SUM(wchar), NULL) AS wchar
        FROM v_process JOIN v_measured WHERE id > 2 GROUP BY pid, start_ns
@@ -69,12 +94,11 @@ WITH m AS MATERIALIZED (
        GROUP BY p.pid, p.start_ns, k.dir),
      of_pid AS MATERIALIZED (SELECT pid, dir, SUM(bytes) AS bytes FROM calls GROUP BY pid, dir),
      sums AS (
-       SELECT SUM(dirty_start + dirtied + unexpected) AS came, SUM(written + cancelled + dirty_end) AS went,
-              SUM(slack) AS slack, CAST(SUM(d_w) / 100 AS INTEGER) AS hundredth,
+       SELECT came, went, unknown + max(padding, 0) AS slack, hundredth,
               -- calls return no bytes of requests that failed
               (SELECT sum_if(touched, errors > 0 AND cause IN ('data', 'direct'))
                FROM v_cell WHERE kind = 'block_write') AS failed
-       FROM v_ledger),
+       FROM v_about_ledger),
      submitted AS (
        SELECT COALESCE(SUM(l.written + l.submitted), 0) AS by_events, COALESCE(SUM(v.amount), 0) AS by_sums
        FROM v_group g LEFT JOIN v_ledger l ON l.gid = g.gid
@@ -91,7 +115,10 @@ WITH m AS MATERIALIZED (
        FROM disk JOIN edge WHERE bytes > 0
        UNION ALL
        SELECT 2, w.what, l.comm || ' [' || l.pid || ']', COALESCE(c.bytes, 0) * m.syscall,
-              iif(w.dir = 'w', l.wchar, l.rchar) AS delta, 0, m.no_syscall, w.source
+              iif(w.dir = 'w', l.wchar, l.rchar) AS delta, 0,
+              COALESCE(m.no_syscall, iif(m.by_system AND l.system IS NOT NULL
+                                         AND COALESCE(c.bytes, 0) < iif(w.dir = 'w', l.wchar, l.rchar),
+                  'recognised as ' || l.system || ' in its middle: counted from then on', NULL)), w.source
        FROM life l JOIN way w JOIN m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns AND c.dir = w.dir
        WHERE delta IS NOT NULL
        UNION ALL

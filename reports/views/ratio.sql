@@ -53,20 +53,21 @@ WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
            FROM used u JOIN own o JOIN any a)
 SELECT residual, whole, residual > 0.01 * whole AS much,
        iif(known, printf('%s on the devices that wrote %s for them', size(residual), size(whole)),
-           printf('%s of the %s that devices wrote (%.1f %%)', size(residual), size(whole), residual * 100.0 / whole)) AS text
+           printf('%s of the %s that devices wrote (%.1f %%)', size(residual), size(whole),
+                  residual * 100.0 / whole)) AS text
 FROM n WHERE residual > 0;
 
 CREATE TEMP VIEW v_nobody AS SELECT residual, whole, text FROM v_nobody_all WHERE much;
 
 -- One note a report on what is less: figures stand for all but that.
 CREATE TEMP VIEW v_nobody_head AS
-SELECT printf('no owner: %s of %s that devices wrote (%.2f %%): it makes no bound', size(residual), size(residual + whole),
-              residual * 100.0 / (residual + whole)) AS text
+SELECT printf('no owner: %s of %s that devices wrote (%.2f %%): it makes no bound', size(residual),
+              size(residual + whole), residual * 100.0 / (residual + whole)) AS text
 FROM v_nobody_all WHERE NOT much;
 
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
--- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given. over_S: says nothing of
--- a line that also stores through mappings.
+-- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given. over_S: says nothing
+-- of a line that also stores through mappings.
 CREATE TEMP TABLE v_ratio_def(ord, ratio, num, den, formula, needs, complement, over_S);
 INSERT INTO temp.v_ratio_def VALUES
        (1, 'waf_sys', 'B', 'S', 'B/S', 'w', 0, 1),
@@ -114,9 +115,9 @@ WHERE s.way IS NULL OR l.gid IN (SELECT line FROM way WHERE way = s.way) OR l.wh
    OR NOT EXISTS (SELECT 1 FROM way WHERE way = s.way);
 CREATE INDEX temp.v_spoilt_line_gid ON v_spoilt_line(gid, class);
 
--- One row a line and symbol: value, why it is absent, residual (bytes that may be of it and have no owner, see v_residual;
--- of D also those that the ledger cannot explain), and short: 1 when the value may be too small by more than a hundredth,
--- by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
+-- One row a line and symbol: value, why it is absent, residual (what may be of it and has no owner, see v_residual; for
+-- D what the ledger cannot explain), whole, and short: 1 when the value may be too small by more than a hundredth of
+-- that, by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
 CREATE TEMP TABLE v_symbol AS
 WITH value AS MATERIALIZED (
        SELECT * FROM v_value WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def)),

@@ -88,20 +88,21 @@ CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
 FROM v_lost;
 
--- That records were lost, where the list of them stands elsewhere. Events that all had waited in the ring need so much room
--- more at most as they take there: 128 bytes each. A ring is a power of two, and 1 GiB at most.
+-- That records were lost, where the list of them stands elsewhere. Events that had all waited in the ring need no more
+-- room there than 128 bytes each. A ring is a power of two, and 1 GiB at most.
 CREATE TEMP VIEW v_lost_words AS
 WITH n AS (SELECT SUM(n) AS n, COUNT(DISTINCT layer) AS layers, group_concat(DISTINCT layer) AS layer,
                   SUM(n) FILTER (WHERE effect = 'events') AS events FROM v_lost),
-     ring AS (SELECT events, max(16777216, CAST(pow(2, ceil(log2(16777216 + 128.0 * events))) AS INTEGER)) AS bytes FROM n)
+     ring AS (SELECT CAST(pow(2, ceil(log2(16777216 + 128.0 * events))) AS INTEGER) AS bytes FROM n)
 SELECT printf('%d record%s of %s that were lost', n.n, iif(n.n = 1, '', 's'),
               iif(n.layers = 1, 'layer ' || n.layer, 'layers ' || replace(n.layer, ',', ', ')))
-       || iif(n.events > 0, iif(r.bytes <= 1073741824, printf(' (--ring %dM had held the events', r.bytes / 1048576), ' (no --ring holds so many events')
-                            || '; sums need none: --no-events)', '') AS text
+       || iif(n.events > 0, iif(r.bytes <= 1073741824, printf(' (--ring %dM had held the events', r.bytes / 1048576),
+                                ' (no --ring holds so many events') || '; sums need none: --no-events)', '') AS text
 FROM n JOIN ring r WHERE n.n > 0;
 
 -- Which classes of volumes were spoilt in each run, and how. way: of those alone who used io_uring (uring) or libaio
--- (aio). A loss that no row knows may have spoilt any. Without layer uring, format 3 did not tell whether io_uring was used.
+-- (aio). A loss that no row knows may have spoilt any. Without layer uring, format 3 did not tell whether io_uring was
+-- used.
 CREATE TEMP VIEW v_run_spoilt AS
 SELECT DISTINCT l.run, x.class, l.effect, CASE WHEN x.what <> l.what THEN NULL WHEN l.layer = 'uring' THEN 'uring'
                                                WHEN l.what LIKE 'libaio%' THEN 'aio' END AS way
