@@ -121,7 +121,16 @@ static size_t uuid_len(const char *p)
 	return isalnum((unsigned char)p[i]) ? 0 : i;
 }
 
-/* name_pattern(PATH): with '#' for what numbers files: UUIDs, digits, and words of four and more hexadecimal digits that have one. */
+/* Length of a long id at p, else 0: at least 8 hexadecimal digits that are a word, digits and letters among them. A shorter word, or one of letters
+ * alone, may be a word of a language: of two names of a family one would be an id and the other none. */
+static size_t id_len(const unsigned char *p)
+{
+	size_t len = strspn((const char *)p, "0123456789abcdefABCDEF"), digits = strspn((const char *)p, "0123456789");
+
+	return len >= 8 && !isalnum(p[len]) && digits < len && strcspn((const char *)p, "0123456789") < len ? len : 0;
+}
+
+/* name_pattern(PATH): with '#' for what numbers files: UUIDs, long hexadecimal ids, and else digits alone, so that f9, f10 and f100 are one family. */
 static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const unsigned char *p = sqlite3_value_text(argv[0]);
@@ -134,12 +143,12 @@ static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (!text)
 		return sqlite3_result_error_nomem(ctx);
 	while (*p) {
-		size_t digits = strspn((const char *)p, "0123456789"), hex = strspn((const char *)p, "0123456789abcdefABCDEF");
-		bool word = !in_word && hex >= 4 && !isalnum(p[hex]) && strcspn((const char *)p, "0123456789") < hex;
-		size_t uuid = in_word ? 0 : uuid_len((const char *)p);
+		size_t digits = strspn((const char *)p, "0123456789"), id = 0;
 
-		if (uuid || word || digits) {
-			p += uuid ?: word ? hex : digits;
+		if (!in_word)
+			id = uuid_len((const char *)p) ?: id_len(p);
+		if (id || digits) {
+			p += id ?: digits;
 			*to++ = '#';
 			in_word = true;
 			continue;

@@ -61,6 +61,7 @@ void grid_free(struct grid *t)
 	free(t->name);
 	free(t->title);
 	free(t->hide);
+	free(t->first);
 	free(t->says);
 	free(t->cases);
 	memset(t, 0, sizeof(*t));

@@ -132,14 +132,45 @@ static int spread(const struct grid *t, size_t screen, struct layout *l)
 	return block + 1;
 }
 
-/* Names get back what room their block has. */
-static void widen(const struct grid *t, size_t screen, int block, struct layout *l)
+/* How wide the columns of a block are, with what is between them. */
+static size_t block_width(const struct grid *t, const struct layout *l, int block)
 {
-	size_t used = 0, more;
+	size_t used = 0;
 	int col;
 
 	for (col = 0; col < t->cols; col++)
 		used += l[col].shown && (l[col].key || l[col].block == block) ? l[col].width + BETWEEN : 0;
+	return used;
+}
+
+/* Names that tell rows apart get what room every block has. */
+static void widen_keys(const struct grid *t, size_t screen, int blocks, struct layout *l)
+{
+	size_t room = screen, used, more;
+	int block, col;
+
+	for (block = 0; block < blocks; block++) {
+		used = block_width(t, l, block);
+		if (used >= screen + BETWEEN)
+			return;
+		if (screen + BETWEEN - used < room)
+			room = screen + BETWEEN - used;
+	}
+	for (col = 0; col < t->cols; col++) {
+		if (!l[col].key)
+			continue;
+		more = l[col].whole - l[col].width < room ? l[col].whole - l[col].width : room;
+		l[col].width += more;
+		room -= more;
+	}
+}
+
+/* Names get back what room their block has. */
+static void widen(const struct grid *t, size_t screen, int block, struct layout *l)
+{
+	size_t used = block_width(t, l, block), more;
+	int col;
+
 	for (col = 0; col < t->cols; col++) {
 		if (!l[col].shown || l[col].key || l[col].block != block || used >= screen + BETWEEN)
 			continue;
@@ -156,23 +187,126 @@ static int make_blocks(const struct grid *t, char **cell, size_t screen, struct 
 	struct rows rows = { t, cell, l };
 	int err = find_keys(&rows, screen, l), n = err ?: spread(t, screen, l), block;
 
+	if (n > 0)
+		widen_keys(t, screen, n, l);
 	for (block = 0; block < n; block++)
 		widen(t, screen, block, l);
 	return n;
 }
 
+/* A name of a column, as it is and as it is printed. */
+struct name {
+	char *whole, *cut;
+};
+
+static int by_cut(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return strcmp(x->cut, y->cut) ?: strcmp(x->whole, y->whole);
+}
+
+/* Cuts every name behind its first `head` columns; how many different names are then the same, or -ENOMEM. */
+static long cut_names(struct name *name, size_t n, size_t width, size_t head)
+{
+	long same = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		free(name[i].cut);
+		name[i].cut = strdup(name[i].whole);
+		if (!name[i].cut)
+			return -ENOMEM;
+		screen_cut(name[i].cut, width, head);
+	}
+	qsort(name, n, sizeof(*name), by_cut);
+	for (i = 1; i < n; i++)
+		same += !strcmp(name[i].cut, name[i - 1].cut) && strcmp(name[i].whole, name[i - 1].whole);
+	return same;
+}
+
+/* Where names of a column are cut: in the middle, and where different ones would then look the same, at the place where fewest do. */
+static long find_cut(struct name *name, size_t n, size_t width, size_t *head)
+{
+	size_t room = width > 2 ? width - 2 : 0, places[] = { room / 2, room / 4, 0, room * 3 / 4, room - (room > 0) }, i;
+	long least = -1, same;
+
+	for (i = 0; i < N_OF(places) && least; i++) {
+		same = cut_names(name, n, width, places[i]);
+		if (same < 0)
+			return same;
+		if (least < 0 || same < least) {
+			least = same;
+			*head = places[i];
+		}
+	}
+	return least;
+}
+
+static size_t alike(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* Where two names whose cuts are equal differ, else 0. */
+static size_t differ_at(const struct name *a, const struct name *b)
+{
+	return strcmp(a->cut, b->cut) ? 0 : alike(a->whole, b->whole) + 1;
+}
+
+/* Names that would still look the same are cut around the place where they differ. Equal cuts stand together, in the order of their names. */
+static void tell_apart(struct name *name, size_t n, size_t width)
+{
+	size_t i, next, before = 0, after, at;
+
+	for (i = 0; i < n; before = after) {
+		for (next = i + 1; next < n && !strcmp(name[next].whole, name[i].whole);)
+			next++;
+		after = next < n ? differ_at(&name[next - 1], &name[next]) : 0;
+		for (at = before > after ? before : after; i < next; i++) {
+			if (at)
+				screen_cut_around(name[i].whole, width, at - 1);
+			else
+				strcpy(name[i].whole, name[i].cut);
+		}
+	}
+}
+
+static int cut_column(const struct grid *t, char **cell, int col, size_t width)
+{
+	auto_free struct name *name = calloc(t->rows + 1, sizeof(*name));
+	size_t row, head = 0;
+	long err = name ? 0 : -ENOMEM;
+
+	for (row = 0; name && row < t->rows; row++)
+		name[row].whole = cell[row * t->cols + col];
+	if (!err)
+		err = find_cut(name, t->rows, width, &head);
+	if (err > 0)
+		err = cut_names(name, t->rows, width, head);
+	if (err >= 0)
+		tell_apart(name, t->rows, width);
+	for (row = 0; name && row < t->rows; row++)
+		free(name[row].cut);
+	return err < 0 ? err : 0;
+}
+
 int layout_make(const struct grid *t, char **cell, size_t screen, struct layout *l)
 {
-	int col, blocks = 1;
-	size_t row;
+	int col, blocks = 1, err;
 
 	measure(t, cell, l);
 	if (!screen)
 		return blocks;
 	if (!narrow(t, screen, l))
 		blocks = make_blocks(t, cell, screen, l);
-	for (col = 0; blocks > 0 && col < t->cols; col++)
-		for (row = 0; !l[col].right && row < t->rows; row++)
-			screen_cut(cell[row * t->cols + col], l[col].width);
+	for (col = 0; blocks > 0 && col < t->cols; col++) {
+		err = l[col].right || l[col].width >= l[col].whole ? 0 : cut_column(t, cell, col, l[col].width);
+		blocks = err ?: blocks;
+	}
 	return blocks;
 }

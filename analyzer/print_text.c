@@ -90,12 +90,60 @@ static int text_rows(const struct grid *t, char **cell, const struct screen *scr
 	return blocks < 0 ? blocks : 0;
 }
 
+/* The columns in the order in which text shows them: those that `first` names, then the others. `at` has room for all. */
+static int order_columns(const struct grid *t, int *at)
+{
+	auto_free char *words = strdup(t->first);
+	char *word, *rest = words;
+	int n = 0, col, i;
+
+	while (rest && (word = strsep(&rest, " "))) {
+		col = grid_find(t, word);
+		if (col >= 0 && n < t->cols)
+			at[n++] = col;
+	}
+	for (col = 0; col < t->cols; col++) {
+		for (i = 0; i < n && at[i] != col; i++)
+			;
+		if (i == n && n < t->cols)
+			at[n++] = col;
+	}
+	return words ? 0 : -ENOMEM;
+}
+
+static int text_table(const struct grid *t, const struct screen *screen);
+
+/* A table whose columns stand in another order than in what programs read. */
+static int text_ordered(const struct grid *t, const struct screen *screen)
+{
+	struct grid o = *t;
+	auto_free int *at = calloc(t->cols + 1, sizeof(*at));
+	auto_free char **name = calloc(t->cols + 1, sizeof(*name));
+	auto_free struct cell *cell = calloc(t->rows * t->cols + 1, sizeof(*cell));
+	size_t i;
+
+	if (!at || !name || !cell || order_columns(t, at))
+		return -ENOMEM;
+	for (i = 0; i < (size_t)t->cols; i++)
+		name[i] = t->col[at[i]];
+	for (i = 0; i < t->rows * t->cols; i++)
+		cell[i] = *grid_cell(t, i / t->cols, at[i % t->cols]);
+	o.first = NULL;
+	o.col = name;
+	o.cell = cell;
+	return text_table(&o, screen);
+}
+
 static int text_table(const struct grid *t, const struct screen *screen)
 {
 	size_t n = t->rows * t->cols, i;
-	char **cell = calloc(n ? n : 1, sizeof(*cell));
-	int err = cell ? 0 : -ENOMEM;
+	char **cell;
+	int err;
 
+	if (t->first)
+		return text_ordered(t, screen);
+	cell = calloc(n ? n : 1, sizeof(*cell));
+	err = cell ? 0 : -ENOMEM;
 	for (i = 0; !err && i < n; i++) {
 		cell[i] = text_cell(t, i / t->cols, i % t->cols, screen);
 		err = cell[i] ? 0 : -ENOMEM;

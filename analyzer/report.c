@@ -146,7 +146,7 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 /* What the comments in front of one statement say about its table. */
 static int read_directives(struct grid *t, const char *from, const char *to)
 {
-	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL, *cases = NULL;
+	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL, *first = NULL, *cases = NULL;
 	char *colon;
 
 	if (!part)
@@ -166,6 +166,9 @@ static int read_directives(struct grid *t, const char *from, const char *to)
 		return -ENOMEM;
 	hide = report_line(part, "hide");
 	if (hide && asprintf(&t->hide, " %s", hide) < 0)
+		return -ENOMEM;
+	first = report_line(part, "first");
+	if (first && asprintf(&t->first, "%s", first) < 0)
 		return -ENOMEM;
 	colon = spec ? strstr(spec, ": ") : NULL;
 	t->title = colon ? strdup(colon + 2) : NULL;

@@ -73,9 +73,9 @@ static char *next_char(char *p)
 	return p;
 }
 
-void screen_cut(char *s, size_t width)
+void screen_cut(char *s, size_t width, size_t head)
 {
-	size_t head = width > strlen(CUT) ? (width - strlen(CUT)) / 2 : 0, have = text_width(s);
+	size_t have = text_width(s);
 	char *from = s, *to = s, kept;
 
 	if (have <= width || width <= strlen(CUT))
@@ -100,4 +100,25 @@ void screen_cut(char *s, size_t width)
 		return;
 	memcpy(from, CUT, strlen(CUT));
 	memmove(from + strlen(CUT), to, strlen(to) + 1);
+}
+
+void screen_cut_around(char *s, size_t width, size_t at)
+{
+	size_t room = width > 2 * strlen(CUT) ? width - 2 * strlen(CUT) : 0;
+	char *from = s, *to = s + strlen(s), kept;
+
+	while (from < s + at && text_width(from) - text_width(s + at) > room / 2)
+		from = next_char(from);
+	for (; to > from; to--) {
+		kept = *to;
+		*to = '\0';
+		if (((unsigned char)kept & 0xc0) != 0x80 && text_width(from) <= room)
+			break;
+		*to = kept;
+	}
+	if (!room || (size_t)(from - s) < strlen(CUT)) /* there is no place for what says that something is missing */
+		return;
+	memmove(s + strlen(CUT), from, to - from);
+	memcpy(s, CUT, strlen(CUT));
+	strcpy(s + strlen(CUT) + (to - from), CUT);
 }

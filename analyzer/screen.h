@@ -19,7 +19,11 @@ struct screen screen_find(bool exact);
 /* A number of that column with its unit, allocated; NULL: the column is known to be neither bytes nor microseconds, or no memory. */
 char *screen_number(const char *column, const struct cell *c);
 
-/* Cuts `s` in its middle so that it is `width` columns wide, in place; it is UTF-8. */
-void screen_cut(char *s, size_t width);
+/* Cuts `s` so that it is `width` columns wide, in place, behind its first `head` columns, of which there are fewer than `width` - 2: what is left of
+ * the width is of its end. It is UTF-8. */
+void screen_cut(char *s, size_t width, size_t head);
+
+/* Likewise, so that what is around its byte `at` is left. */
+void screen_cut_around(char *s, size_t width, size_t at);
 
 #endif

@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Files: what was written to each, and what of it reached the device
--- caption: The 100 with most bytes, one row a file, or what --by names (directory; pattern: # stands for what numbers files). S, W, B and syncs are the
--- caption: kernel's sums, exact without events too; T, D, absorbed, cancelled and dirty_end are the dirty ledger's, which needs complete events.
--- caption: rewrite: T / D, how often each byte was written before it went out once. rewrite_dev: W of the whole file, whoever wrote
--- caption: it / the part of the file that it went to, how often each of its bytes was written to devices. journal: the file's share of its line's journal
+-- caption: The 100 for which devices moved most bytes (B + B_r), one row a path, or what --by names (directory; pattern: # stands for what numbers files).
+-- caption: files: how many inodes had that path. S, W, B and syncs are the kernel's sums, exact without events too; T, D, absorbed, cancelled and
+-- caption: dirty_end are the dirty ledger's, which needs complete events.
+-- caption: rewrite: T / D, how often each byte was written before it went out once; n/a where nothing was written so, or more became dirty than calls touched
+-- caption: (stores through mappings). rewrite_dev: W of the whole file, whoever wrote
+-- caption: it / the part of the file that it went to, how often each of its bytes was written to devices. journal: the file's share of its lines' journal
 -- caption: bytes, by the blocks that calls on it put there (report journal). What could not be named is one row, and so is what no file is known of.
 
 -- table: files
+-- first: path B rewrite journal S syncs files who
 WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component's that is where several write the file, nobody knows
        SELECT s.file, s.line, MIN(COALESCE(s.component, f.component)) AS component,
               COUNT(DISTINCT COALESCE(s.component, f.component, '')) > 1 AS several
@@ -20,9 +23,11 @@ WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component
        FROM v_file_sum s CROSS JOIN v_file_shown n ON n.file = s.file LEFT JOIN does d ON d.file = s.file AND d.line = s.line
        UNION ALL
        SELECT l.file, l.line, d.component, 0, 0, 0, 0, 0, 0, 0, 0, touched, dirtied + direct, absorbed, cancelled, dirty_end,
-              iif(l.written + l.submitted > 0, c.submitted, NULL), iif(l.written + l.submitted > 0, c.covered, NULL), NULL, NULL, 0, d.several
+              iif(l.written + l.submitted > 0, c.submitted * 1.0 / SUM(l.written + l.submitted > 0) OVER f, NULL),
+              iif(l.written + l.submitted > 0, c.covered * 1.0 / SUM(l.written + l.submitted > 0) OVER f, NULL), NULL, NULL, 0, d.several
        FROM v_file_ledger l CROSS JOIN v_file_shown n ON n.file = l.file LEFT JOIN v_file_covered c ON c.file = l.file
        LEFT JOIN does d ON d.file = l.file AND d.line = l.line
+       WINDOW f AS (PARTITION BY l.file)
        UNION ALL
        SELECT n.file, line, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, bytes, blocks, 1, 0
        FROM v_file_put p CROSS JOIN v_file_shown n ON n.file = p.file),
@@ -33,7 +38,9 @@ WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component
      line AS (
        SELECT CASE WHEN :by = 'component' THEN COALESCE(part, 'unclassified') WHEN typeof(key) = 'integer' THEN label ELSE key END AS path,
               iif(COUNT(DISTINCT device) = 1, MIN(device), NULL) AS device, iif(COUNT(DISTINCT file) = 1, MIN(ino), NULL) AS ino,
-              group_concat(DISTINCT part) AS component, line, COUNT(DISTINCT file) AS files, MIN(file) AS file,
+              group_concat(DISTINCT part) AS component,
+              typeof(key) = 'integer' AND key <= 0 AND :by IS NOT 'component' AS nameless, 
+              COALESCE(group_concat(DISTINCT iif(S + ops_w + syncs + W + B + S_r + ops_r + B_r + COALESCE(T, 0) + COALESCE(D, 0) > 0, line, NULL)), group_concat(DISTINCT line)) AS lines, COUNT(DISTINCT file) AS files, MIN(file) AS file,
               SUM(S) AS S, SUM(ops_w) AS ops_w, SUM(syncs) AS syncs, COALESCE(SUM(T), 0) AS T, COALESCE(SUM(D), 0) AS D,
               COALESCE(SUM(absorbed), 0) AS absorbed, COALESCE(SUM(cancelled), 0) AS cancelled, COALESCE(SUM(dirty_end), 0) AS dirty_end,
               iif(MAX(several) = 1, NULL, 1) AS told,
@@ -41,34 +48,40 @@ WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component
               iif(COUNT(submitted) = COUNT(covered), SUM(submitted) * 1.0 / NULLIF(SUM(covered), 0), NULL) AS rewrite_dev,
               iif(COUNT(blocks) = SUM(put), COALESCE(SUM(blocks), 0), NULL) AS blocks, SUM(put) AS puts
        FROM named
-       GROUP BY iif(:by = 'component', COALESCE(part, 'unclassified'), key), line)
-SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p.component, g.who, p.S * k.syscall AS S, p.ops_w * k.syscall AS ops_w,
+       GROUP BY iif(:by = 'component', COALESCE(part, 'unclassified'), key), iif(:by IS NOT 'component' AND key <= 0, line, NULL)),
+     -- what has neither a name nor an owner stands last, whatever its size, and never falls out
+     placed AS (
+       SELECT p.*, p.nameless AND p.lines IN (SELECT CAST(rowid AS TEXT) FROM v_group WHERE what = 'unattributed') AS nobody
+       FROM line p)
+SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p.component,
+       (SELECT group_concat(g.who, ' + ') FROM v_group g WHERE listed(g.rowid, p.lines)) AS who, p.S * k.syscall AS S, p.ops_w * k.syscall AS ops_w,
        p.syncs * k.syscall AS syncs, p.T * k.ledger * p.told AS T, p.D * k.ledger * p.told AS D,
        p.absorbed * k.ledger * p.told AS absorbed, p.cancelled * k.ledger * p.told AS cancelled,
        p.dirty_end * k.ledger * p.told AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,
-       p.B_r * k.block AS B_r, p.files, NULLIF(p.T, 0) * k.ledger * p.told * 1.0 / NULLIF(p.D, 0) AS rewrite,
+       p.B_r * k.block AS B_r, p.files, p.T * k.ledger * p.told * 1.0 / NULLIF(iif(p.T > 0 AND p.T >= p.D, p.D, 0), 0) AS rewrite,
        CAST(ROUND(p.journal) AS INTEGER) * j.known AS journal, p.blocks * j.known AS journal_blocks,
        p.rewrite_dev * k.ledger * p.told AS rewrite_dev
-FROM line p JOIN v_group g ON g.rowid = p.line JOIN v_measured k
+FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY nobody DESC, B + B_r DESC, W + S + S_r + T DESC, path, file) AS place
+      FROM placed
+      WHERE S + ops_w + syncs + W + B + S_r + ops_r + B_r + T + D + cancelled + dirty_end + journal > 0) p JOIN v_measured k
 JOIN (SELECT 0 AS any_put, NULL AS known UNION ALL SELECT 1, 1) j
      ON j.any_put = COALESCE(p.puts > 0 OR p.device IN (SELECT device FROM told), 0)
-WHERE p.S + p.ops_w + p.syncs + p.W + p.B + p.S_r + p.ops_r + p.B_r + p.T + p.D + p.cancelled + p.dirty_end + p.journal > 0
-ORDER BY p.W + p.B + p.S + p.S_r + p.B_r + p.T DESC, p.path, p.file, g.gid
-LIMIT :rows;
+WHERE p.place <= :rows
+ORDER BY p.nobody, p.place;
 
 -- table: io: The same by component, and what file systems asked their devices for (W_r)
-SELECT f.label AS path, f.device, iif(f.ino IS NULL, NULL, printf('%u', f.ino)) AS ino, COALESCE(s.component, f.component) AS component, g.who, SUM(s.S) * k.syscall AS S,
+SELECT f.label AS path, f.device, iif(f.ino IS NULL OR COUNT(DISTINCT s.file) > 1, NULL, printf('%u', f.ino)) AS ino, COALESCE(s.component, f.component) AS component, g.who, SUM(s.S) * k.syscall AS S,
        SUM(s.ops_w) * k.syscall AS ops_w, SUM(s.S_r) * k.syscall AS S_r, SUM(s.ops_r) * k.syscall AS ops_r, SUM(s.syncs) * k.syscall AS syncs,
        SUM(s.W) * k.fs AS W, SUM(s.B) * k.block AS B, SUM(s.W_r) * k.fs AS W_r, SUM(s.B_r) * k.block AS B_r
 FROM v_file_sum s CROSS JOIN v_file_io_shown n ON n.file = s.file CROSS JOIN v_file_label f ON f.file = s.file
 JOIN v_group g ON g.rowid = s.line JOIN v_measured k
 WHERE COALESCE(:by, 'file') = 'file' AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
 GROUP BY f.key, s.line, COALESCE(s.component, f.component)
-ORDER BY SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid, 4
+ORDER BY SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid, 4
 LIMIT :rows;
 
 -- table: ledger: The dirty ledger of each file (METRICS section 3)
-SELECT f.label AS path, f.device, iif(f.ino IS NULL, NULL, printf('%u', f.ino)) AS ino, MIN(f.component) AS component, g.who, SUM(s.touched) AS touched,
+SELECT f.label AS path, f.device, iif(f.ino IS NULL OR COUNT(DISTINCT s.file) > 1, NULL, printf('%u', f.ino)) AS ino, MIN(f.component) AS component, g.who, SUM(s.touched) AS touched,
        SUM(s.dirtied) AS dirtied, SUM(s.absorbed) AS absorbed, SUM(s.written) AS written, SUM(s.direct) AS direct, SUM(s.cancelled) AS cancelled,
        SUM(s.dirty_end) AS dirty_end, SUM(s.dirty_start) AS dirty_start, SUM(s.unexpected) AS unexpected
 FROM v_file_ledger s CROSS JOIN v_file_ledger_shown n ON n.file = s.file CROSS JOIN v_file_label f ON f.file = s.file

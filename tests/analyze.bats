@@ -901,6 +901,60 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 	[ "$(names "journal journal_blocks" | sort -u)" = "n/a n/a" ]
 }
 
+@test "files: a path whose inode was made 300 times is one row, and the one that cost devices most stands first; no rewrite of nothing" {
+	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
+		WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
+		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, 7340032, n, 1, '/d/app.db-journal' FROM n;
+		INSERT INTO file(run, id, dev, ino, gen, path) VALUES (1, 301, 7340032, 301, 1, '/d/app.db'), (1, 302, 7340032, 302, 1, '/lib/read.pyc'), (1, 303, 266338304, 1, 1, '/d/app.db'),
+			(1, 304, 7340032, 304, 1, NULL);
+		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 2, 8000, 1, 0, 16384, 0, 16384 FROM file WHERE id <= 300;
+		INSERT INTO file_io VALUES (1, 301, 3, 0, 0, 0, 300, 1228800, 300, 0, 1228800, 0, 1228800), (1, 302, 5, 0, 9, 99999999, 0, 0, 0, 0, 0, 0, 0),
+			(1, 303, 3, 0, 0, 0, 1, 4096, 0, 0, 4096, 0, 4096), (1, 301, 5, 0, 1, 100, 0, 0, 0, 0, 0, 0, 0), (1, 304, 0, 0, 0, 0, 0, 0, 0, 0, 9000000, 0, 9000000);
+		INSERT INTO ledger(run, file, owner, touched, dirtied, absorbed, written, direct, submitted, cancelled, dirty_end, dirty_late, dirty_start, unexpected)
+		SELECT 1, id, 3, 24576, 16384, 8192, 16384, 0, 0, 0, 0, 0, 0, 0 FROM file WHERE id <= 300
+		UNION ALL VALUES (1, 301, 3, 0, 8192, 0, 8192, 0, 0, 0, 0, 0, 0, 0), (1, 303, 3, 4096, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)"
+	[ "$(names "path device ino who files S syncs B rewrite")" = "/d/app.db-journal loop0 n/a dd 300 2400000 300 4915200 1.500
+/d/app.db loop0 301 cat + dd 1 1228800 300 1228800 n/a
+/d/app.db vda 1 dd 1 4096 0 4096 n/a
+/lib/read.pyc loop0 302 cat 1 0 0 0 n/a
+(name not known) n/a n/a unattributed 1 0 0 9000000 n/a" ] || { names "path device ino who files S syncs B rewrite"; false; }
+	# in text and on 80 columns of a terminal the answer is in sight
+	[[ "$("$ANALYZE" files "$S" --table files --top 1 | sed -n '1s/  */ /gp')" == "path B rewrite journal S syncs files who "* ]]
+	TERM=dumb on_terminal 80 "$ANALYZE" files "$S" --table files >terminal
+	[[ "$(sed -n '1s/  */ /gp' terminal)" == "path B rewrite journal S syncs files"* ]]
+	# the two tables beside it are of paths too
+	[ "$("$ANALYZE" files "$S" --table io --format csv | grep -c app.db-journal)" = 1 ]
+	[ "$("$ANALYZE" files "$S" --table ledger --format csv | grep app.db-journal | cut -d, -f3,6)" = "n/a,$((300 * 24576))" ]
+}
+
+@test "files --by pattern: what differs in numbers or in long ids is one family, and a short word with letters of hexadecimal is none" {
+	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
+		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, key + 1, 7340032, key + 1, 1, value FROM json_each(
+			'[\"/d/f9\", \"/d/f99\", \"/d/f100\", \"/d/f1000\", \"/d/1\", \"/d/3fa94b2c\", \"/d/12345678\", \"/d/facade00\", \"/d/deadbeef\", \"/d/3fa94b2\", \"/d/000000010000000A\", \"/d/x3fa94b2c.log\"]');
+		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 1, 1000, 0, 0, 0, 0, 0 FROM file"
+	[ "$(names "path files" --by pattern | LC_ALL=C sort)" = "/d/# 5
+/d/#fa#b# 1
+/d/deadbeef 1
+/d/f# 4
+/d/x#fa#b#c.log 1" ] || { names "path files" --by pattern; false; }
+}
+
+@test "on a terminal names that differ in any place are cut so that they still differ" {
+	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
+		INSERT INTO file(run, id, dev, ino, gen, path)
+		SELECT 1, key + 1, 7340032, key + 1, 1, '/a/very/long/folder/that/says/nothing/' || value || '/and/a/name/that/is/in/all.of.them'
+			FROM json_each('[\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\", \"10\", \"11\", \"12\"]');
+		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 1, 1000 * id, 0, 0, 4096 * id, 0, 4096 * id FROM file"
+	for width in 80 100; do
+		TERM=dumb on_terminal $width "$ANALYZE" files "$S" --table files >terminal
+		[ "$(sed -n '2,/^$/p' terminal | sed '/^$/d' | awk '{ print $1 }' | sort -u | wc -l)" = 12 ] || { cat terminal; false; }
+		[ "$(awk -v w=$width 'length($0) > w' terminal | wc -l)" = 0 ]
+	done
+	sqlite3 "$S" "UPDATE file SET path = '/root/.pyenv/versions/3.11.7/lib/python3.11/__pycache__/module' || id || '.cpython-311.pyc'"
+	TERM=dumb on_terminal 80 "$ANALYZE" files "$S" --table files >terminal
+	[ "$(sed -n '2,/^$/p' terminal | sed '/^$/d' | awk '{ print $1 }' | sort -u | wc -l)" = 12 ] || { cat terminal; false; }
+}
+
 @test "for every volume the lines sum to all and to total, however they are made, and the devices of a line to the line" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir mine

@@ -58,8 +58,18 @@ SELECT c0 AS file, c1 AS line, c2 AS touched, c3 AS dirtied, c4 AS absorbed, c5 
        c7 AS cancelled, c8 AS dirty_end, c9 AS dirty_start, c10 AS unexpected, c11 AS submitted
 FROM folded JOIN unfold(rows);
 
--- What each file is called in the report, and what --by makes one of: its number, or a name. Files of which no name is
--- known are one, and so is what no file is known of.
+-- The files of each path, where several inodes had it one after the other, or on several file systems of one disk: the
+-- first stands for all.
+CREATE TEMP TABLE v_file_first(file INTEGER PRIMARY KEY, first INTEGER);
+INSERT INTO temp.v_file_first
+WITH named AS (
+       SELECT f.id, f.path, f.dev FROM ask CROSS JOIN file f ON f.run = ask.run
+       WHERE f.path IS NOT NULL AND COALESCE(:by, 'file') = 'file'),
+     several AS MATERIALIZED (SELECT path, dev, MIN(id) AS first FROM named GROUP BY path, dev HAVING COUNT(*) > 1)
+SELECT n.id, s.first FROM several s JOIN named n ON n.path = s.path AND n.dev = s.dev WHERE n.id <> s.first;
+
+-- What each file is called in the report, and what --by makes one of: the number of the first file of its path, or a
+-- name. Files of which no name is known are one, and so is what no file is known of.
 CREATE TEMP TABLE v_file_label(file INTEGER PRIMARY KEY, key, label TEXT, device TEXT, ino INTEGER, component TEXT);
 INSERT INTO temp.v_file_label
 SELECT s.file, CASE WHEN f.path IS NULL THEN iif(s.file = 0, 0, -1)
@@ -67,55 +77,58 @@ SELECT s.file, CASE WHEN f.path IS NULL THEN iif(s.file = 0, 0, -1)
                     THEN COALESCE(NULLIF(rtrim(rtrim(f.path, replace(f.path, '/', '')), '/'), ''), '/')
                     WHEN :by = 'pattern' THEN name_pattern(f.path)
                     WHEN :by = 'component' THEN ''
-                    ELSE s.file END,
+                    ELSE COALESCE(o.first, s.file) END,
        COALESCE(f.path, iif(s.file = 0, '(file not known)', '(name not known)')), f.device, f.ino, f.component
 FROM (SELECT file FROM v_file_sum UNION SELECT file FROM v_file_ledger UNION SELECT file FROM v_file_put) s
-LEFT JOIN v_file_name f ON f.id = s.file;
+LEFT JOIN v_file_name f ON f.id = s.file LEFT JOIN v_file_first o ON o.file = s.file;
 
 -- Of a file whose row is not its own: what that is of.
 CREATE TEMP TABLE v_file_key(file INTEGER PRIMARY KEY, key);
 INSERT INTO temp.v_file_key SELECT file, key FROM v_file_label WHERE key IS NOT file;
 
--- The files of the rows that tables show: what is told of them in words is dear where there are a million others.
+-- The files of the rows that tables show: looking for what else is known of a file takes long where there are a million
+-- others. Rows stand by what devices moved, then by what calls and the file system did.
 CREATE TEMP TABLE v_file_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_shown
 WITH part AS (
-       SELECT file, line, W + B + S + S_r + B_r AS cost, S + ops_w + syncs + W + B + S_r + ops_r + B_r AS some
+       SELECT file, B + B_r AS cost, W + S + S_r AS work, S + ops_w + syncs + W + B + S_r + ops_r + B_r AS some
        FROM v_file_sum
        UNION ALL
-       SELECT file, line, touched, touched + dirtied + direct + cancelled + dirty_end FROM v_file_ledger
-       UNION ALL SELECT file, line, 0, COALESCE(bytes, 0) FROM v_file_put),
+       SELECT file, 0, touched, touched + dirtied + direct + cancelled + dirty_end FROM v_file_ledger
+       UNION ALL SELECT file, 0, 0, COALESCE(bytes, 0) FROM v_file_put),
      line AS (
-       SELECT COALESCE(k.key, p.file) AS key, p.line, MIN(p.file) AS file, SUM(p.cost) AS cost
+       SELECT COALESCE(k.key, p.file) AS key, MIN(p.file) AS file, SUM(p.cost) AS cost, SUM(p.work) AS work
        FROM part p LEFT JOIN v_file_key k ON k.file = p.file
        WHERE :by IS NOT 'component' AND :rows < 1000
-       GROUP BY 1, p.line
+       GROUP BY 1
        HAVING SUM(p.some) > 0),
      best AS MATERIALIZED (
-       SELECT DISTINCT key FROM (SELECT l.key FROM line l JOIN v_group g ON g.rowid = l.line
-                                 JOIN v_file_label f ON f.file = l.file
-                                 ORDER BY l.cost DESC, iif(typeof(l.key) = 'integer', f.label, l.key), l.file, g.gid
-                                 LIMIT :rows))
+       SELECT l.key FROM line l JOIN v_file_label f ON f.file = l.file
+       ORDER BY l.cost DESC, l.work DESC, iif(typeof(l.key) = 'integer', f.label, l.key), l.file LIMIT :rows)
 SELECT file FROM v_file_label WHERE :by IS 'component' OR :rows >= 1000 OR key IN (SELECT key FROM best);
 
--- The same of two tables in which a row is one file's, but for those whose names are not known.
+-- The same of two tables in which a row is one path's and line's, but for those whose names are not known.
 CREATE TEMP TABLE v_file_io_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_io_shown
-SELECT file FROM (SELECT f.file
-                  FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
-                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
-                    AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
-                  ORDER BY s.W + s.W_r + s.S + s.S_r DESC, f.label, f.key, g.gid, COALESCE(s.component, f.component)
-                  LIMIT :rows)
-UNION SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0;
+WITH best AS MATERIALIZED (
+       SELECT DISTINCT key FROM (SELECT f.key
+                                 FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+                                 WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
+                                   AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
+                                 GROUP BY f.key, s.line, COALESCE(s.component, f.component)
+                                 ORDER BY SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid,
+                                          COALESCE(s.component, f.component) LIMIT :rows))
+SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
 CREATE TEMP TABLE v_file_ledger_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_ledger_shown
-SELECT file FROM (SELECT f.file
-                  FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
-                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
-                  ORDER BY s.written + s.direct + s.touched DESC, f.label, f.key, g.gid LIMIT :rows)
-UNION SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0;
+WITH best AS MATERIALIZED (
+       SELECT DISTINCT key FROM (SELECT f.key
+                                 FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+                                 WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
+                                 GROUP BY f.key, s.line
+                                 ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid LIMIT :rows))
+SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
 -- What of each file went to devices, whoever wrote it, and the part of the file that that is; NULL: not known.
 CREATE TEMP TABLE v_file_covered(file INTEGER PRIMARY KEY, submitted INTEGER, covered INTEGER);
