@@ -231,7 +231,7 @@ WITH called AS MATERIALIZED (
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
-              COUNT(DISTINCT p.file) AS files, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
+              COUNT(DISTINCT p.file) AS files, MIN(p.file) AS first_file, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
               SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
               iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub

@@ -51,13 +51,13 @@ WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
                     MAX(B) FILTER (WHERE what = 'total') AS whole FROM v_volume),
      n AS (SELECT o.known, iif(o.known, u.residual, a.residual) AS residual, iif(o.known, o.whole, a.whole) AS whole
            FROM used u JOIN own o JOIN any a)
-SELECT residual, whole, residual > 0.01 * whole AS much,
+SELECT known AS used, residual, whole, residual > 0.01 * whole AS much,
        iif(known, printf('%s on the devices that wrote %s for them', size(residual), size(whole)),
            printf('%s of the %s that devices wrote (%.1f %%)', size(residual), size(whole),
                   residual * 100.0 / whole)) AS text
 FROM n WHERE residual > 0;
 
-CREATE TEMP VIEW v_nobody AS SELECT residual, whole, text FROM v_nobody_all WHERE much;
+CREATE TEMP VIEW v_nobody AS SELECT used, residual, whole, text FROM v_nobody_all WHERE much;
 
 -- One note a report on what is less: figures stand for all but that.
 CREATE TEMP VIEW v_nobody_head AS

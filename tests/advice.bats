@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-only
+# advice.bats - what `iot-analyze explain`, `files` and `fsync` say of runs of which the test knows what they did: which file, which calls, and what is
+# advised; and that the change that is advised, made, saves what it said.
+
+load helper
+
+setup() {
+	need_tracer
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+# The sentences about something of the newest run, and the experiments
+said() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'; }
+advised() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $7 }'; }
+saving() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { n += $8 } END { print n + 0 }'; }
+
+# No advice of what the run did not do
+fits() { # FS
+	local all
+
+	all=$("$analyze" explain "$store" --format tsv | cut -f7)
+	[ "$1" = ext4 ] || ! grep -q 'fast_commit\|has_journal' <<<"$all" || fail "ext4's advice on $1: $all"
+	[ "$(q "SELECT COALESCE(SUM(ops), 0) FROM c WHERE kind IN ('fsync', 'fdatasync', 'msync') AND owner > 2")" != 0 ] ||
+		! grep -q 'fewer syncs' <<<"$all" || fail "fewer syncs than none: $all"
+	! said nobody | grep -q . || fail "$(said nobody)"
+}
+
+@test "reading 300 files that were not read since they changed: times of access are named as what writes, noatime is advised, and saves it" {
+	for fs in ext4 xfs btrfs; do
+		[ "$fs" = ext4 ] || grep -qw "$fs" /proc/filesystems || continue
+		body() {
+			mkdir "$IOT_MNT/d"
+			for i in $(seq 300); do echo "$i" >"$IOT_MNT/d/f$i"; done
+			sync -f "$IOT_MNT"
+			mount -o remount,relatime "$IOT_MNT"
+			sleep 1.1
+			traced -- sh -c "cat $IOT_MNT/d/* | wc -c" >/dev/null
+			about=journal
+			[ "$fs" != btrfs ] || about=metadata
+			said $about | grep -q "read of $IOT_MNT/d/f# (300 files)" || fail "$(said $about)"
+			said $about | grep -q 'times of access: reading writes' || fail "$(said $about)"
+			advised $about | grep -q noatime || fail "$(advised $about)"
+			said own | grep -q '^No file data are among the ' || fail "$(said own)"
+			fits $fs
+			saves=$(saving journal)
+			saves=$((saves + $(saving metadata)))
+			before=$(written "dev = '$IOT_DEVNO' AND owner > 2")
+			sync -f "$IOT_MNT"
+			for i in $(seq 300); do echo "$i" >"$IOT_MNT/d/f$i"; done
+			mount -o remount,noatime "$IOT_MNT"
+			sync -f "$IOT_MNT"
+			sleep 1.1
+			traced -- sh -c "cat $IOT_MNT/d/* | wc -c" >/dev/null
+			after=$(written "dev = '$IOT_DEVNO' AND owner > 2")
+			between "what noatime saves, of $saves" "$((before - after))" $((saves * 9 / 10)) $((saves * 11 / 10))
+		}
+		with_fs $fs 512M -- body
+	done
+}
+
+@test "a log synced after each record, and a database beside it: the log's syncs are named, and fewer of them save what was said" {
+	cat >log.py <<-'P'
+		import os, sys
+		f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+		for i in range(200):
+		    os.write(f, b'e' * 480)
+		    if i % int(sys.argv[2]) == int(sys.argv[2]) - 1:
+		        os.fsync(f)
+	P
+	body() {
+		traced -- python3 log.py "$IOT_MNT/log" 1
+		said journal | grep -q "Committed by syncs: 200 of 200 are of $IOT_MNT/log" || fail "$(said journal)"
+		said "file data" | grep -q "$IOT_MNT/log, of which devices wrote .* for 93.8 KiB that calls wrote in 200 calls with 200 syncs" || fail "$(said "file data")"
+		advised journal | grep -q "^fewer syncs of $IOT_MNT/log" || fail "$(advised journal)"
+		same "what most of the sentence is" "$("$analyze" explain "$store" --format tsv | awk -F'\t' 'NR == 3 { print $1 }')" journal
+		fits ext4
+		saves=$(($(saving journal) + $(saving "file data")))
+		before=$(written "dev = '$IOT_DEVNO' AND owner > 2")
+		traced -- python3 log.py "$IOT_MNT/other" 100
+		after=$(written "dev = '$IOT_DEVNO' AND owner > 2")
+		between "what fewer syncs save, of $saves" "$((before - after))" $((saves * 8 / 10)) "$saves"
+		same "the log is the file that cost most" "$("$analyze" files "$store" --run 1 --table files --format csv | sed -n 2p | cut -d, -f1)" "$IOT_MNT/log"
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "dd of 20 MiB is its own bytes, with no advice; 14 bytes of a new file are all file system, with none of syncs" {
+	body() {
+		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=20 status=none
+		said own | grep -q "^20.0 MiB of the .*(100 %) are the application's own bytes, written once: $IOT_MNT/f 20.0 MiB" || fail "$(said own)"
+		same "advice" "$("$analyze" explain "$store" --format tsv | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
+		fits "$fs"
+		traced -- sh -c "echo 'Hello, world!' >$IOT_MNT/example.txt"
+		fits "$fs"
+		same "advice" "$("$analyze" explain "$store" --format tsv | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
+		traced -- sh -c : # nothing of the disk was used
+		fits "$fs"
+	}
+	for fs in ext4 xfs btrfs; do
+		[ "$fs" = ext4 ] || grep -qw "$fs" /proc/filesystems || continue
+		with_fs $fs 512M -- body
+	done
+}
+
+@test "a rollback journal of SQLite made 100 times is one row that stands first, and files that were only read stand behind" {
+	cat >db.py <<-'P'
+		import sqlite3, sys
+		c = sqlite3.connect(sys.argv[1], isolation_level=None)
+		c.execute('CREATE TABLE t(x)')
+		for i in range(99):
+		    c.execute('INSERT INTO t VALUES(?)', (i,))
+	P
+	body() {
+		traced -- python3 db.py "$IOT_MNT/app.db"
+		same "the first rows" "$("$analyze" files "$store" --table files --format csv | sed -n '2,3p' | cut -d, -f1,5,8,19 | paste -sd' ')" \
+			"$IOT_MNT/app.db-journal,sqlite,$((2 * 100)),100 $IOT_MNT/app.db,sqlite,100,1"
+		advised undo | grep -q '^PRAGMA journal_mode=WAL$' || fail "$(advised undo)"
+		fits ext4
+	}
+	with_fs ext4 64M -- body
+}
