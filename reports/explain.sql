@@ -38,7 +38,8 @@ WITH whole AS MATERIALIZED (
        SELECT o.cause, o.dev, o.device, o.whole AS bytes, d.fs, group_concat(o.who, ', ') FILTER (WHERE o.place <= 3 AND o.bytes > 0.1 * o.whole) AS whom,
               MAX(iif(o.place = 1, l.B > 1.1 * COALESCE(l.own, 0), 0)) AS advice, c.text AS calls, c.text IS NOT NULL AS known, k.kind, k.share,
               s.syncs, s.label, s.most, n.commits,
-              CASE WHEN k.kind IN ('access', 'rename', 'unlink', 'truncate', 'create') AND k.share > 0.5 THEN k.kind WHEN s.syncs * 2 >= COALESCE(n.commits, 0) THEN 'sync' ELSE k.kind END AS driver
+              CASE WHEN k.kind <> 'access' AND EXISTS (SELECT 1 FROM v_explain_family u WHERE u.label = s.label AND u.component = 'undo' AND u.who = 'sqlite') THEN 'rollback'
+                   WHEN k.kind IN ('access', 'rename', 'unlink', 'truncate', 'create') AND k.share > 0.5 THEN k.kind WHEN s.syncs * 2 >= COALESCE(n.commits, 0) THEN 'sync' ELSE k.kind END AS driver
        FROM owner o LEFT JOIN v_explain_fs d ON d.dev = o.dev LEFT JOIN v_explain_line l ON l.gid = o.gid
        LEFT JOIN v_explain_calls c ON c.dev = o.dev LEFT JOIN v_explain_kind k ON k.dev = o.dev
        LEFT JOIN v_explain_sync s ON s.dev = o.dev LEFT JOIN v_explain_commit n ON n.dev IS o.dev
@@ -48,10 +49,10 @@ WITH whole AS MATERIALIZED (
                     FROM v_explain_try t JOIN v_run r
                     WHERE f.advice AND t.cause = 'journal' AND t.kind = f.driver
                       AND COALESCE(iif(f.fs LIKE 'ext%' AND f.dev IN (SELECT dev FROM journal WHERE fast), '', f.fs), '') LIKE t.fs
-                      AND (t.once OR f.syncs > 1 AND f.driver = 'sync' OR COALESCE(f.commits, 2) > 1 AND (f.driver <> 'write' OR r.dur_ns > 1e10))
+                      AND (t.once OR f.syncs > 1 AND f.driver IN ('sync', 'rollback') OR COALESCE(f.commits, 2) > 1 AND (f.driver <> 'write' OR r.dur_ns > 1e10))
                       AND (f.cause = 'journal' OR f.driver = 'access' OR f.fs = 'btrfs')
                     ORDER BY length(t.fs) DESC LIMIT 1) AS experiment,
-              CAST(f.bytes * CASE WHEN f.driver = 'sync' THEN f.most * 1.0 / f.syncs ELSE COALESCE(f.share, 1) END AS INTEGER) AS most_saved
+              CAST(f.bytes * CASE WHEN f.driver IN ('sync', 'rollback') THEN f.most * 1.0 / f.syncs ELSE COALESCE(f.share, 1) END AS INTEGER) AS most_saved
        FROM first f),
      family AS MATERIALIZED (
        SELECT f.*, f.W - f.own AS beyond, COALESCE(w.word, o.word) AS word, COALESCE(w.experiment, o.experiment) AS known
@@ -70,8 +71,8 @@ WITH whole AS MATERIALIZED (
                            || iif(acknowledged > 0, printf(', %.2f an acknowledged write', a.commits * 1.0 / acknowledged), '') END
               || COALESCE('. Calls that put it there: ' || f.calls, '')
               || iif(f.driver = 'access', ' (times of access: reading writes)', '')
-              || iif(f.driver = 'sync', printf('. Committed by syncs: %d of %d are of %s', f.most, f.syncs, f.label), ''),
-              'breakdown, table journal' || iif(f.known, '; journal, table operations', '') || iif(f.driver = 'sync', '; fsync, table files', ''),
+              || iif(f.driver IN ('sync', 'rollback'), printf('. Committed by syncs: %d of %d are of %s', f.most, f.syncs, f.label), ''),
+              'breakdown, table journal' || iif(f.known, '; journal, table operations', '') || iif(f.driver IN ('sync', 'rollback'), '; fsync, table files', ''),
               COALESCE(experiment, ''), iif(experiment IS NULL, NULL, most_saved)
        FROM tried f JOIN whole w LEFT JOIN anatomy a ON a.dev IS f.dev WHERE f.cause = 'journal'
        UNION ALL

@@ -126,13 +126,13 @@ UNION ALL VALUES ('fault', 'store');
 -- By disk: the calls, of all lines of the report. bytes: their share of the journal's bytes (btrfs: of its trees').
 CREATE TEMP TABLE v_explain_put AS
 WITH part AS (
-       SELECT p.dev, p.call, p.name, MAX(p.files) AS files, COUNT(DISTINCT p.first_file) AS several, MIN(p.first_file) AS file,
+       SELECT p.dev, p.call, p.name, MAX(p.files) AS files, iif(MIN(p.path) = MAX(p.path) AND COUNT(p.path) = COUNT(*), MIN(p.path), NULL) AS path,
               SUM(p.weight) AS weight, SUM(p.bytes) AS bytes, SUM(SUM(p.weight)) OVER (PARTITION BY p.dev) AS whole
        FROM v_put p JOIN v_group g ON g.gid = p.gid AND g.shown AND g.rank <= 3
        GROUP BY p.dev, p.call, p.name)
-SELECT p.dev, p.call, iif(p.files = 1 AND p.several = 1, COALESCE(n.path, p.name), p.name) AS name, p.files, p.weight, p.bytes, p.whole,
+SELECT p.dev, p.call, COALESCE(p.path, p.name) AS name, p.files, p.weight, p.bytes, p.whole,
        COALESCE(c.kind, 'write') AS kind
-FROM part p LEFT JOIN v_explain_call c ON c.call = p.call LEFT JOIN v_file_name n ON n.id = p.file;
+FROM part p LEFT JOIN v_explain_call c ON c.call = p.call;
 
 CREATE TEMP TABLE v_explain_calls AS
 SELECT dev, group_concat(printf('%s of %s%s (%.0f %%)', call, name, iif(files > 1, printf(' (%d files)', files), ''), weight * 100.0 / whole), ', ') AS text
@@ -169,6 +169,7 @@ INSERT INTO temp.v_explain_try VALUES
        ('journal', 'sync', '%', 0, 'fewer syncs of %s, or fdatasync of space that was written before'),
        ('journal', 'sync', 'ext%', 0, 'fewer syncs of %s, fdatasync of space that was written before, or mkfs.ext4 -O fast_commit'),
        ('journal', 'sync', 'btrfs', 0, 'fewer syncs of %s'),
+       ('journal', 'rollback', '%', 0, 'PRAGMA journal_mode=WAL, or PERSIST, so that no file is made and removed for a transaction'),
        ('journal', 'rename', '%', 0, 'writing only what has changed, in place of a new file that is renamed'),
        ('journal', 'unlink', '%', 0, 'keeping the file and writing it again, in place of removing it'),
        ('journal', 'truncate', '%', 0, 'no ftruncate where the length stays, or one that allocates more at a time'),

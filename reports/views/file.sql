@@ -225,13 +225,13 @@ GROUP BY gid, dev, log;
 -- none there, as with an external journal.
 CREATE TEMP TABLE v_put AS
 WITH called AS MATERIALIZED (
-       SELECT p.owner, p.dev, p.call, p.sub, p.file, p.txns, p.blocks, p.weight,
+       SELECT p.owner, p.dev, p.call, p.sub, p.file, f.path, p.txns, p.blocks, p.weight,
               CASE WHEN p.file = 0 THEN '(file not known)' WHEN f.path IS NULL THEN '(name not known)'
                    ELSE name_pattern(f.path) END AS name
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
-              COUNT(DISTINCT p.file) AS files, MIN(p.file) AS first_file, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
+              COUNT(DISTINCT p.file) AS files, iif(MIN(p.path) = MAX(p.path), MIN(p.path), NULL) AS path, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
               SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
               iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub
