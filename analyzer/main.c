@@ -162,7 +162,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 			   .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL,
 			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
-			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf,
+			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .once = o->once,
 			   .select = &o->select, .all_rows = o->select.wheres || o->select.sort || o->select.top, .has_ops = o->has_ops, .ops = o->ops,
 			   .has_logical = o->has_logical, .logical_bytes = o->logical_bytes,
 			   .copies = o->copies, .shares = o->shares,
@@ -196,7 +196,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = answer_whole(&a, o->arg[o->args - 1]);
 	if (!err)
-		err = mismatch ? EXIT_DATA : EXIT_OK;
+		err = mismatch && !o->once ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
 	comparison_free(&base);
 	free(scripts.style);
@@ -244,6 +244,8 @@ static int run_report(const struct options *o)
 		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
 	if (o->cdf && strcmp(name, "latency"))
 		return fail_as(EXIT_USAGE, 0, "--cdf belongs to the command 'latency'");
+	if (o->once && strcmp(name, "headline"))
+		return fail_as(EXIT_USAGE, 0, "--once belongs to the command 'headline'");
 	if (o->has_ops && strcmp(name, "perop"))
 		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
 	if ((o->limits || o->against) && strcmp(name, "check"))

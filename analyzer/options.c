@@ -57,6 +57,8 @@ static const struct option_row rows[] = {
 	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
 	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "check --against: how far they may be apart (default: 5%)" },
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--once", NULL, OPT_FLAG, AT(once), 0, NULL,
+	  "headline: of a store that is removed next, as by iot-trace without -o: says how to keep one, and is no check" },
 	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days" },
 	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB" },
 	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay" },

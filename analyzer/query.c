@@ -124,6 +124,8 @@ static void bind_ask(sqlite3_stmt *st, const struct ask *ask, const char *path)
 		sqlite3_bind_int64(st, i, ask->all_rows ? INT32_MAX : 100);
 	if ((i = sqlite3_bind_parameter_index(st, ":cdf")))
 		sqlite3_bind_int(st, i, ask->cdf);
+	if ((i = sqlite3_bind_parameter_index(st, ":once")))
+		sqlite3_bind_int(st, i, ask->once);
 	if ((i = sqlite3_bind_parameter_index(st, ":ops")) && ask->has_ops)
 		sqlite3_bind_int64(st, i, ask->ops);
 	if ((i = sqlite3_bind_parameter_index(st, ":store")))

@@ -29,6 +29,7 @@ struct ask {
 	const struct selection *select; /* which rows are asked for; NULL: all */
 	bool all_rows;          /* parameter :rows is 100, or with this beyond all: rows are chosen afterwards */
 	bool cdf;               /* parameter :cdf */
+	bool once;              /* parameter :once */
 	bool has_ops;
 	uint64_t ops;           /* parameter :ops; without, it is NULL */
 	uint64_t copies, shares; /* of what has_logical gives: so many shares are written for each `shares` of payload; 0: not known */

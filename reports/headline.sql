@@ -3,44 +3,44 @@
 -- no picture: it is words; waterfall, breakdown and report draw what they say
 
 -- words: headline
-WITH writer AS (
-       SELECT v.*, w.bound, w.value, w.note, ROW_NUMBER() OVER (ORDER BY v.B DESC, v.S DESC, v.gid) AS place
-       FROM v_volume v LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
-       WHERE v.shown AND v.rank <= 3 AND (v.S > 0 OR v.B > 0 OR v.mapped > 0)),
-     reader AS (
-       SELECT v.*, d.bound, d.value, d.note, COALESCE(v.B_r - d.numerator, 0) AS faults, ROW_NUMBER() OVER (ORDER BY v.B_r DESC, v.S_r DESC, v.gid) AS place
+WITH reader AS (
+       SELECT v.*, d.bound, d.value, d.note, COALESCE(v.B_r - d.numerator, 0) AS faults, ROW_NUMBER() OVER (ORDER BY v.B_r DESC, v.S_r DESC, v.gid) AS place,
+              SUM(v.B_r) OVER () AS whole
        FROM v_volume v LEFT JOIN v_ratio d ON d.gid = v.gid AND d.ratio = 'raf_dev'
        WHERE v.shown AND v.rank <= 3 AND (v.S_r > 0 OR v.B_r > 0)),
+     writes AS MATERIALIZED (SELECT COUNT(*) AS n, SUM(B) AS B FROM v_grew),
+     -- reads are told where nothing was written, or devices read a tenth of what they moved
+     reads AS MATERIALIZED (
+       SELECT r.* FROM reader r JOIN writes w
+       WHERE w.n = 0 OR (r.whole * 10 >= r.whole + COALESCE(w.B, 0) AND r.B_r * 10 >= r.whole AND r.B_r > 0)),
      line AS MATERIALIZED (
-       SELECT 'writes' AS about, 1 AS ord, place, gid, who, pid, S AS called, B AS moved, 0 AS apart, 'wrote' AS did, 'waf_sys (B/S)' AS ratio,
-              bound, value, note, iif(mapped > 0.01 * COALESCE(D, max(COALESCE(S, 0) + mapped, COALESCE(W, 0))), mapped, 0) AS mapped FROM writer
+       SELECT iif(place = 1, 'finding', 'writes') AS about, place, gid, who, pid, S AS called, B AS moved, 0 AS apart,
+              'wrote' AS did, 'waf_sys = B/S' AS ratio, bound, value, note, mapped FROM v_grew
        UNION ALL
-       SELECT 'reads', 2, place, gid, who, pid, S_r, B_r, faults, 'read', 'raf_dev (B_r without faults/S_r)', bound, value, note, 0 FROM reader),
-     -- which of them can only be too small
+       SELECT iif(place = 1 AND w.n = 0, 'finding', 'reads'), place, gid, who, pid, S_r, B_r, faults, 'read', 'raf_dev = B_r without faults/S_r', COALESCE(bound, 'n/a'), value, COALESCE(note, ''), 0 FROM reads JOIN writes w),
+     -- which of their numbers can only be too small
      short AS MATERIALIZED (
        SELECT gid, MAX(sym = 'S') AS S, MAX(sym = 'B') AS B, MAX(sym = 'S_r') AS S_r, MAX(sym = 'B_r_call') AS B_r FROM v_symbol
        WHERE short AND sym IN ('S', 'B', 'S_r', 'B_r_call') GROUP BY gid),
-     cause AS MATERIALIZED (
-       SELECT c.cause, SUM(c.written) AS bytes, SUM(SUM(c.written)) OVER () AS whole,
-              COALESCE('{"data": "file data", "direct": "direct I/O", "journal": "the journal of the file system",
-                         "metadata": "structures of the file system"}' ->> c.cause, c.cause) AS word,
-              ROW_NUMBER() OVER (ORDER BY SUM(c.written) DESC, c.cause) AS place
-       FROM v_cause c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown AND g.rank <= 3
-       GROUP BY c.cause
-       HAVING SUM(c.written) > 0),
-     -- what stands before a number of calls, and of devices, that can only be too small
-     least AS (
-       SELECT iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'app'), 'at least ', '') AS calls,
-              iif(EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'block') OR EXISTS (SELECT 1 FROM v_nobody), 'at least ', '') AS devices),
+     bound AS MATERIALIZED (
+       SELECT l.gid, l.did, iif(iif(l.did = 'wrote', h.S, h.S_r), 'at least ', '') AS calls,
+              iif(iif(l.did = 'wrote', h.B, h.B_r), 'at least ', '') AS devices
+       FROM line l LEFT JOIN short h ON h.gid = l.gid),
+     -- the same of several
+     least AS (SELECT COALESCE(MAX(calls), '') AS calls, COALESCE(MAX(devices), '') AS devices FROM bound),
+     cause AS (
+       SELECT *, CASE cause WHEN 'data' THEN 'file data' WHEN 'direct' THEN 'direct I/O'
+                            WHEN 'journal' THEN 'the journal of ' || COALESCE(fs, 'the file system') || COALESCE(' on ' || device, '')
+                            WHEN 'metadata' THEN 'structures of ' || COALESCE(fs, 'the file system') || ' itself' ELSE cause END AS word
+       FROM v_grew_cause WHERE place <= 3 AND bytes * 100 >= whole),
      checks AS (
        SELECT sum_if(1, result = 'OK') AS ok, sum_if(1, result = 'MISMATCH') AS wrong, sum_if(1, result = 'n/a') AS absent,
-              MIN(CASE result WHEN 'MISMATCH' THEN printf('%s, %s: %d traced, %d by the kernel', what, subject, traced, kernel) END) AS first
+              MIN(CASE result WHEN 'MISMATCH' THEN printf('%s, %s: %d traced, %d expected', what, subject, traced, kernel) END) AS first
        FROM v_check),
      missing(ord, text) AS (
        SELECT 1, 'the end of the run: what follows ends at its last whole second' FROM v_run WHERE NOT complete
        UNION ALL
-       SELECT 2, 'what had not been written back: nothing was settled, and ' || COALESCE(size(dirty_bytes) || ' were', 'an unknown number of bytes was')
+       SELECT 2, 'what had not been written back: the run did not wait for that, and ' || COALESCE(size(dirty_bytes) || ' were', 'an unknown number of bytes was')
                  || ' dirty at the end' FROM v_run WHERE complete AND horizon = 'at_ack'
        UNION ALL
        SELECT 3, text FROM v_lost_words
@@ -49,7 +49,7 @@ WITH writer AS (
        FROM v_run r JOIN layer l LEFT JOIN v_left_out o ON o.layer = l.name
        WHERE l.name IN ('syscall', 'uring', 'cache', 'fs', 'block') AND NOT listed(l.name, r.layers)
        UNION ALL
-       SELECT 5, iif(r.pruned, 'events: they were pruned', 'events, and with them what became dirty (D)') FROM v_run r WHERE r.events = 0
+       SELECT 5, iif(r.pruned, 'events: they were pruned', 'events, and with them how much became dirty (D)') FROM v_run r WHERE r.events = 0
        UNION ALL
        SELECT 5.1, 'what format 3 did not record: syncs by writing calls, the use of readahead, reads for faults and writes, sums by file'
        FROM v_measured WHERE since4 IS NULL
@@ -61,64 +61,85 @@ WITH writer AS (
               || COALESCE(' --system ' || iif(ask.system GLOB '*[^A-Za-z0-9_.-]*', 'SYSTEM', ask.system), '') AS name
        FROM ask),
      next(ord, text) AS (
+       SELECT 0, 'iot-trace -o run.sqlite ' || iif(command IS NULL, '-d SECONDS', '-- COMMAND') || '  # the same, kept in a store' FROM v_run WHERE :once
+       UNION ALL
+       SELECT 0.5, 'iot-analyze explain run.sqlite  # then why, and what would change it' WHERE :once
+       UNION ALL
        SELECT 1, 'iot-analyze verify ' || s.name || '  # what does not agree' FROM store s JOIN checks c WHERE c.wrong
        UNION ALL
-       SELECT 2, 'iot-analyze amplification ' || name || '  # every hop from S to B' FROM store
+       SELECT 2, 'iot-analyze explain ' || s.name || '  # why, and what would change it' FROM store s JOIN v_measured m WHERE m.block
        UNION ALL
-       SELECT 3, 'iot-analyze breakdown ' || name || '  # whose, and why' FROM store WHERE EXISTS (SELECT 1 FROM cause)
+       SELECT 3, 'iot-analyze files ' || name || '  # which files' FROM store
        UNION ALL
-       SELECT 4, 'iot-analyze components ' || name || '  # logs, tables, objects' FROM store
-       WHERE EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component')
+       SELECT 4, 'iot-analyze waterfall ' || s.name || '  # where the bytes grow, step by step' FROM store s JOIN writes w WHERE w.B > 0
        UNION ALL
-       SELECT 5, 'iot-analyze files ' || name || '  # which files' FROM store
+       SELECT 5, 'iot-analyze amplification ' || name || '  # every volume and ratio' FROM store
        UNION ALL
        SELECT 6, 'iot-analyze latency ' || name || '  # how long it took' FROM store),
+     said AS (
+       SELECT about, place, who || CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END || ' ' || l.did || ' '
+              || COALESCE(l.calls || size(called), 'n/a') || iif(mapped > 0, ' by calls and ' || size(mapped) || ' through mappings', '')
+              || iif(l.did = 'read', ' by calls; devices read ', ', and devices wrote ')
+              || COALESCE(l.devices || size(moved - apart), 'n/a')
+              || iif(l.did = 'read', ' for them', ' on its behalf')
+              || iif(apart > 0, ' and ' || l.devices || size(apart) || ' for pages of mapped files and programs', '')
+              || CASE WHEN value IS NOT NULL THEN printf(': %s%.3f times as much (%s%s)',
+                           CASE bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, value, ratio, iif(note = '', '', '; ' || note))
+                      WHEN called > 0 OR called IS NULL THEN printf(': how many times as much is not known (%s)', iif(note = '', ratio, note))
+                      ELSE '' END || '.' AS words
+       FROM line JOIN bound l ON l.gid = line.gid AND l.did = line.did
+       WHERE place <= 3),
      words(ord, place, about, words) AS (
-       SELECT ord, place, about, printf('%s%s %s %s by calls%s; devices %s %s for that%s%s', who,
-              CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END, did,
-              COALESCE(iif(iif(ord = 1, h.S, h.S_r), 'at least ', '') || size(called), 'n/a'),
-              iif(mapped > 0, ' and ' || size(mapped) || ' through mappings', ''), did,
-              COALESCE(iif(iif(ord = 1, h.B, h.B_r), 'at least ', '') || size(moved - apart), 'n/a'),
-              iif(apart > 0, ' and ' || iif(h.B_r, 'at least ', '') || size(apart) || ' for faults', ''),
-              CASE WHEN value IS NOT NULL THEN printf(': %s %s %.3f', ratio, iif(bound = 'exact', '=', bound), value)
-                   WHEN called > 0 OR called IS NULL THEN ': ' || ratio || ' n/a' ELSE '' END
-              || iif(COALESCE(note, '') = '' OR called = 0, '', ' (' || note || ')') || '.')
-       FROM line LEFT JOIN short h ON h.gid = line.gid
-       WHERE place <= 3
+       SELECT CASE about WHEN 'finding' THEN 1 WHEN 'writes' THEN 3 ELSE 4 END, place, about, words FROM said
        UNION ALL
-       SELECT ord, 4, about, printf('%d other%s %s %s by calls; devices %s %s for that%s.', COUNT(*), iif(COUNT(*) = 1, '', 's'), did,
-                                    iif(COUNT(called) = COUNT(*), l.calls || size(SUM(called)), 'n/a'), did,
-                                    iif(COUNT(moved) = COUNT(*), iif(MAX(iif(ord = 1, h.B, h.B_r)), 'at least ', '') || size(SUM(moved - apart)), 'n/a'),
-                                    iif(SUM(apart) > 0, ' and ' || iif(MAX(h.B_r), 'at least ', '') || size(SUM(apart)) || ' for faults', ''))
-       FROM line JOIN least l LEFT JOIN short h ON h.gid = line.gid WHERE place > 3 GROUP BY ord
+       SELECT iif(did = 'wrote', 3, 4), 4, about,
+              printf('%d other%s %s %s%s %s', COUNT(*), iif(COUNT(*) = 1, '', 's'), did, iif(COUNT(called) = COUNT(*), l.calls || size(SUM(called)), 'n/a'),
+                     iif(did = 'read', ' by calls; devices read', ', and devices wrote'),
+                     iif(COUNT(moved) = COUNT(*), l.devices || size(SUM(moved - apart)), 'n/a'))
+              || iif(did = 'read', ' for them', iif(COUNT(*) = 1, ' on its behalf', ' on their behalf'))
+              || iif(SUM(apart) > 0, ' and ' || l.devices || size(SUM(apart)) || ' for pages of mapped files and programs', '') || '.'
+       FROM line JOIN least l WHERE place > 3 GROUP BY about
        UNION ALL
-       SELECT 1, 0, 'writes', CASE WHEN m.syscall IS NULL AND m.block IS NULL THEN 'What was written was not measured.'
-                                   WHEN m.syscall IS NULL THEN 'Devices wrote nothing for anybody who was traced.'
-                                   ELSE 'Nobody wrote to files.' END
-       FROM v_measured m WHERE NOT EXISTS (SELECT 1 FROM line WHERE ord = 1)
+       SELECT iif(r.n, 3, 1), 0, iif(r.n, 'writes', 'finding'), CASE WHEN m.syscall IS NULL AND m.block IS NULL THEN 'What was written was not measured.'
+                                    WHEN m.syscall IS NULL THEN 'Devices wrote nothing for any traced program.'
+                                    ELSE 'No traced program wrote to a file.' END
+       FROM v_measured m JOIN (SELECT COUNT(*) AS n FROM reads) r WHERE NOT EXISTS (SELECT 1 FROM v_grew)
        UNION ALL
-       SELECT 1, 5, 'writes', printf('Beside that devices zeroed %s when asked to%s: no bytes of B, though /sys/block counts them as written.', size(SUM(z.zeroed)),
-                                     (SELECT printf(' (%s for %s)', size(n.zeroed), iif(n.what = 'unattributed', 'nobody who is known', n.who)) FROM v_volume n WHERE n.shown AND n.rank < 6 AND n.rank <> 4
-                                      ORDER BY n.zeroed DESC, n.gid LIMIT 1))
-       FROM v_volume z WHERE z.shown AND z.rank < 6 AND z.rank <> 4 HAVING SUM(z.zeroed) > 0
+       SELECT 2, 1, 'from', printf('Of that %s%s.', l.devices,
+                    group_concat(printf('%s%s are %s', size(bytes), iif(l.devices = '', printf(' (%.1f %%)', bytes * 100.0 / whole), ''), word), ', '))
+       FROM (SELECT * FROM cause ORDER BY place) JOIN least l HAVING COUNT(*) > 0
        UNION ALL
-       SELECT 3, place, 'cause', iif(l.devices = '', printf(iif(place = 1, 'The largest part of what devices wrote for them is %s: %s of %s, %.1f %%.',
-                                                                'Then %s: %s of %s, %.1f %%.'), word, size(bytes), size(whole), bytes * 100.0 / whole),
-                                     printf('Of what devices wrote for them at least %s are %s.', size(bytes), word))
-       FROM cause JOIN least l
-       WHERE place <= 2
+       SELECT 2, 2, 'from', printf('It spent most on %s%s: %d call%s wrote %s to it%s; devices wrote %s of it%s.', f.path,
+                    iif(f.inodes > 1, printf(' (%d files had that name)', f.inodes), ''), f.ops, iif(f.ops = 1, '', 's'), l.calls || size(f.S),
+                    iif(f.syncs > 0, printf(', with %d sync%s', f.syncs, iif(f.syncs = 1, '', 's')), ''), l.devices || size(f.B),
+                    iif(f.journal > 0, printf(', and its share of the journal is %s%s', l.devices || size(f.journal),
+                        COALESCE((SELECT printf(', put there by %s for the most part', CASE call WHEN 'writeback' THEN 'writeback' WHEN 'fault' THEN 'page faults' ELSE call || '()' END)
+                                  FROM v_grew_call WHERE weight * 2 > whole), '')), ''))
+       FROM v_grew_file f JOIN least l JOIN v_measured m ON m.syscall AND m.block
+       WHERE f.ops > 0
        UNION ALL
-       SELECT 4, 1, 'ledger', CASE WHEN wrong THEN printf('Does NOT close: of %d checks %d differ, such as %s.', ok + wrong, wrong, first)
-                                   WHEN ok THEN printf('Closes: %d check%s against counters of the kernel, none differs', ok, iif(ok = 1, '', 's'))
-                                   ELSE 'Could not be checked' END
-              || iif(wrong, '', iif(absent, printf('; %d cannot be compared.', absent), '.'))
+       SELECT 2, 3, 'from', 'Handed to the device by ' || group_concat(printf('%s (%s)', COALESCE(carrier, 'threads not known'), size(bytes)), ', ') || '.'
+       FROM (SELECT iif(c.carrier = 'itself', g.who || ' itself', c.carrier) AS carrier, c.bytes
+             FROM v_grew_carrier c JOIN v_grew g ON g.place = 1
+             WHERE c.place <= 3 AND c.bytes * 100 >= c.whole ORDER BY c.place) HAVING COUNT(carrier) > 0
+       UNION ALL
+       SELECT 3, 9, 'writes', printf('All together wrote %s, and devices wrote %s on their behalf%s.', COALESCE(l.calls || size(v.S), 'n/a'),
+                    COALESCE(l.devices || size(v.B), 'n/a'),
+                    COALESCE(printf(': %s%.3f times as much', CASE w.bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, w.value), ''))
+       FROM v_volume v JOIN writes n ON n.n > 1 JOIN least l LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
+       WHERE v.what = 'all' AND v.shown
+       UNION ALL
+       SELECT 5, 1, 'ledger', CASE WHEN wrong THEN printf('The bytes do NOT add up: %d of %d comparisons differ%s, such as %s.', wrong, ok + wrong, iif(wrong = 1, 's', ''), first)
+                                   WHEN ok THEN printf('The bytes add up: %d comparison%s with counters of the kernel, none differs', ok, iif(ok = 1, '', 's'))
+                                   ELSE 'Whether the bytes add up could not be checked' END
+              || iif(wrong, '', iif(absent, printf('; %d cannot be made.', absent), '.'))
        FROM checks
        UNION ALL
-       SELECT 5, 1, 'missing', COALESCE(group_concat(text, '; '), 'nothing: each layer was measured and no record was lost') || '.'
+       SELECT 6, 1, 'missing', COALESCE(group_concat(text, '; '), 'nothing: each layer was measured and no record was lost') || '.'
        FROM (SELECT text FROM missing ORDER BY ord)
        UNION ALL
-       SELECT 6, ord, 'next', text
-       FROM (SELECT ord, text FROM next ORDER BY ord LIMIT 3))
+       SELECT 7, ord, 'next', text
+       FROM (SELECT ord, text FROM next WHERE ord < 1 OR NOT :once ORDER BY ord LIMIT 3))
 SELECT about, words, iif(about = 'ledger' AND (SELECT wrong FROM checks), 'MISMATCH', NULL) AS result
 FROM words
 ORDER BY ord, place;

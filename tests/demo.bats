@@ -26,11 +26,11 @@ demo_with() { # SCRIPT
 	echo "$output"
 	[ "$(wc -l <<<"$output")" -le 23 ]
 	empty "long lines" "$(grep -nE '^.{80,}' <<<"$output" | grep -v iot-trace || :)"
-	# the finding, the headline, the explanation, the picture, the page, the next command
-	[[ "${lines[0]} ${lines[1]}" =~ ^[a-z-]+\ wrote\ [0-9.]+\ [KM]iB,\ and\ the\ device\ wrote\ .*\ times\ as\ much ]]
-	grep -q '^writes .* wrote .* by calls; devices wrote ' <<<"$output"
-	grep -q '^ledger    Closes: ' <<<"$output"
-	tr -s ' \n' ' ' <<<"$output" | grep -q ' journal .* of the device bytes .*are the journal of ext4 on '
+	# the finding and where it comes from, the ledger, the explanation, the picture, the page, the next command
+	tr -s ' \n' ' ' <<<"$output" | grep -qE ' finding [a-z-]+ [^a-z]*( procs\))? wrote [0-9.]+ [KM]iB, and devices wrote .* on its behalf: .* times as much .* from Of that '
+	grep -q '^writes .* wrote .*, and devices wrote ' <<<"$output"
+	grep -q '^ledger    The bytes add up: ' <<<"$output"
+	[ "$(sed -n '/^\$ .* explain /,/^$/p' <<<"$output" | wc -l)" -ge 4 ] # what explain says first, in a sentence
 	grep -q '^your own  sudo .*iot-trace -o my.sqlite -- COMMAND$' <<<"$output"
 	empty "not measured" "$(grep 'n/a' <<<"$output" || :)"
 	for path in $(sed -nE 's/^(picture|page) +//p' <<<"$output"); do

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* errands.c - removes what lies beside a store, prints the table, removes the temporary store. */
+/* errands.c - removes what lies beside a store, prints the first screen, removes the temporary store. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ static void __attribute__((noreturn)) report(const struct outputs *o)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* the program that was judged, whatever has its name by now */
 	snprintf(program, sizeof(program), "/proc/self/fd/%d", o->analyzer_fd);
-	execl(program, o->analyzer, "amplification", o->store, (char *)NULL);
+	execl(program, o->analyzer, "headline", o->store, "--once", (char *)NULL);
 	fail(errno, "cannot run %s", o->analyzer);
 	_exit(STATUS_FAILED);
 }

@@ -451,7 +451,7 @@ static int take_command(void *into, char **words, bool behind)
 static const struct arguments arguments = {
 	.usage = "[-- COMMAND [ARGUMENT]...]",
 	.doc = "Records every layer that a byte crosses between an application and a device, and on whose behalf. "
-	       "Without an output, the amplification table is printed at the end.",
+	       "Without an output, the end says in words what happened (iot-analyze STORE).",
 	.n = N_OF(rows), .row = row_argument, .take = take_row, .word = take_command, .rest = true,
 };
 

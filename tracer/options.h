@@ -25,7 +25,7 @@ struct options {
 	enum mode mode;
 	u64 duration_ns;        /* 0: until the command ends, or a signal */
 	struct output outputs[MAX_OUTPUTS];
-	size_t n_outputs;       /* 0: print the amplification table at the end */
+	size_t n_outputs;       /* 0: print in words what happened at the end */
 	enum format format;
 	u32 pids[MAX_PIDS];
 	size_t n_pids;

@@ -165,7 +165,7 @@ static char *find_program(const char *name, int *fd)
 	if (*fd == -EPERM)
 		fail(0, "%s: " PROGRAM_REFUSED, found);
 	else
-		fail(-*fd, "cannot find %s, which prints the table (give an output to do without)", name);
+		fail(-*fd, "cannot find %s, which says what happened (give an output to do without)", name);
 	free(found);
 	return NULL;
 }
@@ -294,7 +294,7 @@ void outputs_undo(struct outputs *o)
 	outputs_close(o, false);
 }
 
-/* A signal that comes while the table is printed ends that, too: its reader may be gone for lunch. */
+/* A signal that comes while the words are printed ends that, too: its reader may be gone for lunch. */
 int outputs_report(struct outputs *o)
 {
 	int before = stop_asked(), err = errand_report();

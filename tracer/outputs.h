@@ -30,7 +30,7 @@ int outputs_confine(struct outputs *);
 /* Closes everything; complete: the run ended as it should. Returns the first error. */
 int outputs_close(struct outputs *, bool complete);
 
-/* Prints the amplification table of a temporary store. */
+/* Prints in words what a temporary store holds: the first screen of iot-analyze. */
 int outputs_report(struct outputs *);
 
 /* The folder and name of store i; *name is NULL, and the folder -1, of another output. False: there are no more outputs. */

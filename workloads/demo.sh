@@ -74,29 +74,15 @@ progress() {
 	done
 }
 
-# The writer whose bytes grew most, of those that wrote a hundredth of all: one sentence. Nothing where that is not known.
-finding() {
-	"$analyze" sql "$store" --format tsv "
-		WITH writer AS (
-		  SELECT v.gid, v.who, v.S, v.B, w.value, w.bound
-		  FROM v_volume v JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys' JOIN v_volume a ON a.rank = 4
-		  WHERE v.shown AND v.rank <= 3 AND v.S * 100 >= a.S AND w.value IS NOT NULL
-		  ORDER BY w.value DESC LIMIT 1),
-		journal AS (SELECT SUM(c.written) AS bytes FROM v_cause c JOIN writer USING (gid) WHERE c.cause = 'journal')
-		SELECT printf('%s wrote %s, and the device wrote %s%s for that, %.1f times as much; %.0f %% of it is the journal of the file system.',
-		              who, size(S), iif(bound = '>=', 'at least ', ''), size(B), value, COALESCE(100.0 * bytes / B, 0)) AS finding
-		FROM writer JOIN journal" | sed 1d
-}
+# Is it known whose bytes grew most, and how many times?
+finding() { "$analyze" headline "$store" --format tsv | grep '^finding.*(waf_sys = '; }
 
-# Sentences of a report: column `words` of those rows whose first column is named, in lines of the terminal's width.
-words() { # REPORT ROWS ABOUT...
-	local report=$1 rows=$2
-
-	shift 2
-	"$analyze" "$report" "$store" --format tsv | awk -F '\t' -v about=" $* " -v rows="$rows" 'NR > 1 && index(about, " " $1 " ") && n++ < rows {
+# Sentences of a report: column `words` of the first rows, or of those whose first column is ABOUT, in lines of the terminal's width.
+words() { # REPORT ROWS [ABOUT]
+	"$analyze" "$1" "$store" --format tsv | awk -F '\t' -v about="${3-}" -v rows="$2" 'NR > 1 && (about == "" || $1 == about) && n++ < rows {
 		sub(/ Rests on:.*To confirm:/, " To confirm:", $2)
 		sub(/ \([0-9.]+ [^()]*, [0-9.]+ [^()]*\)/, "", $2) # which blocks a commit has
-		sub(/; [0-9]+ cannot be compared/, "", $2)
+		sub(/; [0-9]+ cannot be made/, "", $2)
 		print $1 "\t" $2 }' | fold_words 10
 }
 
@@ -115,33 +101,32 @@ fold_words() { # INDENT
 }
 
 # Fits 24 lines of 80 columns; more is said, and the picture drawn if the terminal can, where there is more room.
-screen() { # FINDING
+screen() {
 	local store=$shown/run.sqlite parts=1
 
 	[ "$height" -lt 30 ] || parts=3
 	[ "$height" -lt 45 ] || "$root/workloads/picture.sh" "$out/waterfall.png" $((height - 34)) || :
-	echo
-	printf '\t%s\n' "$1" | fold_words 0
 	printf '\n%s\n' "$ $analyze $store"
-	words headline 3 writes
+	words headline 1 finding
+	words headline "$parts" from
+	words headline "$parts" writes
 	words headline 1 ledger
 	printf '\n%s\n' "$ $analyze explain $store"
-	words explain "$parts" journal data wal redo metadata undo
+	words explain "$parts"
 	echo
 	printf '%-10s%s\n' picture "$shown/waterfall.png" page "$shown/demo.html" \
 		"your own" "sudo $trace -o my.sqlite -- COMMAND" "" "sudo $analyze my.sqlite"
 }
 
 report() {
-	local found said
+	local said
 
-	found=$(finding)
-	[ -n "$found" ] || { "$analyze" "$store" >&2; say "failed: the run has no waf_sys, and the lines above say why"; return 1; }
+	finding >/dev/null || { "$analyze" "$store" >&2; say "failed: the run has no waf_sys, and the lines above say why"; return 1; }
 	say "drawing the picture, and making the page"
 	said=$("$analyze" waterfall "$store" --plot "$out" 2>&1 >/dev/null) || { echo "$said" >&2; return 1; }
 	"$analyze" report "$store" -o "$out/demo.html"
 	[ -z "${SUDO_UID-}" ] || chown -h "$SUDO_UID:${SUDO_GID:-0}" "$out"/*
-	screen "$found"
+	screen
 }
 
 traced() {

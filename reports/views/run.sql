@@ -141,8 +141,11 @@ SELECT 1 AS ord, printf('run %d%s on %s, Linux %s, %s%s%s', run, COALESCE(' (' |
                         started, COALESCE(printf(', %.3f s', dur_ns / 1e9), ''), COALESCE(': ' || command, '')) AS line
 FROM v_run
 UNION ALL
-SELECT 2, 'horizon ' || r.horizon || '; lost: ' || l.lost || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '')
-           || COALESCE('; only ' || r.filters, '') FROM v_run r JOIN v_lost_text l
+SELECT 2, CASE r.horizon WHEN 'after_sync' THEN 'counted until all was written back ('
+                         WHEN 'at_ack' THEN 'counted until calls had returned ('
+                         WHEN 'after_checkpoint' THEN 'counted until the journal, too, was written to its places ('
+                         ELSE '' END || 'horizon ' || r.horizon || iif(r.complete, ')', '') || '; lost: ' || l.lost
+           || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '') || COALESCE('; only ' || r.filters, '') FROM v_run r JOIN v_lost_text l
 UNION ALL
 SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in the whole machine',
                                          COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),

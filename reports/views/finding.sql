@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- finding.sql: What the first screen says: the line whose bytes grew most, and where the growth comes from.
+
+-- The lines of the report that wrote, with what devices wrote beyond what calls did: that of the first place is what
+-- the run is about. An excess of less than a hundredth of all is none; then it is the line with most bytes. Who wrote
+-- no file data, but made or removed a file, comes behind those who did, unless it has most of all.
+CREATE TEMP TABLE v_grew AS
+WITH writer AS (
+       SELECT v.gid, v.who, v.pid, v.S, v.B,
+              iif(v.mapped > 0.01 * COALESCE(v.D, max(COALESCE(v.S, 0) + v.mapped, COALESCE(v.W, 0))), v.mapped, 0) AS mapped,
+              max(v.B - COALESCE(v.S, 0), 0) AS excess, SUM(v.B) OVER () AS whole,
+              COALESCE(v.S, 0) + COALESCE(v.W, 0) + COALESCE(v.mapped, 0) > 0 AS wrote,
+              w.value, COALESCE(w.bound, 'n/a') AS bound, COALESCE(w.note, '') AS note
+       FROM v_volume v LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
+       WHERE v.shown AND v.rank <= 3 AND (v.S > 0 OR v.B > 0 OR v.mapped > 0))
+SELECT w.*, g.rowid AS line,
+       ROW_NUMBER() OVER (ORDER BY w.wrote OR COALESCE(w.B, 0) * 2 > w.whole DESC,
+                                   iif(w.excess * 100 > w.whole, w.excess, 0) DESC, w.B DESC, w.S DESC, w.gid) AS place
+FROM writer w JOIN v_group g ON g.gid = w.gid;
+
+-- What the device bytes of that line are, the largest part first; device, fs: of the journal, where it is one.
+CREATE TEMP TABLE v_grew_cause AS
+WITH part AS (
+       SELECT c.cause, SUM(c.written) AS bytes, COUNT(DISTINCT c.device) AS devices, MIN(c.device) AS device
+       FROM v_cause c JOIN v_grew g ON g.gid = c.gid AND g.place = 1 GROUP BY c.cause HAVING SUM(c.written) > 0)
+SELECT p.cause, p.bytes, SUM(p.bytes) OVER () AS whole, iif(p.devices = 1, p.device, NULL) AS device,
+       iif(p.devices = 1, d.fs, NULL) AS fs, ROW_NUMBER() OVER (ORDER BY p.bytes DESC, p.cause) AS place
+FROM part p LEFT JOIN v_device d ON d.device = p.device;
+
+-- Its file that cost devices most: file data, and its share of the line's journal bytes (v_file_put). Of all inodes
+-- that had the name; the thousand most costly ones are looked at for one.
+CREATE TEMP TABLE v_grew_file AS
+WITH sums AS MATERIALIZED (
+       SELECT s.file, SUM(s.S) AS S, SUM(s.ops_w) AS ops, SUM(s.syncs) AS syncs, SUM(s.B) AS B
+       FROM v_file_sum s JOIN v_grew g ON g.line = s.line AND g.place = 1 GROUP BY s.file),
+     put AS MATERIALIZED (
+       SELECT p.file, SUM(p.bytes) AS journal FROM v_file_put p JOIN v_grew g ON g.line = p.line AND g.place = 1
+       GROUP BY p.file),
+     cost AS MATERIALIZED (
+       SELECT file, SUM(bytes) AS bytes FROM (SELECT file, B AS bytes FROM sums
+                                              UNION ALL SELECT file, COALESCE(journal, 0) FROM put)
+       GROUP BY file HAVING SUM(bytes) > 0 ORDER BY 2 DESC, file LIMIT 1000),
+     best AS MATERIALIZED (
+       SELECT n.path FROM cost c JOIN v_file_name n ON n.id = c.file WHERE n.path IS NOT NULL
+       GROUP BY n.path ORDER BY SUM(c.bytes) DESC, n.path LIMIT 1),
+     inode AS MATERIALIZED (SELECT n.id FROM v_file_name n JOIN best b ON b.path = n.path)
+SELECT b.path, COUNT(*) AS inodes, SUM(s.S) AS S, SUM(s.ops) AS ops, SUM(s.syncs) AS syncs,
+       COALESCE(SUM(s.B), 0) AS B, CAST(ROUND(SUM(p.journal)) AS INTEGER) AS journal
+FROM best b JOIN inode i LEFT JOIN sums s ON s.file = i.id LEFT JOIN put p ON p.file = i.id
+WHERE s.file IS NOT NULL OR p.file IS NOT NULL
+HAVING COUNT(*) > 0;
+
+-- The call that put most into the journal on behalf of that line, by weight (stream/records.def), and its share.
+CREATE TEMP TABLE v_grew_call AS
+SELECT p.call, SUM(p.weight) AS weight, SUM(SUM(p.weight)) OVER () AS whole
+FROM ask JOIN put p ON p.run = ask.run JOIN v_owner o ON o.owner = p.owner
+JOIN v_grew g ON g.gid = o.gid AND g.place = 1
+GROUP BY p.call ORDER BY 2 DESC, p.call LIMIT 1;
+
+-- The threads that submitted the bytes of that line, by name without the numbers of work queues: of runs with whole
+-- events, no more of them than are read in a moment.
+CREATE TEMP TABLE v_grew_carrier AS
+WITH asked AS MATERIALIZED (
+       SELECT e.run FROM ask JOIN run_end e ON e.run = ask.run JOIN v_events v ON v.whole JOIN v_run r ON r.events = 1
+       WHERE e.events <= 1000000),
+     mine AS MATERIALIZED (
+       SELECT o.owner FROM v_owner o JOIN v_grew g ON g.gid = o.gid AND g.place = 1),
+     folded AS (
+       SELECT (SELECT fold(2, e.task, e.task = e.owner, e.bytes, 0) FROM event e
+               WHERE e.run = a.run AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
+                 AND e.owner IN (SELECT owner FROM mine)) AS rows
+       FROM asked a),
+     sums AS MATERIALIZED (SELECT c0 AS task, c1 AS itself, c2 AS bytes FROM folded JOIN unfold(rows)),
+     named AS (
+       SELECT CASE WHEN s.itself THEN 'itself' WHEN p.id IS NULL THEN NULL
+                   WHEN p.kthread AND p.comm GLOB 'kworker/*' THEN 'kworker' ELSE p.comm END AS carrier, s.bytes
+       FROM sums s LEFT JOIN v_process p ON p.id = s.task)
+SELECT carrier, SUM(bytes) AS bytes, SUM(SUM(bytes)) OVER () AS whole,
+       ROW_NUMBER() OVER (ORDER BY carrier IS NULL, SUM(bytes) DESC, carrier) AS place
+FROM named GROUP BY carrier;
