@@ -17,11 +17,13 @@
 #include "sql.h"
 #include "stream.h"
 #include "tend.h"
+#include "usage.h"
 
 struct command {
 	const char *name, *args, *doc;
 	int min, max;                    /* arguments behind the name */
 	int (*run)(const struct options *o);
+	const char *takes;               /* general options that it takes, between blanks; NULL: all */
 };
 
 static int ingest_one(const char *store, const char *name)
@@ -69,16 +71,16 @@ static int cmd_completion(const struct options *o);
 
 /* To add a command that is not a report: a row here. */
 static const struct command commands[] = {
-	{ "ingest", "STORE [FILE...]", "read runs in JSON Lines (default: stdin) into a store", 1, 64, cmd_ingest },
-	{ "merge", "NEW A B [C...]", "make one run of those of several hosts: STORE or STORE:RUN each, default the newest", 3, 64, tend_merge },
-	{ "prune", "STORE[:RUNS]", "take out runs, or with --events their events: RUNS, --older DAYS, --to SIZE", 1, 1, tend_prune },
-	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1, tend_migrate },
+	{ "ingest", "STORE [FILE...]", "read runs in JSON Lines (default: stdin) into a store", 1, 64, cmd_ingest, "" },
+	{ "merge", "NEW A B [C...]", "make one run of those of several hosts: STORE or STORE:RUN each, default the newest", 3, 64, tend_merge, "" },
+	{ "prune", "STORE[:RUNS]", "take out runs, or with --events their events: RUNS, --older DAYS, --to SIZE", 1, 1, tend_prune, "" },
+	{ "migrate", "STORE", "bring a store of an older version to the format of this one", 1, 1, tend_migrate, "" },
 	{ "compare", "A B [C...]", "what differs between sets of repeated runs: stores, folders, STORE:RUNS, labels", 1, 64, compare },
 	{ "report", "STORE", "write a run as one page of HTML, with all charts and tables (-o FILE.html)", 1, 1, page },
 	{ "sql", "STORE [SQL]", "answer statements of one's own, with the views of reports (default: from stdin; .views lists those)", 1, 2, sql },
-	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64, help_question },
-	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1, cmd_completion },
-	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach },
+	{ "help", "[QUESTION...]", "which command answers a question; without one, all", 0, 64, help_question, "" },
+	{ "completion", "SHELL", "the script by which bash or zsh completes command lines", 1, 1, cmd_completion, "" },
+	{ "attach", "STORE LEDGER", "put the ledger of a workload into the run that it is of (--run; default: the newest)", 2, 2, cmd_attach, "--run" },
 };
 
 static int cmd_completion(const struct options *o)
@@ -107,7 +109,7 @@ static int help(const struct options *o)
 	printf("\nreports:\n");
 	err = report_each(o->reports, help_report);
 	printf("\n");
-	err = err ?: options_help();
+	err = err ?: options_help(NULL, NULL, true);
 	printf("\nexit status: 0 all is well; 1 something is wrong with the data; 2 wrong usage\n");
 	return err;
 }
@@ -219,6 +221,16 @@ static int check_by(const struct options *o, const char *name)
 	return 0;
 }
 
+static int unknown(const struct options *o)
+{
+	const char *names[N_OF(commands) + 1] = { NULL };
+	size_t i;
+
+	for (i = 0; i < N_OF(commands); i++)
+		names[i] = commands[i].name;
+	return usage_unknown(o, o->arg[0], names);
+}
+
 static int run_report(const struct options *o)
 {
 	auto_free char *file = NULL, *text = NULL;
@@ -233,7 +245,7 @@ static int run_report(const struct options *o)
 	errno = ENOENT;
 	text = is_plain(name) ? report_text(o->reports, file) : NULL;
 	if (!text && errno == ENOENT)
-		return fail_as(EXIT_USAGE, 0, "unknown command '%s' (--help lists commands and reports)", o->arg[0]);
+		return unknown(o);
 	if (!text)
 		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
@@ -291,26 +303,68 @@ static int check_place(const struct options *o, const char *command)
 	return 0;
 }
 
-static int run_command(const struct options *o)
+static const struct command *find_command(const char *name)
 {
 	size_t i;
 
+	for (i = 0; i < N_OF(commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static char *find_report(const struct options *o, const char *name)
+{
+	auto_free char *file = NULL;
+
+	return is_plain(name) && asprintf(&file, "%s.sql", name) > 0 ? report_text(o->reports, file) : NULL;
+}
+
+/* A store before its command is taken as one behind it. */
+static void place_command(struct options *o)
+{
+	auto_free char *report = NULL;
+	const char *store = o->arg[0];
+
+	if (o->args < 2 || find_command(store) || !is_store(store))
+		return;
+	report = find_report(o, o->arg[1]);
+	if (!report && !find_command(o->arg[1]))
+		return;
+	o->arg[0] = o->arg[1];
+	o->arg[1] = store;
+}
+
+/* Of the command that --help stands beside. */
+static int help_command(const struct options *o)
+{
+	const struct command *c = find_command(o->arg[0]);
+	auto_free char *report = c ? NULL : find_report(o, o->arg[0]);
+
+	if (c)
+		return usage_command(c->name, c->args, c->doc, c->takes);
+	return report ? usage_report(o, o->arg[0], report) : is_store(o->arg[0]) ? help(o) : unknown(o);
+}
+
+static int run_command(struct options *o)
+{
+	const struct command *c;
+
 	if (o->version)
 		return printf("iot-analyze %s\n", IOT_VERSION) < 0;
+	place_command(o);
 	if (o->help)
-		return help(o);
+		return o->args ? help_command(o) : help(o);
 	if (!o->args)
 		return fail_as(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
 	if (check_place(o, o->arg[0]))
 		return EXIT_USAGE;
-	for (i = 0; i < N_OF(commands); i++) {
-		if (strcmp(commands[i].name, o->arg[0]))
-			continue;
-		if (o->args - 1 < commands[i].min || o->args - 1 > commands[i].max)
-			return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s %s", commands[i].name, commands[i].args);
-		return commands[i].run(o);
-	}
-	return run_report(o);
+	c = find_command(o->arg[0]);
+	if (!c)
+		return run_report(o);
+	if (o->args - 1 < c->min || o->args - 1 > c->max)
+		return fail_as(EXIT_USAGE, 0, "usage: iot-analyze %s %s", c->name, c->args);
+	return c->run(o);
 }
 
 /* A reader that left (`| head -1`) is no error of ours; a full disk is. */

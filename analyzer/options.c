@@ -3,6 +3,7 @@
 #include <errno.h>
 #include "analyzer.h"
 #include "arguments.h"
+#include "near.h"
 #include "options.h"
 
 enum option_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_SIZE, OPT_COPIES, OPT_CODE, OPT_PERCENT, OPT_CHOICE, OPT_MAX, OPT_MIN, OPT_WHERE };
@@ -13,6 +14,7 @@ struct option_row {
 	size_t offset, has;          /* members of struct options; has: set when the option is given, 0 for none */
 	const char *const *choices;  /* OPT_CHOICE: stored as an index */
 	const char *doc;
+	const char *of;              /* commands that take it; NULL: every report, and what answers as one does */
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
@@ -34,7 +36,7 @@ static const struct option_row rows[] = {
 	{ "--sort", "COLUMN", OPT_TEXT, AT(select.sort), 0, NULL, "rows by that column, numbers from the largest on; COLUMN:asc, COLUMN:desc" },
 	{ "--top", "N", OPT_NUMBER, AT(select.top), AT(has_top), NULL, "the first N rows of each table" },
 	{ "--bytes", NULL, OPT_FLAG, AT(exact), 0, NULL, "exact numbers on a terminal too, in place of three digits and a unit" },
-	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write" },
+	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write", "report" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Pictures:" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
 	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
@@ -49,20 +51,20 @@ static const struct option_row rows[] = {
 	{ "--ledger", "FILE", OPT_TEXT, AT(ledger), 0, NULL,
 	  "what clients had acknowledged, as workloads/SYSTEM.sh load prints it: waf_e2e, waf_norm, raf_e2e, naf_cli, naf_int" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Of one command:" },
-	{ "--step", "MS", OPT_NUMBER, AT(step), AT(has_step), NULL, "timeline: length of a step, from 10 milliseconds on (default: 1000)" },
-	{ "--cdf", NULL, OPT_FLAG, AT(cdf), 0, NULL, "latency: also the table behind its curves" },
-	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged" },
-	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often" },
-	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99" },
-	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL" },
-	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "check --against: how far they may be apart (default: 5%)" },
-	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools" },
+	{ "--step", "MS", OPT_NUMBER, AT(step), AT(has_step), NULL, "timeline: length of a step, from 10 milliseconds on (default: 1000)", "timeline" },
+	{ "--cdf", NULL, OPT_FLAG, AT(cdf), 0, NULL, "latency: also the table behind its curves", "latency" },
+	{ "--ops", "N", OPT_NUMBER, AT(ops), AT(has_ops), NULL, "perop: how many operations clients had acknowledged", "perop" },
+	{ "--max", "RATIO=N", OPT_MAX, 0, 0, NULL, "check: what the ratio may be at most; may be given often", "check" },
+	{ "--min", "RATIO=N", OPT_MIN, 0, 0, NULL, "check: what it must be at least, such as attributed=0.99", "check" },
+	{ "--against", "BASE", OPT_TEXT, AT(against), 0, NULL, "check: ratios must be those of BASE: a store, STORE:RUN, a label in STORE:LABEL", "check" },
+	{ "--within", "N%", OPT_PERCENT, AT(within), AT(has_within), NULL, "check --against: how far they may be apart (default: 5%)", "check" },
+	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools", "amplification" },
 	{ "--once", NULL, OPT_FLAG, AT(once), 0, NULL,
-	  "headline: of a store that is removed next, as by iot-trace without -o: says how to keep one, and is no check" },
-	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days" },
-	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB" },
-	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay" },
-	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such" },
+	  "headline: of a store that is removed next, as by iot-trace without -o: says how to keep one, and is no check", "headline" },
+	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days", "prune" },
+	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB", "prune" },
+	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay", "prune" },
+	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such", "compare check" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Of the program:" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
 	{ "--help", NULL, OPT_FLAG, AT(help), 0, NULL, "this text" },
@@ -71,7 +73,8 @@ static const struct option_row rows[] = {
 
 static int take_choice(const struct option_row *r, const char *value, int *out)
 {
-	char all[160] = "";
+	struct near n = { .given = value };
+	char all[160] = "", hint[NEAR_HINT];
 	int i;
 
 	for (i = 0; r->choices[i]; i++) {
@@ -79,9 +82,10 @@ static int take_choice(const struct option_row *r, const char *value, int *out)
 			*out = i;
 			return 0;
 		}
+		near_try(&n, r->choices[i]);
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", r->choices[i]);
 	}
-	return fail_as(EXIT_USAGE, 0, "%s: unknown value '%s' (there are %s)", r->name, value, all);
+	return fail_as(EXIT_USAGE, 0, "%s: unknown value '%s'%s (there are %s)", r->name, value, near_hint(&n, "", hint), all);
 }
 
 /* RATIO=N, where N is a decimal number that is not negative. */
@@ -211,7 +215,72 @@ void options_each(void (*call)(const char *name, const char *value, const char *
 			call(rows[i].name, rows[i].value, rows[i].choices, rows[i].doc);
 }
 
-int options_help(void)
+static struct {
+	const char *command, *takes;
+	bool draws;
+	size_t row[N_OF(rows)], n;
+} shown;
+
+static bool has_word(const char *words, const char *word)
 {
-	return arguments_help(&arguments) ? EXIT_DATA : EXIT_OK;
+	size_t len = strlen(word);
+	const char *p = words;
+
+	for (; (p = strstr(p, word)); p += len)
+		if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
+			return true;
+	return false;
+}
+
+static bool is_picture(const struct option_row *r)
+{
+	return r->offset == AT(plot) || r->offset == AT(size) || r->offset == AT(title) || r->offset == AT(no_head);
+}
+
+static bool is_shown(const struct option_row *r)
+{
+	if (!shown.command)
+		return true;
+	if (r->of)
+		return has_word(r->of, shown.command);
+	if (is_picture(r) && r->name && !shown.draws)
+		return false;
+	return shown.takes ? has_word(shown.takes, r->name) : r->offset != AT(version) && r->offset != AT(help);
+}
+
+/* Those of a group, with its head where there are any. */
+static void show_group(size_t head, size_t end)
+{
+	size_t i;
+
+	for (i = head + 1; i < end && !is_shown(&rows[i]); i++)
+		;
+	if (i == end)
+		return;
+	for (shown.row[shown.n++] = head, i = head + 1; i < end; i++)
+		if (is_shown(&rows[i]))
+			shown.row[shown.n++] = i;
+}
+
+static struct argument shown_argument(size_t i)
+{
+	return row_argument(shown.row[i]);
+}
+
+int options_help(const char *command, const char *takes, bool draws)
+{
+	struct arguments some = { .row = shown_argument, .take = take_option, .word = take_word };
+	size_t i, head = 0;
+
+	shown.command = command;
+	shown.takes = takes;
+	shown.draws = draws;
+	shown.n = 0;
+	for (i = 1; i <= N_OF(rows); i++)
+		if (i == N_OF(rows) || !rows[i].name) {
+			show_group(head, i);
+			head = i;
+		}
+	some.n = shown.n;
+	return shown.n && arguments_help(&some) ? EXIT_DATA : EXIT_OK;
 }

@@ -53,7 +53,8 @@ int options_read(struct options *o, int argc, char **argv);
 /* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with NULL, or is NULL. */
 void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc));
 
-/* Prints the options in their groups to stdout. Returns an exit status. */
-int options_help(void);
+/* Prints the options in their groups to stdout: all of them (command NULL), or those of a command: its own, and of the general ones those in
+ * `takes`, which stand between blanks (NULL: all), without those for pictures unless it draws. Returns an exit status. */
+int options_help(const char *command, const char *takes, bool draws);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include "analyzer.h"
 #include "markup.h"
+#include "near.h"
 #include "print.h"
 #include "print_text.h"
 #include "text.h"
@@ -229,13 +230,31 @@ static const struct grid *choose(const struct answer *a, const char *only)
 	return NULL;
 }
 
+/* Which tables there are, for who gave another. */
+static int fail_table(const struct answer *a, const char *only)
+{
+	struct near n = { .given = only };
+	char hint[NEAR_HINT], all[400] = "";
+	int i;
+
+	for (i = 0; i < a->tables; i++) {
+		const char *name = a->table[i].name;
+
+		if (a->table[i].plot || !name)
+			continue;
+		near_try(&n, name);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", *all ? ", " : "", name);
+	}
+	return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'%s; there are: %s", a->name, only, near_hint(&n, "", hint), all);
+}
+
 int print_answer(const struct answer *a, enum format format, const char *only)
 {
 	const struct grid *t = choose(a, only ?: a->main);
 	int err = 0;
 
 	if (!t)
-		return fail_as(EXIT_USAGE, 0, "report '%s' has no table '%s'", a->name, only ?: "");
+		return fail_table(a, only ?: "");
 	if (format == FORMAT_JUNIT && !t->cases)
 		return fail_as(EXIT_USAGE, 0, "report '%s' has no cases that pass or fail: --format junit is for check and verify", a->name);
 	switch (format) {

@@ -156,8 +156,7 @@ static int text_table(const struct grid *t, const struct screen *screen)
 	return err;
 }
 
-/* Words, from column `at` on; lines begin in column `from` and have at most `width` columns, but for a word that is longer. */
-static void put_words(const char *words, size_t from, size_t width)
+void print_words(const char *words, size_t from, size_t width)
 {
 	size_t at = from, len, n;
 
@@ -179,7 +178,7 @@ static void put_lines(const char *lines, size_t width)
 	size_t len = strlen(lines);
 
 	if (width)
-		put_words(lines, 0, width);
+		print_words(lines, 0, width);
 	else
 		printf("%s%s", lines, len && lines[len - 1] == '\n' ? "" : "\n");
 }
@@ -192,7 +191,7 @@ static void put_paragraph(const char *about, const char *words, size_t screen)
 	printf("%s%*s", about, (int)(width < at ? at - width : 0), "");
 	if (width >= at)
 		printf("\n%*s", (int)at, "");
-	put_words(words, at, screen && screen < WORDS_WIDTH ? screen : WORDS_WIDTH);
+	print_words(words, at, screen && screen < WORDS_WIDTH ? screen : WORDS_WIDTH);
 }
 
 static int text_words(const struct grid *t, size_t screen)

@@ -10,6 +10,7 @@
 #include "fold.h"
 #include "functions.h"
 #include "memory.h"
+#include "near.h"
 #include "opener.h"
 #include "options.h"
 #include "order.h"
@@ -218,15 +219,32 @@ static int store_limits(struct store *s, const struct ask *ask)
 	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
 }
 
+static int check_ratio(const struct grid *known, const char *name)
+{
+	struct near n = { .given = name };
+	char all[400] = "", hint[NEAR_HINT];
+	size_t row;
+
+	for (row = 0; row < known->rows; row++) {
+		const char *one = grid_cell(known, row, 0)->text;
+
+		if (!strcmp(one, name))
+			return 0;
+		near_try(&n, one);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", row ? ", " : "", one);
+	}
+	return fail_as(EXIT_USAGE, 0, "no ratio is called '%s'%s; there are: %s", name, near_hint(&n, "", hint), all);
+}
+
 /* Every limit is of something that there is. */
 static int store_knows_limits(struct store *s)
 {
-	static const char sql[] = "SELECT ratio FROM wanted_limit WHERE ratio <> 'attributed' AND ratio NOT IN (SELECT ratio FROM v_ratio_def) LIMIT 1";
+	static const char known[] = "SELECT 'attributed' UNION ALL SELECT ratio FROM v_ratio_def";
 	struct grid t = { 0 };
-	int err = s->ask.limits ? store_query(s, "limits", sql, NULL, &t) : 0;
+	int i, err = s->ask.limits ? store_query(s, "limits", known, NULL, &t) : 0;
 
-	if (!err && t.rows)
-		err = fail_as(EXIT_USAGE, 0, "no ratio is called '%s' (iot-analyze(1) names them, RATIOS)", grid_cell(&t, 0, 0)->text);
+	for (i = 0; !err && i < s->ask.limits; i++)
+		err = check_ratio(&t, s->ask.limit[i].name);
 	grid_free(&t);
 	return err;
 }

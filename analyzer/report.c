@@ -79,8 +79,7 @@ char *report_line(const char *text, const char *key)
 	return NULL;
 }
 
-/* All lines of that key, each with its end. */
-static char *report_lines(const char *text, const char *key)
+char *report_lines(const char *text, const char *key)
 {
 	char *all = NULL;
 	size_t len = 0;

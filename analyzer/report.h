@@ -34,6 +34,9 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 /* Value of the first line "-- KEY: value" in text, allocated, or NULL. */
 char *report_line(const char *text, const char *key);
 
+/* The values of all lines of that key, each with a line's end, allocated; "" when there is none, NULL: no memory. */
+char *report_lines(const char *text, const char *key);
+
 /* Whether the report of that text is about all runs of a store ("-- scope: store"). */
 bool report_about_store(const char *text);
 

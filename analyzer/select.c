@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include "analyzer.h"
+#include "near.h"
 #include "select.h"
 
 enum test { EQUAL, UNEQUAL, LESS, LESS_EQUAL, MORE, MORE_EQUAL, CONTAINS };
@@ -226,13 +227,17 @@ static void add_word(char *all, size_t size, const char *word)
 /* Which columns there are, for who gave another. */
 static int fail_column(const struct answer *a, const char *option, const char *text, const char *only)
 {
-	char all[400] = "";
+	auto_free char *name = strndup(text, strcspn(text, "=<>~!:"));
+	struct near n = { .given = name ?: "" };
+	char all[400] = "", hint[NEAR_HINT];
 	int i, col;
 
 	for (i = 0; i < a->tables; i++)
-		for (col = 0; !a->table[i].plot && (!only || !strcmp(a->table[i].name ?: "", only)) && col < a->table[i].cols; col++)
+		for (col = 0; !a->table[i].plot && (!only || !strcmp(a->table[i].name ?: "", only)) && col < a->table[i].cols; col++) {
 			add_word(all, sizeof(all), a->table[i].col[col]);
-	return fail_as(EXIT_USAGE, 0, "%s %s: report '%s' has no such column (there are %s)", option, text, a->name, all);
+			near_try(&n, a->table[i].col[col]);
+		}
+	return fail_as(EXIT_USAGE, 0, "%s %s: report '%s' has no such column%s (there are %s)", option, text, a->name, near_hint(&n, "", hint), all);
 }
 
 static int each_where(struct answer *a, const char *text, const char *only)

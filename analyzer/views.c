@@ -11,6 +11,7 @@
 #include "analyzer.h"
 #include "memory.h"
 #include "report.h"
+#include "stream.h"
 #include "views.h"
 
 struct view {
@@ -131,6 +132,8 @@ static int read_files(struct views *v, const char *dir)
 		else
 			err = fail_as(EXIT_DATA, errno, "cannot read %s/%s", dir, f->name);
 	}
+	if (!err)
+		store_views(all);
 	return fclose(all) && !err ? fail_as(EXIT_DATA, ENOMEM, "views") : err;
 }
 

@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "clean.h"
 #include "fail.h"
+#include "near.h"
 
 #define KEY 256 /* of row 0: above all letters */
 
@@ -37,6 +38,20 @@ static size_t find(const struct arguments *of, char letter, const char *name, si
 	return i;
 }
 
+/* The option is not there; which one may have been meant. */
+static int unknown(const struct arguments *of, const char *arg)
+{
+	auto_free char *name = strndup(arg + strspn(arg, "-"), strcspn(arg + strspn(arg, "-"), "="));
+	struct near n = { .given = name ?: "" };
+	char hint[NEAR_HINT];
+	size_t i;
+
+	for (i = 0; arg[1] == '-' && i < of->n; i++)
+		if (of->row(i).name)
+			near_try(&n, of->row(i).name);
+	return fail_usage("unknown option '%s'%s", arg, near_hint(&n, "--", hint));
+}
+
 /* What argp did not like about an argument: an option that nobody knows, or a known one with too much or too little. */
 static int wrong(const struct arguments *of, const char *arg)
 {
@@ -49,7 +64,7 @@ static int wrong(const struct arguments *of, const char *arg)
 		i = find(of, is_long ? 0 : *p, p, len);
 	while (!is_long && i < of->n && !of->row(i).value && *++p);
 	if (i == of->n || (!is_long && !*p))
-		return fail_usage("unknown option '%s'", arg);
+		return unknown(of, arg);
 	a = of->row(i);
 	if (is_long && p[len])
 		return fail_usage("option --%s takes no value", a.name);
@@ -62,7 +77,7 @@ static int take_option(struct reading *r, size_t i, char *value, struct argp_sta
 	const char *arg = s->argv[r->at];
 
 	if (arg[1] == '-' && strcspn(arg + 2, "=") != strlen(a.name))
-		return fail_usage("unknown option '%s'", arg);
+		return unknown(r->of, arg);
 	/* argp takes such a value behind = only */
 	if (may_lack(&a) && !value && s->next > r->at && s->next < s->argc && *s->argv[s->next] != '-')
 		value = s->argv[s->next++];

@@ -21,6 +21,10 @@ $(B)/completions/%/iot-analyze: $(B)/iot-analyze
 	$(Q)mkdir -p $(@D)
 	$(Q)$< completion $* >$@
 
+$(B)/iot-glossary.7: packaging/glossary analyzer/terms.def
+	$(Q)mkdir -p $(@D)
+	$(Q)$^ >$@
+
 # MODE:FOLDER:FILE...: what install puts where, and uninstall takes away. To add a file: its name here.
 to = $(patsubst %,$1:%,$2)
 installed = $(call to,755:$(PREFIX)/sbin,$(B)/iot-trace) \
@@ -30,13 +34,13 @@ installed = $(call to,755:$(PREFIX)/sbin,$(B)/iot-trace) \
 	$(call to,644:$(PREFIX)/share/iot,tracer/systems/systems.json) \
 	$(call to,644:$(MANDIR)/man1,workloads/iot.1 analyzer/iot-analyze.1) \
 	$(call to,644:$(MANDIR)/man5,tracer/iot-systems.5) \
-	$(call to,644:$(MANDIR)/man7,analyzer/iot-cookbook.7) \
+	$(call to,644:$(MANDIR)/man7,analyzer/iot-cookbook.7 $(B)/iot-glossary.7) \
 	$(call to,644:$(MANDIR)/man8,tracer/iot-trace.8) \
 	$(call to,644:$(BASH_COMPLETIONS),$(filter $(B)/completions/bash/%,$(completions))) \
 	$(foreach f,$(filter $(B)/completions/zsh/%,$(completions)),644:$(ZSH_COMPLETIONS):$f:_$(notdir $f))
 
 ## make install   install into $(DESTDIR)$(PREFIX)
-install: all $(completions)
+install: all $(completions) $(B)/iot-glossary.7
 	@packaging/install install '$(DESTDIR)' $(installed)
 
 ## make uninstall remove what `make install` with the same PREFIX put there

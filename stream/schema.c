@@ -226,12 +226,13 @@ static void put_view_field(FILE *f, const struct column *c)
 		fprintf(f, ", e.%s", c->name);
 }
 
-static void put_event_view(FILE *f)
+static void put_event_view(FILE *f, const char *temp)
 {
 	const struct table *t = table_of(REC_EVENT);
 	size_t i;
 
-	fprintf(f, "CREATE VIEW v_event AS\n-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run");
+	fprintf(f, "%sCREATE %sVIEW v_event AS\n-- events in words: names for numbers, comm of task and owner, path of the file\nSELECT e.run",
+		*temp ? "-- Events in words.\n" : "", temp);
 	for (i = 0; i < t->n; i++)
 		put_view_field(f, &t->cols[i]);
 	fprintf(f, ",\n  r.comm AS task_comm, o.comm AS owner_comm, o.system AS system, p.path AS path\n"
@@ -241,9 +242,9 @@ static void put_event_view(FILE *f)
 		"LEFT JOIN file p ON p.run = e.run AND p.id = e.file;\n");
 }
 
-static void put_agg_view(FILE *f, const char *view, const char *table, const char *sec, const char *doc)
+static void put_agg_view(FILE *f, const char *temp, const char *view, const char *table, const char *sec, const char *doc)
 {
-	fprintf(f, "CREATE VIEW %s AS\n-- %s\n"
+	fprintf(f, "%sCREATE %sVIEW %s AS\n-- %s\n"
 		"SELECT a.run%s, l.name AS layer, k.name AS kind, k.dir AS dir, a.owner, o.pid AS owner_pid, o.comm AS owner_comm,\n"
 		"  o.system AS system, (a.dev >> 20) || ':' || (a.dev & 1048575) AS dev, d.name AS device, d.leaf AS leaf,\n"
 		"  c.name AS cause, h.name AS how, s.name AS sub, r.name AS carrier, a.flags, a.ops, a.errors, a.bytes, a.touched, a.timed, a.lat_ns, a.max_ns\n"
@@ -251,7 +252,20 @@ static void put_agg_view(FILE *f, const char *view, const char *table, const cha
 		"JOIN how h ON h.id = a.how JOIN sub s ON s.id = a.sub\n"
 		"LEFT JOIN carrier r ON r.id = a.carrier\n"
 		"LEFT JOIN process o ON o.run = a.run AND o.id = a.owner\n"
-		"LEFT JOIN device d ON d.run = a.run AND d.dev = a.dev;\n", view, doc, sec, table);
+		"LEFT JOIN device d ON d.run = a.run AND d.dev = a.dev;\n",
+		*temp ? "-- Sums in words.\n" : "", temp, view, doc, sec, table);
+}
+
+static void put_views(FILE *f, const char *temp)
+{
+	put_event_view(f, temp);
+	put_agg_view(f, temp, "v_agg", "agg", ", a.sec", "aggregates of each second in words");
+	put_agg_view(f, temp, "v_total", "agg_total", "", "aggregates of a whole run in words");
+}
+
+void store_views(FILE *f)
+{
+	put_views(f, "TEMP ");
 }
 
 int schema_create(sqlite3 *db)
@@ -269,9 +283,7 @@ int schema_create(sqlite3 *db)
 		put_table(f, "", type, true);
 	put_total(f);
 	fputs(fixed_tables, f);
-	put_event_view(f);
-	put_agg_view(f, "v_agg", "agg", ", a.sec", "aggregates of each second in words");
-	put_agg_view(f, "v_total", "agg_total", "", "aggregates of a whole run in words");
+	put_views(f, "");
 	if (fclose(f))
 		return SQLITE_NOMEM;
 	rc = sqlite3_exec(db, sql, NULL, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include "../bpf/event.h"
 
 /* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
@@ -144,6 +145,9 @@ int output_open(const char *path, int flags, struct place *at);
 /* Computes the dirty ledger (METRICS section 3) of one run from its events and writes table `ledger`. Called by
  * the store sink at the end of a run. db is a struct sqlite3 *. Returns 0 or a negative errno. */
 int ledger_build(void *db, long long run);
+
+/* Prints statements that make the views of a store for one connection: views that lie in a store are not trusted by who reads it. */
+void store_views(FILE *);
 
 /* Text of a device number, "8:1", in a buffer of at least 24 bytes; and back: 0 or -EINVAL. */
 const char *dev_text(u32 dev, char buf[24]);

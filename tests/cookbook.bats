@@ -35,12 +35,124 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	same "two words" "$(first fsync cost)" "fsync STORE"
 	same "a plural, and capitals" "$(first WHICH FILES)" "files STORE"
 	same "did it matter" "$(first did my change matter?)" "compare BEFORE AFTER"
-	same "all" "$("$analyze" help | grep -c '^    iot-analyze ')" "$(grep -c '^QUESTION(' "$root/analyzer/questions.def")"
+	same "all" "$("$analyze" help | grep -c '^    iot-')" "$(grep -c '^QUESTION(' "$root/analyzer/questions.def")"
 	same "nothing but words of all questions" "$("$analyze" help what does | wc -l)" "$("$analyze" help | wc -l)"
 	run --separate-stderr -2 "$analyze" help xyzzy
 	same "lines" "${#stderr_lines[@]}" 1
 	run --separate-stderr -2 "$analyze" help '$(touch pwned)' '%s%n'
 	[ ! -e pwned ]
+}
+
+@test "help WORD says what a word means, with a command that shows it; capitals tell volumes apart, * and _ stand for more" {
+	same "a ratio" "$("$analyze" help waf_sys | head -n 4)" "waf_sys
+    B/S: how many bytes devices wrote for each that calls wrote; what the kernel
+    stack adds
+    iot-analyze amplification STORE --table summary"
+	same "a volume" "$("$analyze" help T | head -n 2 | tail -n 1)" "    file bytes that writes touched, rounded out to blocks of the file system: 1"
+	same "no volume" "$("$analyze" help t | grep -c 'bytes that writes touched')" 0
+	same "all that begin so" "$("$analyze" help 'hop_*' | grep -c '^hop_')" 6
+	same "a share" "$("$analyze" help share_journal | head -n 1)" share_
+	same "in capitals" "$("$analyze" help HORIZON | head -n 1)" horizon
+	# every ratio that there is, and the words of defect 87
+	for word in $("$analyze" sql "$S" "SELECT ratio FROM v_ratio_def WHERE ratio NOT LIKE '% %'" --format tsv | sed 's/seed_op_amp_[rw]/seed_op_amp/; 1d') \
+		S T D W F B P L V N S_r B_r horizon leaf owner carrier cause residual residue absorbed cancelled nobody; do
+		"$analyze" help "$word" | sed -n 2p | grep -q '^    [A-Za-z0-9(]' || fail "$word means nothing"
+	done
+	# what stands behind is there: a report, and a table of it
+	sed -n 's/^TERM(.*, "\([^"]*\)")$/\1/p' "$root/analyzer/terms.def" | sort -u >behind
+	[ "$(wc -l <behind)" -gt 20 ]
+	while read -r report store options; do
+		same "$report" "$store" STORE
+		reports | grep -qx "$report" || fail "no report is called $report"
+		table=$(sed -n 's/.*--table \([a-z]*\).*/\1/p' <<<"$options")
+		[ -z "$table" ] || grep -qE "^-- (table|words): $table(:|\$)" "$root/reports/$report.sql" || fail "$report has no table $table"
+	done <behind
+}
+
+@test "the glossary is a manual made of the same rows, one each" {
+	"$root/packaging/glossary" "$root/analyzer/terms.def" >iot-glossary.7
+	same "terms" "$(grep -c '^\.TP' iot-glossary.7)" "$(grep -c '^TERM(' "$root/analyzer/terms.def")"
+	[ "$(grep -c '^TERM(' "$root/analyzer/terms.def")" -gt 60 ]
+	need man man-db
+	LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l iot-glossary.7 2>warnings | col -bx >page
+	empty "warnings" "$(cat warnings)"
+	grep -q '^ *hop_fs *F/W: what the file system adds' page
+	empty "too wide" "$(LC_ALL=C.UTF-8 grep -E '^.{81,}' page || :)"
+}
+
+@test "help by people's words leads to a command that there is" {
+	while read -r wanted words; do
+		# shellcheck disable=SC2086 # words
+		"$analyze" help $words | grep -qE "^    iot-[a-z]+ .*$wanted" || fail "$words: not $wanted but $("$analyze" help $words)"
+	done <<-'W'
+		container docker
+		container container
+		cgroup cgroup
+		csv csv
+		csv pandas
+		latex latex
+		amplification ssd wear
+		journal atime
+		breakdown who
+		text live
+		text top
+		owner kworker
+		owner jbd2
+		fsync fsync slow
+		components sqlite
+	W
+	"$root/tests/gen-run.py" 100 --systems | "$analyze" ingest gen.sqlite
+	"$analyze" sql gen.sqlite "$("$analyze" help docker | sed -n 's/.*STORE "\(.*\)"$/\1/p')" | grep -q '^comm *container *cgroup$'
+}
+
+@test "--help of a command: how it is called, its tables, its options and no others, an example" {
+	for report in $(reports); do
+		"$analyze" "$report" --help >out
+		head -n 1 out | grep -qE "^usage: iot-analyze ($report |)STORE \[OPTIONS\]$" || fail "$(head -n 1 out)"
+		same "tables of $report" "$(sed -n '/^tables/,/^$/s/^  \([a-z0-9_][a-z0-9_]*\).*/\1/p' out | paste -sd' ')" \
+			"$(sed -nE 's/^-- (table|words): ([a-z0-9_]*).*/\2/p' "$root/reports/$report.sql" | paste -sd' ')"
+		grep -q -- '--format' out
+		same "pictures of $report" "$(grep -c -- '--plot=' out)" "$(grep -qE '^-- chart: ' "$root/reports/$report.sql" || [ -e "$root/reports/$report.gp" ] && echo 1 || echo 0)"
+	done
+	for command in $(commands); do
+		"$analyze" "$command" --help | head -n 1 | grep -q "^usage: iot-analyze $command" || fail "$command"
+	done
+	own() { "$analyze" "$1" --help | grep -oE '^ +(--[a-z-]+|-[a-z])\b' | tr -d ' ' | paste -sd' '; }
+	same "of prune" "$(own prune)" "--events --older --to"
+	same "of attach" "$(own attach)" "--run"
+	same "of ingest" "$(own ingest)" ""
+	[[ " $(own timeline) " == *" --step "* && " $(own files) " != *" --step "* ]]
+	"$analyze" files --help | grep -qx 'example: iot-analyze files STORE'
+	same "of a store" "$("$analyze" "$S" files --help)" "$("$analyze" files --help)"
+}
+
+@test "a store may stand before its command" {
+	same "a report" "$("$analyze" "$S" files --format csv)" "$("$analyze" files "$S" --format csv)"
+	same "sql" "$("$analyze" "$S" sql "SELECT 7 AS n" --format csv | paste -sd' ')" "n 7"
+	cp "$S" explain
+	same "a file that is called as a report" "$("$analyze" files explain --format csv)" "$("$analyze" files "$S" --format csv)"
+	run --separate-stderr -2 "$analyze" "$S" nothing
+	same lines "${#stderr_lines[@]}" 1
+}
+
+@test "what there is not: which one may have been meant, and which there are" {
+	meant() { # TEXT ARGUMENTS...
+		run --separate-stderr -2 "$analyze" "${@:2}"
+		same "lines for ${*:2}" "${#stderr_lines[@]}" 1
+		[[ $stderr == *"$1"* ]] || fail "${*:2}: $stderr"
+	}
+	meant "unknown command 'expain' (did you mean explain?)" expain "$S"
+	meant "unknown command 'mrege' (did you mean merge?)" mrege "$S"
+	meant "unknown command 'zzzzzz' (--help" zzzzzz "$S"
+	meant "unknown option '--tpo' (did you mean --top?)" files "$S" --tpo 3
+	meant "unknown option '--formt=csv' (did you mean --format?)" files "$S" --formt=csv
+	meant "no table 'ledgr' (did you mean ledger?); there are: files, io, ledger" files "$S" --table ledgr
+	meant "no such column (did you mean path?) (there are path, device" files "$S" --where pth=x
+	meant "no such column (did you mean dirtied?) (there are path, device" files "$S" --sort dirtid
+	meant "unknown value 'fil' (did you mean file?) (there are system, instance" files "$S" --by fil
+	meant "no ratio is called 'waf_sy' (did you mean waf_sys?); there are: attributed, waf_sys, waf_e2e" check "$S" --max waf_sy=3
+	meant "no question has these words (did you mean waf_sys?)" help wafsys
+	meant "no question has these words (\`iot" help xyzzy
 }
 
 # complete WORDS...: what bash offers for the last of them
@@ -137,6 +249,11 @@ complete_words() {
 	same "bytes, in two examples" "$bytes" $(($("$analyze" sql run.sqlite "SELECT B FROM v_volume WHERE what = 'total'" --format csv | tail -n 1) * 2))
 	"$analyze" sql run.sqlite .views | awk '{ print $1 }' >views
 	for view in $(sed -n '/^\.SH VIEWS/,/^\.SH EX/s/^\(v_[a-z_]*\)\t.*/\1/p' "$root/analyzer/iot-cookbook.7"); do
-		[ "$view" = v_event ] || grep -qx "$view" views || fail "$view is no view"
+		grep -qx "$view" views || fail "$view is no view"
+		"$analyze" sql run.sqlite "SELECT * FROM $view LIMIT 1" >one || fail "$view does not open"
 	done
+	# those of the store itself, in words: one event a row, and sums of the same operations
+	same "events" "$("$analyze" sql run.sqlite "SELECT COUNT(*), COUNT(layer) FROM v_event" --format tsv | sed -n '2s/\t/ /p')" "$(sqlite3 run.sqlite "SELECT COUNT(*) || ' ' || COUNT(*) FROM event")"
+	same "sums" "$("$analyze" sql run.sqlite "SELECT SUM(ops) FROM v_agg UNION ALL SELECT SUM(ops) FROM v_total" --format tsv | sed 1d | paste -sd' ')" \
+		"$(sqlite3 run.sqlite "SELECT SUM(ops) FROM agg UNION ALL SELECT SUM(ops) FROM agg_total" | paste -sd' ')"
 }

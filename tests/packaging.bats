@@ -29,7 +29,7 @@ files_below() { find "$1" ! -type d -printf '%P\n' | sort; }
 	for file in sbin/iot-trace bin/iot-analyze bin/iot-io bin/iot bin/working_trace.sh libexec/iot/sqlite.sh; do
 		[ -x "$INSTALLED/usr/$file" ] || fail "$file is missing"
 	done
-	for file in man1/iot.1 man1/iot-analyze.1 man5/iot-systems.5 man7/iot-cookbook.7 man8/iot-trace.8; do
+	for file in man1/iot.1 man1/iot-analyze.1 man5/iot-systems.5 man7/iot-cookbook.7 man7/iot-glossary.7 man8/iot-trace.8; do
 		[ -s "$INSTALLED/usr/share/man/$file" ] || fail "$file is missing"
 	done
 	for name in iot iot-trace iot-analyze; do

@@ -144,8 +144,10 @@ UNION ALL
 SELECT 2, CASE r.horizon WHEN 'after_sync' THEN 'counted until all was written back ('
                          WHEN 'at_ack' THEN 'counted until calls had returned ('
                          WHEN 'after_checkpoint' THEN 'counted until the journal, too, was written to its places ('
-                         ELSE '' END || 'horizon ' || r.horizon || iif(r.complete, ')', '') || '; lost: ' || l.lost
-           || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '') || COALESCE('; only ' || r.filters, '') FROM v_run r JOIN v_lost_text l
+                         ELSE ''
+               END || 'horizon ' || r.horizon || iif(r.complete, ')', '') || '; lost: ' || l.lost
+           || COALESCE('; tier ' || NULLIF(r.tier, 'full'), '') || COALESCE('; only ' || r.filters, '')
+FROM v_run r JOIN v_lost_text l
 UNION ALL
 SELECT 3, iif(horizon = 'at_ack', printf('nothing was settled: %s still dirty in the whole machine',
                                          COALESCE(dirty_bytes || ' bytes were', 'an unknown number of bytes was')),
