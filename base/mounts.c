@@ -26,18 +26,23 @@ static void unescape(char *s)
 /* id parent major:minor root point options ... - type source super-options */
 static bool parse(char *line, struct mount *m)
 {
-	char *tail = strstr(line, " - "), *at;
+	char *tail = strstr(line, " - "), *at, *root;
 	unsigned int major, minor;
 	int skipped = 0;
 
-	if (!tail || sscanf(line, "%*s %*s %u:%u %*s %n", &major, &minor, &skipped) != 2 || !skipped)
+	if (!tail || sscanf(line, "%*s %*s %u:%u %n", &major, &minor, &skipped) != 2 || !skipped)
 		return false;
 	*tail = '\0';
 	tail += strlen(" - ");
 	at = line + skipped;
+	root = strsep(&at, " ");
+	if (!at)
+		return false;
 	at[strcspn(at, " ")] = '\0';
+	unescape(root);
 	unescape(at);
 	m->dev = major << 20 | minor;
+	m->root = root;
 	m->at = at;
 	m->fs = strsep(&tail, " ");
 	strsep(&tail, " ");

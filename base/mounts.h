@@ -8,6 +8,7 @@
 
 struct mount {
 	uint32_t dev;           /* major << 20 | minor */
+	const char *root;       /* which folder of the file system it shows */
 	const char *at;         /* whatever its name holds */
 	const char *fs;         /* the type */
 	const char *options;    /* of the file system, not of this mount */

@@ -66,6 +66,102 @@ int PROBE(core__exec, struct task_struct *t, int old_pid)
 	return 0;
 }
 
+/* The context of bpf_loop(): the threads of a process, by signal_struct.thread_head. */
+struct threads_walk {
+	u64 node, end;
+};
+
+static long thread_step(u32 n, void *context)
+{
+	struct threads_walk *w = context;
+	u64 t = w->node - bpf_core_field_offset(struct task_struct, thread_node);
+
+	if (!w->node || w->node == w->end)
+		return 1;
+	thread_drop_at(t, NUMBER_AT(t, struct task_struct, pid));
+	w->node = POINTER_AT(w->node, struct list_head, next);
+	return 0;
+}
+
+#define MOST_THREADS 4096      /* of a process that is moved; what others remember of themselves is theirs until they do something else */
+
+/* A process was put into another control group: its next call, or that of its next thread, gives it another number (proc_moved()). */
+SEC("tp_btf/cgroup_attach_task")
+int PROBE(core__move, struct cgroup *to, const char *path, struct task_struct *t)
+{
+	struct iot_state *s = run_state();
+	struct iot_proc *p = gate_open() ? proc_find(t) : NULL;
+	struct threads_walk w = {};
+
+	if (!s || !p || p->flags & PROC_KTHREAD)
+		return 0;
+	p->flags |= PROC_MOVED;
+	__sync_fetch_and_add(&s->moves, 1);
+	w.end = POINTER_AT(t, struct task_struct, signal) + bpf_core_field_offset(struct signal_struct, thread_head);
+	w.node = POINTER_AT(w.end, struct list_head, next);
+	bpf_loop(MOST_THREADS, thread_step, &w, 0);
+	return 0;
+}
+
+/* Paths of control groups that are wanted, and may be made again under other numbers: by the hash of the path (FNV-1a). */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);
+	__type(value, u32);
+} want_paths SEC(".maps");
+
+struct group_path {
+	char text[IOT_GROUP_PATH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct group_path);
+} group_paths SEC(".maps");
+
+/* Of which version a control group is that can be wanted; 0: of a hierarchy by which no process is known. */
+static __always_inline u32 group_version(u64 group)
+{
+	u64 root = POINTER_AT(group, struct cgroup, root);
+
+	if (!NUMBER_AT(root, struct cgroup_root, hierarchy_id))
+		return 2;
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id___iot, memory_cgrp_id___iot))
+		return 0;
+	return NUMBER_AT(root, struct cgroup_root, subsys_mask) >>
+		bpf_core_enum_value(enum cgroup_subsys_id___iot, memory_cgrp_id___iot) & 1;
+}
+
+/* A control group was made: of a service, or of a container, that is wanted and was started again? */
+SEC("tp_btf/cgroup_mkdir")
+int PROBE(core__group, struct cgroup *group, const char *path)
+{
+	u32 zero = 0, one = 1;
+	struct group_path *p = cfg.by_group ? bpf_map_lookup_elem(&group_paths, &zero) : NULL;
+	u64 hash = IOT_FNV_BASIS, id;
+	u32 version;
+	long len;
+
+	if (!p)
+		return 0;
+	version = group_version((u64)group);
+	len = bpf_probe_read_kernel_str(p->text, sizeof(p->text), path);
+	if (!version || len <= 0)
+		return 0;
+	for (u32 i = 0; i < IOT_GROUP_PATH && i + 1 < len; i++)
+		hash = (hash ^ (u8)p->text[i]) * IOT_FNV_PRIME;
+	if (!bpf_map_lookup_elem(&want_paths, &hash))
+		return 0;
+	id = group_id((u64)group) | (version == 1 ? IOT_GROUP_1 : 0);
+	if (bpf_map_update_elem(&want_groups, &id, &one, BPF_ANY))
+		lose(LOSS_PROC_TABLE);
+	return 0;
+}
+
 /* Sums by file are kept apart by the names of threads. An exec renames too, before core__exec asks what was read. */
 SEC("tp_btf/task_rename")
 int PROBE(core__rename, struct task_struct *t)

@@ -126,6 +126,7 @@ enum {
 	PROC_AWAY = 1 << 4,    /* its paths are not the tracer's: another mount namespace, or another root (chroot) */
 	PROC_DYING = 1 << 5,   /* and this is what it did behind that: it may have had another number before */
 	PROC_UNSURE = 1 << 6,  /* of its end: another of its threads may still have to say what it did */
+	PROC_MOVED = 1 << 7,   /* cgroup_attach_task was seen: the process has another number when it is in another control group */
 };
 
 /* A process as the kernel side knows it; also the value of map `procs`. */
@@ -133,16 +134,24 @@ struct iot_proc {
 	u32 type;              /* RING_PROCESS, for the ring */
 	u32 id;                /* process.id */
 	u32 pid, ppid;         /* thread-group ids in the tracer's PID namespace; 0: it has none there */
-	u32 flags;
+	u32 flags : 8;         /* of them, and its number: block__queue has no room on the stack for one more word */
+	u32 exec_no : 24;      /* tells one program of the same process from the next */
 	u32 uid;               /* effective user id, in the first user namespace */
 	u64 start_ns;          /* start of the thread-group leader since boot */
-	u64 exec_no;           /* tells one program of the same process from the next */
 	u64 cgroup;            /* cgroup v2 id */
+	u64 cgroup1;           /* id of the control group that its memory is charged to; of version 1 where that has the memory controller */
 	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
 	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
 	char comm[IOT_COMM_LEN];
 	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
 };
+
+/* A control group: kernfs_node.id, which is the inode number of its folder. Ids of version 1 are apart from those of version 2. */
+#define IOT_GROUP_1 (1ULL << 63)
+
+#define IOT_FNV_BASIS 0xcbf29ce484222325ULL
+#define IOT_FNV_PRIME 0x100000001b3ULL
+#define IOT_GROUP_PATH 1024    /* of control groups that are wanted: longer paths are not recognised when the group is made again */
 
 struct iot_proc_key {
 	u32 pid, exec_no;
@@ -364,7 +373,7 @@ struct iot_config {
 	u32 copies;            /* 1: not only that of calls has one */
 	u32 object;            /* the number of this one, less than IOT_OBJECTS */
 	u64 preempt_count, per_cpu_offset, vmemmap_base, page_offset_base; /* addresses of the kernel's variables of these names, where it has them */
-	u64 cgroup;            /* only this cgroup v2; 0: any */
+	u32 by_group;          /* 1: only processes in a control group of map `want_groups`, or below one */
 	char comm[IOT_COMM_LEN]; /* only this leader; "": any */
 };
 
@@ -399,6 +408,7 @@ struct iot_state {
 	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
 	u32 functions;         /* how often the tracer told what functions mean */
 	u32 passes;            /* 1: a volume has passed a bio on */
+	u32 moves;             /* how often a process was put into another control group */
 	u32 keeper;            /* number of the process that, with its children, looks at others for the tracer; 0 none */
 	u64 carried_ns __attribute__((aligned(64))); /* when file data were submitted last; apart from what every call reads */
 };

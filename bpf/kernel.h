@@ -91,9 +91,45 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct list_head {
+	struct list_head *next;
+};
+
 struct signal_struct {
 	atomic_t live;
 	int nr_threads;
+	struct list_head thread_head; /* of its threads, by task_struct.thread_node */
+};
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup_root {
+	unsigned int subsys_mask;
+	int hierarchy_id;      /* 0: version 2 */
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
+	struct cgroup *dfl_cgrp;               /* of version 2 */
+};
+
+enum cgroup_subsys_id___iot {
+	memory_cgrp_id___iot,
 };
 
 struct xarray___head {
@@ -195,6 +231,8 @@ struct task_struct {
 	u64 self_exec_id;
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct css_set *cgroups;
+	struct list_head thread_node;
 	struct task_io_accounting ioac;
 	void *worker_private;  /* of a worker of io_uring: its struct io_worker; of a thread of the kernel: its struct kthread (5.17) */
 	char comm[16];

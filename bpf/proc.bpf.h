@@ -22,6 +22,15 @@ struct {
 	__type(value, u32);
 } want_pids SEC(".maps");
 
+/* Control groups that the filter wants, with all below them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);      /* id, of version 1 with IOT_GROUP_1 */
+	__type(value, u32);
+} want_groups SEC(".maps");
+
 /* Processes and paths have a ring of their own: a flood of events must not take the names of what is counted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -107,11 +116,54 @@ static __always_inline bool comm_wanted(const char *comm)
 	return true;
 }
 
-static __always_inline bool proc_wanted(u32 pid, const char *comm, u64 cgroup)
+/* Addresses of a task's control groups: of version 2, and of the one that its memory is charged to. 0: none. */
+static __always_inline u64 group_of(struct task_struct *t)
+{
+	return POINTER_AT(POINTER_AT(t, struct task_struct, cgroups), struct css_set, dfl_cgrp);
+}
+
+static __always_inline u64 memory_group_of(struct task_struct *t)
+{
+	u64 of = POINTER_AT(t, struct task_struct, cgroups) + bpf_core_field_offset(struct css_set, subsys), css;
+
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id___iot, memory_cgrp_id___iot))
+		return 0;
+	css = pointer_at(of + bpf_core_enum_value(enum cgroup_subsys_id___iot, memory_cgrp_id___iot) * sizeof(u64));
+	return css ? POINTER_AT(css, struct cgroup_subsys_state, cgroup) : 0;
+}
+
+static __always_inline u64 group_id(u64 group)
+{
+	return group ? NUMBER_AT(POINTER_AT(group, struct cgroup, kn), struct kernfs_node, id) : 0;
+}
+
+#define GROUP_DEPTH 32         /* of control groups within each other */
+
+static __always_inline bool is_below_wanted(u64 group, u64 version)
+{
+	for (int i = 0; i < GROUP_DEPTH && group; i++) {
+		u64 above = POINTER_AT(group, struct cgroup, self.parent), id = group_id(group) | version;
+
+		if (bpf_map_lookup_elem(&want_groups, &id))
+			return true;
+		group = above ? POINTER_AT(above, struct cgroup_subsys_state, cgroup) : 0;
+	}
+	return false;
+}
+
+/* Is the current task in a control group that is wanted? Of version 1 a group is known by the memory controller alone. */
+static __always_inline bool group_wanted(void)
+{
+	struct task_struct *t = current_task();
+
+	return is_below_wanted(group_of(t), 0) || is_below_wanted(memory_group_of(t), IOT_GROUP_1);
+}
+
+static __always_inline bool proc_wanted(u32 pid, const char *comm)
 {
 	if (cfg.by_pid && !bpf_map_lookup_elem(&want_pids, &pid))
 		return false;
-	if (cfg.cgroup && cfg.cgroup != cgroup)
+	if (cfg.by_group && !group_wanted())
 		return false;
 	return comm_wanted(comm);
 }
@@ -131,6 +183,26 @@ static __always_inline bool proc_is_over(struct task_struct *t)
 	return TASK(signal, live.counter) == 0;
 }
 
+/* A process is another one from the moment on that it is in another control group: what it did before is counted there. Returns its number,
+ * or 0 when it needs a new one. */
+static __always_inline u32 proc_moved(struct iot_proc_key *k, struct iot_proc *p)
+{
+	struct task_struct *t = current_task();
+
+	if (!(p->flags & PROC_MOVED))
+		return p->id;
+	p->flags &= ~PROC_MOVED;
+	if (p->cgroup == group_id(group_of(t)) && p->cgroup1 == group_id(memory_group_of(t)))
+		return p->id;
+	if (p->flags & (PROC_WANTED | PROC_KTHREAD)) {
+		p->flags |= PROC_EXITED;
+		p->flags &= ~PROC_BORN; /* the kernel's accounting goes on: it is neither's */
+		proc_send(p);
+	}
+	bpf_map_delete_elem(&procs, k);
+	return 0;
+}
+
 /* First sight of a process: gives it a number. Returns 0 when the table is full, PROC_SELF where it works for the tracer. */
 __by_numbers u32 proc_make(void)
 {
@@ -145,8 +217,11 @@ __by_numbers u32 proc_make(void)
 	p.flags = p.mounts = p.root = *(volatile u32 *)&s->zero;
 	proc_key(&k, t);
 	old = bpf_map_lookup_elem(&procs, &k);
-	if (old)
-		return old->id;
+	if (old) {
+		p.id = proc_moved(&k, old);
+		if (p.id)
+			return p.id;
+	}
 	p.type = RING_PROCESS;
 	p.pid = process_number(t);
 	p.ppid = process_number(UNTRUSTED(TASK(t, real_parent), struct task_struct));
@@ -154,17 +229,18 @@ __by_numbers u32 proc_make(void)
 		return PROC_SELF;
 	p.start_ns = k.start_ns;
 	p.exec_no = k.exec_no;
-	p.cgroup = bpf_get_current_cgroup_id();
+	p.cgroup = group_id(group_of(t));
+	p.cgroup1 = group_id(memory_group_of(t));
 	p.uid = bpf_get_current_uid_gid();
 	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
 	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
 	t = current_task(); /* here and below, again: there is little room on the stack to keep it */
 	if (TASK(t, flags) & PF_KTHREAD)
 		p.flags += PROC_KTHREAD;
-	else if (proc_wanted(p.pid, p.comm, p.cgroup))
+	else if (proc_wanted(p.pid, p.comm))
 		p.flags += PROC_WANTED;
 	s = run_state();
-	if (s && p.start_ns >= s->boot_ns)
+	if (s && p.start_ns >= s->boot_ns && !old)
 		p.flags += PROC_BORN;
 	t = current_task();
 	if (is_away(t)) {
@@ -230,14 +306,17 @@ __noinline u32 proc_learn(struct task_ctx *c, u32 id)
 {
 	struct task_struct *t = current_task();
 	struct iot_proc *p = proc_find(t);
+	struct iot_state *s = run_state();
+	u32 moves = s ? *(volatile u32 *)&s->moves : 0;
 
 	if (c)
 		c->proc_tried_ns = id ? 0 : bpf_ktime_get_ns();
 	if (p && !(p->flags & PROC_WANTED))
 		id = PROC_OTHER;
 	if (c) {
-		c->proc = id;
+		c->proc = p && p->flags & PROC_MOVED ? 0 : id;
 		c->exec_no = exec_number(t);
+		c->moves = moves;
 	}
 	return id;
 }
@@ -245,9 +324,10 @@ __noinline u32 proc_learn(struct task_ctx *c, u32 id)
 /* The number of the current process as an owner: PROC_SELF, PROC_OTHER, 0 for a kernel thread, or its id. */
 static __always_inline u32 proc_current(struct task_ctx *c)
 {
+	struct iot_state *s = run_state();
 	u32 id;
 
-	if (c && c->proc && (!cfg.twins || c->exec_no == exec_number(current_task())))
+	if (c && c->proc && s && c->moves == s->moves && (!cfg.twins || c->exec_no == exec_number(current_task())))
 		return c->proc;
 	id = proc_plain(c);
 	return id == PROC_UNSEEN ? proc_learn(c, proc_make()) : id;
@@ -265,7 +345,7 @@ static __always_inline u32 proc_running(struct task_ctx *c)
 
 static __always_inline bool filtered(void)
 {
-	return cfg.by_pid || cfg.comm[0] || cfg.cgroup;
+	return cfg.by_pid || cfg.comm[0] || cfg.by_group;
 }
 
 #endif

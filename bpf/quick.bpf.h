@@ -142,14 +142,19 @@ static __always_inline u32 proc_again(void)
 }
 
 /* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */
-static __always_inline void thread_drop(struct task_struct *t)
+static __always_inline void thread_drop_at(u64 task, u32 tid)
 {
-	struct thread *th = thread_of(TASK(t, pid));
+	struct thread *th = thread_of(tid);
 
-	if (th && th->task == (u64)t) {
+	if (th && th->task == task) {
 		th->task = 0;
 		th->stamp++;
 	}
+}
+
+static __always_inline void thread_drop(struct task_struct *t)
+{
+	thread_drop_at((u64)t, TASK(t, pid));
 }
 
 /* Is the inode one that nobody but the thread's process dirties? Then nothing of it has to be claimed. */

@@ -48,6 +48,7 @@ struct fresh {
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
 	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.twins) */
+	u32 moves;         /* iot_state.moves when `proc` was found */
 	u32 behalf;
 	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.twins) */
 	u64 behalf_id;

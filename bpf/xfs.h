@@ -9,10 +9,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct list_head {
-	struct list_head *next;
-};
-
 struct xlog_ticket {
 	u32 t_tid;
 };

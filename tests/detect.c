@@ -315,7 +315,7 @@ static int container_name(const char *root, const char *id)
 {
 	char name[SYS_CONTAINER_LEN];
 
-	puts(systems_container_name(root, id, name) ? name : "none");
+	puts(systems_container_name(root, id, 0, name) ? name : "none");
 	return 0;
 }
 

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include "ask.h"
 #include "detect.h"
+#include "groups.h"
+#include "hash_table.h"
 #include "names.h"
 #include "procfs.h"
 #include "sparse.h"
@@ -34,6 +36,16 @@ struct entry {
 	bool accounted;         /* these are known */
 };
 
+/* A control group that a process was seen in: many live too short to be looked at. */
+struct known_group {
+	u64 id[2];              /* of version 2, and of the memory controller; key */
+	UT_hash_handle hh;
+	char *path;
+	char *container;        /* "": none */
+};
+
+#define GROUPS_MAX 65536
+
 #define USUAL_BLOCK 4096       /* bytes: what file.block is where it is absent */
 #define BLOCKS_MAX 64          /* file systems with others */
 
@@ -47,6 +59,7 @@ struct names {
 	size_t n_blocks;
 	struct sparse entries;  /* struct entry by process id */
 	size_t kept_bytes;
+	struct known_group *groups;
 	char *ended;            /* names in the record that was given last */
 	struct rec_process process;
 	struct rec_file file;
@@ -75,11 +88,29 @@ static void free_entry(void *entry)
 	free(((struct entry *)entry)->kept);
 }
 
+static void free_group(struct known_group *g)
+{
+	free(g->path);
+	free(g->container);
+	free(g);
+}
+
+static void free_groups(struct names *n)
+{
+	struct known_group *g, *next;
+
+	HASH_ITER(hh, n->groups, g, next) {
+		HASH_DEL(n->groups, g);
+		free_group(g);
+	}
+}
+
 void names_free(struct names *n)
 {
 	if (!n)
 		return;
 	sparse_free(&n->entries, free_entry);
+	free_groups(n);
 	free(n->ended);
 	free(n->retry);
 	free(n);
@@ -91,6 +122,7 @@ void names_free(struct names *n)
 struct asked {
 	u32 pid, kthread;
 	u64 start_ns;
+	u64 cgroup, cgroup1;
 	char comm[IOT_COMM_LEN];
 };
 
@@ -132,7 +164,16 @@ static char *put_cmdline(u32 pid, char *to)
 	return to + strlen(to) + 1;
 }
 
-/* The names of a process, each ended by a NUL, in the order of name_of(); -ESRCH: it went, or changed, while it was looked at. */
+/* Where the kernel lets nobody find a group by its id (in a container), the process is asked. */
+static const char *group_path(const struct asked *p, char *text, size_t size)
+{
+	const char *path = groups_path(p->cgroup, p->cgroup1, text, size);
+
+	return path || errno != EPERM || !still_there(p) ? path : procfs_cgroup(p->pid, text, size).telling;
+}
+
+/* The names of a process, each ended by a NUL, in the order of name_of(). Of one that went, or changed, while it was looked at, the control group
+ * alone. */
 static ssize_t answer_names(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	const struct asked *p = question;
@@ -141,13 +182,16 @@ static ssize_t answer_names(void *arg, const void *question, size_t len, void *a
 
 	if (len != sizeof(*p) || room < 2 * PATH_MAX + CMDLINE_MAX)
 		return -EINVAL;
-	if (!still_there(p))
-		return -ESRCH;
 	*to = to[1] = '\0';
-	to = p->kthread ? to + 2 : put_cmdline(p->pid, put_exe(p->pid, to));
-	cgroup = procfs_cgroup(p->pid, text, sizeof(text)).v2;
+	to = p->kthread || !still_there(p) ? to + 2 : put_cmdline(p->pid, put_exe(p->pid, to));
+	if (to > (char *)answer + 2 && !still_there(p)) {
+		to = answer;
+		*to++ = '\0';
+		*to++ = '\0';
+	}
+	cgroup = p->kthread ? NULL : group_path(p, text, sizeof(text));
 	to = stpcpy(to, cgroup ?: "") + 1;
-	return still_there(p) ? to - (char *)answer : -ESRCH;
+	return to - (char *)answer;
 }
 
 void names_serve(void)
@@ -204,7 +248,8 @@ static void take_names(struct rec_process *r, const char *from, const char *end)
 /* Returns 0, -ESRCH: what there is to know is known, or -EBUSY: not now. */
 static int identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
-	struct asked q = { .pid = p->pid, .kthread = !!(p->flags & PROC_KTHREAD), .start_ns = p->start_ns };
+	struct asked q = { .pid = p->pid, .kthread = !!(p->flags & PROC_KTHREAD), .start_ns = p->start_ns,
+			   .cgroup = p->cgroup, .cgroup1 = p->cgroup1 };
 	ssize_t len;
 
 	if (!p->pid)
@@ -303,6 +348,36 @@ static void begin_record(struct names *n, const struct iot_proc *p, struct rec_p
 		rec_set(r, process, uid, p->uid);
 }
 
+static void note_group(struct names *n, const u64 id[2], const struct rec_process *r)
+{
+	struct known_group *g = HASH_COUNT(n->groups) < GROUPS_MAX ? calloc(1, sizeof(*g)) : NULL;
+
+	if (!g)
+		return;
+	memcpy(g->id, id, sizeof(g->id));
+	g->path = strdup(r->cgroup);
+	g->container = strdup(r->container ?: "");
+	if (!g->path || !g->container)
+		free_group(g);
+	else
+		HASH_PUT(n->groups, id, sizeof(g->id), g);
+}
+
+/* Control group and container are those of the group that the kernel side knows the process in, whoever was looked at there. */
+static void take_group(struct names *n, const struct iot_proc *p, struct rec_process *r)
+{
+	const u64 id[2] = { p->cgroup, p->cgroup1 };
+	struct known_group *g;
+
+	HASH_FIND(hh, n->groups, id, sizeof(id), g);
+	if (g && (!r->container || !g->container[0])) {
+		r->cgroup = g->path;
+		r->container = g->container[0] ? g->container : NULL;
+	}
+	if (!g && r->cgroup)
+		note_group(n, id, r);
+}
+
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
 {
 	struct rec_process *r = &n->process;
@@ -321,6 +396,7 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 		return NULL;
 	}
 	detect_process(n->detect, p, r);
+	take_group(n, p, r);
 	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
 	if (exited)
 		keep_no_more(n, e, r);
@@ -338,6 +414,7 @@ const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 	recall(e, r);
 	account(e, r);
 	detect_process(n->detect, p, r);
+	take_group(n, p, r);
 	return r;
 }
 

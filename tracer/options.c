@@ -24,7 +24,7 @@ enum { STOP = -1 };
 /* Takes the value of an option (NULL when it has none). Returns 0, or STATUS_USAGE after a message. */
 typedef int take(struct options *, const char *value);
 
-static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_dev, take_all, take_layers, take_ready,
+static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_container, take_unit, take_dev, take_all, take_layers, take_ready,
 	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
 static take take_partial, take_doctor, take_completion, take_version;
 
@@ -47,7 +47,9 @@ static const struct row {
 	{ 'a', "all", NULL, "with a command: everything, not only the command's processes", take_all },
 	{ 'p', "pid", "PID", "only this process and its children, present and future; can be repeated", take_pid },
 	{ 0, "comm", "NAME", "only processes whose leader has this name", take_comm },
-	{ 0, "cgroup", "PATH", "only processes directly in this control group (version 2)", take_cgroup },
+	{ 0, "cgroup", "PATH", "only processes in this control group or below it; can be repeated", take_cgroup },
+	{ 0, "container", "NAME|ID", "only processes in this container; can be repeated", take_container },
+	{ 0, "unit", "NAME", "only processes of this unit of systemd, such as etcd or user.slice; can be repeated", take_unit },
 	{ 0, "system", "NAME", "only processes of this storage system, such as etcd", take_system },
 	{ 0, "dev", "NAME", "only requests of this disk, such as sda or 8:0", take_dev },
 	{ 0, NULL, NULL, "Where it goes:", NULL },
@@ -138,30 +140,28 @@ static int take_comm(struct options *o, const char *value)
 	return 0;
 }
 
-static bool is_cgroup2(void *arg, const struct mount *m)
+static int take_group(struct options *o, enum group_kind kind, const char *option, const char *value)
 {
-	if (strcmp(m->fs, "cgroup2") || strlen(m->at) >= PATH_MAX)
-		return false;
-	strcpy(arg, m->at);
-	return true;
+	if (o->n_group_names == MAX_GROUP_NAMES)
+		return fail_usage("more than %d control groups, containers and units", MAX_GROUP_NAMES);
+	o->group_kinds[o->n_group_names] = option;
+	o->group_names[o->n_group_names++] = value;
+	return groups_add(&o->groups, kind, value);
 }
 
-/* The id of a version 2 group is the inode number of its folder. */
 static int take_cgroup(struct options *o, const char *value)
 {
-	char root[PATH_MAX], path[2 * PATH_MAX];
-	struct stat s;
+	return take_group(o, GROUP_PATH, "cgroup", value);
+}
 
-	o->cgroup_path = value;
-	if (!mounts_find_ours(is_cgroup2, root))
-		return fail_usage("no cgroup version 2 hierarchy is mounted");
-	snprintf(path, sizeof(path), "%s", value);
-	if (strncmp(value, root, strlen(root)))
-		snprintf(path, sizeof(path), "%s/%s", root, value);
-	if (stat(path, &s) || !S_ISDIR(s.st_mode))
-		return fail_usage("there is no control group '%s' below %s", value, root);
-	o->cgroup = s.st_ino;
-	return 0;
+static int take_container(struct options *o, const char *value)
+{
+	return take_group(o, GROUP_CONTAINER, "container", value);
+}
+
+static int take_unit(struct options *o, const char *value)
+{
+	return take_group(o, GROUP_UNIT, "unit", value);
 }
 
 static int take_dev(struct options *o, const char *value)
@@ -560,8 +560,8 @@ void options_filters(const struct options *o, char *buf, size_t size)
 		add_text(buf, size, " pid=%u", o->pids[i]);
 	if (o->comm[0])
 		add_text(buf, size, " comm=%s", o->comm);
-	if (o->cgroup)
-		add_text(buf, size, " cgroup=%s", o->cgroup_path);
+	for (size_t i = 0; i < o->n_group_names; i++)
+		add_text(buf, size, " %s=%s", o->group_kinds[i], o->group_names[i]);
 	if (o->system)
 		add_text(buf, size, " system=%s", o->system);
 	if (o->dev)

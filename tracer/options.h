@@ -4,12 +4,14 @@
 #define IOT_OPTIONS_H
 
 #include "complete.h"
+#include "groups.h"
 #include "probe.h"
 #include "tracer.h"
 
 #define MAX_OUTPUTS 8
 #define MAX_PIDS 64
 #define MAX_RULES 16
+#define MAX_GROUP_NAMES 16
 
 enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STORE };
 enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_CHECKPOINT, SETTLE_WAIT };
@@ -30,8 +32,10 @@ struct options {
 	u32 pids[MAX_PIDS];
 	size_t n_pids;
 	char comm[IOT_COMM_LEN];
-	const char *cgroup_path;
-	u64 cgroup;             /* cgroup v2 id; 0 none */
+	struct groups groups;   /* control groups of which one must hold the process */
+	const char *group_names[MAX_GROUP_NAMES]; /* as they were asked for, such as "unit=etcd": an option's name and its value */
+	const char *group_kinds[MAX_GROUP_NAMES];
+	size_t n_group_names;
 	const char *dev_name;
 	u32 dev;                /* device number of a disk; 0 none */
 	const char *rules[MAX_RULES]; /* files that add rules of storage systems */

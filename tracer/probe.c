@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <linux/membarrier.h>
+#include "hash.h"
 #include "probe_parts.h"
 
 #define FIRST_PID_NS 0xEFFFFFFCu /* inode number of the initial PID namespace since 3.8 (PROC_PID_INIT_INO) */
@@ -344,6 +345,16 @@ int probes_want_pid(struct probes *p, u32 pid)
 	int err = bpf_map_update_elem(map_fd(p, "want_pids"), &pid, &one, BPF_ANY);
 
 	return err ? fail(err, "cannot follow process %u", pid) : 0;
+}
+
+int probes_want_group(struct probes *p, u64 group, const char *path)
+{
+	u64 hash = hash_bytes(HASH_START, path, strlen(path));
+	u32 one = 1;
+	int err = bpf_map_update_elem(map_fd(p, "want_groups"), &group, &one, BPF_ANY) ?:
+		bpf_map_update_elem(map_fd(p, "want_paths"), &hash, &one, BPF_ANY);
+
+	return err ? fail(err, "cannot follow the control group %s", path) : 0;
 }
 
 /* The descriptor of a program of that name, or -1: it is not loaded. */

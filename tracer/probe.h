@@ -29,7 +29,7 @@ struct probe_opts {
 	size_t ring_bytes;          /* power of two; 0: default 16 MiB */
 	bool by_pid;                /* filter: only processes given to probes_want_pid() and their children */
 	char comm[IOT_COMM_LEN];    /* filter: name of the thread-group leader; "" none */
-	u64 cgroup;                 /* filter: cgroup v2 id, descendants not included; 0 none */
+	bool by_group;              /* filter: only processes in control groups given to probes_want_group(), or below these */
 	u32 dev;                    /* filter: device number of a disk; 0 none */
 	const struct probe_table *tables; /* that get another size than usual; `cells` is one table */
 	size_t n_tables;
@@ -111,6 +111,8 @@ const char *probes_system(const struct probes *, size_t n, const struct probe_in
 /* Adds a process, by its number in our PID namespace, and its future children to the by_pid filter. Its present descendants are
  * the caller's to add. */
 int probes_want_pid(struct probes *, u32 pid);
+/* Wants a control group, and every later one of the same version and path. */
+int probes_want_group(struct probes *, u64 group, const char *path);
 
 /* Reads what opening the gate would be late for. */
 void probes_ready(struct probes *);

@@ -98,7 +98,7 @@ static void configure(struct probes *p, struct bpf_object *o, size_t n)
 		c->by_pid = p->opts.by_pid;
 		c->dev = p->opts.dev;
 		c->events = p->opts.events;
-		c->cgroup = p->opts.cgroup;
+		c->by_group = p->opts.by_group;
 		c->sockets = sockets_by_call(p);
 		c->calls = layer_asked(p, LAYER_SYSCALL);
 		c->twins = p->skips;

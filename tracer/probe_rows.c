@@ -56,6 +56,8 @@ const struct program programs[] = {
 	{ "core__fork", "all", 0, true },
 	{ "core__exec", "all", 0, true },
 	{ "core__exit", "all", 0, true },
+	{ "core__move", "all", 0, false, .spare = true },
+	{ "core__group", "all", 0, false, .spare = true }, /* with filters by control group alone */
 	{ "core__rename", "all", 0, false, .spare = true },
 	{ "core__signal", "all", 0, false, .spare = true },
 	{ "core__writeback_begin", "fs", 0, true },

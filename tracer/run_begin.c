@@ -25,7 +25,7 @@ static void fill_probe_opts(const struct options *o, struct probe_opts *p)
 {
 	*p = (struct probe_opts){
 		.layers = o->layers, .events = !o->no_events, .latency = o->latency, .ring_bytes = o->ring_bytes, .reduced = o->reduced,
-		.by_pid = options_by_pid(o), .cgroup = o->cgroup, .dev = o->dev, .verbose = o->verbose,
+		.by_pid = options_by_pid(o), .by_group = o->groups.n > 0, .dev = o->dev, .verbose = o->verbose,
 		.tables = o->tables, .n_tables = o->n_tables,
 	};
 	memcpy(p->comm, o->comm, sizeof(p->comm));
@@ -62,6 +62,8 @@ int run_want_families(struct run *r)
 
 	if (!f)
 		return fail(ENOMEM, "processes to follow");
+	for (size_t i = 0; i < r->opts->groups.n && !err; i++)
+		err = probes_want_group(r->probes, r->opts->groups.list[i].id, r->opts->groups.list[i].path);
 	for (; f->n < r->opts->n_pids; f->n++)
 		f->pids[f->n] = r->opts->pids[f->n];
 	do {

@@ -81,6 +81,7 @@ static const struct call {
 	{ SYS_tgkill }, { SYS_wait4 }, { SYS_exit }, { SYS_exit_group },
 	{ SYS_clone, RECORDING, SOME_OF, 0, CLONE_THREAD },
 	/* a helper's: to look from inside a container, and to have file systems synced and checkpointed, where it has the right to that */
+	{ SYS_open_by_handle_at, LOOKING, NONE_OF, 2, WRITES }, /* of a control group by its number */
 	{ SYS_openat2, LOOKING }, { SYS_syncfs, LOOKING }, { SYS_sync, LOOKING }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FS_IOC_GETVERSION },
 	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)EXT4_CHECKPOINT }, { SYS_ioctl, LOOKING, EQUAL, 1, (u32)FIFREEZE },
 	{ SYS_ioctl, LOOKING, EQUAL, 1, (u32)FITHAW },

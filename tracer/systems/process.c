@@ -34,13 +34,13 @@ struct memory {
 /* --- in a helper --- */
 
 /* The container that a control group belongs to: by its name where there is one. */
-static const char *name_container(const char *cgroup, char out[SYS_CONTAINER_LEN])
+static const char *name_container(const char *cgroup, uint32_t pid, char out[SYS_CONTAINER_LEN])
 {
 	char name[SYS_CONTAINER_LEN];
 
 	if (!cgroup || !systems_container(cgroup, out))
 		return "";
-	if (systems_container_name("", out, name))
+	if (systems_container_name("", out, pid, name))
 		strcpy(out, name);
 	return out;
 }
@@ -67,7 +67,7 @@ static ssize_t answer_process(void *arg, const void *question, size_t len, void 
 	to += t->len[EXE] = n > 0 ? n : 0;
 	telling = procfs_cgroup(pid, cgroup, sizeof(cgroup)).telling;
 	to = mempcpy(to, telling ?: "", t->len[CGROUP] = telling ? strlen(telling) : 0);
-	telling = name_container(telling, container);
+	telling = name_container(telling, pid, container);
 	to = mempcpy(to, telling, t->len[CONTAINER] = strlen(telling));
 	return to - (char *)answer;
 }

@@ -126,9 +126,10 @@ bool systems_threads_tell(const struct systems *, const char *component);
  * `out` has SYS_CONTAINER_LEN bytes. False, and "", when it is none. */
 bool systems_container(const char *cgroup, char *out);
 
-/* Name that people gave to the container with this id, from the files of docker and podman below `root` ("" for the
- * machine's own). Same buffer. False, and "", when there is none. */
-bool systems_container_name(const char *root, const char *id, char *out);
+/* Name that people gave to the container with this id, from the files of Docker, Podman, containerd and CRI-O below `root` ("" for the
+ * machine's own); of Kubernetes "namespace/pod/container". pid: one of its processes, by whose mounts the files of a Docker with another data
+ * root are found; 0 none. Same buffer. False, and "", when there is none. */
+bool systems_container_name(const char *root, const char *id, uint32_t pid, char *out);
 
 /* --- files --- */
 
