@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), name_pattern(), root(). */
+/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), group_name(), name_pattern(), root(). */
 #include <ctype.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -166,6 +166,52 @@ static void root(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_double(ctx, sqrt(sqlite3_value_double(argv[0])));
 }
 
+/* The last part of a control group's path that is a unit of systemd: where it begins and how long it is. NULL: none is. */
+static const char *unit_in(const char *path, size_t *len)
+{
+	static const char *const kinds[] = { ".service", ".scope", ".socket", ".mount", ".swap", ".slice" };
+	const char *found = NULL;
+
+	for (const char *at = path, *next; at; at = next) {
+		size_t n, kind = 0;
+
+		at += *at == '/';
+		next = strchr(at, '/');
+		n = next ? (size_t)(next - at) : strlen(at);
+		while (kind < sizeof(kinds) / sizeof(*kinds) && (n <= strlen(kinds[kind]) || strncmp(at + n - strlen(kinds[kind]), kinds[kind], strlen(kinds[kind]))))
+			kind++;
+		if (kind == sizeof(kinds) / sizeof(*kinds))
+			continue;
+		found = at;
+		*len = n;
+	}
+	return found;
+}
+
+/* group_name(BY, CGROUP, CONTAINER, UID, USER): what a line is called that --by container, cgroup, unit or user makes of a process. */
+static void group_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const char *text[5], *unit;
+	char name[48];
+	size_t len;
+
+	for (int i = 0; i < 5; i++)
+		text[i] = (const char *)sqlite3_value_text(argv[i]);
+	if (text[0] && !strcmp(text[0], "user")) {
+		snprintf(name, sizeof(name), "uid %lld", sqlite3_value_int64(argv[3]));
+		sqlite3_result_text(ctx, text[4] ? text[4] : text[3] ? name : "(user not known)", -1, SQLITE_TRANSIENT);
+	} else if (!text[1]) {
+		sqlite3_result_text(ctx, "(control group not known)", -1, SQLITE_STATIC);
+	} else if (text[0] && !strcmp(text[0], "container")) {
+		sqlite3_result_text(ctx, text[2] ?: "(no container)", -1, SQLITE_TRANSIENT);
+	} else if (text[0] && !strcmp(text[0], "unit")) {
+		unit = unit_in(text[1], &len);
+		sqlite3_result_text(ctx, unit ?: "(no unit)", unit ? (int)len : -1, SQLITE_TRANSIENT);
+	} else {
+		sqlite3_result_text(ctx, text[1], -1, SQLITE_TRANSIENT);
+	}
+}
+
 int functions_register(sqlite3 *db)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
@@ -174,6 +220,7 @@ int functions_register(sqlite3 *db)
 	       sqlite3_create_function(db, "listed", 2, flags, NULL, listed, NULL, NULL) ?:
 	       sqlite3_create_function(db, "measured", 2, flags, NULL, measured, NULL, NULL) ?:
 	       sqlite3_create_function(db, "devno", 1, flags, NULL, devno, NULL, NULL) ?:
+	       sqlite3_create_function(db, "group_name", 5, flags, NULL, group_name, NULL, NULL) ?:
 	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL) ?:
 	       sqlite3_create_function(db, "name_pattern", 1, flags, NULL, name_pattern, NULL, NULL) ?:
 	       sqlite3_create_function(db, "root", 1, flags, NULL, root, NULL, NULL);

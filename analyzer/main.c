@@ -156,12 +156,22 @@ static int find_scripts(const struct options *o, const char *name, const char *t
 	return fail_as(EXIT_USAGE, 0, "report '%s' has no picture%s%s", name, why ? ": " : "", why ?: "");
 }
 
+/* What bytes are cut by in reports that cut them; timeline cuts them by the lines of other reports, too. */
+static const char *part_of(const struct options *o, const char *report)
+{
+	if (o->has_per && (!o->per || o->per > PER_ALL))
+		return per_names[o->per];
+	if (o->has_per && !strcmp(report, "timeline"))
+		return "owner";
+	return o->has_step ? "cause" : NULL;
+}
+
 static int answer_report(const struct options *o, const char *name, const char *text, const struct rec_load *ledger, struct store *s)
 {
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
 	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
-			   .by = o->has_per && (!o->per || o->per > PER_ALL) ? per_names[o->per] : o->has_step ? "cause" : NULL,
+			   .by = part_of(o, name),
 			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
 			   .about_store = about_store, .plot = o->plot, .cdf = o->cdf, .once = o->once,

@@ -18,7 +18,7 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "host", "all", "cause", "owner", "device", "component", "file", "directory",
+const char *const per_names[] = { "system", "instance", "comm", "pid", "container", "cgroup", "unit", "user", "host", "all", "cause", "owner", "device", "component", "file", "directory",
 				  "pattern", NULL };
 
 #define COPIES_MAX 1000000
@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system, by its name or an alias" },
 	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names,
-	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; host: of a merged run)" },
+	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; unit: of systemd; host: of a merged run)" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "How it is printed:" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
@@ -74,7 +74,7 @@ static const struct option_row rows[] = {
 static int take_choice(const struct option_row *r, const char *value, int *out)
 {
 	struct near n = { .given = value };
-	char all[160] = "", hint[NEAR_HINT];
+	char all[192] = "", hint[NEAR_HINT];
 	int i;
 
 	for (i = 0; r->choices[i]; i++) {

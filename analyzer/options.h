@@ -44,7 +44,7 @@ struct options {
 };
 
 /* Those behind PER_ALL are what `timeline` cuts bytes by, those from PER_COMPONENT on what `files` does. */
-enum { PER_ALL = 5, PER_COMPONENT = 9 };
+enum { PER_ALL = 9, PER_COMPONENT = 13 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */

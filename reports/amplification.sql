@@ -22,7 +22,7 @@ SELECT v.what, v.who, v.pid, v.ratio, v.formula, v.bound, v.value, v.numerator, 
        r.horizon, l.lost, v.numerator_residual, v.denominator_residual
 FROM v_ratio v JOIN v_run r JOIN v_lost_text l
 WHERE CASE v.rank WHEN 4 THEN EXISTS (SELECT 1 FROM v_load WHERE L IS NOT NULL OR L_r IS NOT NULL) OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
-           ELSE :per = 'pid' OR v.what <> 'process' OR v.gid IN (SELECT gid FROM v_volume
+           ELSE :per = 'pid' OR v.what NOT IN ('process', 'group') OR v.gid IN (SELECT gid FROM v_volume
                 WHERE S > 0 OR B > 0 OR B_r > 0 OR S_r >= 0.01 * (SELECT SUM(S_r) FROM v_volume WHERE rank < 4)) END
 ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
 

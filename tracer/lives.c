@@ -64,7 +64,7 @@ int lives_new(struct lives **out, const struct lives_opts *o)
 
 static const char **string_of(struct rec_process *r, size_t i)
 {
-	const char **strings[] = { &r->comm, &r->exe, &r->cmdline, &r->cgroup, &r->container, &r->system, &r->role, &r->matched, &r->instance };
+	const char **strings[] = { &r->comm, &r->exe, &r->cmdline, &r->cgroup, &r->container, &r->user, &r->system, &r->role, &r->matched, &r->instance };
 
 	return i < N_OF(strings) ? strings[i] : NULL;
 }
@@ -174,7 +174,7 @@ static bool is_alike(const struct stand_in *s, const struct rec_process *r, bool
 {
 	return s->any_parent == any_parent && (any_parent || s->rec.ppid == r->ppid) && s->rec.kthread == r->kthread &&
 		same_text(s->rec.comm, r->comm) && same_text(s->rec.system, r->system) && same_text(s->rec.instance, r->instance) &&
-		same_text(s->rec.container, r->container);
+		same_text(s->rec.container, r->container) && same_text(s->rec.cgroup, r->cgroup) && s->rec.uid == r->uid;
 }
 
 static struct stand_in *stand_in_make(struct lives *l, const struct rec_process *r)

@@ -9,12 +9,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "ask.h"
+#include "clean.h"
 #include "detect.h"
 #include "groups.h"
 #include "hash_table.h"
@@ -46,6 +48,15 @@ struct known_group {
 
 #define GROUPS_MAX 65536
 
+/* Of the machine, by its file: to ask for others (NSS) is to wait for servers. */
+struct known_user {
+	u32 uid;                /* key */
+	UT_hash_handle hh;
+	char name[64];
+};
+
+#define USERS_MAX 65536
+
 #define USUAL_BLOCK 4096       /* bytes: what file.block is where it is absent */
 #define BLOCKS_MAX 64          /* file systems with others */
 
@@ -60,6 +71,7 @@ struct names {
 	struct sparse entries;  /* struct entry by process id */
 	size_t kept_bytes;
 	struct known_group *groups;
+	struct known_user *users;
 	char *ended;            /* names in the record that was given last */
 	struct rec_process process;
 	struct rec_file file;
@@ -71,6 +83,24 @@ struct names {
 	char path[2 * sizeof(((struct iot_path *)0)->buf)];
 };
 
+static void read_users(struct names *n)
+{
+	auto_fclose FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *p;
+	struct known_user *u;
+
+	while (f && HASH_COUNT(n->users) < USERS_MAX && (p = fgetpwent(f))) {
+		u32 uid = p->pw_uid;
+
+		HASH_FIND(hh, n->users, &uid, sizeof(uid), u);
+		if (u || !(u = calloc(1, sizeof(*u))))
+			continue;
+		u->uid = uid;
+		snprintf(u->name, sizeof(u->name), "%s", p->pw_name);
+		HASH_PUT(n->users, uid, sizeof(uid), u);
+	}
+}
+
 int names_new(struct names **out, struct detect *detect)
 {
 	struct names *n = calloc(1, sizeof(*n));
@@ -80,6 +110,7 @@ int names_new(struct names **out, struct detect *detect)
 		return fail(ENOMEM, "names");
 	n->detect = detect;
 	n->entries.size = sizeof(struct entry);
+	read_users(n);
 	return 0;
 }
 
@@ -111,6 +142,7 @@ void names_free(struct names *n)
 		return;
 	sparse_free(&n->entries, free_entry);
 	free_groups(n);
+	HASH_FREE(n->users);
 	free(n->ended);
 	free(n->retry);
 	free(n);
@@ -337,6 +369,14 @@ void names_forget(struct names *n, u32 id)
 	sparse_drop(&n->entries, id);
 }
 
+static const char *user_name(struct names *n, u32 uid)
+{
+	struct known_user *u;
+
+	HASH_FIND(hh, n->users, &uid, sizeof(uid), u);
+	return u && u->name[0] ? u->name : NULL;
+}
+
 static void begin_record(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
 	*r = (struct rec_process){ .id = p->id, .pid = p->pid, .start_ns = p->start_ns };
@@ -344,8 +384,10 @@ static void begin_record(struct names *n, const struct iot_proc *p, struct rec_p
 	r->comm = n->comm;
 	r->kthread = p->flags & PROC_KTHREAD ? 1 : 0;
 	rec_set(r, process, ppid, p->ppid);
-	if (!r->kthread)
-		rec_set(r, process, uid, p->uid);
+	if (r->kthread)
+		return;
+	rec_set(r, process, uid, p->uid);
+	r->user = user_name(n, p->uid);
 }
 
 static void note_group(struct names *n, const u64 id[2], const struct rec_process *r)

@@ -26,7 +26,7 @@ SELECT c0, 0 FROM (SELECT fold(1, g.owner, 0) AS rows FROM ask JOIN ledger g ON 
 -- What lines are of, their order, and what those are called of which there is one.
 CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
 INSERT INTO temp.v_what VALUES
-       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('process', 2, NULL), ('kthread', 3, NULL),
+       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('group', 1, NULL), ('process', 2, NULL), ('kthread', 3, NULL),
        ('all', 4, 'all traced'), ('unattributed', 5, 'unattributed'), ('other', 6, 'other processes'),
        ('self', 7, 'iot-trace itself'), ('total', 8, 'total');
 
@@ -39,7 +39,7 @@ CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER,
                           comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
 INSERT INTO temp.v_owner
 WITH seen AS (
-       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role, p.container, p.host, ask.per,
+       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role, p.container, p.host, p.cgroup, p.uid, p.user, ask.per,
               iif((SELECT COUNT(server) FROM device)
                   AND s.owner IN (SELECT d.server FROM ask JOIN device d USING (run)),
                   s.owner, p.id IS NOT NULL) AS known,
@@ -47,6 +47,7 @@ WITH seen AS (
               CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner
                    WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
                    WHEN ask.per = 'all' THEN 'run'
+                   WHEN ask.per IN ('container', 'cgroup', 'unit', 'user') AND p.id IS NOT NULL THEN 'group'
                    WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                    ELSE 'process' END AS what,
               iif(ask.per = 'pid', COALESCE(p.fold, s.owner), 0) AS part,
@@ -56,15 +57,16 @@ WITH seen AS (
        SELECT s.*, CASE WHEN w.who IS NOT NULL THEN w.who
                         WHEN s.what = 'system'
                         THEN s.system || iif(s.per = 'instance', ' ' || COALESCE(s.instance, '(instance unknown)'), '')
+                        WHEN s.what = 'group' THEN group_name(s.per, s.cgroup, s.container, s.uid, s.user)
                         WHEN s.what = 'host' THEN COALESCE(s.host, (SELECT host FROM v_run))
                         ELSE COALESCE(s.comm, 'process ' || s.owner || ', name lost') END AS who
        FROM seen s JOIN v_what w ON w.what = s.what),
      large AS MATERIALIZED (
-       SELECT part, who FROM named WHERE what = 'process' AND (wanted OR unfiltered)
+       SELECT part, who FROM named WHERE what IN ('process', 'group') AND (wanted OR unfiltered)
        GROUP BY part, who ORDER BY TOTAL(bytes) DESC, who, part LIMIT 500),
      line AS MATERIALIZED (
-       SELECT n.*, n.what = 'process' AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
-       FROM named n LEFT JOIN large l ON n.what = 'process' AND l.part = n.part AND l.who = n.who),
+       SELECT n.*, n.what IN ('process', 'group') AND (n.wanted OR n.unfiltered) AND l.who IS NULL AS small
+       FROM named n LEFT JOIN large l ON n.what IN ('process', 'group') AND l.part = n.part AND l.who = n.who),
      placed AS (SELECT *, iif(small, 'process:rest:', what || ':' || part || ':' || who) AS gid FROM line)
 SELECT owner, MIN(owner) OVER (PARTITION BY gid, wanted, system, instance, role, container, host, known),
        pid, start_ns, procs, comm, system, what, iif(small, '(the rest)', who), wanted,
