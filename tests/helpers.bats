@@ -24,10 +24,12 @@ setup() {
 
 teardown() {
 	exec 7>&- 8<&-
-	[ ! -s "$place/daemon" ] || kill -CONT "$(cat "$place/daemon")" 2>/dev/null || :
-	[ ! -s "$place/daemon" ] || kill "$(cat "$place/daemon")" 2>/dev/null || :
+	# shellcheck disable=SC2046 # numbers
+	[ ! -s "$place/daemon" ] || kill -CONT $(cat "$place/daemon") 2>/dev/null || :
+	# shellcheck disable=SC2046 # numbers
+	[ ! -s "$place/daemon" ] || kill $(cat "$place/daemon") 2>/dev/null || :
 	[ -z "${stranger-}" ] || kill -KILL -- "-$stranger" 2>/dev/null || :
-	umount -l "$place/v" 2>/dev/null || :
+	umount -l "$place"/v* 2>/dev/null || :
 	cd /
 	rm -rf --one-file-system "$place"
 	repeat_skipped
@@ -120,6 +122,52 @@ whole() {
 	timeout 60 "$trace" -a -o "$store" -- sh -c "echo x >v/f; kill -STOP $(cat daemon)" 2>said.txt || fail "status $?: $(<said.txt)"
 	same "horizon" "$(sql "SELECT horizon FROM run_end")" at_ack
 	grep -q "cannot sync the file system at $place/v: Connection timed out" said.txt || fail "$(<said.txt)"
+}
+
+@test "seven file systems that answer no more are given up together; one of a disk is written out before them" {
+	local i
+	for i in 1 2 3 4 5 6 7; do
+		mkdir "r$i" "v$i"
+		bindfs -f "r$i" "v$i" 3>&- &
+		echo $! >>daemon
+		wait_for mountpoint -q "v$i"
+	done
+	body() {
+		# shellcheck disable=SC2046 # numbers
+		timeout 60 "$trace" -a -o "$store" -- sh -c "for i in 1 2 3 4 5 6 7; do echo x >v\$i/f; done; kill -STOP $(paste -sd' ' daemon); echo y >$IOT_MNT/f" 2>said.txt ||
+			fail "status $?: $(<said.txt)"
+		same "written" "$(sql "SELECT SUM(t.bytes) FROM agg_total t JOIN kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause JOIN device d ON d.dev = t.dev
+			WHERE k.name = 'block_write' AND c.name = 'data' AND d.mount = '$IOT_MNT'")" 4096
+	}
+	with_fs ext4 64M -- body
+	same "horizon" "$(sql "SELECT horizon FROM run_end")" at_ack
+	same "given up" "$(grep -c "cannot sync the file system at $place/v[1-7]: Connection timed out" said.txt)" 7
+}
+
+@test "a disk that completes nothing any more is given up while another goes on" {
+	local disk status=0
+	bindfs -f r v 3>&- &
+	echo $! >daemon
+	wait_for mountpoint -q v
+	truncate -s 64M r/image
+	mkdir m
+	body() {
+		disk=$(losetup -f --show v/image)
+		mkfs.ext4 -qF "$disk"
+		mount "$disk" m
+		while [ ! -e stop ]; do dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=3 conv=fsync status=none; sleep 0.2; done 3>&- &
+		timeout 60 "$trace" -a -o "$store" -- sh -c "dd if=/dev/zero of=m/f bs=1M count=3 status=none; kill -STOP $(cat daemon)" 2>said.txt || status=$?
+		touch stop
+		wait $!
+		kill -CONT "$(cat daemon)"
+		wait_for umount m # the helper that was left behind ends first
+		losetup -d "$disk"
+		wait_for eval "! losetup -l --noheadings -O NAME | grep -qx '$disk'"
+	}
+	with_fs ext4 64M -- body
+	same "status" "$status" 0
+	same "given up" "$(grep -c "cannot sync the file system at $place/m: Connection timed out" said.txt)" 1
+	same "horizon" "$(sql "SELECT horizon FROM run_end")" at_ack
 }
 
 @test "where /proc shows a user no processes of others, those who are traced have their names all the same" {

@@ -55,6 +55,7 @@ struct run {
 	u64 names_lost;               /* records of processes, by then */
 	bool scanned;                 /* the table of processes was read in this round */
 	u64 calm_ops, calm_since, calm_begun;
+	u64 least_dirty, least_ns;    /* of the machine while everything is synced, and when it was so little first */
 	u64 events;
 	struct iot_event *batch;
 	size_t n_batch;

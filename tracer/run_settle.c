@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* run_settle.c - the end of a run waits until what is dirty is written, as the options say. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "file.h"
 #include "run_parts.h"
 #include "stop.h"
 
 #define CALM_NS (NSEC / 10)           /* nobody's device requests for so long: writeback is over */
 #define CALM_LIMIT_NS (5 * NSEC)
-#define STALL_NS (10 * NSEC)          /* so long is waited for one that does not answer */
+#define STALL_NS (10 * NSEC)          /* so long is waited for one that does not answer, for all together that others serve */
+#define STEADY_NS (30 * NSEC)         /* and so long while everything is synced, and others go on, for less to be dirty than ever before */
 #define SIGNAL_NS NSEC                /* what is synced has that long to end when a signal asks for it */
 #define MAX_DEVICES 64
 
@@ -18,19 +22,52 @@ static bool wait_over(struct run *r)
 	return clock_now(CLOCK_MONOTONIC) - r->calm_begun >= r->opts->settle_ns;
 }
 
-/* A file system may never answer: its server is gone, or a stranger's. Where somebody else serves the files, or no disk completes a request,
+/* sync() waits for one file system after the other, and does not say which: some of them may never answer, and requests of others complete. */
+static bool is_steady(struct run *r, u64 now)
+{
+	u64 dirty;
+
+	if (truth_dirty(&dirty))
+		return false;
+	if (!r->least_ns || dirty < r->least_dirty) {
+		r->least_dirty = dirty;
+		r->least_ns = now;
+	}
+	return now - r->least_ns >= STEADY_NS;
+}
+
+/* A number that changes while requests complete: on the disk, partition or volume, by the kernel's count, or, where a file system has none of
+ * its own or everything is synced, on any, by ours. */
+static u64 ops_now(struct run *r, u32 dev)
+{
+	char path[64], text[512];
+	u64 reads, writes;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", dev >> 20, dev & 0xfffff);
+	if (dev && read_file(path, text, sizeof(text)) > 0 && sscanf(text, "%" SCNu64 " %*u %*u %*u %" SCNu64, &reads, &writes) == 2)
+		return reads + writes;
+	run_read_cells(r);
+	return cells_device_ops(r->cells);
+}
+
+/* A file system may never answer: its server is gone, or a stranger's. Where somebody else serves the files, or its device completes no request,
  * for long, what is synced is given up; behind a signal all is. */
 static void lose_patience(struct run *r)
 {
-	u64 now = clock_now(CLOCK_MONOTONIC), ops = r->calm_ops;
+	u64 now = clock_now(CLOCK_MONOTONIC), ops;
 
 	if (stop_asked_ns() > r->calm_begun && now - stop_asked_ns() >= SIGNAL_NS)
 		settle_skip(r->job, true);
-	if (now - r->calm_since < STALL_NS || now - settle_since_ns(r->job) < STALL_NS)
+	if (now - settle_since_ns(r->job) < STALL_NS)
 		return;
-	run_read_cells(r);
-	ops = cells_device_ops(r->cells);
-	if (ops == r->calm_ops || settle_is_remote(r->job))
+	if (settle_is_remote(r->job)) {
+		settle_skip(r->job, true); /* those that are left are served by others, too */
+		return;
+	}
+	if (now - r->calm_since < STALL_NS)
+		return;
+	ops = ops_now(r, settle_dev(r->job));
+	if (ops == r->calm_ops || (!settle_dev(r->job) && is_steady(r, now)))
 		settle_skip(r->job, false);
 	r->calm_ops = ops;
 	r->calm_since = now;

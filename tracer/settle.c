@@ -27,7 +27,7 @@ struct settle_job {
 	u32 *devs;
 	bool *remote;
 	size_t n, at;
-	u64 since_ns;
+	u64 since_ns, remote_ns; /* remote_ns: the first that somebody else serves was begun */
 	bool checkpoint;
 	int err, checkpoint_err;
 };
@@ -105,12 +105,28 @@ static void go_on(struct settle_job *j)
 		int err;
 
 		j->since_ns = clock_now(CLOCK_MONOTONIC);
+		if (j->remote[j->at] && !j->remote_ns)
+			j->remote_ns = j->since_ns;
 		snprintf(q.mount, sizeof(q.mount), "%s", j->mounts[j->at]);
 		err = ask_job(ASK_SETTLER, ASK_SETTLE, &q, sizeof(q.a) + strlen(q.mount) + 1);
 		if (!err)
 			return;
 		say_error(j, err);
 	}
+}
+
+/* Those that somebody else serves, or the others. */
+static int add_mounts(struct settle_job *j, const struct settle_what *what, bool remote)
+{
+	for (size_t i = 0; i < what->n; i++) {
+		if ((what->remote && what->remote[i]) != remote)
+			continue;
+		j->devs[j->n] = what->devs ? what->devs[i] : 0;
+		j->remote[j->n] = remote;
+		if (!(j->mounts[j->n++] = strdup(what->mounts[i])))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int settle_start(struct settle_job **out, const struct settle_what *what)
@@ -123,12 +139,8 @@ int settle_start(struct settle_job **out, const struct settle_what *what)
 		return fail(ENOMEM, "settling");
 	if (what->all && !(j->mounts[j->n++] = strdup("")))
 		return fail(ENOMEM, "settling");
-	for (size_t i = 0; i < what->n; i++, j->n++) {
-		j->devs[j->n] = what->devs ? what->devs[i] : 0;
-		j->remote[j->n] = what->remote && what->remote[i];
-		if (!(j->mounts[j->n] = strdup(what->mounts[i])))
-			return fail(ENOMEM, "settling");
-	}
+	if (add_mounts(j, what, false) || add_mounts(j, what, true))
+		return fail(ENOMEM, "settling");
 	j->checkpoint = what->checkpoint;
 	go_on(j);
 	return 0;
@@ -159,18 +171,25 @@ bool settle_is_remote(const struct settle_job *j)
 	return j->at < j->n && j->remote[j->at];
 }
 
+u32 settle_dev(const struct settle_job *j)
+{
+	return j->at < j->n ? j->devs[j->at] : 0;
+}
+
 u64 settle_since_ns(const struct settle_job *j)
 {
-	return j->since_ns;
+	return settle_is_remote(j) ? j->remote_ns : j->since_ns;
 }
 
 void settle_skip(struct settle_job *j, bool all)
 {
 	ask_job_end(ASK_SETTLER);
-	if (j->at == j->n)
-		return;
-	say_error(j, -ETIMEDOUT);
-	j->at = all ? j->n : j->at + 1;
+	do {
+		if (j->at == j->n)
+			return;
+		say_error(j, -ETIMEDOUT);
+		j->at++;
+	} while (all);
 	go_on(j);
 }
 

@@ -25,8 +25,10 @@ int settle_start(struct settle_job **out, const struct settle_what *);
 /* Is it over? Each error is 0, or the negative errno of the first file system that could not be synced or checkpointed, reported. */
 bool settle_over(struct settle_job *, int *err, int *checkpoint_err);
 
-/* Is what is synced now served by somebody else? And since when (CLOCK_MONOTONIC) is it synced? */
+/* Is what is synced now served by somebody else? Such are synced last. On which device is it (0: all)? And since when (CLOCK_MONOTONIC) is it
+ * synced: one of those that others serve since the first of them is? */
 bool settle_is_remote(const struct settle_job *);
+u32 settle_dev(const struct settle_job *);
 u64 settle_since_ns(const struct settle_job *);
 
 /* Waits no longer for what is synced now, which is reported, and goes on with the next; all: with none. */
