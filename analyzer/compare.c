@@ -262,8 +262,8 @@ static int find_quantities(struct comparison *c)
 	return err;
 }
 
-/* The median of a set's runs, with the bound that all of them allow. */
-static int describe(const struct quantity *q, size_t from, size_t n, double *median, const char **bound, struct span *span)
+/* The median of a set's runs, with the bound that all of them allow. range: `span` is that of the values, not an interval of the median. */
+static int describe(const struct quantity *q, size_t from, size_t n, bool range, double *median, const char **bound, struct span *span)
 {
 	auto_free double *v = malloc(n * sizeof(*v));
 	size_t i;
@@ -282,7 +282,12 @@ static int describe(const struct quantity *q, size_t from, size_t n, double *med
 			*bound = q->bound[from + i];
 	}
 	*median = stats_median(v, n);
-	return !strcmp(*bound, "exact") && stats_median_span(v, n, span) ? no_memory() : 0;
+	if (strcmp(*bound, "exact"))
+		return 0;
+	if (!range)
+		return stats_median_span(v, n, span) ? no_memory() : 0;
+	*span = stats_range(v, n);
+	return 0;
 }
 
 static bool is_constant(const struct quantity *q, size_t from_a, size_t na, size_t from_b, size_t nb)
@@ -295,13 +300,19 @@ static bool is_constant(const struct quantity *q, size_t from_a, size_t na, size
 	return true;
 }
 
+bool is_few(const struct comparison *c, size_t to)
+{
+	return c->sets.set[0].runs < STATS_INTERVAL_RUNS || c->sets.set[to].runs < STATS_INTERVAL_RUNS;
+}
+
 static int fill_difference(struct comparison *c, struct difference *d, const struct quantity *q, size_t to, size_t from_b)
 {
 	size_t na = c->sets.set[0].runs, nb = c->sets.set[to].runs;
+	bool range = is_few(c, to);
 	int err;
 
 	*d = (struct difference){ .q = q, .to = to, .by = NAN, .p = NAN, .verdict = NOT_COMPARED };
-	err = describe(q, 0, na, &d->a, &d->bound_a, &d->span_a) ?: describe(q, from_b, nb, &d->b, &d->bound_b, &d->span_b);
+	err = describe(q, 0, na, range, &d->a, &d->bound_a, &d->span_a) ?: describe(q, from_b, nb, range, &d->b, &d->bound_b, &d->span_b);
 	if (err)
 		return err;
 	if (strcmp(d->bound_a, "exact") || strcmp(d->bound_b, "exact")) {
@@ -311,7 +322,10 @@ static int fill_difference(struct comparison *c, struct difference *d, const str
 	d->verdict = is_constant(q, 0, na, from_b, nb) ? EQUAL : ALIKE;
 	if (d->a > 0)
 		d->by = d->b / d->a - 1;
-	return stats_change_span(q->value, na, q->value + from_b, nb, &d->change) ? no_memory() : 0;
+	if (!range)
+		return stats_change_span(q->value, na, q->value + from_b, nb, &d->change) ? no_memory() : 0;
+	d->change = stats_change_range(q->value, na, q->value + from_b, nb);
+	return 0;
 }
 
 /* Puts one family of a pair of sets to the test, at `errors` for all of it. *shown: whether every one differs. */

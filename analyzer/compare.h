@@ -38,7 +38,7 @@ struct difference {
 	size_t to;               /* number of the other set */
 	double a, b;             /* medians; NAN: not measured in every run */
 	const char *bound_a, *bound_b;
-	struct span span_a, span_b, change;
+	struct span span_a, span_b, change; /* intervals; ranges where either set has fewer than STATS_INTERVAL_RUNS */
 	double by;               /* b/a - 1; NAN: a is 0 */
 	double p;
 	enum verdict verdict;
@@ -62,6 +62,9 @@ struct comparison {
 
 /* Which set a run is of, when all are counted. */
 size_t comparison_set(const struct comparison *c, size_t run, const struct set_run **which);
+
+/* Has one of two sets so few runs that ranges are said of them, and no intervals? */
+bool is_few(const struct comparison *c, size_t to);
 
 /* Asks all runs of the sets, refuses those that are not comparable, and collects their quantities. Returns 0 or an exit status. */
 int comparison_read(struct comparison *c, const struct options *o);

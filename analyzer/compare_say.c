@@ -7,6 +7,8 @@
 #include "functions.h"
 #include "memory.h"
 
+#define WORD_OF_(n) #n
+#define WORD_OF(n) WORD_OF_(n)
 #define NAMED_MAX 8              /* differences that are said one by one */
 
 static const char *const verdict_names[] = { "differs", "no difference", "equal", "too few runs", "not compared" };
@@ -104,11 +106,11 @@ static void put_difference(FILE *out, const struct comparison *c, const struct d
 		put_percent(out, d->by);
 		fputs(" %", out);
 		if (d->change.known) {
-			fputs(" [", out);
+			fputs(is_few(c, d->to) ? " (" : " [", out);
 			put_percent(out, d->change.low);
-			fputs(", ", out);
+			fputs(is_few(c, d->to) ? " to " : ", ", out);
 			put_percent(out, d->change.high);
-			fputc(']', out);
+			fputc(is_few(c, d->to) ? ')' : ']', out);
 		}
 	}
 	if (na == nb)
@@ -216,14 +218,18 @@ static int say_test(struct grid *t, const struct comparison *c)
 {
 	size_t na = c->sets.set[0].runs, to;
 	auto_free char *text = NULL, *few = NULL;
+	const char *spans = "intervals: 95 %, bootstrap of the medians, seed " WORD_OF(STATS_SEED);
 	double least = 1;
 
-	for (to = 1; to < c->sets.n; to++)
+	for (to = 1; to < c->sets.n; to++) {
 		least = fmin(least, stats_least_p(na, c->sets.set[to].runs));
-	if (asprintf(&few, "So few runs show nothing: give 5 each or more. A difference that is none would look as large in %.0f of 100 comparisons.",
-		     100 * least) < 0 ||
-	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T);"
-			    " intervals: 95 %%, bootstrap of the medians, seed %d.", c->tested, STATS_SEED) < 0)
+		if (is_few(c, to))
+			spans = "ranges of the runs, least to most: for intervals give " WORD_OF(STATS_INTERVAL_RUNS) " runs each or more";
+	}
+	if (asprintf(&few, "Ranges of the runs, least to most. Whether that is more than chance so few cannot show: of runs that are alike %.0f of 100 comparisons look like this;"
+			   " give %d each or more.", 100 * least, STATS_INTERVAL_RUNS) < 0 ||
+	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T); %s.",
+		     c->tested, spans) < 0)
 		return -ENOMEM;
 	if (c->tested && least > ERRORS_FIRST)
 		return add_words(t, "test", few);
@@ -316,17 +322,28 @@ static int put_row(struct cell *cell, const struct comparison *c, const struct d
 	put_real(&cell, d->p);
 	put_number(&cell, a->runs);
 	put_number(&cell, b->runs);
-	return put_text(&cell, c->unlike ? "forced" : "") ?: put_text(&cell, d->verdict == NOT_COMPARED ? d->why : "");
+	return put_text(&cell, c->unlike ? "forced" : "") ?: put_text(&cell, d->verdict == NOT_COMPARED ? d->why : "") ?:
+	       put_text(&cell, is_few(c, d->to) ? "range" : "interval");
+}
+
+static bool is_few_anywhere(const struct comparison *c)
+{
+	for (size_t to = 1; to < c->sets.n; to++)
+		if (is_few(c, to))
+			return true;
+	return false;
 }
 
 static int put_differences(struct answer *a, const struct comparison *c)
 {
-	struct grid *t = add_table(a, "differences", "Medians, and the difference in percent of the first with its 95 % interval (p: adjusted for all comparisons)",
-				   "verdict who quantity unit from to bound_a a a_low a_high bound_b b b_low b_high percent low high p runs_a runs_b forced note");
+	struct grid *t = add_table(a, "differences", is_few_anywhere(c) ?
+				   "Medians, and the difference in percent of the first with the range of the runs, low to high (p: adjusted for all comparisons)" :
+				   "Medians, and the difference in percent of the first with its 95 % interval (p: adjusted for all comparisons)",
+				   "verdict who quantity unit from to bound_a a a_low a_high bound_b b b_low b_high percent low high p runs_a runs_b forced note span");
 	size_t i;
 	int err = t ? 0 : -ENOMEM;
 
-	if (t && asprintf(&t->hide, " unit%s a_low a_high b_low b_high runs_a runs_b forced", c->sets.n > 2 ? "" : " from to") < 0)
+	if (t && asprintf(&t->hide, " unit%s a_low a_high b_low b_high runs_a runs_b forced span", c->sets.n > 2 ? "" : " from to") < 0)
 		return -ENOMEM;
 	for (i = 0; !err && i < c->differences; i++) {
 		struct cell *cell = grid_add(t);
@@ -403,11 +420,15 @@ static int put_dots(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
-/* The picture: a bar from one end of the interval to the other, the difference of the medians marked. */
-static int put_intervals(struct answer *a)
+/* The picture: a bar from one end of the interval, or range, to the other, the difference of the medians marked. */
+static int put_intervals(struct answer *a, const struct comparison *c)
 {
-	static const char says[] = "-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (line), with its 95 % interval (bar)\n"
-		"-- axis: difference\n-- unit: percent\n-- fold: no\n-- rows: 30\n";
+	static const char *const says[] = {
+		"-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (line), with its 95 % interval (bar)\n"
+		"-- axis: difference\n-- unit: percent\n-- fold: no\n-- rows: 30\n",
+		"-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (line), with the range of the runs (bar)\n"
+		"-- axis: difference\n-- unit: percent\n-- fold: no\n-- rows: 30\n",
+	};
 	const struct grid *dots = &a->table[a->tables - 1];
 	struct grid *t;
 	size_t row;
@@ -418,7 +439,7 @@ static int put_intervals(struct answer *a)
 		return -ENOMEM;
 	dots = &a->table[a->tables - 2]; /* it has moved */
 	t->plot = true;
-	t->says = strdup(says);
+	t->says = strdup(says[is_few_anywhere(c)]);
 	for (row = 0; t->says && !err && row < dots->rows; row++) {
 		const struct cell *from[] = { grid_cell(dots, row, 0), NULL, grid_cell(dots, row, 1),
 					      grid_cell(dots, row, 2), grid_cell(dots, row, 3), grid_cell(dots, row, 6) };
@@ -495,5 +516,5 @@ int compare_answer(const struct comparison *c, struct answer *a)
 	if (!a->title || !a->main)
 		return -ENOMEM;
 	return put_head(a, c) ?: put_picture_head(a, c) ?: put_words(a, c) ?: put_differences(a, c) ?: put_sets(a, c) ?: put_dots(a, c) ?:
-	       put_intervals(a) ?: put_values(a, c);
+	       put_intervals(a, c) ?: put_values(a, c);
 }

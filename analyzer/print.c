@@ -2,6 +2,9 @@
 /* print.c - the formats of a report. What was not measured is n/a, and null in JSON. */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include "analyzer.h"
 #include "markup.h"
 #include "near.h"
@@ -28,6 +31,20 @@ char *cell_string(const struct cell *c, const char *absent, char *(*escape)(cons
 		return strdup(absent);
 	}
 	return n < 0 ? NULL : s;
+}
+
+/* The same with all digits, for programs: as many decimals as it takes to read the same number again, and at least three. */
+static char *cell_exact(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
+{
+	char text[64];
+	int digits;
+
+	if (c->type != CELL_REAL || !isfinite(c->r) || fabs(c->r) >= 1e15)
+		return cell_string(c, absent, escape);
+	snprintf(text, sizeof(text), "%.3f", c->r);
+	for (digits = 15; strtod(text, NULL) != c->r && digits <= 17; digits++)
+		snprintf(text, sizeof(text), "%.*g", digits, c->r);
+	return strdup(text);
 }
 
 static bool has_word(const char *words, const char *word)
@@ -79,7 +96,8 @@ static int put_line(const struct grid *t, size_t row, bool tty, char between, ch
 	int col;
 
 	for (col = 0; col < t->cols; col++) {
-		auto_free char *s = cell_string(grid_cell(t, row, col), ABSENT, escape), *safe = NULL;
+		const struct cell *c = grid_cell(t, row, col);
+		auto_free char *s = between == ',' ? cell_exact(c, ABSENT, escape) : cell_string(c, ABSENT, escape), *safe = NULL;
 
 		if (s && tty)
 			safe = text_terminal(s, strlen(s));
@@ -106,7 +124,7 @@ static int print_lines(const struct grid *t, char between, char *(*escape)(const
 /* cJSON keeps numbers in doubles: integers go in as their own text, and so do strings that it would not escape. */
 static cJSON *json_cell(const struct cell *c)
 {
-	auto_free char *s = cell_string(c, "null", text_json);
+	auto_free char *s = cell_exact(c, "null", text_json);
 
 	return s ? cJSON_CreateRaw(s) : NULL;
 }

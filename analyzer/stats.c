@@ -90,6 +90,26 @@ int stats_change_span(const double *a, size_t na, const double *b, size_t nb, st
 	return 0;
 }
 
+struct span stats_range(const double *value, size_t n)
+{
+	struct span s = { .known = n > 1, .low = n ? value[0] : 0, .high = n ? value[0] : 0 };
+
+	for (size_t i = 1; i < n; i++) {
+		s.low = value[i] < s.low ? value[i] : s.low;
+		s.high = value[i] > s.high ? value[i] : s.high;
+	}
+	return s;
+}
+
+struct span stats_change_range(const double *a, size_t na, const double *b, size_t nb)
+{
+	struct span from = stats_range(a, na), to = stats_range(b, nb);
+
+	if (!from.known || !to.known || from.low <= 0)
+		return (struct span){ 0 };
+	return (struct span){ .known = true, .low = to.low / from.high - 1, .high = to.high / from.low - 1 };
+}
+
 /* Of n things, k: how many arrangements; stops counting beyond what can be tried. */
 static double choose(size_t n, size_t k)
 {

@@ -35,6 +35,12 @@ int stats_median_span(const double *value, size_t n, struct span *out);
 /* 95 % interval of median(b) / median(a) - 1 likewise. Not known where either has fewer than 2 values, or median(a) may be 0. */
 int stats_change_span(const double *a, size_t na, const double *b, size_t nb, struct span *out);
 
+/* With fewer values than that intervals say nothing: then the ranges are, the least and the largest value, and the least and the largest
+ * b / a - 1. Not known where either has fewer than 2 values, or a value of a may be 0. */
+#define STATS_INTERVAL_RUNS 5
+struct span stats_range(const double *value, size_t n);
+struct span stats_change_range(const double *a, size_t na, const double *b, size_t nb);
+
 /* For each of m quantities, the probability p that a difference as large as its own appears in any of them, if none differs: adjusted by
  * permutation, step-down max-T (P. Westfall and S. Young, Resampling-Based Multiple Testing, 1993, algorithm 4.1), with the t of Welch as
  * the statistic. What is permuted is the runs, all quantities of a run together: nothing is assumed about how they are distributed, or hang together. Of at

@@ -54,6 +54,18 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	"$ANALYZE" compare "$S:2-4" "$S:7,8,9" --format tsv | awk -F'\t' 'NR > 1 && $15 != "n/a" { v = $15 < 0 ? -$15 : $15; if ($1 == last && v > before) exit 1; before = v; last = $1 }'
 }
 
+@test "fewer than five runs have ranges, never intervals: 90, 99, 80 of 100, 103, 101 are -22 to -1 %, five have intervals" {
+	for n in "2 100" "3 103" "4 101" "7 90" "8 99" "9 80"; do
+		sqlite3 "$S" "UPDATE agg_total SET bytes = ${n#* } * 1048576 WHERE run = ${n% *} AND bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'write')"
+	done
+	# 80/103 = 0.7767, 99/100 = 0.99
+	[ "$(of S "span a_low a_high b_low b_high low high" "$S:2-4" "$S:7,8,9")" = "range $((100 * 1048576)) $((103 * 1048576)) $((80 * 1048576)) $((99 * 1048576)) -22.330 -1.000" ]
+	[ "$(said answer "$S:2-4" "$S:7,8,9" | head -n 1)" = "device bytes: 10.0 MiB -> 15.0 MiB, +50 % (+50 to +50), 3 runs each." ]
+	! "$ANALYZE" compare "$S:2-4" "$S:7-9" | grep -q -e interval -e '\[[-+0-9]'
+	! "$ANALYZE" compare "$S:2-5" "$S:7-10" | grep -q -e '\[[-+0-9]' -e '95 %'
+	[ "$(of S "span" "$S")" = interval ]
+}
+
 @test "sets are stores, folders, runs by number and label, and labels of the stores before them or of this folder" {
 	want=$(of B "a b runs_a runs_b" "$S")
 	[ "$want" = "10510336 15765504 5 5" ]
@@ -137,7 +149,7 @@ a c 2 2" ]
 		[ "$(of B "verdict percent" "$S:2-$((n + 1))" "$S:7-$((n + 6))")" = "too few runs 50.000" ]
 	done
 	[ "$(of B "low high" "$S:2" "$S:7")" = "n/a n/a" ]
-	said test "$S:2-4" "$S:7-9" | grep -q '^So few runs show nothing: give 5 each or more. A difference that is none would look as large in 10 of 100 comparisons.$'
+	said test "$S:2-4" "$S:7-9" | grep -q '^Ranges of the runs, least to most. Whether that is more than chance so few cannot show: of runs that are alike 10 of 100 comparisons look like this; give 5 each or more.$'
 	[ "$(of B "verdict p" "$S:2-5" "$S:7-10")" = "differs 0.029" ]
 }
 
