@@ -246,6 +246,30 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 }
 
+@test "--layers is strict: of each alone nothing else is stored, and storage brings along what components come from" {
+	local layer
+	body() {
+		for layer in syscall uring cache fs block net; do
+			rm -f "$store"*
+			traced --layers $layer -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 conv=fsync status=none
+			same "layers ($layer)" "$(sql 'SELECT layers FROM run')" $layer
+			empty "sums ($layer)" "$(q "SELECT DISTINCT layer, kind FROM c WHERE layer <> '$layer'")"
+			empty "events ($layer)" "$(sql "SELECT DISTINCT l.name FROM event e JOIN kind k ON k.id = e.kind JOIN layer l ON l.id = k.layer WHERE l.name <> '$layer'")"
+			empty "histograms ($layer)" "$(sql "SELECT DISTINCT l.name FROM hist e JOIN kind k ON k.id = e.kind JOIN layer l ON l.id = k.layer WHERE l.name <> '$layer'")"
+			case $layer in
+			syscall) same "S" "$(sql "SELECT SUM(write_bytes), SUM(fs_write_bytes), SUM(dev_write_bytes) FROM file_io i JOIN process p ON p.id = i.owner WHERE p.comm = 'dd'")" "94277 0 0" ;;
+			block) same "B" "$(sql "SELECT SUM(write_bytes), SUM(fs_write_bytes) FROM file_io")" "0 0" ;;
+			uring | net) same "files ($layer)" "$(sql 'SELECT COUNT(*) FROM file_io')" 0 ;;
+			esac
+		done
+		rm -f "$store"*
+		traced --layers storage -- dd if=/dev/zero of="$IOT_MNT/f" bs=4099 count=23 conv=fsync status=none
+		same "of storage" "$(sql 'SELECT layers FROM run')" syscall,uring,fs,block
+		same "S of storage" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "calls like the one before are counted as it was: empty writes touch nothing, reads at the end are operations, a new file is another" {
 	need python3 python3-minimal
 	body() {

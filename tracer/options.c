@@ -224,8 +224,8 @@ static int take_layers(struct options *o, const char *value)
 	}
 	if (o->layers & 1u << LAYER_VFS) /* derived from them where no probe serves it */
 		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING;
-	if (o->layers & 1u << LAYER_STORAGE)
-		return fail_usage("layer 'storage' has no probes: components come from the files of layers syscall and fs, ask for those");
+	if (o->layers & 1u << LAYER_STORAGE) /* components: of the files that these tell of */
+		o->layers |= 1u << LAYER_SYSCALL | 1u << LAYER_URING | 1u << LAYER_FS | 1u << LAYER_BLOCK;
 	return 0;
 }
 

@@ -92,7 +92,7 @@ static void on_hist(void *arg, u8 kind, u32 group, bool other, u32 bucket, u64 n
 	struct run *r = arg;
 	struct rec_hist rec = { .kind = kind, .system = detect_group_name(r->detect, group), .bucket = bucket, .n = n };
 
-	if (!detect_wanted_system(r->detect, rec.system))
+	if (!detect_wanted_system(r->detect, rec.system) || !run_keeps(r, kind))
 		return;
 	if (other)
 		rec_set(&rec, hist, other, 1);
@@ -110,6 +110,8 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 		.sub = k->sub, .txns = p->txns, .weight = p->weight,
 	};
 
+	if (!run_keeps(r, KIND_FS_WRITE))
+		return;
 	if (k->blocks)
 		rec_set(&rec, put, blocks, p->blocks);
 	run_learn_device(r, k->dev);

@@ -117,6 +117,9 @@ void run_use(struct run *, u32 file);
 /* With --system only: something did. */
 bool run_uses(const struct run *, u32 file);
 
+/* Is an operation of this kind of a layer that was asked for? Programs of others run too, where owners need them: what they tell is not kept. */
+bool run_keeps(const struct run *, u32 kind);
+
 /* --- sums, once a second (run_round.c) --- */
 
 /* Reads all aggregates into r->cells. */

@@ -59,6 +59,17 @@ static bool choose(struct run *r, struct iot_event *e)
 	return true;
 }
 
+static const u8 kind_layers[] = {
+#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = LAYER_##layer,
+#include "kinds.def"
+};
+
+/* That io_uring was used is known also where its layer was not asked for: what calls moved is not all then. */
+bool run_keeps(const struct run *r, u32 kind)
+{
+	return !r->opts->layers || kind == KIND_URING_OTHER || kind >= KIND_MAX || r->opts->layers & 1u << kind_layers[kind];
+}
+
 static void on_event(void *arg, const struct iot_event *e)
 {
 	struct run *r = arg;
@@ -67,7 +78,7 @@ static void on_event(void *arg, const struct iot_event *e)
 	*own = *e;
 	own->ts_ns = e->ts_ns > r->start_ns ? e->ts_ns - r->start_ns : 0;
 	detect_event(r->detect, own);
-	if (r->opts->system && !choose(r, own))
+	if (!run_keeps(r, own->kind) || (r->opts->system && !choose(r, own)))
 		return;
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)

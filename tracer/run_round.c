@@ -22,6 +22,8 @@ static int on_cell(void *arg, const struct rec_agg *rec)
 	struct run *r = arg;
 
 	run_learn_device(r, rec->dev);
+	if (!run_keeps(r, rec->kind))
+		return 0;
 	return r->sink->record(r->sink, REC_agg, rec);
 }
 
@@ -66,6 +68,23 @@ static bool flow_over(void *arg, u32 owner)
 	return on_over(arg, owner, false);
 }
 
+static bool asked(const struct run *r, u32 layers)
+{
+	return !r->opts->layers || r->opts->layers & layers;
+}
+
+/* Of the layers that were not asked for nothing is kept. Is there anything left? */
+static bool keep_asked(const struct run *r, struct rec_file_io *f)
+{
+	if (!asked(r, 1u << LAYER_SYSCALL | 1u << LAYER_URING))
+		f->read_ops = f->read_bytes = f->write_ops = f->write_bytes = f->sync_ops = 0;
+	if (!asked(r, 1u << LAYER_FS))
+		f->fs_read_bytes = f->fs_write_bytes = 0;
+	if (!asked(r, 1u << LAYER_BLOCK))
+		f->dev_read_bytes = f->dev_write_bytes = 0;
+	return f->read_ops || f->write_ops || f->sync_ops || f->fs_read_bytes || f->fs_write_bytes || f->dev_read_bytes || f->dev_write_bytes;
+}
+
 /* Unlike an aggregate, what a process that is not asked for did to a file is left out. */
 static int on_filesum(void *arg, const struct rec_file_io *rec)
 {
@@ -74,6 +93,8 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 
 	own.owner = lives_owner(r->lives, rec->owner);
 	if (own.owner == PROC_OTHER)
+		return 0;
+	if (!keep_asked(r, &own))
 		return 0;
 	run_use(r, own.file);
 	return r->sink->record(r->sink, REC_file_io, &own);
