@@ -226,8 +226,8 @@ static int say_test(struct grid *t, const struct comparison *c)
 		if (is_few(c, to))
 			spans = "ranges of the runs, least to most: for intervals give " WORD_OF(STATS_INTERVAL_RUNS) " runs each or more";
 	}
-	if (asprintf(&few, "Ranges of the runs, least to most. Whether that is more than chance so few cannot show: of runs that are alike %.0f of 100 comparisons look like this;"
-			   " give %d each or more.", 100 * least, STATS_INTERVAL_RUNS) < 0 ||
+	if (asprintf(&few, "Ranges of the runs, least to most. Whether that is more than chance so few cannot show: of runs that are alike %.0f of 100"
+			   " comparisons look like this; give %d each or more.", 100 * least, STATS_INTERVAL_RUNS) < 0 ||
 	    asprintf(&text, "%zu comparisons; of 100 such as this, of runs that are alike, at most 4 say that anything differs (permutations of the runs, max-T); %s.",
 		     c->tested, spans) < 0)
 		return -ENOMEM;

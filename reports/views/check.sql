@@ -64,7 +64,8 @@ WITH m AS MATERIALIZED (
               t.under_way, t.unseen, iif(w.reads, 0, a.zeroed) AS ranges, iif(w.reads, a.early_r, a.early_w) AS early,
               (COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside) * m.block AS traced,
               COALESCE(m.no_block, iif(m.filtered AND t.dev NOT IN (SELECT dev FROM v_about_dev)
-                                       AND COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside <> t.delta,
+                                       AND COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside
+                                           <> t.delta,
                                        'not what the run is about: nobody who was traced used it', NULL),
                        iif(d.leaf = 0, 'no leaf: the devices below it count its bytes', t.uncounted),
                        iif(w.reads, NULL, a.unknown)) AS absent
@@ -80,7 +81,8 @@ WITH m AS MATERIALIZED (
               (3, ', completion not told', 'the kernel called no program; known by the requests')),
      way(source, what, dir) AS (VALUES ('wchar', 'process bytes written', 'w'), ('rchar', 'process bytes read', 'r')),
      life AS MATERIALIZED (
-       SELECT pid, start_ns, MAX(id), MAX(system) AS system, comm || iif(folded > 1, ' and ' || (folded - 1) || ' like it', '') AS comm,
+       SELECT pid, start_ns, MAX(id), system,
+              comm || iif(folded > 1, ' and ' || (folded - 1) || ' like it', '') AS comm,
               iif(TOTAL(since4 AND rchar IS NULL AND fold IS NULL) = 0, SUM(rchar), NULL) AS rchar,
               iif(TOTAL(since4 AND wchar IS NULL AND fold IS NULL) = 0, SUM(wchar), NULL) AS wchar
        FROM v_process JOIN v_measured WHERE id > 2 GROUP BY pid, start_ns

@@ -46,9 +46,8 @@ WHERE p.name GLOB 'layer__*' OR p.name = 'block__owners';
 -- device: what devices completed; block: that, and for whom.
 CREATE TEMP VIEW v_run_measured AS
 WITH had AS (SELECT r.run, r.layers, iif(r.schema >= 4, 1, NULL) AS since4,
-                    EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AS some,
-                    listed('syscall', r.layers) AND listed('cache', r.layers) AND listed('fs', r.layers)
-                        AS ledger_layers FROM run r)
+                    EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AND listed('syscall', r.layers)
+                        AND listed('cache', r.layers) AND listed('fs', r.layers) AS some FROM run r)
 SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS uring,
        measured('cache', layers) AS cache, measured('fs', layers) AS fs, measured('block', layers) AS device,
        iif(EXISTS (SELECT 1 FROM probe p WHERE p.run = had.run AND p.name = 'block__owners'), NULL,
@@ -56,8 +55,8 @@ SELECT run, measured('syscall', layers) AS syscall, measured('uring', layers) AS
        measured('net', layers) AS net, since4,
        iif(since4 OR NOT EXISTS (SELECT 1 FROM device d WHERE d.run = had.run AND d.type IN ('dm', 'md')), 1, NULL)
            AS once, NULLIF(EXISTS (SELECT 1 FROM v_kind k CROSS JOIN agg_total t
-           ON t.run = had.run AND t.kind = k.id WHERE k.layer = 'vfs'), 0) AS vfs, NULLIF(some AND ledger_layers, 0) AS some_ledger,
-       NULLIF(some AND ledger_layers AND NOT EXISTS (SELECT 1 FROM v_run_spoilt s
+           ON t.run = had.run AND t.kind = k.id WHERE k.layer = 'vfs'), 0) AS vfs, NULLIF(some, 0) AS some_ledger,
+       NULLIF(some AND NOT EXISTS (SELECT 1 FROM v_run_spoilt s
                                    WHERE s.run = had.run AND s.class = 'ledger' AND s.effect <> 'owner'), 0) AS ledger
 FROM had;
 
