@@ -12,8 +12,8 @@
 #include "wake.h"
 
 #define BUFFER_BYTES (256 << 10) /* what is formatted is still in the cache of the processor when it is written */
-#define EVENT_MAX 1024          /* more than the longest event line: 20 fields, keys and 20 digits each */
-#define NAME_ROOM 48            /* a dictionary value as it stands in the line */
+#define EVENT_MAX 1024          /* more than the longest event line without what is told of its owner and file: 20 fields, keys and 20 digits each */
+#define NAME_ROOM 64            /* a dictionary value as it stands in the line; that of a kind has its layer behind it */
 
 /* The first fields say when and where. Those from TAIL_AT on say who did what to what, and most often somebody did the same before: the
  * text of that is kept. Every bit of these fields counts, so that what is kept never has to be thrown away. */
@@ -26,6 +26,7 @@ enum {
 	TAIL_WORDS = (TAIL_BYTES + 7) / 8,
 };
 
+#define TOLD_MAX (1 << 26)      /* numbers of processes and files beyond are told nothing of */
 #define TAILS_BITS 9
 #define TAIL_USUAL 128          /* bytes that most are shorter than */
 #define TAIL_ROOM 256           /* those that are longer are not kept */
@@ -36,8 +37,18 @@ struct tail {
 	char text[TAIL_ROOM];
 };
 
+/* What event lines tell of a process or a file beside its number, ready to copy: `,"system":"etcd"`. By number; NULL: nothing. Texts are shared
+ * with the number before, which is most often a process that was forked from the same. */
+struct told {
+	char **text;
+	size_t n, kept;
+	char **keep;            /* what is to be freed */
+};
+
 struct jsonl {
 	struct sink sink;
+	bool wide;
+	struct told process, file;
 	int fd, err;
 	char *buf, *p;
 	size_t size;
@@ -61,6 +72,27 @@ static void words_make(struct word *w, const struct dict *d)
 		char *end = stpcpy(stpcpy(stpcpy(w[i].text, ",\""), d->what), "\":\"");
 
 		w[i].len = stpcpy(stpcpy(end, d->names[i]), "\"") - w[i].text;
+	}
+}
+
+/* Behind the name of a kind stands the layer that it is of: from kinds.def, so that no reader needs that. */
+static void words_add_layers(void)
+{
+	static const char *const layers[] = {
+#define LAYER(sym, name, text, doc) [LAYER_##sym] = name,
+#include "kinds.def"
+	};
+	static const u8 layer_of[] = {
+#define KIND(sym, layer, name, dir, text, doc) [KIND_##sym] = LAYER_##layer,
+#include "kinds.def"
+	};
+	size_t i;
+
+	for (i = 0; i < N_OF(layer_of); i++) {
+		struct word *w = &kind_word[i];
+
+		if (w->len)
+			w->len = stpcpy(stpcpy(stpcpy(w->text + w->len, ",\"layer\":\""), layers[layer_of[i]]), "\"") - w->text;
 	}
 }
 
@@ -187,11 +219,33 @@ static inline __attribute__((always_inline)) char *put_field(char *p, const char
 	if (!SKIP_##presence(e->name)) \
 		p = put_field(p, ",\"" #name "\":", sizeof(",\"" #name "\":") - 1, field_type(#name), e->name)
 
-/* Every field from TAIL_AT on. */
-static __attribute__((noinline)) char *put_tail(char *p, const struct iot_event *e)
+static const char *told_of(const struct told *t, u32 id)
+{
+	return id < t->n ? t->text[id] : NULL;
+}
+
+static char *put_told(char *p, const struct told *t, u32 id)
+{
+	const char *text = told_of(t, id);
+
+	return text ? stpcpy(p, text) : p;
+}
+
+static size_t told_len(const struct told *t, u32 id)
+{
+	const char *text = told_of(t, id);
+
+	return text ? strlen(text) : 0;
+}
+
+/* Every field from TAIL_AT on, and what is told of the owner and the file. */
+static __attribute__((noinline)) char *put_tail(const struct jsonl *j, char *p, const struct iot_event *e)
 {
 #define FIELD(type, name, presence, unit, doc) if (offsetof(struct iot_event, name) >= TAIL_AT) PUT(type, name, presence);
 #include "fields.def"
+	p = put_told(p, &j->process, e->owner);
+	if (j->wide)
+		p = put_told(p, &j->file, e->file);
 	memcpy(p, "}\n", 2);
 	return p + 2;
 }
@@ -233,6 +287,23 @@ static bool is_known(const struct iot_event *e)
 		e->carrier < CARRIER_MAX;
 }
 
+/* Room for what is told, with what is in the line so far; *p moves when the buffer had to be emptied. Names are at most 4 KiB, and six times that
+ * when they are escaped. */
+static __attribute__((noinline)) bool has_room(struct jsonl *j, char **p, const struct iot_event *e)
+{
+	size_t more = told_len(&j->process, e->owner) + (j->wide ? told_len(&j->file, e->file) : 0), len = *p - j->p;
+	char head[EVENT_MAX];
+
+	if (j->buf + j->size - *p >= (ptrdiff_t)(EVENT_MAX + more))
+		return true;
+	memcpy(head, j->p, len);
+	if (flush(j) || j->size < 2 * EVENT_MAX + more)
+		return false;
+	memcpy(j->p, head, len);
+	*p = j->p + len;
+	return true;
+}
+
 /* NULL: it cannot be written. */
 static inline char *put_event(struct jsonl *j, char *p, const struct iot_event *e)
 {
@@ -255,7 +326,9 @@ static inline char *put_event(struct jsonl *j, char *p, const struct iot_event *
 	}
 	if (!is_known(e))
 		return NULL;
-	end = put_tail(p, e);
+	if (!has_room(j, &p, e))
+		return NULL;
+	end = put_tail(j, p, e);
 	if ((size_t)(end - p) > TAIL_ROOM)
 		return end;
 	memcpy(t->key, key, sizeof(key));
@@ -275,6 +348,8 @@ static int jsonl_events(struct sink *sink, const struct iot_event *e, size_t n)
 		if (j->buf + j->size - j->p < EVENT_MAX && flush(j))
 			return j->err;
 		end = put_event(j, j->p, e);
+		if (!end && j->err)
+			return j->err;
 		if (!end)
 			return j->err = fail_as(-EINVAL, 0, "%s: an event with numbers that have no name (kind %u, cause %u, how %u, sub %u, component %u)",
 						    sink->name, e->kind, e->cause, e->how, e->sub, e->component);
@@ -351,6 +426,72 @@ static size_t line_bound(struct jsonl *j, const struct table *t, const void *rec
 	return n;
 }
 
+/* Keeps a text of n bytes for a number. Tails that are kept have what was told before. */
+static int tell(struct jsonl *j, struct told *t, u64 id, const char *text, size_t n)
+{
+	const char *before;
+	char *mine = NULL, **more;
+	size_t i;
+
+	if (id > TOLD_MAX || (!n && id >= t->n))
+		return 0;
+	before = told_of(t, id);
+	if (before ? strlen(before) == n && !memcmp(before, text, n) : !n)
+		return 0;
+	if (id >= t->n) {
+		size_t size = id + id / 2 + 64;
+
+		if (!(more = reallocarray(t->text, size, sizeof(*more))))
+			return -ENOMEM;
+		memset(more + t->n, 0, (size - t->n) * sizeof(*more));
+		t->text = more;
+		t->n = size;
+	}
+	for (i = t->kept; n && !mine && i > 0 && t->kept - i < 16; i--)
+		if (strlen(t->keep[i - 1]) == n && !memcmp(t->keep[i - 1], text, n))
+			mine = t->keep[i - 1];
+	if (n && !mine) {
+		if (!(more = reallocarray(t->keep, t->kept + 1, sizeof(*more))) || !(t->keep = more, mine = strndup(text, n)))
+			return -ENOMEM;
+		t->keep[t->kept++] = mine;
+	}
+	t->text[id] = mine;
+	for (i = 0; i < N_OF(j->tails); i++)
+		j->tails[i].len = 0;
+	return 0;
+}
+
+/* What events of that process or file tell, and the store's view v_event, too. */
+static int tell_record(struct jsonl *j, enum rec_type type, const void *rec)
+{
+	const struct { const char *key, *column; bool wide; } keys[] = {
+		{ "system", "system", false }, { "comm", "comm", true }, { "container", "container", true }, { "path", "path", true },
+	};
+	const struct table *t = table_of(type);
+	char *from = j->p, *p = j->p; /* behind it there is room for the line, which has each of these */
+	u64 id = type == REC_process ? ((const struct rec_process *)rec)->id : ((const struct rec_file *)rec)->id;
+	size_t i;
+
+	for (i = 0; i < N_OF(keys); i++) {
+		int c = keys[i].wide && !j->wide ? -1 : table_find(t, keys[i].column);
+
+		if (c < 0 || t->cols[c].type != TYPE_STR || !col_present(t, rec, c))
+			continue;
+		p = stpcpy(stpcpy(stpcpy(p, ",\""), keys[i].key), "\":");
+		p = put_column(p, &t->cols[c], rec);
+	}
+	*p = '\0';
+	return tell(j, type == REC_process ? &j->process : &j->file, id, from, p - from);
+}
+
+static void told_free(struct told *t)
+{
+	while (t->kept)
+		free(t->keep[--t->kept]);
+	free(t->keep);
+	free(t->text);
+}
+
 static int jsonl_record(struct sink *sink, enum rec_type type, const void *rec)
 {
 	struct jsonl *j = (struct jsonl *)sink;
@@ -359,6 +500,8 @@ static int jsonl_record(struct sink *sink, enum rec_type type, const void *rec)
 
 	if (!n)
 		return j->err = -EINVAL;
+	if ((type == REC_process || (type == REC_file && j->wide)) && !room(j, n) && tell_record(j, type, rec))
+		return j->err = fail_as(-ENOMEM, 0, "%s: no memory for names", j->sink.name);
 	if (room(j, n))
 		return j->err;
 	j->p = stpcpy(stpcpy(stpcpy(j->p, "{\"t\":\""), t->name), "\"");
@@ -383,13 +526,15 @@ static int jsonl_close(struct sink *sink, bool complete)
 	int err = flush(j);
 
 	wake_end(&j->wake);
+	told_free(&j->process);
+	told_free(&j->file);
 	free(j->buf);
 	free((void *)j->sink.name);
 	free(j);
 	return err;
 }
 
-int sink_jsonl(struct sink **out, int fd, const char *name)
+static int make(struct sink **out, int fd, const char *name, bool wide)
 {
 	struct jsonl *j = calloc(1, sizeof(*j));
 
@@ -405,6 +550,7 @@ int sink_jsonl(struct sink **out, int fd, const char *name)
 		return fail_as(-ENOMEM, 0, "%s: no memory for its buffer", name);
 	}
 	words_make(kind_word, dict_of(TYPE_KIND));
+	words_add_layers();
 	words_make(cause_word, dict_of(TYPE_CAUSE));
 	words_make(how_word, dict_of(TYPE_HOW));
 	words_make(sub_word, dict_of(TYPE_SUB));
@@ -412,10 +558,21 @@ int sink_jsonl(struct sink **out, int fd, const char *name)
 	words_make(carrier_word, dict_of(TYPE_CARRIER));
 	j->size = BUFFER_BYTES;
 	j->fd = fd;
+	j->wide = wide;
 	j->sink.record = jsonl_record;
 	j->sink.events = jsonl_events;
 	j->sink.commit = jsonl_commit;
 	j->sink.close = jsonl_close;
 	*out = &j->sink;
 	return 0;
+}
+
+int sink_jsonl(struct sink **out, int fd, const char *name)
+{
+	return make(out, fd, name, false);
+}
+
+int sink_jsonl_wide(struct sink **out, int fd, const char *name)
+{
+	return make(out, fd, name, true);
 }

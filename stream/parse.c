@@ -376,9 +376,30 @@ static int check_schema(struct line *l, const cJSON *object)
 	return refuse(l, "was written by a newer version of iot (format %llu, this is %u)", (unsigned long long)schema, IOT_SCHEMA);
 }
 
+/* The number of a key of event lines that other records say; -1: it is none. What it says is not looked at, but must be a text. */
+static int find_derived(const struct line *l, const cJSON *v)
+{
+	static const char *const keys[] = { "$layer", "$system", "$comm", "$container", "$path" };
+	size_t i;
+
+	for (i = 0; l->type == REC_EVENT && i < N_OF(keys); i++)
+		if (!strcmp(v->string, keys[i]))
+			return i;
+	return -1;
+}
+
+static int skip_derived(struct line *l, const cJSON *v, int i, unsigned int *derived)
+{
+	if (*derived >> i & 1)
+		return refuse(l, "has the key '%s' twice", v->string + 1);
+	*derived |= 1u << i;
+	return is_text(v) || cJSON_IsNull(v) ? 0 : refuse(l, "has a '%s' that is not a string", v->string + 1);
+}
+
 static int read_object(struct line *l, const cJSON *object)
 {
 	const struct table *t;
+	unsigned int derived = 0;
 	u64 seen = 0, given = 0;
 	const cJSON *v;
 	size_t k;
@@ -391,6 +412,12 @@ static int read_object(struct line *l, const cJSON *object)
 	cJSON_ArrayForEach(v, object) {
 		if (!strcmp(v->string, "$t"))
 			continue;
+		i = find_derived(l, v);
+		if (i >= 0) {
+			if (skip_derived(l, v, i, &derived))
+				return -EINVAL;
+			continue;
+		}
 		i = table_find(t, v->string + 1);
 		if (i < 0)
 			return refuse(l, "has a key that this version does not know: '%.40s'", v->string + 1);

@@ -84,6 +84,10 @@ struct sink {
  * written whole; commit flushes. EPIPE is returned as -EPIPE without a message: the reader left. */
 int sink_jsonl(struct sink **out, int fd, const char *name);
 
+/* Event lines also have layer, of the kind, and system, of the owner. The wide ones also have comm and container of the owner, and path: as far as
+ * the records before them told it. Whoever reads lines into a store ignores these five. */
+int sink_jsonl_wide(struct sink **out, int fd, const char *name);
+
 /* A store at `path`, created (mode 0600) or appended to, as opener.h says. Refuses files that are not ours, are corrupt, or are not
  * of IOT_SCHEMA and its tables. A run becomes complete in one step with its ledger and its bytes by file; one that was left incomplete
  * may be given again, and is replaced when it is complete. */

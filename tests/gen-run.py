@@ -10,7 +10,9 @@ journal commit of 12 KiB; the aggregates are the sums of the events, the truth r
 bytes. The same arguments give the same bytes.
 """
 import argparse
+import os
 import random
+import re
 import sys
 
 BLOCK = 4096
@@ -56,6 +58,11 @@ for f in range(1, files + 1):
     component = ',"component":"%s"' % ("wal" if f % 4 == 1 else "data") if args.systems else ""
     put('{"t":"file","id":%d,"dev":"%s","ino":%d,"gen":%d,"path":"/mnt/iot/dir%d/file%d"%s}\n'
         % (f, DEV, 100 + f, 7000 + f, f % 4, f, component))
+
+# of each kind, and of each owner, on every event line
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bpf/kinds.def")) as table:
+    LAYERS = {m[2]: m[1].lower() for m in re.finditer(r'^KIND\(\w+,\s*(\w+),\s*"([^"]+)"', table.read(), re.M)}
+system_of = {p: ',"system":"%s"' % systems[(p - 3) % len(comms)] for p in procs if args.systems and systems[(p - 3) % len(comms)]}
 
 count, sec, device_bytes, device_ops = 0, 0, 0, 0
 now = 1000000
@@ -120,6 +127,7 @@ def event(ts, dur, kind, owner, task=None, queue=0, offset=0, nbytes=0, file=0, 
     if flags:
         s += ',"flags":%d' % flags
     s += ',"cpu":1,"kind":"%s"' % kind if ts & 1 else ',"kind":"%s"' % kind
+    s += ',"layer":"%s"' % LAYERS[kind]
     if cause != "none":
         s += ',"cause":"%s"' % cause
     if how != "none":
@@ -128,7 +136,7 @@ def event(ts, dur, kind, owner, task=None, queue=0, offset=0, nbytes=0, file=0, 
         s += ',"sub":"%s"' % sub
     if carrier:
         s += ',"carrier":"%s"' % carrier
-    lines.append(s + '}\n')
+    lines.append(s + system_of.get(owner, '') + '}\n')
 
 
 def second_is_over():

@@ -5,6 +5,7 @@
  *        stream-tool careful STORE [NAME]    the same, never by the fast scanner
  *        stream-tool copy [NAME]             JSON Lines from stdin read and written again to stdout
  *        stream-tool careful-copy [NAME]     the same, never by the fast scanner
+ *        stream-tool wide                    as copy, with names on each event line
  *        stream-tool ledger STORE RUN        computes the ledger of a run again from the events in the store
  *        stream-tool scan                    prints how many of the lines on stdin the fast scanner takes
  *        stream-tool check STORE             opens a store for reading
@@ -29,10 +30,10 @@ static int into_store(const char *store, const char *name, bool careful)
 	return err ? err : closed;
 }
 
-static int copy(const char *name, bool careful)
+static int copy(const char *name, bool careful, bool wide)
 {
 	struct sink *to = NULL;
-	int err = sink_jsonl(&to, 1, "stdout"), closed;
+	int err = (wide ? sink_jsonl_wide : sink_jsonl)(&to, 1, "stdout"), closed;
 
 	if (err)
 		return err;
@@ -143,9 +144,11 @@ int main(int argc, char **argv)
 	else if (!strcmp(verb, "careful") && arg)
 		err = into_store(arg, name, true);
 	else if (!strcmp(verb, "copy"))
-		err = copy(arg ? arg : "stdin", false);
+		err = copy(arg ? arg : "stdin", false, false);
 	else if (!strcmp(verb, "careful-copy"))
-		err = copy(arg ? arg : "stdin", true);
+		err = copy(arg ? arg : "stdin", true, false);
+	else if (!strcmp(verb, "wide"))
+		err = copy("stdin", false, true);
 	else if (!strcmp(verb, "ledger") && argc > 3)
 		err = ledger_again(arg, atoll(argv[3]));
 	else if (!strcmp(verb, "scan"))

@@ -21,7 +21,8 @@ load stream_lib
 			         "sub": ["regular", "pipe"], "component": ["log", "metadata"]}
 			usual = {n: words.get(n, [11])[0] for n in names}
 			def line(e):
-			    print('{"t":"event",' + ",".join('"%s":%s' % (n, '"%s"' % e[n] if n in words else e[n]) for n in names if e[n]) + "}")
+			    print('{"t":"event",' + ",".join('"%s":%s' % (n, '"%s"' % e[n] if n in words else e[n]) + (',"layer":"syscall"' if n == "kind" else "")
+			                                     for n in names if e[n]) + "}")
 			for n in names:
 			    for other in words[n][1:] if n in words else [12, 10, 255, 256]:
 			        for e in usual, {**usual, n: other}, usual:
@@ -56,13 +57,59 @@ load stream_lib
 	"$asan" scan <slow | grep -qx "0 of $(wc -l <slow)"
 }
 
+@test "event lines say layer and system, wide ones comm, container and path; readers into a store ignore the five" {
+	cat >x.jsonl <<-'END'
+		{"t":"event","ts_ns":1,"owner":7,"file":5,"kind":"read"}
+		{"t":"process","id":7,"pid":70,"start_ns":1,"comm":"et\u001bcd","container":"one","kthread":0,"system":"etcd"}
+		{"t":"file","id":5,"dev":"7:1","ino":9,"gen":1,"path":"/a\"b\udcff"}
+		{"t":"event","ts_ns":2,"owner":7,"file":5,"kind":"block_write","cause":"journal"}
+		{"t":"event","ts_ns":2,"owner":7,"file":5,"kind":"block_write","cause":"journal"}
+		{"t":"process","id":7,"pid":70,"start_ns":1,"comm":"x","kthread":0}
+		{"t":"file","id":5,"dev":"7:1","ino":9,"gen":1,"path":"/b"}
+		{"t":"event","ts_ns":2,"owner":7,"file":5,"kind":"block_write","cause":"journal"}
+	END
+	said() { { run_line; cat x.jsonl; end_line; } | "$asan" "$1" | grep '"event"' | sed 's/.*"file":5//'; }
+	same "usual" "$(said copy)" ',"kind":"read","layer":"syscall"}
+,"kind":"block_write","layer":"block","cause":"journal","system":"etcd"}
+,"kind":"block_write","layer":"block","cause":"journal","system":"etcd"}
+,"kind":"block_write","layer":"block","cause":"journal"}'
+	same "wide" "$(said wide)" ',"kind":"read","layer":"syscall"}
+,"kind":"block_write","layer":"block","cause":"journal","system":"etcd","comm":"et\u001bcd","container":"one","path":"/a\"b\udcff"}
+,"kind":"block_write","layer":"block","cause":"journal","system":"etcd","comm":"et\u001bcd","container":"one","path":"/a\"b\udcff"}
+,"kind":"block_write","layer":"block","cause":"journal","comm":"x","path":"/b"}'
+	gen 3000 --systems >run.jsonl
+	sed '/"t":"event"/s/,"\(layer\|system\)":"[a-z]*"//g' run.jsonl >bare.jsonl
+	"$tool" wide <run.jsonl >wide.jsonl
+	[ "$(grep -c '"event".*"comm":.*"path":' wide.jsonl)" -gt 2000 ]
+	for lines in run bare wide; do
+		for way in ingest careful; do
+			"$tool" $way $lines-$way.sqlite <$lines.jsonl
+			dump $lines-$way.sqlite >$lines-$way.dump
+			cmp run-ingest.dump $lines-$way.dump
+		done
+	done
+	# the fast way reads all of them
+	grep '"t":"event"' wide.jsonl >events
+	"$asan" scan <events | grep -qx "$(wc -l <events) of $(wc -l <events)"
+	# names as long as there are, through a buffer that is full
+	{ run_line; python3 -c '
+for n in range(300):
+    print("{\"t\":\"file\",\"id\":%d,\"dev\":\"7:1\",\"ino\":%d,\"gen\":1,\"path\":\"/%s\"}" % (n + 1, n + 1, "\\u0001" * 4000))
+    print("{\"t\":\"event\",\"ts_ns\":%d,\"file\":%d,\"kind\":\"read\"}" % (n + 1, n + 1))'; end_line; } >long.jsonl
+	"$asan" wide <long.jsonl >longer.jsonl
+	same "long" "$(awk '/"event"/ && length($0) > 24000 && /}$/' longer.jsonl | wc -l)" 300
+	"$tool" ingest long.sqlite <long.jsonl
+	"$tool" ingest longer.sqlite <longer.jsonl
+	[ "$(dump long.sqlite)" = "$(dump longer.sqlite)" ]
+}
+
 @test "0, 2^53+1, 2^63 and 2^64-1 survive in every 64-bit column of an event and of a record" {
 	for v in 0 9007199254740993 9223372036854775808 18446744073709551615; do
 		{
 			run_line
 			printf '{"t":"agg","sec":%s,"kind":"write","owner":1,"cause":"none","how":"none","sub":"none","flags":0,' $v
 			printf '"ops":%s,"errors":0,"bytes":%s,"touched":0,"lat_ns":%s,"max_ns":%s}\n' $v $v $v $v
-			printf '{"t":"event","ts_ns":%s,"dur_ns":%s,"offset":%s,"size":%s,"bytes":%s,"kind":"read"}\n' $v $v $v $v $v
+			printf '{"t":"event","ts_ns":%s,"dur_ns":%s,"offset":%s,"size":%s,"bytes":%s,"kind":"read","layer":"syscall"}\n' $v $v $v $v $v
 			end_line
 		} >x.jsonl
 		"$tool" copy <x.jsonl | sed 's/"[a-z_]*":0,//g' >written
@@ -149,6 +196,9 @@ refused() { # MESSAGE LINE
 	refused "has a 'bytes' that is not a number" "$e,\"bytes\":\"1\"}"
 	refused "has a 'bytes' that is not a number" "$e,\"bytes\":true}"
 	refused "has a kind that this version does not know: 'reed'" '{"t":"event","ts_ns":1,"kind":"reed"}'
+	refused "has a 'layer' that is not a string" '{"t":"event","ts_ns":1,"kind":"read","layer":1}'
+	refused "has the key 'path' twice" '{"t":"event","ts_ns":1,"kind":"read","path":"a","path":"b"}'
+	refused "has a key that this version does not know: 'layer'" '{"t":"file","id":5,"dev":"7:1","ino":9,"gen":1,"layer":"fs"}'
 	refused "has a 'kind' that is not a name" '{"t":"event","ts_ns":1,"kind":1}'
 	refused "has a cause that this version does not know: 'fate'" "$e,\"cause\":\"fate\"}"
 	refused "has a 'bytes' beyond 64 bits" "$e,\"bytes\":18446744073709551616}"

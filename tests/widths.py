@@ -16,7 +16,7 @@ BOUNDS = [0, 1, 2] + [(1 << b) + d for b in (7, 8, 15, 16, 23, 24, 31, 32, 39, 4
 
 def line(e):
     numbers = ",".join('"%s":%d' % (name, e[name]) for name, _ in FIELDS if e[name] or name == "ts_ns")
-    return '{"t":"event",%s,"kind":"read"}\n' % numbers
+    return '{"t":"event",%s,"kind":"read","layer":"syscall"}\n' % numbers
 
 
 def row(e):

@@ -25,7 +25,7 @@ enum { STOP = -1 };
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_container, take_unit, take_dev, take_all, take_layers, take_ready,
-	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_quiet, take_verbose;
+	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_verbose;
 static take take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
@@ -55,6 +55,7 @@ static const struct row {
 	{ 0, NULL, NULL, "Where it goes:", NULL },
 	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
 	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },
+	{ 0, "wide", NULL, "JSON Lines: each event also says comm and container of who it is for, and path of its file", take_wide },
 	{ 0, "label", "NAME", "label of the run in the store", take_label },
 	{ 0, "ready", "FD|FILE", "when recording has begun: a line to a descriptor or a FIFO, or FILE appears", take_ready },
 	{ 'q', "quiet", NULL, "only errors on standard error, and when recording began if that took more than a second", take_quiet },
@@ -365,6 +366,12 @@ static int take_ready(struct options *o, const char *value)
 	return 0;
 }
 
+static int take_wide(struct options *o, const char *value)
+{
+	o->wide = true;
+	return 0;
+}
+
 static int take_quiet(struct options *o, const char *value)
 {
 	o->quiet = true;
@@ -503,11 +510,14 @@ static int choose_formats(struct options *o)
 			return fail_usage("output '%s' is neither FILE.sqlite, FILE.jsonl nor -, and no format is given", out->path);
 		streams += out->format != FORMAT_STORE;
 	}
+	for (size_t i = 0; o->wide && i < o->n_outputs; i++)
+		if (o->outputs[i].format == FORMAT_JSONL)
+			o->outputs[i].format = FORMAT_JSONL_WIDE;
 	if (o->format == FORMAT_NONE || streams)
 		return 0;
 	if (o->n_outputs == MAX_OUTPUTS)
 		return fail_usage("more than %d outputs", MAX_OUTPUTS);
-	o->outputs[o->n_outputs++] = (struct output){ "-", o->format };
+	o->outputs[o->n_outputs++] = (struct output){ "-", o->wide && o->format == FORMAT_JSONL ? FORMAT_JSONL_WIDE : o->format };
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 #define MAX_RULES 16
 #define MAX_GROUP_NAMES 16
 
-enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_STORE };
+enum format { FORMAT_NONE, FORMAT_TEXT, FORMAT_TABLE, FORMAT_JSONL, FORMAT_JSONL_WIDE, FORMAT_STORE };
 enum settle { SETTLE_DEFAULT, SETTLE_NONE, SETTLE_SYNC, SETTLE_CHECKPOINT, SETTLE_WAIT };
 enum mode { MODE_TRACE, MODE_PROBES, MODE_SYSTEMS, MODE_DOCTOR, MODE_COMPLETION, MODE_VERSION };
 
@@ -58,6 +58,7 @@ struct options {
 	const char *ready;      /* who waits until recording began, as it was given; NULL nobody */
 	int ready_fd;           /* its descriptor; -1: it is a file */
 	const char *shell;      /* of MODE_COMPLETION: bash or zsh */
+	bool wide;              /* JSON Lines with names on each event */
 	bool quiet;
 	unsigned int verbose;  /* as in struct probe_options */
 	char **command;         /* NULL-terminated; NULL none */

@@ -50,6 +50,7 @@ static int (*const makers[])(struct sink **out, int fd, const char *name) = {
 	[FORMAT_TEXT] = make_text,
 	[FORMAT_TABLE] = make_table,
 	[FORMAT_JSONL] = sink_jsonl,
+	[FORMAT_JSONL_WIDE] = sink_jsonl_wide,
 };
 
 static void close_branch(struct tee *t, struct branch *b)
