@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* page.c - one run as one page of HTML: readable without a network, without JavaScript, on paper, in light and in dark. */
+/* page.c - one run as one page of HTML: readable without a network, on paper, in light and in dark; its only script sorts tables. */
 #include <errno.h>
 #include "analyzer.h"
 #include "chart.h"
@@ -21,28 +21,43 @@
 #define LETTER_EM 0.65 /* width of a letter or a digit of DejaVu Sans, which is a wide one; bold heads are wider */
 #define ROWS_OPEN 40  /* of what no picture shows: more are there to be unfolded */
 
-/* The sections in their order. To add one: a row; why it may be empty is a row of v_absent (reports/views/picture.sql). */
+/* The sections in the order of questions: what, why, where, whose, when, how, and whether to believe it. To add one: a row; why it may be empty is a row of v_absent (reports/views/picture.sql). */
 static const struct section { const char *report, *question; bool by_events; } sections[] = {
 	{ "headline", "What happened" },
-	{ "verify", "Do the bytes add up?" },
+	{ "explain", "What should change?" },
 	{ "waterfall", "Where do the bytes grow?" },
 	{ "amplification", "What did each layer move?" },
 	{ "breakdown", "Whose device bytes are they, and why?" },
 	{ "carriers", "Who carried them?" },
+	{ "files", "Which files?" },
 	{ "components", "Which part of each system moved them?" },
-	{ "perop", "What does one operation cost?" },
-	{ "explain", "What should change?" },
 	{ "journal", "What do journals hold?" },
 	{ "fsync", "What does one sync cost?" },
-	{ "pictures", "The systems beside each other" },
-	{ "timeline", "When?" },
+	{ "perop", "What does one operation cost?" },
 	{ "latency", "How long did it take?" },
-	{ "files", "Which files?" },
+	{ "timeline", "When?" },
 	{ "pattern", "In sequence, or at random?", true },
 	{ "iosize", "How large?", true },
 	{ "heatmap", "Where on the devices?", true },
 	{ "network", "What went over sockets?" },
+	{ "pictures", "The systems beside each other" },
+	{ "verify", "Do the bytes add up?" },
 };
+
+/* Where the sentences of the first section are told at length. */
+static const struct { const char *about, *section; } about_sections[] = {
+	{ "finding", "waterfall" }, { "from", "explain" }, { "writes", "amplification" }, { "reads", "amplification" }, { "ledger", "verify" }, { "missing", "run" },
+};
+
+/* A click on the head of a column sorts its rows: numbers from the largest on, text from A on, the other way round at the next click. The page
+ * allows this text alone to run, by its SHA-256. */
+static const char script[] =
+	"document.addEventListener('click',e=>{const h=e.target.closest('thead th');if(!h)return;"
+	"const b=h.closest('table').tBodies[0],i=h.cellIndex,n=r=>r.cells[i].classList.contains('n'),v=r=>r.cells[i].textContent,"
+	"d=h.dataset.d=h.dataset.d==='1'?'-1':'1';"
+	"[...b.rows].sort((x,y)=>d*(n(x)&&n(y)?parseFloat(v(y))-parseFloat(v(x))||0:n(x)-n(y)||v(x).localeCompare(v(y))))"
+	".forEach(r=>b.append(r))})";
+#define SCRIPT_SHA256 "HHNxCt6wHZP/B0l9gri5X68ECkYU7cy6oB0s6YFDqG0="
 
 static const char style[] =
 	":root{color-scheme:light dark;--paper:#fff;--ink:#111;--dim:#555;--grid:#ddd;--box:#f4f4f4}\n"
@@ -51,7 +66,9 @@ static const char style[] =
 	"main{max-width:1200px;margin:0 auto;padding:0 16px 48px}h1{font-size:1.6em}\n"
 	"h2{font-size:1.25em;margin:2em 0 .4em;border-top:1px solid var(--grid);padding-top:1em}\n"
 	"nav a{margin-right:1em}a{color:inherit}figure{margin:0}figcaption,.dim,caption{color:var(--dim);font-size:.85em;text-align:left}\n"
-	"svg{max-width:100%;height:auto;display:block;background:#fff;border-radius:4px}.narrow,.paper{display:none}\n"
+	"svg{max-width:100%;height:auto;display:block;background:#fff;border-radius:4px}thead th{cursor:pointer}\n"
+	"@media screen and (prefers-color-scheme:dark){svg{filter:invert(.9) hue-rotate(180deg)}}\n"
+	".narrow,.paper{display:none}\n"
 	"@media screen and (max-width:760px){.wide{display:none}.narrow{display:block}}\n"
 	"code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}.scroll{overflow-x:auto}\n"
 	"table{border-collapse:collapse;font-size:.8em;margin:.6em 0}\n"
@@ -59,9 +76,8 @@ static const char style[] =
 	".wrap td{white-space:normal;overflow-wrap:anywhere}.wrap th{vertical-align:top}"
 	".n{text-align:right;font-variant-numeric:tabular-nums}dt{font-weight:bold}dd{margin:0 0 .3em 1.5em;overflow-wrap:anywhere}summary{cursor:pointer}\n"
 	".absent{background:var(--box);padding:.6em 1em}.wrong{outline:3px solid #d55e00;padding:.3em}\n"
-	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc}section{break-inside:avoid-page}\n"
-	"details::details-content{content-visibility:visible;"
-	"block-size:auto}.paper{display:block}.wide,.narrow,nav{display:none}table{font-size:.65em}"
+	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--grid:#ccc}body{font-size:12px}h2{margin:.8em 0 .2em;padding-top:.4em;break-after:avoid}\n"
+	"figure,tr,dd{break-inside:avoid}svg{max-height:7cm}tbody tr:nth-child(n+16),.scroll~.scroll{display:none}.paper{display:block}.wide,.narrow,nav{display:none}table{font-size:.65em}"
 	"td,th{white-space:normal;overflow-wrap:anywhere}th{overflow-wrap:normal}.n{white-space:nowrap;"
 	"overflow-wrap:normal}.scroll{overflow:visible}td,th{padding:.15em .4em}"
 	".scroll table{font-size:min(.65em,calc(17cm/var(--em)))}}\n";
@@ -174,6 +190,40 @@ static int put_table(FILE *out, const struct grid *t)
 	return err;
 }
 
+/* The section that a command is the report of; NULL: none. */
+static const char *section_of(const char *words)
+{
+	static const char program[] = "iot-analyze ";
+	size_t n = sizeof(program) - 1, i, len;
+
+	if (!words || strncmp(words, program, n))
+		return NULL;
+	len = strcspn(words + n, " ");
+	for (i = 0; i < N_OF(sections); i++)
+		if (strlen(sections[i].report) == len && !strncmp(sections[i].report, words + n, len))
+			return sections[i].report;
+	return NULL;
+}
+
+static const char *about_section(const char *about)
+{
+	size_t i;
+
+	for (i = 0; i < N_OF(about_sections); i++)
+		if (!strcmp(about_sections[i].about, about))
+			return about_sections[i].section;
+	return NULL;
+}
+
+/* A sentence, and a command as a link to what it prints. */
+static void put_sentence(FILE *out, const char *words, const char *section)
+{
+	if (section)
+		fprintf(out, "<dd><a href=\"#%s\"><code>%s</code></a></dd>\n", section, words);
+	else
+		fprintf(out, "<dd>%s</dd>\n", words);
+}
+
 static int put_words(FILE *out, const struct grid *t)
 {
 	size_t row;
@@ -182,12 +232,13 @@ static int put_words(FILE *out, const struct grid *t)
 	for (row = 0; row < t->rows; row++) {
 		auto_free char *about = cell_string(grid_cell(t, row, 0), "", text_xml), *words = cell_string(grid_cell(t, row, 1), "n/a", text_xml);
 		const char *before = row ? grid_cell(t, row - 1, 0)->text : NULL, *now = grid_cell(t, row, 0)->text;
+		const char *to = t->name && !strcmp(t->name, "headline") && now ? about_section(now) : NULL;
 
 		if (!about || !words)
 			return -ENOMEM;
 		if (!before || !now || strcmp(before, now))
-			fprintf(out, "<dt>%s</dt>\n", about);
-		fprintf(out, "<dd>%s</dd>\n", words);
+			fprintf(out, to ? "<dt><a href=\"#%s\">%s</a></dt>\n" : "<dt>%s%s</dt>\n", to ?: "", about);
+		put_sentence(out, words, section_of(grid_cell(t, row, 1)->text));
 	}
 	fputs("</dl>\n", out);
 	return 0;
@@ -275,6 +326,34 @@ static int put_tables(struct page *p, const struct answer *a)
 	return err;
 }
 
+/* Takes what agrees out of tables of checks. Returns how many rows that were. */
+static size_t fold_equal(struct answer *a)
+{
+	size_t n = 0, row, kept;
+	int i, col, c;
+
+	for (i = 0; i < a->tables; i++) {
+		struct grid *t = &a->table[i];
+
+		col = t->words ? -1 : grid_find(t, "result");
+		if (col < 0)
+			continue;
+		for (row = kept = 0; row < t->rows; row++) {
+			const struct cell *cell = grid_cell(t, row, col);
+
+			if (cell->type != CELL_TEXT || result_of(cell->text) != RESULT_OK) {
+				memmove(grid_cell(t, kept++, 0), grid_cell(t, row, 0), t->cols * sizeof(*t->cell));
+				continue;
+			}
+			for (c = 0; c < t->cols; c++)
+				free(grid_cell(t, row, c)->text);
+			n++;
+		}
+		t->rows = kept;
+	}
+	return n;
+}
+
 static int put_section(struct page *p, size_t number)
 {
 	const struct section *s = &sections[number];
@@ -295,6 +374,7 @@ static int put_section(struct page *p, size_t number)
 	err = report_run(p->store, s->report, p->texts[number], &a);
 	if (!err) {
 		bool wrong = answer_mismatch(&a);
+		size_t equal = fold_equal(&a);
 
 		p->wrong |= wrong;
 		p->cut = p->cut ?: answer_whole(&a, p->o->arg[1]);
@@ -303,10 +383,14 @@ static int put_section(struct page *p, size_t number)
 		fputs("</h2>\n", p->out);
 		if (chart_has(&a) && chart_has_rows(&a))
 			err = put_figure(p, &a);
-		else if (chart_has(&a) || !(table_rows(&a) || a.table[0].words)) {
+		else if (chart_has(&a) || !(equal || table_rows(&a) || a.table[0].words)) {
 			fputs("<p class=\"absent\">Not measured, because ", p->out);
 			put_text(p->out, why_absent(p, s->report));
 			fputs(".</p>\n", p->out);
+		}
+		if (equal) {
+			fprintf(p->out, "<p>%zu comparison%s with what the kernel counted: equal, and not listed here.</p>\n", equal, equal == 1 ? "" : "s");
+			put_command(p, s->report, "");
 		}
 		err = err ?: put_tables(p, &a) ? fail_as(EXIT_DATA, ENOMEM, "%s", s->report) : 0;
 		fputs("</section>\n", p->out);
@@ -367,17 +451,36 @@ static int put_run(struct page *p)
 	return err;
 }
 
+/* Host, command, date, duration, kernel; until when is counted; what was lost. */
+static int put_identity(struct page *p)
+{
+	struct grid head = { 0 };
+	int err = store_query(p->store, "head", "SELECT line FROM v_head ORDER BY ord", NULL, &head);
+	size_t row;
+
+	for (row = 0; !err && row < head.rows; row++) {
+		fputs("<p class=\"dim\">", p->out);
+		put_text(p->out, grid_cell(&head, row, 0)->text ?: "");
+		fputs("</p>\n", p->out);
+	}
+	fputs("<p class=\"dim paper\">On paper: words and pictures. The numbers are in the page, and behind each command.</p>\n", p->out);
+	grid_free(&head);
+	return err;
+}
+
 static int put_page(struct page *p)
 {
 	size_t i;
-	int err = 0;
+	int err;
 
 	fprintf(p->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>");
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" SCRIPT_SHA256 "'\">\n<title>");
 	put_text(p->out, p->o->title ?: "iot: where the bytes go");
 	fprintf(p->out, "</title>\n<style>\n%s</style></head>\n<body><main><h1>", style);
 	put_text(p->out, p->o->title ?: "Where the bytes go, and whose they are");
-	fprintf(p->out, "</h1>\n<nav>");
+	fprintf(p->out, "</h1>\n");
+	err = put_identity(p);
+	fprintf(p->out, "<nav>");
 	for (i = 0; i < N_OF(sections); i++)
 		fprintf(p->out, "<a href=\"#%s\">%s</a> ", sections[i].report, sections[i].report);
 	fprintf(p->out, "<a href=\"#run\">run</a></nav>\n");
@@ -385,7 +488,7 @@ static int put_page(struct page *p)
 		err = put_section(p, i);
 	err = err ?: put_comparison(p) ?: put_run(p);
 	fprintf(p->out, "<p class=\"dim\">Made by iot-analyze %s. Bytes in pictures are in powers of 1024, counts in powers of 1000; tables are exact.</p>\n"
-		"</main></body></html>\n", IOT_VERSION);
+		"</main><script>%s</script></body></html>\n", IOT_VERSION, script);
 	return err;
 }
 

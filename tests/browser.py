@@ -10,6 +10,7 @@ said, what was asked of a network, figures that are not to be seen, text that le
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,8 +56,26 @@ LOOK = """(() => {
   }
   for (const t of document.querySelectorAll('table'))
     if (matchMedia('print').matches && t.getBoundingClientRect().right > document.querySelector('main').getBoundingClientRect().right + 1) faults.push(`on paper, '${t.caption?.textContent}' is cut off`);
-  for (const d of document.querySelectorAll('details'))
+  for (const d of document.querySelectorAll('details[open]'))
     if (matchMedia('print').matches && d.querySelector('table') && !seen(d.querySelector('table'))) faults.push(`on paper, numbers of #${d.closest('section').id} are not seen`);
+  // numbers from the largest on, then from the smallest; text from A on
+  let sorted = 0, unsorted = 0;
+  for (const t of document.querySelectorAll('table')) {
+    const rows = t.tBodies[0].rows;
+    if (rows.length < 3 || !t.tHead) continue;
+    for (const h of t.tHead.rows[0].cells) {
+      const of = () => [...rows].map(r => r.cells[h.cellIndex]);
+      if (!of().every(c => c.className === of()[0].className && (c.className !== 'n' || /^-?[0-9.]+(e[-+]?[0-9]+)?$/.test(c.textContent)))) continue;
+      for (const click of [1, -1]) {
+        h.click();
+        const v = of().map(c => c.className === 'n' ? -parseFloat(c.textContent) : c.textContent);
+        for (let i = 1; i < v.length; i++)
+          if (click * (typeof v[0] === 'number' ? v[i] - v[i - 1] : v[i].localeCompare(v[i - 1])) < 0) { unsorted++ || faults.push(`'${t.caption?.textContent}' is not sorted by ${h.textContent}`); break; }
+      }
+      sorted++;
+    }
+  }
+  if (!sorted) faults.push('no table sorts');
   return JSON.stringify({figures, wide, faults});
 })()"""
 
@@ -147,8 +166,13 @@ def look(browser, page, way, how, folder):
         with open(os.path.join(folder, way + ".png"), "wb") as f:
             f.write(base64.b64decode(shot["data"]))
     if folder and way == "print":
+        paper = base64.b64decode(browser.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
         with open(os.path.join(folder, "page.pdf"), "wb") as f:
-            f.write(base64.b64decode(browser.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]))
+            f.write(paper)
+        pages = len(re.findall(rb"/Type\s*/Page[^s]", paper))
+        print(f"print: {pages} pages")
+        if not 0 < pages <= 12:
+            seen["faults"].append(f"{pages} pages")
     print(f"{way}: {seen['figures']} figures, {seen['wide']} pixels wide")
     return seen["faults"] + list(said(browser.events, page))
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-only
-"""page.py - is a page of HTML whole for a parser that is not ours, and does it load or run nothing?
+"""page.py - is a page of HTML whole for a parser that is not ours, does it load nothing, and run only the script whose sum it names?
 
 usage: page.py FILE      prints "FIGURES figures, TABLES tables"; exit status 1, and a line for each fault
 """
+import base64
+import hashlib
 import html.parser
+import re
 import sys
 
 VOID = {"meta", "br", "hr"}
-FOREIGN = {"script", "iframe", "object", "embed", "link", "img", "image", "use", "base", "form", "input", "video", "audio", "foreignobject", "a:href"}
+FOREIGN = {"iframe", "object", "embed", "link", "img", "image", "use", "base", "form", "input", "video", "audio", "foreignobject", "a:href"}
 
 
 class Page(html.parser.HTMLParser):
@@ -53,6 +56,12 @@ def main():
     text = open(sys.argv[1], encoding="utf-8").read()
     page.feed(text)
     page.close()
+    scripts = re.findall(r"<script(.*?)>(.*?)</script", text, re.S | re.I)
+    allowed = re.findall(r"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-([^']*)'\"", text)
+    if page.seen.get("script", 0) != 1 or [s[0] for s in scripts] != [""]:
+        page.faults.append("not one script without attributes")
+    elif allowed != [base64.b64encode(hashlib.sha256(scripts[0][1].encode()).digest()).decode()]:
+        page.faults.append("the script is not the one that the page allows")
     page.faults += [f"<{tag}> is not closed" for tag in page.open]
     page.faults += [f"#{target} is nowhere" for target in set(page.targets) - page.ids]
     if not text.startswith("<!DOCTYPE html>\n<html lang="):
