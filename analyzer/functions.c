@@ -5,8 +5,10 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "functions.h"
+#include "unit.h"
 
 struct sum {
 	sqlite3_int64 whole;
@@ -84,18 +86,13 @@ static void devno(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 void size_text(double n, char text[SIZE_TEXT])
 {
-	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	double magnitude = n < 0 ? -n : n;
-	size_t i;
+	char number[UNIT_TEXT];
+	char *unit = strrchr(unit_text(number, n, UNIT_BYTES), ' ');
 
-	for (i = 0; magnitude >= (i ? 999.5 : 1024) && i < sizeof(units) / sizeof(*units) - 1; i++) {
-		magnitude /= 1024;
-		n /= 1024;
-	}
-	if (!i && magnitude == 1)
-		snprintf(text, SIZE_TEXT, "%.0f byte", n);
+	if (strcmp(unit, " B"))
+		snprintf(text, SIZE_TEXT, "%s", number);
 	else
-		snprintf(text, SIZE_TEXT, "%.*f %s", !i || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2, n, units[i]);
+		snprintf(text, SIZE_TEXT, "%.*s byte%s", (int)(unit - number), number, fabs(n) == 1 ? "" : "s");
 }
 
 /* size(BYTES): for reading. */

@@ -425,7 +425,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run,
 	[ "$(bars)" = "file_data:10485760 fs_journal:16384 fs_metadata:8192" ]
 	store_with "$S" "$of_a_log"
 	[ "$(bars)" = "wal:8388608 unclassified:2097152 fs_journal:16384 fs_metadata:8192" ]
-	[[ $(picture "$S" breakdown apart 1) == "not_drawn:_iot-trace_itself_(64.0_KiB_written,_0_bytes_read)"* ]]
+	[[ $(picture "$S" breakdown apart 1) == "not_drawn:_iot-trace_itself_(64_KiB_written,_0_bytes_read)"* ]]
 }
 
 @test "what finds no place in a picture is added up and named: 16 components and what else there is, in 14 places (defect 34)" {

@@ -36,8 +36,8 @@ of() {
 }
 
 @test "a difference in words: 10510336 -> 15765504 bytes are +50 %, and waf_sys 1.002 -> 1.504" {
-	[ "$(said answer "$S")" = "device bytes: 10.0 MiB -> 15.0 MiB, +50 % [+50, +50], 5 runs each.
-device bytes read: 16.0 KiB -> 16.0 KiB, equal in every run, 5 runs each.
+	[ "$(said answer "$S")" = "device bytes: 10 MiB -> 15 MiB, +50 % [+50, +50], 5 runs each.
+device bytes read: 16 KiB -> 16 KiB, equal in every run, 5 runs each.
 waf_sys (B/S): 1.002 -> 1.504, +50 % [+50, +50], 5 runs each.
 raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs each." ]
 	[ "$(of B "verdict bound_a a a_low a_high bound_b b percent low high p runs_a runs_b" "$S")" = \
@@ -90,8 +90,8 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	sqlite3 "$S" "UPDATE run SET label = 'c' WHERE run IN (4, 5); UPDATE run SET label = 'a idle' WHERE run = 6"
 	[ "$("$ANALYZE" compare "$S" --format tsv | awk -F'\t' '$3 == "B" { print $5, $6, $19, $20 }' | sort)" = "a b 2 5
 a c 2 2" ]
-	[ "$(said answer "$S" | grep -c '^a -> c: device bytes: 10.0 MiB -> 10.0 MiB, equal in every run, 2 runs each.$')" = 1 ]
-	[ "$(said idle "$S")" = "10.0 MiB in a, subtracted from nothing." ]
+	[ "$(said answer "$S" | grep -c '^a -> c: device bytes: 10 MiB -> 10 MiB, equal in every run, 2 runs each.$')" = 1 ]
+	[ "$(said idle "$S")" = "10 MiB in a, subtracted from nothing." ]
 }
 
 @test "runs that are not comparable are refused with the reason; --force compares them and says so" {
@@ -105,7 +105,7 @@ a c 2 2" ]
 		[ "$(of B forced "$S" --force)" = forced ]
 	done <<-E
 		UPDATE run SET kernel = '6.2.0' WHERE run = 9|kernel: 6.2.0 in b (run.sqlite:9), 6.1.0 in a (run.sqlite:2)
-		UPDATE device SET size = 1073741824 WHERE run > 6 AND name = 'loop0'|device: loop, 1.00 GiB in b (run.sqlite:7), loop in a (run.sqlite:2)
+		UPDATE device SET size = 1073741824 WHERE run > 6 AND name = 'loop0'|device: loop, 1 GiB in b (run.sqlite:7), loop in a (run.sqlite:2)
 		UPDATE device SET fs = iif(run > 6, 'xfs', 'ext4') WHERE name = 'loop0'|file system: xfs in b (run.sqlite:7), ext4 in a (run.sqlite:2)
 		UPDATE run SET filters = 'comm=dd' WHERE run = 3|filters: comm=dd in a (run.sqlite:3), none in a (run.sqlite:2)
 		UPDATE run SET layers = 'syscall,block' WHERE run = 11|layers: syscall,block in b (run.sqlite:11), syscall,uring,cache,fs,block in a (run.sqlite:2)
@@ -140,7 +140,7 @@ a c 2 2" ]
 	said n/a "$S" | grep -q 'bytes made dirty (D) (D needs events, and the run recorded none)'
 	sqlite3 "$S" "INSERT INTO lost VALUES (5, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(of B "verdict bound_a a bound_b b percent p note" "$S" --force)" = "not compared >= 10510336 exact 15765504 n/a n/a B lost records" ]
-	[ "$(said answer "$S" --force | head -n 1)" = "device bytes: >= 10.0 MiB -> 15.0 MiB, not compared: B lost records, 5 runs each." ]
+	[ "$(said answer "$S" --force | head -n 1)" = "device bytes: >= 10 MiB -> 15 MiB, not compared: B lost records, 5 runs each." ]
 	[ "$(of S "verdict a" "$S" --force)" = "equal 10485760" ]
 }
 
@@ -159,7 +159,7 @@ a c 2 2" ]
 dd differs 50.000
 process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --by comm; false; }
 	[ "$(of waf_sys "who verdict percent" "$S" --system etcd)" = "etcd differs 50.000" ]
-	[ "$(said answer "$S" --system etcd | head -n 1)" = "etcd: device bytes: 10.0 MiB -> 15.0 MiB, +50 % [+50, +50], 5 runs each." ]
+	[ "$(said answer "$S" --system etcd | head -n 1)" = "etcd: device bytes: 10 MiB -> 15 MiB, +50 % [+50, +50], 5 runs each." ]
 	run --separate-stderr -2 "$ANALYZE" compare "$S" --by pid
 	[[ $stderr == *"of one run only"* ]]
 	run --separate-stderr -2 "$ANALYZE" compare "$S" --system minio

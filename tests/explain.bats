@@ -22,9 +22,9 @@ advised() { # ABOUT [OPTIONS]
 }
 
 @test "own bytes are named as such and come first; then what is beyond them, the largest first; a run at 1.002 has no advice" {
-	[ "$(said own)" = "10.0 MiB of the 10.0 MiB that devices wrote (100 %) are the application's own bytes, written once; 24.0 KiB are beyond that" ]
-	[[ "$(said journal)" == "67 % of what devices wrote beyond that (16.0 KiB of 24.0 KiB) are the journal of the file system on loop0 for dd: "* ]]
-	[ "$(said metadata)" = "33 % of what devices wrote beyond that (8.00 KiB of 24.0 KiB) are structures of the file system, written in place on loop0 for dd" ]
+	[ "$(said own)" = "10 MiB of the 10 MiB that devices wrote (100 %) are the application's own bytes, written once; 24 KiB are beyond that" ]
+	[[ "$(said journal)" == "67 % of what devices wrote beyond that (16 KiB of 24 KiB) are the journal of the file system on loop0 for dd: "* ]]
+	[ "$(said metadata)" = "33 % of what devices wrote beyond that (8 KiB of 24 KiB) are structures of the file system, written in place on loop0 for dd" ]
 	[ "$("$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR > 1 { printf "%s ", $1 }')" = "own journal metadata readahead syncs flushes " ]
 	[ "$("$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 3 { print $1, $3, $4, $5 }')" = "journal 16384 0.667 exact" ]
 	[ "$(advised journal) $(advised metadata) $(advised own) $(advised flushes)" = "|n/a |n/a |n/a |n/a" ]
@@ -37,7 +37,7 @@ advised() { # ABOUT [OPTIONS]
 		UPDATE device SET fs = 'ext4'"
 	# 1638400/(1638400 + 8192) = 99.5 %
 	[ "$(said journal)" = "100 % of what devices wrote beyond that (1.56 MiB of 1.57 MiB) are the journal of ext4 on loop0 for dd: 16.0 blocks a commit (8.0 inode table, 4.0 commit, 4.0 descriptor), 25 commits, 0.50 a sync" ]
-	[ "$(said others)" = "8.00 KiB are in parts of less than a hundredth: metadata" ]
+	[ "$(said others)" = "8 KiB are in parts of less than a hundredth: metadata" ]
 	sqlite3 "$S" "UPDATE device SET fs = NULL; INSERT INTO device (run, dev, name, type, leaf, parent, fs) VALUES (1, 1048577, 'part1', 'part', 0, 7340032, 'ext4')"
 	[[ "$(said journal)" == *" are the journal of ext4 on loop0 for dd: "* ]] # of the partition on it
 	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf, parent, fs) VALUES (1, 1048578, 'part2', 'part', 0, 7340032, 'xfs')"
@@ -61,13 +61,13 @@ advised() { # ABOUT [OPTIONS]
 		INSERT INTO file_io (run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes)
 		VALUES (1, 1, 3, 1, 0, 0, 10, 5242880, 640, 0, 10485760, 0, 10485760)"
 	# devices wrote 10485760 for 5242880, and the ledger does not know how often each block was written
-	[ "$(said wal)" = "100 % of what devices wrote beyond that (5.00 MiB of 5.02 MiB) are the write-ahead log of postgresql: /mnt/out, of which devices wrote 10.0 MiB for 5.00 MiB that calls wrote in 10 calls with 640 syncs, 8.00 KiB each; the same blocks again, or blocks that were written in part" ]
+	[ "$(said wal)" = "100 % of what devices wrote beyond that (5 MiB of 5.02 MiB) are the write-ahead log of postgresql: /mnt/out, of which devices wrote 10 MiB for 5 MiB that calls wrote in 10 calls with 640 syncs, 8 KiB each; the same blocks again, or blocks that were written in part" ]
 	[ "$(advised wal)" = "|n/a" ] # of ten calls
 	sqlite3 "$S" "UPDATE file_io SET sync_ops = 320, write_ops = 320"
-	[[ "$(said wal)" == *"320 syncs, 16.0 KiB each; the same blocks again, or blocks that were written in part; a page of 8 KiB and more besides: that is what whole pages in the log look like (full_page_writes)" ]]
+	[[ "$(said wal)" == *"320 syncs, 16 KiB each; the same blocks again, or blocks that were written in part; a page of 8 KiB and more besides: that is what whole pages in the log look like (full_page_writes)" ]]
 	[ "$(advised wal)" = "full_page_writes=off on a scratch copy, a longer checkpoint_timeout, or wal_compression=on|5242880" ]
 	sqlite3 "$S" "UPDATE process SET system = 'sqlite' WHERE system = 'postgresql'; UPDATE file SET component = 'undo'; UPDATE file_io SET component = 2"
-	[[ "$(said undo)" == *" are the rollback journal of sqlite: "*"320 syncs, 16.0 KiB each"* ]]
+	[[ "$(said undo)" == *" are the rollback journal of sqlite: "*"320 syncs, 16 KiB each"* ]]
 	[ "$(advised undo)" = "PRAGMA journal_mode=WAL|5242880" ]
 	[[ "$(said undo --system sqlite)" == "100 %"* ]]
 	# beside a write-ahead log that is no advice
@@ -79,9 +79,9 @@ advised() { # ABOUT [OPTIONS]
 @test "what is again and what is rounding: 64 KiB that went to 16 KiB are 4 times as much; own bytes at 1.06 have no advice" {
 	sqlite3 "$S" "INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 1000, 10485760, 50, 0, 10485760, 0, 10485760);
 		UPDATE ledger SET covered = 2621440"
-	[ "$(said "file data")" = "100 % of what devices wrote beyond that (7.50 MiB of 7.52 MiB) are file data of dd: /mnt/out, of which devices wrote 10.0 MiB for 10.0 MiB that calls wrote in 1000 calls with 50 syncs, 205 KiB each; 7.50 MiB are the same blocks written again" ]
+	[ "$(said "file data")" = "100 % of what devices wrote beyond that (7.5 MiB of 7.52 MiB) are file data of dd: /mnt/out, of which devices wrote 10 MiB for 10 MiB that calls wrote in 1000 calls with 50 syncs, 205 KiB each; 7.5 MiB are the same blocks written again" ]
 	[ "$(advised "file data")" = "fewer syncs of /mnt/out|7864320" ]
-	[[ "$(said own)" == "2.50 MiB of the 10.0 MiB that devices wrote (25 %) are the application's own bytes, written once: /mnt/out 2.50 MiB; 7.52 MiB are beyond that" ]]
+	[[ "$(said own)" == "2.5 MiB of the 10 MiB that devices wrote (25 %) are the application's own bytes, written once: /mnt/out 2.5 MiB; 7.52 MiB are beyond that" ]]
 	# 1000 calls of 1000 bytes in blocks of 4096, once each
 	sqlite3 "$S" "UPDATE ledger SET covered = 10485760; UPDATE file_io SET write_bytes = 1000000, sync_ops = 0"
 	[[ "$(said "file data")" == *"; 9.05 MiB are the rest of blocks that were written in part" ]]
@@ -135,7 +135,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 @test "a log of SQLite whose pages are large is said to be that, and page_size is the advice; one of small pages is not" {
 	sqlite3 "$S" "UPDATE process SET system = 'sqlite' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
 		INSERT INTO file_io VALUES (1, 1, 3, 1, 0, 0, 320, $((160 * 65560)), 160, 0, 10485760, 0, 10485760)"
-	[ "$(said pages)" = "10.0 MiB that sqlite itself wrote to the log are 160 whole pages of 64.0 KiB, 1.0 a sync, whatever of them had changed" ]
+	[ "$(said pages)" = "10 MiB that sqlite itself wrote to the log are 160 whole pages of 64 KiB, 1.0 a sync, whatever of them had changed" ]
 	[ "$(advised pages)" = "a smaller page, set before the log is in use (PRAGMA page_size=4096, then VACUUM)|$((160 * 65560 - 160 * 4120))" ]
 	sqlite3 "$S" "UPDATE file_io SET write_ops = 5120"
 	[ -z "$(said pages)" ]
@@ -144,38 +144,38 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 @test "reading is said: 954 MiB for 16 KiB of calls, and which file; what is in memory alone is no saving" {
 	sqlite3 "$S" "UPDATE agg_total SET bytes = 1000000000 WHERE owner = 5 AND kind = (SELECT id FROM kind WHERE name = 'block_read') AND bytes = 12288;
 		INSERT INTO file_io VALUES (1, 1, 5, 0, 4, 16384, 0, 0, 0, 0, 0, 999000000, 0)"
-	[ "$(said reads)" = "954 MiB were read from devices where calls read 16.0 KiB: raf_dev = 61035.406; most of /mnt/out 953 MiB" ]
+	[ "$(said reads)" = "954 MiB were read from devices where calls read 16 KiB: raf_dev = 61035.406; most of /mnt/out 953 MiB" ]
 	sqlite3 "$S" "UPDATE ledger SET absorbed = 1048576"
-	[ "$(said saved)" = "1.00 MiB that calls wrote again while it was dirty never reached a device" ]
+	[ "$(said saved)" = "1 MiB that calls wrote again while it was dirty never reached a device" ]
 	[ "$(advised saved)" = "|n/a" ]
 	sqlite3 "$S" "UPDATE device SET fs = 'tmpfs'"
 	[ -z "$(said saved)" ]
 }
 
 @test "1.05 times F on devices, 12288 bytes of readahead unused, flushes and syncs" {
-	[ "$(said readahead)" = "12.0 KiB of 12.0 KiB that were read ahead were not used by calls: ra_waste = 1.000" ]
+	[ "$(said readahead)" = "12 KiB of 12 KiB that were read ahead were not used by calls: ra_waste = 1.000" ]
 	[ "$(said flushes)" = "Devices were flushed 2 times for 1 sync: flush_amp = 2.000" ]
 	[ "$(said syncs)" = "1 sync, 30.000 ms each on average, 30.000 ms the longest" ]
 	[ -z "$(said below)" ]
 	times 2 block_write data
-	[ "$(said below)" = "100 % of what devices wrote beyond that (10.0 MiB of 10.0 MiB) are what devices wrote and no file system submitted: hop_blk (B/F) = 1.998" ]
+	[ "$(said below)" = "100 % of what devices wrote beyond that (10 MiB of 10 MiB) are what devices wrote and no file system submitted: hop_blk (B/F) = 1.998" ]
 }
 
 @test "a bound is said as one, and has no share; what was not measured is said, and so are devices that wrote nothing" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
-	[ "$(said own)" = "At least 10.0 MiB of the 10.0 MiB that devices wrote are the application's own bytes, written once" ]
-	[[ "$(said journal)" == "At least 16.0 KiB of what devices wrote beyond that are the journal of "* ]]
+	[ "$(said own)" = "At least 10 MiB of the 10 MiB that devices wrote are the application's own bytes, written once" ]
+	[[ "$(said journal)" == "At least 16 KiB of what devices wrote beyond that are the journal of "* ]]
 	[ "$("$ANALYZE" explain "$S" --format tsv | awk -F'\t' 'NR == 2 { print $4, $5 }')" = "n/a >=" ]
 	[ -z "$(said flushes)" ]
 	store_with "$S" "UPDATE agg_total SET bytes = 1048576 WHERE owner = 0 AND bytes = 4096" # a tenth of what the device wrote has no owner
-	[[ "$(said own)" == "At least 10.0 MiB"* ]]
+	[[ "$(said own)" == "At least 10 MiB"* ]]
 	# the headline says the same
-	[ "$(said nobody)" = "Nobody is known to own 1.00 MiB on the devices that wrote 10.0 MiB for them: what is said above is a bound" ]
-	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 1.00 MiB on the devices that wrote 10.0 MiB for them'
+	[ "$(said nobody)" = "Nobody is known to own 1 MiB on the devices that wrote 10 MiB for them: what is said above is a bound" ]
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 1 MiB on the devices that wrote 10 MiB for them'
 	# what another device wrote for nobody is not theirs
 	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, owner, 266338304, cause, how, sub, carrier, flags, ops, errors, 1000000000, touched, timed, lat_ns, max_ns FROM agg_total WHERE owner = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
-	[[ "$(said nobody)" == "Nobody is known to own 1.00 MiB "* ]]
-	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 1.00 MiB on'
+	[[ "$(said nobody)" == "Nobody is known to own 1 MiB "* ]]
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'owners of 1 MiB on'
 	# of nobody known, it is all of the machine, but nothing of a command that used no disk
 	sqlite3 "$S" "DELETE FROM agg_total WHERE owner > 2"
 	[ -z "$(said nobody)" ]

@@ -11,11 +11,11 @@ said() { # ABOUT [OPTIONS]
 }
 
 @test "the finding: dd wrote 10 MiB, devices 10510336 bytes for it, 1.002 times as much; 16384 bytes of reads do not matter beside that" {
-	[ "$(said finding)" = "dd [812] wrote 10.0 MiB, and devices wrote 10.0 MiB on its behalf: 1.002 times as much (waf_sys = B/S)." ]
+	[ "$(said finding)" = "dd [812] wrote 10 MiB, and devices wrote 10 MiB on its behalf: 1.002 times as much (waf_sys = B/S)." ]
 	[ -z "$(said writes)$(said reads)" ]
 	# what was read stands where nothing was written
 	sqlite3 "$S" "DELETE FROM agg_total WHERE owner <> 5"
-	[ "$(said finding)" = "cat [813] read 16.0 KiB by calls; devices read 16.0 KiB for them: 1.000 times as much (raf_dev = B_r without faults/S_r)." ]
+	[ "$(said finding)" = "cat [813] read 16 KiB by calls; devices read 16 KiB for them: 1.000 times as much (raf_dev = B_r without faults/S_r)." ]
 	[ "$(said writes)" = "No traced program wrote to a file." ]
 }
 
@@ -23,7 +23,7 @@ said() { # ABOUT [OPTIONS]
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
 		SELECT 1, k.id, 5, 7340032, c.id, 1, s.id, 0, 1, 0, 1000000000, 0, 0, 0, 0 FROM kind k, cause c, sub s
 		WHERE k.name = 'block_read' AND s.name = 'for_fault' AND c.name = 'data'"
-	[ "$(said reads)" = "cat [813] read 16.0 KiB by calls; devices read 16.0 KiB for them and 954 MiB for pages of mapped files and programs: 1.000 times as much (raf_dev = B_r without faults/S_r)." ]
+	[ "$(said reads)" = "cat [813] read 16 KiB by calls; devices read 16 KiB for them and 954 MiB for pages of mapped files and programs: 1.000 times as much (raf_dev = B_r without faults/S_r)." ]
 }
 
 @test "the finding is of the line whose bytes grew most, not of the one that wrote most; the others follow, and their sum" {
@@ -31,23 +31,23 @@ said() { # ABOUT [OPTIONS]
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
 		SELECT run, kind, 5, dev, cause, how, sub, flags, ops, errors, CASE name WHEN 'write' THEN 100 ELSE 1048576 END, 4096, timed, lat_ns, max_ns
 		FROM agg_total JOIN kind k ON k.id = kind WHERE owner = 3 AND (k.name = 'write' AND bytes > 8 OR k.name = 'block_write' AND bytes = 8192)"
-	[ "$(said finding)" = "cat [813] wrote 100 bytes, and devices wrote 2.00 MiB on its behalf: 20971.520 times as much (waf_sys = B/S)." ]
-	[ "$(said writes)" = "dd [812] wrote 10.0 MiB, and devices wrote 10.0 MiB on its behalf: 1.002 times as much (waf_sys = B/S).
-All together wrote 10.0 MiB, and devices wrote 12.0 MiB on their behalf: 1.202 times as much." ]
-	[ "$(said from)" = "Of that 1.00 MiB (50.0 %) are the journal of the file system on loop0, 1.00 MiB (50.0 %) are structures of the file system itself." ]
+	[ "$(said finding)" = "cat [813] wrote 100 bytes, and devices wrote 2 MiB on its behalf: 20971.520 times as much (waf_sys = B/S)." ]
+	[ "$(said writes)" = "dd [812] wrote 10 MiB, and devices wrote 10 MiB on its behalf: 1.002 times as much (waf_sys = B/S).
+All together wrote 10 MiB, and devices wrote 12 MiB on their behalf: 1.202 times as much." ]
+	[ "$(said from)" = "Of that 1 MiB (50.0 %) are the journal of the file system on loop0, 1 MiB (50.0 %) are structures of the file system itself." ]
 }
 
 @test "where it comes from: the causes, the file with its calls, syncs and share of the journal, and the threads that handed it over" {
-	[ "$(said from)" = "Of that 10.0 MiB (99.8 %) are file data." ]
+	[ "$(said from)" = "Of that 10 MiB (99.8 %) are file data." ]
 	sqlite3 "$S" "UPDATE device SET fs = 'ext4' WHERE name = 'loop0'; UPDATE agg_total SET bytes = bytes * 100 WHERE kind IN (SELECT id FROM kind WHERE name IN ('block_write', 'fs_write')) AND bytes BETWEEN 1 AND 8192;
 		INSERT INTO file (run, id, dev, ino, gen, path) VALUES (1, 2, 7340032, 13, 1, '/mnt/out'), (1, 3, 7340032, 14, 1, '/mnt/small');
 		INSERT INTO file_io SELECT 1, column1, 3, 0, 0, 0, column2, column3, column4, 0, column3, 0, column3 FROM (VALUES (1, 9, 9437184, 0), (2, 1, 1048576, 1), (3, 0, 0, 0));
 		INSERT INTO put VALUES (1, 3, 7340032, 'fsync', 1, 0, 1, 3, 3), (1, 3, 7340032, 'openat', 3, 0, 1, 1, 1);
 		INSERT INTO event (run, ts_ns, kind, owner, task, bytes) SELECT 1, 5, k.id, 3, column1, column2 FROM kind k, (VALUES (4, 1638400), (3, 10485760), (NULL, 819200), (9, 1)) WHERE k.name = 'fs_write'"
 	# 1638400 of the journal: three quarters are for /mnt/out, by fsync
-	[ "$(said from)" = "Of that 10.0 MiB (81.0 %) are file data, 1.56 MiB (12.7 %) are the journal of ext4 on loop0, 800 KiB (6.3 %) are structures of ext4 itself.
-It spent most on /mnt/out (2 files had that name): 10 calls wrote 10.0 MiB to it, with 1 sync; devices wrote 10.0 MiB of it, and its share of the journal is 1.17 MiB, put there by fsync() for the most part.
-Handed to the device by dd itself (10.0 MiB), jbd2/loop0-8 (1.56 MiB), threads not known (800 KiB)." ]
+	[ "$(said from)" = "Of that 10 MiB (81.0 %) are file data, 1.56 MiB (12.7 %) are the journal of ext4 on loop0, 800 KiB (6.3 %) are structures of ext4 itself.
+It spent most on /mnt/out (2 files had that name): 10 calls wrote 10 MiB to it, with 1 sync; devices wrote 10 MiB of it, and its share of the journal is 1.17 MiB, put there by fsync() for the most part.
+Handed to the device by dd itself (10 MiB), jbd2/loop0-8 (1.56 MiB), threads not known (800 KiB)." ]
 	# a million events are read in a moment, more are not
 	sqlite3 "$S" "UPDATE run_end SET events = 1000001"
 	[ "$(said from | grep -c Handed)" = 0 ]
@@ -68,17 +68,17 @@ Handed to the device by dd itself (10.0 MiB), jbd2/loop0-8 (1.56 MiB), threads n
 		UPDATE run_end SET horizon = 'at_ack', dirty_bytes = 1536; INSERT INTO probe (run, name, layer, target, chosen, reason) VALUES
 		(1, 'cache__miss', 'cache', 't', 0, 'layer not asked for');
 		UPDATE agg_total SET bytes = 1048576 WHERE owner = 0 AND bytes = 4096"
-	[ "$(said missing)" = "what had not been written back: the run did not wait for that, and 1.50 KiB were dirty at the end; 7 records of layer block that were lost; layer uring (not measured); layer cache (not asked for); events, and with them how much became dirty (D); owners of 931 KiB for the 10.0 MiB that devices wrote for them (9.1 %), by the shares of the devices that were used." ]
+	[ "$(said missing)" = "what had not been written back: the run did not wait for that, and 1.5 KiB were dirty at the end; 7 records of layer block that were lost; layer uring (not measured); layer cache (not asked for); events, and with them how much became dirty (D); owners of 931 KiB for the 10 MiB that devices wrote for them (9.1 %), by the shares of the devices that were used." ]
 }
 
 @test "a bound is said as one, a ratio that is not known is n/a with the reason, and who wrote nothing has none" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
-	[ "$(said finding)" = "dd [812] wrote 10.0 MiB, and devices wrote at least 10.0 MiB on its behalf: at least 1.002 times as much (waf_sys = B/S; B lost records)." ]
-	[ "$(said from)" = "Of that at least 10.0 MiB are file data." ]
+	[ "$(said finding)" = "dd [812] wrote 10 MiB, and devices wrote at least 10 MiB on its behalf: at least 1.002 times as much (waf_sys = B/S; B lost records)." ]
+	[ "$(said from)" = "Of that at least 10 MiB are file data." ]
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'syscall', 'libaio request table full', 'bytes', 7)"
-	[[ $(said finding) == "dd [812] wrote at least 10.0 MiB, and devices wrote at least 10.0 MiB on its behalf: how many times as much is not known ("* ]]
+	[[ $(said finding) == "dd [812] wrote at least 10 MiB, and devices wrote at least 10 MiB on its behalf: how many times as much is not known ("* ]]
 	sqlite3 "$S" "UPDATE run SET layers = 'fs,block'"
-	[ "$(said finding)" = "dd [812] wrote n/a, and devices wrote at least 10.0 MiB on its behalf: how many times as much is not known (layer syscall was not measured)." ]
+	[ "$(said finding)" = "dd [812] wrote n/a, and devices wrote at least 10 MiB on its behalf: how many times as much is not known (layer syscall was not measured)." ]
 	sqlite3 "$S" "DELETE FROM agg_total; UPDATE run SET layers = 'syscall,block'"
 	[ "$(said finding)" = "No traced program wrote to a file." ]
 	sqlite3 "$S" "UPDATE run SET layers = 'block'"
@@ -115,7 +115,7 @@ iot-analyze explain run.sqlite  # then why, and what would change it" ]
 	"$ANALYZE" "$S" >out
 	! grep -q "$(printf '\033')" out
 	[ "$(sed 1,3d out | sed "s|ä|a|g" | awk '{ if (length($0) > 80) n++ } END { print n + 0 }')" = 0 ]
-	[ "$(sed 1,3d out | sed 's/^[a-z]*  *//; s/^  *//' | tr '\n' ' ' | grep -c 'devices wrote 10.0 MiB on its behalf: 1.002 times as much (waf_sys = B/S).')" = 1 ]
+	[ "$(sed 1,3d out | sed 's/^[a-z]*  *//; s/^  *//' | tr '\n' ' ' | grep -c 'devices wrote 10 MiB on its behalf: 1.002 times as much (waf_sys = B/S).')" = 1 ]
 }
 
 @test "a command and what it answers are two blanks apart also in text" {

@@ -35,8 +35,8 @@ setup() {
 @test "Markdown: a table as GitHub reads it; sentences are a list" {
 	"$ANALYZE" amplification "$S" --format markdown --table ratios | grep -qxF '| dd | 812 | waf\_sys | B/S | 1.002 | 10510336 | 10485760 |  |'
 	"$ANALYZE" amplification "$S" --format markdown --table ratios | sed -n 4p | grep -qxE '(\|(---|---:))+\|'
-	"$ANALYZE" "$S" --format markdown | grep -qxF -- '- **finding**: dd \[812\] wrote 10.0 MiB, and devices wrote 10.0 MiB on its behalf: 1.002 times as much (waf\_sys = B/S).'
-	"$ANALYZE" "$S" --format latex | grep -qxF -- '\item[finding] dd {[}812{]} wrote 10.0 MiB, and devices wrote 10.0 MiB on its behalf: 1.002 times as much (waf\_sys = B/S).'
+	"$ANALYZE" "$S" --format markdown | grep -qxF -- '- **finding**: dd \[812\] wrote 10 MiB, and devices wrote 10 MiB on its behalf: 1.002 times as much (waf\_sys = B/S).'
+	"$ANALYZE" "$S" --format latex | grep -qxF -- '\item[finding] dd {[}812{]} wrote 10 MiB, and devices wrote 10 MiB on its behalf: 1.002 times as much (waf\_sys = B/S).'
 }
 
 @test "nothing in hostile names is markup, in any table of the reports" {

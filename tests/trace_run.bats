@@ -159,7 +159,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	TMPDIR=$PWD/tmp "$trace" -- sh -c "head -c 8195 /dev/zero >f; exit 3" >words.txt 2> err.log || status=$?
 	same status "$status" 3
 	same title "$(head -n 1 words.txt)" "What happened, in short"
-	tr -s ' \n' ' ' <words.txt | grep -q ' finding head \[[0-9]*\] wrote 8.00 KiB, and devices wrote .*(waf_sys = B/S'
+	tr -s ' \n' ' ' <words.txt | grep -q ' finding head \[[0-9]*\] wrote 8 KiB, and devices wrote .*(waf_sys = B/S'
 	grep -q '^next      iot-trace -o run.sqlite -- COMMAND  # the same, kept in a store$' words.txt
 	grep -qF "$PWD/tmp" words.txt && fail "names what is removed"
 	TMPDIR=$PWD/tmp "$trace" -d 0.2 >words.txt
