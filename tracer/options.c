@@ -25,8 +25,8 @@ enum { STOP = -1 };
 typedef int take(struct options *, const char *value);
 
 static take take_duration, take_output, take_format, take_pid, take_comm, take_cgroup, take_container, take_unit, take_dev, take_all, take_layers, take_ready,
-	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_wide, take_quiet, take_verbose;
-static take take_partial, take_doctor, take_completion, take_version;
+	take_no_events, take_latency, take_settle, take_label, take_reduced, take_ring, take_table, take_probes, take_system, take_systems, take_wide, take_quiet;
+static take take_verbose, take_partial, take_doctor, take_completion, take_version;
 
 /* A row: letter (0 none), name (NULL: the head of a group), what its value is called (NULL: no value; behind "?": it may be left out), help,
  * function (NULL: help, below). */
