@@ -89,7 +89,7 @@ fits() { # FS
 @test "dd of 20 MiB is its own bytes, with no advice; 14 bytes of a new file are all file system, with none of syncs" {
 	body() {
 		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=20 status=none
-		said own | grep -q "^20.0 MiB of the .*.* are the application's own bytes, written once: $IOT_MNT/f 20.0 MiB" || fail "$(said own)"
+		said own | grep -q "^20 MiB of the .*.* are the application's own bytes, written once: $IOT_MNT/f 20 MiB" || fail "$(said own)"
 		same "advice" "$("$analyze" explain "$store" --format tsv | awk -F'\t' '$1 == "journal" || $1 == "file data" || $1 == "metadata" { print $7 }' | tr -d '\n')" ""
 		fits "$fs"
 		traced -- sh -c "echo 'Hello, world!' >$IOT_MNT/example.txt"

@@ -60,7 +60,7 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	done
 	# 80/103 = 0.7767, 99/100 = 0.99
 	[ "$(of S "span a_low a_high b_low b_high low high" "$S:2-4" "$S:7,8,9")" = "range $((100 * 1048576)) $((103 * 1048576)) $((80 * 1048576)) $((99 * 1048576)) -22.330 -1.000" ]
-	[ "$(said answer "$S:2-4" "$S:7,8,9" | head -n 1)" = "device bytes: 10.0 MiB -> 15.0 MiB, +50 % (+50 to +50), 3 runs each." ]
+	[ "$(said answer "$S:2-4" "$S:7,8,9" | head -n 1)" = "device bytes: 10 MiB -> 15 MiB, +50 % (+50 to +50), 3 runs each." ]
 	! "$ANALYZE" compare "$S:2-4" "$S:7-9" | grep -q -e interval -e '\[[-+0-9]'
 	! "$ANALYZE" compare "$S:2-5" "$S:7-10" | grep -q -e '\[[-+0-9]' -e '95 %'
 	[ "$(of S "span" "$S")" = interval ]
