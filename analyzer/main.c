@@ -224,8 +224,8 @@ static int check_by(const struct options *o, const char *name)
 
 	if (of_time && !is_time)
 		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
-	if (of_files && !is_files)
-		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the command 'files'", per_names[o->per]);
+	if (of_files && !is_files && strcmp(name, "fsync"))
+		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the commands 'files' and 'fsync'", per_names[o->per]);
 	if (o->per == PER_COMPONENT && !is_time && !is_files)
 		return fail_as(EXIT_USAGE, 0, "--by component belongs to the commands 'timeline' and 'files'");
 	return 0;

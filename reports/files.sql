@@ -39,7 +39,7 @@ WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component
        SELECT CASE WHEN :by = 'component' THEN COALESCE(part, 'unclassified') WHEN typeof(key) = 'integer' THEN label ELSE key END AS path,
               iif(COUNT(DISTINCT device) = 1, MIN(device), NULL) AS device, iif(COUNT(DISTINCT file) = 1, MIN(ino), NULL) AS ino,
               group_concat(DISTINCT part) AS component,
-              typeof(key) = 'integer' AND key <= 0 AND :by IS NOT 'component' AS nameless, 
+              typeof(key) = 'integer' AND key <= 0 AND :by IS NOT 'component' AS nameless,
               COALESCE(group_concat(DISTINCT iif(S + ops_w + syncs + W + B + S_r + ops_r + B_r + COALESCE(T, 0) + COALESCE(D, 0) > 0, line, NULL)), group_concat(DISTINCT line)) AS lines, COUNT(DISTINCT file) AS files, MIN(file) AS file,
               SUM(S) AS S, SUM(ops_w) AS ops_w, SUM(syncs) AS syncs, COALESCE(SUM(T), 0) AS T, COALESCE(SUM(D), 0) AS D,
               COALESCE(SUM(absorbed), 0) AS absorbed, COALESCE(SUM(cancelled), 0) AS cancelled, COALESCE(SUM(dirty_end), 0) AS dirty_end,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: What one fsync costs, and what group commit hides
--- caption: syncs: calls of the fsync family and synchronous writes. By line: sums of the run, divided by its syncs. By concurrency: syncs are sorted by
+-- caption: By file: of one path, however many inodes had it; or what --by names. bytes: data, and the journal's part. syncs: calls of the fsync family and synchronous writes. By line: sums of the run, divided by its syncs. By concurrency: syncs are sorted by
 -- caption: how many were under way while they lasted, themselves included (on average, rounded); what devices wrote, flushed and journals
 -- caption: committed is divided equally among the syncs under way when the request was issued, or the commit ended: what all got, and what was
 -- caption: done while nobody waited, sum to the whole. Parts of a wait: as the file system tells them. Bytes on leaf devices. note: what was lost,
@@ -15,6 +15,16 @@ FROM v_volume v LEFT JOIN v_sync_time t ON t.gid = v.gid
 LEFT JOIN (SELECT c.gid, SUM(iif(c.cause = 'journal', c.written, 0)) AS journal FROM v_cause c GROUP BY c.gid) j ON j.gid = v.gid
 WHERE v.shown AND v.rank < 4 AND v.syncs > 0
 ORDER BY v.rank, v.syncs DESC, v.gid;
+
+-- table: files: Syncs by file, by what devices wrote for it and the journal (the journal's part: by the blocks that calls on it put there)
+SELECT f.path, f.syncs * k.syscall AS syncs, f.B * k.block + COALESCE(CAST(ROUND(f.journal) AS INTEGER), 0) AS bytes, f.B * k.block AS data, CAST(ROUND(f.journal) AS INTEGER) AS journal,
+       f.sum_ns / 1000.0 / f.timed AS mean_us, f.max_ns / 1000.0 AS max_us, f.sum_ns * 1.0 / SUM(f.sum_ns) OVER () AS share_time,
+       f.S * k.syscall AS S, f.S * k.syscall * 1.0 / f.syncs AS S_per_sync, f.files,
+       (SELECT group_concat(g.who, ' + ') FROM v_group g WHERE listed(g.rowid, f.lines)) AS who,
+       iif(f.timed IS NULL, COALESCE((SELECT 'times: ' || text FROM v_no_events), 'not timed'), iif(f.timed < f.syncs, printf('%d timed', f.timed), '')) AS note
+FROM v_sync_file f JOIN v_measured k
+ORDER BY bytes DESC, f.syncs DESC, f.path
+LIMIT :rows;
 
 -- table: concurrency: One sync, by how many were under way
 SELECT under_way, syncs, bytes / syncs AS bytes, data / syncs AS data, journal / syncs AS journal, metadata / syncs AS metadata, commits / syncs AS commits,

@@ -890,18 +890,19 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 		DELETE FROM file_io WHERE file = 3 AND write_bytes = 50"
 	[ "$(names "path S T D" --by component | LC_ALL=C sort | tr '\n' ' ')" = "checkpoint 2000 24576 8192 data 3000 36864 12288 unclassified 22100 0 0 wal 1000 12288 4096 " ]
 	run --separate-stderr -2 "$ANALYZE" breakdown "$S" --by pattern
-	[ "$stderr" = "iot-analyze: --by pattern belongs to the command 'files'" ]
+	[ "$stderr" = "iot-analyze: --by pattern belongs to the commands 'files' and 'fsync'" ]
 	run --separate-stderr -2 "$ANALYZE" breakdown "$S" --by component
 	[ "$stderr" = "iot-analyze: --by component belongs to the commands 'timeline' and 'files'" ]
 	run --separate-stderr -2 "$ANALYZE" files "$S" --by cause
 	[ "$stderr" = "iot-analyze: --by cause belongs to the command 'timeline'" ]
 	run --separate-stderr -2 "$ANALYZE" timeline "$S" --by directory
-	[ "$stderr" = "iot-analyze: --by directory belongs to the command 'files'" ]
+	[ "$stderr" = "iot-analyze: --by directory belongs to the commands 'files' and 'fsync'" ]
 	sqlite3 "$S" "DELETE FROM put"
 	[ "$(names "journal journal_blocks" | sort -u)" = "n/a n/a" ]
 }
 
 @test "files: a path whose inode was made 300 times is one row, and the one that cost devices most stands first; no rewrite of nothing" {
+	cd "$BATS_TEST_TMPDIR"
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
 		WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
 		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, 7340032, n, 1, '/d/app.db-journal' FROM n;
@@ -940,6 +941,7 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 }
 
 @test "on a terminal names that differ in any place are cut so that they still differ" {
+	cd "$BATS_TEST_TMPDIR"
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
 		INSERT INTO file(run, id, dev, ino, gen, path)
 		SELECT 1, key + 1, 7340032, key + 1, 1, '/a/very/long/folder/that/says/nothing/' || value || '/and/a/name/that/is/in/all.of.them'

@@ -36,11 +36,13 @@ CREATE TEMP TABLE v_explain_fs AS
 SELECT d.dev, d.device,
        COALESCE(d.fs, (SELECT MIN(u.fs) FROM v_device u WHERE u.parent = d.dev AND NOT u.leaf
                        HAVING COUNT(DISTINCT u.fs) = 1),
-                (SELECT 'btrfs' FROM v_cell c WHERE c.dev = d.dev AND c.kind = 'fs_write' AND c.sub LIKE '%\_tree' ESCAPE '\' LIMIT 1)) AS fs
+                (SELECT 'btrfs' FROM v_cell c WHERE c.dev = d.dev AND c.kind = 'fs_write'
+                       AND c.sub LIKE '%\_tree' ESCAPE '\' LIMIT 1)) AS fs
 FROM v_device d WHERE d.device IS NOT NULL;
 
 CREATE TEMP VIEW v_explain_journal AS
-SELECT c.dev, c.device, COALESCE(d.fs, 'the file system') AS fs, c.sub AS structure, SUM(c.amount) AS bytes, b.block_bytes
+SELECT c.dev, c.device, COALESCE(d.fs, 'the file system') AS fs, c.sub AS structure, SUM(c.amount) AS bytes,
+       b.block_bytes
 FROM v_piece c JOIN v_group g ON g.gid = c.gid AND g.shown AND g.rank <= 3
 LEFT JOIN v_explain_fs d ON d.dev = c.dev
 LEFT JOIN v_journal_block b ON b.device IS c.device
@@ -77,11 +79,14 @@ GROUP BY g.file HAVING COUNT(g.covered) = COUNT(*);
 
 CREATE TEMP TABLE v_explain_file AS
 WITH io AS (
-       SELECT file, line, MIN(component) AS component, SUM(S) AS S, SUM(ops_w) AS ops, SUM(syncs) AS syncs, SUM(B) AS B, min(SUM(B), SUM(W)) AS W, SUM(S_r) AS S_r,
+       SELECT file, line, MIN(component) AS component, SUM(S) AS S, SUM(ops_w) AS ops, SUM(syncs) AS syncs,
+              SUM(B) AS B, min(SUM(B), SUM(W)) AS W, SUM(S_r) AS S_r,
               SUM(B_r) AS B_r
        FROM v_file_sum GROUP BY file, line HAVING SUM(B) + SUM(B_r) + SUM(syncs) > 0)
-SELECT io.file, g.gid, g.who, COALESCE(io.component, n.component) AS component, io.S, io.ops, io.syncs, io.B, io.W, io.S_r, io.B_r,
-       CASE WHEN io.file = 0 THEN '(file not known)' WHEN n.path IS NULL THEN '(name not known)' ELSE name_pattern(n.path) END AS name,
+SELECT io.file, g.gid, g.who, COALESCE(io.component, n.component) AS component, io.S, io.ops, io.syncs, io.B, io.W,
+       io.S_r, io.B_r,
+       CASE WHEN io.file = 0 THEN '(file not known)' WHEN n.path IS NULL THEN '(name not known)'
+              ELSE name_pattern(n.path) END AS name,
        n.path, f.dev, io.S = 0 OR l.dirtied + l.direct > l.touched AS mapped, o.share,
        l.direct > 0 AND l.direct >= l.dirtied AS direct
 FROM io JOIN v_group g ON g.rowid = io.line AND g.shown AND g.rank <= 3
@@ -97,36 +102,43 @@ CREATE TEMP TABLE v_explain_family AS
 WITH file AS (
        SELECT *, CASE WHEN once IS NULL THEN iif(S > 0, min(S, W), W) WHEN mapped THEN once ELSE min(S, once) END AS own
        FROM (SELECT *, CAST(ROUND(W * share) AS INTEGER) AS once FROM v_explain_file))
-SELECT gid, who, name, iif(COUNT(*) = 1 OR COUNT(DISTINCT path) = 1, MIN(COALESCE(path, name)), name) AS label, component, COUNT(*) AS files, MIN(dev) AS dev, SUM(S) AS S,
-       SUM(ops) AS ops, SUM(syncs) AS syncs, SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(B_r) AS B_r, SUM(own) AS own,
+SELECT gid, who, name, iif(COUNT(*) = 1 OR COUNT(DISTINCT path) = 1, MIN(COALESCE(path, name)), name) AS label,
+       component, COUNT(*) AS files, MIN(dev) AS dev, SUM(S) AS S,
+       SUM(ops) AS ops, SUM(syncs) AS syncs, SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(B_r) AS B_r,
+              SUM(own) AS own,
        SUM(iif(once IS NULL, 0, W - once)) AS again, SUM(iif(once IS NULL OR mapped, 0, once - own)) AS rounding,
-       SUM(iif(once IS NULL, W - own, 0)) AS rest, MAX(mapped) AS mapped, MIN(direct) AS direct, MAX(once IS NULL AND S = 0) AS own_unknown
+       SUM(iif(once IS NULL, W - own, 0)) AS rest, MAX(mapped) AS mapped, MIN(direct) AS direct, MAX(once IS NULL
+              AND S = 0) AS own_unknown
 FROM file GROUP BY gid, name, component;
 
 -- What each line wrote, and what of it had to be written once. Without sums by file that is at most what calls wrote.
 CREATE TEMP TABLE v_explain_line AS
 SELECT v.gid, v.who, v.B,
        COALESCE((SELECT SUM(own) FROM v_explain_family f WHERE f.gid = v.gid),
-                min(v.S, (SELECT SUM(written) FROM v_cause c WHERE c.gid = v.gid AND c.cause IN ('data', 'direct')))) AS own
+                min(v.S, (SELECT SUM(written) FROM v_cause c WHERE c.gid = v.gid AND c.cause IN ('data',
+                       'direct')))) AS own
 FROM v_volume v WHERE v.shown AND v.rank <= 3;
 
 -- The calls that put something into a journal, or changed structures, as a cause: access: times of access.
 -- To add one: a row.
 CREATE TEMP TABLE v_explain_call(call TEXT PRIMARY KEY, kind TEXT) WITHOUT ROWID;
 INSERT INTO temp.v_explain_call
-SELECT value, 'access' FROM json_each('["read", "pread64", "readv", "preadv", "preadv2", "getdents", "getdents64", "readlink", "readlinkat",
-       "execve", "execveat", "mmap", "sendfile", "splice", "copy_file_range"]')
+SELECT value, 'access'
+       FROM json_each('["read", "pread64", "readv", "preadv", "preadv2", "getdents", "getdents64", "readlink",
+                "readlinkat", "execve", "execveat", "mmap", "sendfile", "splice", "copy_file_range"]')
 UNION ALL SELECT value, 'rename' FROM json_each('["rename", "renameat", "renameat2"]')
 UNION ALL SELECT value, 'unlink' FROM json_each('["unlink", "unlinkat", "rmdir"]')
 UNION ALL SELECT value, 'truncate' FROM json_each('["truncate", "ftruncate"]')
-UNION ALL SELECT value, 'create' FROM json_each('["open", "openat", "openat2", "creat", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat",
-       "mknod", "mknodat"]')
+UNION ALL SELECT value, 'create'
+       FROM json_each('["open", "openat", "openat2", "creat", "mkdir", "mkdirat", "link", "linkat",
+                "symlink", "symlinkat", "mknod", "mknodat"]')
 UNION ALL VALUES ('fault', 'store');
 
 -- By disk: the calls, of all lines of the report. bytes: their share of the journal's bytes (btrfs: of its trees').
 CREATE TEMP TABLE v_explain_put AS
 WITH part AS (
-       SELECT p.dev, p.call, p.name, MAX(p.files) AS files, iif(MIN(p.path) = MAX(p.path) AND COUNT(p.path) = COUNT(*), MIN(p.path), NULL) AS path,
+       SELECT p.dev, p.call, p.name, MAX(p.files) AS files, iif(MIN(p.path) = MAX(p.path) AND COUNT(p.path) = COUNT(*),
+              MIN(p.path), NULL) AS path,
               SUM(p.weight) AS weight, SUM(p.bytes) AS bytes, SUM(SUM(p.weight)) OVER (PARTITION BY p.dev) AS whole
        FROM v_put p JOIN v_group g ON g.gid = p.gid AND g.shown AND g.rank <= 3
        GROUP BY p.dev, p.call, p.name)
@@ -135,7 +147,8 @@ SELECT p.dev, p.call, COALESCE(p.path, p.name) AS name, p.files, p.weight, p.byt
 FROM part p LEFT JOIN v_explain_call c ON c.call = p.call;
 
 CREATE TEMP TABLE v_explain_calls AS
-SELECT dev, group_concat(printf('%s of %s%s (%.0f %%)', call, name, iif(files > 1, printf(' (%d files)', files), ''), weight * 100.0 / whole), ', ') AS text
+SELECT dev, group_concat(printf('%s of %s%s (%.0f %%)', call, name, iif(files > 1, printf(' (%d files)', files), ''),
+       weight * 100.0 / whole), ', ') AS text
 FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY dev ORDER BY weight DESC, call, name) AS place FROM v_explain_put)
 WHERE place <= 3 AND weight >= 0.05 * whole
 GROUP BY dev;
@@ -143,33 +156,40 @@ GROUP BY dev;
 -- The kind of most of it, and its share. A file that is made, renamed over another, and that one removed, is one kind.
 CREATE TEMP TABLE v_explain_kind AS
 SELECT dev, kind, MAX(weight * 1.0 / whole) AS share
-FROM (SELECT dev, iif(kind IN ('create', 'unlink') AND renames, 'rename', kind) AS kind, SUM(weight) AS weight, MAX(whole) AS whole
+FROM (SELECT dev, iif(kind IN ('create', 'unlink') AND renames, 'rename', kind) AS kind, SUM(weight) AS weight,
+       MAX(whole) AS whole
       FROM (SELECT *, MAX(kind = 'rename') OVER (PARTITION BY dev) AS renames FROM v_explain_put) GROUP BY 1, 2)
 GROUP BY dev;
 
--- Syncs of files, by disk of the file system: how many, and the family with most of them. A subvolume has a device of its own, whose file
+-- Syncs of files, by disk of the file system: how many, and the family with most of them. A subvolume has a device of
+-- its own, whose file
 -- system is on the only disk of that kind, if there is one.
 CREATE TEMP TABLE v_explain_sync AS
 WITH part AS MATERIALIZED (
        SELECT COALESCE((SELECT CASE WHEN d.fs = 'btrfs' AND d.type = 'fs'
-                                    THEN (SELECT MIN(b.dev) FROM v_explain_fs b WHERE b.fs = 'btrfs' HAVING COUNT(*) = 1)
+                                    THEN (SELECT MIN(b.dev) FROM v_explain_fs b
+                                           WHERE b.fs = 'btrfs' HAVING COUNT(*) = 1)
                                     WHEN NOT d.leaf THEN d.parent END
                         FROM v_device d WHERE d.dev = f.dev), f.dev) AS dev,
               f.label, SUM(f.syncs) AS syncs
        FROM v_explain_family f WHERE f.syncs > 0 GROUP BY 1, f.label)
-SELECT dev, SUM(syncs) AS syncs, (SELECT p.label FROM part p WHERE p.dev IS part.dev ORDER BY p.syncs DESC, p.label LIMIT 1) AS label, MAX(syncs) AS most
+SELECT dev, SUM(syncs) AS syncs, (SELECT p.label FROM part p WHERE p.dev IS part.dev ORDER BY p.syncs DESC,
+       p.label LIMIT 1) AS label, MAX(syncs) AS most
 FROM part GROUP BY dev;
 
--- What would confirm a cause: by what it is, the calls behind it and the file system (LIKE). %s is the file. The longest pattern of a file
+-- What would confirm a cause: by what it is, the calls behind it and the file system (LIKE). %s is the file. The
+-- longest pattern of a file
 -- system that fits is taken. To add one: a row. `once`: also where a single commit holds all of it.
 CREATE TEMP TABLE v_explain_try(cause, kind, fs, once, experiment);
 INSERT INTO temp.v_explain_try VALUES
        ('journal', 'access', '%', 1, 'the same on a file system mounted with -o noatime, or with -o lazytime'),
        ('journal', 'access', 'btrfs', 1, 'the same on a file system mounted with -o noatime'),
        ('journal', 'sync', '%', 0, 'fewer syncs of %s, or fdatasync of space that was written before'),
-       ('journal', 'sync', 'ext%', 0, 'fewer syncs of %s, fdatasync of space that was written before, or mkfs.ext4 -O fast_commit'),
+       ('journal', 'sync', 'ext%', 0,
+              'fewer syncs of %s, fdatasync of space that was written before, or mkfs.ext4 -O fast_commit'),
        ('journal', 'sync', 'btrfs', 0, 'fewer syncs of %s'),
-       ('journal', 'rollback', '%', 0, 'PRAGMA journal_mode=WAL, or PERSIST, so that no file is made and removed for a transaction'),
+       ('journal', 'rollback', '%', 0,
+              'PRAGMA journal_mode=WAL, or PERSIST, so that no file is made and removed for a transaction'),
        ('journal', 'rename', '%', 0, 'writing only what has changed, in place of a new file that is renamed'),
        ('journal', 'unlink', '%', 0, 'keeping the file and writing it again, in place of removing it'),
        ('journal', 'truncate', '%', 0, 'no ftruncate where the length stays, or one that allocates more at a time'),
@@ -196,4 +216,5 @@ FROM line;
 -- What calls of the fsync family took, where they were timed.
 CREATE TEMP VIEW v_explain_time AS
 SELECT SUM(c.lat_ns) AS sum_ns, SUM(COALESCE(c.timed, iif(c.lat_ns > 0, c.ops, 0))) AS timed, MAX(c.max_ns) AS max_ns
-FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' JOIN v_group g ON g.gid = c.gid AND g.shown AND g.rank <= 3;
+FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' JOIN v_group g ON g.gid = c.gid AND g.shown
+       AND g.rank <= 3;

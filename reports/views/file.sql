@@ -112,11 +112,13 @@ CREATE TEMP TABLE v_file_io_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_io_shown
 WITH best AS MATERIALIZED (
        SELECT DISTINCT key FROM (SELECT f.key
-                                 FROM v_file_sum s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+                                 FROM v_file_sum s JOIN v_file_label f ON f.file = s.file
+                                        JOIN v_group g ON g.rowid = s.line
                                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
                                    AND s.S + s.ops_w + s.S_r + s.ops_r + s.syncs + s.W + s.W_r + s.B + s.B_r > 0
                                  GROUP BY f.key, s.line, COALESCE(s.component, f.component)
-                                 ORDER BY SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key, g.gid,
+                                 ORDER BY SUM(s.B + s.B_r) DESC, SUM(s.W + s.W_r + s.S + s.S_r) DESC, f.label, f.key,
+                                        g.gid,
                                           COALESCE(s.component, f.component) LIMIT :rows))
 SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
@@ -124,10 +126,12 @@ CREATE TEMP TABLE v_file_ledger_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_ledger_shown
 WITH best AS MATERIALIZED (
        SELECT DISTINCT key FROM (SELECT f.key
-                                 FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file JOIN v_group g ON g.rowid = s.line
+                                 FROM v_file_ledger s JOIN v_file_label f ON f.file = s.file
+                                        JOIN v_group g ON g.rowid = s.line
                                  WHERE :rows < 1000 AND COALESCE(:by, 'file') = 'file' AND f.key > 0
                                  GROUP BY f.key, s.line
-                                 ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key, g.gid LIMIT :rows))
+                                 ORDER BY SUM(s.written + s.direct + s.touched) DESC, f.label, f.key,
+                                        g.gid LIMIT :rows))
 SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
 -- What of each file went to devices, whoever wrote it, and the part of the file that that is; NULL: not known.
@@ -231,7 +235,8 @@ WITH called AS MATERIALIZED (
        FROM ask JOIN put p ON p.run = ask.run LEFT JOIN v_file_name f ON f.id = p.file),
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
-              COUNT(DISTINCT p.file) AS files, iif(MIN(p.path) = MAX(p.path), MIN(p.path), NULL) AS path, SUM(p.txns) AS txns, SUM(p.weight) AS weight,
+              COUNT(DISTINCT p.file) AS files, iif(MIN(p.path) = MAX(p.path), MIN(p.path), NULL) AS path,
+                     SUM(p.txns) AS txns, SUM(p.weight) AS weight,
               SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
               iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks
        FROM called p JOIN v_owner o ON o.owner = p.owner JOIN sub s ON s.id = p.sub

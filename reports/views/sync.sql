@@ -43,6 +43,33 @@ SELECT c.gid, SUM(c.lat_ns) * 1.0 / NULLIF(SUM(COALESCE(c.timed, iif(c.lat_ns > 
        iif(SUM(COALESCE(c.timed, c.lat_ns)) > 0, MAX(c.max_ns), NULL) AS max_ns
 FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' GROUP BY c.gid;
 
+-- Syncs by file, where events tell: how long they took. One that is not timed is in none.
+CREATE TEMP TABLE v_sync_event AS
+WITH mask AS (SELECT COALESCE(SUM(id), 0) AS bits FROM flag WHERE name IN ('SYNC', 'DSYNC')),
+     folded AS (
+       SELECT fold(1, e.file, 1, e.dur_ns, e.dur_ns) AS rows
+       FROM mask JOIN ask JOIN event e ON e.run = ask.run
+       WHERE e.dur_ns > 0 AND e.owner NOT IN (1, 2)
+         AND (e.kind IN (SELECT kind FROM v_counts WHERE sym = 'fsyncs')
+              OR e.flags & mask.bits AND e.kind IN (SELECT id FROM v_kind WHERE app AND dir = 'w'))
+         AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_owner WHERE shown)))
+SELECT c0 AS file, c1 AS timed, c2 AS sum_ns, c3 AS max_ns FROM folded, unfold(rows);
+
+-- The syncs of each path: the first file of a path stands for all (v_file_label). B: what devices wrote of its data;
+-- journal: its share of
+-- its lines' journal bytes, by the blocks that calls on it put there.
+CREATE TEMP TABLE v_sync_file AS
+WITH part AS (
+       SELECT file, line, syncs, S, B, NULL AS journal, NULL AS timed, NULL AS sum_ns, NULL AS max_ns FROM v_file_sum
+       UNION ALL SELECT file, line, 0, 0, 0, bytes, NULL, NULL, NULL FROM v_file_put
+       UNION ALL SELECT file, NULL, 0, 0, 0, NULL, timed, sum_ns, max_ns FROM v_sync_event WHERE file > 0)
+SELECT CASE WHEN typeof(f.key) = 'integer' THEN MIN(f.label) ELSE f.key END AS path, COUNT(DISTINCT f.file) AS files,
+       group_concat(DISTINCT iif(p.syncs > 0, p.line, NULL)) AS lines,
+       SUM(p.syncs) AS syncs, SUM(p.S) AS S, SUM(p.B) AS B, SUM(p.journal) AS journal, SUM(p.timed) AS timed,
+              SUM(p.sum_ns) AS sum_ns, MAX(p.max_ns) AS max_ns
+FROM part p JOIN v_file_label f ON f.file = p.file
+GROUP BY f.key HAVING SUM(p.syncs) > 0;
+
 -- Where fsync waited, by system: parts that the file system tells of, and what is left of the whole.
 CREATE TEMP VIEW v_sync_part AS
 WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%' AND sum_ns IS NOT NULL),
