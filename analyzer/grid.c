@@ -62,6 +62,7 @@ void grid_free(struct grid *t)
 	free(t->title);
 	free(t->hide);
 	free(t->first);
+	free(t->most);
 	free(t->says);
 	free(t->cases);
 	memset(t, 0, sizeof(*t));

@@ -219,6 +219,16 @@ int report_views(struct store *s, const char *dir, const char *text, const char 
 	return err;
 }
 
+/* Which rows --top keeps is known before they are read: rows that it will not keep are dropped on the way. */
+static int read_most(struct grid *t, const char *from)
+{
+	auto_free char *part = strndup(from, statement_end(from) - from);
+
+	errno = 0; /* as in report_run() */
+	t->most = part ? report_line(part, "most") : NULL;
+	return !part || errno == ENOMEM ? fail_as(EXIT_DATA, ENOMEM, "--top") : 0;
+}
+
 static int run_statements(struct store *s, const char *name, const char *text, struct answer *a)
 {
 	const char *tail = text;
@@ -232,7 +242,7 @@ static int run_statements(struct store *s, const char *name, const char *text, s
 			tail = statement_end(from);
 			continue;
 		}
-		err = store_query(s, name, from, &tail, &t);
+		err = read_most(&t, from) ?: store_query(s, name, from, &tail, &t);
 		if (!err && !t.cols)
 			break;
 		if (!err)

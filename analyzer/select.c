@@ -177,26 +177,34 @@ static int by_column(const void *a, const void *b, void *arg)
 	return compare(grid_cell(o->t, x, o->col), grid_cell(o->t, y, o->col), o->down) ?: x < y ? -1 : 1;
 }
 
-static int sort_rows(struct grid *t, int col, bool down)
+/* Puts the rows into the order of their numbers in `row`. */
+static int order_rows(struct grid *t, const size_t *row)
 {
-	auto_free size_t *row = calloc(t->rows + 1, sizeof(*row));
 	struct cell *sorted = calloc(t->rows * t->cols + 1, sizeof(*sorted));
-	struct order o = { t, col, down };
 	size_t i;
 
-	if (!row || !sorted) {
-		free(sorted);
+	if (!sorted)
 		return fail_as(EXIT_DATA, ENOMEM, "--sort");
-	}
-	for (i = 0; i < t->rows; i++)
-		row[i] = i;
-	qsort_r(row, t->rows, sizeof(*row), by_column, &o);
 	for (i = 0; i < t->rows; i++)
 		memcpy(sorted + i * t->cols, grid_cell(t, row[i], 0), t->cols * sizeof(*sorted));
 	free(t->cell);
 	t->cell = sorted;
 	t->room = t->rows;
 	return 0;
+}
+
+static int sort_rows(struct grid *t, int col, bool down)
+{
+	auto_free size_t *row = calloc(t->rows + 1, sizeof(*row));
+	struct order o = { t, col, down };
+	size_t i;
+
+	if (!row)
+		return fail_as(EXIT_DATA, ENOMEM, "--sort");
+	for (i = 0; i < t->rows; i++)
+		row[i] = i;
+	qsort_r(row, t->rows, sizeof(*row), by_column, &o);
+	return order_rows(t, row);
 }
 
 /* Numbers from the largest on, names from A to Z, unless it says otherwise. */
@@ -263,6 +271,34 @@ static int each_sort(struct answer *a, const char *sort, const char *only)
 	return err ?: found ? 0 : fail_column(a, "--sort", sort, only);
 }
 
+/* Rows by the sum of what their table says is most, the largest first. */
+static int sort_most(struct grid *t)
+{
+	struct grid sum = { .cols = 1, .rows = t->rows };
+	auto_free char *words = strdup(t->most);
+	auto_free struct cell *cell = calloc(t->rows + 1, sizeof(*cell));
+	auto_free size_t *row = calloc(t->rows + 1, sizeof(*row));
+	struct order o = { &sum, 0, true };
+	char *word, *rest = words;
+	size_t i;
+	int col;
+
+	if (!words || !cell || !row)
+		return fail_as(EXIT_DATA, ENOMEM, "--top");
+	for (i = 0; i < t->rows; i++) {
+		cell[i].type = CELL_REAL;
+		row[i] = i;
+	}
+	while ((word = strsep(&rest, " "))) {
+		col = grid_find(t, word);
+		for (i = 0; col >= 0 && i < t->rows; i++)
+			cell[i].r += is_number(grid_cell(t, i, col)) ? cell_number(grid_cell(t, i, col)) : 0;
+	}
+	sum.cell = cell;
+	qsort_r(row, t->rows, sizeof(*row), by_column, &o);
+	return order_rows(t, row);
+}
+
 /* The first N rows, the others are counted. */
 static void keep_top(struct grid *t, uint64_t top)
 {
@@ -288,6 +324,8 @@ int select_thin(struct grid *t, const struct selection *s)
 	}
 	if (s->top && s->sort)
 		err = sort_table(t, s->sort, &found);
+	else if (s->top && t->most)
+		err = sort_most(t);
 	if (!err && s->top)
 		keep_top(t, s->top);
 	return err;
@@ -302,7 +340,11 @@ int answer_select(struct answer *a, const struct selection *s, const char *only)
 	if (!err && s->sort)
 		err = each_sort(a, s->sort, only);
 	for (i = 0; !err && s->top && i < a->tables; i++) {
-		if (!a->table[i].plot && !a->table[i].words)
+		if (a->table[i].plot || a->table[i].words)
+			continue;
+		if (a->table[i].most && !s->sort)
+			err = sort_most(&a->table[i]);
+		if (!err)
 			keep_top(&a->table[i], s->top);
 	}
 	return err;

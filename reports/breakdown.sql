@@ -7,8 +7,7 @@
 -- hide: what
 WITH part AS MATERIALIZED (
        SELECT g.rank, g.what, g.who, g.pid, c.gid, c.cause, c.how, SUM(c.written) AS written, SUM(c.read) AS read
-       FROM v_cause c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown
+       FROM v_cause c JOIN v_group g ON g.gid = c.gid JOIN v_here h ON h.gid = c.gid AND h.device IS c.device
        GROUP BY c.gid, c.cause, c.how),
      whole AS (SELECT SUM(written) AS written, SUM(read) AS read FROM part)
 SELECT what, who, pid, cause, how, written, share, read, share_r
@@ -24,8 +23,7 @@ ORDER BY rank, SUM(written + read) OVER (PARTITION BY gid) DESC, gid, written + 
 -- table: causes: Device bytes by cause
 WITH part AS MATERIALIZED (
        SELECT c.cause, SUM(c.written) AS written, SUM(c.read) AS read
-       FROM v_cause c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown
+       FROM v_cause c JOIN v_here h ON h.gid = c.gid AND h.device IS c.device
        GROUP BY c.cause),
      whole AS (SELECT SUM(written) AS written, SUM(read) AS read FROM part)
 SELECT cause, written, share, read, share_r
@@ -37,7 +35,7 @@ FROM (SELECT 1 AS ord, cause, part.written, part.written * 1.0 / NULLIF(whole.wr
       SELECT 2, 'total', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0) FROM whole)
 ORDER BY ord, written + read DESC;
 
--- table: components: Device bytes of storage systems by component (fs: what the file system adds; unclassified: file data of no known component)
+-- table: components: Device bytes by component, of storage systems and of programs with files of their kinds (fs: what the file system adds; unclassified: file data of no known component)
 -- hide: what
 WITH part AS MATERIALIZED (
        SELECT l.rank, l.gid, l.what, l.who, l.pid, c.part, COALESCE(c.component, '(not measured)') AS component, c.written, c.read,
@@ -57,8 +55,7 @@ ORDER BY rank, B + B_r DESC, gid, sum, fs, rest, written + read DESC, component;
 -- table: devices: By device (again: the bytes of a stacked or loop device on the device below, in no total)
 SELECT COALESCE(c.device, '(unknown)') AS device, SUM(c.written) AS written, SUM(c.read) AS read,
        SUM(c.written_again) AS written_again, SUM(c.read_again) AS read_again
-FROM v_cause c JOIN v_group g ON g.gid = c.gid
-WHERE g.shown
+FROM v_cause c JOIN v_here h ON h.gid = c.gid AND h.device IS c.device
 GROUP BY c.device
 HAVING SUM(c.written + c.read + c.written_again + c.read_again) > 0
 ORDER BY SUM(c.written + c.read) DESC, SUM(c.written_again + c.read_again) DESC, device;
@@ -76,15 +73,15 @@ ORDER BY SUM(c.touched) DESC, c.device, g.gid, c.kind;
 -- table: anatomy: What was written to each device: file data, the journal by structure, the rest in place
 WITH part AS MATERIALIZED (
        SELECT COALESCE(c.device, '(unknown)') AS device, CASE WHEN c.cause = 'journal' OR (c.cause = 'metadata' AND c.sub <> 'none') THEN c.cause || ': ' || c.sub ELSE c.cause END AS part, SUM(c.bytes) AS written
-       FROM v_piece c JOIN v_group g ON g.gid = c.gid
-       WHERE g.shown AND c.sym = 'B' AND c.bytes > 0
+       FROM v_piece c JOIN v_here h ON h.gid = c.gid AND h.device IS c.device
+       WHERE c.sym = 'B' AND c.bytes > 0
        GROUP BY 1, 2),
      whole AS (SELECT device, SUM(written) AS written FROM part GROUP BY device)
 SELECT device, part, written, share
-FROM (SELECT 1 AS ord, p.device, p.part, p.written, p.written * 1.0 / w.written AS share FROM part p JOIN whole w ON w.device = p.device
+FROM (SELECT 1 AS ord, p.device, p.part, p.written, p.written * 1.0 / w.written AS share, w.written AS whole FROM part p JOIN whole w ON w.device = p.device
       UNION ALL
-      SELECT 2, device, 'total', written, 1.0 FROM whole)
-ORDER BY device, ord, written DESC, part;
+      SELECT 2, device, 'total', written, 1.0, written FROM whole)
+ORDER BY whole DESC, device, ord, written DESC, part;
 
 -- table: journal: Journal anatomy: what the journal's bytes are
 WITH part AS MATERIALIZED (SELECT device, structure, bytes FROM v_journal),
@@ -93,13 +90,13 @@ WITH part AS MATERIALIZED (SELECT device, structure, bytes FROM v_journal),
                GROUP BY j.device)
 SELECT device, structure, bytes, share, blocks, blocks_per_commit, commits, block_bytes
 FROM (SELECT 1 AS ord, p.device, p.structure, p.bytes, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share, p.bytes * 1.0 / w.block_bytes AS blocks,
-             p.bytes * 1.0 / w.block_bytes / NULLIF(w.commits, 0) AS blocks_per_commit, w.commits, w.block_bytes
+             p.bytes * 1.0 / w.block_bytes / NULLIF(w.commits, 0) AS blocks_per_commit, w.commits, w.block_bytes, w.bytes AS whole
       FROM part p JOIN whole w ON w.device IS p.device
       UNION ALL
       SELECT 2, device, 'total', bytes, bytes * 1.0 / NULLIF(bytes, 0), bytes * 1.0 / block_bytes, bytes * 1.0 / block_bytes / NULLIF(commits, 0),
-             commits, block_bytes
+             commits, block_bytes, bytes
       FROM whole)
-ORDER BY device, ord, bytes DESC, structure;
+ORDER BY whole DESC, device, ord, bytes DESC, structure;
 
 -- plot: bars
 -- chart: bars

@@ -45,7 +45,7 @@ SELECT p.device, p.what, p.who, p.pid, p.structure, p.how, p.bytes, p.bytes * 1.
 FROM part p JOIN owner o ON o.device = p.device AND o.gid = p.gid JOIN whole w ON w.device = p.device
 LEFT JOIN v_journal_block b ON b.device = p.device
 WHERE p.bytes > 0
-ORDER BY p.device, o.bytes DESC, p.gid, p.bytes DESC, p.structure, p.how;
+ORDER BY w.bytes DESC, p.device, o.bytes DESC, p.gid, p.bytes DESC, p.structure, p.how;
 
 -- table: forces: Who asks for the log of XFS to be written, and why
 -- hide: what
@@ -89,7 +89,7 @@ FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS fil
       FROM v_piece c JOIN v_group g ON g.gid = c.gid
       WHERE g.shown AND g.rank <= 3 AND c.sym = 'B' AND c.cause = 'journal' AND NOT EXISTS (SELECT 1 FROM v_put)
       GROUP BY c.device, c.gid)
-ORDER BY device, bytes DESC, weight DESC, gid, call, name
+ORDER BY SUM(bytes) OVER (PARTITION BY device) DESC, device, bytes DESC, weight DESC, gid, call, name
 LIMIT :rows;
 
 -- table: structures: The same by structure, where the file system tells (XFS, btrfs)
@@ -98,7 +98,7 @@ SELECT p.device, g.what, g.who, g.pid, p.call, p.name, p.structure, CAST(ROUND(p
        p.bytes / NULLIF(SUM(p.bytes) OVER (PARTITION BY p.device), 0) AS share, p.weight AS logged
 FROM v_put p JOIN v_group g ON g.gid = p.gid
 WHERE g.shown AND p.structure <> 'none'
-ORDER BY p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name, p.structure
+ORDER BY SUM(p.bytes) OVER (PARTITION BY p.device) DESC, p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name, p.structure
 LIMIT :rows;
 
 -- plot: anatomy

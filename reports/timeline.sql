@@ -4,11 +4,13 @@
 -- caption: the second in which the file system submitted it (unclassified: when the device had written it); without complete events it is one part.
 
 -- table: timeline
+-- most: B_data B_journal B_metadata B_rest B_r
 SELECT sec, S, S_r, B_data, B_journal, B_metadata, B_rest, B_r, flushes
 FROM v_second
 ORDER BY sec;
 
 -- table: by: The same by what --by names, a row a step (bytes that devices completed, of components those that the file system submitted; requests)
+-- most: bytes
 SELECT s.at_ms / 1000.0 AS at_s, s.way, s.part, s.bytes, s.ops
 FROM v_slice s
 ORDER BY s.at_ms, s.way DESC, s.bytes DESC, s.part;

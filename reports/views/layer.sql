@@ -65,3 +65,13 @@ CREATE TEMP VIEW v_journal_block AS
 SELECT device, iif(SUM(bytes) % SUM(ops) = 0 AND SUM(bytes) / SUM(ops) IN (512, 1024, 2048, 4096, 8192, 16384, 32768,
                    65536), SUM(bytes) / SUM(ops), NULL) AS block_bytes
 FROM v_piece WHERE sym = 'B' AND cause = 'journal' AND sub = 'commit' GROUP BY device;
+
+-- The lines and disks that a breakdown is of: all; but where one command alone was traced neither other processes and the tracer,
+-- nor what has no owner on disks that nobody who was traced used.
+CREATE TEMP TABLE v_here AS
+WITH one AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM v_run WHERE ', ' || filters || ',' LIKE '%, command,%') AS yes),
+     moved AS MATERIALIZED (
+       SELECT DISTINCT c.gid, c.device, g.rank FROM v_cause c JOIN v_group g ON g.gid = c.gid WHERE g.shown)
+SELECT m.gid, m.device FROM moved m JOIN one
+WHERE NOT one.yes OR m.rank <= 4
+   OR m.rank = 5 AND EXISTS (SELECT 1 FROM moved u WHERE u.rank <= 4 AND u.device IS m.device);
