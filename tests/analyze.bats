@@ -823,7 +823,7 @@ on_terminal() {
 	[ "$(awk -v RS= -F'\n' '{ print $1 }' "$BATS_TEST_TMPDIR/blocks" | all | uniq)" = "$(TERM=dumb on_terminal 400 "${table[@]}" | head -n 1 | all)" ]
 	[ "$(awk -v RS= -F'\n' 'NR == 1 { n = split($1, h, " +"); for (i = 1; i <= n; i++) if (h[i] == "ratio") at = i } { print $1 }' "$BATS_TEST_TMPDIR/blocks" | grep -cw ratio)" = \
 		"$(awk -v RS= 'END { print NR }' "$BATS_TEST_TMPDIR/blocks")" ]
-	on_terminal 40 "$ANALYZE" explain "$S" --table explain | grep -q 'To$'
+	on_terminal 40 "$ANALYZE" explain "$S" --table explain | grep -q 'MiB that$'
 }
 
 @test "a report without a row says so" {
