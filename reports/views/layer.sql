@@ -66,7 +66,8 @@ SELECT device, iif(SUM(bytes) % SUM(ops) = 0 AND SUM(bytes) / SUM(ops) IN (512, 
                    65536), SUM(bytes) / SUM(ops), NULL) AS block_bytes
 FROM v_piece WHERE sym = 'B' AND cause = 'journal' AND sub = 'commit' GROUP BY device;
 
--- The lines and disks that a breakdown is of: all; but where one command alone was traced neither other processes and the tracer,
+-- The lines and disks that a breakdown is of: all; but where one command alone was traced neither other processes and
+-- the tracer,
 -- nor what has no owner on disks that nobody who was traced used.
 CREATE TEMP TABLE v_here AS
 WITH one AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM v_run WHERE ', ' || filters || ',' LIKE '%, command,%') AS yes),
