@@ -17,17 +17,17 @@ struct thread {
 	u64 task;              /* address of who is here; 0 nobody */
 	u64 rchar;             /* as task_ctx.rchar, for quick calls */
 	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns; 0: it is not timed */
+	u32 dice;              /* of is_drawn(): stays with the slot, whoever has it; 0 not thrown yet */
+	u32 stamp;             /* of its quick calls that are valid */
 	u64 sole, sole_ino;    /* a regular file that nobody but its process dirties: inode and its number, ... */
 	u32 sole_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
 	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
 	u32 sole_second;       /* ... and iot_state.second: its writer has to be seen as living */
 	u32 proc;              /* its process, 0: not looked at */
 	u32 dirty_cell;        /* where folios of `sole` that turn dirty are counted */
-	u32 stamp;             /* of its quick calls that are valid */
 	u64 turned_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
 	u64 locked_ns;         /* when it had the lock of its inode: where it made nothing dirty that the kernel tells of */
 	struct fresh fresh;    /* what turned dirty in its call in progress, one that writes one file from memory */
-	u32 dice;              /* of is_drawn(): stays with the slot, whoever has it; 0 not thrown yet */
 };
 
 struct {

@@ -240,6 +240,13 @@ static __always_inline bool is_memory(const struct first_page *fp, u32 end, stru
 	       c->range_inode != (u64)fp->inode;
 }
 
+/* Does the call in progress write a block device past the cache? Its short writes wait for their bio (__blkdev_direct_IO_simple()), as
+ * blkdev_issue_zeroout() does. */
+static __always_inline bool writes_device(const struct task_ctx *c)
+{
+	return c && c->call && c->target_inode && c->target_direct && is_blockdev((struct inode *)c->target_inode);
+}
+
 /* Marked by a file system as a structure of its own: never what a direct call submits. */
 static __always_inline bool is_meta(struct bio *b)
 {
@@ -365,7 +372,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		if (write && (end == FN_END_CHAIN || end == FN_END_WAIT) && (t->owner || current_task()->flags & PF_KTHREAD)) {
+		if (write && (end == FN_END_CHAIN || end == FN_END_WAIT) && (t->owner || current_task()->flags & PF_KTHREAD) && !writes_device(c)) {
 			t->sub = SUB_ZEROED; /* blkdev_issue_zeroout() */
 			if (!t->owner) /* a file system that makes its structures ready (ext4lazyinit) */
 				t->cause = CAUSE_METADATA;

@@ -7,11 +7,14 @@ CREATE TEMP TABLE v_fs_part AS
 WITH part AS MATERIALIZED (
        SELECT gid, sym, cause, SUM(amount) AS bytes FROM v_piece
        WHERE sym IN ('F', 'B', 'B_r') AND cause NOT IN ('data', 'direct', 'readahead')
-       GROUP BY gid, sym, cause)
+       GROUP BY gid, sym, cause
+       UNION ALL SELECT gid, 'zeroed', cause, SUM(amount) FROM v_piece
+       WHERE sym = 'W' AND cause = 'direct' AND sub = 'zeroed'
+       GROUP BY gid, cause)
 SELECT t.line AS gid, sum_if(p.bytes, p.sym = 'F' AND p.cause = 'journal') AS journal,
        sum_if(p.bytes, p.sym = 'F' AND p.cause = 'metadata') AS metadata,
        sum_if(p.bytes, p.sym = 'B' AND p.cause = 'journal') AS journal_dev,
-       sum_if(p.bytes, p.sym = 'B_r') AS structures_r
+       sum_if(p.bytes, p.sym = 'B_r') AS structures_r, sum_if(p.bytes, p.sym = 'zeroed') AS zeroed
 FROM part p JOIN v_sums_to t ON t.gid = p.gid
 GROUP BY t.line;
 
@@ -20,7 +23,7 @@ GROUP BY t.line;
 -- last: what of W the dirty ledger does not explain. reach: what the steps so far sum to.
 CREATE TEMP VIEW v_hop AS
 WITH v AS MATERIALIZED (
-       SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata
+       SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata, COALESCE(f.zeroed, 0) AS zeroed
        FROM v_volume v LEFT JOIN v_fs_part f ON f.gid = v.gid
        WHERE v.shown AND v.rank <= 4),
      volume AS (
@@ -34,10 +37,11 @@ WITH v AS MATERIALIZED (
        WINDOW way AS (PARTITION BY gid ORDER BY ord)),
      split(n, "from", sym, ord, step) AS (VALUES (0, 'T', 'D', 0.1, 'overwritten in the cache'),
        (1, 'D', 'W', 0.1, 'deleted before writeback'), (2, 'D', 'W', 0.2, 'still dirty at the end'),
-       (3, 'W', 'F', 0.1, 'fs journal'), (4, 'W', 'F', 0.2, 'fs metadata')),
+       (3, 'W', 'F', 0.1, 'fs journal'), (4, 'W', 'F', 0.2, 'fs metadata'),
+       (5, 'T', 'D', 0.2, 'zeroed by the kernel')),
      told AS MATERIALIZED (
        SELECT v.gid, s."from", s.sym, p.ord + s.ord AS ord, s.step,
-              json_array(-absorbed, -cancelled, -dirty_end, journal, metadata) ->> s.n AS bytes
+              json_array(-absorbed, -cancelled, -dirty_end, journal, metadata, zeroed) ->> s.n AS bytes
        FROM v JOIN pair p ON p.gid = v.gid JOIN split s ON s."from" = p."from" AND s.sym = p.sym),
      whole("from", sym, step) AS (VALUES ('L', 'S', 'application'), ('S', 'T', 'rounded up to blocks'),
        ('T', 'D', 'dirtied through mappings'), ('D', 'W', 'residue'), ('W', 'F', 'other of the fs'),
