@@ -144,8 +144,10 @@ static int take_slot(struct cells *c, struct slot *s, u64 sec, cells_owner *owne
 	};
 	struct iot_cell_key key = s->key;
 
-	s->given = *now;
 	key.owner = owner(arg, key.owner);
+	if (key.owner == CELLS_WAIT)
+		return 0;
+	s->given = *now;
 	if (key.owner == s->key.owner)
 		return give_one(&key, &added, sec, give, arg);
 	add(&sum_of(c, &key)->added, &added);

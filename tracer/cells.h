@@ -8,7 +8,8 @@
 
 struct cells;
 
-/* Whose the sums of an owner are. */
+/* Whose the sums of an owner are; CELLS_WAIT: that is not known yet, they are given in a later round. */
+#define CELLS_WAIT (~0U)
 typedef u32 cells_owner(void *arg, u32 owner);
 /* What gets the changes; returns 0 or a negative errno, which ends the reading. */
 typedef int cells_give(void *arg, const struct rec_agg *);

@@ -14,11 +14,14 @@
 #define STAND_IN_SLOTS 8192     /* of the table that finds them: a power of two */
 #define KERNEL_NS (2 * NSEC)    /* after its end: what a dying process does still finds its number in the kernel */
 #define NAMES_NS (3 * NSEC)     /* and its children who their parent was */
+#define WAIT_NS (5 * NSEC)      /* so long what is not asked for may still be recognised as what is */
 #define TOLD_PART 32768         /* processes in one part of the bits */
 
 struct life {
 	struct iot_proc proc;
 	u64 bytes;              /* counted for it in rounds so far */
+	u64 since_ns;           /* CLOCK_MONOTONIC: when it was seen first */
+	u64 forgotten;          /* of what waited for it to be wanted: events that are gone, and rounds that others have */
 	bool row, over;         /* its row was given; it ended, and its fate is decided */
 };
 
@@ -36,6 +39,7 @@ struct gone {
 struct lives {
 	struct lives_opts o;
 	size_t n_seen;
+	bool last;              /* nobody is recognised any more */
 	struct sparse living;
 	u8 **told;              /* bits by process id: has sums of its own in the run */
 	size_t told_room;
@@ -131,6 +135,8 @@ static bool life_of(struct lives *l, const struct iot_proc *p, struct life **out
 		return false;
 	if (!f && (f = sparse_make(&l->living, p->id)))
 		l->n_seen++;
+	if (f && !f->since_ns)
+		f->since_ns = clock_now(CLOCK_MONOTONIC);
 	if (f)
 		f->proc = *p;
 	*out = f;
@@ -333,7 +339,27 @@ void lives_settle(struct lives *l)
 
 bool lives_wanted(const struct lives *l, u32 id)
 {
-	return is_told(l, id) || detect_wanted(l->o.detect, id);
+	return is_told(l, id) || (detect_wanted(l->o.detect, id) && probes_folded(l->o.probes, id) != PROC_OTHER);
+}
+
+bool lives_waits(struct lives *l, u32 owner)
+{
+	struct life *f;
+
+	if (owner < PROC_FIRST || lives_wanted(l, owner) || probes_folded(l->o.probes, owner))
+		return false;
+	f = sparse_find(&l->living, owner);
+	if (!f || f->over)
+		return false;
+	if (!l->last && !f->forgotten && clock_now(CLOCK_MONOTONIC) - f->since_ns < WAIT_NS)
+		return true;
+	f->forgotten++;
+	return false;
+}
+
+void lives_last(struct lives *l)
+{
+	l->last = true;
 }
 
 u32 lives_owner(struct lives *l, u32 owner)
@@ -383,4 +409,22 @@ void lives_forget(struct lives *l)
 	l->n_gone -= n;
 	l->n_freed -= n;
 	memmove(l->gone, l->gone + n, l->n_gone * sizeof(*l->gone));
+}
+
+void lives_forget_event(struct lives *l, u32 owner)
+{
+	struct life *f = owner < PROC_FIRST ? NULL : sparse_find(&l->living, owner);
+
+	if (f)
+		f->forgotten++;
+}
+
+u64 lives_forgotten(struct lives *l, u32 owner)
+{
+	struct life *f = sparse_find(&l->living, owner);
+	u64 n = f ? f->forgotten : 0;
+
+	if (f)
+		f->forgotten = 0;
+	return n;
 }

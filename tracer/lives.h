@@ -46,11 +46,20 @@ bool lives_wanted(const struct lives *, u32 id);
 bool lives_bytes(struct lives *, u32 owner, u64 bytes);
 /* decides who of those that ended is told and who is folded; */
 void lives_settle(struct lives *);
+/* do its sums wait, because it lives and may still be recognised as one that is asked for; */
+bool lives_waits(struct lives *, u32 owner);
 /* whose row the sums of an owner are given to, which is there by then; */
 u32 lives_owner(struct lives *, u32 owner);
 /* is this owner over, so that its aggregates can be given back; */
 bool lives_over(struct lives *, u32 owner, bool quiet);
 /* and forgets those that ended some seconds ago. */
 void lives_forget(struct lives *);
+
+/* An event of it is gone that would have been given, were it wanted. */
+void lives_forget_event(struct lives *, u32 owner);
+/* From now on no sums wait. */
+void lives_last(struct lives *);
+/* How many that were, and rounds whose sums are with those of others, since this was asked last. */
+u64 lives_forgotten(struct lives *, u32 owner);
 
 #endif

@@ -39,7 +39,7 @@ static const struct row {
 	{ 'd', "duration", "SECONDS", "record for so long; fractions allowed (default: until the command ends, or Ctrl-C)", take_duration },
 	{ 'l', "layers", "LIST", "only these layers, comma separated", take_layers },
 	{ 0, "no-events", NULL, "only exact sums, no record of every operation", take_no_events },
-	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (of those that move data 1 in 16 at random), none (default: all with events, else sampled)", take_latency },
+	{ 0, "latency", "WHICH", "calls that are timed: all, sampled (1 in 16 of those that move data), none (default: all with events, else sampled)", take_latency },
 	{ 0, "settle", "HOW", "dirty bytes at the end: sync, checkpoint (journals, too), none, or SECONDS (default: sync for a command, else none)", take_settle },
 	{ 0, "reduced", NULL, "only what kernels before 5.17 let us measure: calls and devices, without owners", take_reduced },
 	{ 0, "partial", NULL, "record also where the kernel refuses a program that is needed: bounds and n/a instead of an error", take_partial },

@@ -205,6 +205,8 @@ bool probes_flow_take(struct probes *, const struct iot_flow_key *, struct iot_f
 /* How layer net is measured: SOCKETS_UNSEEN by tracepoints of the socket layer and, for the rest, by the calls; SOCKETS_ALL by
  * the calls alone; SOCKETS_NONE not at all. */
 enum iot_sockets probes_sockets(const struct probes *);
+/* So many events are gone of a process that was wanted only later. */
+void probes_lose_late(struct probes *, u64 n);
 /* Number of losses of each kind since the start. */
 int probes_losses(struct probes *, u64 n[LOSS_MAX]);
 /* Sets the histogram group of a process (0 .. 7). */

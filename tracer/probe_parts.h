@@ -135,6 +135,7 @@ struct probes {
 	bool skips;            /* the kernel preempts a probe, and skips it for the next thread on that processor */
 	bool copies;           /* so there are copies */
 	struct ring *ring, *names;     /* events; processes and paths */
+	u64 late;                      /* LOSS_LATE */
 	struct packs packs;            /* events that are put into the ring several at a time */
 	struct iot_state *state;       /* the kernel's own, mapped */
 	u64 shared;                    /* of state->late: those that were divided */

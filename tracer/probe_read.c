@@ -467,6 +467,11 @@ bool probes_in_flight(const struct probes *p, u32 disk, u64 *read, u64 *written)
 	return known;
 }
 
+void probes_lose_late(struct probes *p, u64 n)
+{
+	p->late += n;
+}
+
 int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 {
 	int fd = map_fd(p, "losses");
@@ -485,6 +490,7 @@ int probes_losses(struct probes *p, u64 n[LOSS_MAX])
 		misses_now(p, misses);
 	n[LOSS_EVENT_SYSCALL] += p->packs.missing;
 	n[LOSS_LOOK] = ask_given_up();
+	n[LOSS_LATE] = p->late;
 	n[LOSS_SKIPPED] = misses[LOSS_SKIPPED];
 	n[LOSS_SKIPPED_CALL] = misses[p->skips ? LOSS_SKIPPED_CALL : SKIPPED_FIRST];
 	denied_losses(p, n);

@@ -196,6 +196,8 @@ static void give_end(struct run *r)
 	learn_late(r);
 	take_error(r, probes_procs(r->probes, on_proc, r));
 	run_give_all_ends(r);
+	run_give_all_events(r);
+	lives_last(r->lives);
 	run_end_second(r);
 	run_end_devices(r);
 	filesums_unnamed(r->filesums, r->probes, on_name, r);
@@ -319,6 +321,8 @@ static void release(struct run *r)
 	run_files_free(r);
 	truth_free(r->truth);
 	free(r->batch);
+	free(r->early);
+	free(r->early_sums);
 	free(r->ends);
 	free(r->unsure);
 }

@@ -42,6 +42,11 @@ struct run {
 	struct flows *flows;
 	struct sparse files, held;    /* with --system (run_files.c): numbers of those that its processes used, elements of no size; and others */
 	size_t n_held;
+	struct iot_event *early;      /* with --system (run_early.c): of those who are not wanted, as far as is known; a ring */
+	size_t first_early, n_early;
+	struct rec_file_io *early_sums; /* and sums by file */
+	size_t n_early_sums, early_sums_room;
+	bool recognised;              /* somebody was since they were looked at */
 	struct command command;
 	struct settle_job *job;
 	bool hidden;                  /* something that was used is not mounted where we see it */
@@ -105,6 +110,20 @@ void run_learn_device(void *run, u32 dev);
 void run_end_devices(struct run *);
 /* A row of a process, for lives.h. */
 void run_row(void *run, const struct iot_proc *, const struct rec_process *);
+
+/* Gives an event that waited. */
+void run_give(struct run *, const struct iot_event *);
+/* Gives all that wait: nobody is recognised after that. */
+void run_give_all_events(struct run *);
+
+/* --- which events are given, with --system (run_early.c) --- */
+
+/* Is the event given now? It may be changed; else it waits. */
+bool run_choose(struct run *, struct iot_event *);
+/* A process is wanted from now on: what waits is looked at again. */
+void run_recognise(struct run *, u32 id);
+/* Gives what waits and is wanted by now; all: nothing waits any longer. */
+void run_give_early(struct run *, bool all);
 
 /* --- which files are named (run_files.c) --- */
 

@@ -20,43 +20,18 @@ static void give_batch(struct run *r)
 	r->n_batch = 0;
 }
 
-static bool is_cut(const struct iot_event *e)
+/* Gives an event that waited. */
+void run_give(struct run *r, const struct iot_event *e)
 {
-	return e->kind == KIND_FS_TRUNCATE || e->kind == KIND_FS_PUNCH || e->kind == KIND_FS_EVICT;
+	r->batch[r->n_batch++] = *e;
+	if (r->n_batch == IOT_EVENT_BATCH)
+		give_batch(r);
 }
 
-/* Whoever is wanted may have dirtied it. */
-static bool is_nobodys(const struct iot_event *e)
+void run_give_all_events(struct run *r)
 {
-	return !e->owner && (e->kind == KIND_FS_WRITE || e->kind == KIND_FS_PACKED) && (e->cause == CAUSE_DATA || e->cause == CAUSE_DIRECT);
-}
-
-/* Written for who is not wanted: he has written over what was dirty. */
-static bool is_taken(const struct iot_event *e)
-{
-	return e->kind == KIND_FS_WRITE && e->cause == CAUSE_DATA && e->owner >= PROC_FIRST;
-}
-
-/* With --system the kernel side tells of everybody: false for what is of no use to those who are wanted. Of others that is what takes
- * away data that the system may have dirtied, as nobody's in particular. */
-static bool choose(struct run *r, struct iot_event *e)
-{
-	if (e->owner && lives_wanted(r->lives, e->owner)) {
-		run_use(r, e->file);
-		return true;
-	}
-	if (!run_uses(r, e->file))
-		return false;
-	if (is_nobodys(e))
-		return true;
-	if (is_taken(e)) {
-		e->kind = KIND_FS_TAKEN;
-		e->bytes = 0;
-	} else if (!is_cut(e)) {
-		return false;
-	}
-	e->owner = PROC_OTHER;
-	return true;
+	run_give_early(r, true);
+	give_batch(r);
 }
 
 static const u8 kind_layers[] = {
@@ -78,8 +53,15 @@ static void on_event(void *arg, const struct iot_event *e)
 	*own = *e;
 	own->ts_ns = e->ts_ns > r->start_ns ? e->ts_ns - r->start_ns : 0;
 	detect_event(r->detect, own);
-	if (!run_keeps(r, own->kind) || (r->opts->system && !choose(r, own)))
+	if (!run_keeps(r, own->kind))
 		return;
+	if (r->opts->system) {
+		struct iot_event chosen = *own; /* one that waited may be given first */
+
+		if (run_choose(r, &chosen))
+			run_give(r, &chosen);
+		return;
+	}
 	r->n_batch++;
 	if (r->n_batch == IOT_EVENT_BATCH)
 		give_batch(r);
@@ -92,8 +74,11 @@ void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 
 	if (group)
 		take_error(r, probes_set_group(r->probes, p, group));
-	if (rec && lives_wanted(r->lives, p->id))
-		take_error(r, r->sink->record(r->sink, REC_process, rec));
+	if (!rec || !lives_wanted(r->lives, p->id))
+		return;
+	take_error(r, r->sink->record(r->sink, REC_process, rec));
+	if (r->opts->system)
+		run_recognise(r, p->id);
 }
 
 /* Threads that end at once on several processors may all find themselves the last of their process, and each tells of the
@@ -281,6 +266,7 @@ bool run_drain(struct run *r)
 		give_unsure(r, false);
 	detect_again(r->detect);
 	run_give_changed(r);
+	run_give_early(r, false);
 	return n >= PROBES_TAKE;
 }
 

@@ -14,7 +14,7 @@ static u32 on_owner(void *arg, u32 owner)
 {
 	struct run *r = arg;
 
-	return lives_owner(r->lives, owner);
+	return r->opts->system && lives_waits(r->lives, owner) ? CELLS_WAIT : lives_owner(r->lives, owner);
 }
 
 static int on_cell(void *arg, const struct rec_agg *rec)
@@ -91,6 +91,11 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 	struct run *r = arg;
 	struct rec_file_io own = *rec;
 
+	if (r->opts->system && lives_waits(r->lives, rec->owner) &&
+	    !grow((void **)&r->early_sums, r->n_early_sums, &r->early_sums_room, sizeof(own))) {
+		r->early_sums[r->n_early_sums++] = own;
+		return 0;
+	}
 	own.owner = lives_owner(r->lives, rec->owner);
 	if (own.owner == PROC_OTHER)
 		return 0;
@@ -98,6 +103,19 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 		return 0;
 	run_use(r, own.file);
 	return r->sink->record(r->sink, REC_file_io, &own);
+}
+
+/* Those sums by file that waited: they are given, or wait on. */
+static void tell_early_sums(struct run *r)
+{
+	size_t n = r->n_early_sums;
+
+	r->n_early_sums = 0; /* no more wait on than there were: each is read before its place is taken */
+	for (size_t i = 0; i < n; i++) {
+		struct rec_file_io own = r->early_sums[i];
+
+		take_error(r, on_filesum(r, &own));
+	}
 }
 
 /* Gives what was added to the aggregates since the last round, and gives back those of processes that ended. files: sums by file
@@ -114,6 +132,8 @@ static void end_round(struct run *r, bool files)
 	r->scanned = false; /* among a storm of forks it takes a while: who began meanwhile is in what was read */
 	cells_bytes(r->cells, on_bytes, r);
 	lives_settle(r->lives);
+	if (files)
+		tell_early_sums(r);
 	if (files)
 		take_error(r, filesums_tell(r->filesums, on_filesum, r));
 	take_error(r, cells_take(r->cells, r->sec, on_owner, on_cell, r));

@@ -106,7 +106,9 @@ WITH m AS MATERIALIZED (
        FROM v_group g LEFT JOIN v_ledger l ON l.gid = g.gid
        LEFT JOIN (SELECT gid, SUM(amount) AS amount FROM v_amount WHERE sym = 'W' GROUP BY gid) v ON v.gid = g.gid
        -- in format 3 what has no owner was no event of a filtered run
-       WHERE g.rank < 4 OR g.what = 'unattributed' AND (SELECT since4 FROM v_measured)),
+       -- of what nobody is known to own, a run with --system has events only where the system used the file
+       WHERE g.rank < 4 OR g.what = 'unattributed' AND (SELECT since4 FROM v_measured)
+           AND (SELECT COALESCE(filters, '') NOT LIKE '%system=%' FROM v_run)),
      lines(ord, what, subject, traced, kernel, slack, absent, note) AS (
        SELECT 1, what, subject, traced, delta, outside_slack, absent,
               source || iif(ranges > 0,

@@ -23,7 +23,8 @@ GROUP BY t.line;
 -- last: what of W the dirty ledger does not explain. reach: what the steps so far sum to.
 CREATE TEMP VIEW v_hop AS
 WITH v AS MATERIALIZED (
-       SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata, COALESCE(f.zeroed, 0) AS zeroed
+       SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata,
+              COALESCE(f.zeroed, 0) AS zeroed
        FROM v_volume v LEFT JOIN v_fs_part f ON f.gid = v.gid
        WHERE v.shown AND v.rank <= 4),
      volume AS (

@@ -26,20 +26,24 @@ FROM (SELECT c.layer, c.kind, o.system, c.app AND c.no_file AS no_file, SUM(c.op
           AND (ask.system IS NULL OR o.system = ask.system)
       GROUP BY c.layer, c.kind, o.system, c.app AND c.no_file);
 
--- How far the mean and p99 of sampled durations may be from those of all operations, with a confidence of 95 %. Each operation had the same
--- chance to be timed: the error of the mean is 1.96 standard errors, by the variance of the histogram, and p99 lies between the ranks that are
--- 1.96 standard deviations of a binomial distribution away (Conover, Practical Nonparametric Statistics, 3.2). left: the share that was not timed,
--- which is what can err. NULL: fewer than ten were timed; the rank is beyond the last.
+-- How far the mean and p99 of sampled durations may be from those of all operations, with a confidence of 95 %. Each
+-- operation had the same chance to be timed: the error of the mean is 1.96 standard errors, by the variance of the
+-- histogram, and p99 lies between the ranks that are 1.96 standard deviations of a binomial distribution away (Conover,
+-- Practical Nonparametric Statistics, 3.2). left: the share that was not timed, which is what can err. NULL: fewer than
+-- ten were timed; the rank is beyond the last.
 CREATE TEMP VIEW v_sampling AS
 WITH h AS MATERIALIZED (SELECT * FROM v_hist),
-     n AS (SELECT kind, system, no_file, MAX(total) AS n, SUM(n * middle_ns) * 1.0 / SUM(n) AS mean_ns FROM h GROUP BY kind, system, no_file),
+     n AS (SELECT kind, system, no_file, MAX(total) AS n, SUM(n * middle_ns) * 1.0 / SUM(n) AS mean_ns
+           FROM h GROUP BY kind, system, no_file),
      s AS (SELECT n.*, max(0.0, 1 - n.n * 1.0 / NULLIF(d.ops, 0)) AS left
            FROM n JOIN v_duration d ON d.kind = n.kind AND d.system IS n.system AND d.no_file = n.no_file),
-     r AS (SELECT s.*, SUM(h.n * (h.middle_ns - s.mean_ns) * (h.middle_ns - s.mean_ns)) / NULLIF(s.n - 1, 0) AS variance,
-                  s.n * 0.99 - 1.96 * root(s.n * 0.99 * 0.01 * s.left) AS from_rank, s.n * 0.99 + 1.96 * root(s.n * 0.99 * 0.01 * s.left) AS to_rank
+     r AS (SELECT s.*, 1.96 * root(s.n * 0.99 * 0.01 * s.left) AS ranks,
+                  SUM(h.n * (h.middle_ns - s.mean_ns) * (h.middle_ns - s.mean_ns)) / NULLIF(s.n - 1, 0) AS variance
            FROM s JOIN h ON h.kind = s.kind AND h.system IS s.system AND h.no_file = s.no_file
            GROUP BY s.kind, s.system, s.no_file)
-SELECT r.kind, r.system, r.no_file, CASE WHEN r.left = 0 THEN 0.0 WHEN r.n >= 10 THEN 1.96 * root(r.variance / r.n * r.left) END AS error_ns,
-       MIN(h.low_ns) FILTER (WHERE h.upto >= r.from_rank) AS p99_from_ns, MIN(h.high_ns) FILTER (WHERE h.upto >= r.to_rank) AS p99_to_ns
+SELECT r.kind, r.system, r.no_file,
+       CASE WHEN r.left = 0 THEN 0.0 WHEN r.n >= 10 THEN 1.96 * root(r.variance / r.n * r.left) END AS error_ns,
+       MIN(h.low_ns) FILTER (WHERE h.upto >= r.n * 0.99 - r.ranks) AS p99_from_ns,
+       MIN(h.high_ns) FILTER (WHERE h.upto >= r.n * 0.99 + r.ranks) AS p99_to_ns
 FROM r JOIN h ON h.kind = r.kind AND h.system IS r.system AND h.no_file = r.no_file
 GROUP BY r.kind, r.system, r.no_file;
