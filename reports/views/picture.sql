@@ -13,7 +13,8 @@ CREATE TEMP VIEW v_step_paint(step, paint) AS
 VALUES ('rounded up to blocks', 'rounded up'), ('rounded up to pages', 'rounded up'),
        ('overwritten in the cache', 'saved'), ('deleted before writeback', 'saved'),
        ('still dirty at the end', 'saved'),
-       ('from the page cache', 'saved'), ('dirtied through mappings', 'through mappings'), ('zeroed by the kernel', 'zeroed'),
+       ('from the page cache', 'saved'), ('dirtied through mappings', 'through mappings'),
+       ('zeroed by the kernel', 'zeroed'),
        ('read ahead, not used', 'not used'), ('below the file system', 'below the fs'), ('W', 'W file data'),
        ('T', 'T blocks');
 

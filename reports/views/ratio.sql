@@ -183,6 +183,18 @@ WITH other AS MATERIALIZED (
                           iif(inline, printf('; %d bytes of W are inline in trees', inline), '') ||
                           iif(copies, printf('; %d bytes of F are other copies of W', copies), ''), 3) AS text
        FROM other),
+     -- --dev takes requests of one disk, and calls on all: of those on others there are no requests. Where they are
+     -- more than a hundredth, ratios of calls and requests say nothing.
+     beside AS MATERIALIZED (
+       SELECT t.line AS gid, c.dir, SUM(n) FILTER (WHERE c.dev NOT IN (SELECT dev FROM v_only_disk)) AS n
+       FROM (SELECT gid, dev, dir, iif(dir = 's', ops, bytes) AS n FROM v_cell
+             WHERE app AND on_file AND EXISTS (SELECT 1 FROM v_only_disk)
+             UNION ALL SELECT gid, dev, 's', ops FROM v_cell
+             WHERE app AND dir = 's' AND NOT on_file AND EXISTS (SELECT 1 FROM v_only_disk)) c
+       JOIN v_sums_to t ON t.gid = c.gid
+       WHERE c.dir IN ('r', 'w', 's')
+       GROUP BY t.line, c.dir
+       HAVING SUM(n) FILTER (WHERE c.dev NOT IN (SELECT dev FROM v_only_disk)) > 0.01 * SUM(n)),
      line AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
               COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS w, COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS r,
@@ -202,13 +214,20 @@ WITH other AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.*, n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
               iif(d.complement, m.short, n.short) AS up, iif(d.complement, n.short, m.short) AS down,
-              COALESCE(n.why, m.why, iif(m.value = 0, m.name || ' is 0', NULL), iif(d.over_S, o.text, NULL),
+              COALESCE(n.why, m.why, iif(x.n > 0 AND (c.class IN ('fs', 'commit', 'block')) <>
+                                             (e.class IN ('fs', 'commit', 'block')),
+                           printf('--dev leaves out requests, not calls: %d %s are on other disks or volumes',
+                                  x.n, iif(x.dir = 's', 'syncs', 'bytes of calls')), NULL),
+                       iif(m.value = 0, m.name || ' is 0', NULL), iif(d.over_S, o.text, NULL),
                        iif(d.complement AND n.value > m.value, 'more was missed than calls returned', NULL),
                        iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why) AS short,
               CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load
                    WHEN d.ratio = 'hop_fs' THEN NULLIF(a.text, '') END AS about
        FROM line v CROSS JOIN v_ratio_def d LEFT JOIN about_fs a ON a.gid = v.gid LEFT JOIN stored o ON o.gid = v.gid
+       JOIN v_ratio_sym c ON c.sym = d.num JOIN v_ratio_sym e ON e.sym = d.den
+       LEFT JOIN beside x ON x.gid = v.gid
+           AND x.dir = CASE d.needs WHEN 'r' THEN 'r' WHEN 'L_r' THEN 'r' WHEN 's' THEN 's' ELSE 'w' END
        CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
        WHERE CASE d.needs WHEN 'w' THEN v.w WHEN 'r' THEN v.r WHEN 's' THEN v.s WHEN 'L' THEN v.L WHEN 'L_r' THEN v.L_r
                           WHEN 'R' THEN v.L AND v.has_ledger ELSE v.no_D END)
