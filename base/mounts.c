@@ -45,7 +45,7 @@ static bool parse(char *line, struct mount *m)
 	m->root = root;
 	m->at = at;
 	m->fs = strsep(&tail, " ");
-	strsep(&tail, " ");
+	m->source = strsep(&tail, " ") ?: "";
 	m->options = tail ? tail : "";
 	return true;
 }

@@ -11,6 +11,7 @@ struct mount {
 	const char *root;       /* which folder of the file system it shows */
 	const char *at;         /* whatever its name holds */
 	const char *fs;         /* the type */
+	const char *source;     /* what is mounted: the node of a block device, or any word */
 	const char *options;    /* of the file system, not of this mount */
 };
 

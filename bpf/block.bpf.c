@@ -266,12 +266,12 @@ int PROBE(block__queue, struct bio *b)
 	}
 	op = op_of(b->bi_opf); /* not before: there is no room on the stack to keep it */
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
-		flusher_set(w->tag.disk, w->tag.owner);
+		flusher_set(w->tag.disk, w->tag.owner | (is_below_loop(w->tag.cause) && !(w->tag.owner & OWNER_TXN) ? OWNER_LOOP : 0));
 	if (volume) {
 		bio_place(b, &w->tag, b->bi_iter.bi_sector);
 		bio_note(b, &w->tag);
 	}
-	if (op <= REQ_OP_WRITE && w->tag.cause != CAUSE_LOOPBACK && w->tag.from == BIO_SUBMITTED && dev_wanted(w->tag.disk))
+	if (op <= REQ_OP_WRITE && !is_below_loop(w->tag.cause) && w->tag.from == BIO_SUBMITTED && dev_wanted(w->tag.disk))
 		submit_record(w, op == REQ_OP_WRITE);
 	if (w->again.seen)
 		again_look(w);

@@ -149,7 +149,7 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 		owner = owner_current(c, &how);
 	else
 		owner = writer_of_page(inode, off >> PAGE_SHIFT, &how);
-	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner;
+	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner ?: loop_owner(inode, off >> PAGE_SHIFT);
 	bpf_map_update_elem(&btrfs_extents, &key, &proc, BPF_ANY);
 	unsent = off ? NULL : bpf_map_lookup_elem(&btrfs_unsent, &inode);
 	if (unsent)

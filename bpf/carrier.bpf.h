@@ -8,6 +8,7 @@
 #define IOT_CARRIER_BPF_H
 
 #include "task.bpf.h"
+#include "worker.h"
 
 /* The first eight bytes of a name as a number, the first of them lowest, and which of these bits tell. */
 #define NAME_BYTE(name, i) ((u64)(u8)(sizeof(name) > (i) + 1 ? (name)[(i) % sizeof(name)] : 0) << 8 * (i))

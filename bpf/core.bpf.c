@@ -267,12 +267,28 @@ int PROBE(core__writeback_end, struct inode *i)
 	return behalf_end(BEHALF_INODE);
 }
 
+/* The inode of the file of a loop device, by the work of its worker; 0: not known. */
+static __always_inline u64 loop_file(u64 work, bool root)
+{
+	u64 lo, file;
+
+	if (!bpf_core_field_exists(struct loop_device, rootcg_work))
+		return 0;
+	lo = root ? work - bpf_core_field_offset(struct loop_device, rootcg_work) :
+		    POINTER_AT(work - bpf_core_field_offset(struct loop_worker, work), struct loop_worker, lo);
+	file = lo ? POINTER_AT(lo, struct loop_device, lo_backing_file) : 0;
+	file = file ? POINTER_AT(file, struct file, f_mapping) : 0;
+	return file ? POINTER_AT(file, struct address_space, host) : 0;
+}
+
 SEC("tp_btf/workqueue_execute_start")
 int PROBE(core__work_begin, struct work_struct *w)
 {
+	u32 f = work_of(w);
+
 	/* the works of file systems are in their objects, where the types that they sit in are known */
-	if (work_of(w) == FN_LOOP_WORK)
-		return behalf_begin(BEHALF_LOOP, 0);
+	if (f == FN_LOOP_WORK || f == FN_LOOP_ROOT_WORK)
+		return behalf_begin(BEHALF_LOOP, loop_file(number_of(w), f == FN_LOOP_ROOT_WORK));
 	return 0;
 }
 
@@ -282,7 +298,7 @@ int PROBE(core__work_end, struct work_struct *w)
 {
 	u32 f = function_of(pointer_at((u64)&ctx[1]));
 
-	if (f == FN_LOOP_WORK)
+	if (f == FN_LOOP_WORK || f == FN_LOOP_ROOT_WORK)
 		return behalf_end(BEHALF_LOOP);
 	if (f == FN_EXT4_CONVERT || f == FN_XFS_CONVERT)
 		return behalf_end(BEHALF_INODE);

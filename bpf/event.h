@@ -70,6 +70,13 @@ enum {
 	PROC_FIRST = 3,
 };
 
+/* Bit of an owner on the kernel side: what a loop device's worker, and its file system, do on his behalf for the file of the device. Its bytes
+ * have causes of their own, on devices below the one that he uses. */
+#define OWNER_LOOP (1U << 31)
+
+/* Their causes, as bits. */
+#define IOT_BELOW_LOOP (1ULL << CAUSE_LOOPBACK | 1ULL << CAUSE_LOOP_JOURNAL | 1ULL << CAUSE_LOOP_METADATA)
+
 #define IOT_COMM_LEN 16
 #define IOT_EXE_LEN 32
 #define IOT_NAME_MAX 255   /* longest file name, without its end */
@@ -539,7 +546,8 @@ struct iot_stripe_layout {
 /* Work functions and end-of-bio functions that mean something; the tracer finds their addresses. */
 enum iot_function {
 	FN_NONE,
-	FN_LOOP_WORK,       /* a loop device's worker */
+	FN_LOOP_WORK,       /* a loop device's worker: its work is in a struct loop_worker, */
+	FN_LOOP_ROOT_WORK,  /* or in the struct loop_device */
 	FN_EXT4_CONVERT,    /* ext4 converts unwritten extents behind a write */
 	FN_END_DIRECT,      /* ends direct I/O of a file system */
 	FN_END_BUFFER,      /* ends a buffer head */

@@ -317,10 +317,10 @@ int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
 	x = txn_find(btrfs_txn(fs_dev(fs), transid, false));
 	if (x)
 		x->ended = 1;
-	k.owner = x ? x->top : PROC_NONE;
+	k.owner = x ? x->top & ~OWNER_LOOP : PROC_NONE;
 	k.dev = fs_disk(fs);
 	k.kind = KIND_COMMIT;
-	k.cause = CAUSE_JOURNAL;
+	k.cause = cause_of(x ? x->top : PROC_NONE, CAUSE_JOURNAL);
 	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;
 	count_apart(&k, 1, 0, 0, false);
 	return 0;

@@ -144,7 +144,7 @@ static __always_inline void commit_event(struct task_ctx *c, const struct txn *x
 {
 	struct iot_ring_event *r;
 
-	if (!wants_event(x->top))
+	if (!wants_event(x->top & ~OWNER_LOOP))
 		return;
 	r = event_reserve(LOSS_EVENT_FS);
 	if (!r)
@@ -154,10 +154,10 @@ static __always_inline void commit_event(struct task_ctx *c, const struct txn *x
 	r->e.size = x->journal_bytes;
 	r->e.task = proc_running(c);
 	r->e.tid = current_thread();
-	r->e.owner = x->top;
+	r->e.owner = x->top & ~OWNER_LOOP;
 	r->e.dev = disk;
 	r->e.kind = KIND_COMMIT;
-	r->e.cause = CAUSE_JOURNAL;
+	r->e.cause = cause_of(x->top, CAUSE_JOURNAL);
 	r->e.how = HOW_TRANSACTION;
 	event_submit(r);
 }
@@ -187,10 +187,10 @@ int PROBE(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 		g->commit_begin = x->commit_ns;
 		g->commit_end = now;
 	}
-	k.owner = x->top;
+	k.owner = x->top & ~OWNER_LOOP;
 	k.dev = disk_at(journal_bdev(j));
 	k.kind = KIND_COMMIT;
-	k.cause = CAUSE_JOURNAL;
+	k.cause = cause_of(x->top, CAUSE_JOURNAL);
 	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
 	count_apart(&k, 1, 0, now - x->commit_ns, false);
 	commit_event(c, x, dev, now, k.dev);

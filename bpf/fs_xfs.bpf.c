@@ -268,10 +268,10 @@ static long checkpoint_end(u32 n, struct ended *e)
 	x = txn_find(txn_owner(e->dev, FOLLOW(cp, sequence)));
 	if (x)
 		x->ended = 1;
-	k.owner = x ? x->top : PROC_NONE;
+	k.owner = x ? x->top & ~OWNER_LOOP : PROC_NONE;
 	k.dev = e->disk;
 	k.kind = KIND_COMMIT;
-	k.cause = CAUSE_JOURNAL;
+	k.cause = cause_of(x ? x->top : PROC_NONE, CAUSE_JOURNAL);
 	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;
 	count_apart(&k, 1, 0, x && x->commit_ns ? e->now - x->commit_ns : 0, false);
 	return 0;

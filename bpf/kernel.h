@@ -438,13 +438,19 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
+struct work_struct {
+	void *func; /* a function; only its address is compared */
+};
+
 struct loop_device {
 	long long lo_offset;
 	struct file *lo_backing_file;
+	struct work_struct rootcg_work;
 };
 
-struct work_struct {
-	void *func; /* a function; only its address is compared */
+struct loop_worker {
+	struct work_struct work;
+	struct loop_device *lo;
 };
 
 struct kiocb {
@@ -596,24 +602,6 @@ struct inet_bind_bucket {
 
 struct inet_connection_sock {
 	struct inet_bind_bucket *icsk_bind_hash;
-};
-
-/* Of kernel/kthread.c and kernel/workqueue.c, not of modules. */
-struct kthread {
-	void *data;            /* of a worker of a work queue: its struct worker */
-};
-
-struct workqueue_struct {
-	char name[24];
-};
-
-struct pool_workqueue {
-	struct workqueue_struct *wq;
-};
-
-struct worker {
-	void *current_func;
-	struct pool_workqueue *current_pwq; /* of what it does now */
 };
 
 struct io_sr_msg {

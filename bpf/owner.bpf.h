@@ -155,8 +155,8 @@ static __always_inline struct txn_share *txn_share_find(u64 txn, u32 proc)
 	return bpf_map_lookup_elem(&txn_shares, &k);
 }
 
-/* The process that stands for an owner in an event: itself, or the largest share of a transaction. */
-static __always_inline u32 owner_top(u64 owner)
+/* The process that stands for an owner in an event: itself, or the largest share of a transaction. With OWNER_LOOP. */
+static __always_inline u32 owner_marked(u64 owner)
 {
 	struct txn *x;
 
@@ -166,10 +166,47 @@ static __always_inline u32 owner_top(u64 owner)
 	return x ? x->top : PROC_NONE;
 }
 
+static __always_inline u32 owner_top(u64 owner)
+{
+	return owner_marked(owner) & ~OWNER_LOOP;
+}
+
+/* Why bytes move that are an owner's: below a loop device for other reasons than where he uses it. Without jumps: the verifier would go each
+ * way from each place. */
+static __always_inline u8 cause_of(u32 marked, u8 cause)
+{
+	u8 below = cause == CAUSE_JOURNAL ? CAUSE_LOOP_JOURNAL : cause == CAUSE_METADATA ? CAUSE_LOOP_METADATA :
+		   cause == CAUSE_LOOP_JOURNAL || cause == CAUSE_LOOP_METADATA ? cause : CAUSE_LOOPBACK;
+
+	return marked & OWNER_LOOP ? below : cause;
+}
+
 /* Tells the pages of one inode from those of another, also when the second lives where the first was. */
 static __always_inline u64 page_space(struct inode *i)
 {
 	return (u64)i + inode_number(i) * 0x9e3779b97f4a7c15ULL + ((u64)inode_generation(i) << 32);
+}
+
+/* Whose page `index` of a loop device's file is, an inode by its address, with OWNER_LOOP; PROC_NONE: it is no such file. Global: the verifier looks
+ * at it once. */
+__noinline u32 loop_owner(u64 inode, u64 index)
+{
+	struct inode *i = (struct inode *)inode;
+	struct writer *w = i ? writer_find(i) : NULL;
+	struct page_key k = {};
+	u64 *owner;
+
+	if (!w || !w->loop)
+		return PROC_NONE;
+	k.space = page_space(i);
+	k.index = index >> COARSE_SHIFT;
+	owner = bpf_map_lookup_elem(&loop_writer, &k);
+	return owner_top(owner ? *owner : PROC_NONE) | OWNER_LOOP;
+}
+
+static __always_inline bool is_below_loop(u8 cause)
+{
+	return IOT_BELOW_LOOP >> (cause & 63) & 1;
 }
 
 /* The file behind a block device's own inode is the node that it was opened by. Its pages are claimed one by one. */
@@ -199,6 +236,11 @@ __noinline u64 owner_behalf(struct task_ctx *c, u8 *how)
 		w = writer_find((struct inode *)c->behalf_id);
 		*how = w && w->recent ? HOW_INODE : HOW_NONE;
 		return w ? w->recent : PROC_NONE;
+	}
+	if (c->behalf == BEHALF_LOOP) { /* of who asked for the request that was issued last */
+		w = writer_find((struct inode *)c->behalf_id);
+		*how = HOW_INODE;
+		return (w ? w->recent : PROC_NONE) | OWNER_LOOP;
 	}
 	if (c->behalf == BEHALF_TXN || c->behalf == BEHALF_OWNER) {
 		*how = HOW_TRANSACTION;

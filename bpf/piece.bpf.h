@@ -69,6 +69,7 @@ struct walk {
 	struct iot_cell_key key;
 	u64 owner, off, bytes;
 	u32 file;
+	u32 cause;             /* its cause while it is counted, where the key has another for it */
 	struct iot_filesum_ref sum;
 	/* completion: the request */
 	u32 budget, ops, pieces, error;
@@ -190,8 +191,11 @@ __noinline int piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
 {
 	if (!w)
 		return 0;
-	w->key.owner = proc;
+	w->cause = w->key.cause; /* no register is left to keep it in, and no room on the stack of 6.1 */
+	w->key.owner = proc & ~OWNER_LOOP;
+	w->key.cause = cause_of(proc, w->key.cause);
 	piece_count(w, cell_find(&w->key), bytes, ops);
+	w->key.cause = w->cause;
 	return 0;
 }
 
@@ -212,7 +216,8 @@ static long split_share(u32 n, struct walk_ref *r)
 		part = w->split.left;
 	w->split.left -= part;
 	k = w->key;
-	k.owner = proc;
+	k.owner = proc & ~OWNER_LOOP;
+	k.cause = cause_of(proc, k.cause);
 	piece_count(w, cell_seek(&k), part, 0);
 	return !w->split.next;
 }
@@ -306,7 +311,7 @@ static __always_inline bool is_taken(const struct walk *w, u32 owner)
 
 static __always_inline void piece_event(struct walk *w)
 {
-	u32 proc = owner_top(w->owner);
+	u32 marked = owner_marked(w->owner), proc = marked & ~OWNER_LOOP;
 	bool taken = is_taken(w, proc);
 	struct iot_ring_event *r;
 
@@ -323,7 +328,7 @@ static __always_inline void piece_event(struct walk *w)
 	r->e.tid = current_thread();
 	r->e.owner = proc;
 	r->e.kind = taken ? KIND_FS_TAKEN : w->key.kind;
-	r->e.cause = w->key.cause;
+	r->e.cause = cause_of(marked, w->key.cause);
 	r->e.how = w->key.how;
 	r->e.sub = w->key.sub;
 	r->e.carrier = w->key.flags >> CELL_CARRIER_SHIFT;
@@ -343,7 +348,7 @@ static __always_inline void piece_by_file(struct walk *w)
 {
 	u32 proc = w->owner & ~OWNER_DATA;
 
-	if (w->owner & OWNER_TXN)
+	if (w->owner & (OWNER_TXN | OWNER_LOOP))
 		return;
 	if (w->key.kind == KIND_BLK_READ || w->key.kind == KIND_BLK_WRITE)
 		filesum_complete(&w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_BLK_WRITE, w->bytes);

@@ -211,7 +211,7 @@ static __always_inline u32 request_flags(u32 f)
 __noinline int request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
 					  const struct done *d)
 {
-	u32 proc = owner_top(owner);
+	u32 marked = owner_marked(owner), proc = marked & ~OWNER_LOOP;
 	struct iot_ring_event *r;
 
 	if (!w || !k || !d || !wants_event(proc))
@@ -232,7 +232,7 @@ __noinline int request_event(const struct walk *w, const struct iot_cell_key *k,
 	r->e.err = d->error;
 	r->e.tid = d->tid;
 	r->e.kind = k->kind;
-	r->e.cause = k->cause;
+	r->e.cause = cause_of(marked, k->cause);
 	r->e.how = k->how;
 	r->e.sub = k->sub;
 	r->e.carrier = k->flags >> CELL_CARRIER_SHIFT;
@@ -268,7 +268,9 @@ __noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct don
 			bio_drop(w->bio);
 		}
 	}
-	k.owner = owner_top(owner);
+	k.owner = owner_marked(owner);
+	k.cause = cause_of(k.owner, k.cause);
+	k.owner &= ~OWNER_LOOP;
 	k.how = k.owner ? HOW_EXACT : HOW_NONE;
 	cell_add(cell_find(&k), 1, 0, d->size, d->dur_ns, error);
 	if (d->dur_ns)

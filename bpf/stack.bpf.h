@@ -217,7 +217,7 @@ static long loop_bio(u32 n, struct loop_walk *w)
 	if (!w->bio)
 		return 1;
 	t = bio_find(w->bio);
-	if (t && t->owner) {
+	if (t) {
 		from = w->offset + ((u64)NUMBER_AT(b, struct bio, bi_iter.bi_sector) << 9);
 		size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 		w->owner = t->owner;
@@ -227,6 +227,14 @@ static long loop_bio(u32 n, struct loop_walk *w)
 	}
 	w->bio = POINTER_AT(b, struct bio, bi_next);
 	return 0;
+}
+
+/* The process that asked for a request on a loop device: for the first of its bios. */
+static __always_inline u32 loop_asker(u64 bio)
+{
+	struct iot_bio *t = bio_find(bio);
+
+	return owner_top(t ? t->owner : PROC_NONE);
 }
 
 static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
@@ -243,8 +251,11 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 	v = writer_find(backing);
 	if (!v)
 		v = writer_make(backing, PROC_NONE, 1);
-	if (v)
+	if (v) {
 		v->loop = 1;
+		if (w.bio) /* a flush has what was changed before written, and changes nothing itself */
+			v->recent = loop_asker(w.bio) | OWNER_LOOP;
+	}
 	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)
 		bpf_loop(MAX_BIOS, loop_bio, &w, 0);
 }

@@ -320,7 +320,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 
 	if (tag_stated(b, t, end, c, write))
 		return;
-	if (is_btrfs(end) && !(c && c->behalf == BEHALF_LOOP)) {
+	if (is_btrfs(end) && !(c && c->behalf == BEHALF_LOOP && end != FN_BTRFS_SUPER && !is_meta(b))) {
 		tag_btrfs((u64)b, t, c, end);
 		return;
 	}
@@ -339,10 +339,15 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
 
 		t->cause = CAUSE_LOOPBACK;
-		if (w && w->loop) /* the backing file's own pages, else those of the file above */
+		if (!write || !fp.inode) {
+			t->owner = owner_current(c, &t->how);
+			if (fp.inode && is_blockdev(fp.inode) && NUMBER_AT(fp.inode, struct inode, i_rdev) == bio_dev(b))
+				t->cause = CAUSE_METADATA;
+		} else if (w && w->loop) { /* the backing file's own pages, else those of the file above */
 			tag_loop(t, fp.inode, fp.index);
-		else if (fp.inode && write)
+		} else {
 			t->owner = writer_of_page((u64)fp.inode, fp.index, &t->how);
+		}
 		return;
 	}
 	if (write && is_journal(b, &fp, c, &data)) {
@@ -435,10 +440,14 @@ __noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
 			tag_stripe(bio, t, op == REQ_OP_WRITE);
 		if (op == REQ_OP_READ && !is_read_told(t->sub))
 			t->sub = read_for(b, t, c);
-		return 0;
+		break;
 	default:
 		t->cause = CAUSE_DISCARD;
 		t->owner = owner_current(c, &t->how);
+	}
+	if (!(t->owner & OWNER_TXN) && t->owner & OWNER_LOOP) {
+		t->cause = cause_of(t->owner, t->cause);
+		t->owner &= ~(u64)OWNER_LOOP;
 	}
 	return 0;
 }

@@ -24,7 +24,7 @@ enum behalf {
 	BEHALF_INODE,      /* behalf_id: the inode that is written back or converted */
 	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
 	BEHALF_FASTCOMMIT, /* the current process's fast commit */
-	BEHALF_LOOP,       /* a loop device's worker */
+	BEHALF_LOOP,       /* a loop device's worker; behalf_id: the inode of its file */
 	BEHALF_OWNER,      /* behalf_id: the owner itself */
 };
 

@@ -10,6 +10,7 @@
 #include "twin.bpf.h"
 #include "txn.bpf.h"
 #include "uring_now.bpf.h"
+#include "worker.h"
 #include "xfs.h"
 
 /* How the names begin of functions that force the log for one reason; the first that fits holds. Compilers make one function of

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- title: Amplification: what each byte became on its way to the device
 -- caption: Written bytes: S returned by calls on files; V through the VFS; T touched, in whole blocks; D made dirty, or direct; W file
--- caption: data submitted; F all that the file system submits; B completed by leaf devices. Read bytes end in _r. `all traced` is every
+-- caption: data submitted; F all that the file system submits; B completed by leaf devices; P by the disks at the bottom, through loop devices, with what
+-- caption: the file systems below them add. Read bytes end in _r. `all traced` is every
 -- caption: process and kernel thread; `total` is every device byte. Every ratio stands with what it was computed from; >= and <= are
 -- caption: bounds, where losses or bytes without an owner allow no more.
 -- main: ratios
 
 -- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r without faults/S_r; none for bytes that are not of a traced process)
 -- hide: what horizon lost residual residual_r
-SELECT v.what, v.who, v.pid, v.S, v.B, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r, d.value AS raf_dev,
+SELECT v.what, v.who, v.pid, v.S, v.B, v.P, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r, d.value AS raf_dev,
        r.horizon, l.lost, w.numerator_residual AS residual, d.numerator_residual AS residual_r
 FROM v_volume v JOIN v_run r JOIN v_lost_text l
 LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
@@ -54,7 +55,7 @@ FROM v_volume
 WHERE shown AND zeroed + zero_failed + discarded + discard_failed > 0
 ORDER BY rank, zeroed + zero_failed + discarded + discard_failed DESC, gid;
 
--- table: again: The same bytes again, on other devices of the stack: in no total
+-- table: again: The same bytes again, on other devices of the stack, with what file systems below loop devices add: not in B
 SELECT t.who, t.written, t.read
 FROM (SELECT 1 AS ord, 'loop devices, on the device below' AS who, loop_w AS written, loop_r AS read FROM v_volume WHERE what = 'total'
       UNION ALL

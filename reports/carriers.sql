@@ -2,34 +2,35 @@
 -- title: Carriers: who ran what devices wrote and read, and whose it is
 -- caption: carrier: itself is the process in a call or fault of its own; writeback and kworker are workers of the kernel, jbd2, xfs and btrfs
 -- caption: threads of file systems, loop those of loop devices, iou-wrk workers of io_uring, reclaim who frees memory, volume md and dm. The owner is
--- caption: on whose behalf, as everywhere. Bytes on leaf devices, once. Which files: what file systems submitted of their contents.
+-- caption: on whose behalf, as everywhere. Bytes on leaf devices, once; below: written on
+-- caption: devices below loop devices, with what the file systems there add, which is in no B. Which files: what file systems submitted of their contents.
 
 -- table: carriers: Device bytes by carrier, owner and cause
 -- hide: what
 WITH part AS MATERIALIZED (
-       SELECT c.carrier, g.rank, g.what, g.who, g.pid, c.gid, c.cause, SUM(c.written) AS written, SUM(c.read) AS read
+       SELECT c.carrier, g.rank, g.what, g.who, g.pid, c.gid, c.cause, SUM(c.written) AS written, SUM(c.read) AS read, SUM(c.below) AS below
        FROM v_carried c JOIN v_group g ON g.gid = c.gid
        WHERE g.shown
        GROUP BY c.carrier, c.gid, c.cause),
-     whole AS (SELECT SUM(written) AS written, SUM(read) AS read FROM part)
-SELECT carrier, what, who, pid, cause, written, share, read, share_r
-FROM (SELECT 1 AS ord, SUM(part.written + part.read) OVER (PARTITION BY carrier) AS first, carrier, rank, gid, what, who, pid, cause,
-             part.written, part.written * 1.0 / NULLIF(whole.written, 0) AS share, part.read, part.read * 1.0 / NULLIF(whole.read, 0) AS share_r
+     whole AS (SELECT SUM(written) AS written, SUM(read) AS read, SUM(below) AS below FROM part)
+SELECT carrier, what, who, pid, cause, written, share, below, read, share_r
+FROM (SELECT 1 AS ord, SUM(part.written + part.read + part.below) OVER (PARTITION BY carrier) AS first, carrier, rank, gid, what, who, pid, cause,
+             part.written, part.written * 1.0 / NULLIF(whole.written, 0) AS share, part.below, part.read, part.read * 1.0 / NULLIF(whole.read, 0) AS share_r
       FROM part JOIN whole
       UNION ALL
-      SELECT 2, 0, 'total', 8, '', 'total', '', '', '', written, written * 1.0 / NULLIF(written, 0), read, read * 1.0 / NULLIF(read, 0)
+      SELECT 2, 0, 'total', 8, '', 'total', '', '', '', written, written * 1.0 / NULLIF(written, 0), below, read, read * 1.0 / NULLIF(read, 0)
       FROM whole WHERE EXISTS (SELECT 1 FROM part))
-ORDER BY ord, first DESC, carrier, SUM(written + read) OVER (PARTITION BY carrier, gid) DESC, rank, gid, written + read DESC, cause;
+ORDER BY ord, first DESC, carrier, SUM(written + read + below) OVER (PARTITION BY carrier, gid) DESC, rank, gid, written + read + below DESC, cause;
 
 -- table: whole: The same, a row a carrier
-SELECT COALESCE(carrier, 'n/a') AS carrier, written, written * 1.0 / NULLIF(SUM(written) OVER (), 0) AS share, read,
+SELECT COALESCE(carrier, 'n/a') AS carrier, written, written * 1.0 / NULLIF(SUM(written) OVER (), 0) AS share, below, read,
        read * 1.0 / NULLIF(SUM(read) OVER (), 0) AS share_r, owners, COALESCE(doc, '') AS what_it_is
-FROM (SELECT c.carrier, SUM(c.written) AS written, SUM(c.read) AS read, COUNT(DISTINCT c.gid) AS owners
+FROM (SELECT c.carrier, SUM(c.written) AS written, SUM(c.read) AS read, SUM(c.below) AS below, COUNT(DISTINCT c.gid) AS owners
       FROM v_carried c JOIN v_group g ON g.gid = c.gid
       WHERE g.shown
       GROUP BY c.carrier) c
 LEFT JOIN carrier k ON k.name = c.carrier
-ORDER BY written + read DESC, c.carrier;
+ORDER BY written + read + below DESC, c.carrier;
 
 -- table: families: Which files: contents that file systems submitted, by carrier ('#' stands for what numbers files)
 -- hide: what
@@ -48,7 +49,9 @@ LIMIT :rows;
 WITH side AS (
        SELECT carrier, gid, 'written' AS bar, written AS bytes FROM v_carried
        UNION ALL
-       SELECT carrier, gid, 'read', read FROM v_carried)
+       SELECT carrier, gid, 'read', read FROM v_carried
+       UNION ALL
+       SELECT carrier, gid, 'below', below FROM v_carried)
 SELECT s.carrier AS "row", s.bar, g.who AS part, SUM(s.bytes) AS value
 FROM side s JOIN v_group g ON g.gid = s.gid
 WHERE g.shown AND g.rank <= 5 AND s.bytes > 0 AND s.carrier IS NOT NULL

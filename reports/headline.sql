@@ -14,10 +14,10 @@ WITH reader AS (
        SELECT r.* FROM reader r JOIN writes w
        WHERE w.n = 0 OR (r.whole * 10 >= r.whole + COALESCE(w.B, 0) AND r.B_r * 10 >= r.whole AND r.B_r > 0)),
      line AS MATERIALIZED (
-       SELECT iif(place = 1, 'finding', 'writes') AS about, place, gid, who, pid, S AS called, B AS moved, 0 AS apart,
+       SELECT iif(place = 1, 'finding', 'writes') AS about, place, gid, who, pid, S AS called, B AS moved, 0 AS apart, iif(P <> B, P, NULL) AS below,
               'wrote' AS did, 'waf_sys = B/S' AS ratio, bound, value, note, mapped FROM v_grew
        UNION ALL
-       SELECT iif(place = 1 AND w.n = 0, 'finding', 'reads'), place, gid, who, pid, S_r, B_r, faults, 'read', 'raf_dev = B_r without faults/S_r', COALESCE(bound, 'n/a'), value, COALESCE(note, ''), 0 FROM reads JOIN writes w),
+       SELECT iif(place = 1 AND w.n = 0, 'finding', 'reads'), place, gid, who, pid, S_r, B_r, faults, NULL, 'read', 'raf_dev = B_r without faults/S_r', COALESCE(bound, 'n/a'), value, COALESCE(note, ''), 0 FROM reads JOIN writes w),
      -- which of their numbers can only be too small
      short AS MATERIALIZED (
        SELECT gid, MAX(sym = 'S') AS S, MAX(sym = 'B') AS B, MAX(sym = 'S_r') AS S_r, MAX(sym = 'B_r_call') AS B_r FROM v_symbol
@@ -82,6 +82,7 @@ WITH reader AS (
               || iif(l.did = 'read', ' by calls; devices read ', ', and devices wrote ')
               || COALESCE(l.devices || size(moved - apart), 'n/a')
               || iif(l.did = 'read', ' for them', ' on its behalf')
+              || iif(below IS NULL, '', printf(', and the disks below %s%s for that (hop_stack = P/B = %.3f)', l.devices, size(below), below * 1.0 / moved))
               || iif(apart > 0, ' and ' || l.devices || size(apart) || ' for pages of mapped files and programs', '')
               || CASE WHEN value IS NOT NULL THEN printf(': %s%.3f times as much (%s%s)',
                            CASE bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, value, ratio, iif(note = '', '', '; ' || note))

@@ -14,6 +14,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 	{ NULL,      "run",      RUN },
 	{ NULL,      "dev",      DEVICE },
 	{ "device",  "parent",   DEVICE },
+	{ "level",   "below",    DEVICE },
 	{ NULL,      "owner",    PROCESS },
 	{ "process", "id",       PROCESS },
 	{ "process", "fold",     PROCESS },
@@ -32,7 +33,7 @@ static const struct { const char *table, *column; enum rule rule; } rules[] = {
 };
 
 /* Tables in which several hosts may have the same row: the first stands. */
-static const char first_stands[] = " process device load ";
+static const char first_stands[] = " process device level load ";
 
 /* Tables in which two runs may have rows of one key, and what that is. Their other columns are summed. */
 static const struct { const char *table, *key; } summed[] = {

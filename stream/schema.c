@@ -13,6 +13,7 @@ static const struct { unsigned int type; const char *key, *note; } particular[] 
 	{ REC_process, "id", "Given twice: the last one stands." },
 	{ REC_file,    "id", "Given twice: the last one stands." },
 	{ REC_device,  "dev", "Given twice: the last one stands." },
+	{ REC_level,   "dev, below", "Given twice: the last one stands." },
 	{ REC_file_io, "file, owner, component", "Summed over the seconds of the run. No row: not measured; a run in which nothing moved has one of zeroes.\n"
 	               "  -- Components of storage systems are counted with it: component, or file.component, where the last record of a file stands, late or\n"
 	               "  -- after a rename. Journals and metadata of file systems are in agg_total by cause." },

@@ -87,9 +87,9 @@ static void sql_volume_has(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	sqlite3_int64 row = sqlite3_value_int64(argv[0]);
 	const struct volume *v = row >= 0 && row < VOLUME_MAX ? &volumes[row] : NULL;
-	bool leaf = sqlite3_value_int(argv[4]);
+	int place = sqlite3_value_int(argv[4]);
 
-	sqlite3_result_int(ctx, v && (v->place == ANYWHERE || leaf == (v->place == LEAF)) &&
+	sqlite3_result_int(ctx, v && (v->place == ANYWHERE || (v->place == BOTTOM ? place & 2 : (place & 1) == (v->place == LEAF))) &&
 			   volume_has(row, sqlite3_value_int(argv[1]), sqlite3_value_int(argv[2]), sqlite3_value_int64(argv[3])));
 }
 

@@ -8,7 +8,7 @@
 struct sqlite3;
 
 enum volume_measure { MEASURE_BYTES, MEASURE_OPS, MEASURE_DONE, MEASURE_TOUCHED };
-enum volume_place { ANYWHERE, LEAF, STACKED };
+enum volume_place { ANYWHERE, LEAF, STACKED, BOTTOM };
 
 struct volume {
 	const char *symbol, *name, *needs, *class, *rest;
@@ -28,7 +28,8 @@ struct volume {
 #define FOR_CALL (~(BIT(SUB_FOR_WRITE) | BIT(SUB_FOR_FAULT)))
 #define ONE_COPY (~(BIT(SUB_COPY) | BIT(SUB_COMPRESSED) | BIT(SUB_COMPRESSED_COPY))) /* the compressed is counted as fs_packed before */
 #define FILE_DATA (BIT(CAUSE_DATA) | BIT(CAUSE_DIRECT))
-#define ONCE (~BIT(CAUSE_LOOPBACK)) /* a loop device's bytes come again on the device below */
+#define BELOW_LOOP IOT_BELOW_LOOP
+#define ONCE (~BELOW_LOOP) /* a loop device's bytes come again on the device below */
 
 static const struct volume volumes[] = {
 #define VOLUME(sym, what, which, ...) { .symbol = #sym, .measure = MEASURE_##what, which, __VA_ARGS__ },
@@ -62,7 +63,8 @@ bool volume_sums_kind(enum volume_row, u8 kind);
 bool volume_sums(enum volume_row, u8 kind, u8 cause, u8 sub, u32 flags);
 
 /* Gives the connection the temporary tables `volume`, the rows, one for each kind that counts, and `loss`, one for each class of volumes
- * that a loss spoils, and the function volume_has(row, cause, sub, flags, leaf). Returns an SQLite code. */
+ * that a loss spoils, and the function volume_has(row, cause, sub, flags, place); place: 1 on a leaf,
+ * 2 at the bottom, 3 both. Returns an SQLite code. */
 int volume_register(struct sqlite3 *db);
 
 #endif

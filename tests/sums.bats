@@ -15,6 +15,7 @@ setup() {
 	sqlite3 run.sqlite "
 		DELETE FROM agg; DELETE FROM agg_total;
 		INSERT INTO process(run, id, pid, start_ns, comm, kthread) VALUES (1, 2, 0, 1, 'others', 0);
+		UPDATE device SET bottom = leaf;
 		INSERT INTO device(run, dev, name, type, leaf) VALUES (1, (8 << 20) + 1, 'sda1', 'partition', 0);
 		UPDATE run SET layers = 'syscall,uring,cache,fs,block,net';
 		CREATE TEMP TABLE mix AS SELECT *, (k * 7919 + c * 104729 + s * 1299709 + f * 15485863) % 1000003 AS x
@@ -41,7 +42,7 @@ cat_report() {
 	              CASE v.measure WHEN 0 THEN a.bytes WHEN 1 THEN a.ops WHEN 2 THEN a.ops - a.errors ELSE a.touched END AS n
 	       FROM agg a JOIN v_counts v ON v.kind = a.kind JOIN cause c ON c.id = a.cause JOIN sub s ON s.id = a.sub
 	       LEFT JOIN device d ON d.dev = a.dev LEFT JOIN process p ON p.id = a.owner
-	       WHERE a.run = 1 AND volume_has(v.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1))),
+	       WHERE a.run = 1 AND volume_has(v.row, a.cause, a.sub, a.flags, COALESCE(d.leaf, 1) + 2 * COALESCE(d.bottom, d.leaf, 1))),
 	     want(what, part, sym, n) AS (
 	       SELECT 'total', '', sym, SUM(n) FROM raw GROUP BY sym
 	       UNION ALL SELECT 'all', '', sym, SUM(n) FROM raw WHERE owner > 2 GROUP BY sym

@@ -135,21 +135,68 @@ static const char *type_of(u32 dev, bool *leaf)
 	return types[i].type;
 }
 
-/* In a helper: the device of the file system that holds a loop device's file. */
+/* In a helper: where a loop device's file is. */
+struct backing {
+	u32 dev;                /* device of its file system; a member, where that has none of its own */
+	u32 bottom;             /* enum below */
+};
+
+enum below { BELOW_DEVICE, BELOW_NOTHING, BELOW_UNKNOWN };
+
+struct holder {
+	const char *file;
+	size_t len;             /* of the longest mount point so far that is a folder of the file */
+	struct backing *b;
+};
+
+/* What lies below a mount: memory has no device, and what others serve none of this machine. */
+static void look_below(const struct mount *m, struct backing *b)
+{
+	struct stat s;
+
+	*b = (struct backing){ m->dev, BELOW_UNKNOWN };
+	if (m->dev >> 20) {
+		b->bottom = BELOW_DEVICE;
+	} else if (!strcmp(m->fs, "tmpfs") || !strcmp(m->fs, "ramfs") || !strcmp(m->fs, "hugetlbfs") || mounts_is_remote(m->fs)) {
+		b->bottom = BELOW_NOTHING;
+	} else if (*m->source == '/' && !stat(m->source, &s) && S_ISBLK(s.st_mode)) {
+		b->dev = major(s.st_rdev) << 20 | minor(s.st_rdev);
+		b->bottom = BELOW_DEVICE;
+	}
+}
+
+/* The last mount of the longest point stands. */
+static bool holds_file(void *arg, const struct mount *m)
+{
+	struct holder *h = arg;
+	size_t len = strcmp(m->at, "/") ? strlen(m->at) : 0;
+
+	if (len < h->len || strncmp(m->at, h->file, len) || h->file[len] != '/')
+		return false;
+	h->len = len;
+	look_below(m, h->b);
+	return false;
+}
+
 static ssize_t answer_backing(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
-	char path[128], file[FIELD_MAX];
+	static const char deleted[] = " (deleted)";
+	char path[128], file[FIELD_MAX], *end;
+	struct backing *b = answer;
 	struct stat s;
 	u32 dev;
 
-	if (len != sizeof(dev) || room < sizeof(dev))
+	if (len != sizeof(dev) || room < sizeof(*b))
 		return -EINVAL;
 	memcpy(&dev, question, len);
-	if (read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0 || stat(file, &s))
+	if (read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0)
 		return -ENOENT;
-	dev = major(s.st_dev) << 20 | minor(s.st_dev);
-	memcpy(answer, &dev, sizeof(dev));
-	return sizeof(dev);
+	end = strlen(file) > strlen(deleted) ? file + strlen(file) - strlen(deleted) : file;
+	if (stat(file, &s) && strcmp(end, deleted)) /* it may be in a mount namespace that is not ours */
+		return -ENOENT;
+	*b = (struct backing){ 0, BELOW_UNKNOWN };
+	mounts_find_ours(holds_file, &(struct holder){ .file = file, .b = b });
+	return sizeof(*b);
 }
 
 void devices_serve(void)
@@ -157,14 +204,27 @@ void devices_serve(void)
 	ask_serve(ASK_BACKING, answer_backing, NULL);
 }
 
-/* The disk of a partition; the device of the file system that holds a loop device's file. */
-static int parent_of(u32 dev, const char *type, u32 *parent)
+static bool backing_of(u32 dev, struct backing *b)
 {
-	if (!strcmp(type, "partition"))
-		return sys_dev(dev, "../dev", parent);
-	if (strcmp(type, "loop"))
-		return -ENOENT;
-	return ask(ASK_BACKING, (struct ask_about){ 0 }, &dev, sizeof(dev), parent, sizeof(*parent)) == sizeof(*parent) ? 0 : -ENOENT;
+	return ask(ASK_BACKING, (struct ask_about){ 0 }, &dev, sizeof(dev), b, sizeof(*b)) == sizeof(*b);
+}
+
+/* What a device lies on. */
+static void set_below(struct rec_device *r, u32 dev)
+{
+	struct backing b = { .bottom = BELOW_UNKNOWN };
+	u32 parent;
+
+	if (strcmp(r->type, "loop")) {
+		if (!strcmp(r->type, "partition") && !sys_dev(dev, "../dev", &parent))
+			rec_set(r, device, parent, parent);
+		rec_set(r, device, bottom, r->leaf);
+		return;
+	}
+	if (backing_of(dev, &b))
+		rec_set(r, device, parent, b.dev);
+	if (b.bottom != BELOW_UNKNOWN)
+		rec_set(r, device, bottom, b.bottom == BELOW_NOTHING);
 }
 
 static void describe_block(struct devices *d, u32 dev)
@@ -174,7 +234,6 @@ static void describe_block(struct devices *d, u32 dev)
 	ssize_t len;
 	bool leaf;
 	u64 n;
-	u32 parent;
 
 	sys_path(dev, "", path);
 	path[strlen(path) - 1] = '\0';
@@ -184,8 +243,7 @@ static void describe_block(struct devices *d, u32 dev)
 	r->name = d->name;
 	r->type = type_of(dev, &leaf);
 	r->leaf = leaf;
-	if (!parent_of(dev, r->type, &parent))
-		rec_set(r, device, parent, parent);
+	set_below(r, dev);
 	if (!sys_number(dev, "queue/rotational", &n) || !sys_number(dev, "../queue/rotational", &n))
 		rec_set(r, device, rotational, n);
 	if (!sys_number(dev, "size", &n))
@@ -248,6 +306,78 @@ const struct rec_device *devices_learn(struct devices *d, u32 dev, u64 sec)
 const struct rec_device *devices_again(struct devices *d, u32 dev)
 {
 	return describe(d, dev, dev >> 20 && sys_has(dev, "dev"), find_mount(dev, &d->mount));
+}
+
+/* Calls back with each name in a folder of a device in /sys that says a device number. */
+static void each_below(u32 dev, const char *folder, void (*call)(void *arg, u32 below), void *arg)
+{
+	char path[128], file[300], name[64];
+	DIR *dir = opendir(sys_path(dev, folder, path));
+	struct dirent *e;
+	u32 below;
+
+	while (dir && (e = readdir(dir))) {
+		snprintf(file, sizeof(file), "/sys/dev/block/%u:%u/%s/%.128s/dev", dev >> 20, dev & 0xfffff, folder, e->d_name);
+		if (e->d_name[0] != '.' && read_line(file, name, sizeof(name)) >= 0 && !dev_parse(name, &below))
+			call(arg, below);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+struct levels {
+	struct rec_level rec;
+	void (*level)(void *arg, const struct rec_level *);
+	void *arg;
+};
+
+static void give_level(void *arg, u32 below)
+{
+	struct levels *l = arg;
+
+	l->rec.below = below;
+	l->level(l->arg, &l->rec);
+}
+
+/* The first line of a file in /sys, as what a level is called or how it is made; NULL: it has none. */
+static const char *sys_text(u32 dev, const char *file, char text[FIELD_MAX])
+{
+	char path[128];
+
+	return read_line(sys_path(dev, file, path), text, FIELD_MAX) > 0 ? text : NULL;
+}
+
+void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *), void *arg)
+{
+	char how[FIELD_MAX], name[FIELD_MAX], dm[FIELD_MAX + 4];
+	struct levels l = { { .dev = dev }, level, arg };
+	struct backing b;
+	bool leaf;
+	u32 disk;
+
+	l.rec.how = type_of(dev, &leaf);
+	if (!strcmp(l.rec.how, "partition")) {
+		if (!sys_dev(dev, "../dev", &disk))
+			give_level(&l, disk);
+		return;
+	}
+	if (!strcmp(l.rec.how, "loop")) {
+		l.rec.name = sys_text(dev, "loop/backing_file", name);
+		if (l.rec.name && backing_of(dev, &b))
+			give_level(&l, b.dev);
+		return;
+	}
+	if (!strcmp(l.rec.how, "md"))
+		l.rec.how = sys_text(dev, "md/level", how) ?: l.rec.how;
+	if (!strcmp(l.rec.how, "dm")) {
+		l.rec.name = sys_text(dev, "dm/name", name);
+		if (sys_text(dev, "dm/uuid", how) && how[strcspn(how, "-")]) {
+			how[strcspn(how, "-")] = '\0';
+			snprintf(dm, sizeof(dm), "dm %s", how);
+			l.rec.how = dm;
+		}
+	}
+	each_below(dev, "slaves", give_level, &l);
 }
 
 int devices_holder(u32 dev, u32 *volume)

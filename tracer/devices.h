@@ -25,6 +25,10 @@ const struct rec_device *devices_again(struct devices *, u32 dev);
 /* Was its record given? */
 bool devices_known(struct devices *, u32 dev);
 
+/* Calls back with each device that one lies on directly: the disk of a partition, members of a volume, what a loop device's file is on. The
+ * strings live inside the callback. */
+void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *), void *arg);
+
 /* The volume (dm, md) that a block device is part of; -ENOENT: none. */
 int devices_holder(u32 dev, u32 *volume);
 

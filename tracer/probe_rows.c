@@ -233,7 +233,7 @@ const size_t n_call_rows = N_OF(call_rows);
 
 const struct function_row function_rows[] = {
 	{ "loop_workfn", FN_LOOP_WORK },
-	{ "loop_rootcg_workfn", FN_LOOP_WORK },
+	{ "loop_rootcg_workfn", FN_LOOP_ROOT_WORK },
 	{ "ext4_end_io_rsv_work", FN_EXT4_CONVERT },
 	{ "iomap_dio_bio_end_io", FN_END_DIRECT },
 	{ "iomap_dio_complete_work", FN_DIRECT_ENDED },

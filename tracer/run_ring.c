@@ -220,11 +220,21 @@ static bool give_device(struct run *r, const struct rec_device *of)
 	return daemon.id || !fuse_is_mount(of);
 }
 
+static void give_level(void *arg, const struct rec_level *rec)
+{
+	struct run *r = arg;
+
+	take_error(r, r->sink->record(r->sink, REC_level, rec));
+}
+
 void run_learn_device(void *arg, u32 dev)
 {
 	struct run *r = arg;
+	bool known = devices_known(r->devices, dev);
 	const struct rec_device *rec = devices_learn(r->devices, dev, r->sec);
 
+	if (rec && !known && dev >> 20)
+		devices_levels(dev, give_level, r);
 	if (rec && !give_device(r, rec) && r->n_unserved < N_OF(r->unserved))
 		r->unserved[r->n_unserved++] = dev;
 }

@@ -16,6 +16,8 @@
 #define STEADY_NS (30 * NSEC)         /* and so long while everything is synced, and others go on, for less to be dirty than ever before */
 #define SIGNAL_NS NSEC                /* what is synced has that long to end when a signal asks for it */
 #define MAX_DEVICES 64
+#define MAX_PLACES (2 * MAX_DEVICES)
+#define MAX_DEPTH 16                  /* of devices upon devices */
 
 static bool wait_over(struct run *r)
 {
@@ -106,11 +108,55 @@ static void add_changed(void *arg, const struct iot_put_key *k, const struct iot
 	cells_add_device(arg, k->owner, v->fs);
 }
 
+struct places {
+	char **mounts;
+	u32 *devs;
+	bool *remote;
+	size_t n, depth;
+};
+
+static void add_place(struct places *p, char *at, u32 dev, bool remote)
+{
+	if (!at)
+		return;
+	p->mounts[p->n] = at;
+	p->remote[p->n] = remote;
+	p->devs[p->n++] = dev;
+}
+
+/* The file of a loop device stands for the file system that holds it: what the device's writers made dirty there is settled behind what
+ * they made dirty above, however deep loop devices lie. One that was there already goes behind those that lie on it. */
+static void add_below(void *arg, const struct rec_level *l)
+{
+	struct places *p = arg;
+	size_t i = 0;
+
+	if (p->depth == MAX_DEPTH)
+		return;
+	if (!strcmp(l->how, "loop") && l->name) {
+		while (i < p->n && strcmp(p->mounts[i], l->name))
+			i++;
+		if (i < p->n) {
+			free(p->mounts[i]);
+			memmove(&p->mounts[i], &p->mounts[i + 1], (p->n - i - 1) * sizeof(*p->mounts));
+			memmove(&p->devs[i], &p->devs[i + 1], (p->n - i - 1) * sizeof(*p->devs));
+			memmove(&p->remote[i], &p->remote[i + 1], (p->n - i - 1) * sizeof(*p->remote));
+			p->n--;
+		}
+		if (p->n < MAX_PLACES)
+			add_place(p, strdup(l->name), l->below, false);
+	}
+	p->depth++;
+	devices_levels(l->below, add_below, p);
+	p->depth--;
+}
+
 /* What is to be settled: the places where what was traced is mounted, and everything when a device was written past the file
  * systems, or is not mounted where we see it (r->hidden). The strings are the caller's. */
-static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], u32 devs[MAX_DEVICES], bool remote[MAX_DEVICES])
+static struct settle_what find_mounts(struct run *r, struct places *p)
 {
-	struct settle_what w = { .mounts = mounts, .devs = devs, .remote = remote, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
+	struct settle_what w = { .mounts = p->mounts, .devs = p->devs, .remote = p->remote, .checkpoint = r->opts->settle == SETTLE_CHECKPOINT };
+	u32 devs[MAX_DEVICES];
 	struct cells_devices used = { .devs = devs, .room = MAX_DEVICES };
 
 	run_read_cells(r);
@@ -120,13 +166,14 @@ static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], 
 	for (size_t i = 0; i < used.n; i++) {
 		const char *at = devices_mount(r->devices, devs[i]);
 
-		if (at && (mounts[w.n] = strdup(at))) {
-			remote[w.n] = devices_mount_is_remote(r->devices);
-			devs[w.n++] = devs[i];
-		} else {
+		if (at)
+			add_place(p, strdup(at), devs[i], devices_mount_is_remote(r->devices));
+		else
 			r->hidden |= devs[i] >> 20 != 0;
-		}
 	}
+	for (size_t i = 0; i < used.n; i++)
+		devices_levels(devs[i], add_below, p);
+	w.n = p->n;
 	w.all = used.raw || r->hidden;
 	if (r->hidden && w.checkpoint)
 		note("what was used is not all mounted where it is seen from here: no checkpoint there");
@@ -135,10 +182,10 @@ static struct settle_what find_mounts(struct run *r, char *mounts[MAX_DEVICES], 
 
 static void settle_sync(struct run *r)
 {
-	char *mounts[MAX_DEVICES];
-	u32 devs[MAX_DEVICES];
-	bool remote[MAX_DEVICES];
-	struct settle_what what = find_mounts(r, mounts, devs, remote);
+	char *mounts[MAX_PLACES];
+	u32 devs[MAX_PLACES];
+	bool remote[MAX_PLACES];
+	struct settle_what what = find_mounts(r, &(struct places){ mounts, devs, remote });
 
 	if (!what.n && !what.all) {
 		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync"; /* nothing was written, nothing is dirty */

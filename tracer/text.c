@@ -314,10 +314,12 @@ static void put_trace(struct text *t, const struct iot_event *e)
 		put_line(t, e, "OS", kinds[e->kind].text, aligned(e), e->flags);
 		break;
 	case LAYER_FS:
+		if (IOT_BELOW_LOOP >> e->cause & 1)
+			break;
 		put_line(t, e, "FILESYSTEM", kinds[e->kind].text, e->bytes, e->flags);
 		break;
 	case LAYER_BLOCK: /* the same bytes again below a loop device, or above a disk, are no device bytes */
-		if (e->cause != CAUSE_LOOPBACK && text_is_leaf(&t->names, e->dev))
+		if (!(IOT_BELOW_LOOP >> e->cause & 1) && text_is_leaf(&t->names, e->dev))
 			put_request(t, e);
 		break;
 	case LAYER_NET:

@@ -5,7 +5,7 @@
 -- nothing is said.
 CREATE TEMP TABLE v_class(class INTEGER PRIMARY KEY, word, causes);
 INSERT INTO temp.v_class VALUES (0, '', ''), (1, 'file data', 'data,direct,readahead'), (2, 'fs journal', 'journal'),
-       (3, 'fs metadata', 'metadata'), (4, NULL, 'loopback'), (5, 'other', '');
+       (3, 'fs metadata', 'metadata'), (4, NULL, 'loopback,loop_journal,loop_metadata'), (5, 'other', '');
 
 -- Was the run about some processes? Then what has no known owner may be anybody's, and most of it is in no event.
 CREATE TEMP VIEW v_about_some AS

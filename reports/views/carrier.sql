@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- carrier.sql: Who ran what devices wrote and read, beside whose it is.
 
--- Device bytes by carrier, line and cause, on leaf devices and once, as in B. Of stores before format 5 nobody knows the
--- carrier.
+-- Device bytes by carrier, line and cause, on leaf devices and once, as in B; below: written below loop devices,
+-- which is in no B. Of stores before format 5 the carrier is not known.
 CREATE TEMP TABLE v_carried AS
 SELECT c.gid, CASE WHEN r.name IS NOT NULL THEN r.name WHEN w.schema < 5 THEN NULL ELSE '(not known)' END AS carrier,
-       c.cause, c.device, sum_if(c.amount, c.sym = 'B') AS written, sum_if(c.amount, c.sym = 'B_r') AS read
+       c.cause, c.device, sum_if(c.amount, c.sym = 'B') AS written, sum_if(c.amount, c.sym = 'B_r') AS read,
+       sum_if(c.amount, c.sym = 'loop_w') AS below
 FROM ask CROSS JOIN run w ON w.run = ask.run CROSS JOIN v_piece c LEFT JOIN carrier r ON r.id = c.carrier
-WHERE c.sym IN ('B', 'B_r')
+WHERE c.sym IN ('B', 'B_r', 'loop_w')
 GROUP BY c.gid, 2, c.cause, c.device
 HAVING SUM(c.amount) > 0;
 

@@ -7,7 +7,8 @@ WITH c AS MATERIALIZED (
        SELECT gid, layer_id, layer, dir, on_file,
               CASE WHEN app AND dir IN ('r', 'w') AND NOT on_file THEN ', not files'
                    WHEN layer = 'block' AND NOT leaf THEN ', stacked'
-                   WHEN layer = 'block' AND cause = 'loopback' THEN ', loop again' ELSE '' END AS apart,
+                   WHEN layer = 'block' AND cause IN ('loopback', 'loop_journal', 'loop_metadata')
+                   THEN ', loop again' ELSE '' END AS apart,
               SUM(ops) AS ops, SUM(errors) AS errors, SUM(bytes) AS bytes
        FROM v_cell WHERE kind NOT IN ('queue_read', 'queue_write')
        GROUP BY gid, layer_id, dir, on_file, apart)

@@ -81,6 +81,7 @@ INSERT INTO temp.v_ratio_def VALUES
        (7, 'hop_coalesce x hop_flush', 'W', 'T', 'W/T', 'no D', 0, 1),
        (8, 'hop_fs', 'F', 'W', 'F/W', 'w', 0, 0),
        (9, 'hop_blk', 'B', 'F', 'B/F', 'w', 0, 0),
+       (9.1, 'hop_stack', 'P', 'B', 'P/B', 'stack', 0, 0),
        (10, 'raf_dev', 'B_r_call', 'S_r', 'B_r/S_r, without faults', 'r', 0, 0),
        (11, 'raf_miss', 'B_r_cached', 'missed_all', 'B_r/missed, without direct I/O', 'r', 0, 0),
        (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed by calls/S_r, without direct I/O', 'r', 1, 0),
@@ -198,6 +199,7 @@ WITH other AS MATERIALIZED (
      line AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
               COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS w, COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS r,
+              v.P <> v.B AS stack,
               v.syncs > 0 OR v.flushes > 0 OR v.commits > 0 AS s, v.L IS NOT NULL AS L, a.has_ledger,
               v.L_r IS NOT NULL AND (v.L_r > 0 OR COALESCE(v.L, 0) = 0) AS L_r,
               (v.D IS NULL OR m.ledger IS NULL) AND COALESCE(v.S, 0) > 0 AS no_D,
@@ -230,7 +232,7 @@ WITH other AS MATERIALIZED (
            AND x.dir = CASE d.needs WHEN 'r' THEN 'r' WHEN 'L_r' THEN 'r' WHEN 's' THEN 's' ELSE 'w' END
        CROSS JOIN v_symbol n ON n.gid = v.gid AND n.sym = d.num CROSS JOIN v_symbol m ON m.gid = v.gid AND m.sym = d.den
        WHERE CASE d.needs WHEN 'w' THEN v.w WHEN 'r' THEN v.r WHEN 's' THEN v.s WHEN 'L' THEN v.L WHEN 'L_r' THEN v.L_r
-                          WHEN 'R' THEN v.L AND v.has_ledger ELSE v.no_D END)
+                          WHEN 'stack' THEN v.stack WHEN 'R' THEN v.L AND v.has_ledger ELSE v.no_D END)
 SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, den, denominator,
        CASE WHEN absent IS NOT NULL THEN 'n/a' WHEN up THEN '>=' WHEN down THEN '<=' ELSE 'exact' END AS bound,
        iif(absent IS NULL, iif(complement, denominator - numerator, numerator) * 1.0 / denominator, NULL) AS value,

@@ -18,8 +18,10 @@ WITH folded AS (
               c5 AS sub, c6 AS flags, c7 AS carrier, c8 AS ops, c9 AS errors, c10 AS bytes,
               c11 AS touched, c12 AS timed, c13 AS lat_ns, c14 AS max_ns
        FROM folded, unfold(rows))
-SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf, k.*, t.cause AS cause_id, t.sub AS sub_id, t.flags, t.carrier,
-       c.name AS cause, h.name AS how, s.name AS sub, t.ops, t.errors, t.bytes, t.touched, t.timed, t.lat_ns, t.max_ns,
+SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf,
+       COALESCE(d.leaf, 1) + 2 * COALESCE(d.bottom, d.leaf, 1) AS place, k.*, t.cause AS cause_id, t.sub AS sub_id,
+       t.flags, t.carrier, c.name AS cause, h.name AS how, s.name AS sub, t.ops, t.errors, t.bytes, t.touched, t.timed,
+       t.lat_ns, t.max_ns,
        s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
        (l.devices IS NULL OR listed(devno(t.dev), l.devices))
@@ -37,7 +39,7 @@ CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 CREATE TEMP TABLE v_counted AS
 SELECT v.sym, c.rowid AS cell, CASE v.measure WHEN 0 THEN c.bytes WHEN 1 THEN c.ops WHEN 2 THEN c.ops - c.errors
                                               ELSE c.touched END AS amount
-FROM v_cell c CROSS JOIN v_counts v ON v.kind = c.id AND volume_has(v.row, c.cause_id, c.sub_id, c.flags, c.leaf)
+FROM v_cell c CROSS JOIN v_counts v ON v.kind = c.id AND volume_has(v.row, c.cause_id, c.sub_id, c.flags, c.place)
      AND (NOT v.of_load OR c.of_load);
 
 CREATE TEMP VIEW v_piece AS
@@ -116,6 +118,15 @@ GROUP BY t.line, p.sym
 UNION ALL
 SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
 
+-- Lines with bytes on a loop device of which it is not known whether a disk of this machine lies below: what disks at
+-- the bottom moved for them is not known.
+CREATE TEMP TABLE v_floating AS
+WITH part AS MATERIALIZED (
+       SELECT DISTINCT c.gid FROM v_device d JOIN v_cell c ON c.dev = d.dev
+       WHERE d.type = 'loop' AND d.bottom IS NULL AND c.layer = 'block' AND c.bytes > 0)
+SELECT t.line AS gid FROM part p JOIN v_sums_to t ON t.gid = p.gid
+UNION SELECT 'total:' FROM part;
+
 -- v_sum: a column a symbol, NULL where what it needs was not measured.
 CREATE TEMP VIEW v_sum_sql AS
 SELECT 'CREATE TEMP TABLE v_sum AS
@@ -124,6 +135,7 @@ WITH s AS MATERIALIZED (
        FROM v_line_amount GROUP BY gid),
      have AS (
        SELECT l.*, s.*, m.syscall, m.uring, m.cache, m.fs, m.net, m.vfs, m.ledger, m.some_ledger, m.since4, m.once,
+              iif(l.gid IN (SELECT gid FROM v_floating), NULL, 1) AS bottom,
               iif(l.what IN (''total'', ''unattributed''), m.device, m.block) AS block,
               CASE WHEN m.uring OR COALESCE(s."sum uring_calls", 0) = 0 THEN m.syscall END AS calls
        FROM v_line l JOIN v_measured m LEFT JOIN s ON s.gid = l.gid)

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: GPL-3.0-only
+-- stack.sql: Devices upon devices, and what each level was given and gave on.
+
+-- Which device lies on which. Stores of before format 5 know the disk of a partition and what is below a loop device.
+CREATE TEMP VIEW v_level AS
+SELECT l.dev, l.below, l.how, l.name FROM ask JOIN level l ON l.run = ask.run
+UNION ALL
+SELECT d.dev, d.parent, d.type, NULL FROM v_device d
+WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ask JOIN level l ON l.run = ask.run);
+
+-- What each device completed. Of what has no requests of its own (partitions, dm, md) it is the tracer's count of its
+-- bytes. us: mean time of a request from its issue to its end. below: for loop devices that lie on it, by what it is.
+CREATE TEMP TABLE v_moved AS
+WITH cell AS MATERIALIZED (
+       SELECT dev, sum_if(bytes, kind = 'block_write') AS written, sum_if(bytes, kind = 'block_read') AS read,
+              sum_if(bytes, kind = 'block_write' AND cause = 'loopback') AS data,
+              sum_if(bytes, kind = 'block_write' AND cause = 'loop_journal') AS journal,
+              sum_if(bytes, kind = 'block_write' AND cause = 'loop_metadata') AS metadata,
+              sum_if(bytes, kind = 'block_read' AND cause IN ('loopback', 'loop_journal', 'loop_metadata')) AS data_r,
+              SUM(lat_ns) FILTER (WHERE kind = 'block_write') / 1000.0
+              / NULLIF(SUM(COALESCE(timed, ops)) FILTER (WHERE kind = 'block_write'), 0) AS us,
+              sum_if(bytes, kind = 'fs_write' AND cause IN ('data', 'direct')) AS W,
+              sum_if(bytes, kind = 'fs_write' AND cause NOT IN ('loopback', 'loop_journal', 'loop_metadata')) AS F
+       FROM v_cell WHERE dev >> 20 > 0 GROUP BY dev),
+     counted AS MATERIALIZED (
+       SELECT t.dev, SUM(t.traced) FILTER (WHERE t.what = 'write_bytes') AS written,
+              SUM(t.traced) FILTER (WHERE t.what = 'read_bytes') AS read
+       FROM ask JOIN truth t ON t.run = ask.run WHERE t.dev >> 20 > 0 AND t.traced IS NOT NULL GROUP BY t.dev)
+SELECT d.dev, d.device, d.type, d.fs, d.mount, d.leaf,
+       COALESCE(iif(d.leaf, c.written, n.written), 0) AS written, COALESCE(iif(d.leaf, c.read, n.read), 0) AS read,
+       COALESCE(c.data, 0) AS data, COALESCE(c.journal, 0) AS journal, COALESCE(c.metadata, 0) AS metadata,
+       COALESCE(c.data_r, 0) AS data_r, iif(d.leaf, c.us, NULL) AS us, COALESCE(c.W, 0) AS W, COALESCE(c.F, 0) AS F
+FROM v_device d LEFT JOIN cell c ON c.dev = d.dev LEFT JOIN counted n ON n.dev = d.dev
+WHERE d.dev >> 20 > 0;
+
+-- A row a level from the top down: a file system on a device, then the device. top: the first device above; depth: how
+-- many devices lie above.
+-- below: what the devices under it completed for it: of a loop device what was done for it on the device of its file,
+-- which is that of all loop devices there.
+CREATE TEMP TABLE v_stack AS
+WITH RECURSIVE used AS MATERIALIZED (SELECT * FROM v_moved WHERE written + read + W + F > 0),
+     link AS MATERIALIZED (
+       SELECT DISTINCT l.dev, l.below, l.how, l.name FROM v_level l JOIN used u ON u.dev = l.dev
+       JOIN v_moved b ON b.dev = l.below),
+     place(top, dev, depth) AS (
+       SELECT dev, dev, 0 FROM used WHERE dev NOT IN (SELECT below FROM link)
+       UNION
+       SELECT p.top, l.below, p.depth + 1 FROM place p JOIN link l ON l.dev = p.dev WHERE p.depth < 16),
+     deep AS MATERIALIZED (SELECT dev, MIN(top) AS top, MAX(depth) AS depth FROM place GROUP BY dev),
+     under AS MATERIALIZED (
+       SELECT l.dev, MIN(l.how) AS how, group_concat(b.device, ', ') AS lies_on,
+              SUM(iif(l.how = 'loop', b.data + b.journal + b.metadata, b.written)) AS written,
+              SUM(iif(l.how = 'loop', b.data_r, b.read)) AS read, iif(COUNT(*) = 1, MIN(b.us), NULL) AS us,
+              MAX((SELECT COUNT(*) FROM link o WHERE o.below = l.below)) AS shares
+       FROM link l JOIN v_moved b ON b.dev = l.below GROUP BY l.dev)
+SELECT d.top, d.depth, 0 AS part, m.dev, COALESCE(m.fs, 'file system') || ' on ' || m.device AS level,
+       m.device AS lies_on, m.mount AS name, m.W AS written, m.F AS below, NULL AS read, NULL AS below_r, NULL AS us,
+       NULL AS below_us, 1 AS shares
+FROM deep d JOIN v_moved m ON m.dev = d.dev WHERE m.F > 0
+UNION ALL
+SELECT d.top, d.depth, 1, m.dev,
+       m.device || ' (' || COALESCE((SELECT MIN(l.how) FROM v_level l WHERE l.dev = m.dev), m.type) || ')', u.lies_on,
+       (SELECT MIN(l.name) FROM v_level l WHERE l.dev = m.dev), m.written, u.written, m.read, u.read, m.us, u.us,
+       COALESCE(u.shares, 1)
+FROM deep d JOIN v_moved m ON m.dev = d.dev LEFT JOIN under u ON u.dev = m.dev;
