@@ -9,7 +9,8 @@ SELECT d.dev, d.parent, d.type, NULL FROM v_device d
 WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ask JOIN level l ON l.run = ask.run);
 
 -- What each device completed. Of what has no requests of its own (partitions, dm, md) it is the tracer's count of its
--- bytes. us: mean time of a request from its issue to its end. below: for loop devices that lie on it, by what it is.
+-- bytes, else the kernel's. us: mean time of a request from its issue to its end. below: for loop devices on it,
+-- by what it is.
 CREATE TEMP TABLE v_moved AS
 WITH cell AS MATERIALIZED (
        SELECT dev, sum_if(bytes, kind = 'block_write') AS written, sum_if(bytes, kind = 'block_read') AS read,
@@ -23,9 +24,12 @@ WITH cell AS MATERIALIZED (
               sum_if(bytes, kind = 'fs_write' AND cause NOT IN ('loopback', 'loop_journal', 'loop_metadata')) AS F
        FROM v_cell WHERE dev >> 20 > 0 GROUP BY dev),
      counted AS MATERIALIZED (
-       SELECT t.dev, SUM(t.traced) FILTER (WHERE t.what = 'write_bytes') AS written,
-              SUM(t.traced) FILTER (WHERE t.what = 'read_bytes') AS read
-       FROM ask JOIN truth t ON t.run = ask.run WHERE t.dev >> 20 > 0 AND t.traced IS NOT NULL GROUP BY t.dev)
+       SELECT dev, SUM(bytes) FILTER (WHERE what = 'write_bytes') AS written,
+              SUM(bytes) FILTER (WHERE what = 'read_bytes') AS read
+       FROM (SELECT t.dev, t.what,
+                    COALESCE(NULLIF(t.traced, 0), t.end_value - t.begin_value - COALESCE(t.outside, 0)) AS bytes
+             FROM ask JOIN truth t ON t.run = ask.run WHERE t.dev >> 20 > 0)
+       GROUP BY dev)
 SELECT d.dev, d.device, d.type, d.fs, d.mount, d.leaf,
        COALESCE(iif(d.leaf, c.written, n.written), 0) AS written, COALESCE(iif(d.leaf, c.read, n.read), 0) AS read,
        COALESCE(c.data, 0) AS data, COALESCE(c.journal, 0) AS journal, COALESCE(c.metadata, 0) AS metadata,
