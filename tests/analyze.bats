@@ -273,6 +273,20 @@ aggregate() {
 	[ "$(ratio "$S" dd waf_sys)" = ">= 1.002 10510336 10485760 1 MiB of B on its devices have no owner" ]
 }
 
+@test "contents of files that nobody is known to own bound those who wrote these files, not others" {
+	# 30 MB of nobody's contents on the device: of a file that dd did not write, then half of them of the one that it wrote
+	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, 0, dev, cause, how, sub, carrier, flags, ops, errors, 30000000, touched, timed, lat_ns, max_ns FROM agg_total
+		WHERE owner = 3 AND bytes = 10485760 AND kind IN (SELECT id FROM kind WHERE name IN ('block_write', 'fs_write'));
+		DELETE FROM agg_total WHERE owner = 0 AND bytes = 4096; DELETE FROM file_io;
+		INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 10, 10485760, 0, 0, 10485760, 0, 10485760), (1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 30000000, 0, 30000000)"
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+	sqlite3 "$S" "UPDATE file_io SET fs_write_bytes = 15000000, dev_write_bytes = 15000000 WHERE file = 7; INSERT INTO file_io VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 15000000, 0, 15000000)"
+	[ "$(ratio "$S" dd waf_sys)" = ">= 1.002 10510336 10485760 14.3 MiB of B on its devices have no owner" ]
+	# of a file that is not known it may be
+	sqlite3 "$S" "DELETE FROM file_io WHERE owner = 0; INSERT INTO file_io VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 30000000, 0, 30000000)"
+	[ "$(ratio "$S" dd waf_sys)" = ">= 1.002 10510336 10485760 28.6 MiB of B on its devices have no owner" ]
+}
+
 @test "requests of libaio that were lost are those of lines that made some" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'syscall', 'libaio request table full', 'bytes', 7)
 		; INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)

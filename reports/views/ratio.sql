@@ -27,24 +27,58 @@ WITH place AS MATERIALIZED (
      used AS (
        SELECT gid, sym, dev, contents FROM here
        UNION
-       SELECT w.gid, s.value, w.dev, 1 FROM wrote w JOIN json_each('["W", "F", "B", "B_load"]') s)
+       SELECT w.gid, s.value, w.dev, 1 FROM wrote w JOIN json_each('["W", "F", "B", "B_load", "P"]') s)
 SELECT DISTINCT t.line, u.sym, u.dev, u.contents FROM used u JOIN v_sums_to t ON t.gid = u.gid;
 
--- What of a volume may be a line's and has no known owner: all of it on the devices that the line used.
+-- Contents of files without an owner that may be a line's: of the files that it wrote, and of those that are not known.
+-- Who stores through mappings may have changed any. Without sums by file, and where this is little: no row.
+CREATE TEMP TABLE v_unowned_file AS
+WITH much AS (
+       SELECT 1 FROM v_unowned n WHERE n.contents AND n.sym IN ('W', 'B') GROUP BY n.sym HAVING SUM(n.amount) > 65536),
+     lone AS MATERIALIZED (
+       SELECT i.file, SUM(i.fs_write_bytes) AS submitted, SUM(i.dev_write_bytes) AS written
+       FROM ask JOIN file_io i ON i.run = ask.run
+       WHERE i.owner = 0 AND i.fs_write_bytes + i.dev_write_bytes > 0 AND EXISTS (SELECT 1 FROM much)
+       GROUP BY i.file),
+     theirs AS (
+       SELECT DISTINCT t.line, l.file FROM lone l CROSS JOIN ask CROSS JOIN file_io i ON i.run = ask.run AND i.file = l.file
+       JOIN v_owner o ON o.owner = i.owner JOIN v_sums_to t ON t.gid = o.gid
+       WHERE i.owner > 0 AND i.write_bytes + i.fs_write_bytes > 0
+       UNION
+       SELECT g.gid, 0 FROM v_group g
+       UNION
+       SELECT 'all:', 0)
+SELECT h.line, COALESCE(SUM(l.submitted), 0) AS submitted, COALESCE(SUM(l.written), 0) AS written
+FROM theirs h LEFT JOIN lone l ON l.file = h.file
+WHERE EXISTS (SELECT 1 FROM lone)
+  AND NOT EXISTS (SELECT 1 FROM v_piece p JOIN v_sums_to t ON t.gid = p.gid
+                  WHERE t.line = h.line AND p.sym = 'mapped' AND p.amount > 0)
+GROUP BY h.line;
+
+-- What of a volume may be a line's and has no known owner, on the devices that the line used.
 CREATE TEMP TABLE v_residual AS
 WITH able AS (SELECT line, sym, dev, MAX(contents) AS contents FROM v_used GROUP BY line, sym, dev)
-SELECT u.line AS gid, u.sym, SUM(n.amount) AS residual
+SELECT u.line AS gid, u.sym,
+       sum_if(n.amount, NOT n.contents) +
+           min(sum_if(n.amount, n.contents),
+               COALESCE(CASE WHEN u.sym IN ('W', 'F') THEN f.submitted WHEN u.sym IN ('B', 'B_load') THEN f.written END,
+                        sum_if(n.amount, n.contents))) AS residual
 FROM able u JOIN v_unowned n ON n.sym = u.sym AND n.dev IS u.dev AND n.contents <= u.contents
+LEFT JOIN v_unowned_file f ON f.line = u.line
 GROUP BY u.line, u.sym;
+DELETE FROM temp.v_residual WHERE residual = 0;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
 -- The same of what devices wrote for all lines of the report, in words. whole: what they wrote for those. much: more
 -- than a hundredth, which makes bounds. Of devices that wrote for nobody who is known it is all that they wrote.
 CREATE TEMP TABLE v_nobody_all AS
 WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
-     used AS (SELECT SUM(n.amount) AS residual FROM v_unowned n
+     part AS (SELECT sum_if(n.amount, NOT n.contents) AS structures, sum_if(n.amount, n.contents) AS contents
+              FROM v_unowned n
               WHERE n.sym = 'B' AND EXISTS (SELECT 1 FROM v_used u JOIN line l ON l.gid = u.line
                                             WHERE u.sym = 'B' AND u.dev IS n.dev AND u.contents >= n.contents)),
+     used AS (SELECT structures + min(contents, COALESCE((SELECT written FROM v_unowned_file WHERE line = 'all:'),
+                                                         contents)) AS residual FROM part),
      own AS (SELECT SUM(B) AS whole, COALESCE(SUM(S), 0) + COALESCE(SUM(B), 0) > 0 AS known FROM v_volume
              WHERE gid IN (SELECT gid FROM line)),
      any AS (SELECT MAX(B) FILTER (WHERE what = 'unattributed') AS residual,
