@@ -23,6 +23,7 @@
 #include "names.h"
 #include "procfs.h"
 #include "sparse.h"
+#include "systems/systems.h"
 #include "tracer.h"
 
 #define CMDLINE_MAX 4096
@@ -204,6 +205,17 @@ static const char *group_path(const struct asked *p, char *text, size_t size)
 	return path || errno != EPERM || !still_there(p) ? path : procfs_cgroup(p->pid, text, size).telling;
 }
 
+/* The name of the container that a group belongs to, else its id, or nothing. */
+static char *put_container(const struct asked *p, const char *cgroup, char *to)
+{
+	char id[SYS_CONTAINER_LEN], name[SYS_CONTAINER_LEN];
+
+	*to = '\0';
+	if (cgroup && systems_container(cgroup, id))
+		strcpy(to, systems_container_name("", id, still_there(p) ? p->pid : 0, name) ? name : id);
+	return to + strlen(to) + 1;
+}
+
 /* The names of a process, each ended by a NUL, in the order of name_of(). Of one that went, or changed, while it was looked at, the control group
  * alone. */
 static ssize_t answer_names(void *arg, const void *question, size_t len, void *answer, size_t room)
@@ -212,7 +224,7 @@ static ssize_t answer_names(void *arg, const void *question, size_t len, void *a
 	char text[PATH_MAX], *to = answer;
 	const char *cgroup;
 
-	if (len != sizeof(*p) || room < 2 * PATH_MAX + CMDLINE_MAX)
+	if (len != sizeof(*p) || room < 2 * PATH_MAX + CMDLINE_MAX + SYS_CONTAINER_LEN)
 		return -EINVAL;
 	*to = to[1] = '\0';
 	to = p->kthread || !still_there(p) ? to + 2 : put_cmdline(p->pid, put_exe(p->pid, to));
@@ -223,6 +235,7 @@ static ssize_t answer_names(void *arg, const void *question, size_t len, void *a
 	}
 	cgroup = p->kthread ? NULL : group_path(p, text, sizeof(text));
 	to = stpcpy(to, cgroup ?: "") + 1;
+	to = put_container(p, cgroup, to);
 	return to - (char *)answer;
 }
 
@@ -236,7 +249,7 @@ void names_serve(void)
 /* The names that are kept, in their order. */
 static const char **name_of(struct rec_process *r, size_t i)
 {
-	const char **names[] = { &r->exe, &r->cmdline, &r->cgroup };
+	const char **names[] = { &r->exe, &r->cmdline, &r->cgroup, &r->container };
 
 	return i < N_OF(names) ? names[i] : NULL;
 }
@@ -405,19 +418,23 @@ static void note_group(struct names *n, const u64 id[2], const struct rec_proces
 		HASH_PUT(n->groups, id, sizeof(g->id), g);
 }
 
-/* Control group and container are those of the group that the kernel side knows the process in, whoever was looked at there. */
-static void take_group(struct names *n, const struct iot_proc *p, struct rec_process *r)
+/* Says what a process is. Its control group and container are those of the group that the kernel side knows it in: where it could not be looked
+ * at, as somebody else has them who was. */
+static void detect(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
 	const u64 id[2] = { p->cgroup, p->cgroup1 };
+	const char *container = r->container;
 	struct known_group *g;
 
+	detect_process(n->detect, p, r);
+	r->container = container;
 	HASH_FIND(hh, n->groups, id, sizeof(id), g);
-	if (g && (!r->container || !g->container[0])) {
-		r->cgroup = g->path;
-		r->container = g->container[0] ? g->container : NULL;
-	}
 	if (!g && r->cgroup)
 		note_group(n, id, r);
+	if (!g || r->cgroup)
+		return;
+	r->cgroup = g->path;
+	r->container = g->container[0] ? g->container : NULL;
 }
 
 const struct rec_process *names_process(struct names *n, const struct iot_proc *p)
@@ -437,8 +454,7 @@ const struct rec_process *names_process(struct names *n, const struct iot_proc *
 	} else if (!over(n, p, e, r) && e->state == ENTRY_TOLD) {
 		return NULL;
 	}
-	detect_process(n->detect, p, r);
-	take_group(n, p, r);
+	detect(n, p, r);
 	e->state = exited ? ENTRY_OVER : ENTRY_TOLD;
 	if (exited)
 		keep_no_more(n, e, r);
@@ -455,8 +471,7 @@ const struct rec_process *names_again(struct names *n, const struct iot_proc *p)
 	begin_record(n, p, r);
 	recall(e, r);
 	account(e, r);
-	detect_process(n->detect, p, r);
-	take_group(n, p, r);
+	detect(n, p, r);
 	return r;
 }
 
