@@ -26,7 +26,8 @@ WITH reader AS (
        SELECT l.gid, l.did, iif(iif(l.did = 'wrote', h.S, h.S_r), 'at least ', '') AS calls,
               iif(iif(l.did = 'wrote', h.B, h.B_r), 'at least ', '') AS devices
        FROM line l LEFT JOIN short h ON h.gid = l.gid),
-     -- the same of several
+     -- the same of the finding, and of several
+     first AS (SELECT b.calls, b.devices FROM bound b JOIN v_grew g ON g.gid = b.gid AND g.place = 1 WHERE b.did = 'wrote'),
      least AS (SELECT COALESCE(MAX(calls), '') AS calls, COALESCE(MAX(devices), '') AS devices FROM bound),
      cause AS (
        SELECT *, CASE cause WHEN 'data' THEN 'file data' WHEN 'direct' THEN 'direct I/O'
@@ -108,7 +109,7 @@ WITH reader AS (
        UNION ALL
        SELECT 2, 1, 'from', printf('Of that %s%s.', l.devices,
                     group_concat(printf('%s%s are %s', size(bytes), iif(l.devices = '', printf(' (%.1f %%)', bytes * 100.0 / whole), ''), word), ', '))
-       FROM (SELECT * FROM cause ORDER BY place) JOIN least l HAVING COUNT(*) > 0
+       FROM (SELECT * FROM cause ORDER BY place) JOIN first l HAVING COUNT(*) > 0
        UNION ALL
        SELECT 2, 2, 'from', printf('It spent most on %s%s: %d call%s wrote %s to it%s; devices wrote %s of it%s.', f.path,
                     iif(f.inodes > 1, printf(' (%d files had that name)', f.inodes), ''), f.ops, iif(f.ops = 1, '', 's'), l.calls || size(f.S),
@@ -116,18 +117,27 @@ WITH reader AS (
                     iif(f.journal > 0, printf(', and its share of the journal is %s%s', l.devices || size(f.journal),
                         COALESCE((SELECT printf(', put there by %s for the most part', CASE call WHEN 'writeback' THEN 'writeback' WHEN 'fault' THEN 'page faults' ELSE call || '()' END)
                                   FROM v_grew_call WHERE weight * 2 > whole), '')), ''))
-       FROM v_grew_file f JOIN least l JOIN v_measured m ON m.syscall AND m.block
+       FROM v_grew_file f JOIN first l JOIN v_measured m ON m.syscall AND m.block
        WHERE f.ops > 0
        UNION ALL
-       SELECT 2, 3, 'from', 'Handed to the device by ' || group_concat(printf('%s (%s)', COALESCE(carrier, 'threads not known'), size(bytes)), ', ') || '.'
+       SELECT 2, 2.5, 'from', printf('%s %s%s.',
+                    CASE c.call WHEN 'writeback' THEN 'Writeback' WHEN 'fault' THEN 'Page faults' WHEN 'other' THEN 'Other work' ELSE c.call || '()' END
+                    || iif(c.files > 1, printf(' of %d files', c.files), ''),
+                    iif(EXISTS (SELECT 1 FROM cause WHERE cause = 'journal'), 'put most of that into the journal', 'changed most of these structures'),
+                    iif(c.call GLOB 'read*' OR c.call GLOB 'pread*' OR c.call GLOB 'getdents*', ': access times of what was read', ''))
+       FROM v_grew_call c
+       WHERE c.weight * 2 > c.whole AND NOT EXISTS (SELECT 1 FROM v_grew_file f WHERE f.ops > 0 AND f.journal > 0)
+         AND EXISTS (SELECT 1 FROM cause WHERE cause IN ('journal', 'metadata'))
+       UNION ALL
+       SELECT 2, 3, 'from', 'Handed to the device by ' || group_concat(printf('%s (%s)', carrier, size(bytes)), ', ') || '.'
        FROM (SELECT iif(c.carrier = 'itself', g.who || ' itself', c.carrier) AS carrier, c.bytes
              FROM v_grew_carrier c JOIN v_grew g ON g.place = 1
              WHERE c.place <= 3 AND c.bytes * 100 >= c.whole ORDER BY c.place) HAVING COUNT(carrier) > 0
        UNION ALL
-       SELECT 3, 9, 'writes', printf('All together wrote %s, and devices wrote %s on their behalf%s.', COALESCE(l.calls || size(v.S), 'n/a'),
-                    COALESCE(l.devices || size(v.B), 'n/a'),
+       SELECT 3, 9, 'writes', printf('All together wrote %s, and devices wrote %s on their behalf%s.', COALESCE(iif(l.S, 'at least ', '') || size(v.S), 'n/a'),
+                    COALESCE(iif(l.B, 'at least ', '') || size(v.B), 'n/a'),
                     COALESCE(printf(': %s%.3f times as much', CASE w.bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, w.value), ''))
-       FROM v_volume v JOIN writes n ON n.n > 1 JOIN least l LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
+       FROM v_volume v JOIN writes n ON n.n > 1 LEFT JOIN short l ON l.gid = v.gid LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
        WHERE v.what = 'all' AND v.shown
        UNION ALL
        SELECT 5, 1, 'ledger', CASE WHEN wrong THEN printf('The bytes do NOT add up: %d of %d comparisons differ%s, such as %s.', wrong, ok + wrong, iif(wrong = 1, 's', ''), first)

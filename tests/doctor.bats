@@ -207,7 +207,7 @@ teardown() {
 	same "S" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 	between "memory" "$(sql 'SELECT map_bytes FROM run')" 1000000 400000000
 	as_user ../iot-trace -- true >table 2>err.log || fail "$(cat err.log)"
-	grep -q '^Summary' table
+	grep -q '^finding' table
 }
 
 @test "setcap: what an ordinary user names is opened with his own rights" {

@@ -43,14 +43,12 @@ All together wrote 10 MiB, and devices wrote 12 MiB on their behalf: 1.202 times
 		INSERT INTO file (run, id, dev, ino, gen, path) VALUES (1, 2, 7340032, 13, 1, '/mnt/out'), (1, 3, 7340032, 14, 1, '/mnt/small');
 		INSERT INTO file_io SELECT 1, column1, 3, 0, 0, 0, column2, column3, column4, 0, column3, 0, column3 FROM (VALUES (1, 9, 9437184, 0), (2, 1, 1048576, 1), (3, 0, 0, 0));
 		INSERT INTO put VALUES (1, 3, 7340032, 'fsync', 1, 0, 1, 3, 3), (1, 3, 7340032, 'openat', 3, 0, 1, 1, 1);
-		INSERT INTO event (run, ts_ns, kind, owner, task, bytes) SELECT 1, 5, k.id, 3, column1, column2 FROM kind k, (VALUES (4, 1638400), (3, 10485760), (NULL, 819200), (9, 1)) WHERE k.name = 'fs_write'"
+		UPDATE agg_total SET carrier = (SELECT r.id FROM carrier r JOIN cause c ON c.id = agg_total.cause
+			WHERE r.name = CASE c.name WHEN 'data' THEN 'itself' WHEN 'journal' THEN 'jbd2' ELSE 'none' END)"
 	# 1638400 of the journal: three quarters are for /mnt/out, by fsync
 	[ "$(said from)" = "Of that 10 MiB (81.0 %) are file data, 1.56 MiB (12.7 %) are the journal of ext4 on loop0, 800 KiB (6.3 %) are structures of ext4 itself.
 It spent most on /mnt/out (2 files had that name): 10 calls wrote 10 MiB to it, with 1 sync; devices wrote 10 MiB of it, and its share of the journal is 1.17 MiB, put there by fsync() for the most part.
-Handed to the device by dd itself (10 MiB), jbd2/loop0-8 (1.56 MiB), threads not known (800 KiB)." ]
-	# a million events are read in a moment, more are not
-	sqlite3 "$S" "UPDATE run_end SET events = 1000001"
-	[ "$(said from | grep -c Handed)" = 0 ]
+Handed to the device by dd itself (10 MiB), jbd2 (1.56 MiB)." ]
 }
 
 @test "the ledger closes, and does not with one byte more; then the exit status is 1 and verify comes first" {

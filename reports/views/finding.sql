@@ -50,31 +50,18 @@ FROM best b JOIN inode i LEFT JOIN sums s ON s.file = i.id LEFT JOIN put p ON p.
 WHERE s.file IS NOT NULL OR p.file IS NOT NULL
 HAVING COUNT(*) > 0;
 
--- The call that put most into the journal on behalf of that line, by weight (stream/records.def), and its share.
+-- The call that put most into the journal on behalf of that line, by weight (stream/records.def), and its share; of how
+-- many files.
 CREATE TEMP TABLE v_grew_call AS
-SELECT p.call, SUM(p.weight) AS weight, SUM(SUM(p.weight)) OVER () AS whole
+SELECT p.call, COUNT(DISTINCT p.file) AS files, SUM(p.weight) AS weight, SUM(SUM(p.weight)) OVER () AS whole
 FROM ask JOIN put p ON p.run = ask.run JOIN v_owner o ON o.owner = p.owner
 JOIN v_grew g ON g.gid = o.gid AND g.place = 1
 GROUP BY p.call ORDER BY 2 DESC, p.call LIMIT 1;
 
--- The threads that submitted the bytes of that line, by name without the numbers of work queues: of runs with whole
--- events, no more of them than are read in a moment.
+-- Who carried the bytes of that line to devices (carrier.sql). Of stores before format 5 nobody knows.
 CREATE TEMP TABLE v_grew_carrier AS
-WITH asked AS MATERIALIZED (
-       SELECT e.run FROM ask JOIN run_end e ON e.run = ask.run JOIN v_events v ON v.whole JOIN v_run r ON r.events = 1
-       WHERE e.events <= 1000000),
-     mine AS MATERIALIZED (
-       SELECT o.owner FROM v_owner o JOIN v_grew g ON g.gid = o.gid AND g.place = 1),
-     folded AS (
-       SELECT (SELECT fold(2, e.task, e.task = e.owner, e.bytes, 0) FROM event e
-               WHERE e.run = a.run AND e.kind = (SELECT id FROM kind WHERE name = 'fs_write')
-                 AND e.owner IN (SELECT owner FROM mine)) AS rows
-       FROM asked a),
-     sums AS MATERIALIZED (SELECT c0 AS task, c1 AS itself, c2 AS bytes FROM folded JOIN unfold(rows)),
-     named AS (
-       SELECT CASE WHEN s.itself THEN 'itself' WHEN p.id IS NULL THEN NULL
-                   WHEN p.kthread AND p.comm GLOB 'kworker/*' THEN 'kworker' ELSE p.comm END AS carrier, s.bytes
-       FROM sums s LEFT JOIN v_process p ON p.id = s.task)
-SELECT carrier, SUM(bytes) AS bytes, SUM(SUM(bytes)) OVER () AS whole,
-       ROW_NUMBER() OVER (ORDER BY carrier IS NULL, SUM(bytes) DESC, carrier) AS place
-FROM named GROUP BY carrier;
+SELECT c.carrier, SUM(c.written) AS bytes, SUM(SUM(c.written)) OVER () AS whole,
+       ROW_NUMBER() OVER (ORDER BY SUM(c.written) DESC, c.carrier) AS place
+FROM v_carried c JOIN v_grew g ON g.gid = c.gid AND g.place = 1
+WHERE c.carrier IS NOT NULL AND c.carrier NOT IN ('none', '(not known)') AND c.written > 0
+GROUP BY c.carrier;

@@ -14,7 +14,7 @@ WITH part AS MATERIALIZED (
 SELECT t.line AS gid, sum_if(p.bytes, p.sym = 'F' AND p.cause = 'journal') AS journal,
        sum_if(p.bytes, p.sym = 'F' AND p.cause = 'metadata') AS metadata,
        sum_if(p.bytes, p.sym = 'B' AND p.cause = 'journal') AS journal_dev,
-       sum_if(p.bytes, p.sym = 'B_r') AS structures_r, sum_if(p.bytes, p.sym = 'zeroed') AS zeroed
+       sum_if(p.bytes, p.sym = 'B_r') AS structures_r, sum_if(p.bytes, p.sym = 'zeroed') AS zeros
 FROM part p JOIN v_sums_to t ON t.gid = p.gid
 GROUP BY t.line;
 
@@ -24,7 +24,7 @@ GROUP BY t.line;
 CREATE TEMP VIEW v_hop AS
 WITH v AS MATERIALIZED (
        SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata,
-              COALESCE(f.zeroed, 0) AS zeroed
+              COALESCE(f.zeros, 0) AS zeros
        FROM v_volume v LEFT JOIN v_fs_part f ON f.gid = v.gid
        WHERE v.shown AND v.rank <= 4),
      volume AS (
@@ -42,7 +42,7 @@ WITH v AS MATERIALIZED (
        (5, 'T', 'D', 0.2, 'zeroed by the kernel')),
      told AS MATERIALIZED (
        SELECT v.gid, s."from", s.sym, p.ord + s.ord AS ord, s.step,
-              json_array(-absorbed, -cancelled, -dirty_end, journal, metadata, zeroed) ->> s.n AS bytes
+              json_array(-absorbed, -cancelled, -dirty_end, journal, metadata, zeros) ->> s.n AS bytes
        FROM v JOIN pair p ON p.gid = v.gid JOIN split s ON s."from" = p."from" AND s.sym = p.sym),
      whole("from", sym, step) AS (VALUES ('L', 'S', 'application'), ('S', 'T', 'rounded up to blocks'),
        ('T', 'D', 'dirtied through mappings'), ('D', 'W', 'residue'), ('W', 'F', 'other of the fs'),
