@@ -78,7 +78,7 @@ enum {
 #define IOT_BELOW_LOOP (1ULL << CAUSE_LOOPBACK | 1ULL << CAUSE_LOOP_JOURNAL | 1ULL << CAUSE_LOOP_METADATA)
 
 #define IOT_COMM_LEN 16
-#define IOT_EXE_LEN 32
+#define IOT_EXE_LEN 24
 #define IOT_NAME_MAX 255   /* longest file name, without its end */
 #define IOT_PATH_PARTS 32  /* deepest path that is resolved */
 #define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
@@ -136,15 +136,26 @@ enum {
 	PROC_MOVED = 1 << 7,   /* cgroup_attach_task was seen: the process has another number when it is in another control group */
 };
 
+/* A program of a process: tgid in the initial PID namespace, number of its exec, start of its leader since boot. */
+struct iot_proc_key {
+	u32 tgid, exec_no;
+	u64 start_ns;
+};
+
 /* A process as the kernel side knows it; also the value of map `procs`. */
 struct iot_proc {
 	u32 type;              /* RING_PROCESS, for the ring */
 	u32 id;                /* process.id */
 	u32 pid, ppid;         /* thread-group ids in the tracer's PID namespace; 0: it has none there */
-	u32 flags : 8;         /* of them, and its number: block__queue has no room on the stack for one more word */
-	u32 exec_no : 24;      /* tells one program of the same process from the next */
+	u32 flags;
 	u32 uid;               /* effective user id, in the first user namespace */
-	u64 start_ns;          /* start of the thread-group leader since boot */
+	union {                /* its key in the map, so that it stands on the stack once */
+		struct iot_proc_key key;
+		struct {
+			u32 tgid, exec_no;
+			u64 start_ns;
+		};
+	};
 	u64 cgroup;            /* cgroup v2 id */
 	u64 cgroup1;           /* id of the control group that its memory is charged to; of version 1 where that has the memory controller */
 	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
@@ -159,11 +170,6 @@ struct iot_proc {
 #define IOT_FNV_BASIS 0xcbf29ce484222325ULL
 #define IOT_FNV_PRIME 0x100000001b3ULL
 #define IOT_GROUP_PATH 1024    /* of control groups that are wanted: longer paths are not recognised when the group is made again */
-
-struct iot_proc_key {
-	u32 pid, exec_no;
-	u64 start_ns;
-};
 
 /* How far the walk to a file's path came. */
 enum iot_path_whole {

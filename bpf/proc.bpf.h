@@ -98,7 +98,7 @@ static __always_inline void proc_key(struct iot_proc_key *k, struct task_struct 
 {
 	struct task_struct *leader = TASK(t, group_leader);
 
-	k->pid = TASK(t, tgid);
+	k->tgid = TASK(t, tgid);
 	k->exec_no = TASK(leader, self_exec_id);
 	k->start_ns = TASK(leader, start_boottime);
 }
@@ -139,33 +139,33 @@ static __always_inline u64 group_id(u64 group)
 
 #define GROUP_DEPTH 32         /* of control groups within each other */
 
-static __always_inline bool is_below_wanted(u64 group, u64 version)
+static __always_inline bool is_below_wanted(u64 group, u64 version, u64 *id)
 {
 	for (int i = 0; i < GROUP_DEPTH && group; i++) {
-		u64 above = POINTER_AT(group, struct cgroup, self.parent), id = group_id(group) | version;
+		u64 above = POINTER_AT(group, struct cgroup, self.parent);
 
-		if (bpf_map_lookup_elem(&want_groups, &id))
+		*id = group_id(group) | version;
+		if (bpf_map_lookup_elem(&want_groups, id))
 			return true;
 		group = above ? POINTER_AT(above, struct cgroup_subsys_state, cgroup) : 0;
 	}
 	return false;
 }
 
-/* Is the current task in a control group that is wanted? Of version 1 a group is known by the memory controller alone. */
-static __always_inline bool group_wanted(void)
+/* Is the current task in a control group that is wanted? id: room on the stack, of which there is little. Of version 1 a group is known by the memory controller alone. */
+static __always_inline bool group_wanted(u64 *id)
 {
 	struct task_struct *t = current_task();
 
-	return is_below_wanted(group_of(t), 0) || is_below_wanted(memory_group_of(t), IOT_GROUP_1);
+	return is_below_wanted(group_of(t), 0, id) || is_below_wanted(memory_group_of(t), IOT_GROUP_1, id);
 }
 
-static __always_inline bool proc_wanted(u32 pid, const char *comm)
+static __always_inline bool proc_wanted(struct iot_proc *p)
 {
-	if (cfg.by_pid && !bpf_map_lookup_elem(&want_pids, &pid))
-		return false;
-	if (cfg.by_group && !group_wanted())
-		return false;
-	return comm_wanted(comm);
+	bool wanted = !cfg.by_group || group_wanted(&p->rchar);
+
+	p->rchar = 0;
+	return wanted && (!cfg.by_pid || bpf_map_lookup_elem(&want_pids, &p->pid)) && comm_wanted(p->comm);
 }
 
 /* Puts a process record into the ring; the map stays the authority when the ring is full. */
@@ -185,7 +185,7 @@ static __always_inline bool proc_is_over(struct task_struct *t)
 
 /* A process is another one from the moment on that it is in another control group: what it did before is counted there. Returns its number,
  * or 0 when it needs a new one. */
-static __always_inline u32 proc_moved(struct iot_proc_key *k, struct iot_proc *p)
+static __always_inline u32 proc_moved(struct iot_proc *p)
 {
 	struct task_struct *t = current_task();
 
@@ -199,8 +199,17 @@ static __always_inline u32 proc_moved(struct iot_proc_key *k, struct iot_proc *p
 		p->flags &= ~PROC_BORN; /* the kernel's accounting goes on: it is neither's */
 		proc_send(p);
 	}
-	bpf_map_delete_elem(&procs, k);
 	return 0;
+}
+
+/* Address of the file name of a task's executable; 0: it has none. */
+static __always_inline u64 exe_name(struct task_struct *t)
+{
+	u64 at = POINTER_AT(t, struct task_struct, mm);
+
+	at = at ? POINTER_AT(at, struct mm_struct, exe_file) : 0;
+	at = at ? POINTER_AT(at, struct file, f_path.dentry) : 0;
+	return at ? POINTER_AT(at, struct dentry, d_name.name) : 0;
 }
 
 /* First sight of a process: gives it a number. Returns 0 when the table is full, PROC_SELF where it works for the tracer. */
@@ -208,40 +217,41 @@ __by_numbers u32 proc_make(void)
 {
 	struct task_struct *t = current_task();
 	struct iot_state *s = run_state();
-	struct iot_proc_key k = {};
 	struct iot_proc p = {}, *old;
 
 	if (!s)
 		return 0;
 	/* 0, of which the verifier knows no bit: else it goes through what follows once for each combination */
 	p.flags = p.mounts = p.root = *(volatile u32 *)&s->zero;
-	proc_key(&k, t);
-	old = bpf_map_lookup_elem(&procs, &k);
+	proc_key(&p.key, t);
+	old = bpf_map_lookup_elem(&procs, &p.key);
 	if (old) {
-		p.id = proc_moved(&k, old);
+		p.id = proc_moved(old);
 		if (p.id)
 			return p.id;
+		bpf_map_delete_elem(&procs, &p.key);
+		p.flags = PROC_MOVED;
 	}
 	p.type = RING_PROCESS;
 	p.pid = process_number(t);
 	p.ppid = process_number(UNTRUSTED(TASK(t, real_parent), struct task_struct));
 	if (s->keeper && (p.pid == s->keeper || p.ppid == s->keeper))
 		return PROC_SELF;
-	p.start_ns = k.start_ns;
-	p.exec_no = k.exec_no;
 	p.cgroup = group_id(group_of(t));
 	p.cgroup1 = group_id(memory_group_of(t));
 	p.uid = bpf_get_current_uid_gid();
-	BPF_CORE_READ_STR_INTO(&p.comm, t, group_leader, comm);
-	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), BPF_CORE_READ(t, mm, exe_file, f_path.dentry, d_name.name));
+	bpf_probe_read_kernel_str(p.comm, sizeof(p.comm), (void *)(POINTER_AT(t, struct task_struct, group_leader) +
+								   bpf_core_field_offset(struct task_struct, comm)));
+	bpf_probe_read_kernel_str(p.exe, sizeof(p.exe), (void *)exe_name(t));
 	t = current_task(); /* here and below, again: there is little room on the stack to keep it */
 	if (TASK(t, flags) & PF_KTHREAD)
 		p.flags += PROC_KTHREAD;
-	else if (proc_wanted(p.pid, p.comm))
+	else if (proc_wanted(&p))
 		p.flags += PROC_WANTED;
 	s = run_state();
-	if (s && p.start_ns >= s->boot_ns && !old)
+	if (s && p.start_ns >= s->boot_ns && !(p.flags & PROC_MOVED))
 		p.flags += PROC_BORN;
+	p.flags &= ~PROC_MOVED;
 	t = current_task();
 	if (is_away(t)) {
 		p.flags += PROC_AWAY;
@@ -257,8 +267,8 @@ __by_numbers u32 proc_make(void)
 	if (!s)
 		return 0;
 	p.id = NEXT_NUMBER(s, next_proc) + PROC_FIRST;
-	if (bpf_map_update_elem(&procs, &k, &p, BPF_NOEXIST)) {
-		old = bpf_map_lookup_elem(&procs, &k);
+	if (bpf_map_update_elem(&procs, &p.key, &p, BPF_NOEXIST)) {
+		old = bpf_map_lookup_elem(&procs, &p.key);
 		if (old)
 			return old->id;
 		if (!(p.flags & (PROC_WANTED | PROC_KTHREAD)))

@@ -54,7 +54,7 @@ WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component
        SELECT p.*, p.nameless AND p.lines IN (SELECT CAST(rowid AS TEXT) FROM v_group WHERE what = 'unattributed') AS nobody
        FROM line p)
 SELECT p.path, p.device, iif(p.ino IS NULL, NULL, printf('%u', p.ino)) AS ino, p.component,
-       (SELECT group_concat(g.who, ' + ') FROM v_group g WHERE listed(g.rowid, p.lines)) AS who, p.S * k.syscall AS S, p.ops_w * k.syscall AS ops_w,
+       (SELECT group_concat(who, ' + ') FROM (SELECT g.who FROM v_group g WHERE listed(g.rowid, p.lines) ORDER BY g.who)) AS who, p.S * k.syscall AS S, p.ops_w * k.syscall AS ops_w,
        p.syncs * k.syscall AS syncs, p.T * k.ledger * p.told AS T, p.D * k.ledger * p.told AS D,
        p.absorbed * k.ledger * p.told AS absorbed, p.cancelled * k.ledger * p.told AS cancelled,
        p.dirty_end * k.ledger * p.told AS dirty_end, p.W * k.fs AS W, p.B * k.block AS B, p.S_r * k.syscall AS S_r, p.ops_r * k.syscall AS ops_r,

@@ -211,7 +211,7 @@ dumped() { # COMMAND...
 		rm -f run.sqlite*
 		dumped
 		core=$(stat -c %s "$IOT_MNT/core")
-		"$analyze" verify run.sqlite >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
+		"$analyze" verify run.sqlite --by pid >verify.txt || fail "$fs: $(grep MISMATCH verify.txt)"
 		same "$fs: D" "$(sql "SELECT SUM(l.dirtied) = SUM(l.written) AND SUM(l.dirtied) BETWEEN $core / 2 AND $core + 65536
 			FROM ledger l JOIN process p ON p.id = l.owner WHERE p.comm = 'python3' AND l.dirtied > 1000000")" 1
 		same "$fs: OK" "$(grep -c '^process bytes written *python3 .* OK' verify.txt)" 1

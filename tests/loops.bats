@@ -77,7 +77,7 @@ measure() { # WHO COMMAND...
 	same "B of $who" "$(cell amplification summary "$who" B)" "$inner"
 	same "P of $who" "$(cell amplification summary "$who" P)" "$outer" ||
 		fail "$(q "SELECT comm, cause, sub, SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$disk_no' GROUP BY 1, 2, 3")"
-	same "hop_stack" "$(cell stack owners "$who" hop_stack)" "$(awk -v p="$outer" -v b="$inner" 'BEGIN { printf "%.3f", p / b }')"
+	same "hop_stack" "$(printf %.3f "$(cell stack owners "$who" hop_stack)")" "$(awk -v p="$outer" -v b="$inner" 'BEGIN { printf "%.3f", p / b }')"
 	same "without an owner below" "$(total bytes "kind = 'block_write' AND dev = '$disk_no' AND owner = 0")" 0
 	"$analyze" verify "$store" >verify.txt || fail "verify: $(grep MISMATCH verify.txt)"
 	grep -q "${disk#/dev/} .*OK" verify.txt

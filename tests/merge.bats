@@ -277,7 +277,7 @@ nodes_agree() { # SYSTEM PAYLOAD
 	run -0 "$analyze" verify merged.sqlite --format csv
 	same "checks of the nodes' disks" "$(grep -cE '^device bytes written,node[12]:loop.*,0,OK,' <<<"$output")" 2
 	same "naf" "$(cut -d, -f1,2,4-6 naf.merged)" "$(cut -d, -f1,2,4-6 naf.both)"
-	same "waf_norm" "$(grep waf_norm waf.merged | cut -d, -f4-9)" "waf_norm,B/(L x R),exact,$(awk -v n="$written" -v d=$((2 * $2)) 'BEGIN { printf "%.3f", n / d }'),$written,$((2 * $2))"
+	same "waf_norm" "$(grep waf_norm waf.merged | cut -d, -f4-9 | awk -F, -v OFS=, '{ $4 = sprintf("%.3f", $4) } 1')" "waf_norm,B/(L x R),exact,$(awk -v n="$written" -v d=$((2 * $2)) 'BEGIN { printf "%.3f", n / d }'),$written,$((2 * $2))"
 	same "S" "$(grep waf_sys waf.merged | cut -d, -f9)" "$(awk -F '|' '$1 != "block_write" { n += $4 } END { print n }' wrote)"
 }
 

@@ -54,7 +54,7 @@ sqlite_run() { # MODE
 	has "$(of B)" "differs -*"
 	has "$(of waf_sys)" "differs ?*"
 	grep -q '^answer    device bytes: .* 4 runs each\.$' <(tr -s '\n' ' ' < words | sed 's/  */ /g; s/^.*answer /answer    /; s/4 runs each\..*/4 runs each./')
-	has "$(about DELETE undo)" "* the rollback journal of sqlite: *PRAGMA journal_mode=WAL."
+	has "$(about DELETE undo)" "* the rollback journal of sqlite: *PRAGMA journal_mode=WAL*"
 	has "$(about WAL wal)" "* the write-ahead log of sqlite: *PRAGMA journal_mode=DELETE*"
 }
 

@@ -32,7 +32,7 @@ nothing_guessed() { # COMM
 	grep -q 'hop_fs.*layer fs was not measured (block__queue: ' ratios.csv
 	grep -q 'hit_ratio.*layer cache was not measured (block__queue: ' ratios.csv
 	"$analyze" amplification "$store" --table volumes --format csv > volumes.csv
-	same "D, W, F of all" "$(awk -F, '$1 == "total" { print $8, $9, $10 }' volumes.csv)" "n/a n/a n/a"
+	same "D, W, F of all" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 == "total" { print $at["D"], $at["W"], $at["F"] }' volumes.csv)" "n/a n/a n/a"
 	"$analyze" files "$store" --table io --format csv > files.csv
 	empty "device bytes of files" "$(awk -F, 'NR > 1 && $NF != "n/a"' files.csv)"
 }

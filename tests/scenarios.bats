@@ -607,7 +607,7 @@ api_bytes() {
 	printf 'no program\n%4000s\n' "" >plain
 	chmod +x plain
 	traced -- python3 fails.py
-	"$analyze" verify "$store" --format csv >verify.csv || :
+	"$analyze" verify "$store" --format csv --by pid >verify.csv || :
 	same "processes" "$(grep -c '^process bytes read,python3' verify.csv)" 5
 	empty "differ" "$(grep '^process bytes' verify.csv | grep -v ,OK,)"
 }

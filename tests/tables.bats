@@ -21,7 +21,7 @@ programs() { # NAME
 
 # Every check of processes is equal, and how many there are.
 processes_agree() {
-	"$analyze" verify "$store" --format csv >verify.csv || :
+	"$analyze" verify "$store" --format csv --by pid >verify.csv || :
 	empty "verify" "$(grep -E '^process bytes (read|written),' verify.csv | grep -v ',OK,' || :)"
 	grep -cE '^process bytes (read|written),' verify.csv
 }
@@ -113,9 +113,10 @@ processes_agree() {
 		same "the loss" "$(q "SELECT effect FROM lost WHERE what = 'aggregate table full' AND n > 0 AND run = (SELECT run FROM r)")" owner
 		same "device bytes" "$(written 1)" "$delta"
 		same "S of all" "$(total bytes "kind = 'write' AND owner <> 1 AND dev = '$IOT_DEVNO'")" 4194304
-		"$analyze" verify run.sqlite --format csv >verify.csv
+		"$analyze" verify run.sqlite --format csv --by pid >verify.csv
 		same "mismatches" "$(grep -c MISMATCH verify.csv || :)" 0
 		grep -q '^process bytes read,.*,n/a,' verify.csv
+		grep "^process,sh,.*,exact," <("$analyze" amplification run.sqlite --table ratios --format csv) >&2 || :
 		same "exact ratios of processes" "$("$analyze" amplification run.sqlite --table ratios --format csv | grep -c '^process,sh,.*,exact,' || :)" 0
 	}
 	with_fs ext4 64M -- body

@@ -361,7 +361,7 @@ os.fsync(f)"
 	need python3 python3-minimal
 	head -c 65536 /dev/zero >f
 	traced -- python3 -c 'import os; fd = os.open("f", 0); [os.pread(fd, 1021, i * 1021) for i in range(23)]; os.execv("/bin/true", ["true"])'
-	"$analyze" verify "$store" >verify || fail "$(grep MISMATCH verify)"
+	"$analyze" verify "$store" --by pid >verify || fail "$(grep MISMATCH verify)"
 	grep -q '^process bytes read .*true \[.* OK' verify || fail "$(cat verify)"
 }
 

@@ -203,12 +203,11 @@ u32 probes_new_process(struct probes *p)
 
 void probes_forget_process(struct probes *p, const struct iot_proc *proc)
 {
-	struct iot_proc_key k = { .pid = proc->pid, .exec_no = proc->exec_no, .start_ns = proc->start_ns };
 	struct iot_proc now;
 
 	/* who moved to another control group, and lives on, is there under a later number */
-	if (!bpf_map_lookup_elem(map_fd(p, "procs"), &k, &now) && now.id == proc->id)
-		bpf_map_delete_elem(map_fd(p, "procs"), &k);
+	if (!bpf_map_lookup_elem(map_fd(p, "procs"), &proc->key, &now) && now.id == proc->id)
+		bpf_map_delete_elem(map_fd(p, "procs"), &proc->key);
 }
 
 int probes_hists(struct probes *p, void (*hist)(void *, u8, u32, bool, u32, u64), void *arg)
