@@ -41,7 +41,7 @@ copied() {
 @test "every file that has a lane is there, in one lane, and goes to it" {
 	copied
 	printf '@test "a" { true; }\n' > first.bats
-	sed -n '/^declare -A members=/,/)$/p' "$root/tests/run" | grep -o '[a-z_]*\.bats' | sort > named
+	sed -n '/^declare -A members=/,/)$/p' "$root/tests/run" | grep -o '[a-z_-]*\.bats' | sort > named
 	[ "$(wc -l < named)" -gt 10 ]
 	empty "twice" "$(uniq -d named)"
 	while read -r name; do
