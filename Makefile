@@ -241,7 +241,7 @@ FUZZ := scan records rules pattern ledger options questions store report
 FUZZFLAGS := -U_FORTIFY_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 fuzz_rules := $(systems_src)
 fuzz_ledger := analyzer/payload.c
-fuzz_options := tracer/options.c tracer/tracer.c $(systems_src)
+fuzz_options := tracer/options.c tracer/groups.c tracer/tracer.c $(systems_src)
 fuzz_questions := analyzer/options.c
 fuzz_report := $(filter-out analyzer/main.c,$(wildcard analyzer/*.c))
 # Calls that tests/fuzz.c takes over: stores in memory, without waiting.

@@ -140,6 +140,11 @@ WITH reader AS (
        FROM v_volume v JOIN writes n ON n.n > 1 LEFT JOIN short l ON l.gid = v.gid LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
        WHERE v.what = 'all' AND v.shown
        UNION ALL
+       SELECT 3, 10, 'writes', printf('Beside that devices zeroed %s when asked to%s: no bytes of B, though /sys/block counts them as written.', size(SUM(z.zeroed)),
+                                     (SELECT printf(' (%s for %s)', size(n.zeroed), iif(n.what = 'unattributed', 'nobody who is known', n.who)) FROM v_volume n WHERE n.shown AND n.rank < 6 AND n.rank <> 4
+                                      ORDER BY n.zeroed DESC, n.gid LIMIT 1))
+       FROM v_volume z WHERE z.shown AND z.rank < 6 AND z.rank <> 4 HAVING SUM(z.zeroed) > 0
+       UNION ALL
        SELECT 5, 1, 'ledger', CASE WHEN wrong THEN printf('The bytes do NOT add up: %d of %d comparisons differ%s, such as %s.', wrong, ok + wrong, iif(wrong = 1, 's', ''), first)
                                    WHEN ok THEN printf('The bytes add up: %d comparison%s with counters of the kernel, none differs', ok, iif(ok = 1, '', 's'))
                                    ELSE 'Whether the bytes add up could not be checked' END

@@ -87,7 +87,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	done <<-'W'
 		container docker
 		container container
-		cgroup cgroup
+		container cgroup
 		csv csv
 		csv pandas
 		latex latex
@@ -96,13 +96,13 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 		breakdown who
 		text live
 		text top
-		owner kworker
-		owner jbd2
+		carriers kworker
+		carriers jbd2
 		fsync fsync slow
 		components sqlite
 	W
 	"$root/tests/gen-run.py" 100 --systems | "$analyze" ingest gen.sqlite
-	"$analyze" sql gen.sqlite "$("$analyze" help docker | sed -n 's/.*STORE "\(.*\)"$/\1/p')" | grep -q '^comm *container *cgroup$'
+	"$analyze" breakdown gen.sqlite --by container | grep -q '^who '
 }
 
 @test "--help of a command: how it is called, its tables, its options and no others, an example" {

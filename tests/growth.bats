@@ -65,13 +65,13 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	grows_gently 10 N 10
 }
 
-@test "files: one of which nothing is shown costs at most 500 steps, in all three tables" {
+@test "files: one of which nothing is shown costs at most 650 steps, in all three tables" {
 	for n in 4000 16000; do
 		grown "$n.sqlite" 10 "$n" 10
 		sqlite3 "$n.sqlite" "UPDATE file_io SET write_bytes = file WHERE file > 1000"
 	done
 	n=$((($(steps files 16000.sqlite) - $(steps files 4000.sqlite)) / 12000))
-	[ "$n" -ge 100 ] && [ "$n" -le 500 ] || fail "$n steps a file"
+	[ "$n" -ge 100 ] && [ "$n" -le 650 ] || fail "$n steps a file"
 }
 
 @test "30,000 files of which three are asked for are counted, not kept: SQLite's own cache (32 MiB) is what grows" {
@@ -100,7 +100,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" files 
 	cp base.sqlite many.sqlite
 	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
 	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
-	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync)$'); do # those are of events: tests/pattern.bats
+	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync|slow|carriers)$'); do # those are of events: tests/pattern.bats
 		same "steps of $report" "$(steps "$report" many.sqlite)" "$(steps "$report" base.sqlite)"
 	done
 }
@@ -162,7 +162,7 @@ steps_an_event() { # REPORT [OPTION...]
 	n=$(steps_an_event timeline --plot .)
 	[ "$n" -le 25 ] || fail "timeline with its pictures: $n steps"
 	n=$(steps_an_event report -o page.html)
-	[ "$n" -le 130 ] || fail "report: $n steps"
+	[ "$n" -le 160 ] || fail "report: $n steps"
 }
 
 @test "lines beyond the 500 with the most bytes are one: nothing is left out of it" {
@@ -174,12 +174,12 @@ steps_an_event() { # REPORT [OPTION...]
 			WHERE k.dir = 'w' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') AND t.owner > 2")"
 }
 
-@test "a report of 60,000 processes costs at most 1,100 steps for each, 13 aggregates of which take most of it" {
+@test "a report of 60,000 processes costs at most 1,200 steps for each, 13 aggregates of which take most of it" {
 	grown huge.sqlite 60000 10 10
 	n=$(steps amplification huge.sqlite)
-	[ "$n" -le $((60000 * 1100)) ] || fail "amplification: $n steps"
+	[ "$n" -le $((60000 * 1200)) ] || fail "amplification: $n steps"
 	n=$(steps verify huge.sqlite)
-	[ "$n" -le $((60000 * 1700)) ] || fail "verify: $n steps"
+	[ "$n" -le $((60000 * 2300)) ] || fail "verify: $n steps"
 }
 
 # Resident KiB that ingest needs for a run with so many files, each written, written back and never seen again.
