@@ -32,7 +32,7 @@ for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))'
 	parts="call took_us before_us queue_us data_us commit_us flush_us rest_us who path waited_for"
 	[ "$(of_slow calls "$parts")" = "fsync 1000.000 100.000 100.000 200.000 300.000 200.000 100.000 cat /mnt/out commit of the journal
 write 50.000 50.000 0.000 0.000 0.000 0.000 0.000 dd /mnt/out entering, locks, pages" ] || { of_slow calls "$parts"; false; }
-	[ "$(of_slow syncs "call meanwhile")" = "fsync 1.00 MiB data of dd, 8.00 KiB journal of cat" ]
+	[ "$(of_slow syncs "call meanwhile")" = "fsync 1 MiB data of dd, 8 KiB journal of cat" ]
 	[ "$(of_slow calls call --top 1)" = fsync ]
 	[ "$(of_slow kinds "call calls share_commit share_flush")" = "fsync 1 0.300 0.200
 write 1 0.000 0.000" ]
