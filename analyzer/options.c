@@ -18,7 +18,8 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "container", "cgroup", "unit", "user", "host", "all", "cause", "owner", "device", "component", "file", "directory",
+const char *const per_names[] = { "system", "instance", "comm", "pid", "container", "cgroup", "unit", "user", "host", "all", "cause", "owner", "device",
+				  "component", "file", "directory",
 				  "pattern", NULL };
 
 #define COPIES_MAX 1000000

@@ -95,43 +95,6 @@ struct list_head {
 	struct list_head *next;
 };
 
-struct signal_struct {
-	atomic_t live;
-	int nr_threads;
-	struct list_head thread_head; /* of its threads, by task_struct.thread_node */
-};
-
-struct kernfs_node {
-	u64 id;
-};
-
-struct cgroup;
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
-};
-
-struct cgroup_root {
-	unsigned int subsys_mask;
-	int hierarchy_id;      /* 0: version 2 */
-};
-
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
-	struct cgroup_root *root;
-};
-
-struct css_set {
-	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
-	struct cgroup *dfl_cgrp;               /* of version 2 */
-};
-
-enum cgroup_subsys_id___iot {
-	memory_cgrp_id___iot,
-};
-
 struct xarray___head {
 	void *xa_head;
 };

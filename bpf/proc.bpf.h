@@ -3,6 +3,7 @@
 #ifndef IOT_PROC_BPF_H
 #define IOT_PROC_BPF_H
 
+#include "group.h"
 #include "task.bpf.h"
 
 struct {
@@ -152,7 +153,8 @@ static __always_inline bool is_below_wanted(u64 group, u64 version, u64 *id)
 	return false;
 }
 
-/* Is the current task in a control group that is wanted? id: room on the stack, of which there is little. Of version 1 a group is known by the memory controller alone. */
+/* Is the current task in a control group that is wanted? id: room on the stack, of which there is little. Of version 1 a group is known by
+ * the memory controller alone. */
 static __always_inline bool group_wanted(u64 *id)
 {
 	struct task_struct *t = current_task();

@@ -113,6 +113,7 @@ fits() { # FS
 		    c.execute('INSERT INTO t VALUES(?)', (i,))
 	P
 	body() {
+		sync -f "$IOT_MNT"
 		traced -- python3 db.py "$IOT_MNT/app.db"
 		same "the first rows" "$("$analyze" files "$store" --table files --format csv | sed -n '2,3p' | cut -d, -f1,5,8,19 | paste -sd' ')" \
 			"$IOT_MNT/app.db-journal,sqlite,$((2 * 100)),100 $IOT_MNT/app.db,sqlite,100,1"

@@ -193,7 +193,6 @@ INSERT INTO temp.v_explain_try VALUES
        ('journal', 'rename', '%', 0, 'writing only what has changed, in place of a new file that is renamed'),
        ('journal', 'unlink', '%', 0, 'keeping the file and writing it again, in place of removing it'),
        ('journal', 'truncate', '%', 0, 'no ftruncate where the length stays, or one that allocates more at a time'),
-       ('journal', 'create', '%', 0, 'more changes between two commits'),
        ('journal', 'write', 'ext%', 0, 'a longer time between commits (-o commit=60)'),
        ('journal', 'write', 'btrfs', 0, 'a longer time between commits (-o commit=120)'),
        ('journal', 'store', '%', 0, 'fewer pages stored to between two commits');

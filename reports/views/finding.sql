@@ -7,7 +7,8 @@
 CREATE TEMP TABLE v_grew AS
 WITH writer AS (
        SELECT v.gid, v.who, v.pid, v.S, v.B, v.P,
-              iif(v.mapped > 0.01 * COALESCE(v.D, max(COALESCE(v.S, 0) + v.mapped, COALESCE(v.W, 0))), v.mapped, 0) AS mapped,
+              iif(v.mapped > 0.01 * COALESCE(v.D, max(COALESCE(v.S, 0) + v.mapped, COALESCE(v.W, 0))),
+                  v.mapped, 0) AS mapped,
               max(v.B - COALESCE(v.S, 0), 0) AS excess, SUM(v.B) OVER () AS whole,
               COALESCE(v.S, 0) + COALESCE(v.W, 0) + COALESCE(v.mapped, 0) > 0 AS wrote,
               w.value, COALESCE(w.bound, 'n/a') AS bound, COALESCE(w.note, '') AS note

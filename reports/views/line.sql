@@ -26,7 +26,8 @@ SELECT c0, 0 FROM (SELECT fold(1, g.owner, 0) AS rows FROM ask JOIN ledger g ON 
 -- What lines are of, their order, and what those are called of which there is one.
 CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
 INSERT INTO temp.v_what VALUES
-       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('group', 1, NULL), ('process', 2, NULL), ('kthread', 3, NULL),
+       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('group', 1, NULL),
+       ('process', 2, NULL), ('kthread', 3, NULL),
        ('all', 4, 'all traced'), ('unattributed', 5, 'unattributed'), ('other', 6, 'other processes'),
        ('self', 7, 'iot-trace itself'), ('total', 8, 'total');
 
@@ -39,7 +40,9 @@ CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER,
                           comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
 INSERT INTO temp.v_owner
 WITH seen AS (
-       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role, p.container, p.host, p.cgroup, p.uid, p.user, ask.per,
+       SELECT s.owner, s.bytes, p.pid, p.start_ns, p.comm, p.system, p.instance, p.role,
+              p.container, p.host, p.cgroup, p.uid,
+              p.user, ask.per,
               iif((SELECT COUNT(server) FROM device)
                   AND s.owner IN (SELECT d.server FROM ask JOIN device d USING (run)),
                   s.owner, p.id IS NOT NULL) AS known,

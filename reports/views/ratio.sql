@@ -41,7 +41,8 @@ WITH much AS (
        WHERE i.owner = 0 AND i.fs_write_bytes + i.dev_write_bytes > 0 AND EXISTS (SELECT 1 FROM much)
        GROUP BY i.file),
      theirs AS (
-       SELECT DISTINCT t.line, l.file FROM lone l CROSS JOIN ask CROSS JOIN file_io i ON i.run = ask.run AND i.file = l.file
+       SELECT DISTINCT t.line, l.file
+       FROM lone l CROSS JOIN ask CROSS JOIN file_io i ON i.run = ask.run AND i.file = l.file
        JOIN v_owner o ON o.owner = i.owner JOIN v_sums_to t ON t.gid = o.gid
        WHERE i.owner > 0 AND i.write_bytes + i.fs_write_bytes > 0
        UNION
