@@ -24,7 +24,8 @@ fits() { # FS
 	[ "$1" = ext4 ] || ! grep -q 'fast_commit\|has_journal' <<<"$all" || fail "ext4's advice on $1: $all"
 	[ "$(q "SELECT COALESCE(SUM(ops), 0) FROM c WHERE kind IN ('fsync', 'fdatasync', 'msync') AND owner > 2")" != 0 ] ||
 		! grep -q 'fewer syncs' <<<"$all" || fail "fewer syncs than none: $all"
-	! said nobody | grep -q . || fail "$(said nobody)"
+	# what somebody else has the journal of another disk write is not known to be no part of what the command read there
+	! said nobody | grep -q . || [ "$(total bytes "kind = 'block_write' AND dev <> '$IOT_DEVNO' AND owner = 0")" != 0 ] || fail "$(said nobody)"
 }
 
 @test "reading 300 files that were not read since they changed: times of access are named as what writes, noatime is advised, and saves it" {
