@@ -267,10 +267,11 @@ static bool path_by_id(const struct hierarchy *h, u64 id, char *text, size_t siz
 
 const char *groups_path(uint64_t id, uint64_t memory_id, char *text, size_t size)
 {
-	struct hierarchy h[HIERARCHIES];
+	static struct hierarchy h[HIERARCHIES];
 	bool known;
 
-	hierarchies_find(h);
+	if (!h[0].version)
+		hierarchies_find(h);
 	known = path_by_id(&h[0], id, text, size);
 	if (known && strcmp(text, "/"))
 		return text;

@@ -233,7 +233,7 @@ static ssize_t answer_names(void *arg, const void *question, size_t len, void *a
 		*to++ = '\0';
 		*to++ = '\0';
 	}
-	cgroup = p->kthread ? NULL : group_path(p, text, sizeof(text));
+	cgroup = p->kthread || !p->cgroup ? NULL : group_path(p, text, sizeof(text));
 	to = stpcpy(to, cgroup ?: "") + 1;
 	to = put_container(p, cgroup, to);
 	return to - (char *)answer;
@@ -290,6 +290,16 @@ static void take_names(struct rec_process *r, const char *from, const char *end)
 	}
 }
 
+/* The group that a process is in, where somebody there was looked at; NULL: nobody was. */
+static struct known_group *group_of(struct names *n, const struct iot_proc *p)
+{
+	const u64 id[2] = { p->cgroup, p->cgroup1 };
+	struct known_group *g;
+
+	HASH_FIND(hh, n->groups, id, sizeof(id), g);
+	return g;
+}
+
 /* Returns 0, -ESRCH: what there is to know is known, or -EBUSY: not now. */
 static int identify(struct names *n, const struct iot_proc *p, struct rec_process *r)
 {
@@ -299,6 +309,8 @@ static int identify(struct names *n, const struct iot_proc *p, struct rec_proces
 
 	if (!p->pid)
 		return -ESRCH;
+	if (group_of(n, p))
+		q.cgroup = 0; /* known: who is asked need not look */
 	memcpy(q.comm, p->comm, sizeof(q.comm));
 	len = ask(ASK_NAMES, (struct ask_about){ .pid = p->pid }, &q, sizeof(q), n->told, sizeof(n->told) - 1);
 	if (len <= 0)
@@ -424,11 +436,10 @@ static void detect(struct names *n, const struct iot_proc *p, struct rec_process
 {
 	const u64 id[2] = { p->cgroup, p->cgroup1 };
 	const char *container = r->container;
-	struct known_group *g;
+	struct known_group *g = group_of(n, p);
 
 	detect_process(n->detect, p, r);
 	r->container = container;
-	HASH_FIND(hh, n->groups, id, sizeof(id), g);
 	if (!g && r->cgroup)
 		note_group(n, id, r);
 	if (!g || r->cgroup)
