@@ -156,7 +156,7 @@ static int find_scripts(const struct options *o, const char *name, const char *t
 	return fail_as(EXIT_USAGE, 0, "report '%s' has no picture%s%s", name, why ? ": " : "", why ?: "");
 }
 
-/* What bytes are cut by in reports that cut them; timeline cuts them by the lines of other reports, too. */
+/* Returns the WHAT of --by by which a report cuts its bytes, NULL where it cuts none. timeline also cuts by the lines of other reports. */
 static const char *part_of(const struct options *o, const char *report)
 {
 	if (o->has_per && (!o->per || o->per > PER_ALL))

@@ -33,7 +33,7 @@ char *cell_string(const struct cell *c, const char *absent, char *(*escape)(cons
 	return n < 0 ? NULL : s;
 }
 
-/* The same with all digits, for programs: as many decimals as it takes to read the same number again, and at least three. */
+/* Writes a number with all its digits, for programs: as many decimals as it takes to read the same number again, at least three. */
 static char *cell_exact(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
 {
 	char text[64];
@@ -248,7 +248,7 @@ static const struct grid *choose(const struct answer *a, const char *only)
 	return NULL;
 }
 
-/* Which tables there are, for who gave another. */
+/* Lists the tables of a report, for a user who named another one. */
 static int fail_table(const struct answer *a, const char *only)
 {
 	struct near n = { .given = only };

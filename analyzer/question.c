@@ -143,7 +143,7 @@ static int fail_words(const struct options *o)
 	return fail_as(EXIT_USAGE, 0, "no question has these words%s (`iot-analyze help` lists all of them)", near_hint(&n, "", hint));
 }
 
-/* What is asked of the tracer is a command of it. */
+/* A question that the tracer answers names its command. */
 static void print_question(const struct question *q)
 {
 	printf("%s\n    %s%s\n", q->question, strncmp(q->command, "iot-trace ", 10) ? "iot-analyze " : "", q->command);

@@ -219,7 +219,7 @@ int report_views(struct store *s, const char *dir, const char *text, const char 
 	return err;
 }
 
-/* Which rows --top keeps is known before they are read: rows that it will not keep are dropped on the way. */
+/* Decides before the rows are read which of them --top keeps: the others are dropped on the way. */
 static int read_most(struct grid *t, const char *from)
 {
 	auto_free char *part = strndup(from, statement_end(from) - from);

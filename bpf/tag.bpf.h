@@ -312,6 +312,23 @@ __noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end
 	return 0;
 }
 
+/* A bio that a loop device's worker submits for its backing file. */
+static __always_inline void tag_below_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, struct task_ctx *c, bool write)
+{
+	struct writer *w = fp->inode ? writer_find(fp->inode) : NULL;
+
+	t->cause = CAUSE_LOOPBACK;
+	if (!write || !fp->inode) {
+		t->owner = owner_current(c, &t->how);
+		if (fp->inode && is_blockdev(fp->inode) && NUMBER_AT(fp->inode, struct inode, i_rdev) == bio_dev(b))
+			t->cause = CAUSE_METADATA;
+	} else if (w && w->loop) { /* the backing file's own pages, else those of the file above */
+		tag_loop(t, fp->inode, fp->index);
+	} else {
+		t->owner = writer_of_page((u64)fp->inode, fp->index, &t->how);
+	}
+}
+
 static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	struct first_page fp = {};
@@ -336,18 +353,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		}
 	}
 	if (c && c->behalf == BEHALF_LOOP) {
-		struct writer *w = fp.inode ? writer_find(fp.inode) : NULL;
-
-		t->cause = CAUSE_LOOPBACK;
-		if (!write || !fp.inode) {
-			t->owner = owner_current(c, &t->how);
-			if (fp.inode && is_blockdev(fp.inode) && NUMBER_AT(fp.inode, struct inode, i_rdev) == bio_dev(b))
-				t->cause = CAUSE_METADATA;
-		} else if (w && w->loop) { /* the backing file's own pages, else those of the file above */
-			tag_loop(t, fp.inode, fp.index);
-		} else {
-			t->owner = writer_of_page((u64)fp.inode, fp.index, &t->how);
-		}
+		tag_below_loop(b, t, &fp, c, write);
 		return;
 	}
 	if (write && is_journal(b, &fp, c, &data)) {

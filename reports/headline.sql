@@ -9,7 +9,7 @@ WITH reader AS (
        FROM v_volume v LEFT JOIN v_ratio d ON d.gid = v.gid AND d.ratio = 'raf_dev'
        WHERE v.shown AND v.rank <= 3 AND (v.S_r > 0 OR v.B_r > 0)),
      writes AS MATERIALIZED (SELECT COUNT(*) AS n, SUM(B) AS B FROM v_grew),
-     -- reads are told where nothing was written, or devices read a tenth of what they moved
+     -- reads are reported where nothing was written, or devices read a tenth of what they moved
      reads AS MATERIALIZED (
        SELECT r.* FROM reader r JOIN writes w
        WHERE w.n = 0 OR (r.whole * 10 >= r.whole + COALESCE(w.B, 0) AND r.B_r * 10 >= r.whole AND r.B_r > 0)),

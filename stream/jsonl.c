@@ -12,7 +12,7 @@
 #include "wake.h"
 
 #define BUFFER_BYTES (256 << 10) /* what is formatted is still in the cache of the processor when it is written */
-#define EVENT_MAX 1024          /* more than the longest event line without what is told of its owner and file: 20 fields, keys and 20 digits each */
+#define EVENT_MAX 1024          /* more than the longest event line without the names of its owner and file: 20 fields, keys and 20 digits each */
 #define NAME_ROOM 64            /* a dictionary value as it stands in the line; that of a kind has its layer behind it */
 
 /* The first fields say when and where. Those from TAIL_AT on say who did what to what, and most often somebody did the same before: the
@@ -26,7 +26,7 @@ enum {
 	TAIL_WORDS = (TAIL_BYTES + 7) / 8,
 };
 
-#define TOLD_MAX (1 << 26)      /* numbers of processes and files beyond are told nothing of */
+#define TOLD_MAX (1 << 26)      /* numbers of processes and files beyond have no names kept */
 #define TAILS_BITS 9
 #define TAIL_USUAL 128          /* bytes that most are shorter than */
 #define TAIL_ROOM 256           /* those that are longer are not kept */
@@ -238,7 +238,7 @@ static size_t told_len(const struct told *t, u32 id)
 	return text ? strlen(text) : 0;
 }
 
-/* Every field from TAIL_AT on, and what is told of the owner and the file. */
+/* Every field from TAIL_AT on, and the names of the owner and the file. */
 static __attribute__((noinline)) char *put_tail(const struct jsonl *j, char *p, const struct iot_event *e)
 {
 #define FIELD(type, name, presence, unit, doc) if (offsetof(struct iot_event, name) >= TAIL_AT) PUT(type, name, presence);
@@ -287,7 +287,7 @@ static bool is_known(const struct iot_event *e)
 		e->carrier < CARRIER_MAX;
 }
 
-/* Room for what is told, with what is in the line so far; *p moves when the buffer had to be emptied. Names are at most 4 KiB, and six times that
+/* Makes room for these names behind the line so far; *p moves when the buffer had to be emptied. Names are at most 4 KiB, and six times that
  * when they are escaped. */
 static __attribute__((noinline)) bool has_room(struct jsonl *j, char **p, const struct iot_event *e)
 {

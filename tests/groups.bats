@@ -89,7 +89,7 @@ moving() {
 		sh "$two/$top/demo.slice/x.service" "$two/$top/other.service"
 }
 
-@test "a process that moves is counted where it was: 3001 bytes in one group, 7001 and 1009 in the next, W and B likewise" {
+@test "a process that moves is counted where it was: 3001 bytes in one group, 7001 and 1009 in the next, W and B too" {
 	record moving --cgroup "/$top"
 	# with what tells the kernel its number: five digits or less, and a newline
 	sqlite3 run.sqlite "SELECT p.cgroup, f.path, i.write_bytes FROM file_io i JOIN file f ON f.id = i.file JOIN process p ON p.id = i.owner
