@@ -345,6 +345,18 @@ static void place_command(struct options *o)
 	o->arg[1] = store;
 }
 
+/* `slow STORE 5` is `slow STORE --top 5`, and so of any report. */
+static int place_top(struct options *o)
+{
+	if (o->args != 3 || o->has_top || find_command(o->arg[0]) || parse_number_63(o->arg[2], &o->select.top))
+		return 0;
+	if (!o->select.top)
+		return fail_as(EXIT_USAGE, 0, "0 rows of each table: at least one");
+	o->has_top = true;
+	o->args--;
+	return 0;
+}
+
 /* Of the command that --help stands beside. */
 static int help_command(const struct options *o)
 {
@@ -367,7 +379,7 @@ static int run_command(struct options *o)
 		return o->args ? help_command(o) : help(o);
 	if (!o->args)
 		return fail_as(EXIT_USAGE, 0, "what shall I do? usage: iot-analyze COMMAND STORE [OPTIONS] (--help says more)");
-	if (check_place(o, o->arg[0]))
+	if (place_top(o) || check_place(o, o->arg[0]))
 		return EXIT_USAGE;
 	c = find_command(o->arg[0]);
 	if (!c)

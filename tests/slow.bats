@@ -34,6 +34,9 @@ for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))'
 write 50.000 50.000 0.000 0.000 0.000 0.000 0.000 dd /mnt/out entering, locks, pages" ] || { of_slow calls "$parts"; false; }
 	[ "$(of_slow syncs "call meanwhile")" = "fsync 1 MiB data of dd, 8 KiB journal of cat" ]
 	[ "$(of_slow calls call --top 1)" = fsync ]
+	[ "$("$ANALYZE" slow "$S" 1 --table calls --format csv)" = "$("$ANALYZE" slow "$S" --top 1 --table calls --format csv)" ]
+	[ "$("$ANALYZE" "$S" slow 1)" = "$("$ANALYZE" slow "$S" --top 1)" ]
+	[[ "$("$ANALYZE" slow "$S" 0 2>&1)" == *"at least one"* ]]
 	[ "$(of_slow kinds "call calls share_commit share_flush")" = "fsync 1 0.300 0.200
 write 1 0.000 0.000" ]
 	"$ANALYZE" help who makes my fsync stall | grep -q 'slow STORE'
