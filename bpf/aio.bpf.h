@@ -42,7 +42,7 @@ static __always_inline void aio_beside(struct task_ctx *c, const struct aio *a, 
 		fresh_before(c, wrote_by(c, o, a->proc), a->size);
 		return;
 	}
-	if (o->ret >= 0 || a->type != SUB_FT_REG || inode_number((struct inode *)a->host) != a->ino)
+	if (o->ret >= 0 || a->type != SUB_FT_REG || is_off_disk(a->type, a->dev) || inode_number((struct inode *)a->host) != a->ino)
 		return;
 	from = a->flags & FLAG_APPEND ? NUMBER_AT(a->host, struct inode, i_size) : a->offset;
 	begun = from & -(u64)(a->block ?: PAGE_SIZE);
@@ -84,7 +84,8 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 		w->append_at = o->offset;
 	}
 	op_record(c, o, a->proc);
-	filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != MOVES_NOTHING ? res : 0, o->flags);
+	if (!is_off_disk(a->type, a->dev))
+		filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != MOVES_NOTHING ? res : 0, o->flags);
 	if (REDUCED)
 		return 0;
 	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&

@@ -172,6 +172,8 @@ int PROBE(block__remap, struct bio *b, u32 dev, u64 from)
 	if (b->bi_bdev->bd_dev == dev)
 		return 0; /* a partition's bio finds its place on the disk */
 	held_note(b->bi_bdev, dev);
+	if (cfg.dev && dev_wanted(disk_of(b->bi_bdev)))
+		on_disk_note(dev, 1);
 	bio_passed(b, dev, from);
 	return 0;
 }

@@ -88,6 +88,8 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 	carry_begins((u64)i, off + len);
 	k.owner = owner_top(owner);
 	k.dev = fs_disk((struct btrfs_fs_info *)FOLLOW(i, i_sb, s_fs_info));
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.kind = KIND_FS_PACKED;
 	k.cause = CAUSE_DATA;
 	k.how = how;

@@ -87,7 +87,7 @@ static __always_inline void claim_folio(const struct task_ctx *c, struct inode *
 	claim_range((u64)i, from, to - from, owner, !is_dirty(i));
 }
 
-/* A folio of a file turned dirty. Returns where that is counted. */
+/* A folio of a file turned dirty. Returns where that is counted; IOT_NO_CELL: it is not, of a file on another disk than that of --dev. */
 static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 {
 	struct iot_cell_key k = {};
@@ -98,6 +98,8 @@ static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 	k.kind = KIND_DIRTY;
 	k.how = how;
 	k.sub = SUB_FT_REG;
+	if (!dev_wanted(k.dev))
+		return IOT_NO_CELL;
 	cell = cell_find(&k);
 	cell_add(cell, 1, 0, 0, 0, false);
 	return cell;
@@ -173,7 +175,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 		whole = is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
 		if (whole || as_one)
 			fresh_note_for(c, t, i, off, d.bytes);
-		if (!whole && c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
+		if (!whole && cell != IOT_NO_CELL && c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
 			sole_learn(t, i, owner, cell);
 		return 0;
 	}

@@ -65,6 +65,8 @@ __noinline int dirty_at(u64 inode, const struct dirtied *d)
 		bytes = end > off ? end - off : 0;
 	k.owner = d->proc;
 	k.dev = inode_dev(i);
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.kind = KIND_DIRTY_MMAP;
 	k.how = d->how;
 	k.sub = stores(current_task()) ? SUB_FOR_FAULT : SUB_FT_REG;

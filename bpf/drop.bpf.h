@@ -48,9 +48,11 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	k.kind = kind;
 	k.how = how;
 	k.sub = SUB_FT_REG;
-	count_apart(&k, 1, 0, 0, false);
 	if (kind != KIND_FS_EVICT)
 		carry_begins(0, 0); /* who waited for that, and writes now, makes dirty what was dropped */
+	if (!dev_wanted(k.dev))
+		return 0;
+	count_apart(&k, 1, 0, 0, false);
 	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
 		return 0;
 	file_event(&k, i, off, size, 0);

@@ -87,6 +87,8 @@ __noinline int ext4_inlined(u64 inode, u64 off, u64 len, u32 block, u32 proc)
 	off -= off & (block - 1);
 	len = (len + block - 1) & ~((u64)block - 1);
 	k.dev = disk_below(i);
+	if (!dev_wanted(k.dev))
+		return 0;
 	count_apart(&k, 1, len, 0, false);
 	if (wants_event(proc))
 		file_event(&k, i, off, len, len);

@@ -69,6 +69,12 @@ static __always_inline bool is_storage(u8 type)
 	return type == SUB_FT_REG || type == SUB_FT_BLK;
 }
 
+/* Is a file none of the disk that --dev names? What is done to it is not counted. What is in no file system has no disk. */
+static __always_inline bool is_off_disk(u8 type, u32 dev)
+{
+	return cfg.dev && (is_storage(type) || type == SUB_FT_DIR) && !dev_wanted(dev);
+}
+
 struct path_walk {
 	struct iot_path *out;
 	struct dentry *d, *root;    /* root: of the process, where the path that it uses begins */
@@ -153,6 +159,19 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	return 0;
 }
 
+/* Is the context's file on the disk of --dev? The file system may be new, or the number another's than before. btrfs names no device here
+ * (fs_btrfs.bpf.c). */
+static __always_inline void seen_place(const struct task_ctx *c, struct super_block *sb)
+{
+	u64 bdev = POINTER_AT(sb, struct super_block, s_bdev);
+
+	if (c->seen_type == SUB_FT_BLK)
+		bdev = c->seen_host - bpf_core_field_offset(struct bdev_inode, vfs_inode);
+	else if (NUMBER_AT(sb, struct super_block, s_magic) == BTRFS_MAGIC)
+		return;
+	on_disk_note(c->seen_dev, bdev && dev_wanted(disk_at(bdev)));
+}
+
 /* Another file than last time: everything about it is looked up. The file of an overlay is the one below, by the path that the
  * process used; it may be another one after each write, so it is never "the same". */
 __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
@@ -177,6 +196,8 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	c->seen_file = 0;
 	if (c->seen_type == SUB_FT_BLK)
 		c->seen_dev = BPF_CORE_READ(i, i_rdev);
+	if (cfg.dev && !REDUCED)
+		seen_place(c, sb);
 	if (is_storage(c->seen_type)) {
 		u32 proc = proc_current(c);
 

@@ -260,6 +260,8 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 	if (!fs)
 		return 0;
 	layout_tell();
+	if (cfg.dev && dev_wanted(fs_disk(fs))) /* it may have been mounted during the run */
+		on_disk_note(fs_dev(fs), 1);
 	transid = handle ? value : FOLLOW(fs, generation);
 	m = mount_see(fs, transid);
 	owner = owner_current(c, &how);
@@ -319,6 +321,8 @@ int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
 		x->ended = 1;
 	k.owner = x ? x->top & ~OWNER_LOOP : PROC_NONE;
 	k.dev = fs_disk(fs);
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.kind = KIND_COMMIT;
 	k.cause = cause_of(x ? x->top : PROC_NONE, CAUSE_JOURNAL);
 	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;

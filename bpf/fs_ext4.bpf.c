@@ -189,6 +189,8 @@ int PROBE(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	}
 	k.owner = x->top & ~OWNER_LOOP;
 	k.dev = disk_at(journal_bdev(j));
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.kind = KIND_COMMIT;
 	k.cause = cause_of(x->top, CAUSE_JOURNAL);
 	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
@@ -291,6 +293,8 @@ int PROBE(ext4__checkpoint, struct journal_s *j, int result)
 		return 0;
 	k.owner = owner_top(owner_current(ctx_find(), &how));
 	k.dev = disk_at(journal_bdev(j));
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.kind = KIND_CHECKPOINT;
 	k.cause = CAUSE_METADATA;
 	k.how = how;
@@ -350,6 +354,8 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 		flush = now - begin - commit;
 	k.owner = proc_current(c);
 	k.dev = c->sync_dev;
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.how = HOW_EXACT;
 	k.kind = KIND_FS_SYNC;
 	count_apart(&k, 1, 0, now - begin, ret < 0);

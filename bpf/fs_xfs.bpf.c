@@ -270,6 +270,8 @@ static long checkpoint_end(u32 n, struct ended *e)
 		x->ended = 1;
 	k.owner = x ? x->top & ~OWNER_LOOP : PROC_NONE;
 	k.dev = e->disk;
+	if (!dev_wanted(k.dev))
+		return 0;
 	k.kind = KIND_COMMIT;
 	k.cause = cause_of(x ? x->top : PROC_NONE, CAUSE_JOURNAL);
 	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;

@@ -305,6 +305,10 @@ struct block_device {
 	void *bd_holder; /* who has it for himself: a volume, a file system; only compared */
 };
 
+struct bdev_inode { /* its block_device is the first of it */
+	struct inode vfs_inode;
+};
+
 struct request_queue {
 	struct gendisk *disk;
 };

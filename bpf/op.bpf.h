@@ -54,6 +54,10 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 
 	if (!c || !o)
 		return 0;
+	if (is_off_disk(c->seen_type, c->seen_dev)) {
+		c->cell_key.owner = PROC_NONE; /* no call is like this one (quick_learn()) */
+		return 0;
+	}
 	k.owner = proc;
 	k.dev = c->seen_dev;
 	/* its four small fields in one store: loading them at once after storing each stalls */
@@ -85,6 +89,8 @@ __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 	if (!c || !o)
 		return 0;
 	op_record(c, o, proc);
+	if (is_off_disk(c->seen_type, c->seen_dev))
+		return 0;
 	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != MOVES_NOTHING ? o->ret : 0, o->flags);
 	return 0;
 }

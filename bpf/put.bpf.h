@@ -196,7 +196,7 @@ static __always_inline void put_add(const struct task_ctx *c, struct iot_put_key
 {
 	struct iot_put *p;
 
-	if (k->owner < PROC_FIRST || k->owner & OWNER_LOOP || !gate_open())
+	if (k->owner < PROC_FIRST || k->owner & OWNER_LOOP || !gate_open() || !dev_wanted(k->dev))
 		return;
 	k->file = i ? put_number(c, i) : 0;
 	p = put_find(k);

@@ -374,9 +374,40 @@ static __always_inline u32 disk_below(const struct inode *i)
 	return disk_at(POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev));
 }
 
-static __always_inline bool dev_wanted(u32 disk)
+/* Numbers of devices on the disk of --dev: its partitions, volumes and loop devices above it, however deep, and of file systems that have
+ * numbers of their own (btrfs). The tracer fills in those that are there when it begins; what comes during the run is added where it is seen. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, u32);    /* 1 */
+} on_disk SEC(".maps");
+
+/* Global: its key is not on the stack of those who ask. */
+__noinline u32 is_on_disk(u32 dev)
 {
-	return !cfg.dev || cfg.dev == disk;
+	return !!bpf_map_lookup_elem(&on_disk, &dev);
+}
+
+/* Is a device, or a file system by its number, on the disk that --dev names? Without one all are. */
+static __always_inline bool dev_wanted(u32 dev)
+{
+	return !cfg.dev || cfg.dev == dev || is_on_disk(dev);
+}
+
+/* A device or file system lies on the disk of --dev, or does no more: its number may be another's by now. */
+__noinline int on_disk_note(u32 dev, u32 on)
+{
+	u32 one = 1;
+
+	if (!dev || dev == cfg.dev || is_on_disk(dev) == on)
+		return 0;
+	if (on)
+		bpf_map_update_elem(&on_disk, &dev, &one, BPF_ANY);
+	else
+		bpf_map_delete_elem(&on_disk, &dev);
+	return 0;
 }
 
 #endif

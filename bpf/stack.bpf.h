@@ -237,6 +237,14 @@ static __always_inline u32 loop_asker(u64 bio)
 	return owner_top(t ? t->owner : PROC_NONE);
 }
 
+/* Is the file of a loop device, an inode, on the disk of --dev? btrfs is known by its number. */
+static __always_inline bool loop_on_disk(struct inode *backing)
+{
+	u64 bdev = backing ? POINTER_AT(POINTER_AT(backing, struct inode, i_sb), struct super_block, s_bdev) : 0;
+
+	return backing && dev_wanted(bdev ? disk_at(bdev) : inode_dev(backing));
+}
+
 static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 {
 	struct loop_device *lo = d->private_data;
@@ -244,6 +252,8 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 	struct loop_walk w = { .bio = POINTER_AT(rq, struct request, bio) };
 	struct writer *v;
 
+	if (cfg.dev)
+		on_disk_note(d->part0->bd_dev, loop_on_disk(backing));
 	if (!backing || is_on(backing, TMPFS_MAGIC)) /* whose pages are written to no device */
 		return;
 	w.space = page_space(backing);

@@ -173,6 +173,8 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 		uring_claim(u, f, d->bytes);
 	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
 		ra_used(f->host, f->offset, d->bytes);
+	if (is_off_disk(f->type, f->dev))
+		return 0;
 	uring_count(u, f, d);
 	filesum_async(u->comm, f->id, f->type, u->proc, d->kind, d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
 		      d->bytes, f->flags | u->flags);

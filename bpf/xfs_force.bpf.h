@@ -174,6 +174,8 @@ int PROBE(xfs__force, struct xfs_mount *mp, s64 sequence, unsigned long from)
 	k.owner = owner_top(owner);
 	k.how = how;
 	k.dev = FOLLOW(mp, m_super, s_bdev, bd_disk, part0, bd_dev);
+	if (!dev_wanted(k.dev))
+		return 0;
 	count_apart(&k, 1, 0, 0, false);
 	return 0;
 }

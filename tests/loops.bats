@@ -6,59 +6,14 @@ load helper
 load stacks_lib
 
 setup() {
-	need_tracer
-	need losetup mount
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-	mounts=() upper=()
+	need_stacks
 }
 
 teardown() {
-	local i
-
 	repeat_skipped
-	for ((i = ${#mounts[@]} - 1; i >= 0; i--)); do
-		umount "${mounts[i]}" || { sleep 1 && umount "${mounts[i]}"; } || :
-		[ -z "${upper[i]-}" ] || losetup --detach "${upper[i]}" || :
-	done
-	stack_down
+	nest_down
 }
 
-make_fs() { # TYPE DEVICE
-	case $1 in
-	ext4) need mkfs.ext4 e2fsprogs && mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$2" ;;
-	xfs) need mkfs.xfs xfsprogs && mkfs.xfs -q -f "$2" ;;
-	btrfs) need mkfs.btrfs btrfs-progs && mkfs.btrfs -q -f "$2" ;;
-	esac
-}
-
-# File systems one in the other, on loop devices, the first on the disk: $disk, $top (the device of the last), $at (where that is mounted).
-nest() { # TYPE...
-	local type n=0 size=1600
-
-	leaf_up ${size}M
-	disk=$leaf top=$leaf disk_no=$leaf_no
-	for type; do
-		if [ $n -gt 0 ]; then
-			size=$((size - 400))
-			truncate -s ${size}M "$at/image"
-			top=$(losetup --find --show "$at/image")
-			upper[n]=$top
-		fi
-		at=$BATS_TEST_TMPDIR/at$n
-		mkdir "$at"
-		make_fs "$type" "$top"
-		mount -o noatime "$top" "$at"
-		mounts+=("$at")
-		n=$((n + 1))
-	done
-	top_no=$(<"/sys/block/${top#/dev/}/dev")
-	for ((n = ${#mounts[@]} - 1; n >= 0; n--)); do sync -f "${mounts[n]}"; done
-	sleep 0.5 # btrfs has more to write when extents were entered into its trees
-	for n in 1 2; do sync -f "${mounts[0]}"; done
-}
-
-counter() { dev_bytes "$1" | cut -d' ' -f2; }
 cell() { # REPORT TABLE WHO COLUMN
 	"$analyze" "$1" "$store" --format csv --table "$2" |
 		awk -F, -v who="$3" -v column="$4" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i } $2 == who { print $at }'
@@ -94,9 +49,7 @@ measure() { # WHO COMMAND...
 			"$(total bytes "kind = 'block_write' AND dev = '$disk_no'")"
 		same "B has none of it" "$(total bytes "kind = 'block_write' AND cause IN ('journal', 'metadata') AND dev = '$disk_no'")" 0
 		"$analyze" "$store" | tr -s ' \n' ' ' | grep -q 'the disks below .* for that'
-		teardown
-		mounts=() upper=() leaves=() images=()
-		rm -rf at0 at1
+		nest_down
 	done
 }
 

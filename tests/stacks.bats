@@ -7,10 +7,7 @@ load helper
 load stacks_lib
 
 setup() {
-	need_tracer
-	need losetup mount
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	need_stacks
 	mnt=$BATS_TEST_TMPDIR/mnt
 	mkdir "$mnt"
 	full='' zones=''

@@ -4,6 +4,15 @@
 
 export DM_DISABLE_UDEV=1
 images=() leaves=() volumes=() arrays=() leaf='' leaf_no='' volume='' volume_no=''
+mounts=() upper=() disk='' disk_no='' top='' top_no='' at='' # of nest
+
+# For tests that need several devices: the store and everything else is in the test's own folder.
+need_stacks() {
+	need_tracer
+	need losetup mount
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
 
 # Releases all of it; of MOUNTs, the one that was made last comes first.
 stack_down() { # MOUNT...
@@ -61,4 +70,53 @@ ext4_on() { # DEVICE [MOUNT]
 	mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 "$1"
 	mount -o noatime "$1" "$at"
 	sync -f "$at"
+}
+
+make_fs() { # TYPE DEVICE
+	case $1 in
+	ext4) need mkfs.ext4 e2fsprogs && mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$2" ;;
+	xfs) need mkfs.xfs xfsprogs && mkfs.xfs -q -f "$2" ;;
+	btrfs) need mkfs.btrfs btrfs-progs && mkfs.btrfs -q -f "$2" ;;
+	esac
+}
+
+# File systems one in the other, on loop devices, the first on the disk: $disk, $top (the device of the last), $at (where that is mounted).
+nest() { # TYPE...
+	local type n=0 size=1600
+
+	leaf_up ${size}M
+	disk=$leaf top=$leaf disk_no=$leaf_no
+	for type; do
+		if [ $n -gt 0 ]; then
+			size=$((size - 400))
+			truncate -s ${size}M "$at/image"
+			top=$(losetup --find --show "$at/image")
+			upper[${#mounts[@]}]=$top
+		fi
+		at=$BATS_TEST_TMPDIR/at$n
+		mkdir "$at"
+		make_fs "$type" "$top"
+		mount -o noatime "$top" "$at"
+		mounts+=("$at")
+		n=$((n + 1))
+	done
+	top_no=$(<"/sys/block/${top#/dev/}/dev")
+	for ((n = ${#mounts[@]} - 1; n >= 0; n--)); do sync -f "${mounts[n]}"; done
+	sleep 0.5 # btrfs has more to write when extents were entered into its trees
+	for n in 1 2; do sync -f "${mounts[0]}"; done
+}
+
+counter() { dev_bytes "$1" | cut -d' ' -f2; }
+
+# Releases the file systems that nest made, or that a test put into `mounts` itself.
+nest_down() {
+	local i
+
+	for ((i = ${#mounts[@]} - 1; i >= 0; i--)); do
+		umount "${mounts[i]}" || { sleep 1 && umount "${mounts[i]}"; } || :
+		[ -z "${upper[i]-}" ] || losetup --detach "${upper[i]}" || :
+		rm -rf --one-file-system "${mounts[i]}"
+	done
+	stack_down
+	mounts=() upper=() leaves=() images=()
 }

@@ -178,6 +178,17 @@ static bool holds_file(void *arg, const struct mount *m)
 	return false;
 }
 
+static bool is_mount_of(void *arg, const struct mount *m)
+{
+	struct backing *b = arg;
+
+	if (m->dev != b->dev)
+		return false;
+	look_below(m, b);
+	return true;
+}
+
+/* Of a loop device, or of a file system that has a number of its own. */
 static ssize_t answer_backing(void *arg, const void *question, size_t len, void *answer, size_t room)
 {
 	static const char deleted[] = " (deleted)";
@@ -189,6 +200,10 @@ static ssize_t answer_backing(void *arg, const void *question, size_t len, void 
 	if (len != sizeof(dev) || room < sizeof(*b))
 		return -EINVAL;
 	memcpy(&dev, question, len);
+	if (!(dev >> 20)) {
+		*b = (struct backing){ dev, BELOW_UNKNOWN };
+		return mounts_find_ours(is_mount_of, b) && b->bottom == BELOW_DEVICE ? (ssize_t)sizeof(*b) : -ENOENT;
+	}
 	if (read_line(sys_path(dev, "loop/backing_file", path), file, sizeof(file)) <= 0)
 		return -ENOENT;
 	end = strlen(file) > strlen(deleted) ? file + strlen(file) - strlen(deleted) : file;
@@ -308,16 +323,16 @@ const struct rec_device *devices_again(struct devices *d, u32 dev)
 	return describe(d, dev, dev >> 20 && sys_has(dev, "dev"), find_mount(dev, &d->mount));
 }
 
-/* Calls back with each name in a folder of a device in /sys that says a device number. */
-static void each_below(u32 dev, const char *folder, void (*call)(void *arg, u32 below), void *arg)
+/* Calls back with each name in a folder of /sys that says a device number. */
+static void each_in(const char *folder, void (*call)(void *arg, u32 below), void *arg)
 {
-	char path[128], file[300], name[64];
-	DIR *dir = opendir(sys_path(dev, folder, path));
+	char file[600], name[64];
+	DIR *dir = opendir(folder);
 	struct dirent *e;
 	u32 below;
 
 	while (dir && (e = readdir(dir))) {
-		snprintf(file, sizeof(file), "/sys/dev/block/%u:%u/%s/%.128s/dev", dev >> 20, dev & 0xfffff, folder, e->d_name);
+		snprintf(file, sizeof(file), "%.400s/%.128s/dev", folder, e->d_name);
 		if (e->d_name[0] != '.' && read_line(file, name, sizeof(name)) >= 0 && !dev_parse(name, &below))
 			call(arg, below);
 	}
@@ -330,6 +345,39 @@ struct levels {
 	void (*level)(void *arg, const struct rec_level *);
 	void *arg;
 };
+
+struct member {
+	u32 dev;
+	bool found;
+};
+
+static void is_member(void *arg, u32 dev)
+{
+	struct member *m = arg;
+
+	m->found |= m->dev == dev;
+}
+
+/* Calls back with each device of the btrfs file system that one is part of. */
+static void each_of_btrfs(u32 dev, void (*call)(void *arg, u32 below), void *arg)
+{
+	static const char all[] = "/sys/fs/btrfs";
+	DIR *dir = opendir(all);
+	char folder[400] = "";
+	struct member m = { dev };
+	struct dirent *e;
+
+	while (dir && !m.found && (e = readdir(dir))) {
+		snprintf(folder, sizeof(folder), "%s/%.128s/devices", all, e->d_name);
+		each_in(folder, is_member, &m);
+	}
+	if (dir)
+		closedir(dir);
+	if (m.found)
+		each_in(folder, call, arg);
+	else
+		call(arg, dev);
+}
 
 static void give_level(void *arg, u32 below)
 {
@@ -349,12 +397,18 @@ static const char *sys_text(u32 dev, const char *file, char text[FIELD_MAX])
 
 void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *), void *arg)
 {
-	char how[FIELD_MAX], name[FIELD_MAX], dm[FIELD_MAX + 4];
+	char how[FIELD_MAX], name[FIELD_MAX], dm[FIELD_MAX + 4], path[128];
 	struct levels l = { { .dev = dev }, level, arg };
 	struct backing b;
 	bool leaf;
 	u32 disk;
 
+	if (!(dev >> 20)) {
+		l.rec.how = "btrfs";
+		if (backing_of(dev, &b))
+			each_of_btrfs(b.dev, give_level, &l);
+		return;
+	}
 	l.rec.how = type_of(dev, &leaf);
 	if (!strcmp(l.rec.how, "partition")) {
 		if (!sys_dev(dev, "../dev", &disk))
@@ -377,7 +431,7 @@ void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *),
 			l.rec.how = dm;
 		}
 	}
-	each_below(dev, "slaves", give_level, &l);
+	each_in(sys_path(dev, "slaves", path), give_level, &l);
 }
 
 int devices_holder(u32 dev, u32 *volume)
@@ -412,4 +466,52 @@ void devices_list(void (*device)(void *arg, u32 dev), void *arg)
 	}
 	if (dir)
 		closedir(dir);
+}
+
+#define DEPTH_MAX 16            /* devices upon devices */
+
+/* Looks for a disk below a device. */
+struct lies_on {
+	u32 disk;
+	unsigned int depth;
+	bool found;
+	void (*device)(void *arg, u32 dev);
+	void *arg;
+};
+
+static void look_at_level(void *arg, const struct rec_level *l)
+{
+	struct lies_on *w = arg;
+
+	w->found |= l->below == w->disk;
+	if (w->found || w->depth == DEPTH_MAX)
+		return;
+	w->depth++;
+	devices_levels(l->below, look_at_level, w);
+	w->depth--;
+}
+
+static void give_if_on(void *arg, u32 dev)
+{
+	struct lies_on *w = arg;
+
+	w->found = false;
+	devices_levels(dev, look_at_level, w);
+	if (w->found)
+		w->device(w->arg, dev);
+}
+
+static bool give_mount_if_on(void *arg, const struct mount *m)
+{
+	if (!(m->dev >> 20) && !strcmp(m->fs, "btrfs"))
+		give_if_on(arg, m->dev);
+	return false;
+}
+
+void devices_on(u32 disk, void (*device)(void *arg, u32 dev), void *arg)
+{
+	struct lies_on w = { .disk = disk, .device = device, .arg = arg };
+
+	devices_list(give_if_on, &w);
+	mounts_find_ours(give_mount_if_on, &w);
 }

@@ -25,8 +25,8 @@ const struct rec_device *devices_again(struct devices *, u32 dev);
 /* Was its record given? */
 bool devices_known(struct devices *, u32 dev);
 
-/* Calls back with each device that one lies on directly: the disk of a partition, members of a volume, what a loop device's file is on. The
- * strings live inside the callback. */
+/* Calls back with each device that one lies on directly: the disk of a partition, members of a volume or of a btrfs file system, by the
+ * number that is its own, what a loop device's file is on. The strings live inside the callback. */
 void devices_levels(u32 dev, void (*level)(void *arg, const struct rec_level *), void *arg);
 
 /* The volume (dm, md) that a block device is part of; -ENOENT: none. */
@@ -34,6 +34,9 @@ int devices_holder(u32 dev, u32 *volume);
 
 /* Calls back with the number of every block device that has a capacity. */
 void devices_list(void (*device)(void *arg, u32 dev), void *arg);
+
+/* Calls back with each device that lies on a disk, however deep, and with the own number of each btrfs file system on one. */
+void devices_on(u32 disk, void (*device)(void *arg, u32 dev), void *arg);
 
 /* First place where a file system with this number is mounted; NULL none. Lives until the next call. */
 const char *devices_mount(struct devices *, u32 dev);

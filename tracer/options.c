@@ -51,7 +51,7 @@ static const struct row {
 	{ 0, "container", "NAME|ID", "only processes in this container; can be repeated", take_container },
 	{ 0, "unit", "NAME", "only processes of this unit of systemd, such as etcd or user.slice; can be repeated", take_unit },
 	{ 0, "system", "NAME", "only processes of this storage system, such as etcd", take_system },
-	{ 0, "dev", "NAME", "only requests of this disk, such as sda or 8:0", take_dev },
+	{ 0, "dev", "NAME", "only requests of this disk, and calls on files that are on it, such as sda or 8:0", take_dev },
 	{ 0, NULL, NULL, "Where it goes:", NULL },
 	{ 'o', "output", "FILE", "write FILE.sqlite (a store, appended to), FILE.jsonl, or - (standard output); can be repeated", take_output },
 	{ 'f', "format", "FORMAT", "text, table or jsonl: for outputs that are not a store (default output: -)", take_format },

@@ -417,6 +417,15 @@ void probes_hold(struct probes *p, u32 dev, u32 volume)
 		p->state->passes = 1;
 }
 
+void probes_want_device(struct probes *p, u32 dev)
+{
+	int fd = map_fd(p, "on_disk");
+	u32 one = 1;
+
+	if (fd >= 0)
+		bpf_map_update_elem(fd, &dev, &one, BPF_ANY);
+}
+
 static size_t on_record(void *arg, const void *data)
 {
 	struct probes *p = arg;

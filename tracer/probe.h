@@ -137,6 +137,8 @@ size_t probes_consume(struct probes *, const struct probe_callbacks *);
 
 /* Tells the kernel side that a volume is made of a device (a disk or a partition). */
 void probes_hold(struct probes *, u32 dev, u32 volume);
+/* Tells the kernel side that a device, or a file system by its number, is on the only disk that is wanted. */
+void probes_want_device(struct probes *, u32 dev);
 /* Once a second: tells the kernel side that time goes by, and lets it throw out what says nothing any more. */
 void probes_second(struct probes *);
 

@@ -129,12 +129,21 @@ static void hold_device(void *arg, u32 dev)
 		probes_hold(r->probes, dev, volume);
 }
 
+static void want_device(void *arg, u32 dev)
+{
+	struct run *r = arg;
+
+	probes_want_device(r->probes, dev);
+}
+
 /* The counters of the kernel cannot be read in the moment in which the gate opens or closes, and a server that is never idle
  * completes requests in between: they are counted apart (truth.c). */
 static int open_gate(struct run *r)
 {
 	probes_ready(r->probes);
 	devices_list(hold_device, r);
+	if (r->opts->dev)
+		devices_on(r->opts->dev, want_device, r);
 	if (truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
 	ask_patience(ASK_IN_PASSING);

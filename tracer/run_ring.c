@@ -233,7 +233,7 @@ void run_learn_device(void *arg, u32 dev)
 	bool known = devices_known(r->devices, dev);
 	const struct rec_device *rec = devices_learn(r->devices, dev, r->sec);
 
-	if (rec && !known && dev >> 20)
+	if (rec && !known && (dev >> 20 || (rec->fs && !strcmp(rec->fs, "btrfs"))))
 		devices_levels(dev, give_level, r);
 	if (rec && !give_device(r, rec) && r->n_unserved < N_OF(r->unserved))
 		r->unserved[r->n_unserved++] = dev;

@@ -1,15 +1,27 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- check.sql: What `verify` compares.
 
--- Counters of the kernel, but those of disks that the run was not about: by --dev, which takes a name, a path or
--- major:minor; a merged run has the counters of those that it was about. only: it was about one.
-CREATE TEMP VIEW v_only_disk AS
+-- The disk that the run was about: by --dev, which takes a name, a path or major:minor; a merged run has the counters
+-- of those that it was about.
+CREATE TEMP VIEW v_named_disk AS
 WITH asked AS (SELECT ' ' || filters || ' ' AS words FROM v_run WHERE ' ' || filters LIKE '% dev=%')
 SELECT d.dev FROM asked a JOIN v_device d
 ON instr(a.words, ' dev=' || d.device || ' ') OR instr(a.words, ' dev=/dev/' || d.device || ' ')
    OR instr(a.words, ' dev=' || devno(d.dev) || ' ')
 UNION SELECT t.dev FROM asked a JOIN ask JOIN node n ON n.run = ask.run JOIN truth t ON t.run = ask.run;
 
+-- And what lies on it: partitions, volumes, loop devices, file systems with numbers of their own. apart: it lies on
+-- another disk as well, whose requests the run has not.
+CREATE TEMP TABLE v_only_disk AS
+WITH RECURSIVE lies AS MATERIALIZED (SELECT l.dev, l.below FROM ask JOIN level l ON l.run = ask.run),
+     above(dev) AS (SELECT dev FROM v_named_disk
+                    UNION SELECT l.dev FROM above a JOIN lies l ON l.below = a.dev),
+     apart(dev) AS (SELECT dev FROM lies WHERE dev IN (SELECT dev FROM above EXCEPT SELECT dev FROM v_named_disk)
+                                           AND below NOT IN (SELECT dev FROM above)
+                    UNION SELECT l.dev FROM apart a JOIN lies l ON l.below = a.dev)
+SELECT dev, dev IN (SELECT dev FROM apart) AS apart FROM above;
+
+-- Counters of the kernel, but those of disks that the run was not about. only: it was about one.
 CREATE TEMP TABLE v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value - t.begin_value AS delta,
        COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way,
@@ -46,8 +58,14 @@ WITH m AS MATERIALIZED (
               iif(fs IS NULL, 'layer fs was not measured', NULL) AS no_fs, iif(ledger, NULL, 'no ledger') AS no_ledger,
               (SELECT filters IS NOT NULL FROM v_run) AS filtered,
               (SELECT ' ' || filters LIKE '% system=%' FROM v_run) AS by_system,
-              CASE WHEN EXISTS (SELECT 1 FROM v_only_disk) THEN 'the run is about one disk, calls are about all' END
-                  AS one_disk, iif(ledger, NULL, COALESCE((SELECT text FROM v_no_ledger),
+              EXISTS (SELECT 1 FROM v_only_disk) AS by_disk,
+              CASE WHEN EXISTS (SELECT 1 FROM v_only_disk WHERE apart)
+                   THEN 'files are on other disks than the one that the run is about, too'
+                   WHEN EXISTS (SELECT 1 FROM v_only_disk)
+                    AND EXISTS (SELECT 1 FROM v_cell WHERE app AND on_file AND bytes > 0
+                                                       AND dev NOT IN (SELECT dev FROM v_only_disk))
+                   THEN 'the run is about one disk, calls are about all' END AS one_disk,
+              iif(ledger, NULL, COALESCE((SELECT text FROM v_no_ledger),
                   'the store has no ledger for this run')) AS why_no_ledger
        FROM v_measured),
      -- the kernel counts the ranges of write-zeroes and of secure erases as written; they are no bytes here
@@ -122,12 +140,15 @@ WITH m AS MATERIALIZED (
               iif(w.dir = 'w', l.wchar, l.rchar) AS delta, 0,
               COALESCE(m.no_syscall, iif(m.by_system AND l.system IS NOT NULL
                                          AND COALESCE(c.bytes, 0) < iif(w.dir = 'w', l.wchar, l.rchar),
-                  'recognised as ' || l.system || ' in its middle: counted from then on', NULL)), w.source
+                  'recognised as ' || l.system || ' in its middle: counted from then on', NULL),
+                       iif(m.by_disk AND COALESCE(c.bytes, 0) < iif(w.dir = 'w', l.wchar, l.rchar),
+                  'the run is about one disk, the counter is about all', NULL)), w.source
        FROM life l JOIN way w JOIN m LEFT JOIN calls c ON c.pid = l.pid AND c.start_ns = l.start_ns AND c.dir = w.dir
        WHERE delta IS NOT NULL
        UNION ALL
        SELECT 3, w.what, MAX(p.comm) || ' [' || t.pid || ']', COALESCE(c.bytes, 0) * m.syscall, t.delta, 0,
-              COALESCE(m.no_syscall, iif(COALESCE(c.bytes, 0) < t.delta,
+              COALESCE(m.no_syscall, iif(m.by_disk, 'the run is about one disk, the counter is about all', NULL),
+                       iif(COALESCE(c.bytes, 0) < t.delta,
                   printf('it ran while tracing began or ended: %d of %d bytes traced', c.bytes, t.delta), NULL)),
               w.source
        FROM v_truth t JOIN m JOIN way w ON w.source = t.what JOIN v_process p ON p.pid = t.pid AND p.id > 2

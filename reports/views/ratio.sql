@@ -219,18 +219,21 @@ WITH other AS MATERIALIZED (
                           iif(inline, printf('; %d bytes of W are inline in trees', inline), '') ||
                           iif(copies, printf('; %d bytes of F are other copies of W', copies), ''), 3) AS text
        FROM other),
-     -- --dev takes requests of one disk, and calls on all: of those on others there are no requests. Where they are
-     -- more than a hundredth, ratios of calls and requests say nothing.
+     -- --dev takes requests of one disk, and calls on what is on it; an older tracer took calls on all. Of what is on
+     -- other disks, or lies on several, there are not all requests. Where it is more than a hundredth, ratios of calls
+     -- and requests say nothing.
      beside AS MATERIALIZED (
-       SELECT t.line AS gid, c.dir, SUM(n) FILTER (WHERE c.dev NOT IN (SELECT dev FROM v_only_disk)) AS n
+       SELECT t.line AS gid, c.dir, SUM(n) FILTER (WHERE o.dev IS NULL OR o.apart) AS n,
+              MAX(COALESCE(o.apart, 0)) AS apart
        FROM (SELECT gid, dev, dir, iif(dir = 's', ops, bytes) AS n FROM v_cell
              WHERE app AND on_file AND EXISTS (SELECT 1 FROM v_only_disk)
+             -- a sync of everything is one of this disk, too
              UNION ALL SELECT gid, dev, 's', ops FROM v_cell
-             WHERE app AND dir = 's' AND NOT on_file AND EXISTS (SELECT 1 FROM v_only_disk)) c
-       JOIN v_sums_to t ON t.gid = c.gid
+             WHERE app AND dir = 's' AND NOT on_file AND dev > 0 AND EXISTS (SELECT 1 FROM v_only_disk)) c
+       JOIN v_sums_to t ON t.gid = c.gid LEFT JOIN v_only_disk o ON o.dev = c.dev
        WHERE c.dir IN ('r', 'w', 's')
        GROUP BY t.line, c.dir
-       HAVING SUM(n) FILTER (WHERE c.dev NOT IN (SELECT dev FROM v_only_disk)) > 0.01 * SUM(n)),
+       HAVING SUM(n) FILTER (WHERE o.dev IS NULL OR o.apart) > 0.01 * SUM(n)),
      line AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.B + v.B_r AS weight,
               COALESCE(v.S > 0, 0) OR COALESCE(v.B > 0, 0) AS w, COALESCE(v.S_r > 0, 0) OR COALESCE(v.B_r > 0, 0) AS r,
@@ -251,7 +254,10 @@ WITH other AS MATERIALIZED (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.*, n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
               iif(d.complement, m.short, n.short) AS up, iif(d.complement, n.short, m.short) AS down,
-              COALESCE(n.why, m.why, iif(x.n > 0 AND (c.class IN ('fs', 'commit', 'block')) <>
+              COALESCE(n.why, m.why, iif(x.apart AND c.class <> e.class AND 'block' IN (c.class, e.class),
+                           printf('%d %s are on what lies on other disks than that of --dev, too',
+                                  x.n, iif(x.dir = 's', 'syncs', 'bytes of calls')), NULL),
+                       iif(x.n > 0 AND (c.class IN ('fs', 'commit', 'block')) <>
                                              (e.class IN ('fs', 'commit', 'block')),
                            printf('--dev leaves out requests, not calls: %d %s are on other disks or volumes',
                                   x.n, iif(x.dir = 's', 'syncs', 'bytes of calls')), NULL),

@@ -35,7 +35,8 @@ SELECT d.dev, d.device, d.type, d.fs, d.mount, d.leaf,
        COALESCE(c.data, 0) AS data, COALESCE(c.journal, 0) AS journal, COALESCE(c.metadata, 0) AS metadata,
        COALESCE(c.data_r, 0) AS data_r, iif(d.leaf, c.us, NULL) AS us, COALESCE(c.W, 0) AS W, COALESCE(c.F, 0) AS F
 FROM v_device d LEFT JOIN cell c ON c.dev = d.dev LEFT JOIN counted n ON n.dev = d.dev
-WHERE d.dev >> 20 > 0;
+-- of devices that --dev left out nothing is known
+WHERE d.dev >> 20 > 0 AND (d.dev IN (SELECT dev FROM v_only_disk) OR NOT EXISTS (SELECT 1 FROM v_only_disk));
 
 -- A row a level from the top down: a file system on a device, then the device. top: the first device above; depth: how
 -- many devices lie above.

@@ -118,12 +118,13 @@ GROUP BY t.line, p.sym
 UNION ALL
 SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
 
--- Lines with bytes on a loop device of which it is not known whether a disk of this machine lies below: what disks at
--- the bottom moved for them is not known.
+-- Lines with bytes on a loop device of which it is not known whether a disk of this machine lies below, or below which
+-- nothing was recorded (--dev): what disks at the bottom moved for them is not known.
 CREATE TEMP TABLE v_floating AS
 WITH part AS MATERIALIZED (
        SELECT DISTINCT c.gid FROM v_device d JOIN v_cell c ON c.dev = d.dev
-       WHERE d.type = 'loop' AND d.bottom IS NULL AND c.layer = 'block' AND c.bytes > 0)
+       WHERE (d.type = 'loop' AND d.bottom IS NULL OR d.bottom = 0 AND d.dev IN (SELECT dev FROM v_named_disk))
+         AND c.layer = 'block' AND c.bytes > 0)
 SELECT t.line AS gid FROM part p JOIN v_sums_to t ON t.gid = p.gid
 UNION SELECT 'total:' FROM part;
 
