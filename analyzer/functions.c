@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), group_name(), name_pattern(), root(). */
+/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), group_name(), name_pattern(), name_family(), root(). */
 #include <ctype.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -127,19 +127,18 @@ static size_t id_len(const unsigned char *p)
 	return len >= 8 && !isalnum(p[len]) && digits < len && strcspn((const char *)p, "0123456789") < len ? len : 0;
 }
 
-/* name_pattern(PATH): with '#' for what numbers files: UUIDs, long hexadecimal ids, and else digits alone, so that f9, f10 and f100 are one family. */
-static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+/* A path with '#' for what numbers files: UUIDs, long hexadecimal ids, and else digits alone, so that f9, f10 and f100 are one family. The first
+ * `kept` bytes stay as they are. Owned by the caller, who frees it with sqlite3_free(); NULL: no memory. */
+static char *pattern_of(const unsigned char *p, size_t kept)
 {
-	const unsigned char *p = sqlite3_value_text(argv[0]);
+	char *text = sqlite3_malloc64(strlen((const char *)p) + 1), *to = text;
 	bool in_word = false;
-	char *text, *to;
 
-	if (!p)
-		return;
-	text = to = sqlite3_malloc64(strlen((const char *)p) + 1);
 	if (!text)
-		return sqlite3_result_error_nomem(ctx);
-	while (*p) {
+		return NULL;
+	memcpy(to, p, kept);
+	to += kept;
+	for (p += kept; *p;) {
 		size_t digits = strspn((const char *)p, "0123456789"), id = 0;
 
 		if (!in_word)
@@ -153,7 +152,39 @@ static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		in_word = isalnum(*p);
 		*to++ = *p++;
 	}
-	sqlite3_result_text(ctx, text, to - text, sqlite3_free);
+	*to = '\0';
+	return text;
+}
+
+/* name_pattern(PATH): the family of names that a path is of. */
+static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const unsigned char *path = sqlite3_value_text(argv[0]);
+	char *text = path ? pattern_of(path, 0) : NULL;
+
+	if (path && !text)
+		return sqlite3_result_error_nomem(ctx);
+	sqlite3_result_text(ctx, text, -1, sqlite3_free);
+}
+
+/* name_family(FIRST, LAST): of the first and the last path of a family, by their bytes: the folder that all are in as it is called, and the pattern
+ * of what is below; the path itself where there is one alone. */
+static void name_family(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const unsigned char *first = sqlite3_value_text(argv[0]), *last = sqlite3_value_text(argv[1]);
+	size_t same = 0, folder;
+	char *text;
+
+	if (!first || !last)
+		return;
+	while (first[same] && first[same] == last[same])
+		same++;
+	for (folder = same; folder && first[folder - 1] != '/'; folder--)
+		;
+	text = pattern_of(first, first[same] || last[same] ? folder : same);
+	if (!text)
+		return sqlite3_result_error_nomem(ctx);
+	sqlite3_result_text(ctx, text, -1, sqlite3_free);
 }
 
 /* root(X): the square root of a number that is not negative; NULL for any other. SQLite has one only where it was built with it. */
@@ -220,5 +251,6 @@ int functions_register(sqlite3 *db)
 	       sqlite3_create_function(db, "group_name", 5, flags, NULL, group_name, NULL, NULL) ?:
 	       sqlite3_create_function(db, "size", 1, flags, NULL, size, NULL, NULL) ?:
 	       sqlite3_create_function(db, "name_pattern", 1, flags, NULL, name_pattern, NULL, NULL) ?:
+	       sqlite3_create_function(db, "name_family", 2, flags, NULL, name_family, NULL, NULL) ?:
 	       sqlite3_create_function(db, "root", 1, flags, NULL, root, NULL, NULL);
 }

@@ -31,8 +31,8 @@ WITH reader AS (
      least AS (SELECT COALESCE(MAX(calls), '') AS calls, COALESCE(MAX(devices), '') AS devices FROM bound),
      cause AS (
        SELECT *, CASE cause WHEN 'data' THEN 'file data' WHEN 'direct' THEN 'direct I/O'
-                            WHEN 'journal' THEN 'the journal of ' || COALESCE(fs, 'the file system') || COALESCE(' on ' || device, '')
-                            WHEN 'metadata' THEN 'structures of ' || COALESCE(fs, 'the file system') || ' itself' ELSE cause END AS word
+                            WHEN 'journal' THEN iif(fs = 'btrfs', 'the log trees of ', 'the journal of ') || COALESCE(fs, 'the file system') || COALESCE(' on ' || device, '')
+                            WHEN 'metadata' THEN iif(fs = 'btrfs', 'the trees of btrfs', 'structures of ' || COALESCE(fs, 'the file system') || ' itself') ELSE cause END AS word
        FROM v_grew_cause WHERE place <= 3 AND bytes * 100 >= whole),
      checks AS (
        SELECT sum_if(1, result = 'OK') AS ok, sum_if(1, result = 'MISMATCH') AS wrong, sum_if(1, result = 'n/a') AS absent,
@@ -77,15 +77,25 @@ WITH reader AS (
        SELECT 5, 'iot-analyze amplification ' || name || '  # every volume and ratio' FROM store
        UNION ALL
        SELECT 6, 'iot-analyze latency ' || name || '  # how long it took' FROM store),
+     -- of nobody, in the run of a command, on its own disks alone
+     zeroed AS MATERIALIZED (
+       SELECT g.gid, g.what, g.who, SUM(p.amount) AS zeroed
+       FROM v_piece p JOIN v_group g ON g.gid = p.gid AND g.shown AND g.rank < 6 AND g.rank <> 4
+       WHERE p.sym = 'zeroed' AND (g.rank <= 3 OR (SELECT command FROM v_run) IS NULL
+                                   OR p.dev IN (SELECT u.dev FROM v_piece u JOIN v_group o ON o.gid = u.gid AND o.shown AND o.rank <= 3 WHERE u.sym = 'B' AND u.amount > 0))
+       GROUP BY g.gid),
      said AS (
-       SELECT about, place, who || CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END || ' ' || l.did || ' '
-              || COALESCE(l.calls || size(called), 'n/a') || iif(mapped > 0, ' by calls and ' || size(mapped) || ' through mappings', '')
+       SELECT about, place, who || CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END
+              || CASE WHEN l.did = 'wrote' AND called = 0 AND l.calls = '' THEN iif(mapped > 0, ' stored ' || size(mapped) || ' through mappings', ' wrote no file data')
+                      ELSE ' ' || l.did || ' ' || CASE WHEN called = 0 AND l.calls <> '' THEN 'an unknown number of bytes' WHEN called = 0 THEN 'nothing' ELSE COALESCE(l.calls || size(called), 'n/a') END
+                           || iif(mapped > 0, ' by calls and ' || size(mapped) || ' through mappings', '') END
               || iif(l.did = 'read', ' by calls; devices read ', ', and devices wrote ')
-              || COALESCE(l.devices || size(moved - apart), 'n/a')
+              || CASE WHEN moved = apart AND l.devices <> '' THEN 'an unknown number of bytes' WHEN moved = apart THEN 'nothing' ELSE COALESCE(l.devices || size(moved - apart), 'n/a') END
               || iif(l.did = 'read', ' for them', ' on its behalf')
               || iif(below IS NULL, '', printf(', and the disks below %s%s for that (hop_stack = P/B = %.3f)', l.devices, size(below), below * 1.0 / moved))
               || iif(apart > 0, ' and ' || l.devices || size(apart) || ' for pages of mapped files and programs', '')
-              || CASE WHEN value IS NOT NULL THEN printf(': %s%.3f times as much (%s%s)',
+              || CASE WHEN moved = apart THEN ''
+                      WHEN value IS NOT NULL THEN printf(': %s%.3f times as much (%s%s)',
                            CASE bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, value, ratio, iif(note = '', '', '; ' || note))
                       WHEN called > 0 OR called IS NULL THEN printf(': how many times as much is not known (%s)', iif(note = '', ratio, note))
                       ELSE '' END || '.' AS words
@@ -95,9 +105,9 @@ WITH reader AS (
        SELECT CASE about WHEN 'finding' THEN 1 WHEN 'writes' THEN 3 ELSE 4 END, place, about, words FROM said
        UNION ALL
        SELECT iif(did = 'wrote', 3, 4), 4, about,
-              printf('%d other%s %s %s%s %s', COUNT(*), iif(COUNT(*) = 1, '', 's'), did, iif(COUNT(called) = COUNT(*), l.calls || size(SUM(called)), 'n/a'),
+              printf('%d other%s %s %s%s %s', COUNT(*), iif(COUNT(*) = 1, '', 's'), did, CASE WHEN COUNT(called) < COUNT(*) THEN 'n/a' WHEN SUM(called) > 0 THEN l.calls || size(SUM(called)) WHEN did = 'read' THEN 'nothing' ELSE 'no file data' END,
                      iif(did = 'read', ' by calls; devices read', ', and devices wrote'),
-                     iif(COUNT(moved) = COUNT(*), l.devices || size(SUM(moved - apart)), 'n/a'))
+                     CASE WHEN COUNT(moved) < COUNT(*) THEN 'n/a' WHEN SUM(moved - apart) > 0 THEN l.devices || size(SUM(moved - apart)) ELSE 'nothing' END)
               || iif(did = 'read', ' for them', iif(COUNT(*) = 1, ' on its behalf', ' on their behalf'))
               || iif(SUM(apart) > 0, ' and ' || l.devices || size(SUM(apart)) || ' for pages of mapped files and programs', '') || '.'
        FROM line JOIN least l WHERE place > 3 GROUP BY about
@@ -111,10 +121,10 @@ WITH reader AS (
                     group_concat(printf('%s%s are %s', size(bytes), iif(l.devices = '', printf(' (%.1f %%)', bytes * 100.0 / whole), ''), word), ', '))
        FROM (SELECT * FROM cause ORDER BY place) JOIN first l HAVING COUNT(*) > 0
        UNION ALL
-       SELECT 2, 2, 'from', printf('It spent most on %s%s: %d call%s wrote %s to it%s; devices wrote %s of it%s.', f.path,
-                    iif(f.inodes > 1, printf(' (%d files had that name)', f.inodes), ''), f.ops, iif(f.ops = 1, '', 's'), l.calls || size(f.S),
-                    iif(f.syncs > 0, printf(', with %d sync%s', f.syncs, iif(f.syncs = 1, '', 's')), ''), l.devices || size(f.B),
-                    iif(f.journal > 0, printf(', and its share of the journal is %s%s', l.devices || size(f.journal),
+       SELECT 2, 2, 'from', printf('It spent most on %s%s: %d call%s wrote %s to %s%s; devices wrote %s of %s%s.', f.path,
+                    iif(f.inodes > 1, printf(iif(f.names > 1, ' (%d files)', ' (%d files had that name)'), f.inodes), ''), f.ops, iif(f.ops = 1, '', 's'), l.calls || size(f.S), iif(f.names > 1, 'them', 'it'),
+                    iif(f.syncs > 0, printf(', with %d sync%s', f.syncs, iif(f.syncs = 1, '', 's')), ''), iif(f.B = 0, 'none', l.devices || size(f.B)), iif(f.names > 1, 'them', 'it'),
+                    iif(f.journal > 0, printf(', and %s share of the %s is %s%s', iif(f.names > 1, 'their', 'its'), iif(EXISTS (SELECT 1 FROM cause WHERE fs = 'btrfs'), 'trees', 'journal'), l.devices || size(f.journal),
                         COALESCE((SELECT printf(', put there by %s for the most part', CASE call WHEN 'writeback' THEN 'writeback' WHEN 'fault' THEN 'page faults' ELSE call || '()' END)
                                   FROM v_grew_call WHERE weight * 2 > whole), '')), ''))
        FROM v_grew_file f JOIN first l JOIN v_measured m ON m.syscall AND m.block
@@ -134,16 +144,16 @@ WITH reader AS (
              FROM v_grew_carrier c JOIN v_grew g ON g.place = 1
              WHERE c.place <= 3 AND c.bytes * 100 >= c.whole ORDER BY c.place) HAVING COUNT(carrier) > 0
        UNION ALL
-       SELECT 3, 9, 'writes', printf('All together wrote %s, and devices wrote %s on their behalf%s.', COALESCE(iif(l.S, 'at least ', '') || size(v.S), 'n/a'),
-                    COALESCE(iif(l.B, 'at least ', '') || size(v.B), 'n/a'),
-                    COALESCE(printf(': %s%.3f times as much', CASE w.bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, w.value), ''))
+       SELECT 3, 9, 'writes', printf('All together wrote %s, and devices wrote %s on their behalf%s.', iif(v.S = 0, 'no file data', COALESCE(iif(l.S, 'at least ', '') || size(v.S), 'n/a')),
+                    iif(v.B = 0, 'nothing', COALESCE(iif(l.B, 'at least ', '') || size(v.B), 'n/a')),
+                    iif(v.B > 0 AND v.S > 0 AND w.value IS NOT NULL, printf(': %s%.3f times as much', CASE w.bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, w.value), ''))
        FROM v_volume v JOIN writes n ON n.n > 1 LEFT JOIN short l ON l.gid = v.gid LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
        WHERE v.what = 'all' AND v.shown
        UNION ALL
        SELECT 3, 10, 'writes', printf('Beside that devices zeroed %s when asked to%s: no bytes of B, though /sys/block counts them as written.', size(SUM(z.zeroed)),
-                                     (SELECT printf(' (%s for %s)', size(n.zeroed), iif(n.what = 'unattributed', 'nobody who is known', n.who)) FROM v_volume n WHERE n.shown AND n.rank < 6 AND n.rank <> 4
+                                     (SELECT printf(' (%s for %s)', size(n.zeroed), iif(n.what = 'unattributed', 'nobody who is known', n.who)) FROM zeroed n
                                       ORDER BY n.zeroed DESC, n.gid LIMIT 1))
-       FROM v_volume z WHERE z.shown AND z.rank < 6 AND z.rank <> 4 HAVING SUM(z.zeroed) > 0
+       FROM zeroed z HAVING SUM(z.zeroed) > 0
        UNION ALL
        SELECT 5, 1, 'ledger', CASE WHEN wrong THEN printf('The bytes do NOT add up: %d of %d comparisons differ%s, such as %s.', wrong, ok + wrong, iif(wrong = 1, 's', ''), first)
                                    WHEN ok THEN printf('The bytes add up: %d comparison%s with counters of the kernel, none differs', ok, iif(ok = 1, '', 's'))

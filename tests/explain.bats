@@ -146,7 +146,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 		INSERT INTO file_io VALUES (1, 1, 5, 0, 4, 16384, 0, 0, 0, 0, 0, 999000000, 0)"
 	[ "$(said reads)" = "954 MiB were read from devices where calls read 16 KiB: raf_dev = 61035.406; most of /mnt/out 953 MiB" ]
 	sqlite3 "$S" "UPDATE ledger SET absorbed = 1048576"
-	[ "$(said saved)" = "1 MiB that calls wrote again while it was dirty never reached a device" ]
+	[ "$(said saved)" = "1 MiB of blocks were written to again while they were dirty: the cache let devices write these once" ]
 	[ "$(advised saved)" = "|n/a" ]
 	sqlite3 "$S" "UPDATE device SET fs = 'tmpfs'"
 	[ -z "$(said saved)" ]

@@ -69,13 +69,15 @@ SELECT f.id FROM ask JOIN v_device d ON d.fs IN ('tmpfs', 'ramfs', 'devtmpfs', '
 JOIN file f ON f.run = ask.run AND f.dev = d.dev;
 
 -- Of each file that devices wrote, by line: B as known by file; once: the part of the file that it went to, where the
--- dirty ledger knows it; mapped: no call wrote it, or more became dirty than calls touched, by stores through mappings.
-CREATE TEMP TABLE v_explain_once(file INTEGER PRIMARY KEY, share REAL);
+-- dirty ledger knows it: what no other had written before in the run; mapped: no call wrote it, or more became dirty
+-- than calls touched, by stores through mappings.
+CREATE TEMP TABLE v_explain_once(file INTEGER, line INTEGER, share REAL, PRIMARY KEY(file, line)) WITHOUT ROWID;
 INSERT INTO temp.v_explain_once
-SELECT g.file, min(1.0, SUM(g.covered) * 1.0 / SUM(g.written + g.submitted))
+SELECT g.file, l.line, min(1.0, SUM(g.covered) * 1.0 / SUM(g.written + g.submitted))
 FROM ask JOIN v_measured m ON m.ledger CROSS JOIN ledger g ON g.run = ask.run
+CROSS JOIN v_line_of l ON l.owner = g.owner
 WHERE g.written + g.submitted > 0
-GROUP BY g.file HAVING COUNT(g.covered) = COUNT(*);
+GROUP BY g.file, l.line HAVING COUNT(g.covered) = COUNT(*);
 
 CREATE TEMP TABLE v_explain_file AS
 WITH io AS (
@@ -87,10 +89,10 @@ SELECT io.file, g.gid, g.who, COALESCE(io.component, n.component) AS component, 
        io.S_r, io.B_r,
        CASE WHEN io.file = 0 THEN '(file not known)' WHEN n.path IS NULL THEN '(name not known)'
               ELSE name_pattern(n.path) END AS name,
-       n.path, f.dev, io.S = 0 OR l.dirtied + l.direct > l.touched AS mapped, o.share,
+       n.path, f.dev, f.block, io.S = 0 OR l.dirtied + l.direct > l.touched AS mapped, o.share,
        l.direct > 0 AND l.direct >= l.dirtied AS direct
 FROM io JOIN v_group g ON g.rowid = io.line AND g.shown AND g.rank <= 3
-LEFT JOIN v_file_name n ON n.id = io.file LEFT JOIN v_explain_once o ON o.file = io.file
+LEFT JOIN v_file_name n ON n.id = io.file LEFT JOIN v_explain_once o ON o.file = io.file AND o.line = io.line
 LEFT JOIN ask LEFT JOIN file f ON f.run = ask.run AND f.id = io.file
 LEFT JOIN (SELECT file, line, SUM(touched) AS touched, SUM(dirtied) AS dirtied, SUM(direct) AS direct FROM v_file_ledger
            GROUP BY file, line) l ON l.file = io.file AND l.line = io.line;
@@ -102,10 +104,10 @@ CREATE TEMP TABLE v_explain_family AS
 WITH file AS (
        SELECT *, CASE WHEN once IS NULL THEN iif(S > 0, min(S, W), W) WHEN mapped THEN once ELSE min(S, once) END AS own
        FROM (SELECT *, CAST(ROUND(W * share) AS INTEGER) AS once FROM v_explain_file))
-SELECT gid, who, name, iif(COUNT(*) = 1 OR COUNT(DISTINCT path) = 1, MIN(COALESCE(path, name)), name) AS label,
+SELECT gid, who, name, COALESCE(name_family(MIN(path), MAX(path)), name) AS label,
        component, COUNT(*) AS files, MIN(dev) AS dev, SUM(S) AS S,
        SUM(ops) AS ops, SUM(syncs) AS syncs, SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(B_r) AS B_r,
-              SUM(own) AS own,
+              SUM(own) AS own, SUM(COALESCE(block, 4096)) AS tails,
        SUM(iif(once IS NULL, 0, W - once)) AS again, SUM(iif(once IS NULL OR mapped, 0, once - own)) AS rounding,
        SUM(iif(once IS NULL, W - own, 0)) AS rest, MAX(mapped) AS mapped, MIN(direct) AS direct, MAX(once IS NULL
               AND S = 0) AS own_unknown
@@ -137,8 +139,7 @@ UNION ALL VALUES ('fault', 'store');
 -- By disk: the calls, of all lines of the report. bytes: their share of the journal's bytes (btrfs: of its trees').
 CREATE TEMP TABLE v_explain_put AS
 WITH part AS (
-       SELECT p.dev, p.call, p.name, MAX(p.files) AS files, iif(MIN(p.path) = MAX(p.path) AND COUNT(p.path) = COUNT(*),
-              MIN(p.path), NULL) AS path,
+       SELECT p.dev, p.call, p.name, MAX(p.files) AS files, name_family(MIN(p.first), MAX(p.last)) AS path,
               SUM(p.weight) AS weight, SUM(p.bytes) AS bytes, SUM(SUM(p.weight)) OVER (PARTITION BY p.dev) AS whole
        FROM v_put p JOIN v_group g ON g.gid = p.gid AND g.shown AND g.rank <= 3
        GROUP BY p.dev, p.call, p.name)
@@ -147,8 +148,8 @@ SELECT p.dev, p.call, COALESCE(p.path, p.name) AS name, p.files, p.weight, p.byt
 FROM part p LEFT JOIN v_explain_call c ON c.call = p.call;
 
 CREATE TEMP TABLE v_explain_calls AS
-SELECT dev, group_concat(printf('%s of %s%s (%.0f %%)', call, name, iif(files > 1, printf(' (%d files)', files), ''),
-       weight * 100.0 / whole), ', ') AS text
+SELECT dev, group_concat(call || iif(name LIKE '(%', '', printf(' of %s%s', name,
+       iif(files > 1, printf(' (%d files)', files), ''))) || printf(' (%.0f %%)', weight * 100.0 / whole), ', ') AS text
 FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY dev ORDER BY weight DESC, call, name) AS place FROM v_explain_put)
 WHERE place <= 3 AND weight >= 0.05 * whole
 GROUP BY dev;
@@ -161,6 +162,16 @@ FROM (SELECT dev, iif(kind IN ('create', 'unlink') AND renames, 'rename', kind) 
       FROM (SELECT *, MAX(kind = 'rename') OVER (PARTITION BY dev) AS renames FROM v_explain_put) GROUP BY 1, 2)
 GROUP BY dev;
 
+-- What kind most syncs are of, by line and device of the files: `write` are those that writing calls are themselves
+-- (O_SYNC, O_DSYNC). msyncs: those of mapped memory, which are in no sum by file.
+CREATE TEMP TABLE v_explain_how AS
+WITH part AS (
+       SELECT p.gid, p.dev, CASE WHEN p.sym = 'sync_writes' THEN 'write' WHEN p.kind IN ('fdatasync', 'msync')
+              THEN p.kind ELSE 'fsync' END AS how, SUM(p.amount) AS n
+       FROM v_piece p WHERE p.sym IN ('fsyncs', 'sync_writes') AND p.dev IS NOT NULL GROUP BY 1, 2, 3)
+SELECT gid, dev, how, MAX(iif(how = 'msync', 0, n)) AS n, sum_if(n, how = 'msync') AS msyncs
+FROM part GROUP BY gid, dev;
+
 -- Syncs of files, by disk of the file system: how many, and the family with most of them. A subvolume has a device of
 -- its own, whose file
 -- system is on the only disk of that kind, if there is one.
@@ -171,11 +182,13 @@ WITH part AS MATERIALIZED (
                                            WHERE b.fs = 'btrfs' HAVING COUNT(*) = 1)
                                     WHEN NOT d.leaf THEN d.parent END
                         FROM v_device d WHERE d.dev = f.dev), f.dev) AS dev,
-              f.label, SUM(f.syncs) AS syncs
-       FROM v_explain_family f WHERE f.syncs > 0 GROUP BY 1, f.label)
-SELECT dev, SUM(syncs) AS syncs, (SELECT p.label FROM part p WHERE p.dev IS part.dev ORDER BY p.syncs DESC,
-       p.label LIMIT 1) AS label, MAX(syncs) AS most
-FROM part GROUP BY dev;
+              f.label, SUM(f.syncs) AS syncs, MAX(h.how) AS how
+       FROM v_explain_family f LEFT JOIN v_explain_how h ON h.gid = f.gid AND h.dev = f.dev
+       WHERE f.syncs > 0 GROUP BY 1, f.label),
+     placed AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY dev ORDER BY syncs DESC, label) AS place FROM part)
+SELECT dev, SUM(syncs) AS syncs, MAX(iif(place = 1, label, NULL)) AS label, MAX(syncs) AS most,
+       MAX(iif(place = 1, how, NULL)) AS how
+FROM placed GROUP BY dev;
 
 -- What would confirm a cause: by what it is, the calls behind it and the file system (LIKE). %s is the file. The
 -- longest pattern of a file
@@ -188,6 +201,16 @@ INSERT INTO temp.v_explain_try VALUES
        ('journal', 'sync', 'ext%', 0,
               'fewer syncs of %s, fdatasync of space that was written before, or mkfs.ext4 -O fast_commit'),
        ('journal', 'sync', 'btrfs', 0, 'fewer syncs of %s'),
+       ('journal', 'fdatasync', '%', 0, 'fewer syncs of %s, or writes to space that was written before'),
+       ('journal', 'fdatasync', 'ext%', 0,
+              'fewer syncs of %s, writes to space that was written before, or mkfs.ext4 -O fast_commit'),
+       ('journal', 'fdatasync', 'btrfs', 0, 'fewer syncs of %s'),
+       ('journal', 'sync write', '%', 0,
+              'larger writes to %s, each of which is a sync (O_DSYNC, O_SYNC), or to space that was written before'),
+       ('journal', 'sync write', 'ext%', 0,
+              'larger writes to %s, each of which is a sync (O_DSYNC, O_SYNC), writes to space that was written '
+              || 'before, or mkfs.ext4 -O fast_commit'),
+       ('journal', 'sync write', 'btrfs', 0, 'larger writes to %s, each of which is a sync (O_DSYNC, O_SYNC)'),
        ('journal', 'rollback', '%', 0,
               'PRAGMA journal_mode=WAL, or PERSIST, so that no file is made and removed for a transaction'),
        ('journal', 'rename', '%', 0, 'writing only what has changed, in place of a new file that is renamed'),
@@ -211,6 +234,33 @@ SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(ops_S_w) AS ops, 
        EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'commit') AS short_commits,
        EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('miss', 'use')) AS short_use
 FROM line;
+
+-- What file systems asked their devices for of a file after they had asked for it before in the run, by the ranges of
+-- events; direct I/O apart, whose places are those on the disk. lost: events that are not there may be such, too.
+CREATE TEMP TABLE v_explain_again AS
+WITH asked AS MATERIALIZED (
+       SELECT e.file, e.cause = (SELECT id FROM cause WHERE name = 'direct') AS direct, COALESCE(e.offset, 0) AS low,
+              COALESCE(e.offset, 0) + e.bytes AS high, e.rowid AS id
+       FROM v_measured m JOIN v_explain_all a ON a.B_r >= 65536 AND m.fs CROSS JOIN ask
+       CROSS JOIN event e ON e.run = ask.run
+       WHERE e.kind = (SELECT id FROM kind WHERE name = 'fs_read') AND e.file > 0 AND e.bytes > 0
+         AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct', 'readahead'))
+         AND e.owner IN (SELECT o.owner FROM v_owner o JOIN v_group g ON g.gid = o.gid AND g.shown AND g.rank <= 3)),
+     placed AS (
+       SELECT file, direct, low, high,
+              MAX(high) OVER (PARTITION BY file, direct ORDER BY low, high, id
+                              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+       FROM asked),
+     sums AS (
+       SELECT file, SUM(high - low) AS bytes, SUM(max(min(high, COALESCE(reached, 0)) - low, 0)) AS again,
+              MIN(direct) AS direct
+       FROM placed GROUP BY file)
+SELECT COALESCE(name_family(MIN(f.path), MAX(f.path)), '(name not known)') AS label, COUNT(*) AS files,
+       SUM(s.bytes) AS bytes, SUM(s.again) AS again, MIN(s.direct) AS direct,
+       EXISTS (SELECT 1 FROM v_lost WHERE effect IN ('events', 'bytes') AND layer IN ('fs', 'all')) AS lost
+FROM sums s LEFT JOIN v_file_name f ON f.id = s.file
+WHERE s.again > 0
+GROUP BY name_pattern(f.path);
 
 -- What calls of the fsync family took, where they were timed.
 CREATE TEMP VIEW v_explain_time AS

@@ -236,6 +236,7 @@ WITH called AS MATERIALIZED (
      mine AS MATERIALIZED (
        SELECT o.gid, p.dev, p.call, p.name, s.name AS structure, s.name = 'log_tree' AS log,
               COUNT(DISTINCT p.file) AS files, iif(MIN(p.path) = MAX(p.path), MIN(p.path), NULL) AS path,
+              MIN(p.path) AS first, MAX(p.path) AS last,
                      SUM(p.txns) AS txns, SUM(p.weight) AS weight,
               SUM(SUM(p.weight)) OVER (PARTITION BY o.gid, p.dev, s.name = 'log_tree') AS whole,
               iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks

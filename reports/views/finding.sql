@@ -7,8 +7,9 @@
 CREATE TEMP TABLE v_grew AS
 WITH writer AS (
        SELECT v.gid, v.who, v.pid, v.S, v.B, v.P,
+              -- a page that is stored to again while it is dirty is no more of it
               iif(v.mapped > 0.01 * COALESCE(v.D, max(COALESCE(v.S, 0) + v.mapped, COALESCE(v.W, 0))),
-                  v.mapped, 0) AS mapped,
+                  min(v.mapped, COALESCE(NULLIF(v.D, 0), v.mapped)), 0) AS mapped,
               max(v.B - COALESCE(v.S, 0), 0) AS excess, SUM(v.B) OVER () AS whole,
               COALESCE(v.S, 0) + COALESCE(v.W, 0) + COALESCE(v.mapped, 0) > 0 AS wrote,
               w.value, COALESCE(w.bound, 'n/a') AS bound, COALESCE(w.note, '') AS note
@@ -23,13 +24,14 @@ FROM writer w JOIN v_group g ON g.gid = w.gid;
 CREATE TEMP TABLE v_grew_cause AS
 WITH part AS (
        SELECT c.cause, SUM(c.written) AS bytes, COUNT(DISTINCT c.device) AS devices, MIN(c.device) AS device
-       FROM v_cause c JOIN v_grew g ON g.gid = c.gid AND g.place = 1 GROUP BY c.cause HAVING SUM(c.written) > 0)
+       FROM v_cause c JOIN v_grew g ON g.gid = c.gid AND g.place = 1 WHERE c.written > 0 GROUP BY c.cause)
 SELECT p.cause, p.bytes, SUM(p.bytes) OVER () AS whole, iif(p.devices = 1, p.device, NULL) AS device,
        iif(p.devices = 1, d.fs, NULL) AS fs, ROW_NUMBER() OVER (ORDER BY p.bytes DESC, p.cause) AS place
-FROM part p LEFT JOIN v_device d ON d.device = p.device;
+FROM part p LEFT JOIN v_explain_fs d ON d.device = p.device;
 
 -- Its file that cost devices most: file data, and its share of the line's journal bytes (v_file_put). Of all inodes
--- that had the name; the thousand most costly ones are looked at for one.
+-- that had the name; or the family of names, where that cost twice as much. Of more than twenty thousand files the most
+-- costly are looked at, for a name alone.
 CREATE TEMP TABLE v_grew_file AS
 WITH sums AS MATERIALIZED (
        SELECT s.file, SUM(s.S) AS S, SUM(s.ops_w) AS ops, SUM(s.syncs) AS syncs, SUM(s.B) AS B
@@ -40,14 +42,23 @@ WITH sums AS MATERIALIZED (
      cost AS MATERIALIZED (
        SELECT file, SUM(bytes) AS bytes FROM (SELECT file, B AS bytes FROM sums
                                               UNION ALL SELECT file, COALESCE(journal, 0) FROM put)
-       GROUP BY file HAVING SUM(bytes) > 0 ORDER BY 2 DESC, file LIMIT 1000),
+       GROUP BY file HAVING SUM(bytes) > 0 ORDER BY 2 DESC, file LIMIT 20001),
+     named AS MATERIALIZED (
+       SELECT n.path, name_pattern(n.path) AS family, c.bytes FROM cost c JOIN v_file_name n ON n.id = c.file
+       WHERE n.path IS NOT NULL),
+     one AS MATERIALIZED (SELECT path, SUM(bytes) AS bytes FROM named GROUP BY path ORDER BY 2 DESC, path LIMIT 1),
+     kin AS MATERIALIZED (
+       SELECT family, SUM(bytes) AS bytes FROM named WHERE (SELECT COUNT(*) FROM cost) <= 20000
+       GROUP BY family ORDER BY 2 DESC, family LIMIT 1),
      best AS MATERIALIZED (
-       SELECT n.path FROM cost c JOIN v_file_name n ON n.id = c.file WHERE n.path IS NOT NULL
-       GROUP BY n.path ORDER BY SUM(c.bytes) DESC, n.path LIMIT 1),
-     inode AS MATERIALIZED (SELECT n.id FROM v_file_name n JOIN best b ON b.path = n.path)
-SELECT b.path, COUNT(*) AS inodes, SUM(s.S) AS S, SUM(s.ops) AS ops, SUM(s.syncs) AS syncs,
-       COALESCE(SUM(s.B), 0) AS B, CAST(ROUND(SUM(p.journal)) AS INTEGER) AS journal
-FROM best b JOIN inode i LEFT JOIN sums s ON s.file = i.id LEFT JOIN put p ON p.file = i.id
+       SELECT o.path, iif(k.bytes > 2 * o.bytes, k.family, NULL) AS family FROM one o LEFT JOIN kin k),
+     inode AS MATERIALIZED (
+       SELECT n.id, n.path FROM best b JOIN v_file_name n
+       ON iif(b.family IS NULL, n.path = b.path, name_pattern(n.path) = b.family))
+SELECT name_family(MIN(i.path), MAX(i.path)) AS path, COUNT(*) AS inodes, COUNT(DISTINCT i.path) AS names,
+       SUM(s.S) AS S, SUM(s.ops) AS ops, SUM(s.syncs) AS syncs, COALESCE(SUM(s.B), 0) AS B,
+       CAST(ROUND(SUM(p.journal)) AS INTEGER) AS journal
+FROM inode i LEFT JOIN sums s ON s.file = i.id LEFT JOIN put p ON p.file = i.id
 WHERE s.file IS NOT NULL OR p.file IS NOT NULL
 HAVING COUNT(*) > 0;
 
