@@ -24,7 +24,7 @@ static const struct term {
 
 /* Words that are in every question. */
 static const char *const common[] = { "the", "what", "does", "how", "and", "which", "are", "was", "one", "for", "can", "did", "why", "you",
-					"much", "many" };
+					"much", "many", "another", "when", "its" };
 
 static bool is_common(const char *word, size_t len)
 {
@@ -36,18 +36,45 @@ static bool is_common(const char *word, size_t len)
 	return len < 3;
 }
 
-/* Does the text have a word that begins so? */
-static bool has_word(const char *text, const char *word, size_t len)
+/* 2: the text has this word, or its plural; 1: one that begins so; 0: none. */
+static int has_word(const char *text, const char *word, size_t len)
 {
+	int found = 0;
 	const char *p;
 
-	for (p = text; *p; p++)
-		if ((p == text || !isalnum((unsigned char)p[-1])) && !strncasecmp(p, word, len))
-			return true;
-	return false;
+	for (p = text; *p; p++) {
+		const char *end = p + len;
+
+		if ((p != text && isalnum((unsigned char)p[-1])) || strncasecmp(p, word, len))
+			continue;
+		if (!isalnum((unsigned char)*end) || (word[len] == 's' && *end == 's' && !isalnum((unsigned char)end[1])))
+			return 2;
+		found = 1;
+	}
+	return found;
 }
 
-/* How many of the words of a text the question has; *asked counts those that say something. A plural is looked for as what it is of. */
+static int asks(const struct question *q, const char *word, size_t len)
+{
+	int asked = has_word(q->question, word, len), command = has_word(q->command, word, len), other = has_word(q->words, word, len);
+
+	asked = command > asked ? command : asked;
+	return other > asked ? other : asked;
+}
+
+/* How much a word says: less, the more questions have it. */
+static int weight(const char *word, size_t len)
+{
+	int n = 0;
+	size_t i;
+
+	for (i = 0; i < N_OF(questions); i++)
+		n += asks(&questions[i], word, len) > 0;
+	return n ? 5040 / n : 0;
+}
+
+/* How much those of the words of a text say that the question has; *asked counts those that say something at all. A plural is looked for as what it
+ * is of. */
 static int count_words(const struct question *q, const char *text, int *asked)
 {
 	int n = 0;
@@ -60,7 +87,7 @@ static int count_words(const struct question *q, const char *text, int *asked)
 		stem = len > 4 && text[len - 1] == 's' ? len - 1 : len;
 		if (len && !is_common(text, len)) {
 			(*asked)++;
-			n += has_word(q->question, text, stem) || has_word(q->command, text, stem) || has_word(q->words, text, stem);
+			n += asks(q, text, stem) * weight(text, stem);
 		}
 		text += len + !len;
 	}

@@ -35,6 +35,34 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	same "two words" "$(first fsync cost)" "fsync STORE"
 	same "a plural, and capitals" "$(first WHICH FILES)" "files STORE"
 	same "did it matter" "$(first did my change matter?)" "compare BEFORE AFTER"
+	while IFS='|' read -r words command; do
+		# shellcheck disable=SC2086 # words
+		same "$words" "$("$analyze" help $words | grep '^    iot-' | tail -n 1 | sed 's|^ *||')" "$command"
+	done <<-'E'
+		docker|iot-analyze breakdown STORE --by container
+		which container wrote it|iot-analyze breakdown STORE --by container
+		csv|iot-analyze amplification STORE --format csv
+		pandas|iot-analyze amplification STORE --format csv
+		latex|iot-analyze amplification STORE --format latex
+		ssd wear|iot-analyze amplification STORE
+		wear|iot-analyze amplification STORE
+		atime|iot-analyze journal STORE --table operations
+		reading wears the disk|iot-analyze journal STORE --table operations
+		live|iot-trace -d 10 --format text
+		top|iot-trace -d 10 --format text
+		kworker|iot-analyze carriers STORE
+		who writes while nobody writes|iot-analyze carriers STORE
+		which requests went to a worker|iot-analyze carriers STORE
+		sqlite page size|iot-analyze explain STORE
+		14 bytes become 73 thousand|iot-analyze explain STORE
+		mmap journald|iot-analyze explain STORE
+		was it read again|iot-analyze explain STORE
+		which log makes most fsyncs|iot-analyze fsync STORE --table files
+		health checks rewrite json|iot-analyze files STORE
+		one dd starves another|iot-analyze slow STORE
+		which counter is right|iot-analyze verify STORE
+		everything counts twice luks|iot-analyze stack STORE
+	E
 	same "all" "$("$analyze" help | grep -c '^    iot-')" "$(grep -c '^QUESTION(' "$root/analyzer/questions.def")"
 	same "nothing but words of all questions" "$("$analyze" help what does | wc -l)" "$("$analyze" help | wc -l)"
 	run --separate-stderr -2 "$analyze" help xyzzy

@@ -108,7 +108,7 @@ def table(at, mode, n=60, more=()):
     c.close()
 
 
-SQL = 'openat write pwrite64 fsync fdatasync unlink ftruncate'
+SQL = 'openat write pwrite64 fsync fdatasync unlink ftruncate fchown'
 
 
 @case(EVERY, SQL, 'app.db app.db-journal app.db-*', None, 'sqlite unlink synced again part')
