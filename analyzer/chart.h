@@ -22,9 +22,11 @@
 /* How a picture is to look. */
 struct look {
 	double width, height;    /* CSS pixels; height 0: what it needs */
+	double most;             /* no higher than that; 0: as high as it needs */
 	double font, zoom;       /* size of text; bitmap pixels per CSS pixel */
 	const char *title;       /* in place of the report's; NULL: that */
 	bool no_head;            /* without the title and the lines about the run */
+	bool grey;               /* greys and patterns, dashes for lines */
 };
 
 /* "column", "page", "screen" or "WIDTHxHEIGHT". 0, or -EINVAL. */

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_bars.c - bars that lie: names have room at their left, amounts at their right. */
+/* chart_bars.c - bars that lie: names at their left, amounts at their right. On a logarithmic scale, which has no
+ * zero for a bar to begin at, dots; of an interval a line with a dot. */
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
 
-#define SMALL 0.9  /* of the font: what stands at bars and ticks */
-
-/* What the items of one bar sum to, where each begins, and what is written behind it. */
+/* The sum of the items of one bar, and its label. */
 struct bar {
-	double from, end;
+	double end;
 	bool there, absent, ranged;
 	const char *label;
 };
 
 static struct bar bar_of(const struct chart *c, int panel, int row, int bar)
 {
-	struct bar b = { .from = INFINITY };
-	int i;
+	struct bar b = { 0 };
+	const struct item *it;
 
-	for (i = 0; i < c->items; i++) {
-		const struct item *it = &c->item[i];
-
+	for (it = c->item; it < c->item + c->items; it++) {
 		if (it->panel != panel || it->row != row || it->bar != bar)
 			continue;
 		b.there = true;
@@ -35,254 +32,322 @@ static struct bar bar_of(const struct chart *c, int panel, int row, int bar)
 	return b;
 }
 
-struct range chart_values(const struct chart *c, int panel)
-{
-	struct range r = { INFINITY, 0 };
-	int p, row, bar, i;
-
-	for (p = 0; c->kind == BARS && p < c->panel.n; p++)
-		for (row = 0; (p == panel || !c->own) && row < c->row.n; row++)
-			for (bar = 0; bar < c->bar.n; bar++)
-				r.high = fmax(r.high, bar_of(c, p, row, bar).end);
-	for (i = 0; i < c->items; i++) {
-		const struct item *it = &c->item[i];
-		double low = it->ranged && it->low > 0 ? it->low : it->value;
-
-		if (it->absent || (c->own && it->panel != panel))
-			continue;
-		if (low > 0)
-			r.low = fmin(r.low, low);
-		if (c->kind != BARS && it->over < 2)
-			r.high = fmax(r.high, it->ranged ? it->high : it->value);
-	}
-	if (r.low > r.high)
-		r.low = r.high > 0 ? r.high : 1;
-	return r;
-}
-
-/* The rows of a panel, in the order of its own items; their number. `rows` has room for all. */
-static int rows_of(const struct chart *c, int panel, int *rows)
-{
-	int i, k, n = 0;
-
-	for (i = 0; i < c->items; i++) {
-		if (c->item[i].panel != panel)
-			continue;
-		for (k = 0; k < n && rows[k] != c->item[i].row; k++)
-			;
-		if (k == n)
-			rows[n++] = c->item[i].row;
-	}
-	return n;
-}
-
-static bool row_is_there(const struct chart *c, int panel, int row)
-{
-	int bar;
-
-	for (bar = 0; bar < c->bar.n; bar++)
-		if (bar_of(c, panel, row, bar).there)
-			return true;
-	return false;
-}
-
-static int bars_in(const struct chart *c, int panel, int row)
-{
-	int bar, n = 0;
-
-	for (bar = 0; bar < c->bar.n; bar++)
-		n += bar_of(c, panel, row, bar).there;
-	return n;
-}
-
-double bars_height(const struct chart *c, int panel, double font)
-{
-	double h = *c->panel.name[panel] ? 1.7 * font : 0.4 * font;
-	int row;
-
-	for (row = 0; row < c->row.n; row++)
-		if (row_is_there(c, panel, row))
-			h += bars_in(c, panel, row) * 1.3 * font + 0.5 * font;
-	return h + 1.7 * font + (c->axis ? 1.4 * font : 0);
-}
-
-static const char *bar_label(char *buf, const struct chart *c, const struct bar *b)
+static const char *label_of(char *buf, const struct chart *c, const struct bar *b)
 {
 	return b->label ?: b->absent && !(b->end > 0) ? "n/a" : unit_text(buf, b->end, c->unit);
 }
 
-struct columns {
-	double names, bars, labels;
-};
-
-/* How much room names and labels take. */
-static struct columns measure(const struct chart *c, int panel, const struct frame *f)
+bool bars_name_parts(const struct chart *c)
 {
-	struct columns w = { 0 };
-	char buf[UNIT_TEXT];
-	int row, bar;
+	int i;
 
-	for (row = 0; row < c->row.n; row++) {
-		if (!row_is_there(c, panel, row))
+	for (i = 0; i < c->items; i++) {
+		const char *part = c->part.name[c->item[i].part];
+
+		if (strcmp(part, c->bar.name[c->item[i].bar]) && strcmp(part, c->row.name[c->item[i].row]) &&
+		    strcmp(part, c->panel.name[c->item[i].panel]))
+			return false;
+	}
+	return true;
+}
+
+/* One bar of a panel, from the top. */
+struct slot { int row, bar; double y; };
+
+/* The bars of a panel in the order of its items; their number. The last one, which is none, has the height of all. */
+static int slots_of(const struct picture *p, const struct chart *c, int panel, struct slot *slot)
+{
+	double y = 0;
+	int i, k, bar, n = 0;
+
+	for (i = 0; i < c->items; i++) {
+		int row = c->item[i].row;
+
+		for (k = 0; k < n && slot[k].row != row; k++)
+			;
+		if (c->item[i].panel != panel || k < n)
 			continue;
-		w.names = fmax(w.names, pen_width(c->row.name[row], f->font, false));
+		y += n ? 0.5 * p->font : 0.25 * p->font;
 		for (bar = 0; bar < c->bar.n; bar++) {
-			struct bar b = bar_of(c, panel, row, bar);
-
-			if (b.there)
-				w.labels = fmax(w.labels, pen_width(bar_label(buf, c, &b), SMALL * f->font, false));
-		}
-	}
-	for (bar = 0; bar < c->bar.n; bar++)
-		w.bars = fmax(w.bars, pen_width(c->bar.name[bar], SMALL * f->font, false));
-	w.names = fmin(w.names, fmax(0.36 * f->w, fmin(0.5 * f->w, 13 * f->font))); /* of small panels more: two or three words */
-	w.bars = fmin(w.bars, 0.2 * f->w);
-	w.labels = fmin(w.labels, 0.3 * f->w);
-	return w;
-}
-
-/* low: of a logarithmic one; base: where a linear one begins, 0 or less. */
-struct scale {
-	double x0, x1, low, base, high;
-	bool log;
-	double *rule;            /* how far the dashed rule is drawn; NULL: there is none */
-};
-
-static double at(const struct scale *s, double v)
-{
-	if (!s->log)
-		return s->x0 + (s->x1 - s->x0) * (fmax(v, s->base) - s->base) / (s->high - s->base);
-	return s->x0 + (s->x1 - s->x0) * fmin(1, fmax(0, log10(fmax(v, s->low) / s->low) / log10(s->high / s->low)));
-}
-
-static void draw_tick(struct frame *f, const struct scale *s, double v, enum unit unit, double top, double bottom, double *last)
-{
-	char buf[UNIT_TEXT];
-	double x = at(s, v), half = pen_width(unit_text(buf, v, unit), SMALL * f->font, false) / 2;
-
-	pen_rule(f->pen, x, top, x, bottom, GRID, 0.7, false);
-	if (x - half < *last || x + half > f->x + f->w)
-		return;
-	pen_text(f->pen, x, bottom + 1.15 * f->font, MIDDLE, SMALL * f->font, DIM, false, buf);
-	*last = x + half + 0.6 * f->font;
-}
-
-static void draw_ticks(const struct chart *c, struct frame *f, const struct scale *s, double top, double bottom)
-{
-	int count = fmax(1, (s->x1 - s->x0) / (5.5 * f->font));
-	double step = unit_step(s->high - s->base, count, c->unit), v, last = f->x;
-
-	/* one tick is no scale */
-	while (floor(s->high / step) - ceil(s->base / step) < 1 && count++ < 20)
-		step = unit_step(s->high - s->base, count, c->unit);
-	if (s->log) {
-		for (v = s->low; v <= s->high * 1.001; v *= 10)
-			draw_tick(f, s, v, c->unit, top, bottom, &last);
-		return;
-	}
-	for (v = step * ceil(s->base / step); v <= s->high * 1.001; v += step)
-		draw_tick(f, s, fabs(v) < step / 2 ? 0 : v, c->unit, top, bottom, &last);
-}
-
-/* What a bar is, behind it; the dashed rule has a gap there. */
-static void draw_label(const struct chart *c, struct frame *f, const struct scale *s, const struct bar *b, double y)
-{
-	char buf[UNIT_TEXT];
-	const char *label = bar_label(buf, c, b);
-	double x = fmax(at(s, b->end), s->x0) + 0.4 * f->font, rule = at(s, c->rule);
-
-	if (s->rule && rule > x - 1 && rule < x + pen_width(label, SMALL * f->font, false) + 1) {
-		pen_rule(f->pen, rule, *s->rule, rule, y, LINE, 1, true);
-		*s->rule = y + 1.1 * f->font;
-	}
-	pen_text(f->pen, x, y + 0.85 * f->font, START, SMALL * f->font, INK, false, label);
-}
-
-static void draw_bar(const struct chart *c, int panel, int row, int bar, struct frame *f, const struct scale *s, double y)
-{
-	double h = 1.1 * f->font, sum = s->log ? s->low : 0, x0, x1;
-	struct bar b = bar_of(c, panel, row, bar);
-	int part, i;
-
-	for (part = 0; part < c->part.n; part++) {
-		double low = sum;
-
-		for (i = 0; i < c->items; i++) {
-			const struct item *it = &c->item[i];
-
-			if (it->panel != panel || it->row != row || it->bar != bar || it->part != part || it->absent)
+			if (!bar_of(c, panel, row, bar).there)
 				continue;
-			x0 = at(s, it->ranged ? fmin(it->low, it->high) : sum);
-			x1 = at(s, it->ranged ? fmax(it->low, it->high) : s->log ? it->value : sum + it->value);
-			/* a step of a waterfall is seen beside millions of bytes */
-			if (it->ranged && it->high != it->low && x1 - x0 < 1.2)
-				x1 = x0 + 1.2;
-			if (!it->ranged)
-				sum += it->value;
-			if (x1 - x0 > 0.02)
-				pen_rect(f->pen, x0, y, x1 - x0, h, c->paint[part]);
-			if (it->marked)
-				pen_rule(f->pen, at(s, it->value), y, at(s, it->value), y + h, INK, 2.5, false);
+			slot[n++] = (struct slot){ row, bar, y + 0.65 * p->font };
+			y += 1.3 * p->font;
 		}
-		if (sum > low && part && low > 0 && !s->log)
-			pen_rule(f->pen, at(s, low), y, at(s, low), y + h, PAPER, 0.6, false);
 	}
-	draw_label(c, f, s, &b, y);
+	slot[n].y = y + 0.25 * p->font;
+	return n;
 }
 
-static double draw_row(const struct chart *c, int panel, int row, struct frame *f, const struct scale *s, const struct columns *w, double y)
+static bool same_rows(const struct slot *a, const struct slot *b, int n)
 {
-	auto_free char *name = pen_fit(c->row.name[row], w->names, f->font, false);
-	double high = bars_in(c, panel, row) * 1.3 * f->font;
-	int bar;
+	for (; n && a->row == b->row && a->bar == b->bar; n--, a++, b++)
+		;
+	return !n;
+}
 
-	pen_text(f->pen, f->x + w->names, y + high / 2 + 0.28 * f->font, END, f->font, INK, false, name ?: "");
-	for (bar = 0; bar < c->bar.n; bar++) {
-		auto_free char *small = pen_fit(c->bar.name[bar], w->bars, SMALL * f->font, false);
+/* Widths beside a panel's bars. */
+struct beside { double names, bars, labels; };
 
-		if (!bar_of(c, panel, row, bar).there)
+static struct beside measure(const struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, double w)
+{
+	struct beside r = { 0 };
+	char buf[UNIT_TEXT];
+
+	for (; n--; slot++) {
+		struct bar b = bar_of(c, panel, slot->row, slot->bar);
+
+		r.names = fmax(r.names, word_width(p, NAME, c->row.name[slot->row]));
+		r.bars = fmax(r.bars, word_width(p, BAR, c->bar.name[slot->bar]));
+		r.labels = fmax(r.labels, word_width(p, LABEL, label_of(buf, c, &b)));
+	}
+	r.names = fmin(r.names, fmax(0.36 * w, fmin(0.5 * w, 13 * p->font)));
+	r.bars = fmin(r.bars, 0.25 * w);
+	r.labels = fmin(r.labels, 0.35 * w) + 0.8 * p->font;
+	return r;
+}
+
+/* The scale of a panel, or the one that all share. */
+static struct axis scale_of(const struct chart *c, int panel)
+{
+	struct axis a = { .log = c->log, .high = 0 };
+	double least = INFINITY;
+	int i;
+
+	for (i = 0; i < c->items; i++) {
+		const struct item *it = &c->item[i];
+		struct bar b = bar_of(c, it->panel, it->row, it->bar);
+
+		if (it->absent || (c->own && it->panel != panel))
 			continue;
-		if (w->bars > 0)
-			pen_text(f->pen, s->x0 - 0.5 * f->font, y + 0.85 * f->font, END, SMALL * f->font, DIM, false, small ?: "");
-		draw_bar(c, panel, row, bar, f, s, y);
-		y += 1.3 * f->font;
+		a.high = fmax(a.high, b.end);
+		a.low = it->ranged ? fmin(a.low, fmin(it->low, it->high)) : a.low;
+		least = b.end > 0 ? fmin(least, b.end) : least;
 	}
-	return y + 0.5 * f->font;
+	if (a.high <= a.low)
+		a.high = a.low + 1;
+	if (c->log)
+		axis_decades(&a, isfinite(least) ? least : 1, a.high, c->unit);
+	return a;
 }
 
-void bars_draw(const struct chart *c, int panel, struct frame f)
+static bool is_dark(const struct picture *p, const struct chart *c, int part)
 {
-	struct columns w = measure(c, panel, &f);
-	struct range r = chart_values(c, panel);
-	struct scale s = {
-		.x0 = f.x + w.names + 0.6 * f.font + (w.bars > 0 ? w.bars + 0.5 * f.font : 0), .x1 = f.x + f.w - w.labels - 0.8 * f.font,
-		.low = pow(10, floor(log10(r.low))), .high = r.high > 0 ? r.high : 1, .log = c->log,
-	};
-	auto_free char *title = pen_fit(c->panel.name[panel], f.w, f.font, true), *axis = NULL;
-	double y = f.y, top, ruled, bottom = f.y + bars_height(c, panel, f.font) - 1.7 * f.font - (c->axis ? 1.4 * f.font : 0);
-	auto_free int *rows = calloc(c->row.n + 1, sizeof(*rows));
+	uint32_t u = c->colour[part];
+
+	return !p->look->grey && (u >> 16) * 3 + (u >> 8 & 255) * 6 + (u & 255) < 1300;
+}
+
+static bool is_in(const struct item *it, int panel, const struct slot *slot)
+{
+	return it->panel == panel && it->row == slot->row && it->bar == slot->bar && !it->absent;
+}
+
+/* The last item of that part in a bar, or NULL. */
+static const struct item *item_of(const struct chart *c, int panel, const struct slot *slot, int part)
+{
+	int i;
+
+	for (i = c->items; i--;)
+		if (is_in(&c->item[i], panel, slot) && c->item[i].part == part)
+			return &c->item[i];
+	return NULL;
+}
+
+/* Where a part of a bar is: behind the parts before it, or where it floats. False: it is not there. */
+static bool span_of(const struct chart *c, int panel, const struct slot *slot, int part, double *low, double *end)
+{
+	const struct item *it = item_of(c, panel, slot, part);
+	int i;
+
+	if (it && it->ranged) {
+		*low = fmin(it->low, it->high);
+		*end = fmax(it->low, it->high);
+		return *end > *low;
+	}
+	for (i = 0, *low = *end = 0; i < c->items; i++) {
+		if (!is_in(&c->item[i], panel, slot))
+			continue;
+		*low += c->item[i].part < part ? c->item[i].value : 0;
+		*end += c->item[i].part <= part ? c->item[i].value : 0;
+	}
+	return *end > *low;
+}
+
+/* One part of each bar, as rectangles; its name where there is room for it. */
+static void put_part(struct picture *p, const struct chart *c, int panel, int part, const struct slot *slot, int n, const struct axis *a, double top)
+{
+	double high = 0.55 * p->font, low, end, x0, x1;
+	bool named = c->key && !p->look->grey && !bars_name_parts(c);
+	char look[LOOK_TEXT];
+	int k, begun = 0;
+
+	for (k = 0; k < n; k++) {
+		if (!span_of(c, panel, &slot[k], part, &low, &end))
+			continue;
+		/* a step of a waterfall is seen beside millions of bytes */
+		if (item_of(c, panel, &slot[k], part)->ranged)
+			end = fmax(end, low + 1.2 * (a->high - a->low) / (a->to - a->from));
+		x0 = axis_at(a, low);
+		x1 = axis_at(a, end);
+		if (!begun++)
+			put_clause(p, "using 1:2:3:4:5:6 notitle with boxxyerror %s", fill_of(look, p, c, part));
+		fprintf(p->data, "%.9g\t%.2f\t%.9g\t%.9g\t%.2f\t%.2f\n", low, slot[k].y, low, end, slot[k].y - high, slot[k].y + high);
+		if (named && x1 - x0 > word_width(p, ON_DARK, c->part.name[part]) + 0.8 * p->font && !(c->rule > low && c->rule < end))
+			put_word(p, is_dark(p, c, part) ? ON_DARK : ON_LIGHT, (x0 + x1) / 2, top + slot[k].y, c->part.name[part]);
+	}
+	if (begun)
+		end_block(p);
+}
+
+/* Dots: of a logarithmic scale on a line through the whole plot, of intervals on a line from end to end. */
+static void put_dots(struct picture *p, const struct chart *c, int panel, int part, const struct slot *slot, int n, const struct axis *a)
+{
+	char look[LOOK_TEXT];
+	int dots, k, begun;
+
+	for (dots = 0; dots < 2; dots++) {
+		for (k = begun = 0; k < n; k++) {
+			const struct item *it = item_of(c, panel, &slot[k], part);
+			double low = it && it->marked ? it->low : a->low, high = it && it->marked ? it->high : a->high;
+
+			if (!it)
+				continue;
+			if (!begun++ && dots)
+				put_clause(p, "using 1:2 notitle with circles %s", fill_of(look, p, c, part));
+			else if (begun == 1 && !dots)
+				put_clause(p, "using 1:2:3:(0) notitle with vectors nohead lw thick*%s", it->marked ? "1.8 " : "0.8 lc rgb \"#e2e2e2\"");
+			if (begun == 1 && !dots && it->marked)
+				fputs(stroke_of(look, p, c, part), p->script);
+			fprintf(p->data, "%.9g\t%.2f\t%.9g\n", dots ? (it->marked ? it->value : bar_of(c, panel, slot[k].row, slot[k].bar).end) : low, slot[k].y, high - low);
+		}
+		if (begun)
+			end_block(p);
+	}
+}
+
+static void put_rule(struct picture *p, double at, double high)
+{
+	put_clause(p, "using 1:2 notitle with lines lw thick dt (3*dash,2*dash) lc rgb \"#555555\"");
+	fprintf(p->data, "%.9g\t0\n%.9g\t%.2f\n", at, at, high);
+	end_block(p);
+}
+
+/* Names and amounts; an amount stands behind the dashed rule, where that would go through it. */
+static void put_texts(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, const struct axis *a, double top,
+		      double names, struct beside b)
+{
+	char buf[UNIT_TEXT];
+	double rule = axis_at(a, c->rule), first, x;
+	int k, next;
+
+	for (k = 0; k < n; k = next) {
+		for (next = k; next < n && slot[next].row == slot[k].row; next++) {
+			struct bar bar = bar_of(c, panel, slot[next].row, slot[next].bar);
+			const char *label = label_of(buf, c, &bar);
+
+			x = axis_at(a, bar.end) + (c->log || bar.ranged ? 0.7 : 0.4) * p->font;
+			if (c->rule > 0 && c->rule <= a->high && rule > x - 2 && rule < x + word_width(p, LABEL, label) + 2)
+				x = rule + 0.4 * p->font;
+			put_fit(p, LABEL, x, top + slot[next].y, b.labels, label);
+			if (names)
+				put_fit(p, BAR, a->from - 0.5 * p->font, top + slot[next].y, b.bars, c->bar.name[slot[next].bar]);
+		}
+		first = (slot[k].y + slot[next - 1].y) / 2;
+		if (names)
+			put_fit(p, NAME, names, top + first, b.names, c->row.name[slot[k].row]);
+	}
+}
+
+static void put_panel(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, struct area plot, double names, struct beside b)
+{
+	struct axis a = scale_of(c, panel);
+	double left = names ? names - b.names : plot.x;
+	int part;
+
+	a.from = plot.x;
+	a.to = plot.x + plot.w;
+	if (*c->panel.name[panel])
+		put_fit(p, PANEL, left, plot.y - 0.8 * p->font, plot.x + plot.w + b.labels - left, c->panel.name[panel]);
+	put_area(p, plot, c->log ? 3 : 2);
+	fprintf(p->script, "set yrange [%.2f:0]\n", plot.h);
+	put_axis(p, "x", &a, c->unit, fmax(1, plot.w / (5.2 * p->font)));
+	if (c->rule > a.low && c->rule <= a.high)
+		put_rule(p, c->rule, plot.h);
+	for (part = 0; part < c->part.n; part++) {
+		if (c->log || (c->items && c->item[0].marked))
+			put_dots(p, c, panel, part, slot, n, &a);
+		else
+			put_part(p, c, panel, part, slot, n, &a, plot.y);
+	}
+	end_plot(p);
+	put_texts(p, c, panel, slot, n, &a, plot.y, names, b);
+}
+
+/* Have all panels the same bars, so that their names need to stand there once? */
+static bool is_shared(const struct picture *p, const struct chart *c, struct slot *slot, size_t room)
+{
+	int n = slots_of(p, c, 0, slot), i;
+
+	for (i = 1; i < c->panel.n; i++)
+		if (slots_of(p, c, i, slot + room) != n || !same_rows(slot, slot + room, n))
+			return false;
+	return true;
+}
+
+int bars_columns(const struct picture *p, const struct chart *c)
+{
+	double width = p->width - 2 * p->margin, most = 0, labels = 0, plot;
+	size_t room = (size_t)c->items + 2;
+	auto_free struct slot *slot = calloc(2 * room, sizeof(*slot));
+	bool shared = slot && is_shared(p, c, slot, room);
 	int i, n;
 
-	for (i = 0; i < c->items && !s.log; i++)
-		if (c->item[i].ranged && !c->item[i].absent && c->item[i].panel == panel)
-			s.base = fmin(s.base, fmin(c->item[i].low, c->item[i].high));
-	if (s.log && s.high <= s.low)
-		s.high = s.low * 10;
-	if (*c->panel.name[panel])
-		pen_text(f.pen, f.x, y + f.font, START, f.font, INK, true, title ?: "");
-	y += *c->panel.name[panel] ? 1.7 * f.font : 0.4 * f.font;
-	top = y - 0.3 * f.font;
-	draw_ticks(c, &f, &s, top, bottom);
-	ruled = top;
-	if (c->rule > 0 && at(&s, c->rule) <= s.x1 && (!s.log || c->rule >= s.low))
-		s.rule = &ruled;
-	for (i = 0, n = rows ? rows_of(c, panel, rows) : 0; i < n; i++)
-		y = draw_row(c, panel, rows[i], &f, &s, &w, y);
-	if (s.rule)
-		pen_rule(f.pen, at(&s, c->rule), ruled, at(&s, c->rule), bottom, LINE, 1, true);
-	pen_rule(f.pen, s.log ? s.x0 : at(&s, 0), top, s.log ? s.x0 : at(&s, 0), bottom, LINE, 0.8, false);
-	axis = c->axis ? pen_fit(c->axis, f.w, SMALL * f.font, false) : NULL;
-	/* below the bars, or where it ends with the picture */
-	if (axis)
-		pen_text(f.pen, fmin(s.x0, f.x + f.w - pen_width(axis, SMALL * f.font, false)), bottom + 2.55 * f.font, START, SMALL * f.font, DIM, false, axis);
+	for (i = 0; slot && i < c->panel.n; i++) {
+		struct beside b = measure(p, c, i, slot, slots_of(p, c, i, slot), width);
+
+		most = fmax(most, b.names + b.bars);
+		labels = fmax(labels, b.labels);
+	}
+	plot = labels + (shared ? 7 : 10) * p->font;
+	n = shared ? (width - most) / plot : width / (most + plot);
+	return n;
+}
+
+double bars_put(struct picture *p, const struct chart *c, int first, int n)
+{
+	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (n - 1) * gap) / n, x = p->margin, high = 0, shared, middle = p->width / 2;
+	double top = p->y + 1.6 * p->font * (c->panel.n > 1 || *c->panel.name[first]);
+	auto_free struct slot *slot = calloc((size_t)(c->items + 2) * n, sizeof(*slot));
+	struct beside b[8];
+	int i, slots[8];
+	bool share = n > 1;
+
+	p->failed |= !slot;
+	if (!slot)
+		return 0;
+	for (i = 0; i < n; i++) {
+		struct slot *of = slot + (size_t)i * (c->items + 2);
+
+		slots[i] = slots_of(p, c, first + i, of);
+		high = fmax(high, of[slots[i]].y);
+		b[i] = measure(p, c, first + i, of, slots[i], fmax(w, 0.55 * p->width));
+		share &= slots[i] == slots[0] && same_rows(slot, of, slots[0]);
+	}
+	/* panels with one set of names have it once */
+	shared = share ? b[0].names + b[0].bars + 1.2 * p->font : 0;
+	for (i = 0; i < n; i++) {
+		bool named = !share || !i;
+		double names = named ? b[i].names + (b[i].bars ? b[i].bars + 0.5 * p->font : 0) + 0.6 * p->font : 0.3 * p->font, inner;
+
+		w = share ? (p->width - 2 * p->margin - (n - 1) * gap - shared) / n + (i ? 0 : shared) : w;
+		inner = w - names - b[i].labels;
+		put_panel(p, c, first + i, slot + (size_t)i * (c->items + 2), slots[i], (struct area){ x + names, top, inner, high }, named ? x + b[i].names : 0, b[i]);
+		middle = n == 1 ? x + names + inner / 2 : middle;
+		x += w + gap;
+	}
+	high += top - p->y + 1.9 * p->font;
+	if (c->axis && first + n >= c->panel.n)
+		put_fit(p, DIM_MIDDLE, middle, p->y + high + 0.7 * p->font, p->width - 2 * p->margin, c->axis);
+	return high + (c->axis && first + n >= c->panel.n ? 1.7 * p->font : 0.3 * p->font);
 }

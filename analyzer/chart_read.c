@@ -4,10 +4,11 @@
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
+#include "paint.h"
 #include "report.h"
 #include "text.h"
 
-static const char *const kinds[] = { "bars", "lines", "areas", "points", "cells", "note" }; /* enum chart_kind */
+static const char *const kinds[] = { "bars", "lines", "areas", "points", "cells", "flow", "note" }; /* enum chart_kind */
 
 enum chart_kind chart_kind(const struct grid *t)
 {
@@ -103,7 +104,7 @@ static enum unit read_unit(const char *says, const char *key)
 static void read_says(struct chart *c, const char *says)
 {
 	auto_free char *log = report_line(says, "log"), *own = report_line(says, "own"), *fold = report_line(says, "fold");
-	auto_free char *rule = report_line(says, "rule"), *steps = report_line(says, "steps"), *key = report_line(says, "key");
+	auto_free char *rule = report_line(says, "rule"), *key = report_line(says, "key");
 
 	c->heading = report_line(says, "heading");
 	c->axis = report_line(says, "axis");
@@ -114,19 +115,8 @@ static void read_says(struct chart *c, const char *says)
 	c->across_log = log && strstr(log, "across");
 	c->own = own;
 	c->fold = !fold;
-	c->steps = steps;
 	c->key = !key;
 	c->rule = rule ? strtod(rule, NULL) : 0;
-}
-
-/* What a part is painted as: its name up to a colon. */
-static struct paint part_paint(const struct chart *c, int part)
-{
-	auto_free char *word = strdup(c->part.name[part]);
-
-	if (word && strstr(word, ": "))
-		*strstr(word, ": ") = '\0';
-	return paint_of(word ?: "", c->paint, part);
 }
 
 /* Amount of each name, to fold the smallest. */
@@ -214,17 +204,24 @@ static int drop_unused(struct chart *c, struct names *n, size_t offset)
 	return 0;
 }
 
+/* A part is painted as its name up to a colon is; the sum of several parts has a colour of its own. */
 static int paint_parts(struct chart *c)
 {
+	bool named = c->kind == BARS && bars_name_parts(c); /* colours need not tell them apart */
 	int i;
 
-	c->paint = calloc(c->part.n + 1, sizeof(*c->paint));
-	for (i = 0; c->paint && i < c->part.n; i++)
-		c->paint[i] = strstr(c->part.name[i], " others") && c->part.name[i][0] <= '9' ? paint_others : part_paint(c, i);
-	return c->paint ? 0 : -ENOMEM;
+	c->colour = calloc(c->part.n + 1, sizeof(*c->colour));
+	for (i = 0; c->colour && i < c->part.n; i++) {
+		auto_free char *word = strdup(c->part.name[i]);
+
+		if (word && strstr(word, ": "))
+			*strstr(word, ": ") = '\0';
+		c->colour[i] = word && strstr(word, " others") && *word <= '9' ? PAINT_OTHERS : paint_of(word ?: "", c->colour, named ? 0 : i);
+	}
+	return c->colour ? 0 : -ENOMEM;
 }
 
-int chart_read(struct chart *c, const struct grid *t, int rows, int panels, int parts)
+int chart_read(struct chart *c, const struct grid *t, struct room room)
 {
 	const struct columns at = {
 		.panel = grid_find(t, "panel"), .row = grid_find(t, "row"), .bar = grid_find(t, "bar"), .part = grid_find(t, "part"),
@@ -251,12 +248,11 @@ int chart_read(struct chart *c, const struct grid *t, int rows, int panels, int 
 	if (!c->item || err)
 		return -ENOMEM;
 	own = report_line(t->says, "rows");
-	err = fold_names(c, &c->panel, offsetof(struct item, panel), panels, false);
-	if (c->kind == BARS)
-		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), own ? atoi(own) : rows, c->fold);
+	err = fold_names(c, &c->panel, offsetof(struct item, panel), room.panels, false);
+	if (c->kind == BARS || c->kind == FLOW)
+		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), own ? atoi(own) : room.rows, c->fold);
 	err = err ?: drop_unused(c, &c->part, offsetof(struct item, part));
-	/* curves of several panels do not crowd one */
-	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), c->kind == LINES ? 2 * parts : parts, c->kind == BARS || c->kind == AREAS);
+	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), room.parts, c->kind == BARS || c->kind == AREAS || c->kind == FLOW);
 	return err ?: drop_unused(c, &c->panel, offsetof(struct item, panel)) ?: paint_parts(c);
 }
 
@@ -272,7 +268,7 @@ void chart_free(struct chart *c)
 	while (c->items)
 		free(c->item[--c->items].label);
 	free(c->item);
-	free(c->paint);
+	free(c->colour);
 	free(c->heading);
 	free(c->axis);
 	free(c->across);

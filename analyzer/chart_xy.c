@@ -4,321 +4,262 @@
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
-#include "memory.h"
 
-#define SMALL 0.9
+/* The sum of the stacked parts at each place of x, in the order of x. */
+struct stack { double x, sum; };
 
-/* From a value to a place on the canvas; `from` may be below `to` or above it. */
-struct axis {
-	double from, to, low, high;
-	bool log;
-};
-
-static double at(const struct axis *a, double v)
+static int by_x(const void *a, const void *b)
 {
-	double share = a->log ? log10(fmax(v, a->low) / a->low) / log10(a->high / a->low) : (v - a->low) / (a->high - a->low);
+	double x = ((const struct stack *)a)->x, y = ((const struct stack *)b)->x;
 
-	return a->from + (a->to - a->from) * fmin(1, fmax(0, share));
+	return (x > y) - (x < y);
 }
 
-struct range chart_across(const struct chart *c)
+static struct stack *stack_at(struct stack *s, int n, double x)
 {
-	struct range r = { INFINITY, -INFINITY };
-	int i;
+	struct stack key = { x, 0 };
 
+	return bsearch(&key, s, n, sizeof(*s), by_x);
+}
+
+/* The places of the areas of a panel. A place without anything is one where they come down to 0. Allocated. */
+static struct stack *stack_make(const struct chart *c, int panel, int *n)
+{
+	struct stack *s = calloc(2 * (size_t)c->items + 2, sizeof(*s));
+	int i, all = 0, k;
+
+	for (i = *n = 0; s && i < c->items; i++) {
+		if (c->item[i].panel != panel || c->item[i].over || c->item[i].absent)
+			continue;
+		s[all++].x = c->item[i].x;
+		s[all++].x = c->item[i].x + c->bin;
+	}
+	if (s)
+		qsort(s, all, sizeof(*s), by_x);
+	for (i = k = 0; i < all; i++)
+		if (!k || s[i].x > s[k - 1].x + c->bin * 1e-3)
+			s[k++].x = s[i].x;
+	*n = k;
+	return s;
+}
+
+/* The scale of values of a panel, or of all. */
+static struct axis values_of(const struct chart *c, int panel)
+{
+	struct axis a = { .log = c->log };
+	double least = INFINITY;
+	int i, k, n, of;
+
+	for (of = 0; c->kind == AREAS && of < c->panel.n; of++) {
+		auto_free struct stack *s = c->own && of != panel ? NULL : stack_make(c, of, &n);
+
+		for (i = 0; s && i < c->items; i++) {
+			struct stack *at = stack_at(s, n, c->item[i].x);
+
+			if (at && c->item[i].panel == of && !c->item[i].over && !c->item[i].absent)
+				at->sum += c->item[i].value;
+		}
+		for (k = 0; s && k < n; k++)
+			a.high = fmax(a.high, s[k].sum);
+	}
 	for (i = 0; i < c->items; i++) {
 		const struct item *it = &c->item[i];
 
-		if (it->absent || (c->across_log && !(it->x > 0)))
+		if (it->absent || (c->own && it->panel != panel) || it->over > 1)
 			continue;
-		r.low = fmin(r.low, it->x);
-		r.high = fmax(r.high, it->x + (c->kind == AREAS || c->kind == CELLS ? c->bin : 0));
+		a.high = fmax(a.high, it->ranged ? it->high : it->value);
+		least = it->value > 0 || (it->ranged && it->low > 0) ? fmin(least, it->ranged && it->low > 0 ? it->low : it->value) : least;
 	}
-	return r.low > r.high ? (struct range){ 1, 10 } : r;
-}
-
-/* Steps of a logarithmic scale: decades, and of bytes, whose units are powers of 1024, what is round in those. */
-static double log_step(enum unit unit)
-{
-	return unit == UNIT_BYTES ? 4 : 10;
-}
-
-/* The steps around a range. */
-static void decades(struct axis *a, struct range r, enum unit unit)
-{
-	double by = log(log_step(unit));
-
-	a->low = exp(by * floor(log(r.low) / by + 1e-9));
-	a->high = exp(by * ceil(log(fmax(r.high, r.low)) / by - 1e-9));
-	if (a->high <= a->low)
-		a->high = a->low * log_step(unit);
-}
-
-static struct axis value_axis(const struct chart *c, int panel)
-{
-	struct range r = chart_values(c, panel);
-	struct axis a = { .low = 0, .high = r.high > 0 ? r.high * 1.04 : 1, .log = c->log };
-	int i, part;
-
-	if (c->kind == AREAS) {
-		auto_free double *sum = calloc(c->items + 1, sizeof(*sum));
-
-		/* rows are in the order of x: one sum a panel and x */
-		for (i = part = 0; sum && i < c->items; i++) {
-			if (i && (c->item[i].x != c->item[i - 1].x || c->item[i].panel != c->item[i - 1].panel))
-				part++;
-			if (!c->item[i].over && !c->item[i].absent && (!c->own || c->item[i].panel == panel))
-				sum[part] += c->item[i].value;
-		}
-		for (i = 0; sum && i <= part; i++)
-			a.high = fmax(a.high, sum[i] * 1.04);
-	}
-	if (c->unit == UNIT_PERCENT)
-		a.high = fmax(100, fmin(a.high, 103));
-	if (c->rule > 0 && c->log) {
-		r.low = fmin(r.low, c->rule);
-		r.high = fmax(r.high, c->rule);
+	if (c->log && c->rule > 0) {
+		least = fmin(least, c->rule);
+		a.high = fmax(a.high, c->rule);
 	}
 	/* far above all that is drawn it would take their place */
-	if (c->rule > a.high && c->rule <= 2 * a.high && !c->log)
-		a.high = 1.03 * c->rule;
+	if (c->rule > a.high && c->rule <= 2 * a.high)
+		a.high = c->rule;
 	if (c->log)
-		decades(&a, r, c->unit);
+		axis_decades(&a, isfinite(least) ? least : 1, a.high, c->unit);
+	else
+		a.high = a.high > 0 ? a.high * 1.04 : 1;
 	return a;
 }
 
-double xy_height(const struct chart *c, double plot, double font)
+static struct axis across_of(const struct chart *c)
 {
-	return (c->panel.n > 1 || *c->panel.name[0] ? 1.5 * font : 0) + (c->axis ? 1.5 * font : 0) + 0.5 * font + plot + 1.6 * font +
-	       (c->across ? 1.4 * font : 0);
-}
-
-/* Calls back with the place and the text of each tick that has room, `apart` away from the one before. */
-static void each_tick(const struct axis *a, enum unit unit, int count, void (*call)(void *arg, double v, double place), void *arg)
-{
-	double step = unit_step(a->high - (a->low < 0 ? a->low : 0), count, unit), v;
-	int skip = a->log ? fmax(1, ceil(log(a->high / a->low) / log(log_step(unit)) / count)) : 0, i = 0;
-
-	if (a->log) {
-		for (v = a->low; v <= a->high * 1.001; v *= log_step(unit), i++)
-			if (i % skip == 0)
-				call(arg, v, at(a, v));
-		return;
-	}
-	for (v = fabs(ceil(a->low / step - 1e-9)) * step; v <= a->high * 1.0001; v += step)
-		call(arg, v, at(a, v));
-}
-
-struct ticks {
-	const struct chart *c;
-	struct frame *f;
-	double x0, x1, y0, y1, last;
-	double widest;
-};
-
-static void measure_tick(void *arg, double v, double place)
-{
-	struct ticks *t = arg;
-	char buf[UNIT_TEXT];
-
-	t->widest = fmax(t->widest, pen_width(unit_text(buf, v, t->c->unit), SMALL * t->f->font, false));
-}
-
-static void value_tick(void *arg, double v, double place)
-{
-	struct ticks *t = arg;
-	char buf[UNIT_TEXT];
-
-	pen_rule(t->f->pen, t->x0, place, t->x1, place, GRID, 0.7, false);
-	pen_text(t->f->pen, t->x0 - 0.4 * t->f->font, place + 0.32 * t->f->font, END, SMALL * t->f->font, DIM, false, unit_text(buf, v, t->c->unit));
-}
-
-static void across_tick(void *arg, double v, double place)
-{
-	struct ticks *t = arg;
-	char buf[UNIT_TEXT];
-	double half = pen_width(unit_text(buf, v, t->c->across_unit), SMALL * t->f->font, false) / 2;
-
-	pen_rule(t->f->pen, place, t->y1, place, t->y0, GRID, 0.7, false);
-	if (place - half < t->last || place + half > t->f->x + t->f->w)
-		return;
-	pen_text(t->f->pen, place, t->y0 + 1.2 * t->f->font, MIDDLE, SMALL * t->f->font, DIM, false, buf);
-	t->last = place + half + 0.5 * t->f->font;
-}
-
-/* Is there a step without anything behind that one? */
-static bool gap_after(const struct chart *c, const double *xs, int i, int n)
-{
-	return i + 1 < n && xs[i + 1] > xs[i] + c->bin * 1.001;
-}
-
-/* The steps of one part, on what the parts before it sum to; `base` grows by them. xs: the places, n of them. */
-static void draw_area(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y, double *base,
-		      const double *xs, int n)
-{
-	char *d = NULL;
-	FILE *out = memory_open(&d, NULL);
-	auto_free double *value = calloc(n + 1, sizeof(*value));
-	double sum = 0;
-	int i, k = 0;
-
-	for (i = 0; value && i < c->items; i++) {
-		const struct item *it = &c->item[i];
-
-		if (it->panel != panel || it->part != part || it->over || it->absent)
-			continue;
-		while (k < n - 1 && xs[k] < it->x)
-			k++;
-		value[k] += it->value;
-		sum += it->value;
-	}
-	for (i = 0; out && value && i < n; i++) {
-		fprintf(out, "%c%.1f %.1fH%.1f", i ? 'L' : 'M', at(x, xs[i]), at(y, base[i] + value[i]), at(x, xs[i] + c->bin));
-		if (gap_after(c, xs, i, n))
-			fprintf(out, "V%.1fH%.1f", at(y, 0), at(x, xs[i + 1]));
-	}
-	for (i = n; out && value && i--;) {
-		if (gap_after(c, xs, i, n))
-			fprintf(out, "V%.1fH%.1f", at(y, 0), at(x, xs[i] + c->bin));
-		fprintf(out, "L%.1f %.1fH%.1f", at(x, xs[i] + c->bin), at(y, base[i]), at(x, xs[i]));
-	}
-	for (i = 0; value && i < n; i++)
-		base[i] += value[i];
-	if (out && !fclose(out) && sum > 0) {
-		auto_free char *closed = NULL;
-
-		if (asprintf(&closed, "%sZ", d) > 0)
-			pen_area(f->pen, closed, c->paint[part]);
-	}
-	free(d);
-}
-
-/* The places of x of a chart, ascending, without repetition. */
-static double *places(const struct chart *c, int panel, int *n)
-{
-	double *xs = calloc(c->items + 1, sizeof(*xs));
+	double low = INFINITY, high = -INFINITY, wide = c->kind == AREAS || c->kind == CELLS ? c->bin : 0;
+	struct axis a = { .log = c->across_log };
 	int i;
 
-	for (*n = i = 0; xs && i < c->items; i++)
-		if (c->item[i].panel == panel && !c->item[i].over && !c->item[i].absent && (!*n || c->item[i].x > xs[*n - 1]))
-			xs[(*n)++] = c->item[i].x;
-	return xs;
+	for (i = 0; i < c->items; i++) {
+		if (c->item[i].absent || (c->across_log && !(c->item[i].x > 0)))
+			continue;
+		low = fmin(low, c->item[i].x);
+		high = fmax(high, c->item[i].x + wide);
+	}
+	a.low = low > high ? 1 : low;
+	a.high = low > high ? 10 : high > low ? high : low + 1;
+	if (a.log)
+		axis_decades(&a, a.low, a.high, c->across_unit);
+	return a;
 }
 
-static void draw_areas(const struct chart *c, int panel, struct frame *f, const struct axis *x, const struct axis *y)
+/* Is the item part of that curve? */
+static bool is_of(const struct chart *c, const struct item *it, int panel, int part, int over)
 {
-	int n = 0, part;
-	auto_free double *xs = places(c, panel, &n), *base = calloc(n + 1, sizeof(*base));
-
-	for (part = 0; xs && base && part < c->part.n; part++)
-		draw_area(c, panel, part, f, x, y, base, xs, n);
+	return it->panel == panel && it->part == part && it->over == over && !it->absent && !(c->log && !(it->value > 0));
 }
 
-/* Curves, one a part; on areas only those that say so. */
-static void draw_curve(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y)
+/* Areas from the uppermost on, each from 0 to what it and all parts before it sum to: no seam between them. */
+static void put_areas(struct picture *p, const struct chart *c, int panel)
 {
-	char *d = NULL;
-	FILE *out = memory_open(&d, NULL);
-	bool steps = c->kind == AREAS || c->steps, pen = false;
-	double last = 0;
-	int i, n = 0;
+	char look[LOOK_TEXT];
+	int n, part, i, k;
 
-	for (i = 0; out && i < c->items; i++) {
-		const struct item *it = &c->item[i];
+	for (part = c->part.n; part--;) {
+		auto_free struct stack *s = stack_make(c, panel, &n);
+		double any = 0;
 
-		if (it->panel != panel || it->part != part || (c->kind == AREAS && it->over != 1) || it->over > 1)
-			continue;
-		if (it->absent) {
-			pen = false;
-			continue;
+		for (i = 0; s && i < c->items; i++) {
+			const struct item *it = &c->item[i];
+			struct stack *at = it->panel == panel && it->part <= part && !it->over && !it->absent ? stack_at(s, n, it->x) : NULL;
+
+			if (at)
+				at->sum += it->value;
+			any += at && it->part == part ? it->value : 0;
 		}
-		if (pen && steps)
-			fprintf(out, "L%.1f %.1f", at(x, it->x), at(y, last));
-		fprintf(out, "%c%.1f %.1f", pen ? 'L' : 'M', at(x, it->x), at(y, it->value));
+		if (!(any > 0))
+			continue;
+		put_clause(p, "using 1:2 notitle with fillsteps %s", fill_of(look, p, c, part));
+		for (k = 0; k < n; k++)
+			fprintf(p->data, "%.9g\t%.9g\n", s[k].x, s[k].sum);
+		end_block(p);
+	}
+}
+
+/* Lines and their ranges, lines over areas, and marks, of one part. */
+static void put_curve(struct picture *p, const struct chart *c, int panel, int part)
+{
+	static const struct { enum chart_kind kind; int over; bool range; const char *with; bool line; } ways[] = {
+		{ LINES, 0, true, "using 1:2:(0):3 notitle with vectors nohead lw thick %s", true },
+		{ LINES, 0, false, "using 1:2 notitle with lines lw thick*2 %s", true },
+		{ LINES, 0, false, "using 1:2 notitle with circles %s", false },
+		{ POINTS, 0, false, "using 1:2 notitle with circles %s", false },
+		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*4 lc rgb \"#ffffff\"", true },
+		{ AREAS, 1, false, "using 1:2 notitle with steps lw thick*1.8 %s", true },
+		{ AREAS, 2, false, "using 1:2 notitle with circles %s", false },
+	};
+	char look[LOOK_TEXT];
+	size_t w;
+	int i, begun = 0, n;
+
+	for (w = 0; w < N_OF(ways); w++) {
+		/* few points are seen as such */
+		if (c->kind == LINES && !ways[w].line && begun > 12)
+			break;
+		for (i = begun = n = 0; i < c->items && ways[w].kind == c->kind; i++) {
+			const struct item *it = &c->item[i];
+
+			if (!is_of(c, it, panel, part, ways[w].over) || (ways[w].range && !it->ranged))
+				continue;
+			if (!begun++)
+				put_clause(p, ways[w].with, (ways[w].line ? stroke_of : fill_of)(look, p, c, part));
+			if (ways[w].range)
+				fprintf(p->data, "%.9g\t%.9g\t%.9g\n", it->x, it->low, it->high - it->low);
+			else
+				fprintf(p->data, "%.9g\t%.9g\n", it->x, it->value);
+			n = i;
+		}
+		/* the last step is as wide as the others */
+		if (begun && ways[w].kind == AREAS && ways[w].over == 1)
+			fprintf(p->data, "%.9g\t%.9g\n", c->item[n].x + c->bin, c->item[n].value);
+		if (begun)
+			end_block(p);
+	}
+}
+
+/* A map: each item is a rectangle from x to x + bin, from low to high, as dark as its value. */
+static void put_cells(struct picture *p, const struct chart *c, int panel)
+{
+	int i, begun = 0;
+
+	for (i = 0; i < c->items; i++) {
+		const struct item *it = &c->item[i];
+
+		if (it->panel != panel || !it->marked)
+			continue;
+		if (!begun++)
+			put_clause(p, "using 1:2:3:4:5:6:7 notitle with boxxyerror fc palette fs solid noborder");
+		fprintf(p->data, "%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\n", it->x, it->low, it->x, it->x + c->bin, it->low, it->high, it->value);
+	}
+	if (begun)
+		end_block(p);
+}
+
+/* The scale of a map's colours: gnuplot's own box, above all panels. */
+static void put_colours(struct picture *p, const struct chart *c)
+{
+	struct axis a = { .log = true, .low = INFINITY, .high = 0 };
+	double w = fmin(0.5 * p->width, 26 * p->font);
+	int i;
+
+	for (i = 0; i < c->items; i++) {
+		if (!c->item[i].marked)
+			continue;
+		a.low = fmin(a.low, c->item[i].value);
+		a.high = fmax(a.high, c->item[i].value);
+	}
+	axis_decades(&a, fmax(a.low, 1), a.high, c->unit);
+	a.to = w;
+	put_axis(p, "cb", &a, c->unit, w / (5 * p->font));
+	fprintf(p->script, "set colorbox horizontal user origin screen X(%.2f), screen Y(%.2f) size screen X(%.2f), screen %.2f*unit/height noborder\n",
+		p->margin + p->font, p->y + 1.1 * p->font, w, 0.8 * p->font);
+}
+
+double xy_put(struct picture *p, const struct chart *c, int first, int n, double plot)
+{
+	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (n - 1) * gap) / n, widest = 0, top = p->y, bottom;
+	bool names = c->panel.n > 1 || *c->panel.name[first], last = first + n >= c->panel.n;
+	int i, part, count = fmax(2, plot / (2.4 * p->font));
+	struct axis across = across_of(c);
+
+	top += c->kind == CELLS && !first ? 3.6 * p->font : 0;
+	if (c->axis && !first)
+		put_fit(p, DIM, p->margin, (top += 1.4 * p->font) - 0.7 * p->font, p->width - 2 * p->margin, c->axis);
+	top += (names ? 1.5 : 0.5) * p->font;
+	bottom = top + plot;
+	for (i = first; i < first + n; i++) {
+		struct axis y = values_of(c, i);
+
+		widest = fmax(widest, axis_widest(p, &y, c->unit, count));
+	}
+	for (i = 0; i < n; i++) {
+		double x = p->margin + i * (w + gap);
+		struct area a = { x + widest + 0.8 * p->font, top, w - widest - 2.2 * p->font, plot };
+		struct axis y = values_of(c, first + i);
+
+		if (names)
+			put_fit(p, PANEL, a.x, top - 0.75 * p->font, w - (a.x - x), c->panel.name[first + i]);
+		put_area(p, a, 3);
+		across.from = a.x;
+		across.to = a.x + a.w;
+		put_axis(p, "x", &across, c->across_unit, fmax(1, a.w / (5.5 * p->font)));
+		put_axis(p, "y", &y, c->unit, count);
+		if (c->kind == CELLS && !first && !i)
+			put_colours(p, c);
+		if (c->rule > 0 && c->rule <= y.high) {
+			put_clause(p, "using 1:2 notitle with lines lw thick dt (3*dash,2*dash) lc rgb \"#555555\"");
+			fprintf(p->data, "%.9g\t%.9g\n%.9g\t%.9g\n", across.low, c->rule, across.high, c->rule);
+			end_block(p);
+		}
 		if (c->kind == AREAS)
-			fprintf(out, "H%.1f", at(x, it->x + c->bin));
-		last = it->value;
-		pen = true;
-		n++;
+			put_areas(p, c, first + i);
+		if (c->kind == CELLS)
+			put_cells(p, c, first + i);
+		for (part = 0; part < c->part.n && c->kind != CELLS; part++)
+			put_curve(p, c, first + i, part);
+		end_plot(p);
 	}
-	if (out && !fclose(out) && n)
-		pen_path(f->pen, d, c->paint[part], c->kind == AREAS ? 1.4 : 1.8);
-	free(d);
-}
-
-/* Marks of the points of a part: not on every one of many. */
-static void draw_marks(const struct chart *c, int panel, int part, struct frame *f, const struct axis *x, const struct axis *y)
-{
-	double last = -INFINITY, px, py;
-	int i;
-
-	for (i = 0; i < c->items; i++) {
-		const struct item *it = &c->item[i];
-
-		if (it->panel != panel || it->part != part || it->absent || (c->kind == AREAS && it->over < 2))
-			continue;
-		px = at(x, it->x + (c->kind == AREAS ? c->bin / 2 : 0));
-		py = it->over > 1 ? y->to + (it->over - 1.5) * 0.9 * f->font : at(y, it->value);
-		if (it->ranged && c->kind != AREAS)
-			pen_rule(f->pen, px, at(y, it->low), px, at(y, it->high), LINE, 1, false);
-		if (c->kind != POINTS && fabs(px - last) < 1.1 * f->font)
-			continue;
-		pen_mark(f->pen, px, py, (c->kind == POINTS ? 0.42 : 0.28) * f->font, c->paint[part]);
-		last = px;
-	}
-}
-
-/* A map: each item is a rectangle from x to x + bin, from low to high. */
-static void draw_cells(const struct chart *c, int panel, struct frame *f, const struct axis *x, const struct axis *y)
-{
-	int i;
-
-	for (i = 0; i < c->items; i++) {
-		const struct item *it = &c->item[i];
-		double left = at(x, it->x), top = at(y, it->high);
-
-		if (it->panel == panel && it->ranged)
-			pen_rect(f->pen, left, top, at(x, it->x + c->bin) - left, fmax(at(y, it->low) - top, 0.5), c->paint[it->part]);
-	}
-}
-
-void xy_draw(const struct chart *c, int panel, struct frame f)
-{
-	struct range across = chart_across(c);
-	struct axis x = { .low = across.low, .high = across.high > across.low ? across.high : across.low + 1, .log = c->across_log }, y = value_axis(c, panel);
-	auto_free char *title = pen_fit(c->panel.name[panel], f.w, f.font, true), *axis = pen_fit(c->axis ?: "", f.w, SMALL * f.font, false), *below = NULL;
-	struct ticks t = { .c = c, .f = &f };
-	double top = f.y, room;
-	int part, count = fmax(2, f.h / (2.4 * f.font));
-
-	if (c->panel.n > 1 || *c->panel.name[0])
-		pen_text(f.pen, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, f.font, INK, true, title ?: "");
-	if (c->axis)
-		pen_text(f.pen, f.x, (top += 1.5 * f.font) - 0.45 * f.font, START, SMALL * f.font, DIM, false, axis ?: "");
-	if (c->across_log)
-		decades(&x, across, c->across_unit);
-	each_tick(&y, c->unit, count, measure_tick, &t);
-	x.from = t.x0 = f.x + t.widest + 0.6 * f.font;
-	x.to = t.x1 = f.x + f.w - 0.8 * f.font;
-	y.to = t.y1 = top + 0.5 * f.font;
-	y.from = t.y0 = y.to + f.h;
-	t.last = f.x;
-	each_tick(&y, c->unit, count, value_tick, &t);
-	room = x.log ? 4.5 * f.font : 5.5 * f.font;
-	each_tick(&x, c->across_unit, fmax(1, (t.x1 - t.x0) / room), across_tick, &t);
-	if (c->rule > 0 && c->rule <= y.high)
-		pen_rule(f.pen, t.x0, at(&y, c->rule), t.x1, at(&y, c->rule), LINE, 1, true);
-	if (c->kind == AREAS)
-		draw_areas(c, panel, &f, &x, &y);
-	if (c->kind == CELLS)
-		draw_cells(c, panel, &f, &x, &y);
-	for (part = 0; part < c->part.n && c->kind != POINTS && c->kind != CELLS; part++)
-		draw_curve(c, panel, part, &f, &x, &y);
-	for (part = 0; part < c->part.n && c->kind != CELLS; part++)
-		draw_marks(c, panel, part, &f, &x, &y);
-	pen_rule(f.pen, t.x0, t.y1, t.x0, t.y0, LINE, 0.8, false);
-	pen_rule(f.pen, t.x0, t.y0, t.x1, t.y0, LINE, 0.8, false);
-	below = c->across ? pen_fit(c->across, t.x1 - t.x0, SMALL * f.font, false) : NULL;
-	if (below)
-		pen_text(f.pen, t.x0, t.y0 + 2.6 * f.font, START, SMALL * f.font, DIM, false, below);
+	if (c->across && last)
+		put_fit(p, DIM_MIDDLE, p->width / 2 + (n == 1 ? (widest - 1.4 * p->font) / 2 : 0), bottom + 2.6 * p->font, p->width - 2 * p->margin, c->across);
+	return bottom - p->y + (c->across && last ? 3.5 : 2.1) * p->font;
 }

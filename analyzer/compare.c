@@ -442,14 +442,14 @@ void comparison_free(struct comparison *c)
 
 static int say(const struct comparison *c, const struct options *o)
 {
-	struct look look = { .title = o->title, .no_head = o->no_head };
+	struct look look = { .title = o->title, .no_head = o->no_head, .grey = o->grey };
 	struct answer a = { 0 };
 	int err = look_size(&look, o->size ?: "screen") ? fail_size(o->size) : compare_answer(c, &a) ? no_memory() : 0;
 
 	if (!err)
 		err = answer_select(&a, &o->select, o->table) ?: print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = plot_answer(&a, NULL, NULL, &look, o->plot);
+		err = plot_answer(&a, &look, o->plot);
 	answer_free(&a);
 	return err;
 }

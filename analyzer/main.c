@@ -133,25 +133,12 @@ static bool is_store(const char *name)
 	return !report && !access(name, F_OK);
 }
 
-/* The scripts of a picture, where the report has some; without --plot there are none to find. */
-struct scripts {
-	char *style, *report;
-};
-
-static int find_scripts(const struct options *o, const char *name, const char *text, struct scripts *s)
+/* 0, or an exit status: a picture is asked for, and there is none. */
+static int check_plot(const struct options *o, const char *name, const char *text)
 {
-	auto_free char *file = NULL, *why = report_line(text, "no picture");
+	auto_free char *why = report_line(text, "no picture");
 
-	if (!o->plot)
-		return 0;
-	if (asprintf(&file, "%s.gp", name) < 0)
-		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
-	errno = ENOENT;
-	s->report = report_text(o->reports, file);
-	if (!s->report && errno != ENOENT)
-		return fail_as(EXIT_USAGE, errno, "cannot read %s/%s", o->reports, file);
-	s->style = s->report ? report_text(o->reports, "style.gp") : NULL;
-	if (s->report ? !!s->style : strstr(text, "\n-- chart: ") != NULL)
+	if (!o->plot || strstr(text, "\n-- chart: "))
 		return 0;
 	return fail_as(EXIT_USAGE, 0, "report '%s' has no picture%s%s", name, why ? ": " : "", why ?: "");
 }
@@ -180,11 +167,10 @@ static int answer_report(const struct options *o, const char *name, const char *
 			   .copies = o->copies, .shares = o->shares,
 			   .ledger = ledger, .ledger_name = o->ledger, .each = o->has_per, .limit = o->limit, .limits = o->limits };
 	auto_free struct limit *limits = NULL;
-	struct scripts scripts = { 0 };
 	struct comparison base = { 0 };
 	struct answer a = { .exact = o->exact };
-	struct look look = { .title = o->title, .no_head = o->no_head };
-	int err = find_scripts(o, name, text, &scripts), mismatch = 0;
+	struct look look = { .title = o->title, .no_head = o->no_head, .grey = o->grey };
+	int err = check_plot(o, name, text), mismatch = 0;
 
 	if (!err && look_size(&look, o->size ?: "screen"))
 		err = fail_size(o->size);
@@ -204,15 +190,13 @@ static int answer_report(const struct options *o, const char *name, const char *
 	if (!err)
 		err = answer_select(&a, &o->select, o->table) ?: print_answer(&a, o->format, o->table);
 	if (!err && o->plot)
-		err = plot_answer(&a, scripts.style, scripts.report, &look, o->plot);
+		err = plot_answer(&a, &look, o->plot);
 	if (!err)
 		err = answer_whole(&a, o->arg[o->args - 1]);
 	if (!err)
 		err = mismatch && !o->once ? EXIT_DATA : EXIT_OK;
 	answer_free(&a);
 	comparison_free(&base);
-	free(scripts.style);
-	free(scripts.report);
 	return err;
 }
 

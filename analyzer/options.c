@@ -42,6 +42,7 @@ static const struct option_row rows[] = {
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
 	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
 	{ "--title", "TEXT", OPT_TEXT, AT(title), 0, NULL, "of pictures, in place of the report's" },
+	{ "--grey", NULL, OPT_FLAG, AT(grey), 0, NULL, "pictures without colours, for print: greys and patterns, dashes for lines" },
 	{ "--no-head", NULL, OPT_FLAG, AT(no_head), 0, NULL, "pictures without title and lines about the run: a paper has a caption" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "What clients had acknowledged:" },
 	{ "--payload", "SIZE", OPT_SIZE, AT(logical_bytes), AT(has_logical), NULL,

@@ -38,7 +38,7 @@ struct options {
 	uint64_t copies, shares; /* --copies, --ec; 0: not given */
 	uint64_t older, to;      /* --older, --to */
 	bool has_older, has_to, events;
-	bool exact, seed, force, no_head, cdf, once, help, version;
+	bool exact, seed, force, no_head, grey, cdf, once, help, version;
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };

@@ -7,45 +7,55 @@
 #include "paint.h"
 
 enum {
-	BLUE = 0x0072b2, SKY = 0x56b4e9, GREEN = 0x009e73, YELLOW = 0xf0e442, ORANGE = 0xe69f00, RED = 0xd55e00, PINK = 0xcc79a7, GREY = 0x999999,
-	INDIGO = 0x332288, TEAL = 0x44aa99, OLIVE = 0x999933, WINE = 0x882255, SAND = 0xddcc77, ROSE = 0xcc6677, PURPLE = 0xaa4499, BROWN = 0x8c6d46,
-	SHADE1 = 0xfff7bc, SHADE2 = 0xfec44f, SHADE3 = 0xfb9a29, SHADE4 = 0xcc4c02, SHADE5 = 0x662506,
+	BLUE = 0x0072b2, SKY = 0x56b4e9, GREEN = 0x009e73, YELLOW = 0xf0e442, ORANGE = 0xe69f00,
+	RED = 0xd55e00, PINK = 0xcc79a7, GREY = 0x8c8c8c, INDIGO = 0x332288, TEAL = 0x44aa99,
+	OLIVE = 0x999933, WINE = 0x882255, SAND = 0xddcc77, ROSE = 0xcc6677, PURPLE = 0xaa4499,
+	BROWN = 0x8c6d46, SILVER = 0xbbbbbb, PALE_SKY = 0xa6d8f4, PALE_WINE = 0xc27ba0,
 };
 
-static const struct { const char *word; struct paint paint; } palette[] = {
-#define PAINT(word, colour, hatch) { word, { colour, hatch } },
+static const struct { const char *word; uint32_t colour; } palette[] = {
+#define PAINT(word, colour) { word, colour },
 #include "palette.def"
 };
 
-/* For words without a row. */
-static const uint32_t spare[] = { BLUE, ORANGE, GREEN, WINE, SKY, RED, PURPLE, SAND, TEAL, INDIGO, ROSE, OLIVE, YELLOW, PINK, BROWN };
+static const uint32_t spare[] = {
+	BLUE, ORANGE, GREEN, WINE, SKY, RED, PURPLE, SAND, TEAL, INDIGO, ROSE, OLIVE, PINK, BROWN, PALE_SKY, YELLOW,
+};
 
-const struct paint paint_others = { 0xcccccc, PLAIN };
+/* Greys and patterns that differ from their neighbours in the list; line patterns lie over white. */
+static const struct { uint32_t grey; int pattern; } greys[] = {
+	{ 0x404040, 0 }, { 0xd0d0d0, 0 }, { 0xffffff, 4 }, { 0x808080, 0 }, { 0xffffff, 2 }, { 0xb0b0b0, 5 },
+	{ 0xf0f0f0, 0 }, { 0xffffff, 1 }, { 0xb0b0b0, 0 }, { 0xd0d0d0, 4 }, { 0xffffff, 7 }, { 0xe0e0e0, 2 },
+	{ 0xffffff, 6 }, { 0x606060, 0 },
+};
 
-static bool is_taken(struct paint p, const struct paint *taken, int n)
+static bool is_taken(uint32_t colour, const uint32_t *taken, int n)
 {
 	while (n--)
-		if (taken[n].colour == p.colour && taken[n].hatch == p.hatch)
+		if (taken[n] == colour)
 			return true;
 	return false;
 }
 
-struct paint paint_of(const char *word, const struct paint *taken, int n)
+uint32_t paint_of(const char *word, const uint32_t *taken, int n)
 {
 	uint32_t h = 2166136261u, i;
-	struct paint p = paint_others;
 	const char *c;
 
 	for (i = 0; i < N_OF(palette); i++)
-		if (!strcmp(palette[i].word, word))
-			return palette[i].paint;
+		if (!strcmp(palette[i].word, word) && !is_taken(palette[i].colour, taken, n))
+			return palette[i].colour;
 	for (c = word; *c; c++)
 		h = (h ^ (unsigned char)*c) * 16777619u;
 	h ^= h >> 15;
-	for (i = 0; i < N_OF(spare) * HATCHES; i++) {
-		p = (struct paint){ spare[(h + i) % N_OF(spare)], (h / N_OF(spare) + i + i / N_OF(spare)) % HATCHES };
-		if (!is_taken(p, taken, n))
+	for (i = 0; i < N_OF(spare); i++)
+		if (!is_taken(spare[(h + i) % N_OF(spare)], taken, n))
 			break;
-	}
-	return p;
+	return spare[(h + i) % N_OF(spare)];
+}
+
+uint32_t paint_grey(int i, int *pattern)
+{
+	*pattern = greys[i % N_OF(greys)].pattern;
+	return greys[i % N_OF(greys)].grey;
 }

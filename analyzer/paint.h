@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* paint.h - what things look like in pictures: palette.def, and a paint for every word that it does not know. */
+/* paint.h - colours of pictures: palette.def, and one for every word that it does not know. */
 #ifndef IOT_ANALYZER_PAINT_H
 #define IOT_ANALYZER_PAINT_H
 
 #include <stdint.h>
 
-enum hatch { PLAIN, RISING, FALLING, STEEP, SHEER, CROSSED, FINE, CHECKED, HATCHES };
+/* The colour of a word, 0xRRGGBB; none of the n that the picture has already, unless all are taken. */
+uint32_t paint_of(const char *word, const uint32_t *taken, int n);
 
-struct paint {
-	uint32_t colour;         /* 0xRRGGBB */
-	enum hatch hatch;        /* of an area; for lines the number of a dash and of a mark */
-};
+/* The colour of the sum of several words that have no place of their own. */
+#define PAINT_OTHERS 0xcccccc
 
-/* The paint of a word. Unless the palette has it, `taken` are the n paints that the picture has already, of which it becomes none. */
-struct paint paint_of(const char *word, const struct paint *taken, int n);
-
-/* What stands for several that have no place of their own. */
-extern const struct paint paint_others;
+/* How part number i is filled where there are no colours: a grey, and the pattern of gnuplot over it, 0 for none. */
+uint32_t paint_grey(int i, int *pattern);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* plot.c - pictures as files, by gnuplot: charts (chart.c) and reports with a script of their own.
+/* plot.c - pictures as files, by gnuplot: the charts of a report (chart.c).
  *
  * gnuplot runs back-ticks and has a shell: nothing from a store ever becomes part of a script. Names reach it as
  * cells of its data. It works in a folder of its own that only we can enter (folder.h), and its products are copied to where they were
@@ -46,71 +46,40 @@ static void put_block(FILE *f, const struct grid *t)
 	fputs("\n\n\n", f);
 }
 
-/* Block 0 is what says which run it is (beside a picture without the machine and the command), - for a report about all runs; then the
- * tables for the picture, or else the first table. */
-static void put_head(FILE *f, const struct grid *head)
+/* Closes a file that was opened, or none; false when something that was written is not in it. */
+static bool closed_whole(FILE *f)
 {
-	int col = grid_find(head, "line");
+	bool bad = f && ferror(f);
+
+	return !(f && fclose(f)) && !bad;
+}
+
+/* Block 0 has the lines about the run, - for a report about all runs; then come the tables for the picture. */
+static void put_data(FILE *f, const struct answer *a)
+{
+	int col = grid_find(&a->picture, "line"), i;
 	size_t row;
 
 	fputs("# line\n", f);
-	for (row = 0; col >= 0 && row < head->rows && row < 2; row++) {
-		const struct cell *c = grid_cell(head, row, col);
-		auto_free char *s = c->type == CELL_TEXT ? text_plot(c->text, c->len) : NULL;
+	for (row = 0; row < 2; row++) {
+		const struct cell *c = col >= 0 && row < a->picture.rows ? grid_cell(&a->picture, row, col) : NULL;
+		auto_free char *s = c && c->type == CELL_TEXT ? text_plot(c->text, c->len) : NULL;
 
-		fprintf(f, "%s%s", row ? "\t" : "", s ?: "-");
+		fprintf(f, "%s%s", row ? "\t" : "", s ?: row ? "" : "-");
 	}
-	if (!row)
-		fputs("-\t-", f);
 	fputs("\n\n\n", f);
+	for (i = 0; i < a->tables; i++)
+		if (a->table[i].plot)
+			put_block(f, &a->table[i]);
 }
 
-static int put_data(FILE *f, const struct answer *a, const struct grid *head)
-{
-	size_t rows = 0;
-	int i, plots = 0;
-
-	put_head(f, head);
-	for (i = 0; i < a->tables; i++) {
-		if (!a->table[i].plot)
-			continue;
-		plots++;
-		rows += a->table[i].rows;
-		put_block(f, &a->table[i]);
-	}
-	if (!plots) {
-		rows = a->table[0].rows;
-		put_block(f, &a->table[0]);
-	}
-	return rows ? 0 : fail_as(EXIT_DATA, 0, "nothing to draw: report '%s' has no rows for this run", a->name);
-}
-
-static int write_data(const struct answer *a, const struct grid *head, const struct folder *work)
+static int write_data(const struct answer *a, const struct folder *work)
 {
 	FILE *data = create(work, a->name, ".tsv");
-	int err, bad;
 
-	if (!data)
-		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
-	err = put_data(data, a, head);
-	bad = ferror(data);
-	if ((fclose(data) || bad) && !err)
-		err = fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
-	return err;
-}
-
-static int write_script(const struct answer *a, const char *style, const char *script, const struct folder *work)
-{
-	FILE *code = create(work, a->name, ".gp");
-	int bad;
-
-	if (!code)
-		return fail_as(EXIT_DATA, errno, "cannot write in %s", work->path);
-	fprintf(code, "%s\n%s", style, script);
-	bad = ferror(code);
-	if (fclose(code) || bad)
-		return fail_as(EXIT_DATA, errno, "cannot write the script of the picture in %s", work->path);
-	return 0;
+	if (data)
+		put_data(data, a);
+	return closed_whole(data) && data ? 0 : fail_as(EXIT_DATA, errno, "cannot write the data of the picture in %s", work->path);
 }
 
 static void run_child(const struct folder *work, const char *program, char *const argv[])
@@ -198,18 +167,10 @@ static int run_gnuplot(const char *name, const char *kind, const struct folder *
 	return fail_as(EXIT_DATA, 0, "gnuplot failed on picture '%s': %s", name, *line ? line : "it was killed");
 }
 
-/* Closes a file that was opened, or none; false when something that was written is not in it. */
-static bool closed_whole(FILE *f)
-{
-	bool bad = f && ferror(f);
-
-	return !(f && fclose(f)) && !bad;
-}
-
 /* The script of the charts, NAME.gp, and what it reads, NAME.dat. */
 static int write_charts(const struct answer *a, const struct look *look, const char *name, const struct folder *work)
 {
-	auto_free char *style = report_text(NULL, "pen.gp");
+	auto_free char *style = report_text(NULL, "chart.gp");
 	FILE *data = create(work, name, ".dat"), *script = create(work, name, ".gp");
 	bool bad;
 	int err;
@@ -223,24 +184,16 @@ static int write_charts(const struct answer *a, const struct look *look, const c
 	return err || !bad ? err : fail_as(EXIT_DATA, errno, "cannot write the picture in %s", work->path);
 }
 
-/* The element <svg> of a file that gnuplot wrote, a line of it: without titles, which are its own names of strokes, and with ids that no
- * other picture of the page has. Text of strangers stands in lines that begin with <text>, and these are left alone. */
+/* A line of the element <svg> of a file that gnuplot wrote, without titles, which are its own names of what it drew, and with the
+ * one id that all pictures have made its own. Text of strangers stands in lines that begin with <text>, and these are left alone. */
 static void put_line(const char *line, const char *name, FILE *out)
 {
-	static const char *const ids[] = { "id=\"", "id='", "url(#" };
-	const char *p = line + strspn(line, "\t "), *title = strstr(p, "<title>");
-	size_t i;
+	const char *p = line + strspn(line, "\t "), *title = strncmp(p, "<text>", 6) ? strstr(p, "<title>") : NULL;
 
-	if (!strncmp(p, "<text>", 6))
-		title = NULL;
+	if (!strncmp(p, "<g id=\"gnuplot_canvas\"", 22))
+		fprintf(out, "<g id=\"%s-canvas\">\n", name);
 	else
-		for (; *p && p != title; fputc(*p++, out))
-			for (i = 0; i < N_OF(ids); i++)
-				if (!strncmp(p, ids[i], strlen(ids[i]))) {
-					fprintf(out, "%s%s-", ids[i], name);
-					p += strlen(ids[i]);
-				}
-	fputs(title ? "\n" : p, out);
+		fprintf(out, title ? "%.*s\n" : "%.*s", (int)(title ? title - p : (ptrdiff_t)strlen(p)), p);
 }
 
 static int put_element(const struct answer *a, const char *name, const struct folder *work, FILE *out)
@@ -277,46 +230,49 @@ int plot_inline(const struct answer *a, const struct look *look, const char *nam
 	return err;
 }
 
-static int each_product(const struct answer *a, const char *const *endings, const struct folder *work, const struct place *to, const char *dir)
+/* The pictures, and all from which they are drawn. */
+static const char *const products[] = { ".svg", ".png", ".pdf", ".tsv", ".dat", ".gp" };
+
+static int draw_into(const struct answer *a, const struct look *look, const struct place *to, const char *dir)
 {
+	struct folder work = { .fd = -1 };
 	char file[96];
+	size_t i, round;
 	int err = 0;
 
-	for (; !err && *endings; endings++) {
-		snprintf(file, sizeof(file), "%s%s", a->name, *endings);
-		err = work ? folder_place(work, to, dir, file) : folder_may_place(to, dir, file);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; !err && i < N_OF(products); i++) {
+			snprintf(file, sizeof(file), "%s%s", a->name, products[i]);
+			err = round ? folder_place(&work, to, dir, file) : folder_may_place(to, dir, file);
+		}
+		if (!round && !err)
+			err = folder_make(&work) ?: write_charts(a, look, a->name, &work) ?: write_data(a, &work);
+		for (i = 0; !round && !err && i < 3; i++)
+			err = run_gnuplot(a->name, products[i] + 1, &work);
 	}
-	return err;
-}
-
-/* What is drawn, and all that is left of it: of a script of the report's own, and of charts. */
-static const char *const of_script[] = { ".svg", ".png", ".tsv", ".gp", NULL };
-static const char *const of_charts[] = { ".svg", ".png", ".pdf", ".tsv", ".dat", ".gp", NULL };
-
-static int draw_into(const struct answer *a, const char *style, const char *script, const struct look *look, const struct place *to, const char *dir)
-{
-	const char *const *products = script ? of_script : of_charts, *const *kind;
-	struct folder work = { .fd = -1 };
-	int err = each_product(a, products, NULL, to, dir) ?: folder_make(&work);
-
-	if (!err)
-		err = script ? write_script(a, style, script, &work) : write_charts(a, look, a->name, &work);
-	err = err ?: write_data(a, script ? &a->head : &a->picture, &work);
-	for (kind = products; !err && strcmp(*kind, ".tsv"); kind++)
-		err = run_gnuplot(a->name, *kind + 1, &work);
-	err = err ?: each_product(a, products, &work, to, dir);
 	folder_remove(&work);
 	return err;
 }
 
-int plot_answer(const struct answer *a, const char *style, const char *script, const struct look *look, const char *dir)
+/* Makes the folder where there is none; what is above it must be there. */
+static int enter(struct place *to, const char *dir)
+{
+	int err = place_find(to, dir);
+
+	if (!err && mkdirat(to->dir, to->name, 0777) && errno != EEXIST)
+		err = -errno;
+	place_leave(to);
+	return err ?: place_enter(to, dir);
+}
+
+int plot_answer(const struct answer *a, const struct look *look, const char *dir)
 {
 	struct place to;
-	int err = place_enter(&to, dir);
+	int err = enter(&to, dir);
 
 	if (err)
 		return fail_as(EXIT_DATA, 0, "cannot write pictures to %s: %s", dir, place_error(err, true));
-	err = draw_into(a, style, script, look, &to, dir);
+	err = draw_into(a, look, &to, dir);
 	place_leave(&to);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* report.h - reports are files: reports/NAME.sql asks, reports/NAME.gp draws. They are carried inside the program;
+/* report.h - reports are files: reports/NAME.sql asks, and says how it is drawn (chart.h). They are carried inside the program;
  * a folder given with --reports adds to them and goes before them.
  *
  * A NAME.sql begins with lines "-- title: ..." and "-- caption: ..." (may be repeated). Each statement answers one table,

@@ -52,13 +52,12 @@ static void put_tables(const char *text)
 
 int usage_report(const struct options *o, const char *name, const char *text)
 {
-	auto_free char *title = report_line(text, "title"), *caption = NULL, *file = NULL, *script = NULL;
+	auto_free char *title = report_line(text, "title"), *caption = NULL;
 
 	errno = 0;
 	caption = report_lines(text, "caption");
-	if (asprintf(&file, "%s.gp", name) < 0 || (!caption && errno == ENOMEM))
+	if (!caption && errno == ENOMEM)
 		return fail_as(EXIT_DATA, ENOMEM, "%s", name);
-	script = report_text(o->reports, file);
 	printf("usage: iot-analyze %s%sSTORE [OPTIONS]\n\n", strcmp(name, "headline") ? name : "", strcmp(name, "headline") ? " " : "");
 	print_words(title ?: name, 0, 80);
 	put_tables(text);
@@ -66,7 +65,7 @@ int usage_report(const struct options *o, const char *name, const char *text)
 		printf("\n");
 		print_words(caption, 0, 80);
 	}
-	return put_rest(name, NULL, script || strstr(text, "\n-- chart: "));
+	return put_rest(name, NULL, strstr(text, "\n-- chart: ") != NULL);
 }
 
 static struct near nearest;

@@ -105,12 +105,11 @@ ORDER BY l.rank, v.B + v.B_r DESC, l.gid, c.part = 'fs', c.part = 'rest', c.writ
 -- chart: bars
 -- heading: Bytes written, a bar a layer
 -- rows: 6
--- axis: bytes
 -- unit: bytes
 WITH line AS (SELECT * FROM v_volume WHERE shown AND rank < 4 AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0),
      layer(ord, bar, part) AS (VALUES (1, 'S', 'S calls'), (2, 'T', 'T blocks'), (3, 'D', 'D dirtied'), (4, 'W', 'W file data'),
        (5, 'F', 'F file system'), (6, 'B', 'B devices'))
-SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", l.bar, l.part, CASE l.bar WHEN 'S' THEN g.S WHEN 'T' THEN g.T WHEN 'D' THEN g.D WHEN 'W' THEN g.W WHEN 'F' THEN g.F ELSE g.B END AS value
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", l.part AS bar, l.part, CASE l.bar WHEN 'S' THEN g.S WHEN 'T' THEN g.T WHEN 'D' THEN g.D WHEN 'W' THEN g.W WHEN 'F' THEN g.F ELSE g.B END AS value
 FROM line g JOIN layer l
 ORDER BY g.B DESC, g.S DESC, g.gid, l.ord;
 
@@ -121,6 +120,7 @@ ORDER BY g.B DESC, g.S DESC, g.gid, l.ord;
 -- rule: 1
 -- fold: no
 -- own: yes
+-- key: no
 SELECT CASE r.ratio WHEN 'waf_sys' THEN 'written: waf_sys' ELSE 'read: raf_dev' END AS panel, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row",
        CASE r.ratio WHEN 'waf_sys' THEN 'written' ELSE 'read' END AS part, r.value,
        iif(r.bound IN ('>=', '<='), r.bound || ' ', '') || COALESCE(printf('%.3f', r.value), 'n/a') AS label

@@ -41,6 +41,16 @@ WHERE g.shown
 ORDER BY SUM(f.submitted) OVER (PARTITION BY f.carrier) DESC, f.carrier, f.submitted DESC, g.gid, f.family
 LIMIT :rows;
 
+-- plot: flow
+-- chart: flow
+-- heading: From whose bytes they are, by who carried them, to the device they were written to
+-- unit: bytes
+SELECT g.who AS part, s.carrier AS "row", COALESCE(s.device, '(unknown)') AS bar, SUM(s.written) AS value
+FROM v_carried s JOIN v_group g ON g.gid = s.gid
+WHERE g.shown AND g.rank <= 5 AND s.written > 0 AND s.carrier IS NOT NULL
+GROUP BY g.who, s.carrier, s.device
+ORDER BY SUM(SUM(s.written)) OVER (PARTITION BY g.who) DESC, part, SUM(SUM(s.written)) OVER (PARTITION BY s.carrier) DESC, "row", bar;
+
 -- plot: bars
 -- chart: bars
 -- heading: Who carried it (bars), and whose it is (parts)

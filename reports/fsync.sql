@@ -84,6 +84,7 @@ ORDER BY low, ord;
 -- heading: How long a sync took, by how many were under way
 -- unit: us
 -- fold: no
+-- key: no
 SELECT under_way || ' under way' AS "row", bar, 'whole fsync' AS part, us AS value
 FROM (SELECT low, under_way, 1 AS ord, 'half' AS bar, p50_ns / 1000.0 AS us FROM v_concurrency WHERE low > 0
       UNION ALL SELECT low, under_way, 2, '99 %', p99_ns / 1000.0 FROM v_concurrency WHERE low > 0)

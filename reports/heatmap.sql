@@ -21,19 +21,10 @@ ORDER BY device;
 -- across: time since the start of the run
 -- across unit: s
 -- own: yes
-WITH word(shade, word) AS (VALUES (0, 'lightest'), (1, 'light'), (2, 'middle'), (3, 'dark'), (4, 'darkest')),
-     cell AS (
-       SELECT h.*, w.shade AS step_of_five, h.device || ' ' || h.way || ', from ' || size(h.low) || ' on' AS panel,
-              w.word || ': up to ' || size(ceil(h.least * pow(h.most / h.least, (w.shade + 1) / 5.0))) AS part
-       FROM v_shade h JOIN word w ON w.shade = COALESCE(h.shade, 4)),
-     -- the key names shades as they come: first, one row of each that draws nothing, the lightest first
-     first AS (SELECT panel, step_ns FROM cell ORDER BY dev, way DESC LIMIT 1),
-     line(ord, dev, way, shade, panel, part, x, bin, low, high, value) AS (
-       SELECT DISTINCT 0, 0, '', step_of_five, f.panel, part, NULL, f.step_ns / 1e9, NULL, NULL, NULL FROM cell JOIN first f
-       UNION ALL
-       SELECT 1, dev, way, step_of_five, panel, part, col * step_ns / 1e9, step_ns / 1e9, offset - low, offset - low + step, bytes FROM cell)
-SELECT panel, part, x, bin, low, high, value FROM line
-ORDER BY ord, dev, way DESC, shade, x, low;
+SELECT device || ' ' || way || ', from ' || size(low) || ' on' AS panel, col * step_ns / 1e9 AS x, step_ns / 1e9 AS bin,
+       offset - low AS low, offset - low + step AS high, bytes AS value
+FROM v_heat
+ORDER BY dev, way DESC, x, offset;
 
 -- plot: note
 -- chart: note

@@ -28,7 +28,7 @@ ORDER BY m.ord;
 -- own: yes
 -- fold: no
 -- rows: 64
-SELECT layer || ' ' || way || iif(derived, ' (derived from calls)', '') AS panel, size(low) AS "row", iif(part = '', IIF(layer = 'vfs', 'V through the VFS', IIF(way = 'read', 'S_r calls', 'S calls')), part) AS part,
+SELECT layer || ' ' || way || iif(derived, ' (derived from calls)', '') AS panel, size(low) AS "row", iif(part = '', IIF(layer = 'vfs', 'V through the VFS', 'calls'), part) AS part,
        accesses AS value
 FROM v_size_line
 ORDER BY place, way, low, class;

@@ -48,29 +48,26 @@ ORDER BY place, operation, h.bucket;
 
 -- plot: curves
 -- chart: lines
--- heading: Share of operations that took at most so long
+-- heading: Share of operations that took at least so long
 -- unit: percent
--- across: duration (middle of its bucket, at most 6.25 % off)
+-- across: duration (where a bucket begins: exact there)
 -- across unit: us
--- log: across
--- steps: yes
+-- log: values across
 WITH h AS MATERIALIZED (
        SELECT h.*, CASE WHEN h.kind LIKE 'fs_sync%' THEN 3 WHEN h.layer = 'block' THEN 2 WHEN h.layer IN ('syscall', 'uring') THEN 1 ELSE 4 END AS ord
        FROM v_hist h JOIN v_kind k ON k.kind = h.kind
        WHERE NOT h.no_file AND (k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%')),
      best AS MATERIALIZED (
-       SELECT kind, system, ord, ROW_NUMBER() OVER (PARTITION BY ord ORDER BY SUM(n) DESC, kind, system) AS place, COUNT(*) OVER (PARTITION BY ord) AS of
-       FROM h
-       GROUP BY kind, system, ord)
-SELECT CASE h.ord WHEN 1 THEN 'calls on files' WHEN 2 THEN 'requests of devices' WHEN 3 THEN 'fsync in the file system' ELSE 'in the kernel' END AS panel,
-       COALESCE(h.system || ' ', '') || w.words AS part, h.middle_ns / 1000.0 AS x, h.upto * 100.0 / h.total AS value
-FROM h JOIN best b ON b.kind = h.kind AND b.system IS h.system AND b.place <= 6
+       SELECT kind, ord, ROW_NUMBER() OVER (PARTITION BY ord ORDER BY SUM(n) DESC, kind) AS place FROM h GROUP BY kind, ord)
+SELECT w.words AS panel, iif((SELECT MAX(system) FROM h) IS NULL, '', COALESCE(h.system, '(none)')) AS part, h.low_ns / 1000.0 AS x, (h.total - h.upto + h.n) * 100.0 / h.total AS value
+FROM h JOIN best b ON b.kind = h.kind AND b.place <= CASE h.ord WHEN 1 THEN 4 WHEN 3 THEN 1 WHEN 4 THEN 1 ELSE 3 END
 JOIN v_kind_words w ON w.kind = h.kind
-ORDER BY h.ord, b.place, h.bucket;
+ORDER BY h.ord, b.place, h.system IS NULL, h.system, h.bucket;
 
 -- plot: left
 -- chart: note
-WITH h AS (SELECT DISTINCT h.kind, h.system, h.layer FROM v_hist h JOIN v_kind k ON k.kind = h.kind
+WITH h AS (SELECT DISTINCT h.kind, CASE WHEN h.kind LIKE 'fs_sync%' THEN 3 WHEN h.layer = 'block' THEN 2 WHEN h.layer IN ('syscall', 'uring') THEN 1 ELSE 4 END AS ord
+           FROM v_hist h JOIN v_kind k ON k.kind = h.kind
            WHERE NOT h.no_file AND (k.dir IN ('r', 'w', 's') OR h.kind LIKE 'queue_%')),
-     n AS (SELECT COUNT(*) AS n FROM h GROUP BY CASE WHEN kind LIKE 'fs_sync%' THEN 3 WHEN layer = 'block' THEN 2 WHEN layer IN ('syscall', 'uring') THEN 1 ELSE 4 END)
-SELECT 'not drawn: ' || SUM(n - 6) || ' curves of operations that were fewer (table latency has all)' AS note FROM n WHERE n > 6 HAVING SUM(n - 6) > 0;
+     n AS (SELECT COUNT(*) - CASE ord WHEN 1 THEN 4 WHEN 3 THEN 1 WHEN 4 THEN 1 ELSE 3 END AS n FROM h GROUP BY ord)
+SELECT 'not drawn: ' || SUM(n) || ' operations that were fewer, or parts of others (table latency has all)' AS note FROM n WHERE n > 0 HAVING SUM(n) > 0;

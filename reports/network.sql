@@ -62,7 +62,6 @@ LIMIT :rows;
 -- plot: bars
 -- chart: bars
 -- heading: Payload bytes on sockets
--- axis: bytes
 -- unit: bytes
 SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", b.bar, b.part, CASE b.part WHEN 'sent' THEN n.sent - n.sent_loopback WHEN 'sent, loopback' THEN n.sent_loopback
        WHEN 'received' THEN n.received - n.received_loopback ELSE n.received_loopback END AS value
@@ -75,7 +74,6 @@ ORDER BY n.sent + n.received DESC, n.gid, b.ord;
 -- plot: peers
 -- chart: bars
 -- heading: Flows by who is at either end
--- axis: bytes
 -- unit: bytes
 SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || ' - ' || p.peer AS "row", d.bar, d.bar || iif(p.loopback, ', loopback', '') AS part,
        SUM(iif(d.bar = 'sent', p.sent, p.received)) AS value
@@ -87,7 +85,6 @@ ORDER BY SUM(p.sent + p.received) OVER (PARTITION BY p.gid, p.peer) DESC, p.gid,
 -- plot: wire
 -- chart: bars
 -- heading: Wire against disk: received and written, read and sent
--- axis: bytes
 -- unit: bytes
 SELECT w.who || iif(w.pid = '', '', ' [' || w.pid || ']') AS "row", d.part AS bar, d.part,
        CASE d.ord WHEN 1 THEN w.received WHEN 2 THEN w.S WHEN 3 THEN w.B WHEN 4 THEN w.S_r WHEN 5 THEN w.B_r ELSE w.sent END AS value

@@ -28,7 +28,7 @@ ORDER BY d.panel, x.system IS NULL, x.system;
 -- heading: Operations: system calls beside backend (VFS + block)
 -- unit: count
 -- log: values
-SELECT d.panel, COALESCE(x.system, '(none)') AS "row", d.bar, iif(d.bar = 'calls', 'S calls', 'backend') AS part,
+SELECT d.panel, COALESCE(x.system, '(none)') AS "row", iif(d.bar = 'calls', 'S calls', 'backend') AS bar, iif(d.bar = 'calls', 'S calls', 'backend') AS part,
        CASE WHEN d.panel = 'read' AND d.bar = 'calls' THEN x.ops_S_r WHEN d.panel = 'read' THEN x.ops_V_r + x.ops_B_r WHEN d.bar = 'calls' THEN x.ops_S_w ELSE x.ops_V_w + x.ops_B_w END AS value
 FROM v_system x JOIN (SELECT 'read' AS panel, 'calls' AS bar UNION ALL SELECT 'read', 'backend' UNION ALL SELECT 'write', 'calls' UNION ALL SELECT 'write', 'backend') d
 ORDER BY d.panel, x.system IS NULL, x.system, d.bar DESC;
@@ -61,7 +61,7 @@ ORDER BY d.panel, x.system IS NULL, x.system;
 -- chart: bars
 -- heading: Data transfer by layer
 -- unit: bytes
-SELECT d.panel, COALESCE(b.system, '(none)') AS "row", d.bar, d.part, CASE d.panel || d.bar WHEN 'readS' THEN b.S_r WHEN 'readV' THEN b.V_r WHEN 'readB' THEN b.B_r
+SELECT d.panel, COALESCE(b.system, '(none)') AS "row", d.part AS bar, d.part, CASE d.panel || d.bar WHEN 'readS' THEN b.S_r WHEN 'readV' THEN b.V_r WHEN 'readB' THEN b.B_r
        WHEN 'writeS' THEN b.S WHEN 'writeV' THEN b.V ELSE b.B END AS value
 FROM v_system b JOIN (SELECT p.panel, l.* FROM (SELECT 'read' AS panel UNION ALL SELECT 'write') p
      JOIN (SELECT 1 AS ord, 'S' AS bar, 'S calls' AS part UNION ALL SELECT 2, 'V', 'V through the VFS' UNION ALL SELECT 3, 'B', 'B devices') l) d

@@ -80,18 +80,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ -z "$(find out ! -perm 0600 -type f)" ]
 }
 
-@test "a report of one's own may have a script, which draws it again" {
-	mkdir out mine
-	printf '%s\n' '-- title: Mine' '-- table: mine' 'SELECT who, B FROM v_volume WHERE B > 0;' >mine/mine.sql
-	printf '%s\n' 'set output "mine." . kind' 'plot "mine.tsv" index 1 using 0:2 with boxes' >mine/mine.gp
-	"$ANALYZE" mine "$S" --reports mine --plot out >&2
-	[ "$(cd out && echo *)" = "mine.gp mine.png mine.svg mine.tsv" ]
-	rm out/mine.svg
-	(cd out && gnuplot mine.gp)
-	[ -s out/mine.svg ]
-}
-
-@test "--plot goes through no symlink, and needs a folder that is there" {
+@test "--plot goes through no symlink, and makes its folder, but none above it" {
 	mkdir out
 	echo precious > target
 	ln -s ../target out/breakdown.svg
@@ -105,17 +94,17 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot shared/planted
 	[[ $stderr == "iot-analyze: cannot write pictures to shared/planted: will not write through a symbolic link that somebody else made "* ]]
 	[ -z "$(ls -A real)" ]
-	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot nowhere
-	[ "$stderr" = "iot-analyze: cannot write pictures to nowhere: No such file or directory" ]
+	run -0 "$ANALYZE" breakdown "$S" --plot made
+	[ -s made/breakdown.svg ]
+	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot no/where
+	[ "$stderr" = "iot-analyze: cannot write pictures to no/where: No such file or directory" ]
 	run --separate-stderr -1 "$ANALYZE" breakdown "$S" --plot target
 	[ "$stderr" = "iot-analyze: cannot write pictures to target: Not a directory" ]
 }
 
 @test "without gnuplot there is no picture and no page, exit status 1, and one line that names its package" {
-	mkdir out empty mine
-	for args in "breakdown $S --plot out" "mine $S --reports mine --plot out" "report $S -o out/page.html"; do
-		printf '%s\n' '-- title: Mine' '-- table: mine' 'SELECT who, B FROM v_volume WHERE B > 0;' >mine/mine.sql
-		echo 'plot 1' >mine/mine.gp
+	mkdir out empty
+	for args in "breakdown $S --plot out" "report $S -o out/page.html"; do
 		# shellcheck disable=SC2086
 		run --separate-stderr -1 env PATH=$PWD/empty "$ANALYZE" $args
 		[ "$stderr" = "iot-analyze: cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'" ]
@@ -146,12 +135,13 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	cmp out/breakdown.png first/breakdown.png
 	[ "$(head -c 5 out/breakdown.pdf)" = %PDF- ]
 	[ -z "$(find . -name 'pwned*')" ]
-	# what stands in front of and behind the fixed part
-	[ "$(head -n 1 out/breakdown.gp | tr -d '0-9.')" = 'picture = "breakdown"; id = "breakdown"; width = ; height = ; zoom = ; across = ' ]
-	sed -n "2,$(($(wc -l <"$ROOT/reports/pen.gp") + 1))p" out/breakdown.gp | cmp - "$ROOT/reports/pen.gp"
-	sed "1,$(($(wc -l <"$ROOT/reports/pen.gp") + 1))d" out/breakdown.gp >strokes
-	[ "$(wc -l <strokes)" -gt 9 ]
-	! grep -vE '^(plot|    ) data index [0-9]+ using 1:(2 notitle with (lines lw thick\*[0-9.]+ dt (solid|\([0-9dash*,]+\)) lc|filledcurves closed fc)|\(baseline\(\$2,[0-9.]+\)\):words notitle with labels (left|center|right) noenhanced font (face|bold)\([0-9.]+\) tc) rgb "#[0-9a-f]{6}"( fs (solid|transparent pattern [0-9]) noborder)?(, \\)?$' strokes
+	# what stands in front of and behind the fixed part: of text only numbers with units, which are ticks, and colours
+	[ "$(head -n 1 out/breakdown.gp | tr -d '0-9.')" = 'picture = "breakdown"; id = "breakdown"; width = ; height = ; zoom = ; across = ; font = ' ]
+	sed -n "2,$(($(wc -l <"$ROOT/reports/chart.gp") + 1))p" out/breakdown.gp | cmp - "$ROOT/reports/chart.gp"
+	sed "1,$(($(wc -l <"$ROOT/reports/chart.gp") + 1))d" out/breakdown.gp >plots
+	[ "$(wc -l <plots)" -gt 20 ]
+	sed -E 's/"(#[0-9a-f]{6}|-?[0-9.e+]+( ([KMGTPE]i)?B)?|)"//g' plots | grep -n '["`!'"'"'$]\|system' && false
+	[ "$(sed -E 's/ *(plot|    ) *data index.*//; s/;.*//; s/^(set|unset) .*//' plots | sort -u | tr -d '\n')" = "" ]
 }
 
 @test "a character that is in no font does not cover a bitmap: gnuplot 5.4 draws a box larger than the picture" {
@@ -339,10 +329,10 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 		-- table: owners: Who
 		SELECT who, B FROM v_volume WHERE what = 'process' AND :run = 1 ORDER BY who;
 	SQL
-	printf '%s\n' 'set output "owners." . kind' 'plot "owners.tsv" index 1 using 0:2:xtic(1) with boxes' > mine/owners.gp
+	printf '%s\n' '-- plot: owners' '-- chart: bars' '-- unit: bytes' 'SELECT who AS "row", who AS part, B AS value FROM v_volume WHERE B > 0;' >>mine/owners.sql
 	run -0 "$ANALYZE" owners "$S" --reports mine --format csv --plot out
 	[ "$output" = $'who,B\ncat,0\ndd,10510336' ]
-	[ -s out/owners.svg ]
+	grep -q '>10 MiB<' out/owners.svg
 	[[ "$("$ANALYZE" --help --reports mine)" == *owners*Mine* ]]
 	printf -- '-- title: Broken\n-- table: x\nSELECT a FROM nowhere;\n' > mine/runs.sql
 	one_line 1 "no such table: nowhere" "$ANALYZE" runs "$S" --reports mine

@@ -140,7 +140,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 		same "tables of $report" "$(sed -n '/^tables/,/^$/s/^  \([a-z0-9_][a-z0-9_]*\).*/\1/p' out | paste -sd' ')" \
 			"$(sed -nE 's/^-- (table|words): ([a-z0-9_]*).*/\2/p' "$root/reports/$report.sql" | paste -sd' ')"
 		grep -q -- '--format' out
-		same "pictures of $report" "$(grep -c -- '--plot=' out)" "$(grep -qE '^-- chart: ' "$root/reports/$report.sql" || [ -e "$root/reports/$report.gp" ] && echo 1 || echo 0)"
+		same "pictures of $report" "$(grep -c -- '--plot=' out)" "$(grep -qE '^-- chart: ' "$root/reports/$report.sql" && echo 1 || echo 0)"
 	done
 	for command in $(commands); do
 		"$analyze" "$command" --help | head -n 1 | grep -q "^usage: iot-analyze $command" || fail "$command"

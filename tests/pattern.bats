@@ -170,7 +170,10 @@ loop0:written:16384:24576:1:4096 loop0:written:16384:24576:1:512 vda:written:773
 	[ "$(table heatmap cells 'way from_byte ops bytes')" = "written:0:5:20992 written:1040187392:1:4096 read:0:1:4096 written:77312:1:512 " ]
 	"$ANALYZE" heatmap "$S" --plot out >/dev/null
 	"$ROOT/tests/pictures.py" out/heatmap.svg
-	grep -q 'darkest: up to 20' out/heatmap.svg
+	# the scale of colours goes from below 512 bytes to above 20 KiB, and the cells drawn are those of the table
+	grep -q '>256 B<' out/heatmap.svg
+	grep -q '>64 KiB<' out/heatmap.svg
+	[ "$(awk -F'\t' 'NF == 7 { n++; sum += $7 } END { print n, sum }' out/heatmap.dat)" = "4 29696" ]
 }
 
 # Two syncs that overlap from 200 to 300: the first alone from 100 to 200, the second alone from 300 to 400. A third one at 1000 alone.

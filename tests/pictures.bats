@@ -90,8 +90,7 @@ draw() {
 	[ "$(words | head -n 1)" = "Bytes written, each step from S to B (steps to the left saved some)" ]
 }
 
-@test "the palette: no two words look alike, every component and every system has a row, and a word looks the same in all pictures" {
-	[ -z "$(sed -n 's/^PAINT("[^"]*", *//p' "$ROOT/analyzer/palette.def" | sort | uniq -d)" ]
+@test "every component and every system has a row of the palette, and no word two" {
 	[ -z "$(sed -n 's/^PAINT(\("[^"]*"\).*/\1/p' "$ROOT/analyzer/palette.def" | sort | uniq -d)" ]
 	for word in $(sed -n 's/^COMPONENT([A-Z]*, *"\([a-z]*\)".*/\1/p' "$ROOT/stream/components.def") \
 		$(python3 -c 'import json, sys; print(*(s["name"] for s in json.load(open(sys.argv[1]))["systems"]))' "$ROOT/tracer/systems/systems.json"); do
@@ -151,7 +150,7 @@ draw() {
 	! grep -q 'few of them' out/crowded.svg
 }
 
-@test "a dashed rule goes through no number, and is there between them" {
+@test "a dashed rule goes through no number: these stand behind it" {
 	cp -r "$ROOT/reports" own
 	mkdir out
 	cat >own/ruled.sql <<-'END'
@@ -166,7 +165,7 @@ draw() {
 	for size in column page screen; do
 		"$ANALYZE" ruled "$S" --reports own --plot out --size $size >/dev/null
 		"$ROOT/tests/pictures.py" out/ruled.svg
-		[ "$(grep -o "stroke-dasharray='[^']*'  d='[^']*'" out/ruled.svg | grep -o M | wc -l)" = 3 ]
+		[ "$(grep -o "stroke-dasharray='[^']*'  d='[^']*'" out/ruled.svg | grep -o M | wc -l)" = 1 ]
 	done
 }
 
@@ -232,7 +231,7 @@ draw() {
 		SELECT 'panel ' || value AS panel, 'row' AS "row", 'part ' || value AS part, 100 - value AS value FROM json_each('[1, 2, 3, 4, 5, 6, 7]')
 	END
 	"$ANALYZE" halves "$S" --reports own --plot out --size column >/dev/null
-	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2 3 4" ]
+	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2 3 4 5 6" ]
 }
 
 @test "files that had one name after another are one row of the picture: no share is above 100 %" {

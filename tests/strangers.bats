@@ -463,9 +463,6 @@ spy() { # NAME
 			refused $folder/$file "$analyze" breakdown a.sqlite --reports $folder
 			unplant $folder/$file
 		done
-		plant "$object" $folder/breakdown.gp
-		refused $folder/breakdown.gp "$analyze" breakdown a.sqlite --reports $folder --plot ours
-		unplant $folder/breakdown.gp
 		plant "$object" $folder/rules.json
 		refused $folder/rules.json "$trace" --systems --rules $folder/rules.json
 		unplant $folder/rules.json

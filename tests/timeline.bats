@@ -75,10 +75,9 @@ events() {
 	[ "$(grep -c '>etcd<' out/pictures.svg)" -ge 4 ]
 }
 
-@test "one look: what is in several pictures has one colour and one hatch in all of them" {
+@test "one look: what is in several pictures has one colour in all of them, and no two of one key have the same" {
 	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
 		INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608, 0, 8388608)"
-	mkdir out
 	for report in breakdown components timeline waterfall amplification pictures perop; do
 		"$ANALYZE" "$report" "$S" --plot out >/dev/null
 	done
@@ -86,27 +85,15 @@ events() {
 		import re, sys
 		looks = {}
 		for path in sys.argv[1:]:
-		    blocks = [[line.split("\t") for line in b.splitlines()] for b in re.split(r"\n\n\n+", open(path[:-2] + "dat").read())]
-		    fills, labels = {}, []
-		    for n, clause in re.findall(r"data index (\d+) (.*)", open(path).read()):
-		        if "filledcurves" in clause:
-		            fills.setdefault(int(n), []).append(re.sub(r", \\$", "", clause))
-		        elif "labels left" in clause:
-		            labels += blocks[int(n)]
-		    # the swatch of a key, then its word: rectangles are five points and an empty line
-		    for n, clauses in fills.items():
-		        points = [tuple(map(float, p)) if len(p) == 2 else None for p in blocks[n]] + [None]
-		        for i in range(0, len(points) - 5, 6):
-		            if None in points[i:i + 5] or points[i + 5]:
-		                break
-		            (x0, y0), (x1, _), (_, y1) = points[i:i + 3]
-		            for x, y, word, _ in labels:
-		                if 3 < float(x) - x1 < 6 and y0 < float(y) < y1 + 1 and 17 < x1 - x0 < 19:
-		                    looks.setdefault(word, set()).add("\n".join(clauses))
-		shared = [w for w in ("wal", "fs journal", "fs metadata", "S calls", "B devices") if w in looks]
-		assert len(shared) == 5, looks.keys()
+		    blocks = re.split(r"\n\n\n+", open(path[:-2] + "dat").read())
+		    for key in re.split(r"\nplot ", open(path).read())[1:]:
+		        parts = re.findall(r"data index (\d+) using \(-9\).*?rgb \"(#\w+)\".*title columnheader", key)
+		        assert len({colour for _, colour in parts}) == len(parts), (path, parts)
+		        for n, colour in parts:
+		            looks.setdefault(blocks[int(n)].split("\t")[0], set()).add(colour)
+		shared = [w for w in ("wal", "fs journal", "fs metadata", "S calls") if w in looks]
+		assert len(shared) == 4, looks.keys()
 		assert all(len(looks[w]) == 1 for w in shared), {w: looks[w] for w in shared if len(looks[w]) > 1}
-		assert len({next(iter(looks[w])) for w in shared}) == len(shared)
 	END
 }
 
