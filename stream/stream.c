@@ -75,14 +75,26 @@ int table_find(const struct table *t, const char *name)
 	return -1;
 }
 
-void rec_mark(void *rec, enum rec_type type, size_t off)
+/* The bit of the column at a byte offset. */
+static u64 rec_bit(enum rec_type type, size_t off)
 {
 	const struct table *t = table_of(type);
-	size_t i;
+	u64 bit = 0;
 
-	for (i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++)
 		if (t->cols[i].offset == off)
-			*(u64 *)rec |= 1ULL << i;
+			bit = 1ULL << i;
+	return bit;
+}
+
+void rec_mark(void *rec, enum rec_type type, size_t off)
+{
+	*(u64 *)rec |= rec_bit(type, off);
+}
+
+void rec_unmark(void *rec, enum rec_type type, size_t off)
+{
+	*(u64 *)rec &= ~rec_bit(type, off);
 }
 
 void rec_each(enum rec_type type, const void *rec,

@@ -62,8 +62,12 @@ typedef u8 col_COMPONENT;
 #define rec_set(rec, type, col, value) \
 	((rec)->col = (value), rec_mark((rec), REC_##type, offsetof(struct rec_##type, col)))
 
-/* Marks the column at byte offset `off` of a record as present. */
+/* rec_drop(&r, map_bytes): makes it absent. */
+#define rec_drop(rec, type, col) rec_unmark((rec), REC_##type, offsetof(struct rec_##type, col))
+
+/* Marks the column at byte offset `off` of a record as present, or as absent. */
 void rec_mark(void *rec, enum rec_type type, size_t off);
+void rec_unmark(void *rec, enum rec_type type, size_t off);
 
 /* Calls back with each column of a record, in order. text: of a STR column, else NULL; a column that is absent is called with
  * present = false. */

@@ -231,6 +231,17 @@ static struct stand_in *rest_of_all(struct lives *l)
 	return l->rest;
 }
 
+/* For one that ended so long ago that who stands for it is forgotten, and the kernel's counters of it with that. */
+static struct stand_in *rest_of_forgotten(struct lives *l)
+{
+	struct stand_in *s = rest_of_all(l);
+
+	rec_drop(&s->rec, process, rchar);
+	rec_drop(&s->rec, process, wchar);
+	s->changed = true;
+	return s;
+}
+
 static struct stand_in *stand_in_of(struct lives *l, const struct rec_process *r)
 {
 	struct stand_in *s = stand_in_find(l, r, false, FAMILIES);
@@ -371,11 +382,11 @@ u32 lives_owner(struct lives *l, u32 owner)
 		return owner < PROC_FIRST ? owner : to;
 	if (is_told(l, owner))
 		return owner;
-	f = sparse_find(&l->living, owner);
-	if (!f) /* it ended so long ago that who stands for it is forgotten */
-		return rest_of_all(l)->rec.id;
 	if (!detect_wanted(l->o.detect, owner))
 		return PROC_OTHER;
+	f = sparse_find(&l->living, owner);
+	if (!f)
+		return rest_of_forgotten(l)->rec.id;
 	if (!f->row)
 		give(l, f, &f->proc, names_again(l->o.names, &f->proc));
 	set_told(l, owner);
