@@ -484,6 +484,8 @@ int compare(const struct options *o)
 
 	if (o->has_per && !strcmp(per_names[o->per], "pid"))
 		return fail_as(EXIT_USAGE, 0, "--by pid: the number of a process is of one run only (--by comm compares programs)");
+	if (o->per == PER_CARRIER)
+		return fail_by_carrier("compare");
 	if (o->per > PER_ALL)
 		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the command 'timeline'", per_names[o->per]);
 	if (o->limits || o->seed)

@@ -149,7 +149,7 @@ static const char *part_of(const struct options *o, const char *report)
 	if (o->has_per && (!o->per || o->per > PER_ALL))
 		return per_names[o->per];
 	if (o->has_per && !strcmp(report, "timeline"))
-		return "owner";
+		return o->per == PER_CARRIER ? per_names[o->per] : "owner";
 	return o->has_step ? "cause" : NULL;
 }
 
@@ -157,7 +157,9 @@ static int answer_report(const struct options *o, const char *name, const char *
 {
 	bool about_store = report_about_store(text);
 	auto_free char *rules = report_text(NULL, "systems.json"), *systems = report_line(text, "systems");
-	struct ask ask = { .per = per_names[o->per > PER_ALL ? 0 : o->per],
+	auto_free char *lines_by = report_line(text, "by"), *carried = report_line(text, "by carrier");
+	bool own = o->per > PER_ALL || (o->per == PER_CARRIER && carried && !strcmp(carried, "always"));
+	struct ask ask = { .per = lines_by ?: per_names[own ? 0 : o->per],
 			   .by = part_of(o, name),
 			   .step = o->step,
 			   .system = o->system, .rules = rules, .systems = systems ?: about_store ? NULL : "v_process",
@@ -201,11 +203,16 @@ static int answer_report(const struct options *o, const char *name, const char *
 }
 
 /* What --by names may be a part of bytes that some reports alone know. */
-static int check_by(const struct options *o, const char *name)
+static int check_by(const struct options *o, const char *name, const char *text)
 {
+	auto_free char *lines_by = report_line(text, "by"), *carried = report_line(text, "by carrier");
 	bool of_time = o->has_step || (o->per > PER_ALL && o->per < PER_COMPONENT), of_files = o->per > PER_COMPONENT;
 	bool is_time = !strcmp(name, "timeline"), is_files = !strcmp(name, "files");
 
+	if (o->per == PER_CARRIER && !carried)
+		return fail_by_carrier(name);
+	if (lines_by && o->has_per && strcmp(lines_by, per_names[o->per]))
+		return fail_as(EXIT_USAGE, 0, "%s has a line a %s; for others: iot-analyze breakdown STORE --by %s", name, lines_by, per_names[o->per]);
 	if (of_time && !is_time)
 		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
 	if (of_files && !is_files && strcmp(name, "fsync"))
@@ -244,7 +251,7 @@ static int run_report(const struct options *o)
 		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
 	if (o->seed && strcmp(o->arg[0], "amplification"))
 		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
-	if (check_by(o, name))
+	if (check_by(o, name, text))
 		return EXIT_USAGE;
 	if (o->has_step && (o->step < 10 || o->step > 86400000))
 		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);

@@ -18,9 +18,8 @@ struct option_row {
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
-const char *const per_names[] = { "system", "instance", "comm", "pid", "container", "cgroup", "unit", "user", "host", "all", "cause", "owner", "device",
-				  "component", "file", "directory",
-				  "pattern", NULL };
+const char *const per_names[] = { "system", "instance", "comm", "pid", "container", "cgroup", "unit", "user", "carrier", "host", "all",
+				  "cause", "owner", "device", "component", "file", "directory", "pattern", NULL };
 
 #define COPIES_MAX 1000000
 #define AT(member) offsetof(struct options, member)
@@ -29,7 +28,7 @@ static const struct option_row rows[] = {
 	{ "--run", "N|LABEL", OPT_TEXT, AT(run), 0, NULL, "run by number, or the newest with that label (default: the newest)" },
 	{ "--system", "NAME", OPT_TEXT, AT(system), 0, NULL, "only this storage system, by its name or an alias" },
 	{ "--by", "WHAT", OPT_CHOICE, AT(per), AT(has_per), per_names,
-	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; unit: of systemd; host: of a merged run)" },
+	  "one line a WHAT (system: a detected system, else a program; instance: each server of it; unit: of systemd; carrier: who ran it; host: of a merged run)" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "How it is printed:" },
 	{ "--format", "FORMAT", OPT_CHOICE, AT(format), 0, format_names, "how to print" },
 	{ "--table", "WORD", OPT_TEXT, AT(table), 0, NULL, "this table of the report only (csv and tsv hold one: by default the main one)" },
@@ -206,6 +205,12 @@ int options_read(struct options *o, int argc, char **argv)
 		return fail_as(EXIT_USAGE, 0, o->has_logical ? "the payload with its copies does not fit in 63 bits" :
 			       "--copies and --ec are of a payload: give --payload too");
 	return err;
+}
+
+int fail_by_carrier(const char *command)
+{
+	return fail_as(EXIT_USAGE, 0, "--by carrier: %s has what calls did as well, and those have no carrier; %s", command,
+		       "breakdown, carriers, stack and timeline have a line a carrier");
 }
 
 void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc))

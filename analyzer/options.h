@@ -17,6 +17,9 @@ struct limit {
 	enum limit_kind kind;
 };
 
+/* Says why a command has no line a carrier, and which have. Returns EXIT_USAGE. */
+int fail_by_carrier(const char *command);
+
 struct options {
 	const char *run, *system, *plot, *reports, *table, *ledger, *size, *title, *out;
 	int format;              /* enum format */
@@ -44,7 +47,7 @@ struct options {
 };
 
 /* Those behind PER_ALL are what `timeline` cuts bytes by, those from PER_COMPONENT on what `files` does. */
-enum { PER_ALL = 9, PER_COMPONENT = 13 };
+enum { PER_CARRIER = 8, PER_ALL = 10, PER_COMPONENT = 14 };
 extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */

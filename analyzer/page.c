@@ -575,6 +575,8 @@ int page(const struct options *o)
 
 	if (!o->out)
 		return fail_as(EXIT_USAGE, 0, "report: where to? give -o FILE.html");
+	if (o->per == PER_CARRIER)
+		return fail_by_carrier("report");
 	err = o->ledger ? payload_read(&load, o->ledger) : 0;
 	err = err ?: store_open(&p.store, o->arg[1]) ?: page_of(&p, o->ledger ? &load.load : NULL);
 	if (!err && p.wrong)

@@ -2,6 +2,7 @@
 -- title: Breakdown: whose device bytes these are, and why they were moved
 -- caption: Every byte has one owner, one cause, and a way in which the owner is known. block_bytes: size of a journal
 -- caption: block, which is the size of a commit record.
+-- by carrier: yes
 
 -- table: owners: Device bytes by owner and cause
 -- hide: what

@@ -4,6 +4,7 @@
 -- caption: threads of file systems, loop those of loop devices, iou-wrk workers of io_uring, reclaim who frees memory, volume md and dm. The owner is
 -- caption: on whose behalf, as everywhere. Bytes on leaf devices, once; below: written on
 -- caption: devices below loop devices, with what the file systems there add, which is in no B. Which files: what file systems submitted of their contents.
+-- by carrier: always
 
 -- table: carriers: Device bytes by carrier, owner and cause
 -- hide: what
@@ -39,6 +40,17 @@ SELECT f.carrier, g.what, g.who, g.pid, f.cause, f.family, f.files, f.submitted,
 FROM v_carried_file f JOIN v_group g ON g.gid = f.gid
 WHERE g.shown
 ORDER BY SUM(f.submitted) OVER (PARTITION BY f.carrier) DESC, f.carrier, f.submitted DESC, g.gid, f.family
+LIMIT :rows;
+
+-- table: journals: Who makes jbd2, XFS and btrfs write: calls and files behind journal bytes, as they were submitted
+-- hide: what
+SELECT COALESCE(j.carriers, 'n/a') AS carriers, g.what, g.who, g.pid, p.device, p.call, p.name AS family, MAX(p.files) AS files,
+       SUM(p.txns) AS txns, iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks, CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS journal,
+       SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (), 0) AS share
+FROM v_put p JOIN v_group g ON g.gid = p.gid LEFT JOIN v_journal_carrier j ON j.gid = p.gid AND j.dev = p.dev
+WHERE g.shown
+GROUP BY p.gid, p.dev, p.call, p.name
+ORDER BY journal DESC, txns DESC, g.gid, p.device, p.call, p.name
 LIMIT :rows;
 
 -- plot: flow

@@ -5,6 +5,7 @@
 -- caption: was done for its file: contents, and the journal and the structures of the file system that holds it. factor: gave on / given. us: mean time of a
 -- caption: write from its issue to its end; added_us: less that of the device below; below 0 where the cache there answers. All processes.
 -- no picture: its rows are levels; waterfall draws what each adds for a process
+-- by carrier: yes
 
 -- table: levels: Levels, from the top down
 SELECT depth AS level, level AS device, COALESCE(lies_on, '') AS lies_on, COALESCE(name, '') AS name, written AS given, below AS gave_on,

@@ -67,8 +67,42 @@ measure() {
 	same "afterwards" "$(carried n/a "" "")" "$("$analyze" breakdown "$store" --format csv --table causes | awk -F, '$1 == "total" { print $2 }')"
 }
 
+@test "who makes jbd2 write is a table: dd, by its fsync and what it wrote, all of the journal's bytes" {
+	body() {
+		measure
+		"$analyze" carriers "$store" --table journals --format csv >journals.csv
+		same "carriers and owners" "$(awk -F, 'NR > 1 { print $1, $3 }' journals.csv | sort -u)" "jbd2 dd"
+		between "all" "$(awk -F, 'NR > 1 { n += $11 } END { print n }' journals.csv)" "$(($(carried jbd2 journal dd) - 20))" "$(($(carried jbd2 journal dd) + 20))"
+		grep -q ",fsync,[^,]*/synced," journals.csv
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "--by carrier is a line a carrier in reports of devices, which sums to the device; others say why they have none" {
+	local report
+
+	bats_require_minimum_version 1.5.0
+	body() {
+		measure
+		"$analyze" breakdown "$store" --by carrier --table owners --format csv >lines.csv
+		same "all" "$(awk -F, 'NR > 1 && $1 != "total" { n += $6 } END { print n }' lines.csv)" "$wrote"
+		same "writeback" "$(awk -F, '$2 == "writeback" && $4 == "data" { print $6 }' lines.csv)" $((3 << 20))
+		same "jbd2" "$(awk -F, '$2 == "jbd2" { print $4 }' lines.csv)" journal
+		same "by second" "$("$analyze" timeline "$store" --by carrier --table by --format csv | awk -F, '$2 == "written" && $3 == "writeback" { n += $4 } END { print n }')" $((3 << 20))
+		same "P" "$("$analyze" stack "$store" --by carrier --table owners --format csv | awk -F, '$2 == "all traced" { print $5 }')" "$wrote"
+		same "carriers are as ever" "$("$analyze" carriers "$store" --by carrier)" "$("$analyze" carriers "$store")"
+		for report in amplification files fsync waterfall headline; do
+			run -2 "$analyze" "$report" "$store" --by carrier
+			[[ "$output" == *"--by carrier: $report has what calls did as well"*"breakdown, carriers, stack and timeline"* ]]
+		done
+		run -2 "$analyze" report "$store" -o p.html --by carrier
+		run -2 "$analyze" compare "$store" "$store" --by carrier
+	}
+	with_fs ext4 64M -- body
+}
+
 @test "help finds the report by kworker, jbd2, xfsaild, iotop and who makes" {
-	for word in kworker jbd2 xfsaild iotop "who makes"; do
+	for word in kworker jbd2 xfsaild iotop "who makes" "who makes jbd2 write"; do
 		# shellcheck disable=SC2086 # words
 		"$analyze" help $word | grep -q "carriers STORE" || fail "$word"
 	done

@@ -41,3 +41,12 @@ SELECT n.gid, n.carrier, n.cause, n.by_events,
        COUNT(DISTINCT n.file) AS files, SUM(n.bytes) AS submitted
 FROM named n LEFT JOIN v_file_name f ON f.id = n.file
 GROUP BY n.gid, n.carrier, n.cause, n.by_events, family;
+
+-- Who carried the journal of a line on a disk, most first; of btrfs, its trees.
+CREATE TEMP VIEW v_journal_carrier AS
+SELECT gid, dev, group_concat(name, ', ') AS carriers
+FROM (SELECT c.gid, c.dev, r.name FROM v_cell c JOIN carrier r ON r.id = c.carrier
+      WHERE c.kind = 'fs_write' AND c.bytes > 0
+        AND (c.cause = 'journal' OR c.cause = 'metadata' AND c.sub LIKE '%\_tree' ESCAPE '\')
+      GROUP BY c.gid, c.dev, r.name ORDER BY SUM(c.bytes) DESC)
+GROUP BY gid, dev;

@@ -196,7 +196,7 @@ WITH known AS MATERIALIZED (
        SELECT gid, 'fs', 'fs ' || cause, NULL, NULL, NULL, NULL, NULL, written, read FROM cause WHERE NOT of_files)
 SELECT gid, part, component, SUM(S) * k.calls AS S, SUM(S_r) * k.calls AS S_r, SUM(ops_w) * k.calls AS ops_w,
        SUM(ops_r) * k.calls AS ops_r, SUM(syncs) * k.calls AS syncs, SUM(written) AS written, SUM(read) AS read
-FROM piece JOIN known k GROUP BY gid, part, component
+FROM piece JOIN known k JOIN ask ON ask.per <> 'carrier' GROUP BY gid, part, component
 HAVING part = 'component' OR component IS k.rest
     OR TOTAL(S + S_r + ops_w + ops_r + syncs) + SUM(written + read) > 0;
 

@@ -26,7 +26,7 @@ SELECT c0, 0 FROM (SELECT fold(1, g.owner, 0) AS rows FROM ask JOIN ledger g ON 
 -- What lines are of, their order, and what those are called of which there is one.
 CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
 INSERT INTO temp.v_what VALUES
-       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('group', 1, NULL),
+       ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('group', 1, NULL), ('carrier', 2, NULL),
        ('process', 2, NULL), ('kthread', 3, NULL),
        ('all', 4, 'all traced'), ('unattributed', 5, 'unattributed'), ('other', 6, 'other processes'),
        ('self', 7, 'iot-trace itself'), ('total', 8, 'total');
@@ -49,7 +49,7 @@ WITH seen AS (
               iif(p.fold IS NULL, COALESCE(p.folded, 1), 0) AS procs,
               CASE WHEN s.owner <= 2 THEN '["unattributed", "self", "other"]' ->> s.owner
                    WHEN ask.per = 'host' AND p.id IS NOT NULL THEN 'host' WHEN p.kthread THEN 'kthread'
-                   WHEN ask.per = 'all' THEN 'run'
+                   WHEN ask.per IN ('all', 'carrier') THEN 'run'
                    WHEN ask.per IN ('container', 'cgroup', 'unit', 'user') AND p.id IS NOT NULL THEN 'group'
                    WHEN ask.per IN ('system', 'instance') AND p.system IS NOT NULL THEN 'system'
                    ELSE 'process' END AS what,
@@ -82,7 +82,11 @@ SELECT o.gid, o.what, o.who, MAX(o.shown) AS shown,
             WHEN MAX(procs) <= 1 AND MIN(pid) = MAX(pid) AND MIN(start_ns) = MAX(start_ns) THEN CAST(MIN(pid) AS TEXT)
             ELSE (COUNT(DISTINCT pid || '/' || start_ns) FILTER (WHERE procs > 0) + sum_if(procs - 1, procs > 1))
                 || ' procs' END AS pid, w.rank
-FROM v_owner o JOIN v_what w ON w.what = o.what GROUP BY o.gid;
+FROM v_owner o JOIN v_what w ON w.what = o.what GROUP BY o.gid
+UNION ALL
+SELECT 'carrier:' || c.name, w.what, c.name, 1, '', w.rank
+FROM ask JOIN v_what w ON ask.per = 'carrier' AND w.what = 'carrier' JOIN carrier c
+WHERE c.id IN (SELECT carrier FROM v_run_total);
 CREATE UNIQUE INDEX temp.v_group_gid ON v_group(gid);
 
 -- The lines that what was moved for each counts on: its own, and `all`, which is every process and kernel thread.

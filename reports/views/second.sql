@@ -2,7 +2,7 @@
 -- second.sql: Time.
 
 -- What a timeline sums, by second: as it was kept when the run ended, where that is there and sums to the whole; else
--- every aggregate, which may be a million.
+-- every aggregate, which may be a million. Only these have carriers.
 CREATE TEMP VIEW v_by_second_sql AS
 WITH kept AS (SELECT COUNT(*) AS n, TOTAL(s.ops) AS ops, TOTAL(s.bytes) AS bytes
               FROM ask JOIN agg_second s ON s.run = ask.run),
@@ -11,8 +11,9 @@ WITH kept AS (SELECT COUNT(*) AS n, TOTAL(s.ops) AS ops, TOTAL(s.bytes) AS bytes
        WHERE owner NOT IN (1, 2)
          AND kind IN (SELECT kind FROM volume WHERE sym IN ('S', 'S_r', 'B', 'B_r', 'flushes')))
 SELECT 'CREATE TEMP VIEW v_by_second AS
-SELECT rowid AS place, run, sec, kind, owner, dev, cause, sub, flags, ops, bytes
-FROM ' || iif(k.n > 0 AND k.ops = w.ops AND k.bytes = w.bytes, 'agg_second', 'agg') FROM kept k JOIN whole w;
+SELECT rowid AS place, run, sec, kind, owner, dev, cause, sub, flags, ops, bytes, ' || a.carrier || ' AS carrier FROM '
+       || iif(k.n > 0 AND k.ops = w.ops AND k.bytes = w.bytes AND a.carrier = 'NULL', 'agg_second', 'agg')
+FROM kept k JOIN whole w JOIN (SELECT iif(per = 'carrier', 'carrier', 'NULL') AS carrier FROM ask) a;
 
 -- Pieces of tables of millions of rows, at most a thousand, from rowid `low` to `high`: each is folded by itself, so
 -- that no answer of fold() is long.

@@ -2,11 +2,12 @@
 -- slice.sql: Time, cut as --by and --step ask for it.
 
 -- The step that is asked for; of a run that would have more than 20,000 of them, a longer one. owners, parts: what of
--- an aggregate, or an event, --by needs: the fewer, the shorter is what they fold to.
+-- an aggregate, or an event, --by needs: the fewer, the shorter is what they fold to. A carrier takes the place of the
+-- owner.
 CREATE TEMP TABLE v_step AS
 SELECT max(COALESCE(:step, 1000), CAST(ceil(COALESCE(r.dur_ns, 0) / 2e10) AS INTEGER)) AS step_ms,
        :step IS NOT NULL OR :by = 'component' AS by_events, :by IN ('system', 'owner') AS owners,
-       :by = 'component' AS parts
+       :by = 'component' AS parts, :by = 'carrier' AS carriers
 FROM v_run r;
 
 -- What --by calls each owner, where it names them, and the first owner that it calls so: many processes have one name.
@@ -33,15 +34,17 @@ WITH have AS (
        WHERE sym = iif(:by = 'component', 'F', 'B') OR sym = 'B_r' AND COALESCE(:by, '') <> 'component'),
      sums AS MATERIALIZED (
        SELECT (SELECT fold(9, a.sec, iif(h.owners, COALESCE((
-                           SELECT first FROM v_slice_name WHERE owner = a.owner), -1), NULL), a.dev, a.cause, a.sub,
-                           a.flags, a.kind, NULL, NULL, a.bytes, a.ops, NULL)
+                           SELECT first FROM v_slice_name WHERE owner = a.owner), -1),
+                           iif(h.carriers, a.carrier, NULL)), a.dev, a.cause, a.sub, a.flags, a.kind, NULL, NULL,
+                           a.bytes, a.ops, NULL)
                FROM v_by_second a WHERE a.place BETWEEN r.low AND r.high AND a.run = ask.run
                  AND a.kind IN (SELECT kind FROM wanted) AND a.owner NOT IN (1, 2)
                  AND (ask.system IS NULL OR a.owner IN (SELECT owner FROM v_wanted_owner))) AS rows
        FROM ask JOIN have h ON NOT h.by_events AND :by IS NOT NULL JOIN v_agg_range r),
      events AS MATERIALIZED (
        SELECT (SELECT fold(9, e.ts_ns / (h.step_ms * 1000000), iif(h.owners, COALESCE((
-                           SELECT first FROM v_slice_name WHERE owner = COALESCE(e.owner, 0)), -1), NULL), e.dev,
+                           SELECT first FROM v_slice_name WHERE owner = COALESCE(e.owner, 0)), -1),
+                           iif(h.carriers, e.carrier, NULL)), e.dev,
                            COALESCE(e.cause, 0), COALESCE(e.sub, 0), COALESCE(e.flags, 0), e.kind,
                            iif(h.parts, NULLIF(e.component, 0), NULL), iif(h.parts, (
                            SELECT f.part FROM v_file_part f WHERE f.file = e.file), NULL), e.bytes, 1, NULL)
@@ -63,13 +66,15 @@ WITH have AS (
        SELECT m.at_ms, iif(m.sym = 'B', 'written', 'read') AS way, m.bytes, m.ops,
               CASE :by WHEN 'system' THEN COALESCE(s.name, '(unknown)')
                        WHEN 'owner' THEN COALESCE(s.name, '(unknown)')
+                       WHEN 'carrier' THEN COALESCE(r.name, '(not known)')
                        WHEN 'device' THEN COALESCE(d.device, '(unknown)')
                        WHEN 'component' THEN iif(c.name IN ('data', 'direct'), COALESCE(m.component, 'unclassified'),
                                              'fs ' || c.name)
                        ELSE COALESCE('{"data": "file data", "direct": "direct I/O",
                                 "readahead": "readahead"}' ->> c.name, 'fs ' || c.name) END AS part
        FROM moved m JOIN cause c ON c.id = m.cause
-       LEFT JOIN v_slice_name s ON s.owner = m.owner LEFT JOIN v_device d ON d.dev = m.dev)
+       LEFT JOIN v_slice_name s ON s.owner = m.owner LEFT JOIN carrier r ON r.id = m.owner
+       LEFT JOIN v_device d ON d.dev = m.dev)
 SELECT at_ms, way, part, SUM(bytes) AS bytes, SUM(ops) AS ops
 FROM named
 GROUP BY at_ms, way, part;

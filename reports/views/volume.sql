@@ -6,7 +6,8 @@ CREATE TEMP TABLE v_kind AS
 SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN ('syscall', 'uring') AS app
 FROM kind k JOIN layer l ON l.id = k.layer;
 
--- Every aggregate of the run in words. of_load: of the system and on a device that the ledger of the load names, or of
+-- Every aggregate of the run in words. With --by carrier what was carried is on the carrier's line, whosever it is.
+-- of_load: of the system and on a device that the ledger of the load names, or of
 -- any, where it names none; what has no owner may be the system's. no_file: calls on what is no file.
 CREATE TEMP TABLE v_cell AS
 WITH folded AS (
@@ -18,7 +19,8 @@ WITH folded AS (
               c5 AS sub, c6 AS flags, c7 AS carrier, c8 AS ops, c9 AS errors, c10 AS bytes,
               c11 AS touched, c12 AS timed, c13 AS lat_ns, c14 AS max_ns
        FROM folded, unfold(rows))
-SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf,
+SELECT t.stand, iif(r.name IS NOT NULL AND o.shown AND t.stand > 2, 'carrier:' || r.name, o.gid) AS gid, t.dev,
+       d.device, COALESCE(d.leaf, 1) AS leaf,
        COALESCE(d.leaf, 1) + 2 * COALESCE(d.bottom, d.leaf, 1) AS place, k.*, t.cause AS cause_id, t.sub AS sub_id,
        t.flags, t.carrier, c.name AS cause, h.name AS how, s.name AS sub, t.ops, t.errors, t.bytes, t.touched, t.timed,
        t.lat_ns, t.max_ns,
@@ -27,7 +29,8 @@ SELECT t.stand, o.gid, t.dev, d.device, COALESCE(d.leaf, 1) AS leaf,
        (l.devices IS NULL OR listed(devno(t.dev), l.devices))
            AND (l.owner_system IS NULL OR t.stand = 0 OR o.system IS l.owner_system) AS of_load
 FROM v_load l JOIN t JOIN v_owner o ON o.owner = t.stand JOIN v_kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause
-JOIN how h ON h.id = t.how JOIN sub s ON s.id = t.sub LEFT JOIN v_device d ON d.dev = t.dev;
+JOIN how h ON h.id = t.how JOIN sub s ON s.id = t.sub LEFT JOIN v_device d ON d.dev = t.dev
+LEFT JOIN (SELECT ask.per, c.id, c.name FROM ask JOIN carrier c ON ask.per = 'carrier') r ON r.id = t.carrier;
 
 -- The rows of stream/volumes.def that count in this run.
 CREATE TEMP TABLE v_counts AS
