@@ -49,7 +49,7 @@ struct table_copy {
 	const char *table;
 	int columns;
 	enum rule rule[COLUMNS_MAX];
-	int owner, pid, dev;    /* columns of these names, or -1 */
+	int owner, pid, dev, cgroup; /* columns of these names, or -1 */
 	sqlite3_stmt *select, *insert;
 };
 
@@ -146,7 +146,7 @@ static int prepare_table(struct table_copy *t)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, t->table, -1, SQLITE_STATIC);
-	t->owner = t->pid = t->dev = -1;
+	t->owner = t->pid = t->dev = t->cgroup = -1;
 	for (t->columns = 0; rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && t->columns < COLUMNS_MAX; t->columns++) {
 		const char *text = (const char *)sqlite3_column_text(st, 0);
 
@@ -159,6 +159,7 @@ static int prepare_table(struct table_copy *t)
 		t->owner = !strcmp(name[t->columns], "owner") ? t->columns : t->owner;
 		t->pid = !strcmp(name[t->columns], "pid") ? t->columns : t->pid;
 		t->dev = !strcmp(name[t->columns], "dev") ? t->columns : t->dev;
+		t->cgroup = !strcmp(name[t->columns], "cgroup") ? t->columns : t->cgroup;
 		rc = SQLITE_OK;
 	}
 	sqlite3_finalize(st);
@@ -228,13 +229,15 @@ static int bind_one(const struct table_copy *t, int i)
 	return sqlite3_bind_value(t->insert, i + 1, value);
 }
 
-/* What one tracer was not asked for is what the other was; of counters, those of processes have no host. */
+/* What one tracer was not asked for is what the other was; of counters, those of processes and of control groups
+ * have no host. */
 static bool is_left_out(const struct table_copy *t)
 {
 	const struct copy *c = t->c;
 
 	if (c->merge && !strcmp(t->table, "truth"))
 		return t->pid < 0 || t->dev < 0 || sqlite3_column_type(t->select, t->pid) != SQLITE_NULL ||
+		       (t->cgroup >= 0 && sqlite3_column_type(t->select, t->cgroup) != SQLITE_NULL) ||
 		       (c->only && sqlite3_column_int64(t->select, t->dev) != c->only_dev);
 	return c->shares && t->owner >= 0 && sqlite3_column_int64(t->select, t->owner) == 2;
 }

@@ -91,7 +91,7 @@ measure() {
 		same "by second" "$("$analyze" timeline "$store" --by carrier --table by --format csv | awk -F, '$2 == "written" && $3 == "writeback" { n += $4 } END { print n }')" $((3 << 20))
 		same "P" "$("$analyze" stack "$store" --by carrier --table owners --format csv | awk -F, '$2 == "all traced" { print $5 }')" "$wrote"
 		same "carriers are as ever" "$("$analyze" carriers "$store" --by carrier)" "$("$analyze" carriers "$store")"
-		for report in amplification files fsync waterfall headline; do
+		for report in amplification files fsync waterfall headline groups; do
 			run -2 "$analyze" "$report" "$store" --by carrier
 			[[ "$output" == *"--by carrier: $report has what calls did as well"*"breakdown, carriers, stack and timeline"* ]]
 		done

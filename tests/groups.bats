@@ -21,7 +21,7 @@ setup() {
 teardown() {
 	local g
 
-	for g in "$two/$top/docker-$id.scope" "$two/$top"/demo.slice/x.service "$two/$top"/{demo.slice,other.service} "$two/$top" ${one:+"$one/docker/$id"}; do
+	for g in "$two/$top"/{docker-*.scope,leaf.slice,lxc.payload.*} "$two/$top"/demo.slice/x.service "$two/$top"/{demo.slice,other.service} "$two/$top" ${one:+"$one/docker/$id"}; do
 		[ ! -d "$g" ] || rmdir "$g" || :
 	done
 	repeat_skipped
@@ -173,6 +173,194 @@ users() {
 	"$analyze" amplification run.sqlite --by user --table summary --format tsv | awk -F'\t' '$2 == "uid 12345" { print $4 }' >got
 	[ "$(cat got)" = 4001 ]
 	"$analyze" amplification run.sqlite --by user --table summary --format tsv | awk -F'\t' '$2 == "root" && $4 >= 3001 { found = 1 } END { exit !found }'
+}
+
+# Two containers write 61 and 37 pieces of 64 KiB each, in each of four ways, each from a mount namespace of its own.
+ways=(buffered fsync direct mmap)
+matrix() {
+	local way name
+
+	for way in "${ways[@]}"; do
+		for name in "$way-a 61" "$way-b 37"; do
+			contain "${name% *}" "$way" "${name#* }"
+		done
+	done
+	sync -f "$IOT_MNT"
+}
+
+contain() { # NAME WAY PIECES
+	local api=write
+
+	[ "$2" = buffered ] || [ "$2" = fsync ] || api=$2
+	mkdir "$two/$top/lxc.payload.$1"
+	# shellcheck disable=SC2016 # the inner shells'
+	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec unshare --mount --propagation private bash -c '\''
+		mount --bind "$1" /mnt
+		shift
+		exec "$io" "$@"'\'' sh "$@"' sh "$two/$top/lxc.payload.$1" "$into" \
+		--api "$api" --file "/mnt/$1" --size 64k --count "$3" $([ "$2" != fsync ] || echo --sync fsync) >/dev/null
+	rmdir "$two/$top/lxc.payload.$1"
+}
+
+# A row a container: NAME S FILE_DATA, of what is written to the devices.
+cells() {
+	local name
+
+	"$analyze" breakdown run.sqlite --by container --table owners --format tsv >owners.tsv
+	"$analyze" amplification run.sqlite --by container --table summary --format tsv >summary.tsv
+	for name in "${ways[@]/%/-a}" "${ways[@]/%/-b}"; do
+		echo "$name $(awk -F'\t' -v who="$name" '$2 == who { print $4 }' summary.tsv)" \
+			"$(awk -F'\t' -v who="$name" '$2 == who && ($4 == "data" || $4 == "direct") { n += $6 } END { print n + 0 }' owners.tsv)"
+	done | sort
+}
+
+# What all of them are, and that journals and structures of all lines sum to the device's own counter.
+measure_matrix() { # FOLDER
+	into=$1
+	dev_mark
+	record matrix --cgroup "/$top"
+	wrote=$(dev_wrote)
+	same "containers" "$(cells)" "buffered-a 3997696 3997696
+buffered-b 2424832 2424832
+direct-a 3997696 3997696
+direct-b 2424832 2424832
+fsync-a 3997696 3997696
+fsync-b 2424832 2424832
+mmap-a 0 3997696
+mmap-b 0 2424832"
+	same "the device, by lines" "$("$analyze" sql run.sqlite "SELECT SUM(amount) FROM v_amount WHERE sym = 'B' AND devno(dev) = '$IOT_DEVNO'" --by container --format tsv | tail -n 1)" "$wrote"
+	same "journal of nobody" "$(store=run.sqlite written "cause = 'journal' AND owner = 0")" 0
+	"$analyze" verify run.sqlite
+}
+
+@test "ext4: two containers, buffered, fsync, direct and mmap: bytes of each, journal and all" {
+	body() { measure_matrix "$IOT_MNT"; }
+	with_fs ext4 128M -- body
+}
+
+@test "overlay on ext4: two containers in four ways have the same bytes as on ext4" {
+	body() {
+		mkdir "$IOT_MNT"/{lower,upper,work,merged}
+		mount -t overlay -o "lowerdir=$IOT_MNT/lower,upperdir=$IOT_MNT/upper,workdir=$IOT_MNT/work" overlay "$IOT_MNT/merged" || exit 1
+		trap 'umount "$IOT_MNT/merged"' EXIT
+		measure_matrix "$IOT_MNT/merged"
+	}
+	grep -qw overlay /proc/filesystems || skip "overlayfs is missing"
+	with_fs ext4 128M -- body
+}
+
+@test "XFS: two containers in four ways have the same bytes as on ext4" {
+	need mkfs.xfs xfsprogs
+	body() { measure_matrix "$IOT_MNT"; }
+	with_fs xfs 320M -- body
+}
+
+@test "btrfs: two containers in four ways have the same bytes as on ext4" {
+	need mkfs.btrfs btrfs-progs
+	body() { measure_matrix "$IOT_MNT"; }
+	with_fs btrfs 256M -- body
+}
+
+# What the group's own file has of the device since it was made: rbytes and wbytes.
+charged() { # GROUP
+	awk -v dev="$IOT_DEVNO" '$1 == dev { sub("rbytes=", "", $2); sub("wbytes=", "", $3); print $2, $3 }' "$two/$1/io.stat"
+}
+
+# Row of the report: COLUMN... of a group, by name.
+row() { # GROUP COLUMN...
+	"$analyze" groups run.sqlite --format tsv | awk -F'\t' -v group="$1" -v names="${*:2}" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(names, name, " ") }
+		$1 == group { for (i = 1; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? " " : "\n" }'
+}
+
+# 4 MiB that their writer syncs, 3 MiB past the cache, 2 MiB that a sync writes back; then a group that goes, and one that comes again.
+charge() {
+	in_group_run "$two/$top/demo.slice/x.service" dd if=/dev/zero of="$IOT_MNT/a" bs=1M count=4 conv=fsync status=none
+	in_group_run "$two/$top/other.service" dd if=/dev/zero of="$IOT_MNT/b" bs=1M count=3 oflag=direct status=none
+	in_group_run "$two/$top/leaf.slice" dd if=/dev/zero of="$IOT_MNT/c" bs=1M count=2 status=none
+	sync -f "$IOT_MNT"
+	rmdir "$two/$top/demo.slice/x.service" "$two/$top/other.service"
+	mkdir "$two/$top/other.service"
+}
+
+in_group_run() { # FOLDER COMMAND...
+	# shellcheck disable=SC2016 # the inner shell's
+	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$@"
+}
+
+io_controller() {
+	grep -qw io "$two/cgroup.controllers" || skip "controller io of version 2 is missing here: a guest has it (tests/vm.bats)"
+	echo "+io +memory" >"$two/cgroup.subtree_control"
+	echo "+io +memory" >"$two/$top/cgroup.subtree_control"
+	echo "+io +memory" >"$two/$top/demo.slice/cgroup.subtree_control"
+}
+
+@test "guest: io.stat is beside P: 9 MiB of data, no journal; n/a of a group that went" {
+	io_controller
+	mkdir "$two/$top/leaf.slice"
+	body() {
+		record charge --cgroup "/$top"
+		same "as the kernel has it" "$(row "/$top/leaf.slice" io_stat_r io_stat)" "$(charged "$top/leaf.slice")"
+		same "written back" "$(row "/$top/leaf.slice" S io_stat note)" "$((2 << 20)) $((2 << 20)) "
+		same "that went" "$(row "/$top/demo.slice/x.service" S io_stat note)" \
+			"$((4 << 20)) n/a the control group was removed before the end of the run: the one above has what was charged to it"
+		same "above it" "$(row "/$top/demo.slice" S io_stat)" "$((4 << 20)) $((4 << 20))"
+		same "that came again" "$(row "/$top/other.service" S io_stat note)" \
+			"$((3 << 20)) n/a the control group was removed and made again in the run: the counters are those of the last one"
+		same "all" "$(row "/$top" S io_stat)" "$((9 << 20)) $((9 << 20))"
+		same "what differs" "$(row "/$top" difference)" "-$(row "/$top" journal)"
+		[ "$(row "/$top" journal)" -gt 0 ]
+		"$analyze" verify run.sqlite
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "without controller io of version 2 io.stat is n/a, with the reason; --by has another command" {
+	! grep -qw io "$two/cgroup.controllers" || skip "a kernel without controller io of version 2 is missing"
+	record work --cgroup "/$top"
+	same "S and note" "$(row "/$top/demo.slice/x.service" S io_stat note)" \
+		"50021 n/a version 2 of control groups, which has io.stat, is not mounted here with controller io"
+	same "with what is below" "$(row "/$top" S)" 57034
+	run -2 "$analyze" groups run.sqlite --by container
+	[[ "$output" == *"groups has a line a cgroup"*"breakdown STORE --by container"* ]]
+}
+
+@test "of a store of before io.stat is n/a: it has no counters of control groups" {
+	cat "$BATS_TEST_DIRNAME/fixtures/formats.sql" "$BATS_TEST_DIRNAME/fixtures/format4.sql" | sqlite3 run.sqlite
+	run -0 "$analyze" groups run.sqlite --format csv
+	[[ "$output" == *,n/a,*"recorded by an older version, or merged"* ]]
+	empty "known" "$("$analyze" groups run.sqlite --format csv --where io_stat'>'=0 | sed 1d)"
+}
+
+# Writes, is renamed while it does, and goes on.
+renamed() {
+	mkdir "$one/$top"
+	in_group_run "$one/$top" sh -c 'head -c 5003 /dev/zero >a; while [ ! -e go ]; do sleep 0.05; done; head -c 6007 /dev/zero >>a' &
+	while [ "$(stat -c %s a 2>/dev/null)" != 5003 ]; do sleep 0.05; done
+	mv "$one/$top" "$one/$top-new"
+	touch go
+	wait $!
+	rmdir "$one/$top-new"
+}
+
+@test "a control group of version 1 that is renamed while it writes is one line: 11010 bytes" {
+	[ -n "$one" ] || skip "the memory controller of version 1 is missing"
+	record renamed
+	[ "$(sqlite3 run.sqlite "SELECT COUNT(DISTINCT p.cgroup), SUM(i.write_bytes) FROM file_io i JOIN file f ON f.id = i.file AND f.path = '$PWD/a' JOIN process p ON p.id = i.owner")" = "1|11010" ]
+	"$analyze" verify run.sqlite
+}
+
+# A container that ends in the run, as docker run --rm: its group goes with it. It is there for as long as it takes to look for its path.
+ended() {
+	mkdir "$two/$top/lxc.payload.web-1"
+	in_group_run "$two/$top/lxc.payload.web-1" sh -c 'head -c 4001 /dev/zero >a; sleep 1'
+	rmdir "$two/$top/lxc.payload.web-1"
+}
+
+@test "a container that begins and ends in the run has its name and its bytes, and n/a beside them" {
+	record ended
+	[ "$("$analyze" amplification run.sqlite --by container --table summary --format tsv | awk -F'\t' '$2 == "web-1" { print $4 }')" = 4001 ]
+	[ "$(row "/$top/lxc.payload.web-1" container S io_stat)" = "web-1 4001 n/a" ]
 }
 
 @test "what is not there is a usage error that names what there is" {

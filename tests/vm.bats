@@ -32,13 +32,13 @@ scenarios() { # SERIES
 	guest "$1" 1500 '^guest:' tests/scenarios.bats tests/net.bats tests/defects.bats tests/packs.bats
 }
 
-# Each time one of each kind of volume and a disk that fails; with IOT_ALL_VMS all of them.
+# Each time one of each kind of volume, a disk that fails, and what control groups are charged; with IOT_ALL_VMS all of them.
 volumes() { # SERIES
-	local some='^guest: (16 MiB on dm-linear are submitted|two writers of alternate pages|16 MiB on a mirror|a disk that fails:)'
+	local some='^guest: (16 MiB on dm-linear are submitted|two writers of alternate pages|16 MiB on a mirror|a disk that fails:|io.stat is beside)'
 
-	same "tests of those names" "$(grep -hE "^@test \"${some#^}" tests/stacks.bats tests/disks.bats | wc -l)" 4
+	same "tests of those names" "$(grep -hE "^@test \"${some#^}" tests/stacks.bats tests/disks.bats tests/groups.bats | wc -l)" 5
 	[ -z "${IOT_ALL_VMS-}" ] || some='^guest(, long)?:'
-	guest "$1" 1500 "$some" tests/stacks.bats tests/disks.bats
+	guest "$1" 1500 "$some" tests/stacks.bats tests/disks.bats tests/groups.bats
 }
 
 file_systems() { # SERIES

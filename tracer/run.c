@@ -144,7 +144,7 @@ static int open_gate(struct run *r)
 	devices_list(hold_device, r);
 	if (r->opts->dev)
 		devices_on(r->opts->dev, want_device, r);
-	if (truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
+	if (group_io_begin(&r->group_io) || truth_begin(&r->truth, r->probes) || probes_start(r->probes, &r->start_ns))
 		return STATUS_FAILED;
 	ask_patience(ASK_IN_PASSING);
 	return 0;
@@ -157,6 +157,7 @@ static void close_gate(struct run *r)
 	ask_patience(ASK_AT_EASE);
 	r->stop_ns = clock_now(CLOCK_MONOTONIC);
 	take_error(r, truth_end(r->truth));
+	group_io_end(r->group_io);
 	probes_skips_end(r->probes);
 	while (run_drain(r))
 		;
@@ -215,6 +216,7 @@ static void give_end(struct run *r)
 	take_error(r, probes_flows(r->probes, run_flow, r));
 	take_error(r, describe_losses(r->sink, r->probes));
 	truth_devices(r->truth, on_device_truth, r);
+	group_io_give(r->group_io, on_truth, r);
 	end.events = r->events;
 	if (!r->err)
 		take_error(r, describe_end(r->sink, r->probes, &end));
@@ -329,6 +331,7 @@ static void release(struct run *r)
 	flows_free(r->flows);
 	run_files_free(r);
 	truth_free(r->truth);
+	group_io_free(r->group_io);
 	free(r->batch);
 	free(r->early);
 	free(r->early_sums);

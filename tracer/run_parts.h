@@ -10,6 +10,7 @@
 #include "devices.h"
 #include "filesums.h"
 #include "flows.h"
+#include "group_io.h"
 #include "lives.h"
 #include "names.h"
 #include "outputs.h"
@@ -37,6 +38,7 @@ struct run {
 	struct lives *lives;
 	struct devices *devices;
 	struct truth *truth;
+	struct group_io *group_io;
 	struct cells *cells;
 	struct filesums *filesums;
 	struct flows *flows;

@@ -77,6 +77,8 @@ void run_row(void *arg, const struct iot_proc *p, const struct rec_process *rec)
 	if (!rec || !lives_wanted(r->lives, p->id))
 		return;
 	take_error(r, r->sink->record(r->sink, REC_process, rec));
+	if (rec->cgroup)
+		group_io_about(r->group_io, rec->cgroup, p->cgroup);
 	if (r->opts->system)
 		run_recognise(r, p->id);
 }
