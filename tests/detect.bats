@@ -170,7 +170,15 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 		"/kubepods/besteffort/pod1/$id" "/machine.slice/libpod-$id.scope/container" "/x/crio-$id.scope"; do
 		[ "$("$detect" container "$g")" = "$id" ]
 	done
+	for g in "/system.slice/nerdctl-$id.scope" "/kubepods/pod1/crio-$id" "/libpod_parent/libpod-$id"; do
+		[ "$("$detect" container "$g")" = "$id" ]
+	done
 	[ "$("$detect" container /lxc.payload.web/system.slice)" = web ]
+	[ "$("$detect" container /lxc/101/ns/system.slice)" = 101 ] # Proxmox VE
+	[ "$("$detect" container /lxc.payload/web/init.scope)" = web ]
+	[ "$("$detect" container /lxc)" = none ]
+	[ "$("$detect" container /lxc.monitor.web)" = none ]
+	[ "$("$detect" container "/lxc.payload.web/docker/$id")" = "$id" ]
 	[ "$("$detect" container /machine.slice/machine-db.scope)" = db ]
 	[ "$("$detect" container /system.slice/etcd.service)" = none ]
 	[ "$("$detect" container "/docker/${id}0")" = none ]

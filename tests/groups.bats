@@ -363,6 +363,29 @@ ended() {
 	[ "$(row "/$top/lxc.payload.web-1" container S io_stat)" = "web-1 4001 n/a" ]
 }
 
+@test "--container takes whole names, or first digits of one id; else it says what there is" {
+	local a b
+
+	a=$(printf 'abcd%060d' 1) b=$(printf 'abcd%060d' 2)
+	mkdir "$two/$top"/lxc.payload.web-{1,2} "$two/$top"/docker-{"$a","$b"}.scope
+	run -2 "$trace" --container web
+	[[ "$output" == *"no container 'web' runs here; there are "*"web-1"*"web-2"* || "$output" == *"web-2"*"web-1"* ]]
+	run -2 "$trace" --container abcd
+	[[ "$output" == *"the ids of several containers begin with 'abcd'"*"$a"* ]]
+	run -0 "$trace" -q --container "$a" -d 1 -o run.sqlite
+	rm run.sqlite
+	record ended_web --container web-1
+	[ "$(lines cgroup | grep -c other.service)" = 0 ]
+	[ "$("$analyze" amplification run.sqlite --by container --table summary --format tsv | awk -F'\t' '$2 ~ /^web/ { print $2, $4 }')" = "web-1 4001" ]
+	rmdir "$two/$top"/lxc.payload.web-{1,2} "$two/$top"/docker-{"$a","$b"}.scope
+}
+
+ended_web() {
+	in_group "$two/$top/lxc.payload.web-1" a 4001
+	in_group "$two/$top/lxc.payload.web-2" b 3001
+	in_group "$two/$top/other.service" c 7013
+}
+
 @test "what is not there is a usage error that names what there is" {
 	run -2 "$trace" --unit no-such-unit
 	[[ "$output" == *"no unit 'no-such-unit' runs here; there"*"x.service"* ]]

@@ -117,6 +117,8 @@ struct search {
 	const char *name;
 	char found[NAMES_SHOWN]; /* others */
 	bool more;
+	char id[SYS_CONTAINER_LEN]; /* of the container that the first digits were of; "": of none */
+	bool several;           /* they are of others, too */
 };
 
 /* The first process of a control group; 0: none is there. */
@@ -168,10 +170,14 @@ static bool is_container(struct search *s, const char *folder, const char *path)
 		return false;
 	if (!systems_container_name("", id, first_process(folder), name))
 		strcpy(name, id);
-	if (!strcmp(name, s->name) || !strcmp(id, s->name) || (len >= 4 && strspn(s->name, "0123456789abcdef") == len && !strncmp(id, s->name, len)))
+	if (!strcmp(name, s->name) || !strcmp(id, s->name))
 		return true;
 	name_other(s, name);
-	return false;
+	if (len < 4 || strspn(s->name, "0123456789abcdef") != len || strncmp(id, s->name, len))
+		return false;
+	s->several |= s->id[0] && strcmp(s->id, id);
+	strcpy(s->id, id);
+	return true;
 }
 
 static bool is_unit(struct search *s, const char *path)
@@ -223,6 +229,8 @@ static int add_named(struct groups *g, const struct hierarchy h[HIERARCHIES], en
 
 	for (int i = 0; i < HIERARCHIES && !err; i++)
 		err = search_hierarchy(&s, &h[i]);
+	if (s.several)
+		return fail_usage("the ids of several containers begin with '%s': give more of it, or a name (there are %s)", name, s.found);
 	if (err || g->n > before)
 		return err;
 	if (!s.found[0])

@@ -11,8 +11,8 @@
 #include "procfs.h"
 #include "rules.h"
 
-/* Does one component of a cgroup path name a container? PREFIX, then 64 hex digits (or, with `name`, anything),
- * then SUFFIX. */
+/* Does one component of a cgroup path name a container? PREFIX, then 64 hex digits (or, with `name`, anything), then SUFFIX. With the driver cgroupfs
+ * in place of systemd's runtimes leave the suffix out. */
 static const struct {
 	const char *prefix, *suffix;
 	bool name;
@@ -23,6 +23,9 @@ static const struct {
 	{ "libpod-", ".scope", false },
 	{ "libpod-conmon-", ".scope", false },
 	{ "libpod-payload-", "", false },
+	{ "nerdctl-", ".scope", false },
+	{ "crio-", "", false },
+	{ "libpod-", "", false },
 	{ "", "", false },
 	{ "lxc.payload.", "", true },
 	{ "machine-", ".scope", true },
@@ -45,9 +48,15 @@ static bool is_container(const char *part, size_t len, size_t form, char *out)
 	return true;
 }
 
+/* LXC before version 4 has a folder for all payloads, in which each group is called as its container. */
+static bool is_lxc_folder(const char *part, size_t len)
+{
+	return (len == 3 && !strncmp(part, "lxc", len)) || (len == 11 && !strncmp(part, "lxc.payload", len));
+}
+
 bool systems_container(const char *cgroup, char *out)
 {
-	bool found = false;
+	bool found = false, below_lxc = false;
 
 	out[0] = '\0';
 	while (*cgroup) {
@@ -59,6 +68,12 @@ bool systems_container(const char *cgroup, char *out)
 				found = true;
 				break;
 			}
+		if (len && below_lxc) {
+			snprintf(out, SYS_CONTAINER_LEN, "%.*s", (int)len, cgroup);
+			sys_text(out, SYS_CONTAINER_LEN, out);
+			found = true;
+		}
+		below_lxc = len && is_lxc_folder(cgroup, len);
 		cgroup += len + (cgroup[len] == '/');
 	}
 	return found;
