@@ -293,7 +293,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing <= DOING_COPY)
 		fresh_note_for(c, t, i, off, bytes);
-	else if (!dirty && !(stores && c->dirtied == (u64)f)) /* a folio that a store makes dirty has been told of as a whole */
+	else if (!dirty && !(stores && (c->dirtied == (u64)f || !folio_is_dirty((u64)f)))) /* a folio that a store makes dirty is told of as a whole */
 		dirty_buffer(i, off, bytes, owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;
 }

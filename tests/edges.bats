@@ -670,3 +670,25 @@ os.preadv(device, [shared], 1 << 20)
 	with_fs xfs 320M -- body
 	! grep -F " $(<where) " /proc/self/mounts || fail "it is still mounted"
 }
+
+@test "31 pages that are stored to through a mapping go dirty once each, in sums and in events, in blocks of 4096 and of 1024 bytes" {
+	local type
+
+	body() {
+		traced -- python3 -c "
+import mmap, os
+f = os.open('$IOT_MNT/f', os.O_RDWR | os.O_CREAT)
+os.ftruncate(f, 1 << 20)
+m = mmap.mmap(f, 1 << 20)
+for page in range(31): m[page * 8 * 4096] = 5
+m.flush()"
+		same "$type: sums" "$(q "SELECT SUM(ops), SUM(bytes) FROM c WHERE kind = 'dirty_mmap' AND comm = 'python3' AND dev = '$IOT_DEVNO'")" "31 126976"
+		same "$type: events" "$(sql "SELECT COUNT(*), SUM(bytes) FROM v_event WHERE kind = 'dirty_mmap' AND owner_comm = 'python3' AND path = '$IOT_MNT/f'")" "31 126976"
+		same "$type: ledger" "$(q "SELECT SUM(dirtied), SUM(written) FROM l WHERE path = '$IOT_MNT/f'")" "126976 126976"
+		rm "$store"*
+	}
+	for type in "ext4 64M -b 4096" "ext4 64M -b 1024" "xfs 400M"; do
+		# shellcheck disable=SC2086 # a type, a size and options
+		with_fs $type -- body
+	done
+}
