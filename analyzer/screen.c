@@ -16,7 +16,7 @@ static const char byte_columns[] =
 	" S T D W F B V L S_r V_r W_r B_r bytes absorbed cancelled dirty_end dirty_start copied missed readahead unused missed_fault readahead_fault"
 	" missed_write written read written_again read_again touched dirtied direct unexpected residual residual_r journal wal metadata data other"
 	" B_data B_journal B_metadata B_rest reach bytes_per_commit journal_per_fsync per_txn per_fsync touched_from touched_to"
-	" from_byte to_byte sent received sent_loopback received_loopback client_socket_in client_socket_out logged ";
+	" from_byte to_byte sent received sent_loopback received_loopback received_unknown client_socket_in client_socket_out logged ";
 
 static size_t terminal_width(void)
 {

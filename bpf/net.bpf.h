@@ -134,15 +134,24 @@ static __always_inline bool same_address(const u8 *a, const u8 *b)
 	return x[0] == y[0] && x[1] == y[1];
 }
 
-/* Does the peer live on this host? Its address says so, or the way that the connection's packets take. */
-static __always_inline bool is_loopback(const struct iot_flow_key *k, u64 sock)
+/* Is it 127.0.0.0/8 or ::1, or one of the former in the form of the latter? */
+static __always_inline bool is_own(const u8 *address)
 {
 	static const u8 one[16] __attribute__((aligned(8))) = { [15] = 1 };
+
+	return is_mapped(address) ? address[12] == 127 : same_address(address, one);
+}
+
+/* Does the peer live on this host? Its address says so, or the way that the connection's packets take. Of a datagram that a call read without
+ * the address, from a socket that is not connected, the socket's own tells: the kernel drops what other hosts send to that
+ * (ip_route_input_slow(), ip6_rcv_core()). */
+static __always_inline bool is_loopback(const struct iot_flow_key *k, u64 sock)
+{
 	u64 route, device;
 
 	if (!k->remote_port)
-		return false;
-	if (k->family == AF_INET ? k->remote[12] == 127 : same_address(k->remote, one))
+		return is_own(k->local);
+	if (is_own(k->remote))
 		return true;
 	if (same_address(k->local, k->remote))
 		return true;
@@ -243,7 +252,7 @@ __noinline int socket_used(struct socket_use *u)
 	c.owner = k.owner = u->proc;
 	c.kind = u->kind;
 	c.how = u->proc ? HOW_EXACT : HOW_NONE;
-	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : SUB_NET_REMOTE;
+	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : k.remote_port ? SUB_NET_REMOTE : SUB_NET_UNKNOWN;
 	cell_add(cell_find(&c), 1, u->bytes, 0, 0, false);
 	net_event(u, &k, c.sub);
 	if (!wants_flow(u->proc))

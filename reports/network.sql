@@ -4,13 +4,14 @@
 -- caption: Payload of TCP and UDP as the socket layer took and gave it; no headers, no retransmissions. A connection whose two ends are both
 -- caption: traced is seen from either end: what one sent the other received, so received bytes are never added to sent bytes. link: internal,
 -- caption: both ends are of one storage system; client, accepted from a traced process outside; accepted, from a peer that is not traced;
--- caption: connected, by this process; other, not known. loopback: the peer is on this host, reached by the loopback device.
+-- caption: connected, by this process; other, not known. loopback: the peer is on this host, reached by the loopback device; unknown: datagrams
+-- caption: that were read without the address of their sender.
 -- caption: A peer is its storage system or program where it was traced, else its address. Wire against disk: beside what was received, what calls and
 -- caption: devices wrote; beside what was sent, what they read.
 
 -- table: owners: By process
 -- hide: what lost
-SELECT g.what, g.who, g.pid, n.sent, n.sent_loopback, n.sends, n.received, n.received_loopback, n.receives, l.lost
+SELECT g.what, g.who, g.pid, n.sent, n.sent_loopback, n.sends, n.received, n.received_loopback, n.received_unknown, n.receives, l.lost
 FROM v_net n JOIN v_group g ON g.gid = n.gid JOIN v_lost_text l
 WHERE g.shown
 ORDER BY g.rank, n.sent + n.received DESC, n.gid;
@@ -64,10 +65,12 @@ LIMIT :rows;
 -- heading: Payload bytes on sockets
 -- unit: bytes
 SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", b.bar, b.part, CASE b.part WHEN 'sent' THEN n.sent - n.sent_loopback WHEN 'sent, loopback' THEN n.sent_loopback
-       WHEN 'received' THEN n.received - n.received_loopback ELSE n.received_loopback END AS value
+       WHEN 'received' THEN n.received - n.received_loopback - n.received_unknown WHEN 'received, loopback' THEN n.received_loopback
+       ELSE n.received_unknown END AS value
 FROM v_net n JOIN v_group g ON g.gid = n.gid
 JOIN (SELECT 1 AS ord, 'sent' AS bar, 'sent' AS part UNION ALL SELECT 2, 'sent', 'sent, loopback' UNION ALL SELECT 3, 'received', 'received'
-      UNION ALL SELECT 4, 'received', 'received, loopback') b
+      UNION ALL SELECT 4, 'received', 'received, loopback'
+      UNION ALL SELECT 5, 'received', 'received, sender not known') b
 WHERE g.shown AND n.sent + n.received > 0
 ORDER BY n.sent + n.received DESC, n.gid, b.ord;
 

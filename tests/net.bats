@@ -111,6 +111,31 @@ one_flow() { # FAMILY PROTOCOL ADDRESS
 	same_bytes "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((8 * 2 * (23207 + 391)))
 }
 
+@test "guest: a datagram read without its address is of this host where the socket's is, else of nobody known" {
+	local address
+
+	for address in 127.0.0.1 0.0.0.0; do
+		traced --settle none --layers syscall,net,uring -- python3 -c "
+import os, socket
+a, b = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+b.bind(('$address', 0))
+for way in (lambda: b.recv(2000), lambda: os.read(b.fileno(), 2000), lambda: b.recvmsg_into([bytearray(2000)])) * 7:
+    a.sendto(bytes(1009), ('127.0.0.1', b.getsockname()[1]))
+    way()
+b.connect(('127.0.0.1', a.getsockname()[1]))
+b.send(bytes(17)); os.write(b.fileno(), bytes(19))"
+		same "$address: sent" "$(total bytes "kind = 'net_send' AND sub = 'net_loopback' AND comm = 'python3'")" $((21 * 1009 + 36))
+		known=0 unknown=$((14 * 1009))
+		[ $address = 0.0.0.0 ] || known=$unknown unknown=0
+		same "$address: received" "$(total bytes "kind = 'net_recv' AND sub = 'net_loopback' AND comm = 'python3'") $(total bytes "kind = 'net_recv' AND sub = 'net_unknown' AND comm = 'python3'")" \
+			"$((known + 7 * 1009)) $unknown"
+		same "$address: from elsewhere" "$(total bytes "sub = 'net_remote' AND comm = 'python3'")" 0
+		same "$address: report" "$("$analyze" network "$store" --table owners --format tsv | awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $at["who"] == "python3" { print $at["received"], $at["received_loopback"], $at["received_unknown"] }')" \
+			"21189 $((known + 7 * 1009)) $unknown"
+		rm "$store"*
+	done
+}
+
 @test "guest: the bytes of a unix socket and of a pipe are no network bytes" {
 	sockets "unix socket send recv 23 4099"
 	same "sent" "$client_sent" 94277

@@ -6,6 +6,7 @@ CREATE TEMP VIEW v_net AS
 SELECT gid, sum_if(amount, sym = 'sent') AS sent, sum_if(amount, sym = 'received') AS received,
        sum_if(amount, sym = 'sent' AND sub = 'net_loopback') AS sent_loopback,
        sum_if(amount, sym = 'received' AND sub = 'net_loopback') AS received_loopback,
+       sum_if(amount, sym = 'received' AND sub = 'net_unknown') AS received_unknown,
        sum_if(ops, sym = 'sent') AS sends, sum_if(ops, sym = 'received') AS receives
 FROM v_piece WHERE sym IN ('sent', 'received') GROUP BY gid;
 
@@ -51,7 +52,7 @@ WITH peer AS MATERIALIZED (
             AND e.place IS iif(f.loopback, p.host, NULL)
        GROUP BY f.rowid)
 SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role,
-       f.loopback, f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,
+       iif(f.remote IS NULL, NULLIF(f.loopback, 0), f.loopback) AS loopback, f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,
        p.owner AS peer, q.comm AS peer_comm, q.pid AS peer_pid, q.system AS peer_system,
        CASE WHEN o.system = q.system THEN 'internal'
             WHEN f.role = 'client' THEN 'connected'
