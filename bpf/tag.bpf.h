@@ -10,6 +10,7 @@
 #include "parts.bpf.h"
 #include "readahead.bpf.h"
 #include "stack.bpf.h"
+#include "swap.bpf.h"
 #include "tag_btrfs.bpf.h"
 
 struct first_page {
@@ -32,6 +33,24 @@ static __always_inline void page_of_vec(u64 vec, u32 in, struct first_page *fp)
 	fp->inode = folio_inode(f);
 	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
+}
+
+/* Memory that goes to swap, or comes from there for who waits for it. Global: the verifier looks at it once. */
+__noinline int tag_swap(u64 bio, struct iot_bio *t, struct task_ctx *c, bool write)
+{
+	u64 vec = POINTER_AT(bio, struct bio, bi_io_vec), page = POINTER_AT(vec, struct bio_vec, bv_page);
+
+	if (!t)
+		return 0;
+	t->cause = CAUSE_SWAP;
+	if (!write) {
+		t->owner = owner_current(c, &t->how);
+		t->sub = SUB_FOR_FAULT;
+		return 0;
+	}
+	t->owner = page ? memory_owner((u64)page_folio((struct page *)page)) : PROC_NONE;
+	t->how = t->owner ? HOW_EXACT : HOW_NONE;
+	return 0;
 }
 
 /* Of a struct bio. Global: the verifier looks at it once. */
@@ -368,8 +387,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		return;
 	}
 	if (end == FN_END_SWAP) {
-		t->cause = CAUSE_SWAP;
-		t->owner = owner_current(c, &t->how);
+		tag_swap((u64)b, t, c, write);
 		return;
 	}
 	if (!fp.inode && !ends_direct(end) && is_meta(b)) {
@@ -409,6 +427,8 @@ static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struc
 {
 	struct first_page fp = {};
 
+	if (t->cause == CAUSE_SWAP)
+		return SUB_FOR_FAULT;
 	if (t->cause == CAUSE_METADATA)
 		return structure_for(c, bio_dev(b));
 	if (t->cause != CAUSE_DATA)
@@ -438,7 +458,7 @@ __noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
 	case REQ_OP_WRITE:
 		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
 		    flags & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
-			t->cause = CAUSE_SWAP;
+			tag_swap(bio, t, c, op == REQ_OP_WRITE);
 			return 0;
 		}
 		tag_rw(b, t, c, op == REQ_OP_WRITE);

@@ -450,3 +450,48 @@ assert sum(m[i] for i in range(0, len(m), 4096)) == 4096'
 	same "read as direct I/O" "$(on_leaf block_read "cause = 'direct'")" 0
 	same "read as swap" "$(on_leaf block_read "cause = 'swap'")" "$(on_leaf block_read 1)"
 }
+
+@test "what goes to swap is of who filled it, also after a fork, and comes back for who waits" {
+	local swap group=/sys/fs/cgroup/memory/iot-swap.$$ limit=memory.limit_in_bytes
+
+	need python3 python3-minimal
+	[ -e /proc/swaps ] || skip "swap is missing: this kernel has none"
+	[ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ] || group=/sys/fs/cgroup/iot-swap.$$ limit=memory.max
+	leaf_up 128M
+	mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ] || skip "a control group with a limit of memory is missing here"
+	mkswap -q "$leaf" 2>/dev/null || mkswap "$leaf" >/dev/null
+	swapon --priority 99 "$leaf" 2>/dev/null || { rmdir "$group"; skip "swap is missing: swapon is refused here"; }
+	echo 24M >"$group/$limit"
+	named filler
+	named eater
+	cat >fill.py <<-'PY'
+		import os
+		def fill(what):
+		    for at in range(0, len(what), 4096): what[at] = 1 + at // 4096 % 251
+		    assert sum(what[at] for at in range(0, len(what), 4096)) > 0
+		old = bytearray(20 << 20)
+		fill(old)
+		if os.fork() == 0:
+		    os.execl("./eater", "eater", "-c", "own = bytearray(40 << 20)\nfor at in range(0, len(own), 4096): own[at] = 1")
+		if os.fork() == 0: # has a copy of what the parent filled, and leaves it alone
+		    fill(bytearray(20 << 20))
+		    os._exit(0)
+		os.wait(); os.wait()
+		print(os.getpid(), sum(old[at] for at in range(0, len(old), 4096)), file=open("pid", "w"))
+	PY
+	# shellcheck disable=SC2016 # the command's
+	run traced -- sh -c 'echo $$ >"$0/cgroup.procs" && exec ./filler fill.py' "$group"
+	swap=$status
+	swapoff "$leaf"
+	rmdir "$group"
+	same "status" "$swap" 0
+	[ "$(on_leaf block_write "cause = 'swap'")" -gt 0 ] || skip "nothing was written to swap"
+	# 40 MiB, and 20 and 20, do not fit into 24
+	between "of who ran another program" "$(on_leaf block_write "cause = 'swap' AND comm = 'eater'")" 16777216 134217728
+	between "of the parent and its child" "$(on_leaf block_write "cause = 'swap' AND comm = 'filler'")" 16777216 134217728
+	between "of the parent" "$(on_leaf block_write "cause = 'swap' AND pid = $(cut -d' ' -f1 pid)")" 4096 67108864
+	# memory of files in /dev/shm goes to swap too, and has no owner
+	between "of nobody" "$(on_leaf block_write "cause = 'swap' AND owner = 0")" 0 16777216
+	[ "$(on_leaf block_read "cause = 'swap' AND comm = 'filler'")" -gt 0 ] || fail "nothing came back"
+	same "read for a call" "$(on_leaf block_read "cause = 'swap' AND sub <> 'for_fault'")" 0
+}
