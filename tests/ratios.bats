@@ -61,9 +61,35 @@ cold_file() {
 		missed=$(of miss dd regular) ahead=$(of readahead dd regular) used=$(of readahead_used dd regular)
 		same "missed and used" "$((missed + used))" 40960
 		same "read" "$((missed + ahead))" "$(total bytes "kind = 'block_read' AND cause IN ('data', 'readahead') AND comm = 'dd' AND dev = '$IOT_DEVNO'")"
-		same "hit_ratio" "$(ratio dd hit_ratio numerator)" "$missed"
+		same "hit_ratio" "$(ratio dd hit_ratio numerator)" 40960
 		same "ra_waste" "$(ratio dd ra_waste numerator) $(ratio dd ra_waste denominator) $(ratio dd ra_waste bound)" "$((ahead - used)) $ahead exact"
 		same "unknown" "$(of readahead_unknown dd regular)" 0
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "guest: hit_ratio is 0 of a cold read, in order or not, half where half is there, 1 the second time" {
+	body() {
+		cold_file
+		reads 0.000 --pattern seq --size 65536 --count 128
+		reads 1.000 --pattern seq --size 65536 --count 128
+		cold
+		head -c 4M "$IOT_MNT/f" >/dev/null
+		python3 -c "import os; os.posix_fadvise(os.open('$IOT_MNT/f', os.O_RDONLY), 4 << 20, 0, os.POSIX_FADV_DONTNEED)" # what was read ahead of that
+		reads 0.500 --pattern seq --size 65536 --count 128
+		cold
+		reads 0.000 --pattern rand --size 4096 --count 100
+	}
+	reads() { # HIT_RATIO OPTIONS
+		local hit=$1
+		shift
+		traced -- "$io" --api pread --file "$IOT_MNT/f" "$@" >/dev/null
+		missed=$(ratio iot-io hit_ratio numerator | head -n 1)
+		same "$*" "$(ratio iot-io hit_ratio value | head -n 1) $(ratio iot-io hit_ratio bound | head -n 1)" "$hit exact"
+		# the device says so too, but for what was read ahead and not used
+		same "$*: from the device" "$(total bytes "kind = 'block_read' AND cause IN ('data', 'readahead') AND comm = 'iot-io' AND dev = '$IOT_DEVNO'")" \
+			"$((missed + $(of readahead iot-io regular) - $(of readahead_used iot-io regular)))"
+		rm "$store"*
 	}
 	with_fs ext4 64M -- body
 }

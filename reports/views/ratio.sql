@@ -119,7 +119,8 @@ INSERT INTO temp.v_ratio_def VALUES
        (9.1, 'hop_stack', 'P', 'B', 'P/B', 'stack', 0, 0),
        (10, 'raf_dev', 'B_r_call', 'S_r', 'B_r/S_r, without faults', 'r', 0, 0),
        (11, 'raf_miss', 'B_r_cached', 'missed_all', 'B_r/missed, without direct I/O', 'r', 0, 0),
-       (12, 'hit_ratio', 'missed', 'S_r_cached', '1 - missed by calls/S_r, without direct I/O', 'r', 1, 0),
+       (12, 'hit_ratio', 'from_disk', 'S_r_cached',
+        '1 - (missed by calls + read ahead and used)/S_r, without direct I/O', 'r', 1, 0),
        (13, 'ra_waste', 'ra_unused', 'readahead', 'unused/readahead', 'r', 0, 0),
        (14, 'wra', 'B_r_for_write', 'S', 'B_r for writes/S', 'w', 0, 1),
        (15, 'flush_amp', 'flushes', 'syncs', 'flushes/syncs', 's', 0, 0),
@@ -132,6 +133,7 @@ CREATE TEMP TABLE v_ratio_sym AS
 SELECT sym, name, class, rest FROM v_sym
 UNION ALL VALUES ('L', 'L', 'given', NULL), ('L_r', 'L_r', 'given', NULL), ('L x R', 'L x R', 'given', NULL),
        ('syncs', 'syncs', 'app', 'line'), ('ra_unused', 'readahead unused', 'miss', 'use'),
+       ('from_disk', 'missed or read ahead', 'hit', 'hit'),
        ('backend_ops_w', 'VFS + block ops (w)', 'block', NULL), ('backend_ops_r', 'VFS + block ops (r)', 'block', NULL);
 
 -- v_value: each line's volumes as rows.
@@ -161,7 +163,7 @@ WITH value AS MATERIALIZED (
        SELECT sym, MAX(value) FILTER (WHERE what = 'unattributed') AS nobody FROM value GROUP BY sym),
      nobody AS (SELECT ra_used + ra_unknown AS used FROM v_volume WHERE what = 'unattributed'),
      need(class, layer) AS (VALUES ('app', 'syscall'), ('miss', 'syscall'), ('use', 'syscall'), ('miss', 'cache'),
-       ('use', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
+       ('use', 'cache'), ('hit', 'syscall'), ('hit', 'cache'), ('fs', 'fs'), ('commit', 'fs'), ('block', 'block')),
      missing AS MATERIALIZED (
        SELECT n.class, printf('layer %s%s', n.layer, iif(n.layer IN (SELECT layer FROM v_left_out), ' not recorded',
                                                          ' was not measured' || COALESCE(' (' || u.reason || ')', '')))
@@ -173,19 +175,27 @@ WITH value AS MATERIALIZED (
               COALESCE(CASE WHEN v.sym = 'readahead' THEN (SELECT used FROM nobody) WHEN s.rest = 'line' THEN n.nobody
                             WHEN s.rest = 'device' THEN x.residual
                             WHEN s.rest = 'ledger' THEN w.slack
-                            WHEN s.rest = 'use' THEN w.ra_unknown END, 0) AS residual,
-              iif(s.rest = 'use', w.readahead, v.value) AS whole
+                            WHEN s.rest = 'use' THEN w.ra_unknown
+                            WHEN s.rest = 'hit' THEN w.ra_unknown + (SELECT used FROM nobody) + COALESCE(x.residual, 0)
+                            END, 0) AS residual,
+              CASE s.rest WHEN 'use' THEN w.readahead WHEN 'hit' THEN w.S_r_cached ELSE v.value END AS whole
        FROM value v JOIN v_ratio_sym s ON s.sym = v.sym JOIN v_volume w ON w.gid = v.gid JOIN sums n ON n.sym = v.sym
-       LEFT JOIN v_residual x ON s.rest = 'device' AND x.gid = v.gid AND x.sym = v.sym),
+       LEFT JOIN v_residual x ON s.rest IN ('device', 'hit') AND x.gid = v.gid
+           AND x.sym = iif(s.rest = 'hit', 'missed', v.sym)),
      judged AS (
-       SELECT f.*, b.class IS NOT NULL AS spoilt, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests
-       FROM flat f LEFT JOIN v_spoilt_line b ON b.gid = f.gid AND b.class = f.class)
+       SELECT f.*, COALESCE(f.residual > 0.01 * f.whole, 0) AS rests,
+              EXISTS (SELECT 1 FROM v_spoilt_line b
+                      WHERE b.gid = f.gid
+                        AND (b.class = f.class OR f.class = 'hit' AND b.class IN ('miss', 'use'))) AS spoilt
+       FROM flat f)
 SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS residual, f.whole,
        f.spoilt OR f.rests AS short,
        CASE WHEN f.spoilt THEN iif(f.class = 'use', 'some use of readahead was not followed', f.name || ' lost records')
             WHEN NOT f.rests THEN NULL
             WHEN f.rest = 'use'
             THEN printf('use of %d of %d bytes of readahead is not known: mapped files', f.residual, f.whole)
+            WHEN f.rest = 'hit'
+            THEN printf('%d more bytes may have come from devices for it', f.residual)
             WHEN f.rest = 'ledger' THEN printf('the ledger leaves %d of %d bytes of D unexplained', f.residual, f.whole)
             ELSE printf('%s of %s%s have no owner',
                         iif(f.sym IN (SELECT sym FROM volume WHERE measure <> 0) OR f.sym = 'syncs',
@@ -262,7 +272,8 @@ WITH other AS MATERIALIZED (
                            printf('--dev leaves out requests, not calls: %d %s are on other disks or volumes',
                                   x.n, iif(x.dir = 's', 'syncs', 'bytes of calls')), NULL),
                        iif(m.value = 0, m.name || ' is 0', NULL), iif(d.over_S, o.text, NULL),
-                       iif(d.complement AND n.value > m.value, 'more was missed than calls returned', NULL),
+                       iif(d.complement AND n.value > m.value,
+                           'more was read into the cache for calls than they returned: parts of pages', NULL),
                        iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why) AS short,
               CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load

@@ -160,6 +160,7 @@ WITH named AS (
        WHERE l.shown AND iif(n.who IS NULL, l.what = 'all', l.what = 'system' AND l.who = n.who))
 SELECT s.*, iif(pays, a.L, NULL) AS L, iif(pays, a.L_r, NULL) AS L_r, iif(pays, a.intended, NULL) AS "L x R",
        s.fsyncs + s.sync_writes AS syncs, s.readahead - s.ra_used - s.ra_unknown AS ra_unused,
+       s.missed + s.ra_used AS from_disk,
        s.ops_V_w + s.ops_B_w AS backend_ops_w, s.ops_V_r + s.ops_B_r AS backend_ops_r
 FROM v_load a JOIN (SELECT *, gid IN (SELECT gid FROM payer) AS pays FROM v_sum) s;
 CREATE UNIQUE INDEX temp.v_volume_gid ON v_volume(gid);
