@@ -144,7 +144,8 @@ WITH reader AS (
              FROM v_grew_carrier c JOIN v_grew g ON g.place = 1
              WHERE c.place <= 3 AND c.bytes * 100 >= c.whole ORDER BY c.place) HAVING COUNT(carrier) > 0
        UNION ALL
-       SELECT 3, 9, 'writes', printf('All together wrote %s, and devices wrote %s on their behalf%s.', iif(v.S = 0, 'no file data', COALESCE(iif(l.S, 'at least ', '') || size(v.S), 'n/a')),
+       SELECT 3, 9, 'writes', printf('All together wrote %s%s, and devices wrote %s on their behalf%s.', iif(v.S = 0, 'no file data', COALESCE(iif(l.S, 'at least ', '') || size(v.S), 'n/a')),
+                    COALESCE((SELECT printf(' (of that %s were calls of FUSE, whose daemon wrote them once more)', size(t.bytes)) FROM v_twice t WHERE t.gid = v.gid AND t.sym = 'S'), ''),
                     iif(v.B = 0, 'nothing', COALESCE(iif(l.B, 'at least ', '') || size(v.B), 'n/a')),
                     iif(v.B > 0 AND v.S > 0 AND w.value IS NOT NULL, printf(': %s%.3f times as much', CASE w.bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, w.value), ''))
        FROM v_volume v JOIN writes n ON n.n > 1 LEFT JOIN short l ON l.gid = v.gid LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'

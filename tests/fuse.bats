@@ -30,6 +30,11 @@ table() { "$analyze" amplification run.sqlite --table fuse --format csv | tail -
 		B=$(written "comm = 'bindfs'")
 		[ "$B" -ge 1310720 ] || fail "B of the daemon is $B"
 		same "side by side" "$(table)" "1310720,0,bindfs,$pid,1310720,$B,0,0"
+		# `all` has the callers and the daemon: 1310720 bytes of its S are there twice, and B once
+		"$analyze" amplification run.sqlite --table ratios --format csv >ratios.csv
+		grep -q '^all,.*waf_sys,B/S,>=,.*1.25 MiB of S are calls of FUSE, whose daemon moved them once more' ratios.csv || fail "$(grep waf_sys ratios.csv)"
+		! grep -v '^all,' ratios.csv | grep 'of FUSE' || fail "another line than all"
+		"$analyze" run.sqlite | tr -s ' \n' ' ' | grep -q 'All together wrote [^.]*[^(]*(of that 1.25 MiB were calls of FUSE, whose daemon wrote them once more), and devices' || fail "$("$analyze" run.sqlite)"
 	}
 	run with_fs ext4 64M -- body
 	[ "$status" != 77 ] || skip "the kernel does not say who serves a FUSE mount (since 6.16)"

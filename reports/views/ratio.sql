@@ -214,6 +214,17 @@ SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS 
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 
+-- Bytes that calls moved on files behind FUSE for a line that has the daemon, too: what that moved for them is in S
+-- once more. Where the kernel does not say who the daemon is, it is one of `all`, if everybody was traced.
+CREATE TEMP TABLE v_twice AS
+SELECT t.line AS gid, p.sym, SUM(p.amount) AS bytes
+FROM v_run r JOIN v_piece p JOIN v_device d ON d.dev = p.dev AND d.fs LIKE 'fuse%' JOIN v_sums_to t ON t.gid = p.gid
+LEFT JOIN v_owner o ON o.owner = d.server LEFT JOIN v_sums_to u ON u.gid = o.gid AND u.line = t.line
+WHERE p.sym IN ('S', 'S_r') AND p.amount > 0 AND p.stand IS NOT d.server
+  AND (u.line IS NOT NULL
+       OR d.server IS NULL AND t.line = 'all:' AND r.command IS NULL AND COALESCE(r.filters, '') = '')
+GROUP BY t.line, p.sym;
+
 -- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
 -- about_fs: what a file system makes of file data beside writing it.
 CREATE TEMP TABLE v_ratio AS
@@ -260,10 +271,15 @@ WITH other AS MATERIALIZED (
      stored AS MATERIALIZED (
        SELECT gid, printf('%s were stored through mappings, which S does not hold', size(mapped)) AS text FROM v_volume
        WHERE mapped > 0.01 * COALESCE(D, max(COALESCE(T, 0) + mapped, COALESCE(W, 0)))),
+     twice AS MATERIALIZED (
+       SELECT t.gid, t.sym,
+              printf('%s of %s are calls of FUSE, whose daemon moved them once more', size(t.bytes), t.sym) AS text
+       FROM v_twice t JOIN v_value v ON v.gid = t.gid AND v.sym = t.sym WHERE t.bytes > 0.01 * v.value),
      pair AS (
        SELECT v.gid, v.what, v.who, v.pid, v.rank, v.weight, d.*, n.value AS numerator, m.value AS denominator,
               n.residual AS numerator_residual, m.residual AS denominator_residual,
-              iif(d.complement, m.short, n.short) AS up, iif(d.complement, n.short, m.short) AS down,
+              iif(d.complement, m.short, n.short OR t.text IS NOT NULL) AS up,
+              iif(d.complement, n.short OR t.text IS NOT NULL, m.short) AS down,
               COALESCE(n.why, m.why, iif(x.apart AND c.class <> e.class AND 'block' IN (c.class, e.class),
                            printf('%d %s are on what lies on other disks than that of --dev, too',
                                   x.n, iif(x.dir = 's', 'syncs', 'bytes of calls')), NULL),
@@ -274,11 +290,15 @@ WITH other AS MATERIALIZED (
                        iif(m.value = 0, m.name || ' is 0', NULL), iif(d.over_S, o.text, NULL),
                        iif(d.complement AND n.value > m.value,
                            'more was read into the cache for calls than they returned: parts of pages', NULL),
-                       iif(n.short AND m.short, n.short_why || ', and ' || m.short_why, NULL)) AS absent,
-              COALESCE(n.short_why, m.short_why) AS short,
+                       iif(m.short AND (n.short OR t.text IS NOT NULL),
+                           COALESCE(n.short_why, t.text) || ', and ' || m.short_why, NULL)) AS absent,
+              COALESCE(n.short_why, m.short_why, t.text) AS short,
               CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load
                    WHEN d.ratio = 'hop_fs' THEN NULLIF(a.text, '') END AS about
        FROM line v CROSS JOIN v_ratio_def d LEFT JOIN about_fs a ON a.gid = v.gid LEFT JOIN stored o ON o.gid = v.gid
+       LEFT JOIN twice t ON t.gid = v.gid
+           AND d.den = iif(t.sym = 'S_r' AND d.complement, 'S_r_cached', t.sym)
+           AND d.num IN ('B', 'B_r_call', 'from_disk', 'B_r_for_write')
        JOIN v_ratio_sym c ON c.sym = d.num JOIN v_ratio_sym e ON e.sym = d.den
        LEFT JOIN beside x ON x.gid = v.gid
            AND x.dir = CASE d.needs WHEN 'r' THEN 'r' WHEN 'L_r' THEN 'r' WHEN 's' THEN 's' ELSE 'w' END
