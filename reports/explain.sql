@@ -121,10 +121,17 @@ WITH whole AS MATERIALIZED (
              JOIN json_each('[16384, 32768, 65536]') p ON S * 2 / ops BETWEEN 0.9 * p.value AND 1.1 * p.value) -- a frame is two calls; the log's header one more
        WHERE pages > 0 AND syncs > 0 AND S > 0.01 * (SELECT B FROM whole)
        UNION ALL
+       SELECT 'swap', 1, SUM(c.written), 'memory that did not fit and went to swap, of ' || (SELECT group_concat(who, ', ') FROM (
+                     SELECT g.who FROM v_cause o JOIN v_group g ON g.gid = o.gid AND g.shown AND g.rank <= 3 WHERE o.cause = 'swap' AND o.written > 0
+                     GROUP BY g.gid ORDER BY SUM(o.written) DESC, g.gid LIMIT 3)) || printf('; %s came back', size(SUM(c.read))),
+              'breakdown', 'more memory, or a higher limit of its control group', SUM(c.written)
+       FROM v_cause c JOIN v_group g ON g.gid = c.gid AND g.shown AND g.rank <= 3 WHERE c.cause = 'swap' HAVING SUM(c.written) > 0
+       UNION ALL
        SELECT 'reads', 2.5, B_r, printf('%s were read from devices', size(B_r))
               || CASE WHEN S_r > 0 AND B_r > COALESCE(for_fault, 0) THEN printf(' where calls read %s: raf_dev = %.3f', size(S_r), (B_r - COALESCE(for_fault, 0)) * 1.0 / S_r)
-                      WHEN for_fault > 0 THEN ' for faults of mapped files and programs, and none of it for calls' ELSE '' END
-              || iif(for_fault > 0.01 * B_r AND B_r > for_fault, printf('; %s of it for faults of mapped files and programs', size(for_fault)), '')
+                      WHEN for_fault > 0 THEN printf(' for faults of %s, and none of it for calls', iif(swap_r = for_fault, 'memory that had gone to swap', 'mapped files and programs')) ELSE '' END
+              || iif(for_fault - swap_r > 0.01 * B_r AND B_r > for_fault, printf('; %s of it for faults of mapped files and programs', size(for_fault - swap_r)), '')
+              || iif(swap_r > 0.01 * B_r AND (B_r > for_fault OR for_fault > swap_r), printf('; %s of it back from swap', size(swap_r)), '')
               || COALESCE('; most of ' || (SELECT group_concat(label || iif(files > 1, printf(' (%d files)', files), '') || ' ' || size(B_r), ', ')
                                            FROM (SELECT label, MAX(files) AS files, SUM(B_r) AS B_r FROM family WHERE label NOT LIKE '(%' GROUP BY label
                                                  HAVING SUM(B_r) > 0.1 * (SELECT B_r FROM whole) ORDER BY 3 DESC, label LIMIT 3)), ''),

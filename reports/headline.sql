@@ -32,7 +32,8 @@ WITH reader AS (
      cause AS (
        SELECT *, CASE cause WHEN 'data' THEN 'file data' WHEN 'direct' THEN 'direct I/O'
                             WHEN 'journal' THEN iif(fs = 'btrfs', 'the log trees of ', 'the journal of ') || COALESCE(fs, 'the file system') || COALESCE(' on ' || device, '')
-                            WHEN 'metadata' THEN iif(fs = 'btrfs', 'the trees of btrfs', 'structures of ' || COALESCE(fs, 'the file system') || ' itself') ELSE cause END AS word
+                            WHEN 'metadata' THEN iif(fs = 'btrfs', 'the trees of btrfs', 'structures of ' || COALESCE(fs, 'the file system') || ' itself')
+                            WHEN 'zeroed' THEN 'zeros that the kernel wrote for it, as when a file system is made' WHEN 'swap' THEN 'memory that went to swap' ELSE cause END AS word
        FROM v_grew_cause WHERE place <= 3 AND bytes * 100 >= whole),
      checks AS (
        SELECT sum_if(1, result = 'OK') AS ok, sum_if(1, result = 'MISMATCH') AS wrong, sum_if(1, result = 'n/a') AS absent,
@@ -82,7 +83,7 @@ WITH reader AS (
        SELECT g.gid, g.what, g.who, SUM(p.amount) AS zeroed
        FROM v_piece p JOIN v_group g ON g.gid = p.gid AND g.shown AND g.rank < 6 AND g.rank <> 4
        WHERE p.sym = 'zeroed' AND (g.rank <= 3 OR (SELECT command FROM v_run) IS NULL
-                                   OR p.dev IN (SELECT u.dev FROM v_piece u JOIN v_group o ON o.gid = u.gid AND o.shown AND o.rank <= 3 WHERE u.sym = 'B' AND u.amount > 0))
+                                   OR p.dev IN (SELECT u.dev FROM v_piece u JOIN v_group o ON o.gid = u.gid AND o.shown AND o.rank <= 3 WHERE u.sym IN ('B', 'B_r') AND u.amount > 0))
        GROUP BY g.gid),
      said AS (
        SELECT about, place, who || CASE WHEN pid = '' THEN '' WHEN pid GLOB '*[^0-9]*' THEN ' (' || pid || ')' ELSE ' [' || pid || ']' END
@@ -93,13 +94,15 @@ WITH reader AS (
               || CASE WHEN moved = apart AND l.devices <> '' THEN 'an unknown number of bytes' WHEN moved = apart THEN 'nothing' ELSE COALESCE(l.devices || size(moved - apart), 'n/a') END
               || iif(l.did = 'read', ' for them', ' on its behalf')
               || iif(below IS NULL, '', printf(', and the disks below %s%s for that (hop_stack = P/B = %.3f)', l.devices, size(below), below * 1.0 / moved))
-              || iif(apart > 0, ' and ' || l.devices || size(apart) || ' for pages of mapped files and programs', '')
+              || iif(apart > 0, ' and ' || l.devices || size(apart) || CASE WHEN s.swap = apart THEN ' back from swap' WHEN s.swap > 0 THEN ' for pages of mapped files and programs, and back from swap'
+                                                                        ELSE ' for pages of mapped files and programs' END, '')
               || CASE WHEN moved = apart THEN ''
                       WHEN value IS NOT NULL THEN printf(': %s%.3f times as much (%s%s)',
                            CASE bound WHEN '>=' THEN 'at least ' WHEN '<=' THEN 'at most ' ELSE '' END, value, ratio, iif(note = '', '', '; ' || note))
                       WHEN called > 0 OR called IS NULL THEN printf(': how many times as much is not known (%s)', iif(note = '', ratio, note))
                       ELSE '' END || '.' AS words
        FROM line JOIN bound l ON l.gid = line.gid AND l.did = line.did
+       LEFT JOIN (SELECT gid, SUM(read) AS swap FROM v_cause WHERE cause = 'swap' GROUP BY gid) s ON s.gid = line.gid
        WHERE place <= 3),
      words(ord, place, about, words) AS (
        SELECT CASE about WHEN 'finding' THEN 1 WHEN 'writes' THEN 3 ELSE 4 END, place, about, words FROM said
@@ -109,7 +112,7 @@ WITH reader AS (
                      iif(did = 'read', ' by calls; devices read', ', and devices wrote'),
                      CASE WHEN COUNT(moved) < COUNT(*) THEN 'n/a' WHEN SUM(moved - apart) > 0 THEN l.devices || size(SUM(moved - apart)) ELSE 'nothing' END)
               || iif(did = 'read', ' for them', iif(COUNT(*) = 1, ' on its behalf', ' on their behalf'))
-              || iif(SUM(apart) > 0, ' and ' || l.devices || size(SUM(apart)) || ' for pages of mapped files and programs', '') || '.'
+              || iif(SUM(apart) > 0, ' and ' || l.devices || size(SUM(apart)) || ' for faults', '') || '.'
        FROM line JOIN least l WHERE place > 3 GROUP BY about
        UNION ALL
        SELECT iif(r.n, 3, 1), 0, iif(r.n, 'writes', 'finding'), CASE WHEN m.syscall IS NULL AND m.block IS NULL THEN 'What was written was not measured.'
@@ -152,9 +155,13 @@ WITH reader AS (
        WHERE v.what = 'all' AND v.shown
        UNION ALL
        SELECT 3, 10, 'writes', printf('Beside that devices zeroed %s when asked to%s: no bytes of B, though /sys/block counts them as written.', size(SUM(z.zeroed)),
-                                     (SELECT printf(' (%s for %s)', size(n.zeroed), iif(n.what = 'unattributed', 'nobody who is known', n.who)) FROM zeroed n
-                                      ORDER BY n.zeroed DESC, n.gid LIMIT 1))
+                                     (SELECT printf(' (%s %s)', size(n.zeroed), CASE WHEN n.what <> 'unattributed' THEN 'for ' || n.who
+                                                    WHEN n.zeroed = y.zeroed THEN 'by ext4lazyinit: inode tables that mkfs left' ELSE 'for nobody who is known' END)
+                                      FROM zeroed n LEFT JOIN v_lazy y ORDER BY n.zeroed DESC, n.gid LIMIT 1))
        FROM zeroed z HAVING SUM(z.zeroed) > 0
+       UNION ALL
+       SELECT 3, 11, 'writes', printf('Beside that ext4lazyinit wrote %s of zeros: inode tables that mkfs left for after the mount. They are nobody''s.', size(written))
+       FROM v_lazy WHERE written * 100 > (SELECT B FROM v_volume WHERE what = 'total')
        UNION ALL
        SELECT 5, 1, 'ledger', CASE WHEN wrong THEN printf('The bytes do NOT add up: %d of %d comparisons differ%s, such as %s.', wrong, ok + wrong, iif(wrong = 1, 's', ''), first)
                                    WHEN ok THEN printf('The bytes add up: %d comparison%s with counters of the kernel, none differs', ok, iif(ok = 1, '', 's'))

@@ -1037,6 +1037,34 @@ loop0,process,dd,812,block_zeroes,4,2,8192,512" ]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'Beside that devices zeroed 8 KiB when asked to (8 KiB for dd): no bytes of B'
 }
 
+@test "zeros that ext4lazyinit writes are nobody's and named, and no bytes that may be anybody's; as a range they are named, too" {
+	aggregate block_write zeroed 33554432 0 0 metadata
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' >"$BATS_TEST_TMPDIR/before"
+	grep -q 'missing owners of 32' "$BATS_TEST_TMPDIR/before" || { cat "$BATS_TEST_TMPDIR/before"; false; }
+	! grep -q 'ext4lazyinit' "$BATS_TEST_TMPDIR/before" || { cat "$BATS_TEST_TMPDIR/before"; false; }
+	sqlite3 "$S" "UPDATE agg_total SET carrier = (SELECT id FROM carrier WHERE name = 'lazyinit') WHERE bytes = 33554432"
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' >"$BATS_TEST_TMPDIR/words"
+	grep -q "Beside that ext4lazyinit wrote 32 MiB of zeros: inode tables that mkfs left for after the mount. They are nobody's." "$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR/words"; false; }
+	! grep -q 'owners of' "$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR/words"; false; }
+	[ "$(ratio "$S" dd waf_sys)" = "exact 1.002 10510336 10485760" ]
+	sqlite3 "$S" "UPDATE agg_total SET kind = (SELECT id FROM kind WHERE name = 'block_zeroes'), sub = 0, bytes = 0, touched = 33554432,
+		cause = (SELECT id FROM cause WHERE name = 'discard') WHERE bytes = 33554432"
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'devices zeroed 32 MiB when asked to (32 MiB by ext4lazyinit: inode tables that mkfs left): no bytes of B'
+}
+
+@test "swap and zeros that no call wrote are parts of what the finding is made of, and swap is beyond the application's own" {
+	aggregate block_write none 67108864 3 0 swap
+	aggregate block_read for_fault 33554432 3 0 swap
+	aggregate block_write zeroed 16777216 3 0 direct
+	"$ANALYZE" "$S" | tr -s ' \n' ' ' >"$BATS_TEST_TMPDIR/words"
+	grep -q 'Of that 64 MiB ([0-9.]* %) are memory that went to swap, 16 MiB ([0-9.]* %) are zeros that the kernel wrote for it, as when a file system is made, ' "$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR/words"; false; }
+	grep -q 'and 32 MiB back from swap' "$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR/words"; false; }
+	"$ANALYZE" explain "$S" | tr -s ' \n' ' ' >"$BATS_TEST_TMPDIR/words"
+	grep -q 'are memory that did not fit and went to swap, of dd; 32 MiB came back. Rests on: breakdown. To confirm: more memory' "$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR/words"; false; }
+	grep -q '; 32 MiB of it back from swap' "$BATS_TEST_TMPDIR/words" || { cat "$BATS_TEST_TMPDIR/words"; false; }
+	[ "$(ratio "$S" dd raf_dev)" = "n/a n/a 0 0 S_r is 0" ] || { ratio "$S" dd raf_dev; false; }
+}
+
 @test "verify: mismatches come first, the largest before the others, and processes that are alike are one line" {
 	sqlite3 "$S" "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 23)
 		INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar, wchar) SELECT 1, 1000 + n, 1000 + n, n, 'p' || n, 0, iif(n < 3, n, 0), 0 FROM n"

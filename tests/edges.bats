@@ -72,6 +72,8 @@ check_of() { # WHAT
 		rm -f run.sqlite*
 		traced -- mkfs.ext4 -q -F "$IOT_DEV"
 		verified mkfs
+		[ "$(written "sub = 'zeroed' AND comm = 'mkfs.ext4'")" -le "$(written "sub = 'none'")" ] ||
+			"$analyze" run.sqlite | tr -s ' \n' ' ' | grep -q 'finding mkfs.ext4 .* from Of that [^(]*([0-9.]* %) are zeros that the kernel wrote for it' || fail "$("$analyze" run.sqlite)"
 		# waits for each of its 17 bios itself, as what zeroes does (defect 73)
 		for with in "oflag=direct" "oflag=direct,dsync" "oflag=direct conv=fsync"; do
 			rm -f run.sqlite*

@@ -20,11 +20,14 @@ SELECT w.*, g.rowid AS line,
                                    iif(w.excess * 100 > w.whole, w.excess, 0) DESC, w.B DESC, w.S DESC, w.gid) AS place
 FROM writer w JOIN v_group g ON g.gid = w.gid;
 
--- What the device bytes of that line are, the largest part first; device, fs: of the journal, where it is one.
+-- What the device bytes of that line are, the largest part first, zeros that no call wrote apart; device, fs: of the
+-- journal, where it is one.
 CREATE TEMP TABLE v_grew_cause AS
 WITH part AS (
-       SELECT c.cause, SUM(c.written) AS bytes, COUNT(DISTINCT c.device) AS devices, MIN(c.device) AS device
-       FROM v_cause c JOIN v_grew g ON g.gid = c.gid AND g.place = 1 WHERE c.written > 0 GROUP BY c.cause)
+       SELECT iif(c.sub = 'zeroed', c.sub, c.cause) AS cause, SUM(c.amount) AS bytes,
+              COUNT(DISTINCT c.device) AS devices, MIN(c.device) AS device
+       FROM v_piece c JOIN v_grew g ON g.gid = c.gid AND g.place = 1
+       WHERE c.sym = 'B' AND c.amount > 0 GROUP BY 1)
 SELECT p.cause, p.bytes, SUM(p.bytes) OVER () AS whole, iif(p.devices = 1, p.device, NULL) AS device,
        iif(p.devices = 1, d.fs, NULL) AS fs, ROW_NUMBER() OVER (ORDER BY p.bytes DESC, p.cause) AS place
 FROM part p LEFT JOIN v_explain_fs d ON d.device = p.device;
@@ -77,3 +80,12 @@ SELECT c.carrier, SUM(c.written) AS bytes, SUM(SUM(c.written)) OVER () AS whole,
 FROM v_carried c JOIN v_grew g ON g.gid = c.gid AND g.place = 1
 WHERE c.carrier IS NOT NULL AND c.carrier NOT IN ('none', '(not known)') AND c.written > 0
 GROUP BY c.carrier;
+
+-- Inode tables that ext4 zeroes after the mount, because mkfs did not: nobody's, and no other bytes that may be
+-- anybody's. Written as zeros, or as ranges (write-zeroes), on devices that a line of the report used.
+CREATE TEMP VIEW v_lazy AS
+SELECT sum_if(p.amount, p.sym = 'B') AS written, sum_if(p.amount, p.sym = 'zeroed') AS zeroed
+FROM v_piece p JOIN carrier r ON r.id = p.carrier JOIN v_run u
+WHERE r.name = 'lazyinit' AND p.sym IN ('B', 'zeroed')
+  AND (u.command IS NULL OR p.dev IN (SELECT o.dev FROM v_piece o JOIN v_group g ON g.gid = o.gid
+                                      WHERE g.shown AND g.rank <= 3));

@@ -52,7 +52,8 @@ WITH peer AS MATERIALIZED (
             AND e.place IS iif(f.loopback, p.host, NULL)
        GROUP BY f.rowid)
 SELECT o.gid, o.owner, o.system, f.family, f.protocol, f.local, f.local_port, f.remote, f.remote_port, f.role,
-       iif(f.remote IS NULL, NULLIF(f.loopback, 0), f.loopback) AS loopback, f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,
+       iif(f.remote IS NULL, NULLIF(f.loopback, 0), f.loopback) AS loopback,
+       f.sent_bytes AS sent, f.recv_bytes AS received, f.sends, f.recvs AS receives,
        p.owner AS peer, q.comm AS peer_comm, q.pid AS peer_pid, q.system AS peer_system,
        CASE WHEN o.system = q.system THEN 'internal'
             WHEN f.role = 'client' THEN 'connected'

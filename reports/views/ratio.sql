@@ -2,11 +2,12 @@
 -- ratio.sql: Ratios, with what makes them bounds.
 
 -- What of a volume has no known owner, by device. contents: of files; else structures of a file system, or not known
--- which. What was queued before the run is no work that the run saw.
+-- which. What was queued before the run is no work that the run saw; nor is it anybody's that ext4lazyinit zeroes.
 CREATE TEMP TABLE v_unowned AS
 SELECT sym, dev, cause NOT IN ('journal', 'metadata', 'flush', 'unknown') AS contents, SUM(amount) AS amount
 FROM v_piece
 WHERE gid IN (SELECT gid FROM v_group WHERE what = 'unattributed') AND cause <> 'before_run'
+  AND carrier IS NOT (SELECT id FROM carrier WHERE name = 'lazyinit')
   AND sym IN (SELECT sym FROM v_sym WHERE rest = 'device')
 GROUP BY sym, dev, contents HAVING SUM(amount) > 0;
 
