@@ -212,7 +212,7 @@ static const char *key_kind(const struct chart *c, int part)
 
 	if (c->kind == LINES)
 		return "lines lw thick*2";
-	if (c->kind == POINTS || (c->kind == BARS && c->log))
+	if (c->kind == POINTS || (c->kind == BARS && (c->log || (c->items && c->item[0].marked))))
 		return "circles";
 	for (i = 0; c->kind == AREAS && i < c->items; i++)
 		if (c->item[i].part == part && c->item[i].over)

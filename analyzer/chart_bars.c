@@ -247,7 +247,7 @@ static void put_texts(struct picture *p, const struct chart *c, int panel, const
 			const char *label = label_of(buf, c, &bar);
 
 			x = axis_at(a, bar.end) + (c->log || bar.ranged ? 0.7 : 0.4) * p->font;
-			if (c->rule > 0 && c->rule <= a->high && rule > x - 2 && rule < x + word_width(p, LABEL, label) + 2)
+			if (c->rule > a->low && c->rule <= a->high && rule > x - 2 && rule < x + word_width(p, LABEL, label) + 2)
 				x = rule + 0.4 * p->font;
 			put_fit(p, LABEL, x, top + slot[next].y, b.labels, label);
 			if (names)

@@ -211,6 +211,8 @@ static void put_colours(struct picture *p, const struct chart *c)
 	axis_decades(&a, fmax(a.low, 1), a.high, c->unit);
 	a.to = w;
 	put_axis(p, "cb", &a, c->unit, w / (5 * p->font));
+	if (p->look->grey)
+		fputs("set palette defined (0 \"#f2f2f2\", 1 \"#101010\")\n", p->script);
 	fprintf(p->script, "set colorbox horizontal user origin screen X(%.2f), screen Y(%.2f) size screen X(%.2f), screen %.2f*unit/height noborder\n",
 		p->margin + p->font, p->y + 1.1 * p->font, w, 0.8 * p->font);
 }

@@ -420,13 +420,13 @@ static int put_dots(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
-/* The picture: a bar from one end of the interval, or range, to the other, the difference of the medians marked. */
+/* The picture: a line from one end of the interval, or range, to the other, with a dot for the difference of the medians. */
 static int put_intervals(struct answer *a, const struct comparison *c)
 {
 	static const char *const says[] = {
-		"-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (line), with its 95 % interval (bar)\n"
+		"-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (dot), with its 95 % interval (line)\n"
 		"-- axis: difference\n-- unit: percent\n-- fold: no\n-- rows: 30\n",
-		"-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (line), with the range of the runs (bar)\n"
+		"-- plot: intervals\n-- chart: bars\n-- heading: Difference of medians (dot), with the range of the runs (line)\n"
 		"-- axis: difference\n-- unit: percent\n-- fold: no\n-- rows: 30\n",
 	};
 	const struct grid *dots = &a->table[a->tables - 1];

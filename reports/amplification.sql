@@ -125,12 +125,15 @@ SELECT CASE r.ratio WHEN 'waf_sys' THEN 'written: waf_sys' ELSE 'read: raf_dev' 
        CASE r.ratio WHEN 'waf_sys' THEN 'written' ELSE 'read' END AS part, r.value,
        iif(r.bound IN ('>=', '<='), r.bound || ' ', '') || COALESCE(printf('%.3f', r.value), 'n/a') AS label
 FROM v_ratio r JOIN v_group g ON g.gid = r.gid
-WHERE r.ratio IN ('waf_sys', 'raf_dev') AND g.rank < 4 AND r.weight >= 0.01 * (SELECT MAX(weight) FROM v_ratio WHERE rank < 4)
+JOIN v_ratio_drawn d ON d.ratio = r.ratio AND d.gid = r.gid AND d.drawn
 ORDER BY r.ratio DESC, r.weight DESC, r.gid;
 
 -- plot: small
 -- chart: note
-SELECT 'no ratio drawn of ' || COUNT(DISTINCT r.gid) || ' with less than 1 % of the device bytes of the largest' AS note
-FROM v_ratio r
-WHERE r.ratio IN ('waf_sys', 'raf_dev') AND r.rank < 4 AND r.weight < 0.01 * (SELECT MAX(weight) FROM v_ratio WHERE rank < 4)
+SELECT COUNT(*) || iif(COUNT(*) = 1, ' ratio', ' ratios') || ' of less than ' || size(MAX("limit")) || iif(COUNT(*) = 1, ' is', ' are') || ' not drawn: '
+       || group_concat(who, ', ') AS note
+FROM (SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || iif(d.ratio = 'waf_sys', ' written', ' read') AS who, d."limit"
+      FROM v_ratio_drawn d JOIN v_group g ON g.gid = d.gid
+      WHERE NOT d.drawn
+      ORDER BY d.ratio DESC, d.denominator DESC, d.gid)
 HAVING COUNT(*) > 0;

@@ -29,7 +29,7 @@ crowd() {
 	END
 }
 
-# draw SIZE: every report that has a chart, as SVG: bitmaps and PDF take longest
+# draw SIZE [OPTION...]: every report that has a chart, as SVG: bitmaps and PDF take longest
 draw() {
 	local report
 	mkdir -p "out/$1" bin
@@ -38,7 +38,7 @@ draw() {
 	chmod +x bin/gnuplot
 	for report in "${charts[@]}"; do
 		# what needs more than this store has is in the tests of its report
-		PATH=$PWD/bin:$PATH "$ANALYZE" "$report" "$S" --plot "out/$1" --size "$1" >/dev/null 2>err || grep -q 'nothing to draw' err
+		PATH=$PWD/bin:$PATH "$ANALYZE" "$report" "$S" --plot "out/$1" --size "$@" >/dev/null 2>err || grep -q 'nothing to draw' err
 	done
 }
 
@@ -53,6 +53,8 @@ draw() {
 		"$ROOT/tests/pictures.py" out/$size/*.svg
 	done
 	grep -q '[0-9] others' out/column/waterfall.svg
+	# none is higher than a page of a paper
+	[ "$(sed -n 's/^ width="[0-9]*" height="\([0-9]*\)"$/\1/p' out/column/*.svg out/page/*.svg | sort -n | tail -n 1)" -le 900 ]
 	[ -z "$(find . -name 'pwned*')" ]
 }
 
@@ -241,4 +243,99 @@ draw() {
 	"$ANALYZE" pattern names.sqlite --plot out --size page >/dev/null
 	grep -q '>100 %<' out/pattern.svg
 	! grep -qE '>(1[1-9]|[2-9][0-9])[0-9]+ %<' out/pattern.svg
+}
+
+# A store in which most reports have rows.
+rich() {
+	"$ROOT/tests/gen-run.py" 3000 --systems | "$ANALYZE" ingest rich.sqlite
+	S=rich.sqlite
+}
+
+@test "colours are plain: patterns, and dashes of curves, come with --grey, which has no colour" {
+	rich
+	draw screen
+	! grep -l 'fs pattern' out/screen/*.gp
+	! grep -lE 'with (lines|steps) lw thick\*[0-9.]+ lc rgb "#[0-9a-f]*" dt \(' out/screen/*.gp
+	rm -r out
+	draw page --grey
+	grep -q 'fs pattern' out/page/breakdown.gp
+	grep -qE 'with steps .* dt \(' out/page/timeline.gp
+	[ -z "$(sed -s '/^set multiplot/,$!d' out/page/*.gp | grep -oE '#[0-9a-f]{6}' | grep -vE '#(..)\1\1')" ]
+	"$ROOT/tests/pictures.py" out/page/*.svg
+}
+
+@test "no bar stands on a logarithmic scale: it has dots, at the values" {
+	rich
+	draw screen
+	cp -r "$ROOT/reports" own
+	cat >own/dots.sql <<-'END'
+		-- title: Dots
+		-- table: none
+		SELECT 1 AS one;
+		-- plot: dots
+		-- chart: bars
+		-- log: values
+		SELECT 'row ' || value AS "row", 'part' AS part, 3 * value * value * value AS value FROM json_each('[1, 2, 30]')
+	END
+	"$ANALYZE" dots "$S" --reports own --plot out/screen >/dev/null
+	python3 - out/screen/*.gp <<-'END'
+		import re, sys
+		seen = 0
+		for path in sys.argv[1:]:
+		    for plot in re.split(r"(?=set lmargin)", open(path).read())[1:]:
+		        if "set logscale x" in plot:
+		            seen += 1
+		            assert not re.search("with (boxxyerror|boxes)", plot), (path, plot)
+		assert seen > 3, seen
+	END
+	grep -q 'with circles' out/screen/dots.gp
+	[ "$(grep -E '^[0-9.]+	[0-9.]+	[0-9]+$' out/screen/dots.dat | cut -f1 | tail -n 3 | paste -sd' ')" = "3 24 81000" ]
+}
+
+@test "the values drawn are those of the table: bars, areas, curves, flows" {
+	rich
+	draw page
+	python3 - <<-'END'
+		import re
+		def blocks(name, ending):
+		    return [b.split("\n") for b in re.split(r"\n\n\n+", open("out/page/%s.%s" % (name, ending)).read())]
+		def rows(block, n):
+		    cells = [r.split("\t") for r in block if r.count("\t") == n - 1]
+		    return [[float(c) for c in r] for r in cells if all(re.fullmatch(r"-?[0-9.e+]+", c) for c in r)]
+		def table(name, head):
+		    return [r.split("\t") for b in blocks(name, "tsv") if b[0].lstrip("# ").split("\t") == head.split() for r in b[1:]]
+		near = lambda a, b: abs(a - b) <= 1e-6 * max(abs(a), abs(b), 1)
+		# bars: from each rectangle's begin to its end
+		drawn = sum(r[3] - r[2] for b in blocks("breakdown", "dat") for r in rows(b, 6))
+		want = sum(float(r[3]) for r in table("breakdown", "row bar part value"))
+		assert want > 0 and near(drawn, want), (drawn, want)
+		# areas: the highest of a panel is the sum of its parts
+		areas = [max(r[1] for r in rows(b, 2)) for b in blocks("timeline", "dat") if rows(b, 2)]
+		parts = [r for r in table("timeline", "x bin part value line late") if r[4] == "0"]
+		assert near(max(areas), sum(float(r[3]) for r in parts)), (areas, parts)
+		# curves: each starts at 100 % and falls
+		want = {}
+		for panel, part, x, value in table("latency", "panel part x value"):
+		    want.setdefault((panel, part), []).append((float(x), float(value)))
+		curves = [[tuple(r) for r in rows(b, 2)] for b in blocks("latency", "dat")]
+		for curve in want.values():
+		    assert curve[0][1] == 100 and curve == sorted(curve, key=lambda p: -p[1]), curve
+		    assert any(len(c) == len(curve) and all(abs(a - b) <= 0.001 for p, q in zip(c, curve) for a, b in zip(p, q)) for c in curves), curve
+		# a flow: what leaves the owners is what arrives at the devices
+		nodes = [rows(b, 6) for b in blocks("carriers", "dat") if rows(b, 6)][:3]
+		sums = [sum(r[5] - r[4] for r in n) for n in nodes]
+		assert all(abs(s - sums[0]) < 0.1 for s in sums), sums
+	END
+	"$ANALYZE" carriers "$S" --format csv >carriers.csv
+	"$ANALYZE" carriers "$S" --format csv --table whole --bytes | awk -F, 'NR > 1 { print $1 }' | grep -v total | while read -r carrier; do
+		grep -q ">$carrier [0-9.]* [KM]iB<" out/page/carriers.svg || { echo "$carrier"; false; }
+	done
+}
+
+@test "ratios of few bytes are not drawn but named" {
+	sqlite3 "$S" "UPDATE agg_total SET bytes = bytes * 1000 WHERE owner = 3"
+	mkdir out
+	"$ANALYZE" amplification "$S" --plot out --size page >/dev/null
+	grep -q '>1 ratio of less than 1 MiB is not drawn: cat \[813\] read<' out/amplification.svg
+	! awk -F'\t' '$1 == "read: raf_dev"' out/amplification.tsv | grep -q cat
 }

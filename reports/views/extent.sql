@@ -17,13 +17,6 @@ SELECT c.device, c.dev, iif(r.value ->> 1 = 1, 'read', 'written') AS way, r.valu
        c.low / c.step * c.step AS low, c.step, c.step_ns, r.value ->> 4 AS ops, r.value ->> 5 AS bytes
 FROM v_cells m JOIN json_each(m.map, '$.cells') r JOIN v_cut c ON c.dev = r.value ->> 0;
 
--- Shades of a map: five steps of factors, from the fewest bytes in a cell to the most.
-CREATE TEMP VIEW v_shade AS
-WITH most AS (SELECT MAX(bytes) * 1.0 AS high, MIN(bytes) * 1.0 AS low FROM v_heat)
-SELECT h.*, min(CAST(5 * ln(h.bytes / m.low) / NULLIF(ln(m.high / m.low), 0) AS INTEGER), 4) AS shade,
-       m.low AS least, m.high AS most
-FROM v_heat h JOIN most m;
-
 -- Sizes of accesses by powers of two, by layer, direction and class: from low up to twice as many bytes.
 CREATE TEMP TABLE v_size AS
 WITH sized AS MATERIALIZED (

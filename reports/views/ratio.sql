@@ -312,3 +312,13 @@ SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, d
        COALESCE(absent, short || COALESCE('; ' || about, ''), about, '') AS note, numerator_residual,
        denominator_residual
 FROM pair;
+
+-- Which ratios a picture shows: not those of few bytes, in which one block is much. The limit is 1 MiB, and in a small
+-- run 1 % of the most that any line moved by calls.
+CREATE TEMP VIEW v_ratio_drawn AS
+WITH r AS MATERIALIZED (
+       SELECT gid, ratio, numerator, denominator FROM v_ratio
+       WHERE ratio IN ('waf_sys', 'raf_dev') AND rank < 4 AND value IS NOT NULL),
+     most AS (SELECT min(1048576, 0.01 * MAX(denominator)) AS "limit" FROM r)
+SELECT r.ratio, r.gid, r.denominator, m."limit", max(r.denominator, r.numerator) >= m."limit" AS drawn
+FROM r JOIN most m;
