@@ -53,7 +53,7 @@ WITH whole AS MATERIALIZED (
                       AND (t.once OR f.syncs > 1 AND f.driver IN ('sync', 'fdatasync', 'sync write', 'rollback') OR COALESCE(f.commits, 2) > 1 AND (f.driver <> 'write' OR r.dur_ns > 1e10))
                       AND (f.cause = 'journal' OR f.driver = 'access' OR f.fs = 'btrfs')
                     ORDER BY length(t.fs) DESC LIMIT 1) AS experiment,
-              CAST(f.bytes * CASE WHEN f.driver IN ('sync', 'fdatasync', 'sync write', 'rollback') THEN f.most * 1.0 / f.syncs ELSE COALESCE(f.share, 1) END AS INTEGER) AS most_saved
+              CAST(f.bytes * CASE WHEN f.driver = 'rollback' THEN 1 WHEN f.driver IN ('sync', 'fdatasync', 'sync write') THEN f.most * 1.0 / f.syncs ELSE COALESCE(f.share, 1) END AS INTEGER) AS most_saved
        FROM first f),
      family AS MATERIALIZED (
        SELECT f.*, f.W - f.own AS beyond, COALESCE(w.word, o.word) AS word, COALESCE(w.experiment, o.experiment) AS known
@@ -114,9 +114,9 @@ WITH whole AS MATERIALIZED (
        FROM family LEFT JOIN v_explain_how how ON how.gid = family.gid AND how.dev = family.dev
        WHERE beyond > 0
        UNION ALL
-       SELECT 'pages', 2, S, printf('%s that sqlite itself wrote to the log are %d whole pages of %s, %.1f a sync, whatever of them had changed', size(S), pages, size(page), pages * 1.0 / syncs),
-              'components', 'a smaller page, set before the log is in use (PRAGMA page_size=4096, then VACUUM)', S - pages * 4120
-       FROM (SELECT s.*, p.value AS page, S / (p.value + 24) AS pages
+       SELECT 'pages', 2, W, printf('%s that sqlite itself wrote to the log are %d whole pages of %s, %.1f a sync, whatever of them had changed', size(S), pages, size(page), pages * 1.0 / syncs),
+              'components', 'a smaller page, set before the log is in use (PRAGMA page_size=4096, then VACUUM)', W - pages * 4120
+       FROM (SELECT s.*, p.value AS page, S / (p.value + 24) AS pages, (SELECT SUM(W) FROM family WHERE component IN ('wal', 'data') AND who = 'sqlite') AS W
              FROM (SELECT SUM(S) AS S, SUM(ops) AS ops, SUM(syncs) AS syncs FROM family WHERE component = 'wal' AND who = 'sqlite') s
              JOIN json_each('[16384, 32768, 65536]') p ON S * 2 / ops BETWEEN 0.9 * p.value AND 1.1 * p.value) -- a frame is two calls; the log's header one more
        WHERE pages > 0 AND syncs > 0 AND S > 0.01 * (SELECT B FROM whole)

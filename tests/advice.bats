@@ -123,3 +123,80 @@ fits() { # FS
 	}
 	with_fs ext4 64M -- body
 }
+
+# What the rows say that advise something: said_to_save PATTERN
+said_to_save() { "$analyze" explain "$store" --format tsv | awk -F'\t' -v p="$1" '$7 ~ p { n += $8 } END { print n + 0 }'; }
+cost() { written "dev = '$IOT_DEVNO' AND owner > 2"; }
+
+# A run, what is advised, and the run with that done: it saves something, and no more than was said.
+keeps_its_word() { # ADVICE BEFORE_COMMAND -- AFTER_COMMAND
+	local advice=$1 before after saves first=()
+
+	shift
+	while [ "$1" != -- ]; do
+		first+=("$1")
+		shift
+	done
+	shift
+	sync -f "$IOT_MNT"
+	traced -- "${first[@]}"
+	before=$(cost) saves=$(said_to_save "$advice")
+	[ "$saves" -gt 0 ] || fail "nobody advises $advice: $("$analyze" explain "$store" --format tsv | cut -f1,7,8)"
+	sync -f "$IOT_MNT"
+	traced -- "$@"
+	after=$(cost)
+	echo "$advice: $before -> $after bytes, $((before - after)) saved, $saves said"
+	[ "$((before - after))" -gt 0 ] && [ "$((before - after))" -le "$saves" ] || fail "$advice: $before -> $after bytes, which is not at most $saves"
+}
+
+@test "larger writes in place of small O_DSYNC ones save no more than was said, and something" {
+	body() {
+		keeps_its_word 'larger writes to .*, each of which is a sync' dd if=/dev/zero of="$IOT_MNT/a" bs=256 count=128 oflag=dsync status=none -- \
+			dd if=/dev/zero of="$IOT_MNT/b" bs=32768 count=1 oflag=dsync status=none
+	}
+	with_fs ext4 64M -- body
+}
+
+@test "SQLite: WAL for a rollback journal, and a small page for a large one, save no more than was said, and something" {
+	cat >db.py <<-'P'
+		import sqlite3, sys
+		c = sqlite3.connect(sys.argv[1], isolation_level=None)
+		for pragma in ('page_size=' + sys.argv[2], 'journal_mode=' + sys.argv[3], 'synchronous=FULL'):
+		    c.execute('PRAGMA ' + pragma).fetchall()
+		c.execute('CREATE TABLE t(i INTEGER PRIMARY KEY, x)')
+		for i in range(60):
+		    c.execute('INSERT OR REPLACE INTO t VALUES(?, ?)', (i % 7, 'x' * 90))
+	P
+	body() {
+		keeps_its_word 'PRAGMA journal_mode=WAL' python3 db.py "$IOT_MNT/a.db" 4096 DELETE -- python3 db.py "$IOT_MNT/b.db" 4096 WAL
+		keeps_its_word 'PRAGMA page_size=4096' python3 db.py "$IOT_MNT/c.db" 65536 WAL -- python3 db.py "$IOT_MNT/d.db" 4096 WAL
+	}
+	with_fs ext4 128M -- body
+}
+
+@test "mkfs.ext4 -O fast_commit saves a log no more than was said, and something" {
+	cat >log.py <<-'P'
+		import os, sys
+		f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+		for i in range(100):
+		    os.write(f, b'e' * 480)
+		    os.fsync(f)
+	P
+	plain() {
+		sync -f "$IOT_MNT"
+		traced -- python3 log.py "$IOT_MNT/log"
+		said_to_save fast_commit >saves
+		cost >before
+	}
+	fast() {
+		sync -f "$IOT_MNT"
+		traced -- python3 log.py "$IOT_MNT/log"
+		cost >after
+		! "$analyze" explain "$store" | grep -q 'fast_commit$\|O fast_commit' || fail "advised where it is: $("$analyze" explain "$store")"
+	}
+	with_fs ext4 64M -- plain
+	with_fs ext4 64M -O fast_commit -- fast
+	[ "$(<saves)" -gt 0 ]
+	echo "$(<before) -> $(<after), $(<saves) said"
+	[ "$(($(<before) - $(<after)))" -gt 0 ] && [ "$(($(<before) - $(<after)))" -le "$(<saves)" ]
+}

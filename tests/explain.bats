@@ -136,7 +136,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	sqlite3 "$S" "UPDATE process SET system = 'sqlite' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
 		INSERT INTO file_io VALUES (1, 1, 3, 1, 0, 0, 320, $((160 * 65560)), 160, 0, 10485760, 0, 10485760)"
 	[ "$(said pages)" = "10 MiB that sqlite itself wrote to the log are 160 whole pages of 64 KiB, 1.0 a sync, whatever of them had changed" ]
-	[ "$(advised pages)" = "a smaller page, set before the log is in use (PRAGMA page_size=4096, then VACUUM)|$((160 * 65560 - 160 * 4120))" ]
+	[ "$(advised pages)" = "a smaller page, set before the log is in use (PRAGMA page_size=4096, then VACUUM)|$((10485760 - 160 * 4120))" ]
 	sqlite3 "$S" "UPDATE file_io SET write_ops = 5120"
 	[ -z "$(said pages)" ]
 }

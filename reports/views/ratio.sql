@@ -292,7 +292,9 @@ WITH other AS MATERIALIZED (
                        iif(d.complement AND n.value > m.value,
                            'more was read into the cache for calls than they returned: parts of pages', NULL),
                        iif(m.short AND (n.short OR t.text IS NOT NULL),
-                           COALESCE(n.short_why, t.text) || ', and ' || m.short_why, NULL)) AS absent,
+                           COALESCE(n.short_why, t.text) || ', and ' || m.short_why, NULL),
+                       -- at least nothing is no bound
+                       iif(n.short AND n.value = 0 AND NOT d.complement, n.short_why, NULL)) AS absent,
               COALESCE(n.short_why, m.short_why, t.text) AS short,
               CASE WHEN d.needs = 's' THEN v.about_syncs WHEN d.needs IN ('L', 'L_r', 'R') THEN v.about_load
                    WHEN d.ratio = 'hop_fs' THEN NULLIF(a.text, '') END AS about
