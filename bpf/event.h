@@ -227,7 +227,7 @@ struct iot_cell_key {
 	u32 owner;             /* process.id */
 	u32 dev;
 	u8 kind, cause, how, sub;
-	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, and of writing calls FLAG_SYNC, FLAG_DSYNC only; above them CELL_CARRIER() */
+	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, FLAG_PASSED, and of writing calls FLAG_SYNC, FLAG_DSYNC only; above them CELL_CARRIER() */
 };
 
 /* Who ran it is a part of the key of an aggregate that costs no room: the highest byte of its flags. */

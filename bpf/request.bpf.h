@@ -161,7 +161,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 		__builtin_memset(&w->tag, 0, sizeof(w->tag));
 		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
 	}
-	flags = (w->over.flags & FLAG_FUA) | CELL_CARRIER(w->tag.carrier);
+	flags = (w->over.flags & FLAG_FUA) | CELL_CARRIER(w->tag.carrier) | (w->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
 	if (w->key.sub != w->tag.sub || w->key.flags != flags) {
 		piece_flush(w);
 		w->key.sub = w->tag.sub;
@@ -228,7 +228,7 @@ __noinline int request_event(const struct walk *w, const struct iot_cell_key *k,
 	r->e.owner = proc;
 	r->e.file = file;
 	r->e.dev = k->dev;
-	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0);
+	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0) | (k->flags & FLAG_PASSED);
 	r->e.err = d->error;
 	r->e.tid = d->tid;
 	r->e.kind = k->kind;
@@ -348,7 +348,7 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 		w->key.cause = u->tag.cause;
 		w->key.how = u->tag.how;
 		w->key.sub = u->tag.sub;
-		w->key.flags = CELL_CARRIER(u->tag.carrier);
+		w->key.flags = CELL_CARRIER(u->tag.carrier) | (u->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
 	}
 	w->ops = w->budget = 1;
 	d = &w->over;

@@ -76,6 +76,7 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	old = bio_find(key);
 	if (old && old->disk == dev && old->use && old->sector == from && old->size == size) { /* the very bio: it is not queued again */
 		old->disk = t.disk;
+		old->from = BIO_PASSED;
 		if (!dev_wanted(t.disk) && !is_volume(below))
 			bio_drop(key);
 		return;

@@ -61,7 +61,7 @@ static void put_row(FILE *f, const struct volume *v, unsigned int kind)
 	put_text(f, v->needs);
 	put_text(f, v->class);
 	put_text(f, v->rest);
-	fprintf(f, "%u,%u,%d,%d)", v->measure, kind, v->unless_vfs, v->of_load);
+	fprintf(f, "%u,%u,%d,%d,%d)", v->measure, kind, v->unless_vfs, v->of_load, v->of_volume);
 }
 
 static const struct { const char *layer, *what, *spoils; } losses[] = {
@@ -103,7 +103,7 @@ int volume_register(struct sqlite3 *db)
 	if (!f)
 		return SQLITE_NOMEM;
 	fprintf(f, "CREATE TEMP TABLE volume(row INTEGER, sym TEXT, name TEXT, needs TEXT, class TEXT, rest TEXT, measure INTEGER,"
-		" kind INTEGER, unless_vfs INTEGER, of_load INTEGER)");
+		" kind INTEGER, unless_vfs INTEGER, of_load INTEGER, of_volume INTEGER)");
 	for (i = 0; i < VOLUME_MAX; i++)
 		for (k = 0; k < KIND_MAX; k++)
 			if (volume_kind(i, k)) {

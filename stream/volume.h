@@ -17,7 +17,7 @@ struct volume {
 	char dir;               /* of this direction and these layers */
 	u32 layers, flags, flags_not;
 	u64 causes, subs;      /* the last bit of subs stands for all details from there on */
-	bool unless_vfs, of_load;
+	bool unless_vfs, of_load, of_volume;
 };
 
 #define BIT(n) (1ULL << (n))

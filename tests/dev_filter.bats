@@ -134,6 +134,9 @@ for name, pages in (("named", 7), ("other", 13)):
 		dd if=/dev/zero of=part/x bs=4k count=40 conv=fsync status=none; dd if=/dev/zero of=other/x bs=4k count=80 conv=fsync status=none'
 	same "S" "$(total bytes "kind = 'write' AND sub = 'regular' AND comm = 'dd'")" $((60 * 4096))
 	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data' AND comm = 'dd'")" $((60 * 4096))
+	"$analyze" stack "$store" --format csv --table levels >levels.csv
+	same "the level of the partition" "$(grep -c ",${leaves[0]#/dev/}p1 (partition),${leaves[0]#/dev/}," levels.csv)" 1
+	same "the other disk's" "$(grep -c "${leaves[1]#/dev/}" levels.csv || :)" 0
 }
 
 @test "--dev: a disk without a file system, and one that goes away during the run" {

@@ -14,11 +14,6 @@ teardown() {
 	nest_down
 }
 
-cell() { # REPORT TABLE WHO COLUMN
-	"$analyze" "$1" "$store" --format csv --table "$2" |
-		awk -F, -v who="$3" -v column="$4" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i } $2 == who { print $at }'
-}
-
 # Runs a command, and holds what it is said to have cost against both counters: its own device's, and the disk's.
 measure() { # WHO COMMAND...
 	local who=$1 inner outer
@@ -49,6 +44,27 @@ measure() { # WHO COMMAND...
 			"$(total bytes "kind = 'block_write' AND dev = '$disk_no'")"
 		same "B has none of it" "$(total bytes "kind = 'block_write' AND cause IN ('journal', 'metadata') AND dev = '$disk_no'")" 0
 		"$analyze" "$store" | tr -s ' \n' ' ' | grep -q 'the disks below .* for that'
+		nest_down
+	done
+}
+
+@test "a loop device with direct I/O on a file of ext4 and btrfs: P is what the disk wrote, and each of two has his contents" {
+	local outer before
+
+	nest_options=--direct-io=on
+	for outer in ext4 btrfs; do
+		nest $outer ext4
+		same "$outer: direct I/O" "$(<"/sys/block/${top#/dev/}/loop/dio")" 1
+		ln -sf "$io" alpha
+		ln -sf "$io" beta
+		before=$(counter "$disk")
+		traced -- sh -c './alpha --api odsync --file "$0/a" --count 64 >a.json & ./beta --api odsync --file "$0/b" --count 48 >b.json; wait' "$at"
+		before=$(($(counter "$disk") - before))
+		same "$outer: P" "$(total bytes "kind = 'block_write' AND dev = '$disk_no'")" "$before"
+		between "$outer: alpha's" "$(total bytes "kind = 'block_write' AND dev = '$disk_no' AND cause = 'loopback' AND how = 'inode' AND comm = 'alpha'")" $((64 * 4096)) $((64 * 4096 + 65536))
+		between "$outer: beta's" "$(total bytes "kind = 'block_write' AND dev = '$disk_no' AND cause = 'loopback' AND how = 'inode' AND comm = 'beta'")" $((48 * 4096)) $((48 * 4096 + 65536))
+		"$analyze" verify "$store" >verify.txt || fail "verify: $(grep MISMATCH verify.txt)"
+		grep -q "^P: .* ${disk#/dev/} .* OK .*${top#/dev/}" verify.txt
 		nest_down
 	done
 }

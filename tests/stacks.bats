@@ -62,6 +62,19 @@ agrees() { # DEVICE
 	fi
 }
 
+# B of dd is what it had submitted to the volume, and P as many times that as there are copies; the level passes on as much.
+stacked() { # COPIES HOW
+	local b
+
+	b=$(on_top fs_write "comm = 'dd'")
+	same "B of dd" "$(cell amplification summary dd B)" "$b"
+	same "P of dd" "$(cell amplification summary dd P)" "$(total bytes "kind = 'block_write' AND comm = 'dd'")"
+	same "P/B" "$(printf %.3f "$(cell stack owners dd hop_stack)")" "$1.000"
+	grep -q "(hop_stack = P/B = $1.000)" <("$analyze" "$store" | tr -s ' \n' ' ') || [ "$1" = 1 ] || fail "$("$analyze" "$store")"
+	"$analyze" stack "$store" --format csv --table levels >levels.csv
+	same "level" "$(grep -c "^0,${volume#/dev/} ($2)," levels.csv)" 1
+}
+
 # 16 MiB written by dd and synced: submitted once, at the top; at the leaf with dd's name, and what the leaf's counter says.
 sixteen() { # DATA BYTES AT THE LEAF
 	mark
@@ -82,6 +95,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	ext4_on "$volume"
 	sixteen
 	same "F is B" "$(on_top fs_write 1)" "$(on_leaf block_write 1)"
+	stacked 1 dm
 	agrees "$volume"
 }
 
@@ -301,6 +315,7 @@ parity_is_right() {
 	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
 	same "the second member's data" "$(on_leaf block_write "cause = 'data' AND comm = 'dd'")" 16777216
 	same "both members' data" "$(total bytes "kind = 'block_write' AND cause = 'data' AND comm = 'dd'")" 33554432
+	stacked 2 raid1
 	same "data of nobody's" "$(total bytes "kind = 'block_write' AND cause <> 'metadata' AND owner = 0")" 0
 	agrees
 }

@@ -4,7 +4,7 @@
 
 export DM_DISABLE_UDEV=1
 images=() leaves=() volumes=() arrays=() leaf='' leaf_no='' volume='' volume_no=''
-mounts=() upper=() disk='' disk_no='' top='' top_no='' at='' # of nest
+mounts=() upper=() disk='' disk_no='' top='' top_no='' at='' nest_options='' # of nest
 
 # For tests that need several devices: the store and everything else is in the test's own folder.
 need_stacks() {
@@ -80,7 +80,7 @@ make_fs() { # TYPE DEVICE
 	esac
 }
 
-# File systems one in the other, on loop devices, the first on the disk: $disk, $top (the device of the last), $at (where that is mounted).
+# File systems one in the other, on loop devices made with $nest_options, the first on the disk: $disk, $top (the device of the last), $at (where that is mounted).
 nest() { # TYPE...
 	local type n=0 size=1600
 
@@ -90,7 +90,7 @@ nest() { # TYPE...
 		if [ $n -gt 0 ]; then
 			size=$((size - 400))
 			truncate -s ${size}M "$at/image"
-			top=$(losetup --find --show "$at/image")
+			top=$(losetup --find --show $nest_options "$at/image")
 			upper[${#mounts[@]}]=$top
 		fi
 		at=$BATS_TEST_TMPDIR/at$n
@@ -107,6 +107,11 @@ nest() { # TYPE...
 }
 
 counter() { dev_bytes "$1" | cut -d' ' -f2; }
+
+cell() { # REPORT TABLE WHO COLUMN
+	"$analyze" "$1" "$store" --format csv --table "$2" |
+		awk -F, -v who="$3" -v column="$4" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i } $2 == who { print $at }'
+}
 
 # Releases the file systems that nest made, or that a test put into `mounts` itself.
 nest_down() {

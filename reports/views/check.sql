@@ -78,7 +78,8 @@ WITH m AS MATERIALIZED (
                   AS unknown
        FROM v_cell JOIN v_measured GROUP BY dev),
      disk AS (
-       SELECT w.what, COALESCE(d.device, t.source) AS subject, t.source, t.delta, t.outside, t.outside_slack,
+       SELECT w.what, w.reads, t.dev, COALESCE(d.device, t.source) AS subject, t.source, t.delta, t.outside,
+              t.outside_slack,
               t.under_way, t.unseen, iif(w.reads, 0, a.zeroed) AS ranges, iif(w.reads, a.early_r, a.early_w) AS early,
               (COALESCE(iif(w.reads, a.read, a.written + a.zeroed), 0) + t.outside) * m.block AS traced,
               COALESCE(m.no_block, iif(m.filtered AND t.dev NOT IN (SELECT dev FROM v_about_dev)
@@ -91,6 +92,14 @@ WITH m AS MATERIALIZED (
                             UNION ALL SELECT 'write_bytes', 'device bytes written', 0) w ON w.name = t.what
        JOIN m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev
        WHERE t.pid IS NULL AND (t.delta <> 0 OR iif(w.reads, a.read, a.written) > 0)),
+     -- what disks at the bottom did for all that lies on them, where that is not what they did themselves as B
+     bottom AS (
+       SELECT dev, sum_if(amount, sym = 'P') AS P, sum_if(amount, sym = 'P_r') AS P_r,
+              sum_if(amount, sym = 'B') AS B, sum_if(amount, sym = 'B_r') AS B_r
+       FROM v_amount WHERE sym IN ('P', 'P_r', 'B', 'B_r') GROUP BY dev),
+     above AS (SELECT l.below AS dev, group_concat(DISTINCT d.device) AS devices
+               FROM v_level l JOIN v_device d ON d.dev = l.dev JOIN v_amount a ON a.dev = l.dev AND a.amount > 0
+               GROUP BY l.below),
      -- what the edges of the run cut through: no request of a server that is never idle waits for the gate
      edge(n, edge, note) AS (
        VALUES (0, ', begun before the run', 'queued before it, completed inside it: owner not known'),
@@ -135,6 +144,14 @@ WITH m AS MATERIALIZED (
        UNION ALL
        SELECT 1, what || edge, subject, json_array(early, outside, under_way, unseen) ->> n AS bytes, NULL, 0, note, ''
        FROM disk JOIN edge WHERE bytes > 0
+       UNION ALL
+       SELECT 1, iif(d.reads, 'P_r: bytes read from the disk at the bottom',
+                     'P: bytes written to the disk at the bottom'),
+              d.subject, (iif(d.reads, p.P_r, p.P) + COALESCE(d.ranges, 0) + d.outside) * m.block, d.delta,
+              d.outside_slack, d.absent, COALESCE('of all that lies on it: ' || replace(a.devices, ',', ', '), '')
+       FROM disk d JOIN m JOIN bottom p ON p.dev = d.dev
+       JOIN v_device v ON v.dev = d.dev AND COALESCE(v.bottom, v.leaf) LEFT JOIN above a ON a.dev = d.dev
+       WHERE iif(d.reads, p.P_r <> p.B_r, p.P <> p.B)
        UNION ALL
        SELECT 2, w.what, l.comm || ' [' || l.pid || ']', COALESCE(c.bytes, 0) * m.syscall,
               iif(w.dir = 'w', l.wchar, l.rchar) AS delta, 0,

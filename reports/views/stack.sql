@@ -24,7 +24,9 @@ WITH cell AS MATERIALIZED (
               sum_if(bytes, kind = 'fs_write' AND cause NOT IN ('loopback', 'loop_journal', 'loop_metadata')) AS F
        FROM v_cell WHERE dev >> 20 > 0 GROUP BY dev),
      counted AS MATERIALIZED (
-       SELECT dev, SUM(bytes) FILTER (WHERE what = 'write_bytes') AS written,
+       SELECT dev, COALESCE(SUM(bytes) FILTER (WHERE what = 'write_bytes'),
+                            -- of a partition the tracer has counted what is held against ext4's counter
+                            MAX(bytes) FILTER (WHERE what = 'session_write_bytes')) AS written,
               SUM(bytes) FILTER (WHERE what = 'read_bytes') AS read
        FROM (SELECT t.dev, t.what,
                     COALESCE(NULLIF(t.traced, 0), t.end_value - t.begin_value - COALESCE(t.outside, 0)) AS bytes
@@ -43,7 +45,9 @@ WHERE d.dev >> 20 > 0 AND (d.dev IN (SELECT dev FROM v_only_disk) OR NOT EXISTS 
 -- below: what the devices under it completed for it: of a loop device what was done for it on the device of its file,
 -- which is that of all loop devices there.
 CREATE TEMP TABLE v_stack AS
-WITH RECURSIVE used AS MATERIALIZED (SELECT * FROM v_moved WHERE written + read + W + F > 0),
+WITH RECURSIVE used(dev) AS (SELECT dev FROM v_moved WHERE written + read + W + F > 0
+                             UNION SELECT l.below FROM used u JOIN v_level l ON l.dev = u.dev
+                             JOIN v_moved m ON m.dev = l.below),
      link AS MATERIALIZED (
        SELECT DISTINCT l.dev, l.below, l.how, l.name FROM v_level l JOIN used u ON u.dev = l.dev
        JOIN v_moved b ON b.dev = l.below),

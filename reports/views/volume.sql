@@ -6,6 +6,15 @@ CREATE TEMP TABLE v_kind AS
 SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN ('syscall', 'uring') AS app
 FROM kind k JOIN layer l ON l.id = k.layer;
 
+-- The devices that the ledger of the load names, and partitions and volumes on them: what a file system there does is
+-- the load's. A loop device's bytes are on the disk again.
+CREATE TEMP TABLE v_load_device AS
+WITH RECURSIVE lies AS MATERIALIZED (
+       SELECT l.dev, l.below FROM ask JOIN level l ON l.run = ask.run WHERE l.how <> 'loop'),
+     named(dev) AS (SELECT d.dev FROM v_load l JOIN v_device d ON listed(devno(d.dev), l.devices)
+                    UNION SELECT l.dev FROM named n JOIN lies l ON l.below = n.dev)
+SELECT dev FROM named;
+
 -- Every aggregate of the run in words. With --by carrier what was carried is on the carrier's line, whosever it is.
 -- of_load: of the system and on a device that the ledger of the load names, or of
 -- any, where it names none; what has no owner may be the system's. no_file: calls on what is no file.
@@ -26,7 +35,7 @@ SELECT t.stand, iif(r.name IS NOT NULL AND o.shown AND t.stand > 2, 'carrier:' |
        t.lat_ns, t.max_ns,
        s.name IN ('socket', 'pipe', 'chardev', 'pseudo', 'other') AS no_file,
        k.app AND s.name IN ('regular', 'blockdev') AS on_file,
-       (l.devices IS NULL OR listed(devno(t.dev), l.devices))
+       (l.devices IS NULL OR listed(devno(t.dev), l.devices) OR t.dev IN (SELECT dev FROM v_load_device))
            AND (l.owner_system IS NULL OR t.stand = 0 OR o.system IS l.owner_system) AS of_load
 FROM v_load l JOIN t JOIN v_owner o ON o.owner = t.stand JOIN v_kind k ON k.id = t.kind JOIN cause c ON c.id = t.cause
 JOIN how h ON h.id = t.how JOIN sub s ON s.id = t.sub LEFT JOIN v_device d ON d.dev = t.dev
@@ -35,7 +44,9 @@ LEFT JOIN (SELECT ask.per, c.id, c.name FROM ask JOIN carrier c ON ask.per = 'ca
 -- The rows of stream/volumes.def that count in this run.
 CREATE TEMP TABLE v_counts AS
 SELECT v.row, v.sym, v.kind, v.measure, v.of_load FROM volume v JOIN v_measured m
-WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL);
+WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL)
+  AND NOT (v.of_volume AND NOT EXISTS (SELECT 1 FROM flag f JOIN v_run_total t ON t.flags & f.id
+                                       WHERE f.name = 'PASSED'));
 CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 
 -- Each aggregate once for each volume that it is part of, and how much of it that is.
