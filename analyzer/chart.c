@@ -265,7 +265,7 @@ static bool same_parts(const struct chart *a, const struct chart *b)
 }
 
 /* Panels of a line: as many as their least width allows. */
-static int columns_of(const struct picture *p, const struct chart *c)
+static int columns_of(struct picture *p, const struct chart *c)
 {
 	double least = (c->kind == LINES || c->kind == POINTS ? 15 : 24) * p->font;
 	int n = c->kind == BARS ? bars_columns(p, c) : (p->width - 2 * p->margin) / least;
@@ -278,6 +278,7 @@ static void put_panels(struct picture *p, const struct chart *c)
 	int n = columns_of(p, c), i;
 	double w = (p->width - 2 * p->margin) / n, plot = fmin(fmax(0.5 * w, 9 * p->font), 16 * p->font) + p->stretch;
 
+	p->columns = n;
 	if (c->kind == FLOW)
 		p->y += flow_put(p, c);
 	for (i = 0; i < c->panel.n && c->kind != FLOW; i += n) {

@@ -2,17 +2,18 @@
 /* chart.h - pictures: what reports declare, laid out so that no label leaves the canvas or lies on another.
  *
  * A statement of a report is drawn when its comments say how, beside "-- plot: WORD":
- *   -- chart: bars | lines | areas | points | cells | note
+ *   -- chart: bars | lines | areas | points | cells | flow | note
  *   -- heading: TEXT         above it; without one it belongs to the chart above
  *   -- axis: TEXT            what the values are;    -- unit: bytes | count | us | s | ratio | percent
  *   -- across: TEXT          what x is;              -- across unit: as above     (lines, areas, points, cells)
- *   -- log: values across    which scales are logarithmic; -- steps: yes, lines as steps; -- rule: N, a dashed line at that value
+ *   -- log: values across    which scales are logarithmic (bars are dots there);  -- rule: N, a dashed line at that value
  *   -- own: yes              each panel has its own scale;  -- fold: no, rows that do not fit are named, not added up
  *   -- key: no               the names of rows say it;  -- rows: N, at most so many, in each size
  * The columns that it reads: panel, row (a name beside the bars), bar (which of several bars of a row), part (what has a colour: see
- * palette.def; a word before a colon may name the paint, "fs journal: commit" is painted as "fs journal"), value, or low and high
- * (a bar that floats, with a line in it where it has a value too, the range of a point, the height of a cell), x, bin (width of x: of steps
- * and cells), line (1: a line over the areas; 2: marks at their edge), label. A note has one column, a line a row.
+ * palette.def; a word before a colon may name the colour, "fs journal: commit" is painted as "fs journal"), value, or low and high (a
+ * bar that floats; with a value too, a line with a dot there; the range of a point; the height of a cell, whose value is its shade), x,
+ * bin (width of x: of areas and cells), line (1: a line over the areas; 2: marks at their edge), label. A flow goes from part by way of
+ * row to bar. A note has one column, a line a row.
  */
 #ifndef IOT_ANALYZER_CHART_H
 #define IOT_ANALYZER_CHART_H

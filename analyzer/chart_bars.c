@@ -295,33 +295,32 @@ static bool is_shared(const struct picture *p, const struct chart *c, struct slo
 	return true;
 }
 
-int bars_columns(const struct picture *p, const struct chart *c)
+int bars_columns(struct picture *p, const struct chart *c)
 {
 	double width = p->width - 2 * p->margin, most = 0, labels = 0, plot;
 	size_t room = (size_t)c->items + 2;
 	auto_free struct slot *slot = calloc(2 * room, sizeof(*slot));
-	bool shared = slot && is_shared(p, c, slot, room);
-	int i, n;
+	int i;
 
+	p->shared = slot && c->panel.n > 1 && is_shared(p, c, slot, room);
 	for (i = 0; slot && i < c->panel.n; i++) {
 		struct beside b = measure(p, c, i, slot, slots_of(p, c, i, slot), width);
 
 		most = fmax(most, b.names + b.bars);
 		labels = fmax(labels, b.labels);
 	}
-	plot = labels + (shared ? 7 : 10) * p->font;
-	n = shared ? (width - most) / plot : width / (most + plot);
-	return n;
+	plot = labels + (p->shared ? 7 : 10) * p->font;
+	return p->shared ? (width - most) / plot : width / (most + plot);
 }
 
 double bars_put(struct picture *p, const struct chart *c, int first, int n)
 {
-	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (n - 1) * gap) / n, x = p->margin, high = 0, shared, middle = p->width / 2;
+	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, x = p->margin, high = 0, shared, middle = p->width / 2;
 	double top = p->y + 1.6 * p->font * (c->panel.n > 1 || *c->panel.name[first]);
 	auto_free struct slot *slot = calloc((size_t)(c->items + 2) * n, sizeof(*slot));
 	struct beside b[8];
 	int i, slots[8];
-	bool share = n > 1;
+	bool share = p->shared && p->columns > 1;
 
 	p->failed |= !slot;
 	if (!slot)
@@ -332,7 +331,6 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n)
 		slots[i] = slots_of(p, c, first + i, of);
 		high = fmax(high, of[slots[i]].y);
 		b[i] = measure(p, c, first + i, of, slots[i], fmax(w, 0.55 * p->width));
-		share &= slots[i] == slots[0] && same_rows(slot, of, slots[0]);
 	}
 	/* panels with one set of names have it once */
 	shared = share ? b[0].names + b[0].bars + 1.2 * p->font : 0;
@@ -340,7 +338,7 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n)
 		bool named = !share || !i;
 		double names = named ? b[i].names + (b[i].bars ? b[i].bars + 0.5 * p->font : 0) + 0.6 * p->font : 0.3 * p->font, inner;
 
-		w = share ? (p->width - 2 * p->margin - (n - 1) * gap - shared) / n + (i ? 0 : shared) : w;
+		w = share ? (p->width - 2 * p->margin - (p->columns - 1) * gap - shared) / p->columns + (i ? 0 : shared) : w;
 		inner = w - names - b[i].labels;
 		put_panel(p, c, first + i, slot + (size_t)i * (c->items + 2), slots[i], (struct area){ x + names, top, inner, high }, named ? x + b[i].names : 0, b[i]);
 		middle = n == 1 ? x + names + inner / 2 : middle;

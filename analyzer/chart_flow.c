@@ -72,21 +72,45 @@ static void put_bands(struct picture *p, const struct chart *c, int part, struct
 	end_block(p);
 }
 
+/* A name with its amount, or where these have no room, alone. NULL without memory. */
+static char *label_of(struct picture *p, const char *name, double amount, enum unit unit, double room)
+{
+	char buf[UNIT_TEXT], *label = NULL;
+
+	if (asprintf(&label, "%s %s", name, unit_text(buf, amount, unit)) < 0)
+		label = NULL;
+	if (label && word_width(p, NAME, label) > room)
+		label[strlen(name)] = '\0';
+	p->failed |= !label;
+	return label;
+}
+
+/* How wide the labels of a column are, at most `room`. */
+static double labels_width(struct picture *p, const struct chart *c, int column, const struct node *node, double room)
+{
+	double w = 0;
+	int i;
+
+	for (i = 0; i < names_of(c, column)->n && i < WAYS; i++) {
+		auto_free char *label = label_of(p, names_of(c, column)->name[i], node[i].amount, c->unit, room);
+
+		w = fmax(w, word_width(p, NAME, label ?: ""));
+	}
+	return fmin(w, room);
+}
+
 static void put_nodes(struct picture *p, const struct chart *c, int column, const struct node *node, double x, double room)
 {
 	const struct names *n = names_of(c, column);
-	char buf[UNIT_TEXT];
 	int i;
 
 	put_clause(p, "using 1:2:3:4:5:6 notitle with boxxyerror fc rgb \"#404040\" fs solid noborder");
 	for (i = 0; i < n->n && i < WAYS; i++) {
-		auto_free char *label = NULL;
+		auto_free char *label = label_of(p, n->name[i], node[i].amount, c->unit, room);
 		double y = node[i].y + node[i].h / 2;
 
 		fprintf(p->data, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", x, y, x - 0.35 * p->font, x + 0.35 * p->font, node[i].y, node[i].y + node[i].h);
-		p->failed |= asprintf(&label, "%s %s", n->name[i], unit_text(buf, node[i].amount, c->unit)) < 0;
-		if (!p->failed)
-			put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room, label);
+		put_fit(p, column ? LABEL : NAME, x + (column ? 0.7 : -0.7) * p->font, y, room, label ?: "");
 	}
 	end_block(p);
 }
@@ -94,22 +118,24 @@ static void put_nodes(struct picture *p, const struct chart *c, int column, cons
 double flow_put(struct picture *p, const struct chart *c)
 {
 	struct node node[COLUMNS][WAYS] = { 0 };
-	double names = fmin(13 * p->font, 0.27 * (p->width - 2 * p->margin)), top = p->y + 0.3 * p->font, sum = 0, scale, end = top;
-	double x[COLUMNS] = { p->margin + names + 0.7 * p->font, 0, p->width - p->margin - names - 0.7 * p->font };
+	double most = fmin(16 * p->font, 0.27 * (p->width - 2 * p->margin)), top = p->y + 0.3 * p->font, sum = 0, scale, end = top;
+	double x[COLUMNS];
 	int i;
 
-	x[1] = (x[0] + x[2]) / 2;
 	for (i = 0; i < c->items; i++)
 		sum += c->item[i].absent ? 0 : c->item[i].value;
 	scale = sum > 0 ? (15 * p->font + p->stretch) / sum : 0;
 	for (i = 0; i < COLUMNS; i++)
 		end = fmax(end, place_nodes(p, c, i, node[i], scale, top));
+	x[0] = p->margin + labels_width(p, c, 0, node[0], most) + 0.7 * p->font;
+	x[2] = p->width - p->margin - labels_width(p, c, 2, node[2], most) - 0.7 * p->font;
+	x[1] = (x[0] + x[2]) / 2;
 	put_area(p, (struct area){ 0, 0, p->width, end }, 0);
 	fprintf(p->script, "set xrange [0:%.2f]; set yrange [%.2f:0]\n", p->width, end);
 	for (i = 0; i < c->part.n; i++)
 		put_bands(p, c, i, node, x, scale);
 	for (i = 0; i < COLUMNS; i++)
-		put_nodes(p, c, i, node[i], x[i], i == 1 ? x[2] - x[1] - 2 * p->font : names);
+		put_nodes(p, c, i, node[i], x[i], i == 1 ? x[2] - x[1] - 2 * p->font : most);
 	end_plot(p);
 	p->plots++;
 	return end - p->y + 0.3 * p->font;

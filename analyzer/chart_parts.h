@@ -52,6 +52,8 @@ struct picture {
 	struct chart chart[8];
 	int charts;
 	double width, y, margin, font, stretch;
+	int columns;             /* panels of a whole line */
+	bool shared;             /* all panels have the same bars: their names stand there once a line */
 	int plots;               /* lines of panels that may be higher */
 	FILE *script, *data, *word[STYLES];
 	char *script_text, *data_text, *words[STYLES];
@@ -87,8 +89,8 @@ double flow_put(struct picture *p, const struct chart *c);
 /* Whether each bar says what it is beside it, or inside of each part of it. */
 bool bars_name_parts(const struct chart *c);
 
-/* How many panels of bars fit beside each other with their names whole; may be 0. */
-int bars_columns(const struct picture *p, const struct chart *c);
+/* How many panels of bars fit beside each other with their names whole; may be 0. Sets p->shared. */
+int bars_columns(struct picture *p, const struct chart *c);
 
 /* An axis of a plot: from a value to a place on the canvas. */
 struct axis {

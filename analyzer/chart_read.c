@@ -251,6 +251,8 @@ int chart_read(struct chart *c, const struct grid *t, struct room room)
 	err = fold_names(c, &c->panel, offsetof(struct item, panel), room.panels, false);
 	if (c->kind == BARS || c->kind == FLOW)
 		err = err ?: fold_names(c, &c->row, offsetof(struct item, row), own ? atoi(own) : room.rows, c->fold);
+	if (c->kind == FLOW)
+		err = err ?: fold_names(c, &c->bar, offsetof(struct item, bar), room.rows, true);
 	err = err ?: drop_unused(c, &c->part, offsetof(struct item, part));
 	err = err ?: fold_names(c, &c->part, offsetof(struct item, part), room.parts, c->kind == BARS || c->kind == AREAS || c->kind == FLOW);
 	return err ?: drop_unused(c, &c->panel, offsetof(struct item, panel)) ?: paint_parts(c);

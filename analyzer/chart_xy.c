@@ -219,7 +219,7 @@ static void put_colours(struct picture *p, const struct chart *c)
 
 double xy_put(struct picture *p, const struct chart *c, int first, int n, double plot)
 {
-	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (n - 1) * gap) / n, widest = 0, top = p->y, bottom;
+	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, widest = 0, top = p->y, bottom;
 	bool names = c->panel.n > 1 || *c->panel.name[first], last = first + n >= c->panel.n;
 	int i, part, count = fmax(2, plot / (2.4 * p->font));
 	struct axis across = across_of(c);
@@ -262,6 +262,6 @@ double xy_put(struct picture *p, const struct chart *c, int first, int n, double
 		end_plot(p);
 	}
 	if (c->across && last)
-		put_fit(p, DIM_MIDDLE, p->width / 2 + (n == 1 ? (widest - 1.4 * p->font) / 2 : 0), bottom + 2.6 * p->font, p->width - 2 * p->margin, c->across);
+		put_fit(p, DIM_MIDDLE, p->width / 2 + (p->columns == 1 ? (widest - 1.4 * p->font) / 2 : 0), bottom + 2.6 * p->font, p->width - 2 * p->margin, c->across);
 	return bottom - p->y + (c->across && last ? 3.5 : 2.1) * p->font;
 }
