@@ -165,7 +165,8 @@ static struct group *make(struct group_io *g, const char *path, size_t len)
 static void read_groups(struct group_io *g)
 {
 	char *const roots[] = { g->at, NULL };
-	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+	/* by the links of a folder, which kernfs counts, the files in it need not be looked at */
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR | FTS_NOSTAT, NULL);
 	size_t root = strlen(g->at);
 	FTSENT *e;
 
