@@ -363,12 +363,12 @@ static int put_body(struct picture *p, struct room room)
 	return err;
 }
 
-/* What is higher than a page has fewer panels, then fewer rows. A given height is kept: plots grow to it, or everything is drawn on a
- * larger canvas and made smaller. */
+/* A picture that is higher than a page has fewer panels, then fewer rows, and is then drawn on a larger canvas and made smaller, as
+ * is one of a given height; to that its plots grow. */
 static int fit_body(struct picture *p)
 {
 	struct room room = p->look->width < 500 ? (struct room){ 10, 6, 9 } : (struct room){ 14, 9, 14 };
-	double want = p->look->height / p->look->width, grow;
+	double want = p->look->height / p->look->width, most = (p->look->height ?: p->look->most) / p->look->width, grow;
 	int err = put_body(p, room);
 
 	while (!err && p->look->most && p->y > p->look->most && (room.panels > 2 || room.rows > 3)) {
@@ -376,7 +376,7 @@ static int fit_body(struct picture *p)
 		room.rows -= room.panels <= 3 && room.rows > 3;
 		err = put_body(p, room);
 	}
-	while (!err && want > 0 && p->y > p->width * want && p->width < 20 * p->look->width) {
+	while (!err && most > 0 && p->y > p->width * most && p->width < 20 * p->look->width) {
 		p->width *= 1.08;
 		err = put_body(p, room);
 	}
