@@ -89,7 +89,8 @@ SELECT io.file, g.gid, g.who, COALESCE(io.component, n.component) AS component, 
        io.S_r, io.B_r,
        CASE WHEN io.file = 0 THEN '(file not known)' WHEN n.path IS NULL THEN '(name not known)'
               ELSE name_pattern(n.path) END AS name,
-       n.path, f.dev, f.block, COALESCE(v.mapped, 1) > 0 AND (io.S = 0 OR l.dirtied + l.direct > l.touched) AS mapped, o.share,
+       n.path, f.dev, f.block, o.share,
+       COALESCE(v.mapped, 1) > 0 AND (io.S = 0 OR l.dirtied + l.direct > l.touched) AS mapped,
        l.direct > 0 AND l.direct >= l.dirtied AS direct
 FROM io JOIN v_group g ON g.rowid = io.line AND g.shown AND g.rank <= 3 LEFT JOIN v_volume v ON v.gid = g.gid
 LEFT JOIN v_file_name n ON n.id = io.file LEFT JOIN v_explain_once o ON o.file = io.file AND o.line = io.line
@@ -102,13 +103,15 @@ LEFT JOIN (SELECT file, line, SUM(touched) AS touched, SUM(dirtied) AS dirtied, 
 -- rest: either, where nothing tells which.
 CREATE TEMP TABLE v_explain_family AS
 WITH file AS (
-       SELECT *, CASE WHEN once IS NULL THEN iif(S > 0, min(S, W), W) WHEN mapped OR S = 0 THEN once ELSE min(S, once) END AS own
+       SELECT *, CASE WHEN once IS NULL THEN iif(S > 0, min(S, W), W) WHEN mapped OR S = 0 THEN once
+                      ELSE min(S, once) END AS own
        FROM (SELECT *, CAST(ROUND(W * share) AS INTEGER) AS once FROM v_explain_file))
 SELECT gid, who, name, COALESCE(name_family(MIN(path), MAX(path)), name) AS label,
        component, COUNT(*) AS files, MIN(dev) AS dev, SUM(S) AS S,
        SUM(ops) AS ops, SUM(syncs) AS syncs, SUM(W) AS W, SUM(B) AS B, SUM(S_r) AS S_r, SUM(B_r) AS B_r,
               SUM(own) AS own, SUM(COALESCE(block, 4096)) AS tails,
-       SUM(iif(once IS NULL, 0, W - once)) AS again, SUM(iif(once IS NULL OR mapped OR S = 0, 0, once - own)) AS rounding,
+       SUM(iif(once IS NULL, 0, W - once)) AS again,
+       SUM(iif(once IS NULL OR mapped OR S = 0, 0, once - own)) AS rounding,
        SUM(iif(once IS NULL, W - own, 0)) AS rest, MAX(mapped) AS mapped, MIN(direct) AS direct, MAX(once IS NULL
               AND S = 0) AS own_unknown
 FROM file GROUP BY gid, name, component;
