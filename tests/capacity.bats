@@ -39,7 +39,7 @@ rows() {
 # Those of sockets are filled in net.bats; functions are not more than iot knows of; those of XFS and btrfs throw out what is oldest, whose bytes then
 # have no owner; those of the reduced tier hold what task storage and its numbers do elsewhere.
 # That of when requests of libaio wrote is filled in rings.bats; control groups that are wanted are as many as were asked for.
-elsewhere="aio_times btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts btrfs_unsent flows numbers socket_roles tasks functions cell_index stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes want_groups want_paths"
+elsewhere="aio_times btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts btrfs_unsent flows numbers socket_roles tasks functions cell_index stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes want_groups want_paths on_disk"
 
 setup() {
 	need_tracer
