@@ -113,6 +113,13 @@ static __always_inline bool is_dirty_as_one(struct inode *i, struct folio *f, u6
 	       !(bpf_core_type_exists(struct iomap_folio_state) && POINTER_AT(f, struct folio___private, private));
 }
 
+/* Does a folio that a store makes dirty turn so as a whole, and not block by block? A store to mapped memory by a call does not, but where
+ * data go through the journal. */
+static __always_inline bool turns_whole(struct inode *i, enum doing doing)
+{
+	return doing == DOING_STORE || is_journalled((u64)i);
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 {
@@ -293,7 +300,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	claim_range((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && doing <= DOING_COPY)
 		fresh_note_for(c, t, i, off, bytes);
-	else if (!dirty && !(stores && (c->dirtied == (u64)f || !folio_is_dirty((u64)f)))) /* a folio that a store makes dirty is told of as a whole */
+	else if (!dirty && !(stores && (c->dirtied == (u64)f || (turns_whole(i, doing) && !folio_is_dirty((u64)f)))))
 		dirty_buffer(i, off, bytes, owner, how, doing == DOING_OTHER); /* the kernel appends */
 	return 0;
 }
