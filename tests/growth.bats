@@ -100,7 +100,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" files 
 	cp base.sqlite many.sqlite
 	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
 	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 49) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
-	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync|slow|carriers)$'); do # those are of events: tests/pattern.bats
+	for report in $(reports | grep -vE '^(pattern|iosize|heatmap|fsync|slow|carriers|explain)$'); do # those are of events: tests/pattern.bats
 		same "steps of $report" "$(steps "$report" many.sqlite)" "$(steps "$report" base.sqlite)"
 	done
 }
@@ -154,7 +154,7 @@ steps_an_event() { # REPORT [OPTION...]
 	cp base.sqlite many.sqlite
 	stored=$(sqlite3 many.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
 	sqlite3 many.sqlite "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 29) INSERT INTO event($stored) SELECT $stored FROM n CROSS JOIN event"
-	for report in fsync pattern iosize heatmap "timeline --by cause --step 20" "timeline --by owner --step 20" "timeline --by component --step 20"; do
+	for report in fsync pattern iosize heatmap explain "timeline --by cause --step 20" "timeline --by owner --step 20" "timeline --by component --step 20"; do
 		n=$(steps_an_event $report)
 		[ "$n" -ge 8 ] && [ "$n" -le 40 ] || fail "$report: $n steps"
 	done

@@ -79,7 +79,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	assert cases[1] == ("waf_e2e (nobody has it) at most 1", ["error"]) and cases[2][1] == [], cases
 	assert "1.00234375" in root[0][0].get("message")
 	root = x.parse("verify.xml").getroot()
-	assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("10", "0", "1"), root.attrib
+	assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("11", "0", "1"), root.attrib
 	E
 	run --separate-stderr -2 "$ANALYZE" amplification "$S" --format junit
 	[[ $stderr == *"has no cases"* ]]

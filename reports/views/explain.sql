@@ -246,7 +246,8 @@ CREATE TEMP TABLE v_explain_again AS
 WITH asked AS MATERIALIZED (
        SELECT e.file, e.cause = (SELECT id FROM cause WHERE name = 'direct') AS direct, COALESCE(e.offset, 0) AS low,
               COALESCE(e.offset, 0) + e.bytes AS high, e.rowid AS id
-       FROM v_measured m JOIN v_explain_all a ON a.B_r >= 65536 AND m.fs CROSS JOIN ask
+       FROM v_measured m JOIN v_explain_all a ON a.B_r >= 65536 AND a.B_r > 0.1 * (COALESCE(a.B, 0) + a.B_r) AND m.fs
+       CROSS JOIN ask
        CROSS JOIN event e ON e.run = ask.run
        WHERE e.kind = (SELECT id FROM kind WHERE name = 'fs_read') AND e.file > 0 AND e.bytes > 0
          AND e.cause IN (SELECT id FROM cause WHERE name IN ('data', 'direct', 'readahead'))

@@ -85,8 +85,8 @@ SELECT o.gid, o.what, o.who, MAX(o.shown) AS shown,
 FROM v_owner o JOIN v_what w ON w.what = o.what GROUP BY o.gid
 UNION ALL
 SELECT 'carrier:' || c.name, w.what, c.name, 1, '', w.rank
-FROM ask JOIN v_what w ON ask.per = 'carrier' AND w.what = 'carrier' JOIN carrier c
-WHERE c.id IN (SELECT carrier FROM v_run_total);
+FROM (SELECT DISTINCT t.carrier FROM ask CROSS JOIN v_run_total t WHERE ask.per = 'carrier') t
+JOIN carrier c ON c.id = t.carrier JOIN v_what w ON w.what = 'carrier';
 CREATE UNIQUE INDEX temp.v_group_gid ON v_group(gid);
 
 -- The lines that what was moved for each counts on: its own, and `all`, which is every process and kernel thread.

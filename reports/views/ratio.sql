@@ -219,9 +219,10 @@ CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
 -- once more. Where the kernel does not say who the daemon is, it is one of `all`, if everybody was traced.
 CREATE TEMP TABLE v_twice AS
 SELECT t.line AS gid, p.sym, SUM(p.amount) AS bytes
-FROM v_run r JOIN v_piece p JOIN v_device d ON d.dev = p.dev AND d.fs LIKE 'fuse%' JOIN v_sums_to t ON t.gid = p.gid
+FROM v_run r CROSS JOIN v_device d CROSS JOIN v_piece p ON p.dev = d.dev -- without FUSE no piece is looked at
+JOIN v_sums_to t ON t.gid = p.gid
 LEFT JOIN v_owner o ON o.owner = d.server LEFT JOIN v_sums_to u ON u.gid = o.gid AND u.line = t.line
-WHERE p.sym IN ('S', 'S_r') AND p.amount > 0 AND p.stand IS NOT d.server
+WHERE d.fs LIKE 'fuse%' AND p.sym IN ('S', 'S_r') AND p.amount > 0 AND p.stand IS NOT d.server
   AND (u.line IS NOT NULL
        OR d.server IS NULL AND t.line = 'all:' AND r.command IS NULL AND COALESCE(r.filters, '') = '')
 GROUP BY t.line, p.sym;

@@ -45,8 +45,9 @@ LEFT JOIN (SELECT ask.per, c.id, c.name FROM ask JOIN carrier c ON ask.per = 'ca
 CREATE TEMP TABLE v_counts AS
 SELECT v.row, v.sym, v.kind, v.measure, v.of_load FROM volume v JOIN v_measured m
 WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL)
-  AND NOT (v.of_volume AND NOT EXISTS (SELECT 1 FROM flag f JOIN v_run_total t ON t.flags & f.id
-                                       WHERE f.name = 'PASSED'));
+  AND NOT (v.of_volume AND NOT (EXISTS (SELECT 1 FROM v_device WHERE NOT leaf AND type <> 'partition')
+                                AND EXISTS (SELECT 1 FROM flag f JOIN v_run_total t ON t.flags & f.id
+                                            WHERE f.name = 'PASSED')));
 CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 
 -- Each aggregate once for each volume that it is part of, and how much of it that is.
