@@ -55,7 +55,7 @@ sqlite_run() { # MODE
 	has "$(of waf_sys)" "differs ?*"
 	grep -q '^answer    device bytes: .* 4 runs each\.$' <(tr -s '\n' ' ' < words | sed 's/  */ /g; s/^.*answer /answer    /; s/4 runs each\..*/4 runs each./')
 	has "$(about DELETE undo)" "* the rollback journal of sqlite: *PRAGMA journal_mode=WAL*"
-	has "$(about WAL wal)" "* the write-ahead log of sqlite: *PRAGMA journal_mode=DELETE*"
+	has "$(about WAL wal)" "* the write-ahead log of sqlite: *PRAGMA synchronous=NORMAL*"
 }
 
 @test "ext4: with fast commits devices write less, and explain names the journal's blocks of a commit, and the fast commits" {

@@ -166,6 +166,13 @@ bool detect_wanted(const struct detect *d, u32 id)
 	return s && (s->proc.flags & PROC_KTHREAD || detect_wanted_system(d, s->system));
 }
 
+bool detect_is_kthread(const struct detect *d, u32 id)
+{
+	const struct seen *s = detect_seen(d, id);
+
+	return s && s->proc.flags & PROC_KTHREAD;
+}
+
 /* --- processes --- */
 
 /* Is what /proc shows this very process, running this very program? */

@@ -52,6 +52,9 @@ const struct iot_proc *detect_changed(struct detect *);
 bool detect_wanted(const struct detect *, u32 id);
 bool detect_wanted_system(const struct detect *, const char *system);
 
+/* True for a thread of the kernel that was seen. */
+bool detect_is_kthread(const struct detect *, u32 id);
+
 /* Histogram group of a process: one for each of the first seven systems of a run, else 0. Name of a group; NULL for 0. */
 u32 detect_group(const struct detect *, u32 id);
 const char *detect_group_name(const struct detect *, u32 group);

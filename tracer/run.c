@@ -115,7 +115,7 @@ static void on_put(void *arg, const struct iot_put_key *k, const struct iot_put 
 	if (k->blocks)
 		rec_set(&rec, put, blocks, p->blocks);
 	run_learn_device(r, k->dev);
-	if (rec.owner != PROC_OTHER)
+	if (rec.owner >= PROC_FIRST && !detect_is_kthread(r->detect, rec.owner)) /* a flusher puts in for files of anybody */
 		run_use(r, k->file);
 	take_error(r, r->sink->record(r->sink, REC_put, &rec));
 }

@@ -85,13 +85,20 @@ static bool keep_asked(const struct run *r, struct rec_file_io *f)
 	return f->read_ops || f->write_ops || f->sync_ops || f->fs_read_bytes || f->fs_write_bytes || f->dev_read_bytes || f->dev_write_bytes;
 }
 
-/* Unlike an aggregate, what a process that is not asked for did to a file is left out. */
+/* Of nobody known, or of a thread of the kernel, on a file that who is asked for has not used? */
+static bool is_strangers(struct run *r, const struct rec_file_io *rec)
+{
+	return rec->file && (rec->owner < PROC_FIRST || detect_is_kthread(r->detect, rec->owner)) && !run_uses(r, rec->file);
+}
+
+/* Unlike an aggregate, what a process that is not asked for did to a file is left out, and so is what nobody known did to a file that no other
+ * than such processes used. */
 static int on_filesum(void *arg, const struct rec_file_io *rec)
 {
 	struct run *r = arg;
 	struct rec_file_io own = *rec;
 
-	if (r->opts->system && lives_waits(r->lives, rec->owner) &&
+	if (r->opts->system && (lives_waits(r->lives, rec->owner) || is_strangers(r, rec)) &&
 	    !grow((void **)&r->early_sums, r->n_early_sums, &r->early_sums_room, sizeof(own))) {
 		r->early_sums[r->n_early_sums++] = own;
 		return 0;
