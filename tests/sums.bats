@@ -158,6 +158,7 @@ losses() {
 	losses >losses
 	same "rows" "$(wc -l <losses)" "$(grep -c '^LOSS(' "$root/bpf/kinds.def")"
 	while IFS='|' read -r layer what effect classes; do
+		[[ " $classes " != *" "@(miss|use)" "* ]] || classes+=" hit" # a hit is what was neither missed nor read ahead
 		cp base.sqlite lossy.sqlite
 		sqlite3 lossy.sqlite "INSERT INTO lost VALUES (1, '$layer', '$what', '$effect', 3)"
 		"$analyze" bounds lossy.sqlite --reports mine --format tsv | tail -n +2 >after
