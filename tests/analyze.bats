@@ -844,7 +844,7 @@ on_terminal() {
 
 @test "a report without a row says so" {
 	[ "$("$ANALYZE" sizes "$S" | sed -n 3p)" = "The store holds no run of a sweep: workloads/sweep.sh makes them." ]
-	[ "$("$ANALYZE" network "$S" | sed -n 6p)" = "No payload moved on sockets, or layer net was not measured." ]
+	[ "$("$ANALYZE" network "$S" | sed -n 5p)" = "No payload moved on sockets, or layer net was not measured." ]
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM agg_total"
 	[ "$("$ANALYZE" files "$S" | sed -n 5p)" = "There is nothing of this kind to show." ]
 }

@@ -93,13 +93,14 @@ SELECT known AS used, residual, whole, residual > 0.01 * whole AS much,
                   residual * 100.0 / whole)) AS text
 FROM n WHERE residual > 0;
 
-CREATE TEMP VIEW v_nobody AS SELECT used, residual, whole, text FROM v_nobody_all WHERE much;
-
--- One note a report on what is less: figures stand for all but that.
+-- One note a report on what is less: figures stand for all but that. In the head of reports that look for it.
 CREATE TEMP VIEW v_nobody_head AS
-SELECT printf('no owner: %s of %s that devices wrote (%.2f %%): it makes no bound', size(residual),
-              size(residual + whole), residual * 100.0 / (residual + whole)) AS text
+SELECT 3.1 AS ord, printf('no owner: %s of %s that devices wrote (%.2f %%): it makes no bound', size(residual),
+                          size(residual + whole), residual * 100.0 / (residual + whole)) AS line
 FROM v_nobody_all WHERE NOT much;
+
+CREATE TEMP VIEW v_nobody AS SELECT used, residual, whole, text FROM v_nobody_all WHERE much;
+INSERT OR IGNORE INTO temp.v_head_more SELECT * FROM v_nobody_head;
 
 -- Every ratio of METRICS section 2 that one node's run can give. complement: 1 - numerator / denominator.
 -- needs: r and w rows appear where a line has reads or writes at all; an L row where L is given. over_S: says nothing
@@ -214,6 +215,7 @@ SELECT f.gid, f.sym, f.name, f.value, iif(f.value IS NULL, NULL, f.residual) AS 
                           'layer uring not recorded, and io_uring was used') END AS why
 FROM judged f;
 CREATE INDEX temp.v_symbol_gid ON v_symbol(gid, sym);
+INSERT OR IGNORE INTO temp.v_head_more SELECT * FROM v_nobody_head;
 
 -- Bytes that calls moved on files behind FUSE for a line that has the daemon, too: what that moved for them is in S
 -- once more. Where the kernel does not say who the daemon is, it is one of `all`, if everybody was traced.
