@@ -157,7 +157,7 @@ void put_area(struct picture *p, struct area a, int border)
 		a.x, a.x + a.w, a.y, a.y + a.h, border);
 }
 
-/* How much of a text stands on one line: whole words, or one that is longer. */
+/* Bytes of a text that stand on one line: whole words, or one that is longer. */
 static size_t line_bytes(const struct picture *p, const char *text, enum style style)
 {
 	size_t len, fits = strcspn(text, " ");
@@ -205,7 +205,7 @@ static void put_head(struct picture *p)
 	p->y += 0.4 * p->font;
 }
 
-/* How gnuplot draws a part: boxes, lines, or marks. */
+/* The style of gnuplot's "plot ... with" for a part in the key: boxes, lines or circles. */
 static const char *key_kind(const struct chart *c, int part)
 {
 	int i;

@@ -154,7 +154,7 @@ static const struct item *item_of(const struct chart *c, int panel, const struct
 	return NULL;
 }
 
-/* Where a part of a bar is: behind the parts before it, or where it floats. False: it is not there. */
+/* The span of a part of a bar, in values: behind the parts before it, or where it floats. False: it is not there. */
 static bool span_of(const struct chart *c, int panel, const struct slot *slot, int part, double *low, double *end)
 {
 	const struct item *it = item_of(c, panel, slot, part);

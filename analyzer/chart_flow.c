@@ -85,7 +85,7 @@ static char *label_of(struct picture *p, const char *name, double amount, enum u
 	return label;
 }
 
-/* How wide the labels of a column are, at most `room`. */
+/* Width of the widest label of a column, at most `room`, in units of the canvas. */
 static double labels_width(struct picture *p, const struct chart *c, int column, const struct node *node, double room)
 {
 	double w = 0;

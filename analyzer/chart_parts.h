@@ -34,7 +34,7 @@ struct chart {
 	int items;
 };
 
-/* How many of each a chart may have. */
+/* Most rows, panels and parts that a chart may have. */
 struct room { int rows, panels, parts; };
 
 /* Reads one statement. 0 or -ENOMEM. Free with chart_free(). */
@@ -61,7 +61,7 @@ struct picture {
 	bool failed;             /* no memory */
 };
 
-/* Where a panel is: of bars `names` and `labels` are the widths beside the plot. */
+/* The rectangle of a plot, in units of the canvas. */
 struct area { double x, y, w, h; };
 
 /* Writes text around a place: y is its middle. */
@@ -76,7 +76,7 @@ void put_clause(struct picture *p, const char *format, ...) __attribute__((forma
 void end_block(struct picture *p);
 void end_plot(struct picture *p);
 
-/* How a part is filled, as words of gnuplot; `buf` has LOOK_TEXT bytes. */
+/* Fill and line of a part, as words of gnuplot; `buf` has LOOK_TEXT bytes, and is returned. */
 #define LOOK_TEXT 96
 const char *fill_of(char *buf, const struct picture *p, const struct chart *c, int part);
 const char *stroke_of(char *buf, const struct picture *p, const struct chart *c, int part);
@@ -86,10 +86,10 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n);
 double xy_put(struct picture *p, const struct chart *c, int first, int n, double plot);
 double flow_put(struct picture *p, const struct chart *c);
 
-/* Whether each bar says what it is beside it, or inside of each part of it. */
+/* True where each part has the name of its bar, row or panel: then no key is needed. */
 bool bars_name_parts(const struct chart *c);
 
-/* How many panels of bars fit beside each other with their names whole; may be 0. Sets p->shared. */
+/* Panels of bars that fit beside each other with their names whole; may be 0. Sets p->shared. */
 int bars_columns(struct picture *p, const struct chart *c);
 
 /* An axis of a plot: from a value to a place on the canvas. */

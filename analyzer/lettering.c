@@ -57,7 +57,7 @@ double lettering_width(const char *plain, double size, bool bold)
 	return w * size * (bold ? 1.15 : 1);
 }
 
-/* How many bytes of the text fit from its begin, whole characters. */
+/* Bytes of the text that fit from its begin, whole characters. */
 static size_t head_bytes(const char *p, double room, double size, bool bold)
 {
 	size_t len = strlen(p), at = 0, n;

@@ -11,7 +11,7 @@ uint32_t paint_of(const char *word, const uint32_t *taken, int n);
 /* The colour of the sum of several words that have no place of their own. */
 #define PAINT_OTHERS 0xcccccc
 
-/* How part number i is filled where there are no colours: a grey, and the pattern of gnuplot over it, 0 for none. */
+/* Fill of part number i where there are no colours: a grey, and the pattern of gnuplot over it, 0 for none. */
 uint32_t paint_grey(int i, int *pattern);
 
 #endif

@@ -62,7 +62,7 @@ static int asks(const struct question *q, const char *word, size_t len)
 	return other > asked ? other : asked;
 }
 
-/* How much a word says: less, the more questions have it. */
+/* Weight of a word: less, the more questions have it. */
 static int weight(const char *word, size_t len)
 {
 	int n = 0;
@@ -73,7 +73,7 @@ static int weight(const char *word, size_t len)
 	return n ? 5040 / n : 0;
 }
 
-/* How much those of the words of a text say that the question has; *asked counts those that say something at all. A plural is looked for as what it
+/* Weight of those words of a text that the question has; *asked counts those that say something at all. A plural is looked for as what it
  * is of. */
 static int count_words(const struct question *q, const char *text, int *asked)
 {

@@ -229,7 +229,7 @@ static int bind_one(const struct table_copy *t, int i)
 	return sqlite3_bind_value(t->insert, i + 1, value);
 }
 
-/* What one tracer was not asked for is what the other was; of counters, those of processes and of control groups
+/* Records that only one of the two tracers was asked for are no difference; of counters, those of processes and of control groups
  * have no host. */
 static bool is_left_out(const struct table_copy *t)
 {

@@ -85,6 +85,8 @@ static bool keep_asked(const struct run *r, struct rec_file_io *f)
 	return f->read_ops || f->write_ops || f->sync_ops || f->fs_read_bytes || f->fs_write_bytes || f->dev_read_bytes || f->dev_write_bytes;
 }
 
+#define STRANGERS_MAX 65536 /* sums that wait for a whole run, 8 MiB at most: beyond them files of strangers are given, too */
+
 /* Of nobody known, or of a thread of the kernel, on a file that who is asked for has not used? */
 static bool is_strangers(struct run *r, const struct rec_file_io *rec)
 {
@@ -98,7 +100,7 @@ static int on_filesum(void *arg, const struct rec_file_io *rec)
 	struct run *r = arg;
 	struct rec_file_io own = *rec;
 
-	if (r->opts->system && (lives_waits(r->lives, rec->owner) || is_strangers(r, rec)) &&
+	if (r->opts->system && (lives_waits(r->lives, rec->owner) || (r->n_early_sums < STRANGERS_MAX && is_strangers(r, rec))) &&
 	    !grow((void **)&r->early_sums, r->n_early_sums, &r->early_sums_room, sizeof(own))) {
 		r->early_sums[r->n_early_sums++] = own;
 		return 0;

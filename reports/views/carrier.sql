@@ -42,7 +42,7 @@ SELECT n.gid, n.carrier, n.cause, n.by_events,
 FROM named n LEFT JOIN v_file_name f ON f.id = n.file
 GROUP BY n.gid, n.carrier, n.cause, n.by_events, family;
 
--- Who carried the journal of a line on a disk, most first; of btrfs, its trees.
+-- Carriers of a line's journal on a disk, most bytes first; of btrfs, of its trees.
 CREATE TEMP VIEW v_journal_carrier AS
 SELECT gid, dev, group_concat(name, ', ') AS carriers
 FROM (SELECT c.gid, c.dev, r.name FROM v_cell c JOIN carrier r ON r.id = c.carrier

@@ -165,7 +165,7 @@ FROM (SELECT dev, iif(kind IN ('create', 'unlink') AND renames, 'rename', kind) 
       FROM (SELECT *, MAX(kind = 'rename') OVER (PARTITION BY dev) AS renames FROM v_explain_put) GROUP BY 1, 2)
 GROUP BY dev;
 
--- What kind most syncs are of, by line and device of the files: `write` are those that writing calls are themselves
+-- Kind of most syncs, by line and device of the files: `write` are those that writing calls are themselves
 -- (O_SYNC, O_DSYNC). msyncs: those of mapped memory, which are in no sum by file.
 CREATE TEMP TABLE v_explain_how AS
 WITH part AS (
@@ -240,7 +240,7 @@ SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(ops_S_w) AS ops, 
        EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('miss', 'use')) AS short_use
 FROM line;
 
--- What file systems asked their devices for of a file after they had asked for it before in the run, by the ranges of
+-- Reads of ranges of a file that its file system had read from the device before in the run, by the ranges of
 -- events; direct I/O apart, whose places are those on the disk. lost: events that are not there may be such, too.
 CREATE TEMP TABLE v_explain_again AS
 WITH asked AS MATERIALIZED (

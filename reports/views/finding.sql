@@ -20,7 +20,7 @@ SELECT w.*, g.rowid AS line,
                                    iif(w.excess * 100 > w.whole, w.excess, 0) DESC, w.B DESC, w.S DESC, w.gid) AS place
 FROM writer w JOIN v_group g ON g.gid = w.gid;
 
--- What the device bytes of that line are, the largest part first, zeros that no call wrote apart; device, fs: of the
+-- Parts of that line's device bytes, the largest first, zeros that no call wrote apart; device, fs: of the
 -- journal, where it is one.
 CREATE TEMP TABLE v_grew_cause AS
 WITH part AS (

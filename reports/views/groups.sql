@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- groups.sql: Control groups: what iot counts for each and all below it, beside what the kernel charged to them.
 
--- What the kernel charged to a group and all below it, by device; absent: why that is not known.
+-- Bytes of io.stat of a group and all below it, by device, at the end less the begin; absent: why there are none.
 CREATE TEMP TABLE v_charged AS
 SELECT t.cgroup, t.dev, MAX(t.absent) AS absent, sum_if(t.end_value - t.begin_value, t.what = 'wbytes') AS written,
        sum_if(t.end_value - t.begin_value, t.what = 'rbytes') AS read,

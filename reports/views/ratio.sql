@@ -318,7 +318,7 @@ SELECT gid, what, who, pid, rank, weight, ord, ratio, formula, num, numerator, d
        denominator_residual
 FROM pair;
 
--- Which ratios a picture shows: not those of few bytes, in which one block is much. The limit is 1 MiB, and in a small
+-- Ratios that a picture shows: not those of few bytes, in which one block is much. The limit is 1 MiB, and in a small
 -- run 1 % of the most that any line moved by calls.
 CREATE TEMP VIEW v_ratio_drawn AS
 WITH r AS MATERIALIZED (
