@@ -7,7 +7,7 @@ CREATE TEMP TABLE v_unowned AS
 SELECT sym, dev, cause NOT IN ('journal', 'metadata', 'flush', 'unknown') AS contents, SUM(amount) AS amount
 FROM v_piece
 WHERE gid IN (SELECT gid FROM v_group WHERE what = 'unattributed') AND cause <> 'before_run'
-  AND carrier IS NOT (SELECT id FROM carrier WHERE name = 'lazyinit')
+  AND COALESCE(carrier NOT IN (SELECT id FROM carrier WHERE name = 'lazyinit'), 1) -- of older stores none is
   AND sym IN (SELECT sym FROM v_sym WHERE rest = 'device')
 GROUP BY sym, dev, contents HAVING SUM(amount) > 0;
 
