@@ -140,13 +140,11 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	mark = name_mark(BPF_CORE_READ(f, f_path.dentry));
 	if (!e || e->named == mark || e->sent >= MAX_PATHS)
 		return 0;
-	w.out = path_new(id, &k, user);
+	w.out = path_new(PATH_OF_CALL, id, &k, user);
 	if (!w.out) {
 		lose(LOSS_EVENT_OTHER);
 		return 0;
 	}
-	e->named = mark;
-	e->sent++;
 	w.out->block = block;
 	w.out->node = (inode_mode(i) & S_IFMT) == S_IFBLK;
 	w.out->writes = !!(BPF_CORE_READ(f, f_flags) & O_ACCMODE);
@@ -155,7 +153,12 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	w.root = BPF_CORE_READ(t, fs, root.dentry);
 	w.root_mount = mount_of(BPF_CORE_READ(t, fs, root.mnt));
 	bpf_loop(2 * IOT_PATH_PARTS, path_part, &w, 0);
-	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
+	if (path_end(w.out)) {
+		lose(LOSS_EVENT_OTHER);
+		return 0;
+	}
+	e->named = mark;
+	e->sent++;
 	return 0;
 }
 

@@ -4,14 +4,27 @@
 #define IOT_PATH_BPF_H
 
 #include "record.bpf.h"
+#include "twin.bpf.h"
 
-/* An empty path of a file, to be filled and submitted; NULL: no room. */
-static __always_inline struct iot_path *path_new(u32 id, const struct file_key *k, u32 user)
+/* Programs that send paths: of calls, and of changes to a journal. A path is made here and sent as long as it is: files that are made
+ * quickly would fill the ring with room that few of them need. `type` is 0 while nobody makes one. */
+enum { PATH_OF_CALL, PATH_OF_PUT, PATHS };
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOT_COPIES_MOST * PATHS);
+	__type(key, u32);
+	__type(value, struct iot_path);
+} path_rooms SEC(".maps");
+
+/* An empty path of a file, to be filled and sent by path_end(); NULL: a program that was preempted is making one on this processor. */
+static __always_inline struct iot_path *path_new(u32 n, u32 id, const struct file_key *k, u32 user)
 {
-	struct iot_path *p = bpf_ringbuf_reserve(&names, sizeof(*p), 0);
+	struct iot_path *p;
 
-	if (!p)
-		return NULL;
+	n += copy_working() * PATHS;
+	p = bpf_map_lookup_elem(&path_rooms, &n);
+	if (!p || (REDUCED ? p->type : __sync_val_compare_and_swap(&p->type, 0, RING_PATH)))
+		return NULL; /* kernels of the reduced tier, where no atomic operation answers, preempt no program */
 	p->type = RING_PATH;
 	p->file = id;
 	p->dev = k->dev;
@@ -23,6 +36,19 @@ static __always_inline struct iot_path *path_new(u32 id, const struct file_key *
 	p->user = user;
 	p->writes = 0;
 	return p;
+}
+
+/* Sends a path with the names that it has. Returns 0, or not 0 when there is no room. */
+static __always_inline long path_end(struct iot_path *p)
+{
+	u64 len = p->len;
+	long err;
+
+	if (len > sizeof(p->buf))
+		len = sizeof(p->buf);
+	err = bpf_ringbuf_output(&names, p, offsetof(struct iot_path, buf) + len, BPF_RB_NO_WAKEUP);
+	p->type = 0;
+	return err;
 }
 
 /* The name of one component behind those that are there. Not 0: there is no more room, or no name. */

@@ -142,13 +142,12 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 	if (!alias || !name_allowed())
 		return 0;
 	w.d = (struct dentry *)((u64)alias - alias_offset());
-	w.out = path_new(id, &k, user);
+	w.out = path_new(PATH_OF_PUT, id, &k, user);
 	if (!w.out)
 		return 0;
 	w.out->block = inode_block(i);
 	bpf_loop(IOT_PATH_PARTS, name_part, &w, 0);
-	bpf_ringbuf_submit(w.out, BPF_RB_NO_WAKEUP);
-	return 1;
+	return !path_end(w.out);
 }
 
 /* ---- sums ---- */
