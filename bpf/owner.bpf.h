@@ -14,15 +14,44 @@ struct page_key {
 	u64 space, index;      /* page_space(), 64 KiB of the file */
 };
 
-/* Whose each 64 KiB of a loop device's backing file is. */
-#define COARSE_SHIFT 4         /* pages a mark */
+/* Owners of the pages of each 64 KiB of a loop device's backing file. A page that no owner has is nobody's. */
+#define COARSE_SHIFT 4         /* pages an entry */
+#define COARSE_PAGE(index) (1U << ((index) & ((1U << COARSE_SHIFT) - 1)))
+#define LOOP_OWNERS 4          /* those of before are forgotten */
+
+struct loop_marks {
+	u64 owner[LOOP_OWNERS];
+	u32 pages[LOOP_OWNERS]; /* COARSE_PAGE() of each */
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 131072);
 	__type(key, struct page_key);
-	__type(value, u64);    /* owner */
+	__type(value, struct loop_marks);
 } loop_writer SEC(".maps");
+
+/* Two processors may do so at once. */
+static __always_inline void loop_marks_set(struct loop_marks *m, u64 owner, u32 pages)
+{
+	bool set = false;
+
+	for (u32 n = 0; n < LOOP_OWNERS; n++) {
+		if (!set && m->owner[n] == owner) {
+			__sync_fetch_and_or(&m->pages[n], pages);
+			set = true;
+		} else {
+			__sync_fetch_and_and(&m->pages[n], ~pages);
+		}
+	}
+	for (u32 n = 0; n < LOOP_OWNERS && !set; n++) {
+		if (m->pages[n] && n < LOOP_OWNERS - 1)
+			continue;
+		m->owner[n] = owner;
+		m->pages[n] = pages;
+		set = true;
+	}
+}
 
 /* A journal transaction. Who dirtied how many of its blocks: who joined it first is here, the others are in txn_shares, a list that begins
  * here. */
@@ -187,21 +216,45 @@ static __always_inline u64 page_space(struct inode *i)
 	return (u64)i + inode_number(i) * 0x9e3779b97f4a7c15ULL + ((u64)inode_generation(i) << 32);
 }
 
-/* Whose page `index` of a loop device's file is, an inode by its address, with OWNER_LOOP; PROC_NONE: it is no such file. Global: the verifier looks
- * at it once. */
+static __always_inline u64 loop_mark_at(struct inode *i, u64 index)
+{
+	struct page_key k = { page_space(i), index >> COARSE_SHIFT };
+	struct loop_marks *m = bpf_map_lookup_elem(&loop_writer, &k);
+
+	for (u32 n = 0; m && n < LOOP_OWNERS; n++) {
+		if (m->pages[n] & COARSE_PAGE(index))
+			return m->owner[n];
+	}
+	return PROC_NONE;
+}
+
+/* The owner of a page that a loop device's worker submits: of its backing file, or, with direct I/O, of the file or device above. *how says how
+ * that is known. Global: the verifier looks at it once. */
+__noinline u64 loop_page_owner(u64 inode, u64 index, u8 *how)
+{
+	struct inode *i = (struct inode *)inode;
+	struct writer *w = i ? writer_find(i) : NULL;
+	u64 owner;
+
+	if (!how)
+		return PROC_NONE;
+	if (!w || !w->loop)
+		return writer_of_page(inode, index, how);
+	owner = loop_mark_at(i, index);
+	*how = !owner ? HOW_NONE : owner & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
+	return owner;
+}
+
+/* The owner of page `index` of a loop device's file, an inode by its address, with OWNER_LOOP; PROC_NONE: it is no such file. Global: the verifier
+ * looks at it once. */
 __noinline u32 loop_owner(u64 inode, u64 index)
 {
 	struct inode *i = (struct inode *)inode;
 	struct writer *w = i ? writer_find(i) : NULL;
-	struct page_key k = {};
-	u64 *owner;
 
 	if (!w || !w->loop)
 		return PROC_NONE;
-	k.space = page_space(i);
-	k.index = index >> COARSE_SHIFT;
-	owner = bpf_map_lookup_elem(&loop_writer, &k);
-	return owner_top(owner ? *owner : PROC_NONE) | OWNER_LOOP;
+	return owner_top(loop_mark_at(i, index)) | OWNER_LOOP;
 }
 
 static __always_inline bool is_below_loop(u8 cause)

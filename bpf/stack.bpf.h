@@ -186,26 +186,34 @@ __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 
 /* ---- loop devices ---- */
 
-/* A write to a loop device is about to become a write to its backing file: its owner goes along, 64 KiB at a time. */
+/* A write to a loop device is about to become a write to its backing file: its owner goes along, page by page. */
 struct loop_walk {
 	u64 bio, space;        /* page_space() of the backing file */
 	u64 offset;
-	u64 owner, index, last;
+	u64 owner, index, end; /* pages of the backing file */
 };
 
 static long loop_mark(u32 n, struct loop_walk *w)
 {
-	struct page_key k = { w->space, w->index };
-	u64 *owner;
+	struct page_key k = { w->space, w->index >> COARSE_SHIFT };
+	u64 next = (k.index + 1) << COARSE_SHIFT;
+	struct loop_marks *m, new = {};
+	u32 pages;
 
-	if (w->index > w->last)
+	if (w->index >= w->end)
 		return 1;
-	owner = bpf_map_lookup_elem(&loop_writer, &k);
-	if (owner)
-		*owner = w->owner;
-	else
-		bpf_map_update_elem(&loop_writer, &k, &w->owner, BPF_ANY);
-	w->index++;
+	pages = -COARSE_PAGE(w->index) & 0xffff;
+	if (next > w->end)
+		pages &= COARSE_PAGE(w->end) - 1;
+	m = bpf_map_lookup_elem(&loop_writer, &k);
+	if (m) {
+		loop_marks_set(m, w->owner, pages);
+	} else {
+		new.owner[0] = w->owner;
+		new.pages[0] = pages;
+		bpf_map_update_elem(&loop_writer, &k, &new, BPF_ANY);
+	}
+	w->index = next;
 	return 0;
 }
 
@@ -222,8 +230,8 @@ static long loop_bio(u32 n, struct loop_walk *w)
 		from = w->offset + ((u64)NUMBER_AT(b, struct bio, bi_iter.bi_sector) << 9);
 		size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 		w->owner = t->owner;
-		w->index = from >> (PAGE_SHIFT + COARSE_SHIFT);
-		w->last = (from + size - 1) >> (PAGE_SHIFT + COARSE_SHIFT);
+		w->index = from >> PAGE_SHIFT;
+		w->end = (from + size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 		bpf_loop(256, loop_mark, w, 0);
 	}
 	w->bio = POINTER_AT(b, struct bio, bi_next);

@@ -134,16 +134,12 @@ static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct 
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
 }
 
-static __always_inline void tag_loop(struct iot_bio *t, struct inode *i, u64 index)
+/* Bytes for a page of a loop device's backing file, or, with direct I/O, from a page above. More pages may have several owners. */
+static __always_inline void tag_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, bool write)
 {
-	struct page_key k = { page_space(i), index >> COARSE_SHIFT };
-	u64 *o = bpf_map_lookup_elem(&loop_writer, &k);
-
 	t->cause = CAUSE_LOOPBACK;
-	if (!o)
-		return;
-	t->owner = *o;
-	t->how = *o & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
+	t->owner = loop_page_owner((u64)fp->inode, fp->index, &t->how);
+	t->many = write && NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
 }
 
 static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
@@ -318,7 +314,7 @@ __noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end
 	}
 	tag_file(t, fp.inode, c, write);
 	if (t->cause == CAUSE_LOOPBACK) {
-		tag_loop(t, fp.inode, fp.index);
+		tag_loop(b, t, &fp, write);
 		return 0;
 	}
 	t->sub = l->known ? own_inode_sub((u64)fp.inode, l) : SUB_NONE;
@@ -334,17 +330,13 @@ __noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end
 /* A bio that a loop device's worker submits for its backing file. */
 static __always_inline void tag_below_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, struct task_ctx *c, bool write)
 {
-	struct writer *w = fp->inode ? writer_find(fp->inode) : NULL;
-
-	t->cause = CAUSE_LOOPBACK;
 	if (!write || !fp->inode) {
+		t->cause = CAUSE_LOOPBACK;
 		t->owner = owner_current(c, &t->how);
 		if (fp->inode && is_blockdev(fp->inode) && NUMBER_AT(fp->inode, struct inode, i_rdev) == bio_dev(b))
 			t->cause = CAUSE_METADATA;
-	} else if (w && w->loop) { /* the backing file's own pages, else those of the file above */
-		tag_loop(t, fp->inode, fp->index);
 	} else {
-		t->owner = writer_of_page((u64)fp->inode, fp->index, &t->how);
+		tag_loop(b, t, fp, write);
 	}
 }
 
@@ -415,7 +407,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 	}
 	tag_file(t, fp.inode, c, write);
 	if (t->cause == CAUSE_LOOPBACK)
-		tag_loop(t, fp.inode, fp.index);
+		tag_loop(b, t, &fp, write);
 	else if (is_meta(b) && !is_on(fp.inode, EXT4_SUPER_MAGIC)) {
 		/* a file system that keeps its structures in an inode of its own; ext4 marks so what it has had in its journal */
 		t->cause = CAUSE_METADATA;

@@ -51,10 +51,16 @@ static __always_inline void walk_owner(struct walk *w, struct inode *i, u64 inde
 
 	if (w->alike.inode == (u64)i && index >= w->alike.from && index < w->alike.to)
 		return;
-	w->alike.owner = writer_of_page((u64)i, index, &how);
-	w->alike.how = how;
 	w->alike.inode = (u64)i;
 	w->alike.from = index;
+	if (is_below_loop(w->tag.cause)) {
+		w->alike.owner = loop_page_owner((u64)i, index, &how);
+		w->alike.how = how;
+		w->alike.to = index + 1;
+		return;
+	}
+	w->alike.owner = writer_of_page((u64)i, index, &how);
+	w->alike.how = how;
 	w->alike.to = index + pages_alike((u64)i, index);
 	if (w->key.kind == KIND_FS_WRITE)
 		w->wanted = page_carried(i, index);

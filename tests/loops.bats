@@ -48,24 +48,27 @@ measure() { # WHO COMMAND...
 	done
 }
 
-@test "a loop device with direct I/O on a file of ext4 and btrfs: P is what the disk wrote, and each of two has his contents" {
-	local outer before
+@test "two who write at once to a loop device on ext4 and btrfs: P is what the disk wrote, and each has his contents" {
+	local outer before direct
 
-	nest_options=--direct-io=on
-	for outer in ext4 btrfs; do
-		nest $outer ext4
-		same "$outer: direct I/O" "$(<"/sys/block/${top#/dev/}/loop/dio")" 1
-		ln -sf "$io" alpha
-		ln -sf "$io" beta
-		before=$(counter "$disk")
-		traced -- sh -c './alpha --api odsync --file "$0/a" --count 64 >a.json & ./beta --api odsync --file "$0/b" --count 48 >b.json; wait' "$at"
-		before=$(($(counter "$disk") - before))
-		same "$outer: P" "$(total bytes "kind = 'block_write' AND dev = '$disk_no'")" "$before"
-		between "$outer: alpha's" "$(total bytes "kind = 'block_write' AND dev = '$disk_no' AND cause = 'loopback' AND how = 'inode' AND comm = 'alpha'")" $((64 * 4096)) $((64 * 4096 + 65536))
-		between "$outer: beta's" "$(total bytes "kind = 'block_write' AND dev = '$disk_no' AND cause = 'loopback' AND how = 'inode' AND comm = 'beta'")" $((48 * 4096)) $((48 * 4096 + 65536))
-		"$analyze" verify "$store" >verify.txt || fail "verify: $(grep MISMATCH verify.txt)"
-		grep -q "^P: .* ${disk#/dev/} .* OK .*${top#/dev/}" verify.txt
-		nest_down
+	for direct in on off; do
+		nest_options=--direct-io=$direct
+		for outer in ext4 btrfs; do
+			nest $outer ext4
+			same "$outer: direct I/O" "$(<"/sys/block/${top#/dev/}/loop/dio")" $([ $direct = on ] && echo 1 || echo 0)
+			ln -sf "$io" alpha
+			ln -sf "$io" beta
+			before=$(counter "$disk")
+			traced -- sh -c './alpha --api odsync --file "$0/a" --count 64 >a.json & ./beta --api odsync --file "$0/b" --count 48 >b.json; wait' "$at"
+			before=$(($(counter "$disk") - before))
+			same "$outer, direct $direct: P" "$(total bytes "kind = 'block_write' AND dev = '$disk_no'")" "$before"
+			contents() { total bytes "kind = 'block_write' AND dev = '$disk_no' AND cause = 'loopback' AND how = 'inode' AND comm = '$1'"; }
+			between "$outer, direct $direct: alpha's" "$(contents alpha)" $((64 * 4096)) $((64 * 4096 + 65536))
+			between "$outer, direct $direct: beta's" "$(contents beta)" $((48 * 4096)) $((48 * 4096 + 65536))
+			"$analyze" verify "$store" >verify.txt || fail "verify: $(grep MISMATCH verify.txt)"
+			grep -q "^P: .* ${disk#/dev/} .* OK .*${top#/dev/}" verify.txt
+			nest_down
+		done
 	done
 }
 
