@@ -60,6 +60,11 @@ static void lose_patience(struct run *r)
 
 	if (stop_asked_ns() > r->calm_begun && now - stop_asked_ns() >= SIGNAL_NS)
 		settle_skip(r->job, true);
+	if (r->calm_since < settle_since_ns(r->job)) { /* the next file system has just begun */
+		r->calm_ops = ops_now(r, settle_dev(r->job));
+		r->calm_since = now;
+		return;
+	}
 	if (now - settle_since_ns(r->job) < STALL_NS)
 		return;
 	if (settle_is_remote(r->job)) {
@@ -197,7 +202,8 @@ static void settle_sync(struct run *r)
 	if (r->err)
 		return;
 	r->settle_ns = since_start(r);
-	r->calm_begun = r->calm_since = clock_now(CLOCK_MONOTONIC);
+	r->calm_begun = clock_now(CLOCK_MONOTONIC);
+	r->calm_since = 0;
 	run_record_until(r, sync_over);
 	settle_free(r->job);
 	if (r->err || stop_again())
