@@ -150,7 +150,7 @@ WITH whole AS MATERIALIZED (
        HAVING SUM(a.again) >= 65536 AND SUM(a.again) > 0.05 * w.B_r
        UNION ALL
        SELECT 'below', 1, B - F, printf('what devices wrote and no file system submitted: hop_blk (B/F) = %.3f', B * 1.0 / F),
-              'breakdown, table devices', 'the same on one plain device', B - F
+              'breakdown, table devices', iif(B > 1.1 * own, 'the same on one plain device', ''), B - F
        FROM whole
        WHERE F > 0 AND NOT short AND B > 1.01 * F
        UNION ALL
@@ -188,7 +188,7 @@ WITH whole AS MATERIALIZED (
              SELECT SUM(timed), SUM(sum_ns), MAX(max_ns) FROM v_explain_time WHERE NOT EXISTS (SELECT 1 FROM v_sync_event) HAVING SUM(timed) > 0)
        UNION ALL
        SELECT 'flushes', 4.1, 0, printf('devices were flushed %d time%s for %d sync%s: flush_amp = %.3f', flushes, iif(flushes = 1, '', 's'), syncs, iif(syncs = 1, '', 's'), flushes * 1.0 / syncs),
-              'amplification, table syncs', iif(syncs > 1, 'a device whose write cache is safe (write_cache: write through)', ''), NULL
+              'amplification, table syncs', iif(syncs > 1 AND B > 1.1 * own, 'a device whose write cache is safe (write_cache: write through)', ''), NULL
        FROM whole
        WHERE flushes > 0 AND syncs > 0 AND NOT short AND NOT short_S
        UNION ALL
