@@ -120,9 +120,15 @@ all() { # FS
 # Pages that were dirty before the run are nobody's until they are stored over: then they are the storing process's, as with a write.
 over() { # FS
 	body() {
-		rm -f run.sqlite*
-		(cd "$IOT_MNT" && python3 "$BATS_TEST_TMPDIR/before.py")
-		(cd "$IOT_MNT" && traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
+		local try
+
+		for try in 1 2 3; do # a sync(2) of somebody else on this machine cleans the page that is to be dirty before the run
+			rm -f run.sqlite*
+			(cd "$IOT_MNT" && python3 "$BATS_TEST_TMPDIR/before.py")
+			(cd "$IOT_MNT" && traced -- python3 "$BATS_TEST_TMPDIR/scene.py")
+			[ "$(q "SELECT COALESCE(SUM(dirty_start), 0) FROM l WHERE path GLOB '$IOT_MNT/left'")" = 0 ] || break
+		done
+		: "$try"
 		same "$1: dirtied, written, dirty before, unexpected, still dirty" "$(q "SELECT SUM(dirtied), SUM(written), SUM(dirty_start), SUM(unexpected), SUM(dirty_end)
 			FROM l WHERE path GLOB '$IOT_MNT/*' GROUP BY path ORDER BY path" | tr '\n' ',')" "4096 4096 0 0 0,0 4096 4096 0 0,4096 4096 0 0 0,"
 		same "$1: of nobody" "$(q "SELECT SUM(written) FROM l WHERE owner = 0 AND path GLOB '$IOT_MNT/*'")" 4096
