@@ -42,8 +42,9 @@ bool chart_has(const struct answer *a);
 /* Has one of them anything to draw? */
 bool chart_has_rows(const struct answer *a);
 
-/* All charts of the answer as a script for gnuplot and the data that it reads from NAME.dat: NAME is of letters, digits, _ and -. `style` is the
- * text of reports/pen.gp. Returns 0 or an exit status: EXIT_DATA when there is nothing to draw. */
+/* All charts of the answer as a script for gnuplot and the data that it reads from NAME.dat: NAME is
+ * of letters, digits, _ and -. `style` is the text of reports/chart.gp. Returns 0 or an exit status:
+ * EXIT_DATA when there is nothing to draw. */
 int chart_draw(const struct answer *a, const struct look *look, const char *name, const char *style, FILE *data, FILE *script);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* query.c - the query runner: the only file of the analyzer that knows SQLite.
+/* query.c - the query runner: opens a store, binds what is asked, runs statements into a grid.
  *
- * A store may come from a stranger: it is opened as opener.h says, and every value of the command line is bound, never pasted.
+ * It is the only file of the analyzer that prepares statements. fold.c, functions.c, order.c,
+ * overlap.c and sizes.c include sqlite3.h too: they register functions of SQL.
+ * A store may come from a stranger: it is opened as opener.h says, and every value of the command
+ * line is bound, never pasted.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* query.h - a store, opened to be read, and statements asked of it. Only query.c knows SQLite. */
+/* query.h - a store, opened to be read, and statements asked of it. What SQLite needs stays behind it, in query.c. */
 #ifndef IOT_ANALYZER_QUERY_H
 #define IOT_ANALYZER_QUERY_H
 

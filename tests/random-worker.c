@@ -4,7 +4,7 @@
  * usage: random-worker SOCKET             the host: forks workers on command, so that they are all its children
  *        random-worker SOCKET ID NAME     one worker
  *
- * Talks over the Unix socket SOCKET that tests/random.py listens on; begins with "ID PID\n". One line is one command:
+ * Talks over the Unix socket SOCKET that tests/random-programs.py listens on; begins with "ID PID\n". One line is one command:
  *	OP KEY=NUMBER... mode=LETTERS
  * and is answered by one line: KEY=NUMBER..., see answer(). A descriptor is opened once for a file and a mode, and kept until
  * `close`. To add a call: a row in ops[] and a function of a few lines.

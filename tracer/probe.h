@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* probe.h - the kernel side as the rest of the tracer sees it: load, attach, gate, consume, read.
  *
- * Only probe.c includes libbpf. Every function that can fail returns 0 or a negative errno and has reported
- * the error on stderr by then.
+ * Only the files probe*.c include libbpf, most by way of probe_parts.h. Every function that can fail
+ * returns 0 or a negative errno and has reported the error on stderr by then.
  */
 #ifndef IOT_PROBE_H
 #define IOT_PROBE_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* stop.c - signals, and how long an output that takes nothing is waited for.
  *
- * Signals are blocked and taken with sigtimedwait(2) by the loop. It does not run while an output waits; then stream/out.c asks here
- * every few milliseconds. An output that is merely slow is never given up while the run goes on.
+ * Signals are blocked and taken with sigtimedwait(2) by the loop. It does not run while an output
+ * waits; then base/out.c asks here every few milliseconds. An output that is merely slow is never
+ * given up while the run goes on.
  */
 #include <errno.h>
 #include <sys/time.h>
