@@ -323,6 +323,14 @@ five: all
 bench: all $(B)/floor
 	$(Q)tests/bench
 
+## make doc-pictures  draw the pictures of doc/ from their sources (needs the Debian package graphviz)
+.PHONY: doc-pictures
+doc-pictures: $(patsubst %.dot,%.svg,$(wildcard doc/*.dot))
+doc/%.svg: doc/%.dot
+	@$(call need,dot,graphviz)
+	$(call say,DOT,$@)
+	$(Q)dot -Tsvg $< -o $@ && sed -i '1a <!-- SPDX-License-Identifier: GPL-3.0-only -->' $@
+
 include packaging/packages.mk
 
 ## make clean     remove build/

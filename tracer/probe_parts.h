@@ -45,7 +45,7 @@ extern const struct needed needed[];
 extern const size_t n_needed;
 
 /* What a program must be for, where its tracepoint had other arguments in other kernels. args: how many arguments
- * the tracepoint must have, 0 any. full: the full tier needs it (DESIGN section 10). twin: a second copy that is not preempted, for kernels
+ * the tracepoint must have, 0 any. full: the full tier needs it (INTERNALS section 9). twin: a second copy that is not preempted, for kernels
  * that skip the first. reduced: only objects of the reduced tier have it. most: IOT_COPIES_MOST. spare: without it no byte is missing and none
  * has another owner. */
 struct program {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* truth.h - counters that the kernel keeps for itself, read at both ends of a run (DESIGN section 1.1). */
+/* truth.h - counters that the kernel keeps for itself, read at both ends of a run (INTERNALS section 7). */
 #ifndef IOT_TRUTH_H
 #define IOT_TRUTH_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* match.c - which system a process belongs to, by what can be seen of it from outside.
  *
- * The rules are tried in a fixed order over all systems (DESIGN section 6): name of the thread-group leader, argv[0], program,
+ * The rules are tried in a fixed order over all systems (INTERNALS section 11): name of the thread-group leader, argv[0], program,
  * control group, arguments. Who holds a rule only says what he is: what the kernel knows must confirm it (proof_of), or it
  * stays a claim, and the search goes on. The name of the current thread is never asked: the threads that do the I/O of Ceph,
  * GlusterFS and RocksDB are not named after their system.
