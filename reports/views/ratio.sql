@@ -57,9 +57,15 @@ WHERE EXISTS (SELECT 1 FROM lone)
                   WHERE t.line = h.line AND p.sym = 'mapped' AND p.amount > 0)
 GROUP BY h.line;
 
--- What of a volume may be a line's and has no known owner, on the devices that the line used.
+-- What of a volume may be a line's and has no known owner, on the devices that the line used. Where sums lost their
+-- owner because a table was full, the line may have used any.
 CREATE TEMP TABLE v_residual AS
-WITH able AS (SELECT line, sym, dev, MAX(contents) AS contents FROM v_used GROUP BY line, sym, dev)
+WITH able AS (SELECT line, sym, dev, MAX(contents) AS contents
+              FROM (SELECT line, sym, dev, contents FROM v_used
+                    UNION ALL
+                    SELECT u.line, n.sym, n.dev, 1 FROM (SELECT DISTINCT line FROM v_used) u CROSS JOIN v_unowned n
+                    WHERE EXISTS (SELECT 1 FROM v_lost WHERE effect = 'owner' AND layer = 'all'))
+              GROUP BY line, sym, dev)
 SELECT u.line AS gid, u.sym,
        sum_if(n.amount, NOT n.contents) +
            min(sum_if(n.amount, n.contents),
