@@ -114,6 +114,7 @@ static void add_changed(void *arg, const struct iot_put_key *k, const struct iot
 }
 
 struct places {
+	struct devices *devices;
 	char **mounts;
 	u32 *devs;
 	bool *remote;
@@ -149,7 +150,7 @@ static void add_below(void *arg, const struct rec_level *l)
 			p->n--;
 		}
 		if (p->n < MAX_PLACES)
-			add_place(p, strdup(l->name), l->below, false);
+			add_place(p, strdup(l->name), l->below, devices_mount(p->devices, l->below) && devices_mount_is_remote(p->devices));
 	}
 	p->depth++;
 	devices_levels(l->below, add_below, p);
@@ -190,7 +191,7 @@ static void settle_sync(struct run *r)
 	char *mounts[MAX_PLACES];
 	u32 devs[MAX_PLACES];
 	bool remote[MAX_PLACES];
-	struct settle_what what = find_mounts(r, &(struct places){ mounts, devs, remote });
+	struct settle_what what = find_mounts(r, &(struct places){ r->devices, mounts, devs, remote });
 
 	if (!what.n && !what.all) {
 		r->horizon = what.checkpoint ? "after_checkpoint" : "after_sync"; /* nothing was written, nothing is dirty */
