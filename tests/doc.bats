@@ -85,11 +85,11 @@ programs() {
 	for doc in CONTRIBUTING.md doc/INTERNALS.md doc/*.dot; do named "$doc" | grep -xE '[a-z0-9]+__[a-z_]+' | with_name "$doc"; done | sort -u
 }
 
-is_function() { grep -qwF -- "$2" "$BATS_TEST_TMPDIR/code"; } # DOCUMENT NAME
+is_function() { grep -qxF -- "$2" "$BATS_TEST_TMPDIR/words"; } # DOCUMENT NAME
 is_program() { grep -rqF "{ \"$2\"," --include='*.c' tracer; } # a row of `programs`
 
 @test "each function and program that the documents name is in the code" {
-	find base bpf stream tracer analyzer -name '*.[ch]' -exec cat {} + >"$BATS_TEST_TMPDIR/code"
+	find base bpf stream tracer analyzer -name '*.[ch]' -exec cat {} + | tr -cs 'A-Za-z0-9_' '\n' | sort -u >"$BATS_TEST_TMPDIR/words"
 	empty "no such function" "$(functions | each 60 is_function)"
 	empty "no such program" "$(programs | each 15 is_program)"
 }
