@@ -23,7 +23,11 @@ $(B)/completions/%/iot-analyze: $(B)/iot-analyze
 
 $(B)/iot-glossary.7: packaging/glossary analyzer/terms.def
 	$(Q)mkdir -p $(@D)
-	$(Q)$^ >$@
+	$(Q)$< man analyzer/terms.def >$@
+
+## make doc/GLOSSARY.md  the glossary, of the words that `iot-analyze help` knows; it is kept in git
+doc/GLOSSARY.md: packaging/glossary analyzer/terms.def
+	$(Q)$< markdown analyzer/terms.def >$@
 
 # MODE:FOLDER:FILE...: what install puts where, and uninstall takes away. To add a file: its name here.
 to = $(patsubst %,$1:%,$2)
