@@ -141,6 +141,14 @@ without_clang() { make -s -C "$1" CLANG=no-such-clang "${@:2}"; }
 	grep -q ', prebuilt$' r/build/bpf/made_by
 }
 
+@test "iot-doc has each file that the README links to, where the links find it" {
+	for file in $(grep -oE '\]\([a-zA-Z][^):#]*' "$root/README.md" | cut -c3-); do
+		grep -qxF "$file" "$root/debian/iot-doc.docs" ||
+			awk -v wanted="usr/share/doc/iot/$file" '{ n = split($1, part, "/"); at = $2 "/" part[n] } at == wanted || index(wanted, at "/") == 1 { found = 1 }
+				END { exit !found }' "$root/debian/iot-doc.install" || fail "$file is in no package"
+	done
+}
+
 @test "make dist: the same bytes, whatever the folder's times, owners and order are" {
 	release r
 	make -s -C "$root" B="$IOT_BUILD" dist

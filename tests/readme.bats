@@ -94,9 +94,9 @@ picture() {
 	done
 }
 
-@test "the manual says of the cost of an event what the README says" {
+@test "the manual says of the cost of an event what doc/RESULTS.md says" {
 	cost='[0-9.]+ as JSON Lines, [0-9.]+ into a store'
-	said=$(grep -oE "$cost" "$root/README.md")
+	said=$(grep -oE "$cost" "$root/doc/RESULTS.md")
 	[ -n "$said" ]
 	same "the manual" "$(grep -oE "$cost" "$root/tracer/iot-trace.8")" "$said"
 }
