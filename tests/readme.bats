@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-only
-# readme.bats - the README's examples do what it shows. A block of "console" holds commands behind "$ ", which go on in
-# lines that begin with four blanks, and what they print; "..." in a line stands for any text, and a line that is only
-# "..." for any lines. Runs of blanks are one blank: columns are as wide as their numbers.
+# readme.bats - the README's examples do what it shows, and what it and the pages of doc/ name exists. A block of
+# "console" holds commands behind "$ ", which go on in lines that begin with four blanks, and what they print; "..." in
+# a line stands for any text, and a line that is only "..." for any lines. Runs of blanks are one blank: columns are as
+# wide as their numbers.
 
 load helper
 
@@ -78,20 +79,29 @@ picture() {
 	with_fs ext4 256M -O '^orphan_file,^metadata_csum_seed' -- body
 }
 
-@test "every folder and option that the README names exists" {
+@test "every folder and file that the README and the pages of doc/ name exists" {
 	cd "$root"
-	for dir in $(grep -oE '^\| `[a-z]+/`' README.md | tr -d '|` '); do
+	mapfile -t pages < <(ls README.md CONTRIBUTING.md doc/*.md)
+	named=$(grep -ohE '^\| `[a-z]+/`' "${pages[@]}" | tr -d '|` ')
+	[ "$(wc -l <<<"$named")" -ge 6 ]
+	for dir in $named; do
 		[ -d "$dir" ] || fail "no folder $dir"
 	done
-	for path in $(grep -oE '`(base|bpf|stream|tracer|analyzer|reports|tests|workloads)/[a-z0-9_/.-]+[ `]' README.md | tr -d '` '); do
+	named=$(grep -ohE '`(base|bpf|stream|tracer|analyzer|reports|tests|workloads)/[a-z0-9_/.-]+[ `]' "${pages[@]}" | tr -d '` ')
+	[ "$(wc -l <<<"$named")" -ge 20 ]
+	for path in $named; do
 		[ -e "$path" ] || fail "no $path"
 	done
 	# a row in, or of, `TABLE` in, or of, `FILE`
-	tables=$(grep -oE '(row|and) (of|in) `[A-Za-z_]+(\[\])?` (of|in) `[a-z_/-]+\.[a-z]+`' README.md | sed -E 's/.*`([A-Za-z_]+)(\[\])?`.*`([^`]+)`/\1:\3/')
+	tables=$(grep -ohE '(row|and) (of|in) `[A-Za-z_]+(\[\])?` (of|in) `[a-z_/-]+\.[a-z]+`' "${pages[@]}" | sed -E 's/.*`([A-Za-z_]+)(\[\])?`.*`([^`]+)`/\1:\3/')
 	[ "$(wc -l <<<"$tables")" -ge 6 ]
 	for word in $tables; do
 		grep -q "\b${word%%:*}\b" "${word#*:}" || fail "no table ${word%%:*} in ${word#*:}"
 	done
+}
+
+@test "the README has at most 150 lines" {
+	[ "$(wc -l <"$root/README.md")" -le 150 ]
 }
 
 @test "the manual says of the cost of an event what doc/RESULTS.md says" {
