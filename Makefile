@@ -22,7 +22,7 @@ PKGS_RUN := gnuplot-nox sqlite3 util-linux mount e2fsprogs kmod
 PKGS_TEST := attr bindfs xfsprogs btrfs-progs libclang-rt-dev llvm bats fio iproute2 strace libaio-dev dmsetup lvm2 mdadm \
 	python3-minimal qemu-system-x86 busybox-static cpio xz-utils shellcheck git procps util-linux-extra zsh man-db texlive-latex-base
 
-# A second compiler for the kernel side (tests/compilers.bats): not the one that the package clang is.
+# A second compiler for the kernel side (tests/machine/compilers.bats): not the one that the package clang is.
 PKGS_TEST += $(if $(shell grep -s '^12' /etc/debian_version),clang-19,clang-17)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-missing-field-initializers
@@ -45,6 +45,7 @@ inc_tracer := -Ibase -Ibpf -Istream
 inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
 inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
+inc_tests/model := -Iworkloads
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
 # For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/arch.h).
 machine := $(shell $(CC) -dumpmachine 2>/dev/null)
@@ -63,7 +64,7 @@ stream_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard stream/*.c)))
 systems_src := $(sort $(wildcard tracer/systems/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tracer/*.c)) $(systems_src))
 io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
-random_obj := $(patsubst %.c,$(B)/%.o,tests/random-worker.c $(wildcard tests/random_*.c) workloads/uring.c)
+random_obj := $(patsubst %.c,$(B)/%.o,tests/model/random-worker.c $(wildcard tests/model/random_*.c) workloads/uring.c)
 analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*.c))) $(B)/reports.o
 # What runs once an event, a row or a cell.
 hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run_ring.o text.o text_names.o)
@@ -79,11 +80,11 @@ help:
 
 ## make setup     install the Debian packages that build and run iot, where one is missing (root)
 setup:
-	$(Q)tests/setup $(PKGS_BUILD) $(PKGS_RUN)
+	$(Q)tests/tools/setup $(PKGS_BUILD) $(PKGS_RUN)
 
 ## make setup-check  install these, and what the tests need (root)
 setup-check:
-	$(Q)tests/setup $(PKGS_BUILD) $(PKGS_RUN) $(PKGS_TEST)
+	$(Q)tests/tools/setup $(PKGS_BUILD) $(PKGS_RUN) $(PKGS_TEST)
 
 ## make all       build iot-trace, iot-analyze and the workload generator into build/
 # One line that names the package, instead of a compiler's error.
@@ -132,10 +133,10 @@ $(B)/tracer/probe_version.o: $(B)/bpf/made_by
 $(B)/tracer/probe_version.o: CFLAGS_ALL += -Wa,-I$(B)/bpf
 
 # What any tracer of system calls costs, for the bench.
-$(B)/floor.bpf.o: tests/floor.bpf.c Makefile | $(B)/.tools
+$(B)/floor.bpf.o: tests/tools/floor.bpf.c Makefile | $(B)/.tools
 	$(call say,BPF,$<)
 	$(Q)$(CLANG) $(BPFFLAGS) -c $< -o $@
-$(B)/floor: tests/floor.c $(B)/floor.bpf.o
+$(B)/floor: tests/tools/floor.c $(B)/floor.bpf.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lbpf
 
@@ -145,20 +146,20 @@ $(B)/tracer/systems/load.o: tracer/systems/systems.json
 # Test programs that need no kernel side.
 base_src := $(wildcard base/*.c)
 detect_src := $(systems_src) $(base_src)
-$(B)/tests/detect: tests/detect.c $(detect_src:%.c=$(B)/%.o)
+$(B)/tests/detect: tests/unit/detect.c $(detect_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson
-$(B)/tests/detect-asan: tests/detect.c $(detect_src) $(wildcard tracer/*.h tracer/systems/*.h stream/*.h stream/*.def base/*.h) tracer/systems/systems.json
+$(B)/tests/detect-asan: tests/unit/detect.c $(detect_src) $(wildcard tracer/*.h tracer/systems/*.h stream/*.h stream/*.def base/*.h) tracer/systems/systems.json
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -U_FORTIFY_SOURCE -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
 
-$(B)/stats: tests/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
+$(B)/stats: tests/analyze/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
-$(B)/packs: tests/packs.c $(B)/tracer/packs.o $(base_src:%.c=$(B)/%.o)
+$(B)/packs: tests/trace/packs.c $(B)/tracer/packs.o $(base_src:%.c=$(B)/%.o)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lpthread
 
@@ -214,29 +215,29 @@ $(B)/random-worker: $(random_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(random_obj) -o $@ -static -pthread
 
-$(B)/forker $(B)/leaver: $(B)/%: tests/%.c Makefile | $(B)/.tools
+$(B)/forker $(B)/leaver: $(B)/%: tests/lib/%.c Makefile | $(B)/.tools
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -static
 
 # Calls that go wrong, and who looks at what is left then.
-$(B)/faulty.so: tests/faulty.c tests/faulty.h Makefile | $(B)/.tools
+$(B)/faulty.so: tests/unit/faulty.c tests/unit/faulty.h Makefile | $(B)/.tools
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -fPIC -shared $< -o $@ -ldl
-$(B)/faulty-run: tests/faulty-run.c tests/faulty.h Makefile | $(B)/.tools
+$(B)/faulty-run: tests/unit/faulty-run.c tests/unit/faulty.h Makefile | $(B)/.tools
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $< -o $@ -lsqlite3
 
 # Drivers of the tests, plain and with sanitizers.
 SANITIZE := -U_FORTIFY_SOURCE -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-$(B)/stream-tool: tests/stream-tool.c $(stream_obj) $(base_obj)
+$(B)/stream-tool: tests/unit/stream-tool.c $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lcjson -lsqlite3
 
-$(B)/stream-tool-asan: tests/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
+$(B)/stream-tool-asan: tests/unit/stream-tool.c $(wildcard stream/*.[ch] base/*.[ch]) stream/*.def bpf/fields.def bpf/kinds.def
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $(SANITIZE) $(filter %.c,$^) -o $@ -lcjson -lsqlite3
 
-# Targets of tests/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
+# Targets of tests/unit/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store report
 FUZZFLAGS := -U_FORTIFY_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 fuzz_rules := $(systems_src)
@@ -244,7 +245,7 @@ fuzz_ledger := analyzer/payload.c
 fuzz_options := tracer/options.c tracer/groups.c tracer/tracer.c $(systems_src)
 fuzz_questions := analyzer/options.c
 fuzz_report := $(filter-out analyzer/main.c,$(wildcard analyzer/*.c))
-# Calls that tests/fuzz.c takes over: stores in memory, without waiting.
+# Calls that tests/unit/fuzz.c takes over: stores in memory, without waiting.
 wrap = $(addprefix -Wl$(comma)--wrap=,sqlite3_open_v2 sqlite3_progress_handler $1)
 comma := ,
 fuzz_link_store = $(call wrap,schema_check_objects)
@@ -258,14 +259,14 @@ $(B)/fuzz/%.o: %.c Makefile | $(B)/.tools
 	$(Q)$(CLANG) $(CFLAGS_ALL) $(call includes,$*) $(FUZZFLAGS) -MMD -MP -c $< -o $@
 $(B)/fuzz/tracer/systems/load.o: tracer/systems/systems.json
 .SECONDEXPANSION:
-$(fuzz_bin): $(B)/fuzz/%: tests/fuzz.c $$(call fuzz_objects,$$*)
+$(fuzz_bin): $(B)/fuzz/%: tests/unit/fuzz.c $$(call fuzz_objects,$$*)
 	$(call say,FUZZ,$@)
 	$(Q)$(CLANG) $(CFLAGS_ALL) $(inc_tests) $(FUZZFLAGS) -fsanitize=fuzzer -DFUZZ_$* $^ $(fuzz_link_$*) -o $@ -lcjson -lsqlite3 -lm
-$(B)/fuzz/base.sqlite: tests/gen-run.py tests/fuzz-base $(B)/iot-analyze
+$(B)/fuzz/base.sqlite: tests/lib/gen-run.py tests/unit/fuzz-base $(B)/iot-analyze
 	$(Q)rm -f $@.full
 	$(Q)mkdir -p $(@D)
-	$(Q)python3 tests/gen-run.py 300 | $(B)/iot-analyze ingest $@.full
-	$(Q)tests/fuzz-base $@.full $@
+	$(Q)python3 tests/lib/gen-run.py 300 | $(B)/iot-analyze ingest $@.full
+	$(Q)tests/unit/fuzz-base $@.full $@
 
 # Programs that drive tests.
 .PHONY: drivers
@@ -276,7 +277,7 @@ parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc))
 
 ## make fuzz      feed damaged input to all that reads some, IOT_FUZZ seconds in all (default 60)
 fuzz: $(fuzz_bin) $(B)/fuzz/base.sqlite
-	$(Q)tests/fuzz $${IOT_FUZZ:-60}
+	$(Q)tests/unit/fuzz $${IOT_FUZZ:-60}
 
 ## make demo      set up, build, trace real workloads; one screen says what was found, and names a picture and a page (root)
 demo: setup
@@ -288,32 +289,32 @@ check: setup-check
 	$(Q)$(MAKE) --no-print-directory $(parallel) all
 	$(Q)tests/run
 
-## make check-mutants  plant the faults of tests/mutants.txt one at a time, and count those that the tests catch: half an hour (root)
+## make check-mutants  plant the faults of tests/tools/mutants.txt one at a time, and count those that the tests catch: half an hour (root)
 check-mutants: all
-	$(Q)tests/mutants
+	$(Q)tests/tools/mutants
 
 ## make check-asan  the tests on programs built with AddressSanitizer and UBSan, in a copy of the tree: 45 minutes (root)
 check-asan: setup-check
-	$(Q)tests/asan
+	$(Q)tests/tools/asan
 
 ## make check-systems  the tests of all storage systems; installs what is missing, builds MinIO once (root)
 check-systems: setup-check
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)IOT_SYSTEMS=all tests/run tests/loads-*.bats tests/systems.bats
+	$(Q)IOT_SYSTEMS=all tests/run tests/systems/loads-*.bats tests/systems/systems.bats
 
 ## make check-vm  the tests in virtual machines under every kernel, and a line for each that counts them; KERNEL=6.12: that one alone (root)
 check-vm: setup-check
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/check-vm $(KERNEL)
+	$(Q)tests/tools/check-vm $(KERNEL)
 
 ## make check-compilers  the programs of the kernel side by compiler (clang-14 to clang-19, where installed) and kernel: nothing may be refused (root)
 check-compilers: all
-	$(Q)tests/check-compilers
+	$(Q)tests/tools/check-compilers
 
 ## make check-release  all of these and long forms of some, one after another, a line for each: three hours (root)
 check-release: setup-check
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/check-release
+	$(Q)tests/tools/check-release
 
 ## make five      five real storage systems in one traced run: the tables that compare them, and charts in build/five (root)
 five: all
@@ -321,7 +322,7 @@ five: all
 
 ## make bench     measure iot's own cost beside other tracers, interleaved (root)
 bench: all $(B)/floor
-	$(Q)tests/bench
+	$(Q)tests/tools/bench
 
 ## make doc-pictures  draw the pictures of doc/ from their sources (needs the Debian package graphviz)
 .PHONY: doc-pictures

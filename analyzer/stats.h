@@ -29,7 +29,7 @@ double stats_median(double *value, size_t n);
 /* 95 % interval of the median of n values: the percentile bootstrap (B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993,
  * chapter 13). Of means it is too narrow for few values (T. Hesterberg, arXiv:1411.5279, section 4.3); of medians it is not: with 5 values it
  * reaches from the least to the largest, which hold the median of any distribution in 93.75 % (1 - 2/2^5), and that of a difference of medians, below, holds
- * it in 95 to 97 % (tests/compare.bats). Below 5 values it is too narrow. Not known for n < 2. 0 or -ENOMEM. */
+ * it in 95 to 97 % (tests/analyze/compare.bats). Below 5 values it is too narrow. Not known for n < 2. 0 or -ENOMEM. */
 int stats_median_span(const double *value, size_t n, struct span *out);
 
 /* 95 % interval of median(b) / median(a) - 1 likewise. Not known where either has fewer than 2 values, or median(a) may be 0. */

@@ -100,4 +100,4 @@ image: static
 
 ## make check-packages  packages, static programs and image, in bare Debian 11, 12 and 13 and in a machine with 6.1 (root)
 check-packages: all
-	$(Q)IOT_PACKAGES=1 tests/run tests/packaging.bats tests/packaging_bare.bats
+	$(Q)IOT_PACKAGES=1 tests/run tests/tools/packaging.bats tests/machine/packaging_bare.bats

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# mixed.bats - four kinds of work at once on ext4, XFS and btrfs: small files with fsync, rename and unlink, stores to mapped files, direct
+# writes, a ring. Device bytes are the kernel's, all but what is said below have an owner, and each writer's data is its ledger's.
+#
+# IOT_MIX=60 runs each for 60 s instead of 4, and says what has no owner.
+
+load ../lib/helper
+
+setup() {
+	need_tracer
+	need python3 python3-minimal
+	cd "$BATS_TEST_TMPDIR"
+	store=$BATS_TEST_TMPDIR/run.sqlite
+}
+
+load_make() {
+	cat > small.py <<-'P'
+		import os, sys, time
+		top, end, n = sys.argv[1], time.time() + float(sys.argv[2]), 0
+		while time.time() < end:
+		    name = "%s/f%d" % (top, n)
+		    f = os.open(name, os.O_CREAT | os.O_WRONLY)
+		    os.write(f, b"x" * (3000 + n % 7 * 2500))
+		    if n % 3 == 0:
+		        os.fsync(f)
+		    os.close(f)
+		    os.rename(name, name + "r")
+		    if n >= 40:
+		        os.unlink("%s/f%dr" % (top, n - 40))
+		    n += 1
+	P
+	cat > again <<-'P'
+		end=$(($(date +%s) + $1)) name=$2 file=$3 n=0
+		shift 3
+		while [ "$(date +%s)" -lt "$end" ]; do
+			ledgers="$ledgers$("./$name" "$@" --file "$file$n")" || exit 1 # into no file: its pages would be dirtied here, too
+			n=$((n + 1))
+		done
+		dirtied=$(sed -n 's/^write_bytes: //p' "/proc/$$/io")
+		echo "$dirtied" > "$name.dirtied"
+		echo "$ledgers" > "$name.json"
+	P
+	for name in mapper director ringer; do ln -sf "$io" $name; done
+}
+
+# What the ledgers of a writer say.
+acknowledged() { # NAME BYTES_OF_ONE
+	echo $(($(grep -o '"written"' "$1.json" | wc -l) * $2))
+}
+
+submitted() { total bytes "kind = 'fs_write' AND cause IN ('data', 'direct') AND comm = '$1'"; } # NAME
+
+mixed_on() { # FILE_SYSTEM SIZE UNKNOWN_OF_100000 [MORE_OF_SMALL_FILES]
+	body() { # FILE_SYSTEM UNKNOWN_OF_100000 [MORE_OF_SMALL_FILES]
+		local s=${IOT_MIX:-4} more=${3-} delta nobody dirtied
+
+		load_make
+		for i in "" $more; do mkdir "$IOT_MNT/s$i"; done
+		# puts in place what those folders changed: in a slow guest the log's worker would do that in the run, and nobody's it would be
+		fsfreeze --freeze "$IOT_MNT"
+		fsfreeze --unfreeze "$IOT_MNT"
+		traced --ring 64M --dev "${IOT_DEV#/dev/}" -- sh -c "
+			for i in '' $more; do python3 small.py $IOT_MNT/s\$i $s & done
+			sh again $s mapper $IOT_MNT/m --api mmap --count 1004 --pattern rand --sync native --every 251 --end unlink &
+			sh again $s director $IOT_MNT/d --api direct --count 503 --size 8k --pattern rand --end unlink &
+			sh again $s ringer $IOT_MNT/u --api uring --count 1500 --pattern rand --depth 16 --sync fdatasync --every 500 --end unlink &
+			wait"
+		# of the run: btrfs goes on behind it
+		delta=$(sql "SELECT end_value - begin_value - outside FROM truth WHERE what = 'write_bytes' AND source = '/sys/block/${IOT_DEV#/dev/}/stat'")
+		nobody=$(written 'owner = 0')
+		same "device bytes" "$(written 1)" "$delta"
+		[ -z "${IOT_MIX-}" ] || echo "# $1: $nobody of $delta bytes have no owner" >&3
+		[ $((100000 * nobody)) -le $(($2 * delta)) ] || fail "$nobody of $delta bytes have no owner: $(
+			q "SELECT cause, sub, how, SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$IOT_DEVNO' AND owner = 0 GROUP BY 1, 2, 3"
+			q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"
+		same "director's data" "$(submitted director)" "$(acknowledged director $((503 * 8192)))"
+		same "ringer's data" "$(submitted ringer)" "$(acknowledged ringer $((1500 * 4096)))"
+		# a fault may make a folio of several pages dirty, and a flush for others may write a page back between two stores: the kernel's
+		# accounting of the processes that have ended says so (and on btrfs has its trees, too)
+		dirtied=$(q "SELECT SUM(dirtied) FROM l WHERE comm = 'mapper' AND written > 0")
+		same "mapper's data" "$(submitted mapper)" "$dirtied"
+		between "mapper's dirty pages" "$dirtied" "$(acknowledged mapper $((1004 * 4096)))" "$(<mapper.dirtied)"
+		"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
+	}
+	with_fs "$1" "$2" -- body "$1" "$3" "${4-}"
+}
+
+@test "guest: small files, mmap, O_DIRECT and io_uring at once on ext4: 99.9 % has an owner, each writer's data is its ledger's (IOT_MIX=SECONDS)" {
+	mixed_on ext4 2G 100
+}
+
+@test "guest: small files, mmap, O_DIRECT and io_uring at once on XFS: 99.9 % has an owner, each writer's data is its ledger's" {
+	need mkfs.xfs xfsprogs
+	mixed_on xfs 2G 100
+}
+
+@test "guest: small files, mmap, O_DIRECT and io_uring at once on btrfs: 99.5 % has an owner, each writer's data is its ledger's" {
+	need mkfs.btrfs btrfs-progs
+	mixed_on btrfs 2G 500
+}
+
+# Where the kernel preempts programs and skips them for others (7.0), these take the most turns.
+@test "guest: six processes on one processor do the same on ext4, XFS and btrfs, and no more is without owner" {
+	need mkfs.xfs xfsprogs
+	need mkfs.btrfs btrfs-progs
+	taskset -pc 0 $BASHPID > taskset
+	for fs in ext4:100 xfs:100 btrfs:500; do
+		rm -f ./*.json "$store"
+		mixed_on "${fs%:*}" 2G "${fs#*:}" "2 3"
+	done
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-only
+# style.bats - the rules of the house that a machine can check: who includes whom, licences, lengths, scripts.
+
+load ../lib/helper
+
+setup() {
+	cd "$root"
+	# The files of the project; without git, everything but build products.
+	mapfile -t files < <(git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f -not -path './build/*' -not -path './.git/*' -printf '%P\n')
+	mapfile -t files < <(for f in "${files[@]}"; do if [ -f "$f" ]; then echo "$f"; fi; done)
+}
+
+sources() { printf '%s\n' "${files[@]}" | grep -E "$1" || :; }
+
+includes() { # FILES_REGEX: "file header" lines
+	sources "$1" | xargs -r grep -HoE '^ *# *include *[<"][^>"]+[>"]' | sed -E 's/: *# *include */ /'
+}
+
+@test "every source file says its licence in its first lines" {
+	for f in "${files[@]}"; do
+		case $f in
+		LICENSE | README.md | .gitignore | *.tsv | *.json | *.jsonl | *.csv | *.txt | tests/fixtures/*) continue ;;
+		debian/changelog | debian/control | debian/copyright | debian/source/* | debian/iot*.[dil]*) continue ;; # of forms of their own
+		esac
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: GPL-3.0-only' || fail "$f has no SPDX line"
+	done
+}
+
+@test "kernel programs include the kernel side, and libbpf's headers for it" {
+	allowed='"([a-z_0-9]+\.(bpf\.)?h|(maps|core|net|syscall|uring|cache|block)\.bpf\.c|kinds\.def|fields\.def)"|<linux/[a-z_]+\.h>|<bpf/bpf_(helpers|tracing|core_read|endian)\.h>|<asm[a-z-]*/[a-z_]+\.h>'
+	empty "foreign includes" "$(includes '^bpf/.*\.bpf\.[ch]$' | grep -vE " ($allowed)\$" || :)"
+}
+
+@test "libbpf is included by the tracer's probe files and the bench's yardstick only" {
+	empty "libbpf elsewhere" "$(includes '\.[ch]$' | grep -E '<bpf/(libbpf|bpf|btf)\.h>' | grep -vE '^(tracer/probe[a-z_]*|tests/tools/floor)\.[ch] ' || :)"
+}
+
+@test "sqlite3.h is included by the store's writer and the query runner only" {
+	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/(query|fold|functions|order|overlap|sizes)|tests/[a-z_/-]+)\.[ch] ' || :)"
+	empty "SQLite in the tracer" "$(includes '^(tracer|bpf|workloads)/' | grep -F '<sqlite3.h>' || :)"
+}
+
+@test "the analyzer knows nothing of the kernel side or of the tracer" {
+	empty "kernel side in the analyzer" "$(includes '^analyzer/.*\.[ch]$' | grep -E '\.bpf\.|"kernel\.h"|<bpf/|"probe\.h"|tracer/' || :)"
+	empty "tracer or analyzer in the stream" "$(includes '^stream/.*\.[ch]$' | grep -E '<bpf/|"probe\.h"|tracer/|analyzer/' || :)"
+}
+
+@test "reports read views, not tables" {
+	tables=$(sed -nE 's/^RECORD\(([a-z_]+),.*/\1/p' stream/records.def | sed 's/^end$/run_end/' | paste -sd '|')
+	empty "tables in reports" "$(sources '^reports/.*\.sql$' | grep -v "^reports/views/" | xargs -r grep -nHiE "\\b(from|join) +($tables|event|agg_total|ledger)\\b" || :)"
+}
+
+@test "functions are shorter than 80 lines" {
+	for f in $(sources '\.c$'); do
+		awk -v file="$f" '/^\{/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
+	done
+	for f in $(sources '^(tests|workloads|\.ci)/' | xargs -r grep -lE '^#!.*sh\b'); do
+		awk -v file="$f" '/^[a-z_]+\(\) \{$/ { start = NR } /^\}/ && start { if (NR - start >= 80) { print file ":" start ": " NR - start " lines"; bad = 1 } start = 0 } END { exit bad }' "$f"
+	done
+}
+
+@test "no source file has more than 600 lines" {
+	empty "longer" "$(sources '\.(c|h|sql|gp|bash|sh)$' | grep -v '^tests/fixtures/' | xargs -r awk 'FNR == 601 { print FILENAME }')"
+}
+
+@test "includes have no circles: neither headers nor folders" {
+	# "tracer/a.c tracer/b.h": a header is looked for beside who includes it, then in the folders that hold one of its name
+	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
+		to=$(realpath -m --relative-to=. "$(dirname "$from")/$name")
+		[ -e "$to" ] || to=$(sources "^(base|bpf|stream)/$name\$" | head -n 1)
+		[ -z "$to" ] || echo "$from $to"
+	done > "$BATS_TEST_TMPDIR/edges"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/edges")" -gt 200 ]
+	tsort "$BATS_TEST_TMPDIR/edges" >/dev/null
+	sed -E 's,/[^/ ]+( |$),\1,g' "$BATS_TEST_TMPDIR/edges" | awk '$1 != $2' | sort -u > "$BATS_TEST_TMPDIR/folders"
+	tsort "$BATS_TEST_TMPDIR/folders" >/dev/null
+	empty "above base/" "$(grep '^base ' "$BATS_TEST_TMPDIR/folders" || :)"
+}
+
+@test "the manuals fit a terminal of 80 columns, but for samples of output" {
+	need man man-db
+	for page in analyzer/iot-analyze.1 tracer/iot-trace.8 tracer/iot-systems.5; do
+		LC_ALL=C.UTF-8 MANWIDTH=80 man -l "$page" 2>/dev/null | col -bx > "$BATS_TEST_TMPDIR/page"
+		[ "$(wc -l < "$BATS_TEST_TMPDIR/page")" -gt 100 ] || fail "$page is not shown"
+		empty "$page" "$(LC_ALL=C.UTF-8 grep -nE '^.{81,}' "$BATS_TEST_TMPDIR/page" | grep -vE '^[0-9]+: *(TIME|[0-9]{2}:[0-9]{2}:[0-9]{2}\.)' || :)"
+	done
+}
+
+# What another compiler may undo (bpf/index.h).
+@test "indexes of the kernel side are bounded by INDEX(), signs by is_negative()" {
+	empty "masks and shifts" "$(grep -nE '\[[^]]*& \(?[A-Za-z0-9_ *]+ ?-? ?1?\)?\]|>> 63|asm volatile\("%' bpf/*.[ch] | grep -v '^bpf/\(index\|hist\)\.h:' || :)"
+}
+
+@test "nothing is left to be done later" {
+	word='TO''DO|FIX''ME|X''XX'
+	empty "unfinished" "$(printf '%s\0' "${files[@]}" | grep -zv LICENSE | xargs -0 grep -nHIwE "$word" || :)"
+}
+
+@test "no line ends in blanks, and code lines have at most 160 columns" {
+	empty "trailing blanks" "$(printf '%s\0' "${files[@]}" | grep -zvE 'LICENSE|fixtures/|\.tsv$' | xargs -0 grep -nHIE '[ 	]+$' || :)"
+	empty "long lines" "$(sources '\.[ch]$' | xargs -r awk 'length($0) > 160 { print FILENAME ":" FNR }')"
+}
+
+@test "lines of views have at most 120 columns" {
+	empty "long lines" "$(sources '^reports/views/' | xargs -r awk 'length($0) > 120 { print FILENAME ":" FNR }')"
+}
+
+@test "shell scripts pass shellcheck" {
+	need shellcheck shellcheck
+	mapfile -t scripts < <(printf '%s\0' "${files[@]}" | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | grep -v '\.bats$'; echo tests/lib/helper.bash)
+	shellcheck "${scripts[@]}"
+}
+
+@test "a workload's calls that a device, a mount or a server may hold have a time limit" {
+	calls='losetup|mkfs|mkfs\.[a-z0-9]+|"mkfs\.\$type"|mount|umount|sync|fsfreeze|debugfs|dumpe2fs|monmaptool|ceph(-mon|-osd)?|rados|gluster|curl|psql|redis-cli'
+	calls="$calls|etcdctl|mariadb|mariadb-install-db|db_bench|fio|sqlite3"
+	# a command stands where a line begins, after a word of the shell, an operator or the pattern of a case, not in the list of an array; the demonstration is watched by who runs it
+	empty "without a limit" "$(sources '^workloads/.*\.(sh|bash)$' | grep -v demo.sh | xargs -r grep -nHE "(^|[;&|{!]|[^=]\(|then|do|else|[a-z0-9*]\))[[:blank:]]*($calls)[[:blank:]]" || :)"
+}
+
+@test "nothing generated is in git" {
+	git rev-parse --git-dir >/dev/null 2>&1 || skip "git's data are missing: not a clone"
+	empty "generated" "$(git ls-files | grep -E '\.(o|d|skel\.h|sqlite|jsonl\.gz|svg|png|log)$|^[^/]*\.(csv|tsv|json|jsonl|html|pdf|txt)$|vmlinux\.h|^build/' | grep -vE '^tests/fixtures/|^doc/[a-z]+\.svg$' || :)"
+}
+
+# bpf_rdonly_cast() knows the kernel's types alone: where a file system is a module, the verifier refuses the program ("Unknown type ID").
+@test "no type of a module is read by a cast" {
+	empty "cast" "$(sources '^bpf/.*\.[ch]$' |
+		xargs -r grep -nE '(NUMBER_AT|POINTER_AT|UNTRUSTED)\(.*struct (ext4_|btrfs_|xfs_|xlog|jbd2_|journal_s|transaction_s|async_chunk|extent_buffer|compressed_bio|dm_)' || :)"
+}
+
+@test "no two rows of a table of the vocabulary have the same name" {
+	for table in LAYER KIND CAUSE HOW SUB FLAG; do
+		twice=$(sed -n "s/^$table(\(.*\))\$/\1/p" "$root/bpf/kinds.def" | awk -F '"' '{ print $2 }' | sort | uniq -d)
+		[ -z "$twice" ] || fail "$table: $twice"
+	done
+}
