@@ -40,7 +40,7 @@ aggregate() {
 		SELECT 1, k.id, ${4:-5}, 7340032, c.id, 1, s.id, ${5:-0}, 1, 0, $3, 0, 0, 0, 0 FROM kind k, cause c, sub s WHERE k.name = '$1' AND s.name = '$2' AND c.name = '${6:-none}'"
 }
 
-@test "read ahead and used: of 12288 bytes calls used 8192; what is not known, or whose use has no owner, makes a bound" {
+@test "read-ahead and used bytes: 8192 of 12288; unknown use, or no owner, is a bound" {
 	aggregate readahead_used regular 8192
 	[ "$(ratio "$S" cat ra_waste)" = "exact 0.333 4096 12288" ]
 	[ "$(ratio "$S" cat hit_ratio)" = "exact 0.250 12288 16384" ] # what was read ahead came from the device, too
@@ -53,7 +53,7 @@ aggregate() {
 	[ "$(ratio "$S" cat hit_ratio)" = "<= 0.250 12288 16384 missed or read ahead lost records" ]
 }
 
-@test "what faults read is in no ratio with S_r: 1 GB of a program and 4096 bytes of reads are a raf_dev of 1, and a volume of their own" {
+@test "bytes read for faults are in no ratio with S_r, and have a volume of their own" {
 	aggregate miss for_fault 1000000000
 	aggregate block_read for_fault 1000000000 5 0 data
 	[ "$(ratio "$S" cat raf_dev)" = "exact 1.000 16384 16384" ]
@@ -73,7 +73,7 @@ aggregate() {
 	[ "$(cell "$S" amplification reads who cat missed_fault)" = 0 ]
 }
 
-@test "writes with O_SYNC and O_DSYNC are syncs beside calls of the fsync family, both are printed" {
+@test "writes with O_SYNC and O_DSYNC are syncs next to fsync calls; both are printed" {
 	aggregate write regular 1 3 2
 	aggregate pwritev regular 1 3 4
 	aggregate write pipe 1 3 4
@@ -82,7 +82,7 @@ aggregate() {
 	[ "$("$ANALYZE" amplification "$S" --format csv --table syncs | grep ,dd,)" = "process,dd,812,1,2,3,1,2" ]
 }
 
-@test "each call of the fsync family is one: fsync, fdatasync, sync, syncfs, msync, libaio's and io_uring's; sync_file_range is none" {
+@test "each call of the fsync family is one sync; sync_file_range is none" {
 	calls=1
 	for kind in fdatasync sync syncfs msync aio_fsync uring_fsync; do
 		aggregate $kind regular 0 3
@@ -112,7 +112,7 @@ aggregate() {
 	[ "$(ratio "$S" cat seed_op_amp_r)" = "exact 1.500 6 4" ]
 }
 
-@test "the total is every device byte: owners, unattributed and the tracer; loop bytes stand apart" {
+@test "the total is every device byte: owners, unattributed, the tracer; loop is apart" {
 	[ "$(cell "$S" amplification volumes what total B)" = $((10510336 + 4096 + 65536)) ]
 	[ "$(cell "$S" amplification volumes what unattributed B)" = 4096 ]
 	[ "$(cell "$S" amplification volumes what self B)" = 65536 ]
@@ -120,7 +120,7 @@ aggregate() {
 	[ "$(cell "$S" amplification again who "loop devices, on the device below" written)" = 10514432 ]
 }
 
-@test "the bytes of a volume are in no total: they stand apart, and B stays what reached the disk" {
+@test "the bytes of a volume are in no total: they stand apart, and B reached the disk" {
 	before=$(cell "$S" amplification summary who dd B)
 	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf) VALUES (1, 265289728, 'dm-0', 'dm', 0)"
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
@@ -160,7 +160,7 @@ aggregate() {
 	[ "$(ratio "$S" cat raf_miss)" = "n/a n/a 16384 n/a layer cache was not measured" ]
 }
 
-@test "a layer that was not asked for is not recorded, and no loss; io_uring that was used then leaves S n/a" {
+@test "a layer that was not asked for is no loss; io_uring used then makes S n/a" {
 	sqlite3 "$S" "UPDATE run SET layers = 'syscall,block'; DELETE FROM agg_total WHERE kind IN (SELECT k.id FROM kind k JOIN layer l ON l.id = k.layer WHERE l.name IN ('fs', 'cache'));
 		INSERT INTO probe VALUES (1, 'block__queue', 'block', 't', 1, NULL), (1, 'ext4__handle', 'fs', 't', 1, NULL), (1, 'cache__dirty', 'cache', 't', 1, NULL),
 			(1, 'uring__submit', 'uring', 't', 0, 'layer not asked for'), (1, 'syscall__exit', 'syscall', 't', 1, NULL)"
@@ -211,7 +211,7 @@ aggregate() {
 	[[ "$("$ANALYZE" amplification "$S")" == *"lost: 999983 x syscall: ring full (events)"* ]]
 }
 
-@test "with lost events D counts only files that one line wrote, and what depends on every event is n/a" {
+@test "with lost events D counts only files that one line wrote; the rest is n/a" {
 	cd "$BATS_TEST_TMPDIR"
 	python3 - "$ROOT/tests/lib/gen-run.py" <<-'E'
 		import subprocess, sys
@@ -240,7 +240,7 @@ aggregate() {
 	[ "$(d lossy postgres)" = 0 ]
 }
 
-@test "more than 1 % of the device bytes without an owner makes waf_sys a bound, exactly 1 % does not" {
+@test "over 1 % of device bytes without an owner makes waf_sys a bound, 1 % does not" {
 	# 1 % of dd's 10510336 bytes: 105103.36
 	sqlite3 "$S" "UPDATE agg_total SET bytes = 105103 WHERE owner = 0 AND bytes = 4096"
 	[[ "$(ratio "$S" dd waf_sys)" == "exact 1.002 10510336 10485760" ]]
@@ -277,7 +277,7 @@ aggregate() {
 	[ "$(ratio "$S" dd waf_sys)" = ">= 1.002 10510336 10485760 1 MiB of B on its devices have no owner" ]
 }
 
-@test "contents of files that nobody is known to own bound those who wrote these files, not others" {
+@test "contents of files without a known owner bound the writers of these files only" {
 	# 30 MB of nobody's contents on the device: of a file that dd did not write, then half of them of the one that it wrote
 	sqlite3 "$S" "INSERT INTO agg_total SELECT run, kind, 0, dev, cause, how, sub, carrier, flags, ops, errors, 30000000, touched, timed, lat_ns, max_ns FROM agg_total
 		WHERE owner = 3 AND bytes = 10485760 AND kind IN (SELECT id FROM kind WHERE name IN ('block_write', 'fs_write'));
@@ -299,7 +299,7 @@ aggregate() {
 	[[ "$(ratio "$S" cat raf_dev)" == "<= "*" S_r lost records" ]]
 }
 
-@test "stores through mappings have a volume, and no ratio over S where they are more than 1 % of D" {
+@test "mapped stores have a volume, and no ratio over S above 1 % of D" {
 	mapped() { sqlite3 "$S" "DELETE FROM agg_total WHERE kind = (SELECT id FROM kind WHERE name = 'dirty_mmap')
 		; INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 3, 7340032, 0, 1, s.id, 0, 1, 0, $1, 0, 0, 0 FROM kind k JOIN sub s ON s.name = '$2' WHERE k.name = 'dirty_mmap'"; }
@@ -366,7 +366,7 @@ two_systems="UPDATE process SET system = 'PostgreSQL' WHERE id IN (3, 5);
 	[ "$output" = "iot-analyze: run 1 has no system 'MinIO' (\`iot-analyze systems\` lists them)" ]
 }
 
-@test "--system takes an alias of a built-in system, and says what was asked for; what the run itself calls so goes before" {
+@test "--system takes an alias of a built-in system; a name of the run itself wins" {
 	sqlite3 "$S" "UPDATE process SET system = 'postgresql' WHERE id = 3; UPDATE process SET system = 'mysql' WHERE id = 5"
 	for name in postgresql postgres pg; do
 		[ "$("$ANALYZE" amplification "$S" --system $name --format csv --table summary | sed 1d | cut -d, -f1-4)" = "system,postgresql,812,10485760" ]
@@ -438,7 +438,7 @@ picture() {
 of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run, id, dev, ino, gen, path) VALUES (1, 9, 7340032, 9, 1, '/mnt/other');
 	INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608, 0, 8388608), (1, 9, 3, 0, 0, 0, 2, 2097152, 0, 0, 2097152, 0, 2097152)"
 
-@test "breakdown's picture stacks components where a line has some, causes where it has none, and sums to B" {
+@test "the picture of breakdown stacks components, else causes, and sums to B" {
 	bars() { picture "$S" breakdown "row	bar" 1-4 | tr ' ' '\n' | grep "^dd_.*:written:" | cut -d: -f3- | paste -sd' '; }
 	[ "$(bars)" = "file_data:10485760 fs_journal:16384 fs_metadata:8192" ]
 	store_with "$S" "$of_a_log"
@@ -446,7 +446,7 @@ of_a_log="UPDATE file SET component = 'wal' WHERE id = 1; INSERT INTO file (run,
 	[[ $(picture "$S" breakdown apart 1) == "not_drawn:_iot-trace_itself_(64_KiB_written,_0_bytes_read)"* ]]
 }
 
-@test "what finds no place in a picture is added up and named: 16 components and what else there is, in 14 places (defect 34)" {
+@test "a picture adds up components without a place and names the sum (defect 34)" {
 	sqlite3 "$S" "INSERT INTO file_io SELECT 1, 1, 3, id, 0, 0, 1, 4096 * id, 0, 0, 4096 * id, 0, 4096 * id FROM component WHERE id BETWEEN 1 AND 16"
 	for report in breakdown components; do
 		[ "$(picture "$S" $report "row	bar" 2,3 | tr ' ' '\n' | grep -c ^written)" -gt 16 ]
@@ -463,7 +463,7 @@ seconds() {
 			FROM kind k, cause c, (VALUES (1000, 4194304, 1), (2000, 2097152, NULL), (1500000000, 4194304, 1)) v WHERE k.name = 'fs_write' AND c.name = 'data'"
 }
 
-@test "timeline's picture has components in the second of their submission, and its parts sum to the B of the run" {
+@test "the picture of timeline has components by second and sums to the run's B" {
 	# 4096 bytes of metadata have no owner
 	areas() { picture "$S" timeline "x	bin" 1,3,4 | tr ' ' '\n' | grep -vE "metadata|calls|B_r" | paste -sd' '; }
 	seconds "(0, 3000000), (1, 7485760)"
@@ -475,11 +475,11 @@ seconds() {
 	[ "$(areas)" = "0:unclassified:2097152 0:wal:4194304 1:wal:4194304" ]
 }
 
-@test "latency: 100 durations in 4 buckets have the middles of the right ones as percentiles" {
+@test "latency: 100 durations in 4 buckets give the middles of the right buckets" {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f5-)" = "10,100,20000.000,2000.000,0.000,1.088,4.352,69.632,65.536,73.728,1114.112,4000.000" ]
 }
 
-@test "latency: calls on pipes stand on lines of their own, those of other processes nowhere (defect 25)" {
+@test "latency: calls on pipes have their own lines, other processes none (defect 25)" {
 	sqlite3 "$S" "INSERT INTO hist (run, kind, other, bucket, low_ns, high_ns, n) SELECT 1, id, 1, 64, 1024, 1152, 5 FROM kind WHERE name = 'write';
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 2, 7340032, 0, 1, 1, 0, 1000, 0, 0, 0, 96000000000, 96000000 FROM kind k WHERE k.name = 'write'"
@@ -487,7 +487,7 @@ seconds() {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep 'not files.*,write,' | cut -d, -f6-)" = "1,5,1.000,1.000,0.000,1.000,1.000,1.000,1.024,1.152,1.000,1.000" ]
 }
 
-@test "latency: where some calls were timed the sum is an estimate and says so; where none was it is n/a (defect 29)" {
+@test "latency: sampled sums are marked as estimates, untimed calls are n/a (defect 29)" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,10,100,25.000,2.500" ]
 	sqlite3 "$S" "UPDATE run SET latency = 'none'; UPDATE agg_total SET timed = 0, lat_ns = 0, max_ns = 0 WHERE lat_ns > 0; DELETE FROM hist"
@@ -498,20 +498,20 @@ seconds() {
 
 # 50 of 1.088 us, 45 of 4.352, 4 of 69.632 and one of 1114.112: variance 12470312587.6 ns2; of 400, three of four can err:
 # 1.96 * sqrt(12470312587.6 / 100 * 0.75) = 18955 ns. Ranks 99 -+ 1.96 * sqrt(100 * 0.99 * 0.01 * 0.75): 97.3, of the 4, and 100.7, of none.
-@test "latency: 100 of 400 were timed: the error of the mean and of p99 is that of the sample" {
+@test "latency: with 100 of 400 timed, mean and p99 have the error of that sample" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; UPDATE agg_total SET ops = 400, timed = 100 WHERE lat_ns = 20000000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | awk -F, -v OFS=, '{ printf "%s,%d,%d,%.3f,%.3f,%.3f,%.3f,%s\n", $4, $5, $6, $7, $8, $9, $13, $14 }')" = "sum estimated,400,100,80000.000,200.000,18.955,65.536,n/a" ]
 	sqlite3 "$S" "UPDATE hist SET n = 2; UPDATE agg_total SET timed = 8 WHERE lat_ns = 20000000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f5,6,9)" = "400,8,n/a" ]
 }
 
-@test "latency: calls of which it is not said how many were timed count as timed in the mean, not as none" {
+@test "latency: calls of which it is not said how many were timed all count in the mean" {
 	sqlite3 "$S" "UPDATE run SET latency = 'sampled'; DELETE FROM hist; UPDATE agg_total SET timed = 2, lat_ns = 5000 WHERE lat_ns = 20000000;
 		INSERT INTO agg_total SELECT run, kind, owner, dev, cause, how, sub, carrier, flags + 1, 3, 0, 0, 0, NULL, 15000, max_ns FROM agg_total WHERE lat_ns = 5000"
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,syscall,write, | cut -d, -f4-8)" = "sum estimated,13,n/a,52.000,4.000" ]
 }
 
-@test "what was not recorded is no 0: events of an incomplete run, a process of which one part has no counter" {
+@test "what was not recorded is no 0: an incomplete run, a process without a counter" {
 	sqlite3 "$S" "INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar, wchar) SELECT run, 901, 9901, 5, 'twice', 0, 7, 7 FROM run;
 		INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar) SELECT run, 902, 9901, 5, 'twice', 0, 7 FROM run"
 	"$ANALYZE" verify "$S" --format csv >"$BATS_TEST_TMPDIR/verify.csv" || :
@@ -520,7 +520,7 @@ seconds() {
 	[ "$("$ANALYZE" runs "$S" --format tsv | awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "events") at = i } NR == 2 { print $at }')" = n/a ]
 }
 
-@test "latency: an operation without a histogram has its exact numbers and no percentiles" {
+@test "latency: an operation without a histogram has exact numbers and no percentiles" {
 	[ "$("$ANALYZE" latency "$S" --format csv | grep ,fsync, | cut -d, -f5-)" = "1,n/a,30000.000,30000.000,n/a,n/a,n/a,n/a,n/a,n/a,n/a,30000.000" ]
 }
 
@@ -553,7 +553,7 @@ mismatch() {
 $4,$2}" ]
 }
 
-@test "verify: one byte of difference in any independent counter is a mismatch, exit status 1" {
+@test "verify: one byte of difference in any independent counter is a mismatch" {
 	mismatch "UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'" loop0 "device bytes read"
 	mismatch "UPDATE truth SET end_value = end_value - 512 WHERE dev = 266338304" vda "P: bytes written to the disk at the bottom" "device bytes written"
 	mismatch "UPDATE truth SET begin_value = begin_value + 1 WHERE what = 'write_bytes' AND dev = 7340032" loop0 "device bytes written"
@@ -565,7 +565,7 @@ $4,$2}" ]
 	mismatch "UPDATE ledger SET written = written - 1, cancelled = 1" run "ledger: file data submitted"
 }
 
-@test "verify: bytes that completed between a counter's reading and the run are named, and more or less than them is a mismatch" {
+@test "verify: bytes completed between a counter's reading and the run are named" {
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 8192, outside = 8192, under_way = 12288, unseen = 4096 WHERE what = 'write_bytes' AND dev = 7340032"
 	run -0 "$ANALYZE" verify "$S" --format csv
 	[[ $output == *"device bytes written,loop0,10522624,10522624,0,OK,"* ]]
@@ -584,7 +584,7 @@ $4,$2}" ]
 	[[ $output == *"2 processes,n/a,n/a,n/a,n/a,"* ]]
 }
 
-@test "verify: a process that called exec is one process with two programs, and not compared while it lives" {
+@test "verify: a process that called exec is one process, not compared while it lives" {
 	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread, rchar, wchar) VALUES (1, 9, 812, 5, 'bash', 0, 0, 0);
 		UPDATE process SET wchar = wchar + 77 WHERE id = 3;
 		INSERT INTO agg_total (run, kind, owner, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
@@ -596,7 +596,7 @@ $4,$2}" ]
 	[[ $output != *"[812]"* && $output == *"2 processes,n/a,n/a,n/a,n/a,"* ]]
 }
 
-@test "verify: a process that was there before is exact, n/a when it ran on the edge, a mismatch when more was traced" {
+@test "verify: an earlier process is exact, n/a at the edge, or a mismatch if too large" {
 	sqlite3 "$S" "INSERT INTO truth (run, source, what, pid, begin_value, end_value) VALUES (1, '/proc/813/io', 'rchar', 813, 1000, 17384)"
 	run -0 "$ANALYZE" verify "$S" --format csv
 	[[ $output == *"process bytes read,cat [813],16384,16384,0,OK,rchar"* ]]
@@ -609,7 +609,7 @@ $4,$2}" ]
 	[[ $output == *"process bytes read,cat [813],16384,16383,1,MISMATCH,rchar"* ]]
 }
 
-@test "verify: the ranges of write-zeroes, which the kernel counts as written, belong to what was traced, and one byte more is a mismatch" {
+@test "verify: ranges of write-zeroes count as traced; one byte more is a mismatch" {
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 2, 7340032, c.id, 1, 0, 0, 19, 0, 0, 1048576, 0, 0 FROM kind k, cause c WHERE (k.name, c.name) = ('block_zeroes', 'discard');
 		UPDATE truth SET end_value = end_value + 1048576 WHERE dev = 7340032 AND what IN ('write_bytes', 'session_write_bytes')"
@@ -619,7 +619,7 @@ $4,$2}" ]
 	run -1 "$ANALYZE" verify "$S"
 }
 
-@test "verify: a device that is no leaf, and one that the kernel is told not to count, are n/a; ext4 on a volume is checked by the tracer's own count" {
+@test "verify: no leaf, or iostats off, is n/a; ext4 on a volume has the tracer's count" {
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 4096 WHERE dev = 7340032 AND what = 'write_bytes'"
 	run -1 "$ANALYZE" verify "$S"
 	sqlite3 "$S" "UPDATE truth SET uncounted = 1 WHERE dev = 7340032 AND what = 'write_bytes'"
@@ -634,7 +634,7 @@ $4,$2}" ]
 	run -0 "$ANALYZE" verify "$S" --format csv
 }
 
-@test "ratios leave out programs that only read a few cached bytes, the summary and --by pid do not" {
+@test "ratios leave out programs that read a few cached bytes; summary and --by pid not" {
 	sqlite3 "$S" "INSERT INTO process (run, id, pid, start_ns, comm, kthread) VALUES (1, 6, 900, 9, 'tiny', 0), (1, 7, 901, 9, 'warm', 0);
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, id, 6, 7340032, 0, 1, 1, 0, 1, 0, 16, 0, 0, 0 FROM kind WHERE name = 'read'
@@ -675,7 +675,7 @@ $4,$2}" ]
 	[ "$("$ANALYZE" runs "$S" --format csv | cut -d, -f1,2 | sed 1d | paste -sd' ')" = "1,dd 2,second" ]
 }
 
-@test "a run without an end is answered, said to be incomplete, and the exit status is 1" {
+@test "a run without an end is answered, called incomplete, and the exit status is 1" {
 	sqlite3 "$S" "DELETE FROM run_end"
 	run --separate-stderr -1 "$ANALYZE" amplification "$S" --format csv --table summary
 	[ "${#lines[@]}" = 7 ]
@@ -716,7 +716,7 @@ assert r["cat", "ra_waste"]["value"] == 1'
 	[ "$("$ANALYZE" files "$S" --table ledger --format csv | sed -n 2p)" = "/mnt/out,loop0,18446744073709551615,n/a,dd,10485760,10485760,0,10485760,0,0,0,0,0" ]
 }
 
-@test "--where keeps rows, --sort orders them, --top says how many it leaves out; more than the 100 that files shows are looked at" {
+@test "--where keeps rows, --sort orders them, --top says how many it leaves out" {
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 150)
 		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, 7340032, n, 1, '/f/' || n FROM n;
 		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 1, 1024 * id, 0, 0, 0, 0, 0 FROM file"
@@ -790,7 +790,7 @@ on_terminal() {
 	E
 }
 
-@test "on a terminal bytes and times have units, heads are bold, what failed is red, long names are cut; elsewhere nothing of it" {
+@test "on a terminal: units, bold heads, red failures, cut names; elsewhere none of it" {
 	export TERM=xterm
 	unset NO_COLOR COLUMNS
 	long=/srv/$(printf 'd%.0s' {1..40})/ü$(printf 'x%.0s' {1..40})/end.log
@@ -815,14 +815,14 @@ on_terminal() {
 	on_terminal 80 "${ledger[@]}" --format csv | grep -q ',10485760,'
 }
 
-@test "on a terminal a share of bytes has no unit, and bytes of sockets and of places on devices have one" {
+@test "on a terminal a share of bytes has no unit; bytes of sockets and places have one" {
 	unset COLUMNS
 	[ "$(TERM=dumb on_terminal 80 "$ANALYZE" sql "$S" "SELECT 0.5 AS share_bytes, 1024 AS from_byte, 2048 AS sent, 3072 AS below_bytes" | grep -A1 share_bytes)" = \
 'share_bytes  from_byte   sent  below_bytes
       0.500      1 KiB  2 KiB        3 KiB' ]
 }
 
-@test "on a terminal no line is wider than it: a table that is too wide stands in blocks, each with what tells its rows apart, and all columns" {
+@test "no line is wider than the terminal: wide tables stand in blocks, columns stay" {
 	export TERM=xterm
 	unset NO_COLOR COLUMNS
 	for width in 60 80 132; do
@@ -857,7 +857,7 @@ names() {
 for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))' "$1"
 }
 
-@test "files by directory, by pattern and by component sum what by file is apart; rewrites, and each file's journal" {
+@test "files by directory, pattern and component sum the rows by file; rewrites too" {
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file;
 		INSERT INTO file(run, id, dev, ino, gen, path, component) VALUES (1, 1, 7340032, 11, 1, '/d/a/0001.log', 'wal'), (1, 2, 7340032, 12, 1, '/d/a/0002.log', 'wal'),
 			(1, 3, 7340032, 13, 1, '/d/b/deadbeef-cafe-41d4-a716-446655440000', 'data'), (1, 4, 7340032, 14, 1, '/d/b/550e8400-e29b-41d4-beef-44665544abcd', NULL),
@@ -919,7 +919,7 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 	[ "$(names "journal journal_blocks" | sort -u)" = "n/a n/a" ]
 }
 
-@test "files: a path whose inode was made 300 times is one row, and the one that cost devices most stands first; no rewrite of nothing" {
+@test "files: a path with 300 inodes is one row, and the most expensive is first" {
 	cd "$BATS_TEST_TMPDIR"
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
 		WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300)
@@ -946,7 +946,7 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 	[ "$("$ANALYZE" files "$S" --table ledger --format csv | grep app.db-journal | cut -d, -f3,6)" = "n/a,$((300 * 24576))" ]
 }
 
-@test "files --by pattern: what differs in numbers or in long ids is one family, and a short word with letters of hexadecimal is none" {
+@test "files --by pattern: names that differ in numbers or long ids are one family" {
 	sqlite3 "$S" "DELETE FROM ledger; DELETE FROM file; DELETE FROM file_io;
 		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, key + 1, 7340032, key + 1, 1, value FROM json_each(
 			'[\"/d/f9\", \"/d/f99\", \"/d/f100\", \"/d/f1000\", \"/d/1\", \"/d/3fa94b2c\", \"/d/12345678\", \"/d/facade00\", \"/d/deadbeef\", \"/d/3fa94b2\", \"/d/000000010000000A\", \"/d/x3fa94b2c.log\"]');
@@ -975,7 +975,7 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 	[ "$(sed -n '2,/^$/p' terminal | sed '/^$/d' | awk '{ print $1 }' | sort -u | wc -l)" = 12 ] || { cat terminal; false; }
 }
 
-@test "for every volume the lines sum to all and to total, however they are made, and the devices of a line to the line" {
+@test "lines of every volume sum to all and to total, and devices of a line to the line" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir mine
 	cat >mine/sums.sql <<-'E'
@@ -1025,7 +1025,7 @@ wal 3000 36864 12288 3.000" ] || { names "path S T D rewrite" --by component; fa
 	done
 }
 
-@test "write-zeroes and discards have rows of their own, are in no B, and verify says that /sys/block counts them" {
+@test "write-zeroes and discards have rows of their own, are in no B; verify says so" {
 	sqlite3 "$S" "INSERT INTO agg_total(run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
 		SELECT 1, k.id, 3, 7340032, c.id, 1, s.id, 0, 2, v.column3, 0, v.column4, 0, 0 FROM (VALUES ('block_zeroes', 'none', 0, 8192), ('block_zeroes', 'failed', 2, 512),
 			('block_discard', 'none', 0, 1048576)) v JOIN kind k ON k.name = v.column1 JOIN cause c ON c.name = 'discard' JOIN sub s ON s.name = v.column2
@@ -1039,7 +1039,7 @@ loop0,process,dd,812,block_zeroes,4,2,8192,512" ]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'Beside that devices zeroed 8 KiB when asked to (8 KiB for dd): no bytes of B'
 }
 
-@test "zeros that ext4lazyinit writes are nobody's and named, and no bytes that may be anybody's; as a range they are named, too" {
+@test "zeros of ext4lazyinit are named and nobody's, and so they are as a range" {
 	aggregate block_write zeroed 33554432 0 0 metadata
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' >"$BATS_TEST_TMPDIR/before"
 	grep -q 'missing owners of 32' "$BATS_TEST_TMPDIR/before" || { cat "$BATS_TEST_TMPDIR/before"; false; }
@@ -1054,7 +1054,7 @@ loop0,process,dd,812,block_zeroes,4,2,8192,512" ]
 	"$ANALYZE" "$S" | tr -s ' \n' ' ' | grep -q 'devices zeroed 32 MiB when asked to (32 MiB by ext4lazyinit: inode tables that mkfs left): no bytes of B'
 }
 
-@test "swap and zeros that no call wrote are parts of what the finding is made of, and swap is beyond the application's own" {
+@test "swap, and zeros that no call wrote, are parts of the finding" {
 	aggregate block_write none 67108864 3 0 swap
 	aggregate block_read for_fault 33554432 3 0 swap
 	aggregate block_write zeroed 16777216 3 0 direct
@@ -1067,7 +1067,7 @@ loop0,process,dd,812,block_zeroes,4,2,8192,512" ]
 	[ "$(ratio "$S" dd raf_dev)" = "n/a n/a 0 0 S_r is 0" ] || { ratio "$S" dd raf_dev; false; }
 }
 
-@test "verify: mismatches come first, the largest before the others, and processes that are alike are one line" {
+@test "verify: mismatches come first, largest first; equal processes are one line" {
 	sqlite3 "$S" "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 23)
 		INSERT INTO process(run, id, pid, start_ns, comm, kthread, rchar, wchar) SELECT 1, 1000 + n, 1000 + n, n, 'p' || n, 0, iif(n < 3, n, 0), 0 FROM n"
 	run -1 "$ANALYZE" verify "$S" --format csv
@@ -1099,7 +1099,7 @@ device bytes read,loop0,16384,16384,0,OK" ]
 	run -1 "$ANALYZE" verify "$S" --format csv
 }
 
-@test "verify: a process that was recognised in its middle is counted from then on, and has no more bytes than the kernel's" {
+@test "verify: a process recognised midway counts from then on, no more than /proc" {
 	store_with "$S" "UPDATE run SET filters = 'system=sqlite'; UPDATE process SET system = 'sqlite', rchar = rchar + 23 WHERE id = 3"
 	run -0 "$ANALYZE" verify "$S" --format csv
 	[ "$(grep '^process bytes read,dd' <<<"$output" | cut -d, -f6-)" = "n/a,recognised as sqlite in its middle: counted from then on" ]

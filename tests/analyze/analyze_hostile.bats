@@ -102,7 +102,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$stderr" = "iot-analyze: cannot write pictures to target: Not a directory" ]
 }
 
-@test "without gnuplot there is no picture and no page, exit status 1, and one line that names its package" {
+@test "without gnuplot: no picture, no page, status 1, one line that names its package" {
 	mkdir out empty
 	for args in "breakdown $S --plot out" "report $S -o out/page.html"; do
 		# shellcheck disable=SC2086
@@ -124,7 +124,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$stderr" = "iot-analyze: gnuplot failed on picture 'breakdown': it ended with status 3" ]
 }
 
-@test "a picture is drawn again from its script and its data, the same in every format, and the script holds numbers, colours and words of ours alone" {
+@test "a picture is drawn again from its script and data, the same in every format" {
 	mkdir out
 	name_dd '`touch pwned`"; system("touch pwned2")'
 	"$ANALYZE" breakdown "$S" --plot out --title '"; system("touch pwned3") #`touch pwned4`' >/dev/null
@@ -144,7 +144,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$(sed -E 's/ *(plot|    ) *data index.*//; s/;.*//; s/^(set|unset) .*//' plots | sort -u | tr -d '\n')" = "" ]
 }
 
-@test "a character that is in no font does not cover a bitmap: gnuplot 5.4 draws a box larger than the picture" {
+@test "a character in no font does not cover a bitmap (gnuplot 5.4 draws a large box)" {
 	mkdir out
 	name_dd $'x\u6587y\U1f4a9\u0915z'
 	"$ANALYZE" breakdown "$S" --plot out >/dev/null
@@ -166,7 +166,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ -z "$(ls -A out)" ]
 }
 
-@test "a store that is missing, empty, a folder, text, foreign, newer or older is one line, exit status 1" {
+@test "a missing, empty, foreign, newer or older store, or a folder: one line, status 1" {
 	one_line 1 "cannot open none.sqlite: No such file" "$ANALYZE" amplification none.sqlite
 	: > empty.sqlite
 	one_line 1 "empty.sqlite is empty" "$ANALYZE" amplification empty.sqlite
@@ -253,7 +253,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 1 'cannot open a\nb\x1b[2J: No such file' "$ANALYZE" amplification $'a\nb\e[2J'
 }
 
-@test "ingest: a cut stream is an incomplete run with status 1, the same run again is refused, a missing file is one line" {
+@test "ingest: a cut stream is incomplete, status 1; a run twice, no file: a line each" {
 	python3 "$BATS_TEST_DIRNAME/../lib/gen-run.py" 1000 > run.jsonl
 	run -0 "$ANALYZE" ingest whole.sqlite run.jsonl
 	run -0 "$ANALYZE" verify whole.sqlite
@@ -264,7 +264,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 1 "cannot open none.jsonl: No such file" "$ANALYZE" ingest cut.sqlite none.jsonl
 }
 
-@test "text in UTF-16, which SQLite mixes up with that of views, is refused by readers and writers in a line" {
+@test "UTF-16 text, which SQLite mixes up in views, is refused by readers and writers" {
 	"$BATS_TEST_DIRNAME/../lib/gen-run.py" 60 >run.jsonl
 	for encoding in UTF-16le UTF-16be; do
 		rm -f other.sqlite
@@ -295,7 +295,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	one_line 2 "has no run 'none'" bash -c "ulimit -s $stack; "'exec "$@"' - "$ANALYZE" runs "$S" --run none
 }
 
-@test "a store that lacks descriptors, for a temporary file too, says that and not who may open what" {
+@test "a store that lacks descriptors says so, and does not blame permissions" {
 	"$BATS_TEST_DIRNAME/../lib/gen-run.py" 60 >run.jsonl
 	for n in {6..24}; do
 		rm -f few.sqlite*
@@ -345,7 +345,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	[ "$(sqlite3 "$S" "SELECT COUNT(*) FROM run")" = 1 ]
 }
 
-@test "a report names views in any way that SQL knows, and comments and strings end nothing" {
+@test "a report names views in any way of SQL; comments and strings end nothing" {
 	mkdir mine
 	printf '%s\n' '-- title: Mine' '-- table: one' "/* it's; v_nothing */ SELECT ';' AS semicolon, COUNT(*) AS n FROM V_Volume JOIN \"v_run\" JOIN [v_lost_text];" \
 		'-- plot: two' "SELECT 'it''s;' AS x; -- table: three" '-- table: three' 'SELECT 3 AS n -- no end' >mine/mine.sql
@@ -371,7 +371,7 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 	done < options.txt
 }
 
-@test "what a parent leaves behind changes no answer: SIGCHLD ignored, a umask of 777, closed descriptors, a name, a format of help" {
+@test "no answer depends on the parent's SIGCHLD, umask, closed descriptors or name" {
 	"$ANALYZE" runs "$S" >wanted
 	run -0 env --ignore-signal=CHLD "$ANALYZE" timeline "$S" --plot .
 	[ -s timeline.svg ]

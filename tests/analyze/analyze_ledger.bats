@@ -31,7 +31,7 @@ refused() {
 	[ -z "$output" ] && [ "${#stderr_lines[@]}" = 1 ] && [[ $stderr == "iot-analyze: "*"$text"* ]] || { echo "said: $output $stderr, wanted: $text"; false; }
 }
 
-@test "the same on the command line: --payload 5000000 --copies 2, --ec 2+1; 64MiB is 67108864" {
+@test "payload on the command line: --payload 5000000 --copies 2, --ec 2+1, 64MiB" {
 	[ "$(ratio "$S" "all traced" waf_e2e --payload 5000000)" = "exact 2.102 10510336 5000000" ]
 	[ "$(ratio "$S" "all traced" waf_norm --payload 5000000 --copies 2)" = "exact 1.051 10510336 10000000" ]
 	[ "$(ratio "$S" "all traced" waf_norm --payload=5000000 --ec=2+1)" = "exact 1.401 10510336 7500000" ]
@@ -45,7 +45,7 @@ refused() {
 	done
 }
 
-@test "a ledger of 5000000 bytes kept twice: waf_e2e 2.102, waf_norm 1.051, raf_e2e 2.000" {
+@test "a ledger of 5000000 bytes kept twice: waf_e2e 2.102, waf_norm 1.051, raf_e2e 2" {
 	ledger "\"logical_write_bytes\": 5000000, \"logical_read_bytes\": 8192, \"replicas\": 2, $on_loop0, $in_time"
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2.102 10510336 5000000 devices 7:0" ]
 	[ "$(ratio "$S" "all traced" waf_norm --ledger ledger.json)" = "exact 1.051 10510336 10000000 devices 7:0" ]
@@ -63,7 +63,7 @@ refused() {
 	[ "$(ratio "$S" "all traced" waf_norm --ledger ledger.json)" = "n/a n/a 10510336 n/a the ledger says neither replicas nor k and m" ]
 }
 
-@test "only the devices of the ledger count: bytes on others are in waf_sys and not in waf_e2e" {
+@test "only devices of the ledger count: others are in waf_sys and not in waf_e2e" {
 	sqlite3 "$S" "UPDATE agg_total SET dev = 266338304 WHERE owner = 3 AND bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'block_write')"
 	ledger "\"logical_write_bytes\": 4096, $on_loop0"
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json | cut -d' ' -f2-4)" = "6.000 24576 4096" ]
@@ -72,7 +72,7 @@ refused() {
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json)" = "exact 2566.000 10510336 4096" ]
 }
 
-@test "a ledger that was put into the run is read without being named, and the command line goes before it" {
+@test "a ledger put into the run is read by itself; the command line goes before it" {
 	ledger "\"logical_write_bytes\": 5000000, \"replicas\": 2, $on_loop0, $in_time"
 	run -0 "$ANALYZE" attach "$S" ledger.json --run dd
 	[ "$(ratio "$S" "all traced" waf_norm)" = "exact 1.051 10510336 10000000 devices 7:0" ]
@@ -97,7 +97,7 @@ beside_a_neighbour() {
 		UPDATE run SET layers = layers || ',net'"
 }
 
-@test "a ledger is for the system that it names: a neighbour on the same devices is no part of its ratios, with and without --system (defect 26)" {
+@test "a ledger is for its system: a neighbour is no part of its ratios (defect 26)" {
 	beside_a_neighbour
 	ledger '"logical_write_bytes": 5000000, "logical_read_bytes": 16384, "replicas": 2' x.json
 	sed 's/"sys"/"redis"/' x.json > ledger.json
@@ -113,7 +113,7 @@ beside_a_neighbour() {
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger x.json)" = "exact 4.204 21020672 5000000" ]
 }
 
-@test "naf_cli and naf_int are those of the ledger's system; clients that --system left out are clients (defect 26)" {
+@test "naf_cli and naf_int are the ledger's system's, with --system too (defect 26)" {
 	beside_a_neighbour
 	sqlite3 "$S" "INSERT INTO flow VALUES (1, 3, 'ipv4', 'tcp', '127.0.0.1', 6379, '127.0.0.1', 1000, 'server', 1, 45, 1000, 1, 1),
 		(1, 2, 'ipv4', 'tcp', '127.0.0.1', 1000, '127.0.0.1', 6379, 'client', 1, 1000, 45, 1, 1),
@@ -134,7 +134,7 @@ beside_a_neighbour() {
 	[ "$(ratio "$S" "all traced" waf_e2e --ledger ledger.json | cut -d' ' -f4)" = 9007199254740993 ]
 }
 
-@test "replica traffic of a storage system is naf_int: three bricks of 1000 bytes each are 3.000 times the payload" {
+@test "replica traffic is naf_int: three bricks of 1000 bytes are 3.000 of the payload" {
 	sqlite3 "$S" "UPDATE run SET layers = layers || ',net';
 		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) VALUES (1, 10, 910, 9, 'glusterfs', 0, 'gluster'),
 			(1, 11, 911, 9, 'glusterfsd', 0, 'gluster'), (1, 12, 912, 9, 'glusterfsd', 0, 'gluster'), (1, 13, 913, 9, 'glusterfsd', 0, 'gluster');"
@@ -157,7 +157,7 @@ beside_a_neighbour() {
 	[ "$(naf --ledger ledger.json --system gluster)" = "naf_int,N_int/L_r,exact,1.3333333333333333,2080,1560," ]
 }
 
-@test "what clients wrote to a FUSE mount is a column of its own, without what the system behind it wrote" {
+@test "bytes that clients wrote to a FUSE mount are a column without its daemon's" {
 	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf, fs, mount) VALUES (1, 77, NULL, 'fs', 0, 'fuse.glusterfs', '/mnt/gv');
 		INSERT INTO process (run, id, pid, start_ns, comm, kthread, system) VALUES (1, 10, 910, 9, 'glusterfs', 0, 'gluster');
 		INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, lat_ns, max_ns)
@@ -165,7 +165,7 @@ beside_a_neighbour() {
 	[ "$("$ANALYZE" amplification "$S" --table fuse --format csv | sed 1d)" = "fuse.glusterfs,/mnt/gv,4099,0,n/a,n/a,n/a,n/a,n/a,n/a" ]
 }
 
-@test "a ledger that is missing, empty, a folder, not JSON or not a ledger is one line, status 1" {
+@test "a ledger that is missing, empty, a folder or no ledger is one line, status 1" {
 	refused "cannot read the ledger none.json: No such file" "$ANALYZE" amplification "$S" --ledger none.json
 	: > bad.json
 	refused "bad.json is not a ledger: it is empty" "$ANALYZE" amplification "$S" --ledger bad.json
@@ -188,7 +188,7 @@ beside_a_neighbour() {
 	refused "not one JSON object" "$ANALYZE" amplification "$S" --ledger bad.json
 }
 
-@test "a ledger with a wrong type, a negative number, or one beyond 63 bits names the member" {
+@test "a ledger with a wrong type, a negative or a 64-bit number names the member" {
 	bad() { # TEXT MEMBERS
 		ledger "$2" bad.json
 		refused "bad.json: $1" "$ANALYZE" amplification "$S" --ledger bad.json
@@ -222,7 +222,7 @@ beside_a_neighbour() {
 	refused "bad.json: system is not a string" "$ANALYZE" amplification "$S" --ledger bad.json
 }
 
-@test "a ledger of another run is refused: its devices are not there, or its load ran at another time" {
+@test "a ledger of another run is refused: other devices, or another time" {
 	ledger '"logical_write_bytes": 1, "devices": [{"dev": "7:0"}, {"dev": "7:1"}]'
 	refused "ledger.json is not a ledger of run 1: not every one of its devices (7:0,7:1) is a leaf device of it" "$ANALYZE" amplification "$S" --ledger ledger.json
 	ledger "\"logical_write_bytes\": 1, $on_loop0, \"begin_wall_ns\": 1699999998000000000, \"end_wall_ns\": 1700000001000000000"
@@ -232,7 +232,7 @@ beside_a_neighbour() {
 	[ "$(sqlite3 "$S" "SELECT COUNT(*) FROM load")" = 0 ]
 }
 
-@test "--ledger beside --logical-bytes, and attach without a file or a run, are wrong usage" {
+@test "--ledger next to --logical-bytes, attach without a file or a run: wrong usage" {
 	ledger '"logical_write_bytes": 1'
 	run --separate-stderr -2 "$ANALYZE" amplification "$S" --ledger ledger.json --logical-bytes 1
 	[[ $stderr == *"--ledger and --logical-bytes say the same thing"* ]]
@@ -275,25 +275,25 @@ sweep() {
 
 row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,write,$1,"; }
 
-@test "sizes: median and range of three repeats, the idle control subtracted, and what each further byte costs" {
+@test "sizes: median and range of three repeats, idle subtracted, cost of a byte more" {
 	sweep
 	# 41960, 51960, 45960 of 100 bytes; idle 17000 of 139880: (139880 - 17000) / 30 = 4096
 	[ "$(row 10)" = "sys,write,10,3,0,30,300,139880,139880,17000,waf_e2e,exact,459.600,419.600,519.600,409.600,4096.000,n/a,after_sync," ]
 	[ "$(row 1010)" = "sys,write,1010,1,0,4,4040,25384,25384,1000,waf_e2e,exact,6.283168316831683,6.283168316831683,6.283168316831683,6.035643564356436,6096.000,2.000,after_sync," ]
 }
 
-@test "sizes: marginal_waf is the slope over all sizes, idle subtracted, and fixed what an object costs without a byte" {
+@test "sizes: marginal_waf is the slope over all sizes, fixed the cost without a byte" {
 	sweep
 	[ "$("$ANALYZE" sizes "$S" --format csv --table marginal | sed 1d)" = "sys,write,marginal_waf,slope of (device - idle)/ops over payload/ops,2.000,4076.000,4,10,1010" ]
 }
 
-@test "sizes: shares of components, journal and what is not classified sum to the device's bytes" {
+@test "sizes: shares of components, journal and the unclassified sum to the device's" {
 	sweep
 	# half of the bytes are file data of the log, a quarter the journal
 	[ "$(row 1010 shares | cut -d, -f4-)" = $'wal,12692,0.500\nunclassified,6346,0.250\nfs journal,6346,0.250' ]
 }
 
-@test "sizes: two repeats have the mean of both as median, and of one label the newest complete run stands" {
+@test "sizes: the median of two is their mean; a label's newest complete run counts" {
 	sweep
 	sqlite3 "$S" "DELETE FROM run WHERE run IN (5, 6)"
 	[ "$(row 10 | cut -d, -f4,13-15)" = "2,469.600,419.600,519.600" ]
@@ -303,7 +303,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ "$(row 10 | cut -d, -f4,13-15)" = "2,469.600,419.600,519.600" ]
 }
 
-@test "sizes: a size that the system refused has a row that says why, and is in no ratio" {
+@test "sizes: a size that the system refused has a row with the reason and no ratio" {
 	sweep
 	step 30 "sweep sys write 99999 1" write 0 0 8192 "row is too big"
 	step 31 "sweep sys idle write 99999 1" idle NULL NULL 0
@@ -312,7 +312,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ -z "$(row 99999 shares)" ] && [ -z "$(row 99999 layers)" ]
 }
 
-@test "sizes: a layer that was not measured is n/a, bytes lost make a bound, a missing idle control leaves nothing subtracted" {
+@test "sizes: an unmeasured layer is n/a, lost bytes bound, no idle subtracts nothing" {
 	sweep
 	sqlite3 "$S" "UPDATE run SET layers = 'syscall,block' WHERE run = 7; INSERT INTO lost VALUES (7, 'block', 'request table full', 'bytes', 3); DELETE FROM run WHERE run = 8"
 	[ "$(row 1010)" = "sys,write,1010,1,0,4,4040,25384,25384,n/a,waf_e2e,>=,6.283168316831683,6.283168316831683,6.283168316831683,n/a,n/a,n/a,after_sync," ]
@@ -321,7 +321,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ "$(row 10 | cut -d, -f8)" = n/a ]
 }
 
-@test "sizes: five series are five panels, sizes in order, and what the device bytes are sums to 100 % (defect 34)" {
+@test "sizes: five series are five panels in order, and parts sum to 100 % (defect 34)" {
 	local n=0 operation
 	cp "$BATS_FILE_TMPDIR/empty.sqlite" "$S"
 	for operation in a b c d e; do
@@ -338,7 +338,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	"$ROOT/tests/lib/pictures.py" sizes.svg
 }
 
-@test "sizes: labels that only look like a sweep's are left alone, a store without sweeps has no rows" {
+@test "sizes: labels that only look like a sweep's, or no sweep, give no rows" {
 	sweep
 	step 40 "sweep sys write 10" write 1 1 4096
 	step 41 'sweep "sys write 10 1' write 1 1 4096
@@ -352,7 +352,7 @@ row() { "$ANALYZE" sizes "$S" --format csv --table "${2:-sizes}" | grep "^sys,wr
 	[ "$("$ANALYZE" sizes "$S" --format csv | sed 1d | wc -l)" = 0 ]
 }
 
-@test "sizes: a system has one name, whether its runs are labelled with an alias, its ledgers name one, or it is asked for by one" {
+@test "sizes: a system has one name in labels, ledgers and questions, alias or not" {
 	sweep
 	sqlite3 "$S" "UPDATE load SET system = 'postgresql'; UPDATE run SET label = replace(label, ' sys ', ' postgres ');
 		UPDATE load SET system = 'postgres' WHERE run > 4; DELETE FROM load WHERE run = 2"

@@ -35,7 +35,7 @@ of() {
 		$at["quantity"] == q { for (i = 1; i <= n; i++) printf "%s%s", $at[c[i]], i < n ? " " : "\n" }'
 }
 
-@test "a difference in words: 10510336 -> 15765504 bytes are +50 %, and waf_sys 1.002 -> 1.504" {
+@test "a difference in words: 10510336 -> 15765504 bytes are +50 %, waf_sys 1.504" {
 	[ "$(said answer "$S")" = "device bytes: 10 MiB -> 15 MiB, +50 % [+50, +50], 5 runs each.
 device bytes read: 16 KiB -> 16 KiB, equal in every run, 5 runs each.
 waf_sys (B/S): 1.002 -> 1.504, +50 % [+50, +50], 5 runs each.
@@ -46,7 +46,7 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	[ "$(of "B direct" "verdict a b percent p" "$S")" = "equal 0 0 n/a n/a" ]
 }
 
-@test "medians of different values: 100, 101, 103 MiB of calls -> 90, 99, 80; the largest difference comes first" {
+@test "medians of different values: the largest difference comes first" {
 	for n in "2 100" "3 103" "4 101" "7 90" "8 99" "9 80"; do
 		sqlite3 "$S" "UPDATE agg_total SET bytes = ${n#* } * 1048576 WHERE run = ${n% *} AND bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'write')"
 	done
@@ -54,7 +54,7 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	"$ANALYZE" compare "$S:2-4" "$S:7,8,9" --format tsv | awk -F'\t' 'NR > 1 && $15 != "n/a" { v = $15 < 0 ? -$15 : $15; if ($1 == last && v > before) exit 1; before = v; last = $1 }'
 }
 
-@test "fewer than five runs have ranges, never intervals: 90, 99, 80 of 100, 103, 101 are -22 to -1 %, five have intervals" {
+@test "fewer than five runs have ranges, never intervals; five have intervals" {
 	for n in "2 100" "3 103" "4 101" "7 90" "8 99" "9 80"; do
 		sqlite3 "$S" "UPDATE agg_total SET bytes = ${n#* } * 1048576 WHERE run = ${n% *} AND bytes = 10485760 AND kind = (SELECT id FROM kind WHERE name = 'write')"
 	done
@@ -66,7 +66,7 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	[ "$(of S "span" "$S")" = interval ]
 }
 
-@test "sets are stores, folders, runs by number and label, and labels of the stores before them or of this folder" {
+@test "sets are stores, folders, runs by number and label, and labels of earlier stores" {
 	want=$(of B "a b runs_a runs_b" "$S")
 	[ "$want" = "10510336 15765504 5 5" ]
 	mkdir one two
@@ -86,7 +86,7 @@ raf_dev (B_r/S_r, without faults): 1.000 -> 1.000, equal in every run, 5 runs ea
 	[ "$(of B "runs_a runs_b" one two)" = "10 5" ]
 }
 
-@test "three sets are each compared with the first; controls are in no set, and what devices wrote in them is said" {
+@test "three sets are each compared with the first; controls are in no set, and named" {
 	sqlite3 "$S" "UPDATE run SET label = 'c' WHERE run IN (4, 5); UPDATE run SET label = 'a idle' WHERE run = 6"
 	[ "$("$ANALYZE" compare "$S" --format tsv | awk -F'\t' '$3 == "B" { print $5, $6, $19, $20 }' | sort)" = "a b 2 5
 a c 2 2" ]
@@ -94,7 +94,7 @@ a c 2 2" ]
 	[ "$(said idle "$S")" = "10 MiB in a, subtracted from nothing." ]
 }
 
-@test "runs that are not comparable are refused with the reason; --force compares them and says so" {
+@test "runs that are not comparable are refused with the reason; --force compares them" {
 	while IFS='|' read -r change why; do
 		cp "$BATS_FILE_TMPDIR/plain.sqlite" "$S"
 		sqlite3 "$S" "$change"
@@ -117,14 +117,14 @@ a c 2 2" ]
 	E
 }
 
-@test "the number of a process, the name and the mount of a device may differ: repeats have others" {
+@test "numbers of processes, names and mounts of devices may differ between repeats" {
 	sqlite3 "$S" "UPDATE run SET filters = 'pid=' || run || ' comm=dd dev=loop' || run; UPDATE device SET name = 'loop' || run, mount = '/mnt/' || run WHERE name = 'loop0'"
 	[ "$(of B verdict "$S")" = differs ]
 	sqlite3 "$S" "UPDATE run SET filters = 'pid=1 pid=2 comm=dd dev=loop0' WHERE run = 3"
 	run -1 "$ANALYZE" compare "$S"
 }
 
-@test "a disk that programs were loaded from is none of those compared, one from which half of all bytes was read is" {
+@test "a disk that programs were loaded from is not compared; one with half of B_r is" {
 	sqlite3 "$S" "UPDATE agg_total SET dev = 266338304, bytes = 4194304 WHERE run = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_read')"
 	[ "$(of B verdict "$S")" = differs ] # 8 of 18 MiB
 	sqlite3 "$S" "UPDATE agg_total SET bytes = 6291456 WHERE run = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_read')"
@@ -132,7 +132,7 @@ a c 2 2" ]
 	[[ $stderr == *"not comparable: device: disk; loop in a (run.sqlite:3), loop in a (run.sqlite:2)"* ]]
 }
 
-@test "what was not measured in every run stays n/a with the reason, and a bound is not compared as if it were exact" {
+@test "unmeasured values stay n/a, and a bound is not compared as if it were exact" {
 	sqlite3 "$S" "UPDATE run SET events = 0; DELETE FROM ledger WHERE run = 9"
 	[ "$(of D "verdict a bound_b b percent p note" "$S")" = "not compared 10485760 n/a n/a n/a n/a D needs events, and the run recorded none" ]
 	[ "$(of hop_coalesce "verdict b" "$S")" = "not compared n/a" ]
@@ -144,7 +144,7 @@ a c 2 2" ]
 	[ "$(of S "verdict a" "$S" --force)" = "equal 10485760" ]
 }
 
-@test "so few runs that they show nothing differ in nothing: 1, 2 and 3 each do not, 4 do in the first family" {
+@test "too few runs differ in nothing: 1, 2 and 3 each; 4 do in the first family" {
 	for n in 1 2 3; do
 		[ "$(of B "verdict percent" "$S:2-$((n + 1))" "$S:7-$((n + 6))")" = "too few runs 50.000" ]
 	done
@@ -153,7 +153,7 @@ a c 2 2" ]
 	[ "$(of B "verdict p" "$S:2-5" "$S:7-10")" = "differs 0.029" ]
 }
 
-@test "--by compares each line that is in every run, --system those of the system; pid is refused" {
+@test "--by compares each line that is in every run; --system filters; pid is refused" {
 	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'; DELETE FROM process WHERE run = 4 AND comm = 'cat'"
 	[ "$(of B "who verdict percent" "$S" --by comm | sort)" = "cat not compared n/a
 dd differs 50.000
@@ -166,7 +166,7 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	[[ $stderr == *"has no system 'minio'"* ]]
 }
 
-@test "CSV, TSV and JSON are exact, also with hostile labels; each value of each run is in table values; a picture is drawn" {
+@test "CSV, TSV and JSON are exact with hostile labels, and values has each run" {
 	command -v gnuplot >/dev/null || skip "gnuplot is missing: install the Debian package gnuplot-nox"
 	# shellcheck disable=SC2016
 	sqlite3 "$S" "UPDATE run SET label = '=cmd|' || char(27) || '[31m\`touch canary\`\$(touch canary)\"<script>' || char(10) || x'ff' WHERE label = 'b'"
@@ -233,7 +233,7 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	[[ $stderr == *"--force belongs to the command 'compare'"* ]]
 }
 
-@test "p of two sets without overlap: 2 of 252 arrangements for 5 + 5, 2 of 70 for 4 + 4, 1 of 56 for 3 + 5" {
+@test "p of two sets without overlap: 2 of 252 for 5 + 5, 2 of 70 for 4 + 4, 1 of 56" {
 	stats=$ROOT/build/stats
 	[ "$("$stats" p 5 1 2 3 4 5 11 12 13 14 15)" = 0.007937 ]
 	[ "$("$stats" p 4 1 2 3 4 11 12 13 14)" = 0.028571 ]
@@ -245,7 +245,7 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 	[ "$("$stats" span 1 5 6)" = n/a ]
 }
 
-@test "of 500 pairs of equal runs with 20 quantities at most 6 % say that any differs, and 95 % intervals hold 94 % at least" {
+@test "of 500 pairs of equal runs at most 6 % differ, and 94 % of intervals hold" {
 	read -r _ _ _ wrong _ covered < <("$ROOT/build/stats" 500 5 0.015 0 20 1)
 	echo "wrong $wrong, covered $covered"
 	[ "$wrong" -le 30 ] && [ "$wrong" -ge 10 ] && [ "$covered" -ge 470 ]
@@ -267,7 +267,7 @@ verdicts() {
 	done
 }
 
-@test "stores: of 100 equal pairs (3 without IOT_COMPARE=all) no quantity of at least 95 differs; of 100 with 5 % planted B differs in 95" {
+@test "stores: equal pairs do not differ in 95 %, and 5 % more B is found in 95" {
 	n=3 most=0
 	[ "${IOT_COMPARE:-}" != all ] || { n=100; most=5; }
 	verdicts 1 "$n" >equal

@@ -13,7 +13,7 @@ reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'
 options() { "$analyze" --help | grep -oE '^ +(--[a-z-]+|-[a-z])\b' | tr -d ' '; }
 commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
-@test "help: every report answers a question, every answer is a command that there is, with options that it takes" {
+@test "help: every report answers a question, and every answer is a valid command" {
 	"$analyze" help | sed -n 's/^    iot-analyze //p' >answers
 	for report in $(reports | grep -vE '^(headline|seed)$'); do # STORE alone, and --seed
 		grep -q "^$report STORE" answers || fail "no question leads to $report"
@@ -29,7 +29,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	done <answers
 }
 
-@test "help QUESTION: words find the question, in any order and number; no word, all of them; none, exit status 2" {
+@test "help QUESTION: words find the question in any order; no match is status 2" {
 	first() { "$analyze" help "$@" | sed -n '2s/^    iot-analyze //p'; }
 	same "random" "$(first "is my workload random")" "pattern STORE"
 	same "two words" "$(first fsync cost)" "fsync STORE"
@@ -71,7 +71,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	[ ! -e pwned ]
 }
 
-@test "help WORD says what a word means, with a command that shows it; capitals tell volumes apart, * and _ stand for more" {
+@test "help WORD says what a word means, with a command that shows it" {
 	same "a ratio" "$("$analyze" help waf_sys | head -n 4)" "waf_sys
     B/S: how many bytes devices wrote for each that calls wrote; what the kernel
     stack adds
@@ -81,7 +81,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	same "all that begin so" "$("$analyze" help 'hop_*' | grep -c '^hop_')" 7
 	same "a share" "$("$analyze" help share_journal | head -n 1)" share_
 	same "in capitals" "$("$analyze" help HORIZON | head -n 1)" horizon
-	# every ratio that there is, and the words of defect 87
+	# every ratio that there is, and words that were once missing
 	for word in $("$analyze" sql "$S" "SELECT ratio FROM v_ratio_def WHERE ratio NOT LIKE '% %'" --format tsv | sed 's/seed_op_amp_[rw]/seed_op_amp/; 1d') \
 		S T D W F B P L V N S_r B_r horizon leaf owner carrier cause residual residue absorbed cancelled nobody; do
 		"$analyze" help "$word" | sed -n 2p | grep -q '^    [A-Za-z0-9(]' || fail "$word means nothing"
@@ -141,7 +141,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 	"$analyze" breakdown gen.sqlite --by container | grep -q '^who '
 }
 
-@test "--help of a command: how it is called, its tables, its options and no others, an example" {
+@test "--help of a command: its usage, its tables, its options alone, an example" {
 	for report in $(reports); do
 		"$analyze" "$report" --help >out
 		head -n 1 out | grep -qE "^usage: iot-analyze ($report |)STORE \[OPTIONS\]$" || fail "$(head -n 1 out)"
@@ -201,7 +201,7 @@ complete_words() {
 	)
 }
 
-@test "completion in bash: commands and reports, options, their values, the tables of a report" {
+@test "completion in bash: commands and reports, options, values, tables of a report" {
 	touch some.sqlite
 	same "a report" "$(complete_words iot-analyze wat)" waterfall
 	same "all" "$(complete_words iot-analyze "" | grep -vx 'run.sqlite\|some.sqlite' | sort | paste -sd' ')" "$({ reports; commands; } | sort | paste -sd' ')"
@@ -237,7 +237,7 @@ complete_words() {
 	[ -s d/usr/share/man/man7/iot-cookbook.7 ]
 }
 
-@test "sql: statements of the command line and of standard input, with views, formats and the run that is meant; nothing is written" {
+@test "sql: statements from arguments or input, views, formats, the run; writes nothing" {
 	same "a view" "$("$analyze" sql "$S" "SELECT who, S FROM v_volume WHERE who = 'dd'" --format csv | paste -sd' ')" "who,S dd,10485760"
 	same "from standard input, one over two lines, the last without a semicolon" \
 		"$(printf "SELECT ';' AS a; SELECT\n2 AS b;\n-- nothing;\n\nSELECT 3 AS c" | "$analyze" sql "$S" --format csv | paste -sd' ')" "a ; b 2 c 3"

@@ -21,7 +21,7 @@ advised() { # ABOUT [OPTIONS]
 	"$ANALYZE" explain "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $7 "|" $8 }'
 }
 
-@test "own bytes are named as such and come first; then what is beyond them, the largest first; a run at 1.002 has no advice" {
+@test "own bytes come first, then the largest beyond them; 1.002 has no advice" {
 	[ "$(said own)" = "10 MiB of the 10 MiB that devices wrote (100 %) are the application's own bytes, written once; 24 KiB are beyond that" ]
 	[[ "$(said journal)" == "67 % of what devices wrote beyond that (16 KiB of 24 KiB) are the journal of the file system on loop0 for dd: "* ]]
 	[ "$(said metadata)" = "33 % of what devices wrote beyond that (8 KiB of 24 KiB) are structures of the file system, written in place on loop0 for dd" ]
@@ -30,7 +30,7 @@ advised() { # ABOUT [OPTIONS]
 	[ "$(advised journal) $(advised metadata) $(advised own) $(advised flushes)" = "|n/a |n/a |n/a |n/a" ]
 }
 
-@test "a journal: 100 times its bytes are 14 %, 400 blocks in 25 commits of 16 blocks; by sync and by acknowledged write" {
+@test "a journal: 100 times its bytes are 14 %, 400 blocks in 25 commits of 16 blocks" {
 	times 100 block_write journal
 	sqlite3 "$S" "UPDATE agg_total SET ops = ops * 100 WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND cause = (SELECT id FROM cause WHERE name = 'journal');
 		UPDATE agg_total SET ops = 25 WHERE kind = (SELECT id FROM kind WHERE name = 'commit'); UPDATE agg_total SET ops = 50 WHERE kind = (SELECT id FROM kind WHERE name = 'fsync');
@@ -56,7 +56,7 @@ advised() { # ABOUT [OPTIONS]
 	[[ "$(said journal)" == *"on loop0 for dd: 200 fast commit, 100 commit, 100 descriptor"* ]]
 }
 
-@test "components are named as their system calls them, with the calls that wrote them; whole pages in the log only where syncs have room for them" {
+@test "components have their system's words and calls; whole pages need room in syncs" {
 	sqlite3 "$S" "UPDATE process SET system = 'postgresql', comm = 'postgres' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
 		INSERT INTO file_io (run, file, owner, component, read_ops, read_bytes, write_ops, write_bytes, sync_ops, fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes)
 		VALUES (1, 1, 3, 1, 0, 0, 10, 5242880, 640, 0, 10485760, 0, 10485760)"
@@ -76,7 +76,7 @@ advised() { # ABOUT [OPTIONS]
 	[ "$(advised undo)" = "|n/a" ]
 }
 
-@test "what is again and what is rounding: 64 KiB that went to 16 KiB are 4 times as much; own bytes at 1.06 have no advice" {
+@test "rewrites and rounding: 64 KiB to 16 KiB are 4 times; 1.06 has no advice" {
 	sqlite3 "$S" "INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 1000, 10485760, 50, 0, 10485760, 0, 10485760);
 		UPDATE ledger SET covered = 2621440"
 	[ "$(said "file data")" = "100 % of what devices wrote beyond that (7.5 MiB of 7.52 MiB) are file data of dd: /mnt/out, of which devices wrote 10 MiB for 10 MiB that calls wrote in 1000 calls with 50 syncs, 205 KiB each; 7.5 MiB are the same blocks written again" ]
@@ -102,7 +102,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	done
 }
 
-@test "the experiment fits the calls behind the journal and the file system, and never is of syncs where there are none" {
+@test "the experiment fits the calls behind journal and file system" {
 	times 100 block_write journal
 	while IFS='|' read -r fs commits syncs calls experiment; do
 		sqlite3 "$S" "UPDATE device SET fs = '$fs' WHERE name = 'loop0'"
@@ -132,7 +132,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	[ "$(advised journal | sed 's/|.*//')" = "a longer time between commits (-o commit=60)" ]
 }
 
-@test "a log of SQLite whose pages are large is said to be that, and page_size is the advice; one of small pages is not" {
+@test "SQLite's log with large pages: page_size is the advice; with small ones not" {
 	sqlite3 "$S" "UPDATE process SET system = 'sqlite' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
 		INSERT INTO file_io VALUES (1, 1, 3, 1, 0, 0, 320, $((160 * 65560)), 160, 0, 10485760, 0, 10485760)"
 	[ "$(said pages)" = "10 MiB that sqlite itself wrote to the log are 160 whole pages of 64 KiB, 1.0 a sync, whatever of them had changed" ]
@@ -141,7 +141,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	[ -z "$(said pages)" ]
 }
 
-@test "reading is said: 954 MiB for 16 KiB of calls, and which file; what is in memory alone is no saving" {
+@test "reads: 954 MiB for 16 KiB of calls, and which file; memory alone saves nothing" {
 	sqlite3 "$S" "UPDATE agg_total SET bytes = 1000000000 WHERE owner = 5 AND kind = (SELECT id FROM kind WHERE name = 'block_read') AND bytes = 12288;
 		INSERT INTO file_io VALUES (1, 1, 5, 0, 4, 16384, 0, 0, 0, 0, 0, 999000000, 0)"
 	[ "$(said reads)" = "954 MiB were read from devices where calls read 16 KiB: raf_dev = 61035.406; most of /mnt/out 953 MiB" ]
@@ -161,7 +161,7 @@ calls() { # COMMITS SYNCS CALL:WEIGHT...
 	[ "$(said below)" = "100 % of what devices wrote beyond that (10 MiB of 10 MiB) are what devices wrote and no file system submitted: hop_blk (B/F) = 1.998" ]
 }
 
-@test "a bound is said as one, and has no share; what was not measured is said, and so are devices that wrote nothing" {
+@test "a bound has no share; unmeasured layers and devices without writes are named" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(said own)" = "At least 10 MiB of the 10 MiB that devices wrote are the application's own bytes, written once" ]
 	[[ "$(said journal)" == "At least 16 KiB of what devices wrote beyond that are the journal of "* ]]

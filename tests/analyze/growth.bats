@@ -65,7 +65,7 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	grows_gently 10 N 10
 }
 
-@test "files: one of which nothing is shown costs at most 650 steps, in all three tables" {
+@test "files: a file that is not shown costs at most 650 steps, in all three tables" {
 	for n in 4000 16000; do
 		grown "$n.sqlite" 10 "$n" 10
 		sqlite3 "$n.sqlite" "UPDATE file_io SET write_bytes = file WHERE file > 1000"
@@ -74,7 +74,7 @@ grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands
 	[ "$n" -ge 100 ] && [ "$n" -le 650 ] || fail "$n steps a file"
 }
 
-@test "30,000 files of which three are asked for are counted, not kept: SQLite's own cache (32 MiB) is what grows" {
+@test "30,000 files of which three are asked for are counted, not kept in memory" {
 	need_plain "$analyze" "they take memory themselves"
 	sums() { # FILES
 		grown "$1.sqlite" 10 "$1" 10
@@ -113,7 +113,7 @@ steps_an_aggregate() { # WHAT
 	echo $(((${n#* } - ${n% *}) / rows))
 }
 
-@test "timeline: the names of 4,000 processes of one name cost at most a fifth of its sums" {
+@test "timeline: names of 4,000 processes of one name cost at most a fifth of its sums" {
 	for n in 10 4000; do
 		grown "$n.sqlite" "$n" 10 10
 		sqlite3 "$n.sqlite" "UPDATE process SET comm = 'p' WHERE id > 1000;
@@ -128,7 +128,7 @@ steps_an_aggregate() { # WHAT
 	done
 }
 
-@test "timeline: of 1,000 processes of five names the sums kept by second are read, not every aggregate, at 20 steps each" {
+@test "timeline: 1,000 processes of five names cost sums by second, 20 steps each" {
 	"$root/tests/lib/gen-run.py" 100000 --systems --processes 1000 | "$analyze" ingest kept.sqlite
 	saved=$(sqlite3 kept.sqlite "SELECT (SELECT COUNT(*) FROM agg) - (SELECT COUNT(*) FROM agg_second)")
 	[ "$saved" -gt 10000 ]
@@ -174,7 +174,7 @@ steps_an_event() { # REPORT [OPTION...]
 			WHERE k.dir = 'w' AND l.name IN ('syscall', 'uring') AND s.name IN ('regular', 'blockdev') AND t.owner > 2")"
 }
 
-@test "a report of 60,000 processes costs at most 1,200 steps for each, 13 aggregates of which take most of it" {
+@test "a report of 60,000 processes costs at most 1,200 steps for each" {
 	grown huge.sqlite 60000 10 10
 	n=$(steps amplification huge.sqlite)
 	[ "$n" -le $((60000 * 1200)) ] || fail "amplification: $n steps"
@@ -209,7 +209,7 @@ subprocess.run([sys.argv[1], "ingest", sys.argv[2]], stdin=open(sys.argv[3]), ch
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$analyze" "in$1.sqlite" "$1.jsonl"
 }
 
-@test "ingest needs no more memory for the ledger of four times as many files (defect 22)" {
+@test "ingest needs no more memory for the ledger of four times the files (defect 22)" {
 	need_plain "$analyze" "they take memory themselves"
 	small=$(ingest_kib 50000)
 	large=$(ingest_kib 200000)
@@ -236,7 +236,7 @@ subprocess.run(sys.argv[1:], stdin=sys.stdin, check=True)
 print(round(1000 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime))' "$@"
 }
 
-@test "four times as many files and processes, where a file system makes its device up: the ledger at the end of a run is no product of both" {
+@test "four times the files and processes: the final ledger does not cost their product" {
 	for n in 5000 20000; do
 		many $n >$n.jsonl
 		cpu_ms "$analyze" ingest $n.sqlite <$n.jsonl >$n.ms

@@ -10,7 +10,7 @@ said() { # ABOUT [OPTIONS]
 	"$ANALYZE" "$S" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'
 }
 
-@test "the finding: dd wrote 10 MiB, devices 10510336 bytes for it, 1.002 times as much; 16384 bytes of reads do not matter beside that" {
+@test "the finding: dd wrote 10 MiB, devices 10510336 bytes, 1.002 times as much" {
 	[ "$(said finding)" = "dd [812] wrote 10 MiB, and devices wrote 10 MiB on its behalf: 1.002 times as much (waf_sys = B/S)." ]
 	[ -z "$(said writes)$(said reads)" ]
 	# what was read stands where nothing was written
@@ -19,14 +19,14 @@ said() { # ABOUT [OPTIONS]
 	[ "$(said writes)" = "No traced program wrote to a file." ]
 }
 
-@test "what devices read for faults is said apart: of 1000016384 bytes 16384 are for calls" {
+@test "device reads for faults are apart: of 1000016384 bytes 16384 are for calls" {
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
 		SELECT 1, k.id, 5, 7340032, c.id, 1, s.id, 0, 1, 0, 1000000000, 0, 0, 0, 0 FROM kind k, cause c, sub s
 		WHERE k.name = 'block_read' AND s.name = 'for_fault' AND c.name = 'data'"
 	[ "$(said reads)" = "cat [813] read 16 KiB by calls; devices read 16 KiB for them and 954 MiB for pages of mapped files and programs: 1.000 times as much (raf_dev = B_r without faults/S_r)." ]
 }
 
-@test "the finding is of the line whose bytes grew most, not of the one that wrote most; the others follow, and their sum" {
+@test "the finding is of the line whose bytes grew most; the others and a sum follow" {
 	# cat wrote 100 bytes, and devices 8192 + 1048576 of the journal for them
 	sqlite3 "$S" "INSERT INTO agg_total (run, kind, owner, dev, cause, how, sub, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns)
 		SELECT run, kind, 5, dev, cause, how, sub, flags, ops, errors, CASE name WHEN 'write' THEN 100 ELSE 1048576 END, 4096, timed, lat_ns, max_ns
@@ -37,7 +37,7 @@ All together wrote 10 MiB, and devices wrote 12 MiB on their behalf: 1.202 times
 	[ "$(said from)" = "Of that 1 MiB (50.0 %) are the journal of the file system on loop0, 1 MiB (50.0 %) are structures of the file system itself." ]
 }
 
-@test "where it comes from: the causes, the file with its calls, syncs and share of the journal, and the threads that handed it over" {
+@test "the causes, the file with calls, syncs and journal, and the submitting threads" {
 	[ "$(said from)" = "Of that 10 MiB (99.8 %) are file data." ]
 	sqlite3 "$S" "UPDATE device SET fs = 'ext4' WHERE name = 'loop0'; DELETE FROM agg_total WHERE owner = 0; UPDATE agg_total SET bytes = bytes * 100 WHERE kind IN (SELECT id FROM kind WHERE name IN ('block_write', 'fs_write')) AND bytes BETWEEN 1 AND 8192;
 		INSERT INTO file (run, id, dev, ino, gen, path) VALUES (1, 2, 7340032, 13, 1, '/mnt/out'), (1, 3, 7340032, 14, 1, '/mnt/small');
@@ -51,7 +51,7 @@ It spent most on /mnt/out (2 files had that name): 10 calls wrote 10 MiB to it, 
 Handed to the device by dd itself (10 MiB), jbd2 (1.56 MiB)." ]
 }
 
-@test "the ledger closes, and does not with one byte more; then the exit status is 1 and verify comes first" {
+@test "the ledger closes; with one byte more it does not: status 1, and verify first" {
 	[ "$(said ledger)" = "The bytes add up: 10 comparisons with counters of the kernel, none differs; 1 cannot be made." ]
 	"$ANALYZE" "$S" >/dev/null
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'"
@@ -60,7 +60,7 @@ Handed to the device by dd itself (10 MiB), jbd2 (1.56 MiB)." ]
 	[ "$(said next | head -n 1)" = "iot-analyze verify run.sqlite  # what does not agree" ]
 }
 
-@test "what is missing is named: layers, records, events, what was not settled, owners; else nothing" {
+@test "what is missing is named: layers, records, events, the settle, owners" {
 	[ "$(said missing)" = "nothing: each layer was measured and no record was lost." ]
 	sqlite3 "$S" "UPDATE run SET layers = 'syscall,fs,block', events = 0; INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7);
 		UPDATE run_end SET horizon = 'at_ack', dirty_bytes = 1536; INSERT INTO probe (run, name, layer, target, chosen, reason) VALUES
@@ -69,7 +69,7 @@ Handed to the device by dd itself (10 MiB), jbd2 (1.56 MiB)." ]
 	[ "$(said missing)" = "what had not been written back: the run did not wait for that, and 1.5 KiB were dirty at the end; 7 records of layer block that were lost; layer uring (not measured); layer cache (not asked for); events, and with them how much became dirty (D); owners of 1 MiB on the devices that wrote 10 MiB for them." ]
 }
 
-@test "a bound is said as one, a ratio that is not known is n/a with the reason, and who wrote nothing has none" {
+@test "a bound is said as one, an unknown ratio is n/a with the reason" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(said finding)" = "dd [812] wrote 10 MiB, and devices wrote at least 10 MiB on its behalf: at least 1.002 times as much (waf_sys = B/S; B lost records)." ]
 	[ "$(said from)" = "Of that at least 10 MiB are file data." ]
@@ -85,7 +85,7 @@ Handed to the device by dd itself (10 MiB), jbd2 (1.56 MiB)." ]
 	[ "$(said finding)" = "What was written was not measured." ]
 }
 
-@test "the commands to go on with run as they are printed, also with --run and --system; a name that a shell would read is STORE" {
+@test "the commands to go on with run as printed, also with --run and --system" {
 	said next | while read -r line; do
 		PATH=$(dirname "$ANALYZE"):$PATH sh -c "$line" | grep -q '^run 1 (dd)'
 	done
@@ -99,7 +99,7 @@ Handed to the device by dd itself (10 MiB), jbd2 (1.56 MiB)." ]
 	[ ! -e canary ]
 }
 
-@test "of a store that is removed next the commands are how to keep one, and what does not add up is said, not an error" {
+@test "for a store that is removed next, the commands say how to keep one" {
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'"
 	"$ANALYZE" headline "$S" --once >out
 	grep -q 'do NOT add up' out
@@ -108,7 +108,7 @@ iot-analyze explain run.sqlite  # then why, and what would change it" ]
 	run --separate-stderr -2 "$ANALYZE" files "$S" --once
 }
 
-@test "lines have at most 80 columns, also with long and hostile names; words are not cut" {
+@test "lines have at most 80 columns, with long and hostile names; no word is cut" {
 	sqlite3 "$S" "UPDATE process SET comm = char(27) || '[31m' || 'väry' || char(10) || 'long' WHERE comm = 'dd'"
 	"$ANALYZE" "$S" >out
 	! grep -q "$(printf '\033')" out
@@ -120,7 +120,7 @@ iot-analyze explain run.sqlite  # then why, and what would change it" ]
 	[ "$("$ANALYZE" "$S" | grep -c 'sqlite  # ')" = 3 ]
 }
 
-@test "a name alone that is no store and no report is refused; headline is a report like others" {
+@test "a name that is no store and no report is refused; headline is a report" {
 	run --separate-stderr -2 "$ANALYZE" nothing
 	[[ $stderr == *"unknown command 'nothing'"* ]]
 	run --separate-stderr -1 "$ANALYZE" nothing.sqlite

@@ -25,7 +25,7 @@ rows() { "$ANALYZE" check "$S" --format tsv "$@" | awk -F'\t' 'NR > 1 { print $1
 OK attributed all device bytes 1.000 at least 0.9996" ]
 }
 
-@test "a limit that is not kept comes first, with all digits of the value: exit status 1" {
+@test "a limit that is not kept comes first, with all digits of the value: status 1" {
 	run -1 "$ANALYZE" check "$S" --min hop_fs=1 --max waf_sys=1.0023
 	[ "$(rows --min hop_fs=1 --max waf_sys=1.0023)" = "BROKEN waf_sys all traced 1.002 at most 1.0023 1.00234375
 OK hop_fs all traced 1.002 at least 1" ]
@@ -34,7 +34,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	"$ANALYZE" check "$S" --min waf_sys=1.00234375 --max waf_sys=1.00234375 # equal is inside
 }
 
-@test "a bound decides where it can: >= 1.002 breaks at most 1 and keeps at least 1, and leaves at most 3 open" {
+@test "a bound decides where it can: >= 1.002 breaks 1, keeps 1, leaves 3 open" {
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	[ "$(rows --max waf_sys=1)" = "BROKEN waf_sys all traced 1.002 at most 1 1.00234375; B lost records" ]
 	[ "$(rows --min waf_sys=1)" = "OK waf_sys all traced 1.002 at least 1 B lost records" ]
@@ -65,7 +65,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	[ "$(rows --max raf_dev=2 --by pid)" = "OK raf_dev cat 1.000 at most 2" ]
 }
 
-@test "JUnit: a case a limit, failed, in error or passed, that another program's parser reads; verify too" {
+@test "JUnit: a case a limit, failed, in error or passed, for another parser; verify" {
 	command -v python3 >/dev/null || skip "python3 is missing: install the Debian package python3-minimal"
 	sqlite3 "$S" "UPDATE process SET comm = 'a<b>&\"' || char(27) || ']]>' WHERE comm = 'dd'"
 	"$ANALYZE" check "$S" --max waf_sys=1 --max waf_e2e=1 --min hop_fs=1 --by comm --format junit >check.xml || true
@@ -85,7 +85,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	[[ $stderr == *"has no cases"* ]]
 }
 
-@test "a limit that cannot be read, of a ratio that there is not, or of another command is refused" {
+@test "a limit that cannot be read, of no ratio, or of another command is refused" {
 	for bad in waf_sys waf_sys= =3 waf_sys=-1 waf_sys=1e3 waf_sys=3x waf_sys=1.2.3 waf_sys=nan "waf_sys= 3"; do
 		run --separate-stderr -2 "$ANALYZE" check "$S" --max "$bad"
 		[[ $stderr == *"is not RATIO=N"* ]] || { echo "$bad: $stderr"; false; }
@@ -102,7 +102,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	[[ $stderr == *"more than 32 limits"* ]]
 }
 
-@test "--against: every ratio that the base has is held to it; 1.00234375 is not within 1 % of 1.05, and is within 5 %" {
+@test "--against holds ratios to the base: 1.00234375 is within 5 % of 1.05, not 1 %" {
 	cp "$S" base.sqlite
 	"$ANALYZE" check "$S" --against base.sqlite --within 0%
 	[ "$(rows --against base.sqlite --within 0% | awk '{ print $1 }' | sort -u)" = OK ]
@@ -116,7 +116,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	[ "$(rows --against base.sqlite --max waf_sys=1 | head -n 1)" = "BROKEN waf_sys all traced 1.002 at most 1 1.00234375" ]
 }
 
-@test "--against: what one of both does not know is UNKNOWN, a bound decides where it can, and lines are held to their own" {
+@test "--against: unknown on either side is UNKNOWN; lines are held to their own" {
 	cp "$S" base.sqlite
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	run --separate-stderr -1 "$ANALYZE" check "$S" --against base.sqlite
@@ -134,7 +134,7 @@ OK hop_fs all traced 1.002 at least 1" ]
 	[ "$(rows --against base.sqlite --by comm | grep waf_sys)" = "OK waf_sys dd 1.002 within 5 % of 1.00234375" ]
 }
 
-@test "--against: a kernel that differs, several labels, no store, and a percentage that is none are refused" {
+@test "--against: another kernel, several labels, no store, bad percentage: refused" {
 	cp "$S" base.sqlite
 	sqlite3 base.sqlite "UPDATE run SET kernel = 'other'"
 	run --separate-stderr -1 "$ANALYZE" check "$S" --against base.sqlite

@@ -11,13 +11,13 @@ setup() {
 	store_with "$S"
 }
 
-@test "LaTeX: a row ends in two backslashes, text is left, numbers are right, bounds stand in front" {
+@test "LaTeX: rows end in two backslashes, text is left, numbers right, bounds in front" {
 	[ "$("$ANALYZE" runs "$S" --format latex --table runs | head -n 1)" = '\begin{tabular}{rllllrlrrrll}' ]
 	sqlite3 "$S" "INSERT INTO lost VALUES (1, 'block', 'request longer than the walk', 'owner', 7)"
 	"$ANALYZE" amplification "$S" --format latex --table ratios | grep -qxF 'dd & 812 & waf\_sys & B/S & $\geq$ 1.002 & 10510336 & 10485760 & B lost records \\'
 }
 
-@test "LaTeX: TeX breaks no tabular, so a table of 120 rows is three, each with its heads; what --top leaves out is said" {
+@test "LaTeX: a table of 120 rows is three tabulars with heads; --top says the rest" {
 	sqlite3 "$S" "DELETE FROM file; WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 120)
 		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, 7340032, n, 1, '/f/' || n FROM n;
 		INSERT INTO file_io SELECT 1, id, 3, 0, 0, 0, 1, 1024 * id, 0, 0, 0, 0, 0 FROM file"

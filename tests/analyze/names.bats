@@ -5,7 +5,7 @@ load ../lib/analyze
 load ../lib/helper
 bats_require_minimum_version 1.5.0
 
-@test "57 hostile names are themselves in text, CSV, TSV, JSON, pictures, messages and records" {
+@test "57 hostile names are themselves in text, CSV, TSV, JSON, pictures and messages" {
 	need python3 python3-minimal
 	need gnuplot gnuplot-nox
 	make_base
@@ -28,7 +28,7 @@ subprocess.run(["dd", "if=/dev/zero", "of=f", "bs=4099", "count=23", "status=non
 print(len(os.listdir("bin")), file=open("count", "w"))' "$(readlink -f "$(command -v dd)")"
 }
 
-@test "the first users' sums of the text trace are moved by no name of a process or a file" {
+@test "the first users' sums of the text trace are moved by no name of process or file" {
 	need_tracer
 	need python3 python3-minimal
 	cd "$BATS_TEST_TMPDIR"
@@ -76,7 +76,7 @@ print(len(os.listdir("bin")), file=open("count", "w"))' "$(readlink -f "$(comman
 	same "lines" "${#lines[@]}" 1
 }
 
-@test "no file system is asked for the programs of others, but for a name that ends as the kernel's remark: one may never answer" {
+@test "no file system is asked for others' programs, but for a remark of the kernel" {
 	need_tracer
 	need strace strace
 	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced

@@ -9,7 +9,7 @@ page() { "$ANALYZE" report "$S" -o page.html "$@"; }
 # The words of a section, without markup
 section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>]*>/ /g' | tr -s ' \n' ' '; }
 
-@test "a page is whole for another parser, loads nothing, runs one script, has every figure with what it shows and the command behind it" {
+@test "a page is whole for another parser, loads nothing, and has every figure" {
 	page
 	[ "$("$ROOT/tests/lib/page.py" page.html)" = "8 figures, 38 tables" ] || { "$ROOT/tests/lib/page.py" page.html; false; }
 	"$ROOT/tests/lib/pictures.py" page.html
@@ -21,7 +21,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	[[ $(section run) == *"kernel 6.1.0"*"loop0 loop"* ]]
 }
 
-@test "the run stands at the top, then what happened with links to what tells more, and sections in the order of questions" {
+@test "the run stands at the top, then what happened, with links in reading order" {
 	page
 	sed '/<nav>/q' page.html | grep -qxF '<p class="dim">run 1 (dd) on vm, Linux 6.1.0, 2023-11-14T22:13:20Z, 2.500 s: dd bs=1M count=10</p>'
 	[ "$(grep -o '<section id="[a-z]*"' page.html | cut -d'"' -f2 | head -n 6 | paste -sd' ')" = "headline explain waterfall amplification breakdown files" ]
@@ -32,7 +32,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	grep -qxF '<dd><a href="#explain"><code>iot-analyze explain run.sqlite  # why, and what would change it</code></a></dd>' page.html
 }
 
-@test "of verify the page lists what differs, or could not be compared, and counts what is equal" {
+@test "of verify the page lists what differs or was not compared, and counts the rest" {
 	page
 	[[ $(section verify) == *" 10 comparisons with what the kernel counted: equal, and not listed here. "*"(1 rows)"* ]]
 	! [[ $(section verify) == *" OK "* ]]
@@ -61,7 +61,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	"$ROOT/tests/lib/page.py" page.html
 }
 
-@test "of several sets of runs the page says what differs, with a picture; of runs that are not comparable why not" {
+@test "of several sets of runs the page says what differs, or why none is comparable" {
 	python3 "$ROOT/tests/lib/gen-pair.py" 1 --effect 0.05 | sqlite3 "$S"
 	run page
 	"$ROOT/tests/lib/page.py" page.html
@@ -78,7 +78,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	! grep -qF '\n' page.html
 }
 
-@test "in a real browser: each figure is seen, light, dark, on a phone and on paper; nothing leaves its place, nothing is said or asked for" {
+@test "in a real browser each figure is seen: light, dark, phone, paper; no loads" {
 	browser=$(command -v "${IOT_BROWSER:-chromium-headless-shell}" || command -v chromium) || skip "a browser is missing: install the Debian package chromium-headless-shell"
 	python3 "$ROOT/tests/lib/gen-run.py" 3000 --systems | "$ANALYZE" ingest real.sqlite
 	python3 "$ROOT/tests/lib/gen-run.py" 3000 --systems --seed 2 | sed '1s/"synthetic"/"other"/' | "$ANALYZE" ingest real.sqlite
@@ -104,7 +104,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	[[ $output == *"print: on paper, "*" is cut off"* ]]
 }
 
-@test "a check that does not agree is marked, and the exit status is 1 with the page written; an incomplete run says so" {
+@test "a check that does not agree is marked, status 1, and the page is written" {
 	sqlite3 "$S" "UPDATE truth SET end_value = end_value + 1 WHERE what = 'read_bytes'"
 	run --separate-stderr -1 page
 	[ "$stderr" = "iot-analyze: a check does not agree: see the page, or iot-analyze verify" ]
@@ -118,7 +118,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	[[ $(section headline) == *"missing"*"the end of the run"* ]]
 }
 
-@test "names of strangers are text on the page: markup, scripts, escapes, invalid UTF-8, back-ticks" {
+@test "names of strangers are text on the page: markup, scripts, escapes, bad UTF-8" {
 	name() { sqlite3 "$S" "UPDATE process SET comm = CAST(x'$(printf '%s' "$2" | od -An -tx1 | tr -d ' \n')' AS TEXT) WHERE id = $1"; }
 	# 3 writes, 5 reads
 	while IFS= read -r first && IFS= read -r second; do
@@ -136,7 +136,7 @@ section() { sed -n "/<section id=\"$1\"/,/<\/section>/p" page.html | sed 's/<[^>
 	[ "$(grep -o '<script' page.html | wc -l)" = 1 ]
 }
 
-@test "it goes to its place whole or not at all, through no link of others, and - is standard output" {
+@test "a page is written whole or not at all, through no link; - is standard output" {
 	run --separate-stderr -2 "$ANALYZE" report "$S"
 	[ "$stderr" = "iot-analyze: report: where to? give -o FILE.html" ]
 	run --separate-stderr -1 "$ANALYZE" report "$S" -o nowhere/page.html

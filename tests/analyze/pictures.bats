@@ -42,7 +42,7 @@ draw() {
 	done
 }
 
-@test "every label is inside of the canvas and none on another, in column, page and screen size and in a given one, of names that fit and of many that do not" {
+@test "every label is inside of the canvas and none on another, in every size" {
 	for size in column screen 500x400; do
 		draw $size
 		"$ROOT/tests/lib/pictures.py" out/$size/*.svg
@@ -58,7 +58,7 @@ draw() {
 	[ -z "$(find . -name 'pwned*')" ]
 }
 
-@test "pictures are as large as was asked for: 85 and 178 mm, 1200 pixels, or WIDTHxHEIGHT; bitmaps of papers have 300 dots an inch" {
+@test "pictures have the size asked for: 85 and 178 mm, pixels; bitmaps have 300 dpi" {
 	size() { sed -n 's/^ width="\([0-9]*\)" height="\([0-9]*\)"$/\1x\2/p' out/waterfall.svg; }
 	png() { head -c 20 out/waterfall.png | tail -c 4 | od -An -tu1 | awk '{ print $3 * 256 + $4 }'; }
 	mkdir out
@@ -78,7 +78,7 @@ draw() {
 	done
 }
 
-@test "--title and --no-head; without them nothing names the machine, the command or a file" {
+@test "--title and --no-head; without them nothing names machine, command or file" {
 	mkdir out
 	sqlite3 "$S" "UPDATE run SET host = 'secrethost', command = '/home/secret/cmd'"
 	words() { sed -n 's/.*<text[^>]*>\(.*\)<\/text>/\1/p' out/waterfall.svg; }
@@ -108,7 +108,7 @@ draw() {
 	[ "$stderr" = "iot-analyze: report 'verify' has no picture: its rows are checks that agree or not" ]
 }
 
-@test "ticks of bytes below one unit are round in the unit below; one panel that has no room is one other" {
+@test "ticks of bytes below one unit are round in the unit below; panels without room" {
 	mkdir out
 	"$ROOT/tests/lib/gen-run.py" 600 --processes 5 | "$ANALYZE" ingest five.sqlite
 	"$ANALYZE" waterfall five.sqlite --by pid --plot out --size column >/dev/null
@@ -189,7 +189,7 @@ draw() {
 	done
 }
 
-@test "ticks of bytes on a logarithmic scale are round in powers of 1024, of all else in powers of ten" {
+@test "logarithmic ticks of bytes are powers of 1024, all others powers of ten" {
 	cp -r "$ROOT/reports" own
 	mkdir out
 	cat >own/powers.sql <<-'END'
@@ -211,7 +211,7 @@ draw() {
 	done
 }
 
-@test "a histogram has each of its 22 sizes in every picture; what is in no panel that is drawn has no key" {
+@test "a histogram has each of its 22 sizes; what is in no panel has no key" {
 	"$ROOT/tests/lib/gen-run.py" 3000 | "$ANALYZE" ingest sizes.sqlite
 	sqlite3 sizes.sqlite "UPDATE event SET bytes = 1 << (rowid % 22) WHERE kind = (SELECT id FROM kind WHERE name = 'pwrite64')"
 	for size in column page screen; do
@@ -236,7 +236,7 @@ draw() {
 	[ "$(grep -o '>part [0-9]<' out/halves.svg | sort -u | tr -dc '0-9\n' | paste -sd' ')" = "1 2 3 4 5 6" ]
 }
 
-@test "files that had one name after another are one row of the picture: no share is above 100 %" {
+@test "files that had one name after another are one row: no share is above 100 %" {
 	"$ROOT/tests/lib/gen-run.py" 3000 | "$ANALYZE" ingest names.sqlite
 	sqlite3 names.sqlite "UPDATE file SET path = '/mnt/iot/log'"
 	mkdir out
@@ -251,7 +251,7 @@ rich() {
 	S=rich.sqlite
 }
 
-@test "colours are plain: patterns, and dashes of curves, come with --grey, which has no colour" {
+@test "colours are plain; patterns and dashes come with --grey, without any colour" {
 	rich
 	draw screen
 	! grep -l 'fs pattern' out/screen/*.gp

@@ -19,7 +19,7 @@ of_slow() { # TABLE COLUMNS [OPTIONS]
 for r in csv.DictReader(sys.stdin): print(*(r[c] for c in sys.argv[1].split()))' "$2"
 }
 
-@test "a sync of 1000 us: 100 entering, 100 in the queue, 200 of data, 300 in the commit, 200 in a flush, 100 behind; other disks are not its" {
+@test "a sync of 1000 us: enter 100, queue 100, data 200, commit 300, flush 200" {
 	happened fsync 1000000 1000000 5 50 1 $loop0 0 none 0 regular
 	happened block_write 1200000 300000 3 99 0 $loop0 1048576 data 100000
 	happened block_write 1150000 800000 3 99 0 $vda 4194304 data 0
@@ -42,7 +42,7 @@ write 1 0.000 0.000" ]
 	"$ANALYZE" help who makes my fsync stall | grep -q 'slow STORE'
 }
 
-@test "a write waits for the requests of its thread, and of its file for its process: 30 of 100 us, of which 10 in the queue" {
+@test "a write waits for its thread's and its file's requests: 30 of 100 us, 10 queued" {
 	happened pwrite64 1000000 100000 3 30 1 $loop0 4096 none 0 regular
 	happened block_write 1020000 10000 3 30 0 $loop0 4096 direct 10000
 	happened block_read 1050000 10000 3 99 1 $loop0 4096 data 0
@@ -58,7 +58,7 @@ write 1 0.000 0.000" ]
 	[ "$(of_slow calls note)" = "no call was timed (--latency none)" ]
 }
 
-@test "syncs by file: 200 of a log and 21 of a database's 20 inodes, with the data and the journal of each, and how long they took" {
+@test "syncs by file: 200 of a log and 21 of a database, with data, journal and time" {
 	sqlite3 "$S" "DELETE FROM file; DELETE FROM ledger; WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < 21)
 		INSERT INTO file(run, id, dev, ino, gen, path) SELECT 1, n, $loop0, n, 1, '/d/db-journal' FROM n;
 		INSERT INTO file(run, id, dev, ino, gen, path) VALUES (1, 1, $loop0, 1, 1, '/d/log'), (1, 30, $loop0, 30, 1, '/d/read');

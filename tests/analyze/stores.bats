@@ -35,7 +35,7 @@ answers() { # STORE
 	"$ANALYZE" timeline "$1" --by cause --step 100 | sed "s/$1/STORE/g"
 }
 
-@test "every report reads stores of formats 3 and 4: what is known is exact, what was not recorded is n/a" {
+@test "every report reads formats 3 and 4: exact where recorded, n/a where not" {
 	for f in 3 4; do
 		older old.sqlite $f
 		# 23 blocks of 4099 bytes are 94277
@@ -57,7 +57,7 @@ answers() { # STORE
 	[ "$("$ANALYZE" amplification old.sqlite --table syncs --format csv | awk -F, '$2 == "dd" { print $5, $6 }')" = "n/a n/a" ]
 }
 
-@test "what format 3 recorded otherwise is no mismatch, and without layer uring its S is a bound" {
+@test "what format 3 recorded otherwise is no mismatch; without uring its S is a bound" {
 	older old.sqlite 3
 	result() { "$ANALYZE" verify old.sqlite --format csv | awk -F, -v what="$1" 'index($0, what ",") { print $(NF - 4), $(NF - 3), $(NF - 1), $NF }'; }
 	same "an exec before" "$(result 'process bytes read,sh [26779]')" "2512 2512 OK rchar"
@@ -73,7 +73,7 @@ answers() { # STORE
 	same "a bound" "$(ratio old.sqlite dd waf_sys | cut -d' ' -f1,3-4)" "<= 172032 94277"
 }
 
-@test "an older store is brought to this format: it answers as before, and takes new runs" {
+@test "an older store is brought to this format: it answers as before, takes new runs" {
 	for f in 3 4; do
 		older old.sqlite $f
 		chmod 640 old.sqlite
@@ -94,7 +94,7 @@ answers() { # STORE
 	done
 }
 
-@test "a row that no version of iot wrote stops migrate and prune: the message says which, and of which table" {
+@test "a row that no version of iot wrote stops migrate and prune, and is named" {
 	gen 40 | "$ANALYZE" ingest x.sqlite
 	sqlite3 x.sqlite ".dbconfig defensive off" "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE type = 'table';
 		PRAGMA writable_schema = RESET; UPDATE agg_total SET ops = 'abc'"
@@ -108,7 +108,7 @@ answers() { # STORE
 	one_line 1 "a row of table 'event' cannot be: cannot store TEXT value in INTEGER column event.bytes" "$ANALYZE" migrate x.sqlite
 }
 
-@test "a store whose events have no types, as at first, takes more runs as it is, record by record; a new one has them" {
+@test "a store whose events have no types takes more runs as it is, record by record" {
 	gen 3000 --systems >a.jsonl
 	gen 40 --uuid b | "$ANALYZE" ingest x.sqlite
 	run sqlite3 x.sqlite "UPDATE event SET bytes = 'abc'"
@@ -132,7 +132,7 @@ answers() { # STORE
 	sqlite3 now.sqlite .dump | sort | diff before -
 }
 
-@test "what is no store of ours, damaged, or from before format 3 is refused in one line and left as it is" {
+@test "no store of ours, damaged, or before format 3: refused in one line, unchanged" {
 	refused() { # TEXT
 		local sum
 
@@ -177,7 +177,7 @@ answers() { # STORE
 	[ "${#stderr_lines[@]}" = 1 ]
 }
 
-@test "several streams go into a store at once; one that cannot be read keeps no other away" {
+@test "several streams go into a store at once; an unreadable one stops no other" {
 	for n in 1 2 3; do gen 100 --seed $n >$n.jsonl; done
 	head -c 3000 3.jsonl >cut.jsonl
 	"$ANALYZE" ingest all.sqlite 1.jsonl 2.jsonl 3.jsonl
@@ -190,7 +190,7 @@ answers() { # STORE
 	same "states" "$("$ANALYZE" runs some.sqlite --format csv | awk -F, 'NR > 1 { print $11 }' | paste -sd ' ')" "complete incomplete complete"
 }
 
-@test "prune takes out events or runs, by name, age or size, gives the space back, and keeps every sum" {
+@test "prune takes out events or runs, gives the space back, and keeps every sum" {
 	for n in 1 2 3; do
 		gen 10000 --seed $n | sed "1s/\"label\":\"synthetic\"/\"label\":\"l$n\"/; 1s/\"wall_ns\":1764000000/\"wall_ns\":176400000$n/" | "$ANALYZE" ingest s.sqlite
 	done
@@ -242,7 +242,7 @@ answers() { # STORE
 	[ -z "$(find . -name '.iot*')" ]
 }
 
-@test "interrupted or killed at any moment, a store is what it was, and the new one is there whole or not at all" {
+@test "interrupted or killed at any moment, a store is the old one or the new one whole" {
 	gen 60000 | "$ANALYZE" ingest s.sqlite
 	gen 60000 --seed 2 | sed '1s/node1/node2/' | "$ANALYZE" ingest t.sqlite
 	sum=$(sha256sum <s.sqlite)
@@ -312,7 +312,7 @@ on_small() { # KIB
 	same "$1 KiB: whole" "$(sqlite3 small/x.sqlite "PRAGMA integrity_check")" ok
 }
 
-@test "91: on a device that is nearly full a store is one whole file, or the status says so with the cure" {
+@test "on a nearly full device a store is one whole file, or the status says so" {
 	[ "$(id -u)" = 0 ] || skip "root is needed to mount a small file system"
 	local apart=0
 
@@ -342,7 +342,7 @@ sys.stdin.readline()' "$1" <go 3>&- &
 	rm reads
 }
 
-@test "92: a reader is named by the writer that waits for it; a store in WAL mode takes runs all the same, and one file is made later" {
+@test "a reader is named by the writer that waits for it; a WAL store takes runs" {
 	gen 300 >a.jsonl
 	gen 300 --uuid b >b.jsonl
 	gen 300 --uuid c >c.jsonl
@@ -371,7 +371,7 @@ sys.stdin.readline()' "$1" <go 3>&- &
 	same "runs" "$(sqlite3 -readonly s.sqlite "SELECT COUNT(*) FROM run_end")" 4
 }
 
-@test "97: each writer of a store says in one sentence that no file may grow beyond the limit, and what the limit is" {
+@test "each writer of a store says in one sentence that RLIMIT_FSIZE ends it" {
 	gen 3000 >a.jsonl
 	"$ANALYZE" ingest s.sqlite a.jsonl
 	gen 300 --uuid b | sed "1s/node1/node2/" | "$ANALYZE" ingest t.sqlite
@@ -388,7 +388,7 @@ sys.stdin.readline()' "$1" <go 3>&- &
 	[ -z "$(find . -name '.iot*')" ]
 }
 
-@test "96: what a killed run left beside a store is removed by the next one, and nothing else: not of a process that lives, no link" {
+@test "leftovers of a killed run are removed by the next run, and nothing else is" {
 	gen 300 >a.jsonl
 	"$ANALYZE" ingest s.sqlite a.jsonl
 	for name in .iot-0000000000000000 .iot-00000000000000a1 .iot-00000000000000a2; do cp s.sqlite $name; done
@@ -416,7 +416,7 @@ sys.stdin.readline()' "$1" <go 3>&- &
 	same "status" "$status" 130
 }
 
-@test "93: a file that a run writes takes at most 230 bytes of the memory of who stores it" {
+@test "a file that a run writes takes at most 230 bytes of the writer's memory" {
 	! grep -q __asan_init "$ANALYZE" || skip "sanitizers have memory of their own"
 	gen 300 >run.jsonl
 	cat >more.py <<-'END'

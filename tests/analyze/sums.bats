@@ -95,7 +95,7 @@ sums() { # OPTIONS
 	same "columns ($*)" "$("$analyze" sums run.sqlite --reports mine --table columns --format csv "$@" | tail -n 1)" 0
 }
 
-@test "every volume is the sum of its owners, systems, devices, causes, seconds, structures and parts" {
+@test "every volume is the sum of its owners, systems, devices, causes and seconds" {
 	for by in system instance comm pid all; do sums --by "$by"; done
 }
 
@@ -147,7 +147,7 @@ losses() {
 		sed "s/|LOSS_ALL$/|\"$all\"/; s/\"//g"
 }
 
-@test "each loss makes bounds, or nothing, of the ratios of the volumes that its row names, and of no other" {
+@test "each loss bounds the ratios of the volumes that its row names, and no other" {
 	"$root/tests/lib/gen-run.py" 300 --systems | "$analyze" ingest base.sqlite
 	sqlite3 base.sqlite "DELETE FROM lost"
 	printf '%s\n' '-- title: Bounds' '-- table: bounds' \

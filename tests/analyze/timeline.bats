@@ -7,7 +7,7 @@ load ../lib/analyze
 # by WHAT [OPTIONS]: "second way part bytes requests" a row
 by() { "$ANALYZE" timeline "$S" --by "$1" --format tsv --table by "${@:2}" | sed 1d | tr '\t ' ':_' | paste -sd' '; }
 
-@test "timeline --by: the second's bytes by cause, owner, system and device are the same 10514432 written and 16384 read" {
+@test "timeline --by: cause, owner, system and device have the same 10514432 and 16384" {
 	[ "$(by cause)" = "0.000:written:file_data:10485760:20 0.000:written:fs_journal:16384:3 0.000:written:fs_metadata:12288:3 0.000:read:readahead:12288:1 0.000:read:file_data:4096:1" ]
 	[ "$(by owner)" = "0.000:written:dd_[812]:10510336:25 0.000:written:unattributed:4096:1 0.000:read:cat_[813]:16384:2" ]
 	[ "$(by device)" = "0.000:written:loop0:10514432:26 0.000:read:loop0:16384:2" ]
@@ -25,7 +25,7 @@ events() {
 		WHERE k.name = v.column4 AND c.name = v.column5"
 }
 
-@test "timeline --step 10: events in the step in which they began; of components what the file system submitted; a lost event leaves nothing" {
+@test "timeline --step 10: events count where they began; one lost event leaves nothing" {
 	events
 	[ "$(by cause --step 10)" = "0.000:written:file_data:4096:1 0.010:written:fs_journal:8192:1 0.010:written:fs_metadata:4096:1 2.340:read:readahead:16384:1" ]
 	[ "$(by component --step 10)" = "0.010:written:fs_journal:8192:1 0.010:written:wal:4096:1" ]
@@ -42,7 +42,7 @@ events() {
 	[[ "$(by cause)" == *"file_data:10485760:20"* ]]
 }
 
-@test "timeline: steps are from 10 ms to a day, at most 20000 of them, and --by and --step belong to it alone" {
+@test "timeline: steps are 10 ms to a day, 20000 at most; --by and --step are its own" {
 	for step in 9 0 86400001 x -5 1.5; do
 		run --separate-stderr -2 "$ANALYZE" timeline "$S" --step "$step"
 		[ "${#stderr_lines[@]}" = 1 ]
@@ -58,7 +58,7 @@ events() {
 	[ "$(by cause --step 10)" = "0.000:written:fs_journal:8192:1 0.000:written:file_data:4096:1 0.000:written:fs_metadata:4096:1 2.300:read:readahead:16384:1" ]
 }
 
-@test "latency --cdf: 50 of 100 writes took at most 1088 ns (the middle of their bucket), 95 at most 4352, 99 at most 69632" {
+@test "latency --cdf: 50 of 100 writes took at most 1088 ns, 95 4352, 99 69632" {
 	[ "$("$ANALYZE" latency "$S" --cdf --format tsv --table cdf | sed 1d | tr '\t' : | paste -sd' ')" = \
 		"calls on files:write:1.088:50:50.000 calls on files:write:4.352:95:95.000 calls on files:write:69.632:99:99.000 calls on files:write:1114.112:100:100.000" ]
 	[[ $("$ANALYZE" latency "$S") != *calls\ on\ files* ]]
@@ -66,7 +66,7 @@ events() {
 	[[ $stderr == *"--cdf belongs to the command 'latency'"* ]]
 }
 
-@test "pictures: calls, backend, bytes by layer and amplification of each system, as the tools before counted" {
+@test "pictures as earlier tools counted: calls, backend, bytes by layer, amplification" {
 	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'"
 	[ "$("$ANALYZE" pictures "$S" --format tsv | sed -n '2,3p' | cut -f1-15 | tr '\t' : | paste -sd' ')" = \
 		"etcd:n/a:3.500:0:10:0:10:0:25:0:10485760:0:10485760:0:10510336 (none):1.500:n/a:4:0:4:0:2:0:16384:0:16384:0:16384:0" ]
@@ -75,7 +75,7 @@ events() {
 	[ "$(grep -c '>etcd<' out/pictures.svg)" -ge 4 ]
 }
 
-@test "one look: what is in several pictures has one colour in all of them, and no two of one key have the same" {
+@test "a word has one colour in all pictures, and no two words of a key share one" {
 	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'; UPDATE file SET component = 'wal';
 		INSERT INTO file_io VALUES (1, 1, 3, 0, 0, 0, 8, 8388608, 1, 0, 8388608, 0, 8388608)"
 	for report in breakdown components timeline waterfall amplification pictures perop; do
@@ -108,7 +108,7 @@ timelines() { # STORE
 	"$ANALYZE" timeline "$1" --format csv
 }
 
-@test "sums kept by second when a run ends say what all aggregates say, of 100 processes of 5 names; what does not sum to the run is not used" {
+@test "sums by second say what all aggregates say; sums that miss the run are not used" {
 	"$ROOT/tests/lib/gen-run.py" 3000 --systems --processes 100 | "$ANALYZE" ingest kept.sqlite
 	# another name and system after its sums came, nobody's, a device that is not named, and a second in which only the cache was used
 	sqlite3 kept.sqlite "UPDATE process SET comm = 'mystery', system = NULL WHERE id = 8;
@@ -135,7 +135,7 @@ timelines() { # STORE
 	diff all kept
 }
 
-@test "--top keeps the seconds, and the disks, with most bytes: not the first seconds, nor the first names" {
+@test "--top keeps the seconds and disks with most bytes, not the first ones" {
 	sqlite3 "$S" "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30)
 		INSERT INTO agg SELECT run, n, kind, owner, dev, cause, how, sub, carrier, flags, ops, errors, 1000 * (n * 7 % 31), touched, timed, lat_ns, max_ns
 			FROM agg, n WHERE sec = 0 AND kind = (SELECT id FROM kind WHERE name = 'block_write') AND owner = 3 AND bytes = 10485760;
@@ -153,7 +153,7 @@ timelines() { # STORE
 	done
 }
 
-@test "breakdown of one command has neither other processes nor the tracer, nor nobody's bytes of disks that it did not use" {
+@test "breakdown of one command has no other process, tracer or bytes of other disks" {
 	sqlite3 "$S" "INSERT INTO device (run, dev, name, type, leaf) VALUES (1, 8388608, 'aaa', 'disk', 1);
 		INSERT INTO agg_total SELECT run, kind, v.column1, 8388608, cause, how, sub, carrier, flags, ops, errors, 4096, touched, timed, lat_ns, max_ns FROM agg_total, (VALUES (0), (2)) v
 			WHERE owner = 3 AND kind = (SELECT id FROM kind WHERE name = 'block_write') AND cause = (SELECT id FROM cause WHERE name = 'data')"

@@ -12,7 +12,7 @@ steps() { "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'
 	[ "$(steps written dd)" = "S_calls:10485760 fs_journal:16384 fs_metadata:8192 residue:0 B_devices:10510336" ]
 }
 
-@test "what is absorbed and what is deleted in time is below 0, what is rounded up above; all steps sum to B" {
+@test "absorbed and cancelled bytes are below 0, rounding above; steps sum to B" {
 	sqlite3 "$S" "UPDATE agg_total SET bytes = bytes - 1000 WHERE owner = 3 AND kind = (SELECT id FROM kind WHERE name = 'write') AND dev IS NOT NULL;
 		UPDATE agg_total SET touched = touched + 8192 WHERE owner = 3 AND kind = (SELECT id FROM kind WHERE name = 'write') AND dev IS NOT NULL;
 		UPDATE ledger SET absorbed = 4096, dirtied = dirtied + 12288, cancelled = 8192, dirty_end = 4096"
@@ -23,7 +23,7 @@ steps() { "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'
 	"$ANALYZE" waterfall "$S" --format tsv | awk -F'\t' '$5 == "residue" { r = $7 } $5 == "B devices" { exit !(r == $6 && $7 == $6) }'
 }
 
-@test "without the ledger there is one step from T to W; without a layer one around it; without calls it begins at W" {
+@test "without the ledger one step is T to W; without a layer one goes around it" {
 	sqlite3 "$S" "DELETE FROM ledger; UPDATE agg_total SET touched = touched + 4096 WHERE owner = 3 AND kind = (SELECT id FROM kind WHERE name = 'write') AND dev IS NOT NULL"
 	[ "$(steps written dd)" = "S_calls:10485760 rounded_up_to_blocks:4096 T_to_W,_not_told_apart:-4096 fs_journal:16384 fs_metadata:8192 B_devices:10510336" ]
 	sqlite3 "$S" "UPDATE run SET layers = 'syscall,uring,cache,block'"
@@ -40,7 +40,7 @@ steps() { "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'
 	[ -z "$("$ANALYZE" waterfall "$S" --system etcd --format tsv --table read | sed 1d)" ]
 }
 
-@test "cat reads 16384: 4096 were missed, 12288 read ahead; used, it is 0 by the cache; not used, 12288 too much" {
+@test "cat reads 16384: 4096 missed, 12288 read ahead; unused, 12288 are too much" {
 	[ "$(steps read cat)" = "S_r_calls:16384 from_the_page_cache:-12288 read_ahead,_not_used:12288 residue:0 B_r_devices:16384" ]
 	sqlite3 "$S" "INSERT INTO agg_total SELECT run, (SELECT id FROM kind WHERE name = 'readahead_used'), owner, dev, cause, how, sub, carrier, flags, ops, errors, bytes, touched, timed, lat_ns, max_ns
 		FROM agg_total WHERE kind = (SELECT id FROM kind WHERE name = 'readahead')"
@@ -54,7 +54,7 @@ steps() { "$ANALYZE" waterfall "$S" --format tsv --table "$1" "${@:3}" | awk -F'
 # op COLUMN [OPTIONS]: that cell of dd's row, or of the row of all
 op() { cell "$S" perop writes who "${WHO:-dd}" "$@"; }
 
-@test "perop: 10 calls that write cost 1/10 each of the bytes, of one commit of 4 journal blocks, one sync, two flushes" {
+@test "perop: 10 writes cost 1/10 each of bytes, commit, sync and two flushes" {
 	[ "$(op ops) $(op by)" = "10 calls" ]
 	[ "$(op S) $(op W) $(op journal) $(op metadata) $(op B)" = "1048576.000 1048576.000 1638.400 819.200 1051033.600" ]
 	[ "$(op blocks) $(op journal_blocks) $(op commits) $(op syncs) $(op flushes)" = "256.600 0.400 0.100 0.100 0.200" ]
@@ -65,7 +65,7 @@ op() { cell "$S" perop writes who "${WHO:-dd}" "$@"; }
 	[[ $(cell "$S" perop reads who cat note) == *"B_r lost records"* ]]
 }
 
-@test "perop: --ops is what clients had acknowledged, of all or of --system; a ledger says it too" {
+@test "perop: --ops is the operations acknowledged, of all or --system, or a ledger's" {
 	[ "$(WHO="all traced" op ops --ops 4) $(WHO="all traced" op by --ops 4) $(WHO="all traced" op journal_blocks --ops 4)" = "4 given 1.000" ]
 	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'dd'"
 	[ "$(WHO=etcd op ops --ops 4 --system etcd) $(WHO=etcd op commits --ops 4 --system etcd)" = "4 0.250" ]
@@ -78,7 +78,7 @@ op() { cell "$S" perop writes who "${WHO:-dd}" "$@"; }
 	[ "$(WHO="all traced" op B --ops 0)" = n/a ]
 }
 
-@test "perop: blocks of a journal whose block size is not known are n/a, and so is a layer that was not measured" {
+@test "perop: journal blocks of unknown size are n/a, and so is an unmeasured layer" {
 	sqlite3 "$S" "UPDATE agg_total SET bytes = 4000 WHERE sub = (SELECT id FROM sub WHERE name = 'commit')"
 	[ "$(op journal_blocks)" = n/a ]
 	sqlite3 "$S" "UPDATE run SET layers = 'syscall,uring,cache,block'"

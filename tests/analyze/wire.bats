@@ -31,12 +31,12 @@ setup() {
 
 rows() { "$ANALYZE" network "$S" --format tsv --table "$1" "${@:2}" | sed 1d | tr '\t ' ':_' | paste -sd' '; }
 
-@test "peers: by system or program where they were traced, else by address, whatever their ports are" {
+@test "peers: by system or program where they were traced, else by address" {
 	[ "$(rows peers)" = "system:etcd:2_procs:etcd:internal:0:2:5277:5277 system:etcd:2_procs:cat:client:1:2:40:5200 system:etcd:2_procs:10.0.0.9:accepted:0:2:2:200 \
 process:cat:813:etcd:connected:1:2:5200:40" ]
 }
 
-@test "wire against disk: etcd received 10677 bytes, for which devices wrote 10510336; cat's devices read 16384 for 5200 that it sent" {
+@test "wire against disk: etcd received 10677 bytes, devices wrote 10510336 for them" {
 	[ "$(rows wire)" = "system:etcd:2_procs:10677:10485760:10510336:984.390:0:0:5319:0.000 process:cat:813:40:0:0:0.000:16384:16384:5200:3.151 \
 all:all_traced::10717:10485760:10510336:980.716:16384:16384:10519:1.558" ]
 	sqlite3 "$S" "UPDATE run SET layers = 'net'"
@@ -44,7 +44,7 @@ all:all_traced::10717:10485760:10510336:980.716:16384:16384:10519:1.558" ]
 		[ "$(rows wire --system etcd)" = "system:etcd:2_procs:10677:n/a:n/a:n/a:n/a:n/a:5319:n/a" ]
 }
 
-@test "their pictures: every label has its place, of hostile names and of 3,000 peers too; nothing of the network, nothing drawn" {
+@test "their pictures place every label, of hostile names and 3,000 peers too" {
 	"$ANALYZE" network "$S" --plot out >/dev/null
 	"$ROOT/tests/lib/pictures.py" out/network.svg
 	grep -q 'etcd \[2 procs\] - 10.0.0.9<' out/network.svg

@@ -57,7 +57,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	same "commits, as generations" "$(total ops "kind = 'commit' AND dev = '$IOT_DEVNO'")" $(($(generation) - before))
 }
 
-@test "guest: btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree and superblock: none of it is direct, and every byte is the writer's" {
+@test "guest: btrfs: 53 writes of 4 KiB with O_DSYNC are data, log tree, superblock" {
 	body() {
 		dev_mark
 		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
@@ -72,7 +72,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	with_fs btrfs 320M -- body
 }
 
-@test "guest: btrfs: blocks of each tree are those that dump-tree shows, two copies (DUP) and one (single)" {
+@test "guest: btrfs: blocks of each tree are dump-tree's, in DUP and single copies" {
 	body() {
 		trees_are_dumped 2 --dev "${IOT_DEV#/dev/}"
 		all_known "$delta"
@@ -85,7 +85,7 @@ trees_are_dumped() { # COPIES_ON_THE_DEVICE TRACER_OPTIONS...
 	with_fs btrfs 512M -- body
 }
 
-@test "btrfs: RAID1 over two devices: blocks and data once on each, W is one copy and F both" {
+@test "btrfs: RAID1 over two devices: blocks once on each, W is one copy and F both" {
 	body() {
 		local no f w
 
@@ -177,7 +177,7 @@ w_of() { # COMM_LIKE
 		index($at["who"], who) == 1 { print $at["W"] }'
 }
 
-@test "btrfs: RAID10 over four disks: W is one copy and F both; RAID5: W is what was written, F has the parity beside it, and both are the writer's" {
+@test "btrfs: RAID10 and RAID5: W is one copy, F has copies or parity, the writer's" {
 	body() {
 		over_disks raid10 4 512M
 		load_of_one
@@ -198,7 +198,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 512M -- body
 }
 
-@test "btrfs: what balance moves and what scrub reads are apart, whose command it was, and no file's data is written twice" {
+@test "btrfs: bytes of balance and scrub are apart, and no file's data counts twice" {
 	body() {
 		over_disks raid1 2 512M
 		load_of_one "btrfs balance start --full-balance $IOT_MNT > balance.txt" "btrfs filesystem sync $IOT_MNT" "btrfs scrub start -B $IOT_MNT > scrub.txt"
@@ -216,7 +216,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 512M -- body
 }
 
-@test "btrfs: a clone and a copy that shares its extents move no data; what is written to them, to a snapshot or to its origin is copied, and its writer's" {
+@test "btrfs: a clone moves no data; writes to clone, snapshot or origin are copied" {
 	cat > shared.py <<-'P'
 		import fcntl, os, subprocess, sys
 		top, what = sys.argv[1], sys.argv[2]
@@ -250,7 +250,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 512M -- body
 }
 
-@test "btrfs: a commit is charged to those whose changes are in it, not to the one who asks for it; a log tree to who calls fsync" {
+@test "btrfs: a commit is charged to those whose changes are in it, a log to fsync" {
 	body() {
 		printf 'import os, sys\nfor i in range(211):\n    os.close(os.open(sys.argv[1] + "/%%d" %% i, os.O_CREAT))\n' > many.py
 		named many
@@ -274,7 +274,7 @@ w_of() { # COMM_LIKE
 }
 
 # Extents that are free again lose their checksums when somebody runs what the transaction has put off: the one who asks for its commit.
-@test "btrfs: checksums of what was overwritten are taken away by sync on behalf of who overwrote it" {
+@test "btrfs: sync removes checksums of overwritten data on behalf of the writer" {
 	body() {
 		ln -sf "$io" changer
 		"$io" --api pwrite --file "$IOT_MNT/f" --count 211 --size 8k --sync fsync > ledger.json
@@ -289,7 +289,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
-@test "btrfs: blocks of trees for direct writes are their writer's, not those of who wrote the file before" {
+@test "btrfs: blocks of trees for direct writes are their writer's, not an earlier's" {
 	body() {
 		ln -sf "$io" first
 		ln -sf "$io" director
@@ -305,7 +305,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
-@test "btrfs: files cut, punched, unlinked, inline, mapped, written directly, compressed: the ledger closes, and compression is said" {
+@test "btrfs: cut, punched, inline, mapped, direct, compressed files: the ledger closes" {
 	cat > all.py <<-'P'
 		import ctypes, mmap, os, sys
 		top, block = sys.argv[1], b"x" * 4096
@@ -354,7 +354,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 512M -- body
 }
 
-@test "btrfs: what a direct write has written back before it copies, since that is under way, is of who dirtied it: in a file with room and without" {
+@test "btrfs: pages that a direct write has written back are of who dirtied them" {
 	cat > direct.py <<-'P'
 		import ctypes, mmap, os, subprocess, sys
 		for name in "plain", "room":
@@ -381,7 +381,7 @@ w_of() { # COMM_LIKE
 	with_fs btrfs 320M -- body
 }
 
-@test "guest: btrfs: of writes to one file that is open for direct I/O those are direct that are, after others that were not aligned" {
+@test "guest: btrfs: of direct writes to a file, unaligned ones are not direct" {
 	cat > direct.py <<-'P'
 		import mmap, os, sys
 		page = mmap.mmap(-1, 131072)
@@ -418,7 +418,7 @@ in_place() { # SCRIPT
 	with_fs btrfs 320M -- body "$1"
 }
 
-@test "btrfs: a libaio request for direct I/O that appends inside of a block goes through the page cache, to two places of the device: D is W" {
+@test "btrfs: a direct libaio append inside a block goes through the cache: D is W" {
 	cat > append.py <<-'P'
 		import os, sys
 		from rings import *
@@ -434,7 +434,7 @@ in_place() { # SCRIPT
 	in_place append.py
 }
 
-@test "btrfs: a synced request of io_uring for direct I/O behind the end of a file has the zeroed rest of its last block written: D is W" {
+@test "btrfs: a synced direct io_uring write behind the end zeroes its block: D is W" {
 	cat > beyond.py <<-'P'
 		import os, sys
 		from rings import *
@@ -452,7 +452,7 @@ in_place() { # SCRIPT
 }
 
 # Memory that was not touched before is copied part by part: each waits for its pages to be there.
-@test "btrfs: direct writes that go through the page cache in parts, beside a process that has them written back: D is W" {
+@test "btrfs: direct writes partly through the cache, next to writeback: D is W" {
 	cat > parts.py <<-'P'
 		import mmap, os, sys
 		path, size = sys.argv[1] + "/f", 1 << 20
@@ -478,7 +478,7 @@ in_place() { # SCRIPT
 }
 
 # Which of them go into the tree differs by kernel: the image tells.
-@test "guest: btrfs: small files, some in place, preallocated or compressed, are inline where dump-tree shows it; parts of one folio are written at once: W is D" {
+@test "guest: btrfs: small files are inline where dump-tree shows it: W is D" {
 	cat > small.py <<-'P'
 		import fcntl, os, sys
 		def made(name, data, flags=0, reserved=0):
@@ -515,7 +515,7 @@ in_place() { # SCRIPT
 	with_fs btrfs 320M -- body
 }
 
-@test "guest: btrfs: pages that are reclaimed from a file that is dirty elsewhere are not taken for dropped, and those that are cut are" {
+@test "guest: btrfs: reclaimed pages of a dirty file are not dropped, cut ones are" {
 	body() {
 		"$io" --api pwrite --file "$IOT_MNT/f" --count 16 --size 64k --sync fsync --every 16 > /dev/null
 		traced -- sh -c "dd if=/dev/zero of=$IOT_MNT/f bs=4k seek=128 count=1 conv=notrunc status=none
@@ -530,7 +530,7 @@ in_place() { # SCRIPT
 	with_fs btrfs 320M -- body
 }
 
-@test "guest: btrfs that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+@test "guest: btrfs mounted in the run: programs within two seconds, writes have owners" {
 	need_unmounted btrfs
 	body() {
 		fs_umount

@@ -98,7 +98,7 @@ for name, pages in (("named", 7), ("other", 13)):
 	agrees "$leaf"
 }
 
-@test "--dev: a file system on a loop device on a file of the disk belongs to the disk: B there, P on the disk" {
+@test "--dev: a loop device on a file of the disk belongs to it: B there, P on the disk" {
 	local inner outer
 
 	disk_up ext4 other
@@ -122,7 +122,7 @@ for name, pages in (("named", 7), ("other", 13)):
 	agrees "$top"
 }
 
-@test "--dev: a partition, and what is mounted during the run on a loop device that is made then, belong to the disk" {
+@test "--dev: a partition, and a mount on a loop device made later, belong to the disk" {
 	leaf_up 400M --partscan
 	partx --add --nr 1 "$leaf" 2>/dev/null || addpart "$leaf" 1 2048 400000 || skip "partitions are missing: this kernel makes none on loop devices"
 	make_fs ext4 "${leaf}p1"

@@ -104,9 +104,9 @@ breaks_within() { # error|flakey|full
 	if grep -q '"t":"end"' "$mnt/t.jsonl"; then fail "an end in what failed"; fi
 }
 
-@test "guest: a disk that fails: one line, status 1, what was acknowledged is there, and the rest can be given again" { broken_disk error; }
+@test "guest: a disk that fails: one line, status 1, acknowledged data is there" { broken_disk error; }
 @test "guest: a disk that fails to write: the same" { broken_disk flakey; }
 @test "guest: a disk that is full: the same" { broken_disk full; }
-@test "guest, long: a disk that fails in the middle of a run: that output ends alone, without an end" { breaks_within error; }
-@test "guest, long: a disk that fails to write in the middle of a run: the same" { breaks_within flakey; }
-@test "guest, long: a disk that fills in the middle of a run: the same" { breaks_within full; }
+@test "guest, long: a disk that fails midway: that output ends alone, without an end" { breaks_within error; }
+@test "guest, long: a disk that fails to write midway: that output ends alone" { breaks_within flakey; }
+@test "guest, long: a disk that fills midway: that output ends alone" { breaks_within full; }

@@ -89,7 +89,7 @@ engines_on() { # FILE_SYSTEM SIZE
 	with_fs "$1" "$2" -- body "$1"
 }
 
-@test "fio on ext4: seven engines, both ways, in order and at random, through the cache and directly: bytes and owners" {
+@test "fio on ext4: seven engines, any order and direction: bytes have owners" {
 	engines_on ext4 256M
 }
 

@@ -113,9 +113,9 @@ all() { # FS
 	scenes "$1" cut/{behind,both,empty,goes_on,grows,removed}=4096
 }
 
-@test "guest: ext4: pages here and there of one folio are written, stored to, read into, cut off, and zeroed beside holes: D is W and what was cut off" { all ext4; }
-@test "guest: XFS: pages here and there of one folio are written, stored to, read into, cut off, and zeroed beside holes: D is W and what was cut off" { all xfs; }
-@test "guest: btrfs: pages here and there of one folio are written, stored to, read into, cut off, and zeroed beside holes: D is W and what was cut off" { all btrfs; }
+@test "guest: ext4: parts of a folio are written, cut off and zeroed: the ledger closes" { all ext4; }
+@test "guest: XFS: parts of a folio are written, cut off and zeroed: the ledger closes" { all xfs; }
+@test "guest: btrfs: parts of a folio are written, cut and zeroed: the ledger closes" { all btrfs; }
 
 # Pages that were dirty before the run are nobody's until they are stored over: then they are the storing process's, as with a write.
 over() { # FS
@@ -146,6 +146,6 @@ over() { # FS
 	with_fs "$1" 500M -- body "$1"
 }
 
-@test "ext4: pages that were dirty before the run are of who stores to them, and of who has a call read into them: D is W" { over ext4; }
-@test "XFS: pages that were dirty before the run are of who stores to them, and of who has a call read into them: D is W" { over xfs; }
-@test "btrfs: pages that were dirty before the run are of who stores to them, and of who has a call read into them: D is W" { over btrfs; }
+@test "ext4: pages dirty before the run are of who stores or reads into them: D is W" { over ext4; }
+@test "XFS: pages dirty before the run are of who stores or reads into them: D is W" { over xfs; }
+@test "btrfs: pages dirty before the run are of who stores or reads into them: D is W" { over btrfs; }

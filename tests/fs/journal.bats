@@ -9,14 +9,14 @@ setup() {
 	store_with "$S"
 }
 
-@test "journal: 16384 of dd's 10510336 device bytes are journal, in one commit for one fsync" {
+@test "journal: 16384 of dd's 10510336 device bytes, one commit for one fsync" {
 	[ "$(cell "$S" journal lines who dd journal)" = 16384 ]
 	[ "$(cell "$S" journal lines who dd share_journal)" = 0.002 ]
 	[ "$(cell "$S" journal lines who dd commits_per_fsync)" = 1.000 ]
 	[ "$(cell "$S" journal lines who dd journal_per_fsync)" = 16384.000 ]
 }
 
-@test "journal: an owner's bytes by structure, in blocks; a commit of 4 blocks has 16384 bytes" {
+@test "journal: an owner's bytes by structure; a commit of 4 blocks is 16384 bytes" {
 	[ "$("$ANALYZE" journal "$S" --format csv --table owners | sed 1d | cut -d, -f3,5,7,9,10 | paste -sd' ')" = \
 		"dd,inode_table,8192,2.000,1 dd,commit,4096,1.000,1 dd,descriptor,4096,1.000,1" ]
 	[ "$(cell "$S" journal commit structure total bytes_per_commit)" = 16384.000 ]
@@ -114,7 +114,7 @@ real_run() {
 	store=$BATS_TEST_TMPDIR/real.sqlite S=$store
 }
 
-@test "journal: seven programs of one call each on ext4: each call has its transactions, its files have names, the sum is the journal's bytes" {
+@test "journal: seven programs on ext4: each call has its transactions and files" {
 	real_run
 	loops_on ext4 400M
 }
@@ -132,7 +132,7 @@ real_run() {
 	loops_on btrfs 400M
 }
 
-@test "journal: what a thread of the kernel does for a file of nobody's is not taken for the file that it does something for next" {
+@test "journal: a kernel thread's work for nobody's file is not the next file's" {
 	real_run
 	body() {
 		dd if=/dev/zero of="$IOT_MNT/before" bs=4k count=4 status=none

@@ -33,7 +33,7 @@ measure() { # WHO COMMAND...
 	grep -q "${disk#/dev/} .*OK" verify.txt
 }
 
-@test "a loop device on a file of ext4, XFS, btrfs: P of who wrote is what the disk wrote, journal and structures included (defect 69)" {
+@test "a loop device on a file of ext4, XFS, btrfs: P is the disk's (defect 69)" {
 	local outer
 
 	for outer in ext4 xfs btrfs; do
@@ -48,7 +48,7 @@ measure() { # WHO COMMAND...
 	done
 }
 
-@test "two who write at once to a loop device on ext4 and btrfs: P is what the disk wrote, and each has his contents" {
+@test "two writers of a loop device on ext4 and btrfs: P is the disk's, each has its own" {
 	local outer before direct
 
 	for direct in on off; do
@@ -77,20 +77,20 @@ measure() { # WHO COMMAND...
 	measure dd dd if=/dev/zero of="$at/x" bs=64k count=20 conv=fsync status=none
 }
 
-@test "a loop device on a loop device on a loop device: settling goes down to the disk, and P is its counter" {
+@test "loop devices three deep: settling reaches the disk, and P is its counter" {
 	nest ext4 xfs ext4
 	measure dd dd if=/dev/zero of="$at/x" bs=4k count=30 oflag=sync status=none
 	same "levels" "$("$analyze" stack "$store" --format csv --table levels | grep -c "^[012],loop.*(loop)")" 3
 }
 
-@test "what is only dirty when the command ends is settled down to the disk: a buffered write of 8 MiB is 8 MiB there too" {
+@test "bytes still dirty at the end are settled to the disk: 8 MiB are 8 MiB there" {
 	nest ext4 ext4
 	measure dd dd if=/dev/zero of="$at/x" bs=1M count=8 status=none
 	same "contents at the device" "$(total bytes "kind = 'block_write' AND cause = 'data' AND dev = '$top_no' AND comm = 'dd'")" $((8 << 20))
 	between "contents at the disk" "$(total bytes "kind = 'block_write' AND cause = 'loopback' AND comm = 'dd'")" $((8 << 20)) $((9 << 20))
 }
 
-@test "two who write to one loop device: each has his own contents below it, and together they have all" {
+@test "two writers of one loop device have their own data below, together all" {
 	local before
 
 	nest ext4 ext4

@@ -85,22 +85,22 @@ mixed_on() { # FILE_SYSTEM SIZE UNKNOWN_OF_100000 [MORE_OF_SMALL_FILES]
 	with_fs "$1" "$2" -- body "$1" "$3" "${4-}"
 }
 
-@test "guest: small files, mmap, O_DIRECT and io_uring at once on ext4: 99.9 % has an owner, each writer's data is its ledger's (IOT_MIX=SECONDS)" {
+@test "guest: four kinds of work at once on ext4: 99.9 % has an owner (IOT_MIX=SECONDS)" {
 	mixed_on ext4 2G 100
 }
 
-@test "guest: small files, mmap, O_DIRECT and io_uring at once on XFS: 99.9 % has an owner, each writer's data is its ledger's" {
+@test "guest: four kinds of work at once on XFS: 99.9 % has an owner" {
 	need mkfs.xfs xfsprogs
 	mixed_on xfs 2G 100
 }
 
-@test "guest: small files, mmap, O_DIRECT and io_uring at once on btrfs: 99.5 % has an owner, each writer's data is its ledger's" {
+@test "guest: four kinds of work at once on btrfs: 99.5 % has an owner" {
 	need mkfs.btrfs btrfs-progs
 	mixed_on btrfs 2G 500
 }
 
 # Where the kernel preempts programs and skips them for others (7.0), these take the most turns.
-@test "guest: six processes on one processor do the same on ext4, XFS and btrfs, and no more is without owner" {
+@test "guest: six processes on one processor do the same, and no less has an owner" {
 	need mkfs.xfs xfsprogs
 	need mkfs.btrfs btrfs-progs
 	taskset -pc 0 $BASHPID > taskset

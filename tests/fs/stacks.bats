@@ -88,7 +88,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	nothing_lost
 }
 
-@test "guest: 16 MiB on dm-linear are submitted once, on the volume, and reach the leaf as dd's (defect 11)" {
+@test "guest: 16 MiB on dm-linear are submitted once, and are dd's (defect 11)" {
 	need_dm
 	leaf_up 256M
 	volume_up linear linear "$leaf"
@@ -114,7 +114,7 @@ sixteen() { # DATA BYTES AT THE LEAF
 	agrees
 }
 
-@test "guest: 8 MiB of direct I/O on dm-delay, which a thread of its own submits later, are dd's (defect 12)" {
+@test "guest: 8 MiB direct on dm-delay, submitted by its thread, are dd's (defect 12)" {
 	need_dm dm_delay
 	leaf_up 256M
 	volume_up delay delay "$leaf" "" 5
@@ -136,7 +136,7 @@ delay() { # MILLISECONDS
 	dmsetup resume "${volumes[0]}"
 }
 
-@test "guest: pages that wait for a slow device, older than what is swept out, stay with who dirtied them" {
+@test "guest: pages that wait for a slow device stay with who dirtied them" {
 	need_dm dm_delay
 	leaf_up 256M
 	volume_up delay delay "$leaf" "" 0
@@ -155,7 +155,7 @@ delay() { # MILLISECONDS
 	agrees "$volume"
 }
 
-@test "guest: 16 MiB on dm-crypt, where other pages reach the leaf, are dd's (defect 12)" {
+@test "guest: 16 MiB on dm-crypt, which submits other pages, are dd's (defect 12)" {
 	need_dm dm_crypt
 	leaf_up 256M
 	crypt_up crypt "$leaf"
@@ -164,7 +164,7 @@ delay() { # MILLISECONDS
 	agrees "$volume"
 }
 
-@test "guest: two writers of alternate pages are each charged their own on the leaf of dm-crypt on dm-linear in two pieces" {
+@test "guest: two writers of alternate pages have their own below dm-crypt, dm-linear" {
 	local half
 
 	need_dm dm_crypt
@@ -245,7 +245,7 @@ parity_is_right() {
 	between "parity of what both wrote" "$(total bytes "kind = 'block_write' AND sub = 'parity' AND (owner = 0 OR comm = 'two')")" 1 524288
 }
 
-@test "guest: 16 MiB on a striped array are submitted once, and its members write them once" {
+@test "guest: 16 MiB on a striped array are submitted once, written once by members" {
 	array_up 0 raid0 2 --chunk=64
 	traced -- dd if=/dev/zero of="$mnt/f" bs=1M count=16 conv=fsync status=none
 	same "W" "$(total bytes "kind = 'fs_write' AND cause = 'data'")" 16777216
@@ -255,18 +255,18 @@ parity_is_right() {
 	agrees
 }
 
-@test "guest: what crosses from one chunk of a striped array to the next is its owner's on both members" {
+@test "guest: writes across chunks of a striped array are their owner's on both members" {
 	array_up 0 raid0 2 --chunk=64
 	array_is_right 1
 }
 
-@test "guest: an array with parity: what each wrote is its own on the members, and so is its parity" {
+@test "guest: an array with parity: each writer's data and parity are its own" {
 	array_up 5 raid456 3 --chunk=64 --assume-clean
 	array_is_right 1
 	parity_is_right
 }
 
-@test "guest: an array with parity that is assembled in the run: what is written to it is its owner's on the members" {
+@test "guest: an array with parity assembled in the run: writes are their owner's" {
 	array_up 5 raid456 3 --chunk=64 --assume-clean
 	umount "$mnt"
 	mdadm --quiet --stop /dev/md77
@@ -277,12 +277,12 @@ parity_is_right() {
 	agrees
 }
 
-@test "guest: a mirror of dm, which does not tell what it passes on: what each wrote is its own on both members" {
+@test "guest: a mirror of dm hides its clones: each writer's is its own on both" {
 	dm_array_up raid1 "4 0 region_size 1024 nosync" 2 245760
 	array_is_right 2
 }
 
-@test "guest: what a mirror writes into its bitmap while a journal is written is the mirror's own" {
+@test "guest: the bitmap that a mirror writes with a journal is the mirror's own" {
 	dm_array_up raid1 "6 0 region_size 1024 nosync daemon_sleep 50" 2 245760
 	# shellcheck disable=SC2016 # expanded by the command
 	traced -- sh -c 'for i in 1 2 3 4 5 6; do sleep 0.5; : >"$1/f$i"; sync "$1/f$i"; done' sh "$mnt"
@@ -292,13 +292,13 @@ parity_is_right() {
 	agrees
 }
 
-@test "guest: an array of dm with parity: what each wrote is its own on the members, and so is its parity" {
+@test "guest: an array of dm with parity: each writer's data and parity are its own" {
 	dm_array_up raid5_ls "4 128 region_size 1024 nosync" 3 491520
 	array_is_right 1
 	parity_is_right
 }
 
-@test "guest: 16 MiB on a mirror are submitted once, and each of its two members writes them as dd's" {
+@test "guest: 16 MiB on a mirror are submitted once, written by both members as dd's" {
 	modprobe -q raid1 2>/dev/null || :
 	[ -e /proc/mdstat ] || skip "md is missing: this kernel has none (vm.bats runs this in a guest)"
 	need mdadm mdadm
@@ -320,7 +320,7 @@ parity_is_right() {
 	agrees
 }
 
-@test "guest: on a partition ext4's own counter is checked, and the disk's too (defect 13)" {
+@test "guest: on a partition ext4's own counter and the disk's agree (defect 13)" {
 	leaf_up 256M --partscan
 	partx --add --nr 1 "$leaf" 2>/dev/null || addpart "$leaf" 1 2048 400000 || skip "partitions are missing: this kernel makes none on loop devices"
 	[ -e "${leaf}p1" ] || fail "no ${leaf}p1"
@@ -334,7 +334,7 @@ parity_is_right() {
 	same "its number" "$(grep "^ext4 session_write_bytes,${volume#/dev/}," verify.csv | cut -d, -f3)" "$(wrote)"
 }
 
-@test "on a loop device over a file of another, the bytes of dd are dd's in both, and counted once" {
+@test "on a loop device over a file of another, dd's bytes are dd's, counted once" {
 	local inner lower lower_no
 
 	leaf_up 256M
@@ -350,7 +350,7 @@ parity_is_right() {
 	agrees
 }
 
-@test "writes that fail because the image has no room count as the kernel counts them, as errors (defect 30)" {
+@test "writes that fail for want of room count as the kernel counts them (defect 30)" {
 	local image
 
 	full=$BATS_TEST_TMPDIR/full
@@ -369,7 +369,7 @@ parity_is_right() {
 	agrees
 }
 
-@test "write-zeroes are no bytes, and what the kernel counts for them agrees (defect 30)" {
+@test "write-zeroes are no bytes, and the kernel's count of them agrees (defect 30)" {
 	need blkdiscard util-linux
 	leaf_up 64M
 	mark
@@ -399,7 +399,7 @@ leaf_agrees() { # BYTES
 	same "the kernel's" "$(grep "^device bytes written,${leaf#/dev/}," verify.csv | cut -d, -f3-4,6)" "$1,$1,OK"
 }
 
-@test "guest: what a file system appends to zones is written as dd's; what opens, finishes and resets zones moves no bytes (defect 30)" {
+@test "guest: appends to zones are dd's; zone management moves no bytes (defect 30)" {
 	local bytes
 
 	need blkzone util-linux
@@ -429,7 +429,7 @@ leaf_agrees() { # BYTES
 	same "offsets" "$(sql "SELECT COUNT(*) FROM event WHERE (offset < 0 OR offset > 67108864) AND (dev >> 20) || ':' || (dev & 1048575) = '$leaf_no'")" 0
 }
 
-@test "a device that the kernel is told not to count is n/a, with the reason (defect 30)" {
+@test "a device with iostats off is n/a, with the reason (defect 30)" {
 	leaf_up 64M
 	ext4_on "$leaf"
 	echo 0 >"/sys/block/${leaf#/dev/}/queue/iostats"
@@ -466,7 +466,7 @@ assert sum(m[i] for i in range(0, len(m), 4096)) == 4096'
 	same "read as swap" "$(on_leaf block_read "cause = 'swap'")" "$(on_leaf block_read 1)"
 }
 
-@test "what goes to swap is of who filled it, also after a fork, and comes back for who waits" {
+@test "swap is of who filled it, also after a fork, and is read for who waits" {
 	local swap group=/sys/fs/cgroup/memory/iot-swap.$$ limit=memory.limit_in_bytes
 
 	need python3 python3-minimal

@@ -22,7 +22,7 @@ log_in_store() {
 		UNION ALL SELECT 'checkpoints', SUM(ops) FROM c WHERE kind = 'commit' AND dev = '$IOT_DEVNO'" | sort
 }
 
-@test "guest: XFS: 53 writes of 4 KiB with O_DSYNC are data and log: none of it is direct, and every byte is the writer's" {
+@test "guest: XFS: 53 writes of 4 KiB with O_DSYNC are data and log, all the writer's" {
 	body() {
 		dev_mark
 		traced --dev "${IOT_DEV#/dev/}" -- "$io" --api odsync --file "$IOT_MNT/f" --count 53 > ledger.json
@@ -37,7 +37,7 @@ log_in_store() {
 }
 
 # The last records, of umount, are in the run too: the file system is unmounted inside it.
-@test "guest: XFS: 101 overwrites, appends, creates and renames with fsync: the log's bytes by structure are what xfs_logprint lists" {
+@test "guest: XFS: 101 writes, creates and renames: the log is what xfs_logprint lists" {
 	cat > load.py <<-'P'
 		import os, sys, time
 		top, block = sys.argv[1], b"x" * 4096
@@ -79,7 +79,7 @@ log_in_store() {
 	with_fs xfs 320M -- body
 }
 
-@test "XFS: a checkpoint's log is charged to those whose transactions are in it, not to the one who forces it" {
+@test "XFS: a checkpoint's log is of those whose transactions it has, not of the caller" {
 	body() {
 		printf 'import os, sys\nfor i in range(211):\n    os.close(os.open(sys.argv[1] + "/%%d" %% i, os.O_CREAT))\n' > many.py
 		named many
@@ -97,7 +97,7 @@ log_in_store() {
 	with_fs xfs 320M -- body
 }
 
-@test "XFS: two processes with a folder each: structures in place are charged to both, and to nobody else" {
+@test "XFS: two processes with a folder each are both charged for structures in place" {
 	body() {
 		printf 'import os, sys\nfor i in range(101):\n    os.close(os.open(sys.argv[1] + "/%%d" %% i, os.O_CREAT))\n' > many.py
 		named alpha
@@ -132,7 +132,7 @@ forced() { # COMM REASON
 
 # The counters are read inside the run and around it: what the run has is between, should somebody else sync at that time. Whose log is
 # written by that just then has nothing to force.
-@test "guest: XFS: log forces are those that the kernel counts, each with who asked and why" {
+@test "guest: XFS: log forces are those that the kernel counts, each with its caller" {
 	body() {
 		local stats=/sys/fs/xfs/${IOT_DEV#/dev/}/stats/stats n inside outside
 		local every=/proc/sys/fs/xfs/xfssyncd_centisecs usual
@@ -228,7 +228,7 @@ two_kinds_of_writes() {
 	named writer
 }
 
-@test "XFS: what is written over shared extents is copied, and data of who writes, also directly" {
+@test "XFS: writes over shared extents are copied, and the writer's data, also direct" {
 	body() {
 		two_kinds_of_writes
 		dev_mark
@@ -242,7 +242,7 @@ two_kinds_of_writes() {
 	with_fs xfs 320M -m reflink=1 -- body
 }
 
-@test "XFS with its log on another disk: there is nothing but the log, which is the writer's, and here is none of it" {
+@test "XFS with its log on another disk: that disk has the log alone, the writer's" {
 	body() {
 		second_disk log -l "logdev=SECOND,size=64m"
 		two_kinds_of_writes
@@ -260,7 +260,7 @@ two_kinds_of_writes() {
 	with_fs xfs 320M -- body
 }
 
-@test "XFS with a realtime disk: there is file data, of its writer; here are log and structures" {
+@test "XFS with a realtime disk: its writer's file data there, log and structures here" {
 	body() {
 		second_disk rt -r rtdev=SECOND -m reflink=0,rmapbt=0
 		xfs_io -c 'chattr +t' "$IOT_MNT"
@@ -280,7 +280,7 @@ two_kinds_of_writes() {
 	return "$status"
 }
 
-@test "guest: XFS that is mounted in the run: its programs are attached within two seconds, and what it writes then has owners" {
+@test "guest: XFS mounted in the run: programs within two seconds, writes have owners" {
 	need_unmounted xfs
 	body() {
 		fs_umount

@@ -84,7 +84,7 @@ issued() { # CONDITION
 		WHERE $1 GROUP BY 1, 2 ORDER BY 3 DESC"
 }
 
-@test "guest, apt: apt-get install on XFS on a logical volume: 99.9 % of the device's bytes are of apt, dpkg and what they start, also those that kworker and xfsaild submit" {
+@test "guest, apt: apt-get install on XFS on LVM: 99.9 % is of apt, dpkg and children" {
 	need_dm
 	need lvcreate lvm2
 	need mkfs.xfs xfsprogs

@@ -23,7 +23,7 @@ debs() {
 }
 static() { make -s B="$IOT_BUILD" static >&2; }
 
-@test "bare Debian 12 and 13: the .deb alone, then dd, fio, SQLite and iot-io are exact, and purge leaves nothing" {
+@test "bare Debian 12 and 13: the .deb alone, exact loads, purge leaves nothing" {
 	debs
 	cat >"$BATS_TEST_TMPDIR/in" <<-'SCRIPT'
 		set -e
@@ -56,7 +56,7 @@ static() { make -s B="$IOT_BUILD" static >&2; }
 	done
 }
 
-@test "Debian 12: an upgrade reads the stores of before, and a make install of before is named in one sentence" {
+@test "Debian 12: an upgrade reads older stores, and names an old make install" {
 	debs
 	mkdir "$BATS_TEST_TMPDIR/old"
 	dpkg-deb -R "$deb" "$BATS_TEST_TMPDIR/old"
@@ -90,7 +90,7 @@ static() { make -s B="$IOT_BUILD" static >&2; }
 	empty "lintian" "$(grep -E '^[EW]:' "$BATS_TEST_TMPDIR/said" || :)"
 }
 
-@test "two builds of the same sources in two folders give the same bytes: release, packages" {
+@test "two builds of one source in two folders give the same release and packages" {
 	debs
 	cp -r "$BATS_FILE_TMPDIR/debs" "$BATS_TEST_TMPDIR/first"
 	make -s B="$IOT_BUILD" dist deb >/dev/null 2>&1
@@ -108,7 +108,7 @@ static() { make -s B="$IOT_BUILD" static >&2; }
 	done
 }
 
-@test "the static programs trace dd in a bare Debian 11, 12 and 13: 10485760 bytes at every layer" {
+@test "static programs in bare Debian 11, 12, 13: dd is exact at every layer" {
 	static
 	cat >"$BATS_TEST_TMPDIR/in" <<-'SCRIPT'
 		set -e
@@ -129,7 +129,7 @@ static() { make -s B="$IOT_BUILD" static >&2; }
 	done
 }
 
-@test "the static programs in an initramfs with busybox, 6.1: dd of 10 MiB is exact, and the counters agree" {
+@test "static programs in an initramfs, 6.1: dd of 10 MiB is exact, counters agree" {
 	local out=$BATS_TEST_TMPDIR/out
 
 	static
@@ -148,7 +148,7 @@ static() { make -s B="$IOT_BUILD" static >&2; }
 	same "bytes of nobody's" "$(total bytes "kind = 'block_write' AND owner = 0")" 0
 }
 
-@test "the image with the capabilities of its manifests alone: 160 writes of 64 KiB are exact, and the counters agree" {
+@test "the image with its manifests' capabilities: 160 writes of 64 KiB are exact" {
 	need python3 python3-minimal
 	make -s B="$IOT_BUILD" image >&2
 	image=$(echo "$IOT_BUILD"/iot-*.oci.tar)

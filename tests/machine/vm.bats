@@ -45,7 +45,7 @@ file_systems() { # SERIES
 	guest "$1" 1700 '^guest:' tests/fs/xfs.bats tests/fs/btrfs.bats tests/fs/mixed.bats tests/fs/folios.bats tests/model/random.bats
 }
 
-@test "check-vm runs every test of this file: its name says under which kernel, or begins with 'a guest'" {
+@test "check-vm runs every test of this file: a kernel in its name, or 'a guest'" {
 	empty "no part of check-vm" "$(sed -n 's/^@test "\(.*\)" {$/\1/p' tests/machine/vm.bats | grep -vE "under [0-9]+\.[0-9]+( |,|$)|^a guest|^check-vm")"
 }
 
@@ -109,7 +109,7 @@ loaded() { # SERIES
 	grep -q '^fs .* xfs__commit .* yes' <<<"$output"
 }
 
-@test "under 7.2 all programs of ext4, XFS and btrfs are loaded, which are modules there" {
+@test "under 7.2 all programs of ext4, XFS and btrfs, modules there, are loaded" {
 	loaded 7.2
 }
 
@@ -132,7 +132,7 @@ loaded() { # SERIES
 }
 
 # The guest has no network: the package is downloaded before, from where this machine has its own.
-@test "apt-get install of 57 MB on XFS on a logical volume is apt's and dpkg's under 6.12" {
+@test "apt-get install of 57 MB on XFS on LVM is apt's and dpkg's under 6.12" {
 	not_each_time
 	need lvcreate lvm2
 	need apt-get apt

@@ -28,7 +28,7 @@ fits() { # FS
 	! said nobody | grep -q . || [ "$(total bytes "kind = 'block_write' AND dev <> '$IOT_DEVNO' AND owner = 0")" != 0 ] || fail "$(said nobody)"
 }
 
-@test "reading 300 files that were not read since they changed: times of access are named as what writes, noatime is advised, and saves it" {
+@test "300 reads that update times of access: noatime is advised, and saves that" {
 	for fs in ext4 xfs btrfs; do
 		[ "$fs" = ext4 ] || grep -qw "$fs" /proc/filesystems || continue
 		body() {
@@ -61,7 +61,7 @@ fits() { # FS
 	done
 }
 
-@test "a log synced after each record, and a database beside it: the log's syncs are named, and fewer of them save what was said" {
+@test "a log synced after each record: its syncs are named, fewer save what was said" {
 	cat >log.py <<-'P'
 		import os, sys
 		f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -87,7 +87,7 @@ fits() { # FS
 	with_fs ext4 64M -- body
 }
 
-@test "dd of 20 MiB is its own bytes, with no advice; 14 bytes of a new file are all file system, with none of syncs" {
+@test "dd of 20 MiB is its own bytes, without advice; 14 bytes are all file system" {
 	body() {
 		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=20 status=none
 		said own | grep -q "^20 MiB of the .*.* are the application's own bytes, written once: $IOT_MNT/f 20 MiB" || fail "$(said own)"
@@ -105,7 +105,7 @@ fits() { # FS
 	done
 }
 
-@test "a rollback journal of SQLite made 100 times is one row that stands first, and files that were only read stand behind" {
+@test "an SQLite journal made 100 times is one row, the first; read files come last" {
 	cat >db.py <<-'P'
 		import sqlite3, sys
 		c = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -149,7 +149,7 @@ keeps_its_word() { # ADVICE BEFORE_COMMAND -- AFTER_COMMAND
 	[ "$((before - after))" -gt 0 ] && [ "$((before - after))" -le "$saves" ] || fail "$advice: $before -> $after bytes, which is not at most $saves"
 }
 
-@test "larger writes in place of small O_DSYNC ones save no more than was said, and something" {
+@test "larger writes for small O_DSYNC ones save something, and no more than was said" {
 	body() {
 		keeps_its_word 'larger writes to .*, each of which is a sync' dd if=/dev/zero of="$IOT_MNT/a" bs=256 count=128 oflag=dsync status=none -- \
 			dd if=/dev/zero of="$IOT_MNT/b" bs=32768 count=1 oflag=dsync status=none
@@ -157,7 +157,7 @@ keeps_its_word() { # ADVICE BEFORE_COMMAND -- AFTER_COMMAND
 	with_fs ext4 64M -- body
 }
 
-@test "SQLite: WAL for a rollback journal, and a small page for a large one, save no more than was said, and something" {
+@test "SQLite: WAL for a journal, small pages for large save no more than was said" {
 	cat >db.py <<-'P'
 		import sqlite3, sys
 		c = sqlite3.connect(sys.argv[1], isolation_level=None)

@@ -55,7 +55,7 @@ complete() { # RUN
 			WHERE owner > 2 AND cause IN ('data', 'direct', 'readahead') AND layer = 'block'")"
 }
 
-@test "23 writes of 4099 bytes, 7 direct ones of 8192, 5 with O_DSYNC and a read of 3 blocks are those of their files, with events, without, and with a ring of 64 KiB" {
+@test "writes, direct writes, O_DSYNC, reads are their files', with or without events" {
 	body() {
 		cat >load <<-END
 			#!/bin/sh -e
@@ -80,7 +80,7 @@ dsync 20480 5 5 0 20480 0 20480 0"
 	with_fs ext4 64M -- body
 }
 
-@test "a file of 64 KiB whose first page is written and synced 10 times, and its second once, is rewritten 5.5 times at the device; without all events that is not said" {
+@test "a file with one page synced 10 times and one twice is rewritten 5.5 times" {
 	body() {
 		cat >load <<-END
 			#!/bin/sh -e
@@ -167,7 +167,7 @@ cat_rocks() {
 	END
 }
 
-@test "what the threads of a RocksDB do is told apart with events, without, and with a ring of 64 KiB" {
+@test "threads of a RocksDB are told apart with events, without, with a ring of 64 KiB" {
 	body() {
 		cat_rocks >rocks.py
 		# component S ops syncs S_r W B; syncs are what the file is
@@ -192,7 +192,7 @@ wal 53248 12 11 0 53248 53248"
 	with_fs ext4 64M -- body
 }
 
-@test "a file that two threads wrote is split by what each wrote where events tell, and is one row that says so where they do not" {
+@test "a file of two threads is split where events tell, and one row where not" {
 	body() {
 		local table shared
 
@@ -243,7 +243,7 @@ calm() { # PID
 # Sums that one user can have: three quarters of those that are not kept in reserve.
 places=23808
 
-@test "50,000 files while nobody reads the sums: they are complete, and what has no place or no name is one row each (defect 23)" {
+@test "50,000 files while nobody reads the sums: complete, one row each (defect 23)" {
 	body() {
 		"$trace" -q --no-events -o "$store" -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID
@@ -261,7 +261,7 @@ places=23808
 	with_fs ext4 512M -N 60000 -- body
 }
 
-@test "a neighbour that makes 50,000 files takes no place from a server, and none of its names" {
+@test "a neighbour that makes 50,000 files takes no place from a server, and no name" {
 	body() {
 		cat_rocks >rocks.py
 		chmod 777 "$IOT_MNT"
@@ -281,7 +281,7 @@ places=23808
 	with_fs ext4 512M -N 60000 -- body
 }
 
-@test "30,000 files that a stranger left dirty before the run take no place from whom the run is about, and are no loss (defect 21)" {
+@test "30,000 files dirtied by a stranger before the run are no loss (defect 21)" {
 	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
 	body() {
 		for try in 1 2 3 4 5; do # a sync of somebody else may come before the run
@@ -303,7 +303,7 @@ places=23808
 	with_fs ext4 1G -N 40000 -- body
 }
 
-@test "files that are quiet leave the table: 44,000 in four steps fit into the place of 23,808" {
+@test "quiet files leave the table: 44,000 in four steps fit into 23,808 places" {
 	body() {
 		traced --no-events --settle none -- bash -c "$(declare -f files_of)
 			for step in 1 2 3 4; do mkdir $IOT_MNT/\$step; files_of $IOT_MNT/\$step 11000; sync -f $IOT_MNT; [ \$step = 4 ] || sleep 8; done" # what is written back later would be sums again
@@ -314,7 +314,7 @@ places=23808
 	with_fs ext4 1G -N 60000 -- body
 }
 
-@test "a name that the ring lost comes back while the file is used, or at the end while it is open" {
+@test "a name that the ring lost comes back while the file is used, or at the end" {
 	body() {
 		"$trace" -q --no-events --settle none -o run.sqlite -- bash -c "$(declare -f files_of)
 			kill -STOP \$PPID

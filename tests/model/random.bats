@@ -15,11 +15,11 @@ setup() {
 	programs="$root/tests/model/random-programs.py"
 }
 
-@test "programs with answers worked out by hand: the model agrees, and every page is charged as it says" {
+@test "programs with answers worked out by hand: model and owners of pages agree" {
 	with_fs ext4 1G -- "$programs" --file "$root/tests/model/random-cases.txt"
 }
 
-@test "what a failing call began behind the end of a file is dirtied when the file grows over it, and a store over what a stranger had dirty is D" {
+@test "a failed call's bytes beyond the end are dirtied when the file grows over them" {
 	with_fs ext4 1G -- "$programs" --file - --batch 1 <<-'EOF'
 		# the blocks of a failing write lie behind the end, and another's write moves the end over them
 		1 pwrite f=0 off=0 len=100
@@ -52,19 +52,19 @@ setup() {
 	EOF
 }
 
-@test "random programs: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
+@test "random programs: every page is charged to its last writer (IOT_RANDOM=N)" {
 	export BATS_TEST_TIMEOUT=7200
 	with_fs ext4 2G -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-50} - 1))"
 }
 
 # A fast commit takes the marks off the pages of files that it tells of, and sets them again, in the call of whoever asks for it.
-@test "random programs on ext4 with fast commits: every page that reached the device is charged to its last writer (IOT_RANDOM=N)" {
+@test "random programs on ext4 with fast commits: pages are their last writer's" {
 	export BATS_TEST_TIMEOUT=7200
 	with_fs ext4 2G -O fast_commit -- "$programs" --seeds "$first-$((first + ${IOT_RANDOM:-30} - 1))"
 }
 
 # A trace for each: overlayfs tells no generations of inodes.
-@test "random programs on overlayfs, as in a container: every page is charged to its last writer, and D is W (IOT_RANDOM=N)" {
+@test "random programs on overlayfs: pages are their last writer's, and D is W" {
 	export BATS_TEST_TIMEOUT=7200
 	grep -qw overlay /proc/filesystems || modprobe overlay 2>/dev/null || skip "overlayfs is missing"
 	body() {
@@ -97,7 +97,7 @@ setup() {
 }
 
 # Kernels differ, which the device's counter says: ext4 before 6.14, XFS and btrfs write first what is dirty where a hole is made.
-@test "guest: a hole in what is dirty: what the kernel writes first is W, what it drops is cancelled, by the counter of the device" {
+@test "guest: a hole in dirty pages: W is written, the dropped bytes are cancelled" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -123,7 +123,7 @@ setup() {
 }
 
 # Without shared extents, so that copies write; and with them, as mkfs.xfs makes it: copies share what they are to write.
-@test "guest: random programs on XFS: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
+@test "guest: random programs on XFS: every page is charged to its last writer" {
 	need mkfs.xfs xfsprogs
 	[ "$(printf '%s\n' 6.6 "$(uname -r)" | sort -V | head -1)" = 6.6 ] || skip "before 6.6 XFS writes all of a folio that is dirty in part, which the model does not know"
 	export BATS_TEST_TIMEOUT=7200
@@ -133,13 +133,13 @@ setup() {
 }
 
 # In place, as the device shows it: without copies on write, and without checksums, which the patterns on the device would break.
-@test "guest: random programs on btrfs: every page that reached the device is charged to its last writer, and the sums are right (IOT_RANDOM=N)" {
+@test "guest: random programs on btrfs: every page is charged to its last writer" {
 	need mkfs.btrfs btrfs-progs
 	export BATS_TEST_TIMEOUT=7200 MOUNT_OPTS=nodatacow,max_inline=0
 	with_fs btrfs 2G -m single -- "$programs" --keep "$BATS_TEST_TMPDIR" --seeds "$first-$((first + ${IOT_RANDOM:-4} - 1))"
 }
 
-@test "btrfs: what a call for direct I/O or with O_SYNC has written back after it copied is its own, also where others had made it dirty" {
+@test "btrfs: pages that a direct or O_SYNC call writes back after copying are its own" {
 	need mkfs.btrfs btrfs-progs
 	MOUNT_OPTS=nodatacow,max_inline=0 with_fs btrfs 1G -- "$programs" --file - <<-'EOF'
 		# it begins where an extent ends that is on its way, of what another had dirty: that is written first, and stays the other's
@@ -260,7 +260,7 @@ setup() {
 	EOF
 }
 
-@test "XFS: a page that takes another file's blocks is written before only if it was dirty" {
+@test "XFS: a page that takes another file's blocks is written before only if dirty" {
 	need mkfs.xfs xfsprogs
 	with_fs xfs 320M -m reflink=1 -- "$programs" --file - <<-'EOF'
 		# where a file grows, the rest of its last block is zeroed and written at once
@@ -303,7 +303,7 @@ setup() {
 }
 
 # By the model as well: what several requests of one call write in between, and copies that share nothing.
-@test "XFS: all of a folio is dirty by a call that was to write all of it and copied a part, and D says so" {
+@test "XFS: all of a folio is dirty by a call that copied a part of it, and D says so" {
 	need mkfs.xfs xfsprogs
 	with_fs xfs 320M -m reflink=1 -- "$programs" --batch 1 --file - <<-'EOF'
 		# of a folio that was made smaller, so that its blocks have no state each, one page is copied to before memory ends
@@ -360,7 +360,7 @@ setup() {
 }
 
 # What the call before left is on the kernel's stack, at a place that the kernel may choose anew for each call: six programs.
-@test "XFS: a call that writes back before it copies takes nothing by what a call with O_SYNC before it has left" {
+@test "XFS: writeback before the copy takes nothing by an earlier O_SYNC call's state" {
 	need mkfs.xfs xfsprogs
 	for n in 1 2 3 4 5 6; do
 		echo "# program $n"
@@ -384,7 +384,7 @@ setup() {
 }
 
 # The kernel's stock for a processor is four to begin with.
-@test "the first call of a run may make many parts of a large folio dirty at once: no page is without an owner" {
+@test "the run's first call may dirty many parts of a large folio: all have an owner" {
 	need mkfs.xfs xfsprogs
 	for _ in 1 2 3 4; do
 		cat <<-'EOF'
@@ -401,7 +401,7 @@ setup() {
 	with_fs xfs 320M -m reflink=0 -- "$programs" --batch 1 --file "$BATS_TEST_TMPDIR/programs"
 }
 
-@test "random programs on a btrfs with checksums are refused with what is missing: a worker would end by SIGBUS" {
+@test "random programs on btrfs with checksums are refused: a worker would get SIGBUS" {
 	need mkfs.btrfs btrfs-progs
 	run with_fs btrfs 320M -- "$programs" --seeds 1-1
 	[ "$status" = 1 ]
@@ -410,13 +410,13 @@ setup() {
 
 # Blocks behind the end of a file, which a direct write had begun when ENOSPC ended it, are written all the same and are in no ledger:
 # that one line of verify is known to fail here.
-@test "random programs where the device is almost full: what ENOSPC cut short is nobody's" {
+@test "random programs on an almost full device: bytes that ENOSPC cut are nobody's" {
 	run with_fs ext4 64M -m 0 -- "$programs" --seeds 1-10 --batch 5 --full 3000
 	[[ $output == *" 0 programs wrong, 0 not explained by the model"* ]] || fail "$output"
 	empty "other errors" "$(grep '^run of seeds' <<< "$output" | grep -v 'verify: 1 MISMATCH, such as: ledger: unexplained')"
 }
 
-@test "the comparison can fail: with the owners of two processes exchanged, random programs are wrong" {
+@test "the comparison can fail: with exchanged owners, random programs are wrong" {
 	run with_fs ext4 1G -- "$programs" --seeds 1-3 --shrink 0 --exchange
 	[ "$status" = 1 ]
 	[[ $output == *"seed 1: "*" wrong, 0 not explained"* ]]

@@ -27,7 +27,7 @@ said() { # STORE RUN ABOUT
 }
 
 
-@test "SQLite, WAL in place of DELETE: the rollback journal is what was written before, and the log after" {
+@test "SQLite, WAL for DELETE: the rollback journal before, and the log after" {
 	need sqlite3 sqlite3
 	script='for i in $(seq 60); do echo "INSERT INTO t VALUES(randomblob(2000));"; done | sqlite3 x.db'
 	repeats before "$PWD/s.sqlite" "" sh -c "sqlite3 x.db 'CREATE TABLE t(x)'; $script"
@@ -51,7 +51,7 @@ said() { # STORE RUN ABOUT
 }
 
 # Each of 150 commits changes a row of another page (seven rows lie in one), the first time after a checkpoint; each run others of these pages.
-@test "PostgreSQL, without full_page_writes (with IOT_CHANGED=all): the log had whole pages before, and has none after" {
+@test "PostgreSQL without full_page_writes (IOT_CHANGED=all): no whole pages in the log" {
 	[ "${IOT_CHANGED:-}" = all ] || skip "IOT_CHANGED=all runs it: half a minute"
 	need_root
 	bin=$(dirname "$(compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1)")

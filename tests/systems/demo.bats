@@ -58,7 +58,7 @@ drawn_in() { # KIND
 	timeout 60 "$root/tests/systems/terminal.py" "$1" "$root/workloads/picture.sh" "$BATS_TEST_TMPDIR/two.png" 2 > "$BATS_TEST_TMPDIR/said"
 }
 
-@test "a picture is drawn where the terminal answers that it draws pictures, and nowhere else" {
+@test "a picture is drawn where the terminal says that it draws pictures, only there" {
 	need gnuplot gnuplot-nox
 	gnuplot -e "set terminal pngcairo size 300,200; set output '$BATS_TEST_TMPDIR/two.png'; plot x"
 	for kind in mute plain; do

@@ -6,7 +6,7 @@ load ../lib/loads
 setup_file() { load ../lib/loads; system_up etcd; }
 teardown_file() { load ../lib/loads; system_down; }
 
-@test "1009 puts of 1 KiB by one client are 10.3 times their payload within 40 %, one fsync of the log each" {
+@test "1009 puts of 1 KiB are 10.3 times their payload within 40 %, a log fsync each" {
 	loaded small-one 1009
 	acknowledged_all 1033216
 	waf_between 6.2 14.4
@@ -42,7 +42,7 @@ teardown_file() { load ../lib/loads; system_down; }
 	same "servers that run" "$("$root/workloads/etcd.sh" status | grep -c ' runs$')" 1
 }
 
-@test "a server that was killed is reported with what was acknowledged, and down releases everything" {
+@test "a killed server is reported with its acknowledged bytes; down releases all" {
 	kill -KILL "$(awk '{ print $2 }' "$IOT_WORK/pids")"
 	run "$root/workloads/etcd.sh" load small 10
 	[ "$status" = 1 ] || fail "status $status"
@@ -52,7 +52,7 @@ teardown_file() { load ../lib/loads; system_down; }
 	[ ! -e "$images" ] && [ -z "$(losetup -j "$images")" ] || fail "$images is still there"
 }
 
-@test "a server that does not answer ends the load in time with one reason, and is stopped in good order" {
+@test "a server that does not answer ends the load in time, and is stopped" {
 	export IOT_WORK=$IOT_WORK-a IOT_PORT=52479
 	"$root/workloads/etcd.sh" up
 	member=$(awk '{ print $2 }' "$IOT_WORK/pids")
@@ -68,7 +68,7 @@ teardown_file() { load ../lib/loads; system_down; }
 	IOT_WORK=${IOT_WORK%-a}
 }
 
-@test "a server whose port is taken does not start: one line, status 1, nothing left behind" {
+@test "a server whose port is taken does not start: one line, status 1, no leftovers" {
 	images() { find "$IOT_IMG_DIR" -name 'iot-etcd-*' | sort; }
 	IOT_WORK=$IOT_WORK-a IOT_PORT=52479 "$root/workloads/etcd.sh" up
 	before=$(images)
@@ -80,7 +80,7 @@ teardown_file() { load ../lib/loads; system_down; }
 	IOT_WORK=$IOT_WORK-a "$root/workloads/etcd.sh" down
 }
 
-@test "a server that ends while it starts: its own last words, status 1, nothing left behind" {
+@test "a server that ends while it starts: its last words, status 1, no leftovers" {
 	# A data folder that is a file: `up` makes the drive first, so the server finds it there.
 	sed 's|--data-dir "$WORK/mnt/d1/data"|--data-dir "$WORK/undo"|' "$root/workloads/etcd.sh" >"$BATS_TEST_TMPDIR/etcd.sh"
 	ln -s "$root"/workloads/*.bash "$root"/workloads/*.py "$BATS_TEST_TMPDIR/"
@@ -90,7 +90,7 @@ teardown_file() { load ../lib/loads; system_down; }
 	[ ! -e "$IOT_WORK-a" ] || fail "$IOT_WORK-a is still there"
 }
 
-@test "a server that takes connections and never answers does not start: said in time, status 1, nothing left behind" {
+@test "a server that never answers does not start: in time, status 1, no leftovers" {
 	cat >"$BATS_TEST_TMPDIR/minio" <<-'END'
 		#!/usr/bin/python3
 		import re, socket, sys, time

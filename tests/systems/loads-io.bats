@@ -46,7 +46,7 @@ full_disk() {
 	between "bytes of the file" "$size" 10000000 42000000
 }
 
-@test "fio: 67 MiB in bulk and 101 appends of 4 KiB with fsync: its counts, the ledger and the device agree" {
+@test "fio: 67 MiB and 101 synced appends: counts, ledger and device agree" {
 	need fio fio
 	system_up fio
 	run_profile bulk 67
@@ -58,7 +58,7 @@ full_disk() {
 	waf_between 6.0 7.2
 }
 
-@test "fio: 1009 random reads of three jobs are read once from a cold cache and not at all from a warm one" {
+@test "fio: 1009 random reads are read once from a cold cache, never from a warm one" {
 	need fio fio
 	system_up fio
 	export IOT_SET=both
@@ -71,7 +71,7 @@ full_disk() {
 	raf_between 0 0.01
 }
 
-@test "fio: an overwrite writes each record once, and a mixed load of 101 operations is what fio counted of either kind" {
+@test "fio: overwrites write each record once; a mixed load is fio's 101 operations" {
 	need fio fio
 	system_up fio
 	run_profile overwrite 101 65536
@@ -138,7 +138,7 @@ full_disk() {
 	same "bytes" "$(led logical_write_bytes) $(led engine.after.dd.bytes)" "$size $size"
 }
 
-@test "a traced load of fio: the tracer counts fio's calls and bytes, and its ledger gives waf_e2e, attached or named" {
+@test "a traced load of fio: calls and bytes are fio's, its ledger gives waf_e2e" {
 	need fio fio
 	need_tracer
 	system_up fio
@@ -166,7 +166,7 @@ swept() {
 	between "cold read of $1" "$(awk -F '\t' '$2 == "read" { print $9 / $7 }' "$BATS_TEST_TMPDIR/rows")" 1.0 "$2"
 }
 
-@test "a sweep works with fio and dd: what one step wrote the other reads, each record once" {
+@test "a sweep works with fio and dd: each record of one step is read in the next" {
 	need fio fio
 	swept fio 1.05
 	swept dd 1.05
@@ -178,7 +178,7 @@ swept() {
 	swept rocksdb 1.15
 }
 
-@test "every system has the profiles that others are compared by, and those that a sweep asks for" {
+@test "every system has the profiles for comparison, and those of a sweep" {
 	mapfile -t scripts < <(grep -l '^system_main ' "$root"/workloads/*.sh)
 	[ ${#scripts[@]} -ge 12 ] || fail "${#scripts[@]} systems"
 	for script in "${scripts[@]}"; do

@@ -9,7 +9,7 @@ teardown_file() { load ../lib/loads; system_down; }
 psql_() { setpriv --reuid=postgres --regid=postgres --init-groups psql -X -At -h "$IOT_WORK/run" -p 55432 -U postgres -c "$1"; }
 
 # First, and in this order: the copy writes the segments of the log for the first time, and the commits after it find them made.
-@test "a copy of 64 MiB is 3.54 times its payload within 40 %, 10000 commits of 1 KiB by four clients 7.14 times" {
+@test "a copy of 64 MiB is 3.54 times its payload within 40 %, small commits 7.14" {
 	loaded bulk
 	acknowledged_all 67108864
 	waf_between 2.12 4.96
@@ -19,7 +19,7 @@ psql_() { setpriv --reuid=postgres --regid=postgres --init-groups psql -X -At -h
 	psql_ 'truncate small' >/dev/null
 }
 
-@test "the ledger's device bytes are those of /sys/block, and every commit of pgbench is a row" {
+@test "the ledger's device bytes are /sys/block's, and pgbench's commits are rows" {
 	loaded small 1000
 	before=$(devices_wrote)
 	loaded small 1000
@@ -29,7 +29,7 @@ psql_() { setpriv --reuid=postgres --regid=postgres --init-groups psql -X -At -h
 	same "rows" "$(psql_ 'select count(*), sum(length(v)) from small')" "2000|2048000"
 }
 
-@test "1009 synchronous commits of 1 KiB by one client are 10.5 times their payload within 40 %" {
+@test "1009 synchronous commits of 1 KiB are 10.5 times their payload within 40 %" {
 	loaded small-one 1009
 	acknowledged_all 1033216
 	waf_between 6.3 14.7
@@ -50,7 +50,7 @@ psql_() { setpriv --reuid=postgres --regid=postgres --init-groups psql -X -At -h
 	same "device reads" "$(led at_ack.device_read_bytes)" 0
 }
 
-@test "1000 cold reads by key in a table of 64 MiB read 9.63 times their bytes within 40 %: a page of 8 KiB each, and the index" {
+@test "1000 cold reads by key of 64 MiB read 9.63 times their bytes within 40 %" {
 	loaded read-pk
 	same "acknowledged bytes" "$(led logical_read_bytes)" 1024000
 	raf_between 5.78 13.48

@@ -9,7 +9,7 @@ setup() {
 	sweep=$root/workloads/sweep.sh bench=$root/workloads/fs-bench.sh
 }
 
-@test "a sweep has a row a size, operation and repeat, with the payload exact and an idle control beside it" {
+@test "a sweep has a row a size, operation and repeat, with payload and idle control" {
 	command -v etcd >/dev/null || need etcd etcd-server
 	"$sweep" etcd --sizes 10,1024 --repeats 2 >"$BATS_TEST_TMPDIR/rows" 2>"$BATS_TEST_TMPDIR/err" || fail "$(cat "$BATS_TEST_TMPDIR/err")"
 	rows() { sqlite3 :memory: -cmd '.mode tabs' -cmd ".import '$BATS_TEST_TMPDIR/rows' t" "$1"; }
@@ -21,7 +21,7 @@ setup() {
 		WHERE operation = 'write' AND size = 10), (SELECT device_write_bytes * 1.0 / logical_bytes AS v FROM t WHERE operation = 'write' AND size = 1024)")" 1
 }
 
-@test "a traced sweep keeps its ledgers in the store, and the report of sizes has its payload, its devices' bytes and their shares" {
+@test "a traced sweep keeps its ledgers in the store; the report has all its sizes" {
 	need_tracer
 	command -v etcd >/dev/null || need etcd etcd-server
 	export store=$BATS_TEST_TMPDIR/sweep.sqlite
@@ -92,7 +92,7 @@ nothing_left_of() { # FILE
 	nothing_left_of "$BATS_TEST_TMPDIR/err"
 }
 
-@test "a size whose server dies under the load has a row that says so, and the sweep goes on" {
+@test "a size whose server dies has a row that says so, and the sweep goes on" {
 	mkdir "$BATS_TEST_TMPDIR/w"
 	cp "$root"/workloads/*.{sh,bash,py} "$BATS_TEST_TMPDIR/w/"
 	# the 51st value of 100 bytes kills the server
@@ -117,7 +117,7 @@ cell() { # FILESYSTEM OPERATION COLUMN
 	between "cold read" "$(cell ext4 cold-read ratio)" 1.0 1.4
 }
 
-@test "breakdown of a traced fs-bench: 53 such overwrites are 53 blocks each of data, descriptor, inode table and commit" {
+@test "breakdown of a traced fs-bench: 53 overwrites are 53 blocks of each structure" {
 	need_tracer
 	store=$BATS_TEST_TMPDIR/bench.sqlite
 	IOT_TRACE=$trace IOT_STORE=$store "$bench" --tsv --count 53 --operations overwrite-paced ext4 >"$BATS_TEST_TMPDIR/rows"
@@ -152,7 +152,7 @@ btrfs            btrfs 9  18   26   space_cache=v2
 f2fs             f2fs  9  -    -    rw
 '
 
-@test "every other row of fs-bench has its operations and the options in force, or one line says why it is left out" {
+@test "every row of fs-bench has its operations and options, or a reason" {
 	export IOT_NO_INSTALL=1
 	{
 		"$bench" --tsv --count 29 --operations overwrite-paced,append ext2 ext4-writeback ext4-journal ext4-fast-commit &&
@@ -178,7 +178,7 @@ f2fs             f2fs  9  -    -    rw
 	same "fast commit" "$(cell ext4-fast-commit append mkfs)" "mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -O fast_commit"
 }
 
-@test "without --tsv each file system has a line below the table: the call of mkfs, its version, the options in force" {
+@test "without --tsv each file system has a line with mkfs, its version, its options" {
 	"$bench" --count 7 --operations append ext4-no-journal >"$BATS_TEST_TMPDIR/text"
 	same "lines" "$(wc -l <"$BATS_TEST_TMPDIR/text")" 3
 	[[ $(tail -n 1 "$BATS_TEST_TMPDIR/text") == "ext4-no-journal: mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -O ^has_journal (mke2fs "*") on 1024 MiB; rw,noatime; Linux $(uname -r)" ]] ||

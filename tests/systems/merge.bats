@@ -71,7 +71,7 @@ number() { # STORE WHO COLUMN
 	done
 }
 
-@test "a number that one host does not have is not known of both: it is n/a, not the other's" {
+@test "a number that one host does not have is n/a for both, not the other's" {
 	gen a.sqlite alpha 1 0
 	gen b.sqlite beta 2 3
 	for s in a b; do
@@ -90,7 +90,7 @@ number() { # STORE WHO COLUMN
 	done
 }
 
-@test "a merged run says where its sums by second and its counters of processes fall short" {
+@test "a merged run says where its sums by second and process counters fall short" {
 	gen a.sqlite alpha 1 0
 	gen b.sqlite beta 2 3
 	"$analyze" merge whole.sqlite a.sqlite b.sqlite
@@ -144,7 +144,7 @@ connect() { # STORE LOCAL PORT REMOTE PORT ROLE FIRST SECOND FIRST_MS LATER_MS
 				(SELECT id FROM sub WHERE name = 'net_remote') FROM n JOIN d"
 }
 
-@test "how far a host's clock is ahead follows from what it was sent and what it sent, and its times are set back by that" {
+@test "a host's clock offset follows from messages both ways; its times are set back" {
 	gen a.sqlite alpha 1 0
 	gen b.sqlite beta 2 0
 	# 2 ms on the way, 6 ms until the answer, 4 ms back: alpha sends at 10 and has the answer at 22; beta has it at 12 and answers at 18. Beta's clock: 5000 ms more.
@@ -281,7 +281,7 @@ nodes_agree() { # SYSTEM PAYLOAD
 	same "S" "$(grep waf_sys waf.merged | cut -d, -f9)" "$(awk -F '|' '$1 != "block_write" { n += $4 } END { print n }' wrote)"
 }
 
-@test "two nodes that replicate, a store each, merged: waf_norm and naf_int are those of one store that saw both" {
+@test "two replicating nodes merged: waf_norm and naf_int are those of one store" {
 	need redis-server redis-server
 	nodes_up
 	redis="--appendonly yes --appendfsync always --repl-diskless-sync-delay 0 --protected-mode no --port 6390 --daemonize no --loglevel warning"
@@ -357,7 +357,7 @@ gluster_down() {
 	done
 }
 
-@test "two nodes of GlusterFS, replica 2 (with IOT_MERGE=all): merged, waf_norm and naf_int are those of one store that saw both" {
+@test "two GlusterFS nodes (IOT_MERGE=all) merged have the ratios of one store of both" {
 	[ "${IOT_MERGE:-}" = all ] || skip "IOT_MERGE=all runs it: a minute"
 	need glusterd glusterfs-server
 	need /sbin/mount.glusterfs glusterfs-client
@@ -463,7 +463,7 @@ ceph_down() {
 	for pid in "${servers[@]}"; do wait "$pid" || :; done
 }
 
-@test "two nodes of Ceph, size 2 (with IOT_MERGE=all): merged, waf_norm and naf_int are those of one store that saw both" {
+@test "two Ceph nodes (IOT_MERGE=all) merged have the ratios of one store of both" {
 	[ "${IOT_MERGE:-}" = all ] || skip "IOT_MERGE=all runs it: a minute"
 	need ceph-mon ceph-mon
 	need ceph-osd ceph-osd

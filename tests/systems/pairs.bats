@@ -41,7 +41,7 @@ sqlite_run() { # MODE
 	once "$1" -- sh -c "sqlite3 t.db < '$PWD/$1.sql' > /dev/null"
 }
 
-@test "SQLite: with a write-ahead log instead of a rollback journal devices write less, and explain names the journal" {
+@test "SQLite: with a write-ahead log devices write less, and explain names the journal" {
 	for _ in 1 2 3; do # what a stranger has dirty on the machine's disk makes a run a bound, which is not compared
 		rm -f "$store"*
 		for _ in 1 2 3 4; do
@@ -58,7 +58,7 @@ sqlite_run() { # MODE
 	has "$(about WAL wal)" "* the write-ahead log of sqlite: *PRAGMA synchronous=NORMAL*"
 }
 
-@test "ext4: with fast commits devices write less, and explain names the journal's blocks of a commit, and the fast commits" {
+@test "ext4: with fast commits devices write less, and explain names journal blocks" {
 	all_systems
 	for _ in 1 2 3 4 5; do
 		once plain -- dd if=/dev/zero of=x bs=4k count=101 oflag=sync status=none
@@ -72,7 +72,7 @@ sqlite_run() { # MODE
 	has "$(sentence fast 1)" "journal: * full commits, and fast commits between them: * fast commit, *"
 }
 
-@test "PostgreSQL: without full_page_writes its log is smaller, and explain says that whole pages were in it" {
+@test "PostgreSQL: without full_page_writes the log is smaller, and explain says why" {
 	all_systems
 	bin=$(echo /usr/lib/postgresql/*/bin)
 	[ -x "$bin/postgres" ] || skip "postgres is missing: install the Debian package postgresql"

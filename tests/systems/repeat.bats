@@ -11,7 +11,7 @@ setup() {
 	export IOT_TRACE=$trace
 }
 
-@test "two runs of one label on file systems of their own, which begin empty, and a control that traces the whole device" {
+@test "two runs of one label on fresh file systems, and a control of the whole device" {
 	need_tracer
 	# shellcheck disable=SC2016 # for the shell in there
 	"$root/workloads/repeat.sh" 2 --store "$store" --size 64M --label once --idle 1 --prepare 'echo made > prepared' \

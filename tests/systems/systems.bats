@@ -194,7 +194,7 @@ flushes_of_wal() {
 	between "flushes of the wal, $alone of them the walwriter's" "$all" "$counted" $((counted + 1 + alone))
 }
 
-@test "PostgreSQL, bulk: every device byte is its own, components sum to the whole, and the wal component is pg_stat_wal's within 2 %" {
+@test "PostgreSQL, bulk: every device byte is its own, and wal is pg_stat_wal's" {
 	IOT_SERVER_ARGS='-c wal_init_zero=off' system_up postgres
 	traced_load bulk 32768
 	acknowledged_all 33554432
@@ -210,7 +210,7 @@ flushes_of_wal() {
 	done
 }
 
-@test "PostgreSQL, small commits: wal, data, metadata and journal are the device's bytes; the table of operations has its line" {
+@test "PostgreSQL, small commits: wal, data, metadata and journal are the device's" {
 	system_up postgres
 	"$root/workloads/postgres.sh" prepare small 1000
 	traced_load small 1000
@@ -267,7 +267,7 @@ mostly() { # WHAT DEVICES CONDITION
 		FROM c LEFT JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner WHERE c.kind = 'block_write' AND c.dev IN ($2) GROUP BY 1, 2, 3, 4, 5, 6")"
 }
 
-@test "two PostgreSQL clusters at once and a pg_basebackup of one are apart, each with its own device" {
+@test "two PostgreSQL clusters and a pg_basebackup are apart, each with its device" {
 	export IOT_WORK=/var/tmp/iot-test-postgres-$$ IOT_TEST_SYSTEM=postgres
 	IOT_WORK=$IOT_WORK-a IOT_PORT=55632 "$root/workloads/postgres.sh" up
 	IOT_WORK=$IOT_WORK-b IOT_PORT=55732 "$root/workloads/postgres.sh" up
@@ -304,7 +304,7 @@ mostly() { # WHAT DEVICES CONDITION
 	for one in a b; do IOT_WORK=$IOT_WORK-$one "$root/workloads/postgres.sh" down; done
 }
 
-@test "etcd: every device byte is its own, components sum to the whole, and its fsync counts are equal" {
+@test "etcd: every device byte is its own, parts sum to it, fsync counts are equal" {
 	system_up etcd
 	traced_load small-one 1009
 	acknowledged_all 1033216
@@ -346,7 +346,7 @@ is_etcd_by_another_name() {
 	components_sum etcd
 }
 
-@test "a renamed etcd behind a wrapper script, started inside the run, is etcd; etcdctl is not" {
+@test "a renamed etcd behind a wrapper, started in the run, is etcd; etcdctl is not" {
 	need etcd etcd-server
 	need etcdctl etcd-client
 	body() {
@@ -358,7 +358,7 @@ is_etcd_by_another_name() {
 	with_fs ext4 256M -- body
 }
 
-@test "in a network namespace and a cgroup namespace of its own it is etcd as well; --cgroup finds it by its group" {
+@test "etcd in network and cgroup namespaces is etcd; --cgroup finds it" {
 	need etcd etcd-server
 	need etcdctl etcd-client
 	need ip iproute2
@@ -403,7 +403,7 @@ etcd_functions='
 	}
 	put_many() { for i in $(seq "$1"); do etcdctl --endpoints=127.0.0.1:53579 put "key$i" value >/dev/null 2>&1 || break; done; }'
 
-@test "a server that is killed in mid-load and started again inside one run: two processes, one data root, every byte" {
+@test "a server killed in mid-load and started again: two processes, one data root" {
 	need etcd etcd-server
 	need etcdctl etcd-client
 	body() {
@@ -449,7 +449,7 @@ memory_group() {
 	[ -n "${group-}" ] || skip "a control group that limits memory is missing"
 }
 
-@test "a server that the kernel kills for its memory: the run is complete, and what it had written is its own" {
+@test "a server killed for its memory: the run is complete, its bytes are its own" {
 	need etcd etcd-server
 	need etcdctl etcd-client
 	memory_group
@@ -478,7 +478,7 @@ memory_group() {
 	return $status
 }
 
-@test "a storm of 240 backends that live for one commit each: every byte, every one of them" {
+@test "a storm of 240 backends of one commit each: every byte, every backend" {
 	system_up postgres
 	port=$(sed -n 4p "$IOT_WORK/mnt/d1/data/postmaster.pid")
 	asking=(setpriv --reuid=postgres --regid=postgres --init-groups env -i HOME=/tmp)
@@ -496,7 +496,7 @@ memory_group() {
 	between "commits in the log" "$(component sync_ops postgresql wal)" 1 260
 }
 
-@test "--system keeps one system and lumps the rest together; an alias is taken, an unknown name refused" {
+@test "--system keeps one system and lumps the rest; an unknown name is refused" {
 	system_up etcd
 	traced_load --system etcd -- small-one 1009
 	nothing_lost
@@ -555,7 +555,7 @@ g.close()"
 	with_fs ext4 64M -- body
 }
 
-@test "an unknown program that writes an SQLite database belongs to SQLite from its first byte" {
+@test "an unknown program that writes an SQLite database is SQLite's from the start" {
 	need sqlite3 sqlite3
 	body() {
 		cp "$(command -v sqlite3)" ledgerd
@@ -567,7 +567,7 @@ g.close()"
 	with_fs ext4 64M -- body
 }
 
-@test "on a raw device the threads tell: direct, by libaio and buffered, each with its component, and what no rule knows is unclassified" {
+@test "a raw device's threads tell components; those of no rule are unclassified" {
 	body() {
 		local api part
 
@@ -614,7 +614,7 @@ g.close()"
 	with_fs none 64M -- body
 }
 
-@test "a process that only calls itself ceph-osd is charged with its bytes as a program, and the run tells the claim and that its program is not Ceph's" {
+@test "a process that only calls itself ceph-osd is charged as a program: a claim" {
 	body() {
 		ln -sf "$io" ceph-osd
 		dev_mark
@@ -681,7 +681,7 @@ only_ceph() {
 	same "clients" "$(q "SELECT COUNT(*) FROM process WHERE run = (SELECT run FROM r) AND system = 'ceph' AND comm IN ('ceph', 'rados', 'python3')")" 0
 }
 
-@test "Ceph of size 3, bulk and small: every byte its own, 3.00 to 3.06 and 8.54 within 40 %, objects, WAL and BlueFS log as BlueStore counts them; a substring finds none" {
+@test "Ceph of size 3: every byte its own, 3.00 to 3.06 and 8.54, as BlueStore counts" {
 	all_systems
 	ceph_up
 	traced_load bulk
@@ -698,7 +698,7 @@ only_ceph() {
 	substring_finds_nothing
 }
 
-@test "Ceph of size 1, bulk and small: every byte its own, 1.00 to 1.02 and 3.05 within 40 %, objects, WAL and BlueFS log as BlueStore counts them" {
+@test "Ceph of size 1: every byte its own, 1.00 to 1.02 and 3.05, as BlueStore counts" {
 	all_systems
 	export IOT_CEPH_SIZE=1
 	ceph_up
@@ -714,7 +714,7 @@ only_ceph() {
 	components_sum ceph # without events too: from sums by file
 }
 
-@test "Ceph's deferred writes, and RocksDB's flush and compaction inside BlueStore, are what BlueStore and BlueFS count" {
+@test "Ceph's deferred writes, RocksDB's flush and compaction are BlueStore's counts" {
 	all_systems
 	export IOT_CEPH_SIZE=1 IOT_CEPH_SSD=1
 	system_up ceph
@@ -782,7 +782,7 @@ only_ceph() {
 	done
 }
 
-@test "an OSD that is killed in the middle of a load: the run ends cleanly, bytes equal /sys/block and stay charged" {
+@test "an OSD killed in mid-load: the run ends cleanly, bytes equal /sys/block" {
 	all_systems
 	export IOT_CEPH_SSD=1 # where small objects are no deferred writes
 	system_up ceph
@@ -858,7 +858,7 @@ sqlite="$python|/usr/bin/sqlite3|.*/iot-trace" # who else traces at that time wr
 @test "MinIO, 4 KiB: every device byte is its own, components sum to the whole" { other_system minio minio "$minio" small; }
 @test "MinIO, 64 KiB: every device byte is its own, components sum to the whole" { other_system minio minio "$minio" small-64k; }
 @test "MinIO, 16 MiB: every device byte is its own, components sum to the whole" { other_system minio minio "$minio" bulk; }
-@test "MinIO on one drive, 16 MiB: every device byte is its own, components sum to the whole" { IOT_MINIO=single other_system minio minio "$minio" bulk; }
+@test "MinIO on one drive, 16 MiB: every device byte is its own, parts sum to the whole" { IOT_MINIO=single other_system minio minio "$minio" bulk; }
 @test "MariaDB: every device byte is its own, components sum to the whole" { other_system mariadb mariadb "$mariadb" small-one 300; }
 @test "Redis: every device byte is its own, components sum to the whole" { other_system redis redis "$redis" small-one 500; }
 @test "RocksDB: every device byte is its own, components sum to the whole" { other_system rocksdb rocksdb "$rocksdb" bulk; }
@@ -968,21 +968,21 @@ drives_explained() { # DATA_LOW DATA_HIGH
 	done
 }
 
-@test "MinIO with one drive, 4 KiB PUTs: object data, journal and metadata by kind of block are the drive's bytes" {
+@test "MinIO on one drive, 4 KiB PUTs: data, journal, metadata are the drive's bytes" {
 	all_systems
 	IOT_MINIO=single system_up minio
 	IOT_MINIO=single traced_load small 500
 	drives_explained 8192 8300 # xl.meta is the object and its 440 bytes
 }
 
-@test "MinIO with 2 data and 2 parity drives, 4 KiB PUTs: object data, journal and metadata by kind of block are each drive's bytes" {
+@test "MinIO on 2 + 2 drives, 4 KiB PUTs: data, journal, metadata are each drive's" {
 	all_systems
 	system_up minio
 	traced_load small 500
 	drives_explained 4096 4200 # half of the object and 440 bytes
 }
 
-@test "MinIO whose port is taken says so in a line and leaves nothing; killed inside a traced load, the run and its ledger end, and the sums hold" {
+@test "MinIO whose port is taken says so; killed in a traced load, the sums hold" {
 	all_systems
 	need python3 python3-minimal
 	export IOT_MINIO=single IOT_PORT=19400 IOT_WORK=/var/tmp/iot-test-taken-$$
@@ -1020,7 +1020,7 @@ drives_explained() { # DATA_LOW DATA_HIGH
 		WHERE t.what = 'write_bytes' AND (t.dev >> 20) || ':' || (t.dev & 1048575) IN ($(device_list))")"
 }
 
-@test "GlusterFS replica 3: what its client sends to the bricks is naf_int, three times the payload, and waf_norm leaves the replicas out" {
+@test "GlusterFS replica 3: naf_int is three times the payload, waf_norm without it" {
 	all_systems
 	system_up gluster
 	traced_load bulk 1 8388608
@@ -1037,7 +1037,7 @@ drives_explained() { # DATA_LOW DATA_HIGH
 		JOIN file f ON f.run = l.run AND f.id = l.file JOIN device d ON d.run = f.run AND d.dev = f.dev WHERE d.fs LIKE 'fuse%'")" "8388608 0 0"
 }
 
-@test "etcd's own payload: waf_e2e from the ledger is the devices' own bytes over it, and naf_cli counts the client link" {
+@test "etcd's own payload: waf_e2e is device bytes over it, naf_cli the client link" {
 	system_up etcd
 	traced_load small-one 211
 	ratios() { "$analyze" amplification "$store" --ledger "$ledger_file" --table ratios --format csv | awk -F , -v r="$1" '$2 == "etcd" && $4 == r { print $'"$2"' }'; }
@@ -1099,10 +1099,10 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 	[ $((mine * 100)) -ge $((all * 99)) ] || fail "$mine of $all bytes are charged to $2"
 }
 
-@test "a search for 'gluster' in the names of running threads finds none of GlusterFS's bytes; iot finds them" { substring_misses gluster gluster gluster; }
-@test "a search for 'ceph' in the names of running threads finds none of Ceph's bytes; iot finds them" { substring_misses ceph ceph ceph; }
+@test "a search for 'gluster' in thread names finds none of GlusterFS's bytes; iot does" { substring_misses gluster gluster gluster; }
+@test "a search for 'ceph' in thread names finds none of Ceph's bytes; iot does" { substring_misses ceph ceph ceph; }
 
-@test "five systems in one run of one store: both tables that compare them, and their charts" {
+@test "five systems in one run of one store: both tables that compare, and charts" {
 	all_systems
 	out=$BATS_TEST_TMPDIR/five
 	status=0

@@ -25,7 +25,7 @@ files_below() { find "$1" ! -type d -printf '%P\n' | sort; }
 	make -s -C "$root" B="$IOT_BUILD" uninstall DESTDIR="$PWD/d" PREFIX=/usr # nothing is there: no error
 }
 
-@test "make install: programs, scripts, manuals and completions are where they are looked for" {
+@test "make install: programs, scripts, manuals and completions are where they belong" {
 	for file in sbin/iot-trace bin/iot-analyze bin/iot-io bin/iot bin/working_trace.sh libexec/iot/sqlite.sh; do
 		[ -x "$INSTALLED/usr/$file" ] || fail "$file is missing"
 	done
@@ -128,7 +128,7 @@ release() { # FOLDER
 # make in a release, without clang.
 without_clang() { make -s -C "$1" CLANG=no-such-clang "${@:2}"; }
 
-@test "make dist: the release carries each kernel object, and takes them where there is no clang" {
+@test "make dist: the release has each kernel object and uses it where clang is missing" {
 	release r
 	arch=$(ls r/prebuilt)
 	same "objects" "$(ls "r/prebuilt/$arch" | grep -c '\.bpf\.o$')" "$(ls "$IOT_BUILD"/bpf/*.bpf.o | wc -l)"
@@ -155,7 +155,7 @@ without_clang() { make -s -C "$1" CLANG=no-such-clang "${@:2}"; }
 	cmp "$BATS_FILE_TMPDIR/release.tar.xz" "$IOT_BUILD"/iot-[0-9]*.tar.xz
 }
 
-@test "prebuilt objects that are missing, of another architecture or of other sources: one sentence each" {
+@test "prebuilt objects missing, of another machine, of other sources: a sentence each" {
 	release r
 	arch=$(ls r/prebuilt)
 	refused() { # TEXT

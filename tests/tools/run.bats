@@ -12,7 +12,7 @@ setup() {
 alone() { exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$HOME" "$@" > out.log 2>&1; }
 runs() { (alone timeout 300 "$root/tests/run" "$@"); }
 
-@test "a process that a test left behind is named, ended and a failure, also when it holds the runner's output" {
+@test "a process that a test left behind is named, ended and a failure" {
 	printf '@test "holds it" { sleep 1009 & }\n@test "does not" { sleep 1013 >/dev/null 2>&1 3>&- & }\n' > left.bats
 	if runs left.bats; then fail "no failure: $(cat out.log)"; fi
 	for seconds in 1009 1013; do
@@ -22,7 +22,7 @@ runs() { (alone timeout 300 "$root/tests/run" "$@"); }
 	same "last line" "$(tail -n 1 out.log)" "2 passed, 1 failed, 0 skipped"
 }
 
-@test "passed, failed and skipped tests are counted; a test that never reported has failed" {
+@test "passed, failed and skipped tests are counted; an unreported test has failed" {
 	printf '@test "a" { true; }\n@test "b" { false; }\n@test "c" { skip "x is missing"; }\n' > some.bats
 	if runs some.bats; then fail "no failure"; fi
 	same "last line" "$(tail -n 1 out.log)" "1 passed, 1 failed, 1 skipped" || { cat out.log; false; }
@@ -66,7 +66,7 @@ copied() {
 	same "message" "$(cat out.log)" "tests/run: there is no test file none.bats"
 }
 
-@test "three lanes are one count, numbered through; what the lane beside fails, leaves or never reports is a failure" {
+@test "three lanes are one count; failures and leftovers of any lane are failures" {
 	copied
 	printf '@test "a" { sleep 3; }\n@test "b  of  two" { skip "x is missing"; }\n' > first.bats
 	printf '@test "c  of  two" { true; }\n@test "d" { [ "$(nice)" -ge 10 ]; }\n' > unit/growth.bats

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # strangers.bats - root beside an unprivileged user in a folder that both can write: what the other one puts there is not opened,
-# followed, appended to or trusted. Numbers in names of tests are those of the cases that were found by attacking.
+# followed, appended to or trusted.
 # shellcheck shell=bash
 
 load ../lib/helper
@@ -96,7 +96,7 @@ unplant() { rm -rf "$1"; }
 count=0
 told() { echo "# $count planted objects refused: $*" >&3; }
 
-@test "an output of that name is there already: none of a stranger's is opened, as store, text or JSON Lines" {
+@test "no existing output of a stranger is opened, as store, text or JSON Lines" {
 	while read -r folder object; do
 		x=$folder/x.sqlite
 		plant "$object" $x
@@ -108,7 +108,7 @@ told() { echo "# $count planted objects refused: $*" >&3; }
 	told "8 kinds where others can write, opened to be created or appended to"
 }
 
-@test "a store that is read is not a stranger's, nor a link, a FIFO or a folder in its place" {
+@test "a stranger's store, link, FIFO or folder in its place is not read" {
 	while read -r folder object; do
 		x=$folder/x.sqlite
 		plant "$object" $x
@@ -121,7 +121,7 @@ told() { echo "# $count planted objects refused: $*" >&3; }
 	told "8 kinds where others can write, opened to be read"
 }
 
-@test "48: what a stranger puts beside a store, -journal, -wal or -shm, stops who makes, appends to or reads it, before it is believed" {
+@test "a stranger's -journal, -wal or -shm stops every use of a store" {
 	while read -r folder object; do
 		for companion in -journal -wal -shm; do
 			x=$folder/x.sqlite
@@ -153,7 +153,7 @@ super_journal() { # STORE SUPER
 	PY
 }
 
-@test "48: a -journal is never played back before an append, whosever it is: it may name any file to be removed" {
+@test "a -journal is never played back before an append, whosever it is" {
 	cp a.sqlite ours/x.sqlite
 	super_journal ours/x.sqlite "$place/victim" >ours/x.sqlite-journal
 	run --separate-stderr -1 "$analyze" ingest ours/x.sqlite b.jsonl
@@ -171,7 +171,7 @@ super_journal() { # STORE SUPER
 	"$analyze" ingest ours/x.sqlite b.jsonl
 }
 
-@test "48: no journal is left by iot itself, so that none has to be told from a stranger's" {
+@test "iot itself leaves no journal that could be taken for a stranger's" {
 	need strace strace
 	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced
 	strace -f -e trace=openat,open,creat -o calls "$analyze" ingest ours/x.sqlite a.jsonl
@@ -180,7 +180,7 @@ super_journal() { # STORE SUPER
 	run -1 grep -h 'x.sqlite-journal' calls more
 }
 
-@test "48: an output of mode 0666 is not written as it is in a folder of others; our own is, anew or appended to" {
+@test "an output of mode 0666 in a folder of others is refused; our own is written" {
 	for folder in sticky open; do
 		echo old >$folder/x
 		chmod 666 $folder/x
@@ -211,7 +211,7 @@ allow_stranger() { # NAME
 	PY
 }
 
-@test "a store of ours that has a second name is not written or read in a folder of others: the name may be where they read" {
+@test "a store of ours that has a second name is not used in a folder of others" {
 	for folder in sticky open; do
 		cp a.sqlite $folder/two.sqlite
 		chmod 600 $folder/two.sqlite
@@ -232,7 +232,7 @@ allow_stranger() { # NAME
 	refused ours/x.sqlite "$analyze" ingest ours/x.sqlite a.jsonl
 }
 
-@test "an access control list of a file counts too: what the stranger can write by one is not read or written in a folder of others" {
+@test "an access control list counts too: files that a stranger can write are refused" {
 	cp a.sqlite sticky/x.sqlite
 	allow_stranger sticky/x.sqlite 2>/dev/null || skip "access control lists are missing on this file system"
 	same mode "$(stat -c '%a %u %g' sticky/x.sqlite)" "775 0 0"
@@ -248,7 +248,7 @@ allow_stranger() { # NAME
 	refused sticky/y.sqlite-wal "$analyze" runs sticky/y.sqlite
 }
 
-@test "a folder of ours that a stranger can put another one in the place of is not safe; below a sticky one it is" {
+@test "a folder that a stranger can exchange is not safe; below a sticky one it is" {
 	mkdir open/mine sticky/mine
 	as_stranger mv open/mine open/away
 	as_stranger mkdir open/mine
@@ -267,7 +267,7 @@ allow_stranger() { # NAME
 	told "8 kinds in a folder that was exchanged"
 }
 
-@test "a store that is exchanged again and again while it is opened is never the stranger's" {
+@test "a store exchanged again and again while it is opened is never the stranger's" {
 	cp a.sqlite open/x.sqlite
 	chmod 644 open/x.sqlite
 	cp open/x.sqlite open/keep
@@ -286,7 +286,7 @@ allow_stranger() { # NAME
 	[ "$(find open -type f -user $STRANGER | wc -l)" = 1 ]
 }
 
-@test "a store that is exchanged between the judgement and SQLite's open is refused, by readers and writers" {
+@test "a store that is exchanged between check and SQLite's open is refused" {
 	need cc gcc
 	need_plain "$analyze" "another library is loaded first"
 	cat >swap.c <<-'C'
@@ -347,7 +347,7 @@ hostile_gnuplot() { # FOLDER
 	chmod 755 bin/gnuplot
 }
 
-@test "37: who owns the folder that pictures go to cannot exchange what is drawn" {
+@test "who owns the folder that pictures go to cannot exchange what is drawn" {
 	need gnuplot gnuplot-nox
 	hostile_gnuplot theirs
 	mkdir work
@@ -358,7 +358,7 @@ hostile_gnuplot() { # FOLDER
 	empty "left behind" "$(ls work)"
 }
 
-@test "what lies under the name of a picture is not opened, followed or replaced when it is a stranger's" {
+@test "a stranger's file under a picture's name is not opened, followed or replaced" {
 	for folder in sticky theirs; do
 		for file in breakdown.svg breakdown.pdf breakdown.dat breakdown.gp; do
 			for object in $objects; do
@@ -383,7 +383,7 @@ spy() { # NAME
 	chmod 755 "$1"
 }
 
-@test "gnuplot is not run as root where somebody else can write it, or a folder on the way to it" {
+@test "gnuplot is not run as root where somebody else can write on the way to it" {
 	need gnuplot gnuplot-nox
 	mkdir -p ours/bin ours/loose ours/real open/deep/bin sticky/bin
 	spy ours/bin/gnuplot
@@ -435,7 +435,7 @@ spy() { # NAME
 	[ ! -e ran ] || fail "it was run by $(cat ran)"
 }
 
-@test "working_trace.sh runs no iot-trace of a stranger, whatever folder leads to it, nor programs that a search path of root's leads to" {
+@test "working_trace.sh runs no stranger's iot-trace, nor programs of root's path" {
 	mkdir -p ours/bin open/copy/build sticky/copy/build ours/path
 	cp "$root/working_trace.sh" open/copy
 	cp "$root/working_trace.sh" sticky/copy
@@ -485,7 +485,7 @@ spy() { # NAME
 	[[ $output == *"cannot find iot-analyze"* ]]
 }
 
-@test "the tracer as a whole: /tmp/x.sqlite and working_trace.sh, with everything planted" {
+@test "the whole tracer: /tmp/x.sqlite and working_trace.sh, with everything planted" {
 	need_tracer
 	for planted in x.sqlite x.sqlite-shm x.sqlite-journal out.jsonl; do
 		for object in writable link; do
@@ -510,7 +510,7 @@ spy() { # NAME
 
 # ---- foreign stores ----
 
-@test "38: a store whose table is an endless view is refused in a sentence, by readers and writers" {
+@test "a store whose table is an endless view is refused by readers and writers" {
 	for name in run process agg_total; do
 		cp a.sqlite ours/x.sqlite
 		sqlite3 ours/x.sqlite "ALTER TABLE $name RENAME TO old_$name;
@@ -524,7 +524,7 @@ spy() { # NAME
 	done
 }
 
-@test "38: an answer that takes too long ends with a sentence, and so does one that is interrupted" {
+@test "an answer that takes too long ends with a sentence; so does an interrupted one" {
 	mkdir mine
 	printf -- '-- title: Long\n-- scope: store\n-- table: x\nWITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c;\n' >mine/long.sql
 	IOT_LIMIT_S=1 run --separate-stderr -1 timeout -k 1 30 "$analyze" long a.sqlite --reports mine
@@ -540,7 +540,7 @@ spy() { # NAME
 	done
 }
 
-@test "Ctrl-C while a run is read from a pipe leaves a sound store with an incomplete run, which can be given again" {
+@test "Ctrl-C while a run is read from a pipe leaves a sound store to give it again" {
 	mkfifo pipe
 	"$analyze" ingest ours/x.sqlite pipe 2>said &
 	pid=$!
@@ -557,7 +557,7 @@ spy() { # NAME
 	same runs "$(sqlite3 ours/x.sqlite 'SELECT count(*), (SELECT count(*) FROM run_end) FROM run')" "1|1"
 }
 
-@test "38: sums beyond 64 bits and infinite numbers are a sentence or n/a, and JSON stays JSON" {
+@test "sums beyond 64 bits and infinite numbers are a sentence or n/a; JSON is valid" {
 	cp a.sqlite ours/x.sqlite
 	sqlite3 ours/x.sqlite "UPDATE hist SET n = 9223372036854775807"
 	run --separate-stderr "$analyze" latency ours/x.sqlite
@@ -573,14 +573,14 @@ spy() { # NAME
 	[[ $stderr == *"a.sqlite: sum: numbers in it add up to more than 64 bits: no tracer wrote that" ]] || fail "$stderr"
 }
 
-@test "38: a value of many megabytes is a sentence" {
+@test "a value of many megabytes is a sentence" {
 	cp a.sqlite ours/x.sqlite
 	sqlite3 ours/x.sqlite "UPDATE process SET comm = CAST(zeroblob(40000000) AS TEXT)"
 	run --separate-stderr -1 timeout 20 "$analyze" amplification ours/x.sqlite
 	[ "${#stderr_lines[@]}" = 1 ]
 }
 
-@test "49: a store with a trigger, view, index or table of its own is not appended to, and nothing of it runs" {
+@test "a store with a trigger, view, index or table of its own is refused; none runs" {
 	local n=0 sql
 	while read -r sql; do
 		cp a.sqlite ours/x.sqlite
@@ -622,7 +622,7 @@ spy() { # NAME
 	[[ $stderr == *"ours/x.sqlite is not as iot made it: 'lost' is a virtual table" ]]
 }
 
-@test "what a stranger puts under the name of a mount is not opened to be synced: to open a device may be an order" {
+@test "a stranger's device under a mount's name is not opened to be synced" {
 	need cc gcc
 	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o settle "$root/tests/tools/settle.c" "$root"/tracer/{settle,checkpoint}.c \
 		"$root"/base/*.c -pthread
@@ -638,7 +638,7 @@ spy() { # NAME
 	done
 }
 
-@test "39: a folder of a server that was exchanged for a symbolic link is not looked into" {
+@test "a server's folder exchanged for a symbolic link is not looked into" {
 	make -s -C "$root" build/tests/detect >&2
 	mkdir -p theirs/data/base/5 theirs/data/global
 	echo 15 >theirs/data/PG_VERSION
@@ -652,7 +652,7 @@ spy() { # NAME
 	same "a link on the way" "$(how "$place/shorter/away/base/5/1")" layout
 }
 
-@test "94: working_trace.sh runs no program of the search path that it is given" {
+@test "working_trace.sh runs no program of the search path that it is given" {
 	mkdir evil
 	for name in id stat readlink dirname; do
 		printf '#!/bin/sh\necho %s >>"%s/ran"\nexec /usr/bin/%s "$@"\n' $name "$PWD" $name >evil/$name

@@ -56,7 +56,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	done
 }
 
-@test "509 requests of 4099 bytes by io_uring are 2086391 bytes: without completions, with too many, registered, in vectors, at the position (defect 14)" {
+@test "509 io_uring requests of 4099 bytes are 2086391 bytes in every form (defect 14)" {
 	body() {
 		printf 'uring%s\n' '' -sqpoll -async -skip -overflow -vector -fixed -position | both --count 509 --size 4099 --depth 37 | exact
 		same "bytes of one" "$(total bytes "comm = 'io7' AND kind = 'uring_write'")" 2086391
@@ -69,7 +69,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	echo uring-fixed-vector | both --count 509 --size 4099 --depth 37 | exact
 }
 
-@test "direct io_uring and libaio: requests of 8192 bytes in any order, by whoever submits them" {
+@test "direct io_uring and libaio: requests of 8192 bytes, any order, any submitter" {
 	body() {
 		printf '%s\n' uring uring-sqpoll uring-async uring-skip uring-overflow uring-fixed libaio libaio-user |
 			both --count 509 --size 8192 --depth 37 --pattern rand --direct | exact
@@ -77,7 +77,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	with_fs ext4 128M -- body
 }
 
-@test "splice by io_uring has two sides, and appends are where the file ended (defect 16)" {
+@test "splice by io_uring has two sides, and appends are at the old end (defect 16)" {
 	printf '%s --count 101 --size 4099\n' uring-append uring-splice uring-splice-read | exact
 }
 
@@ -91,7 +91,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	same "errors" "$(total errors "comm = 'io1' AND kind = 'uring_write'")" 26
 }
 
-@test "io_submit of 1, 37, 2048 and 2049 requests, reaped by calls and in user space with control blocks that are used again (defect 15)" {
+@test "io_submit of 1, 37, 2048 and 2049 requests, reaped in each way (defect 15)" {
 	for depth in 1 37 2048 2049; do
 		printf '%s\n' libaio libaio-user libaio-vector | both --count 4100 --size 4099 --depth "$depth"
 	done | exact
@@ -101,7 +101,7 @@ both() { # ARGS... : every API of standard input, writing and reading
 	printf '%s\n' libaio libaio-user | both --count 4100 --size 4099 --depth 37 | exact --latency none
 }
 
-@test "calls of libaio that fail, a stranger's and one's own, are nobody's loss (defects 15, 20)" {
+@test "failing calls of libaio, a stranger's or one's own, are no loss (defects 15, 20)" {
 	ln -sf "$io" "$BATS_TEST_TMPDIR/stranger"
 	"$BATS_TEST_TMPDIR/stranger" --api libaio-bad --count 100000 --pause 1 & # no function: that is a shell, which is killed in its place
 	stranger=$!
@@ -117,7 +117,7 @@ submitted() { # KIND CAUSE PATH
 		JOIN file f ON f.run = e.run AND f.id = e.file WHERE k.name = '$1' AND z.name = '$2' AND f.path = '$3';"
 }
 
-@test "direct I/O of io_uring and libaio has its file, by polling threads and workers too (defect 16)" {
+@test "direct I/O of io_uring and libaio has its file, by any thread (defect 16)" {
 	body() {
 		local apis='uring uring-sqpoll uring-async uring-fixed libaio direct'
 
@@ -145,7 +145,7 @@ submitted() { # KIND CAUSE PATH
 	with_fs ext4 64M -- body
 }
 
-@test "a file that was opened before the run and is used by io_uring alone has its path (defect 16)" {
+@test "a file opened before the run and used by io_uring alone has its path (defect 16)" {
 	"$io" --api uring --file "$PWD/early" --count 10000 --pause 20 > /dev/null &
 	pid=$!
 	sleep 0.5
@@ -198,7 +198,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 	same "$1 $2 $3 $4: D is W" "$(q "SELECT SUM(dirtied) FROM l WHERE comm IN ('first', 'second')")" "$(total bytes "$all AND comm IN ('first', 'second')")"
 }
 
-@test "several requests of one io_submit that write through: each is its writer's, also where another had made the page dirty, and D is W" {
+@test "several write-through requests of one io_submit are each its writer's; D is W" {
 	need python3 python3-minimal
 	cat > several.py <<-'P'
 		import ctypes, mmap, os, struct, sys
@@ -227,7 +227,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 	done
 }
 
-@test "fio's bytes are the run's: libaio and io_uring, direct and not, events taken by calls and in user space" {
+@test "fio's bytes are the run's: libaio and io_uring, direct and not, reaped both ways" {
 	need fio fio
 	body() {
 		head -c 8M /dev/zero > "$IOT_MNT/fio"
@@ -253,7 +253,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 	with_fs ext4 64M -- body
 }
 
-@test "requests of io_uring that wait for each other: a page that 16 of them write through is D 16 times, on each file system" {
+@test "linked io_uring requests: a page that 16 write through is D 16 times" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -271,7 +271,7 @@ several_in_one() { # FLAGS LENGTH STEP FIRST PAGES_THAT_THE_SECOND_WRITES
 }
 
 # A request that begins before a page is submitted, waits for that, and makes it dirty again is no part of what was submitted.
-@test "four processes write one file by libaio, one request a call and eight, and sync it: all of W was dirtied, on each file system" {
+@test "four processes write and sync one file by libaio: all of W was dirtied" {
 	local fs depth
 
 	need mkfs.xfs xfsprogs
@@ -301,7 +301,7 @@ ring_scene() { # NAME S DIRECT
 		"$(q "SELECT SUM(unexpected), SUM(dirty_end), SUM(dirtied) = SUM(written), SUM(direct) FROM l WHERE path GLOB '$IOT_MNT/*'")" "0 0 1 $3"
 }
 
-@test "one io_submit of direct, synced and buffered writes to one file and to several: each is what it is, and D is W" {
+@test "one io_submit of direct, synced and buffered writes: each is what it is, D is W" {
 	cat > scene.py <<-'P'
 		import os, rings
 		def opened(name, *flags):
@@ -325,7 +325,7 @@ ring_scene() { # NAME S DIRECT
 	with_fs ext4 400M -- body ext4
 }
 
-@test "what a request of io_uring that others wait for reads into a mapped file is D, and it writes nothing" {
+@test "a linked io_uring read into a mapped file makes D, and writes nothing" {
 	cat > scene.py <<-'P'
 		import mmap, os, rings, sys
 		source, into, beside = (os.open(name, os.O_RDWR | os.O_CREAT) for name in ("source", "into", "beside"))

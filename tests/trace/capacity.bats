@@ -128,7 +128,7 @@ try() { # ROWS
 		"$( (rows | sed 's/=.*//; s/^\(cells\|bios\)$//' && tr ' ' '\n' <<<"$elsewhere") | sed '/^$/d' | sort)"
 }
 
-@test "small tables: what is lost has a name, verify finds no MISMATCH, and who comes later has what is his (IOT_TABLES=all: one by one)" {
+@test "small tables: each loss has a name, no MISMATCH, later owners have their bytes" {
 	body() {
 		local group row
 

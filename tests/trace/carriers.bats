@@ -35,7 +35,7 @@ measure() {
 	same "without a carrier" "$(carried "(not known)" "" "")" 0
 }
 
-@test "ext4: fsync is the process itself, sync is writeback, the journal is jbd2's, and the owner is dd for all three" {
+@test "ext4: fsync is run by the process, sync by writeback, the journal by jbd2" {
 	body() {
 		measure
 		[ "$(carried jbd2 journal dd)" -gt 0 ]
@@ -59,7 +59,7 @@ measure() {
 	with_fs btrfs 256M -- body
 }
 
-@test "a store of before has no carriers: n/a, the bytes are the same; its files are told from sums" {
+@test "an older store has no carriers: n/a with the same bytes; files come from sums" {
 	cat "$BATS_TEST_DIRNAME/../fixtures/formats.sql" "$BATS_TEST_DIRNAME/../fixtures/format4.sql" | sqlite3 run.sqlite
 	same "bytes" "$(carried n/a "" "")" "$("$analyze" breakdown "$store" --format csv --table causes | awk -F, '$1 == "total" { print $2 }')"
 	[ "$("$analyze" carriers "$store" --table families --format csv | grep -c '^n/a,.*sums by file')" -gt 0 ]
@@ -67,7 +67,7 @@ measure() {
 	same "afterwards" "$(carried n/a "" "")" "$("$analyze" breakdown "$store" --format csv --table causes | awk -F, '$1 == "total" { print $2 }')"
 }
 
-@test "who makes jbd2 write is a table: dd, by its fsync and what it wrote, all of the journal's bytes" {
+@test "the table of causes of jbd2's writes: dd, its fsync, all the journal's bytes" {
 	body() {
 		measure
 		"$analyze" carriers "$store" --table journals --format csv >journals.csv
@@ -78,7 +78,7 @@ measure() {
 	with_fs ext4 64M -- body
 }
 
-@test "--by carrier is a line a carrier in reports of devices, which sums to the device; others say why they have none" {
+@test "--by carrier is a line a carrier in reports of devices, and sums to the device" {
 	local report
 
 	bats_require_minimum_version 1.5.0

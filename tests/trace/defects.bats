@@ -16,7 +16,7 @@ ratio_of() { # COMM RATIO COLUMN
 		awk -F'\t' -v w="$1" -v n="$2" -v c="$3" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $at["who"] == w && $at["ratio"] == n { print $at[c] }'
 }
 
-@test "each defect of the list has a test with its number, and each number is in the list" {
+@test "each defect of the list has a test with its number, and each number is listed" {
 	cd "$root/tests"
 	grep -hoE '\(defects? [0-9]+(, [0-9]+)*\)' -- */*.bats model/random-cases.txt | grep -oE '[0-9]+' | sort -nu >"$BATS_TEST_TMPDIR/tested"
 	grep -oE '^[0-9]+' trace/defects.txt | sort -n >"$BATS_TEST_TMPDIR/listed"
@@ -24,7 +24,7 @@ ratio_of() { # COMM RATIO COLUMN
 	diff "$BATS_TEST_TMPDIR/listed" "$BATS_TEST_TMPDIR/tested"
 }
 
-@test "64 MiB that were dirty before 10 bytes were appended are nobody's, and the ratio of the append is a bound (defect 1)" {
+@test "64 MiB dirty before a 10-byte append are nobody's, and a bound (defect 1)" {
 	need_tracer
 	body() {
 		# what anybody's sync wrote before the run was not dirty in it: then once more
@@ -44,7 +44,7 @@ ratio_of() { # COMM RATIO COLUMN
 }
 
 # A bio has up to 256 folios of 2 MiB: more pages than a probe looks up one by one.
-@test "of one write of 33 MiB to the device each page is its writer's, whoever has the others" {
+@test "of one write of 33 MiB to the device each page is its own writer's" {
 	need_tracer
 	body() {
 		"$io" --api write --file "$IOT_MNT/f" --count 64 --size 1048576 >/dev/null
@@ -59,7 +59,7 @@ ratio_of() { # COMM RATIO COLUMN
 	with_fs ext4 256M -- body
 }
 
-@test "what has no room in the table of claims is nobody's and a loss: the first writer's one page stays one page (defect 3)" {
+@test "a full table of page owners is a loss; one page stays one page (defect 3)" {
 	need_tracer
 	body() {
 		truncate -s 32M "$IOT_MNT/f"
@@ -76,7 +76,7 @@ ratio_of() { # COMM RATIO COLUMN
 	with_fs ext4 256M -- body
 }
 
-@test "one read of 128 segments of 8 KiB misses and reads ahead what one of 1 MiB does (defect 5)" {
+@test "one read of 128 segments of 8 KiB misses as one of 1 MiB does (defect 5)" {
 	need_tracer
 	need python3 python3-minimal
 	body() {
@@ -93,7 +93,7 @@ ratio_of() { # COMM RATIO COLUMN
 	with_fs ext4 64M -- body
 }
 
-@test "appends, and vectors at -1, touch the blocks that they wrote, whatever the offset says (defects 6, 7)" {
+@test "appends, and vectors at -1, touch the blocks that they wrote (defects 6, 7)" {
 	need_tracer
 	need python3 python3-minimal
 	traced -- python3 -c "
@@ -110,7 +110,7 @@ for i in range(31): os.pwritev(r, [block], 100, 0x10) # RWF_APPEND"
 	same "bytes" "$(total bytes "kind IN ('pwrite64', 'pwritev') AND comm = 'python3' AND sub = 'regular'")" $((23 * 4096 + 29 * 8192 + 31 * 4096))
 }
 
-@test "what lies in the register of an argument that a call does not have is no flag; a file that is made again is another (defect 9)" {
+@test "a stale argument register is no flag; a file made again is another (defect 9)" {
 	need_tracer
 	need python3 python3-minimal
 	body() {
@@ -153,7 +153,7 @@ for i in range(23):
     sys.exit(3) if call(f, low, 4096) != 4096 else 0" "$1"
 }
 
-@test "32-bit calls are a loss of who makes them, and no loss when a stranger does (defect 20)" {
+@test "32-bit calls are a loss of their caller, and of no stranger (defect 20)" {
 	need_tracer
 	need python3 python3-minimal
 	thirty_two probe || skip "32-bit calls are missing: this kernel has none"
@@ -175,7 +175,7 @@ for i in range(23):
 	done
 }
 
-@test "what a server forks and what then runs another program is no server of an unknown name (defect 36)" {
+@test "a server's child that runs another program is no unknown server (defect 36)" {
 	need_tracer
 	need objcopy binutils
 	printf 'path\tgo.etcd.io/etcd\n' >mark
@@ -189,7 +189,7 @@ for i in range(23):
 	same "instances" "$("$analyze" amplification "$store" --by instance --table summary --format csv | grep etcd | cut -d, -f2 | sort -u)" "etcd $PWD/data"
 }
 
-@test "guest: programs are doubled where the kernel skips them, from 7.0 on, and nowhere else (defect 46)" {
+@test "guest: programs are doubled where the kernel skips them, from 7.0 on (defect 46)" {
 	need_tracer
 	"$trace" --probes >probes
 	wanted=no
@@ -201,7 +201,7 @@ for i in range(23):
 	same "the others" "$(awk '$1 == "copies" { print $2 }' probes)" "$copied"
 }
 
-@test "more dirty files than the table of writers holds: what has no place is nobody's, a loss and a bound, never another's (defect 41)" {
+@test "too many dirty files: those without a place are a loss and a bound (defect 41)" {
 	need_tracer
 	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
 	body() {

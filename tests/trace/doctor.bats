@@ -18,7 +18,7 @@ refusing() { # PROGRAM ARGS...
 	IOT_REFUSE=$1 LD_PRELOAD=$PWD/refuse.so "$trace" "${@:2}" >out.log 2>err.log || status=$?
 }
 
-@test "a refused program that bytes come from is an error that names it, and no output is left" {
+@test "a refused program that bytes come from is an error, and no output is left" {
 	local name
 
 	for name in syscall__exit block__queue uring__complete; do
@@ -57,14 +57,14 @@ refusing() { # PROGRAM ARGS...
 	with_fs ext4 128M -- body
 }
 
-@test "a program without which no byte is missing, or that nobody asked for, is no error" {
+@test "a program without which no byte is missing, or not asked for, is no error" {
 	refusing core__rename -q -o run.jsonl -- true
 	same "status without core__rename" "$status" 0
 	refusing block__queue -q --layers syscall -o run.jsonl -- true
 	same "status without block__queue" "$status" 0
 }
 
-@test "a program refused when a file system is mounted during the run: status 1, and bounds" {
+@test "a program refused at a mount during the run: status 1, and bounds" {
 	need mkfs.xfs xfsprogs
 	need_unmounted xfs
 	truncate -s 320M "$IOT_IMG_DIR/late.img"
@@ -101,7 +101,7 @@ examined() { # COMMAND...
 	[ "$(wc -l <screen)" -le 24 ] || fail "$(cat screen)"
 }
 
-@test "--doctor: an ordinary user is told which capabilities he lacks, and the line for setcap" {
+@test "--doctor: an ordinary user reads which capabilities are missing, and setcap" {
 	need setpriv util-linux
 	chmod 711 .
 	examined as_user "$trace" --doctor
@@ -112,7 +112,7 @@ examined() { # COMMAND...
 	grep -qE '^\?     layers +processes, calls' screen || grep -qE '^(GAP|note) +calls' screen
 }
 
-@test "--doctor: each gap has its cure: types, programs, addresses, namespaces, control groups" {
+@test "--doctor: each gap has its cure: types, programs, addresses, namespaces, cgroups" {
 	need unshare util-linux
 	examined unshare --mount sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" --doctor' "$trace"
 	same "status without types" "$status" 1
@@ -152,7 +152,7 @@ examined() { # COMMAND...
 	with_fs ext4 128M -- body
 }
 
-@test "types of another kernel and programs for another machine are refused in one sentence" {
+@test "types of another kernel, programs for another machine: refused in one sentence" {
 	need unshare util-linux
 	cp /sys/kernel/btf/vmlinux other
 	status=0
@@ -197,7 +197,7 @@ teardown() {
 	repeat_skipped
 }
 
-@test "setcap: an ordinary user has the full tier, outputs of his own, and no capability in the command" {
+@test "setcap: an ordinary user has the full tier; the command has no capability" {
 	given "$caps"
 	as_user ../iot-trace -o run.sqlite -o run.jsonl -- sh -c 'grep ^Cap /proc/self/status >caps; exec dd if=/dev/zero of=f bs=4099 count=23 conv=fsync status=none' 2>err.log
 	same "whose" "$(stat -c '%u %a' run.sqlite run.jsonl | sort -u)" "65534 600"

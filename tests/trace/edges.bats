@@ -21,7 +21,7 @@ check_of() { # WHAT
 	awk -F, -v what="$1" -v dev="${IOT_DEV#/dev/}" '$1 == what && $2 == dev { print $3, $4, $5, $6 }' verify.csv
 }
 
-@test "a device that is never idle: traced is what the kernel counted, 20 runs of 20, and what the edges cut has a name" {
+@test "a device that is never idle: 20 runs of 20 are exact, edges have a name" {
 	body() {
 		fio --name=busy --filename="$IOT_DEV" --direct=1 --rw=randrw --bs=4k --ioengine=psync --numjobs=2 --thread --rate_iops=1500 --time_based --runtime=100 >fio.log 2>&1 &
 		echo $! >"$BATS_TEST_TMPDIR/writer.pid"
@@ -49,7 +49,7 @@ check_of() { # WHAT
 	with_fs none 64M -- body
 }
 
-@test "nothing is outside a run whose device nobody else uses, and nothing under way at its end" {
+@test "nothing is outside a run whose device nobody else uses, or under way at its end" {
 	body() {
 		traced --no-events --layers block --settle none -- dd if=/dev/zero of="$IOT_DEV" bs=64k count=16 oflag=direct status=none
 		same "dd's bytes" "$(total bytes "kind = 'block_write' AND dev = '$IOT_DEVNO' AND cause = 'direct'")" 1048576
@@ -58,7 +58,7 @@ check_of() { # WHAT
 	with_fs none 64M -- body
 }
 
-@test "zeros that a call has the kernel write, and mkfs: they are the caller's, D has them, and the ledger closes" {
+@test "zeros that the kernel writes for a call, and mkfs: the caller's, and D" {
 	body() {
 		# of the disk of this test: what file systems are made elsewhere at the same time, and zeroed for it, is not dd's
 		local dev=$((${IOT_DEVNO%:*} << 20 | ${IOT_DEVNO#*:}))
@@ -90,7 +90,7 @@ check_of() { # WHAT
 	with_fs none 64M -- body
 }
 
-@test "what an overlay copies up when a file is opened to be written is D of who opens it, and the ledger closes" {
+@test "data that overlayfs copies up at an open is D of the opener: the ledger closes" {
 	body() {
 		(cd "$IOT_MNT" && mkdir lower upper work over && head -c 3M /dev/urandom >lower/f && sync -f .)
 		traced -- sh -c 'mount -t overlay overlay -o "lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work" "$0/over" && echo x >>"$0/over/f" && sync -f "$0" && umount "$0/over"' "$IOT_MNT"
@@ -101,7 +101,7 @@ check_of() { # WHAT
 	with_fs ext4 64M -- body
 }
 
-@test "sendfile, splice and copy_file_range from the middle of a page into a file with O_DSYNC: blocks where two parts meet go twice, and the ledger closes" {
+@test "sendfile, splice, copy_file_range into O_DSYNC from mid-page: D, and the ledger" {
 	body() {
 		head -c 300k /dev/urandom >"$IOT_MNT/src" && sync -f "$IOT_MNT"
 		traced -- python3 -c '
@@ -119,7 +119,7 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 	with_fs ext4 64M -- body
 }
 
-@test "processes and threads that write parts of blocks of one file at once, synced, plain and long, beside fsync: D is W on ext4, on XFS and btrfs within 2 %" {
+@test "parallel writes of parts of blocks of one file: D is W, within 2 % on XFS, btrfs" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -145,7 +145,7 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 }
 
 # The pages of a large file are dropped while it is cut, which takes some time, and then it is told. The write waits for that: it began before.
-@test "a write that waits for a file to be cut makes dirty what is behind that: D is W and what was cut off on ext4, XFS and btrfs" {
+@test "a write that waits for a truncate dirties the bytes behind: D is W and cancelled" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -176,7 +176,7 @@ assert os.splice(src, w, 50000, 100) == os.splice(r, out("spliced"), 50000)' "$I
 }
 
 # The first request fails: its address is nobody's. The second is longer, appends to the page that another had begun, and is written back.
-@test "of two requests of one io_submit(2) on a file with O_DSYNC the first fails: what the second has written back is of who submitted it" {
+@test "the first of two requests of an io_submit fails: the second has its own bytes" {
 	body() {
 		traced -- sh -c 'printf 1234567 >"$0/f"; exec python3 -c "$1" "$0/f"' "$IOT_MNT" '
 import ctypes as c, os, platform, struct, sys
@@ -207,7 +207,7 @@ dumped() { # COMMAND...
 	echo "$before" >/proc/sys/kernel/core_pattern
 }
 
-@test "a core dump is D of who dies, and no call: the ledger closes, and so does what the process wrote" {
+@test "a core dump is D of the dying process, and no call: the ledger closes" {
 	local fs
 
 	body() {
@@ -226,7 +226,7 @@ dumped() { # COMMAND...
 	done
 }
 
-@test "copy_file_range: extents that are shared are no D, what is copied after a flush is dirty from then on" {
+@test "copy_file_range: shared extents are no D, bytes copied after a flush are dirty" {
 	local fs
 
 	body() {
@@ -262,7 +262,7 @@ copy("whole", dirty, 0)
 	fs=ext4 with_fs ext4 512M -- body 1048576 0
 }
 
-@test "ext4 with its data in the journal or in inodes: direct writes go through the cache, what is put in place is data, inline is packed" {
+@test "ext4 with data in journal or inode: direct writes go through the cache" {
 	body() {
 		rm -f run.sqlite*
 		traced -- sh -c 'cd "$0" && dd if=/dev/zero of=direct bs=64k count=16 oflag=direct status=none &&
@@ -281,7 +281,7 @@ copy("whole", dirty, 0)
 	with_fs ext4 256M -O inline_data -I 1024 -- body inline $((104 * 4096))
 }
 
-@test "ext4: bytes that leave an inode for a block, because a call writes behind them, are the call's, and were not dirty before the run" {
+@test "ext4: inline data moved to a block by a call's write is the call's D" {
 	body() {
 		traced -- sh -c 'cd "$0" && for api in append pwrite pwritev libaio uring uring-async; do
 				head -c 100 /dev/zero >small.$api && "$1" --api $api --file small.$api --at 64k --count 4 >/dev/null
@@ -299,7 +299,7 @@ copy("whole", dirty, 0)
 	with_fs ext4 256M -O inline_data -- body
 }
 
-@test "ext4 with its data in the journal: stores, what calls read into mapped files, holes, zeros, ranges taken out, swap files: the ledger closes" {
+@test "ext4, data=journal: stores, reads into maps, holes, zeros: the ledger closes" {
 	cat >journalled.py <<-'P'
 		import ctypes, mmap, os, socket, sys
 		os.chdir(sys.argv[2])
@@ -359,7 +359,7 @@ copy("whole", dirty, 0)
 	MOUNT_OPTS=data=journal with_fs ext4 256M -- body
 }
 
-@test "ext4 with its data in the journal: what the flusher puts back is whose it was, not of who wrote last: appends, buffered, direct, without events" {
+@test "ext4, data=journal: pages put back by the flusher keep their owner" {
 	local flags events
 
 	body() {
@@ -376,7 +376,7 @@ copy("whole", dirty, 0)
 	MOUNT_OPTS=data=journal with_fs ext4 256M -- body
 }
 
-@test "a range taken out of a file on ext4: what is dirty in it is dropped, but for the folio in which it begins, whatever the size of folios" {
+@test "ext4: a range taken out of a file drops its dirty bytes but in the first folio" {
 	local fs
 
 	body() {
@@ -400,7 +400,7 @@ assert not libc.fallocate(f, 8, ctypes.c_long(8192), ctypes.c_long(16384))
 	done
 }
 
-@test "ext4: what turns dirty in a folio that the same thread has stored to before is D too: zeros, the end of a file that is cut, pages made writable" {
+@test "ext4: zeros, a cut end, pages made writable in a folio stored to before are D" {
 	body() {
 		traced -- python3 -c '
 import ctypes, mmap, os, sys
@@ -430,7 +430,7 @@ os.fsync(f)
 	with_fs ext4 256M -- body
 }
 
-@test "blocks of 1 KiB are in the run: T, D and W of files that are made in it, written down and read again, ext4 and XFS" {
+@test "blocks of 1 KiB: T, D and W of files made, written and read in the run" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -457,7 +457,7 @@ os.rename(sys.argv[1] + "/made", sys.argv[1] + "/named")
 	with_fs xfs 320M -b size=1k -- body
 }
 
-@test "a store to a mapped file of a few bytes is D and W of its blocks, not of its page: ext4 and XFS with blocks of 1 KiB" {
+@test "a store of a few bytes to a mapped file is D and W of its 1 KiB blocks" {
 	local fs size
 
 	need mkfs.xfs xfsprogs
@@ -482,7 +482,7 @@ for size in 100, 1024, 2500:
 	with_fs xfs 512M -b size=1024 -- body
 }
 
-@test "blocks smaller and larger than pages are what is dirtied and written, in a store and in JSON Lines that are read later" {
+@test "blocks smaller and larger than pages are dirtied and written, in JSON Lines too" {
 	local spec
 
 	need mkfs.xfs xfsprogs
@@ -530,7 +530,7 @@ for size in 100, 1024, 2500:
 	spec="XFS 64k" && with_fs xfs 1G -b size=64k -- body
 }
 
-@test "what a call reads into a mapped file is D of who reads, by recv, by read and by direct read: the ledger closes" {
+@test "data that a call reads into a mapped file is D of the reader: the ledger closes" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -560,7 +560,7 @@ os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("f3")], 0)
 	done
 }
 
-@test "what io_uring and libaio read into a mapped file is D of who reads: the ledger closes" {
+@test "data that io_uring and libaio read into a mapped file is D of the reader" {
 	local fs engine direct
 
 	need mkfs.xfs xfsprogs
@@ -590,7 +590,7 @@ os.preadv(os.open("src", os.O_RDONLY | os.O_DIRECT), [area("f3")], 0)
 	done
 }
 
-@test "what a call reads over pages that another had dirtied, into a mapped file, is not the other's any more" {
+@test "data that a call reads over another's dirty mapped pages is the reader's" {
 	local fs
 
 	need mkfs.xfs xfsprogs
@@ -614,7 +614,7 @@ while at < 20 << 10:
 	done
 }
 
-@test "what a direct read puts over pages of a mapped file that another had dirtied is of who reads: by a call, by io_uring and libaio" {
+@test "data that a direct read puts over another's dirty mapped pages is the reader's" {
 	local fs engine
 
 	need mkfs.xfs xfsprogs
@@ -638,7 +638,7 @@ while at < 20 << 10:
 	done
 }
 
-@test "direct I/O on a block device with shared memory, or that of a mapped file, is direct, and of who asks for it" {
+@test "direct I/O of a block device with shared memory is direct, and its caller's" {
 	body() {
 		head -c 256K /dev/urandom >other
 		traced -- python3 -c '
@@ -659,7 +659,7 @@ os.preadv(device, [shared], 1 << 20)
 	with_fs none 64M -- body
 }
 
-@test "XFS that is shut down in the run: what was written before is whose it was, verify agrees, and nothing stays mounted" {
+@test "XFS that is shut down in the run: owners stay, verify agrees, all is unmounted" {
 	need mkfs.xfs xfsprogs
 	body() {
 		echo "$IOT_MNT" > where
@@ -673,7 +673,7 @@ os.preadv(device, [shared], 1 << 20)
 	! grep -F " $(<where) " /proc/self/mounts || fail "it is still mounted"
 }
 
-@test "31 pages that are stored to through a mapping go dirty once each, in sums and in events, in blocks of 4096 and of 1024 bytes" {
+@test "31 pages stored to through a mapping are dirtied once each, in both block sizes" {
 	local type
 
 	body() {

@@ -16,7 +16,7 @@ tells() { grep -qs fuse_connection /proc/"$1"/fdinfo/*; } # PID
 
 table() { "$analyze" amplification run.sqlite --table fuse --format csv | tail -n 1 | cut -d, -f3-; }
 
-@test "the daemon of a FUSE mount that was there before: its S is what the callers wrote, B is its own, and they stand side by side" {
+@test "the daemon of an earlier FUSE mount: its S is the callers' bytes, B is its own" {
 	body() {
 		local pid
 
@@ -41,7 +41,7 @@ table() { "$analyze" amplification run.sqlite --table fuse --format csv | tail -
 	[ "$status" = 0 ] || fail "$output"
 }
 
-@test "a daemon of FUSE that is started and ended in the run, and one that is not traced" {
+@test "a FUSE daemon that is started and ended in the run, and one that is not traced" {
 	body() {
 		mkdir "$IOT_MNT/below" "$IOT_MNT/over"
 		bindfs "$IOT_MNT/below" "$IOT_MNT/over"

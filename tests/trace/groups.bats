@@ -58,7 +58,7 @@ work() {
 	head -c 1237 /dev/zero >c
 }
 
-@test "50021 and 7013 bytes are of the groups and units that wrote them, also of processes that lived a moment" {
+@test "50021 and 7013 bytes are of the groups and units that wrote them" {
 	record work --cgroup "/$top"
 	[ "$(lines cgroup)" = "/$top/demo.slice/x.service 50021
 /$top/other.service 7013" ]
@@ -67,7 +67,7 @@ x.service 50021" ]
 	"$analyze" verify run.sqlite
 }
 
-@test "a filter holds for a group and all below it, for a unit with or without .service, and for nobody else" {
+@test "a filter holds for a group and all below it, for a unit, and for nobody else" {
 	local filter
 
 	for filter in "--cgroup /$top/demo.slice" "--cgroup $two/$top/demo.slice/" "--unit x" "--unit x.service" "--unit demo.slice"; do
@@ -89,7 +89,7 @@ moving() {
 		sh "$two/$top/demo.slice/x.service" "$two/$top/other.service"
 }
 
-@test "a process that moves is counted where it was: 3001 bytes in one group, 7001 and 1009 in the next, W and B too" {
+@test "a process that moves counts where it was: 3001 bytes, then 7001 and 1009" {
 	record moving --cgroup "/$top"
 	# with what tells the kernel its number: five digits or less, and a newline
 	sqlite3 run.sqlite "SELECT p.cgroup, f.path, i.write_bytes FROM file_io i JOIN file f ON f.id = i.file JOIN process p ON p.id = i.owner
@@ -124,7 +124,7 @@ threads() {
 	E
 }
 
-@test "all threads of a process move with it: 403600 bytes of four in one group, 801200 in the other" {
+@test "all threads move with their process: 403600 bytes in one group, then 801200" {
 	need python3 python3
 	record threads
 	[ "$(sqlite3 run.sqlite "SELECT p.cgroup, SUM(i.write_bytes) FROM file_io i JOIN file f ON f.id = i.file JOIN process p ON p.id = i.owner
@@ -138,7 +138,7 @@ contained() {
 	in_group "$two/$top/other.service" c 7013
 }
 
-@test "a container is one line and one filter, in version 2 and by the memory controller of version 1" {
+@test "a container is one line and one filter, in cgroups of version 2 and 1" {
 	local want=$((30011 + (${#one} > 0 ? 20011 : 0)))
 
 	mkdir "$two/$top/docker-$id.scope" ${one:+"$one/docker/$id"} -p
@@ -233,7 +233,7 @@ mmap-b 0 2424832"
 	"$analyze" verify run.sqlite
 }
 
-@test "ext4: two containers, buffered, fsync, direct and mmap: bytes of each, journal and all" {
+@test "ext4: two containers, buffered, fsync, direct, mmap: bytes of each, journal too" {
 	body() { measure_matrix "$IOT_MNT"; }
 	with_fs ext4 128M -- body
 }
@@ -315,7 +315,7 @@ io_controller() {
 	with_fs ext4 64M -- body
 }
 
-@test "without controller io of version 2 io.stat is n/a, with the reason; --by has another command" {
+@test "without controller io of version 2 io.stat is n/a, with the reason" {
 	! grep -qw io "$two/cgroup.controllers" || skip "a kernel without controller io of version 2 is missing"
 	record work --cgroup "/$top"
 	same "S and note" "$(row "/$top/demo.slice/x.service" S io_stat note)" \
@@ -343,7 +343,7 @@ renamed() {
 	rmdir "$one/$top-new"
 }
 
-@test "a control group of version 1 that is renamed while it writes is one line: 11010 bytes" {
+@test "a version 1 control group renamed while it writes is one line: 11010 bytes" {
 	[ -n "$one" ] || skip "the memory controller of version 1 is missing"
 	record renamed
 	[ "$(sqlite3 run.sqlite "SELECT COUNT(DISTINCT p.cgroup), SUM(i.write_bytes) FROM file_io i JOIN file f ON f.id = i.file AND f.path = '$PWD/a' JOIN process p ON p.id = i.owner")" = "1|11010" ]
@@ -357,13 +357,13 @@ ended() {
 	rmdir "$two/$top/lxc.payload.web-1"
 }
 
-@test "a container that begins and ends in the run has its name and its bytes, and n/a beside them" {
+@test "a container that begins and ends in the run has its name and its bytes" {
 	record ended
 	[ "$("$analyze" amplification run.sqlite --by container --table summary --format tsv | awk -F'\t' '$2 == "web-1" { print $4 }')" = 4001 ]
 	[ "$(row "/$top/lxc.payload.web-1" container S io_stat)" = "web-1 4001 n/a" ]
 }
 
-@test "--container takes whole names, or first digits of one id; else it says what there is" {
+@test "--container takes whole names, or first digits of one id; else it lists them" {
 	local a b
 
 	a=$(printf 'abcd%060d' 1) b=$(printf 'abcd%060d' 2)

@@ -74,7 +74,7 @@ whole() {
 	same "events lost" "$(sql "SELECT SUM(n) FROM lost WHERE effect = 'events'")" 0
 }
 
-@test "a process whose memory is locked: a run with it ends in time, names others, and says that it was not looked at" {
+@test "a process with locked memory: the run ends in time and says it was not examined" {
 	lock_memory
 	run timeout -s KILL 3 cat /proc/*/cmdline
 	[ "$status" = 137 ] || skip "memory of processes cannot be locked like this here"
@@ -97,7 +97,7 @@ whole() {
 	wait_for eval '! cat /proc/[0-9]*/comm 2>/dev/null | grep -q "^iot-trace-"'
 }
 
-@test "a program of a server's name on an overlay over FUSE that stops answering: neither a run nor --systems waits" {
+@test "a program on overlay over a dead FUSE: neither a run nor --systems waits" {
 	cp "$(command -v sleep)" r/redis-server
 	chmod 755 r/redis-server
 	# shellcheck disable=SC2016 # his words
@@ -115,7 +115,7 @@ whole() {
 	whole
 }
 
-@test "a file system that was used and answers no more is not waited for, and the horizon says so; nor by a signal" {
+@test "a used file system that no longer answers is given up, and the horizon says so" {
 	bindfs -f r v 3>&- &
 	echo $! >daemon
 	wait_for mountpoint -q v
@@ -124,7 +124,7 @@ whole() {
 	grep -q "cannot sync the file system at $place/v: Connection timed out" said.txt || fail "$(<said.txt)"
 }
 
-@test "seven file systems that answer no more are given up together; one of a disk is written out before them" {
+@test "seven dead file systems are given up together; one on a disk is settled first" {
 	local i
 	for i in 1 2 3 4 5 6 7; do
 		mkdir "r$i" "v$i"
@@ -170,7 +170,7 @@ whole() {
 	same "horizon" "$(sql "SELECT horizon FROM run_end")" at_ack
 }
 
-@test "where /proc shows a user no processes of others, those who are traced have their names all the same" {
+@test "where /proc hides processes of others, the traced ones have names all the same" {
 	# shellcheck disable=SC2016,SC2046 # its own words
 	unshare -m --propagation private sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh "$trace" -q -o "$store" -- $(somebody) >/dev/null
 	whole

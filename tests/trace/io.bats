@@ -12,7 +12,7 @@ strace_sum() { # CALLS_REGEX FILE
 	awk -v calls="^($1)\\\\(" '{ sub(/^[0-9]+ +/, "") } $0 ~ calls { v = $0; sub(/.* = /, "", v); if (v + 0 > 0) sum += v } END { print sum + 0 }' "$2"
 }
 
-@test "23 writes of 4099 bytes are 94277 bytes in the ledger, in strace and in the file, for every writing call" {
+@test "23 writes of 4099 bytes are 94277 bytes in ledger, strace, file, by every call" {
 	need strace strace
 	head -c 200000 /dev/urandom > src
 	for api in write pwrite writev pwritev pwritev2 pwritev2-dsync osync odsync append sendfile splice copy; do
@@ -29,7 +29,7 @@ strace_sum() { # CALLS_REGEX FILE
 	done
 }
 
-@test "23 reads of 4099 bytes are 94277 bytes in the ledger and in strace, for every reading call" {
+@test "23 reads of 4099 bytes are 94277 bytes in ledger and strace, by every call" {
 	need strace strace
 	head -c 94277 /dev/urandom > f
 	for api in read pread readv preadv preadv2 sendfile-read splice-read; do
@@ -42,7 +42,7 @@ strace_sum() { # CALLS_REGEX FILE
 	done
 }
 
-@test "libaio and io_uring move the bytes that their ledgers say, with several in flight and three threads" {
+@test "libaio and io_uring move the ledger's bytes, several in flight, three threads" {
 	for api in libaio uring uring-sqpoll uring-async; do
 		rm -f f
 		"$io" --api "$api" --file f --count 101 --size 4099 --pattern rand --seed 7 --depth 5 --threads 3 > ledger.json
@@ -96,7 +96,7 @@ strace_sum() { # CALLS_REGEX FILE
 	done
 }
 
-@test "an unknown call or option, a number that is none and a missing file end with one line that names it" {
+@test "an unknown call, option or number, or no file: one line that names it" {
 	run "$io" --api wirte --file f
 	[[ $status = 2 && $output = *wirte* ]]
 	run "$io" --api write --file f --count 12x
@@ -121,7 +121,7 @@ strace_sum() { # CALLS_REGEX FILE
 	with_fs ext4 16M -- body
 }
 
-@test "with_fs releases mount, loop device and image when the command fails or is killed" {
+@test "with_fs releases mount, loop device and image when the command fails or dies" {
 	need_root
 	seen=$BATS_TEST_TMPDIR/seen
 	body() { echo "$IOT_DEV $IOT_MNT $IOT_IMG" > "$seen"; return 7; }
@@ -146,7 +146,7 @@ strace_sum() { # CALLS_REGEX FILE
 	gone
 }
 
-@test "a mkfs, a mount or a loop device that never answers is status 124, and with_fs releases what it made" {
+@test "a mkfs, mount or loop device that never answers is status 124, and is released" {
 	need_root
 	export IOT_LIMIT=2 IOT_IMG_DIR=$BATS_TEST_TMPDIR/img
 	mkdir "$IOT_IMG_DIR"

@@ -48,7 +48,7 @@ late() { # SECONDS
 	with_fs ext4 64M -- body
 }
 
-@test "a process recognised 8 s after its first write says that what was before is missing" {
+@test "a process recognised 8 s after its first write says that its start is missing" {
 	body() {
 		late 8
 		store=run.sqlite

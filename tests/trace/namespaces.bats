@@ -50,7 +50,7 @@ make_root() {
 	done
 }
 
-@test "in a PID namespace with its own /proc a command's 94277 bytes are the command's, under the number that it has there (defect 17)" {
+@test "in a PID namespace a command's 94277 bytes have its number there (defect 17)" {
 	unshare -p -f --mount-proc "$trace" -q -o "$store" -- sh -c "echo \$\$ >'$T/pid'; exec '$io' --api write --file '$T/f' --size 4099 --count 23 --pause 20 >/dev/null" ||
 		fail "status $?"
 	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
@@ -59,7 +59,7 @@ make_root() {
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$T/f'")" 1
 }
 
-@test "in a PID namespace with the host's /proc likewise, and --pid takes the number of the namespace (defect 17)" {
+@test "in a PID namespace with the host's /proc too; --pid takes it (defect 17)" {
 	unshare -p -f "$trace" -q -o "$store" -- sh -c "echo \$\$ >'$T/pid'; exec '$io' --api write --file '$T/f' --size 4099 --count 23 --pause 20 >/dev/null" ||
 		fail "status $?"
 	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
@@ -72,7 +72,7 @@ make_root() {
 	same "bytes" "$(wrote "p.comm = 'iot-io'")" 94277
 }
 
-@test "in a PID namespace the tracer counts itself apart, and who is outside has a name and no number (defect 17)" {
+@test "in a PID namespace the tracer counts itself apart (defect 17)" {
 	unshare -p -f --mount-proc "$trace" -q --all -o "$store" -- sh -c "echo go >'$T/go'; sleep 1" &
 	wait_for test -s "$T/go"
 	as iot-outside --api write --file "$T/outside" --size 4099 --count 23 >/dev/null
@@ -97,7 +97,7 @@ make_root() {
 	[ ! -e "$store" ] || fail "a store was made"
 }
 
-@test "behind a chroot a path is the one that the process used, its files have their components, and the instance has its outer name (defects 19, 57)" {
+@test "behind a chroot: the process's path, components, outer name (defects 19, 57)" {
 	program_of 'path\tgo.etcd.io/etcd\n' dd "$T/etcd-program"
 	cat >"$T/inside" <<-END
 		set -eu
@@ -114,7 +114,7 @@ make_root() {
 	same "bytes" "$(wrote "p.system = 'etcd'")" 94277
 }
 
-@test "a server in a mount namespace is not taken for the one that has the same path outside (defect 19)" {
+@test "a server in a mount namespace is not the one of the same path (defect 19)" {
 	program_of 'path\tgo.etcd.io/etcd\n' dd "$T/etcd"
 	mkdir -p "$T"/data/member/{snap,wal}
 	cat >"$T/load" <<-END
@@ -139,7 +139,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 	done
 }
 
-@test "files of processes that are gone together with their mount namespace or root have path and component" {
+@test "files of processes gone with their mount namespace have path and component" {
 	cat >"$T/load" <<-END
 		$(declare -f short_lived make_root)
 		export -f short_lived
@@ -156,7 +156,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 }
 
 # The tracer is stopped while the last of a namespace ends, after it has looked at more folders than it remembers.
-@test "a data root of a namespace that is gone stays known, however many folders were looked at since" {
+@test "a data root of a namespace that is gone stays known for any number of folders" {
 	cat >"$T/inside" <<-END
 		mount -t tmpfs none '$T/data'
 		mkdir -p '$T/data/base/1' '$T/data/global' '$T/data/pg_notify' '$T/other'
@@ -181,7 +181,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 		WHERE path LIKE '%/base/1/16384' OR path LIKE '%/pg_notify/0001' GROUP BY 1 ORDER BY 1" | paste -sd ,)" "data 94277,metadata $((7 * 4099))"
 }
 
-@test "exec -a ceph-osd dd, and a redis title of dd, are charged to dd, and the claim is told (defect 35)" {
+@test "exec -a ceph-osd dd, a redis title of dd: charged to dd, a claim (defect 35)" {
 	cat >"$T/load" <<-END
 		$(declare -f slowly)
 		slowly 94277 | (exec -a ceph-osd dd of='$T/a' bs=4099 iflag=fullblock status=none)
@@ -196,7 +196,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 	same "systems in the report" "$("$analyze" amplification "$store" --table summary --format csv | grep -cE '^(ceph|redis),' || :)" 0
 }
 
-@test "a renamed server that starts inside the run is known by its files, with and without events, as --systems knows it (defect 35)" {
+@test "a renamed server started in the run is known by its files (defect 35)" {
 	local options
 
 	need redis-server redis-server
@@ -236,7 +236,7 @@ short_lived() { # DATA FOLDER AS IT IS CALLED INSIDE
 	same "what it is" "$(sql "SELECT DISTINCT system, instance, matched LIKE '%untested%' FROM process WHERE exe = '$T/pgcopy' AND system IS NOT NULL")" "postgresql $T/pg 0"
 }
 
-@test "functions that the kernel hides are told when recording begins, in the tier and by --probes (defect 47)" {
+@test "functions that the kernel hides are named, also by --probes (defect 47)" {
 	sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >"$T/kallsyms"
 	hidden() { unshare -m sh -c 'mount --bind "$1" /proc/kallsyms && shift && exec "$@"' sh "$T/kallsyms" "$@"; }
 	hidden "$trace" --probes >"$T/probes"

@@ -76,7 +76,7 @@ one_flow() { # FAMILY PROTOCOL ADDRESS
 		"$1 $2 $3 $client_port $3 $server_port 1"
 }
 
-@test "guest: 23 times 4099 bytes over TCP are 94277 bytes at either end, whatever call sends and whatever call receives" {
+@test "guest: 23 times 4099 bytes over TCP are 94277 bytes at either end, by any call" {
 	local n line runs=("127.0.0.1 write read" "::1 send recv" "127.0.0.1 sendmsg recvmsg" "::1 sendfile splice" "::1 splice peek" "127.0.0.1 uring uring")
 
 	runs=("${runs[@]/#/tcp }")
@@ -93,7 +93,7 @@ one_flow() { # FAMILY PROTOCOL ADDRESS
 	same_bytes "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((6 * 2 * (94277 + 1013)))
 }
 
-@test "guest: 23 datagrams of 1009 bytes and their answers of 17 are exact at either end, each with its peer's address" {
+@test "guest: 23 datagrams of 1009 bytes and answers of 17 are exact, with addresses" {
 	local n line runs=("127.0.0.1 sendto recvfrom" "::1 sendmsg recvmsg" "127.0.0.1 sendmmsg recvmmsg" "::1 sendmmsg recvmmsg"
 		"127.0.0.1 write recvfrom" "::1 send recvmsg")
 
@@ -111,7 +111,7 @@ one_flow() { # FAMILY PROTOCOL ADDRESS
 	same_bytes "bytes of everybody" "$(total bytes "layer = 'net' AND owner > 2")" $((8 * 2 * (23207 + 391)))
 }
 
-@test "guest: a datagram read without its address is of this host where the socket's is, else of nobody known" {
+@test "guest: a datagram read without its address is of the socket's host, or unknown" {
 	local address
 
 	for address in 127.0.0.1 0.0.0.0; do
@@ -192,7 +192,7 @@ os.kill(os.getppid(), signal.SIGCONT)'
 	same "the report's rest" "$("$analyze" network "$store" --table rest --format csv | tail -n 1 | cut -d, -f3)" $(((40009 - 32768) * 7))
 }
 
-@test "a send is an event of when it began: the other end has its bytes before it returns" {
+@test "a send is an event of when it began: the other end has its bytes before it ends" {
 	cat >send.py <<-'P'
 		import os, socket, sys, time
 		s = socket.socket()
@@ -223,13 +223,13 @@ os.kill(os.getppid(), signal.SIGCONT)'
 	[ "$(total bytes "kind = 'net_send' AND owner = 2")" -ge 95290 ]
 }
 
-@test "each send and receive is an event where events are recorded, and the text trace has a line for it" {
+@test "each send and receive is an event, and the text trace has a line for it" {
 	"$trace" -q --settle none -o run.sqlite -o trace.txt -f text -- python3 "$root/tests/trace/sockets.py" tcp 127.0.0.1 write read 23 4099 > ledger.json
 	same "events" "$(sql "SELECT COUNT(*), SUM(bytes) FROM v_event WHERE kind = 'net_send' AND owner > 2")" "24 95290"
 	same "lines" "$(awk '$2 == "NETWORK" && $3 == "NET_SEND" { n++; bytes += $4 } END { print n, bytes }' trace.txt)" "24 95290"
 }
 
-@test "the report shows a connection from both ends, and what the client's payload cost on the network" {
+@test "the report shows a connection from both ends, and the payload's cost on the wire" {
 	sockets "tcp 127.0.0.1 send recv 23 4099"
 	report() { "$analyze" network "$store" --by pid --logical-bytes 94277 --format csv --table "$1"; }
 	report flows > flows.csv

@@ -68,7 +68,7 @@ events() {
 		JOIN (SELECT value AS name FROM json_each('[\"loop.dat\", \"here.dat\", \"there.dat\", \"seldom.dat\"]')) f ON f.name = e.name GROUP BY 1 ORDER BY 1"
 }
 
-@test "packs that are read while they are written, beside a ring that is often full: each event comes once, in order and whole, or is counted" {
+@test "batches read while they are written: each event comes once, or is counted" {
 	make -C "$root" --no-print-directory "$IOT_BUILD/packs" B="$IOT_BUILD" || fail "packs cannot be built"
 	for seed in 1 2 3; do
 		said=$("$IOT_BUILD/packs" 300000 $seed) || fail "$said"
@@ -77,7 +77,7 @@ events() {
 	done
 }
 
-@test "guest: calls that are alike are each one event, whoever comes between, and however long the next takes" {
+@test "guest: calls that are alike are one event each, whatever comes between" {
 	export -f readers
 	traced --ring 64M -- bash -c readers >ledger
 	same "lost" "$(q "SELECT SUM(n) FROM lost WHERE run = (SELECT run FROM r)")" 0
@@ -90,7 +90,7 @@ events() {
 	[ "$longest" -gt 4400000000 ] || fail "the call that waited took $longest ns"
 }
 
-@test "a ring that is full: events of calls and those lost are all calls, and no event comes twice" {
+@test "a full ring: recorded and lost events are all calls, and none comes twice" {
 	export -f readers
 	traced --ring 4K -- bash -c readers >ledger
 	lost=$(q "SELECT COALESCE(SUM(n), 0) FROM lost WHERE layer = 'syscall' AND effect = 'events' AND run = (SELECT run FROM r)")

@@ -54,7 +54,7 @@ accesses() {
 	END
 }
 
-@test "pattern: an access is sequential where its process or its thread was in that file; requests by device, direction and class; the device as a whole" {
+@test "pattern: an access is sequential for its process or thread, device and direction" {
 	accesses
 	# devices completed 28 requests and 31, of which there are 5 events and 1: any of the others may have come in between
 	[[ $(table pattern layers 'layer device accesses sequential bound share note') == *"device:loop0:5:3:>=:0.000:23_requests_on_it_are_in_no_event device:vda:1:0:>=:0.000:30_requests_on_it_are_in_no_event " ]]
@@ -75,7 +75,7 @@ device:written::loop0:5:3:1:1:exact:0.750 device:written::vda:1:0:0:1:exact:n/a 
 	grep -q '>0.714 of 7<' out/pattern.svg
 }
 
-@test "pattern: one event, lost records, only sums, a layer that is missing, an empty store" {
+@test "pattern: one event, lost records, only sums, a missing layer, an empty store" {
 	events <<<"pwrite64 1000 0 4096 10 - regular 1 - - -"
 	[ "$(table pattern layers 'layer way accesses sequential share note')" = "calls:written:1:0:n/a: vfs:written:1:0:n/a:derived_from_calls block::n/a:n/a:n/a:nothing_was_moved_there device::n/a:n/a:n/a:nothing_was_moved_there " ]
 	store_with "$S"
@@ -113,7 +113,7 @@ device:written::loop0:5:3:1:1:exact:0.750 device:written::vda:1:0:0:1:exact:n/a 
 	done
 }
 
-@test "pattern: --system, hostile names, numbers beyond their fields, and 20,001 files of which the smallest are one" {
+@test "pattern: --system, hostile names, huge numbers, and 20,001 files" {
 	accesses
 	sqlite3 "$S" "UPDATE process SET system = 'etcd' WHERE comm = 'cat'"
 	[ "$(table pattern layers 'layer accesses note' --system etcd)" = "calls:n/a:no_call_moved_bytes_of_a_file;_loads_and_stores_through_mappings_are_no_calls \
@@ -155,7 +155,7 @@ block:written:file_data:512:1:0.333:512 block:written:file_data:4096:1:0.667:409
 	"$ROOT/tests/lib/pictures.py" out/iosize.svg
 }
 
-@test "heatmap: a request is in the cell of its time and place; cells are as high as the largest request" {
+@test "heatmap: a request is in the cell of its time and place" {
 	accesses
 	# from 4096 to 20480 in 64 lines: 512 bytes each; as high as the largest request: 8192. 14000 ns in 128 columns: 128 ns each
 	[ "$(table heatmap devices 'device touched_from touched_to cell_bytes cell_s')" = "loop0:4096:24576:8192:0.000 vda:77777:78289:512:0.000 " ]
@@ -195,7 +195,7 @@ syncs() {
 	END
 }
 
-@test "fsync: what was done while syncs overlapped is divided among them, and with what was done while nobody waited it is the whole" {
+@test "fsync: overlapping syncs divide their bytes, and sum to the whole with the rest" {
 	syncs
 	# of the two that overlap, 200 ns each with 2 under way for 100 of them: level 1.5, rounded 2
 	[ "$(table fsync concurrency 'under_way syncs bytes data journal metadata commits flushes mean_us p50_us max_us')" = \
@@ -214,7 +214,7 @@ syncs() {
 	[ "$(table fsync concurrency 'under_way note')" = ":nobody_synced_a_file " ]
 }
 
-@test "reports of events look at each of them: twice as many cost twice as much, and nothing more" {
+@test "reports of events look at each event: twice as many cost twice as much" {
 	"$root/tests/lib/gen-run.py" 4000 | "$analyze" ingest one.sqlite
 	cp one.sqlite two.sqlite
 	stored=$(sqlite3 one.sqlite "SELECT group_concat(name) FROM pragma_table_info('event')")
@@ -277,7 +277,7 @@ cases() {
 	done
 }
 
-@test "fio: sequential is exactly 1, random clearly below, at the VFS and at the block layer" {
+@test "fio: sequential is exactly 1, random clearly below, in VFS and block layer" {
 	need_tracer
 	need fio fio
 	run_cases() {

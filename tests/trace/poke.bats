@@ -208,21 +208,21 @@ of_who_puts_it() { # FILE SYSTEM
 	with_fs "$1" 512M -- body
 }
 
-@test "what process_vm_writev, ptrace, /proc/PID/mem and stores after madvise put over dirty pages of a mapped file is of who puts it there, on ext4" {
+@test "data put over another's dirty mapped pages is of who puts it there, on ext4" {
 	of_who_puts_it ext4
 }
 
-@test "what process_vm_writev, ptrace, /proc/PID/mem and stores after madvise put over dirty pages of a mapped file is of who puts it there, on XFS" {
+@test "data put over another's dirty mapped pages is of who puts it there, on XFS" {
 	need mkfs.xfs xfsprogs
 	of_who_puts_it xfs
 }
 
-@test "what process_vm_writev, ptrace, /proc/PID/mem and stores after madvise put over dirty pages of a mapped file is of who puts it there, on btrfs" {
+@test "data put over another's dirty mapped pages is of who puts it there, on btrfs" {
 	need mkfs.btrfs btrfs-progs
 	of_who_puts_it btrfs
 }
 
-@test "what is put over a stranger's dirty pages turns dirty by it, and the ledger closes" {
+@test "data put over a stranger's dirty pages is dirtied by it, and the ledger closes" {
 	body() {
 		rm -f go done
 		(until [ -e go ]; do sleep 0.05; done; filled "$IOT_MNT" several pwrite ptrace; : >done) 3>&- &
@@ -241,7 +241,7 @@ of_who_puts_it() { # FILE SYSTEM
 	with_fs btrfs 512M -- body btrfs
 }
 
-@test "what is put into memory, and cannot be found when the call has returned, is a loss of who puts it there" {
+@test "data that cannot be found when the call has returned is a loss of its caller" {
 	body() {
 		both_traced -- gone
 		same "lost" "$(lost)" 1

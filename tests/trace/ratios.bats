@@ -35,7 +35,7 @@ cold_file() {
 	cold
 }
 
-@test "guest: cp reads its source for no write: wra is 0 of 8 MiB; the 4096 bytes that a partial overwrite reads are wra (defect 24)" {
+@test "guest: cp's source is no wra: 0 of 8 MiB; a partial overwrite's is (defect 24)" {
 	body() {
 		cold_file
 		traced -- cp "$IOT_MNT/f" "$IOT_MNT/g"
@@ -54,7 +54,7 @@ cold_file() {
 	with_fs ext4 64M -- body
 }
 
-@test "guest: a cold sequential read of 40 KiB misses its first call alone; what was read ahead and used, and what was not, add up" {
+@test "guest: a cold sequential read of 40 KiB misses its first call alone" {
 	body() {
 		cold_file
 		traced -- dd if="$IOT_MNT/f" of=/dev/null bs=4k count=10 status=none
@@ -68,7 +68,7 @@ cold_file() {
 	with_fs ext4 64M -- body
 }
 
-@test "guest: hit_ratio is 0 of a cold read, in order or not, half where half is there, 1 the second time" {
+@test "guest: hit_ratio is 0 of a cold read, half where half is cached, then 1" {
 	body() {
 		cold_file
 		reads 0.000 --pattern seq --size 65536 --count 128
@@ -94,7 +94,7 @@ cold_file() {
 	with_fs ext4 64M -- body
 }
 
-@test "guest: 100 random reads of 4 KiB are 100 pages: missed by calls, or read ahead and then used, by pread and by sendfile" {
+@test "guest: 100 random reads of 4 KiB are 100 pages: missed, or read ahead and used" {
 	body() {
 		for api in pread sendfile-read; do
 			cold_file
@@ -109,7 +109,7 @@ cold_file() {
 	with_fs ext4 64M -- body
 }
 
-@test "guest: pages read ahead by one process and read by another are used, once, and a page thrown out is not" {
+@test "guest: pages read ahead by one process and read by another are used, once" {
 	body() {
 		cold_file
 		traced -- sh -c "dd if=$IOT_MNT/f of=/dev/null bs=4k count=1 status=none; cat $IOT_MNT/f > /dev/null; cat $IOT_MNT/f > /dev/null"
@@ -124,7 +124,7 @@ cold_file() {
 	with_fs ext4 64M -- body
 }
 
-@test "guest: what loads of a mapping read is for faults: raf_dev and hit_ratio are those of the calls, use of readahead is not known (defect 24)" {
+@test "guest: loads of a mapping read for faults; calls' ratios stay (defect 24)" {
 	body() {
 		cold_file
 		traced -- "$io" --api mmap-read --file "$IOT_MNT/f" --count 10 --size 4096 > /dev/null
@@ -145,7 +145,7 @@ m[8192]"
 	with_fs ext4 64M -- body
 }
 
-@test "readahead(2) and posix_fadvise are no misses: what they read is read ahead, and used when it is read" {
+@test "readahead(2) and posix_fadvise are no misses: read ahead, and used when read" {
 	body() {
 		cold_file
 		traced -- python3 -c "
@@ -160,7 +160,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "guest: 23 writes with O_DSYNC, O_SYNC or RWF_DSYNC are 23 syncs, through calls, and no fsync (defect 27)" {
+@test "guest: 23 writes with O_DSYNC, O_SYNC or RWF_DSYNC are 23 syncs (defect 27)" {
 	body() {
 		for api in odsync osync pwritev2-dsync; do
 			traced -- "$io" --api $api --file "$IOT_MNT/f" --count 23 --size 4096 > /dev/null
@@ -172,7 +172,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "guest: a reader that waits 0.4 s for a pipe five times is no slow file read, and strangers have no latency (defect 25)" {
+@test "guest: 0.4 s in a pipe is no slow file read; strangers have none (defect 25)" {
 	body() {
 		dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=4 status=none
 		(for _ in $(seq 20); do sleep 0.1; done) & # reads nothing, but its shell does
@@ -188,7 +188,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "guest: 200 direct writes of 512 bytes into preallocated blocks: D is the blocks that they touched, W what was submitted, and verify agrees (defect 31)" {
+@test "guest: 200 direct writes of 512 bytes: D is blocks, W is submitted (defect 31)" {
 	body() {
 		fallocate -l 1M "$IOT_MNT/f"
 		sync -f "$IOT_MNT"
@@ -203,7 +203,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "--layers syscall,block: waf_sys stands, what was not asked for is not recorded, nothing is lost (defect 28)" {
+@test "--layers syscall,block: waf_sys stands, the rest is no loss (defect 28)" {
 	body() {
 		traced --layers syscall,block -- dd if=/dev/zero of="$IOT_MNT/f" bs=64k count=16 conv=fsync status=none
 		[ "$(ratio dd waf_sys bound)" = exact ] || fail "$("$analyze" amplification "$store")"
@@ -219,7 +219,7 @@ os.pread(f, 4096, 8192)"
 	with_fs ext4 64M -- body
 }
 
-@test "what a neighbour dirties after the settle is theirs: verify of a run with --all has no mismatch of the ledger (defect 32)" {
+@test "a neighbour's dirtying after the settle is theirs: no mismatch (defect 32)" {
 	body() {
 		ln -s "$io" neighbour
 		./neighbour --api write --file "$IOT_MNT/n" --count 100000 --size 4096 --pause 1 > /dev/null &

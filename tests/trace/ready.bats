@@ -32,7 +32,7 @@ lacks() { [ ! -e "$1" ]; }
 	grep -qE '^ready [0-9]+\.[0-9]{2}$' line || fail "standard output: $(<line)"
 }
 
-@test "a file appears when recording has begun, an earlier run's is gone before; what is done from then on is recorded" {
+@test "a file appears when recording has begun; all from then on is recorded" {
 	echo "ready 7.00" >began
 	mkfifo wait
 	"$trace" -q --ready began -o wait --format jsonl -o "$store" --settle none 3>&- &
@@ -66,7 +66,7 @@ lacks() { [ ! -e "$1" ]; }
 	grep -q "nobody waits any more at --ready 5" err
 }
 
-@test "what cannot be told is refused before anything is recorded, and nothing of it is touched" {
+@test "a notice that cannot be given is refused before anything is recorded" {
 	echo "ready or not" >earlier
 	echo mine >mine
 	mkdir folder
@@ -121,7 +121,7 @@ except BlockingIOError:
 PY
 }
 
-@test "the manager of services hears READY=1 once; with a command nothing, and where it does not listen that is said" {
+@test "the service manager hears READY=1 once; with a command nothing" {
 	need python3 python3-minimal
 	for address in "$PWD/socket" "@iot-ready-$$-$BATS_TEST_NUMBER"; do
 		[[ $(manager "$address" "$trace" -q -d 0.1 -o run.jsonl) =~ ^READY=1\|STATUS=recording,\ attached\ in\ [0-9.]+\ s\|$ ]]
@@ -135,7 +135,7 @@ PY
 	done
 }
 
-@test "with -q it is said when recording began where that took more than a second, and only then" {
+@test "-q says when recording began if that took more than a second, and only then" {
 	mkfifo wait
 	"$trace" -q -o wait --format jsonl -- true 2>err 3>&- &
 	pids+=($!)

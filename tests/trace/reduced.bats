@@ -37,7 +37,7 @@ nothing_guessed() { # COMM
 	empty "device bytes of files" "$(awk -F, 'NR > 1 && $NF != "n/a"' files.csv)"
 }
 
-@test "guest: reduced: dd of 10 MiB with fdatasync is 10485760 bytes of S, and B is the device's counter" {
+@test "guest: reduced: dd of 10 MiB with fdatasync is 10485760 bytes of S; B is exact" {
 	body() {
 		sync -f "$IOT_MNT"
 		dev_mark
@@ -50,7 +50,7 @@ nothing_guessed() { # COMM
 	with_fs ext4 128M -- body
 }
 
-@test "guest: reduced: fio by calls and by libaio has in S what its own count says, and B is the device's counter" {
+@test "guest: reduced: fio by calls and by libaio has its own count as S; B is exact" {
 	need fio fio
 	body() {
 		local engine said
@@ -74,7 +74,7 @@ nothing_guessed() { # COMM
 	with_fs ext4 128M -- body
 }
 
-@test "guest: reduced: SQLite's calls are its bytes by the kernel's accounting, and B is the device's counter" {
+@test "guest: reduced: SQLite's calls are the kernel's accounting; B is exact" {
 	body() {
 		sync -f "$IOT_MNT"
 		dev_mark
@@ -98,7 +98,7 @@ nothing_guessed() { # COMM
 	awk 'NR > 1 && !NF { exit } NR > 1 && $4 != "yes" && ($4 != "no" || NF < 5) { print; bad = 1 } END { exit bad }' probes.txt
 }
 
-@test "guest: reduced: io_uring is used and not measured: S is n/a with the reason, not too small" {
+@test "guest: reduced: io_uring is not measured: S is n/a with the reason" {
 	body() {
 		"$io" --api uring --file "$IOT_MNT/f" --count 23 > ledger || skip "io_uring is missing"
 		traced --reduced -- "$io" --api uring --file "$IOT_MNT/f" --count 23 > ledger
@@ -108,7 +108,7 @@ nothing_guessed() { # COMM
 	with_fs ext4 128M -- body
 }
 
-@test "a layer whose bytes no program brings is not measured: no zeros, and the reason (defect 43)" {
+@test "a layer that no program measures has no zeros, but the reason (defect 43)" {
 	need cc gcc
 	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/lib/refuse.c"
 	need_plain "$trace" "they must be the first library"

@@ -37,7 +37,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	for fs in ext4 xfs btrfs; do with_fs $fs 500M -- body $fs "$1"; done
 }
 
-@test "requests of io_uring that write through are their process's: linked, draining, with a timeout, beside others under way, by polling and other threads" {
+@test "write-through requests of io_uring are their process's: linked, draining, timed" {
 	cat > scene.py <<-'P'
 		import ctypes, os, rings, struct, threading
 		from rings import *
@@ -113,7 +113,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 0
 }
 
-@test "requests of io_uring whose end nobody tells, at the end of a file and at its position: D is W" {
+@test "io_uring requests without completions, at a file's end and position: D is W" {
 	cat > scene.py <<-'P'
 		import os, rings, time
 		from rings import *
@@ -144,7 +144,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 0
 }
 
-@test "requests of io_uring that cut a file, zero it, and make a hole: the rest of the blocks is D" {
+@test "io_uring requests that cut a file, zero it, make a hole: the rest of blocks is D" {
 	cat > scene.py <<-'P'
 		import os, rings
 		from rings import *
@@ -161,7 +161,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 0
 }
 
-@test "direct writes of io_uring, also where they go through the cache, and are not aligned: linked, deferred, without completions" {
+@test "direct writes of io_uring, unaligned ones through the cache, in every form" {
 	cat > scene.py <<-'P'
 		import os, rings, time
 		from rings import *
@@ -190,7 +190,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene $((8 * 8 * 4096))
 }
 
-@test "one io_submit in which some requests are refused, beside others that write through, append or are direct: D is W, and each has its own" {
+@test "one io_submit with refused requests: D is W, and each other has its own" {
 	cat > scene.py <<-'P'
 		import os, rings, time
 		from rings import *
@@ -218,7 +218,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 0
 }
 
-@test "requests of libaio whose first vector is empty, and a chain of io_uring that is longer than what is remembered of one: each has its own" {
+@test "an empty first vector of libaio, a long chain of io_uring: each has its own" {
 	cat > scene.py <<-'P'
 		import ctypes, os, rings, struct
 		from rings import *
@@ -237,7 +237,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 0
 }
 
-@test "thousands of synced writes of parts of blocks in one io_submit each, by three processes at once: D is W, and where there is no room for when, that is told" {
+@test "thousands of synced writes of parts of blocks by three processes: D is W" {
 	cat > scene.py <<-'P'
 		import os, rings
 		from rings import *
@@ -263,7 +263,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 }
 
 # A page that is written over between being taken for writeback and being submitted goes to the later writer (iot-trace(8), CAVEATS).
-@test "chains of two rings that write through into one file at once, over folios that both share: each process has its own pages, but for one or two" {
+@test "two rings write through into one file over shared folios: owners are exact" {
 	cat > scene.py <<-'P'
 		import os, rings
 		from rings import *
@@ -295,7 +295,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 0 8192
 }
 
-@test "one io_submit of direct, synced and buffered writes to several files, in any order: D is W" {
+@test "one io_submit of direct, synced and buffered writes to several files: D is W" {
 	cat > scene.py <<-'P'
 		import os, random, rings
 		from rings import *
@@ -320,7 +320,7 @@ scene() { # DIRECT [BESIDE]: bytes of D that are direct, but for btrfs, where th
 	scene 479232
 }
 
-@test "four jobs of fio over io_uring on one file of btrfs, whose workers wait for each other: D is W within 1 %, through the cache and direct" {
+@test "four fio jobs over io_uring on one btrfs file: D is W within 1 %" {
 	local how
 
 	need mkfs.btrfs btrfs-progs

@@ -44,7 +44,7 @@ journal_agrees() { # AFTER_TRANSACTION
 	same "journal blocks by kind" "$store_says" "$image"
 }
 
-@test "guest: dd of 10 MiB with fdatasync is 10485760 bytes, the device's counter says what iot says, and every byte is dd's or metadata" {
+@test "guest: dd of 10 MiB with fdatasync is 10485760 bytes: the device's, and dd's" {
 	body() {
 		dev_mark
 		traced -- dd if=/dev/zero of="$IOT_MNT/f" bs=1M count=10 conv=fdatasync status=none
@@ -95,7 +95,7 @@ journal_agrees() { # AFTER_TRANSACTION
 	with_fs ext4 64M -- body
 }
 
-@test "500 overwrites of 8 KiB in a file of large folios dirty 4096000 bytes, not whole folios" {
+@test "500 overwrites of 8 KiB in a file of large folios dirty 4096000 bytes" {
 	body() {
 		dd if=/dev/zero of="$IOT_MNT/f" bs=4M count=2 conv=fdatasync status=none
 		sync -f "$IOT_MNT" # or what dd left in the journal is written between the mark and the run, now and then
@@ -110,7 +110,7 @@ journal_agrees() { # AFTER_TRANSACTION
 	with_fs ext4 256M -- body
 }
 
-@test "101 overwrites of 4 KiB with fsync are 101 data blocks and 101 commits of descriptor, inode table and commit block" {
+@test "101 overwrites of 4 KiB with fsync are 101 data blocks and 101 commits" {
 	body() {
 		"$io" --api pwrite --file "$IOT_MNT/f" --count 1 --sync fsync > /dev/null
 		sync -f "$IOT_MNT"
@@ -133,7 +133,7 @@ journal_agrees() { # AFTER_TRANSACTION
 	with_fs ext4 256M -- body
 }
 
-@test "101 appends of 4 KiB with fsync: the journal by kind of block is what debugfs finds in the image" {
+@test "101 appends of 4 KiB with fsync: the journal by kind of block is debugfs's" {
 	body() {
 		sync -f "$IOT_MNT" # what mounting left in the journal is nobody's
 		last=$(journal_last "$IOT_DEV")
@@ -149,7 +149,7 @@ journal_agrees() { # AFTER_TRANSACTION
 	with_fs ext4 256M -J size=64 -- body
 }
 
-@test "101 files created, synced and renamed: the journal by kind of block is what debugfs finds in the image" {
+@test "101 files created, synced, renamed: the journal by kind of block is debugfs's" {
 	body() {
 		sync -f "$IOT_MNT" # what mounting left in the journal is nobody's
 		last=$(journal_last "$IOT_DEV")
@@ -223,7 +223,7 @@ api_bytes() {
 	total bytes "kind = '$2' AND dev = '$IOT_DEVNO' AND cause IN ($3) AND pid = $(ledger "ledger.$1.json" pid)"
 }
 
-@test "every writing call, 23 times 4099 bytes, is in S as its ledger says, and the device agrees" {
+@test "every writing call, 23 times 4099 bytes, is in S as its ledger says" {
 	body() {
 		head -c 200000 /dev/urandom > "$IOT_MNT/src"
 		sync -f "$IOT_MNT"
@@ -236,7 +236,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "every writing call, 23 times 8 KiB, brings its 188416 bytes to the device and is charged for them" {
+@test "every writing call, 23 times 8 KiB, brings its 188416 bytes to the device" {
 	body() {
 		head -c 200000 /dev/urandom > "$IOT_MNT/src"
 		sync -f "$IOT_MNT"
@@ -266,7 +266,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "every reading call of a file that is not cached is in S as its ledger says, and fetches the file exactly once" {
+@test "every reading call of an uncached file is in S and fetches the file once" {
 	body() {
 		head -c 188416 /dev/urandom > "$IOT_MNT/f"
 		sync -f "$IOT_MNT"
@@ -301,7 +301,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "failed, short and empty calls, sockets, pipes and /proc are operations, and no bytes of S" {
+@test "failed, short and empty calls, sockets, pipes, /proc: operations, no S" {
 	body() {
 		head -c 20000 /dev/urandom > "$IOT_MNT/f"
 		cat > calls.sh <<-SCRIPT
@@ -318,7 +318,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "stores into a mapping have no system call bytes and are charged to who stored them" {
+@test "stores into a mapping have no call bytes, and are of who stored them" {
 	body() {
 		"$io" --api pwrite --file "$IOT_MNT/f" --count 101 --size 4k --sync fsync > /dev/null
 		sync -f "$IOT_MNT" # metadata that was dirty before the run would have no owner
@@ -330,7 +330,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "guest: a file mapped where a process had copied memory of its own: what it stores there is its" {
+@test "guest: a file mapped over a process's copied memory: stores there are its own" {
 	need python3 python3-minimal
 	cat >shared.py <<-'EOF'
 		import ctypes, mmap, os, sys
@@ -373,7 +373,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "a file deleted before writeback is cancelled, and brings no data to the device (defect 32)" {
+@test "a file deleted before writeback is cancelled, and brings no data (defect 32)" {
 	body() {
 		dev_mark
 		traced -- "$io" --api write --file "$IOT_MNT/f" --count 101 --size 4k --end unlink > ledger.json
@@ -407,7 +407,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "what was dirty before the run is told apart from what nothing explains (defects 1, 32)" {
+@test "bytes dirty before the run are apart from unexplained ones (defects 1, 32)" {
 	body() {
 		nobodys() { q "SELECT SUM(c.bytes) FROM c WHERE c.kind = 'fs_write' AND c.cause = 'data' AND c.owner = 0 $1"; }
 		# A sync of somebody else may come before the run. New files, as ext4 writes at once what replaces a file.
@@ -426,7 +426,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "on blocks of 1 KiB, which small file systems have, T and D are in those blocks, and the ledger closes" {
+@test "on blocks of 1 KiB T and D are in those blocks, and the ledger closes" {
 	body() {
 		dev_mark
 		traced -- sh -c 'for i in $(seq 31); do head -c 1500 /dev/zero > "$IOT_MNT/$i"; done
@@ -443,7 +443,7 @@ api_bytes() {
 	with_fs ext4 64M -b 1024 -- body
 }
 
-@test "300 processes in one transaction of the journal: each is charged its part, and nothing is nobody's" {
+@test "300 processes in one transaction of the journal are each charged their part" {
 	body() {
 		dev_mark
 		traced -- sh -c 'for i in $(seq 300); do cp /dev/null "$IOT_MNT/$i"; done; sync -f "$IOT_MNT"'
@@ -458,7 +458,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "the text trace of dd answers the three user commands with dd's bytes and the device's" {
+@test "the text trace of dd answers the three user commands with exact bytes" {
 	body() {
 		dd=dd$RANDOM # a name of its own, should another dd run on this machine
 		cp "$(command -v dd)" "$dd"
@@ -499,7 +499,7 @@ api_bytes() {
 	grep -q first first.txt
 }
 
-@test "a flood of 1000000 one-byte writes into a tiny ring: sums are exact, losses are counted and said" {
+@test "a flood of 1000000 one-byte writes into a tiny ring: exact sums, counted losses" {
 	body() {
 		dev_mark
 		traced --ring 64K -- "$io" --api write --file "$IOT_MNT/f" --count 1000000 --size 1 --sync fsync > ledger.json
@@ -518,7 +518,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "an idle run on the device that holds its own store charges none of it to anybody else" {
+@test "an idle run on the device of its own store charges none of it to others" {
 	body() {
 		store=$IOT_MNT/run.sqlite
 		traced -d 5
@@ -533,7 +533,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "bytes of a process that lived inside the run are those of the kernel's accounting, but for what exec itself read" {
+@test "bytes of a process that lived inside the run are the kernel's accounting" {
 	body() {
 		traced -- sh -c "'$io' --api write --file '$IOT_MNT/f' --count 23 --size 4099 > /dev/null
 			'$io' --api read --file '$IOT_MNT/f' --count 23 --size 4099 --threads 3 > /dev/null
@@ -550,7 +550,7 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
-@test "what another wrote over before it was written back is cancelled, whether a command or a system is traced, and verify agrees" {
+@test "bytes overwritten before writeback are cancelled, and verify agrees" {
 	need sqlite3 sqlite3
 	cat >load.sh <<-'EOF'
 		(echo 'PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(80000));'; sleep 0.5) |
@@ -575,7 +575,7 @@ api_bytes() {
 	with_fs ext4 64M -- body
 }
 
-@test "what execs that fail have read is no call's, and the kernel's accounting agrees for all the same" {
+@test "reads of failed execs are no call's, and the kernel's accounting agrees" {
 	need python3 python3-minimal
 	cat >fails.py <<-'EOF'
 		import os, sys
@@ -612,7 +612,7 @@ api_bytes() {
 	empty "differ" "$(grep '^process bytes' verify.csv | grep -v ,OK,)"
 }
 
-@test "a block that a checkpoint wrote, and that another dirties then, is written for the other" {
+@test "a block that a checkpoint wrote and another dirties is written for the other" {
 	need python3 python3-minimal
 	cat >checkpoint.py <<-'EOF'
 		import fcntl, os, struct, sys
@@ -637,13 +637,13 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "a process whose threads end at once on several processors keeps the bytes of all of them" {
+@test "a process whose threads end at once on several processors keeps all bytes" {
 	# io_uring's workers are threads of the process, and end with it; the ledger that iot-io prints is what it wrote by a call
 	traced -- bash -c 'for _ in $(seq 60); do "$0" --api uring-async --file "$PWD/f" --count 16 --depth 16 > /dev/null; done' "$io"
 	same "processes, without bytes" "$(sql "SELECT COUNT(*), SUM(wchar = 0) FROM process WHERE comm = 'iot-io' AND wchar IS NOT NULL")" "60 0"
 }
 
-@test "guest: a thread that leaves long after the last one that lived, since a file system is frozen, is not forgotten in its process" {
+@test "guest: a thread that leaves long after the last live one is remembered" {
 	make -C "$root" --no-print-directory "$IOT_BUILD/leaver" B="$IOT_BUILD" || fail "leaver cannot be built"
 	body() {
 		mkfifo go
@@ -692,7 +692,7 @@ api_bytes() {
 	with_fs ext4 256M -- body
 }
 
-@test "guest: ext4 that is mounted in the run, where no other is: its programs are attached then, and what it writes has owners" {
+@test "guest: ext4 first mounted in the run: programs are attached, writes have owners" {
 	need_unmounted ext4
 	body() {
 		fs_umount

@@ -35,14 +35,14 @@ attributes() { # FILE_SYSTEM
 	with_fs "$1" 512M -- body
 }
 
-@test "a command that changes names and attributes alone is written out, and its own: ext4" { attributes ext4; }
+@test "a command that only changes names and attributes is written out: its own, ext4" { attributes ext4; }
 
-@test "a command that changes names and attributes alone is written out, and its own: XFS" {
+@test "a command that only changes names and attributes is written out: its own, XFS" {
 	need mkfs.xfs xfsprogs
 	attributes xfs
 }
 
-@test "a command that changes names and attributes alone is written out, and its own: btrfs" {
+@test "a command that only changes names and attributes is written out: its own, btrfs" {
 	need mkfs.btrfs btrfs-progs
 	attributes btrfs
 }
@@ -95,9 +95,9 @@ emptied_xfs() {
 	between "blocks of the log that are in use" $((head - tail)) 0 4
 }
 
-@test "--settle checkpoint: what the journal of ext4 holds is put in place, in the run, and whose it was" { checkpointed ext4; }
+@test "--settle checkpoint: ext4's journal is put in place in the run, with its owner" { checkpointed ext4; }
 
-@test "--settle checkpoint: what the log of XFS holds is put in place, in the run, and whose it was" {
+@test "--settle checkpoint: XFS's log is put in place in the run, with its owner" {
 	need mkfs.xfs xfsprogs
 	checkpointed xfs
 }
@@ -107,7 +107,7 @@ emptied_xfs() {
 	checkpointed btrfs
 }
 
-@test "--settle checkpoint: a file system that somebody else has frozen stays so, and the horizon is after_sync" {
+@test "--settle checkpoint: a file system frozen by others stays so: after_sync" {
 	need mkfs.xfs xfsprogs
 	body() {
 		"$trace" -q --settle checkpoint -o run.sqlite -- bash -c 'echo x >"$0/f" && sync -f "$0" && fsfreeze -f "$0"' "$IOT_MNT" 2>err || fail "$(<err)"
@@ -118,7 +118,7 @@ emptied_xfs() {
 	with_fs xfs 512M -- body
 }
 
-@test "--settle checkpoint: killed where the file system is frozen, iot-trace or its helper leave it thawed" {
+@test "--settle checkpoint: iot-trace or its helper killed leave it thawed" {
 	need mkfs.xfs xfsprogs
 	need cc gcc
 	cat >slow.c <<-'C'

@@ -15,7 +15,7 @@ teardown() {
 	if [ -n "$mounted" ]; then umount --lazy "$mounted"; fi
 }
 
-@test "each state in which an output takes nothing ends with each signal and with -d (IOT_SIGNALS=all: every pair)" {
+@test "each state in which an output is stuck ends with each signal and with -d" {
 	need python3 python3-minimal
 	python3 "$root/tests/trace/signals.py" "$IOT_BUILD" "$PWD" > cases.txt || { cat cases.txt; false; }
 	tail -n 1 cases.txt >&3
@@ -64,7 +64,7 @@ teardown() {
 	same "ends" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
 }
 
-@test "a file that may not grow is a message, not a death: SIGXFSZ, in both programs; the command still gets it" {
+@test "SIGXFSZ is a message, not a death, in both programs; the command still gets it" {
 	need prlimit util-linux
 	status=0
 	prlimit --fsize=20000 "$trace" -q -o run.jsonl --format jsonl -o - -- sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=2000 status=none; dd if=/dev/zero of=f bs=30000 count=1 status=none' 2> err.log |
@@ -98,7 +98,7 @@ with open(sys.argv[1], "wb") as f:
 sys.exit(p.wait())' "$@"
 }
 
-@test "standard output that does not block is written whole: text, table, JSON Lines, reports" {
+@test "non-blocking standard output is written whole: text, table, JSON Lines, reports" {
 	need python3 python3-minimal
 	traced -- dd if=/dev/zero of=f bs=512 count=4001 status=none
 	for form in text table jsonl; do
@@ -119,7 +119,7 @@ sys.exit(p.wait())' "$@"
 	done
 }
 
-@test "a set-up that fails leaves no file of its own, and those that were there as they are" {
+@test "a set-up that fails leaves no file of its own, and those of others unchanged" {
 	echo old > old.jsonl
 	run -1 "$trace" -q -o new.sqlite -o new.jsonl -o old.jsonl -o none/new.jsonl -- true
 	echo '#!/nowhere' > broken
@@ -174,7 +174,7 @@ behind_signal() { # CALLS [all]
 		END { print taken + 0, attached + 0 }' "$1"
 }
 
-@test "a signal in the set-up ends it before more is loaded or attached, wherever it comes: no file, no command, 128 + its number" {
+@test "a signal in the set-up ends it before more is attached: 128 + its number" {
 	need strace strace
 	export ASAN_OPTIONS=detect_leaks=0 # that cannot be traced
 	local calls all points=12 i at signal taken attached most=0 late=0
@@ -203,7 +203,7 @@ behind_signal() { # CALLS [all]
 	echo "# $((points - late)) signals in $calls calls: at most $most of $all instructions loaded behind one" >&3
 }
 
-@test "what is left after attaching: capabilities, no new ones, and a filter that stops the rest" {
+@test "after attaching: capabilities, no new ones, and a filter that stops the rest" {
 	"$trace" -q -o run.jsonl -o "$store" -- sh -c "cat /proc/\$PPID/status > before; sleep 0.7; cat /proc/\$PPID/status > status; grep Seccomp: /proc/self/status > mine"
 	same "capabilities with a store" "$(awk '/CapPrm/ { print $2 }' status)" 0000000000000000
 	[ "$(awk '/^Uid/ { print $2 }' status)" -ge $((0x70000000)) ] || fail "it is user $(awk '/^Uid/ { print $2 }' status)"
@@ -213,7 +213,7 @@ behind_signal() { # CALLS [all]
 	same "the command's" "$(awk '/^Seccomp:/ { print $2 }' mine)" "$(awk '/^Seccomp:/ { print $2 }' /proc/self/status)"
 }
 
-@test "an intruder in the tracer, or in a helper, writes nothing of root's and into no process, whatever way he tries" {
+@test "an intruder in the tracer or a helper writes no file of root, into no process" {
 	need cc gcc
 	cc -D_GNU_SOURCE -I"$root/base" -I"$root/bpf" -I"$root/stream" -I"$root/tracer" -o sandbox "$root/tests/trace/sandbox.c" \
 		"$root"/tracer/{sandbox,privilege,tracer}.c "$root"/base/*.c -pthread
@@ -232,7 +232,7 @@ behind_signal() { # CALLS [all]
 	same "beside it" "$(ls folder)" file
 }
 
-@test "a signal that comes twice at once, as of timeout(1), leaves no folder behind; the next one ends iot-analyze at once" {
+@test "a signal that comes twice leaves no folder; the next one ends iot-analyze" {
 	traced -- true
 	mkdir work bin pictures
 	printf '#!/bin/sh\ntrap "" TERM\nkill -HUP $PPID; sleep $PAUSE; kill -HUP $PPID; sleep 0.1; echo >>after\n' >bin/gnuplot
@@ -246,7 +246,7 @@ behind_signal() { # CALLS [all]
 	done
 }
 
-@test "iot-analyze ends with each signal within a second, whatever it waits for: its reader, a pipe, a lock, SQLite" {
+@test "iot-analyze ends with each signal within a second, whatever it waits for" {
 	need python3 python3-minimal
 	"$trace" -q -o "$store" -- true
 	"$trace" -q -o run.jsonl -- true

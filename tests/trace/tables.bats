@@ -26,7 +26,7 @@ processes_agree() {
 	grep -cE '^process bytes (read|written),' verify.csv
 }
 
-@test "8,000 programs that did little fill no table: a writer after them has its 16 MiB, exactly, and all sums are there (defects 21, 56)" {
+@test "8,000 small programs fill no table: a later 16 MiB is exact (defects 21, 56)" {
 	body() {
 		dev_mark
 		traced --no-events -- sh -c '$0 8000 exec /bin/true; dd if=/dev/zero of=$IOT_MNT/f bs=1M count=16 conv=fsync status=none' "$forker"
@@ -43,7 +43,7 @@ processes_agree() {
 	with_fs ext4 128M -- body
 }
 
-@test "small processes that ended are one row by name and parent: its sums are those of all, and it says how many they are" {
+@test "small processes that ended are one row by name and parent, with their sums" {
 	for events in --no-events ''; do
 		rm -f run.sqlite*
 		# shellcheck disable=SC2086
@@ -62,7 +62,7 @@ processes_agree() {
 		"$analyze" amplification run.sqlite --by pid --table summary --format csv | wc -l)" < 200))" 1
 }
 
-@test "one that was folded keeps its late bytes: what 2,000 processes left dirty is written back, and none of it is nobody's" {
+@test "folded processes keep late bytes: pages of 2,000 are written back as theirs" {
 	body() {
 		mkdir "$IOT_MNT/d"
 		dev_mark
@@ -77,7 +77,7 @@ processes_agree() {
 	with_fs ext4 128M -- body
 }
 
-@test "the disk of a process that was forgotten is settled too: what it left dirty is written before the run ends" {
+@test "the disk of a process that was forgotten is settled before the run ends" {
 	body() {
 		traced --no-events --table told=32 --table cells=1024 -- sh -c 'dd if=/dev/zero of=$IOT_MNT/f bs=64k count=8 status=none; $0 2000 exec /bin/true; sleep 2' "$forker"
 		same "dd's data" "$(written "cause = 'data' AND comm = 'dd'")" 524288
@@ -94,7 +94,7 @@ processes_agree() {
 	with_fs ext4 64M -- body
 }
 
-@test "processes of many names are few rows: by name and parent, then by name, then all as one" {
+@test "processes of many names are few rows: by name and parent, by name, then one" {
 	traced --no-events --table told=32 -- "$forker" 6000 rename "$PWD/small"
 	nothing_lost
 	same "reads" "$(total bytes "kind = 'read' AND owner > 2 AND pid <> (SELECT MIN(pid) FROM process WHERE comm = 'forker')")" 600000
@@ -103,7 +103,7 @@ processes_agree() {
 	processes_agree >/dev/null
 }
 
-@test "a full table of aggregates has a name: the device's bytes stay exact, ratios of owners are bounds, verify says n/a and never MISMATCH (defect 56)" {
+@test "a full table of aggregates has a name: B is exact, no MISMATCH (defect 56)" {
 	body() {
 		dev_mark
 		# 400 at once, each with aggregates of its own
@@ -122,7 +122,7 @@ processes_agree() {
 	with_fs ext4 64M -- body
 }
 
-@test "a full table of processes has a name, and there is room again when they have ended" {
+@test "a full table of processes has a name; it has room again when they have ended" {
 	traced --no-events --table procs=128 --all --comm sh -- sh -c 'for i in $(seq 200); do (read -r x < $0; sleep 2) & done; wait; sleep 4
 		for i in $(seq 20); do (read -r x < $0); done' "$PWD/small" || :
 	same "the loss" "$(q "SELECT effect FROM lost WHERE what = 'process table full' AND n > 0 AND run = (SELECT run FROM r)")" owner
@@ -131,7 +131,7 @@ processes_agree() {
 	[ "$last" -ge 20 ] || fail "$last of the last 20 have an owner"
 }
 
-@test "files beyond the table have other numbers, with rows of their own, and the dirty ledger knows them as one (defect 41)" {
+@test "files beyond the table have numbers and rows; their ledger is one (defect 41)" {
 	body() {
 		mkdir "$IOT_MNT/d"
 		traced --table files=64 -- "$forker" 3000 files "$IOT_MNT/d"
@@ -152,7 +152,7 @@ processes_agree() {
 	done
 }
 
-@test "a soak: 40,000 processes and 60,000 files leave the tables empty and the tracer as large as it was (defect 22)" {
+@test "a soak: 40,000 processes and 60,000 files leave the tables empty (defect 22)" {
 	need_plain "$trace" "they keep memory that was freed"
 	body() {
 		mkdir "$IOT_MNT/d" "$IOT_MNT/d/first"

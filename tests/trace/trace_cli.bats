@@ -53,7 +53,7 @@ refuses() { # STATUS TEXT ARGS...
 	grep -qxF "kernel types: /sys/kernel/btf/vmlinux of Linux $(uname -r)" version.txt || [ ! -r /sys/kernel/btf/vmlinux ]
 }
 
-@test "an unknown option, layer, format or a word that is no option is refused with status 2" {
+@test "an unknown option, layer or format, or a word too many, is status 2" {
 	refuses 2 "unknown option '--nonsense'" --nonsense
 	refuses 2 "unknown option '-Z'" -Z
 	refuses 2 "unknown option '-qZv'" -qZv
@@ -69,7 +69,7 @@ refuses() { # STATUS TEXT ARGS...
 	refuses 2 "takes no value" --all=1
 }
 
-@test "the value of --systems may stand behind it, behind =, or nowhere; a value may begin with -, letters may stand together" {
+@test "a value stands behind its option or behind =; letters may stand together" {
 	refuses 2 "no file of rules '/none'" --systems /none
 	refuses 2 "no file of rules '/none'" --systems=/none
 	refuses 2 "name of a file of rules is empty" --systems ''
@@ -91,14 +91,14 @@ refuses() { # STATUS TEXT ARGS...
 	for r in 3M 0 1 -4K 4T 16MM 18446744073709551616 2G ''; do refuses 2 "ring size '$r'" --ring "$r"; done
 }
 
-@test "an output whose format cannot be told, that is named twice, or nameless is refused with status 2" {
+@test "an output of unknown format, named twice, or nameless is status 2" {
 	refuses 2 "run.txt" -o run.txt
 	refuses 2 "given twice" -o a.jsonl -o a.jsonl
 	refuses 2 "empty" -o ''
 	[ ! -e run.txt ] && [ ! -e a.jsonl ]
 }
 
-@test "a process, name, disk, control group, system or file of rules that does not exist is refused with status 2" {
+@test "a process, disk, control group, system or rules that do not exist are status 2" {
 	refuses 2 "there is no process 4194305" --pid 4194305
 	refuses 2 "process id '1x'" --pid 1x
 	refuses 2 "process id '0'" --pid 0
@@ -116,7 +116,7 @@ refuses() { # STATUS TEXT ARGS...
 	refuses 2 "unknown storage system 'nonesuch'" --system nonesuch --systems
 }
 
-@test "--systems with --system lists only the processes of that system, by its name or an alias" {
+@test "--systems with --system lists only that system's processes, by any alias" {
 	local name others
 
 	need objcopy binutils
@@ -176,7 +176,7 @@ refuses() { # STATUS TEXT ARGS...
 	same "lines" "$(wc -l < err.log)" 1
 }
 
-@test "a command that does not exist is 127, one that cannot be run 126, and no output is touched" {
+@test "a command that does not exist is 127, one that cannot run 126; no output" {
 	need_root
 	echo old > run.jsonl
 	echo 'true' > not-executable
@@ -197,7 +197,7 @@ refuses() { # STATUS TEXT ARGS...
 	grep -q "cannot run command './script'" err.log
 }
 
-@test "an output folder that does not exist or cannot be written is named, with status 1" {
+@test "an output folder that does not exist or cannot be written is named: status 1" {
 	need_root
 	for format in jsonl sqlite; do
 		refuses 1 "no/such/run.$format" -o "no/such/run.$format" -- true
@@ -211,7 +211,7 @@ refuses() { # STATUS TEXT ARGS...
 	grep -q "ro/run.jsonl" err.log
 }
 
-@test "an output through a symlink that somebody else planted is refused, in the folder and in the name" {
+@test "an output through a planted symlink is refused, in the folder and in the name" {
 	need_root
 	mkdir -m 1777 shared
 	mkdir mine
@@ -245,7 +245,7 @@ refuses() { # STATUS TEXT ARGS...
 	same "the file" "$(cat run.sqlite)" "not a database, but a file of somebody's"
 }
 
-@test "without iot-analyze beside it or in the path a run without outputs is refused before it starts" {
+@test "without iot-analyze a run without outputs is refused before it starts" {
 	need_root
 	cp "$trace" ./alone
 	status=0
@@ -267,7 +267,7 @@ refuses() { # STATUS TEXT ARGS...
 	grep -q "duration 'soon'" err.log
 }
 
-@test "an ordinary user is asked by sudo: what root prints goes to a file that is his; 5 seconds and trace.txt without arguments" {
+@test "an ordinary user is prompted by sudo; the output belongs to that user" {
 	need_root
 	need setpriv util-linux
 	setpriv=$(command -v setpriv)
@@ -342,7 +342,7 @@ refuses() { # STATUS TEXT ARGS...
 	((has * 100 >= said * 95 && has * 100 <= said * 105)) || fail "the manual says $said MiB, a run takes $has MiB"
 }
 
-@test "a standard descriptor that is closed is given to no file: outputs hold no message, and what was to be printed is an error" {
+@test "a closed standard descriptor is given to no file, and its output is an error" {
 	need_tracer
 	cd "$BATS_TEST_TMPDIR"
 	printf '#!/bin/sh\necho "a word"\necho "a word" >&2\nexit 7\n' >speak

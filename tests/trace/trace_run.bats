@@ -68,7 +68,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	empty "messages" "$(messages err.log)"
 }
 
-@test "a run without a duration or a command ends completely with SIGINT, and with SIGTERM" {
+@test "a run without duration or command ends completely with SIGINT and SIGTERM" {
 	for signal in INT TERM; do
 		start -o "$signal.jsonl"
 		kill "-$signal" "$tracer"
@@ -128,7 +128,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "ends in the store" "$(sql 'SELECT COUNT(*) FROM run_end')" 1
 }
 
-@test "a store on a full disk is an error that names it, and the run in it is incomplete" {
+@test "a store on a full disk is an error that names it, and its run is incomplete" {
 	mkdir small
 	mount -t tmpfs -o size=2m none small
 	mounted=$PWD/small
@@ -140,7 +140,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "ends" "$(sqlite3 "$store" 'SELECT COUNT(*) FROM run_end')" 0
 }
 
-@test "after kill -9 the store holds the seconds that were committed and the run is incomplete" {
+@test "after kill -9 the store holds the committed seconds; the run is incomplete" {
 	start -o "$store"
 	seconds() { [ "$(sql 'SELECT COUNT(DISTINCT sec) FROM agg' 2> /dev/null || echo 0)" -ge 3 ]; }
 	until_true seconds
@@ -153,7 +153,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	grep -qi incomplete report.txt
 }
 
-@test "without an output the end says in words what happened, and how to keep it; nothing is left behind" {
+@test "without an output the end says in words what happened, and how to keep it" {
 	mkdir tmp
 	status=0
 	TMPDIR=$PWD/tmp "$trace" -- sh -c "head -c 8195 /dev/zero >f; exit 3" >words.txt 2> err.log || status=$?
@@ -167,7 +167,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	empty "left behind" "$(ls -A tmp)"
 }
 
-@test "the command keeps its privileges, environment and standard input; the tracer gives its own up" {
+@test "the command keeps privileges, environment and input; the tracer drops its own" {
 	grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > mine
 	echo input > input
 	start -o run.jsonl -- sh -c "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|SigBlk' /proc/self/status > command; echo \$\$ > pid; exec sleep 300"
@@ -182,7 +182,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "input" "$(cat output)" input
 }
 
-@test "with data on standard output the command's output goes to standard error, and each line is JSON" {
+@test "with data on standard output the command's output goes to standard error" {
 	"$trace" -q -o - -- echo from-the-command > out.jsonl 2> err.log
 	same "stderr" "$(messages err.log)" from-the-command
 	if grep -q from-the-command <(grep -v cmdline out.jsonl | grep -v '"command"'); then fail "mixed"; fi
@@ -246,7 +246,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	same "bytes" "$(total bytes "kind = 'write' AND comm = 'dd' AND sub = 'regular'")" 94277
 }
 
-@test "--layers is strict: of each alone nothing else is stored, and storage brings along what components come from" {
+@test "--layers is strict: each alone stores nothing else; storage adds components" {
 	local layer
 	body() {
 		for layer in syscall uring cache fs block net; do
@@ -270,7 +270,7 @@ complete() { tail -n 1 "$1" | grep -q '"t":"end"'; }
 	with_fs ext4 64M -- body
 }
 
-@test "calls like the one before are counted as it was: empty writes touch nothing, reads at the end are operations, a new file is another" {
+@test "calls like the one before are counted as it was, empty writes touch nothing" {
 	need python3 python3-minimal
 	body() {
 		traced -- python3 -c "import os
@@ -293,7 +293,7 @@ os.fsync(f)"
 	with_fs ext4 128M -- body
 }
 
-@test "what the verifier looks at, which is most of the time to attach, stays below its limits" {
+@test "instructions that the verifier looks at, most of attaching, are below limits" {
 	"$trace" --probes >probes.txt
 	grep -q verified: probes.txt || skip "this kernel does not tell"
 	empty "programs beyond 90,000 instructions" "$(awk '/verified:/ && $NF > 90000 { print $2, $NF }' probes.txt)"
@@ -318,7 +318,7 @@ os.fsync(f)"
 	grep -qE '^attached +in [0-9.]+ s$' probes.txt
 }
 
-@test "a program that the kernel refuses is left out with the reason; -v shows the end of its log, -vv all of it" {
+@test "a refused program is left out with the reason; -v and -vv show its log" {
 	need cc gcc
 	cc -shared -fPIC -D_GNU_SOURCE -o refuse.so "$root/tests/lib/refuse.c"
 	need_plain "$trace" "they must be the first library"
@@ -357,7 +357,7 @@ os.fsync(f)"
 	same "path" "$(sql "SELECT COUNT(*) FROM file WHERE path = '$PWD/f'")" 1
 }
 
-@test "what a program read in equal pieces is in its accounting when it becomes another program" {
+@test "equal reads before an exec are in a program's accounting when it ends" {
 	need python3 python3-minimal
 	head -c 65536 /dev/zero >f
 	traced -- python3 -c 'import os; fd = os.open("f", 0); [os.pread(fd, 1021, i * 1021) for i in range(23)]; os.execv("/bin/true", ["true"])'
@@ -365,7 +365,7 @@ os.fsync(f)"
 	grep -q '^process bytes read .*true \[.* OK' verify || fail "$(cat verify)"
 }
 
-@test "a process of a storage system is recognised, with the reason, and so are its files and latencies" {
+@test "a process of a storage system is recognised with its files and latencies" {
 	need sqlite3 sqlite3
 	sqlite3 known.db 'CREATE TABLE t(a);' > created
 	traced -- sqlite3 known.db 'PRAGMA synchronous = FULL; INSERT INTO t VALUES (1);' > inserted
@@ -374,7 +374,7 @@ os.fsync(f)"
 	[ "$(sql "SELECT SUM(n) FROM hist WHERE system = 'sqlite'")" -gt 0 ]
 }
 
-@test "a run says that the rules of a system were never run: in the store and in the table of instances" {
+@test "a run says that the rules of a system were never run, in the store too" {
 	cp "$io" mongod
 	traced -- ./mongod --api write --file collection-1.wt --count 3 --size 4096 >/dev/null
 	[[ "$(sql "SELECT matched FROM process WHERE system = 'mongodb'")" == *"; rules from documentation, untested" ]]
@@ -397,7 +397,7 @@ in_container() { # ID [NAME]
 	"$analyze" components "$store" --table instances --format csv >instances
 }
 
-@test "a process in a container carries its id, or the name that docker keeps, in the store and in the table of instances" {
+@test "a process in a container has its id, or the name that docker keeps" {
 	local id
 
 	hierarchy=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
@@ -431,7 +431,7 @@ os.pwrite(f, bytes(4096), 4096)
 os.fsync(f)' "$@"
 }
 
-@test "an unknown program's database is known by a journal that lived for less than a moment, at once and after five seconds" {
+@test "an unknown program's database is known by a short-lived journal, at any time" {
 	need python3 python3-minimal
 	for seconds in 0 5; do
 		run_no=$((seconds ? 2 : 1))
@@ -443,7 +443,7 @@ os.fsync(f)' "$@"
 	done
 }
 
-@test "a database in memory below /dev is no device: known by a journal that lived for less than a moment" {
+@test "a database in memory below /dev is no device: known by a short-lived journal" {
 	local dir
 
 	need python3 python3-minimal
@@ -456,7 +456,7 @@ os.fsync(f)' "$@"
 	same "process" "$(sql "SELECT DISTINCT system, role, instance FROM process WHERE system IS NOT NULL")" "sqlite embedded $dir/ledger"
 }
 
-@test "a process that makes a database and ends at once is known by it, whenever its files were looked at first" {
+@test "a process that makes a database and ends at once is known by it" {
 	cat > make.py <<-'END'
 		import sys, time
 		log = open(sys.argv[1] + "/000003.log", "wb", buffering=0)
@@ -477,7 +477,7 @@ os.fsync(f)' "$@"
 	same "rows" "$(sql 'SELECT COUNT(*) FROM lost')" "$(grep -c '^LOSS(' "$root/bpf/kinds.def")"
 }
 
-@test "the text has the layer's word in its own column only, whatever a process calls itself" {
+@test "the text has the layer's word in its own column only, for any process name" {
 	cp "$(command -v dd)" 'my OS DEVICE'
 	"$trace" -q -o out.txt --format text -- './my OS DEVICE' if=/dev/zero of=f bs=4099 count=23 conv=fsync status=none
 	for word in APPLICATION STORAGE_SVC OS FILESYSTEM DEVICE; do
@@ -504,7 +504,7 @@ os.fsync(f)' "$@"
 	same "writes" "$(grep -c 'APPLICATION.*APP_WRITE ' out.txt)" 501
 }
 
-@test "a storage system's calls on its components have lines of their own that move no other sum, and a request names its thread" {
+@test "calls on components have lines of their own that move no other sum" {
 	body() {
 		"$trace" -q -o "$store" -o out.txt --format text -- sh -c '
 			sqlite3 "$IOT_MNT/t.db" "PRAGMA journal_mode = wal; CREATE TABLE t(a); INSERT INTO t VALUES(zeroblob(40990)); INSERT INTO t VALUES(1)"
@@ -528,7 +528,7 @@ os.fsync(f)' "$@"
 	with_fs ext4 256M -- body
 }
 
-@test "the table has a line for each operation with what was asked for and what was returned" {
+@test "the table has a line for each operation: bytes asked for and returned" {
 	"$trace" -q -o out.txt --format table -- sh -c 'dd if=/dev/zero of=f bs=4099 count=23 status=none; cat nothing-there 2> /dev/null || :'
 	same "header" "$(head -n 1 out.txt | tr -s ' ')" "TIME SYSTEM EVENT_TYPE PID TID COMM SIZE OFFSET LAT(us) RET"
 	same "writes" "$(awk '$3 == "SYSCALL_WRITE" && $6 == "dd" && $7 == 4099 && $10 == 4099' out.txt | wc -l)" 23
@@ -570,7 +570,7 @@ os.fsync(f)' "$@"
 	with_fs ext4 64M -- body
 }
 
-@test "a long trace does not push out of the page cache what is measured: little of it stays there" {
+@test "a long trace does not push the measured pages out of the page cache" {
 	need fincore util-linux-extra
 	body() {
 		dd if=/dev/zero of=cached bs=1M count=1 status=none

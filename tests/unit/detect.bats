@@ -86,7 +86,7 @@ refused() {
 # system, role, evidence and sureness of a running process
 ident() { "$detect" ident "$1" | cut -f1-4; }
 
-@test "recorded processes of every system are recognised, with role, evidence and whether that was ever run, and clients are not" {
+@test "recorded processes of every system are recognised with role and evidence" {
 	run "$detect" processes tests/fixtures/processes.tsv
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -98,7 +98,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	[ "$status" -eq 0 ]
 }
 
-@test "a substring match on the current thread's name misses all of GlusterFS and Ceph and half of RocksDB" {
+@test "a substring match on the thread's name misses GlusterFS, Ceph, half of RocksDB" {
 	run "$detect" bytes tests/fixtures/thread-bytes.tsv
 	echo "$output"
 	[ "${lines[0]}" = "gluster all 52789248 substring 0 iot 52789248" ]
@@ -125,7 +125,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	done
 }
 
-@test "every rule that the manual page describes is a key, and every key is in the manual page" {
+@test "every rule that the manual describes is a key, and every key is in the manual" {
 	local key
 	for key in $(grep -oE '(OPT|REQ)\([a-z_]+, KEY_[A-Z]+, [a-z]+\)|NOT\([a-z_]+, [a-z]+,|LIST\([a-z]+,' tracer/systems/keys.c | sed -E 's/.*[ (]([a-z]+)[),].*/\1/'); do
 		grep -qE "^\.B \"?$key" tracer/iot-systems.5 || { echo "iot-systems.5 does not describe $key"; return 1; }
@@ -162,7 +162,7 @@ ident() { "$detect" ident "$1" | cut -f1-4; }
 	[ "$output" = yes ]
 }
 
-@test "container ids are taken from the cgroup paths of docker, containerd, cri-o, podman, lxc and nspawn" {
+@test "container ids come from cgroup paths of docker, containerd, cri-o, podman, lxc" {
 	local id
 	id=$(printf 'ab%.0s' {1..32})
 	for g in "/docker/$id" "/system.slice/docker-$id.scope" "/kubepods.slice/kubepods-pod1.slice/cri-containerd-$id.scope" \
@@ -207,7 +207,7 @@ line_is() {
 	[ "${lines[$1]}" = "$want" ] || { echo "line $1: ${lines[$1]}, want $want"; return 1; }
 }
 
-@test "PostgreSQL: two clusters are told apart, a database folder is no cluster, a tablespace is found by its layout" {
+@test "PostgreSQL: two clusters are told apart; a database folder is no cluster" {
 	mkdir -p "$T"/{a,b}/{base/5,global,pg_wal}
 	touch "$T"/{a,b}/PG_VERSION "$T"/{a,b}/base/5/PG_VERSION
 	run "$asan" file none "$T/a/base/5/16388.1" "$T/b/base/5/16388" "$T/a/base/5/16388_fsm" "$T/b/pg_wal/0000000100000000000000AB" \
@@ -223,7 +223,7 @@ line_is() {
 	line_is 8 postgresql data - /ts layout
 }
 
-@test "MinIO: an object keeps its component through the rename, and xl.meta is inline only when no part was written" {
+@test "MinIO: an object keeps its component through the rename; xl.meta may be inline" {
 	local u=01234567-89ab-cdef-0123-456789abcdef v=fedcba98-89ab-cdef-0123-456789abcdef h
 	h=$(printf 'ab%.0s' {1..32})
 	mkdir -p "$T/d/.minio.sys"
@@ -245,7 +245,7 @@ line_is() {
 	line_is 10 minio inline - /gone layout
 }
 
-@test "etcd: segments, the tree, a defragmentation and its rename, a log folder elsewhere" {
+@test "etcd: segments, the tree, a defragmentation, its rename, a log folder elsewhere" {
 	mkdir -p "$T"/e/member/{wal,snap}
 	run "$asan" file etcd:server "$T/e/member/wal/0000000000000001-000000000000a1b2.wal" "$T/e/member/wal/1.tmp" "$T/e/member/snap/db.tmp.8812" \
 		"$T/e/member/snap/db" "$T/e/member/snap/0000000000000002-0000000000000005.snap" /ssd/0000000000000001-000000000000a1b2.wal /ssd/other
@@ -258,7 +258,7 @@ line_is() {
 	line_is 6 - - - - -
 }
 
-@test "Ceph: a monitor's store is Ceph's and RocksDB's, an OSD's device is Ceph's only when an OSD uses it" {
+@test "Ceph: a monitor's store is Ceph's and RocksDB's; an OSD's device needs an OSD" {
 	mkdir -p "$T/mon/store.db"
 	touch "$T"/mon/{kv_backend,store.db/CURRENT,store.db/IDENTITY}
 	run "$asan" file ceph-mon:mon "$T/mon/store.db/000012.log" "$T/mon/store.db/000013.sst" /dev/loop5
@@ -269,7 +269,7 @@ line_is() {
 	line_is 0 ceph object - - user
 }
 
-@test "GlusterFS: a brick is known by its extended attribute, and reads through the hard link are object bytes" {
+@test "GlusterFS: a brick is known by its attribute; hard-link reads are object bytes" {
 	needs setfattr
 	mkdir -p "$T/brick"
 	setfattr -n trusted.glusterfs.volume-id -v 0x0123456789abcdef0123456789abcdef "$T/brick" || skip "trusted.* attributes cannot be set here"
@@ -281,7 +281,7 @@ line_is() {
 	line_is 3 gluster metadata - "$T/brick" root
 }
 
-@test "MariaDB and Redis: redo, binlog, undo, tables, append-only files and their rewrite" {
+@test "MariaDB and Redis: redo, binlog, undo, tables, append-only files, their rewrite" {
 	mkdir -p "$T/m/mysql" "$T/r/appendonlydir"
 	touch "$T/m/ibdata1"
 	run "$asan" file none "$T/m/ib_logfile0" "$T/m/ibdata1" "$T/m/shop/t.ibd" "$T/m/binlog.000001" "$T/m/shop/#sql-alter-1.ibd" "$T/m/mysql/x.MAI" \
@@ -289,7 +289,7 @@ line_is() {
 	[ "$(cut -f1,2 <<<"$output" | tr '\t\n' '  ')" = "mariadb wal mariadb undo mariadb data mariadb binlog mariadb temp mariadb index redis wal redis compaction redis snapshot redis snapshot " ]
 }
 
-@test "engines are known by their files: RocksDB and LevelDB apart, SQLite by what stands beside the database" {
+@test "engines are known by their files: RocksDB, LevelDB, and SQLite by its companions" {
 	mkdir -p "$T/rocks" "$T/level"
 	touch "$T"/rocks/{CURRENT,IDENTITY,LOCK} "$T"/level/{CURRENT,LOCK} "$T"/{a,b,c}.db "$T/a.db-wal"
 	run "$asan" file none "$T/rocks/000012.log" "$T/rocks/000013.sst" "$T/level/000003.log" "$T/level/000005.ldb" "$T/a.db" "$T/a.db-wal" "$T/b.db" \
@@ -349,7 +349,7 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	[ "$output" = "20000 paths" ]
 }
 
-@test "a data root that is made later is found, and one that is gone is forgotten for its successor" {
+@test "a data root made later is found, and one that is gone gives way to its successor" {
 	mkdir -p "$T/d"
 	run "$asan" file none "$T/d/000001.log" "touch:$T/d/CURRENT" "touch:$T/d/LOCK" sleep:2 "$T/d/000001.log"
 	line_is 0 - - - - -
@@ -370,7 +370,7 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	[ "${#lines[@]}" -eq 16 ]
 }
 
-@test "an unknown key, a wrong type, a missing key, a key given twice, a name given twice and a marker elsewhere name file, entry and key" {
+@test "a wrong, missing or double key names the rules' file, entry and key" {
 	local marker
 	rules "$(entry a '"colour":1')"
 	refused "system 'a': colour: unknown key"
@@ -406,7 +406,7 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	"$asan" rules "$T/rules.json"
 }
 
-@test "malformed JSON is refused with line and column, and control characters reach no terminal" {
+@test "malformed JSON is refused with line and column; no control character passes" {
 	printf '{"systems":[\n{"name":"a",}\n]}' >"$T/rules.json"
 	refused "near line 2, column 1"
 	: >"$T/rules.json"
@@ -431,7 +431,7 @@ time.sleep(60)' "$T/hung" "$T/ready" &
 	done
 }
 
-@test "a million entries, 100 MB, a folder, a FIFO and a file that is not there end at once with one line" {
+@test "a million entries, 100 MB, a folder, a FIFO or no file end at once with one line" {
 	python3 -c 'print("{\"systems\":[" + ",".join(["1"] * 300000) + "]}")' >"$T/rules.json"
 	refused 'more than 256 entries'
 	python3 -c 'print("{\"systems\":[{\"name\":\"a\",\"title\":\"x\",\"tested\":true,\"files\":[" + ",".join(["1"] * 300000) + "]}]}")' >"$T/rules.json"
@@ -457,7 +457,7 @@ print(json.dumps({"systems": [{"name": "a", "title": "x", "tested": True, "files
 	refused 'all systems together may have 65536 states'
 }
 
-@test "damaged rules, scribbled names and scribbled paths crash nothing (address and undefined-behaviour sanitizers)" {
+@test "damaged rules, scribbled names and paths crash nothing under sanitizers" {
 	for seed in 1 2 3; do
 		run timeout 120 "$asan" fuzz "$seed" 1500
 		[ "$status" -eq 0 ] || { tail -5 <<<"$output"; return 1; }
@@ -479,7 +479,7 @@ program_of() {
 	objcopy --add-section ".go.buildinfo=$T/mark" "$(readlink -f "$(command -v "$2")")" "$3"
 }
 
-@test "a process that only calls itself ceph-osd is a claim, whatever it calls its file; a program of Ceph is not" {
+@test "a process that only calls itself ceph-osd is a claim; a program of Ceph is none" {
 	(exec -a ceph-osd sleep 60) &
 	pids+=($!)
 	wait_for grep -q ceph-osd "/proc/$!/cmdline"
@@ -502,7 +502,7 @@ program_of() {
 	[[ "$("$detect" ident $!)" == *"program $T/ceph-mon"* ]]
 }
 
-@test "a stranger with a title of PostgreSQL and a folder like a cluster is a claim; a program of PostgreSQL there is not" {
+@test "a title of PostgreSQL with a folder like a cluster is a claim; its program not" {
 	mkdir -p "$T"/pg/{base/1,global}
 	touch "$T/pg/PG_VERSION" "$T/pg/base/1/1"
 	(exec -a "postgres: alice shop [local] INSERT" sleep 60) 3<>"$T/pg/base/1/1" &
@@ -536,7 +536,7 @@ program_of() {
 	[ "$("$detect" ident $! | cut -f5)" = - ]
 }
 
-@test "a script of a server's name is a claim, and the same name as an argument is nothing" {
+@test "a script of a server's name is a claim; that name as an argument is nothing" {
 	printf '#!/bin/sh\nsleep 60 & trap "kill $!" TERM\nwait\n' >"$T/etcd"
 	chmod +x "$T/etcd"
 	"$T/etcd" &
@@ -549,7 +549,7 @@ program_of() {
 	[ "$(ident $!)" = "$(printf -- '-\t-\t-\t-')" ]
 }
 
-@test "a server of several drives is named by all of them, in one order, whichever it uses first (defect 36)" {
+@test "a server of several drives is named by all of them in one order (defect 36)" {
 	local d
 	mkdir -p "$T"/d{1,2,3}/.minio.sys/tmp
 	for d in 1 2 3; do touch "$T/d$d/.minio.sys/format.json" "$T/d$d/.minio.sys/tmp/f"; done
@@ -567,7 +567,7 @@ program_of() {
 	[ "$(grep -cE "^[0-9]+ +minio +server +files +.*; uses $T/d\{1,2,3\}$" <<<"$output")" -eq 3 ]
 }
 
-@test "a renamed OSD or monitor is Ceph's once it uses such a data root, whichever option names it" {
+@test "a renamed OSD or monitor is Ceph's once it uses its data root, by any option" {
 	local how i roles=(server osd osd mon mon)
 	mkdir "$T/osd"
 	touch "$T"/osd/{type,whoami,ceph_fsid}
@@ -606,7 +606,7 @@ time.sleep(60)' >"$T/threads.py"
 	grep -A1 "^$! " <<<"$output" | grep -qxE " +threads: 2 aof-fsync, 2 network, 3 of no known role"
 }
 
-@test "etcd: real, renamed, wrapped, in its own network and cgroup namespaces; etcdctl is not a server" {
+@test "etcd: real, renamed, wrapped, in its own namespaces; etcdctl is no server" {
 	server etcd etcd-server
 	local port=$((20000 + RANDOM % 10000)) n=0 how
 	cp "$(command -v etcd)" "$T/kvstore"
@@ -629,7 +629,7 @@ time.sleep(60)' >"$T/threads.py"
 	[ "$(grep -c "$T/e" <<<"$output")" -eq 3 ]
 }
 
-@test "Redis: its program is called redis-check-rdb, a saving child is its child, and a renamed server is known by its files" {
+@test "Redis: program redis-check-rdb, a saving child, a renamed server by its files" {
 	server redis-server redis-server redis-tools
 	local port=$((30000 + RANDOM % 10000)) server=
 	mkdir -p "$T/r1" "$T/r2"
@@ -651,7 +651,7 @@ time.sleep(60)' >"$T/threads.py"
 	grep -qE "^[0-9]+ +redis +server +files +arguments like those of the Redis/Valkey server; program $T/cachestore; uses $T/r2$" <<<"$output"
 }
 
-@test "PostgreSQL: two clusters are two instances, each process has its role, psql is a client" {
+@test "PostgreSQL: two clusters are two instances, roles of processes, psql a client" {
 	local bin r
 	[ "$(id -u)" -eq 0 ] || skip "not root"
 	server '/usr/lib/postgresql/*/bin/postgres' postgresql

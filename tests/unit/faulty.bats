@@ -25,14 +25,14 @@ teardown() {
 	rm -rf "$place"
 }
 
-@test "ingest and readers with one fault each: stores are sound, exit status 0 is the whole run, complete means complete, and the rest can be given again" {
+@test "ingest and readers with one fault each: sound stores, honest status, run again" {
 	# shellcheck disable=SC2086 # words
 	"$root/build/faulty-run" "$root/build/faulty.so" "$analyze" a.jsonl b.jsonl . ${IOT_FAULTS-} >said || { cat said; false; }
 	tail -n 1 said | sed 's/^/# /' >&3
 	[ -n "${IOT_FAULTS-}" ] || grep -qE '^[0-9]{3,} faults: ' said
 }
 
-@test "50: killed at every write and sync of its end, a run has its ledger and its bytes by file, or no end; and is given again" {
+@test "killed at every write and sync of its end, a run has its ledger, or no end" {
 	local n=0 status ends=0
 	"$analyze" ingest whole.sqlite b.jsonl
 	wanted=$(sqlite3 whole.sqlite 'SELECT count(*), (SELECT count(*) FROM ledger), (SELECT count(*) FROM file_io) FROM run_end')
@@ -74,7 +74,7 @@ killed_at() { # CALL LEFT COMMAND...
 	[ -z "$(find . -name '.iot-*')" ]
 }
 
-@test "96: killed at each write, sync, link and rename, migrate, prune and merge leave nothing, or what the next one removes" {
+@test "killed at each call, migrate, prune and merge leave nothing for long" {
 	local kills=0
 	"$analyze" ingest a.sqlite a.jsonl
 	sed '1s/node1/node2/' b.jsonl | "$analyze" ingest b.sqlite
@@ -89,7 +89,7 @@ killed_at() { # CALL LEFT COMMAND...
 	[ "$kills" -gt 20 ]
 }
 
-@test "96: where a file system has no files without names, migrate and merge make one with a name, and the next one removes it" {
+@test "without O_TMPFILE, migrate and merge use a name that the next one removes" {
 	local n=0
 	"$analyze" ingest a.sqlite a.jsonl
 	sed '1s/node1/node2/' b.jsonl | "$analyze" ingest b.sqlite
@@ -105,7 +105,7 @@ killed_at() { # CALL LEFT COMMAND...
 	same "the new one" "$(sqlite3 new.sqlite 'PRAGMA quick_check; SELECT count(*) FROM run_end')" $'ok\n1'
 }
 
-@test "a run that is given again replaces the incomplete one when it is complete, not before; its ledger of a workload stays" {
+@test "a run given again replaces the incomplete one once complete; its load stays" {
 	"$analyze" ingest x.sqlite a.jsonl
 	head -n 100 b.jsonl | "$analyze" ingest x.sqlite && false
 	sqlite3 x.sqlite "INSERT INTO load(run, system) VALUES(2, 'etcd')"
@@ -144,7 +144,7 @@ ends_of_memory() { # NAME COMMAND...
 	done
 }
 
-@test "memory that is gone for good, from any call on: each command says so in its message, ends with 1, and leaves the store whole" {
+@test "memory that is gone from any call on: a message, status 1, and a whole store" {
 	local faults=0 words
 	"$analyze" ingest base.sqlite a.jsonl b.jsonl
 	head -n 100 a.jsonl >cut.jsonl

@@ -11,7 +11,7 @@ load ../lib/stream
 }
 
 # The text of fields that are as before is kept (jsonl.c).
-@test "numbers of every width are written as they were read, and of two events that differ in one field each has its own" {
+@test "numbers of every width are written as they were read, each event with its own" {
 	{
 		python3 "$root/tests/unit/widths.py" write 4000
 		python3 - <<-'END'
@@ -37,7 +37,7 @@ load ../lib/stream
 	{ run_line; cat events; end_line; } | "$asan" copy | grep '"event"' | cmp - events
 }
 
-@test "the scanner and the careful parser make the same store, and so does a shuffled, escaped, blank-filled copy" {
+@test "scanner and careful parser make the same store, of a shuffled, escaped copy too" {
 	gen 3000 --systems >run.jsonl
 	"$tool" ingest fast.sqlite <run.jsonl
 	"$tool" careful careful.sqlite <run.jsonl
@@ -57,7 +57,7 @@ load ../lib/stream
 	"$asan" scan <slow | grep -qx "0 of $(wc -l <slow)"
 }
 
-@test "event lines say layer and system, wide ones comm, container and path; readers into a store ignore the five" {
+@test "event lines have layer, system, comm, container, path; readers ignore these five" {
 	cat >x.jsonl <<-'END'
 		{"t":"event","ts_ns":1,"owner":7,"file":5,"kind":"read"}
 		{"t":"process","id":7,"pid":70,"start_ns":1,"comm":"et\u001bcd","container":"one","kthread":0,"system":"etcd"}
@@ -103,7 +103,7 @@ for n in range(300):
 	[ "$(dump long.sqlite)" = "$(dump longer.sqlite)" ]
 }
 
-@test "0, 2^53+1, 2^63 and 2^64-1 survive in every 64-bit column of an event and of a record" {
+@test "0, 2^53+1, 2^63 and 2^64-1 survive in every 64-bit column of events and records" {
 	for v in 0 9007199254740993 9223372036854775808 18446744073709551615; do
 		{
 			run_line
@@ -140,7 +140,7 @@ for n in range(300):
 	[[ $output = *"does not fit in 64 bits"* ]]
 }
 
-@test "names that are not UTF-8, with quotes, controls and escapes, come back as the same bytes" {
+@test "names not in UTF-8, with quotes, controls, escapes, come back as the same bytes" {
 	python3 - >x.jsonl 2>/dev/null <<-'PY'
 		import json, sys
 		names = [bytes(range(1, 256)), "é€😀".encode(), b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b'"\\/\x7f', b"\xe2\x82"]
@@ -178,7 +178,7 @@ refused() { # MESSAGE LINE
 	done
 }
 
-@test "bad lines: duplicate keys, wrong types, odd numbers, garbage and unknown names get one answer each" {
+@test "bad lines: duplicate keys, wrong types, odd numbers, garbage: one answer each" {
 	e='{"t":"event","ts_ns":1,"kind":"read"'
 	n() { printf '{"t":"event","ts_ns":1,"bytes":%s,"tid":%s,"cpu":%s,"kind":"read"}' "$@"; } # in the scanner's own order
 	refused "has a 'bytes' beyond 64 bits" "$(n 18446744073709551616 1 1)"
@@ -291,7 +291,7 @@ print(n)')"
 	head -c $((size - 1)) whole.jsonl | "$tool" ingest y.sqlite # only the last newline is missing
 }
 
-@test "an empty stream, one without a run, records after the end and a newer format are refused in a sentence" {
+@test "an empty stream, none without a run, records after the end: one sentence each" {
 	run "$tool" ingest x.sqlite </dev/null
 	[ "$status" = 1 ] && [[ $output = *"stdin: holds no run" ]]
 	run "$tool" ingest x.sqlite <<<'{"t":"run'
@@ -308,7 +308,7 @@ print(n)')"
 	[ "$status" = 1 ] && [[ $output = *"newer version of iot"* ]]
 }
 
-@test "several runs in one stream are several runs in the store; the same run twice is refused" {
+@test "several runs in a stream are several in the store; the same run twice is refused" {
 	{ gen 100 --uuid a; gen 200 --uuid b; } | "$tool" ingest x.sqlite
 	same runs "$(sqlite3 x.sqlite 'SELECT run, uuid FROM run JOIN run_end USING (run)' | tr '\n' ' ')" "1|a 2|b "
 	dump x.sqlite >before
@@ -318,7 +318,7 @@ print(n)')"
 	dump x.sqlite | cmp - before
 }
 
-@test "random damage to lines gets the same answer from both readers, and none from the sanitizers" {
+@test "random damage to lines gets one answer from both readers, none from sanitizers" {
 	gen 40 --systems >run.jsonl
 	python3 "$root/tests/unit/damage.py" "$tool" "$asan" "${DAMAGE:-150}" <run.jsonl
 }
@@ -371,7 +371,7 @@ print(n)')"
 }
 
 # From one event to more than one transaction can hold (batch.c).
-@test "numbers of every width, what is absent, and a size that is not what was returned come back from table event in their order" {
+@test "numbers of every width, absent values and sizes come back from table event" {
 	for n in 1 2 500 700 200000; do
 		rm -f x.sqlite
 		{ run_line; python3 "$root/tests/unit/widths.py" write "$n"; end_line; } | "$tool" late x.sqlite
@@ -380,7 +380,7 @@ print(n)')"
 	done
 }
 
-@test "what is not a store is refused and left as it is: foreign, newer, older, text, corrupt, truncated, a folder" {
+@test "no store is refused and left as it is: foreign, newer, truncated, a folder" {
 	gen 3000 --uuid a >a.jsonl
 	gen 300 --uuid b >b.jsonl
 	"$tool" ingest good.sqlite <a.jsonl
@@ -427,7 +427,7 @@ print(n)')"
 	"$tool" check good.sqlite
 }
 
-@test "a store that another iot is writing is refused; a reader is not kept out and keeps nobody out" {
+@test "a store that another iot is writing is refused; readers are not kept out" {
 	gen 20000 --uuid a >a.jsonl
 	gen 100 --uuid b >b.jsonl
 	mkfifo pipe
@@ -446,7 +446,7 @@ print(n)')"
 	same events "$(sqlite3 x.sqlite 'SELECT count(*) FROM event')" "$(grep -c '"t":"event"' a.jsonl)"
 }
 
-@test "kill -9 while storing: the store opens, holds every committed event and is marked incomplete" {
+@test "kill -9 while storing: the store opens, has every committed event, is incomplete" {
 	gen 60000 >run.jsonl
 	for round in 1 2 3 4 5 6; do
 		rm -f x.sqlite* commits
@@ -501,7 +501,7 @@ print(n)')"
 	same message "$(cat err)" "stream-tool: stdout: cannot write: No space left on device"
 }
 
-@test "a symlink that somebody else planted where others can write is not followed; our own is" {
+@test "a symlink planted where others can write is not followed; our own is" {
 	[ "$(id -u)" = 0 ] || skip "root is missing: a file of another user must be made"
 	mkdir shared safe && chmod 777 shared # no sticky bit: the kernel's own protection is off
 	echo precious >victim

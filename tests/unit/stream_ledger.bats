@@ -33,28 +33,28 @@ tail_of() {
 	esac
 }
 
-@test "500 x 8 KiB written and carried away is 4096000 dirtied, however large the folios are" {
+@test "500 x 8 KiB written back is 4096000 dirtied, however large the folios are" {
 	for ((i = 0; i < 500; i++)); do ev pwrite64 $((i * 8192)) 8192; ev fs_write $((i * 8192)) 8192; done >e
 	same ledger "$(ledger_of <e)" "1|3|4096000|4096000|0|4096000|0|0|0|0"
 }
 
-@test "a write is rounded out to blocks, and what is written again while dirty is absorbed" {
+@test "a write is rounded out to blocks; bytes written again while dirty are absorbed" {
 	{ ev write 100 50; ev write 4000 200; ev write 0 4096; ev fs_write 0 8192; } >e
 	# blocks 0 | 0 and 1, of which 0 is dirty | 0 again
 	same ledger "$(ledger_of <e)" "1|3|16384|8192|8192|8192|0|0|0|0"
 }
 
-@test "a block stays with who dirtied it, not with who wrote it again or whom the bio names" {
+@test "a block stays with who dirtied it, whoever writes it again or the bio names" {
 	{ ev write 0 8192 3; ev write 4096 8192 4; ev fs_write 0 12288 5; } >e
 	same ledger "$(ledger_of <e)" "$(printf '1|3|8192|8192|0|8192|0|0|0|0\n1|4|8192|4096|4096|4096|0|0|0|0')"
 }
 
-@test "what a bio carries that nobody dirtied is unexpected, what no bio carries is dirty at the end" {
+@test "bio bytes that nobody dirtied are unexpected; bytes in no bio end up dirty" {
 	{ ev write 0 4096; ev write 40960 4096; ev fs_write 0 12288 4; } >e
 	same ledger "$(ledger_of <e)" "$(printf '1|3|8192|8192|0|4096|0|0|4096|0\n1|4|0|0|0|8192|0|0|0|8192')"
 }
 
-@test "truncated, punched and unlinked bytes are cancelled; the block that a cut goes through stays" {
+@test "truncated, punched and unlinked bytes are cancelled; a block cut through stays" {
 	{ ev write 0 40960; ev fs_truncate 10000 0; } >e
 	same truncate "$(ledger_of <e)" "1|3|40960|40960|0|0|0|28672|12288|0"
 	{ ev write 0 40960; ev fs_punch 4000 13000; } >e
@@ -63,19 +63,19 @@ tail_of() {
 	same evict "$(ledger_of <e)" "$(printf '1|3|40960|40960|0|0|0|40960|0|0\n2|3|40960|40960|0|0|0|0|40960|0')"
 }
 
-@test "direct I/O counts as dirtied and written at once, and leaves the simulation alone" {
+@test "direct I/O counts as dirtied and written at once, outside of the simulation" {
 	{ ev write 0 4096; ev write 0 8192 3 1 '"flags":1,'; ev fs_write 0 4096; } >e
 	same ledger "$(ledger_of <e)" "1|3|12288|4096|0|4096|8192|0|0|0"
 }
 
-@test "direct writes of 512 bytes touch whole blocks; what the file system submits for them is counted as it was, with its padding" {
+@test "direct writes of 512 bytes touch whole blocks; their padding is counted in W" {
 	direct() { ev fs_write "$@" | sed 's/"cause":"data"/"cause":"direct"/'; }
 	{ ev write 0 512 3 1 '"flags":1,'; direct 81920 4096; ev write 512 512 3 1 '"flags":1,'; direct 82432 512; } >e
 	same ledger "$(ledger_of <e)" "1|3|8192|0|0|0|8192|0|0|0"
 	same submitted "$(sqlite3 x.sqlite 'SELECT submitted FROM ledger')" 4608
 }
 
-@test "what is dirtied after settling had begun is late, what was dirtied before it and not written is not" {
+@test "blocks dirtied after settling had begun are late; those left from before are not" {
 	{ ev write 0 4096 3; ev write 8192 4096 3 2; ev write 4096 4096 4; ev write 0 8192 4; ev write 16384 4096 4 2; ev fs_write 16384 4096 4 2; } >e
 	{ run_line; cat e; end_line | sed 's/"horizon"/"settle_ns":'$((ts - 35))',"horizon"/'; } >x.jsonl
 	rm -f x.sqlite
@@ -85,7 +85,7 @@ tail_of() {
 }
 
 
-@test "on file systems whose folios never go dirty nothing is: memory, or calls that pass writes on" {
+@test "file systems whose folios never go dirty have none: memory, or pass-through" {
 	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
 	file() { printf '{"t":"file","id":%s,"dev":"%s","ino":%s,"gen":0}\n' "$@"; }
 	files() { file 1 0:30 1; file 2 0:31 2; file 3 7:0 3; }
@@ -100,7 +100,7 @@ tail_of() {
 " <e)" "$(held 1 8192 0; held 2 0 8192; held 3 0 8192)"
 }
 
-@test "blocks are those of the file's record, whether it comes before its operations or after; 4 KiB without one" {
+@test "block sizes are those of the file's record, early or late; 4 KiB without one" {
 	file() { printf '{"t":"file","id":1,"dev":"7:0","ino":1,"gen":0%s}\n' "${1:+,\"block\":$1}"; }
 	{ ev write 0 1500; ev write 1500 100; ev fs_write 0 2048; ev write 4096 3000; ev fs_truncate 5000 0; } >e
 	# of 1 KiB: 0 and 1, again 1 | 4 to 6, of which a cut in 4 leaves 4
@@ -116,7 +116,7 @@ tail_of() {
 	done
 }
 
-@test "what a bio carries was dirty before the run when nobody is known to have written it, and nothing went dirty without a known writer" {
+@test "a bio's bytes of no known writer were dirty before the run" {
 	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
 	starts() { sqlite3 x.sqlite 'SELECT owner, written, dirty_start, unexpected FROM ledger ORDER BY 1' | tr '\n' ' '; }
 	{ ev write 0 4096; ev fs_write 0 12288 0; ev fs_write 40960 4096 4; } >e
@@ -134,7 +134,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":$owner/")
 	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
 }
 
-@test "what a bio carries of a file that has no record was dirty before the run, unless something of unknown origin went dirty on its own device" {
+@test "a bio's bytes of a file without a record were dirty before the run" {
 	probe='{"t":"probe","name":"p","layer":"cache","target":"tp_btf/writeback_dirty_folio","chosen":1}'
 	device() { printf '{"t":"device","dev":"%s","name":"%s","type":"%s","leaf":1%s}\n' "$1" "$2" "$3" "${4:+,\"parent\":\"$4\"}"; }
 	{ ev fs_write 0 8192 0 1 '"dev":"7:1",'; ev fs_write 8192 4096 0 1 '"dev":"7:2",'; ev fs_write 0 4096 0 0 '"dev":"7:2",'; } >e
@@ -151,7 +151,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same "on nobody knows which" "$(starts 252:0)$(starts '')" "0|4096|0|4096 1|12288|0|12288 0|4096|0|4096 1|12288|0|12288 "
 }
 
-@test "mmap dirties without touching; sockets, pipes, failed calls, the VFS and other causes count nothing" {
+@test "mmap dirties without touching; sockets, pipes, failed calls, the VFS do nothing" {
 	{
 		ev dirty_mmap 4096 8192
 		ev fs_write 4096 8192
@@ -166,7 +166,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same ledger "$(ledger_of <e)" "1|3|0|8192|0|8192|0|0|0|0"
 }
 
-@test "what may be dirty is, for as much of it as a bio of somebody who is known carries before it is written or cut" {
+@test "bytes that may be dirty count as far as a known owner's bio has them" {
 	{
 		ev dirty_mmap 0 4096 | sed 's/"size":4096/"size":40960/' # block 0 is dirty, 1 to 9 may be
 		ev fs_write 0 12288                                     # 1 and 2 were
@@ -188,7 +188,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same submitted "$(sqlite3 x.sqlite 'SELECT submitted FROM ledger')" 8192
 }
 
-@test "every way of writing counts: libaio, io_uring, vectors, sendfile, splice, copy_file_range, block devices" {
+@test "every way of writing counts: libaio, io_uring, vectors, sendfile, splice, copies" {
 	i=0
 	for kind in write pwrite64 writev pwritev sendfile_out splice_out copy_out aio_write uring_write; do
 		ev $kind $((i * 4096)) 4096
@@ -212,7 +212,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same ledger "$(ledger_of <e)" "0|3|4096|0|0|4096|0|0|0|4096"
 }
 
-@test "the order is that in which operations began, also when one ends after 200000 others" {
+@test "the order is that in which operations began, also when one ends 200000 later" {
 	python3 - >e <<-'PY'
 		# The write began first and is told last: in the order of the lines its bio would be unexpected.
 		print('{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}')
@@ -223,14 +223,14 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same ledger "$(ledger_of <e)" "$(printf '1|3|4096|4096|0|4096|0|0|0|0\n2|4|819200000|4096|819195904|0|0|0|4096|0')"
 }
 
-@test "a write that waited before it made its pages dirty stands where it did that, by every way there is" {
+@test "a write that waited before it dirtied pages stands where it dirtied them" {
 	ts=0
 	# the second begins before the first bio, and is dirty 5 after that
 	{ ev write 0 4096; ev write 0 4096 3 1 '"queue_ns":15,'; ev fs_write 0 4096; ev fs_write 0 4096; } >e
 	same ledger "$(ledger_of <e)" "1|3|8192|8192|0|8192|0|0|0|0"
 }
 
-@test "a call that writes back part by part dirties a block again where two parts meet; after its end, of others, or in the cache that is unexpected" {
+@test "a call that writes back in parts dirties a block again where two parts meet" {
 	parts() { { ev "$1" 0 16384 3 1 "\"dur_ns\":25,$2"; ev fs_write 0 8192 "${3-}"; ev fs_write 4096 12288 "${3-}"; ev fs_write 4096 4096; } >e; ledger_of <e; }
 
 	for kind in sendfile_out splice_out copy_out aio_write; do
@@ -240,7 +240,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same "another's" "$(parts sendfile_out '"flags":4,' 4)" "$(printf '1|3|16384|16384|0|20480|0|0|0|4096\n1|4|0|0|0|4096|0|0|0|4096')"
 }
 
-@test "a write that is told behind the bio that carried it away was first, where it began first" {
+@test "a write reported after the bio of its bytes was first if it began first" {
 	{
 		echo '{"t":"event","ts_ns":2,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"fs_write","cause":"data"}'
 		echo '{"t":"event","ts_ns":1,"dur_ns":9,"offset":0,"bytes":4096,"owner":3,"file":1,"kind":"write","sub":"regular"}'
@@ -248,7 +248,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same ledger "$(ledger_of <e)" "1|3|4096|4096|0|4096|0|0|0|0"
 }
 
-@test "without events or without the layers that feed it there are no rows; with lost events what is left; with nothing written, a row of zeros" {
+@test "without events or their layers there are no rows; without writes, a row of zeros" {
 	ev write 0 4096 >e
 	same none "$(events=0 ledger_of </dev/null)" ""
 	lost() { printf '{"t":"lost","layer":"%s","what":"ring full","effect":"%s","n":%s}\n' "$@"; }
@@ -271,7 +271,7 @@ $(agg_line 0 1 | sed "s/\"write\",\"owner\":3/\"dirty\",\"owner\":0${1:+,\"dev\"
 	same closes "$(sqlite3 x.sqlite 'SELECT count(*) FROM ledger WHERE dirty_start + dirtied + unexpected <> written + cancelled + dirty_end')" 0
 }
 
-@test "random writes, bios, cuts and punches agree with a simulation of single blocks, and every row closes" {
+@test "random writes, bios, cuts and punches agree with a simulation of single blocks" {
 	for seed in 1 2 3 4; do
 		python3 "$root/tests/unit/ledger-model.py" $seed events >e
 		python3 "$root/tests/unit/ledger-model.py" $seed rows >wanted
@@ -286,7 +286,7 @@ parts() { sqlite3 x.sqlite "SELECT COALESCE(n.name, '-'), i.owner, i.write_bytes
 	WHERE i.write_bytes + i.fs_write_bytes + i.dev_write_bytes > 0 ORDER BY 1, i.file" | tr '\n' ' '; }
 event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}}/"; }
 
-@test "what is written back has the component of the thread that wrote the range last, whoever carries it; the rest that of its file" {
+@test "written-back bytes have the component of the thread that wrote the range last" {
 	# before any component is known | wal | 100 bytes of the table's second block | again, by a thread of no rule | one bio over all
 	{
 		event write 0 4096 ''
@@ -327,7 +327,7 @@ event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}
 	same "told again" "$(told)" "1||- 1|4096|wal 1||flush 1|40960|object "
 }
 
-@test "what several components wrote stays shared where events are missing, or do not sum to what the kernel counted" {
+@test "bytes of several components stay shared where events are missing" {
 	{
 		event write 0 4096 wal
 		event write 4096 4096 flush
@@ -357,7 +357,7 @@ event() { ev "$1" "$2" "$3" 3 "${5:-1}" | sed "s/}\$/${4:+,\"component\":\"$4\"}
 # What went to devices of each file and owner, and what of it for the first time.
 covered() { sqlite3 x.sqlite "SELECT file, owner, written + submitted, ifnull(covered, 'not known') FROM ledger ORDER BY 1, 2" | tr '\n' ' '; }
 
-@test "what of a file went to devices is counted once, whoever wrote it: 11 pages to 2, 3 direct requests that overlap by half; not of a file without a number" {
+@test "a file's device bytes count once, whoever wrote them: 11 pages to two owners" {
 	ts=0
 	both() { ev pwrite64 "$1" 4096 "$2"; ev fs_write "$1" 4096 "$2"; }
 	{
@@ -372,7 +372,7 @@ covered() { sqlite3 x.sqlite "SELECT file, owner, written + submitted, ifnull(co
 	same "covered" "$(covered)" "0|3|4096|not known 1|3|40960|4096 1|4|4096|4096 2|3|3072|2048 3|4|3145728|2097152 "
 }
 
-@test "24 GiB that lie together are all that is remembered: what is beyond is said not to be known, and what is known stays" {
+@test "24 GiB that lie together are remembered; beyond them is said to be unknown" {
 	ts=0
 	{
 		for i in {0..23}; do ev fs_write $((i << 30)) $((1 << 30)); done
