@@ -9,7 +9,7 @@ load ../lib/analyze
 setup_file() {
 	command -v python3 >/dev/null || skip "python3 is missing: install the Debian package python3-minimal"
 	make_base
-	make -s -C "$ROOT" build/stats
+	built stats
 	pair plain 1 --noise 0 0 --effect 0.5
 }
 
@@ -234,7 +234,7 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 }
 
 @test "p of two sets without overlap: 2 of 252 for 5 + 5, 2 of 70 for 4 + 4, 1 of 56" {
-	stats=$ROOT/build/stats
+	stats=$IOT_BUILD/stats
 	[ "$("$stats" p 5 1 2 3 4 5 11 12 13 14 15)" = 0.007937 ]
 	[ "$("$stats" p 4 1 2 3 4 11 12 13 14)" = 0.028571 ]
 	[ "$("$stats" p 3 1 2 3 11 12 13 14 15)" = 0.017857 ]
@@ -246,13 +246,13 @@ process 5, name lost not compared n/a" ] || { of B "who verdict percent" "$S" --
 }
 
 @test "of 500 pairs of equal runs at most 6 % differ, and 94 % of intervals hold" {
-	read -r _ _ _ wrong _ covered < <("$ROOT/build/stats" 500 5 0.015 0 20 1)
+	read -r _ _ _ wrong _ covered < <("$IOT_BUILD/stats" 500 5 0.015 0 20 1)
 	echo "wrong $wrong, covered $covered"
 	[ "$wrong" -le 30 ] && [ "$wrong" -ge 10 ] && [ "$covered" -ge 470 ]
 }
 
 @test "of 400 pairs 5 % apart with a noise of 1.5 %, five repeats find 95 % at least" {
-	read -r _ found _ < <("$ROOT/build/stats" 400 5 0.015 0.05 2 2)
+	read -r _ found _ < <("$IOT_BUILD/stats" 400 5 0.015 0.05 2 2)
 	echo "found $found"
 	[ "$found" -ge 380 ]
 }

@@ -9,7 +9,6 @@ setup_file() { make_base; }
 
 setup() { run_store; }
 
-reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 options() { "$analyze" --help | grep -oE '^ +(--[a-z-]+|-[a-z])\b' | tr -d ' '; }
 commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
@@ -275,12 +274,12 @@ complete_words() {
 	awk '/^\.nf/ { n++; on = 1; next } /^\.fi/ { on = 0 } on { gsub(/\\-/, "-"); print >("example." n) }' "$root/analyzer/iot-cookbook.7"
 	same "examples" "$(find . -name 'example.*' | wc -l)" "$(grep -c '^\.SS ' "$root/analyzer/iot-cookbook.7")"
 	for example in example.*; do
-		PATH=$root/build:$PATH bash -eu "$example" >out 2>err || fail "$(cat "$example" err)"
+		PATH=$IOT_BUILD:$PATH bash -eu "$example" >out 2>err || fail "$(cat "$example" err)"
 		empty "errors of $example" "$(cat err)"
 		[ "$(wc -l <out)" -ge 2 ] || fail "no answer: $(cat "$example" out)"
 	done
 	# bytes of a loop device come again on the disk below, and are summed once
-	bytes=$(grep -lE "(FROM|JOIN) (agg|agg_total) " example.* | while read -r example; do PATH=$root/build:$PATH bash -eu "$example"; done | awk -F'|' '{ n += $NF } END { print n }')
+	bytes=$(grep -lE "(FROM|JOIN) (agg|agg_total) " example.* | while read -r example; do PATH=$IOT_BUILD:$PATH bash -eu "$example"; done | awk -F'|' '{ n += $NF } END { print n }')
 	[ "$bytes" -gt 0 ]
 	same "bytes, in two examples" "$bytes" $(($("$analyze" sql run.sqlite "SELECT B FROM v_volume WHERE what = 'total'" --format csv | tail -n 1) * 2))
 	"$analyze" sql run.sqlite .views | awk '{ print $1 }' >views

@@ -39,7 +39,6 @@ steps() { # REPORT STORE
 	IOT_STEPS=1 "$analyze" "$1" "$2" --format csv "${limit[@]}" 2>&1 >/dev/null | sed -n 's/^\([0-9]*\) steps$/\1/p'
 }
 
-reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 # No report takes more than 2.5 times the steps for each doubling from 1 to 4 and from 4 to 16 thousand.
 grows_gently() { # PROCESSES FILES FLOWS, each a number or N: so many thousands

@@ -10,7 +10,7 @@ bats_require_minimum_version 1.5.0
 	need gnuplot gnuplot-nox
 	make_base
 	store_with "$BATS_TEST_TMPDIR/run.sqlite"
-	make -s -C "$root" build/stream-tool
+	built stream-tool
 	cd "$BATS_TEST_TMPDIR"
 	python3 "$root/tests/analyze/names.py" check "$IOT_BUILD/iot-analyze" "$IOT_BUILD/stream-tool" "$PWD/run.sqlite" "$PWD" > cases.txt || { cat cases.txt; false; }
 	grep -q '^57 names in 8 outputs: 456 cases, 0 failed$' cases.txt

@@ -4,12 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need mkfs.btrfs btrfs-progs
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run mkfs.btrfs:btrfs-progs; }
 
 generation() { btrfs inspect-internal dump-super "$IOT_IMG" | awk '$1 == "generation" { print $2 }'; }
 
@@ -544,16 +539,6 @@ in_place() { # SCRIPT
 	with_fs btrfs 320M -- body
 }
 
-# Without its programs nothing is claimed of btrfs's own bytes: they are named as what they are, have no owner, and that is said.
 @test "btrfs whose programs are not there: trees are metadata, and nobody's" {
-	need_unmounted btrfs
-	body() {
-		fs_umount
-		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json
-		same "direct" "$(written "cause = 'direct'")" 0
-		same "data" "$(written "cause = 'data'")" $((3 * 4096))
-		lost=$(q "SELECT n FROM lost WHERE what LIKE 'structure of a file system%' AND run = (SELECT run FROM r)")
-		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
-	}
-	with_fs btrfs 320M -- body
+	claims_nothing btrfs
 }

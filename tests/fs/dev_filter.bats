@@ -7,15 +7,6 @@ bats_require_minimum_version 1.5.0
 load ../lib/helper
 load ../lib/stacks
 
-setup() {
-	need_stacks
-}
-
-teardown() {
-	repeat_skipped
-	nest_down
-}
-
 value() { # WHO RATIO
 	"$analyze" amplification "$store" --table ratios --format csv | awk -F, -v who="$1" -v ratio="$2" '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } index($0, who) && $at["ratio"] == ratio { print $at["value"]; exit }'

@@ -4,13 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need fio fio
-	need python3 python3-minimal
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run fio:fio python3:python3-minimal; }
 
 # One program a case, under a name that tells it, each on a file of its own; cases.tsv: name, engine, direction, direct, bytes by fio's count.
 cases() { # FOLDER

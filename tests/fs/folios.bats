@@ -6,14 +6,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need python3 python3-minimal
-	need mkfs.xfs xfsprogs
-	need mkfs.btrfs btrfs-progs
-	cd "$BATS_TEST_TMPDIR"
-	store=$PWD/run.sqlite
-}
+setup() { own_run python3:python3-minimal mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs; }
 
 # Runs scenes in a file system, each in a folder of its own. What was dirtied was written, but for what each of these files has dropped, in bytes.
 scenes() { # FS FILE=BYTES...

@@ -5,15 +5,6 @@
 load ../lib/helper
 load ../lib/stacks
 
-setup() {
-	need_stacks
-}
-
-teardown() {
-	repeat_skipped
-	nest_down
-}
-
 # Runs a command, and holds what it is said to have cost against both counters: its own device's, and the disk's.
 measure() { # WHO COMMAND...
 	local who=$1 inner outer
@@ -48,7 +39,7 @@ measure() { # WHO COMMAND...
 	done
 }
 
-@test "two writers of a loop device on ext4 and btrfs: P is the disk's, each has its own" {
+@test "two writers of a loop device on ext4, btrfs: P is the disk's, each has its own" {
 	local outer before direct
 
 	for direct in on off; do

@@ -6,12 +6,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need python3 python3-minimal
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run python3:python3-minimal; }
 
 load_make() {
 	cat > small.py <<-'P'

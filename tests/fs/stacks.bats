@@ -25,8 +25,6 @@ wrote() { IOT_DEV=$leaf dev_wrote; }
 on_leaf() { total bytes "kind = '$1' AND dev = '$leaf_no' AND $2"; }
 on_top() { total bytes "kind = '$1' AND dev = '$volume_no' AND $2"; }
 
-nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
-
 # ./one and ./two, and turns.py for them. DIR write N: every second page of DIR/f from page N on, 64 of them. DIR direct: 64 KiB of DIR/d
 # at each place that a page has in a chunk of 64 KiB, with O_DIRECT; DIR again: reads them.
 in_turns() {

@@ -4,12 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need mkfs.xfs xfsprogs
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run mkfs.xfs:xfsprogs; }
 
 # What of the log is on the image, by structure: LOG_RECORDS of before are left out.
 log_on_image() { # LOG_RECORDS
@@ -294,16 +289,6 @@ two_kinds_of_writes() {
 	with_fs xfs 320M -- body
 }
 
-# Without its programs nothing is claimed of XFS's own bytes: they are named as what they are, have no owner, and that is said.
 @test "XFS whose programs are not there: the log is the log, and nobody's" {
-	need_unmounted xfs
-	body() {
-		fs_umount
-		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json
-		same "direct" "$(written "cause = 'direct'")" 0
-		same "data" "$(written "cause = 'data'")" $((3 * 4096))
-		lost=$(q "SELECT n FROM lost WHERE what LIKE 'structure of a file system%' AND run = (SELECT run FROM r)")
-		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
-	}
-	with_fs xfs 320M -- body
+	claims_nothing xfs
 }

@@ -2,8 +2,10 @@
 # analyze.bash: stores with known answers, and short ways to ask for one number.
 
 bats_require_minimum_version 1.5.0
-ROOT=$BATS_TEST_DIRNAME/../..
-ANALYZE=$ROOT/build/iot-analyze
+# shellcheck source=tests/lib/build.bash
+. "${BASH_SOURCE[0]%/*}/build.bash"
+ROOT=$root
+ANALYZE=$IOT_BUILD/iot-analyze
 
 # An empty store, made by the program itself: one small run is ingested and taken out again.
 make_store() {

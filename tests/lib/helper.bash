@@ -2,13 +2,13 @@
 # helper.bash - what every test file loads: where things are, skips that name what is missing, and questions to a store.
 # shellcheck shell=bash
 
-root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
-export IOT_BUILD=${IOT_BUILD:-$root/build}
+# shellcheck source=tests/lib/build.bash
+. "${BASH_SOURCE[0]%/*}/build.bash"
 trace=$IOT_BUILD/iot-trace analyze=$IOT_BUILD/iot-analyze io=$IOT_BUILD/iot-io
-export trace analyze io root
+export trace analyze io
 # Images in memory: what reaches the loop device is then all that is measured, and nothing waits for a disk.
 export IOT_IMG_DIR=${IOT_IMG_DIR:-/dev/shm}
-# shellcheck source=workloads/scenario.sh
+# shellcheck source=workloads/scenario.sh disable=SC2154 # build.bash knows root
 . "$root/workloads/scenario.sh"
 
 need() { # PROGRAM PACKAGE
@@ -18,6 +18,16 @@ need() { # PROGRAM PACKAGE
 # Some tests are about what sanitizers change.
 need_plain() { # PROGRAM WHY
 	! grep -q __asan_init "$1" || skip "a build without sanitizers is missing: $2"
+}
+
+# What a test that traces begins with: what it needs beside a tracer, and a folder of its own, where its store is.
+own_run() { # [PROGRAM:PACKAGE...]
+	local one
+
+	need_tracer
+	for one; do need "${one%:*}" "${one#*:}"; done
+	cd "$BATS_TEST_TMPDIR" || return 1
+	store=$BATS_TEST_TMPDIR/run.sqlite
 }
 
 need_root() {
@@ -125,6 +135,28 @@ all_known() { # DEVICE_DELTA
 	"$analyze" verify "$store" > verify.txt 2>&1 || fail "verify, status $?: $(grep MISMATCH verify.txt || cat verify.txt)"
 }
 
+# The run lost nothing, but for losses of one name.
+nothing_lost() { # [NAME]
+	empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND what <> '${1-}' AND run = (SELECT run FROM r)")"
+}
+
+# A file system whose programs are not attached: its own bytes are named as what they are, have no owner, and the run says so.
+claims_nothing() { # TYPE
+	need_unmounted "$1"
+	body() {
+		fs_umount
+		traced --dev "${IOT_DEV#/dev/}" -- sh -c "mount $IOT_DEV $IOT_MNT; $io --api odsync --file $IOT_MNT/f --count 3; umount $IOT_MNT" > ledger.json
+		same "direct" "$(written "cause = 'direct'")" 0
+		same "data" "$(written "cause = 'data'")" $((3 * 4096))
+		lost=$(q "SELECT n FROM lost WHERE what LIKE 'structure of a file system%' AND run = (SELECT run FROM r)")
+		[ "${lost:-0}" -gt 0 ] || fail "not said: $(q "SELECT layer, what, n FROM lost WHERE n > 0")"
+	}
+	with_fs "$1" 320M -- body
+}
+
+# The reports of the analyzer, one a line.
+reports() { "$analyze" --help | sed -n '/^reports:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+
 # A number of an iot-io ledger: ledger FILE written
 ledger() { # FILE KEY
 	sqlite3 :memory: "SELECT json_extract(readfile('$1'), '\$.$2');"
@@ -144,6 +176,17 @@ wait_for() { # COMMAND: until it succeeds, 10 s at most
 	done
 	: "$i"
 	fail "waited in vain for: $*"
+}
+
+until_true() { # COMMAND: until it succeeds, 60 s at most
+	local i
+
+	for i in {1..1200}; do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	: "$i"
+	fail "never true: $*"
 }
 
 # Device bytes written since dev_mark.

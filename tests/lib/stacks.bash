@@ -7,11 +7,14 @@ images=() leaves=() volumes=() arrays=() leaf='' leaf_no='' volume='' volume_no=
 mounts=() upper=() disk='' disk_no='' top='' top_no='' at='' nest_options='' # of nest
 
 # For tests that need several devices: the store and everything else is in the test's own folder.
-need_stacks() {
-	need_tracer
-	need losetup mount
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+need_stacks() { own_run losetup:mount; }
+
+# A file of tests that needs no more than that, and nest, has no setup() and teardown() of its own.
+setup() { need_stacks; }
+
+teardown() {
+	repeat_skipped
+	nest_down
 }
 
 # Releases all of it; of MOUNTs, the one that was made last comes first.

@@ -2,14 +2,15 @@
 # stream.bash - what the tests of the stream library share.
 # shellcheck shell=bash
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-tool=$root/build/stream-tool
-asan=$root/build/stream-tool-asan
-export root tool asan
+# shellcheck source=tests/lib/build.bash
+. "${BASH_SOURCE[0]%/*}/build.bash"
+tool=$IOT_BUILD/stream-tool
+asan=$IOT_BUILD/stream-tool-asan
+export tool asan
 export ASAN_OPTIONS=detect_leaks=1
 
 setup_file() {
-	make -s -C "$root" build/stream-tool build/stream-tool-asan >&2
+	built stream-tool stream-tool-asan
 }
 
 setup() {

@@ -7,9 +7,7 @@ load ../lib/helper
 load ../lib/stacks
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run
 	mnt=$BATS_TEST_TMPDIR/mnt
 	mkdir "$mnt"
 	group=''

@@ -5,11 +5,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 # The sentences about something of the newest run, and the experiments
 said() { "$analyze" explain "$store" --format tsv "${@:2}" | awk -F'\t' -v a="$1" '$1 == a { print $2 }'; }

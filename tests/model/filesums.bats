@@ -4,12 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need python3 python3-minimal
-	cd "$BATS_TEST_TMPDIR" || return 1
-	store=$PWD/run.sqlite
-}
+setup() { own_run python3:python3-minimal; }
 
 modes=("--ring 16M" "--no-events" "--ring 64K")
 
@@ -282,7 +277,7 @@ places=23808
 }
 
 @test "30,000 files dirtied by a stranger before the run are no loss (defect 21)" {
-	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
+	built forker
 	body() {
 		for try in 1 2 3 4 5; do # a sync of somebody else may come before the run
 			mkdir -m 777 "$IOT_MNT/theirs"

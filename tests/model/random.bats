@@ -10,7 +10,7 @@ setup() {
 	need_tracer
 	cd "$BATS_TEST_TMPDIR"
 	need python3 python3-minimal
-	make -C "$root" --no-print-directory "$IOT_BUILD/random-worker" B="$IOT_BUILD" || fail "random-worker cannot be built"
+	built random-worker
 	first=${IOT_RANDOM_SEED:-1}
 	programs="$root/tests/model/random-programs.py"
 }

@@ -6,9 +6,7 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run
 	export IOT_TMPFS=$BATS_TEST_TMPDIR/memory
 	mkdir memory
 	mount -t tmpfs tmpfs memory

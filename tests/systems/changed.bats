@@ -5,10 +5,7 @@
 load ../lib/stacks
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-}
+setup() { own_run; }
 
 # Three repeats on fresh file systems, into one store, with a label.
 repeats() { # LABEL STORE MKFS_OPTION COMMAND...

@@ -5,11 +5,7 @@
 load ../lib/loads
 bats_require_minimum_version 1.5.0
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 teardown() {
 	local work
@@ -103,10 +99,8 @@ report_sql() {
 	sqlite3 :memory: -cmd '.mode csv' -cmd ".import $BATS_TEST_TMPDIR/report.csv t" -cmd '.mode list' "$3"
 }
 
-# Requests of libaio that are under way when a run ends are no gap in what the devices moved.
-nothing_lost() {
-	empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND what <> 'libaio completion never seen' AND run = (SELECT run FROM r)")"
-}
+# Requests of libaio that are under way when a run ends leave no gap in the devices' bytes: this loss is none here.
+UNDER_WAY='libaio completion never seen'
 
 # What an idle server writes on a drive: some commits. One of btrfs is at least two blocks of log trees, in two copies, and the superblock.
 declare -gA idle_bytes=([ext4]=65536 [xfs]=65536 [btrfs]=262144)
@@ -150,7 +144,7 @@ verified() {
 charged_to() { # SYSTEM
 	local all mine
 
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	all=$(wrote 1)
 	mine=$(wrote "p.system = '$1'")
 	counted
@@ -283,7 +277,7 @@ mostly() { # WHAT DEVICES CONDITION
 			cd / && setpriv --reuid=postgres --regid=postgres --init-groups $(ls -d /usr/lib/postgresql/*/bin | tail -n 1)/pg_basebackup \
 				-h $IOT_WORK-a/run -p 55632 -U postgres -D $IOT_MNT/copy -X fetch -c fast || exit 1
 			wait"
-		nothing_lost
+		nothing_lost "$UNDER_WAY"
 		for one in a b; do
 			data=$(cd "$IOT_WORK-$one/mnt/d1/data" && pwd -P)
 			mostly "bytes of $one" "$(device_list "$IOT_WORK-$one")" "p.instance = '$data'"
@@ -423,7 +417,7 @@ etcd_functions='
 			wait $server
 			exit 0'
 		same "status of the first server" "$(cat status)" 137
-		nothing_lost
+		nothing_lost "$UNDER_WAY"
 		same "device bytes" "$(moved write "'$IOT_DEVNO'" 1)" "$(dev_wrote)"
 		mostly "bytes of etcd" "'$IOT_DEVNO'" "p.system = 'etcd' AND p.instance = '$IOT_MNT/data'"
 		for pid in $(cat servers); do
@@ -499,7 +493,7 @@ memory_group() {
 @test "--system keeps one system and lumps the rest; an unknown name is refused" {
 	system_up etcd
 	traced_load --system etcd -- small-one 1009
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	counted
 	same "device bytes" "$(wrote 1)" "$kernel"
 	[ $(($(wrote "p.system = 'etcd'") * 100)) -ge $((delta * 99)) ] || fail "$(wrote "p.system = 'etcd'") of $delta: $(q "SELECT c.owner, c.comm, c.cause, SUM(c.bytes) FROM c
@@ -596,7 +590,7 @@ g.close()"
 		for part in osdlike-op osdlike-kv stranger; do cp "$io" $part; done
 		dev_mark
 		traced --systems raw.json -- ./load
-		nothing_lost
+		nothing_lost "$UNDER_WAY"
 		same "device bytes" "$(q "SELECT SUM(bytes) FROM c WHERE kind = 'block_write' AND dev = '$IOT_DEVNO'")" "$(dev_wrote)"
 		same "object" "$(component fs_write_bytes raw object) $(component write_bytes raw object)" "122880 122880"
 		same "wal" "$(component fs_write_bytes raw wal) $(component write_bytes raw wal)" "69632 69632"
@@ -764,7 +758,7 @@ only_ceph() {
 	settled "$IOT_WORK-a" "$IOT_WORK-b"
 	traced --all --ring 64M -- sh -c "IOT_WORK=$IOT_WORK-b '$root/workloads/etcd.sh' load small-one 1009 >b.json &
 		IOT_WORK=$IOT_WORK-a '$root/workloads/ceph.sh' load small 1009 >a.json; wait"
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	for one in a b; do
 		system=$(cat "$IOT_WORK-$one/system")
 		devices=$(device_list "$IOT_WORK-$one")
@@ -899,7 +893,7 @@ reads_charged_to() { # WORKLOAD SYSTEM PROFILE...
 	system_up "$1"
 	"$root/workloads/$1.sh" prepare "${@:3}"
 	traced_load "${@:3}"
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	all=$(q "SELECT SUM(c.bytes) FROM c WHERE c.kind = 'block_read' AND c.dev IN ($(device_list))")
 	mine=$(q "SELECT SUM(c.bytes) FROM c JOIN process p ON p.run = (SELECT run FROM r) AND p.id = c.owner
 		WHERE c.kind = 'block_read' AND p.system = '$2' AND c.dev IN ($(device_list))")
@@ -952,7 +946,7 @@ btrfs	metadata: extent_tree	64	8192
 drives_explained() { # DATA_LOW DATA_HIGH
 	local drive fs part low high
 
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	verified
 	same "puts" "$(led write_ops)" 500
 	for drive in $(awk '$1 == "loop" { sub("/dev/", "", $3); print $3 }' "$IOT_WORK/undo"); do
@@ -1088,7 +1082,7 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 	kernel_trace begin
 	traced_load bulk
 	kernel_trace end
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	all=$(wrote 1)
 	mine=$(wrote "p.system = '$2'")
 	read -r queued total < <(named_threads block_bio_queue "$3")
@@ -1110,7 +1104,7 @@ substring_misses() { # WORKLOAD SYSTEM WORD
 	[ "$status" != 77 ] && ! grep -q 'skipped: ' log || skip "$(sed -n 's/.*skipped: //p' log | paste -sd ';')"
 	[ "$status" = 0 ] || fail "$(tail -n 20 log)"
 	store=$out/run.sqlite
-	nothing_lost
+	nothing_lost "$UNDER_WAY"
 	same "runs" "$(sql "SELECT COUNT(*) FROM run")" 1
 	for word in minio ceph etcd postgresql gluster; do
 		[ "$(grep -cE "^$word " tables)" -ge 4 ] || fail "$word is not in each of the tables"

@@ -12,7 +12,7 @@ tool=$IOT_BUILD/stream-tool
 as_stranger() { setpriv --reuid=$STRANGER --regid=$STRANGER --clear-groups "$@"; }
 
 setup_file() {
-	make -s -C "$root" build/stream-tool >&2
+	built stream-tool
 	for uuid in a b; do
 		"$root/tests/lib/gen-run.py" 60 --uuid $uuid >"$BATS_FILE_TMPDIR/$uuid.jsonl"
 		"$analyze" ingest "$BATS_FILE_TMPDIR/$uuid.sqlite" "$BATS_FILE_TMPDIR/$uuid.jsonl"
@@ -639,11 +639,11 @@ spy() { # NAME
 }
 
 @test "a server's folder exchanged for a symbolic link is not looked into" {
-	make -s -C "$root" build/tests/detect >&2
+	built tests/detect
 	mkdir -p theirs/data/base/5 theirs/data/global
 	echo 15 >theirs/data/PG_VERSION
 	touch theirs/data/base/5/1 theirs/data/global/pg_control
-	how() { "$root/build/tests/detect" file postgres:server "$1" | awk '{ print $NF }'; }
+	how() { "$IOT_BUILD/tests/detect" file postgres:server "$1" | awk '{ print $NF }'; }
 	same "the folder itself" "$(how "$place/theirs/data/base/5/1")" root
 	mv theirs/data theirs/away
 	ln -s away theirs/data

@@ -3,11 +3,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$PWD/run.sqlite
-}
+setup() { own_run; }
 
 # Rows of the ledger's calls of io_uring and libaio that the run has otherwise, and rows that only the run has.
 differences() { # LEDGER COMM

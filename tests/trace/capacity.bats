@@ -42,10 +42,8 @@ rows() {
 elsewhere="aio_times btrfs_blocks btrfs_extents btrfs_inodes btrfs_mounts btrfs_unsent flows numbers socket_roles tasks functions cell_index stated xfs_checkpoints xfs_inodes xfs_items xfs_logs xfs_sync_writes want_groups want_paths on_disk"
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-	make -s -C "$root" B="$IOT_BUILD" "$IOT_BUILD/forker" || fail "forker cannot be built"
+	own_run
+	built forker
 	for name in early late reap; do ln -sf "$io" $name; done
 	cp "$IOT_BUILD/forker" "$root/Makefile" .
 	export early_s=$((2 * 1000 * 4096 + 64 * 65536 + 3 * 500 * 4096)) late_s=$((1024 * 1024 + 2 * 64 * 4096))

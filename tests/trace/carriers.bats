@@ -3,11 +3,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 # Bytes written to the device by carrier, cause and owner, as the report's table has them; empty: any.
 carried() { # CARRIER CAUSE WHO

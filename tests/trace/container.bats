@@ -6,10 +6,7 @@ load ../lib/helper
 load ../lib/stacks
 
 setup() {
-	need_tracer
-	need unshare util-linux
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run unshare:util-linux
 	mkdir merged plain below
 	grep -qw overlay /proc/filesystems || modprobe overlay 2>/dev/null || skip "overlayfs is missing"
 }

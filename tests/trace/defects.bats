@@ -203,7 +203,7 @@ for i in range(23):
 
 @test "too many dirty files: those without a place are a loss and a bound (defect 41)" {
 	need_tracer
-	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
+	built forker
 	body() {
 		mkdir "$IOT_MNT/d"
 		traced --table writers=1024 -- sh -c "$IOT_BUILD/forker 3000 files $IOT_MNT/d; dd if=/dev/zero of=$IOT_MNT/f bs=4k count=100 status=none"

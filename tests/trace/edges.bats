@@ -4,12 +4,7 @@
 load ../lib/helper
 bats_require_minimum_version 1.5.0
 
-setup() {
-	need_tracer
-	need fio fio
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run fio:fio; }
 
 teardown() {
 	repeat_skipped

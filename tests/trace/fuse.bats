@@ -3,12 +3,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need bindfs bindfs
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run bindfs:bindfs; }
 
 writes() { echo dd if=/dev/zero "of=$IOT_MNT/over/$1" bs=64k count=20 conv=fsync status=none; }
 

@@ -5,11 +5,7 @@
 bats_require_minimum_version 1.5.0
 load ../lib/helper
 
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	need_tracer
-	need python3 python3
-}
+setup() { own_run python3:python3-minimal; }
 
 # Writes 8 MiB, is nobody known for as long as is said, opens a database, and writes 1 MiB more: 9,437,184 bytes.
 late() { # SECONDS

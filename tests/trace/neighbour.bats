@@ -7,14 +7,10 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	need setpriv util-linux
-	need fio fio
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run setpriv:util-linux fio:fio
 	postgres=$(find /usr/lib/postgresql/*/bin/postgres 2>/dev/null | tail -1)
 	[ -n "$postgres" ] || skip "postgres is missing: install the Debian package postgresql"
-	make -C "$root" --no-print-directory "$IOT_BUILD/forker" B="$IOT_BUILD" || fail "forker cannot be built"
+	built forker
 	processes=1500 files=10000 calls=2000
 	[ "${IOT_NEIGHBOUR-}" != full ] || processes=50000 files=300000 calls=100000
 	export BATS_TEST_TIMEOUT=3600

@@ -5,12 +5,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	need python3 python3-minimal
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run python3:python3-minimal; }
 
 teardown() {
 	repeat_skipped
@@ -50,7 +45,6 @@ flow_of() { # PID COLUMNS
 
 # A preemptible kernel skips a program where a thread was preempted inside the same one, and counts it.
 SKIPPED='program skipped by the kernel'
-nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r) AND what <> '$SKIPPED'")"; }
 
 # Numbers that must be equal; where the run says that programs were skipped, none may be too large.
 same_bytes() { # WHAT GOT WANTED
@@ -63,7 +57,7 @@ same_bytes() { # WHAT GOT WANTED
 
 # Both sides have every byte, in the sums and in the flows, once.
 exact() {
-	nothing_lost
+	nothing_lost "$SKIPPED"
 	same_bytes "bytes of the client" "$(moved "$client_pid")" "$client_sent $client_received $client_sent $client_received"
 	same_bytes "bytes of the server" "$(moved "$server_pid")" "$server_sent $server_received $server_sent $server_received"
 }

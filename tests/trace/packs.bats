@@ -6,9 +6,7 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run
 	for name in loop here there seldom; do head -c 500003 /dev/zero >$name.dat; done
 }
 
@@ -69,7 +67,7 @@ events() {
 }
 
 @test "batches read while they are written: each event comes once, or is counted" {
-	make -C "$root" --no-print-directory "$IOT_BUILD/packs" B="$IOT_BUILD" || fail "packs cannot be built"
+	built packs
 	for seed in 1 2 3; do
 		said=$("$IOT_BUILD/packs" 300000 $seed) || fail "$said"
 		read -r from_ring from_packs missing <<<"$said"

@@ -5,10 +5,7 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	need python3 python3-minimal
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run python3:python3-minimal
 	export place=$BATS_TEST_TMPDIR
 	poker >poker.py
 	export -f filled poked

@@ -4,11 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 # Nothing of the scenario's file system is in the page cache; programs are.
 cold() {

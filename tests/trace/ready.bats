@@ -4,21 +4,12 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$PWD/run.sqlite pids=()
+	own_run
+	pids=()
 }
 
 teardown() {
 	[ "${#pids[@]}" = 0 ] || kill "${pids[@]}" 2>/dev/null || :
-}
-
-until_true() { # COMMAND...
-	for _ in $(seq 1200); do
-		! "$@" || return 0
-		sleep 0.05
-	done
-	fail "never came: $*"
 }
 
 lacks() { [ ! -e "$1" ]; }

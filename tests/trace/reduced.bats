@@ -4,11 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 # What both tiers must get right: S by the ledger of the load, B and the processes by the kernel's counters.
 exact() { # DEVICE_DELTA

@@ -5,12 +5,7 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	need python3 python3-minimal
-	need mkfs.xfs xfsprogs
-	need mkfs.btrfs btrfs-progs
-	cd "$BATS_TEST_TMPDIR"
-	store=$PWD/run.sqlite
+	own_run python3:python3-minimal mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs
 	export WANT=$PWD/want
 }
 

@@ -5,11 +5,7 @@
 bats_require_minimum_version 1.5.0
 load ../lib/helper
 
-setup() {
-	cd "$BATS_TEST_TMPDIR"
-	need_tracer
-	need python3 python3
-}
+setup() { own_run python3:python3-minimal; }
 
 # Of N calls a sixteenth is timed, give or take five standard deviations of a binomial distribution: it is outside once in a million.
 @test "of calls in rhythms of 2 to 32, a sixteenth of each kind is timed" {

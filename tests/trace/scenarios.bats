@@ -5,11 +5,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 # At least 99.9 % of what the device wrote has an owner.
 attributed() {
@@ -26,8 +22,6 @@ covered() { # DEVICE_DELTA
 	same "the stored counter" "$(sql "SELECT end_value - begin_value FROM truth
 		WHERE source = '/sys/block/${IOT_DEV#/dev/}/stat' AND what = 'write_bytes' AND run = (SELECT MAX(run) FROM run)")" "$1"
 }
-
-nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
 
 # One value of a report in CSV: csv_value COLUMN CONDITION < report.csv
 csv_value() {
@@ -644,7 +638,7 @@ api_bytes() {
 }
 
 @test "guest: a thread that leaves long after the last live one is remembered" {
-	make -C "$root" --no-print-directory "$IOT_BUILD/leaver" B="$IOT_BUILD" || fail "leaver cannot be built"
+	built leaver
 	body() {
 		mkfifo go
 		cat > leave.sh <<-EOF

@@ -4,11 +4,7 @@
 
 load ../lib/helper
 
-setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
-}
+setup() { own_run; }
 
 # A command that moves no byte of a file.
 attributes() { # FILE_SYSTEM

@@ -5,9 +5,7 @@ load ../lib/helper
 bats_require_minimum_version 1.5.0
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run
 	mounted=
 }
 

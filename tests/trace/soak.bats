@@ -31,7 +31,7 @@ rounds_of() { # SECONDS STORE
 	need_plain "$trace" "they keep memory that was freed"
 	cd "$BATS_TEST_TMPDIR"
 	store=$PWD/run.sqlite
-	make -s -C "$root" B="$IOT_BUILD" "$IOT_BUILD/forker" || fail "forker cannot be built"
+	built forker
 	cp "$IOT_BUILD/forker" .
 	cp "$io" io
 	head -c 4096 /dev/zero >small

@@ -4,15 +4,11 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run
 	forker=$IOT_BUILD/forker
-	make -C "$root" --no-print-directory "$forker" B="$IOT_BUILD" || fail "forker cannot be built"
+	built forker
 	head -c 4096 /dev/zero >small
 }
-
-nothing_lost() { empty "lost" "$(q "SELECT layer, what, n FROM lost WHERE n > 0 AND run = (SELECT run FROM r)")"; }
 
 # Processes of a name, those that others stand for too.
 programs() { # NAME

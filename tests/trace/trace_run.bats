@@ -4,9 +4,7 @@
 load ../lib/helper
 
 setup() {
-	need_tracer
-	cd "$BATS_TEST_TMPDIR"
-	store=$BATS_TEST_TMPDIR/run.sqlite
+	own_run
 	tracer=
 	mounted=
 }
@@ -26,15 +24,6 @@ start() { # TRACER OPTIONS
 		sleep 0.1
 	done
 	fail "not attached: $(cat trace.log)"
-}
-
-# Waits until a test is true, 20 s at most.
-until_true() { # COMMAND
-	for _ in $(seq 200); do
-		if "$@"; then return; fi
-		sleep 0.1
-	done
-	fail "never true: $*"
 }
 
 # Waits for the tracer: its status is in $status.

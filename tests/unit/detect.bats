@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # Detection of storage systems: rules, processes, threads, files, real servers, hostile input. No tracing here.
 
-setup_file() {
-	cd "$BATS_TEST_DIRNAME/../.."
-	make -s build/tests/detect build/tests/detect-asan
-}
+load ../lib/build
+
+setup_file() { built tests/detect tests/detect-asan; }
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/../.."
-	detect=$PWD/build/tests/detect
-	asan=$PWD/build/tests/detect-asan
+	detect=$IOT_BUILD/tests/detect
+	asan=$IOT_BUILD/tests/detect-asan
 	T=$BATS_TEST_TMPDIR
 	pids=()
 }

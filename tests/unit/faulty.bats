@@ -7,7 +7,7 @@
 load ../lib/helper
 
 setup_file() {
-	make -s -C "$root" build/faulty.so build/faulty-run >&2
+	built faulty.so faulty-run
 }
 
 setup() {
@@ -27,7 +27,7 @@ teardown() {
 
 @test "ingest and readers with one fault each: sound stores, honest status, run again" {
 	# shellcheck disable=SC2086 # words
-	"$root/build/faulty-run" "$root/build/faulty.so" "$analyze" a.jsonl b.jsonl . ${IOT_FAULTS-} >said || { cat said; false; }
+	"$IOT_BUILD/faulty-run" "$IOT_BUILD/faulty.so" "$analyze" a.jsonl b.jsonl . ${IOT_FAULTS-} >said || { cat said; false; }
 	tail -n 1 said | sed 's/^/# /' >&3
 	[ -n "${IOT_FAULTS-}" ] || grep -qE '^[0-9]{3,} faults: ' said
 }
@@ -41,7 +41,7 @@ teardown() {
 		n=$((n + 1))
 		rm -f x.sqlite*
 		status=0
-		FAULTY="fsync $n -1" LD_PRELOAD=$root/build/faulty.so "$analyze" ingest x.sqlite b.jsonl 2>/dev/null 99>&1 || status=$?
+		FAULTY="fsync $n -1" LD_PRELOAD=$IOT_BUILD/faulty.so "$analyze" ingest x.sqlite b.jsonl 2>/dev/null 99>&1 || status=$?
 		[ "$status" != 0 ] || break
 		same status "$status" 137
 		[ -s x.sqlite ] || continue
@@ -63,7 +63,7 @@ killed_at() { # CALL LEFT COMMAND...
 	while :; do
 		n=$((n + 1)) status=0
 		rm -f new.sqlite
-		FAULTY="$call $n -1" LD_PRELOAD=$root/build/faulty.so "$@" 2>err 99>&1 || status=$?
+		FAULTY="$call $n -1" LD_PRELOAD=$IOT_BUILD/faulty.so "$@" 2>err 99>&1 || status=$?
 		same "killed at $call $n: the store" "$(sqlite3 a.sqlite 'PRAGMA quick_check; SELECT count(*) FROM run_end')" $'ok\n1'
 		[ ! -e new.sqlite ] || same "the new one" "$(sqlite3 new.sqlite 'PRAGMA quick_check; SELECT count(*) FROM run_end')" $'ok\n1'
 		[ "$status" != 0 ] || break
@@ -95,10 +95,10 @@ killed_at() { # CALL LEFT COMMAND...
 	sed '1s/node1/node2/' b.jsonl | "$analyze" ingest b.sqlite
 	for command in "migrate a.sqlite" "merge new.sqlite a.sqlite b.sqlite"; do
 		# shellcheck disable=SC2086 # words
-		FAULTY="tmpfile 1 95+" LD_PRELOAD=$root/build/faulty.so timeout -s KILL 60 strace -o /dev/null -e trace=renameat,renameat2 -e inject=renameat,renameat2:error=EIO:signal=KILL \
+		FAULTY="tmpfile 1 95+" LD_PRELOAD=$IOT_BUILD/faulty.so timeout -s KILL 60 strace -o /dev/null -e trace=renameat,renameat2 -e inject=renameat,renameat2:error=EIO:signal=KILL \
 			"$analyze" $command 99>/dev/null || :
 		n=$((n + $(find . -name '.iot-*' | wc -l)))
-		FAULTY="tmpfile 1 95+" LD_PRELOAD=$root/build/faulty.so "$analyze" $command 99>/dev/null
+		FAULTY="tmpfile 1 95+" LD_PRELOAD=$IOT_BUILD/faulty.so "$analyze" $command 99>/dev/null
 		[ -z "$(find . -name '.iot-*')" ]
 	done
 	same "left by two kills" "$n" 2
@@ -131,7 +131,7 @@ ends_of_memory() { # NAME COMMAND...
 		rm -f new.sqlite
 		status=0
 		: >fired
-		FAULTY="malloc $n 12+" LD_PRELOAD=$root/build/faulty.so "$@" >said 2>err 99>fired </dev/null || status=$?
+		FAULTY="malloc $n 12+" LD_PRELOAD=$IOT_BUILD/faulty.so "$@" >said 2>err 99>fired </dev/null || status=$?
 		[ -s fired ] || break
 		if [ "$status" = 0 ]; then
 			cmp said whole >&2 || fail "$name, from malloc $n on: exit status 0, but another answer"
@@ -168,7 +168,7 @@ ends_of_memory() { # NAME COMMAND...
 	END
 	"$trace" --systems >whole # processes come and go
 	while read -r n; do
-		run env FAULTY="malloc $n 12+" LD_PRELOAD="$root/build/faulty.so" "$trace" --systems 99>/dev/null
+		run env FAULTY="malloc $n 12+" LD_PRELOAD="$IOT_BUILD/faulty.so" "$trace" --systems 99>/dev/null
 		[ "$status" = 1 ] && [[ $output == *[Mm]emory* && $output != *"not JSON"* ]] || fail "--systems, from malloc $n on: $status $output"
 	done < <(seq 1 97 2500)
 	echo "# $faults faults" >&3
