@@ -46,8 +46,22 @@ inc_tracer/systems := -Ibase -Istream
 inc_analyzer := -Ibase -Istream
 inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
 inc_tests/model := -Iworkloads
+# The rooms of bpf/, each with those whose headers it may include: what all programs stand on, what the running thread is at, pages and their
+# owners, what file systems say of theirs, bytes that go dirty, calls, bios and requests, one file system each; then what is compiled.
+inc_bpf/core := $(addprefix -Ibpf/,core)
+inc_bpf/task := $(addprefix -Ibpf/,task core)
+inc_bpf/page := $(addprefix -Ibpf/,page task core)
+inc_bpf/fs := $(addprefix -Ibpf/,fs page task core)
+inc_bpf/dirty := $(addprefix -Ibpf/,dirty fs page task core)
+inc_bpf/call := $(addprefix -Ibpf/,call dirty fs page task core)
+inc_bpf/block := $(addprefix -Ibpf/,block dirty fs page task core)
+inc_bpf/fs/ext4 := $(addprefix -Ibpf/,fs/ext4 call dirty fs page task core)
+inc_bpf/fs/xfs := $(addprefix -Ibpf/,fs/xfs call dirty fs page task core)
+inc_bpf/fs/btrfs := $(addprefix -Ibpf/,fs/btrfs call dirty fs page task core)
+inc_bpf/object := $(addprefix -Ibpf/,object block call dirty fs page task core)
+inc_bpf/reduced := $(addprefix -Ibpf/,reduced object block call dirty fs page task core)
 includes = $(inc_$(patsubst %/,%,$(dir $1)))
-# For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/arch.h).
+# For another architecture: make CC=aarch64-linux-gnu-gcc B=build/arm64. The kernel side is compiled for that of $(CC) (bpf/core/arch.h).
 machine := $(shell $(CC) -dumpmachine 2>/dev/null)
 target := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(firstword $(subst -, ,$(machine)))))
 # -g makes BTF, which the loader needs, and DWARF, which it passes over: that is made small instead of being taken out by a tool of its own, and
@@ -56,9 +70,11 @@ BPF_DEBUG := -g -gz -gno-column-info -fdebug-compilation-dir=.
 BPFFLAGS := -std=gnu11 -O2 $(BPF_DEBUG) -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_$(target) -Wall -Wno-unused-function -Ibpf \
 	-I/usr/include/$(machine) -I/usr/$(machine)/include
 
-bpf_parts := core net syscall uring cache block # of calls.bpf.c and pages.bpf.c
-bpf_src := $(sort $(filter-out $(bpf_parts:%=bpf/%.bpf.c),$(wildcard bpf/*.bpf.c)))
-bpf_obj := $(bpf_src:bpf/%.bpf.c=$(B)/bpf/%.bpf.o) $(patsubst bpf/%.bpf.c,$(B)/bpf/%.no_cast.bpf.o,$(filter-out bpf/who.% bpf/reduced_%,$(bpf_src)))
+# Each of these is an object, which is called like it: the other programs are included by one of them.
+bpf_src := $(sort $(wildcard bpf/object/*.bpf.c bpf/fs/*/*.bpf.c bpf/reduced/*.bpf.c))
+bpf_name := $(notdir $(bpf_src))
+bpf_obj := $(bpf_name:%.c=$(B)/bpf/%.o) $(patsubst %.bpf.c,$(B)/bpf/%.no_cast.bpf.o,$(filter-out who.% reduced_%,$(bpf_name)))
+vpath %.bpf.c $(sort $(dir $(bpf_src)))
 base_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard base/*.c)))
 stream_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard stream/*.c)))
 systems_src := $(sort $(wildcard tracer/systems/*.c))
@@ -118,12 +134,12 @@ else
 define bpf_object
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@ || $(no_room)
+	$(Q)$(CLANG) $(BPFFLAGS) $(call includes,$<) -MMD -MP -c $< -o $@ || $(no_room)
 endef
 $(B)/bpf/%.no_cast.bpf.o: BPFFLAGS += -DIOT_NO_CAST
-$(B)/bpf/%.no_cast.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
+$(B)/bpf/%.no_cast.bpf.o: %.bpf.c Makefile | $(B)/.tools
 	$(bpf_object)
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile | $(B)/.tools
+$(B)/bpf/%.bpf.o: %.bpf.c Makefile | $(B)/.tools
 	$(bpf_object)
 $(B)/bpf/made_by: $(bpf_obj)
 	$(Q)$(CLANG) --version | sed -n '1s/.*\(clang\) version \([^ ]*\).*/\1 \2, for $(target)/p' >$@

@@ -300,7 +300,7 @@ struct iot_bio {
 	struct iot_filesum_ref sum;
 	u16 from;              /* enum iot_bio_from */
 	u16 carrier;           /* who submitted it: enum iot_carrier */
-	u32 parts;             /* number of the list of its parts (parts.bpf.h); 0: it has none */
+	u32 parts;             /* number of the list of its parts (io_parts.bpf.h); 0: it has none */
 };
 
 /* A device that a volume is made of: the value of map `held`. */
@@ -374,7 +374,7 @@ struct iot_config {
 	u32 dev;               /* only this disk; 0: every disk */
 	u32 events;            /* 1: deliver events */
 	u32 sockets;           /* enum iot_sockets */
-	u32 twins;             /* 1: programs have copies, since the kernel skips some (twin.bpf.h) */
+	u32 twins;             /* 1: programs have copies, since the kernel skips some (program_copies.bpf.h) */
 	u32 latency;           /* enum iot_latency */
 	u32 faults;            /* 1: the kernel tells of each fault that looks into the page cache */
 	u32 pid_level;         /* struct iot_self; 0: numbers of processes are those of the initial PID namespace */
@@ -412,7 +412,7 @@ struct iot_state {
 	u32 free_begin, free_end; /* of ring `free_cells` */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
-	u64 next_space;        /* of claims on pages (claim.bpf.h) */
+	u64 next_space;        /* of claims on pages (page_owner.bpf.h) */
 	s64 writers, claims;   /* entries of those tables */
 	u32 second;            /* counted by the tracer: tells old entries from new ones */
 	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */

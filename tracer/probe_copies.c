@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* probe_copies.c - copies of the programs, for kernels that skip the first (bpf/twin.bpf.h). */
+/* probe_copies.c - copies of the programs, for kernels that skip the first (bpf/core/program_copies.bpf.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "probe_parts.h"
@@ -25,7 +25,7 @@ bool map_is_work(const struct bpf_map *m)
 }
 
 /* The program that this is copy `number` of; NULL: it is none, or one that is not used. Those of calls have another: what follows them must
- * not be preempted (bpf/syscall.bpf.c). */
+ * not be preempted (bpf/call/syscall.bpf.c). */
 static struct bpf_program *first_of(const struct probes *p, struct bpf_object *o, const struct bpf_program *g, u32 *number)
 {
 	const char *name = copy_first(bpf_program__name(g), number);

@@ -20,7 +20,7 @@ struct object {
 	u32 layers;            /* bits of the layers that it serves; 0: always */
 	const char *fs;        /* NULL, or only while a file system of this type is mounted, and its programs' names begin with it */
 	const char *no_cast, *no_cast_end; /* the same for kernels without bpf_rdonly_cast() */
-	const char *reduced, *reduced_end; /* the same for kernels that lack what the others need (bpf/reduced.bpf.h); NULL: none */
+	const char *reduced, *reduced_end; /* the same for kernels that lack what the others need (bpf/core/reduced.bpf.h); NULL: none */
 };
 enum { OBJECT_MAPS, OBJECT_PAGES, OBJECT_CALLS };
 #define FS_OBJECT "fs_"        /* and the name of a file system, with which the names of its programs begin too */
@@ -253,7 +253,7 @@ static inline bool is_clock(const char *name)
 	return !strncmp(name, "syscall__enter", strlen("syscall__enter"));
 }
 
-/* What bpf/twin.bpf.h puts beside each program: what is attached as its copies, "copy", a number and its name, and the table through which
+/* What bpf/core/program_copies.bpf.h puts beside each program: what is attached as its copies, "copy", a number and its name, and the table through which
  * they call it. */
 #define COPY_OF "copy"
 #define WORK_OF "work_"

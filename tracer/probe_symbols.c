@@ -13,7 +13,7 @@
 #define TYPE_SKIPS "srcu_ctr"
 #define STRIPES "raid456"      /* the module of arrays with parity */
 
-/* Is the preemption count in struct thread_info? (bpf/arch.h) */
+/* Is the preemption count in struct thread_info? (bpf/core/arch.h) */
 #if defined(__aarch64__)
 #define IN_THREAD true
 #else

@@ -9,15 +9,15 @@ setup() {
 	store=$BATS_TEST_TMPDIR/run.sqlite
 }
 
-@test "registers, and numbers of 32-bit calls, are named in bpf/arch.h alone" {
-	empty "names" "$(git grep -nEw 'orig_ax|orig_x0|syscallno|user_regs|TS_COMPAT|TIF_32BIT|thread_info|r->(di|si|dx|r10|r8|r9|ax)' -- bpf ':!bpf/arch.h')"
+@test "registers, and numbers of 32-bit calls, are named in bpf/core/arch.h alone" {
+	empty "names" "$(git grep -nEw 'orig_ax|orig_x0|syscallno|user_regs|TS_COMPAT|TIF_32BIT|thread_info|r->(di|si|dx|r10|r8|r9|ax)' -- bpf ':!bpf/core/arch.h')"
 }
 
 @test "the kernel side compiles for arm64" {
 	need clang clang
-	for file in calls pages reduced_calls reduced_block; do
+	for file in object/calls object/pages reduced/reduced_calls reduced/reduced_block; do
 		clang -std=gnu11 -O2 -target bpf -mcpu=v3 -D__IOT_KERNEL__ -D__TARGET_ARCH_arm64 -Wall -Werror -Wno-unused-function -Ibpf \
-			-I"/usr/include/$(cc -dumpmachine)" -fsyntax-only "bpf/$file.bpf.c"
+			$(printf -- '-I%s ' bpf/*/) -I"/usr/include/$(cc -dumpmachine)" -fsyntax-only "bpf/$file.bpf.c"
 	done
 }
 

@@ -133,7 +133,7 @@ without_clang() { make -s -C "$1" CLANG=no-such-clang "${@:2}"; }
 	arch=$(ls r/prebuilt)
 	same "objects" "$(ls "r/prebuilt/$arch" | grep -c '\.bpf\.o$')" "$(ls "$IOT_BUILD"/bpf/*.bpf.o | wc -l)"
 	grep -qE '^clang [0-9]+\..*, for '"$arch"'$' "r/prebuilt/$arch/made_by"
-	for file in Makefile README.md debian/control packaging/packages.mk tests/run bpf/pages.bpf.c; do
+	for file in Makefile README.md debian/control packaging/packages.mk tests/run bpf/object/pages.bpf.c; do
 		[ -e "r/$file" ] || [ ! -e "$root/$file" ] || fail "$file is not in the release"
 	done
 	without_clang r build/bpf/pages.bpf.o build/bpf/made_by
@@ -164,7 +164,7 @@ without_clang() { make -s -C "$1" CLANG=no-such-clang "${@:2}"; }
 		[[ $stderr == *"$1"* ]] || fail "$stderr"
 		[ ! -e r/build/bpf/pages.bpf.o ]
 	}
-	echo '/* changed */' >>r/bpf/task.bpf.h
+	echo '/* changed */' >>r/bpf/core/task.bpf.h
 	refused "the prebuilt kernel objects are of other sources than those in bpf/"
 	mv "r/prebuilt/$arch" r/prebuilt/sparc
 	refused "the prebuilt kernel objects are for sparc, this compiler makes programs for $arch"

@@ -67,7 +67,7 @@ includes() { # FILES_REGEX: "file header" lines
 	# "tracer/a.c tracer/b.h": a header is looked for beside who includes it, then in the folders that hold one of its name
 	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
 		to=$(realpath -m --relative-to=. "$(dirname "$from")/$name")
-		[ -e "$to" ] || to=$(sources "^(base|bpf|stream)/$name\$" | head -n 1)
+		[ -e "$to" ] || to=$(sources "^(base|bpf|stream)/([a-z0-9_/]+/)?$name\$" | head -n 1)
 		[ -z "$to" ] || echo "$from $to"
 	done > "$BATS_TEST_TMPDIR/edges"
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/edges")" -gt 200 ]
@@ -86,9 +86,9 @@ includes() { # FILES_REGEX: "file header" lines
 	done
 }
 
-# What another compiler may undo (bpf/index.h).
+# What another compiler may undo (bpf/core/index.h).
 @test "indexes of the kernel side are bounded by INDEX(), signs by is_negative()" {
-	empty "masks and shifts" "$(grep -nE '\[[^]]*& \(?[A-Za-z0-9_ *]+ ?-? ?1?\)?\]|>> 63|asm volatile\("%' bpf/*.[ch] | grep -v '^bpf/\(index\|hist\)\.h:' || :)"
+	empty "masks and shifts" "$(grep -nE '\[[^]]*& \(?[A-Za-z0-9_ *]+ ?-? ?1?\)?\]|>> 63|asm volatile\("%' $(sources '^bpf/.*\.[ch]$') | grep -v '^bpf/\(core/index\|hist\)\.h:' || :)"
 }
 
 @test "nothing is left to be done later" {

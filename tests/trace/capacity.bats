@@ -122,7 +122,7 @@ try() { # ROWS
 }
 
 @test "each table that an option makes small is a row here" {
-	same "tables" "$(sed -n '/__uint(type, BPF_MAP_TYPE_\(LRU_\)\?HASH);/,/SEC(".maps")/s/^} \(.*\) SEC(".maps");/\1/p' "$root"/bpf/*.h "$root"/bpf/*.c | sort)" \
+	same "tables" "$(sed -n '/__uint(type, BPF_MAP_TYPE_\(LRU_\)\?HASH);/,/SEC(".maps")/s/^} \(.*\) SEC(".maps");/\1/p' $(find "$root/bpf" -name '*.[ch]') | sort)" \
 		"$( (rows | sed 's/=.*//; s/^\(cells\|bios\)$//' && tr ' ' '\n' <<<"$elsewhere") | sed '/^$/d' | sort)"
 }
 

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* bio_owner.bpf.h - what is known of bios that are under way, and the pieces of one owner and cause that their bytes are counted in; the split of a
+ * journal transaction among its owners. Used by bio_walk.bpf.h.
+ */
+#ifndef IOT_PIECE_BPF_H
+#define IOT_PIECE_BPF_H
+
+#include "filesum.bpf.h"
+#include "folio.bpf.h"
+#include "owner.bpf.h"
+#include "io_parts.bpf.h"
+#include "addr_table.bpf.h"
+#include "readahead.bpf.h"
+#include "program_copies.bpf.h"
+
+#define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_BIOS);
+	__type(key, u32);      /* place of a bio */
+	__type(value, struct iot_bio);
+} bios SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_BIOS / IOT_PLACE_WAYS);
+	__type(key, u32);
+	__type(value, struct place_set);
+} bio_sets SEC(".maps");
+
+/* What is divided later, by the tracer. No queue: programs that the tracer calls cannot use one before 6.2. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);      /* as iot_state.late counts them */
+	__type(value, struct iot_late);
+} late SEC(".maps");
+
+/* A request that completed. */
+struct done {
+	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
+	u32 flags, error, tid;
+};
+
+/* A look at what of a bio is dirty again (redirty.bpf.h): at block `pos` of a folio that begins at `begin`, until `end`. */
+struct again {
+	u64 inode, begin, pos, end;
+	u64 buffer, at;        /* struct buffer_head, where blocks have one, and where its block is */
+	u64 state;             /* iomap_folio_state.state, where its blocks are marked there */
+	u64 from, to;          /* bytes that are dirty, and were not told yet */
+	u32 blocks, bits;      /* of the folio; log2 of their size */
+	u32 seen, pad;         /* 1: a folio was dirty */
+};
+
+/* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
+struct walk {
+	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
+	struct iot_bio tag;
+	/* the bio whose pages are looked at, and the position inside it; skip: bytes before the first that counts */
+	u64 pages;
+	u32 idx, done, left, skip;
+	u32 by_page;           /* 1: look owners up */
+	struct {               /* pages [from, to) of an inode, whose owner was looked up */
+		u64 inode, from, to, owner;
+		u32 how;
+	} alike;
+	/* the piece that is being put together */
+	struct iot_cell_key key;
+	u64 owner, off, bytes;
+	u32 file;
+	u32 cause;             /* its cause while it is counted, where the key has another for it */
+	struct iot_filesum_ref sum;
+	/* completion: the request */
+	u32 budget, ops, pieces, error;
+	u64 lat_ns;
+	struct iot_cell_key top_key;
+	u64 top_bytes, top_owner;
+	u32 top_file, top_demanded;
+	/* queueing: what a reader has asked for, and how much of it had to be read */
+	u64 range_inode, range_off, range_len, missed;
+	u64 read_inode, read_from, read_to; /* of a read: the bytes of the file that it fills */
+	u32 read_torn;         /* 1: they are not one range of one file */
+	u32 submitted;         /* pieces so far */
+	u64 one_owner;         /* whose the first of them is */
+	u32 one_how, differ;   /* 1: others are another's */
+	u32 task;              /* who submits, for the event */
+	u32 wanted;            /* 1: somebody who is traced dirtied the file, among others */
+	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
+	struct {
+		u64 txn, next, total, weight, left;
+	} split;
+	struct done over;      /* completion */
+	u64 began_ns;          /* file data that are submitted: since when; 0 for others */
+	struct again again; /* what of them is dirty again by then: redirty.bpf.h */
+	u32 shares, later;     /* shares that this probe has walked; 1: the tracer asks, without limit */
+};
+
+/* Too large for the stack. One for each program that walks, on each processor: a program is never entered twice on one
+ * processor (the kernel counts what it skips for that, and so do we), but its copy is (program_copies.bpf.h). */
+enum { WALK_QUEUE, WALK_COMPLETE, WALK_ISSUE, WALK_SHARE /* the tracer's calls */, WALKS };
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOT_COPIES_MOST * WALKS);
+	__type(key, u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+static __always_inline struct walk *walk_begin(u32 n)
+{
+	struct walk *w;
+
+	n += copy_working() * WALKS;
+	w = bpf_map_lookup_elem(&walks, &n);
+
+	if (w)
+		__builtin_memset(w, 0, sizeof(*w));
+	return w;
+}
+
+/* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
+ * are global: the verifier looks at each once, not at every call. */
+struct walk_ref {
+	struct walk *w;
+};
+
+/* The place of a bio, which place_find() and place_take() say. Global: the verifier looks at them once. */
+__noinline u32 bio_at(u64 bio)
+{
+	return place_find(&bio_sets, cfg.max_bios, bio);
+}
+
+__noinline u32 bio_take(u64 bio)
+{
+	return place_take(&bio_sets, cfg.max_bios, bio);
+}
+
+static __always_inline struct iot_bio *bio_find(u64 bio)
+{
+	u32 at = bio_at(bio);
+
+	return bpf_map_lookup_elem(&bios, &at);
+}
+
+static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
+{
+	u32 at = bio_take(bio);
+	struct iot_bio *p = bpf_map_lookup_elem(&bios, &at);
+
+	if (p)
+		*p = *t;
+	else
+		lose(LOSS_BIO_TABLE);
+}
+
+static __always_inline void bio_drop(u64 bio)
+{
+	place_drop(&bio_sets, cfg.max_bios, bio_at(bio));
+}
+
+/* Adds bytes to an aggregate. */
+static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 ops)
+{
+	struct iot_cell *v;
+
+	if (!w->later) {
+		cell_add(n, ops, bytes, w->error ? bytes : 0, ops ? w->lat_ns : 0, ops && w->error);
+		return;
+	}
+	v = cell_here(n);
+	if (!v) {
+		lose(LOSS_CELL_BYTES);
+		return;
+	}
+	/* the tracer's call can be interrupted by those who add to the same sum */
+	__sync_fetch_and_add(&v->bytes, bytes);
+	if (w->error)
+		__sync_fetch_and_add(&v->touched, bytes);
+	__sync_fetch_and_add(&v->ops, ops);
+	if (ops) {
+		__sync_fetch_and_add(&v->lat_ns, w->lat_ns);
+		__sync_fetch_and_add(&v->errors, w->error);
+		if (w->lat_ns > v->max_ns)
+			v->max_ns = w->lat_ns;
+	}
+}
+
+/* To that of one owner, which is in the key of the walk for that: there is no room for another on the stack. Global: the verifier looks at it
+ * once. */
+__noinline int piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+{
+	if (!w)
+		return 0;
+	w->cause = w->key.cause; /* no register is left to keep it in, and no room on the stack of 6.1 */
+	w->key.owner = proc & ~OWNER_LOOP;
+	w->key.cause = cause_of(proc, w->key.cause);
+	piece_count(w, cell_find(&w->key), bytes, ops);
+	w->key.cause = w->cause;
+	return 0;
+}
+
+static long split_share(u32 n, struct walk_ref *r)
+{
+	struct walk *w = r->w;
+	u32 proc = w->split.next;
+	struct txn_share *s = txn_share_find(w->split.txn, proc);
+	struct iot_cell_key k;
+	u64 part;
+
+	if (!s || s->place != w->split.next >> 32)
+		return 1; /* thrown out, or that and made again */
+	w->split.next = s->next;
+	w->split.weight += s->weight;
+	part = w->bytes * s->weight / w->split.total;
+	if (part > w->split.left)
+		part = w->split.left;
+	w->split.left -= part;
+	k = w->key;
+	k.owner = proc & ~OWNER_LOOP;
+	k.cause = cause_of(proc, k.cause);
+	piece_count(w, cell_seek(&k), part, 0);
+	return !w->split.next;
+}
+
+/* Keeps a piece for the tracer. */
+__noinline int txn_defer(struct walk *w)
+{
+	struct iot_state *s = run_state();
+	struct iot_late l = {};
+	u64 n;
+
+	if (!w || !s)
+		return false;
+	l.owner = w->owner;
+	l.bytes = w->bytes;
+	l.lat_ns = w->lat_ns;
+	l.ops = w->ops;
+	l.errors = w->error;
+	l.key = w->key;
+	n = __sync_fetch_and_add(&s->late, 1);
+	if (!bpf_map_update_elem(&late, &n, &l, BPF_NOEXIST))
+		return true;
+	lose(LOSS_TXN_SHARE);
+	return false;
+}
+
+/* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. What shares that were thrown
+ * out had is nobody's. A transaction may have thousands of owners: what would take too long here is done by the tracer. */
+static __always_inline void txn_split(struct walk *w)
+{
+	struct txn *x = txn_find(w->owner);
+	struct walk_ref ref = { w };
+	u8 how = w->key.how;
+	u32 shares = x ? x->shares >> 32 : 0;
+	u64 part;
+
+	w->shares += shares;
+	if (!w->later && w->shares > MAX_SHARES) {
+		w->shares -= shares;
+		if (txn_defer(w))
+			return;
+		x = NULL;
+	}
+	if (!x || !x->total) {
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, w->bytes, w->ops);
+		w->key.how = how;
+		return;
+	}
+	w->split.txn = txn_id(w->owner);
+	w->split.total = __sync_fetch_and_add(&x->total, 0); /* before the weights, which may grow meanwhile: a log is added to while it is written */
+	w->split.next = x->shares;
+	w->split.left = w->bytes;
+	w->split.weight = 0;
+	if (w->split.next)
+		bpf_loop(TXN_SHARES, split_share, &ref, 0);
+	if (x->first && !x->shares && x->first_weight >= w->split.total) {
+		w->split.weight = w->split.total; /* it is alone, and the largest */
+	} else if (x->first) {
+		w->split.weight += x->first_weight;
+		part = w->bytes * x->first_weight / w->split.total;
+		if (part > w->split.left)
+			part = w->split.left;
+		w->split.left -= part;
+		piece_add(w, x->first, part, 0);
+	}
+	if (w->split.weight < w->split.total) {
+		lose(LOSS_TXN_SHARE);
+		part = w->bytes * (w->split.total - w->split.weight) / w->split.total;
+		if (part > w->split.left)
+			part = w->split.left;
+		w->split.left -= part;
+		w->key.how = HOW_NONE;
+		piece_add(w, PROC_NONE, part, 0);
+		w->key.how = how;
+	}
+	piece_add(w, x->top, w->split.left, w->ops);
+}
+
+/* The dirty ledger wants it whatever the filters are: somebody who is wanted may have dirtied it. */
+static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 owner)
+{
+	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
+}
+
+/* And this, because somebody who is wanted may have dirtied it before: it is no more his. */
+static __always_inline bool is_taken(const struct walk *w, u32 owner)
+{
+	return cfg.events && owner == PROC_OTHER && w->by_page && w->wanted && w->key.kind == KIND_FS_WRITE && w->key.cause == CAUSE_DATA;
+}
+
+static __always_inline void piece_event(struct walk *w)
+{
+	u32 marked = owner_marked(w->owner), proc = marked & ~OWNER_LOOP;
+	bool taken = is_taken(w, proc);
+	struct iot_ring_event *r;
+
+	if (!wants_event(proc) && !is_nobodys_data(&w->key, proc) && !taken)
+		return;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return;
+	r->e.ts_ns = w->began_ns ?: bpf_ktime_get_ns();
+	r->e.offset = w->off;
+	r->e.size = w->bytes;
+	r->e.bytes = taken ? 0 : w->bytes;
+	r->e.task = w->task;
+	r->e.tid = current_thread();
+	r->e.owner = proc;
+	r->e.kind = taken ? KIND_FS_TAKEN : w->key.kind;
+	r->e.cause = cause_of(marked, w->key.cause);
+	r->e.how = w->key.how;
+	r->e.sub = w->key.sub;
+	r->e.carrier = w->key.flags >> CELL_CARRIER_SHIFT;
+	r->e.file = w->file;
+	r->e.dev = w->key.dev;
+	event_submit(r);
+}
+
+/* File data that is submitted as other bytes, or a second time: the file's were counted once. */
+static __always_inline bool counted_before(u8 sub)
+{
+	return sub >= SUB_COPY && sub <= SUB_COMPRESSED_COPY;
+}
+
+/* The piece as one of a file. What is submitted keeps where it was counted in the tag, unless its pages have other owners. */
+static __always_inline void piece_by_file(struct walk *w)
+{
+	u32 proc = w->owner & ~OWNER_DATA;
+
+	if (w->owner & (OWNER_TXN | OWNER_LOOP))
+		return;
+	if (w->key.kind == KIND_BLK_READ || w->key.kind == KIND_BLK_WRITE)
+		filesum_complete(&w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_BLK_WRITE, w->bytes);
+	else
+		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_FS_WRITE,
+			       counted_before(w->key.sub) ? 0 : w->bytes);
+}
+
+/* Counts the piece that was put together, and begins a new one. */
+__noinline int piece_flush(struct walk *w)
+{
+	if (!w || !w->bytes)
+		return 0;
+	if (w->owner & OWNER_TXN)
+		txn_split(w);
+	else
+		piece_add(w, w->owner & ~OWNER_DATA, w->bytes, w->ops);
+	piece_by_file(w);
+	w->ops = 0;
+	if (w->budget) { /* completion */
+		w->pieces++;
+		if (w->bytes > w->top_bytes) {
+			w->top_bytes = w->bytes;
+			w->top_key = w->key;
+			w->top_owner = w->owner;
+			w->top_file = w->file;
+		}
+	} else {
+		if (!w->submitted++) {
+			w->one_owner = w->owner;
+			w->one_how = w->key.how;
+		} else if (w->owner != w->one_owner) {
+			w->differ = 1;
+		}
+		piece_event(w);
+		w->ops = 1; /* every contiguous range that is submitted is an operation */
+	}
+	w->bytes = 0;
+	return 0;
+}
+
+/* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
+static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
+{
+	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how && w->file == w->tag.file;
+
+	if (follows && !w->budget)
+		follows = w->off + w->bytes == off;
+	else if (follows)
+		follows = w->sum.slot == w->tag.sum.slot;
+	if (!follows) {
+		piece_flush(w);
+		w->owner = owner;
+		w->key.cause = cause;
+		w->key.how = how;
+		w->off = off;
+		w->file = w->tag.file;
+		w->sum = w->tag.sum;
+	}
+	w->bytes += bytes;
+}
+
+#endif

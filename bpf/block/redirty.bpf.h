@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* redirty.bpf.h - file data that are dirty again when they are submitted. The kernel takes the mark off a folio, puts it into a bio, and submits that
+ * when others are in it too. Who writes into the folio meanwhile makes it dirty for the next bio, before this one is seen: so what is
+ * dirty then is told behind it. Used by block.bpf.c.
+ */
+#ifndef IOT_AGAIN_BPF_H
+#define IOT_AGAIN_BPF_H
+
+#include "btrfs_shared.bpf.h"
+#include "mark.bpf.h"
+#include "ext4_inode.bpf.h"
+#include "bio_walk.bpf.h"
+
+/* What is dirty of a page again, and was not told yet. */
+__noinline int again_tell(struct walk *w)
+{
+	struct dirtied d = { .how = HOW_EXACT };
+	struct again *a;
+	u8 how = HOW_NONE; /* before 6.2 what a global function fills has to be filled before */
+
+	if (!w)
+		return 0;
+	a = &w->again;
+	d.off = a->from;
+	d.bytes = a->to - a->from;
+	a->to = 0;
+	if (!d.bytes)
+		return 0;
+	d.proc = owner_top(writer_of_page(a->inode, d.off >> PAGE_SHIFT, &how));
+	dirty_at(a->inode, &d);
+	return 0;
+}
+
+/* Is the block at a->pos dirty? Then it is so again, for it was not when it was put into the bio. */
+static __always_inline bool again_dirty(const struct again *a)
+{
+	u64 bit;
+
+	if (a->buffer)
+		return NUMBER_AT(a->buffer, struct buffer_head, b_state) & BH_DIRTY;
+	if (!a->state)
+		return true;
+	bit = a->blocks + ((a->pos - a->begin) >> a->bits);
+	return pointer_at(a->state + bit / 64 * 8) >> (bit & 63) & 1;
+}
+
+/* The next folio of the bio. */
+static __always_inline void again_next(struct walk *w)
+{
+	struct bio_vec *v = (struct bio_vec *)POINTER_AT(w->pages, struct bio, bi_io_vec) + w->idx;
+	u32 whole = NUMBER_AT(v, struct bio_vec, bv_len), at = NUMBER_AT(v, struct bio_vec, bv_offset) + w->done, len;
+	u64 page = POINTER_AT(v, struct bio_vec, bv_page), in_folio, inode, private;
+	struct again *a = &w->again;
+	struct folio *f;
+
+	if (!whole || !page) {
+		w->left = 0;
+		return;
+	}
+	page += (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page);
+	f = page_folio((struct page *)page);
+	in_folio = ((page - (u64)f) / bpf_core_type_size(struct page) << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
+	len = (folio_pages(f) << PAGE_SHIFT) - in_folio;
+	if (len > whole - w->done)
+		len = whole - w->done;
+	if (len > w->left)
+		len = w->left;
+	WALK_PAST(w, len, whole);
+	inode = (u64)folio_inode(f);
+	if (!inode || !folio_is_dirty((u64)f))
+		return;
+	a->inode = inode;
+	a->begin = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	a->pos = a->begin + in_folio;
+	a->end = a->pos + len;
+	a->bits = NUMBER_AT(inode, struct inode, i_blkbits) & 31;
+	a->blocks = folio_pages(f) << PAGE_SHIFT >> a->bits;
+	a->buffer = a->state = 0;
+	private = POINTER_AT(f, struct folio___private, private);
+	if (is_on((struct inode *)inode, EXT4_SUPER_MAGIC)) {
+		a->buffer = private;
+		a->at = a->begin;
+	} else if (private && is_on((struct inode *)inode, XFS_SUPER_MAGIC) && bpf_core_type_exists(struct iomap_folio_state)) {
+		a->state = private + bpf_core_field_offset(struct iomap_folio_state, state);
+	} else {
+		a->state = btrfs_folio_maps((u64)f, inode, a->blocks);
+	}
+}
+
+/* One folio of a bio, or one block of such a folio. */
+static long again_step(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct again *a = &w->again;
+
+	if (a->pos >= a->end) {
+		if (!w->left)
+			return 1;
+		again_next(w);
+		return 0;
+	}
+	if (a->buffer && a->at + (1ULL << a->bits) <= a->pos) {
+		a->buffer = POINTER_AT(a->buffer, struct buffer_head, b_this_page);
+		a->at += 1ULL << a->bits;
+		return 0;
+	}
+	if (a->to && (a->to != a->pos || !(a->pos & (PAGE_SIZE - 1))))
+		again_tell(w); /* each page may have another owner */
+	if (again_dirty(a)) {
+		if (!a->to)
+			a->from = a->pos;
+		a->to = a->pos + (1ULL << a->bits);
+	}
+	a->pos += 1ULL << a->bits;
+	return 0;
+}
+
+/* Looks at all of the bio. What goes into the journal first stays dirty until it is put in place. */
+__noinline int again_look(struct walk *w)
+{
+	struct walk_ref ref = { w };
+
+	if (!w || !w->bio || is_journalled(w->again.inode))
+		return 0;
+	__builtin_memset(&w->again, 0, sizeof(w->again));
+	w->pages = w->bio;
+	w->idx = NUMBER_AT(w->bio, struct bio, bi_iter.bi_idx);
+	w->done = NUMBER_AT(w->bio, struct bio, bi_iter.bi_bvec_done);
+	w->left = NUMBER_AT(w->bio, struct bio, bi_iter.bi_size);
+	bpf_loop(2 * MAX_STEPS, again_step, &ref, 0);
+	if (w->left || w->again.pos < w->again.end)
+		lose(LOSS_AGAIN);
+	if (w->again.to)
+		again_tell(w);
+	return 0;
+}
+
+#endif

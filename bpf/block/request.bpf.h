@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* request.bpf.h - what requests are counted as: those that complete, with the owners of their bios; those whose end nobody told; and
+ * those that are in no aggregate, because the gate is closed or they are another device's already. Used by block.bpf.c.
+ */
+#ifndef IOT_REQUEST_BPF_H
+#define IOT_REQUEST_BPF_H
+
+#include "stacking_map.bpf.h"
+
+#define EIO 5
+#define ENOSPC 28
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u32);      /* disk */
+	__type(value, struct iot_outside);
+} outside SEC(".maps");
+
+#ifdef IOT_REDUCED /* where no value can be compared and exchanged */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_REQUESTS);
+	__type(key, u64);      /* request */
+	__type(value, struct iot_request);
+} requests SEC(".maps");
+
+static __always_inline struct iot_request *request_find(u64 rq)
+{
+	return bpf_map_lookup_elem(&requests, &rq);
+}
+
+static __always_inline void request_drop(struct iot_request *r)
+{
+	u64 key = r->address;
+
+	bpf_map_delete_elem(&requests, &key);
+}
+#else
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_REQUESTS);
+	__type(key, u32);      /* place of a request */
+	__type(value, struct iot_request);
+} requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_REQUESTS / IOT_PLACE_WAYS);
+	__type(key, u32);
+	__type(value, struct place_set);
+} request_sets SEC(".maps");
+
+/* Global, like the others: the verifier looks at it once. */
+__noinline u32 request_at(u64 rq)
+{
+	return place_find(&request_sets, cfg.max_requests, rq);
+}
+
+static __always_inline struct iot_request *request_find(u64 rq)
+{
+	u32 at = request_at(rq);
+
+	return bpf_map_lookup_elem(&requests, &at);
+}
+
+__noinline u32 request_take(u64 rq)
+{
+	return place_take(&request_sets, cfg.max_requests, rq);
+}
+
+static __always_inline void request_drop(struct iot_request *r)
+{
+	u64 rq = r->address;
+
+	r->last = rq;
+	r->address = 0;
+	place_drop(&request_sets, cfg.max_requests, request_at(rq));
+}
+#endif
+
+static __always_inline struct iot_outside *outside_of(u32 disk)
+{
+	struct iot_outside none = {}, *o = bpf_map_lookup_elem(&outside, &disk);
+
+	if (o)
+		return o;
+	bpf_map_update_elem(&outside, &disk, &none, BPF_NOEXIST);
+	o = bpf_map_lookup_elem(&outside, &disk);
+	if (!o)
+		lose(LOSS_CELL_BYTES);
+	return o;
+}
+
+static __always_inline void silent_note(u32 volume)
+{
+	struct iot_outside *o = volume >> 20 == MD_MAJOR ? NULL : outside_of(volume);
+
+	if (o && !o->silent)
+		o->silent = 1;
+}
+
+/* The kernel counts everything that is no read and no discard as written, whatever it moved. */
+static __always_inline bool counts_as_write(u32 op)
+{
+	return op == REQ_OP_WRITE || op == REQ_OP_WRITE_ZEROES || op == REQ_OP_SECURE_ERASE;
+}
+
+static __always_inline void add_outside(struct iot_outside *o, u32 op, u64 bytes)
+{
+	__sync_fetch_and_add(op == REQ_OP_READ ? &o->read : &o->write, bytes);
+	o->last_ns = bpf_ktime_get_ns();
+}
+
+/* Bytes of a partition or a volume, whose counters are checked but which are in no aggregate. */
+__noinline int part_add(u32 dev, u32 op, u64 bytes)
+{
+	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(dev) : NULL;
+
+	if (!o)
+		return 0;
+	if (gate_open())
+		__sync_fetch_and_add(op == REQ_OP_READ ? &o->inside_read : &o->inside_write, bytes);
+	else
+		add_outside(o, op, bytes);
+	return 0;
+}
+
+/* The partition that a request is for; 0: a whole disk. */
+static __always_inline u32 part_of(struct request *rq, u32 disk)
+{
+	u32 dev = NUMBER_AT(POINTER_AT(rq, struct request, part), struct block_device, bd_dev);
+
+	return dev == disk ? 0 : dev;
+}
+
+/* One bio of a request that completes. */
+static long complete_bio(u32 n, struct walk_ref *ref)
+{
+	struct walk *w = ref->w;
+	struct bio *b = (struct bio *)w->bio;
+	struct iot_bio *t;
+	u32 size, demanded, at, flags;
+
+	if (!w->bio || !w->budget)
+		return 1;
+	size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
+	if (size > w->budget)
+		size = w->budget;
+	at = bio_at(w->bio);
+	t = bpf_map_lookup_elem(&bios, &at);
+	if (t) {
+		w->tag = *t;
+		if (size == NUMBER_AT(b, struct bio, bi_iter.bi_size)) {
+			place_drop(&bio_sets, cfg.max_bios, at);
+		} else { /* the rest completes later */
+			t->off += size;
+			t->demanded -= t->demanded < size ? t->demanded : size;
+		}
+	} else {
+		__builtin_memset(&w->tag, 0, sizeof(w->tag));
+		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
+	}
+	flags = (w->over.flags & FLAG_FUA) | CELL_CARRIER(w->tag.carrier) | (w->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
+	if (w->key.sub != w->tag.sub || w->key.flags != flags) {
+		piece_flush(w);
+		w->key.sub = w->tag.sub;
+		w->key.flags = flags;
+	}
+	if (w->tag.many) {
+		w->by_page = 1;
+		w->left = size;
+		walk_bio(w);
+	} else if (w->key.kind == KIND_BLK_READ && w->tag.cause == CAUSE_DATA) {
+		demanded = w->tag.demanded < size ? w->tag.demanded : size;
+		if (demanded)
+			piece_extend(w, w->tag.owner, CAUSE_DATA, w->tag.how, 0, demanded);
+		if (size > demanded)
+			piece_extend(w, w->tag.owner, CAUSE_READAHEAD, w->tag.how, 0, size - demanded);
+	} else {
+		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, size);
+	}
+	w->budget -= size;
+	if (!w->budget) {
+		w->budget = 1; /* keeps piece_flush() on the completion's side */
+		piece_flush(w);
+		w->budget = 0;
+	}
+	w->bio = POINTER_AT(b, struct bio, bi_next);
+	return 0;
+}
+
+static __always_inline u32 request_flags(u32 f)
+{
+	u32 r = 0;
+
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SYNC___iot))
+		r |= FLAG_SYNC;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot))
+		r |= FLAG_META;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_FUA___iot))
+		r |= FLAG_FUA;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
+		r |= FLAG_PREFLUSH;
+	if (f & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_RAHEAD___iot))
+		r |= FLAG_RAHEAD;
+	return r;
+}
+
+
+__noinline int request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+					  const struct done *d)
+{
+	u32 marked = owner_marked(owner), proc = marked & ~OWNER_LOOP;
+	struct iot_ring_event *r;
+
+	if (!w || !k || !d || !wants_event(proc))
+		return 0;
+	r = event_reserve(LOSS_EVENT_BLOCK);
+	if (!r)
+		return 0;
+	r->e.ts_ns = d->issue_ns;
+	r->e.dur_ns = d->dur_ns;
+	r->e.queue_ns = d->queue_ns;
+	r->e.offset = d->sector << 9;
+	r->e.size = d->size;
+	r->e.bytes = d->bytes;
+	r->e.owner = proc;
+	r->e.file = file;
+	r->e.dev = k->dev;
+	r->e.flags = d->flags | (w->pieces > 1 ? FLAG_MIXED : 0) | (k->flags & FLAG_PASSED);
+	r->e.err = d->error;
+	r->e.tid = d->tid;
+	r->e.kind = k->kind;
+	r->e.cause = cause_of(marked, k->cause);
+	r->e.how = k->how;
+	r->e.sub = k->sub;
+	r->e.carrier = k->flags >> CELL_CARRIER_SHIFT;
+	event_submit(r);
+	return 0;
+}
+
+/* A flush, a discard, or anything else that moves no bytes. */
+__noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, u32 error)
+{
+	u64 *flusher, owner = PROC_NONE;
+	struct iot_bio *t;
+	struct iot_cell_key k = {};
+
+	if (!w || !d)
+		return 0;
+	k.dev = disk;
+	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
+		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
+	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER && op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
+		  CAUSE_DISCARD;
+	if (k.cause == CAUSE_DISCARD && error)
+		k.sub = SUB_FAILED; /* its range is none that was zeroed or discarded */
+	if (op == REQ_OP_FLUSH) {
+		flusher = bpf_map_lookup_elem(&flushers, &disk);
+		if (flusher)
+			owner = *flusher;
+	} else {
+		t = bio_find(w->bio);
+		if (t) {
+			owner = t->owner;
+			k.flags = CELL_CARRIER(t->carrier);
+			bio_drop(w->bio);
+		}
+	}
+	k.owner = owner_marked(owner);
+	k.cause = cause_of(k.owner, k.cause);
+	k.owner &= ~OWNER_LOOP;
+	k.how = k.owner ? HOW_EXACT : HOW_NONE;
+	cell_add(cell_find(&k), 1, 0, d->size, d->dur_ns, error);
+	if (d->dur_ns)
+		hist_add(k.owner, k.kind, SUB_NONE, d->dur_ns);
+	request_event(w, &k, owner, 0, d);
+	return 0;
+}
+
+__noinline int queue_record(const struct iot_cell_key *top, u64 owner, u64 queue_ns)
+{
+	struct iot_cell_key k = {};
+
+	if (!top || !queue_ns)
+		return 0;
+	k.owner = owner_top(owner);
+	k.dev = top->dev;
+	k.kind = top->kind == KIND_BLK_READ ? KIND_BLK_QUEUE_READ : KIND_BLK_QUEUE_WRITE;
+	k.how = top->how;
+	count_apart(&k, 1, 0, queue_ns, false);
+	return 0;
+}
+
+/* A request whose bios are not counted: they only lose their tags. */
+struct forget {
+	u64 bio, left;
+};
+
+static long forget_bio(u32 n, struct forget *f)
+{
+	struct bio *b = (struct bio *)f->bio;
+	u64 size;
+	bool whole;
+
+	if (!f->bio || !f->left)
+		return 1;
+	size = NUMBER_AT(b, struct bio, bi_iter.bi_size);
+	whole = size <= f->left;
+	if (!whole)
+		size = f->left;
+	if (whole)
+		bio_drop(f->bio);
+	f->left -= size;
+	f->bio = POINTER_AT(b, struct bio, bi_next);
+	return 0;
+}
+
+/* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
+__noinline int unseen(const struct iot_request *u, u32 walk)
+{
+	struct iot_outside *o;
+	struct walk *w;
+	struct done *d;
+
+	if (!u)
+		return 0;
+	o = outside_of(u->disk);
+	w = walk_begin(walk);
+	if (!o || !w || u->op > REQ_OP_WRITE)
+		return 0;
+	if (!u->inside) {
+		__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->write : &o->read, u->bytes);
+		return 0;
+	}
+	__sync_fetch_and_add(u->op == REQ_OP_WRITE ? &o->unseen_write : &o->unseen_read, u->bytes);
+	if (u->part)
+		part_add(u->part, u->op, u->bytes);
+	w->key.dev = u->disk;
+	w->key.kind = u->op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
+	w->key.cause = CAUSE_UNKNOWN;
+	if (u->same) {
+		w->tag = u->tag;
+		w->owner = u->tag.parts && !u->tag.how ? PROC_NONE : u->tag.owner; /* there is no room to walk over them */
+		w->file = u->tag.file;
+		w->sum = u->tag.sum;
+		w->key.cause = u->tag.cause;
+		w->key.how = u->tag.how;
+		w->key.sub = u->tag.sub;
+		w->key.flags = CELL_CARRIER(u->tag.carrier) | (u->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
+	}
+	w->ops = w->budget = 1;
+	d = &w->over;
+	d->issue_ns = u->issue_ns;
+	d->tid = u->tid;
+	d->bytes = d->size = w->bytes = u->bytes;
+	piece_flush(w);
+	request_event(w, &w->top_key, w->top_owner, w->top_file, d);
+	return 0;
+}
+
+/* The end of a flush sequence has no bytes: they completed before. Was that told? */
+static __always_inline bool end_without_data(const struct iot_request *u, u32 bytes)
+{
+	return u && u->issue_ns && u->bytes && !bytes;
+}
+
+/* Bytes that the kernel counts and this run does not, because the gate is closed. */
+static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
+{
+	struct forget f = { .bio = POINTER_AT(rq, struct request, bio), .left = bytes };
+	struct iot_outside *o;
+	u32 op = op_of(rq->cmd_flags);
+	struct iot_request *u;
+	u64 after = 0;
+
+	bpf_loop(MAX_BIOS, forget_bio, &f, 0);
+	u = request_find(number_of(rq));
+	if (end_without_data(u, bytes))
+		unseen(u, WALK_COMPLETE);
+	if (u) {
+		after = u->inside ? bytes : 0;
+		u->bytes -= bytes;
+		if (bytes >= rq->__data_len)
+			request_drop(u);
+	}
+	if (op != REQ_OP_READ && !counts_as_write(op))
+		return 0;
+	o = outside_of(disk);
+	if (!o)
+		return 0;
+	__sync_fetch_and_add(op == REQ_OP_READ ? &o->late_read : &o->late_write, after);
+	add_outside(o, op, bytes);
+	return 0;
+}
+
+static __always_inline u64 use_of(struct request *rq)
+{
+	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
+}
+
+/* The block layer's own codes are not errno; 3 is BLK_STS_NOSPC, the one that tells more than EIO. */
+static __always_inline u32 error_of(int status)
+{
+	return !(u8)status ? 0 : (u8)status == 3 ? ENOSPC : EIO;
+}
+
+/* Counts a request that completed without a call of block__complete: each object in its way. */
+static void request_unseen(struct iot_request *u);
+
+/* The kernel calls block__complete, counts the bytes, and takes them from the request, in this order. Is it between the first two? */
+static __always_inline bool is_uncounted(struct request *rq, struct iot_request *u)
+{
+	return u->issue_ns && u->op <= REQ_OP_WRITE && u->bytes < BPF_CORE_READ(rq, __data_len);
+}
+
+struct sweep {
+	u32 disk, unsettled;
+};
+
+/* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
+static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep *s)
+{
+	u64 address = u->address;
+	struct request *rq = (struct request *)(address ?: u->last);
+	bool same;
+
+	if (!rq || (u->disk != s->disk && u->part != s->disk))
+		return 0;
+	same = BPF_CORE_READ(rq, start_time_ns) == u->start_ns;
+	if (same && is_uncounted(rq, u))
+		s->unsettled++;
+	if (!address || (same && BPF_CORE_READ(rq, ref.counter)))
+		return 0;
+	if (*(volatile u64 *)&u->address != address)
+		return 0; /* its end was told meanwhile */
+	s->unsettled++;
+	request_unseen(u);
+	request_drop(u);
+	return 0;
+}
+
+SEC("syscall")
+int block__sweep(struct iot_sweep *ask)
+{
+	struct sweep s = { ask->disk };
+
+	bpf_for_each_map_elem(&requests, sweep_one, &s, 0);
+	return s.unsettled;
+}
+
+#endif

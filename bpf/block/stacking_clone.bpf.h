@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* stacking_clone.bpf.h - bios on volumes, and how what a volume passes on finds the one that it is of: by the vectors that it shares with it, or by
+ * its sector. Used by stacking_map.bpf.h.
+ */
+#ifndef IOT_UPPER_BPF_H
+#define IOT_UPPER_BPF_H
+
+#include "bio_walk.bpf.h"
+
+#define SECTOR_SHIFT 9
+
+struct upper_key {
+	u64 sector;            /* or the address of its vectors */
+	u32 disk, op;          /* with BY_VECTORS */
+};
+
+#define BY_VECTORS 0x100       /* beyond what op_of() returns */
+
+struct upper {
+	u64 bio, use;          /* 0: several are under way there, of different owners */
+};
+
+/* Entries are not taken out: one counts as long as its bio is in `bios`, in the same use. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct upper_key);
+	__type(value, struct upper);
+} uppers SEC(".maps");
+
+/* The operation of a bio or request. Zone appends are writes whose place the device chooses. */
+static __always_inline u32 op_of(u32 flags)
+{
+	u32 op = flags & 0xff;
+
+	if (bpf_core_enum_value_exists(enum req_op___iot, REQ_OP_ZONE_APPEND___iot) &&
+	    op == bpf_core_enum_value(enum req_op___iot, REQ_OP_ZONE_APPEND___iot))
+		return REQ_OP_WRITE;
+	return op;
+}
+
+static __always_inline struct iot_bio *upper_live(const struct upper *u)
+{
+	struct iot_bio *t;
+
+	if (!u)
+		return NULL;
+	t = bio_find(u->bio);
+	return t && t->use == u->use ? t : NULL;
+}
+
+/* A bio whose tag is `t` can be found by this sector of a volume. Two of different owners at one place: neither is. */
+static __always_inline void upper_note(struct upper_key *k, u64 bio, const struct iot_bio *t)
+{
+	struct upper u = { bio, t->use }, *old = bpf_map_lookup_elem(&uppers, k);
+	struct iot_bio *other;
+
+	if (old && old->bio != bio) {
+		other = upper_live(old);
+		if (other && (other->owner != t->owner || other->cause != t->cause || other->file != t->file || other->parts != t->parts || other->many != t->many))
+			u.bio = 0;
+	}
+	bpf_map_update_elem(&uppers, k, &u, BPF_ANY);
+}
+
+/* Fills in what a bio on a volume is found and counted by. */
+static __always_inline void bio_place(struct bio *b, struct iot_bio *t, u64 sector)
+{
+	t->use = bpf_ktime_get_ns();
+	t->sector = sector;
+	t->size = b->bi_iter.bi_size;
+	t->idx = b->bi_iter.bi_idx;
+	t->done = b->bi_iter.bi_bvec_done;
+}
+
+static __always_inline void bio_note(struct bio *b, const struct iot_bio *t)
+{
+	struct upper_key k = { t->sector, t->disk, op_of(b->bi_opf) };
+	struct upper u = { (u64)b, t->use };
+
+	upper_note(&k, (u64)b, t);
+	k.sector = POINTER_AT(b, struct bio, bi_io_vec);
+	k.op |= BY_VECTORS;
+	if (k.sector)
+		bpf_map_update_elem(&uppers, &k, &u, BPF_ANY);
+}
+
+/* The tag of the bio on a volume that has the vectors of b; *bio: which that is. */
+static __always_inline struct iot_bio *upper_by_vectors(struct bio *b, u32 volume, u64 *bio)
+{
+	struct upper_key k = { POINTER_AT(b, struct bio, bi_io_vec), volume, op_of(NUMBER_AT(b, struct bio, bi_opf)) | BY_VECTORS };
+	struct upper *u = bpf_map_lookup_elem(&uppers, &k);
+
+	*bio = u ? u->bio : 0;
+	return upper_live(u);
+}
+
+#define MD_MAJOR 9
+
+/* The same, of which b is a clone or a part that is now about sector k->sector of that volume. md says 0 of what it works out itself. */
+static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key *k, u64 *bio)
+{
+	struct iot_bio *t = upper_by_vectors(b, k->disk, bio);
+	struct upper *u;
+
+	if (t && k->sector - t->sector < t->size >> SECTOR_SHIFT)
+		return t;
+	if (!k->sector && k->disk >> 20 == MD_MAJOR)
+		return NULL;
+	u = bpf_map_lookup_elem(&uppers, k);
+	*bio = u ? u->bio : 0;
+	return upper_live(u);
+}
+
+/* A part of the upper bio `p`, which begins at `sector` of the volume. */
+static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, u64 upper, u64 sector, u32 size)
+{
+	u32 at = (sector - p->sector) << SECTOR_SHIFT;
+
+	t->owner = p->owner;
+	t->file = p->file;
+	t->cause = p->cause;
+	t->how = p->how;
+	t->sub = p->sub;
+	t->carrier = p->carrier;
+	t->many = p->many;
+	t->parts = p->parts;
+	t->top = p->top ? p->top : upper;
+	t->top_use = p->top ? p->top_use : p->use;
+	t->off = p->off + at;
+	t->demanded = p->demanded > at ? p->demanded - at : 0;
+	if (t->demanded > size)
+		t->demanded = size;
+}
+
+#endif

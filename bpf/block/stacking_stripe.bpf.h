@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* stacking_stripe.bpf.h - what an array with parity (md's raid4, raid5 and raid6) passes on: pages of its own, one by one, in the order of its members.
+ * Each is in a struct stripe_head, which holds for each member the bios that it was asked for, until all of it is written.
+ */
+#ifndef IOT_STRIPE_BPF_H
+#define IOT_STRIPE_BPF_H
+
+#include "stacking_clone.bpf.h"
+
+/* Written by the tracer, when the module is there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct iot_stripe_layout);
+} stripe_layout SEC(".maps");
+
+static __always_inline struct iot_stripe_layout *stripe_layout_of(void)
+{
+	u32 zero = 0;
+	struct iot_stripe_layout *l = bpf_map_lookup_elem(&stripe_layout, &zero);
+
+	return l && l->member_size ? l : NULL;
+}
+
+/* Is b a page of a stripe, for one of its members? */
+static __always_inline bool is_stripe(struct bio *b)
+{
+	return stripe_layout_of() && function_of(POINTER_AT(b, struct bio, bi_end_io)) == FN_STRIPE;
+}
+
+/* What the members of a stripe are asked for. */
+struct stripe_asked {
+	u64 member, bio;       /* the next struct r5dev and, if not 0, the next bio of the one before it */
+	u64 owner;             /* of all of them, unless they differ */
+	u32 left, member_size; /* members */
+	u32 volume, n, differ, write;
+};
+
+/* The first bio that a member is asked for, to write or else to read; 0 none. Global, as the next: the verifier looks at a step of the walk
+ * several times. */
+__noinline u64 member_asked(u64 member)
+{
+	struct iot_stripe_layout *l = stripe_layout_of();
+
+	if (!l)
+		return 0;
+	return pointer_at(member + l->written) ?: pointer_at(member + l->to_write) ?: pointer_at(member + l->to_read);
+}
+
+/* Whose a bio on a volume is, or one with its vectors; PROC_NONE: not known, or several's. */
+__noinline u64 asked_owner(u64 bio, u32 volume)
+{
+	u64 upper;
+	struct iot_bio *t = upper_by_vectors((struct bio *)bio, volume, &upper);
+
+	return t && !t->many ? t->owner : PROC_NONE;
+}
+
+static long asked_step(u32 n, struct stripe_asked *a)
+{
+	u64 owner;
+
+	if (a->differ)
+		return 1;
+	if (!a->bio) {
+		if (!a->left)
+			return 1;
+		a->left--;
+		a->bio = member_asked(a->member);
+		a->member += a->member_size;
+		return 0;
+	}
+	owner = asked_owner(a->bio, a->volume);
+	if (!a->n)
+		a->owner = owner;
+	a->n = 1;
+	a->differ = owner != a->owner;
+	a->write |= op_of(NUMBER_AT(a->bio, struct bio, bi_opf)) != REQ_OP_READ;
+	a->bio = POINTER_AT(a->bio, struct bio, bi_next);
+	return 0;
+}
+
+#define STRIPE_STEPS 256       /* members, and what they are asked for */
+
+static __always_inline void owner_of_asked(struct iot_bio *t, struct stripe_asked *a)
+{
+	bpf_loop(STRIPE_STEPS, asked_step, a, 0);
+	t->owner = a->differ || a->left || a->bio ? PROC_NONE : a->owner;
+	t->many = 0;
+	t->how = t->owner & OWNER_TXN ? HOW_TRANSACTION : t->owner ? HOW_EXACT : HOW_NONE;
+}
+
+/* Fills in the tag of a page of a stripe: what was asked for is what it is of; parity, and what is read to work it out, belongs to whoever
+ * asked for all else of the stripe. Global: the verifier looks at it once. */
+__noinline int stripe_passed(u64 bio, struct iot_bio *t, u32 volume)
+{
+	struct iot_stripe_layout *l = stripe_layout_of();
+	u64 stripe = POINTER_AT(bio, struct bio, bi_private), at, asked, from, upper = 0;
+	bool write = op_of(NUMBER_AT(bio, struct bio, bi_opf)) != REQ_OP_READ;
+	struct stripe_asked a = { .volume = volume, .bio = some_zero(), .n = some_zero(), .differ = some_zero(), .write = some_zero() };
+	struct iot_bio *p;
+
+	if (!t || !l)
+		return 0;
+	at = (bio - stripe - l->first_member) / l->member_size;
+	a.left = number_at(stripe + l->members);
+	a.member = stripe + l->first_member;
+	a.member_size = l->member_size;
+	if (at >= a.left)
+		return 0;
+	asked = a.member + at * l->member_size;
+	from = pointer_at(asked + l->sector);
+	asked = write ? pointer_at(asked + l->written) : pointer_at(asked + l->to_read);
+	if (!asked) {
+		t->cause = CAUSE_METADATA;
+		owner_of_asked(t, &a);
+		t->sub = !a.n ? SUB_SCRUB : write || !a.write ? SUB_PARITY : SUB_FOR_WRITE;
+		return 0;
+	}
+	p = upper_by_vectors((struct bio *)asked, volume, &upper);
+	if (!p)
+		return 0;
+	inherit(t, p, upper, from > p->sector ? from : p->sector, NUMBER_AT(bio, struct bio, bi_iter.bi_size));
+	if (!POINTER_AT(asked, struct bio, bi_next))
+		return 0;
+	a.left = 0; /* smaller than a page, and there are several */
+	a.bio = asked;
+	owner_of_asked(t, &a);
+	return 0;
+}
+
+#endif

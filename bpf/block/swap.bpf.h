@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* swap.bpf.h - whose memory goes to swap. Who runs then is kswapd, or whoever needs memory; who filled the page is known by its areas: an
+ * anonymous folio points to its struct anon_vma, that has a tree of the areas of memory which may map the folio (mm/rmap.c), and of these
+ * areas those whose own anon_vma it is are of who filled it. The others are of children that have had a copy since a fork. Used by
+ * bio_class.bpf.h.
+ */
+#ifndef IOT_SWAP_BPF_H
+#define IOT_SWAP_BPF_H
+
+#include "owner.bpf.h"
+
+#define MAPPING_ANON 1UL       /* of MAPPING_FLAGS */
+#define AREAS_MAX 256          /* steps from one area of the tree to the next: two each */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rb_node___links {
+	unsigned long __rb_parent_color; /* the parent's address; its low bits are a colour */
+	struct rb_node *rb_right, *rb_left;
+};
+
+struct anon_vma {
+	struct rb_root_cached rb_root;
+};
+
+struct anon_vma_chain {
+	struct vm_area_struct *vma;
+	struct rb_node___links rb;
+};
+
+struct vm_area_struct___anon {
+	struct anon_vma *anon_vma;
+};
+
+struct mm_struct___owner {
+	struct task_struct *owner; /* where the memory controller is built in */
+};
+
+#pragma clang attribute pop
+
+/* A walk through that tree: where it is, where it came from, and whose memory it has found. */
+struct anon_walk {
+	u64 anon, node, from;
+	u64 mm;                /* struct mm_struct; of the last area, until the one that tells is found */
+	u32 many, found;       /* 1: areas of several processes; the area that tells */
+};
+
+static __always_inline void memory_look(struct anon_walk *w)
+{
+	u64 area = POINTER_AT(w->node - bpf_core_field_offset(struct anon_vma_chain, rb), struct anon_vma_chain, vma), mm;
+
+	if (!area)
+		return;
+	mm = POINTER_AT(area, struct vm_area_struct, vm_mm);
+	if (POINTER_AT(area, struct vm_area_struct___anon, anon_vma) == w->anon)
+		w->found = 1;
+	else if (w->mm && w->mm != mm)
+		w->many = 1;
+	w->mm = mm;
+}
+
+static long memory_step(u32 n, struct anon_walk *w)
+{
+	u64 left, right, above, next;
+
+	if (!w->node)
+		return 1;
+	left = POINTER_AT(w->node, struct rb_node___links, rb_left);
+	right = POINTER_AT(w->node, struct rb_node___links, rb_right);
+	above = POINTER_AT(w->node, struct rb_node___links, __rb_parent_color) & ~3UL;
+	next = above;
+	if (w->from == above) { /* from above: this area is a new one */
+		memory_look(w);
+		if (w->found)
+			return 1;
+		next = left ?: right ?: above;
+	} else if (w->from == left && right) {
+		next = right;
+	}
+	w->from = w->node;
+	w->node = next;
+	return 0;
+}
+
+/* The process that filled an anonymous folio, as an owner; PROC_NONE: not known, it has ended, or the memory is shared (tmpfs, System V).
+ * Global: the verifier looks at it once. */
+__noinline u32 memory_owner(u64 folio)
+{
+	u64 mapping = POINTER_AT(folio, struct folio, mapping), task, leader;
+	struct iot_proc_key k = {};
+	struct anon_walk w = {};
+	struct iot_proc *p;
+
+	if ((mapping & MAPPING_FLAGS) != MAPPING_ANON || !bpf_core_field_exists(struct mm_struct___owner, owner))
+		return PROC_NONE;
+	w.anon = mapping & ~MAPPING_FLAGS;
+	w.node = POINTER_AT(w.anon, struct anon_vma, rb_root.rb_root.rb_node);
+	bpf_loop(AREAS_MAX, memory_step, &w, 0);
+	if (!w.found && (w.many || w.node))
+		return PROC_NONE;
+	task = w.mm ? POINTER_AT(w.mm, struct mm_struct___owner, owner) : 0;
+	if (!task)
+		return PROC_NONE;
+	k.tgid = NUMBER_AT(task, struct task_struct, tgid);
+	if (k.tgid == cfg.self_pid)
+		return PROC_SELF;
+	leader = POINTER_AT(task, struct task_struct, group_leader);
+	k.exec_no = NUMBER_AT(leader, struct task_struct, self_exec_id);
+	k.start_ns = NUMBER_AT(leader, struct task_struct, start_boottime);
+	p = bpf_map_lookup_elem(&procs, &k);
+	if (!p)
+		return filtered() ? PROC_OTHER : PROC_NONE;
+	return p->flags & PROC_WANTED ? p->id : PROC_OTHER;
+}
+
+#endif

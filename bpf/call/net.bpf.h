@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* net.bpf.h - bytes on sockets: by owner, and by flow. What moved is told by the socket layer's tracepoints
+ * (net.bpf.c) or by the calls (syscall.bpf.c, uring.bpf.c); cfg.sockets says which. Payload is never read.
+ */
+#ifndef IOT_NET_BPF_H
+#define IOT_NET_BPF_H
+
+#include "call.bpf.h"
+#include "thread.bpf.h"
+
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define IFF_LOOPBACK 8
+#define MSG_PEEK 2
+#define MSG_ERRQUEUE 0x2000
+#define MAX_MESSAGES 1024      /* of one sendmmsg or recvmmsg: UIO_MAXIOV */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_FLOWS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_flow_key);
+	__type(value, struct iot_flow);
+} flows SEC(".maps");
+
+/* Which side of its connection a socket is, for connections that began while we looked. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);      /* socket */
+	__type(value, u32);    /* ROLE_x */
+} socket_roles SEC(".maps");
+
+/* What a socket operation moved. */
+struct socket_use {
+	u64 sock;              /* address of struct sock */
+	u64 name;              /* user memory with the peer's address; 0: the peer that the socket is connected to */
+	u64 bytes;
+	u32 proc;
+	u16 kind, derived;     /* KIND_NET_x; 1: known from the call */
+};
+
+/* The socket behind a file that is one, or 0. */
+static __always_inline u64 sock_of(struct file *f)
+{
+	if ((inode_mode((struct inode *)POINTER_AT(f, struct file, f_inode)) & S_IFMT) != S_IFSOCK)
+		return 0;
+	return POINTER_AT(POINTER_AT(f, struct file, private_data), struct socket, sk);
+}
+
+/* splice() reads from such a socket without the socket layer's tracepoint; from others by an ordinary receive. */
+static __always_inline bool splices_itself(struct file *f)
+{
+	struct socket *s = BPF_CORE_READ(f, private_data);
+
+	return BPF_CORE_READ(s, ops, splice_read);
+}
+
+static __always_inline u16 swap16(u16 v)
+{
+	return __builtin_bswap16(v);
+}
+
+static __always_inline bool is_internet(u64 sock)
+{
+	u16 family = NUMBER_AT(sock, struct sock, __sk_common.skc_family);
+
+	return family == AF_INET || family == AF_INET6;
+}
+
+/* The first 12 bytes of an IPv4 address in the form of an IPv6 address: 10 zeroes, 2 times 255. */
+static __always_inline bool is_mapped(const u8 *address)
+{
+	const u32 *word = (const u32 *)address;
+
+	return !word[0] && !word[1] && word[2] == __builtin_bswap32(0xffff);
+}
+
+static __always_inline void put_mapped(u8 *address, u32 v4)
+{
+	u32 *word = (u32 *)address;
+
+	word[2] = __builtin_bswap32(0xffff);
+	word[3] = v4;
+}
+
+/* The two addresses of a socket, as far as it has them. */
+static __always_inline void key_addresses(struct iot_flow_key *k, u64 sock)
+{
+	k->family = AF_INET;
+	k->protocol = NUMBER_AT(sock, struct sock, sk_protocol);
+	k->local_port = NUMBER_AT(sock, struct sock, __sk_common.skc_num);
+	k->remote_port = swap16(NUMBER_AT(sock, struct sock, __sk_common.skc_dport));
+	if (NUMBER_AT(sock, struct sock, __sk_common.skc_family) == AF_INET) {
+		put_mapped(k->local, NUMBER_AT(sock, struct sock, __sk_common.skc_rcv_saddr));
+		put_mapped(k->remote, NUMBER_AT(sock, struct sock, __sk_common.skc_daddr));
+		return;
+	}
+	k->family = AF_INET6;
+	if (!bpf_core_field_exists(struct sock_common, skc_v6_daddr))
+		return;
+	bpf_probe_read_kernel(k->local, 16, (void *)(sock + bpf_core_field_offset(struct sock, __sk_common.skc_v6_rcv_saddr)));
+	bpf_probe_read_kernel(k->remote, 16, (void *)(sock + bpf_core_field_offset(struct sock, __sk_common.skc_v6_daddr)));
+	if (is_mapped(k->remote))
+		k->family = AF_INET;
+}
+
+/* The peer of one message, from the address that the caller gave, or was given. */
+static __always_inline void key_peer(struct iot_flow_key *k, u64 name)
+{
+	struct {
+		u16 family, port;
+		u32 v4;
+	} head;
+
+	if (!name || bpf_probe_read_user(&head, sizeof(head), (void *)name))
+		return;
+	if (head.family == AF_INET) {
+		__builtin_memset(k->remote, 0, sizeof(k->remote));
+		put_mapped(k->remote, head.v4);
+	} else if (head.family != AF_INET6 || bpf_probe_read_user(k->remote, sizeof(k->remote), (void *)(name + sizeof(head)))) {
+		return;
+	}
+	k->remote_port = swap16(head.port);
+	k->family = is_mapped(k->remote) ? AF_INET : AF_INET6;
+}
+
+static __always_inline bool same_address(const u8 *a, const u8 *b)
+{
+	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
+
+	return x[0] == y[0] && x[1] == y[1];
+}
+
+/* Is it 127.0.0.0/8 or ::1, or one of the former in the form of the latter? */
+static __always_inline bool is_own(const u8 *address)
+{
+	static const u8 one[16] __attribute__((aligned(8))) = { [15] = 1 };
+
+	return is_mapped(address) ? address[12] == 127 : same_address(address, one);
+}
+
+/* Does the peer live on this host? Its address says so, or the way that the connection's packets take. Of a datagram that a call read without
+ * the address, from a socket that is not connected, the socket's own tells: the kernel drops what other hosts send to that
+ * (ip_route_input_slow(), ip6_rcv_core()). */
+static __always_inline bool is_loopback(const struct iot_flow_key *k, u64 sock)
+{
+	u64 route, device;
+
+	if (!k->remote_port)
+		return is_own(k->local);
+	if (is_own(k->remote))
+		return true;
+	if (same_address(k->local, k->remote))
+		return true;
+	route = POINTER_AT(sock, struct sock, sk_dst_cache);
+	if (!route)
+		return false;
+	device = POINTER_AT(route, struct dst_entry, dev);
+	return device && NUMBER_AT(device, struct net_device, flags) & IFF_LOOPBACK;
+}
+
+/* Who connected. Of a connection from before the run only this is known: a port that connect() itself chose is in a bucket
+ * of its own kind. */
+static __always_inline u32 role_of(u64 sock, u16 protocol)
+{
+	u32 *r = bpf_map_lookup_elem(&socket_roles, &sock);
+	struct inet_bind_bucket *b;
+
+	if (r)
+		return *r;
+	if (protocol != IPPROTO_TCP)
+		return ROLE_NONE;
+	b = BPF_CORE_READ((struct inet_connection_sock *)sock, icsk_bind_hash);
+	return b && BPF_CORE_READ(b, fastreuse) < 0 ? ROLE_CLIENT : ROLE_NONE;
+}
+
+/* Flows of those who were not asked for are not kept. */
+static __always_inline bool wants_flow(u32 proc)
+{
+	return proc >= PROC_FIRST || (!proc && !cfg.by_pid && !cfg.comm[0] && !cfg.by_group);
+}
+
+static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 sock, bool loopback)
+{
+	static const struct iot_flow none; /* not on the stack: 6.1 allows the chain of calls that leads here 512 bytes */
+	struct iot_flow *f = bpf_map_lookup_elem(&flows, k);
+	struct iot_state *s = run_state();
+
+	if (f || !s)
+		return f;
+	if (!bpf_map_update_elem(&flows, k, &none, BPF_NOEXIST))
+		__sync_fetch_and_add(&s->used_flows, 1);
+	f = bpf_map_lookup_elem(&flows, k);
+	if (!f) {
+		lose(LOSS_FLOW_TABLE);
+		return NULL;
+	}
+	f->role = role_of(sock, k->protocol);
+	f->loopback = loopback;
+	return f;
+}
+
+/* When what is sent now was not sent yet: when the call began, where it is timed. The other end may have it before this one returns. */
+static __always_inline u64 began_sending(void)
+{
+	u32 tid = bpf_get_current_pid_tgid();
+	u64 now = bpf_ktime_get_ns(), began;
+	struct thread *th = REDUCED ? NULL : thread_of(tid);
+
+	if (!th || !th->clock || th->clock >> CLOCK_SHIFT != tid / THREAD_SLOTS)
+		return now;
+	began = th->clock & ((1ULL << CLOCK_SHIFT) - 1);
+	return began < now ? began : now;
+}
+
+static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k, u8 sub)
+{
+	struct iot_ring_event *r;
+
+	if (!wants_event(u->proc))
+		return;
+	r = event_reserve(LOSS_EVENT_NET);
+	if (!r)
+		return;
+	r->e.ts_ns = u->kind == KIND_NET_SEND ? began_sending() : bpf_ktime_get_ns();
+	r->e.bytes = u->bytes;
+	r->e.offset = (u64)k->local_port << 16 | k->remote_port;
+	r->e.task = r->e.owner = u->proc;
+	r->e.tid = current_thread();
+	r->e.how = HOW_EXACT;
+	r->e.kind = u->kind;
+	r->e.sub = sub;
+	r->e.flags = u->derived ? FLAG_DERIVED : 0;
+	event_submit(r);
+}
+
+/* Counts what a socket operation moved. Global, so that the verifier looks at it once and not for each caller. */
+__noinline int socket_used(struct socket_use *u)
+{
+	struct iot_flow_key k = {};
+	struct iot_cell_key c = {};
+	struct iot_flow *f;
+
+	if (!u || !u->bytes || !is_internet(u->sock))
+		return 0;
+	key_addresses(&k, u->sock);
+	if (u->name)
+		key_peer(&k, u->name);
+	c.owner = k.owner = u->proc;
+	c.kind = u->kind;
+	c.how = u->proc ? HOW_EXACT : HOW_NONE;
+	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : k.remote_port ? SUB_NET_REMOTE : SUB_NET_UNKNOWN;
+	cell_add(cell_find(&c), 1, u->bytes, 0, 0, false);
+	net_event(u, &k, c.sub);
+	if (!wants_flow(u->proc))
+		return 0;
+	f = flow_find(&k, u->sock, c.sub == SUB_NET_LOOPBACK);
+	if (!f)
+		return 0;
+	__sync_fetch_and_add(u->kind == KIND_NET_SEND ? &f->sent_bytes : &f->recv_bytes, u->bytes);
+	__sync_fetch_and_add(u->kind == KIND_NET_SEND ? &f->sends : &f->recvs, 1);
+	return 0;
+}
+
+/* Messages of these protocols go to, or come from, whom the call names. */
+static __always_inline bool is_datagram(u64 sock)
+{
+	return NUMBER_AT(sock, struct sock, sk_protocol) == IPPROTO_UDP;
+}
+
+#endif

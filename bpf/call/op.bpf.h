@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* op.bpf.h - one operation on a file, from what a call did to its aggregate, its file's sums, its event and what it made dirty. */
+#ifndef IOT_OP_BPF_H
+#define IOT_OP_BPF_H
+
+#include "mark.bpf.h"
+#include "file.bpf.h"
+#include "filesum.bpf.h"
+#include "readahead.bpf.h"
+
+/* One operation as it is recorded. */
+struct op {
+	u64 ts_ns, dur_ns, queue_ns, offset, size;
+	s64 ret;
+	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
+	u8 kind, write;        /* write: enum moves */
+};
+
+/* The event, after the aggregate was made. Out of line: most runs of the hot path do not come here. */
+static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	struct iot_ring_event *r = event_reserve(LOSS_EVENT_SYSCALL);
+
+	if (!r)
+		return;
+	r->e.ts_ns = o->ts_ns;
+	r->e.dur_ns = o->dur_ns;
+	r->e.queue_ns = o->queue_ns;
+	r->e.offset = o->offset;
+	r->e.size = o->size;
+	r->e.task = r->e.owner = proc;
+	r->e.tid = o->tid ?: current_thread();
+	r->e.how = HOW_EXACT;
+	r->e.kind = o->kind;
+	r->e.flags = o->flags;
+	r->e.file = c->seen_file;
+	r->e.dev = c->seen_dev;
+	r->e.sub = c->seen_type;
+	if (o->ret < 0)
+		r->e.err = -o->ret;
+	else if (o->write != MOVES_NOTHING)
+		r->e.bytes = o->ret;
+	if (r->e.bytes < o->size && o->write != MOVES_NOTHING && o->ret >= 0)
+		r->e.flags |= FLAG_SHORT;
+	event_submit(r);
+}
+
+/* Aggregate and event of one operation on the file in the context. */
+__noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
+{
+	struct iot_cell_key k = {};
+	u64 bytes = 0, touched = 0;
+	u32 what;
+
+	if (!c || !o)
+		return 0;
+	if (is_off_disk(c->seen_type, c->seen_dev)) {
+		c->cell_key.owner = PROC_NONE; /* no call is like this one (quick_learn()) */
+		return 0;
+	}
+	k.owner = proc;
+	k.dev = c->seen_dev;
+	/* its four small fields in one store: loading them at once after storing each stalls */
+	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
+	*(u32 *)&k.kind = what;
+	k.flags = o->flags & (o->write == MOVES_TO_FILE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
+	if (o->ret > 0 && o->write != MOVES_NOTHING) {
+		bytes = o->ret;
+		if (o->write && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
+			touched = blocks_of(o->offset, bytes, c->seen_block);
+	}
+	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
+	    c->cell_key.flags != k.flags || !k.owner) {
+		c->cell = cell_find(&k);
+		c->cell_key = k;
+	}
+	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
+	hist_add(proc, k.kind, k.sub, o->dur_ns);
+	if (!REDUCED && !o->write && !(o->flags & FLAG_DIRECT))
+		ra_used(c->seen_host, o->offset, o->ret);
+	if (wants_event(proc))
+		op_event(c, o, proc);
+	return 0;
+}
+
+/* A call of the current thread: the same, and what it adds to its file's sums. */
+__noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
+{
+	if (!c || !o)
+		return 0;
+	op_record(c, o, proc);
+	if (is_off_disk(c->seen_type, c->seen_dev))
+		return 0;
+	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != MOVES_NOTHING ? o->ret : 0, o->flags);
+	return 0;
+}
+
+#ifdef IOT_REDUCED
+__by_numbers int call_recorded(u32 proc)
+{
+	struct task_ctx *c = ctx_find();
+
+	return c ? call_record(c, (struct op *)c->op, proc) : 0;
+}
+#define call_record(c, o, proc) call_recorded(proc)
+#endif
+
+/* What an operation wrote in the context's file. */
+static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	struct wrote_at *w = wrote_of(c);
+
+	w->off = o->offset;
+	w->len = o->ret > 0 ? o->ret : 0;
+	w->block = c->seen_block ?: PAGE_SIZE;
+	w->ts_ns = began_dirtying(w->len, o->flags, o->ts_ns + o->queue_ns);
+	w->proc = proc;
+	return w;
+}
+
+/* What turned dirty beside what a call wrote. */
+static __always_inline void wrote_beside(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	if (!REDUCED && c->fresh.inode && c->fresh.inode == c->seen_host)
+		fresh_beside(c, wrote_by(c, o, proc));
+}
+
+#endif

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* syscall.bpf.c - system calls on files: bytes returned, where, how long. One program walks a table of calls (tracer/probe_rows.c) when
+ * they return: its arguments are still in the saved registers, and what it did is known. What a call asked for claims nothing:
+ * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
+ */
+#include "aio.bpf.h"
+#include "ext4_inode.bpf.h"
+#include "folio.bpf.h"
+#include "socket_call.bpf.h"
+#include "remote_write.bpf.h"
+#include "fastpath.bpf.h"
+#include "uring.bpf.h"
+
+/* What a program on raw_syscalls:sys_enter or sys_exit is given (its `format` in tracefs); ret: of the latter. */
+struct call_event {
+	u64 common;
+	long id, ret;
+};
+
+/* A descriptor's file into the context; no file: type other. */
+static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
+{
+	struct file *f = fd < 0 ? NULL : file_of(fd);
+
+	if (f) {
+		file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
+		return f;
+	}
+	c->seen_inode = 0;
+	c->seen_type = SUB_FT_OTHER;
+	c->seen_dev = c->seen_file = 0;
+	return NULL;
+}
+
+/* The context's file: its pages are those of a file below. */
+static __always_inline bool is_overlaid(const struct task_ctx *c, struct file *f)
+{
+	return f && c->seen_host != c->seen_inode && is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC);
+}
+
+/* The offset at which a call on an open file moved its bytes, after it returned `ret`. */
+static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const struct call *k, const struct op *o, u8 shape)
+{
+	u64 ret = o->ret > 0 ? o->ret : 0;
+
+	if (!is_positional(shape, k))
+		return NUMBER_AT(f, struct file, f_pos) - ret;
+	if (o->write && o->flags & FLAG_APPEND && ret) /* appends, whatever the offset: the end of the file is behind it */
+		return NUMBER_AT(c->seen_host, struct inode, i_size) - ret;
+	return k->arg[3];
+}
+
+/* An operation wrote through the page cache, or into an inode. */
+static __always_inline void wrote_here(struct task_ctx *c, const struct op *o, u32 proc)
+{
+	if (!REDUCED)
+		c->inlined = wrote_data(c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, o->offset, o->ret, c->seen_block, proc);
+}
+
+/* read, write and their relatives. */
+static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
+{
+	struct file *f;
+	bool storage;
+
+	if (!c || !k || !o)
+		return 0;
+	f = see_fd(c, k->arg[0]);
+	storage = f && is_storage(c->seen_type);
+	o->size = k->arg[2];
+	if (shape >= SHAPE_RWV)
+		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
+	if (f)
+		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
+	if (shape == SHAPE_PRWV2) /* overlayfs does not hand RWF_NOAPPEND down: the file below appends */
+		o->flags = flags_of_call(o->flags, is_overlaid(c, f) ? k->arg[5] & ~RWF_NOAPPEND : k->arg[5]);
+	if (storage)
+		o->offset = offset_of(c, f, k, o, shape);
+	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
+	    (went_through_cache(c, c->seen_host, o->offset) || is_indirect(c->seen_host, o->offset))) {
+		o->flags &= ~FLAG_DIRECT;
+		o->queue_ns = o->queue_ns ?: dirtied_after(&c->direct_ns, o->ts_ns);
+	}
+	call_record(c, o, proc);
+	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
+		wrote_here(c, o, proc);
+	if (o->write)
+		wrote_beside(c, o, proc);
+	if (!REDUCED && o->write && c->seen_type == SUB_FT_PSEUDO)
+		c->inlined = poked_by_call(c, proc);
+	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
+		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+	return 0;
+}
+
+__noinline int is_cached(u64 inode, u64 off)
+{
+	return !!folio_at(POINTER_AT(inode, struct inode, i_mapping), off >> PAGE_SHIFT);
+}
+
+/* A copy_file_range wrote, or the file system shared the extents, which leaves nothing of them in the page cache. What was dirty there is
+ * written back before either, and where the file ended may be zeroed. */
+static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct op *o)
+{
+	u64 after = dirtied_after(&c->copied_ns, o->ts_ns);
+
+	if (o->ret <= 0 || o->kind != KIND_COPY_OUT)
+		return;
+	if (is_overlaid(c, f)) {
+		c->apart_read += o->ret;
+		c->apart_wrote += o->ret;
+	}
+	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen_host, o->offset + o->ret - 1))
+		o->flags |= FLAG_SHARED;
+	else
+		o->queue_ns = after ?: o->queue_ns;
+}
+
+/* sendfile, splice, copy_file_range: one record for each side that is a file. */
+__noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, u32 sends, u32 proc)
+{
+	/* sends: out, in, offset of in, size; else in, its offset, out, its offset, size */
+	struct file *f;
+	u64 pos, queue_ns;
+	u8 kind;
+
+	if (!c || !k || !o)
+		return 0;
+	kind = o->kind;
+	queue_ns = o->queue_ns;
+	o->size = k->arg[sends ? 3 : 4];
+	for (int side = 0; side < 2; side++) {
+		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
+
+		f = see_fd(c, sends ? (side ? k->arg[0] : k->arg[1]) : (side ? k->arg[2] : k->arg[0]));
+		o->kind = kind + side;
+		o->write = side;
+		o->queue_ns = side ? queue_ns : 0;
+		o->offset = 0;
+		o->flags = f ? flags_of(BPF_CORE_READ(f, f_flags)) : 0;
+		if (f && is_storage(c->seen_type)) {
+			/* the position moved on: in the caller's variable when there is one, else in the file */
+			pos = BPF_CORE_READ(f, f_pos);
+			if (user)
+				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
+			o->offset = o->ret > 0 ? pos - o->ret : pos;
+			if (!REDUCED && side)
+				copy_ends(c, f, o);
+		}
+		call_record(c, o, proc);
+		if (side && f && o->ret > 0 && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
+			wrote_here(c, o, proc);
+		if (side)
+			wrote_beside(c, o, proc);
+		if (REDUCED || !cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
+			continue;
+		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
+			socket_call((u64)f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
+	}
+	return 0;
+}
+
+/* Calls that move no bytes. False: nothing to record. */
+static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, s64 ret)
+{
+	o->write = MOVES_NOTHING;
+	switch (shape) {
+	case SHAPE_FD:
+		see_fd(c, k->arg[0]);
+		break;
+	case SHAPE_FTRUNCATE:
+		see_fd(c, k->arg[0]);
+		o->offset = k->arg[1];
+		break;
+	case SHAPE_FALLOCATE:
+		see_fd(c, k->arg[0]);
+		o->offset = k->arg[2];
+		o->size = k->arg[3];
+		break;
+	case SHAPE_OPEN:
+		see_fd(c, ret);
+		if (ret < 0)
+			c->seen_type = SUB_NONE; /* nothing says that it is no file */
+		break;
+	case SHAPE_MMAP:
+		if ((s32)k->arg[4] < 0)
+			return false; /* anonymous memory */
+		see_fd(c, k->arg[4]);
+		o->offset = k->arg[5];
+		o->size = k->arg[1];
+		if (!REDUCED)
+			ra_mapped(c->seen_host, o->offset, o->size);
+		if (ret > 0)
+			o->ret = 0;
+		break;
+	case SHAPE_CLOSE:
+		if (!cfg.events)
+			see_fd(c, -1);
+		break; /* else the file was seen at the entry */
+	default:
+		c->seen_inode = 0;
+		c->seen_type = SUB_NONE;
+		c->seen_dev = c->seen_file = 0;
+	}
+	return true;
+}
+
+/* io_uring was used, and its layer is not recorded. */
+static __noinline int uring_unseen(u32 proc)
+{
+	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
+
+	if (proc != PROC_OTHER)
+		count(&k, 1, 0, 0, false);
+	return 0;
+}
+
+static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long ret, u32 proc)
+{
+	if (unseen && ret > 0)
+		uring_unseen(proc);
+	if (!REDUCED)
+		uring_settle(c);
+}
+
+/* Is the call timed that begins? One in IOT_SAMPLE is, each with the same chance whatever was timed before it: a program whose calls have a rhythm
+ * cannot be in step with that. The highest bits of a linear congruential generator (multiplier and increment: Press et al., Numerical Recipes,
+ * 1992) decide, one of each slot, which begin at random: neither the first call of a thread is left out, nor that of all threads alike. */
+static __always_inline bool is_drawn(struct thread *th)
+{
+	u32 dice = th->dice ?: bpf_get_prandom_u32();
+
+	dice = dice * 1664525 + 1013904223;
+	th->dice = dice;
+	return dice < (1ULL << 32) / IOT_SAMPLE;
+}
+
+/* twin: as done_before(); that the first was here is seen by the clock. Calls of which one in so many is timed do not need it. */
+static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
+{
+	struct thread *th;
+	u32 tid;
+	u8 shape;
+
+	if ((u64)id >= IOT_MAX_SYSCALL)
+		return 0;
+	shape = call_row(id)->shape;
+	if (!shape || (shape >= SHAPE_URING && !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
+		return 0;
+	tid = bpf_get_current_pid_tgid();
+	th = thread_of(tid);
+	if (!th || (twin && clock_begin(th) && th->clock >> CLOCK_SHIFT == tid / THREAD_SLOTS))
+		return 0;
+	if (cfg.latency == LATENCY_SAMPLED && shape <= SHAPE_SPLICE) {
+		if (twin)
+			return 0;
+		if (!is_drawn(th)) {
+			if (th->clock)
+				th->clock = 0; /* of one that never returned */
+			return 0;
+		}
+	}
+	if (cfg.events && shape == SHAPE_CLOSE) { /* the only thing that is gone at the exit: the descriptor */
+		struct task_ctx *c = ctx_make();
+
+		if (c)
+			see_fd(c, regs_arg0(regs));
+	}
+	th->clock = (u64)(tid / THREAD_SLOTS) << CLOCK_SHIFT | bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall__enter, struct pt_regs *regs, long id)
+{
+	return call_begins(regs, id, false);
+}
+
+static __always_inline void twin_spared(void)
+{
+	struct iot_state *s = run_state();
+
+	if (s)
+		__sync_fetch_and_add(&s->spared, 1);
+}
+
+/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
+ * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
+ * second copy of the program follows (its twin), attached in the older way, which disables preemption; it does the
+ * work when the first was skipped. Both skipped is a loss; that it was skipped behind the first, which did the work, is not.
+ */
+static __always_inline bool done_before(struct task_ctx *c, bool twin)
+{
+	bool done = twin && c->ended;
+
+	if (cfg.twins) {
+		if (!twin && c->ended)
+			twin_spared();
+		c->ended = !twin;
+	}
+	return done;
+}
+
+/* A 32-bit call has returned. It is a loss when it moved bytes of a process that is wanted, or wrote memory for it. */
+__noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
+{
+	bool moves = ret > 0 && compat_moves(nr);
+
+	if (c && (moves || compat_poked(nr, ret)) && proc_current(c) >= PROC_FIRST)
+		lose(moves ? LOSS_COMPAT : LOSS_POKE);
+	return 0;
+}
+
+/* An exec that fails has read the beginning of the file all the same, which task accounting has and no call returned. One that
+ * succeeds is for core__exec. */
+__noinline int exec_ends(struct task_ctx *c, long ret)
+{
+	struct task_struct *t = current_task();
+	struct iot_state *s = run_state();
+	u64 last;
+
+	if (!c || !s || !ret)
+		return 0;
+	last = thread_rchar(t, TASK(t, pid), c->rchar);
+	if (last || TASK(t, start_boottime) >= s->boot_ns)
+		c->apart_read += TASK(t, ioac.rchar) - last;
+	c->rchar = TASK(t, ioac.rchar);
+	return 0;
+}
+
+static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
+{
+	if (cfg.latency)
+		o->dur_ns = clock_stop(th, tid, &o->ts_ns);
+	if (!REDUCED && cfg.events && th && o->write)
+		o->queue_ns = turned_when(th, &o->ts_ns);
+	if (cfg.events && !o->ts_ns)
+		o->ts_ns = bpf_ktime_get_ns();
+}
+
+/* A call that is counted without what is remembered of its thread, or not at all. */
+static __always_inline bool ends_quickly(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, long ret)
+{
+	u8 shape = call_row(nr)->shape;
+
+	if (REDUCED || task_is_compat(t))
+		return false;
+	if (shape == SHAPE_MADVISE && regs_arg2(regs) != MADV_POPULATE_WRITE)
+		return true;
+	if (shape >= SHAPE_TO)
+		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
+	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && quick_call(t, th, regs, nr, ret);
+}
+
+/* A call that may write the memory of a process has returned. */
+static __always_inline int memory_written(struct task_ctx *c, u32 proc)
+{
+	if (!REDUCED)
+		poked_by_call(c, proc);
+	return 0;
+}
+
+/* Is a number that is none of ours one of a 32-bit call that matters? */
+static __always_inline bool compat_counts(u64 nr)
+{
+	return compat_moves(nr) || nr == COMPAT_PTRACE || nr == COMPAT_VM_WRITEV;
+}
+
+static __always_inline void aio_ends(struct task_ctx *c, const struct call *k, u8 shape, long ret, u32 proc, u64 ts_ns)
+{
+	if (shape == SHAPE_AIO_SUBMIT)
+		aio_submitted(c, k, ret, proc, ts_ns);
+	else
+		aio_reaped(c, k, ret);
+}
+
+static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long ret, bool twin)
+{
+	const volatile struct iot_syscall *row;
+	struct task_struct *t;
+	struct task_ctx *c;
+	struct thread *th;
+	struct call *k;
+	struct op *o;
+	u32 proc;
+	u8 shape;
+
+	if (nr >= IOT_MAX_SYSCALL)
+		return 0;
+	row = call_row(nr);
+	shape = row->shape;
+	if ((!shape && !compat_counts(nr)) || !gate_open())
+		return 0;
+	t = current_task();
+	if (!shape && !task_is_compat(t))
+		return 0;
+	th = thread_of(TASK(t, pid));
+	if (ends_quickly(t, th, regs, nr, ret) || TASK(t, tgid) == cfg.self_pid)
+		return 0;
+	c = ctx_make();
+	if (!c || done_before(c, twin))
+		return 0;
+	fresh_gather(c, th, t);
+	if (task_is_compat(t))
+		return compat_ends(c, nr, ret);
+	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */
+	o = __builtin_memset(c->op, 0, sizeof(*o));
+	call_of_regs(k, regs);
+	c->range_state = RANGE_NOT_ASKED;
+	o->kind = row->kind;
+	if (shape == SHAPE_EXEC)
+		return exec_ends(c, ret);
+	if (!REDUCED && shape >= SHAPE_TO) {
+		exit_message(c, k, shape, o->kind, ret);
+		clock_stop(th, TASK(t, pid), &o->ts_ns);
+		return 0;
+	}
+	if ((proc = proc_current(c)) == PROC_SELF)
+		return 0;
+	o->write = row->write;
+	op_timed(o, th, TASK(t, pid));
+	o->ret = ret;
+	if (shape <= SHAPE_SPLICE)
+		c->rchar = TASK(t, ioac.rchar);
+	switch (shape) {
+	case SHAPE_RW:
+	case SHAPE_PRW:
+	case SHAPE_RWV:
+	case SHAPE_PRWV:
+	case SHAPE_PRWV2:
+		exit_rw(c, k, o, shape, proc);
+		if (!REDUCED && !(o->write && c->inlined))
+			quick_learn(c, t, k, o, shape, proc);
+		return 0;
+	case SHAPE_SENDFILE:
+	case SHAPE_SPLICE:
+		return exit_two(c, k, o, shape == SHAPE_SENDFILE, proc);
+	case SHAPE_AIO_SUBMIT:
+	case SHAPE_AIO_REAP:
+		aio_ends(c, k, shape, ret, proc, o->dur_ns ? o->ts_ns : 0);
+		break;
+	case SHAPE_URING:
+		uring_entered(c, row->instead, ret, proc);
+		return 0;
+	case SHAPE_ADVISE:
+		return 0;
+	case SHAPE_AIO_DESTROY:
+		return aio_destroyed(c, k->arg[0], ret);
+	case SHAPE_POKE ... SHAPE_MADVISE:
+		return memory_written(c, proc);
+	}
+	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
+		aio_passing(c);
+	if (exit_plain(c, k, o, shape, ret))
+		call_record(c, o, proc);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(syscall__exit, struct pt_regs *regs, long ret)
+{
+	return call_ends(regs, regs_nr(regs), ret, false);
+}
+
+#ifndef IOT_REDUCED
+SEC("tp/raw_syscalls/sys_enter")
+int syscall__enter_twin(struct call_event *e)
+{
+	return call_begins(current_regs(), e->id, true);
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int syscall__exit_twin(struct call_event *e)
+{
+	return call_ends(current_regs(), e->id, e->ret, true);
+}
+#endif

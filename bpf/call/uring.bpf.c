@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* uring.bpf.c - io_uring requests from submission to completion, on whatever thread they run. A ring's threads belong
+ * to the process of its owner, so the current process is the owner also for polling threads and workers.
+ */
+#include "uring.bpf.h"
+#include "net.bpf.h"
+#include "readahead.bpf.h"
+#include "program_copies.bpf.h"
+
+#define SPLICE_FD_IN_FIXED (1U << 31)
+#define FFS_MASK 7UL           /* flags in the address of a registered file */
+#define FREE_REQUESTS 4096     /* of one ring that are looked at when it ends */
+
+/* A file that is registered with the ring, by its number; 0 when it is not known. */
+static __always_inline u64 registered_file(struct io_ring_ctx *ring, u32 n)
+{
+	struct io_ring_ctx___array *old = (void *)ring;
+	u64 nodes, file = 0;
+
+	if (bpf_core_field_exists(struct io_file_table, data)) {
+		if (n >= BPF_CORE_READ(ring, file_table.data.nr))
+			return 0;
+		nodes = (u64)BPF_CORE_READ(ring, file_table.data.nodes);
+		nodes = pointer_at(nodes + n * sizeof(u64));
+		if (nodes)
+			file = POINTER_AT(nodes, struct io_rsrc_node, file_ptr);
+	} else if (bpf_core_field_exists(struct io_file_table___array, files)) {
+		if (n >= BPF_CORE_READ(old, nr_user_files))
+			return 0;
+		nodes = (u64)BPF_CORE_READ(old, file_table.files);
+		file = pointer_at(nodes + n * bpf_core_type_size(struct io_fixed_file));
+	}
+	return file & ~FFS_MASK;
+}
+
+static __always_inline u64 submitted_file(struct io_ring_ctx *ring, s32 fd, bool registered)
+{
+	if (fd < 0)
+		return 0;
+	return registered ? registered_file(ring, fd) : (u64)file_of(fd);
+}
+
+/* Where a request begins. -1 is the file position, and whoever appends is told by the file where. */
+static __always_inline void place(struct uring_file *f, u64 offset, bool append)
+{
+	f->offset = offset;
+	if (!is_storage(f->type) || !f->file) {
+		f->offset = (s64)offset == -1 ? 0 : offset;
+		return;
+	}
+	if (append) {
+		f->moving = 1;
+		f->offset = NUMBER_AT(f->host, struct inode, i_size);
+	} else if ((s64)offset == -1) {
+		f->moving = 1;
+		f->offset = NUMBER_AT(f->file, struct file, f_pos);
+	}
+}
+
+static __always_inline void place_rw(struct task_ctx *c, u64 req, struct uring_request *u)
+{
+	u64 rw = uring_cmd(req);
+	bool append = uring_kind(u->opcode) == KIND_URING_WRITE &&
+		      (u->to.flags & FLAG_APPEND || NUMBER_AT(rw, struct io_rw, flags) & RWF_APPEND);
+
+	place(&u->to, uring_pos(req), append);
+	if (!(uring_op(u->opcode)->flags & OP_VECTOR))
+		u->size = NUMBER_AT(rw, struct io_rw, len);
+}
+
+static __always_inline void place_splice(struct task_ctx *c, u64 req, struct io_ring_ctx *ring, struct uring_request *u)
+{
+	u64 sp = uring_cmd(req);
+	bool registered = NUMBER_AT(sp, struct io_splice, flags) & SPLICE_FD_IN_FIXED;
+
+	place(&u->to, NUMBER_AT(sp, struct io_splice, off_out), false);
+	u->size = NUMBER_AT(sp, struct io_splice, len);
+	uring_file_see(c, submitted_file(ring, NUMBER_AT(sp, struct io_splice, splice_fd_in), registered), &u->from);
+	place(&u->from, NUMBER_AT(sp, struct io_splice, off_in), false);
+}
+
+/* The struct is used again, so the request that it was is over; its result is still there. */
+static __always_inline void used_again(u64 req)
+{
+	struct uring_request *old = bpf_map_lookup_elem(&urings, &req);
+
+	if (!old)
+		return;
+	uring_finish(old, uring_result(req), 0, 0);
+	bpf_map_delete_elem(&urings, &req);
+}
+
+/* A request that is on its way: too large for the stack beside what it calls. One for each processor: a program is never
+ * entered twice on one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, IOT_COPIES);
+	__type(key, u32);
+	__type(value, struct uring_request);
+} uring_new SEC(".maps");
+
+static __always_inline int submit(struct io_kiocb *r)
+{
+	struct task_struct *t = current_task();
+	u64 req = (u64)r;
+	struct io_ring_ctx *ring;
+	struct uring_request *u;
+	struct task_ctx *c;
+	u32 flags, copy = copy_working();
+	bool moves;
+
+	if (!r || !gate_open() || t->tgid == cfg.self_pid)
+		return 0;
+	c = ctx_make();
+	u = bpf_map_lookup_elem(&uring_new, &copy);
+	if (!c || !u)
+		return 0;
+	used_again(req);
+	uring_settle(c);
+	__builtin_memset(u, 0, sizeof(*u));
+	ring = (struct io_ring_ctx *)POINTER_AT(req, struct io_kiocb, ctx);
+	flags = NUMBER_AT(req, struct io_kiocb, flags);
+	u->opcode = NUMBER_AT(req, struct io_kiocb, opcode);
+	u->skip = flags >> IOSQE_CQE_SKIP_SUCCESS_BIT & 1;
+	u->waits = c->uring_links || flags & 1U << IOSQE_IO_DRAIN_BIT;
+	c->uring_links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
+	if (u->waits || c->uring_links)
+		c->uring_chain[INDEX(c->uring_chained++, URING_CHAIN)] = req;
+	u->proc = proc_current(c);
+	u->tid = current_thread();
+	filesum_comm(u->comm);
+	if (NUMBER_AT(ring, struct io_ring_ctx, flags) & IORING_SETUP_SQPOLL)
+		u->flags |= FLAG_SQPOLL;
+	moves = uring_op(u->opcode)->flags & OP_MOVES;
+	if (moves)
+		u->flags |= uring_op(u->opcode)->flags & OP_SPLICE ? 0 : flags_of_call(0, NUMBER_AT(uring_cmd(req), struct io_rw, flags));
+	if (moves || u->skip)
+		uring_file_see(c, submitted_file(ring, NUMBER_AT(req, struct io_kiocb, cqe.fd), flags >> IOSQE_FIXED_FILE_BIT & 1),
+			       &u->to);
+	if (uring_op(u->opcode)->flags & OP_SPLICE)
+		place_splice(c, req, ring, u);
+	else if (moves)
+		place_rw(c, req, u);
+	u->ts_ns = bpf_ktime_get_ns();
+	c->uring_req = req;
+	c->uring_waits = u->waits;
+	if (bpf_map_update_elem(&urings, &req, u, BPF_ANY) && u->proc >= PROC_FIRST && moves)
+		lose(LOSS_URING_TABLE);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int PROBE(uring__submit, struct io_kiocb *req)
+{
+	return submit(req);
+}
+
+/* Before 6.4 the tracepoint was called io_uring_submit_sqe, with the request first since 6.0. */
+SEC("tp_btf/io_uring_submit_sqe")
+int PROBE(uring__submit_sqe, struct io_kiocb *req)
+{
+	return submit(req);
+}
+
+SEC("tp_btf/io_uring_queue_async_work")
+int PROBE(uring__worker, struct io_kiocb *req)
+{
+	u64 key = (u64)req;
+	struct uring_request *u;
+
+	if (!gate_open())
+		return 0;
+	u = bpf_map_lookup_elem(&urings, &key);
+	if (u)
+		u->flags |= FLAG_WORKER;
+	return 0;
+}
+
+/* Bytes of a request on a socket, where the socket layer does not tell them itself. */
+static __always_inline void socket_done(u64 req, u32 opcode, u32 proc, s32 res, u32 cqe_flags)
+{
+	struct socket_use u = { .bytes = res, .proc = proc, .kind = uring_op(opcode)->net, .derived = 1 };
+	u64 f = POINTER_AT(req, struct io_kiocb, file);
+
+	if (!u.kind || !f || cqe_flags & IORING_CQE_F_NOTIF)
+		return;
+	if ((opcode == IORING_OP_RECVMSG || opcode == IORING_OP_RECV) &&
+	    NUMBER_AT(uring_cmd(req), struct io_sr_msg, msg_flags) & (MSG_PEEK | MSG_ERRQUEUE))
+		return;
+	u.sock = sock_of((struct file *)f);
+	if (u.sock)
+		socket_used(&u);
+}
+
+static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
+{
+	struct uring_request *u;
+	u64 req = (u64)r, file;
+	struct task_ctx *c;
+
+	if (!r || !gate_open())
+		return 0;
+	u = bpf_map_lookup_elem(&urings, &req);
+	if (!u)
+		return 0;
+	file = POINTER_AT(req, struct io_kiocb, file);
+	if (file && file != u->to.file) { /* another one by then: a request that it was linked to opened it */
+		c = ctx_make();
+		uring_file_see(c, file, &u->to);
+	}
+	uring_finish(u, res, uring_op(u->opcode)->flags & OP_SPLICE ? 0 : uring_pos(req), bpf_ktime_get_ns() - u->ts_ns);
+	if (cfg.sockets == SOCKETS_ALL && u->to.type == SUB_FT_SOCK && res > 0)
+		socket_done(req, u->opcode, u->proc, res, cqe_flags);
+	if (!(cqe_flags & IORING_CQE_F_MORE))
+		bpf_map_delete_elem(&urings, &req);
+	return 0;
+}
+
+/* Since 6.15 the completion comes as an entry of the queue. */
+SEC("tp_btf/io_uring_complete")
+int PROBE(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cqe)
+{
+	if (!cqe)
+		return 0;
+	return complete(req, BPF_CORE_READ(cqe, res), BPF_CORE_READ(cqe, flags));
+}
+
+/* 6.0 to 6.14: result and flags are arguments. */
+SEC("tp_btf/io_uring_complete")
+int PROBE(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int res, unsigned int cqe_flags)
+{
+	return complete(req, res, cqe_flags);
+}
+
+/* ---- requests whose end nobody tells ---- */
+
+struct free_walk {
+	u64 node;              /* struct io_wq_work_node of the next free request */
+	u64 want;              /* only whether this one is free; 0: all are finished */
+	u32 found;
+};
+
+static __always_inline void finish_late(struct uring_request *u, u64 req, u64 pos)
+{
+	uring_finish(u, uring_result(req), pos, 0);
+	bpf_map_delete_elem(&urings, &req);
+}
+
+/* One request on a ring's list of free ones: it is over. */
+static long free_one(u32 n, struct free_walk *w)
+{
+	u64 req = w->node - bpf_core_field_offset(struct io_kiocb, comp_list);
+	struct uring_request *u;
+
+	if (!w->node)
+		return 1;
+	w->node = POINTER_AT(w->node, struct io_wq_work_node, next);
+	if (w->want) {
+		w->found = w->want == req;
+		return w->found;
+	}
+	u = bpf_map_lookup_elem(&urings, &req);
+	if (u)
+		finish_late(u, req, uring_pos(req));
+	return 0;
+}
+
+/* Walks the requests of a ring that are free again. False: there are more than that. */
+static __always_inline bool free_walk(u64 ring, struct free_walk *w)
+{
+	if (!bpf_core_field_exists(struct io_submit_state, free_list))
+		return false;
+	w->node = pointer_at(ring + bpf_core_field_offset(struct io_ring_ctx, submit_state.free_list));
+	bpf_loop(FREE_REQUESTS, free_one, w, 0);
+	if (!w->found && !w->node && bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)) {
+		w->node = pointer_at(ring + bpf_core_field_offset(struct io_ring_ctx___array, locked_free_list));
+		bpf_loop(FREE_REQUESTS, free_one, w, 0);
+	}
+	return !w->node;
+}
+
+/* A ring ends: the memory of its requests is given back. */
+SEC("tp_btf/workqueue_execute_start")
+int PROBE(uring__ring_end, struct work_struct *work)
+{
+	struct free_walk w = {};
+
+	if (!gate_open() || work_of(work) != FN_URING_EXIT)
+		return 0;
+	if (!free_walk((u64)work - bpf_core_field_offset(struct io_ring_ctx, exit_work), &w))
+		lose(LOSS_URING_UNSEEN);
+	return 0;
+}
+
+/* A request that is still there when the run is over: in flight, or one whose end nobody told. */
+static long sweep_one(void *map, u64 *key, struct uring_request *u, void *ctx)
+{
+	struct free_walk w = { .want = *key };
+	bool whole;
+
+	if (uring_moved(w.want, u)) {
+		finish_late(u, w.want, uring_pos(w.want));
+		return 0;
+	}
+	whole = free_walk(POINTER_AT(w.want, struct io_kiocb, ctx), &w);
+	if (w.found)
+		finish_late(u, w.want, uring_pos(w.want));
+	else if (!whole && u->proc >= PROC_FIRST && uring_op(u->opcode)->flags & OP_MOVES && is_storage(u->to.type))
+		lose(LOSS_URING_UNSEEN);
+	return 0;
+}
+
+/* Called by the tracer when the gate is closed. */
+SEC("syscall")
+int uring__sweep(void *ctx)
+{
+	bpf_for_each_map_elem(&urings, sweep_one, NULL, 0);
+	return 0;
+}

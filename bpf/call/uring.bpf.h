@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* uring.bpf.h - io_uring requests: which are under way, and what happens when one is over. uring_op.bpf.h: the table of operations;
+ * uring_now.bpf.h: which one the current task is at.
+ *
+ * A request is over when its completion is told, which is not always: not where the submitter wants none
+ * (IOSQE_CQE_SKIP_SUCCESS), and not where the ring of completions is full. Its result stays in the struct (req->cqe.res) until
+ * that is submitted again; io_init_req() leaves it alone. So such a request is finished when the submitter goes on and the bytes
+ * have moved, at the latest when the struct is used again, when the ring ends, or by the sweep at the end of the run.
+ */
+#ifndef IOT_URING_BPF_H
+#define IOT_URING_BPF_H
+
+#include "mark.bpf.h"
+#include "ext4_inode.bpf.h"
+#include "file.bpf.h"
+#include "filesum.bpf.h"
+#include "readahead.bpf.h"
+#include "uring_op.bpf.h"
+
+static __always_inline s32 uring_result(u64 req)
+{
+	return NUMBER_AT(req, struct io_kiocb, cqe.res);
+}
+
+/* Looks at the file of a request. Offset stays as it is. */
+__noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u)
+{
+	struct file *f = (struct file *)file;
+	struct inode *i;
+
+	if (!c || !u)
+		return 0;
+	u->file = file;
+	u->type = SUB_FT_OTHER;
+	u->dev = u->id = u->flags = u->block = 0;
+	u->host = u->ino = 0;
+	u->memory = 0;
+	if (!f)
+		return 0;
+	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
+	u->type = c->seen_type;
+	u->dev = c->seen_dev;
+	u->id = c->seen_file;
+	u->block = c->seen_block;
+	u->memory = u->type == SUB_FT_PSEUDO && is_process_memory(f);
+	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
+	i = (struct inode *)c->seen_host;
+	u->host = (u64)i;
+	u->ino = inode_number(i);
+	return 0;
+}
+
+/* Process u->proc wrote bytes: the pages are its own from now, also where they were dirty before. Direct I/O leaves no page. */
+static __always_inline void uring_claim(const struct uring_request *u, const struct uring_file *f, u64 bytes)
+{
+	struct inode *host = (struct inode *)f->host;
+
+	if (!bytes || !host || f->flags & FLAG_DIRECT || inode_number(host) != f->ino)
+		return;
+	wrote_data(f->host, f->type == SUB_FT_BLK ? f->id : 0, f->offset, bytes, f->block, u->proc);
+}
+
+/* What one side of a request did. dur_ns: 0 when nobody knows when it was over. */
+struct uring_done {
+	u64 bytes, dur_ns, queue_ns;
+	s32 res;
+	u8 kind, pad[3];
+};
+
+static __always_inline void uring_event(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+{
+	struct iot_ring_event *r;
+
+	if (!wants_event(u->proc))
+		return;
+	r = event_reserve(LOSS_EVENT_URING);
+	if (!r)
+		return;
+	r->e.ts_ns = u->ts_ns;
+	r->e.dur_ns = d->dur_ns;
+	r->e.queue_ns = d->queue_ns;
+	r->e.offset = f->offset;
+	r->e.size = u->size ? u->size : d->bytes;
+	r->e.bytes = d->bytes;
+	r->e.task = r->e.owner = u->proc;
+	r->e.tid = u->tid;
+	r->e.file = f->id;
+	r->e.dev = f->dev;
+	r->e.flags = u->flags | f->flags | (d->bytes < u->size && d->res >= 0 ? FLAG_SHORT : 0);
+	r->e.err = d->res < 0 ? -d->res : 0;
+	r->e.kind = d->kind;
+	r->e.how = HOW_EXACT;
+	r->e.sub = f->type;
+	event_submit(r);
+}
+
+static __always_inline void exchange(u64 *a, u64 *b)
+{
+	u64 v = *a;
+
+	*a = *b;
+	*b = v;
+}
+
+/* What a worker made dirty takes the place of what the current task does. Twice: all is as before. */
+static __always_inline void fresh_exchange(struct task_ctx *c, struct uring_request *u)
+{
+	if (!c || !u->fresh_ns)
+		return;
+	exchange(&c->fresh.inode, &u->fresh.inode);
+	exchange(&c->fresh.from, &u->fresh.from);
+	exchange(&c->fresh.to, &u->fresh.to);
+	exchange(&c->fresh.bytes, &u->fresh.bytes);
+}
+
+static __always_inline void uring_beside(struct task_ctx *c, const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+{
+	struct wrote_at *w;
+
+	if (!c || !c->fresh.inode || c->fresh.inode != f->host)
+		return;
+	w = wrote_of(c);
+	w->off = f->offset;
+	w->len = d->res > 0 ? d->res : 0;
+	w->block = f->block ?: PAGE_SIZE;
+	w->ts_ns = u->fresh_ns ?: began_dirtying(w->len, u->flags, u->ts_ns + d->queue_ns);
+	w->proc = u->proc;
+	fresh_before(c, w, u->fresh_ns ? ~0ULL : u->size); /* of a worker: all of it is the request's */
+}
+
+/* A request in the sums: apart, so that its frame does not lie below those of what turns dirty. */
+static __noinline int uring_count(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+{
+	struct iot_cell_key k = {};
+	u64 touched = 0;
+
+	k.owner = u->proc;
+	k.dev = f->dev;
+	k.kind = d->kind;
+	k.how = HOW_EXACT;
+	k.sub = f->type;
+	k.flags = (f->flags | u->flags) & (d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
+	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
+		touched = blocks_of(f->offset, d->bytes, f->block);
+	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
+	if (d->dur_ns)
+		hist_add(u->proc, d->kind, f->type, d->dur_ns);
+	return 0;
+}
+
+__noinline int uring_record(struct uring_request *u, struct uring_file *f, struct uring_done *d)
+{
+	struct task_ctx *c;
+
+	if (!u || !f || !d)
+		return 0;
+	c = u->fresh_ns ? ctx_make() : ctx_find(); /* the end of a ring is told in a thread of the kernel */
+	if (c && c->fresh_ns)
+		fresh_tell(c);
+	else if (c && !u->fresh_ns && is_worker(current_task()))
+		c->fresh.inode = 0; /* of an earlier one, which remembered it */
+	fresh_exchange(c, u);
+	if (d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT) {
+		if ((c && went_through_cache(c, f->host, f->offset)) || u->fell || is_indirect(f->host, f->offset)) {
+			f->flags &= ~FLAG_DIRECT;
+			d->queue_ns = u->direct_ns ? dirtied_after(&u->direct_ns, u->ts_ns) : c ? dirtied_after(&c->direct_ns, u->ts_ns) : 0;
+		}
+	}
+	if (d->kind == KIND_URING_WRITE)
+		uring_beside(c, u, f, d);
+	fresh_exchange(c, u);
+	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
+		uring_claim(u, f, d->bytes);
+	if (d->kind == KIND_URING_READ && d->bytes && !(f->flags & FLAG_DIRECT))
+		ra_used(f->host, f->offset, d->bytes);
+	if (is_off_disk(f->type, f->dev))
+		return 0;
+	uring_count(u, f, d);
+	filesum_async(u->comm, f->id, f->type, u->proc, d->kind, d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
+		      d->bytes, f->flags | u->flags);
+	uring_event(u, f, d);
+	if (f->memory && d->kind == KIND_URING_WRITE && d->bytes && u->proc >= PROC_FIRST)
+		lose(LOSS_POKE); /* whose it is may have ended since: its areas are not looked at */
+	return 0;
+}
+
+/* Does its file system tell of each block that turns dirty, and are those of several requests told piece by piece? */
+static __always_inline bool tells_blocks(u64 host)
+{
+	struct inode *i = (struct inode *)host;
+
+	return i && is_on(i, EXT4_SUPER_MAGIC);
+}
+
+/* How long after its submission a request made its pages dirty. One that waits for others, or for a worker, does that just before it is over,
+ * or before it has them written back; any other does it when it is submitted. Where what turned dirty is told with its time (fresh_tell()),
+ * too early does no harm, but too late does: what was written back by then would be dirty again. */
+static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u64 dur_ns)
+{
+	if (u->turned_ns > u->ts_ns && !tells_blocks(u->to.host) && !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		return u->turned_ns - u->ts_ns; /* before another's sync wrote it back */
+	if (u->locked_ns > u->ts_ns)
+		return u->locked_ns - u->ts_ns; /* of a folio that was dirty: likewise */
+	if (u->copied_ns > u->ts_ns)
+		return u->copied_ns - u->ts_ns;
+	if (!u->waits && !(u->flags & FLAG_WORKER))
+		return 0;
+	if (u->to.flags & FLAG_DIRECT && (u->to.flags | u->flags) & (FLAG_SYNC | FLAG_DSYNC) && is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		return 0; /* the rest of a block that it zeroed is written back by its own sync, which a thread of the kernel does */
+	if (!tells_blocks(u->to.host))
+		return dur_ns;
+	return u->fresh_ns > u->ts_ns ? u->fresh_ns - u->ts_ns : 0;
+}
+
+/* The request is over with this result. pos: its position now, 0 when that is not there any more. */
+__noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
+{
+	struct uring_done d = { .res = res, .dur_ns = dur_ns };
+	const struct uring_op *op;
+
+	if (!u)
+		return 0;
+	op = uring_op(u->opcode);
+	d.kind = uring_kind(u->opcode);
+	if (res > 0 && op->flags & OP_MOVES)
+		d.bytes = res;
+	if (d.kind == KIND_URING_WRITE && d.bytes)
+		d.queue_ns = uring_dirtied_after(u, dur_ns);
+	if (u->to.moving && is_storage(u->to.type) && d.bytes && d.kind == KIND_URING_WRITE && !pos && !u->placed && u->proc >= PROC_FIRST)
+		lose(LOSS_URING_UNSEEN); /* where it wrote */
+	if (u->to.moving && is_storage(u->to.type) && d.bytes && pos)
+		u->to.offset = pos - d.bytes; /* where the bytes went, whatever was asked for */
+	uring_record(u, &u->to, &d);
+	if (op->flags & OP_SPLICE) {
+		d.kind = KIND_URING_READ;
+		uring_record(u, &u->from, &d);
+	}
+	return 0;
+}
+
+/* Have all bytes moved that a request was to move? In flight its result is what it was asked for, and its position stands still
+ * until the end. */
+static __always_inline bool uring_moved(u64 req, const struct uring_request *u)
+{
+	s32 res = uring_result(req);
+	u32 flags = uring_op(u->opcode)->flags;
+
+	return flags & OP_MOVES && !(flags & OP_SPLICE) && is_storage(u->to.type) && res > 0 &&
+	       uring_pos(req) == u->to.offset + res;
+}
+
+/* The submitter goes on: was its last request one that nobody tells the end of? */
+__noinline int uring_settle(struct task_ctx *c)
+{
+	struct uring_request *u;
+	u64 req;
+
+	if (!c || !c->uring_req)
+		return 0;
+	req = c->uring_req;
+	u = bpf_map_lookup_elem(&urings, &req);
+	if (!u || !u->skip || !uring_moved(req, u))
+		return 0;
+	uring_finish(u, uring_result(req), uring_pos(req), 0);
+	bpf_map_delete_elem(&urings, &req);
+	return 0;
+}
+
+/* What the current task does for io_uring at this moment. */
+struct uring_io {
+	u64 req;               /* struct io_kiocb */
+	u64 file;              /* struct file, or 0 */
+	u64 node, host;        /* its inode; the inode that holds its pages */
+	u64 offset, len;       /* bytes that it asks for */
+	u8 opcode, write, direct, worker;
+	u32 pad;
+};
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* workqueue.h - the worker of a work queue, and what it does now: of kernel/kthread.c and kernel/workqueue.c, not of modules. */
+#ifndef IOT_WORKER_H
+#define IOT_WORKER_H
+
+#include "kernel.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kthread {
+	void *data;            /* of a worker of a work queue: its struct worker */
+};
+
+struct workqueue_struct {
+	char name[24];
+};
+
+struct pool_workqueue {
+	struct workqueue_struct *wq;
+};
+
+struct worker {
+	void *current_func;
+	struct pool_workqueue *current_pwq; /* of what it does now */
+};
+
+#pragma clang attribute pop
+
+#endif

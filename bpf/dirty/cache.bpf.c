@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* cache.bpf.c - whose the dirty pages are: noted where they turn dirty, inside of the call or fault that does it. Demand
+ * misses and readahead are counted where they reach the block layer (block.bpf.c), which is the same on every
+ * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
+ */
+#include "vm_area.bpf.h"
+#include "btrfs_shared.bpf.h"
+#include "mark.bpf.h"
+#include "task_op.bpf.h"
+#include "ext4_inode.bpf.h"
+#include "time.bpf.h"
+#include "program_copies.bpf.h"
+
+/* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
+ * file system on it. */
+static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+{
+	u64 owner;
+	u8 how;
+
+	range_look(c);
+	if (c->call && c->write && c->target_inode == (u64)i)
+		return claim_range((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
+	owner = owner_current(c, &how);
+	return claim_range((u64)i, off, 1, owner, false);
+}
+
+/* A copy_file_range made its first page dirty. */
+static __always_inline void copied(struct task_ctx *c)
+{
+	if (c && !c->copied_ns)
+		c->copied_ns = bpf_ktime_get_ns();
+}
+
+/* A folio turned dirty in a call that writes, or for a request. */
+static __always_inline void turned(struct task_ctx *c, struct task_struct *t, enum doing doing, u64 inode, const struct dirtied *d)
+{
+	if (doing == DOING_COPY)
+		copied(c);
+	if (!(t->flags & PF_IO_WORKER))
+		return;
+	uring_turned_late(inode, d->off, d->bytes);
+	uring_turned(bpf_ktime_get_ns());
+}
+
+/* Is what the current thread is at a call that writes, or submits a single request of libaio? */
+static __always_inline bool writes_once(enum doing doing)
+{
+	return doing <= DOING_WRITE || (doing == DOING_AIO && regs_arg1(current_regs()) == 1);
+}
+
+/* The current thread, if that is so: not for the kernel, and not one of several requests. */
+static __always_inline struct thread *thread_writes(struct task_struct *t, enum doing doing)
+{
+	return writes_once(doing) && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
+}
+
+/* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
+static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
+{
+	return c->stored_call && c->stored_call == fault_call(t);
+}
+
+/* Writeback takes the mark off a folio before it finds what it cannot write, and sets it again: of an inode that is written back, or in a call
+ * that has that done. What is there was dirty before, and is whose it was. A fast commit does so to all files that it tells of. */
+static __always_inline bool is_put_back(const struct task_ctx *c, enum doing doing, struct inode *i)
+{
+	return doing == DOING_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
+}
+
+/* A folio turns dirty, and is the owner's from now: of one that a write makes dirty what it writes, where that is known. The rest of it may be on
+ * its way to the device. */
+static __always_inline void claim_folio(const struct task_ctx *c, struct inode *i, u64 off, u64 bytes, bool writes, u64 owner)
+{
+	u64 from = off, to = off + bytes;
+
+	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_told_whole((u64)i, off))
+		return; /* block by block: below */
+	if (writes && c->part_inode == (u64)i) {
+		from = from > c->part_from ? from : c->part_from;
+		to = to < c->part_to ? to : c->part_to;
+	}
+	if (from >= to) { /* of what was written before */
+		from = off;
+		to = off + bytes;
+	}
+	claim_range((u64)i, from, to - from, owner, !is_dirty(i));
+}
+
+/* A folio of a file turned dirty. Returns where that is counted; IOT_NO_CELL: it is not, of a file on another disk than that of --dev. */
+static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
+{
+	struct iot_cell_key k = {};
+	u32 cell;
+
+	k.owner = owner_top(owner);
+	k.dev = inode_dev(i);
+	k.kind = KIND_DIRTY;
+	k.how = how;
+	k.sub = SUB_FT_REG;
+	if (!dev_wanted(k.dev))
+		return IOT_NO_CELL;
+	cell = cell_find(&k);
+	cell_add(cell, 1, 0, 0, 0, false);
+	return cell;
+}
+
+/* Are all blocks of this folio dirty once it is? On XFS they are where no state of each is kept: before 6.6, and by a call that was to write
+ * all of them, however few it then copied. */
+static __always_inline bool is_dirty_as_one(struct inode *i, struct folio *f, u64 bytes)
+{
+	return bytes >> (NUMBER_AT(i, struct inode, i_blkbits) & 63) > 1 && is_on(i, XFS_SUPER_MAGIC) &&
+	       !(bpf_core_type_exists(struct iomap_folio_state) && POINTER_AT(f, struct folio___private, private));
+}
+
+/* Does a folio that a store makes dirty turn so as a whole, and not block by block? A store to mapped memory by a call does not, but where
+ * data go through the journal. */
+static __always_inline bool turns_whole(struct inode *i, enum doing doing)
+{
+	return doing == DOING_STORE || is_journalled((u64)i);
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int PROBE(cache__dirty, struct folio *f, struct address_space *m)
+{
+	struct task_struct *t = current_task();
+	struct dirtied d = {};
+	struct task_ctx *c;
+	struct thread *th;
+	struct inode *i;
+	enum doing doing;
+	u64 owner, off;
+	u32 cell;
+	bool whole, as_one;
+	u8 how;
+
+	if (!m || !f || !gate_open())
+		return 0;
+	i = (struct inode *)POINTER_AT(m, struct address_space, host);
+	if (!i)
+		return 0;
+	th = thread_of(t->pid);
+	doing = doing_now(t);
+	folio_turns(ctx, f, i, &d);
+	off = d.off;
+	if (doing == DOING_AIO && !writes_once(doing))
+		aio_turns((u64)i, off, d.bytes);
+	as_one = is_dirty_as_one(i, f, d.bytes);
+	if (doing <= DOING_AIO && (!as_one || doing == DOING_CALL) && is_sole(th, t, (u64)i)) {
+		if (doing == DOING_COPY)
+			copied(ctx_find());
+		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
+		if (writes_once(doing))
+			turns_in_call(th, (u64)i, off, d.bytes, false);
+		if (as_one)
+			fresh_note(&th->fresh, i, off, d.bytes);
+		return 0;
+	}
+	c = ctx_make();
+	if (!c)
+		return 0;
+	th = thread_writes(t, doing);
+	if (is_blockdev(i))
+		return dirty_device(c, i, off, d.bytes);
+	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
+		return 0; /* no file: where its trees are */
+	if (c->behalf == BEHALF_LOOP || is_put_back(c, doing, i))
+		return 0; /* marked when the loop request was issued */
+	owner = owner_current(c, &how);
+	if (!owner && t->flags & PF_WQ_WORKER && is_on(i, BTRFS_MAGIC))
+		return 0; /* its writeback puts back what it could not write: that was dirty before, and is whose it was */
+	cell = dirty_count(i, owner, how);
+	if (owner & OWNER_TXN)
+		return 0;
+	doing = doing_to(c, i, doing);
+	/* it was clean: whatever else of it turns dirty later is claimed then */
+	claim_folio(c, i, off, d.bytes, doing <= DOING_COPY, owner);
+	if (doing <= DOING_COPY) {
+		turned(c, t, doing, (u64)i, &d);
+		if (th)
+			turns_in_call(th, (u64)i, off, d.bytes, false);
+		whole = is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
+		if (whole || as_one)
+			fresh_note_for(c, t, i, off, d.bytes);
+		if (!whole && cell != IOT_NO_CELL && c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
+			sole_learn(t, i, owner, cell);
+		return 0;
+	}
+	d.proc = owner;
+	d.how = how;
+	whole = is_journalled((u64)i);
+	if (doing == DOING_STORE || (whole && stored_by_call(c, t))) {
+		c->dirtied = (u64)f;
+		whole = true;
+	} else {
+		d.beyond = 1; /* the kernel appends */
+		d.unsure = !whole || NUMBER_AT(i, struct inode, i_blkbits) < PAGE_SHIFT;
+	}
+	/* of others, what is inside of the file is told of block by block */
+	if (whole || off + d.bytes > NUMBER_AT(i, struct inode, i_size))
+		dirty_range(i, &d);
+	return 0;
+}
+
+static __always_inline struct folio *buffer_folio(struct buffer_head *b)
+{
+	if (bpf_core_field_exists(b->b_folio))
+		return (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
+	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
+}
+
+/* Where in its file a buffer lies. */
+static __always_inline u64 buffer_offset(struct buffer_head *b, struct folio *f)
+{
+	return ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
+	       (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
+}
+
+/* A block of a device turns dirty. A checkpoint writes buffers and leaves their folio dirty: of that the kernel says nothing then. */
+static __noinline int structure_dirty(struct buffer_head *b, struct folio *f, struct inode *i)
+{
+	struct task_ctx *c;
+
+	if (NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY)
+		return 0;
+	c = ctx_make();
+	return c ? dirty_device(c, i, buffer_offset(b, f), NUMBER_AT(b, struct buffer_head, b_size)) : 0;
+}
+
+static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how, bool beyond)
+{
+	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how, .beyond = beyond };
+
+	dirty_range(i, &d);
+}
+
+/* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
+ * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
+ * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
+SEC("tp_btf/block_dirty_buffer")
+int PROBE(cache__buffer, struct buffer_head *b)
+{
+	struct task_struct *t = current_task();
+	struct task_ctx *c;
+	struct thread *th;
+	struct inode *i;
+	struct folio *f;
+	enum doing doing;
+	u64 owner, off, bytes;
+	bool dirty, stores;
+	u8 how;
+
+	if (!b || !gate_open())
+		return 0;
+	f = buffer_folio(b);
+	i = f ? folio_inode(f) : NULL;
+	if (i && is_blockdev(i))
+		return structure_dirty(b, f, i);
+	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
+		return 0;
+	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
+	doing = doing_now(t);
+	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
+		return 0;
+	th = thread_of(t->pid);
+	if (!dirty && doing == DOING_CALL && is_sole(th, t, (u64)i)) { /* most are */
+		off = buffer_offset(b, f);
+		bytes = NUMBER_AT(b, struct buffer_head, b_size);
+		turns_in_call(th, (u64)i, off, bytes, true);
+		fresh_note(&th->fresh, i, off, bytes);
+		return 0;
+	}
+	c = ctx_make();
+	th = thread_writes(t, doing);
+	if (c && doing == DOING_AIO)
+		doing = aio_doing(c, i);
+	stores = c && (doing == DOING_STORE || (doing == DOING_OTHER && stored_by_call(c, t)));
+	if (dirty && !stores && !(t->flags & PF_KTHREAD))
+		return 0;
+	if (!c || c->behalf == BEHALF_LOOP)
+		return 0;
+	off = buffer_offset(b, f);
+	bytes = NUMBER_AT(b, struct buffer_head, b_size);
+	if (!dirty && th)
+		turns_in_call(th, (u64)i, off, bytes, true);
+	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
+		fresh_note_for(c, t, i, off, bytes);
+		return 0;
+	}
+	owner = owner_current(c, &how);
+	if (owner & OWNER_TXN)
+		return 0;
+	if (dirty && stores) {
+		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
+			dirty_buffer(i, off, bytes, owner, how, false);
+		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
+			return 0;
+		owner = PROC_NONE;
+	}
+	claim_range((u64)i, off, 1, owner, !is_dirty(i));
+	if (!dirty && doing <= DOING_COPY)
+		fresh_note_for(c, t, i, off, bytes);
+	else if (!dirty && !(stores && (c->dirtied == (u64)f || (turns_whole(i, doing) && !folio_is_dirty((u64)f)))))
+		dirty_buffer(i, off, bytes, owner, how, doing == DOING_OTHER); /* the kernel appends */
+	return 0;
+}
+
+/* ---- faults ---- */
+
+#define FAULT_PRESENT 1        /* bits of the error code: x86's, where these tracepoints are */
+#define FAULT_WRITE 2
+
+static long area_note(struct task_struct *t, struct vm_area_struct *v, struct area_walk *w)
+{
+	w->ctx->scratch[0] = (u64)v; /* as a number, for which it must leave the stack */
+	return 0;
+}
+
+/* The area of the current process that an address is in, or 0. */
+__noinline u64 area_of(struct task_ctx *c, u64 address)
+{
+	struct area_walk w = { .ctx = c, .address = address };
+	u64 area;
+
+	if (!c)
+		return 0;
+	area = area_in(c, POINTER_AT(current_task(), struct task_struct, mm), address);
+	if (area)
+		return area;
+	c->scratch[0] = 0; /* another kind of tree, one that changed meanwhile, or no area at all */
+	bpf_find_vma(bpf_get_current_task_btf(), address, area_note, &w, 0);
+	return c->scratch[0];
+}
+
+/* A store to a page of a mapped file, which may be dirty already: it is written over. */
+static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
+{
+	u64 area, file, inode, first, from, index;
+	u32 proc;
+	u8 how;
+
+	c->fault_address = 0;
+	c->dirtied = 0;
+	c->stored_inode = 0;
+	c->stored_call = 0;
+	c->over_inode = 0;
+	c->was_inode = 0;
+	area = area_of(c, address);
+	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
+		return 0;
+	file = POINTER_AT(area, struct vm_area_struct, vm_file);
+	if (!file)
+		return 0;
+	inode = (u64)data_inode((struct file *)file);
+	first = NUMBER_AT(area, struct vm_area_struct, vm_pgoff);
+	from = NUMBER_AT(area, struct vm_area_struct, vm_start);
+	index = first + ((address - from) >> PAGE_SHIFT);
+	if (index << PAGE_SHIFT >= NUMBER_AT(inode, struct inode, i_size))
+		return 0; /* the thread gets a signal */
+	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
+		c->stored_inode = inode;
+		c->stored_call = fault_call(current_task());
+		c->stored_index = index;
+		c->area_first = first;
+		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
+	}
+	proc = proc_current(c);
+	if (is_dirty((struct inode *)inode)) {
+		c->was_inode = inode;
+		c->was_index = index;
+		c->was_owner = writer_of_page(inode, index, &how);
+		c->was_call = fault_call(current_task());
+	}
+	if (c->was_inode && proc >= PROC_FIRST && c->was_owner < PROC_FIRST) {
+		c->over_inode = inode;
+		c->over_index = index;
+	}
+	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc);
+}
+
+static __always_inline int fault(u64 address, u64 error)
+{
+	struct task_ctx *c;
+
+	if (!(error & FAULT_WRITE) || (s64)address < 0 || !gate_open() || current_task()->flags & PF_KTHREAD)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	if (error & FAULT_PRESENT || !cfg.faults)
+		return store_to(c, address, error & FAULT_PRESENT);
+	c->fault_address = address; /* most are no file's: cache__fault tells */
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int PROBE(cache__fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault(address, error);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int PROBE(cache__fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault(address, error);
+}
+
+/* A fault looks into the page cache: what it reads beyond the page that it waits for is readahead. Absent before 6.12. */
+SEC("tp_btf/mm_filemap_fault")
+int PROBE(cache__fault, struct address_space *m, unsigned long index)
+{
+	struct task_struct *t = current_task();
+	struct task_ctx *c;
+
+	if (!m || !gate_open())
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	if (c->fault_address)
+		store_to(c, c->fault_address, false);
+	if (t->flags & PF_KTHREAD || is_worker(t) || regs_in_call(current_regs()))
+		return 0;
+	c->range_inode = POINTER_AT(m, struct address_space, host);
+	c->range_off = (u64)index << PAGE_SHIFT;
+	c->range_len = PAGE_SIZE;
+	c->range_state = RANGE_FAULT; /* only until the next system call */
+	return 0;
+}
+
+/* ---- what is clean again ---- */
+
+static long sweep_writer(void *map, u64 *key, struct writer *w, struct iot_clean_up *ask)
+{
+	struct iot_state *s = run_state();
+	struct inode *i = (struct inode *)*key;
+
+	if (!s || s->second - w->second < ask->min_age || w->loop || (is_same_inode(w, i) && is_dirty(i)))
+		return 0;
+	writer_drop(*key);
+	return 0;
+}
+
+/* Seconds that a page may be on its way to a slow device: so long as there is room, more than any takes. */
+static __always_inline u32 under_way(const struct iot_state *s, const struct iot_clean_up *ask)
+{
+	return s->claims > cfg.max_claims / 2 ? ask->min_age : 30;
+}
+
+static long sweep_claim(void *map, struct claim_key *k, struct claim *c, struct iot_clean_up *ask)
+{
+	struct writer *w = bpf_map_lookup_elem(&writers, &c->inode);
+	struct iot_state *s = run_state();
+	struct user_share *u;
+
+	if (!s)
+		return 1;
+	if (w && w->space == k->space && (!c->carried || (u16)(s->second - c->second) < under_way(s, ask)))
+		return 0;
+	u = user_of(c->user);
+	if (bpf_map_delete_elem(&claims, k))
+		return 0;
+	__sync_fetch_and_add(&s->claims, -1);
+	if (u)
+		__sync_fetch_and_add(&u->claims, -1);
+	return 0;
+}
+
+/* Called by the tracer: throws out what says nothing any more. */
+SEC("syscall")
+int cache__sweep(struct iot_clean_up *ask)
+{
+	struct iot_clean_up a = { ask->min_age };
+
+	bpf_for_each_map_elem(&writers, sweep_writer, &a, 0);
+	bpf_for_each_map_elem(&claims, sweep_claim, &a, 0);
+	return 0;
+}
+
+/* Called by the tracer on each processor. The stock that the kernel takes claims from is four to begin with, and is filled up behind the
+ * first that is taken: one call may need more where interrupts are off. */
+SEC("raw_tp")
+int cache__stock(void *ctx)
+{
+	struct claim_key k = { .space = ~0ULL };
+	struct claim c = {};
+
+	k.at = bpf_get_smp_processor_id();
+	bpf_map_update_elem(&claims, &k, &c, BPF_ANY);
+	bpf_map_delete_elem(&claims, &k);
+	return 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* mark.bpf.h - bytes that turn dirty without a call that says that it wrote them: stores to mapped files, what is zeroed beside
+ * a write or a cut, what a call that failed had begun.
+ */
+#ifndef IOT_DIRTY_BPF_H
+#define IOT_DIRTY_BPF_H
+
+#include "owner.bpf.h"
+
+/* Bytes [off, off + bytes) are dirty, and those up to off + size may be. */
+static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64 size, u32 proc, u8 how, u64 ts_ns)
+{
+	struct iot_ring_event *r;
+
+	if (!wants_event(proc))
+		return;
+	r = event_reserve(LOSS_EVENT_CACHE);
+	if (!r)
+		return;
+	r->e.ts_ns = ts_ns ?: bpf_ktime_get_ns();
+	r->e.offset = off;
+	r->e.bytes = bytes;
+	r->e.size = size;
+	r->e.task = r->e.owner = proc;
+	r->e.tid = current_thread();
+	r->e.how = how;
+	r->e.kind = KIND_DIRTY_MMAP;
+	r->e.sub = SUB_FT_REG;
+	r->e.file = file_number(i);
+	r->e.dev = inode_dev(i);
+	event_submit(r);
+}
+
+/* Bytes that went dirty by themselves. */
+struct dirtied {
+	u64 off, bytes;
+	u64 ts_ns;             /* when, at the latest; 0 now */
+	u32 proc;
+	u16 how;
+	u8 unsure;             /* 1: not all of them, and nobody knows which */
+	u8 beyond;             /* 1: behind the end of the file too, where they are written only if it grows */
+};
+
+/* Does the current thread store to memory: is it in no call? */
+static __always_inline bool stores(struct task_struct *t)
+{
+	return !(t->flags & PF_KTHREAD) && !is_worker(t) && !regs_in_call(current_regs());
+}
+
+/* Such bytes of a file, a struct inode. Only those inside of it are sure. Global: the verifier looks at it once. */
+__noinline int dirty_at(u64 inode, const struct dirtied *d)
+{
+	struct inode *i = (struct inode *)inode;
+	struct iot_cell_key k = {};
+	u64 end, off, bytes, block;
+
+	if (!i || !d)
+		return 0;
+	off = d->off;
+	bytes = d->unsure ? 0 : d->bytes;
+	block = 1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31); /* of the file: what is behind the last one is not written */
+	end = NUMBER_AT(i, struct inode, i_size);
+	end = (end + block - 1) & ~(block - 1);
+	if (off + bytes > end)
+		bytes = end > off ? end - off : 0;
+	k.owner = d->proc;
+	k.dev = inode_dev(i);
+	if (!dev_wanted(k.dev))
+		return 0;
+	k.kind = KIND_DIRTY_MMAP;
+	k.how = d->how;
+	k.sub = stores(current_task()) ? SUB_FOR_FAULT : SUB_FT_REG;
+	count(&k, 1, bytes, 0, false);
+	dirty_event(i, off, bytes, d->beyond ? d->bytes : bytes, d->proc, d->how, d->ts_ns);
+	return 0;
+}
+
+static __always_inline int dirty_range(struct inode *i, const struct dirtied *d)
+{
+	return dirty_at((u64)i, d);
+}
+
+/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
+static __always_inline u32 fault_call(struct task_struct *t)
+{
+	const struct pt_regs *regs = current_regs();
+
+	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
+}
+
+/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
+ * not known, unless it is the faulter's anyway. */
+static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
+{
+	u8 how;
+
+	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
+	       writer_of_page((u64)i, index, &how) != owner;
+}
+
+/* A block turned dirty in a call that writes. */
+static __always_inline void fresh_note(struct fresh *f, struct inode *i, u64 off, u64 bytes)
+{
+	if (f->inode != (u64)i) {
+		f->inode = (u64)i;
+		f->from = off;
+		f->to = off + bytes;
+		f->bytes = 0;
+	}
+	if (off < f->from)
+		f->from = off;
+	if (off + bytes > f->to)
+		f->to = off + bytes;
+	f->bytes += bytes;
+}
+
+/* A piece of what a call makes dirty that executes several requests, which tells the end of none before it has executed all. So what they
+ * have made dirty is told itself, with the time: which request it was for nobody knows, and the ledger knows what they wrote anyway. */
+__noinline int fresh_tell(struct task_ctx *c)
+{
+	struct dirtied *d;
+
+	if (!c || !c->fresh_ns || !c->fresh.inode)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	d->off = c->fresh.from;
+	d->bytes = c->fresh.bytes;
+	d->ts_ns = c->fresh_ns;
+	d->proc = proc_current(c);
+	d->how = HOW_EXACT;
+	d->unsure = 0;
+	d->beyond = 1;
+	dirty_range((struct inode *)c->fresh.inode, d);
+	c->fresh.inode = c->fresh_ns = 0;
+	return 0;
+}
+
+static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
+{
+	struct iot_state *s = run_state();
+
+	c->fresh_sum += bytes;
+	/* what follows is of the same time, unless something was submitted meanwhile */
+	if (c->fresh_ns && c->fresh.inode == (u64)i && c->fresh.to == off && s && *(volatile u64 *)&s->carried_ns < c->fresh_ns) {
+		c->fresh.to += bytes;
+		c->fresh.bytes += bytes;
+		return;
+	}
+	fresh_tell(c);
+	c->fresh.inode = 0;
+	fresh_note(&c->fresh, i, off, bytes);
+	c->fresh_ns = bpf_ktime_get_ns();
+}
+
+/* A write from byte `off` on to a file that is open for direct I/O made pages of it dirty, not only that where the file ended: its file
+ * system wrote as usual (btrfs, where there are checksums). */
+static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)
+{
+	bool fell = host && c->fell_inode == host;
+
+	c->copied_inode = c->fell_inode = 0; /* the call or request is over */
+	return fell || (host && c->fresh.inode == host && c->fresh.to > off);
+}
+
+/* How long after its begin the call or request that is over made pages dirty, when what was dirty before was written back first: *at. */
+static __always_inline u64 dirtied_after(u64 *at, u64 begin_ns)
+{
+	u64 after = *at > begin_ns ? *at - begin_ns : 0; /* else left by a call whose exit was not seen */
+
+	*at = 0;
+	return after;
+}
+
+/* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */
+struct wrote_at {
+	u64 off, len, block;   /* block: a power of two */
+	u64 ts_ns;             /* when it began; 0 not known */
+	u32 proc, pad;
+};
+
+/* When it may have dirtied at the earliest; 0: now. A direct one writes back what is dirty before it is refused, and zeroes then. */
+static __always_inline u64 began_dirtying(u64 len, u32 flags, u64 ts_ns)
+{
+	return !len && flags & FLAG_DIRECT ? 0 : ts_ns;
+}
+
+/* Room for one, which the stack has not. */
+static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
+{
+	return (struct wrote_at *)c->wrote;
+}
+
+/* What turned dirty beside them? Before them it is the block where the end of the file was, whose rest is zeroed; behind them what
+ * the call had begun when it failed: all of it, unless some was dirty already. It may have been written back inside of the call already. */
+__noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
+{
+	struct dirtied *d;
+	struct inode *i;
+	u64 from, to;
+
+	if (!c || !w || !c->fresh.inode)
+		return 0;
+	d = (struct dirtied *)c->dirtied_range;
+	i = (struct inode *)c->fresh.inode;
+	c->fresh.inode = 0;
+	d->how = HOW_EXACT;
+	d->unsure = 0;
+	d->beyond = 1;
+	d->proc = w->proc;
+	d->ts_ns = w->ts_ns;
+	from = w->off & -w->block;
+	to = w->len ? (w->off + w->len + w->block - 1) & -w->block : from;
+	if (c->fresh.from < from) {
+		d->off = c->fresh.from;
+		d->bytes = w->block;
+		if (c->fresh.bytes == c->fresh.to - c->fresh.from) /* or a folio that is dirty as one */
+			d->bytes = (c->fresh.to < from ? c->fresh.to : from) - c->fresh.from;
+		dirty_range(i, d);
+		c->fresh.from = from;
+		c->fresh.bytes -= d->bytes;
+	}
+	if (c->fresh.to > to) {
+		d->unsure = c->fresh.bytes != c->fresh.to - c->fresh.from;
+		d->off = to > c->fresh.from ? to : c->fresh.from;
+		d->bytes = c->fresh.to - d->off;
+		dirty_range(i, d);
+	}
+	return 0;
+}
+
+/* The same for one of several requests that a call may have submitted, for `asked` bytes: what turned dirty behind it is another's, unless it
+ * failed or was short. */
+static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w, u64 asked)
+{
+	if (w->len && w->len >= asked && c->fresh.to > w->off + w->len)
+		w->len = c->fresh.to - w->off;
+	fresh_beside(c, w);
+}
+
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* btrfs_sync_write.bpf.h - file data of btrfs that a call writes: what it has written back before it returns, and pages that turn dirty beside it.
+ * Used by fs_btrfs.bpf.c.
+ */
+#ifndef IOT_BTRFS_THROUGH_BPF_H
+#define IOT_BTRFS_THROUGH_BPF_H
+
+#include "btrfs_data.bpf.h"
+#include "task_op.bpf.h"
+#include "sync_write.bpf.h"
+#include "time.bpf.h"
+#include "mark_blocks.bpf.h"
+#include "program_copies.bpf.h"
+
+static __always_inline bool uring_through(const struct uring_io *io, struct through *t)
+{
+	bool splices = uring_op(io->opcode)->flags & OP_SPLICE;
+
+	if (!io->write)
+		return false;
+	t->inode = io->host;
+	t->off = splices ? io->offset : io->offset - io->len; /* it moved on by what was copied */
+	t->len = io->len;
+	through_flags(t, (struct file *)io->file, splices ? 0 : NUMBER_AT(uring_cmd(io->req), struct io_rw, flags));
+	return true;
+}
+
+/* The request that io_submit is at: told where it is synced; one for direct I/O by the byte that is written back, ~0: any. */
+static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 from, u64 number)
+{
+	struct aio_search s = { .from = from, .number = number };
+
+	if (!c || !t)
+		return false;
+	if (c->aio_now && from != ~0ULL) {
+		s.what = AIO_AT;
+		s.first = c->aio_now - 1;
+		if (aio_search(&s) && (s.t.direct ? c->aio_from == from + 1 : !c->copying)) { /* else it is over */
+			*t = s.t;
+			return true;
+		}
+		s.first = c->aio_now;
+		s.found = 0;
+	}
+	s.what = AIO_DIRECT;
+	if (!aio_search(&s))
+		return false;
+	if (from != ~0ULL) {
+		c->aio_now = s.found;
+		c->aio_from = from + 1;
+		c->aio_untold = s.address;
+	}
+	*t = s.t;
+	return true;
+}
+
+/* from: first byte that is written back, ~0 none is; number: of the inode. */
+static __always_inline bool through_look(struct task_ctx *c, struct through *t, u64 from, u64 number)
+{
+	const struct pt_regs *regs = current_regs();
+	struct uring_io io = {};
+	struct file *f;
+
+	if (uring_current(c, &io, number))
+		return uring_through(&io, t);
+	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
+		return aio_through(c, t, from, number);
+	f = c->call && c->write ? file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
+	if (!f)
+		return false;
+	t->inode = c->target_inode;
+	t->off = c->target_off;
+	t->len = c->target_len;
+	through_flags(t, f, c->shape == SHAPE_PRWV2 ? regs_arg5(regs) : 0);
+	return true;
+}
+
+/* What copies, in task_ctx.copying beside the number of the inode. */
+#define COPY_THROUGH (1ULL << 60) /* it is written back before the call returns: over when that begins */
+#define COPY_KEPT (1ULL << 61)
+#define COPY_DIRECT (1ULL << 62)
+#define COPY_AIO (1ULL << 63)     /* a request of an io_submit, which of them is not known */
+#define COPY_NUMBER (COPY_THROUGH - 1)
+
+/* The next part of a call or request is about to be copied to an inode. How much that will be is not told, but its blocks are marked in the
+ * inode's tree, part by part: copied_from .. copied_to in the end. What the copy itself had written back, because a write of it had begun
+ * before, is flushed_from .. flushed_to: from the first page to the end of the last. */
+static __always_inline void copy_note(struct task_ctx *c, const struct through *t, u64 number)
+{
+	u64 copying = (number & COPY_NUMBER) | (t->direct ? COPY_DIRECT : t->syncs ? COPY_THROUGH : COPY_KEPT);
+
+	if (!t->inode) /* a truncation, a store to memory */
+		copying = in_io_submit() ? (number & COPY_NUMBER) | COPY_AIO : 0;
+	if (c->copying == copying)
+		return;
+	c->copying = copying;
+	c->copied_from = c->copied_to = c->flushed_from = c->flushed_to = 0;
+	c->copying_lock = 0;
+}
+
+static __always_inline bool is_copied_to(struct task_ctx *c, struct inode *i)
+{
+	return c->copying && (inode_number(i) & COPY_NUMBER) == (c->copying & COPY_NUMBER);
+}
+
+/* Is it the first part of a direct write: of a call, or of a request? What failed may have left its own. */
+static __always_inline bool first_part(struct task_ctx *c, u64 number)
+{
+	struct task_struct *task = current_task();
+	struct uring_request *u;
+	struct thread *th;
+	u64 begin, req = 0;
+
+	if (task->flags & PF_IO_WORKER) {
+		u = uring_of_worker(task, &req);
+		return !u || !u->direct_ns;
+	}
+	if (c->uring_req && !call_writes(c, number))
+		req = uring_inline(c);
+	u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
+	th = u ? NULL : thread_of(task->pid);
+	begin = u ? u->ts_ns : th ? clock_begin(th) : 0;
+	return !c->copied_inode || c->direct_ns < begin;
+}
+
+/* Room is reserved for what is copied into the cache, and for what is written directly: then it was written back before, what others had
+ * dirty there. What a call for a direct write has written back after that is its own, which went through the cache. */
+static __noinline int reserve_note(u64 number)
+{
+	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	struct through t = {};
+	bool first;
+
+	if (!c)
+		return 0;
+	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
+		t.inode = 0;
+	first = t.direct && first_part(c, number);
+	if (first)
+		c->copying = 0;
+	c->copied_inode = t.direct ? t.inode : 0;
+	if (!in_io_submit())
+		c->fell_inode = 0; /* of a call that failed after that */
+	if (c->copied_inode && (first || in_io_submit()))
+		direct_falls(c);
+	copy_note(c, &t, number);
+	return 0;
+}
+
+/* Is the current thread in a call or a request that may write the inode? */
+static __noinline bool may_write(struct task_ctx *c, u64 inode)
+{
+	const volatile struct iot_syscall *row;
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+
+	if (is_worker(t))
+		return uring_writes(t);
+	regs = current_regs();
+	if (regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return false;
+	row = call_row(regs_nr(regs));
+	if (row->shape == SHAPE_AIO_SUBMIT)
+		return aio_writes(c, inode);
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t));
+}
+
+/* Bytes of a file, a struct inode, turn dirty. Global: the verifier looks at it once. */
+__noinline int turns_dirty(u64 inode, u64 off, u64 bytes)
+{
+	struct inode *i = (struct inode *)inode;
+	struct task_struct *t = current_task();
+	struct dirtied *d;
+	struct task_ctx *c;
+	u8 how;
+
+	if (!i || (!is_worker(t) && !regs_in_call(current_regs())))
+		return 0; /* a store to memory */
+	c = ctx_make();
+	if (!c || c->behalf == BEHALF_LOOP)
+		return 0;
+	if (may_write(c, (u64)i)) {
+		fresh_note_for(c, t, i, off, bytes);
+		if (!is_copied_to(c, i) || off < c->flushed_from || off >= c->flushed_to)
+			return 0;
+	}
+	d = (struct dirtied *)c->dirtied_range; /* which may tell of other pages before */
+	d->off = off;
+	d->bytes = bytes;
+	d->proc = owner_top(owner_current(c, &how));
+	d->how = how;
+	d->ts_ns = 0;
+	d->unsure = d->beyond = 0;
+	return dirty_range(i, d);
+}
+
+/* What of these bytes is clean in a folio that is dirty turns so. Global: the verifier looks at it once. */
+__noinline int turns_in_part(u64 inode, u64 from, u64 len, u32 stores)
+{
+	struct task_ctx *c = ctx_find();
+	struct turning t = { .fault = stores ? c : NULL };
+
+	if (!inode || !c)
+		return 0;
+	t.folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), from >> PAGE_SHIFT);
+	t.state = t.folio ? btrfs_folio_maps(t.folio, inode, folio_blocks(t.folio, inode)) : 0;
+	return t.state ? turn_blocks((struct inode *)inode, &t, from, len) : 0;
+}
+
+/* A call or a request writes to a folio that is dirty already: when it does so is told nowhere else. Global: the verifier looks at it once. */
+__noinline int written_in_dirty(u64 inode, u64 from, u64 len)
+{
+	struct task_struct *t = current_task();
+	enum doing doing = doing_now(t);
+	struct task_ctx *c;
+	struct thread *th;
+
+	if (doing > DOING_COPY || !inode)
+		return 0;
+	if (is_worker(t))
+		return t->flags & PF_IO_WORKER ? uring_turned_late(inode, from, len) : 0;
+	c = ctx_find();
+	if (c && doing == DOING_COPY && !c->copied_ns)
+		c->copied_ns = bpf_ktime_get_ns();
+	th = thread_take(t);
+	if (th)
+		turns_in_call(th, inode, from, len, false);
+	return 0;
+}
+
+/* Blocks are to be written from now on: of which the rest is zeroed, or by a store. In a folio of several blocks that is dirty already
+ * nothing else tells. What a call writes it tells itself, but for the block where the file ended. */
+static __always_inline int marked(u64 inode, u64 from, u64 len)
+{
+	struct task_ctx *c = ctx_make();
+	bool stores = is_store();
+
+	if (!inode || !c || c->behalf == BEHALF_LOOP || !btrfs_is_dirty_in_part(inode, from))
+		return 0;
+	if (stores || !may_write(c, inode))
+		return turns_in_part(inode, from, len, stores);
+	written_in_dirty(inode, from, len);
+	if (len >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) == 1 && btrfs_is_clean(inode, from))
+		return turns_dirty(inode, from, len);
+	return 0;
+}
+
+/* A page that is dirty, but not by anybody who is wanted, is stored over: it is the faulter's from now on, as with a write. Its range is locked
+ * for that. Global: the verifier looks at it once. */
+__noinline int stored_over(u64 inode, u64 from, u64 len)
+{
+	struct task_ctx *c = ctx_find();
+	u64 off, folio;
+
+	if (!c || !inode || c->over_inode != inode || c->was_call != fault_call(current_task()))
+		return 0;
+	off = c->over_index << PAGE_SHIFT;
+	folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), c->over_index);
+	if (off < from || off - from >= len || !folio || !folio_is_dirty(folio) || btrfs_is_dirty_in_part(inode, off))
+		return 0; /* that of a folio of several blocks is told of as they are marked, and one that is clean as it turns dirty */
+	c->over_inode = 0;
+	return dirtied((struct inode *)inode, off, PAGE_SIZE);
+}
+
+/* The request that a worker is at has its pages locked, and has copied a part. */
+static __always_inline void uring_copies(void)
+{
+	u64 req;
+	struct uring_request *u = uring_of_worker(current_task(), &req);
+
+	if (u && !u->locked_ns)
+		u->locked_ns = bpf_ktime_get_ns();
+}
+
+/* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
+ * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
+SEC("tp_btf/btrfs_set_extent_bit")
+int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
+{
+	struct task_ctx *c = ctx_find();
+	u64 inode;
+
+	if (!tree || !c)
+		return 0;
+	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	if (c->over_inode && gate_open())
+		stored_over(inode_itself((struct inode *)inode), from, len);
+	if (bpf_core_type_exists(struct btrfs_folio_state) && mark & EXTENT_DELALLOC && gate_open() && !(current_task()->flags & PF_KTHREAD))
+		marked(inode_itself((struct inode *)inode), from, len);
+	if (!c->copying || !is_copied_to(c, (struct inode *)inode))
+		return 0;
+	if (!c->copying_lock || (from < c->copied_from && !c->flushed_to)) { /* before 6.14 the last page may be locked before, to be read */
+		c->copied_from = from;
+		c->copied_to = 0;
+		c->copying_lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
+	}
+	if (mark != c->copying_lock) {
+		c->copied_to = from + len;
+		uring_copies();
+	}
+	return 0;
+}
+
+/* Bytes [c->dirtied_range[0], + [1]) of a page. */
+static __noinline int through_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
+{
+	u64 from, to, pos, end;
+	struct through t = {};
+
+	if (!c || !i || !f || !wbc)
+		return 0;
+	from = FOLLOW(wbc, range_start);
+	if (!through_look(c, &t, from, inode_number(i)) || t.inode != inode_itself(i))
+		return 0;
+	to = FOLLOW(wbc, range_end) + 1;
+	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
+		return 0;
+	if (t.direct && from < c->copied_from)
+		return 0; /* an extent that begins before it, of what was dirty before: it waits for that before it copies */
+	if (to - from > t.len) { /* of all of the file: its own is what it has copied */
+		from = c->copied_from;
+		to = c->copied_to;
+	}
+	/* A write behind the end of the file has the page written back in which it ended, which is no part of it. A request's position has
+	 * moved on by what it copied: t.off is smaller, or below 0. */
+	if (!t.appends && (s64)t.off > (s64)from)
+		from = t.off;
+	pos = (u64)FOLLOW(f, index) << PAGE_SHIFT;
+	end = pos + (folio_pages(f) << PAGE_SHIFT);
+	from = from > pos ? from : pos;
+	to = to < end ? to : end;
+	if (to <= from)
+		return 0;
+	if (t.direct) {
+		c->fell_inode = t.inode;
+		if (c->aio_untold && in_io_submit())
+			aio_copied(c->aio_untold);
+		c->aio_untold = 0;
+		uring_falls(c->direct_ns, 1);
+	}
+	c->dirtied_range[0] = from;
+	c->dirtied_range[1] = to - from;
+	return 1;
+}
+
+/* A page is written back, perhaps by a copy in progress, before it copies to it. */
+static __always_inline void flush_note(struct task_ctx *c, struct inode *i, struct folio *f)
+{
+	u64 pos = (u64)FOLLOW(f, index) << PAGE_SHIFT, end = pos + (folio_pages(f) << PAGE_SHIFT);
+
+	if (!is_copied_to(c, i) || !may_write(c, inode_itself(i)))
+		return;
+	if (!c->flushed_to || pos < c->flushed_from)
+		c->flushed_from = pos;
+	if (end > c->flushed_to)
+		c->flushed_to = end;
+}
+
+/* A store waits for a write of its page that had begun, as part of an extent, and that is submitted now: it is of what was there before. */
+static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct folio *f)
+{
+	if (!c || !i || !f || c->was_inode != inode_itself(i) || c->was_call != fault_call(current_task()))
+		return 0;
+	if (c->was_index - NUMBER_AT(f, struct folio, index) >= folio_pages(f))
+		return 0;
+	range_look(c);
+	if (c->call && c->range_inode == c->was_inode)
+		return 0; /* a direct read of the same file has that done, when the fault is over */
+	claim_range(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
+	c->was_inode = 0;
+	return 0;
+}
+
+/* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
+ * returns: that is its own, also where others had made it dirty before. It asks for its range, or for all of the file. */
+static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
+{
+	struct task_ctx *c;
+
+	if (!f || !i || !wbc || !gate_open())
+		return 0;
+	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	if (c && c->was_inode)
+		store_waits(c, i, f);
+	if (c && through_range(c, i, f, wbc))
+		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
+	else if (c)
+		flush_note(c, i, f);
+	return 0;
+}
+
+/* What of a folio is dirty behind the end of the file is not written, but thrown away now: it was cut, and the folio is still used. */
+static __noinline int cut_off(struct folio *f, struct inode *i)
+{
+	u64 begin, block, end, maps, at;
+	u32 blocks;
+
+	if (!f || !i || folio_pages(f) == 1 || !is_regular(i))
+		return 0;
+	blocks = folio_blocks((u64)f, (u64)i);
+	maps = btrfs_folio_maps((u64)f, (u64)i, blocks);
+	block = 1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31);
+	begin = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
+	end = (NUMBER_AT(i, struct inode, i_size) + block - 1) & -block;
+	at = end > begin ? (end - begin) / block : 0;
+	if (!maps || at >= blocks || !(btrfs_dirty_bits(maps, blocks) >> (at & 63)))
+		return 0;
+	return drop_record(i, KIND_FS_PUNCH, begin + at * block, (blocks - at) * block);
+}
+
+SEC("tp_btf/extent_writepage")
+int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_control *wbc)
+{
+	if (!f || !i || !wbc || !gate_open())
+		return 0;
+	cut_off(f, i);
+	page_writeback(f, i, wbc);
+	return unsent_note(i, FOLLOW(f, index));
+}
+
+SEC("tp_btf/__extent_writepage")
+int PROBE(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
+{
+	page_writeback((struct folio *)p, i, wbc);
+	return !p || !i || !wbc || !gate_open() ? 0 : unsent_note(i, FOLLOW((struct folio *)p, index));
+}
+
+/* Begins where a call or a request that writes through has copied what it wrote, before any of that is written back. */
+static __noinline int synced(struct file *f)
+{
+	struct aio_search s = { .what = AIO_SYNCS, .from = ~0ULL };
+	struct task_ctx *c = ctx_find();
+	struct uring_io io = {};
+
+	if (c)
+		c->copying = 0;
+	if (c && f && uring_current(c, &io, inode_number(data_inode(f))) && io.write && !io.direct && io.host == (u64)data_inode(f))
+		uring_copied(io.req);
+	if (!f || !in_io_submit() || NUMBER_AT(f, struct file, f_flags) & O_DIRECT)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	s.inode = (u64)data_inode(f);
+	s.first = c->aio_now;
+	if (!aio_search(&s))
+		return 0;
+	c->aio_now = s.found;
+	aio_copied(s.address);
+	return 0;
+}
+
+SEC("tp_btf/btrfs_sync_file")
+int PROBE(btrfs__sync, struct file *f)
+{
+	return f && gate_open() ? synced(f) : 0;
+}
+
+SEC("tp_btf/btrfs_sync_file_enter")
+int PROBE(btrfs__sync_enter, struct file *f)
+{
+	return f && gate_open() ? synced(f) : 0;
+}
+
+/* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
+ * the rest is zeroed. */
+SEC("tp_btf/writeback_dirty_folio")
+int PROBE(btrfs__dirty, struct folio *f, struct address_space *m)
+{
+	struct dirtied d = {};
+	struct inode *i;
+
+	if (!m || !f || !gate_open() || current_task()->flags & PF_KTHREAD)
+		return 0;
+	i = (struct inode *)POINTER_AT(m, struct address_space, host);
+	if (!i || !is_file(i))
+		return 0;
+	folio_turns(ctx, f, i, &d);
+	return turns_dirty((u64)i, d.off, d.bytes);
+}
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* fs_btrfs.bpf.c - btrfs and its trees: who changed which block of which tree, whose handles share a transaction, data that is written
+ * later by threads of the kernel. Its types may live in a module, so it is an object of its own, loaded when a btrfs is mounted; arguments
+ * of a module's tracepoints may be NULL to the verifier, so each is checked.
+ *
+ * A block that is changed is copied to another place first, once in a transaction; it is written when the transaction is committed, or, if
+ * it is of a log tree, by fsync. Whoever changes a block holds its lock, and the lock's end is told. What a commit changes by itself
+ * (references to what was copied, free space, roots) is on behalf of all who have a share of the transaction.
+ */
+#include "btrfs_sync_write.bpf.h"
+#include "journal_credit.bpf.h"
+#include "program_copies.bpf.h"
+#include "transaction.bpf.h"
+
+/* ---- transactions ---- */
+
+/* Did a transaction begin before the run, or nobody knows when? */
+static __always_inline bool began_before(struct btrfs_fs_info *fs, u64 transid)
+{
+	struct btrfs_transaction *t = FOLLOW(fs, running_transaction);
+	struct iot_state *s = run_state();
+
+	if (!gate_open() || !s || !t || FOLLOW(t, transid) != transid)
+		return true;
+	return FOLLOW(t, start_time) < (s64)(s->start_ns / 1000000000);
+}
+
+static __always_inline struct btrfs_seen *mount_see(struct btrfs_fs_info *fs, u64 transid)
+{
+	struct btrfs_seen new = {}, *m;
+	u64 key = (u64)fs;
+
+	m = bpf_map_lookup_elem(&btrfs_mounts, &key);
+	if (!m) {
+		new.first = began_before(fs, transid) ? transid : 0;
+		bpf_map_update_elem(&btrfs_mounts, &key, &new, BPF_NOEXIST);
+		return bpf_map_lookup_elem(&btrfs_mounts, &key);
+	}
+	if (!gate_open())
+		m->first = transid;
+	return m;
+}
+
+/* Process `proc` has `weight` more of a transaction. */
+static __always_inline void share_add(struct btrfs_seen *m, u64 txn, u32 proc, u32 weight, bool log)
+{
+	txn_add(txn, proc, weight);
+	if (!log)
+		m->last = txn;
+}
+
+/* Is the transaction that the current thread is in being committed? From there on what it changes are the changes of all. */
+static __always_inline bool is_committing(struct btrfs_fs_info *fs)
+{
+	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
+	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)FOLLOW(t, journal_info);
+
+	if (!h || FOLLOW(h, fs_info) != fs)
+		return false;
+	return FOLLOW(h, transaction, state) >= bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
+}
+
+/* Did the handle that the current thread has join a transaction without a reservation of its own? Of such nothing else is told. */
+static __always_inline bool has_joined(void)
+{
+	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
+	struct btrfs_trans_handle *h = (struct btrfs_trans_handle *)FOLLOW(t, journal_info);
+
+	return h && !FOLLOW(h, bytes_reserved);
+}
+
+/* ---- blocks of trees ---- */
+
+static __always_inline u8 tree_sub(u64 tree)
+{
+	static const volatile u8 subs[] = { SUB_J_UNCLASSIFIED, SUB_TREE_ROOT, SUB_TREE_EXTENT, SUB_TREE_CHUNK, SUB_TREE_DEVICE, SUB_TREE_FS,
+					    SUB_J_UNCLASSIFIED, SUB_TREE_CHECKSUM, SUB_TREE_QUOTA, SUB_TREE_UUID, SUB_TREE_FREE_SPACE,
+					    SUB_TREE_GROUP, SUB_TREE_STRIPE };
+
+	if (tree < sizeof(subs))
+		return subs[tree];
+	if (tree == TREE_LOG)
+		return SUB_TREE_LOG;
+	if (tree == TREE_RELOCATION)
+		return SUB_TREE_RELOCATION;
+	return tree >= TREE_SUBVOLUMES ? SUB_TREE_FS : SUB_J_UNCLASSIFIED;
+}
+
+/* Trees that a process changes for what it does itself; the others follow from what all do. */
+static __always_inline bool is_own_tree(u8 sub)
+{
+	return sub == SUB_TREE_FS || sub == SUB_TREE_CHECKSUM || sub == SUB_TREE_LOG;
+}
+
+/* Checksums are added by workers, for who wrote the data. Anybody else takes away those of extents that are free again, whoever freed
+ * them: he runs what the transaction has put off so far, before its commit or because it became much. */
+static __always_inline bool is_put_off(u8 sub)
+{
+	return sub == SUB_TREE_CHECKSUM && !(current_task()->flags & PF_KTHREAD);
+}
+
+/* Reads the header, which is in its first page, and says so itself. */
+static __always_inline bool header_read(struct extent_buffer *eb, struct tree_header *h)
+{
+	u64 page, address = 0, times = PAGE_SIZE / (bpf_core_type_size(struct page) ?: 1);
+	struct btrfs_layout *l = btrfs_layout_of();
+
+	if (!l)
+		return false;
+	if (bpf_core_field_exists(eb->folios))
+		page = (u64)FOLLOW(eb, folios[0]);
+	else
+		page = (u64)FOLLOW((struct extent_buffer___pages *)eb, pages[0]);
+	if (bpf_core_field_exists(eb->addr))
+		address = (u64)FOLLOW(eb, addr);
+	if (address)
+		l->page_memory = address - page * times;
+	else
+		address = page * times + l->page_memory;
+	return !bpf_probe_read_kernel(h, sizeof(*h), (void *)(address + HEADER_START)) && h->start == FOLLOW(eb, start);
+}
+
+/* A block as its change is told. */
+struct change {
+	struct btrfs_block now;
+	struct tree_header head;
+	struct btrfs_fs_info *fs;
+	struct btrfs_seen *seen;
+	u64 key;
+	u32 dev, fresh;        /* fresh: 1 where it was copied by this change */
+};
+
+/* The file that the call in progress has a descriptor of: nothing else tells which inode a handle is about. */
+static __always_inline struct inode *put_file(void)
+{
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+	struct file *f;
+	u8 shape;
+
+	if (t->flags & PF_KTHREAD || is_worker(t))
+		return NULL;
+	regs = current_regs();
+	if (!regs_in_call(regs) || task_is_compat(t) || regs_nr(regs) >= IOT_MAX_SYSCALL)
+		return NULL;
+	shape = call_row(regs_nr(regs))->shape;
+	if (!shape || shape > SHAPE_FALLOCATE || shape == SHAPE_SENDFILE || shape == SHAPE_SPLICE)
+		return NULL;
+	f = file_of(regs_arg0(regs));
+	return f ? data_inode(f) : NULL;
+}
+
+/* What the call in progress put into a tree. */
+static __always_inline void change_put(const struct change *g)
+{
+	struct iot_put_key k = { .owner = g->now.proc, .blocks = 1, .sub = g->now.sub };
+	struct btrfs_fs_info *fs = g->fs;
+
+	k.dev = fs_disk(fs);
+	k.call = put_call();
+	put_add(ctx_find(), &k, fs_dev(fs), put_file(), 0, 1, 1);
+}
+
+static __always_inline int change_note(struct change *g)
+{
+	struct btrfs_block *old = bpf_map_lookup_elem(&btrfs_blocks, &g->key);
+
+	if (!old || old->start != g->now.start || old->txn != g->now.txn) {
+		g->now.unknown = !g->fresh && g->seen->first == g->head.generation;
+		if (old) /* nobody else: it is locked */
+			*old = g->now;
+		else
+			bpf_map_update_elem(&btrfs_blocks, &g->key, &g->now, BPF_ANY);
+	} else {
+		old->sub = g->now.sub; /* of a new block this is not known at once */
+		if (g->fresh)
+			old->unknown = 0;
+		if (old->many || old->proc == g->now.proc)
+			return 0;
+		old->many = 1;
+	}
+	if (!g->now.proc)
+		return 0;
+	share_add(g->seen, g->now.txn, g->now.proc, 1, g->now.log);
+	change_put(g);
+	return 0;
+}
+
+static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
+{
+	struct change g = { .key = (u64)eb, .fresh = fresh };
+	struct btrfs_fs_info *fs;
+	u64 owner;
+	u8 how;
+
+	if (!eb)
+		return 0;
+	g.fs = fs = FOLLOW(eb, fs_info);
+	if (!header_read(eb, &g.head)) { /* which tree is not known, but it cannot be changed in another transaction than the newest */
+		g.head.tree = 0;
+		g.head.generation = FOLLOW(fs, generation);
+	}
+	g.seen = mount_see(fs, g.head.generation);
+	if (!g.seen)
+		return 0;
+	g.dev = fs_dev(fs);
+	g.now.start = FOLLOW(eb, start);
+	g.now.sub = tree_sub(g.head.tree);
+	g.now.log = g.now.sub == SUB_TREE_LOG;
+	g.now.txn = btrfs_txn(g.dev, g.head.generation, g.now.log);
+	if (is_own_tree(g.now.sub) && (g.now.log || !is_committing(fs)) && !is_put_off(g.now.sub)) {
+		owner = owner_current(ctx_find(), &how);
+		g.now.proc = owner & OWNER_TXN ? PROC_NONE : owner;
+	}
+	return change_note(&g);
+}
+
+/* Before the run only the tracer is known: its outputs may be committed in it. */
+static __always_inline bool is_told(void)
+{
+	return gate_open() || current_task()->tgid == cfg.self_pid;
+}
+
+/* Whoever had the lock of a block that is dirty has changed it, or was about to. */
+SEC("tp_btf/btrfs_tree_unlock")
+int PROBE(btrfs__unlock, struct extent_buffer *eb)
+{
+	if (!eb || !(FOLLOW(eb, bflags) >> BLOCK_DIRTY & 1) || !is_told())
+		return 0;
+	layout_tell();
+	return block_changed(eb, 0);
+}
+
+SEC("tp_btf/btrfs_cow_block")
+int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, struct extent_buffer *to)
+{
+	if (!to || !is_told())
+		return 0;
+	layout_tell();
+	return block_changed(to, 1);
+}
+
+/* What room is reserved for, by the begin of its name. */
+#define RESERVES_TRANSACTION 0x746361736e617274ULL /* "transact" */
+#define RESERVES_DELAYED 0x5f646579616c6564ULL /* "delayed_", and then "in" or "it": */
+#define RESERVES_COPY 0x636f6c6c616c6564ULL /* "delalloc": `value` is an inode's number */
+#define RESERVES_INODE 0x6e69
+#define RESERVES_ITEM 0x7469
+
+/* A handle reserves room, for blocks or for what is put off until the commit (attributes, names in folders): it has a share. handle: its
+ * number is `value`. Out of line: who reserves room for a copy needs the stack. */
+static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool handle, bool inode)
+{
+	struct iot_put_key k = { .blocks = 1 };
+	struct task_ctx *c = ctx_find();
+	struct btrfs_seen *m;
+	u64 owner, transid;
+	u8 how;
+
+	if (!fs)
+		return 0;
+	layout_tell();
+	if (cfg.dev && dev_wanted(fs_disk(fs))) /* it may have been mounted during the run */
+		on_disk_note(fs_dev(fs), 1);
+	transid = handle ? value : FOLLOW(fs, generation);
+	m = mount_see(fs, transid);
+	owner = owner_current(c, &how);
+	if (!m || !owner || owner & OWNER_TXN)
+		return 0;
+	share_add(m, btrfs_txn(fs_dev(fs), transid, false), owner, 1, false);
+	k.owner = owner;
+	k.dev = fs_disk(fs);
+	k.call = put_call();
+	put_add(c, &k, fs_dev(fs), put_file(), handle || (inode && has_joined()), 0, 1);
+	return 0;
+}
+
+SEC("tp_btf/btrfs_space_reservation")
+int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
+{
+	u64 name[2] = {};
+	bool handle, inode;
+
+	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
+		return 0;
+	if (name[0] == RESERVES_COPY) {
+		layout_tell();
+		return reserve_note(value);
+	}
+	handle = name[0] == RESERVES_TRANSACTION;
+	inode = (u16)name[1] == RESERVES_INODE;
+	if (!handle && (name[0] != RESERVES_DELAYED || (!inode && (u16)name[1] != RESERVES_ITEM)))
+		return 0;
+	return handle_reserves(fs, value, handle, inode);
+}
+
+/* A transaction is on disk. Until 7.1 the file system is told, since then the handle. */
+SEC("tp_btf/btrfs_transaction_commit")
+int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
+{
+	struct iot_cell_key k = {};
+	struct btrfs_fs_info *fs = (struct btrfs_fs_info *)told;
+	struct btrfs_seen *m;
+	struct txn *x;
+	u64 transid;
+
+	if (!told || !gate_open())
+		return 0;
+	if (FOLLOW(fs, sb, s_fs_info) == fs) {
+		transid = FOLLOW(fs, last_trans_committed);
+	} else {
+		transid = FOLLOW((struct btrfs_trans_handle *)told, transid);
+		fs = FOLLOW((struct btrfs_trans_handle *)told, fs_info);
+	}
+	m = mount_see(fs, transid);
+	if (!m || m->committed >= transid)
+		return 0; /* somebody else who waited for the same */
+	m->committed = transid;
+	x = txn_find(btrfs_txn(fs_dev(fs), transid, false));
+	if (x)
+		x->ended = 1;
+	k.owner = x ? x->top & ~OWNER_LOOP : PROC_NONE;
+	k.dev = fs_disk(fs);
+	if (!dev_wanted(k.dev))
+		return 0;
+	k.kind = KIND_COMMIT;
+	k.cause = cause_of(x ? x->top : PROC_NONE, CAUSE_JOURNAL);
+	k.how = k.owner ? HOW_TRANSACTION : HOW_NONE;
+	count_apart(&k, 1, 0, 0, false);
+	return 0;
+}

@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-3.0-only
+/* fs_ext4.bpf.c - ext4 and its journal: whose handles share a transaction, commits, fsync and what it waits for, files
+ * that lose bytes before they are written. Its types may live in a module, so it is an object of its own; arguments of
+ * a module's tracepoints may be NULL to the verifier, so each is checked.
+ */
+#include "owner.bpf.h"
+#include "task_op.bpf.h"
+#include "invalidate.bpf.h"
+#include "ext4_inode.bpf.h"
+#include "journal.bpf.h"
+#include "journal_credit.bpf.h"
+#include "sync_write.bpf.h"
+#include "program_copies.bpf.h"
+#include "transaction.bpf.h"
+#include "uring_now.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct transaction_s {
+	u32 t_tid;
+};
+
+struct journal_s {
+	struct buffer_head *j_sb_buffer;
+	struct transaction_s *j_running_transaction, *j_committing_transaction;
+	struct block_device *j_fs_dev;
+	void *j_private;
+};
+
+struct ext4_super_block {
+	u32 s_first_data_block;
+};
+
+struct ext4_sb_info {
+	unsigned long s_desc_size, s_blocks_per_group, s_itb_per_group, s_gdb_count, s_desc_per_block;
+	u32 s_groups_count;
+	struct buffer_head *s_sbh;
+	struct ext4_super_block *s_es;
+	struct buffer_head **s_group_desc;
+	unsigned int s_log_groups_per_flex;
+};
+
+struct writeback_control {
+	long long range_start, range_end; /* bytes, the last one included */
+};
+
+struct ext4_inode_info {
+	struct inode vfs_inode;
+	struct work_struct i_rsv_conversion_work;
+};
+
+#pragma clang attribute pop
+
+/* The device of the file system that a journal is for. */
+static __always_inline u64 journal_bdev(struct journal_s *j)
+{
+	return (u64)MODULE_AT(j, struct journal_s, j_fs_dev);
+}
+
+static __always_inline u32 journal_dev(struct journal_s *j)
+{
+	return NUMBER_AT(journal_bdev(j), struct block_device, bd_dev);
+}
+
+static __always_inline u32 transaction_number(u64 t)
+{
+	return MODULE_AT(t, struct transaction_s, t_tid);
+}
+
+static __always_inline u64 block_of(u64 buffer)
+{
+	return NUMBER_AT(buffer, struct buffer_head, b_blocknr);
+}
+
+/* Reads where the structures of a file system lie. Done at each commit: resizing moves them. */
+static __noinline int geometry_read(struct journal_s *j, struct journal *g)
+{
+	u64 sb, sbi;
+
+	if (!j || !g)
+		return 0;
+	sb = (u64)MODULE_AT(j, struct journal_s, j_private);
+	g->block_bits = NUMBER_AT(sb, struct super_block, s_blocksize_bits);
+	g->super_block = block_of((u64)MODULE_AT(j, struct journal_s, j_sb_buffer));
+	if (NUMBER_AT(sb, struct super_block, s_magic) != EXT4_SUPER_MAGIC)
+		return 0; /* jbd2 serves ocfs2 too */
+	sbi = POINTER_AT(sb, struct super_block, s_fs_info);
+	g->group_desc = (u64)MODULE_AT(sbi, struct ext4_sb_info, s_group_desc);
+	g->blocks_per_group = MODULE_AT(sbi, struct ext4_sb_info, s_blocks_per_group);
+	g->inode_table_blocks = MODULE_AT(sbi, struct ext4_sb_info, s_itb_per_group);
+	g->desc_blocks = MODULE_AT(sbi, struct ext4_sb_info, s_gdb_count);
+	g->desc_per_block = MODULE_AT(sbi, struct ext4_sb_info, s_desc_per_block);
+	g->desc_size = MODULE_AT(sbi, struct ext4_sb_info, s_desc_size);
+	g->groups = MODULE_AT(sbi, struct ext4_sb_info, s_groups_count);
+	g->flex = 1U << (MODULE_AT(sbi, struct ext4_sb_info, s_log_groups_per_flex) & 31);
+	g->first_data_block = MODULE_AT((u64)MODULE_AT(sbi, struct ext4_sb_info, s_es), struct ext4_super_block, s_first_data_block);
+	g->fs_super = block_of((u64)MODULE_AT(sbi, struct ext4_sb_info, s_sbh));
+	return 0;
+}
+
+/* The journal of a device, made or brought up to date. */
+static __always_inline struct journal *journal_see(struct journal_s *j, u32 dev)
+{
+	struct journal g = {}, *old = journal_of(dev);
+
+	if (old) {
+		geometry_read(j, old);
+		return old;
+	}
+	geometry_read(j, &g);
+	if (bpf_map_update_elem(&journals, &dev, &g, BPF_ANY))
+		lose(LOSS_TXN_TABLE);
+	return journal_of(dev);
+}
+
+SEC("tp_btf/jbd2_start_commit")
+int PROBE(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
+{
+	struct task_ctx *c;
+	struct journal *g;
+	struct txn *x;
+	u64 owner;
+	u32 dev;
+
+	if (!j || !t || !gate_open())
+		return 0;
+	dev = journal_dev(j);
+	owner = txn_owner(dev, transaction_number((u64)t));
+	c = ctx_make();
+	if (c) {
+		c->behalf = BEHALF_TXN;
+		c->behalf_id = owner;
+	}
+	g = journal_see(j, dev);
+	if (g)
+		g->last_txn = owner;
+	x = txn_find(owner);
+	if (x)
+		x->commit_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void commit_event(struct task_ctx *c, const struct txn *x, u32 dev, u64 now, u32 disk)
+{
+	struct iot_ring_event *r;
+
+	if (!wants_event(x->top & ~OWNER_LOOP))
+		return;
+	r = event_reserve(LOSS_EVENT_FS);
+	if (!r)
+		return;
+	r->e.ts_ns = x->commit_ns;
+	r->e.dur_ns = now - x->commit_ns;
+	r->e.size = x->journal_bytes;
+	r->e.task = proc_running(c);
+	r->e.tid = current_thread();
+	r->e.owner = x->top & ~OWNER_LOOP;
+	r->e.dev = disk;
+	r->e.kind = KIND_COMMIT;
+	r->e.cause = cause_of(x->top, CAUSE_JOURNAL);
+	r->e.how = HOW_TRANSACTION;
+	event_submit(r);
+}
+
+SEC("tp_btf/jbd2_end_commit")
+int PROBE(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
+{
+	struct task_ctx *c = ctx_find();
+	u64 now = bpf_ktime_get_ns(), owner;
+	struct iot_cell_key k = {};
+	struct journal *g;
+	struct txn *x;
+	u32 dev;
+
+	if (!j || !c || c->behalf != BEHALF_TXN)
+		return 0;
+	owner = c->behalf_id;
+	c->behalf = BEHALF_NONE;
+	dev = journal_dev(j);
+	x = txn_find(owner);
+	g = journal_of(dev);
+	if (x)
+		x->ended = 1;
+	if (!x || !x->commit_ns || !gate_open())
+		return 0;
+	if (g) {
+		g->commit_begin = x->commit_ns;
+		g->commit_end = now;
+	}
+	k.owner = x->top & ~OWNER_LOOP;
+	k.dev = disk_at(journal_bdev(j));
+	if (!dev_wanted(k.dev))
+		return 0;
+	k.kind = KIND_COMMIT;
+	k.cause = cause_of(x->top, CAUSE_JOURNAL);
+	k.how = x->top ? HOW_TRANSACTION : HOW_NONE;
+	count_apart(&k, 1, 0, now - x->commit_ns, false);
+	commit_event(c, x, dev, now, k.dev);
+	return 0;
+}
+
+/* Which inode the handle in progress is about. */
+static __always_inline int handle_about(struct inode *i)
+{
+	struct task_ctx *c = i && gate_open() ? ctx_make() : NULL;
+
+	if (c && c->put_inode != (u64)i)
+		c->put_inode = put_about(c->put_inode, i);
+	return 0;
+}
+
+SEC("tp_btf/ext4_mark_inode_dirty")
+int PROBE(ext4__mark, struct inode *i)
+{
+	return handle_about(i);
+}
+
+/* Attributes change without that being told. Since 6.3. */
+SEC("tp_btf/ext4_journal_start_inode")
+int PROBE(ext4__start, struct inode *i)
+{
+	return handle_about(i);
+}
+
+static __always_inline void handle_put(const struct task_ctx *c, struct inode *i, u32 dev, u32 owner, u32 dirtied)
+{
+	struct iot_put_key k = { .owner = owner, .blocks = 1 };
+
+	if (i && inode_dev(i) != dev)
+		i = NULL; /* of a file system without a journal */
+	k.dev = i ? disk_below(i) : dev;
+	k.call = put_call();
+	put_add(c, &k, dev, i, 1, dirtied, dirtied ?: 1);
+}
+
+/* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
+ * had dirtied already counts as one block. */
+SEC("tp_btf/jbd2_handle_stats")
+int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, int interval, int sync, int requested,
+	     int dirtied)
+{
+	struct task_ctx *c = ctx_find();
+	u64 owner, about = 0;
+	u8 how;
+
+	if (c) { /* also a handle that is nobody's has ended */
+		about = c->put_inode;
+		c->put_inode = 0;
+	}
+	/* before the run only the tracer is known: its outputs may be committed in it */
+	if (!gate_open() && current_task()->tgid != cfg.self_pid)
+		return 0;
+	owner = owner_current(c, &how);
+	if (owner & OWNER_TXN)
+		return 0; /* the commit's own handles */
+	if (!owner)
+		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
+	txn_add(txn_owner(dev, tid), owner, dirtied > 0 ? dirtied : 1);
+	handle_put(c, (struct inode *)about, dev, owner, dirtied > 0 ? dirtied : 0);
+	return 0;
+}
+
+/* The journal's own superblock is written before or between commits, by whoever moves the log's tail: block.bpf.c knows
+ * it by its place, here the transaction that it belongs to is noted. */
+SEC("tp_btf/jbd2_write_superblock")
+int PROBE(ext4__journal_super, struct journal_s *j)
+{
+	struct journal *g;
+	u64 owner, t;
+	u32 dev;
+
+	if (!j || !gate_open())
+		return 0;
+	dev = journal_dev(j);
+	g = journal_see(j, dev);
+	t = (u64)MODULE_AT(j, struct journal_s, j_committing_transaction);
+	if (!t)
+		t = (u64)MODULE_AT(j, struct journal_s, j_running_transaction);
+	owner = t ? txn_owner(dev, transaction_number(t)) : 0;
+	/* a transaction that has just begun has no handle that ended: the one before it moved the tail */
+	if (g && owner && txn_find(owner))
+		g->last_txn = owner;
+	return 0;
+}
+
+SEC("tp_btf/jbd2_checkpoint")
+int PROBE(ext4__checkpoint, struct journal_s *j, int result)
+{
+	struct iot_cell_key k = {};
+	u8 how;
+
+	if (!j || !gate_open())
+		return 0;
+	k.owner = owner_top(owner_current(ctx_find(), &how));
+	k.dev = disk_at(journal_bdev(j));
+	if (!dev_wanted(k.dev))
+		return 0;
+	k.kind = KIND_CHECKPOINT;
+	k.cause = CAUSE_METADATA;
+	k.how = how;
+	count_apart(&k, 1, 0, 0, result < 0);
+	return 0;
+}
+
+/* ---- fsync, and what it waits for ---- */
+
+SEC("tp_btf/ext4_sync_file_enter")
+int PROBE(ext4__sync_begin, struct file *f, int datasync)
+{
+	struct task_ctx *c;
+
+	if (!f || !gate_open())
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	c->sync_dev = inode_dev((struct inode *)POINTER_AT(f, struct file, f_inode));
+	c->flush_ns = 0;
+	c->sync_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void sync_part(struct iot_cell_key *k, u8 kind, u64 ns)
+{
+	if (!ns)
+		return;
+	k->kind = kind;
+	count_apart(k, 1, 0, ns, false);
+}
+
+SEC("tp_btf/ext4_sync_file_exit")
+int PROBE(ext4__sync_end, struct inode *i, int ret)
+{
+	struct task_ctx *c = ctx_find();
+	u64 begin, now, from, to, commit = 0, flush;
+	struct iot_cell_key k = {};
+	struct journal *g;
+
+	if (!c || !c->sync_ns)
+		return 0;
+	begin = c->sync_ns;
+	c->sync_ns = 0;
+	if (!i || !gate_open())
+		return 0;
+	now = bpf_ktime_get_ns();
+	flush = c->flush_ns > begin ? now - c->flush_ns : 0;
+	g = journal_of(c->sync_dev);
+	if (g && g->commit_end > begin) {
+		from = g->commit_begin > begin ? g->commit_begin : begin;
+		to = g->commit_end < now ? g->commit_end : now;
+		commit = to > from ? to - from : 0;
+	}
+	if (commit + flush > now - begin)
+		flush = now - begin - commit;
+	k.owner = proc_current(c);
+	k.dev = c->sync_dev;
+	if (!dev_wanted(k.dev))
+		return 0;
+	k.how = HOW_EXACT;
+	k.kind = KIND_FS_SYNC;
+	count_apart(&k, 1, 0, now - begin, ret < 0);
+	sync_part(&k, KIND_FS_SYNC_DATA, now - begin - commit - flush);
+	sync_part(&k, KIND_FS_SYNC_COMMIT, commit);
+	sync_part(&k, KIND_FS_SYNC_FLUSH, flush);
+	return 0;
+}
+
+/* What turned dirty so far in the call in progress. */
+static __always_inline const struct fresh *fresh_of_call(const struct task_ctx *c)
+{
+	struct task_struct *t = current_task();
+	struct thread *th = thread_of(t->pid);
+
+	return th && th->task == (u64)t && th->fresh.inode ? &th->fresh : &c->fresh;
+}
+
+/* A direct write has others' dirty pages written back before: those stay theirs. Where one of them stays in the cache (a page behind the
+ * end, begun by a call that failed), it goes through the cache too, and has that written back in turn: by then it has made pages dirty. */
+static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 request)
+{
+	const struct fresh *f = request ? &c->fresh : fresh_of_call(c);
+	u64 fresh = f == &c->fresh && c->fresh_ns ? c->fresh_sum : f->inode == inode ? f->bytes : 0, before = c->direct_fresh;
+	bool again = c->direct_request == request;
+
+	c->direct_request = request;
+	c->direct_fresh = fresh;
+	if (!again || fresh <= before)
+		return false;
+	direct_falls(c);
+	return true;
+}
+
+/* What the request of an io_submit that has `bytes` from byte `from` on written back asks for, in bytes; 0: it writes nothing through the
+ * cache there. */
+static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 bytes)
+{
+	struct aio_search s = { .inode = inode, .from = from, .least = bytes, .what = AIO_BEGINS };
+
+	if (!c)
+		return 0;
+	s.first = c->aio_now;
+	if (!aio_search(&s)) {
+		s.what = AIO_DIRECT;
+		if (!aio_search(&s) || !direct_fell_back(c, inode, s.address))
+			return 0;
+	}
+	c->aio_now = s.found;
+	aio_copied(s.address);
+	return s.t.len;
+}
+
+/* A call that writes through (O_SYNC, RWF_DSYNC) submits what it wrote before it returns: the range that it has written back is
+ * what it copied. */
+SEC("tp_btf/ext4_writepages")
+int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
+{
+	struct uring_io io = {};
+	struct task_ctx *c;
+	u64 from, to, len, inode;
+
+	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
+		return 0;
+	c = ctx_make();
+	if (!c || c->behalf == BEHALF_FASTCOMMIT) /* of whatever file, and of its range whatever is dirty */
+		return 0;
+	from = wbc->range_start;
+	to = wbc->range_end;
+	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
+	if (uring_current(c, &io, inode_number(i))) {
+		if (!io.write || io.host != inode || (io.direct && !direct_fell_back(c, inode, io.req)))
+			return 0;
+		len = io.len;
+	} else if (c->call && c->shape == SHAPE_AIO_SUBMIT) {
+		len = aio_written(c, inode, from, to - from + 1);
+	} else if (!c->call || !c->write || c->target_inode != inode || (c->target_direct && !direct_fell_back(c, inode, 0))) {
+		return 0;
+	} else {
+		len = c->target_len;
+	}
+	if (to < from || to - from >= len)
+		return 0;
+	if (io.req && !io.direct)
+		uring_copied(io.req);
+	return writer_mark(inode, from, to - from + 1, proc_current(c));
+}
+
+/* ---- bytes that are dropped before they are written ---- */
+
+SEC("tp_btf/ext4_evict_inode")
+int PROBE(ext4__evict, struct inode *i)
+{
+	if (!i || !gate_open())
+		return 0;
+	if (!FOLLOW(i, i_nlink) && is_regular(i))
+		drop_record(i, KIND_FS_EVICT, 0, 0);
+	writer_drop((u64)i);
+	return 0;
+}
+
+SEC("tp_btf/ext4_truncate_enter")
+int PROBE(ext4__truncate, struct inode *i)
+{
+	struct task_struct *t = current_task();
+
+	if (!i || !gate_open() || !is_regular(i))
+		return 0;
+	if (!(t->flags & PF_KTHREAD) && doing_now(t) <= DOING_AIO)
+		return 0; /* of a write that was cut short by a fault: what it had begun behind the end, which it goes on with then */
+	return drop_record(i, KIND_FS_TRUNCATE, FOLLOW(i, i_size), 0);
+}
+
+/* A hole. Before 6.14 what is dirty in the range is written first, so that only what its blocks are forgotten for is dropped: ext4__forget() has
+ * that. No hole is made behind the page on which the file ends: what a call that failed had begun there stays. */
+SEC("tp_btf/ext4_punch_hole")
+int PROBE(ext4__punch, struct inode *i, long long off, long long len)
+{
+	long long size, end = off + len;
+	struct task_ctx *c;
+	u64 bits, first;
+
+	if (!i || !gate_open() || is_journalled((u64)i))
+		return 0; /* in the journal: what is dirty there is written first */
+	size = FOLLOW(i, i_size);
+	if (off >= size)
+		return 0;
+	if (end > size)
+		end = (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
+	bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
+	c = ctx_make();
+	first = (off + (1LL << bits) - 1) >> bits;
+	if (!c || first >= end >> bits)
+		return 0; /* no whole block: its edges are zeroed, and nothing is dropped */
+	c->punch_inode = (u64)i;
+	c->punch_block = first;
+	c->punch_off = off;
+	c->punch_end = end;
+	return 0;
+}
+
+/* Pages of the range are gone from the cache. */
+SEC("tp_btf/ext4_es_remove_extent")
+int PROBE(ext4__forget, struct inode *i, u32 block, u32 blocks)
+{
+	struct task_ctx *c = ctx_find();
+
+	if (!i || !c || c->punch_inode != (u64)i || !gate_open())
+		return 0;
+	c->punch_inode = 0;
+	if (block != c->punch_block)
+		return 0; /* that hole failed, and this is another call */
+	return drop_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
+}
+
+/* Of pages that lie in the range whole nothing is left either; the rest of its edges is zeroed, as by a hole. */
+SEC("tp_btf/ext4_zero_range")
+int PROBE(ext4__zero, struct inode *i, long long off, long long len)
+{
+	if (!i || !gate_open() || is_journalled((u64)i))
+		return 0;
+	return drop_record(i, KIND_FS_PUNCH, off, len);
+}
+
+#define EXT4_EXTENTS_FL (1 << 19)
+
+/* A range is taken out of a file, and what follows moves up. That is written first, and the folio in which the range begins too; the rest of
+ * the range is dropped. The call fails later if it does not fit. */
+SEC("tp_btf/ext4_collapse_range")
+int PROBE(ext4__collapse, struct inode *i, long long off, long long len)
+{
+	u64 mapping, first, behind, from = off, to = off + len;
+
+	if (!i || !gate_open())
+		return 0;
+	if (to >= NUMBER_AT(i, struct inode, i_size) || (from | to) & ((1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31)) - 1) ||
+	    !(ext4_flags(i) & EXT4_EXTENTS_FL))
+		return 0;
+	mapping = POINTER_AT(i, struct inode, i_mapping);
+	first = folio_at(mapping, from >> PAGE_SHIFT);
+	behind = folio_at(mapping, to >> PAGE_SHIFT);
+	from = (from & -PAGE_SIZE) + PAGE_SIZE;
+	to &= -PAGE_SIZE;
+	if (first)
+		from = (NUMBER_AT(first, struct folio, index) + folio_pages((struct folio *)first)) << PAGE_SHIFT;
+	if (behind)
+		to = (u64)NUMBER_AT(behind, struct folio, index) << PAGE_SHIFT;
+	return from < to ? drop_record(i, KIND_FS_PUNCH, from, to - from) : 0;
+}
+
+/* ---- contexts ---- */
+
+SEC("tp_btf/workqueue_execute_start")
+int PROBE(ext4__convert_begin, struct work_struct *w)
+{
+	struct task_ctx *c;
+
+	if (work_of(w) != FN_EXT4_CONVERT)
+		return 0;
+	c = ctx_make();
+	if (!c)
+		return 0;
+	c->behalf = BEHALF_INODE;
+	c->behalf_id = (u64)w - bpf_core_field_offset(struct ext4_inode_info, i_rsv_conversion_work) +
+		       bpf_core_field_offset(struct ext4_inode_info, vfs_inode);
+	return 0;
+}
+
+SEC("tp_btf/ext4_fc_commit_start")
+int PROBE(ext4__fastcommit_begin, struct super_block *sb)
+{
+	struct task_ctx *c;
+
+	if (!sb || !gate_open())
+		return 0;
+	c = ctx_make();
+	if (c && c->behalf == BEHALF_NONE)
+		c->behalf = BEHALF_FASTCOMMIT;
+	return 0;
+}
+
+SEC("tp_btf/ext4_fc_commit_stop")
+int PROBE(ext4__fastcommit_end, struct super_block *sb)
+{
+	struct task_ctx *c = ctx_find();
+
+	if (c && c->behalf == BEHALF_FASTCOMMIT)
+		c->behalf = BEHALF_NONE;
+	return 0;
+}

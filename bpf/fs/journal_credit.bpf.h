@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* journal_credit.bpf.h - which calls put how much into the journal of a file system, on which files. Used by the file systems.
+ *
+ * A handle or transaction ends in the context of who made it: the saved registers tell the call, the inodes that it changed the file.
+ * What the sums say is a weight: journal bytes are the owner's, and divided among its calls by it when a report is made.
+ */
+#ifndef IOT_PUT_BPF_H
+#define IOT_PUT_BPF_H
+
+#include "owner.bpf.h"
+#include "path.bpf.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct inode___names {
+	struct hlist_head i_dentry;
+};
+
+struct dentry___alias {
+	struct hlist_node d_alias; /* in a union without a name (7.2) */
+};
+
+struct dentry___alias_in_union {
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+
+#pragma clang attribute pop
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_PUTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_put_key);
+	__type(value, struct iot_put);
+} puts SEC(".maps");
+
+/* Those for which there is no room, without their files. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, IOT_MAX_PUTS / 4);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct iot_put_key);
+	__type(value, struct iot_put);
+} puts_rest SEC(".maps");
+
+/* The call that the current thread is in, whatever it is. */
+static __always_inline u16 put_call(void)
+{
+	struct task_struct *t = current_task();
+	const struct pt_regs *regs;
+
+	if (t->flags & PF_KTHREAD)
+		return PUT_KERNEL;
+	if (is_worker(t))
+		return PUT_WORKER;
+	regs = current_regs();
+	if (!regs_in_call(regs))
+		return PUT_FAULT;
+	if (task_is_compat(t) || regs_nr(regs) > 0xffff - PUT_CALL)
+		return PUT_OTHER;
+	return PUT_CALL + regs_nr(regs);
+}
+
+/* ---- names of files that may never be opened ---- */
+
+struct name_walk {
+	struct iot_path *out;
+	struct dentry *d;
+};
+
+/* One component of a path inside of its file system, from the leaf upwards. */
+static long name_part(u32 n, struct name_walk *w)
+{
+	struct dentry *d = w->d, *up;
+
+	up = BPF_CORE_READ(d, d_parent);
+	if (d == up) {
+		w->out->whole = PATH_INSIDE;
+		return 1;
+	}
+	if (!up || path_add(w->out, d))
+		return 1;
+	w->d = up;
+	return 0;
+}
+
+/* Names that may be sent in one second, so that they take none of the room for those of processes and of files that are opened. */
+#define NAMES_A_SECOND 512
+
+static __always_inline bool name_allowed(void)
+{
+	struct iot_state *s = run_state();
+
+	if (!s)
+		return false;
+	if (s->put_second != s->second) {
+		s->put_second = s->second;
+		s->put_names = 0;
+	}
+	return __sync_fetch_and_add(&s->put_names, 1) < NAMES_A_SECOND;
+}
+
+/* Calls on open files name them as they return (file.bpf.h). */
+static __always_inline bool name_is_missing(u16 call)
+{
+	u32 nr = call - PUT_CALL;
+
+	if (call < PUT_CALL || nr >= IOT_MAX_SYSCALL)
+		return false;
+	return !call_row(nr)->shape || call_row(nr)->shape == SHAPE_PATH;
+}
+
+/* Where in a struct dentry the names of an inode are linked; 0: not known. */
+static __always_inline u64 alias_offset(void)
+{
+	if (bpf_core_field_exists(((struct dentry___alias *)0)->d_alias))
+		return bpf_core_field_offset(struct dentry___alias, d_alias);
+	if (bpf_core_field_exists(((struct dentry___alias_in_union *)0)->d_u.d_alias))
+		return bpf_core_field_offset(struct dentry___alias_in_union, d_u.d_alias);
+	return 0;
+}
+
+/* Sends one of the names of an inode that nobody has opened yet. Returns 0 when it has none now. */
+static __noinline int name_send(struct inode *i, u32 id, u32 user)
+{
+	struct hlist_node *alias;
+	struct name_walk w = {};
+	struct file_key k = {};
+	struct file_entry *e;
+
+	if (!i || !alias_offset())
+		return 0;
+	k.dev = inode_dev(i);
+	k.ino = inode_number(i);
+	k.gen = inode_generation(i);
+	e = bpf_map_lookup_elem(&files, &k);
+	if (e && e->named)
+		return 1; /* by who opened it, which is as good */
+	alias = BPF_CORE_READ((struct inode___names *)i, i_dentry.first);
+	if (!alias || !name_allowed())
+		return 0;
+	w.d = (struct dentry *)((u64)alias - alias_offset());
+	w.out = path_new(PATH_OF_PUT, id, &k, user);
+	if (!w.out)
+		return 0;
+	w.out->block = inode_block(i);
+	bpf_loop(IOT_PATH_PARTS, name_part, &w, 0);
+	return !path_end(w.out);
+}
+
+/* ---- sums ---- */
+
+/* The inode that a handle or transaction is about: the first regular file that it changes, else the first of any kind. */
+static __always_inline u64 put_about(u64 old, struct inode *i)
+{
+	if (!old || inode_dev((struct inode *)old) != inode_dev(i)) /* what has no journal ends no handle */
+		return (u64)i;
+	if ((inode_mode((struct inode *)old) & S_IFMT) == S_IFREG || (inode_mode(i) & S_IFMT) != S_IFREG)
+		return old;
+	return (u64)i;
+}
+
+static __always_inline struct iot_put *put_find(const struct iot_put_key *key)
+{
+	struct iot_put *p = bpf_map_lookup_elem(&puts, key), new = {};
+	struct iot_put_key k;
+
+	if (p)
+		return p;
+	if (!bpf_map_update_elem(&puts, key, &new, BPF_NOEXIST) || (p = bpf_map_lookup_elem(&puts, key)))
+		return p ?: bpf_map_lookup_elem(&puts, key);
+	lose(LOSS_PUT_TABLE);
+	k = *key;
+	k.file = 0;
+	p = bpf_map_lookup_elem(&puts_rest, &k);
+	if (p)
+		return p;
+	bpf_map_update_elem(&puts_rest, &k, &new, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&puts_rest, &k);
+}
+
+/* The number of an inode's file. Most are what their thread used last, and known by it. */
+static __always_inline u32 put_number(const struct task_ctx *c, struct inode *i)
+{
+	if (c && c->seen_file && c->seen_inode == (u64)i && c->seen_ino == inode_number(i) && c->seen_gen == inode_generation(i))
+		return c->seen_file;
+	return file_number(i);
+}
+
+/* The current thread put something into the journal of a disk, of the file system of number `fs`. i: what it is about, 0 not
+ * known; first: 1 for the first of several parts of one transaction. */
+static __always_inline void put_add(const struct task_ctx *c, struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
+{
+	struct iot_put *p;
+
+	if (k->owner < PROC_FIRST || k->owner & OWNER_LOOP || !gate_open() || !dev_wanted(k->dev))
+		return;
+	k->file = i ? put_number(c, i) : 0;
+	p = put_find(k);
+	if (!p) {
+		lose(LOSS_PUT_SPARE);
+		return;
+	}
+	if (first)
+		__sync_fetch_and_add(&p->txns, first);
+	if (blocks)
+		__sync_fetch_and_add(&p->blocks, blocks);
+	if (weight)
+		__sync_fetch_and_add(&p->weight, weight);
+	p->fs = fs;
+	if (i && !p->named && name_is_missing(k->call))
+		p->named = name_send(i, k->file, k->owner);
+}
+
+#endif
