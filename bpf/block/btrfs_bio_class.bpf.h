@@ -7,6 +7,7 @@
 
 #include "btrfs_shared.bpf.h"
 #include "io_parts.bpf.h"
+#include "stacking_clone.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

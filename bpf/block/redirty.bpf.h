@@ -7,7 +7,7 @@
 #define IOT_AGAIN_BPF_H
 
 #include "btrfs_shared.bpf.h"
-#include "mark.bpf.h"
+#include "hooks.bpf.h"
 #include "ext4_inode.bpf.h"
 #include "bio_walk.bpf.h"
 

@@ -4,6 +4,7 @@
 #define IOT_QUICK_CALL_BPF_H
 
 #include "op.bpf.h"
+#include "single_writer.bpf.h"
 #include "thread.bpf.h"
 
 /* How long the call took that the current thread returns from, and when it began; 0 where it was not timed. */

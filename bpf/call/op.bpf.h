@@ -3,7 +3,7 @@
 #ifndef IOT_OP_BPF_H
 #define IOT_OP_BPF_H
 
-#include "mark.bpf.h"
+#include "hooks.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"

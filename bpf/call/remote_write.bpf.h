@@ -9,7 +9,7 @@
 #define IOT_POKE_BPF_H
 
 #include "vm_area.bpf.h"
-#include "mark.bpf.h"
+#include "hooks.bpf.h"
 #include "op.bpf.h"
 
 /* Of linux/ptrace.h, which has registers of its own. */

@@ -10,7 +10,7 @@
 #ifndef IOT_URING_BPF_H
 #define IOT_URING_BPF_H
 
-#include "mark.bpf.h"
+#include "hooks.bpf.h"
 #include "ext4_inode.bpf.h"
 #include "file.bpf.h"
 #include "filesum.bpf.h"

@@ -8,6 +8,8 @@
 #include "mark.bpf.h"
 #include "task_op.bpf.h"
 #include "ext4_inode.bpf.h"
+#include "folio_range.bpf.h"
+#include "single_writer.bpf.h"
 #include "time.bpf.h"
 #include "program_copies.bpf.h"
 

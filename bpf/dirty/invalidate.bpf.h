@@ -4,6 +4,7 @@
 #ifndef IOT_DROP_BPF_H
 #define IOT_DROP_BPF_H
 
+#include "file_event.bpf.h"
 #include "owner.bpf.h"
 
 /* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
@@ -12,29 +13,6 @@ static __always_inline bool drops_wanted(struct inode *i, u32 owner)
 	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
 
 	return w && (w->many || w->first >= PROC_FIRST);
-}
-
-/* The event of what was counted under a key: it is about bytes [off, off + size) of a file, of which `bytes` move. */
-static __always_inline void file_event(const struct iot_cell_key *k, struct inode *i, u64 off, u64 size, u64 bytes)
-{
-	struct iot_ring_event *r = event_reserve(LOSS_EVENT_FS);
-
-	if (!r)
-		return;
-	r->e.ts_ns = bpf_ktime_get_ns();
-	r->e.offset = off;
-	r->e.size = size;
-	r->e.bytes = bytes;
-	r->e.task = proc_running(ctx_find());
-	r->e.tid = current_thread();
-	r->e.owner = k->owner;
-	r->e.kind = k->kind;
-	r->e.cause = k->cause;
-	r->e.how = k->how;
-	r->e.sub = k->sub;
-	r->e.file = file_number_at(inode_itself(i), true);
-	r->e.dev = k->dev;
-	event_submit(r);
 }
 
 static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
@@ -57,11 +35,6 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 		return 0;
 	file_event(&k, i, off, size, 0);
 	return 0;
-}
-
-static __always_inline bool is_regular(struct inode *i)
-{
-	return (FOLLOW(i, i_mode) & S_IFMT) == S_IFREG;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #define IOT_DIRTY_BPF_H
 
 #include "owner.bpf.h"
+#include "uring_op.bpf.h"
 
 /* Bytes [off, off + bytes) are dirty, and those up to off + size may be. */
 static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64 size, u32 proc, u8 how, u64 ts_ns)
@@ -235,6 +236,34 @@ static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w,
 	if (w->len && w->len >= asked && c->fresh.to > w->off + w->len)
 		w->len = c->fresh.to - w->off;
 	fresh_beside(c, w);
+}
+
+/* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
+static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
+{
+	u64 req;
+	struct uring_request *u = uring_of_worker(t, &req);
+	struct thread *th;
+
+	if (u)
+		uring_placed(u, req);
+	if (u && !u->fresh_ns) {
+		u->fresh_ns = bpf_ktime_get_ns();
+		c->fresh.inode = 0; /* of an earlier one */
+	}
+	if (!req && executes_several(c, t)) {
+		fresh_piece(c, i, off, bytes);
+		return;
+	}
+	th = !u && in_simple_write(t) ? thread_take(t) : NULL;
+	if (th) {
+		fresh_note(&th->fresh, i, off, bytes);
+		return;
+	}
+	c->fresh_ns = 0;
+	fresh_note(&c->fresh, i, off, bytes);
+	if (u)
+		u->fresh = c->fresh;
 }
 
 #endif

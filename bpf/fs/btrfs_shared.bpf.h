@@ -5,8 +5,8 @@
 #ifndef IOT_BTRFS_BPF_H
 #define IOT_BTRFS_BPF_H
 
-#include "mark.bpf.h"
 #include "folio.bpf.h"
+#include "owner.bpf.h"
 
 /* Offsets in the kernel's structures. Written by the first program of the object that runs, before there is anything to be told. */
 struct btrfs_layout {
@@ -102,50 +102,6 @@ static __always_inline u64 btrfs_dirty_bits(u64 maps, u32 blocks)
 static __always_inline u32 folio_blocks(u64 folio, u64 inode)
 {
 	return folio_pages((struct folio *)folio) << PAGE_SHIFT >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31);
-}
-
-/* The first argument of a program as a number, which global functions take. */
-static __always_inline u64 first_argument(const void *ctx)
-{
-	u64 n = 0;
-
-	bpf_probe_read_kernel(&n, sizeof(n), ctx);
-	return n;
-}
-
-/* What of a folio that has just turned dirty is so: from the first such block to the last. Left as it is where nothing is known. Global: the
- * verifier looks at it once. */
-__noinline int btrfs_dirty_part(u64 folio, u64 inode, struct dirtied *d)
-{
-	u32 blocks, bits, first = 0, end = 64;
-	u64 maps, dirty;
-
-	if (!folio || !inode || !d)
-		return 0;
-	blocks = folio_blocks(folio, inode);
-	maps = btrfs_folio_maps(folio, inode, blocks);
-	dirty = maps ? btrfs_dirty_bits(maps, blocks) : 0;
-	if (!dirty)
-		return 0;
-	for (u32 half = 32; half; half /= 2) {
-		if (!(dirty >> first & ((1ULL << half) - 1)))
-			first += half;
-		if (!(dirty >> (end - half)))
-			end -= half;
-	}
-	bits = NUMBER_AT(inode, struct inode, i_blkbits) & 31;
-	d->off = ((u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT) + ((u64)first << bits);
-	d->bytes = (u64)(end - first) << bits;
-	return 0;
-}
-
-/* The bytes that turn dirty with a folio, the first argument of the program. */
-static __always_inline void folio_turns(const void *ctx, struct folio *f, struct inode *i, struct dirtied *d)
-{
-	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
-	d->bytes = folio_pages(f) << PAGE_SHIFT;
-	if (d->bytes > PAGE_SIZE)
-		btrfs_dirty_part(first_argument(ctx), (u64)i, d);
 }
 
 /* Which blocks of the folio around byte `off` of a file are dirty; 0: it is clean, or has no blocks of its own. *at: the block of the byte. */

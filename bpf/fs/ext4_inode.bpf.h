@@ -3,8 +3,8 @@
 #ifndef IOT_EXT4_BPF_H
 #define IOT_EXT4_BPF_H
 
-#include "invalidate.bpf.h"
 #include "file.bpf.h"
+#include "file_event.bpf.h"
 #include "folio.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

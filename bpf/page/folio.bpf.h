@@ -3,7 +3,7 @@
 #ifndef IOT_FOLIO_BPF_H
 #define IOT_FOLIO_BPF_H
 
-#include "kernel.h"
+#include "task.bpf.h"
 
 #define XA_LEVELS 8
 #define XA_SLOTS 63            /* mask */

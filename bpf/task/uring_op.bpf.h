@@ -5,7 +5,6 @@
 
 #include <linux/io_uring.h>
 #include "call.bpf.h"
-#include "mark.bpf.h"
 #include "thread.bpf.h"
 
 /* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
@@ -259,34 +258,6 @@ static __always_inline bool in_simple_write(struct task_struct *t)
 		return false;
 	regs = current_regs();
 	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && writes_simply(call_row(regs_nr(regs)));
-}
-
-/* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
-static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
-{
-	u64 req;
-	struct uring_request *u = uring_of_worker(t, &req);
-	struct thread *th;
-
-	if (u)
-		uring_placed(u, req);
-	if (u && !u->fresh_ns) {
-		u->fresh_ns = bpf_ktime_get_ns();
-		c->fresh.inode = 0; /* of an earlier one */
-	}
-	if (!req && executes_several(c, t)) {
-		fresh_piece(c, i, off, bytes);
-		return;
-	}
-	th = !u && in_simple_write(t) ? thread_take(t) : NULL;
-	if (th) {
-		fresh_note(&th->fresh, i, off, bytes);
-		return;
-	}
-	c->fresh_ns = 0;
-	fresh_note(&c->fresh, i, off, bytes);
-	if (u)
-		u->fresh = c->fresh;
 }
 
 #endif

@@ -7,8 +7,7 @@
 
 #include "btrfs.h"
 #include "btrfs_shared.bpf.h"
-#include "mark.bpf.h"
-#include "invalidate.bpf.h"
+#include "hooks.bpf.h"
 #include "range.bpf.h"
 #include "program_copies.bpf.h"
 #include "uring_now.bpf.h"

@@ -8,8 +8,8 @@
 #include "btrfs_data.bpf.h"
 #include "task_op.bpf.h"
 #include "sync_write.bpf.h"
-#include "time.bpf.h"
-#include "mark_blocks.bpf.h"
+#define DIRTY_FOLIOS
+#include "hooks.bpf.h"
 #include "program_copies.bpf.h"
 
 static __always_inline bool uring_through(const struct uring_io *io, struct through *t)

@@ -5,7 +5,7 @@
  */
 #include "owner.bpf.h"
 #include "task_op.bpf.h"
-#include "invalidate.bpf.h"
+#include "hooks.bpf.h"
 #include "ext4_inode.bpf.h"
 #include "journal.bpf.h"
 #include "journal_credit.bpf.h"

@@ -8,7 +8,7 @@
  * writes the items to their places. So a transaction is weighed when it is committed, and what is written is looked at when it is
  * submitted: a record is a list of operations, each with the number of its checkpoint and, at the begin of an item, its type.
  */
-#include "invalidate.bpf.h"
+#include "hooks.bpf.h"
 #include "io_parts.bpf.h"
 #include "journal_credit.bpf.h"
 #include "program_copies.bpf.h"

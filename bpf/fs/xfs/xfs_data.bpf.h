@@ -7,7 +7,7 @@
 
 #include "thread.bpf.h"
 #include "sync_write.bpf.h"
-#include "mark_blocks.bpf.h"
+#include "hooks.bpf.h"
 #include "program_copies.bpf.h"
 #include "uring_now.bpf.h"
 #include "xfs.h"

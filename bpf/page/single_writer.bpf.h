@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* single_writer.bpf.h - files that no process but the current thread's dirties: their pages need no owner of their own.
+ */
+#ifndef IOT_SINGLE_WRITER_BPF_H
+#define IOT_SINGLE_WRITER_BPF_H
+
+#include "page_owner.bpf.h"
+#include "thread.bpf.h"
+
+/* Is the inode one that nobody but the thread's process dirties? Then nothing of it has to be claimed. */
+static __always_inline bool is_sole(const struct thread *th, struct task_struct *t, u64 inode)
+{
+	struct iot_state *s = run_state();
+
+	return s && th && inode && th->sole == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch &&
+	       th->sole_second == s->second && th->sole_ino == inode_number((struct inode *)inode) &&
+	       th->sole_gen == inode_generation((struct inode *)inode);
+}
+
+/* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`. */
+static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u32 proc, u32 cell)
+{
+	struct iot_state *s = run_state();
+	u32 epoch = s ? *(volatile u32 *)&s->sole_epoch : 0;
+	struct writer *w = writer_find(i);
+	struct thread *th;
+
+	if (!s || !w || w->many || w->first != proc || cell == IOT_NO_CELL)
+		return;
+	th = thread_take(t);
+	if (!th)
+		return;
+	th->sole = (u64)i;
+	th->sole_ino = inode_number(i);
+	th->sole_gen = inode_generation(i);
+	th->sole_epoch = epoch;
+	th->sole_second = w->second;
+	th->proc = proc;
+	th->dirty_cell = cell;
+}
+
+#endif
