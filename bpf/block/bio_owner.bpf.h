@@ -5,29 +5,13 @@
 #ifndef IOT_PIECE_BPF_H
 #define IOT_PIECE_BPF_H
 
+#include "bio_table.bpf.h"
+#include "event.bpf.h"
 #include "filesum.bpf.h"
-#include "folio.bpf.h"
 #include "owner.bpf.h"
-#include "io_parts.bpf.h"
-#include "addr_table.bpf.h"
-#include "readahead.bpf.h"
 #include "program_copies.bpf.h"
 
 #define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOT_MAX_BIOS);
-	__type(key, u32);      /* place of a bio */
-	__type(value, struct iot_bio);
-} bios SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IOT_MAX_BIOS / IOT_PLACE_WAYS);
-	__type(key, u32);
-	__type(value, struct place_set);
-} bio_sets SEC(".maps");
 
 /* What is divided later, by the tracer. No queue: programs that the tracer calls cannot use one before 6.2. */
 struct {
@@ -123,40 +107,6 @@ static __always_inline struct walk *walk_begin(u32 n)
 struct walk_ref {
 	struct walk *w;
 };
-
-/* The place of a bio, which place_find() and place_take() say. Global: the verifier looks at them once. */
-__noinline u32 bio_at(u64 bio)
-{
-	return place_find(&bio_sets, cfg.max_bios, bio);
-}
-
-__noinline u32 bio_take(u64 bio)
-{
-	return place_take(&bio_sets, cfg.max_bios, bio);
-}
-
-static __always_inline struct iot_bio *bio_find(u64 bio)
-{
-	u32 at = bio_at(bio);
-
-	return bpf_map_lookup_elem(&bios, &at);
-}
-
-static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
-{
-	u32 at = bio_take(bio);
-	struct iot_bio *p = bpf_map_lookup_elem(&bios, &at);
-
-	if (p)
-		*p = *t;
-	else
-		lose(LOSS_BIO_TABLE);
-}
-
-static __always_inline void bio_drop(u64 bio)
-{
-	place_drop(&bio_sets, cfg.max_bios, bio_at(bio));
-}
 
 /* Adds bytes to an aggregate. */
 static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 ops)

@@ -4,6 +4,8 @@
 #define IOT_WALK_BPF_H
 
 #include "bio_owner.bpf.h"
+#include "folio.bpf.h"
+#include "io_parts.bpf.h"
 
 #define MAX_STEPS 32768        /* folios of one bio that are walked: btrfs asks for up to 128 MiB at once */
 
@@ -34,15 +36,6 @@ static __always_inline void walk_read(struct walk *w, u64 inode, u64 pos, u32 le
 	w->read_torn |= w->read_inode != inode || w->read_to != pos;
 	w->read_to = pos + len;
 }
-
-/* A walk over the segments of a bio has done `len` bytes more of the one that it is at, which has `whole`. */
-#define WALK_PAST(w, len, whole) ({ \
-	(w)->left -= len; \
-	(w)->done += len; \
-	if ((w)->done >= (whole)) { \
-		(w)->idx++; \
-		(w)->done = 0; \
-	} })
 
 /* Looks up whose a page of a file is, and how many behind it are for sure. */
 static __always_inline void walk_owner(struct walk *w, struct inode *i, u64 index)

@@ -3,7 +3,6 @@
 #ifndef IOT_DIRECT_BPF_H
 #define IOT_DIRECT_BPF_H
 
-#include "call.bpf.h"
 #include "owner.bpf.h"
 
 #define DIO_IS_SYNC 2          /* blkdev_dio.flags (block/fops.c): a thread waits, and its task is in the kiocb's place */

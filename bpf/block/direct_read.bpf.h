@@ -5,8 +5,8 @@
 #ifndef IOT_MEMORY_BPF_H
 #define IOT_MEMORY_BPF_H
 
-#include "page_owner.bpf.h"
-#include "stacking_map.bpf.h"
+#include "owner.bpf.h"
+#include "stacking_clone.bpf.h"
 
 #define MEMORY_PIECES 1024     /* of one bio that are looked at */
 

@@ -5,6 +5,8 @@
 #ifndef IOT_REQUEST_BPF_H
 #define IOT_REQUEST_BPF_H
 
+#include "bio_walk.bpf.h"
+#include "device.bpf.h"
 #include "stacking_map.bpf.h"
 
 #define EIO 5

@@ -5,7 +5,7 @@
 #ifndef IOT_UPPER_BPF_H
 #define IOT_UPPER_BPF_H
 
-#include "bio_walk.bpf.h"
+#include "bio_table.bpf.h"
 
 #define SECTOR_SHIFT 9
 

@@ -11,6 +11,8 @@
 #ifndef IOT_STACK_BPF_H
 #define IOT_STACK_BPF_H
 
+#include "device.bpf.h"
+#include "owner.bpf.h"
 #include "stacking_stripe.bpf.h"
 
 #define LOOP_MAJOR 7

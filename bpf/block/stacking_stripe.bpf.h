@@ -5,6 +5,7 @@
 #ifndef IOT_STRIPE_BPF_H
 #define IOT_STRIPE_BPF_H
 
+#include "owner.bpf.h"
 #include "stacking_clone.bpf.h"
 
 /* Written by the tracer, when the module is there. */

@@ -18,6 +18,20 @@
 
 #define AIO_STEPS (REDUCED ? 128 : 4096) /* control blocks or events that one call is followed for */
 
+/* What a call of libaio needs: too large for the stack, so it lies with the thread. */
+struct aio_scratch {
+	struct aio_walk w;
+	struct aio new;
+	struct op op;
+	struct iocb iocb;
+	struct aio_ring_key key;
+	struct aio_ring_state state;
+	struct aio_time_key time;
+};
+_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
+_Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
+_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+
 static __always_inline struct aio_scratch *scratch_of(struct task_ctx *c)
 {
 	return (struct aio_scratch *)c->scratch;

@@ -5,7 +5,7 @@
 #define IOT_AIO_TABLE_BPF_H
 
 #include "aio_times.bpf.h"
-#include "op.bpf.h"
+#include "call.bpf.h"
 #include <linux/aio_abi.h>
 
 /* The ring at the address that io_setup gives (fs/aio.c): part of the user interface, without a header. */
@@ -82,20 +82,6 @@ struct aio_walk {
 	u32 taken, pad;
 	struct io_event event; /* that is looked at */
 };
-
-/* What a call of libaio needs: too large for the stack, so it lies with the thread. */
-struct aio_scratch {
-	struct aio_walk w;
-	struct aio new;
-	struct op op;
-	struct iocb iocb;
-	struct aio_ring_key key;
-	struct aio_ring_state state;
-	struct aio_time_key time;
-};
-_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
-_Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
-_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
 
 /* The context of bpf_loop(), which takes nothing but pointers to the stack. */
 struct aio_ref {

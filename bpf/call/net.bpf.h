@@ -5,7 +5,9 @@
 #ifndef IOT_NET_BPF_H
 #define IOT_NET_BPF_H
 
+#include "aggregate.bpf.h"
 #include "call.bpf.h"
+#include "event.bpf.h"
 #include "thread.bpf.h"
 
 #define AF_INET 2

@@ -17,11 +17,6 @@
 #include "readahead.bpf.h"
 #include "uring_op.bpf.h"
 
-static __always_inline s32 uring_result(u64 req)
-{
-	return NUMBER_AT(req, struct io_kiocb, cqe.res);
-}
-
 /* Looks at the file of a request. Offset stays as it is. */
 __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u)
 {
@@ -265,15 +260,5 @@ __noinline int uring_settle(struct task_ctx *c)
 	bpf_map_delete_elem(&urings, &req);
 	return 0;
 }
-
-/* What the current task does for io_uring at this moment. */
-struct uring_io {
-	u64 req;               /* struct io_kiocb */
-	u64 file;              /* struct file, or 0 */
-	u64 node, host;        /* its inode; the inode that holds its pages */
-	u64 offset, len;       /* bytes that it asks for */
-	u8 opcode, write, direct, worker;
-	u32 pad;
-};
 
 #endif

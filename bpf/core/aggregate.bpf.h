@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* aggregate.bpf.h - what probes count and tell: aggregates, histograms, events. */
+/* aggregate.bpf.h - what probes count: aggregates and histograms. */
 #ifndef IOT_RECORD_BPF_H
 #define IOT_RECORD_BPF_H
 
@@ -12,24 +12,6 @@ enum moves {
 	MOVES_TO_FILE,
 	MOVES_NOTHING,
 };
-
-struct file_key {
-	u32 dev, gen;
-	u64 ino;
-};
-
-struct file_entry {
-	u32 id;
-	u32 named;             /* what its name looked like when its path was sent; 0 never */
-	u32 sent, pad;         /* how often */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct file_key);
-	__type(value, struct file_entry);
-} files SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -103,11 +85,6 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } groups SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} ring SEC(".maps");
 
 /* Whose sums the bytes of a process belong to: its own, or those of the row that stands for it since it ended. */
 static __always_inline u32 owner_of_sums(u32 owner)
@@ -326,87 +303,6 @@ __noinline int count_deep(struct iot_cell_key *key, u64 ops, u64 bytes)
 		return 0;
 	k = *key;
 	cell_add(cell_seek(&k), ops, bytes, 0, 0, false);
-	return 0;
-}
-
-static __always_inline bool wants_event(u32 owner)
-{
-	return cfg.events && (owner >= PROC_FIRST || (!owner && !filtered()));
-}
-
-/* Takes room for an event in the ring, zeroed; counts the loss when there is none. */
-static __always_inline struct iot_ring_event *event_reserve(u32 loss)
-{
-	struct iot_ring_event *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-
-	if (!r) {
-		lose(loss);
-		return NULL;
-	}
-	__builtin_memset(r, 0, sizeof(*r));
-	r->type = RING_EVENT;
-	return r;
-}
-
-static __always_inline void event_submit(struct iot_ring_event *r)
-{
-	r->e.cpu = bpf_get_smp_processor_id();
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-}
-
-/* Number of the disk that a block device is, or is part of. */
-static __always_inline u32 disk_of(struct block_device *b)
-{
-	return b->bd_disk->part0->bd_dev;
-}
-
-/* The same, by addresses alone. */
-static __always_inline u32 disk_at(u64 bdev)
-{
-	u64 disk = POINTER_AT(bdev, struct block_device, bd_disk);
-
-	return NUMBER_AT(POINTER_AT(disk, struct gendisk, part0), struct block_device, bd_dev);
-}
-
-/* The disk that an inode's file system is on. */
-static __always_inline u32 disk_below(const struct inode *i)
-{
-	return disk_at(POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev));
-}
-
-/* Numbers of devices on the disk of --dev: its partitions, volumes and loop devices above it, however deep, and of file systems that have
- * numbers of their own (btrfs). The tracer fills in those that are there when it begins; what comes during the run is added where it is seen. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, u32);
-	__type(value, u32);    /* 1 */
-} on_disk SEC(".maps");
-
-/* Global: its key is not on the stack of those who ask. */
-__noinline u32 is_on_disk(u32 dev)
-{
-	return !!bpf_map_lookup_elem(&on_disk, &dev);
-}
-
-/* Is a device, or a file system by its number, on the disk that --dev names? Without one all are. */
-static __always_inline bool dev_wanted(u32 dev)
-{
-	return !cfg.dev || cfg.dev == dev || is_on_disk(dev);
-}
-
-/* A device or file system lies on the disk of --dev, or does no more: its number may be another's by now. */
-__noinline int on_disk_note(u32 dev, u32 on)
-{
-	u32 one = 1;
-
-	if (!dev || dev == cfg.dev || is_on_disk(dev) == on)
-		return 0;
-	if (on)
-		bpf_map_update_elem(&on_disk, &dev, &one, BPF_ANY);
-	else
-		bpf_map_delete_elem(&on_disk, &dev);
 	return 0;
 }
 

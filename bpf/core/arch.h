@@ -6,7 +6,7 @@
 #ifndef IOT_ARCH_H
 #define IOT_ARCH_H
 
-#include "aggregate.bpf.h"
+#include "task.bpf.h"
 
 /* A system call: its number and arguments. */
 struct call {

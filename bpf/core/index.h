@@ -8,16 +8,18 @@
 #ifndef IOT_INDEX_H
 #define IOT_INDEX_H
 
+#include <linux/types.h>
+
 /* The number as an index of an array of `size` elements, a power of two. It is one already, or what it selects is of no use. In 64 bits:
  * the verifier of 6.1 loses the bounds of what is put together in 32. */
 #define INDEX(number, size) ({ \
-	u64 __index = (number); \
+	__u64 __index = (number); \
 	_Static_assert((size) > 0 && !((size) & ((size) - 1)), "a power of two"); \
 	asm volatile("%0 &= %1" : "+r"(__index) : "i"((size) - 1)); \
 	__index; })
 
 /* 1 for a number below 0, else 0, without a jump. */
-static __always_inline u64 is_negative(u64 number)
+static __always_inline __u64 is_negative(__u64 number)
 {
 	asm volatile("%0 >>= 63" : "+r"(number));
 	return number;

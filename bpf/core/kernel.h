@@ -25,8 +25,6 @@ typedef __s16 s16;
 #define NULL ((void *)0)
 #endif
 
-#include "index.h"
-
 /* Constants of the user interface, which never change. */
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000

@@ -3,7 +3,8 @@
 #ifndef IOT_PATH_BPF_H
 #define IOT_PATH_BPF_H
 
-#include "aggregate.bpf.h"
+#include "file_table.bpf.h"
+#include "process.bpf.h"
 #include "program_copies.bpf.h"
 
 /* Programs that send paths: of calls, and of changes to a journal. A path is made here and sent as long as it is: files that are made

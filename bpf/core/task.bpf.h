@@ -7,6 +7,7 @@
 #define IOT_TASK_BPF_H
 
 #include <linux/fs.h>
+#include "index.h"
 #include "kernel.h"
 #include "event.h"
 #include "reduced.bpf.h"

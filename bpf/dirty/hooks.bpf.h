@@ -16,7 +16,6 @@
 
 #include "invalidate.bpf.h"
 #include "mark.bpf.h"
-#include "mark_blocks.bpf.h"
 
 #endif
 

@@ -4,8 +4,9 @@
 #ifndef IOT_DROP_BPF_H
 #define IOT_DROP_BPF_H
 
+#include "aggregate.bpf.h"
+#include "device.bpf.h"
 #include "file_event.bpf.h"
-#include "owner.bpf.h"
 
 /* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
 static __always_inline bool drops_wanted(struct inode *i, u32 owner)

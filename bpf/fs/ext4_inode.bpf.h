@@ -3,6 +3,8 @@
 #ifndef IOT_EXT4_BPF_H
 #define IOT_EXT4_BPF_H
 
+#include "aggregate.bpf.h"
+#include "device.bpf.h"
 #include "file.bpf.h"
 #include "file_event.bpf.h"
 #include "folio.bpf.h"

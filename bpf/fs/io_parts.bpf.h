@@ -6,7 +6,7 @@
 #ifndef IOT_PARTS_BPF_H
 #define IOT_PARTS_BPF_H
 
-#include "owner.bpf.h"
+#include "task.bpf.h"
 
 #define MAX_PARTS 32           /* of one write */
 #define PART_LISTS 1024        /* a power of two */

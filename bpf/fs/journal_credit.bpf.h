@@ -7,6 +7,7 @@
 #ifndef IOT_PUT_BPF_H
 #define IOT_PUT_BPF_H
 
+#include "device.bpf.h"
 #include "owner.bpf.h"
 #include "path.bpf.h"
 

@@ -6,7 +6,9 @@
 #define __noinline __attribute__((noinline)) inline
 #pragma clang diagnostic ignored "-Wstatic-in-inline"
 #include "aio_times.bpf.h"
+#include "bio_owner.bpf.h"
 #include "btrfs_shared.bpf.h"
+#include "device.bpf.h"
 #include "filesum.bpf.h"
 #include "journal.bpf.h"
 #include "net.bpf.h"
@@ -16,4 +18,4 @@
 #include "readahead.bpf.h"
 #include "stacking_stripe.bpf.h"
 #include "program_copies.bpf.h"
-#include "uring.bpf.h"
+#include "uring_op.bpf.h"

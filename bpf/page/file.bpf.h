@@ -5,6 +5,7 @@
 #ifndef IOT_FILE_BPF_H
 #define IOT_FILE_BPF_H
 
+#include "device.bpf.h"
 #include "owner.bpf.h"
 #include "path.bpf.h"
 

@@ -6,6 +6,8 @@
 #define IOT_OWNER_BPF_H
 
 #include "call.bpf.h"
+#include "event.bpf.h"
+#include "file_table.bpf.h"
 #include "page_owner.bpf.h"
 
 #define MAPPING_FLAGS 3UL      /* low bits of folio->mapping: anonymous or movable */

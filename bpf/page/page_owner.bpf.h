@@ -11,7 +11,7 @@
 #ifndef IOT_CLAIM_BPF_H
 #define IOT_CLAIM_BPF_H
 
-#include "aggregate.bpf.h"
+#include "task.bpf.h"
 
 /* Bit 62 of a page's owner: file contents on a block device, not a structure of a file system. */
 #define OWNER_DATA (1ULL << 62)

@@ -8,6 +8,7 @@
 #ifndef IOT_READAHEAD_BPF_H
 #define IOT_READAHEAD_BPF_H
 
+#include "aggregate.bpf.h"
 #include "owner.bpf.h"
 
 #define RA_CHUNK 32            /* pages whose state is one word */

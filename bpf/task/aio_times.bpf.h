@@ -5,7 +5,7 @@
 #ifndef IOT_AIO_TIMES_BPF_H
 #define IOT_AIO_TIMES_BPF_H
 
-#include "aggregate.bpf.h"
+#include "task.bpf.h"
 
 struct aio_time_key {
 	u64 iocb;

@@ -6,7 +6,6 @@
 #define IOT_CALL_BPF_H
 
 #include "arch.h"
-#include "aggregate.bpf.h"
 
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 

@@ -67,6 +67,11 @@ static __always_inline u64 uring_pos(u64 req)
 	return NUMBER_AT(uring_cmd(req), struct io_rw, kiocb.ki_pos);
 }
 
+static __always_inline s32 uring_result(u64 req)
+{
+	return NUMBER_AT(req, struct io_kiocb, cqe.res);
+}
+
 /* The request that a worker of io_uring executes, or 0. */
 static __always_inline u64 uring_worker_request(struct task_struct *t)
 {

@@ -6,7 +6,7 @@
 #ifndef IOT_AREA_BPF_H
 #define IOT_AREA_BPF_H
 
-#include "aggregate.bpf.h"
+#include "task.bpf.h"
 
 #define VM_SHARED 8
 #define AREA_LEVELS 8          /* of the tree */

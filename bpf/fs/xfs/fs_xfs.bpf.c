@@ -13,7 +13,6 @@
 #include "journal_credit.bpf.h"
 #include "program_copies.bpf.h"
 #include "transaction.bpf.h"
-#include "uring.bpf.h"
 #include "xfs.h"
 #include "xfs_data.bpf.h"
 #include "xfs_force.bpf.h"

@@ -4,7 +4,17 @@
 #define IOT_URING_NOW_BPF_H
 
 #include "range.bpf.h"
-#include "uring.bpf.h"
+#include "uring_op.bpf.h"
+
+/* What the current task does for io_uring at this moment. */
+struct uring_io {
+	u64 req;               /* struct io_kiocb */
+	u64 file;              /* struct file, or 0 */
+	u64 node, host;        /* its inode; the inode that holds its pages */
+	u64 offset, len;       /* bytes that it asks for */
+	u8 opcode, write, direct, worker;
+	u32 pad;
+};
 
 /* Is the current thread in a call that writes the inode itself, and not through a ring, whatever rings it has? range_look() was called. */
 static __always_inline bool call_writes(const struct task_ctx *c, u64 number)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* bio_table.bpf.h - what is known of bios that are in flight, by their address.
+ */
+#ifndef IOT_BIO_TABLE_BPF_H
+#define IOT_BIO_TABLE_BPF_H
+
+#include "addr_table.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_BIOS);
+	__type(key, u32);      /* place of a bio */
+	__type(value, struct iot_bio);
+} bios SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IOT_MAX_BIOS / IOT_PLACE_WAYS);
+	__type(key, u32);
+	__type(value, struct place_set);
+} bio_sets SEC(".maps");
+
+/* The place of a bio, which place_find() and place_take() say. Global: the verifier looks at them once. */
+__noinline u32 bio_at(u64 bio)
+{
+	return place_find(&bio_sets, cfg.max_bios, bio);
+}
+
+__noinline u32 bio_take(u64 bio)
+{
+	return place_take(&bio_sets, cfg.max_bios, bio);
+}
+
+static __always_inline struct iot_bio *bio_find(u64 bio)
+{
+	u32 at = bio_at(bio);
+
+	return bpf_map_lookup_elem(&bios, &at);
+}
+
+static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
+{
+	u32 at = bio_take(bio);
+	struct iot_bio *p = bpf_map_lookup_elem(&bios, &at);
+
+	if (p)
+		*p = *t;
+	else
+		lose(LOSS_BIO_TABLE);
+}
+
+static __always_inline void bio_drop(u64 bio)
+{
+	place_drop(&bio_sets, cfg.max_bios, bio_at(bio));
+}
+
+/* A walk over the segments of a bio has done `len` bytes more of the one that it is at, which has `whole`. */
+#define WALK_PAST(w, len, whole) ({ \
+	(w)->left -= len; \
+	(w)->done += len; \
+	if ((w)->done >= (whole)) { \
+		(w)->idx++; \
+		(w)->done = 0; \
+	} })
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* event.bpf.h - events on their way to the tracer, through a ring buffer.
+ */
+#ifndef IOT_EVENT_BPF_H
+#define IOT_EVENT_BPF_H
+
+#include "process.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} ring SEC(".maps");
+
+static __always_inline bool wants_event(u32 owner)
+{
+	return cfg.events && (owner >= PROC_FIRST || (!owner && !filtered()));
+}
+
+/* Takes room for an event in the ring, zeroed; counts the loss when there is none. */
+static __always_inline struct iot_ring_event *event_reserve(u32 loss)
+{
+	struct iot_ring_event *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		lose(loss);
+		return NULL;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->type = RING_EVENT;
+	return r;
+}
+
+static __always_inline void event_submit(struct iot_ring_event *r)
+{
+	r->e.cpu = bpf_get_smp_processor_id();
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+#endif
