@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 #include <stddef.h>
-#include "event.h"
+#include "wire.h"
 
 struct batch;
 

@@ -8,7 +8,7 @@
 #define IOT_STREAM_INTERVAL_H
 
 #include <stddef.h>
-#include "event.h"
+#include "wire.h"
 
 struct interval;
 

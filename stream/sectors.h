@@ -7,7 +7,7 @@
 #define IOT_STREAM_SECTORS_H
 
 #include <stdbool.h>
-#include "event.h"
+#include "wire.h"
 
 /* One table; all zero: empty. */
 struct sectors {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include "../bpf/event.h"
+#include "../bpf/wire.h"
 
 /* Version of the tables of a store and of records.def and fields.def together. Raise it whenever a store of before could
  * no longer be read; one whose tables are only laid out otherwise is read, and not appended to. 2 has flows, file_io, loads,

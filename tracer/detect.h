@@ -3,7 +3,7 @@
 #ifndef IOT_DETECT_H
 #define IOT_DETECT_H
 
-#include "event.h"
+#include "state.h"
 #include "stream.h"
 
 struct detect;

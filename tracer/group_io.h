@@ -3,7 +3,7 @@
 #ifndef IOT_GROUP_IO_H
 #define IOT_GROUP_IO_H
 
-#include "event.h"
+#include "wire.h"
 #include "stream.h"
 
 struct group_io;

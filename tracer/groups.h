@@ -5,7 +5,7 @@
 
 #include <limits.h>
 #include <stddef.h>
-#include "event.h"
+#include "wire.h"
 
 #define MAX_GROUPS 64           /* folders: a container has one of each version, and may have more */
 

@@ -3,7 +3,7 @@
 #ifndef IOT_OPEN_FILES_H
 #define IOT_OPEN_FILES_H
 
-#include "event.h"
+#include "wire.h"
 #include "tracer.h"
 
 #define OPEN_FILES_MAX 4096     /* that are looked for at once */

@@ -6,7 +6,7 @@
 #define IOT_PACKS_H
 
 #include <stddef.h>
-#include "event.h"
+#include "state.h"
 
 struct packs {
 	const struct iot_packs *all; /* of each processor, the kernel's own, mapped; NULL: there are none */

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "event.h"
+#include "config.h"
+#include "state.h"
 
 struct probes;
 

@@ -4,7 +4,7 @@
 #define IOT_PUTS_H
 
 #include <stddef.h>
-#include "event.h"
+#include "state.h"
 
 /* The name of iot_put_key.call; `to` is where one without a name is written, by its number. */
 const char *put_call_name(u16 call, char *to, size_t size);

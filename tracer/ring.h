@@ -6,7 +6,7 @@
 #define IOT_RING_H
 
 #include <stddef.h>
-#include "event.h"
+#include "wire.h"
 
 struct ring;
 

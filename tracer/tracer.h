@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include "clean.h"
 #include "clock.h"
-#include "event.h"
+#include "wire.h"
 #include "fail.h"
 #include "file.h"
 #include "number.h"

@@ -7,9 +7,10 @@
 #define IOT_TASK_BPF_H
 
 #include <linux/fs.h>
-#include "index.h"
 #include "kernel.h"
-#include "event.h"
+#include "config.h"
+#include "state.h"
+#include "index.h"
 #include "reduced.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

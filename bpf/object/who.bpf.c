@@ -3,7 +3,7 @@
  * called before everything else, whose configuration it fills.
  */
 #include "kernel.h"
-#include "event.h"
+#include "config.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

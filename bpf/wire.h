@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-only */
+/* wire.h - what the kernel programs send to the tracer: the vocabulary, made from kinds.def, events, made from
+ * fields.def, and the records of the ring buffers.
+ */
+#ifndef IOT_WIRE_H
+#define IOT_WIRE_H
+
+#ifndef __IOT_KERNEL__
+#include <stdint.h>
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef uint16_t u16;
+typedef uint8_t u8;
+typedef int64_t s64;
+typedef int32_t s32;
+#endif
+
+enum iot_layer {
+#define LAYER(sym, name, text, doc) LAYER_##sym,
+#include "kinds.def"
+	LAYER_MAX
+};
+
+enum iot_kind {
+#define KIND(sym, layer, name, dir, text, doc) KIND_##sym,
+#include "kinds.def"
+	KIND_MAX
+};
+
+enum iot_cause {
+#define CAUSE(sym, name, doc) CAUSE_##sym,
+#include "kinds.def"
+	CAUSE_MAX
+};
+
+enum iot_how {
+#define HOW(sym, name, doc) HOW_##sym,
+#include "kinds.def"
+	HOW_MAX
+};
+
+enum iot_sub {
+#define SUB(sym, name, doc) SUB_##sym,
+#include "kinds.def"
+	SUB_MAX
+};
+
+enum iot_carrier {
+#define CARRIER(sym, name, doc) CARRIER_##sym,
+#include "kinds.def"
+	CARRIER_MAX
+};
+
+enum iot_flag {
+#define FLAG(sym, bit, name, doc) FLAG_##sym = 1 << bit,
+#include "kinds.def"
+};
+
+/* One operation. Times are since boot (CLOCK_MONOTONIC) in the kernel and since the start of the run
+ * in everything the tracer writes. */
+struct iot_event {
+#define FIELD(type, name, presence, unit, doc) type name;
+#include "fields.def"
+};
+
+/* Process ids that have a fixed meaning; real processes start at PROC_FIRST. */
+enum {
+	PROC_NONE = 0,    /* not known */
+	PROC_SELF = 1,    /* the tracer and its outputs */
+	PROC_OTHER = 2,   /* everything that the filters exclude, lumped together */
+	PROC_FIRST = 3,
+};
+
+/* Bit of an owner on the kernel side: what a loop device's worker, and its file system, do on his behalf for the file of the device. Its bytes
+ * have causes of their own, on devices below the one that he uses. */
+#define OWNER_LOOP (1U << 31)
+
+/* Their causes, as bits. */
+#define IOT_BELOW_LOOP (1ULL << CAUSE_LOOPBACK | 1ULL << CAUSE_LOOP_JOURNAL | 1ULL << CAUSE_LOOP_METADATA)
+
+#define IOT_COMM_LEN 16
+#define IOT_EXE_LEN 24
+#define IOT_NAME_MAX 255   /* longest file name, without its end */
+#define IOT_PATH_PARTS 32  /* deepest path that is resolved */
+#define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
+
+/* What a ring record is: the first u32 of each. Events come as struct iot_ring_event. */
+enum iot_ring_type {
+	RING_EVENT = 1,
+	RING_PROCESS,      /* struct iot_proc: a process seen for the first time, or gone */
+	RING_PATH,         /* struct iot_path */
+	RING_PACK,         /* struct iot_ring_pack */
+};
+
+struct iot_ring_event {
+	u32 type, pad;
+	struct iot_event e;
+};
+
+/* Calls that move bytes and are alike but for when, where and how many: one after the other on one processor, by one thread on one file.
+ * One record for all costs less than one for each, and needs a third of the room. */
+#define IOT_PACK 16
+struct iot_moved {
+	u64 ts_ns, offset;
+	u32 dur_ns, size, bytes, pad;
+};
+
+struct iot_ring_pack {
+	u32 type;              /* RING_PACK */
+	u16 cpu, n;            /* n: how many there are, once it was put into the ring */
+	u64 first;             /* number of the first of them, counted from 0 on this processor */
+	u32 proc, tid, file, dev, flags; /* as in struct iot_event; flags: without FLAG_SHORT */
+	u8 kind, sub;
+	u16 pad;
+	struct iot_moved e[IOT_PACK];
+};
+
+/* flags of iot_proc */
+enum {
+	PROC_KTHREAD = 1 << 0,
+	PROC_WANTED = 1 << 1,  /* passes the filters */
+	PROC_BORN = 1 << 2,    /* forked inside the run: its accounting starts at zero */
+	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
+	PROC_AWAY = 1 << 4,    /* its paths are not the tracer's: another mount namespace, or another root (chroot) */
+	PROC_DYING = 1 << 5,   /* and this is what it did behind that: it may have had another number before */
+	PROC_UNSURE = 1 << 6,  /* of its end: another of its threads may still have to say what it did */
+	PROC_MOVED = 1 << 7,   /* cgroup_attach_task was seen: the process has another number when it is in another control group */
+};
+
+/* A program of a process: tgid in the initial PID namespace, number of its exec, start of its leader since boot. */
+struct iot_proc_key {
+	u32 tgid, exec_no;
+	u64 start_ns;
+};
+
+/* A process as the kernel side knows it; also the value of map `procs`. */
+struct iot_proc {
+	u32 type;              /* RING_PROCESS, for the ring */
+	u32 id;                /* process.id */
+	u32 pid, ppid;         /* thread-group ids in the tracer's PID namespace; 0: it has none there */
+	u32 flags;
+	u32 uid;               /* effective user id, in the first user namespace */
+	union {                /* its key in the map, so that it stands on the stack once */
+		struct iot_proc_key key;
+		struct {
+			u32 tgid, exec_no;
+			u64 start_ns;
+		};
+	};
+	u64 cgroup;            /* cgroup v2 id */
+	u64 cgroup1;           /* id of the control group that its memory is charged to; of version 1 where that has the memory controller */
+	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
+	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
+	char comm[IOT_COMM_LEN];
+	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
+};
+
+/* A control group: kernfs_node.id, which is the inode number of its folder. Ids of version 1 are apart from those of version 2. */
+#define IOT_GROUP_1 (1ULL << 63)
+
+#define IOT_FNV_BASIS 0xcbf29ce484222325ULL
+#define IOT_FNV_PRIME 0x100000001b3ULL
+#define IOT_GROUP_PATH 1024    /* of control groups that are wanted: longer paths are not recognised when the group is made again */
+
+/* How far the walk to a file's path came. */
+enum iot_path_whole {
+	PATH_CUT,
+	PATH_WHOLE,            /* to the root of the process */
+	PATH_WHOLE_OUTSIDE,    /* only to that of its mount namespace */
+	PATH_INSIDE,           /* only to that of its file system */
+};
+
+/* The path of a file, components from the leaf to the root, each ended by a NUL. */
+struct iot_path {
+	u32 type;              /* RING_PATH */
+	u32 file;              /* file.id */
+	u32 dev, gen;
+	u64 ino;
+	u32 parts;             /* number of components */
+	u32 len;               /* bytes of buf in use */
+	u32 whole;             /* enum iot_path_whole */
+	u32 user;              /* process.id of who used it when this was sent */
+	u32 writes;            /* 1: it was open for writing then */
+	u32 block;             /* bytes of a block of its file system */
+	u32 node;              /* 1: the node of a block device */
+	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
+};
+
+/* Losses, counted per processor in map `losses`. */
+enum iot_loss {
+#define LOSS(sym, layer, what, effect, spoils) LOSS_##sym,
+#include "kinds.def"
+	LOSS_MAX
+};
+
+#endif
