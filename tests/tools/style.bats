@@ -77,6 +77,25 @@ includes() { # FILES_REGEX: "file header" lines
 	empty "above base/" "$(grep '^base ' "$BATS_TEST_TMPDIR/folders" || :)"
 }
 
+# A row of the Makefile names the rooms that a room of bpf/ may include: "inc_bpf/page := $(addprefix -Ibpf/,page task core)".
+@test "rooms of the kernel side include those of their row, and of dirty/ its hooks" {
+	sed -n 's/^inc_bpf\/\([a-z0-9/]*\) := $(addprefix -Ibpf\/,\(.*\))$/\1 \2/p' Makefile > "$BATS_TEST_TMPDIR/rows"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/rows")" -ge 12 ]
+	includes '^bpf/.*\.[ch]$' | grep -v '<' | tr -d '"' | awk -v rows="$BATS_TEST_TMPDIR/rows" -v list="$(sources '^bpf/')" '
+		BEGIN {
+			while ((getline line < rows) > 0) { n = split(line, r, " "); for (i = 2; i <= n; i++) may[r[1], r[i]] = 1 }
+			n = split(list, f, "\n")
+			for (i = 1; i <= n; i++) { name = f[i]; sub(/.*\//, "", name); dir = f[i]; sub(/^bpf\//, "", dir); if (!sub(/\/[^\/]*$/, "", dir)) dir = ""; room[name] = dir }
+		}
+		{
+			from = $1; sub(/^bpf\//, "", from); if (!sub(/\/[^\/]*$/, "", from)) from = ""
+			to = room[$2]
+			if (to != "" && !((from, to) in may)) print $1 " includes " to "/" $2
+			if (to == "dirty" && from != "dirty" && from != "object" && $2 != "hooks.bpf.h") print $1 " includes " $2 ", not hooks.bpf.h"
+		}' > "$BATS_TEST_TMPDIR/strangers"
+	empty "not named" "$(cat "$BATS_TEST_TMPDIR/strangers")"
+}
+
 @test "the manuals fit a terminal of 80 columns, but for samples of output" {
 	need man man-db
 	for page in analyzer/iot-analyze.1 tracer/iot-trace.8 tracer/iot-systems.5; do
