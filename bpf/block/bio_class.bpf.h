@@ -36,7 +36,7 @@ static __always_inline void page_of_vec(u64 vec, u32 in, struct first_page *fp)
 }
 
 /* Memory that goes to swap, or comes from there for who waits for it. Global: the verifier looks at it once. */
-__noinline int tag_swap(u64 bio, struct iot_bio *t, struct task_ctx *c, bool write)
+__noinline int classify_swap(u64 bio, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	u64 vec = POINTER_AT(bio, struct bio, bi_io_vec), page = POINTER_AT(vec, struct bio_vec, bv_page);
 
@@ -96,7 +96,7 @@ static __always_inline bool is_journal(struct bio *b, struct first_page *fp, str
 	return *data;
 }
 
-static __always_inline void tag_journal(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c,
+static __always_inline void classify_journal(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c,
 					bool data)
 {
 	struct txn *x;
@@ -112,7 +112,7 @@ static __always_inline void tag_journal(struct bio *b, struct iot_bio *t, struct
 	}
 }
 
-static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct task_ctx *c, bool write)
+static __always_inline void classify_file(struct iot_bio *t, struct inode *i, struct task_ctx *c, bool write)
 {
 	struct writer *w = writer_find(i);
 
@@ -135,14 +135,14 @@ static __always_inline void tag_file(struct iot_bio *t, struct inode *i, struct 
 }
 
 /* Bytes for a page of a loop device's backing file, or, with direct I/O, from a page above. More pages may have several owners. */
-static __always_inline void tag_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, bool write)
+static __always_inline void classify_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, bool write)
 {
 	t->cause = CAUSE_LOOPBACK;
 	t->owner = loop_page_owner((u64)fp->inode, fp->index, &t->how);
 	t->many = write && NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
 }
 
-static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
+static __always_inline void classify_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
 {
 	struct journal *j = journal_of(bio_dev(b));
 	u64 block;
@@ -156,8 +156,8 @@ static __always_inline void tag_device(struct bio *b, struct iot_bio *t, struct 
 		}
 		return;
 	}
-	t->owner = writer_of_page((u64)fp->inode, fp->index, &t->how);
-	page_carried(fp->inode, fp->index);
+	t->owner = page_owner((u64)fp->inode, fp->index, &t->how);
+	page_submitted(fp->inode, fp->index);
 	if (t->owner & OWNER_DATA) {
 		struct writer *w = writer_find(fp->inode);
 
@@ -218,7 +218,7 @@ static __always_inline void unseen_structure(u64 owner)
 		lose(LOSS_FS_UNSEEN);
 }
 
-static __always_inline bool tag_stated(struct bio *b, struct iot_bio *t, u32 end, struct task_ctx *c, bool write)
+static __always_inline bool classify_stated(struct bio *b, struct iot_bio *t, u32 end, struct task_ctx *c, bool write)
 {
 	struct stated *s;
 	u64 to;
@@ -279,8 +279,8 @@ static __always_inline bool is_elsewhere(struct bio *b, u32 end, const struct bt
 	return about && about != inode;
 }
 
-/* A bio of btrfs. Global, as tag_bio(). */
-__noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end)
+/* A bio of btrfs. Global, as bio_classify(). */
+__noinline int classify_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end)
 {
 	struct bio *b = (struct bio *)bio;
 	struct btrfs_layout *l = btrfs_layout_of();
@@ -299,22 +299,22 @@ __noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end
 			unseen_structure(owner_current(c, &t->how));
 			t->how = HOW_NONE;
 		} else if (end == FN_BTRFS_SUPER) {
-			tag_super(b, t, c, l);
+			classify_super(b, t, c, l);
 		} else {
-			tag_tree(b, t, first_page_of(bio), l);
+			classify_tree(b, t, first_page_of(bio), l);
 		}
 		return 0;
 	}
 	if (!fp.inode || (l->known && is_elsewhere(b, end, l, (u64)fp.inode))) {
 		if (end == FN_BTRFS_PARITY)
-			t->sub = SUB_PARITY; /* tag_stripe() says more: here there is no room on the stack for it */
+			t->sub = SUB_PARITY; /* classify_stripe() says more: here there is no room on the stack for it */
 		else
-			tag_elsewhere(b, t, c, end, write);
+			classify_elsewhere(b, t, c, end, write);
 		return 0;
 	}
-	tag_file(t, fp.inode, c, write);
+	classify_file(t, fp.inode, c, write);
 	if (t->cause == CAUSE_LOOPBACK) {
-		tag_loop(b, t, &fp, write);
+		classify_loop(b, t, &fp, write);
 		return 0;
 	}
 	t->sub = l->known ? own_inode_sub((u64)fp.inode, l) : SUB_NONE;
@@ -328,7 +328,7 @@ __noinline int tag_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end
 }
 
 /* A bio that a loop device's worker submits for its backing file. */
-static __always_inline void tag_below_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, struct task_ctx *c, bool write)
+static __always_inline void classify_below_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, struct task_ctx *c, bool write)
 {
 	if (!write || !fp->inode) {
 		t->cause = CAUSE_LOOPBACK;
@@ -336,20 +336,20 @@ static __always_inline void tag_below_loop(struct bio *b, struct iot_bio *t, con
 		if (fp->inode && is_blockdev(fp->inode) && NUMBER_AT(fp->inode, struct inode, i_rdev) == bio_dev(b))
 			t->cause = CAUSE_METADATA;
 	} else {
-		tag_loop(b, t, fp, write);
+		classify_loop(b, t, fp, write);
 	}
 }
 
-static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
+static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
 {
 	struct first_page fp = {};
 	bool data;
 	u32 end = function_of(POINTER_AT(b, struct bio, bi_end_io));
 
-	if (tag_stated(b, t, end, c, write))
+	if (classify_stated(b, t, end, c, write))
 		return;
 	if (is_btrfs(end) && !(c && c->behalf == BEHALF_LOOP && end != FN_BTRFS_SUPER && !is_meta(b))) {
-		tag_btrfs((u64)b, t, c, end);
+		classify_btrfs((u64)b, t, c, end);
 		return;
 	}
 	first_page((u64)b, &fp);
@@ -364,11 +364,11 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		}
 	}
 	if (c && c->behalf == BEHALF_LOOP) {
-		tag_below_loop(b, t, &fp, c, write);
+		classify_below_loop(b, t, &fp, c, write);
 		return;
 	}
 	if (write && is_journal(b, &fp, c, &data)) {
-		tag_journal(b, t, &fp, c, data);
+		classify_journal(b, t, &fp, c, data);
 		return;
 	}
 	if (write && c && c->behalf == BEHALF_FASTCOMMIT && fp.inode && is_blockdev(fp.inode)) {
@@ -379,7 +379,7 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		return;
 	}
 	if (end == FN_END_SWAP) {
-		tag_swap((u64)b, t, c, write);
+		classify_swap((u64)b, t, c, write);
 		return;
 	}
 	if (!fp.inode && !ends_direct(end) && is_meta(b)) {
@@ -402,12 +402,12 @@ static __always_inline void tag_rw(struct bio *b, struct iot_bio *t, struct task
 		return;
 	}
 	if (is_blockdev(fp.inode)) {
-		tag_device(b, t, &fp, c, write);
+		classify_device(b, t, &fp, c, write);
 		return;
 	}
-	tag_file(t, fp.inode, c, write);
+	classify_file(t, fp.inode, c, write);
 	if (t->cause == CAUSE_LOOPBACK)
-		tag_loop(b, t, &fp, write);
+		classify_loop(b, t, &fp, write);
 	else if (is_meta(b) && !is_on(fp.inode, EXT4_SUPER_MAGIC)) {
 		/* a file system that keeps its structures in an inode of its own; ext4 marks so what it has had in its journal */
 		t->cause = CAUSE_METADATA;
@@ -436,7 +436,7 @@ static __always_inline bool is_read_told(u8 sub)
 }
 
 /* What a struct bio is. Global: the verifier looks at it once. */
-__noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
+__noinline int bio_classify(u64 bio, struct iot_bio *t, struct task_ctx *c)
 {
 	struct bio *b = (struct bio *)bio;
 	u32 flags, op;
@@ -450,12 +450,12 @@ __noinline int tag_bio(u64 bio, struct iot_bio *t, struct task_ctx *c)
 	case REQ_OP_WRITE:
 		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
 		    flags & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
-			tag_swap(bio, t, c, op == REQ_OP_WRITE);
+			classify_swap(bio, t, c, op == REQ_OP_WRITE);
 			return 0;
 		}
-		tag_rw(b, t, c, op == REQ_OP_WRITE);
+		classify_rw(b, t, c, op == REQ_OP_WRITE);
 		if (t->sub == SUB_PARITY)
-			tag_stripe(bio, t, op == REQ_OP_WRITE);
+			classify_stripe(bio, t, op == REQ_OP_WRITE);
 		if (op == REQ_OP_READ && !is_read_told(t->sub))
 			t->sub = read_for(b, t, c);
 		break;

@@ -28,7 +28,7 @@ struct done {
 };
 
 /* A look at what of a bio is dirty again (redirty.bpf.h): at block `pos` of a folio that begins at `begin`, until `end`. */
-struct again {
+struct redirty {
 	u64 inode, begin, pos, end;
 	u64 buffer, at;        /* struct buffer_head, where blocks have one, and where its block is */
 	u64 state;             /* iomap_folio_state.state, where its blocks are marked there */
@@ -38,7 +38,7 @@ struct again {
 };
 
 /* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
-struct walk {
+struct bio_walk {
 	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
 	struct iot_bio tag;
 	/* the bio whose pages are looked at, and the position inside it; skip: bytes before the first that counts */
@@ -76,7 +76,7 @@ struct walk {
 	} split;
 	struct done over;      /* completion */
 	u64 began_ns;          /* file data that are submitted: since when; 0 for others */
-	struct again again; /* what of them is dirty again by then: redirty.bpf.h */
+	struct redirty redirty; /* what of them is dirty again by then: redirty.bpf.h */
 	u32 shares, later;     /* shares that this probe has walked; 1: the tracer asks, without limit */
 };
 
@@ -87,12 +87,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOT_COPIES_MOST * WALKS);
 	__type(key, u32);
-	__type(value, struct walk);
+	__type(value, struct bio_walk);
 } walks SEC(".maps");
 
-static __always_inline struct walk *walk_begin(u32 n)
+static __always_inline struct bio_walk *bio_walk_begin(u32 n)
 {
-	struct walk *w;
+	struct bio_walk *w;
 
 	n += copy_working() * WALKS;
 	w = bpf_map_lookup_elem(&walks, &n);
@@ -104,12 +104,12 @@ static __always_inline struct walk *walk_begin(u32 n)
 
 /* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
  * are global: the verifier looks at each once, not at every call. */
-struct walk_ref {
-	struct walk *w;
+struct bio_walk_ref {
+	struct bio_walk *w;
 };
 
 /* Adds bytes to an aggregate. */
-static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 ops)
+static __always_inline void piece_count(struct bio_walk *w, u32 n, u64 bytes, u64 ops)
 {
 	struct iot_cell *v;
 
@@ -137,7 +137,7 @@ static __always_inline void piece_count(struct walk *w, u32 n, u64 bytes, u64 op
 
 /* To that of one owner, which is in the key of the walk for that: there is no room for another on the stack. Global: the verifier looks at it
  * once. */
-__noinline int piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
+__noinline int piece_add(struct bio_walk *w, u32 proc, u64 bytes, u64 ops)
 {
 	if (!w)
 		return 0;
@@ -149,9 +149,9 @@ __noinline int piece_add(struct walk *w, u32 proc, u64 bytes, u64 ops)
 	return 0;
 }
 
-static long split_share(u32 n, struct walk_ref *r)
+static long split_share(u32 n, struct bio_walk_ref *r)
 {
-	struct walk *w = r->w;
+	struct bio_walk *w = r->w;
 	u32 proc = w->split.next;
 	struct txn_share *s = txn_share_find(w->split.txn, proc);
 	struct iot_cell_key k;
@@ -173,7 +173,7 @@ static long split_share(u32 n, struct walk_ref *r)
 }
 
 /* Keeps a piece for the tracer. */
-__noinline int txn_defer(struct walk *w)
+__noinline int txn_defer(struct bio_walk *w)
 {
 	struct iot_state *s = run_state();
 	struct iot_late l = {};
@@ -196,10 +196,10 @@ __noinline int txn_defer(struct walk *w)
 
 /* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. What shares that were thrown
  * out had is nobody's. A transaction may have thousands of owners: what would take too long here is done by the tracer. */
-static __always_inline void txn_split(struct walk *w)
+static __always_inline void txn_split(struct bio_walk *w)
 {
 	struct txn *x = txn_find(w->owner);
-	struct walk_ref ref = { w };
+	struct bio_walk_ref ref = { w };
 	u8 how = w->key.how;
 	u32 shares = x ? x->shares >> 32 : 0;
 	u64 part;
@@ -254,12 +254,12 @@ static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 ow
 }
 
 /* And this, because somebody who is wanted may have dirtied it before: it is no more his. */
-static __always_inline bool is_taken(const struct walk *w, u32 owner)
+static __always_inline bool is_taken(const struct bio_walk *w, u32 owner)
 {
 	return cfg.events && owner == PROC_OTHER && w->by_page && w->wanted && w->key.kind == KIND_FS_WRITE && w->key.cause == CAUSE_DATA;
 }
 
-static __always_inline void piece_event(struct walk *w)
+static __always_inline void piece_event(struct bio_walk *w)
 {
 	u32 marked = owner_marked(w->owner), proc = marked & ~OWNER_LOOP;
 	bool taken = is_taken(w, proc);
@@ -294,7 +294,7 @@ static __always_inline bool counted_before(u8 sub)
 }
 
 /* The piece as one of a file. What is submitted keeps where it was counted in the tag, unless its pages have other owners. */
-static __always_inline void piece_by_file(struct walk *w)
+static __always_inline void piece_by_file(struct bio_walk *w)
 {
 	u32 proc = w->owner & ~OWNER_DATA;
 
@@ -308,7 +308,7 @@ static __always_inline void piece_by_file(struct walk *w)
 }
 
 /* Counts the piece that was put together, and begins a new one. */
-__noinline int piece_flush(struct walk *w)
+__noinline int piece_flush(struct bio_walk *w)
 {
 	if (!w || !w->bytes)
 		return 0;
@@ -341,7 +341,7 @@ __noinline int piece_flush(struct walk *w)
 }
 
 /* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
-static __always_inline void piece_extend(struct walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
+static __always_inline void piece_extend(struct bio_walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
 {
 	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how && w->file == w->tag.file;
 

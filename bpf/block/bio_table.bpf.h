@@ -17,18 +17,18 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_BIOS / IOT_PLACE_WAYS);
 	__type(key, u32);
-	__type(value, struct place_set);
+	__type(value, struct addr_set);
 } bio_sets SEC(".maps");
 
-/* The place of a bio, which place_find() and place_take() say. Global: the verifier looks at them once. */
+/* The place of a bio, which addr_find() and addr_take() say. Global: the verifier looks at them once. */
 __noinline u32 bio_at(u64 bio)
 {
-	return place_find(&bio_sets, cfg.max_bios, bio);
+	return addr_find(&bio_sets, cfg.max_bios, bio);
 }
 
 __noinline u32 bio_take(u64 bio)
 {
-	return place_take(&bio_sets, cfg.max_bios, bio);
+	return addr_take(&bio_sets, cfg.max_bios, bio);
 }
 
 static __always_inline struct iot_bio *bio_find(u64 bio)
@@ -51,7 +51,7 @@ static __always_inline void bio_put(u64 bio, const struct iot_bio *t)
 
 static __always_inline void bio_drop(u64 bio)
 {
-	place_drop(&bio_sets, cfg.max_bios, bio_at(bio));
+	addr_drop(&bio_sets, cfg.max_bios, bio_at(bio));
 }
 
 /* A walk over the segments of a bio has done `len` bytes more of the one that it is at, which has `whole`. */

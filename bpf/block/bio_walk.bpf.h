@@ -10,7 +10,7 @@
 #define MAX_STEPS 32768        /* folios of one bio that are walked: btrfs asks for up to 128 MiB at once */
 
 /* Bytes of [off, off + len) that the system call in progress asks for, rounded out to units of mask + 1. */
-static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off, u64 len, u64 mask)
+static __always_inline u64 asked_bytes(const struct bio_walk *w, u64 inode, u64 off, u64 len, u64 mask)
 {
 	u64 end = off + len, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
 
@@ -24,7 +24,7 @@ static __always_inline u64 asked_bytes(const struct walk *w, u64 inode, u64 off,
 }
 
 /* Bytes from `pos` on of a file that are read. */
-static __always_inline void walk_read(struct walk *w, u64 inode, u64 pos, u32 len)
+static __always_inline void bio_walk_read(struct bio_walk *w, u64 inode, u64 pos, u32 len)
 {
 	w->missed += asked_bytes(w, inode, pos, len, 0);
 	/* whole pages count as demanded: less cannot be read */
@@ -38,7 +38,7 @@ static __always_inline void walk_read(struct walk *w, u64 inode, u64 pos, u32 le
 }
 
 /* Looks up whose a page of a file is, and how many behind it are for sure. */
-static __always_inline void walk_owner(struct walk *w, struct inode *i, u64 index)
+static __always_inline void bio_walk_owner(struct bio_walk *w, struct inode *i, u64 index)
 {
 	u8 how;
 
@@ -52,17 +52,17 @@ static __always_inline void walk_owner(struct walk *w, struct inode *i, u64 inde
 		w->alike.to = index + 1;
 		return;
 	}
-	w->alike.owner = writer_of_page((u64)i, index, &how);
+	w->alike.owner = page_owner((u64)i, index, &how);
 	w->alike.how = how;
-	w->alike.to = index + pages_alike((u64)i, index);
+	w->alike.to = index + same_owner_pages((u64)i, index);
 	if (w->key.kind == KIND_FS_WRITE)
-		w->wanted = page_carried(i, index);
+		w->wanted = page_submitted(i, index);
 }
 
 /* One folio, or one or more pages of it that have the same owner, of a bio's data. */
-static long walk_step(u32 n, struct walk_ref *ref)
+static long bio_walk_step(u32 n, struct bio_walk_ref *ref)
 {
-	struct walk *w = ref->w;
+	struct bio_walk *w = ref->w;
 	struct bio *b = (struct bio *)w->pages;
 	struct bio_vec *v;
 	struct bio_vec bv;
@@ -101,7 +101,7 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	i = folio_inode(f);
 	pages = folio_pages(f);
 	if (w->by_page && i) {
-		walk_owner(w, i, index);
+		bio_walk_owner(w, i, index);
 		alike = first + w->alike.to - index;
 		if (alike < pages)
 			pages = alike;
@@ -117,15 +117,15 @@ static long walk_step(u32 n, struct walk_ref *ref)
 	pos = (index << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
 	piece_extend(w, owner, cause, how, pos, len);
 	if (w->began_ns && folio_is_dirty((u64)f))
-		w->again.seen = 1;
+		w->redirty.seen = 1;
 	if (w->key.kind == KIND_FS_READ && i)
-		walk_read(w, (u64)i, pos, len);
+		bio_walk_read(w, (u64)i, pos, len);
 	WALK_PAST(w, len, bv.bv_len);
 	return 0;
 }
 
 /* Where the pages of a bio are that say whose its bytes are: its own, or those of the bio at the top of the volumes that passed it on. */
-static __always_inline bool pages_find(struct walk *w)
+static __always_inline bool pages_find(struct bio_walk *w)
 {
 	struct bio *b = (struct bio *)w->bio;
 	u64 top = w->tag.top;
@@ -149,9 +149,9 @@ static __always_inline bool pages_find(struct walk *w)
 }
 
 /* One part of a write that has a list of them. */
-static long walk_part(u32 n, struct walk_ref *ref)
+static long bio_walk_part(u32 n, struct bio_walk_ref *ref)
 {
-	struct walk *w = ref->w;
+	struct bio_walk *w = ref->w;
 	struct part_list *l = parts_find(w->tag.parts);
 	struct part *p;
 	u32 len;
@@ -179,12 +179,12 @@ static long walk_part(u32 n, struct walk_ref *ref)
 }
 
 /* The parts of w->left bytes of a write, from w->tag.off on. */
-static __always_inline void walk_parts(struct walk *w)
+static __always_inline void bio_walk_parts(struct bio_walk *w)
 {
-	struct walk_ref ref = { w };
+	struct bio_walk_ref ref = { w };
 
 	w->skip = w->tag.off;
-	bpf_loop(MAX_PARTS, walk_part, &ref, 0);
+	bpf_loop(MAX_PARTS, bio_walk_part, &ref, 0);
 	if (!w->left)
 		return;
 	lose(LOSS_BIO_TABLE); /* others have taken the list */
@@ -192,12 +192,12 @@ static __always_inline void walk_parts(struct walk *w)
 	w->left = 0;
 }
 
-__noinline int walk_bio(struct walk *w)
+__noinline int bio_walk_all(struct bio_walk *w)
 {
-	struct walk_ref ref = { w };
+	struct bio_walk_ref ref = { w };
 
 	if (w && w->tag.parts) {
-		walk_parts(w);
+		bio_walk_parts(w);
 		return 0;
 	}
 	if (!w || !w->bio)
@@ -207,7 +207,7 @@ __noinline int walk_bio(struct walk *w)
 		w->left = 0;
 		return 0;
 	}
-	bpf_loop(MAX_STEPS, walk_step, &ref, 0);
+	bpf_loop(MAX_STEPS, bio_walk_step, &ref, 0);
 	if (w->left) {
 		lose(LOSS_WALK);
 		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, w->left);

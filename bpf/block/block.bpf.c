@@ -16,7 +16,7 @@
 #define MOST_ASKED (1ULL << 40) /* copies give a limit, often all of memory */
 
 /* Pages that a call had read although it does not ask for them wait from now for the first that does. */
-static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key *k, u32 size)
+static __always_inline void readahead_begins(struct bio_walk *w, struct iot_cell_key *k, u32 size)
 {
 	u64 mask = PAGE_SIZE - 1, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
 
@@ -36,7 +36,7 @@ static __always_inline void readahead_begins(struct walk *w, struct iot_cell_key
 }
 
 /* Pages were looked up one by one, and are all of one owner: they are his when they complete too, whoever claims them meanwhile. */
-static __always_inline void owner_settle(struct walk *w)
+static __always_inline void owner_settle(struct bio_walk *w)
 {
 	if (!w->tag.many || w->tag.parts || !w->submitted || w->differ)
 		return;
@@ -48,17 +48,17 @@ static __always_inline void owner_settle(struct walk *w)
 }
 
 /* File data are submitted. */
-static __always_inline void data_leave(struct walk *w, u32 size)
+static __always_inline void data_submitted(struct bio_walk *w, u32 size)
 {
 	struct first_page fp = {};
 
 	first_page(w->bio, &fp);
-	w->again.inode = (u64)fp.inode;
-	w->began_ns = carry_begins((u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
+	w->redirty.inode = (u64)fp.inode;
+	w->began_ns = submission_begins((u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
 }
 
 /* The data of a bio are one piece, which is put together without a look at each page: of one owner, and nobody asks which are dirty again. */
-static __always_inline bool range_at_once(struct walk *w, u32 size, bool write)
+static __always_inline bool range_at_once(struct bio_walk *w, u32 size, bool write)
 {
 	u64 inode = 0, from;
 
@@ -69,12 +69,12 @@ static __always_inline bool range_at_once(struct walk *w, u32 size, bool write)
 		return false;
 	piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, from, size);
 	if (!write)
-		walk_read(w, inode, from, size);
+		bio_walk_read(w, inode, from, size);
 	return true;
 }
 
 /* What the file system submits (layer fs): one record for each contiguous range. */
-__noinline int submit_record(struct walk *w, u32 write)
+__noinline int submit_record(struct bio_walk *w, u32 write)
 {
 	struct iot_cell_key miss;
 	u32 size;
@@ -94,11 +94,11 @@ __noinline int submit_record(struct walk *w, u32 write)
 	if (w->tag.parts)
 		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
 	if (write && w->tag.cause == CAUSE_DATA && cfg.events)
-		data_leave(w, size);
+		data_submitted(w, size);
 	if (w->tag.cause == CAUSE_DATA && range_at_once(w, size, write)) {
 		piece_flush(w);
 	} else if (w->tag.cause == CAUSE_DATA || w->tag.parts) {
-		walk_bio(w);
+		bio_walk_all(w);
 		piece_flush(w);
 		owner_settle(w);
 	} else {
@@ -127,7 +127,7 @@ __noinline int submit_record(struct walk *w, u32 write)
 }
 
 /* The bytes that are being asked for: by a fault, by a call, by the side of a copy that is read; by advice none. */
-static __always_inline void asked_range(struct walk *w, struct task_ctx *c, struct bio *b)
+static __always_inline void asked_range(struct bio_walk *w, struct task_ctx *c, struct bio *b)
 {
 	struct first_page fp = {};
 
@@ -144,7 +144,7 @@ static __always_inline void asked_range(struct walk *w, struct task_ctx *c, stru
 }
 
 /* Queued before the run begins: it may complete inside it. */
-static __noinline int tag_early(struct bio *b)
+static __noinline int classify_early(struct bio *b)
 {
 	struct iot_bio t = { .cause = CAUSE_BEFORE };
 	u64 key = number_of(b);
@@ -199,7 +199,7 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 }
 
 /* Was it passed on without a word? Global: there is no room on its caller's stack. */
-__noinline int queue_silent(u64 bio, struct walk *w)
+__noinline int queue_silent(u64 bio, struct bio_walk *w)
 {
 	u32 above = w ? passed_silently(bio, &w->tag) : 0;
 
@@ -209,7 +209,7 @@ __noinline int queue_silent(u64 bio, struct walk *w)
 }
 
 /* What is it that the running thread submits, and whose? */
-static __always_inline void queue_tag(struct bio *b, struct walk *w, struct task_ctx *c)
+static __always_inline void queue_tag(struct bio *b, struct bio_walk *w, struct task_ctx *c)
 {
 	if (c)
 		range_look(c);
@@ -217,7 +217,7 @@ static __always_inline void queue_tag(struct bio *b, struct walk *w, struct task
 		asked_range(w, c, b);
 	if (cfg.events)
 		w->task = proc_running(c);
-	tag_bio(w->bio, &w->tag, c);
+	bio_classify(w->bio, &w->tag, c);
 	w->tag.carrier = carrier_now();
 	if (w->tag.cause == CAUSE_DIRECT)
 		memory_claim(w->bio, w->tag.owner);
@@ -227,7 +227,7 @@ SEC("tp_btf/block_bio_queue")
 int PROBE(block__queue, struct bio *b)
 {
 	struct task_ctx *c;
-	struct walk *w;
+	struct bio_walk *w;
 	struct iot_bio *passed;
 	struct iot_state *s = run_state();
 	bool volume, clone;
@@ -246,10 +246,10 @@ int PROBE(block__queue, struct bio *b)
 	if (clone)
 		bio_drop(key);
 	if (!gate_open()) {
-		tag_early(b);
+		classify_early(b);
 		return 0;
 	}
-	w = walk_begin(WALK_QUEUE);
+	w = bio_walk_begin(WALK_QUEUE);
 	if (!w)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
@@ -275,8 +275,8 @@ int PROBE(block__queue, struct bio *b)
 	}
 	if (op <= REQ_OP_WRITE && !is_below_loop(w->tag.cause) && w->tag.from == BIO_SUBMITTED && dev_wanted(w->tag.disk))
 		submit_record(w, op == REQ_OP_WRITE);
-	if (w->again.seen)
-		again_look(w);
+	if (w->redirty.seen)
+		redirty_look(w);
 	bio_put(w->bio, &w->tag);
 	return 0;
 }
@@ -438,8 +438,8 @@ SEC("tp_btf/block_rq_complete")
 int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 {
 	struct iot_request *t;
-	struct walk_ref ref;
-	struct walk *w;
+	struct bio_walk_ref ref;
+	struct bio_walk *w;
 	struct done *d;
 	u32 disk, op, part;
 	u64 now;
@@ -457,7 +457,7 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 	t = request_find(number_of(rq));
 	if (end_without_data(t, bytes))
 		unseen(t, WALK_COMPLETE);
-	w = ref.w = walk_begin(WALK_COMPLETE);
+	w = ref.w = bio_walk_begin(WALK_COMPLETE);
 	if (!w)
 		return 0;
 	d = &w->over;
@@ -520,7 +520,7 @@ static __always_inline void request_unseen(struct iot_request *u)
 SEC("syscall")
 int block__share(struct iot_late *l)
 {
-	struct walk *w = walk_begin(WALK_SHARE);
+	struct bio_walk *w = bio_walk_begin(WALK_SHARE);
 
 	if (!w)
 		return 0;

@@ -62,7 +62,7 @@ static __always_inline u8 owner_how(u64 owner)
 }
 
 /* A written superblock ends either a commit, or an fsync, which makes it refer to the log trees. */
-static __always_inline void tag_super(struct bio *b, struct iot_bio *t, struct task_ctx *c, const struct btrfs_layout *l)
+static __always_inline void classify_super(struct bio *b, struct iot_bio *t, struct task_ctx *c, const struct btrfs_layout *l)
 {
 	u64 fs = pointer_at(POINTER_AT(b, struct bio, bi_private) + l->device_fs), super = pointer_at(fs + l->fs_super);
 	u32 dev = NUMBER_AT(pointer_at(fs + l->fs_sb), struct super_block, s_dev);
@@ -154,8 +154,8 @@ static long tree_step(u32 n, struct tree_walk *w)
 	return 0;
 }
 
-/* Several blocks: until 6.3 those that are neighbours are written together. Global, as those that are called from tag_rw(). */
-__noinline int tag_trees(u64 bio, struct iot_bio *t)
+/* Several blocks: until 6.3 those that are neighbours are written together. Global, as those that are called from classify_rw(). */
+__noinline int classify_trees(u64 bio, struct iot_bio *t)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 	struct tree_walk w = {};
@@ -180,14 +180,14 @@ __noinline int tag_trees(u64 bio, struct iot_bio *t)
 	return 0;
 }
 
-static __always_inline void tag_tree(struct bio *b, struct iot_bio *t, u64 page, const struct btrfs_layout *l)
+static __always_inline void classify_tree(struct bio *b, struct iot_bio *t, u64 page, const struct btrfs_layout *l)
 {
 	u64 eb = block_of_page(page);
 	struct btrfs_block *k = bpf_map_lookup_elem(&btrfs_blocks, &eb);
 
 	t->cause = k && k->log ? CAUSE_JOURNAL : CAUSE_METADATA;
 	if (NUMBER_AT(b, struct bio, bi_iter.bi_size) > number_at(eb + l->block_len)) {
-		tag_trees((u64)b, t);
+		classify_trees((u64)b, t);
 		return;
 	}
 	t->sub = k ? k->sub : SUB_J_UNCLASSIFIED;
@@ -245,7 +245,7 @@ __noinline u64 stripe_owner(u64 bio)
 	}
 	inode = btrfs_bio_inode(bio - l->bio, function_of(pointer_at(bio - l->bio + l->end_io)), l, &off);
 	if (i && (!inode || inode == (u64)i))
-		return writer_of_page((u64)i, NUMBER_AT(f, struct folio, index), &how);
+		return page_owner((u64)i, NUMBER_AT(f, struct folio, index), &how);
 	return inode ? btrfs_writer(inode) : PROC_NONE;
 }
 
@@ -321,7 +321,7 @@ static __always_inline u64 stripe_direct(struct bio *b, const struct btrfs_layou
 
 /* What a stripe with parity reads or writes that is of no file's page: parity, direct and compressed data; for a write that does not
  * fill it, the rest of it. Scrub asks for it by a bio without bytes. */
-__noinline int tag_stripe(u64 bio, struct iot_bio *t, u32 write)
+__noinline int classify_stripe(u64 bio, struct iot_bio *t, u32 write)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 	u64 stripe = POINTER_AT(bio, struct bio, bi_private), asked;
@@ -353,7 +353,7 @@ __noinline int tag_stripe(u64 bio, struct iot_bio *t, u32 write)
 }
 
 /* File data that is not submitted from the page cache. */
-static __always_inline void tag_elsewhere(struct bio *b, struct iot_bio *t, struct task_ctx *c, u32 end, bool write)
+static __always_inline void classify_elsewhere(struct bio *b, struct iot_bio *t, struct task_ctx *c, u32 end, bool write)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 	u64 bbio, inode, off;
@@ -392,7 +392,7 @@ static __always_inline void tag_elsewhere(struct bio *b, struct iot_bio *t, stru
 		return;
 	}
 	t->sub = end == FN_BTRFS_COPY ? SUB_COMPRESSED_COPY : SUB_COMPRESSED;
-	t->owner = writer_of_page(inode, off >> PAGE_SHIFT, &t->how);
+	t->owner = page_owner(inode, off >> PAGE_SHIFT, &t->how);
 }
 
 /* An inode of the file system itself: where balance puts data that it moves, and free space as it was kept before there was a tree

@@ -31,7 +31,7 @@ static __always_inline struct memory *memory_of_bio(struct task_ctx *c)
 static __always_inline void memory_mark(const struct memory *m)
 {
 	if (m->inode)
-		writer_mark(m->inode, m->from, m->to - m->from, m->proc);
+		page_owner_overwrite(m->inode, m->from, m->to - m->from, m->proc);
 }
 
 static __always_inline u64 file_of_folio(struct folio *f)

@@ -12,27 +12,27 @@
 #include "bio_walk.bpf.h"
 
 /* What is dirty of a page again, and was not told yet. */
-__noinline int again_tell(struct walk *w)
+__noinline int redirty_report(struct bio_walk *w)
 {
 	struct dirtied d = { .how = HOW_EXACT };
-	struct again *a;
+	struct redirty *a;
 	u8 how = HOW_NONE; /* before 6.2 what a global function fills has to be filled before */
 
 	if (!w)
 		return 0;
-	a = &w->again;
+	a = &w->redirty;
 	d.off = a->from;
 	d.bytes = a->to - a->from;
 	a->to = 0;
 	if (!d.bytes)
 		return 0;
-	d.proc = owner_top(writer_of_page(a->inode, d.off >> PAGE_SHIFT, &how));
+	d.proc = owner_top(page_owner(a->inode, d.off >> PAGE_SHIFT, &how));
 	dirty_at(a->inode, &d);
 	return 0;
 }
 
 /* Is the block at a->pos dirty? Then it is so again, for it was not when it was put into the bio. */
-static __always_inline bool again_dirty(const struct again *a)
+static __always_inline bool is_redirtied(const struct redirty *a)
 {
 	u64 bit;
 
@@ -45,12 +45,12 @@ static __always_inline bool again_dirty(const struct again *a)
 }
 
 /* The next folio of the bio. */
-static __always_inline void again_next(struct walk *w)
+static __always_inline void redirty_next(struct bio_walk *w)
 {
 	struct bio_vec *v = (struct bio_vec *)POINTER_AT(w->pages, struct bio, bi_io_vec) + w->idx;
 	u32 whole = NUMBER_AT(v, struct bio_vec, bv_len), at = NUMBER_AT(v, struct bio_vec, bv_offset) + w->done, len;
 	u64 page = POINTER_AT(v, struct bio_vec, bv_page), in_folio, inode, private;
-	struct again *a = &w->again;
+	struct redirty *a = &w->redirty;
 	struct folio *f;
 
 	if (!whole || !page) {
@@ -88,15 +88,15 @@ static __always_inline void again_next(struct walk *w)
 }
 
 /* One folio of a bio, or one block of such a folio. */
-static long again_step(u32 n, struct walk_ref *ref)
+static long redirty_step(u32 n, struct bio_walk_ref *ref)
 {
-	struct walk *w = ref->w;
-	struct again *a = &w->again;
+	struct bio_walk *w = ref->w;
+	struct redirty *a = &w->redirty;
 
 	if (a->pos >= a->end) {
 		if (!w->left)
 			return 1;
-		again_next(w);
+		redirty_next(w);
 		return 0;
 	}
 	if (a->buffer && a->at + (1ULL << a->bits) <= a->pos) {
@@ -105,8 +105,8 @@ static long again_step(u32 n, struct walk_ref *ref)
 		return 0;
 	}
 	if (a->to && (a->to != a->pos || !(a->pos & (PAGE_SIZE - 1))))
-		again_tell(w); /* each page may have another owner */
-	if (again_dirty(a)) {
+		redirty_report(w); /* each page may have another owner */
+	if (is_redirtied(a)) {
 		if (!a->to)
 			a->from = a->pos;
 		a->to = a->pos + (1ULL << a->bits);
@@ -116,22 +116,22 @@ static long again_step(u32 n, struct walk_ref *ref)
 }
 
 /* Looks at all of the bio. What goes into the journal first stays dirty until it is put in place. */
-__noinline int again_look(struct walk *w)
+__noinline int redirty_look(struct bio_walk *w)
 {
-	struct walk_ref ref = { w };
+	struct bio_walk_ref ref = { w };
 
-	if (!w || !w->bio || is_journalled(w->again.inode))
+	if (!w || !w->bio || is_journalled(w->redirty.inode))
 		return 0;
-	__builtin_memset(&w->again, 0, sizeof(w->again));
+	__builtin_memset(&w->redirty, 0, sizeof(w->redirty));
 	w->pages = w->bio;
 	w->idx = NUMBER_AT(w->bio, struct bio, bi_iter.bi_idx);
 	w->done = NUMBER_AT(w->bio, struct bio, bi_iter.bi_bvec_done);
 	w->left = NUMBER_AT(w->bio, struct bio, bi_iter.bi_size);
-	bpf_loop(2 * MAX_STEPS, again_step, &ref, 0);
-	if (w->left || w->again.pos < w->again.end)
+	bpf_loop(2 * MAX_STEPS, redirty_step, &ref, 0);
+	if (w->left || w->redirty.pos < w->redirty.end)
 		lose(LOSS_AGAIN);
-	if (w->again.to)
-		again_tell(w);
+	if (w->redirty.to)
+		redirty_report(w);
 	return 0;
 }
 

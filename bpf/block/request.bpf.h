@@ -50,13 +50,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_REQUESTS / IOT_PLACE_WAYS);
 	__type(key, u32);
-	__type(value, struct place_set);
+	__type(value, struct addr_set);
 } request_sets SEC(".maps");
 
 /* Global, like the others: the verifier looks at it once. */
 __noinline u32 request_at(u64 rq)
 {
-	return place_find(&request_sets, cfg.max_requests, rq);
+	return addr_find(&request_sets, cfg.max_requests, rq);
 }
 
 static __always_inline struct iot_request *request_find(u64 rq)
@@ -68,7 +68,7 @@ static __always_inline struct iot_request *request_find(u64 rq)
 
 __noinline u32 request_take(u64 rq)
 {
-	return place_take(&request_sets, cfg.max_requests, rq);
+	return addr_take(&request_sets, cfg.max_requests, rq);
 }
 
 static __always_inline void request_drop(struct iot_request *r)
@@ -77,7 +77,7 @@ static __always_inline void request_drop(struct iot_request *r)
 
 	r->last = rq;
 	r->address = 0;
-	place_drop(&request_sets, cfg.max_requests, request_at(rq));
+	addr_drop(&request_sets, cfg.max_requests, request_at(rq));
 }
 #endif
 
@@ -137,9 +137,9 @@ static __always_inline u32 part_of(struct request *rq, u32 disk)
 }
 
 /* One bio of a request that completes. */
-static long complete_bio(u32 n, struct walk_ref *ref)
+static long complete_bio(u32 n, struct bio_walk_ref *ref)
 {
-	struct walk *w = ref->w;
+	struct bio_walk *w = ref->w;
 	struct bio *b = (struct bio *)w->bio;
 	struct iot_bio *t;
 	u32 size, demanded, at, flags;
@@ -154,7 +154,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 	if (t) {
 		w->tag = *t;
 		if (size == NUMBER_AT(b, struct bio, bi_iter.bi_size)) {
-			place_drop(&bio_sets, cfg.max_bios, at);
+			addr_drop(&bio_sets, cfg.max_bios, at);
 		} else { /* the rest completes later */
 			t->off += size;
 			t->demanded -= t->demanded < size ? t->demanded : size;
@@ -172,7 +172,7 @@ static long complete_bio(u32 n, struct walk_ref *ref)
 	if (w->tag.many) {
 		w->by_page = 1;
 		w->left = size;
-		walk_bio(w);
+		bio_walk_all(w);
 	} else if (w->key.kind == KIND_BLK_READ && w->tag.cause == CAUSE_DATA) {
 		demanded = w->tag.demanded < size ? w->tag.demanded : size;
 		if (demanded)
@@ -210,7 +210,7 @@ static __always_inline u32 request_flags(u32 f)
 }
 
 
-__noinline int request_event(const struct walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+__noinline int request_event(const struct bio_walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
 					  const struct done *d)
 {
 	u32 marked = owner_marked(owner), proc = marked & ~OWNER_LOOP;
@@ -243,7 +243,7 @@ __noinline int request_event(const struct walk *w, const struct iot_cell_key *k,
 }
 
 /* A flush, a discard, or anything else that moves no bytes. */
-__noinline int complete_other(struct walk *w, u32 op, u32 disk, const struct done *d, u32 error)
+__noinline int complete_other(struct bio_walk *w, u32 op, u32 disk, const struct done *d, u32 error)
 {
 	u64 *flusher, owner = PROC_NONE;
 	struct iot_bio *t;
@@ -323,13 +323,13 @@ static long forget_bio(u32 n, struct forget *f)
 __noinline int unseen(const struct iot_request *u, u32 walk)
 {
 	struct iot_outside *o;
-	struct walk *w;
+	struct bio_walk *w;
 	struct done *d;
 
 	if (!u)
 		return 0;
 	o = outside_of(u->disk);
-	w = walk_begin(walk);
+	w = bio_walk_begin(walk);
 	if (!o || !w || u->op > REQ_OP_WRITE)
 		return 0;
 	if (!u->inside) {

@@ -268,7 +268,7 @@ static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 addr
 
 /* The same of one that waited, for its inode or for what was on its way of it: when the only request of an io_submit made something dirty, if
  * something was submitted since that began. One that was not timed began then. */
-static __noinline int aio_turned(struct aio_walk *w)
+static __noinline int aio_dirtied(struct aio_walk *w)
 {
 	struct thread *th = thread_of(TASK(current_task(), pid));
 	u64 begin, after;
@@ -276,11 +276,11 @@ static __noinline int aio_turned(struct aio_walk *w)
 	if (!w)
 		return 0;
 	begin = w->begin_ns;
-	after = th && cfg.events ? turned_when(th, &begin) : 0;
+	after = th && cfg.events ? dirtied_when(th, &begin) : 0;
 	if (w->taken != 1 || !begin)
 		return 0;
 	w->ts_ns = begin;
-	w->turned_ns = after ? begin + after : 0;
+	w->dirtied_ns = after ? begin + after : 0;
 	return 0;
 }
 
@@ -335,7 +335,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
 	if (!REDUCED && a->kind == KIND_AIO_WRITE) {
-		a->copied_ns = scratch_of(c)->w.turned_ns;
+		a->copied_ns = scratch_of(c)->w.dirtied_ns;
 		aio_time(c, a, address);
 	}
 	if (a->kind == KIND_AIO_WRITE &&
@@ -408,10 +408,10 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 
 	if (!c || !k)
 		return 0;
-	c->aio_now = c->aio_from = c->aio_untold = c->aio_copies = 0;
+	c->aio_now = c->aio_from = c->aio_direct = c->aio_copies = 0;
 	c->direct_request = ~0ULL;
 	if (!REDUCED && c->fresh_ns)
-		fresh_tell(c);
+		fresh_report(c);
 	if (taken <= 0)
 		return 0;
 	w = aio_begin(c);
@@ -431,7 +431,7 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 	}
 	w->taken = taken;
 	if (!REDUCED)
-		aio_turned(w);
+		aio_dirtied(w);
 	AIO_LOOP(taken, aio_taken, &ref);
 	return 0;
 }

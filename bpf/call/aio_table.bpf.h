@@ -71,7 +71,7 @@ struct aio_walk {
 	u64 not_taken;         /* the newest ones of those that nobody took yet */
 	u64 since_ns;          /* an early event is no older than this; 0 not known */
 	u64 begin_ns;          /* of the io_submit; 0 not known */
-	u64 turned_ns;         /* of a single request that io_submit took: when it made something dirty, if something was submitted before; 0 */
+	u64 dirtied_ns;         /* of a single request that io_submit took: when it made something dirty, if something was submitted before; 0 */
 	u64 ts_ns;
 	u32 nr, head, tail, next;
 	u32 proc, pid;

@@ -52,7 +52,7 @@ static __always_inline void pack_send(struct iot_ring_pack *p, u64 n)
 	bpf_ringbuf_output(&ring, p, offsetof(struct iot_ring_pack, e) + n * sizeof(p->e[0]), BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, const struct quick *q, u32 cpu)
+static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, const struct fast_call *q, u32 cpu)
 {
 	u64 begun = all->begun;
 	struct iot_ring_pack *p = &all->pack[INDEX(begun / 2, 2)];
@@ -77,7 +77,7 @@ static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, c
 
 /* The event of a quick call that writes no file: of what it did nothing follows for other events, so that it may wait for others like it.
  * Nothing comes in between on this processor: one call after the other returns from sys_exit. */
-static __noinline void quick_pack(const struct quick *q, const struct timed *when, u64 offset, u64 size, u64 bytes)
+static __noinline void fastpath_pack(const struct fast_call *q, const struct timed *when, u64 offset, u64 size, u64 bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct iot_packs *all = bpf_map_lookup_elem(&packs, &cpu);
@@ -109,14 +109,14 @@ static __noinline void quick_pack(const struct quick *q, const struct timed *whe
 }
 
 /* The event of a quick call. Out of line: most runs of the hot path do not come here. */
-__noinline int quick_event(struct quick *q, const struct timed *when, u64 offset, u64 size, s64 ret)
+__noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64 offset, u64 size, s64 ret)
 {
 	struct iot_ring_event *r;
 
 	if (!q || !when)
 		return 0;
 	if (!q->block && !((when->dur_ns | size) >> 32)) {
-		quick_pack(q, when, offset, size, ret);
+		fastpath_pack(q, when, offset, size, ret);
 		return 0;
 	}
 	r = event_reserve(LOSS_EVENT_SYSCALL);
@@ -141,7 +141,7 @@ __noinline int quick_event(struct quick *q, const struct timed *when, u64 offset
 }
 
 /* Where a quick call moved its bytes. */
-static __always_inline u64 quick_offset(const struct quick *q, struct file *f, const struct pt_regs *regs, s64 ret)
+static __always_inline u64 fastpath_offset(const struct fast_call *q, struct file *f, const struct pt_regs *regs, s64 ret)
 {
 	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
 }
@@ -168,11 +168,11 @@ static __always_inline bool is_beside(const struct fresh *f, u64 off, u64 bytes,
 }
 
 /* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
-static __noinline bool quick_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
+static __noinline bool fastpath_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
 {
 	u8 write = call_row(nr)->write;
 	u32 tid = t->pid, fd = regs_arg0(regs);
-	struct quick *q = quick_of(tid, fd, write);
+	struct fast_call *q = fast_call_of(tid, fd, write);
 	struct iot_state *s = run_state();
 	struct iot_filesum *sum;
 	struct timed when = {};
@@ -190,9 +190,9 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	if (q->inode != (u64)i || q->ino != inode_number(i) || q->gen != inode_generation(i))
 		return false;
 	if (write && q->block) {
-		if (!is_sole(th, t, q->host))
+		if (!is_single_writer(th, t, q->host))
 			return false;
-		offset = quick_offset(q, f, regs, ret);
+		offset = fastpath_offset(q, f, regs, ret);
 		if (!ret && th->fresh.inode)
 			return false; /* all of that is beside */
 		touched = ret ? blocks_of(offset, ret, q->block) : 0;
@@ -202,7 +202,7 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 	if (cfg.latency)
 		when.dur_ns = clock_stop(th, tid, &when.ts_ns);
 	if (touched && cfg.events)
-		when.queue_ns = turned_when(th, &when.ts_ns);
+		when.queue_ns = dirtied_when(th, &when.ts_ns);
 	if (touched && th->fresh.inode == q->host && is_beside(&th->fresh, offset, ret, q->block)) {
 		struct wrote_at *w;
 
@@ -229,17 +229,17 @@ static __noinline bool quick_call(struct task_struct *t, struct thread *th, cons
 		sum_add(write ? &sum->write_bytes : &sum->read_bytes, ret);
 	}
 	if (wants_event(q->proc))
-		quick_event(q, &when, is_storage(q->type) ? quick_offset(q, f, regs, ret) : 0, regs_arg2(regs), ret);
+		fastpath_event(q, &when, is_storage(q->type) ? fastpath_offset(q, f, regs, ret) : 0, regs_arg2(regs), ret);
 	return true;
 }
 
 /* The call that was just recorded was one that the next can be like. */
-static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
+static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
 {
 	bool storage = is_storage(c->seen_type), writes = o->write && storage;
 	struct iot_state *s = run_state();
 	struct thread *th;
-	struct quick *q;
+	struct fast_call *q;
 	struct file *f;
 
 	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell == IOT_NO_CELL ||
@@ -249,7 +249,7 @@ static __always_inline void quick_learn(struct task_ctx *c, struct task_struct *
 		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))
 		return;
 	th = thread_take(t);
-	q = quick_of(t->pid, k->arg[0], o->write);
+	q = fast_call_of(t->pid, k->arg[0], o->write);
 	f = file_of_task(t, k->arg[0]);
 	if (!th || !q || !s || !f)
 		return;

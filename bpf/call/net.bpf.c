@@ -22,7 +22,7 @@ static __always_inline int moved(struct sock *sock, int bytes, u16 kind)
 	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL && call_row(k.nr)->shape >= SHAPE_TO)
 		return 0;
 	u.bytes = bytes;
-	u.proc = proc_again();
+	u.proc = proc_cached();
 	return socket_used(&u);
 }
 

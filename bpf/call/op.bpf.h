@@ -55,7 +55,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	if (!c || !o)
 		return 0;
 	if (is_off_disk(c->seen_type, c->seen_dev)) {
-		c->cell_key.owner = PROC_NONE; /* no call is like this one (quick_learn()) */
+		c->cell_key.owner = PROC_NONE; /* no call is like this one (fastpath_learn()) */
 		return 0;
 	}
 	k.owner = proc;

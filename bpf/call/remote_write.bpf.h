@@ -18,11 +18,11 @@
 /* Of asm-generic/mman-common.h (5.14): no byte is written, but stores there have no fault from then on. */
 #define MADV_POPULATE_WRITE 23
 
-#define POKES 256              /* pieces of one call that are looked at, a third of a microsecond each: one is in one vector and one area, and
+#define REMOTE_WRITE_PIECES 256              /* pieces of one call that are looked at, a third of a microsecond each: one is in one vector and one area, and
 				* had one owner. Whoever may trace a process may hold the processor that long. */
 
 /* What is left of a call; in task_ctx.scratch, behind what a walk through areas reads there. */
-struct poke {
+struct remote_write {
 	u64 mm;                /* struct mm_struct of whose memory it is */
 	u64 vectors, n;        /* of it, that come next */
 	u64 at, len;           /* the bytes that come next, of the vector before */
@@ -30,11 +30,11 @@ struct poke {
 	struct user_iovec next;
 	u32 proc;
 };
-_Static_assert(NODE_BYTES + sizeof(struct poke) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+_Static_assert(NODE_BYTES + sizeof(struct remote_write) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
 
-static __always_inline struct poke *poke_of(struct task_ctx *c)
+static __always_inline struct remote_write *remote_write_of(struct task_ctx *c)
 {
-	return (struct poke *)&c->scratch[NODE_WORDS];
+	return (struct remote_write *)&c->scratch[NODE_WORDS];
 }
 
 /* The struct mm_struct of the process, or thread, that has a number in the current one's namespace; 0: there is none any more. */
@@ -53,14 +53,14 @@ __noinline u64 memory_of(u32 number)
 
 /* Bytes [off, off + len) of a file were written in memory. Returns how many of them, from the first, had the same owner before: these are
  * the writer's from now. What nobody who is wanted had dirtied turns dirty by it, as with a store. */
-static __always_inline u64 poked_file(struct task_ctx *c, u64 inode, u64 off, u64 len, u32 proc)
+static __always_inline u64 remote_written_file(struct task_ctx *c, u64 inode, u64 off, u64 len, u32 proc)
 {
-	u64 page = off >> PAGE_SHIFT, until = (page + pages_alike(inode, page)) << PAGE_SHIFT;
+	u64 page = off >> PAGE_SHIFT, until = (page + same_owner_pages(inode, page)) << PAGE_SHIFT;
 	struct dirtied *d = (struct dirtied *)c->dirtied_range;
 	u8 how;
 
 	len = len < until - off ? len : until - off;
-	if (proc >= PROC_FIRST && writer_of_page(inode, page, &how) < PROC_FIRST && is_dirty((struct inode *)inode)) {
+	if (proc >= PROC_FIRST && page_owner(inode, page, &how) < PROC_FIRST && is_dirty((struct inode *)inode)) {
 		__builtin_memset(d, 0, sizeof(*d));
 		d->off = page << PAGE_SHIFT;
 		d->bytes = ((off + len + PAGE_SIZE - 1) & -PAGE_SIZE) - d->off;
@@ -68,12 +68,12 @@ static __always_inline u64 poked_file(struct task_ctx *c, u64 inode, u64 off, u6
 		d->how = HOW_EXACT;
 		dirty_range((struct inode *)inode, d);
 	}
-	writer_mark(inode, off, len, proc);
+	page_owner_overwrite(inode, off, len, proc);
 	return len;
 }
 
 /* The bytes that come next were written, which are in an area. Returns how many of them have been looked at. */
-static __always_inline u64 poked_area(struct task_ctx *c, const struct poke *p, u64 area)
+static __always_inline u64 remote_written_area(struct task_ctx *c, const struct remote_write *p, u64 area)
 {
 	u64 len = NUMBER_AT(area, struct vm_area_struct, vm_end) - p->at, file = POINTER_AT(area, struct vm_area_struct, vm_file), off;
 
@@ -81,17 +81,17 @@ static __always_inline u64 poked_area(struct task_ctx *c, const struct poke *p, 
 	if (!file || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return len;
 	off = (NUMBER_AT(area, struct vm_area_struct, vm_pgoff) << PAGE_SHIFT) + p->at - NUMBER_AT(area, struct vm_area_struct, vm_start);
-	return poked_file(c, (u64)data_inode((struct file *)file), off, len, p->proc);
+	return remote_written_file(c, (u64)data_inode((struct file *)file), off, len, p->proc);
 }
 
 /* The context of bpf_loop(), which takes nothing but pointers to the stack. */
-struct poke_walk {
+struct remote_write_walk {
 	struct task_ctx *ctx;
 };
 
-static long poked_piece(u32 n, struct poke_walk *w)
+static long remote_written_piece(u32 n, struct remote_write_walk *w)
 {
-	struct poke *p = poke_of(w->ctx);
+	struct remote_write *p = remote_write_of(w->ctx);
 	u64 area, len;
 
 	if (!p->left)
@@ -109,7 +109,7 @@ static long poked_piece(u32 n, struct poke_walk *w)
 	area = area_in(w->ctx, p->mm, p->at);
 	if (!area)
 		return 1;
-	len = poked_area(w->ctx, p, area);
+	len = remote_written_area(w->ctx, p, area);
 	p->at += len;
 	p->len -= len;
 	p->left -= len;
@@ -117,12 +117,12 @@ static long poked_piece(u32 n, struct poke_walk *w)
 }
 
 /* Bytes of memory were written, of which nobody had a fault. Before 6.1 areas are in another kind of tree. */
-static __always_inline void poked(struct task_ctx *c, const struct poke *p)
+static __always_inline void remote_written(struct task_ctx *c, const struct remote_write *p)
 {
-	struct poke_walk w = { c };
+	struct remote_write_walk w = { c };
 
 	if (bpf_core_field_exists(struct mm_struct, mm_mt))
-		bpf_loop(POKES, poked_piece, &w, 0);
+		bpf_loop(REMOTE_WRITE_PIECES, remote_written_piece, &w, 0);
 	if (p->left && p->proc >= PROC_FIRST)
 		lose(LOSS_POKE);
 }
@@ -133,7 +133,7 @@ static __always_inline bool writes_memory(u64 request)
 }
 
 /* A 32-bit call has returned: did it write the memory of a process? */
-static __always_inline bool compat_poked(u64 nr, s64 ret)
+static __always_inline bool compat_remote_write(u64 nr, s64 ret)
 {
 	if (REDUCED || !cfg.claims)
 		return false;
@@ -146,7 +146,7 @@ static __always_inline u8 shape_of(const struct call *k)
 }
 
 /* One of SHAPE_POKE, SHAPE_PTRACE or SHAPE_MADVISE has returned. */
-static __always_inline void poke_of_call(struct poke *p, const struct call *k, s64 ret)
+static __always_inline void remote_write_of_call(struct remote_write *p, const struct call *k, s64 ret)
 {
 	if (shape_of(k) == SHAPE_POKE && ret > 0) {
 		p->mm = memory_of(k->arg[0]);
@@ -165,7 +165,7 @@ static __always_inline void poke_of_call(struct poke *p, const struct call *k, s
 }
 
 /* A call has written a file that is no storage. Returns whether it is the memory of a process. */
-static __always_inline bool poke_of_file(struct poke *p, const struct call *k, s64 ret)
+static __always_inline bool remote_write_of_file(struct remote_write *p, const struct call *k, s64 ret)
 {
 	struct file *f = file_of(k->arg[0]);
 
@@ -179,26 +179,26 @@ static __always_inline bool poke_of_file(struct poke *p, const struct call *k, s
 
 /* The call that is in the context has returned: one that writes the memory of a process, or a file that is no storage. Returns whether that
  * file is the memory of a process, of which no call is like another. */
-__noinline int poked_by_call(struct task_ctx *c, u32 proc)
+__noinline int remote_written_by_call(struct task_ctx *c, u32 proc)
 {
 	const struct call *k;
 	bool memory = false;
-	struct poke *p;
+	struct remote_write *p;
 	s64 ret;
 
 	if (!c)
 		return 0;
 	k = (struct call *)c->regs;
 	ret = ((struct op *)c->op)->ret;
-	p = poke_of(c);
+	p = remote_write_of(c);
 	__builtin_memset(p, 0, sizeof(*p));
 	p->proc = proc;
 	if (shape_of(k) >= SHAPE_POKE && shape_of(k) <= SHAPE_MADVISE)
-		poke_of_call(p, k, ret);
+		remote_write_of_call(p, k, ret);
 	else
-		memory = poke_of_file(p, k, ret);
+		memory = remote_write_of_file(p, k, ret);
 	if (p->left && cfg.claims)
-		poked(c, p);
+		remote_written(c, p);
 	return memory;
 }
 

@@ -87,7 +87,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	if (o->write)
 		wrote_beside(c, o, proc);
 	if (!REDUCED && o->write && c->seen_type == SUB_FT_PSEUDO)
-		c->inlined = poked_by_call(c, proc);
+		c->inlined = remote_written_by_call(c, proc);
 	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
@@ -306,7 +306,7 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 {
 	bool moves = ret > 0 && compat_moves(nr);
 
-	if (c && (moves || compat_poked(nr, ret)) && proc_current(c) >= PROC_FIRST)
+	if (c && (moves || compat_remote_write(nr, ret)) && proc_current(c) >= PROC_FIRST)
 		lose(moves ? LOSS_COMPAT : LOSS_POKE);
 	return 0;
 }
@@ -333,7 +333,7 @@ static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
 	if (cfg.latency)
 		o->dur_ns = clock_stop(th, tid, &o->ts_ns);
 	if (!REDUCED && cfg.events && th && o->write)
-		o->queue_ns = turned_when(th, &o->ts_ns);
+		o->queue_ns = dirtied_when(th, &o->ts_ns);
 	if (cfg.events && !o->ts_ns)
 		o->ts_ns = bpf_ktime_get_ns();
 }
@@ -349,14 +349,14 @@ static __always_inline bool ends_quickly(struct task_struct *t, struct thread *t
 		return true;
 	if (shape >= SHAPE_TO)
 		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
-	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && quick_call(t, th, regs, nr, ret);
+	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && fastpath_call(t, th, regs, nr, ret);
 }
 
 /* A call that may write the memory of a process has returned. */
 static __always_inline int memory_written(struct task_ctx *c, u32 proc)
 {
 	if (!REDUCED)
-		poked_by_call(c, proc);
+		remote_written_by_call(c, proc);
 	return 0;
 }
 
@@ -430,7 +430,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_PRWV2:
 		exit_rw(c, k, o, shape, proc);
 		if (!REDUCED && !(o->write && c->inlined))
-			quick_learn(c, t, k, o, shape, proc);
+			fastpath_learn(c, t, k, o, shape, proc);
 		return 0;
 	case SHAPE_SENDFILE:
 	case SHAPE_SPLICE:

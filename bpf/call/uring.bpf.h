@@ -151,7 +151,7 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 		return 0;
 	c = u->fresh_ns ? ctx_make() : ctx_find(); /* the end of a ring is told in a thread of the kernel */
 	if (c && c->fresh_ns)
-		fresh_tell(c);
+		fresh_report(c);
 	else if (c && !u->fresh_ns && is_worker(current_task()))
 		c->fresh.inode = 0; /* of an earlier one, which remembered it */
 	fresh_exchange(c, u);
@@ -180,7 +180,7 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 }
 
 /* Does its file system tell of each block that turns dirty, and are those of several requests told piece by piece? */
-static __always_inline bool tells_blocks(u64 host)
+static __always_inline bool reports_blocks(u64 host)
 {
 	struct inode *i = (struct inode *)host;
 
@@ -188,12 +188,12 @@ static __always_inline bool tells_blocks(u64 host)
 }
 
 /* How long after its submission a request made its pages dirty. One that waits for others, or for a worker, does that just before it is over,
- * or before it has them written back; any other does it when it is submitted. Where what turned dirty is told with its time (fresh_tell()),
+ * or before it has them written back; any other does it when it is submitted. Where what turned dirty is told with its time (fresh_report()),
  * too early does no harm, but too late does: what was written back by then would be dirty again. */
 static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u64 dur_ns)
 {
-	if (u->turned_ns > u->ts_ns && !tells_blocks(u->to.host) && !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
-		return u->turned_ns - u->ts_ns; /* before another's sync wrote it back */
+	if (u->dirtied_ns > u->ts_ns && !reports_blocks(u->to.host) && !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		return u->dirtied_ns - u->ts_ns; /* before another's sync wrote it back */
 	if (u->locked_ns > u->ts_ns)
 		return u->locked_ns - u->ts_ns; /* of a folio that was dirty: likewise */
 	if (u->copied_ns > u->ts_ns)
@@ -202,7 +202,7 @@ static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u6
 		return 0;
 	if (u->to.flags & FLAG_DIRECT && (u->to.flags | u->flags) & (FLAG_SYNC | FLAG_DSYNC) && is_on((struct inode *)u->to.host, BTRFS_MAGIC))
 		return 0; /* the rest of a block that it zeroed is written back by its own sync, which a thread of the kernel does */
-	if (!tells_blocks(u->to.host))
+	if (!reports_blocks(u->to.host))
 		return dur_ns;
 	return u->fresh_ns > u->ts_ns ? u->fresh_ns - u->ts_ns : 0;
 }

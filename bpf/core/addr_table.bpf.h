@@ -8,44 +8,44 @@
 
 #include "task.bpf.h"
 
-#define NO_PLACE (~0U)
+#define NO_ADDR (~0U)
 
-struct place_set {
+struct addr_set {
 	u64 key[IOT_PLACE_WAYS];   /* 0: free */
 };
 
 /* The set that an address belongs to. Those of one page of memory are neighbours, and so are their places: what is under way at a time is in few
  * pages of the kernel, and is then in few of ours. */
-static __always_inline u32 set_of(u64 key, u32 sets)
+static __always_inline u32 addr_set_of(u64 key, u32 sets)
 {
 	u32 at = ((key >> 12) * 0x9e3779b97f4a7c15ULL >> 32) * sets >> 32;
 
 	return (at + (key >> 7 & 31)) % sets;
 }
 
-/* Where an address is; NO_PLACE: nowhere. sets: an array of struct place_set; places: in all of them. */
-static __always_inline u32 place_find(void *sets, u32 places, u64 key)
+/* Where an address is; NO_ADDR: nowhere. sets: an array of struct addr_set; places: in all of them. */
+static __always_inline u32 addr_find(void *sets, u32 places, u64 key)
 {
-	u32 n = places / IOT_PLACE_WAYS, at = set_of(key, n);
-	struct place_set *s = bpf_map_lookup_elem(sets, &at);
+	u32 n = places / IOT_PLACE_WAYS, at = addr_set_of(key, n);
+	struct addr_set *s = bpf_map_lookup_elem(sets, &at);
 
 	if (!s || !key) /* what is free has none */
-		return NO_PLACE;
+		return NO_ADDR;
 #pragma unroll
 	for (u32 i = 0; i < IOT_PLACE_WAYS; i++)
 		if (*(volatile u64 *)&s->key[i] == key)
 			return at + i * n;
-	return NO_PLACE;
+	return NO_ADDR;
 }
 
 /* The same, and it has a place from now on unless there is none. */
-static __always_inline u32 place_take(void *sets, u32 places, u64 key)
+static __always_inline u32 addr_take(void *sets, u32 places, u64 key)
 {
-	u32 n = places / IOT_PLACE_WAYS, at = set_of(key, n);
-	struct place_set *s = bpf_map_lookup_elem(sets, &at);
+	u32 n = places / IOT_PLACE_WAYS, at = addr_set_of(key, n);
+	struct addr_set *s = bpf_map_lookup_elem(sets, &at);
 
 	if (!s || !key)
-		return NO_PLACE;
+		return NO_ADDR;
 #pragma unroll
 	for (u32 i = 0; i < IOT_PLACE_WAYS; i++)
 		if (*(volatile u64 *)&s->key[i] == key)
@@ -54,14 +54,14 @@ static __always_inline u32 place_take(void *sets, u32 places, u64 key)
 	for (u32 i = 0; i < IOT_PLACE_WAYS; i++)
 		if (!*(volatile u64 *)&s->key[i] && !__sync_val_compare_and_swap(&s->key[i], 0, key))
 			return at + i * n;
-	return NO_PLACE;
+	return NO_ADDR;
 }
 
 /* Gives a place back. */
-static __always_inline void place_drop(void *sets, u32 places, u32 place)
+static __always_inline void addr_drop(void *sets, u32 places, u32 place)
 {
 	u32 n = places / IOT_PLACE_WAYS, at = place % n;
-	struct place_set *s = bpf_map_lookup_elem(sets, &at);
+	struct addr_set *s = bpf_map_lookup_elem(sets, &at);
 
 	if (s && place < places)
 		*(volatile u64 *)&s->key[INDEX(place / n, IOT_PLACE_WAYS)] = 0;

@@ -94,7 +94,7 @@ static __always_inline bool filesum_room(s64 mine)
 }
 
 /* A slot that was given back; 0 when there is none. */
-static __always_inline u32 filesum_again(struct iot_sum_ring *r, u32 first, u32 size)
+static __always_inline u32 filesum_reuse(struct iot_sum_ring *r, u32 first, u32 size)
 {
 	for (int n = 0; n < 4; n++) {
 		u32 begin = *(volatile u32 *)&r->begin, at = first + begin % size, *slot;
@@ -119,7 +119,7 @@ static __always_inline u32 filesum_take(bool known)
 
 	if (!s)
 		return 0;
-	n = known ? filesum_again(&s->sum_free, 0, IOT_MAX_FILESUMS) : filesum_again(&s->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE);
+	n = known ? filesum_reuse(&s->sum_free, 0, IOT_MAX_FILESUMS) : filesum_reuse(&s->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE);
 	if (n)
 		return n;
 	if (known) {

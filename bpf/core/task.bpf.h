@@ -66,8 +66,8 @@ struct task_ctx {
 	u64 aio_ring, aio_ns; /* where it submitted last with io_submit; when that returned */
 	u64 aio_now, aio_from; /* of the io_submit in progress (sync_write.bpf.h): the request that was synced last and the byte that was written
 				* back last, both + 1; 0 none */
-	u64 aio_copies, aio_turned_ns; /* control block of the one that XFS copies; when it made something dirty first, 0 not yet */
-	u64 aio_untold;    /* control block of that one for direct I/O, until it is written back out of the cache; 0 */
+	u64 aio_copies, aio_dirtied_ns; /* control block of the one that XFS copies; when it made something dirty first, 0 not yet */
+	u64 aio_direct;    /* control block of that one for direct I/O, until it is written back out of the cache; 0 */
 	/* the file that it used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u64 seen_host;     /* the inode that holds its pages */
@@ -110,7 +110,7 @@ struct task_ctx {
 	u64 was_call;      /* as stored_call */
 	/* of the program in progress: what is too large for the stack */
 	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
-	u64 put_inode;     /* what its journal handle in progress is about (journal_credit.bpf.h) */
+	u64 handle_inode;     /* what its journal handle in progress is about (journal_credit.bpf.h) */
 	u64 punch_inode, punch_block, punch_off, punch_end; /* the hole that it makes (ext4__punch()) */
 	/* fsync in progress */
 	u32 sync_dev;

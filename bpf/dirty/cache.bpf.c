@@ -22,9 +22,9 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 
 	range_look(c);
 	if (c->call && c->write && c->target_inode == (u64)i)
-		return claim_range((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
+		return page_owner_set((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
 	owner = owner_current(c, &how);
-	return claim_range((u64)i, off, 1, owner, false);
+	return page_owner_set((u64)i, off, 1, owner, false);
 }
 
 /* A copy_file_range made its first page dirty. */
@@ -35,26 +35,26 @@ static __always_inline void copied(struct task_ctx *c)
 }
 
 /* A folio turned dirty in a call that writes, or for a request. */
-static __always_inline void turned(struct task_ctx *c, struct task_struct *t, enum doing doing, u64 inode, const struct dirtied *d)
+static __always_inline void write_dirtied(struct task_ctx *c, struct task_struct *t, enum task_op task_op, u64 inode, const struct dirtied *d)
 {
-	if (doing == DOING_COPY)
+	if (task_op == TASK_OP_COPY)
 		copied(c);
 	if (!(t->flags & PF_IO_WORKER))
 		return;
-	uring_turned_late(inode, d->off, d->bytes);
-	uring_turned(bpf_ktime_get_ns());
+	uring_dirtied_late(inode, d->off, d->bytes);
+	uring_dirtied(bpf_ktime_get_ns());
 }
 
 /* Is what the current thread is at a call that writes, or submits a single request of libaio? */
-static __always_inline bool writes_once(enum doing doing)
+static __always_inline bool writes_once(enum task_op task_op)
 {
-	return doing <= DOING_WRITE || (doing == DOING_AIO && regs_arg1(current_regs()) == 1);
+	return task_op <= TASK_OP_WRITE || (task_op == TASK_OP_AIO && regs_arg1(current_regs()) == 1);
 }
 
 /* The current thread, if that is so: not for the kernel, and not one of several requests. */
-static __always_inline struct thread *thread_writes(struct task_struct *t, enum doing doing)
+static __always_inline struct thread *thread_writes(struct task_struct *t, enum task_op task_op)
 {
-	return writes_once(doing) && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
+	return writes_once(task_op) && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
 }
 
 /* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
@@ -65,18 +65,18 @@ static __always_inline bool stored_by_call(const struct task_ctx *c, struct task
 
 /* Writeback takes the mark off a folio before it finds what it cannot write, and sets it again: of an inode that is written back, or in a call
  * that has that done. What is there was dirty before, and is whose it was. A fast commit does so to all files that it tells of. */
-static __always_inline bool is_put_back(const struct task_ctx *c, enum doing doing, struct inode *i)
+static __always_inline bool is_put_back(const struct task_ctx *c, enum task_op task_op, struct inode *i)
 {
-	return doing == DOING_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
+	return task_op == TASK_OP_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
 }
 
 /* A folio turns dirty, and is the owner's from now: of one that a write makes dirty what it writes, where that is known. The rest of it may be on
  * its way to the device. */
-static __always_inline void claim_folio(const struct task_ctx *c, struct inode *i, u64 off, u64 bytes, bool writes, u64 owner)
+static __always_inline void page_owner_set_folio(const struct task_ctx *c, struct inode *i, u64 off, u64 bytes, bool writes, u64 owner)
 {
 	u64 from = off, to = off + bytes;
 
-	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_told_whole((u64)i, off))
+	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_dirtied_as_folio((u64)i, off))
 		return; /* block by block: below */
 	if (writes && c->part_inode == (u64)i) {
 		from = from > c->part_from ? from : c->part_from;
@@ -86,7 +86,7 @@ static __always_inline void claim_folio(const struct task_ctx *c, struct inode *
 		from = off;
 		to = off + bytes;
 	}
-	claim_range((u64)i, from, to - from, owner, !is_dirty(i));
+	page_owner_set((u64)i, from, to - from, owner, !is_dirty(i));
 }
 
 /* A folio of a file turned dirty. Returns where that is counted; IOT_NO_CELL: it is not, of a file on another disk than that of --dev. */
@@ -117,9 +117,9 @@ static __always_inline bool is_dirty_as_one(struct inode *i, struct folio *f, u6
 
 /* Does a folio that a store makes dirty turn so as a whole, and not block by block? A store to mapped memory by a call does not, but where
  * data go through the journal. */
-static __always_inline bool turns_whole(struct inode *i, enum doing doing)
+static __always_inline bool is_dirtied_whole(struct inode *i, enum task_op task_op)
 {
-	return doing == DOING_STORE || is_journalled((u64)i);
+	return task_op == TASK_OP_STORE || is_journalled((u64)i);
 }
 
 SEC("tp_btf/writeback_dirty_folio")
@@ -130,7 +130,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	struct task_ctx *c;
 	struct thread *th;
 	struct inode *i;
-	enum doing doing;
+	enum task_op task_op;
 	u64 owner, off;
 	u32 cell;
 	bool whole, as_one;
@@ -142,18 +142,18 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	if (!i)
 		return 0;
 	th = thread_of(t->pid);
-	doing = doing_now(t);
-	folio_turns(ctx, f, i, &d);
+	task_op = task_op_now(t);
+	folio_range(ctx, f, i, &d);
 	off = d.off;
-	if (doing == DOING_AIO && !writes_once(doing))
-		aio_turns((u64)i, off, d.bytes);
+	if (task_op == TASK_OP_AIO && !writes_once(task_op))
+		aio_dirties((u64)i, off, d.bytes);
 	as_one = is_dirty_as_one(i, f, d.bytes);
-	if (doing <= DOING_AIO && (!as_one || doing == DOING_CALL) && is_sole(th, t, (u64)i)) {
-		if (doing == DOING_COPY)
+	if (task_op <= TASK_OP_AIO && (!as_one || task_op == TASK_OP_CALL) && is_single_writer(th, t, (u64)i)) {
+		if (task_op == TASK_OP_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
-		if (writes_once(doing))
-			turns_in_call(th, (u64)i, off, d.bytes, false);
+		if (writes_once(task_op))
+			dirtied_in_call(th, (u64)i, off, d.bytes, false);
 		if (as_one)
 			fresh_note(&th->fresh, i, off, d.bytes);
 		return 0;
@@ -161,12 +161,12 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	c = ctx_make();
 	if (!c)
 		return 0;
-	th = thread_writes(t, doing);
+	th = thread_writes(t, task_op);
 	if (is_blockdev(i))
 		return dirty_device(c, i, off, d.bytes);
 	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
 		return 0; /* no file: where its trees are */
-	if (c->behalf == BEHALF_LOOP || is_put_back(c, doing, i))
+	if (c->behalf == BEHALF_LOOP || is_put_back(c, task_op, i))
 		return 0; /* marked when the loop request was issued */
 	owner = owner_current(c, &how);
 	if (!owner && t->flags & PF_WQ_WORKER && is_on(i, BTRFS_MAGIC))
@@ -174,24 +174,24 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	cell = dirty_count(i, owner, how);
 	if (owner & OWNER_TXN)
 		return 0;
-	doing = doing_to(c, i, doing);
+	task_op = task_op_on(c, i, task_op);
 	/* it was clean: whatever else of it turns dirty later is claimed then */
-	claim_folio(c, i, off, d.bytes, doing <= DOING_COPY, owner);
-	if (doing <= DOING_COPY) {
-		turned(c, t, doing, (u64)i, &d);
+	page_owner_set_folio(c, i, off, d.bytes, task_op <= TASK_OP_COPY, owner);
+	if (task_op <= TASK_OP_COPY) {
+		write_dirtied(c, t, task_op, (u64)i, &d);
 		if (th)
-			turns_in_call(th, (u64)i, off, d.bytes, false);
-		whole = is_told_whole((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
+			dirtied_in_call(th, (u64)i, off, d.bytes, false);
+		whole = is_dirtied_as_folio((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
 		if (whole || as_one)
 			fresh_note_for(c, t, i, off, d.bytes);
 		if (!whole && cell != IOT_NO_CELL && c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
-			sole_learn(t, i, owner, cell);
+			single_writer_learn(t, i, owner, cell);
 		return 0;
 	}
 	d.proc = owner;
 	d.how = how;
 	whole = is_journalled((u64)i);
-	if (doing == DOING_STORE || (whole && stored_by_call(c, t))) {
+	if (task_op == TASK_OP_STORE || (whole && stored_by_call(c, t))) {
 		c->dirtied = (u64)f;
 		whole = true;
 	} else {
@@ -247,7 +247,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	struct thread *th;
 	struct inode *i;
 	struct folio *f;
-	enum doing doing;
+	enum task_op task_op;
 	u64 owner, off, bytes;
 	bool dirty, stores;
 	u8 how;
@@ -261,22 +261,22 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG)
 		return 0;
 	dirty = NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY;
-	doing = doing_now(t);
-	if (dirty && doing <= DOING_COPY && !(t->flags & PF_KTHREAD))
+	task_op = task_op_now(t);
+	if (dirty && task_op <= TASK_OP_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
 	th = thread_of(t->pid);
-	if (!dirty && doing == DOING_CALL && is_sole(th, t, (u64)i)) { /* most are */
+	if (!dirty && task_op == TASK_OP_CALL && is_single_writer(th, t, (u64)i)) { /* most are */
 		off = buffer_offset(b, f);
 		bytes = NUMBER_AT(b, struct buffer_head, b_size);
-		turns_in_call(th, (u64)i, off, bytes, true);
+		dirtied_in_call(th, (u64)i, off, bytes, true);
 		fresh_note(&th->fresh, i, off, bytes);
 		return 0;
 	}
 	c = ctx_make();
-	th = thread_writes(t, doing);
-	if (c && doing == DOING_AIO)
-		doing = aio_doing(c, i);
-	stores = c && (doing == DOING_STORE || (doing == DOING_OTHER && stored_by_call(c, t)));
+	th = thread_writes(t, task_op);
+	if (c && task_op == TASK_OP_AIO)
+		task_op = aio_task_op(c, i);
+	stores = c && (task_op == TASK_OP_STORE || (task_op == TASK_OP_OTHER && stored_by_call(c, t)));
 	if (dirty && !stores && !(t->flags & PF_KTHREAD))
 		return 0;
 	if (!c || c->behalf == BEHALF_LOOP)
@@ -284,8 +284,8 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	off = buffer_offset(b, f);
 	bytes = NUMBER_AT(b, struct buffer_head, b_size);
 	if (!dirty && th)
-		turns_in_call(th, (u64)i, off, bytes, true);
-	if (!dirty && doing <= DOING_COPY && is_sole(thread_of(t->pid), t, (u64)i)) {
+		dirtied_in_call(th, (u64)i, off, bytes, true);
+	if (!dirty && task_op <= TASK_OP_COPY && is_single_writer(thread_of(t->pid), t, (u64)i)) {
 		fresh_note_for(c, t, i, off, bytes);
 		return 0;
 	}
@@ -299,11 +299,11 @@ int PROBE(cache__buffer, struct buffer_head *b)
 			return 0;
 		owner = PROC_NONE;
 	}
-	claim_range((u64)i, off, 1, owner, !is_dirty(i));
-	if (!dirty && doing <= DOING_COPY)
+	page_owner_set((u64)i, off, 1, owner, !is_dirty(i));
+	if (!dirty && task_op <= TASK_OP_COPY)
 		fresh_note_for(c, t, i, off, bytes);
-	else if (!dirty && !(stores && (c->dirtied == (u64)f || (turns_whole(i, doing) && !folio_is_dirty((u64)f)))))
-		dirty_buffer(i, off, bytes, owner, how, doing == DOING_OTHER); /* the kernel appends */
+	else if (!dirty && !(stores && (c->dirtied == (u64)f || (is_dirtied_whole(i, task_op) && !folio_is_dirty((u64)f)))))
+		dirty_buffer(i, off, bytes, owner, how, task_op == TASK_OP_OTHER); /* the kernel appends */
 	return 0;
 }
 
@@ -370,14 +370,14 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	if (is_dirty((struct inode *)inode)) {
 		c->was_inode = inode;
 		c->was_index = index;
-		c->was_owner = writer_of_page(inode, index, &how);
+		c->was_owner = page_owner(inode, index, &how);
 		c->was_call = fault_call(current_task());
 	}
 	if (c->was_inode && proc >= PROC_FIRST && c->was_owner < PROC_FIRST) {
 		c->over_inode = inode;
 		c->over_index = index;
 	}
-	return writer_mark(inode, index << PAGE_SHIFT, PAGE_SIZE, proc);
+	return page_owner_overwrite(inode, index << PAGE_SHIFT, PAGE_SIZE, proc);
 }
 
 static __always_inline int fault(u64 address, u64 error)

@@ -43,7 +43,7 @@ __noinline int btrfs_dirty_part(u64 folio, u64 inode, struct dirtied *d)
 }
 
 /* The bytes that turn dirty with a folio, the first argument of the program. */
-static __always_inline void folio_turns(const void *ctx, struct folio *f, struct inode *i, struct dirtied *d)
+static __always_inline void folio_range(const void *ctx, struct folio *f, struct inode *i, struct dirtied *d)
 {
 	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	d->bytes = folio_pages(f) << PAGE_SHIFT;

@@ -9,14 +9,14 @@
 #include "file_event.bpf.h"
 
 /* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
-static __always_inline bool drops_wanted(struct inode *i, u32 owner)
+static __always_inline bool invalidation_wanted(struct inode *i, u32 owner)
 {
 	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
 
 	return w && (w->many || w->first >= PROC_FIRST);
 }
 
-static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 size)
+static __always_inline int invalidate_record(struct inode *i, u8 kind, u64 off, u64 size)
 {
 	struct task_ctx *c = ctx_find();
 	struct iot_cell_key k = {};
@@ -28,11 +28,11 @@ static __always_inline int drop_record(struct inode *i, u8 kind, u64 off, u64 si
 	k.how = how;
 	k.sub = SUB_FT_REG;
 	if (kind != KIND_FS_EVICT)
-		carry_begins(0, 0); /* who waited for that, and writes now, makes dirty what was dropped */
+		submission_begins(0, 0); /* who waited for that, and writes now, makes dirty what was dropped */
 	if (!dev_wanted(k.dev))
 		return 0;
 	count_apart(&k, 1, 0, 0, false);
-	if (!wants_event(k.owner) && !drops_wanted(i, k.owner))
+	if (!wants_event(k.owner) && !invalidation_wanted(i, k.owner))
 		return 0;
 	file_event(&k, i, off, size, 0);
 	return 0;

@@ -99,7 +99,7 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 	u8 how;
 
 	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
-	       writer_of_page((u64)i, index, &how) != owner;
+	       page_owner((u64)i, index, &how) != owner;
 }
 
 /* A block turned dirty in a call that writes. */
@@ -120,7 +120,7 @@ static __always_inline void fresh_note(struct fresh *f, struct inode *i, u64 off
 
 /* A piece of what a call makes dirty that executes several requests, which tells the end of none before it has executed all. So what they
  * have made dirty is told itself, with the time: which request it was for nobody knows, and the ledger knows what they wrote anyway. */
-__noinline int fresh_tell(struct task_ctx *c)
+__noinline int fresh_report(struct task_ctx *c)
 {
 	struct dirtied *d;
 
@@ -150,7 +150,7 @@ static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64
 		c->fresh.bytes += bytes;
 		return;
 	}
-	fresh_tell(c);
+	fresh_report(c);
 	c->fresh.inode = 0;
 	fresh_note(&c->fresh, i, off, bytes);
 	c->fresh_ns = bpf_ktime_get_ns();
@@ -296,7 +296,7 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 
 /* Bytes of a folio that is dirty already, or in part, are about to turn dirty: blocks that are clean are claimed and told of, and of the
  * others those that a fault exposes are nobody's. */
-struct turning {
+struct dirtying {
 	u64 inode, owner, pos, end;
 	u64 run;               /* where the blocks that turn dirty begin, up to pos */
 	u64 folio, folio_pos, state; /* state: maps of its blocks, which are up to date and behind them which are dirty; 0: all are */
@@ -305,26 +305,26 @@ struct turning {
 };
 
 /* Does the block turn dirty? Also one that nobody who is wanted had dirtied, when it is stored over. */
-static __always_inline bool turns(struct turning *t, bool clean)
+static __always_inline bool is_dirtied(struct dirtying *t, bool clean)
 {
 	struct task_ctx *c = t->fault;
 	u64 index = t->pos >> PAGE_SHIFT;
 
 	if (clean)
-		claim_range(t->inode, t->pos, 1, t->owner, false);
+		page_owner_set(t->inode, t->pos, 1, t->owner, false);
 	else if (c && is_exposed(c, (struct inode *)t->inode, index, t->owner))
-		claim_range(t->inode, t->pos, 1, PROC_NONE, false);
+		page_owner_set(t->inode, t->pos, 1, PROC_NONE, false);
 	return clean || (c && c->over_inode == t->inode && c->over_index == index);
 }
 
-static long turn_block(u32 n, struct turning *t)
+static long dirty_block(u32 n, struct dirtying *t)
 {
 	u32 bit = t->blocks + ((t->pos - t->folio_pos) >> t->bits);
 	u64 size = 1UL << t->bits;
 
 	if (t->pos >= t->end)
 		return 1;
-	if (!turns(t, t->state && !(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))) {
+	if (!is_dirtied(t, t->state && !(pointer_at(t->state + bit / 64 * 8) >> (bit & 63) & 1))) {
 		dirtied((struct inode *)t->inode, t->run, t->pos - t->run);
 		t->run = t->pos + size;
 	}
@@ -342,7 +342,7 @@ static __always_inline bool is_store(void)
 }
 
 /* Bytes of a folio that is dirty: t.folio, state and fault are known. */
-static __noinline int turn_blocks(struct inode *i, struct turning *t, u64 off, u64 len)
+static __noinline int dirty_blocks(struct inode *i, struct dirtying *t, u64 off, u64 len)
 {
 	u8 how;
 
@@ -357,7 +357,7 @@ static __noinline int turn_blocks(struct inode *i, struct turning *t, u64 off, u
 	t->end = off + len;
 	if (t->end > t->folio_pos + ((u64)t->blocks << t->bits))
 		t->end = t->folio_pos + ((u64)t->blocks << t->bits);
-	bpf_loop(MAX_BLOCKS, turn_block, t, 0);
+	bpf_loop(MAX_BLOCKS, dirty_block, t, 0);
 	return dirtied(i, t->run, t->pos - t->run);
 }
 

@@ -14,7 +14,7 @@
 #include "uring_op.bpf.h"
 
 /* Bytes of what the current thread or request writes turn dirty now, not when it began. */
-static __always_inline int turned_again(struct task_ctx *c, u64 inode, u64 off, u64 bytes)
+static __always_inline int dirtied_now(struct task_ctx *c, u64 inode, u64 off, u64 bytes)
 {
 	struct dirtied *d = (struct dirtied *)c->dirtied_range;
 
@@ -42,14 +42,14 @@ __noinline int aio_target(u64 inode)
 
 /* Bytes of what the call in progress writes turn dirty, long after the first. Were bytes of the file submitted meanwhile? Then those may have
  * been dirty before. */
-__noinline int turned_late(u64 inode, u64 off, u64 bytes)
+__noinline int dirtied_late(u64 inode, u64 off, u64 bytes)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
 	struct thread *th = thread_of(current_task()->pid);
 	struct task_ctx *c;
 	u64 end;
 
-	if (!w || !th || w->carried_ns < th->turned_ns || off >= w->carried_to)
+	if (!w || !th || w->carried_ns < th->dirtied_ns || off >= w->submitted_to)
 		return 0;
 	c = ctx_make();
 	if (!c)
@@ -64,29 +64,29 @@ __noinline int turned_late(u64 inode, u64 off, u64 bytes)
 		off = c->target_off;
 	if (off >= end)
 		return 0;
-	return turned_again(c, inode, off, end - off);
+	return dirtied_now(c, inode, off, end - off);
 }
 
 /* The same, of what turns dirty on btrfs, which tells of blocks, in a request that a worker executes. Global: the verifier looks at it once. */
-__noinline int uring_turned_late(u64 inode, u64 off, u64 bytes)
+__noinline int uring_dirtied_late(u64 inode, u64 off, u64 bytes)
 {
 	u64 req;
 	struct uring_request *u = uring_of_worker(current_task(), &req);
-	u64 since = u ? u->direct_ns ?: u->locked_ns ?: u->turned_ns : 0;
+	u64 since = u ? u->direct_ns ?: u->locked_ns ?: u->dirtied_ns : 0;
 	struct writer *w = since && inode && cfg.events ? writer_find((struct inode *)inode) : NULL;
 	struct task_ctx *c;
 
-	if (!w || w->carried_ns < since || off >= w->carried_to || !is_on((struct inode *)inode, BTRFS_MAGIC))
+	if (!w || w->carried_ns < since || off >= w->submitted_to || !is_on((struct inode *)inode, BTRFS_MAGIC))
 		return 0;
 	c = ctx_make();
 	if (!c)
 		return 0;
-	return turned_again(c, inode, off, bytes);
+	return dirtied_now(c, inode, off, bytes);
 }
 
 /* Bytes of a folio turn dirty in an io_submit of several requests, which XFS copies one after the other. The one that it copies had to wait? Then
  * it is in the page cache now, not since that began; and what of it turns dirty later still is told itself. Global, as above. */
-__noinline int aio_turns(u64 inode, u64 off, u64 bytes)
+__noinline int aio_dirties(u64 inode, u64 off, u64 bytes)
 {
 	struct aio_time_key k = { .pid = bpf_get_current_pid_tgid() >> 32 };
 	struct iot_state *s = run_state();
@@ -96,25 +96,25 @@ __noinline int aio_turns(u64 inode, u64 off, u64 bytes)
 	if (!s || !c || !c->aio_copies || c->part_inode != inode)
 		return 0;
 	carried = *(volatile u64 *)&s->carried_ns;
-	if (!c->aio_turned_ns) {
+	if (!c->aio_dirtied_ns) {
 		k.iocb = c->aio_copies;
 		at = bpf_map_lookup_elem(&aio_times, &k);
 		if (at && carried >= *at)
 			*at = bpf_ktime_get_ns();
-		c->aio_turned_ns = at ? *at : 0;
+		c->aio_dirtied_ns = at ? *at : 0;
 		return 0;
 	}
 	from = off > c->part_from ? off : c->part_from;
 	to = off + bytes < c->part_to ? off + bytes : c->part_to;
-	return carried >= c->aio_turned_ns && from < to ? turned_again(c, inode, from, to - from) : 0;
+	return carried >= c->aio_dirtied_ns && from < to ? dirtied_now(c, inode, from, to - from) : 0;
 }
 
 /* Something turns dirty in a call of the current thread that writes. blocks: it is a block, else a folio, of which nothing is known where blocks
  * are told. */
-static __always_inline void turns_in_call(struct thread *th, u64 inode, u64 off, u64 bytes, bool blocks)
+static __always_inline void dirtied_in_call(struct thread *th, u64 inode, u64 off, u64 bytes, bool blocks)
 {
-	if (turn_note(th) && (blocks || !is_on((struct inode *)inode, EXT4_SUPER_MAGIC)))
-		turned_late(inode, off, bytes);
+	if (dirtied_note(th) && (blocks || !is_on((struct inode *)inode, EXT4_SUPER_MAGIC)))
+		dirtied_late(inode, off, bytes);
 }
 
 #endif

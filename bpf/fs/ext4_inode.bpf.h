@@ -70,7 +70,7 @@ __noinline int is_inline(u64 inode, u64 off)
 
 /* Is nothing told block by block of what a call makes dirty at this offset? The data of an inline file become its first folio when they leave
  * the inode, whatever the call writes. */
-__noinline int is_told_whole(u64 inode, u64 off)
+__noinline int is_dirtied_as_folio(u64 inode, u64 off)
 {
 	struct inode *i = (struct inode *)inode;
 

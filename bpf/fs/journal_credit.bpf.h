@@ -47,7 +47,7 @@ struct {
 } puts_rest SEC(".maps");
 
 /* The call that the current thread is in, whatever it is. */
-static __always_inline u16 put_call(void)
+static __always_inline u16 journal_call(void)
 {
 	struct task_struct *t = current_task();
 	const struct pt_regs *regs;
@@ -154,7 +154,7 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 /* ---- sums ---- */
 
 /* The inode that a handle or transaction is about: the first regular file that it changes, else the first of any kind. */
-static __always_inline u64 put_about(u64 old, struct inode *i)
+static __always_inline u64 journal_about(u64 old, struct inode *i)
 {
 	if (!old || inode_dev((struct inode *)old) != inode_dev(i)) /* what has no journal ends no handle */
 		return (u64)i;
@@ -163,7 +163,7 @@ static __always_inline u64 put_about(u64 old, struct inode *i)
 	return (u64)i;
 }
 
-static __always_inline struct iot_put *put_find(const struct iot_put_key *key)
+static __always_inline struct iot_put *journal_credit_find(const struct iot_put_key *key)
 {
 	struct iot_put *p = bpf_map_lookup_elem(&puts, key), new = {};
 	struct iot_put_key k;
@@ -183,7 +183,7 @@ static __always_inline struct iot_put *put_find(const struct iot_put_key *key)
 }
 
 /* The number of an inode's file. Most are what their thread used last, and known by it. */
-static __always_inline u32 put_number(const struct task_ctx *c, struct inode *i)
+static __always_inline u32 journal_file_number(const struct task_ctx *c, struct inode *i)
 {
 	if (c && c->seen_file && c->seen_inode == (u64)i && c->seen_ino == inode_number(i) && c->seen_gen == inode_generation(i))
 		return c->seen_file;
@@ -192,14 +192,14 @@ static __always_inline u32 put_number(const struct task_ctx *c, struct inode *i)
 
 /* The current thread put something into the journal of a disk, of the file system of number `fs`. i: what it is about, 0 not
  * known; first: 1 for the first of several parts of one transaction. */
-static __always_inline void put_add(const struct task_ctx *c, struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
+static __always_inline void journal_credit_add(const struct task_ctx *c, struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
 {
 	struct iot_put *p;
 
 	if (k->owner < PROC_FIRST || k->owner & OWNER_LOOP || !gate_open() || !dev_wanted(k->dev))
 		return;
-	k->file = i ? put_number(c, i) : 0;
-	p = put_find(k);
+	k->file = i ? journal_file_number(c, i) : 0;
+	p = journal_credit_find(k);
 	if (!p) {
 		lose(LOSS_PUT_SPARE);
 		return;

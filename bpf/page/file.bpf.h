@@ -238,13 +238,13 @@ static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, 
 	if (!i || !cfg.claims)
 		return 0;
 	if (device) {
-		claim_range((u64)i, off, len, proc | OWNER_DATA, false);
+		page_owner_set((u64)i, off, len, proc | OWNER_DATA, false);
 		return device_name(i, device);
 	}
 	w = writer_find(i);
 	if (w ? !w->many && w->first == proc : !is_dirty(i))
 		return 0;
-	return claim_range((u64)i, off, len, proc, false);
+	return page_owner_set((u64)i, off, len, proc, false);
 }
 
 #endif

@@ -241,7 +241,7 @@ __noinline u64 loop_page_owner(u64 inode, u64 index, u8 *how)
 	if (!how)
 		return PROC_NONE;
 	if (!w || !w->loop)
-		return writer_of_page(inode, index, how);
+		return page_owner(inode, index, how);
 	owner = loop_mark_at(i, index);
 	*how = !owner ? HOW_NONE : owner & OWNER_TXN ? HOW_TRANSACTION : HOW_INODE;
 	return owner;
@@ -334,7 +334,7 @@ static __always_inline u32 inode_block(struct inode *i)
 }
 
 /* Says which file has a number; its name may be known from another number that it had before, or never. */
-static __always_inline void file_tell(const struct file_key *k, u32 id, struct inode *i)
+static __always_inline void file_report(const struct file_key *k, u32 id, struct inode *i)
 {
 	struct iot_path *p = bpf_ringbuf_reserve(&ring, offsetof(struct iot_path, buf), 0);
 
@@ -384,7 +384,7 @@ __noinline u32 file_number_at(u64 inode, u32 tell)
 		return 0;
 	}
 	if (tell && cfg.events)
-		file_tell(&k, e.id, i);
+		file_report(&k, e.id, i);
 	return e.id;
 }
 

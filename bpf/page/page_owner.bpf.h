@@ -32,7 +32,7 @@ struct writer {
 	u32 second;            /* iot_state.second when it was claimed last */
 	u32 recent;            /* process.id of who claimed last */
 	u32 wanted, pad;       /* 1: one of those who claimed is traced */
-	u64 carried_ns, carried_to; /* when bytes of it were submitted last; the end of the last of all that were */
+	u64 carried_ns, submitted_to; /* when bytes of it were submitted last; the end of the last of all that were */
 };
 
 struct {
@@ -219,7 +219,7 @@ static __always_inline bool span_put(const struct claim_key *k, const struct cla
 }
 
 /* The largest span that begins at the page and ends inside the range. */
-static long claim_span(u32 n, struct claiming *c)
+static long page_owner_set_span(u32 n, struct claiming *c)
 {
 	u64 level = 0, span = 1;
 
@@ -242,7 +242,7 @@ static long claim_span(u32 n, struct claiming *c)
 }
 
 /* Pages first .. last of the writer are the owner's from now. */
-static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
+static __always_inline int page_owner_set_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
 {
 	struct iot_state *s = run_state();
 	struct claiming c = {};
@@ -265,7 +265,7 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 		else
 			c.lost = 1;
 	} else {
-		bpf_loop(2 * 7 * LEVELS, claim_span, &c, 0);
+		bpf_loop(2 * 7 * LEVELS, page_owner_set_span, &c, 0);
 		c.lost |= c.page <= c.last;
 	}
 	if (c.levels & ~w->levels)
@@ -282,7 +282,7 @@ static __always_inline int claim_pages(struct writer *w, u64 inode, u64 first, u
 
 /* The pages that bytes [off, off + len) of an inode lie on are dirty, and the owner's (0: nobody's) from now. clean: nothing of
  * the inode was dirty before. Global, like the others that take an inode by its address: the verifier looks at them once. */
-__noinline int claim_range(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
+__noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 {
 	struct inode *i = (struct inode *)inode;
 	struct iot_state *s = run_state();
@@ -312,21 +312,21 @@ __noinline int claim_range(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 		w->many = 1;
 		__sync_fetch_and_add(&s->sole_epoch, 1);
 	}
-	return claim_pages(w, inode, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT, owner);
+	return page_owner_set_pages(w, inode, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT, owner);
 }
 
 /* Process `proc` wrote bytes [off, off + len) of a file, which are dirty already: for those who do not see the pages turn dirty. */
-__noinline int writer_mark(u64 inode, u64 off, u64 len, u32 proc)
+__noinline int page_owner_overwrite(u64 inode, u64 off, u64 len, u32 proc)
 {
 	struct inode *i = (struct inode *)inode;
 
 	if (i && len && (writer_find(i) || is_dirty(i)))
-		claim_range(inode, off, len, proc, false);
+		page_owner_set(inode, off, len, proc, false);
 	return 0;
 }
 
 /* Who dirtied page `index` of an inode last; *how says how that is known. */
-__noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
+__noinline u64 page_owner(u64 inode, u64 index, u8 *how)
 {
 	struct inode *i = (struct inode *)inode;
 	struct writer *w;
@@ -362,7 +362,7 @@ __noinline u64 writer_of_page(u64 inode, u64 index, u8 *how)
 }
 
 /* How many pages from page `index` of an inode on have its owner for sure. */
-__noinline u64 pages_alike(u64 inode, u64 index)
+__noinline u64 same_owner_pages(u64 inode, u64 index)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
 
@@ -374,7 +374,7 @@ __noinline u64 pages_alike(u64 inode, u64 index)
 /* The page is on its way to the device: its entry can be thrown away some seconds from now when it is not claimed again; until then it
  * is asked once more whose the page is, when it has arrived. Returns true when somebody who
  * is traced has dirtied any of its file. */
-static __always_inline bool page_carried(struct inode *i, u64 index)
+static __always_inline bool page_submitted(struct inode *i, u64 index)
 {
 	struct iot_state *s = run_state();
 	struct writer *w = writer_find(i);
@@ -397,7 +397,7 @@ static __always_inline bool page_carried(struct inode *i, u64 index)
 
 /* Data of a file, up to byte `to`, are on their way from now. Who makes something dirty sees that, or is seen by what follows: the exchange is a
  * barrier. Returns the time; 0: not known. */
-static __always_inline u64 carry_begins(u64 inode, u64 to)
+static __always_inline u64 submission_begins(u64 inode, u64 to)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
 	struct iot_state *s = run_state();
@@ -408,8 +408,8 @@ static __always_inline u64 carry_begins(u64 inode, u64 to)
 	now = bpf_ktime_get_ns();
 	if (w) {
 		w->carried_ns = now;
-		if (w->carried_to < to)
-			w->carried_to = to;
+		if (w->submitted_to < to)
+			w->submitted_to = to;
 	}
 	__sync_lock_test_and_set(&s->carried_ns, now);
 	return now;

@@ -8,17 +8,17 @@
 #include "thread.bpf.h"
 
 /* Is the inode one that nobody but the thread's process dirties? Then nothing of it has to be claimed. */
-static __always_inline bool is_sole(const struct thread *th, struct task_struct *t, u64 inode)
+static __always_inline bool is_single_writer(const struct thread *th, struct task_struct *t, u64 inode)
 {
 	struct iot_state *s = run_state();
 
-	return s && th && inode && th->sole == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch &&
-	       th->sole_second == s->second && th->sole_ino == inode_number((struct inode *)inode) &&
-	       th->sole_gen == inode_generation((struct inode *)inode);
+	return s && th && inode && th->single == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch &&
+	       th->single_second == s->second && th->single_ino == inode_number((struct inode *)inode) &&
+	       th->single_gen == inode_generation((struct inode *)inode);
 }
 
 /* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`. */
-static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u32 proc, u32 cell)
+static __always_inline void single_writer_learn(struct task_struct *t, struct inode *i, u32 proc, u32 cell)
 {
 	struct iot_state *s = run_state();
 	u32 epoch = s ? *(volatile u32 *)&s->sole_epoch : 0;
@@ -30,11 +30,11 @@ static __always_inline void sole_learn(struct task_struct *t, struct inode *i, u
 	th = thread_take(t);
 	if (!th)
 		return;
-	th->sole = (u64)i;
-	th->sole_ino = inode_number(i);
-	th->sole_gen = inode_generation(i);
+	th->single = (u64)i;
+	th->single_ino = inode_number(i);
+	th->single_gen = inode_generation(i);
 	th->sole_epoch = epoch;
-	th->sole_second = w->second;
+	th->single_second = w->second;
 	th->proc = proc;
 	th->dirty_cell = cell;
 }

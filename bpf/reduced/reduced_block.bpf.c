@@ -161,7 +161,7 @@ static __always_inline void times_of(struct done *d, const struct iot_request *t
 		d->queue_ns = t->issue_ns - t->insert_ns;
 }
 
-static __always_inline void complete_data(struct walk *w, u32 disk, u32 op, u32 bytes)
+static __always_inline void complete_data(struct bio_walk *w, u32 disk, u32 op, u32 bytes)
 {
 	struct done *d = &w->over;
 	struct iot_cell_key k = {};
@@ -186,7 +186,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 	u32 disk = number_of_disk(disk_of_request(rq)), flags = BPF_CORE_READ(rq, cmd_flags), op = op_of(flags), part;
 	struct iot_request *t, was = {};
 	u64 key = (u64)rq;
-	struct walk *w;
+	struct bio_walk *w;
 
 	part = bytes ? partition_of(rq, disk) : 0;
 	if (part && dev_wanted(disk))
@@ -206,7 +206,7 @@ int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 		complete_closed(&was, disk, op, bytes);
 		return 0;
 	}
-	w = walk_begin(WALK_COMPLETE);
+	w = bio_walk_begin(WALK_COMPLETE);
 	if (!w || !dev_wanted(disk))
 		return 0;
 	times_of(&w->over, &was);

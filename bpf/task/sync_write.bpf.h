@@ -12,13 +12,13 @@
 #define SOMEWHERE ~0ULL
 
 /* What the call or request in progress writes. */
-struct through {
+struct sync_write {
 	u64 inode, off, len;
 	u64 memory;            /* of a request of io_submit: where its first byte is from; SOMEWHERE: not in its first vector, which is empty */
 	bool direct, syncs, appends; /* syncs: it has that written back before it returns */
 };
 
-static __always_inline void through_flags(struct through *t, struct file *f, u64 rwf)
+static __always_inline void sync_write_flags(struct sync_write *t, struct file *f, u64 rwf)
 {
 	u32 flags = NUMBER_AT(f, struct file, f_flags);
 
@@ -55,7 +55,7 @@ struct aio_search {
 	u64 number;            /* with `inode` 0: the inode's number */
 	u64 least;             /* bytes that it asks for at least: more were written than one before it asked for, which failed */
 	u64 address;           /* of the one that was found */
-	struct through t;
+	struct sync_write t;
 	u32 n, first, what, found;
 };
 
@@ -106,7 +106,7 @@ static __always_inline u64 aio_vectors_memory(const struct aio_block *b)
 }
 
 /* Reads what a control block asks for. False: it is no write. */
-static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 address)
+static __noinline int aio_read(struct task_ctx *c, struct sync_write *t, u64 address)
 {
 	struct aio_block *b;
 	struct file *f;
@@ -120,7 +120,7 @@ static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 addres
 	f = file_of(b->iocb.aio_fildes);
 	if (!f)
 		return 0;
-	through_flags(t, f, b->iocb.aio_rw_flags);
+	sync_write_flags(t, f, b->iocb.aio_rw_flags);
 	t->inode = (u64)data_inode(f);
 	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
 	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(c, b);
@@ -130,7 +130,7 @@ static __noinline int aio_read(struct task_ctx *c, struct through *t, u64 addres
 
 static __always_inline bool aio_matches(const struct aio_search *s)
 {
-	const struct through *t = &s->t;
+	const struct sync_write *t = &s->t;
 	u8 first;
 
 	if (s->what == AIO_AT)

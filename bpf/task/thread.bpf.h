@@ -19,13 +19,13 @@ struct thread {
 	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns; 0: it is not timed */
 	u32 dice;              /* of is_drawn(): stays with the slot, whoever has it; 0 not thrown yet */
 	u32 stamp;             /* of its quick calls that are valid */
-	u64 sole, sole_ino;    /* a regular file that nobody but its process dirties: inode and its number, ... */
-	u32 sole_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
+	u64 single, single_ino;    /* a regular file that nobody but its process dirties: inode and its number, ... */
+	u32 single_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
 	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
-	u32 sole_second;       /* ... and iot_state.second: its writer has to be seen as living */
+	u32 single_second;       /* ... and iot_state.second: its writer has to be seen as living */
 	u32 proc;              /* its process, 0: not looked at */
 	u32 dirty_cell;        /* where folios of `sole` that turn dirty are counted */
-	u64 turned_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
+	u64 dirtied_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
 	u64 locked_ns;         /* when it had the lock of its inode: where it made nothing dirty that the kernel tells of */
 	struct fresh fresh;    /* what turned dirty in its call in progress, one that writes one file from memory */
 };
@@ -40,7 +40,7 @@ struct {
 #define QUICK_SLOTS (1 << 15)
 #define QUICK_NO_SUM (~0U)     /* its file has no sums */
 
-struct quick {
+struct fast_call {
 	u64 inode, ino;        /* of the open file */
 	u64 host;              /* the inode that holds its pages, where it is read through the page cache; else 0 */
 	u32 tid, stamp;        /* whose; 0 nobody's */
@@ -58,7 +58,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, QUICK_SLOTS);
 	__type(key, u32);
-	__type(value, struct quick);
+	__type(value, struct fast_call);
 } quicks SEC(".maps");
 
 static __always_inline struct thread *thread_of(u32 tid)
@@ -68,7 +68,7 @@ static __always_inline struct thread *thread_of(u32 tid)
 	return bpf_map_lookup_elem(&threads, &slot);
 }
 
-static __always_inline struct quick *quick_of(u32 tid, u32 fd, u8 write)
+static __always_inline struct fast_call *fast_call_of(u32 tid, u32 fd, u8 write)
 {
 	u32 slot = INDEX(tid * 40503 + (fd << 1 | write), QUICK_SLOTS);
 
@@ -84,7 +84,7 @@ static __always_inline u64 clock_begin(const struct thread *th)
 /* A call waits for the lock of its inode, and for that of each folio. What it writes becomes dirty in the order in which it gets them: that it
  * began before something was submitted does not say that it was dirty by then. Returns whether the call had made something dirty before, and
  * file data were submitted since. */
-static __always_inline bool turn_note(struct thread *th)
+static __always_inline bool dirtied_note(struct thread *th)
 {
 	u64 begin = clock_begin(th), carried;
 	struct iot_state *s = run_state();
@@ -92,18 +92,18 @@ static __always_inline bool turn_note(struct thread *th)
 	if (!s || !cfg.events)
 		return false;
 	carried = *(volatile u64 *)&s->carried_ns;
-	if (th->turned_ns && th->turned_ns >= begin)
-		return carried >= th->turned_ns;
-	th->turned_ns = carried >= begin ? bpf_ktime_get_ns() : begin;
+	if (th->dirtied_ns && th->dirtied_ns >= begin)
+		return carried >= th->dirtied_ns;
+	th->dirtied_ns = carried >= begin ? bpf_ktime_get_ns() : begin;
 	return false;
 }
 
 /* The call is over that began then: how long after that it made something dirty. *begin_ns 0, it was not timed: that is put there. */
-static __always_inline u64 turned_when(struct thread *th, u64 *begin_ns)
+static __always_inline u64 dirtied_when(struct thread *th, u64 *begin_ns)
 {
-	u64 at = th->turned_ns && th->turned_ns >= *begin_ns ? th->turned_ns : th->locked_ns;
+	u64 at = th->dirtied_ns && th->dirtied_ns >= *begin_ns ? th->dirtied_ns : th->locked_ns;
 
-	th->turned_ns = th->locked_ns = 0;
+	th->dirtied_ns = th->locked_ns = 0;
 	if (!*begin_ns)
 		*begin_ns = at;
 	return at > *begin_ns ? at - *begin_ns : 0;
@@ -118,7 +118,7 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 		if (th->task && th->fresh.inode)
 			return NULL;
 		th->task = (u64)t;
-		th->rchar = th->sole = th->fresh.inode = 0;
+		th->rchar = th->single = th->fresh.inode = 0;
 		th->proc = 0;
 		th->stamp++;
 	}
@@ -126,7 +126,7 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 }
 
 /* As proc_current(), of a thread that is looked at again and again. */
-static __always_inline u32 proc_again(void)
+static __always_inline u32 proc_cached(void)
 {
 	struct task_struct *t = current_task();
 	struct thread *th = thread_of(TASK(t, pid));

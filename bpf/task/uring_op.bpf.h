@@ -106,7 +106,7 @@ struct uring_request {
 	struct fresh fresh;    /* by a worker, whose memory the end of the request, told in its submitter, does not find */
 	u64 fresh_ns;          /* since when; 0 no worker did */
 	u64 direct_ns;         /* of a worker: as task_ctx.direct_ns */
-	u64 turned_ns;         /* of a worker: when the first folio turned dirty, where that is all that is told */
+	u64 dirtied_ns;         /* of a worker: when the first folio turned dirty, where that is all that is told */
 	u64 locked_ns;         /* of a worker: when it had the lock of the inode, where that is told */
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
@@ -141,7 +141,7 @@ static __always_inline void uring_placed(struct uring_request *u, u64 req)
 }
 
 /* The same, where it is told that a folio turns dirty. */
-__noinline int uring_turned(u64 now)
+__noinline int uring_dirtied(u64 now)
 {
 	u64 req;
 	struct uring_request *u = uring_of_worker(current_task(), &req);
@@ -149,8 +149,8 @@ __noinline int uring_turned(u64 now)
 	if (!u)
 		return 0;
 	uring_placed(u, req);
-	if (!u->turned_ns)
-		u->turned_ns = now;
+	if (!u->dirtied_ns)
+		u->dirtied_ns = now;
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static __always_inline struct inode *vfs_inode(struct btrfs_inode *bi)
 }
 
 /* Tells block.bpf.c where things lie. */
-static __always_inline void layout_tell(void)
+static __always_inline void layout_publish(void)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 
@@ -84,7 +84,7 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 {
 	struct iot_cell_key k = {};
 
-	carry_begins((u64)i, off + len);
+	submission_begins((u64)i, off + len);
 	k.owner = owner_top(owner);
 	k.dev = fs_disk((struct btrfs_fs_info *)FOLLOW(i, i_sb, s_fs_info));
 	if (!dev_wanted(k.dev))
@@ -140,7 +140,7 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 
 	if (!bi || !o || !gate_open())
 		return 0;
-	layout_tell();
+	layout_publish();
 	i = vfs_inode(bi);
 	inode = inode_itself(i);
 	off = FOLLOW(o, file_offset);
@@ -149,7 +149,7 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 	if (direct)
 		owner = owner_current(c, &how);
 	else
-		owner = writer_of_page(inode, off >> PAGE_SHIFT, &how);
+		owner = page_owner(inode, off >> PAGE_SHIFT, &how);
 	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner ?: loop_owner(inode, off >> PAGE_SHIFT);
 	bpf_map_update_elem(&btrfs_extents, &key, &proc, BPF_ANY);
 	unsent = off ? NULL : bpf_map_lookup_elem(&btrfs_unsent, &inode);
@@ -180,7 +180,7 @@ static __noinline int unsent_note(struct inode *i, u64 index)
 	old = bpf_map_lookup_elem(&btrfs_unsent, &inode);
 	if (old && old->sent && old->ino == u.ino)
 		return 0;
-	u.owner = writer_of_page(inode, 0, &how);
+	u.owner = page_owner(inode, 0, &how);
 	u.how = how;
 	bpf_map_update_elem(&btrfs_unsent, &inode, &u, BPF_ANY);
 	return 0;
@@ -242,7 +242,7 @@ int PROBE(btrfs__evict, struct inode *i)
 		return 0;
 	inode = inode_itself(i);
 	if (!FOLLOW(i, i_nlink) && is_regular(i))
-		drop_record(i, KIND_FS_EVICT, 0, 0);
+		invalidate_record(i, KIND_FS_EVICT, 0, 0);
 	bpf_map_delete_elem(&btrfs_inodes, &inode);
 	writer_drop(inode);
 	return 0;
@@ -275,7 +275,7 @@ int PROBE(btrfs__page_gone, struct folio *f)
 		return 0;
 	if (!is_dirty(i) && (folio_pages(f) == 1 || !writer_find(i))) /* of several blocks, the mark goes before the folio (7.2) */
 		return 0;
-	return drop_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
+	return invalidate_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
 }
 
 #endif

@@ -12,7 +12,7 @@
 #include "hooks.bpf.h"
 #include "program_copies.bpf.h"
 
-static __always_inline bool uring_through(const struct uring_io *io, struct through *t)
+static __always_inline bool uring_sync_write(const struct uring_io *io, struct sync_write *t)
 {
 	bool splices = uring_op(io->opcode)->flags & OP_SPLICE;
 
@@ -21,12 +21,12 @@ static __always_inline bool uring_through(const struct uring_io *io, struct thro
 	t->inode = io->host;
 	t->off = splices ? io->offset : io->offset - io->len; /* it moved on by what was copied */
 	t->len = io->len;
-	through_flags(t, (struct file *)io->file, splices ? 0 : NUMBER_AT(uring_cmd(io->req), struct io_rw, flags));
+	sync_write_flags(t, (struct file *)io->file, splices ? 0 : NUMBER_AT(uring_cmd(io->req), struct io_rw, flags));
 	return true;
 }
 
 /* The request that io_submit is at: told where it is synced; one for direct I/O by the byte that is written back, ~0: any. */
-static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 from, u64 number)
+static __noinline int aio_sync_write(struct task_ctx *c, struct sync_write *t, u64 from, u64 number)
 {
 	struct aio_search s = { .from = from, .number = number };
 
@@ -48,30 +48,30 @@ static __noinline int aio_through(struct task_ctx *c, struct through *t, u64 fro
 	if (from != ~0ULL) {
 		c->aio_now = s.found;
 		c->aio_from = from + 1;
-		c->aio_untold = s.address;
+		c->aio_direct = s.address;
 	}
 	*t = s.t;
 	return true;
 }
 
 /* from: first byte that is written back, ~0 none is; number: of the inode. */
-static __always_inline bool through_look(struct task_ctx *c, struct through *t, u64 from, u64 number)
+static __always_inline bool sync_write_look(struct task_ctx *c, struct sync_write *t, u64 from, u64 number)
 {
 	const struct pt_regs *regs = current_regs();
 	struct uring_io io = {};
 	struct file *f;
 
 	if (uring_current(c, &io, number))
-		return uring_through(&io, t);
+		return uring_sync_write(&io, t);
 	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
-		return aio_through(c, t, from, number);
+		return aio_sync_write(c, t, from, number);
 	f = c->call && c->write ? file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
 	if (!f)
 		return false;
 	t->inode = c->target_inode;
 	t->off = c->target_off;
 	t->len = c->target_len;
-	through_flags(t, f, c->shape == SHAPE_PRWV2 ? regs_arg5(regs) : 0);
+	sync_write_flags(t, f, c->shape == SHAPE_PRWV2 ? regs_arg5(regs) : 0);
 	return true;
 }
 
@@ -85,7 +85,7 @@ static __always_inline bool through_look(struct task_ctx *c, struct through *t, 
 /* The next part of a call or request is about to be copied to an inode. How much that will be is not told, but its blocks are marked in the
  * inode's tree, part by part: copied_from .. copied_to in the end. What the copy itself had written back, because a write of it had begun
  * before, is flushed_from .. flushed_to: from the first page to the end of the last. */
-static __always_inline void copy_note(struct task_ctx *c, const struct through *t, u64 number)
+static __always_inline void copy_note(struct task_ctx *c, const struct sync_write *t, u64 number)
 {
 	u64 copying = (number & COPY_NUMBER) | (t->direct ? COPY_DIRECT : t->syncs ? COPY_THROUGH : COPY_KEPT);
 
@@ -128,12 +128,12 @@ static __always_inline bool first_part(struct task_ctx *c, u64 number)
 static __noinline int reserve_note(u64 number)
 {
 	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
-	struct through t = {};
+	struct sync_write t = {};
 	bool first;
 
 	if (!c)
 		return 0;
-	if (!through_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
+	if (!sync_write_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
 		t.inode = 0;
 	first = t.direct && first_part(c, number);
 	if (first)
@@ -166,7 +166,7 @@ static __noinline bool may_write(struct task_ctx *c, u64 inode)
 }
 
 /* Bytes of a file, a struct inode, turn dirty. Global: the verifier looks at it once. */
-__noinline int turns_dirty(u64 inode, u64 off, u64 bytes)
+__noinline int file_dirtied(u64 inode, u64 off, u64 bytes)
 {
 	struct inode *i = (struct inode *)inode;
 	struct task_struct *t = current_task();
@@ -195,36 +195,36 @@ __noinline int turns_dirty(u64 inode, u64 off, u64 bytes)
 }
 
 /* What of these bytes is clean in a folio that is dirty turns so. Global: the verifier looks at it once. */
-__noinline int turns_in_part(u64 inode, u64 from, u64 len, u32 stores)
+__noinline int dirtied_in_part(u64 inode, u64 from, u64 len, u32 stores)
 {
 	struct task_ctx *c = ctx_find();
-	struct turning t = { .fault = stores ? c : NULL };
+	struct dirtying t = { .fault = stores ? c : NULL };
 
 	if (!inode || !c)
 		return 0;
 	t.folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), from >> PAGE_SHIFT);
 	t.state = t.folio ? btrfs_folio_maps(t.folio, inode, folio_blocks(t.folio, inode)) : 0;
-	return t.state ? turn_blocks((struct inode *)inode, &t, from, len) : 0;
+	return t.state ? dirty_blocks((struct inode *)inode, &t, from, len) : 0;
 }
 
 /* A call or a request writes to a folio that is dirty already: when it does so is told nowhere else. Global: the verifier looks at it once. */
 __noinline int written_in_dirty(u64 inode, u64 from, u64 len)
 {
 	struct task_struct *t = current_task();
-	enum doing doing = doing_now(t);
+	enum task_op task_op = task_op_now(t);
 	struct task_ctx *c;
 	struct thread *th;
 
-	if (doing > DOING_COPY || !inode)
+	if (task_op > TASK_OP_COPY || !inode)
 		return 0;
 	if (is_worker(t))
-		return t->flags & PF_IO_WORKER ? uring_turned_late(inode, from, len) : 0;
+		return t->flags & PF_IO_WORKER ? uring_dirtied_late(inode, from, len) : 0;
 	c = ctx_find();
-	if (c && doing == DOING_COPY && !c->copied_ns)
+	if (c && task_op == TASK_OP_COPY && !c->copied_ns)
 		c->copied_ns = bpf_ktime_get_ns();
 	th = thread_take(t);
 	if (th)
-		turns_in_call(th, inode, from, len, false);
+		dirtied_in_call(th, inode, from, len, false);
 	return 0;
 }
 
@@ -238,10 +238,10 @@ static __always_inline int marked(u64 inode, u64 from, u64 len)
 	if (!inode || !c || c->behalf == BEHALF_LOOP || !btrfs_is_dirty_in_part(inode, from))
 		return 0;
 	if (stores || !may_write(c, inode))
-		return turns_in_part(inode, from, len, stores);
+		return dirtied_in_part(inode, from, len, stores);
 	written_in_dirty(inode, from, len);
 	if (len >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) == 1 && btrfs_is_clean(inode, from))
-		return turns_dirty(inode, from, len);
+		return file_dirtied(inode, from, len);
 	return 0;
 }
 
@@ -302,15 +302,15 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 }
 
 /* Bytes [c->dirtied_range[0], + [1]) of a page. */
-static __noinline int through_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
+static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
 {
 	u64 from, to, pos, end;
-	struct through t = {};
+	struct sync_write t = {};
 
 	if (!c || !i || !f || !wbc)
 		return 0;
 	from = FOLLOW(wbc, range_start);
-	if (!through_look(c, &t, from, inode_number(i)) || t.inode != inode_itself(i))
+	if (!sync_write_look(c, &t, from, inode_number(i)) || t.inode != inode_itself(i))
 		return 0;
 	to = FOLLOW(wbc, range_end) + 1;
 	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
@@ -333,9 +333,9 @@ static __noinline int through_range(struct task_ctx *c, struct inode *i, struct 
 		return 0;
 	if (t.direct) {
 		c->fell_inode = t.inode;
-		if (c->aio_untold && in_io_submit())
-			aio_copied(c->aio_untold);
-		c->aio_untold = 0;
+		if (c->aio_direct && in_io_submit())
+			aio_copied(c->aio_direct);
+		c->aio_direct = 0;
 		uring_falls(c->direct_ns, 1);
 	}
 	c->dirtied_range[0] = from;
@@ -366,7 +366,7 @@ static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct fo
 	range_look(c);
 	if (c->call && c->range_inode == c->was_inode)
 		return 0; /* a direct read of the same file has that done, when the fault is over */
-	claim_range(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
+	page_owner_set(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
 	c->was_inode = 0;
 	return 0;
 }
@@ -382,15 +382,15 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	if (c && c->was_inode)
 		store_waits(c, i, f);
-	if (c && through_range(c, i, f, wbc))
-		writer_mark(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
+	if (c && sync_write_range(c, i, f, wbc))
+		page_owner_overwrite(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
 	else if (c)
 		flush_note(c, i, f);
 	return 0;
 }
 
 /* What of a folio is dirty behind the end of the file is not written, but thrown away now: it was cut, and the folio is still used. */
-static __noinline int cut_off(struct folio *f, struct inode *i)
+static __noinline int truncated(struct folio *f, struct inode *i)
 {
 	u64 begin, block, end, maps, at;
 	u32 blocks;
@@ -405,7 +405,7 @@ static __noinline int cut_off(struct folio *f, struct inode *i)
 	at = end > begin ? (end - begin) / block : 0;
 	if (!maps || at >= blocks || !(btrfs_dirty_bits(maps, blocks) >> (at & 63)))
 		return 0;
-	return drop_record(i, KIND_FS_PUNCH, begin + at * block, (blocks - at) * block);
+	return invalidate_record(i, KIND_FS_PUNCH, begin + at * block, (blocks - at) * block);
 }
 
 SEC("tp_btf/extent_writepage")
@@ -413,7 +413,7 @@ int PROBE(btrfs__writeback, struct folio *f, struct inode *i, struct writeback_c
 {
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
-	cut_off(f, i);
+	truncated(f, i);
 	page_writeback(f, i, wbc);
 	return unsent_note(i, FOLLOW(f, index));
 }
@@ -475,8 +475,8 @@ int PROBE(btrfs__dirty, struct folio *f, struct address_space *m)
 	i = (struct inode *)POINTER_AT(m, struct address_space, host);
 	if (!i || !is_file(i))
 		return 0;
-	folio_turns(ctx, f, i, &d);
-	return turns_dirty((u64)i, d.off, d.bytes);
+	folio_range(ctx, f, i, &d);
+	return file_dirtied((u64)i, d.off, d.bytes);
 }
 
 #endif

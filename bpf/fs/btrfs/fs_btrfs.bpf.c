@@ -131,7 +131,7 @@ struct change {
 };
 
 /* The file that the call in progress has a descriptor of: nothing else tells which inode a handle is about. */
-static __always_inline struct inode *put_file(void)
+static __always_inline struct inode *journal_file(void)
 {
 	struct task_struct *t = current_task();
 	const struct pt_regs *regs;
@@ -151,14 +151,14 @@ static __always_inline struct inode *put_file(void)
 }
 
 /* What the call in progress put into a tree. */
-static __always_inline void change_put(const struct change *g)
+static __always_inline void change_credit(const struct change *g)
 {
 	struct iot_put_key k = { .owner = g->now.proc, .blocks = 1, .sub = g->now.sub };
 	struct btrfs_fs_info *fs = g->fs;
 
 	k.dev = fs_disk(fs);
-	k.call = put_call();
-	put_add(ctx_find(), &k, fs_dev(fs), put_file(), 0, 1, 1);
+	k.call = journal_call();
+	journal_credit_add(ctx_find(), &k, fs_dev(fs), journal_file(), 0, 1, 1);
 }
 
 static __always_inline int change_note(struct change *g)
@@ -182,7 +182,7 @@ static __always_inline int change_note(struct change *g)
 	if (!g->now.proc)
 		return 0;
 	share_add(g->seen, g->now.txn, g->now.proc, 1, g->now.log);
-	change_put(g);
+	change_credit(g);
 	return 0;
 }
 
@@ -216,7 +216,7 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 }
 
 /* Before the run only the tracer is known: its outputs may be committed in it. */
-static __always_inline bool is_told(void)
+static __always_inline bool is_recorded(void)
 {
 	return gate_open() || current_task()->tgid == cfg.self_pid;
 }
@@ -225,18 +225,18 @@ static __always_inline bool is_told(void)
 SEC("tp_btf/btrfs_tree_unlock")
 int PROBE(btrfs__unlock, struct extent_buffer *eb)
 {
-	if (!eb || !(FOLLOW(eb, bflags) >> BLOCK_DIRTY & 1) || !is_told())
+	if (!eb || !(FOLLOW(eb, bflags) >> BLOCK_DIRTY & 1) || !is_recorded())
 		return 0;
-	layout_tell();
+	layout_publish();
 	return block_changed(eb, 0);
 }
 
 SEC("tp_btf/btrfs_cow_block")
 int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, struct extent_buffer *to)
 {
-	if (!to || !is_told())
+	if (!to || !is_recorded())
 		return 0;
-	layout_tell();
+	layout_publish();
 	return block_changed(to, 1);
 }
 
@@ -259,7 +259,7 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 
 	if (!fs)
 		return 0;
-	layout_tell();
+	layout_publish();
 	if (cfg.dev && dev_wanted(fs_disk(fs))) /* it may have been mounted during the run */
 		on_disk_note(fs_dev(fs), 1);
 	transid = handle ? value : FOLLOW(fs, generation);
@@ -270,8 +270,8 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 	share_add(m, btrfs_txn(fs_dev(fs), transid, false), owner, 1, false);
 	k.owner = owner;
 	k.dev = fs_disk(fs);
-	k.call = put_call();
-	put_add(c, &k, fs_dev(fs), put_file(), handle || (inode && has_joined()), 0, 1);
+	k.call = journal_call();
+	journal_credit_add(c, &k, fs_dev(fs), journal_file(), handle || (inode && has_joined()), 0, 1);
 	return 0;
 }
 
@@ -281,10 +281,10 @@ int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value,
 	u64 name[2] = {};
 	bool handle, inode;
 
-	if (!fs || !reserve || !is_told() || bpf_probe_read_kernel(name, sizeof(name), type))
+	if (!fs || !reserve || !is_recorded() || bpf_probe_read_kernel(name, sizeof(name), type))
 		return 0;
 	if (name[0] == RESERVES_COPY) {
-		layout_tell();
+		layout_publish();
 		return reserve_note(value);
 	}
 	handle = name[0] == RESERVES_TRANSACTION;

@@ -204,8 +204,8 @@ static __always_inline int handle_about(struct inode *i)
 {
 	struct task_ctx *c = i && gate_open() ? ctx_make() : NULL;
 
-	if (c && c->put_inode != (u64)i)
-		c->put_inode = put_about(c->put_inode, i);
+	if (c && c->handle_inode != (u64)i)
+		c->handle_inode = journal_about(c->handle_inode, i);
 	return 0;
 }
 
@@ -222,15 +222,15 @@ int PROBE(ext4__start, struct inode *i)
 	return handle_about(i);
 }
 
-static __always_inline void handle_put(const struct task_ctx *c, struct inode *i, u32 dev, u32 owner, u32 dirtied)
+static __always_inline void handle_credit(const struct task_ctx *c, struct inode *i, u32 dev, u32 owner, u32 dirtied)
 {
 	struct iot_put_key k = { .owner = owner, .blocks = 1 };
 
 	if (i && inode_dev(i) != dev)
 		i = NULL; /* of a file system without a journal */
 	k.dev = i ? disk_below(i) : dev;
-	k.call = put_call();
-	put_add(c, &k, dev, i, 1, dirtied, dirtied ?: 1);
+	k.call = journal_call();
+	journal_credit_add(c, &k, dev, i, 1, dirtied, dirtied ?: 1);
 }
 
 /* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
@@ -244,8 +244,8 @@ int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, 
 	u8 how;
 
 	if (c) { /* also a handle that is nobody's has ended */
-		about = c->put_inode;
-		c->put_inode = 0;
+		about = c->handle_inode;
+		c->handle_inode = 0;
 	}
 	/* before the run only the tracer is known: its outputs may be committed in it */
 	if (!gate_open() && current_task()->tgid != cfg.self_pid)
@@ -256,7 +256,7 @@ int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, 
 	if (!owner)
 		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
 	txn_add(txn_owner(dev, tid), owner, dirtied > 0 ? dirtied : 1);
-	handle_put(c, (struct inode *)about, dev, owner, dirtied > 0 ? dirtied : 0);
+	handle_credit(c, (struct inode *)about, dev, owner, dirtied > 0 ? dirtied : 0);
 	return 0;
 }
 
@@ -441,7 +441,7 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 		return 0;
 	if (io.req && !io.direct)
 		uring_copied(io.req);
-	return writer_mark(inode, from, to - from + 1, proc_current(c));
+	return page_owner_overwrite(inode, from, to - from + 1, proc_current(c));
 }
 
 /* ---- bytes that are dropped before they are written ---- */
@@ -452,7 +452,7 @@ int PROBE(ext4__evict, struct inode *i)
 	if (!i || !gate_open())
 		return 0;
 	if (!FOLLOW(i, i_nlink) && is_regular(i))
-		drop_record(i, KIND_FS_EVICT, 0, 0);
+		invalidate_record(i, KIND_FS_EVICT, 0, 0);
 	writer_drop((u64)i);
 	return 0;
 }
@@ -464,9 +464,9 @@ int PROBE(ext4__truncate, struct inode *i)
 
 	if (!i || !gate_open() || !is_regular(i))
 		return 0;
-	if (!(t->flags & PF_KTHREAD) && doing_now(t) <= DOING_AIO)
+	if (!(t->flags & PF_KTHREAD) && task_op_now(t) <= TASK_OP_AIO)
 		return 0; /* of a write that was cut short by a fault: what it had begun behind the end, which it goes on with then */
-	return drop_record(i, KIND_FS_TRUNCATE, FOLLOW(i, i_size), 0);
+	return invalidate_record(i, KIND_FS_TRUNCATE, FOLLOW(i, i_size), 0);
 }
 
 /* A hole. Before 6.14 what is dirty in the range is written first, so that only what its blocks are forgotten for is dropped: ext4__forget() has
@@ -508,7 +508,7 @@ int PROBE(ext4__forget, struct inode *i, u32 block, u32 blocks)
 	c->punch_inode = 0;
 	if (block != c->punch_block)
 		return 0; /* that hole failed, and this is another call */
-	return drop_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
+	return invalidate_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
 }
 
 /* Of pages that lie in the range whole nothing is left either; the rest of its edges is zeroed, as by a hole. */
@@ -517,7 +517,7 @@ int PROBE(ext4__zero, struct inode *i, long long off, long long len)
 {
 	if (!i || !gate_open() || is_journalled((u64)i))
 		return 0;
-	return drop_record(i, KIND_FS_PUNCH, off, len);
+	return invalidate_record(i, KIND_FS_PUNCH, off, len);
 }
 
 #define EXT4_EXTENTS_FL (1 << 19)
@@ -543,7 +543,7 @@ int PROBE(ext4__collapse, struct inode *i, long long off, long long len)
 		from = (NUMBER_AT(first, struct folio, index) + folio_pages((struct folio *)first)) << PAGE_SHIFT;
 	if (behind)
 		to = (u64)NUMBER_AT(behind, struct folio, index) << PAGE_SHIFT;
-	return from < to ? drop_record(i, KIND_FS_PUNCH, from, to - from) : 0;
+	return from < to ? invalidate_record(i, KIND_FS_PUNCH, from, to - from) : 0;
 }
 
 /* ---- contexts ---- */

@@ -126,7 +126,7 @@ static long commit_item(u32 n, struct commit *k)
 	if (type == ITEM_INODE && k->proc) {
 		ip = item_inode(item);
 		number_keep(&xfs_inodes, &ip, &k->proc);
-		k->about = put_about(k->about, vfs_inode((struct xfs_inode *)ip));
+		k->about = journal_about(k->about, vfs_inode((struct xfs_inode *)ip));
 	}
 	old = bpf_map_lookup_elem(&xfs_items, &item);
 	if (!old) {
@@ -147,7 +147,7 @@ static long commit_item(u32 n, struct commit *k)
 	return 0;
 }
 
-struct putting {
+struct crediting {
 	struct task_ctx *c;
 	struct iot_put_key key;
 	u64 about;
@@ -163,7 +163,7 @@ static __always_inline u32 bit_number(u32 bit)
 	return number[INDEX(bit * 0x077cb531U >> 27, 32)];
 }
 
-static long put_structure(u32 unused, struct putting *p)
+static long credit_structure(u32 unused, struct crediting *p)
 {
 	u32 copy = copy_working(), bytes, n;
 	struct added *a = bpf_map_lookup_elem(&xfs_added, &copy);
@@ -177,22 +177,22 @@ static long put_structure(u32 unused, struct putting *p)
 		return 0;
 	a->bytes[INDEX(n, SUBS)] = 0;
 	p->key.sub = SUB_J_SUPER + n;
-	put_add(p->c, &p->key, p->fs, (struct inode *)p->about, p->first, 0, bytes);
+	journal_credit_add(p->c, &p->key, p->fs, (struct inode *)p->about, p->first, 0, bytes);
 	p->first = 0;
 	return 0;
 }
 
-static __always_inline void commit_put(struct task_ctx *c, const struct commit *k, struct super_block *sb)
+static __always_inline void commit_credit(struct task_ctx *c, const struct commit *k, struct super_block *sb)
 {
-	struct putting p = { .c = c, .about = k->about, .first = 1, .fs = FOLLOW(sb, s_dev) };
+	struct crediting p = { .c = c, .about = k->about, .first = 1, .fs = FOLLOW(sb, s_dev) };
 
 	p.key.owner = k->proc;
 	p.key.dev = FOLLOW(sb, s_bdev, bd_disk, part0, bd_dev);
-	p.key.call = put_call();
-	bpf_loop(SUBS, put_structure, &p, 0);
+	p.key.call = journal_call();
+	bpf_loop(SUBS, credit_structure, &p, 0);
 	if (p.first) { /* what it changed is in the checkpoint already */
 		p.key.sub = SUB_NONE;
-		put_add(p.c, &p.key, p.fs, (struct inode *)p.about, 1, 0, 0);
+		journal_credit_add(p.c, &p.key, p.fs, (struct inode *)p.about, 1, 0, 0);
 	}
 }
 
@@ -229,7 +229,7 @@ int PROBE(xfs__commit, struct xfs_trans *tp)
 	}
 	k.at = next_of(k.head);
 	bpf_loop(MAX_ITEMS, commit_item, &k, 0);
-	commit_put(c, &k, sb);
+	commit_credit(c, &k, sb);
 	owner = txn_owner(FOLLOW(sb, s_dev), k.seq);
 	l = log_see((u64)log, k.seq);
 	if (!l)
@@ -371,7 +371,7 @@ static long attached_item(u32 n, struct attached *a)
 }
 
 /* Marks what is attached as written, or makes it the parts of the buffer. */
-static __always_inline void attached_again(struct attached *a, struct stated *s)
+static __always_inline void attached_parts(struct attached *a, struct stated *s)
 {
 	a->list = parts_make();
 	if (!a->list)
@@ -410,7 +410,7 @@ int PROBE(xfs__buffer, struct xfs_buf *bp)
 	if (a.n) {
 		s.owner = a.owner;
 		s.sub = a.type == ITEM_DQUOT ? SUB_J_QUOTA : SUB_J_INODE;
-		attached_again(&a, &s);
+		attached_parts(&a, &s);
 	}
 	log = (u64)FOLLOW(bp, b_mount, m_log);
 	l = bpf_map_lookup_elem(&xfs_logs, &log);
@@ -474,7 +474,7 @@ int PROBE(xfs__evict, struct xfs_inode *ip)
 		return 0;
 	i = vfs_inode(ip);
 	if (!FOLLOW(i, i_nlink) && is_regular(i))
-		drop_record(i, KIND_FS_EVICT, 0, 0);
+		invalidate_record(i, KIND_FS_EVICT, 0, 0);
 	writer_drop((u64)i);
 	return 0;
 }
@@ -490,5 +490,5 @@ int PROBE(xfs__truncate, struct xfs_inode *ip, long long size)
 	i = vfs_inode(ip);
 	if (!is_regular(i) || !FOLLOW(i, i_nlink) || size > FOLLOW(i, i_size))
 		return 0;
-	return drop_record(i, KIND_FS_TRUNCATE, size, 0);
+	return invalidate_record(i, KIND_FS_TRUNCATE, size, 0);
 }

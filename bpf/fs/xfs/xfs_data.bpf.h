@@ -13,7 +13,7 @@
 #include "xfs.h"
 
 /* A write that is submitted before its call returns. */
-struct sync_write {
+struct xfs_sync_write {
 	u64 iocb, from;        /* struct kiocb, and where it begins */
 	u64 call;              /* which call of the thread it is: call_of_thread() */
 	u64 ts_ns;             /* when it was noted: a request that was submitted later is another, although its call has the same number */
@@ -23,7 +23,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, u32);      /* thread */
-	__type(value, struct sync_write);
+	__type(value, struct xfs_sync_write);
 } xfs_sync_writes SEC(".maps");
 
 /* As RWF_DSYNC and RWF_DONTCACHE, since 5.10 and 6.14. */
@@ -80,13 +80,13 @@ static __always_inline void aio_copies(u64 address)
 	if (!c)
 		return;
 	c->aio_copies = address;
-	c->aio_turned_ns = 0;
+	c->aio_dirtied_ns = 0;
 }
 
 SEC("tp_btf/xfs_file_buffered_write")
 int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 {
-	struct sync_write w = { .iocb = (u64)iocb };
+	struct xfs_sync_write w = { .iocb = (u64)iocb };
 	u32 tid = bpf_get_current_pid_tgid();
 
 	if (!iocb || !from || !gate_open())
@@ -135,7 +135,7 @@ static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, 
 static __noinline int written_through(struct inode *i, u64 off, u64 len)
 {
 	u32 tid = bpf_get_current_pid_tgid();
-	struct sync_write *w;
+	struct xfs_sync_write *w;
 	struct task_ctx *c;
 	u64 from, to, iocb, inode;
 
@@ -153,7 +153,7 @@ static __noinline int written_through(struct inode *i, u64 off, u64 len)
 	to = FOLLOW((struct kiocb *)iocb, ki_pos);
 	if (to > off + len)
 		to = off + len;
-	return to > from ? writer_mark(inode, from, to - from, proc_current(c)) : 0;
+	return to > from ? page_owner_overwrite(inode, from, to - from, proc_current(c)) : 0;
 }
 
 SEC("tp_btf/iomap_writeback_folio")
@@ -169,10 +169,10 @@ int PROBE(xfs__writeback_page, struct inode *i, long long off, u64 len)
 }
 
 /* Bytes of one folio. One that is clean is told of as it turns dirty, but for what is zeroed in it, and what a call stores to. */
-static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool fault)
+static __noinline int folio_dirtied(struct inode *i, u64 off, u64 len, bool fault)
 {
 	struct task_ctx *c = ctx_make();
-	struct turning t = { .fault = fault ? c : NULL };
+	struct dirtying t = { .fault = fault ? c : NULL };
 
 	if (!i || !c || c->behalf == BEHALF_LOOP)
 		return 0;
@@ -183,14 +183,14 @@ static __noinline int turning_dirty(struct inode *i, u64 off, u64 len, bool faul
 		t.state = POINTER_AT(t.folio, struct folio___private, private);
 	if (t.state)
 		t.state += bpf_core_field_offset(struct iomap_folio_state, state);
-	return turn_blocks(i, &t, off, len);
+	return dirty_blocks(i, &t, off, len);
 }
 
 /* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole (6.18; xfs__step before). */
 SEC("tp_btf/iomap_zero_iter")
 int PROBE(xfs__zero, struct inode *i, long long off, u64 len)
 {
-	return gate_open() ? turning_dirty(i, off, len, false) : 0;
+	return gate_open() ? folio_dirtied(i, off, len, false) : 0;
 }
 
 #define IOMAP_ZERO 2           /* in iomap_iter.flags, since 5.5 and 5.8 */
@@ -214,7 +214,7 @@ static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 		c->part_inode = 0;
 	w = writer_find(i);
 	proc = proc_current(c);
-	return w && !w->many && w->first == proc ? 0 : writer_mark(inode_itself(i), off, len, proc);
+	return w && !w->many && w->first == proc ? 0 : page_owner_overwrite(inode_itself(i), off, len, proc);
 }
 
 /* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was
@@ -235,7 +235,7 @@ int PROBE(xfs__step, struct iomap_iter *iter)
 	if (!(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)))
 		return 0;
 	if (iter->flags & IOMAP_FAULT)
-		return iter->iomap.length ? 0 : turning_dirty(iter->inode, iter->pos, iter->len, true);
+		return iter->iomap.length ? 0 : folio_dirtied(iter->inode, iter->pos, iter->len, true);
 	type = iter->srcmap.type ?: iter->iomap.type;
 	if (!iter->iomap.length || bpf_core_type_exists(btf_trace_iomap_zero_iter) || !type || type > IOMAP_MAPPED)
 		return 0; /* nothing is done yet, told by iomap_zero_iter, or nothing to zero */
