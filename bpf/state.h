@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* state.h - keys and values of the maps that kernel programs and tracer share, and the state of a run.
+/* state.h - keys and values of the maps that kernel programs and tracer share, and the state of a
+ * run.
  */
 #ifndef IOT_STATE_H
 #define IOT_STATE_H
 
 #include "wire.h"
 
-/* An element of map `packs`, one a processor, which the tracer has mapped: the pack that fills, and the one before. It is put into the ring
- * when it is full, or another call comes; the tracer may take events before that, and finds those missing that the ring had no room for. */
+/* An element of map `packs`, one a processor, which the tracer maps: the pack that is being filled,
+ * and the one before. A pack is put into the ring when it is full, or when another call comes. The
+ * tracer may read events earlier, and finds those that did not fit into the ring. */
 struct iot_packs {
 	u64 n;                 /* events so far */
-	u64 begun;             /* packs so far, times 2: the one that fills is pack[(begun / 2 - 1) % 2]. Odd: the next is being begun, over the oldest */
-	u64 quick;             /* the calls that it is of: the address of what is known of them, ... */
-	u32 learned, tid;      /* ... the number of that knowledge, and whose it is */
+	/* packs so far, times 2: the current one is pack[(begun / 2 - 1) % 2]. An odd number: the
+	 * next is being initialised, over the oldest */
+	u64 begun;
+	u64 quick;             /* the calls that it holds: address of the struct fast_call, ... */
+	u32 learned, tid;      /* ... its generation (fast_call.learned), and the thread */
 	struct iot_ring_pack pack[2];
 };
 
-/* What calls put into journals. `call` is a system call's number from PUT_CALL on, below: */
+/* Journal credits: the system calls that added to a journal. `call` is the number of a system call
+ * from PUT_CALL on, or one of these: */
 enum {
-	PUT_OTHER,         /* none that is known */
-	PUT_KERNEL,        /* a thread of the kernel: writeback, conversion of what was written, files that were unlinked */
+	PUT_OTHER,         /* not known */
+	/* a kernel thread: writeback, conversion of unwritten extents, inactivation of unlinked
+	 * files */
+	PUT_KERNEL,
 	PUT_FAULT,         /* a fault on a mapped file */
 	PUT_WORKER,        /* a worker of io_uring */
 	PUT_CALL,
@@ -32,26 +39,30 @@ struct iot_put_key {
 	u32 dev;               /* disk or volume of the journal, as in the aggregates of commits */
 	u32 file;              /* file.id; 0 not known */
 	u16 call;
-	u8 sub, blocks;        /* blocks: 1 when what is summed are blocks */
+	u8 sub, blocks;        /* blocks: 1 when the sum is a number of blocks */
 };
 
 struct iot_put {
 	u64 txns;              /* handles or transactions */
-	u64 blocks;            /* that these were the first to put into their transaction; 0 where none are counted */
-	u64 weight;            /* by which the owner's journal bytes are divided */
-	u32 named;             /* 1: the file's name was sent */
+	/* blocks that these added to their transaction first; 0 where none are counted */
+	u64 blocks;
+	u64 weight;            /* the weight by which the owner's journal bytes are divided */
+	u32 named;             /* 1: the name of the file was sent */
 	u32 fs;                /* number of the file system */
 };
 
-/* One aggregate: what it is about, and its sums (one copy a processor, see map `cells`). */
+/* One aggregate: its key, and its sums (one copy a processor, see map `cells`). */
 struct iot_cell_key {
 	u32 owner;             /* process.id */
 	u32 dev;
 	u8 kind, cause, how, sub;
-	u32 flags;             /* FLAG_DIRECT, FLAG_FUA, FLAG_PASSED, and of writing calls FLAG_SYNC, FLAG_DSYNC only; above them CELL_CARRIER() */
+	/* FLAG_DIRECT, FLAG_FUA, FLAG_PASSED, and of writing calls FLAG_SYNC and FLAG_DSYNC; above
+	 * them CELL_CARRIER() */
+	u32 flags;
 };
 
-/* Who ran it is a part of the key of an aggregate that costs no room: the highest byte of its flags. */
+/* The carrier is a part of the key of an aggregate that takes no space: the highest byte of its
+ * flags. */
 #define CELL_CARRIER_SHIFT 24
 #define CELL_CARRIER(carrier) ((u32)(carrier) << CELL_CARRIER_SHIFT)
 #define CELL_FLAGS (CELL_CARRIER(1) - 1)
@@ -62,18 +73,18 @@ struct iot_cell {
 	u64 lat_ns, max_ns;
 };
 
-/* Where a bio came from. */
+/* The origin of a bio. */
 enum iot_bio_from {
-	BIO_SUBMITTED,         /* a file system or a direct call: F counts it */
-	BIO_CLONED,            /* a volume passes it on, and it was not queued below yet */
-	BIO_PASSED,            /* the same, queued */
-	BIO_OWN,               /* a volume's own: its metadata, its superblock */
+	BIO_SUBMITTED,         /* submitted by a file system or by direct I/O: F counts it */
+	BIO_CLONED,            /* remapped by a volume (dm, md), and not yet queued below */
+	BIO_PASSED,            /* remapped by a volume, and queued */
+	BIO_OWN,               /* submitted by a volume itself: its metadata, its superblock */
 };
 
-/* What one owner did to one file, one copy a processor: columns of record file_io. */
+/* Sums of one owner on one file, one copy a processor: columns of record file_io. */
 struct iot_filesum_key {
 	u32 file, owner;       /* file.id, 0 not known; process.id */
-	u64 comm[2];           /* name of the thread; "": of any, or written back for it */
+	u64 comm[2];           /* name of the thread; "": any thread, or writeback */
 	u32 direct, pad;       /* 1: O_DIRECT, where the name is there */
 };
 
@@ -82,185 +93,217 @@ struct iot_filesum {
 	u64 fs_read_bytes, fs_write_bytes, dev_read_bytes, dev_write_bytes;
 };
 
-/* Whose slot it is; gen tells one user of the slot from the next. */
+/* The key of a slot; gen distinguishes one use of the slot from the next. */
 struct iot_filesum_slot {
 	struct iot_filesum_key key;
 	u32 gen, used;
-	u32 user, pad;         /* whose share of the table it takes: place in map `filesum_users` */
+	/* the user whose share of the table it takes: index in map `filesum_users` */
+	u32 user, pad;
 };
 
-/* What the sums of a process need. */
+/* Per-process settings of the sums by file. */
 struct iot_filesum_owner {
-	u32 nameless;          /* 1: its threads tell nothing, their names need not be kept apart. Written by the tracer */
-	u32 user;              /* place in `filesum_users` + 1; 0: none yet */
+	/* 1: thread names do not tell components apart, and are not kept. Written by the tracer */
+	u32 nameless;
+	u32 user;              /* index in `filesum_users` + 1; 0: none yet */
 };
 
-/* Where bytes were counted when they were submitted. slot 0: nowhere */
+/* The slot in which bytes were counted when they were submitted. slot 0: none */
 struct iot_filesum_ref {
 	u32 slot, gen;
 };
 
 #define IOT_MAX_FILESUMS 32768
-#define IOT_FILESUM_LOST 2     /* iot_filesum_slot.used: another processor made the same one first; it can be given back */
+/* iot_filesum_slot.used: another processor made the same key first; the slot can be given back */
+#define IOT_FILESUM_LOST 2
 #define IOT_FILESUM_USERS 1024
-#define IOT_FILESUM_RESERVE 1024 /* the first of them are for owners of files that are not known, when the others are used up */
+/* the first slots are for owners whose files are not known, when the others are used up */
+#define IOT_FILESUM_RESERVE 1024
 
-/* What a queued bio is, until it completes. */
+/* The class and owner of a queued bio, until it completes. */
 struct iot_bio {
 	u64 owner;
-	u64 use;               /* tells one use of the same struct bio from the next; 0: it is on no volume */
-	u64 top, top_use;      /* passed on: the bio that was submitted at the top. Its pages tell whose the bytes are: those below may be encrypted */
-	u64 sector;            /* on a volume: where its first byte lies there */
-	u32 size;              /* on a volume: bytes when it was queued; 0: counted with the bio that it was split from */
-	u32 off;               /* passed on: its first byte in the top bio */
-	u32 idx, done;         /* bi_iter's, when it was queued */
+	/* distinguishes one use of the struct bio from the next; 0: the bio is on no volume */
+	u64 use;
+	/* remapped: the bio that was submitted at the top. Its pages tell the owners: those below
+	 * may be encrypted */
+	u64 top, top_use;
+	u64 sector;            /* on a volume: the sector of its first byte there */
+	/* on a volume: bytes when it was queued; 0: counted with the bio that it was split from */
+	u32 size;
+	u32 off;               /* remapped: offset of its first byte in the top bio */
+	u32 idx, done;         /* bi_iter.bi_idx and bi_bvec_done, when it was queued */
 	u32 disk, file;
-	u32 demanded;          /* read: bytes on pages that the reader had asked for */
+	u32 demanded;          /* read: bytes on pages that the reader asked for */
 	u8 cause, how, sub;
 	u8 many;               /* 1: owners are looked up page by page */
 	struct iot_filesum_ref sum;
 	u16 from;              /* enum iot_bio_from */
-	u16 carrier;           /* who submitted it: enum iot_carrier */
-	u32 parts;             /* number of the list of its parts (io_parts.bpf.h); 0: it has none */
+	u16 carrier;           /* the thread that submitted it: enum iot_carrier */
+	u32 parts;             /* number of the list of its parts (io_parts.bpf.h); 0: none */
 };
 
-/* A device that a volume is made of: the value of map `held`. */
+/* A member device of a volume: the value of map `held`. */
 struct iot_held {
 	u32 volume, pad;       /* a disk */
-	u64 holder;            /* who held the device then: another one and it is the volume's no more; 0: not looked at */
+	/* bd_holder of the device then: if it changed, the device no longer belongs to the volume;
+	 * 0: not read yet */
+	u64 holder;
 };
 
-/* Bytes of a transaction that has too many owners to be divided where they were seen: the tracer hands each to block__share(). */
+/* Bytes of a transaction with too many owners to divide in the probe: the tracer passes each entry
+ * to block__share(). */
 struct iot_late {
 	u64 owner, bytes, lat_ns;
 	u32 ops, errors;
 	struct iot_cell_key key;
 };
 
-/* What cache__sweep() is called with. */
+/* The context of cache__sweep(). */
 struct iot_clean_up {
 	u32 min_age;           /* seconds since an entry was used last */
 };
 
-/* What block__sweep() is called with. It returns how many requests there our programs have seen complete that the kernel has not
- * counted yet, and whose end nobody had told. */
+/* The context of block__sweep(). The program returns the number of requests that completed for
+ * our programs and not yet for the kernel's counters, and of requests whose completion was not
+ * traced. */
 struct iot_sweep {
-	u32 disk;              /* or partition */
+	u32 disk;              /* the disk, or a partition */
 };
 
-/* A request under way: a value of map `requests`. Its bytes and what they are serve
- * where nobody tells that it completed: the kernel skips a program that runs on the processor already, and it may run
- * tasks without tracepoints, on top of which interrupts complete the requests of others. */
+/* A request in flight: a value of map `requests`. Its bytes and its tag are used where its
+ * completion is not traced: the kernel skips a program that already runs on the processor, and may
+ * run tasks without tracepoints, on top of which interrupts complete the requests of others. */
 struct iot_request {
-	u64 address;           /* struct request *; 0: there is none here */
-	u64 last;              /* the last one that was here: the rest is its still, until the next comes */
+	u64 address;           /* struct request *; 0: the entry is free */
+	/* the last request that was here: the other fields are still its own, until the next
+	 * comes */
+	u64 last;
 	u64 insert_ns, issue_ns;
-	u64 start_ns;          /* tells one use of the same struct request from the next */
-	u32 disk, bytes;       /* bytes that did not complete yet */
+	u64 start_ns;          /* distinguishes one use of the struct request from the next */
+	u32 disk, bytes;       /* bytes that have not completed yet */
 	u32 op;                /* REQ_OP_READ, REQ_OP_WRITE, ... */
-	u32 part;              /* the partition, where it is for one; else 0 */
-	u32 tid;               /* thread that inserted it; without an insertion, that issued it */
+	u32 part;              /* the partition that it is for; 0: a whole disk */
+	u32 tid;               /* thread that inserted it or, without an insertion, issued it */
 	u16 same;              /* 1: all its bios are like `tag` */
 	u16 inside;            /* 1: inserted or issued while the gate was open */
 	struct iot_bio tag;
 };
 
-/* Device bytes that completed while the gate was closed, since the programs are attached: the value of map `outside`, whose
- * key is the disk. What the kernel's counters moved between a reading and the gate is known by it. late: of requests that were
- * under way when it closed. Partitions and volumes have one too, for their counters. */
+/* Device bytes that completed while the gate was closed, since the programs were attached: the
+ * value of map `outside`, by disk. They explain what the kernel's counters moved between a reading
+ * and the opening of the gate. late: bytes of requests that were in flight when the gate closed.
+ * Partitions and volumes have an entry too, for their counters. */
 struct iot_outside {
 	u64 read, write, late_read, late_write;
-	u64 last_ns;           /* of these */
-	u64 inside_read, inside_write; /* of partitions and volumes, which are in no aggregate: while it was open */
-	u64 unseen_read, unseen_write; /* inside the run, without a call of block__complete */
-	u64 silent;            /* 1: of a volume that passed bios on without a word: md below dm */
+	u64 last_ns;           /* when the last of these completed */
+	/* of partitions and volumes, which are in no aggregate: while the gate was open */
+	u64 inside_read, inside_write;
+	u64 unseen_read, unseen_write; /* during the run, without a call of block__complete */
+	/* 1: a volume that remapped bios without block_bio_remap: md below dm */
+	u64 silent;
 };
 
-/* A ring of slots that were given back: how many were taken out and put in so far. */
+/* A ring of slots that were given back: numbers taken out and put in so far. */
 struct iot_sum_ring {
 	u32 begin, end;
 };
 
-/* What the kernel side keeps for the whole run: the one element of map `state`. */
+/* The state of the kernel side for the whole run: the one element of map `state`. */
 struct iot_state {
 	u32 gate;              /* 1: record */
 	u32 next_proc, next_file, next_cell;
 	struct iot_sum_ring sum_free, sum_spare; /* in map `filesum_free` */
 	u32 next_sum, next_spare; /* slots of sums by file that were never used */
-	s32 sums;              /* of them, in use, but for those of files that are not known */
-	u32 zero;              /* 0, which the verifier does not know */
-	u32 late_asked, late_answered; /* the process that waits for file systems says how many of their programs were skipped ... */
+	s32 sums;              /* slots in use, without those for files that are not known */
+	u32 zero;              /* 0, a value that the verifier does not know */
+	/* the process that waits for modules of file systems reports how many of their programs
+	 * were skipped ... */
+	u32 late_asked, late_answered;
 	u64 late_skips;        /* ... here */
-	u64 spared;            /* how often the copy of the program of calls was skipped where the first was not */
-	u32 put_second, put_names; /* names sent in that second of files that calls put into journals */
+	/* how often the copy of the program of calls was skipped where the first was not */
+	u64 spared;
+	/* names of files with journal credits that were sent in that second */
+	u32 put_second, put_names;
 	u32 used_cells;        /* aggregates in use */
 	u32 used_flows;        /* flows in the table */
 	u32 free_begin, free_end; /* of ring `free_cells` */
 	u64 start_ns;          /* CLOCK_MONOTONIC when the gate opened */
 	u64 boot_ns;           /* CLOCK_BOOTTIME when the gate opened */
-	u64 next_space;        /* of claims on pages (page_owner.bpf.h) */
-	s64 writers, claims;   /* entries of those tables */
-	u32 second;            /* counted by the tracer: tells old entries from new ones */
-	u32 sum_epoch;         /* moves when slots are taken back: what a thread remembers of its slot is void */
+	u64 next_space;        /* number of the next writer's claims on pages (page_owner.bpf.h) */
+	s64 writers, claims;   /* entries in maps `writers` and `claims` */
+	u32 second;            /* counted by the tracer: ages entries of tables */
+	/* incremented when slots are taken back: the slot that a thread has kept is void then */
+	u32 sum_epoch;
 	u64 late;              /* pieces that were put into map `late` so far */
-	u32 next_parts;        /* lists of parts that were made */
-	u32 sole_epoch;        /* moves when a file that one process dirtied has another writer, or is not dirty any more */
-	u32 functions;         /* how often the tracer told what functions mean */
-	u32 passes;            /* 1: a volume has passed a bio on */
-	u32 moves;             /* how often a process was put into another control group */
-	u32 keeper;            /* number of the process that, with its children, looks at others for the tracer; 0 none */
-	u64 carried_ns __attribute__((aligned(64))); /* when file data were submitted last; apart from what every call reads */
+	u32 next_parts;        /* lists of parts that were made so far */
+	/* incremented when a file with a single writer gets another one, or is clean again */
+	u32 sole_epoch;
+	u32 functions;         /* incremented when the tracer writes map `functions` */
+	u32 passes;            /* 1: a volume has remapped a bio */
+	u32 moves;             /* incremented when a process is moved to another control group */
+	/* pid of the process that, with its children, resolves paths for the tracer; 0: none */
+	u32 keeper;
+	/* when file data were submitted last; on a cache line of its own, apart from what every
+	 * call reads */
+	u64 carried_ns __attribute__((aligned(64)));
 };
 
-#define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at once */
-#define IOT_MAX_BIOS 65536        /* under way at once */
-#define IOT_MAX_REQUESTS 16384    /* likewise */
-#define IOT_PLACE_WAYS 16         /* of both tables: places where the same one may be */
-#define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files that several processes dirtied */
+#define IOT_MAX_WRITERS (1 << 19) /* files that are dirty at one time */
+#define IOT_MAX_BIOS 65536        /* bios in flight at one time */
+#define IOT_MAX_REQUESTS 16384    /* requests in flight at one time */
+#define IOT_PLACE_WAYS 16         /* entries of a set in both tables: where one address can be */
+#define IOT_MAX_CLAIMS (1 << 19)  /* ranges of files with several writers */
 
 #define IOT_MAX_CELLS 65536
-#define IOT_NO_CELL (1U << 30) /* beyond all, of all processors */
-#define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4) /* kept for owner 0, so that bytes stay counted when the table is full */
+#define IOT_NO_CELL (1U << 30) /* larger than any index, on any processor */
+/* kept for owner 0, so that bytes are still counted when the table is full */
+#define IOT_CELL_RESERVE(max) ((max) > 4096 ? 1024 : (max) / 4)
 
-/* What the aggregate of a number is about: an element of map `cell_keys`, which the tracer has mapped. The number is given back
- * by the tracer: it takes the key out of `cell_index`, reads the sums once more when no program can be adding to them any longer,
- * zeroes them, and puts the number into the ring `free_cells`. */
+/* The key of an aggregate, by its number: an element of map `cell_keys`, which the tracer maps. The
+ * tracer frees a number: it removes the key from `cell_index`, reads the sums once more when no
+ * program can add to them any longer, zeroes them, and puts the number into ring `free_cells`. */
 struct iot_cell_slot {
 	struct iot_cell_key key;
 	u32 used;              /* IOT_CELL_x; 0: free */
-	u32 pad;               /* elements of an array begin at multiples of 8 */
+	u32 pad;               /* array elements begin at multiples of 8 */
 };
 
 enum {
-	IOT_CELL_NEW = 1,      /* it has its key, and may not be found yet */
-	IOT_CELL_LOST,         /* another has this key: nobody adds to it, and it can be given back */
-	IOT_CELL_OPEN,         /* found by its key, and by its place in `recent_cells` */
-	IOT_CELL_CLOSED,       /* by nobody new: it is about to be given back */
+	IOT_CELL_NEW = 1,      /* its key is set, and it cannot be looked up yet */
+	/* another entry has this key: nothing is added to it, and it can be freed */
+	IOT_CELL_LOST,
+	IOT_CELL_OPEN,         /* found by its key, and by its index in `recent_cells` */
+	IOT_CELL_CLOSED,       /* not found any longer: it is about to be freed */
 };
 
 #define IOT_RECENT_BITS 12
 
-/* A process that ended and whose sums belong to another from then on: an element of map `folds`, which the tracer writes at
- * place `id` modulo IOT_MAX_FOLDS. A later one overwrites it; what comes for the first after that is for the tracer to resolve. */
+/* A process that ended, and whose sums are added to another id from then on: an element of map
+ * `folds`, which the tracer writes at index `id` modulo IOT_MAX_FOLDS. A later process overwrites
+ * it; the tracer resolves what is added for the first after that. */
 struct iot_fold {
 	u32 id, to;            /* process.id */
 };
 #define IOT_MAX_FOLDS 131072   /* a power of two */
 #define IOT_HIST_GROUPS 8
 
-/* One histogram: of a kind, of a group of processes, and of files or of what is none (sockets, pipes, ...). */
+/* One histogram: of a kind, of a group of processes, and of files or of other descriptors (sockets,
+ * pipes, ...). */
 #define IOT_HISTS (2 * IOT_HIST_GROUPS * KIND_MAX)
 #define IOT_HIST(kind, group, other) ((2 * (group) + (other)) * KIND_MAX + (kind))
 
 enum {
 	ROLE_NONE,             /* not known */
-	ROLE_CLIENT,           /* it connected */
-	ROLE_SERVER,           /* it was accepted */
+	ROLE_CLIENT,           /* it called connect() */
+	ROLE_SERVER,           /* accept() returned it */
 };
 
-/* One flow: a pair of socket addresses as one process sees it, and what it sent and received there. */
+/* One flow: a pair of socket addresses as one process sees it, and the bytes that it sent and
+ * received. */
 struct iot_flow_key {
-	u8 local[16] __attribute__((aligned(8))), remote[16]; /* as on the wire; AF_INET: the last 4 bytes, as in a mapped address */
+	/* network byte order; AF_INET: the last 4 bytes, as in a mapped address */
+	u8 local[16] __attribute__((aligned(8))), remote[16];
 	u32 owner;             /* process.id */
 	u16 family, protocol;  /* AF_INET or AF_INET6; IPPROTO_x */
 	u16 local_port, remote_port;
@@ -273,7 +316,9 @@ struct iot_flow {
 };
 
 #define IOT_MAX_FLOWS 32768
-#define IOT_MAX_GROUPED 65536  /* processes that can be in a group other than 0 at one time; a power of two */
-#define IOT_GROUP_BITS 3       /* an element of map `groups`: process.id << IOT_GROUP_BITS | group */
+/* processes that can be in a group other than 0 at one time; a power of two */
+#define IOT_MAX_GROUPED 65536
+/* an element of map `groups`: process.id << IOT_GROUP_BITS | group */
+#define IOT_GROUP_BITS 3
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* wire.h - what the kernel programs send to the tracer: the vocabulary, made from kinds.def, events, made from
- * fields.def, and the records of the ring buffers.
+/* wire.h - what the kernel programs send to the tracer: the vocabulary, made from kinds.def,
+ * events, made from fields.def, and the records of the ring buffers.
  */
 #ifndef IOT_WIRE_H
 #define IOT_WIRE_H
@@ -56,38 +56,40 @@ enum iot_flag {
 #include "kinds.def"
 };
 
-/* One operation. Times are since boot (CLOCK_MONOTONIC) in the kernel and since the start of the run
- * in everything the tracer writes. */
+/* One operation. Its times are CLOCK_MONOTONIC in the kernel, and since the start of the run in all
+ * that the tracer writes. */
 struct iot_event {
 #define FIELD(type, name, presence, unit, doc) type name;
 #include "fields.def"
 };
 
-/* Process ids that have a fixed meaning; real processes start at PROC_FIRST. */
+/* Process ids with a fixed meaning. Real processes start at PROC_FIRST. */
 enum {
 	PROC_NONE = 0,    /* not known */
 	PROC_SELF = 1,    /* the tracer and its outputs */
-	PROC_OTHER = 2,   /* everything that the filters exclude, lumped together */
+	PROC_OTHER = 2,   /* all processes that the filters exclude */
 	PROC_FIRST = 3,
 };
 
-/* Bit of an owner on the kernel side: what a loop device's worker, and its file system, do on his behalf for the file of the device. Its bytes
- * have causes of their own, on devices below the one that he uses. */
+/* A bit of an owner on the kernel side: the worker of a loop device, or the file system below, acts
+ * for the owner on the device's backing file. These bytes have causes of their own, on devices
+ * below the one that the owner uses. */
 #define OWNER_LOOP (1U << 31)
 
-/* Their causes, as bits. */
-#define IOT_BELOW_LOOP (1ULL << CAUSE_LOOPBACK | 1ULL << CAUSE_LOOP_JOURNAL | 1ULL << CAUSE_LOOP_METADATA)
+/* The causes of such bytes, as bits. */
+#define IOT_BELOW_LOOP \
+	(1ULL << CAUSE_LOOPBACK | 1ULL << CAUSE_LOOP_JOURNAL | 1ULL << CAUSE_LOOP_METADATA)
 
 #define IOT_COMM_LEN 16
 #define IOT_EXE_LEN 24
-#define IOT_NAME_MAX 255   /* longest file name, without its end */
+#define IOT_NAME_MAX 255   /* longest file name, without the final NUL */
 #define IOT_PATH_PARTS 32  /* deepest path that is resolved */
-#define IOT_PATH_MAX 1024  /* no component begins behind this; a power of two for the verifier */
+#define IOT_PATH_MAX 1024  /* no component begins beyond this; a power of two for the verifier */
 
-/* What a ring record is: the first u32 of each. Events come as struct iot_ring_event. */
+/* The type of a ring record: the first u32 of each. Events come as struct iot_ring_event. */
 enum iot_ring_type {
 	RING_EVENT = 1,
-	RING_PROCESS,      /* struct iot_proc: a process seen for the first time, or gone */
+	RING_PROCESS,      /* struct iot_proc: a process seen for the first time, or ended */
 	RING_PATH,         /* struct iot_path */
 	RING_PACK,         /* struct iot_ring_pack */
 };
@@ -97,8 +99,9 @@ struct iot_ring_event {
 	struct iot_event e;
 };
 
-/* Calls that move bytes and are alike but for when, where and how many: one after the other on one processor, by one thread on one file.
- * One record for all costs less than one for each, and needs a third of the room. */
+/* Calls of one thread on one file, in sequence on one processor, that differ only in time, offset
+ * and size. One record for all of them costs less than one record each, and takes a third of the
+ * space. */
 #define IOT_PACK 16
 struct iot_moved {
 	u64 ts_ns, offset;
@@ -107,8 +110,8 @@ struct iot_moved {
 
 struct iot_ring_pack {
 	u32 type;              /* RING_PACK */
-	u16 cpu, n;            /* n: how many there are, once it was put into the ring */
-	u64 first;             /* number of the first of them, counted from 0 on this processor */
+	u16 cpu, n;            /* n: number of events, set when the pack is put into the ring */
+	u64 first;             /* number of the first event, counted from 0 on this processor */
 	u32 proc, tid, file, dev, flags; /* as in struct iot_event; flags: without FLAG_SHORT */
 	u8 kind, sub;
 	u16 pad;
@@ -118,16 +121,21 @@ struct iot_ring_pack {
 /* flags of iot_proc */
 enum {
 	PROC_KTHREAD = 1 << 0,
-	PROC_WANTED = 1 << 1,  /* passes the filters */
-	PROC_BORN = 1 << 2,    /* forked inside the run: its accounting starts at zero */
-	PROC_EXITED = 1 << 3,  /* its last thread ended inside the run */
-	PROC_AWAY = 1 << 4,    /* its paths are not the tracer's: another mount namespace, or another root (chroot) */
-	PROC_DYING = 1 << 5,   /* and this is what it did behind that: it may have had another number before */
-	PROC_UNSURE = 1 << 6,  /* of its end: another of its threads may still have to say what it did */
-	PROC_MOVED = 1 << 7,   /* cgroup_attach_task was seen: the process has another number when it is in another control group */
+	PROC_WANTED = 1 << 1,  /* selected by the filters */
+	PROC_BORN = 1 << 2,    /* forked during the run: its task accounting starts at zero */
+	PROC_EXITED = 1 << 3,  /* its last thread ended during the run */
+	/* it resolves paths otherwise than the tracer: in another mount namespace, or below another
+	 * root (chroot) */
+	PROC_AWAY = 1 << 4,
+	/* a process that does I/O after its exit was recorded; it may have had another id before */
+	PROC_DYING = 1 << 5,
+	PROC_UNSURE = 1 << 6,  /* at its end: the accounting of another thread may still be added */
+	/* cgroup_attach_task fired: the process gets another id if its control group differs */
+	PROC_MOVED = 1 << 7,
 };
 
-/* A program of a process: tgid in the initial PID namespace, number of its exec, start of its leader since boot. */
+/* A program that a process executes: tgid in the initial PID namespace, number of the exec, start
+ * of the thread-group leader since boot. */
 struct iot_proc_key {
 	u32 tgid, exec_no;
 	u64 start_ns;
@@ -137,10 +145,11 @@ struct iot_proc_key {
 struct iot_proc {
 	u32 type;              /* RING_PROCESS, for the ring */
 	u32 id;                /* process.id */
-	u32 pid, ppid;         /* thread-group ids in the tracer's PID namespace; 0: it has none there */
+	/* thread-group ids in the tracer's PID namespace; 0: it has none there */
+	u32 pid, ppid;
 	u32 flags;
 	u32 uid;               /* effective user id, in the first user namespace */
-	union {                /* its key in the map, so that it stands on the stack once */
+	union {                /* also the key in the map, so that it is on the stack once */
 		struct iot_proc_key key;
 		struct {
 			u32 tgid, exec_no;
@@ -148,29 +157,37 @@ struct iot_proc {
 		};
 	};
 	u64 cgroup;            /* cgroup v2 id */
-	u64 cgroup1;           /* id of the control group that its memory is charged to; of version 1 where that has the memory controller */
-	u64 mounts, root;      /* of PROC_AWAY: number of its mount namespace, which no later one has, and its root, an address; 0: not known */
-	u64 rchar, wchar;      /* task accounting of the threads that ended, without what exec read itself */
+	/* id of the control group that the memory is charged to: of version 1 where that has the
+	 * memory controller */
+	u64 cgroup1;
+	/* with PROC_AWAY: number of the mount namespace, which is never reused, and address of the
+	 * root; 0: not known */
+	u64 mounts, root;
+	/* task accounting of the threads that ended, without what execve() itself read */
+	u64 rchar, wchar;
 	char comm[IOT_COMM_LEN];
-	char exe[IOT_EXE_LEN]; /* file name of its executable, cut; "": none */
+	char exe[IOT_EXE_LEN]; /* file name of the executable, truncated; "": none */
 };
 
-/* A control group: kernfs_node.id, which is the inode number of its folder. Ids of version 1 are apart from those of version 2. */
+/* A control group: kernfs_node.id, the inode number of its directory. Ids of version 1 have this
+ * bit, so that they differ from those of version 2. */
 #define IOT_GROUP_1 (1ULL << 63)
 
 #define IOT_FNV_BASIS 0xcbf29ce484222325ULL
 #define IOT_FNV_PRIME 0x100000001b3ULL
-#define IOT_GROUP_PATH 1024    /* of control groups that are wanted: longer paths are not recognised when the group is made again */
+/* of control groups selected by --cgroup: a longer path is not recognised when the group is created
+ * again */
+#define IOT_GROUP_PATH 1024
 
-/* How far the walk to a file's path came. */
+/* The end of the walk from a file to its root. */
 enum iot_path_whole {
 	PATH_CUT,
 	PATH_WHOLE,            /* to the root of the process */
-	PATH_WHOLE_OUTSIDE,    /* only to that of its mount namespace */
-	PATH_INSIDE,           /* only to that of its file system */
+	PATH_WHOLE_OUTSIDE,    /* only to the root of its mount namespace */
+	PATH_INSIDE,           /* only to the root of its file system */
 };
 
-/* The path of a file, components from the leaf to the root, each ended by a NUL. */
+/* The path of a file: components from the leaf to the root, each with a final NUL. */
 struct iot_path {
 	u32 type;              /* RING_PATH */
 	u32 file;              /* file.id */
@@ -179,10 +196,10 @@ struct iot_path {
 	u32 parts;             /* number of components */
 	u32 len;               /* bytes of buf in use */
 	u32 whole;             /* enum iot_path_whole */
-	u32 user;              /* process.id of who used it when this was sent */
-	u32 writes;            /* 1: it was open for writing then */
+	u32 user;              /* process.id of the process that used the file when this was sent */
+	u32 writes;            /* 1: the file was open for writing then */
 	u32 block;             /* bytes of a block of its file system */
-	u32 node;              /* 1: the node of a block device */
+	u32 node;              /* 1: the file is the node of a block device */
 	char buf[IOT_PATH_MAX + IOT_NAME_MAX + 1];
 };
 

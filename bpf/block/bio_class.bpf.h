@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* bio_class.bpf.h - what a bio is that a file system or a direct call submits, and whose: by its first page, its end function and the
- * context of who submits it. Used by block.bpf.c.
+/* bio_class.bpf.h - the class (cause and structure) and the owner of a bio that a file system or
+ * direct I/O submits: by its first page, its bi_end_io, and the context of the submitter. Used by
+ * block.bpf.c.
  */
-#ifndef IOT_TAG_BPF_H
-#define IOT_TAG_BPF_H
+#ifndef IOT_BIO_CLASS_BPF_H
+#define IOT_BIO_CLASS_BPF_H
 
 #include "direct.bpf.h"
 #include "journal.bpf.h"
@@ -15,11 +16,12 @@
 
 struct first_page {
 	struct inode *inode;
-	u64 index;             /* page of the file or device that the bio's first byte is on */
-	u32 offset;            /* inside that page */
+	/* index of the page, in a file or device, with the bio's first byte */
+	u64 index;
+	u32 offset;            /* offset inside that page */
 };
 
-/* Of byte `in` of a struct bio_vec. */
+/* Finds the page of byte `in` of a struct bio_vec. */
 static __always_inline void page_of_vec(u64 vec, u32 in, struct first_page *fp)
 {
 	struct page *p = (struct page *)POINTER_AT(vec, struct bio_vec, bv_page);
@@ -31,14 +33,16 @@ static __always_inline void page_of_vec(u64 vec, u32 in, struct first_page *fp)
 	p = (struct page *)((u64)p + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
 	f = page_folio(p);
 	fp->inode = folio_inode(f);
-	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) / bpf_core_type_size(struct page);
+	fp->index = NUMBER_AT(f, struct folio, index) + ((u64)p - (u64)f) /
+		bpf_core_type_size(struct page);
 	fp->offset = at & (PAGE_SIZE - 1);
 }
 
-/* Memory that goes to swap, or comes from there for who waits for it. Global: the verifier looks at it once. */
+/* Swap-out, or swap-in for the process that waits for it. Global: verified once. */
 __noinline int classify_swap(u64 bio, struct iot_bio *t, struct task_ctx *c, bool write)
 {
-	u64 vec = POINTER_AT(bio, struct bio, bi_io_vec), page = POINTER_AT(vec, struct bio_vec, bv_page);
+	u64 vec = POINTER_AT(bio, struct bio, bi_io_vec),
+		page = POINTER_AT(vec, struct bio_vec, bv_page);
 
 	if (!t)
 		return 0;
@@ -53,25 +57,28 @@ __noinline int classify_swap(u64 bio, struct iot_bio *t, struct task_ctx *c, boo
 	return 0;
 }
 
-/* Of a struct bio. Global: the verifier looks at it once. */
+/* Finds the first page of a struct bio. Global: verified once. */
 __noinline int first_page(u64 bio, struct first_page *fp)
 {
 	if (!fp)
 		return 0;
-	page_of_vec(POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec),
+	page_of_vec(POINTER_AT(bio, struct bio, bi_io_vec) +
+		    NUMBER_AT(bio, struct bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec),
 		    NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done), fp);
 	return 0;
 }
 
 #define NO_RANGE (~0ULL)
 
-/* Where in its file begins what a bio is about, if that is one range of one file, which is then *inode; NO_RANGE: that has to be looked at page by
- * page. Its first page and its last say so: file systems put the pages of a file into a bio in their order. */
+/* The begin of the file range of a bio, if it is one range of one file, which is then *inode;
+ * NO_RANGE: it has to be walked page by page. Its first and last page decide: file systems add the
+ * pages of a file to a bio in their order. */
 __noinline u64 range_of_bio(u64 bio, u64 *inode)
 {
 	struct first_page end = {};
 	u64 from;
-	u32 n = NUMBER_AT(bio, struct bio, bi_vcnt), size = NUMBER_AT(bio, struct bio, bi_iter.bi_size);
+	u32 n = NUMBER_AT(bio, struct bio, bi_vcnt),
+		size = NUMBER_AT(bio, struct bio, bi_iter.bi_size);
 	u64 vec;
 
 	if (!inode || !n) /* a clone, which may end before its last vector does */
@@ -81,22 +88,27 @@ __noinline u64 range_of_bio(u64 bio, u64 *inode)
 	from = (end.index << PAGE_SHIFT) + end.offset;
 	vec = POINTER_AT(bio, struct bio, bi_io_vec) + (n - 1) * bpf_core_type_size(struct bio_vec);
 	page_of_vec(vec, NUMBER_AT(vec, struct bio_vec, bv_len) - 1, &end);
-	return *inode && *inode == (u64)end.inode && (end.index << PAGE_SHIFT) + end.offset + 1 == from + size ? from : NO_RANGE;
+	return *inode && *inode == (u64)end.inode &&
+	       (end.index << PAGE_SHIFT) + end.offset + 1 == from + size ? from : NO_RANGE;
 }
 
-/* A write by the journal's thread inside a commit: the journal, or file data that must be on disk before it. */
-static __always_inline bool is_journal(struct bio *b, struct first_page *fp, struct task_ctx *c, bool *data)
+/* True for a write of the journal's thread inside a commit: the journal. *data: with data=journal,
+ * the file's own page. */
+static __always_inline bool is_journal(struct bio *b, struct first_page *fp, struct task_ctx *c,
+				       bool *data)
 {
 	*data = false;
 	if (!c || c->behalf != BEHALF_TXN)
 		return false;
 	if (!fp->inode || is_blockdev(fp->inode))
 		return true;
-	*data = function_of(POINTER_AT(b, struct bio, bi_end_io)) == FN_END_BUFFER; /* data=journal: the file's own page */
+	/* data=journal: the file's own page */
+	*data = function_of(POINTER_AT(b, struct bio, bi_end_io)) == FN_END_BUFFER;
 	return *data;
 }
 
-static __always_inline void classify_journal(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c,
+static __always_inline void classify_journal(struct bio *b, struct iot_bio *t,
+					     struct first_page *fp, struct task_ctx *c,
 					bool data)
 {
 	struct txn *x;
@@ -112,7 +124,8 @@ static __always_inline void classify_journal(struct bio *b, struct iot_bio *t, s
 	}
 }
 
-static __always_inline void classify_file(struct iot_bio *t, struct inode *i, struct task_ctx *c, bool write)
+static __always_inline void classify_file(struct iot_bio *t, struct inode *i, struct task_ctx *c,
+					  bool write)
 {
 	struct writer *w = writer_find(i);
 
@@ -134,15 +147,18 @@ static __always_inline void classify_file(struct iot_bio *t, struct inode *i, st
 	t->how = t->owner ? HOW_INODE : HOW_NONE;
 }
 
-/* Bytes for a page of a loop device's backing file, or, with direct I/O, from a page above. More pages may have several owners. */
-static __always_inline void classify_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, bool write)
+/* Classifies bytes of a page of a loop device's backing file or, with direct I/O, of a page above.
+ * Several pages may have several owners. */
+static __always_inline void classify_loop(struct bio *b, struct iot_bio *t,
+					  const struct first_page *fp, bool write)
 {
 	t->cause = CAUSE_LOOPBACK;
 	t->owner = loop_page_owner((u64)fp->inode, fp->index, &t->how);
 	t->many = write && NUMBER_AT(b, struct bio, bi_iter.bi_size) > PAGE_SIZE;
 }
 
-static __always_inline void classify_device(struct bio *b, struct iot_bio *t, struct first_page *fp, struct task_ctx *c, bool write)
+static __always_inline void classify_device(struct bio *b, struct iot_bio *t, struct first_page *fp,
+					    struct task_ctx *c, bool write)
 {
 	struct journal *j = journal_of(bio_dev(b));
 	u64 block;
@@ -150,7 +166,8 @@ static __always_inline void classify_device(struct bio *b, struct iot_bio *t, st
 	t->cause = CAUSE_METADATA;
 	if (!write) {
 		t->owner = owner_current(c, &t->how);
-		if (c && c->call && c->range_state == RANGE_KNOWN && c->range_inode == (u64)fp->inode) {
+		if (c && c->call && c->range_state == RANGE_KNOWN &&
+		    c->range_inode == (u64)fp->inode) {
 			t->cause = CAUSE_DATA;
 			t->file = file_number((struct inode *)c->range_node);
 		}
@@ -171,7 +188,7 @@ static __always_inline void classify_device(struct bio *b, struct iot_bio *t, st
 	if (!j)
 		return;
 	block = ((fp->index << PAGE_SHIFT) + fp->offset) >> j->block_bits;
-	if (block == j->super_block) { /* the log's tail moved */
+	if (block == j->super_block) { /* the tail of the log has moved */
 		t->cause = CAUSE_JOURNAL;
 		t->sub = SUB_J_JSUPER;
 		t->many = 0;
@@ -180,13 +197,13 @@ static __always_inline void classify_device(struct bio *b, struct iot_bio *t, st
 			t->how = j->last_txn ? HOW_TRANSACTION : HOW_NONE;
 		}
 	} else if (!t->owner && j->last_txn && block == j->fs_super) {
-		/* written by the file system itself: on behalf of who used it last */
+		/* written by the file system itself: on behalf of its last user */
 		t->owner = j->last_txn;
 		t->how = HOW_TRANSACTION;
 	}
 }
 
-/* The file of the direct I/O that is being submitted: of the kiocb behind the bio, else of the call in progress. */
+/* The file of a direct I/O bio: of the kiocb behind it, else of the call in progress. */
 static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *c)
 {
 	struct file *f = direct_file(b, end);
@@ -198,8 +215,9 @@ static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *
 	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
 }
 
-/* A structure of a file system that has no page of a file or device: its end function tells that it is one, and the file system's
- * object has stated whose. `end`: what its bi_end_io is. Returns the function that tells, or FN_NONE. */
+/* The function that identifies a structure without a page of a file or device, for which the file
+ * system's object has stated the owner: its bi_end_io. `end`: the function of bi_end_io. FN_NONE:
+ * no such structure. */
 static __always_inline u32 stated_by(struct bio *b, u32 end, u64 *to)
 {
 	*to = POINTER_AT(b, struct bio, bi_private);
@@ -210,15 +228,16 @@ static __always_inline u32 stated_by(struct bio *b, u32 end, u64 *to)
 	return end == FN_XFS_LOG || end == FN_XFS_BUFFER ? end : FN_NONE;
 }
 
-/* A write of a file system whose programs are not attached. Bytes without an owner are seen to be that; who is not wanted raises no
- * loss for those who are. */
+/* A write of a file system whose programs are not attached: counted as a loss, unless it is of an
+ * excluded process. */
 static __always_inline void unseen_structure(u64 owner)
 {
 	if (!filtered() || (owner >= PROC_FIRST && !(owner & OWNER_TXN)))
 		lose(LOSS_FS_UNSEEN);
 }
 
-static __always_inline bool classify_stated(struct bio *b, struct iot_bio *t, u32 end, struct task_ctx *c, bool write)
+static __always_inline bool classify_stated(struct bio *b, struct iot_bio *t, u32 end,
+					    struct task_ctx *c, bool write)
 {
 	struct stated *s;
 	u64 to;
@@ -247,31 +266,37 @@ static __always_inline bool classify_stated(struct bio *b, struct iot_bio *t, u3
 	return true;
 }
 
-/* A call that waits for its own bio writes or reads a block device directly: of other pages than the device's own it is the memory, which may
- * be a file's too, or shared. */
+/* True when a call that waits for its own bio does direct I/O on a block device: pages other than
+ * the device's own are the caller's memory, which may belong to a file, too, or be shared. */
 static __always_inline bool is_memory(const struct first_page *fp, u32 end, struct task_ctx *c)
 {
-	return fp->inode && end == FN_END_WAIT && c && c->call && c->range_state == RANGE_KNOWN && c->range_blockdev &&
+	return fp->inode && end == FN_END_WAIT && c && c->call && c->range_state == RANGE_KNOWN &&
+	       c->range_blockdev &&
 	       c->range_inode != (u64)fp->inode;
 }
 
-/* Does the call in progress write a block device past the cache? Its short writes wait for their bio (__blkdev_direct_IO_simple()), as
- * blkdev_issue_zeroout() does. */
+/* True when the call in progress does direct I/O on a block device. Its short writes wait for their
+ * bio (__blkdev_direct_IO_simple()), as blkdev_issue_zeroout() does. */
 static __always_inline bool writes_device(const struct task_ctx *c)
 {
-	return c && c->call && c->target_inode && c->target_direct && is_blockdev((struct inode *)c->target_inode);
+	return c && c->call && c->target_inode && c->target_direct &&
+	       is_blockdev((struct inode *)c->target_inode);
 }
 
-/* Marked by a file system as a structure of its own: never what a direct call submits. */
+/* True for REQ_META: the file system marks its structures, never data of direct I/O. */
 static __always_inline bool is_meta(struct bio *b)
 {
-	return NUMBER_AT(b, struct bio, bi_opf) & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot);
+	return NUMBER_AT(b, struct bio, bi_opf) & 1U <<
+	       bpf_core_enum_value(enum req_flag_bits___iot, __REQ_META___iot);
 }
 
-/* Its pages are of a file, but not of the file that it is about: they are the memory that direct I/O is from, or to. */
-static __always_inline bool is_elsewhere(struct bio *b, u32 end, const struct btrfs_layout *l, u64 inode)
+/* True when the pages of a bio belong to a file, but not to the file of the bio: they are the
+ * memory that direct I/O reads or writes. */
+static __always_inline bool is_elsewhere(struct bio *b, u32 end, const struct btrfs_layout *l,
+					 u64 inode)
 {
-	u64 bbio = end == FN_BTRFS_PARITY ? stripe_direct(b, l) : btrfs_bio_of(b, end, l), off, about;
+	u64 bbio = end == FN_BTRFS_PARITY ? stripe_direct(b, l) : btrfs_bio_of(b, end, l), off,
+		about;
 
 	if (!bbio)
 		return false;
@@ -279,7 +304,7 @@ static __always_inline bool is_elsewhere(struct bio *b, u32 end, const struct bt
 	return about && about != inode;
 }
 
-/* A bio of btrfs. Global, as bio_classify(). */
+/* Classifies a bio of btrfs. Global: verified once. */
 __noinline int classify_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u32 end)
 {
 	struct bio *b = (struct bio *)bio;
@@ -291,7 +316,8 @@ __noinline int classify_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u3
 		return 0;
 	write = op_of(NUMBER_AT(bio, struct bio, bi_opf)) == REQ_OP_WRITE;
 	first_page(bio, &fp);
-	if (end == FN_BTRFS_SUPER || is_meta(b) || (fp.inode && inode_number(fp.inode) == BTRFS_TREES_INODE && end == FN_BTRFS_PARITY)) {
+	if (end == FN_BTRFS_SUPER || is_meta(b) ||
+	    (fp.inode && inode_number(fp.inode) == BTRFS_TREES_INODE && end == FN_BTRFS_PARITY)) {
 		t->cause = CAUSE_METADATA;
 		if (!write) {
 			t->owner = owner_current(c, &t->how);
@@ -307,7 +333,8 @@ __noinline int classify_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u3
 	}
 	if (!fp.inode || (l->known && is_elsewhere(b, end, l, (u64)fp.inode))) {
 		if (end == FN_BTRFS_PARITY)
-			t->sub = SUB_PARITY; /* classify_stripe() says more: here there is no room on the stack for it */
+			/* classify_stripe() fills in more: there is no stack left for it here */
+			t->sub = SUB_PARITY;
 		else
 			classify_elsewhere(b, t, c, end, write);
 		return 0;
@@ -327,20 +354,24 @@ __noinline int classify_btrfs(u64 bio, struct iot_bio *t, struct task_ctx *c, u3
 	return 0;
 }
 
-/* A bio that a loop device's worker submits for its backing file. */
-static __always_inline void classify_below_loop(struct bio *b, struct iot_bio *t, const struct first_page *fp, struct task_ctx *c, bool write)
+/* Classifies a bio that a loop device's worker submits for its backing file. */
+static __always_inline void classify_below_loop(struct bio *b, struct iot_bio *t,
+						const struct first_page *fp, struct task_ctx *c,
+						bool write)
 {
 	if (!write || !fp->inode) {
 		t->cause = CAUSE_LOOPBACK;
 		t->owner = owner_current(c, &t->how);
-		if (fp->inode && is_blockdev(fp->inode) && NUMBER_AT(fp->inode, struct inode, i_rdev) == bio_dev(b))
+		if (fp->inode && is_blockdev(fp->inode) &&
+		    NUMBER_AT(fp->inode, struct inode, i_rdev) == bio_dev(b))
 			t->cause = CAUSE_METADATA;
 	} else {
 		classify_loop(b, t, fp, write);
 	}
 }
 
-static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c, bool write)
+static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct task_ctx *c,
+					bool write)
 {
 	struct first_page fp = {};
 	bool data;
@@ -348,15 +379,18 @@ static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct
 
 	if (classify_stated(b, t, end, c, write))
 		return;
-	if (is_btrfs(end) && !(c && c->behalf == BEHALF_LOOP && end != FN_BTRFS_SUPER && !is_meta(b))) {
+	if (is_btrfs(end) && !(c && c->behalf == BEHALF_LOOP && end != FN_BTRFS_SUPER &&
+			       !is_meta(b))) {
 		classify_btrfs((u64)b, t, c, end);
 		return;
 	}
 	first_page((u64)b, &fp);
 	if (is_memory(&fp, end, c))
 		fp.inode = NULL;
-	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) && held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
-		/* Nobody passed it on: a volume's own. Arrays write their bitmap from whichever thread writes, also a journal's. */
+	if (!ends_direct(end) && !(fp.inode && is_blockdev(fp.inode)) &&
+	    held_by((struct block_device *)POINTER_AT(b, struct bio, bi_bdev))) {
+		/* Not remapped: a bio of the volume itself. Arrays write their bitmap from any
+		 * thread that writes, also that of a journal. */
 		t->from = BIO_OWN;
 		if (!fp.inode) {
 			t->cause = CAUSE_METADATA;
@@ -383,7 +417,8 @@ static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct
 		return;
 	}
 	if (!fp.inode && !ends_direct(end) && is_meta(b)) {
-		/* who waits for it wants it (XFS: the log is cleared or recovered); else the file system's programs are not there */
+		/* the waiting process caused it (XFS: the log is cleared or recovered); else
+		 * programs of the file system are not attached */
 		t->cause = end == FN_END_WAIT ? CAUSE_METADATA : CAUSE_UNKNOWN;
 		t->owner = owner_current(c, &t->how);
 		if (end != FN_END_WAIT && write)
@@ -393,9 +428,11 @@ static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct
 	if (ends_direct(end) || !fp.inode) {
 		t->owner = owner_current(c, &t->how);
 		t->cause = ends_direct(end) || t->owner ? CAUSE_DIRECT : CAUSE_UNKNOWN;
-		if (write && (end == FN_END_CHAIN || end == FN_END_WAIT) && (t->owner || current_task()->flags & PF_KTHREAD) && !writes_device(c)) {
+		if (write && (end == FN_END_CHAIN || end == FN_END_WAIT) &&
+		    (t->owner || current_task()->flags & PF_KTHREAD) && !writes_device(c)) {
 			t->sub = SUB_ZEROED; /* blkdev_issue_zeroout() */
-			if (!t->owner) /* a file system that makes its structures ready (ext4lazyinit) */
+			/* a file system that initialises its structures (ext4lazyinit) */
+			if (!t->owner)
 				t->cause = CAUSE_METADATA;
 		}
 		t->file = file_direct(b, end, c);
@@ -409,7 +446,8 @@ static __always_inline void classify_rw(struct bio *b, struct iot_bio *t, struct
 	if (t->cause == CAUSE_LOOPBACK)
 		classify_loop(b, t, &fp, write);
 	else if (is_meta(b) && !is_on(fp.inode, EXT4_SUPER_MAGIC)) {
-		/* a file system that keeps its structures in an inode of its own; ext4 marks so what it has had in its journal */
+		/* a file system with its structures in an inode of its own; ext4 marks pages so
+		 * that it has had in its journal */
 		t->cause = CAUSE_METADATA;
 		t->file = 0;
 	}
@@ -429,13 +467,13 @@ static __always_inline u8 read_for(struct bio *b, const struct iot_bio *t, struc
 	return contents_for(c, (u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset);
 }
 
-/* Did its file system say what it reads that for? */
+/* True when the file system has stated the purpose of a read. */
 static __always_inline bool is_read_told(u8 sub)
 {
 	return sub == SUB_FOR_WRITE || sub >= SUB_RELOCATED;
 }
 
-/* What a struct bio is. Global: the verifier looks at it once. */
+/* Classifies a struct bio, and finds its owner. Global: verified once. */
 __noinline int bio_classify(u64 bio, struct iot_bio *t, struct task_ctx *c)
 {
 	struct bio *b = (struct bio *)bio;

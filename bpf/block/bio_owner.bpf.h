@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* bio_owner.bpf.h - what is known of bios that are under way, and the pieces of one owner and cause that their bytes are counted in; the split of a
- * journal transaction among its owners. Used by bio_walk.bpf.h.
+/* bio_owner.bpf.h - pieces: bytes of a bio with one owner and cause, which are counted together;
+ * and the division of a journal transaction's bytes among its owners. Used by bio_walk.bpf.h.
  */
-#ifndef IOT_PIECE_BPF_H
-#define IOT_PIECE_BPF_H
+#ifndef IOT_BIO_OWNER_BPF_H
+#define IOT_BIO_OWNER_BPF_H
 
 #include "bio_table.bpf.h"
 #include "event.bpf.h"
@@ -11,49 +11,57 @@
 #include "owner.bpf.h"
 #include "program_copies.bpf.h"
 
-#define MAX_SHARES 256         /* owners of transactions that one probe divides bytes among: about 100 us */
+/* owners of transactions among which one program divides bytes: about 100 us */
+#define MAX_SHARES 256
 
-/* What is divided later, by the tracer. No queue: programs that the tracer calls cannot use one before 6.2. */
+/* Pieces that the tracer divides later. No map of type queue: programs that the tracer calls cannot
+ * use one before 6.2. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
-	__type(key, u64);      /* as iot_state.late counts them */
+	__type(key, u64);      /* number, as iot_state.late counts */
 	__type(value, struct iot_late);
 } late SEC(".maps");
 
-/* A request that completed. */
+/* A completed request. */
 struct done {
 	u64 sector, bytes, size, issue_ns, dur_ns, queue_ns;
 	u32 flags, error, tid;
 };
 
-/* A look at what of a bio is dirty again (redirty.bpf.h): at block `pos` of a folio that begins at `begin`, until `end`. */
+/* A search for redirtied blocks of a bio (redirty.bpf.h): at block `pos` of a folio that begins at
+ * `begin`, until `end`. */
 struct redirty {
 	u64 inode, begin, pos, end;
-	u64 buffer, at;        /* struct buffer_head, where blocks have one, and where its block is */
-	u64 state;             /* iomap_folio_state.state, where its blocks are marked there */
-	u64 from, to;          /* bytes that are dirty, and were not told yet */
-	u32 blocks, bits;      /* of the folio; log2 of their size */
+	/* struct buffer_head, where blocks have one, and the offset of its block */
+	u64 buffer, at;
+	u64 state;             /* address of the folio's dirty bitmap, where it has one */
+	u64 from, to;          /* redirtied bytes that were not reported yet */
+	u32 blocks, bits;      /* number of blocks of the folio; log2 of their size */
 	u32 seen, pad;         /* 1: a folio was dirty */
 };
 
-/* One walk over the pages of bios; pieces of one owner and cause are put together before they are counted. */
+/* One walk over the pages of bios. Pages with the same owner and cause are joined to a piece before
+ * they are counted. */
 struct bio_walk {
-	u64 bio;               /* struct bio *: kept as a number, the verifier forgets types in callbacks */
+	/* struct bio *, as a number: the verifier loses types in callbacks */
+	u64 bio;
 	struct iot_bio tag;
-	/* the bio whose pages are looked at, and the position inside it; skip: bytes before the first that counts */
+	/* the bio whose pages are walked, and the position inside it; skip: bytes in front that do
+	 * not count */
 	u64 pages;
 	u32 idx, done, left, skip;
-	u32 by_page;           /* 1: look owners up */
-	struct {               /* pages [from, to) of an inode, whose owner was looked up */
+	u32 by_page;           /* 1: owners are looked up page by page */
+	struct {               /* pages [from, to) of an inode, with the owner that was looked up */
 		u64 inode, from, to, owner;
 		u32 how;
 	} alike;
-	/* the piece that is being put together */
+	/* the current piece */
 	struct iot_cell_key key;
 	u64 owner, off, bytes;
 	u32 file;
-	u32 cause;             /* its cause while it is counted, where the key has another for it */
+	/* its cause while it is counted, where the key has another one for it */
+	u32 cause;
 	struct iot_filesum_ref sum;
 	/* completion: the request */
 	u32 budget, ops, pieces, error;
@@ -61,28 +69,32 @@ struct bio_walk {
 	struct iot_cell_key top_key;
 	u64 top_bytes, top_owner;
 	u32 top_file, top_demanded;
-	/* queueing: what a reader has asked for, and how much of it had to be read */
+	/* queueing: the range that a reader has asked for, and the bytes of it that had to be
+	 * read */
 	u64 range_inode, range_off, range_len, missed;
-	u64 read_inode, read_from, read_to; /* of a read: the bytes of the file that it fills */
-	u32 read_torn;         /* 1: they are not one range of one file */
+	u64 read_inode, read_from, read_to; /* read: the range of the file that it fills */
+	u32 read_torn;         /* 1: it is not one range of one file */
 	u32 submitted;         /* pieces so far */
-	u64 one_owner;         /* whose the first of them is */
-	u32 one_how, differ;   /* 1: others are another's */
-	u32 task;              /* who submits, for the event */
-	u32 wanted;            /* 1: somebody who is traced dirtied the file, among others */
-	/* a piece of a journal transaction, split among its owners: the next of them, and what is left to give */
+	u64 one_owner;         /* owner of the first piece */
+	u32 one_how, differ;   /* 1: other pieces have another owner */
+	u32 task;              /* the submitter, for the event */
+	u32 wanted;            /* 1: a selected process dirtied the file, among others */
+	/* a piece of a journal transaction that is being divided: the next share, and the bytes
+	 * that are left */
 	struct {
 		u64 txn, next, total, weight, left;
 	} split;
 	struct done over;      /* completion */
-	u64 began_ns;          /* file data that are submitted: since when; 0 for others */
-	struct redirty redirty; /* what of them is dirty again by then: redirty.bpf.h */
-	u32 shares, later;     /* shares that this probe has walked; 1: the tracer asks, without limit */
+	u64 began_ns;          /* file data: time of the submission; 0: other bios */
+	struct redirty redirty; /* the search for redirtied blocks: redirty.bpf.h */
+	/* shares that this program has walked; 1: called by the tracer, without limit */
+	u32 shares, later;
 };
 
-/* Too large for the stack. One for each program that walks, on each processor: a program is never entered twice on one
- * processor (the kernel counts what it skips for that, and so do we), but its copy is (program_copies.bpf.h). */
-enum { WALK_QUEUE, WALK_COMPLETE, WALK_ISSUE, WALK_SHARE /* the tracer's calls */, WALKS };
+/* Walks are too large for the stack. There is one for each program that walks, on each processor: a
+ * program is never entered twice on one processor (the kernel skips it, and we count that), but its
+ * copy is (program_copies.bpf.h). */
+enum { WALK_QUEUE, WALK_COMPLETE, WALK_ISSUE, WALK_SHARE /* calls of the tracer */, WALKS };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOT_COPIES_MOST * WALKS);
@@ -102,13 +114,13 @@ static __always_inline struct bio_walk *bio_walk_begin(u32 n)
 	return w;
 }
 
-/* A walk as the context of bpf_loop(), which takes nothing but pointers to the stack. The functions that take a walk
- * are global: the verifier looks at each once, not at every call. */
+/* A walk as the context of bpf_loop(), which takes only pointers to the stack. Functions that take
+ * a walk are global: each is verified once, not at every call. */
 struct bio_walk_ref {
 	struct bio_walk *w;
 };
 
-/* Adds bytes to an aggregate. */
+/* Adds bytes of a piece to an aggregate. */
 static __always_inline void piece_count(struct bio_walk *w, u32 n, u64 bytes, u64 ops)
 {
 	struct iot_cell *v;
@@ -122,7 +134,7 @@ static __always_inline void piece_count(struct bio_walk *w, u32 n, u64 bytes, u6
 		lose(LOSS_CELL_BYTES);
 		return;
 	}
-	/* the tracer's call can be interrupted by those who add to the same sum */
+	/* the tracer's call can be interrupted by programs that add to the same sum */
 	__sync_fetch_and_add(&v->bytes, bytes);
 	if (w->error)
 		__sync_fetch_and_add(&v->touched, bytes);
@@ -135,13 +147,13 @@ static __always_inline void piece_count(struct bio_walk *w, u32 n, u64 bytes, u6
 	}
 }
 
-/* To that of one owner, which is in the key of the walk for that: there is no room for another on the stack. Global: the verifier looks at it
- * once. */
+/* Adds bytes to the aggregate of one owner, which is put into the walk's key: there is no stack
+ * left for another key. Global: verified once. */
 __noinline int piece_add(struct bio_walk *w, u32 proc, u64 bytes, u64 ops)
 {
 	if (!w)
 		return 0;
-	w->cause = w->key.cause; /* no register is left to keep it in, and no room on the stack of 6.1 */
+	w->cause = w->key.cause; /* no register is left for it, and no stack on 6.1 */
 	w->key.owner = proc & ~OWNER_LOOP;
 	w->key.cause = cause_of(proc, w->key.cause);
 	piece_count(w, cell_find(&w->key), bytes, ops);
@@ -158,7 +170,7 @@ static long split_share(u32 n, struct bio_walk_ref *r)
 	u64 part;
 
 	if (!s || s->place != w->split.next >> 32)
-		return 1; /* thrown out, or that and made again */
+		return 1; /* evicted, or evicted and made again */
 	w->split.next = s->next;
 	w->split.weight += s->weight;
 	part = w->bytes * s->weight / w->split.total;
@@ -194,8 +206,9 @@ __noinline int txn_defer(struct bio_walk *w)
 	return false;
 }
 
-/* Journal bytes are split by the weights of the handles; what rounding leaves goes to the largest. What shares that were thrown
- * out had is nobody's. A transaction may have thousands of owners: what would take too long here is done by the tracer. */
+/* Divides journal bytes by the weights of the handles. The rest from rounding goes to the largest
+ * share, and the bytes of evicted shares have no owner. A transaction may have thousands of owners:
+ * the tracer divides what would take too long here. */
 static __always_inline void txn_split(struct bio_walk *w)
 {
 	struct txn *x = txn_find(w->owner);
@@ -218,14 +231,16 @@ static __always_inline void txn_split(struct bio_walk *w)
 		return;
 	}
 	w->split.txn = txn_id(w->owner);
-	w->split.total = __sync_fetch_and_add(&x->total, 0); /* before the weights, which may grow meanwhile: a log is added to while it is written */
+	/* read before the weights, which may grow meanwhile: a log is added to while it is
+	 * written */
+	w->split.total = __sync_fetch_and_add(&x->total, 0);
 	w->split.next = x->shares;
 	w->split.left = w->bytes;
 	w->split.weight = 0;
 	if (w->split.next)
 		bpf_loop(TXN_SHARES, split_share, &ref, 0);
 	if (x->first && !x->shares && x->first_weight >= w->split.total) {
-		w->split.weight = w->split.total; /* it is alone, and the largest */
+		w->split.weight = w->split.total; /* the only share */
 	} else if (x->first) {
 		w->split.weight += x->first_weight;
 		part = w->bytes * x->first_weight / w->split.total;
@@ -247,16 +262,20 @@ static __always_inline void txn_split(struct bio_walk *w)
 	piece_add(w, x->top, w->split.left, w->ops);
 }
 
-/* The dirty ledger wants it whatever the filters are: somebody who is wanted may have dirtied it. */
+/* True for file data without an owner: the dirty ledger needs the event whatever the filters are,
+ * since a selected process may have dirtied it. */
 static __always_inline bool is_nobodys_data(const struct iot_cell_key *k, u32 owner)
 {
-	return cfg.events && !owner && k->kind == KIND_FS_WRITE && (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
+	return cfg.events && !owner && k->kind == KIND_FS_WRITE &&
+	       (k->cause == CAUSE_DATA || k->cause == CAUSE_DIRECT);
 }
 
-/* And this, because somebody who is wanted may have dirtied it before: it is no more his. */
+/* True for data of an excluded process that a selected process may have dirtied before: the dirty
+ * ledger needs the event, since they belong to the latter no more. */
 static __always_inline bool is_taken(const struct bio_walk *w, u32 owner)
 {
-	return cfg.events && owner == PROC_OTHER && w->by_page && w->wanted && w->key.kind == KIND_FS_WRITE && w->key.cause == CAUSE_DATA;
+	return cfg.events && owner == PROC_OTHER && w->by_page && w->wanted &&
+	       w->key.kind == KIND_FS_WRITE && w->key.cause == CAUSE_DATA;
 }
 
 static __always_inline void piece_event(struct bio_walk *w)
@@ -287,13 +306,15 @@ static __always_inline void piece_event(struct bio_walk *w)
 	event_submit(r);
 }
 
-/* File data that is submitted as other bytes, or a second time: the file's were counted once. */
+/* True for file data that is submitted as other bytes, or a second time: the bytes of the file were
+ * counted before. */
 static __always_inline bool counted_before(u8 sub)
 {
 	return sub >= SUB_COPY && sub <= SUB_COMPRESSED_COPY;
 }
 
-/* The piece as one of a file. What is submitted keeps where it was counted in the tag, unless its pages have other owners. */
+/* Counts the piece in the sums by file. Submission keeps the slot in the tag, unless the pages have
+ * other owners. */
 static __always_inline void piece_by_file(struct bio_walk *w)
 {
 	u32 proc = w->owner & ~OWNER_DATA;
@@ -301,13 +322,15 @@ static __always_inline void piece_by_file(struct bio_walk *w)
 	if (w->owner & (OWNER_TXN | OWNER_LOOP))
 		return;
 	if (w->key.kind == KIND_BLK_READ || w->key.kind == KIND_BLK_WRITE)
-		filesum_complete(&w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_BLK_WRITE, w->bytes);
+		filesum_complete(&w->sum, w->file, proc, w->key.cause,
+				 w->key.kind == KIND_BLK_WRITE, w->bytes);
 	else
-		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc, w->key.cause, w->key.kind == KIND_FS_WRITE,
+		filesum_submit(w->owner == w->tag.owner ? &w->tag.sum : &w->sum, w->file, proc,
+			       w->key.cause, w->key.kind == KIND_FS_WRITE,
 			       counted_before(w->key.sub) ? 0 : w->bytes);
 }
 
-/* Counts the piece that was put together, and begins a new one. */
+/* Counts the current piece, and begins a new one. */
 __noinline int piece_flush(struct bio_walk *w)
 {
 	if (!w || !w->bytes)
@@ -340,10 +363,13 @@ __noinline int piece_flush(struct bio_walk *w)
 	return 0;
 }
 
-/* Adds bytes of one page or folio to the piece, or flushes it first when they do not go on where it ends. */
-static __always_inline void piece_extend(struct bio_walk *w, u64 owner, u8 cause, u8 how, u64 off, u64 bytes)
+/* Adds bytes of one page or folio to the piece, or first flushes the piece when they do not follow
+ * on it. */
+static __always_inline void piece_extend(struct bio_walk *w, u64 owner, u8 cause, u8 how, u64 off,
+					 u64 bytes)
 {
-	bool follows = w->bytes && w->owner == owner && w->key.cause == cause && w->key.how == how && w->file == w->tag.file;
+	bool follows = w->bytes && w->owner == owner && w->key.cause == cause &&
+		w->key.how == how && w->file == w->tag.file;
 
 	if (follows && !w->budget)
 		follows = w->off + w->bytes == off;

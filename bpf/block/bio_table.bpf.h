@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* bio_table.bpf.h - what is known of bios that are in flight, by their address.
+/* bio_table.bpf.h - the table of bios in flight, by address.
  */
 #ifndef IOT_BIO_TABLE_BPF_H
 #define IOT_BIO_TABLE_BPF_H
@@ -9,7 +9,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_BIOS);
-	__type(key, u32);      /* place of a bio */
+	__type(key, u32);      /* index of a bio */
 	__type(value, struct iot_bio);
 } bios SEC(".maps");
 
@@ -20,7 +20,7 @@ struct {
 	__type(value, struct addr_set);
 } bio_sets SEC(".maps");
 
-/* The place of a bio, which addr_find() and addr_take() say. Global: the verifier looks at them once. */
+/* The index of a bio, as addr_find() and addr_take() return it. Global: verified once. */
 __noinline u32 bio_at(u64 bio)
 {
 	return addr_find(&bio_sets, cfg.max_bios, bio);
@@ -54,7 +54,8 @@ static __always_inline void bio_drop(u64 bio)
 	addr_drop(&bio_sets, cfg.max_bios, bio_at(bio));
 }
 
-/* A walk over the segments of a bio has done `len` bytes more of the one that it is at, which has `whole`. */
+/* Advances a walk over the segments of a bio by `len` bytes of the current segment, which has
+ * `whole`. */
 #define WALK_PAST(w, len, whole) ({ \
 	(w)->left -= len; \
 	(w)->done += len; \

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* bio_walk.bpf.h - over the pages of bios: whose each is. Used by block.bpf.c. */
-#ifndef IOT_WALK_BPF_H
-#define IOT_WALK_BPF_H
+/* bio_walk.bpf.h - walks over the pages of bios, and looks up the owner of each. Used by
+ * block.bpf.c.
+ */
+#ifndef IOT_BIO_WALK_BPF_H
+#define IOT_BIO_WALK_BPF_H
 
 #include "bio_owner.bpf.h"
 #include "folio.bpf.h"
 #include "io_parts.bpf.h"
 
-#define MAX_STEPS 32768        /* folios of one bio that are walked: btrfs asks for up to 128 MiB at once */
+/* folios of one bio that are walked: btrfs submits up to 128 MiB at once */
+#define MAX_STEPS 32768
 
-/* Bytes of [off, off + len) that the system call in progress asks for, rounded out to units of mask + 1. */
-static __always_inline u64 asked_bytes(const struct bio_walk *w, u64 inode, u64 off, u64 len, u64 mask)
+/* Bytes of [off, off + len) that the call in progress asks for, rounded out to units of mask +
+ * 1. */
+static __always_inline u64 asked_bytes(const struct bio_walk *w, u64 inode, u64 off, u64 len,
+				       u64 mask)
 {
-	u64 end = off + len, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
+	u64 end = off + len, from = w->range_off & ~mask,
+		to = (w->range_off + w->range_len + mask) & ~mask;
 
 	if (w->range_inode != inode)
-		return len; /* nobody's range: the read was demanded as a whole */
+		return len; /* the range of another file: the read was demanded as a whole */
 	if (off < from)
 		off = from;
 	if (end > to)
@@ -23,7 +29,7 @@ static __always_inline u64 asked_bytes(const struct bio_walk *w, u64 inode, u64 
 	return end > off ? end - off : 0;
 }
 
-/* Bytes from `pos` on of a file that are read. */
+/* Adds bytes of a file that are read, from `pos` on. */
 static __always_inline void bio_walk_read(struct bio_walk *w, u64 inode, u64 pos, u32 len)
 {
 	w->missed += asked_bytes(w, inode, pos, len, 0);
@@ -37,7 +43,8 @@ static __always_inline void bio_walk_read(struct bio_walk *w, u64 inode, u64 pos
 	w->read_to = pos + len;
 }
 
-/* Looks up whose a page of a file is, and how many behind it are for sure. */
+/* Looks up the owner of a page of a file, and the number of pages behind it that surely have the
+ * same owner. */
 static __always_inline void bio_walk_owner(struct bio_walk *w, struct inode *i, u64 index)
 {
 	u8 how;
@@ -59,7 +66,7 @@ static __always_inline void bio_walk_owner(struct bio_walk *w, struct inode *i, 
 		w->wanted = page_submitted(i, index);
 }
 
-/* One folio, or one or more pages of it that have the same owner, of a bio's data. */
+/* Adds one folio of a bio, or some pages of it with one owner. */
 static long bio_walk_step(u32 n, struct bio_walk_ref *ref)
 {
 	struct bio_walk *w = ref->w;
@@ -93,7 +100,8 @@ static long bio_walk_step(u32 n, struct bio_walk_ref *ref)
 	w->done += w->skip;
 	w->skip = 0;
 	at = bv.bv_offset + w->done;
-	p = (struct page *)((u64)bv.bv_page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
+	p = (struct page *)((u64)bv.bv_page + (u64)(at >> PAGE_SHIFT) *
+			    bpf_core_type_size(struct page));
 	f = page_folio(p);
 	first = ((u64)p - (u64)f) / bpf_core_type_size(struct page);
 	in_folio = (first << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
@@ -124,7 +132,8 @@ static long bio_walk_step(u32 n, struct bio_walk_ref *ref)
 	return 0;
 }
 
-/* Where the pages of a bio are that say whose its bytes are: its own, or those of the bio at the top of the volumes that passed it on. */
+/* Finds the pages that determine the owners of a bio: its own, or those of the bio at the top of
+ * the volumes that remapped it. */
 static __always_inline bool pages_find(struct bio_walk *w)
 {
 	struct bio *b = (struct bio *)w->bio;
@@ -140,7 +149,7 @@ static __always_inline bool pages_find(struct bio_walk *w)
 	}
 	t = bio_find(top);
 	if (!t || t->use != w->tag.top_use)
-		return false; /* it ended before: a mirror that writes behind */
+		return false; /* the top bio has ended: write-behind of a mirror */
 	w->pages = top;
 	w->idx = t->idx;
 	w->done = t->done;
@@ -148,7 +157,7 @@ static __always_inline bool pages_find(struct bio_walk *w)
 	return true;
 }
 
-/* One part of a write that has a list of them. */
+/* Adds one part of a write that has a list of parts. */
 static long bio_walk_part(u32 n, struct bio_walk_ref *ref)
 {
 	struct bio_walk *w = ref->w;
@@ -172,13 +181,14 @@ static long bio_walk_part(u32 n, struct bio_walk_ref *ref)
 		piece_flush(w);
 		w->key.sub = p->sub;
 	}
-	piece_extend(w, p->owner, w->tag.cause, p->owner ? HOW_TRANSACTION : HOW_NONE, w->range_off, len);
+	piece_extend(w, p->owner, w->tag.cause, p->owner ? HOW_TRANSACTION : HOW_NONE, w->range_off,
+		     len);
 	w->range_off += len;
 	w->left -= len;
 	return 0;
 }
 
-/* The parts of w->left bytes of a write, from w->tag.off on. */
+/* Adds the parts of w->left bytes of a write, from w->tag.off on. */
 static __always_inline void bio_walk_parts(struct bio_walk *w)
 {
 	struct bio_walk_ref ref = { w };
@@ -187,7 +197,7 @@ static __always_inline void bio_walk_parts(struct bio_walk *w)
 	bpf_loop(MAX_PARTS, bio_walk_part, &ref, 0);
 	if (!w->left)
 		return;
-	lose(LOSS_BIO_TABLE); /* others have taken the list */
+	lose(LOSS_BIO_TABLE); /* another write has taken the list */
 	piece_extend(w, PROC_NONE, w->tag.cause, HOW_NONE, w->range_off, w->left);
 	w->left = 0;
 }

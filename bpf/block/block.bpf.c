@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-only
 /* block.bpf.c - every device byte, with owner and cause.
  *
- * A bio is classified when it is queued, because the submitter's context is gone later; what it is stays in a tag
- * until its request completes, where bytes are counted, so that they equal /sys/block/DEV/stat. Pages of files
- * with several writers are looked up one by one, at both places. What volumes pass on inherits (stacking_map.bpf.h).
+ * A bio is classified when it is queued, because the context of the submitter is gone later. The
+ * result is kept in a tag until its request completes, where bytes are counted, so that they equal
+ * /sys/block/DEV/stat. Pages of files with several writers are looked up one by one, at both times.
+ * Bios that volumes remap inherit their tag (stacking_map.bpf.h).
  */
 #include "redirty.bpf.h"
 #include "carrier.bpf.h"
@@ -13,12 +14,13 @@
 #include "bio_class.bpf.h"
 #include "program_copies.bpf.h"
 
-#define MOST_ASKED (1ULL << 40) /* copies give a limit, often all of memory */
+#define MOST_ASKED (1ULL << 40) /* copies pass a limit, often the maximum */
 
-/* Pages that a call had read although it does not ask for them wait from now for the first that does. */
+/* Readahead begins to wait: pages that are read for a call which does not ask for them. */
 static __always_inline void readahead_begins(struct bio_walk *w, struct iot_cell_key *k, u32 size)
 {
-	u64 mask = PAGE_SIZE - 1, from = w->range_off & ~mask, to = (w->range_off + w->range_len + mask) & ~mask;
+	u64 mask = PAGE_SIZE - 1, from = w->range_off & ~mask,
+		to = (w->range_off + w->range_len + mask) & ~mask;
 
 	if (w->read_torn || w->read_to - w->read_from != size) {
 		k->kind = KIND_READAHEAD_UNKNOWN;
@@ -26,16 +28,18 @@ static __always_inline void readahead_begins(struct bio_walk *w, struct iot_cell
 			count_deep(k, 1, size - w->tag.demanded);
 		return;
 	}
-	/* what waited here was thrown out of the cache, or it would not be read again */
+	/* pages that waited here were evicted from the cache, or they would not be read again */
 	if (ra_waits(w->read_inode))
 		ra_take(w->read_inode, w->read_from, w->read_to, KIND_NONE);
 	if (w->range_inode != w->read_inode)
 		return;
-	ra_set(w->read_inode, w->read_from, from < w->read_to ? from : w->read_to, k->owner, k->dev);
+	ra_set(w->read_inode, w->read_from, from < w->read_to ? from : w->read_to, k->owner,
+	       k->dev);
 	ra_set(w->read_inode, to > w->read_from ? to : w->read_from, w->read_to, k->owner, k->dev);
 }
 
-/* Pages were looked up one by one, and are all of one owner: they are his when they complete too, whoever claims them meanwhile. */
+/* Pages were looked up one by one, and have one owner: it keeps them until completion, also when
+ * they are claimed meanwhile. */
 static __always_inline void owner_settle(struct bio_walk *w)
 {
 	if (!w->tag.many || w->tag.parts || !w->submitted || w->differ)
@@ -47,7 +51,7 @@ static __always_inline void owner_settle(struct bio_walk *w)
 	w->tag.many = 0;
 }
 
-/* File data are submitted. */
+/* Notes that file data are submitted. */
 static __always_inline void data_submitted(struct bio_walk *w, u32 size)
 {
 	struct first_page fp = {};
@@ -57,7 +61,8 @@ static __always_inline void data_submitted(struct bio_walk *w, u32 size)
 	w->began_ns = submission_begins((u64)fp.inode, (fp.index << PAGE_SHIFT) + fp.offset + size);
 }
 
-/* The data of a bio are one piece, which is put together without a look at each page: of one owner, and nobody asks which are dirty again. */
+/* Counts the data of a bio as one piece without a look at each page: it has one owner, and
+ * redirtied blocks are not searched. */
 static __always_inline bool range_at_once(struct bio_walk *w, u32 size, bool write)
 {
 	u64 inode = 0, from;
@@ -73,7 +78,7 @@ static __always_inline bool range_at_once(struct bio_walk *w, u32 size, bool wri
 	return true;
 }
 
-/* What the file system submits (layer fs): one record for each contiguous range. */
+/* Counts what a file system submits (layer fs): one record for each contiguous range. */
 __noinline int submit_record(struct bio_walk *w, u32 write)
 {
 	struct iot_cell_key miss;
@@ -92,7 +97,8 @@ __noinline int submit_record(struct bio_walk *w, u32 write)
 	w->left = size;
 	w->by_page = w->tag.many;
 	if (w->tag.parts)
-		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9; /* no read: nobody has asked */
+		/* a write: no reader has asked */
+		w->range_off = (u64)NUMBER_AT(w->bio, struct bio, bi_iter.bi_sector) << 9;
 	if (write && w->tag.cause == CAUSE_DATA && cfg.events)
 		data_submitted(w, size);
 	if (w->tag.cause == CAUSE_DATA && range_at_once(w, size, write)) {
@@ -126,7 +132,8 @@ __noinline int submit_record(struct bio_walk *w, u32 write)
 	return 0;
 }
 
-/* The bytes that are being asked for: by a fault, by a call, by the side of a copy that is read; by advice none. */
+/* Fills in the range that is demanded: by a fault, by a call, by the source side of a copy; advice
+ * demands nothing. */
 static __always_inline void asked_range(struct bio_walk *w, struct task_ctx *c, struct bio *b)
 {
 	struct first_page fp = {};
@@ -143,7 +150,7 @@ static __always_inline void asked_range(struct bio_walk *w, struct task_ctx *c, 
 	w->range_len = c->range_len < MOST_ASKED ? c->range_len : MOST_ASKED;
 }
 
-/* Queued before the run begins: it may complete inside it. */
+/* Tags a bio that is queued before the run begins: it may complete during the run. */
 static __noinline int classify_early(struct bio *b)
 {
 	struct iot_bio t = { .cause = CAUSE_BEFORE };
@@ -170,7 +177,7 @@ int PROBE(block__remap, struct bio *b, u32 dev, u64 from)
 		return 0;
 	b = UNTRUSTED(b, struct bio);
 	if (b->bi_bdev->bd_dev == dev)
-		return 0; /* a partition's bio finds its place on the disk */
+		return 0; /* the bio of a partition is mapped to its disk */
 	held_note(b->bi_bdev, dev);
 	if (cfg.dev && dev_wanted(disk_of(b->bi_bdev)))
 		on_disk_note(dev, 1);
@@ -178,7 +185,8 @@ int PROBE(block__remap, struct bio *b, u32 dev, u64 from)
 	return 0;
 }
 
-/* A write without data asks for a flush. A volume's thread asks on behalf of who asked the volume. */
+/* A write without data asks for a flush. The thread of a volume asks on behalf of the process that
+ * asked the volume. */
 static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, bool known)
 {
 	u32 volume;
@@ -188,7 +196,7 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 	if (c && c->sync_ns && !c->flush_ns)
 		c->flush_ns = bpf_ktime_get_ns();
 	if (known)
-		return 0; /* it was passed on */
+		return 0; /* it was remapped */
 	owner = owner_current(c, &how);
 	volume = owner ? 0 : held_by(b->bi_bdev);
 	if (volume)
@@ -198,7 +206,8 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 	return 0;
 }
 
-/* Was it passed on without a word? Global: there is no room on its caller's stack. */
+/* True for a bio that a volume remapped without block_bio_remap. Global: its caller has no stack
+ * left. */
 __noinline int queue_silent(u64 bio, struct bio_walk *w)
 {
 	u32 above = w ? passed_silently(bio, &w->tag) : 0;
@@ -208,7 +217,7 @@ __noinline int queue_silent(u64 bio, struct bio_walk *w)
 	return !!above;
 }
 
-/* What is it that the running thread submits, and whose? */
+/* Classifies the bio that the current thread submits. */
 static __always_inline void queue_tag(struct bio *b, struct bio_walk *w, struct task_ctx *c)
 {
 	if (c)
@@ -256,24 +265,28 @@ int PROBE(block__queue, struct bio *b)
 	w->tag.disk = disk_of(b->bi_bdev);
 	volume = is_volume(b->bi_bdev);
 	if (!volume && !dev_wanted(w->tag.disk))
-		return 0; /* what is on a volume may reach a disk that is wanted */
+		return 0; /* a bio on a volume may reach a selected disk */
 	w->bio = key;
 	if (!s->passes || !queue_silent(key, w)) {
 		c = ctx_find();
-		if (!b->bi_iter.bi_size && op_of(b->bi_opf) <= REQ_OP_FLUSH) { /* what is done to zones has no data either */
+		/* zone operations have no data either */
+		if (!b->bi_iter.bi_size && op_of(b->bi_opf) <= REQ_OP_FLUSH) {
 			queue_flush(b, c, w->tag.disk, clone);
 			return 0;
 		}
 		queue_tag(b, w, c);
 	}
-	op = op_of(b->bi_opf); /* not before: there is no room on the stack to keep it */
+	op = op_of(b->bi_opf); /* here, since the stack has no room to keep it */
 	if (b->bi_opf & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_PREFLUSH___iot))
-		flusher_set(w->tag.disk, w->tag.owner | (is_below_loop(w->tag.cause) && !(w->tag.owner & OWNER_TXN) ? OWNER_LOOP : 0));
+		flusher_set(w->tag.disk, w->tag.owner |
+			    (is_below_loop(w->tag.cause) &&
+			     !(w->tag.owner & OWNER_TXN) ? OWNER_LOOP : 0));
 	if (volume) {
 		bio_place(b, &w->tag, b->bi_iter.bi_sector);
 		bio_note(b, &w->tag);
 	}
-	if (op <= REQ_OP_WRITE && !is_below_loop(w->tag.cause) && w->tag.from == BIO_SUBMITTED && dev_wanted(w->tag.disk))
+	if (op <= REQ_OP_WRITE && !is_below_loop(w->tag.cause) && w->tag.from == BIO_SUBMITTED &&
+	    dev_wanted(w->tag.disk))
 		submit_record(w, op == REQ_OP_WRITE);
 	if (w->redirty.seen)
 		redirty_look(w);
@@ -281,8 +294,9 @@ int PROBE(block__queue, struct bio *b)
 	return 0;
 }
 
-/* The front of a bio that is too large becomes a bio of its own; the rest keeps the tag. dm cuts the front of its bios
- * off without making another of it: then the bio is the one that we know, and stands where the rest begins. */
+/* The front of a bio that is too large becomes a bio of its own; the rest keeps the tag. dm splits
+ * the front of its bios off without another bio: then the bio is the one that has the tag, and its
+ * position is where the rest begins. */
 SEC("tp_btf/block_split")
 int PROBE(block__split, struct bio *b)
 {
@@ -307,7 +321,7 @@ int PROBE(block__split, struct bio *b)
 		return 0;
 	}
 	copy = *t;
-	if (t->use) { /* on a volume, places and demands stay those of the whole */
+	if (t->use) { /* on a volume, position and demanded bytes stay those of the whole */
 		k.disk = t->disk;
 		k.sector = b->bi_iter.bi_sector + (b->bi_iter.bi_size >> SECTOR_SHIFT);
 		upper_note(&k, parent, t);
@@ -343,8 +357,8 @@ int PROBE(block__bio_end, struct request_queue *q, struct bio *b)
 
 /* ---- requests ---- */
 
-/* A request is inserted or issued: what is known of it, by then or from now on. One that is used again although nobody saw it complete did.
- * NULL: there is no room. */
+/* The entry of a request that is inserted or issued. A reused request whose completion was not
+ * traced is counted first. NULL: there is no room. */
 static __always_inline struct iot_request *request_note(struct request *rq, u32 disk)
 {
 	u64 address = number_of(rq);
@@ -389,7 +403,7 @@ int PROBE(block__insert, struct request *rq)
 	return 0;
 }
 
-/* Are all bios of a request alike? */
+/* Compares the tags of all bios of a request. */
 struct compare {
 	u64 bio;
 	struct iot_request *r;
@@ -403,8 +417,11 @@ static long compare_bio(u32 n, struct compare *c)
 	if (!c->bio || !c->same)
 		return 1;
 	t = bio_find(c->bio);
-	if (!t || (t->many && (n || !t->parts)) || (n && (first->parts || t->owner != first->owner || t->file != first->file || t->cause != first->cause ||
-				    t->how != first->how || t->sub != first->sub || t->carrier != first->carrier)))
+	if (!t || (t->many && (n || !t->parts)) ||
+	    (n && (first->parts || t->owner != first->owner || t->file != first->file ||
+		   t->cause != first->cause ||
+				    t->how != first->how || t->sub != first->sub ||
+				    t->carrier != first->carrier)))
 		c->same = 0;
 	else if (!n)
 		*first = *t;
@@ -429,7 +446,8 @@ int PROBE(block__issue, struct request *rq)
 		bpf_loop(MAX_BIOS, compare_bio, &c, 0);
 		c.r->same = c.same && !c.bio;
 	}
-	if (bpf_core_type_exists(struct loop_device) && gate_open() && d->major == LOOP_MAJOR) /* else its module is not there, nor one of them */
+	/* else the module is not loaded, and there is no loop device */
+	if (bpf_core_type_exists(struct loop_device) && gate_open() && d->major == LOOP_MAJOR)
 		loop_issue(rq, d);
 	return 0;
 }
@@ -492,7 +510,8 @@ int PROBE(block__complete, struct request *rq, int error, unsigned int bytes)
 		return 0; /* the end of a flush sequence: its flush request is counted */
 	w->key.dev = disk;
 	w->key.kind = op == REQ_OP_WRITE ? KIND_BLK_WRITE : KIND_BLK_READ;
-	w->error = d->error ? 1 : 0; /* the kernel counts the bytes of failed requests like all others */
+	/* the kernel counts the bytes of failed requests like all others */
+	w->error = d->error ? 1 : 0;
 	w->budget = bytes;
 	d->bytes = bytes;
 	bpf_loop(MAX_BIOS, complete_bio, &ref, 0);
@@ -516,7 +535,7 @@ static __always_inline void request_unseen(struct iot_request *u)
 		unseen(u, WALK_SHARE);
 }
 
-/* Called by the tracer: divides bytes of a transaction that has too many owners for a probe. */
+/* Called by the tracer: divides bytes of a transaction with too many owners for a probe. */
 SEC("syscall")
 int block__share(struct iot_late *l)
 {

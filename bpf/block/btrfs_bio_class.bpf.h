@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* btrfs_bio_class.bpf.h - what a bio of btrfs is: blocks of trees, superblocks, file data as it is in the page cache, directly, compressed, or
- * another copy of any of these. Used by block.bpf.c, which knows its types by what fs_btrfs.bpf.c says of them (btrfs_shared.bpf.h).
+/* btrfs_bio_class.bpf.h - the class of a btrfs bio: tree blocks, superblocks, file data from the
+ * page cache, direct, compressed, or another copy of any of these. Used by block.bpf.c, which has
+ * the field offsets from fs_btrfs.bpf.c (btrfs_shared.bpf.h).
  */
-#ifndef IOT_TAG_BTRFS_BPF_H
-#define IOT_TAG_BTRFS_BPF_H
+#ifndef IOT_BTRFS_BIO_CLASS_BPF_H
+#define IOT_BTRFS_BIO_CLASS_BPF_H
 
 #include "btrfs_shared.bpf.h"
 #include "io_parts.bpf.h"
@@ -19,7 +20,7 @@ struct folio___block {
 
 #define BTRFS_ROOT_TREE 1
 #define BTRFS_RELOCATED_DATA (-9ULL)
-#define SUPER_GENERATION 72    /* of the format on disk */
+#define SUPER_GENERATION 72    /* offset in the superblock on disk */
 #define SUPER_LOG_ROOT 96
 
 static __always_inline bool is_btrfs(u32 function)
@@ -27,17 +28,20 @@ static __always_inline bool is_btrfs(u32 function)
 	return function >= FN_BTRFS_BIO && function <= FN_BTRFS_PARITY;
 }
 
-/* The struct page that a bio's first byte is on. */
+/* The struct page with a bio's first byte. */
 static __always_inline u64 first_page_of(u64 bio)
 {
-	struct bio_vec *v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
+	struct bio_vec *v = (struct bio_vec *)POINTER_AT(bio, struct bio, bi_io_vec) +
+		NUMBER_AT(bio, struct bio, bi_iter.bi_idx);
 	u64 page = POINTER_AT(v, struct bio_vec, bv_page);
-	u32 at = NUMBER_AT(v, struct bio_vec, bv_offset) + NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
+	u32 at = NUMBER_AT(v, struct bio_vec, bv_offset) +
+		NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
 
 	return page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page);
 }
 
-/* A transaction's owner; where nobody has a share of it (a thread of the kernel began it), the newest of which somebody has. */
+/* A transaction as an owner; when it has no share (a kernel thread began it), the last one that
+ * has. */
 static __always_inline u64 txn_or_last(u64 txn, u64 fs)
 {
 	struct txn *x = txn_find(txn);
@@ -61,10 +65,12 @@ static __always_inline u8 owner_how(u64 owner)
 	return owner & OWNER_TXN ? HOW_TRANSACTION : owner ? HOW_EXACT : HOW_NONE;
 }
 
-/* A written superblock ends either a commit, or an fsync, which makes it refer to the log trees. */
-static __always_inline void classify_super(struct bio *b, struct iot_bio *t, struct task_ctx *c, const struct btrfs_layout *l)
+/* A superblock write ends either a commit, or an fsync(), which makes it refer to the log trees. */
+static __always_inline void classify_super(struct bio *b, struct iot_bio *t, struct task_ctx *c,
+					   const struct btrfs_layout *l)
 {
-	u64 fs = pointer_at(POINTER_AT(b, struct bio, bi_private) + l->device_fs), super = pointer_at(fs + l->fs_super);
+	u64 fs = pointer_at(POINTER_AT(b, struct bio, bi_private) + l->device_fs),
+		super = pointer_at(fs + l->fs_super);
 	u32 dev = NUMBER_AT(pointer_at(fs + l->fs_sb), struct super_block, s_dev);
 
 	t->cause = CAUSE_METADATA;
@@ -72,15 +78,16 @@ static __always_inline void classify_super(struct bio *b, struct iot_bio *t, str
 	if (pointer_at(super + SUPER_LOG_ROOT))
 		t->owner = owner_current(c, &t->how);
 	else
-		t->owner = txn_or_last(btrfs_txn(dev, pointer_at(super + SUPER_GENERATION), false), fs);
+		t->owner = txn_or_last(btrfs_txn(dev, pointer_at(super + SUPER_GENERATION), false),
+				       fs);
 	t->how = owner_how(t->owner);
 }
 
-/* Blocks of trees that are written in one bio. */
+/* Tree blocks that are written in one bio. */
 struct tree_walk {
 	u64 vec;               /* struct bio_vec */
 	u32 idx, done, left, fs_at;
-	u64 first;             /* owner of the first */
+	u64 first;             /* owner of the first block */
 	u32 differ, list;
 };
 
@@ -89,7 +96,7 @@ static __always_inline u64 block_of_page(u64 page)
 	return POINTER_AT(page_folio((struct page *)page), struct folio___block, private);
 }
 
-/* Adds bytes to the part of that owner and structure. Global: the verifier looks at its loop once. */
+/* Adds bytes to the part with this owner and structure. Global: its loop is verified once. */
 __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 {
 	struct part *p;
@@ -99,14 +106,16 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 		return 0;
 	n = at = l->n;
 	for (u64 i = 0; i < MAX_PARTS; i++) {
-		/* one branch, not three that the verifier follows: 0 when owner and structure are the same, and i < n */
-		if (!((l->part[i].owner ^ owner) | (l->part[i].sub ^ sub) | is_negative(n - 1 - i))) {
+		/* one branch, not three that the verifier follows: 0 when owner and structure are
+		 * equal, and i < n */
+		if (!((l->part[i].owner ^ owner) | (l->part[i].sub ^ sub) |
+		      is_negative(n - 1 - i))) {
 			at = i;
 			break;
 		}
 	}
 	if (at >= MAX_PARTS) {
-		lose(LOSS_TXN_SHARE); /* what is not in the list is nobody's */
+		lose(LOSS_TXN_SHARE); /* bytes that are not in the list have no owner */
 		return 0;
 	}
 	p = &l->part[INDEX(at, MAX_PARTS)];
@@ -120,10 +129,12 @@ __noinline int part_sum(struct part_list *l, u64 owner, u32 sub, u32 bytes)
 	return 0;
 }
 
-/* Adds bytes of a block to the list. Returns its owner. Global: the verifier looks at a step of the walk many times. */
+/* Adds bytes of a tree block to the list. Returns its owner. Global: the walk's step is verified
+ * several times. */
 __noinline u64 tree_block(u64 eb, u32 fs_at, u32 list, u32 bytes)
 {
-	struct part_list *l = parts_find(list); /* at first: there is little room on the stack to keep its number */
+	/* first: the stack has no room to keep the number of the list */
+	struct part_list *l = parts_find(list);
 	struct btrfs_block *k = bpf_map_lookup_elem(&btrfs_blocks, &eb);
 	u64 owner = block_owner(k, pointer_at(eb + fs_at));
 
@@ -140,7 +151,8 @@ static long tree_step(u32 n, struct tree_walk *w)
 	if (!w->left || bpf_probe_read_kernel(&bv, sizeof(bv), (struct bio_vec *)w->vec + w->idx))
 		return 1;
 	at = bv.bv_offset + w->done;
-	eb = block_of_page((u64)bv.bv_page + (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page));
+	eb = block_of_page((u64)bv.bv_page + (u64)(at >> PAGE_SHIFT) *
+			   bpf_core_type_size(struct page));
 	len = PAGE_SIZE - (at & (PAGE_SIZE - 1));
 	if (len > bv.bv_len - w->done)
 		len = bv.bv_len - w->done;
@@ -154,7 +166,8 @@ static long tree_step(u32 n, struct tree_walk *w)
 	return 0;
 }
 
-/* Several blocks: until 6.3 those that are neighbours are written together. Global, as those that are called from classify_rw(). */
+/* Several tree blocks: until 6.3 adjacent ones are written in one bio. Global, as the others that
+ * classify_rw() calls. */
 __noinline int classify_trees(u64 bio, struct iot_bio *t)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
@@ -180,7 +193,8 @@ __noinline int classify_trees(u64 bio, struct iot_bio *t)
 	return 0;
 }
 
-static __always_inline void classify_tree(struct bio *b, struct iot_bio *t, u64 page, const struct btrfs_layout *l)
+static __always_inline void classify_tree(struct bio *b, struct iot_bio *t, u64 page,
+					  const struct btrfs_layout *l)
 {
 	u64 eb = block_of_page(page);
 	struct btrfs_block *k = bpf_map_lookup_elem(&btrfs_blocks, &eb);
@@ -195,13 +209,14 @@ static __always_inline void classify_tree(struct bio *b, struct iot_bio *t, u64 
 	t->how = owner_how(t->owner);
 }
 
-/* The struct btrfs_bio that a bio is in, or that it is a copy or a part of. */
+/* The struct btrfs_bio that contains a bio, or of which the bio is a copy or a part. */
 static __always_inline u64 btrfs_bio_of(struct bio *b, u32 end, const struct btrfs_layout *l)
 {
 	u64 bio = (u64)b, whole;
 
 	if (end == FN_BTRFS_COPY)
-		bio = pointer_at(pointer_at(POINTER_AT(b, struct bio, bi_private) + l->stripe_io) + l->io_bio);
+		bio = pointer_at(pointer_at(POINTER_AT(b, struct bio, bi_private) + l->stripe_io) +
+				 l->io_bio);
 	if (!bio)
 		return 0;
 	bio -= l->bio;
@@ -209,8 +224,9 @@ static __always_inline u64 btrfs_bio_of(struct bio *b, u32 end, const struct btr
 	return whole ?: bio;
 }
 
-/* The inode that the data of a struct btrfs_bio is of, and where it begins there; 0: not known. */
-static __always_inline u64 btrfs_bio_inode(u64 bbio, u32 end, const struct btrfs_layout *l, u64 *off)
+/* The inode of the data of a struct btrfs_bio, and their offset there; 0: not known. */
+static __always_inline u64 btrfs_bio_inode(u64 bbio, u32 end, const struct btrfs_layout *l,
+					   u64 *off)
 {
 	u64 private, inode;
 
@@ -228,7 +244,8 @@ static __always_inline u64 btrfs_bio_inode(u64 bbio, u32 end, const struct btrfs
 	return pointer_at(private + l->compressed_inode);
 }
 
-/* Whose the first page of a bio is that a stripe with parity is asked to write: of a tree, of a file, or of memory. */
+/* The owner of the first page of a bio that is written to a stripe with parity: of a tree, of a
+ * file, or of memory. */
 __noinline u64 stripe_owner(u64 bio)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
@@ -241,15 +258,17 @@ __noinline u64 stripe_owner(u64 bio)
 		return PROC_NONE;
 	if (i && inode_number(i) == BTRFS_TREES_INODE) {
 		eb = block_of_page(page);
-		return block_owner(bpf_map_lookup_elem(&btrfs_blocks, &eb), pointer_at(eb + l->block_fs));
+		return block_owner(bpf_map_lookup_elem(&btrfs_blocks, &eb),
+				   pointer_at(eb + l->block_fs));
 	}
-	inode = btrfs_bio_inode(bio - l->bio, function_of(pointer_at(bio - l->bio + l->end_io)), l, &off);
+	inode = btrfs_bio_inode(bio - l->bio, function_of(pointer_at(bio - l->bio + l->end_io)), l,
+				&off);
 	if (i && (!inode || inode == (u64)i))
 		return page_owner((u64)i, NUMBER_AT(f, struct folio, index), &how);
 	return inode ? btrfs_writer(inode) : PROC_NONE;
 }
 
-/* Of blocks of trees that have several owners it is their transaction; of files nobody. */
+/* The owner of a stripe with several owners: of tree blocks their transaction; of files none. */
 static __always_inline u64 stripe_shared(u64 bio, const struct btrfs_layout *l)
 {
 	u64 eb = block_of_page(first_page_of(bio));
@@ -258,7 +277,7 @@ static __always_inline u64 stripe_shared(u64 bio, const struct btrfs_layout *l)
 	return b && !b->unknown ? txn_or_last(b->txn, pointer_at(eb + l->block_fs)) : PROC_NONE;
 }
 
-/* What a stripe is asked to write. */
+/* A walk over the bios that are written to a stripe. */
 struct stripe_walk {
 	u64 bio, owner;
 	u32 n, differ;
@@ -280,7 +299,7 @@ static long stripe_step(u32 n, struct stripe_walk *w)
 
 #define STRIPE_BIOS 1024
 
-/* The owner of all that a stripe is asked to write. */
+/* The owner of all bios that are written to a stripe. */
 static __always_inline u64 stripe_owners(u64 first)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
@@ -294,7 +313,8 @@ static __always_inline u64 stripe_owners(u64 first)
 	return w.bio ? PROC_NONE : w.owner;
 }
 
-/* Is a bio of a stripe for one of the disks that have its parity? They follow those of its data. */
+/* True when a bio of a stripe goes to a disk with its parity. Parity disks follow those with
+ * data. */
 static __always_inline bool is_parity(struct bio *b, u64 stripe, const struct btrfs_layout *l)
 {
 	u64 disks = pointer_at(stripe + l->raid_io) + l->io_stripes, device;
@@ -311,16 +331,18 @@ static __always_inline bool is_parity(struct bio *b, u64 stripe, const struct bt
 	return false;
 }
 
-/* The struct btrfs_bio of a direct write that a stripe is asked for; 0: it is of something else. */
+/* The struct btrfs_bio of a direct write to a stripe; 0: it is not direct. */
 static __always_inline u64 stripe_direct(struct bio *b, const struct btrfs_layout *l)
 {
 	u64 asked = pointer_at(POINTER_AT(b, struct bio, bi_private) + l->raid_bios);
 
-	return asked && function_of(pointer_at(asked - l->bio + l->end_io)) == FN_BTRFS_DIRECT ? asked - l->bio : 0;
+	return asked && function_of(pointer_at(asked - l->bio + l->end_io)) == FN_BTRFS_DIRECT ?
+	       asked - l->bio : 0;
 }
 
-/* What a stripe with parity reads or writes that is of no file's page: parity, direct and compressed data; for a write that does not
- * fill it, the rest of it. Scrub asks for it by a bio without bytes. */
+/* Classifies I/O of a stripe with parity that is not of a file's page: parity, direct and
+ * compressed data and, for a write that does not fill the stripe, the rest of it. Scrub passes a
+ * bio without bytes. */
 __noinline int classify_stripe(u64 bio, struct iot_bio *t, u32 write)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
@@ -339,7 +361,7 @@ __noinline int classify_stripe(u64 bio, struct iot_bio *t, u32 write)
 		return 0;
 	}
 	if (op_of(NUMBER_AT(asked, struct bio, bi_opf)) != REQ_OP_WRITE)
-		return 0; /* data that is worked out from the others */
+		return 0; /* data that are reconstructed */
 	t->owner = stripe_owners(asked);
 	t->how = owner_how(t->owner);
 	if (!write)
@@ -352,8 +374,9 @@ __noinline int classify_stripe(u64 bio, struct iot_bio *t, u32 write)
 	return 0;
 }
 
-/* File data that is not submitted from the page cache. */
-static __always_inline void classify_elsewhere(struct bio *b, struct iot_bio *t, struct task_ctx *c, u32 end, bool write)
+/* Classifies file data that are not submitted from the page cache. */
+static __always_inline void classify_elsewhere(struct bio *b, struct iot_bio *t, struct task_ctx *c,
+					       u32 end, bool write)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 	u64 bbio, inode, off;
@@ -375,7 +398,8 @@ static __always_inline void classify_elsewhere(struct bio *b, struct iot_bio *t,
 	t->file = inode ? file_number((struct inode *)inode) : 0;
 	t->cause = to == FN_BTRFS_DIRECT ? CAUSE_DIRECT : CAUSE_DATA;
 	if (!write) {
-		t->demanded = NUMBER_AT(b, struct bio, bi_iter.bi_size); /* whole extents: less cannot be read */
+		/* whole extents: less cannot be read */
+		t->demanded = NUMBER_AT(b, struct bio, bi_iter.bi_size);
 		return;
 	}
 	if (to == FN_BTRFS_DIRECT) {
@@ -386,7 +410,7 @@ static __always_inline void classify_elsewhere(struct bio *b, struct iot_bio *t,
 		t->sub = end == FN_BTRFS_COPY ? SUB_COPY : SUB_NONE;
 		return;
 	}
-	if (to != FN_BTRFS_COMPRESSED) { /* blocks that scrub writes again */
+	if (to != FN_BTRFS_COMPRESSED) { /* blocks that scrub repairs */
 		t->cause = CAUSE_METADATA;
 		t->sub = SUB_RELOCATED;
 		return;
@@ -395,13 +419,14 @@ static __always_inline void classify_elsewhere(struct bio *b, struct iot_bio *t,
 	t->owner = page_owner(inode, off >> PAGE_SHIFT, &t->how);
 }
 
-/* An inode of the file system itself: where balance puts data that it moves, and free space as it was kept before there was a tree
- * of it. */
+/* The structure of an inode of the file system itself: data that balance moves, or the free space
+ * cache of before the free space tree. */
 static __always_inline u8 own_inode_sub(u64 inode, const struct btrfs_layout *l)
 {
 	u64 tree = pointer_at(pointer_at(inode - l->vfs_inode + l->inode_root) + l->root_id);
 
-	return tree == BTRFS_RELOCATED_DATA ? SUB_RELOCATED : tree == BTRFS_ROOT_TREE ? SUB_TREE_FREE_SPACE : SUB_NONE;
+	return tree == BTRFS_RELOCATED_DATA ? SUB_RELOCATED : tree == BTRFS_ROOT_TREE ?
+	       SUB_TREE_FREE_SPACE : SUB_NONE;
 }
 
 #endif

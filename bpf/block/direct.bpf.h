@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* direct.bpf.h - the file of direct I/O: its bios hold the kiocb of the call or request that they belong to, whoever submits them. */
+/* direct.bpf.h - the file of direct I/O: its bios point to the kiocb of their call or request,
+ * whatever thread submits them.
+ */
 #ifndef IOT_DIRECT_BPF_H
 #define IOT_DIRECT_BPF_H
 
 #include "owner.bpf.h"
 
-#define DIO_IS_SYNC 2          /* blkdev_dio.flags (block/fops.c): a thread waits, and its task is in the kiocb's place */
+/* blkdev_dio.flags (block/fops.c): a thread waits, and its task is in the union with the kiocb */
+#define DIO_IS_SYNC 2
 
 static __always_inline bool ends_direct(u32 function)
 {
-	return 1ULL << (function & 63) & (1ULL << FN_END_DIRECT | 1ULL << FN_END_DEVICE | 1ULL << FN_END_DEVICE_ASYNC);
+	return 1ULL << (function & 63) &
+	       (1ULL << FN_END_DIRECT | 1ULL << FN_END_DEVICE | 1ULL << FN_END_DEVICE_ASYNC);
 }
 
-/* The open file of a bio of direct I/O, or NULL. `end`: what its bi_end_io is. */
+/* The open file of a bio of direct I/O, or NULL. `end`: the function of its bi_end_io. */
 static __always_inline struct file *direct_file(struct bio *b, u32 end)
 {
 	u64 dio = POINTER_AT(b, struct bio, bi_private), kiocb = 0;
@@ -23,7 +27,8 @@ static __always_inline struct file *direct_file(struct bio *b, u32 end)
 	} else if (bpf_core_type_exists(struct blkdev_dio)) {
 		if (end == FN_END_DEVICE_ASYNC)
 			dio = (u64)b - bpf_core_field_offset(struct blkdev_dio, bio);
-		else if (end != FN_END_DEVICE || !dio || NUMBER_AT(dio, struct blkdev_dio, flags) & DIO_IS_SYNC)
+		else if (end != FN_END_DEVICE || !dio ||
+			 NUMBER_AT(dio, struct blkdev_dio, flags) & DIO_IS_SYNC)
 			return NULL;
 		kiocb = POINTER_AT(dio, struct blkdev_dio, iocb);
 	}

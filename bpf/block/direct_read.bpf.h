@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* direct_read.bpf.h - memory that is written without a fault of who writes it: what a direct read is to. Where that is a mapped file, its pages
- * may be dirty already, and then nothing tells that they are written over. Used by block.bpf.c.
+/* direct_read.bpf.h - memory that a direct read writes, without a fault of its process. If that is
+ * a mapped file its pages may be dirty already, and no tracepoint reports that they are
+ * overwritten. Used by block.bpf.c.
  */
-#ifndef IOT_MEMORY_BPF_H
-#define IOT_MEMORY_BPF_H
+#ifndef IOT_DIRECT_READ_BPF_H
+#define IOT_DIRECT_READ_BPF_H
 
 #include "owner.bpf.h"
 #include "stacking_clone.bpf.h"
 
-#define MEMORY_PIECES 1024     /* of one bio that are looked at */
+#define MEMORY_PIECES 1024     /* pieces of one bio that are processed */
 
-/* The pieces of a bio's memory: each lies in one folio. Those that follow one another in a file are one range of it. In task_ctx.scratch. */
+/* The pieces of a bio's memory: each is in one folio. Pieces that are adjacent in a file are joined
+ * to one range. In task_ctx.scratch. */
 struct memory {
-	u64 vec, page, left;   /* the next struct bio_vec; struct page that is next in the one before, and bytes there */
+	/* the next struct bio_vec; the next struct page of the one before, and the bytes that are
+	 * left there */
+	u64 vec, page, left;
 	u64 inode, from, to;   /* the range so far; inode 0: none */
-	u32 size, done;        /* bytes of the bio that are left; of the next bio_vec, those that are not the bio's */
+	/* bytes of the bio that are left; bytes of the next bio_vec that do not belong to the
+	 * bio */
+	u32 size, done;
 	u32 proc, pad;
 };
-_Static_assert(sizeof(struct memory) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+_Static_assert(sizeof(struct memory) <= sizeof(((struct task_ctx *)0)->scratch),
+	       "task_ctx.scratch");
 
 struct memory_walk {
 	struct task_ctx *ctx;
@@ -38,7 +45,8 @@ static __always_inline u64 file_of_folio(struct folio *f)
 {
 	struct inode *i = folio_inode(f);
 
-	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG || POINTER_AT(i, struct inode, i_mapping) != POINTER_AT(f, struct folio, mapping))
+	if (!i || (inode_mode(i) & S_IFMT) != S_IFREG ||
+	    POINTER_AT(i, struct inode, i_mapping) != POINTER_AT(f, struct folio, mapping))
 		return 0;
 	return (u64)i;
 }
@@ -78,7 +86,8 @@ static long memory_piece(u32 n, struct memory_walk *w)
 	return 0;
 }
 
-/* Direct I/O reads into memory: of a mapped file, that is the process's from now, whoever had dirtied it. */
+/* A direct read into a mapped file: its process owns the pages from now on, whatever process had
+ * dirtied them. */
 static __noinline int memory_claim(u64 bio, u64 owner)
 {
 	struct memory_walk w = {};
@@ -86,7 +95,8 @@ static __noinline int memory_claim(u64 bio, u64 owner)
 
 	if (op_of(NUMBER_AT(bio, struct bio, bi_opf)) != REQ_OP_READ)
 		return 0;
-	w.ctx = !owner || owner & OWNER_TXN || current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
+	w.ctx = !owner || owner & OWNER_TXN ||
+		current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
 	if (!w.ctx)
 		return 0;
 	m = memory_of_bio(w.ctx);
@@ -94,7 +104,8 @@ static __noinline int memory_claim(u64 bio, u64 owner)
 	m->left = m->inode = m->to = 0;
 	m->size = NUMBER_AT(bio, struct bio, bi_iter.bi_size);
 	m->done = NUMBER_AT(bio, struct bio, bi_iter.bi_bvec_done);
-	m->vec = POINTER_AT(bio, struct bio, bi_io_vec) + NUMBER_AT(bio, struct bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
+	m->vec = POINTER_AT(bio, struct bio, bi_io_vec) +
+		NUMBER_AT(bio, struct bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
 	bpf_loop(MEMORY_PIECES, memory_piece, &w, 0);
 	memory_mark(m);
 	return 0;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* redirty.bpf.h - file data that are dirty again when they are submitted. The kernel takes the mark off a folio, puts it into a bio, and submits that
- * when others are in it too. Who writes into the folio meanwhile makes it dirty for the next bio, before this one is seen: so what is
- * dirty then is told behind it. Used by block.bpf.c.
+/* redirty.bpf.h - data that are redirtied between folio_clear_dirty_for_io() and submit_bio(). The
+ * kernel clears the dirty mark of a folio, adds it to a bio, and submits that when other folios are
+ * in it, too. A write to the folio meanwhile dirties it for the next bio, before this one is
+ * traced: so blocks that are dirty at submission are reported behind the bio. Used by block.bpf.c.
  */
-#ifndef IOT_AGAIN_BPF_H
-#define IOT_AGAIN_BPF_H
+#ifndef IOT_REDIRTY_BPF_H
+#define IOT_REDIRTY_BPF_H
 
 #include "btrfs_shared.bpf.h"
 #include "hooks.bpf.h"
 #include "ext4_inode.bpf.h"
 #include "bio_walk.bpf.h"
 
-/* What is dirty of a page again, and was not told yet. */
+/* Reports the redirtied part of a page that was not reported yet. */
 __noinline int redirty_report(struct bio_walk *w)
 {
 	struct dirtied d = { .how = HOW_EXACT };
 	struct redirty *a;
-	u8 how = HOW_NONE; /* before 6.2 what a global function fills has to be filled before */
+	/* before 6.2 a variable that a global function fills must be initialised */
+	u8 how = HOW_NONE;
 
 	if (!w)
 		return 0;
@@ -31,7 +33,8 @@ __noinline int redirty_report(struct bio_walk *w)
 	return 0;
 }
 
-/* Is the block at a->pos dirty? Then it is so again, for it was not when it was put into the bio. */
+/* True when the block at a->pos is dirty: it was clean when it was added to the bio, so it was
+ * redirtied. */
 static __always_inline bool is_redirtied(const struct redirty *a)
 {
 	u64 bit;
@@ -44,11 +47,12 @@ static __always_inline bool is_redirtied(const struct redirty *a)
 	return pointer_at(a->state + bit / 64 * 8) >> (bit & 63) & 1;
 }
 
-/* The next folio of the bio. */
+/* Moves on to the next folio of the bio. */
 static __always_inline void redirty_next(struct bio_walk *w)
 {
 	struct bio_vec *v = (struct bio_vec *)POINTER_AT(w->pages, struct bio, bi_io_vec) + w->idx;
-	u32 whole = NUMBER_AT(v, struct bio_vec, bv_len), at = NUMBER_AT(v, struct bio_vec, bv_offset) + w->done, len;
+	u32 whole = NUMBER_AT(v, struct bio_vec, bv_len),
+		at = NUMBER_AT(v, struct bio_vec, bv_offset) + w->done, len;
 	u64 page = POINTER_AT(v, struct bio_vec, bv_page), in_folio, inode, private;
 	struct redirty *a = &w->redirty;
 	struct folio *f;
@@ -59,7 +63,8 @@ static __always_inline void redirty_next(struct bio_walk *w)
 	}
 	page += (u64)(at >> PAGE_SHIFT) * bpf_core_type_size(struct page);
 	f = page_folio((struct page *)page);
-	in_folio = ((page - (u64)f) / bpf_core_type_size(struct page) << PAGE_SHIFT) + (at & (PAGE_SIZE - 1));
+	in_folio = ((page - (u64)f) / bpf_core_type_size(struct page) << PAGE_SHIFT) +
+		(at & (PAGE_SIZE - 1));
 	len = (folio_pages(f) << PAGE_SHIFT) - in_folio;
 	if (len > whole - w->done)
 		len = whole - w->done;
@@ -80,14 +85,15 @@ static __always_inline void redirty_next(struct bio_walk *w)
 	if (is_on((struct inode *)inode, EXT4_SUPER_MAGIC)) {
 		a->buffer = private;
 		a->at = a->begin;
-	} else if (private && is_on((struct inode *)inode, XFS_SUPER_MAGIC) && bpf_core_type_exists(struct iomap_folio_state)) {
+	} else if (private && is_on((struct inode *)inode, XFS_SUPER_MAGIC) &&
+		   bpf_core_type_exists(struct iomap_folio_state)) {
 		a->state = private + bpf_core_field_offset(struct iomap_folio_state, state);
 	} else {
 		a->state = btrfs_folio_maps((u64)f, inode, a->blocks);
 	}
 }
 
-/* One folio of a bio, or one block of such a folio. */
+/* Handles one folio of a bio, or one block of such a folio. */
 static long redirty_step(u32 n, struct bio_walk_ref *ref)
 {
 	struct bio_walk *w = ref->w;
@@ -115,7 +121,7 @@ static long redirty_step(u32 n, struct bio_walk_ref *ref)
 	return 0;
 }
 
-/* Looks at all of the bio. What goes into the journal first stays dirty until it is put in place. */
+/* Searches all of the bio. Pages of journalled data stay dirty until they are checkpointed. */
 __noinline int redirty_look(struct bio_walk *w)
 {
 	struct bio_walk_ref ref = { w };

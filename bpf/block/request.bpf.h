@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* request.bpf.h - what requests are counted as: those that complete, with the owners of their bios; those whose end nobody told; and
- * those that are in no aggregate, because the gate is closed or they are another device's already. Used by block.bpf.c.
+/* request.bpf.h - requests: the completed ones, with the owners of their bios; those whose
+ * completion was not traced; and those that are in no aggregate, because the gate is closed or
+ * another device counts them. Used by block.bpf.c.
  */
 #ifndef IOT_REQUEST_BPF_H
 #define IOT_REQUEST_BPF_H
@@ -19,7 +20,7 @@ struct {
 	__type(value, struct iot_outside);
 } outside SEC(".maps");
 
-#ifdef IOT_REDUCED /* where no value can be compared and exchanged */
+#ifdef IOT_REDUCED /* without compare-and-swap */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOT_MAX_REQUESTS);
@@ -42,7 +43,7 @@ static __always_inline void request_drop(struct iot_request *r)
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_REQUESTS);
-	__type(key, u32);      /* place of a request */
+	__type(key, u32);      /* index of a request */
 	__type(value, struct iot_request);
 } requests SEC(".maps");
 
@@ -53,7 +54,7 @@ struct {
 	__type(value, struct addr_set);
 } request_sets SEC(".maps");
 
-/* Global, like the others: the verifier looks at it once. */
+/* Global, as the others: verified once. */
 __noinline u32 request_at(u64 rq)
 {
 	return addr_find(&request_sets, cfg.max_requests, rq);
@@ -102,7 +103,8 @@ static __always_inline void silent_note(u32 volume)
 		o->silent = 1;
 }
 
-/* The kernel counts everything that is no read and no discard as written, whatever it moved. */
+/* True for operations that the kernel counts as written: all but reads and discards, whatever they
+ * move. */
 static __always_inline bool counts_as_write(u32 op)
 {
 	return op == REQ_OP_WRITE || op == REQ_OP_WRITE_ZEROES || op == REQ_OP_SECURE_ERASE;
@@ -114,7 +116,8 @@ static __always_inline void add_outside(struct iot_outside *o, u32 op, u64 bytes
 	o->last_ns = bpf_ktime_get_ns();
 }
 
-/* Bytes of a partition or a volume, whose counters are checked but which are in no aggregate. */
+/* Adds bytes of a partition or a volume, which are in no aggregate, but are checked against its
+ * counters. */
 __noinline int part_add(u32 dev, u32 op, u64 bytes)
 {
 	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(dev) : NULL;
@@ -136,7 +139,7 @@ static __always_inline u32 part_of(struct request *rq, u32 disk)
 	return dev == disk ? 0 : dev;
 }
 
-/* One bio of a request that completes. */
+/* Counts one bio of a request that completes. */
 static long complete_bio(u32 n, struct bio_walk_ref *ref)
 {
 	struct bio_walk *w = ref->w;
@@ -161,9 +164,11 @@ static long complete_bio(u32 n, struct bio_walk_ref *ref)
 		}
 	} else {
 		__builtin_memset(&w->tag, 0, sizeof(w->tag));
-		w->tag.cause = CAUSE_UNKNOWN; /* queued before the programs were attached, or the table was full */
+		/* queued before the programs were attached, or the table was full */
+		w->tag.cause = CAUSE_UNKNOWN;
 	}
-	flags = (w->over.flags & FLAG_FUA) | CELL_CARRIER(w->tag.carrier) | (w->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
+	flags = (w->over.flags & FLAG_FUA) | CELL_CARRIER(w->tag.carrier) |
+		(w->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
 	if (w->key.sub != w->tag.sub || w->key.flags != flags) {
 		piece_flush(w);
 		w->key.sub = w->tag.sub;
@@ -178,13 +183,14 @@ static long complete_bio(u32 n, struct bio_walk_ref *ref)
 		if (demanded)
 			piece_extend(w, w->tag.owner, CAUSE_DATA, w->tag.how, 0, demanded);
 		if (size > demanded)
-			piece_extend(w, w->tag.owner, CAUSE_READAHEAD, w->tag.how, 0, size - demanded);
+			piece_extend(w, w->tag.owner, CAUSE_READAHEAD, w->tag.how, 0,
+				     size - demanded);
 	} else {
 		piece_extend(w, w->tag.owner, w->tag.cause, w->tag.how, 0, size);
 	}
 	w->budget -= size;
 	if (!w->budget) {
-		w->budget = 1; /* keeps piece_flush() on the completion's side */
+		w->budget = 1; /* tells piece_flush() that this is a completion */
 		piece_flush(w);
 		w->budget = 0;
 	}
@@ -210,7 +216,8 @@ static __always_inline u32 request_flags(u32 f)
 }
 
 
-__noinline int request_event(const struct bio_walk *w, const struct iot_cell_key *k, u64 owner, u32 file,
+__noinline int request_event(const struct bio_walk *w, const struct iot_cell_key *k, u64 owner,
+			     u32 file,
 					  const struct done *d)
 {
 	u32 marked = owner_marked(owner), proc = marked & ~OWNER_LOOP;
@@ -242,7 +249,7 @@ __noinline int request_event(const struct bio_walk *w, const struct iot_cell_key
 	return 0;
 }
 
-/* A flush, a discard, or anything else that moves no bytes. */
+/* Counts a flush, a discard, or any other request that moves no bytes. */
 __noinline int complete_other(struct bio_walk *w, u32 op, u32 disk, const struct done *d, u32 error)
 {
 	u64 *flusher, owner = PROC_NONE;
@@ -254,10 +261,11 @@ __noinline int complete_other(struct bio_walk *w, u32 op, u32 disk, const struct
 	k.dev = disk;
 	k.kind = op == REQ_OP_FLUSH ? KIND_BLK_FLUSH : op == REQ_OP_WRITE_ZEROES ? KIND_BLK_ZEROES :
 		 op == REQ_OP_DISCARD ? KIND_BLK_DISCARD : KIND_BLK_OTHER;
-	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER && op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
+	k.cause = op == REQ_OP_FLUSH ? CAUSE_FLUSH : k.kind == KIND_BLK_OTHER &&
+		op != REQ_OP_SECURE_ERASE ? CAUSE_NONE :
 		  CAUSE_DISCARD;
 	if (k.cause == CAUSE_DISCARD && error)
-		k.sub = SUB_FAILED; /* its range is none that was zeroed or discarded */
+		k.sub = SUB_FAILED; /* its range was not zeroed or discarded */
 	if (op == REQ_OP_FLUSH) {
 		flusher = bpf_map_lookup_elem(&flushers, &disk);
 		if (flusher)
@@ -295,7 +303,7 @@ __noinline int queue_record(const struct iot_cell_key *top, u64 owner, u64 queue
 	return 0;
 }
 
-/* A request whose bios are not counted: they only lose their tags. */
+/* Deletes the tags of a request's bios, which are not counted. */
 struct forget {
 	u64 bio, left;
 };
@@ -319,7 +327,8 @@ static long forget_bio(u32 n, struct forget *f)
 	return 0;
 }
 
-/* Counts a request that completed without a call of block__complete. Its owners are known when all its bios had the same. */
+/* Counts a request that completed without a call of block__complete. Its owners are known when all
+ * its bios had the same. */
 __noinline int unseen(const struct iot_request *u, u32 walk)
 {
 	struct iot_outside *o;
@@ -344,13 +353,15 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	w->key.cause = CAUSE_UNKNOWN;
 	if (u->same) {
 		w->tag = u->tag;
-		w->owner = u->tag.parts && !u->tag.how ? PROC_NONE : u->tag.owner; /* there is no room to walk over them */
+		/* no stack is left to walk its parts */
+		w->owner = u->tag.parts && !u->tag.how ? PROC_NONE : u->tag.owner;
 		w->file = u->tag.file;
 		w->sum = u->tag.sum;
 		w->key.cause = u->tag.cause;
 		w->key.how = u->tag.how;
 		w->key.sub = u->tag.sub;
-		w->key.flags = CELL_CARRIER(u->tag.carrier) | (u->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
+		w->key.flags = CELL_CARRIER(u->tag.carrier) |
+			(u->tag.from == BIO_SUBMITTED ? 0 : FLAG_PASSED);
 	}
 	w->ops = w->budget = 1;
 	d = &w->over;
@@ -362,13 +373,13 @@ __noinline int unseen(const struct iot_request *u, u32 walk)
 	return 0;
 }
 
-/* The end of a flush sequence has no bytes: they completed before. Was that told? */
+/* True when the end of a flush sequence is reported, and the completion of its data was not. */
 static __always_inline bool end_without_data(const struct iot_request *u, u32 bytes)
 {
 	return u && u->issue_ns && u->bytes && !bytes;
 }
 
-/* Bytes that the kernel counts and this run does not, because the gate is closed. */
+/* Counts bytes that the kernel counts and this run does not, since the gate is closed. */
 static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 {
 	struct forget f = { .bio = POINTER_AT(rq, struct request, bio), .left = bytes };
@@ -402,16 +413,17 @@ static __always_inline u64 use_of(struct request *rq)
 	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
 }
 
-/* The block layer's own codes are not errno; 3 is BLK_STS_NOSPC, the one that tells more than EIO. */
+/* The errno of a block status. BLK_STS_NOSPC (3) is the one that tells more than EIO. */
 static __always_inline u32 error_of(int status)
 {
 	return !(u8)status ? 0 : (u8)status == 3 ? ENOSPC : EIO;
 }
 
-/* Counts a request that completed without a call of block__complete: each object in its way. */
+/* Counts a request that completed without a call of block__complete. Defined by each object. */
 static void request_unseen(struct iot_request *u);
 
-/* The kernel calls block__complete, counts the bytes, and takes them from the request, in this order. Is it between the first two? */
+/* True when block__complete ran, and the kernel has not counted the bytes yet: it calls the
+ * program, counts the bytes, and subtracts them from the request, in this order. */
 static __always_inline bool is_uncounted(struct request *rq, struct iot_request *u)
 {
 	return u->issue_ns && u->op <= REQ_OP_WRITE && u->bytes < BPF_CORE_READ(rq, __data_len);
@@ -421,7 +433,8 @@ struct sweep {
 	u32 disk, unsettled;
 };
 
-/* Called by the tracer (5.14): finds such requests of a disk that were not used again since. */
+/* Called by the tracer (5.14): finds requests of a disk whose completion was not traced, and that
+ * were not reused since. */
 static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep *s)
 {
 	u64 address = u->address;
@@ -436,7 +449,7 @@ static long sweep_one(void *map, void *key, struct iot_request *u, struct sweep 
 	if (!address || (same && BPF_CORE_READ(rq, ref.counter)))
 		return 0;
 	if (*(volatile u64 *)&u->address != address)
-		return 0; /* its end was told meanwhile */
+		return 0; /* its completion was traced meanwhile */
 	s->unsettled++;
 	request_unseen(u);
 	request_drop(u);

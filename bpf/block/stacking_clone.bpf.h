@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stacking_clone.bpf.h - bios on volumes, and how what a volume passes on finds the one that it is of: by the vectors that it shares with it, or by
- * its sector. Used by stacking_map.bpf.h.
+/* stacking_clone.bpf.h - bios on volumes (dm, md), and how a remapped bio finds the bio that it is
+ * a clone or part of: by the vectors that both share, or by its sector. Used by stacking_map.bpf.h.
  */
-#ifndef IOT_UPPER_BPF_H
-#define IOT_UPPER_BPF_H
+#ifndef IOT_STACKING_CLONE_BPF_H
+#define IOT_STACKING_CLONE_BPF_H
 
 #include "bio_table.bpf.h"
 
@@ -14,13 +14,13 @@ struct upper_key {
 	u32 disk, op;          /* with BY_VECTORS */
 };
 
-#define BY_VECTORS 0x100       /* beyond what op_of() returns */
+#define BY_VECTORS 0x100       /* larger than any result of op_of() */
 
 struct upper {
-	u64 bio, use;          /* 0: several are under way there, of different owners */
+	u64 bio, use;          /* bio 0: several bios of different owners are in flight there */
 };
 
-/* Entries are not taken out: one counts as long as its bio is in `bios`, in the same use. */
+/* Entries are not deleted: one is valid as long as its bio is in `bios`, in the same use. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -28,7 +28,8 @@ struct {
 	__type(value, struct upper);
 } uppers SEC(".maps");
 
-/* The operation of a bio or request. Zone appends are writes whose place the device chooses. */
+/* The operation of a bio or request. A zone append is a write with an offset that the device
+ * chooses. */
 static __always_inline u32 op_of(u32 flags)
 {
 	u32 op = flags & 0xff;
@@ -49,7 +50,8 @@ static __always_inline struct iot_bio *upper_live(const struct upper *u)
 	return t && t->use == u->use ? t : NULL;
 }
 
-/* A bio whose tag is `t` can be found by this sector of a volume. Two of different owners at one place: neither is. */
+/* Enters a bio with tag `t` under a sector of a volume. When two bios of different owners have the
+ * same sector, neither is found. */
 static __always_inline void upper_note(struct upper_key *k, u64 bio, const struct iot_bio *t)
 {
 	struct upper u = { bio, t->use }, *old = bpf_map_lookup_elem(&uppers, k);
@@ -57,13 +59,15 @@ static __always_inline void upper_note(struct upper_key *k, u64 bio, const struc
 
 	if (old && old->bio != bio) {
 		other = upper_live(old);
-		if (other && (other->owner != t->owner || other->cause != t->cause || other->file != t->file || other->parts != t->parts || other->many != t->many))
+		if (other && (other->owner != t->owner || other->cause != t->cause ||
+			      other->file != t->file || other->parts != t->parts ||
+			      other->many != t->many))
 			u.bio = 0;
 	}
 	bpf_map_update_elem(&uppers, k, &u, BPF_ANY);
 }
 
-/* Fills in what a bio on a volume is found and counted by. */
+/* Fills in the fields of a tag by which a bio on a volume is found and counted. */
 static __always_inline void bio_place(struct bio *b, struct iot_bio *t, u64 sector)
 {
 	t->use = bpf_ktime_get_ns();
@@ -85,10 +89,11 @@ static __always_inline void bio_note(struct bio *b, const struct iot_bio *t)
 		bpf_map_update_elem(&uppers, &k, &u, BPF_ANY);
 }
 
-/* The tag of the bio on a volume that has the vectors of b; *bio: which that is. */
+/* The tag of the bio on a volume with the vectors of b; *bio: the bio. */
 static __always_inline struct iot_bio *upper_by_vectors(struct bio *b, u32 volume, u64 *bio)
 {
-	struct upper_key k = { POINTER_AT(b, struct bio, bi_io_vec), volume, op_of(NUMBER_AT(b, struct bio, bi_opf)) | BY_VECTORS };
+	struct upper_key k = { POINTER_AT(b, struct bio, bi_io_vec), volume,
+			       op_of(NUMBER_AT(b, struct bio, bi_opf)) | BY_VECTORS };
 	struct upper *u = bpf_map_lookup_elem(&uppers, &k);
 
 	*bio = u ? u->bio : 0;
@@ -97,7 +102,8 @@ static __always_inline struct iot_bio *upper_by_vectors(struct bio *b, u32 volum
 
 #define MD_MAJOR 9
 
-/* The same, of which b is a clone or a part that is now about sector k->sector of that volume. md says 0 of what it works out itself. */
+/* The tag of the bio on a volume of which b is a clone or part, which is now for sector k->sector
+ * of that volume; *bio: the bio. md passes sector 0 for what it computes itself. */
 static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key *k, u64 *bio)
 {
 	struct iot_bio *t = upper_by_vectors(b, k->disk, bio);
@@ -112,8 +118,9 @@ static __always_inline struct iot_bio *upper_of(struct bio *b, struct upper_key 
 	return upper_live(u);
 }
 
-/* A part of the upper bio `p`, which begins at `sector` of the volume. */
-static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, u64 upper, u64 sector, u32 size)
+/* Fills in the tag of a part of the upper bio `p`, which begins at `sector` of the volume. */
+static __always_inline void inherit(struct iot_bio *t, const struct iot_bio *p, u64 upper,
+				    u64 sector, u32 size)
 {
 	u32 at = (sector - p->sector) << SECTOR_SHIFT;
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stacking_map.bpf.h - devices upon devices: a byte is submitted once, at the top, and what it is goes down with it.
+/* stacking_map.bpf.h - stacked devices: a byte is submitted once, at the top, and its class and
+ * owner are inherited downwards.
  *
- * Volumes (dm, md, the heads of multipath NVMe) pass bios on: the same, clones, or others with the data encrypted; at once, or later
- * from a thread of theirs. All but dm's arrays tell so by block_bio_remap, with the volume and the sector there. So a bio that is queued on a volume
- * is noted by its sector, and so is every sector at which a volume cuts it; what is passed on is found by it and inherits. Clones and
- * parts have the vectors of the bio that they are of, and are found by these first: a volume may pass the rest of a bio on before its
- * front (md's raid0 in 6.1), and then nobody has said where it was cut.
- * A loop device writes to the pages of a file: its owners go along to them.
+ * Volumes (dm, md, multipath NVMe) pass bios on: the same bio, clones, or others with encrypted
+ * data; at once, or later from a thread of their own. All but dm's arrays report that with
+ * block_bio_remap, with the volume and the sector there. So a bio that is queued on a volume is
+ * entered under its sector, and so is every sector at which a volume splits it; a remapped bio is
+ * looked up by its sector, and inherits. Clones and parts share the vectors of their bio, and are
+ * looked up by these first: a volume may pass on the rest of a bio before its front (md's raid0 in
+ * 6.1), before any split is reported. A loop device writes to the pages of a file, to which the
+ * owners of its writes are passed.
  */
-#ifndef IOT_STACK_BPF_H
-#define IOT_STACK_BPF_H
+#ifndef IOT_STACKING_MAP_BPF_H
+#define IOT_STACKING_MAP_BPF_H
 
 #include "device.bpf.h"
 #include "owner.bpf.h"
@@ -18,7 +21,7 @@
 #define LOOP_MAJOR 7
 #define MAX_BIOS 1024          /* bios of one request that are walked */
 
-/* Devices that a volume is made of. The tracer notes those that are there when it begins. */
+/* Member devices of volumes. The tracer enters those that exist when it starts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -26,7 +29,7 @@ struct {
 	__type(value, struct iot_held);
 } held SEC(".maps");
 
-/* Who asked last for a flush of a disk: flush requests are shared and carry no bio. */
+/* The last process that asked for a flush of a disk: flush requests are shared, and have no bio. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 256);
@@ -34,7 +37,7 @@ struct {
 	__type(value, u64);
 } flushers SEC(".maps");
 
-/* In place where it is there: another entry in its place would cost more than all else that is done for the bio. */
+/* Updates an existing entry in place: a new one would cost more than all else for the bio. */
 static __always_inline void flusher_set(u32 disk, u64 owner)
 {
 	u64 *old = bpf_map_lookup_elem(&flushers, &disk);
@@ -45,12 +48,13 @@ static __always_inline void flusher_set(u32 disk, u64 owner)
 		bpf_map_update_elem(&flushers, &disk, &owner, BPF_ANY);
 }
 
-/* Has the disk no requests of its own, so that its driver may pass bios on? */
+/* True for a disk without requests of its own, whose driver may pass bios on. */
 static __always_inline bool is_volume(struct block_device *b)
 {
 	u64 disk = POINTER_AT(b, struct block_device, bd_disk);
 
-	return POINTER_AT(POINTER_AT(disk, struct gendisk, fops), struct block_device_operations, submit_bio);
+	return POINTER_AT(POINTER_AT(disk, struct gendisk, fops), struct block_device_operations,
+			  submit_bio);
 }
 
 /* A flush of a volume becomes flushes of the devices below. */
@@ -62,7 +66,7 @@ static __always_inline void flush_passed(u32 volume, u32 disk)
 		flusher_set(disk, *owner);
 }
 
-/* `from`: the sector of volume `dev` that bio b, now for a device below, is about. */
+/* Bio b was remapped from sector `from` of volume `dev` to a device below. */
 static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 {
 	struct upper_key k = { from, dev, op_of(b->bi_opf) };
@@ -76,7 +80,8 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 		s->passes = 1;
 	t.disk = disk_of(below);
 	old = bio_find(key);
-	if (old && old->disk == dev && old->use && old->sector == from && old->size == size) { /* the very bio: it is not queued again */
+	/* the same bio: it is not queued again */
+	if (old && old->disk == dev && old->use && old->sector == from && old->size == size) {
 		old->disk = t.disk;
 		old->from = BIO_PASSED;
 		if (!dev_wanted(t.disk) && !is_volume(below))
@@ -86,11 +91,12 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	if (!size)
 		flush_passed(dev, t.disk);
 	if (size && is_stripe(b))
-		return; /* looked at when it is queued on the member */
+		return; /* handled when it is queued on the member */
 	p = size ? upper_of(b, &k, &upper) : NULL;
 	if (p) {
 		inherit(&t, p, upper, from, size);
-		if (from + (size >> SECTOR_SHIFT) < p->sector + (p->size >> SECTOR_SHIFT)) { /* it was cut: the rest comes later */
+		/* it was split: the rest comes later */
+		if (from + (size >> SECTOR_SHIFT) < p->sector + (p->size >> SECTOR_SHIFT)) {
 			k.sector = from + (size >> SECTOR_SHIFT);
 			upper_note(&k, upper, p);
 		}
@@ -98,7 +104,8 @@ static __always_inline void bio_passed(struct bio *b, u32 dev, u64 from)
 	if (!dev_wanted(t.disk) && !is_volume(below))
 		return;
 	if (is_volume(below)) {
-		bio_place(b, &t, b->bi_iter.bi_sector + (below->bd_dev != t.disk ? below->bd_start_sect : 0));
+		bio_place(b, &t, b->bi_iter.bi_sector +
+			  (below->bd_dev != t.disk ? below->bd_start_sect : 0));
 		bio_note(b, &t);
 	}
 	bio_put(key, &t);
@@ -115,7 +122,7 @@ static __always_inline void held_note(struct block_device *b, u32 volume)
 		bpf_map_update_elem(&held, &dev, &h, BPF_ANY);
 }
 
-/* The volume that a device is part of; 0: none, or no more. */
+/* The volume that a device belongs to; 0: none, or no longer. */
 static __always_inline u32 held_by(struct block_device *b)
 {
 	u32 dev = NUMBER_AT(b, struct block_device, bd_dev);
@@ -130,7 +137,7 @@ static __always_inline u32 held_by(struct block_device *b)
 	return h->holder == holder ? h->volume : 0;
 }
 
-/* From one place in the vectors of a bio to another. */
+/* The distance from one position in the vectors of a bio to another. */
 struct distance {
 	u64 vec;               /* struct bio_vec */
 	u32 idx, to, bytes;
@@ -147,7 +154,8 @@ static long distance_step(u32 n, struct distance *d)
 
 #define MAX_VECTORS 256        /* BIO_MAX_VECS */
 
-/* Fills in the tag of a bio that has the vectors of one on a volume, or begins further on in them. Returns 1, or 0: it has those of none. */
+/* Fills in the tag of a bio that has the vectors of a bio on a volume, or begins further on in
+ * them. Returns 0 when it has not. */
 __noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 volume)
 {
 	struct bio *b = (struct bio *)bio;
@@ -163,12 +171,14 @@ __noinline int vectors_passed(u64 bio, struct iot_bio *t, u32 volume)
 	d.bytes += NUMBER_AT(b, struct bio, bi_iter.bi_bvec_done) - p->done;
 	if (d.bytes >= p->size)
 		return 0;
-	inherit(t, p, upper, p->sector + (d.bytes >> SECTOR_SHIFT), NUMBER_AT(b, struct bio, bi_iter.bi_size));
+	inherit(t, p, upper, p->sector + (d.bytes >> SECTOR_SHIFT),
+		NUMBER_AT(b, struct bio, bi_iter.bi_size));
 	return 1;
 }
 
-/* Arrays of dm (LVM's raid1, raid5, ...) do not tell what they pass on. What is queued on a member is a page of a stripe, or of the bio that
- * has its vectors: its tag is filled in. Returns the volume; 0: it is not. Global: the verifier looks at it once. */
+/* Arrays of dm (LVM's raid1, raid5, ...) do not report remapped bios. A bio on a member is a page
+ * of a stripe, or shares the vectors of a bio on the volume: its tag is filled in. Returns the
+ * volume; 0: it is neither. Global: verified once. */
 __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 {
 	struct bio *b = (struct bio *)bio;
@@ -188,7 +198,8 @@ __noinline u32 passed_silently(u64 bio, struct iot_bio *t)
 
 /* ---- loop devices ---- */
 
-/* A write to a loop device is about to become a write to its backing file: its owner goes along, page by page. */
+/* A write to a loop device is about to become a write to its backing file: its owner is passed on,
+ * page by page. */
 struct loop_walk {
 	u64 bio, space;        /* page_space() of the backing file */
 	u64 offset;
@@ -240,7 +251,7 @@ static long loop_bio(u32 n, struct loop_walk *w)
 	return 0;
 }
 
-/* The process that asked for a request on a loop device: for the first of its bios. */
+/* The process that asked for a request on a loop device: the owner of its first bio. */
 static __always_inline u32 loop_asker(u64 bio)
 {
 	struct iot_bio *t = bio_find(bio);
@@ -248,10 +259,12 @@ static __always_inline u32 loop_asker(u64 bio)
 	return owner_top(t ? t->owner : PROC_NONE);
 }
 
-/* Is the file of a loop device, an inode, on the disk of --dev? btrfs is known by its number. */
+/* True when the backing file of a loop device is on the disk of --dev. btrfs is known by its device
+ * number. */
 static __always_inline bool loop_on_disk(struct inode *backing)
 {
-	u64 bdev = backing ? POINTER_AT(POINTER_AT(backing, struct inode, i_sb), struct super_block, s_bdev) : 0;
+	u64 bdev = backing ? POINTER_AT(POINTER_AT(backing, struct inode, i_sb), struct super_block,
+					s_bdev) : 0;
 
 	return backing && dev_wanted(bdev ? disk_at(bdev) : inode_dev(backing));
 }
@@ -265,7 +278,7 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 
 	if (cfg.dev)
 		on_disk_note(d->part0->bd_dev, loop_on_disk(backing));
-	if (!backing || is_on(backing, TMPFS_MAGIC)) /* whose pages are written to no device */
+	if (!backing || is_on(backing, TMPFS_MAGIC)) /* its pages are written to no device */
 		return;
 	w.space = page_space(backing);
 	w.offset = BPF_CORE_READ(lo, lo_offset);
@@ -274,7 +287,7 @@ static __always_inline void loop_issue(struct request *rq, struct gendisk *d)
 		v = writer_make(backing, PROC_NONE, 1);
 	if (v) {
 		v->loop = 1;
-		if (w.bio) /* a flush has what was changed before written, and changes nothing itself */
+		if (w.bio) /* a flush changes nothing itself */
 			v->recent = loop_asker(w.bio) | OWNER_LOOP;
 	}
 	if ((rq->cmd_flags & 0xff) == REQ_OP_WRITE)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stacking_stripe.bpf.h - what an array with parity (md's raid4, raid5 and raid6) passes on: pages of its own, one by one, in the order of its members.
- * Each is in a struct stripe_head, which holds for each member the bios that it was asked for, until all of it is written.
+/* stacking_stripe.bpf.h - bios of an array with parity (md's raid4, raid5 and raid6): pages of its
+ * own, one by one, in the order of its members. Each page is in a struct stripe_head, which has for
+ * each member the bios that were asked of it, until all of it is written.
  */
-#ifndef IOT_STRIPE_BPF_H
-#define IOT_STRIPE_BPF_H
+#ifndef IOT_STACKING_STRIPE_BPF_H
+#define IOT_STACKING_STRIPE_BPF_H
 
 #include "owner.bpf.h"
 #include "stacking_clone.bpf.h"
 
-/* Written by the tracer, when the module is there. */
+/* Written by the tracer, when the module is loaded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -24,32 +25,34 @@ static __always_inline struct iot_stripe_layout *stripe_layout_of(void)
 	return l && l->member_size ? l : NULL;
 }
 
-/* Is b a page of a stripe, for one of its members? */
+/* True when b is a page of a stripe, for one of its members. */
 static __always_inline bool is_stripe(struct bio *b)
 {
 	return stripe_layout_of() && function_of(POINTER_AT(b, struct bio, bi_end_io)) == FN_STRIPE;
 }
 
-/* What the members of a stripe are asked for. */
+/* A walk over the bios that were asked of the members of a stripe. */
 struct stripe_asked {
-	u64 member, bio;       /* the next struct r5dev and, if not 0, the next bio of the one before it */
-	u64 owner;             /* of all of them, unless they differ */
+	/* the next struct r5dev; if not 0, the next bio of the one before it */
+	u64 member, bio;
+	u64 owner;             /* owner of all bios, unless they differ */
 	u32 left, member_size; /* members */
 	u32 volume, n, differ, write;
 };
 
-/* The first bio that a member is asked for, to write or else to read; 0 none. Global, as the next: the verifier looks at a step of the walk
- * several times. */
+/* The first bio that was asked of a member, to write or else to read; 0: none. Global, as the next:
+ * the walk's step is verified several times. */
 __noinline u64 member_asked(u64 member)
 {
 	struct iot_stripe_layout *l = stripe_layout_of();
 
 	if (!l)
 		return 0;
-	return pointer_at(member + l->written) ?: pointer_at(member + l->to_write) ?: pointer_at(member + l->to_read);
+	return pointer_at(member + l->written) ?: pointer_at(member + l->to_write) ?:
+	       pointer_at(member + l->to_read);
 }
 
-/* Whose a bio on a volume is, or one with its vectors; PROC_NONE: not known, or several's. */
+/* The owner of a bio on a volume, or of one with its vectors; PROC_NONE: not known, or several. */
 __noinline u64 asked_owner(u64 bio, u32 volume)
 {
 	u64 upper;
@@ -82,7 +85,7 @@ static long asked_step(u32 n, struct stripe_asked *a)
 	return 0;
 }
 
-#define STRIPE_STEPS 256       /* members, and what they are asked for */
+#define STRIPE_STEPS 256       /* members, and bios that were asked of them */
 
 static __always_inline void owner_of_asked(struct iot_bio *t, struct stripe_asked *a)
 {
@@ -92,14 +95,16 @@ static __always_inline void owner_of_asked(struct iot_bio *t, struct stripe_aske
 	t->how = t->owner & OWNER_TXN ? HOW_TRANSACTION : t->owner ? HOW_EXACT : HOW_NONE;
 }
 
-/* Fills in the tag of a page of a stripe: what was asked for is what it is of; parity, and what is read to work it out, belongs to whoever
- * asked for all else of the stripe. Global: the verifier looks at it once. */
+/* Fills in the tag of a page of a stripe: that of the bio that was asked for it. Parity, and
+ * reads to compute it, are charged to the writer of all other data of the stripe. Global:
+ * verified once. */
 __noinline int stripe_passed(u64 bio, struct iot_bio *t, u32 volume)
 {
 	struct iot_stripe_layout *l = stripe_layout_of();
 	u64 stripe = POINTER_AT(bio, struct bio, bi_private), at, asked, from, upper = 0;
 	bool write = op_of(NUMBER_AT(bio, struct bio, bi_opf)) != REQ_OP_READ;
-	struct stripe_asked a = { .volume = volume, .bio = some_zero(), .n = some_zero(), .differ = some_zero(), .write = some_zero() };
+	struct stripe_asked a = { .volume = volume, .bio = some_zero(), .n = some_zero(),
+				  .differ = some_zero(), .write = some_zero() };
 	struct iot_bio *p;
 
 	if (!t || !l)
@@ -122,10 +127,11 @@ __noinline int stripe_passed(u64 bio, struct iot_bio *t, u32 volume)
 	p = upper_by_vectors((struct bio *)asked, volume, &upper);
 	if (!p)
 		return 0;
-	inherit(t, p, upper, from > p->sector ? from : p->sector, NUMBER_AT(bio, struct bio, bi_iter.bi_size));
+	inherit(t, p, upper, from > p->sector ? from : p->sector,
+		NUMBER_AT(bio, struct bio, bi_iter.bi_size));
 	if (!POINTER_AT(asked, struct bio, bi_next))
 		return 0;
-	a.left = 0; /* smaller than a page, and there are several */
+	a.left = 0; /* several bios, smaller than a page */
 	a.bio = asked;
 	owner_of_asked(t, &a);
 	return 0;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* swap.bpf.h - whose memory goes to swap. Who runs then is kswapd, or whoever needs memory; who filled the page is known by its areas: an
- * anonymous folio points to its struct anon_vma, that has a tree of the areas of memory which may map the folio (mm/rmap.c), and of these
- * areas those whose own anon_vma it is are of who filled it. The others are of children that have had a copy since a fork. Used by
- * bio_class.bpf.h.
+/* swap.bpf.h - the owner of memory that is swapped out. The submitter is kswapd, or a process that
+ * reclaims; the owner is known by the memory areas: an anonymous folio points to its struct
+ * anon_vma, which has a tree of the areas that may map the folio (mm/rmap.c). Areas whose own
+ * anon_vma it is belong to the process that filled the folio, the others to children that got a
+ * copy by fork(). Used by bio_class.bpf.h.
  */
 #ifndef IOT_SWAP_BPF_H
 #define IOT_SWAP_BPF_H
 
 #include "owner.bpf.h"
 
-#define MAPPING_ANON 1UL       /* of MAPPING_FLAGS */
-#define AREAS_MAX 256          /* steps from one area of the tree to the next: two each */
+#define MAPPING_ANON 1UL       /* one of MAPPING_FLAGS */
+#define AREAS_MAX 256          /* steps through the tree: two for each area */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct rb_node___links {
-	unsigned long __rb_parent_color; /* the parent's address; its low bits are a colour */
+	unsigned long __rb_parent_color; /* the parent's address; its low bits are the colour */
 	struct rb_node *rb_right, *rb_left;
 };
 
@@ -33,21 +34,22 @@ struct vm_area_struct___anon {
 };
 
 struct mm_struct___owner {
-	struct task_struct *owner; /* where the memory controller is built in */
+	struct task_struct *owner; /* with CONFIG_MEMCG */
 };
 
 #pragma clang attribute pop
 
-/* A walk through that tree: where it is, where it came from, and whose memory it has found. */
+/* A walk through that tree: the current node, the one before, and the process that was found. */
 struct anon_walk {
 	u64 anon, node, from;
-	u64 mm;                /* struct mm_struct; of the last area, until the one that tells is found */
-	u32 many, found;       /* 1: areas of several processes; the area that tells */
+	u64 mm;                /* struct mm_struct of the last area, until the owner's is found */
+	u32 many, found;       /* 1: areas of several processes; 1: the owner's area was found */
 };
 
 static __always_inline void memory_look(struct anon_walk *w)
 {
-	u64 area = POINTER_AT(w->node - bpf_core_field_offset(struct anon_vma_chain, rb), struct anon_vma_chain, vma), mm;
+	u64 area = POINTER_AT(w->node - bpf_core_field_offset(struct anon_vma_chain, rb),
+			      struct anon_vma_chain, vma), mm;
 
 	if (!area)
 		return;
@@ -69,7 +71,7 @@ static long memory_step(u32 n, struct anon_walk *w)
 	right = POINTER_AT(w->node, struct rb_node___links, rb_right);
 	above = POINTER_AT(w->node, struct rb_node___links, __rb_parent_color) & ~3UL;
 	next = above;
-	if (w->from == above) { /* from above: this area is a new one */
+	if (w->from == above) { /* from above: this area was not visited yet */
 		memory_look(w);
 		if (w->found)
 			return 1;
@@ -82,8 +84,8 @@ static long memory_step(u32 n, struct anon_walk *w)
 	return 0;
 }
 
-/* The process that filled an anonymous folio, as an owner; PROC_NONE: not known, it has ended, or the memory is shared (tmpfs, System V).
- * Global: the verifier looks at it once. */
+/* The process that filled an anonymous folio, as an owner; PROC_NONE: not known, it has ended, or
+ * the memory is shared (tmpfs, System V). Global: verified once. */
 __noinline u32 memory_owner(u64 folio)
 {
 	u64 mapping = POINTER_AT(folio, struct folio, mapping), task, leader;
@@ -91,7 +93,8 @@ __noinline u32 memory_owner(u64 folio)
 	struct anon_walk w = {};
 	struct iot_proc *p;
 
-	if ((mapping & MAPPING_FLAGS) != MAPPING_ANON || !bpf_core_field_exists(struct mm_struct___owner, owner))
+	if ((mapping & MAPPING_FLAGS) != MAPPING_ANON ||
+	    !bpf_core_field_exists(struct mm_struct___owner, owner))
 		return PROC_NONE;
 	w.anon = mapping & ~MAPPING_FLAGS;
 	w.node = POINTER_AT(w.anon, struct anon_vma, rb_root.rb_root.rb_node);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* aio.bpf.h - libaio: requests from io_submit to their events. The records are those of system calls.
+/* aio.bpf.h - libaio: requests from io_submit() to their events. Their records are those of system
+ * calls.
  *
- * Events are in a ring in user memory, and whoever takes them may do so without a call (libaio, fio). So the ring is read, from
- * where it was read last to where the kernel is, whenever a call on it returns, and where its threads return from other calls that
- * the run is told of. No event is overwritten unseen by that: no more requests are under way than the ring holds, and only io_submit
- * begins one. A page of the ring that nobody touched in user space cannot be read; what was on it came by io_getevents then.
+ * Events are in a ring in user memory, and user space may take them without a call (libaio, fio).
+ * So the ring is read from the last position to the kernel's tail, when a call on it returns, and
+ * when its threads return from other calls that are traced. No event is overwritten before it is
+ * read: no more requests are in flight than the ring holds, and only io_submit() begins one. A page
+ * of the ring that user space has not touched is not readable; then its events came through
+ * io_getevents().
  *
- * A request can be over before io_submit returns, and its event may have been taken by another thread. Such an event comes
- * `early`: it waits for the io_submit that took its control block.
+ * A request can complete before io_submit() returns, and another thread may have taken its event.
+ * Such an event is `early`: it waits for the io_submit() that took its control block.
  */
 #ifndef IOT_AIO_BPF_H
 #define IOT_AIO_BPF_H
@@ -16,9 +19,10 @@
 #include "ext4_inode.bpf.h"
 #include "op.bpf.h"
 
-#define AIO_STEPS (REDUCED ? 128 : 4096) /* control blocks or events that one call is followed for */
+/* control blocks or events that are processed for one call */
+#define AIO_STEPS (REDUCED ? 128 : 4096)
 
-/* What a call of libaio needs: too large for the stack, so it lies with the thread. */
+/* Scratch memory of a libaio call, in the context of the thread: too large for the stack. */
 struct aio_scratch {
 	struct aio_walk w;
 	struct aio new;
@@ -30,7 +34,8 @@ struct aio_scratch {
 };
 _Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
 _Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
-_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+_Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch),
+	       "task_ctx.scratch");
 
 static __always_inline struct aio_scratch *scratch_of(struct task_ctx *c)
 {
@@ -46,8 +51,9 @@ static __always_inline struct aio_walk *aio_begin(struct task_ctx *c)
 	return w;
 }
 
-/* What turned dirty beside a request that is over. Of several that one call submits the first to end has all of that: where another failed
- * it may have made pages dirty too. */
+/* Reports what a finished request dirtied outside the range that it wrote. Of several requests of
+ * one call, the first to complete gets all of that: where another one failed, it may have dirtied
+ * pages, too. */
 static __always_inline void aio_beside(struct task_ctx *c, const struct aio *a, const struct op *o)
 {
 	u64 from, begun;
@@ -56,14 +62,16 @@ static __always_inline void aio_beside(struct task_ctx *c, const struct aio *a, 
 		fresh_before(c, wrote_by(c, o, a->proc), a->size);
 		return;
 	}
-	if (o->ret >= 0 || a->type != SUB_FT_REG || is_off_disk(a->type, a->dev) || inode_number((struct inode *)a->host) != a->ino)
+	if (o->ret >= 0 || a->type != SUB_FT_REG || is_off_disk(a->type, a->dev) ||
+	    inode_number((struct inode *)a->host) != a->ino)
 		return;
 	from = a->flags & FLAG_APPEND ? NUMBER_AT(a->host, struct inode, i_size) : a->offset;
 	begun = from & -(u64)(a->block ?: PAGE_SIZE);
-	dirty_event((struct inode *)a->host, begun, 0, from - begun + (a->size ?: PAGE_SIZE), a->proc, HOW_EXACT, a->ts_ns);
+	dirty_event((struct inode *)a->host, begun, 0, from - begun + (a->size ?: PAGE_SIZE),
+		    a->proc, HOW_EXACT, a->ts_ns);
 }
 
-/* One request is over. */
+/* A request is complete. */
 __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -73,7 +81,7 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 		return 0;
 	o = &scratch_of(c)->op;
 	__builtin_memset(o, 0, sizeof(*o));
-	c->seen_inode = 0; /* the context's file is replaced by the request's */
+	c->seen_inode = 0; /* the context's file is replaced by that of the request */
 	c->seen_dev = a->dev;
 	c->seen_file = a->file;
 	c->seen_type = a->type;
@@ -87,30 +95,35 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 	o->flags = res > 0 || !a->direct ? a->flags : a->flags | FLAG_DIRECT;
 	o->tid = a->tid;
 	o->kind = a->kind;
-	o->write = a->kind == KIND_AIO_WRITE ? MOVES_TO_FILE : a->kind == KIND_AIO_READ ? MOVES_FROM_FILE : MOVES_NOTHING;
+	o->write = a->kind == KIND_AIO_WRITE ? MOVES_TO_FILE : a->kind == KIND_AIO_READ ?
+		MOVES_FROM_FILE : MOVES_NOTHING;
 	if (a->copied_ns > a->ts_ns)
 		o->queue_ns = a->copied_ns - a->ts_ns;
 	if (o->write == MOVES_TO_FILE && a->flags & FLAG_APPEND && res > 0 && a->host) {
 		struct aio_walk *w = &scratch_of(c)->w;
 
-		o->offset = (w->taken && w->append_host == a->host ? w->append_at : NUMBER_AT(a->host, struct inode, i_size)) - res;
+		o->offset = (w->taken && w->append_host == a->host ? w->append_at :
+			     NUMBER_AT(a->host, struct inode, i_size)) - res;
 		w->append_host = a->host;
 		w->append_at = o->offset;
 	}
 	op_record(c, o, a->proc);
 	if (!is_off_disk(a->type, a->dev))
-		filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 && o->write != MOVES_NOTHING ? res : 0, o->flags);
+		filesum_async(a->comm, a->file, a->type, a->proc, o->kind, o->write, res > 0 &&
+			      o->write != MOVES_NOTHING ? res : 0, o->flags);
 	if (REDUCED)
 		return 0;
-	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) && is_storage(a->type) &&
+	if (o->write == MOVES_TO_FILE && res > 0 && !(a->flags & FLAG_DIRECT) &&
+	    is_storage(a->type) &&
 	    inode_number((struct inode *)a->host) == a->ino)
-		wrote_data(a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->block, a->proc);
+		wrote_data(a->host, a->type == SUB_FT_BLK ? a->file : 0, o->offset, res, a->block,
+			   a->proc);
 	if (o->write == MOVES_TO_FILE && a->host)
 		aio_beside(c, a, o);
 	return 0;
 }
 
-/* An event of the ring, or of a caller's buffer. */
+/* Processes an event of the ring, or of a caller's buffer. */
 static __always_inline void aio_event(struct task_ctx *c, u64 iocb, s64 res, bool keep)
 {
 	struct aio_walk *w = &scratch_of(c)->w;
@@ -140,7 +153,9 @@ static long aio_ring_one(u32 n, struct aio_ref *r)
 
 	if (w->next == w->tail)
 		return 1;
-	if (bpf_probe_read_user(&w->event, sizeof(w->event), (void *)(w->ring + AIO_RING_HEADER + (u64)w->next * sizeof(w->event)))) {
+	if (bpf_probe_read_user(&w->event, sizeof(w->event),
+				(void *)(w->ring + AIO_RING_HEADER + (u64)w->next *
+					 sizeof(w->event)))) {
 		w->unread = 1;
 		return 1;
 	}
@@ -157,7 +172,8 @@ __by_numbers int aio_ring_round(u32 n)
 {
 	struct aio_ref r = { ctx_find() };
 
-	asm volatile("" : : "r"(n)); /* else the compiler passes none, and the verifier misses it */
+	/* else the compiler passes no argument, and the verifier misses it */
+	asm volatile("" : : "r"(n));
 	return r.c ? aio_ring_one(n, &r) : 1;
 }
 #define AIO_LOOP(n, body, ref) LOOP(AIO_STEPS, n, body##_round(__round))
@@ -170,7 +186,8 @@ static __always_inline u32 ring_distance(u32 from, u32 to, u32 nr)
 	return to >= from ? to - from : to + nr - from;
 }
 
-/* The kernel's side of a ring of the current process. False: there is none at that address. */
+/* Fills in the kernel's state of a ring of the current process. False: there is no ring at that
+ * address. */
 static __noinline int aio_ring_find(struct aio_walk *w)
 {
 	struct user_aio_ring h;
@@ -182,18 +199,19 @@ static __noinline int aio_ring_find(struct aio_walk *w)
 	table = mm ? POINTER_AT(mm, struct mm_struct, ioctx_table) : 0;
 	if (!table || h.id >= NUMBER_AT(table, struct kioctx_table, nr))
 		return 0;
-	w->context = pointer_at(table + bpf_core_field_offset(struct kioctx_table, table) + (u64)h.id * sizeof(u64));
+	w->context = pointer_at(table + bpf_core_field_offset(struct kioctx_table, table) +
+				(u64)h.id * sizeof(u64));
 	if (!w->context || NUMBER_AT(w->context, struct kioctx, user_id) != w->ring)
 		return 0;
 	w->nr = NUMBER_AT(w->context, struct kioctx, nr_events);
 	w->tail = NUMBER_AT(w->context, struct kioctx, tail);
-	w->head = h.head; /* the caller's word: it can harm nobody else */
+	w->head = h.head; /* user memory: a wrong value harms only its process */
 	if (!w->nr || w->head >= w->nr || w->tail >= w->nr)
 		return 0;
 	return 1;
 }
 
-/* Reads what is new in a ring. */
+/* Reads the new events of a ring. */
 static __always_inline int aio_ring_read(struct task_ctx *c)
 {
 	struct aio_ring_state *s, *new;
@@ -211,7 +229,8 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 	k->pid = w->pid;
 	k->pad = 0;
 	s = bpf_map_lookup_elem(&aio_rings, k);
-	if (!s || s->context != w->context) { /* the first look: what was taken before is of no request that is known */
+	/* the first read: events that were taken before are of no known request */
+	if (!s || s->context != w->context) {
 		new = &scratch_of(c)->state;
 		__builtin_memset(new, 0, sizeof(*new));
 		new->context = w->context;
@@ -224,8 +243,9 @@ static __always_inline int aio_ring_read(struct task_ctx *c)
 	w->next = s->next;
 	w->number = w->number_before = s->number;
 	AIO_LOOP(AIO_STEPS, aio_ring, &ref);
-	if (w->unread && ring_distance(w->next, w->tail, w->nr) >= ring_distance(w->head, w->tail, w->nr)) {
-		w->unread = ring_distance(w->next, w->head, w->nr); /* those were taken, by calls */
+	if (w->unread && ring_distance(w->next, w->tail, w->nr) >=
+	    ring_distance(w->head, w->tail, w->nr)) {
+		w->unread = ring_distance(w->next, w->head, w->nr); /* calls took those */
 		w->number += w->unread;
 		w->next = w->head;
 	} else {
@@ -245,8 +265,9 @@ __by_numbers int aio_ring_looked(void)
 #define aio_ring_read(c) aio_ring_looked()
 #endif
 
-/* A write that was written through became dirty behind the requests before it, which may have had the same page written back. One that
- * is told here went through the page cache, also with O_DIRECT. */
+/* The time at which a request with O_SYNC or the like dirtied its pages: behind the requests before
+ * it, which may have had the same page written back. A request with such a time went through the
+ * page cache, also with O_DIRECT. */
 static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 address)
 {
 	struct aio_time_key *k = &scratch_of(c)->time;
@@ -258,7 +279,7 @@ static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 addr
 	at = bpf_map_lookup_elem(&aio_times, k);
 	if (!at)
 		return;
-	if (*at >= scratch_of(c)->w.since_ns) { /* else of an earlier request there */
+	if (*at >= scratch_of(c)->w.since_ns) { /* else of an earlier request at that address */
 		if (a->copied_ns < *at)
 			a->copied_ns = *at;
 		a->flags &= ~FLAG_DIRECT;
@@ -266,8 +287,9 @@ static __always_inline void aio_time(struct task_ctx *c, struct aio *a, u64 addr
 	bpf_map_delete_elem(&aio_times, k);
 }
 
-/* The same of one that waited, for its inode or for what was on its way of it: when the only request of an io_submit made something dirty, if
- * something was submitted since that began. One that was not timed began then. */
+/* The time at which the only request of an io_submit() first dirtied something, if it waited for
+ * its inode or for writeback, and something was submitted since it began. Without a known begin it
+ * began then. */
 static __noinline int aio_dirtied(struct aio_walk *w)
 {
 	struct thread *th = thread_of(TASK(current_task(), pid));
@@ -284,7 +306,7 @@ static __noinline int aio_dirtied(struct aio_walk *w)
 	return 0;
 }
 
-/* Looks at the file and the place of a control block. False: no operation on a file. */
+/* Resolves the file and the offset of a control block. False: no operation on a file. */
 static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u32 proc)
 {
 	struct inode *host;
@@ -340,7 +362,8 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	}
 	if (a->kind == KIND_AIO_WRITE &&
 	    ((went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) &&
-	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen_host, BTRFS_MAGIC))) || /* elsewhere aio_time() knows of each */
+	      /* elsewhere aio_time() has the time of each */
+	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen_host, BTRFS_MAGIC))) ||
 	     (a->flags & FLAG_DIRECT && is_indirect((u64)host, a->offset))))
 		a->flags &= ~FLAG_DIRECT;
 	a->proc = proc;
@@ -349,14 +372,16 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	return 1;
 }
 
-/* Is an early event that of the request which io_submit just took, and not of an earlier use of its control block? */
+/* True when an early event belongs to the request that io_submit() just took, not to an earlier use
+ * of its control block. */
 static __always_inline bool is_of_this_call(const struct aio_walk *w, const struct aio *early)
 {
-	return early->ring == w->ring && (early->number >= w->number_before || early->number + w->not_taken >= w->number ||
+	return early->ring == w->ring &&
+	       (early->number >= w->number_before || early->number + w->not_taken >= w->number ||
 					  (w->since_ns && early->ts_ns >= w->since_ns));
 }
 
-/* One control block that io_submit took: kept until its event comes. */
+/* Enters one control block that io_submit() took, until its event comes. */
 static long aio_taken_one(u32 n, struct aio_ref *r)
 {
 	struct aio_walk *w = &scratch_of(r->c)->w;
@@ -365,7 +390,8 @@ static long aio_taken_one(u32 n, struct aio_ref *r)
 	bool over = false;
 	s64 res = 0;
 
-	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb), (void *)(w->list + (w->taken - 1 - n) * sizeof(k.iocb)))) {
+	if (bpf_probe_read_user(&k.iocb, sizeof(k.iocb),
+				(void *)(w->list + (w->taken - 1 - n) * sizeof(k.iocb)))) {
 		if (w->proc >= PROC_FIRST)
 			lose(LOSS_AIO_UNREAD);
 		return 1;
@@ -376,7 +402,8 @@ static long aio_taken_one(u32 n, struct aio_ref *r)
 		res = old->res;
 		bpf_map_delete_elem(&aios, &k);
 	} else if (old && old->proc >= PROC_FIRST) {
-		lose(LOSS_AIO_UNREAPED); /* used again, and its event was not seen */
+		/* the control block is reused, and its event was not read */
+		lose(LOSS_AIO_UNREAPED);
 	}
 	__builtin_memset(a, 0, sizeof(*a));
 	a->ts_ns = w->ts_ns;
@@ -399,8 +426,9 @@ __by_numbers int aio_taken_round(u32 n)
 }
 #endif
 
-/* io_submit returns: it took so many control blocks. ts_ns: when it began, 0 when that was not seen. */
-static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc, u64 ts_ns)
+/* io_submit() returns, and took so many control blocks. ts_ns: when it began; 0: not timed. */
+static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s64 taken, u32 proc,
+				    u64 ts_ns)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct aio_ref ref __attribute__((unused)) = { c };
@@ -436,12 +464,13 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 	return 0;
 }
 
-/* An event in the buffer of io_getevents. */
+/* Processes an event in the buffer of io_getevents(). */
 static long aio_reaped_one(u32 n, struct aio_ref *r)
 {
 	struct aio_walk *w = &scratch_of(r->c)->w;
 
-	if (bpf_probe_read_user(&w->event, sizeof(w->event), (void *)(w->list + n * sizeof(w->event)))) {
+	if (bpf_probe_read_user(&w->event, sizeof(w->event),
+				(void *)(w->list + n * sizeof(w->event)))) {
 		if (w->proc >= PROC_FIRST)
 			lose(LOSS_AIO_UNREAD);
 		return 1;
@@ -459,7 +488,7 @@ __by_numbers int aio_reaped_round(u32 n)
 }
 #endif
 
-/* io_getevents returns: it gave n events. */
+/* io_getevents() returns n events. */
 static __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n)
 {
 	struct aio_ref ref __attribute__((unused)) = { c };
@@ -478,8 +507,8 @@ static __noinline int aio_reaped(struct task_ctx *c, const struct call *k, s64 n
 	return 0;
 }
 
-/* A thread that uses libaio returns from another call: events that it took without one are still in its ring, and the next call
- * may end that. */
+/* A thread that uses libaio returns from another call: events that it took without a call are still
+ * in its ring, and the next call may overwrite them. */
 static __noinline int aio_passing(struct task_ctx *c)
 {
 	struct aio_walk *w;
@@ -493,7 +522,7 @@ static __noinline int aio_passing(struct task_ctx *c)
 	return 0;
 }
 
-/* io_destroy returns. The next ring may have the address of this one, and the kernel's side of it that of this one's. */
+/* io_destroy() returns. The next ring may have the same address, and the same kernel object. */
 static __noinline int aio_destroyed(struct task_ctx *c, u64 ring, s64 ret)
 {
 	struct aio_ring_key *k;
@@ -508,8 +537,8 @@ static __noinline int aio_destroyed(struct task_ctx *c, u64 ring, s64 ret)
 	return 0;
 }
 
-/* A request that is still there when the run is over: in flight where the ring lives and all its events were read, else one whose
- * event was not seen. */
+/* A request that is left at the end of the run: in flight if the ring lives and all its events were
+ * read, else one whose event was not read. */
 static long aio_left(void *map, struct aio_key *k, struct aio *a, void *ctx)
 {
 	struct aio_ring_key key = { a->ring, k->pid };
@@ -517,7 +546,8 @@ static long aio_left(void *map, struct aio_key *k, struct aio *a, void *ctx)
 
 	if (a->early || a->proc < PROC_FIRST || !is_storage(a->type))
 		return 0;
-	if (s && NUMBER_AT(s->context, struct kioctx, user_id) == a->ring && !NUMBER_AT(s->context, struct kioctx, dead.counter) &&
+	if (s && NUMBER_AT(s->context, struct kioctx, user_id) == a->ring &&
+	    !NUMBER_AT(s->context, struct kioctx, dead.counter) &&
 	    NUMBER_AT(s->context, struct kioctx, tail) == s->next)
 		return 0;
 	lose(LOSS_AIO_UNREAPED);
@@ -525,7 +555,7 @@ static long aio_left(void *map, struct aio_key *k, struct aio *a, void *ctx)
 }
 
 #ifndef IOT_REDUCED
-/* Called by the tracer when the gate is closed. */
+/* Called by the tracer after it has closed the gate. */
 SEC("syscall")
 int aio__sweep(void *ctx)
 {

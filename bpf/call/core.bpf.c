@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* core.bpf.c - the life of processes, and the contexts in which kernel threads work for somebody else. */
+/* core.bpf.c - fork, exec and exit of processes, and the contexts in which kernel threads act for
+ * an owner.
+ */
 #include "owner.bpf.h"
 #include "thread.bpf.h"
 #include "program_copies.bpf.h"
@@ -9,7 +11,7 @@ int PROBE(core__fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 from, to, one = 1;
 
-	/* Before the gate opens too: the command's first children must not be missed. */
+	/* Also before the gate opens: the command's first children must not be missed. */
 	if (!cfg.by_pid || parent->tgid == child->tgid)
 		return 0;
 	from = process_number(parent);
@@ -21,7 +23,7 @@ int PROBE(core__fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* A program is over: what it was is told, or forgotten where nobody wants to know. */
+/* A program has ended: its record is sent, or deleted if the process is excluded. */
 static __always_inline void proc_end(struct iot_proc_key *k, struct iot_proc *p)
 {
 	p->flags |= PROC_EXITED;
@@ -42,12 +44,12 @@ int PROBE(core__exec, struct task_struct *t, int old_pid)
 
 	last = thread_rchar(t, old_pid, c ? c->rchar : 0);
 	thread_drop(t);
-	/* what came since the last call that reads was read by the exec itself: program headers */
+	/* execve() itself read what came since the last reading call: program headers */
 	if (c && s && (last || t->start_boottime >= s->boot_ns))
 		by_calls = last;
 	if (gate_open()) {
 		proc_key(&k, t);
-		k.exec_no--; /* the program before: another process from now on */
+		k.exec_no--; /* the program before: a process of its own */
 		p = bpf_map_lookup_elem(&procs, &k);
 		if (p) {
 			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->apart_read : 0));
@@ -56,7 +58,7 @@ int PROBE(core__exec, struct task_struct *t, int old_pid)
 		}
 	}
 	if (c) {
-		c->proc = 0; /* a new program: matched again by name */
+		c->proc = 0; /* a new program: matched by name again */
 		c->proc_tried_ns = 0;
 		c->apart_read = c->rchar = read;
 		c->apart_wrote = wrote;
@@ -83,9 +85,12 @@ static long thread_step(u32 n, void *context)
 	return 0;
 }
 
-#define MOST_THREADS 4096      /* of a process that is moved; what others remember of themselves is theirs until they do something else */
+/* threads of a moved process that are invalidated; others are looked up again when they use another
+ * file */
+#define MOST_THREADS 4096
 
-/* A process was put into another control group: its next call, or that of its next thread, gives it another number (proc_moved()). */
+/* A process was moved to another control group: its next call, on any thread, gives it another id
+ * (proc_moved()). */
 SEC("tp_btf/cgroup_attach_task")
 int PROBE(core__move, struct cgroup *to, const char *path, struct task_struct *t)
 {
@@ -97,13 +102,15 @@ int PROBE(core__move, struct cgroup *to, const char *path, struct task_struct *t
 		return 0;
 	p->flags |= PROC_MOVED;
 	__sync_fetch_and_add(&s->moves, 1);
-	w.end = POINTER_AT(t, struct task_struct, signal) + bpf_core_field_offset(struct signal_struct, thread_head);
+	w.end = POINTER_AT(t, struct task_struct, signal) +
+		bpf_core_field_offset(struct signal_struct, thread_head);
 	w.node = POINTER_AT(w.end, struct list_head, next);
 	bpf_loop(MOST_THREADS, thread_step, &w, 0);
 	return 0;
 }
 
-/* Paths of control groups that are wanted, and may be made again under other numbers: by the hash of the path (FNV-1a). */
+/* Selected control groups that may be created again under another id: by the hash of their path
+ * (FNV-1a). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -123,7 +130,8 @@ struct {
 	__type(value, struct group_path);
 } group_paths SEC(".maps");
 
-/* Of which version a control group is that can be wanted; 0: of a hierarchy by which no process is known. */
+/* The version of a control group that can be selected; 0: of a hierarchy that identifies no
+ * process. */
 static __always_inline u32 group_version(u64 group)
 {
 	u64 root = POINTER_AT(group, struct cgroup, root);
@@ -136,7 +144,7 @@ static __always_inline u32 group_version(u64 group)
 		bpf_core_enum_value(enum cgroup_subsys_id___iot, memory_cgrp_id___iot) & 1;
 }
 
-/* A control group was made: of a service, or of a container, that is wanted and was started again? */
+/* A control group was created: perhaps of a selected service or container that was restarted. */
 SEC("tp_btf/cgroup_mkdir")
 int PROBE(core__group, struct cgroup *group, const char *path)
 {
@@ -162,7 +170,8 @@ int PROBE(core__group, struct cgroup *group, const char *path)
 	return 0;
 }
 
-/* Sums by file are kept apart by the names of threads. An exec renames too, before core__exec asks what was read. */
+/* Sums by file are kept apart by thread names. execve() renames, too, before core__exec reads the
+ * accounting. */
 SEC("tp_btf/task_rename")
 int PROBE(core__rename, struct task_struct *t)
 {
@@ -188,8 +197,8 @@ int PROBE(core__signal)
 }
 #endif
 
-/* A thread is told of some time after it has left those that live: where all have left, may another be still to be told of? Not those that
- * are zombies, as a first thread stays until it is waited for. */
+/* sched_process_exit may fire after the thread left its group (signal->live): true when the exit of
+ * another thread is still pending. Zombies are not, as the first thread until it is reaped. */
 static __always_inline bool others_to_come(struct task_struct *t)
 {
 	struct task_struct *leader = TASK(t, group_leader);
@@ -199,7 +208,8 @@ static __always_inline bool others_to_come(struct task_struct *t)
 	return TASK(signal, nr_threads) - 1 > zombies;
 }
 
-/* Task accounting is kept per thread until it is reaped, so each thread adds its own when it ends. */
+/* Task accounting is kept per thread until it is reaped, so each thread adds its own when it
+ * ends. */
 SEC("tp_btf/sched_process_exit")
 int PROBE(core__exit, struct task_struct *t)
 {
@@ -221,7 +231,8 @@ int PROBE(core__exit, struct task_struct *t)
 	p = bpf_map_lookup_elem(&procs, &k);
 	if (p && !(t->flags & PF_KTHREAD)) {
 		c = ctx_find();
-		wrote = c && t->flags & PF_DUMPCORE && c->signal_wrote ? c->signal_wrote - 1 : t->ioac.wchar;
+		wrote = c && t->flags & PF_DUMPCORE &&
+			c->signal_wrote ? c->signal_wrote - 1 : t->ioac.wchar;
 		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->apart_read : 0));
 		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
 	}
@@ -234,7 +245,7 @@ int PROBE(core__exit, struct task_struct *t)
 	return 0;
 }
 
-#ifndef IOT_REDUCED /* there nobody asks on whose behalf */
+#ifndef IOT_REDUCED /* without owners there */
 static __always_inline int behalf_begin(u32 kind, u64 id)
 {
 	struct task_ctx *c = ctx_make();
@@ -267,7 +278,7 @@ int PROBE(core__writeback_end, struct inode *i)
 	return behalf_end(BEHALF_INODE);
 }
 
-/* The inode of the file of a loop device, by the work of its worker; 0: not known. */
+/* The inode of a loop device's backing file, from the work of its worker; 0: not known. */
 static __always_inline u64 loop_file(u64 work, bool root)
 {
 	u64 lo, file;
@@ -275,7 +286,8 @@ static __always_inline u64 loop_file(u64 work, bool root)
 	if (!bpf_core_field_exists(struct loop_device, rootcg_work))
 		return 0;
 	lo = root ? work - bpf_core_field_offset(struct loop_device, rootcg_work) :
-		    POINTER_AT(work - bpf_core_field_offset(struct loop_worker, work), struct loop_worker, lo);
+		    POINTER_AT(work - bpf_core_field_offset(struct loop_worker, work),
+			       struct loop_worker, lo);
 	file = lo ? POINTER_AT(lo, struct loop_device, lo_backing_file) : 0;
 	file = file ? POINTER_AT(file, struct file, f_mapping) : 0;
 	return file ? POINTER_AT(file, struct address_space, host) : 0;
@@ -286,13 +298,14 @@ int PROBE(core__work_begin, struct work_struct *w)
 {
 	u32 f = work_of(w);
 
-	/* the works of file systems are in their objects, where the types that they sit in are known */
+	/* work items of file systems are handled in their objects, which know the types */
 	if (f == FN_LOOP_WORK || f == FN_LOOP_ROOT_WORK)
 		return behalf_begin(BEHALF_LOOP, loop_file(number_of(w), f == FN_LOOP_ROOT_WORK));
 	return 0;
 }
 
-/* The verifier has programs of tp_btf, which have copies, read no arguments that are functions. */
+/* The verifier does not let tp_btf programs, which have copies, read function pointers among their
+ * arguments. */
 SEC("tp_btf/workqueue_execute_end")
 int PROBE(core__work_end, struct work_struct *w)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* fastpath.bpf.h - a call that is like an earlier one of its thread is counted without looking at everything again. */
-#ifndef IOT_QUICK_CALL_BPF_H
-#define IOT_QUICK_CALL_BPF_H
+/* fastpath.bpf.h - the fast path: counts a call that is like an earlier one of its thread without
+ * looking everything up again.
+ */
+#ifndef IOT_FASTPATH_BPF_H
+#define IOT_FASTPATH_BPF_H
 
 #include "op.bpf.h"
 #include "single_writer.bpf.h"
 #include "thread.bpf.h"
 
-/* How long the call took that the current thread returns from, and when it began; 0 where it was not timed. */
+/* The duration and the begin of the call that the current thread returns from; 0: it was not
+ * timed. */
 static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 {
 	u64 was;
@@ -17,12 +20,12 @@ static __always_inline u64 clock_stop(struct thread *th, u32 tid, u64 *began_ns)
 	was = th->clock;
 	th->clock = 0;
 	if (was >> CLOCK_SHIFT != tid / THREAD_SLOTS)
-		return 0; /* another thread's */
+		return 0; /* of another thread */
 	*began_ns = was & ((1ULL << CLOCK_SHIFT) - 1);
 	return bpf_ktime_get_ns() - *began_ns;
 }
 
-/* The thread's call is over, and how long it took is not asked. */
+/* Stops the clock of a call whose duration is not needed. */
 static __always_inline bool clock_drop(struct thread *th)
 {
 	if (th && th->clock)
@@ -30,10 +33,11 @@ static __always_inline bool clock_drop(struct thread *th)
 	return true;
 }
 
-/* When a call began, and how long it took; 0 where it was not timed: then ts_ns is when it made something dirty. */
+/* Begin and duration of a call. When it was not timed dur_ns is 0, and ts_ns is when it dirtied
+ * something. */
 struct timed {
 	u64 ts_ns, dur_ns;
-	u64 queue_ns;          /* until it made something dirty */
+	u64 queue_ns;          /* until it dirtied something */
 };
 
 struct {
@@ -44,15 +48,17 @@ struct {
 	__type(value, struct iot_packs);
 } packs SEC(".maps");
 
-/* Sends 1 to IOT_PACK events. No room: the tracer misses them. */
+/* Sends 1 to IOT_PACK events. The tracer notices those for which the ring had no room. */
 static __always_inline void pack_send(struct iot_ring_pack *p, u64 n)
 {
 	n = INDEX(n - 1, IOT_PACK) + 1;
 	p->n = n;
-	bpf_ringbuf_output(&ring, p, offsetof(struct iot_ring_pack, e) + n * sizeof(p->e[0]), BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_output(&ring, p, offsetof(struct iot_ring_pack, e) + n * sizeof(p->e[0]),
+			   BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, const struct fast_call *q, u32 cpu)
+static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all,
+							const struct fast_call *q, u32 cpu)
 {
 	u64 begun = all->begun;
 	struct iot_ring_pack *p = &all->pack[INDEX(begun / 2, 2)];
@@ -75,9 +81,11 @@ static __always_inline struct iot_ring_pack *pack_begin(struct iot_packs *all, c
 	return p;
 }
 
-/* The event of a quick call that writes no file: of what it did nothing follows for other events, so that it may wait for others like it.
- * Nothing comes in between on this processor: one call after the other returns from sys_exit. */
-static __noinline void fastpath_pack(const struct fast_call *q, const struct timed *when, u64 offset, u64 size, u64 bytes)
+/* Packs the event of a call that writes no file. No other event depends on it, so that it may wait
+ * for others like it. Calls on one processor return from sys_exit one after the other, so that
+ * nothing comes in between. */
+static __noinline void fastpath_pack(const struct fast_call *q, const struct timed *when,
+				     u64 offset, u64 size, u64 bytes)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct iot_packs *all = bpf_map_lookup_elem(&packs, &cpu);
@@ -91,7 +99,8 @@ static __noinline void fastpath_pack(const struct fast_call *q, const struct tim
 	}
 	p = &all->pack[INDEX(all->begun / 2 - 1, 2)];
 	at = all->n - p->first;
-	if (all->quick != (u64)q || all->learned != q->learned || all->tid != q->tid || at >= IOT_PACK) {
+	if (all->quick != (u64)q || all->learned != q->learned || all->tid != q->tid ||
+	    at >= IOT_PACK) {
 		if (at && at < IOT_PACK)
 			pack_send(p, at);
 		p = pack_begin(all, q, cpu);
@@ -108,8 +117,10 @@ static __noinline void fastpath_pack(const struct fast_call *q, const struct tim
 		pack_send(p, IOT_PACK);
 }
 
-/* The event of a quick call. Out of line: most runs of the hot path do not come here. */
-__noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64 offset, u64 size, s64 ret)
+/* Sends the event of a call on the fast path. Out of line: most runs of the hot path do not come
+ * here. */
+__noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64 offset, u64 size,
+			      s64 ret)
 {
 	struct iot_ring_event *r;
 
@@ -140,15 +151,17 @@ __noinline int fastpath_event(struct fast_call *q, const struct timed *when, u64
 	return 0;
 }
 
-/* Where a quick call moved its bytes. */
-static __always_inline u64 fastpath_offset(const struct fast_call *q, struct file *f, const struct pt_regs *regs, s64 ret)
+/* The offset at which a call on the fast path moved its bytes. */
+static __always_inline u64 fastpath_offset(const struct fast_call *q, struct file *f,
+					   const struct pt_regs *regs, s64 ret)
 {
 	return q->shape == SHAPE_PRW ? regs_arg3(regs) : NUMBER_AT(f, struct file, f_pos) - ret;
 }
 
-/* The thread's call is over: what turned dirty in it is looked at where that of all others is. Some may be there: of the time when another had
- * the slot. */
-static __always_inline void fresh_gather(struct task_ctx *c, struct thread *th, struct task_struct *t)
+/* Moves what the finished call dirtied from the thread's entry to its context, where other calls
+ * have it. The context may have some of a time when another thread had the entry. */
+static __always_inline void fresh_gather(struct task_ctx *c, struct thread *th,
+					 struct task_struct *t)
 {
 	struct fresh *f;
 
@@ -161,14 +174,16 @@ static __always_inline void fresh_gather(struct task_ctx *c, struct thread *th, 
 	f->inode = 0;
 }
 
-/* Is some of what turned dirty outside of the blocks of what was written? */
+/* True when some of what was dirtied is outside the blocks that were written. */
 static __always_inline bool is_beside(const struct fresh *f, u64 off, u64 bytes, u64 block)
 {
 	return f->from < (off & -block) || f->to > ((off + bytes + block - 1) & -block);
 }
 
-/* Counts a call that is like an earlier one of its thread. False: it is not. Out of line: its stack is not that of the others. */
-static __noinline bool fastpath_call(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, s64 ret)
+/* Counts a call that is like an earlier one of its thread. False: it is not. Out of line, with a
+ * stack frame of its own. */
+static __noinline bool fastpath_call(struct task_struct *t, struct thread *th,
+				     const struct pt_regs *regs, u64 nr, s64 ret)
 {
 	u8 write = call_row(nr)->write;
 	u32 tid = t->pid, fd = regs_arg0(regs);
@@ -181,7 +196,8 @@ static __noinline bool fastpath_call(struct task_struct *t, struct thread *th, c
 	struct inode *i;
 	struct file *f;
 
-	if (!q || !s || q->tid != tid || q->stamp != th->stamp || q->nr != nr || q->epoch != s->sum_epoch)
+	if (!q || !s || q->tid != tid || q->stamp != th->stamp || q->nr != nr ||
+	    q->epoch != s->sum_epoch)
 		return false;
 	f = file_of_task(t, fd);
 	if (!f || q->open_flags != NUMBER_AT(f, struct file, f_flags))
@@ -194,7 +210,7 @@ static __noinline bool fastpath_call(struct task_struct *t, struct thread *th, c
 			return false;
 		offset = fastpath_offset(q, f, regs, ret);
 		if (!ret && th->fresh.inode)
-			return false; /* all of that is beside */
+			return false; /* all of that is outside the range */
 		touched = ret ? blocks_of(offset, ret, q->block) : 0;
 	} else if (ra_waits(q->host)) {
 		return false;
@@ -229,12 +245,14 @@ static __noinline bool fastpath_call(struct task_struct *t, struct thread *th, c
 		sum_add(write ? &sum->write_bytes : &sum->read_bytes, ret);
 	}
 	if (wants_event(q->proc))
-		fastpath_event(q, &when, is_storage(q->type) ? fastpath_offset(q, f, regs, ret) : 0, regs_arg2(regs), ret);
+		fastpath_event(q, &when, is_storage(q->type) ? fastpath_offset(q, f, regs, ret) : 0,
+			       regs_arg2(regs), ret);
 	return true;
 }
 
-/* The call that was just recorded was one that the next can be like. */
-static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struct *t, const struct call *k, struct op *o, u8 shape, u32 proc)
+/* Enters the call that was just recorded, if the next one can be like it. */
+static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struct *t,
+					   const struct call *k, struct op *o, u8 shape, u32 proc)
 {
 	bool storage = is_storage(c->seen_type), writes = o->write && storage;
 	struct iot_state *s = run_state();
@@ -242,10 +260,12 @@ static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struc
 	struct fast_call *q;
 	struct file *f;
 
-	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc || c->cell_key.owner != proc || c->cell == IOT_NO_CELL ||
+	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc ||
+	    c->cell_key.owner != proc || c->cell == IOT_NO_CELL ||
 	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
 		return;
-	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 || o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
+	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 ||
+		       o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
 		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))
 		return;
 	th = thread_take(t);
@@ -254,7 +274,7 @@ static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struc
 	if (!th || !q || !s || !f)
 		return;
 	if (writes && flags_of(NUMBER_AT(f, struct file, f_flags)) & FLAG_DIRECT)
-		return; /* this one went through the cache, the next need not */
+		return; /* this one fell back to the page cache, the next need not */
 	q->tid = 0;
 	q->learned++;
 	q->inode = c->seen_inode;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* net.bpf.c - bytes on sockets as the socket layer tells them, since 6.3 (6e6eda44b939): every send and receive of any call,
- * of io_uring and of the kernel itself. On older kernels the calls tell (syscall.bpf.c, uring.bpf.c).
+/* net.bpf.c - bytes on sockets as the socket layer reports them, since 6.3 (6e6eda44b939): each
+ * send and receive of any call, of io_uring and of the kernel itself. On older kernels calls report
+ * them (syscall.bpf.c, uring.bpf.c).
  */
 #include "net.bpf.h"
 #include "program_copies.bpf.h"
 
-/* What tcp_set_state() names, part of the user interface. */
+/* Arguments of tcp_set_state(), part of the user interface. */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
@@ -18,8 +19,9 @@ static __always_inline int moved(struct sock *sock, int bytes, u16 kind)
 
 	if (!sock || bytes <= 0 || !gate_open() || !is_internet(u.sock))
 		return 0;
-	/* the peer of a datagram is known where the call returns */
-	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL && call_row(k.nr)->shape >= SHAPE_TO)
+	/* the peer of a datagram is known when the call returns */
+	if (is_datagram(u.sock) && call_now(&k) && k.nr < IOT_MAX_SYSCALL &&
+	    call_row(k.nr)->shape >= SHAPE_TO)
 		return 0;
 	u.bytes = bytes;
 	u.proc = proc_cached();
@@ -38,7 +40,7 @@ int PROBE(net__recv, struct sock *sock, int bytes, int flags)
 	return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : moved(sock, bytes, KIND_NET_RECV);
 }
 
-/* Not behind the gate: a connection that began a moment before the run is known too. */
+/* The gate does not matter: a connection that began shortly before the run is known, too. */
 SEC("tp_btf/inet_sock_set_state")
 int PROBE(net__state, struct sock *sock, int from, int to)
 {

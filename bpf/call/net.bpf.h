@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* net.bpf.h - bytes on sockets: by owner, and by flow. What moved is told by the socket layer's tracepoints
- * (net.bpf.c) or by the calls (syscall.bpf.c, uring.bpf.c); cfg.sockets says which. Payload is never read.
+/* net.bpf.h - bytes on sockets, by owner and by flow. They are reported by the socket layer's
+ * tracepoints (net.bpf.c) or by calls (syscall.bpf.c, uring.bpf.c), as cfg.sockets says. Payload is
+ * never read.
  */
 #ifndef IOT_NET_BPF_H
 #define IOT_NET_BPF_H
@@ -17,7 +18,7 @@
 #define IFF_LOOPBACK 8
 #define MSG_PEEK 2
 #define MSG_ERRQUEUE 0x2000
-#define MAX_MESSAGES 1024      /* of one sendmmsg or recvmmsg: UIO_MAXIOV */
+#define MAX_MESSAGES 1024      /* messages of one sendmmsg() or recvmmsg(): UIO_MAXIOV */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -27,7 +28,8 @@ struct {
 	__type(value, struct iot_flow);
 } flows SEC(".maps");
 
-/* Which side of its connection a socket is, for connections that began while we looked. */
+/* The side of its connection that a socket is, for connections that began while the programs were
+ * attached. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
@@ -35,16 +37,17 @@ struct {
 	__type(value, u32);    /* ROLE_x */
 } socket_roles SEC(".maps");
 
-/* What a socket operation moved. */
+/* The bytes that a socket operation moved. */
 struct socket_use {
 	u64 sock;              /* address of struct sock */
-	u64 name;              /* user memory with the peer's address; 0: the peer that the socket is connected to */
+	/* user address of the peer's address; 0: the peer that the socket is connected to */
+	u64 name;
 	u64 bytes;
 	u32 proc;
 	u16 kind, derived;     /* KIND_NET_x; 1: known from the call */
 };
 
-/* The socket behind a file that is one, or 0. */
+/* The socket of a file; 0: it is no socket. */
 static __always_inline u64 sock_of(struct file *f)
 {
 	if ((inode_mode((struct inode *)POINTER_AT(f, struct file, f_inode)) & S_IFMT) != S_IFSOCK)
@@ -52,7 +55,8 @@ static __always_inline u64 sock_of(struct file *f)
 	return POINTER_AT(POINTER_AT(f, struct file, private_data), struct socket, sk);
 }
 
-/* splice() reads from such a socket without the socket layer's tracepoint; from others by an ordinary receive. */
+/* True when splice() reads from such a socket without the socket layer's tracepoint; others are
+ * read by an ordinary receive. */
 static __always_inline bool splices_itself(struct file *f)
 {
 	struct socket *s = BPF_CORE_READ(f, private_data);
@@ -72,7 +76,7 @@ static __always_inline bool is_internet(u64 sock)
 	return family == AF_INET || family == AF_INET6;
 }
 
-/* The first 12 bytes of an IPv4 address in the form of an IPv6 address: 10 zeroes, 2 times 255. */
+/* True for an IPv4 address in the form of an IPv6 address: 10 zeroes, 2 times 255 in front. */
 static __always_inline bool is_mapped(const u8 *address)
 {
 	const u32 *word = (const u32 *)address;
@@ -88,7 +92,7 @@ static __always_inline void put_mapped(u8 *address, u32 v4)
 	word[3] = v4;
 }
 
-/* The two addresses of a socket, as far as it has them. */
+/* Fills in the two addresses of a socket, as far as it has them. */
 static __always_inline void key_addresses(struct iot_flow_key *k, u64 sock)
 {
 	k->family = AF_INET;
@@ -103,13 +107,17 @@ static __always_inline void key_addresses(struct iot_flow_key *k, u64 sock)
 	k->family = AF_INET6;
 	if (!bpf_core_field_exists(struct sock_common, skc_v6_daddr))
 		return;
-	bpf_probe_read_kernel(k->local, 16, (void *)(sock + bpf_core_field_offset(struct sock, __sk_common.skc_v6_rcv_saddr)));
-	bpf_probe_read_kernel(k->remote, 16, (void *)(sock + bpf_core_field_offset(struct sock, __sk_common.skc_v6_daddr)));
+	bpf_probe_read_kernel(k->local, 16,
+			      (void *)(sock + bpf_core_field_offset(struct sock,
+								    __sk_common.skc_v6_rcv_saddr)));
+	bpf_probe_read_kernel(k->remote, 16,
+			      (void *)(sock + bpf_core_field_offset(struct sock,
+								    __sk_common.skc_v6_daddr)));
 	if (is_mapped(k->remote))
 		k->family = AF_INET;
 }
 
-/* The peer of one message, from the address that the caller gave, or was given. */
+/* Fills in the peer of one message, from the address that the caller passed or received. */
 static __always_inline void key_peer(struct iot_flow_key *k, u64 name)
 {
 	struct {
@@ -122,7 +130,9 @@ static __always_inline void key_peer(struct iot_flow_key *k, u64 name)
 	if (head.family == AF_INET) {
 		__builtin_memset(k->remote, 0, sizeof(k->remote));
 		put_mapped(k->remote, head.v4);
-	} else if (head.family != AF_INET6 || bpf_probe_read_user(k->remote, sizeof(k->remote), (void *)(name + sizeof(head)))) {
+	} else if (head.family != AF_INET6 ||
+		   bpf_probe_read_user(k->remote, sizeof(k->remote),
+				       (void *)(name + sizeof(head)))) {
 		return;
 	}
 	k->remote_port = swap16(head.port);
@@ -136,7 +146,7 @@ static __always_inline bool same_address(const u8 *a, const u8 *b)
 	return x[0] == y[0] && x[1] == y[1];
 }
 
-/* Is it 127.0.0.0/8 or ::1, or one of the former in the form of the latter? */
+/* True for 127.0.0.0/8, ::1, and the former as a mapped address. */
 static __always_inline bool is_own(const u8 *address)
 {
 	static const u8 one[16] __attribute__((aligned(8))) = { [15] = 1 };
@@ -144,8 +154,9 @@ static __always_inline bool is_own(const u8 *address)
 	return is_mapped(address) ? address[12] == 127 : same_address(address, one);
 }
 
-/* Does the peer live on this host? Its address says so, or the way that the connection's packets take. Of a datagram that a call read without
- * the address, from a socket that is not connected, the socket's own tells: the kernel drops what other hosts send to that
+/* True when the peer is on this host: by its address, or by the device of the connection's route.
+ * For a datagram that was received without the address, on a socket that is not connected, the
+ * socket's own address decides: the kernel drops what other hosts send to a loopback address
  * (ip_route_input_slow(), ip6_rcv_core()). */
 static __always_inline bool is_loopback(const struct iot_flow_key *k, u64 sock)
 {
@@ -164,8 +175,8 @@ static __always_inline bool is_loopback(const struct iot_flow_key *k, u64 sock)
 	return device && NUMBER_AT(device, struct net_device, flags) & IFF_LOOPBACK;
 }
 
-/* Who connected. Of a connection from before the run only this is known: a port that connect() itself chose is in a bucket
- * of its own kind. */
+/* The role of a socket in its connection. Of a connection from before the run only this is known: a
+ * port that connect() itself chose is in a bind bucket with a negative fastreuse. */
 static __always_inline u32 role_of(u64 sock, u16 protocol)
 {
 	u32 *r = bpf_map_lookup_elem(&socket_roles, &sock);
@@ -179,7 +190,7 @@ static __always_inline u32 role_of(u64 sock, u16 protocol)
 	return b && BPF_CORE_READ(b, fastreuse) < 0 ? ROLE_CLIENT : ROLE_NONE;
 }
 
-/* Flows of those who were not asked for are not kept. */
+/* Flows of excluded processes are not kept. */
 static __always_inline bool wants_flow(u32 proc)
 {
 	return proc >= PROC_FIRST || (!proc && !cfg.by_pid && !cfg.comm[0] && !cfg.by_group);
@@ -187,7 +198,8 @@ static __always_inline bool wants_flow(u32 proc)
 
 static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 sock, bool loopback)
 {
-	static const struct iot_flow none; /* not on the stack: 6.1 allows the chain of calls that leads here 512 bytes */
+	/* not on the stack: 6.1 allows this chain of calls 512 bytes */
+	static const struct iot_flow none;
 	struct iot_flow *f = bpf_map_lookup_elem(&flows, k);
 	struct iot_state *s = run_state();
 
@@ -205,7 +217,8 @@ static __always_inline struct iot_flow *flow_find(struct iot_flow_key *k, u64 so
 	return f;
 }
 
-/* When what is sent now was not sent yet: when the call began, where it is timed. The other end may have it before this one returns. */
+/* A time at which the bytes were not sent yet: the begin of the call, if it is timed. The other end
+ * may receive them before the call returns. */
 static __always_inline u64 began_sending(void)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -218,7 +231,8 @@ static __always_inline u64 began_sending(void)
 	return began < now ? began : now;
 }
 
-static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k, u8 sub)
+static __always_inline void net_event(const struct socket_use *u, const struct iot_flow_key *k,
+				      u8 sub)
 {
 	struct iot_ring_event *r;
 
@@ -239,7 +253,7 @@ static __always_inline void net_event(const struct socket_use *u, const struct i
 	event_submit(r);
 }
 
-/* Counts what a socket operation moved. Global, so that the verifier looks at it once and not for each caller. */
+/* Counts the bytes that a socket operation moved. Global: verified once, not for each caller. */
 __noinline int socket_used(struct socket_use *u)
 {
 	struct iot_flow_key k = {};
@@ -254,7 +268,8 @@ __noinline int socket_used(struct socket_use *u)
 	c.owner = k.owner = u->proc;
 	c.kind = u->kind;
 	c.how = u->proc ? HOW_EXACT : HOW_NONE;
-	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : k.remote_port ? SUB_NET_REMOTE : SUB_NET_UNKNOWN;
+	c.sub = is_loopback(&k, u->sock) ? SUB_NET_LOOPBACK : k.remote_port ? SUB_NET_REMOTE :
+		SUB_NET_UNKNOWN;
 	cell_add(cell_find(&c), 1, u->bytes, 0, 0, false);
 	net_event(u, &k, c.sub);
 	if (!wants_flow(u->proc))
@@ -267,7 +282,7 @@ __noinline int socket_used(struct socket_use *u)
 	return 0;
 }
 
-/* Messages of these protocols go to, or come from, whom the call names. */
+/* True for protocols whose peer the call names. */
 static __always_inline bool is_datagram(u64 sock)
 {
 	return NUMBER_AT(sock, struct sock, sk_protocol) == IPPROTO_UDP;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* op.bpf.h - one operation on a file, from what a call did to its aggregate, its file's sums, its event and what it made dirty. */
+/* op.bpf.h - one operation on a file: from a finished call to its aggregate, the sums of its file,
+ * its event, and what it dirtied.
+ */
 #ifndef IOT_OP_BPF_H
 #define IOT_OP_BPF_H
 
@@ -12,11 +14,11 @@
 struct op {
 	u64 ts_ns, dur_ns, queue_ns, offset, size;
 	s64 ret;
-	u32 flags, tid;        /* tid: who asked for it, 0 the current thread */
+	u32 flags, tid;        /* tid: the thread that asked for it; 0: the current one */
 	u8 kind, write;        /* write: enum moves */
 };
 
-/* The event, after the aggregate was made. Out of line: most runs of the hot path do not come here. */
+/* Sends the event of an operation. Out of line: most runs of the hot path do not come here. */
 static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
 {
 	struct iot_ring_event *r = event_reserve(LOSS_EVENT_SYSCALL);
@@ -45,7 +47,7 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	event_submit(r);
 }
 
-/* Aggregate and event of one operation on the file in the context. */
+/* Counts one operation on the file in the context, and sends its event. */
 __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	struct iot_cell_key k = {};
@@ -55,21 +57,24 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	if (!c || !o)
 		return 0;
 	if (is_off_disk(c->seen_type, c->seen_dev)) {
-		c->cell_key.owner = PROC_NONE; /* no call is like this one (fastpath_learn()) */
+		/* no later call is like this one (fastpath_learn()) */
+		c->cell_key.owner = PROC_NONE;
 		return 0;
 	}
 	k.owner = proc;
 	k.dev = c->seen_dev;
-	/* its four small fields in one store: loading them at once after storing each stalls */
+	/* the four small fields in one store: loading them right after separate stores stalls */
 	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
 	*(u32 *)&k.kind = what;
-	k.flags = o->flags & (o->write == MOVES_TO_FILE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
+	k.flags = o->flags & (o->write == MOVES_TO_FILE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC :
+			      FLAG_DIRECT);
 	if (o->ret > 0 && o->write != MOVES_NOTHING) {
 		bytes = o->ret;
 		if (o->write && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
 			touched = blocks_of(o->offset, bytes, c->seen_block);
 	}
-	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev || *(u32 *)&c->cell_key.kind != what ||
+	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev ||
+	    *(u32 *)&c->cell_key.kind != what ||
 	    c->cell_key.flags != k.flags || !k.owner) {
 		c->cell = cell_find(&k);
 		c->cell_key = k;
@@ -83,7 +88,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	return 0;
 }
 
-/* A call of the current thread: the same, and what it adds to its file's sums. */
+/* As op_record(), for a call of the current thread, and counts it in the sums of its file. */
 __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 {
 	if (!c || !o)
@@ -91,7 +96,8 @@ __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 	op_record(c, o, proc);
 	if (is_off_disk(c->seen_type, c->seen_dev))
 		return 0;
-	filesum_call(c, proc, o->kind, o->write, o->ret > 0 && o->write != MOVES_NOTHING ? o->ret : 0, o->flags);
+	filesum_call(c, proc, o->kind, o->write, o->ret > 0 &&
+		     o->write != MOVES_NOTHING ? o->ret : 0, o->flags);
 	return 0;
 }
 
@@ -105,7 +111,7 @@ __by_numbers int call_recorded(u32 proc)
 #define call_record(c, o, proc) call_recorded(proc)
 #endif
 
-/* What an operation wrote in the context's file. */
+/* The range that an operation wrote in the context's file. */
 static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struct op *o, u32 proc)
 {
 	struct wrote_at *w = wrote_of(c);
@@ -118,7 +124,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 	return w;
 }
 
-/* What turned dirty beside what a call wrote. */
+/* Reports what a call dirtied outside the range that it wrote. */
 static __always_inline void wrote_beside(struct task_ctx *c, const struct op *o, u32 proc)
 {
 	if (!REDUCED && c->fresh.inode && c->fresh.inode == c->seen_host)

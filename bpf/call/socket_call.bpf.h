@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* socket_call.bpf.h - calls on sockets, where tracepoints do not tell of their bytes or of the peer. */
-#ifndef IOT_MESSAGE_BPF_H
-#define IOT_MESSAGE_BPF_H
+/* socket_call.bpf.h - calls on sockets, where tracepoints do not report their bytes or the peer.
+ */
+#ifndef IOT_SOCKET_CALL_BPF_H
+#define IOT_SOCKET_CALL_BPF_H
 
 #include "net.bpf.h"
 
-/* Bytes that a call moved on the socket behind `file`. Out of line: files do not come here. */
+/* Counts the bytes that a call moved on the socket of `file`. Out of line: calls on files do not
+ * come here. */
 __noinline int socket_call(u64 file, u32 proc, u16 kind, s64 bytes)
 {
 	struct socket_use u = { .bytes = bytes, .proc = proc, .kind = kind, .derived = 1 };
@@ -16,7 +18,8 @@ __noinline int socket_call(u64 file, u32 proc, u16 kind, s64 bytes)
 	return u.sock ? socket_used(&u) : 0;
 }
 
-/* The beginning of struct msghdr of the user interface, its size in struct mmsghdr, and where that has the bytes moved. */
+/* The begin of struct msghdr of the user interface, its size in struct mmsghdr, and the offset
+ * there of the bytes that moved. */
 struct user_msghdr {
 	u64 name;
 	u32 name_len, pad;
@@ -29,7 +32,7 @@ struct message_walk {
 	u64 base;
 };
 
-/* The peer's address that a message header names, or 0. */
+/* The address of the peer that a message header names, or 0. */
 static __always_inline u64 message_name(u64 header)
 {
 	struct user_msghdr m;
@@ -52,7 +55,7 @@ static long message_one(u32 n, struct message_walk *w)
 	return 0;
 }
 
-/* Can a call on descriptor `fd` be one that exit_message() counts? */
+/* True when exit_message() may count a call on descriptor `fd`. */
 static __always_inline bool message_counts(struct task_struct *t, u32 fd, s64 ret)
 {
 	struct file *f = ret > 0 ? file_of_task(t, fd) : NULL;
@@ -61,8 +64,8 @@ static __always_inline bool message_counts(struct task_struct *t, u32 fd, s64 re
 	return sock && (cfg.sockets == SOCKETS_ALL || is_datagram(sock));
 }
 
-/* sendto, sendmsg, sendmmsg and their readers: datagrams, whose peer the call names; every socket where nothing else tells
- * of its bytes. */
+/* sendto(), sendmsg(), sendmmsg() and their readers: datagrams, whose peer the call names, and all
+ * sockets where there is no tracepoint for their bytes. */
 __noinline int exit_message(struct task_ctx *c, const struct call *k, u8 shape, u8 kind, s64 ret)
 {
 	struct message_walk w = { .use = { .kind = kind, .derived = 1 } };

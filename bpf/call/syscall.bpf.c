@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* syscall.bpf.c - system calls on files: bytes returned, where, how long. One program walks a table of calls (tracer/probe_rows.c) when
- * they return: its arguments are still in the saved registers, and what it did is known. What a call asked for claims nothing:
- * it may fail, be short, append elsewhere, or come from somebody who may not write. The program at the entry is a clock.
+/* syscall.bpf.c - system calls on files: bytes returned, offset, duration. One program walks a
+ * table of calls (tracer/probe_rows.c) when they return: the arguments are still in the saved
+ * registers, and the result is known. The arguments alone claim nothing: a call may fail, be short,
+ * append elsewhere, or come from a process that may not write. The program at the entry is only a
+ * clock.
  */
 #include "aio.bpf.h"
 #include "ext4_inode.bpf.h"
@@ -11,13 +13,14 @@
 #include "fastpath.bpf.h"
 #include "uring.bpf.h"
 
-/* What a program on raw_syscalls:sys_enter or sys_exit is given (its `format` in tracefs); ret: of the latter. */
+/* The context of a program on raw_syscalls:sys_enter or sys_exit (its `format` in tracefs); ret: of
+ * the latter. */
 struct call_event {
 	u64 common;
 	long id, ret;
 };
 
-/* A descriptor's file into the context; no file: type other. */
+/* Fills in the context's file from a descriptor; no file: type other. */
 static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 {
 	struct file *f = fd < 0 ? NULL : file_of(fd);
@@ -32,20 +35,23 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 	return NULL;
 }
 
-/* The context's file: its pages are those of a file below. */
+/* True when the context's file is on overlayfs: its pages are those of a file below. */
 static __always_inline bool is_overlaid(const struct task_ctx *c, struct file *f)
 {
-	return f && c->seen_host != c->seen_inode && is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC);
+	return f && c->seen_host != c->seen_inode &&
+	       is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC);
 }
 
-/* The offset at which a call on an open file moved its bytes, after it returned `ret`. */
-static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const struct call *k, const struct op *o, u8 shape)
+/* The offset at which a call on an open file moved its bytes, after it returned. */
+static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const struct call *k,
+				     const struct op *o, u8 shape)
 {
 	u64 ret = o->ret > 0 ? o->ret : 0;
 
 	if (!is_positional(shape, k))
 		return NUMBER_AT(f, struct file, f_pos) - ret;
-	if (o->write && o->flags & FLAG_APPEND && ret) /* appends, whatever the offset: the end of the file is behind it */
+	/* an append ignores the offset: the end of the file is behind it */
+	if (o->write && o->flags & FLAG_APPEND && ret)
 		return NUMBER_AT(c->seen_host, struct inode, i_size) - ret;
 	return k->arg[3];
 }
@@ -54,11 +60,13 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 static __always_inline void wrote_here(struct task_ctx *c, const struct op *o, u32 proc)
 {
 	if (!REDUCED)
-		c->inlined = wrote_data(c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0, o->offset, o->ret, c->seen_block, proc);
+		c->inlined = wrote_data(c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0,
+					o->offset, o->ret, c->seen_block, proc);
 }
 
-/* read, write and their relatives. */
-static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, u32 proc)
+/* read(), write() and their relatives. */
+static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, struct op *o, u8 shape,
+				   u32 proc)
 {
 	struct file *f;
 	bool storage;
@@ -69,15 +77,18 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	storage = f && is_storage(c->seen_type);
 	o->size = k->arg[2];
 	if (shape >= SHAPE_RWV)
-		o->size = o->ret > 0 ? o->ret : 0; /* the vector's length is not worth reading it again */
+		o->size = o->ret > 0 ? o->ret : 0; /* the vector is not read again for its length */
 	if (f)
 		o->flags = flags_of(NUMBER_AT(f, struct file, f_flags));
-	if (shape == SHAPE_PRWV2) /* overlayfs does not hand RWF_NOAPPEND down: the file below appends */
-		o->flags = flags_of_call(o->flags, is_overlaid(c, f) ? k->arg[5] & ~RWF_NOAPPEND : k->arg[5]);
+	/* overlayfs does not pass RWF_NOAPPEND down: the file below appends */
+	if (shape == SHAPE_PRWV2)
+		o->flags = flags_of_call(o->flags,
+					 is_overlaid(c, f) ? k->arg[5] & ~RWF_NOAPPEND : k->arg[5]);
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
 	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
-	    (went_through_cache(c, c->seen_host, o->offset) || is_indirect(c->seen_host, o->offset))) {
+	    (went_through_cache(c, c->seen_host, o->offset) ||
+	     is_indirect(c->seen_host, o->offset))) {
 		o->flags &= ~FLAG_DIRECT;
 		o->queue_ns = o->queue_ns ?: dirtied_after(&c->direct_ns, o->ts_ns);
 	}
@@ -98,8 +109,9 @@ __noinline int is_cached(u64 inode, u64 off)
 	return !!folio_at(POINTER_AT(inode, struct inode, i_mapping), off >> PAGE_SHIFT);
 }
 
-/* A copy_file_range wrote, or the file system shared the extents, which leaves nothing of them in the page cache. What was dirty there is
- * written back before either, and where the file ended may be zeroed. */
+/* A copy_file_range() wrote, or the file system shared the extents, which leaves nothing of them
+ * in the page cache. Either writes back dirty pages first, and the old end of the file may be
+ * zeroed. */
 static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct op *o)
 {
 	u64 after = dirtied_after(&c->copied_ns, o->ts_ns);
@@ -116,7 +128,7 @@ static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct
 		o->queue_ns = after ?: o->queue_ns;
 }
 
-/* sendfile, splice, copy_file_range: one record for each side that is a file. */
+/* sendfile(), splice(), copy_file_range(): one record for each side that is a file. */
 __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, u32 sends, u32 proc)
 {
 	/* sends: out, in, offset of in, size; else in, its offset, out, its offset, size */
@@ -132,14 +144,16 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 	for (int side = 0; side < 2; side++) {
 		u64 user = sends ? (side ? 0 : k->arg[2]) : (side ? k->arg[3] : k->arg[1]);
 
-		f = see_fd(c, sends ? (side ? k->arg[0] : k->arg[1]) : (side ? k->arg[2] : k->arg[0]));
+		f = see_fd(c, sends ? (side ? k->arg[0] : k->arg[1]) :
+			   (side ? k->arg[2] : k->arg[0]));
 		o->kind = kind + side;
 		o->write = side;
 		o->queue_ns = side ? queue_ns : 0;
 		o->offset = 0;
 		o->flags = f ? flags_of(BPF_CORE_READ(f, f_flags)) : 0;
 		if (f && is_storage(c->seen_type)) {
-			/* the position moved on: in the caller's variable when there is one, else in the file */
+			/* the position has moved: in the caller's variable if there is one, else in
+			 * the file */
 			pos = BPF_CORE_READ(f, f_pos);
 			if (user)
 				bpf_probe_read_user(&pos, sizeof(pos), (void *)user);
@@ -148,7 +162,8 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 				copy_ends(c, f, o);
 		}
 		call_record(c, o, proc);
-		if (side && f && o->ret > 0 && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
+		if (side && f && o->ret > 0 && is_storage(c->seen_type) &&
+		    !(o->flags & FLAG_SHARED))
 			wrote_here(c, o, proc);
 		if (side)
 			wrote_beside(c, o, proc);
@@ -161,7 +176,8 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 }
 
 /* Calls that move no bytes. False: nothing to record. */
-static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k, struct op *o, u8 shape, s64 ret)
+static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k, struct op *o,
+				       u8 shape, s64 ret)
 {
 	o->write = MOVES_NOTHING;
 	switch (shape) {
@@ -180,7 +196,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 	case SHAPE_OPEN:
 		see_fd(c, ret);
 		if (ret < 0)
-			c->seen_type = SUB_NONE; /* nothing says that it is no file */
+			c->seen_type = SUB_NONE; /* its type is not known */
 		break;
 	case SHAPE_MMAP:
 		if ((s32)k->arg[4] < 0)
@@ -196,7 +212,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 	case SHAPE_CLOSE:
 		if (!cfg.events)
 			see_fd(c, -1);
-		break; /* else the file was seen at the entry */
+		break; /* else the file was resolved at the entry */
 	default:
 		c->seen_inode = 0;
 		c->seen_type = SUB_NONE;
@@ -205,7 +221,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 	return true;
 }
 
-/* io_uring was used, and its layer is not recorded. */
+/* io_uring was used, and its layer is not traced. */
 static __noinline int uring_unseen(u32 proc)
 {
 	struct iot_cell_key k = { .owner = proc, .kind = KIND_URING_OTHER, .how = HOW_EXACT };
@@ -223,9 +239,11 @@ static __always_inline void uring_entered(struct task_ctx *c, bool unseen, long 
 		uring_settle(c);
 }
 
-/* Is the call timed that begins? One in IOT_SAMPLE is, each with the same chance whatever was timed before it: a program whose calls have a rhythm
- * cannot be in step with that. The highest bits of a linear congruential generator (multiplier and increment: Press et al., Numerical Recipes,
- * 1992) decide, one of each slot, which begin at random: neither the first call of a thread is left out, nor that of all threads alike. */
+/* True when the call that begins is timed. One in IOT_SAMPLE is, each with the same probability
+ * whatever was timed before: a program whose calls have a rhythm cannot be in step with the
+ * sampling. The highest bits of a linear congruential generator decide (multiplier and increment:
+ * Press et al., Numerical Recipes, 1992), one generator for each entry, with a random seed: the
+ * first call of a thread has the same probability, and threads are independent. */
 static __always_inline bool is_drawn(struct thread *th)
 {
 	u32 dice = th->dice ?: bpf_get_prandom_u32();
@@ -235,7 +253,8 @@ static __always_inline bool is_drawn(struct thread *th)
 	return dice < (1ULL << 32) / IOT_SAMPLE;
 }
 
-/* twin: as done_before(); that the first was here is seen by the clock. Calls of which one in so many is timed do not need it. */
+/* twin: as in done_before(); the clock shows that the first copy ran. Sampled calls do not need the
+ * copy. */
 static __always_inline int call_begins(const struct pt_regs *regs, long id, bool twin)
 {
 	struct thread *th;
@@ -245,7 +264,8 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 	if ((u64)id >= IOT_MAX_SYSCALL)
 		return 0;
 	shape = call_row(id)->shape;
-	if (!shape || (shape >= SHAPE_URING && !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
+	if (!shape || (shape >= SHAPE_URING &&
+		       !(cfg.events && call_row(id)->kind == KIND_NET_SEND)) || !gate_open())
 		return 0;
 	tid = bpf_get_current_pid_tgid();
 	th = thread_of(tid);
@@ -256,11 +276,12 @@ static __always_inline int call_begins(const struct pt_regs *regs, long id, bool
 			return 0;
 		if (!is_drawn(th)) {
 			if (th->clock)
-				th->clock = 0; /* of one that never returned */
+				th->clock = 0; /* of a call that never returned */
 			return 0;
 		}
 	}
-	if (cfg.events && shape == SHAPE_CLOSE) { /* the only thing that is gone at the exit: the descriptor */
+	/* the descriptor is the only thing that is gone at the exit */
+	if (cfg.events && shape == SHAPE_CLOSE) {
 		struct task_ctx *c = ctx_make();
 
 		if (c)
@@ -284,11 +305,12 @@ static __always_inline void twin_spared(void)
 		__sync_fetch_and_add(&s->spared, 1);
 }
 
-/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel skips the program for
- * every other thread on that processor until the first goes on: one call in six, where processes take turns. There a
- * second copy of the program follows (its twin), attached in the older way, which disables preemption; it does the
- * work when the first was skipped. Both skipped is a loss; that it was skipped behind the first, which did the work, is not.
- */
+/* Since 7.0 a thread can be preempted inside a tp_btf program of a system call, and the kernel
+ * skips the program for every other thread on that processor until the first one continues: one
+ * call in six, where processes take turns. There a second copy of the program follows (its twin),
+ * attached to the ordinary tracepoint, where preemption is disabled; it does the work when the
+ * first copy was skipped. A call that both were skipped for is a loss. A skip of the twin after the
+ * first has done the work is none. */
 static __always_inline bool done_before(struct task_ctx *c, bool twin)
 {
 	bool done = twin && c->ended;
@@ -301,7 +323,8 @@ static __always_inline bool done_before(struct task_ctx *c, bool twin)
 	return done;
 }
 
-/* A 32-bit call has returned. It is a loss when it moved bytes of a process that is wanted, or wrote memory for it. */
+/* A 32-bit call has returned. It is a loss when it moved bytes of a selected process, or wrote
+ * memory for it. */
 __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 {
 	bool moves = ret > 0 && compat_moves(nr);
@@ -311,8 +334,8 @@ __noinline int compat_ends(struct task_ctx *c, u64 nr, s64 ret)
 	return 0;
 }
 
-/* An exec that fails has read the beginning of the file all the same, which task accounting has and no call returned. One that
- * succeeds is for core__exec. */
+/* A failed execve() has read the begin of the file, which task accounting has and no call returned.
+ * A successful one is for core__exec. */
 __noinline int exec_ends(struct task_ctx *c, long ret)
 {
 	struct task_struct *t = current_task();
@@ -338,8 +361,9 @@ static __always_inline void op_timed(struct op *o, struct thread *th, u32 tid)
 		o->ts_ns = bpf_ktime_get_ns();
 }
 
-/* A call that is counted without what is remembered of its thread, or not at all. */
-static __always_inline bool ends_quickly(struct task_struct *t, struct thread *th, const struct pt_regs *regs, u64 nr, long ret)
+/* True when the call is counted without the context of its thread, or not at all. */
+static __always_inline bool ends_quickly(struct task_struct *t, struct thread *th,
+					 const struct pt_regs *regs, u64 nr, long ret)
 {
 	u8 shape = call_row(nr)->shape;
 
@@ -349,7 +373,8 @@ static __always_inline bool ends_quickly(struct task_struct *t, struct thread *t
 		return true;
 	if (shape >= SHAPE_TO)
 		return !cfg.twins && !message_counts(t, regs_arg0(regs), ret) && clock_drop(th);
-	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t && fastpath_call(t, th, regs, nr, ret);
+	return shape <= SHAPE_PRW && ret >= 0 && th && th->task == (u64)t &&
+	       fastpath_call(t, th, regs, nr, ret);
 }
 
 /* A call that may write the memory of a process has returned. */
@@ -360,13 +385,14 @@ static __always_inline int memory_written(struct task_ctx *c, u32 proc)
 	return 0;
 }
 
-/* Is a number that is none of ours one of a 32-bit call that matters? */
+/* True for the number of a 32-bit call that matters. */
 static __always_inline bool compat_counts(u64 nr)
 {
 	return compat_moves(nr) || nr == COMPAT_PTRACE || nr == COMPAT_VM_WRITEV;
 }
 
-static __always_inline void aio_ends(struct task_ctx *c, const struct call *k, u8 shape, long ret, u32 proc, u64 ts_ns)
+static __always_inline void aio_ends(struct task_ctx *c, const struct call *k, u8 shape, long ret,
+				     u32 proc, u64 ts_ns)
 {
 	if (shape == SHAPE_AIO_SUBMIT)
 		aio_submitted(c, k, ret, proc, ts_ns);
@@ -403,7 +429,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	fresh_gather(c, th, t);
 	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
-	k = (struct call *)c->regs; /* not on the stack, which calls of libaio need */
+	k = (struct call *)c->regs; /* not on the stack, which libaio calls need */
 	o = __builtin_memset(c->op, 0, sizeof(*o));
 	call_of_regs(k, regs);
 	c->range_state = RANGE_NOT_ASKED;

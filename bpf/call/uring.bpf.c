@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* uring.bpf.c - io_uring requests from submission to completion, on whatever thread they run. A ring's threads belong
- * to the process of its owner, so the current process is the owner also for polling threads and workers.
+/* uring.bpf.c - io_uring requests from submission to completion, on any thread. The threads of a
+ * ring belong to its process, so the current process is the owner also in polling threads and
+ * workers.
  */
 #include "uring.bpf.h"
 #include "net.bpf.h"
@@ -9,9 +10,9 @@
 
 #define SPLICE_FD_IN_FIXED (1U << 31)
 #define FFS_MASK 7UL           /* flags in the address of a registered file */
-#define FREE_REQUESTS 4096     /* of one ring that are looked at when it ends */
+#define FREE_REQUESTS 4096     /* requests of one ring that are walked when it ends */
 
-/* A file that is registered with the ring, by its number; 0 when it is not known. */
+/* A file that is registered with the ring, by its index; 0: not known. */
 static __always_inline u64 registered_file(struct io_ring_ctx *ring, u32 n)
 {
 	struct io_ring_ctx___array *old = (void *)ring;
@@ -40,7 +41,7 @@ static __always_inline u64 submitted_file(struct io_ring_ctx *ring, s32 fd, bool
 	return registered ? registered_file(ring, fd) : (u64)file_of(fd);
 }
 
-/* Where a request begins. -1 is the file position, and whoever appends is told by the file where. */
+/* Sets the offset of a request. -1 is the file position; for an append the file determines it. */
 static __always_inline void place(struct uring_file *f, u64 offset, bool append)
 {
 	f->offset = offset;
@@ -61,25 +62,28 @@ static __always_inline void place_rw(struct task_ctx *c, u64 req, struct uring_r
 {
 	u64 rw = uring_cmd(req);
 	bool append = uring_kind(u->opcode) == KIND_URING_WRITE &&
-		      (u->to.flags & FLAG_APPEND || NUMBER_AT(rw, struct io_rw, flags) & RWF_APPEND);
+		      (u->to.flags & FLAG_APPEND ||
+		       NUMBER_AT(rw, struct io_rw, flags) & RWF_APPEND);
 
 	place(&u->to, uring_pos(req), append);
 	if (!(uring_op(u->opcode)->flags & OP_VECTOR))
 		u->size = NUMBER_AT(rw, struct io_rw, len);
 }
 
-static __always_inline void place_splice(struct task_ctx *c, u64 req, struct io_ring_ctx *ring, struct uring_request *u)
+static __always_inline void place_splice(struct task_ctx *c, u64 req, struct io_ring_ctx *ring,
+					 struct uring_request *u)
 {
 	u64 sp = uring_cmd(req);
 	bool registered = NUMBER_AT(sp, struct io_splice, flags) & SPLICE_FD_IN_FIXED;
 
 	place(&u->to, NUMBER_AT(sp, struct io_splice, off_out), false);
 	u->size = NUMBER_AT(sp, struct io_splice, len);
-	uring_file_see(c, submitted_file(ring, NUMBER_AT(sp, struct io_splice, splice_fd_in), registered), &u->from);
+	uring_file_see(c, submitted_file(ring, NUMBER_AT(sp, struct io_splice, splice_fd_in),
+					 registered), &u->from);
 	place(&u->from, NUMBER_AT(sp, struct io_splice, off_in), false);
 }
 
-/* The struct is used again, so the request that it was is over; its result is still there. */
+/* The struct is reused, so the earlier request is complete; its result is still there. */
 static __always_inline void used_again(u64 req)
 {
 	struct uring_request *old = bpf_map_lookup_elem(&urings, &req);
@@ -90,8 +94,8 @@ static __always_inline void used_again(u64 req)
 	bpf_map_delete_elem(&urings, &req);
 }
 
-/* A request that is on its way: too large for the stack beside what it calls. One for each processor: a program is never
- * entered twice on one. */
+/* A request that is being submitted: too large for the stack. One for each processor: a program is
+ * never entered twice on one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOT_COPIES);
@@ -133,9 +137,11 @@ static __always_inline int submit(struct io_kiocb *r)
 		u->flags |= FLAG_SQPOLL;
 	moves = uring_op(u->opcode)->flags & OP_MOVES;
 	if (moves)
-		u->flags |= uring_op(u->opcode)->flags & OP_SPLICE ? 0 : flags_of_call(0, NUMBER_AT(uring_cmd(req), struct io_rw, flags));
+		u->flags |= uring_op(u->opcode)->flags & OP_SPLICE ? 0 :
+			flags_of_call(0, NUMBER_AT(uring_cmd(req), struct io_rw, flags));
 	if (moves || u->skip)
-		uring_file_see(c, submitted_file(ring, NUMBER_AT(req, struct io_kiocb, cqe.fd), flags >> IOSQE_FIXED_FILE_BIT & 1),
+		uring_file_see(c, submitted_file(ring, NUMBER_AT(req, struct io_kiocb, cqe.fd),
+						 flags >> IOSQE_FIXED_FILE_BIT & 1),
 			       &u->to);
 	if (uring_op(u->opcode)->flags & OP_SPLICE)
 		place_splice(c, req, ring, u);
@@ -155,7 +161,8 @@ int PROBE(uring__submit, struct io_kiocb *req)
 	return submit(req);
 }
 
-/* Before 6.4 the tracepoint was called io_uring_submit_sqe, with the request first since 6.0. */
+/* Before 6.4 the tracepoint was called io_uring_submit_sqe, with the request as its first argument
+ * since 6.0. */
 SEC("tp_btf/io_uring_submit_sqe")
 int PROBE(uring__submit_sqe, struct io_kiocb *req)
 {
@@ -176,10 +183,11 @@ int PROBE(uring__worker, struct io_kiocb *req)
 	return 0;
 }
 
-/* Bytes of a request on a socket, where the socket layer does not tell them itself. */
+/* Counts bytes of a request on a socket, where the socket layer does not report them. */
 static __always_inline void socket_done(u64 req, u32 opcode, u32 proc, s32 res, u32 cqe_flags)
 {
-	struct socket_use u = { .bytes = res, .proc = proc, .kind = uring_op(opcode)->net, .derived = 1 };
+	struct socket_use u = { .bytes = res, .proc = proc, .kind = uring_op(opcode)->net,
+				.derived = 1 };
 	u64 f = POINTER_AT(req, struct io_kiocb, file);
 
 	if (!u.kind || !f || cqe_flags & IORING_CQE_F_NOTIF)
@@ -204,11 +212,13 @@ static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
 	if (!u)
 		return 0;
 	file = POINTER_AT(req, struct io_kiocb, file);
-	if (file && file != u->to.file) { /* another one by then: a request that it was linked to opened it */
+	/* another file by then: a request that it was linked to opened it */
+	if (file && file != u->to.file) {
 		c = ctx_make();
 		uring_file_see(c, file, &u->to);
 	}
-	uring_finish(u, res, uring_op(u->opcode)->flags & OP_SPLICE ? 0 : uring_pos(req), bpf_ktime_get_ns() - u->ts_ns);
+	uring_finish(u, res, uring_op(u->opcode)->flags & OP_SPLICE ? 0 : uring_pos(req),
+		     bpf_ktime_get_ns() - u->ts_ns);
 	if (cfg.sockets == SOCKETS_ALL && u->to.type == SUB_FT_SOCK && res > 0)
 		socket_done(req, u->opcode, u->proc, res, cqe_flags);
 	if (!(cqe_flags & IORING_CQE_F_MORE))
@@ -216,7 +226,7 @@ static __always_inline int complete(struct io_kiocb *r, s32 res, u32 cqe_flags)
 	return 0;
 }
 
-/* Since 6.15 the completion comes as an entry of the queue. */
+/* Since 6.15 the completion is passed as an entry of the queue. */
 SEC("tp_btf/io_uring_complete")
 int PROBE(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cqe)
 {
@@ -225,18 +235,19 @@ int PROBE(uring__complete, void *ring_ctx, void *req, struct io_uring_cqe *cqe)
 	return complete(req, BPF_CORE_READ(cqe, res), BPF_CORE_READ(cqe, flags));
 }
 
-/* 6.0 to 6.14: result and flags are arguments. */
+/* From 6.0 to 6.14 result and flags are arguments. */
 SEC("tp_btf/io_uring_complete")
-int PROBE(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int res, unsigned int cqe_flags)
+int PROBE(uring__complete_args, void *ring_ctx, void *req, u64 user_data, int res,
+	  unsigned int cqe_flags)
 {
 	return complete(req, res, cqe_flags);
 }
 
-/* ---- requests whose end nobody tells ---- */
+/* ---- requests without a reported completion ---- */
 
 struct free_walk {
 	u64 node;              /* struct io_wq_work_node of the next free request */
-	u64 want;              /* only whether this one is free; 0: all are finished */
+	u64 want;              /* checks whether this one is free; 0: all free ones are finished */
 	u32 found;
 };
 
@@ -246,7 +257,7 @@ static __always_inline void finish_late(struct uring_request *u, u64 req, u64 po
 	bpf_map_delete_elem(&urings, &req);
 }
 
-/* One request on a ring's list of free ones: it is over. */
+/* One request on a ring's list of free ones: it is complete. */
 static long free_one(u32 n, struct free_walk *w)
 {
 	u64 req = w->node - bpf_core_field_offset(struct io_kiocb, comp_list);
@@ -265,21 +276,25 @@ static long free_one(u32 n, struct free_walk *w)
 	return 0;
 }
 
-/* Walks the requests of a ring that are free again. False: there are more than that. */
+/* Walks the free requests of a ring. False: there are more than the walk covers. */
 static __always_inline bool free_walk(u64 ring, struct free_walk *w)
 {
 	if (!bpf_core_field_exists(struct io_submit_state, free_list))
 		return false;
-	w->node = pointer_at(ring + bpf_core_field_offset(struct io_ring_ctx, submit_state.free_list));
+	w->node = pointer_at(ring +
+			     bpf_core_field_offset(struct io_ring_ctx, submit_state.free_list));
 	bpf_loop(FREE_REQUESTS, free_one, w, 0);
-	if (!w->found && !w->node && bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)) {
-		w->node = pointer_at(ring + bpf_core_field_offset(struct io_ring_ctx___array, locked_free_list));
+	if (!w->found && !w->node &&
+	    bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)) {
+		w->node = pointer_at(ring +
+				     bpf_core_field_offset(struct io_ring_ctx___array,
+							   locked_free_list));
 		bpf_loop(FREE_REQUESTS, free_one, w, 0);
 	}
 	return !w->node;
 }
 
-/* A ring ends: the memory of its requests is given back. */
+/* A ring ends: the memory of its requests is freed. */
 SEC("tp_btf/workqueue_execute_start")
 int PROBE(uring__ring_end, struct work_struct *work)
 {
@@ -292,7 +307,7 @@ int PROBE(uring__ring_end, struct work_struct *work)
 	return 0;
 }
 
-/* A request that is still there when the run is over: in flight, or one whose end nobody told. */
+/* A request that is left at the end of the run: in flight, or without a reported completion. */
 static long sweep_one(void *map, u64 *key, struct uring_request *u, void *ctx)
 {
 	struct free_walk w = { .want = *key };
@@ -305,12 +320,13 @@ static long sweep_one(void *map, u64 *key, struct uring_request *u, void *ctx)
 	whole = free_walk(POINTER_AT(w.want, struct io_kiocb, ctx), &w);
 	if (w.found)
 		finish_late(u, w.want, uring_pos(w.want));
-	else if (!whole && u->proc >= PROC_FIRST && uring_op(u->opcode)->flags & OP_MOVES && is_storage(u->to.type))
+	else if (!whole && u->proc >= PROC_FIRST && uring_op(u->opcode)->flags & OP_MOVES &&
+		 is_storage(u->to.type))
 		lose(LOSS_URING_UNSEEN);
 	return 0;
 }
 
-/* Called by the tracer when the gate is closed. */
+/* Called by the tracer after it has closed the gate. */
 SEC("syscall")
 int uring__sweep(void *ctx)
 {

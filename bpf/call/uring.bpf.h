@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring.bpf.h - io_uring requests: which are under way, and what happens when one is over. uring_op.bpf.h: the table of operations;
- * uring_now.bpf.h: which one the current task is at.
+/* uring.bpf.h - io_uring requests in flight, and their completion. uring_op.bpf.h: the table of
+ * operations; uring_now.bpf.h: the request that the current task executes.
  *
- * A request is over when its completion is told, which is not always: not where the submitter wants none
- * (IOSQE_CQE_SKIP_SUCCESS), and not where the ring of completions is full. Its result stays in the struct (req->cqe.res) until
- * that is submitted again; io_init_req() leaves it alone. So such a request is finished when the submitter goes on and the bytes
- * have moved, at the latest when the struct is used again, when the ring ends, or by the sweep at the end of the run.
+ * A request ends with its completion, which is not always reported: not when the submitter wants
+ * none (IOSQE_CQE_SKIP_SUCCESS), and not when the completion queue is full. Its result stays in the
+ * struct (req->cqe.res) until that is submitted again, since io_init_req() leaves it alone. So such
+ * a request is finished when the submitter continues and the bytes have moved, at the latest when
+ * the struct is reused, when the ring ends, or by the sweep at the end of the run.
  */
 #ifndef IOT_URING_BPF_H
 #define IOT_URING_BPF_H
@@ -17,7 +18,7 @@
 #include "readahead.bpf.h"
 #include "uring_op.bpf.h"
 
-/* Looks at the file of a request. Offset stays as it is. */
+/* Resolves the file of a request. The offset is unchanged. */
 __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u)
 {
 	struct file *f = (struct file *)file;
@@ -38,15 +39,18 @@ __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u
 	u->id = c->seen_file;
 	u->block = c->seen_block;
 	u->memory = u->type == SUB_FT_PSEUDO && is_process_memory(f);
-	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
+	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) &
+		(FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
 	i = (struct inode *)c->seen_host;
 	u->host = (u64)i;
 	u->ino = inode_number(i);
 	return 0;
 }
 
-/* Process u->proc wrote bytes: the pages are its own from now, also where they were dirty before. Direct I/O leaves no page. */
-static __always_inline void uring_claim(const struct uring_request *u, const struct uring_file *f, u64 bytes)
+/* Process u->proc wrote bytes: it owns the pages from now on, also where they were dirty before.
+ * Direct I/O leaves no page. */
+static __always_inline void uring_claim(const struct uring_request *u, const struct uring_file *f,
+					u64 bytes)
 {
 	struct inode *host = (struct inode *)f->host;
 
@@ -55,14 +59,15 @@ static __always_inline void uring_claim(const struct uring_request *u, const str
 	wrote_data(f->host, f->type == SUB_FT_BLK ? f->id : 0, f->offset, bytes, f->block, u->proc);
 }
 
-/* What one side of a request did. dur_ns: 0 when nobody knows when it was over. */
+/* The result of one side of a request. dur_ns: 0 when the end is not known. */
 struct uring_done {
 	u64 bytes, dur_ns, queue_ns;
 	s32 res;
 	u8 kind, pad[3];
 };
 
-static __always_inline void uring_event(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+static __always_inline void uring_event(const struct uring_request *u, const struct uring_file *f,
+					const struct uring_done *d)
 {
 	struct iot_ring_event *r;
 
@@ -97,7 +102,8 @@ static __always_inline void exchange(u64 *a, u64 *b)
 	*b = v;
 }
 
-/* What a worker made dirty takes the place of what the current task does. Twice: all is as before. */
+/* Exchanges what a worker dirtied with what the current task dirtied. The second exchange restores
+ * both. */
 static __always_inline void fresh_exchange(struct task_ctx *c, struct uring_request *u)
 {
 	if (!c || !u->fresh_ns)
@@ -108,7 +114,8 @@ static __always_inline void fresh_exchange(struct task_ctx *c, struct uring_requ
 	exchange(&c->fresh.bytes, &u->fresh.bytes);
 }
 
-static __always_inline void uring_beside(struct task_ctx *c, const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+static __always_inline void uring_beside(struct task_ctx *c, const struct uring_request *u,
+					 const struct uring_file *f, const struct uring_done *d)
 {
 	struct wrote_at *w;
 
@@ -120,11 +127,14 @@ static __always_inline void uring_beside(struct task_ctx *c, const struct uring_
 	w->block = f->block ?: PAGE_SIZE;
 	w->ts_ns = u->fresh_ns ?: began_dirtying(w->len, u->flags, u->ts_ns + d->queue_ns);
 	w->proc = u->proc;
-	fresh_before(c, w, u->fresh_ns ? ~0ULL : u->size); /* of a worker: all of it is the request's */
+	/* of a worker: all of it belongs to the request */
+	fresh_before(c, w, u->fresh_ns ? ~0ULL : u->size);
 }
 
-/* A request in the sums: apart, so that its frame does not lie below those of what turns dirty. */
-static __noinline int uring_count(const struct uring_request *u, const struct uring_file *f, const struct uring_done *d)
+/* Counts a request. Apart, so that its frame is not below those of the functions for dirtied
+ * ranges. */
+static __noinline int uring_count(const struct uring_request *u, const struct uring_file *f,
+				  const struct uring_done *d)
 {
 	struct iot_cell_key k = {};
 	u64 touched = 0;
@@ -134,7 +144,8 @@ static __noinline int uring_count(const struct uring_request *u, const struct ur
 	k.kind = d->kind;
 	k.how = HOW_EXACT;
 	k.sub = f->type;
-	k.flags = (f->flags | u->flags) & (d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
+	k.flags = (f->flags | u->flags) &
+		(d->kind == KIND_URING_WRITE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC : FLAG_DIRECT);
 	if (d->kind == KIND_URING_WRITE && d->bytes && is_storage(f->type))
 		touched = blocks_of(f->offset, d->bytes, f->block);
 	cell_add(cell_find(&k), 1, d->bytes, touched, d->dur_ns, d->res < 0);
@@ -149,16 +160,19 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 
 	if (!u || !f || !d)
 		return 0;
-	c = u->fresh_ns ? ctx_make() : ctx_find(); /* the end of a ring is told in a thread of the kernel */
+	/* the end of a ring is reported in a kernel thread */
+	c = u->fresh_ns ? ctx_make() : ctx_find();
 	if (c && c->fresh_ns)
 		fresh_report(c);
 	else if (c && !u->fresh_ns && is_worker(current_task()))
-		c->fresh.inode = 0; /* of an earlier one, which remembered it */
+		c->fresh.inode = 0; /* of an earlier request, which has kept it */
 	fresh_exchange(c, u);
 	if (d->kind == KIND_URING_WRITE && d->res > 0 && f->flags & FLAG_DIRECT) {
-		if ((c && went_through_cache(c, f->host, f->offset)) || u->fell || is_indirect(f->host, f->offset)) {
+		if ((c && went_through_cache(c, f->host, f->offset)) || u->fell ||
+		    is_indirect(f->host, f->offset)) {
 			f->flags &= ~FLAG_DIRECT;
-			d->queue_ns = u->direct_ns ? dirtied_after(&u->direct_ns, u->ts_ns) : c ? dirtied_after(&c->direct_ns, u->ts_ns) : 0;
+			d->queue_ns = u->direct_ns ? dirtied_after(&u->direct_ns, u->ts_ns) : c ?
+				dirtied_after(&c->direct_ns, u->ts_ns) : 0;
 		}
 	}
 	if (d->kind == KIND_URING_WRITE)
@@ -171,15 +185,18 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 	if (is_off_disk(f->type, f->dev))
 		return 0;
 	uring_count(u, f, d);
-	filesum_async(u->comm, f->id, f->type, u->proc, d->kind, d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
+	filesum_async(u->comm, f->id, f->type, u->proc, d->kind,
+		      d->kind == KIND_URING_READ ? 0 : d->kind == KIND_URING_WRITE ? 1 : 2,
 		      d->bytes, f->flags | u->flags);
 	uring_event(u, f, d);
 	if (f->memory && d->kind == KIND_URING_WRITE && d->bytes && u->proc >= PROC_FIRST)
-		lose(LOSS_POKE); /* whose it is may have ended since: its areas are not looked at */
+		/* the target process may have ended: its areas are not looked up */
+		lose(LOSS_POKE);
 	return 0;
 }
 
-/* Does its file system tell of each block that turns dirty, and are those of several requests told piece by piece? */
+/* True when the file system reports each block that is dirtied, and blocks of several requests are
+ * reported piece by piece. */
 static __always_inline bool reports_blocks(u64 host)
 {
 	struct inode *i = (struct inode *)host;
@@ -187,27 +204,34 @@ static __always_inline bool reports_blocks(u64 host)
 	return i && is_on(i, EXT4_SUPER_MAGIC);
 }
 
-/* How long after its submission a request made its pages dirty. One that waits for others, or for a worker, does that just before it is over,
- * or before it has them written back; any other does it when it is submitted. Where what turned dirty is told with its time (fresh_report()),
- * too early does no harm, but too late does: what was written back by then would be dirty again. */
+/* The time from its submission until a request dirtied its pages. A request that waits for others,
+ * or for a worker, does that just before it completes, or before it has them written back; any
+ * other one when it is submitted. Where dirtied ranges are reported with their time
+ * (fresh_report()), too early does no harm, but too late does: what was written back by then would
+ * be dirty again. */
 static __always_inline u64 uring_dirtied_after(const struct uring_request *u, u64 dur_ns)
 {
-	if (u->dirtied_ns > u->ts_ns && !reports_blocks(u->to.host) && !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
-		return u->dirtied_ns - u->ts_ns; /* before another's sync wrote it back */
+	if (u->dirtied_ns > u->ts_ns && !reports_blocks(u->to.host) &&
+	    !is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		/* before the sync of another process wrote it back */
+		return u->dirtied_ns - u->ts_ns;
 	if (u->locked_ns > u->ts_ns)
-		return u->locked_ns - u->ts_ns; /* of a folio that was dirty: likewise */
+		return u->locked_ns - u->ts_ns; /* the same, of a folio that was dirty */
 	if (u->copied_ns > u->ts_ns)
 		return u->copied_ns - u->ts_ns;
 	if (!u->waits && !(u->flags & FLAG_WORKER))
 		return 0;
-	if (u->to.flags & FLAG_DIRECT && (u->to.flags | u->flags) & (FLAG_SYNC | FLAG_DSYNC) && is_on((struct inode *)u->to.host, BTRFS_MAGIC))
-		return 0; /* the rest of a block that it zeroed is written back by its own sync, which a thread of the kernel does */
+	if (u->to.flags & FLAG_DIRECT && (u->to.flags | u->flags) & (FLAG_SYNC | FLAG_DSYNC) &&
+	    is_on((struct inode *)u->to.host, BTRFS_MAGIC))
+		/* the rest of a block that it zeroed is written back by its own sync, which a
+		 * kernel thread does */
+		return 0;
 	if (!reports_blocks(u->to.host))
 		return dur_ns;
 	return u->fresh_ns > u->ts_ns ? u->fresh_ns - u->ts_ns : 0;
 }
 
-/* The request is over with this result. pos: its position now, 0 when that is not there any more. */
+/* The request is complete with this result. pos: its position now; 0: it is not there any more. */
 __noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_ns)
 {
 	struct uring_done d = { .res = res, .dur_ns = dur_ns };
@@ -221,10 +245,11 @@ __noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_n
 		d.bytes = res;
 	if (d.kind == KIND_URING_WRITE && d.bytes)
 		d.queue_ns = uring_dirtied_after(u, dur_ns);
-	if (u->to.moving && is_storage(u->to.type) && d.bytes && d.kind == KIND_URING_WRITE && !pos && !u->placed && u->proc >= PROC_FIRST)
-		lose(LOSS_URING_UNSEEN); /* where it wrote */
+	if (u->to.moving && is_storage(u->to.type) && d.bytes && d.kind == KIND_URING_WRITE &&
+	    !pos && !u->placed && u->proc >= PROC_FIRST)
+		lose(LOSS_URING_UNSEEN); /* its offset is not known */
 	if (u->to.moving && is_storage(u->to.type) && d.bytes && pos)
-		u->to.offset = pos - d.bytes; /* where the bytes went, whatever was asked for */
+		u->to.offset = pos - d.bytes; /* the offset of the bytes, whatever was asked for */
 	uring_record(u, &u->to, &d);
 	if (op->flags & OP_SPLICE) {
 		d.kind = KIND_URING_READ;
@@ -233,8 +258,8 @@ __noinline int uring_finish(struct uring_request *u, s32 res, u64 pos, u64 dur_n
 	return 0;
 }
 
-/* Have all bytes moved that a request was to move? In flight its result is what it was asked for, and its position stands still
- * until the end. */
+/* True when all bytes of a request have moved. In flight its result is the length that it asked
+ * for, and its position does not move until the end. */
 static __always_inline bool uring_moved(u64 req, const struct uring_request *u)
 {
 	s32 res = uring_result(req);
@@ -244,7 +269,7 @@ static __always_inline bool uring_moved(u64 req, const struct uring_request *u)
 	       uring_pos(req) == u->to.offset + res;
 }
 
-/* The submitter goes on: was its last request one that nobody tells the end of? */
+/* The submitter continues: finishes its last request if that has no completion. */
 __noinline int uring_settle(struct task_ctx *c)
 {
 	struct uring_request *u;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* aggregate.bpf.h - what probes count: aggregates and histograms. */
-#ifndef IOT_RECORD_BPF_H
-#define IOT_RECORD_BPF_H
+/* aggregate.bpf.h - aggregates and histograms: what programs count.
+ */
+#ifndef IOT_AGGREGATE_BPF_H
+#define IOT_AGGREGATE_BPF_H
 
 #include "process.bpf.h"
 #include "hist.h"
 
-/* What a call does to the bytes of a file. */
+/* The direction in which a call moves bytes of a file. */
 enum moves {
 	MOVES_FROM_FILE,
 	MOVES_TO_FILE,
@@ -21,8 +22,9 @@ struct {
 	__type(value, u32);
 } cell_index SEC(".maps");
 
-/* Sums, those of each processor behind each other's: the tracer multiplies the size by the number of processors. Elements of an array of the
- * kernel's own for processors are allocated one by one, which took a tenth of the time until a run could begin. */
+/* Sums of all processors, one after the other: the tracer multiplies the size by the number of
+ * processors. A per-CPU array is allocated element by element, which took a tenth of the time until
+ * a run could begin. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_CELLS);
@@ -50,8 +52,9 @@ struct {
 	__type(value, struct iot_cell_slot);
 } cell_keys SEC(".maps");
 
-/* Aggregates by a hash of their keys, each that which was looked for last: an array is looked into without a call, and the usual call
- * is cheaper than a return from one. What it says is true where the number has this key and is open (cell_keys). */
+/* A cache of aggregates, by a hash of their keys: an array lookup is inlined, and this is the path
+ * of most calls. An entry is valid when the aggregate of this number has this key and is open
+ * (cell_keys). */
 #define RECENT_CELLS (1 << IOT_RECENT_BITS)
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -60,8 +63,9 @@ struct {
 	__type(value, u32);
 } recent_cells SEC(".maps");
 
-/* Numbers of aggregates that were given back, a ring: from state.free_begin, where programs take them, to state.free_end, where
- * the tracer puts them. (Sleepable programs, such as block__sweep, may use no map of type queue before 6.4.) */
+/* Numbers of aggregates that were freed, a ring: from state.free_begin, where programs take them,
+ * to state.free_end, where the tracer puts them. (Sleepable programs, such as block__sweep, may use
+ * no map of type queue before 6.4.) */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_CELLS);
@@ -78,7 +82,8 @@ struct {
 	__type(value, struct iot_fold);
 } folds SEC(".maps");
 
-/* Histogram group of a process, written by the tracer at place `id` modulo IOT_MAX_GROUPED; who is not there is in group 0. */
+/* The histogram group of a process, written by the tracer at index `id` modulo IOT_MAX_GROUPED. A
+ * process without an entry is in group 0. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_GROUPED);
@@ -86,7 +91,8 @@ struct {
 	__type(value, u32);
 } groups SEC(".maps");
 
-/* Whose sums the bytes of a process belong to: its own, or those of the row that stands for it since it ended. */
+/* The id that the sums of a process are added to: its own, or the one that stands for it since it
+ * ended. */
 static __always_inline u32 owner_of_sums(u32 owner)
 {
 	u32 at = INDEX(owner, IOT_MAX_FOLDS);
@@ -95,9 +101,9 @@ static __always_inline u32 owner_of_sums(u32 owner)
 	return f && f->id == owner ? f->to : owner;
 }
 
-#define CELL_TRIES 8           /* to take a number that other processors want too */
+#define CELL_TRIES 8           /* attempts to take a number that other processors take, too */
 
-/* A number for a new aggregate: one that was given back, or the next. IOT_NO_CELL: there is none. */
+/* A number for a new aggregate: a freed one, or the next. IOT_NO_CELL: there is none. */
 static __always_inline u32 cell_number(struct iot_state *s)
 {
 	u32 n, begin, at;
@@ -121,14 +127,16 @@ static __always_inline u32 cell_number(struct iot_state *s)
 	return n < cfg.max_cells ? n : IOT_NO_CELL;
 }
 
-/* Unless the tracer has closed it. Before 5.12 there is no such operation, and it stays found by its key alone. */
+/* Opens an aggregate, unless the tracer has closed it. Before 5.12 there is no compare-and-swap,
+ * and it is found by its key alone. */
 static __always_inline void cell_open(struct iot_cell_slot *slot)
 {
 	if (!REDUCED)
 		__sync_val_compare_and_swap(&slot->used, IOT_CELL_NEW, IOT_CELL_OPEN);
 }
 
-/* Gives an aggregate to a key. The tracer reads the key by the number: it is there before anybody can add. */
+/* Makes the aggregate of a key. The tracer reads the key by the number: it is set before any
+ * program can add. */
 static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key *key)
 {
 	u32 n = cell_number(s), *other;
@@ -148,9 +156,10 @@ static __always_inline u32 cell_insert(struct iot_state *s, struct iot_cell_key 
 	return other ? *other : IOT_NO_CELL;
 }
 
-/* Finds or makes the aggregate of a key that is not among the recent ones, which becomes that of whom its sums belong to. Returns its
- * number, or IOT_NO_CELL when there is no room; when only the reserve is left it is nobody's, and so is the key then. Global: the
- * verifier looks at it once. */
+/* Finds or makes the aggregate of a key that is not cached. The key's owner becomes the id that its
+ * sums are added to. Returns the number of the aggregate, or IOT_NO_CELL when there is no room;
+ * when only the reserve is left it is an aggregate without owner, and so is the key then. Global:
+ * verified once. */
 __noinline u32 cell_make(struct iot_cell_key *key)
 {
 	struct iot_state *s = run_state();
@@ -191,7 +200,7 @@ __by_numbers int cell_made(u32 owner, u32 dev, u32 what, u32 flags)
 #define cell_make(k) ((k)->owner = owner_of_sums((k)->owner), cell_made((k)->owner, (k)->dev, *(u32 *)&(k)->kind, (k)->flags))
 #endif
 
-/* For those who are called where the stack is nearly full (6.1): a frame of theirs would take 32 bytes more. */
+/* For callers with little stack left (6.1): a frame of its own would take 32 bytes more. */
 static __always_inline u32 cell_seek(struct iot_cell_key *k)
 {
 	u32 *n = REDUCED ? bpf_map_lookup_elem(&cell_index, k) : NULL;
@@ -202,34 +211,38 @@ static __always_inline u32 cell_seek(struct iot_cell_key *k)
 static __always_inline u32 cell_find(struct iot_cell_key *k)
 {
 	u32 what = *(u32 *)&k->kind, *recent;
-	u32 at = (k->owner * 0x9e3779b1 ^ k->dev * 0x85ebca6b ^ what * 0xc2b2ae35 ^ k->flags * 0x27d4eb2f) >> (32 - IOT_RECENT_BITS);
+	u32 at = (k->owner * 0x9e3779b1 ^ k->dev * 0x85ebca6b ^ what * 0xc2b2ae35 ^ k->flags *
+		  0x27d4eb2f) >> (32 - IOT_RECENT_BITS);
 	struct iot_cell_slot *slot;
 
 	recent = REDUCED ? NULL : bpf_map_lookup_elem(&recent_cells, &at);
-	at = recent ? *(volatile u32 *)recent : 0; /* one variable for both: 6.1 has no more room on the stack */
+	/* one variable for both: no stack is left on 6.1 */
+	at = recent ? *(volatile u32 *)recent : 0;
 	slot = recent ? bpf_map_lookup_elem(&cell_keys, &at) : NULL;
-	if (slot && slot->used == IOT_CELL_OPEN && slot->key.owner == k->owner && slot->key.dev == k->dev && *(u32 *)&slot->key.kind == what &&
+	if (slot && slot->used == IOT_CELL_OPEN && slot->key.owner == k->owner &&
+	    slot->key.dev == k->dev && *(u32 *)&slot->key.kind == what &&
 	    slot->key.flags == k->flags)
 		return at;
-	asm volatile("" : "+r"(recent)); /* one call, not one for each thing that may be the reason for it: the verifier goes each way */
+	/* one call, not one for each condition: the verifier follows each */
+	asm volatile("" : "+r"(recent));
 	at = cell_seek(k);
 	if (recent)
 		*recent = at;
 	return at;
 }
 
-/* The sums of an aggregate on this processor; NULL: of IOT_NO_CELL, whatever processor it is. */
+/* The sums of an aggregate on this processor; NULL for IOT_NO_CELL on any processor. */
 static __always_inline struct iot_cell *cell_here(u32 n)
 {
 	u32 at, first;
 
-	*(volatile u32 *)&at = n; /* not in a register meanwhile, for which there would be no room on the stack of 6.1 */
+	*(volatile u32 *)&at = n; /* kept in memory: 6.1 has no stack left to spill a register */
 	first = bpf_get_smp_processor_id() * cfg.max_cells;
 	*(volatile u32 *)&at += first;
 	return bpf_map_lookup_elem(&cells, &at);
 }
 
-/* lat_ns is 0 when the operations were not timed. */
+/* Adds to the sums of an aggregate. lat_ns: 0 when the operations were not timed. */
 static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64 lat_ns, bool error)
 {
 	struct iot_cell *v = cell_here(n);
@@ -251,14 +264,16 @@ static __always_inline void cell_add(u32 n, u64 ops, u64 bytes, u64 touched, u64
 		v->max_ns = lat_ns;
 }
 
-/* Global: the verifier looks at it once, not on every path that comes here. */
+/* Global: verified once, not on every path that leads here. */
 __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 {
 	u32 b = hist_bucket(ns), at = INDEX(owner, IOT_MAX_GROUPED), *group, n;
 	struct hist *h;
 
 	group = bpf_map_lookup_elem(&groups, &at);
-	n = IOT_HIST(kind, group && *group >> IOT_GROUP_BITS == owner ? *group & (IOT_HIST_GROUPS - 1) : 0, type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
+	n = IOT_HIST(kind, group &&
+		     *group >> IOT_GROUP_BITS == owner ? *group & (IOT_HIST_GROUPS - 1) : 0,
+		     type >= SUB_FT_SOCK && type <= SUB_FT_OTHER);
 	h = bpf_map_lookup_elem(&hists, &n);
 
 	if (h && b < HIST_BUCKETS)
@@ -266,35 +281,38 @@ __noinline int hist_put(u32 owner, u32 kind, u32 type, u64 ns)
 	return 0;
 }
 
-/* One duration of an operation of `owner`; the tracer and what the filters exclude have no part in latencies. `type` is that
- * of the file, for a call: waiting on a socket or a pipe is no file I/O. */
+/* Adds one duration of an operation of `owner` to a histogram. The tracer and excluded processes
+ * have no part in latencies. `type` is that of the file, for a call: waiting on a socket or a pipe
+ * is no file I/O. */
 static __always_inline void hist_add(u32 owner, u32 kind, u8 type, u64 ns)
 {
 	if (ns && owner != PROC_SELF && owner != PROC_OTHER && (owner || !filtered()))
 		hist_put(owner, kind, type, ns);
 }
 
-/* Adds one operation to the aggregate of `k`, and its duration to the histogram when it has one. */
-static __always_inline void count(struct iot_cell_key *k, u64 ops, u64 bytes, u64 lat_ns, bool error)
+/* Adds one operation to the aggregate of `k`, and its duration to the histogram when it was
+ * timed. */
+static __always_inline void count(struct iot_cell_key *k, u64 ops, u64 bytes, u64 lat_ns,
+				  bool error)
 {
 	cell_add(cell_find(k), ops, bytes, 0, lat_ns, error);
 	hist_add(k->owner, k->kind, SUB_NONE, lat_ns);
 }
 
-/* The same out of line. Global: the verifier looks at it once, not on every path that comes here. */
+/* As count(), out of line. Global: verified once, not on every path that leads here. */
 __noinline int count_apart(struct iot_cell_key *key, u64 ops, u64 bytes, u64 lat_ns, u32 error)
 {
 	struct iot_cell_key k;
 
 	if (!key)
 		return 0;
-	k = *key; /* whoever's sums it belongs to: the caller's key stays the owner's, for events */
+	k = *key; /* cell_find() may change the owner; the caller's key keeps it, for events */
 	cell_add(cell_find(&k), ops, bytes, 0, lat_ns, error);
 	hist_add(k.owner, k.kind, SUB_NONE, lat_ns);
 	return 0;
 }
 
-/* The same for those who are called where the stack is nearly full: no duration. */
+/* As count_apart() without a duration, for callers with little stack left. */
 __noinline int count_deep(struct iot_cell_key *key, u64 ops, u64 bytes)
 {
 	struct iot_cell_key k;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* arch.h - the registers that a thread saved when it entered the kernel: the only place that names a processor's registers.
+/* arch.h - the registers that a thread saved when it entered the kernel. No other file names
+ * registers of a processor.
  *
  * To add an architecture: its struct pt_regs and the functions below.
  */
@@ -58,7 +59,8 @@ struct task_struct___x86 {
 
 #if defined(__TARGET_ARCH_arm64)
 
-static __always_inline u64 regs_nr(const struct pt_regs *r) { return (u32)r->syscallno; } /* beyond all calls where it is none */
+/* larger than any number where the thread is in no call */
+static __always_inline u64 regs_nr(const struct pt_regs *r) { return (u32)r->syscallno; }
 static __always_inline u64 regs_arg0(const struct pt_regs *r) { return r->orig_x0; }
 static __always_inline u64 regs_arg1(const struct pt_regs *r) { return r->user_regs.regs[1]; }
 static __always_inline u64 regs_arg2(const struct pt_regs *r) { return r->user_regs.regs[2]; }
@@ -66,13 +68,13 @@ static __always_inline u64 regs_arg3(const struct pt_regs *r) { return r->user_r
 static __always_inline u64 regs_arg4(const struct pt_regs *r) { return r->user_regs.regs[4]; }
 static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->user_regs.regs[5]; }
 
-/* Whether the thread came into the kernel by a system call, and not by a fault or an interrupt. */
+/* True when the thread entered the kernel by a system call, not by a fault or an interrupt. */
 static __always_inline bool regs_in_call(const struct pt_regs *r)
 {
 	return r->syscallno >= 0;
 }
 
-/* Of the thread that runs: include/linux/preempt.h says what its bits are. */
+/* The preemption count of the current thread, with the bits of include/linux/preempt.h. */
 static __always_inline u32 preempt_count(void)
 {
 	return NUMBER_AT(CURRENT_TASK, struct task_struct___arm64, thread_info.preempt_count);
@@ -89,7 +91,8 @@ static __always_inline bool task_is_compat(struct task_struct *t)
 static __always_inline bool compat_moves(u64 nr)
 {
 	switch (nr) {
-	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 340: case 361: case 362: case 391: case 392: case 393:
+	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239:
+	case 340: case 361: case 362: case 391: case 392: case 393:
 		return true;
 	}
 	return false;
@@ -100,10 +103,11 @@ static __always_inline bool compat_moves(u64 nr)
 #define COMPAT_VM_WRITEV 377
 static __always_inline u32 compat_arg0(const struct pt_regs *r) { return r->orig_x0; }
 
-/* See below. */
+/* The number is not known on arm64; see the function for x86 below. */
 static __always_inline u64 page_memory(u64 pages) { return 0; }
 
-/* Writes a number after all that was written before, and before all that is written then, as other processors see it. */
+/* Stores a number, ordered after all stores before it and before all stores after it, as other
+ * processors see them. */
 static __always_inline void publish(u64 *at, u64 n)
 {
 	__sync_lock_test_and_set(at, n);
@@ -114,7 +118,7 @@ static __always_inline void publish(u64 *at, u64 n)
 static __always_inline void publish(u64 *at, u64 n)
 {
 	barrier();
-	*(volatile u64 *)at = n; /* stores are seen in their order */
+	*(volatile u64 *)at = n; /* x86 keeps stores in order */
 	barrier();
 }
 
@@ -126,8 +130,9 @@ static __always_inline u64 regs_arg3(const struct pt_regs *r) { return r->r10; }
 static __always_inline u64 regs_arg4(const struct pt_regs *r) { return r->r8; }
 static __always_inline u64 regs_arg5(const struct pt_regs *r) { return r->r9; }
 
-/* A fault saves its error code where a system call saves its number, and 20 (a fault on an instruction) is writev's: but only a
- * call that has not returned yet has "no such call" as its result. */
+/* A fault saves its error code where a system call saves its number, and 20 (a fault on an
+ * instruction) is the number of writev. Only a call that has not returned yet has -ENOSYS as its
+ * result. */
 static __always_inline bool regs_in_call(const struct pt_regs *r)
 {
 	return (s32)r->ax == -ENOSYS;
@@ -140,25 +145,29 @@ static __always_inline bool task_is_compat(struct task_struct *t)
 	return NUMBER_AT(t, struct task_struct___x86, thread_info.status) & TS_COMPAT;
 }
 
-/* Of the thread that runs: include/linux/preempt.h says what its bits are. A variable of each processor since 6.15; its name as that of a
- * __ksym would have every object refused where the kernel hides the addresses of variables, and libbpf read all names once more. */
+/* The preemption count of the current thread, with the bits of include/linux/preempt.h. It is a
+ * per-CPU variable since 6.15. It is not declared as a __ksym: every object would be refused where
+ * the kernel hides addresses of variables, and libbpf would read all symbols once more. */
 static __always_inline u32 preempt_count(void)
 {
 	u64 offset = 0;
 	u32 count = 0;
 
-	bpf_probe_read_kernel(&offset, sizeof(offset), (void *)(cfg.per_cpu_offset + bpf_get_smp_processor_id() * sizeof(offset)));
+	bpf_probe_read_kernel(&offset, sizeof(offset),
+			      (void *)(cfg.per_cpu_offset + bpf_get_smp_processor_id() *
+				       sizeof(offset)));
 	bpf_probe_read_kernel(&count, sizeof(count), (void *)(cfg.preempt_count + offset));
 	return count;
 }
 
-/* Where the array of all struct pages begins, and where the memory that they stand for, with 4 levels of page tables: where they are
- * not the same at every start they are variables, which not every kernel tells of. */
+/* Begin of the array of struct page, and of the memory that it describes, with 4 levels of page
+ * tables. With KASLR both are variables, whose addresses not every kernel exports. */
 #define PAGES_BEGIN 0xffffea0000000000ULL
 #define MEMORY_BEGINS 0xffff888000000000ULL
 
-/* What is to be added to the address of a struct page, times the bytes that each byte of it stands for, to have the address of its
- * contents; 0 not known, and it may be wrong. */
+/* The number to add to the address of a struct page, times the bytes of memory that each of its
+ * bytes stands for, to get the address of its contents. 0: not known. The result may be wrong, and
+ * callers check it. */
 static __always_inline u64 page_memory(u64 times)
 {
 	u64 pages = PAGES_BEGIN, memory = MEMORY_BEGINS;
@@ -174,7 +183,8 @@ static __always_inline u64 page_memory(u64 times)
 static __always_inline bool compat_moves(u64 nr)
 {
 	switch (nr) {
-	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239: case 313: case 333: case 334: case 377: case 378: case 379:
+	case 3: case 4: case 145: case 146: case 180: case 181: case 187: case 239:
+	case 313: case 333: case 334: case 377: case 378: case 379:
 		return true;
 	}
 	return false;
@@ -198,7 +208,7 @@ static __always_inline void call_of_regs(struct call *c, const struct pt_regs *r
 	c->arg[5] = regs_arg5(r);
 }
 
-/* The saved registers of the current thread. Kernel threads have none that mean something. */
+/* The saved registers of the current thread. Those of kernel threads mean nothing. */
 static __always_inline const struct pt_regs *current_regs(void)
 {
 	return (const struct pt_regs *)bpf_task_pt_regs(CURRENT_TASK);

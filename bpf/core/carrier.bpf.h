@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* carrier.bpf.h - who runs what is submitted: a process itself, or which thread of the kernel. Used by block.bpf.c.
+/* carrier.bpf.h - the carrier of a bio: the process itself, or the kernel thread that submits it.
+ * Used by block.bpf.c.
  *
- * The owner is on whose behalf, and found elsewhere. A thread of the kernel is known by its name, a kworker by the work queue that it runs
- * now (kernel/workqueue.c: struct worker), which is looked at for each bio: it runs many in turn.
+ * The owner is found elsewhere. A kernel thread is identified by its name, a kworker by the name of
+ * the work queue that its current work is on (struct worker of kernel/workqueue.c), which is read
+ * for each bio: a kworker serves many queues.
  */
 #ifndef IOT_CARRIER_BPF_H
 #define IOT_CARRIER_BPF_H
@@ -10,28 +12,34 @@
 #include "task.bpf.h"
 #include "workqueue.h"
 
-/* The first eight bytes of a name as a number, the first of them lowest, and which of these bits tell. */
-#define NAME_BYTE(name, i) ((u64)(u8)(sizeof(name) > (i) + 1 ? (name)[(i) % sizeof(name)] : 0) << 8 * (i))
-#define NAME_BITS(name) (NAME_BYTE(name, 0) | NAME_BYTE(name, 1) | NAME_BYTE(name, 2) | NAME_BYTE(name, 3) | NAME_BYTE(name, 4) | \
-			 NAME_BYTE(name, 5) | NAME_BYTE(name, 6) | NAME_BYTE(name, 7))
+/* The first eight bytes of a name as a number, the first byte lowest, and a mask of the bytes that
+ * count. */
+#define NAME_BYTE(name, i) \
+	((u64)(u8)(sizeof(name) > (i) + 1 ? (name)[(i) % sizeof(name)] : 0) << 8 * (i))
+#define NAME_BITS(name) (NAME_BYTE(name, 0) | NAME_BYTE(name, 1) | NAME_BYTE(name, 2) | \
+			 NAME_BYTE(name, 3) | NAME_BYTE(name, 4) | NAME_BYTE(name, 5) | \
+			 NAME_BYTE(name, 6) | NAME_BYTE(name, 7))
 #define NAME_MASK(name) (sizeof(name) > 8 ? ~0ULL : (1ULL << 8 * (sizeof(name) - 1) % 64) - 1)
 
 static __always_inline u32 carrier_named(u64 name, u32 other)
 {
 	u32 carrier = other;
 
-	/* without a jump: else the verifier goes both ways at each */
-#define CARRIED(sym, prefix) carrier = (name & NAME_MASK(prefix)) == NAME_BITS(prefix) ? CARRIER_##sym : carrier;
+	/* without a jump: else the verifier follows both branches of each */
+#define CARRIED(sym, prefix) \
+	carrier = (name & NAME_MASK(prefix)) == NAME_BITS(prefix) ? CARRIER_##sym : carrier;
 #include "kinds.def"
 	return carrier;
 }
 
-/* The name of the work queue of what a kworker does now; 0: none, or the kernel does not tell. */
+/* The name of the work queue of a kworker's current work; 0: none, or this kernel lacks the
+ * fields. */
 static __always_inline u64 queue_name(struct task_struct *t)
 {
 	u64 thread, worker, pool;
 
-	if (!bpf_core_field_exists(struct task_struct, worker_private) || !bpf_core_field_exists(struct worker, current_pwq))
+	if (!bpf_core_field_exists(struct task_struct, worker_private) ||
+	    !bpf_core_field_exists(struct worker, current_pwq))
 		return 0;
 	thread = POINTER_AT(t, struct task_struct, worker_private);
 	worker = thread ? POINTER_AT(thread, struct kthread, data) : 0;
@@ -40,7 +48,7 @@ static __always_inline u64 queue_name(struct task_struct *t)
 	return pool ? POINTER_AT(pool, struct workqueue_struct, name) : 0;
 }
 
-/* Who runs. Global: the verifier looks at it once. */
+/* The carrier that the current thread is. Global: verified once. */
 __noinline u32 carrier_now(void)
 {
 	struct task_struct *t = current_task();

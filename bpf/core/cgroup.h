@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* cgroup.h - the kernel's types of control groups, and of what the threads of a process share; as kernel.h. */
-#ifndef IOT_GROUP_H
-#define IOT_GROUP_H
+/* cgroup.h - kernel types of control groups, and of what the threads of a process share; as
+ * kernel.h.
+ */
+#ifndef IOT_CGROUP_H
+#define IOT_CGROUP_H
 
 #include "kernel.h"
 
@@ -10,7 +12,7 @@
 struct signal_struct {
 	atomic_t live;
 	int nr_threads;
-	struct list_head thread_head; /* of its threads, by task_struct.thread_node */
+	struct list_head thread_head; /* list of its threads, by task_struct.thread_node */
 };
 
 struct kernfs_node {

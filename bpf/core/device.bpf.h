@@ -6,13 +6,13 @@
 
 #include "task.bpf.h"
 
-/* Number of the disk that a block device is, or is part of. */
+/* The device number of the disk that a block device is, or is a partition of. */
 static __always_inline u32 disk_of(struct block_device *b)
 {
 	return b->bd_disk->part0->bd_dev;
 }
 
-/* The same, by addresses alone. */
+/* As disk_of(), of a struct block_device by its address. */
 static __always_inline u32 disk_at(u64 bdev)
 {
 	u64 disk = POINTER_AT(bdev, struct block_device, bd_disk);
@@ -20,14 +20,15 @@ static __always_inline u32 disk_at(u64 bdev)
 	return NUMBER_AT(POINTER_AT(disk, struct gendisk, part0), struct block_device, bd_dev);
 }
 
-/* The disk that an inode's file system is on. */
+/* The disk of an inode's file system. */
 static __always_inline u32 disk_below(const struct inode *i)
 {
 	return disk_at(POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev));
 }
 
-/* Numbers of devices on the disk of --dev: its partitions, volumes and loop devices above it, however deep, and of file systems that have
- * numbers of their own (btrfs). The tracer fills in those that are there when it begins; what comes during the run is added where it is seen. */
+/* Device numbers on the disk of --dev: its partitions, volumes and loop devices above it, however
+ * deep, and file systems with numbers of their own (btrfs). The tracer enters those that exist when
+ * it starts; later ones are added where they are seen. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -36,19 +37,20 @@ struct {
 	__type(value, u32);    /* 1 */
 } on_disk SEC(".maps");
 
-/* Global: its key is not on the stack of those who ask. */
+/* Global: its key is not on its callers' stack. */
 __noinline u32 is_on_disk(u32 dev)
 {
 	return !!bpf_map_lookup_elem(&on_disk, &dev);
 }
 
-/* Is a device, or a file system by its number, on the disk that --dev names? Without one all are. */
+/* True when a device, or a file system by its number, is on the disk that --dev names, or when
+ * there is no --dev. */
 static __always_inline bool dev_wanted(u32 dev)
 {
 	return !cfg.dev || cfg.dev == dev || is_on_disk(dev);
 }
 
-/* A device or file system lies on the disk of --dev, or does no more: its number may be another's by now. */
+/* Notes whether a device or file system is on the disk of --dev. Device numbers are reused. */
 __noinline int on_disk_note(u32 dev, u32 on)
 {
 	u32 one = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* event.bpf.h - events on their way to the tracer, through a ring buffer.
+/* event.bpf.h - events: a ring buffer to the tracer.
  */
 #ifndef IOT_EVENT_BPF_H
 #define IOT_EVENT_BPF_H
@@ -16,7 +16,7 @@ static __always_inline bool wants_event(u32 owner)
 	return cfg.events && (owner >= PROC_FIRST || (!owner && !filtered()));
 }
 
-/* Takes room for an event in the ring, zeroed; counts the loss when there is none. */
+/* Reserves a zeroed event in the ring; counts the loss when the ring is full. */
 static __always_inline struct iot_ring_event *event_reserve(u32 loss)
 {
 	struct iot_ring_event *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* file_table.bpf.h - the numbers of files.
+/* file_table.bpf.h - the ids of files.
  */
 #ifndef IOT_FILE_TABLE_BPF_H
 #define IOT_FILE_TABLE_BPF_H
@@ -13,8 +13,8 @@ struct file_key {
 
 struct file_entry {
 	u32 id;
-	u32 named;             /* what its name looked like when its path was sent; 0 never */
-	u32 sent, pad;         /* how often */
+	u32 named;             /* name_mark() of its name when the path was sent; 0: never */
+	u32 sent, pad;         /* how often the path was sent */
 };
 
 struct {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* filesum.bpf.h - sums by file: what each owner moved from and to each file, exact with and without events.
+/* filesum.bpf.h - sums by file: the bytes that each owner moved from and to each file, exact with
+ * and without events.
  *
- * A sum is a slot in an array of each processor, found by file, owner and, while its process may be one whose threads tell what is
- * done to a file, the name of the thread. The tracer reads the slots every second (tracer/filesums.c); what was quiet for some seconds it
- * takes out of the index, and after another second its slot is given back. Nothing that is kept of a slot is believed without a check:
- * threads keep a number until the epoch moves, bios keep it with its generation.
+ * A sum is a slot in an array of each processor. Its key is the file, the owner and, while thread
+ * names of the process may tell components apart, the name of the thread. The tracer reads the
+ * slots every second (tracer/filesums.c). It removes a slot without activity for some seconds from
+ * the index, and frees it a second later. A slot number that was kept is checked before use:
+ * threads keep it until the epoch moves, bios keep it with its generation.
  */
 #ifndef IOT_FILESUM_BPF_H
 #define IOT_FILESUM_BPF_H
 
 #include "aggregate.bpf.h"
 
-/* As map `cells`, for each processor. */
+/* The sums of all processors, as in map `cells`. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_FILESUMS);
@@ -27,7 +29,7 @@ static __always_inline struct iot_filesum *filesum_here(u32 slot)
 	return bpf_map_lookup_elem(&filesums, &at);
 }
 
-/* Whose each slot is. The tracer reads it in place. */
+/* The keys of the slots. The tracer reads them in place. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_FILESUMS);
@@ -44,8 +46,9 @@ struct {
 	__type(value, u32);
 } filesum_index SEC(".maps");
 
-/* Slots that were given back: rings that the tracer fills, first those for files, then those that are kept for files that are not
- * known. No queue: programs that the tracer calls cannot use one before 6.2. */
+/* Freed slots: rings that the tracer fills, first the ring of slots for files, then that of slots
+ * for files that are not known. No map of type queue: programs that the tracer calls cannot use one
+ * before 6.2. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_MAX_FILESUMS + IOT_FILESUM_RESERVE);
@@ -60,7 +63,7 @@ struct {
 	__type(value, struct iot_filesum_owner);
 } filesum_owners SEC(".maps");
 
-/* Slots that each user has, by a part of its number. The tracer takes from it in place. */
+/* The number of slots of each user, by a part of the user id. The tracer subtracts in place. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, IOT_FILESUM_USERS);
@@ -69,8 +72,9 @@ struct {
 	__type(value, s64);
 } filesum_users SEC(".maps");
 
-/* Whose share a slot of this owner takes. A kernel thread that writes back for it is not asked, where it was there before. What is nobody's, such
- * as files of a stranger that are too many for the table of writers, has a share of its own. */
+/* The user whose share a slot of this owner takes. The user of a kernel thread that writes back for
+ * an owner is not asked, if the owner has one already. Bytes without owner, such as files of a
+ * stranger that do not fit into the table of writers, have a share of their own. */
 static __always_inline u32 filesum_user(u32 owner)
 {
 	struct iot_filesum_owner *o = bpf_map_lookup_elem(&filesum_owners, &owner);
@@ -85,7 +89,7 @@ static __always_inline u32 filesum_user(u32 owner)
 	return o->user - 1;
 }
 
-/* One user takes at most three times what is left for all others. */
+/* A user takes at most three times what is left for all others. */
 static __always_inline bool filesum_room(s64 mine)
 {
 	struct iot_state *s = run_state();
@@ -93,7 +97,7 @@ static __always_inline bool filesum_room(s64 mine)
 	return s && mine < 3 * (IOT_MAX_FILESUMS - IOT_FILESUM_RESERVE - (s64)s->sums);
 }
 
-/* A slot that was given back; 0 when there is none. */
+/* A freed slot; 0: there is none. */
 static __always_inline u32 filesum_reuse(struct iot_sum_ring *r, u32 first, u32 size)
 {
 	for (int n = 0; n < 4; n++) {
@@ -111,7 +115,8 @@ static __always_inline u32 filesum_reuse(struct iot_sum_ring *r, u32 first, u32 
 	return 0;
 }
 
-/* A slot that nobody has, 0 when there is none. Those of files that are not known come from the beginning of the array. */
+/* A free slot; 0: there is none. Slots of files that are not known come from the begin of the
+ * array. */
 static __always_inline u32 filesum_take(bool known)
 {
 	struct iot_state *s = run_state();
@@ -119,7 +124,8 @@ static __always_inline u32 filesum_take(bool known)
 
 	if (!s)
 		return 0;
-	n = known ? filesum_reuse(&s->sum_free, 0, IOT_MAX_FILESUMS) : filesum_reuse(&s->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE);
+	n = known ? filesum_reuse(&s->sum_free, 0, IOT_MAX_FILESUMS) :
+		filesum_reuse(&s->sum_spare, IOT_MAX_FILESUMS, IOT_FILESUM_RESERVE);
 	if (n)
 		return n;
 	if (known) {
@@ -128,11 +134,11 @@ static __always_inline u32 filesum_take(bool known)
 		return n < IOT_MAX_FILESUMS ? n : 0;
 	}
 	if (s->next_spare < IOT_FILESUM_RESERVE)
-		n = 1 + NEXT_NUMBER(s, next_spare); /* 0 is for no owner and no file */
+		n = 1 + NEXT_NUMBER(s, next_spare); /* slot 0 is for no owner and no file */
 	return n < IOT_FILESUM_RESERVE ? n : 0;
 }
 
-/* The slot of a key that has none yet; 0 when there is none. */
+/* Makes the slot of a key; 0: there is no room. */
 static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 {
 	u32 user = filesum_user(k->owner), n, *other;
@@ -149,7 +155,7 @@ static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 	slot->used = 0;
 	slot->key = *k;
 	slot->user = user;
-	__sync_fetch_and_add(&slot->gen, 1); /* whoever sees it sees the key */
+	__sync_fetch_and_add(&slot->gen, 1); /* a program that sees the generation sees the key */
 	if (!bpf_map_update_elem(&filesum_index, k, &n, BPF_NOEXIST)) {
 		slot->used = 1;
 		if (k->file) {
@@ -163,7 +169,8 @@ static __always_inline u32 filesum_make(const struct iot_filesum_key *k)
 	return other ? *other : 0;
 }
 
-/* The slot of a key. Where the table is full it is the owner's for files that are not known; 0 is nobody's slot, which is always there. */
+/* The slot of a key. When the table is full it is the slot of the owner's unknown files; 0 is the
+ * slot without owner, which always exists. */
 __noinline u32 filesum_find(struct iot_filesum_key *key)
 {
 	struct iot_filesum_key k;
@@ -180,7 +187,7 @@ __noinline u32 filesum_find(struct iot_filesum_key *key)
 		return made;
 	if (!k.file && !k.owner)
 		return 0;
-	if (k.owner) /* which file it was is of nobody's bytes no loss to anybody */
+	if (k.owner) /* the file of bytes without owner is no loss */
 		lose(k.file ? LOSS_FILESUM_TABLE : LOSS_FILESUM_SPARE);
 	k.file = k.direct = 0;
 	k.comm[0] = k.comm[1] = 0;
@@ -188,7 +195,7 @@ __noinline u32 filesum_find(struct iot_filesum_key *key)
 	return n ? *n : filesum_make(&k);
 }
 
-/* Sums are kept of whom the run is about, and of what is nobody's. */
+/* Sums are kept of selected processes, and of bytes without owner. */
 static __always_inline bool filesum_wanted(u32 owner)
 {
 	return !owner || owner >= PROC_FIRST;
@@ -200,8 +207,10 @@ static __always_inline void filesum_comm(u64 comm[2])
 	bpf_get_current_comm(comm, IOT_COMM_LEN);
 }
 
-/* Puts a thread's name into a key whose owner stands, when the name may tell something. */
-static __always_inline void filesum_thread(struct iot_filesum_key *k, const u64 comm[2], bool direct)
+/* Adds the thread's name to a key whose owner is set, when names of this process may tell
+ * components apart. */
+static __always_inline void filesum_thread(struct iot_filesum_key *k, const u64 comm[2],
+					   bool direct)
 {
 	struct iot_filesum_owner *o = bpf_map_lookup_elem(&filesum_owners, &k->owner);
 
@@ -214,11 +223,13 @@ static __always_inline void filesum_thread(struct iot_filesum_key *k, const u64 
 
 static __always_inline bool is_sync(u8 kind)
 {
-	return kind == KIND_FSYNC || kind == KIND_FDATASYNC || kind == KIND_SYNCFS || kind == KIND_SYNC_RANGE || kind == KIND_AIO_FSYNC ||
+	return kind == KIND_FSYNC || kind == KIND_FDATASYNC || kind == KIND_SYNCFS ||
+	       kind == KIND_SYNC_RANGE || kind == KIND_AIO_FSYNC ||
 	       kind == KIND_URING_FSYNC;
 }
 
-/* What a call did. write: enum moves. A write with O_SYNC or the like is a sync too (METRICS section 2). */
+/* Counts a call. write: enum moves. A write with O_SYNC or the like is a sync, too (METRICS section
+ * 2). */
 static __always_inline void filesum_count(u32 slot, u8 kind, u8 write, u64 bytes, u32 flags)
 {
 	struct iot_filesum *v = filesum_here(slot);
@@ -238,7 +249,7 @@ static __always_inline void filesum_count(u32 slot, u8 kind, u8 write, u64 bytes
 		sum_add(&v->sync_ops, 1);
 }
 
-/* Another file, owner or epoch than last time. */
+/* Finds the slot again: the file, the owner or the epoch is another than last time. */
 __noinline int filesum_change(struct task_ctx *c, u32 owner, u32 direct, u32 epoch)
 {
 	struct iot_filesum_key k = {};
@@ -251,7 +262,7 @@ __noinline int filesum_change(struct task_ctx *c, u32 owner, u32 direct, u32 epo
 	k.owner = owner;
 	filesum_thread(&k, comm, direct);
 	if (c->sum_epoch != epoch)
-		c->seen_inode = 0; /* a path that the ring did not take is sent again */
+		c->seen_inode = 0; /* a path that did not fit into the ring is sent again */
 	c->sum_file = c->seen_file;
 	c->sum_owner = owner;
 	c->sum_direct = direct;
@@ -260,25 +271,31 @@ __noinline int filesum_change(struct task_ctx *c, u32 owner, u32 direct, u32 epo
 	return 0;
 }
 
-/* One system call of the current thread on the file in its context. */
-static __always_inline void filesum_call(struct task_ctx *c, u32 owner, u8 kind, u8 write, u64 bytes, u32 flags)
+/* Counts one system call of the current thread on the file in its context. */
+static __always_inline void filesum_call(struct task_ctx *c, u32 owner, u8 kind, u8 write,
+					 u64 bytes, u32 flags)
 {
 	struct iot_state *s = run_state();
 	u32 direct = flags & FLAG_DIRECT;
 
-	if (!s || !filesum_wanted(owner) || (c->seen_type != SUB_FT_REG && c->seen_type != SUB_FT_BLK) || (write == MOVES_NOTHING && !is_sync(kind)))
+	if (!s || !filesum_wanted(owner) ||
+	    (c->seen_type != SUB_FT_REG && c->seen_type != SUB_FT_BLK) ||
+	    (write == MOVES_NOTHING && !is_sync(kind)))
 		return;
-	if (c->sum_file != c->seen_file || c->sum_owner != owner || c->sum_direct != direct || c->sum_epoch != s->sum_epoch)
+	if (c->sum_file != c->seen_file || c->sum_owner != owner || c->sum_direct != direct ||
+	    c->sum_epoch != s->sum_epoch)
 		filesum_change(c, owner, direct, s->sum_epoch);
 	filesum_count(c->sum_slot, kind, write, bytes, flags);
 }
 
-/* One operation that another thread began, whose name was kept. */
-static __always_inline void filesum_async(const u64 comm[2], u32 file, u8 type, u32 owner, u8 kind, u8 write, u64 bytes, u32 flags)
+/* Counts one operation that another thread began, whose name was kept. */
+static __always_inline void filesum_async(const u64 comm[2], u32 file, u8 type, u32 owner, u8 kind,
+					  u8 write, u64 bytes, u32 flags)
 {
 	struct iot_filesum_key k = { .file = file, .owner = owner };
 
-	if (!filesum_wanted(owner) || (type != SUB_FT_REG && type != SUB_FT_BLK) || (write == MOVES_NOTHING && !is_sync(kind)))
+	if (!filesum_wanted(owner) || (type != SUB_FT_REG && type != SUB_FT_BLK) ||
+	    (write == MOVES_NOTHING && !is_sync(kind)))
 		return;
 	filesum_thread(&k, comm, flags & FLAG_DIRECT);
 	filesum_count(filesum_find(&k), kind, write, bytes, flags);
@@ -289,9 +306,11 @@ static __always_inline bool is_file_data(u8 cause)
 	return cause == CAUSE_DATA || cause == CAUSE_DIRECT || cause == CAUSE_READAHEAD;
 }
 
-/* Bytes of a file's data that its file system submits. What is written back says nothing about the thread that happens to do it; else
- * it is the current thread that asked. *ref: where they were counted, so that they are counted there when they complete. */
-static __always_inline void filesum_submit(struct iot_filesum_ref *ref, u32 file, u32 owner, u8 cause, bool write, u64 bytes)
+/* Counts file data that a file system submits. Of writeback the name of the executing thread tells
+ * nothing; otherwise the current thread asked for it. *ref: the slot, so that the bytes are counted
+ * there when they complete. */
+static __always_inline void filesum_submit(struct iot_filesum_ref *ref, u32 file, u32 owner,
+					   u8 cause, bool write, u64 bytes)
 {
 	struct iot_filesum_key k = { .file = file, .owner = owner };
 	struct iot_filesum_slot *slot;
@@ -315,8 +334,10 @@ static __always_inline void filesum_submit(struct iot_filesum_ref *ref, u32 file
 	sum_add(write ? &v->fs_write_bytes : &v->fs_read_bytes, bytes);
 }
 
-/* The same bytes when a device has completed them. A slot that is another's by now, or was another owner's, is not asked. */
-static __always_inline void filesum_complete(const struct iot_filesum_ref *ref, u32 file, u32 owner, u8 cause, bool write, u64 bytes)
+/* Counts the same bytes when a device has completed them. The slot is looked up again when it has
+ * another user by now, or another owner. */
+static __always_inline void filesum_complete(const struct iot_filesum_ref *ref, u32 file, u32 owner,
+					     u8 cause, bool write, u64 bytes)
 {
 	struct iot_filesum_key k = { .file = file, .owner = owner };
 	struct iot_filesum_slot *slot;
@@ -326,7 +347,8 @@ static __always_inline void filesum_complete(const struct iot_filesum_ref *ref, 
 	if (!filesum_wanted(owner) || !is_file_data(cause))
 		return;
 	slot = bpf_map_lookup_elem(&filesum_slots, &n);
-	if (!n || !slot || slot->gen != ref->gen || slot->key.owner != owner || (slot->key.file && slot->key.file != file))
+	if (!n || !slot || slot->gen != ref->gen || slot->key.owner != owner ||
+	    (slot->key.file && slot->key.file != file))
 		n = filesum_find(&k);
 	v = filesum_here(n);
 	if (v)

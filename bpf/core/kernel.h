@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* kernel.h - the kernel types and fields that are read, and only those. CO-RE finds them in the running kernel,
- * so order and offsets mean nothing here. Where a field moved between kernels a second type with a ___suffix
- * ("flavour") describes the other shape, with the change that made the difference.
+/* kernel.h - the kernel types and fields that are read, and only those. CO-RE finds their offsets
+ * in the running kernel, so order and offsets have no meaning here. Where a field moved between
+ * kernels a second type with a ___suffix ("flavour") describes the other shape, with the commit
+ * that made the difference.
  */
 #ifndef IOT_KERNEL_H
 #define IOT_KERNEL_H
@@ -35,7 +36,7 @@ typedef __s16 s16;
 #define S_IFIFO 0010000
 #define O_APPEND 02000
 #ifdef __TARGET_ARCH_arm64
-#define O_DIRECT 0200000       /* 040000 is O_DIRECTORY there */
+#define O_DIRECT 0200000       /* 040000 is O_DIRECTORY on arm64 */
 #else
 #define O_DIRECT 040000
 #endif
@@ -50,7 +51,8 @@ typedef __s16 s16;
 #define TMPFS_MAGIC 0x01021994UL
 #define BTRFS_TREES_INODE 1    /* number of the inode that holds the blocks of all trees */
 
-/* Task flags; unchanged since 2.6. PF_USER_WORKER marks io_uring's threads since 6.4, PF_IO_WORKER since 5.3. */
+/* Task flags; unchanged since 2.6. PF_USER_WORKER marks io_uring's threads since 6.4, PF_IO_WORKER
+ * since 5.3. */
 #define PF_KTHREAD 0x00200000
 #define PF_WQ_WORKER 0x00000020
 #define PF_IO_WORKER 0x00000010
@@ -102,7 +104,7 @@ struct idr {
 };
 
 struct pid_namespace {
-	struct idr idr;        /* by number, from 0: struct pid */
+	struct idr idr;        /* struct pid by number, from 0 */
 };
 
 struct hlist_node {
@@ -113,7 +115,7 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
-/* One number of a process: it has one in each namespace from the initial one down to its own. */
+/* One number of a process, which has one in each namespace from the initial one down to its own. */
 struct upid {
 	int nr;
 	struct pid_namespace *ns;
@@ -121,7 +123,7 @@ struct upid {
 
 struct pid {
 	unsigned int level;
-	struct hlist_head tasks[1]; /* by what the number is of: first a thread */
+	struct hlist_head tasks[1]; /* by enum pid_type: first PIDTYPE_PID */
 	struct upid numbers[1]; /* by level: level + 1 of them */
 };
 
@@ -139,7 +141,7 @@ struct nsproxy {
 	struct mnt_namespace *mnt_ns;
 };
 
-/* libaio, from the caller to its ring of events. */
+/* libaio: from a process to its rings of events. */
 struct kioctx {
 	unsigned long user_id;
 	atomic_t dead;
@@ -151,15 +153,15 @@ struct kioctx_table {
 	struct kioctx *table[];
 };
 
-/* The areas of a process's memory (6.1). */
+/* The maple tree of a process's memory areas (6.1). */
 struct maple_metadata {
-	unsigned char end;     /* place of the last branch */
+	unsigned char end;     /* index of the last branch */
 };
 
 struct maple_range_64 {
 	unsigned long pivot[15]; /* last address below each branch */
 	void *slot[16];
-	struct maple_metadata meta; /* in the last place, where that is free */
+	struct maple_metadata meta; /* in the last slot, where that is free */
 };
 
 struct maple_arange_64 {
@@ -195,11 +197,14 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct list_head thread_node;
 	struct task_io_accounting ioac;
-	void *worker_private;  /* of a worker of io_uring: its struct io_worker; of a thread of the kernel: its struct kthread (5.17) */
+	/* of an io-wq worker: its struct io_worker; of a kernel thread: its struct kthread
+	 * (5.17) */
+	void *worker_private;
 	char comm[16];
 };
 
-/* self_exec_id was u32 before 5.7 (d1e7fd6462ca): reading it as u64 is right on every kernel with our probes. */
+/* self_exec_id was u32 before 5.7 (d1e7fd6462ca): reading it as u64 is right on every kernel with
+ * our programs. */
 
 struct super_block {
 	u32 s_dev;
@@ -286,7 +291,7 @@ struct file {
 };
 
 struct block_device_operations {
-	void *submit_bio; /* a function; only whether there is one */
+	void *submit_bio; /* a function; only compared with NULL */
 };
 
 struct gendisk {
@@ -300,10 +305,10 @@ struct block_device {
 	struct gendisk *bd_disk;
 	u32 bd_dev;
 	u64 bd_start_sect;
-	void *bd_holder; /* who has it for himself: a volume, a file system; only compared */
+	void *bd_holder; /* the exclusive holder: a volume, a file system; only compared */
 };
 
-struct bdev_inode { /* its block_device is the first of it */
+struct bdev_inode { /* begins with its block_device */
 	struct inode vfs_inode;
 };
 
@@ -341,13 +346,14 @@ struct request {
 	unsigned int __data_len;
 	u64 __sector;
 	struct bio *bio;
-	struct block_device *part; /* whose counters it moves; NULL: nobody's */
-	u64 start_time_ns;  /* of this use; requests are used again and again */
-	atomic_t ref;       /* 0: it has completed and waits for its next use */
+	struct block_device *part; /* the block device whose counters it moves; NULL: none */
+	u64 start_time_ns;  /* of this use: requests are reused */
+	atomic_t ref;       /* 0: completed, and free for its next use */
 };
 
 struct page {
-	unsigned long compound_head; /* bit 0: the rest is the head page */
+	/* bit 0 set: the other bits are the address of the head page */
+	unsigned long compound_head;
 };
 
 /* 7.1 renamed compound_head; for power-of-two struct page it holds a mask instead of a pointer. */
@@ -370,8 +376,8 @@ struct folio___private {
 	void *private;
 };
 
-/* Of a folio with several blocks on XFS: a bit for each that is up to date, then one for each that is dirty. Since 6.6: before, a folio is
- * dirty as a whole. */
+/* State of a folio with several blocks on XFS: a bit for each block that is up to date, then one
+ * for each that is dirty. Since 6.6: before, a folio is dirty as a whole. */
 struct iomap_folio_state {
 	unsigned long state[1];
 };
@@ -380,19 +386,20 @@ struct iomap_folio_state {
 
 struct buffer_head {
 	unsigned long b_state;
-	struct buffer_head *b_this_page; /* the next of its folio, in a circle */
+	struct buffer_head *b_this_page; /* the next one of its folio, in a ring */
 	struct folio *b_folio;
 	u64 b_blocknr;
 	unsigned long b_size;
 	char *b_data;
 };
 
-/* 6.2 (d685c668b069) gave b_page its second name. */
+/* 6.2 (d685c668b069) put b_page into a union with b_folio. */
 struct buffer_head___page {
 	struct page *b_page;
 };
 
-/* The file below an open file of overlayfs: since 6.13 (18e48d0e2c7b) in a struct of its own, before private_data was it. */
+/* The file below an open file of overlayfs: in a struct of its own since 6.13 (18e48d0e2c7b);
+ * before, private_data was that file. */
 struct ovl_file {
 	struct file *realfile, *upperfile;
 };
@@ -427,100 +434,15 @@ struct iov_iter {
 	unsigned long count;
 };
 
-/* Direct I/O under way: of file systems, and of block devices. */
+/* Direct I/O in flight: of file systems, and of block devices. */
 struct iomap_dio {
 	struct kiocb *iocb;
 };
 
 struct blkdev_dio {
-	struct kiocb *iocb;    /* in one place with the task that waits, where DIO_IS_SYNC is set */
+	struct kiocb *iocb;    /* in a union with the task that waits, where DIO_IS_SYNC is set */
 	unsigned int flags;
 	struct bio bio;
-};
-
-struct io_rw {
-	struct kiocb kiocb;
-	u32 len;
-	int flags;
-};
-
-struct io_splice {
-	long long off_out, off_in;
-	u64 len;
-	int splice_fd_in;
-	unsigned int flags;
-};
-
-struct io_cqe {
-	s32 res;
-	int fd;
-};
-
-struct io_wq_work_node {
-	struct io_wq_work_node *next;
-};
-
-struct io_wq_work {
-	struct io_wq_work_node list;
-};
-
-struct io_worker {
-	struct io_wq_work *cur_work;
-};
-
-struct io_submit_state {
-	struct io_wq_work_node free_list;
-};
-
-struct io_rsrc_node {
-	unsigned long file_ptr; /* the low bits are flags */
-};
-
-struct io_rsrc_data {
-	unsigned int nr;
-	struct io_rsrc_node **nodes;
-};
-
-struct io_file_table {
-	struct io_rsrc_data data;
-};
-
-struct io_ring_ctx {
-	unsigned int flags;
-	struct io_file_table file_table;
-	struct io_submit_state submit_state;
-	struct work_struct exit_work;
-};
-
-/* Until 6.12 (its nodes came in 6.13) registered files are an array of pointers with flags, and what workers freed has a
- * list of its own (until 6.5). */
-struct io_fixed_file {
-	unsigned long file_ptr;
-};
-
-struct io_file_table___array {
-	struct io_fixed_file *files;
-};
-
-struct io_ring_ctx___array {
-	struct io_file_table___array file_table;
-	unsigned int nr_user_files;
-	struct io_wq_work_node locked_free_list;
-};
-
-struct io_cmd_data {
-	u8 data[56];
-};
-
-struct io_kiocb {
-	struct file *file;
-	struct io_cmd_data cmd;
-	u8 opcode;
-	unsigned int flags;    /* u64 since 6.9: the bits that are asked for are in the lower half */
-	struct io_cqe cqe;
-	struct io_ring_ctx *ctx;
-	struct io_wq_work_node comp_list;
-	struct io_wq_work work;
 };
 
 struct linux_binprm {
@@ -528,12 +450,12 @@ struct linux_binprm {
 };
 
 struct in6_addr {
-	u8 bytes[16]; /* called otherwise there: only where it lies is asked for */
+	u8 bytes[16]; /* another member in the kernel: only the offset is used */
 };
 
 struct sock_common {
 	u32 skc_daddr, skc_rcv_saddr;
-	u16 skc_dport, skc_num; /* the first as on the wire, the second as the host writes it */
+	u16 skc_dport, skc_num; /* the first in network byte order, the second in host byte order */
 	u16 skc_family;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 };
@@ -553,7 +475,7 @@ struct sock {
 };
 
 struct proto_ops {
-	void *splice_read; /* a function; only whether there is one */
+	void *splice_read; /* a function; only compared with NULL */
 };
 
 struct socket {
@@ -569,20 +491,17 @@ struct inet_connection_sock {
 	struct inet_bind_bucket *icsk_bind_hash;
 };
 
-struct io_sr_msg {
-	unsigned int msg_flags;
-};
-
 #pragma clang attribute pop
 
-/* Turns an address into a typed pointer that can be followed without a helper call, since 6.2 (a35b9af4ec2c): the tracer loads objects
- * with IOT_NO_CAST where it is missing. Declared as in libbpf 1.5. */
+/* Turns an address into a typed pointer that can be followed without a helper call, since 6.2
+ * (a35b9af4ec2c): where it is missing the tracer loads objects with IOT_NO_CAST. Declared as in
+ * libbpf 1.5. */
 extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
-/* Page flags. That which marks the head of a large folio: 16 until 6.10, then 6. Read by value, never by number. */
+/* Page flags. PG_head is 16 until 6.10, then 6. Read by name, never by number. */
 enum pageflags___iot { PG_dirty___iot = 4, PG_head___iot = 6 };
 
-/* Bits of cmd_flags move between kernels; __REQ_SWAP exists since 5.19. */
+/* Bits of cmd_flags differ between kernels; __REQ_SWAP exists since 5.19. */
 enum req_flag_bits___iot {
 	__REQ_SYNC___iot = 11,
 	__REQ_META___iot = 12,
@@ -592,7 +511,8 @@ enum req_flag_bits___iot {
 	__REQ_SWAP___iot = 24,
 };
 
-/* Its number moved. The enum was called req_opf before 6.0: zone appends are then other operations. */
+/* The value differs between kernels. The enum was called req_opf before 6.0: then zone appends are
+ * other operations. */
 enum req_op___iot { REQ_OP_ZONE_APPEND___iot = 7 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* path.bpf.h - a path is made name by name, from the leaf upwards. */
+/* path.bpf.h - paths of files, built name by name from the leaf upwards.
+ */
 #ifndef IOT_PATH_BPF_H
 #define IOT_PATH_BPF_H
 
@@ -7,8 +8,9 @@
 #include "process.bpf.h"
 #include "program_copies.bpf.h"
 
-/* Programs that send paths: of calls, and of changes to a journal. A path is made here and sent as long as it is: files that are made
- * quickly would fill the ring with room that few of them need. `type` is 0 while nobody makes one. */
+/* Programs that send paths: those of calls, and those of journal credits. A path is built here and
+ * sent at its true length: files that are created quickly would fill the ring with space that few
+ * of them need. `type` is 0 while no program builds a path. */
 enum { PATH_OF_CALL, PATH_OF_PUT, PATHS };
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -17,7 +19,8 @@ struct {
 	__type(value, struct iot_path);
 } path_rooms SEC(".maps");
 
-/* An empty path of a file, to be filled and sent by path_end(); NULL: a program that was preempted is making one on this processor. */
+/* An empty path of a file, to be filled, and sent by path_end(); NULL: a program that was preempted
+ * is building one on this processor. */
 static __always_inline struct iot_path *path_new(u32 n, u32 id, const struct file_key *k, u32 user)
 {
 	struct iot_path *p;
@@ -25,7 +28,9 @@ static __always_inline struct iot_path *path_new(u32 n, u32 id, const struct fil
 	n += copy_working() * PATHS;
 	p = bpf_map_lookup_elem(&path_rooms, &n);
 	if (!p || (REDUCED ? p->type : __sync_val_compare_and_swap(&p->type, 0, RING_PATH)))
-		return NULL; /* kernels of the reduced tier, where no atomic operation answers, preempt no program */
+		/* kernels of the reduced tier have no compare-and-swap, and do not preempt
+		 * programs */
+		return NULL;
 	p->type = RING_PATH;
 	p->file = id;
 	p->dev = k->dev;
@@ -39,7 +44,7 @@ static __always_inline struct iot_path *path_new(u32 n, u32 id, const struct fil
 	return p;
 }
 
-/* Sends a path with the names that it has. Returns 0, or not 0 when there is no room. */
+/* Sends a path with the names that it has. Returns 0, or an error when there is no room. */
 static __always_inline long path_end(struct iot_path *p)
 {
 	u64 len = p->len;
@@ -52,7 +57,7 @@ static __always_inline long path_end(struct iot_path *p)
 	return err;
 }
 
-/* The name of one component behind those that are there. Not 0: there is no more room, or no name. */
+/* Appends the name of one component. Not 0: there is no more room, or no name. */
 static __always_inline long path_add(struct iot_path *out, struct dentry *d)
 {
 	u64 len = out->len;
@@ -60,8 +65,10 @@ static __always_inline long path_add(struct iot_path *out, struct dentry *d)
 
 	if (len >= IOT_PATH_MAX)
 		return 1;
-	len = INDEX(len, IOT_PATH_MAX); /* the verifier of 6.1 forgets the bound above when the register was spilled */
-	got = bpf_probe_read_kernel_str(&out->buf[len], IOT_NAME_MAX + 1, BPF_CORE_READ(d, d_name.name));
+	/* the verifier of 6.1 forgets the bound above when the register was spilled */
+	len = INDEX(len, IOT_PATH_MAX);
+	got = bpf_probe_read_kernel_str(&out->buf[len], IOT_NAME_MAX + 1,
+					BPF_CORE_READ(d, d_name.name));
 	if (got <= 0)
 		return 1;
 	out->len = len + got;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
 /* program_copies.bpf.h - copies of programs, for kernels that skip the first.
  *
- * Since 7.0 a thread can be preempted inside a tp_btf program, and the kernel skips the program for every other thread on that processor
- * until the first goes on. There the tracer attaches copies of it. The copies of a program follow each other at their tracepoint,
- * and each that is not skipped says that it was called. The first of them does the work: one that was called before by a later copy, or by
- * itself, is called for something new. All skipped is a loss. With two copies one byte of a device in 200 to 600 had no owner
- * where six processes took turns on an emulated processor: who stands in is preempted, too. So there are three, and more of the programs that
- * say whose bytes are.
+ * Since 7.0 a thread can be preempted inside a tp_btf program, and the kernel skips the program for
+ * every other thread on that processor until the first one continues. There the tracer attaches
+ * copies of it. The copies of a program run one after the other at their tracepoint, and each that
+ * is not skipped notes that it was called. The first of them does the work: a copy that finds
+ * itself, or a later copy, noted last is called for a new event. An event that all copies were
+ * skipped for is a loss. With two copies one byte of a device in 200 to 600 had no owner where six
+ * processes took turns on an emulated processor, since the copy is preempted, too. So there are
+ * three, and more of the programs that determine owners.
  *
- * What is attached as a copy only calls the first as its tail, which the kernel does not skip: the verifier looks at the work once. So the first
- * may be in progress several times on a processor. Since 6.13 the kernel gives a program without tail calls one stack for each processor: the
- * first has one that goes nowhere (NOBODY), and so runs on the stack of the thread.
+ * A copy only calls the first program as its tail, which the kernel does not skip: the verifier
+ * checks the work once, and the first program may be in progress several times on one processor.
+ * Since 6.13 the kernel gives a program without tail calls one stack for each processor. The first
+ * program has a tail call that goes nowhere (NOBODY), and so runs on the stack of the thread.
  */
-#ifndef IOT_TWIN_BPF_H
-#define IOT_TWIN_BPF_H
+#ifndef IOT_PROGRAM_COPIES_BPF_H
+#define IOT_PROGRAM_COPIES_BPF_H
 
 #include "arch.h"
 
@@ -28,10 +31,10 @@ static __always_inline u32 copy_working(void)
 
 #else
 
-#define MARKED_PROGRAMS 64     /* of an object */
+#define MARKED_PROGRAMS 64     /* programs of an object */
 
-/* last: by object (cfg.object) and program, the number of the copy that was called last, and 1; 0: none was yet. working: the copy whose turn
- * the program that runs is. handed: 1, it has just been called as a tail. */
+/* last: by object (cfg.object) and program, the number of the copy that was called last, plus 1; 0:
+ * none yet. working: the copy for which the program runs. handed: 1, it was called as a tail. */
 struct marks {
 	u8 last[IOT_OBJECTS][MARKED_PROGRAMS];
 	u8 working, handed;
@@ -44,15 +47,15 @@ struct {
 	__type(value, struct marks);
 } marks SEC(".maps");
 
-/* An interrupt may come between the copies: it has marks of its own. */
+/* An interrupt may come between two copies: interrupts have marks of their own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2); /* soft and hard ones */
+	__uint(max_entries, 2); /* softirq and hardirq */
 	__type(key, u32);
 	__type(value, struct marks);
 } interrupt_marks SEC(".maps");
 
-/* How often a copy did the work of the first, by object. */
+/* The number of times that a copy did the work of the first program, by object. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, IOT_OBJECTS);
@@ -60,7 +63,7 @@ struct {
 	__type(value, u64);
 } stood_in SEC(".maps");
 
-/* include/linux/preempt.h, as it has been since 2.6 */
+/* Bits of include/linux/preempt.h, unchanged since 2.6. */
 #define SERVING_SOFTIRQ 0x100
 #define HARDIRQ 0xff0000 /* and NMI */
 
@@ -69,7 +72,8 @@ static __always_inline struct marks *marks_here(void)
 	u32 count = preempt_count(), level;
 
 	if (!(count & (HARDIRQ | SERVING_SOFTIRQ)))
-		return bpf_task_storage_get(&marks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		return bpf_task_storage_get(&marks, bpf_get_current_task_btf(), 0,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
 	level = count & HARDIRQ ? 1 : 0;
 	return bpf_map_lookup_elem(&interrupt_marks, &level);
 }
@@ -83,8 +87,9 @@ static __always_inline void stands_in(s64 n)
 		sum_add(sum, n);
 }
 
-/* Is this the copy that does the work? program: its number in this object; copy: 0 the first. Without memory for a mark nobody does, which is
- * a loss: of two that cannot tell, both might. */
+/* True when this copy does the work. program: its number in this object; copy: 0 for the first.
+ * Without memory for a mark no copy does, which is a loss: of two copies that do not know of each
+ * other, both might. */
 static __always_inline bool copy_works(u32 program, u32 copy)
 {
 	struct marks *m;
@@ -95,7 +100,7 @@ static __always_inline bool copy_works(u32 program, u32 copy)
 	m = marks_here();
 	if (!m) {
 		if (!copy)
-			stands_in(-1); /* though the kernel did not skip it */
+			stands_in(-1); /* counted as skipped, though the kernel did not skip it */
 		return false;
 	}
 	if (!copy && m->handed) {
@@ -115,7 +120,7 @@ static __always_inline bool copy_works(u32 program, u32 copy)
 	return true;
 }
 
-/* The first was not there to be called. */
+/* The tail call failed: the first program was not there. */
 static __always_inline void copy_failed(void)
 {
 	struct marks *m = marks_here();
@@ -125,7 +130,8 @@ static __always_inline void copy_failed(void)
 	stands_in(-1);
 }
 
-/* Whose turn this is, less than IOT_COPIES_MOST: another may have been preempted at the same work, on the same processor. */
+/* The copy for which this program runs, less than IOT_COPIES_MOST: another one may have been
+ * preempted at the same work, on the same processor. */
 static __always_inline u32 copy_working(void)
 {
 	struct marks *m = cfg.copies ? marks_here() : NULL;
@@ -135,7 +141,7 @@ static __always_inline u32 copy_working(void)
 
 #define NOBODY 1
 
-/* What is attached as a copy. The tracer says at which tracepoint: that of the first. */
+/* A program that is attached as a copy, at the tracepoint of the first. */
 #define COPY(number, name)								\
 SEC("tp_btf")										\
 int copy##number##_##name(unsigned long long *ctx)					\
@@ -149,7 +155,8 @@ int copy##number##_##name(unsigned long long *ctx)					\
 
 _Static_assert(IOT_COPIES_MOST == 6, "PROBE has one COPY for each but the first");
 
-/* As BPF_PROG, for a program that has copies: all of an object, but what the tracer calls and what is called in another way. */
+/* As BPF_PROG, for a program that has copies: all programs of an object except those that the
+ * tracer calls, and those that are attached in another way. */
 #define PROBE(name, args...)								\
 name(unsigned long long *ctx);								\
 static __always_inline int ____##name(unsigned long long *ctx, ##args);			\

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* reduced.bpf.h - what kernels before 5.17 do not have, and what serves instead there.
+/* reduced.bpf.h - replacements for what kernels before 5.17 lack.
  *
- * The objects reduced_*.bpf.c are the same programs compiled with IOT_REDUCED, for kernels from 5.10 on: calls and requests are
- * counted, and nothing is asked about owners. What such a kernel lacks is named here and in task.bpf.h only; REDUCED is a
- * constant, so that what it leaves out is not compiled.
+ * The objects reduced_*.bpf.c are the same programs compiled with IOT_REDUCED, for kernels from
+ * 5.10 on: calls and requests are counted, and owners are not looked up. What such a kernel lacks
+ * is named here and in task.bpf.h only. REDUCED is a constant, so that dead branches are not
+ * compiled.
  */
 #ifndef IOT_REDUCED_BPF_H
 #define IOT_REDUCED_BPF_H
@@ -12,8 +13,9 @@
 
 #define REDUCED 1
 
-/* A global function takes pointers since 5.12 (e5069b9c23b3): here all are looked at wherever they are called, but for those that
- * take numbers and find the thread's context themselves. */
+/* Global functions take pointers since 5.12 (e5069b9c23b3). Here all are static, and verified
+ * wherever they are called, except those that take numbers and find the thread's context
+ * themselves. */
 #pragma clang diagnostic ignored "-Wduplicate-decl-specifier"
 #undef __noinline
 #define __noinline static __attribute__((noinline))
@@ -21,14 +23,15 @@
 #define __by_numbers __attribute__((noinline))
 #endif
 
-/* A field of a task: the current one is an address like any other until 5.11 (3ca1032ab7ab). */
+/* A field of a task: until 5.11 (3ca1032ab7ab) the current task is an untyped address. */
 #define TASK(task, field) BPF_CORE_READ(task, field)
 #define CURRENT_TASK ((struct task_struct *)bpf_get_current_task())
 
-/* The call of a function that the kernel does not know is refused where it is never reached, too. */
+/* A call of a function that the kernel does not know is refused, even where it is never reached. */
 #define HAS_CAST 0
 
-/* bpf_loop() came in 5.17 (e6f2dd0f8067): the verifier walks through each round of a loop, and gives up after a million steps. */
+/* bpf_loop() exists since 5.17 (e6f2dd0f8067). Without it the verifier walks through each round of
+ * a loop, and gives up after a million instructions. */
 #define LOOP_ROUNDS 64
 #define LOOP(most, n, call) ({ \
 	for (u32 __round = 0; __round < (most) && __round < (n); __round++) \
@@ -36,8 +39,9 @@
 			break; })
 #define bpf_loop(n, body, context, flags) LOOP(LOOP_ROUNDS, n, body(__round, context))
 
-/* Atomic operations that answer came in 5.12 (5ca419f2864a). Whose a number is, is said by a table instead: of all who would put it
- * there one succeeds. Old numbers are thrown out, since nobody wants them any more. */
+/* Atomic operations that return the old value exist since 5.12 (5ca419f2864a). Here a table decides
+ * who gets a number: of all that insert it one succeeds. Old numbers are evicted, and no longer
+ * needed. */
 struct number_key {
 	u32 counter, number;
 };
@@ -76,19 +80,22 @@ static __always_inline u32 number_next(u32 *counter, u32 id)
 #define LOOP_ROUNDS 0
 #define TASK(task, field) ((task)->field)
 #define CURRENT_TASK bpf_get_current_task_btf()
-#ifdef IOT_NO_CAST             /* for kernels before 6.2: an object of its own, since what is dead takes the verifier time at each place */
+/* for kernels before 6.2, in an object of its own: the verifier spends time on dead branches at
+ * each place */
+#ifdef IOT_NO_CAST
 #define HAS_CAST 0
 #else
 #define HAS_CAST 1
 #endif
 
-/* Takes number `n` of a counter: false when somebody did before. id: tells it from other counters, for older kernels. */
+/* Takes number `n` of a counter; false when it was taken before. id: identifies the counter, for
+ * older kernels. */
 static __always_inline bool number_take(u32 *counter, u32 n, u32 id)
 {
 	return __sync_val_compare_and_swap(counter, n, n + 1) == n;
 }
 
-/* The next number of a counter, which nobody else gets. */
+/* The next number of a counter, which no other caller gets. */
 static __always_inline u32 number_next(u32 *counter, u32 id)
 {
 	return __sync_fetch_and_add(counter, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* task.bpf.h - what every probe stands on: the configuration, the gate, losses, what is remembered of a thread, and how structures of
- * the kernel are read. The maps are declared in every object that includes this and exist once: the tracer gives the later objects
- * the maps of the first.
+/* task.bpf.h - the base of every program: the configuration, the gate, losses, the context of a
+ * thread, and how kernel structures are read. The maps are declared in every object that includes
+ * this, and exist once: the tracer hands the maps of the first object to the later ones.
  */
 #ifndef IOT_TASK_BPF_H
 #define IOT_TASK_BPF_H
@@ -17,102 +17,135 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile struct iot_config cfg = {};
 
-/* Owners are 64 bits wide in here: a process id, or a journal transaction whose handles share the bytes. */
+/* Owners have 64 bits on the kernel side: a process id, or a journal transaction whose handles
+ * share the bytes. */
 #define OWNER_TXN (1ULL << 63)
 
-/* On whose behalf a kernel thread works. */
+/* The kind of work that a kernel thread does on behalf of an owner. */
 enum behalf {
 	BEHALF_NONE,
 	BEHALF_INODE,      /* behalf_id: the inode that is written back or converted */
 	BEHALF_TXN,        /* behalf_id: owner of the transaction that is committed */
-	BEHALF_FASTCOMMIT, /* the current process's fast commit */
+	BEHALF_FASTCOMMIT, /* a fast commit of ext4, of the current process */
 	BEHALF_LOOP,       /* a loop device's worker; behalf_id: the inode of its file */
 	BEHALF_OWNER,      /* behalf_id: the owner itself */
 };
 
-/* What is known of the bytes that the call in progress asks for. */
+/* State of the byte range that the call in progress asks for. */
 enum range_state {
 	RANGE_NOT_ASKED,
 	RANGE_KNOWN,
 	RANGE_NONE,
-	RANGE_FAULT,       /* they are the page of a fault */
+	RANGE_FAULT,       /* the range is the page of a fault */
 };
 
-/* Blocks of one file that turned dirty in one call, or for one request: from the first to the end of the last, and how many bytes they
- * have. */
+/* Blocks of one file that were dirtied in one call, or for one request: [from, to) covers them, and
+ * `bytes` is their sum. */
 struct fresh {
 	u64 inode, from, to, bytes;
 };
 
-#define URING_CHAIN 64         /* requests of io_uring that wait for each other, remembered of each thread */
+#define URING_CHAIN 64         /* linked io_uring requests that are remembered of each thread */
 
-/* What is remembered of a thread while it lives. */
+/* The context of a thread, while it lives. */
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
-	u32 exec_no;       /* of the program that `proc` is: where core__exec can be skipped (cfg.twins) */
+	/* number of the exec that `proc` belongs to: core__exec can be skipped (cfg.twins) */
+	u32 exec_no;
 	u32 moves;         /* iot_state.moves when `proc` was found */
 	u32 behalf;
-	u32 ended;         /* 1: the first of two copies of the exit program was here (cfg.twins) */
+	u32 ended;         /* 1: the first of two copies of the exit program ran (cfg.twins) */
 	u64 behalf_id;
-	/* the call in progress: only where range_look() was called just before */
-	u32 call;          /* number + 1 of the system call it is in, when that is in the table; else 0 */
+	/* the call in progress, valid after range_look() only */
+	u32 call;          /* number + 1 of the system call, when that is in the table; else 0 */
 	u8 shape, write;   /* of that call */
 	u16 range_state;   /* enum range_state */
-	u64 range_inode, range_off, range_len; /* the bytes that it asks for */
-	u64 range_node;    /* of a block device: the inode that it was opened by */
-	u64 target_inode, target_off, target_len; /* the bytes that it is asked to write */
+	u64 range_inode, range_off, range_len; /* the bytes that the call asks for */
+	u64 range_node;    /* for a block device: the inode of the node that was opened */
+	u64 target_inode, target_off, target_len; /* the bytes that the call is to write */
 	u16 range_blockdev, target_direct;
-	u64 uring_req;     /* struct io_kiocb that it submitted last */
-	u64 aio_ring, aio_ns; /* where it submitted last with io_submit; when that returned */
-	u64 aio_now, aio_from; /* of the io_submit in progress (sync_write.bpf.h): the request that was synced last and the byte that was written
-				* back last, both + 1; 0 none */
-	u64 aio_copies, aio_dirtied_ns; /* control block of the one that XFS copies; when it made something dirty first, 0 not yet */
-	u64 aio_direct;    /* control block of that one for direct I/O, until it is written back out of the cache; 0 */
-	/* the file that it used last: resolved once, compared afterwards */
+	u64 uring_req;     /* struct io_kiocb that the thread submitted last */
+	u64 aio_ring, aio_ns; /* the ring of its last io_submit(), and when that returned */
+	/* io_submit() in progress (sync_write.bpf.h): number of the request that was synced last,
+	 * and of the byte that was written back last, both + 1; 0: none */
+	u64 aio_now, aio_from;
+	/* io_submit() in progress: control block of the request that XFS copies, and when that
+	 * first dirtied something; 0: not yet */
+	u64 aio_copies, aio_dirtied_ns;
+	/* control block of a direct request, until its data are written back from the page cache;
+	 * 0: none */
+	u64 aio_direct;
+	/* the file that the thread used last: resolved once, compared afterwards */
 	u64 seen_inode, seen_ino;
 	u64 seen_host;     /* the inode that holds its pages */
 	u32 seen_gen, seen_dev, seen_block, seen_file, seen_type;
-	/* the aggregate that it used last */
+	/* the aggregate that the thread used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
-	/* the sums by file that it used last (filesum.bpf.h); sum_epoch 0: none */
+	/* the sums by file that the thread used last (filesum.bpf.h); sum_epoch 0: none */
 	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
 	u64 rchar;         /* task accounting when its last reading call returned */
-	/* of the task accounting: what earlier programs read and wrote, what execs read themselves (headers of programs), and what a copy
-	 * on overlayfs did, which the kernel counts there and again below */
+	/* parts of the task accounting that are counted elsewhere: bytes of earlier programs, bytes
+	 * that execve() itself read (program headers), and copies on overlayfs, which the kernel
+	 * counts there and again below */
 	u64 apart_read, apart_wrote;
-	u64 signal_wrote;  /* task accounting + 1 when a signal was delivered last, 0 none was: what a core dump adds is no call's */
-	u64 proc_tried_ns; /* when there was no room for its process: tried again a second later */
+	/* ioac.wchar + 1 when the last signal was delivered, 0: none was. What a core dump adds
+	 * after that is of no call */
+	u64 signal_wrote;
+	u64 proc_tried_ns; /* when the process table was full: tried again a second later */
 	/* the fault in progress */
 	u64 fault_address; /* of a store to a page that is not mapped */
-	u64 stored_inode, stored_index; /* the page that it is for, while others of its folio may become writable too */
-	u64 stored_call;   /* of a fault inside of a call: its number + 1 */
-	u64 area_first, area_last;      /* pages that are mapped there */
-	u64 dirtied;       /* the folio that it made dirty last */
-	u32 uring_links;   /* not 0: the next request that it submits waits for that */
-	u32 uring_waits;   /* 1: so does the one that it submitted last */
-	u64 uring_chain[URING_CHAIN]; /* those that wait, or are waited for: the newest of them ... */
-	u64 uring_chained; /* ... and how many there were */
-	u32 inlined; /* 1: what it wrote last is in the inode, or in memory (remote_write.bpf.h) */
-	u64 copied_ns;     /* when the copy_file_range in progress made a page dirty for the first time */
-	struct fresh fresh; /* in the call in progress: until it returns that of simple ones is in struct thread (thread.bpf.h) */
-	u64 fresh_ns;      /* it is a piece of what several requests dirty, since when; 0: it is all of one */
+	/* the page that the fault is for; other pages of its folio may become writable with it */
+	u64 stored_inode, stored_index;
+	u64 stored_call;   /* of a fault inside a call: number of the call + 1 */
+	u64 area_first, area_last;      /* first and last page of the area that is mapped there */
+	u64 dirtied;       /* the folio that it dirtied last */
+	/* not 0: the next request that the thread submits is linked to its last one */
+	u32 uring_links;
+	u32 uring_waits;   /* 1: the request that it submitted last is linked to an earlier one */
+	u64 uring_chain[URING_CHAIN]; /* linked requests: a ring of the newest ... */
+	u64 uring_chained; /* ... and their number so far */
+	/* 1: its last write went into the inode, or into memory (remote_write.bpf.h) */
+	u32 inlined;
+	u64 copied_ns;     /* when the copy_file_range() in progress dirtied its first page */
+	/* dirtied in the call in progress; that of simple calls is in struct thread (thread.bpf.h)
+	 * until the call returns */
+	struct fresh fresh;
+	/* `fresh` is a piece of what several requests dirty, since this time; 0: `fresh` is of a
+	 * single call or request */
+	u64 fresh_ns;
 	u64 fresh_sum;     /* bytes of all pieces so far */
-	u64 direct_request, direct_fresh; /* a direct write that had its range written back, 0 a call's, and fresh_bytes then */
-	u64 direct_ns;     /* when one that goes through the cache had that written back which was dirty before */
-	u64 part_inode, part_from, part_to; /* what it writes, or wrote last, through iomap: of a folio that turns dirty only that does (XFS) */
-	u64 copied_inode;  /* of a direct write in progress: room was reserved (btrfs_sync_write.bpf.h) */
-	u64 fell_inode;    /* likewise: what it copied into the cache is written back, all of it perhaps dirty before */
-	u64 copying, copied_from, copied_to, flushed_from, flushed_to; /* of a copy in progress: copy_note() there */
-	u64 copying_lock;  /* likewise: the mark of blocks that it locks; 0 not known yet */
-	u64 over_inode, over_index; /* the page that the fault in progress is for, if it may be dirty by nobody who is wanted */
-	u64 was_inode, was_index, was_owner; /* the same, if it may be dirty at all: whose it was before */
+	/* a direct write that had its range written back (0: a call's), and fresh.bytes at that
+	 * time */
+	u64 direct_request, direct_fresh;
+	/* when a direct write that falls back to the page cache had flushed what was dirty
+	 * before */
+	u64 direct_ns;
+	/* the range that it writes, or wrote last, through iomap: of a folio that is dirtied only
+	 * this part is (XFS) */
+	u64 part_inode, part_from, part_to;
+	/* the inode of a direct write in progress that has reserved space
+	 * (btrfs_sync_write.bpf.h) */
+	u64 copied_inode;
+	/* the inode of a direct write that is written back from the page cache, all of it perhaps
+	 * dirty before */
+	u64 fell_inode;
+	/* a copy into the page cache in progress: copy_note() there */
+	u64 copying, copied_from, copied_to, flushed_from, flushed_to;
+	u64 copying_lock;  /* the extent bit of the blocks that the copy locks; 0: not known yet */
+	/* the page of the fault in progress, when it may be dirty and no selected process dirtied
+	 * it */
+	u64 over_inode, over_index;
+	/* the page of the fault in progress, when it may be dirty, and its owner before */
+	u64 was_inode, was_index, was_owner;
 	u64 was_call;      /* as stored_call */
-	/* of the program in progress: what is too large for the stack */
+	/* scratch memory of the program in progress: objects that are too large for the stack */
 	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
-	u64 handle_inode;     /* what its journal handle in progress is about (journal_credit.bpf.h) */
-	u64 punch_inode, punch_block, punch_off, punch_end; /* the hole that it makes (ext4__punch()) */
-	/* fsync in progress */
+	/* the inode that the journal handle in progress changes (journal_credit.bpf.h) */
+	u64 handle_inode;
+	/* the hole that it punches (ext4__punch()) */
+	u64 punch_inode, punch_block, punch_off, punch_end;
+	/* fsync() in progress */
 	u32 sync_dev;
 	u64 sync_ns, flush_ns;
 };
@@ -122,11 +155,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, u32);      /* number of a thread, which core__exit takes out */
+	__type(key, u32);      /* thread id; core__exit deletes the entry */
 	__type(value, struct task_ctx);
 } tasks SEC(".maps");
 
-/* What a thread's begins as: too large for the stack. */
+/* The initial context of a thread: too large for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -145,7 +178,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE); /* the tracer opens the gate by a store */
+	__uint(map_flags, BPF_F_MMAPABLE); /* the tracer opens the gate with a store */
 	__type(key, u32);
 	__type(value, struct iot_state);
 } state SEC(".maps");
@@ -171,7 +204,8 @@ static __always_inline bool gate_open(void)
 	return s && s->gate;
 }
 
-/* Adds to a sum of this processor. Another thread can be in the middle of the same where probes are preempted. */
+/* Adds to a sum of this processor. Where programs can be preempted another thread may be in the
+ * middle of the same. */
 static __always_inline void sum_add(u64 *sum, u64 n)
 {
 	if (!REDUCED && cfg.twins)
@@ -188,7 +222,8 @@ static __always_inline void lose(u32 what)
 		sum_add(n, 1);
 }
 
-/* Puts a number into a map by an address; in place where the address is there already: an insertion costs ten times as much. */
+/* Puts a number into a map by an address. An existing entry is updated in place: an insertion costs
+ * ten times as much. */
 static __always_inline void number_keep(void *map, const u64 *key, const u32 *number)
 {
 	u32 *old = bpf_map_lookup_elem(map, key);
@@ -237,7 +272,8 @@ static __always_inline void ctx_drop(struct task_struct *t)
 	bpf_map_delete_elem(&tasks, &tid);
 }
 #else
-static __always_inline void ctx_drop(struct task_struct *t) {} /* the kernel does */
+/* the kernel frees task storage itself */
+static __always_inline void ctx_drop(struct task_struct *t) {}
 
 static __always_inline struct task_ctx *ctx_of(struct task_struct *t)
 {
@@ -251,7 +287,8 @@ static __always_inline struct task_ctx *ctx_find(void)
 
 static __always_inline struct task_ctx *ctx_make(void)
 {
-	struct task_ctx *c = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_ctx *c = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0,
+						  BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!c)
 		lose(LOSS_TASK_STORAGE);
@@ -259,12 +296,13 @@ static __always_inline struct task_ctx *ctx_make(void)
 }
 #endif
 
-/* Reads a number in a struct at an address: by following a pointer where the kernel can cast addresses, by a helper
- * call where it cannot. What was read is out of the compiler's hands at once: it would merge two ways into one instruction that reads
- * from an address or from our own memory, which the verifier refuses. */
+/* Reads a number of a struct at an address: by following a pointer where the kernel can cast
+ * addresses (bpf_rdonly_cast()), by a helper call where it cannot. The asm statement hides the
+ * value from the compiler, which would merge both ways into one instruction that reads from an
+ * address or from our own memory, and the verifier refuses that. */
 #define NUMBER_AT(address, type, field) ({ \
 	typeof(((type *)0)->field) __v; \
-	u64 __a = (u64)(address); /* a field of our own structs has no place in the kernel's */ \
+	u64 __a = (u64)(address); /* a field of our own structs has no offset in the kernel */ \
 	if (HAS_CAST) { \
 		__v = ((type *)bpf_rdonly_cast((void *)__a, bpf_core_type_id_kernel(type)))->field; \
 		asm volatile("" : "+r"(__v)); \
@@ -273,20 +311,23 @@ static __always_inline struct task_ctx *ctx_make(void)
 	} \
 	__v; })
 
-/* The pointer at an address, as a number: a typed pointer cannot be compared or handed to a function. Any struct with a
- * 64-bit number in it serves. */
+/* The pointer at an address, as a number: a typed pointer cannot be compared, or passed to a
+ * function. Any struct with a 64-bit number serves for the cast. */
 static __always_inline u64 pointer_at(u64 address)
 {
 	u64 v = 0;
 
 	if (HAS_CAST)
-		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar), struct task_io_accounting, rchar);
+		return NUMBER_AT(address - bpf_core_field_offset(struct task_io_accounting, rchar),
+				 struct task_io_accounting, rchar);
 	bpf_probe_read_kernel(&v, sizeof(v), (void *)address);
 	return v;
 }
 
-/* 0, and the verifier does not know it. Until 6.6 it looks at the function of a loop once, and takes what that leaves on the stack for what the
- * loop leaves: branches behind it that depend on a later turn are cut off. What begins with this can be anything. */
+/* 0, a value that the verifier does not know. Until 6.6 it verifies the callback of bpf_loop()
+ * once, and takes the stack after one round for the result of the loop: branches behind the loop
+ * that depend on a later round are pruned. A variable that begins with this value can be
+ * anything. */
 static __always_inline u32 some_zero(void)
 {
 	return bpf_get_smp_processor_id() >> 31;
@@ -300,8 +341,8 @@ static __always_inline u32 number_at(u64 address)
 	return v;
 }
 
-/* A pointer that a program was given, as a number: read from the stack, from which nothing can be subtracted. Out of line: its callers
- * have no room there. */
+/* A pointer that a program was given, as a number. It is read back from the stack, since the
+ * verifier allows no arithmetic on it. Out of line: its callers have no stack left. */
 static __noinline u64 number_of(const void *pointer)
 {
 	volatile u64 on_stack = (u64)pointer;
@@ -309,22 +350,26 @@ static __noinline u64 number_of(const void *pointer)
 	return NUMBER_AT(&on_stack, struct timespec64, tv_sec);
 }
 
-/* A pointer that the verifier does not trust. Following a trusted one costs it a search through all names of the kernel
- * at every step of every path: half of the time to attach. */
+/* A pointer that the verifier does not trust. A trusted one makes it search all type names of the
+ * kernel at each step of each path: half of the time to attach. */
 #define UNTRUSTED(pointer, type) \
-	(HAS_CAST ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : (pointer))
+	(HAS_CAST ? (type *)bpf_rdonly_cast((void *)(pointer), bpf_core_type_id_kernel(type)) : \
+	 (pointer))
 
 static __always_inline struct task_struct *current_task(void)
 {
 	return UNTRUSTED(CURRENT_TASK, struct task_struct);
 }
 
-#define POINTER_AT(address, type, field) pointer_at((u64)(address) + bpf_core_field_offset(type, field))
+#define POINTER_AT(address, type, field) \
+	pointer_at((u64)(address) + bpf_core_field_offset(type, field))
 
-/* As NUMBER_AT, of a struct that a module may have: an address can be cast to none of those. Reads eight bytes. */
-#define MODULE_AT(address, type, field) ((typeof(((type *)0)->field))pointer_at((u64)(address) + bpf_core_field_offset(type, field)))
+/* As NUMBER_AT(), for a struct that may belong to a module: bpf_rdonly_cast() knows no types of
+ * modules. Reads eight bytes. */
+#define MODULE_AT(address, type, field) \
+	((typeof(((type *)0)->field))pointer_at((u64)(address) + bpf_core_field_offset(type, field)))
 
-/* The number of `size` bytes at an address, likewise. */
+/* The number of `size` bytes at an address, for types of modules. */
 static __always_inline u64 sized_at(u64 address, u32 size)
 {
 	u64 v = 0;
@@ -335,19 +380,24 @@ static __always_inline u64 sized_at(u64 address, u32 size)
 	}
 	switch (size) {
 	case 1:
-		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_blkbits), struct inode, i_blkbits);
+		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_blkbits),
+				 struct inode, i_blkbits);
 	case 2:
-		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_mode), struct inode, i_mode);
+		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_mode),
+				 struct inode, i_mode);
 	case 4:
-		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_generation), struct inode, i_generation);
+		return NUMBER_AT(address - bpf_core_field_offset(struct inode, i_generation),
+				 struct inode, i_generation);
 	}
 	return pointer_at(address);
 }
 
-/* FOLLOW(p, a, b, c): p->a->b->c as BPF_CORE_READ() has it, of structs that a module may have, without a call for each arrow. */
+/* FOLLOW(p, a, b, c): p->a->b->c as BPF_CORE_READ() does it, for structs that may belong to a
+ * module, without a helper call for each arrow. */
 #define FOLLOW_ONE(p, field) ({ \
 	__auto_type __from = (p); \
-	(typeof(__from->field))sized_at((u64)__from + bpf_core_field_offset(typeof(*__from), field), sizeof(__from->field)); })
+	(typeof(__from->field))sized_at((u64)__from + bpf_core_field_offset(typeof(*__from), field), \
+					sizeof(__from->field)); })
 #define FOLLOW_1(p, a) FOLLOW_ONE(p, a)
 #define FOLLOW_2(p, a, b) FOLLOW_ONE(FOLLOW_1(p, a), b)
 #define FOLLOW_3(p, a, b, c) FOLLOW_ONE(FOLLOW_2(p, a, b), c)
@@ -356,21 +406,24 @@ static __always_inline u64 sized_at(u64 address, u32 size)
 #define FOLLOW_6(p, a, b, c, d, e, f) FOLLOW_ONE(FOLLOW_5(p, a, b, c, d, e), f)
 #define FOLLOW(p, ...) ___apply(FOLLOW_, ___narg(__VA_ARGS__))(p, __VA_ARGS__)
 
-static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode, i_ino); }
+static __always_inline u64 inode_number(const struct inode *i) { return NUMBER_AT(i, struct inode,
+	i_ino); }
 
-/* Is it of a file system of this type? */
+/* True for an inode of a file system of this type. */
 static __always_inline bool is_on(const struct inode *i, u32 magic)
 {
 	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) == magic;
 }
-static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i, struct inode, i_generation); }
-static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode, i_mode); }
+static __always_inline u32 inode_generation(const struct inode *i) { return NUMBER_AT(i,
+	struct inode, i_generation); }
+static __always_inline u32 inode_mode(const struct inode *i) { return NUMBER_AT(i, struct inode,
+	i_mode); }
 static __always_inline u32 inode_dev(const struct inode *i)
 {
 	return NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_dev);
 }
 
-/* The open file behind a descriptor of the process of task `t`, the current one, or NULL. */
+/* The open file behind a descriptor of task `t`, which is the current one, or NULL. */
 static __always_inline struct file *file_of_task(struct task_struct *t, u32 fd)
 {
 	struct files_struct *files = TASK(t, files);
@@ -390,7 +443,7 @@ static __always_inline struct file *file_of(u32 fd)
 #define RWF_NOAPPEND 32        /* 6.9 */
 #endif
 
-/* Flags of a record from those of an open file. */
+/* Flags of a record, from f_flags of an open file. */
 static __always_inline u32 flags_of(u32 f)
 {
 	u32 r = 0;
@@ -406,7 +459,7 @@ static __always_inline u32 flags_of(u32 f)
 	return r;
 }
 
-/* The same, with those of one call: pwritev2, libaio, io_uring. */
+/* Flags of a record, with those of one call: pwritev2(), libaio, io_uring. */
 static __always_inline u32 flags_of_call(u32 flags, u64 rwf)
 {
 	if (rwf & RWF_SYNC)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* workqueue.h - the worker of a work queue, and what it does now: of kernel/kthread.c and kernel/workqueue.c, not of modules. */
-#ifndef IOT_WORKER_H
-#define IOT_WORKER_H
+/* workqueue.h - the worker of a work queue and its current work. The types are of kernel/kthread.c
+ * and kernel/workqueue.c, not of modules.
+ */
+#ifndef IOT_WORKQUEUE_H
+#define IOT_WORKQUEUE_H
 
 #include "kernel.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct kthread {
-	void *data;            /* of a worker of a work queue: its struct worker */
+	void *data;            /* for a worker of a work queue: its struct worker */
 };
 
 struct workqueue_struct {
@@ -21,7 +23,7 @@ struct pool_workqueue {
 
 struct worker {
 	void *current_func;
-	struct pool_workqueue *current_pwq; /* of what it does now */
+	struct pool_workqueue *current_pwq; /* the queue of its current work */
 };
 
 #pragma clang attribute pop

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* cache.bpf.c - whose the dirty pages are: noted where they turn dirty, inside of the call or fault that does it. Demand
- * misses and readahead are counted where they reach the block layer (block.bpf.c), which is the same on every
- * kernel; page-cache insertions are not, and they count holes and whole-page writes too.
+/* cache.bpf.c - owners of dirty pages: noted where pages are dirtied, inside the call or fault that
+ * does it. Demand misses and readahead are counted where they reach the block layer (block.bpf.c),
+ * which is the same on every kernel; insertions into the page cache are not, and they include holes
+ * and whole-page writes.
  */
 #include "vm_area.bpf.h"
 #include "btrfs_shared.bpf.h"
@@ -13,8 +14,8 @@
 #include "time.bpf.h"
 #include "program_copies.bpf.h"
 
-/* The pages of a block device: those that a call writes through its node are file contents; all others are structures of the
- * file system on it. */
+/* Claims pages of a block device: pages that a call writes through the device node are file
+ * contents; all others are structures of the file system on it. */
 static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64 off, u64 bytes)
 {
 	u64 owner;
@@ -27,15 +28,16 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 	return page_owner_set((u64)i, off, 1, owner, false);
 }
 
-/* A copy_file_range made its first page dirty. */
+/* A copy_file_range() dirtied its first page. */
 static __always_inline void copied(struct task_ctx *c)
 {
 	if (c && !c->copied_ns)
 		c->copied_ns = bpf_ktime_get_ns();
 }
 
-/* A folio turned dirty in a call that writes, or for a request. */
-static __always_inline void write_dirtied(struct task_ctx *c, struct task_struct *t, enum task_op task_op, u64 inode, const struct dirtied *d)
+/* A folio was dirtied in a call that writes, or for a request. */
+static __always_inline void write_dirtied(struct task_ctx *c, struct task_struct *t,
+					  enum task_op task_op, u64 inode, const struct dirtied *d)
 {
 	if (task_op == TASK_OP_COPY)
 		copied(c);
@@ -45,51 +47,60 @@ static __always_inline void write_dirtied(struct task_ctx *c, struct task_struct
 	uring_dirtied(bpf_ktime_get_ns());
 }
 
-/* Is what the current thread is at a call that writes, or submits a single request of libaio? */
+/* True in a call that writes, or that submits a single libaio request. */
 static __always_inline bool writes_once(enum task_op task_op)
 {
-	return task_op <= TASK_OP_WRITE || (task_op == TASK_OP_AIO && regs_arg1(current_regs()) == 1);
+	return task_op <= TASK_OP_WRITE ||
+	       (task_op == TASK_OP_AIO && regs_arg1(current_regs()) == 1);
 }
 
-/* The current thread, if that is so: not for the kernel, and not one of several requests. */
+/* The entry of the current thread, if writes_once() holds and it is no kernel thread. */
 static __always_inline struct thread *thread_writes(struct task_struct *t, enum task_op task_op)
 {
-	return writes_once(task_op) && !(t->flags & PF_KTHREAD) && !is_worker(t) ? thread_take(t) : NULL;
+	return writes_once(task_op) && !(t->flags & PF_KTHREAD) &&
+	       !is_worker(t) ? thread_take(t) : NULL;
 }
 
-/* Was the last fault one of the kernel, in the call in progress? It stores to a mapped file what it reads: of another file, of a socket. */
+/* True when the last fault was one of the kernel in the call in progress, which stores to a mapped
+ * file what it reads from another file or a socket. */
 static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
 {
 	return c->stored_call && c->stored_call == fault_call(t);
 }
 
-/* Writeback takes the mark off a folio before it finds what it cannot write, and sets it again: of an inode that is written back, or in a call
- * that has that done. What is there was dirty before, and is whose it was. A fast commit does so to all files that it tells of. */
-static __always_inline bool is_put_back(const struct task_ctx *c, enum task_op task_op, struct inode *i)
+/* True when writeback redirties a folio (folio_redirty_for_writepage()): of an inode under
+ * writeback, or in a call that waits for writeback. It was dirty already; its owner does not
+ * change. A fast commit does so to all files that it covers. */
+static __always_inline bool is_put_back(const struct task_ctx *c, enum task_op task_op,
+					struct inode *i)
 {
-	return task_op == TASK_OP_SYNC || c->behalf == BEHALF_FASTCOMMIT || (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
+	return task_op == TASK_OP_SYNC || c->behalf == BEHALF_FASTCOMMIT ||
+	       (c->behalf == BEHALF_INODE && c->behalf_id == (u64)i);
 }
 
-/* A folio turns dirty, and is the owner's from now: of one that a write makes dirty what it writes, where that is known. The rest of it may be on
- * its way to the device. */
-static __always_inline void page_owner_set_folio(const struct task_ctx *c, struct inode *i, u64 off, u64 bytes, bool writes, u64 owner)
+/* Claims a folio that is dirtied: when a write dirties it, the range that is written, where that
+ * is known. The rest of it may be under writeback, and blocks that are dirtied later are claimed
+ * then. */
+static __always_inline void page_owner_set_folio(const struct task_ctx *c, struct inode *i, u64 off,
+						 u64 bytes, bool writes, u64 owner)
 {
 	u64 from = off, to = off + bytes;
 
 	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_dirtied_as_folio((u64)i, off))
-		return; /* block by block: below */
+		return; /* claimed block by block in cache__buffer */
 	if (writes && c->part_inode == (u64)i) {
 		from = from > c->part_from ? from : c->part_from;
 		to = to < c->part_to ? to : c->part_to;
 	}
-	if (from >= to) { /* of what was written before */
+	if (from >= to) { /* the range is of an earlier write */
 		from = off;
 		to = off + bytes;
 	}
 	page_owner_set((u64)i, from, to - from, owner, !is_dirty(i));
 }
 
-/* A folio of a file turned dirty. Returns where that is counted; IOT_NO_CELL: it is not, of a file on another disk than that of --dev. */
+/* Counts a dirtied folio of a file. Returns the aggregate; IOT_NO_CELL: the file is not on the disk
+ * of --dev. */
 static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 {
 	struct iot_cell_key k = {};
@@ -107,16 +118,19 @@ static __always_inline u32 dirty_count(struct inode *i, u64 owner, u8 how)
 	return cell;
 }
 
-/* Are all blocks of this folio dirty once it is? On XFS they are where no state of each is kept: before 6.6, and by a call that was to write
- * all of them, however few it then copied. */
+/* True when all blocks of this folio are dirty once it is. On XFS they are when there is no
+ * iomap_folio_state: before 6.6, and in a call that was to write all of them, however few it then
+ * copied. */
 static __always_inline bool is_dirty_as_one(struct inode *i, struct folio *f, u64 bytes)
 {
-	return bytes >> (NUMBER_AT(i, struct inode, i_blkbits) & 63) > 1 && is_on(i, XFS_SUPER_MAGIC) &&
-	       !(bpf_core_type_exists(struct iomap_folio_state) && POINTER_AT(f, struct folio___private, private));
+	return bytes >> (NUMBER_AT(i, struct inode, i_blkbits) & 63) > 1 &&
+	       is_on(i, XFS_SUPER_MAGIC) &&
+	       !(bpf_core_type_exists(struct iomap_folio_state) &&
+		 POINTER_AT(f, struct folio___private, private));
 }
 
-/* Does a folio that a store makes dirty turn so as a whole, and not block by block? A store to mapped memory by a call does not, but where
- * data go through the journal. */
+/* True when a store dirties a folio as a whole, not block by block. A call that stores to mapped
+ * memory does not, except with journalled data. */
 static __always_inline bool is_dirtied_whole(struct inode *i, enum task_op task_op)
 {
 	return task_op == TASK_OP_STORE || is_journalled((u64)i);
@@ -130,7 +144,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	struct task_ctx *c;
 	struct thread *th;
 	struct inode *i;
-	enum task_op task_op;
+	enum task_op op;
 	u64 owner, off;
 	u32 cell;
 	bool whole, as_one;
@@ -142,63 +156,64 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	if (!i)
 		return 0;
 	th = thread_of(t->pid);
-	task_op = task_op_now(t);
+	op = task_op_now(t);
 	folio_range(ctx, f, i, &d);
 	off = d.off;
-	if (task_op == TASK_OP_AIO && !writes_once(task_op))
+	if (op == TASK_OP_AIO && !writes_once(op))
 		aio_dirties((u64)i, off, d.bytes);
 	as_one = is_dirty_as_one(i, f, d.bytes);
-	if (task_op <= TASK_OP_AIO && (!as_one || task_op == TASK_OP_CALL) && is_single_writer(th, t, (u64)i)) {
-		if (task_op == TASK_OP_COPY)
+	if (op <= TASK_OP_AIO && (!as_one || op == TASK_OP_CALL) &&
+	    is_single_writer(th, t, (u64)i)) {
+		if (op == TASK_OP_COPY)
 			copied(ctx_find());
 		cell_add(th->dirty_cell, 1, 0, 0, 0, false);
-		if (writes_once(task_op))
+		if (writes_once(op))
 			dirtied_in_call(th, (u64)i, off, d.bytes, false);
 		if (as_one)
 			fresh_note(&th->fresh, i, off, d.bytes);
 		return 0;
 	}
-	c = ctx_make();
-	if (!c)
+	if (!(c = ctx_make()))
 		return 0;
-	th = thread_writes(t, task_op);
+	th = thread_writes(t, op);
 	if (is_blockdev(i))
 		return dirty_device(c, i, off, d.bytes);
 	if (inode_number(i) == BTRFS_TREES_INODE && is_on(i, BTRFS_MAGIC))
-		return 0; /* no file: where its trees are */
-	if (c->behalf == BEHALF_LOOP || is_put_back(c, task_op, i))
-		return 0; /* marked when the loop request was issued */
+		return 0; /* the inode of its trees, no file */
+	if (c->behalf == BEHALF_LOOP || is_put_back(c, op, i))
+		return 0; /* noted when the loop request was issued */
 	owner = owner_current(c, &how);
 	if (!owner && t->flags & PF_WQ_WORKER && is_on(i, BTRFS_MAGIC))
-		return 0; /* its writeback puts back what it could not write: that was dirty before, and is whose it was */
+		return 0; /* its writeback redirties what it could not write: the owner stays */
 	cell = dirty_count(i, owner, how);
 	if (owner & OWNER_TXN)
 		return 0;
-	task_op = task_op_on(c, i, task_op);
-	/* it was clean: whatever else of it turns dirty later is claimed then */
-	page_owner_set_folio(c, i, off, d.bytes, task_op <= TASK_OP_COPY, owner);
-	if (task_op <= TASK_OP_COPY) {
-		write_dirtied(c, t, task_op, (u64)i, &d);
+	op = task_op_on(c, i, op);
+	page_owner_set_folio(c, i, off, d.bytes, op <= TASK_OP_COPY, owner);
+	if (op <= TASK_OP_COPY) {
+		write_dirtied(c, t, op, (u64)i, &d);
 		if (th)
 			dirtied_in_call(th, (u64)i, off, d.bytes, false);
-		whole = is_dirtied_as_folio((u64)i, off) && NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
+		whole = is_dirtied_as_folio((u64)i, off) &&
+			NUMBER_AT(i, struct inode, i_blkbits) == PAGE_SHIFT;
 		if (whole || as_one)
 			fresh_note_for(c, t, i, off, d.bytes);
-		if (!whole && cell != IOT_NO_CELL && c->proc == owner && c->behalf == BEHALF_NONE && !(owner >> 32) && !is_worker(t))
+		if (!whole && cell != IOT_NO_CELL && c->proc == owner && c->behalf == BEHALF_NONE &&
+		    !(owner >> 32) && !is_worker(t))
 			single_writer_learn(t, i, owner, cell);
 		return 0;
 	}
 	d.proc = owner;
 	d.how = how;
 	whole = is_journalled((u64)i);
-	if (task_op == TASK_OP_STORE || (whole && stored_by_call(c, t))) {
+	if (op == TASK_OP_STORE || (whole && stored_by_call(c, t))) {
 		c->dirtied = (u64)f;
 		whole = true;
 	} else {
 		d.beyond = 1; /* the kernel appends */
 		d.unsure = !whole || NUMBER_AT(i, struct inode, i_blkbits) < PAGE_SHIFT;
 	}
-	/* of others, what is inside of the file is told of block by block */
+	/* otherwise blocks inside the file are reported one by one */
 	if (whole || off + d.bytes > NUMBER_AT(i, struct inode, i_size))
 		dirty_range(i, &d);
 	return 0;
@@ -211,14 +226,15 @@ static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
 }
 
-/* Where in its file a buffer lies. */
+/* The offset of a buffer in its file. */
 static __always_inline u64 buffer_offset(struct buffer_head *b, struct folio *f)
 {
 	return ((u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT) +
 	       (POINTER_AT(b, struct buffer_head, b_data) & ((folio_pages(f) << PAGE_SHIFT) - 1));
 }
 
-/* A block of a device turns dirty. A checkpoint writes buffers and leaves their folio dirty: of that the kernel says nothing then. */
+/* A block of a device is dirtied. A checkpoint writes buffers and leaves their folio dirty, so no
+ * folio is reported then. */
 static __noinline int structure_dirty(struct buffer_head *b, struct folio *f, struct inode *i)
 {
 	struct task_ctx *c;
@@ -226,19 +242,24 @@ static __noinline int structure_dirty(struct buffer_head *b, struct folio *f, st
 	if (NUMBER_AT(b, struct buffer_head, b_state) & BH_DIRTY)
 		return 0;
 	c = ctx_make();
-	return c ? dirty_device(c, i, buffer_offset(b, f), NUMBER_AT(b, struct buffer_head, b_size)) : 0;
+	return c ? dirty_device(c, i, buffer_offset(b, f),
+				NUMBER_AT(b, struct buffer_head, b_size)) : 0;
 }
 
-static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how, bool beyond)
+static __always_inline void dirty_buffer(struct inode *i, u64 off, u64 bytes, u32 proc, u8 how,
+					 bool beyond)
 {
-	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how, .beyond = beyond };
+	struct dirtied d = { .off = off, .bytes = bytes, .proc = proc, .how = how,
+			     .beyond = beyond };
 
 	dirty_range(i, &d);
 }
 
-/* A block of a file turns dirty in a file system that keeps buffer heads: also in a folio that is dirty already, of which the
- * kernel says nothing else. What is clean is claimed, even if the call fails then; what was dirty is claimed when the call has
- * returned, for the bytes that it wrote. A fault makes its whole folio dirty, and what was clean of it is the faulter's. */
+/* mark_buffer_dirty(): a block of a file is dirtied in a file system with buffer heads, also in a
+ * folio that is dirty already, for which there is no other tracepoint. A clean block is claimed
+ * even if the call fails later; a dirty one is claimed when the call has returned, for the bytes
+ * that it wrote. A fault dirties its whole folio, and the clean blocks belong to the faulting
+ * process. */
 SEC("tp_btf/block_dirty_buffer")
 int PROBE(cache__buffer, struct buffer_head *b)
 {
@@ -265,7 +286,8 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	if (dirty && task_op <= TASK_OP_COPY && !(t->flags & PF_KTHREAD))
 		return 0;
 	th = thread_of(t->pid);
-	if (!dirty && task_op == TASK_OP_CALL && is_single_writer(th, t, (u64)i)) { /* most are */
+	/* the usual case */
+	if (!dirty && task_op == TASK_OP_CALL && is_single_writer(th, t, (u64)i)) {
 		off = buffer_offset(b, f);
 		bytes = NUMBER_AT(b, struct buffer_head, b_size);
 		dirtied_in_call(th, (u64)i, off, bytes, true);
@@ -276,7 +298,8 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	th = thread_writes(t, task_op);
 	if (c && task_op == TASK_OP_AIO)
 		task_op = aio_task_op(c, i);
-	stores = c && (task_op == TASK_OP_STORE || (task_op == TASK_OP_OTHER && stored_by_call(c, t)));
+	stores = c && (task_op == TASK_OP_STORE ||
+		       (task_op == TASK_OP_OTHER && stored_by_call(c, t)));
 	if (dirty && !stores && !(t->flags & PF_KTHREAD))
 		return 0;
 	if (!c || c->behalf == BEHALF_LOOP)
@@ -293,7 +316,8 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	if (owner & OWNER_TXN)
 		return 0;
 	if (dirty && stores) {
-		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT) /* from now it is the faulter's, as with a write */
+		/* from now on it belongs to the faulting process, as with a write */
+		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT)
 			dirty_buffer(i, off, bytes, owner, how, false);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
@@ -302,23 +326,27 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	page_owner_set((u64)i, off, 1, owner, !is_dirty(i));
 	if (!dirty && task_op <= TASK_OP_COPY)
 		fresh_note_for(c, t, i, off, bytes);
-	else if (!dirty && !(stores && (c->dirtied == (u64)f || (is_dirtied_whole(i, task_op) && !folio_is_dirty((u64)f)))))
-		dirty_buffer(i, off, bytes, owner, how, task_op == TASK_OP_OTHER); /* the kernel appends */
+	else if (!dirty && !(stores &&
+			     (c->dirtied == (u64)f || (is_dirtied_whole(i, task_op) &&
+						       !folio_is_dirty((u64)f)))))
+		/* the kernel appends */
+		dirty_buffer(i, off, bytes, owner, how, task_op == TASK_OP_OTHER);
 	return 0;
 }
 
 /* ---- faults ---- */
 
-#define FAULT_PRESENT 1        /* bits of the error code: x86's, where these tracepoints are */
+/* bits of the error code of x86, the only architecture with these tracepoints */
+#define FAULT_PRESENT 1
 #define FAULT_WRITE 2
 
 static long area_note(struct task_struct *t, struct vm_area_struct *v, struct area_walk *w)
 {
-	w->ctx->scratch[0] = (u64)v; /* as a number, for which it must leave the stack */
+	w->ctx->scratch[0] = (u64)v; /* as a number, which must not be on the stack */
 	return 0;
 }
 
-/* The area of the current process that an address is in, or 0. */
+/* The memory area of the current process that an address is in, or 0. */
 __noinline u64 area_of(struct task_ctx *c, u64 address)
 {
 	struct area_walk w = { .ctx = c, .address = address };
@@ -329,12 +357,13 @@ __noinline u64 area_of(struct task_ctx *c, u64 address)
 	area = area_in(c, POINTER_AT(current_task(), struct task_struct, mm), address);
 	if (area)
 		return area;
-	c->scratch[0] = 0; /* another kind of tree, one that changed meanwhile, or no area at all */
+	/* another kind of tree, a tree that changed meanwhile, or no area at all */
+	c->scratch[0] = 0;
 	bpf_find_vma(bpf_get_current_task_btf(), address, area_note, &w, 0);
 	return c->scratch[0];
 }
 
-/* A store to a page of a mapped file, which may be dirty already: it is written over. */
+/* A store to a page of a mapped file, which may be dirty already, and is overwritten. */
 static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped)
 {
 	u64 area, file, inode, first, from, index;
@@ -358,13 +387,14 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	from = NUMBER_AT(area, struct vm_area_struct, vm_start);
 	index = first + ((address - from) >> PAGE_SHIFT);
 	if (index << PAGE_SHIFT >= NUMBER_AT(inode, struct inode, i_size))
-		return 0; /* the thread gets a signal */
+		return 0; /* the thread gets SIGBUS */
 	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
 		c->stored_inode = inode;
 		c->stored_call = fault_call(current_task());
 		c->stored_index = index;
 		c->area_first = first;
-		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >> PAGE_SHIFT) - 1;
+		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >>
+					PAGE_SHIFT) - 1;
 	}
 	proc = proc_current(c);
 	if (is_dirty((struct inode *)inode)) {
@@ -384,14 +414,15 @@ static __always_inline int fault(u64 address, u64 error)
 {
 	struct task_ctx *c;
 
-	if (!(error & FAULT_WRITE) || (s64)address < 0 || !gate_open() || current_task()->flags & PF_KTHREAD)
+	if (!(error & FAULT_WRITE) || (s64)address < 0 || !gate_open() ||
+	    current_task()->flags & PF_KTHREAD)
 		return 0;
 	c = ctx_make();
 	if (!c)
 		return 0;
 	if (error & FAULT_PRESENT || !cfg.faults)
 		return store_to(c, address, error & FAULT_PRESENT);
-	c->fault_address = address; /* most are no file's: cache__fault tells */
+	c->fault_address = address; /* cache__fault is called for those of a file */
 	return 0;
 }
 
@@ -407,7 +438,8 @@ int PROBE(cache__fault_kernel, unsigned long address, struct pt_regs *regs, unsi
 	return fault(address, error);
 }
 
-/* A fault looks into the page cache: what it reads beyond the page that it waits for is readahead. Absent before 6.12. */
+/* mm_filemap_fault: a fault looks into the page cache, and what it reads beyond its page is
+ * readahead. Absent before 6.12. */
 SEC("tp_btf/mm_filemap_fault")
 int PROBE(cache__fault, struct address_space *m, unsigned long index)
 {
@@ -426,7 +458,7 @@ int PROBE(cache__fault, struct address_space *m, unsigned long index)
 	c->range_inode = POINTER_AT(m, struct address_space, host);
 	c->range_off = (u64)index << PAGE_SHIFT;
 	c->range_len = PAGE_SIZE;
-	c->range_state = RANGE_FAULT; /* only until the next system call */
+	c->range_state = RANGE_FAULT; /* valid until the next system call */
 	return 0;
 }
 
@@ -437,13 +469,15 @@ static long sweep_writer(void *map, u64 *key, struct writer *w, struct iot_clean
 	struct iot_state *s = run_state();
 	struct inode *i = (struct inode *)*key;
 
-	if (!s || s->second - w->second < ask->min_age || w->loop || (is_same_inode(w, i) && is_dirty(i)))
+	if (!s || s->second - w->second < ask->min_age || w->loop ||
+	    (is_same_inode(w, i) && is_dirty(i)))
 		return 0;
 	writer_drop(*key);
 	return 0;
 }
 
-/* Seconds that a page may be on its way to a slow device: so long as there is room, more than any takes. */
+/* Seconds that a page may be under writeback on a slow device: while there is room, more than any
+ * device takes. */
 static __always_inline u32 under_way(const struct iot_state *s, const struct iot_clean_up *ask)
 {
 	return s->claims > cfg.max_claims / 2 ? ask->min_age : 30;
@@ -457,7 +491,8 @@ static long sweep_claim(void *map, struct claim_key *k, struct claim *c, struct 
 
 	if (!s)
 		return 1;
-	if (w && w->space == k->space && (!c->carried || (u16)(s->second - c->second) < under_way(s, ask)))
+	if (w && w->space == k->space &&
+	    (!c->carried || (u16)(s->second - c->second) < under_way(s, ask)))
 		return 0;
 	u = user_of(c->user);
 	if (bpf_map_delete_elem(&claims, k))
@@ -468,7 +503,7 @@ static long sweep_claim(void *map, struct claim_key *k, struct claim *c, struct 
 	return 0;
 }
 
-/* Called by the tracer: throws out what says nothing any more. */
+/* Called by the tracer: removes entries of clean files and pages. */
 SEC("syscall")
 int cache__sweep(struct iot_clean_up *ask)
 {
@@ -479,8 +514,9 @@ int cache__sweep(struct iot_clean_up *ask)
 	return 0;
 }
 
-/* Called by the tracer on each processor. The stock that the kernel takes claims from is four to begin with, and is filled up behind the
- * first that is taken: one call may need more where interrupts are off. */
+/* Called by the tracer on each processor. The BPF memory allocator begins with four free claims for
+ * each processor, and refills when the first is taken: one call may need more while interrupts are
+ * off. */
 SEC("raw_tp")
 int cache__stock(void *ctx)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* folio_range.bpf.h - which bytes of a folio are dirtied with it: all, or some of its blocks (btrfs).
+/* folio_range.bpf.h - the bytes of a folio that are dirtied with it: all, or some of its blocks
+ * (btrfs).
  */
 #ifndef IOT_FOLIO_RANGE_BPF_H
 #define IOT_FOLIO_RANGE_BPF_H
@@ -16,8 +17,8 @@ static __always_inline u64 first_argument(const void *ctx)
 	return n;
 }
 
-/* What of a folio that has just turned dirty is so: from the first such block to the last. Left as it is where nothing is known. Global: the
- * verifier looks at it once. */
+/* The dirty part of a folio that was just dirtied: from its first dirty block to the last. *d is
+ * unchanged when that is not known. Global: verified once. */
 __noinline int btrfs_dirty_part(u64 folio, u64 inode, struct dirtied *d)
 {
 	u32 blocks, bits, first = 0, end = 64;
@@ -42,8 +43,9 @@ __noinline int btrfs_dirty_part(u64 folio, u64 inode, struct dirtied *d)
 	return 0;
 }
 
-/* The bytes that turn dirty with a folio, the first argument of the program. */
-static __always_inline void folio_range(const void *ctx, struct folio *f, struct inode *i, struct dirtied *d)
+/* The bytes that are dirtied with a folio, the first argument of the program. */
+static __always_inline void folio_range(const void *ctx, struct folio *f, struct inode *i,
+					struct dirtied *d)
 {
 	d->off = (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT;
 	d->bytes = folio_pages(f) << PAGE_SHIFT;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* invalidate.bpf.h - bytes of a file that are dropped before they are written. Used by the file systems.
+/* invalidate.bpf.h - dirty bytes of a file that are dropped before they are written: truncation,
+ * holes, eviction. Used by the objects of file systems.
  */
-#ifndef IOT_DROP_BPF_H
-#define IOT_DROP_BPF_H
+#ifndef IOT_INVALIDATE_BPF_H
+#define IOT_INVALIDATE_BPF_H
 
 #include "aggregate.bpf.h"
 #include "device.bpf.h"
 #include "file_event.bpf.h"
 
-/* The dirty ledger wants to know of it although the filters leave out who does it: somebody who is wanted has dirtied the file. */
+/* True when the dirty ledger needs the event although the filters exclude the process: a selected
+ * process has dirtied the file. */
 static __always_inline bool invalidation_wanted(struct inode *i, u32 owner)
 {
 	struct writer *w = cfg.events && (owner == PROC_OTHER || !owner) ? writer_find(i) : NULL;
@@ -28,7 +30,8 @@ static __always_inline int invalidate_record(struct inode *i, u8 kind, u64 off, 
 	k.how = how;
 	k.sub = SUB_FT_REG;
 	if (kind != KIND_FS_EVICT)
-		submission_begins(0, 0); /* who waited for that, and writes now, makes dirty what was dropped */
+		/* a writer that waited for this dirties again what was dropped */
+		submission_begins(0, 0);
 	if (!dev_wanted(k.dev))
 		return 0;
 	count_apart(&k, 1, 0, 0, false);

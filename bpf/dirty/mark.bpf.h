@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* mark.bpf.h - bytes that turn dirty without a call that says that it wrote them: stores to mapped files, what is zeroed beside
- * a write or a cut, what a call that failed had begun.
+/* mark.bpf.h - bytes that are dirtied without a call that reports having written them: stores to
+ * mapped files, blocks zeroed around a write or a truncation, and what a failed call had begun.
  */
-#ifndef IOT_DIRTY_BPF_H
-#define IOT_DIRTY_BPF_H
+#ifndef IOT_MARK_BPF_H
+#define IOT_MARK_BPF_H
 
 #include "aggregate.bpf.h"
 #include "device.bpf.h"
@@ -11,8 +11,9 @@
 #include "owner.bpf.h"
 #include "uring_op.bpf.h"
 
-/* Bytes [off, off + bytes) are dirty, and those up to off + size may be. */
-static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64 size, u32 proc, u8 how, u64 ts_ns)
+/* Sends the event that bytes [off, off + bytes) are dirty, and those up to off + size may be. */
+static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64 size, u32 proc,
+					u8 how, u64 ts_ns)
 {
 	struct iot_ring_event *r;
 
@@ -35,23 +36,25 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64
 	event_submit(r);
 }
 
-/* Bytes that went dirty by themselves. */
+/* A range that was dirtied. */
 struct dirtied {
 	u64 off, bytes;
-	u64 ts_ns;             /* when, at the latest; 0 now */
+	u64 ts_ns;             /* when, at the latest; 0: now */
 	u32 proc;
 	u16 how;
-	u8 unsure;             /* 1: not all of them, and nobody knows which */
-	u8 beyond;             /* 1: behind the end of the file too, where they are written only if it grows */
+	u8 unsure;             /* 1: a part of the range, which part is not known */
+	/* 1: also beyond the end of the file, where the bytes are written only if it grows */
+	u8 beyond;
 };
 
-/* Does the current thread store to memory: is it in no call? */
+/* True when the current thread is in no call, and so stores to memory. */
 static __always_inline bool stores(struct task_struct *t)
 {
 	return !(t->flags & PF_KTHREAD) && !is_worker(t) && !regs_in_call(current_regs());
 }
 
-/* Such bytes of a file, a struct inode. Only those inside of it are sure. Global: the verifier looks at it once. */
+/* Counts and reports a dirtied range of a file, a struct inode. Only bytes inside the file are
+ * certain. Global: verified once. */
 __noinline int dirty_at(u64 inode, const struct dirtied *d)
 {
 	struct inode *i = (struct inode *)inode;
@@ -62,7 +65,8 @@ __noinline int dirty_at(u64 inode, const struct dirtied *d)
 		return 0;
 	off = d->off;
 	bytes = d->unsure ? 0 : d->bytes;
-	block = 1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31); /* of the file: what is behind the last one is not written */
+	/* of the file: bytes beyond its last block are not written */
+	block = 1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31);
 	end = NUMBER_AT(i, struct inode, i_size);
 	end = (end + block - 1) & ~(block - 1);
 	if (off + bytes > end)
@@ -84,7 +88,7 @@ static __always_inline int dirty_range(struct inode *i, const struct dirtied *d)
 	return dirty_at((u64)i, d);
 }
 
-/* The call that the current thread is in, number + 1; 0: none, it stores from user mode. */
+/* The number + 1 of the call that the current thread is in; 0: none, it stores from user mode. */
 static __always_inline u32 fault_call(struct task_struct *t)
 {
 	const struct pt_regs *regs = current_regs();
@@ -92,17 +96,18 @@ static __always_inline u32 fault_call(struct task_struct *t)
 	return t->flags & PF_KTHREAD || is_worker(t) || !regs_in_call(regs) ? 0 : regs_nr(regs) + 1;
 }
 
-/* The fault in progress may have made this page writable too, and what is stored there is not seen: whose it is from now is
- * not known, unless it is the faulter's anyway. */
+/* True when the fault in progress may have made this page writable, too: stores to it are not
+ * traced, so its owner is not known from now on, unless it is the faulting process anyway. */
 static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 index, u64 owner)
 {
 	u8 how;
 
-	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first && index <= c->area_last &&
+	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first &&
+	       index <= c->area_last &&
 	       page_owner((u64)i, index, &how) != owner;
 }
 
-/* A block turned dirty in a call that writes. */
+/* Notes a block that was dirtied in a call that writes. */
 static __always_inline void fresh_note(struct fresh *f, struct inode *i, u64 off, u64 bytes)
 {
 	if (f->inode != (u64)i) {
@@ -118,8 +123,9 @@ static __always_inline void fresh_note(struct fresh *f, struct inode *i, u64 off
 	f->bytes += bytes;
 }
 
-/* A piece of what a call makes dirty that executes several requests, which tells the end of none before it has executed all. So what they
- * have made dirty is told itself, with the time: which request it was for nobody knows, and the ledger knows what they wrote anyway. */
+/* Reports a piece of what a call dirties that executes several requests, and reports no completion
+ * before all are executed. The piece is reported with its time, without a request: the ledger knows
+ * what they wrote anyway. */
 __noinline int fresh_report(struct task_ctx *c)
 {
 	struct dirtied *d;
@@ -144,8 +150,9 @@ static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64
 	struct iot_state *s = run_state();
 
 	c->fresh_sum += bytes;
-	/* what follows is of the same time, unless something was submitted meanwhile */
-	if (c->fresh_ns && c->fresh.inode == (u64)i && c->fresh.to == off && s && *(volatile u64 *)&s->carried_ns < c->fresh_ns) {
+	/* adjacent blocks have the same time, unless something was submitted in between */
+	if (c->fresh_ns && c->fresh.inode == (u64)i && c->fresh.to == off && s &&
+	    *(volatile u64 *)&s->carried_ns < c->fresh_ns) {
 		c->fresh.to += bytes;
 		c->fresh.bytes += bytes;
 		return;
@@ -156,8 +163,8 @@ static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64
 	c->fresh_ns = bpf_ktime_get_ns();
 }
 
-/* A write from byte `off` on to a file that is open for direct I/O made pages of it dirty, not only that where the file ended: its file
- * system wrote as usual (btrfs, where there are checksums). */
+/* True when a direct write from byte `off` on dirtied pages, not only the page of the file's end:
+ * the file system fell back to the page cache (btrfs with checksums). */
 static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)
 {
 	bool fell = host && c->fell_inode == host;
@@ -166,36 +173,41 @@ static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64
 	return fell || (host && c->fresh.inode == host && c->fresh.to > off);
 }
 
-/* How long after its begin the call or request that is over made pages dirty, when what was dirty before was written back first: *at. */
+/* The time from the begin of the finished call or request until it dirtied pages, when dirty pages
+ * were written back first: *at. */
 static __always_inline u64 dirtied_after(u64 *at, u64 begin_ns)
 {
-	u64 after = *at > begin_ns ? *at - begin_ns : 0; /* else left by a call whose exit was not seen */
+	/* else left over from a call whose exit was not traced */
+	u64 after = *at > begin_ns ? *at - begin_ns : 0;
 
 	*at = 0;
 	return after;
 }
 
-/* A call that returned, or a request that is over, and what it has written: bytes [off, off + len). */
+/* The range that a finished call or request has written: bytes [off, off + len). */
 struct wrote_at {
 	u64 off, len, block;   /* block: a power of two */
-	u64 ts_ns;             /* when it began; 0 not known */
+	u64 ts_ns;             /* when it began; 0: not known */
 	u32 proc, pad;
 };
 
-/* When it may have dirtied at the earliest; 0: now. A direct one writes back what is dirty before it is refused, and zeroes then. */
+/* The earliest time at which it may have dirtied; 0: now. A direct write that is refused writes
+ * back dirty pages first, and zeroes then. */
 static __always_inline u64 began_dirtying(u64 len, u32 flags, u64 ts_ns)
 {
 	return !len && flags & FLAG_DIRECT ? 0 : ts_ns;
 }
 
-/* Room for one, which the stack has not. */
+/* Scratch memory for one: the stack has no room. */
 static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
 {
 	return (struct wrote_at *)c->wrote;
 }
 
-/* What turned dirty beside them? Before them it is the block where the end of the file was, whose rest is zeroed; behind them what
- * the call had begun when it failed: all of it, unless some was dirty already. It may have been written back inside of the call already. */
+/* Reports what a finished call dirtied outside the bytes that it wrote. Before them it is the block
+ * of the old end of the file, whose rest is zeroed; behind them it is what the call had begun when
+ * it failed: all of it, unless some was dirty already. It may have been written back inside the
+ * call. */
 __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 {
 	struct dirtied *d;
@@ -217,7 +229,8 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	if (c->fresh.from < from) {
 		d->off = c->fresh.from;
 		d->bytes = w->block;
-		if (c->fresh.bytes == c->fresh.to - c->fresh.from) /* or a folio that is dirty as one */
+		/* or a folio that is dirty as a whole */
+		if (c->fresh.bytes == c->fresh.to - c->fresh.from)
 			d->bytes = (c->fresh.to < from ? c->fresh.to : from) - c->fresh.from;
 		dirty_range(i, d);
 		c->fresh.from = from;
@@ -232,8 +245,9 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 	return 0;
 }
 
-/* The same for one of several requests that a call may have submitted, for `asked` bytes: what turned dirty behind it is another's, unless it
- * failed or was short. */
+/* As fresh_beside(), for one of several requests that a call may have submitted, for `asked` bytes:
+ * what was dirtied behind its range belongs to another request, unless this one failed or was
+ * short. */
 static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w, u64 asked)
 {
 	if (w->len && w->len >= asked && c->fresh.to > w->off + w->len)
@@ -241,8 +255,10 @@ static __always_inline void fresh_before(struct task_ctx *c, struct wrote_at *w,
 	fresh_beside(c, w);
 }
 
-/* A block of a file turned dirty in a call that writes, or for a request. What a worker makes dirty the request remembers. */
-static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t, struct inode *i, u64 off, u64 bytes)
+/* Notes a block of a file that was dirtied in a call that writes, or for a request. The request
+ * keeps what a worker dirties. */
+static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struct *t,
+					   struct inode *i, u64 off, u64 bytes)
 {
 	u64 req;
 	struct uring_request *u = uring_of_worker(t, &req);
@@ -252,7 +268,7 @@ static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struc
 		uring_placed(u, req);
 	if (u && !u->fresh_ns) {
 		u->fresh_ns = bpf_ktime_get_ns();
-		c->fresh.inode = 0; /* of an earlier one */
+		c->fresh.inode = 0; /* of an earlier request */
 	}
 	if (!req && executes_several(c, t)) {
 		fresh_piece(c, i, off, bytes);
@@ -269,9 +285,10 @@ static __always_inline void fresh_note_for(struct task_ctx *c, struct task_struc
 		u->fresh = c->fresh;
 }
 
-/* ---- blocks of a folio, in file systems that keep no buffer heads ---- */
+/* ---- blocks of a folio, in file systems without buffer heads ---- */
 
-/* Blocks of a file turn dirty although no call says that it wrote them. What was dirty already is not so twice: the ledger knows. */
+/* Reports blocks of a file that are dirtied without a call that reports having written them. Blocks
+ * that were dirty already are not dirtied twice: the ledger knows them. */
 static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 {
 	struct task_ctx *c = ctx_make();
@@ -286,25 +303,27 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 	d->off = off & ~mask;
 	d->bytes = ((off + len + mask) & ~mask) - d->off;
 	d->ts_ns = 0;
-	d->unsure = d->beyond = 0; /* of what the thread did before */
+	d->unsure = d->beyond = 0; /* left over from earlier use */
 	d->proc = owner_top(owner_current(c, &how));
 	d->how = how;
 	return dirty_at(inode_itself(i), d);
 }
 
-#define MAX_BLOCKS 1024        /* of one folio */
+#define MAX_BLOCKS 1024        /* blocks of one folio */
 
-/* Bytes of a folio that is dirty already, or in part, are about to turn dirty: blocks that are clean are claimed and told of, and of the
- * others those that a fault exposes are nobody's. */
+/* A range of a folio that is dirty, or partly dirty, and is about to be dirtied: clean blocks are
+ * claimed and reported, and dirty blocks that a fault exposes lose their owner. */
 struct dirtying {
 	u64 inode, owner, pos, end;
-	u64 run;               /* where the blocks that turn dirty begin, up to pos */
-	u64 folio, folio_pos, state; /* state: maps of its blocks, which are up to date and behind them which are dirty; 0: all are */
+	u64 run;               /* begin of the blocks that are dirtied, up to pos */
+	/* state: bitmaps of its blocks, up to date and then dirty; 0: all are dirty */
+	u64 folio, folio_pos, state;
 	struct task_ctx *fault; /* NULL: none */
-	u32 blocks, bits;      /* of the folio; log2 of their size */
+	u32 blocks, bits;      /* number of blocks of the folio; log2 of their size */
 };
 
-/* Does the block turn dirty? Also one that nobody who is wanted had dirtied, when it is stored over. */
+/* True when the block is dirtied: a clean block, and one that no selected process had dirtied and
+ * that is stored over. */
 static __always_inline bool is_dirtied(struct dirtying *t, bool clean)
 {
 	struct task_ctx *c = t->fault;
@@ -332,8 +351,8 @@ static long dirty_block(u32 n, struct dirtying *t)
 	return 0;
 }
 
-/* Is the current thread in no call? Then cache__dirty tells of the folio that it stores to; a call that reads into a mapped file may be at
- * any place of it. */
+/* True when the current thread is in no call: cache__dirty then reports the folio that it stores
+ * to. A call that reads into a mapped file may be at any offset of it. */
 static __always_inline bool is_store(void)
 {
 	struct task_struct *t = current_task();
@@ -341,7 +360,7 @@ static __always_inline bool is_store(void)
 	return !(t->flags & PF_KTHREAD) && !is_worker(t) && !regs_in_call(current_regs());
 }
 
-/* Bytes of a folio that is dirty: t.folio, state and fault are known. */
+/* Dirties a range of a folio that is dirty: t.folio, state and fault are set. */
 static __noinline int dirty_blocks(struct inode *i, struct dirtying *t, u64 off, u64 len)
 {
 	u8 how;

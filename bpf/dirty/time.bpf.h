@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* time.bpf.h - pages that turn dirty while others of their file are on their way to the device: by calls that wait for each other, by one
- * that is long. The kernel takes the mark off a page and submits it later, and by then it may be dirty again. Used by pages.bpf.c.
+/* time.bpf.h - pages that are dirtied while others of their file are under writeback: by calls that
+ * wait for locks, or by a long call. The kernel calls folio_clear_dirty_for_io() and submits the
+ * folio later, and by then it may be redirtied. Used by pages.bpf.c and fs_btrfs.bpf.c.
  *
- * The ledger plays calls in the order in which they made something dirty. What is not in that order by then is told apart, with its time.
+ * The ledger replays calls in the order in which they dirtied something. What is not in that order
+ * is reported separately, with its time.
  */
-#ifndef IOT_TURN_BPF_H
-#define IOT_TURN_BPF_H
+#ifndef IOT_TIME_BPF_H
+#define IOT_TIME_BPF_H
 
 #include "mark.bpf.h"
 #include "thread.bpf.h"
@@ -13,7 +15,8 @@
 #include "sync_write.bpf.h"
 #include "uring_op.bpf.h"
 
-/* Bytes of what the current thread or request writes turn dirty now, not when it began. */
+/* Reports that bytes which the current call or request writes are dirtied now, not when it
+ * began. */
 static __always_inline int dirtied_now(struct task_ctx *c, u64 inode, u64 off, u64 bytes)
 {
 	struct dirtied *d = (struct dirtied *)c->dirtied_range;
@@ -26,7 +29,8 @@ static __always_inline int dirtied_now(struct task_ctx *c, u64 inode, u64 off, u
 	return dirty_at(inode, d);
 }
 
-/* What the io_submit in progress, of a single request, writes to the inode: c.target_*. Global: the verifier looks at it once. */
+/* Fills in c.target_* with the range that the io_submit() in progress, of a single request, writes
+ * to the inode. Global: verified once. */
 __noinline int aio_target(u64 inode)
 {
 	struct aio_search s = { .inode = inode, .what = AIO_WRITES };
@@ -40,8 +44,8 @@ __noinline int aio_target(u64 inode)
 	return 1;
 }
 
-/* Bytes of what the call in progress writes turn dirty, long after the first. Were bytes of the file submitted meanwhile? Then those may have
- * been dirty before. */
+/* Bytes that the call in progress writes are dirtied, long after the first. They are reported when
+ * bytes of the file were submitted meanwhile, since they may have been dirty before that. */
 __noinline int dirtied_late(u64 inode, u64 off, u64 bytes)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
@@ -67,7 +71,8 @@ __noinline int dirtied_late(u64 inode, u64 off, u64 bytes)
 	return dirtied_now(c, inode, off, end - off);
 }
 
-/* The same, of what turns dirty on btrfs, which tells of blocks, in a request that a worker executes. Global: the verifier looks at it once. */
+/* As dirtied_late(), on btrfs, which reports blocks, in a request that a worker executes. Global:
+ * verified once. */
 __noinline int uring_dirtied_late(u64 inode, u64 off, u64 bytes)
 {
 	u64 req;
@@ -76,7 +81,8 @@ __noinline int uring_dirtied_late(u64 inode, u64 off, u64 bytes)
 	struct writer *w = since && inode && cfg.events ? writer_find((struct inode *)inode) : NULL;
 	struct task_ctx *c;
 
-	if (!w || w->carried_ns < since || off >= w->submitted_to || !is_on((struct inode *)inode, BTRFS_MAGIC))
+	if (!w || w->carried_ns < since || off >= w->submitted_to ||
+	    !is_on((struct inode *)inode, BTRFS_MAGIC))
 		return 0;
 	c = ctx_make();
 	if (!c)
@@ -84,8 +90,9 @@ __noinline int uring_dirtied_late(u64 inode, u64 off, u64 bytes)
 	return dirtied_now(c, inode, off, bytes);
 }
 
-/* Bytes of a folio turn dirty in an io_submit of several requests, which XFS copies one after the other. The one that it copies had to wait? Then
- * it is in the page cache now, not since that began; and what of it turns dirty later still is told itself. Global, as above. */
+/* Bytes of a folio are dirtied in an io_submit() of several requests, which XFS copies one after
+ * the other. When the current request had to wait, its time is now, not the begin of the call;
+ * later parts of it are reported with their time. Global: verified once. */
 __noinline int aio_dirties(u64 inode, u64 off, u64 bytes)
 {
 	struct aio_time_key k = { .pid = bpf_get_current_pid_tgid() >> 32 };
@@ -106,12 +113,14 @@ __noinline int aio_dirties(u64 inode, u64 off, u64 bytes)
 	}
 	from = off > c->part_from ? off : c->part_from;
 	to = off + bytes < c->part_to ? off + bytes : c->part_to;
-	return carried >= c->aio_dirtied_ns && from < to ? dirtied_now(c, inode, from, to - from) : 0;
+	return carried >= c->aio_dirtied_ns &&
+	       from < to ? dirtied_now(c, inode, from, to - from) : 0;
 }
 
-/* Something turns dirty in a call of the current thread that writes. blocks: it is a block, else a folio, of which nothing is known where blocks
- * are told. */
-static __always_inline void dirtied_in_call(struct thread *th, u64 inode, u64 off, u64 bytes, bool blocks)
+/* Something is dirtied in a call of the current thread that writes. blocks: it is a block, else a
+ * folio, which tells nothing where blocks are reported. */
+static __always_inline void dirtied_in_call(struct thread *th, u64 inode, u64 off, u64 bytes,
+					    bool blocks)
 {
 	if (dirtied_note(th) && (blocks || !is_on((struct inode *)inode, EXT4_SUPER_MAGIC)))
 		dirtied_late(inode, off, bytes);

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* btrfs_shared.bpf.h - what the object of btrfs tells block.bpf.c, which knows none of the types of a module: where their fields lie, whose each
- * block of a tree is that was changed, who changed an inode last.
+/* btrfs_shared.bpf.h - what the object of btrfs shares with block.bpf.c, which knows no types of a
+ * module: field offsets, the owner of each changed tree block, and the last writer of an inode.
  */
-#ifndef IOT_BTRFS_BPF_H
-#define IOT_BTRFS_BPF_H
+#ifndef IOT_BTRFS_SHARED_BPF_H
+#define IOT_BTRFS_SHARED_BPF_H
 
 #include "folio.bpf.h"
 #include "owner.bpf.h"
 
-/* Offsets in the kernel's structures. Written by the first program of the object that runs, before there is anything to be told. */
+/* Offsets in kernel structures. Written by the first program of the object that runs, before any
+ * I/O depends on them. */
 struct btrfs_layout {
 	u32 known;
 	u32 bio, inode, file_offset, end_io, private; /* struct btrfs_bio; no inode before 6.4 */
 	u32 has_inode;
 	u32 vfs_inode;         /* struct btrfs_inode */
-	u32 compressed_inode, compressed_start, direct_inode; /* struct compressed_bio and btrfs_dio_private, where it has none */
+	/* struct compressed_bio and btrfs_dio_private, where struct btrfs_bio has no inode */
+	u32 compressed_inode, compressed_start, direct_inode;
 	u32 stripe_io, io_bio; /* struct btrfs_io_stripe, struct btrfs_io_context */
 	u32 device_fs;         /* struct btrfs_device */
 	u32 fs_super, fs_sb;   /* struct btrfs_fs_info */
 	u32 block_len, block_fs; /* struct extent_buffer */
 	u32 inode_root, root_id; /* struct btrfs_inode, struct btrfs_root */
-	u32 raid_bios, raid_io, raid_data, raid_disks; /* struct btrfs_raid_bio: the first of its bios, where it goes */
+	/* struct btrfs_raid_bio: the first of its bios, its struct btrfs_io_context, numbers of
+	 * disks */
+	u32 raid_bios, raid_io, raid_data, raid_disks;
 	u32 io_stripes, stripe_size, stripe_device, device_bdev;
-	u32 folio_state;       /* struct btrfs_folio_state; 0 there is none */
-	u64 page_memory;       /* as page_memory() in arch.h, or better */
+	u32 folio_state;       /* struct btrfs_folio_state; 0: there is none */
+	/* as page_memory() in arch.h, or a value computed from a mapped block */
+	u64 page_memory;
 };
 
 struct {
@@ -33,12 +38,13 @@ struct {
 	__type(value, struct btrfs_layout);
 } btrfs_layout SEC(".maps");
 
-/* A block of a tree that was changed since it was written. Its owner is the process that did, or, where there are several and where
- * the commit itself did, its transaction. */
+/* A tree block that was changed since it was written. Its owner is the process that changed it or,
+ * if several or the commit itself did, its transaction. */
 struct btrfs_block {
-	u64 start, txn;        /* where it lies; owner: its transaction */
-	u32 proc;              /* who changed it; PROC_NONE: nobody who is known */
-	u8 sub, many, log, unknown; /* many: by its transaction; unknown: it may have been changed before the run */
+	u64 start, txn;        /* its logical address; its transaction, as an owner */
+	u32 proc;              /* the process that changed it; PROC_NONE: not known */
+	/* many: the owner is its transaction; unknown: it may have been changed before the run */
+	u8 sub, many, log, unknown;
 };
 
 struct {
@@ -48,11 +54,12 @@ struct {
 	__type(value, struct btrfs_block);
 } btrfs_blocks SEC(".maps");
 
-/* What is known of a file system. */
+/* Transactions of a file system. */
 struct btrfs_seen {
-	u64 last;              /* owner: the newest transaction that somebody has a share of */
-	u64 first;             /* number of the transaction that may have begun before the run; 0 none */
-	u64 committed;         /* and of the newest that was committed in it */
+	u64 last;              /* owner: the newest transaction with a share */
+	/* number of the transaction that may have begun before the run; 0: none */
+	u64 first;
+	u64 committed;         /* number of the newest one that was committed during the run */
 };
 
 struct {
@@ -62,7 +69,8 @@ struct {
 	__type(value, struct btrfs_seen);
 } btrfs_mounts SEC(".maps");
 
-/* Who wrote to an inode last, directly or compressed: for what threads of the kernel do for it. */
+/* The last process that wrote to an inode directly, or with compression: the owner of what kernel
+ * threads do for it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -77,16 +85,18 @@ static __always_inline struct btrfs_layout *btrfs_layout_of(void)
 	return bpf_map_lookup_elem(&btrfs_layout, &zero);
 }
 
-/* ---- folios of several blocks ----
- * Which blocks of them are dirty is in maps of bits behind each other, as many bits as blocks: which are up to date, and which are dirty. */
+/* ---- folios of several blocks ---- Dirty blocks are in bitmaps one behind the other, with as many
+ * bits as blocks: up to date, then dirty. */
 
-/* Where the maps of a folio of btrfs are, of at most 64 blocks, as the kernel makes them; 0: all of it is dirty, or nothing. */
+/* The address of the bitmaps of a btrfs folio of at most 64 blocks; 0: it is dirty or clean as a
+ * whole. */
 static __always_inline u64 btrfs_folio_maps(u64 folio, u64 inode, u32 blocks)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
 	u64 private;
 
-	if (!l || !l->folio_state || blocks < 2 || blocks > 64 || !is_on((struct inode *)inode, BTRFS_MAGIC))
+	if (!l || !l->folio_state || blocks < 2 || blocks > 64 ||
+	    !is_on((struct inode *)inode, BTRFS_MAGIC))
 		return 0;
 	private = POINTER_AT(folio, struct folio___private, private);
 	return private ? private + l->folio_state : 0;
@@ -101,20 +111,24 @@ static __always_inline u64 btrfs_dirty_bits(u64 maps, u32 blocks)
 
 static __always_inline u32 folio_blocks(u64 folio, u64 inode)
 {
-	return folio_pages((struct folio *)folio) << PAGE_SHIFT >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31);
+	return folio_pages((struct folio *)folio) << PAGE_SHIFT >>
+	       (NUMBER_AT(inode, struct inode, i_blkbits) & 31);
 }
 
-/* Which blocks of the folio around byte `off` of a file are dirty; 0: it is clean, or has no blocks of its own. *at: the block of the byte. */
+/* The dirty blocks of the folio around byte `off` of a file; 0: it is clean, or has no bitmaps.
+ * *at: the block of the byte. */
 static __always_inline u64 btrfs_dirty_around(u64 inode, u64 off, u32 *at)
 {
-	u64 folio = inode ? folio_at(POINTER_AT(inode, struct inode, i_mapping), off >> PAGE_SHIFT) : 0, maps;
+	u64 folio = inode ? folio_at(POINTER_AT(inode, struct inode, i_mapping),
+				     off >> PAGE_SHIFT) : 0, maps;
 	u32 blocks;
 
 	if (!folio || !folio_is_dirty(folio))
 		return 0;
 	blocks = folio_blocks(folio, inode);
 	maps = btrfs_folio_maps(folio, inode, blocks);
-	*at = (off - ((u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT)) >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) & 63;
+	*at = (off - ((u64)NUMBER_AT(folio, struct folio, index) << PAGE_SHIFT)) >>
+		(NUMBER_AT(inode, struct inode, i_blkbits) & 31) & 63;
 	return maps ? btrfs_dirty_bits(maps, blocks) : 0;
 }
 
@@ -125,7 +139,7 @@ __noinline int btrfs_is_dirty_in_part(u64 inode, u64 off)
 	return !!btrfs_dirty_around(inode, off, &at);
 }
 
-/* Of such a folio. */
+/* True when the block at `off` of such a folio is clean. */
 __noinline int btrfs_is_clean(u64 inode, u64 off)
 {
 	u32 at = 0;
@@ -140,7 +154,8 @@ static __always_inline u32 btrfs_writer(u64 inode)
 	return p ? *p : PROC_NONE;
 }
 
-/* A transaction, and what is written into its log trees: that is on behalf of those who call fsync alone. */
+/* A transaction as an owner, or the log trees of a transaction: these are written on behalf of the
+ * callers of fsync() alone. */
 static __always_inline u64 btrfs_txn(u32 dev, u64 transid, bool log)
 {
 	return txn_owner(dev, transid << 1 | log);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* ext4_inode.bpf.h - files whose bytes ext4 does not keep in blocks of their own, or does not write directly, seen from the calls. */
-#ifndef IOT_EXT4_BPF_H
-#define IOT_EXT4_BPF_H
+/* ext4_inode.bpf.h - ext4 files with inline data, or with data=journal, as calls see them.
+ */
+#ifndef IOT_EXT4_INODE_BPF_H
+#define IOT_EXT4_INODE_BPF_H
 
 #include "aggregate.bpf.h"
 #include "device.bpf.h"
@@ -22,13 +23,14 @@ struct ext4_inode_info___flags {
 
 #pragma clang attribute pop
 
-/* Of the format on disk, and of mount options; unchanged since 2.6.19 and 3.8. */
+/* Constants of the on-disk format and of mount options, unchanged since 2.6.19 and 3.8. */
 #define EXT4_JOURNAL_DATA_FL (1 << 14)
 #define EXT4_INLINE_DATA_FL (1 << 28)
 #define EXT4_MOUNT_DATA_FLAGS 0x00c00
 #define EXT4_MOUNT_JOURNAL_DATA 0x00400
 
-/* Types of a module are read by their offsets: bpf_rdonly_cast() knows those of the kernel alone, and the verifier refuses the program. */
+/* The flags of an inode. Types of a module are read by offset: bpf_rdonly_cast() knows only those
+ * of the kernel, and the verifier refuses the program. */
 static __always_inline u64 ext4_flags(struct inode *i)
 {
 	u64 info = (u64)i - bpf_core_field_offset(struct ext4_inode_info___flags, vfs_inode);
@@ -36,13 +38,15 @@ static __always_inline u64 ext4_flags(struct inode *i)
 	return pointer_at(info + bpf_core_field_offset(struct ext4_inode_info___flags, i_flags));
 }
 
-/* Not those of a module that was loaded after us. */
+/* True for inodes of ext4, unless its module was loaded after our programs. */
 static __always_inline bool is_on_ext4(struct inode *i)
 {
-	return i && bpf_core_type_exists(struct ext4_inode_info___flags) && is_on(i, EXT4_SUPER_MAGIC);
+	return i && bpf_core_type_exists(struct ext4_inode_info___flags) &&
+	       is_on(i, EXT4_SUPER_MAGIC);
 }
 
-/* Are its data in the journal (data=journal, chattr +j)? Then a direct write goes through the page cache. */
+/* True when the file's data are journalled (data=journal, chattr +j): a direct write then goes
+ * through the page cache. */
 static __always_inline bool is_journalled(u64 inode)
 {
 	struct inode *i = (struct inode *)inode;
@@ -52,11 +56,12 @@ static __always_inline bool is_journalled(u64 inode)
 		return false;
 	sbi = POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_fs_info);
 	return ext4_flags(i) & EXT4_JOURNAL_DATA_FL ||
-	       (pointer_at(sbi + bpf_core_field_offset(struct ext4_sb_info___mount, s_mount_opt)) & EXT4_MOUNT_DATA_FLAGS) == EXT4_MOUNT_JOURNAL_DATA;
+	       (pointer_at(sbi + bpf_core_field_offset(struct ext4_sb_info___mount, s_mount_opt)) &
+		EXT4_MOUNT_DATA_FLAGS) == EXT4_MOUNT_JOURNAL_DATA;
 }
 
-/* Was what was written at this offset put into its inode (inline_data)? Then no page is dirty. When there is no room any more, the
- * flag stays until the pages are written. */
+/* True when a write at this offset went into the inode (inline_data), and no page is dirty. When
+ * the data do not fit any more, the flag stays until the pages are written. */
 __noinline int is_inline(u64 inode, u64 off)
 {
 	struct inode *i = (struct inode *)inode;
@@ -68,20 +73,24 @@ __noinline int is_inline(u64 inode, u64 off)
 	return !folio || !folio_is_dirty(folio);
 }
 
-/* Is nothing told block by block of what a call makes dirty at this offset? The data of an inline file become its first folio when they leave
- * the inode, whatever the call writes. */
+/* True when what a call dirties at this offset is reported by folio, not by block: with
+ * journalled data, and when inline data move out of the inode into the first folio, whatever the
+ * call writes. */
 __noinline int is_dirtied_as_folio(u64 inode, u64 off)
 {
 	struct inode *i = (struct inode *)inode;
 
-	return is_journalled(inode) || (!off && is_on_ext4(i) && ext4_flags(i) & EXT4_INLINE_DATA_FL);
+	return is_journalled(inode) ||
+	       (!off && is_on_ext4(i) && ext4_flags(i) & EXT4_INLINE_DATA_FL);
 }
 
-/* What a call wrote became part of the inode: it is in W here, what is submitted in F. */
+/* Counts a write that became part of the inode: its data are in W here, and in F as part of the
+ * structure. */
 __noinline int ext4_inlined(u64 inode, u64 off, u64 len, u32 block, u32 proc)
 {
 	struct inode *i = (struct inode *)inode;
-	struct iot_cell_key k = { .owner = proc, .kind = KIND_FS_PACKED, .cause = CAUSE_DATA, .how = HOW_EXACT, .sub = SUB_INLINE };
+	struct iot_cell_key k = { .owner = proc, .kind = KIND_FS_PACKED, .cause = CAUSE_DATA,
+				  .how = HOW_EXACT, .sub = SUB_INLINE };
 
 	if (!i)
 		return 0;
@@ -97,7 +106,8 @@ __noinline int ext4_inlined(u64 inode, u64 off, u64 len, u32 block, u32 proc)
 	return 0;
 }
 
-/* As wrote(), wherever the bytes went; block: that of the file. True: into the inode. */
+/* As wrote(), also for inline data. block: block size of the file. True: the data went into the
+ * inode. */
 static __always_inline bool wrote_data(u64 inode, u32 device, u64 off, u64 len, u32 block, u32 proc)
 {
 	if (!is_inline(inode, off)) {
@@ -108,7 +118,7 @@ static __always_inline bool wrote_data(u64 inode, u32 device, u64 off, u64 len, 
 	return true;
 }
 
-/* A write for direct I/O goes through the page cache where its file's data are in the journal, or in the inode. */
+/* True when a direct write goes through the page cache: with journalled or inline data. */
 static __always_inline bool is_indirect(u64 inode, u64 off)
 {
 	return is_journalled(inode) || is_inline(inode, off);

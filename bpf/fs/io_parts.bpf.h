@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* io_parts.bpf.h - what a file system states of I/O that it is about to submit: whose it is and which structure. A log write holds parts
- * of several checkpoints and kinds, a buffer those of several owners: their bytes are a list of parts, in no order.
- * Filled in by the object of the file system, used by block.bpf.c.
+/* io_parts.bpf.h - owners and structures of I/O that a file system is about to submit. A log write
+ * holds parts of several checkpoints and kinds, and a buffer those of several owners: their bytes
+ * are a list of parts, in no order. Written by the object of the file system, read by block.bpf.c.
  */
-#ifndef IOT_PARTS_BPF_H
-#define IOT_PARTS_BPF_H
+#ifndef IOT_IO_PARTS_BPF_H
+#define IOT_IO_PARTS_BPF_H
 
 #include "task.bpf.h"
 
-#define MAX_PARTS 32           /* of one write */
+#define MAX_PARTS 32           /* parts of one write */
 #define PART_LISTS 1024        /* a power of two */
 
 struct part {
@@ -17,7 +17,7 @@ struct part {
 	u8 sub, pad[3];
 };
 
-/* The list of number n is at place n modulo PART_LISTS, until another takes it. */
+/* The list with number n is at index n modulo PART_LISTS, until another one takes it. */
 struct part_list {
 	u32 number, n;
 	struct part part[MAX_PARTS];
@@ -30,10 +30,11 @@ struct {
 	__type(value, struct part_list);
 } parts SEC(".maps");
 
-/* What is known of a write. One that has a list has no sub of its own, and its owner is that of all parts only where `how` says so. */
+/* Owner and structure of a write. One with a list of parts has no sub of its own, and its owner is
+ * that of all parts only when `how` is set. */
 struct stated {
 	u64 owner;
-	u32 size;              /* bytes of the whole */
+	u32 size;              /* bytes of the whole write */
 	u32 parts;             /* part_list.number; 0: none */
 	u8 sub, how, pad[6];
 };
@@ -41,7 +42,7 @@ struct stated {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
-	__type(key, u64);      /* what its bios have in bi_private */
+	__type(key, u64);      /* bi_private of its bios */
 	__type(value, struct stated);
 } stated SEC(".maps");
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* journal.bpf.h - which structure of an ext4 file system a journal block is a copy of.
+/* journal.bpf.h - the ext4 structure that a journal block is a copy of.
  *
- * A journal bio carries the original metadata page, so the page's index is the home of the block. The home is
- * compared with the group descriptors in memory; a block whose home is its own place in the log belongs to the
- * log itself, and its header says what it is. fs_ext4.bpf.c fills in the geometry when a commit begins.
+ * A bio of the journal carries the original metadata page, so the index of the page is the home of
+ * the block. The home is compared with the group descriptors in memory. A block whose home is its
+ * own location in the log belongs to the log itself, and its header says what it is. fs_ext4.bpf.c
+ * fills in the geometry when a commit begins.
  */
 #ifndef IOT_JOURNAL_BPF_H
 #define IOT_JOURNAL_BPF_H
@@ -11,7 +12,8 @@
 #include "owner.bpf.h"
 
 #define JBD2_MAGIC 0xc03b3998U
-#define MAX_FLEX 1024          /* groups that share one place for their bitmaps and tables */
+/* groups of a flex_bg, which keep their bitmaps and inode tables together */
+#define MAX_FLEX 1024
 
 struct journal {
 	u64 group_desc;        /* address of the array of buffer heads; 0: geometry not known */
@@ -22,7 +24,7 @@ struct journal {
 	u32 groups, flex, desc_per_block, desc_size;
 	u32 block_bits, pad;
 	u64 last_txn;          /* owner of the newest transaction */
-	u64 commit_begin, commit_end; /* ns of the newest commit that ended */
+	u64 commit_begin, commit_end; /* ns of the last commit that ended */
 };
 
 struct {
@@ -36,7 +38,8 @@ struct home_key {
 	u64 group_desc, block;
 };
 
-/* What a home block is; kept because the same few blocks are journalled again and again. */
+/* The structure of a home block. It is cached, since the same few blocks are journalled again and
+ * again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -49,7 +52,8 @@ static __always_inline struct journal *journal_of(u32 dev)
 	return bpf_map_lookup_elem(&journals, &dev);
 }
 
-/* The part of an ext4 group descriptor that is the same since 32-bit times; the high halves follow at 32 bytes. */
+/* The part of an ext4 group descriptor that 32-bit and 64-bit file systems share; the high halves
+ * follow at 32 bytes. */
 struct group_desc {
 	u32 block_bitmap, inode_bitmap, inode_table;
 };
@@ -65,7 +69,7 @@ static __always_inline u64 wide(u32 lo, u32 hi)
 	return (u64)hi << 32 | lo;
 }
 
-/* Is the block one of this group's own? */
+/* Sets w->kind when the block is a bitmap, or in the inode table, of group w->group + n. */
 static long home_group(u32 n, struct home_walk *w)
 {
 	struct group_desc lo = {}, hi = {};
@@ -75,7 +79,8 @@ static long home_group(u32 n, struct home_walk *w)
 
 	if (g >= w->j.groups || n >= w->j.flex || !w->j.desc_per_block)
 		return 1;
-	bpf_probe_read_kernel(&bh, sizeof(bh), (void *)(w->j.group_desc + g / w->j.desc_per_block * sizeof(bh)));
+	bpf_probe_read_kernel(&bh, sizeof(bh),
+			      (void *)(w->j.group_desc + g / w->j.desc_per_block * sizeof(bh)));
 	data = (u64)BPF_CORE_READ(bh, b_data) + (u64)(g % w->j.desc_per_block) * w->j.desc_size;
 	if (bpf_probe_read_kernel(&lo, sizeof(lo), (void *)data))
 		return 1;
@@ -119,7 +124,7 @@ static __noinline u32 home_kind(struct journal *j, u64 block)
 	return w.kind;
 }
 
-/* The log's own block by its header: descriptor, commit, superblock, revoke. */
+/* The kind of a block of the log itself, by its header: descriptor, commit, superblock, revoke. */
 static __always_inline u32 log_kind(struct bio *b)
 {
 	struct buffer_head *bh = (struct buffer_head *)POINTER_AT(b, struct bio, bi_private);
@@ -149,11 +154,13 @@ static __always_inline u32 bio_dev(struct bio *b)
 	return NUMBER_AT(POINTER_AT(b, struct bio, bi_bdev), struct block_device, bd_dev);
 }
 
-/* What a journal bio holds. `index` and `offset` say which page of the device its first byte is at home on. */
+/* The structure that a journal bio holds. `index` and `offset`: the home of its first byte, as a
+ * page of the device. */
 static __always_inline u32 journal_kind(struct bio *b, struct inode *i, u64 index, u32 offset)
 {
 	u64 home = (index << PAGE_SHIFT) + offset;
-	u64 start = NUMBER_AT(POINTER_AT(b, struct bio, bi_bdev), struct block_device, bd_start_sect);
+	u64 start = NUMBER_AT(POINTER_AT(b, struct bio, bi_bdev), struct block_device,
+			      bd_start_sect);
 	u64 place = (NUMBER_AT(b, struct bio, bi_iter.bi_sector) - start) << 9;
 	struct journal *j;
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* journal_credit.bpf.h - which calls put how much into the journal of a file system, on which files. Used by the file systems.
+/* journal_credit.bpf.h - journal credits: what each system call adds to the journal of a file
+ * system, by file. Used by the objects of file systems.
  *
- * A handle or transaction ends in the context of who made it: the saved registers tell the call, the inodes that it changed the file.
- * What the sums say is a weight: journal bytes are the owner's, and divided among its calls by it when a report is made.
+ * A handle or transaction ends in the context of the task that made it: the saved registers tell
+ * the call, and the inodes that it changed tell the file. The sums are weights: journal bytes have
+ * an owner, and reports divide an owner's bytes among its calls by these weights.
  */
-#ifndef IOT_PUT_BPF_H
-#define IOT_PUT_BPF_H
+#ifndef IOT_JOURNAL_CREDIT_BPF_H
+#define IOT_JOURNAL_CREDIT_BPF_H
 
 #include "device.bpf.h"
 #include "owner.bpf.h"
@@ -18,7 +20,7 @@ struct inode___names {
 };
 
 struct dentry___alias {
-	struct hlist_node d_alias; /* in a union without a name (7.2) */
+	struct hlist_node d_alias; /* in an anonymous union (7.2) */
 };
 
 struct dentry___alias_in_union {
@@ -37,7 +39,7 @@ struct {
 	__type(value, struct iot_put);
 } puts SEC(".maps");
 
-/* Those for which there is no room, without their files. */
+/* Credits for which `puts` has no room, without their files. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, IOT_MAX_PUTS / 4);
@@ -46,7 +48,7 @@ struct {
 	__type(value, struct iot_put);
 } puts_rest SEC(".maps");
 
-/* The call that the current thread is in, whatever it is. */
+/* The system call that the current thread is in, also one that is not in the table. */
 static __always_inline u16 journal_call(void)
 {
 	struct task_struct *t = current_task();
@@ -71,7 +73,7 @@ struct name_walk {
 	struct dentry *d;
 };
 
-/* One component of a path inside of its file system, from the leaf upwards. */
+/* Adds one component of a path inside its file system, from the leaf upwards. */
 static long name_part(u32 n, struct name_walk *w)
 {
 	struct dentry *d = w->d, *up;
@@ -87,7 +89,8 @@ static long name_part(u32 n, struct name_walk *w)
 	return 0;
 }
 
-/* Names that may be sent in one second, so that they take none of the room for those of processes and of files that are opened. */
+/* Names that are sent in one second at most, so that they do not displace the names of processes
+ * and of files that are opened. */
 #define NAMES_A_SECOND 512
 
 static __always_inline bool name_allowed(void)
@@ -103,7 +106,7 @@ static __always_inline bool name_allowed(void)
 	return __sync_fetch_and_add(&s->put_names, 1) < NAMES_A_SECOND;
 }
 
-/* Calls on open files name them as they return (file.bpf.h). */
+/* True for calls on paths. Calls on open files send the path when they return (file.bpf.h). */
 static __always_inline bool name_is_missing(u16 call)
 {
 	u32 nr = call - PUT_CALL;
@@ -113,7 +116,7 @@ static __always_inline bool name_is_missing(u16 call)
 	return !call_row(nr)->shape || call_row(nr)->shape == SHAPE_PATH;
 }
 
-/* Where in a struct dentry the names of an inode are linked; 0: not known. */
+/* The offset in struct dentry of the list of an inode's aliases; 0: not known. */
 static __always_inline u64 alias_offset(void)
 {
 	if (bpf_core_field_exists(((struct dentry___alias *)0)->d_alias))
@@ -123,7 +126,7 @@ static __always_inline u64 alias_offset(void)
 	return 0;
 }
 
-/* Sends one of the names of an inode that nobody has opened yet. Returns 0 when it has none now. */
+/* Sends one of the names of an inode that was not opened yet. Returns 0 when it has none now. */
 static __noinline int name_send(struct inode *i, u32 id, u32 user)
 {
 	struct hlist_node *alias;
@@ -138,7 +141,7 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 	k.gen = inode_generation(i);
 	e = bpf_map_lookup_elem(&files, &k);
 	if (e && e->named)
-		return 1; /* by who opened it, which is as good */
+		return 1; /* sent when it was opened, which is as good */
 	alias = BPF_CORE_READ((struct inode___names *)i, i_dentry.first);
 	if (!alias || !name_allowed())
 		return 0;
@@ -153,12 +156,15 @@ static __noinline int name_send(struct inode *i, u32 id, u32 user)
 
 /* ---- sums ---- */
 
-/* The inode that a handle or transaction is about: the first regular file that it changes, else the first of any kind. */
+/* The inode that a handle or transaction is attributed to: the first regular file that it changes,
+ * else the first inode of any type. */
 static __always_inline u64 journal_about(u64 old, struct inode *i)
 {
-	if (!old || inode_dev((struct inode *)old) != inode_dev(i)) /* what has no journal ends no handle */
+	/* a file system without a journal ends no handle */
+	if (!old || inode_dev((struct inode *)old) != inode_dev(i))
 		return (u64)i;
-	if ((inode_mode((struct inode *)old) & S_IFMT) == S_IFREG || (inode_mode(i) & S_IFMT) != S_IFREG)
+	if ((inode_mode((struct inode *)old) & S_IFMT) == S_IFREG ||
+	    (inode_mode(i) & S_IFMT) != S_IFREG)
 		return old;
 	return (u64)i;
 }
@@ -170,7 +176,8 @@ static __always_inline struct iot_put *journal_credit_find(const struct iot_put_
 
 	if (p)
 		return p;
-	if (!bpf_map_update_elem(&puts, key, &new, BPF_NOEXIST) || (p = bpf_map_lookup_elem(&puts, key)))
+	if (!bpf_map_update_elem(&puts, key, &new, BPF_NOEXIST) ||
+	    (p = bpf_map_lookup_elem(&puts, key)))
 		return p ?: bpf_map_lookup_elem(&puts, key);
 	lose(LOSS_PUT_TABLE);
 	k = *key;
@@ -182,17 +189,22 @@ static __always_inline struct iot_put *journal_credit_find(const struct iot_put_
 	return bpf_map_lookup_elem(&puts_rest, &k);
 }
 
-/* The number of an inode's file. Most are what their thread used last, and known by it. */
+/* The id of an inode's file. In most cases it is the file that the thread used last, whose id is
+ * known. */
 static __always_inline u32 journal_file_number(const struct task_ctx *c, struct inode *i)
 {
-	if (c && c->seen_file && c->seen_inode == (u64)i && c->seen_ino == inode_number(i) && c->seen_gen == inode_generation(i))
+	if (c && c->seen_file && c->seen_inode == (u64)i && c->seen_ino == inode_number(i) &&
+	    c->seen_gen == inode_generation(i))
 		return c->seen_file;
 	return file_number(i);
 }
 
-/* The current thread put something into the journal of a disk, of the file system of number `fs`. i: what it is about, 0 not
- * known; first: 1 for the first of several parts of one transaction. */
-static __always_inline void journal_credit_add(const struct task_ctx *c, struct iot_put_key *k, u32 fs, struct inode *i, u32 first, u32 blocks, u32 weight)
+/* Adds a credit: the current thread added to the journal of a disk, of the file system with number
+ * `fs`. i: the inode that was changed, NULL: not known; first: 1 for the first of several parts of
+ * one transaction. */
+static __always_inline void journal_credit_add(const struct task_ctx *c, struct iot_put_key *k,
+					       u32 fs, struct inode *i, u32 first, u32 blocks,
+					       u32 weight)
 {
 	struct iot_put *p;
 

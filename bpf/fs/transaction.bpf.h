@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* transaction.bpf.h - who has which share of a journal transaction, or of a checkpoint of a log. Used by the file systems.
+/* transaction.bpf.h - shares of processes in a journal transaction, or in a checkpoint of a log.
+ * Used by the objects of file systems.
  */
-#ifndef IOT_TXN_BPF_H
-#define IOT_TXN_BPF_H
+#ifndef IOT_TRANSACTION_BPF_H
+#define IOT_TRANSACTION_BPF_H
 
 #include "owner.bpf.h"
 
-/* Puts a new share into the list of its transaction. Global: the verifier looks at it once. */
+/* Links a new share into the list of its transaction. Global: verified once. */
 __noinline int share_link(struct txn *x, struct txn_share *s, u32 proc)
 {
 	u64 first;
 
-	for (int n = 0; x && s && n < 8; n++) { /* one that is not linked in time misses in the sum, which is counted */
+	/* a share that is not linked after 8 attempts is missing in the sum, which is counted */
+	for (int n = 0; x && s && n < 8; n++) {
 		first = *(volatile u64 *)&x->shares;
 		s->next = first;
 		s->place = (first >> 32) + 1;
-		if (__sync_val_compare_and_swap(&x->shares, first, (u64)s->place << 32 | proc) == first)
+		if (__sync_val_compare_and_swap(&x->shares, first, (u64)s->place << 32 | proc) ==
+		    first)
 			break;
 	}
 	return 0;
 }
 
-/* The share of a process, put before the others of its transaction when it is new. NULL when the table refuses. */
+/* The share of a process, linked in front of the others of its transaction when it is new. NULL:
+ * the table is full. */
 static __always_inline struct txn_share *share_of(struct txn *x, const struct txn_share_key *k)
 {
 	struct txn_share *s = bpf_map_lookup_elem(&txn_shares, k), new = {};
@@ -29,14 +33,15 @@ static __always_inline struct txn_share *share_of(struct txn *x, const struct tx
 	if (s)
 		return s;
 	if (bpf_map_update_elem(&txn_shares, k, &new, BPF_NOEXIST))
-		return bpf_map_lookup_elem(&txn_shares, k); /* another processor was faster, and links it */
+		/* another processor was first, and links it */
+		return bpf_map_lookup_elem(&txn_shares, k);
 	s = bpf_map_lookup_elem(&txn_shares, k);
 	if (s)
 		share_link(x, s, k->proc);
 	return s;
 }
 
-/* A free place is all 0. */
+/* Frees an entry: all fields are 0. */
 static __always_inline void txn_clear(struct txn *x)
 {
 	x->id = TXN_FREEING;
@@ -45,7 +50,8 @@ static __always_inline void txn_clear(struct txn *x)
 	__sync_lock_test_and_set(&x->id, 0);
 }
 
-/* Where the next transaction of a set will be: behind the one that was made, which is the oldest. */
+/* Frees the entry for the next transaction of a set: the one behind the entry that was just made,
+ * which is the oldest. */
 static __always_inline void txn_free_next(struct txn_set *s, u32 made)
 {
 	struct txn *x = &s->way[INDEX(made + 1, TXN_WAYS)];
@@ -53,17 +59,18 @@ static __always_inline void txn_free_next(struct txn_set *s, u32 made)
 	if (txn_in(s, 0))
 		return; /* the set has not been full yet */
 	if (!x->ended && gate_open())
-		lose(LOSS_TXN_TABLE); /* whose it was is not known any more */
+		lose(LOSS_TXN_TABLE); /* its owners are not known any more */
 	txn_clear(x);
 }
 
-/* A transaction that is about to be entered. */
+/* The context of bpf_loop(): a transaction that is being inserted. */
 struct txn_entry {
 	u64 id;
 	u32 done, pad;
 };
 
-/* How many it has. Without a branch for each, of which the verifier would look at all combinations. */
+/* The number of entries of a transaction in a set. Without branches, of which the verifier would
+ * follow all combinations. */
 static __always_inline u64 txn_entries(struct txn_set *s, u64 id)
 {
 	u64 n = TXN_WAYS, other;
@@ -75,7 +82,8 @@ static __always_inline u64 txn_entries(struct txn_set *s, u64 id)
 	return n;
 }
 
-/* At one place of the set, whose number the verifier does not know: it looks at the work once. */
+/* Tries one entry of the set. The verifier does not know its index, and so verifies the work
+ * once. */
 static long txn_try(u32 n, struct txn_entry *e)
 {
 	struct txn_set *s = txn_set_of(e->id);
@@ -89,20 +97,23 @@ static long txn_try(u32 n, struct txn_entry *e)
 	if (x->id || __sync_val_compare_and_swap(&x->id, 0, e->id))
 		return 0;
 	if (txn_entries(s, e->id) > 1) {
-		txn_clear(x); /* a third may have found it, and would be the first of the next transaction here */
+		/* a third processor may have found it, and would use it for the next transaction
+		 * here */
+		txn_clear(x);
 		return 0;
 	}
-	x->ended = !gate_open(); /* the end of a commit that begins before the run is not seen */
+	x->ended = !gate_open(); /* the end of a commit that begins before the run is not traced */
 	txn_free_next(s, n);
 	e->done = 1;
 	return 1;
 }
 
-#define TXN_TRIES 64           /* each place as often as the others */
+#define TXN_TRIES 64           /* attempts: each entry as often as the others */
 
-/* Makes the entry of a transaction, unless it is there; false: nothing is free. There is no lock, whose holder could be stopped: who takes the
- * free place has it, and frees the next. Who has taken another for the same transaction meanwhile gives it back. Global: the verifier looks
- * at it once. */
+/* Makes the entry of a transaction, unless it exists; false: no entry is free. There is no lock,
+ * whose holder could be preempted: the processor that takes the free entry frees the next one. If
+ * two processors take entries for the same transaction, one gives its entry back. Global: verified
+ * once. */
 __noinline int txn_enter(u64 id)
 {
 	struct txn_entry e = { .id = id };
@@ -112,7 +123,7 @@ __noinline int txn_enter(u64 id)
 	return e.done;
 }
 
-/* The entry of a transaction, made at its first handle. NULL: nothing is free. */
+/* The entry of a transaction, made at its first handle. NULL: no entry is free. */
 static __always_inline struct txn *txn_make(u64 id)
 {
 	struct txn_set *s = txn_set_of(id);
@@ -126,7 +137,7 @@ static __always_inline struct txn *txn_make(u64 id)
 	return txn_enter(id) ? txn_in(s, id) : NULL;
 }
 
-/* Where the weight of a process in a transaction is kept. NULL when the table refuses. */
+/* The weight of a process in a transaction. NULL: the table is full. */
 static __always_inline u32 *weight_of(struct txn *x, const struct txn_share_key *k)
 {
 	u32 first = x->first ?: __sync_val_compare_and_swap(&x->first, 0, k->proc);
@@ -137,11 +148,12 @@ static __always_inline u32 *weight_of(struct txn *x, const struct txn_share_key 
 	s = share_of(x, k);
 	if (!s)
 		return NULL;
-	asm volatile("" : "+r"(s)); /* the compiler would reckon with it before the test */
+	/* else the compiler computes the address before the NULL check */
+	asm volatile("" : "+r"(s));
 	return &s->weight;
 }
 
-/* Process `proc` has `weight` more of a transaction. */
+/* Adds `weight` to the share of process `proc` in a transaction. */
 static __always_inline void txn_add(u64 owner, u32 proc, u32 weight)
 {
 	struct txn_share_key k = { .txn = txn_id(owner), .proc = proc };
@@ -153,7 +165,8 @@ static __always_inline void txn_add(u64 owner, u32 proc, u32 weight)
 		return;
 	}
 	sum = __sync_fetch_and_add(share, weight) + weight;
-	__sync_fetch_and_add(&x->total, weight); /* last: whoever splits it at this moment (txn_split) finds all weights of the sum */
+	/* last, so that a concurrent txn_split() finds all weights of the sum */
+	__sync_fetch_and_add(&x->total, weight);
 	if (sum > x->top_weight || !x->top) {
 		x->top = proc;
 		x->top_weight = sum;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* maps.bpf.c - the tables that several objects share, and no program: made first, so that the objects can be loaded side by side. */
+/* maps.bpf.c - the maps that several objects share, and no program: created first, so that the
+ * objects can be loaded in parallel.
+ */
 #include <linux/types.h>
 
-/* What the headers define for other objects is left out: looking up the kernel's types for it would cost as much as for them. */
+/* Functions of the headers are left out: looking up the kernel's types for them would cost as much
+ * as for an object that uses them. */
 #define __noinline __attribute__((noinline)) inline
 #pragma clang diagnostic ignored "-Wstatic-in-inline"
 #include "aio_times.bpf.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* pages.bpf.c - what becomes of it in the page cache and on disks, in one object, as calls.bpf.c says. */
+/* pages.bpf.c - one object with the programs of the page cache and of block devices, as
+ * calls.bpf.c.
+ */
 #include "cache.bpf.c"
 #include "block.bpf.c"

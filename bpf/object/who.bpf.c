@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* who.bpf.c - the tracer as the kernel knows it. In a PID namespace getpid() is a number that other processes have too. Loaded and
- * called before everything else, whose configuration it fills.
+/* who.bpf.c - the tracer as the kernel identifies it: in a PID namespace other processes have the
+ * number that getpid() returns. Loaded and called before all else, whose configuration it fills in.
  */
 #include "kernel.h"
 #include "config.h"
@@ -13,7 +13,8 @@ int who__self(struct iot_self *s)
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct pid *pid = BPF_CORE_READ(t, thread_pid);
 	u32 level = BPF_CORE_READ(pid, level);
-	u64 number = (u64)pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
+	u64 number = (u64)pid + bpf_core_field_offset(struct pid, numbers) + level *
+		bpf_core_type_size(struct upid);
 
 	s->tgid = t->tgid;
 	s->pid_level = level;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* file.bpf.h - what a file is: its type, number and path, looked at once and kept in the task's context; and that somebody wrote
- * to it. For every object that is told of operations on files.
+/* file.bpf.h - the type, id and path of a file, looked up once and kept in the thread's context;
+ * and writes through the page cache. For every object that sees operations on files.
  */
 #ifndef IOT_FILE_BPF_H
 #define IOT_FILE_BPF_H
@@ -10,9 +10,10 @@
 #include "path.bpf.h"
 
 #define O_ACCMODE 3
-#define MAX_PATHS 8           /* sent for one file */
+#define MAX_PATHS 8           /* paths that are sent for one file */
 
-/* File systems whose regular files are no storage: nothing on them is file I/O (METRICS section 4). */
+/* File systems whose regular files are no storage: operations on them are no file I/O (METRICS
+ * section 4). */
 static __always_inline bool is_pseudo(u64 magic)
 {
 	switch (magic) {
@@ -32,12 +33,13 @@ static __always_inline bool is_pseudo(u64 magic)
 	return false;
 }
 
-#define NAME_MEM 0x006d656d    /* "mem", which no other file of /proc is called */
+#define NAME_MEM 0x006d656d    /* "mem", a name that no other file of /proc has */
 
-/* Is the file the memory of a process: /proc/PID/mem? */
+/* True for /proc/PID/mem. */
 static __always_inline bool is_process_memory(struct file *f)
 {
-	u64 name = POINTER_AT(POINTER_AT(f, struct file, f_path.dentry), struct dentry, d_name.name);
+	u64 name = POINTER_AT(POINTER_AT(f, struct file, f_path.dentry), struct dentry,
+			      d_name.name);
 	u32 four = 0;
 
 	if (!is_on((struct inode *)POINTER_AT(f, struct file, f_inode), PROC_SUPER_MAGIC))
@@ -70,7 +72,8 @@ static __always_inline bool is_storage(u8 type)
 	return type == SUB_FT_REG || type == SUB_FT_BLK;
 }
 
-/* Is a file none of the disk that --dev names? What is done to it is not counted. What is in no file system has no disk. */
+/* True when a file is not on the disk that --dev names: operations on it are not counted. Files of
+ * no file system have no disk. */
 static __always_inline bool is_off_disk(u8 type, u32 dev)
 {
 	return cfg.dev && (is_storage(type) || type == SUB_FT_DIR) && !dev_wanted(dev);
@@ -78,7 +81,7 @@ static __always_inline bool is_off_disk(u8 type, u32 dev)
 
 struct path_walk {
 	struct iot_path *out;
-	struct dentry *d, *root;    /* root: of the process, where the path that it uses begins */
+	struct dentry *d, *root;    /* root of the process, where its paths begin */
 	struct mount *m, *root_mount;
 };
 
@@ -87,7 +90,7 @@ static __always_inline struct mount *mount_of(struct vfsmount *m)
 	return (struct mount *)((u64)m - bpf_core_field_offset(struct mount, mnt));
 }
 
-/* One component of a path, from the leaf upwards, crossing mounts. */
+/* Adds one component of a path, from the leaf upwards, across mounts. */
 static long path_part(u32 n, struct path_walk *w)
 {
 	struct dentry *d = w->d, *up, *root;
@@ -117,13 +120,15 @@ static long path_part(u32 n, struct path_walk *w)
 	return 0;
 }
 
-/* What tells a name from another: its hash and the folder it is in. A rename changes both in place. */
+/* A number that distinguishes names: from the hash and the directory. A rename changes both in
+ * place. */
 static __always_inline u32 name_mark(struct dentry *d)
 {
 	return (BPF_CORE_READ(d, d_name.hash) ^ (u32)((u64)BPF_CORE_READ(d, d_parent) >> 6)) | 1;
 }
 
-/* Sends the path of a file, once a name: again when a file was renamed, but not for ever when it has two. */
+/* Sends the path of a file, once for each name: again after a rename, but not forever when it has
+ * two names. */
 static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 user, u32 block)
 {
 	struct task_struct *t = current_task();
@@ -163,8 +168,8 @@ static __noinline int path_send(struct file *f, struct inode *i, u32 id, u32 use
 	return 0;
 }
 
-/* Is the context's file on the disk of --dev? The file system may be new, or the number another's than before. btrfs names no device here
- * (fs_btrfs.bpf.c). */
+/* Notes whether the context's file is on the disk of --dev. The file system may be new, or its
+ * number reused. btrfs has no device here (fs_btrfs.bpf.c). */
 static __always_inline void seen_place(const struct task_ctx *c, struct super_block *sb)
 {
 	u64 bdev = POINTER_AT(sb, struct super_block, s_bdev);
@@ -176,8 +181,9 @@ static __always_inline void seen_place(const struct task_ctx *c, struct super_bl
 	on_disk_note(c->seen_dev, bdev && dev_wanted(disk_at(bdev)));
 }
 
-/* Another file than last time: everything about it is looked up. The file of an overlay is the one below, by the path that the
- * process used; it may be another one after each write, so it is never "the same". */
+/* Looks up everything about a file that is another than last time. The file of an overlay is the
+ * one below, with the path that the process used. It may change at each write, so it is looked up
+ * each time. */
 __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 {
 	struct file *f = (struct file *)file, *real;
@@ -206,7 +212,7 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 		u32 proc = proc_current(c);
 
 		c->seen_file = file_number_of(i, false);
-		if (proc >= PROC_FIRST) /* names that others use are none of ours */
+		if (proc >= PROC_FIRST) /* paths are not sent for excluded processes */
 			path_send(f, i, c->seen_file, proc, c->seen_block);
 	}
 	return 0;
@@ -220,7 +226,8 @@ __by_numbers int file_changed(u64 file, u64 inode, u64 ino)
 #define file_change(c, file, inode, ino) file_changed(file, inode, ino)
 #endif
 
-/* Fills the context's last file from a struct file; looks at the inode only when it is another one. */
+/* Fills in the context's file from a struct file. Looks at the inode only when it is another
+ * one. */
 static __always_inline void file_see(struct task_ctx *c, struct file *f, struct inode *i)
 {
 	u64 ino = NUMBER_AT(i, struct inode, i_ino);
@@ -229,8 +236,9 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 		file_change(c, (u64)f, (u64)i, ino);
 }
 
-/* Process `proc` wrote bytes [off, off + len) through the page cache. Who made a page dirty is known from then on; here those are
- * claimed that were dirty already. device: file.id of the node of a block device, 0 for a file. */
+/* Process `proc` wrote bytes [off, off + len) through the page cache. Pages were claimed when they
+ * were dirtied; those that were dirty already are claimed here. device: file.id of the node of a
+ * block device, 0 for a file. */
 static __always_inline int wrote(struct inode *i, u32 device, u64 off, u64 len, u32 proc)
 {
 	struct writer *w;

@@ -6,8 +6,10 @@
 
 #include "owner.bpf.h"
 
-/* The event of what was counted under a key: it is about bytes [off, off + size) of a file, of which `bytes` move. */
-static __always_inline void file_event(const struct iot_cell_key *k, struct inode *i, u64 off, u64 size, u64 bytes)
+/* Sends the event of what was counted under a key, about bytes [off, off + size) of a file, of
+ * which `bytes` move. */
+static __always_inline void file_event(const struct iot_cell_key *k, struct inode *i, u64 off,
+				       u64 size, u64 bytes)
 {
 	struct iot_ring_event *r = event_reserve(LOSS_EVENT_FS);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* folio.bpf.h - what a page cache holds. */
+/* folio.bpf.h - the folios of a page cache.
+ */
 #ifndef IOT_FOLIO_BPF_H
 #define IOT_FOLIO_BPF_H
 
@@ -7,14 +8,16 @@
 
 #define XA_LEVELS 8
 #define XA_SLOTS 63            /* mask */
-#define XA_INTERNAL 2          /* of both low bits: a node, or the number of the slot that this one goes on from */
+/* value of both low bits: a node, or a sibling entry with the number of its slot */
+#define XA_INTERNAL 2
 
 static __always_inline bool xa_is_internal(u64 entry)
 {
 	return (entry & 3) == XA_INTERNAL;
 }
 
-/* What an array has at an index, as xas_load() finds it; 0: no pointer. Global: the verifier looks at it once. */
+/* The entry of an XArray at an index, as xas_load() finds it; 0: no pointer. Global: verified
+ * once. */
 __noinline u64 xa_at(u64 xarray, u64 index)
 {
 	u64 entry = POINTER_AT(xarray, struct xarray___head, xa_head), node, slot;
@@ -25,16 +28,18 @@ __noinline u64 xa_at(u64 xarray, u64 index)
 		node = entry - XA_INTERNAL;
 		slot = index >> NUMBER_AT(node, struct xa_node, shift);
 		if (!i && slot > XA_SLOTS)
-			return 0; /* behind all that there is */
+			return 0; /* beyond the last entry */
 		slot &= XA_SLOTS;
-		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot * sizeof(u64));
+		entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + slot *
+				   sizeof(u64));
 		if (xa_is_internal(entry) && entry < PAGE_SIZE)
-			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) + (entry >> 2 & XA_SLOTS) * sizeof(u64));
+			entry = pointer_at(node + bpf_core_field_offset(struct xa_node, slots) +
+					   (entry >> 2 & XA_SLOTS) * sizeof(u64));
 	}
 	return entry & 3 ? 0 : entry;
 }
 
-/* The folio in a page cache; 0: none. */
+/* The folio at an index of a page cache; 0: none. */
 static __always_inline u64 folio_at(u64 mapping, u64 index)
 {
 	return xa_at(mapping + bpf_core_field_offset(struct address_space, i_pages), index);

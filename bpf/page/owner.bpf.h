@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* owner.bpf.h - on whose behalf: the current task's owner, the handles that share a transaction, and the numbers of files.
- * Whose a dirty page is: page_owner.bpf.h.
+/* owner.bpf.h - the owner that the current task acts for, transactions and their shares, the
+ * addresses of functions, and the ids of files. The owner of a dirty page: page_owner.bpf.h.
  */
 #ifndef IOT_OWNER_BPF_H
 #define IOT_OWNER_BPF_H
@@ -16,10 +16,11 @@ struct page_key {
 	u64 space, index;      /* page_space(), 64 KiB of the file */
 };
 
-/* Owners of the pages of each 64 KiB of a loop device's backing file. A page that no owner has is nobody's. */
-#define COARSE_SHIFT 4         /* pages an entry */
+/* Owners of the pages of each 64 KiB of a loop device's backing file. A page without an entry has
+ * no owner. */
+#define COARSE_SHIFT 4         /* log2 of the pages of an entry */
 #define COARSE_PAGE(index) (1U << ((index) & ((1U << COARSE_SHIFT) - 1)))
-#define LOOP_OWNERS 4          /* those of before are forgotten */
+#define LOOP_OWNERS 4          /* owners of an entry: earlier ones are forgotten */
 
 struct loop_marks {
 	u64 owner[LOOP_OWNERS];
@@ -33,7 +34,7 @@ struct {
 	__type(value, struct loop_marks);
 } loop_writer SEC(".maps");
 
-/* Two processors may do so at once. */
+/* Sets the owner of pages of an entry. Two processors may do so at one time. */
 static __always_inline void loop_marks_set(struct loop_marks *m, u64 owner, u32 pages)
 {
 	bool set = false;
@@ -55,23 +56,24 @@ static __always_inline void loop_marks_set(struct loop_marks *m, u64 owner, u32 
 	}
 }
 
-/* A journal transaction. Who dirtied how many of its blocks: who joined it first is here, the others are in txn_shares, a list that begins
- * here. */
+/* A journal transaction, and the share of each process: the blocks that it dirtied. The first
+ * process is in here, the others are in txn_shares, a list that begins here. */
 struct txn {
-	u64 id;                /* owner without OWNER_TXN; 0 none */
+	u64 id;                /* owner without OWNER_TXN; 0: free */
 	u64 total;             /* sum of weights */
 	u64 journal_bytes, journal_blocks;
 	u64 commit_ns;         /* when its commit began */
-	u64 shares;            /* first of the list: its place, counted from the end, << 32 | process.id; 0 none */
+	/* head of the list: its position, counted from the end, << 32 | process.id; 0: empty */
+	u64 shares;
 	u32 top, top_weight;   /* process.id of the largest share */
 	u32 first, first_weight;
-	u32 ended, pad;        /* 1: it was committed */
+	u32 ended, pad;        /* 1: committed */
 };
 
-/* Transactions are numbered one by one, and the newest 12288 of a journal are kept: a table with a place for each costs less than
- * any that is searched. */
+/* Transactions are numbered consecutively, and the newest 12288 of a journal are kept: a table with
+ * a fixed set for each number costs less than any that is searched. */
 #define TXN_SETS 4096
-#define TXN_WAYS 4             /* for several journals; one is free, and all of it 0 */
+#define TXN_WAYS 4             /* for several journals; one entry is free, and all of it 0 */
 #define TXN_FREEING (1ULL << 63)
 
 struct txn_set {
@@ -91,11 +93,12 @@ struct txn_share_key {
 };
 
 struct txn_share {
-	u64 next;              /* as txn.shares; its place is one less than this one's */
+	u64 next;              /* as txn.shares; its position is one less than this one's */
 	u32 place, weight;
 };
 
-/* The table may throw out any of them. The list then ends early, which shows: the weights that are left are not the total. */
+/* The table may evict any entry. Then the list ends early, which is detected: the remaining weights
+ * are less than the total. */
 #define TXN_SHARES 65536
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -104,7 +107,7 @@ struct {
 	__type(value, struct txn_share);
 } txn_shares SEC(".maps");
 
-/* The addresses of functions that mean something (enum iot_function), filled in by the tracer. */
+/* The addresses of the functions of enum iot_function, written by the tracer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 64);
@@ -112,8 +115,9 @@ struct {
 	__type(value, u32);
 } functions SEC(".maps");
 
-/* What was asked last, by a hash of the address: most functions mean nothing, which an array says without a call. A word has the low 48
- * bits of the address, what it means, and the time when that was true (iot_state.functions). */
+/* A cache of look-ups in map `functions`, by a hash of the address: most functions are not in it,
+ * and an array lookup is inlined. A word holds the low 48 bits of the address, the result, and the
+ * generation (iot_state.functions). */
 #define RECENT_FUNCTIONS 1024
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -140,7 +144,8 @@ static __always_inline u32 function_of(u64 address)
 	return function;
 }
 
-/* What a work item does. Its function is no pointer here: nothing can be computed from one. */
+/* The function of a work item. It is read as a number: the verifier allows no arithmetic on a
+ * function pointer. */
 static __always_inline u32 work_of(const struct work_struct *w)
 {
 	return function_of(POINTER_AT(w, struct work_struct, func));
@@ -158,7 +163,8 @@ static __always_inline u64 txn_id(u64 owner)
 
 static __always_inline struct txn_set *txn_set_of(u64 id)
 {
-	u32 n = INDEX((u32)id + (u32)(id >> 32) * 0x9e3779b1, TXN_SETS); /* low: its number in the journal; high: the device */
+	/* low half: number in the journal; high half: the device */
+	u32 n = INDEX((u32)id + (u32)(id >> 32) * 0x9e3779b1, TXN_SETS);
 
 	return bpf_map_lookup_elem(&txns, &n);
 }
@@ -186,7 +192,8 @@ static __always_inline struct txn_share *txn_share_find(u64 txn, u32 proc)
 	return bpf_map_lookup_elem(&txn_shares, &k);
 }
 
-/* The process that stands for an owner in an event: itself, or the largest share of a transaction. With OWNER_LOOP. */
+/* The process that stands for an owner in an event: itself, or the largest share of a transaction.
+ * With OWNER_LOOP. */
 static __always_inline u32 owner_marked(u64 owner)
 {
 	struct txn *x;
@@ -202,17 +209,20 @@ static __always_inline u32 owner_top(u64 owner)
 	return owner_marked(owner) & ~OWNER_LOOP;
 }
 
-/* Why bytes move that are an owner's: below a loop device for other reasons than where he uses it. Without jumps: the verifier would go each
- * way from each place. */
+/* The cause of an owner's bytes: below a loop device it is another one than on the device itself.
+ * Without jumps: the verifier would follow each combination. */
 static __always_inline u8 cause_of(u32 marked, u8 cause)
 {
-	u8 below = cause == CAUSE_JOURNAL ? CAUSE_LOOP_JOURNAL : cause == CAUSE_METADATA ? CAUSE_LOOP_METADATA :
-		   cause == CAUSE_LOOP_JOURNAL || cause == CAUSE_LOOP_METADATA ? cause : CAUSE_LOOPBACK;
+	u8 below = cause == CAUSE_JOURNAL ? CAUSE_LOOP_JOURNAL : cause == CAUSE_METADATA ?
+		CAUSE_LOOP_METADATA :
+		   cause == CAUSE_LOOP_JOURNAL ||
+			   cause == CAUSE_LOOP_METADATA ? cause : CAUSE_LOOPBACK;
 
 	return marked & OWNER_LOOP ? below : cause;
 }
 
-/* Tells the pages of one inode from those of another, also when the second lives where the first was. */
+/* A number that identifies the pages of an inode, also when another inode has used the same
+ * memory. */
 static __always_inline u64 page_space(struct inode *i)
 {
 	return (u64)i + inode_number(i) * 0x9e3779b97f4a7c15ULL + ((u64)inode_generation(i) << 32);
@@ -230,8 +240,8 @@ static __always_inline u64 loop_mark_at(struct inode *i, u64 index)
 	return PROC_NONE;
 }
 
-/* The owner of a page that a loop device's worker submits: of its backing file, or, with direct I/O, of the file or device above. *how says how
- * that is known. Global: the verifier looks at it once. */
+/* The owner of a page that a loop device's worker submits: of its backing file or, with direct I/O,
+ * of the file or device above. *how: how that is known. Global: verified once. */
 __noinline u64 loop_page_owner(u64 inode, u64 index, u8 *how)
 {
 	struct inode *i = (struct inode *)inode;
@@ -247,8 +257,8 @@ __noinline u64 loop_page_owner(u64 inode, u64 index, u8 *how)
 	return owner;
 }
 
-/* The owner of page `index` of a loop device's file, an inode by its address, with OWNER_LOOP; PROC_NONE: it is no such file. Global: the verifier
- * looks at it once. */
+/* The owner of page `index` of a loop device's backing file, an inode by its address, with
+ * OWNER_LOOP; PROC_NONE: it is no such file. Global: verified once. */
 __noinline u32 loop_owner(u64 inode, u64 index)
 {
 	struct inode *i = (struct inode *)inode;
@@ -264,7 +274,8 @@ static __always_inline bool is_below_loop(u8 cause)
 	return IOT_BELOW_LOOP >> (cause & 63) & 1;
 }
 
-/* The file behind a block device's own inode is the node that it was opened by. Its pages are claimed one by one. */
+/* The file of a block device's own inode is the node that it was opened by. Its pages are claimed
+ * one by one. */
 static __noinline int device_name(struct inode *i, u32 file)
 {
 	struct writer *w;
@@ -279,8 +290,9 @@ static __noinline int device_name(struct inode *i, u32 file)
 	return 0;
 }
 
-/* On whose behalf the current task works, and how that is known; *how stays as it is: on its own. Global: the verifier looks at it once, and at
- * what follows not once for each of its ends. */
+/* The owner that the current task acts for, and how that is known; *how is unchanged when the task
+ * acts for itself. Global: verified once, and not the rest of each caller once for each of its
+ * branches. */
 __noinline u64 owner_behalf(struct task_ctx *c, u8 *how)
 {
 	struct writer *w;
@@ -292,7 +304,7 @@ __noinline u64 owner_behalf(struct task_ctx *c, u8 *how)
 		*how = w && w->recent ? HOW_INODE : HOW_NONE;
 		return w ? w->recent : PROC_NONE;
 	}
-	if (c->behalf == BEHALF_LOOP) { /* of who asked for the request that was issued last */
+	if (c->behalf == BEHALF_LOOP) { /* owner of the request that was issued last */
 		w = writer_find((struct inode *)c->behalf_id);
 		*how = HOW_INODE;
 		return (w ? w->recent : PROC_NONE) | OWNER_LOOP;
@@ -304,15 +316,18 @@ __noinline u64 owner_behalf(struct task_ctx *c, u8 *how)
 	return PROC_NONE;
 }
 
-/* An owner, and how it is known: on whose behalf the current task works, or its process. */
+/* The owner of what the current task does, and how it is known: the owner that it acts for, or its
+ * process. */
 static __always_inline u64 owner_current(struct task_ctx *c, u8 *how)
 {
-	u8 known = HOW_MAX; /* on the stack: `how` may be a part of what another pointer is for */
+	/* on the stack: `how` may point into an object that another pointer is checked for */
+	u8 known = HOW_MAX;
 	u64 owner = owner_behalf(c, &known);
 
 	if (known == HOW_MAX) {
 		owner = proc_current(c);
-		known = is_negative(owner | -owner) * HOW_EXACT; /* without a jump, as above; HOW_NONE is 0 */
+		/* without a jump, as above; HOW_NONE is 0 */
+		known = is_negative(owner | -owner) * HOW_EXACT;
 	}
 	*how = known;
 	return owner;
@@ -322,18 +337,21 @@ _Static_assert(HOW_NONE == 0, "what nobody owns is known by nothing");
 
 #define BLOCK_BITS_MAX 16
 
-/* Bytes that a file system makes dirty and writes back as one: its blocks. Larger than pages (since 6.12) they are where there is a
- * device: what network file systems and FUSE give as the size of a block is a hint. */
+/* The block size of an inode: the unit that is dirtied and written back. Blocks larger than pages
+ * (since 6.12) exist only with a block device: the block size of network file systems and FUSE is a
+ * hint. */
 static __always_inline u32 inode_block(struct inode *i)
 {
 	u8 bits = NUMBER_AT(i, struct inode, i_blkbits);
 
 	if (bits < 9 || bits > BLOCK_BITS_MAX)
 		return PAGE_SIZE;
-	return bits <= PAGE_SHIFT || POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev) ? 1U << bits : PAGE_SIZE;
+	return bits <= PAGE_SHIFT ||
+	       POINTER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_bdev) ?
+	       1U << bits : PAGE_SIZE;
 }
 
-/* Says which file has a number; its name may be known from another number that it had before, or never. */
+/* Reports which file has an id. Its name may be known from an earlier id, or never. */
 static __always_inline void file_report(const struct file_key *k, u32 id, struct inode *i)
 {
 	struct iot_path *p = bpf_ringbuf_reserve(&ring, offsetof(struct iot_path, buf), 0);
@@ -352,14 +370,15 @@ static __always_inline void file_report(const struct file_key *k, u32 id, struct
 	bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
 }
 
-/* An inode as a number: the verifier takes no pointer for that. */
+/* The address of an inode as a number, which a pointer argument of a program cannot become. */
 static __always_inline u64 inode_itself(struct inode *i)
 {
 	return POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
 }
 
-/* The number of a file, made at first sight, and told then unless the caller does; 0 when the table refuses. A file that was not
- * used for long gets another number when it comes again. Of a struct inode. Global: the verifier looks at it once. */
+/* The id of a file, made at first sight, and reported then unless the caller does; 0 when the table
+ * is full. A file that was not used for long gets another id when it is used again. Takes a struct
+ * inode by its address. Global: verified once. */
 __noinline u32 file_number_at(u64 inode, u32 tell)
 {
 	struct inode *i = (struct inode *)inode;
@@ -403,19 +422,19 @@ static __always_inline u32 block_bytes(struct file *f)
 	return inode_block(data_inode(f));
 }
 
-/* Bytes of the blocks that a write touched. */
+/* Bytes of the blocks that a write touches. */
 static __always_inline u64 blocks_of(u64 offset, u64 bytes, u64 block)
 {
 	return ((offset + bytes + block - 1) & -block) - (offset & -block);
 }
 
-/* Head of the folio that a page belongs to. */
+/* The head of the folio that a page belongs to. */
 static __always_inline struct folio *page_folio(struct page *p)
 {
 	u64 head, inverse;
 
 	if (bpf_core_field_exists(struct page, compound_head))
-		head = POINTER_AT(p, struct page, compound_head); /* shares its place with a list */
+		head = POINTER_AT(p, struct page, compound_head); /* a union with list pointers */
 	else
 		head = BPF_CORE_READ((struct page___info *)p, compound_info);
 	if (!(head & 1))
@@ -426,10 +445,10 @@ static __always_inline struct folio *page_folio(struct page *p)
 	return (struct folio *)(head - 1);
 }
 
-/* Pages of a folio. */
+/* The number of pages of a folio. */
 static __always_inline u64 folio_pages(struct folio *f)
 {
-	u64 flags = pointer_at((u64)f); /* first word of every page, whatever its type is called */
+	u64 flags = pointer_at((u64)f); /* flags are the first word of every page */
 
 	if (!(flags >> bpf_core_enum_value(enum pageflags___iot, PG_head___iot) & 1))
 		return 1;
@@ -438,7 +457,7 @@ static __always_inline u64 folio_pages(struct folio *f)
 	return BPF_CORE_READ((struct folio___old_nr *)f, _folio_nr_pages);
 }
 
-/* The inode behind a folio, or NULL: anonymous, or a page without a mapping. */
+/* The inode of a folio; NULL: anonymous, or without a mapping. */
 static __always_inline struct inode *folio_inode(struct folio *f)
 {
 	u64 m = POINTER_AT(f, struct folio, mapping);

@@ -1,38 +1,45 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* page_owner.bpf.h - whose a dirty page is.
+/* page_owner.bpf.h - the owner of a dirty page.
  *
- * A file that one process dirties costs one look-up: all its pages are that process's. From its second writer on, ranges are
- * claimed in a tree of aligned spans (1, 8, 64, ... pages), each with a stamp that rises: the newest claim that covers a page
- * says whose it is, so that a claim costs the same few steps however long its range is. What was dirty before the run, what a
- * kernel thread wrote, and what did not fit into the tables is nobody's: never the first writer's, never the last known one's.
+ * A file with a single writer costs one look-up: all its pages have that owner. From the second
+ * writer on, ranges are claimed in a tree of aligned spans (1, 8, 64, ... pages). Each claim has a
+ * stamp that rises, and the newest claim that covers a page determines its owner: a claim costs the
+ * same few steps however long its range is. Pages that were dirty before the run, that a kernel
+ * thread dirtied, or that did not fit into the tables have no owner: never the first writer, never
+ * the last known one.
  *
- * Entries are made when something goes dirty and are thrown away when it is clean again (cache__sweep).
+ * Entries are made when pages are dirtied, and are removed when they are clean again
+ * (cache__sweep).
  */
-#ifndef IOT_CLAIM_BPF_H
-#define IOT_CLAIM_BPF_H
+#ifndef IOT_PAGE_OWNER_BPF_H
+#define IOT_PAGE_OWNER_BPF_H
 
 #include "task.bpf.h"
 
-/* Bit 62 of a page's owner: file contents on a block device, not a structure of a file system. */
+/* Bit 62 of a page's owner: the page holds file contents on a block device, not a structure of a
+ * file system. */
 #define OWNER_DATA (1ULL << 62)
 
 struct writer {
 	u64 ino;
 	u32 gen, dev;
-	u32 first;             /* process.id of who dirtied it first; 0 nobody that is known */
-	u32 many;              /* 1: claims are looked up */
-	u32 file;              /* file.id, 0 none yet */
+	u32 first;             /* process.id of the first writer; 0: not known */
+	u32 many;              /* 1: several writers: claims are looked up */
+	u32 file;              /* file.id; 0: none yet */
 	u32 loop;              /* 1: backing file of a loop device */
-	u64 space;             /* tells its claims from those of every other writer */
-	u64 stamp;             /* of the newest claim */
-	u64 lost;              /* newest claim for which there was no room: what is older may not be true any more */
+	u64 space;             /* identifies its claims */
+	u64 stamp;             /* stamp of the newest claim */
+	/* stamp of the newest claim that did not fit: older ones may be wrong */
+	u64 lost;
 	u32 levels;            /* bit n: there are claims of 8^n pages */
-	u64 fine;              /* bit n: there are claims of less than a region in those whose number ends so */
-	u32 user;              /* whose share of the tables it takes: slot in `users` */
-	u32 second;            /* iot_state.second when it was claimed last */
-	u32 recent;            /* process.id of who claimed last */
-	u32 wanted, pad;       /* 1: one of those who claimed is traced */
-	u64 carried_ns, submitted_to; /* when bytes of it were submitted last; the end of the last of all that were */
+	/* bit n: regions with number n modulo 64 have claims smaller than a region */
+	u64 fine;
+	u32 user;              /* the user whose share of the tables it takes: index in `users` */
+	u32 second;            /* iot_state.second at the last claim */
+	u32 recent;            /* process.id of the last claim */
+	u32 wanted, pad;       /* 1: a claim was of a selected process */
+	/* when bytes of it were submitted last; end of the highest range that was submitted */
+	u64 carried_ns, submitted_to;
 };
 
 struct {
@@ -51,9 +58,9 @@ struct claim_key {
 struct claim {
 	u64 owner, stamp;
 	u64 inode;
-	u32 user;              /* slot in `users` */
-	u16 carried;           /* 1: the page is on its way to the device, and was not claimed since */
-	u16 second;            /* iot_state.second when it was claimed or carried, its low bits */
+	u32 user;              /* index in `users` */
+	u16 carried;           /* 1: the page is under writeback, and was not claimed since */
+	u16 second;            /* iot_state.second when it was claimed or submitted, low bits */
 };
 
 struct {
@@ -64,7 +71,7 @@ struct {
 	__type(value, struct claim);
 } claims SEC(".maps");
 
-/* What each user takes of both tables, so that nobody takes what others need. */
+/* The share of each user in both tables, so that no user takes what others need. */
 #define USER_SLOTS 1024
 struct user_share {
 	s64 writers, claims;
@@ -79,9 +86,10 @@ struct {
 
 #define LEVELS 9               /* 8^8 pages: 64 GiB */
 #define LEVEL_SHIFT 56
-#define REGION_LEVEL 3         /* 8^3 pages, 2 MiB: where no claim is smaller, all pages have one owner */
+/* 8^3 pages, 2 MiB: without smaller claims all its pages have one owner */
+#define REGION_LEVEL 3
 #define REGION_PAGES (1ULL << 3 * REGION_LEVEL)
-#define ALIKE_PAGES (1ULL << 20) /* looked at as one, of a file with one writer */
+#define ALIKE_PAGES (1ULL << 20) /* pages that are treated as one, in a file with a single writer */
 
 static __always_inline u64 region_of(u64 page)
 {
@@ -98,7 +106,7 @@ static __always_inline u32 user_slot(void)
 	return INDEX((u32)bpf_get_current_uid_gid(), USER_SLOTS);
 }
 
-/* Nobody takes more than is left for all others. */
+/* A user takes no more than is left for all others. */
 static __always_inline bool has_room(s64 mine, s64 used, s64 max)
 {
 	return mine < max - used;
@@ -114,20 +122,23 @@ static __always_inline struct writer *writer_find(struct inode *i)
 	u64 k = (u64)i;
 	struct writer *w = bpf_map_lookup_elem(&writers, &k);
 
-	/* the memory of an inode is used again for another file */
+	/* the memory of an inode is reused for another file */
 	return w && is_same_inode(w, i) ? w : NULL;
 }
 
-/* Anything of the file is dirty or under writeback: the marks of its page cache as a whole. Their place in the word follows the
- * number of allocation flags (25 to 28); below are flags that this tree does not have. */
+/* True when any page of the file is dirty or under writeback: the marks of its page cache as a
+ * whole. Their position in xa_flags follows the number of allocation flags (25 to 28); the bits
+ * below are flags that this tree does not have. */
 static __always_inline bool is_dirty(struct inode *i)
 {
 	u64 m = POINTER_AT(i, struct inode, i_mapping);
 
-	return NUMBER_AT(m + bpf_core_field_offset(struct address_space, i_pages), struct xarray, xa_flags) >> 24;
+	return NUMBER_AT(m + bpf_core_field_offset(struct address_space, i_pages), struct xarray,
+			 xa_flags) >> 24;
 }
 
-/* Makes the entry of an inode. first: 0 where what is dirty in it has no single owner that is known. NULL: there is no room. */
+/* Makes the entry of an inode. first: 0 when its dirty pages have no single known owner. NULL:
+ * there is no room. */
 static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u32 many)
 {
 	struct iot_state *s = run_state();
@@ -149,13 +160,14 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 	new.second = s->second;
 	new.space = __sync_fetch_and_add(&s->next_space, 1) + 1;
 	old = bpf_map_lookup_elem(&writers, &k);
-	if (old) { /* the inode that was there before is gone: its claims are of another space */
+	if (old) { /* the inode that was there before is gone: its claims have another space */
 		new.user = old->user;
 		*old = new;
 		__sync_fetch_and_add(&s->sole_epoch, 1);
 		return old;
 	}
-	if (!has_room(u->writers, s->writers, cfg.max_writers) || bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
+	if (!has_room(u->writers, s->writers, cfg.max_writers) ||
+	    bpf_map_update_elem(&writers, &k, &new, BPF_NOEXIST)) {
 		return bpf_map_lookup_elem(&writers, &k);
 	}
 	__sync_fetch_and_add(&u->writers, 1);
@@ -163,7 +175,7 @@ static __always_inline struct writer *writer_enter(struct inode *i, u32 first, u
 	return bpf_map_lookup_elem(&writers, &k);
 }
 
-/* The same, out of line: for those who have little room on the stack. */
+/* As writer_enter(), out of line, for callers with little stack left. */
 static __noinline struct writer *writer_make(struct inode *i, u32 first, u32 many)
 {
 	struct writer *w = writer_enter(i, first, many);
@@ -173,7 +185,7 @@ static __noinline struct writer *writer_make(struct inode *i, u32 first, u32 man
 	return w;
 }
 
-/* The inode is gone, or nothing of it is dirty. */
+/* Removes the entry of an inode that is gone, or clean. */
 static __always_inline void writer_drop(u64 inode)
 {
 	struct writer *w = bpf_map_lookup_elem(&writers, &inode);
@@ -187,16 +199,16 @@ static __always_inline void writer_drop(u64 inode)
 	__sync_fetch_and_add(&s->writers, -1);
 }
 
-/* One claim on its way into the table. */
+/* A claim that is being inserted. */
 struct claiming {
 	struct claim_key key;
 	struct claim claim;
-	u64 page, last;        /* what is left of the range, in pages, the last one included */
+	u64 page, last;        /* the rest of the range: first and last page */
 	u64 fine;
 	u32 levels, lost;
 };
 
-/* Puts one span into the table. Returns false when there is no room. */
+/* Inserts one span. Returns false when there is no room. */
 static __always_inline bool span_put(const struct claim_key *k, const struct claim *c)
 {
 	struct claim *old = bpf_map_lookup_elem(&claims, k);
@@ -211,14 +223,15 @@ static __always_inline bool span_put(const struct claim_key *k, const struct cla
 		return true;
 	}
 	u = user_of(c->user);
-	if (!u || !s || !has_room(u->claims, s->claims, cfg.max_claims) || bpf_map_update_elem(&claims, k, c, BPF_ANY))
+	if (!u || !s || !has_room(u->claims, s->claims, cfg.max_claims) ||
+	    bpf_map_update_elem(&claims, k, c, BPF_ANY))
 		return false;
 	__sync_fetch_and_add(&u->claims, 1);
 	__sync_fetch_and_add(&s->claims, 1);
 	return true;
 }
 
-/* The largest span that begins at the page and ends inside the range. */
+/* Inserts the largest span that begins at c->page and ends inside the range. */
 static long page_owner_set_span(u32 n, struct claiming *c)
 {
 	u64 level = 0, span = 1;
@@ -232,7 +245,8 @@ static long page_owner_set_span(u32 n, struct claiming *c)
 		level = l;
 	}
 	c->key.at = level << LEVEL_SHIFT | c->page >> 3 * level;
-	c->fine |= is_negative(span - REGION_PAGES) << region_of(c->page); /* a branch would double what the verifier looks at */
+	/* without a branch, which would double the verifier's work */
+	c->fine |= is_negative(span - REGION_PAGES) << region_of(c->page);
 	if (span_put(&c->key, &c->claim))
 		c->levels |= 1U << level;
 	else
@@ -241,8 +255,9 @@ static long page_owner_set_span(u32 n, struct claiming *c)
 	return 0;
 }
 
-/* Pages first .. last of the writer are the owner's from now. */
-static __always_inline int page_owner_set_pages(struct writer *w, u64 inode, u64 first, u64 last, u64 owner)
+/* Sets the owner of pages first .. last. */
+static __always_inline int page_owner_set_pages(struct writer *w, u64 inode, u64 first, u64 last,
+						u64 owner)
 {
 	struct iot_state *s = run_state();
 	struct claiming c = {};
@@ -280,8 +295,9 @@ static __always_inline int page_owner_set_pages(struct writer *w, u64 inode, u64
 	return 0;
 }
 
-/* The pages that bytes [off, off + len) of an inode lie on are dirty, and the owner's (0: nobody's) from now. clean: nothing of
- * the inode was dirty before. Global, like the others that take an inode by its address: the verifier looks at them once. */
+/* Sets the owner of the pages of bytes [off, off + len) of an inode, which are dirty; owner 0:
+ * none. clean: nothing of the inode was dirty before. Global, as the others that take an inode by
+ * its address: verified once. */
 __noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 {
 	struct inode *i = (struct inode *)inode;
@@ -295,7 +311,7 @@ __noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 		clean = clean && !(owner >> 32);
 		w = writer_enter(i, clean ? owner : PROC_NONE, !clean);
 		if (!w) {
-			if (owner != PROC_OTHER) /* what is a stranger's is no loss */
+			if (owner != PROC_OTHER) /* of an excluded process it is no loss */
 				lose(LOSS_INODE_TABLE);
 			return 0;
 		}
@@ -312,10 +328,12 @@ __noinline int page_owner_set(u64 inode, u64 off, u64 len, u64 owner, u32 clean)
 		w->many = 1;
 		__sync_fetch_and_add(&s->sole_epoch, 1);
 	}
-	return page_owner_set_pages(w, inode, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT, owner);
+	return page_owner_set_pages(w, inode, off >> PAGE_SHIFT, (off + len - 1) >> PAGE_SHIFT,
+				    owner);
 }
 
-/* Process `proc` wrote bytes [off, off + len) of a file, which are dirty already: for those who do not see the pages turn dirty. */
+/* Process `proc` overwrote bytes [off, off + len) of a file, which are dirty already: for callers
+ * that do not see the pages being dirtied. */
 __noinline int page_owner_overwrite(u64 inode, u64 off, u64 len, u32 proc)
 {
 	struct inode *i = (struct inode *)inode;
@@ -325,7 +343,7 @@ __noinline int page_owner_overwrite(u64 inode, u64 off, u64 len, u32 proc)
 	return 0;
 }
 
-/* Who dirtied page `index` of an inode last; *how says how that is known. */
+/* The process that dirtied page `index` of an inode last; *how: how that is known. */
 __noinline u64 page_owner(u64 inode, u64 index, u8 *how)
 {
 	struct inode *i = (struct inode *)inode;
@@ -361,7 +379,7 @@ __noinline u64 page_owner(u64 inode, u64 index, u8 *how)
 	return owner;
 }
 
-/* How many pages from page `index` of an inode on have its owner for sure. */
+/* The number of pages from page `index` on that surely have its owner. */
 __noinline u64 same_owner_pages(u64 inode, u64 index)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;
@@ -371,9 +389,9 @@ __noinline u64 same_owner_pages(u64 inode, u64 index)
 	return w->fine >> region_of(index) & 1 ? 1 : REGION_PAGES - (index & (REGION_PAGES - 1));
 }
 
-/* The page is on its way to the device: its entry can be thrown away some seconds from now when it is not claimed again; until then it
- * is asked once more whose the page is, when it has arrived. Returns true when somebody who
- * is traced has dirtied any of its file. */
+/* Notes that a page is submitted. Its entry can be removed some seconds later when it is not
+ * claimed again; until then it is looked up once more, at completion. Returns true when a selected
+ * process has dirtied any of its file. */
 static __always_inline bool page_submitted(struct inode *i, u64 index)
 {
 	struct iot_state *s = run_state();
@@ -395,8 +413,8 @@ static __always_inline bool page_submitted(struct inode *i, u64 index)
 	return w->wanted;
 }
 
-/* Data of a file, up to byte `to`, are on their way from now. Who makes something dirty sees that, or is seen by what follows: the exchange is a
- * barrier. Returns the time; 0: not known. */
+/* Notes that data of a file, up to byte `to`, are submitted. A program that dirties sees that, or
+ * is seen by what follows: the exchange is a barrier. Returns the time; 0: not known. */
 static __always_inline u64 submission_begins(u64 inode, u64 to)
 {
 	struct writer *w = inode ? writer_find((struct inode *)inode) : NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* readahead.bpf.h - what file contents are read for, and which of what was read ahead calls came to use.
+/* readahead.bpf.h - the purpose of reads of file contents, and the use of readahead.
  *
- * Read-ahead is followed page by page, from the request that reads a page which nobody had asked for to the first call that
- * returns a byte of it. So nothing is paid for a page that is simply there, and very little by reads of files of which nothing
- * waits: one number is looked at. What loads of mapped memory use, nobody sees: of files that are mapped it stays unknown.
+ * Readahead is followed page by page, from the bio that reads a page which no call asked for to the
+ * first call that returns a byte of it. A page that is in the cache costs nothing, and reads of
+ * files without pending readahead cost a look at one number. Loads from mapped memory are not
+ * traced: of mapped files the use stays unknown.
  */
 #ifndef IOT_READAHEAD_BPF_H
 #define IOT_READAHEAD_BPF_H
@@ -12,17 +13,17 @@
 #include "owner.bpf.h"
 
 #define RA_CHUNK 32            /* pages whose state is one word */
-#define RA_CHUNKS_MAX 1024     /* walked for one call: 128 MiB, some 50 µs */
+#define RA_CHUNKS_MAX 1024     /* chunks that are walked for one call: 128 MiB, some 50 µs */
 #define RA_HASH 1024
-#define RA_DEAD (1ULL << 63)   /* nothing waits here any more: the entry is about to go */
+#define RA_DEAD (1ULL << 63)   /* nothing is pending here: the entry is about to be deleted */
 
 struct ra_key {
 	u64 space, chunk;      /* page_space(), page / RA_CHUNK */
 };
 
 struct ra_chunk {
-	u64 unused;            /* a bit for each page that was read ahead and not used */
-	u32 owner, dev;        /* owner: process.id of who had it read; PROC_NONE: of several */
+	u64 unused;            /* a bit for each page that was read ahead and not used yet */
+	u32 owner, dev;        /* owner: process.id of the reader; PROC_NONE: several */
 };
 
 struct {
@@ -33,7 +34,7 @@ struct {
 	__type(value, struct ra_chunk);
 } ra_chunks SEC(".maps");
 
-/* How many entries of ra_chunks files have whose inodes have this hash. */
+/* The number of entries in ra_chunks, by a hash of the inode. */
 struct ra_pending {
 	u32 n[RA_HASH];
 };
@@ -65,10 +66,10 @@ struct ra_walk {
 	u64 page, end;         /* pages [page, end) */
 	u64 inode;
 	u32 owner, dev;
-	u32 kind;              /* what the bytes count as that are found: KIND_NONE nothing */
+	u32 kind;              /* the kind that the bytes are counted as; KIND_NONE: not counted */
 };
 
-/* Pages of a range in the chunk that it has come to, as bits. */
+/* The pages of the range in the current chunk, as bits. */
 static __always_inline u64 ra_bits(const struct ra_walk *w)
 {
 	u64 first = w->page & (RA_CHUNK - 1), n = w->end - w->page;
@@ -86,13 +87,14 @@ static __always_inline void ra_next(struct ra_walk *w)
 
 static __always_inline void ra_record(const struct ra_walk *w, u32 owner, u32 dev, u64 bytes)
 {
-	struct iot_cell_key k = { .owner = owner, .dev = dev, .kind = w->kind, .how = owner ? HOW_EXACT : HOW_NONE, .sub = SUB_FT_REG };
+	struct iot_cell_key k = { .owner = owner, .dev = dev, .kind = w->kind,
+				  .how = owner ? HOW_EXACT : HOW_NONE, .sub = SUB_FT_REG };
 
 	if (bytes && w->kind)
 		cell_add(cell_seek(&k), 1, bytes, 0, 0, false);
 }
 
-/* Pages of one chunk do not wait any more. */
+/* Takes the pages of one chunk out of the pending ones. */
 static long ra_take_one(u32 n, struct ra_walk *w)
 {
 	struct ra_chunk *c;
@@ -107,7 +109,7 @@ static long ra_take_one(u32 n, struct ra_walk *w)
 		was = __sync_fetch_and_and(&c->unused, ~bits);
 		bits = was & RA_DEAD ? 0 : bits & was;
 		ra_record(w, c->owner, c->dev, (u64)__builtin_popcountll(bits) << PAGE_SHIFT);
-		/* who sets a bit now sees that it is too late */
+		/* a program that sets a bit now sees RA_DEAD */
 		if (bits && __sync_val_compare_and_swap(&c->unused, zero, RA_DEAD) == zero) {
 			bpf_map_delete_elem(&ra_chunks, &w->key);
 			pending = ra_count(w->inode);
@@ -146,7 +148,7 @@ static __always_inline void ra_used(u64 inode, u64 off, s64 bytes)
 		ra_take(inode, off, off + bytes, KIND_READAHEAD_USED);
 }
 
-/* A range of a file can be read without calls from now. */
+/* A range of a file is mapped: it can be read without calls from now on. */
 static __always_inline void ra_mapped(u64 inode, u64 off, u64 bytes)
 {
 	u64 end;
@@ -177,7 +179,9 @@ static long ra_set_one(u32 n, struct ra_walk *w)
 		if (c && c->owner != w->owner)
 			c->owner = PROC_NONE;
 		if (!c || __sync_fetch_and_or(&c->unused, bits) & RA_DEAD)
-			ra_record(w, w->owner, w->dev, (u64)__builtin_popcountll(bits) << PAGE_SHIFT); /* no room, or too late */
+			/* no room, or too late */
+			ra_record(w, w->owner, w->dev,
+				  (u64)__builtin_popcountll(bits) << PAGE_SHIFT);
 	}
 	ra_next(w);
 	return 0;
@@ -204,25 +208,26 @@ __noinline int ra_set(u64 inode, u64 from, u64 to, u32 owner, u32 dev)
 	return 0;
 }
 
-/* ---- what is read for what: range_look() was called just before ---- */
+/* ---- the purpose of a read: range_look() was called just before ---- */
 
 static __always_inline bool is_copy(const struct task_ctx *c)
 {
 	return c->shape == SHAPE_SENDFILE || c->shape == SHAPE_SPLICE;
 }
 
-/* No call asks: a kernel thread, or one of io_uring's. */
+/* True when no call asks: in a kernel thread, or a thread of io_uring. */
 static __always_inline bool is_unasked(void)
 {
 	return !cfg.calls || current_task()->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
-/* Why structures of the file system on device `dev` are read. Those that a copy reads from a file system that holds both of its
- * sides are not told apart: they are not for the write. */
+/* The purpose of reading structures of the file system on device `dev`. Those that a copy reads
+ * from a file system with both its source and target count as not for the write, since they cannot
+ * be distinguished. */
 static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
 {
 	if (c && c->behalf == BEHALF_INODE)
-		return SUB_FOR_WRITE; /* writeback looks for room */
+		return SUB_FOR_WRITE; /* writeback allocates */
 	if (is_unasked())
 		return SUB_NONE;
 	if (!c || !c->call || c->shape == SHAPE_MMAP)
@@ -235,23 +240,26 @@ static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
 	       inode_dev((struct inode *)c->range_inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
 }
 
-/* Whether the source of the copy in progress has byte `pos` of a file, or another of its page. */
+/* True when byte `pos` of a file is in the source of the copy in progress, or on a page of it. */
 static __always_inline bool is_copied(const struct task_ctx *c, u64 inode, u64 pos)
 {
 	if (!is_copy(c) || c->range_state != RANGE_KNOWN || c->range_inode != inode)
 		return false;
-	return c->target_inode != inode || (pos >= (c->range_off & ~(PAGE_SIZE - 1)) && pos - c->range_off < c->range_len + PAGE_SIZE);
+	return c->target_inode != inode ||
+	       (pos >= (c->range_off & ~(PAGE_SIZE - 1)) &&
+		pos - c->range_off < c->range_len + PAGE_SIZE);
 }
 
-/* Why a page of file `inode` at `pos` is read: SUB_NONE a call asks for it; SUB_FOR_WRITE a call writes a part of its block;
- * SUB_FOR_FAULT nobody calls for it, a fault, exec or mmap does. */
+/* The purpose of reading file `inode` at `pos`: SUB_NONE a call asks for it; SUB_FOR_WRITE a call
+ * writes a part of its block; SUB_FOR_FAULT no call asks for it, but a fault, exec or mmap. */
 static __always_inline u8 contents_for(struct task_ctx *c, u64 inode, u64 pos)
 {
 	if (is_unasked())
 		return SUB_NONE;
 	if (!c || !c->call)
 		return SUB_FOR_FAULT;
-	if (c->shape == SHAPE_URING || c->shape == SHAPE_AIO_SUBMIT || c->shape == SHAPE_ADVISE || is_copied(c, inode, pos))
+	if (c->shape == SHAPE_URING || c->shape == SHAPE_AIO_SUBMIT || c->shape == SHAPE_ADVISE ||
+	    is_copied(c, inode, pos))
 		return SUB_NONE;
 	if (c->write)
 		return c->target_inode == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;

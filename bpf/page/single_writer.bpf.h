@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* single_writer.bpf.h - files that no process but the current thread's dirties: their pages need no owner of their own.
+/* single_writer.bpf.h - files with a single writer: no page of them needs to be claimed.
  */
 #ifndef IOT_SINGLE_WRITER_BPF_H
 #define IOT_SINGLE_WRITER_BPF_H
@@ -7,18 +7,23 @@
 #include "page_owner.bpf.h"
 #include "thread.bpf.h"
 
-/* Is the inode one that nobody but the thread's process dirties? Then nothing of it has to be claimed. */
-static __always_inline bool is_single_writer(const struct thread *th, struct task_struct *t, u64 inode)
+/* True when the thread's process is the single writer of the inode. */
+static __always_inline bool is_single_writer(const struct thread *th, struct task_struct *t,
+					     u64 inode)
 {
 	struct iot_state *s = run_state();
 
-	return s && th && inode && th->single == inode && th->task == (u64)t && th->sole_epoch == s->sole_epoch &&
-	       th->single_second == s->second && th->single_ino == inode_number((struct inode *)inode) &&
+	return s && th && inode && th->single == inode && th->task == (u64)t &&
+	       th->sole_epoch == s->sole_epoch &&
+	       th->single_second == s->second &&
+	       th->single_ino == inode_number((struct inode *)inode) &&
 	       th->single_gen == inode_generation((struct inode *)inode);
 }
 
-/* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`. */
-static __always_inline void single_writer_learn(struct task_struct *t, struct inode *i, u32 proc, u32 cell)
+/* The thread has dirtied a folio of a regular file, which was counted in aggregate `cell`: its
+ * process may be the single writer. */
+static __always_inline void single_writer_learn(struct task_struct *t, struct inode *i, u32 proc,
+						u32 cell)
 {
 	struct iot_state *s = run_state();
 	u32 epoch = s ? *(volatile u32 *)&s->sole_epoch : 0;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* reduced_block.bpf.c - every device byte, for kernels before 5.17: counted when its request completes, so that the bytes equal
- * /sys/block/DEV/stat. Nobody is asked whose they are.
+/* reduced_block.bpf.c - every device byte, for kernels before 5.17: counted when its request
+ * completes, so that the bytes equal /sys/block/DEV/stat. Owners are not looked up.
  */
 #define IOT_REDUCED
 #include "request.bpf.h"
 
-/* A request names its disk until 5.16 (f3fa33acca9f); then its queue does. */
+/* A request points to its disk until 5.16 (f3fa33acca9f), then its queue does. */
 struct request___disk {
 	struct gendisk *rq_disk;
 } __attribute__((preserve_access_index));
 
-/* The table of counters that a request moves is of this type until 5.10 (cb8432d650fc); then it is the block device. */
+/* The counters of a request are in this type until 5.10 (cb8432d650fc), then in the block
+ * device. */
 struct hd_struct {
 	u8 partno;
 	int make_it_fail;
@@ -52,7 +53,8 @@ static __always_inline u32 partition_of(struct request *rq, u32 disk)
 	return dev == disk ? 0 : dev;
 }
 
-/* A request that completed without a call of block__complete: kernels that have the full tier too skip some. */
+/* Counts a request that completed without a call of block__complete: as kernels of the full tier,
+ * these skip some. */
 static __noinline int unseen_count(const struct iot_request *u)
 {
 	bool write = u->op == REQ_OP_WRITE;
@@ -93,7 +95,7 @@ static __always_inline void request_note(struct request *rq, bool issue)
 		return;
 	old = bpf_map_lookup_elem(&requests, &key);
 	if (old && old->start_ns != u.start_ns)
-		unseen_count(old); /* it is used again */
+		unseen_count(old); /* the struct is reused */
 	if (issue) {
 		if (old && old->start_ns == u.start_ns)
 			u.insert_ns = old->insert_ns;
@@ -120,7 +122,7 @@ int BPF_PROG(block__issue, struct request *rq)
 	return 0;
 }
 
-/* The same where the queue comes first: until 5.10 (a54895fa057c). */
+/* Programs with the queue as the first argument: until 5.10 (a54895fa057c). */
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(block__insert_queue, struct request_queue *q, struct request *rq)
 {
@@ -135,7 +137,8 @@ int BPF_PROG(block__issue_queue, struct request_queue *q, struct request *rq)
 	return 0;
 }
 
-/* A request that completes outside of the run: its bytes are known to the counters of the kernel. */
+/* Counts a request that completes while the gate is closed: the kernel's counters include its
+ * bytes. */
 static __always_inline void complete_closed(struct iot_request *t, u32 disk, u32 op, u32 bytes)
 {
 	struct iot_outside *o = op == REQ_OP_READ || counts_as_write(op) ? outside_of(disk) : NULL;
@@ -183,7 +186,8 @@ static __always_inline void complete_data(struct bio_walk *w, u32 disk, u32 op, 
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block__complete, struct request *rq, int error, unsigned int bytes)
 {
-	u32 disk = number_of_disk(disk_of_request(rq)), flags = BPF_CORE_READ(rq, cmd_flags), op = op_of(flags), part;
+	u32 disk = number_of_disk(disk_of_request(rq)), flags = BPF_CORE_READ(rq, cmd_flags),
+		op = op_of(flags), part;
 	struct iot_request *t, was = {};
 	u64 key = (u64)rq;
 	struct bio_walk *w;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* call.bpf.h - the system call that the current thread is in: its number, its file, the bytes that it asks for. All of it is read
- * from the registers that the thread saved, where something happens inside of the call: nothing is noted when it begins.
+/* call.bpf.h - the system call that the current thread is in: its number, its file, the bytes that
+ * it asks for. All of it is read from the saved registers of the thread, when something happens
+ * inside the call: nothing is noted at the entry.
  */
 #ifndef IOT_CALL_BPF_H
 #define IOT_CALL_BPF_H
@@ -32,7 +33,7 @@ static __always_inline bool is_storage_mode(u32 mode)
 	return (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == S_IFBLK;
 }
 
-/* The open file of the file system below overlayfs; any other file is its own. */
+/* The open file of the file system below overlayfs; of another file system, the file itself. */
 static __always_inline struct file *real_file(struct file *f)
 {
 	struct inode *i = (struct inode *)POINTER_AT(f, struct file, f_inode);
@@ -44,22 +45,26 @@ static __always_inline struct file *real_file(struct file *f)
 	below = POINTER_AT(f, struct file, private_data);
 	if (!below)
 		return f;
-	/* before 6.13 it is the file: an inode's mapping is its own, which the word at that place of a struct ovl_file is not */
+	/* before 6.13 private_data is the file: an inode's mapping equals that of its file, which
+	 * is not so for the word at that offset of a struct ovl_file */
 	i = (struct inode *)POINTER_AT(below, struct file, f_inode);
-	if (i && POINTER_AT(i, struct inode, i_mapping) && POINTER_AT(i, struct inode, i_mapping) == POINTER_AT(below, struct file, f_mapping))
+	if (i && POINTER_AT(i, struct inode, i_mapping) &&
+	    POINTER_AT(i, struct inode, i_mapping) == POINTER_AT(below, struct file, f_mapping))
 		return (struct file *)below;
 	o = (struct ovl_file *)below;
-	f = (struct file *)pointer_at((u64)o + 8);      /* upperfile: copied up after it was opened */
+	/* upperfile: copied up after it was opened */
+	f = (struct file *)pointer_at((u64)o + 8);
 	return f ?: (struct file *)pointer_at((u64)o); /* realfile */
 }
 
-/* Does a call say where in its file it begins? */
+/* True when a call has the offset as an argument. */
 static __always_inline bool is_positional(u8 shape, const struct call *k)
 {
-	return shape == SHAPE_PRW || shape == SHAPE_PRWV || (shape == SHAPE_PRWV2 && (s64)k->arg[3] != -1);
+	return shape == SHAPE_PRW || shape == SHAPE_PRWV ||
+	       (shape == SHAPE_PRWV2 && (s64)k->arg[3] != -1);
 }
 
-/* Does a call write one file from memory? */
+/* True for calls that write one file from memory. */
 static __always_inline bool writes_simply(const volatile struct iot_syscall *row)
 {
 	return row->write && row->shape && row->shape <= SHAPE_PRWV2;
@@ -68,17 +73,20 @@ static __always_inline bool writes_simply(const volatile struct iot_syscall *row
 /* The inode that holds the pages of a file. */
 static __always_inline struct inode *data_inode(struct file *f)
 {
-	return (struct inode *)POINTER_AT(POINTER_AT(real_file(f), struct file, f_mapping), struct address_space, host);
+	return (struct inode *)POINTER_AT(POINTER_AT(real_file(f), struct file, f_mapping),
+					  struct address_space, host);
 }
 
-/* io_uring's own threads and the like: they belong to a process and have saved registers that say nothing. */
+/* True for threads of io_uring and other kernel threads of a process: their saved registers mean
+ * nothing. */
 static __always_inline bool is_worker(struct task_struct *t)
 {
 	return t->flags & (PF_IO_WORKER | PF_USER_WORKER);
 }
 
-/* The call that the current thread is in, when it is in the table. An exec asks for no bytes of a file, nor does who writes the memory of a
- * process: what they read is like a fault's. */
+/* Fills in the call that the current thread is in, when it is in the table. execve() asks for no
+ * bytes of a file, nor does a call that writes the memory of a process: their reads count as those
+ * of a fault. */
 static __always_inline bool call_now(struct call *k)
 {
 	struct task_struct *t = current_task();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* range.bpf.h - which bytes of which inode the call in progress asks for. Apart from call.bpf.h: it is a large function, and a global one
- * is compiled into each object that sees it.
+/* range.bpf.h - the inode and the bytes that the call in progress asks for. Apart from call.bpf.h,
+ * since a global function is compiled into each object that includes it, and this one is large.
  */
 #ifndef IOT_RANGE_BPF_H
 #define IOT_RANGE_BPF_H
@@ -17,7 +17,8 @@ struct iovec_walk {
 
 static long iovec_chunk(u32 n, struct iovec_walk *w)
 {
-	struct user_iovec v[IOVEC_CHUNK] = {}; /* until 6.2 the verifier wants what a helper fills to be written before */
+	/* before 6.2 the verifier requires that a buffer which a helper fills is initialised */
+	struct user_iovec v[IOVEC_CHUNK] = {};
 	u32 here = w->left < IOVEC_CHUNK ? w->left : IOVEC_CHUNK;
 
 	if (!here || bpf_probe_read_user(v, here * sizeof(*v), (void *)w->at))
@@ -30,7 +31,7 @@ static long iovec_chunk(u32 n, struct iovec_walk *w)
 	return 0;
 }
 
-/* Sum of the lengths of an iovec in user memory, as far as it can be read. */
+/* The sum of the lengths of an iovec in user memory, as far as it is readable. */
 static __noinline u64 iovec_len(u64 address, u64 n)
 {
 	struct iovec_walk w = { address, n > UIO_MAXIOV ? 0 : n };
@@ -39,16 +40,19 @@ static __noinline u64 iovec_len(u64 address, u64 n)
 	return w.sum;
 }
 
-/* Where a call on one open file begins, while it is in progress. */
+/* The offset of a call on one open file, while it is in progress. */
 static __always_inline u64 position_of(struct file *f, u8 shape, const struct call *k)
 {
-	if ((shape == SHAPE_PRW || shape == SHAPE_PRWV || shape == SHAPE_PRWV2) && (s64)k->arg[3] != -1)
+	if ((shape == SHAPE_PRW || shape == SHAPE_PRWV || shape == SHAPE_PRWV2) &&
+	    (s64)k->arg[3] != -1)
 		return k->arg[3];
 	return NUMBER_AT(f, struct file, f_pos);
 }
 
-/* What the call in progress is asked to write. An append moves on with the end of the file. */
-static __always_inline void target_look(struct task_ctx *c, struct file *f, const struct call *k, u64 len)
+/* Fills in the range that the call in progress is to write. An append follows the end of the
+ * file. */
+static __always_inline void target_look(struct task_ctx *c, struct file *f, const struct call *k,
+					u64 len)
 {
 	u32 flags = NUMBER_AT(f, struct file, f_flags);
 	bool append = flags & O_APPEND;
@@ -66,10 +70,10 @@ static __always_inline void target_look(struct task_ctx *c, struct file *f, cons
 		bpf_probe_read_user(&c->target_off, sizeof(c->target_off), (void *)k->arg[3]);
 }
 
-/* Looks which bytes of which inode the call in progress asks for: a read knows then what it demanded, a write whom it concerns.
- * range_inode holds the pages, so that it compares with those of a bio. A copy's range is its source, its target is target_inode.
- * Outside of a call a fault's page stays what it is (RANGE_FAULT).
- */
+/* Fills in the range that the call in progress asks for: for a read the bytes that it demands, for
+ * a write the bytes and inode that it concerns. range_inode holds the pages, so that it can be
+ * compared with the inode of a bio. The range of a copy is its source, its target is target_inode.
+ * Outside of a call the page of a fault stays as it is (RANGE_FAULT). */
 __noinline int range_look(struct task_ctx *c)
 {
 	struct call k = {};
@@ -126,7 +130,8 @@ __noinline int range_look(struct task_ctx *c)
 	if (!is_storage_mode(mode))
 		return 0;
 	c->range_inode = (u64)data_inode(f);
-	c->range_off = c->range_inode == c->target_inode ? c->target_off : position_of(f, c->shape, &k);
+	c->range_off = c->range_inode == c->target_inode ? c->target_off :
+		position_of(f, c->shape, &k);
 	if (user_pos)
 		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
 	c->range_node = (u64)i;

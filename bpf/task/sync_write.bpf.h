@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* sync_write.bpf.h - writes that are written back before they return (O_SYNC, O_DSYNC, RWF_DSYNC, RWF_SYNC), and which of the requests of one
- * io_submit is: it executes them one after the other, and does not tell which one it is at. Used by the objects of file systems.
+/* sync_write.bpf.h - writes that are written back before they return (O_SYNC, O_DSYNC, RWF_DSYNC,
+ * RWF_SYNC), and the request that an io_submit() executes: it executes them one after the other,
+ * and does not reveal which one is being processed. Used by the objects of file systems.
  */
-#ifndef IOT_THROUGH_BPF_H
-#define IOT_THROUGH_BPF_H
+#ifndef IOT_SYNC_WRITE_BPF_H
+#define IOT_SYNC_WRITE_BPF_H
 
 #include <linux/aio_abi.h>
 #include "aio_times.bpf.h"
@@ -11,11 +12,13 @@
 
 #define SOMEWHERE ~0ULL
 
-/* What the call or request in progress writes. */
+/* The range that the call or request in progress writes. */
 struct sync_write {
 	u64 inode, off, len;
-	u64 memory;            /* of a request of io_submit: where its first byte is from; SOMEWHERE: not in its first vector, which is empty */
-	bool direct, syncs, appends; /* syncs: it has that written back before it returns */
+	/* of a libaio request: user address of its first byte; SOMEWHERE: not in its first vector,
+	 * which is empty */
+	u64 memory;
+	bool direct, syncs, appends; /* syncs: it is written back before it returns */
 };
 
 static __always_inline void sync_write_flags(struct sync_write *t, struct file *f, u64 rwf)
@@ -27,7 +30,7 @@ static __always_inline void sync_write_flags(struct sync_write *t, struct file *
 	t->appends = flags & O_APPEND || rwf & RWF_APPEND;
 }
 
-/* Is the current thread in io_submit? */
+/* True when the current thread is in io_submit(). */
 static __always_inline bool in_io_submit(void)
 {
 	struct task_struct *t = current_task();
@@ -36,37 +39,44 @@ static __always_inline bool in_io_submit(void)
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && call_row(regs_nr(regs))->shape == SHAPE_AIO_SUBMIT;
+	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL &&
+	       call_row(regs_nr(regs))->shape == SHAPE_AIO_SUBMIT;
 }
 
-#define AIO_LOOKED 256         /* control blocks of one io_submit that are looked at */
+#define AIO_LOOKED 256         /* control blocks of one io_submit() that are searched */
 
 enum aio_what {
 	AIO_AT,                /* the one that a search found before */
-	AIO_SYNCS,             /* from there on the first one of `inode` that goes through the cache and is synced */
-	AIO_BEGINS,            /* the same, that begins at `from` or appends */
+	/* from there on the first one of `inode` that goes through the cache and is synced */
+	AIO_SYNCS,
+	AIO_BEGINS,            /* as AIO_SYNCS, and begins at `from` or appends */
 	AIO_WRITES,            /* the first one that writes `inode` */
-	AIO_DIRECT,            /* from there on the first one for direct I/O that has byte `from` or appends; ~0: any. With `least`: that
-				* begins there, or has no more than that to its end */
+	/* from there on the first one for direct I/O that covers byte `from` or appends; ~0: any.
+	 * With `least`: that begins there, or has no more than that to its end */
+	AIO_DIRECT,
 };
 
 struct aio_search {
 	u64 list, inode, from;
 	u64 number;            /* with `inode` 0: the inode's number */
-	u64 least;             /* bytes that it asks for at least: more were written than one before it asked for, which failed */
-	u64 address;           /* of the one that was found */
+	/* lower bound of its length: more was written than an earlier one asked for, which
+	 * failed */
+	u64 least;
+	u64 address;           /* address of the one that was found */
 	struct sync_write t;
 	u32 n, first, what, found;
 };
 
-#define AIO_VECTORS 16         /* of one control block that are looked at together */
+#define AIO_VECTORS 16         /* vectors of one control block that are read at once */
 
-/* A control block and its vectors, read into ctx.scratch: iovec_len() takes more of the stack than is left here. */
+/* A control block and its vectors, read into ctx.scratch: iovec_len() needs more stack than is left
+ * here. */
 struct aio_block {
 	struct iocb iocb;
 	struct user_iovec vector[AIO_VECTORS];
 };
-_Static_assert(sizeof(struct aio_block) <= sizeof(((struct task_ctx *)0)->scratch), "task_ctx.scratch");
+_Static_assert(sizeof(struct aio_block) <= sizeof(((struct task_ctx *)0)->scratch),
+	       "task_ctx.scratch");
 
 struct aio_vectors {
 	struct task_ctx *c;
@@ -87,16 +97,17 @@ static long aio_vectors_add(u32 n, struct aio_vectors *v)
 	return 0;
 }
 
-/* Sum of the lengths of the vectors, as far as they can be read. */
+/* The sum of the lengths of the vectors, as far as they are readable. */
 static __always_inline u64 aio_vectors_len(struct task_ctx *c, const struct aio_block *b)
 {
-	struct aio_vectors v = { c, b->iocb.aio_buf, b->iocb.aio_nbytes > UIO_MAXIOV ? 0 : b->iocb.aio_nbytes };
+	struct aio_vectors v = { c, b->iocb.aio_buf,
+				 b->iocb.aio_nbytes > UIO_MAXIOV ? 0 : b->iocb.aio_nbytes };
 
 	bpf_loop(UIO_MAXIOV / AIO_VECTORS, aio_vectors_add, &v, 0);
 	return v.sum;
 }
 
-/* Where the first byte of a vector is from. */
+/* The user address of the first byte of the vectors. */
 static __always_inline u64 aio_vectors_memory(const struct aio_block *b)
 {
 	struct user_iovec first = {};
@@ -105,7 +116,7 @@ static __always_inline u64 aio_vectors_memory(const struct aio_block *b)
 	return first.len ? first.base : SOMEWHERE;
 }
 
-/* Reads what a control block asks for. False: it is no write. */
+/* Reads a control block. False: it is no write. */
 static __noinline int aio_read(struct task_ctx *c, struct sync_write *t, u64 address)
 {
 	struct aio_block *b;
@@ -115,7 +126,8 @@ static __noinline int aio_read(struct task_ctx *c, struct sync_write *t, u64 add
 		return 0;
 	b = (struct aio_block *)c->scratch;
 	if (bpf_probe_read_user(&b->iocb, sizeof(b->iocb), (void *)address) ||
-	    (b->iocb.aio_lio_opcode != IOCB_CMD_PWRITE && b->iocb.aio_lio_opcode != IOCB_CMD_PWRITEV))
+	    (b->iocb.aio_lio_opcode != IOCB_CMD_PWRITE &&
+	     b->iocb.aio_lio_opcode != IOCB_CMD_PWRITEV))
 		return 0;
 	f = file_of(b->iocb.aio_fildes);
 	if (!f)
@@ -123,8 +135,10 @@ static __noinline int aio_read(struct task_ctx *c, struct sync_write *t, u64 add
 	sync_write_flags(t, f, b->iocb.aio_rw_flags);
 	t->inode = (u64)data_inode(f);
 	t->off = t->appends ? NUMBER_AT(t->inode, struct inode, i_size) : (u64)b->iocb.aio_offset;
-	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes : aio_vectors_len(c, b);
-	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf : aio_vectors_memory(b);
+	t->len = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_nbytes :
+		aio_vectors_len(c, b);
+	t->memory = b->iocb.aio_lio_opcode == IOCB_CMD_PWRITE ? b->iocb.aio_buf :
+		aio_vectors_memory(b);
 	return 1;
 }
 
@@ -142,14 +156,17 @@ static __always_inline bool aio_matches(const struct aio_search *s)
 	if (t->len < s->least)
 		return false;
 	if (s->what == AIO_DIRECT)
-		return t->direct && (s->from == ~0ULL || t->appends || (s->least ? t->off == s->from || s->from + s->least == t->off + t->len :
+		return t->direct && (s->from == ~0ULL || t->appends ||
+				     (s->least ? t->off == s->from ||
+				      s->from + s->least == t->off + t->len :
 										   s->from >= t->off && s->from - t->off < t->len));
 	if (!t->syncs || t->direct)
 		return false;
 	if (s->what != AIO_SYNCS && !t->appends && t->off != s->from)
 		return false;
-	/* else it failed, and wrote nothing back */
-	return t->memory == SOMEWHERE || !bpf_probe_read_user(&first, sizeof(first), (void *)t->memory);
+	/* else it failed with EFAULT, and wrote nothing back */
+	return t->memory == SOMEWHERE ||
+	       !bpf_probe_read_user(&first, sizeof(first), (void *)t->memory);
 }
 
 /* The context of bpf_loop(). */
@@ -163,7 +180,8 @@ static long aio_look_at(u32 n, struct aio_at *a)
 	struct aio_search *s = a->s;
 	u32 at = s->first + n;
 
-	if (at >= s->n || bpf_probe_read_user(&s->address, sizeof(s->address), (void *)(s->list + (u64)at * sizeof(u64))))
+	if (at >= s->n || bpf_probe_read_user(&s->address, sizeof(s->address),
+					      (void *)(s->list + (u64)at * sizeof(u64))))
 		return 1;
 	if (!aio_read(a->c, &s->t, s->address) || !aio_matches(s))
 		return 0;
@@ -171,8 +189,8 @@ static long aio_look_at(u32 n, struct aio_at *a)
 	return 1;
 }
 
-/* Searches the control blocks of the io_submit that the current thread is in; s->found: number + 1 of the one. Global: the verifier looks at
- * it once. */
+/* Searches the control blocks of the io_submit() in progress; s->found: number + 1 of the match.
+ * Global: verified once. */
 __noinline int aio_search(struct aio_search *s)
 {
 	struct aio_at a = { ctx_find(), s };
@@ -186,7 +204,8 @@ __noinline int aio_search(struct aio_search *s)
 	return s->found;
 }
 
-/* Does the io_submit that the current thread is in write the inode? If not, it makes pages of it dirty by reading into a mapped file. */
+/* True when the io_submit() in progress writes the inode. Otherwise it dirties pages of the inode
+ * by reading into a mapping of it. */
 static __noinline bool aio_writes(struct task_ctx *c, u64 inode)
 {
 	struct aio_search s = { .inode = inode, .what = AIO_WRITES };
@@ -194,12 +213,12 @@ static __noinline bool aio_writes(struct task_ctx *c, u64 inode)
 	return regs_arg1(current_regs()) > AIO_LOOKED || aio_search(&s);
 }
 
-/* The request of this control block is written back from now on, out of the page cache: what it wrote became dirty just before, not when
- * io_submit began. */
+/* The request of this control block is written back from now on, from the page cache: it dirtied
+ * its pages just before, not when io_submit() began. */
 static __always_inline void aio_copied(u64 address)
 {
 	struct aio_time_key k = { address, bpf_get_current_pid_tgid() >> 32 };
-	struct task_ctx *c = ctx_find(); /* a stranger's is no loss */
+	struct task_ctx *c = ctx_find(); /* of an excluded process it is no loss */
 	u64 now = bpf_ktime_get_ns();
 
 	if (bpf_map_update_elem(&aio_times, &k, &now, BPF_ANY) && (!c || c->proc != PROC_OTHER))

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* task_op.bpf.h - what the current thread is at while pages turn dirty, or are dropped. */
-#ifndef IOT_DOING_BPF_H
-#define IOT_DOING_BPF_H
+/* task_op.bpf.h - the operation in which the current thread dirties or drops pages.
+ */
+#ifndef IOT_TASK_OP_BPF_H
+#define IOT_TASK_OP_BPF_H
 
 #include "sync_write.bpf.h"
 #include "uring_op.bpf.h"
 
-/* What the current thread does that makes pages dirty. */
+/* The operation in which the current thread dirties pages. */
 enum task_op {
-	TASK_OP_CALL,            /* a call that writes one file from memory; what was dirty before is written over */
-	TASK_OP_WRITE,           /* likewise: another call, a request, or a thread that does nothing else */
-	TASK_OP_COPY,            /* copy_file_range: likewise, but what was dirty may be written back first */
-	TASK_OP_AIO,             /* io_submit: aio_task_op() tells */
+	/* a call that writes one file from memory; pages that were dirty before are overwritten */
+	TASK_OP_CALL,
+	TASK_OP_WRITE,           /* overwrites, too: another call, a request, or a kernel thread */
+	/* copy_file_range(): overwrites, too, but may first write back what was dirty */
+	TASK_OP_COPY,
+	TASK_OP_AIO,             /* io_submit(): aio_task_op() determines it */
 	TASK_OP_STORE,           /* a fault from user mode */
-	TASK_OP_SYNC,            /* a call that has written back: what cannot be written yet is put back, and is whose it was */
-	TASK_OP_OTHER,           /* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate), or copies a file
-				* up; a core dump */
+	/* a call that writes back: pages that cannot be written yet are redirtied, and keep their
+	 * owner */
+	TASK_OP_SYNC,
+	/* a call that reads into a mapped file, zeroes the rest of a block (truncate, fallocate),
+	 * or copies a file up; a core dump */
+	TASK_OP_OTHER,
 };
 
-/* Of the current task. Global: the verifier looks at it once, and at what follows not once for each of its ends. */
+/* The operation of the current task. Global: verified once, and not the rest of each caller once
+ * for each of its branches. */
 __noinline u32 task_op_current(void)
 {
 	struct task_struct *t = current_task();
@@ -30,7 +37,8 @@ __noinline u32 task_op_current(void)
 		return TASK_OP_WRITE;
 	if (is_worker(t)) {
 		kind = uring_does(t);
-		return kind == KIND_URING_WRITE ? TASK_OP_WRITE : kind == KIND_URING_FSYNC ? TASK_OP_SYNC : TASK_OP_OTHER;
+		return kind == KIND_URING_WRITE ? TASK_OP_WRITE : kind == KIND_URING_FSYNC ?
+		       TASK_OP_SYNC : TASK_OP_OTHER;
 	}
 	if (t->flags & PF_DUMPCORE)
 		return TASK_OP_OTHER;
@@ -48,7 +56,8 @@ __noinline u32 task_op_current(void)
 		return TASK_OP_SYNC;
 	if (writes_simply(row))
 		return TASK_OP_CALL;
-	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? TASK_OP_WRITE : TASK_OP_OTHER;
+	return row->write || (row->shape == SHAPE_URING && uring_writes(t)) ? TASK_OP_WRITE :
+	       TASK_OP_OTHER;
 }
 
 static __always_inline enum task_op task_op_now(struct task_struct *t)
@@ -61,12 +70,15 @@ static __always_inline enum task_op aio_task_op(struct task_ctx *c, struct inode
 	return aio_writes(c, (u64)i) ? TASK_OP_WRITE : TASK_OP_OTHER;
 }
 
-/* The same, of what the inode alone tells: a store from user mode is none, if it is a request that goes on when the thread was interrupted. */
-static __always_inline enum task_op task_op_on(struct task_ctx *c, struct inode *i, enum task_op task_op)
+/* The operation, as far as the inode determines it: a store from user mode is a write when the
+ * interrupted thread continues a linked request. */
+static __always_inline enum task_op task_op_on(struct task_ctx *c, struct inode *i,
+					       enum task_op task_op)
 {
 	if (task_op == TASK_OP_AIO)
 		return aio_task_op(c, i);
-	return task_op == TASK_OP_STORE && c->uring_chained && chain_writes((u64)i) ? TASK_OP_WRITE : task_op;
+	return task_op == TASK_OP_STORE && c->uring_chained &&
+	       chain_writes((u64)i) ? TASK_OP_WRITE : task_op;
 }
 
 #endif

@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* thread.bpf.h - a call that is like an earlier one of its thread: the same call on the same file, which reads, or moves bytes on what
- * is no storage, or writes a file that nobody else dirties. All that is needed to count it lies in one slot, found by thread and
- * descriptor: nothing is searched, and no helper is called but for the current task. Most calls of busy programs are such calls. What it
- * does is what exit_rw() does for them.
+/* thread.bpf.h - a table of threads by number, and what the fast path needs to count a call. A call
+ * takes the fast path when it is like an earlier one of its thread: the same call on the same file,
+ * which reads, or moves bytes on a file that is no storage, or writes a file with a single writer.
+ * The entry is found by thread and descriptor, without a search, and with no helper call but the
+ * one for the current task. Most calls of busy programs are such calls. The fast path has the same
+ * effect as exit_rw().
  */
-#ifndef IOT_QUICK_BPF_H
-#define IOT_QUICK_BPF_H
+#ifndef IOT_THREAD_BPF_H
+#define IOT_THREAD_BPF_H
 
 #include "process.bpf.h"
 
-/* What is known of a thread by its number. */
+/* Entries of the table of threads. */
 #define THREAD_SLOTS (1 << 16)
 #define CLOCK_SHIFT 58
 
 struct thread {
-	u64 task;              /* address of who is here; 0 nobody */
-	u64 rchar;             /* as task_ctx.rchar, for quick calls */
-	u64 clock;             /* when its call began: the bits of its number beyond the slots << CLOCK_SHIFT | ns; 0: it is not timed */
-	u32 dice;              /* of is_drawn(): stays with the slot, whoever has it; 0 not thrown yet */
-	u32 stamp;             /* of its quick calls that are valid */
-	u64 single, single_ino;    /* a regular file that nobody but its process dirties: inode and its number, ... */
-	u32 single_gen;          /* ... its generation: the memory of an inode is used again for another file, ... */
-	u32 sole_epoch;        /* ... as long as iot_state.sole_epoch is this, ... */
-	u32 single_second;       /* ... and iot_state.second: its writer has to be seen as living */
-	u32 proc;              /* its process, 0: not looked at */
-	u32 dirty_cell;        /* where folios of `sole` that turn dirty are counted */
-	u64 dirtied_ns;         /* when the call in progress made something dirty first, or its begin, where nothing was submitted in between */
-	u64 locked_ns;         /* when it had the lock of its inode: where it made nothing dirty that the kernel tells of */
-	struct fresh fresh;    /* what turned dirty in its call in progress, one that writes one file from memory */
+	u64 task;              /* struct task_struct of the thread; 0: free */
+	u64 rchar;             /* as task_ctx.rchar, for calls on the fast path */
+	/* begin of its call: the bits of its number beyond the index << CLOCK_SHIFT | ns; 0: the
+	 * call is not timed */
+	u64 clock;
+	/* state of is_drawn(): stays with the entry, whatever thread has it; 0: not seeded yet */
+	u32 dice;
+	u32 stamp;             /* generation of its entries in `quicks` that are valid */
+	/* a regular file with its process as the single writer: inode and its number, ... */
+	u64 single, single_ino;
+	/* ... its generation, since the memory of an inode is reused, ... */
+	u32 single_gen;
+	u32 sole_epoch;        /* ... valid while iot_state.sole_epoch has this value, ... */
+	/* ... and iot_state.second, so that the entry of its writer is refreshed */
+	u32 single_second;
+	u32 proc;              /* its process; 0: not looked up yet */
+	u32 dirty_cell;        /* aggregate of dirtied folios of `single` */
+	/* when the call in progress first dirtied something, or its begin, when nothing was
+	 * submitted in between */
+	u64 dirtied_ns;
+	/* when the call got the lock of its inode, if it dirtied nothing that has a tracepoint */
+	u64 locked_ns;
+	/* dirtied in its call in progress, one that writes one file from memory */
+	struct fresh fresh;
 };
 
 struct {
@@ -38,20 +50,23 @@ struct {
 } threads SEC(".maps");
 
 #define QUICK_SLOTS (1 << 15)
-#define QUICK_NO_SUM (~0U)     /* its file has no sums */
+#define QUICK_NO_SUM (~0U)     /* the file has no sums */
 
 struct fast_call {
 	u64 inode, ino;        /* of the open file */
-	u64 host;              /* the inode that holds its pages, where it is read through the page cache; else 0 */
-	u32 tid, stamp;        /* whose; 0 nobody's */
-	u32 gen, open_flags;   /* of inode; of the open file */
-	u32 epoch;             /* as task_ctx.sum_epoch: names and paths are looked at again when it moves */
-	u32 cell, sum;         /* where it is counted */
-	u32 block;             /* of a write: the unit that turns dirty */
+	/* the inode that holds its pages, when it is read through the page cache; else 0 */
+	u64 host;
+	u32 tid, stamp;        /* the thread; 0: free */
+	u32 gen, open_flags;   /* generation of the inode; f_flags of the open file */
+	/* as task_ctx.sum_epoch: names and paths are looked up again when it changes */
+	u32 epoch;
+	u32 cell, sum;         /* aggregate, and slot of the sums by file */
+	/* of a write: the block size, in units of which the file is dirtied */
+	u32 block;
 	u32 proc, file, dev, flags;
 	u16 nr;
 	u8 shape, kind, write, type;
-	u16 learned;           /* moves whenever something else is known */
+	u16 learned;           /* incremented when the entry changes */
 };
 
 struct {
@@ -81,9 +96,10 @@ static __always_inline u64 clock_begin(const struct thread *th)
 	return th->clock & ((1ULL << CLOCK_SHIFT) - 1);
 }
 
-/* A call waits for the lock of its inode, and for that of each folio. What it writes becomes dirty in the order in which it gets them: that it
- * began before something was submitted does not say that it was dirty by then. Returns whether the call had made something dirty before, and
- * file data were submitted since. */
+/* Notes that the call in progress dirties something. A call waits for the lock of its inode, and of
+ * each folio, and dirties in the order in which it gets the locks: that it began before a
+ * submission does not mean that it dirtied before that. Returns true when the call had dirtied
+ * something before, and file data were submitted since then. */
 static __always_inline bool dirtied_note(struct thread *th)
 {
 	u64 begin = clock_begin(th), carried;
@@ -98,7 +114,8 @@ static __always_inline bool dirtied_note(struct thread *th)
 	return false;
 }
 
-/* The call is over that began then: how long after that it made something dirty. *begin_ns 0, it was not timed: that is put there. */
+/* The call that began at *begin_ns is over: the time until it dirtied something. *begin_ns is 0
+ * when the call was not timed, and is set to that time then. */
 static __always_inline u64 dirtied_when(struct thread *th, u64 *begin_ns)
 {
 	u64 at = th->dirtied_ns && th->dirtied_ns >= *begin_ns ? th->dirtied_ns : th->locked_ns;
@@ -109,7 +126,8 @@ static __always_inline u64 dirtied_when(struct thread *th, u64 *begin_ns)
 	return at > *begin_ns ? at - *begin_ns : 0;
 }
 
-/* Makes the slot of a thread its own. NULL: another has it, in whose call in progress something turned dirty. */
+/* Takes the entry of a thread. NULL: another thread has it, whose call in progress dirtied
+ * something. */
 static __always_inline struct thread *thread_take(struct task_struct *t)
 {
 	struct thread *th = thread_of(TASK(t, pid));
@@ -125,14 +143,15 @@ static __always_inline struct thread *thread_take(struct task_struct *t)
 	return th;
 }
 
-/* As proc_current(), of a thread that is looked at again and again. */
+/* As proc_current(), with the result cached in the thread's entry. */
 static __always_inline u32 proc_cached(void)
 {
 	struct task_struct *t = current_task();
 	struct thread *th = thread_of(TASK(t, pid));
 	u32 proc;
 
-	if (!cfg.twins && th && th->task == (u64)t && th->proc) /* twins: an exec can be skipped */
+	/* twins: core__exec can be skipped */
+	if (!cfg.twins && th && th->task == (u64)t && th->proc)
 		return th->proc;
 	proc = proc_current(ctx_make());
 	th = proc ? thread_take(t) : NULL;
@@ -141,7 +160,7 @@ static __always_inline u32 proc_cached(void)
 	return proc;
 }
 
-/* The thread's next calls are looked at from the ground up: it ended, or is another program, or has another name. */
+/* Invalidates the entry of a thread that ended, executes another program, or has another name. */
 static __always_inline void thread_drop_at(u64 task, u32 tid)
 {
 	struct thread *th = thread_of(tid);
@@ -157,7 +176,7 @@ static __always_inline void thread_drop(struct task_struct *t)
 	thread_drop_at((u64)t, TASK(t, pid));
 }
 
-/* What the task accounting of the thread said when its last reading call returned. pid: its number then. */
+/* ioac.rchar of the thread when its last reading call returned. pid: its number then. */
 static __always_inline u64 thread_rchar(struct task_struct *t, u32 pid, u64 rchar)
 {
 	struct thread *th = thread_of(pid);

@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring_now.bpf.h - the request of a ring that the current task is at: for every probe that asks whose byte it sees. */
+/* uring_now.bpf.h - the io_uring request that the current task executes, for every program that
+ * determines an owner.
+ */
 #ifndef IOT_URING_NOW_BPF_H
 #define IOT_URING_NOW_BPF_H
 
 #include "range.bpf.h"
 #include "uring_op.bpf.h"
 
-/* What the current task does for io_uring at this moment. */
+/* The request that the current task executes. */
 struct uring_io {
 	u64 req;               /* struct io_kiocb */
 	u64 file;              /* struct file, or 0 */
-	u64 node, host;        /* its inode; the inode that holds its pages */
-	u64 offset, len;       /* bytes that it asks for */
+	u64 node, host;        /* inode of the file; the inode that holds its pages */
+	u64 offset, len;       /* bytes that the request asks for */
 	u8 opcode, write, direct, worker;
 	u32 pad;
 };
 
-/* Is the current thread in a call that writes the inode itself, and not through a ring, whatever rings it has? range_look() was called. */
+/* True when the current thread is in a call that writes the inode itself, and not through a ring,
+ * whatever rings the thread has. range_look() was called. */
 static __always_inline bool call_writes(const struct task_ctx *c, u64 number)
 {
 	if (!c->call || c->shape == SHAPE_AIO_SUBMIT)
 		return c->call;
-	return c->write && c->target_inode && inode_number((struct inode *)c->target_inode) == number;
+	return c->write && c->target_inode &&
+	       inode_number((struct inode *)c->target_inode) == number;
 }
 
-/* The request that the current task is at, where it is in io_uring_enter or is a ring's polling thread, or goes on with a ring's requests at
- * the end of any call; the one that it executes, where it is a worker. number: of the inode that is asked for. Workers and polling threads
- * belong to the ring's process, so the owner is the current process. False: none; then the call is looked at (range_look()). Offset and
- * length are those of the call that the kernel is in (O_APPEND and the file position are resolved), so they hold for the pages that it
- * dirties and for the requests that it submits. */
+/* Finds the request that the current task executes: in io_uring_enter(), in a polling thread, or at
+ * the end of any call that runs the task work of a ring; of a worker, its current work. number:
+ * number of the inode in question. Workers and polling threads belong to the process of the ring,
+ * so the owner is the current process. False: there is none, and the caller looks at the system
+ * call (range_look()). Offset and length are those of the kernel's current call, with O_APPEND and
+ * the file position resolved: they hold for the pages that it dirties and for the requests that it
+ * submits. */
 __noinline int uring_found(struct task_ctx *c, struct uring_io *io, u64 number)
 {
 	struct task_struct *t = current_task();
@@ -67,18 +73,19 @@ __noinline int uring_found(struct task_ctx *c, struct uring_io *io, u64 number)
 	}
 	io->offset = uring_pos(io->req);
 	len = NUMBER_AT(uring_cmd(io->req), struct io_rw, len);
-	res = uring_result(io->req); /* set to the whole length, of vectors too, before the file is asked */
+	/* set to the whole length, of vectors too, before the file is called */
+	res = uring_result(io->req);
 	io->len = res > 0 ? res : uring_op(io->opcode)->flags & OP_VECTOR ? 0 : len;
 	return 1;
 }
 
 static __always_inline bool uring_current(struct task_ctx *c, struct uring_io *io, u64 number)
 {
-	range_look(c); /* not below, where there is no room on the stack */
+	range_look(c); /* called here, since uring_found() has no stack left for it */
 	return uring_found(c, io, number);
 }
 
-/* The request has copied all that it writes, and has it written back from now on, before it is over. */
+/* The request has copied all that it writes, and is written back before it completes. */
 static __always_inline void uring_copied(u64 req)
 {
 	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);

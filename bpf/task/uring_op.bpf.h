@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* uring_op.bpf.h - io_uring: the table of operations, the requests on their way, and whether the current task is at one that writes. */
+/* uring_op.bpf.h - io_uring: the table of operations, the requests in flight, and whether the
+ * current task executes one that writes.
+ */
 #ifndef IOT_URING_OP_BPF_H
 #define IOT_URING_OP_BPF_H
 
 #include <linux/io_uring.h>
 #include "call.bpf.h"
+#include "kernel_uring.h"
 #include "thread.bpf.h"
 
-/* Operations that an installed header may be too old for. The numbers are part of the user interface and never change. */
+/* Operations that the installed header may lack. The numbers are part of the user interface, and
+ * never change. */
 enum uring_op_later {
 	OP_READ_MULTISHOT = 49, /* 6.7 */
 	OP_READV_FIXED = 60,    /* 6.15 */
@@ -19,10 +23,11 @@ enum uring_op_later {
 enum uring_op_flag {
 	OP_MOVES = 1,          /* its result is a number of bytes of a file */
 	OP_VECTOR = 2,         /* its length counts vectors */
-	OP_SPLICE = 4,         /* a second file is its source */
+	OP_SPLICE = 4,         /* a second file is the source */
 };
 
-/* To add an operation: its row. net: what it does on a socket. What is not here is KIND_URING_OTHER. */
+/* To add an operation: its row. net: its kind on a socket. Operations without a row are
+ * KIND_URING_OTHER. */
 static const struct uring_op {
 	u8 kind, flags;
 	u16 net;
@@ -54,7 +59,8 @@ static __always_inline const struct uring_op *uring_op(u32 opcode)
 
 static __always_inline u8 uring_kind(u32 opcode)
 {
-	return opcode < URING_OPS && uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
+	return opcode < URING_OPS &&
+	       uring_op(opcode)->kind ? uring_op(opcode)->kind : KIND_URING_OTHER;
 }
 
 static __always_inline u64 uring_cmd(u64 req)
@@ -72,7 +78,7 @@ static __always_inline s32 uring_result(u64 req)
 	return NUMBER_AT(req, struct io_kiocb, cqe.res);
 }
 
-/* The request that a worker of io_uring executes, or 0. */
+/* The request that an io-wq worker executes, or 0. */
 static __always_inline u64 uring_worker_request(struct task_struct *t)
 {
 	u64 worker, work;
@@ -88,33 +94,45 @@ static __always_inline u64 uring_worker_request(struct task_struct *t)
 
 /* A file that a request uses. */
 struct uring_file {
-	u64 file;              /* struct file, 0 not known */
+	u64 file;              /* struct file; 0: not known */
 	u64 host, ino;         /* the inode that holds its pages; its number */
 	u64 offset;
 	u32 dev, id, flags;
 	u16 block;
 	u8 type;
-	u8 moving : 1;         /* 1: at the file position or the end: `offset` is where that was at submission */
+	/* 1: at the file position or the end of the file: `offset` is where that was at
+	 * submission */
+	u8 moving : 1;
 	u8 memory : 1;         /* 1: /proc/PID/mem */
 };
 
-/* A request on its way. */
+/* A request in flight. */
 struct uring_request {
 	u64 ts_ns, size;
-	u64 copied_ns;         /* when what it writes through was in the page cache; 0 not told */
+	/* of a write with O_SYNC or the like: when its data were in the page cache; 0: not
+	 * reported */
+	u64 copied_ns;
 	u64 comm[2];           /* name of the thread that asked */
-	struct fresh fresh;    /* by a worker, whose memory the end of the request, told in its submitter, does not find */
-	u64 fresh_ns;          /* since when; 0 no worker did */
+	/* dirtied by a worker: the completion runs in the submitter, which does not see the
+	 * worker's context */
+	struct fresh fresh;
+	u64 fresh_ns;          /* when the worker began to dirty; 0: no worker did */
 	u64 direct_ns;         /* of a worker: as task_ctx.direct_ns */
-	u64 dirtied_ns;         /* of a worker: when the first folio turned dirty, where that is all that is told */
-	u64 locked_ns;         /* of a worker: when it had the lock of the inode, where that is told */
+	/* of a worker: when the first folio was dirtied, where blocks are not reported */
+	u64 dirtied_ns;
+	/* of a worker: when it got the lock of the inode, where that is reported */
+	u64 locked_ns;
 	struct uring_file to, from; /* from: source of a splice */
 	u32 proc, tid, flags;
 	u8 opcode;
-	u8 skip;               /* 1: nobody is told when it succeeds */
-	u8 waits;              /* 1: it may begin long after it was submitted, when those before it are over */
+	/* 1: it has no completion when it succeeds (IOSQE_CQE_SKIP_SUCCESS) */
+	u8 skip;
+	/* 1: it is linked to an earlier request, and may begin long after its submission */
+	u8 waits;
 	u8 fell : 1;           /* 1: of a worker: as task_ctx.fell_inode */
-	u8 placed : 1;         /* 1: where it appends, or the file position was, is known: a worker made pages dirty there */
+	/* 1: the offset of an append, or of a write at the file position, is known: a worker
+	 * dirtied pages there */
+	u8 placed : 1;
 };
 
 struct {
@@ -131,7 +149,8 @@ static __always_inline struct uring_request *uring_of_worker(struct task_struct 
 	return *req ? bpf_map_lookup_elem(&urings, req) : NULL;
 }
 
-/* A worker makes a page dirty: where it writes is known by then, also where the end of the request is not told. */
+/* A worker dirties a page: the offset is known by then, also where the completion is not
+ * reported. */
 static __always_inline void uring_placed(struct uring_request *u, u64 req)
 {
 	if (!u->to.moving || u->placed)
@@ -140,7 +159,7 @@ static __always_inline void uring_placed(struct uring_request *u, u64 req)
 	u->placed = 1;
 }
 
-/* The same, where it is told that a folio turns dirty. */
+/* As uring_placed(), where a folio is reported to be dirtied. */
 __noinline int uring_dirtied(u64 now)
 {
 	u64 req;
@@ -154,7 +173,8 @@ __noinline int uring_dirtied(u64 now)
 	return 0;
 }
 
-/* A worker's direct write goes through the page cache: the end of the request, told in its submitter, does not find the worker's memory. */
+/* A worker's direct write falls back to the page cache. The completion runs in the submitter, which
+ * does not see the worker's context. */
 __noinline int uring_falls(u64 direct_ns, u32 fell)
 {
 	u64 req;
@@ -167,16 +187,18 @@ __noinline int uring_falls(u64 direct_ns, u32 fell)
 	return 0;
 }
 
-/* A direct write goes through the page cache, from now on: what others had dirty there is written back. */
+/* A direct write falls back to the page cache from now on: what others had dirtied there is written
+ * back. */
 static __always_inline void direct_falls(struct task_ctx *c)
 {
 	c->direct_ns = bpf_ktime_get_ns();
 	uring_falls(c->direct_ns, 0);
 }
 
-/* What the request does that the current task is at: a write, where that is not known. One that reads, or receives, makes only pages of a mapped
- * file dirty; one that cuts a file or makes room in it zeroes the rest of a block. Of one that was not seen nobody knows, nor of several that
- * wait for each other: they begin when the last is submitted. */
+/* The kind of the request that the current task executes: a write, if it is not known. One that
+ * reads or receives dirties only pages of a mapped file; one that truncates or allocates zeroes the
+ * rest of a block. It is not known for requests that were not traced, and for linked requests,
+ * which begin when the last of them is submitted. */
 static __always_inline u8 uring_does(struct task_struct *t)
 {
 	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
@@ -197,7 +219,8 @@ struct chain_walk {
 	u64 req;
 };
 
-/* Does the thread that submitted a request execute it, as far as is known? It has its file from its begin on. */
+/* True when the submitter executes the request itself, as far as is known: a request has its file
+ * from its begin on. */
 static __always_inline bool is_begun(u64 req)
 {
 	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
@@ -215,8 +238,9 @@ static long chain_one(u32 n, struct chain_walk *w)
 	return 1;
 }
 
-/* The request that the current thread executes itself. One that waits for no other is executed as soon as it was submitted; the others when
- * the last of them was, or later, and the one that began last is it. */
+/* The request that the current thread executes inline. An unlinked request is executed when it is
+ * submitted; linked ones when the last of them is submitted, or later, and then it is the one that
+ * began last. */
 static __always_inline u64 uring_inline(struct task_ctx *c)
 {
 	struct chain_walk w = { c };
@@ -229,7 +253,8 @@ static __always_inline u64 uring_inline(struct task_ctx *c)
 	return w.req;
 }
 
-/* Does the current thread execute a request that waited for another, and writes the inode? It may be in no call by then. */
+/* True when the current thread executes a linked request that writes the inode. The thread may be
+ * in no call by then. */
 __noinline int chain_writes(u64 inode)
 {
 	struct task_ctx *c = ctx_find();
@@ -239,7 +264,8 @@ __noinline int chain_writes(u64 inode)
 	return u && u->to.host == inode && uring_kind(u->opcode) == KIND_URING_WRITE;
 }
 
-/* May the call that the current thread is in execute several requests before it tells the end of one? A polling thread may always. */
+/* True when the call of the current thread may execute several requests before the completion of
+ * the first is reported. A polling thread always may. */
 static __always_inline bool executes_several(const struct task_ctx *c, struct task_struct *t)
 {
 	const struct pt_regs *regs;
@@ -251,10 +277,11 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 	if (!regs_in_call(regs) || regs_nr(regs) >= IOT_MAX_SYSCALL)
 		return false;
 	shape = call_row(regs_nr(regs))->shape;
-	return shape == SHAPE_AIO_SUBMIT ? regs_arg1(regs) > 1 : shape == SHAPE_URING && (regs_arg1(regs) != 1 || c->uring_waits);
+	return shape == SHAPE_AIO_SUBMIT ? regs_arg1(regs) > 1 : shape == SHAPE_URING &&
+	       (regs_arg1(regs) != 1 || c->uring_waits);
 }
 
-/* Is the current thread in a call that writes one file from memory? */
+/* True in a call that writes one file from memory. */
 static __always_inline bool in_simple_write(struct task_struct *t)
 {
 	const struct pt_regs *regs;
@@ -262,7 +289,8 @@ static __always_inline bool in_simple_write(struct task_struct *t)
 	if (t->flags & PF_KTHREAD || is_worker(t))
 		return false;
 	regs = current_regs();
-	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL && writes_simply(call_row(regs_nr(regs)));
+	return regs_in_call(regs) && regs_nr(regs) < IOT_MAX_SYSCALL &&
+	       writes_simply(call_row(regs_nr(regs)));
 }
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* btrfs.h - the types of btrfs that are read, and the numbers of its format. Used by fs_btrfs.bpf.c.
+/* btrfs.h - the types of btrfs that are read, and the numbers of its format. Used by
+ * fs_btrfs.bpf.c.
  */
 #ifndef IOT_BTRFS_H
 #define IOT_BTRFS_H
 
 #include "kernel.h"
 
-enum btrfs_trans_state { TRANS_STATE_COMMIT_START = 2 }; /* by value: 1 until 6.6 */
+/* read by name: its value is 1 until 6.6 */
+enum btrfs_trans_state { TRANS_STATE_COMMIT_START = 2 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -48,7 +50,7 @@ struct extent_buffer {
 	u32 len;               /* unsigned long until 6.5, of which this is the lower half */
 	unsigned long bflags;
 	struct btrfs_fs_info *fs_info;
-	void *addr;            /* where its pages are neighbours, else NULL (6.8) */
+	void *addr;            /* address, if its pages are adjacent, else NULL (6.8) */
 	struct folio *folios[16];
 };
 
@@ -96,7 +98,7 @@ struct btrfs_bio___inode {
 	struct btrfs_inode *inode;
 };
 
-/* Before, where it is a struct inode. */
+/* Before 6.4 the inode is in these types, as a struct inode. */
 struct compressed_bio {
 	u64 start;
 };
@@ -127,7 +129,8 @@ struct bio_list {
 
 struct btrfs_raid_bio {
 	struct btrfs_io_context *bioc;
-	struct bio_list bio_list; /* what it is asked to write or to read, as struct btrfs_bio's */
+	/* the bios that it is to write or to read, each in a struct btrfs_bio */
+	struct bio_list bio_list;
 	u8 nr_data, real_stripes;
 };
 
@@ -135,7 +138,9 @@ struct writeback_control {
 	long long range_start, range_end; /* bytes, the last one included */
 };
 
-struct btrfs_folio_state { /* of a folio of several blocks (6.17; struct btrfs_subpage before, where they are smaller than a page) */
+/* of a folio with several blocks (6.17; struct btrfs_subpage before, for blocks smaller than a
+ * page) */
+struct btrfs_folio_state {
 	unsigned long bitmaps[1];
 };
 
@@ -145,13 +150,15 @@ struct task_struct___journal {
 
 #pragma clang attribute pop
 
-/* Not of the format on disk, and unchanged since 3.6: a bit of extent_buffer.bflags. */
+/* A bit of extent_buffer.bflags, which is not of the on-disk format, unchanged since 3.6. */
 #define BLOCK_DIRTY 1
 
-/* A number without a name in the kernel's types, from 6.17 to 7.2: of what is to be written. */
+/* An extent bit without a name in the kernel's types, from 6.17 to 7.2: data that are to be
+ * written. */
 #define EXTENT_DELALLOC 32
 
-/* Of the format on disk, which does not change: part of the header of a block, and the trees. */
+/* Constants of the on-disk format, which does not change: a part of a tree block's header, and the
+ * trees. */
 #define HEADER_START 48
 
 struct tree_header {
@@ -160,7 +167,7 @@ struct tree_header {
 	u64 generation, tree;
 };
 
-#define FILES_BEGIN 256        /* smaller numbers of inodes are the file system's own */
+#define FILES_BEGIN 256        /* smaller inode numbers are the file system's own */
 #define TREE_LOG (-6ULL)
 #define TREE_RELOCATION (-8ULL)
 #define TREE_RELOCATED_DATA (-9ULL)

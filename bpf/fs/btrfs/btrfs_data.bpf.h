@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* btrfs_data.bpf.h - file data of btrfs: whose each extent is, bytes that become other bytes before they are submitted, pages that are
- * dropped. Used by fs_btrfs.bpf.c.
+/* btrfs_data.bpf.h - file data of btrfs: owners of extents, data that are compressed or inlined
+ * before they are submitted, dropped pages. Used by fs_btrfs.bpf.c.
  */
 #ifndef IOT_BTRFS_DATA_BPF_H
 #define IOT_BTRFS_DATA_BPF_H
@@ -17,7 +17,7 @@ static __always_inline struct inode *vfs_inode(struct btrfs_inode *bi)
 	return (struct inode *)((u64)bi + bpf_core_field_offset(struct btrfs_inode, vfs_inode));
 }
 
-/* Tells block.bpf.c where things lie. */
+/* Publishes field offsets for block.bpf.c. */
 static __always_inline void layout_publish(void)
 {
 	struct btrfs_layout *l = btrfs_layout_of();
@@ -65,13 +65,13 @@ static __always_inline u32 fs_dev(struct btrfs_fs_info *fs)
 	return FOLLOW(fs, sb, s_dev);
 }
 
-/* The disk that stands for all of a file system. */
+/* The disk that stands for a file system on several devices. */
 static __always_inline u32 fs_disk(struct btrfs_fs_info *fs)
 {
 	return FOLLOW(fs, fs_devices, latest_dev, bdev, bd_disk, part0, bd_dev);
 }
 
-/* Whose each extent is that is being written. */
+/* The owner of each extent that is being written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
@@ -79,7 +79,8 @@ struct {
 	__type(value, u32);
 } btrfs_extents SEC(".maps");
 
-/* File data that becomes other bytes before it is submitted: it is in W here, what is submitted in F. */
+/* Counts file data that become other bytes before they are submitted: they are in W here, and the
+ * result in F when it is submitted. */
 static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64 owner, u8 how)
 {
 	struct iot_cell_key k = {};
@@ -100,7 +101,7 @@ static __always_inline int packed(struct inode *i, u64 off, u64 len, u8 sub, u64
 	return 0;
 }
 
-/* Is the current thread in a call or a request that writes to the inode directly? */
+/* True when the current thread is in a call or request that writes to the inode with O_DIRECT. */
 static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 {
 	struct uring_io io = {};
@@ -112,8 +113,9 @@ static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 	return c->call && c->write && c->target_direct && c->target_inode == inode;
 }
 
-/* A file of one page that is written back. Whether it goes into the tree whole is known when that has ended: then no extent was made for it.
- * What decides is another thing in each kernel: its size and that of what it is compressed to, whether it may be written in place. */
+/* A file of one page under writeback. When that has ended it is known if the file became inline:
+ * then no extent was made for it. The decision is another one on each kernel: by its size, by its
+ * compressed size, by whether it may be written in place. */
 struct unsent {
 	u64 ino, owner;
 	u32 how;
@@ -150,7 +152,8 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 		owner = owner_current(c, &how);
 	else
 		owner = page_owner(inode, off >> PAGE_SHIFT, &how);
-	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner ?: loop_owner(inode, off >> PAGE_SHIFT);
+	proc = owner & (OWNER_TXN | OWNER_DATA) ? PROC_NONE : owner ?:
+		loop_owner(inode, off >> PAGE_SHIFT);
 	bpf_map_update_elem(&btrfs_extents, &key, &proc, BPF_ANY);
 	unsent = off ? NULL : bpf_map_lookup_elem(&btrfs_unsent, &inode);
 	if (unsent)
@@ -162,13 +165,13 @@ int PROBE(btrfs__extent, struct btrfs_inode *bi, struct btrfs_ordered_extent *o)
 	return 0;
 }
 
-/* Of the pages of a small file that goes into the tree whole nothing is submitted. Until 6.3 a thread that was to compress it, and does not,
- * writes it back once more, and has made its extent by then. */
+/* Nothing is submitted for the page of a small file that becomes inline. Until 6.3 a thread that
+ * was to compress it, and does not, writes it back once more, and has made its extent by then. */
 static __noinline int unsent_note(struct inode *i, u64 index)
 {
 	u64 size, inode;
 	struct unsent u = {}, *old;
-	u8 how = HOW_NONE;     /* until 6.2 what is handed to a function of its own must have been written */
+	u8 how = HOW_NONE;     /* until 6.2 a variable that a function fills must be initialised */
 
 	if (!i || index || !is_regular(i))
 		return 0;
@@ -186,7 +189,7 @@ static __noinline int unsent_note(struct inode *i, u64 index)
 	return 0;
 }
 
-/* Nothing of a file is on its way to a device any more. */
+/* sb_clear_inode_writeback: no page of a file is under writeback any more. */
 SEC("tp_btf/sb_clear_inode_writeback")
 int PROBE(btrfs__inline, struct inode *i)
 {
@@ -201,7 +204,7 @@ int PROBE(btrfs__inline, struct inode *i)
 	return 0;
 }
 
-/* A thread of the kernel enters an extent that was written into the trees: on behalf of whose it is. */
+/* A kernel thread inserts a written extent into the trees: on behalf of its owner. */
 SEC("tp_btf/btrfs_work_sched")
 int PROBE(btrfs__work_begin, struct btrfs_work *w)
 {
@@ -231,7 +234,7 @@ int PROBE(btrfs__work_end, struct btrfs_fs_info *fs)
 	return 0;
 }
 
-/* ---- bytes that are dropped before they are written ---- */
+/* ---- dirty bytes that are dropped ---- */
 
 SEC("tp_btf/btrfs_inode_evict")
 int PROBE(btrfs__evict, struct inode *i)
@@ -248,34 +251,42 @@ int PROBE(btrfs__evict, struct inode *i)
 	return 0;
 }
 
-/* Is it a file, and not one of the file system's own? */
+/* True for a file that is not one of the file system's own. */
 static __always_inline bool is_file(struct inode *i)
 {
 	u64 root;
 
 	if ((inode_mode(i) & S_IFMT) != S_IFREG || inode_number(i) < FILES_BEGIN ||
-	    NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) != BTRFS_MAGIC)
+	    NUMBER_AT(POINTER_AT(i, struct inode, i_sb), struct super_block, s_magic) !=
+	    BTRFS_MAGIC)
 		return false;
-	/* not by bpf_rdonly_cast(), which knows no types of a module */
-	root = pointer_at((u64)i - bpf_core_field_offset(struct btrfs_inode, vfs_inode) + bpf_core_field_offset(struct btrfs_inode, root));
-	return pointer_at(root + bpf_core_field_offset(struct btrfs_root, root_key.objectid)) != TREE_RELOCATED_DATA;
+	/* not by bpf_rdonly_cast(), which knows no types of modules */
+	root = pointer_at((u64)i - bpf_core_field_offset(struct btrfs_inode, vfs_inode) +
+			  bpf_core_field_offset(struct btrfs_inode, root));
+	return pointer_at(root + bpf_core_field_offset(struct btrfs_root, root_key.objectid)) !=
+	       TREE_RELOCATED_DATA;
 }
 
-/* Nothing tells of a file that is shortened or of a hole, but pages leave the cache, dirty or not. Those that are reclaimed are clean, and
- * nobody's by then. */
+/* There is no tracepoint for truncation and holes, but pages leave the cache, dirty or not.
+ * Reclaimed pages are clean, and have no owner by then. */
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int PROBE(btrfs__page_gone, struct folio *f)
 {
 	struct inode *i;
 
-	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD || !NUMBER_AT(f, struct folio, _refcount.counter))
+	if (!f || !gate_open() || current_task()->flags & PF_KTHREAD ||
+	    !NUMBER_AT(f, struct folio, _refcount.counter))
 		return 0;
 	i = folio_inode(f);
 	if (!i || !is_file(i) || !NUMBER_AT(i, struct inode, i_nlink))
 		return 0;
-	if (!is_dirty(i) && (folio_pages(f) == 1 || !writer_find(i))) /* of several blocks, the mark goes before the folio (7.2) */
+	/* of a folio with several blocks, the dirty mark is cleared before the folio is removed
+	 * (7.2) */
+	if (!is_dirty(i) && (folio_pages(f) == 1 || !writer_find(i)))
 		return 0;
-	return invalidate_record(i, KIND_FS_PUNCH, (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT, folio_pages(f) << PAGE_SHIFT);
+	return invalidate_record(i, KIND_FS_PUNCH,
+				 (u64)NUMBER_AT(f, struct folio, index) << PAGE_SHIFT,
+				 folio_pages(f) << PAGE_SHIFT);
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* btrfs_sync_write.bpf.h - file data of btrfs that a call writes: what it has written back before it returns, and pages that turn dirty beside it.
- * Used by fs_btrfs.bpf.c.
+/* btrfs_sync_write.bpf.h - file data of btrfs that a call writes: what is written back before it
+ * returns, and pages that it dirties outside its range. Used by fs_btrfs.bpf.c.
  */
-#ifndef IOT_BTRFS_THROUGH_BPF_H
-#define IOT_BTRFS_THROUGH_BPF_H
+#ifndef IOT_BTRFS_SYNC_WRITE_BPF_H
+#define IOT_BTRFS_SYNC_WRITE_BPF_H
 
 #include "btrfs_data.bpf.h"
 #include "task_op.bpf.h"
@@ -19,13 +19,16 @@ static __always_inline bool uring_sync_write(const struct uring_io *io, struct s
 	if (!io->write)
 		return false;
 	t->inode = io->host;
-	t->off = splices ? io->offset : io->offset - io->len; /* it moved on by what was copied */
+	/* the position has moved by the copied bytes */
+	t->off = splices ? io->offset : io->offset - io->len;
 	t->len = io->len;
-	sync_write_flags(t, (struct file *)io->file, splices ? 0 : NUMBER_AT(uring_cmd(io->req), struct io_rw, flags));
+	sync_write_flags(t, (struct file *)io->file,
+			 splices ? 0 : NUMBER_AT(uring_cmd(io->req), struct io_rw, flags));
 	return true;
 }
 
-/* The request that io_submit is at: told where it is synced; one for direct I/O by the byte that is written back, ~0: any. */
+/* The request that io_submit() executes: known when it is synced; a direct one by the byte that is
+ * written back, ~0: any. */
 static __noinline int aio_sync_write(struct task_ctx *c, struct sync_write *t, u64 from, u64 number)
 {
 	struct aio_search s = { .from = from, .number = number };
@@ -35,7 +38,8 @@ static __noinline int aio_sync_write(struct task_ctx *c, struct sync_write *t, u
 	if (c->aio_now && from != ~0ULL) {
 		s.what = AIO_AT;
 		s.first = c->aio_now - 1;
-		if (aio_search(&s) && (s.t.direct ? c->aio_from == from + 1 : !c->copying)) { /* else it is over */
+		/* else it is over */
+		if (aio_search(&s) && (s.t.direct ? c->aio_from == from + 1 : !c->copying)) {
 			*t = s.t;
 			return true;
 		}
@@ -54,8 +58,10 @@ static __noinline int aio_sync_write(struct task_ctx *c, struct sync_write *t, u
 	return true;
 }
 
-/* from: first byte that is written back, ~0 none is; number: of the inode. */
-static __always_inline bool sync_write_look(struct task_ctx *c, struct sync_write *t, u64 from, u64 number)
+/* Finds the write in progress. from: first byte that is written back, ~0: none; number: number of
+ * the inode. */
+static __always_inline bool sync_write_look(struct task_ctx *c, struct sync_write *t, u64 from,
+					    u64 number)
 {
 	const struct pt_regs *regs = current_regs();
 	struct uring_io io = {};
@@ -65,7 +71,8 @@ static __always_inline bool sync_write_look(struct task_ctx *c, struct sync_writ
 		return uring_sync_write(&io, t);
 	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
 		return aio_sync_write(c, t, from, number);
-	f = c->call && c->write ? file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
+	f = c->call && c->write ?
+		file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
 	if (!f)
 		return false;
 	t->inode = c->target_inode;
@@ -75,19 +82,22 @@ static __always_inline bool sync_write_look(struct task_ctx *c, struct sync_writ
 	return true;
 }
 
-/* What copies, in task_ctx.copying beside the number of the inode. */
-#define COPY_THROUGH (1ULL << 60) /* it is written back before the call returns: over when that begins */
+/* The kind of a copy, in task_ctx.copying next to the number of the inode. */
+/* written back before the call returns: the copy is over when that begins */
+#define COPY_THROUGH (1ULL << 60)
 #define COPY_KEPT (1ULL << 61)
 #define COPY_DIRECT (1ULL << 62)
-#define COPY_AIO (1ULL << 63)     /* a request of an io_submit, which of them is not known */
+#define COPY_AIO (1ULL << 63)     /* a request of an io_submit(), not known which one */
 #define COPY_NUMBER (COPY_THROUGH - 1)
 
-/* The next part of a call or request is about to be copied to an inode. How much that will be is not told, but its blocks are marked in the
- * inode's tree, part by part: copied_from .. copied_to in the end. What the copy itself had written back, because a write of it had begun
- * before, is flushed_from .. flushed_to: from the first page to the end of the last. */
+/* The next part of a call or request is about to be copied to an inode. Its length is not reported,
+ * but its blocks are marked in the inode's extent tree, part by part: [copied_from, copied_to) in
+ * the end. Dirty pages that the copy itself wrote back, because their writeback had begun, are in
+ * [flushed_from, flushed_to): from the first page to the end of the last. */
 static __always_inline void copy_note(struct task_ctx *c, const struct sync_write *t, u64 number)
 {
-	u64 copying = (number & COPY_NUMBER) | (t->direct ? COPY_DIRECT : t->syncs ? COPY_THROUGH : COPY_KEPT);
+	u64 copying = (number & COPY_NUMBER) |
+		(t->direct ? COPY_DIRECT : t->syncs ? COPY_THROUGH : COPY_KEPT);
 
 	if (!t->inode) /* a truncation, a store to memory */
 		copying = in_io_submit() ? (number & COPY_NUMBER) | COPY_AIO : 0;
@@ -103,7 +113,8 @@ static __always_inline bool is_copied_to(struct task_ctx *c, struct inode *i)
 	return c->copying && (inode_number(i) & COPY_NUMBER) == (c->copying & COPY_NUMBER);
 }
 
-/* Is it the first part of a direct write: of a call, or of a request? What failed may have left its own. */
+/* True for the first part of a direct write: of a call, or of a request. A failed one may have left
+ * state behind. */
 static __always_inline bool first_part(struct task_ctx *c, u64 number)
 {
 	struct task_struct *task = current_task();
@@ -123,8 +134,9 @@ static __always_inline bool first_part(struct task_ctx *c, u64 number)
 	return !c->copied_inode || c->direct_ns < begin;
 }
 
-/* Room is reserved for what is copied into the cache, and for what is written directly: then it was written back before, what others had
- * dirty there. What a call for a direct write has written back after that is its own, which went through the cache. */
+/* Space is reserved for a copy into the cache, and for a direct write: dirty pages of others were
+ * written back before. What a direct call has written back after that is its own, which fell back
+ * to the page cache. */
 static __noinline int reserve_note(u64 number)
 {
 	struct task_ctx *c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
@@ -133,7 +145,8 @@ static __noinline int reserve_note(u64 number)
 
 	if (!c)
 		return 0;
-	if (!sync_write_look(c, &t, ~0ULL, number) || inode_number((struct inode *)t.inode) != number)
+	if (!sync_write_look(c, &t, ~0ULL, number) ||
+	    inode_number((struct inode *)t.inode) != number)
 		t.inode = 0;
 	first = t.direct && first_part(c, number);
 	if (first)
@@ -147,7 +160,7 @@ static __noinline int reserve_note(u64 number)
 	return 0;
 }
 
-/* Is the current thread in a call or a request that may write the inode? */
+/* True when the current thread is in a call or request that may write the inode. */
 static __noinline bool may_write(struct task_ctx *c, u64 inode)
 {
 	const volatile struct iot_syscall *row;
@@ -165,7 +178,7 @@ static __noinline bool may_write(struct task_ctx *c, u64 inode)
 	return row->write || (row->shape == SHAPE_URING && uring_writes(t));
 }
 
-/* Bytes of a file, a struct inode, turn dirty. Global: the verifier looks at it once. */
+/* Bytes of a file, a struct inode, are dirtied. Global: verified once. */
 __noinline int file_dirtied(u64 inode, u64 off, u64 bytes)
 {
 	struct inode *i = (struct inode *)inode;
@@ -184,7 +197,8 @@ __noinline int file_dirtied(u64 inode, u64 off, u64 bytes)
 		if (!is_copied_to(c, i) || off < c->flushed_from || off >= c->flushed_to)
 			return 0;
 	}
-	d = (struct dirtied *)c->dirtied_range; /* which may tell of other pages before */
+	/* fresh_note_for() may have used it for other pages */
+	d = (struct dirtied *)c->dirtied_range;
 	d->off = off;
 	d->bytes = bytes;
 	d->proc = owner_top(owner_current(c, &how));
@@ -194,7 +208,7 @@ __noinline int file_dirtied(u64 inode, u64 off, u64 bytes)
 	return dirty_range(i, d);
 }
 
-/* What of these bytes is clean in a folio that is dirty turns so. Global: the verifier looks at it once. */
+/* Clean blocks in a range of a dirty folio are dirtied. Global: verified once. */
 __noinline int dirtied_in_part(u64 inode, u64 from, u64 len, u32 stores)
 {
 	struct task_ctx *c = ctx_find();
@@ -207,7 +221,8 @@ __noinline int dirtied_in_part(u64 inode, u64 from, u64 len, u32 stores)
 	return t.state ? dirty_blocks((struct inode *)inode, &t, from, len) : 0;
 }
 
-/* A call or a request writes to a folio that is dirty already: when it does so is told nowhere else. Global: the verifier looks at it once. */
+/* A call or request writes to a folio that is dirty already, which is reported nowhere else.
+ * Global: verified once. */
 __noinline int written_in_dirty(u64 inode, u64 from, u64 len)
 {
 	struct task_struct *t = current_task();
@@ -228,8 +243,9 @@ __noinline int written_in_dirty(u64 inode, u64 from, u64 len)
 	return 0;
 }
 
-/* Blocks are to be written from now on: of which the rest is zeroed, or by a store. In a folio of several blocks that is dirty already
- * nothing else tells. What a call writes it tells itself, but for the block where the file ended. */
+/* Blocks are marked for writing (EXTENT_DELALLOC), for zeroing or by a store. In a dirty folio with
+ * several blocks nothing else reports that. What a call writes it reports itself, except the block
+ * of the old end of the file. */
 static __always_inline int marked(u64 inode, u64 from, u64 len)
 {
 	struct task_ctx *c = ctx_make();
@@ -240,13 +256,14 @@ static __always_inline int marked(u64 inode, u64 from, u64 len)
 	if (stores || !may_write(c, inode))
 		return dirtied_in_part(inode, from, len, stores);
 	written_in_dirty(inode, from, len);
-	if (len >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) == 1 && btrfs_is_clean(inode, from))
+	if (len >> (NUMBER_AT(inode, struct inode, i_blkbits) & 31) == 1 &&
+	    btrfs_is_clean(inode, from))
 		return file_dirtied(inode, from, len);
 	return 0;
 }
 
-/* A page that is dirty, but not by anybody who is wanted, is stored over: it is the faulter's from now on, as with a write. Its range is locked
- * for that. Global: the verifier looks at it once. */
+/* A store to a dirty page that no selected process dirtied: the faulting process owns it from now
+ * on, as with a write. Its range is locked for that. Global: verified once. */
 __noinline int stored_over(u64 inode, u64 from, u64 len)
 {
 	struct task_ctx *c = ctx_find();
@@ -256,13 +273,16 @@ __noinline int stored_over(u64 inode, u64 from, u64 len)
 		return 0;
 	off = c->over_index << PAGE_SHIFT;
 	folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), c->over_index);
-	if (off < from || off - from >= len || !folio || !folio_is_dirty(folio) || btrfs_is_dirty_in_part(inode, off))
-		return 0; /* that of a folio of several blocks is told of as they are marked, and one that is clean as it turns dirty */
+	if (off < from || off - from >= len || !folio || !folio_is_dirty(folio) ||
+	    btrfs_is_dirty_in_part(inode, off))
+		/* blocks of a folio with several blocks are reported as they are marked, and a
+		 * clean page as it is dirtied */
+		return 0;
 	c->over_inode = 0;
 	return dirtied((struct inode *)inode, off, PAGE_SIZE);
 }
 
-/* The request that a worker is at has its pages locked, and has copied a part. */
+/* The request of a worker has locked its pages, and has copied a part. */
 static __always_inline void uring_copies(void)
 {
 	u64 req;
@@ -272,8 +292,9 @@ static __always_inline void uring_copies(void)
 		u->locked_ns = bpf_ktime_get_ns();
 }
 
-/* Blocks of a file are locked, or are to be written from now on. A copy locks what lies in the file, waits for what is under way there, which
- * may have others' pages written back, and locks it again; then it copies. The number of either mark is another in each kernel. */
+/* btrfs_set_extent_bit: blocks of a file are locked, or marked for writing. A copy locks blocks
+ * inside the file, waits for ordered extents there, which may write back pages of others, and locks
+ * them again; then it copies. The numbers of the extent bits differ between kernels. */
 SEC("tp_btf/btrfs_set_extent_bit")
 int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 {
@@ -282,14 +303,17 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 
 	if (!tree || !c)
 		return 0;
-	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) +
+		bpf_core_field_offset(struct btrfs_inode, vfs_inode);
 	if (c->over_inode && gate_open())
 		stored_over(inode_itself((struct inode *)inode), from, len);
-	if (bpf_core_type_exists(struct btrfs_folio_state) && mark & EXTENT_DELALLOC && gate_open() && !(current_task()->flags & PF_KTHREAD))
+	if (bpf_core_type_exists(struct btrfs_folio_state) && mark & EXTENT_DELALLOC &&
+	    gate_open() && !(current_task()->flags & PF_KTHREAD))
 		marked(inode_itself((struct inode *)inode), from, len);
 	if (!c->copying || !is_copied_to(c, (struct inode *)inode))
 		return 0;
-	if (!c->copying_lock || (from < c->copied_from && !c->flushed_to)) { /* before 6.14 the last page may be locked before, to be read */
+	/* before 6.14 the last page may be locked earlier, to be read */
+	if (!c->copying_lock || (from < c->copied_from && !c->flushed_to)) {
 		c->copied_from = from;
 		c->copied_to = 0;
 		c->copying_lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
@@ -301,8 +325,10 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 	return 0;
 }
 
-/* Bytes [c->dirtied_range[0], + [1]) of a page. */
-static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, struct folio *f, struct writeback_control *wbc)
+/* The range of a page that a synchronous or direct write in progress wrote: bytes
+ * [c->dirtied_range[0], + [1]). */
+static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, struct folio *f,
+				       struct writeback_control *wbc)
 {
 	u64 from, to, pos, end;
 	struct sync_write t = {};
@@ -316,13 +342,16 @@ static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, stru
 	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
 		return 0;
 	if (t.direct && from < c->copied_from)
-		return 0; /* an extent that begins before it, of what was dirty before: it waits for that before it copies */
-	if (to - from > t.len) { /* of all of the file: its own is what it has copied */
+		/* an extent that begins before the copy, of earlier dirty pages: it waits for that
+		 * before it copies */
+		return 0;
+	if (to - from > t.len) { /* the whole file: its own part is what it has copied */
 		from = c->copied_from;
 		to = c->copied_to;
 	}
-	/* A write behind the end of the file has the page written back in which it ended, which is no part of it. A request's position has
-	 * moved on by what it copied: t.off is smaller, or below 0. */
+	/* A write beyond the end of the file has the page of the old end written back, which is not
+	 * a part of the write. The position of a request has moved by the copied bytes: t.off is
+	 * smaller, or below 0. */
 	if (!t.appends && (s64)t.off > (s64)from)
 		from = t.off;
 	pos = (u64)FOLLOW(f, index) << PAGE_SHIFT;
@@ -356,24 +385,28 @@ static __always_inline void flush_note(struct task_ctx *c, struct inode *i, stru
 		c->flushed_to = end;
 }
 
-/* A store waits for a write of its page that had begun, as part of an extent, and that is submitted now: it is of what was there before. */
+/* A store waits for writeback of its page, which had begun as part of an extent, and is submitted
+ * now: the submitted data are those before the store. */
 static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct folio *f)
 {
-	if (!c || !i || !f || c->was_inode != inode_itself(i) || c->was_call != fault_call(current_task()))
+	if (!c || !i || !f || c->was_inode != inode_itself(i) ||
+	    c->was_call != fault_call(current_task()))
 		return 0;
 	if (c->was_index - NUMBER_AT(f, struct folio, index) >= folio_pages(f))
 		return 0;
 	range_look(c);
 	if (c->call && c->range_inode == c->was_inode)
-		return 0; /* a direct read of the same file has that done, when the fault is over */
+		return 0; /* a direct read of the same file causes that, after the fault */
 	page_owner_set(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
 	c->was_inode = 0;
 	return 0;
 }
 
-/* A page is about to be written back. A call that writes through (O_SYNC, RWF_DSYNC) has that done with what it has copied before it
- * returns: that is its own, also where others had made it dirty before. It asks for its range, or for all of the file. */
-static __always_inline int page_writeback(struct folio *f, struct inode *i, struct writeback_control *wbc)
+/* A page is about to be written back. A call with O_SYNC or RWF_DSYNC writes back what it has
+ * copied before it returns: it owns that, also where others had dirtied it before. It asks for its
+ * range, or for the whole file. */
+static __always_inline int page_writeback(struct folio *f, struct inode *i,
+					  struct writeback_control *wbc)
 {
 	struct task_ctx *c;
 
@@ -383,13 +416,15 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i, stru
 	if (c && c->was_inode)
 		store_waits(c, i, f);
 	if (c && sync_write_range(c, i, f, wbc))
-		page_owner_overwrite(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1], proc_current(c));
+		page_owner_overwrite(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1],
+				     proc_current(c));
 	else if (c)
 		flush_note(c, i, f);
 	return 0;
 }
 
-/* What of a folio is dirty behind the end of the file is not written, but thrown away now: it was cut, and the folio is still used. */
+/* Dirty blocks of a folio beyond the end of the file are dropped now, not written: the file was
+ * truncated, and the folio is still used. */
 static __noinline int truncated(struct folio *f, struct inode *i)
 {
 	u64 begin, block, end, maps, at;
@@ -422,10 +457,12 @@ SEC("tp_btf/__extent_writepage")
 int PROBE(btrfs__writeback_page, struct page *p, struct inode *i, struct writeback_control *wbc)
 {
 	page_writeback((struct folio *)p, i, wbc);
-	return !p || !i || !wbc || !gate_open() ? 0 : unsent_note(i, FOLLOW((struct folio *)p, index));
+	return !p || !i || !wbc ||
+	       !gate_open() ? 0 : unsent_note(i, FOLLOW((struct folio *)p, index));
 }
 
-/* Begins where a call or a request that writes through has copied what it wrote, before any of that is written back. */
+/* Called when a synchronous call or request has copied what it wrote, before any of that is written
+ * back. */
 static __noinline int synced(struct file *f)
 {
 	struct aio_search s = { .what = AIO_SYNCS, .from = ~0ULL };
@@ -434,7 +471,8 @@ static __noinline int synced(struct file *f)
 
 	if (c)
 		c->copying = 0;
-	if (c && f && uring_current(c, &io, inode_number(data_inode(f))) && io.write && !io.direct && io.host == (u64)data_inode(f))
+	if (c && f && uring_current(c, &io, inode_number(data_inode(f))) && io.write &&
+	    !io.direct && io.host == (u64)data_inode(f))
 		uring_copied(io.req);
 	if (!f || !in_io_submit() || NUMBER_AT(f, struct file, f_flags) & O_DIRECT)
 		return 0;
@@ -462,8 +500,8 @@ int PROBE(btrfs__sync_enter, struct file *f)
 	return f && gate_open() ? synced(f) : 0;
 }
 
-/* Pages that turn dirty in a call: beside what it writes it is the block where the file ended; where it does not write, that of which
- * the rest is zeroed. */
+/* Pages that are dirtied in a call: outside the range of a write it is the block of the old end of
+ * the file; in a call that does not write, the block whose rest is zeroed. */
 SEC("tp_btf/writeback_dirty_folio")
 int PROBE(btrfs__dirty, struct folio *f, struct address_space *m)
 {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fs_btrfs.bpf.c - btrfs and its trees: who changed which block of which tree, whose handles share a transaction, data that is written
- * later by threads of the kernel. Its types may live in a module, so it is an object of its own, loaded when a btrfs is mounted; arguments
- * of a module's tracepoints may be NULL to the verifier, so each is checked.
+/* fs_btrfs.bpf.c - btrfs and its trees: owners of changed tree blocks, shares of transactions, data
+ * that kernel threads write later. The types of btrfs may be in a module, so this is an object of
+ * its own, loaded when a btrfs is mounted. The verifier assumes that arguments of a module's
+ * tracepoints may be NULL, so each is checked.
  *
- * A block that is changed is copied to another place first, once in a transaction; it is written when the transaction is committed, or, if
- * it is of a log tree, by fsync. Whoever changes a block holds its lock, and the lock's end is told. What a commit changes by itself
- * (references to what was copied, free space, roots) is on behalf of all who have a share of the transaction.
+ * A tree block that is changed is copied first (copy on write), once in a transaction. It is
+ * written when the transaction is committed or, in a log tree, by fsync(). A task that changes a
+ * block holds its lock, and the unlock has a tracepoint. What a commit changes by itself
+ * (references to copied blocks, free space, roots) is on behalf of all processes with a share of
+ * the transaction.
  */
 #include "btrfs_sync_write.bpf.h"
 #include "journal_credit.bpf.h"
@@ -14,7 +17,7 @@
 
 /* ---- transactions ---- */
 
-/* Did a transaction begin before the run, or nobody knows when? */
+/* True when a transaction began before the run, or when that is not known. */
 static __always_inline bool began_before(struct btrfs_fs_info *fs, u64 transid)
 {
 	struct btrfs_transaction *t = FOLLOW(fs, running_transaction);
@@ -41,7 +44,7 @@ static __always_inline struct btrfs_seen *mount_see(struct btrfs_fs_info *fs, u6
 	return m;
 }
 
-/* Process `proc` has `weight` more of a transaction. */
+/* Adds `weight` to the share of process `proc` in a transaction. */
 static __always_inline void share_add(struct btrfs_seen *m, u64 txn, u32 proc, u32 weight, bool log)
 {
 	txn_add(txn, proc, weight);
@@ -49,7 +52,8 @@ static __always_inline void share_add(struct btrfs_seen *m, u64 txn, u32 proc, u
 		m->last = txn;
 }
 
-/* Is the transaction that the current thread is in being committed? From there on what it changes are the changes of all. */
+/* True when the transaction of the current thread is being committed: from there on all shares are
+ * charged for its changes. */
 static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 {
 	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
@@ -57,10 +61,12 @@ static __always_inline bool is_committing(struct btrfs_fs_info *fs)
 
 	if (!h || FOLLOW(h, fs_info) != fs)
 		return false;
-	return FOLLOW(h, transaction, state) >= bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
+	return FOLLOW(h, transaction, state) >=
+	       bpf_core_enum_value(enum btrfs_trans_state, TRANS_STATE_COMMIT_START);
 }
 
-/* Did the handle that the current thread has join a transaction without a reservation of its own? Of such nothing else is told. */
+/* True when the handle of the current thread joined a transaction without a reservation of its own,
+ * for which there is no other tracepoint. */
 static __always_inline bool has_joined(void)
 {
 	struct task_struct___journal *t = (struct task_struct___journal *)bpf_get_current_task();
@@ -69,12 +75,15 @@ static __always_inline bool has_joined(void)
 	return h && !FOLLOW(h, bytes_reserved);
 }
 
-/* ---- blocks of trees ---- */
+/* ---- tree blocks ---- */
 
 static __always_inline u8 tree_sub(u64 tree)
 {
-	static const volatile u8 subs[] = { SUB_J_UNCLASSIFIED, SUB_TREE_ROOT, SUB_TREE_EXTENT, SUB_TREE_CHUNK, SUB_TREE_DEVICE, SUB_TREE_FS,
-					    SUB_J_UNCLASSIFIED, SUB_TREE_CHECKSUM, SUB_TREE_QUOTA, SUB_TREE_UUID, SUB_TREE_FREE_SPACE,
+	static const volatile u8 subs[] =
+		{ SUB_J_UNCLASSIFIED, SUB_TREE_ROOT, SUB_TREE_EXTENT, SUB_TREE_CHUNK,
+		  SUB_TREE_DEVICE, SUB_TREE_FS,
+					    SUB_J_UNCLASSIFIED, SUB_TREE_CHECKSUM, SUB_TREE_QUOTA,
+					    SUB_TREE_UUID, SUB_TREE_FREE_SPACE,
 					    SUB_TREE_GROUP, SUB_TREE_STRIPE };
 
 	if (tree < sizeof(subs))
@@ -86,20 +95,22 @@ static __always_inline u8 tree_sub(u64 tree)
 	return tree >= TREE_SUBVOLUMES ? SUB_TREE_FS : SUB_J_UNCLASSIFIED;
 }
 
-/* Trees that a process changes for what it does itself; the others follow from what all do. */
+/* True for trees that a process changes for its own operations; changes of the others follow from
+ * those of all. */
 static __always_inline bool is_own_tree(u8 sub)
 {
 	return sub == SUB_TREE_FS || sub == SUB_TREE_CHECKSUM || sub == SUB_TREE_LOG;
 }
 
-/* Checksums are added by workers, for who wrote the data. Anybody else takes away those of extents that are free again, whoever freed
- * them: he runs what the transaction has put off so far, before its commit or because it became much. */
+/* True for deferred changes of the checksum tree. Workers add checksums, for the writer of the
+ * data. Any other task removes checksums of freed extents, whatever process freed them: it runs
+ * delayed references of the transaction, before its commit or because there are many. */
 static __always_inline bool is_put_off(u8 sub)
 {
 	return sub == SUB_TREE_CHECKSUM && !(current_task()->flags & PF_KTHREAD);
 }
 
-/* Reads the header, which is in its first page, and says so itself. */
+/* Reads the header of a tree block from its first page, and checks it by the address in it. */
 static __always_inline bool header_read(struct extent_buffer *eb, struct tree_header *h)
 {
 	u64 page, address = 0, times = PAGE_SIZE / (bpf_core_type_size(struct page) ?: 1);
@@ -117,20 +128,21 @@ static __always_inline bool header_read(struct extent_buffer *eb, struct tree_he
 		l->page_memory = address - page * times;
 	else
 		address = page * times + l->page_memory;
-	return !bpf_probe_read_kernel(h, sizeof(*h), (void *)(address + HEADER_START)) && h->start == FOLLOW(eb, start);
+	return !bpf_probe_read_kernel(h, sizeof(*h), (void *)(address + HEADER_START)) &&
+	       h->start == FOLLOW(eb, start);
 }
 
-/* A block as its change is told. */
+/* A changed tree block. */
 struct change {
 	struct btrfs_block now;
 	struct tree_header head;
 	struct btrfs_fs_info *fs;
 	struct btrfs_seen *seen;
 	u64 key;
-	u32 dev, fresh;        /* fresh: 1 where it was copied by this change */
+	u32 dev, fresh;        /* fresh: 1 when this change copied it */
 };
 
-/* The file that the call in progress has a descriptor of: nothing else tells which inode a handle is about. */
+/* The file of the descriptor of the call in progress: nothing else tells the inode of a handle. */
 static __always_inline struct inode *journal_file(void)
 {
 	struct task_struct *t = current_task();
@@ -150,7 +162,7 @@ static __always_inline struct inode *journal_file(void)
 	return f ? data_inode(f) : NULL;
 }
 
-/* What the call in progress put into a tree. */
+/* Adds the journal credit of the call in progress for a tree. */
 static __always_inline void change_credit(const struct change *g)
 {
 	struct iot_put_key k = { .owner = g->now.proc, .blocks = 1, .sub = g->now.sub };
@@ -167,12 +179,12 @@ static __always_inline int change_note(struct change *g)
 
 	if (!old || old->start != g->now.start || old->txn != g->now.txn) {
 		g->now.unknown = !g->fresh && g->seen->first == g->head.generation;
-		if (old) /* nobody else: it is locked */
+		if (old) /* no other processor does: it is locked */
 			*old = g->now;
 		else
 			bpf_map_update_elem(&btrfs_blocks, &g->key, &g->now, BPF_ANY);
 	} else {
-		old->sub = g->now.sub; /* of a new block this is not known at once */
+		old->sub = g->now.sub; /* of a new block the tree is not known at first */
 		if (g->fresh)
 			old->unknown = 0;
 		if (old->many || old->proc == g->now.proc)
@@ -196,7 +208,8 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 	if (!eb)
 		return 0;
 	g.fs = fs = FOLLOW(eb, fs_info);
-	if (!header_read(eb, &g.head)) { /* which tree is not known, but it cannot be changed in another transaction than the newest */
+	/* the tree is not known, but it cannot be changed in another transaction than the newest */
+	if (!header_read(eb, &g.head)) {
 		g.head.tree = 0;
 		g.head.generation = FOLLOW(fs, generation);
 	}
@@ -215,13 +228,14 @@ static __noinline int block_changed(struct extent_buffer *eb, u32 fresh)
 	return change_note(&g);
 }
 
-/* Before the run only the tracer is known: its outputs may be committed in it. */
+/* Before the run only the tracer is traced: its outputs may be committed during the run. */
 static __always_inline bool is_recorded(void)
 {
 	return gate_open() || current_task()->tgid == cfg.self_pid;
 }
 
-/* Whoever had the lock of a block that is dirty has changed it, or was about to. */
+/* btrfs_tree_unlock: the task that had the lock of a dirty block has changed it, or was about
+ * to. */
 SEC("tp_btf/btrfs_tree_unlock")
 int PROBE(btrfs__unlock, struct extent_buffer *eb)
 {
@@ -232,7 +246,8 @@ int PROBE(btrfs__unlock, struct extent_buffer *eb)
 }
 
 SEC("tp_btf/btrfs_cow_block")
-int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, struct extent_buffer *to)
+int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from,
+	  struct extent_buffer *to)
 {
 	if (!to || !is_recorded())
 		return 0;
@@ -240,15 +255,16 @@ int PROBE(btrfs__copy, struct btrfs_root *root, struct extent_buffer *from, stru
 	return block_changed(to, 1);
 }
 
-/* What room is reserved for, by the begin of its name. */
+/* The purpose of a reservation, by the begin of its name. */
 #define RESERVES_TRANSACTION 0x746361736e617274ULL /* "transact" */
 #define RESERVES_DELAYED 0x5f646579616c6564ULL /* "delayed_", and then "in" or "it": */
 #define RESERVES_COPY 0x636f6c6c616c6564ULL /* "delalloc": `value` is an inode's number */
 #define RESERVES_INODE 0x6e69
 #define RESERVES_ITEM 0x7469
 
-/* A handle reserves room, for blocks or for what is put off until the commit (attributes, names in folders): it has a share. handle: its
- * number is `value`. Out of line: who reserves room for a copy needs the stack. */
+/* A handle reserves space, for blocks or for delayed items (attributes, directory entries): it has
+ * a share. handle: `value` is the number of its transaction. Out of line: a reservation for a copy
+ * needs the stack. */
 static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool handle, bool inode)
 {
 	struct iot_put_key k = { .blocks = 1 };
@@ -271,12 +287,14 @@ static __noinline int handle_reserves(struct btrfs_fs_info *fs, u64 value, bool 
 	k.owner = owner;
 	k.dev = fs_disk(fs);
 	k.call = journal_call();
-	journal_credit_add(c, &k, fs_dev(fs), journal_file(), handle || (inode && has_joined()), 0, 1);
+	journal_credit_add(c, &k, fs_dev(fs), journal_file(), handle || (inode && has_joined()), 0,
+			   1);
 	return 0;
 }
 
 SEC("tp_btf/btrfs_space_reservation")
-int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes, int reserve)
+int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value, u64 bytes,
+	  int reserve)
 {
 	u64 name[2] = {};
 	bool handle, inode;
@@ -294,7 +312,8 @@ int PROBE(btrfs__reserve, struct btrfs_fs_info *fs, const char *type, u64 value,
 	return handle_reserves(fs, value, handle, inode);
 }
 
-/* A transaction is on disk. Until 7.1 the file system is told, since then the handle. */
+/* btrfs_transaction_commit: a transaction is on disk. The argument is the file system until 7.1,
+ * since then the handle. */
 SEC("tp_btf/btrfs_transaction_commit")
 int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
 {
@@ -314,7 +333,7 @@ int PROBE(btrfs__commit_end, struct btrfs_fs_info *told)
 	}
 	m = mount_see(fs, transid);
 	if (!m || m->committed >= transid)
-		return 0; /* somebody else who waited for the same */
+		return 0; /* another task that waited for the same commit */
 	m->committed = transid;
 	x = txn_find(btrfs_txn(fs_dev(fs), transid, false));
 	if (x)

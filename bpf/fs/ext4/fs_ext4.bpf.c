@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fs_ext4.bpf.c - ext4 and its journal: whose handles share a transaction, commits, fsync and what it waits for, files
- * that lose bytes before they are written. Its types may live in a module, so it is an object of its own; arguments of
- * a module's tracepoints may be NULL to the verifier, so each is checked.
+/* fs_ext4.bpf.c - ext4 and its journal: shares of transactions, commits, fsync() and what it waits
+ * for, dirty bytes that are dropped. The types of ext4 may be in a module, so this is an object of
+ * its own. The verifier assumes that arguments of a module's tracepoints may be NULL, so each is
+ * checked.
  */
 #include "owner.bpf.h"
 #include "task_op.bpf.h"
+#include "ext4_invalidate.bpf.h"
 #include "hooks.bpf.h"
 #include "ext4_inode.bpf.h"
 #include "journal.bpf.h"
@@ -32,7 +34,8 @@ struct ext4_super_block {
 };
 
 struct ext4_sb_info {
-	unsigned long s_desc_size, s_blocks_per_group, s_itb_per_group, s_gdb_count, s_desc_per_block;
+	unsigned long s_desc_size, s_blocks_per_group, s_itb_per_group, s_gdb_count,
+		s_desc_per_block;
 	u32 s_groups_count;
 	struct buffer_head *s_sbh;
 	struct ext4_super_block *s_es;
@@ -51,7 +54,7 @@ struct ext4_inode_info {
 
 #pragma clang attribute pop
 
-/* The device of the file system that a journal is for. */
+/* The device of the file system of a journal. */
 static __always_inline u64 journal_bdev(struct journal_s *j)
 {
 	return (u64)MODULE_AT(j, struct journal_s, j_fs_dev);
@@ -72,7 +75,7 @@ static __always_inline u64 block_of(u64 buffer)
 	return NUMBER_AT(buffer, struct buffer_head, b_blocknr);
 }
 
-/* Reads where the structures of a file system lie. Done at each commit: resizing moves them. */
+/* Reads the locations of a file system's structures. Done at each commit: resizing moves them. */
 static __noinline int geometry_read(struct journal_s *j, struct journal *g)
 {
 	u64 sb, sbi;
@@ -83,7 +86,7 @@ static __noinline int geometry_read(struct journal_s *j, struct journal *g)
 	g->block_bits = NUMBER_AT(sb, struct super_block, s_blocksize_bits);
 	g->super_block = block_of((u64)MODULE_AT(j, struct journal_s, j_sb_buffer));
 	if (NUMBER_AT(sb, struct super_block, s_magic) != EXT4_SUPER_MAGIC)
-		return 0; /* jbd2 serves ocfs2 too */
+		return 0; /* jbd2 is used by ocfs2, too */
 	sbi = POINTER_AT(sb, struct super_block, s_fs_info);
 	g->group_desc = (u64)MODULE_AT(sbi, struct ext4_sb_info, s_group_desc);
 	g->blocks_per_group = MODULE_AT(sbi, struct ext4_sb_info, s_blocks_per_group);
@@ -93,12 +96,13 @@ static __noinline int geometry_read(struct journal_s *j, struct journal *g)
 	g->desc_size = MODULE_AT(sbi, struct ext4_sb_info, s_desc_size);
 	g->groups = MODULE_AT(sbi, struct ext4_sb_info, s_groups_count);
 	g->flex = 1U << (MODULE_AT(sbi, struct ext4_sb_info, s_log_groups_per_flex) & 31);
-	g->first_data_block = MODULE_AT((u64)MODULE_AT(sbi, struct ext4_sb_info, s_es), struct ext4_super_block, s_first_data_block);
+	g->first_data_block = MODULE_AT((u64)MODULE_AT(sbi, struct ext4_sb_info, s_es),
+					struct ext4_super_block, s_first_data_block);
 	g->fs_super = block_of((u64)MODULE_AT(sbi, struct ext4_sb_info, s_sbh));
 	return 0;
 }
 
-/* The journal of a device, made or brought up to date. */
+/* The journal of a device, made or updated. */
 static __always_inline struct journal *journal_see(struct journal_s *j, u32 dev)
 {
 	struct journal g = {}, *old = journal_of(dev);
@@ -140,7 +144,8 @@ int PROBE(ext4__commit_begin, struct journal_s *j, struct transaction_s *t)
 	return 0;
 }
 
-static __always_inline void commit_event(struct task_ctx *c, const struct txn *x, u32 dev, u64 now, u32 disk)
+static __always_inline void commit_event(struct task_ctx *c, const struct txn *x, u32 dev, u64 now,
+					 u32 disk)
 {
 	struct iot_ring_event *r;
 
@@ -199,7 +204,7 @@ int PROBE(ext4__commit_end, struct journal_s *j, struct transaction_s *t)
 	return 0;
 }
 
-/* Which inode the handle in progress is about. */
+/* Notes an inode that the handle in progress changes. */
 static __always_inline int handle_about(struct inode *i)
 {
 	struct task_ctx *c = i && gate_open() ? ctx_make() : NULL;
@@ -215,14 +220,15 @@ int PROBE(ext4__mark, struct inode *i)
 	return handle_about(i);
 }
 
-/* Attributes change without that being told. Since 6.3. */
+/* ext4_journal_start_inode: attributes change without ext4_mark_inode_dirty. Since 6.3. */
 SEC("tp_btf/ext4_journal_start_inode")
 int PROBE(ext4__start, struct inode *i)
 {
 	return handle_about(i);
 }
 
-static __always_inline void handle_credit(const struct task_ctx *c, struct inode *i, u32 dev, u32 owner, u32 dirtied)
+static __always_inline void handle_credit(const struct task_ctx *c, struct inode *i, u32 dev,
+					  u32 owner, u32 dirtied)
 {
 	struct iot_put_key k = { .owner = owner, .blocks = 1 };
 
@@ -233,35 +239,38 @@ static __always_inline void handle_credit(const struct task_ctx *c, struct inode
 	journal_credit_add(c, &k, dev, i, 1, dirtied, dirtied ?: 1);
 }
 
-/* A handle ended: its process dirtied so many blocks of the transaction. A handle that joined only blocks that others
- * had dirtied already counts as one block. */
+/* jbd2_handle_stats: a handle ended, and its process dirtied so many blocks of the transaction. A
+ * handle that joined only blocks which others had dirtied counts as one block. */
 SEC("tp_btf/jbd2_handle_stats")
-int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, int interval, int sync, int requested,
+int PROBE(ext4__handle, u32 dev, u32 tid, unsigned int type, unsigned int line, int interval,
+	  int sync, int requested,
 	     int dirtied)
 {
 	struct task_ctx *c = ctx_find();
 	u64 owner, about = 0;
 	u8 how;
 
-	if (c) { /* also a handle that is nobody's has ended */
+	if (c) { /* also a handle without owner has ended */
 		about = c->handle_inode;
 		c->handle_inode = 0;
 	}
-	/* before the run only the tracer is known: its outputs may be committed in it */
+	/* before the run only the tracer is traced: its outputs may be committed during the run */
 	if (!gate_open() && current_task()->tgid != cfg.self_pid)
 		return 0;
 	owner = owner_current(c, &how);
 	if (owner & OWNER_TXN)
 		return 0; /* the commit's own handles */
 	if (!owner)
-		return 0; /* a kernel thread whose cause is not known: what it joins is the others' */
+		/* a kernel thread without known owner: what it joins is charged to the others */
+		return 0;
 	txn_add(txn_owner(dev, tid), owner, dirtied > 0 ? dirtied : 1);
 	handle_credit(c, (struct inode *)about, dev, owner, dirtied > 0 ? dirtied : 0);
 	return 0;
 }
 
-/* The journal's own superblock is written before or between commits, by whoever moves the log's tail: block.bpf.c knows
- * it by its place, here the transaction that it belongs to is noted. */
+/* jbd2_write_superblock: the journal's superblock is written before or between commits, by any task
+ * that moves the log's tail. block.bpf.c recognises it by its location; here its transaction is
+ * noted. */
 SEC("tp_btf/jbd2_write_superblock")
 int PROBE(ext4__journal_super, struct journal_s *j)
 {
@@ -277,7 +286,8 @@ int PROBE(ext4__journal_super, struct journal_s *j)
 	if (!t)
 		t = (u64)MODULE_AT(j, struct journal_s, j_running_transaction);
 	owner = t ? txn_owner(dev, transaction_number(t)) : 0;
-	/* a transaction that has just begun has no handle that ended: the one before it moved the tail */
+	/* in a transaction that has just begun no handle has ended: the one before it moved the
+	 * tail */
 	if (g && owner && txn_find(owner))
 		g->last_txn = owner;
 	return 0;
@@ -302,7 +312,7 @@ int PROBE(ext4__checkpoint, struct journal_s *j, int result)
 	return 0;
 }
 
-/* ---- fsync, and what it waits for ---- */
+/* ---- fsync(), and what it waits for ---- */
 
 SEC("tp_btf/ext4_sync_file_enter")
 int PROBE(ext4__sync_begin, struct file *f, int datasync)
@@ -365,7 +375,7 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 	return 0;
 }
 
-/* What turned dirty so far in the call in progress. */
+/* The range that was dirtied so far in the call in progress. */
 static __always_inline const struct fresh *fresh_of_call(const struct task_ctx *c)
 {
 	struct task_struct *t = current_task();
@@ -374,12 +384,15 @@ static __always_inline const struct fresh *fresh_of_call(const struct task_ctx *
 	return th && th->task == (u64)t && th->fresh.inode ? &th->fresh : &c->fresh;
 }
 
-/* A direct write has others' dirty pages written back before: those stay theirs. Where one of them stays in the cache (a page behind the
- * end, begun by a call that failed), it goes through the cache too, and has that written back in turn: by then it has made pages dirty. */
+/* True when a direct write fell back to the page cache. It first has dirty pages of others written
+ * back, which stay theirs. If one of them stays in the cache (a page beyond the end, begun by a
+ * failed call), it falls back to the cache, and has that written back in turn: by then it has
+ * dirtied pages. */
 static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 request)
 {
 	const struct fresh *f = request ? &c->fresh : fresh_of_call(c);
-	u64 fresh = f == &c->fresh && c->fresh_ns ? c->fresh_sum : f->inode == inode ? f->bytes : 0, before = c->direct_fresh;
+	u64 fresh = f == &c->fresh && c->fresh_ns ? c->fresh_sum : f->inode == inode ? f->bytes : 0,
+		before = c->direct_fresh;
 	bool again = c->direct_request == request;
 
 	c->direct_request = request;
@@ -390,8 +403,8 @@ static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 
 	return true;
 }
 
-/* What the request of an io_submit that has `bytes` from byte `from` on written back asks for, in bytes; 0: it writes nothing through the
- * cache there. */
+/* The length of the request of an io_submit() that has `bytes` from byte `from` on written back; 0:
+ * it writes nothing there through the cache. */
 static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 bytes)
 {
 	struct aio_search s = { .inode = inode, .from = from, .least = bytes, .what = AIO_BEGINS };
@@ -409,8 +422,8 @@ static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 b
 	return s.t.len;
 }
 
-/* A call that writes through (O_SYNC, RWF_DSYNC) submits what it wrote before it returns: the range that it has written back is
- * what it copied. */
+/* ext4_writepages: a call with O_SYNC or RWF_DSYNC submits what it wrote before it returns, and the
+ * range that is written back is what it copied. */
 SEC("tp_btf/ext4_writepages")
 int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 {
@@ -421,18 +434,21 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	if (!i || !wbc || !gate_open() || current_task()->flags & PF_KTHREAD)
 		return 0;
 	c = ctx_make();
-	if (!c || c->behalf == BEHALF_FASTCOMMIT) /* of whatever file, and of its range whatever is dirty */
+	if (!c || c->behalf == BEHALF_FASTCOMMIT) /* of any file, and any dirty page of its range */
 		return 0;
 	from = wbc->range_start;
 	to = wbc->range_end;
-	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
+	/* the inode itself, as a number */
+	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
 	if (uring_current(c, &io, inode_number(i))) {
-		if (!io.write || io.host != inode || (io.direct && !direct_fell_back(c, inode, io.req)))
+		if (!io.write || io.host != inode ||
+		    (io.direct && !direct_fell_back(c, inode, io.req)))
 			return 0;
 		len = io.len;
 	} else if (c->call && c->shape == SHAPE_AIO_SUBMIT) {
 		len = aio_written(c, inode, from, to - from + 1);
-	} else if (!c->call || !c->write || c->target_inode != inode || (c->target_direct && !direct_fell_back(c, inode, 0))) {
+	} else if (!c->call || !c->write || c->target_inode != inode ||
+		   (c->target_direct && !direct_fell_back(c, inode, 0))) {
 		return 0;
 	} else {
 		len = c->target_len;
@@ -442,108 +458,6 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 	if (io.req && !io.direct)
 		uring_copied(io.req);
 	return page_owner_overwrite(inode, from, to - from + 1, proc_current(c));
-}
-
-/* ---- bytes that are dropped before they are written ---- */
-
-SEC("tp_btf/ext4_evict_inode")
-int PROBE(ext4__evict, struct inode *i)
-{
-	if (!i || !gate_open())
-		return 0;
-	if (!FOLLOW(i, i_nlink) && is_regular(i))
-		invalidate_record(i, KIND_FS_EVICT, 0, 0);
-	writer_drop((u64)i);
-	return 0;
-}
-
-SEC("tp_btf/ext4_truncate_enter")
-int PROBE(ext4__truncate, struct inode *i)
-{
-	struct task_struct *t = current_task();
-
-	if (!i || !gate_open() || !is_regular(i))
-		return 0;
-	if (!(t->flags & PF_KTHREAD) && task_op_now(t) <= TASK_OP_AIO)
-		return 0; /* of a write that was cut short by a fault: what it had begun behind the end, which it goes on with then */
-	return invalidate_record(i, KIND_FS_TRUNCATE, FOLLOW(i, i_size), 0);
-}
-
-/* A hole. Before 6.14 what is dirty in the range is written first, so that only what its blocks are forgotten for is dropped: ext4__forget() has
- * that. No hole is made behind the page on which the file ends: what a call that failed had begun there stays. */
-SEC("tp_btf/ext4_punch_hole")
-int PROBE(ext4__punch, struct inode *i, long long off, long long len)
-{
-	long long size, end = off + len;
-	struct task_ctx *c;
-	u64 bits, first;
-
-	if (!i || !gate_open() || is_journalled((u64)i))
-		return 0; /* in the journal: what is dirty there is written first */
-	size = FOLLOW(i, i_size);
-	if (off >= size)
-		return 0;
-	if (end > size)
-		end = (size + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1);
-	bits = NUMBER_AT(i, struct inode, i_blkbits) & 31;
-	c = ctx_make();
-	first = (off + (1LL << bits) - 1) >> bits;
-	if (!c || first >= end >> bits)
-		return 0; /* no whole block: its edges are zeroed, and nothing is dropped */
-	c->punch_inode = (u64)i;
-	c->punch_block = first;
-	c->punch_off = off;
-	c->punch_end = end;
-	return 0;
-}
-
-/* Pages of the range are gone from the cache. */
-SEC("tp_btf/ext4_es_remove_extent")
-int PROBE(ext4__forget, struct inode *i, u32 block, u32 blocks)
-{
-	struct task_ctx *c = ctx_find();
-
-	if (!i || !c || c->punch_inode != (u64)i || !gate_open())
-		return 0;
-	c->punch_inode = 0;
-	if (block != c->punch_block)
-		return 0; /* that hole failed, and this is another call */
-	return invalidate_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
-}
-
-/* Of pages that lie in the range whole nothing is left either; the rest of its edges is zeroed, as by a hole. */
-SEC("tp_btf/ext4_zero_range")
-int PROBE(ext4__zero, struct inode *i, long long off, long long len)
-{
-	if (!i || !gate_open() || is_journalled((u64)i))
-		return 0;
-	return invalidate_record(i, KIND_FS_PUNCH, off, len);
-}
-
-#define EXT4_EXTENTS_FL (1 << 19)
-
-/* A range is taken out of a file, and what follows moves up. That is written first, and the folio in which the range begins too; the rest of
- * the range is dropped. The call fails later if it does not fit. */
-SEC("tp_btf/ext4_collapse_range")
-int PROBE(ext4__collapse, struct inode *i, long long off, long long len)
-{
-	u64 mapping, first, behind, from = off, to = off + len;
-
-	if (!i || !gate_open())
-		return 0;
-	if (to >= NUMBER_AT(i, struct inode, i_size) || (from | to) & ((1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 31)) - 1) ||
-	    !(ext4_flags(i) & EXT4_EXTENTS_FL))
-		return 0;
-	mapping = POINTER_AT(i, struct inode, i_mapping);
-	first = folio_at(mapping, from >> PAGE_SHIFT);
-	behind = folio_at(mapping, to >> PAGE_SHIFT);
-	from = (from & -PAGE_SIZE) + PAGE_SIZE;
-	to &= -PAGE_SIZE;
-	if (first)
-		from = (NUMBER_AT(first, struct folio, index) + folio_pages((struct folio *)first)) << PAGE_SHIFT;
-	if (behind)
-		to = (u64)NUMBER_AT(behind, struct folio, index) << PAGE_SHIFT;
-	return from < to ? invalidate_record(i, KIND_FS_PUNCH, from, to - from) : 0;
 }
 
 /* ---- contexts ---- */
@@ -559,7 +473,8 @@ int PROBE(ext4__convert_begin, struct work_struct *w)
 	if (!c)
 		return 0;
 	c->behalf = BEHALF_INODE;
-	c->behalf_id = (u64)w - bpf_core_field_offset(struct ext4_inode_info, i_rsv_conversion_work) +
+	c->behalf_id = (u64)w - bpf_core_field_offset(struct ext4_inode_info,
+						      i_rsv_conversion_work) +
 		       bpf_core_field_offset(struct ext4_inode_info, vfs_inode);
 	return 0;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fs_xfs.bpf.c - XFS and its log: whose transactions share a checkpoint, what each log write holds, metadata that is written in
- * place, files that lose bytes before they are written. Its types may live in a module, so it is an object of its own, loaded when
- * an XFS is mounted; arguments of a module's tracepoints may be NULL to the verifier, so each is checked.
+/* fs_xfs.bpf.c - XFS and its log: owners of checkpoints, contents of log writes, metadata that is
+ * written in place, dirty bytes that are dropped. The types of XFS may be in a module, so this is
+ * an object of its own, loaded when an XFS is mounted. The verifier assumes that arguments of a
+ * module's tracepoints may be NULL, so each is checked.
  *
- * A transaction puts its items into the current checkpoint (struct xfs_cil_ctx), where they wait in memory; a worker writes it into
- * log records, several of which may share one buffer (struct xlog_in_core) that whoever comes last submits. Long after, xfsaild
- * writes the items to their places. So a transaction is weighed when it is committed, and what is written is looked at when it is
- * submitted: a record is a list of operations, each with the number of its checkpoint and, at the begin of an item, its type.
+ * A transaction adds its items to the current checkpoint (struct xfs_cil_ctx), where they wait in
+ * memory. A worker writes the checkpoint into log records, several of which may share one buffer
+ * (struct xlog_in_core), which the last one submits. Much later xfsaild writes the items in place.
+ * So a transaction is weighed when it is committed, and a log write is parsed when it is submitted:
+ * a record is a list of operations, each with the number of its checkpoint and, at the begin of an
+ * item, its type.
  */
 #include "hooks.bpf.h"
 #include "io_parts.bpf.h"
@@ -21,15 +24,16 @@
 /* ---- transactions ---- */
 
 struct commit {
-	u64 head, at;          /* its list of items, and where we are */
+	u64 head, at;          /* its list of items, and the current one */
 	u64 seq;
-	u64 about;             /* the inode that it is about */
-	u32 proc, bytes;       /* whose it is; what it adds to the checkpoint */
+	u64 about;             /* the inode that it is attributed to */
+	u32 proc, bytes;       /* its process; bytes that it adds to the checkpoint */
 };
 
-/* What the transaction in progress adds, by structure from SUB_J_SUPER on: zero between transactions. */
+/* Bytes that the transaction in progress adds, by structure from SUB_J_SUPER on: zero between
+ * transactions. */
 struct added {
-	u32 used;              /* bit n: some are in bytes[n] */
+	u32 used;              /* bit n: bytes[n] is not zero */
 	u32 bytes[SUBS];
 };
 
@@ -47,7 +51,8 @@ static __always_inline u64 next_of(u64 list)
 
 static __always_inline u64 item_inode(u64 item)
 {
-	return (u64)FOLLOW((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)), ili_inode);
+	return (u64)FOLLOW((struct xfs_inode_log_item *)(item -
+							 bpf_core_field_offset(struct xfs_inode_log_item, ili_item)), ili_inode);
 }
 
 static __always_inline struct inode *vfs_inode(struct xfs_inode *ip)
@@ -55,7 +60,7 @@ static __always_inline struct inode *vfs_inode(struct xfs_inode *ip)
 	return (struct inode *)((u64)ip + bpf_core_field_offset(struct xfs_inode, i_vnode));
 }
 
-/* The next item of the transaction that it changed; 0: another, or the end. */
+/* The next item of the transaction, if it changed it; 0: it did not, or the list ends. */
 static __always_inline u64 commit_next(struct commit *k)
 {
 	u64 item = k->at - bpf_core_field_offset(struct xfs_log_item, li_trans);
@@ -64,7 +69,7 @@ static __always_inline u64 commit_next(struct commit *k)
 	return FOLLOW((struct xfs_log_item *)item, li_flags) >> ITEM_DIRTY & 1 ? item : 0;
 }
 
-/* A thread of the kernel commits: on behalf of who changed the inode that it is about. */
+/* A kernel thread commits: on behalf of the process that changed the inode. */
 static long commit_find_inode(u32 n, struct commit *k)
 {
 	u64 item;
@@ -87,7 +92,8 @@ static __always_inline void commit_add(struct commit *k, u64 item, u32 type, u32
 	if (!a)
 		return;
 	if (type == ITEM_BUFFER)
-		flags = FOLLOW((struct xfs_buf_log_item *)(item - bpf_core_field_offset(struct xfs_buf_log_item, bli_item)),
+		flags = FOLLOW((struct xfs_buf_log_item *)(item -
+							   bpf_core_field_offset(struct xfs_buf_log_item, bli_item)),
 				      __bli_format.blf_flags);
 	at = item_sub(type, flags) - SUB_J_SUPER;
 	a->bytes[INDEX(at, SUBS)] += bytes;
@@ -119,7 +125,8 @@ static long commit_item(u32 n, struct commit *k)
 		return 0;
 	bytes = FOLLOW((struct xfs_log_item *)item, li_lv, lv_bytes);
 	type = FOLLOW((struct xfs_log_item *)item, li_type);
-	if (type != ITEM_INODE && type != ITEM_BUFFER && type != ITEM_DQUOT) { /* has no place but the log */
+	/* exists only in the log */
+	if (type != ITEM_INODE && type != ITEM_BUFFER && type != ITEM_DQUOT) {
 		commit_add(k, item, type, bytes);
 		return 0;
 	}
@@ -137,7 +144,7 @@ static long commit_item(u32 n, struct commit *k)
 		bpf_map_update_elem(&xfs_items, &item, &new, BPF_ANY);
 		return 0;
 	}
-	/* what is in the checkpoint already is replaced */
+	/* it replaces what is in the checkpoint already */
 	if (old->seq != k->seq)
 		commit_add(k, item, type, bytes);
 	else if (bytes > old->bytes)
@@ -154,11 +161,14 @@ struct crediting {
 	u32 first, fs;
 };
 
-/* The number of the only bit of a word: a multiple of this constant has other five bits at its top for each (de Bruijn). */
+/* The number of the only bit that is set in a word: its product with this de Bruijn sequence has
+ * distinct top five bits. */
 static __always_inline u32 bit_number(u32 bit)
 {
-	static const volatile u8 number[32] = { 0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
-						31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9 };
+	static const volatile u8 number[32] =
+		{ 0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
+						31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,
+						10, 9 };
 
 	return number[INDEX(bit * 0x077cb531U >> 27, 32)];
 }
@@ -182,7 +192,8 @@ static long credit_structure(u32 unused, struct crediting *p)
 	return 0;
 }
 
-static __always_inline void commit_credit(struct task_ctx *c, const struct commit *k, struct super_block *sb)
+static __always_inline void commit_credit(struct task_ctx *c, const struct commit *k,
+					  struct super_block *sb)
 {
 	struct crediting p = { .c = c, .about = k->about, .first = 1, .fs = FOLLOW(sb, s_dev) };
 
@@ -190,13 +201,14 @@ static __always_inline void commit_credit(struct task_ctx *c, const struct commi
 	p.key.dev = FOLLOW(sb, s_bdev, bd_disk, part0, bd_dev);
 	p.key.call = journal_call();
 	bpf_loop(SUBS, credit_structure, &p, 0);
-	if (p.first) { /* what it changed is in the checkpoint already */
+	if (p.first) { /* its changes are in the checkpoint already */
 		p.key.sub = SUB_NONE;
 		journal_credit_add(p.c, &p.key, p.fs, (struct inode *)p.about, 1, 0, 0);
 	}
 }
 
-/* The items are in the current checkpoint, which cannot be taken away until all of the transaction are. */
+/* xfs_trans_commit_items: the items are in the current checkpoint, which cannot be pushed before
+ * all items of the transaction are. */
 SEC("tp_btf/xfs_trans_commit_items")
 int PROBE(xfs__commit, struct xfs_trans *tp)
 {
@@ -211,7 +223,7 @@ int PROBE(xfs__commit, struct xfs_trans *tp)
 	u32 tid;
 	u8 how;
 
-	/* before the run only the tracer is known: its outputs may be committed in it */
+	/* before the run only the tracer is traced: its outputs may be committed during the run */
 	if (!tp || (!gate_open() && current_task()->tgid != cfg.self_pid))
 		return 0;
 	c = ctx_find();
@@ -234,11 +246,12 @@ int PROBE(xfs__commit, struct xfs_trans *tp)
 	l = log_see((u64)log, k.seq);
 	if (!l)
 		return 0;
-	at = checkpoint_see((u64)log, tid, k.proc ? owner : l->last, l->first == k.seq ? 0 : ALL_KNOWN);
+	at = checkpoint_see((u64)log, tid, k.proc ? owner : l->last,
+			    l->first == k.seq ? 0 : ALL_KNOWN);
 	if (at && at->known != ALL_KNOWN)
 		__sync_fetch_and_add(&at->known, k.bytes);
 	if (!k.proc)
-		return 0; /* its cause is not known: what it changes is the others' */
+		return 0; /* its owner is not known: its changes are charged to the others */
 	if (at)
 		at->owner = owner;
 	l->last = owner;
@@ -278,7 +291,8 @@ static long checkpoint_end(u32 n, struct ended *e)
 	return 0;
 }
 
-/* A log buffer is on disk, with all before it: the checkpoints that end in it are. */
+/* xlog_iclog_callback: a log buffer is on disk, with all before it, and so are the checkpoints that
+ * end in it. */
 SEC("tp_btf/xlog_iclog_callback")
 int PROBE(xfs__checkpoints_end, struct xlog_in_core *ic)
 {
@@ -301,12 +315,13 @@ int PROBE(xfs__checkpoints_end, struct xlog_in_core *ic)
 
 struct attached {
 	u64 head, at;
-	u64 owner;             /* of the items that were looked at */
-	struct part_list *list; /* where each becomes a part; NULL: they are compared */
+	u64 owner;             /* owner of the items that were walked */
+	struct part_list *list; /* list for the parts; NULL: owners are compared */
 	u32 n, differ, dev, share, type;
 };
 
-/* Whose the newest changes of an item are: of the one who made them, or of the checkpoint that they are in. */
+/* The owner of the newest changes of an item: their process, or the checkpoint that contains
+ * them. */
 static __always_inline u64 item_owner(u64 item, u32 dev)
 {
 	struct item *i = bpf_map_lookup_elem(&xfs_items, &item);
@@ -355,7 +370,10 @@ static long attached_item(u32 n, struct attached *a)
 	item = a->at - bpf_core_field_offset(struct xfs_log_item, li_bio_list);
 	a->at = next_of(a->at);
 	a->type = FOLLOW((struct xfs_log_item *)item, li_type);
-	if (a->type == ITEM_INODE && !FOLLOW((struct xfs_inode_log_item *)(item - bpf_core_field_offset(struct xfs_inode_log_item, ili_item)),
+	if (a->type == ITEM_INODE &&
+	    !FOLLOW((struct xfs_inode_log_item *)(item -
+						  bpf_core_field_offset(struct xfs_inode_log_item,
+									ili_item)),
 						    ili_last_fields))
 		return 0; /* not in the buffer yet */
 	owner = item_owner(item, a->dev);
@@ -370,7 +388,7 @@ static long attached_item(u32 n, struct attached *a)
 	return 0;
 }
 
-/* Marks what is attached as written, or makes it the parts of the buffer. */
+/* Marks the attached items as written, or makes them parts of the buffer. */
 static __always_inline void attached_parts(struct attached *a, struct stated *s)
 {
 	a->list = parts_make();
@@ -401,7 +419,8 @@ int PROBE(xfs__buffer, struct xfs_buf *bp)
 	s.size = FOLLOW(bp, b_length) << 9;
 	item = (u64)FOLLOW(bp, b_log_item);
 	if (item) {
-		s.sub = buffer_sub(FOLLOW((struct xfs_buf_log_item *)item, __bli_format.blf_flags) >> BUFFER_TYPE_SHIFT);
+		s.sub = buffer_sub(FOLLOW((struct xfs_buf_log_item *)item,
+					  __bli_format.blf_flags) >> BUFFER_TYPE_SHIFT);
 		item += bpf_core_field_offset(struct xfs_buf_log_item, bli_item);
 		s.owner = item_owner(item, a.dev);
 		item_written(item);
@@ -415,8 +434,10 @@ int PROBE(xfs__buffer, struct xfs_buf *bp)
 	log = (u64)FOLLOW(bp, b_mount, m_log);
 	l = bpf_map_lookup_elem(&xfs_logs, &log);
 	if (!s.owner && s.sub == SUB_J_SUPER && l)
-		s.owner = l->last; /* written by the file system itself: on behalf of who used it last */
-	s.how = s.parts ? HOW_NONE : s.owner & OWNER_TXN ? HOW_TRANSACTION : s.owner ? HOW_EXACT : HOW_NONE;
+		/* written by the file system itself: on behalf of its last user */
+		s.owner = l->last;
+	s.how = s.parts ? HOW_NONE : s.owner & OWNER_TXN ? HOW_TRANSACTION : s.owner ? HOW_EXACT :
+		HOW_NONE;
 	bpf_map_update_elem(&stated, &key, &s, BPF_ANY);
 	return 0;
 }
@@ -432,8 +453,10 @@ int PROBE(xfs__work_begin, struct work_struct *w)
 	struct txn *x;
 
 	if (f == FN_XFS_PUSH) {
-		cp = (struct xfs_cil_ctx *)((u64)w - bpf_core_field_offset(struct xfs_cil_ctx, push_work));
-		x = txn_find(txn_owner(FOLLOW(cp, cil, xc_log, l_mp, m_super, s_dev), FOLLOW(cp, sequence)));
+		cp = (struct xfs_cil_ctx *)((u64)w -
+					    bpf_core_field_offset(struct xfs_cil_ctx, push_work));
+		x = txn_find(txn_owner(FOLLOW(cp, cil, xc_log, l_mp, m_super, s_dev),
+				       FOLLOW(cp, sequence)));
 		if (x)
 			x->commit_ns = bpf_ktime_get_ns();
 	}
@@ -441,11 +464,12 @@ int PROBE(xfs__work_begin, struct work_struct *w)
 	if (!c)
 		return 0;
 	c->behalf = BEHALF_INODE;
-	c->behalf_id = (u64)w - bpf_core_field_offset(struct xfs_inode, i_ioend_work) + bpf_core_field_offset(struct xfs_inode, i_vnode);
+	c->behalf_id = (u64)w - bpf_core_field_offset(struct xfs_inode, i_ioend_work) +
+		bpf_core_field_offset(struct xfs_inode, i_vnode);
 	return 0;
 }
 
-/* One of the files that were unlinked: a thread of the kernel frees what it had. */
+/* A kernel thread frees the blocks of an unlinked inode. */
 SEC("tp_btf/xfs_inode_inactivating")
 int PROBE(xfs__inactive, struct xfs_inode *ip)
 {
@@ -479,7 +503,7 @@ int PROBE(xfs__evict, struct xfs_inode *ip)
 	return 0;
 }
 
-/* Also where extents beyond the end of the file are given back, and by those who free what an unlinked file had. */
+/* Also called when extents beyond the end of a file are freed, and for unlinked inodes. */
 SEC("tp_btf/xfs_itruncate_extents_start")
 int PROBE(xfs__truncate, struct xfs_inode *ip, long long size)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* xfs.h - the types of XFS and iomap that are read, and the numbers of the log's format. Used by fs_xfs.bpf.c.
+/* xfs.h - the types of XFS and iomap that are read, and the numbers of the log's format. Used by
+ * fs_xfs.bpf.c.
  */
 #ifndef IOT_XFS_H
 #define IOT_XFS_H
@@ -89,7 +90,7 @@ struct xfs_inode {
 	struct work_struct i_ioend_work;
 };
 
-/* As kernel.h, which does without. */
+/* A field that the type in kernel.h lacks. */
 struct kiocb___flags {
 	int ki_flags;
 };
@@ -115,7 +116,7 @@ struct iomap_iter___processed {
 	s64 processed;
 };
 
-/* Of a kernel that has this tracepoint; only its name is asked for. */
+/* Exists on kernels with this tracepoint; only its name is checked. */
 typedef void (*btf_trace_iomap_zero_iter)(void *, struct inode *, long long, unsigned long long);
 
 struct xfs_inode_log_item {
@@ -126,10 +127,10 @@ struct xfs_inode_log_item {
 
 #pragma clang attribute pop
 
-/* Of the format on disk, which does not change. */
+/* Constants of the on-disk format, which does not change. */
 #define OP_START 1
 #define OP_COMMIT 2
-#define OP_CONTINUED 4         /* its region goes on in the next record */
+#define OP_CONTINUED 4         /* its region continues in the next record */
 #define OP_CONTINUES 8
 #define OP_UNMOUNT 32
 #define TRANSACTION_MAGIC 0x5452414e
@@ -141,14 +142,15 @@ struct xfs_inode_log_item {
 #define ITEM_DQUOT 0x123d
 #define ITEM_QUOTAOFF 0x123e
 #define ITEM_ICREATE 0x123f
-#define ITEM_LAST 0x124f       /* from RUI, 0x1240, on all are intents */
+#define ITEM_LAST 0x124f       /* all from RUI, 0x1240, on are intents */
 #define BUFFER_TYPE_SHIFT 11   /* of blf_flags */
 
-/* Not of the format on disk, and unchanged since 4.18 (li_flags), 2.6 (b_flags). */
+/* Constants that are not of the on-disk format, unchanged since 4.18 (li_flags) and 2.6
+ * (b_flags). */
 #define ITEM_DIRTY 3           /* bit of li_flags */
 #define BUFFER_WRITE 2         /* in b_flags */
 
-#define MAX_ITEMS 1024         /* of one transaction that are looked at */
-#define MAX_ATTACHED 128       /* to one buffer: inodes of a cluster */
+#define MAX_ITEMS 1024         /* items of one transaction that are walked */
+#define MAX_ATTACHED 128       /* items attached to one buffer: inodes of a cluster */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* xfs_data.bpf.h - file data that goes through iomap: writes that are submitted before their call returns, blocks that turn dirty without
- * a call that wrote them. Used by fs_xfs.bpf.c.
+/* xfs_data.bpf.h - file data that goes through iomap: writes that are submitted before their call
+ * returns, and blocks that are dirtied without a call that wrote them. Used by fs_xfs.bpf.c.
  */
 #ifndef IOT_XFS_DATA_BPF_H
 #define IOT_XFS_DATA_BPF_H
@@ -14,9 +14,11 @@
 
 /* A write that is submitted before its call returns. */
 struct xfs_sync_write {
-	u64 iocb, from;        /* struct kiocb, and where it begins */
-	u64 call;              /* which call of the thread it is: call_of_thread() */
-	u64 ts_ns;             /* when it was noted: a request that was submitted later is another, although its call has the same number */
+	u64 iocb, from;        /* struct kiocb, and its offset */
+	u64 call;              /* number of the call on this thread: call_of_thread() */
+	/* when it was noted: a request that was submitted later is another one, although its call
+	 * has the same number */
+	u64 ts_ns;
 };
 
 struct {
@@ -26,20 +28,23 @@ struct {
 	__type(value, struct xfs_sync_write);
 } xfs_sync_writes SEC(".maps");
 
-/* As RWF_DSYNC and RWF_DONTCACHE, since 5.10 and 6.14. */
+/* Flags of a kiocb, as RWF_DSYNC and RWF_DONTCACHE, since 5.10 and 6.14. */
 #define IOCB_DSYNC 2
 #define IOCB_DONTCACHE 128     /* it is submitted, and not waited for */
 
-/* Tells the call in progress from the one before: a call that writes is counted when it ends. Those that are not counted (splice,
- * io_submit) have another number in the table. */
+/* A number that distinguishes the call in progress from the one before: task accounting counts
+ * writing calls when they end (ioac.syscw). Calls that are not counted (splice, io_submit) have
+ * another system call number. */
 static __always_inline u64 call_of_thread(void)
 {
 	struct task_struct *t = current_task();
 
-	return NUMBER_AT(t, struct task_struct, ioac.syscw) << 16 | (is_worker(t) ? 0 : (u16)regs_nr(current_regs()));
+	return NUMBER_AT(t, struct task_struct, ioac.syscw) << 16 |
+	       (is_worker(t) ? 0 : (u16)regs_nr(current_regs()));
 }
 
-/* A call has the lock of its inode, and copies from now on. Of blocks that turn dirty in a folio that is dirty already nothing is told. */
+/* A call holds the lock of its inode, and copies from now on. Blocks that are dirtied in a folio
+ * that is dirty already are not reported. */
 static __always_inline void lock_note(u32 tid)
 {
 	struct task_struct *t = current_task();
@@ -59,7 +64,7 @@ static __always_inline void lock_note(u32 tid)
 		th->locked_ns = bpf_ktime_get_ns();
 }
 
-/* What is copied from now on. */
+/* Notes the range that is copied from now on. */
 static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct task_ctx *c = ctx_make();
@@ -71,7 +76,7 @@ static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 	c->part_to = c->part_from + FOLLOW(from, count);
 }
 
-/* The request of this control block is copied from now on. */
+/* The libaio request of this control block is copied from now on. */
 static __always_inline void aio_copies(u64 address)
 {
 	struct task_ctx *c = ctx_find();
@@ -92,7 +97,9 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 	if (!iocb || !from || !gate_open())
 		return 0;
 	part_note(iocb, from);
-	if (in_io_submit()) { /* of several each may find clean what the one before had written back, or cut what comes behind */
+	/* each of several requests may find pages clean that the one before had written back, or
+	 * truncate what follows */
+	if (in_io_submit()) {
 		aio_copies(FOLLOW((struct aio_kiocb *)iocb, ki_res.obj));
 	} else {
 		lock_note(tid);
@@ -106,11 +113,13 @@ int PROBE(xfs__write, struct kiocb *iocb, struct iov_iter *from)
 	return 0;
 }
 
-/* Is the current thread still in the call or the request that was noted at `ts_ns`, and writes to the inode through the page cache? A request is
- * known by its struct kiocb; one that was submitted later, or that a worker is at by now, is another. */
+/* True when the current thread is still in the call or request that was noted at `ts_ns`, and
+ * writes to the inode through the page cache. A request is identified by its struct kiocb; one that
+ * was submitted later, or that a worker executes by now, is another one. */
 static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, u64 ts_ns)
 {
-	u64 req = iocb - bpf_core_field_offset(struct io_rw, kiocb) - bpf_core_field_offset(struct io_kiocb, cmd), f;
+	u64 req = iocb - bpf_core_field_offset(struct io_rw, kiocb) -
+		bpf_core_field_offset(struct io_kiocb, cmd), f;
 	struct uring_request *u = bpf_map_lookup_elem(&urings, &req);
 	struct task_struct *t = current_task();
 	u64 now = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
@@ -119,19 +128,22 @@ static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, 
 		return false;
 	if (u || is_worker(t)) {
 		f = POINTER_AT(iocb, struct kiocb, ki_filp);
-		if (!f || NUMBER_AT(f, struct file, f_flags) & O_DIRECT || (u64)data_inode((struct file *)f) != inode)
+		if (!f || NUMBER_AT(f, struct file, f_flags) & O_DIRECT ||
+		    (u64)data_inode((struct file *)f) != inode)
 			return false;
 		uring_copied(req);
 		return true;
 	}
 	range_look(c);
 	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
-		return (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp)) == inode;
+		return (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp)) ==
+		       inode;
 	return c->call && c->write && !c->target_direct && c->target_inode == inode;
 }
 
-/* A folio is submitted by a call that writes through (O_SYNC, RWF_DSYNC, RWF_DONTCACHE), before it returns: what the call has copied is
- * its own, also where others had made the page dirty before. By then the position has moved to the end of that. */
+/* A folio is submitted by a call with O_SYNC, RWF_DSYNC or RWF_DONTCACHE, before it returns: the
+ * call owns what it has copied, also where others had dirtied the page before. By then its position
+ * has moved to the end of that range. */
 static __noinline int written_through(struct inode *i, u64 off, u64 len)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -142,11 +154,13 @@ static __noinline int written_through(struct inode *i, u64 off, u64 len)
 	if (!i || current_task()->flags & PF_KTHREAD)
 		return 0;
 	w = bpf_map_lookup_elem(&xfs_sync_writes, &tid);
-	c = w && w->call == call_of_thread() ? ctx_make() : NULL; /* else left by a call that has ended */
+	/* else left over from a call that has ended */
+	c = w && w->call == call_of_thread() ? ctx_make() : NULL;
 	if (!c)
 		return 0;
 	iocb = w->iocb;
-	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host); /* itself, as a number */
+	/* the inode itself, as a number */
+	inode = POINTER_AT(POINTER_AT(i, struct inode, i_mapping), struct address_space, host);
 	if (!is_writing(c, inode, iocb, w->ts_ns))
 		return 0;
 	from = w->from > off ? w->from : off;
@@ -168,7 +182,8 @@ int PROBE(xfs__writeback_page, struct inode *i, long long off, u64 len)
 	return gate_open() ? written_through(i, off, len) : 0;
 }
 
-/* Bytes of one folio. One that is clean is told of as it turns dirty, but for what is zeroed in it, and what a call stores to. */
+/* Handles bytes of one folio. A clean folio is reported when it is dirtied, except for what is
+ * zeroed in it, and what a call stores to. */
 static __noinline int folio_dirtied(struct inode *i, u64 off, u64 len, bool fault)
 {
 	struct task_ctx *c = ctx_make();
@@ -186,7 +201,8 @@ static __noinline int folio_dirtied(struct inode *i, u64 off, u64 len, bool faul
 	return dirty_blocks(i, &t, off, len);
 }
 
-/* The rest of a block is zeroed in memory: where a file is cut or grows, beside a hole (6.18; xfs__step before). */
+/* iomap_zero_iter: the rest of a block is zeroed in memory, where a file is truncated or grows, and
+ * at a hole (6.18; xfs__step before). */
 SEC("tp_btf/iomap_zero_iter")
 int PROBE(xfs__zero, struct inode *i, long long off, u64 len)
 {
@@ -198,9 +214,10 @@ int PROBE(xfs__zero, struct inode *i, long long off, u64 len)
 #define IOMAP_WRITE 1
 #define IOMAP_DIRECT 16
 #define IOMAP_UNSHARE 128
-#define IOMAP_MAPPED 2         /* in iomap.type: beyond are others that are not data; 0: a hole */
+#define IOMAP_MAPPED 2         /* in iomap.type: larger ones are no data; 0: a hole */
 
-/* A step of a write has copied bytes: they are the writer's from now, before another's sync takes them along, of the same folio. */
+/* A step of a write has copied bytes: the writer owns them from now on, before the sync of another
+ * process writes back the same folio. */
 static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 {
 	struct task_struct *t = current_task();
@@ -214,11 +231,12 @@ static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 		c->part_inode = 0;
 	w = writer_find(i);
 	proc = proc_current(c);
-	return w && !w->many && w->first == proc ? 0 : page_owner_overwrite(inode_itself(i), off, len, proc);
+	return w && !w->many && w->first == proc ? 0 :
+	       page_owner_overwrite(inode_itself(i), off, len, proc);
 }
 
-/* A step over a range, before it and when it is done. A fault makes all blocks of its folio dirty; the kernel tells where the folio was
- * clean, not where it was dirty in part. */
+/* iomap_iter: a step over a range, before it and after it. A fault dirties all blocks of its folio;
+ * the kernel reports that where the folio was clean, not where it was partly dirty. */
 SEC("tp_btf/iomap_iter")
 int PROBE(xfs__step, struct iomap_iter *iter)
 {
@@ -229,18 +247,24 @@ int PROBE(xfs__step, struct iomap_iter *iter)
 
 	if (!iter || !gate_open())
 		return 0;
-	if ((iter->flags & (IOMAP_WRITE | IOMAP_FAULT | IOMAP_DIRECT | IOMAP_UNSHARE)) == IOMAP_WRITE && iter->iomap.length)
+	if ((iter->flags & (IOMAP_WRITE | IOMAP_FAULT | IOMAP_DIRECT | IOMAP_UNSHARE)) ==
+	    IOMAP_WRITE && iter->iomap.length)
 		return copied_step(iter->inode, has_start ? iter->iter_start_pos : iter->pos,
-				   has_start ? iter->pos - iter->iter_start_pos : FOLLOW((struct iomap_iter___processed *)iter, processed));
+				   has_start ? iter->pos - iter->iter_start_pos :
+				   FOLLOW((struct iomap_iter___processed *)iter, processed));
 	if (!(iter->flags & (IOMAP_FAULT | IOMAP_ZERO)))
 		return 0;
 	if (iter->flags & IOMAP_FAULT)
-		return iter->iomap.length ? 0 : folio_dirtied(iter->inode, iter->pos, iter->len, true);
+		return iter->iomap.length ? 0 :
+		       folio_dirtied(iter->inode, iter->pos, iter->len, true);
 	type = iter->srcmap.type ?: iter->iomap.type;
-	if (!iter->iomap.length || bpf_core_type_exists(btf_trace_iomap_zero_iter) || !type || type > IOMAP_MAPPED)
-		return 0; /* nothing is done yet, told by iomap_zero_iter, or nothing to zero */
+	if (!iter->iomap.length || bpf_core_type_exists(btf_trace_iomap_zero_iter) || !type ||
+	    type > IOMAP_MAPPED)
+		/* nothing is done yet, iomap_zero_iter reports it, or there is nothing to zero */
+		return 0;
 	from = has_start ? iter->iter_start_pos : iter->pos;
-	len = has_start ? iter->pos - from : FOLLOW((struct iomap_iter___processed *)iter, processed);
+	len = has_start ? iter->pos - from :
+		FOLLOW((struct iomap_iter___processed *)iter, processed);
 	return len > 0 ? dirtied(iter->inode, from, len) : 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* xfs_force.bpf.h - who asks XFS to write its log, and why. Used by fs_xfs.bpf.c.
+/* xfs_force.bpf.h - log forces of XFS: who asks for them, and why. Used by fs_xfs.bpf.c.
  *
- * The tracepoint tells the address that the force was called from: the function that it is in says why, or that a call wants it, and
- * then the call in progress does.
+ * The tracepoint has the address that the force was called from. The function at that address
+ * determines the reason, or that a call wants it, and then the call in progress does.
  */
 #ifndef IOT_XFS_FORCE_BPF_H
 #define IOT_XFS_FORCE_BPF_H
@@ -13,15 +13,15 @@
 #include "workqueue.h"
 #include "xfs.h"
 
-/* How the names begin of functions that force the log for one reason; the first that fits holds. Compilers make one function of
- * several, so callers of callers are here too. To add one: a row. */
+/* Prefixes of the names of functions that force the log for one reason; the first match counts.
+ * Compilers inline functions, so callers of callers are here, too. To add one: a row. */
 #define FORCERS(ROW) \
 	ROW("xfs_log_force_inode", SUB_NONE)         /* for a call */ \
 	ROW("xfs_log_force", FORCE_AGAIN) \
 	ROW("xlog_cil_force", FORCE_AGAIN) \
 	ROW("xfs_log_worker", SUB_FORCE_WORKER) \
 	ROW("xfsaild", SUB_FORCE_AIL) \
-	ROW("xlog_cil_flush", SUB_FORCE_AIL)         /* its second force, if nothing waits to be logged; often a jump, then from xfsaild */ \
+	ROW("xlog_cil_flush", SUB_FORCE_AIL)         /* its second force, if nothing waits to be logged; often a tail call, then from xfsaild */ \
 	ROW("xfs_fs_sync_fs", SUB_FORCE_SYNC) \
 	ROW("xfs_unmount", SUB_FORCE_UMOUNT) \
 	ROW("xfs_log_quiesce", SUB_FORCE_UMOUNT) \
@@ -35,8 +35,8 @@
 	ROW("xfs_iflush", SUB_FORCE_PINNED) \
 	ROW("xfs_qm_dq", SUB_FORCE_PINNED)
 
-#define FORCE_AGAIN 255        /* the same force, told once more further down */
-#define FORCER_NAME 64         /* bytes of a name, with that of its module */
+#define FORCE_AGAIN 255        /* the same force, reported once more further down */
+#define FORCER_NAME 64         /* bytes of a name, with the name of its module */
 
 struct forcer {
 	char name[FORCER_NAME];
@@ -49,8 +49,9 @@ struct {
 	__type(value, struct forcer);
 } xfs_forcers SEC(".maps");
 
-/* What was found for return addresses, by a hash of them: of each the low 48 bits, 1, and what the function says. To search a name takes a
- * microsecond. They stay what they are: a module whose tracepoint is used stays loaded. */
+/* A cache of reasons by return address, in a hash: the low 48 bits of the address, 1, and the
+ * reason. Looking up a name takes a microsecond. Entries stay valid: a module whose tracepoint is
+ * used stays loaded. */
 #define RECENT_FORCERS 64
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -59,12 +60,13 @@ struct {
 	__type(value, u64);
 } recent_forcers SEC(".maps");
 
-/* Why, by the name of the function that an address is in; SUB_NONE: it does not say. */
+/* The reason by the name of the function at an address; SUB_NONE: the name does not determine
+ * it. */
 static __noinline u32 force_by_name(u64 address)
 {
 	static const char format[] = "%ps";
 	u32 copy = copy_working();
-	u64 in = address - 1;  /* a return address may be that of the next function */
+	u64 in = address - 1;  /* a return address may be the begin of the next function */
 	struct forcer *f = bpf_map_lookup_elem(&xfs_forcers, &copy);
 
 	if (!f || bpf_snprintf(f->name, sizeof(f->name), format, &in, sizeof(in)) < 0)
@@ -92,7 +94,7 @@ static __always_inline u32 force_by_function(u64 address)
 	return why;
 }
 
-/* The function that a worker of a work queue executes. */
+/* The function that a kworker executes. */
 static __always_inline u32 worker_function(struct task_struct *t)
 {
 	struct kthread *k = (struct kthread *)POINTER_AT(t, struct task_struct, worker_private);
@@ -101,7 +103,7 @@ static __always_inline u32 worker_function(struct task_struct *t)
 	return w ? function_of((u64)FOLLOW(w, current_func)) : FN_NONE;
 }
 
-/* Why, by the request of io_uring that the current thread is at. */
+/* The reason by the io_uring request that the current thread executes. */
 static __always_inline u32 force_by_request(struct task_struct *t)
 {
 	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
@@ -118,7 +120,8 @@ static __always_inline u32 force_by_request(struct task_struct *t)
 	return uring_kind(opcode) == KIND_URING_FSYNC ? SUB_FORCE_FSYNC : SUB_FORCE_OTHER;
 }
 
-/* Why, by what the current thread does: a sync of the whole, a write that is synchronous, or one that was asked for. */
+/* The reason by the operation of the current thread: a sync of the file system, a synchronous
+ * write, or a requested one. */
 static __noinline u32 force_by_call(void)
 {
 	struct task_struct *t = current_task();
@@ -127,7 +130,8 @@ static __noinline u32 force_by_call(void)
 	u64 nr;
 
 	if (t->flags & PF_KTHREAD)
-		return worker_function(t) == FN_DIRECT_ENDED ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC; /* the other is libaio's */
+		/* else fsync of libaio */
+		return worker_function(t) == FN_DIRECT_ENDED ? SUB_FORCE_WRITE : SUB_FORCE_FSYNC;
 	if (is_worker(t))
 		return force_by_request(t);
 	regs = current_regs();
@@ -144,10 +148,12 @@ static __noinline u32 force_by_call(void)
 	case KIND_SYNCFS:
 		return SUB_FORCE_SYNC;
 	}
-	return row->write || row->kind == KIND_FALLOCATE || row->shape == SHAPE_AIO_SUBMIT ? SUB_FORCE_WRITE : force_by_request(t);
+	return row->write || row->kind == KIND_FALLOCATE ||
+	       row->shape == SHAPE_AIO_SUBMIT ? SUB_FORCE_WRITE : force_by_request(t);
 }
 
-/* The owner is who asked. A thread of the kernel asks on behalf of those who are in the checkpoint. */
+/* The owner is the process that asks. A kernel thread asks on behalf of the processes with a share
+ * in the checkpoint. */
 SEC("tp_btf/xfs_log_force")
 int PROBE(xfs__force, struct xfs_mount *mp, s64 sequence, unsigned long from)
 {

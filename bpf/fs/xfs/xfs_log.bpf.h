@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* xfs_log.bpf.h - what is known of the logs of XFS, and what each log write holds. Used by fs_xfs.bpf.c.
+/* xfs_log.bpf.h - XFS logs, checkpoints and log items, and the contents of each log write. Used by
+ * fs_xfs.bpf.c.
  */
 #ifndef IOT_XFS_LOG_BPF_H
 #define IOT_XFS_LOG_BPF_H
@@ -9,10 +10,10 @@
 #include "transaction.bpf.h"
 #include "xfs.h"
 
-/* ---- what is known of logs, checkpoints, items and inodes ---- */
+/* ---- logs, checkpoints, items and inodes ---- */
 
 struct xlog_seen {
-	u64 last;              /* owner: the newest checkpoint that somebody has a share of */
+	u64 last;              /* owner: the newest checkpoint with a share */
 	s64 first;             /* the checkpoint that was current when the run began */
 };
 
@@ -32,8 +33,8 @@ struct checkpoint_key {
 
 struct checkpoint {
 	u64 owner;
-	u32 known;             /* bytes that transactions of the run put into it; ALL_KNOWN: all */
-	u32 regions;           /* of the item that is being written: how many are left */
+	u32 known;             /* bytes that transactions of the run added to it; ALL_KNOWN: all */
+	u32 regions;           /* regions that are left of the item that is being written */
 	u32 sub, pad;
 };
 
@@ -45,11 +46,11 @@ struct {
 } xfs_checkpoints SEC(".maps");
 
 struct item {
-	s64 seq;               /* newest checkpoint that it is in */
-	u32 bytes;             /* there */
-	u32 proc;              /* who changed it since it was written to its place */
-	u32 many;              /* 1: several did */
-	u32 written;           /* 1: it was, since the newest change */
+	s64 seq;               /* newest checkpoint that contains it */
+	u32 bytes;             /* bytes in that checkpoint */
+	u32 proc;              /* the process that changed it since it was written in place */
+	u32 many;              /* 1: several processes */
+	u32 written;           /* 1: written in place since its last change */
 };
 
 struct {
@@ -59,7 +60,7 @@ struct {
 	__type(value, struct item);
 } xfs_items SEC(".maps");
 
-/* Who changed an inode last: for what is done to it later by threads of the kernel. */
+/* The process that changed an inode last, for what kernel threads do to it later. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -99,24 +100,28 @@ static __always_inline struct checkpoint *checkpoint_see(u64 log, u32 tid, u64 o
 /* ---- log writes ---- */
 
 struct op {
-	u32 tid, len;          /* as on disk: the highest byte first */
+	u32 tid, len;          /* big endian, as on disk */
 	u8 client, flags;
 	u16 res2;
 };
 
-#define CHECKPOINTS 16         /* in one log write, the last for what is not known */
-#define SUBS 32                /* from SUB_J_SUPER on: a power of two. A new word of the log, which is behind all others, needs 64 */
+#define CHECKPOINTS 16         /* checkpoints in one log write; the last one is for unknown bytes */
+/* structures from SUB_J_SUPER on: a power of two. A new SUB row of the log, which is added at the
+ * end, requires 64 */
+#define SUBS 32
 #define MAX_OPS 32768          /* a log write has at most 256 KiB, an operation at least 12 bytes */
 
 struct log_walk {
 	u64 data, log;
 	u32 at, end;
-	u32 n, slot;           /* checkpoints, and that of the operation before */
+	/* number of checkpoints, and the index of that of the operation before */
+	u32 n, slot;
 	u32 mixed;             /* 1: not all parts have the same owner */
-	u32 used;              /* bit n: something of checkpoint n is in `bytes` */
+	u32 used;              /* bit n: `bytes` has a sum of checkpoint n */
 	u32 tid[CHECKPOINTS];
 	u64 owner[CHECKPOINTS];
-	u32 bytes[CHECKPOINTS * SUBS]; /* zero where no walk is in progress: there are too many for each to begin with that */
+	/* zero between walks: there are too many to clear at each begin */
+	u32 bytes[CHECKPOINTS * SUBS];
 };
 
 struct {
@@ -133,7 +138,7 @@ static __always_inline struct log_walk *log_walk_of(void)
 	return bpf_map_lookup_elem(&log_walks, &copy);
 }
 
-/* Which structure a buffer holds, by its type in blf_flags. */
+/* The structure in a buffer, by its type in blf_flags. */
 static __always_inline u8 buffer_sub(u32 type)
 {
 	switch (type) {
@@ -176,7 +181,7 @@ static __always_inline u8 item_sub(u32 type, u32 flags)
 	return SUB_J_UNCLASSIFIED;
 }
 
-/* Which place in the walk a checkpoint has. */
+/* The index of a checkpoint in the walk. */
 static __always_inline u32 slot_of(struct log_walk *w, u32 tid, u64 owner)
 {
 	u32 n = w->n;
@@ -202,7 +207,7 @@ static __always_inline void log_add(struct log_walk *w, u32 slot, u32 sub, u32 b
 	w->bytes[INDEX(at, CHECKPOINTS * SUBS)] += bytes;
 }
 
-/* What an operation is part of; keeps which region of the item comes next. */
+/* The structure that an operation is part of. Counts the regions of the item. */
 static __always_inline u8 op_sub(struct log_walk *w, struct checkpoint *k, u32 flags, u32 len)
 {
 	struct {
@@ -214,11 +219,14 @@ static __always_inline u8 op_sub(struct log_walk *w, struct checkpoint *k, u32 f
 		return SUB_J_LOG_OP;
 	if (!(flags & OP_CONTINUES) && !k->regions) {
 		if (len >= sizeof(first))
-			bpf_probe_read_kernel(&first, sizeof(first), (void *)(w->data + w->at + sizeof(struct op)));
+			bpf_probe_read_kernel(&first, sizeof(first),
+					      (void *)(w->data + w->at + sizeof(struct op)));
 		if (len >= sizeof(head))
-			bpf_probe_read_kernel(&head, sizeof(head), (void *)(w->data + w->at + sizeof(struct op)));
+			bpf_probe_read_kernel(&head, sizeof(head),
+					      (void *)(w->data + w->at + sizeof(struct op)));
 		k->regions = first == TRANSACTION_MAGIC ? 1 : first >> 16;
-		k->sub = first == TRANSACTION_MAGIC ? SUB_J_LOG_OP : item_sub(first & 0xffff, head.flags);
+		k->sub = first == TRANSACTION_MAGIC ? SUB_J_LOG_OP :
+			item_sub(first & 0xffff, head.flags);
 	}
 	if (!(flags & OP_CONTINUED) && k->regions)
 		k->regions--;
@@ -233,7 +241,8 @@ static long log_op(u32 n, u32 *unused)
 	struct op op = {};
 	u8 sub;
 
-	if (!w || w->at + sizeof(op) > w->end || bpf_probe_read_kernel(&op, sizeof(op), (void *)(w->data + w->at)))
+	if (!w || w->at + sizeof(op) > w->end ||
+	    bpf_probe_read_kernel(&op, sizeof(op), (void *)(w->data + w->at)))
 		return 1;
 	size = sizeof(op) + __builtin_bswap32(op.len);
 	if (size > w->end - w->at)
@@ -258,13 +267,14 @@ static long log_op(u32 n, u32 *unused)
 	return 0;
 }
 
-/* The sums of one checkpoint on their way to a list. */
+/* The context of bpf_loop(): sums of one checkpoint that become parts of a list. */
 struct log_row {
 	struct part_list *list;
 	u32 slot;
 };
 
-/* One sum becomes a part; there is room for the most that is usual, and the rest is nobody's. */
+/* Makes one sum a part of the list. The list has room for the usual number; the rest has no
+ * owner. */
 static long log_part(u32 sub, struct log_row *row)
 {
 	struct part_list *l = row->list;
@@ -312,7 +322,8 @@ static long log_parts(u32 slot, struct part_list **list)
 	return 0;
 }
 
-/* A log buffer is about to be written. Not yet packed: later a number stands at the begin of each sector. */
+/* xlog_iclog_sync: a log buffer is about to be written. It is not packed yet: later the cycle
+ * number is at the begin of each sector. */
 SEC("tp_btf/xlog_iclog_sync")
 int PROBE(xfs__log_write, struct xlog_in_core *ic)
 {
@@ -335,14 +346,14 @@ int PROBE(xfs__log_write, struct xlog_in_core *ic)
 	s.size -= s.size % unit;
 	if (w->at + sizeof(struct op) > w->end) /* an unmount record is longer than it says */
 		w->end = w->at;
-	else /* what is no operation */
+	else /* bytes that are no operation */
 		log_add(w, CHECKPOINTS - 1, SUB_J_UNCLASSIFIED, w->end - w->at);
 	log_add(w, 0, SUB_J_LOG_HEADER, header);
 	log_add(w, w->slot, SUB_J_PADDING, s.size - header - w->end);
 	l = parts_make();
 	bpf_loop(CHECKPOINTS, log_parts, &l, 0);
 	s.parts = l ? l->number : 0;
-	s.owner = w->owner[INDEX(w->slot, CHECKPOINTS)]; /* whose flush of the device it is */
+	s.owner = w->owner[INDEX(w->slot, CHECKPOINTS)]; /* the owner of its device flush */
 	s.how = w->mixed ? HOW_NONE : HOW_TRANSACTION;
 	bpf_map_update_elem(&stated, &key, &s, BPF_ANY);
 	return 0;
