@@ -486,7 +486,7 @@ __noinline int bio_classify(u64 bio, struct iot_bio *t, struct task_ctx *c)
 	switch (op) {
 	case REQ_OP_READ:
 	case REQ_OP_WRITE:
-		if (bpf_core_enum_value_exists(enum req_flag_bits___iot, __REQ_SWAP___iot) &&
+		if (HAS_SWAP_FLAG &&
 		    flags & 1U << bpf_core_enum_value(enum req_flag_bits___iot, __REQ_SWAP___iot)) {
 			classify_swap(bio, t, c, op == REQ_OP_WRITE);
 			return 0;

@@ -447,7 +447,7 @@ int PROBE(block__issue, struct request *rq)
 		c.r->same = c.same && !c.bio;
 	}
 	/* else the module is not loaded, and there is no loop device */
-	if (bpf_core_type_exists(struct loop_device) && gate_open() && d->major == LOOP_MAJOR)
+	if (HAS_LOOP && gate_open() && d->major == LOOP_MAJOR)
 		loop_issue(rq, d);
 	return 0;
 }

@@ -21,10 +21,10 @@ static __always_inline struct file *direct_file(struct bio *b, u32 end)
 {
 	u64 dio = POINTER_AT(b, struct bio, bi_private), kiocb = 0;
 
-	if (end == FN_END_DIRECT && bpf_core_type_exists(struct iomap_dio)) {
+	if (end == FN_END_DIRECT && HAS_IOMAP_DIO) {
 		if (dio)
 			kiocb = POINTER_AT(dio, struct iomap_dio, iocb);
-	} else if (bpf_core_type_exists(struct blkdev_dio)) {
+	} else if (HAS_BLKDEV_DIO) {
 		if (end == FN_END_DEVICE_ASYNC)
 			dio = (u64)b - bpf_core_field_offset(struct blkdev_dio, bio);
 		else if (end != FN_END_DEVICE || !dio ||

@@ -86,7 +86,7 @@ static __always_inline void redirty_next(struct bio_walk *w)
 		a->buffer = private;
 		a->at = a->begin;
 	} else if (private && is_on((struct inode *)inode, XFS_SUPER_MAGIC) &&
-		   bpf_core_type_exists(struct iomap_folio_state)) {
+		   HAS_IOMAP_FOLIO_STATE) {
 		a->state = private + bpf_core_field_offset(struct iomap_folio_state, state);
 	} else {
 		a->state = btrfs_folio_maps((u64)f, inode, a->blocks);

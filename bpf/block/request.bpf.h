@@ -410,7 +410,7 @@ static __noinline int complete_outside(struct request *rq, u32 disk, u32 bytes)
 
 static __always_inline u64 use_of(struct request *rq)
 {
-	return bpf_core_field_exists(rq->start_time_ns) ? rq->start_time_ns : 0;
+	return HAS_REQUEST_START ? rq->start_time_ns : 0;
 }
 
 /* The errno of a block status. BLK_STS_NOSPC (3) is the one that tells more than EIO. */

@@ -34,7 +34,7 @@ static __always_inline u32 op_of(u32 flags)
 {
 	u32 op = flags & 0xff;
 
-	if (bpf_core_enum_value_exists(enum req_op___iot, REQ_OP_ZONE_APPEND___iot) &&
+	if (HAS_ZONE_APPEND &&
 	    op == bpf_core_enum_value(enum req_op___iot, REQ_OP_ZONE_APPEND___iot))
 		return REQ_OP_WRITE;
 	return op;

@@ -94,7 +94,7 @@ __noinline u32 memory_owner(u64 folio)
 	struct iot_proc *p;
 
 	if ((mapping & MAPPING_FLAGS) != MAPPING_ANON ||
-	    !bpf_core_field_exists(struct mm_struct___owner, owner))
+	    !HAS_MM_OWNER)
 		return PROC_NONE;
 	w.anon = mapping & ~MAPPING_FLAGS;
 	w.node = POINTER_AT(w.anon, struct anon_vma, rb_root.rb_root.rb_node);

@@ -138,7 +138,7 @@ static __always_inline u32 group_version(u64 group)
 
 	if (!NUMBER_AT(root, struct cgroup_root, hierarchy_id))
 		return 2;
-	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id___iot, memory_cgrp_id___iot))
+	if (!HAS_MEMORY_CGROUP)
 		return 0;
 	return NUMBER_AT(root, struct cgroup_root, subsys_mask) >>
 		bpf_core_enum_value(enum cgroup_subsys_id___iot, memory_cgrp_id___iot) & 1;
@@ -283,7 +283,7 @@ static __always_inline u64 loop_file(u64 work, bool root)
 {
 	u64 lo, file;
 
-	if (!bpf_core_field_exists(struct loop_device, rootcg_work))
+	if (!HAS_LOOP_WORKERS)
 		return 0;
 	lo = root ? work - bpf_core_field_offset(struct loop_device, rootcg_work) :
 		    POINTER_AT(work - bpf_core_field_offset(struct loop_worker, work),

@@ -105,7 +105,7 @@ static __always_inline void key_addresses(struct iot_flow_key *k, u64 sock)
 		return;
 	}
 	k->family = AF_INET6;
-	if (!bpf_core_field_exists(struct sock_common, skc_v6_daddr))
+	if (!HAS_IPV6)
 		return;
 	bpf_probe_read_kernel(k->local, 16,
 			      (void *)(sock + bpf_core_field_offset(struct sock,

@@ -138,7 +138,7 @@ static __always_inline void remote_written(struct task_ctx *c, const struct remo
 {
 	struct remote_write_walk w = { c };
 
-	if (bpf_core_field_exists(struct mm_struct, mm_mt))
+	if (HAS_MAPLE_TREE)
 		bpf_loop(REMOTE_WRITE_PIECES, remote_written_piece, &w, 0);
 	if (p->left && p->proc >= PROC_FIRST)
 		lose(LOSS_POKE);

@@ -18,14 +18,14 @@ static __always_inline u64 registered_file(struct io_ring_ctx *ring, u32 n)
 	struct io_ring_ctx___array *old = (void *)ring;
 	u64 nodes, file = 0;
 
-	if (bpf_core_field_exists(struct io_file_table, data)) {
+	if (HAS_URING_NODES) {
 		if (n >= BPF_CORE_READ(ring, file_table.data.nr))
 			return 0;
 		nodes = (u64)BPF_CORE_READ(ring, file_table.data.nodes);
 		nodes = pointer_at(nodes + n * sizeof(u64));
 		if (nodes)
 			file = POINTER_AT(nodes, struct io_rsrc_node, file_ptr);
-	} else if (bpf_core_field_exists(struct io_file_table___array, files)) {
+	} else if (HAS_URING_FILES) {
 		if (n >= BPF_CORE_READ(old, nr_user_files))
 			return 0;
 		nodes = (u64)BPF_CORE_READ(old, file_table.files);
@@ -279,13 +279,13 @@ static long free_one(u32 n, struct free_walk *w)
 /* Walks the free requests of a ring. False: there are more than the walk covers. */
 static __always_inline bool free_walk(u64 ring, struct free_walk *w)
 {
-	if (!bpf_core_field_exists(struct io_submit_state, free_list))
+	if (!HAS_URING_FREE_LIST)
 		return false;
 	w->node = pointer_at(ring +
 			     bpf_core_field_offset(struct io_ring_ctx, submit_state.free_list));
 	bpf_loop(FREE_REQUESTS, free_one, w, 0);
 	if (!w->found && !w->node &&
-	    bpf_core_field_exists(struct io_ring_ctx___array, locked_free_list)) {
+	    HAS_URING_LOCKED_LIST) {
 		w->node = pointer_at(ring +
 				     bpf_core_field_offset(struct io_ring_ctx___array,
 							   locked_free_list));

@@ -38,8 +38,8 @@ static __always_inline u64 queue_name(struct task_struct *t)
 {
 	u64 thread, worker, pool;
 
-	if (!bpf_core_field_exists(struct task_struct, worker_private) ||
-	    !bpf_core_field_exists(struct worker, current_pwq))
+	if (!HAS_WORKER_PRIVATE ||
+	    !HAS_CURRENT_PWQ)
 		return 0;
 	thread = POINTER_AT(t, struct task_struct, worker_private);
 	worker = thread ? POINTER_AT(thread, struct kthread, data) : 0;

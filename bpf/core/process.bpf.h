@@ -84,9 +84,9 @@ static __always_inline bool is_away(struct task_struct *t)
 /* The id of a mount namespace, which is never reused; 0: not known. */
 static __always_inline u64 mounts_number(u64 ns)
 {
-	if (bpf_core_field_exists(struct ns_common, ns_id))
+	if (HAS_MNT_NS_ID)
 		return NUMBER_AT(ns, struct mnt_namespace, ns.ns_id);
-	if (bpf_core_field_exists(struct mnt_namespace___until_617, seq))
+	if (HAS_MNT_SEQ)
 		return NUMBER_AT(ns, struct mnt_namespace___until_617, seq);
 	return 0;
 }
@@ -137,7 +137,7 @@ static __always_inline u64 memory_group_of(struct task_struct *t)
 	u64 of = POINTER_AT(t, struct task_struct, cgroups) +
 		bpf_core_field_offset(struct css_set, subsys), css;
 
-	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id___iot, memory_cgrp_id___iot))
+	if (!HAS_MEMORY_CGROUP)
 		return 0;
 	css = pointer_at(of + bpf_core_enum_value(enum cgroup_subsys_id___iot,
 						  memory_cgrp_id___iot) * sizeof(u64));

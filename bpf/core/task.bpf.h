@@ -11,6 +11,7 @@
 #include "config.h"
 #include "state.h"
 #include "index.h"
+#include "compat.bpf.h"
 #include "reduced.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -367,7 +368,8 @@ static __always_inline struct task_struct *current_task(void)
 /* As NUMBER_AT(), for a struct that may belong to a module: bpf_rdonly_cast() knows no types of
  * modules. Reads eight bytes. */
 #define MODULE_AT(address, type, field) \
-	((typeof(((type *)0)->field))pointer_at((u64)(address) + bpf_core_field_offset(type, field)))
+	((typeof(((type *)0)->field))pointer_at((u64)(address) + \
+						bpf_core_field_offset(type, field)))
 
 /* The number of `size` bytes at an address, for types of modules. */
 static __always_inline u64 sized_at(u64 address, u32 size)

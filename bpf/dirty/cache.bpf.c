@@ -125,7 +125,7 @@ static __always_inline bool is_dirty_as_one(struct inode *i, struct folio *f, u6
 {
 	return bytes >> (NUMBER_AT(i, struct inode, i_blkbits) & 63) > 1 &&
 	       is_on(i, XFS_SUPER_MAGIC) &&
-	       !(bpf_core_type_exists(struct iomap_folio_state) &&
+	       !(HAS_IOMAP_FOLIO_STATE &&
 		 POINTER_AT(f, struct folio___private, private));
 }
 
@@ -221,7 +221,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 
 static __always_inline struct folio *buffer_folio(struct buffer_head *b)
 {
-	if (bpf_core_field_exists(b->b_folio))
+	if (HAS_BUFFER_FOLIO)
 		return (struct folio *)POINTER_AT(b, struct buffer_head, b_folio);
 	return page_folio((struct page *)POINTER_AT(b, struct buffer_head___page, b_page));
 }

@@ -41,7 +41,7 @@ static __always_inline u64 ext4_flags(struct inode *i)
 /* True for inodes of ext4, unless its module was loaded after our programs. */
 static __always_inline bool is_on_ext4(struct inode *i)
 {
-	return i && bpf_core_type_exists(struct ext4_inode_info___flags) &&
+	return i && HAS_EXT4_INODE &&
 	       is_on(i, EXT4_SUPER_MAGIC);
 }
 

@@ -119,9 +119,9 @@ static __always_inline bool name_is_missing(u16 call)
 /* The offset in struct dentry of the list of an inode's aliases; 0: not known. */
 static __always_inline u64 alias_offset(void)
 {
-	if (bpf_core_field_exists(((struct dentry___alias *)0)->d_alias))
+	if (HAS_ALIAS)
 		return bpf_core_field_offset(struct dentry___alias, d_alias);
-	if (bpf_core_field_exists(((struct dentry___alias_in_union *)0)->d_u.d_alias))
+	if (HAS_ALIAS_IN_D_U)
 		return bpf_core_field_offset(struct dentry___alias_in_union, d_u.d_alias);
 	return 0;
 }

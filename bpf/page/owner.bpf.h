@@ -433,7 +433,7 @@ static __always_inline struct folio *page_folio(struct page *p)
 {
 	u64 head, inverse;
 
-	if (bpf_core_field_exists(struct page, compound_head))
+	if (HAS_COMPOUND_HEAD)
 		head = POINTER_AT(p, struct page, compound_head); /* a union with list pointers */
 	else
 		head = BPF_CORE_READ((struct page___info *)p, compound_info);
@@ -452,7 +452,7 @@ static __always_inline u64 folio_pages(struct folio *f)
 
 	if (!(flags >> bpf_core_enum_value(enum pageflags___iot, PG_head___iot) & 1))
 		return 1;
-	if (bpf_core_field_exists(struct folio, _nr_pages))
+	if (HAS_FOLIO_NR_PAGES)
 		return NUMBER_AT(f, struct folio, _nr_pages);
 	return BPF_CORE_READ((struct folio___old_nr *)f, _folio_nr_pages);
 }

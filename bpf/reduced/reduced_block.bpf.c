@@ -31,7 +31,7 @@ struct request___hd {
 
 static __always_inline struct gendisk *disk_of_request(struct request *rq)
 {
-	if (bpf_core_field_exists(struct request___disk, rq_disk))
+	if (HAS_RQ_DISK)
 		return BPF_CORE_READ((struct request___disk *)rq, rq_disk);
 	return BPF_CORE_READ(rq, q, disk);
 }
@@ -46,7 +46,7 @@ static __always_inline u32 partition_of(struct request *rq, u32 disk)
 {
 	u32 dev;
 
-	if (bpf_core_type_exists(struct hd_struct))
+	if (HAS_HD_STRUCT)
 		dev = BPF_CORE_READ((struct request___hd *)rq, part, __dev.devt);
 	else
 		dev = BPF_CORE_READ(rq, part, bd_dev);

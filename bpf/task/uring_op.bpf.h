@@ -83,7 +83,7 @@ static __always_inline u64 uring_worker_request(struct task_struct *t)
 {
 	u64 worker, work;
 
-	if (!bpf_core_field_exists(t->worker_private) || !bpf_core_type_exists(struct io_worker))
+	if (!HAS_WORKER_PRIVATE || !HAS_IO_WORKER)
 		return 0;
 	worker = POINTER_AT(t, struct task_struct, worker_private);
 	if (!worker)

@@ -29,7 +29,7 @@ static __always_inline void layout_publish(void)
 	l->end_io = bpf_core_field_offset(struct btrfs_bio, end_io);
 	l->private = bpf_core_field_offset(struct btrfs_bio, private);
 	l->vfs_inode = bpf_core_field_offset(struct btrfs_inode, vfs_inode);
-	if (bpf_core_field_exists(((struct btrfs_bio___inode *)0)->inode)) {
+	if (HAS_BTRFS_BIO_INODE) {
 		l->inode = bpf_core_field_offset(struct btrfs_bio___inode, inode);
 		l->has_inode = 1;
 	} else {
@@ -54,7 +54,7 @@ static __always_inline void layout_publish(void)
 	l->block_fs = bpf_core_field_offset(struct extent_buffer, fs_info);
 	l->inode_root = bpf_core_field_offset(struct btrfs_inode, root);
 	l->root_id = bpf_core_field_offset(struct btrfs_root, root_key.objectid);
-	if (bpf_core_type_exists(struct btrfs_folio_state))
+	if (HAS_BTRFS_FOLIO_STATE)
 		l->folio_state = bpf_core_field_offset(struct btrfs_folio_state, bitmaps);
 	l->page_memory = page_memory(PAGE_SIZE / (bpf_core_type_size(struct page) ?: 1));
 	l->known = 1;

@@ -307,7 +307,7 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 		bpf_core_field_offset(struct btrfs_inode, vfs_inode);
 	if (c->over_inode && gate_open())
 		stored_over(inode_itself((struct inode *)inode), from, len);
-	if (bpf_core_type_exists(struct btrfs_folio_state) && mark & EXTENT_DELALLOC &&
+	if (HAS_BTRFS_FOLIO_STATE && mark & EXTENT_DELALLOC &&
 	    gate_open() && !(current_task()->flags & PF_KTHREAD))
 		marked(inode_itself((struct inode *)inode), from, len);
 	if (!c->copying || !is_copied_to(c, (struct inode *)inode))

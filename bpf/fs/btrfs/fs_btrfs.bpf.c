@@ -118,11 +118,11 @@ static __always_inline bool header_read(struct extent_buffer *eb, struct tree_he
 
 	if (!l)
 		return false;
-	if (bpf_core_field_exists(eb->folios))
+	if (HAS_EXTENT_FOLIOS)
 		page = (u64)FOLLOW(eb, folios[0]);
 	else
 		page = (u64)FOLLOW((struct extent_buffer___pages *)eb, pages[0]);
-	if (bpf_core_field_exists(eb->addr))
+	if (HAS_EXTENT_ADDR)
 		address = (u64)FOLLOW(eb, addr);
 	if (address)
 		l->page_memory = address - page * times;

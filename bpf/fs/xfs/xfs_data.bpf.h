@@ -194,7 +194,7 @@ static __noinline int folio_dirtied(struct inode *i, u64 off, u64 len, bool faul
 	t.folio = folio_at(POINTER_AT(i, struct inode, i_mapping), off >> PAGE_SHIFT);
 	if (!t.folio || !folio_is_dirty(t.folio))
 		return fault && is_store() ? 0 : dirtied(i, off, len);
-	if (bpf_core_type_exists(struct iomap_folio_state))
+	if (HAS_IOMAP_FOLIO_STATE)
 		t.state = POINTER_AT(t.folio, struct folio___private, private);
 	if (t.state)
 		t.state += bpf_core_field_offset(struct iomap_folio_state, state);
@@ -240,7 +240,7 @@ static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 SEC("tp_btf/iomap_iter")
 int PROBE(xfs__step, struct iomap_iter *iter)
 {
-	bool has_start = bpf_core_field_exists(iter->iter_start_pos);
+	bool has_start = HAS_ITER_START_POS;
 	u64 from;
 	u32 type;
 	s64 len;
@@ -258,7 +258,7 @@ int PROBE(xfs__step, struct iomap_iter *iter)
 		return iter->iomap.length ? 0 :
 		       folio_dirtied(iter->inode, iter->pos, iter->len, true);
 	type = iter->srcmap.type ?: iter->iomap.type;
-	if (!iter->iomap.length || bpf_core_type_exists(btf_trace_iomap_zero_iter) || !type ||
+	if (!iter->iomap.length || HAS_IOMAP_ZERO_ITER || !type ||
 	    type > IOMAP_MAPPED)
 		/* nothing is done yet, iomap_zero_iter reports it, or there is nothing to zero */
 		return 0;
