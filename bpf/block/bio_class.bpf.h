@@ -166,10 +166,10 @@ static __always_inline void classify_device(struct bio *b, struct iot_bio *t, st
 	t->cause = CAUSE_METADATA;
 	if (!write) {
 		t->owner = owner_current(c, &t->how);
-		if (c && c->call && c->range_state == RANGE_KNOWN &&
-		    c->range_inode == (u64)fp->inode) {
+		if (c && c->call && c->range.state == RANGE_KNOWN &&
+		    c->range.inode == (u64)fp->inode) {
 			t->cause = CAUSE_DATA;
-			t->file = file_number((struct inode *)c->range_node);
+			t->file = file_number((struct inode *)c->range.node);
 		}
 		return;
 	}
@@ -210,9 +210,9 @@ static __always_inline u32 file_direct(struct bio *b, u32 end, struct task_ctx *
 
 	if (f)
 		return file_number((struct inode *)POINTER_AT(real_file(f), struct file, f_inode));
-	if (!c || !c->call || c->range_state != RANGE_KNOWN)
+	if (!c || !c->call || c->range.state != RANGE_KNOWN)
 		return 0;
-	return file_number((struct inode *)(c->range_blockdev ? c->range_node : c->range_inode));
+	return file_number((struct inode *)(c->range.blockdev ? c->range.node : c->range.inode));
 }
 
 /* The function that identifies a structure without a page of a file or device, for which the file
@@ -270,17 +270,17 @@ static __always_inline bool classify_stated(struct bio *b, struct iot_bio *t, u3
  * the device's own are the caller's memory, which may belong to a file, too, or be shared. */
 static __always_inline bool is_memory(const struct first_page *fp, u32 end, struct task_ctx *c)
 {
-	return fp->inode && end == FN_END_WAIT && c && c->call && c->range_state == RANGE_KNOWN &&
-	       c->range_blockdev &&
-	       c->range_inode != (u64)fp->inode;
+	return fp->inode && end == FN_END_WAIT && c && c->call && c->range.state == RANGE_KNOWN &&
+	       c->range.blockdev &&
+	       c->range.inode != (u64)fp->inode;
 }
 
 /* True when the call in progress does direct I/O on a block device. Its short writes wait for their
  * bio (__blkdev_direct_IO_simple()), as blkdev_issue_zeroout() does. */
 static __always_inline bool writes_device(const struct task_ctx *c)
 {
-	return c && c->call && c->target_inode && c->target_direct &&
-	       is_blockdev((struct inode *)c->target_inode);
+	return c && c->call && c->target.inode && c->target.direct &&
+	       is_blockdev((struct inode *)c->target.inode);
 }
 
 /* True for REQ_META: the file system marks its structures, never data of direct I/O. */

@@ -143,11 +143,11 @@ static __always_inline void asked_range(struct bio_walk *w, struct task_ctx *c, 
 		w->range_inode = (u64)fp.inode;
 		return;
 	}
-	if (c->range_state != RANGE_KNOWN && c->range_state != RANGE_FAULT)
+	if (c->range.state != RANGE_KNOWN && c->range.state != RANGE_FAULT)
 		return;
-	w->range_inode = c->range_inode;
-	w->range_off = c->range_off;
-	w->range_len = c->range_len < MOST_ASKED ? c->range_len : MOST_ASKED;
+	w->range_inode = c->range.inode;
+	w->range_off = c->range.off;
+	w->range_len = c->range.len < MOST_ASKED ? c->range.len : MOST_ASKED;
 }
 
 /* Tags a bio that is queued before the run begins: it may complete during the run. */
@@ -193,8 +193,8 @@ static __noinline int queue_flush(struct bio *b, struct task_ctx *c, u32 disk, b
 	u64 owner;
 	u8 how;
 
-	if (c && c->sync_ns && !c->flush_ns)
-		c->flush_ns = bpf_ktime_get_ns();
+	if (c && c->sync.ns && !c->sync.flush_ns)
+		c->sync.flush_ns = bpf_ktime_get_ns();
 	if (known)
 		return 0; /* it was remapped */
 	owner = owner_current(c, &how);

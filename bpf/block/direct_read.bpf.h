@@ -13,7 +13,7 @@
 
 /* The pieces of a bio's memory: each is in one folio. Pieces that are adjacent in a file are joined
  * to one range. In task_ctx.scratch. */
-struct memory {
+struct direct_memory {
 	/* the next struct bio_vec; the next struct page of the one before, and the bytes that are
 	 * left there */
 	u64 vec, page, left;
@@ -23,19 +23,19 @@ struct memory {
 	u32 size, done;
 	u32 proc, pad;
 };
-_Static_assert(sizeof(struct memory) <= sizeof(((struct task_ctx *)0)->scratch),
+_Static_assert(sizeof(struct direct_memory) <= sizeof(((struct task_ctx *)0)->scratch),
 	       "task_ctx.scratch");
 
 struct memory_walk {
 	struct task_ctx *ctx;
 };
 
-static __always_inline struct memory *memory_of_bio(struct task_ctx *c)
+static __always_inline struct direct_memory *memory_of_bio(struct task_ctx *c)
 {
-	return (struct memory *)c->scratch;
+	return (struct direct_memory *)c->scratch;
 }
 
-static __always_inline void memory_mark(const struct memory *m)
+static __always_inline void memory_mark(const struct direct_memory *m)
 {
 	if (m->inode)
 		page_owner_overwrite(m->inode, m->from, m->to - m->from, m->proc);
@@ -53,7 +53,7 @@ static __always_inline u64 file_of_folio(struct folio *f)
 
 static long memory_piece(u32 n, struct memory_walk *w)
 {
-	struct memory *m = memory_of_bio(w->ctx);
+	struct direct_memory *m = memory_of_bio(w->ctx);
 	u64 size = bpf_core_type_size(struct page) ?: 1, inode, at, in, len;
 	struct folio *f;
 
@@ -91,7 +91,7 @@ static long memory_piece(u32 n, struct memory_walk *w)
 static __noinline int memory_claim(u64 bio, u64 owner)
 {
 	struct memory_walk w = {};
-	struct memory *m;
+	struct direct_memory *m;
 
 	if (op_of(NUMBER_AT(bio, struct bio, bi_opf)) != REQ_OP_READ)
 		return 0;

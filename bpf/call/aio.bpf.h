@@ -32,8 +32,6 @@ struct aio_scratch {
 	struct aio_ring_state state;
 	struct aio_time_key time;
 };
-_Static_assert(sizeof(struct op) <= sizeof(((struct task_ctx *)0)->op), "task_ctx.op");
-_Static_assert(sizeof(struct call) <= sizeof(((struct task_ctx *)0)->regs), "task_ctx.regs");
 _Static_assert(sizeof(struct aio_scratch) <= sizeof(((struct task_ctx *)0)->scratch),
 	       "task_ctx.scratch");
 
@@ -81,12 +79,12 @@ __noinline int aio_finish(struct task_ctx *c, struct aio *a, s64 res)
 		return 0;
 	o = &scratch_of(c)->op;
 	__builtin_memset(o, 0, sizeof(*o));
-	c->seen_inode = 0; /* the context's file is replaced by that of the request */
-	c->seen_dev = a->dev;
-	c->seen_file = a->file;
-	c->seen_type = a->type;
-	c->seen_block = a->block;
-	c->seen_host = a->host;
+	c->seen.inode = 0; /* the context's file is replaced by that of the request */
+	c->seen.dev = a->dev;
+	c->seen.file = a->file;
+	c->seen.type = a->type;
+	c->seen.block = a->block;
+	c->seen.host = a->host;
 	o->ts_ns = a->ts_ns;
 	o->dur_ns = cfg.latency ? now - a->ts_ns : 0;
 	o->offset = a->offset;
@@ -347,13 +345,13 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	if (!f)
 		return 0;
 	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
-	a->file = c->seen_file;
-	a->dev = c->seen_dev;
-	a->type = c->seen_type;
-	a->block = c->seen_block;
+	a->file = c->seen.file;
+	a->dev = c->seen.dev;
+	a->type = c->seen.type;
+	a->block = c->seen.block;
 	a->flags = flags_of_call(flags_of(NUMBER_AT(f, struct file, f_flags)), b->aio_rw_flags);
 	a->direct = !!(a->flags & FLAG_DIRECT);
-	host = (struct inode *)c->seen_host;
+	host = (struct inode *)c->seen.host;
 	a->host = (u64)host;
 	a->ino = host ? inode_number(host) : 0;
 	if (!REDUCED && a->kind == KIND_AIO_WRITE) {
@@ -363,7 +361,7 @@ static __noinline int aio_look(struct aio *a, struct task_ctx *c, u64 address, u
 	if (a->kind == KIND_AIO_WRITE &&
 	    ((went_through_cache(c, a->host, a->flags & FLAG_APPEND ? 0 : a->offset) &&
 	      /* elsewhere aio_time() has the time of each */
-	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen_host, BTRFS_MAGIC))) ||
+	      (scratch_of(c)->w.taken == 1 || is_on((struct inode *)c->seen.host, BTRFS_MAGIC))) ||
 	     (a->flags & FLAG_DIRECT && is_indirect((u64)host, a->offset))))
 		a->flags &= ~FLAG_DIRECT;
 	a->proc = proc;
@@ -436,8 +434,8 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 
 	if (!c || !k)
 		return 0;
-	c->aio_now = c->aio_from = c->aio_direct = c->aio_copies = 0;
-	c->direct_request = ~0ULL;
+	c->aio.now = c->aio.from = c->aio.direct = c->aio.copies = 0;
+	c->direct.request = ~0ULL;
 	if (!REDUCED && c->fresh_ns)
 		fresh_report(c);
 	if (taken <= 0)
@@ -446,11 +444,11 @@ static __noinline int aio_submitted(struct task_ctx *c, const struct call *k, s6
 	w->proc = proc;
 	w->ring = k->arg[0];
 	w->list = k->arg[2];
-	w->since_ns = ts_ns ?: c->aio_ns;
+	w->since_ns = ts_ns ?: c->aio.ns;
 	w->begin_ns = ts_ns;
 	w->ts_ns = ts_ns ?: now;
-	c->aio_ring = w->ring;
-	c->aio_ns = now;
+	c->aio.ring = w->ring;
+	c->aio.ns = now;
 	aio_ring_read(c);
 	if (taken > AIO_STEPS) {
 		taken = AIO_STEPS;
@@ -516,7 +514,7 @@ static __noinline int aio_passing(struct task_ctx *c)
 	if (!c)
 		return 0;
 	w = aio_begin(c);
-	w->ring = c->aio_ring;
+	w->ring = c->aio.ring;
 	w->proc = proc_current(c);
 	aio_ring_read(c);
 	return 0;

@@ -52,16 +52,16 @@ int PROBE(core__exec, struct task_struct *t, int old_pid)
 		k.exec_no--; /* the program before: a process of its own */
 		p = bpf_map_lookup_elem(&procs, &k);
 		if (p) {
-			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->apart_read : 0));
-			__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
+			__sync_fetch_and_add(&p->rchar, by_calls - (c ? c->apart.read : 0));
+			__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart.wrote : 0));
 			proc_end(&k, p);
 		}
 	}
 	if (c) {
 		c->proc = 0; /* a new program: matched by name again */
 		c->proc_tried_ns = 0;
-		c->apart_read = c->rchar = read;
-		c->apart_wrote = wrote;
+		c->apart.read = c->rchar = read;
+		c->apart.wrote = wrote;
 	}
 	if (gate_open() && t->tgid != cfg.self_pid)
 		proc_make();
@@ -179,7 +179,7 @@ int PROBE(core__rename, struct task_struct *t)
 
 	if (c) {
 		c->rchar = thread_rchar(t, t->pid, c->rchar);
-		c->sum_epoch = 0;
+		c->sum.epoch = 0;
 	}
 	thread_drop(t);
 	return 0;
@@ -233,8 +233,8 @@ int PROBE(core__exit, struct task_struct *t)
 		c = ctx_find();
 		wrote = c && t->flags & PF_DUMPCORE &&
 			c->signal_wrote ? c->signal_wrote - 1 : t->ioac.wchar;
-		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->apart_read : 0));
-		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart_wrote : 0));
+		__sync_fetch_and_add(&p->rchar, t->ioac.rchar - (c ? c->apart.read : 0));
+		__sync_fetch_and_add(&p->wchar, wrote - (c ? c->apart.wrote : 0));
 	}
 	if (p && last) {
 		p->uid = bpf_get_current_uid_gid();

@@ -254,17 +254,17 @@ static __noinline bool fastpath_call(struct task_struct *t, struct thread *th,
 static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struct *t,
 					   const struct call *k, struct op *o, u8 shape, u32 proc)
 {
-	bool storage = is_storage(c->seen_type), writes = o->write && storage;
+	bool storage = is_storage(c->seen.type), writes = o->write && storage;
 	struct iot_state *s = run_state();
 	struct thread *th;
 	struct fast_call *q;
 	struct file *f;
 
-	if (cfg.twins || shape > SHAPE_PRW || !c->seen_inode || !proc ||
+	if (cfg.twins || shape > SHAPE_PRW || !c->seen.inode || !proc ||
 	    c->cell_key.owner != proc || c->cell == IOT_NO_CELL ||
-	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK))
+	    o->ret < 0 || (cfg.sockets == SOCKETS_ALL && c->seen.type == SUB_FT_SOCK))
 		return;
-	if (writes && (c->seen_type != SUB_FT_REG || o->ret == 0 ||
+	if (writes && (c->seen.type != SUB_FT_REG || o->ret == 0 ||
 		       o->flags & (FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC) ||
 		       (shape == SHAPE_PRW && o->flags & FLAG_APPEND)))
 		return;
@@ -277,24 +277,24 @@ static __always_inline void fastpath_learn(struct task_ctx *c, struct task_struc
 		return; /* this one fell back to the page cache, the next need not */
 	q->tid = 0;
 	q->learned++;
-	q->inode = c->seen_inode;
-	q->ino = c->seen_ino;
-	q->gen = c->seen_gen;
+	q->inode = c->seen.inode;
+	q->ino = c->seen.ino;
+	q->gen = c->seen.gen;
 	q->open_flags = NUMBER_AT(f, struct file, f_flags);
-	q->host = !storage || o->flags & FLAG_DIRECT ? 0 : c->seen_host;
-	q->block = writes ? c->seen_block : 0;
+	q->host = !storage || o->flags & FLAG_DIRECT ? 0 : c->seen.host;
+	q->block = writes ? c->seen.block : 0;
 	q->epoch = s->sum_epoch;
 	q->cell = c->cell;
-	q->sum = storage && filesum_wanted(proc) ? c->sum_slot : QUICK_NO_SUM;
+	q->sum = storage && filesum_wanted(proc) ? c->sum.slot : QUICK_NO_SUM;
 	q->proc = proc;
-	q->file = c->seen_file;
-	q->dev = c->seen_dev;
+	q->file = c->seen.file;
+	q->dev = c->seen.dev;
 	q->flags = o->flags;
 	q->nr = k->nr;
 	q->shape = shape;
 	q->kind = o->kind;
 	q->write = o->write;
-	q->type = c->seen_type;
+	q->type = c->seen.type;
 	q->stamp = th->stamp;
 	q->tid = t->pid;
 }

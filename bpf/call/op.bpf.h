@@ -10,14 +10,6 @@
 #include "filesum.bpf.h"
 #include "readahead.bpf.h"
 
-/* One operation as it is recorded. */
-struct op {
-	u64 ts_ns, dur_ns, queue_ns, offset, size;
-	s64 ret;
-	u32 flags, tid;        /* tid: the thread that asked for it; 0: the current one */
-	u8 kind, write;        /* write: enum moves */
-};
-
 /* Sends the event of an operation. Out of line: most runs of the hot path do not come here. */
 static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32 proc)
 {
@@ -35,9 +27,9 @@ static __always_inline void op_event(struct task_ctx *c, const struct op *o, u32
 	r->e.how = HOW_EXACT;
 	r->e.kind = o->kind;
 	r->e.flags = o->flags;
-	r->e.file = c->seen_file;
-	r->e.dev = c->seen_dev;
-	r->e.sub = c->seen_type;
+	r->e.file = c->seen.file;
+	r->e.dev = c->seen.dev;
+	r->e.sub = c->seen.type;
 	if (o->ret < 0)
 		r->e.err = -o->ret;
 	else if (o->write != MOVES_NOTHING)
@@ -56,22 +48,22 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 
 	if (!c || !o)
 		return 0;
-	if (is_off_disk(c->seen_type, c->seen_dev)) {
+	if (is_off_disk(c->seen.type, c->seen.dev)) {
 		/* no later call is like this one (fastpath_learn()) */
 		c->cell_key.owner = PROC_NONE;
 		return 0;
 	}
 	k.owner = proc;
-	k.dev = c->seen_dev;
+	k.dev = c->seen.dev;
 	/* the four small fields in one store: loading them right after separate stores stalls */
-	what = o->kind | HOW_EXACT << 16 | c->seen_type << 24;
+	what = o->kind | HOW_EXACT << 16 | c->seen.type << 24;
 	*(u32 *)&k.kind = what;
 	k.flags = o->flags & (o->write == MOVES_TO_FILE ? FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC :
 			      FLAG_DIRECT);
 	if (o->ret > 0 && o->write != MOVES_NOTHING) {
 		bytes = o->ret;
-		if (o->write && is_storage(c->seen_type) && !(o->flags & FLAG_SHARED))
-			touched = blocks_of(o->offset, bytes, c->seen_block);
+		if (o->write && is_storage(c->seen.type) && !(o->flags & FLAG_SHARED))
+			touched = blocks_of(o->offset, bytes, c->seen.block);
 	}
 	if (c->cell_key.owner != k.owner || c->cell_key.dev != k.dev ||
 	    *(u32 *)&c->cell_key.kind != what ||
@@ -82,7 +74,7 @@ __noinline int op_record(struct task_ctx *c, struct op *o, u32 proc)
 	cell_add(c->cell, 1, bytes, touched, o->dur_ns, o->ret < 0);
 	hist_add(proc, k.kind, k.sub, o->dur_ns);
 	if (!REDUCED && !o->write && !(o->flags & FLAG_DIRECT))
-		ra_used(c->seen_host, o->offset, o->ret);
+		ra_used(c->seen.host, o->offset, o->ret);
 	if (wants_event(proc))
 		op_event(c, o, proc);
 	return 0;
@@ -94,7 +86,7 @@ __noinline int call_record(struct task_ctx *c, struct op *o, u32 proc)
 	if (!c || !o)
 		return 0;
 	op_record(c, o, proc);
-	if (is_off_disk(c->seen_type, c->seen_dev))
+	if (is_off_disk(c->seen.type, c->seen.dev))
 		return 0;
 	filesum_call(c, proc, o->kind, o->write, o->ret > 0 &&
 		     o->write != MOVES_NOTHING ? o->ret : 0, o->flags);
@@ -106,7 +98,7 @@ __by_numbers int call_recorded(u32 proc)
 {
 	struct task_ctx *c = ctx_find();
 
-	return c ? call_record(c, (struct op *)c->op, proc) : 0;
+	return c ? call_record(c, &c->op, proc) : 0;
 }
 #define call_record(c, o, proc) call_recorded(proc)
 #endif
@@ -118,7 +110,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 
 	w->off = o->offset;
 	w->len = o->ret > 0 ? o->ret : 0;
-	w->block = c->seen_block ?: PAGE_SIZE;
+	w->block = c->seen.block ?: PAGE_SIZE;
 	w->ts_ns = began_dirtying(w->len, o->flags, o->ts_ns + o->queue_ns);
 	w->proc = proc;
 	return w;
@@ -127,7 +119,7 @@ static __always_inline struct wrote_at *wrote_by(struct task_ctx *c, const struc
 /* Reports what a call dirtied outside the range that it wrote. */
 static __always_inline void wrote_beside(struct task_ctx *c, const struct op *o, u32 proc)
 {
-	if (!REDUCED && c->fresh.inode && c->fresh.inode == c->seen_host)
+	if (!REDUCED && c->fresh.inode && c->fresh.inode == c->seen.host)
 		fresh_beside(c, wrote_by(c, o, proc));
 }
 

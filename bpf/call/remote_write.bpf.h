@@ -67,7 +67,7 @@ static __always_inline u64 remote_written_file(struct task_ctx *c, u64 inode, u6
 					       u32 proc)
 {
 	u64 page = off >> PAGE_SHIFT, until = (page + same_owner_pages(inode, page)) << PAGE_SHIFT;
-	struct dirtied *d = (struct dirtied *)c->dirtied_range;
+	struct dirtied *d = &c->dirtied_range;
 	u8 how;
 
 	len = len < until - off ? len : until - off;
@@ -211,8 +211,8 @@ __noinline int remote_written_by_call(struct task_ctx *c, u32 proc)
 
 	if (!c)
 		return 0;
-	k = (struct call *)c->regs;
-	ret = ((struct op *)c->op)->ret;
+	k = &c->regs;
+	ret = c->op.ret;
 	p = remote_write_of(c);
 	__builtin_memset(p, 0, sizeof(*p));
 	p->proc = proc;

@@ -29,16 +29,16 @@ static __always_inline struct file *see_fd(struct task_ctx *c, s32 fd)
 		file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
 		return f;
 	}
-	c->seen_inode = 0;
-	c->seen_type = SUB_FT_OTHER;
-	c->seen_dev = c->seen_file = 0;
+	c->seen.inode = 0;
+	c->seen.type = SUB_FT_OTHER;
+	c->seen.dev = c->seen.file = 0;
 	return NULL;
 }
 
 /* True when the context's file is on overlayfs: its pages are those of a file below. */
 static __always_inline bool is_overlaid(const struct task_ctx *c, struct file *f)
 {
-	return f && c->seen_host != c->seen_inode &&
+	return f && c->seen.host != c->seen.inode &&
 	       is_on((struct inode *)POINTER_AT(f, struct file, f_inode), OVERLAYFS_SUPER_MAGIC);
 }
 
@@ -52,7 +52,7 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 		return NUMBER_AT(f, struct file, f_pos) - ret;
 	/* an append ignores the offset: the end of the file is behind it */
 	if (o->write && o->flags & FLAG_APPEND && ret)
-		return NUMBER_AT(c->seen_host, struct inode, i_size) - ret;
+		return NUMBER_AT(c->seen.host, struct inode, i_size) - ret;
 	return k->arg[3];
 }
 
@@ -60,8 +60,8 @@ static __always_inline u64 offset_of(struct task_ctx *c, struct file *f, const s
 static __always_inline void wrote_here(struct task_ctx *c, const struct op *o, u32 proc)
 {
 	if (!REDUCED)
-		c->inlined = wrote_data(c->seen_host, c->seen_type == SUB_FT_BLK ? c->seen_file : 0,
-					o->offset, o->ret, c->seen_block, proc);
+		c->inlined = wrote_data(c->seen.host, c->seen.type == SUB_FT_BLK ? c->seen.file : 0,
+					o->offset, o->ret, c->seen.block, proc);
 }
 
 /* read(), write() and their relatives. */
@@ -74,7 +74,7 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	if (!c || !k || !o)
 		return 0;
 	f = see_fd(c, k->arg[0]);
-	storage = f && is_storage(c->seen_type);
+	storage = f && is_storage(c->seen.type);
 	o->size = k->arg[2];
 	if (shape >= SHAPE_RWV)
 		o->size = o->ret > 0 ? o->ret : 0; /* the vector is not read again for its length */
@@ -87,19 +87,19 @@ static __always_inline int exit_rw(struct task_ctx *c, const struct call *k, str
 	if (storage)
 		o->offset = offset_of(c, f, k, o, shape);
 	if (o->flags & FLAG_DIRECT && o->write && o->ret > 0 && storage && !REDUCED &&
-	    (went_through_cache(c, c->seen_host, o->offset) ||
-	     is_indirect(c->seen_host, o->offset))) {
+	    (went_through_cache(c, c->seen.host, o->offset) ||
+	     is_indirect(c->seen.host, o->offset))) {
 		o->flags &= ~FLAG_DIRECT;
-		o->queue_ns = o->queue_ns ?: dirtied_after(&c->direct_ns, o->ts_ns);
+		o->queue_ns = o->queue_ns ?: dirtied_after(&c->direct.ns, o->ts_ns);
 	}
 	call_record(c, o, proc);
 	if (o->write && o->ret > 0 && storage && !(o->flags & FLAG_DIRECT))
 		wrote_here(c, o, proc);
 	if (o->write)
 		wrote_beside(c, o, proc);
-	if (!REDUCED && o->write && c->seen_type == SUB_FT_PSEUDO)
+	if (!REDUCED && o->write && c->seen.type == SUB_FT_PSEUDO)
 		c->inlined = remote_written_by_call(c, proc);
-	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen_type == SUB_FT_SOCK)
+	if (!REDUCED && cfg.sockets == SOCKETS_ALL && c->seen.type == SUB_FT_SOCK)
 		socket_call((u64)f, proc, o->write ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
 	return 0;
 }
@@ -114,15 +114,15 @@ __noinline int is_cached(u64 inode, u64 off)
  * zeroed. */
 static __always_inline void copy_ends(struct task_ctx *c, struct file *f, struct op *o)
 {
-	u64 after = dirtied_after(&c->copied_ns, o->ts_ns);
+	u64 after = dirtied_after(&c->copy.ns, o->ts_ns);
 
 	if (o->ret <= 0 || o->kind != KIND_COPY_OUT)
 		return;
 	if (is_overlaid(c, f)) {
-		c->apart_read += o->ret;
-		c->apart_wrote += o->ret;
+		c->apart.read += o->ret;
+		c->apart.wrote += o->ret;
 	}
-	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen_host, o->offset + o->ret - 1))
+	if (!(o->flags & FLAG_DIRECT) && !is_cached(c->seen.host, o->offset + o->ret - 1))
 		o->flags |= FLAG_SHARED;
 	else
 		o->queue_ns = after ?: o->queue_ns;
@@ -151,7 +151,7 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 		o->queue_ns = side ? queue_ns : 0;
 		o->offset = 0;
 		o->flags = f ? flags_of(BPF_CORE_READ(f, f_flags)) : 0;
-		if (f && is_storage(c->seen_type)) {
+		if (f && is_storage(c->seen.type)) {
 			/* the position has moved: in the caller's variable if there is one, else in
 			 * the file */
 			pos = BPF_CORE_READ(f, f_pos);
@@ -162,12 +162,12 @@ __noinline int exit_two(struct task_ctx *c, const struct call *k, struct op *o, 
 				copy_ends(c, f, o);
 		}
 		call_record(c, o, proc);
-		if (side && f && o->ret > 0 && is_storage(c->seen_type) &&
+		if (side && f && o->ret > 0 && is_storage(c->seen.type) &&
 		    !(o->flags & FLAG_SHARED))
 			wrote_here(c, o, proc);
 		if (side)
 			wrote_beside(c, o, proc);
-		if (REDUCED || !cfg.sockets || !f || c->seen_type != SUB_FT_SOCK)
+		if (REDUCED || !cfg.sockets || !f || c->seen.type != SUB_FT_SOCK)
 			continue;
 		if (cfg.sockets == SOCKETS_ALL || (!side && splices_itself(f)))
 			socket_call((u64)f, proc, side ? KIND_NET_SEND : KIND_NET_RECV, o->ret);
@@ -196,7 +196,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 	case SHAPE_OPEN:
 		see_fd(c, ret);
 		if (ret < 0)
-			c->seen_type = SUB_NONE; /* its type is not known */
+			c->seen.type = SUB_NONE; /* its type is not known */
 		break;
 	case SHAPE_MMAP:
 		if ((s32)k->arg[4] < 0)
@@ -205,7 +205,7 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 		o->offset = k->arg[5];
 		o->size = k->arg[1];
 		if (!REDUCED)
-			ra_mapped(c->seen_host, o->offset, o->size);
+			ra_mapped(c->seen.host, o->offset, o->size);
 		if (ret > 0)
 			o->ret = 0;
 		break;
@@ -214,9 +214,9 @@ static __always_inline bool exit_plain(struct task_ctx *c, const struct call *k,
 			see_fd(c, -1);
 		break; /* else the file was resolved at the entry */
 	default:
-		c->seen_inode = 0;
-		c->seen_type = SUB_NONE;
-		c->seen_dev = c->seen_file = 0;
+		c->seen.inode = 0;
+		c->seen.type = SUB_NONE;
+		c->seen.dev = c->seen.file = 0;
 	}
 	return true;
 }
@@ -346,7 +346,7 @@ __noinline int exec_ends(struct task_ctx *c, long ret)
 		return 0;
 	last = thread_rchar(t, TASK(t, pid), c->rchar);
 	if (last || TASK(t, start_boottime) >= s->boot_ns)
-		c->apart_read += TASK(t, ioac.rchar) - last;
+		c->apart.read += TASK(t, ioac.rchar) - last;
 	c->rchar = TASK(t, ioac.rchar);
 	return 0;
 }
@@ -429,10 +429,10 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	fresh_gather(c, th, t);
 	if (task_is_compat(t))
 		return compat_ends(c, nr, ret);
-	k = (struct call *)c->regs; /* not on the stack, which libaio calls need */
-	o = __builtin_memset(c->op, 0, sizeof(*o));
+	k = &c->regs; /* not on the stack, which libaio calls need */
+	o = __builtin_memset(&c->op, 0, sizeof(*o));
 	call_of_regs(k, regs);
-	c->range_state = RANGE_NOT_ASKED;
+	c->range.state = RANGE_NOT_ASKED;
 	o->kind = row->kind;
 	if (shape == SHAPE_EXEC)
 		return exec_ends(c, ret);
@@ -475,7 +475,7 @@ static __always_inline int call_ends(const struct pt_regs *regs, u64 nr, long re
 	case SHAPE_POKE ... SHAPE_MADVISE:
 		return memory_written(c, proc);
 	}
-	if (c->aio_ring && shape < SHAPE_AIO_SUBMIT)
+	if (c->aio.ring && shape < SHAPE_AIO_SUBMIT)
 		aio_passing(c);
 	if (exit_plain(c, k, o, shape, ret))
 		call_record(c, o, proc);

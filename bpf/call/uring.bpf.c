@@ -126,10 +126,10 @@ static __always_inline int submit(struct io_kiocb *r)
 	flags = NUMBER_AT(req, struct io_kiocb, flags);
 	u->opcode = NUMBER_AT(req, struct io_kiocb, opcode);
 	u->skip = flags >> IOSQE_CQE_SKIP_SUCCESS_BIT & 1;
-	u->waits = c->uring_links || flags & 1U << IOSQE_IO_DRAIN_BIT;
-	c->uring_links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
-	if (u->waits || c->uring_links)
-		c->uring_chain[INDEX(c->uring_chained++, URING_CHAIN)] = req;
+	u->waits = c->uring.links || flags & 1U << IOSQE_IO_DRAIN_BIT;
+	c->uring.links = flags & (1U << IOSQE_IO_LINK_BIT | 1U << IOSQE_IO_HARDLINK_BIT);
+	if (u->waits || c->uring.links)
+		c->uring.chain[INDEX(c->uring.chained++, URING_CHAIN)] = req;
 	u->proc = proc_current(c);
 	u->tid = current_thread();
 	filesum_comm(u->comm);
@@ -148,8 +148,8 @@ static __always_inline int submit(struct io_kiocb *r)
 	else if (moves)
 		place_rw(c, req, u);
 	u->ts_ns = bpf_ktime_get_ns();
-	c->uring_req = req;
-	c->uring_waits = u->waits;
+	c->uring.req = req;
+	c->uring.waits = u->waits;
 	if (bpf_map_update_elem(&urings, &req, u, BPF_ANY) && u->proc >= PROC_FIRST && moves)
 		lose(LOSS_URING_TABLE);
 	return 0;

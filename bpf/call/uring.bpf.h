@@ -34,14 +34,14 @@ __noinline int uring_file_see(struct task_ctx *c, u64 file, struct uring_file *u
 	if (!f)
 		return 0;
 	file_see(c, f, (struct inode *)POINTER_AT(f, struct file, f_inode));
-	u->type = c->seen_type;
-	u->dev = c->seen_dev;
-	u->id = c->seen_file;
-	u->block = c->seen_block;
+	u->type = c->seen.type;
+	u->dev = c->seen.dev;
+	u->id = c->seen.file;
+	u->block = c->seen.block;
 	u->memory = u->type == SUB_FT_PSEUDO && is_process_memory(f);
 	u->flags = flags_of(NUMBER_AT(f, struct file, f_flags)) &
 		(FLAG_DIRECT | FLAG_SYNC | FLAG_DSYNC | FLAG_APPEND);
-	i = (struct inode *)c->seen_host;
+	i = (struct inode *)c->seen.host;
 	u->host = (u64)i;
 	u->ino = inode_number(i);
 	return 0;
@@ -172,7 +172,7 @@ __noinline int uring_record(struct uring_request *u, struct uring_file *f, struc
 		    is_indirect(f->host, f->offset)) {
 			f->flags &= ~FLAG_DIRECT;
 			d->queue_ns = u->direct_ns ? dirtied_after(&u->direct_ns, u->ts_ns) : c ?
-				dirtied_after(&c->direct_ns, u->ts_ns) : 0;
+				dirtied_after(&c->direct.ns, u->ts_ns) : 0;
 		}
 	}
 	if (d->kind == KIND_URING_WRITE)
@@ -275,9 +275,9 @@ __noinline int uring_settle(struct task_ctx *c)
 	struct uring_request *u;
 	u64 req;
 
-	if (!c || !c->uring_req)
+	if (!c || !c->uring.req)
 		return 0;
-	req = c->uring_req;
+	req = c->uring.req;
 	u = bpf_map_lookup_elem(&urings, &req);
 	if (!u || !u->skip || !uring_moved(req, u))
 		return 0;

@@ -9,11 +9,6 @@
 
 #include "task.bpf.h"
 
-/* A system call: its number and arguments. */
-struct call {
-	u64 nr, arg[6];
-};
-
 #define ENOSYS 38
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -258,16 +258,16 @@ __noinline int filesum_change(struct task_ctx *c, u32 owner, u32 direct, u32 epo
 	if (!c)
 		return 0;
 	filesum_comm(comm);
-	k.file = c->seen_file;
+	k.file = c->seen.file;
 	k.owner = owner;
 	filesum_thread(&k, comm, direct);
-	if (c->sum_epoch != epoch)
-		c->seen_inode = 0; /* a path that did not fit into the ring is sent again */
-	c->sum_file = c->seen_file;
-	c->sum_owner = owner;
-	c->sum_direct = direct;
-	c->sum_epoch = epoch;
-	c->sum_slot = filesum_find(&k);
+	if (c->sum.epoch != epoch)
+		c->seen.inode = 0; /* a path that did not fit into the ring is sent again */
+	c->sum.file = c->seen.file;
+	c->sum.owner = owner;
+	c->sum.direct = direct;
+	c->sum.epoch = epoch;
+	c->sum.slot = filesum_find(&k);
 	return 0;
 }
 
@@ -279,13 +279,13 @@ static __always_inline void filesum_call(struct task_ctx *c, u32 owner, u8 kind,
 	u32 direct = flags & FLAG_DIRECT;
 
 	if (!s || !filesum_wanted(owner) ||
-	    (c->seen_type != SUB_FT_REG && c->seen_type != SUB_FT_BLK) ||
+	    (c->seen.type != SUB_FT_REG && c->seen.type != SUB_FT_BLK) ||
 	    (write == MOVES_NOTHING && !is_sync(kind)))
 		return;
-	if (c->sum_file != c->seen_file || c->sum_owner != owner || c->sum_direct != direct ||
-	    c->sum_epoch != s->sum_epoch)
+	if (c->sum.file != c->seen.file || c->sum.owner != owner || c->sum.direct != direct ||
+	    c->sum.epoch != s->sum_epoch)
 		filesum_change(c, owner, direct, s->sum_epoch);
-	filesum_count(c->sum_slot, kind, write, bytes, flags);
+	filesum_count(c->sum.slot, kind, write, bytes, flags);
 }
 
 /* Counts one operation that another thread began, whose name was kept. */

@@ -48,7 +48,38 @@ struct fresh {
 
 #define URING_CHAIN 64         /* linked io_uring requests that are remembered of each thread */
 
-/* The context of a thread, while it lives. */
+/* A system call: its number and arguments. */
+struct call {
+	u64 nr, arg[6];
+};
+
+/* One operation as it is recorded. */
+struct op {
+	u64 ts_ns, dur_ns, queue_ns, offset, size;
+	s64 ret;
+	u32 flags, tid;        /* tid: the thread that asked for it; 0: the current one */
+	u8 kind, write;        /* write: enum moves */
+};
+
+/* A range that was dirtied. */
+struct dirtied {
+	u64 off, bytes;
+	u64 ts_ns;             /* when, at the latest; 0: now */
+	u32 proc;
+	u16 how;
+	u8 unsure;             /* 1: a part of the range, which part is not known */
+	/* 1: also beyond the end of the file, where the bytes are written only if it grows */
+	u8 beyond;
+};
+
+/* The range that a finished call or request has written: bytes [off, off + len). */
+struct wrote_at {
+	u64 off, len, block;   /* block: a power of two */
+	u64 ts_ns;             /* when it began; 0: not known */
+	u32 proc, pad;
+};
+
+/* The context of a thread, while it lives: a struct for each layer. */
 struct task_ctx {
 	u32 proc;          /* process.id, 0 not resolved */
 	/* number of the exec that `proc` belongs to: core__exec can be skipped (cfg.twins) */
@@ -57,58 +88,75 @@ struct task_ctx {
 	u32 behalf;
 	u32 ended;         /* 1: the first of two copies of the exit program ran (cfg.twins) */
 	u64 behalf_id;
-	/* the call in progress, valid after range_look() only */
+	/* the call in progress, valid after range_look() only, as are range and target */
 	u32 call;          /* number + 1 of the system call, when that is in the table; else 0 */
 	u8 shape, write;   /* of that call */
-	u16 range_state;   /* enum range_state */
-	u64 range_inode, range_off, range_len; /* the bytes that the call asks for */
-	u64 range_node;    /* for a block device: the inode of the node that was opened */
-	u64 target_inode, target_off, target_len; /* the bytes that the call is to write */
-	u16 range_blockdev, target_direct;
-	u64 uring_req;     /* struct io_kiocb that the thread submitted last */
-	u64 aio_ring, aio_ns; /* the ring of its last io_submit(), and when that returned */
-	/* io_submit() in progress (sync_write.bpf.h): number of the request that was synced last,
-	 * and of the byte that was written back last, both + 1; 0: none */
-	u64 aio_now, aio_from;
-	/* io_submit() in progress: control block of the request that XFS copies, and when that
-	 * first dirtied something; 0: not yet */
-	u64 aio_copies, aio_dirtied_ns;
-	/* control block of a direct request, until its data are written back from the page cache;
-	 * 0: none */
-	u64 aio_direct;
-	/* the file that the thread used last: resolved once, compared afterwards */
-	u64 seen_inode, seen_ino;
-	u64 seen_host;     /* the inode that holds its pages */
-	u32 seen_gen, seen_dev, seen_block, seen_file, seen_type;
-	/* the aggregate that the thread used last */
+	struct {           /* the bytes that the call asks for */
+		u64 inode, off, len;
+		u64 node;  /* for a block device: the inode of the node that was opened */
+		u16 state; /* enum range_state */
+		u16 blockdev;
+	} range;
+	struct {           /* the bytes that the call is to write */
+		u64 inode, off, len;
+		u16 direct;
+	} target;
+	struct {           /* requests of io_uring that the thread submits */
+		u64 req;   /* struct io_kiocb that it submitted last */
+		u32 links; /* not 0: the next request is linked to its last one */
+		u32 waits; /* 1: the last request is linked to an earlier one */
+		u64 chain[URING_CHAIN]; /* linked requests: a ring of the newest ... */
+		u64 chained;            /* ... and their number so far */
+	} uring;
+	struct {           /* libaio */
+		u64 ring, ns; /* the ring of the last io_submit(), and when that returned */
+		/* io_submit() in progress (sync_write.bpf.h): number of the request that was synced
+		 * last, and of the byte that was written back last, both + 1; 0: none */
+		u64 now, from;
+		/* io_submit() in progress: control block of the request that XFS copies, and when
+		 * that first dirtied something; 0: not yet */
+		u64 copies, dirtied_ns;
+		/* control block of a direct request, until its data are written back from the page
+		 * cache; 0: none */
+		u64 direct;
+	} aio;
+	struct {           /* the file that it used last: resolved once, compared afterwards */
+		u64 inode, ino;
+		u64 host;  /* the inode that holds its pages */
+		u32 gen, dev, block, file, type;
+	} seen;
+	/* the aggregate that it used last */
 	struct iot_cell_key cell_key;
 	u32 cell;
-	/* the sums by file that the thread used last (filesum.bpf.h); sum_epoch 0: none */
-	u32 sum_slot, sum_file, sum_owner, sum_direct, sum_epoch;
+	struct {           /* the sums by file that it used last (filesum.bpf.h); epoch 0: none */
+		u32 slot, file, owner, direct, epoch;
+	} sum;
 	u64 rchar;         /* task accounting when its last reading call returned */
 	/* parts of the task accounting that are counted elsewhere: bytes of earlier programs, bytes
 	 * that execve() itself read (program headers), and copies on overlayfs, which the kernel
 	 * counts there and again below */
-	u64 apart_read, apart_wrote;
+	struct {
+		u64 read, wrote;
+	} apart;
 	/* ioac.wchar + 1 when the last signal was delivered, 0: none was. What a core dump adds
 	 * after that is of no call */
 	u64 signal_wrote;
 	u64 proc_tried_ns; /* when the process table was full: tried again a second later */
-	/* the fault in progress */
-	u64 fault_address; /* of a store to a page that is not mapped */
-	/* the page that the fault is for; other pages of its folio may become writable with it */
-	u64 stored_inode, stored_index;
-	u64 stored_call;   /* of a fault inside a call: number of the call + 1 */
-	u64 area_first, area_last;      /* first and last page of the area that is mapped there */
-	u64 dirtied;       /* the folio that it dirtied last */
-	/* not 0: the next request that the thread submits is linked to its last one */
-	u32 uring_links;
-	u32 uring_waits;   /* 1: the request that it submitted last is linked to an earlier one */
-	u64 uring_chain[URING_CHAIN]; /* linked requests: a ring of the newest ... */
-	u64 uring_chained; /* ... and their number so far */
+	struct {           /* the fault in progress */
+		u64 address; /* of a store to a page that is not mapped */
+		/* the page that the fault is for; other pages of its folio may become writable with
+		 * it */
+		u64 inode, index;
+		u64 call;  /* of a fault inside a call: number of the call + 1 */
+		u64 first, last; /* first and last page of the area that is mapped there */
+		u64 folio; /* the folio that it dirtied last */
+		/* the page, when it may be dirty and no selected process dirtied it */
+		u64 over_inode, over_index;
+		/* the page, when it may be dirty, and its owner before; was_call: as call */
+		u64 was_inode, was_index, was_owner, was_call;
+	} fault;
 	/* 1: its last write went into the inode, or into memory (remote_write.bpf.h) */
 	u32 inlined;
-	u64 copied_ns;     /* when the copy_file_range() in progress dirtied its first page */
 	/* dirtied in the call in progress; that of simple calls is in struct thread (thread.bpf.h)
 	 * until the call returns */
 	struct fresh fresh;
@@ -116,39 +164,44 @@ struct task_ctx {
 	 * single call or request */
 	u64 fresh_ns;
 	u64 fresh_sum;     /* bytes of all pieces so far */
-	/* a direct write that had its range written back (0: a call's), and fresh.bytes at that
-	 * time */
-	u64 direct_request, direct_fresh;
-	/* when a direct write that falls back to the page cache had flushed what was dirty
-	 * before */
-	u64 direct_ns;
+	struct {           /* a direct write in progress */
+		/* the request that had its range written back (0: a call's), and fresh.bytes at
+		 * that time */
+		u64 request, fresh;
+		u64 ns;    /* it falls back to the page cache: when dirty pages were flushed */
+		/* the inode that it has reserved space in (btrfs_sync_write.bpf.h) */
+		u64 reserved;
+		/* the inode, when it is written back from the page cache, all of it perhaps dirty
+		 * before */
+		u64 fell;
+	} direct;
 	/* the range that it writes, or wrote last, through iomap: of a folio that is dirtied only
 	 * this part is (XFS) */
-	u64 part_inode, part_from, part_to;
-	/* the inode of a direct write in progress that has reserved space
-	 * (btrfs_sync_write.bpf.h) */
-	u64 copied_inode;
-	/* the inode of a direct write that is written back from the page cache, all of it perhaps
-	 * dirty before */
-	u64 fell_inode;
-	/* a copy into the page cache in progress: copy_note() there */
-	u64 copying, copied_from, copied_to, flushed_from, flushed_to;
-	u64 copying_lock;  /* the extent bit of the blocks that the copy locks; 0: not known yet */
-	/* the page of the fault in progress, when it may be dirty and no selected process dirtied
-	 * it */
-	u64 over_inode, over_index;
-	/* the page of the fault in progress, when it may be dirty, and its owner before */
-	u64 was_inode, was_index, was_owner;
-	u64 was_call;      /* as stored_call */
-	/* scratch memory of the program in progress: objects that are too large for the stack */
-	u64 scratch[60], op[12], regs[7], wrote[5], dirtied_range[4];
+	struct {
+		u64 inode, from, to;
+	} part;
+	struct {           /* a copy into the page cache in progress: copy_note() on btrfs */
+		u64 what, from, to, flushed_from, flushed_to;
+		u64 lock;  /* the extent bit of the blocks that it locks; 0: not known yet */
+		u64 ns;    /* copy_file_range(): when it dirtied its first page */
+	} copy;
 	/* the inode that the journal handle in progress changes (journal_credit.bpf.h) */
 	u64 handle_inode;
-	/* the hole that it punches (ext4__punch()) */
-	u64 punch_inode, punch_block, punch_off, punch_end;
-	/* fsync() in progress */
-	u32 sync_dev;
-	u64 sync_ns, flush_ns;
+	struct {           /* the hole that it punches (ext4__punch()) */
+		u64 inode, block, off, end;
+	} punch;
+	struct {           /* fsync() in progress */
+		u32 dev;
+		u64 ns, flush_ns;
+	} sync;
+	/* scratch memory of the program in progress: objects that are too large for the stack */
+	struct op op;
+	struct call regs;
+	struct wrote_at wrote;
+	struct dirtied dirtied_range;
+	/* one of: a node of the maple tree and struct remote_write behind it, struct aio_scratch,
+	 * struct aio_block, struct direct_memory */
+	u64 scratch[60];
 };
 
 #ifdef IOT_REDUCED

@@ -22,7 +22,7 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 	u8 how;
 
 	range_look(c);
-	if (c->call && c->write && c->target_inode == (u64)i)
+	if (c->call && c->write && c->target.inode == (u64)i)
 		return page_owner_set((u64)i, off, bytes, proc_current(c) | OWNER_DATA, false);
 	owner = owner_current(c, &how);
 	return page_owner_set((u64)i, off, 1, owner, false);
@@ -31,8 +31,8 @@ static __always_inline int dirty_device(struct task_ctx *c, struct inode *i, u64
 /* A copy_file_range() dirtied its first page. */
 static __always_inline void copied(struct task_ctx *c)
 {
-	if (c && !c->copied_ns)
-		c->copied_ns = bpf_ktime_get_ns();
+	if (c && !c->copy.ns)
+		c->copy.ns = bpf_ktime_get_ns();
 }
 
 /* A folio was dirtied in a call that writes, or for a request. */
@@ -65,7 +65,7 @@ static __always_inline struct thread *thread_writes(struct task_struct *t, enum 
  * file what it reads from another file or a socket. */
 static __always_inline bool stored_by_call(const struct task_ctx *c, struct task_struct *t)
 {
-	return c->stored_call && c->stored_call == fault_call(t);
+	return c->fault.call && c->fault.call == fault_call(t);
 }
 
 /* True when writeback redirties a folio (folio_redirty_for_writepage()): of an inode under
@@ -88,9 +88,9 @@ static __always_inline void page_owner_set_folio(const struct task_ctx *c, struc
 
 	if (writes && is_on(i, EXT4_SUPER_MAGIC) && !is_dirtied_as_folio((u64)i, off))
 		return; /* claimed block by block in cache__buffer */
-	if (writes && c->part_inode == (u64)i) {
-		from = from > c->part_from ? from : c->part_from;
-		to = to < c->part_to ? to : c->part_to;
+	if (writes && c->part.inode == (u64)i) {
+		from = from > c->part.from ? from : c->part.from;
+		to = to < c->part.to ? to : c->part.to;
 	}
 	if (from >= to) { /* the range is of an earlier write */
 		from = off;
@@ -207,7 +207,7 @@ int PROBE(cache__dirty, struct folio *f, struct address_space *m)
 	d.how = how;
 	whole = is_journalled((u64)i);
 	if (op == TASK_OP_STORE || (whole && stored_by_call(c, t))) {
-		c->dirtied = (u64)f;
+		c->fault.folio = (u64)f;
 		whole = true;
 	} else {
 		d.beyond = 1; /* the kernel appends */
@@ -317,7 +317,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 		return 0;
 	if (dirty && stores) {
 		/* from now on it belongs to the faulting process, as with a write */
-		if (c->over_inode == (u64)i && c->over_index == off >> PAGE_SHIFT)
+		if (c->fault.over_inode == (u64)i && c->fault.over_index == off >> PAGE_SHIFT)
 			dirty_buffer(i, off, bytes, owner, how, false);
 		if (!is_exposed(c, i, off >> PAGE_SHIFT, owner))
 			return 0;
@@ -327,7 +327,7 @@ int PROBE(cache__buffer, struct buffer_head *b)
 	if (!dirty && task_op <= TASK_OP_COPY)
 		fresh_note_for(c, t, i, off, bytes);
 	else if (!dirty && !(stores &&
-			     (c->dirtied == (u64)f || (is_dirtied_whole(i, task_op) &&
+			     (c->fault.folio == (u64)f || (is_dirtied_whole(i, task_op) &&
 						       !folio_is_dirty((u64)f)))))
 		/* the kernel appends */
 		dirty_buffer(i, off, bytes, owner, how, task_op == TASK_OP_OTHER);
@@ -370,12 +370,12 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	u32 proc;
 	u8 how;
 
-	c->fault_address = 0;
-	c->dirtied = 0;
-	c->stored_inode = 0;
-	c->stored_call = 0;
-	c->over_inode = 0;
-	c->was_inode = 0;
+	c->fault.address = 0;
+	c->fault.folio = 0;
+	c->fault.inode = 0;
+	c->fault.call = 0;
+	c->fault.over_inode = 0;
+	c->fault.was_inode = 0;
 	area = area_of(c, address);
 	if (!area || !(NUMBER_AT(area, struct vm_area_struct, vm_flags) & VM_SHARED))
 		return 0;
@@ -389,23 +389,23 @@ static __always_inline int store_to(struct task_ctx *c, u64 address, bool mapped
 	if (index << PAGE_SHIFT >= NUMBER_AT(inode, struct inode, i_size))
 		return 0; /* the thread gets SIGBUS */
 	if (!mapped) { /* all of its folio may be mapped at once (6.18) */
-		c->stored_inode = inode;
-		c->stored_call = fault_call(current_task());
-		c->stored_index = index;
-		c->area_first = first;
-		c->area_last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >>
+		c->fault.inode = inode;
+		c->fault.call = fault_call(current_task());
+		c->fault.index = index;
+		c->fault.first = first;
+		c->fault.last = first + ((NUMBER_AT(area, struct vm_area_struct, vm_end) - from) >>
 					PAGE_SHIFT) - 1;
 	}
 	proc = proc_current(c);
 	if (is_dirty((struct inode *)inode)) {
-		c->was_inode = inode;
-		c->was_index = index;
-		c->was_owner = page_owner(inode, index, &how);
-		c->was_call = fault_call(current_task());
+		c->fault.was_inode = inode;
+		c->fault.was_index = index;
+		c->fault.was_owner = page_owner(inode, index, &how);
+		c->fault.was_call = fault_call(current_task());
 	}
-	if (c->was_inode && proc >= PROC_FIRST && c->was_owner < PROC_FIRST) {
-		c->over_inode = inode;
-		c->over_index = index;
+	if (c->fault.was_inode && proc >= PROC_FIRST && c->fault.was_owner < PROC_FIRST) {
+		c->fault.over_inode = inode;
+		c->fault.over_index = index;
 	}
 	return page_owner_overwrite(inode, index << PAGE_SHIFT, PAGE_SIZE, proc);
 }
@@ -422,7 +422,7 @@ static __always_inline int fault(u64 address, u64 error)
 		return 0;
 	if (error & FAULT_PRESENT || !cfg.faults)
 		return store_to(c, address, error & FAULT_PRESENT);
-	c->fault_address = address; /* cache__fault is called for those of a file */
+	c->fault.address = address; /* cache__fault is called for those of a file */
 	return 0;
 }
 
@@ -451,14 +451,14 @@ int PROBE(cache__fault, struct address_space *m, unsigned long index)
 	c = ctx_make();
 	if (!c)
 		return 0;
-	if (c->fault_address)
-		store_to(c, c->fault_address, false);
+	if (c->fault.address)
+		store_to(c, c->fault.address, false);
 	if (t->flags & PF_KTHREAD || is_worker(t) || regs_in_call(current_regs()))
 		return 0;
-	c->range_inode = POINTER_AT(m, struct address_space, host);
-	c->range_off = (u64)index << PAGE_SHIFT;
-	c->range_len = PAGE_SIZE;
-	c->range_state = RANGE_FAULT; /* valid until the next system call */
+	c->range.inode = POINTER_AT(m, struct address_space, host);
+	c->range.off = (u64)index << PAGE_SHIFT;
+	c->range.len = PAGE_SIZE;
+	c->range.state = RANGE_FAULT; /* valid until the next system call */
 	return 0;
 }
 

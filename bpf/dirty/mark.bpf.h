@@ -36,17 +36,6 @@ static __always_inline void dirty_event(struct inode *i, u64 off, u64 bytes, u64
 	event_submit(r);
 }
 
-/* A range that was dirtied. */
-struct dirtied {
-	u64 off, bytes;
-	u64 ts_ns;             /* when, at the latest; 0: now */
-	u32 proc;
-	u16 how;
-	u8 unsure;             /* 1: a part of the range, which part is not known */
-	/* 1: also beyond the end of the file, where the bytes are written only if it grows */
-	u8 beyond;
-};
-
 /* True when the current thread is in no call, and so stores to memory. */
 static __always_inline bool stores(struct task_struct *t)
 {
@@ -102,8 +91,8 @@ static __always_inline bool is_exposed(struct task_ctx *c, struct inode *i, u64 
 {
 	u8 how;
 
-	return c->stored_inode == (u64)i && index != c->stored_index && index >= c->area_first &&
-	       index <= c->area_last &&
+	return c->fault.inode == (u64)i && index != c->fault.index && index >= c->fault.first &&
+	       index <= c->fault.last &&
 	       page_owner((u64)i, index, &how) != owner;
 }
 
@@ -132,7 +121,7 @@ __noinline int fresh_report(struct task_ctx *c)
 
 	if (!c || !c->fresh_ns || !c->fresh.inode)
 		return 0;
-	d = (struct dirtied *)c->dirtied_range;
+	d = &c->dirtied_range;
 	d->off = c->fresh.from;
 	d->bytes = c->fresh.bytes;
 	d->ts_ns = c->fresh_ns;
@@ -167,9 +156,9 @@ static __always_inline void fresh_piece(struct task_ctx *c, struct inode *i, u64
  * the file system fell back to the page cache (btrfs with checksums). */
 static __always_inline bool went_through_cache(struct task_ctx *c, u64 host, u64 off)
 {
-	bool fell = host && c->fell_inode == host;
+	bool fell = host && c->direct.fell == host;
 
-	c->copied_inode = c->fell_inode = 0; /* the call or request is over */
+	c->direct.reserved = c->direct.fell = 0; /* the call or request is over */
 	return fell || (host && c->fresh.inode == host && c->fresh.to > off);
 }
 
@@ -184,13 +173,6 @@ static __always_inline u64 dirtied_after(u64 *at, u64 begin_ns)
 	return after;
 }
 
-/* The range that a finished call or request has written: bytes [off, off + len). */
-struct wrote_at {
-	u64 off, len, block;   /* block: a power of two */
-	u64 ts_ns;             /* when it began; 0: not known */
-	u32 proc, pad;
-};
-
 /* The earliest time at which it may have dirtied; 0: now. A direct write that is refused writes
  * back dirty pages first, and zeroes then. */
 static __always_inline u64 began_dirtying(u64 len, u32 flags, u64 ts_ns)
@@ -201,7 +183,7 @@ static __always_inline u64 began_dirtying(u64 len, u32 flags, u64 ts_ns)
 /* Scratch memory for one: the stack has no room. */
 static __always_inline struct wrote_at *wrote_of(struct task_ctx *c)
 {
-	return (struct wrote_at *)c->wrote;
+	return &c->wrote;
 }
 
 /* Reports what a finished call dirtied outside the bytes that it wrote. Before them it is the block
@@ -216,7 +198,7 @@ __noinline int fresh_beside(struct task_ctx *c, const struct wrote_at *w)
 
 	if (!c || !w || !c->fresh.inode)
 		return 0;
-	d = (struct dirtied *)c->dirtied_range;
+	d = &c->dirtied_range;
 	i = (struct inode *)c->fresh.inode;
 	c->fresh.inode = 0;
 	d->how = HOW_EXACT;
@@ -299,7 +281,7 @@ static __noinline int dirtied(struct inode *i, u64 off, u64 len)
 	if (!i || !c || !len || c->behalf == BEHALF_LOOP)
 		return 0;
 	mask = (1ULL << (NUMBER_AT(i, struct inode, i_blkbits) & 63)) - 1;
-	d = (struct dirtied *)c->dirtied_range;
+	d = &c->dirtied_range;
 	d->off = off & ~mask;
 	d->bytes = ((off + len + mask) & ~mask) - d->off;
 	d->ts_ns = 0;
@@ -333,7 +315,7 @@ static __always_inline bool is_dirtied(struct dirtying *t, bool clean)
 		page_owner_set(t->inode, t->pos, 1, t->owner, false);
 	else if (c && is_exposed(c, (struct inode *)t->inode, index, t->owner))
 		page_owner_set(t->inode, t->pos, 1, PROC_NONE, false);
-	return clean || (c && c->over_inode == t->inode && c->over_index == index);
+	return clean || (c && c->fault.over_inode == t->inode && c->fault.over_index == index);
 }
 
 static long dirty_block(u32 n, struct dirtying *t)

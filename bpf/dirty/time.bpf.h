@@ -19,7 +19,7 @@
  * began. */
 static __always_inline int dirtied_now(struct task_ctx *c, u64 inode, u64 off, u64 bytes)
 {
-	struct dirtied *d = (struct dirtied *)c->dirtied_range;
+	struct dirtied *d = &c->dirtied_range;
 
 	__builtin_memset(d, 0, sizeof(*d));
 	d->off = off;
@@ -29,7 +29,7 @@ static __always_inline int dirtied_now(struct task_ctx *c, u64 inode, u64 off, u
 	return dirty_at(inode, d);
 }
 
-/* Fills in c.target_* with the range that the io_submit() in progress, of a single request, writes
+/* Fills in c->target with the range that the io_submit() in progress, of a single request, writes
  * to the inode. Global: verified once. */
 __noinline int aio_target(u64 inode)
 {
@@ -38,9 +38,9 @@ __noinline int aio_target(u64 inode)
 
 	if (!c || !in_io_submit() || !aio_search(&s))
 		return 0;
-	c->target_inode = inode;
-	c->target_off = s.t.off;
-	c->target_len = s.t.len;
+	c->target.inode = inode;
+	c->target.off = s.t.off;
+	c->target.len = s.t.len;
 	return 1;
 }
 
@@ -59,13 +59,13 @@ __noinline int dirtied_late(u64 inode, u64 off, u64 bytes)
 	if (!c)
 		return 0;
 	range_look(c);
-	if (!c->call || !(c->write || aio_target(inode)) || c->target_inode != inode)
+	if (!c->call || !(c->write || aio_target(inode)) || c->target.inode != inode)
 		return 0;
-	end = c->target_off + c->target_len;
+	end = c->target.off + c->target.len;
 	if (end > off + bytes)
 		end = off + bytes;
-	if (off < c->target_off)
-		off = c->target_off;
+	if (off < c->target.off)
+		off = c->target.off;
 	if (off >= end)
 		return 0;
 	return dirtied_now(c, inode, off, end - off);
@@ -100,20 +100,20 @@ __noinline int aio_dirties(u64 inode, u64 off, u64 bytes)
 	struct task_ctx *c = ctx_find();
 	u64 *at, from, to, carried;
 
-	if (!s || !c || !c->aio_copies || c->part_inode != inode)
+	if (!s || !c || !c->aio.copies || c->part.inode != inode)
 		return 0;
 	carried = *(volatile u64 *)&s->carried_ns;
-	if (!c->aio_dirtied_ns) {
-		k.iocb = c->aio_copies;
+	if (!c->aio.dirtied_ns) {
+		k.iocb = c->aio.copies;
 		at = bpf_map_lookup_elem(&aio_times, &k);
 		if (at && carried >= *at)
 			*at = bpf_ktime_get_ns();
-		c->aio_dirtied_ns = at ? *at : 0;
+		c->aio.dirtied_ns = at ? *at : 0;
 		return 0;
 	}
-	from = off > c->part_from ? off : c->part_from;
-	to = off + bytes < c->part_to ? off + bytes : c->part_to;
-	return carried >= c->aio_dirtied_ns &&
+	from = off > c->part.from ? off : c->part.from;
+	to = off + bytes < c->part.to ? off + bytes : c->part.to;
+	return carried >= c->aio.dirtied_ns &&
 	       from < to ? dirtied_now(c, inode, from, to - from) : 0;
 }
 

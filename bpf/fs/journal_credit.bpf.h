@@ -193,9 +193,9 @@ static __always_inline struct iot_put *journal_credit_find(const struct iot_put_
  * known. */
 static __always_inline u32 journal_file_number(const struct task_ctx *c, struct inode *i)
 {
-	if (c && c->seen_file && c->seen_inode == (u64)i && c->seen_ino == inode_number(i) &&
-	    c->seen_gen == inode_generation(i))
-		return c->seen_file;
+	if (c && c->seen.file && c->seen.inode == (u64)i && c->seen.ino == inode_number(i) &&
+	    c->seen.gen == inode_generation(i))
+		return c->seen.file;
 	return file_number(i);
 }
 

@@ -174,11 +174,11 @@ static __always_inline void seen_place(const struct task_ctx *c, struct super_bl
 {
 	u64 bdev = POINTER_AT(sb, struct super_block, s_bdev);
 
-	if (c->seen_type == SUB_FT_BLK)
-		bdev = c->seen_host - bpf_core_field_offset(struct bdev_inode, vfs_inode);
+	if (c->seen.type == SUB_FT_BLK)
+		bdev = c->seen.host - bpf_core_field_offset(struct bdev_inode, vfs_inode);
 	else if (NUMBER_AT(sb, struct super_block, s_magic) == BTRFS_MAGIC)
 		return;
-	on_disk_note(c->seen_dev, bdev && dev_wanted(disk_at(bdev)));
+	on_disk_note(c->seen.dev, bdev && dev_wanted(disk_at(bdev)));
 }
 
 /* Looks up everything about a file that is another than last time. The file of an overlay is the
@@ -196,24 +196,24 @@ __noinline int file_change(struct task_ctx *c, u64 file, u64 inode, u64 ino)
 	if (real != f)
 		i = (struct inode *)POINTER_AT(real, struct file, f_inode);
 	sb = BPF_CORE_READ(i, i_sb);
-	c->seen_inode = real == f ? inode : 0;
-	c->seen_ino = ino;
-	c->seen_gen = inode_generation((struct inode *)inode);
-	c->seen_host = (u64)data_inode(f);
-	c->seen_dev = BPF_CORE_READ(sb, s_dev);
-	c->seen_type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
-	c->seen_block = block_bytes(f);
-	c->seen_file = 0;
-	if (c->seen_type == SUB_FT_BLK)
-		c->seen_dev = BPF_CORE_READ(i, i_rdev);
+	c->seen.inode = real == f ? inode : 0;
+	c->seen.ino = ino;
+	c->seen.gen = inode_generation((struct inode *)inode);
+	c->seen.host = (u64)data_inode(f);
+	c->seen.dev = BPF_CORE_READ(sb, s_dev);
+	c->seen.type = type_of(inode_mode(i), BPF_CORE_READ(sb, s_magic));
+	c->seen.block = block_bytes(f);
+	c->seen.file = 0;
+	if (c->seen.type == SUB_FT_BLK)
+		c->seen.dev = BPF_CORE_READ(i, i_rdev);
 	if (cfg.dev && !REDUCED)
 		seen_place(c, sb);
-	if (is_storage(c->seen_type)) {
+	if (is_storage(c->seen.type)) {
 		u32 proc = proc_current(c);
 
-		c->seen_file = file_number_of(i, false);
+		c->seen.file = file_number_of(i, false);
 		if (proc >= PROC_FIRST) /* paths are not sent for excluded processes */
-			path_send(f, i, c->seen_file, proc, c->seen_block);
+			path_send(f, i, c->seen.file, proc, c->seen.block);
 	}
 	return 0;
 }
@@ -232,7 +232,7 @@ static __always_inline void file_see(struct task_ctx *c, struct file *f, struct 
 {
 	u64 ino = NUMBER_AT(i, struct inode, i_ino);
 
-	if (c->seen_inode != (u64)i || c->seen_ino != ino || c->seen_gen != inode_generation(i))
+	if (c->seen.inode != (u64)i || c->seen.ino != ino || c->seen.gen != inode_generation(i))
 		file_change(c, (u64)f, (u64)i, ino);
 }
 

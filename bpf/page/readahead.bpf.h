@@ -232,22 +232,22 @@ static __always_inline u8 structure_for(struct task_ctx *c, u32 dev)
 		return SUB_NONE;
 	if (!c || !c->call || c->shape == SHAPE_MMAP)
 		return SUB_FOR_FAULT;
-	if (!c->write || !c->target_inode)
+	if (!c->write || !c->target.inode)
 		return SUB_NONE;
 	if (!is_copy(c))
 		return SUB_FOR_WRITE;
-	return c->range_state == RANGE_KNOWN && inode_dev((struct inode *)c->target_inode) == dev &&
-	       inode_dev((struct inode *)c->range_inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
+	return c->range.state == RANGE_KNOWN && inode_dev((struct inode *)c->target.inode) == dev &&
+	       inode_dev((struct inode *)c->range.inode) != dev ? SUB_FOR_WRITE : SUB_NONE;
 }
 
 /* True when byte `pos` of a file is in the source of the copy in progress, or on a page of it. */
 static __always_inline bool is_copied(const struct task_ctx *c, u64 inode, u64 pos)
 {
-	if (!is_copy(c) || c->range_state != RANGE_KNOWN || c->range_inode != inode)
+	if (!is_copy(c) || c->range.state != RANGE_KNOWN || c->range.inode != inode)
 		return false;
-	return c->target_inode != inode ||
-	       (pos >= (c->range_off & ~(PAGE_SIZE - 1)) &&
-		pos - c->range_off < c->range_len + PAGE_SIZE);
+	return c->target.inode != inode ||
+	       (pos >= (c->range.off & ~(PAGE_SIZE - 1)) &&
+		pos - c->range.off < c->range.len + PAGE_SIZE);
 }
 
 /* The purpose of reading file `inode` at `pos`: SUB_NONE a call asks for it; SUB_FOR_WRITE a call
@@ -262,8 +262,8 @@ static __always_inline u8 contents_for(struct task_ctx *c, u64 inode, u64 pos)
 	    is_copied(c, inode, pos))
 		return SUB_NONE;
 	if (c->write)
-		return c->target_inode == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;
-	return c->range_state == RANGE_KNOWN && c->range_inode == inode ? SUB_NONE : SUB_FOR_FAULT;
+		return c->target.inode == inode ? SUB_FOR_WRITE : SUB_FOR_FAULT;
+	return c->range.state == RANGE_KNOWN && c->range.inode == inode ? SUB_NONE : SUB_FOR_FAULT;
 }
 
 #endif

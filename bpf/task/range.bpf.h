@@ -58,16 +58,16 @@ static __always_inline void target_look(struct task_ctx *c, struct file *f, cons
 	bool append = flags & O_APPEND;
 	struct inode *i = data_inode(f);
 
-	c->target_inode = (u64)i;
-	c->target_len = len;
-	c->target_direct = !!(flags & O_DIRECT);
-	c->target_off = position_of(f, c->shape, k);
+	c->target.inode = (u64)i;
+	c->target.len = len;
+	c->target.direct = !!(flags & O_DIRECT);
+	c->target.off = position_of(f, c->shape, k);
 	if (c->shape == SHAPE_PRWV2)
 		append = (append || k->arg[5] & RWF_APPEND) && !(k->arg[5] & RWF_NOAPPEND);
 	if (append)
-		c->target_off = NUMBER_AT(i, struct inode, i_size);
+		c->target.off = NUMBER_AT(i, struct inode, i_size);
 	if (c->shape == SHAPE_SPLICE && k->arg[3])
-		bpf_probe_read_user(&c->target_off, sizeof(c->target_off), (void *)k->arg[3]);
+		bpf_probe_read_user(&c->target.off, sizeof(c->target.off), (void *)k->arg[3]);
 }
 
 /* Fills in the range that the call in progress asks for: for a read the bytes that it demands, for
@@ -86,15 +86,15 @@ __noinline int range_look(struct task_ctx *c)
 		return 0;
 	c->call = 0;
 	if (!call_now(&k) || k.nr >= IOT_MAX_SYSCALL) {
-		if (c->range_state != RANGE_FAULT)
-			c->range_state = RANGE_NOT_ASKED;
+		if (c->range.state != RANGE_FAULT)
+			c->range.state = RANGE_NOT_ASKED;
 		return 0;
 	}
 	c->call = k.nr + 1;
 	c->shape = call_row(k.nr)->shape;
 	c->write = call_row(k.nr)->write;
-	c->range_state = RANGE_NONE;
-	c->target_inode = 0;
+	c->range.state = RANGE_NONE;
+	c->target.inode = 0;
 	fd = to_fd = k.arg[0];
 	len = k.arg[2];
 	switch (c->shape) {
@@ -129,15 +129,15 @@ __noinline int range_look(struct task_ctx *c)
 	mode = inode_mode(i);
 	if (!is_storage_mode(mode))
 		return 0;
-	c->range_inode = (u64)data_inode(f);
-	c->range_off = c->range_inode == c->target_inode ? c->target_off :
+	c->range.inode = (u64)data_inode(f);
+	c->range.off = c->range.inode == c->target.inode ? c->target.off :
 		position_of(f, c->shape, &k);
 	if (user_pos)
-		bpf_probe_read_user(&c->range_off, sizeof(c->range_off), (void *)user_pos);
-	c->range_node = (u64)i;
-	c->range_len = len;
-	c->range_blockdev = (mode & S_IFMT) == S_IFBLK;
-	c->range_state = RANGE_KNOWN;
+		bpf_probe_read_user(&c->range.off, sizeof(c->range.off), (void *)user_pos);
+	c->range.node = (u64)i;
+	c->range.len = len;
+	c->range.blockdev = (mode & S_IFMT) == S_IFBLK;
+	c->range.state = RANGE_KNOWN;
 	return 0;
 }
 

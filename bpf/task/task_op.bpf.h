@@ -77,7 +77,7 @@ static __always_inline enum task_op task_op_on(struct task_ctx *c, struct inode 
 {
 	if (task_op == TASK_OP_AIO)
 		return aio_task_op(c, i);
-	return task_op == TASK_OP_STORE && c->uring_chained &&
+	return task_op == TASK_OP_STORE && c->uring.chained &&
 	       chain_writes((u64)i) ? TASK_OP_WRITE : task_op;
 }
 

@@ -58,7 +58,7 @@ struct fast_call {
 	u64 host;
 	u32 tid, stamp;        /* the thread; 0: free */
 	u32 gen, open_flags;   /* generation of the inode; f_flags of the open file */
-	/* as task_ctx.sum_epoch: names and paths are looked up again when it changes */
+	/* as task_ctx.sum.epoch: names and paths are looked up again when it changes */
 	u32 epoch;
 	u32 cell, sum;         /* aggregate, and slot of the sums by file */
 	/* of a write: the block size, in units of which the file is dirtied */

@@ -24,8 +24,8 @@ static __always_inline bool call_writes(const struct task_ctx *c, u64 number)
 {
 	if (!c->call || c->shape == SHAPE_AIO_SUBMIT)
 		return c->call;
-	return c->write && c->target_inode &&
-	       inode_number((struct inode *)c->target_inode) == number;
+	return c->write && c->target.inode &&
+	       inode_number((struct inode *)c->target.inode) == number;
 }
 
 /* Finds the request that the current task executes: in io_uring_enter(), in a polling thread, or at
@@ -48,7 +48,7 @@ __noinline int uring_found(struct task_ctx *c, struct uring_io *io, u64 number)
 		io->worker = !!io->req;
 	}
 	if (!io->req) {
-		if (!c->uring_req || call_writes(c, number))
+		if (!c->uring.req || call_writes(c, number))
 			return 0;
 		io->req = uring_inline(c);
 		if (!io->req)

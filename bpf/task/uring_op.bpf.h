@@ -117,7 +117,7 @@ struct uring_request {
 	 * worker's context */
 	struct fresh fresh;
 	u64 fresh_ns;          /* when the worker began to dirty; 0: no worker did */
-	u64 direct_ns;         /* of a worker: as task_ctx.direct_ns */
+	u64 direct_ns;         /* of a worker: as task_ctx.direct.ns */
 	/* of a worker: when the first folio was dirtied, where blocks are not reported */
 	u64 dirtied_ns;
 	/* of a worker: when it got the lock of the inode, where that is reported */
@@ -129,7 +129,7 @@ struct uring_request {
 	u8 skip;
 	/* 1: it is linked to an earlier request, and may begin long after its submission */
 	u8 waits;
-	u8 fell : 1;           /* 1: of a worker: as task_ctx.fell_inode */
+	u8 fell : 1;           /* 1: of a worker: as task_ctx.direct.fell */
 	/* 1: the offset of an append, or of a write at the file position, is known: a worker
 	 * dirtied pages there */
 	u8 placed : 1;
@@ -191,8 +191,8 @@ __noinline int uring_falls(u64 direct_ns, u32 fell)
  * back. */
 static __always_inline void direct_falls(struct task_ctx *c)
 {
-	c->direct_ns = bpf_ktime_get_ns();
-	uring_falls(c->direct_ns, 0);
+	c->direct.ns = bpf_ktime_get_ns();
+	uring_falls(c->direct.ns, 0);
 }
 
 /* The kind of the request that the current task executes: a write, if it is not known. One that
@@ -204,8 +204,8 @@ static __always_inline u8 uring_does(struct task_struct *t)
 	u64 req = t->flags & PF_IO_WORKER ? uring_worker_request(t) : 0;
 	struct task_ctx *c = req ? NULL : ctx_find();
 
-	if (c && !c->uring_waits)
-		req = c->uring_req;
+	if (c && !c->uring.waits)
+		req = c->uring.req;
 	return req ? uring_kind(NUMBER_AT(req, struct io_kiocb, opcode)) : KIND_URING_WRITE;
 }
 
@@ -230,7 +230,7 @@ static __always_inline bool is_begun(u64 req)
 
 static long chain_one(u32 n, struct chain_walk *w)
 {
-	u64 req = w->c->uring_chain[INDEX(w->c->uring_chained - 1 - n, URING_CHAIN)];
+	u64 req = w->c->uring.chain[INDEX(w->c->uring.chained - 1 - n, URING_CHAIN)];
 
 	if (!req || !is_begun(req))
 		return 0;
@@ -244,11 +244,11 @@ static long chain_one(u32 n, struct chain_walk *w)
 static __always_inline u64 uring_inline(struct task_ctx *c)
 {
 	struct chain_walk w = { c };
-	u64 req = c->uring_req;
+	u64 req = c->uring.req;
 
-	if (req && !c->uring_waits && is_begun(req))
+	if (req && !c->uring.waits && is_begun(req))
 		return req;
-	if (c->uring_chained)
+	if (c->uring.chained)
 		bpf_loop(URING_CHAIN, chain_one, &w, 0);
 	return w.req;
 }
@@ -278,7 +278,7 @@ static __always_inline bool executes_several(const struct task_ctx *c, struct ta
 		return false;
 	shape = call_row(regs_nr(regs))->shape;
 	return shape == SHAPE_AIO_SUBMIT ? regs_arg1(regs) > 1 : shape == SHAPE_URING &&
-	       (regs_arg1(regs) != 1 || c->uring_waits);
+	       (regs_arg1(regs) != 1 || c->uring.waits);
 }
 
 /* True in a call that writes one file from memory. */

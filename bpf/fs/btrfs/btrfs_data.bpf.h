@@ -110,7 +110,7 @@ static __always_inline bool writes_directly(struct task_ctx *c, u64 inode)
 		return false;
 	if (uring_current(c, &io, inode_number((struct inode *)inode)))
 		return io.write && io.direct && io.host == inode;
-	return c->call && c->write && c->target_direct && c->target_inode == inode;
+	return c->call && c->write && c->target.direct && c->target.inode == inode;
 }
 
 /* A file of one page under writeback. When that has ended it is known if the file became inline:

@@ -35,24 +35,24 @@ static __noinline int aio_sync_write(struct task_ctx *c, struct sync_write *t, u
 
 	if (!c || !t)
 		return false;
-	if (c->aio_now && from != ~0ULL) {
+	if (c->aio.now && from != ~0ULL) {
 		s.what = AIO_AT;
-		s.first = c->aio_now - 1;
+		s.first = c->aio.now - 1;
 		/* else it is over */
-		if (aio_search(&s) && (s.t.direct ? c->aio_from == from + 1 : !c->copying)) {
+		if (aio_search(&s) && (s.t.direct ? c->aio.from == from + 1 : !c->copy.what)) {
 			*t = s.t;
 			return true;
 		}
-		s.first = c->aio_now;
+		s.first = c->aio.now;
 		s.found = 0;
 	}
 	s.what = AIO_DIRECT;
 	if (!aio_search(&s))
 		return false;
 	if (from != ~0ULL) {
-		c->aio_now = s.found;
-		c->aio_from = from + 1;
-		c->aio_direct = s.address;
+		c->aio.now = s.found;
+		c->aio.from = from + 1;
+		c->aio.direct = s.address;
 	}
 	*t = s.t;
 	return true;
@@ -75,14 +75,14 @@ static __always_inline bool sync_write_look(struct task_ctx *c, struct sync_writ
 		file_of(c->shape == SHAPE_SPLICE ? regs_arg2(regs) : regs_arg0(regs)) : NULL;
 	if (!f)
 		return false;
-	t->inode = c->target_inode;
-	t->off = c->target_off;
-	t->len = c->target_len;
+	t->inode = c->target.inode;
+	t->off = c->target.off;
+	t->len = c->target.len;
 	sync_write_flags(t, f, c->shape == SHAPE_PRWV2 ? regs_arg5(regs) : 0);
 	return true;
 }
 
-/* The kind of a copy, in task_ctx.copying next to the number of the inode. */
+/* The kind of a copy, in task_ctx.copy.what next to the number of the inode. */
 /* written back before the call returns: the copy is over when that begins */
 #define COPY_THROUGH (1ULL << 60)
 #define COPY_KEPT (1ULL << 61)
@@ -101,16 +101,16 @@ static __always_inline void copy_note(struct task_ctx *c, const struct sync_writ
 
 	if (!t->inode) /* a truncation, a store to memory */
 		copying = in_io_submit() ? (number & COPY_NUMBER) | COPY_AIO : 0;
-	if (c->copying == copying)
+	if (c->copy.what == copying)
 		return;
-	c->copying = copying;
-	c->copied_from = c->copied_to = c->flushed_from = c->flushed_to = 0;
-	c->copying_lock = 0;
+	c->copy.what = copying;
+	c->copy.from = c->copy.to = c->copy.flushed_from = c->copy.flushed_to = 0;
+	c->copy.lock = 0;
 }
 
 static __always_inline bool is_copied_to(struct task_ctx *c, struct inode *i)
 {
-	return c->copying && (inode_number(i) & COPY_NUMBER) == (c->copying & COPY_NUMBER);
+	return c->copy.what && (inode_number(i) & COPY_NUMBER) == (c->copy.what & COPY_NUMBER);
 }
 
 /* True for the first part of a direct write: of a call, or of a request. A failed one may have left
@@ -126,12 +126,12 @@ static __always_inline bool first_part(struct task_ctx *c, u64 number)
 		u = uring_of_worker(task, &req);
 		return !u || !u->direct_ns;
 	}
-	if (c->uring_req && !call_writes(c, number))
+	if (c->uring.req && !call_writes(c, number))
 		req = uring_inline(c);
 	u = req ? bpf_map_lookup_elem(&urings, &req) : NULL;
 	th = u ? NULL : thread_of(task->pid);
 	begin = u ? u->ts_ns : th ? clock_begin(th) : 0;
-	return !c->copied_inode || c->direct_ns < begin;
+	return !c->direct.reserved || c->direct.ns < begin;
 }
 
 /* Space is reserved for a copy into the cache, and for a direct write: dirty pages of others were
@@ -150,11 +150,11 @@ static __noinline int reserve_note(u64 number)
 		t.inode = 0;
 	first = t.direct && first_part(c, number);
 	if (first)
-		c->copying = 0;
-	c->copied_inode = t.direct ? t.inode : 0;
+		c->copy.what = 0;
+	c->direct.reserved = t.direct ? t.inode : 0;
 	if (!in_io_submit())
-		c->fell_inode = 0; /* of a call that failed after that */
-	if (c->copied_inode && (first || in_io_submit()))
+		c->direct.fell = 0; /* of a call that failed after that */
+	if (c->direct.reserved && (first || in_io_submit()))
 		direct_falls(c);
 	copy_note(c, &t, number);
 	return 0;
@@ -194,11 +194,11 @@ __noinline int file_dirtied(u64 inode, u64 off, u64 bytes)
 		return 0;
 	if (may_write(c, (u64)i)) {
 		fresh_note_for(c, t, i, off, bytes);
-		if (!is_copied_to(c, i) || off < c->flushed_from || off >= c->flushed_to)
+		if (!is_copied_to(c, i) || off < c->copy.flushed_from || off >= c->copy.flushed_to)
 			return 0;
 	}
 	/* fresh_note_for() may have used it for other pages */
-	d = (struct dirtied *)c->dirtied_range;
+	d = &c->dirtied_range;
 	d->off = off;
 	d->bytes = bytes;
 	d->proc = owner_top(owner_current(c, &how));
@@ -235,8 +235,8 @@ __noinline int written_in_dirty(u64 inode, u64 from, u64 len)
 	if (is_worker(t))
 		return t->flags & PF_IO_WORKER ? uring_dirtied_late(inode, from, len) : 0;
 	c = ctx_find();
-	if (c && task_op == TASK_OP_COPY && !c->copied_ns)
-		c->copied_ns = bpf_ktime_get_ns();
+	if (c && task_op == TASK_OP_COPY && !c->copy.ns)
+		c->copy.ns = bpf_ktime_get_ns();
 	th = thread_take(t);
 	if (th)
 		dirtied_in_call(th, inode, from, len, false);
@@ -269,16 +269,17 @@ __noinline int stored_over(u64 inode, u64 from, u64 len)
 	struct task_ctx *c = ctx_find();
 	u64 off, folio;
 
-	if (!c || !inode || c->over_inode != inode || c->was_call != fault_call(current_task()))
+	if (!c || !inode || c->fault.over_inode != inode ||
+	    c->fault.was_call != fault_call(current_task()))
 		return 0;
-	off = c->over_index << PAGE_SHIFT;
-	folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), c->over_index);
+	off = c->fault.over_index << PAGE_SHIFT;
+	folio = folio_at(POINTER_AT(inode, struct inode, i_mapping), c->fault.over_index);
 	if (off < from || off - from >= len || !folio || !folio_is_dirty(folio) ||
 	    btrfs_is_dirty_in_part(inode, off))
 		/* blocks of a folio with several blocks are reported as they are marked, and a
 		 * clean page as it is dirtied */
 		return 0;
-	c->over_inode = 0;
+	c->fault.over_inode = 0;
 	return dirtied((struct inode *)inode, off, PAGE_SIZE);
 }
 
@@ -305,28 +306,28 @@ int PROBE(btrfs__mark, struct extent_io_tree *tree, u64 from, u64 len, u32 mark)
 		return 0;
 	inode = (u64)tree - bpf_core_field_offset(struct btrfs_inode, io_tree) +
 		bpf_core_field_offset(struct btrfs_inode, vfs_inode);
-	if (c->over_inode && gate_open())
+	if (c->fault.over_inode && gate_open())
 		stored_over(inode_itself((struct inode *)inode), from, len);
 	if (HAS_BTRFS_FOLIO_STATE && mark & EXTENT_DELALLOC &&
 	    gate_open() && !(current_task()->flags & PF_KTHREAD))
 		marked(inode_itself((struct inode *)inode), from, len);
-	if (!c->copying || !is_copied_to(c, (struct inode *)inode))
+	if (!c->copy.what || !is_copied_to(c, (struct inode *)inode))
 		return 0;
 	/* before 6.14 the last page may be locked earlier, to be read */
-	if (!c->copying_lock || (from < c->copied_from && !c->flushed_to)) {
-		c->copied_from = from;
-		c->copied_to = 0;
-		c->copying_lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
+	if (!c->copy.lock || (from < c->copy.from && !c->copy.flushed_to)) {
+		c->copy.from = from;
+		c->copy.to = 0;
+		c->copy.lock = from < NUMBER_AT(inode, struct inode, i_size) ? mark : ~0ULL;
 	}
-	if (mark != c->copying_lock) {
-		c->copied_to = from + len;
+	if (mark != c->copy.lock) {
+		c->copy.to = from + len;
 		uring_copies();
 	}
 	return 0;
 }
 
 /* The range of a page that a synchronous or direct write in progress wrote: bytes
- * [c->dirtied_range[0], + [1]). */
+ * [off, + bytes) of c->dirtied_range. */
 static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, struct folio *f,
 				       struct writeback_control *wbc)
 {
@@ -339,15 +340,15 @@ static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, stru
 	if (!sync_write_look(c, &t, from, inode_number(i)) || t.inode != inode_itself(i))
 		return 0;
 	to = FOLLOW(wbc, range_end) + 1;
-	if (t.direct ? t.inode != c->copied_inode || to > c->copied_to : !t.syncs || c->copying)
+	if (t.direct ? t.inode != c->direct.reserved || to > c->copy.to : !t.syncs || c->copy.what)
 		return 0;
-	if (t.direct && from < c->copied_from)
+	if (t.direct && from < c->copy.from)
 		/* an extent that begins before the copy, of earlier dirty pages: it waits for that
 		 * before it copies */
 		return 0;
 	if (to - from > t.len) { /* the whole file: its own part is what it has copied */
-		from = c->copied_from;
-		to = c->copied_to;
+		from = c->copy.from;
+		to = c->copy.to;
 	}
 	/* A write beyond the end of the file has the page of the old end written back, which is not
 	 * a part of the write. The position of a request has moved by the copied bytes: t.off is
@@ -361,14 +362,14 @@ static __noinline int sync_write_range(struct task_ctx *c, struct inode *i, stru
 	if (to <= from)
 		return 0;
 	if (t.direct) {
-		c->fell_inode = t.inode;
-		if (c->aio_direct && in_io_submit())
-			aio_copied(c->aio_direct);
-		c->aio_direct = 0;
-		uring_falls(c->direct_ns, 1);
+		c->direct.fell = t.inode;
+		if (c->aio.direct && in_io_submit())
+			aio_copied(c->aio.direct);
+		c->aio.direct = 0;
+		uring_falls(c->direct.ns, 1);
 	}
-	c->dirtied_range[0] = from;
-	c->dirtied_range[1] = to - from;
+	c->dirtied_range.off = from;
+	c->dirtied_range.bytes = to - from;
 	return 1;
 }
 
@@ -379,26 +380,27 @@ static __always_inline void flush_note(struct task_ctx *c, struct inode *i, stru
 
 	if (!is_copied_to(c, i) || !may_write(c, inode_itself(i)))
 		return;
-	if (!c->flushed_to || pos < c->flushed_from)
-		c->flushed_from = pos;
-	if (end > c->flushed_to)
-		c->flushed_to = end;
+	if (!c->copy.flushed_to || pos < c->copy.flushed_from)
+		c->copy.flushed_from = pos;
+	if (end > c->copy.flushed_to)
+		c->copy.flushed_to = end;
 }
 
 /* A store waits for writeback of its page, which had begun as part of an extent, and is submitted
  * now: the submitted data are those before the store. */
 static __noinline int store_waits(struct task_ctx *c, struct inode *i, struct folio *f)
 {
-	if (!c || !i || !f || c->was_inode != inode_itself(i) ||
-	    c->was_call != fault_call(current_task()))
+	if (!c || !i || !f || c->fault.was_inode != inode_itself(i) ||
+	    c->fault.was_call != fault_call(current_task()))
 		return 0;
-	if (c->was_index - NUMBER_AT(f, struct folio, index) >= folio_pages(f))
+	if (c->fault.was_index - NUMBER_AT(f, struct folio, index) >= folio_pages(f))
 		return 0;
 	range_look(c);
-	if (c->call && c->range_inode == c->was_inode)
+	if (c->call && c->range.inode == c->fault.was_inode)
 		return 0; /* a direct read of the same file causes that, after the fault */
-	page_owner_set(c->was_inode, c->was_index << PAGE_SHIFT, 1, c->was_owner, false);
-	c->was_inode = 0;
+	page_owner_set(c->fault.was_inode, c->fault.was_index << PAGE_SHIFT, 1, c->fault.was_owner,
+		       false);
+	c->fault.was_inode = 0;
 	return 0;
 }
 
@@ -413,10 +415,10 @@ static __always_inline int page_writeback(struct folio *f, struct inode *i,
 	if (!f || !i || !wbc || !gate_open())
 		return 0;
 	c = current_task()->flags & PF_KTHREAD ? NULL : ctx_make();
-	if (c && c->was_inode)
+	if (c && c->fault.was_inode)
 		store_waits(c, i, f);
 	if (c && sync_write_range(c, i, f, wbc))
-		page_owner_overwrite(inode_itself(i), c->dirtied_range[0], c->dirtied_range[1],
+		page_owner_overwrite(inode_itself(i), c->dirtied_range.off, c->dirtied_range.bytes,
 				     proc_current(c));
 	else if (c)
 		flush_note(c, i, f);
@@ -470,7 +472,7 @@ static __noinline int synced(struct file *f)
 	struct uring_io io = {};
 
 	if (c)
-		c->copying = 0;
+		c->copy.what = 0;
 	if (c && f && uring_current(c, &io, inode_number(data_inode(f))) && io.write &&
 	    !io.direct && io.host == (u64)data_inode(f))
 		uring_copied(io.req);
@@ -480,10 +482,10 @@ static __noinline int synced(struct file *f)
 	if (!c)
 		return 0;
 	s.inode = (u64)data_inode(f);
-	s.first = c->aio_now;
+	s.first = c->aio.now;
 	if (!aio_search(&s))
 		return 0;
-	c->aio_now = s.found;
+	c->aio.now = s.found;
 	aio_copied(s.address);
 	return 0;
 }

@@ -57,10 +57,10 @@ int PROBE(ext4__punch, struct inode *i, long long off, long long len)
 	first = (off + (1LL << bits) - 1) >> bits;
 	if (!c || first >= end >> bits)
 		return 0; /* no whole block: its edges are zeroed, and nothing is dropped */
-	c->punch_inode = (u64)i;
-	c->punch_block = first;
-	c->punch_off = off;
-	c->punch_end = end;
+	c->punch.inode = (u64)i;
+	c->punch.block = first;
+	c->punch.off = off;
+	c->punch.end = end;
 	return 0;
 }
 
@@ -70,12 +70,12 @@ int PROBE(ext4__forget, struct inode *i, u32 block, u32 blocks)
 {
 	struct task_ctx *c = ctx_find();
 
-	if (!i || !c || c->punch_inode != (u64)i || !gate_open())
+	if (!i || !c || c->punch.inode != (u64)i || !gate_open())
 		return 0;
-	c->punch_inode = 0;
-	if (block != c->punch_block)
+	c->punch.inode = 0;
+	if (block != c->punch.block)
 		return 0; /* that hole failed, and this is another call */
-	return invalidate_record(i, KIND_FS_PUNCH, c->punch_off, c->punch_end - c->punch_off);
+	return invalidate_record(i, KIND_FS_PUNCH, c->punch.off, c->punch.end - c->punch.off);
 }
 
 /* ext4_zero_range: whole pages of the range are dropped, too; its edges are zeroed, as by a

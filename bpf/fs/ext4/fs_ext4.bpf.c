@@ -324,9 +324,9 @@ int PROBE(ext4__sync_begin, struct file *f, int datasync)
 	c = ctx_make();
 	if (!c)
 		return 0;
-	c->sync_dev = inode_dev((struct inode *)POINTER_AT(f, struct file, f_inode));
-	c->flush_ns = 0;
-	c->sync_ns = bpf_ktime_get_ns();
+	c->sync.dev = inode_dev((struct inode *)POINTER_AT(f, struct file, f_inode));
+	c->sync.flush_ns = 0;
+	c->sync.ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -346,15 +346,15 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 	struct iot_cell_key k = {};
 	struct journal *g;
 
-	if (!c || !c->sync_ns)
+	if (!c || !c->sync.ns)
 		return 0;
-	begin = c->sync_ns;
-	c->sync_ns = 0;
+	begin = c->sync.ns;
+	c->sync.ns = 0;
 	if (!i || !gate_open())
 		return 0;
 	now = bpf_ktime_get_ns();
-	flush = c->flush_ns > begin ? now - c->flush_ns : 0;
-	g = journal_of(c->sync_dev);
+	flush = c->sync.flush_ns > begin ? now - c->sync.flush_ns : 0;
+	g = journal_of(c->sync.dev);
 	if (g && g->commit_end > begin) {
 		from = g->commit_begin > begin ? g->commit_begin : begin;
 		to = g->commit_end < now ? g->commit_end : now;
@@ -363,7 +363,7 @@ int PROBE(ext4__sync_end, struct inode *i, int ret)
 	if (commit + flush > now - begin)
 		flush = now - begin - commit;
 	k.owner = proc_current(c);
-	k.dev = c->sync_dev;
+	k.dev = c->sync.dev;
 	if (!dev_wanted(k.dev))
 		return 0;
 	k.how = HOW_EXACT;
@@ -392,11 +392,11 @@ static __always_inline bool direct_fell_back(struct task_ctx *c, u64 inode, u64 
 {
 	const struct fresh *f = request ? &c->fresh : fresh_of_call(c);
 	u64 fresh = f == &c->fresh && c->fresh_ns ? c->fresh_sum : f->inode == inode ? f->bytes : 0,
-		before = c->direct_fresh;
-	bool again = c->direct_request == request;
+		before = c->direct.fresh;
+	bool again = c->direct.request == request;
 
-	c->direct_request = request;
-	c->direct_fresh = fresh;
+	c->direct.request = request;
+	c->direct.fresh = fresh;
 	if (!again || fresh <= before)
 		return false;
 	direct_falls(c);
@@ -411,13 +411,13 @@ static __noinline u64 aio_written(struct task_ctx *c, u64 inode, u64 from, u64 b
 
 	if (!c)
 		return 0;
-	s.first = c->aio_now;
+	s.first = c->aio.now;
 	if (!aio_search(&s)) {
 		s.what = AIO_DIRECT;
 		if (!aio_search(&s) || !direct_fell_back(c, inode, s.address))
 			return 0;
 	}
-	c->aio_now = s.found;
+	c->aio.now = s.found;
 	aio_copied(s.address);
 	return s.t.len;
 }
@@ -447,11 +447,11 @@ int PROBE(ext4__writepages, struct inode *i, struct writeback_control *wbc)
 		len = io.len;
 	} else if (c->call && c->shape == SHAPE_AIO_SUBMIT) {
 		len = aio_written(c, inode, from, to - from + 1);
-	} else if (!c->call || !c->write || c->target_inode != inode ||
-		   (c->target_direct && !direct_fell_back(c, inode, 0))) {
+	} else if (!c->call || !c->write || c->target.inode != inode ||
+		   (c->target.direct && !direct_fell_back(c, inode, 0))) {
 		return 0;
 	} else {
-		len = c->target_len;
+		len = c->target.len;
 	}
 	if (to < from || to - from >= len)
 		return 0;

@@ -71,9 +71,9 @@ static __always_inline void part_note(struct kiocb *iocb, struct iov_iter *from)
 
 	if (!c)
 		return;
-	c->part_inode = (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp));
-	c->part_from = FOLLOW(iocb, ki_pos);
-	c->part_to = c->part_from + FOLLOW(from, count);
+	c->part.inode = (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp));
+	c->part.from = FOLLOW(iocb, ki_pos);
+	c->part.to = c->part.from + FOLLOW(from, count);
 }
 
 /* The libaio request of this control block is copied from now on. */
@@ -84,8 +84,8 @@ static __always_inline void aio_copies(u64 address)
 	aio_copied(address);
 	if (!c)
 		return;
-	c->aio_copies = address;
-	c->aio_dirtied_ns = 0;
+	c->aio.copies = address;
+	c->aio.dirtied_ns = 0;
 }
 
 SEC("tp_btf/xfs_file_buffered_write")
@@ -138,7 +138,7 @@ static __always_inline bool is_writing(struct task_ctx *c, u64 inode, u64 iocb, 
 	if (c->call && c->shape == SHAPE_AIO_SUBMIT)
 		return (u64)data_inode((struct file *)POINTER_AT(iocb, struct kiocb, ki_filp)) ==
 		       inode;
-	return c->call && c->write && !c->target_direct && c->target_inode == inode;
+	return c->call && c->write && !c->target.direct && c->target.inode == inode;
 }
 
 /* A folio is submitted by a call with O_SYNC, RWF_DSYNC or RWF_DONTCACHE, before it returns: the
@@ -227,8 +227,8 @@ static __noinline int copied_step(struct inode *i, u64 off, s64 len)
 
 	if (!c || c->behalf != BEHALF_NONE)
 		return 0;
-	if (off + len >= c->part_to)
-		c->part_inode = 0;
+	if (off + len >= c->part.to)
+		c->part.inode = 0;
 	w = writer_find(i);
 	proc = proc_current(c);
 	return w && !w->many && w->first == proc ? 0 :

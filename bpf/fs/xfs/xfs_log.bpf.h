@@ -99,7 +99,7 @@ static __always_inline struct checkpoint *checkpoint_see(u64 log, u32 tid, u64 o
 
 /* ---- log writes ---- */
 
-struct op {
+struct log_op_head {
 	u32 tid, len;          /* big endian, as on disk */
 	u8 client, flags;
 	u16 res2;
@@ -220,10 +220,10 @@ static __always_inline u8 op_sub(struct log_walk *w, struct checkpoint *k, u32 f
 	if (!(flags & OP_CONTINUES) && !k->regions) {
 		if (len >= sizeof(first))
 			bpf_probe_read_kernel(&first, sizeof(first),
-					      (void *)(w->data + w->at + sizeof(struct op)));
+					      (void *)(w->data + w->at + sizeof(struct log_op_head)));
 		if (len >= sizeof(head))
 			bpf_probe_read_kernel(&head, sizeof(head),
-					      (void *)(w->data + w->at + sizeof(struct op)));
+					      (void *)(w->data + w->at + sizeof(struct log_op_head)));
 		k->regions = first == TRANSACTION_MAGIC ? 1 : first >> 16;
 		k->sub = first == TRANSACTION_MAGIC ? SUB_J_LOG_OP :
 			item_sub(first & 0xffff, head.flags);
@@ -238,7 +238,7 @@ static long log_op(u32 n, u32 *unused)
 	struct log_walk *w = log_walk_of();
 	u32 size, slot, known, tid;
 	struct checkpoint *k;
-	struct op op = {};
+	struct log_op_head op = {};
 	u8 sub;
 
 	if (!w || w->at + sizeof(op) > w->end ||
@@ -344,7 +344,8 @@ int PROBE(xfs__log_write, struct xlog_in_core *ic)
 	bpf_loop(MAX_OPS, log_op, &unused, 0);
 	s.size = header + w->end + unit - 1;
 	s.size -= s.size % unit;
-	if (w->at + sizeof(struct op) > w->end) /* an unmount record is longer than it says */
+	/* an unmount record is longer than it says */
+	if (w->at + sizeof(struct log_op_head) > w->end)
 		w->end = w->at;
 	else /* bytes that are no operation */
 		log_add(w, CHECKPOINTS - 1, SUB_J_UNCLASSIFIED, w->end - w->at);
