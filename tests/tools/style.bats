@@ -65,9 +65,14 @@ includes() { # FILES_REGEX: "file header" lines
 
 @test "includes have no circles: neither headers nor folders" {
 	# "tracer/a.c tracer/b.h": a header is looked for beside who includes it, then in the folders that hold one of its name
+	local -A at=()
+	local f from name to
+
+	for f in $(sources '^(base|bpf|stream)/.*\.[ch]$'); do at[${f##*/}]=$f; done
 	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
-		to=$(realpath -m --relative-to=. "$(dirname "$from")/$name")
-		[ -e "$to" ] || to=$(sources "^(base|bpf|stream)/([a-z0-9_/]+/)?$name\$" | head -n 1)
+		to=${from%/*}/$name
+		if [ "$name" != "${name##*/}" ]; then to=$(realpath -m --relative-to=. "$to"); fi
+		[ -e "$to" ] || to=${at[$name]-}
 		[ -z "$to" ] || echo "$from $to"
 	done > "$BATS_TEST_TMPDIR/edges"
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/edges")" -gt 200 ]
