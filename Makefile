@@ -43,7 +43,11 @@ inc_base :=
 inc_stream := -Ibase -Ibpf
 inc_tracer := -Ibase -Ibpf -Istream
 inc_tracer/systems := -Ibase -Istream
-inc_analyzer := -Ibase -Istream
+inc_analyzer/print := -Ibase -Ianalyzer
+inc_analyzer/sql := $(inc_analyzer/print) -Istream -Ianalyzer/print
+inc_analyzer/report := $(inc_analyzer/sql) -Ianalyzer/sql
+inc_analyzer/chart := $(inc_analyzer/report) -Ianalyzer/report
+inc_analyzer/command := $(inc_analyzer/chart) -Ianalyzer/chart
 inc_tests := -Ibase -Ibpf -Istream -Itracer -Iworkloads
 inc_tests/model := -Iworkloads
 # The rooms of bpf/, each with those whose headers it may include: what all programs stand on, what the running thread is at, pages and their
@@ -81,7 +85,7 @@ systems_src := $(sort $(wildcard tracer/systems/*.c))
 tracer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tracer/*.c)) $(systems_src))
 io_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard workloads/*.c)))
 random_obj := $(patsubst %.c,$(B)/%.o,tests/model/random-worker.c $(wildcard tests/model/random_*.c) workloads/uring.c)
-analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*.c))) $(B)/reports.o
+analyzer_obj := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard analyzer/*/*.c))) $(B)/reports.o
 # What runs once an event, a row or a cell.
 hot := $(base_obj) $(stream_obj) $(addprefix $(B)/tracer/,cells.o filesums.o run_ring.o text.o text_names.o)
 $(hot): OPT := -O2
@@ -171,7 +175,7 @@ $(B)/tests/detect-asan: tests/unit/detect.c $(detect_src) $(wildcard tracer/*.h 
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) -U_FORTIFY_SOURCE -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ -lcjson
 
-$(B)/stats: tests/analyze/stats.c $(B)/analyzer/stats.o $(B)/base/clean.o
+$(B)/stats: tests/analyze/stats.c $(B)/analyzer/command/stats.o $(B)/base/clean.o
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(inc_tests) $^ -o $@ -lm
 
@@ -203,13 +207,13 @@ $(B)/%.o: %.c Makefile | $(B)/.tools
 $(B)/reports.c: $(reports) tracer/systems/systems.json reports reports/views Makefile
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q){ echo '#include "../analyzer/report.h"'; echo 'const struct report_file report_files[] = {'; \
+	$(Q){ echo '#include "../analyzer/report/report.h"'; echo 'const struct report_file report_files[] = {'; \
 	for f in $(reports) tracer/systems/systems.json; do n=$${f#reports/}; echo "{ \"$${n#tracer/systems/}\","; sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' "$$f"; echo '},'; done; \
 	echo '{ 0 } };'; } > $@
 
-$(B)/reports.o: $(B)/reports.c analyzer/report.h | $(B)/.tools
+$(B)/reports.o: $(B)/reports.c analyzer/report/report.h | $(B)/.tools
 	$(call say,CC,$<)
-	$(Q)$(CC) $(CFLAGS_ALL) $(inc_analyzer) -MMD -MP -c $< -o $@ || $(no_room)
+	$(Q)$(CC) $(CFLAGS_ALL) $(inc_analyzer/report) -MMD -MP -c $< -o $@ || $(no_room)
 
 $(B)/iot-trace: $(tracer_obj) $(stream_obj) $(base_obj)
 	$(call say,LD,$@)
@@ -256,11 +260,12 @@ $(B)/stream-tool-asan: tests/unit/stream-tool.c $(wildcard stream/*.[ch] base/*.
 # Targets of tests/unit/fuzz.c, and what each is linked with beside the stream library. To add one: its name here, and a line for what it needs.
 FUZZ := scan records rules pattern ledger options questions store report
 FUZZFLAGS := -U_FORTIFY_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+inc_fuzz := $(inc_tests) $(inc_analyzer/command)
 fuzz_rules := $(systems_src)
-fuzz_ledger := analyzer/payload.c
+fuzz_ledger := analyzer/report/payload.c
 fuzz_options := tracer/options.c tracer/groups.c tracer/tracer.c $(systems_src)
-fuzz_questions := analyzer/options.c
-fuzz_report := $(filter-out analyzer/main.c,$(wildcard analyzer/*.c))
+fuzz_questions := analyzer/command/options.c
+fuzz_report := $(filter-out analyzer/command/main.c,$(wildcard analyzer/*/*.c))
 # Calls that tests/unit/fuzz.c takes over: stores in memory, without waiting.
 wrap = $(addprefix -Wl$(comma)--wrap=,sqlite3_open_v2 sqlite3_progress_handler $1)
 comma := ,
@@ -277,7 +282,7 @@ $(B)/fuzz/tracer/systems/load.o: tracer/systems/systems.json
 .SECONDEXPANSION:
 $(fuzz_bin): $(B)/fuzz/%: tests/unit/fuzz.c $$(call fuzz_objects,$$*)
 	$(call say,FUZZ,$@)
-	$(Q)$(CLANG) $(CFLAGS_ALL) $(inc_tests) $(FUZZFLAGS) -fsanitize=fuzzer -DFUZZ_$* $^ $(fuzz_link_$*) -o $@ -lcjson -lsqlite3 -lm
+	$(Q)$(CLANG) $(CFLAGS_ALL) $(inc_fuzz) $(FUZZFLAGS) -fsanitize=fuzzer -DFUZZ_$* $^ $(fuzz_link_$*) -o $@ -lcjson -lsqlite3 -lm
 $(B)/fuzz/base.sqlite: tests/lib/gen-run.py tests/unit/fuzz-base $(B)/iot-analyze
 	$(Q)rm -f $@.full
 	$(Q)mkdir -p $(@D)

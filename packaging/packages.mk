@@ -21,13 +21,13 @@ $(B)/completions/%/iot-analyze: $(B)/iot-analyze
 	$(Q)mkdir -p $(@D)
 	$(Q)$< completion $* >$@
 
-$(B)/iot-glossary.7: packaging/glossary analyzer/terms.def
+$(B)/iot-glossary.7: packaging/glossary analyzer/command/terms.def
 	$(Q)mkdir -p $(@D)
-	$(Q)$< man analyzer/terms.def >$@
+	$(Q)$< man analyzer/command/terms.def >$@
 
 ## make doc/GLOSSARY.md  the glossary, of the words that `iot-analyze help` knows; it is kept in git
-doc/GLOSSARY.md: packaging/glossary analyzer/terms.def
-	$(Q)$< markdown analyzer/terms.def >$@
+doc/GLOSSARY.md: packaging/glossary analyzer/command/terms.def
+	$(Q)$< markdown analyzer/command/terms.def >$@
 
 # MODE:FOLDER:FILE...: what install puts where, and uninstall takes away. To add a file: its name here.
 to = $(patsubst %,$1:%,$2)
@@ -36,9 +36,9 @@ installed = $(call to,755:$(PREFIX)/sbin,$(B)/iot-trace) \
 	$(call to,755:$(LIBEXECDIR)/iot,$(user_programs)) \
 	$(call to,644:$(LIBEXECDIR)/iot,$(filter-out $(user_programs),$(user_scripts))) \
 	$(call to,644:$(PREFIX)/share/iot,tracer/systems/systems.json) \
-	$(call to,644:$(MANDIR)/man1,workloads/iot.1 analyzer/iot-analyze.1) \
+	$(call to,644:$(MANDIR)/man1,workloads/iot.1 analyzer/command/iot-analyze.1) \
 	$(call to,644:$(MANDIR)/man5,tracer/iot-systems.5) \
-	$(call to,644:$(MANDIR)/man7,analyzer/iot-cookbook.7 $(B)/iot-glossary.7) \
+	$(call to,644:$(MANDIR)/man7,analyzer/command/iot-cookbook.7 $(B)/iot-glossary.7) \
 	$(call to,644:$(MANDIR)/man8,tracer/iot-trace.8) \
 	$(call to,644:$(BASH_COMPLETIONS),$(filter $(B)/completions/bash/%,$(completions))) \
 	$(foreach f,$(filter $(B)/completions/zsh/%,$(completions)),644:$(ZSH_COMPLETIONS):$f:_$(notdir $f))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-only
 # chart.gp: how every picture looks. In front of it stand the picture's name and size, behind it its
-# plots (analyzer/chart.c). gnuplot NAME.gp draws NAME.svg from NAME.dat; gnuplot -c NAME.gp png, or pdf,
+# plots (analyzer/chart/chart.c). gnuplot NAME.gp draws NAME.svg from NAME.dat; gnuplot -c NAME.gp png, or pdf,
 # draws the others. Names are data and never part of a script: gnuplot runs back-ticks.
 kind = exists("ARG1") && (ARG1 eq "png" || ARG1 eq "pdf") ? ARG1 : "svg"
 data = picture . ".dat"

@@ -18,7 +18,7 @@ INSERT INTO temp.v_unwanted
 SELECT 1 UNION SELECT 2 UNION SELECT 0 FROM v_about_some WHERE yes
 UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE ask.system <> '';
 
--- What events are, for functions that look at each of them (analyzer/access_map.h says how it is read): calls, VFS,
+-- What events are, for functions that look at each of them (analyzer/sql/access_map.h says how it is read): calls, VFS,
 -- requests and ranges of file systems that move bytes by their layer, and syncs, commits and flushes.
 CREATE TEMP TABLE v_access_kind AS
 SELECT k.id AS kind, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
@@ -62,7 +62,7 @@ SELECT p.place, p.layer, p.place = 2 AND m.vfs IS NULL AS derived,
 FROM p JOIN v_run r JOIN v_measured m
 LEFT JOIN v_left_out o ON o.layer = p.needs;
 
--- Accesses and how many of them begin where one before them ended (analyzer/order.c says what a stream is), by layer,
+-- Accesses and how many of them begin where one before them ended (analyzer/sql/order.c defines a stream), by layer,
 -- direction, class, device, owner and file. Each event is read once, and nothing is sorted.
 CREATE TEMP TABLE v_order AS
 WITH judged AS MATERIALIZED (

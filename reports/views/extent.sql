@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- extent.sql: Where on devices, and how large.
 
--- Requests by place and time, each event looked at once (analyzer/sizes.c says how devices and time are cut).
+-- Requests by place and time, each event looked at once (analyzer/sql/sizes.c says how devices and time are cut).
 CREATE TEMP TABLE v_cells AS
 SELECT access_cells((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.offset, e.bytes) AS map
 FROM event e WHERE e.run = (SELECT run FROM ask)

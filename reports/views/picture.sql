@@ -8,7 +8,7 @@ SELECT 1 AS ord, printf('run %d%s, Linux %s%s, horizon %s', run, COALESCE(' (' |
                  || iif(l.lost = 'nothing', '', '; lost: ' || l.lost) AS line
 FROM v_run r JOIN v_lost_text l;
 
--- What the steps of a waterfall are painted as (analyzer/palette.def); a step without a row has its own name there.
+-- Colours of the steps of a waterfall (analyzer/chart/palette.def); a step without a row has its own name there.
 CREATE TEMP VIEW v_step_paint(step, paint) AS
 VALUES ('rounded up to blocks', 'rounded up'), ('rounded up to pages', 'rounded up'),
        ('overwritten in the cache', 'saved'), ('deleted before writeback', 'saved'),

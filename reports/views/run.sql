@@ -8,8 +8,8 @@
 -- other names too; `given`, at most one row, as table `load` of the store: what clients had acknowledged; `volume`, the
 -- rows of stream/volumes.def, and `loss`, the classes of volumes that each loss of bpf/kinds.def spoils. A report may
 -- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() and unfold()
--- (analyzer/fold.c), volume_has(), and those of analyzer/functions.c. To add a volume: a row in stream/volumes.def; a
--- ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
+-- (analyzer/sql/fold.c), volume_has(), and those of analyzer/sql/functions.c. To add a volume: a row in
+-- stream/volumes.def; a ratio: a row in v_ratio_def. A view NAME_sql answers the text that makes NAME.
 
 -- 0 to 999, for tables that are read piece by piece, and for words of each number.
 CREATE TEMP TABLE v_number AS

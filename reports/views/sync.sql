@@ -2,7 +2,7 @@
 -- sync.sql: What syncs cost, and how many shared it.
 
 -- Syncs by how many were under way while they lasted; what devices wrote and journals committed meanwhile is divided
--- among those under way (analyzer/overlap.c). Each event is looked at once, and only syncs are sorted.
+-- among those under way (analyzer/sql/overlap.c). Each event is looked at once, and only syncs are sorted.
 CREATE TEMP TABLE v_overlap AS
 WITH divided AS MATERIALIZED (
        SELECT overlap((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.dur_ns, e.bytes, e.flags,

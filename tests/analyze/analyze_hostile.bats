@@ -356,18 +356,18 @@ assert json.loads(sys.stdin.buffer.read().decode("utf-8"))["tables"]["summary"][
 @test "reports read views only, and one file of the analyzer knows SQLite" {
 	run grep -nEi '\b(FROM|JOIN)[[:space:]]+(run|run_end|probe|device|process|file|agg|agg_total|hist|lost|truth|event|ledger)\b' "$ROOT"/reports/*.sql
 	[ "$status" = 1 ] || { echo "$output"; false; }
-	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/* | xargs -n 1 basename | paste -sd " ")" = "fold.c functions.c order.c overlap.c query.c sizes.c" ]
-	! grep -nE 'include.*(libbpf|bpf/)' "$ROOT"/analyzer/*
+	[ "$(grep -l 'sqlite3\.h' "$ROOT"/analyzer/*/* | xargs -n 1 basename | paste -sd " ")" = "fold.c functions.c order.c overlap.c query.c sizes.c" ]
+	! grep -nE 'include.*(libbpf|bpf/)' "$ROOT"/analyzer/*/*
 }
 
 @test "the manual has OVERHEAD, CAVEATS and every option" {
 	for word in OVERHEAD CAVEATS 'EXIT STATUS'; do
-		grep -q "^\.SH $word" "$ROOT/analyzer/iot-analyze.1"
+		grep -q "^\.SH $word" "$ROOT/analyzer/command/iot-analyze.1"
 	done
 	"$ANALYZE" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p' > options.txt
 	[ "$(wc -l < options.txt)" -gt 20 ]
 	while read -r option; do
-		sed 's/\\-/-/g' "$ROOT/analyzer/iot-analyze.1" | grep -q -- "$option" || { echo "$option"; exit 1; }
+		sed 's/\\-/-/g' "$ROOT/analyzer/command/iot-analyze.1" | grep -q -- "$option" || { echo "$option"; exit 1; }
 	done < options.txt
 }
 

@@ -18,7 +18,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 		grep -q "^$report STORE" answers || fail "no question leads to $report"
 	done
 	for report in $(reports); do
-		grep -qE "^\.BR? $report\$" "$root/analyzer/iot-analyze.1" || fail "the manual does not say what $report is"
+		grep -qE "^\.BR? $report\$" "$root/analyzer/command/iot-analyze.1" || fail "the manual does not say what $report is"
 	done
 	while read -r command options; do
 		[ "$command" = STORE ] || { reports; commands; } | grep -qx "$command" || fail "no command is called $command"
@@ -62,7 +62,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 		which counter is right|iot-analyze verify STORE
 		everything counts twice luks|iot-analyze stack STORE
 	E
-	same "all" "$("$analyze" help | grep -c '^    iot-')" "$(grep -c '^QUESTION(' "$root/analyzer/questions.def")"
+	same "all" "$("$analyze" help | grep -c '^    iot-')" "$(grep -c '^QUESTION(' "$root/analyzer/command/questions.def")"
 	same "nothing but words of all questions" "$("$analyze" help what does | wc -l)" "$("$analyze" help | wc -l)"
 	run --separate-stderr -2 "$analyze" help xyzzy
 	same "lines" "${#stderr_lines[@]}" 1
@@ -86,7 +86,7 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 		"$analyze" help "$word" | sed -n 2p | grep -q '^    [A-Za-z0-9(]' || fail "$word means nothing"
 	done
 	# what stands behind is there: a report, and a table of it
-	sed -n 's/^.*"\([^"]*\)")$/\1/p' "$root/analyzer/terms.def" | sort -u >behind
+	sed -n 's/^.*"\([^"]*\)")$/\1/p' "$root/analyzer/command/terms.def" | sort -u >behind
 	[ "$(wc -l <behind)" -gt 20 ]
 	while read -r report store options; do
 		same "$report" "$store" STORE
@@ -97,9 +97,9 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 }
 
 @test "the glossary is a manual made of the same rows, one each" {
-	"$root/packaging/glossary" man "$root/analyzer/terms.def" >iot-glossary.7
-	same "terms" "$(grep -c '^\.TP' iot-glossary.7)" "$(grep -c '^TERM(' "$root/analyzer/terms.def")"
-	[ "$(grep -c '^TERM(' "$root/analyzer/terms.def")" -gt 60 ]
+	"$root/packaging/glossary" man "$root/analyzer/command/terms.def" >iot-glossary.7
+	same "terms" "$(grep -c '^\.TP' iot-glossary.7)" "$(grep -c '^TERM(' "$root/analyzer/command/terms.def")"
+	[ "$(grep -c '^TERM(' "$root/analyzer/command/terms.def")" -gt 60 ]
 	need man man-db
 	LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -l iot-glossary.7 2>warnings | col -bx >page
 	empty "warnings" "$(cat warnings)"
@@ -108,8 +108,8 @@ commands() { "$analyze" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/
 }
 
 @test "doc/GLOSSARY.md is what its make target makes of the words of help" {
-	"$root/packaging/glossary" markdown "$root/analyzer/terms.def" >GLOSSARY.md
-	same "words" "$(grep -c '^- \*\*`[^`]' GLOSSARY.md)" "$(grep -c '^TERM(' "$root/analyzer/terms.def")"
+	"$root/packaging/glossary" markdown "$root/analyzer/command/terms.def" >GLOSSARY.md
+	same "words" "$(grep -c '^- \*\*`[^`]' GLOSSARY.md)" "$(grep -c '^TERM(' "$root/analyzer/command/terms.def")"
 	diff "$root/doc/GLOSSARY.md" GLOSSARY.md
 	# a word of the terminal is the word of the page
 	grep -qF "**\`horizon\`**: $("$analyze" help horizon | sed -n '2,/iot-analyze/p' | sed '$d; s/^ *//' | paste -sd' ')" GLOSSARY.md
@@ -271,8 +271,8 @@ complete_words() {
 		sqlite3 run.sqlite "INSERT OR IGNORE INTO ${table%:*} (${table#*:}, dev, cause, $columns) SELECT ${table#*:}, 266338304, (SELECT id FROM cause WHERE name = 'loopback'), $columns
 			FROM ${table%:*} WHERE kind = (SELECT id FROM kind WHERE name = 'block_write') AND cause = (SELECT id FROM cause WHERE name = 'data')"
 	done
-	awk '/^\.nf/ { n++; on = 1; next } /^\.fi/ { on = 0 } on { gsub(/\\-/, "-"); print >("example." n) }' "$root/analyzer/iot-cookbook.7"
-	same "examples" "$(find . -name 'example.*' | wc -l)" "$(grep -c '^\.SS ' "$root/analyzer/iot-cookbook.7")"
+	awk '/^\.nf/ { n++; on = 1; next } /^\.fi/ { on = 0 } on { gsub(/\\-/, "-"); print >("example." n) }' "$root/analyzer/command/iot-cookbook.7"
+	same "examples" "$(find . -name 'example.*' | wc -l)" "$(grep -c '^\.SS ' "$root/analyzer/command/iot-cookbook.7")"
 	for example in example.*; do
 		PATH=$IOT_BUILD:$PATH bash -eu "$example" >out 2>err || fail "$(cat "$example" err)"
 		empty "errors of $example" "$(cat err)"
@@ -283,7 +283,7 @@ complete_words() {
 	[ "$bytes" -gt 0 ]
 	same "bytes, in two examples" "$bytes" $(($("$analyze" sql run.sqlite "SELECT B FROM v_volume WHERE what = 'total'" --format csv | tail -n 1) * 2))
 	"$analyze" sql run.sqlite .views | awk '{ print $1 }' >views
-	for view in $(sed -n '/^\.SH VIEWS/,/^\.SH EX/s/^\(v_[a-z_]*\)\t.*/\1/p' "$root/analyzer/iot-cookbook.7"); do
+	for view in $(sed -n '/^\.SH VIEWS/,/^\.SH EX/s/^\(v_[a-z_]*\)\t.*/\1/p' "$root/analyzer/command/iot-cookbook.7"); do
 		grep -qx "$view" views || fail "$view is no view"
 		"$analyze" sql run.sqlite "SELECT * FROM $view LIMIT 1" >one || fail "$view does not open"
 	done

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stats.c - drives analyzer/stats.c on sets of numbers with known answers.
+/* stats.c - drives analyzer/command/stats.c on sets of numbers with known answers.
  *
  * usage: stats PAIRS RUNS NOISE EFFECT QUANTITIES SEED    pairs of two sets of RUNS normal values each, of QUANTITIES quantities; in the
  *        second set the first of them is larger by EFFECT. Prints of how many pairs: found (the first has p <= 0.05), false (any other has),
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../../analyzer/stats.h"
+#include "../../analyzer/command/stats.h"
 
 #define MOST 1024
 

@@ -36,7 +36,7 @@ includes() { # FILES_REGEX: "file header" lines
 }
 
 @test "sqlite3.h is included by the store's writer and the query runner only" {
-	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/(query|fold|functions|order|overlap|sizes)|tests/[a-z_/-]+)\.[ch] ' || :)"
+	empty "SQLite elsewhere" "$(includes '\.[ch]$' | grep -F '<sqlite3.h>' | grep -vE '^(stream/[a-z_]+|analyzer/sql/[a-z_]+|tests/[a-z_/-]+)\.[ch] ' || :)"
 	empty "SQLite in the tracer" "$(includes '^(tracer|bpf|workloads)/' | grep -F '<sqlite3.h>' || :)"
 }
 
@@ -68,7 +68,7 @@ includes() { # FILES_REGEX: "file header" lines
 	local -A at=()
 	local f from name to
 
-	for f in $(sources '^(base|bpf|stream)/.*\.[ch]$'); do at[${f##*/}]=$f; done
+	for f in $(sources '^(base|bpf|stream|analyzer)/.*\.[ch]$'); do at[${f##*/}]=$f; done
 	includes '^(base|bpf|stream|tracer|analyzer)/.*\.[ch]$' | grep -v '<' | tr -d '"' | while read -r from name; do
 		to=${from%/*}/$name
 		if [ "$name" != "${name##*/}" ]; then to=$(realpath -m --relative-to=. "$to"); fi
@@ -103,7 +103,7 @@ includes() { # FILES_REGEX: "file header" lines
 
 @test "the manuals fit a terminal of 80 columns, but for samples of output" {
 	need man man-db
-	for page in analyzer/iot-analyze.1 tracer/iot-trace.8 tracer/iot-systems.5; do
+	for page in analyzer/command/iot-analyze.1 tracer/iot-trace.8 tracer/iot-systems.5; do
 		LC_ALL=C.UTF-8 MANWIDTH=80 man -l "$page" 2>/dev/null | col -bx > "$BATS_TEST_TMPDIR/page"
 		[ "$(wc -l < "$BATS_TEST_TMPDIR/page")" -gt 100 ] || fail "$page is not shown"
 		empty "$page" "$(LC_ALL=C.UTF-8 grep -nE '^.{81,}' "$BATS_TEST_TMPDIR/page" | grep -vE '^[0-9]+: *(TIME|[0-9]{2}:[0-9]{2}:[0-9]{2}\.)' || :)"

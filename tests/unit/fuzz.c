@@ -200,7 +200,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 }
 
 #elif defined(FUZZ_ledger)
-#include "../../analyzer/payload.h"
+#include "../../analyzer/report/payload.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 #include "options.h"
 #define READ(o, argc, argv) options_parse(&(o), argc, argv)
 #else
-#include "../../analyzer/options.h"
+#include "../../analyzer/command/options.h"
 #define READ(o, argc, argv) options_read(&(o), argc, argv)
 #endif
 #define ARGS_MAX 32
@@ -398,7 +398,7 @@ void __wrap_sqlite3_progress_handler(sqlite3 *db, int steps, int (*look)(void *)
 /* The text of a report, as a user may write one: its comments are read, its views found, its
  * statements asked of a store, whose bytes stay as they were; what comes back is printed
  * nowhere. */
-#include "../../analyzer/report.h"
+#include "../../analyzer/report/report.h"
 
 const struct report_file report_files[] = { { "views/empty.sql", "CREATE TEMP VIEW v_run AS SELECT * FROM run;\n"
 	"CREATE TEMP VIEW v_lost AS SELECT * FROM lost;\nCREATE TEMP VIEW v_head AS SELECT 1 AS ord;\n"

@@ -3,19 +3,9 @@
 #ifndef IOT_ANALYZER_OPTIONS_H
 #define IOT_ANALYZER_OPTIONS_H
 
+#include "limit.h"
 #include "print.h"
 #include "select.h"
-
-/* A limit of the command `check`. */
-enum limit_kind { LIMIT_MOST, LIMIT_LEAST, LIMIT_WITHIN }; /* --max, --min, --against */
-struct limit {
-	char name[64];           /* of a ratio */
-	double value, low;       /* low: LIMIT_WITHIN only */
-	bool unknown;            /* LIMIT_WITHIN: the base has no exact value */
-	const char *text;        /* as it was given */
-	const char *who;         /* whose ratio; NULL: everybody's */
-	enum limit_kind kind;
-};
 
 /* Says why a command has no line a carrier, and which have. Returns EXIT_USAGE. */
 int fail_by_carrier(const char *command);
