@@ -14,109 +14,62 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fold.h"
+#include "hash_table.h"
 #include "memory.h"
 
 #define FOLD_MAX 24 /* keys and sums */
 
-/* One value; NULL has its own mark, so that 0 is not NULL. */
-struct value {
-	int64_t n;
-	bool there;
+/* Rows of one fold() have the same number of values. The key of the table is what `value` begins with: the bits of the
+ * keys that are there, and the keys; NULL is 0 there. */
+struct row {
+	UT_hash_handle hh;
+	uint64_t there;         /* a bit a value that is not NULL, keys first */
+	int64_t value[];        /* bits of keys, keys, sums */
 };
 
 struct fold {
-	int keys, width;        /* values in a row, keys first */
-	struct value *rows;
-	size_t n, room;         /* rows */
-	uint32_t *slot;         /* number of a row + 1, 0: free; open addressing, twice `room` */
+	int keys, width;        /* values in a row, without the bits */
+	struct row *rows;       /* in the order in which they came */
 };
 
-static uint64_t hash(const struct value *v, int keys)
+/* Adds `n` to a sum, which is value number `i` of the row; false: beyond 64 bits. */
+static bool add(struct row *row, int i, int64_t n)
 {
-	uint64_t h = keys;
-
-	for (; keys; v++, keys--)
-		h = (h ^ (v->there ? (uint64_t)v->n + 1 : 0)) * 0x9e3779b97f4a7c15ULL, h ^= h >> 32;
-	return h;
+	row->there |= 1ULL << i;
+	return !__builtin_add_overflow(row->value[i + 1], n, &row->value[i + 1]);
 }
 
-static bool same(const struct value *a, const struct value *b, int keys)
+static const char *fold_row(struct fold *f, uint64_t there, const int64_t *value)
 {
-	for (; keys; a++, b++, keys--)
-		if (a->n != b->n || a->there != b->there)
-			return false;
-	return true;
-}
+	size_t key = (f->keys + 1) * sizeof(*value), size = (f->width + 1) * sizeof(*value);
+	int i, last = f->width - 1;
+	struct row *row;
 
-static uint32_t *slot_of(struct fold *f, const struct value *v)
-{
-	size_t mask = 2 * f->room - 1, i = hash(v, f->keys) & mask;
-
-	while (f->slot[i] && !same(&f->rows[(f->slot[i] - 1) * f->width], v, f->keys))
-		i = (i + 1) & mask;
-	return &f->slot[i];
-}
-
-static bool enlarge(struct fold *f)
-{
-	size_t room = f->room ? 2 * f->room : 256, i;
-	struct value *rows = reallocarray(f->rows, room * f->width, sizeof(*rows));
-	uint32_t *slot = rows ? calloc(2 * room, sizeof(*slot)) : NULL;
-
-	f->rows = rows ? rows : f->rows;
-	if (!slot)
-		return false;
-	free(f->slot);
-	f->slot = slot;
-	f->room = room;
-	for (i = 0; i < f->n; i++)
-		*slot_of(f, &f->rows[i * f->width]) = i + 1;
-	return true;
-}
-
-/* Adds `from` to `to`; false: beyond 64 bits. */
-static bool add(struct value *to, const struct value *from)
-{
-	if (!from->there)
-		return true;
-	to->there = true;
-	return !__builtin_add_overflow(to->n, from->n, &to->n);
-}
-
-static const char *fold_row(struct fold *f, const struct value *v)
-{
-	struct value *row;
-	uint32_t *slot;
-	int i;
-
-	if (f->n == f->room && !enlarge(f))
-		return "no memory";
-	slot = slot_of(f, v);
-	if (!*slot) {
-		memcpy(&f->rows[f->n * f->width], v, f->width * sizeof(*v));
-		*slot = ++f->n;
-		return NULL;
+	HASH_FIND(hh, f->rows, value, key, row);
+	if (!row) {
+		row = malloc(sizeof(*row) + size);
+		if (row) {
+			row->there = there;
+			memcpy(row->value, value, size);
+		}
+		HASH_PUT(f->rows, value[0], key, row);
+		return row ? NULL : "no memory";
 	}
-	row = &f->rows[(*slot - 1) * f->width];
-	for (i = f->keys; i < f->width - 1; i++)
-		if (!add(&row[i], &v[i]))
+	for (i = f->keys; i < last; i++)
+		if (there >> i & 1 && !add(row, i, value[i + 1]))
 			return "integer overflow";
-	if (v[i].there && (!row[i].there || v[i].n > row[i].n))
-		row[i] = v[i];
+	if (there >> last & 1 && (!(row->there >> last & 1) || value[last + 1] > row->value[last + 1])) {
+		row->there |= 1ULL << last;
+		row->value[last + 1] = value[last + 1];
+	}
 	return NULL;
-}
-
-static void fold_free(struct fold *f)
-{
-	free(f->rows);
-	free(f->slot);
-	memset(f, 0, sizeof(*f));
 }
 
 static void fold_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct fold *f = sqlite3_aggregate_context(ctx, sizeof(*f));
-	struct value v[FOLD_MAX];
+	int64_t value[FOLD_MAX + 1];
+	uint64_t there = 0;
 	const char *wrong;
 	int i;
 
@@ -129,10 +82,13 @@ static void fold_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	if (f->width > FOLD_MAX || f->keys < 1 || f->keys >= f->width)
 		return sqlite3_result_error(ctx, "fold() wants 1 to 22 keys, and what is folded", -1);
 	for (i = 0; i < f->width; i++) {
-		v[i].there = sqlite3_value_type(argv[i + 1]) != SQLITE_NULL;
-		v[i].n = v[i].there ? sqlite3_value_int64(argv[i + 1]) : 0;
+		bool is_there = sqlite3_value_type(argv[i + 1]) != SQLITE_NULL;
+
+		there |= (uint64_t)is_there << i;
+		value[i + 1] = is_there ? sqlite3_value_int64(argv[i + 1]) : 0;
 	}
-	wrong = fold_row(f, v);
+	value[0] = there & ((1ULL << f->keys) - 1);
+	wrong = fold_row(f, there, value);
 	if (wrong)
 		sqlite3_result_error(ctx, wrong, -1);
 }
@@ -144,30 +100,32 @@ static void put_number(FILE *out, uint64_t n)
 	putc_unlocked(n, out);
 }
 
-static void put_row(FILE *out, const struct value *v, int width)
+static void put_row(FILE *out, const struct row *row, int width)
 {
-	uint64_t there = 0;
 	int i;
 
-	for (i = 0; i < width; i++)
-		there |= (uint64_t)v[i].there << i;
-	put_number(out, there);
-	for (i = 0; i < width; i++)
-		if (v[i].there)
-			put_number(out, (uint64_t)v[i].n << 1 ^ (uint64_t)(v[i].n >> 63)); /* so that -1 is short too */
+	put_number(out, row->there);
+	for (i = 0; i < width; i++) {
+		uint64_t n = row->value[i + 1];
+
+		if (row->there >> i & 1)
+			put_number(out, n << 1 ^ -(n >> 63)); /* so that -1 is short too */
+	}
 }
 
 static void fold_final(sqlite3_context *ctx)
 {
 	struct fold *f = sqlite3_aggregate_context(ctx, 0), none = { 0 };
 	char *text = NULL;
-	size_t size, i;
+	size_t size;
 	FILE *out = memory_open(&text, &size);
+	struct row *row;
 
 	f = f ? f : &none;
-	for (i = 0; out && i < f->n; i++)
-		put_row(out, &f->rows[i * f->width], f->width);
-	fold_free(f);
+	for (row = f->rows; out && row; row = row->hh.next)
+		put_row(out, row, f->width);
+	HASH_FREE(f->rows);
+	f->rows = NULL;
 	if (!out || fclose(out))
 		return sqlite3_result_error_nomem(ctx);
 	sqlite3_result_blob64(ctx, text, size, free);
@@ -180,7 +138,8 @@ struct cursor {
 	unsigned char *rows;
 	size_t at, size;
 	sqlite3_int64 number;
-	struct value value[FOLD_MAX];
+	uint64_t there;          /* a bit a value of the row that is not NULL */
+	int64_t value[FOLD_MAX];
 	bool over;
 };
 
@@ -252,17 +211,16 @@ static uint64_t take_number(struct cursor *c)
 static int unfold_next(sqlite3_vtab_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
-	uint64_t there, n;
+	uint64_t n;
 	int i;
 
 	c->over = c->at >= c->size;
 	if (c->over)
 		return SQLITE_OK;
-	there = take_number(c);
+	c->there = take_number(c);
 	for (i = 0; i < FOLD_MAX; i++) {
-		c->value[i].there = there >> i & 1;
-		n = c->value[i].there ? take_number(c) : 0;
-		c->value[i].n = (int64_t)(n >> 1 ^ -(n & 1));
+		n = c->there >> i & 1 ? take_number(c) : 0;
+		c->value[i] = (int64_t)(n >> 1 ^ -(n & 1));
 	}
 	c->number++;
 	return SQLITE_OK;
@@ -293,8 +251,8 @@ static int unfold_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int co
 {
 	const struct cursor *c = (struct cursor *)base;
 
-	if (col < FOLD_MAX && c->value[col].there)
-		sqlite3_result_int64(ctx, c->value[col].n);
+	if (col < FOLD_MAX && c->there >> col & 1)
+		sqlite3_result_int64(ctx, c->value[col]);
 	return SQLITE_OK;
 }
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "access_map.h"
+#include "hash_table.h"
 #include "memory.h"
 #include "order.h"
 
@@ -33,171 +34,109 @@ struct key {
 };
 
 struct row {
+	UT_hash_handle hh;
 	struct key key;
+	uint32_t number;                 /* of the rows, in the order in which they were made */
 	uint32_t n, sequential, unjudged;
-	uint32_t stream, head, head_row; /* rows that hold where the streams are, and count for the device */
-	uint32_t tid;                    /* whose access was the last one */
+	struct row *stream;              /* holds where the stream of this row is: itself, or that of its class */
+	struct row *head, *head_row;     /* of requests: the stream of the device, and the row that counts for it */
+	uint32_t tid;                    /* thread of the last access */
 	bool begun, shared;              /* shared: several threads, whose ends are in `threads` */
 	uint64_t bytes, sequential_bytes, end, ts;
 };
 
 struct access {
 	uint64_t ts, offset, bytes;
-	uint32_t row, tid;
+	struct row *row;
+	uint32_t tid;
 };
 
-/* Where a thread's last access of a stream ended. */
+/* The end of a thread's last access in a stream. */
 struct thread {
-	uint32_t row, tid;
+	UT_hash_handle hh;
+	struct { uint32_t row, tid; } key;
 	uint64_t end;
 };
 
 struct order {
 	struct access_map map;
 	struct row *rows;
-	uint32_t *slot;                  /* number of a row + 1, 0: free; open addressing, twice `room` */
-	size_t n, room;
-	struct thread *threads;          /* open addressing; tid 0: free */
-	size_t nthreads, thread_room;
+	struct thread *threads;
 	struct access *held;             /* a ring, oldest first */
 	size_t first, nheld;
 	bool failed;
 };
 
-static uint64_t mix(uint64_t h, uint64_t v)
+/* The row of that key, made where it is new; linked_row() sets what it refers to. NULL: no memory. */
+static struct row *row_of(struct order *o, const struct key *k, bool *fresh)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
-	return h ^ h >> 32;
-}
+	struct row *r;
 
-static uint64_t hash(const struct key *k)
-{
-	return mix(mix(mix(k->place << 16 | k->way << 8 | k->class, k->dev), k->owner), k->file);
-}
-
-static uint32_t *slot_of(struct order *o, const struct key *k)
-{
-	size_t mask = 2 * o->room - 1, i = hash(k) & mask;
-
-	while (o->slot[i] && memcmp(&o->rows[o->slot[i] - 1].key, k, sizeof(*k)))
-		i = (i + 1) & mask;
-	return &o->slot[i];
-}
-
-static bool enlarge(struct order *o)
-{
-	size_t room = o->room ? 2 * o->room : 256, i;
-	struct row *rows = reallocarray(o->rows, room, sizeof(*rows));
-	uint32_t *slot = rows ? calloc(2 * room, sizeof(*slot)) : NULL;
-
-	o->rows = rows ? rows : o->rows;
-	o->failed |= !slot || room > ANY / 4;
-	if (o->failed) {
-		free(slot);
-		return false;
+	HASH_FIND(hh, o->rows, k, sizeof(*k), r);
+	*fresh = !r;
+	if (r)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (r) {
+		r->key = *k;
+		r->number = HASH_COUNT(o->rows);
+		r->stream = r;
 	}
-	free(o->slot);
-	o->slot = slot;
-	o->room = room;
-	for (i = 0; i < o->n; i++)
-		*slot_of(o, &o->rows[i].key) = i + 1;
-	return true;
-}
-
-/* Number of the row, made where it is new; what it refers to is set by link_row(). ANY: no memory. */
-static uint32_t row_of(struct order *o, const struct key *k, bool *fresh)
-{
-	uint32_t *slot;
-
-	if (o->n == o->room && !enlarge(o))
-		return ANY;
-	slot = slot_of(o, k);
-	*fresh = !*slot;
-	if (*fresh) {
-		o->rows[o->n] = (struct row){ .key = *k, .stream = o->n, .head = ANY, .head_row = ANY };
-		*slot = ++o->n;
-	}
-	return *slot - 1;
+	HASH_PUT(o->rows, key, sizeof(r->key), r);
+	o->failed |= !r;
+	return r;
 }
 
 /* A row of requests has the stream of its class, and the device's. */
-static uint32_t linked_row(struct order *o, const struct key *k)
+static struct row *linked_row(struct order *o, const struct key *k)
 {
 	bool fresh, ignored;
-	uint32_t row = row_of(o, k, &fresh), stream, head, head_row;
+	struct row *row = row_of(o, k, &fresh);
 
-	if (row == ANY || !fresh || k->place != PLACE_BLOCK)
+	if (!row || !fresh || k->place != PLACE_BLOCK)
 		return row;
-	stream = row_of(o, &(struct key){ STREAM, k->way, k->class, k->dev, ANY, ANY }, &ignored);
-	head = row_of(o, &(struct key){ STREAM, ANY, ANY, k->dev, ANY, ANY }, &ignored);
-	head_row = row_of(o, &(struct key){ PLACE_DEVICE, k->way, 0, k->dev, 0, 0 }, &ignored);
-	if (o->failed)
-		return ANY;
-	o->rows[row].stream = stream;
-	o->rows[row].head = head;
-	o->rows[row].head_row = head_row;
-	return row;
+	row->stream = row_of(o, &(struct key){ STREAM, k->way, k->class, k->dev, ANY, ANY }, &ignored);
+	row->head = row_of(o, &(struct key){ STREAM, ANY, ANY, k->dev, ANY, ANY }, &ignored);
+	row->head_row = row_of(o, &(struct key){ PLACE_DEVICE, k->way, 0, k->dev, 0, 0 }, &ignored);
+	return o->failed ? NULL : row;
 }
 
-static struct thread *thread_slot(struct order *o, uint32_t row, uint32_t tid)
+/* The thread's last access in the stream now ends at `end`; *before: where its last one ended. false: it is its first one. */
+static bool thread_end(struct order *o, const struct row *row, uint32_t tid, uint64_t end, uint64_t *before)
 {
-	size_t mask = o->thread_room - 1, i = mix(row, tid) & mask;
-
-	while (o->threads[i].tid && (o->threads[i].row != row || o->threads[i].tid != tid))
-		i = (i + 1) & mask;
-	return &o->threads[i];
-}
-
-static bool more_threads(struct order *o)
-{
-	struct thread *old = o->threads;
-	size_t room = o->thread_room, i;
-
-	o->threads = calloc(room ? 2 * room : 256, sizeof(*old));
-	o->failed |= !o->threads;
-	if (o->failed) {
-		o->threads = old;
-		return false;
-	}
-	o->thread_room = room ? 2 * room : 256;
-	for (i = 0; i < room; i++)
-		if (old[i].tid)
-			*thread_slot(o, old[i].row, old[i].tid) = old[i];
-	free(old);
-	return true;
-}
-
-/* Where the thread's last access ended, which is now `end`; false: it is its first one. */
-static bool thread_end(struct order *o, uint32_t row, uint32_t tid, uint64_t end, uint64_t *before)
-{
-	struct thread *t;
+	struct thread *t, new = { .key = { row->number, tid } };
 	bool known;
 
-	if (2 * o->nthreads >= o->thread_room && !more_threads(o))
-		return false;
-	t = thread_slot(o, row, tid);
-	known = t->tid;
+	HASH_FIND(hh, o->threads, &new.key, sizeof(new.key), t);
+	known = t;
+	if (!t) {
+		t = malloc(sizeof(*t));
+		if (t)
+			*t = new;
+		HASH_PUT(o->threads, key, sizeof(t->key), t);
+		o->failed |= !t;
+		if (!t)
+			return false;
+	}
 	*before = t->end;
-	o->nthreads += !known;
-	*t = (struct thread){ row, tid, end };
+	t->end = end;
 	return known;
 }
 
 /* Does the access begin where the stream is? It then is where the access ends. -1: not known. */
-static int follow(struct order *o, uint32_t number, const struct access *a)
+static int follow(struct order *o, struct row *s, const struct access *a)
 {
-	struct row *s = &o->rows[number];
 	uint64_t end = a->offset + a->bytes, own = 0;
 	bool first = !s->begun, here = s->end == a->offset, known = false;
 
 	if (!first && a->ts < s->ts)
 		return -1;
 	if (a->tid && !first && s->tid && s->tid != a->tid && !s->shared) {
-		thread_end(o, number, s->tid, s->end, &own);
+		thread_end(o, s, s->tid, s->end, &own);
 		s->shared = true;
 	}
 	if (s->shared && a->tid)
-		known = thread_end(o, number, a->tid, end, &own);
+		known = thread_end(o, s, a->tid, end, &own);
 	s->begun = true;
 	s->end = end;
 	s->ts = a->ts;
@@ -218,13 +157,13 @@ static void count(struct row *r, const struct access *a, int verdict)
 
 static void judge(struct order *o, const struct access *a)
 {
-	struct row *r = &o->rows[a->row];
+	struct row *r = a->row;
 	struct access all = *a;
 
 	all.tid = r->key.place == PLACE_BLOCK ? 0 : a->tid;
 	count(r, a, r->key.place != PLACE_BLOCK && !r->key.file ? -1 : follow(o, r->stream, &all));
-	if (r->head != ANY)
-		count(&o->rows[r->head_row], a, follow(o, r->head, &all));
+	if (r->head)
+		count(r->head_row, a, follow(o, r->head, &all));
 }
 
 /* Behind what began before it. */
@@ -249,9 +188,8 @@ static void hold(struct order *o, const struct access *a)
 
 static void order_free(struct order *o)
 {
-	free(o->rows);
-	free(o->slot);
-	free(o->threads);
+	HASH_FREE(o->rows);
+	HASH_FREE(o->threads);
 	free(o->held);
 	access_map_free(&o->map);
 	memset(o, 0, sizeof(*o));
@@ -303,45 +241,34 @@ static void order_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		hold(o, &a);
 }
 
-static int larger(const void *a, const void *b)
+static int larger(const struct row *x, const struct row *y)
 {
-	const struct row *x = a, *y = b;
-
 	return x->bytes != y->bytes ? x->bytes < y->bytes ? 1 : -1 : memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
-/* Files beyond the largest are one for each of the other keys. */
+/* Files beyond the largest become one for each of the other keys. */
 static void fold_files(struct order *o)
 {
-	struct row *all = o->rows;
-	size_t n = o->n, i;
+	struct row *all = o->rows, *from, *r;
+	bool fresh;
 
-	if (n)
-		qsort(all, n, sizeof(*all), larger);
-	free(o->slot);
-	o->slot = NULL;
+	HASH_SRT(hh, all, larger);
 	o->rows = NULL;
-	o->n = o->room = 0;
-	for (i = 0; i < n && !o->failed; i++) {
-		struct row *r, *from = &all[i];
-		bool fresh;
-		uint32_t row;
-
+	for (from = all; from && !o->failed; from = from->hh.next) {
 		if (from->key.place == STREAM)
 			continue;
-		if (o->n >= FILES_MAX && from->key.place != PLACE_DEVICE)
+		if (HASH_COUNT(o->rows) >= FILES_MAX && from->key.place != PLACE_DEVICE)
 			from->key.file = ANY;
-		row = row_of(o, &from->key, &fresh);
-		if (row == ANY)
+		r = row_of(o, &from->key, &fresh);
+		if (!r)
 			break;
-		r = &o->rows[row];
 		r->n += from->n;
 		r->bytes += from->bytes;
 		r->sequential += from->sequential;
 		r->sequential_bytes += from->sequential_bytes;
 		r->unjudged += from->unjudged;
 	}
-	free(all);
+	HASH_FREE(all);
 }
 
 static void print_row(FILE *out, const struct row *r, char before)
@@ -355,18 +282,19 @@ static void print_row(FILE *out, const struct row *r, char before)
 static void order_final(sqlite3_context *ctx)
 {
 	struct order *o = sqlite3_aggregate_context(ctx, 0), none = { 0 };
+	struct row *row;
 	char *text = NULL;
-	size_t size, i;
+	size_t size;
 	FILE *out = memory_open(&text, &size);
 
 	o = o ? o : &none;
 	for (; o->nheld && !o->failed; o->nheld--, o->first = (o->first + 1) % HELD)
 		judge(o, &o->held[o->first]);
 	fold_files(o);
-	for (i = 0; out && i < o->n; i++)
-		print_row(out, &o->rows[i], i ? ',' : '[');
+	for (row = o->rows; out && row; row = row->hh.next)
+		print_row(out, row, row == o->rows ? '[' : ',');
 	if (out)
-		fputs(o->n ? "]" : "[]", out);
+		fputs(o->rows ? "]" : "[]", out);
 	if (!out || fclose(out) || o->failed)
 		sqlite3_result_error_nomem(ctx), free(text);
 	else
