@@ -37,7 +37,7 @@ static bool is_common(const char *word, size_t len)
 }
 
 /* 2: the text has this word, or its plural; 1: one that begins so; 0: none. */
-static int has_word(const char *text, const char *word, size_t len)
+static int word_fit(const char *text, const char *word, size_t len)
 {
 	int found = 0;
 	const char *p;
@@ -56,7 +56,7 @@ static int has_word(const char *text, const char *word, size_t len)
 
 static int asks(const struct question *q, const char *word, size_t len)
 {
-	int asked = has_word(q->question, word, len), command = has_word(q->command, word, len), other = has_word(q->words, word, len);
+	int asked = word_fit(q->question, word, len), command = word_fit(q->command, word, len), other = word_fit(q->words, word, len);
 
 	asked = command > asked ? command : asked;
 	return other > asked ? other : asked;
