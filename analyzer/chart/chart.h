@@ -18,7 +18,7 @@
 #ifndef IOT_ANALYZER_CHART_H
 #define IOT_ANALYZER_CHART_H
 
-#include "print.h"
+#include "answer.h"
 
 /* How a picture is to look. */
 struct look {

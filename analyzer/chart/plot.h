@@ -4,7 +4,7 @@
 #define IOT_ANALYZER_PLOT_H
 
 #include "chart.h"
-#include "print.h"
+#include "answer.h"
 
 /* Draws the charts of a report (chart.h) as DIR/NAME.svg, .png and .pdf, beside them NAME.gp and NAME.dat, from which they are drawn
  * again, and NAME.tsv, the numbers. Makes DIR. Returns 0 or an exit status, the error reported. */

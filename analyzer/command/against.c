@@ -2,8 +2,8 @@
 /* against.c - `check --against`: the ratios of other runs become limits. */
 #include <errno.h>
 #include <math.h>
+#include "against.h"
 #include "analyzer.h"
-#include "compare.h"
 #include "options.h"
 
 /* The sets to read: the base, and the run that is checked, which must be comparable with it. */

@@ -1,87 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* compare.h - what `compare` knows of two or more sets of runs, before it is said. */
+/* compare.h - the command `compare`. */
 #ifndef IOT_ANALYZER_COMPARE_H
 #define IOT_ANALYZER_COMPARE_H
 
-#include "print.h"
-#include "sets.h"
-#include "stats.h"
+#include "options.h"
 
-/* Of 100 comparisons of what is alike at most 4 may say that something differs, wherever: 3 of them for device bytes and their ratio to what was
- * asked for, written or read, whichever is more; 1 for all else, and all 4 for that once every one of the first differs (fallback procedure:
- * B. Wiens, Pharmaceutical Statistics 2, 2003). */
-#define ERRORS_FIRST 0.03
-#define ERRORS_REST 0.01
+struct answer;
 
-struct options;
-struct limit;
-
-/* One quantity of one line of a report, in all runs. Texts are cells of a run's answer. */
-struct quantity {
-	const char *what, *who, *name, *word, *unit, *note; /* note: why it is not exact in one run, or NULL */
-	int ord;
-	int first;               /* of the few that a change is about: 1 what is written, 2 what is read; 0: none of them */
-	double *value;           /* a run each; NAN: not measured there */
-	const char **bound;      /* likewise: "exact", ">=", "<=", "n/a" */
-};
-
-enum verdict {
-	DIFFERS, ALIKE,
-	EQUAL,                   /* the same number in every run: nothing to test */
-	TOO_FEW,                 /* so few runs show nothing, whatever they measured */
-	NOT_COMPARED,            /* absent, or a bound */
-};
-
-/* What became of a quantity from the first set to another one. */
-struct difference {
-	const struct quantity *q;
-	size_t to;               /* number of the other set */
-	double a, b;             /* medians; NAN: not measured in every run */
-	const char *bound_a, *bound_b;
-	struct span span_a, span_b, change; /* intervals; ranges where either set has fewer than STATS_INTERVAL_RUNS */
-	double by;               /* b/a - 1; NAN: a is 0 */
-	double p;
-	enum verdict verdict;
-	const char *why;         /* NOT_COMPARED */
-};
-
-struct comparison {
-	struct sets sets;
-	size_t runs;             /* of all sets, one behind the other */
-	struct grid *values, *facts; /* a run each: what it answered */
-	struct quantity *quantity;
-	size_t quantities;
-	struct difference *difference; /* largest first */
-	size_t differences;
-	int about;               /* which of these it is about: the larger in all runs together, whichever set they are of */
-	size_t tested;           /* of them, those that were put to the test */
-	char *unlike;            /* why the runs are not comparable, with --force; else NULL */
-	char **text;             /* of limits, a quantity each; NULL: none */
-	double *idle;            /* a set each: median of what devices wrote in its controls; NAN: none */
-};
-
-/* Which set a run is of, when all are counted. */
-size_t comparison_set(const struct comparison *c, size_t run, const struct set_run **which);
-
-/* Has one of two sets so few runs that ranges are said of them, and no intervals? */
-bool is_few(const struct comparison *c, size_t to);
-
-/* Asks all runs of the sets, refuses those that are not comparable, and collects their quantities. Returns 0 or an exit status. */
-int comparison_read(struct comparison *c, const struct options *o);
-
-/* Compares the sets of the store for a page, as an answer; *unlike says why not, when the runs are not comparable (to be freed). No set to
- * compare with: an answer without tables. Returns 0 or an exit status. */
+/* Compares the sets of the store for a page, as an answer; *unlike says why not, when the runs are not
+ * comparable (to be freed). No set to compare with: an answer without tables. Returns 0 or an exit status. */
 int compare_store(const struct options *o, const char *store, struct answer *a, char **unlike);
 
 /* iot-analyze compare. Returns an exit status. */
 int compare(const struct options *o);
-
-/* What `check --against` must keep: a limit for each ratio of the base, NULL: none was asked for. The list and what it points to live until
- * comparison_free(); the limits of the command line are in front of it. Returns 0 or an exit status, the error reported. */
-int against(struct comparison *c, const struct options *o, int64_t run, struct limit **list, int *n);
-void comparison_free(struct comparison *c);
-
-/* Tables and sentences of a comparison, as an answer to be printed and drawn. 0 or -ENOMEM. */
-int compare_answer(const struct comparison *c, struct answer *a);
 
 #endif

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <math.h>
 #include "analyzer.h"
-#include "compare.h"
+#include "compare_say.h"
+#include "comparison.h"
 #include "functions.h"
 #include "memory.h"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include "against.h"
 #include "analyzer.h"
 #include "clock.h"
 #include "compare.h"
@@ -12,6 +13,7 @@
 #include "payload.h"
 #include "place.h"
 #include "plot.h"
+#include "print.h"
 #include "question.h"
 #include "report.h"
 #include "sql.h"
@@ -206,7 +208,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 static int check_by(const struct options *o, const char *name, const char *text)
 {
 	auto_free char *lines_by = report_line(text, "by"), *carried = report_line(text, "by carrier");
-	bool of_time = o->has_step || (o->per > PER_ALL && o->per < PER_COMPONENT), of_files = o->per > PER_COMPONENT;
+	bool of_time = o->per > PER_ALL && o->per < PER_COMPONENT, of_files = o->per > PER_COMPONENT;
 	bool is_time = !strcmp(name, "timeline"), is_files = !strcmp(name, "files");
 
 	if (o->per == PER_CARRIER && !carried)
@@ -214,7 +216,7 @@ static int check_by(const struct options *o, const char *name, const char *text)
 	if (lines_by && o->has_per && strcmp(lines_by, per_names[o->per]))
 		return fail_as(EXIT_USAGE, 0, "%s has a line a %s; for others: iot-analyze breakdown STORE --by %s", name, lines_by, per_names[o->per]);
 	if (of_time && !is_time)
-		return fail_as(EXIT_USAGE, 0, "%s%s belongs to the command 'timeline'", o->has_step ? "--step" : "--by ", o->has_step ? "" : per_names[o->per]);
+		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the command 'timeline'", per_names[o->per]);
 	if (of_files && !is_files && strcmp(name, "fsync"))
 		return fail_as(EXIT_USAGE, 0, "--by %s belongs to the commands 'files' and 'fsync'", per_names[o->per]);
 	if (o->per == PER_COMPONENT && !is_time && !is_files)
@@ -249,24 +251,14 @@ static int run_report(const struct options *o)
 		return unknown(o);
 	if (!text)
 		return fail_as(errno == ENOMEM ? EXIT_DATA : EXIT_USAGE, errno, "cannot read report %s/%s", o->reports, file);
-	if (o->seed && strcmp(o->arg[0], "amplification"))
-		return fail_as(EXIT_USAGE, 0, "--seed belongs to the command 'amplification'");
-	if (check_by(o, name, text))
+	if ((o->force || o->has_within) && !o->against)
+		return fail_as(EXIT_USAGE, 0, o->force ? "--force belongs to the command 'compare', and to --against" : "--within belongs to --against");
+	if (options_check(o, headline ? name : o->arg[0], true) || check_by(o, name, text))
 		return EXIT_USAGE;
 	if (o->has_step && (o->step < 10 || o->step > 86400000))
 		return fail_as(EXIT_USAGE, 0, "--step: %llu is not from 10 milliseconds to a day", (unsigned long long)o->step);
-	if (o->cdf && strcmp(name, "latency"))
-		return fail_as(EXIT_USAGE, 0, "--cdf belongs to the command 'latency'");
-	if (o->once && strcmp(name, "headline"))
-		return fail_as(EXIT_USAGE, 0, "--once belongs to the command 'headline'");
-	if (o->has_ops && strcmp(name, "perop"))
-		return fail_as(EXIT_USAGE, 0, "--ops belongs to the command 'perop'");
-	if ((o->limits || o->against) && strcmp(name, "check"))
-		return fail_as(EXIT_USAGE, 0, "%s to the command 'check'", o->limits ? "--max and --min belong" : "--against belongs");
 	if (!o->limits && !o->against && !strcmp(name, "check"))
 		return fail_as(EXIT_USAGE, 0, "check what? give --max RATIO=N, --min RATIO=N or --against BASE");
-	if ((o->force || o->has_within) && !o->against)
-		return fail_as(EXIT_USAGE, 0, o->force ? "--force belongs to the command 'compare', and to --against" : "--within belongs to --against");
 	if (o->args > 3)
 		return fail_as(EXIT_USAGE, 0, "too many arguments: '%s'", o->arg[3]);
 	if (o->args != 2 && !headline)
@@ -290,13 +282,11 @@ static int check_place(const struct options *o, const char *command)
 	static const char *const stores[] = { "ingest", "merge", "prune", "migrate" };
 	size_t i;
 
-	if ((o->has_older || o->has_to || o->events) && strcmp(command, "prune"))
-		return fail_as(EXIT_USAGE, 0, "--%s belongs to the command 'prune'", o->has_older ? "older" : o->has_to ? "to" : "events");
+	if (options_check(o, command, false))
+		return EXIT_USAGE;
 	for (i = 0; (o->select.wheres || o->select.sort || o->has_top) && i < N_OF(commands); i++)
 		if (!strcmp(commands[i].name, command) && strcmp(command, "compare"))
 			return fail_as(EXIT_USAGE, 0, "--%s is for reports and compare", o->select.wheres ? "where" : o->select.sort ? "sort" : "top");
-	if (o->out && strcmp(command, "report"))
-		return fail_as(EXIT_USAGE, 0, "-o belongs to the command 'report'");
 	for (i = 0; (o->run || o->system) && i < N_OF(stores); i++)
 		if (!strcmp(stores[i], command))
 			return fail_as(EXIT_USAGE, 0, "--%s is not for %s%s", o->run ? "run" : "system", command,

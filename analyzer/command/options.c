@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* options.c - the options of iot-analyze, read by glibc's argp (base/arguments.h). To add one: a member in struct options and a row here. */
+/* options.c - the options of iot-analyze, read by glibc's argp (base/arguments.h). To add one: a member of struct options and a row
+ * here, whose last columns say which commands take it. */
 #include <errno.h>
 #include "analyzer.h"
 #include "arguments.h"
@@ -14,7 +15,8 @@ struct option_row {
 	size_t offset, has;          /* members of struct options; has: set when the option is given, 0 for none */
 	const char *const *choices;  /* OPT_CHOICE: stored as an index */
 	const char *doc;
-	const char *of;              /* commands that take it; NULL: every report, and what answers as one does */
+	const char *commands;        /* those that take it; NULL: every report, and what answers as one does */
+	bool alone;                  /* refused by all others; else other reports refuse it, and other commands ignore it */
 };
 
 static const char *const format_names[] = { "text", "csv", "tsv", "json", "junit", "latex", "markdown", NULL }; /* enum format */
@@ -36,7 +38,7 @@ static const struct option_row rows[] = {
 	{ "--sort", "COLUMN", OPT_TEXT, AT(select.sort), 0, NULL, "rows by that column, numbers from the largest on; COLUMN:asc, COLUMN:desc" },
 	{ "--top", "N", OPT_NUMBER, AT(select.top), AT(has_top), NULL, "the first N rows of each table" },
 	{ "--bytes", NULL, OPT_FLAG, AT(exact), 0, NULL, "exact numbers on a terminal too, in place of three digits and a unit" },
-	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write", "report" },
+	{ "-o", "FILE", OPT_TEXT, AT(out), 0, NULL, "report: the page of HTML to write", "report", true },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Pictures:" },
 	{ "--plot", "DIR", OPT_TEXT, AT(plot), 0, NULL, "also draw the report (gnuplot): DIR/NAME.svg, .png and .pdf, and .tsv with the data" },
 	{ "--size", "SIZE", OPT_TEXT, AT(size), 0, NULL, "of pictures: column or page (of a paper), screen, or WIDTHxHEIGHT in pixels (default: screen)" },
@@ -62,9 +64,9 @@ static const struct option_row rows[] = {
 	{ "--seed", NULL, OPT_FLAG, AT(seed), 0, NULL, "amplification with the columns of earlier tools", "amplification" },
 	{ "--once", NULL, OPT_FLAG, AT(once), 0, NULL,
 	  "headline: of a store that is removed next, as by iot-trace without -o: says how to keep one, and is no check", "headline" },
-	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days", "prune" },
-	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB", "prune" },
-	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay", "prune" },
+	{ "--older", "DAYS", OPT_NUMBER, AT(older), AT(has_older), NULL, "prune: runs that ended before so many days", "prune", true },
+	{ "--to", "SIZE", OPT_SIZE, AT(to), AT(has_to), NULL, "prune: the oldest first, until the store has at most SIZE, such as 2GiB", "prune", true },
+	{ "--events", NULL, OPT_FLAG, AT(events), 0, NULL, "prune: only events; the runs and their sums stay", "prune", true },
 	{ "--force", NULL, OPT_FLAG, AT(force), 0, NULL, "compare: also runs that are not comparable, marked as such", "compare check" },
 	{ NULL, NULL, OPT_FLAG, 0, 0, NULL, "Of the program:" },
 	{ "--reports", "DIR", OPT_TEXT, AT(reports), 0, NULL, "read reports from DIR first" },
@@ -177,9 +179,14 @@ static struct argument row_argument(size_t i)
 	return (struct argument){ is_letter ? r->name[1] : 0, r->name && !is_letter ? r->name + 2 : NULL, r->value, r->doc, r->choices };
 }
 
+_Static_assert(N_OF(rows) <= 64, "a bit a row in options.given");
+
 static int take_option(void *into, size_t i, const char *value)
 {
-	return take_value(&rows[i], value, into);
+	struct options *o = into;
+
+	o->given |= 1ULL << i;
+	return take_value(&rows[i], value, o);
 }
 
 static int take_word(void *into, char **words, bool behind)
@@ -207,6 +214,22 @@ int options_read(struct options *o, int argc, char **argv)
 	return err;
 }
 
+int options_check(const struct options *o, const char *command, bool is_report)
+{
+	size_t i;
+
+	for (i = 0; i < N_OF(rows); i++) {
+		const struct option_row *r = &rows[i];
+		bool is_limit = r->type == OPT_MAX || r->type == OPT_MIN;
+
+		if (!(o->given >> i & 1) || !r->commands || has_word(r->commands, command) || !(r->alone || is_report))
+			continue;
+		return fail_as(EXIT_USAGE, 0, "%s %s to the command '%.*s'", is_limit ? "--max and --min" : r->name,
+			       is_limit ? "belong" : "belongs", (int)strcspn(r->commands, " "), r->commands);
+	}
+	return 0;
+}
+
 int fail_by_carrier(const char *command)
 {
 	return fail_as(EXIT_USAGE, 0, "--by carrier: %s has what calls did as well, and those have no carrier; %s", command,
@@ -228,17 +251,6 @@ static struct {
 	size_t row[N_OF(rows)], n;
 } shown;
 
-static bool has_word(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-	const char *p = words;
-
-	for (; (p = strstr(p, word)); p += len)
-		if ((p == words || p[-1] == ' ') && (!p[len] || p[len] == ' '))
-			return true;
-	return false;
-}
-
 static bool is_picture(const struct option_row *r)
 {
 	return r->offset == AT(plot) || r->offset == AT(size) || r->offset == AT(title) || r->offset == AT(no_head);
@@ -248,8 +260,8 @@ static bool is_shown(const struct option_row *r)
 {
 	if (!shown.command)
 		return true;
-	if (r->of)
-		return has_word(r->of, shown.command);
+	if (r->commands)
+		return has_word(r->commands, shown.command);
 	if (is_picture(r) && r->name && !shown.draws)
 		return false;
 	return shown.takes ? has_word(shown.takes, r->name) : r->offset != AT(version) && r->offset != AT(help);

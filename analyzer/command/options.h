@@ -4,7 +4,6 @@
 #define IOT_ANALYZER_OPTIONS_H
 
 #include "limit.h"
-#include "print.h"
 #include "select.h"
 
 /* Says why a command has no line a carrier, and which have. Returns EXIT_USAGE. */
@@ -32,6 +31,7 @@ struct options {
 	uint64_t older, to;      /* --older, --to */
 	bool has_older, has_to, events;
 	bool exact, seed, force, no_head, grey, cdf, once, help, version;
+	uint64_t given;          /* a bit a row of options.c: is in the command line */
 	const char *arg[65];     /* command, stores, file */
 	int args;
 };
@@ -42,6 +42,10 @@ extern const char *const per_names[];
 
 /* Reads the command line. Returns 0, or EXIT_USAGE with one line on stderr. */
 int options_read(struct options *o, int argc, char **argv);
+
+/* Refuses options of other commands (the column `commands` of options.c). Options of reports are refused by other reports only
+ * (is_report), and ignored by other commands. Returns 0, or EXIT_USAGE with one line on stderr. */
+int options_check(const struct options *o, const char *command, bool is_report);
 
 /* Calls back with each option: `value` names its value, NULL: it has none; `choices` ends with NULL, or is NULL. */
 void options_each(void (*call)(const char *name, const char *value, const char *const *choices, const char *doc));

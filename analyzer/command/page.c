@@ -14,6 +14,7 @@
 #include "plot.h"
 #include "report.h"
 #include "stream.h"
+#include "table_writer.h"
 #include "text.h"
 
 #define ROWS_MAX 200  /* of a table; the command says the others */
@@ -82,32 +83,6 @@ static void put_lines(FILE *out, const char *text)
 	}
 }
 
-static bool is_hidden(const struct grid *t, int col)
-{
-	auto_free char *all = NULL, *word = NULL;
-
-	return t->hide && asprintf(&all, "%s ", t->hide) > 0 && asprintf(&word, " %s ", t->col[col]) > 0 && strstr(all, word);
-}
-
-static int put_cells(FILE *out, const struct grid *t, size_t row)
-{
-	int col;
-
-	fputs("<tr>", out);
-	for (col = 0; col < t->cols; col++) {
-		const struct cell *c = grid_cell(t, row, col);
-		auto_free char *s = cell_string(c, "n/a", text_xml);
-
-		if (is_hidden(t, col))
-			continue;
-		if (!s)
-			return -ENOMEM;
-		fprintf(out, "<td%s>%s</td>", c->type == CELL_TEXT ? "" : " class=\"n\"", s);
-	}
-	fputs("</tr>\n", out);
-	return 0;
-}
-
 /* How wide a column wants to be, in letters; longer text is wrapped. */
 static size_t letters(const struct grid *t, int col, size_t rows)
 {
@@ -115,7 +90,7 @@ static size_t letters(const struct grid *t, int col, size_t rows)
 
 	for (row = 0; row < rows; row++) {
 		const struct cell *c = grid_cell(t, row, col);
-		auto_free char *s = c->type == CELL_TEXT ? NULL : cell_string(c, "n/a", text_xml);
+		auto_free char *s = c->type == CELL_TEXT ? NULL : cell_string(c, ABSENT, text_xml);
 		size_t len = s ? strlen(s) : c->len < TEXT_LETTERS ? c->len : TEXT_LETTERS;
 
 		most = len > most ? len : most;
@@ -130,7 +105,7 @@ static double table_em(const struct grid *t, size_t rows)
 	int col;
 
 	for (col = 0; col < t->cols; col++)
-		if (!is_hidden(t, col))
+		if (table_shows(t, col, &markup_html))
 			em += letters(t, col, rows) * LETTER_EM + 0.9;
 	return em;
 }
@@ -138,23 +113,16 @@ static double table_em(const struct grid *t, size_t rows)
 static int put_table(FILE *out, const struct grid *t)
 {
 	size_t row, n = t->rows < ROWS_MAX ? t->rows : ROWS_MAX;
-	int col, err = 0;
+	int err;
 
 	fprintf(out, "<div class=\"scroll\"><table style=\"--em:%.0f\"><caption>", table_em(t, n));
 	put_text(out, t->title ?: t->name ?: "");
 	if (t->rows > n)
 		fprintf(out, " (the first %zu of %zu rows)", n, t->rows);
-	fputs("</caption>\n<thead><tr>", out);
-	for (col = 0; col < t->cols; col++) {
-		if (is_hidden(t, col))
-			continue;
-		fputs("<th>", out);
-		put_text(out, t->col[col]);
-		fputs("</th>", out);
-	}
-	fputs("</tr></thead>\n<tbody>", out);
+	fputs("</caption>\n", out);
+	err = table_names(out, t, &markup_html);
 	for (row = 0; !err && row < n; row++)
-		err = put_cells(out, t, row);
+		err = table_row(out, t, row, &markup_html);
 	fputs("</tbody></table></div>\n", out);
 	return err;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analyzer.h"
 #include "payload.h"
+#include "print.h"
 #include "report.h"
 #include "sql.h"
 #include "stream.h"

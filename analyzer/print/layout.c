@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "answer.h"
 #include "clean.h"
 #include "layout.h"
-#include "print.h"
 #include "screen.h"
 #include "text.h"
 

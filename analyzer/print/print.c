@@ -2,122 +2,24 @@
 /* print.c - the formats of a report. What was not measured is n/a, and null in JSON. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include "analyzer.h"
 #include "markup.h"
 #include "near.h"
 #include "print.h"
 #include "print_text.h"
+#include "table_writer.h"
 #include "text.h"
 
-
-char *cell_string(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
+static int print_lines(const struct grid *t, const struct table_markup *markup)
 {
-	char *s = NULL;
-	int n = 0;
-
-	switch (c->type) {
-	case CELL_TEXT:
-		return escape ? escape(c->text, c->len) : strdup(c->text);
-	case CELL_INT:
-		n = asprintf(&s, "%lld", (long long)c->i);
-		break;
-	case CELL_REAL:
-		n = asprintf(&s, "%.3f", c->r);
-		break;
-	case CELL_NULL:
-		return strdup(absent);
-	}
-	return n < 0 ? NULL : s;
-}
-
-/* Writes a number with all its digits, for programs: as many decimals as it takes to read the same number again, at least three. */
-static char *cell_exact(const struct cell *c, const char *absent, char *(*escape)(const char *, size_t))
-{
-	char text[64];
-	int digits;
-
-	if (c->type != CELL_REAL || !isfinite(c->r) || fabs(c->r) >= 1e15)
-		return cell_string(c, absent, escape);
-	snprintf(text, sizeof(text), "%.3f", c->r);
-	for (digits = 15; strtod(text, NULL) != c->r && digits <= 17; digits++)
-		snprintf(text, sizeof(text), "%.*g", digits, c->r);
-	return strdup(text);
-}
-
-static bool has_word(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; words && (words = strstr(words, word)); words += len) {
-		if ((words[-1] == ' ') && (!words[len] || words[len] == ' '))
-			return true;
-	}
-	return false;
-}
-
-enum result result_of(const char *text)
-{
-	if (!strcmp(text, "MISMATCH") || !strcmp(text, "BROKEN"))
-		return RESULT_FAILED;
-	if (!strcmp(text, "UNKNOWN"))
-		return RESULT_UNKNOWN;
-	return strcmp(text, "n/a") ? RESULT_OK : RESULT_ABSENT;
-}
-
-bool column_hidden(const struct grid *t, int col)
-{
-	return t->hide && has_word(t->hide, t->col[col]);
-}
-
-bool column_numeric(const struct grid *t, int col)
-{
-	size_t r;
-	bool any = false;
-
-	for (r = 0; r < t->rows; r++) {
-		if (grid_cell(t, r, col)->type == CELL_TEXT)
-			return false;
-		any |= grid_cell(t, r, col)->type != CELL_NULL;
-	}
-	return any;
-}
-
-/* In text a column `bound...` (exact, >=, <=, n/a) is printed with the value behind it. */
-bool column_bound(const struct grid *t, int col)
-{
-	return col + 1 < t->cols && !strncmp(t->col[col], "bound", 5);
-}
-
-static int put_line(const struct grid *t, size_t row, bool tty, char between, char *(*escape)(const char *, size_t))
-{
-	int col;
-
-	for (col = 0; col < t->cols; col++) {
-		const struct cell *c = grid_cell(t, row, col);
-		auto_free char *s = between == ',' ? cell_exact(c, ABSENT, escape) : cell_string(c, ABSENT, escape), *safe = NULL;
-
-		if (s && tty)
-			safe = text_terminal(s, strlen(s));
-		if (!s || (tty && !safe))
-			return -ENOMEM;
-		printf("%s%c", safe ?: s, col + 1 < t->cols ? between : '\n');
-	}
-	return 0;
-}
-
-static int print_lines(const struct grid *t, char between, char *(*escape)(const char *, size_t))
-{
-	bool tty = isatty(STDOUT_FILENO);
-	int col, err = 0;
+	struct table_markup m = *markup;
 	size_t row;
+	int err;
 
-	for (col = 0; col < t->cols; col++)
-		printf("%s%c", t->col[col], col + 1 < t->cols ? between : '\n');
+	m.terminal = isatty(STDOUT_FILENO);
+	err = table_names(stdout, t, &m);
 	for (row = 0; !err && row < t->rows; row++)
-		err = put_line(t, row, tty, between, escape);
+		err = table_row(stdout, t, row, &m);
 	return err;
 }
 
@@ -283,10 +185,10 @@ int print_answer(const struct answer *a, enum format format, const char *only)
 		err = print_text(a, only ? t : NULL);
 		break;
 	case FORMAT_CSV:
-		err = print_lines(t, ',', text_csv);
+		err = print_lines(t, &markup_csv);
 		break;
 	case FORMAT_TSV:
-		err = print_lines(t, '\t', text_tsv);
+		err = print_lines(t, &markup_tsv);
 		break;
 	case FORMAT_JSON:
 		err = print_json(a, only ? t : NULL);

@@ -2,8 +2,8 @@
 /* print_text.c - reports as text for people. */
 #include <errno.h>
 #include "analyzer.h"
+#include "answer.h"
 #include "layout.h"
-#include "print.h"
 #include "print_text.h"
 #include "screen.h"
 #include "text.h"

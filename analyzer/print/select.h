@@ -3,7 +3,7 @@
 #ifndef IOT_ANALYZER_SELECT_H
 #define IOT_ANALYZER_SELECT_H
 
-#include "print.h"
+#include "answer.h"
 
 /* What is asked of rows. Text is that of the command line. */
 struct selection {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "clean.h"
+#include "memory.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -200,4 +201,66 @@ char *text_xml(const char *text, size_t len)
 	auto_free char *plain = text_terminal(text, len);
 
 	return plain ? text_entities(plain) : NULL;
+}
+
+#define LAST_LETTER 0x17f        /* of Latin Extended-A */
+
+/* Each character of `special`, one byte, is written as the text in its place. */
+struct escapes {
+	const char *special;
+	const char *const *text; /* NULL: a backslash in front */
+	unsigned last;           /* code points above it are written as \u{HEX}; 0: none are */
+};
+
+static const char *const latex_texts[] = { "\\&", "\\%", "\\$", "\\#", "\\_", "\\{", "\\}", "\\textasciitilde{}", "\\textasciicircum{}", "\\textbackslash{}",
+					   "\\textless{}", "\\textgreater{}", "\\textbar{}", "\\textquotedbl{}", "\\textasciigrave{}", "{[}", "{]}", "{*}", "{-}" };
+/* [ and * would belong to the \\ that ends the row before; -- would be one dash */
+static const struct escapes latex = { "&%$#_{}~^\\<>|\"`[]*-", latex_texts, LAST_LETTER };
+static const struct escapes markdown = { "\\`*_{}[]<>&|~$#!", NULL, 0 };
+
+/* The text is valid UTF-8 without control characters: text_terminal() made it. */
+static char *escape(const char *text, size_t len, const struct escapes *e)
+{
+	auto_free char *plain = text_terminal(text, len);
+	char *out = NULL;
+	FILE *f = plain ? memory_open(&out, NULL) : NULL;
+	const char *p, *at;
+
+	if (!f)
+		return NULL;
+	for (p = plain; *p; p++) {
+		unsigned lead = (unsigned char)*p, code = lead < 0xe0 ? lead & 0x1f : lead < 0xf0 ? lead & 0xf : lead & 7;
+
+		at = strchr(e->special, *p);
+		if (at && e->text)
+			fputs(e->text[at - e->special], f);
+		else if (at)
+			fprintf(f, "\\%c", *p);
+		else if (lead < 0x80 || !e->last)
+			fputc(*p, f);
+		if (at || lead < 0x80 || !e->last)
+			continue;
+		for (at = p; (at[1] & 0xc0) == 0x80; at++)
+			code = code << 6 | (at[1] & 0x3f);
+		if (code <= e->last)
+			fwrite(p, 1, at + 1 - p, f);
+		else
+			fprintf(f, "\\textbackslash{}u\\{%x\\}", code);
+		p = at;
+	}
+	if (fclose(f)) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+char *text_latex(const char *text, size_t len)
+{
+	return escape(text, len, &latex);
+}
+
+char *text_markdown(const char *text, size_t len)
+{
+	return escape(text, len, &markdown);
 }

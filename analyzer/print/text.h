@@ -34,6 +34,11 @@ char *text_xml(const char *text, size_t len);
 /* The same for what text_terminal() made already. */
 char *text_entities(const char *plain);
 
+/* For LaTeX and Markdown: text that stands for nothing but itself there. Escaped as for terminals; in
+ * LaTeX also what lies beyond the letters of European languages, which not every font has. */
+char *text_latex(const char *text, size_t len);
+char *text_markdown(const char *text, size_t len);
+
 /* Columns that a string made by text_terminal() takes. */
 size_t text_width(const char *text);
 

@@ -14,7 +14,7 @@
 #ifndef IOT_ANALYZER_REPORT_H
 #define IOT_ANALYZER_REPORT_H
 
-#include "print.h"
+#include "answer.h"
 #include "query.h"
 
 struct report_file {
