@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* chart_axis.c - scales: where a value is, and which ticks gnuplot draws. */
+/* chart_axis.c - scales: positions of values, and the ticks that gnuplot draws. */
 #include <math.h>
 #include "analyzer.h"
 #include "chart_parts.h"
@@ -63,7 +63,7 @@ static void measure_tick(void *arg, double v)
 	t->widest = fmax(t->widest, word_width(t->p, DIM, unit_text(buf, v, t->unit)));
 }
 
-/* A number that has no room beside the one before it is left out. */
+/* Leaves out a number that has no room next to the one before it. */
 static void write_tick(void *arg, double v)
 {
 	struct ticks *t = arg;

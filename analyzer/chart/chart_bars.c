@@ -86,12 +86,12 @@ static bool same_rows(const struct slot *a, const struct slot *b, int n)
 	return !n;
 }
 
-/* Widths beside a panel's bars. */
-struct beside { double names, bars, labels; };
+/* Widths of a panel's bars and of the text on both sides. */
+struct widths { double names, bars, labels; };
 
-static struct beside measure(const struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, double w)
+static struct widths measure(const struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, double w)
 {
-	struct beside r = { 0 };
+	struct widths r = { 0 };
 	char buf[UNIT_TEXT];
 
 	for (; n--; slot++) {
@@ -185,7 +185,7 @@ static void put_part(struct picture *p, const struct chart *c, int panel, int pa
 	for (k = 0; k < n; k++) {
 		if (!span_of(c, panel, &slot[k], part, &low, &end))
 			continue;
-		/* a step of a waterfall is seen beside millions of bytes */
+		/* a step of a waterfall is visible next to millions of bytes */
 		if (item_of(c, panel, &slot[k], part)->ranged)
 			end = fmax(end, low + 1.2 * (a->high - a->low) / (a->to - a->from));
 		x0 = axis_at(a, low);
@@ -235,7 +235,7 @@ static void put_rule(struct picture *p, double at, double high)
 
 /* Names and amounts; an amount stands behind the dashed rule, where that would go through it. */
 static void put_texts(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, const struct axis *a, double top,
-		      double names, struct beside b)
+		      double names, struct widths b)
 {
 	char buf[UNIT_TEXT];
 	double rule = axis_at(a, c->rule), first, x;
@@ -259,7 +259,7 @@ static void put_texts(struct picture *p, const struct chart *c, int panel, const
 	}
 }
 
-static void put_panel(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, struct area plot, double names, struct beside b)
+static void put_panel(struct picture *p, const struct chart *c, int panel, const struct slot *slot, int n, struct area plot, double names, struct widths b)
 {
 	struct axis a = scale_of(c, panel);
 	double left = names ? names - b.names : plot.x;
@@ -304,7 +304,7 @@ int bars_columns(struct picture *p, const struct chart *c)
 
 	p->shared = slot && c->panel.n > 1 && is_shared(p, c, slot, room);
 	for (i = 0; slot && i < c->panel.n; i++) {
-		struct beside b = measure(p, c, i, slot, slots_of(p, c, i, slot), width);
+		struct widths b = measure(p, c, i, slot, slots_of(p, c, i, slot), width);
 
 		most = fmax(most, b.names + b.bars);
 		labels = fmax(labels, b.labels);
@@ -318,7 +318,7 @@ double bars_put(struct picture *p, const struct chart *c, int first, int n)
 	double gap = 1.2 * p->font, w = (p->width - 2 * p->margin - (p->columns - 1) * gap) / p->columns, x = p->margin, high = 0, shared, middle = p->width / 2;
 	double top = p->y + 1.6 * p->font * (c->panel.n > 1 || *c->panel.name[first]);
 	auto_free struct slot *slot = calloc((size_t)(c->items + 2) * n, sizeof(*slot));
-	struct beside b[8];
+	struct widths b[8];
 	int i, slots[8];
 	bool share = p->shared && p->columns > 1;
 

@@ -81,7 +81,7 @@ void end_plot(struct picture *p);
 const char *fill_of(char *buf, const struct picture *p, const struct chart *c, int part);
 const char *stroke_of(char *buf, const struct picture *p, const struct chart *c, int part);
 
-/* Puts the panels `first` to `first + n - 1` beside each other, and how high that is. */
+/* Puts the panels `first` to `first + n - 1` next to each other. Returns the height. */
 double bars_put(struct picture *p, const struct chart *c, int first, int n);
 double xy_put(struct picture *p, const struct chart *c, int first, int n, double plot);
 double flow_put(struct picture *p, const struct chart *c);
@@ -89,7 +89,7 @@ double flow_put(struct picture *p, const struct chart *c);
 /* True where each part has the name of its bar, row or panel: then no key is needed. */
 bool bars_name_parts(const struct chart *c);
 
-/* Panels of bars that fit beside each other with their names whole; may be 0. Sets p->shared. */
+/* Number of panels of bars that fit next to each other with whole names; may be 0. Sets p->shared. */
 int bars_columns(struct picture *p, const struct chart *c);
 
 /* An axis of a plot: from a value to a place on the canvas. */

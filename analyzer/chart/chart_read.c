@@ -180,7 +180,7 @@ static int fold_names(struct chart *c, struct names *n, size_t offset, int room,
 	return name_number(sum ? n : &c->note, name) < 0 ? -ENOMEM : 0;
 }
 
-/* What was left out may have been all of a panel, or of a part: then there is none either. */
+/* Drops panels and parts all of whose rows were left out. */
 static int drop_unused(struct chart *c, struct names *n, size_t offset)
 {
 	auto_free int *to = calloc(n->n + 1, sizeof(*to));

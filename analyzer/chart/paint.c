@@ -18,7 +18,7 @@ static const struct { const char *word; uint32_t colour; } palette[] = {
 #include "palette.def"
 };
 
-static const uint32_t spare[] = {
+static const uint32_t others[] = {
 	BLUE, ORANGE, GREEN, WINE, SKY, RED, PURPLE, SAND, TEAL, INDIGO, ROSE, OLIVE, PINK, BROWN, PALE_SKY, YELLOW,
 };
 
@@ -48,10 +48,10 @@ uint32_t paint_of(const char *word, const uint32_t *taken, int n)
 	for (c = word; *c; c++)
 		h = (h ^ (unsigned char)*c) * 16777619u;
 	h ^= h >> 15;
-	for (i = 0; i < N_OF(spare); i++)
-		if (!is_taken(spare[(h + i) % N_OF(spare)], taken, n))
+	for (i = 0; i < N_OF(others); i++)
+		if (!is_taken(others[(h + i) % N_OF(others)], taken, n))
 			break;
-	return spare[(h + i) % N_OF(spare)];
+	return others[(h + i) % N_OF(others)];
 }
 
 uint32_t paint_grey(int i, int *pattern)

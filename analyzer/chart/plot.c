@@ -25,7 +25,7 @@ static FILE *create(const struct folder *work, const char *name, const char *end
 	return asprintf(&file, "%s%s", name, ending) < 0 ? NULL : folder_create(work, file);
 }
 
-/* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would number the blocks anew
+/* One block of the .tsv: names behind a #, rows, NaN for what was not measured. gnuplot would number the blocks again
  * if one had no row at all. */
 static void put_block(FILE *f, const struct grid *t)
 {
@@ -116,7 +116,7 @@ static int fail_missing(void)
 	return fail_as(EXIT_DATA, 0, "cannot draw: gnuplot is missing: install the Debian package 'gnuplot-nox'");
 }
 
-/* Whose account draws trusts whatever his search path leads to. Root's may lead through folders of others, and what he runs has all
+/* A user who draws trusts the programs on the search path. That of root may lead through folders of others, and its programs have all
  * rights: *path is then the name of one that may be run. */
 static int find_gnuplot(char **path)
 {

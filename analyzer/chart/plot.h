@@ -6,7 +6,7 @@
 #include "chart.h"
 #include "answer.h"
 
-/* Draws the charts of a report (chart.h) as DIR/NAME.svg, .png and .pdf, beside them NAME.gp and NAME.dat, from which they are drawn
+/* Draws the charts of a report (chart.h) as DIR/NAME.svg, .png and .pdf, with NAME.gp and NAME.dat, from which gnuplot draws them
  * again, and NAME.tsv, the numbers. Makes DIR. Returns 0 or an exit status, the error reported. */
 int plot_answer(const struct answer *a, const struct look *look, const char *dir);
 

@@ -10,7 +10,7 @@
 
 #define WORD_OF_(n) #n
 #define WORD_OF(n) WORD_OF_(n)
-#define NAMED_MAX 8              /* differences that are said one by one */
+#define NAMED_MAX 8              /* differences that get a sentence each */
 
 static const char *const verdict_names[] = { "differs", "no difference", "equal", "too few runs", "not compared" };
 
@@ -49,7 +49,7 @@ static void put_number(struct cell **c, double n)
 	++*c;
 }
 
-/* What has decimals in one row has them in all. */
+/* Puts a number with decimals, also a whole one: a column has them in all rows or in none. */
 static void put_real(struct cell **c, double n)
 {
 	if (!isnan(n))
@@ -133,7 +133,8 @@ static int say_difference(struct grid *t, const char *about, const struct compar
 	return fclose(out) ? -ENOMEM : add_words(t, about, text);
 }
 
-/* What a change is about comes first, whether it differs or not; nothing is said of reads where there are none. */
+/* Is the difference one of the few that a change is about? They come first, whether they differ or not; reads only where
+ * there are some. */
 static bool is_answer(const struct difference *d)
 {
 	bool all = !strcmp(d->q->what, "all"), a = all ? d->a != 0 : d->a > 0, b = all ? d->b != 0 : d->b > 0;
@@ -191,7 +192,7 @@ static int say_others(struct grid *t, const struct comparison *c, size_t to)
 	return err ?: few ? add_words(t, "too few", text) : 0;
 }
 
-/* What could not be compared, by reason. */
+/* A sentence on the quantities that could not be compared, by reason. */
 static int say_absent(struct grid *t, const struct comparison *c)
 {
 	auto_free char *text = NULL;
@@ -381,7 +382,7 @@ static int put_values(struct answer *a, const struct comparison *c)
 	return err;
 }
 
-/* What the picture shows: a line each, with a dot where the difference is known. */
+/* The rows of the picture: one for each difference that is known. */
 static int put_dots(struct answer *a, const struct comparison *c)
 {
 	struct grid *t = add_table(a, "dots", NULL, "label percent low high differs set text");
@@ -438,7 +439,7 @@ static int put_intervals(struct answer *a, const struct comparison *c)
 	t = add_table(a, "intervals", NULL, "row part value low high label");
 	if (!t)
 		return -ENOMEM;
-	dots = &a->table[a->tables - 2]; /* it has moved */
+	dots = &a->table[a->tables - 2]; /* add_table() has moved it */
 	t->plot = true;
 	t->says = strdup(says[is_few_anywhere(c)]);
 	for (row = 0; t->says && !err && row < dots->rows; row++) {
@@ -482,7 +483,7 @@ static int put_head(struct answer *a, const struct comparison *c)
 	return 0;
 }
 
-/* The same under the title of a picture: names alone, of a store without where it lies. */
+/* One line a set under the title of a picture: names only, those of stores without their folders. */
 static int put_picture_head(struct answer *a, const struct comparison *c)
 {
 	struct grid *t = add_table(a, "head", NULL, "line");

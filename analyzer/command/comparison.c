@@ -62,7 +62,7 @@ static int ask_runs(struct comparison *c, const struct options *o, const char *r
 	return err;
 }
 
-/* What devices wrote while nothing was to be done. */
+/* Reads the bytes that devices wrote in the controls, when no load ran. */
 static int ask_idle(struct comparison *c, const struct options *o, const char *rules)
 {
 	size_t i, k, row;
@@ -95,7 +95,7 @@ static int ask_idle(struct comparison *c, const struct options *o, const char *r
 	return err;
 }
 
-/* What must be alike. To add one: a column of v_compare_run and a row here. */
+/* Facts that must be alike. To add one: a column of v_compare_run and a row here. */
 static const struct { const char *column, *word, *only; } facts[] = {
 	{ "state", "state", "complete" },
 	{ "status", "exit status of the command", "0" },
@@ -110,7 +110,8 @@ static const struct { const char *column, *word, *only; } facts[] = {
 	{ "horizon", "horizon" },
 };
 
-/* The same filter by number of a process, or name of a device, has another one in each run. */
+/* A fact as text. Filters by number of a process, or by name of a device, are equal in all runs: the number and the name
+ * differ each time. */
 static void fact_text(const struct comparison *c, size_t run, const char *column, char *out, size_t size)
 {
 	const struct cell *v = grid_cell(&c->facts[run], 0, grid_find(&c->facts[run], column));
@@ -127,7 +128,7 @@ static void fact_text(const struct comparison *c, size_t run, const char *column
 	out[n] = '\0';
 }
 
-/* Whether a fact is what it must be, and else where it is not, to be appended to what is said. */
+/* Checks a fact in all runs, and writes to `out` the first run in which it is not what it must be. */
 static void check_fact(const struct comparison *c, size_t f, FILE *out, int *bad)
 {
 	char first[512], text[512];
@@ -376,7 +377,7 @@ static int largest_first(const void *a, const void *b)
 	return strcmp(x->q->who, y->q->who) ?: (x->q->ord > y->q->ord) - (x->q->ord < y->q->ord) ?: strcmp(x->q->name, y->q->name);
 }
 
-/* What was written, or what was read? Runs may be exchanged between the sets without changing that. */
+/* Is the comparison about writes (1) or reads (2)? Exchanging runs between the sets does not change that. */
 static int find_about(const struct comparison *c)
 {
 	double sum[3] = { 0 };

@@ -32,7 +32,7 @@ enum verdict {
 	NOT_COMPARED,            /* absent, or a bound */
 };
 
-/* What became of a quantity from the first set to another one. */
+/* The difference of a quantity between the first set and another one. */
 struct difference {
 	const struct quantity *q;
 	size_t to;               /* number of the other set */
@@ -60,10 +60,10 @@ struct comparison {
 	double *idle;            /* a set each: median of what devices wrote in its controls; NAN: none */
 };
 
-/* Which set a run is of, when all are counted. */
+/* The number of the set that a run is of, by its number among the runs of all sets. */
 size_t comparison_set(const struct comparison *c, size_t run, const struct set_run **which);
 
-/* Has one of two sets so few runs that ranges are said of them, and no intervals? */
+/* Has one of the two sets too few runs for intervals, so that ranges are given? */
 bool is_few(const struct comparison *c, size_t to);
 
 /* Asks all runs of the sets, refuses those that are not comparable, and collects their quantities. Returns 0 or an exit status. */

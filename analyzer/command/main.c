@@ -38,7 +38,7 @@ static int ingest_one(const char *store, const char *name)
 	return ingest(fd, is_stdin ? "stdin" : name, store) ? EXIT_DATA : EXIT_OK;
 }
 
-/* One that cannot be read, or is cut, does not keep the others away. */
+/* A file that cannot be read, or is truncated, does not keep the others away. */
 static int cmd_ingest(const struct options *o)
 {
 	int i, err = o->args > 2 ? EXIT_OK : ingest_one(o->arg[1], "-");
@@ -204,7 +204,7 @@ static int answer_report(const struct options *o, const char *name, const char *
 	return err;
 }
 
-/* What --by names may be a part of bytes that some reports alone know. */
+/* Checks --by and --step: some parts of bytes are known to some reports only. */
 static int check_by(const struct options *o, const char *name, const char *text)
 {
 	auto_free char *lines_by = report_line(text, "by"), *carried = report_line(text, "by carrier");
@@ -276,7 +276,7 @@ static int run_report(const struct options *o)
 	return err;
 }
 
-/* What another command would take is a mistake, above all where it seems to say what is taken out. */
+/* Refuses options of other commands: they are mistakes, above all where they seem to say what is taken out. */
 static int check_place(const struct options *o, const char *command)
 {
 	static const char *const stores[] = { "ingest", "merge", "prune", "migrate" };
@@ -338,7 +338,7 @@ static int place_top(struct options *o)
 	return 0;
 }
 
-/* Of the command that --help stands beside. */
+/* Help of the command that stands in the command line with --help. */
 static int help_command(const struct options *o)
 {
 	const struct command *c = find_command(o->arg[0]);
@@ -370,7 +370,8 @@ static int run_command(struct options *o)
 	return c->run(o);
 }
 
-/* A reader that left (`| head -1`) is no error of ours; a full disk is. */
+/* Ends with the status of the command, unless the answer could not be written. A reader that left (`| head -1`) is not
+ * reported; a full disk is. */
 static int finish(int status)
 {
 	int bad = fflush(stdout) | ferror(stdout);
@@ -386,8 +387,8 @@ static int finish(int status)
 
 static volatile sig_atomic_t caught;
 
-/* The first one ends what is under way, so that it cleans up behind itself; the next one ends the program at once. But timeout(1) sends
- * each twice, to us and to the group. */
+/* The first signal ends the statement under way, so that files are cleaned up; the next one ends the program at once.
+ * timeout(1) sends each signal twice, to the process and to its group: the second is ignored. */
 static void on_signal(int number)
 {
 	static volatile uint64_t first_ns;
@@ -404,7 +405,7 @@ static void on_signal(int number)
 	store_interrupt();
 }
 
-/* A reader that takes nothing is waited for until a signal comes. */
+/* Waits for a reader that takes nothing until a signal comes. */
 static bool is_patient(uint64_t waited_ns)
 {
 	return !caught;
@@ -427,8 +428,8 @@ int main(int argc, char **argv)
 	int err;
 
 	signal(SIGPIPE, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL); /* ignored, nobody would hear how gnuplot ended */
-	umask(umask(0) & ~0700);  /* what is made here is entered and read again */
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would hide the exit status of gnuplot */
+	umask(umask(0) & ~0700);  /* folders made here are entered, and files read again */
 	take_signals();
 	out_patience = is_patient;
 	signal(SIGXFSZ, SIG_IGN); /* then it is an error of write(2) */

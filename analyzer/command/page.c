@@ -47,7 +47,7 @@ static const struct section { const char *report, *question; bool by_events; } s
 	{ "verify", "Do the bytes add up?" },
 };
 
-/* Where the sentences of the first section are told at length. */
+/* Sections that explain the sentences of the first section. */
 static const struct { const char *about, *section; } about_sections[] = {
 	{ "finding", "waterfall" }, { "from", "explain" }, { "writes", "amplification" }, { "reads", "amplification" }, { "ledger", "verify" }, { "missing", "run" },
 };
@@ -83,7 +83,7 @@ static void put_lines(FILE *out, const char *text)
 	}
 }
 
-/* How wide a column wants to be, in letters; longer text is wrapped. */
+/* The width of a column, in letters; longer text is wrapped. */
 static size_t letters(const struct grid *t, int col, size_t rows)
 {
 	size_t most = strlen(t->col[col]), row;
@@ -98,7 +98,7 @@ static size_t letters(const struct grid *t, int col, size_t rows)
 	return most;
 }
 
-/* The same of a table, in heights of its letters: paper is as wide as it is, so a wide table is written small there. */
+/* The width of a table, in heights of its letters: a table wider than the paper is printed in small letters. */
 static double table_em(const struct grid *t, size_t rows)
 {
 	double em = 1;
@@ -181,7 +181,7 @@ static int put_words(FILE *out, const struct grid *t)
 	return 0;
 }
 
-/* A shell takes these names as they are; others are not repeated. */
+/* Prints the command of a report. Names that a shell would interpret are replaced by STORE and SYSTEM. */
 static void put_command(const struct page *p, const char *report, const char *more)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-";
@@ -263,7 +263,7 @@ static int put_tables(struct page *p, const struct answer *a)
 	return err;
 }
 
-/* Takes what agrees out of tables of checks. Returns how many rows that were. */
+/* Takes rows that agree out of tables of checks. Returns their number. */
 static size_t fold_equal(struct answer *a)
 {
 	size_t n = 0, row, kept;
@@ -336,7 +336,7 @@ static int put_section(struct page *p, size_t number)
 	return err;
 }
 
-/* Of a store with several sets of runs: what differs between them. */
+/* The differences between the sets of runs of the store, where it has several. */
 static int put_comparison(struct page *p)
 {
 	auto_free char *unlike = NULL;
@@ -359,7 +359,7 @@ static int put_comparison(struct page *p)
 	return err;
 }
 
-/* What is known of the run and of where it ran. */
+/* The run, its machine and its devices. */
 static int put_run(struct page *p)
 {
 	struct grid t = { 0 }, devices = { .title = NULL }, runs = { .title = NULL };
@@ -429,7 +429,7 @@ static int put_page(struct page *p)
 	return err;
 }
 
-/* The tracer counted them; of a run that it did not end they are counted here. */
+/* Reads the number of events, which the tracer counted; those of a run that it did not end are counted here. */
 static int count_events(struct page *p)
 {
 	static const char count[] = "SELECT COALESCE(MAX(iif(r.events = 1, e.events, 0)), (SELECT COUNT(*) FROM (SELECT 1 FROM event WHERE run = %lld LIMIT %d)))"
@@ -475,7 +475,8 @@ static int ask_all(struct page *p, const struct ask *ask)
 	return err ?: store_query(p->store, "absent", "SELECT report, why FROM v_absent", NULL, &p->absent);
 }
 
-/* Whole: a reader who leaves ends us, and then no folder of pictures may be there. */
+/* Prints the page only when it is complete: a reader who leaves ends the program, and no folder of pictures may then be
+ * left. */
 static int print_page(struct page *p)
 {
 	auto_free char *text = NULL;
@@ -490,7 +491,7 @@ static int print_page(struct page *p)
 	return err;
 }
 
-/* Into a folder of our own, then to its place: a page that is half written is under no name. */
+/* Writes the page in a folder of its own, then moves it to its place: half a page never has the name. */
 static int place_page(struct page *p)
 {
 	const char *path = p->o->out, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -8,7 +8,7 @@
 #include "query.h"
 #include "sets.h"
 
-/* What an argument names: a folder or a store that is there, and which of its runs. */
+/* An argument: a folder or a store that exists, and the word for some of its runs. */
 struct place {
 	char *path;
 	const char *runs;        /* behind the colon; NULL: all */
@@ -250,7 +250,7 @@ static int each_place(struct sets *out, const char *const *arg, const struct pla
 	return err;
 }
 
-/* What is called like a store, and is none that is there, is no label. */
+/* Refuses a word that looks like the name of a store and names none: it is no label. */
 static int check_label(const char *arg)
 {
 	auto_free char *path = strndup(arg, strrchr(arg, ':') ? (size_t)(strrchr(arg, ':') - arg) : strlen(arg));
@@ -295,7 +295,7 @@ static bool is_same(const struct set_run *a, const struct set_run *b)
 	return *a->uuid ? !strcmp(a->uuid, b->uuid) : a->run == b->run && !strcmp(a->store, b->store);
 }
 
-/* No run counts twice, not in one set and not in two, which it would make alike. */
+/* Refuses runs that are named twice, in one set or in two: they would make the sets alike. */
 static int check_apart(const struct sets *s)
 {
 	size_t i, j, k, l;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* stats.h - medians, their bootstrap intervals, and whether two sets of repeats differ. Nothing here is random twice: every call starts
- * from the same seed.
+/* stats.h - medians, their bootstrap intervals, and tests of two sets of repeats. Every call starts from the same seed, so
+ * the same values give the same answer.
  */
 #ifndef IOT_ANALYZER_STATS_H
 #define IOT_ANALYZER_STATS_H
@@ -32,10 +32,11 @@ double stats_median(double *value, size_t n);
  * it in 95 to 97 % (tests/analyze/compare.bats). Below 5 values it is too narrow. Not known for n < 2. 0 or -ENOMEM. */
 int stats_median_span(const double *value, size_t n, struct span *out);
 
-/* 95 % interval of median(b) / median(a) - 1 likewise. Not known where either has fewer than 2 values, or median(a) may be 0. */
+/* 95 % interval of median(b) / median(a) - 1, by the same bootstrap. Not known where either has fewer than 2 values, or
+ * median(a) may be 0. */
 int stats_change_span(const double *a, size_t na, const double *b, size_t nb, struct span *out);
 
-/* With fewer values than that intervals say nothing: then the ranges are, the least and the largest value, and the least and the largest
+/* For fewer than STATS_INTERVAL_RUNS values, for which intervals say nothing: the range of the values, and that of
  * b / a - 1. Not known where either has fewer than 2 values, or a value of a may be 0. */
 #define STATS_INTERVAL_RUNS 5
 struct span stats_range(const double *value, size_t n);
@@ -43,8 +44,9 @@ struct span stats_change_range(const double *a, size_t na, const double *b, size
 
 /* For each of m quantities, the probability p that a difference as large as its own appears in any of them, if none differs: adjusted by
  * permutation, step-down max-T (P. Westfall and S. Young, Resampling-Based Multiple Testing, 1993, algorithm 4.1), with the t of Welch as
- * the statistic. What is permuted is the runs, all quantities of a run together: nothing is assumed about how they are distributed, or hang together. Of at
- * most 20000 arrangements all are tried, else STATS_PERMUTATIONS. 0 or -ENOMEM. */
+ * the statistic. Runs are permuted with all their quantities together: nothing is assumed about the distribution of
+ * quantities or about their correlation. Up to 20000 arrangements are all tried, of more STATS_PERMUTATIONS are.
+ * 0 or -ENOMEM. */
 int stats_differ(struct sample *s, size_t m, size_t na, size_t nb);
 
 /* The smallest p that so many runs can have: 2 of all arrangements when there are as many in both sets, else 1. */

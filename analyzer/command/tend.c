@@ -98,13 +98,13 @@ static void plan(struct runs *r, size_t events, size_t whole)
 	}
 }
 
-/* Step 1 to `named` take events out of one run more, those behind take one run more out. */
+/* Steps 1 to `named` take the events out of one run more each, the steps after these take one run more out. */
 static void plan_step(struct runs *r, size_t named, size_t step)
 {
 	plan(r, step < named ? step : named, step > named ? step - named : 0);
 }
 
-/* What the store would take after so many steps. */
+/* Measures the size of the store after that many steps of the plan. */
 static int measure(const char *path, struct runs *r, size_t named, size_t step, u64 *after)
 {
 	u64 before;
@@ -115,7 +115,8 @@ static int measure(const char *path, struct runs *r, size_t named, size_t step, 
 	return err == -EFBIG ? 0 : err;
 }
 
-/* As little as is enough, found by halving: events of the oldest runs, then these runs, but never the last one that there is. */
+/* Removes as little as is enough, found by bisection: events of the oldest runs, then these runs, but never the last run
+ * of the store. */
 static int prune_to(const struct options *o, const char *path, struct runs *r, size_t named, u64 *before, u64 *after)
 {
 	size_t runs = named < r->n || !named ? named : named - 1, low = 0, high = named + (o->events ? 0 : runs);

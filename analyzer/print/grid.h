@@ -26,9 +26,9 @@ struct grid {
 	char *name;      /* word after "-- table:", or NULL */
 	char *title;     /* rest of that line, or NULL */
 	char *hide;      /* columns left out of the text format, blank separated, or NULL */
-	char *first;     /* columns that the text format begins with, in their order, likewise */
-	char *most;      /* columns whose sum decides which rows --top keeps, likewise; NULL: the first */
-	char *cases;     /* columns that name a case of --format junit, likewise */
+	char *first;     /* columns that the text format begins with, in that order, blank separated, or NULL */
+	char *most;      /* columns whose sum decides which rows --top keeps, blank separated; NULL: the first */
+	char *cases;     /* columns that name a case of --format junit, blank separated, or NULL */
 	char *says;      /* the comments in front of its statement, when it is of a picture */
 	bool plot;       /* "-- plot:": data of the picture, not printed */
 	bool words;      /* "-- words:": sentences; in text a paragraph each, behind what it is about */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* layout.c - where the columns of a table stand on a terminal. */
+/* layout.c - positions of the columns of a table on a terminal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void measure(const struct grid *t, char **cell, struct layout *l)
 	}
 }
 
-/* Makes names narrower until all columns are within `screen`, the longest first. Whether they are. */
+/* Makes names narrower, the longest first, until all columns fit into `screen`; false: they do not fit. */
 static bool narrow(const struct grid *t, size_t screen, struct layout *l)
 {
 	size_t all = 0;
@@ -102,7 +102,7 @@ static int find_keys(struct rows *r, size_t screen, struct layout *l)
 	return 0;
 }
 
-/* What room a block has for a name beside its keys: its head at least. */
+/* The width of a name in a block that has `room` next to its keys: at least that of its head. */
 static size_t cut_width(const char *head, const struct layout *l, size_t room)
 {
 	size_t least = text_width(head);
@@ -110,7 +110,7 @@ static size_t cut_width(const char *head, const struct layout *l, size_t room)
 	return l->right || l->width <= room ? l->width : room > least ? room : least;
 }
 
-/* A block gets columns as long as there is room; how many blocks. */
+/* Fills blocks with columns, each as long as there is room. Returns the number of blocks. */
 static int spread(const struct grid *t, size_t screen, struct layout *l)
 {
 	size_t keys = 0, used;
@@ -132,7 +132,7 @@ static int spread(const struct grid *t, size_t screen, struct layout *l)
 	return block + 1;
 }
 
-/* How wide the columns of a block are, with what is between them. */
+/* The width of the columns of a block, with the blanks between them. */
 static size_t block_width(const struct grid *t, const struct layout *l, int block)
 {
 	size_t used = 0;
@@ -143,7 +143,7 @@ static size_t block_width(const struct grid *t, const struct layout *l, int bloc
 	return used;
 }
 
-/* Names that tell rows apart get what room every block has. */
+/* Widens names that are keys by the room that every block has. */
 static void widen_keys(const struct grid *t, size_t screen, int blocks, struct layout *l)
 {
 	size_t room = screen, used, more;
@@ -165,7 +165,7 @@ static void widen_keys(const struct grid *t, size_t screen, int blocks, struct l
 	}
 }
 
-/* Names get back what room their block has. */
+/* Widens other names by the room that their block has. */
 static void widen(const struct grid *t, size_t screen, int block, struct layout *l)
 {
 	size_t used = block_width(t, l, block), more;
@@ -206,7 +206,7 @@ static int by_cut(const void *a, const void *b)
 	return strcmp(x->cut, y->cut) ?: strcmp(x->whole, y->whole);
 }
 
-/* Cuts every name behind its first `head` columns; how many different names are then the same, or -ENOMEM. */
+/* Cuts every name behind its first `head` columns. Returns how many different names look the same then, or -ENOMEM. */
 static long cut_names(struct name *name, size_t n, size_t width, size_t head)
 {
 	long same = 0;
@@ -225,7 +225,8 @@ static long cut_names(struct name *name, size_t n, size_t width, size_t head)
 	return same;
 }
 
-/* Where names of a column are cut: in the middle, and where different ones would then look the same, at the place where fewest do. */
+/* Finds the place where names of a column are cut: the middle, or, when different names would then look the same, the place
+ * at which the fewest do. */
 static long find_cut(struct name *name, size_t n, size_t width, size_t *head)
 {
 	size_t room = width > 2 ? width - 2 : 0, places[] = { room / 2, room / 4, 0, room * 3 / 4, room - (room > 0) }, i;
@@ -252,7 +253,7 @@ static size_t alike(const char *a, const char *b)
 	return n;
 }
 
-/* Where two names whose cuts are equal differ, else 0. */
+/* The place at which two names differ whose cuts are equal, else 0. */
 static size_t differ_at(const struct name *a, const struct name *b)
 {
 	return strcmp(a->cut, b->cut) ? 0 : alike(a->whole, b->whole) + 1;

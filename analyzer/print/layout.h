@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* layout.h - where the columns of a table stand on a terminal. */
+/* layout.h - positions of the columns of a table on a terminal. */
 #ifndef IOT_ANALYZER_LAYOUT_H
 #define IOT_ANALYZER_LAYOUT_H
 
@@ -12,9 +12,9 @@ struct layout {
 	int block;
 };
 
-/* How `t`, whose cells are printed as `cell`, fits into `screen` columns (0: there is no end); `l` has room for each column of it.
- * Names are cut in place where the table is wider, the longest first, and never a number. What is still too wide becomes several
- * blocks, one below the other. How many there are, or -ENOMEM. */
+/* Lays `t`, whose cells are printed as `cell`, out on `screen` columns (0: without end); `l` has room for each column of
+ * the table. Where the table is wider, names are shortened in place, the longest first, never numbers. A table that is
+ * still too wide becomes several blocks, one below the other. Returns the number of blocks, or -ENOMEM. */
 int layout_make(const struct grid *t, char **cell, size_t screen, struct layout *l);
 
 #endif

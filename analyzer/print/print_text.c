@@ -33,7 +33,7 @@ static void put_padded(const char *s, size_t width, bool right, bool last)
 	fputs(last ? "\n" : "  ", stdout);
 }
 
-/* The columns of a block that are printed, the last one told apart. */
+/* The next column of a block that is printed, or t->cols. */
 static int next_column(const struct grid *t, const struct layout *l, int block, int col)
 {
 	for (col++; col < t->cols && !(l[col].shown && (l[col].key || l[col].block == block)); col++)
@@ -183,7 +183,7 @@ static void put_lines(const char *lines, size_t width)
 		printf("%s%s", lines, len && lines[len - 1] == '\n' ? "" : "\n");
 }
 
-/* One paragraph, whose lines are behind the column that says what it is about. */
+/* One paragraph, whose lines stand behind the column that says its subject. */
 static void put_paragraph(const char *about, const char *words, size_t screen)
 {
 	size_t at = 10, width = text_width(about);
@@ -210,14 +210,14 @@ static int text_words(const struct grid *t, size_t screen)
 	return 0;
 }
 
-/* What --top left out is said, not dropped. */
+/* Says how many rows --top left out. */
 static void put_others(const struct grid *t)
 {
 	if (t->others)
 		printf("(%zu other%s)\n", t->others, t->others > 1 ? "s" : "");
 }
 
-/* Sentences alone are a table as well, but on a terminal, where it would cut them. */
+/* Prints sentences that --table names as a table too, except on a terminal, which would cut them. */
 static int put_only(const struct grid *t, const struct screen *screen)
 {
 	int err = t->words && screen->width ? text_words(t, screen->width) : text_table(t, screen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* screen.c - what text looks like on a terminal. */
+/* screen.c - text on a terminal. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -116,7 +116,7 @@ void screen_cut_around(char *s, size_t width, size_t at)
 			break;
 		*to = kept;
 	}
-	if (!room || (size_t)(from - s) < strlen(CUT)) /* there is no place for what says that something is missing */
+	if (!room || (size_t)(from - s) < strlen(CUT)) /* there is no room for the mark that something is missing */
 		return;
 	memmove(s + strlen(CUT), from, to - from);
 	memcpy(s, CUT, strlen(CUT));

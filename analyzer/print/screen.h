@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* screen.h - what text looks like on a terminal: its width, bold heads, numbers with units. Into a file or a pipe everything is exact and plain. */
+/* screen.h - text on a terminal: its width, bold heads, numbers with units. In files and pipes text is plain and numbers
+ * are exact. */
 #ifndef IOT_ANALYZER_SCREEN_H
 #define IOT_ANALYZER_SCREEN_H
 
@@ -23,7 +24,7 @@ char *screen_number(const char *column, const struct cell *c);
  * the width is of its end. It is UTF-8. */
 void screen_cut(char *s, size_t width, size_t head);
 
-/* Likewise, so that what is around its byte `at` is left. */
+/* Cuts `s` to `width` columns, in place, so that the text around its byte `at` is left. */
 void screen_cut_around(char *s, size_t width, size_t at);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum test { EQUAL, UNEQUAL, LESS, LESS_EQUAL, MORE, MORE_EQUAL, CONTAINS };
 
-/* Longer ones stand first. */
+/* Longer operators stand first. */
 static const struct { const char *sign; enum test test; } signs[] = {
 	{ "!=", UNEQUAL }, { "<=", LESS_EQUAL }, { ">=", MORE_EQUAL }, { "=", EQUAL }, { "<", LESS }, { ">", MORE }, { "~", CONTAINS },
 };
@@ -103,7 +103,8 @@ static bool is_printed_as(const struct cell *cell, const char *value)
 	return text && !strcmp(text, value);
 }
 
-/* What was not measured is neither more nor less than anything; it is `n/a`. A number with decimals is equal to what is printed of it. */
+/* A value that was not measured is neither more nor less than any other, and equals `n/a`. A number with decimals equals its
+ * printed text. */
 static bool holds(const struct condition *c, const struct cell *cell)
 {
 	auto_free char *text = NULL;
@@ -147,7 +148,7 @@ static bool keep_rows(struct grid *t, const struct condition *c)
 	return true;
 }
 
-/* -1, 0, 1; what is absent comes last in either order. */
+/* Compares two cells: -1, 0, 1. Absent values come last in either order. */
 static int compare(const struct cell *a, const struct cell *b, bool down)
 {
 	int order;
@@ -232,7 +233,7 @@ static void add_word(char *all, size_t size, const char *word)
 	snprintf(all + strlen(all), size - strlen(all), "%s%s", *all ? ", " : "", word);
 }
 
-/* Which columns there are, for who gave another. */
+/* Lists the columns, for a user who named another one. */
 static int fail_column(const struct answer *a, const char *option, const char *text, const char *only)
 {
 	auto_free char *name = strndup(text, strcspn(text, "=<>~!:"));

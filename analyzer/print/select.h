@@ -5,7 +5,7 @@
 
 #include "answer.h"
 
-/* What is asked of rows. Text is that of the command line. */
+/* Selection and order of rows. The texts are those of the command line. */
 struct selection {
 	const char *where[16]; /* COLUMN=VALUE, and with != < <= > >= ~ (contains) in place of =; all must hold */
 	int wheres;
@@ -13,12 +13,14 @@ struct selection {
 	uint64_t top;          /* rows; 0: all */
 };
 
-/* While a table is read that may be long: takes out rows that answer_select() would take out of it, which those of --top count among `others`.
- * Leaves alone what is of a picture, and what says whether something is wrong. Returns 0 or an exit status, reported. */
+/* Takes rows out of a long table while it is read, those that answer_select() would take out of it; rows that --top
+ * leaves out are counted in `others`. Leaves tables of pictures alone, and those with a column `result`. Returns 0 or an
+ * exit status, reported. */
 int select_thin(struct grid *t, const struct selection *s);
 
-/* Does it to all tables of the answer that have the column, but none of pictures; `only`: to that table alone. How many rows --top left out is in
- * the table's `others`. Returns 0 or, when no table has the column, EXIT_USAGE with one line on stderr. */
+/* Selects and orders the rows of all tables of the answer that have the columns, but not those of pictures; `only`: of
+ * that table alone. Rows that --top leaves out are counted in the table's `others`. Returns 0 or, when no table has the
+ * column, EXIT_USAGE with one line on stderr. */
 int answer_select(struct answer *a, const struct selection *s, const char *only);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* text.c - escaping for each place that text goes to. */
+/* text.c - escapes of text for each format. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,8 +69,8 @@ static bool is_no_character(const char *from, const char *p)
 	return p - from > 1 && !memcmp(p - 2, "\xef\xbf", 2) && (*p & 0xbe) == 0xbe;
 }
 
-/* gnuplot takes a backslash of data for an escape, a quote for the end of a cell, and writes ]]> into its SVG, where XML has none:
- * something that has no width stands in between. Nor has XML U+FFFE and U+FFFF. */
+/* gnuplot takes a backslash of data for an escape and a quote for the end of a cell, and writes ]]> into its SVG, where XML
+ * does not allow it: a character without width (U+2060) goes in between. XML does not allow U+FFFE and U+FFFF either. */
 static char *put_plot(char *out, const char *from, const char *p)
 {
 	if (*p == '\\')
@@ -83,7 +83,7 @@ static char *put_plot(char *out, const char *from, const char *p)
 	return out;
 }
 
-/* It takes # for a comment, the absent value for a hole and blanks in front for nothing, unless they stand in quotes. */
+/* gnuplot takes # for a comment and NaN for a missing value, and drops leading blanks, unless they stand in quotes. */
 static bool needs_quotes(const char *plain)
 {
 	return *plain == '#' || *plain == ' ' || !strcasecmp(plain, "NaN");
@@ -127,7 +127,7 @@ char *text_json(const char *text, size_t len)
 	return all;
 }
 
-/* What a spreadsheet computes when a cell begins with it; the last four are as wide as two letters. */
+/* Does a spreadsheet take the cell for a formula? The last four characters are the wide forms of the first four. */
 static bool is_formula(const char *text, size_t len)
 {
 	static const char *const begins[] = { "=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20" };

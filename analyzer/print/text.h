@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* text.h - bytes from strangers, written so that terminals, spreadsheets and parsers take them as text. */
+/* text.h - bytes from strangers, escaped so that terminals, spreadsheets and parsers take them as text. */
 #ifndef IOT_ANALYZER_TEXT_H
 #define IOT_ANALYZER_TEXT_H
 
@@ -21,7 +21,7 @@ char *text_tsv(const char *text, size_t len);
 #define TEXT_PLOT_CHARS 200
 char *text_plot(const char *text, size_t len);
 
-/* The same of what text_terminal() made already. */
+/* One field for gnuplot of a string that text_terminal() made. */
 char *text_plot_plain(const char *plain);
 
 /* A JSON string with its quotes. Control characters and those that change the direction of writing are escaped. A byte XX that is not
@@ -31,7 +31,7 @@ char *text_json(const char *text, size_t len);
 /* Text of XML, or the value of an attribute: as for terminals, and & < > " ' become entities. */
 char *text_xml(const char *text, size_t len);
 
-/* The same for what text_terminal() made already. */
+/* Text of XML of a string that text_terminal() made. */
 char *text_entities(const char *plain);
 
 /* For LaTeX and Markdown: text that stands for nothing but itself there. Escaped as for terminals; in

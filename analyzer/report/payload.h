@@ -8,7 +8,7 @@
 
 struct cJSON;
 
-/* What a ledger says, as the record that a run has of it. The texts live in the members below. */
+/* A ledger as the record that a run has of it. The members below own its texts. */
 struct payload {
 	struct rec_load load;
 	struct cJSON *keep;

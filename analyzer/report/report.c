@@ -11,7 +11,7 @@
 
 #define REPORT_MAX (1 << 20)
 
-/* Reports are code: SQL, and what gnuplot runs. NULL: errno says why, also as of place.h. */
+/* Reads a file of reports, which is code: SQL, and scripts for gnuplot. NULL: errno says why, also as of place.h. */
 static char *read_text(const char *path)
 {
 	auto_close int fd = place_open_path(path, O_RDONLY);
@@ -142,7 +142,7 @@ int report_each(const char *dir, void (*call)(const char *name, const char *titl
 	return err ? fail_as(EXIT_DATA, err, "cannot list the reports") : 0;
 }
 
-/* What the comments in front of one statement say about its table. */
+/* Reads the comments in front of one statement, which describe its table. */
 static int read_directives(struct grid *t, const char *from, const char *to)
 {
 	auto_free char *part = strndup(from, to - from), *spec = NULL, *hide = NULL, *first = NULL, *cases = NULL;
@@ -186,7 +186,7 @@ static int add_table(struct answer *a, struct grid *t)
 	return 0;
 }
 
-/* Is what begins here only for a picture? The comments in front of a statement say so. */
+/* Is the statement that begins here only for a picture? The comments in front of it say so. */
 static bool is_plot(const char *p)
 {
 	for (p += strspn(p, "\n"); !strncmp(p, "--", 2); p = next_line(p))
@@ -195,7 +195,7 @@ static bool is_plot(const char *p)
 	return false;
 }
 
-/* What every report begins with. */
+/* The statements with which every report begins. */
 #define HEAD_RUN "SELECT * FROM v_run"
 #define HEAD_LOST "SELECT * FROM v_lost"
 #define HEAD_LINES "SELECT * FROM v_head ORDER BY ord"

@@ -37,17 +37,17 @@ char *report_line(const char *text, const char *key);
 /* The values of all lines of that key, each with a line's end, allocated; "" when there is none, NULL: no memory. */
 char *report_lines(const char *text, const char *key);
 
-/* Whether the report of that text is about all runs of a store ("-- scope: store"). */
+/* Is the report of that text about all runs of a store ("-- scope: store")? */
 bool report_about_store(const char *text);
 
-/* Makes the views that the report's text needs, its pictures only when one is asked for; `systems`: one more, or NULL. Returns 0 or an exit
- * status. */
+/* Makes the views that the report's text needs, those of its pictures only when one is asked for, and the view `systems`,
+ * which may be NULL. Returns 0 or an exit status. */
 int report_views(struct store *s, const char *dir, const char *text, const char *systems);
 
 /* Asks the store all statements of the report; free with answer_free(). `s` was asked with store_ask(). */
 int report_run(struct store *s, const char *name, const char *text, struct answer *a);
 
-/* 1 when a column `result` says that something is wrong. */
+/* Returns 1 when a column `result` says that something is wrong, else 0. */
 int answer_mismatch(const struct answer *a);
 
 /* EXIT_DATA, with one line on stderr, when the run that the answer is of is incomplete. */

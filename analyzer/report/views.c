@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* views.c - which view is made by which statements, and which a text needs.
+/* views.c - the statements that make each view, and the views that a text needs.
  *
  * A view begins with CREATE TEMP TABLE or VIEW; what follows until the next one belongs to it (INSERT, CREATE INDEX). A text needs
- * the views whose names stand in it, outside of strings and comments, and so do their own texts. A view NAME_sql answers the text that
- * makes the view NAME: what has a column for each row of a table.
+ * the views whose names stand in it, outside of strings and comments, and so do their own texts. A view NAME_sql answers the
+ * text that makes the view NAME, for views that depend on rows of a table.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 struct view {
 	const char *name, *text;
-	size_t name_len, own_len, len; /* own: without what says that it is a recipe */
+	size_t name_len, own_len, len; /* own: without the end "_sql" of a recipe */
 	bool made;
 };
 
@@ -221,7 +221,7 @@ static int run_all(struct views *v, const char *text, size_t len, struct grid *t
 	return err;
 }
 
-/* What the view NAME_sql answers is the text that makes NAME. */
+/* Runs the text that the view NAME_sql answers, which makes NAME. */
 static int run_answer(struct views *v, const struct view *w)
 {
 	auto_free char *sql = NULL;

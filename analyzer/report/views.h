@@ -5,7 +5,8 @@
 
 #include "query.h"
 
-/* Where the statement at p ends: behind its semicolon, or at the end of the text. What strings and comments hold ends nothing. */
+/* The end of the statement at p: behind its semicolon, or the end of the text. Semicolons in strings and comments end
+ * nothing. */
 const char *statement_end(const char *p);
 
 /* The views of all files: those in folder `dir` (NULL: none) go before those inside the program. Free with views_free(), also
@@ -13,10 +14,10 @@ const char *statement_end(const char *p);
 struct views *views_load(struct store *s, const char *dir);
 void views_free(struct views *v);
 
-/* Makes what the `len` bytes of SQL at `text` name, unless it is there already. Returns 0 or an exit status. */
+/* Makes the views that the `len` bytes of SQL at `text` name and that are not made yet. Returns 0 or an exit status. */
 int views_need(struct views *v, const char *text, size_t len);
 
-/* Calls back with the name of each view, and the first sentence of what is said of it, or "". */
+/* Calls back with the name of each view and the first sentence of its comment, or "". */
 void views_each(const struct views *v, void (*call)(const char *name, const char *doc));
 
 #endif

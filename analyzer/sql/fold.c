@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* fold.c - fold(N, K1..KN, S1..SM, X): rows that have the same N keys become one, their S are summed and of their X the largest is kept;
- * unfold(ROWS): these rows again, as columns c0, c1, ... in that order.
+/* fold.c - two functions for grouping.
  *
- * SQLite sorts rows to group them, and reports begin by folding a run's aggregates, which may be a million: a hash table is
- * more than twice as fast. It is for results of few rows: they are one value, whose length the opener limits. Keys and sums
- * are integers or NULL. ROWS has, of each row, the values that are there as bits of a number, then these values, all of them
- * with seven bits a byte, the lowest first. As in SUM(), NULL is not summed, a sum of nothing is NULL, and one beyond 64 bits is an error.
+ * fold(N, K1..KN, S1..SM, X): rows that have the same N keys become one; their S are summed, and of their X the largest is
+ * kept. unfold(ROWS): these rows as a table with the columns c0, c1, ... in that order.
+ *
+ * SQLite sorts rows to group them, and reports begin by folding a run's aggregates, which may be a million: a hash table
+ * is more than twice as fast. It is for results of few rows, because all of them are one value, whose length the opener
+ * limits. Keys and sums are integers or NULL. ROWS holds for each row a number whose bits say which values are not NULL,
+ * then these values, all with seven bits a byte, the lowest first. As in SUM(), NULL is not summed, a sum of nothing is
+ * NULL, and one beyond 64 bits is an error.
  */
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -160,7 +163,7 @@ static int unfold_disconnect(sqlite3_vtab *t)
 	return SQLITE_OK;
 }
 
-/* It wants its argument, and knows nothing else of what is asked for. */
+/* Uses the constraint on its argument, and no other. */
 static int unfold_best(sqlite3_vtab *t, sqlite3_index_info *info)
 {
 	int i;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* functions.c - what views say in one word: sum_if(), listed(), measured(), devno(), size(), group_name(), name_pattern(), name_family(), root(). */
+/* functions.c - SQL functions of the views: sum_if(), listed(), measured(), devno(), size(), group_name(),
+ * name_pattern(), name_family(), root(). */
 #include <ctype.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -95,7 +96,7 @@ void size_text(double n, char text[SIZE_TEXT])
 		snprintf(text, SIZE_TEXT, "%.*s byte%s", (int)(unit - number), number, fabs(n) == 1 ? "" : "s");
 }
 
-/* size(BYTES): for reading. */
+/* size(BYTES): three digits and a unit. */
 static void size(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	char text[SIZE_TEXT];
@@ -118,8 +119,9 @@ static size_t uuid_len(const char *p)
 	return isalnum((unsigned char)p[i]) ? 0 : i;
 }
 
-/* Length of a long id at p, else 0: at least 8 hexadecimal digits that are a word, digits and letters among them. A shorter word, or one of letters
- * alone, may be a word of a language: of two names of a family one would be an id and the other none. */
+/* Length of a long id at p, else 0: a word of at least 8 hexadecimal digits, with digits and letters among them. A shorter
+ * word, or one of letters alone, may be a word of a language: one name of a family would then have an id and another
+ * none. */
 static size_t id_len(const unsigned char *p)
 {
 	size_t len = strspn((const char *)p, "0123456789abcdefABCDEF"), digits = strspn((const char *)p, "0123456789");
@@ -127,8 +129,9 @@ static size_t id_len(const unsigned char *p)
 	return len >= 8 && !isalnum(p[len]) && digits < len && strcspn((const char *)p, "0123456789") < len ? len : 0;
 }
 
-/* A path with '#' for what numbers files: UUIDs, long hexadecimal ids, and else digits alone, so that f9, f10 and f100 are one family. The first
- * `kept` bytes stay as they are. Owned by the caller, who frees it with sqlite3_free(); NULL: no memory. */
+/* A path with '#' in place of numbers of files: UUIDs, long hexadecimal ids, and other runs of digits, so that f9, f10 and
+ * f100 are one family. The first `kept` bytes stay as they are. The caller frees it with sqlite3_free(); NULL: no
+ * memory. */
 static char *pattern_of(const unsigned char *p, size_t kept)
 {
 	char *text = sqlite3_malloc64(strlen((const char *)p) + 1), *to = text;
@@ -167,8 +170,8 @@ static void name_pattern(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, sqlite3_free);
 }
 
-/* name_family(FIRST, LAST): of the first and the last path of a family, by their bytes: the folder that all are in as it is called, and the pattern
- * of what is below; the path itself where there is one alone. */
+/* name_family(FIRST, LAST): name of a family of paths, of which these are the first and the last by their bytes: the folder
+ * that all are in, and the pattern of the path below it; the path itself where there is only one. */
 static void name_family(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const unsigned char *first = sqlite3_value_text(argv[0]), *last = sqlite3_value_text(argv[1]);
@@ -194,7 +197,7 @@ static void root(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_double(ctx, sqrt(sqlite3_value_double(argv[0])));
 }
 
-/* The last part of a control group's path that is a unit of systemd: where it begins and how long it is. NULL: none is. */
+/* The last part of a control group's path that is a unit of systemd, and its length. NULL: none is. */
 static const char *unit_in(const char *path, size_t *len)
 {
 	static const char *const kinds[] = { ".service", ".scope", ".socket", ".mount", ".swap", ".slice" };
@@ -216,7 +219,7 @@ static const char *unit_in(const char *path, size_t *len)
 	return found;
 }
 
-/* group_name(BY, CGROUP, CONTAINER, UID, USER): what a line is called that --by container, cgroup, unit or user makes of a process. */
+/* group_name(BY, CGROUP, CONTAINER, UID, USER): the name of a process's line with --by container, cgroup, unit or user. */
 static void group_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const char *text[5], *unit;

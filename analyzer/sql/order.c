@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* order.c - access_order(MAP, KIND, DEV, OWNER, FILE, TID, TS, OFFSET, BYTES, SUB, CAUSE): which accesses begin where one before them ended.
+/* order.c - access_order(MAP, KIND, DEV, OWNER, FILE, TID, TS, OFFSET, BYTES, SUB, CAUSE): accesses that begin where one
+ * before them ended.
  *
- * One row of it is one event, of which MAP (access_map.h) says what it is, in the order of arrival, which is nearly that of time: the last HELD
- * are sorted by when they began (those of one moment by offset), so that what completes late is in its place. A stream is
- *   PLACE 1 (calls), 2 (VFS): what one owner does in one direction to one file. Sequential: where the stream's previous access ended, or that of
- *     the same thread in it, so that threads that share a file each have their own order, and threads that share the work one.
- *   PLACE 3 (block): the requests of a device of one direction and class; and, as PLACE 4 (device), all requests of the device, as its head
- *     or its firmware sees them.
- * What is first in its stream, of no known file, or older than what was judged already is not judged. SQLite's own window functions sort all
- * events; this takes each once, in memory that grows with the streams. The result is a JSON array of arrays
- * [place, way, class, dev, owner, file, accesses, bytes, sequential, bytes of these, not judged]; files beyond the FILES_MAX rows with most bytes
- * are file -1.
+ * Each row is an event, classified by MAP (access_map.h). Rows come in the order of completion, which is nearly that of
+ * time: the last HELD are sorted by when they began (those of the same time by offset). A stream is
+ *   PLACE 1 (calls), 2 (VFS): the accesses of one owner in one direction to one file. An access is sequential when it
+ *     begins where the stream's previous access ended, or where that of the same thread ended: threads that share a
+ *     file each have their own order, and threads that share the work have one.
+ *   PLACE 3 (block): the requests of a device of one direction and class; and, as PLACE 4 (device), all requests of the
+ *     device, as its head or its firmware sees them.
+ * The first access of a stream, those of no known file, and those older than one that was judged are not judged. SQLite's
+ * own window functions sort all events; this takes each once, in memory that grows with the streams. The result is a
+ * JSON array of arrays
+ * [place, way, class, dev, owner, file, accesses, bytes, sequential, bytes of these, not judged]; files beyond the
+ * FILES_MAX rows with most bytes are file -1.
  */
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -101,7 +104,7 @@ static struct row *linked_row(struct order *o, const struct key *k)
 	return o->failed ? NULL : row;
 }
 
-/* The thread's last access in the stream now ends at `end`; *before: where its last one ended. false: it is its first one. */
+/* Sets the end of the thread's last access in the stream, and *before to the end of the one before; false: there is none. */
 static bool thread_end(struct order *o, const struct row *row, uint32_t tid, uint64_t end, uint64_t *before)
 {
 	struct thread *t, new = { .key = { row->number, tid } };
@@ -123,7 +126,7 @@ static bool thread_end(struct order *o, const struct row *row, uint32_t tid, uin
 	return known;
 }
 
-/* Does the access begin where the stream is? It then is where the access ends. -1: not known. */
+/* Does the access begin where the stream ended? The stream then ends where the access does. -1: not known. */
 static int follow(struct order *o, struct row *s, const struct access *a)
 {
 	uint64_t end = a->offset + a->bytes, own = 0;
@@ -166,7 +169,7 @@ static void judge(struct order *o, const struct access *a)
 		count(r->head_row, a, follow(o, r->head, &all));
 }
 
-/* Behind what began before it. */
+/* Puts an access behind those that began before it. */
 static void hold(struct order *o, const struct access *a)
 {
 	size_t i, at, before;
@@ -195,7 +198,7 @@ static void order_free(struct order *o)
 	memset(o, 0, sizeof(*o));
 }
 
-/* What the event is; false: nothing that is looked at. *bad: a number is beyond its field. */
+/* Classifies an event; false: it is not looked at. *bad: a number is beyond its field. */
 static bool take_key(const struct access_map *m, sqlite3_value **argv, struct key *k, bool *bad)
 {
 	uint8_t kind = access_index(sqlite3_value_int64(argv[1]));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* overlap.c - overlap(MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that overlap, and what was done meanwhile.
+/* overlap.c - overlap(MAP, KIND, DEV, OWNER, TS, DUR, BYTES, FLAGS, CAUSE, ERR): syncs that overlap, and the work done
+ * during them.
  *
- * Of each event MAP says what it is (access_map.h): a sync, which is a wait from TS on, DUR long; or what was done at a time: bytes of requests that
- * write, by class (1 to 4: data, journal, metadata, other), commits (5), flushes (6). All are kept, 16 bytes each, until all waits are known. What was
- * done is divided equally among the waits under way then, so that the parts of all waits, and what was done while nobody waited, sum to the whole. The level of
- * a wait is how many were under way on average while it lasted, itself included, rounded. The result is a JSON array of arrays
- * [low, high, waits, sum of durations, median, 99th percentile, maximum, amount 1, ...], a row for each level of 1, 2, 3-4, 5-8 and so on that has
- * waits, and one with level 0 for what was done while nobody waited.
+ * MAP classifies each event (access_map.h): a sync is a wait from TS on, DUR long; work is bytes of write requests, by
+ * class (1 to 4: data, journal, metadata, other), commits (5) and flushes (6). All events are kept, 16 bytes each, until
+ * all waits are known. Work is divided equally among the waits under way when it was done, so that the parts of all
+ * waits, and the work done while nobody waited, sum to the whole. The level of a wait is the average number of waits
+ * under way while it lasted, itself included, rounded. The result is a JSON array of arrays
+ * [low, high, waits, sum of durations, median, 99th percentile, maximum, amount 1, ...], a row for each level of 1, 2,
+ * 3-4, 5-8 and so on that has waits, and one of level 0 for the work done while nobody waited.
  */
 #include <math.h>
 #include <sqlite3.h>
@@ -26,12 +28,12 @@ struct wait {
 	uint64_t ts, dur;
 };
 
-/* What was done; a time is far below 2^60 ns, and bytes of a request below 2^61. */
+/* A piece of work; times are far below 2^60 ns, and bytes of a request below 2^61. */
 struct deed {
 	uint64_t ts, what : 3, amount : 61;
 };
 
-/* A moment at which a wait begins or ends, and what was done from it to the next one. */
+/* The begin or the end of a wait, and the work done from then to the next one. */
 struct moment {
 	uint64_t ts;
 	uint32_t wait;           /* number of the wait */
@@ -98,7 +100,7 @@ static void add_deed(struct overlap *o, uint64_t ts, int what, uint64_t amount)
 	o->deed[o->deeds++] = (struct deed){ .ts = ts, .what = what, .amount = amount };
 }
 
-/* The moments of all waits in their order. */
+/* The begins and ends of all waits in the order of time. */
 static void close_waits(struct overlap *o)
 {
 	size_t i;
@@ -113,8 +115,9 @@ static void close_waits(struct overlap *o)
 		qsort(o->moment, o->moments, sizeof(*o->moment), by_time);
 }
 
-/* How many moments are not later. Events come nearly in the order of time, so it is near what was found before: looking there first, in steps
- * that double, costs the same for each event, however many waits there are. */
+/* Counts the begins and ends that are not later than `ts`. Events arrive nearly in the order of time, so the count is near
+ * that of the event before: searching from there, in steps that double, costs the same for each event, however many
+ * waits there are. */
 static size_t moments_until(struct overlap *o, uint64_t ts)
 {
 	size_t low = o->near, high = o->near, step;
@@ -134,7 +137,7 @@ static size_t moments_until(struct overlap *o, uint64_t ts)
 	return o->near = low;
 }
 
-/* To the last moment that is not later. */
+/* Adds work to the last begin or end that is not later. */
 static void add_amount(struct overlap *o, uint64_t ts, int what, double amount)
 {
 	size_t n = moments_until(o, ts);
@@ -152,7 +155,7 @@ static int level_of(double waiting)
 	return level;
 }
 
-/* What a wait had when it began, and what the area under the number of waits was. */
+/* State when a wait began: the work that a wait since the beginning would have, and the area under the number of waits. */
 struct begun {
 	double area, done[AMOUNTS];
 	int32_t now;
@@ -172,7 +175,7 @@ static void end_wait(const struct overlap *o, const struct moment *m, const stru
 		l->part[i] += sum[i] - b->done[i];
 }
 
-/* Goes through all moments once; with `durations`, the levels keep each. */
+/* Goes through all begins and ends once; with `durations`, the levels keep each duration. */
 static void sweep(struct overlap *o, struct begun *begun, struct level *levels)
 {
 	double area = 0, sum[AMOUNTS] = { 0 };
@@ -198,7 +201,7 @@ static void sweep(struct overlap *o, struct begun *begun, struct level *levels)
 	}
 }
 
-/* The first time only counts how many waits each level has. */
+/* Sweeps twice: the first time only counts the waits of each level. */
 static bool find_levels(struct overlap *o, struct level *levels)
 {
 	struct begun *begun = calloc(o->waits + 1, sizeof(*begun));
@@ -246,7 +249,7 @@ static bool is_sync(const struct access_map *m, uint8_t kind, sqlite3_value **ar
 	       sqlite3_value_type(argv[9]) == SQLITE_NULL;
 }
 
-/* Which amount the event is of, -1: none; how much. */
+/* Returns the number of the amount that the event adds to, or -1, and sets how much it adds. */
 static int amount_of(const struct access_map *m, uint8_t kind, sqlite3_value **argv, uint64_t *amount)
 {
 	uint8_t class;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* query.c - the query runner: opens a store, binds what is asked, runs statements into a grid.
+/* query.c - the query runner: opens a store, binds the parameters of reports, and runs their statements.
  *
  * It is the only file of the analyzer that prepares statements. fold.c, functions.c, order.c,
  * overlap.c and sizes.c include sqlite3.h too: they register functions of SQL.
@@ -157,7 +157,7 @@ static int store_aliases(struct store *s, const char *systems)
 	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
 }
 
-/* What is asked for by an alias is asked for by its name; what the run itself calls so goes before. */
+/* Replaces an alias that is asked for by the name of its system, unless the run has a system of that name. */
 static int store_name_system(struct store *s)
 {
 	static const char sql[] = "SELECT name FROM alias WHERE alias = :system AND NOT EXISTS (SELECT 1 FROM process WHERE run = :run AND system = :system)";
@@ -239,7 +239,7 @@ static int check_ratio(const struct grid *known, const char *name)
 	return fail_as(EXIT_USAGE, 0, "no ratio is called '%s'%s; there are: %s", name, near_hint(&n, "", hint), all);
 }
 
-/* Every limit is of something that there is. */
+/* Checks that each limit names a ratio. */
 static int store_knows_limits(struct store *s)
 {
 	static const char known[] = "SELECT 'attributed' UNION ALL SELECT ratio FROM v_ratio_def";
@@ -328,7 +328,8 @@ static int give(struct store *s, int64_t run, const struct rec_load *ledger)
 	return rc == SQLITE_OK ? 0 : store_fail(s, "cannot be asked");
 }
 
-/* Why what is in `given` cannot be of the run, or no row. A second of slack: the wall clock may be slewed. */
+/* Answers why `given` cannot be of the run; NULL or no row: it can. A second of slack, because the wall clock may be
+ * slewed. */
 static const char foreign_sql[] =
 	"SELECT CASE"
 	" WHEN g.devices IS NOT NULL AND (SELECT COUNT(DISTINCT d.host) FROM device d WHERE d.run = r.run) > 1"
@@ -417,11 +418,11 @@ static int take_cell(sqlite3_stmt *st, int col, struct cell *c)
 		c->type = CELL_INT;
 		c->i = sqlite3_column_int64(st, col);
 		return 0;
-	case SQLITE_FLOAT: /* what is infinite was not measured: no format has a word for it */
+	case SQLITE_FLOAT: /* infinity is printed as not measured: no format has a word for it */
 		c->r = sqlite3_column_double(st, col);
 		c->type = isfinite(c->r) ? CELL_REAL : CELL_NULL;
 		return 0;
-	default: { /* SQLite wants the pointer asked for before the length */
+	default: { /* SQLite wants the pointer to be read before the length */
 		const void *bytes = sqlite3_column_blob(st, col);
 
 		return cell_text(c, bytes ? bytes : "", sqlite3_column_bytes(st, col));
@@ -472,9 +473,9 @@ static void count_steps(struct store *s, sqlite3_stmt *st, const char *sql)
 		fprintf(stderr, "%10d %.70s\n", steps, sql + strspn(sql, "\n"));
 }
 
-#define THIN 8192 /* rows, from which on those that nobody asks for are not kept */
+#define THIN 8192 /* rows of a table beyond which those that --where and --top leave out are not kept */
 
-/* 0, a negative errno, or an exit status of what was reported. */
+/* Returns 0, a negative errno, or the exit status of an error that was reported. */
 static int take_rows(struct store *s, sqlite3_stmt *st, struct grid *out, int *rc)
 {
 	size_t full = THIN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-only */
-/* query.h - a store, opened to be read, and statements asked of it. What SQLite needs stays behind it, in query.c. */
+/* query.h - a store, opened for reading, and statements asked of it. Its users need no SQLite. */
 #ifndef IOT_ANALYZER_QUERY_H
 #define IOT_ANALYZER_QUERY_H
 
@@ -9,8 +9,9 @@ struct store;
 struct limit;
 struct rec_load;
 
-/* What reports are asked about: the parameters :run, :per, :system, :plot, and the tables `ask` and `alias`. What clients had acknowledged is table
- * `given`: the ledger, else the logical bytes, else the ledger that the store has for the run; it may be empty. */
+/* The question that a report answers: its parameters (:run, :per, ...), and the tables `ask` and `alias`. Table
+ * `given` holds what clients had acknowledged: the ledger of the command line, else its logical bytes, else the ledger
+ * that the store has for the run; it may be empty. */
 struct ask {
 	int64_t run;
 	const char *per;        /* system, comm, pid or all */
@@ -46,14 +47,15 @@ void store_close(struct store *s);
  * and the number, or an exit status: EXIT_USAGE when there is no such run. */
 int store_run(struct store *s, const char *which, int64_t *run);
 
-/* Says what is asked: makes the tables `ask`, `alias` and `given`, which views read. */
+/* Begins a question: makes the tables `ask`, `alias` and `given`, which views read. */
 int store_ask(struct store *s, const struct ask *ask);
 
-/* When the views are there: nothing is written any more. EXIT_USAGE when there is no such system. */
+/* Ends the preparation, when all views are made: the store is read only from here on. EXIT_USAGE when there is no such
+ * system or ratio. */
 int store_asked(struct store *s, const char *system);
 
-/* Whether a ledger can be one of the run: its devices are there, and its load ran while the run did. Returns 0, or EXIT_DATA with
- * one line on stderr. */
+/* Checks that a ledger can be one of the run: the run has its devices, and its load ran during the run. Returns 0, or
+ * EXIT_DATA with one line on stderr. */
 int store_check_ledger(struct store *s, int64_t run, const struct rec_load *ledger, const char *name);
 
 /* Is there the system that was asked for? 0 or EXIT_USAGE. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-only
-/* sizes.c - how large accesses are, and where and when they are.
+/* sizes.c - sizes of accesses, and their places on devices over time.
  *
- * access_sizes(MAP, KIND, DEV, OWNER, BYTES, SUB, CAUSE): a JSON array of [place, way, class, low, accesses, bytes, largest], where low is the power of
- * two that the sizes of a row begin at.
- * access_cells(MAP, KIND, DEV, OWNER, TS, OFFSET, BYTES): a map of requests. Its cells are powers of two: nanoseconds, the same for all devices, and
- * bytes, by device; both double, and neighbours become one, when what is seen has no place in COLUMNS x LINES. A cell is in the end at least as high as
- * the largest request of the device, so that what begins in it ends in it or in the next one. The result is
+ * access_sizes(MAP, KIND, DEV, OWNER, BYTES, SUB, CAUSE): a JSON array of [place, way, class, low, accesses, bytes,
+ * largest], where low is the power of two at which the sizes of a row begin.
+ * access_cells(MAP, KIND, DEV, OWNER, TS, OFFSET, BYTES): a map of requests. The sides of its cells are powers of two:
+ * nanoseconds, the same for all devices, and bytes, by device; a side doubles, and neighbours become one, when requests
+ * do not fit into COLUMNS x LINES. In the end a cell is at least as high as the largest request of the device, so that a
+ * request that begins in it ends in it or in the next one. The result is
  * {"step_ns", "devices": [[dev, low, high, step]], "cells": [[dev, way, column, offset, requests, bytes]]}.
- * MAP says what an event is (access_map.h); requests of stacked devices are left out.
+ * MAP classifies events (access_map.h); requests of stacked devices are left out.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ struct cells {
 	bool failed;
 };
 
-/* Is the event one that the report is about? Its place. */
+/* The place of an event that the report is about, else PLACE_NONE. */
 static enum access_place wanted(const struct access_map *m, sqlite3_value **argv)
 {
 	enum access_place place = m->place[access_index(sqlite3_value_int64(argv[1]))];
