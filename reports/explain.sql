@@ -16,7 +16,7 @@ WITH whole AS MATERIALIZED (
               DENSE_RANK() OVER (ORDER BY j.dev) AS devices
        FROM v_explain_journal j LEFT JOIN v_explain_commit c ON c.dev IS j.dev
        WINDOW w AS (PARTITION BY j.dev)),
-     -- what one commit is made of; with fast commits in between, what all of it is
+     -- the parts of one commit; with fast commits in between, the parts of all of them
      anatomy AS (
        SELECT dev, device, fs, all_bytes, fast, commits, block_bytes,
               group_concat(CASE WHEN block_bytes IS NULL THEN size(iif(commits > 0 AND NOT fast, bytes / commits, bytes)) || ' '
@@ -25,7 +25,7 @@ WITH whole AS MATERIALIZED (
                   || iif(MAX(structures) > COUNT(*), printf(', %d other%s', MAX(structures) - COUNT(*), iif(MAX(structures) - COUNT(*) > 1, 's', '')), '') AS parts
        FROM (SELECT * FROM journal WHERE place <= 8 AND bytes >= 0.02 * all_bytes ORDER BY dev, place)
        GROUP BY dev),
-     -- whose, by disk: the journal, and structures in place
+     -- owners, by disk: of the journal, and of structures in place
      owner AS MATERIALIZED (
        SELECT c.cause, c.dev, c.device, c.gid, g.who, SUM(c.amount) AS bytes, SUM(SUM(c.amount)) OVER (PARTITION BY c.cause, c.dev) AS whole,
               ROW_NUMBER() OVER (PARTITION BY c.cause, c.dev ORDER BY SUM(c.amount) DESC, g.gid) AS place
@@ -196,7 +196,7 @@ WITH whole AS MATERIALIZED (
               'breakdown, table owners', iif(EXISTS (SELECT 1 FROM v_unmeasured WHERE layer = 'owners'), '', 'a run that begins after sync and drop_caches'), NULL
        FROM v_nobody
        WHERE used OR (SELECT command FROM v_run) IS NULL OR EXISTS (SELECT 1 FROM v_unmeasured WHERE layer = 'owners')),
-     -- what is less than a hundredth, or than a twentieth behind the third, is said in one sentence
+     -- parts below a hundredth, or below a twentieth behind the third, share one sentence
      ranked AS MATERIALIZED (
        SELECT f.*, f.kind = 1 AND (f.bytes < 0.01 * w.beyond
                                     OR f.bytes < 0.05 * w.beyond AND ROW_NUMBER() OVER (PARTITION BY f.kind ORDER BY f.bytes DESC, f.about, f.text) > 3) AS small,

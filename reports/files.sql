@@ -10,7 +10,7 @@
 
 -- table: files
 -- first: path B rewrite journal S syncs files who
-WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component's that is where several write the file, nobody knows
+WITH does AS MATERIALIZED ( -- the ledger is by file and line: where several components write a file, theirs is not known
        SELECT s.file, s.line, MIN(COALESCE(s.component, f.component)) AS component,
               COUNT(DISTINCT COALESCE(s.component, f.component, '')) > 1 AS several
        FROM v_file_sum s JOIN v_file_label f ON f.file = s.file
@@ -49,7 +49,7 @@ WITH does AS MATERIALIZED ( -- the ledger is of a file and line: which component
               iif(COUNT(blocks) = SUM(put), COALESCE(SUM(blocks), 0), NULL) AS blocks, SUM(put) AS puts
        FROM named
        GROUP BY iif(:by = 'component', COALESCE(part, 'unclassified'), key), iif(:by IS NOT 'component' AND key <= 0, line, NULL)),
-     -- what has neither a name nor an owner stands last, whatever its size, and never falls out
+     -- bytes with neither a name nor an owner stand last, whatever their size, and are never left out
      placed AS (
        SELECT p.*, p.nameless AND p.lines IN (SELECT CAST(rowid AS TEXT) FROM v_group WHERE what = 'unattributed') AS nobody
        FROM line p)

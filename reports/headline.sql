@@ -18,7 +18,7 @@ WITH reader AS (
               'wrote' AS did, 'waf_sys = B/S' AS ratio, bound, value, note, mapped FROM v_grew
        UNION ALL
        SELECT iif(place = 1 AND w.n = 0, 'finding', 'reads'), place, gid, who, pid, S_r, B_r, faults, NULL, 'read', 'raf_dev = B_r without faults/S_r', COALESCE(bound, 'n/a'), value, COALESCE(note, ''), 0 FROM reads JOIN writes w),
-     -- which of their numbers can only be too small
+     -- numbers that can only be too small
      short AS MATERIALIZED (
        SELECT gid, MAX(sym = 'S') AS S, MAX(sym = 'B') AS B, MAX(sym = 'S_r') AS S_r, MAX(sym = 'B_r_call') AS B_r FROM v_symbol
        WHERE short AND sym IN ('S', 'B', 'S_r', 'B_r_call') GROUP BY gid),
@@ -26,7 +26,7 @@ WITH reader AS (
        SELECT l.gid, l.did, iif(iif(l.did = 'wrote', h.S, h.S_r), 'at least ', '') AS calls,
               iif(iif(l.did = 'wrote', h.B, h.B_r), 'at least ', '') AS devices
        FROM line l LEFT JOIN short h ON h.gid = l.gid),
-     -- the same of the finding, and of several
+     -- the finding's numbers that can only be too small, and those of several
      first AS (SELECT b.calls, b.devices FROM bound b JOIN v_grew g ON g.gid = b.gid AND g.place = 1 WHERE b.did = 'wrote'),
      least AS (SELECT COALESCE(MAX(calls), '') AS calls, COALESCE(MAX(devices), '') AS devices FROM bound),
      cause AS (
@@ -78,7 +78,7 @@ WITH reader AS (
        SELECT 5, 'iot-analyze amplification ' || name || '  # every volume and ratio' FROM store
        UNION ALL
        SELECT 6, 'iot-analyze latency ' || name || '  # how long it took' FROM store),
-     -- of nobody, in the run of a command, on its own disks alone
+     -- bytes without an owner, in the run of a command: on its own disks only
      zeroed AS MATERIALIZED (
        SELECT g.gid, g.what, g.who, SUM(p.amount) AS zeroed
        FROM v_piece p JOIN v_group g ON g.gid = p.gid AND g.shown AND g.rank < 6 AND g.rank <> 4

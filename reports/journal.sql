@@ -84,7 +84,7 @@ FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS fil
       FROM v_put p JOIN v_group g ON g.gid = p.gid JOIN v_volume v ON v.gid = p.gid
       WHERE g.shown
       GROUP BY p.dev, p.gid, p.call, p.name
-      UNION ALL -- a run of an older version has journals, and nobody who put anything into them
+      UNION ALL -- a run of an older version has journals, but does not know who put blocks into them
       SELECT COALESCE(c.device, '(unknown)'), g.what, g.who, g.pid, NULL, NULL, NULL, NULL, NULL, SUM(c.amount), NULL, NULL, NULL, 0, c.gid
       FROM v_piece c JOIN v_group g ON g.gid = c.gid
       WHERE g.shown AND g.rank <= 3 AND c.sym = 'B' AND c.cause = 'journal' AND NOT EXISTS (SELECT 1 FROM v_put)

@@ -1,25 +1,26 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- access.sql: Single accesses, from events: their order, their sizes, their places.
 
--- Classes, as streams of requests are told apart, by causes, and their words; 4: a loop device's bytes again, of which
--- nothing is said.
+-- Classes of causes by which streams of requests are separated, and their words; 4: a loop device's bytes again, which
+-- are not reported.
 CREATE TEMP TABLE v_class(class INTEGER PRIMARY KEY, word, causes);
 INSERT INTO temp.v_class VALUES (0, '', ''), (1, 'file data', 'data,direct,readahead'), (2, 'fs journal', 'journal'),
        (3, 'fs metadata', 'metadata'), (4, NULL, 'loopback,loop_journal,loop_metadata'), (5, 'other', '');
 
--- Was the run about some processes? Then what has no known owner may be anybody's, and most of it is in no event.
+-- Was the run about some processes? Then accesses without a known owner may be anybody's, and most of them are in no
+-- event.
 CREATE TEMP VIEW v_about_some AS
 SELECT filters <> '' AND filters NOT GLOB 'dev=*' AS yes FROM v_run;
 
--- Owners whose events are left out: the tracer, what is not traced, nobody in a run about some processes, and who is
--- not of the system that is asked for.
+-- Owners whose events are left out: the tracer, processes that are not traced, nobody in a run about some processes,
+-- and those outside the system that is asked for.
 CREATE TEMP TABLE v_unwanted(owner INTEGER PRIMARY KEY);
 INSERT INTO temp.v_unwanted
 SELECT 1 UNION SELECT 2 UNION SELECT 0 FROM v_about_some WHERE yes
 UNION SELECT o.owner FROM ask JOIN v_owner o ON o.system IS NOT ask.system WHERE ask.system <> '';
 
--- What events are, for functions that look at each of them (analyzer/sql/access_map.h says how it is read): calls, VFS,
--- requests and ranges of file systems that move bytes by their layer, and syncs, commits and flushes.
+-- Classes of events, for functions that read each of them (analyzer/sql/access_map.h explains the format): calls, VFS,
+-- requests and ranges of file systems that move bytes, by their layer, and syncs, commits and flushes.
 CREATE TEMP TABLE v_access_kind AS
 SELECT k.id AS kind, CASE WHEN k.dir IN ('r', 'w') AND k.layer <> 'cache'
                           THEN substr('{"syscall": "ab", "uring": "ab", "vfs": "cd", "block": "ef", "fs": "ij"}'
@@ -42,8 +43,8 @@ SELECT (SELECT group_concat(COALESCE(letter, '.'), '') FROM (SELECT l.letter FRO
        || '/' || COALESCE((SELECT group_concat(dev) FROM v_device WHERE NOT leaf), '')
        || '/' || COALESCE((SELECT SUM(id) FROM flag WHERE name IN ('SYNC', 'DSYNC')), 0) AS map;
 
--- What is said of each layer: its name, what it is of, and how many of its records were lost, so that a share of those
--- that are there is a bound. source: 1 where the VFS was not measured and is what calls did.
+-- Words for each layer: its name, its objects, and the number of its lost records, so that a share of those that are
+-- there is a bound. source: 1 where the VFS was not measured and calls stand for it.
 CREATE TEMP TABLE v_place AS
 WITH p(place, layer, needs, of) AS (
        VALUES (1, 'calls', 'syscall', '["syscall", "uring", "all"]'), (2, 'vfs', 'syscall', '["vfs", "all"]'),
@@ -75,9 +76,9 @@ SELECT value ->> 0 AS place, value ->> 1 AS way, value ->> 2 AS class, value ->>
        value ->> 9 AS sequential_bytes, value ->> 10 AS unjudged
 FROM judged, json_each(rows);
 
--- The same of everybody that the report is about, and what devices as a whole saw. Where the VFS was not measured it is
--- what calls did. broken: how many that look sequential may not be, because one that was lost came in between: in the
--- stream, and in what its thread did there.
+-- Accesses in sequence of all lines that the report is about, and of devices as a whole. Where the VFS was not
+-- measured, calls stand for it. broken: the number of accesses that look sequential and may not be, because a lost one
+-- came in between: in the stream, and among those of the same thread.
 CREATE TEMP VIEW v_order_line AS
 SELECT p.place, p.layer, iif(r.way = 1, 'read', 'written') AS way, r.class, w.word AS part, r.dev, d.device,
        r.owner, o.gid, r.file, p.derived, p.lost, p.lost * iif(p.place < 3, 2, 1) AS broken, r.accesses, r.bytes,

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- carrier.sql: Who ran what devices wrote and read, beside whose it is.
+-- carrier.sql: Carriers of device bytes: the threads that submitted them, next to their owners.
 
--- Device bytes by carrier, line and cause, on leaf devices and once, as in B; below: written below loop devices,
--- which is in no B. Of stores before format 5 the carrier is not known.
+-- Device bytes by carrier, line and cause, on leaf devices and counted once, as in B; below: written below loop
+-- devices, which is in no B. In stores before format 5 the carrier is not known.
 CREATE TEMP TABLE v_carried AS
 SELECT c.gid, CASE WHEN r.name IS NOT NULL THEN r.name WHEN w.schema < 5 THEN NULL ELSE '(not known)' END AS carrier,
        c.cause, c.device, sum_if(c.amount, c.sym = 'B') AS written, sum_if(c.amount, c.sym = 'B_r') AS read,
@@ -12,8 +12,8 @@ WHERE c.sym IN ('B', 'B_r', 'loop_w')
 GROUP BY c.gid, 2, c.cause, c.device
 HAVING SUM(c.amount) > 0;
 
--- What file systems submitted of files, by carrier, line and family of files ('#' for what numbers them): from events,
--- where all are there and not too many to be read for it; else from the sums by file, which do not say who carried it.
+-- File bytes that file systems submitted, by carrier, line and family of files ('#' in place of numbers): from events,
+-- where all are there and not too many to be read for it; else from the sums by file, which do not know the carrier.
 CREATE TEMP TABLE v_carried_file AS
 WITH m AS MATERIALIZED (
        SELECT r.run, e.whole AND r.schema >= 5 AND COALESCE(x.events, 0) <= 5000000 AS by_events

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- check.sql: What `verify` compares.
+-- check.sql: Comparisons of `verify`.
 
 -- The disk that the run was about: by --dev, which takes a name, a path or major:minor; a merged run has the counters
 -- of those that it was about.
@@ -10,8 +10,8 @@ ON instr(a.words, ' dev=' || d.device || ' ') OR instr(a.words, ' dev=/dev/' || 
    OR instr(a.words, ' dev=' || devno(d.dev) || ' ')
 UNION SELECT t.dev FROM asked a JOIN ask JOIN node n ON n.run = ask.run JOIN truth t ON t.run = ask.run;
 
--- And what lies on it: partitions, volumes, loop devices, file systems with numbers of their own. apart: it lies on
--- another disk as well, whose requests the run has not.
+-- Devices on that disk: partitions, volumes, loop devices, file systems with numbers of their own. apart: it lies on
+-- another disk as well, whose requests the run does not have.
 CREATE TEMP TABLE v_only_disk AS
 WITH RECURSIVE lies AS MATERIALIZED (SELECT l.dev, l.below FROM ask JOIN level l ON l.run = ask.run),
      above(dev) AS (SELECT dev FROM v_named_disk
@@ -21,7 +21,7 @@ WITH RECURSIVE lies AS MATERIALIZED (SELECT l.dev, l.below FROM ask JOIN level l
                     UNION SELECT l.dev FROM apart a JOIN lies l ON l.below = a.dev)
 SELECT dev, dev IN (SELECT dev FROM apart) AS apart FROM above;
 
--- Counters of the kernel, but those of disks that the run was not about. only: it was about one.
+-- Counters of the kernel, except those of disks that the run was not about. only: it was about one.
 CREATE TEMP TABLE v_truth AS
 SELECT t.source, t.what, t.dev, t.pid, t.begin_value, t.end_value - t.begin_value AS delta,
        COALESCE(t.outside, 0) AS outside, COALESCE(t.outside_max - t.outside, 0) AS outside_slack, t.under_way,
@@ -42,7 +42,7 @@ UNION
 SELECT i.file FROM v_run r CROSS JOIN file_io i ON i.run = r.run
 WHERE r.filters IS NOT NULL AND i.owner > 2 AND i.write_bytes > 0;
 
--- The ledger of the files that the run is about, summed up: of a neighbour's it holds nobody's part alone.
+-- The ledger of the files that the run is about, summed up: a file of others has no part without an owner.
 CREATE TEMP VIEW v_about_ledger AS
 SELECT SUM(dirty_start + dirtied + unexpected) AS came, SUM(written + cancelled + dirty_end) AS went,
        SUM(unexpected + iif(r.horizon = 'at_ack', 0, dirty_end - dirty_late)) AS unknown,
@@ -50,7 +50,8 @@ SELECT SUM(dirty_start + dirtied + unexpected) AS came, SUM(written + cancelled 
 FROM v_measured m CROSS JOIN v_run r CROSS JOIN ledger g ON m.ledger AND g.run = r.run
 WHERE r.filters IS NULL OR g.file IN (SELECT file FROM v_about_file);
 
--- Every check of `verify`, one row each. traced: what the aggregates or the ledger say; kernel: what they must equal.
+-- Every check of `verify`, one row each. traced: the sum of the aggregates or of the ledger; kernel: the counter that
+-- it must equal.
 CREATE TEMP VIEW v_check AS
 WITH m AS MATERIALIZED (
        SELECT device AS block, syscall, iif(device IS NULL, 'layer block was not measured', NULL) AS no_block,
@@ -92,7 +93,7 @@ WITH m AS MATERIALIZED (
                             UNION ALL SELECT 'write_bytes', 'device bytes written', 0) w ON w.name = t.what
        JOIN m LEFT JOIN v_device d ON d.dev = t.dev LEFT JOIN device a ON a.dev = t.dev
        WHERE t.pid IS NULL AND (t.delta <> 0 OR iif(w.reads, a.read, a.written) > 0)),
-     -- what disks at the bottom did for all that lies on them, where that is not what they did themselves as B
+     -- bytes that disks at the bottom moved for all devices on them, where these differ from their own B
      bottom AS (
        SELECT dev, sum_if(amount, sym = 'P') AS P, sum_if(amount, sym = 'P_r') AS P_r,
               sum_if(amount, sym = 'B') AS B, sum_if(amount, sym = 'B_r') AS B_r
@@ -100,7 +101,7 @@ WITH m AS MATERIALIZED (
      above AS (SELECT l.below AS dev, group_concat(DISTINCT d.device) AS devices
                FROM v_level l JOIN v_device d ON d.dev = l.dev JOIN v_amount a ON a.dev = l.dev AND a.amount > 0
                GROUP BY l.below),
-     -- what the edges of the run cut through: no request of a server that is never idle waits for the gate
+     -- requests and calls that cross the begin or the end of the run: a server that is never idle does not wait
      edge(n, edge, note) AS (
        VALUES (0, ', begun before the run', 'queued before it, completed inside it: owner not known'),
               (1, ', outside the run', 'completed between a reading of the counter and the run'),
@@ -113,7 +114,7 @@ WITH m AS MATERIALIZED (
               iif(TOTAL(since4 AND rchar IS NULL AND fold IS NULL) = 0, SUM(rchar), NULL) AS rchar,
               iif(TOTAL(since4 AND wchar IS NULL AND fold IS NULL) = 0, SUM(wchar), NULL) AS wchar
        FROM v_process JOIN v_measured WHERE id > 2 GROUP BY pid, start_ns
-       -- what it was before an exec ends there, and may be all that has ended; in format 3 the last had the whole
+       -- an exec ends the process as it was before, which may be all that has ended; in format 3 the last had all
        HAVING COALESCE(SUM(rchar), SUM(wchar)) IS NOT NULL
           AND TOTAL(since4 AND rchar IS NULL AND wchar IS NULL AND fold IS NULL) = 0),
      calls AS MATERIALIZED (
@@ -132,8 +133,8 @@ WITH m AS MATERIALIZED (
        SELECT COALESCE(SUM(l.written + l.submitted), 0) AS by_events, COALESCE(SUM(v.amount), 0) AS by_sums
        FROM v_group g LEFT JOIN v_ledger l ON l.gid = g.gid
        LEFT JOIN (SELECT gid, SUM(amount) AS amount FROM v_amount WHERE sym = 'W' GROUP BY gid) v ON v.gid = g.gid
-       -- in format 3 what has no owner was no event of a filtered run
-       -- of what nobody is known to own, a run with --system has events only where the system used the file
+       -- in format 3 a filtered run had no events without an owner
+       -- a run with --system has events without a known owner only where the system used the file
        WHERE g.rank < 4 OR g.what = 'unattributed' AND (SELECT since4 FROM v_measured)
            AND (SELECT COALESCE(filters, '') NOT LIKE '%system=%' FROM v_run)),
      lines(ord, what, subject, traced, kernel, slack, absent, note) AS (

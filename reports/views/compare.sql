@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- compare.sql: What `compare` asks of each run.
+-- compare.sql: Quantities and facts of a run for `compare`.
 
--- The volumes that are compared. first: is it what a change is about? 1 for what is written, 2 for what is read.
+-- The volumes that are compared. first: 1 for the volume of writes that a change is about, 2 for that of reads.
 CREATE TEMP TABLE v_compare_sym(ord, sym, word, unit, first);
 INSERT INTO temp.v_compare_sym VALUES
        (1, 'B', 'device bytes', 'bytes', 1), (2, 'B_r', 'device bytes read', 'bytes', 2),
@@ -16,7 +16,7 @@ INSERT INTO temp.v_compare_sym VALUES
        (17, 'ops_S_w', 'calls that write', 'ops', 0), (18, 'ops_S_r', 'calls that read', 'ops', 0),
        (19, 'ops_B_w', 'device writes', 'ops', 0), (20, 'ops_B_r', 'device reads', 'ops', 0);
 
--- One row a line and quantity: volumes, what device bytes are by cause, ratios. bound: exact, >=, <= or n/a, note: why.
+-- One row a line and quantity: volumes, device bytes by cause, ratios. bound: exact, >=, <= or n/a; note: why.
 CREATE TEMP VIEW v_compare AS
 WITH line AS MATERIALIZED (SELECT gid, what, who, pid, rank FROM v_volume WHERE shown AND rank <= 4),
      short AS MATERIALIZED (
@@ -55,9 +55,9 @@ SELECT r.what, r.who, r.rank, 40 + r.ord, r.ratio, r.ratio || ' (' || r.formula 
        (r.ratio = 'waf_sys') + 2 * (r.ratio = 'raf_dev'), r.bound, r.value, r.note
 FROM v_ratio r;
 
--- What must be alike in runs that are compared, as text. Devices and file systems are those to which a twentieth of
--- the bytes was written, at least; one that was only read, when it is half of all: programs are loaded from disks, when
--- they are not in memory. By what they are, not by name: fresh ones have other names.
+-- Facts that must be alike in runs that are compared, as text. Devices and file systems are those to which at least a
+-- twentieth of the bytes was written; one that was only read counts when it has half of all bytes: programs are loaded
+-- from disks when they are not in memory. They are named by type and size, because new devices have new names.
 CREATE TEMP VIEW v_compare_run AS
 WITH part AS MATERIALIZED (
        SELECT a.sym, a.dev, SUM(a.amount) AS amount

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- explain.sql: What device bytes are, in words.
+-- explain.sql: Causes of device bytes, in words.
 
--- How the parts of storage systems are called in sentences, and what would show what they cost. system: NULL stands for
--- every other one. To add one: a row.
+-- Names of the parts of storage systems in sentences, and experiments that would show their cost. system: NULL stands
+-- for every other one. To add one: a row.
 CREATE TEMP TABLE v_explain_word(part, system, word, experiment);
 INSERT INTO temp.v_explain_word VALUES
        ('wal', NULL, 'write-ahead log', 'the same work in larger transactions, or with fewer syncs'),
@@ -30,8 +30,8 @@ INSERT INTO temp.v_explain_word VALUES
        ('fs metadata', NULL, 'structures of the file system, written in place',
         'fewer files, or a longer time between checkpoints of its journal (a larger one)');
 
--- The journals that traced processes had written, and on btrfs its trees, by what their blocks are. A disk has the file
--- system of what is on it: of its partitions and volumes, where they have the same.
+-- The journals that traced processes had written, and on btrfs its trees, by the type of their blocks. A disk has the
+-- file system of the partitions and volumes on it, where they have the same.
 CREATE TEMP TABLE v_explain_fs AS
 SELECT d.dev, d.device,
        COALESCE(d.fs, (SELECT MIN(u.fs) FROM v_device u WHERE u.parent = d.dev AND NOT u.leaf
@@ -56,7 +56,7 @@ FROM v_piece c JOIN v_group g ON g.gid = c.gid AND g.shown AND g.rank <= 3
 WHERE c.sym = 'commits'
 GROUP BY c.dev;
 
--- What the cache saved: of files that have a device below them, which those in memory have not.
+-- Bytes that the cache saved: of files that have a device below them, which files in memory do not have.
 CREATE TEMP TABLE v_explain_saved AS
 SELECT SUM(l.absorbed) AS absorbed, SUM(l.cancelled) AS cancelled
 FROM v_file_ledger l JOIN v_group g ON g.rowid = l.line AND g.shown AND g.rank <= 3
@@ -98,9 +98,9 @@ LEFT JOIN ask LEFT JOIN file f ON f.run = ask.run AND f.id = io.file
 LEFT JOIN (SELECT file, line, SUM(touched) AS touched, SUM(dirtied) AS dirtied, SUM(direct) AS direct FROM v_file_ledger
            GROUP BY file, line) l ON l.file = io.file AND l.line = io.line;
 
--- By family of names: own: what had to be written once, which is what calls wrote, or what stores through mappings made
--- dirty; again: blocks that were written more than once; rounding: blocks of which calls wrote a part.
--- rest: either, where nothing tells which.
+-- By family of names: own: bytes that had to be written once, which are those of calls, or those that stores through
+-- mappings made dirty; again: blocks that were written more than once; rounding: blocks of which calls wrote a part.
+-- rest: either, where nothing separates them.
 CREATE TEMP TABLE v_explain_family AS
 WITH file AS (
        SELECT *, CASE WHEN once IS NULL THEN iif(S > 0, min(S, W), W) WHEN mapped OR S = 0 THEN once
@@ -116,7 +116,8 @@ SELECT gid, who, name, COALESCE(name_family(MIN(path), MAX(path)), name) AS labe
               AND S = 0) AS own_unknown
 FROM file GROUP BY gid, name, component;
 
--- What each line wrote, and what of it had to be written once. Without sums by file that is at most what calls wrote.
+-- Bytes that each line wrote, and the part of them that had to be written once. Without sums by file that is at most
+-- the bytes of calls.
 CREATE TEMP TABLE v_explain_line AS
 SELECT v.gid, v.who, v.B,
        COALESCE((SELECT SUM(own) FROM v_explain_family f WHERE f.gid = v.gid),
@@ -193,9 +194,9 @@ SELECT dev, SUM(syncs) AS syncs, MAX(iif(place = 1, label, NULL)) AS label, MAX(
        MAX(iif(place = 1, how, NULL)) AS how
 FROM placed GROUP BY dev;
 
--- What would confirm a cause: by what it is, the calls behind it and the file system (LIKE). %s is the file. The
--- longest pattern of a file
--- system that fits is taken. To add one: a row. `once`: also where a single commit holds all of it.
+-- Experiments that would confirm a cause: by cause, the calls behind it and the file system (LIKE). %s is the file. The
+-- longest pattern of a file system that fits is taken. To add one: a row. `once`: also where a single commit holds all
+-- of it.
 CREATE TEMP TABLE v_explain_try(cause, kind, fs, once, experiment);
 INSERT INTO temp.v_explain_try VALUES
        ('journal', 'access', '%', 1, 'the same on a file system mounted with -o noatime, or with -o lazytime'),
@@ -223,7 +224,8 @@ INSERT INTO temp.v_explain_try VALUES
        ('journal', 'write', 'btrfs', 0, 'a longer time between commits (-o commit=120)'),
        ('journal', 'store', '%', 0, 'fewer pages stored to between two commits');
 
--- What devices wrote for the lines of the report, and whether that may be too small; the sums that sentences need.
+-- Bytes that devices wrote for the lines of the report, whether that may be too small, and the sums that sentences
+-- need.
 CREATE TEMP TABLE v_explain_all AS
 WITH line AS (SELECT v.* FROM v_volume v WHERE v.shown AND v.rank <= 3)
 SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(ops_S_w) AS ops, SUM(syncs) AS syncs,
@@ -240,8 +242,8 @@ SELECT SUM(B) AS B, SUM(F) AS F, SUM(S) AS S, SUM(T) AS T, SUM(ops_S_w) AS ops, 
        EXISTS (SELECT 1 FROM v_spoilt WHERE class IN ('miss', 'use')) AS short_use
 FROM line;
 
--- Reads of ranges of a file that its file system had read from the device before in the run, by the ranges of
--- events; direct I/O apart, whose places are those on the disk. lost: events that are not there may be such, too.
+-- Reads of ranges of a file that its file system had read from the device before in the run, by the ranges of events;
+-- direct I/O apart, whose places are those on the disk. lost: lost events may be such reads, too.
 CREATE TEMP TABLE v_explain_again AS
 WITH asked AS MATERIALIZED (
        SELECT e.file, e.cause = (SELECT id FROM cause WHERE name = 'direct') AS direct, COALESCE(e.offset, 0) AS low,
@@ -268,7 +270,7 @@ FROM sums s LEFT JOIN v_file_name f ON f.id = s.file
 WHERE s.again > 0
 GROUP BY name_pattern(f.path);
 
--- What calls of the fsync family took, where they were timed.
+-- Durations of calls of the fsync family, where they were timed.
 CREATE TEMP VIEW v_explain_time AS
 SELECT SUM(c.lat_ns) AS sum_ns, SUM(COALESCE(c.timed, iif(c.lat_ns > 0, c.ops, 0))) AS timed, MAX(c.max_ns) AS max_ns
 FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' JOIN v_group g ON g.gid = c.gid AND g.shown

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- extent.sql: Where on devices, and how large.
+-- extent.sql: Places of requests on devices, and sizes of accesses.
 
--- Requests by place and time, each event looked at once (analyzer/sql/sizes.c says how devices and time are cut).
+-- Requests by place and time, each event read once (analyzer/sql/sizes.c explains the cells).
 CREATE TEMP TABLE v_cells AS
 SELECT access_cells((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.offset, e.bytes) AS map
 FROM event e WHERE e.run = (SELECT run FROM ask)
@@ -26,7 +26,7 @@ SELECT value ->> 0 AS place, value ->> 1 AS way, value ->> 2 AS class, value ->>
        value ->> 5 AS bytes, value ->> 6 AS largest
 FROM sized, json_each(rows);
 
--- In words, with what is in no event: where the VFS was not measured it is what calls did.
+-- Sizes in words, with the accesses that are in no event: where the VFS was not measured, calls stand for it.
 CREATE TEMP VIEW v_size_line AS
 SELECT p.place, p.layer, iif(s.way = 1, 'read', 'written') AS way, s.class, w.word AS part, s.low, s.accesses, s.bytes,
        s.largest, p.derived, SUM(s.accesses) OVER line AS all_accesses, SUM(s.bytes) OVER line AS all_bytes,

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- file.sql: Files, and the components of storage systems.
 
--- What of a file is told: nothing where its name is not known, but its component.
+-- Names and components of files: a file whose name is not known has its component only.
 CREATE TEMP VIEW v_file_name AS
 SELECT id, path, component, iif(path IS NULL, NULL, ino) AS ino,
        iif(path IS NULL, NULL, (SELECT d.device FROM v_device d WHERE d.dev = file.dev)) AS device
 FROM file WHERE run = (SELECT run FROM ask);
 
--- What was done to each file, whatever the dirty ledger knows. Files of which no name is known are one, and so is what
--- no file is known of.
+-- Sums of I/O by file, whatever the dirty ledger knows. Files without a known name are one, and so are bytes without a
+-- known file.
 CREATE TEMP VIEW v_file_io AS
 SELECT iif(f.path IS NULL AND i.file <> 0, -1, i.file) AS file, f.device, f.ino,
        COALESCE(f.path, iif(i.file = 0, '(file not known)', '(name not known)')) AS path,
@@ -68,8 +68,8 @@ WITH named AS (
      several AS MATERIALIZED (SELECT path, dev, MIN(id) AS first FROM named GROUP BY path, dev HAVING COUNT(*) > 1)
 SELECT n.id, s.first FROM several s JOIN named n ON n.path = s.path AND n.dev = s.dev WHERE n.id <> s.first;
 
--- What each file is called in the report, and what --by makes one of: the number of the first file of its path, or a
--- name. Files of which no name is known are one, and so is what no file is known of.
+-- Names of files in the report, and what --by groups them by: the number of the first file of its path, or a name.
+-- Files without a known name are one, and so are bytes without a known file.
 CREATE TEMP TABLE v_file_label(file INTEGER PRIMARY KEY, key, label TEXT, device TEXT, ino INTEGER, component TEXT);
 INSERT INTO temp.v_file_label
 SELECT s.file, CASE WHEN f.path IS NULL THEN iif(s.file = 0, 0, -1)
@@ -82,12 +82,12 @@ SELECT s.file, CASE WHEN f.path IS NULL THEN iif(s.file = 0, 0, -1)
 FROM (SELECT file FROM v_file_sum UNION SELECT file FROM v_file_ledger UNION SELECT file FROM v_file_put) s
 LEFT JOIN v_file_name f ON f.id = s.file LEFT JOIN v_file_first o ON o.file = s.file;
 
--- Of a file whose row is not its own: what that is of.
+-- Keys of files that are shown in the row of another file.
 CREATE TEMP TABLE v_file_key(file INTEGER PRIMARY KEY, key);
 INSERT INTO temp.v_file_key SELECT file, key FROM v_file_label WHERE key IS NOT file;
 
--- The files of the rows that tables show: looking for what else is known of a file takes long where there are a million
--- others. Rows stand by what devices moved, then by what calls and the file system did.
+-- The files of the rows that tables show: joining names is expensive with a million other files. Rows are ordered by
+-- the bytes that devices moved, then by those of calls and of the file system.
 CREATE TEMP TABLE v_file_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_shown
 WITH part AS (
@@ -107,7 +107,7 @@ WITH part AS (
        ORDER BY l.cost DESC, l.work DESC, iif(typeof(l.key) = 'integer', f.label, l.key), l.file LIMIT :rows)
 SELECT file FROM v_file_label WHERE :by IS 'component' OR :rows >= 1000 OR key IN (SELECT key FROM best);
 
--- The same of two tables in which a row is one path's and line's, but for those whose names are not known.
+-- Two tables in which a row is one path's and line's, except for files whose names are not known.
 CREATE TEMP TABLE v_file_io_shown(file INTEGER PRIMARY KEY);
 INSERT INTO temp.v_file_io_shown
 WITH best AS MATERIALIZED (
@@ -134,7 +134,8 @@ WITH best AS MATERIALIZED (
                                         g.gid LIMIT :rows))
 SELECT file FROM v_file_label WHERE :rows >= 1000 OR key <= 0 OR key IN (SELECT key FROM best);
 
--- What of each file went to devices, whoever wrote it, and the part of the file that that is; NULL: not known.
+-- Bytes of each file that went to devices, whoever wrote them, and the part of the file that they cover; NULL: not
+-- known.
 CREATE TEMP TABLE v_file_covered(file INTEGER PRIMARY KEY, submitted INTEGER, covered INTEGER);
 INSERT INTO temp.v_file_covered
 SELECT n.file, SUM(g.written + g.submitted), iif(COUNT(g.covered) = COUNT(*), SUM(g.covered), NULL)
@@ -143,8 +144,8 @@ CROSS JOIN ledger g ON g.run = ask.run AND g.file = n.file
 WHERE g.written + g.submitted > 0
 GROUP BY n.file;
 
--- What a file is, as a number, so that sums by file can be folded by it: twice the number of its component (0: none)
--- and whether its name is not known.
+-- Types of files as numbers, so that sums by file can be folded by them: twice the number of its component (0: none),
+-- plus 1 where its name is not known.
 CREATE TEMP TABLE v_file_component(number INTEGER PRIMARY KEY, name TEXT UNIQUE);
 INSERT INTO temp.v_file_component(name)
 SELECT DISTINCT component FROM ask JOIN file f ON f.run = ask.run WHERE component IS NOT NULL;
@@ -181,7 +182,7 @@ WITH known AS MATERIALIZED (
        SELECT gid, cause, SUM(written) AS written, SUM(read) AS read,
               cause IN ('data', 'direct', 'readahead') AS of_files
        FROM v_cause GROUP BY gid, cause),
-     -- what has a row of its own is taken away from the bytes of files: that leaves the rest
+     -- bytes with a row of their own are subtracted from those of files, which leaves the rest
      piece(gid, part, component, S, S_r, ops_w, ops_r, syncs, written, read) AS (
        SELECT gid, iif(component IS NULL, 'rest', 'component'), COALESCE(component, '(name not known)'), S, S_r, ops_w,
               ops_r, syncs, written, read
@@ -205,8 +206,8 @@ CREATE TEMP VIEW v_component_line AS
 SELECT gid, what, who, pid, rank FROM v_group
 WHERE shown AND rank <= 4 AND (what = 'system' OR gid IN (SELECT gid FROM v_component WHERE part = 'component'));
 
--- What the device bytes of a line of the report are, for pictures: its components, where it has some, else what calls
--- and readahead made of its files, by cause; then what the file system adds. They sum to the line's B and B_r.
+-- Device bytes of a line of the report by part, for pictures: its components, where it has some, else bytes of calls
+-- and of readahead on its files, by cause; then the bytes that the file system adds. They sum to the line's B and B_r.
 CREATE TEMP VIEW v_part AS
 WITH known AS MATERIALIZED (
        SELECT gid FROM v_component WHERE part = 'component'
@@ -224,9 +225,9 @@ SELECT gid, dev, sub = 'log_tree' AS log, SUM(bytes) AS bytes FROM v_cell
 WHERE kind = 'fs_write' AND (cause = 'journal' OR cause = 'metadata' AND sub LIKE '%\_tree' ESCAPE '\')
 GROUP BY gid, dev, log;
 
--- What calls put into journals, by the name of the file with '#' for what numbers it. bytes: of its line's journal
--- bytes on that disk, as its file system submitted them, divided by the weight of what each call put in; NULL: it has
--- none there, as with an external journal.
+-- Blocks that calls put into journals, by the name of the file with '#' in place of numbers. bytes: its line's journal
+-- bytes on that disk, as its file system submitted them, divided by the weight of each call's blocks; NULL: it has none
+-- there, as with an external journal.
 CREATE TEMP TABLE v_put AS
 WITH called AS MATERIALIZED (
        SELECT p.owner, p.dev, p.call, p.sub, p.file, f.path, p.txns, p.blocks, p.weight,
@@ -246,8 +247,8 @@ SELECT m.*, COALESCE(d.device, devno(m.dev)) AS device, j.bytes * 1.0 * m.weight
 FROM mine m LEFT JOIN v_put_bytes j ON j.gid = m.gid AND j.dev = m.dev AND j.log = m.log
 LEFT JOIN v_device d ON d.dev = m.dev;
 
--- What was put into journals of each file, by line: blocks as the kernel counted them, and of the journal bytes of its
--- line on that disk what its weight is of all.
+-- Blocks that were put into journals for each file, by line: blocks as the kernel counted them, and, of the journal
+-- bytes of its line on that disk, the share of its weight.
 CREATE TEMP TABLE v_file_put AS
 WITH mine AS MATERIALIZED (
        SELECT p.file, o.gid, l.line, p.dev, s.name = 'log_tree' AS log, SUM(p.weight) AS weight,

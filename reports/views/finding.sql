@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- finding.sql: What the first screen says: the line whose bytes grew most, and where the growth comes from.
+-- finding.sql: The finding of the first screen: the line whose bytes grew most, and the causes of the growth.
 
--- The lines of the report that wrote, with what devices wrote beyond what calls did: that of the first place is what
--- the run is about. An excess of less than a hundredth of all is none; then it is the line with most bytes. Who wrote
--- no file data, but made or removed a file, comes behind those who did, unless it has most of all.
+-- The lines of the report that wrote, with the bytes that devices wrote beyond those of calls: the run is about the
+-- first line. An excess of less than a hundredth of all is none; then the line with most bytes is first. A line that
+-- wrote no file data, but made or removed a file, comes behind those that did, unless it has most of all.
 CREATE TEMP TABLE v_grew AS
 WITH writer AS (
        SELECT v.gid, v.who, v.pid, v.S, v.B, v.P,
@@ -65,15 +65,15 @@ FROM inode i LEFT JOIN sums s ON s.file = i.id LEFT JOIN put p ON p.file = i.id
 WHERE s.file IS NOT NULL OR p.file IS NOT NULL
 HAVING COUNT(*) > 0;
 
--- The call that put most into the journal on behalf of that line, by weight (stream/records.def), and its share; of how
--- many files.
+-- The call that put most into the journal on behalf of that line, by weight (stream/records.def), its share, and the
+-- number of its files.
 CREATE TEMP TABLE v_grew_call AS
 SELECT p.call, COUNT(DISTINCT p.file) AS files, SUM(p.weight) AS weight, SUM(SUM(p.weight)) OVER () AS whole
 FROM ask JOIN put p ON p.run = ask.run JOIN v_owner o ON o.owner = p.owner
 JOIN v_grew g ON g.gid = o.gid AND g.place = 1
 GROUP BY p.call ORDER BY 2 DESC, p.call LIMIT 1;
 
--- Who carried the bytes of that line to devices (carrier.sql). Of stores before format 5 nobody knows.
+-- Carriers of that line's bytes to devices (carrier.sql). Stores before format 5 do not know them.
 CREATE TEMP TABLE v_grew_carrier AS
 SELECT c.carrier, SUM(c.written) AS bytes, SUM(SUM(c.written)) OVER () AS whole,
        ROW_NUMBER() OVER (ORDER BY SUM(c.written) DESC, c.carrier) AS place
@@ -81,8 +81,8 @@ FROM v_carried c JOIN v_grew g ON g.gid = c.gid AND g.place = 1
 WHERE c.carrier IS NOT NULL AND c.carrier NOT IN ('none', '(not known)') AND c.written > 0
 GROUP BY c.carrier;
 
--- Inode tables that ext4 zeroes after the mount, because mkfs did not: nobody's, and no other bytes that may be
--- anybody's. Written as zeros, or as ranges (write-zeroes), on devices that a line of the report used.
+-- Inode tables that ext4lazyinit zeroes after the mount, because mkfs did not: they have no owner, and are no bytes of
+-- unknown owner either. Written as zeros, or as ranges (write-zeroes), on devices that a line of the report used.
 CREATE TEMP VIEW v_lazy AS
 SELECT sum_if(p.amount, p.sym = 'B') AS written, sum_if(p.amount, p.sym = 'zeroed') AS zeroed
 FROM v_piece p JOIN carrier r ON r.id = p.carrier JOIN v_run u

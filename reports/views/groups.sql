@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- groups.sql: Control groups: what iot counts for each and all below it, beside what the kernel charged to them.
+-- groups.sql: Control groups: bytes that iot counts for each and all below it, next to those that the kernel charged.
 
 -- Bytes of io.stat of a group and all below it, by device, at the end less the begin; absent: why there are none.
 CREATE TEMP TABLE v_charged AS
@@ -22,7 +22,8 @@ CREATE TEMP VIEW v_group_container AS
 SELECT l.cgroup, iif(COUNT(DISTINCT COALESCE(p.container, '')) = 1, MAX(p.container), NULL) AS container
 FROM v_group_line l JOIN v_owner o ON o.gid = l.gid JOIN v_process p ON p.id = o.owner GROUP BY l.cgroup;
 
--- A row a group and device, at the bottom of the stack or above: what iot counts there, and what was charged.
+-- A row a group and device, at the bottom of the stack or above: bytes that iot counts there, and those charged to the
+-- group.
 CREATE TEMP TABLE v_group_device AS
 WITH moved AS (
        SELECT l.cgroup, p.dev, sum_if(p.amount, p.sym = 'P') AS P, sum_if(p.amount, p.sym = 'P_r') AS P_r,
@@ -45,7 +46,7 @@ FROM place p LEFT JOIN moved m ON m.cgroup = p.cgroup AND m.dev = p.dev
 LEFT JOIN v_charged c ON c.cgroup = p.cgroup AND c.dev = p.dev LEFT JOIN known k ON k.cgroup = p.cgroup
 LEFT JOIN v_device d ON d.dev = p.dev;
 
--- A row a group. journal: of P, what is no contents of files. charged: on the disks at the bottom, as P.
+-- A row a group. journal: the part of P that is no contents of files. charged: on the disks at the bottom, as P.
 CREATE TEMP TABLE v_group_io AS
 WITH volume AS MATERIALIZED (
        SELECT l.cgroup, MIN(l.depth) AS depth, SUM(v.S) AS S, SUM(v.D) AS D, SUM(v.B) AS B, SUM(v.P) AS P,

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- hop.sql: What each step of a byte's way added or saved, and what one operation cost.
+-- hop.sql: Bytes that each step on the path of a byte added or saved, and the cost of one operation.
 
--- What the file system adds to file data, a row a line, `all traced` too: written (as submitted), and read (from
--- devices).
+-- Bytes that the file system adds to file data, one row a line, `all traced` too: written (as submitted), and read
+-- (from devices).
 CREATE TEMP TABLE v_fs_part AS
 WITH part AS MATERIALIZED (
        SELECT gid, sym, cause, SUM(amount) AS bytes FROM v_piece
@@ -18,9 +18,10 @@ SELECT t.line AS gid, sum_if(p.bytes, p.sym = 'F' AND p.cause = 'journal') AS jo
 FROM part p JOIN v_sums_to t ON t.gid = p.gid
 GROUP BY t.line;
 
--- The way of written bytes, one row a line and step: S (or L, where it is given), what each step added (absorbed: less
--- than 0), B. The steps sum to B exactly. Between two volumes of which one is not known there is one step. residue, the
--- last: what of W the dirty ledger does not explain. reach: what the steps so far sum to.
+-- The path of written bytes, one row a line and step: S (or L, where it is given), the bytes that each step added
+-- (absorbed: less than 0), B. The steps sum to B exactly. Between two volumes of which one is not known there is one
+-- step. residue, the last step: the part of W that the dirty ledger does not explain. reach: the sum of the steps so
+-- far.
 CREATE TEMP VIEW v_hop AS
 WITH v AS MATERIALIZED (
        SELECT v.*, COALESCE(f.journal, 0) AS journal, COALESCE(f.metadata, 0) AS metadata,
@@ -66,8 +67,9 @@ SELECT gid, 99, sym, CASE sym WHEN 'B' THEN 'B devices' ELSE sym END, bytes, byt
 FROM (SELECT *, MAX(ord) OVER (PARTITION BY gid) AS last FROM pair WHERE "from" IS NOT NULL)
 WHERE ord = last;
 
--- The same for reads, S_r to B_r. From the cache: what calls returned without direct I/O that was neither missed nor
--- read ahead and used. Readahead stands where it was read; of what no call returned the rest is `read ahead, not used`.
+-- The path of read bytes, from S_r to B_r. From the cache: bytes that calls returned without direct I/O, and that were
+-- neither missed nor read ahead and used. Readahead stands at the step that read it; the part of it that no call
+-- returned is `read ahead, not used`.
 CREATE TEMP VIEW v_hop_r AS
 WITH v AS MATERIALIZED (
        SELECT v.*, COALESCE(f.structures_r, 0) AS structures
@@ -105,8 +107,8 @@ FROM part p JOIN v_sums_to t ON t.gid = p.gid LEFT JOIN v_journal_block b ON b.d
 WHERE p.bytes > 0
 GROUP BY t.line;
 
--- How many operations a line stands for: those that clients had acknowledged, by the ledger, or --ops, of the line that
--- the payload is of; else its own calls that write, or read.
+-- Operations of a line: those that clients had acknowledged, by the ledger or --ops, of the line that the payload is
+-- of; else its own calls that write, or read.
 CREATE TEMP TABLE v_op AS
 SELECT v.gid, iif(v.pays, COALESCE(:ops, g.write_ops), NULL) AS given_w,
        iif(v.pays AND :ops IS NULL, g.read_ops, NULL) AS given_r,

@@ -26,11 +26,11 @@ FROM (SELECT c.layer, c.kind, o.system, c.app AND c.no_file AS no_file, SUM(c.op
           AND (ask.system IS NULL OR o.system = ask.system)
       GROUP BY c.layer, c.kind, o.system, c.app AND c.no_file);
 
--- How far the mean and p99 of sampled durations may be from those of all operations, with a confidence of 95 %. Each
--- operation had the same chance to be timed: the error of the mean is 1.96 standard errors, by the variance of the
--- histogram, and p99 lies between the ranks that are 1.96 standard deviations of a binomial distribution away (Conover,
--- Practical Nonparametric Statistics, 3.2). left: the share that was not timed, which is what can err. NULL: fewer than
--- ten were timed; the rank is beyond the last.
+-- Limits of the error of the mean and p99 of sampled durations, with a confidence of 95 %. Each operation had the same
+-- chance to be timed: the error of the mean is 1.96 standard errors, by the variance of the histogram, and p99 lies
+-- between the ranks that are 1.96 standard deviations of a binomial distribution away (Conover, Practical Nonparametric
+-- Statistics, 3.2). left: the share that was not timed, which is the part that can err. NULL: fewer than ten were
+-- timed, or the rank is beyond the last.
 CREATE TEMP VIEW v_sampling AS
 WITH h AS MATERIALIZED (SELECT * FROM v_hist),
      n AS (SELECT kind, system, no_file, MAX(total) AS n, SUM(n * middle_ns) * 1.0 / SUM(n) AS mean_ns

@@ -21,8 +21,8 @@ SELECT c.gid, l.id, 'vfs', iif(c.dir = 'r', 'read', 'write'), SUM(c.ops), SUM(c.
 FROM c JOIN v_measured m JOIN layer l ON l.name = 'vfs'
 WHERE m.vfs IS NULL AND c.on_file AND c.dir IN ('r', 'w') GROUP BY c.gid, c.dir;
 
--- Device bytes by cause. share_* of METRICS section 2. Operations and flushes are in it so that who has nothing but
--- these has a row.
+-- Device bytes by cause: share_* of METRICS section 2. Operations and flushes are in it so that lines with nothing else
+-- have a row.
 CREATE TEMP TABLE v_cause AS
 SELECT gid, cause, how, device, sum_if(amount, sym = 'B') AS written, sum_if(amount, sym = 'B_r') AS read,
        sum_if(amount, sym IN ('loop_w', 'stacked_w')) AS written_again,
@@ -32,7 +32,7 @@ WHERE sym IN ('B', 'B_r', 'loop_w', 'loop_r', 'stacked_w', 'stacked_r', 'ops_B_w
 GROUP BY gid, cause, how, device;
 
 -- Operations and bytes a storage system (NULL: processes outside any), whatever the lines of other reports stand for.
--- Bytes that nobody is known to own, other processes and the tracer are in none.
+-- Bytes without a known owner, of other processes and of the tracer are in none.
 CREATE TEMP TABLE v_system AS
 WITH c AS (
        SELECT stand AS owner, sym, amount, ops, lat_ns, iif(lat_ns > 0, COALESCE(timed, ops), NULL) AS timed
@@ -67,9 +67,8 @@ SELECT device, iif(SUM(bytes) % SUM(ops) = 0 AND SUM(bytes) / SUM(ops) IN (512, 
                    65536), SUM(bytes) / SUM(ops), NULL) AS block_bytes
 FROM v_piece WHERE sym = 'B' AND cause = 'journal' AND sub = 'commit' GROUP BY device;
 
--- The lines and disks that a breakdown is of: all; but where one command alone was traced neither other processes and
--- the tracer,
--- nor what has no owner on disks that nobody who was traced used.
+-- The lines and disks that a breakdown is of: all; but where only one command was traced, neither other processes and
+-- the tracer, nor bytes without an owner on disks that no traced process used.
 CREATE TEMP TABLE v_here AS
 WITH one AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM v_run WHERE ', ' || filters || ',' LIKE '%, command,%') AS yes),
      moved AS MATERIALIZED (

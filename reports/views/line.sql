@@ -4,8 +4,8 @@
 CREATE TEMP VIEW v_process AS
 SELECT * FROM process WHERE run = (SELECT run FROM ask);
 
--- The sums of the run, read in the order of the table: looking for each row by the index is dear. Where there are other
--- runs, the index says where this one begins and ends.
+-- The sums of the run, read in the order of the table: looking for each row by the index is expensive. Where there are
+-- other runs, the index gives the first and the last row of this one.
 CREATE TEMP TABLE v_range AS
 SELECT run, iif(one, (SELECT MIN(rowid) FROM agg_total), (SELECT MIN(rowid) FROM agg_total WHERE run = ask.run)) AS low,
        iif(one, (SELECT MAX(rowid) FROM agg_total), (SELECT MAX(rowid) FROM agg_total WHERE run = ask.run)) AS high
@@ -13,8 +13,8 @@ FROM ask JOIN (SELECT COUNT(*) = 1 AS one FROM run);
 CREATE TEMP VIEW v_run_total AS
 SELECT t.* FROM v_range r CROSS JOIN agg_total t NOT INDEXED ON t.rowid BETWEEN r.low AND r.high AND t.run = r.run;
 
--- Every owner of anything, and the bytes of its aggregates: not what it moved, but a measure of how much there is to
--- say about it.
+-- Every owner of anything, and the bytes of its aggregates: not the bytes that it moved, but a measure of how much
+-- there is to report about it.
 CREATE TEMP TABLE v_seen(owner INTEGER PRIMARY KEY, bytes INTEGER);
 INSERT INTO temp.v_seen
 SELECT c0, c1 FROM (SELECT fold(1, owner, bytes, 0) AS rows FROM v_run_total), unfold(rows);
@@ -23,7 +23,7 @@ SELECT c0, 0 FROM (SELECT fold(1, g.owner, 0) AS rows FROM ask JOIN ledger g ON 
                    UNION ALL SELECT fold(1, i.owner, 0) FROM ask JOIN file_io i ON i.run = ask.run
                    UNION ALL SELECT fold(1, f.owner, 0) FROM ask JOIN flow f ON f.run = ask.run), unfold(rows);
 
--- What lines are of, their order, and what those are called of which there is one.
+-- Types of lines, their order, and the names of those of which there is one.
 CREATE TEMP TABLE v_what(what TEXT PRIMARY KEY, rank INTEGER, who TEXT) WITHOUT ROWID;
 INSERT INTO temp.v_what VALUES
        ('run', 1, 'all processes'), ('system', 1, NULL), ('host', 1, NULL), ('group', 1, NULL), ('carrier', 2, NULL),
@@ -31,11 +31,11 @@ INSERT INTO temp.v_what VALUES
        ('all', 4, 'all traced'), ('unattributed', 5, 'unattributed'), ('other', 6, 'other processes'),
        ('self', 7, 'iot-trace itself'), ('total', 8, 'total');
 
--- Each owner and the line it is shown on: owner 0, 1 and 2 and kernel threads have lines of their own, always; of
--- others the 500 lines with the most bytes, the rest is one. A process that was folded is on the line of the row that
--- stands for it. By its number, which is looked up for every aggregate. stand: of those on its line that no report
--- tells from it (a daemon of FUSE from all), the first, whose cells are those of all: a line of many processes has no
--- more cells than one of one.
+-- Each owner and the line on which it is shown: owners 0, 1 and 2 and kernel threads have lines of their own, always;
+-- of the others the 500 lines with the most bytes have, the rest share one. A process that was folded is on the line of
+-- the row that stands for it. Lines are looked up by their number for every aggregate. stand: the first of the owners
+-- on its line that no report separates from it (a FUSE daemon is separated from all), whose cells are those of all: a
+-- line of many processes has no more cells than a line of one.
 CREATE TEMP TABLE v_owner(owner INTEGER PRIMARY KEY, stand INTEGER, pid INTEGER, start_ns INTEGER, procs INTEGER,
                           comm TEXT, system TEXT, what TEXT, who TEXT, wanted INTEGER, shown INTEGER, gid TEXT);
 INSERT INTO temp.v_owner
@@ -89,7 +89,7 @@ FROM (SELECT DISTINCT t.carrier FROM ask CROSS JOIN v_run_total t WHERE ask.per 
 JOIN carrier c ON c.id = t.carrier JOIN v_what w ON w.what = 'carrier';
 CREATE UNIQUE INDEX temp.v_group_gid ON v_group(gid);
 
--- The lines that what was moved for each counts on: its own, and `all`, which is every process and kernel thread.
+-- The lines to which bytes of each line are added: its own, and `all`, which is every process and kernel thread.
 CREATE TEMP TABLE v_sums_to(gid TEXT, line TEXT, PRIMARY KEY(gid, line)) WITHOUT ROWID;
 INSERT INTO temp.v_sums_to
 SELECT gid, gid FROM v_group UNION ALL SELECT gid, 'all:' FROM v_group WHERE rank < 4;

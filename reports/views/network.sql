@@ -10,9 +10,9 @@ SELECT gid, sum_if(amount, sym = 'sent') AS sent, sum_if(amount, sym = 'received
        sum_if(ops, sym = 'sent') AS sends, sum_if(ops, sym = 'received') AS receives
 FROM v_piece WHERE sym IN ('sent', 'received') GROUP BY gid;
 
--- What clients wrote to and read from files that are served through FUSE: calls of anybody but the daemon, or the
--- storage system behind the mount. Beside it what the daemon moved, for whatever it did: NULL where it is not known, or
--- is in the sums of several processes that ended.
+-- Bytes that clients wrote to and read from files that are served through FUSE: calls of anybody but the daemon, or the
+-- storage system behind the mount. Next to them the bytes that the daemon moved, for whatever purpose: NULL where it is
+-- not known, or is in the sums of several processes that ended.
 CREATE TEMP VIEW v_fuse AS
 WITH client AS MATERIALIZED (
        SELECT d.dev, d.fs, COALESCE(d.mount, '(mount point not known)') AS mount, d.server,
@@ -69,7 +69,7 @@ SELECT f.gid, COALESCE(f.peer_system, f.peer_comm, iif(f.peer = 2, 'other proces
            AS peer, f.link, f.loopback, COUNT(*) AS flows, SUM(f.sent) AS sent, SUM(f.received) AS received
 FROM v_flow f GROUP BY f.gid, 2, f.link, f.loopback;
 
--- What lines moved on sockets and on devices: NULL where either was not measured.
+-- Bytes that lines moved on sockets and on devices: NULL where either was not measured.
 CREATE TEMP VIEW v_wire AS
 SELECT gid, what, who, pid, rank, received, sent, S, S_r, B, B_r FROM v_volume
 WHERE shown AND rank <= 4 AND COALESCE(received, 0) + COALESCE(sent, 0) > 0;

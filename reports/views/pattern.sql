@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- pattern.sql: Which accesses are in sequence.
+-- pattern.sql: Accesses in sequence.
 
--- Requests that devices completed and of which there is no event: it was lost, or is of who is not traced.
+-- Requests that devices completed and that are in no event: the event was lost, or the request is of a process that is
+-- not traced.
 CREATE TEMP TABLE v_unseen AS
 SELECT t.dev, max(SUM(t.ops) - COALESCE((SELECT SUM(r.accesses) FROM v_order r WHERE r.place = 4 AND r.dev = t.dev), 0),
                   0) AS n
 FROM ask JOIN agg_total t ON t.run = ask.run JOIN kind k ON k.id = t.kind AND k.name IN ('block_read', 'block_write')
 GROUP BY t.dev;
 
--- By layer; what the layer cannot say is said in its place.
+-- Shares of sequential accesses by layer; text where a layer cannot tell.
 CREATE TEMP TABLE v_pattern AS
 WITH line AS MATERIALIZED (
        SELECT place, layer, way, class, part, iif(place > 2, COALESCE(device, '(unknown)'), '') AS device, derived,
@@ -28,7 +29,7 @@ SELECT place, layer, '', 0, '', '', NULL, NULL, NULL, NULL, '', NULL, why
 FROM v_place WHERE place < 5 AND place NOT IN (SELECT place FROM line)
   AND (place <> 4 OR (SELECT system FROM ask) IS NULL);
 
--- The files of which calls accessed most, in their order; behind them those of which only devices know.
+-- The files with most bytes of calls, in that order; behind them those with requests of devices only.
 CREATE TEMP TABLE v_pattern_file AS
 WITH used AS MATERIALIZED (
        SELECT file, sum_if(accesses, place = 1) AS calls, sum_if(accesses, place = 3) AS requests FROM v_order_line

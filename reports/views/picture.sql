@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- picture.sql: What pictures need beside the numbers.
+-- picture.sql: Texts and colours of pictures.
 
--- The lines above every picture: nothing that names the machine, the command or a file.
+-- The lines above every picture, without names of the machine, the command or a file.
 CREATE TEMP VIEW v_picture_head AS
 SELECT 1 AS ord, printf('run %d%s, Linux %s%s, horizon %s', run, COALESCE(' (' || label || ')', ''), kernel,
                         COALESCE(printf(', %.1f s', dur_ns / 1e9), ''), r.horizon)
@@ -27,7 +27,7 @@ SELECT kind, COALESCE('{"block_read": "read in the device", "block_write": "writ
                         "block_flush": "flush in the device", "commit": "journal commit"}' ->> kind, kind) AS words
 FROM v_kind;
 
--- Why a section of the page (iot-analyze report) may be empty.
+-- Reasons why a section of the page (iot-analyze report) may be empty.
 CREATE TEMP VIEW v_absent AS
 WITH section(report, needs, missing, empty) AS (
        VALUES ('waterfall', 'block', 'layer block was not recorded', 'nobody wrote or read a file'),

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- ratio.sql: Ratios, with what makes them bounds.
+-- ratio.sql: Ratios, and the reasons why they are bounds.
 
--- What of a volume has no known owner, by device. contents: of files; else structures of a file system, or not known
--- which. What was queued before the run is no work that the run saw; nor is it anybody's that ext4lazyinit zeroes.
+-- Parts of volumes without a known owner, by device. contents: of files; else structures of a file system, or of
+-- unknown type. Bytes that were queued before the run are no work of the run; bytes that ext4lazyinit zeroes belong to
+-- nobody.
 CREATE TEMP TABLE v_unowned AS
 SELECT sym, dev, cause NOT IN ('journal', 'metadata', 'flush', 'unknown') AS contents, SUM(amount) AS amount
 FROM v_piece
@@ -11,8 +12,9 @@ WHERE gid IN (SELECT gid FROM v_group WHERE what = 'unattributed') AND cause <> 
   AND sym IN (SELECT sym FROM v_sym WHERE rest = 'device')
 GROUP BY sym, dev, contents HAVING SUM(amount) > 0;
 
--- Devices of these that each line used: where it moved something of the volume; of what is written also those of the
--- files that it wrote, and the disk of their partition. Contents of files may be of a line that had some there.
+-- Devices with bytes without an owner that each line used: a line uses a device where it moved some of the volume; of
+-- written volumes also the devices of the files that it wrote, and the disk of their partition. Contents of files may
+-- be of a line that had some there.
 CREATE TEMP TABLE v_used AS
 WITH place AS MATERIALIZED (
        SELECT DISTINCT dev FROM v_unowned UNION SELECT d.dev FROM v_unowned n JOIN v_device d ON d.parent = n.dev),
@@ -32,7 +34,7 @@ WITH place AS MATERIALIZED (
 SELECT DISTINCT t.line, u.sym, u.dev, u.contents FROM used u JOIN v_sums_to t ON t.gid = u.gid;
 
 -- Contents of files without an owner that may be a line's: of the files that it wrote, and of those that are not known.
--- Who stores through mappings may have changed any. Without sums by file, and where this is little: no row.
+-- A line that stores through mappings may have changed any. Without sums by file, and where this is little: no row.
 CREATE TEMP TABLE v_unowned_file AS
 WITH much AS (
        SELECT 1 FROM v_unowned n WHERE n.contents AND n.sym IN ('W', 'B') GROUP BY n.sym HAVING SUM(n.amount) > 65536),
@@ -57,8 +59,8 @@ WHERE EXISTS (SELECT 1 FROM lone)
                   WHERE t.line = h.line AND p.sym = 'mapped' AND p.amount > 0)
 GROUP BY h.line;
 
--- What of a volume may be a line's and has no known owner, on the devices that the line used. Where sums lost their
--- owner because a table was full, the line may have used any.
+-- The part of a volume that may be a line's and has no known owner, on the devices that the line used. Where sums lost
+-- their owner because a table was full, the line may have used any device.
 CREATE TEMP TABLE v_residual AS
 WITH able AS (SELECT line, sym, dev, MAX(contents) AS contents
               FROM (SELECT line, sym, dev, contents FROM v_used
@@ -77,8 +79,9 @@ GROUP BY u.line, u.sym;
 DELETE FROM temp.v_residual WHERE residual = 0;
 CREATE INDEX temp.v_residual_gid ON v_residual(gid, sym);
 
--- The same of what devices wrote for all lines of the report, in words. whole: what they wrote for those. much: more
--- than a hundredth, which makes bounds. Of devices that wrote for nobody who is known it is all that they wrote.
+-- Bytes without a known owner among those that devices wrote for all lines of the report, in words. whole: the bytes
+-- that they wrote for those lines. much: more than a hundredth, which makes bounds. On devices that wrote for no known
+-- owner it is all that they wrote.
 CREATE TEMP TABLE v_nobody_all AS
 WITH line AS (SELECT gid FROM v_group WHERE shown AND rank <= 3),
      part AS (SELECT sum_if(n.amount, NOT n.contents) AS structures, sum_if(n.amount, n.contents) AS contents
@@ -150,7 +153,8 @@ SELECT 'CREATE TEMP VIEW v_value AS ' ||
        group_concat(printf('SELECT gid, what, %Q AS sym, "%w" AS value FROM v_volume', sym, sym), ' UNION ALL ')
 FROM v_ratio_sym;
 
--- What lost records spoilt, by line: requests of io_uring and libaio that were lost are those of lines that made some.
+-- Classes of volumes that lost records spoilt, by line: lost requests of io_uring and libaio are those of lines that
+-- made some.
 CREATE TEMP TABLE v_spoilt_line AS
 WITH way AS MATERIALIZED (
        SELECT DISTINCT t.line, iif(c.layer = 'uring', 'uring', 'aio') AS way
@@ -161,9 +165,10 @@ WHERE s.way IS NULL OR l.gid IN (SELECT line FROM way WHERE way = s.way) OR l.wh
    OR NOT EXISTS (SELECT 1 FROM way WHERE way = s.way);
 CREATE INDEX temp.v_spoilt_line_gid ON v_spoilt_line(gid, class);
 
--- One row a line and symbol: value, why it is absent, residual (what may be of it and has no owner, see v_residual; for
--- D what the ledger cannot explain), whole, and short: 1 when the value may be too small by more than a hundredth of
--- that, by the rule of METRICS section 3, short_why. What was read ahead is short by what of it nobody used.
+-- One row a line and symbol: value, why it is absent, residual (bytes that may be of it and have no owner, see
+-- v_residual; for D those that the ledger cannot explain), whole, and short: 1 when the value may be too small by more
+-- than a hundredth of that, by the rule of METRICS section 3, short_why. Bytes that were read ahead are short by those
+-- of them that nobody used.
 CREATE TEMP TABLE v_symbol AS
 WITH value AS MATERIALIZED (
        SELECT * FROM v_value WHERE sym IN (SELECT num FROM v_ratio_def UNION SELECT den FROM v_ratio_def)),
@@ -235,8 +240,8 @@ WHERE d.fs LIKE 'fuse%' AND p.sym IN ('S', 'S_r') AND p.amount > 0 AND p.stand I
        OR d.server IS NULL AND t.line = 'all:' AND r.command IS NULL AND COALESCE(r.filters, '') = '')
 GROUP BY t.line, p.sym;
 
--- Which of them a line has: needs, by what the line has done. about: what is said of them whatever they are.
--- about_fs: what a file system makes of file data beside writing it.
+-- The ratios of each line: those whose needs it meets by what it has done. about: a note on the ratio, whatever its
+-- value. about_fs: bytes that a file system makes of file data in addition to writing it.
 CREATE TEMP TABLE v_ratio AS
 WITH other AS MATERIALIZED (
        SELECT t.line AS gid, sum_if(bytes, kind = 'fs_packed' AND sub = 'none') AS plain,
@@ -250,9 +255,9 @@ WITH other AS MATERIALIZED (
                           iif(inline, printf('; %d bytes of W are inline in trees', inline), '') ||
                           iif(copies, printf('; %d bytes of F are other copies of W', copies), ''), 3) AS text
        FROM other),
-     -- --dev takes requests of one disk, and calls on what is on it; an older tracer took calls on all. Of what is on
-     -- other disks, or lies on several, there are not all requests. Where it is more than a hundredth, ratios of calls
-     -- and requests say nothing.
+     -- --dev takes requests of one disk, and calls on files on it; an older tracer took calls on all files. For files
+     -- on other disks, or on several, not all requests are there. Where these are more than a hundredth, ratios of
+     -- calls and requests say nothing.
      beside AS MATERIALIZED (
        SELECT t.line AS gid, c.dir, SUM(n) FILTER (WHERE o.dev IS NULL OR o.apart) AS n,
               MAX(COALESCE(o.apart, 0)) AS apart
@@ -277,7 +282,7 @@ WITH other AS MATERIALIZED (
               iif(v.sync_writes > 0,
                   printf('syncs: %d calls, %d synchronous writes', v.fsyncs, v.sync_writes), NULL) AS about_syncs
        FROM v_volume v JOIN v_load a JOIN v_measured m WHERE v.shown AND v.rank <= 4),
-     -- where stores through mappings are more than a hundredth of what became dirty, or of all that was written
+     -- stores through mappings, where they are more than a hundredth of the bytes dirtied, or of all written
      stored AS MATERIALIZED (
        SELECT gid, printf('%s were stored through mappings, which S does not hold', size(mapped)) AS text FROM v_volume
        WHERE mapped > 0.01 * COALESCE(D, max(COALESCE(T, 0) + mapped, COALESCE(W, 0)))),

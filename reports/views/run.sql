@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- run.sql: The run itself, what was measured and lost, devices, and what clients had acknowledged.
--- Views are what reports read: temporary views of one run of a store, some of them computed once (tables). METRICS
--- defines every number.
+-- run.sql: The run itself, measured layers, lost records, devices, and the payload of clients.
+-- Reports read views only: temporary views of one run of a store, some of them computed once (tables). METRICS defines
+-- every number.
 --
 -- The query runner makes tables first: `ask`, one row: run, per (system, instance, comm, pid or all), system (NULL:
--- all), plot (1: a picture is asked for; what only pictures need may cost); `alias`: alias, name of systems that have
--- other names too; `given`, at most one row, as table `load` of the store: what clients had acknowledged; `volume`, the
+-- all), plot (1: a picture is asked for, and views for pictures may cost time); `alias`: alias, name of systems that
+-- have other names too; `given`, at most one row, as table `load` of the store: the payload of clients; `volume`, the
 -- rows of stream/volumes.def, and `loss`, the classes of volumes that each loss of bpf/kinds.def spoils. A report may
 -- also use the parameters :run, :per, :system, :plot and :store (its name). Functions: fold() and unfold()
 -- (analyzer/sql/fold.c), volume_has(), and those of analyzer/sql/functions.c. To add a volume: a row in
@@ -16,7 +16,7 @@ CREATE TEMP TABLE v_number AS
 WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < 999)
 SELECT n FROM number;
 
--- Its columns are what answers in JSON say of the run.
+-- The run. Its columns are those that JSON answers have about it.
 CREATE TEMP TABLE v_run AS
 SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r.filters, r.layers, r.tier,
        iif(r.events = 2, 0, r.events) AS events, r.events = 2 AS pruned,
@@ -25,8 +25,7 @@ SELECT r.run, r.label, r.host, r.kernel, r.machine, r.cpus, r.tool, r.command, r
        e.run IS NOT NULL AS complete, COALESCE(e.horizon, 'unknown: the run is incomplete') AS horizon
 FROM ask JOIN run r ON r.run = ask.run LEFT JOIN run_end e ON e.run = r.run;
 
--- Layers that --layers left out: their probes are there, and nothing is wrong with them. What is absent because of that
--- is no fault.
+-- Layers that --layers left out: their probes exist and could be attached. Their absence is no fault.
 CREATE TEMP TABLE v_left_out AS
 SELECT l.name AS layer FROM v_run r JOIN layer l
 WHERE NOT listed(l.name, r.layers)
@@ -34,16 +33,16 @@ WHERE NOT listed(l.name, r.layers)
                                       AND (p.chosen OR p.reason = 'layer not asked for'))
   AND NOT EXISTS (SELECT 1 FROM probe p WHERE p.run = r.run AND p.name = 'layer__' || l.name);
 
--- Why a layer that was asked for is not measured: the program that its bytes come from, and what the kernel said.
--- owners: why nobody is known as an owner of device bytes.
+-- Reasons why a layer that was asked for was not measured: the program that counts its bytes, and the kernel's error.
+-- owners: the reason why no owner of device bytes is known.
 CREATE TEMP TABLE v_unmeasured AS
 SELECT substr(p.name, 8) AS layer, p.reason FROM ask JOIN probe p ON p.run = ask.run
 WHERE p.name GLOB 'layer__*' OR p.name = 'block__owners';
 
--- What was measured in each run. What was not is NULL: what is multiplied with it becomes NULL, which prints as n/a.
--- since4: not of format 3, which recorded neither synchronous writes, nor what was read ahead for calls and faults.
--- once: bytes on volumes are counted once; format 3 counted them again below.
--- device: what devices completed; block: that, and for whom.
+-- Layers that were measured in each run. A layer that was not is NULL: a product with it becomes NULL, which prints as
+-- n/a. since4: not of format 3, which recorded neither synchronous writes nor readahead by calls and faults. once:
+-- bytes on volumes are counted once; format 3 counted them again below. device: bytes that devices completed are known;
+-- block: their owners too.
 CREATE TEMP VIEW v_run_measured AS
 WITH had AS (SELECT r.run, r.layers, iif(r.schema >= 4, 1, NULL) AS since4,
                     EXISTS (SELECT 1 FROM ledger g WHERE g.run = r.run) AND listed('syscall', r.layers)
@@ -63,10 +62,10 @@ FROM had;
 CREATE TEMP TABLE v_measured AS
 SELECT m.* FROM ask JOIN v_run_measured m ON m.run = ask.run;
 
--- What clients had acknowledged, always one row. owner_system: the system that the ledger names, where the run knows
--- it: its processes alone are divided by the payload. Else everybody is, or whom --system names. N: payload on client
--- links, in either direction. intended: L times the redundancy R that was asked for. note: in words, for ratios.
--- formula_N: how the ratios of the network are written.
+-- Payload that clients had acknowledged, always one row. owner_system: the system that the ledger names, where the run
+-- knows it: only its processes are divided by the payload. Else all processes are, or those of --system. N: payload on
+-- client links, in either direction. intended: L times the redundancy R that was asked for. note: in words, for ratios.
+-- formula_N: the formula of the network's ratios.
 CREATE TEMP TABLE v_load AS
 WITH g AS (SELECT given.*, logical_write_bytes AS L, logical_read_bytes AS L_r, NULLIF(shares, 0) AS k
            FROM ask LEFT JOIN given)
@@ -89,8 +88,8 @@ CREATE TEMP VIEW v_lost_text AS
 SELECT COALESCE(group_concat(n || ' x ' || layer || ': ' || what || ' (' || effect || ')', '; '), 'nothing') AS lost
 FROM v_lost;
 
--- That records were lost, where the list of them stands elsewhere. Events that had all waited in the ring need no more
--- room there than 128 bytes each. A ring is a power of two, and 1 GiB at most.
+-- Sentences on lost records, where the list of them is printed elsewhere. Events that had all waited in the ring take
+-- no more than 128 bytes each there. A ring is a power of two, and 1 GiB at most.
 CREATE TEMP VIEW v_lost_words AS
 WITH n AS (SELECT SUM(n) AS n, COUNT(DISTINCT layer) AS layers, group_concat(DISTINCT layer) AS layer,
                   SUM(n) FILTER (WHERE effect = 'events') AS events FROM v_lost),
@@ -101,9 +100,9 @@ SELECT printf('%d record%s of %s that were lost', n.n, iif(n.n = 1, '', 's'),
                                 ' (no --ring holds so many events') || '; sums need none: --no-events)', '') AS text
 FROM n JOIN ring r WHERE n.n > 0;
 
--- Which classes of volumes were spoilt in each run, and how. way: of those alone who used io_uring (uring) or libaio
--- (aio). A loss that no row knows may have spoilt any. Without layer uring, format 3 did not tell whether io_uring was
--- used.
+-- Classes of volumes that lost records spoilt in each run, and how. way: only of lines that used io_uring (uring) or
+-- libaio (aio). A loss that no row knows may have spoilt any class. Without layer uring, format 3 did not record
+-- whether io_uring was used.
 CREATE TEMP VIEW v_run_spoilt AS
 SELECT DISTINCT l.run, x.class, l.effect, CASE WHEN x.what <> l.what THEN NULL WHEN l.layer = 'uring' THEN 'uring'
                                                WHEN l.what LIKE 'libaio%' THEN 'aio' END AS way
@@ -130,7 +129,7 @@ SELECT CASE WHEN events = 0 THEN (SELECT text FROM v_no_events)
             THEN 'needs all events, and some were lost' END AS text
 FROM v_run;
 
--- Whether every event is there that says what file systems moved.
+-- Is every event there that counts bytes of file systems?
 CREATE TEMP VIEW v_events AS
 SELECT events <> 0 AND listed('fs', layers) AND NOT EXISTS (SELECT 1 FROM v_spoilt WHERE class = 'parts') AS whole
 FROM v_run;
@@ -138,7 +137,7 @@ FROM v_run;
 CREATE TEMP TABLE v_device AS
 SELECT d.*, d.name AS device, d.size AS size_bytes FROM ask JOIN device d ON d.run = ask.run;
 
--- Lines of the head that not every report looks for: a view that does so adds one.
+-- Lines of the head for some reports only: a view that such a report names adds one.
 CREATE TEMP TABLE v_head_more(ord REAL PRIMARY KEY, line TEXT);
 
 -- The lines printed above every text report.
@@ -174,7 +173,7 @@ SELECT r.run, r.label, r.host, r.kernel, strftime('%Y-%m-%dT%H:%M:%SZ', r.wall_n
        iif(e.run IS NULL, 'incomplete', 'complete') AS state, r.command
 FROM run r LEFT JOIN run_end e ON e.run = r.run;
 
--- The hosts of a merged run, and what the processes of each moved; a run that is one host's has a row for that.
+-- The hosts of a merged run, and the bytes that the processes of each moved; a run of one host has one row.
 CREATE TEMP VIEW v_host AS
 WITH moved AS MATERIALIZED (
        SELECT p.host, sum_if(c.amount, c.sym = 'S') AS S, sum_if(c.amount, c.sym = 'S_r') AS S_r,

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- second.sql: Time.
 
--- What a timeline sums, by second: as it was kept when the run ended, where that is there and sums to the whole; else
--- every aggregate, which may be a million. Only these have carriers.
+-- The rows that a timeline sums, by second: the sums that were kept when the run ended, where they exist and sum to the
+-- whole; else every aggregate, which may be a million. Only aggregates have carriers.
 CREATE TEMP VIEW v_by_second_sql AS
 WITH kept AS (SELECT COUNT(*) AS n, TOTAL(s.ops) AS ops, TOTAL(s.bytes) AS bytes
               FROM ask JOIN agg_second s ON s.run = ask.run),
@@ -22,7 +22,7 @@ WITH whole(low, last) AS (SELECT (SELECT MIN(place) FROM v_by_second), (SELECT M
      cut AS (SELECT low, last, max((last - low) / 1000 + 1, 10000) AS size FROM whole)
 SELECT low + n * size AS low, low + (n + 1) * size - 1 AS high FROM cut JOIN v_number ON low + n * size <= last;
 
--- Only where events are asked for.
+-- Pieces of the table of events, only where events are asked for.
 CREATE TEMP TABLE v_event_range AS
 WITH whole(low, last) AS (
        SELECT (SELECT MIN(rowid) FROM event), (SELECT MAX(rowid) FROM event) FROM ask
@@ -30,7 +30,7 @@ WITH whole(low, last) AS (
      cut AS (SELECT low, last, max((last - low) / 1000 + 1, 10000) AS size FROM whole)
 SELECT low + n * size AS low, low + (n + 1) * size - 1 AS high FROM cut JOIN v_number ON low + n * size <= last;
 
--- Whom --system names.
+-- Owners that --system names.
 CREATE TEMP TABLE v_wanted_owner(owner INTEGER PRIMARY KEY);
 INSERT INTO temp.v_wanted_owner SELECT p.id FROM ask JOIN v_process p ON p.system = ask.system;
 
@@ -62,16 +62,16 @@ SELECT sec, sum_if(bytes, sym = 'S') * m.syscall AS S, sum_if(bytes, sym = 'S_r'
 FROM (SELECT * FROM piece UNION ALL SELECT sec, 0, 0, NULL, NULL FROM sec) JOIN v_measured m
 GROUP BY sec;
 
--- Components of files as numbers: text is dear where each event is looked at.
+-- Components of files as numbers: text costs too much where each event is read.
 CREATE TEMP TABLE v_file_part(file INTEGER PRIMARY KEY, part INTEGER);
 INSERT INTO temp.v_file_part
 SELECT f.id, c.number FROM v_file_name f JOIN v_file_component c ON c.name = f.component;
 
--- What devices wrote by second and part, for pictures. File data of known components is in the second in which the file
--- system submitted it: requests of the block layer may hold several files. B_data without it is the rest. A second's
--- difference of the two may be negative, while submitted bytes are under way or because aggregates are read a little
--- after the second: the rest up to a second is then what is left of it at every later one, so that all parts sum to the
--- B of the run. Without complete events all is the rest.
+-- Bytes that devices wrote by second and part, for pictures. File data of known components is in the second in which
+-- the file system submitted it: requests of the block layer may hold several files. B_data without it is the rest. A
+-- second's difference of the two may be negative, while submitted bytes are under way, or because aggregates are read a
+-- little after the second: the rest up to a second is then the least rest at any later second, so that all parts sum to
+-- the B of the run. Without complete events all is the rest.
 CREATE TEMP VIEW v_second_part AS
 WITH line AS MATERIALIZED (SELECT * FROM v_second),
      last AS MATERIALIZED (SELECT MAX(sec) AS sec FROM line),

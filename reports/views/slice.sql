@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: GPL-3.0-only
 -- slice.sql: Time, cut as --by and --step ask for it.
 
--- The step that is asked for; of a run that would have more than 20,000 of them, a longer one. owners, parts: what of
--- an aggregate, or an event, --by needs: the fewer, the shorter is what they fold to. A carrier takes the place of the
--- owner.
+-- The step that is asked for, or a longer one, where the run would have more than 20,000 of them. owners, parts: the
+-- parts of an aggregate, or of an event, that --by needs: the fewer there are, the shorter is their fold. A carrier
+-- takes the place of the owner.
 CREATE TEMP TABLE v_step AS
 SELECT max(COALESCE(:step, 1000), CAST(ceil(COALESCE(r.dur_ns, 0) / 2e10) AS INTEGER)) AS step_ms,
        :step IS NOT NULL OR :by = 'component' AS by_events, :by IN ('system', 'owner') AS owners,
        :by = 'component' AS parts, :by = 'carrier' AS carriers
 FROM v_run r;
 
--- What --by calls each owner, where it names them, and the first owner that it calls so: many processes have one name.
+-- Names that --by gives to each owner, and the first owner of that name: many processes have one name.
 CREATE TEMP TABLE v_slice_name(owner INTEGER PRIMARY KEY, first INTEGER, name TEXT);
 INSERT INTO temp.v_slice_name
 WITH named AS (
@@ -79,8 +79,8 @@ SELECT at_ms, way, part, SUM(bytes) AS bytes, SUM(ops) AS ops
 FROM named
 GROUP BY at_ms, way, part;
 
--- When journals were committed, and when a kernel thread wrote back: from events, steps of the picture. Where there is
--- nothing to mark, no event is looked at.
+-- Times at which journals were committed, and at which a kernel thread wrote back: from events, steps of the picture.
+-- Where there is nothing to mark, no event is read.
 CREATE TEMP TABLE v_slice_mark AS
 WITH known AS MATERIALIZED (
        SELECT (SELECT id FROM kind WHERE name = 'commit') AS commits,
@@ -98,7 +98,7 @@ SELECT DISTINCT c0 * step_ms AS at_ms,
                 iif(c1, 'journal commit', 'writeback by a kernel thread') AS mark
 FROM folded, unfold(rows);
 
--- Both as charts show them: a second's bytes and requests, by panel; marks are lines without a value.
+-- Bytes and requests a second as charts show them, by panel; marks are lines without a value.
 CREATE TEMP VIEW v_slice_chart AS
 SELECT s.way AS panel, s.at_ms / 1000.0 AS x, v.step_ms / 1000.0 AS bin, s.part, s.bytes * 1000.0 / v.step_ms AS bytes,
        s.ops * 1000.0 / v.step_ms AS requests, 0 AS line, s.part LIKE 'fs %' AS late

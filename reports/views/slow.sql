@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- slow.sql: The slowest calls, and what was under way on their disks meanwhile.
+-- slow.sql: The slowest calls, and the requests under way on their disks.
 
--- The slowest calls on files, and as many syncs, of whom the report is about. disk: whose requests they wait for; NULL:
--- not known.
+-- The slowest calls on files, and as many syncs, of the lines that the report is about. disk: the disk whose requests
+-- they wait for; NULL: not known.
 CREATE TEMP TABLE v_slow_call(place INTEGER PRIMARY KEY, kind INTEGER, sync INTEGER, owner INTEGER, tid INTEGER,
        file INTEGER, dev INTEGER,
                               disk INTEGER, ts INTEGER, until INTEGER, bytes INTEGER);
 INSERT INTO temp.v_slow_call
 WITH mask AS MATERIALIZED (SELECT COALESCE(SUM(id), 0) AS bits FROM flag WHERE name IN ('SYNC', 'DSYNC')),
      called AS (SELECT * FROM v_kind WHERE app AND dir IN ('r', 'w', 's', 'm') AND kind NOT IN ('close', 'mmap')),
-     -- rows alone, by their time: what else is known of each is looked for when few are left
+     -- rows only, by their time: the other columns are read when few rows are left
      longest AS (
        SELECT id FROM (SELECT e.rowid AS id FROM ask CROSS JOIN event e ON e.run = ask.run
                        WHERE e.dur_ns > 0 AND e.kind IN (SELECT id FROM called) AND e.owner > 2
@@ -35,9 +35,8 @@ SELECT ROW_NUMBER() OVER (ORDER BY until - ts DESC, ts), kind, sync, owner, tid,
        (SELECT iif(d.leaf, d.dev, d.parent) FROM v_device d WHERE d.dev = m.dev), ts, until, bytes
 FROM most m;
 
--- What devices and journals did while any of them lasted. class: 1 flush, 2 journal, 3 data and structures. at: with
--- the
--- time in the queue.
+-- Requests, flushes and commits while any of these calls lasted. class: 1 flush, 2 journal, 3 data and structures. at:
+-- begin, with the time in the queue.
 CREATE TEMP TABLE v_slow_done AS
 WITH kinds AS MATERIALIZED (
        SELECT k.id, CASE k.kind WHEN 'block_flush' THEN 1 WHEN 'commit' THEN 2 ELSE 3 END AS class FROM v_kind k
@@ -52,7 +51,7 @@ FROM ask JOIN span CROSS JOIN event e ON e.run = ask.run AND e.kind IN (SELECT i
 WHERE e.ts_ns <= span.until AND e.ts_ns + COALESCE(e.dur_ns, 0) >= span.ts;
 CREATE INDEX temp.v_slow_done_at ON v_slow_done(at);
 
--- Which of it a call may have waited for: of its disk, or where that is not known of any.
+-- The requests and commits that a call may have waited for: those of its disk, or, where that is not known, of any.
 CREATE TEMP TABLE v_slow_deed AS
 SELECT c.place, d.class, d.kind, d.owner, d.cause, d.bytes, d.ts, d.until, d.ts - d.at AS queue
 FROM (SELECT MAX(until - at) AS longest FROM v_slow_done) l CROSS JOIN v_slow_call c
@@ -60,7 +59,8 @@ CROSS JOIN v_slow_done d ON d.at BETWEEN c.ts - l.longest AND c.until
 WHERE d.until > c.ts AND (c.disk IS NULL OR d.dev IS NULL OR d.dev = c.disk)
   AND (c.sync OR d.tid = c.tid OR d.owner = c.owner AND d.file = c.file AND d.class = 3);
 
--- Each moment of a call counts for the first class under way, cut where something begins or ends.
+-- Parts of each call's time: every instant counts for the first class under way; parts begin and end where one of these
+-- does.
 CREATE TEMP TABLE v_slow_part AS
 WITH piece AS (
        SELECT d.place, d.class, max(d.ts, c.ts) AS ts, min(d.until, c.until) AS until FROM v_slow_deed d
@@ -88,7 +88,7 @@ SELECT place, iif(class = 5 AND at < COALESCE((SELECT MIN(p.ts) FROM piece p WHE
        class) AS class, SUM(len) AS ns
 FROM class GROUP BY 1, 2;
 
--- Whose data the disk moved meanwhile: the three with most bytes.
+-- Owners of the bytes that the disk moved during the call: the three with most bytes.
 CREATE TEMP TABLE v_slow_owner AS
 WITH sums AS (
        SELECT d.place, o.gid, k.dir, x.name AS cause, SUM(d.bytes) AS bytes

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- stack.sql: Devices upon devices, and what each level was given and gave on.
+-- stack.sql: Stacked devices, and the bytes that each level received and passed on.
 
--- Which device lies on which. Stores of before format 5 know the disk of a partition and what is below a loop device.
+-- Pairs of devices, one on the other. Stores before format 5 know the disk of a partition and the device below a loop
+-- device.
 CREATE TEMP VIEW v_level AS
 SELECT l.dev, l.below, l.how, l.name FROM ask JOIN level l ON l.run = ask.run
 UNION ALL
 SELECT d.dev, d.parent, d.type, NULL FROM v_device d
 WHERE d.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ask JOIN level l ON l.run = ask.run);
 
--- What each device completed. Of what has no requests of its own (partitions, dm, md) it is the tracer's count of its
--- bytes, else the kernel's. us: mean time of a request from its issue to its end. below: for loop devices on it,
--- by what it is.
+-- Bytes that each device completed. For devices without requests of their own (partitions, dm, md) they are the
+-- tracer's count, else the kernel's. us: mean time of a request from its issue to its end. below: for loop devices on
+-- it, by type.
 CREATE TEMP TABLE v_moved AS
 WITH cell AS MATERIALIZED (
        SELECT dev, sum_if(bytes, kind = 'block_write') AS written, sum_if(bytes, kind = 'block_read') AS read,
@@ -25,7 +26,7 @@ WITH cell AS MATERIALIZED (
        FROM v_cell WHERE dev >> 20 > 0 GROUP BY dev),
      counted AS MATERIALIZED (
        SELECT dev, COALESCE(SUM(bytes) FILTER (WHERE what = 'write_bytes'),
-                            -- of a partition the tracer has counted what is held against ext4's counter
+                            -- for partitions the tracer has a count, which is checked against ext4's counter
                             MAX(bytes) FILTER (WHERE what = 'session_write_bytes')) AS written,
               SUM(bytes) FILTER (WHERE what = 'read_bytes') AS read
        FROM (SELECT t.dev, t.what,
@@ -40,10 +41,9 @@ FROM v_device d LEFT JOIN cell c ON c.dev = d.dev LEFT JOIN counted n ON n.dev =
 -- of devices that --dev left out nothing is known
 WHERE d.dev >> 20 > 0 AND (d.dev IN (SELECT dev FROM v_only_disk) OR NOT EXISTS (SELECT 1 FROM v_only_disk));
 
--- A row a level from the top down: a file system on a device, then the device. top: the first device above; depth: how
--- many devices lie above.
--- below: what the devices under it completed for it: of a loop device what was done for it on the device of its file,
--- which is that of all loop devices there.
+-- A row a level from the top down: a file system on a device, then the device. top: the first device above; depth: the
+-- number of devices above. below: bytes that the devices under it completed for it; of a loop device those completed
+-- for it on the device of its file, which are those of all loop devices there.
 CREATE TEMP TABLE v_stack AS
 WITH RECURSIVE used(dev) AS (SELECT dev FROM v_moved WHERE written + read + W + F > 0
                              UNION SELECT l.below FROM used u JOIN v_level l ON l.dev = u.dev

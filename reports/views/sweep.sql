@@ -23,7 +23,7 @@ SELECT n.run, n.label, n.layers, COALESCE(a.name, l.system, b.name, n.system) AS
 FROM newest n LEFT JOIN load l ON l.run = n.run LEFT JOIN alias a ON a.alias = l.system
 LEFT JOIN alias b ON b.alias = n.system;
 
--- The devices that its ledger names, and what was done to each, whoever did it: they are the system's own.
+-- The devices that its ledger names, and the bytes on each, whoever moved them: these devices are the system's own.
 CREATE TEMP VIEW v_sweep_place AS
 SELECT r.*, d.dev FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN device d ON d.run = r.run
 WHERE listed(devno(d.dev), l.devices);
@@ -54,8 +54,8 @@ SELECT m.run, sum_if(amount, sym = 'S') * m.syscall AS S, sum_if(amount, sym = '
        sum_if(amount, sym = 'B') * m.block AS B, sum_if(amount, sym = 'B_r') * m.block AS B_r, m.short
 FROM known m LEFT JOIN v_sweep_amount a ON a.run = m.run GROUP BY m.run;
 
--- One row a step of a sweep: what a load cost beside its idle control. payload: L, or L_r where the operation reads;
--- device and idle: B or B_r likewise. good: 1 when every object was acknowledged.
+-- One row a step of a sweep: the cost of a load next to that of its idle control. payload: L, or L_r where the
+-- operation reads; device and idle: B, or B_r where it reads. good: 1 when every object was acknowledged.
 CREATE TEMP TABLE v_sweep_step AS
 WITH control AS MATERIALIZED (
        SELECT c.system, c.operation, c.size, c.repeat, b.B, b.B_r
@@ -70,10 +70,10 @@ FROM v_sweep_run r JOIN load l ON l.run = r.run JOIN v_sweep_bytes b ON b.run = 
 LEFT JOIN control i ON i.system = r.system AND i.operation = r.operation AND i.size = r.size AND i.repeat = r.repeat
 WHERE NOT r.idle AND l.devices IS NOT NULL;
 
--- marginal_waf (METRICS section 2): the slope of B over L across sizes, idle control subtracted; marginal_raf likewise
--- for reads. Least squares of the device bytes of one operation over its payload bytes, one point a step, so that the
--- number of objects of a size does not matter: slope = sum((x - mean x) (y - mean y)) / sum((x - mean x)^2), fixed =
--- mean y - slope mean x, what an operation costs whatever its size.
+-- marginal_waf (METRICS section 2): the slope of B over L across sizes, idle control subtracted; marginal_raf is the
+-- same for reads. Least squares of the device bytes of one operation over its payload bytes, one point a step, so that
+-- the number of objects of a size does not matter: slope = sum((x - mean x) (y - mean y)) / sum((x - mean x)^2), fixed
+-- = mean y - slope mean x, the cost of an operation whatever its size.
 CREATE TEMP VIEW v_sweep_marginal AS
 WITH point AS MATERIALIZED (
        SELECT system, operation, size, payload * 1.0 / ops AS x, (device - idle) * 1.0 / ops AS y

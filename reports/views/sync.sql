@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: GPL-3.0-only
--- sync.sql: What syncs cost, and how many shared it.
+-- sync.sql: The cost of syncs, and the number of syncs that shared it.
 
--- Syncs by how many were under way while they lasted; what devices wrote and journals committed meanwhile is divided
--- among those under way (analyzer/sql/overlap.c). Each event is looked at once, and only syncs are sorted.
+-- Syncs by the number of syncs under way while they lasted; bytes that devices wrote and commits of journals during
+-- that time are divided among those under way (analyzer/sql/overlap.c). Each event is read once, and only syncs are
+-- sorted.
 CREATE TEMP TABLE v_overlap AS
 WITH divided AS MATERIALIZED (
        SELECT overlap((SELECT map FROM v_access_map), e.kind, e.dev, e.owner, e.ts_ns, e.dur_ns, e.bytes, e.flags,
@@ -15,7 +16,7 @@ SELECT value ->> 0 AS low, value ->> 1 AS high, value ->> 2 AS syncs, value ->> 
        (value ->> 12) * 1.0 AS flushes
 FROM divided, json_each(rows);
 
--- Why events cannot say it, where they cannot; and what makes it a bound.
+-- Reasons why events cannot tell this, where they cannot; and the reason why it is a bound.
 CREATE TEMP TABLE v_overlap_why AS
 SELECT CASE WHEN r.events = 0 THEN 'it ' || (SELECT text FROM v_no_events)
             WHEN m.syscall IS NULL THEN 'layer syscall was not measured'
@@ -43,7 +44,7 @@ SELECT c.gid, SUM(c.lat_ns) * 1.0 / NULLIF(SUM(COALESCE(c.timed, iif(c.lat_ns > 
        iif(SUM(COALESCE(c.timed, c.lat_ns)) > 0, MAX(c.max_ns), NULL) AS max_ns
 FROM v_cell c JOIN v_counts v ON v.kind = c.id AND v.sym = 'fsyncs' GROUP BY c.gid;
 
--- Syncs by file, where events tell: how long they took. One that is not timed is in none.
+-- Syncs by file, where there are events: their durations. Syncs that were not timed are in none.
 CREATE TEMP TABLE v_sync_event AS
 WITH mask AS (SELECT COALESCE(SUM(id), 0) AS bits FROM flag WHERE name IN ('SYNC', 'DSYNC')),
      folded AS (
@@ -55,9 +56,8 @@ WITH mask AS (SELECT COALESCE(SUM(id), 0) AS bits FROM flag WHERE name IN ('SYNC
          AND (ask.system IS NULL OR e.owner IN (SELECT owner FROM v_owner WHERE shown)))
 SELECT c0 AS file, c1 AS timed, c2 AS sum_ns, c3 AS max_ns FROM folded, unfold(rows);
 
--- The syncs of each path: the first file of a path stands for all (v_file_label). B: what devices wrote of its data;
--- journal: its share of
--- its lines' journal bytes, by the blocks that calls on it put there.
+-- The syncs of each path: the first file of a path stands for all (v_file_label). B: bytes that devices wrote of its
+-- data; journal: its share of its lines' journal bytes, by the blocks that calls on it put there.
 CREATE TEMP TABLE v_sync_file AS
 WITH part AS (
        SELECT file, line, syncs, S, B, NULL AS journal, NULL AS timed, NULL AS sum_ns, NULL AS max_ns FROM v_file_sum
@@ -70,7 +70,7 @@ SELECT CASE WHEN typeof(f.key) = 'integer' THEN MIN(f.label) ELSE f.key END AS p
 FROM part p JOIN v_file_label f ON f.file = p.file
 GROUP BY f.key HAVING SUM(p.syncs) > 0;
 
--- Where fsync waited, by system: parts that the file system tells of, and what is left of the whole.
+-- Times that fsync waited, by system: parts that the file system reports, and the rest of the whole.
 CREATE TEMP VIEW v_sync_part AS
 WITH d AS MATERIALIZED (SELECT * FROM v_duration WHERE kind LIKE 'fs_sync%' AND sum_ns IS NOT NULL),
      part(kind, ord, part) AS (

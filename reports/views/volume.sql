@@ -6,8 +6,8 @@ CREATE TEMP TABLE v_kind AS
 SELECT k.id, k.name AS kind, k.dir, l.id AS layer_id, l.name AS layer, l.name IN ('syscall', 'uring') AS app
 FROM kind k JOIN layer l ON l.id = k.layer;
 
--- The devices that the ledger of the load names, and partitions and volumes on them: what a file system there does is
--- the load's. A loop device's bytes are on the disk again.
+-- The devices that the ledger of the load names, and partitions and volumes on them: I/O of file systems there is the
+-- load's. A loop device's bytes are on the disk again.
 CREATE TEMP TABLE v_load_device AS
 WITH RECURSIVE lies AS MATERIALIZED (
        SELECT l.dev, l.below FROM ask JOIN level l ON l.run = ask.run WHERE l.how <> 'loop'),
@@ -15,9 +15,9 @@ WITH RECURSIVE lies AS MATERIALIZED (
                     UNION SELECT l.dev FROM named n JOIN lies l ON l.below = n.dev)
 SELECT dev FROM named;
 
--- Every aggregate of the run in words. With --by carrier what was carried is on the carrier's line, whosever it is.
--- of_load: of the system and on a device that the ledger of the load names, or of
--- any, where it names none; what has no owner may be the system's. no_file: calls on what is no file.
+-- Every aggregate of the run in words. With --by carrier, bytes that a carrier moved are on its line, whoever owns
+-- them. of_load: of the system and on a device that the ledger of the load names, or on any, where it names none; bytes
+-- without an owner may be the system's. no_file: calls on something that is no file.
 CREATE TEMP TABLE v_cell AS
 WITH folded AS (
        SELECT fold(8, o.stand, t.kind, t.dev, t.cause, t.how, t.sub, t.flags, t.carrier,
@@ -50,7 +50,7 @@ WHERE NOT (v.unless_vfs AND m.vfs IS NOT NULL)
                                             WHERE f.name = 'PASSED')));
 CREATE INDEX temp.v_counts_kind ON v_counts(kind);
 
--- Each aggregate once for each volume that it is part of, and how much of it that is.
+-- Each aggregate once for each volume that it is part of, with the amount that counts there.
 CREATE TEMP TABLE v_counted AS
 SELECT v.sym, c.rowid AS cell, CASE v.measure WHEN 0 THEN c.bytes WHEN 1 THEN c.ops WHEN 2 THEN c.ops - c.errors
                                               ELSE c.touched END AS amount
@@ -82,8 +82,8 @@ SELECT o.gid, SUM(dirtied + direct) AS d_w, SUM(dirtied) AS dirtied, SUM(direct)
 FROM v_run r JOIN g JOIN v_owner o ON o.owner = g.owner
 GROUP BY o.gid;
 
--- D of a line where events were lost: at least this. Of several that wrote a file nobody knows who made a block dirty,
--- if that is what was lost: so only files count that nobody else is known to have written, by the kernel's sums.
+-- D of a line where events were lost: at least this. If a lost event made a block dirty of a file that several lines
+-- wrote, its owner is not known: so only files count that no other line is known to have written, by the kernel's sums.
 CREATE TEMP TABLE v_dirtied AS
 WITH lossy AS MATERIALIZED (SELECT ask.run FROM ask JOIN v_measured m ON m.some_ledger AND m.ledger IS NULL),
      inode AS (
@@ -107,16 +107,16 @@ LEFT JOIN single s ON s.inode = COALESCE(i.inode, g.file) AND s.gid = o.gid
 WHERE EXISTS (SELECT 1 FROM file_io i WHERE i.run = lossy.run) GROUP BY o.gid
 UNION ALL SELECT gid, d_w FROM v_ledger;
 
--- The symbols: of volumes that aggregates sum up to, and of the dirty ledger. needs, class, rest: stream/volumes.def
--- says what they are.
+-- The symbols of volumes that aggregates sum up to, and of the dirty ledger. stream/volumes.def explains needs, class
+-- and rest.
 CREATE TEMP TABLE v_sym AS
 SELECT DISTINCT sym, name, needs, class, rest FROM volume
 UNION ALL VALUES ('D', 'D', '(SELECT 1 FROM v_dirtied)', 'ledger', 'ledger')
 UNION ALL SELECT value, value, 'ledger', NULL, NULL
 FROM json_each('["absorbed", "cancelled", "dirty_end", "unexpected", "slack"]');
 
--- What each line sums up to. Line `all` is every process and kernel thread that was traced; `total` is every device
--- byte, so it also holds what no owner is known for, other processes and the tracer.
+-- The lines to which owners are summed. Line `all` is every process and kernel thread that was traced; `total` is every
+-- device byte, so it also holds those without a known owner, of other processes and of the tracer.
 CREATE TEMP TABLE v_line AS
 SELECT gid, what, who, pid, rank, shown FROM v_group
 UNION ALL SELECT what || ':', what, who, '', rank, system IS NULL FROM ask JOIN v_what WHERE what IN ('all', 'total');
@@ -134,7 +134,7 @@ UNION ALL
 SELECT 'total:', sym, SUM(amount) FROM part GROUP BY sym;
 
 -- Lines with bytes on a loop device of which it is not known whether a disk of this machine lies below, or below which
--- nothing was recorded (--dev): what disks at the bottom moved for them is not known.
+-- nothing was recorded (--dev): the bytes that disks at the bottom moved for them are not known.
 CREATE TEMP TABLE v_floating AS
 WITH part AS MATERIALIZED (
        SELECT DISTINCT c.gid FROM v_device d JOIN v_cell c ON c.dev = d.dev
@@ -143,7 +143,7 @@ WITH part AS MATERIALIZED (
 SELECT t.line AS gid FROM part p JOIN v_sums_to t ON t.gid = p.gid
 UNION SELECT 'total:' FROM part;
 
--- v_sum: a column a symbol, NULL where what it needs was not measured.
+-- v_sum: a column a symbol, NULL where a layer that it needs was not measured.
 CREATE TEMP VIEW v_sum_sql AS
 SELECT 'CREATE TEMP TABLE v_sum AS
 WITH s AS MATERIALIZED (
