@@ -9,7 +9,8 @@
 
 -- table: summary: Summary (bytes; waf_sys = B/S, raf_dev = B_r without faults/S_r; none for bytes that are not of a traced process)
 -- hide: what horizon lost residual residual_r
-SELECT v.what, v.who, v.pid, v.S, v.B, v.P, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r, d.value AS raf_dev,
+SELECT v.what, v.who, v.pid, v.S, v.B, v.P, w.bound AS bound_w, w.value AS waf_sys, v.S_r, v.B_r, d.bound AS bound_r,
+       d.value AS raf_dev,
        r.horizon, l.lost, w.numerator_residual AS residual, d.numerator_residual AS residual_r
 FROM v_volume v JOIN v_run r JOIN v_lost_text l
 LEFT JOIN v_ratio w ON w.gid = v.gid AND w.ratio = 'waf_sys'
@@ -22,7 +23,8 @@ ORDER BY v.rank, v.B + v.B_r DESC, v.gid;
 SELECT v.what, v.who, v.pid, v.ratio, v.formula, v.bound, v.value, v.numerator, v.denominator, v.note,
        r.horizon, l.lost, v.numerator_residual, v.denominator_residual
 FROM v_ratio v JOIN v_run r JOIN v_lost_text l
-WHERE CASE v.rank WHEN 4 THEN EXISTS (SELECT 1 FROM v_load WHERE L IS NOT NULL OR L_r IS NOT NULL) OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
+WHERE CASE v.rank WHEN 4 THEN EXISTS (SELECT 1 FROM v_load WHERE L IS NOT NULL OR L_r IS NOT NULL)
+    OR 1 < (SELECT COUNT(DISTINCT gid) FROM v_ratio WHERE rank < 4)
            ELSE :per = 'pid' OR v.what NOT IN ('process', 'group') OR v.gid IN (SELECT gid FROM v_volume
                 WHERE S > 0 OR B > 0 OR B_r > 0 OR S_r >= 0.01 * (SELECT SUM(S_r) FROM v_volume WHERE rank < 4)) END
 ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
@@ -31,12 +33,14 @@ ORDER BY v.rank, v.weight DESC, v.gid, v.ord;
 -- hide: what L copied
 SELECT what, who, pid, L, S, mapped, V, T, D, W, F, B, absorbed, cancelled, dirty_end, copied
 FROM v_volume
-WHERE shown AND (rank >= 4 OR COALESCE(mapped, 0) + COALESCE(S, 0) + COALESCE(T, 0) + COALESCE(D, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0)
+WHERE shown AND (rank >= 4 OR COALESCE(mapped, 0) + COALESCE(S, 0) + COALESCE(T, 0) + COALESCE(D, 0) + COALESCE(F,
+    0) + COALESCE(B, 0) > 0)
 ORDER BY rank, B + B_r DESC, gid;
 
 -- table: reads: Bytes read (missed, readahead: for calls that read; unused: read ahead, and no call had returned a byte of the page; _fault: for mapped memory and programs; _write: for calls that write)
 -- hide: what
-SELECT what, who, pid, S_r, V_r, missed, readahead, ra_unused AS unused, missed_fault, readahead_fault, missed_write, B_r
+SELECT what, who, pid, S_r, V_r, missed, readahead, ra_unused AS unused, missed_fault, readahead_fault, missed_write,
+       B_r
 FROM v_volume
 WHERE shown AND (rank >= 4 OR COALESCE(S_r, 0) + COALESCE(missed, 0) + COALESCE(B_r, 0) > 0)
 ORDER BY rank, B + B_r DESC, gid;
@@ -57,9 +61,11 @@ ORDER BY rank, zeroed + zero_failed + discarded + discard_failed DESC, gid;
 
 -- table: again: The same bytes again, on other devices of the stack, with what file systems below loop devices add: not in B
 SELECT t.who, t.written, t.read
-FROM (SELECT 1 AS ord, 'loop devices, on the device below' AS who, loop_w AS written, loop_r AS read FROM v_volume WHERE what = 'total'
+FROM (SELECT 1 AS ord, 'loop devices, on the device below' AS who, loop_w AS written, loop_r AS read FROM v_volume
+      WHERE what = 'total'
       UNION ALL
-      SELECT 2, 'partitions, device mapper, md', stacked_w, stacked_r FROM v_volume WHERE what = 'total') t JOIN v_measured m
+      SELECT 2, 'partitions, device mapper, md', stacked_w, stacked_r FROM v_volume WHERE what = 'total') t
+      JOIN v_measured m
 WHERE :system IS NULL AND t.written + t.read > 0
 ORDER BY ord;
 
@@ -87,7 +93,8 @@ ORDER BY client_fuse_in + client_fuse_out DESC, mount;
 -- table: causes: Device bytes by cause (share: of B, of B_r)
 -- hide: what
 SELECT v.what, v.who, v.pid, c.cause, SUM(c.written) AS written,
-       SUM(c.written) * 1.0 / NULLIF(v.B, 0) AS share, SUM(c.read) AS read, SUM(c.read) * 1.0 / NULLIF(v.B_r, 0) AS share_r
+       SUM(c.written) * 1.0 / NULLIF(v.B, 0) AS share, SUM(c.read) AS read,
+       SUM(c.read) * 1.0 / NULLIF(v.B_r, 0) AS share_r
 FROM v_cause c JOIN v_volume v ON v.gid = c.gid
 WHERE v.shown AND c.written + c.read > 0
 GROUP BY c.gid, c.cause
@@ -95,8 +102,10 @@ ORDER BY v.rank, v.B + v.B_r DESC, c.gid, SUM(c.written + c.read) DESC, c.cause;
 
 -- table: components: Storage systems by component (amp: B/S of the component; of_waf: B of the component/S of the line, which sum to waf_sys)
 -- hide: what
-SELECT l.what, l.who, l.pid, COALESCE(c.component, '(not measured)') AS component, c.S, c.written AS B, c.written * 1.0 / NULLIF(c.S, 0) AS amp,
-       c.written * 1.0 / NULLIF(v.S, 0) AS of_waf, c.S_r, c.read AS B_r, c.read * 1.0 / NULLIF(c.S_r, 0) AS amp_r, c.ops_w, c.ops_r, c.syncs
+SELECT l.what, l.who, l.pid, COALESCE(c.component, '(not measured)') AS component, c.S, c.written AS B,
+       c.written * 1.0 / NULLIF(c.S, 0) AS amp,
+       c.written * 1.0 / NULLIF(v.S, 0) AS of_waf, c.S_r, c.read AS B_r, c.read * 1.0 / NULLIF(c.S_r, 0) AS amp_r,
+       c.ops_w, c.ops_r, c.syncs
 FROM v_component_line l JOIN v_component c ON c.gid = l.gid JOIN v_volume v ON v.gid = l.gid
 WHERE c.part <> 'rest' OR c.S IS NULL OR c.S + c.S_r + c.syncs <> 0 OR c.written <> 0 OR c.read <> 0
 ORDER BY l.rank, v.B + v.B_r DESC, l.gid, c.part = 'fs', c.part = 'rest', c.written + c.read DESC, c.component;
@@ -107,9 +116,12 @@ ORDER BY l.rank, v.B + v.B_r DESC, l.gid, c.part = 'fs', c.part = 'rest', c.writ
 -- rows: 6
 -- unit: bytes
 WITH line AS (SELECT * FROM v_volume WHERE shown AND rank < 4 AND COALESCE(S, 0) + COALESCE(F, 0) + COALESCE(B, 0) > 0),
-     layer(ord, bar, part) AS (VALUES (1, 'S', 'S calls'), (2, 'T', 'T blocks'), (3, 'D', 'D dirtied'), (4, 'W', 'W file data'),
+     layer(ord, bar, part) AS (VALUES (1, 'S', 'S calls'), (2, 'T', 'T blocks'), (3, 'D', 'D dirtied'),
+                               (4, 'W', 'W file data'),
        (5, 'F', 'F file system'), (6, 'B', 'B devices'))
-SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", l.part AS bar, l.part, CASE l.bar WHEN 'S' THEN g.S WHEN 'T' THEN g.T WHEN 'D' THEN g.D WHEN 'W' THEN g.W WHEN 'F' THEN g.F ELSE g.B END AS value
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", l.part AS bar, l.part,
+       CASE l.bar WHEN 'S' THEN g.S WHEN 'T' THEN g.T WHEN 'D' THEN g.D WHEN 'W' THEN g.W WHEN 'F' THEN g.F
+           ELSE g.B END AS value
 FROM line g JOIN layer l
 ORDER BY g.B DESC, g.S DESC, g.gid, l.ord;
 
@@ -121,7 +133,8 @@ ORDER BY g.B DESC, g.S DESC, g.gid, l.ord;
 -- fold: no
 -- own: yes
 -- key: no
-SELECT CASE r.ratio WHEN 'waf_sys' THEN 'written: waf_sys' ELSE 'read: raf_dev' END AS panel, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row",
+SELECT CASE r.ratio WHEN 'waf_sys' THEN 'written: waf_sys' ELSE 'read: raf_dev' END AS panel, g.who
+       || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row",
        CASE r.ratio WHEN 'waf_sys' THEN 'written' ELSE 'read' END AS part, r.value,
        iif(r.bound IN ('>=', '<='), r.bound || ' ', '') || COALESCE(printf('%.3f', r.value), 'n/a') AS label
 FROM v_ratio r JOIN v_group g ON g.gid = r.gid
@@ -130,9 +143,11 @@ ORDER BY r.ratio DESC, r.weight DESC, r.gid;
 
 -- plot: small
 -- chart: note
-SELECT COUNT(*) || iif(COUNT(*) = 1, ' ratio', ' ratios') || ' of less than ' || size(MAX("limit")) || iif(COUNT(*) = 1, ' is', ' are') || ' not drawn: '
+SELECT COUNT(*) || iif(COUNT(*) = 1, ' ratio', ' ratios') || ' of less than ' || size(MAX("limit"))
+       || iif(COUNT(*) = 1, ' is', ' are') || ' not drawn: '
        || group_concat(who, ', ') AS note
-FROM (SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || iif(d.ratio = 'waf_sys', ' written', ' read') AS who, d."limit"
+FROM (SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || iif(d.ratio = 'waf_sys', ' written', ' read') AS who,
+      d."limit"
       FROM v_ratio_drawn d JOIN v_group g ON g.gid = d.gid
       WHERE NOT d.drawn
       ORDER BY d.ratio DESC, d.denominator DESC, d.gid)

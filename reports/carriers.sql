@@ -9,24 +9,31 @@
 -- table: carriers: Device bytes by carrier, owner and cause
 -- hide: what
 WITH part AS MATERIALIZED (
-       SELECT c.carrier, g.rank, g.what, g.who, g.pid, c.gid, c.cause, SUM(c.written) AS written, SUM(c.read) AS read, SUM(c.below) AS below
+       SELECT c.carrier, g.rank, g.what, g.who, g.pid, c.gid, c.cause, SUM(c.written) AS written, SUM(c.read) AS read,
+              SUM(c.below) AS below
        FROM v_carried c JOIN v_group g ON g.gid = c.gid
        WHERE g.shown
        GROUP BY c.carrier, c.gid, c.cause),
      whole AS (SELECT SUM(written) AS written, SUM(read) AS read, SUM(below) AS below FROM part)
 SELECT carrier, what, who, pid, cause, written, share, below, read, share_r
-FROM (SELECT 1 AS ord, SUM(part.written + part.read + part.below) OVER (PARTITION BY carrier) AS first, carrier, rank, gid, what, who, pid, cause,
-             part.written, part.written * 1.0 / NULLIF(whole.written, 0) AS share, part.below, part.read, part.read * 1.0 / NULLIF(whole.read, 0) AS share_r
+FROM (SELECT 1 AS ord, SUM(part.written + part.read + part.below) OVER (PARTITION BY carrier) AS first, carrier, rank,
+      gid, what, who, pid, cause,
+             part.written, part.written * 1.0 / NULLIF(whole.written, 0) AS share, part.below, part.read,
+             part.read * 1.0 / NULLIF(whole.read, 0) AS share_r
       FROM part JOIN whole
       UNION ALL
-      SELECT 2, 0, 'total', 8, '', 'total', '', '', '', written, written * 1.0 / NULLIF(written, 0), below, read, read * 1.0 / NULLIF(read, 0)
+      SELECT 2, 0, 'total', 8, '', 'total', '', '', '', written, written * 1.0 / NULLIF(written, 0), below, read,
+             read * 1.0 / NULLIF(read, 0)
       FROM whole WHERE EXISTS (SELECT 1 FROM part))
-ORDER BY ord, first DESC, carrier, SUM(written + read + below) OVER (PARTITION BY carrier, gid) DESC, rank, gid, written + read + below DESC, cause;
+ORDER BY ord, first DESC, carrier, SUM(written + read + below) OVER (PARTITION BY carrier, gid) DESC, rank, gid,
+    written + read + below DESC, cause;
 
 -- table: whole: The same, a row a carrier
-SELECT COALESCE(carrier, 'n/a') AS carrier, written, written * 1.0 / NULLIF(SUM(written) OVER (), 0) AS share, below, read,
+SELECT COALESCE(carrier, 'n/a') AS carrier, written, written * 1.0 / NULLIF(SUM(written) OVER (), 0) AS share, below,
+       read,
        read * 1.0 / NULLIF(SUM(read) OVER (), 0) AS share_r, owners, COALESCE(doc, '') AS what_it_is
-FROM (SELECT c.carrier, SUM(c.written) AS written, SUM(c.read) AS read, SUM(c.below) AS below, COUNT(DISTINCT c.gid) AS owners
+FROM (SELECT c.carrier, SUM(c.written) AS written, SUM(c.read) AS read, SUM(c.below) AS below,
+      COUNT(DISTINCT c.gid) AS owners
       FROM v_carried c JOIN v_group g ON g.gid = c.gid
       WHERE g.shown
       GROUP BY c.carrier) c
@@ -44,8 +51,10 @@ LIMIT :rows;
 
 -- table: journals: Who makes jbd2, XFS and btrfs write: calls and files behind journal bytes, as they were submitted
 -- hide: what
-SELECT COALESCE(j.carriers, 'n/a') AS carriers, g.what, g.who, g.pid, p.device, p.call, p.name AS family, MAX(p.files) AS files,
-       SUM(p.txns) AS txns, iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks, CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS journal,
+SELECT COALESCE(j.carriers, 'n/a') AS carriers, g.what, g.who, g.pid, p.device, p.call, p.name AS family,
+       MAX(p.files) AS files,
+       SUM(p.txns) AS txns, iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
+       CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS journal,
        SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (), 0) AS share
 FROM v_put p JOIN v_group g ON g.gid = p.gid LEFT JOIN v_journal_carrier j ON j.gid = p.gid AND j.dev = p.dev
 WHERE g.shown
@@ -61,7 +70,8 @@ SELECT g.who AS part, s.carrier AS "row", COALESCE(s.device, '(unknown)') AS bar
 FROM v_carried s JOIN v_group g ON g.gid = s.gid
 WHERE g.shown AND g.rank <= 5 AND s.written > 0 AND s.carrier IS NOT NULL
 GROUP BY g.who, s.carrier, s.device
-ORDER BY SUM(SUM(s.written)) OVER (PARTITION BY g.who) DESC, part, SUM(SUM(s.written)) OVER (PARTITION BY s.carrier) DESC, "row", bar;
+ORDER BY SUM(SUM(s.written)) OVER (PARTITION BY g.who) DESC, part,
+    SUM(SUM(s.written)) OVER (PARTITION BY s.carrier) DESC, "row", bar;
 
 -- plot: bars
 -- chart: bars

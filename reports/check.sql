@@ -29,7 +29,8 @@ WITH value AS (
                    WHEN l.kind = 2 AND v.bound = 'exact' THEN 'OK'
                    ELSE 'UNKNOWN' END AS result
        FROM wanted_limit l LEFT JOIN value v ON v.ratio = l.ratio AND (l.who IS NULL OR v.who = l.who))
-SELECT result, ratio, COALESCE(who, '(nobody has it)') AS who, COALESCE(pid, '') AS pid, COALESCE(bound, 'n/a') AS bound, value,
+SELECT result, ratio, COALESCE(who, '(nobody has it)') AS who, COALESCE(pid, '') AS pid,
+       COALESCE(bound, 'n/a') AS bound, value,
        CASE kind WHEN 0 THEN 'at most' WHEN 1 THEN 'at least' ELSE 'within' END AS "limit", text AS than,
        trim(iif(result = 'BROKEN', printf('%.9g; ', value), '') || COALESCE(note, ''), '; ') AS note
 FROM judged

@@ -9,7 +9,8 @@
 -- no picture: it compares; breakdown --by container draws whose the bytes are
 
 -- table: groups: Written and read by control group
-SELECT cgroup, COALESCE(container, '') AS container, S, D, B, P, journal, charged AS io_stat, charged - P AS difference, P_r,
+SELECT cgroup, COALESCE(container, '') AS container, S, D, B, P, journal, charged AS io_stat, charged - P AS difference,
+       P_r,
        charged_r AS io_stat_r, charged_r - P_r AS difference_r, note
 FROM v_group_io
 WHERE COALESCE(S, 0) + B + COALESCE(P, 0) + COALESCE(S_r, 0) + B_r + COALESCE(charged, 0) + COALESCE(charged_r, 0) > 0
@@ -20,5 +21,6 @@ SELECT cgroup, COALESCE(device, '(unknown)') AS device, bottom, COALESCE(written
        charged - COALESCE(written, 0) AS difference, COALESCE(read, 0) AS read, charged_r AS io_stat_r,
        charged_r - COALESCE(read, 0) AS difference_r, discarded AS io_stat_discarded
 FROM v_group_device
-WHERE COALESCE(written, 0) + COALESCE(read, 0) + COALESCE(charged, 0) + COALESCE(charged_r, 0) + COALESCE(discarded, 0) > 0
+WHERE COALESCE(written, 0) + COALESCE(read, 0) + COALESCE(charged, 0) + COALESCE(charged_r, 0) + COALESCE(discarded,
+    0) > 0
 ORDER BY cgroup, COALESCE(written, 0) + COALESCE(read, 0) DESC, device;

@@ -5,7 +5,8 @@
 -- caption: shades is logarithmic, from the fewest bytes in a cell to the most.
 
 -- table: cells: What moved, by device, time and place
-SELECT device, way, col * step_ns / 1e9 AS from_s, (col + 1) * step_ns / 1e9 AS to_s, offset AS from_byte, offset + step AS to_byte, ops, bytes
+SELECT device, way, col * step_ns / 1e9 AS from_s, (col + 1) * step_ns / 1e9 AS to_s, offset AS from_byte,
+       offset + step AS to_byte, ops, bytes
 FROM v_heat
 ORDER BY dev, way DESC, col, offset;
 

@@ -6,7 +6,8 @@
 
 -- table: sizes: By powers of two
 SELECT layer, way, part, from_bytes, below_bytes, accesses, share, upto, bytes, share_bytes, note
-FROM (SELECT place, layer, way, part, low AS from_bytes, 2 * low AS below_bytes, accesses, accesses * 1.0 / all_accesses AS share,
+FROM (SELECT place, layer, way, part, low AS from_bytes, 2 * low AS below_bytes, accesses,
+      accesses * 1.0 / all_accesses AS share,
              upto * 1.0 / all_accesses AS upto, bytes, bytes * 1.0 / all_bytes AS share_bytes, note
       FROM v_size_line
       UNION ALL
@@ -16,9 +17,11 @@ FROM (SELECT place, layer, way, part, low AS from_bytes, 2 * low AS below_bytes,
 ORDER BY place = 3, place, way, part, from_bytes;
 
 -- table: means: Mean, from sums, calls that moved no byte included; and largest
-SELECT m.layer, m.way, m.accesses, m.bytes, m.bytes * 1.0 / NULLIF(m.accesses, 0) AS mean_bytes, l.largest AS largest_bytes
+SELECT m.layer, m.way, m.accesses, m.bytes, m.bytes * 1.0 / NULLIF(m.accesses, 0) AS mean_bytes,
+       l.largest AS largest_bytes
 FROM v_size_mean m
-LEFT JOIN (SELECT layer, way, MAX(largest) AS largest FROM v_size_line GROUP BY layer, way) l ON l.layer = m.layer AND l.way = m.way
+LEFT JOIN (SELECT layer, way, MAX(largest) AS largest FROM v_size_line GROUP BY layer, way) l ON l.layer = m.layer
+    AND l.way = m.way
 ORDER BY m.ord;
 
 -- plot: sizes
@@ -28,7 +31,8 @@ ORDER BY m.ord;
 -- own: yes
 -- fold: no
 -- rows: 64
-SELECT layer || ' ' || way || iif(derived, ' (derived from calls)', '') AS panel, size(low) AS "row", iif(part = '', IIF(layer = 'vfs', 'V through the VFS', 'calls'), part) AS part,
+SELECT layer || ' ' || way || iif(derived, ' (derived from calls)', '') AS panel, size(low) AS "row",
+       iif(part = '', IIF(layer = 'vfs', 'V through the VFS', 'calls'), part) AS part,
        accesses AS value
 FROM v_size_line
 ORDER BY place, way, low, class;

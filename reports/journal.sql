@@ -17,10 +17,13 @@ WITH part AS MATERIALIZED (
        GROUP BY gid),
      wal AS MATERIALIZED (
        SELECT gid, SUM(written) AS wal FROM v_component WHERE part = 'component' AND component = 'wal' GROUP BY gid)
-SELECT what, who, pid, journal, journal / NULLIF(B * 1.0, 0) AS share_journal, wal, wal / NULLIF(B * 1.0, 0) AS share_wal,
-       metadata, metadata / NULLIF(B * 1.0, 0) AS share_metadata, B, commits, syncs, commits * 1.0 / NULLIF(syncs, 0) AS commits_per_fsync,
+SELECT what, who, pid, journal, journal / NULLIF(B * 1.0, 0) AS share_journal, wal,
+       wal / NULLIF(B * 1.0, 0) AS share_wal,
+       metadata, metadata / NULLIF(B * 1.0, 0) AS share_metadata, B, commits, syncs,
+       commits * 1.0 / NULLIF(syncs, 0) AS commits_per_fsync,
        journal * 1.0 / NULLIF(syncs, 0) AS journal_per_fsync
-FROM (SELECT v.rank, v.gid, v.what, v.who, v.pid, COALESCE(p.journal, 0) * m.block AS journal, COALESCE(w.wal, 0) * k.known AS wal,
+FROM (SELECT v.rank, v.gid, v.what, v.who, v.pid, COALESCE(p.journal, 0) * m.block AS journal,
+      COALESCE(w.wal, 0) * k.known AS wal,
              COALESCE(p.metadata, 0) * m.block AS metadata, v.B, v.commits, v.syncs
       FROM v_volume v JOIN v_measured m
       JOIN (SELECT NULLIF(EXISTS (SELECT 1 FROM v_file_io), 0) * m.block AS known FROM v_measured m) k
@@ -38,7 +41,8 @@ WITH part AS MATERIALIZED (
        FROM v_piece c JOIN v_group g ON g.gid = c.gid
        WHERE g.shown AND (c.sym = 'commits' OR (c.sym = 'B' AND c.cause = 'journal'))
        GROUP BY c.device, c.gid, c.sub, c.how),
-     owner AS MATERIALIZED (SELECT device, gid, SUM(commits) AS commits, SUM(bytes) AS bytes FROM part GROUP BY device, gid),
+     owner AS MATERIALIZED (SELECT device, gid, SUM(commits) AS commits, SUM(bytes) AS bytes
+                            FROM part GROUP BY device, gid),
      whole AS MATERIALIZED (SELECT device, SUM(bytes) AS bytes FROM part GROUP BY device)
 SELECT p.device, p.what, p.who, p.pid, p.structure, p.how, p.bytes, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share,
        p.bytes * 1.0 / b.block_bytes AS blocks, o.commits
@@ -50,7 +54,8 @@ ORDER BY w.bytes DESC, p.device, o.bytes DESC, p.gid, p.bytes DESC, p.structure,
 -- table: forces: Who asks for the log of XFS to be written, and why
 -- hide: what
 SELECT c.device, g.what, g.who, g.pid, c.sub AS reason, c.how, SUM(c.ops) AS forces,
-       SUM(c.ops) * 1.0 / SUM(SUM(c.ops)) OVER (PARTITION BY c.device) AS share, v.commits, v.syncs, SUM(c.ops) * 1.0 / NULLIF(v.syncs, 0) AS forces_per_fsync
+       SUM(c.ops) * 1.0 / SUM(SUM(c.ops)) OVER (PARTITION BY c.device) AS share, v.commits, v.syncs,
+       SUM(c.ops) * 1.0 / NULLIF(v.syncs, 0) AS forces_per_fsync
 FROM v_cell c JOIN v_group g ON g.gid = c.gid JOIN v_volume v ON v.gid = c.gid
 WHERE c.kind = 'log_force' AND g.shown
 GROUP BY c.device, c.gid, c.sub, c.how
@@ -61,12 +66,14 @@ WITH part AS MATERIALIZED (SELECT COALESCE(device, '(unknown)') AS device, struc
      whole AS MATERIALIZED (
        SELECT p.device, SUM(p.bytes) AS bytes, MAX(c.commits) AS commits, MAX(b.block_bytes) AS block_bytes,
               (SELECT group_concat(DISTINCT d.fs) FROM v_device d
-               WHERE d.fs IS NOT NULL AND (d.device = p.device OR d.parent = (SELECT dev FROM v_device WHERE device = p.device))) AS fs
+               WHERE d.fs IS NOT NULL AND (d.device = p.device
+                                           OR d.parent = (SELECT dev FROM v_device WHERE device = p.device))) AS fs
        FROM part p LEFT JOIN v_commit c ON c.device IS p.device LEFT JOIN v_journal_block b ON b.device IS p.device
        GROUP BY p.device)
 SELECT device, fs, structure, bytes, share, bytes_per_commit, blocks_per_commit, commits, block_bytes
 FROM (SELECT 1 AS ord, p.device, w.fs, p.structure, p.bytes, p.bytes * 1.0 / NULLIF(w.bytes, 0) AS share,
-             p.bytes * 1.0 / NULLIF(w.commits, 0) AS bytes_per_commit, p.bytes * 1.0 / w.block_bytes / NULLIF(w.commits, 0) AS blocks_per_commit,
+             p.bytes * 1.0 / NULLIF(w.commits, 0) AS bytes_per_commit,
+             p.bytes * 1.0 / w.block_bytes / NULLIF(w.commits, 0) AS blocks_per_commit,
              w.commits, w.block_bytes
       FROM part p JOIN whole w ON w.device = p.device
       UNION ALL
@@ -78,14 +85,18 @@ ORDER BY device, ord, bytes DESC, structure;
 -- table: operations: Which calls put how much into journals, on which files (# stands for what numbers them)
 -- hide: what
 SELECT device, what, who, pid, call, name, files, txns, blocks, bytes, share, per_txn, per_fsync
-FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns, iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
-             CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS bytes, SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (PARTITION BY p.device), 0) AS share,
-             SUM(p.bytes) / NULLIF(SUM(p.txns), 0) AS per_txn, SUM(p.bytes) / NULLIF(v.syncs, 0) AS per_fsync, SUM(p.weight) AS weight, p.gid
+FROM (SELECT p.device, g.what, g.who, g.pid, p.call, p.name, MAX(p.files) AS files, SUM(p.txns) AS txns,
+      iif(COUNT(p.blocks) = COUNT(*), SUM(p.blocks), NULL) AS blocks,
+             CAST(ROUND(SUM(p.bytes)) AS INTEGER) AS bytes,
+             SUM(p.bytes) / NULLIF(SUM(SUM(p.bytes)) OVER (PARTITION BY p.device), 0) AS share,
+             SUM(p.bytes) / NULLIF(SUM(p.txns), 0) AS per_txn, SUM(p.bytes) / NULLIF(v.syncs, 0) AS per_fsync,
+             SUM(p.weight) AS weight, p.gid
       FROM v_put p JOIN v_group g ON g.gid = p.gid JOIN v_volume v ON v.gid = p.gid
       WHERE g.shown
       GROUP BY p.dev, p.gid, p.call, p.name
       UNION ALL -- a run of an older version has journals, but does not know who put blocks into them
-      SELECT COALESCE(c.device, '(unknown)'), g.what, g.who, g.pid, NULL, NULL, NULL, NULL, NULL, SUM(c.amount), NULL, NULL, NULL, 0, c.gid
+      SELECT COALESCE(c.device, '(unknown)'), g.what, g.who, g.pid, NULL, NULL, NULL, NULL, NULL, SUM(c.amount), NULL,
+             NULL, NULL, 0, c.gid
       FROM v_piece c JOIN v_group g ON g.gid = c.gid
       WHERE g.shown AND g.rank <= 3 AND c.sym = 'B' AND c.cause = 'journal' AND NOT EXISTS (SELECT 1 FROM v_put)
       GROUP BY c.device, c.gid)
@@ -98,7 +109,8 @@ SELECT p.device, g.what, g.who, g.pid, p.call, p.name, p.structure, CAST(ROUND(p
        p.bytes / NULLIF(SUM(p.bytes) OVER (PARTITION BY p.device), 0) AS share, p.weight AS logged
 FROM v_put p JOIN v_group g ON g.gid = p.gid
 WHERE g.shown AND p.structure <> 'none'
-ORDER BY SUM(p.bytes) OVER (PARTITION BY p.device) DESC, p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name, p.structure
+ORDER BY SUM(p.bytes) OVER (PARTITION BY p.device) DESC, p.device, p.bytes DESC, p.weight DESC, p.gid, p.call, p.name,
+    p.structure
 LIMIT :rows;
 
 -- plot: anatomy
@@ -106,7 +118,8 @@ LIMIT :rows;
 -- heading: What journals hold, a bar a device
 -- axis: bytes on the device
 -- unit: bytes
-SELECT COALESCE(j.device, '(unknown)') || COALESCE(' (' || c.commits || ' commits)', '') AS "row", 'journal ' || j.structure AS part, j.bytes AS value
+SELECT COALESCE(j.device, '(unknown)') || COALESCE(' (' || c.commits || ' commits)', '') AS "row", 'journal '
+       || j.structure AS part, j.bytes AS value
 FROM v_journal j LEFT JOIN v_commit c ON c.device IS j.device
 WHERE j.bytes > 0
 ORDER BY SUM(j.bytes) OVER (PARTITION BY j.device) DESC, j.device, j.bytes DESC, j.structure;

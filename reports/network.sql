@@ -11,7 +11,8 @@
 
 -- table: owners: By process
 -- hide: what lost
-SELECT g.what, g.who, g.pid, n.sent, n.sent_loopback, n.sends, n.received, n.received_loopback, n.received_unknown, n.receives, l.lost
+SELECT g.what, g.who, g.pid, n.sent, n.sent_loopback, n.sends, n.received, n.received_loopback, n.received_unknown,
+       n.receives, l.lost
 FROM v_net n JOIN v_group g ON g.gid = n.gid JOIN v_lost_text l
 WHERE g.shown
 ORDER BY g.rank, n.sent + n.received DESC, n.gid;
@@ -34,7 +35,8 @@ LIMIT :rows * 10;
 
 -- table: wire: Wire against disk: what was received beside what was written, what was read beside what was sent
 -- hide: what
-SELECT what, who, pid, received, S, B, B * 1.0 / NULLIF(received, 0) AS B_per_received, S_r, B_r, sent, B_r * 1.0 / NULLIF(sent, 0) AS B_r_per_sent
+SELECT what, who, pid, received, S, B, B * 1.0 / NULLIF(received, 0) AS B_per_received, S_r, B_r, sent,
+       B_r * 1.0 / NULLIF(sent, 0) AS B_r_per_sent
 FROM v_wire
 ORDER BY rank, received + sent DESC, gid;
 
@@ -51,7 +53,8 @@ WHERE g.shown AND g.rank < 4 AND (n.sent > COALESCE(r.sent, 0) OR n.received > C
 ORDER BY g.rank, n.gid;
 
 -- table: flows: The 100 flows with most bytes
-SELECT g.who, g.pid, f.protocol, CASE WHEN instr(f.local, ':') THEN '[' || f.local || ']' ELSE f.local END || ':' || f.local_port AS local,
+SELECT g.who, g.pid, f.protocol, CASE WHEN instr(f.local, ':') THEN '[' || f.local || ']' ELSE f.local END || ':'
+       || f.local_port AS local,
        CASE WHEN instr(f.remote, ':') THEN '[' || f.remote || ']' ELSE f.remote END || ':' || f.remote_port AS remote,
        f.role, f.link, f.loopback, f.sent, f.sends, f.received, f.receives,
        CASE WHEN f.peer > 2 THEN COALESCE(f.peer_comm || ' ' || f.peer_pid, 'process ' || f.peer) END AS peer
@@ -64,11 +67,14 @@ LIMIT :rows;
 -- chart: bars
 -- heading: Payload bytes on sockets
 -- unit: bytes
-SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", b.bar, b.part, CASE b.part WHEN 'sent' THEN n.sent - n.sent_loopback WHEN 'sent, loopback' THEN n.sent_loopback
-       WHEN 'received' THEN n.received - n.received_loopback - n.received_unknown WHEN 'received, loopback' THEN n.received_loopback
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS "row", b.bar, b.part,
+       CASE b.part WHEN 'sent' THEN n.sent - n.sent_loopback WHEN 'sent, loopback' THEN n.sent_loopback
+       WHEN 'received' THEN n.received - n.received_loopback - n.received_unknown
+           WHEN 'received, loopback' THEN n.received_loopback
        ELSE n.received_unknown END AS value
 FROM v_net n JOIN v_group g ON g.gid = n.gid
-JOIN (SELECT 1 AS ord, 'sent' AS bar, 'sent' AS part UNION ALL SELECT 2, 'sent', 'sent, loopback' UNION ALL SELECT 3, 'received', 'received'
+JOIN (SELECT 1 AS ord, 'sent' AS bar, 'sent' AS part UNION ALL SELECT 2, 'sent', 'sent, loopback'
+      UNION ALL SELECT 3, 'received', 'received'
       UNION ALL SELECT 4, 'received', 'received, loopback'
       UNION ALL SELECT 5, 'received', 'received, sender not known') b
 WHERE g.shown AND n.sent + n.received > 0
@@ -78,7 +84,8 @@ ORDER BY n.sent + n.received DESC, n.gid, b.ord;
 -- chart: bars
 -- heading: Flows by who is at either end
 -- unit: bytes
-SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || ' - ' || p.peer AS "row", d.bar, d.bar || iif(p.loopback, ', loopback', '') AS part,
+SELECT g.who || iif(g.pid = '', '', ' [' || g.pid || ']') || ' - ' || p.peer AS "row", d.bar, d.bar
+       || iif(p.loopback, ', loopback', '') AS part,
        SUM(iif(d.bar = 'sent', p.sent, p.received)) AS value
 FROM v_peer p JOIN v_group g ON g.gid = p.gid JOIN (SELECT 'sent' AS bar UNION ALL SELECT 'received') d
 WHERE g.shown AND p.sent + p.received > 0
@@ -90,7 +97,8 @@ ORDER BY SUM(p.sent + p.received) OVER (PARTITION BY p.gid, p.peer) DESC, p.gid,
 -- heading: Wire against disk: received and written, read and sent
 -- unit: bytes
 SELECT w.who || iif(w.pid = '', '', ' [' || w.pid || ']') AS "row", d.part AS bar, d.part,
-       CASE d.ord WHEN 1 THEN w.received WHEN 2 THEN w.S WHEN 3 THEN w.B WHEN 4 THEN w.S_r WHEN 5 THEN w.B_r ELSE w.sent END AS value
+       CASE d.ord WHEN 1 THEN w.received WHEN 2 THEN w.S WHEN 3 THEN w.B WHEN 4 THEN w.S_r WHEN 5 THEN w.B_r
+           ELSE w.sent END AS value
 FROM v_wire w JOIN (SELECT 1 AS ord, 'received' AS part UNION ALL SELECT 2, 'S calls' UNION ALL SELECT 3, 'B devices'
                     UNION ALL SELECT 4, 'S_r calls' UNION ALL SELECT 5, 'B_r devices' UNION ALL SELECT 6, 'sent') d
 WHERE w.rank < 4

@@ -8,7 +8,8 @@
 -- caption: what has no known file. Accesses that moved no byte are none. A request of several files counts for the largest.
 
 -- table: layers: By layer
-SELECT layer, way, part, device, accesses, sequential, accesses - sequential - unjudged AS random, unjudged AS not_judged, bound,
+SELECT layer, way, part, device, accesses, sequential, accesses - sequential - unjudged AS random,
+       unjudged AS not_judged, bound,
        share, bytes, bytes * 1.0 / NULLIF(accesses, 0) AS mean_bytes, note
 FROM v_pattern
 ORDER BY place, device, class, way;
@@ -17,7 +18,8 @@ ORDER BY place, device, class, way;
 -- hide: what
 SELECT g.what, g.who, g.pid, l.layer, l.way, SUM(l.accesses) AS accesses, SUM(l.sequential) AS sequential,
        SUM(l.accesses - l.sequential - l.unjudged) AS random, iif(l.lost, '>=', 'exact') AS bound,
-       max(SUM(l.sequential) - l.broken, 0) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share, SUM(l.bytes) AS bytes
+       max(SUM(l.sequential) - l.broken, 0) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share,
+       SUM(l.bytes) AS bytes
 FROM v_order_line l JOIN v_group g ON g.gid = l.gid
 WHERE g.shown AND l.place < 4
 GROUP BY l.gid, l.place, l.way
@@ -26,7 +28,8 @@ ORDER BY g.rank, g.who, g.gid, l.place, l.way;
 -- table: files: The 100 files with most accesses of calls (then of devices), by layer
 SELECT f.path, f.component, l.layer, l.way, SUM(l.accesses) AS accesses, SUM(l.sequential) AS sequential,
        SUM(l.accesses - l.sequential - l.unjudged) AS random, iif(l.lost, '>=', 'exact') AS bound,
-       max(SUM(l.sequential) - l.broken, 0) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share, SUM(l.bytes) AS bytes
+       max(SUM(l.sequential) - l.broken, 0) * 1.0 / NULLIF(SUM(l.accesses - l.unjudged) + l.lost, 0) AS share,
+       SUM(l.bytes) AS bytes
 FROM v_pattern_file f JOIN v_order_line l ON l.file = f.file AND l.class < 2 AND l.place < 4
 GROUP BY f.file, l.place, l.way
 ORDER BY f.place, l.place, l.way;
@@ -37,11 +40,13 @@ ORDER BY f.place, l.place, l.way;
 -- axis: share of the accesses that could be judged
 -- unit: percent
 -- fold: no
-SELECT v.layer || iif(v.part = '', '', ', ' || v.part) || iif(v.device = '', '', ' of ' || v.device) AS "row", v.way AS bar, s.part,
+SELECT v.layer || iif(v.part = '', '', ', ' || v.part) || iif(v.device = '', '', ' of ' || v.device) AS "row",
+       v.way AS bar, s.part,
        iif(s.part = 'sequential', v.share, 1 - v.share) * 100 AS value,
        printf('%s%.3f of %d', iif(v.bound = 'exact', '', v.bound || ' '), v.share, v.accesses - v.unjudged) AS label
 FROM v_pattern v JOIN (SELECT 'sequential' AS part UNION ALL SELECT 'random') s
-WHERE v.share IS NOT NULL AND (v.bound = 'exact' OR s.part = 'sequential') AND v.accesses >= 0.001 * (SELECT MAX(accesses) FROM v_pattern)
+WHERE v.share IS NOT NULL AND (v.bound = 'exact' OR s.part = 'sequential')
+    AND v.accesses >= 0.001 * (SELECT MAX(accesses) FROM v_pattern)
 ORDER BY v.place, v.device, v.class, v.way, s.part = 'random';
 
 -- plot: files
@@ -51,9 +56,13 @@ ORDER BY v.place, v.device, v.class, v.way, s.part = 'random';
 -- unit: percent
 -- fold: no
 SELECT f.path AS "row", l.way AS bar, s.part,
-       iif(s.part = 'sequential', max(SUM(l.sequential) - l.broken, 0), SUM(l.accesses - l.sequential - l.unjudged)) * 100.0 / (SUM(l.accesses - l.unjudged) + l.lost) AS value,
-       printf('%s%.3f of %d', iif(l.lost, '>= ', ''), max(SUM(l.sequential) - l.broken, 0) * 1.0 / (SUM(l.accesses - l.unjudged) + l.lost), SUM(l.accesses - l.unjudged)) AS label
-FROM v_pattern_file f JOIN v_order_line l ON l.file = f.file AND l.place = 1 JOIN (SELECT 'sequential' AS part UNION ALL SELECT 'random') s
+       iif(s.part = 'sequential', max(SUM(l.sequential) - l.broken, 0),
+           SUM(l.accesses - l.sequential - l.unjudged)) * 100.0 / (SUM(l.accesses - l.unjudged) + l.lost) AS value,
+       printf('%s%.3f of %d', iif(l.lost, '>= ', ''),
+              max(SUM(l.sequential) - l.broken, 0) * 1.0 / (SUM(l.accesses - l.unjudged) + l.lost),
+              SUM(l.accesses - l.unjudged)) AS label
+FROM v_pattern_file f JOIN v_order_line l ON l.file = f.file AND l.place = 1
+    JOIN (SELECT 'sequential' AS part UNION ALL SELECT 'random') s
 WHERE f.place <= 10 AND (NOT l.lost OR s.part = 'sequential')
 GROUP BY f.path, l.way, s.part
 HAVING SUM(l.accesses - l.unjudged) > 0

@@ -6,8 +6,10 @@
 
 -- table: pictures
 SELECT COALESCE(x.system, '(none)') AS system, (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0) AS seed_op_amp_r,
-       (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) AS seed_op_amp_w, x.ops_S_r, x.ops_S_w, x.ops_V_r, x.ops_V_w, x.ops_B_r, x.ops_B_w,
-       x.S_r, x.S, x.V_r, x.V, x.B_r, x.B, x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) AS mean_us_r, x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) AS mean_us_w
+       (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) AS seed_op_amp_w, x.ops_S_r, x.ops_S_w, x.ops_V_r,
+       x.ops_V_w, x.ops_B_r, x.ops_B_w,
+       x.S_r, x.S, x.V_r, x.V, x.B_r, x.B, x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) AS mean_us_r,
+       x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) AS mean_us_w
 FROM v_system x
 ORDER BY x.system IS NULL, x.system;
 
@@ -19,7 +21,8 @@ ORDER BY x.system IS NULL, x.system;
 -- fold: no
 -- key: no
 SELECT d.panel, COALESCE(x.system, '(none)') AS "row", COALESCE(x.system, '(none)') AS part,
-       CASE d.panel WHEN 'read' THEN (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0) ELSE (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) END AS value
+       CASE d.panel WHEN 'read' THEN (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0)
+           ELSE (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) END AS value
 FROM v_system x JOIN (SELECT 'read' AS panel UNION ALL SELECT 'write') d
 ORDER BY d.panel, x.system IS NULL, x.system;
 
@@ -28,9 +31,12 @@ ORDER BY d.panel, x.system IS NULL, x.system;
 -- heading: Operations: system calls beside backend (VFS + block)
 -- unit: count
 -- log: values
-SELECT d.panel, COALESCE(x.system, '(none)') AS "row", iif(d.bar = 'calls', 'S calls', 'backend') AS bar, iif(d.bar = 'calls', 'S calls', 'backend') AS part,
-       CASE WHEN d.panel = 'read' AND d.bar = 'calls' THEN x.ops_S_r WHEN d.panel = 'read' THEN x.ops_V_r + x.ops_B_r WHEN d.bar = 'calls' THEN x.ops_S_w ELSE x.ops_V_w + x.ops_B_w END AS value
-FROM v_system x JOIN (SELECT 'read' AS panel, 'calls' AS bar UNION ALL SELECT 'read', 'backend' UNION ALL SELECT 'write', 'calls' UNION ALL SELECT 'write', 'backend') d
+SELECT d.panel, COALESCE(x.system, '(none)') AS "row", iif(d.bar = 'calls', 'S calls', 'backend') AS bar,
+       iif(d.bar = 'calls', 'S calls', 'backend') AS part,
+       CASE WHEN d.panel = 'read' AND d.bar = 'calls' THEN x.ops_S_r WHEN d.panel = 'read' THEN x.ops_V_r + x.ops_B_r
+           WHEN d.bar = 'calls' THEN x.ops_S_w ELSE x.ops_V_w + x.ops_B_w END AS value
+FROM v_system x JOIN (SELECT 'read' AS panel, 'calls' AS bar UNION ALL SELECT 'read', 'backend'
+                      UNION ALL SELECT 'write', 'calls' UNION ALL SELECT 'write', 'backend') d
 ORDER BY d.panel, x.system IS NULL, x.system, d.bar DESC;
 
 -- plot: latency
@@ -38,7 +44,9 @@ ORDER BY d.panel, x.system IS NULL, x.system, d.bar DESC;
 -- heading: Mean latency of calls
 -- unit: us
 -- fold: no
-SELECT COALESCE(x.system, '(none)') AS "row", d.bar, d.bar AS part, CASE d.bar WHEN 'read' THEN x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) ELSE x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) END AS value
+SELECT COALESCE(x.system, '(none)') AS "row", d.bar, d.bar AS part,
+       CASE d.bar WHEN 'read' THEN x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0)
+           ELSE x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) END AS value
 FROM v_system x JOIN (SELECT 'read' AS bar UNION ALL SELECT 'written') d
 ORDER BY x.system IS NULL, x.system, d.bar;
 
@@ -52,7 +60,8 @@ ORDER BY x.system IS NULL, x.system, d.bar;
 -- log: across
 -- rule: 2
 SELECT d.panel, COALESCE(x.system, '(none)') AS part, CASE d.panel WHEN 'read' THEN x.ops_S_r ELSE x.ops_S_w END AS x,
-       CASE d.panel WHEN 'read' THEN (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0) ELSE (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) END AS value
+       CASE d.panel WHEN 'read' THEN (x.ops_V_r + x.ops_B_r) * 1.0 / NULLIF(x.ops_S_r, 0)
+           ELSE (x.ops_V_w + x.ops_B_w) * 1.0 / NULLIF(x.ops_S_w, 0) END AS value
 FROM v_system x JOIN (SELECT 'read' AS panel UNION ALL SELECT 'write') d
 WHERE CASE d.panel WHEN 'read' THEN x.ops_S_r ELSE x.ops_S_w END > 0
 ORDER BY d.panel, x.system IS NULL, x.system;
@@ -61,8 +70,10 @@ ORDER BY d.panel, x.system IS NULL, x.system;
 -- chart: bars
 -- heading: Data transfer by layer
 -- unit: bytes
-SELECT d.panel, COALESCE(b.system, '(none)') AS "row", d.part AS bar, d.part, CASE d.panel || d.bar WHEN 'readS' THEN b.S_r WHEN 'readV' THEN b.V_r WHEN 'readB' THEN b.B_r
+SELECT d.panel, COALESCE(b.system, '(none)') AS "row", d.part AS bar, d.part,
+       CASE d.panel || d.bar WHEN 'readS' THEN b.S_r WHEN 'readV' THEN b.V_r WHEN 'readB' THEN b.B_r
        WHEN 'writeS' THEN b.S WHEN 'writeV' THEN b.V ELSE b.B END AS value
 FROM v_system b JOIN (SELECT p.panel, l.* FROM (SELECT 'read' AS panel UNION ALL SELECT 'write') p
-     JOIN (SELECT 1 AS ord, 'S' AS bar, 'S calls' AS part UNION ALL SELECT 2, 'V', 'V through the VFS' UNION ALL SELECT 3, 'B', 'B devices') l) d
+     JOIN (SELECT 1 AS ord, 'S' AS bar, 'S calls' AS part UNION ALL SELECT 2, 'V', 'V through the VFS'
+           UNION ALL SELECT 3, 'B', 'B devices') l) d
 ORDER BY d.panel, b.system IS NULL, b.system, d.ord;

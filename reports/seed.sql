@@ -12,7 +12,8 @@ SELECT COALESCE(x.system, '(none)') AS System,
        x.ops_S_r AS Syscall_Reads, x.ops_S_w AS Syscall_Writes,
        x.ops_V_r + x.ops_B_r AS Backend_Reads, x.ops_V_w + x.ops_B_w AS Backend_Writes,
        x.S_r AS Read_Bytes, x.S AS Write_Bytes,
-       x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) AS Avg_Read_Latency_us, x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) AS Avg_Write_Latency_us,
+       x.lat_S_r / 1000.0 / NULLIF(x.timed_S_r, 0) AS Avg_Read_Latency_us,
+       x.lat_S_w / 1000.0 / NULLIF(x.timed_S_w, 0) AS Avg_Write_Latency_us,
        x.ops_S_r + x.ops_S_w + x.ops_V_r + x.ops_V_w + x.ops_B_r + x.ops_B_w AS Total_Operations
 FROM v_system x
 ORDER BY x.system IS NULL, x.system;

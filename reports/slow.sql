@@ -9,21 +9,25 @@
 
 -- table: calls: The slowest calls
 -- first: took_us call path waited_for meanwhile before_us commit_us data_us flush_us queue_us rest_us who at_s
-SELECT call, who, pid, path, device, at_s, bytes, took_us, before_us, queue_us, data_us, commit_us, flush_us, rest_us, waited_for, meanwhile, note
+SELECT call, who, pid, path, device, at_s, bytes, took_us, before_us, queue_us, data_us, commit_us, flush_us, rest_us,
+       waited_for, meanwhile, note
 FROM v_slow
 WHERE place <= iif(:rows > 1000, 200, 20)
 ORDER BY place;
 
 -- table: syncs: The slowest syncs: calls of the fsync family, and synchronous writes
 -- first: took_us call path waited_for meanwhile before_us commit_us data_us flush_us queue_us rest_us who at_s
-SELECT call, who, pid, path, device, at_s, bytes, took_us, before_us, queue_us, data_us, commit_us, flush_us, rest_us, waited_for, meanwhile, note
+SELECT call, who, pid, path, device, at_s, bytes, took_us, before_us, queue_us, data_us, commit_us, flush_us, rest_us,
+       waited_for, meanwhile, note
 FROM v_slow
 WHERE sync
 ORDER BY place;
 
 -- table: kinds: Where the slowest calls of each kind waited, all together
-SELECT call, COUNT(*) AS calls, SUM(took_us) AS took_us, SUM(before_us) / SUM(took_us) AS share_before, SUM(queue_us) / SUM(took_us) AS share_queue,
-       SUM(data_us) / SUM(took_us) AS share_data, SUM(commit_us) / SUM(took_us) AS share_commit, SUM(flush_us) / SUM(took_us) AS share_flush,
+SELECT call, COUNT(*) AS calls, SUM(took_us) AS took_us, SUM(before_us) / SUM(took_us) AS share_before,
+       SUM(queue_us) / SUM(took_us) AS share_queue,
+       SUM(data_us) / SUM(took_us) AS share_data, SUM(commit_us) / SUM(took_us) AS share_commit,
+       SUM(flush_us) / SUM(took_us) AS share_flush,
        SUM(rest_us) / SUM(took_us) AS share_rest
 FROM v_slow
 WHERE took_us > 0

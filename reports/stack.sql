@@ -8,7 +8,8 @@
 -- by carrier: yes
 
 -- table: levels: Levels, from the top down
-SELECT depth AS level, level AS device, COALESCE(lies_on, '') AS lies_on, COALESCE(name, '') AS name, written AS given, below AS gave_on,
+SELECT depth AS level, level AS device, COALESCE(lies_on, '') AS lies_on, COALESCE(name, '') AS name, written AS given,
+       below AS gave_on,
        below * 1.0 / NULLIF(written, 0) AS factor, us, us - below_us AS added_us, read AS given_r, below_r AS gave_on_r,
        iif(shares > 1, 'shared: others lie on the same device', '') AS note
 FROM v_stack
@@ -22,7 +23,8 @@ WHERE v.shown AND COALESCE(v.B, 0) + COALESCE(v.P, 0) + COALESCE(v.B_r, 0) + COA
 ORDER BY v.rank, v.P DESC, v.B DESC, v.gid;
 
 -- table: below: What was done below loop devices for who uses them, by what it is
-SELECT g.who, g.pid, c.device, CASE c.cause WHEN 'loopback' THEN 'contents of the file' WHEN 'loop_journal' THEN 'journal of its file system'
+SELECT g.who, g.pid, c.device, CASE c.cause WHEN 'loopback' THEN 'contents of the file'
+       WHEN 'loop_journal' THEN 'journal of its file system'
                                             ELSE 'structures of its file system' END AS part,
        SUM(c.bytes) AS written
 FROM v_cell c JOIN v_group g ON g.gid = c.gid

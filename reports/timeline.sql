@@ -73,11 +73,15 @@ ORDER BY panel DESC, x, line, late, part;
 
 -- plot: note
 -- chart: note
-SELECT CASE WHEN :by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM v_slice) THEN 'nothing moved, or steps of less than a second need complete events'
-            WHEN :by IS NOT NULL THEN printf('steps of %d ms%s', v.step_ms, iif(v.by_events, ', by events: in the step in which a request began',
+SELECT CASE WHEN :by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM v_slice)
+       THEN 'nothing moved, or steps of less than a second need complete events'
+            WHEN :by IS NOT NULL THEN printf('steps of %d ms%s', v.step_ms,
+                                             iif(v.by_events, ', by events: in the step in which a request began',
                                              ', by sums: in the second of its completion'))
-            WHEN (SELECT whole FROM v_events) AND EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid WHERE g.shown AND c.part = 'component' AND c.written > 0)
+            WHEN (SELECT whole FROM v_events) AND EXISTS (SELECT 1 FROM v_component c JOIN v_group g ON g.gid = c.gid
+                                                          WHERE g.shown AND c.part = 'component' AND c.written > 0)
             THEN 'file data of a component is in the second in which the file system submitted it'
-            ELSE 'no components: ' || CASE WHEN (SELECT whole FROM v_events) THEN 'no file has one' ELSE 'they need complete events of layer fs' END END AS note
+            ELSE 'no components: ' || CASE WHEN (SELECT whole FROM v_events) THEN 'no file has one'
+                ELSE 'they need complete events of layer fs' END END AS note
 FROM v_step v
 WHERE EXISTS (SELECT 1 FROM v_second);

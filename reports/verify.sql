@@ -11,7 +11,8 @@ WITH part AS (
               iif(result = 'n/a' AND instr(note, ':'), substr(note, 1, instr(note, ':') - 1), note) AS why
        FROM v_check),
      row AS (
-       SELECT *, iif(folds AND COUNT(*) OVER (PARTITION BY folds, what, result, why) > 5, 0, ROW_NUMBER() OVER ()) AS one FROM part)
+       SELECT *, iif(folds AND COUNT(*) OVER (PARTITION BY folds, what, result, why) > 5, 0,
+                     ROW_NUMBER() OVER ()) AS one FROM part)
 SELECT what, iif(one, subject, COUNT(*) || ' processes') AS subject, SUM(traced) AS traced, SUM(kernel) AS kernel,
        SUM(difference) AS difference, result, iif(one, note, why) AS note
 FROM row

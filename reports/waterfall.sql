@@ -8,8 +8,10 @@
 -- hide: what
 SELECT g.what, g.who, g.pid, h.hop, h.step, h.bytes, h.reach
 FROM v_hop h JOIN v_line g ON g.gid = h.gid JOIN v_volume v ON v.gid = h.gid
-WHERE COALESCE(v.S, 0) + COALESCE(v.B, 0) > 0 AND (h.start OR h.bytes <> 0 OR h.step IN ('fs journal', 'fs metadata', 'residue'))
-  AND (g.rank < 4 OR v.L IS NOT NULL OR 1 < (SELECT COUNT(*) FROM v_volume n WHERE n.shown AND n.rank < 4 AND COALESCE(n.S, 0) + COALESCE(n.B, 0) > 0))
+WHERE COALESCE(v.S, 0) + COALESCE(v.B, 0) > 0 AND (h.start OR h.bytes <> 0
+                                                   OR h.step IN ('fs journal', 'fs metadata', 'residue'))
+  AND (g.rank < 4 OR v.L IS NOT NULL OR 1 < (SELECT COUNT(*) FROM v_volume n
+                                             WHERE n.shown AND n.rank < 4 AND COALESCE(n.S, 0) + COALESCE(n.B, 0) > 0))
 ORDER BY g.rank, v.B DESC, h.gid, h.ord;
 
 -- table: read: Bytes read
@@ -17,7 +19,8 @@ ORDER BY g.rank, v.B DESC, h.gid, h.ord;
 SELECT g.what, g.who, g.pid, h.hop, h.step, h.bytes, h.reach
 FROM v_hop_r h JOIN v_line g ON g.gid = h.gid JOIN v_volume v ON v.gid = h.gid
 WHERE (h.start OR h.bytes <> 0 OR h.step = 'residue')
-  AND (g.rank < 4 OR 1 < (SELECT COUNT(*) FROM v_volume n WHERE n.shown AND n.rank < 4 AND COALESCE(n.S_r, 0) + COALESCE(n.B_r, 0) > 0))
+  AND (g.rank < 4 OR 1 < (SELECT COUNT(*) FROM v_volume n
+                          WHERE n.shown AND n.rank < 4 AND COALESCE(n.S_r, 0) + COALESCE(n.B_r, 0) > 0))
 ORDER BY g.rank, v.B_r DESC, v.S_r DESC, h.gid, h.ord;
 
 -- table: apart: Bytes of devices that are on no line's way
@@ -37,8 +40,10 @@ WITH line AS (
        SELECT g.gid, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS who, g.rank, v.B
        FROM v_line g JOIN v_volume v ON v.gid = g.gid
        WHERE COALESCE(v.S, 0) + COALESCE(v.B, 0) > 0 AND g.shown AND g.rank < 4)
-SELECT l.who AS panel, h.step AS "row", COALESCE(p.paint, h.step) AS part, iif(h.start, 0, min(h.reach, h.reach - h.bytes)) AS low,
-       iif(h.start, h.bytes, max(h.reach, h.reach - h.bytes)) AS high, iif(h.start OR h.bytes <= 0, '', '+') || replace(size(h.bytes), ' bytes', ' B') AS label
+SELECT l.who AS panel, h.step AS "row", COALESCE(p.paint, h.step) AS part,
+       iif(h.start, 0, min(h.reach, h.reach - h.bytes)) AS low,
+       iif(h.start, h.bytes, max(h.reach, h.reach - h.bytes)) AS high, iif(h.start OR h.bytes <= 0, '', '+')
+           || replace(size(h.bytes), ' bytes', ' B') AS label
 FROM v_hop h JOIN line l ON l.gid = h.gid LEFT JOIN v_step_paint p ON p.step = h.step
 WHERE h.start OR h.bytes <> 0 OR h.step IN ('fs journal', 'fs metadata', 'residue')
 ORDER BY l.rank, l.B DESC, l.gid, h.ord;
@@ -54,8 +59,10 @@ WITH line AS (
        SELECT g.gid, g.who || iif(g.pid = '', '', ' [' || g.pid || ']') AS who, g.rank, v.B_r, v.S_r
        FROM v_line g JOIN v_volume v ON v.gid = g.gid
        WHERE g.shown AND g.rank < 4)
-SELECT l.who AS panel, h.step AS "row", COALESCE(p.paint, h.step) AS part, iif(h.start, 0, min(h.reach, h.reach - h.bytes)) AS low,
-       iif(h.start, h.bytes, max(h.reach, h.reach - h.bytes)) AS high, iif(h.start OR h.bytes <= 0, '', '+') || replace(size(h.bytes), ' bytes', ' B') AS label
+SELECT l.who AS panel, h.step AS "row", COALESCE(p.paint, h.step) AS part,
+       iif(h.start, 0, min(h.reach, h.reach - h.bytes)) AS low,
+       iif(h.start, h.bytes, max(h.reach, h.reach - h.bytes)) AS high, iif(h.start OR h.bytes <= 0, '', '+')
+           || replace(size(h.bytes), ' bytes', ' B') AS label
 FROM v_hop_r h JOIN line l ON l.gid = h.gid LEFT JOIN v_step_paint p ON p.step = h.step
 WHERE h.start OR h.bytes <> 0 OR h.step = 'residue'
 ORDER BY l.rank, l.B_r DESC, l.S_r DESC, l.gid, h.ord;
